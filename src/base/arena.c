@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arena: a chain of blocks, newest first. It knows nothing of what is stored in it. */
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 64 KiB: a check of a small machine fits into a handful of blocks, and malloc still recycles them. */
+enum { BLOCK = 64 * 1024 };
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used;
+	size_t size;
+	_Alignas(max_align_t) unsigned char data[];
+};
+
+static _Noreturn void out_of_memory(size_t n)
+{
+	fprintf(stderr, "gputune: out of memory (asked for %zu bytes)\n", n);
+	abort();
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	size_t need = (n + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+	struct arena_block *b = a->head;
+
+	if (need < n)
+		out_of_memory(n);
+	if (!b || b->size - b->used < need) {
+		size_t size = need > BLOCK / 4 ? need : BLOCK;
+
+		b = calloc(1, sizeof(*b) + size);
+		if (!b)
+			out_of_memory(n);
+		b->size = size;
+		/* A block of its own for a large piece must not hide the room left in the head. */
+		if (size != BLOCK && a->head) {
+			b->next = a->head->next;
+			a->head->next = b;
+		} else {
+			b->next = a->head;
+			a->head = b;
+		}
+	}
+	b->used += need;
+	return b->data + b->used - need;
+}
+
+void *arena_array(struct arena *a, size_t n, size_t size)
+{
+	if (size && n > SIZE_MAX / 2 / size)
+		out_of_memory(SIZE_MAX);
+	return arena_alloc(a, n * size);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_alloc(a, n + 1);
+
+	memcpy(copy, s, n);
+	return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+	char *s;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		return arena_strdup(a, "");
+	s = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(s, (size_t)n + 1, fmt, ap);
+	return s;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t n, size_t size)
+{
+	void *bigger;
+
+	if (n && (n < 4 || (n & (n - 1)) != 0))
+		return items;
+	bigger = arena_array(a, n ? n * 2 : 4, size);
+	if (n)
+		memcpy(bigger, items, n * size);
+	return bigger;
+}
+
+void arena_free(struct arena *a)
+{
+	struct arena_block *b = a->head;
+
+	while (b) {
+		struct arena_block *next = b->next;
+
+		free(b);
+		b = next;
+	}
+	a->head = NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that lives as long as one run. Allocation never fails to the caller: out of memory ends
+ * the process with a sentence, because no caller could do better. Nothing is freed one by one.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *head;
+};
+
+/* Zeroed memory, aligned for any object. n == 0 gives a valid pointer to nothing. */
+void *arena_alloc(struct arena *a, size_t n);
+/* n objects of size bytes each; an overflowing product ends the process like out of memory. */
+void *arena_array(struct arena *a, size_t n, size_t size);
+char *arena_strdup(struct arena *a, const char *s);
+char *arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+/*
+ * Makes room for one more item in a growing array: returns the array, moved if it had to grow.
+ * n is the number of items in use; the capacity is the next power of two, so no field stores it.
+ */
+void *arena_grow(struct arena *a, void *items, size_t n, size_t size);
+void arena_free(struct arena *a);
+
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why something could not be done: one sentence that names the object, and a hint what to do next.
+ * What could not be *seen* is not an error but a fact state (model/fact.h).
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include <stdarg.h>
+
+struct err {
+	char text[512];
+	char hint[256];
+};
+
+/* Sets the sentence, clears the hint, returns code (a negative errno) so that it can be returned. */
+int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "ENOENT" for 2 or -2; "E123" style text for numbers without a name. Static storage. */
+const char *errno_name(int code);
+/* The reverse, positive; 0 when the name is unknown. */
+int errno_number(const char *name);
+
+#endif

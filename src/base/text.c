@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text buffers, strict number parsing and name comparison. Knows nothing of the machine. */
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_reserve(struct text *t, size_t more)
+{
+	size_t cap = t->cap ? t->cap : 128;
+	char *s;
+
+	if (t->cap - t->len > more)
+		return;
+	while (cap - t->len <= more) {
+		if (cap > SIZE_MAX / 2)
+			abort();
+		cap *= 2;
+	}
+	s = realloc(t->s, cap);
+	if (!s)
+		abort();
+	t->s = s;
+	t->cap = cap;
+	t->s[t->len] = '\0';
+}
+
+void text_addn(struct text *t, const char *s, size_t n)
+{
+	text_reserve(t, n);
+	memcpy(t->s + t->len, s, n);
+	t->len += n;
+	t->s[t->len] = '\0';
+}
+
+void text_add(struct text *t, const char *s)
+{
+	text_addn(t, s, strlen(s));
+}
+
+void text_addc(struct text *t, char c)
+{
+	text_addn(t, &c, 1);
+}
+
+void text_vprintf(struct text *t, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		return;
+	text_reserve(t, (size_t)n);
+	vsnprintf(t->s + t->len, (size_t)n + 1, fmt, ap);
+	t->len += (size_t)n;
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_vprintf(t, fmt, ap);
+	va_end(ap);
+}
+
+void text_clear(struct text *t)
+{
+	t->len = 0;
+	if (t->s)
+		t->s[0] = '\0';
+}
+
+void text_free(struct text *t)
+{
+	free(t->s);
+	memset(t, 0, sizeof(*t));
+}
+
+/* Copies s without surrounding blanks into buf; false when it is empty or does not fit a number. */
+static bool number_text(const char *s, char *buf, size_t cap)
+{
+	size_t len;
+	const char *p = str_trim(s, strlen(s), &len);
+
+	if (!len || len >= cap)
+		return false;
+	memcpy(buf, p, len);
+	buf[len] = '\0';
+	return true;
+}
+
+int parse_i64(const char *s, long long *out)
+{
+	char buf[32], *end;
+	long long v;
+
+	if (!number_text(s, buf, sizeof(buf)))
+		return -EINVAL;
+	if (!isdigit((unsigned char)buf[0]) && !((buf[0] == '-' || buf[0] == '+') && isdigit((unsigned char)buf[1])))
+		return -EINVAL;
+	errno = 0;
+	v = strtoll(buf, &end, 10);
+	if (*end)
+		return -EINVAL;
+	if (errno)
+		return -ERANGE;
+	*out = v;
+	return 0;
+}
+
+static int parse_unsigned(const char *s, int base, unsigned long long *out)
+{
+	char buf[40], *end;
+	unsigned long long v;
+
+	if (!number_text(s, buf, sizeof(buf)) || !isxdigit((unsigned char)buf[0]))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(buf, &end, base);
+	if (*end || end == buf)
+		return -EINVAL;
+	if (errno)
+		return -ERANGE;
+	*out = v;
+	return 0;
+}
+
+int parse_u64(const char *s, unsigned long long *out)
+{
+	return parse_unsigned(s, 10, out);
+}
+
+int parse_hex(const char *s, unsigned long long *out)
+{
+	return parse_unsigned(s, 16, out);
+}
+
+int parse_size(const char *s, unsigned long long *out)
+{
+	static const char suffixes[] = "KMGT";
+	char buf[40];
+	unsigned long long v, unit = 1;
+	size_t n;
+	int r;
+
+	if (!number_text(s, buf, sizeof(buf)))
+		return -EINVAL;
+	n = strlen(buf);
+	for (size_t i = 0; i < sizeof(suffixes) - 1; i++)
+		if (toupper((unsigned char)buf[n - 1]) == suffixes[i])
+			unit = 1ull << (10 * (i + 1));
+	if (unit > 1)
+		buf[n - 1] = '\0';
+	r = parse_u64(buf, &v);
+	if (r)
+		return r;
+	if (v > ~0ull / unit)
+		return -ERANGE;
+	*out = v * unit;
+	return 0;
+}
+
+const char *str_trim(const char *s, size_t n, size_t *len)
+{
+	while (n && isspace((unsigned char)*s)) {
+		s++;
+		n--;
+	}
+	while (n && isspace((unsigned char)s[n - 1]))
+		n--;
+	*len = n;
+	return s;
+}
+
+bool str_starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), k = strlen(suffix);
+
+	return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+/* Compares two runs of digits by value without converting them, so that no length overflows. */
+static int digits_compare(const char **a, const char **b)
+{
+	const char *p, *q;
+	int first = 0;
+
+	while (**a == '0')
+		(*a)++;
+	while (**b == '0')
+		(*b)++;
+	for (p = *a, q = *b; isdigit((unsigned char)*p) && isdigit((unsigned char)*q); p++, q++)
+		if (!first)
+			first = (unsigned char)*p - (unsigned char)*q;
+	if (isdigit((unsigned char)*p))
+		return 1;
+	if (isdigit((unsigned char)*q))
+		return -1;
+	*a = p;
+	*b = q;
+	return first;
+}
+
+int str_natural(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+
+	while (*x && *y) {
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+			int d = digits_compare(&x, &y);
+
+			if (d)
+				return d;
+			continue;
+		}
+		if (*x != *y)
+			return (unsigned char)*x - (unsigned char)*y;
+		x++;
+		y++;
+	}
+	if (*x || *y)
+		return (unsigned char)*x - (unsigned char)*y;
+	return strcmp(a, b);
+}
+
+int str_natural_qsort(const void *a, const void *b)
+{
+	return str_natural(*(char *const *)a, *(char *const *)b);
+}
+
+size_t str_distance(const char *a, const char *b, size_t max)
+{
+	enum { LONGEST = 96 };
+	size_t row[LONGEST + 1], n = strlen(a), m = strlen(b);
+
+	if (n > LONGEST || m > LONGEST)
+		return max + 1;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+
+			if (up + 1 < best)
+				best = up + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = up;
+			row[j] = best;
+		}
+	}
+	return row[m] > max ? max + 1 : row[m];
+}
+
+bool id_matches(const char *id, const char *pattern)
+{
+	size_t n = strlen(pattern);
+
+	if (strpbrk(pattern, "*?["))
+		return fnmatch(pattern, id, 0) == 0;
+	if (strncmp(id, pattern, n) != 0)
+		return false;
+	return id[n] == '\0' || id[n] == '.' || (n && pattern[n - 1] == '.');
+}

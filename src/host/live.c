@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live machine: plain system calls, opened read-only. Nothing here writes. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/ask.h"
+#include "host/host.h"
+
+static const struct provider *const providers[] = {
+	&provider_nvml, &provider_cuda, &provider_ethtool, &provider_interface,
+	&provider_statfs, &provider_exec, &provider_env,
+};
+enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
+
+struct live {
+	struct host host;
+	void *state[PROVIDERS];
+};
+
+static int read_all(int fd, char *buf, size_t cap, size_t *len)
+{
+	size_t n = 0;
+	char more;
+
+	while (n < cap) {
+		ssize_t k = read(fd, buf + n, cap - n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		if (k == 0) {
+			*len = n;
+			return 0;
+		}
+		n += (size_t)k;
+	}
+	/* Full: one byte more tells "exactly cap" from "larger", without trusting st_size, which
+	 * sysfs and procfs make up. */
+	*len = read(fd, &more, 1) > 0 ? n + 1 : n;
+	return 0;
+}
+
+static int live_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	/* O_NONBLOCK: a FIFO or tty under a path we read must not hang a check. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
+
+	(void)h;
+	if (fd < 0)
+		return -errno;
+	r = read_all(fd, buf, cap, len);
+	close(fd);
+	return r;
+}
+
+static int live_link(struct host *h, const char *path, char *buf, size_t cap)
+{
+	ssize_t n = readlink(path, buf, cap);
+
+	(void)h;
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= cap)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return 0;
+}
+
+static int live_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	DIR *dir = opendir(path);
+	struct dirent *de;
+	char **list = NULL;
+	size_t count = 0;
+
+	(void)h;
+	if (!dir)
+		return -errno;
+	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		list = arena_grow(a, list, count, sizeof(*list));
+		list[count++] = arena_strdup(a, de->d_name);
+	}
+	closedir(dir);
+	*names = list;
+	*n = count;
+	return 0;
+}
+
+static int live_kind(struct host *h, const char *path, enum host_kind *out)
+{
+	struct stat st;
+
+	(void)h;
+	if (lstat(path, &st) < 0)
+		return -errno;
+	*out = S_ISREG(st.st_mode) ? HOST_FILE
+	     : S_ISDIR(st.st_mode) ? HOST_DIR
+	     : S_ISLNK(st.st_mode) ? HOST_LINK
+				   : HOST_OTHER;
+	return 0;
+}
+
+static int live_ask(struct host *h, const char *api, const char *object, const char *field,
+		    struct answer *out)
+{
+	struct live *live = (struct live *)h;
+
+	for (size_t i = 0; i < PROVIDERS; i++)
+		if (strcmp(providers[i]->api, api) == 0)
+			return providers[i]->ask(&live->state[i], &h->arena, object, field, out);
+	return -ENOSYS;
+}
+
+static void live_close(struct host *h)
+{
+	struct live *live = (struct live *)h;
+
+	for (size_t i = 0; i < PROVIDERS; i++)
+		if (live->state[i] && providers[i]->close)
+			providers[i]->close(live->state[i]);
+	arena_free(&h->arena);
+	free(live);
+}
+
+static const struct host_ops live_ops = {
+	.read = live_read,
+	.link = live_link,
+	.list = live_list,
+	.kind = live_kind,
+	.ask = live_ask,
+	.close = live_close,
+};
+
+struct host *host_open_live(void)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	struct host *h;
+	struct utsname u;
+
+	if (!live)
+		abort();
+	h = &live->host;
+	h->ops = &live_ops;
+	if (uname(&u) < 0)
+		memset(&u, 0, sizeof(u));
+	h->id = (struct host_identity){
+		.nodename = arena_strdup(&h->arena, u.nodename),
+		.release = arena_strdup(&h->arena, u.release),
+		.version = arena_strdup(&h->arena, u.version),
+		.machine = arena_strdup(&h->arena, u.machine),
+		.euid = (long long)geteuid(),
+		.page_size = sysconf(_SC_PAGESIZE),
+		.time_s = (long long)time(NULL),
+		.source = "live",
+	};
+	return h;
+}
+
+void answer_int(struct answer *out, long long v)
+{
+	*out = (struct answer){ .kind = ANSWER_INT, .i = v };
+}
+
+void answer_text(struct answer *out, const char *text)
+{
+	*out = (struct answer){ .kind = ANSWER_TEXT, .text = text };
+}
