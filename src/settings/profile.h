@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile: which opinions hold. A built-in one by name, or an INI file that starts from one and overrides,
+ * waives or narrows it. Files are untrusted input: bounded, unknown sections, keys and ids are errors with
+ * their line.
+ */
+#ifndef SETTINGS_PROFILE_H
+#define SETTINGS_PROFILE_H
+
+#include "base/err.h"
+#include "settings/settings.h"
+
+struct profile_override {
+	const struct setting *s;
+	struct opinion o; /* profile and on are not used; value "" and WANT_LEAVE for "leave" */
+	bool has_want;
+	const char *waive;      /* reason; NULL when not waived */
+	const char *expires;    /* "2027-01-31"; NULL: never */
+	const char *target;     /* pattern of target names the waiver is for; NULL: all */
+	int line;
+};
+
+struct profile {
+	const char *name;
+	enum profile_id base;
+	struct profile_override *overrides;
+	size_t n_overrides;
+	/* Id patterns; an empty only list selects all. */
+	const char **only, **skip;
+	size_t n_only, n_skip;
+};
+
+/* Name of a built-in profile, or the path of a file (recognised by a slash or an existing file name
+ * in the profile directories). -EINVAL, -ENOENT, ... and *e. */
+int profile_load(struct arena *a, const char *name_or_path, struct profile *out, struct err *e);
+/* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. */
+int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);
+bool profile_selects(const struct profile *p, const char *id);
+const struct profile_override *profile_override_of(const struct profile *p, const struct setting *s);
+
+#endif

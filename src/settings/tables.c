@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The topics, in the order in which people read them. */
+#include "settings/tables.h"
+
+const struct setting_table *const setting_tables[] = {
+	&settings_gpu, &settings_gpu_health, &settings_cpu, &settings_boot, &settings_memory,
+	&settings_scheduler, &settings_disk, &settings_zfs, &settings_net, &settings_nic,
+	&settings_rdma, &settings_pcie, &settings_service,
+};
+const size_t setting_table_count = sizeof(setting_tables) / sizeof(setting_tables[0]);

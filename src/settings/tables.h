@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One table a topic; each is a file of rows and their small functions. */
+#ifndef SETTINGS_TABLES_H
+#define SETTINGS_TABLES_H
+
+#include "settings/settings.h"
+
+extern const struct setting_table settings_gpu, settings_gpu_health, settings_cpu, settings_boot,
+	settings_memory, settings_scheduler, settings_disk, settings_zfs, settings_net, settings_nic,
+	settings_rdma, settings_pcie, settings_service;
+
+#endif
