@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs share: options, the run, exit codes. Only this layer prints errors or exits. */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "host/host.h"
+#include "model/machine.h"
+#include "settings/check.h"
+
+/* Versioned API: scripts compare them. */
+enum exit_code {
+	EXIT_CLEAN = 0,       /* nothing to do */
+	EXIT_FINDINGS = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_APPLIED = 3, /* rolled back */
+	EXIT_STUCK = 4,       /* rollback incomplete */
+	EXIT_BLIND = 5,       /* could not see enough */
+};
+
+/* The options of all verbs; a verb's table says which of them it takes. */
+enum option_id {
+	OPT_HOST, OPT_FORMAT, OPT_PROFILE, OPT_ONLY, OPT_SKIP, OPT_ALL, OPT_DEEP, OPT_OUTPUT, OPT_NO_REDACT,
+	OPT_AS, OPT_FACTS, OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPTIONS,
+};
+
+/* What a word may be, for completion and for messages. */
+enum word_kind { WORD_NONE, WORD_TEXT, WORD_FILE, WORD_ID, WORD_PROFILE, WORD_FORMAT, WORD_SUBJECT, WORD_DRAWING,
+		 WORD_VERB };
+
+struct option_row {
+	enum option_id id;
+	const char *name;   /* long name */
+	char letter;        /* 0: none */
+	enum word_kind arg; /* WORD_NONE: a flag */
+	const char *arg_name;
+	const char *help;
+};
+
+struct run;
+
+struct verb {
+	const char *name;
+	const char *args;    /* "[SUBJECT]", "ID" */
+	enum word_kind word; /* of the first argument */
+	int min_args, max_args;
+	const char *summary;
+	const char *about;   /* a paragraph for --help and the manual page */
+	const enum option_id *options;
+	size_t n_options;
+	int (*run)(struct run *r);
+};
+
+/* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL otherwise;
+ * of repeated options only and skip keep all, joined by commas. */
+struct run {
+	struct arena arena;
+	const struct verb *verb;
+	const char *value[OPTIONS];
+	char **args;
+	int n_args;
+	FILE *out;
+	bool tty;
+	int width; /* columns; 0: not a terminal */
+};
+
+extern const struct option_row option_rows[OPTIONS];
+extern const struct verb verbs[];
+extern const size_t verb_count;
+
+int verb_show(struct run *r);
+int verb_check(struct run *r);
+int verb_explain(struct run *r);
+int verb_list(struct run *r);
+int verb_capture(struct run *r);
+int verb_completion(struct run *r);
+
+/* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
+int options_parse(struct run *r, int argc, char **argv);
+const struct verb *verb_find(const char *name);
+void usage(FILE *f);
+void verb_usage(FILE *f, const struct verb *v);
+
+/* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free text. */
+const char *const *words_of(enum word_kind k);
+
+/* Prints "gputune: text" and the hint to stderr and returns code. */
+int complain(int code, const struct err *e);
+int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Opens the live machine or --host; complains and returns NULL when it cannot. */
+struct host *run_host(struct run *r);
+/* Probes it. */
+struct machine *run_machine(struct run *r, struct host *h, bool deep);
+/* The profile with --only and --skip; false after complaining. */
+bool run_profile(struct run *r, struct profile *p);
+
+#endif

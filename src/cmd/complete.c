@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion scripts and the manual page, printed from the option tables. */
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static void words(FILE *f, enum word_kind k)
+{
+	const char *const *w = words_of(k);
+
+	if (k == WORD_ID) {
+		SETTING_FOR_EACH(s)
+			fprintf(f, "%s ", s->id);
+		return;
+	}
+	for (; w && *w; w++)
+		fprintf(f, "%s ", *w);
+}
+
+static void bash_verb(FILE *f, const struct verb *v)
+{
+	fprintf(f, "    %s)\n        opts=\"", v->name);
+	for (size_t i = 0; i < v->n_options; i++)
+		fprintf(f, "--%s ", option_rows[v->options[i]].name);
+	fputs("\"\n        words=\"", f);
+	words(f, v->word);
+	fputs("\" ;;\n", f);
+}
+
+static void bash(FILE *f)
+{
+	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words\n"
+	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"", f);
+	for (size_t i = 0; i < verb_count; i++)
+		fprintf(f, "%s ", verbs[i].name);
+	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n    case \"$prev\" in\n", f);
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		if (o->arg == WORD_NONE || o->arg == WORD_TEXT)
+			continue;
+		if (o->letter)
+			fprintf(f, "    -%c|", o->letter);
+		else
+			fputs("    ", f);
+		fprintf(f, "--%s)\n        COMPREPLY=($(compgen %s-W \"", o->name,
+			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
+		words(f, o->arg);
+		fputs("\" -- \"$cur\"))\n        return ;;\n", f);
+	}
+	fputs("    esac\n    case \"${COMP_WORDS[1]}\" in\n", f);
+	for (size_t i = 0; i < verb_count; i++)
+		bash_verb(f, &verbs[i]);
+	fputs("    esac\n    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n}\n"
+	      "complete -F _gputune gputune\n", f);
+}
+
+/* zsh specs are in single quotes: a quote in a help text would end them. */
+static void zsh_text(FILE *f, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", f);
+		else if (*s == '[' || *s == ']' || *s == ':' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else
+			fputc(*s, f);
+	}
+}
+
+static void zsh_option(FILE *f, const struct option_row *o)
+{
+	fprintf(f, " \\\n            '--%s%s[", o->name, o->arg == WORD_NONE ? "" : "=");
+	zsh_text(f, o->help);
+	fputc(']', f);
+	if (o->arg != WORD_NONE) {
+		fputc(':', f);
+		zsh_text(f, o->arg_name);
+		fputc(':', f);
+		if (o->arg == WORD_FILE) {
+			fputs("_files", f);
+		} else if (o->arg != WORD_TEXT) {
+			fputc('(', f);
+			words(f, o->arg);
+			fputc(')', f);
+		}
+	}
+	fputc('\'', f);
+}
+
+static void zsh(FILE *f)
+{
+	fputs("#compdef gputune\n_gputune() {\n    local -a verbs\n    verbs=(\n", f);
+	for (size_t i = 0; i < verb_count; i++) {
+		fprintf(f, "        '%s:", verbs[i].name);
+		zsh_text(f, verbs[i].summary);
+		fputs("'\n", f);
+	}
+	fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
+	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case \"$verb\" in\n", f);
+	for (size_t i = 0; i < verb_count; i++) {
+		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
+		for (size_t k = 0; k < verbs[i].n_options; k++)
+			zsh_option(f, &option_rows[verbs[i].options[k]]);
+		if (verbs[i].word != WORD_NONE) {
+			fputs(" \\\n            '1::argument:(", f);
+			words(f, verbs[i].word);
+			fputs(")'", f);
+		}
+		fputs(" ;;\n", f);
+	}
+	fputs("    esac\n}\n_gputune \"$@\"\n", f);
+}
+
+static void fish_quote(FILE *f, const char *s)
+{
+	fputc('\'', f);
+	for (; *s; s++) {
+		if (*s == '\'' || *s == '\\')
+			fputc('\\', f);
+		fputc(*s, f);
+	}
+	fputc('\'', f);
+}
+
+static void fish_verb(FILE *f, const struct verb *v)
+{
+	fprintf(f, "complete -c gputune -f -n __fish_use_subcommand -a %s -d ", v->name);
+	fish_quote(f, v->summary);
+	fputc('\n', f);
+	for (size_t i = 0; i < v->n_options; i++) {
+		const struct option_row *o = &option_rows[v->options[i]];
+
+		fprintf(f, "complete -c gputune -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
+		if (o->letter)
+			fprintf(f, " -s %c", o->letter);
+		if (o->arg == WORD_FILE || o->arg == WORD_TEXT) {
+			fputs(" -r", f);
+		} else if (o->arg != WORD_NONE) {
+			fputs(" -x -a \"", f);
+			words(f, o->arg);
+			fputc('"', f);
+		}
+		fputs(" -d ", f);
+		fish_quote(f, o->help);
+		fputc('\n', f);
+	}
+	if (v->word != WORD_NONE) {
+		fprintf(f, "complete -c gputune -f -n '__fish_seen_subcommand_from %s' -a \"", v->name);
+		words(f, v->word);
+		fputs("\"\n", f);
+	}
+}
+
+/* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless escaped. */
+static void roff(FILE *f, const char *s)
+{
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", f);
+	for (; *s; s++) {
+		if (*s == '\\')
+			fputs("\\e", f);
+		else if (*s == '-')
+			fputs("\\-", f);
+		else
+			fputc(*s, f);
+	}
+}
+
+static void man_verb(FILE *f, const struct verb *v)
+{
+	fprintf(f, ".SS gputune %s %s\n", v->name, v->args);
+	roff(f, v->about);
+	fputc('\n', f);
+	for (size_t i = 0; i < v->n_options; i++) {
+		const struct option_row *o = &option_rows[v->options[i]];
+
+		fputs(".TP\n\\fB", f);
+		if (o->letter)
+			fprintf(f, "\\-%c\\fR, \\fB", o->letter);
+		fputs("\\-\\-", f);
+		roff(f, o->name);
+		fputs("\\fR", f);
+		if (o->arg_name)
+			fprintf(f, " \\fI%s\\fR", o->arg_name);
+		fputc('\n', f);
+		roff(f, o->help);
+		fputc('\n', f);
+	}
+}
+
+static void man(FILE *f)
+{
+	fprintf(f, ".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTUNE 1 \"\" \"gputune %s\" \"User commands\"\n.SH NAME\n"
+		   "gputune \\- what an NVIDIA GPU machine is and what holds it back\n.SH SYNOPSIS\n"
+		   ".B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n"
+		   "Reads a machine, or a capture of one, and says which performance settings are right, wrong, not "
+		   "applicable (and why) or could not be seen, with the evidence. Reading needs no root and never writes.\n"
+		   ".SH VERBS\n", GPUTUNE_VERSION);
+	for (size_t i = 0; i < verb_count; i++)
+		man_verb(f, &verbs[i]);
+	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input that cannot be read\n"
+	      ".TP\n5\nno finding, but something could not be seen\n.SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and "
+	      "not empty\n.SH FILES\n.TP\n/etc/gputune/profiles\nprofiles of this site, found by name with \\-\\-profile\n"
+	      ".SH PROFILES\nAn INI file. [profile] takes base (a built\\-in profile), only and skip. A section named after a "
+	      "setting takes want (a value, \">= N\", \"<= N\", \"not V\", \"one of A B\" or leave), waive (a reason), expires "
+	      "(YYYY\\-MM\\-DD) and target (a pattern).\n", f);
+}
+
+int verb_completion(struct run *r)
+{
+	const char *shell = r->args[0];
+
+	if (strcmp(shell, "bash") == 0)
+		bash(r->out);
+	else if (strcmp(shell, "zsh") == 0)
+		zsh(r->out);
+	else if (strcmp(shell, "man") == 0)
+		man(r->out);
+	else if (strcmp(shell, "fish") == 0)
+		for (size_t i = 0; i < verb_count; i++)
+			fish_verb(r->out, &verbs[i]);
+	else
+		return complain_text(EXIT_USAGE, "completion knows bash, zsh, fish and man, not \"%s\"", shell);
+	return EXIT_CLEAN;
+}

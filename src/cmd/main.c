@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program: find the verb, read its options, run it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "probe/probe.h"
+
+int complain(int code, const struct err *e)
+{
+	fprintf(stderr, "gputune: %s\n", e->text);
+	if (e->hint[0])
+		fprintf(stderr, "         %s\n", e->hint);
+	return code;
+}
+
+int complain_text(int code, const char *fmt, ...)
+{
+	struct err e = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	return complain(code, &e);
+}
+
+struct host *run_host(struct run *r)
+{
+	struct err e = { 0 };
+	struct host *h;
+
+	if (!r->value[OPT_HOST])
+		return host_open_live();
+	h = host_open_capture(r->value[OPT_HOST], &e);
+	if (!h)
+		complain(EXIT_USAGE, &e);
+	return h;
+}
+
+struct machine *run_machine(struct run *r, struct host *h, bool deep)
+{
+	struct machine *m = ARENA_NEW(&r->arena, struct machine);
+	struct probe p = { .h = h, .a = &r->arena, .m = m, .deep = deep };
+
+	probe_machine(&p);
+	return m;
+}
+
+bool run_profile(struct run *r, struct profile *p)
+{
+	struct err e = { 0 };
+	const char *name = r->value[OPT_PROFILE] ? r->value[OPT_PROFILE] : "default";
+
+	if (profile_load(&r->arena, name, p, &e) ||
+	    (r->value[OPT_ONLY] && profile_narrow(&r->arena, p, r->value[OPT_ONLY], false, &e)) ||
+	    (r->value[OPT_SKIP] && profile_narrow(&r->arena, p, r->value[OPT_SKIP], true, &e))) {
+		complain(EXIT_USAGE, &e);
+		return false;
+	}
+	return true;
+}
+
+/* Where the result goes, and how wide and coloured it may be. */
+static int open_output(struct run *r)
+{
+	const char *path = r->verb->run == verb_capture ? NULL : r->value[OPT_OUTPUT];
+	long long columns = 0;
+	struct winsize w;
+
+	r->out = stdout;
+	if (path) {
+		r->out = fopen(path, "we");
+		if (!r->out)
+			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path, strerror(errno));
+	}
+	r->tty = !path && isatty(STDOUT_FILENO);
+	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
+		r->width = w.ws_col;
+	if (r->value[OPT_WIDTH]) {
+		if (parse_i64(r->value[OPT_WIDTH], &columns) || columns < 40 || columns > 1000)
+			return complain_text(EXIT_USAGE, "--width takes 40 to 1000 columns, not \"%s\"",
+					     r->value[OPT_WIDTH]);
+		r->width = (int)columns;
+	}
+	return 0;
+}
+
+static int close_output(struct run *r, int code)
+{
+	/* A full disk shows only now; a result that was not written must not look like one. */
+	if (fflush(r->out) || ferror(r->out))
+		code = complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(errno));
+	if (r->out != stdout && fclose(r->out))
+		code = complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(errno));
+	return code;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	const struct verb *v = verb_find(name), *near = NULL;
+	size_t best = 3;
+
+	if (v)
+		return v;
+	for (size_t i = 0; i < verb_count; i++) {
+		size_t d = str_distance(verbs[i].name, name, best);
+
+		if (d < best) {
+			best = d;
+			near = &verbs[i];
+		}
+	}
+	if (near)
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name, near->name);
+	else
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; \"gputune --help\" lists them", name);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct run r = { 0 };
+	int code;
+
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		usage(stdout);
+		return EXIT_CLEAN;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		printf("gputune %s\n", GPUTUNE_VERSION);
+		return EXIT_CLEAN;
+	}
+	r.verb = find_verb(argv[1]);
+	if (!r.verb)
+		return EXIT_USAGE;
+	code = options_parse(&r, argc - 1, argv + 1);
+	if (code == 0 && r.value[OPT_HELP])
+		verb_usage(stdout, r.verb);
+	else if (code == 0 && (code = open_output(&r)) == 0)
+		code = close_output(&r, r.verb->run(&r));
+	arena_free(&r.arena);
+	return code;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arena, text, strict parsing, natural order, sets of ranges. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/idset.h"
+#include "base/text.h"
+
+static void arena_gives_zeroed_aligned_memory(void **state)
+{
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t n = 0; n < 300000; n = n * 3 + 1) {
+		unsigned char *p = arena_alloc(&a, n);
+
+		assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(p[i], 0);
+		memset(p, 0xff, n);
+	}
+	arena_free(&a);
+	assert_null(a.head);
+}
+
+static void arena_grow_keeps_items(void **state)
+{
+	struct arena a = { 0 };
+	int *items = NULL;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		items = arena_grow(&a, items, (size_t)i, sizeof(*items));
+		items[i] = i;
+	}
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(items[i], i);
+	arena_free(&a);
+}
+
+static void numbers_are_strict(void **state)
+{
+	static const struct {
+		const char *s;
+		int r;
+		long long v;
+	} rows[] = {
+		{ "0", 0, 0 },		     { " 42\n", 0, 42 },
+		{ "-7", 0, -7 },	     { "9223372036854775807", 0, INT64_MAX },
+		{ "9223372036854775808", -ERANGE, 0 }, { "", -EINVAL, 0 },
+		{ " ", -EINVAL, 0 },	     { "12x", -EINVAL, 0 },
+		{ "0x10", -EINVAL, 0 },	     { "1 2", -EINVAL, 0 },
+		{ "--1", -EINVAL, 0 },	     { "1e3", -EINVAL, 0 },
+		{ "00000000000000000000000000000000000000001", -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		long long v = 99;
+
+		assert_int_equal(parse_i64(rows[i].s, &v), rows[i].r);
+		assert_int_equal(v, rows[i].r ? 99 : rows[i].v);
+	}
+}
+
+static void sizes_take_suffixes(void **state)
+{
+	unsigned long long v = 0;
+
+	(void)state;
+	assert_int_equal(parse_size("1G", &v), 0);
+	assert_int_equal(v, 1ull << 30);
+	assert_int_equal(parse_size("64k", &v), 0);
+	assert_int_equal(v, 65536);
+	assert_int_equal(parse_size("16777216T", &v), -ERANGE);
+	assert_int_equal(parse_size("G", &v), -EINVAL);
+	assert_int_equal(parse_size("-1", &v), -EINVAL);
+	assert_int_equal(parse_hex("0x15b3", &v), 0);
+	assert_int_equal(v, 0x15b3);
+	assert_int_equal(parse_hex("15g", &v), -EINVAL);
+}
+
+static void natural_order_is_total(void **state)
+{
+	static const char *const sorted[] = { "", "a", "a1", "a01b", "a2", "a10", "b", "cpu0", "cpu9", "cpu10", "cpu100" };
+	size_t n = sizeof(sorted) / sizeof(sorted[0]);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++) {
+			int c = str_natural(sorted[i], sorted[j]);
+
+			assert_int_equal((c > 0) - (c < 0), (i > j) - (i < j));
+		}
+	assert_true(str_natural("99999999999999999999999", "100000000000000000000000") < 0);
+	assert_int_not_equal(str_natural("a01", "a1"), 0);
+}
+
+static void distance_suggests(void **state)
+{
+	(void)state;
+	assert_int_equal(str_distance("kitten", "sitting", 5), 3);
+	assert_int_equal(str_distance("", "abc", 5), 3);
+	assert_int_equal(str_distance("abcdef", "uvwxyz", 2), 3);
+}
+
+static void ids_match_by_prefix(void **state)
+{
+	(void)state;
+	assert_true(id_matches("gpu.bar1-size", "gpu"));
+	assert_true(id_matches("gpu.bar1-size", "gpu.bar1-size"));
+	assert_true(id_matches("gpu.bar1-size", "gpu.*"));
+	assert_true(id_matches("gpu.bar1-size", "gpu."));
+	assert_false(id_matches("gpu.bar1-size", "gp"));
+	assert_false(id_matches("gpu.bar1-size", "gpu.bar1"));
+	assert_false(id_matches("gpu", "gpu.bar1-size"));
+}
+
+static void sets_round_trip(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" },		 { "\n", "" },		   { "3", "3" },
+		{ "0-4,10-14", "0-4,10-14" }, { "5,4,3", "3-5" }, { "0-9,2-3", "0-9" },
+		{ "0-15:2/4", "0-1,4-5,8-9,12-13" }, { "1-2,3", "1-3" }, { "0-3,8-11,4-7", "0-11" },
+	};
+	static const char *const wrong[] = { "a", "1-", "-1", "3-1", "1,", ",1", "1;2", "0-3:2", "0-3:0/2", "0-3:3/2",
+					     "99999999999", "1048577", "1 2" };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct idset s;
+
+		assert_int_equal(idset_parse(&a, rows[i].in, &s), 0);
+		assert_string_equal(idset_format(&a, &s), rows[i].out);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct idset s = { 0 };
+
+		assert_int_equal(idset_parse(&a, wrong[i], &s), -EINVAL);
+	}
+	arena_free(&a);
+}
+
+static void sets_add_in_any_order(void **state)
+{
+	struct arena a = { 0 };
+	struct idset s = { 0 }, t, rest;
+
+	(void)state;
+	/* Every third, then every second, then all, backwards: merges at both ends and in the middle. */
+	for (unsigned i = 0; i < 200; i += 3)
+		idset_add(&a, &s, i);
+	for (unsigned i = 200; i-- > 0;)
+		if (i % 2)
+			idset_add(&a, &s, i);
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(idset_has(&s, i), i % 3 == 0 || i % 2);
+	for (unsigned i = 200; i-- > 0;)
+		idset_add(&a, &s, i);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(idset_count(&s), 200);
+	assert_int_equal(idset_parse(&a, "5-9,15-19", &t), 0);
+	assert_true(idset_contains(&s, &t));
+	assert_true(idset_intersects(&s, &t));
+	rest = idset_minus(&a, &t, &s);
+	assert_int_equal(idset_count(&rest), 0);
+	assert_int_equal(idset_parse(&a, "200-210", &t), 0);
+	assert_false(idset_intersects(&s, &t));
+	arena_free(&a);
+}
+
+static void errno_names_round_trip(void **state)
+{
+	static const int numbers[] = { ENOENT, EACCES, EPERM, EOPNOTSUPP, ENOMEDIUM, ELIBACC, EFBIG, ELOOP, EXDEV };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		assert_int_equal(errno_number(errno_name(-numbers[i])), numbers[i]);
+	assert_int_equal(errno_number("ENOSUCHNAME"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+		cmocka_unit_test(arena_grow_keeps_items),
+		cmocka_unit_test(numbers_are_strict),
+		cmocka_unit_test(sizes_take_suffixes),
+		cmocka_unit_test(natural_order_is_total),
+		cmocka_unit_test(distance_suggests),
+		cmocka_unit_test(ids_match_by_prefix),
+		cmocka_unit_test(sets_round_trip),
+		cmocka_unit_test(sets_add_in_any_order),
+		cmocka_unit_test(errno_names_round_trip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
