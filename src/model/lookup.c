@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding one object among a machine's facts by name, address or place. Knows the structs, not their tables. */
+#include <string.h>
+
+#include "model/machine.h"
+
+void *list_add(struct arena *a, struct list *l, size_t size)
+{
+	char *item;
+
+	l->items = arena_grow(a, l->items, l->n, size);
+	item = (char *)l->items + l->n++ * size;
+	memset(item, 0, size);
+	return item;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+struct pci_function *machine_pci(const struct machine *m, const char *address)
+{
+	LIST_FOR_EACH(struct pci_function, f, &m->pci)
+		if (same(f->name, address))
+			return f;
+	return NULL;
+}
+
+struct gpu *machine_gpu(const struct machine *m, size_t i)
+{
+	return i < m->gpu.gpus.n ? (struct gpu *)m->gpu.gpus.items + i : NULL;
+}
+
+struct nic *machine_nic(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH(struct nic, n, &m->net.nics)
+		if (same(n->name, name))
+			return n;
+	return NULL;
+}
+
+struct disk *machine_disk(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH(struct disk, d, &m->storage.disks)
+		if (same(d->name, name))
+			return d;
+	return NULL;
+}
+
+struct service *machine_service(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH(struct service, s, &m->software.services)
+		if (same(s->name, name))
+			return s;
+	return NULL;
+}
+
+/* True when path is dir or lies below it. */
+static bool path_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n && dir[n - 1] == '/')
+		n--;
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+const struct mount *machine_mount_of(const struct machine *m, const char *path)
+{
+	const struct mount *best = NULL;
+
+	/* Of mounts on one point the last hides the others. */
+	LIST_FOR_EACH(struct mount, it, &m->storage.mounts)
+		if (it->name && path_below(path, it->name) &&
+		    (!best || strlen(it->name) >= strlen(best->name)))
+			best = it;
+	return best;
+}
+
+const struct idset *machine_big_cpus(const struct machine *m)
+{
+	LIST_FOR_EACH(struct core_type, t, &m->cpu.types)
+		if (fact_is(&t->role, "big") && seen_ok(&t->cpus.f))
+			return &t->cpus.v;
+	return seen_ok(&m->cpu.online.f) ? &m->cpu.online.v : NULL;
+}
+
+const char *kernel_arg_value(const struct kernel *k, const char *name)
+{
+	const char *value = NULL;
+
+	LIST_FOR_EACH(struct kernel_arg, arg, &k->args)
+		if (same(arg->name, name))
+			value = fact_text(&arg->value, "");
+	return value;
+}
