@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code points on paper: which are harmless, how wide they are, where a line may break. */
+#include "view/glyph.h"
+
+#include <string.h>
+#include <wchar.h>
+
+bool glyph_harmless(uint32_t cp)
+{
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		return false;
+	/* Marks and overrides of direction, line and paragraph separators, invisible joiners. */
+	return !(cp >= 0x200b && cp <= 0x200f) && !(cp >= 0x2028 && cp <= 0x202e) &&
+	       !(cp >= 0x2060 && cp <= 0x206f) && cp != 0xfeff && cp != 0x61c;
+}
+
+static size_t width_of(uint32_t cp)
+{
+	int w = cp < 0x7f ? 1 : wcwidth((wchar_t)cp);
+
+	return w < 0 ? 1 : (size_t)w;
+}
+
+size_t glyph_width(const char *s)
+{
+	size_t w = 0, n;
+	uint32_t cp;
+
+	for (; (n = utf8_next(s, &cp)); s += n)
+		w += width_of(cp);
+	return w;
+}
+
+void glyph_clean(struct text *t, const char *s, bool ascii)
+{
+	const char *start = s;
+	uint32_t cp;
+	size_t n;
+
+	for (; (n = utf8_next(s, &cp)); s += n) {
+		bool bad = !glyph_harmless(cp) || (cp > 0x7e && ascii) || (cp == UTF8_BAD && n == 1);
+
+		if (!bad)
+			continue;
+		text_addn(t, start, (size_t)(s - start));
+		start = s + n;
+		text_add(t, cp == '\n' || cp == '\t' ? " " : ascii ? "?" : "\xef\xbf\xbd");
+	}
+	text_addn(t, start, (size_t)(s - start));
+}
+
+/* The end of the longest beginning of s that fits, and where the next line begins. */
+static const char *line_end(const char *s, size_t width, const char **next)
+{
+	const char *p = s, *gap = NULL; /* gap: just after what may end a line */
+	size_t w = 0, n;
+	uint32_t cp;
+
+	for (; (n = utf8_next(p, &cp)); p += n) {
+		w += width_of(cp);
+		if (w > width && p > s)
+			break;
+		if (cp == ' ' || cp == ',' || cp == '/')
+			gap = p + n;
+	}
+	if (n && *p != ' ' && gap)
+		p = gap;
+	*next = *p == ' ' ? p + 1 : p;
+	return p > s && p[-1] == ' ' ? p - 1 : p;
+}
+
+void glyph_wrap(struct text *t, const char *s, size_t width)
+{
+	while (*s) {
+		const char *next, *end = line_end(s, width, &next);
+
+		text_addn(t, s, (size_t)(end - s));
+		if (*next)
+			text_addc(t, '\n');
+		s = next;
+	}
+}
+
+void glyph_escape(struct text *t, const char *s)
+{
+	uint32_t cp;
+	size_t n;
+
+	for (; (n = utf8_next(s, &cp)); s += n) {
+		if (cp == '<')
+			text_add(t, "&lt;");
+		else if (cp == '>')
+			text_add(t, "&gt;");
+		else if (cp == '&')
+			text_add(t, "&amp;");
+		else if (cp == '"')
+			text_add(t, "&quot;");
+		else if (cp == '\'')
+			text_add(t, "&#39;");
+		else if (cp == '\n' || cp == '\t')
+			text_addc(t, (char)cp);
+		else if (!glyph_harmless(cp) || (cp == UTF8_BAD && n == 1))
+			text_add(t, "\xef\xbf\xbd");
+		else
+			text_addn(t, s, n);
+	}
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables and trees on a terminal. Drawing is libsmartcols'; here stands what it does not do: breaking between
+ * words, and folding a table that is too wide into parts that each begin with the first column.
+ */
+#include <libsmartcols.h>
+#include <string.h>
+
+#include "view/glyph.h"
+#include "view/term.h"
+
+enum {
+	GAP = 2,        /* between columns */
+	WRAP_MIN = 24,  /* a column is not broken to less */
+	TREE_STEP = 2,  /* columns that a level of a tree takes */
+};
+
+/* A table, cleaned and measured. */
+struct grid {
+	const struct node *n;
+	const char **texts; /* by row, then column */
+	size_t *widths;     /* natural ones, by column */
+};
+
+/* Columns [lo, hi) and the first one, and how wide each of them may be (0: as it is). */
+struct part {
+	size_t lo, hi;
+	size_t limit; /* of each column that may be broken; 0: none is */
+};
+
+static void grid_measure(struct term *t, struct grid *g, const struct node *n)
+{
+	TEXT_AUTO clean = { 0 };
+
+	g->n = n;
+	g->texts = arena_array(&t->arena, n->n_rows * n->n_columns, sizeof(char *));
+	g->widths = arena_array(&t->arena, n->n_columns, sizeof(size_t));
+	for (size_t c = 0; c < n->n_columns; c++)
+		g->widths[c] = glyph_width(n->columns[c].title);
+	for (size_t i = 0; i < n->n_rows; i++) {
+		for (size_t c = 0; c < n->n_columns; c++) {
+			const char *s = n->rows[i].cells[c].text;
+			size_t w;
+
+			text_clear(&clean);
+			glyph_clean(&clean, s ? s : "", t->how->ascii);
+			g->texts[i * n->n_columns + c] = arena_strndup(&t->arena, clean.s ? clean.s : "", clean.len);
+			w = glyph_width(g->texts[i * n->n_columns + c]);
+			if (c == 0 && n->kind == NODE_TREE)
+				w += TREE_STEP * (size_t)n->rows[i].depth;
+			g->widths[c] = w > g->widths[c] ? w : g->widths[c];
+		}
+	}
+}
+
+/* Width of a column that may be broken down to limit. */
+static size_t column_width(const struct grid *g, size_t c, size_t limit)
+{
+	size_t w = g->widths[c];
+
+	return limit && g->n->columns[c].wrap && w > limit ? limit : w;
+}
+
+static size_t part_width(const struct grid *g, size_t lo, size_t hi, size_t limit)
+{
+	size_t w = column_width(g, 0, limit);
+
+	for (size_t c = lo; c < hi; c++)
+		w += GAP + column_width(g, c, limit);
+	return w;
+}
+
+/* As many columns from lo on as fit, at least one, and the widest limit that lets them. */
+static struct part part_from(const struct grid *g, size_t lo, size_t width)
+{
+	struct part p = { .lo = lo, .hi = g->n->n_columns };
+	size_t limit = WRAP_MIN;
+
+	if (!width || part_width(g, lo, p.hi, 0) <= width)
+		return p;
+	while (p.hi > lo + 1 && part_width(g, lo, p.hi, WRAP_MIN) > width)
+		p.hi--;
+	while (limit < width && part_width(g, lo, p.hi, limit + 1) <= width)
+		limit++;
+	p.limit = limit;
+	return p;
+}
+
+static const char *cell_text(struct term *t, const struct grid *g, size_t i, size_t c, size_t limit)
+{
+	const char *s = g->texts[i * g->n->n_columns + c];
+	TEXT_AUTO wrapped = { 0 };
+
+	if (!limit || !g->n->columns[c].wrap || glyph_width(s) <= limit)
+		return s;
+	glyph_wrap(&wrapped, s, limit);
+	return arena_strndup(&t->arena, wrapped.s, wrapped.len);
+}
+
+static void add_column(struct term *t, struct libscols_table *tb, const struct node *n, size_t c, bool wrap)
+{
+	int flags = (n->columns[c].right ? SCOLS_FL_RIGHT : 0) | (wrap ? SCOLS_FL_WRAP : 0) |
+		    (c == 0 && n->kind == NODE_TREE ? SCOLS_FL_TREE : 0);
+	struct libscols_column *cl = scols_table_new_column(tb, n->columns[c].title, 0, flags);
+
+	if (wrap) {
+		scols_column_set_wrapfunc(cl, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+		scols_column_set_safechars(cl, "\n");
+	}
+	if (t->how->colour)
+		scols_cell_set_color(scols_column_get_header(cl), term_colour(STYLE_STRONG));
+}
+
+static void set_symbols(struct term *t, struct libscols_table *tb)
+{
+	struct libscols_symbols *sy = scols_new_symbols();
+
+	scols_symbols_set_branch(sy, t->how->ascii ? "|-" : "\xe2\x94\x9c\xe2\x94\x80");
+	scols_symbols_set_vertical(sy, t->how->ascii ? "| " : "\xe2\x94\x82 ");
+	scols_symbols_set_right(sy, t->how->ascii ? "`-" : "\xe2\x94\x94\xe2\x94\x80");
+	scols_symbols_set_title_padding(sy, " ");
+	scols_symbols_set_cell_padding(sy, " ");
+	scols_table_set_symbols(tb, sy);
+	scols_unref_symbols(sy);
+}
+
+/* The line that row i hangs from: the last one before it with a smaller depth. */
+static struct libscols_line *parent_of(const struct node *n, struct libscols_line **lines, size_t i)
+{
+	for (size_t up = i; n->rows[i].depth && up-- > 0;)
+		if (n->rows[up].depth < n->rows[i].depth)
+			return lines[up];
+	return NULL;
+}
+
+static void add_row(struct term *t, struct libscols_table *tb, const struct grid *g, const struct part *p,
+		    struct libscols_line **lines, size_t i)
+{
+	const struct node *n = g->n;
+	bool tree = n->kind == NODE_TREE;
+	size_t at = 0;
+
+	lines[i] = scols_table_new_line(tb, tree ? parent_of(n, lines, i) : NULL);
+	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo) {
+		enum style s = n->rows[i].cells[c].style;
+		struct libscols_cell *ce = scols_line_get_cell(lines[i], at++);
+
+		scols_cell_set_data(ce, cell_text(t, g, i, c, p->limit));
+		if (t->how->colour && term_colour(s))
+			scols_cell_set_color(ce, term_colour(s));
+	}
+}
+
+static void draw_part(struct term *t, const struct grid *g, const struct part *p)
+{
+	struct libscols_line **lines = arena_array(&t->arena, g->n->n_rows, sizeof(struct libscols_line *));
+	struct libscols_table *tb = scols_new_table();
+
+	scols_table_set_stream(tb, t->out);
+	scols_table_set_column_separator(tb, "  ");
+	scols_table_enable_colors(tb, t->how->colour);
+	scols_table_enable_minout(tb, 1);
+	/* Widths are settled here, so that what is drawn does not depend on where standard output goes. */
+	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
+	set_symbols(t, tb);
+	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo)
+		add_column(t, tb, g->n, c, p->limit && g->n->columns[c].wrap);
+	for (size_t i = 0; i < g->n->n_rows; i++)
+		add_row(t, tb, g, p, lines, i);
+	scols_print_table(tb);
+	scols_unref_table(tb);
+}
+
+void term_table(struct term *t, const struct node *n)
+{
+	struct grid g;
+	struct part p = { .hi = 1 };
+
+	grid_measure(t, &g, n);
+	do {
+		p = part_from(&g, p.hi, (size_t)t->how->width);
+		if (p.lo > 1)
+			fputc('\n', t->out);
+		draw_part(t, &g, &p);
+	} while (p.hi < n->n_columns);
+}
