@@ -15,6 +15,14 @@ static const struct field nvlink_fields[] = {
 };
 const struct schema schema_nvlink = SCHEMA(nvlink, nvlink_fields);
 
+static const struct field gpu_peer_fields[] = {
+	FIELD_ROW(gpu_peer, index, FIELD_ID, "index", "Index", NULL),
+	FIELD_ROW(gpu_peer, p2p_read, FIELD_STR, "p2p_read", "P2P read", NULL),
+	FIELD_ROW(gpu_peer, p2p_write, FIELD_STR, "p2p_write", "P2P write", NULL),
+	FIELD_ROW(gpu_peer, p2p_nvlink, FIELD_STR, "p2p_nvlink", "P2P over NVLink", NULL),
+};
+const struct schema schema_gpu_peer = SCHEMA(gpu_peer, gpu_peer_fields);
+
 static const struct field gpu_process_fields[] = {
 	FIELD_ROW(gpu_process, index, FIELD_ID, "index", "Index", NULL),
 	FIELD_ROW(gpu_process, kind, FIELD_STR, "kind", "Kind", NULL),
@@ -76,6 +84,10 @@ static const struct field gpu_fields[] = {
 	FIELD_ROW(gpu, temperature_slowdown_c, FIELD_INT, "temperature_slowdown_c", "Temperature slowdown", "C"),
 	FIELD_ROW(gpu, temperature_shutdown_c, FIELD_INT, "temperature_shutdown_c", "Temperature shutdown", "C"),
 	FIELD_ROW(gpu, temperature_max_c, FIELD_INT, "temperature_max_c", "Temperature maximum", "C"),
+	FIELD_ROW(gpu, temperature_margin_c, FIELD_INT, "temperature_margin_c", "Temperature margin", "C"),
+	FIELD_ROW(gpu, temperature_memory_c, FIELD_INT, "temperature_memory_c", "Temperature memory", "C"),
+	FIELD_ROW(gpu, recovery_action, FIELD_STR, "recovery_action", "Recovery action", NULL),
+	FIELD_ROW(gpu, virtualization, FIELD_STR, "virtualization", "Virtualization", NULL),
 	FIELD_ROW(gpu, pstate, FIELD_INT, "pstate", "Pstate", NULL),
 	FIELD_ROW(gpu, util_gpu_pct, FIELD_INT, "util_gpu_pct", "Utilisation GPU", "%"),
 	FIELD_ROW(gpu, util_mem_pct, FIELD_INT, "util_mem_pct", "Utilisation memory", "%"),
@@ -92,6 +104,7 @@ static const struct field gpu_fields[] = {
 	FIELD_ROW(gpu, pcie_width_max, FIELD_INT, "pcie_width_max_lanes", "PCIe width maximum", "lanes"),
 	FIELD_ROW(gpu, pcie_replays, FIELD_INT, "pcie_replays", "PCIe replays", NULL),
 	FIELD_ROW(gpu, fabric_state, FIELD_STR, "fabric_state", "Fabric state", NULL),
+	FIELD_ROW(gpu, fabric_health, FIELD_HEX, "fabric_health", "Fabric health", NULL),
 	FIELD_ROW(gpu, fabric_status, FIELD_INT, "fabric_status", "Fabric status", NULL),
 	FIELD_ROW(gpu, cuda_gpudirect_rdma, FIELD_BOOL, "cuda_gpudirect_rdma", "CUDA gpudirect RDMA", NULL),
 	FIELD_ROW(gpu, cuda_dma_buf, FIELD_BOOL, "cuda_dma_buf", "CUDA DMA buf", NULL),
@@ -100,6 +113,7 @@ static const struct field gpu_fields[] = {
 	FIELD_ROW(gpu, memory_numa_node, FIELD_INT, "memory_numa_node", "Memory NUMA node", NULL),
 	FIELD_ROW(gpu, cpu_affinity, FIELD_SET, "cpu_affinity", "CPU affinity", NULL),
 	FIELD_SUB(gpu, links, FIELD_LIST, "links", "Links", &schema_nvlink),
+	FIELD_SUB(gpu, peers, FIELD_LIST, "peers", "Peers", &schema_gpu_peer),
 	FIELD_SUB(gpu, processes, FIELD_LIST, "processes", "Processes", &schema_gpu_process),
 };
 const struct schema schema_gpu = SCHEMA(gpu, gpu_fields);

@@ -16,6 +16,12 @@ struct nvlink {
 	struct fact_int crc_errors, replay_errors, recovery_errors; /* counts */
 };
 
+/* Whether this GPU may read, write and reach over NVLink the memory of another: "ok" or why not. */
+struct gpu_peer {
+	unsigned index;                /* the other's NVML index */
+	struct fact_str p2p_read, p2p_write, p2p_nvlink;
+};
+
 struct gpu_process {
 	unsigned index;                /* process id */
 	struct fact_str kind;          /* "compute", "graphics" */
@@ -52,6 +58,10 @@ struct gpu {
 		power_limit_max_mw, power_limit_enforced_mw;
 	struct fact_int temperature_c, temperature_slowdown_c, temperature_shutdown_c,
 		temperature_max_c;
+	struct fact_int temperature_margin_c; /* degrees left below the first limit */
+	struct fact_int temperature_memory_c;
+	struct fact_str recovery_action; /* "none", or what the driver says is needed: "reset", "reboot", ... */
+	struct fact_str virtualization; /* "none", "passthrough", "vgpu", "host-vgpu", "host-vsga" */
 	struct fact_int pstate;        /* 0 is fastest */
 	struct fact_int util_gpu_pct, util_mem_pct;
 	struct fact_int event_reasons; /* NVML clocks event reasons, bit mask */
@@ -60,12 +70,14 @@ struct gpu {
 	struct fact_int pcie_gen, pcie_gen_max, pcie_gen_device_max, pcie_width, pcie_width_max;
 	struct fact_int pcie_replays;
 	struct fact_str fabric_state;  /* "completed", "in-progress", "not-started", "not-supported" */
+	struct fact_int fabric_health; /* NVML's fabric health mask */
 	struct fact_int fabric_status; /* NVML return code of the registration, 0 is success */
 	struct fact_int cuda_gpudirect_rdma, cuda_dma_buf, cuda_integrated; /* CUDA attributes 116, 124, 18 */
 	struct fact_int numa_node;     /* of the PCI function */
 	struct fact_int memory_numa_node; /* coherent GPUs: the GPU's own memory node */
 	struct fact_set cpu_affinity;
 	struct list links;             /* struct nvlink */
+	struct list peers;             /* struct gpu_peer */
 	struct list processes;         /* struct gpu_process */
 };
 
@@ -82,7 +94,8 @@ struct gpus {
 	struct list gpus;              /* struct gpu */
 };
 
-extern const struct schema schema_gpus, schema_gpu, schema_nvlink, schema_gpu_process;
+extern const struct schema schema_gpus, schema_gpu, schema_nvlink, schema_gpu_peer,
+	schema_gpu_process;
 
 /* Bits of event_reasons. Source: nvml.h, nvmlClocksEventReason*. */
 enum {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlopen and dlsym, and the one place that turns an object pointer into a function pointer. */
+#include "host/vendor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+_Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns functions as objects");
+
+static void set_pointer(void *table, const struct vendor_symbol *s, void *lib)
+{
+	void *found = lib ? dlsym(lib, s->name) : NULL;
+	void (*fn)(void) = s->fallback;
+
+	/* ISO C has no conversion from void * to a function pointer; POSIX says the bits are the same. */
+	if (found)
+		memcpy(&fn, &found, sizeof(fn));
+	memcpy((char *)table + s->offset, &fn, sizeof(fn));
+}
+
+int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
+		void **lib)
+{
+	*lib = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < n; i++)
+		set_pointer(table, &symbols[i], *lib);
+	return *lib ? 0 : -ELIBACC;
+}
+
+void vendor_close(void *lib)
+{
+	if (lib)
+		dlclose(lib);
+}
