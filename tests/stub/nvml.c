@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libnvidia-ml.so.1 that answers from a description (stub.h). Functions of a common shape are made by
+ * nvml.def, the others stand here and in nvml_structs.c. Built a second time with STUB_OLD, without what newer
+ * libraries added.
+ */
+#include "nvml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/nvml.h"
+#include "stub.h"
+
+struct nvml_device {
+	unsigned index;
+	long long calls;
+};
+
+static struct nvml_device devices[NVML_GPUS_MAX];
+static _Atomic int calls; /* GPUs are attached to from several threads */
+static int initialised;
+
+/* How many functions were called since the library was opened: tests count with it. */
+int gputune_stub_calls(void);
+int gputune_stub_calls(void)
+{
+	return calls;
+}
+
+static void plain_name(const char *name, char *buf, size_t size)
+{
+	char *v;
+
+	snprintf(buf, size, "%s", name);
+	v = strrchr(buf, '_');
+	if (v && v[1] == 'v')
+		*v = '\0';
+}
+
+int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16], char question[128])
+{
+	char plain[96];
+
+	calls++;
+	if (!initialised)
+		return NVML_UNINITIALIZED;
+	if (!d)
+		return NVML_INVALID_ARGUMENT;
+	if (stub_setting("lost_gpu", -1) == d->index && d->calls++ >= stub_setting("lost_after", 0))
+		return NVML_GPU_IS_LOST;
+	plain_name(name, plain, sizeof(plain));
+	snprintf(object, 16, "%u", d->index);
+	snprintf(question, 128, "%s%s", plain, rest);
+	return NVML_SUCCESS;
+}
+
+int stub_number(struct nvml_device *d, const char *name, const char *rest, long long *out)
+{
+	char object[16], question[128];
+	int r = stub_enter(d, name, rest, object, question);
+
+	return r ? r : stub_int(object, question, out);
+}
+
+unsigned stub_index(const struct nvml_device *d)
+{
+	return d->index;
+}
+
+static int get_uint(struct nvml_device *d, const char *name, const char *rest, unsigned *out)
+{
+	long long v = 0;
+	int r = stub_number(d, name, rest, &v);
+
+	if (r == NVML_SUCCESS)
+		*out = (unsigned)v;
+	return r;
+}
+
+static int get_uint_of(struct nvml_device *d, const char *name, const struct nvml_args *args, unsigned arg,
+		       unsigned *out)
+{
+	char rest[64];
+
+	if (args->numbers)
+		snprintf(rest, sizeof(rest), "(%u)", arg);
+	else if (arg < args->n)
+		snprintf(rest, sizeof(rest), "(%s)", args->names[arg]);
+	else
+		return NVML_INVALID_ARGUMENT;
+	return get_uint(d, name, rest, out);
+}
+
+static int get_text(struct nvml_device *d, const char *name, char *text, unsigned size)
+{
+	char object[16], question[128];
+	int r = stub_enter(d, name, "", object, question);
+
+	return r ? r : stub_text(object, question, text, size);
+}
+
+static int get_pair(struct nvml_device *d, const char *name, const char *a, const char *b, unsigned *first,
+		    unsigned *second)
+{
+	char object[16], question[128];
+	long long v = 0;
+	int r = get_uint(d, name, a, first);
+
+	if (r)
+		return r;
+	snprintf(object, sizeof(object), "%u", d->index);
+	snprintf(question, sizeof(question), "%s%s", name, b);
+	r = stub_int(object, question, &v);
+	*second = (unsigned)v;
+	return r;
+}
+
+#define NVML_FN(name, params) int name params;
+#define NVML_UINT(name) NVML_FN(name, (struct nvml_device * d, unsigned *out))
+#define NVML_UINT_OF(name, args) NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
+#define NVML_TEXT(name) NVML_FN(name, (struct nvml_device * d, char *text, unsigned size))
+#define NVML_PAIR(name, a, b) NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
+#include "host/nvml.def"
+
+#define NVML_FN(name, params)
+#define NVML_UINT(name)                                                                            \
+	int name(struct nvml_device *d, unsigned *out)                                             \
+	{                                                                                          \
+		return get_uint(d, #name, "", out);                                                \
+	}
+#define NVML_UINT_OF(name, args)                                                                   \
+	int name(struct nvml_device *d, unsigned arg, unsigned *out)                               \
+	{                                                                                          \
+		return get_uint_of(d, #name, &nvml_args_##args, arg, out);                         \
+	}
+#define NVML_TEXT(name)                                                                            \
+	int name(struct nvml_device *d, char *text, unsigned size)                                 \
+	{                                                                                          \
+		return get_text(d, #name, text, size);                                             \
+	}
+#define NVML_PAIR(name, a, b)                                                                      \
+	int name(struct nvml_device *d, unsigned *first, unsigned *second)                         \
+	{                                                                                          \
+		return get_pair(d, #name, "." #a, "." #b, first, second);                          \
+	}
+#include "host/nvml.def"
+
+/* --- the machine --------------------------------------------------------------------------------- */
+
+static int init(void)
+{
+	int r;
+
+	stub_load();
+	calls = 1;
+	r = stub_error("init");
+	initialised = r == NVML_SUCCESS;
+	for (unsigned i = 0; i < NVML_GPUS_MAX; i++)
+		devices[i] = (struct nvml_device){ .index = i };
+	return r;
+}
+
+static int count(unsigned *out)
+{
+	long long n = 0;
+	int r;
+
+	calls++;
+	r = initialised ? stub_int("", "nvmlDeviceGetCount", &n) : NVML_UNINITIALIZED;
+	*out = (unsigned)n;
+	return r;
+}
+
+static int handle(unsigned index, struct nvml_device **out)
+{
+	char question[32];
+	unsigned n = 0;
+	int r = count(&n);
+
+	snprintf(question, sizeof(question), "handle(%u)", index);
+	if (r)
+		return r;
+	if (index >= n || index >= NVML_GPUS_MAX)
+		return NVML_INVALID_ARGUMENT;
+	*out = &devices[index];
+	return stub_error(question);
+}
+
+int nvmlInit(void)
+{
+	return init();
+}
+
+int nvmlDeviceGetCount(unsigned *out)
+{
+	return count(out);
+}
+
+int nvmlDeviceGetHandleByIndex(unsigned index, struct nvml_device **out)
+{
+	return handle(index, out);
+}
+
+int nvmlSystemGetCudaDriverVersion(unsigned *out)
+{
+	long long v = 0;
+	int r = initialised ? stub_int("", "nvmlSystemGetCudaDriverVersion", &v) : NVML_UNINITIALIZED;
+
+	*out = (unsigned)v;
+	return r;
+}
+
+#ifndef STUB_OLD
+int nvmlInit_v2(void)
+{
+	return init();
+}
+
+int nvmlDeviceGetCount_v2(unsigned *out)
+{
+	return count(out);
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **out)
+{
+	return handle(index, out);
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(unsigned *out)
+{
+	return nvmlSystemGetCudaDriverVersion(out);
+}
+#endif
+
+int nvmlShutdown(void)
+{
+	initialised = 0;
+	stub_unload();
+	return NVML_SUCCESS;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+	return initialised ? stub_text("", "nvmlSystemGetDriverVersion", text, size) : NVML_UNINITIALIZED;
+}
+
+int nvmlSystemGetNVMLVersion(char *text, unsigned size)
+{
+	return stub_text("", "nvmlSystemGetNVMLVersion", text, size);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two files of the NVML stub share. */
+#ifndef STUB_NVML_H
+#define STUB_NVML_H
+
+struct nvml_device;
+
+/* Counts a call about d. 0 and its object and question, or the result that the call has to give. */
+int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16], char question[128]);
+/* The same, and the number it gives. rest is what follows the name: "(SM)", ".total". */
+int stub_number(struct nvml_device *d, const char *name, const char *rest, long long *out);
+unsigned stub_index(const struct nvml_device *d);
+
+#endif
