@@ -165,6 +165,9 @@ void node_drop_empty(struct node *n)
 			n->rows[i].cells[kept] = n->rows[i].cells[c];
 		n->columns[kept++] = n->columns[c];
 	}
+	/* A column of names alone says nothing. */
+	if (n->kind == NODE_TABLE && n->n_columns > 1 && kept == 1)
+		n->n_rows = 0;
 	if (n->n_columns)
 		n->n_columns = kept;
 }

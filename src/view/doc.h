@@ -59,7 +59,7 @@ struct node {
 	enum node_kind kind;
 	unsigned level;             /* NODE_HEADING: 1 is the page's own */
 	const char *title;          /* heading, caption; NULL: none */
-	const char *text;           /* NODE_CODE; NODE_FIGURE: the text alternative */
+	const char *text;           /* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
 	const char *svg;            /* NODE_FIGURE: trusted SVG of our own making, already escaped */
 	struct column *columns;     /* NODE_TABLE, NODE_TREE */
 	size_t n_columns;

@@ -179,7 +179,7 @@ void doc_md(FILE *out, const struct doc *d)
 	for (size_t i = 0; i < d->n; i++) {
 		TEXT_AUTO t = { 0 };
 
-		if (node_nothing(d->nodes[i]))
+		if (node_nothing(d->nodes[i]) || (d->nodes[i]->kind == NODE_FIGURE && !d->nodes[i]->text))
 			continue;
 		if (!first)
 			fputc('\n', out);

@@ -177,7 +177,7 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how)
 	for (size_t i = 0; i < d->n; i++) {
 		const struct node *n = d->nodes[i];
 
-		if (node_nothing(n))
+		if (node_nothing(n) || (n->kind == NODE_FIGURE && !n->text))
 			continue;
 		if (before && before->kind != NODE_HEADING)
 			fputc('\n', out);

@@ -11,7 +11,7 @@
 
 enum {
 	GAP = 2,        /* between columns */
-	WRAP_MIN = 24,  /* a column is not broken to less */
+	WRAP_MIN = 16,  /* a column is not broken to less */
 	TREE_STEP = 2,  /* columns that a level of a tree takes */
 };
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawings as SVG text: self-contained, escaped, the same for the same facts. */
+#ifndef VIEW_SVG_H
+#define VIEW_SVG_H
+
+#include "model/machine.h"
+
+/* The machine from its NUMA nodes down to GPUs, NICs and NVMe disks, with every link. In the arena. */
+const char *svg_topology(struct arena *a, const struct machine *m);
+
+#endif
