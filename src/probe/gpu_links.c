@@ -79,6 +79,8 @@ void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 		l->version = link_int(p, object, "nvmlDeviceGetNvLinkVersion(%u)", i);
 		l->remote_type = remote_type(link_int(p, object, "nvmlDeviceGetNvLinkRemoteDeviceType(%u)", i));
 		l->remote = remote(p, object, i);
+		if (p->lean && !p->deep)
+			continue;
 		l->speed_mbs = link_int(p, object, "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,%u)", i);
 		if (l->speed_mbs.f.seen == SEEN_UNSUPPORTED)
 			l->speed_mbs = probe_ask_int(p, "nvml", object,

@@ -16,6 +16,9 @@ struct probe {
 	struct machine *m;
 	/* Ask what costs noticeable time: cuInit for CUDA attributes. */
 	bool deep;
+	/* Leave out what no rule reads and what costs a millisecond and more a GPU: clocks and power of the
+	 * moment, their tables, firmware versions. For a check of a machine with many GPUs. */
+	bool lean;
 };
 
 /* Fills a zeroed machine. Subjects run in this order because later ones look at earlier ones. */

@@ -238,6 +238,23 @@ static void a_deep_probe_asks_cuda_and_counters(void **state)
 	assert_int_equal(g->integrated.v, 1);
 }
 
+static void a_lean_probe_leaves_out_what_no_rule_reads(void **state)
+{
+	struct probe p = { .h = &fake.host, .a = &arena, .m = &machine, .lean = true };
+	const struct gpu *g;
+
+	(void)state;
+	probe_gpu(&p);
+	g = machine_gpu(&machine, 0);
+	assert_int_equal(g->persistence.v, 1);
+	assert_int_equal(g->clock_sm_max_mhz.v, 1980);
+	assert_int_equal(g->links.n, 2);
+	assert_int_equal(((const struct nvlink *)g->links.items)->active.v, 1);
+	assert_int_equal(((const struct nvlink *)g->links.items)->speed_mbs.f.seen, SEEN_UNASKED);
+	assert_int_equal(g->power_mw.f.seen, SEEN_UNASKED);
+	assert_int_equal(g->vbios.f.seen, SEEN_UNASKED);
+}
+
 static void integrated_is_a_matter_of_each_gpu(void **state)
 {
 	static const struct {
@@ -439,6 +456,7 @@ static const struct CMUnitTest current[] = {
 	TEST(facts_of_a_discrete_gpu),
 	TEST(links_and_processes),
 	TEST(a_deep_probe_asks_cuda_and_counters),
+	TEST(a_lean_probe_leaves_out_what_no_rule_reads),
 	TEST(integrated_is_a_matter_of_each_gpu),
 	TEST(a_lost_gpu_is_an_error_and_the_other_is_not),
 	TEST(a_failed_start_has_its_reason),
