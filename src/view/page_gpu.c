@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show gpu: a single GPU as names and values, several as one table a topic. */
+#include <limits.h>
+
 #include "base/text.h"
 #include "view/figure.h"
 #include "view/page.h"
 #include "view/pick.h"
+
+/* Counts come from outside: their sum stops at the largest number. */
+static long long sum(long long a, long long b)
+{
+	long long c;
+
+	return __builtin_add_overflow(a, b, &c) ? (a < 0 ? LLONG_MIN : LLONG_MAX) : c;
+}
 
 static struct cell memory(struct doc *d, const struct machine *m, const void *object)
 {
@@ -168,9 +178,9 @@ static struct cell remapped(struct doc *d, const struct machine *m, const void *
 	if (!seen_ok(&g->remap_corrected.f) || !seen_ok(&g->remap_uncorrected.f))
 		return cell_unseen(&g->remap_corrected.f);
 	if (fact_or(&g->remap_failed, 0) || fact_or(&g->remap_pending, 0))
-		return cell_printf(d, STYLE_BAD, "%lld, %s", g->remap_corrected.v + g->remap_uncorrected.v,
+		return cell_printf(d, STYLE_BAD, "%lld, %s", sum(g->remap_corrected.v, g->remap_uncorrected.v),
 				   fact_or(&g->remap_failed, 0) ? "failed" : "pending");
-	return cell_printf(d, STYLE_PLAIN, "%lld", g->remap_corrected.v + g->remap_uncorrected.v);
+	return cell_printf(d, STYLE_PLAIN, "%lld", sum(g->remap_corrected.v, g->remap_uncorrected.v));
 }
 
 static struct cell nvlinks(struct doc *d, const struct machine *m, const void *object)
@@ -184,7 +194,7 @@ static struct cell nvlinks(struct doc *d, const struct machine *m, const void *o
 		if (!fact_or(&l->active, 0))
 			continue;
 		active++;
-		speed += fact_or(&l->speed_mbs, 0);
+		speed = sum(speed, fact_or(&l->speed_mbs, 0));
 		to = fact_text(&l->remote_type, to);
 	}
 	if (!g->links.n)
@@ -197,7 +207,7 @@ static struct cell nvlinks(struct doc *d, const struct machine *m, const void *o
 static struct cell link_errors(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
-	struct fact_int sum = { 0 };
+	struct fact_int total = { 0 };
 
 	(void)m;
 	LIST_FOR_EACH(struct nvlink, l, &g->links) {
@@ -206,11 +216,11 @@ static struct cell link_errors(struct doc *d, const struct machine *m, const voi
 		for (size_t i = 0; i < 3; i++) {
 			if (!seen_ok(&counts[i]->f))
 				continue;
-			sum.f.seen = SEEN_OK;
-			sum.v += counts[i]->v;
+			total.f.seen = SEEN_OK;
+			total.v = sum(total.v, counts[i]->v);
 		}
 	}
-	return bad_count(d, &sum);
+	return bad_count(d, &total);
 }
 
 #define GPU_INDEX PICK(gpu, index, "GPU")

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents through every renderer; every page on a machine whose facts are in every state, and on an empty one. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "test_view_machine.h"
+#include "view/figure.h"
+#include "view/glyph.h"
+#include "view/page.h"
+#include "view/svg.h"
+
+enum medium { TERM, TERM_WIDE, TERM_ASCII, TERM_COLOUR, MD, HTML, MEDIA };
+
+/* The caller frees it. */
+static char *render(const struct doc *d, enum medium medium, int width)
+{
+	struct term_style how = { .width = width, .ascii = medium == TERM_ASCII, .colour = medium == TERM_COLOUR };
+	char *s = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&s, &n);
+
+	if (medium == MD)
+		doc_md(f, d);
+	else if (medium == HTML)
+		doc_html(f, d, NULL);
+	else
+		doc_term(f, d, &how);
+	fclose(f);
+	return s;
+}
+
+static void expect(const struct doc *d, enum medium medium, int width, const char *wanted)
+{
+	char *s = render(d, medium, width);
+
+	assert_string_equal(s, wanted);
+	free(s);
+}
+
+static struct doc *small(struct arena *a)
+{
+	static const struct column columns[] = {
+		{ "GPU", false, false }, { "Power", true, false }, { "Why", false, true }, { "Gone", false, false },
+	};
+	struct doc *d = doc_new(a);
+	struct node *n;
+	struct cell *row;
+
+	doc_heading(d, 1, "A|B <x>");
+	n = doc_text(d, "Two %s ", "things:");
+	node_span(d, n, cell_as(STYLE_CODE, "a|b`c"));
+	n = doc_pairs(d, NULL);
+	node_pair(d, n, "Name", cell("one & two"));
+	node_pair(d, n, "Longer name", cell_as(STYLE_BAD, "\033[2Jbad\n"));
+	n = doc_table(d, "Power", columns, 4);
+	row = node_row(d, n);
+	row[0] = cell("0");
+	row[1] = cell("76.5 W");
+	row[2] = cell("hardware slowdown, heat");
+	row = node_row(d, n);
+	row[0] = cell("1");
+	row[1] = cell_as(STYLE_UNKNOWN, "denied");
+	row[3] = (struct cell){ .text = "absent", .nothing = true };
+	node_drop_empty(n);
+	n = doc_bullets(d);
+	node_bullet(d, n, cell("point"));
+	return d;
+}
+
+static void terminal(void **state)
+{
+	struct arena a = { 0 };
+	struct doc *d = small(&a);
+
+	(void)state;
+	expect(d, TERM_ASCII, 0,
+	       "A|B <x>\nTwo things: a|b`c\n\n"
+	       "  Name         one & two\n  Longer name  ?[2Jbad\n\n"
+	       "Power\nGPU   Power  Why\n0    76.5 W  hardware slowdown, heat\n1    denied\n\n- point\n");
+	/* Too narrow for the line: broken between words. */
+	expect(d, TERM_ASCII, 30,
+	       "A|B <x>\nTwo things: a|b`c\n\n"
+	       "  Name         one & two\n  Longer name  ?[2Jbad\n\n"
+	       "Power\nGPU   Power  Why\n0    76.5 W  hardware\n             slowdown, heat\n1    denied\n\n- point\n");
+	/* Narrower still: folded, each part with the first column. */
+	expect(d, TERM_ASCII, 20,
+	       "A|B <x>\nTwo things: a|b`c\n\n"
+	       "  Name         one &\n               two\n  Longer name  ?[2Jbad\n\n"
+	       "Power\nGPU   Power\n0    76.5 W\n1    denied\n\nGPU  Why\n0    hardware\n     slowdown, heat\n1\n\n- point\n");
+	arena_free(&a);
+}
+
+static void colours(void **state)
+{
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = doc_paragraph(d);
+
+	(void)state;
+	node_span(d, n, cell_as(STYLE_GOOD, "fine"));
+	node_span(d, n, cell(", not "));
+	node_span(d, n, cell_as(STYLE_BAD, "bad"));
+	expect(d, TERM_COLOUR, 0, "\033[32mfine\033[0m, not \033[1;31mbad\033[0m\n");
+	expect(d, TERM, 0, "fine, not bad\n");
+	arena_free(&a);
+}
+
+static void markdown(void **state)
+{
+	struct arena a = { 0 };
+
+	(void)state;
+	expect(small(&a), MD, 0,
+	       "# A\\|B &lt;x&gt;\n\nTwo things: `` a|b`c ``\n\n"
+	       "| | |\n|---|---|\n| Name | one &amp; two |\n| Longer name | **\xef\xbf\xbd\\[2Jbad ** |\n\n"
+	       "**Power**\n\n| GPU | Power | Why |\n|---|---:|---|\n| 0 | 76.5 W | hardware slowdown, heat |\n"
+	       "| 1 | _denied_ |  |\n\n- point\n");
+	arena_free(&a);
+}
+
+static void html(void **state)
+{
+	struct arena a = { 0 };
+
+	(void)state;
+	expect(small(&a), HTML, 0,
+	       "<h1>A|B &lt;x&gt;</h1>\n<p>Two things: <code>a|b`c</code></p>\n"
+	       "<dl>\n<dt>Name</dt><dd>one &amp; two</dd>\n"
+	       "<dt>Longer name</dt><dd><span class=\"bad\">\xef\xbf\xbd[2Jbad\n</span></dd>\n</dl>\n"
+	       "<div class=\"wide\"><table>\n<caption>Power</caption>\n<thead><tr><th scope=\"col\">GPU</th>"
+	       "<th scope=\"col\" class=\"right\">Power</th><th scope=\"col\">Why</th></tr></thead>\n<tbody>\n"
+	       "<tr><th scope=\"row\">0</th><td class=\"right\">76.5 W</td>"
+	       "<td class=\"wrap\">hardware slowdown, heat</td></tr>\n"
+	       "<tr><th scope=\"row\">1</th><td class=\"right\"><span class=\"unknown\">denied</span></td>"
+	       "<td class=\"wrap\"></td></tr>\n</tbody>\n</table></div>\n<ul>\n<li>point</li>\n</ul>\n");
+	arena_free(&a);
+}
+
+static void trees(void **state)
+{
+	static const struct column columns[] = { { "Place", false, false }, { "Link", false, false } };
+	static const unsigned depths[] = { 0, 1, 2, 9, 1, 0 };
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = doc_tree(d, NULL, columns, 2);
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		struct cell *row = node_branch(d, n, depths[i]);
+
+		row[0] = cell(arena_printf(&a, "p%zu", i));
+		row[1] = cell("x16");
+	}
+	expect(d, TERM_ASCII, 0,
+	       "Place     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n|   `-p3  x16\n`-p4      x16\np5        x16\n");
+	expect(d, MD, 0,
+	       "```text\nPlace     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n|   `-p3  x16\n`-p4      x16\n"
+	       "p5        x16\n```\n");
+	arena_free(&a);
+}
+
+static void figures(void **state)
+{
+	static const struct {
+		const char *unit;
+		long long v;
+		const char *text;
+	} rows[] = {
+		{ "bytes", 137438953472, "128 GiB" }, { "bytes", 1536, "1.5 KiB" },    { "bytes", 0, "0 B" },
+		{ "bytes", 3840755982336, "3.49 TiB" }, { "KiB", 125829120, "120 GiB" }, { "KiB", 4, "4 KiB" },
+		{ "kHz", 3900000, "3.9 GHz" },	      { "kHz", 800000, "800 MHz" },    { "MHz", 1980, "1980 MHz" },
+		{ "Mb/s", 400000, "400 Gb/s" },	      { "Mb/s", 100, "100 Mb/s" },     { "mW", 76543, "76.5 W" },
+		{ "us", 133, "133 us" },	      { "us", 2500000, "2.5 s" },      { "MT/s", 32000, "32 GT/s" },
+		{ "lanes", 16, "x16" },		      { "%", 7, "7%" },		       { NULL, -1, "-1" },
+		{ "bytes", 0x7fffffffffffffffll, "8 EiB" }, { "KiB", 0x7fffffffffffffffll, "too large" },
+	};
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(figure(&a, rows[i].unit, rows[i].v), rows[i].text);
+	assert_int_equal(pcie_generation(32000), 5);
+	assert_int_equal(pcie_generation(31999), 0);
+	assert_string_equal(figure_time(&a, 1790000000), "2026-09-21 14:13 UTC");
+	arena_free(&a);
+}
+
+static void lines(void **state)
+{
+	TEXT_AUTO t = { 0 };
+
+	(void)state;
+	glyph_wrap(&t, "aaa bbb ccc", 7);
+	assert_string_equal(t.s, "aaa bbb\nccc");
+	text_clear(&t);
+	glyph_wrap(&t, "abcdefghij", 4);
+	assert_string_equal(t.s, "abcd\nefgh\nij");
+	text_clear(&t);
+	glyph_wrap(&t, "0-16,18-223,300-400", 12);
+	assert_string_equal(t.s, "0-16,18-223,\n300-400");
+	text_clear(&t);
+	glyph_clean(&t, "a\xe2\x80\xae" "b\x9b\xc2\x9b", true);
+	assert_string_equal(t.s, "a?b??");
+}
+
+/* Nothing of a machine's texts may act: no escape sequence, no tag that is not ours. */
+static void harmless(const char *s, enum medium medium, const char *page)
+{
+	if (medium != TERM_COLOUR && strchr(s, '\033'))
+		fail_msg("page %s: an escape character reaches the medium", page);
+	if (medium == TERM_COLOUR && strstr(s, "\033[31mred"))
+		fail_msg("page %s: an escape sequence of the machine's reaches the terminal", page);
+	for (const char *tag = s; medium == HTML && (tag = strstr(tag, "name<")); tag++)
+		if (tag[5] >= '0' && tag[5] <= '9')
+			fail_msg("page %s: a tag of the machine's reaches the page", page);
+	if (medium == HTML && strstr(s, "<b>"))
+		fail_msg("page %s: a tag of the machine's reaches the page", page);
+	for (; medium == TERM_ASCII && *s; s++)
+		if ((unsigned char)*s > 0x7e)
+			fail_msg("page %s: a byte beyond ASCII", page);
+}
+
+static void every_page(void **state)
+{
+	(void)state;
+	for (unsigned seed = 0; seed < 8; seed++) {
+		struct arena a = { 0 };
+		struct machine *m = seed == 7 ? ARENA_NEW(&a, struct machine) : make_machine(&a, seed);
+
+		for (size_t i = 0; i < page_count * 2 + 1; i++) {
+			const struct page *p = &pages[i % page_count];
+			const struct doc *d = i == page_count * 2 ? page_topology_tree(&a, m) :
+					      i < page_count	  ? p->build(&a, m) :
+								    page_facts(&a, m, p);
+
+			for (enum medium k = TERM; k < MEDIA; k++) {
+				char *s = render(d, k, k == TERM_WIDE ? 0 : 80), *again;
+
+				if (i < page_count)
+					assert_true(*s != '\0');
+				harmless(s, k, p->name);
+				again = render(d, k, k == TERM_WIDE ? 0 : 80);
+				assert_string_equal(s, again);
+				free(s);
+				free(again);
+			}
+		}
+		arena_free(&a);
+	}
+}
+
+/* A table of 120 rows is drawn in a few milliseconds, sanitizers and all. */
+static void quick(void **state)
+{
+	static const struct column columns[] = { { "Id", false, false }, { "Now", false, false },
+						 { "Want", false, false }, { "Why", false, true } };
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = doc_table(d, NULL, columns, 4);
+	struct timespec from, to;
+	double ms;
+
+	(void)state;
+	for (unsigned i = 0; i < 120; i++) {
+		struct cell *row = node_row(d, n);
+
+		row[0] = cell(arena_printf(&a, "group.setting-%u", i));
+		row[1] = cell_as(STYLE_BAD, "powersave");
+		row[2] = cell("performance");
+		row[3] = cell("The governor lowers the clock between the short bursts that feed a GPU.");
+	}
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	free(render(d, TERM_COLOUR, 80));
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+	print_message("120 rows: %.2f ms\n", ms);
+	assert_true(ms < 200);
+	arena_free(&a);
+}
+
+static void drawing(void **state)
+{
+	struct arena a = { 0 };
+	struct machine *m = ARENA_NEW(&a, struct machine);
+	struct pci_function *bridge = list_add(&a, &m->pci, sizeof(*bridge)), *gpu;
+	const char *s;
+
+	(void)state;
+	*bridge = (struct pci_function){ .name = "0000:00:01.0", .path = "/sys/devices/pci0000:00/0000:00:01.0",
+					 .parent = "", .root = "pci0000:00",
+					 .class_ = { { SEEN_OK, 0, NULL, "" }, 0x060400 } };
+	gpu = list_add(&a, &m->pci, sizeof(*gpu));
+	*gpu = (struct pci_function){ .name = "0000:01:00.0", .parent = "0000:00:01.0", .root = "pci0000:00",
+				      .path = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0",
+				      .class_ = { { SEEN_OK, 0, NULL, "" }, 0x030200 },
+				      .vendor = { { SEEN_OK, 0, NULL, "" }, 0x10de },
+				      .device_name = { { SEEN_OK, 0, NULL, "" }, "<evil>" },
+				      .speed_mts = { { SEEN_OK, 0, NULL, "" }, 32000 },
+				      .max_speed_mts = { { SEEN_OK, 0, NULL, "" }, 32000 },
+				      .width = { { SEEN_OK, 0, NULL, "" }, 8 },
+				      .max_width = { { SEEN_OK, 0, NULL, "" }, 16 } };
+	s = svg_topology(&a, m);
+	assert_non_null(strstr(s, ">Gen5 x8<"));
+	assert_non_null(strstr(s, ">of Gen5 x16<"));
+	assert_non_null(strstr(s, "class=\"slow\""));
+	assert_non_null(strstr(s, ">pci0000:00<"));
+	assert_null(strstr(s, "<evil>"));
+	/* A port that leads to one thing alone is left out. */
+	assert_null(strstr(s, "class=\"switch\" "));
+	assert_null(strstr(s, ">switch"));
+	assert_string_equal(s, svg_topology(&a, m));
+	arena_free(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(terminal), cmocka_unit_test(colours), cmocka_unit_test(markdown),
+		cmocka_unit_test(html),	    cmocka_unit_test(trees),   cmocka_unit_test(figures),
+		cmocka_unit_test(lines),    cmocka_unit_test(every_page), cmocka_unit_test(quick),
+		cmocka_unit_test(drawing),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
