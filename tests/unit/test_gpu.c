@@ -71,7 +71,8 @@ static const char *const driver_files[] = {
 	"/proc/driver/nvidia/version",
 	"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (x@y)  \n"
 	"GCC version:  gcc version 15.3.0 (GCC) \n",
-	"/sys/module/nvidia_uvm", "", "/proc/41/comm", "python3\n", NULL };
+	"/sys/module/nvidia_uvm", "", "/proc/41/comm", "python3\n",
+	"/sys/bus/pci/devices/0000:18:00.0/local_cpulist", "0-55,112-167\n", NULL };
 static const char *const no_files[] = { NULL };
 
 static struct fake fake;
@@ -98,7 +99,7 @@ static const char two_gpus[] =
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)=26562\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)=0\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,0)=3\n"
-	"0 nvmlDeviceGetP2PStatus(1,READ)=1\n0 nvmlDeviceGetCpuAffinity=0-55,112-167\n"
+	"0 nvmlDeviceGetP2PStatus(1,READ)=1\n"
 	"0 nvmlDeviceGetComputeRunningProcesses=1\n0 nvmlDeviceGetComputeRunningProcesses(0).pid=41\n"
 	"0 nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory=1048576\n"
 	"0 nvmlDeviceGetGraphicsRunningProcesses=0\n"
@@ -291,7 +292,7 @@ static void a_lost_gpu_is_an_error_and_the_other_is_not(void **state)
 	const struct gpu *g;
 
 	(void)state;
-	describe(two_gpus, "stub lost_gpu=0\nstub lost_after=12\n");
+	describe(two_gpus, "stub lost_gpu=0\nstub lost_after=9\n");
 	probe(false);
 	g = machine_gpu(&machine, 0);
 	assert_string_equal(g->name.v, "NVIDIA H200");
