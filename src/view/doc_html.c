@@ -90,7 +90,7 @@ static void table_row(struct text *t, const struct node *n, const struct row *r)
 static void table(struct text *t, const struct node *n)
 {
 	/* The wrapper scrolls, so that a wide table never makes the page itself wide. */
-	text_printf(t, "<div class=\"wide\"><table%s>\n", n->kind == NODE_TREE ? " class=\"tree\"" : "");
+	text_printf(t, "<div class=\"wide\" tabindex=\"0\"><table%s>\n", n->kind == NODE_TREE ? " class=\"tree\"" : "");
 	title(t, "<caption>", n, "</caption>\n");
 	text_add(t, "<thead><tr>");
 	for (size_t c = 0; c < n->n_columns; c++) {
@@ -159,6 +159,7 @@ void doc_html_style(FILE *out)
 	      "th,td{padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top;white-space:nowrap;"
 	      "border-bottom:1px solid var(--rule)}\n"
 	      "thead th{color:var(--soft);font-weight:600;font-size:.875rem}tbody th{font-weight:500}\n"
+	      "tbody th,thead th:first-child{position:sticky;left:0;background:var(--paper)}\n"
 	      ".right{text-align:right}td.wrap{white-space:normal;min-width:14rem;overflow-wrap:anywhere}\n"
 	      ".tree tbody th{padding-left:calc(var(--depth,0)*1.2rem)}\n"
 	      "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem 1.5rem;margin:.75rem 0}\n"

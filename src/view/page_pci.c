@@ -29,24 +29,34 @@ static bool link_degraded(const struct pci_function *f)
 	       (seen_ok(&f->width.f) && seen_ok(&f->max_width.f) && f->width.v < f->max_width.v);
 }
 
-static void function_row(struct doc *d, struct cell *row, const struct pci_function *f)
+/* "Gen5 x16"; where it is less, also of what: "Gen5 x8 of x16", "Gen1 x16 of Gen5", "Gen4 x8 of Gen5 x16". */
+static struct cell link_cell(struct doc *d, const struct pci_function *f)
 {
 	const char *now = figure_link(d->arena, &f->speed_mts, &f->width);
 	const char *most = figure_link(d->arena, &f->max_speed_mts, &f->max_width);
 
+	if (!now)
+		return cell_unseen(&f->speed_mts.f);
+	if (!most || !link_degraded(f))
+		return cell(now);
+	if (f->speed_mts.v == f->max_speed_mts.v)
+		most = strchr(most, 'x') ? strchr(most, 'x') : most;
+	else if (f->width.v == f->max_width.v)
+		most = arena_strndup(d->arena, most, strcspn(most, " "));
+	return cell_printf(d, STYLE_WARN, "%s of %s", now, most);
+}
+
+static void function_row(struct doc *d, struct cell *row, const struct pci_function *f)
+{
 	row[0] = cell(text_or_empty(f->name));
 	row[1] = cell(pci_name(d->arena, f));
-	row[2] = now ? cell(now) : cell_unseen(&f->speed_mts.f);
-	if (now && most && link_degraded(f))
-		row[3] = cell_as(STYLE_WARN, most);
-	else if (most)
-		row[3] = cell_as(STYLE_MUTED, most);
-	row[4] = cell_now_max(d, &f->mps, &f->mps_cap, "B");
-	row[5] = cell_int(d, &f->mrrs, "B");
+	row[2] = link_cell(d, f);
+	row[3] = cell_now_max(d, &f->mps, &f->mps_cap, NULL);
+	row[4] = cell_int(d, &f->mrrs, NULL);
+	row[5] = cell_str(&f->driver);
 	row[6] = seen_ok(&f->numa_node.f) && f->numa_node.v < 0 ? (struct cell){ .text = "-", .nothing = true } :
 								  cell_int(d, &f->numa_node, NULL);
 	row[7] = cell_int(d, &f->iommu_group, NULL);
-	row[8] = cell_str(&f->driver);
 }
 
 /* How many of the bridges on the way down to the last row are also above f; the way is cut to them. */
@@ -61,8 +71,8 @@ struct doc *page_pci(struct arena *a, const struct machine *m)
 {
 	static const struct column columns[] = {
 		{ "Function", false, false }, { "Device", false, true }, { "Link", false, false },
-		{ "At most", false, false },  { "MPS", true, false },	  { "MRRS", true, false },
-		{ "NUMA", true, false },      { "IOMMU", true, false },  { "Driver", false, false },
+		{ "MPS, bytes", true, false }, { "MRRS", true, false },	  { "Driver", false, false },
+		{ "NUMA", true, false },      { "IOMMU", true, false },
 	};
 	enum { DEEPEST = 256 };
 	const struct pci_function **order = arena_array(a, m->pci.n, sizeof(*order));

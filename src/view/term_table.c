@@ -4,6 +4,7 @@
  * words, and folding a table that is too wide into parts that each begin with the first column.
  */
 #include <libsmartcols.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "view/glyph.h"
@@ -20,6 +21,7 @@ struct grid {
 	const struct node *n;
 	const char **texts; /* by row, then column */
 	size_t *widths;     /* natural ones, by column */
+	size_t *titles;     /* widths of the titles, which are not broken */
 };
 
 /* Columns [lo, hi) and the first one, and how wide each of them may be (0: as it is). */
@@ -35,8 +37,9 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 	g->n = n;
 	g->texts = arena_array(&t->arena, n->n_rows * n->n_columns, sizeof(char *));
 	g->widths = arena_array(&t->arena, n->n_columns, sizeof(size_t));
+	g->titles = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	for (size_t c = 0; c < n->n_columns; c++)
-		g->widths[c] = glyph_width(n->columns[c].title);
+		g->widths[c] = g->titles[c] = glyph_width(n->columns[c].title);
 	for (size_t i = 0; i < n->n_rows; i++) {
 		for (size_t c = 0; c < n->n_columns; c++) {
 			const char *s = n->rows[i].cells[c].text;
@@ -56,9 +59,9 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 /* Width of a column that may be broken down to limit. */
 static size_t column_width(const struct grid *g, size_t c, size_t limit)
 {
-	size_t w = g->widths[c];
+	size_t least = g->titles[c] > limit ? g->titles[c] : limit;
 
-	return limit && g->n->columns[c].wrap && w > limit ? limit : w;
+	return limit && g->n->columns[c].wrap && g->widths[c] > least ? least : g->widths[c];
 }
 
 static size_t part_width(const struct grid *g, size_t lo, size_t hi, size_t limit)
@@ -91,7 +94,8 @@ static const char *cell_text(struct term *t, const struct grid *g, size_t i, siz
 	const char *s = g->texts[i * g->n->n_columns + c];
 	TEXT_AUTO wrapped = { 0 };
 
-	if (!limit || !g->n->columns[c].wrap || glyph_width(s) <= limit)
+	limit = column_width(g, c, limit);
+	if (glyph_width(s) <= limit)
 		return s;
 	glyph_wrap(&wrapped, s, limit);
 	return arena_strndup(&t->arena, wrapped.s, wrapped.len);
@@ -151,12 +155,26 @@ static void add_row(struct term *t, struct libscols_table *tb, const struct grid
 	}
 }
 
+/* Lines end where their text ends. */
+static void print_trimmed(FILE *out, const char *s)
+{
+	while (*s) {
+		size_t n = strcspn(s, "\n"), len = n;
+
+		while (len && s[len - 1] == ' ')
+			len--;
+		fwrite(s, 1, len, out);
+		fputc('\n', out);
+		s += n + (s[n] == '\n');
+	}
+}
+
 static void draw_part(struct term *t, const struct grid *g, const struct part *p)
 {
 	struct libscols_line **lines = arena_array(&t->arena, g->n->n_rows, sizeof(struct libscols_line *));
 	struct libscols_table *tb = scols_new_table();
+	char *drawn = NULL;
 
-	scols_table_set_stream(tb, t->out);
 	scols_table_set_column_separator(tb, "  ");
 	scols_table_enable_colors(tb, t->how->colour);
 	scols_table_enable_minout(tb, 1);
@@ -167,7 +185,9 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 		add_column(t, tb, g->n, c, p->limit && g->n->columns[c].wrap);
 	for (size_t i = 0; i < g->n->n_rows; i++)
 		add_row(t, tb, g, p, lines, i);
-	scols_print_table(tb);
+	if (scols_print_table_to_string(tb, &drawn) == 0 && drawn)
+		print_trimmed(t->out, drawn);
+	free(drawn);
 	scols_unref_table(tb);
 }
 

@@ -135,7 +135,7 @@ static void html(void **state)
 	       "<h1>A|B &lt;x&gt;</h1>\n<p>Two things: <code>a|b`c</code></p>\n"
 	       "<dl>\n<dt>Name</dt><dd>one &amp; two</dd>\n"
 	       "<dt>Longer name</dt><dd><span class=\"bad\">\xef\xbf\xbd[2Jbad\n</span></dd>\n</dl>\n"
-	       "<div class=\"wide\"><table>\n<caption>Power</caption>\n<thead><tr><th scope=\"col\">GPU</th>"
+	       "<div class=\"wide\" tabindex=\"0\"><table>\n<caption>Power</caption>\n<thead><tr><th scope=\"col\">GPU</th>"
 	       "<th scope=\"col\" class=\"right\">Power</th><th scope=\"col\">Why</th></tr></thead>\n<tbody>\n"
 	       "<tr><th scope=\"row\">0</th><td class=\"right\">76.5 W</td>"
 	       "<td class=\"wrap\">hardware slowdown, heat</td></tr>\n"
