@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An NVIDIA DGX Spark as a new owner finds it: DGX OS, one cable in cage p0, nothing tuned."""
+import host
+import nvml
+from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine
+from pci import ENDPOINT, ROOT_PORT, Pci, Pcie
+
+LSPCI = "https://wiki.gentoo.org/wiki/DGX_Spark (lspci -nn)"
+BENCH = "ThomasKaiser/sbc-bench results of a Dell Pro Max with GB10 FCM1253 (cpufreq policies, links, swap, command line)"
+HWLOC = "https://github.com/open-mpi/hwloc/issues/766 and /pull/770 (lstopo of a GB10)"
+GUIDE = "DAQIRI documentation, DGX Spark profile (NIC names, governor, CUDA attributes, peermem)"
+CHIPS = "Chips and Cheese, Inside NVIDIA GB10's memory subsystem (clusters, L3 sizes)"
+NVSMI = "nvidia-smi tables of DGX Sparks published with drivers 580.95 to 580.159; nvtop issue 426; DGX Spark known issues"
+
+KERNEL, DRIVER = "6.17.0-1014-nvidia", "580.142"
+CLUSTER = [range(0, 10), range(10, 20)]
+BIG = [*range(5, 10), *range(15, 20)]
+
+
+def cluster(c):
+    return c // 10
+
+
+def top_khz(c):
+    if c not in BIG:
+        return 2808000 if cluster(c) == 0 else 2860000
+    return 3900000 if cluster(c) == 0 else 4004000 if c == 19 else 3978000
+
+
+def processors(m):
+    cpus = host.Cpus(m, 20, lambda c: 36, lambda c: c, lambda c: [c], cluster=lambda c: 40 + cluster(c),
+                     cluster_cpus=lambda c: CLUSTER[cluster(c)])
+
+    def caches(c):
+        return [host.Cache(0, 1, "Data", 64, [c]), host.Cache(1, 1, "Instruction", 64, [c]),
+                host.Cache(2, 2, "Unified", 2048 if c in BIG else 512, [c]),
+                host.Cache(3, 3, "Unified", 8192 if cluster(c) == 0 else 16384, CLUSTER[cluster(c)])]
+
+    cpus.write(caches)
+    cpus.idle("acpi_idle", "menu", [("LPI-0", "WFI", 1, 1), ("LPI-1", "core retention", 40, 120),
+                                    ("LPI-2", "core off", 150, 700), ("LPI-3", "cluster off", 600, 2500)])
+    for c in range(20):
+        m.put(f"{host.CPU}/cpu{c}/regs/identification/midr_el1",
+              "0x00000000410fd851" if c in BIG else "0x00000000410fd871")
+        m.put(f"{host.CPU}/cpu{c}/cpu_capacity", round(top_khz(c) * 1024 / 4004000))
+        cpus.policy(c, [c], "cppc_cpufreq", "performance", "performance powersave",
+                    1378000 if c in BIG else 338000, top_khz(c), auto_select=1, scaling_cur_freq=2210000)
+    m.builtin("cppc_cpufreq", {"auto_sel_mode": "Y"})
+    rows = []
+    for c in range(20):
+        rows += [f"processor\t: {c}", "BogoMIPS\t: 2000.00",
+                 "Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics sve sve2 i8mm bf16",
+                 "CPU implementer\t: 0x41", "CPU architecture: 8", "CPU variant\t: 0x0",
+                 f"CPU part\t: {'0xd85' if c in BIG else '0xd87'}", "CPU revision\t: 1", ""]
+    m.rows("/proc/cpuinfo", rows)
+
+
+def memory(m):
+    host.memory(m, 127601164, 118300416, 123731968, 2621440, 16777212, 16777212, cma=(65536, 61440))
+    host.huge_pages(m, [64, 2048, 32768, 1048576], "always [madvise] never",
+                    "always defer defer+madvise [madvise] never",
+                    [(kb, "always inherit madvise [never]") for kb in (16, 32, 64, 128, 256, 512, 1024)] +
+                    [(2048, "always [inherit] madvise never")])
+    host.numa(m, {0: (range(20), 127601164, 118300416)}, {0: "10"}, [64, 2048, 32768, 1048576])
+    m.swap("/swap.img", "file", 16777212)
+    host.sysctls(m, vm__min_free_kbytes=45056, kernel__tainted=4096)
+    m.source("/proc/meminfo MemTotal", DOCUMENTED, "121.69 GiB visible to the OS, reported by owners; " + HWLOC)
+    m.source("/proc/swaps", DOCUMENTED, BENCH)
+    m.source("/proc/sys/**", DOCUMENTED, "Linux Documentation/admin-guide/sysctl and ip-sysctl: the kernel's defaults; Ubuntu's procps")
+    m.source("/sys/kernel/mm/transparent_hugepage/**", DOCUMENTED, "Ubuntu kernel configuration: TRANSPARENT_HUGEPAGE_MADVISE")
+
+
+def devices(m):
+    pci = Pci(m)
+
+    def port(domain, device, speed, width, number=1, most=None):
+        root = pci.root(f"pci{domain}:00", 0)
+        return root.add("00.0", 0x10de, device, 0x060400, driver="pcieport", rev=number, msix=2,
+                        pcie=Pcie(ROOT_PORT, 0x70, (speed, width), most or (speed, width), mps=256, mps_cap=256),
+                        acs=(0x005f, 0x001d)).bus(1)
+
+    nics = []
+    for domain in ("0000", "0002"):
+        up = port(domain, 0x22ce, 32.0, 4)
+        for f in (0, 1):
+            nics.append(up.add(f"00.{f}", 0x15b3, 0x1021, 0x020000, (0x15b3, 0x0082), "mlx5_core", multi=True, msix=64,
+                               bars=[(0xc, 32 << 20)], vfs=(8, 0),
+                               pcie=Pcie(ENDPOINT, 0x60, (32.0, 4), mps=256, mps_cap=512, mrrs=512)))
+    ssd = port("0004", 0x22ce, 16.0, 4, most=(32.0, 4)).add(
+        "00.0", 0x144d, 0xa810, 0x010802, (0x144d, 0xa801), "nvme", msix=33,
+        pcie=Pcie(ENDPOINT, 0x70, (16.0, 4), (32.0, 4), mps=256, mps_cap=512))
+    lan = port("0007", 0x22d0, 16.0, 1).add("00.0", 0x10ec, 0x8127, 0x020000, (0x10ec, 0x0123), "r8127", rev=5, msix=32,
+                                            pcie=Pcie(ENDPOINT, 0x70, (16.0, 1), mps=256, mps_cap=256))
+    wifi = port("0009", 0x22d0, 5.0, 1, most=(16.0, 1)).add(
+        "00.0", 0x14c3, 0x7925, 0x028000, (0x14c3, 0x7925), "mt7925e", msix=32,
+        pcie=Pcie(ENDPOINT, 0x80, (5.0, 1), mps=128, mps_cap=128))
+    gpu_port = pci.root("pci000f:00", 0).add("00.0", 0x10de, 0x22d1, 0x060400, driver="pcieport",
+                                             pcie=Pcie(ROOT_PORT, 0x70, (2.5, 1), mps=256, mps_cap=256)).bus(1)
+    gpu_port.add("00.0", 0x10de, 0x2e12, 0x030000, (0x10de, 0x0000), "nvidia", rev=0xa1, msix=6, bars=[(0, 64 << 20)],
+                 pcie=Pcie(ENDPOINT, 0x78, (2.5, 1), (32.0, 16), mps=256, mps_cap=256), aer=False)
+    pci.own_groups("DMA")
+    pci.write()
+    m.source("/sys/bus/pci/devices/**: addresses, vendor, device, class, revision", DOCUMENTED, LSPCI)
+    m.source("/sys/bus/pci/devices/**: current_link_speed, current_link_width of endpoints", DOCUMENTED, BENCH)
+    m.source("/sys/bus/pci/devices/**: subsystem of NVMe and Realtek", DOCUMENTED,
+             "https://github.com/canonical/inference-snaps/issues/143 (hardware list of a DGX Spark)")
+    m.source("/sys/bus/pci/devices/0000:01:00.*/config: capability at 0x60", DOCUMENTED,
+             "published setpci recipes write Device Control of a ConnectX at 0x68")
+    m.source("/sys/bus/pci/devices/**/config: other offsets, MPS, MRRS, ACS, AER, MSI-X", PLAUSIBLE,
+             "the kernel's pcie_bus_safe policy and the devices' usual capabilities; not published for this machine")
+    m.source("/sys/bus/pci/devices/000f:01:00.0: max_link_*", PLAUSIBLE, "documented as downgraded; the maximum is not published")
+    m.source("/sys/kernel/iommu_groups/**", DERIVED, "iommu.passthrough=0 on the command line: translated, one group a function")
+    return nics, ssd, lan, wifi
+
+
+def network(m, nics, lan, wifi):
+    host.loopback(m)
+    names = (("enp1s0f0np0", "rocep1s0f0"), ("enp1s0f1np1", "rocep1s0f1"), ("enP2p1s0f0np0", "roceP2p1s0f0"),
+             ("enP2p1s0f1np1", "roceP2p1s0f1"))
+    for i, (f, (name, rdma)) in enumerate(zip(nics, names)):
+        cabled = i % 2 == 0
+        host.interface(m, name, 3 + i, f, carrier=int(cabled), speed=200000, driver="mlx5_core",
+                       firmware="28.45.4028 (NVD0000000087)", max_mtu=9978, port=f"p{i % 2}",
+                       switch=f"0200000000{i // 2:02x}", rings=(1024, 8192, 1024, 8192), coalesce=(8, 8, 1),
+                       channels=(20, 20), version=KERNEL)
+        host.rdma(m, rdma, f, "28.45.4028", "NVD0000000087", "Ethernet",
+                  "200 Gb/sec (4X HDR)" if cabled else "40 Gb/sec (4X QDR)", name, active=cabled,
+                  gids=host.link_local_gids(3 + i))
+    host.interface(m, "enP7s7", 2, lan, speed=10000, driver="r8127", firmware="", max_mtu=16360, port=None,
+                   rings=(1024, 1024, 1024, 1024), coalesce=(5, 60, 0), channels=None, ipv4="192.0.2.10/24",
+                   version="11.014.00-NAPI")
+    host.interface(m, "wlP9s9", 7, wifi, carrier=0, driver="mt7925e", max_mtu=2304, wireless=True,
+                   firmware="____000000-20250721233113")
+    m.rows("/etc/netplan/01-network-manager-all.yaml", ["network:", "  version: 2", "  renderer: NetworkManager"])
+    m.rows("/opt/nvidia/dgx-spark-mlnx-hotplug/README", ["Removes the ConnectX-7 functions when no cable is plugged."])
+    m.rows("/etc/libibverbs.d/mlx5.driver", ["driver mlx5"])
+    m.rows("/proc/net/softnet_stat", ["0000a1b2 00000000 00000003 00000000 00000000 00000000 00000000 00000000 00000000 "
+                                      f"00000000 00000000 00000000 {c:08x} 00000000 00000000" for c in range(20)])
+    m.source("/sys/class/net/*, /sys/class/infiniband/*: names, PCI functions, cages", DOCUMENTED,
+             GUIDE + "; christopherowen/dgx-spark-networking")
+    m.source("ethtool: firmware of the ConnectX-7", DOCUMENTED, "28.45.4028, reported by owners")
+    m.source("/sys/class/net/*/mtu, max_mtu", DOCUMENTED, GUIDE + ": 1500 as shipped, 9978 at most")
+    m.source("rings, coalescing, channels, board id, switch ids, GIDs, rate text", PLAUSIBLE,
+             "mlx5 defaults of the kernel; a link-local address makes GIDs 0 and 1")
+
+
+def graphics(m):
+    nvml.system(m, DRIVER, 13000, 1)
+    nvml.gpu(m, 0, "NVIDIA GB10", "0000000F:01:00.0", 10, 14, (12, 1), 6144, 208, 3003, 3003, 4400, 42, 8, "0-19",
+             (1, 1, 5, 1, 1), vbios="9A.0B.1B.00.00", addressing=2, counters=(1250, 0, 0, 0, 0), more={
+                 "nvmlDeviceGetApplicationsClock(SM)": 2418, "nvmlDeviceGetApplicationsClock(GRAPHICS)": 2418,
+                 "nvmlDeviceGetDefaultApplicationsClock(SM)": 2418,
+                 "nvmlDeviceGetDefaultApplicationsClock(GRAPHICS)": 2418,
+                 "nvmlDeviceGetC2cModeInfo.isC2cEnabled": 1,
+                 "nvmlDeviceGetBAR1MemoryInfo.bar1Total": nvml.NO, "nvmlDeviceGetBAR1MemoryInfo.bar1Used": nvml.NO,
+                 "nvmlDeviceGetBAR1MemoryInfo.bar1Free": nvml.NO,
+                 "nvmlDeviceGetTemperatureThreshold(SHUTDOWN)": 100,
+                 "nvmlDeviceGetTemperatureThreshold(SLOWDOWN)": 95,
+             })
+    m.answers("cuda", "", {"cuDriverGetVersion": 13000})
+    m.answers("cuda", "000f:01:00.0", {"cuDeviceGetAttribute(116)": 0, "cuDeviceGetAttribute(124)": 0,
+                                       "cuDeviceGetAttribute(18)": 1, "cuDeviceGetAttribute(16)": 48})
+    nvml.driver_files(m, DRIVER, "open")
+    m.rows("/proc/driver/nvidia/gpus/000f:01:00.0/information",
+           ["Model: \t\t NVIDIA GB10", "IRQ:   \t\t 0", "Bus Location: \t 000f:01:00.0", "Device Minor: \t 0"])
+    m.source("nvml: refusals (memory, power limits, memory clock, ECC, MIG, BAR1)", DOCUMENTED, NVSMI)
+    m.source("nvml: SM clock at most 3003, application clock 2418, idle P8 at about 4 W, 580.142", DOCUMENTED, NVSMI)
+    m.source("nvml: thresholds, VBIOS, idle SM clock, addressing mode, counters", PLAUSIBLE, "not published")
+    m.source("cuda: attributes 16, 18, 116, 124", DOCUMENTED, GUIDE)
+
+
+def software(m):
+    m.put("/proc/cmdline", f"BOOT_IMAGE=/boot/vmlinuz-{KERNEL} root=UUID=00000000-0000-0000-0000-000000000001 ro "
+          "init_on_alloc=0 iommu.passthrough=0 console=tty0 plymouth.ignore-serial-consoles plymouth.use-simpledrm "
+          "earlycon=uart,mmio32,0x16A00000 console=tty0 console=ttyS0,921600 crashkernel=1G-:0M quiet splash "
+          "initcall_blacklist=tegra234_cbb_init pci=pcie_bus_safe vt.handoff=7")
+    host.ubuntu(m, "24.04", "Ubuntu 24.04.4 LTS", "Noble Numbat")
+    m.rows("/etc/dgx-release", ['DGX_NAME="DGX Spark"', 'DGX_PRETTY_NAME="NVIDIA DGX Spark"',
+                                'DGX_SWBUILD_DATE="2025-09-10-13-50-03"', 'DGX_SWBUILD_VERSION="7.2.3"',
+                                'DGX_COMMIT_ID="833b4a7"', 'DGX_PLATFORM="DGX Server for KVM"',
+                                'DGX_SERIAL_NUMBER="redacted"', 'DGX_OTA_VERSION="7.4.0"',
+                                'DGX_OTA_DATE="Mon Feb  2 19:34:58 UTC 2026"'])
+    m.rows("/etc/default/grub", ["GRUB_DEFAULT=0", "GRUB_TIMEOUT=0", 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"',
+                                 'GRUB_CMDLINE_LINUX=""'])
+    m.rows("/etc/default/grub.d/init_on_alloc.cfg", ['GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX init_on_alloc=0"'])
+    m.rows("/etc/default/grub.d/pci.cfg",
+           ['GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=pcie_bus_safe"'])
+    host.dmi(m, sys_vendor="NVIDIA", product_name="NVIDIA_DGX_Spark", product_version="A.7", board_vendor="NVIDIA",
+             board_name="P4242", bios_vendor="AMI", bios_version="5.36_0ACUM018", bios_date="08/06/2025", chassis_type=3)
+    host.efi(m, 1, "integrity")
+    for name in ("nvidia-persistenced", "nvidia-spark-mlnx-firmware-manager", "NetworkManager", "docker", "containerd"):
+        m.service(name, True, True)
+    m.service("nvidia-persistenced", True, True, exec_start="/usr/bin/nvidia-persistenced --user nvidia-persistenced --verbose")
+    m.service("power-profiles-daemon", True, True, "graphical.target")
+    m.service("irqbalance", False, False)
+    m.service("rdma-ndd", False, False)
+    for name, version in (("mlx5_core", None), ("mlx5_ib", None), ("ib_core", None), ("ib_uverbs", None),
+                          ("r8127", "11.014.00-NAPI"), ("mt7925e", None), ("nvme", None)):
+        m.module(name, version, size=1048576, refcnt=1)
+    m.rows("/usr/local/cuda/version.json", ['{', '   "cuda" : {', '      "name" : "CUDA SDK",',
+                                            '      "version" : "13.0.2"', '   }', '}'])
+    m.put("/sys/module/pcie_aspm/parameters/policy", "default [performance] powersave powersupersave ")
+    m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter")
+    m.source("/proc/cmdline", DOCUMENTED, "boot log of a DGX Spark with 6.17.0-1014-nvidia; " + BENCH)
+    m.source("/etc/dgx-release", DOCUMENTED, "files of several DGX Sparks in public repositories")
+    m.source("/sys/class/dmi/id/*", DOCUMENTED, "dmidecode -s system-product-name of DGX Sparks; BIOS versions as owners report them")
+    m.source("/sys/firmware/efi/efivars/**, /sys/kernel/security/lockdown", DOCUMENTED, GUIDE + ": Secure Boot is on as shipped")
+    m.source("/sys/fs/cgroup/system.slice/**, /etc/systemd/**", PLAUSIBLE, "DGX OS packages; which services run by default is not listed anywhere")
+
+
+def main():
+    m = Machine("dgx-spark", "An NVIDIA DGX Spark with DGX OS as a new owner finds it: one cable in cage p0, nothing tuned.",
+                {"nodename": "spark", "release": KERNEL, "version": "#14-Ubuntu SMP PREEMPT_DYNAMIC",
+                 "machine": "aarch64", "euid": 0, "page_size": 4096, "time_s": 1772000000})
+    processors(m)
+    m.source("/sys/devices/system/cpu/cpufreq/**", DOCUMENTED, BENCH)
+    m.source("/sys/devices/system/cpu/cpu*/regs, physical_package_id, caches", DOCUMENTED, HWLOC)
+    m.source("/sys/devices/system/cpu/cpu*/cpu_capacity", DOCUMENTED, HWLOC + "; 718 and 997, the others by the same ratio of frequencies")
+    m.source("/sys/devices/system/cpu/cpu*/topology/cluster_*", DERIVED, CHIPS + ": the two groups that share an L3; ids are not published")
+    m.source("/sys/devices/system/cpu/cpu*/cpuidle/**", PLAUSIBLE, "ACPI LPI states 0 to 3 exist; names and latencies are not published")
+    m.source("/sys/module/cppc_cpufreq/parameters/auto_sel_mode", DOCUMENTED,
+             "https://github.com/graham33/nixos-dgx-spark/pull/148; NVIDIA/NV-Kernels pull 245")
+    memory(m)
+    nics, ssd, lan, wifi = devices(m)
+    network(m, nics, lan, wifi)
+    graphics(m)
+    host.nvme(m, ssd, 0, "259:0", "SAMSUNG MZALC4T0HBL1-00B07", "NXJ0600Q", 8001573552,
+              [(1, 1048576, "vfat"), (2, 8000522240, "ext4")], nr_requests=1023, max_hw_sectors_kb=2048)
+    for n in range(4):
+        host.loop(m, n, 153128)
+    m.source("/sys/block/nvme0n1/**: model, firmware, queue", PLAUSIBLE, "a PM9E1 of 4 TB with the kernel's defaults")
+    m.rows("/proc/self/mountinfo", [
+        "26 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw",
+        "27 26 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw,inode64",
+        "28 26 259:1 / /boot/efi rw,relatime shared:30 - vfat /dev/nvme0n1p1 rw,fmask=0077,dmask=0077",
+        "29 26 0:32 / /dev/hugepages rw,nosuid,nodev,relatime shared:15 - hugetlbfs hugetlbfs rw,pagesize=2M"])
+    for path, size, free in (("/", 4030000000000, 3210000000000), ("/dev/shm", 65331796992, 65331796992),
+                             ("/boot/efi", 535805952, 529000000)):
+        host.statfs(m, path, size, free)
+    software(m)
+    m.write()
+
+
+main()
