@@ -194,7 +194,7 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 		TEXT_AUTO s = { 0 };
 
 		part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
-		if (fact_or(&p->rate_mbps, 0) > 0)
+		if (fact_or(&p->rate_mbps, 0) > 0 && fact_is(&p->state, "ACTIVE"))
 			part(&s, "%s", figure(d->arena, "Mb/s", p->rate_mbps.v));
 		part(&s, "%s", fact_text(&p->state, "state not seen"));
 		tally_add(d->arena, &t, finish(d->arena, &s));

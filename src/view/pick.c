@@ -82,8 +82,11 @@ struct node *show_table(struct doc *d, const struct machine *m, const char *titl
 void show_objects(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		  const struct list *l)
 {
+	/* A single one needs no name to tell it from others. */
+	struct picks rest = { .schema = p->schema, .rows = p->rows + 1, .n = p->n - 1 };
+
 	if (l->n == 1)
-		show_object(d, m, title, p, l->items);
+		show_object(d, m, title, &rest, l->items);
 	else
 		show_table(d, m, title, p, l);
 }

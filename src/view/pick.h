@@ -35,7 +35,7 @@ struct picks {
 /* Names and values of one object; what is not there is left out. */
 void show_object(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		 const void *object);
-/* A table; of a single object names and values. */
+/* A table; of a single object names and values, without the first, which tells objects apart. */
 void show_objects(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		  const struct list *l);
 /* Always a table. */

@@ -98,18 +98,21 @@ static struct place *nic_place(struct builder *b, const struct pci_function *f)
 {
 	struct place *p = place_new(b->a, PLACE_NIC, NULL);
 	long long speed = 0;
+	bool up = true;
 
 	LIST_FOR_EACH(struct rdma_port, r, &b->m->net.rdma) {
 		if (p->label || strcmp(safe(r->pci), safe(f->name)) != 0)
 			continue;
 		p->label = r->device;
-		speed = fact_or(&r->rate_mbps, 0);
+		/* A port without a partner still names a rate. */
+		up = !seen_ok(&r->state.f) || fact_is(&r->state, "ACTIVE");
+		speed = up ? fact_or(&r->rate_mbps, 0) : 0;
 	}
 	LIST_FOR_EACH(struct nic, n, &b->m->net.nics) {
 		if (strcmp(safe(n->pci), safe(f->name)) != 0)
 			continue;
 		p->label = p->label ? p->label : n->name;
-		speed = speed > 0 ? speed : fact_or(&n->speed_mbps, 0);
+		speed = speed > 0 || !up ? speed : fact_or(&n->speed_mbps, 0);
 	}
 	p->label = p->label ? p->label : "NIC";
 	p->detail = speed > 0 ? figure(b->a, "Mb/s", speed) : "no link";

@@ -90,8 +90,8 @@ static void draw_leaf(struct drawing *d, const struct place *p, int x, int top, 
 {
 	static const char *const classes[] = { [PLACE_GPU] = "gpu", [PLACE_NIC] = "nic", [PLACE_DISK] = "disk" };
 	int w = d->leaf_w - 8, mid = x + d->leaf_w / 2;
-	/* All domains are 0000 on most machines; the rest says which it is. */
-	const char *address = strncmp(p->address, "0000:", 5) == 0 ? p->address + 5 : p->address;
+	/* All domains are 0000 on most machines; where there is little room the rest says which it is. */
+	const char *address = w < 84 && strncmp(p->address, "0000:", 5) == 0 ? p->address + 5 : p->address;
 	const char *remote = NULL;
 
 	draw_link(d, p, mid, top, y, d->leaf_w);
