@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server of two Xeon Platinum 8592+ without a GPU: 256 CPUs, one with another governor, ZFS, a USB disk."""
 import host
-from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine
+from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine, ranges
 from pci import ENDPOINT, LEGACY, RC_ENDPOINT, ROOT_PORT, TO_PCI, Pci, Pcie
 
 XEON = "Intel Xeon Platinum 8592+ product page (64 cores, 1.9 to 3.9 GHz, 320 MB L3)"
@@ -47,7 +47,7 @@ def processors(m):
 
 
 def devices(m):
-    pci = Pci(m)
+    pci = Pci(m, lambda node: ranges(SOCKET[node]))
 
     def root(base, node):
         r = pci.root(f"pci0000:{base:02x}", node)

@@ -72,7 +72,7 @@ def memory(m):
 
 
 def devices(m):
-    pci = Pci(m)
+    pci = Pci(m, lambda node: "0-19")
 
     def port(domain, device, speed, width, number=1, most=None):
         root = pci.root(f"pci{domain}:00", 0)

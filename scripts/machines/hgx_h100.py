@@ -164,7 +164,7 @@ def nvswitches(root, base):
 
 
 def devices(m):
-    pci, gpus, nics, drives = Pci(m), [], [], []
+    pci, gpus, nics, drives = Pci(m, lambda node: ranges(SOCKET[node])), [], [], []
     for i, base in enumerate(BASES):
         root = root_complex(pci, base, i // 4)
         gpu, nic, ssd = rail(root, i, base)

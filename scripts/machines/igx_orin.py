@@ -60,7 +60,7 @@ def bridge(parent, at, kind, secondary, link, most=None, vendor=(0x15b3, 0x197b)
 
 
 def devices(m):
-    pci, roots = Pci(m), {}
+    pci, roots = Pci(m, lambda node: "0-11"), {}
     for domain, (device, speed, width) in {0: (0x229a, 16.0, 4), 1: (0x229e, 8.0, 1), 4: (0x229c, 16.0, 4),
                                            5: (0x229a, 16.0, 8), 7: (0x229a, 5.0, 2)}.items():
         root = pci.root(f"pci{domain:04x}:00", 0, f"/sys/devices/platform/{CONTROLLER[domain]}.pcie")

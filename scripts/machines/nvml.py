@@ -29,7 +29,7 @@ nvmlDeviceGetTemperatureThreshold(SLOWDOWN) nvmlDeviceGetTemperatureThreshold(SH
 nvmlDeviceGetMarginTemperature.marginTemperature nvmlDeviceGetSerial
 nvmlDeviceGetGpuFabricInfo.state nvmlDeviceGetGpuFabricInfo.status nvmlDeviceGetGpuFabricInfo.cliqueId
 nvmlDeviceGetGpuFabricInfo.healthMask nvmlDeviceGetGpuFabricInfo.healthSummary
-nvmlDeviceGetFieldValues(MEMORY_TEMP) nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)
+nvmlDeviceGetFieldValues(ECC_CURRENT) nvmlDeviceGetFieldValues(ECC_PENDING) nvmlDeviceGetFieldValues(MEMORY_TEMP) nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)
 nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT) nvmlDeviceGetFieldValues(C2C_LINK_COUNT)
 nvmlDeviceGetC2cModeInfo.isC2cEnabled
 """.split()
@@ -107,6 +107,7 @@ def board(total_mib, used_mib, reserved_mib, bus_bits, mem_mhz, mem_max, app, ap
         q["nvmlDeviceGetMaxCustomerBoostClock(GRAPHICS)"] = boost_max
     if ecc is not None:
         q["nvmlDeviceGetEccMode.current"] = q["nvmlDeviceGetEccMode.pending"] = ecc
+        q["nvmlDeviceGetFieldValues(ECC_CURRENT)"] = q["nvmlDeviceGetFieldValues(ECC_PENDING)"] = ecc
         if ecc:
             for kind in ("CORRECTED", "UNCORRECTED"):
                 for since in ("VOLATILE", "AGGREGATE"):

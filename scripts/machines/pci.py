@@ -154,6 +154,7 @@ class Function:
         m.rows(f"{d}/resource", self.resource())
         m.raw(f"{d}/config", self.config())
         if self.driver:
+            m.put(f"{d}/local_cpulist", self.pci.local_cpus(self.node()))
             m.link(f"{d}/driver", f"/sys/bus/pci/drivers/{self.driver}")
         if self.pcie and self.pcie.kind not in (RC_ENDPOINT, RC_COLLECTOR):
             self.write_link(m, d)
@@ -210,8 +211,9 @@ class Root(Function):
 
 
 class Pci:
-    def __init__(self, machine):
-        self.machine, self.functions = machine, []
+    def __init__(self, machine, local_cpus):
+        """local_cpus: a function of the node's number that gives its CPUs as the kernel lists them."""
+        self.machine, self.functions, self.local_cpus = machine, [], local_cpus
         self.groups = {}
 
     def root(self, name, numa=-1, under="/sys/devices"):
