@@ -10,8 +10,11 @@ size_t utf8_next(const char *s, uint32_t *cp)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 :
-		   *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+	size_t n = *p < 0x80		     ? 1
+		   : *p >= 0xc2 && *p < 0xe0 ? 2
+		   : (*p & 0xf0) == 0xe0     ? 3
+		   : *p >= 0xf0 && *p < 0xf5 ? 4
+					     : 0;
 	uint32_t v;
 
 	if (n == 1) {

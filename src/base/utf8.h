@@ -12,11 +12,13 @@
 enum { UTF8_BAD = 0xfffd };
 
 /*
- * The first code point of the NUL-terminated s and how many bytes it takes: 0 at the end; a byte that
- * starts no valid sequence (overlong, surrogate, beyond U+10FFFF, cut off) counts alone, as UTF8_BAD.
+ * The first code point of the NUL-terminated s and how many bytes it takes: 0 at the end; a byte
+ * that starts no valid sequence (overlong, surrogate, beyond U+10FFFF, cut off) counts alone, as
+ * UTF8_BAD.
  */
 size_t utf8_next(const char *s, uint32_t *cp);
-/* s with every bad byte replaced by U+FFFD; in the arena when anything had to be replaced, else s. */
+/* s with every bad byte replaced by U+FFFD; in the arena when anything had to be replaced, else s.
+ */
 const char *utf8_clean(struct arena *a, const char *s);
 
 #endif

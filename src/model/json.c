@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts to JSON and back, by the schema tables alone: no struct is named here. Reading is strict, because
- * what it reads may be anybody's file: an unknown key or a wrong type is an error that names its place.
+ * Facts to JSON and back, by the schema tables alone: no struct is named here. Reading is strict,
+ * because what it reads may be anybody's file: an unknown key or a wrong type is an error that
+ * names its place.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,11 +14,13 @@
 
 enum {
 	LIST_MAX = 1 << 17,   /* items in one list */
-	STRING_MAX = 1 << 20, /* bytes in one text; the kernel's longest lists and command lines are far below */
+	STRING_MAX = 1 << 20, /* bytes in one text; the kernel's longest lists and command lines are
+				 far below */
 	ERRNO_UNNAMED = 4095, /* the kernel's largest; what "EUNNAMED" becomes */
 };
 
-/* --- writing --------------------------------------------------------------------------------------- */
+/* --- writing
+ * --------------------------------------------------------------------------------------- */
 
 struct writer {
 	struct arena arena; /* sets as text, and texts that were not UTF-8 */
@@ -124,7 +127,8 @@ json_t *schema_to_json(const struct schema *s, const void *object)
 	return j;
 }
 
-/* --- reading --------------------------------------------------------------------------------------- */
+/* --- reading
+ * --------------------------------------------------------------------------------------- */
 
 struct reader {
 	struct arena *arena;
@@ -132,7 +136,8 @@ struct reader {
 	struct err *err;
 };
 
-static int object_from_json(struct reader *r, const struct schema *s, const json_t *j, void *object);
+static int object_from_json(struct reader *r, const struct schema *s, const json_t *j,
+			    void *object);
 
 static int bad(struct reader *r, const char *what)
 {
@@ -189,7 +194,8 @@ static int read_seen(struct reader *r, const json_t *seen, const json_t *error, 
 	int state = json_is_string(seen) ? seen_parse(json_string_value(seen)) : -1;
 
 	if (state <= SEEN_OK)
-		return bad(r, "\"seen\" must be \"absent\", \"denied\", \"unsupported\" or \"error\"");
+		return bad(r,
+			   "\"seen\" must be \"absent\", \"denied\", \"unsupported\" or \"error\"");
 	fact->seen = (enum seen)state;
 	if (!error)
 		return 0;
@@ -205,10 +211,11 @@ static int read_fact(struct reader *r, const struct field *f, const json_t *j, s
 {
 	const json_t *value = json_object_get(j, "value"), *seen = json_object_get(j, "seen"),
 		     *error = json_object_get(j, "error"), *from = json_object_get(j, "from");
-	size_t known = (size_t)!!value + !!seen + !!error + !!from;
+	size_t known = (size_t) !!value + !!seen + !!error + !!from;
 	int ret;
 
-	if (!json_is_object(j) || !value == !seen || known != json_object_size(j) || (value && error))
+	if (!json_is_object(j) || !value == !seen || known != json_object_size(j) ||
+	    (value && error))
 		return bad(r, "expected {\"value\", \"from\"} or {\"seen\", \"error\", \"from\"}");
 	if (value) {
 		fact->seen = SEEN_OK;
@@ -272,13 +279,15 @@ static int unknown_key(struct reader *r, const struct schema *s, const json_t *j
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)j, key, v)
+	{
 		size_t i = 0;
 
 		while (i < s->n && strcmp(s->fields[i].key, key) != 0)
 			i++;
 		if (i == s->n)
-			return err_set(r->err, -EINVAL, "%s: unknown key \"%.64s\"", r->path.s, key);
+			return err_set(r->err, -EINVAL, "%s: unknown key \"%.64s\"", r->path.s,
+				       key);
 	}
 	return 0;
 }
@@ -306,7 +315,8 @@ static int object_from_json(struct reader *r, const struct schema *s, const json
 	return known == json_object_size(j) ? 0 : unknown_key(r, s, j);
 }
 
-int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, void *object, struct err *e)
+int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, void *object,
+		     struct err *e)
 {
 	struct reader r = { .arena = a, .err = e };
 	int ret;

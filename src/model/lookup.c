@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding one object among a machine's facts by name, address or place. Knows the structs, not their tables. */
+/* Finding one object among a machine's facts by name, address or place. Knows the structs, not
+ * their tables. */
 #include <string.h>
 
 #include "model/machine.h"
@@ -21,7 +22,7 @@ static bool same(const char *a, const char *b)
 
 struct pci_function *machine_pci(const struct machine *m, const char *address)
 {
-	LIST_FOR_EACH(struct pci_function, f, &m->pci)
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
 		if (same(f->name, address))
 			return f;
 	return NULL;
@@ -34,7 +35,7 @@ struct gpu *machine_gpu(const struct machine *m, size_t i)
 
 struct nic *machine_nic(const struct machine *m, const char *name)
 {
-	LIST_FOR_EACH(struct nic, n, &m->net.nics)
+	LIST_FOR_EACH (struct nic, n, &m->net.nics)
 		if (same(n->name, name))
 			return n;
 	return NULL;
@@ -42,7 +43,7 @@ struct nic *machine_nic(const struct machine *m, const char *name)
 
 struct disk *machine_disk(const struct machine *m, const char *name)
 {
-	LIST_FOR_EACH(struct disk, d, &m->storage.disks)
+	LIST_FOR_EACH (struct disk, d, &m->storage.disks)
 		if (same(d->name, name))
 			return d;
 	return NULL;
@@ -50,7 +51,7 @@ struct disk *machine_disk(const struct machine *m, const char *name)
 
 struct service *machine_service(const struct machine *m, const char *name)
 {
-	LIST_FOR_EACH(struct service, s, &m->software.services)
+	LIST_FOR_EACH (struct service, s, &m->software.services)
 		if (same(s->name, name))
 			return s;
 	return NULL;
@@ -71,7 +72,7 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path)
 	const struct mount *best = NULL;
 
 	/* Of mounts on one point the last hides the others. */
-	LIST_FOR_EACH(struct mount, it, &m->storage.mounts)
+	LIST_FOR_EACH (struct mount, it, &m->storage.mounts)
 		if (it->name && path_below(path, it->name) &&
 		    (!best || strlen(it->name) >= strlen(best->name)))
 			best = it;
@@ -80,7 +81,7 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path)
 
 const struct idset *machine_big_cpus(const struct machine *m)
 {
-	LIST_FOR_EACH(struct core_type, t, &m->cpu.types)
+	LIST_FOR_EACH (struct core_type, t, &m->cpu.types)
 		if (fact_is(&t->role, "big") && seen_ok(&t->cpus.f))
 			return &t->cpus.v;
 	return seen_ok(&m->cpu.online.f) ? &m->cpu.online.v : NULL;
@@ -90,7 +91,7 @@ const char *kernel_arg_value(const struct kernel *k, const char *name)
 {
 	const char *value = NULL;
 
-	LIST_FOR_EACH(struct kernel_arg, arg, &k->args)
+	LIST_FOR_EACH (struct kernel_arg, arg, &k->args)
 		if (same(arg->name, name))
 			value = fact_text(&arg->value, "");
 	return value;

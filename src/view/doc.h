@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A document: what a page says, not how it looks. Pages build one from these few kinds of nodes, renderers
- * draw them. Everything lives in the document's arena; texts that a page hands over are not copied and must
- * live as long. Texts may hold any bytes: a renderer makes them harmless for its medium.
+ * A document: what a page says, not how it looks. Pages build one from these few kinds of nodes,
+ * renderers draw them. Everything lives in the document's arena; texts that a page hands over are
+ * not copied and must live as long. Texts may hold any bytes: a renderer makes them harmless for
+ * its medium.
  */
 #ifndef VIEW_DOC_H
 #define VIEW_DOC_H
@@ -22,24 +23,25 @@ enum style {
 	STYLE_UNKNOWN, /* could not be seen */
 	STYLE_MUTED,   /* of less interest */
 	STYLE_STRONG,
-	STYLE_CODE,    /* a path, a command, a name that a program reads */
+	STYLE_CODE, /* a path, a command, a name that a program reads */
 	STYLES,
 };
 
 struct cell {
 	const char *text; /* NULL: nothing */
 	enum style style;
-	bool nothing;     /* says only that there is nothing; a column of such cells is not worth showing */
+	bool nothing; /* says only that there is nothing; a column of such cells is not worth
+			 showing */
 };
 
 enum node_kind {
 	NODE_HEADING,
 	NODE_PARAGRAPH,
-	NODE_PAIRS,   /* names and values */
+	NODE_PAIRS, /* names and values */
 	NODE_TABLE,
-	NODE_TREE,    /* a table whose first column is nested by each row's depth */
+	NODE_TREE, /* a table whose first column is nested by each row's depth */
 	NODE_BULLETS,
-	NODE_CODE,    /* kept as it is, line by line */
+	NODE_CODE, /* kept as it is, line by line */
 	NODE_FIGURE,
 };
 
@@ -57,13 +59,13 @@ struct row {
 
 struct node {
 	enum node_kind kind;
-	unsigned level;             /* NODE_HEADING: 1 is the page's own */
-	const char *title;          /* heading, caption; NULL: none */
-	const char *text;           /* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
-	const char *svg;            /* NODE_FIGURE: trusted SVG of our own making, already escaped */
-	struct column *columns;     /* NODE_TABLE, NODE_TREE */
+	unsigned level;		/* NODE_HEADING: 1 is the page's own */
+	const char *title;	/* heading, caption; NULL: none */
+	const char *text;	/* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
+	const char *svg;	/* NODE_FIGURE: trusted SVG of our own making, already escaped */
+	struct column *columns; /* NODE_TABLE, NODE_TREE */
 	size_t n_columns;
-	struct row *rows;           /* table, tree; pairs (name, value), bullets (text), paragraph (spans) */
+	struct row *rows; /* table, tree; pairs (name, value), bullets (text), paragraph (spans) */
 	size_t n_rows;
 };
 
@@ -75,7 +77,8 @@ struct doc {
 
 struct doc *doc_new(struct arena *a);
 
-/* --- nodes ----------------------------------------------------------------------------------------- */
+/* --- nodes
+ * ----------------------------------------------------------------------------------------- */
 void doc_heading(struct doc *d, unsigned level, const char *text);
 /* A paragraph of one text; more spans follow with node_span. */
 struct node *doc_text(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -88,7 +91,8 @@ struct node *doc_bullets(struct doc *d);
 void doc_code(struct doc *d, const char *text);
 void doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);
 
-/* --- filling them ---------------------------------------------------------------------------------- */
+/* --- filling them
+ * ---------------------------------------------------------------------------------- */
 /* Spans stand next to each other; blanks between them are the caller's. */
 void node_span(struct doc *d, struct node *paragraph, struct cell span);
 void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell value);
@@ -99,8 +103,9 @@ struct cell *node_row(struct doc *d, struct node *table);
 struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth);
 
 /*
- * Drops columns, other than the first, in which every cell is empty or says that there is nothing; pairs whose
- * value is so; and the whole node when nothing is left (it stays in the document, without rows).
+ * Drops columns, other than the first, in which every cell is empty or says that there is nothing;
+ * pairs whose value is so; and the whole node when nothing is left (it stays in the document,
+ * without rows).
  */
 void node_drop_empty(struct node *n);
 /* True for a list, table or tree without rows: renderers leave it out, its title too. */
@@ -124,11 +129,12 @@ static inline bool cell_empty(const struct cell *c)
 	return c->nothing || !c->text || !*c->text;
 }
 
-/* --- renderers: doc_term.c, doc_md.c, doc_html.c ---------------------------------------------------- */
+/* --- renderers: doc_term.c, doc_md.c, doc_html.c
+ * ---------------------------------------------------- */
 struct term_style {
-	int width;   /* columns; 0: no wrapping and no folding (not a terminal) */
+	int width; /* columns; 0: no wrapping and no folding (not a terminal) */
 	bool colour;
-	bool ascii;  /* no character beyond ASCII; needed unless the locale's charset is UTF-8 */
+	bool ascii; /* no character beyond ASCII; needed unless the locale's charset is UTF-8 */
 };
 
 void doc_term(FILE *out, const struct doc *d, const struct term_style *how);
@@ -136,7 +142,8 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how);
 void doc_md(FILE *out, const struct doc *d);
 /* One page that needs no other file, or, without a title (NULL), the part inside its body. */
 void doc_html(FILE *out, const struct doc *d, const char *title);
-/* The style sheet that a page has in its head, for whoever puts fragments into a page of their own. */
+/* The style sheet that a page has in its head, for whoever puts fragments into a page of their own.
+ */
 void doc_html_style(FILE *out);
 
 #endif

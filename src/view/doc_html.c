@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document as HTML: one page that needs nothing else, no script, readable on a telephone and in print. */
+/* A document as HTML: one page that needs nothing else, no script, readable on a telephone and in
+ * print. */
 #include "view/doc.h"
 #include "view/glyph.h"
 
 static const char *const classes[STYLES] = {
-	[STYLE_GOOD] = "good",	 [STYLE_WARN] = "warn",	    [STYLE_BAD] = "bad",   [STYLE_UNKNOWN] = "unknown",
-	[STYLE_MUTED] = "muted", [STYLE_STRONG] = "strong", [STYLE_CODE] = "code",
+	[STYLE_GOOD] = "good",	     [STYLE_WARN] = "warn",   [STYLE_BAD] = "bad",
+	[STYLE_UNKNOWN] = "unknown", [STYLE_MUTED] = "muted", [STYLE_STRONG] = "strong",
+	[STYLE_CODE] = "code",
 };
 
 static void cell_html(struct text *t, const struct cell *c)
 {
 	const char *class = classes[c->style];
-	const char *tag = c->style == STYLE_CODE ? "code" : c->style == STYLE_STRONG ? "strong" : "span";
+	const char *tag = c->style == STYLE_CODE     ? "code"
+			  : c->style == STYLE_STRONG ? "strong"
+						     : "span";
 
 	if (!c->text || !*c->text)
 		return;
 	if (class)
-		text_printf(t, c->style == STYLE_CODE || c->style == STYLE_STRONG ? "<%s>" : "<%s class=\"%s\">",
+		text_printf(t,
+			    c->style == STYLE_CODE || c->style == STYLE_STRONG
+				    ? "<%s>"
+				    : "<%s class=\"%s\">",
 			    tag, class);
 	glyph_escape(t, c->text);
 	if (class)
@@ -90,11 +97,13 @@ static void table_row(struct text *t, const struct node *n, const struct row *r)
 static void table(struct text *t, const struct node *n)
 {
 	/* The wrapper scrolls, so that a wide table never makes the page itself wide. */
-	text_printf(t, "<div class=\"wide\" tabindex=\"0\"><table%s>\n", n->kind == NODE_TREE ? " class=\"tree\"" : "");
+	text_printf(t, "<div class=\"wide\" tabindex=\"0\"><table%s>\n",
+		    n->kind == NODE_TREE ? " class=\"tree\"" : "");
 	title(t, "<caption>", n, "</caption>\n");
 	text_add(t, "<thead><tr>");
 	for (size_t c = 0; c < n->n_columns; c++) {
-		text_printf(t, "<th scope=\"col\"%s>", n->columns[c].right ? " class=\"right\"" : "");
+		text_printf(t, "<th scope=\"col\"%s>",
+			    n->columns[c].right ? " class=\"right\"" : "");
 		glyph_escape(t, n->columns[c].title);
 		text_add(t, "</th>");
 	}
@@ -143,30 +152,43 @@ static void draw(struct text *t, const struct node *n)
 
 void doc_html_style(FILE *out)
 {
-	fputs(":root{color-scheme:light dark;--paper:#fff;--ink:#1c2024;--soft:#5b646e;--rule:#d9dee3;"
+	fputs(":root{color-scheme:light "
+	      "dark;--paper:#fff;--ink:#1c2024;--soft:#5b646e;--rule:#d9dee3;"
 	      "--tint:#f3f5f7;--good:#18794e;--warn:#8a5a00;--bad:#c0272d;--unknown:#7d3fa8}\n"
-	      "@media (prefers-color-scheme:dark){:root{--paper:#15181b;--ink:#e6e9ec;--soft:#9aa4ae;"
-	      "--rule:#333a41;--tint:#1e2327;--good:#4cc38a;--warn:#e5a93d;--bad:#ff7b78;--unknown:#c79be8}}\n"
-	      "body{margin:0 auto;max-width:96rem;padding:1rem clamp(.75rem,3vw,2.5rem);background:var(--paper);"
+	      "@media "
+	      "(prefers-color-scheme:dark){:root{--paper:#15181b;--ink:#e6e9ec;--soft:#9aa4ae;"
+	      "--rule:#333a41;--tint:#1e2327;--good:#4cc38a;--warn:#e5a93d;--bad:#ff7b78;--unknown:"
+	      "#c79be8}}\n"
+	      "body{margin:0 auto;max-width:96rem;padding:1rem "
+	      "clamp(.75rem,3vw,2.5rem);background:var(--paper);"
 	      "color:var(--ink);font:1rem/1.5 system-ui,sans-serif}\n"
-	      "h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.2rem;margin-top:2rem}h3{font-size:1rem}\n"
+	      "h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.2rem;margin-top:2rem}h3{font-"
+	      "size:1rem}\n"
 	      "p,li,dd{max-width:48rem;overflow-wrap:anywhere}\n"
 	      "code,pre{font:.9em/1.5 ui-monospace,monospace}\n"
 	      "pre{background:var(--tint);padding:.75rem;overflow-x:auto;border-radius:.25rem}\n"
-	      ".wide{overflow-x:auto;margin:1rem 0}figure svg{max-width:100%;height:auto;min-width:40rem}\n"
+	      ".wide{overflow-x:auto;margin:1rem 0}figure "
+	      "svg{max-width:100%;height:auto;min-width:40rem}\n"
 	      "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-	      "caption,.caption,figcaption{text-align:left;font-weight:600;padding:.25rem 0;margin:0}\n"
-	      "th,td{padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top;white-space:nowrap;"
+	      "caption,.caption,figcaption{text-align:left;font-weight:600;padding:.25rem "
+	      "0;margin:0}\n"
+	      "th,td{padding:.3rem .8rem .3rem "
+	      "0;text-align:left;vertical-align:top;white-space:nowrap;"
 	      "border-bottom:1px solid var(--rule)}\n"
-	      "thead th{color:var(--soft);font-weight:600;font-size:.875rem}tbody th{font-weight:500}\n"
+	      "thead th{color:var(--soft);font-weight:600;font-size:.875rem}tbody "
+	      "th{font-weight:500}\n"
 	      "tbody th,thead th:first-child{position:sticky;left:0;background:var(--paper)}\n"
-	      ".right{text-align:right}td.wrap{white-space:normal;min-width:14rem;overflow-wrap:anywhere}\n"
+	      ".right{text-align:right}td.wrap{white-space:normal;min-width:14rem;overflow-wrap:"
+	      "anywhere}\n"
 	      ".tree tbody th{padding-left:calc(var(--depth,0)*1.2rem)}\n"
-	      "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem 1.5rem;margin:.75rem 0}\n"
+	      "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem "
+	      "1.5rem;margin:.75rem 0}\n"
 	      "dt{color:var(--soft)}dd{margin:0;min-width:0}\n"
-	      ".good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:600}"
+	      ".good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:"
+	      "600}"
 	      ".unknown{color:var(--unknown)}.muted{color:var(--soft)}\n"
-	      "@media (max-width:30rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}\n"
+	      "@media "
+	      "(max-width:30rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}\n"
 	      "@media print{.wide{overflow:visible}body{max-width:none}}\n",
 	      out);
 }
@@ -176,8 +198,10 @@ void doc_html(FILE *out, const struct doc *d, const char *page_title)
 	TEXT_AUTO t = { 0 };
 
 	if (page_title) {
-		text_add(&t, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+		text_add(&t,
+			 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			 "<meta name=\"viewport\" content=\"width=device-width, "
+			 "initial-scale=1\">\n<title>");
 		glyph_escape(&t, page_title);
 		text_add(&t, "</title>\n<style>\n");
 		fputs(t.s, out);

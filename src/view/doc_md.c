@@ -42,9 +42,9 @@ static void add_code(struct text *t, const char *s, bool table)
 static void add_cell(struct text *t, const struct cell *c, bool table)
 {
 	const char *s = c->text ? c->text : "";
-	const char *mark = c->style == STYLE_BAD || c->style == STYLE_STRONG ? "**" :
-			   c->style == STYLE_UNKNOWN			     ? "_" :
-									       "";
+	const char *mark = c->style == STYLE_BAD || c->style == STYLE_STRONG ? "**"
+			   : c->style == STYLE_UNKNOWN			     ? "_"
+									     : "";
 
 	/* Emphasis may neither be empty nor begin or end with a blank. */
 	if (!*s || *s == ' ' || s[strlen(s) - 1] == ' ')
@@ -117,7 +117,8 @@ static void fenced(FILE *out, const char *text)
 	}
 	for (int side = 0; side < 2; side++) {
 		if (side)
-			fprintf(out, "%s%s", text, *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
+			fprintf(out, "%s%s", text,
+				*text && text[strlen(text) - 1] != '\n' ? "\n" : "");
 		for (size_t i = 0; i < fence; i++)
 			fputc('`', out);
 		fputs(side ? "\n" : "text\n", out);
@@ -179,7 +180,8 @@ void doc_md(FILE *out, const struct doc *d)
 	for (size_t i = 0; i < d->n; i++) {
 		TEXT_AUTO t = { 0 };
 
-		if (node_nothing(d->nodes[i]) || (d->nodes[i]->kind == NODE_FIGURE && !d->nodes[i]->text))
+		if (node_nothing(d->nodes[i]) ||
+		    (d->nodes[i]->kind == NODE_FIGURE && !d->nodes[i]->text))
 			continue;
 		if (!first)
 			fputc('\n', out);

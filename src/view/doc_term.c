@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document on a terminal: running text, pairs and lists. Tables and trees are drawn in term_table.c. */
+/* A document on a terminal: running text, pairs and lists. Tables and trees are drawn in
+ * term_table.c. */
 #include <string.h>
 
 #include "view/glyph.h"
@@ -8,7 +9,7 @@
 const char *term_colour(enum style s)
 {
 	static const char *const sgr[STYLES] = {
-		[STYLE_GOOD] = "\033[32m", [STYLE_WARN] = "\033[33m",   [STYLE_BAD] = "\033[1;31m",
+		[STYLE_GOOD] = "\033[32m",    [STYLE_WARN] = "\033[33m", [STYLE_BAD] = "\033[1;31m",
 		[STYLE_UNKNOWN] = "\033[35m", [STYLE_MUTED] = "\033[2m", [STYLE_STRONG] = "\033[1m",
 		[STYLE_CODE] = "\033[36m",
 	};
@@ -62,7 +63,8 @@ static void flow_add(struct flow *f, const struct cell *c)
 			if (colour)
 				text_add(&f->word, colour);
 			text_addn(&f->word, s, n);
-			f->word_width += glyph_width(f->word.s + start + (colour ? strlen(colour) : 0));
+			f->word_width +=
+				glyph_width(f->word.s + start + (colour ? strlen(colour) : 0));
 			if (colour)
 				text_add(&f->word, "\033[0m");
 			continue;

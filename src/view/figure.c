@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-/* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128". */
+/* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128".
+ */
 static const char *scaled(struct arena *a, double v, const char *unit)
 {
 	int digits = v >= 10 || v <= -10 ? 1 : 2;
@@ -36,7 +37,8 @@ static const char *bytes(struct arena *a, double v)
 	return scaled(a, v, names[i]);
 }
 
-static const char *thousands(struct arena *a, double v, const char *small, const char *big, double per)
+static const char *thousands(struct arena *a, double v, const char *small, const char *big,
+			     double per)
 {
 	return v >= per || v <= -per ? scaled(a, v / per, big) : scaled(a, v, small);
 }
@@ -48,9 +50,11 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (strcmp(unit, "bytes") == 0)
 		return bytes(a, (double)v);
 	if (strcmp(unit, "KiB") == 0)
-		return v < (1ll << 50) && v > -(1ll << 50) ? bytes(a, (double)v * 1024) : "too large";
+		return v < (1ll << 50) && v > -(1ll << 50) ? bytes(a, (double)v * 1024)
+							   : "too large";
 	if (strcmp(unit, "kHz") == 0)
-		return v >= 1000000 ? scaled(a, (double)v / 1e6, "GHz") : thousands(a, (double)v, "kHz", "MHz", 1e3);
+		return v >= 1000000 ? scaled(a, (double)v / 1e6, "GHz")
+				    : thousands(a, (double)v, "kHz", "MHz", 1e3);
 	if (strcmp(unit, "Mb/s") == 0)
 		return thousands(a, (double)v, "Mb/s", "Gb/s", 1e3);
 	if (strcmp(unit, "MB/s") == 0)
@@ -60,7 +64,8 @@ const char *figure(struct arena *a, const char *unit, long long v)
 	if (strcmp(unit, "mW") == 0)
 		return thousands(a, (double)v, "mW", "W", 1e3);
 	if (strcmp(unit, "us") == 0)
-		return v >= 1000000 ? scaled(a, (double)v / 1e6, "s") : thousands(a, (double)v, "us", "ms", 1e3);
+		return v >= 1000000 ? scaled(a, (double)v / 1e6, "s")
+				    : thousands(a, (double)v, "us", "ms", 1e3);
 	if (strcmp(unit, "lanes") == 0)
 		return arena_printf(a, "x%lld", v);
 	if (strcmp(unit, "%") == 0)
@@ -141,7 +146,8 @@ struct cell cell_set(struct doc *d, const struct fact_set *f)
 	return cell(idset_format(d->arena, &f->v));
 }
 
-struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max, const char *unit)
+struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max,
+			 const char *unit)
 {
 	const char *high;
 	char *low;
@@ -176,8 +182,9 @@ struct cell cell_field(struct doc *d, const struct field *f, const void *object)
 	case FIELD_BOOL:
 		return cell_bool(at, "yes", "no");
 	case FIELD_HEX:
-		return seen_ok(&i->f) ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v) :
-					cell_unseen(&i->f);
+		return seen_ok(&i->f)
+			       ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v)
+			       : cell_unseen(&i->f);
 	case FIELD_INT:
 		if (seen_ok(&i->f) && f->unit && strcmp(f->unit, "bytes") == 0 && i->v == -1)
 			return cell("unlimited");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts as people read them: figures with their unit, scaled; ranges; and words for what was not seen. */
+/* Facts as people read them: figures with their unit, scaled; ranges; and words for what was not
+ * seen. */
 #ifndef VIEW_FIGURE_H
 #define VIEW_FIGURE_H
 
@@ -8,7 +9,8 @@
 #include "model/schema.h"
 #include "view/doc.h"
 
-/* A figure in the unit of a schema row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9 GHz". */
+/* A figure in the unit of a schema row: ("bytes", 137438953472) is "128 GiB", ("kHz", 3900000) "3.9
+ * GHz". */
 const char *figure(struct arena *a, const char *unit, long long v);
 /* Seconds since 1970 as "2026-11-21 04:50 UTC". */
 const char *figure_time(struct arena *a, long long seconds);
@@ -24,7 +26,8 @@ struct cell cell_bool(const struct fact_int *f, const char *yes, const char *no)
 struct cell cell_str(const struct fact_str *f);
 struct cell cell_set(struct doc *d, const struct fact_set *f);
 /* "1200 / 1980 MHz"; the second alone is not shown. */
-struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max, const char *unit);
+struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max,
+			 const char *unit);
 /* Any leaf of a schema table. */
 struct cell cell_field(struct doc *d, const struct field *f, const void *object);
 

@@ -38,7 +38,8 @@ void glyph_clean(struct text *t, const char *s, bool ascii)
 	size_t n;
 
 	for (; (n = utf8_next(s, &cp)); s += n) {
-		bool bad = !glyph_harmless(cp) || (cp > 0x7e && ascii) || (cp == UTF8_BAD && n == 1);
+		bool bad =
+			!glyph_harmless(cp) || (cp > 0x7e && ascii) || (cp == UTF8_BAD && n == 1);
 
 		if (!bad)
 			continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a text from a machine may do to a medium: nothing. Cleaning, measuring and breaking lines. */
+/* What a text from a machine may do to a medium: nothing. Cleaning, measuring and breaking lines.
+ */
 #ifndef VIEW_GLYPH_H
 #define VIEW_GLYPH_H
 
@@ -10,11 +11,13 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* False for control characters (newline and tab too) and for those that turn the direction of writing. */
+/* False for control characters (newline and tab too) and for those that turn the direction of
+ * writing. */
 bool glyph_harmless(uint32_t cp);
 /* Columns that s takes on a terminal, in the locale that is set. */
 size_t glyph_width(const char *s);
-/* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not ASCII. */
+/* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not
+ * ASCII. */
 void glyph_clean(struct text *t, const char *s, bool ascii);
 /* Adds s broken by newlines so that no line is wider than width; between words where it can be. */
 void glyph_wrap(struct text *t, const char *s, size_t width);

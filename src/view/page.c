@@ -35,7 +35,9 @@ struct doc *page_facts(struct arena *a, const struct machine *m, const struct pa
 	for (size_t i = 0; i < schema_machine.n; i++) {
 		const struct field *f = &schema_machine.fields[i];
 		/* A schema of this one field, so that parts and lists are shown alike. */
-		struct schema one = { .name = f->key, .fields = f, .n = 1, .size = schema_machine.size };
+		struct schema one = {
+			.name = f->key, .fields = f, .n = 1, .size = schema_machine.size
+		};
 
 		if (!p->key || strcmp(p->key, f->key) == 0)
 			show_schema(d, 2, &one, m);

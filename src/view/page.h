@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages: pure functions from facts (and findings) to a document in the arena. They print nothing. */
+/* Pages: pure functions from facts (and findings) to a document in the arena. They print nothing.
+ */
 #ifndef VIEW_PAGE_H
 #define VIEW_PAGE_H
 
@@ -8,9 +9,9 @@
 
 /* One subject of "show". */
 struct page {
-	const char *name;    /* "cpu"; "" is the overview */
+	const char *name; /* "cpu"; "" is the overview */
 	const char *summary;
-	const char *key;     /* of schema_machine: where the subject's facts stand; NULL: all of them */
+	const char *key; /* of schema_machine: where the subject's facts stand; NULL: all of them */
 	struct doc *(*build)(struct arena *a, const struct machine *m);
 };
 

@@ -11,11 +11,11 @@ static struct cell threads(struct doc *d, const struct machine *m, const void *o
 	(void)m;
 	if (!seen_ok(&c->threads.f) || !seen_ok(&c->cores.f) || !seen_ok(&c->sockets.f))
 		return cell_int(d, &c->threads, NULL);
-	return cell_printf(d, STYLE_PLAIN, "%lld: %lld socket%s, %lld cores, %s", c->threads.v, c->sockets.v,
-			   c->sockets.v == 1 ? "" : "s", c->cores.v,
-			   !seen_ok(&c->threads_per_core.f) ? "threads per core not seen" :
-			   c->threads_per_core.v > 1	    ? "SMT on" :
-							      "one thread each");
+	return cell_printf(d, STYLE_PLAIN, "%lld: %lld socket%s, %lld cores, %s", c->threads.v,
+			   c->sockets.v, c->sockets.v == 1 ? "" : "s", c->cores.v,
+			   !seen_ok(&c->threads_per_core.f) ? "threads per core not seen"
+			   : c->threads_per_core.v > 1	    ? "SMT on"
+							    : "one thread each");
 }
 
 /* "0.8-4 GHz": both in one unit. */
@@ -23,7 +23,8 @@ static struct cell range(struct doc *d, const struct fact_int *low, const struct
 {
 	if (!seen_ok(&low->f) || !seen_ok(&high->f))
 		return cell_int(d, seen_ok(&high->f) ? high : low, "kHz");
-	return cell_printf(d, STYLE_PLAIN, "%.4g-%.4g GHz", (double)low->v / 1e6, (double)high->v / 1e6);
+	return cell_printf(d, STYLE_PLAIN, "%.4g-%.4g GHz", (double)low->v / 1e6,
+			   (double)high->v / 1e6);
 }
 
 static struct cell frequency(struct doc *d, const struct machine *m, const void *object)
@@ -67,26 +68,36 @@ static const struct pick cpu_picks[] = {
 	PICK(cpus, default_smp_affinity, "Interrupts go to (mask)"),
 };
 static const struct pick type_picks[] = {
-	PICK(core_type, name, "Core type"), PICK(core_type, role, "Role"),
-	PICK(core_type, cpus, "CPUs"),	    PICK(core_type, max_khz, "Up to"),
+	PICK(core_type, name, "Core type"),    PICK(core_type, role, "Role"),
+	PICK(core_type, cpus, "CPUs"),	       PICK(core_type, max_khz, "Up to"),
 	PICK(core_type, capacity, "Capacity"), PICK(core_type, midr, "MIDR"),
 };
 static const struct pick policy_picks[] = {
-	PICK(freq_policy, cpus, "CPUs"),	   PICK(freq_policy, driver, "Driver"),
-	PICK(freq_policy, governor, "Governor"),   PICK(freq_policy, epp, "Preference"),
-	PICK_FIGURE(frequency, "Bounds"), PICK_FIGURE(hardware_frequency, "Hardware"),
+	PICK(freq_policy, cpus, "CPUs"),
+	PICK(freq_policy, driver, "Driver"),
+	PICK(freq_policy, governor, "Governor"),
+	PICK(freq_policy, epp, "Preference"),
+	PICK_FIGURE(frequency, "Bounds"),
+	PICK_FIGURE(hardware_frequency, "Hardware"),
 	PICK(freq_policy, auto_select, "Autonomous"),
 };
 static const struct pick cluster_picks[] = {
-	PICK(cpu_cluster, index, "Cluster"), PICK(cpu_cluster, cpus, "CPUs"), PICK(cpu_cluster, l3_bytes, "L3"),
+	PICK(cpu_cluster, index, "Cluster"),
+	PICK(cpu_cluster, cpus, "CPUs"),
+	PICK(cpu_cluster, l3_bytes, "L3"),
 };
 static const struct pick cache_picks[] = {
-	PICK_MADE(cache, "Cache"), PICK(cpu_cache, type, "Type"), PICK(cpu_cache, size_bytes, "Each"),
+	PICK_MADE(cache, "Cache"),
+	PICK(cpu_cache, type, "Type"),
+	PICK(cpu_cache, size_bytes, "Each"),
 	PICK(cpu_cache, count, "Count"),
 };
 static const struct pick node_picks[] = {
-	PICK(numa_node, index, "Node"), PICK(numa_node, cpus, "CPUs"), PICK(numa_node, mem_total_bytes, "Memory"),
-	PICK(numa_node, mem_free_bytes, "Free"), PICK(numa_node, distance, "Distances"),
+	PICK(numa_node, index, "Node"),
+	PICK(numa_node, cpus, "CPUs"),
+	PICK(numa_node, mem_total_bytes, "Memory"),
+	PICK(numa_node, mem_free_bytes, "Free"),
+	PICK(numa_node, distance, "Distances"),
 };
 
 static const struct picks cpu = PICKS(schema_cpus, cpu_picks);
@@ -100,15 +111,16 @@ static const struct picks nodes = PICKS(schema_numa_node, node_picks);
 static void idle_states(struct doc *d, const struct machine *m)
 {
 	static const struct column columns[] = {
-		{ "CPUs", false, false }, { "Idle state", false, false }, { "Wakes in", true, false },
-		{ "Worth from", true, false }, { "Disabled", false, false },
+		{ "CPUs", false, false },     { "Idle state", false, false },
+		{ "Wakes in", true, false },  { "Worth from", true, false },
+		{ "Disabled", false, false },
 	};
 	struct node *n = doc_table(d, "Idle states", columns, sizeof(columns) / sizeof(columns[0]));
 
-	LIST_FOR_EACH(struct idle_group, g, &m->cpu.idle) {
+	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
 		bool first = true;
 
-		LIST_FOR_EACH(struct idle_state, s, &g->states) {
+		LIST_FOR_EACH (struct idle_state, s, &g->states) {
 			struct cell *row = node_row(d, n);
 
 			row[0] = first ? cell_set(d, &g->cpus) : cell("");

@@ -17,7 +17,8 @@ static struct cell kind(struct doc *d, const struct machine *m, const void *obje
 	const struct disk *k = object;
 
 	(void)d, (void)m;
-	return fact_is(&k->role, "disk") || !seen_ok(&k->role.f) ? cell_str(&k->transport) : cell_str(&k->role);
+	return fact_is(&k->role, "disk") || !seen_ok(&k->role.f) ? cell_str(&k->transport)
+								 : cell_str(&k->role);
 }
 
 static struct cell space(struct doc *d, const struct machine *m, const void *object)
@@ -29,28 +30,40 @@ static struct cell space(struct doc *d, const struct machine *m, const void *obj
 }
 
 static const struct pick disk_picks[] = {
-	PICK(disk, name, "Disk"), PICK_MADE(kind, "Kind"), PICK_WRAP(disk, model, "Model"),
-	PICK(disk, size_bytes, "Size"), PICK(disk, content, "Holds"), PICK(disk, holders, "Used by"),
-	PICK(disk, firmware, "Firmware"), PICK(disk, pci, "PCI"), PICK(disk, usb_speed_mbps, "USB"),
+	PICK(disk, name, "Disk"),	   PICK_MADE(kind, "Kind"),
+	PICK_WRAP(disk, model, "Model"),   PICK(disk, size_bytes, "Size"),
+	PICK(disk, content, "Holds"),	   PICK(disk, holders, "Used by"),
+	PICK(disk, firmware, "Firmware"),  PICK(disk, pci, "PCI"),
+	PICK(disk, usb_speed_mbps, "USB"),
 };
 static const struct pick queue_picks[] = {
-	PICK(disk, name, "Disk"), PICK(disk, scheduler, "Scheduler"), PICK(disk, nr_requests, "Requests"),
-	PICK(disk, queue_depth, "Depth"), PICK(disk, read_ahead_kb, "Read-ahead"),
-	PICK_FIGURE(sectors, "Largest request"), PICK(disk, nomerges, "Nomerges"),
-	PICK(disk, rq_affinity, "Affinity"), PICK(disk, wbt_lat_us, "Throttle at"),
+	PICK(disk, name, "Disk"),
+	PICK(disk, scheduler, "Scheduler"),
+	PICK(disk, nr_requests, "Requests"),
+	PICK(disk, queue_depth, "Depth"),
+	PICK(disk, read_ahead_kb, "Read-ahead"),
+	PICK_FIGURE(sectors, "Largest request"),
+	PICK(disk, nomerges, "Nomerges"),
+	PICK(disk, rq_affinity, "Affinity"),
+	PICK(disk, wbt_lat_us, "Throttle at"),
 	PICK(disk, write_cache, "Write cache"),
 };
 static const struct pick mount_picks[] = {
-	PICK(mount, name, "Mounted on"), PICK(mount, type, "Type"), PICK(mount, device, "Device"),
-	PICK_FIGURE(space, "Free / size"), PICK_WRAP(mount, options, "Options"),
+	PICK(mount, name, "Mounted on"),      PICK(mount, type, "Type"),
+	PICK(mount, device, "Device"),	      PICK_FIGURE(space, "Free / size"),
+	PICK_WRAP(mount, options, "Options"),
 };
 static const struct pick pool_picks[] = {
-	PICK(zpool, name, "Pool"), PICK(zpool, state, "State"), PICK(zpool, autotrim, "Autotrim"),
+	PICK(zpool, name, "Pool"),
+	PICK(zpool, state, "State"),
+	PICK(zpool, autotrim, "Autotrim"),
 	PICK_WRAP(zpool, members, "Members"),
 };
 static const struct pick zfs_picks[] = {
-	PICK(storage, zfs_version, "ZFS"), PICK(storage, zfs_arc_size, "ARC now"),
-	PICK(storage, zfs_arc_c_max, "ARC at most"), PICK(storage, zfs_arc_max, "ARC limit set"),
+	PICK(storage, zfs_version, "ZFS"),
+	PICK(storage, zfs_arc_size, "ARC now"),
+	PICK(storage, zfs_arc_c_max, "ARC at most"),
+	PICK(storage, zfs_arc_max, "ARC limit set"),
 };
 
 static const struct picks disks = PICKS(schema_disk, disk_picks);

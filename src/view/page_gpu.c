@@ -19,12 +19,13 @@ static struct cell memory(struct doc *d, const struct machine *m, const void *ob
 {
 	const struct gpu *g = object;
 
-	/* An integrated GPU has no memory of its own; what NVML answers there is not a size to plan with. */
+	/* An integrated GPU has no memory of its own; what NVML answers there is not a size to plan
+	 * with. */
 	if (fact_or(&g->integrated, 0))
-		return seen_ok(&m->memory.total_kb.f) ?
-			       cell_printf(d, STYLE_PLAIN, "the host's %s",
-					   figure(d->arena, "KiB", m->memory.total_kb.v)) :
-			       cell("the host's");
+		return seen_ok(&m->memory.total_kb.f)
+			       ? cell_printf(d, STYLE_PLAIN, "the host's %s",
+					     figure(d->arena, "KiB", m->memory.total_kb.v))
+			       : cell("the host's");
 	return cell_int(d, &g->memory_bytes, "bytes");
 }
 
@@ -33,8 +34,8 @@ static struct cell memory_used(struct doc *d, const struct machine *m, const voi
 	const struct gpu *g = object;
 
 	(void)m;
-	return fact_or(&g->integrated, 0) ? (struct cell){ .nothing = true } :
-					    cell_int(d, &g->memory_used_bytes, "bytes");
+	return fact_or(&g->integrated, 0) ? (struct cell){ .nothing = true }
+					  : cell_int(d, &g->memory_used_bytes, "bytes");
 }
 
 static struct cell capability(struct doc *d, const struct machine *m, const void *object)
@@ -53,8 +54,9 @@ static struct cell node(struct doc *d, const struct machine *m, const void *obje
 	const struct gpu *g = object;
 
 	(void)m;
-	return fact_or(&g->numa_node, 0) < 0 ? (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true } :
-					       cell_int(d, &g->numa_node, NULL);
+	return fact_or(&g->numa_node, 0) < 0
+		       ? (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true }
+		       : cell_int(d, &g->numa_node, NULL);
 }
 
 static struct cell sm_clock(struct doc *d, const struct machine *m, const void *object)
@@ -79,8 +81,8 @@ static struct cell power(struct doc *d, const struct machine *m, const void *obj
 
 	(void)m;
 	return cell_now_max(d, &g->power_mw,
-			    seen_ok(&g->power_limit_enforced_mw.f) ? &g->power_limit_enforced_mw :
-								     &g->power_limit_mw,
+			    seen_ok(&g->power_limit_enforced_mw.f) ? &g->power_limit_enforced_mw
+								   : &g->power_limit_mw,
 			    "mW");
 }
 
@@ -89,8 +91,8 @@ static struct cell performance_state(struct doc *d, const struct machine *m, con
 	const struct gpu *g = object;
 
 	(void)m;
-	return seen_ok(&g->pstate.f) ? cell_printf(d, STYLE_PLAIN, "P%lld", g->pstate.v) :
-				       cell_unseen(&g->pstate.f);
+	return seen_ok(&g->pstate.f) ? cell_printf(d, STYLE_PLAIN, "P%lld", g->pstate.v)
+				     : cell_unseen(&g->pstate.f);
 }
 
 static struct cell slowed_by(struct doc *d, const struct machine *m, const void *object)
@@ -100,10 +102,14 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 		const char *word;
 		bool bad;
 	} reasons[] = {
-		{ EVENT_IDLE, "idle", false },		   { EVENT_APP_CLOCKS, "clock setting", false },
-		{ EVENT_SW_POWER, "power cap", false },	   { EVENT_HW_SLOWDOWN, "hardware slowdown", true },
-		{ EVENT_SYNC_BOOST, "sync boost", false }, { EVENT_SW_THERMAL, "heat (driver)", true },
-		{ EVENT_HW_THERMAL, "heat (hardware)", true }, { EVENT_HW_POWER, "power brake", true },
+		{ EVENT_IDLE, "idle", false },
+		{ EVENT_APP_CLOCKS, "clock setting", false },
+		{ EVENT_SW_POWER, "power cap", false },
+		{ EVENT_HW_SLOWDOWN, "hardware slowdown", true },
+		{ EVENT_SYNC_BOOST, "sync boost", false },
+		{ EVENT_SW_THERMAL, "heat (driver)", true },
+		{ EVENT_HW_THERMAL, "heat (hardware)", true },
+		{ EVENT_HW_POWER, "power brake", true },
 		{ EVENT_DISPLAY, "display clocks", false },
 	};
 	const struct gpu *g = object;
@@ -119,8 +125,8 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 		text_printf(&t, "%s%s", t.len ? ", " : "", reasons[i].word);
 		bad |= reasons[i].bad;
 	}
-	return t.len ? cell_as(bad ? STYLE_BAD : STYLE_PLAIN, arena_strndup(d->arena, t.s, t.len)) :
-		       cell("nothing");
+	return t.len ? cell_as(bad ? STYLE_BAD : STYLE_PLAIN, arena_strndup(d->arena, t.s, t.len))
+		     : cell("nothing");
 }
 
 static struct cell pcie(struct doc *d, const struct machine *m, const void *object)
@@ -140,7 +146,8 @@ static struct cell pcie_max(struct doc *d, const struct machine *m, const void *
 	const struct gpu *g = object;
 
 	(void)m;
-	if (!seen_ok(&g->pcie_gen_max.f) || !seen_ok(&g->pcie_width_max.f) || fact_or(&g->integrated, 0))
+	if (!seen_ok(&g->pcie_gen_max.f) || !seen_ok(&g->pcie_width_max.f) ||
+	    fact_or(&g->integrated, 0))
 		return (struct cell){ .nothing = true };
 	return cell_printf(d, STYLE_PLAIN, "Gen%lld x%lld", g->pcie_gen_max.v, g->pcie_width_max.v);
 }
@@ -151,7 +158,8 @@ static struct cell ecc(struct doc *d, const struct machine *m, const void *objec
 
 	(void)d, (void)m;
 	if (seen_ok(&g->ecc.f) && seen_ok(&g->ecc_pending.f) && g->ecc.v != g->ecc_pending.v)
-		return cell_as(STYLE_WARN, g->ecc.v ? "on, off after reset" : "off, on after reset");
+		return cell_as(STYLE_WARN,
+			       g->ecc.v ? "on, off after reset" : "off, on after reset");
 	return cell_bool(&g->ecc, "on", "off");
 }
 
@@ -178,9 +186,11 @@ static struct cell remapped(struct doc *d, const struct machine *m, const void *
 	if (!seen_ok(&g->remap_corrected.f) || !seen_ok(&g->remap_uncorrected.f))
 		return cell_unseen(&g->remap_corrected.f);
 	if (fact_or(&g->remap_failed, 0) || fact_or(&g->remap_pending, 0))
-		return cell_printf(d, STYLE_BAD, "%lld, %s", sum(g->remap_corrected.v, g->remap_uncorrected.v),
+		return cell_printf(d, STYLE_BAD, "%lld, %s",
+				   sum(g->remap_corrected.v, g->remap_uncorrected.v),
 				   fact_or(&g->remap_failed, 0) ? "failed" : "pending");
-	return cell_printf(d, STYLE_PLAIN, "%lld", sum(g->remap_corrected.v, g->remap_uncorrected.v));
+	return cell_printf(d, STYLE_PLAIN, "%lld",
+			   sum(g->remap_corrected.v, g->remap_uncorrected.v));
 }
 
 static struct cell nvlinks(struct doc *d, const struct machine *m, const void *object)
@@ -190,7 +200,7 @@ static struct cell nvlinks(struct doc *d, const struct machine *m, const void *o
 	long long active = 0, speed = 0;
 
 	(void)m;
-	LIST_FOR_EACH(struct nvlink, l, &g->links) {
+	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		if (!fact_or(&l->active, 0))
 			continue;
 		active++;
@@ -199,8 +209,9 @@ static struct cell nvlinks(struct doc *d, const struct machine *m, const void *o
 	}
 	if (!g->links.n)
 		return (struct cell){ .nothing = true };
-	return cell_printf(d, active == (long long)g->links.n ? STYLE_PLAIN : STYLE_WARN, "%lld of %zu%s%s%s%s",
-			   active, g->links.n, to ? " to " : "", to ? to : "", speed ? ", " : "",
+	return cell_printf(d, active == (long long)g->links.n ? STYLE_PLAIN : STYLE_WARN,
+			   "%lld of %zu%s%s%s%s", active, g->links.n, to ? " to " : "",
+			   to ? to : "", speed ? ", " : "",
 			   speed ? figure(d->arena, "MB/s", speed) : "");
 }
 
@@ -210,8 +221,9 @@ static struct cell link_errors(struct doc *d, const struct machine *m, const voi
 	struct fact_int total = { 0 };
 
 	(void)m;
-	LIST_FOR_EACH(struct nvlink, l, &g->links) {
-		const struct fact_int *counts[] = { &l->crc_errors, &l->replay_errors, &l->recovery_errors };
+	LIST_FOR_EACH (struct nvlink, l, &g->links) {
+		const struct fact_int *counts[] = { &l->crc_errors, &l->replay_errors,
+						    &l->recovery_errors };
 
 		for (size_t i = 0; i < 3; i++) {
 			if (!seen_ok(&counts[i]->f))
@@ -226,39 +238,73 @@ static struct cell link_errors(struct doc *d, const struct machine *m, const voi
 #define GPU_INDEX PICK(gpu, index, "GPU")
 
 static const struct pick identity_picks[] = {
-	GPU_INDEX, PICK(gpu, name, "Name"), PICK(gpu, pci, "PCI"), PICK_FIGURE(memory, "Memory"),
-	PICK_FIGURE(memory_used, "Used"), PICK(gpu, sm_count, "SMs"), PICK_MADE(capability, "CC"),
-	PICK_FIGURE(node, "NUMA"), PICK(gpu, architecture, "Architecture"), PICK(gpu, cpu_affinity, "CPUs near"),
+	GPU_INDEX,
+	PICK(gpu, name, "Name"),
+	PICK(gpu, pci, "PCI"),
+	PICK_FIGURE(memory, "Memory"),
+	PICK_FIGURE(memory_used, "Used"),
+	PICK(gpu, sm_count, "SMs"),
+	PICK_MADE(capability, "CC"),
+	PICK_FIGURE(node, "NUMA"),
+	PICK(gpu, architecture, "Architecture"),
+	PICK(gpu, cpu_affinity, "CPUs near"),
 	PICK(gpu, vbios, "VBIOS"),
 };
 static const struct pick clock_picks[] = {
-	GPU_INDEX, PICK_FIGURE(sm_clock, "SM clock"), PICK_FIGURE(memory_clock, "Memory clock"),
+	GPU_INDEX,
+	PICK_FIGURE(sm_clock, "SM clock"),
+	PICK_FIGURE(memory_clock, "Memory clock"),
 	PICK(gpu, clock_app_sm_mhz, "Set clock"),
-	PICK_FIGURE(power, "Power"), PICK(gpu, temperature_c, "Heat"), PICK(gpu, util_gpu_pct, "Busy"),
+	PICK_FIGURE(power, "Power"),
+	PICK(gpu, temperature_c, "Heat"),
+	PICK(gpu, util_gpu_pct, "Busy"),
 	{ .title = "Slowed by", .make = slowed_by, .wrap = true },
 };
 static const struct pick mode_picks[] = {
-	GPU_INDEX, PICK_MADE(performance_state, "State"), PICK(gpu, persistence, "Persistence"), PICK(gpu, compute_mode, "Compute mode"),
-	PICK(gpu, accounting, "Accounting"), PICK_MADE(ecc, "ECC"), PICK(gpu, mig, "MIG"),
-	PICK(gpu, addressing_mode, "Addressing"), PICK(gpu, c2c, "C2C"), PICK(gpu, fabric_state, "Fabric"),
+	GPU_INDEX,
+	PICK_MADE(performance_state, "State"),
+	PICK(gpu, persistence, "Persistence"),
+	PICK(gpu, compute_mode, "Compute mode"),
+	PICK(gpu, accounting, "Accounting"),
+	PICK_MADE(ecc, "ECC"),
+	PICK(gpu, mig, "MIG"),
+	PICK(gpu, addressing_mode, "Addressing"),
+	PICK(gpu, c2c, "C2C"),
+	PICK(gpu, fabric_state, "Fabric"),
 };
 static const struct pick link_picks[] = {
-	GPU_INDEX, PICK_MADE(pcie, "PCIe now"), PICK_MADE(pcie_max, "At most"), PICK(gpu, pcie_replays, "Replays"),
-	PICK(gpu, bar1_bytes, "BAR1"), PICK_MADE(nvlinks, "NVLink"), PICK_FIGURE(link_errors, "Link errors"),
-	PICK(gpu, cuda_gpudirect_rdma, "GPUDirect RDMA"), PICK(gpu, cuda_dma_buf, "dma-buf"),
+	GPU_INDEX,
+	PICK_MADE(pcie, "PCIe now"),
+	PICK_MADE(pcie_max, "At most"),
+	PICK(gpu, pcie_replays, "Replays"),
+	PICK(gpu, bar1_bytes, "BAR1"),
+	PICK_MADE(nvlinks, "NVLink"),
+	PICK_FIGURE(link_errors, "Link errors"),
+	PICK(gpu, cuda_gpudirect_rdma, "GPUDirect RDMA"),
+	PICK(gpu, cuda_dma_buf, "dma-buf"),
 };
 static const struct pick health_picks[] = {
-	GPU_INDEX, PICK(gpu, ecc_corrected, "Corrected"), PICK_FIGURE(uncorrected, "Uncorrected"),
-	PICK_FIGURE(remapped, "Rows remapped"), PICK(gpu, event_hw_thermal_us, "Slowed by heat"),
-	PICK(gpu, event_hw_power_us, "By power brake"), PICK(gpu, event_sw_power_us, "By power cap"),
+	GPU_INDEX,
+	PICK(gpu, ecc_corrected, "Corrected"),
+	PICK_FIGURE(uncorrected, "Uncorrected"),
+	PICK_FIGURE(remapped, "Rows remapped"),
+	PICK(gpu, event_hw_thermal_us, "Slowed by heat"),
+	PICK(gpu, event_hw_power_us, "By power brake"),
+	PICK(gpu, event_sw_power_us, "By power cap"),
 };
 static const struct pick driver_picks[] = {
-	PICK(gpus, driver, "Driver"), PICK(gpus, driver_flavour, "Flavour"), PICK(gpus, nvml, "NVML"),
-	PICK(gpus, count, "GPUs seen by NVML"), PICK(gpus, pci_count, "NVIDIA GPUs on the PCI bus"),
-	PICK(gpus, fabric_manager, "Fabric manager"), PICK(gpus, xid_events, "Xid events in the log"),
+	PICK(gpus, driver, "Driver"),
+	PICK(gpus, driver_flavour, "Flavour"),
+	PICK(gpus, nvml, "NVML"),
+	PICK(gpus, count, "GPUs seen by NVML"),
+	PICK(gpus, pci_count, "NVIDIA GPUs on the PCI bus"),
+	PICK(gpus, fabric_manager, "Fabric manager"),
+	PICK(gpus, xid_events, "Xid events in the log"),
 };
 static const struct pick process_picks[] = {
-	PICK(gpu_process, index, "PID"), PICK(gpu_process, command, "Command"), PICK(gpu_process, kind, "Kind"),
+	PICK(gpu_process, index, "PID"),
+	PICK(gpu_process, command, "Command"),
+	PICK(gpu_process, kind, "Kind"),
 	PICK(gpu_process, memory_bytes, "Memory"),
 };
 
@@ -277,17 +323,20 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 
 	doc_heading(d, 1, "GPUs");
 	if (!l->n)
-		doc_text(d, "%s", fact_or(&m->gpu.pci_count, 0) > 0 ?
-					  "The PCI bus has NVIDIA GPUs, but NVML shows none: the driver is not loaded "
-					  "or does not answer." :
-					  "No NVIDIA GPU was seen.");
+		doc_text(d, "%s",
+			 fact_or(&m->gpu.pci_count, 0) > 0
+				 ? "The PCI bus has NVIDIA GPUs, but NVML shows none: the driver "
+				   "is not loaded "
+				   "or does not answer."
+				 : "No NVIDIA GPU was seen.");
 	show_object(d, m, NULL, &driver, &m->gpu);
 	show_objects(d, m, "What they are", &identity, l);
 	show_objects(d, m, "Clocks and power", &clocks, l);
 	show_objects(d, m, "Modes", &modes, l);
 	show_objects(d, m, "Links", &links, l);
 	show_objects(d, m, "Health", &health, l);
-	LIST_FOR_EACH(struct gpu, g, l)
-		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes, &g->processes);
+	LIST_FOR_EACH (struct gpu, g, l)
+		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes,
+			   &g->processes);
 	return d;
 }

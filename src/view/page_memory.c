@@ -21,8 +21,9 @@ static struct cell requested(struct doc *d, const struct machine *m, const void 
 	(void)m;
 	if (!seen_ok(&p->requested.f))
 		return cell_unseen(&p->requested.f);
-	return cell_printf(d, seen_ok(&p->total.f) && p->total.v < p->requested.v ? STYLE_BAD : STYLE_PLAIN,
-			   "%lld", p->requested.v);
+	return cell_printf(
+		d, seen_ok(&p->total.f) && p->total.v < p->requested.v ? STYLE_BAD : STYLE_PLAIN,
+		"%lld", p->requested.v);
 }
 
 static const struct pick memory_picks[] = {
@@ -46,17 +47,22 @@ static const struct pick memory_picks[] = {
 };
 static const struct pick pool_picks[] = {
 	PICK(huge_pool, size_kb, "Page size"), PICK_MADE(pool_place, "Of"),
-	PICK_FIGURE(requested, "Requested"), PICK(huge_pool, total, "Granted"), PICK(huge_pool, free, "Free"),
-	PICK(huge_pool, reserved, "Reserved"), PICK(huge_pool, surplus, "Surplus"),
+	PICK_FIGURE(requested, "Requested"),   PICK(huge_pool, total, "Granted"),
+	PICK(huge_pool, free, "Free"),	       PICK(huge_pool, reserved, "Reserved"),
+	PICK(huge_pool, surplus, "Surplus"),
 };
-static const struct pick thp_picks[] = { PICK(thp_size, size_kb, "Size"), PICK(thp_size, enabled, "Enabled") };
+static const struct pick thp_picks[] = { PICK(thp_size, size_kb, "Size"),
+					 PICK(thp_size, enabled, "Enabled") };
 static const struct pick swap_picks[] = {
-	PICK(swap_area, name, "Area"), PICK(swap_area, type, "Type"), PICK(swap_area, size_kb, "Size"),
-	PICK(swap_area, used_kb, "Used"), PICK(swap_area, priority, "Priority"),
+	PICK(swap_area, name, "Area"),	       PICK(swap_area, type, "Type"),
+	PICK(swap_area, size_kb, "Size"),      PICK(swap_area, used_kb, "Used"),
+	PICK(swap_area, priority, "Priority"),
 };
 static const struct pick node_picks[] = {
-	PICK(numa_node, index, "Node"), PICK(numa_node, mem_total_bytes, "Memory"),
-	PICK(numa_node, mem_free_bytes, "Free"), PICK(numa_node, cpus, "CPUs"),
+	PICK(numa_node, index, "Node"),
+	PICK(numa_node, mem_total_bytes, "Memory"),
+	PICK(numa_node, mem_free_bytes, "Free"),
+	PICK(numa_node, cpus, "CPUs"),
 };
 
 static const struct picks memory = PICKS(schema_memory, memory_picks);

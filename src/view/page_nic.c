@@ -92,7 +92,7 @@ static struct cell roce_gid(struct doc *d, const struct machine *m, const void *
 	const struct rdma_port *p = object;
 
 	(void)m;
-	LIST_FOR_EACH(struct rdma_gid, g, &p->gids)
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
 		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
 		    strncmp(g->gid.v, "0000:0000:0000:0000:0000:ffff:", 30) == 0)
 			return cell_printf(d, STYLE_PLAIN, "%u", g->index);
@@ -100,33 +100,44 @@ static struct cell roce_gid(struct doc *d, const struct machine *m, const void *
 }
 
 static const struct pick nic_picks[] = {
-	PICK(nic, name, "Interface"), PICK_MADE(state, "State"), PICK_FIGURE(speed, "Speed"),
-	PICK_FIGURE(mtu, "MTU"), PICK(nic, type, "Type"), PICK(nic, driver, "Driver"), PICK(nic, pci, "PCI"),
-	PICK_FIGURE(nic_node, "NUMA"), PICK(nic, ipv4, "IPv4"), PICK(nic, owner, "Managed by"),
+	PICK(nic, name, "Interface"),	PICK_MADE(state, "State"),
+	PICK_FIGURE(speed, "Speed"),	PICK_FIGURE(mtu, "MTU"),
+	PICK(nic, type, "Type"),	PICK(nic, driver, "Driver"),
+	PICK(nic, pci, "PCI"),		PICK_FIGURE(nic_node, "NUMA"),
+	PICK(nic, ipv4, "IPv4"),	PICK(nic, owner, "Managed by"),
 	PICK(nic, bond_master, "Bond"), PICK_WRAP(nic, firmware, "Firmware"),
 };
 static const struct pick queue_picks[] = {
-	PICK(nic, name, "Interface"), PICK_FIGURE(rx_ring, "RX ring"), PICK_FIGURE(tx_ring, "TX ring"),
-	PICK_FIGURE(channels, "Channels"), PICK(nic, rx_coalesce_us, "RX waits"),
-	PICK(nic, tx_coalesce_us, "TX waits"), PICK(nic, adaptive_rx, "Adaptive"),
-	PICK(nic, rx_dropped, "Dropped"), PICK(nic, rx_missed, "Missed"), PICK(nic, rx_crc_errors, "CRC errors"),
+	PICK(nic, name, "Interface"),	       PICK_FIGURE(rx_ring, "RX ring"),
+	PICK_FIGURE(tx_ring, "TX ring"),       PICK_FIGURE(channels, "Channels"),
+	PICK(nic, rx_coalesce_us, "RX waits"), PICK(nic, tx_coalesce_us, "TX waits"),
+	PICK(nic, adaptive_rx, "Adaptive"),    PICK(nic, rx_dropped, "Dropped"),
+	PICK(nic, rx_missed, "Missed"),	       PICK(nic, rx_crc_errors, "CRC errors"),
 };
 static const struct pick rdma_picks[] = {
-	PICK(rdma_port, name, "Port"), PICK_MADE(port_state, "State"), PICK(rdma_port, link_layer, "Layer"),
-	PICK(rdma_port, rate_mbps, "Rate"), PICK(rdma_port, netdev, "Interface"), PICK(rdma_port, pci, "PCI"),
-	PICK_FIGURE(rdma_node, "NUMA"), PICK(rdma_port, hca_type, "HCA"), PICK(rdma_port, firmware, "Firmware"),
-	PICK_FIGURE(roce_gid, "RoCE v2 GID"),
+	PICK(rdma_port, name, "Port"),	       PICK_MADE(port_state, "State"),
+	PICK(rdma_port, link_layer, "Layer"),  PICK(rdma_port, rate_mbps, "Rate"),
+	PICK(rdma_port, netdev, "Interface"),  PICK(rdma_port, pci, "PCI"),
+	PICK_FIGURE(rdma_node, "NUMA"),	       PICK(rdma_port, hca_type, "HCA"),
+	PICK(rdma_port, firmware, "Firmware"), PICK_FIGURE(roce_gid, "RoCE v2 GID"),
 };
 static const struct pick error_picks[] = {
-	PICK(rdma_port, name, "Port"), PICK(rdma_port, symbol_errors, "Symbol errors"),
-	PICK(rdma_port, link_downed, "Link downed"), PICK(rdma_port, rcv_errors, "Receive errors"),
+	PICK(rdma_port, name, "Port"),
+	PICK(rdma_port, symbol_errors, "Symbol errors"),
+	PICK(rdma_port, link_downed, "Link downed"),
+	PICK(rdma_port, rcv_errors, "Receive errors"),
 	PICK(rdma_port, out_of_sequence, "Out of sequence"),
 };
 static const struct pick network_picks[] = {
-	PICK(network, ib_core, "ib_core"), PICK(network, mlx5_core, "mlx5_core"), PICK(network, mlx5_ib, "mlx5_ib"),
-	PICK(network, ofed_version, "OFED"), PICK(network, peermem, "nvidia-peermem"),
-	PICK(network, peermem_client, "Peer memory client"), PICK(network, verbs_provider, "Verbs provider"),
-	PICK(network, spark_hotplug, "NIC hotplug scripts"), PICK(network, softnet_dropped, "Packets dropped by CPUs"),
+	PICK(network, ib_core, "ib_core"),
+	PICK(network, mlx5_core, "mlx5_core"),
+	PICK(network, mlx5_ib, "mlx5_ib"),
+	PICK(network, ofed_version, "OFED"),
+	PICK(network, peermem, "nvidia-peermem"),
+	PICK(network, peermem_client, "Peer memory client"),
+	PICK(network, verbs_provider, "Verbs provider"),
+	PICK(network, spark_hotplug, "NIC hotplug scripts"),
+	PICK(network, softnet_dropped, "Packets dropped by CPUs"),
 	PICK(network, bad_subnets, "Interfaces sharing a subnet"),
 };
 

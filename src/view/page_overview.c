@@ -34,8 +34,9 @@ static void tally_pairs(struct doc *d, struct node *n, const char *name, const s
 {
 	for (size_t i = 0; i < t->n; i++)
 		node_pair(d, n, i ? "" : name,
-			  t->items[i].n > 1 ? cell_printf(d, STYLE_PLAIN, "%zu x %s", t->items[i].n, t->items[i].what) :
-					      cell(t->items[i].what));
+			  t->items[i].n > 1 ? cell_printf(d, STYLE_PLAIN, "%zu x %s", t->items[i].n,
+							  t->items[i].what)
+					    : cell(t->items[i].what));
 }
 
 static const char *finish(struct arena *a, struct text *t)
@@ -92,8 +93,10 @@ static struct cell cpu_cell(struct doc *d, const struct machine *m)
 	TEXT_AUTO t = { 0 };
 
 	if (c->types.n > 1) {
-		LIST_FOR_EACH(struct core_type, type, &c->types) {
-			const char *set = seen_ok(&type->cpus.f) ? idset_format(d->arena, &type->cpus.v) : "?";
+		LIST_FOR_EACH (struct core_type, type, &c->types) {
+			const char *set = seen_ok(&type->cpus.f)
+						  ? idset_format(d->arena, &type->cpus.v)
+						  : "?";
 
 			part(&t, "%zu x %s", idset_count(&type->cpus.v), type->name);
 			if (seen_ok(&type->max_khz.f))
@@ -105,7 +108,8 @@ static struct cell cpu_cell(struct doc *d, const struct machine *m)
 	if (seen_ok(&c->model.f))
 		part(&t, "%s", c->model.v);
 	if (seen_ok(&c->sockets.f) && seen_ok(&c->cores.f))
-		part(&t, "%lld socket%s, %lld cores", c->sockets.v, c->sockets.v == 1 ? "" : "s", c->cores.v);
+		part(&t, "%lld socket%s, %lld cores", c->sockets.v, c->sockets.v == 1 ? "" : "s",
+		     c->cores.v);
 	if (seen_ok(&c->threads.f))
 		part(&t, "%lld threads", c->threads.v);
 	if (c->nodes.n > 1)
@@ -135,7 +139,7 @@ static void gpus(struct doc *d, struct node *n, const struct machine *m)
 {
 	struct tallies t = { 0 };
 
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus) {
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
 		TEXT_AUTO s = { 0 };
 
 		part(&s, "%s", fact_text(&g->name, "GPU without a name"));
@@ -151,9 +155,10 @@ static void gpus(struct doc *d, struct node *n, const struct machine *m)
 	if (t.n)
 		return;
 	node_pair(d, n, "GPU",
-		  fact_or(&m->gpu.pci_count, 0) > 0 ?
-			  cell_printf(d, STYLE_BAD, "%lld on the PCI bus, none through NVML", m->gpu.pci_count.v) :
-			  cell_as(STYLE_MUTED, "none"));
+		  fact_or(&m->gpu.pci_count, 0) > 0
+			  ? cell_printf(d, STYLE_BAD, "%lld on the PCI bus, none through NVML",
+					m->gpu.pci_count.v)
+			  : cell_as(STYLE_MUTED, "none"));
 }
 
 static struct cell driver_cell(struct doc *d, const struct machine *m)
@@ -161,10 +166,12 @@ static struct cell driver_cell(struct doc *d, const struct machine *m)
 	TEXT_AUTO t = { 0 };
 
 	if (seen_ok(&m->gpu.driver.f))
-		part(&t, "NVIDIA %s%s%s", m->gpu.driver.v, seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
+		part(&t, "NVIDIA %s%s%s", m->gpu.driver.v,
+		     seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
 		     fact_text(&m->gpu.driver_flavour, ""));
 	if (fact_or(&m->gpu.cuda_driver, 0) > 0)
-		part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000, m->gpu.cuda_driver.v % 1000 / 10);
+		part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000,
+		     m->gpu.cuda_driver.v % 1000 / 10);
 	if (seen_ok(&m->software.cuda_toolkit.f))
 		part(&t, "toolkit %s", m->software.cuda_toolkit.v);
 	return cell(finish(d->arena, &t));
@@ -175,8 +182,9 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 {
 	struct tallies t = { 0 };
 
-	LIST_FOR_EACH(struct nic, nic, &m->net.nics) {
-		const struct pci_function *f = nic->pci && *nic->pci ? machine_pci(m, nic->pci) : NULL;
+	LIST_FOR_EACH (struct nic, nic, &m->net.nics) {
+		const struct pci_function *f =
+			nic->pci && *nic->pci ? machine_pci(m, nic->pci) : NULL;
 		TEXT_AUTO s = { 0 };
 
 		if (!nic->pci || !*nic->pci || (f && fact_or(&f->is_vf, 0)))
@@ -190,7 +198,7 @@ static void nics(struct doc *d, struct node *n, const struct machine *m)
 	}
 	tally_pairs(d, n, "Network", &t);
 	t = (struct tallies){ 0 };
-	LIST_FOR_EACH(struct rdma_port, p, &m->net.rdma) {
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
 		TEXT_AUTO s = { 0 };
 
 		part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
@@ -206,7 +214,7 @@ static void disks(struct doc *d, struct node *n, const struct machine *m)
 {
 	struct tallies t = { 0 };
 
-	LIST_FOR_EACH(struct disk, k, &m->storage.disks) {
+	LIST_FOR_EACH (struct disk, k, &m->storage.disks) {
 		TEXT_AUTO s = { 0 };
 
 		if (seen_ok(&k->role.f) && !fact_is(&k->role, "disk"))
@@ -232,7 +240,8 @@ struct doc *page_overview(struct arena *a, const struct machine *m)
 	if (seen_ok(&m->platform.kind.f))
 		node_pair(d, n, "Treated as",
 			  cell_printf(d, STYLE_PLAIN, "%s%s%s", m->platform.kind.v,
-				      seen_ok(&m->platform.why.f) ? ": " : "", fact_text(&m->platform.why, "")));
+				      seen_ok(&m->platform.why.f) ? ": " : "",
+				      fact_text(&m->platform.why, "")));
 	node_pair(d, n, "System", system_cell(d, m));
 	node_pair(d, n, "CPU", cpu_cell(d, m));
 	node_pair(d, n, "Memory", memory_cell(d, m));

@@ -25,11 +25,13 @@ static int by_path(const void *a, const void *b)
 /* Below what its link can do; the slower end decides, and that may be either. */
 static bool link_degraded(const struct pci_function *f)
 {
-	return (seen_ok(&f->speed_mts.f) && seen_ok(&f->max_speed_mts.f) && f->speed_mts.v < f->max_speed_mts.v) ||
+	return (seen_ok(&f->speed_mts.f) && seen_ok(&f->max_speed_mts.f) &&
+		f->speed_mts.v < f->max_speed_mts.v) ||
 	       (seen_ok(&f->width.f) && seen_ok(&f->max_width.f) && f->width.v < f->max_width.v);
 }
 
-/* "Gen5 x16"; where it is less, also of what: "Gen5 x8 of x16", "Gen1 x16 of Gen5", "Gen4 x8 of Gen5 x16". */
+/* "Gen5 x16"; where it is less, also of what: "Gen5 x8 of x16", "Gen1 x16 of Gen5", "Gen4 x8 of
+ * Gen5 x16". */
 static struct cell link_cell(struct doc *d, const struct pci_function *f)
 {
 	const char *now = figure_link(d->arena, &f->speed_mts, &f->width);
@@ -54,12 +56,14 @@ static void function_row(struct doc *d, struct cell *row, const struct pci_funct
 	row[3] = cell_now_max(d, &f->mps, &f->mps_cap, NULL);
 	row[4] = cell_int(d, &f->mrrs, NULL);
 	row[5] = cell_str(&f->driver);
-	row[6] = seen_ok(&f->numa_node.f) && f->numa_node.v < 0 ? (struct cell){ .text = "-", .nothing = true } :
-								  cell_int(d, &f->numa_node, NULL);
+	row[6] = seen_ok(&f->numa_node.f) && f->numa_node.v < 0
+			 ? (struct cell){ .text = "-", .nothing = true }
+			 : cell_int(d, &f->numa_node, NULL);
 	row[7] = cell_int(d, &f->iommu_group, NULL);
 }
 
-/* How many of the bridges on the way down to the last row are also above f; the way is cut to them. */
+/* How many of the bridges on the way down to the last row are also above f; the way is cut to them.
+ */
 static size_t depth_of(const char **way, size_t n, const struct pci_function *f)
 {
 	while (n && strcmp(way[n - 1], text_or_empty(f->parent)) != 0)
@@ -70,8 +74,9 @@ static size_t depth_of(const char **way, size_t n, const struct pci_function *f)
 struct doc *page_pci(struct arena *a, const struct machine *m)
 {
 	static const struct column columns[] = {
-		{ "Function", false, false }, { "Device", false, true }, { "Link", false, false },
-		{ "MPS, bytes", true, false }, { "MRRS", true, false },	  { "Driver", false, false },
+		{ "Function", false, false }, { "Device", false, true },
+		{ "Link", false, false },     { "MPS, bytes", true, false },
+		{ "MRRS", true, false },      { "Driver", false, false },
 		{ "NUMA", true, false },      { "IOMMU", true, false },
 	};
 	enum { DEEPEST = 256 };
@@ -85,7 +90,7 @@ struct doc *page_pci(struct arena *a, const struct machine *m)
 	if (!m->pci.n)
 		doc_text(d, "No PCI function was seen.");
 	t = doc_tree(d, NULL, columns, sizeof(columns) / sizeof(columns[0]));
-	LIST_FOR_EACH(struct pci_function, f, &m->pci)
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
 		order[n++] = f;
 	qsort(order, n, sizeof(*order), by_path);
 	for (size_t i = 0; i < n; i++) {

@@ -21,31 +21,53 @@ static struct cell enabled(struct doc *d, const struct machine *m, const void *o
 }
 
 static const struct pick kernel_picks[] = {
-	PICK(kernel, release, "Release"), PICK(kernel, version, "Version"), PICK(kernel, arch, "Architecture"),
-	PICK(kernel, boot_mode, "Boot mode"), PICK(kernel, secure_boot, "Secure Boot"),
-	PICK(kernel, lockdown, "Lockdown"), PICK(kernel, clocksource, "Clock source"),
-	PICK(kernel, preempt, "Preemption"), PICK(kernel, iommu, "IOMMU"), PICK(kernel, modules, "Modules loaded"),
+	PICK(kernel, release, "Release"),
+	PICK(kernel, version, "Version"),
+	PICK(kernel, arch, "Architecture"),
+	PICK(kernel, boot_mode, "Boot mode"),
+	PICK(kernel, secure_boot, "Secure Boot"),
+	PICK(kernel, lockdown, "Lockdown"),
+	PICK(kernel, clocksource, "Clock source"),
+	PICK(kernel, preempt, "Preemption"),
+	PICK(kernel, iommu, "IOMMU"),
+	PICK(kernel, modules, "Modules loaded"),
 	PICK(kernel, tainted, "Taint bits"),
-	{ .title = "Command line", .offset = offsetof(struct kernel, cmdline), .style = STYLE_CODE },
+	{ .title = "Command line",
+	  .offset = offsetof(struct kernel, cmdline),
+	  .style = STYLE_CODE },
 };
 static const struct pick platform_picks[] = {
-	PICK(platform, kind, "Platform"), PICK(platform, why, "Known by"), PICK(platform, product, "Product"),
-	PICK(platform, vendor, "Vendor"), PICK(platform, board, "Board"), PICK(platform, bios_version, "Firmware"),
-	PICK(platform, bios_date, "Firmware date"), PICK(platform, virtual_, "Virtual machine"),
+	PICK(platform, kind, "Platform"),
+	PICK(platform, why, "Known by"),
+	PICK(platform, product, "Product"),
+	PICK(platform, vendor, "Vendor"),
+	PICK(platform, board, "Board"),
+	PICK(platform, bios_version, "Firmware"),
+	PICK(platform, bios_date, "Firmware date"),
+	PICK(platform, virtual_, "Virtual machine"),
 };
 static const struct pick software_picks[] = {
-	PICK(software, os_name, "Distribution"), PICK(software, dgx_release, "DGX release"),
-	PICK(software, glibc, "C library"), PICK(software, init, "Init"),
-	PICK(software, cuda_toolkit, "CUDA toolkit"), PICK(software, nvcc, "nvcc"),
-	PICK(software, container, "Inside container"), PICK(software, container_runtime, "Container runtime"),
+	PICK(software, os_name, "Distribution"),
+	PICK(software, dgx_release, "DGX release"),
+	PICK(software, glibc, "C library"),
+	PICK(software, init, "Init"),
+	PICK(software, cuda_toolkit, "CUDA toolkit"),
+	PICK(software, nvcc, "nvcc"),
+	PICK(software, container, "Inside container"),
+	PICK(software, container_runtime, "Container runtime"),
 };
 static const struct pick service_picks[] = {
-	PICK(service, name, "Service"), PICK(service, installed, "Installed"), PICK_MADE(enabled, "Enabled"),
-	PICK_MADE(active, "State"), PICK_WRAP(service, owns, "Sets"),
+	PICK(service, name, "Service"),	  PICK(service, installed, "Installed"),
+	PICK_MADE(enabled, "Enabled"),	  PICK_MADE(active, "State"),
+	PICK_WRAP(service, owns, "Sets"),
 };
 static const struct pick library_picks[] = {
-	PICK(library, name, "Library"), PICK(library, version, "Version"),
-	{ .title = "Path", .offset = offsetof(struct library, path), .wrap = true, .style = STYLE_CODE },
+	PICK(library, name, "Library"),
+	PICK(library, version, "Version"),
+	{ .title = "Path",
+	  .offset = offsetof(struct library, path),
+	  .wrap = true,
+	  .style = STYLE_CODE },
 };
 
 static const struct picks kernel = PICKS(schema_kernel, kernel_picks);

@@ -31,9 +31,9 @@ static struct cell picked(struct doc *d, const struct machine *m, const struct p
 {
 	const struct pick *pick = &p->rows[i];
 	const struct field *f = pick->make ? NULL : field_of(p->schema, pick->offset);
-	struct cell c = pick->make ? pick->make(d, m, object) :
-			f	   ? cell_field(d, f, object) :
-				     (struct cell){ .nothing = true };
+	struct cell c = pick->make ? pick->make(d, m, object)
+			: f	   ? cell_field(d, f, object)
+				   : (struct cell){ .nothing = true };
 
 	if (c.style == STYLE_PLAIN)
 		c.style = pick->style;
@@ -55,17 +55,19 @@ static struct node *table_for(struct doc *d, const char *title, const struct pic
 	struct column *columns = arena_array(d->arena, p->n, sizeof(*columns));
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct field *f = p->rows[i].make ? NULL : field_of(p->schema, p->rows[i].offset);
+		const struct field *f =
+			p->rows[i].make ? NULL : field_of(p->schema, p->rows[i].offset);
 		bool figures = f && (f->kind == FIELD_INT || f->kind == FIELD_HEX);
 
-		columns[i] = (struct column){ .title = title_of(p, i), .wrap = p->rows[i].wrap,
+		columns[i] = (struct column){ .title = title_of(p, i),
+					      .wrap = p->rows[i].wrap,
 					      .right = i && (figures || p->rows[i].right) };
 	}
 	return doc_table(d, title, columns, p->n);
 }
 
-struct node *show_table(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
-			const struct list *l)
+struct node *show_table(struct doc *d, const struct machine *m, const char *title,
+			const struct picks *p, const struct list *l)
 {
 	struct node *n = table_for(d, title, p);
 
@@ -119,7 +121,8 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 
 	for (size_t i = 0; i < l->n; i++) {
 		const void *object = list_at(l, p->schema, i);
-		const struct fact_set *set = (const void *)((const char *)object + p->rows[0].offset);
+		const struct fact_set *set =
+			(const void *)((const char *)object + p->rows[0].offset);
 		size_t at;
 
 		for (size_t c = 1; c < p->n; c++)
@@ -129,7 +132,7 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 			memcpy(node_row(d, n), cells, p->n * sizeof(*cells));
 		if (!seen_ok(&set->f))
 			continue;
-		IDSET_FOR_EACH(id, &set->v)
+		IDSET_FOR_EACH (id, &set->v)
 			idset_add(d->arena, &sets[at], id);
 	}
 	for (size_t i = 0; i < n->n_rows; i++)
@@ -146,7 +149,8 @@ static void schema_table(struct doc *d, const struct field *f, const struct list
 
 	for (size_t i = 0; i < s->n; i++)
 		if (leaf(&s->fields[i]))
-			columns[k++] = (struct column){ .title = s->fields[i].title, .wrap = true,
+			columns[k++] = (struct column){ .title = s->fields[i].title,
+							.wrap = true,
 							.right = s->fields[i].kind == FIELD_INT };
 	n = doc_table(d, f->title, columns, k);
 	for (size_t i = 0; i < l->n; i++) {
@@ -171,8 +175,10 @@ static void schema_items(struct doc *d, unsigned level, const struct field *f, c
 
 			if (sub->kind != FIELD_LIST || !inner->n)
 				continue;
-			doc_heading(d, level, arena_printf(d->arena, "%s %s: %s", f->title,
-							   cell_field(d, &f->sub->fields[0], item).text, sub->title));
+			doc_heading(d, level,
+				    arena_printf(d->arena, "%s %s: %s", f->title,
+						 cell_field(d, &f->sub->fields[0], item).text,
+						 sub->title));
 			schema_table(d, sub, inner);
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a page shows of objects of one schema, as data: a row a column. The same rows make a table of many
- * objects or, for a single one, names and values.
+ * What a page shows of objects of one schema, as data: a row a column. The same rows make a table
+ * of many objects or, for a single one, names and values.
  */
 #ifndef VIEW_PICK_H
 #define VIEW_PICK_H
@@ -11,18 +11,29 @@
 
 struct pick {
 	const char *title; /* NULL: the schema's */
-	size_t offset;     /* of the member, when make is NULL */
+	size_t offset;	   /* of the member, when make is NULL */
 	/* A cell made of several facts. */
 	struct cell (*make)(struct doc *d, const struct machine *m, const void *object);
 	bool wrap, right;
-	enum style style;  /* of a plain cell */
+	enum style style; /* of a plain cell */
 };
 
-#define PICK(type, member, title_) { .title = (title_), .offset = offsetof(struct type, member) }
+#define PICK(type, member, title_)                                                                 \
+	{                                                                                          \
+		.title = (title_), .offset = offsetof(struct type, member)                         \
+	}
 #define PICK_WRAP(type, member, title_)                                                            \
-	{ .title = (title_), .offset = offsetof(struct type, member), .wrap = true }
-#define PICK_MADE(make_, title_) { .title = (title_), .make = (make_) }
-#define PICK_FIGURE(make_, title_) { .title = (title_), .make = (make_), .right = true }
+	{                                                                                          \
+		.title = (title_), .offset = offsetof(struct type, member), .wrap = true           \
+	}
+#define PICK_MADE(make_, title_)                                                                   \
+	{                                                                                          \
+		.title = (title_), .make = (make_)                                                 \
+	}
+#define PICK_FIGURE(make_, title_)                                                                 \
+	{                                                                                          \
+		.title = (title_), .make = (make_), .right = true                                  \
+	}
 
 struct picks {
 	const struct schema *schema;
@@ -30,7 +41,10 @@ struct picks {
 	size_t n;
 };
 
-#define PICKS(schema_, rows_) { .schema = &(schema_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0]) }
+#define PICKS(schema_, rows_)                                                                      \
+	{                                                                                          \
+		.schema = &(schema_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0])     \
+	}
 
 /* Names and values of one object; what is not there is left out. */
 void show_object(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
@@ -39,11 +53,11 @@ void show_object(struct doc *d, const struct machine *m, const char *title, cons
 void show_objects(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		  const struct list *l);
 /* Always a table. */
-struct node *show_table(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
-			const struct list *l);
+struct node *show_table(struct doc *d, const struct machine *m, const char *title,
+			const struct picks *p, const struct list *l);
 /*
- * A table in which objects that differ in nothing but the set of CPUs in the first column are one row: 256
- * frequency policies are as many lines as there are kinds of them.
+ * A table in which objects that differ in nothing but the set of CPUs in the first column are one
+ * row: 256 frequency policies are as many lines as there are kinds of them.
  */
 void show_merged(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
 		 const struct list *l);

@@ -8,7 +8,14 @@
 #include "view/figure.h"
 #include "view/pci_name.h"
 
-enum { DEEPEST = 64, CLASS_PCI_BRIDGE = 0x0604, CLASS_NVME = 0x0108, PORT_ROOT = 4, PORT_UP = 5, PORT_DOWN = 6 };
+enum {
+	DEEPEST = 64,
+	CLASS_PCI_BRIDGE = 0x0604,
+	CLASS_NVME = 0x0108,
+	PORT_ROOT = 4,
+	PORT_UP = 5,
+	PORT_DOWN = 6
+};
 
 /* A bridge on the way down, with its place and how its port is wired. */
 struct step {
@@ -52,21 +59,24 @@ static int by_path(const void *a, const void *b)
 
 static const struct gpu *gpu_at(const struct machine *m, const char *address)
 {
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		if (strcmp(safe(g->pci), address) == 0)
 			return g;
 	return NULL;
 }
 
-/* A link that is slower only because nothing uses the GPU is not worth a colour; a narrow one always is. */
+/* A link that is slower only because nothing uses the GPU is not worth a colour; a narrow one
+ * always is. */
 static bool degraded(const struct pci_function *f, const struct gpu *g)
 {
-	bool asleep = g && (fact_or(&g->pstate, 0) > 2 || (fact_or(&g->event_reasons, 0) & EVENT_IDLE));
+	bool asleep =
+		g && (fact_or(&g->pstate, 0) > 2 || (fact_or(&g->event_reasons, 0) & EVENT_IDLE));
 
-	if (seen_ok(&f->width.f) && seen_ok(&f->max_width.f) && f->width.v > 0 && f->width.v < f->max_width.v)
+	if (seen_ok(&f->width.f) && seen_ok(&f->max_width.f) && f->width.v > 0 &&
+	    f->width.v < f->max_width.v)
 		return true;
-	return !asleep && seen_ok(&f->speed_mts.f) && seen_ok(&f->max_speed_mts.f) && f->speed_mts.v > 0 &&
-	       f->speed_mts.v < f->max_speed_mts.v;
+	return !asleep && seen_ok(&f->speed_mts.f) && seen_ok(&f->max_speed_mts.f) &&
+	       f->speed_mts.v > 0 && f->speed_mts.v < f->max_speed_mts.v;
 }
 
 static void set_link(struct builder *b, struct place *p, const struct pci_function *f)
@@ -80,7 +90,8 @@ static void set_link(struct builder *b, struct place *p, const struct pci_functi
 static struct place *gpu_place(struct builder *b, const struct pci_function *f)
 {
 	const struct gpu *g = gpu_at(b->m, safe(f->name));
-	struct place *p = place_new(b->a, PLACE_GPU, g ? arena_printf(b->a, "GPU %u", g->index) : "GPU");
+	struct place *p =
+		place_new(b->a, PLACE_GPU, g ? arena_printf(b->a, "GPU %u", g->index) : "GPU");
 
 	p->gpu = g;
 	p->detail = g ? fact_text(&g->name, "") : pci_name(b->a, f);
@@ -100,7 +111,7 @@ static struct place *nic_place(struct builder *b, const struct pci_function *f)
 	long long speed = 0;
 	bool up = true;
 
-	LIST_FOR_EACH(struct rdma_port, r, &b->m->net.rdma) {
+	LIST_FOR_EACH (struct rdma_port, r, &b->m->net.rdma) {
 		if (p->label || strcmp(safe(r->pci), safe(f->name)) != 0)
 			continue;
 		p->label = r->device;
@@ -108,7 +119,7 @@ static struct place *nic_place(struct builder *b, const struct pci_function *f)
 		up = !seen_ok(&r->state.f) || fact_is(&r->state, "ACTIVE");
 		speed = up ? fact_or(&r->rate_mbps, 0) : 0;
 	}
-	LIST_FOR_EACH(struct nic, n, &b->m->net.nics) {
+	LIST_FOR_EACH (struct nic, n, &b->m->net.nics) {
 		if (strcmp(safe(n->pci), safe(f->name)) != 0)
 			continue;
 		p->label = p->label ? p->label : n->name;
@@ -124,7 +135,7 @@ static struct place *disk_place(struct builder *b, const struct pci_function *f)
 {
 	struct place *p = place_new(b->a, PLACE_DISK, "NVMe");
 
-	LIST_FOR_EACH(struct disk, d, &b->m->storage.disks) {
+	LIST_FOR_EACH (struct disk, d, &b->m->storage.disks) {
 		if (strcmp(safe(d->pci), safe(f->name)) != 0 || p->detail[0])
 			continue;
 		p->label = safe(d->name);
@@ -148,7 +159,8 @@ static struct place *device_place(struct builder *b, const struct pci_function *
 	return c == CLASS_NVME ? disk_place(b, f) : NULL;
 }
 
-/* Puts what stands below p into its parent's list, without bridges that lead nowhere or only further. */
+/* Puts what stands below p into its parent's list, without bridges that lead nowhere or only
+ * further. */
 static void collect(struct arena *a, struct place *parent, struct place *p, const struct machine *m)
 {
 	const struct pci_function *f = p->address[0] ? machine_pci(m, p->address) : NULL;
@@ -183,17 +195,20 @@ static struct place *node_place(struct builder *b, long long index)
 	p = place_new(b->a, PLACE_NODE, label);
 	if (index < 0 && seen_ok(&b->m->cpu.online.f))
 		p->detail = arena_printf(b->a, "CPUs %s", idset_format(b->a, &b->m->cpu.online.v));
-	LIST_FOR_EACH(struct numa_node, n, &b->m->cpu.nodes)
+	LIST_FOR_EACH (struct numa_node, n, &b->m->cpu.nodes)
 		if ((long long)n->index == index && seen_ok(&n->cpus.f))
-			p->detail = arena_printf(b->a, "CPUs %s%s%s", idset_format(b->a, &n->cpus.v),
-						 seen_ok(&n->mem_total_bytes.f) ? ", " : "",
-						 seen_ok(&n->mem_total_bytes.f) ?
-							 figure(b->a, "bytes", n->mem_total_bytes.v) : "");
+			p->detail =
+				arena_printf(b->a, "CPUs %s%s%s", idset_format(b->a, &n->cpus.v),
+					     seen_ok(&n->mem_total_bytes.f) ? ", " : "",
+					     seen_ok(&n->mem_total_bytes.f)
+						     ? figure(b->a, "bytes", n->mem_total_bytes.v)
+						     : "");
 	place_add(b->a, b->machine, p);
 	return p;
 }
 
-/* Hangs a finished root into its NUMA node; an integrated GPU stands beside the roots, not behind one. */
+/* Hangs a finished root into its NUMA node; an integrated GPU stands beside the roots, not behind
+ * one. */
 static void finish_root(struct builder *b, struct place *root, long long node)
 {
 	struct place kept = *root;
@@ -223,8 +238,10 @@ static void finish_root(struct builder *b, struct place *root, long long node)
 		place_add(b->a, home, root);
 }
 
-/* One function after another, in the order of the tree; way is the bridges above the one at hand. */
-static size_t visit(struct builder *b, struct step *way, size_t depth, struct place *root, const struct pci_function *f)
+/* One function after another, in the order of the tree; way is the bridges above the one at hand.
+ */
+static size_t visit(struct builder *b, struct step *way, size_t depth, struct place *root,
+		    const struct pci_function *f)
 {
 	struct place *p = device_place(b, f), *parent;
 
@@ -263,7 +280,7 @@ struct place *places_of(struct arena *a, const struct machine *m)
 	size_t n = 0, depth = 0;
 	long long node = -1;
 
-	LIST_FOR_EACH(struct pci_function, f, &m->pci)
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
 		order[n++] = f;
 	qsort(order, n, sizeof(*order), by_path);
 	for (size_t i = 0; i < n; i++) {

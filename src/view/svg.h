@@ -5,7 +5,8 @@
 
 #include "model/machine.h"
 
-/* The machine from its NUMA nodes down to GPUs, NICs and NVMe disks, with every link. In the arena. */
+/* The machine from its NUMA nodes down to GPUs, NICs and NVMe disks, with every link. In the arena.
+ */
 const char *svg_topology(struct arena *a, const struct machine *m);
 
 #endif

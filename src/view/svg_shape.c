@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SVG elements. Colours stand here and only here; every drawing has its own paper, so it reads in any theme. */
+/* SVG elements. Colours stand here and only here; every drawing has its own paper, so it reads in
+ * any theme. */
 #include "view/svg_shape.h"
 
 #include "view/glyph.h"
 
 void svg_begin(struct text *t, int w, int h, const char *title, const char *about)
 {
-	text_printf(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-		       "role=\"img\" font-family=\"system-ui,'DejaVu Sans',sans-serif\">\n<title>",
+	text_printf(t,
+		    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		    "viewBox=\"0 0 %d %d\" "
+		    "role=\"img\" font-family=\"system-ui,'DejaVu Sans',sans-serif\">\n<title>",
 		    w, h, w, h);
 	glyph_escape(t, title);
 	text_add(t, "</title>\n<desc>");
 	glyph_escape(t, about);
-	text_add(t, "</desc>\n<style>.paper{fill:#fff}.node-paper{fill:#f6f7f9}.node{fill:#f6f7f9;stroke:#c3cad1}.root{fill:#e6eaee;stroke:#9aa5b0}"
-		    ".switch{fill:#fdf3d8;stroke:#c99a2e}.gpu{fill:#e3f3d3;stroke:#5c9a1f}.nic{fill:#dcebfa;stroke:#3b7fc4}"
+	text_add(t, "</desc>\n<style>.paper{fill:#fff}.node-paper{fill:#f6f7f9}"
+		    ".node{fill:#f6f7f9;stroke:#c3cad1}.root{fill:#e6eaee;stroke:#9aa5b0}"
+		    ".switch{fill:#fdf3d8;stroke:#c99a2e}"
+		    ".gpu{fill:#e3f3d3;stroke:#5c9a1f}.nic{fill:#dcebfa;stroke:#3b7fc4}"
 		    ".disk{fill:#efe4f7;stroke:#8a57b3}.fabric{fill:#cfe9b4;stroke:#4a8412}"
 		    ".link{stroke:#6b7680;stroke-width:1.5}.slow{stroke:#d0021b;stroke-width:4}"
-		    ".ring{fill:none;stroke:#d0021b;stroke-width:3}.nvlink{stroke:#5c9a1f;stroke-width:3}"
+		    ".ring{fill:none;stroke:#d0021b;stroke-width:3}.nvlink{stroke:#5c9a1f;stroke-"
+		    "width:3}"
 		    "text{fill:#1c2024}text.soft{fill:#55606b}text.strong{font-weight:600}"
 		    "text.bad{fill:#b00018;font-weight:600}</style>\n");
 	svg_box(t, (struct box){ 0, 0, w, h }, "paper", NULL);
@@ -29,8 +35,8 @@ void svg_end(struct text *t)
 
 void svg_box(struct text *t, struct box b, const char *class, const char *tip)
 {
-	text_printf(t, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" class=\"%s\"", b.x, b.y, b.w, b.h,
-		    class);
+	text_printf(t, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" class=\"%s\"",
+		    b.x, b.y, b.w, b.h, class);
 	if (!tip) {
 		text_add(t, "/>\n");
 		return;
@@ -42,10 +48,12 @@ void svg_box(struct text *t, struct box b, const char *class, const char *tip)
 
 void svg_line(struct text *t, int x1, int y1, int x2, int y2, const char *class)
 {
-	text_printf(t, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" class=\"%s\"/>\n", x1, y1, x2, y2, class);
+	text_printf(t, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" class=\"%s\"/>\n", x1, y1, x2,
+		    y2, class);
 }
 
-void svg_text(struct text *t, int x, int y, const char *anchor, const char *class, int size, int room, const char *s)
+void svg_text(struct text *t, int x, int y, const char *anchor, const char *class, int size,
+	      int room, const char *s)
 {
 	/* Letters are six tenths of their height wide, on average and rounded up. */
 	size_t most = room > 0 ? (size_t)room * 10 / ((size_t)size * 6) : 0, used = 0, n;
@@ -61,8 +69,8 @@ void svg_text(struct text *t, int x, int y, const char *anchor, const char *clas
 	}
 	if (!cut.len)
 		return;
-	text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" font-size=\"%d\" class=\"%s\">", x, y, anchor, size,
-		    class);
+	text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" font-size=\"%d\" class=\"%s\">",
+		    x, y, anchor, size, class);
 	glyph_escape(t, cut.s);
 	text_add(t, "</text>\n");
 }

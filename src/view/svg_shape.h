@@ -16,6 +16,7 @@ void svg_end(struct text *t);
 void svg_box(struct text *t, struct box b, const char *class, const char *tip);
 void svg_line(struct text *t, int x1, int y1, int x2, int y2, const char *class);
 /* anchor: "start", "middle" or "end"; size in pixels; cut with an ellipsis to room pixels. */
-void svg_text(struct text *t, int x, int y, const char *anchor, const char *class, int size, int room, const char *s);
+void svg_text(struct text *t, int x, int y, const char *anchor, const char *class, int size,
+	      int room, const char *s);
 
 #endif

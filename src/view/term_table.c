@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables and trees on a terminal. Drawing is libsmartcols'; here stands what it does not do: breaking between
- * words, and folding a table that is too wide into parts that each begin with the first column.
+ * Tables and trees on a terminal. Drawing is libsmartcols'; here stands what it does not do:
+ * breaking between words, and folding a table that is too wide into parts that each begin with the
+ * first column.
  */
 #include <libsmartcols.h>
 #include <stdlib.h>
@@ -11,17 +12,17 @@
 #include "view/term.h"
 
 enum {
-	GAP = 2,        /* between columns */
-	WRAP_MIN = 16,  /* a column is not broken to less */
-	TREE_STEP = 2,  /* columns that a level of a tree takes */
+	GAP = 2,       /* between columns */
+	WRAP_MIN = 16, /* a column is not broken to less */
+	TREE_STEP = 2, /* columns that a level of a tree takes */
 };
 
 /* A table, cleaned and measured. */
 struct grid {
 	const struct node *n;
 	const char **texts; /* by row, then column */
-	size_t *widths;     /* natural ones, by column */
-	size_t *titles;     /* widths of the titles, which are not broken */
+	size_t *widths;	    /* natural ones, by column */
+	size_t *titles;	    /* widths of the titles, which are not broken */
 };
 
 /* Columns [lo, hi) and the first one, and how wide each of them may be (0: as it is). */
@@ -47,7 +48,8 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 
 			text_clear(&clean);
 			glyph_clean(&clean, s ? s : "", t->how->ascii);
-			g->texts[i * n->n_columns + c] = arena_strndup(&t->arena, clean.s ? clean.s : "", clean.len);
+			g->texts[i * n->n_columns + c] =
+				arena_strndup(&t->arena, clean.s ? clean.s : "", clean.len);
 			w = glyph_width(g->texts[i * n->n_columns + c]);
 			if (c == 0 && n->kind == NODE_TREE)
 				w += TREE_STEP * (size_t)n->rows[i].depth;
@@ -101,7 +103,8 @@ static const char *cell_text(struct term *t, const struct grid *g, size_t i, siz
 	return arena_strndup(&t->arena, wrapped.s, wrapped.len);
 }
 
-static void add_column(struct term *t, struct libscols_table *tb, const struct node *n, size_t c, bool wrap)
+static void add_column(struct term *t, struct libscols_table *tb, const struct node *n, size_t c,
+		       bool wrap)
 {
 	int flags = (n->columns[c].right ? SCOLS_FL_RIGHT : 0) | (wrap ? SCOLS_FL_WRAP : 0) |
 		    (c == 0 && n->kind == NODE_TREE ? SCOLS_FL_TREE : 0);
@@ -137,8 +140,8 @@ static struct libscols_line *parent_of(const struct node *n, struct libscols_lin
 	return NULL;
 }
 
-static void add_row(struct term *t, struct libscols_table *tb, const struct grid *g, const struct part *p,
-		    struct libscols_line **lines, size_t i)
+static void add_row(struct term *t, struct libscols_table *tb, const struct grid *g,
+		    const struct part *p, struct libscols_line **lines, size_t i)
 {
 	const struct node *n = g->n;
 	bool tree = n->kind == NODE_TREE;
@@ -171,14 +174,16 @@ static void print_trimmed(FILE *out, const char *s)
 
 static void draw_part(struct term *t, const struct grid *g, const struct part *p)
 {
-	struct libscols_line **lines = arena_array(&t->arena, g->n->n_rows, sizeof(struct libscols_line *));
+	struct libscols_line **lines =
+		arena_array(&t->arena, g->n->n_rows, sizeof(struct libscols_line *));
 	struct libscols_table *tb = scols_new_table();
 	char *drawn = NULL;
 
 	scols_table_set_column_separator(tb, "  ");
 	scols_table_enable_colors(tb, t->how->colour);
 	scols_table_enable_minout(tb, 1);
-	/* Widths are settled here, so that what is drawn does not depend on where standard output goes. */
+	/* Widths are settled here, so that what is drawn does not depend on where standard output
+	 * goes. */
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	set_symbols(t, tb);
 	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents through every renderer; every page on a machine whose facts are in every state, and on an empty one. */
+/* Documents through every renderer; every page on a machine whose facts are in every state, and on
+ * an empty one. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,9 @@ enum medium { TERM, TERM_WIDE, TERM_ASCII, TERM_COLOUR, MD, HTML, MEDIA };
 /* The caller frees it. */
 static char *render(const struct doc *d, enum medium medium, int width)
 {
-	struct term_style how = { .width = width, .ascii = medium == TERM_ASCII, .colour = medium == TERM_COLOUR };
+	struct term_style how = { .width = width,
+				  .ascii = medium == TERM_ASCII,
+				  .colour = medium == TERM_COLOUR };
 	char *s = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&s, &n);
@@ -48,7 +51,10 @@ static void expect(const struct doc *d, enum medium medium, int width, const cha
 static struct doc *small(struct arena *a)
 {
 	static const struct column columns[] = {
-		{ "GPU", false, false }, { "Power", true, false }, { "Why", false, true }, { "Gone", false, false },
+		{ "GPU", false, false },
+		{ "Power", true, false },
+		{ "Why", false, true },
+		{ "Gone", false, false },
 	};
 	struct doc *d = doc_new(a);
 	struct node *n;
@@ -84,17 +90,20 @@ static void terminal(void **state)
 	expect(d, TERM_ASCII, 0,
 	       "A|B <x>\nTwo things: a|b`c\n\n"
 	       "  Name         one & two\n  Longer name  ?[2Jbad\n\n"
-	       "Power\nGPU   Power  Why\n0    76.5 W  hardware slowdown, heat\n1    denied\n\n- point\n");
+	       "Power\nGPU   Power  Why\n0    76.5 W  hardware slowdown, heat\n1    denied\n\n- "
+	       "point\n");
 	/* Too narrow for the line: broken between words. */
 	expect(d, TERM_ASCII, 30,
 	       "A|B <x>\nTwo things: a|b`c\n\n"
 	       "  Name         one & two\n  Longer name  ?[2Jbad\n\n"
-	       "Power\nGPU   Power  Why\n0    76.5 W  hardware\n             slowdown, heat\n1    denied\n\n- point\n");
+	       "Power\nGPU   Power  Why\n0    76.5 W  hardware\n             slowdown, heat\n1    "
+	       "denied\n\n- point\n");
 	/* Narrower still: folded, each part with the first column. */
 	expect(d, TERM_ASCII, 20,
 	       "A|B <x>\nTwo things: a|b`c\n\n"
 	       "  Name         one &\n               two\n  Longer name  ?[2Jbad\n\n"
-	       "Power\nGPU   Power\n0    76.5 W\n1    denied\n\nGPU  Why\n0    hardware\n     slowdown, heat\n1\n\n- point\n");
+	       "Power\nGPU   Power\n0    76.5 W\n1    denied\n\n"
+	       "GPU  Why\n0    hardware\n     slowdown, heat\n1\n\n- point\n");
 	arena_free(&a);
 }
 
@@ -120,8 +129,10 @@ static void markdown(void **state)
 	(void)state;
 	expect(small(&a), MD, 0,
 	       "# A\\|B &lt;x&gt;\n\nTwo things: `` a|b`c ``\n\n"
-	       "| | |\n|---|---|\n| Name | one &amp; two |\n| Longer name | **\xef\xbf\xbd\\[2Jbad ** |\n\n"
-	       "**Power**\n\n| GPU | Power | Why |\n|---|---:|---|\n| 0 | 76.5 W | hardware slowdown, heat |\n"
+	       "| | |\n|---|---|\n| Name | one &amp; two |\n| Longer name | **\xef\xbf\xbd\\[2Jbad "
+	       "** |\n\n"
+	       "**Power**\n\n| GPU | Power | Why |\n|---|---:|---|\n| 0 | 76.5 W | hardware "
+	       "slowdown, heat |\n"
 	       "| 1 | _denied_ |  |\n\n- point\n");
 	arena_free(&a);
 }
@@ -134,19 +145,26 @@ static void html(void **state)
 	expect(small(&a), HTML, 0,
 	       "<h1>A|B &lt;x&gt;</h1>\n<p>Two things: <code>a|b`c</code></p>\n"
 	       "<dl>\n<dt>Name</dt><dd>one &amp; two</dd>\n"
-	       "<dt>Longer name</dt><dd><span class=\"bad\">\xef\xbf\xbd[2Jbad\n</span></dd>\n</dl>\n"
-	       "<div class=\"wide\" tabindex=\"0\"><table>\n<caption>Power</caption>\n<thead><tr><th scope=\"col\">GPU</th>"
-	       "<th scope=\"col\" class=\"right\">Power</th><th scope=\"col\">Why</th></tr></thead>\n<tbody>\n"
+	       "<dt>Longer name</dt><dd><span "
+	       "class=\"bad\">\xef\xbf\xbd[2Jbad\n</span></dd>\n</dl>\n"
+	       "<div class=\"wide\" tabindex=\"0\"><table>\n<caption>Power</caption>\n"
+	       "<thead><tr><th scope=\"col\">GPU</th>"
+	       "<th scope=\"col\" class=\"right\">Power</th><th "
+	       "scope=\"col\">Why</th></tr></thead>\n<tbody>\n"
 	       "<tr><th scope=\"row\">0</th><td class=\"right\">76.5 W</td>"
 	       "<td class=\"wrap\">hardware slowdown, heat</td></tr>\n"
-	       "<tr><th scope=\"row\">1</th><td class=\"right\"><span class=\"unknown\">denied</span></td>"
-	       "<td class=\"wrap\"></td></tr>\n</tbody>\n</table></div>\n<ul>\n<li>point</li>\n</ul>\n");
+	       "<tr><th scope=\"row\">1</th><td class=\"right\"><span "
+	       "class=\"unknown\">denied</span></td>"
+	       "<td "
+	       "class=\"wrap\"></td></tr>\n</tbody>\n</table></div>\n<ul>\n<li>point</li>\n</"
+	       "ul>\n");
 	arena_free(&a);
 }
 
 static void trees(void **state)
 {
-	static const struct column columns[] = { { "Place", false, false }, { "Link", false, false } };
+	static const struct column columns[] = { { "Place", false, false },
+						 { "Link", false, false } };
 	static const unsigned depths[] = { 0, 1, 2, 9, 1, 0 };
 	struct arena a = { 0 };
 	struct doc *d = doc_new(&a);
@@ -160,9 +178,11 @@ static void trees(void **state)
 		row[1] = cell("x16");
 	}
 	expect(d, TERM_ASCII, 0,
-	       "Place     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n|   `-p3  x16\n`-p4      x16\np5        x16\n");
+	       "Place     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n"
+	       "|   `-p3  x16\n`-p4      x16\np5        x16\n");
 	expect(d, MD, 0,
-	       "```text\nPlace     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n|   `-p3  x16\n`-p4      x16\n"
+	       "```text\nPlace     Link\np0        x16\n|-p1      x16\n| `-p2    x16\n|   `-p3  "
+	       "x16\n`-p4      x16\n"
 	       "p5        x16\n```\n");
 	arena_free(&a);
 }
@@ -174,13 +194,26 @@ static void figures(void **state)
 		long long v;
 		const char *text;
 	} rows[] = {
-		{ "bytes", 137438953472, "128 GiB" }, { "bytes", 1536, "1.5 KiB" },    { "bytes", 0, "0 B" },
-		{ "bytes", 3840755982336, "3.49 TiB" }, { "KiB", 125829120, "120 GiB" }, { "KiB", 4, "4 KiB" },
-		{ "kHz", 3900000, "3.9 GHz" },	      { "kHz", 800000, "800 MHz" },    { "MHz", 1980, "1980 MHz" },
-		{ "Mb/s", 400000, "400 Gb/s" },	      { "Mb/s", 100, "100 Mb/s" },     { "mW", 76543, "76.5 W" },
-		{ "us", 133, "133 us" },	      { "us", 2500000, "2.5 s" },      { "MT/s", 32000, "32 GT/s" },
-		{ "lanes", 16, "x16" },		      { "%", 7, "7%" },		       { NULL, -1, "-1" },
-		{ "bytes", 0x7fffffffffffffffll, "8 EiB" }, { "KiB", 0x7fffffffffffffffll, "too large" },
+		{ "bytes", 137438953472, "128 GiB" },
+		{ "bytes", 1536, "1.5 KiB" },
+		{ "bytes", 0, "0 B" },
+		{ "bytes", 3840755982336, "3.49 TiB" },
+		{ "KiB", 125829120, "120 GiB" },
+		{ "KiB", 4, "4 KiB" },
+		{ "kHz", 3900000, "3.9 GHz" },
+		{ "kHz", 800000, "800 MHz" },
+		{ "MHz", 1980, "1980 MHz" },
+		{ "Mb/s", 400000, "400 Gb/s" },
+		{ "Mb/s", 100, "100 Mb/s" },
+		{ "mW", 76543, "76.5 W" },
+		{ "us", 133, "133 us" },
+		{ "us", 2500000, "2.5 s" },
+		{ "MT/s", 32000, "32 GT/s" },
+		{ "lanes", 16, "x16" },
+		{ "%", 7, "7%" },
+		{ NULL, -1, "-1" },
+		{ "bytes", 0x7fffffffffffffffll, "8 EiB" },
+		{ "KiB", 0x7fffffffffffffffll, "too large" },
 	};
 	struct arena a = { 0 };
 
@@ -207,7 +240,10 @@ static void lines(void **state)
 	glyph_wrap(&t, "0-16,18-223,300-400", 12);
 	assert_string_equal(t.s, "0-16,18-223,\n300-400");
 	text_clear(&t);
-	glyph_clean(&t, "a\xe2\x80\xae" "b\x9b\xc2\x9b", true);
+	glyph_clean(&t,
+		    "a\xe2\x80\xae"
+		    "b\x9b\xc2\x9b",
+		    true);
 	assert_string_equal(t.s, "a?b??");
 }
 
@@ -233,13 +269,14 @@ static void every_page(void **state)
 	(void)state;
 	for (unsigned seed = 0; seed < 8; seed++) {
 		struct arena a = { 0 };
-		struct machine *m = seed == 7 ? ARENA_NEW(&a, struct machine) : make_machine(&a, seed);
+		struct machine *m =
+			seed == 7 ? ARENA_NEW(&a, struct machine) : make_machine(&a, seed);
 
 		for (size_t i = 0; i < page_count * 2 + 1; i++) {
 			const struct page *p = &pages[i % page_count];
-			const struct doc *d = i == page_count * 2 ? page_topology_tree(&a, m) :
-					      i < page_count	  ? p->build(&a, m) :
-								    page_facts(&a, m, p);
+			const struct doc *d = i == page_count * 2 ? page_topology_tree(&a, m)
+					      : i < page_count	  ? p->build(&a, m)
+								  : page_facts(&a, m, p);
 
 			for (enum medium k = TERM; k < MEDIA; k++) {
 				char *s = render(d, k, k == TERM_WIDE ? 0 : 80), *again;
@@ -260,8 +297,10 @@ static void every_page(void **state)
 /* A table of 120 rows is drawn in a few milliseconds, sanitizers and all. */
 static void quick(void **state)
 {
-	static const struct column columns[] = { { "Id", false, false }, { "Now", false, false },
-						 { "Want", false, false }, { "Why", false, true } };
+	static const struct column columns[] = { { "Id", false, false },
+						 { "Now", false, false },
+						 { "Want", false, false },
+						 { "Why", false, true } };
 	struct arena a = { 0 };
 	struct doc *d = doc_new(&a);
 	struct node *n = doc_table(d, NULL, columns, 4);
@@ -275,7 +314,8 @@ static void quick(void **state)
 		row[0] = cell(arena_printf(&a, "group.setting-%u", i));
 		row[1] = cell_as(STYLE_BAD, "powersave");
 		row[2] = cell("performance");
-		row[3] = cell("The governor lowers the clock between the short bursts that feed a GPU.");
+		row[3] = cell(
+			"The governor lowers the clock between the short bursts that feed a GPU.");
 	}
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	free(render(d, TERM_COLOUR, 80));
@@ -294,11 +334,15 @@ static void drawing(void **state)
 	const char *s;
 
 	(void)state;
-	*bridge = (struct pci_function){ .name = "0000:00:01.0", .path = "/sys/devices/pci0000:00/0000:00:01.0",
-					 .parent = "", .root = "pci0000:00",
+	*bridge = (struct pci_function){ .name = "0000:00:01.0",
+					 .path = "/sys/devices/pci0000:00/0000:00:01.0",
+					 .parent = "",
+					 .root = "pci0000:00",
 					 .class_ = { { SEEN_OK, 0, NULL, "" }, 0x060400 } };
 	gpu = list_add(&a, &m->pci, sizeof(*gpu));
-	*gpu = (struct pci_function){ .name = "0000:01:00.0", .parent = "0000:00:01.0", .root = "pci0000:00",
+	*gpu = (struct pci_function){ .name = "0000:01:00.0",
+				      .parent = "0000:00:01.0",
+				      .root = "pci0000:00",
 				      .path = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0",
 				      .class_ = { { SEEN_OK, 0, NULL, "" }, 0x030200 },
 				      .vendor = { { SEEN_OK, 0, NULL, "" }, 0x10de },
@@ -323,10 +367,11 @@ static void drawing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(terminal), cmocka_unit_test(colours), cmocka_unit_test(markdown),
-		cmocka_unit_test(html),	    cmocka_unit_test(trees),   cmocka_unit_test(figures),
-		cmocka_unit_test(lines),    cmocka_unit_test(every_page), cmocka_unit_test(quick),
-		cmocka_unit_test(drawing),
+		cmocka_unit_test(terminal), cmocka_unit_test(colours),
+		cmocka_unit_test(markdown), cmocka_unit_test(html),
+		cmocka_unit_test(trees),    cmocka_unit_test(figures),
+		cmocka_unit_test(lines),    cmocka_unit_test(every_page),
+		cmocka_unit_test(quick),    cmocka_unit_test(drawing),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -20,9 +20,11 @@ static void same_fact(enum field_kind kind, const struct fact *x, const struct f
 	assert_int_equal(x->err, y->err);
 	assert_string_equal(fact_from(&a, x), fact_from(&a, y));
 	if (x->seen == SEEN_OK && kind == FIELD_STR)
-		assert_string_equal(((const struct fact_str *)x)->v, ((const struct fact_str *)y)->v);
+		assert_string_equal(((const struct fact_str *)x)->v,
+				    ((const struct fact_str *)y)->v);
 	else if (x->seen == SEEN_OK && kind == FIELD_SET)
-		assert_true(idset_equal(&((const struct fact_set *)x)->v, &((const struct fact_set *)y)->v));
+		assert_true(idset_equal(&((const struct fact_set *)x)->v,
+					&((const struct fact_set *)y)->v));
 	else if (x->seen == SEEN_OK)
 		assert_int_equal(((const struct fact_int *)x)->v, ((const struct fact_int *)y)->v);
 	arena_free(&a);
@@ -51,7 +53,8 @@ static size_t same_object(const struct schema *s, const void *x, const void *y)
 		case FIELD_LIST:
 			assert_int_equal(l->n, k->n);
 			for (size_t c = 0; c < l->n; c++)
-				n += same_object(f->sub, list_at(l, f->sub, c), list_at(k, f->sub, c));
+				n += same_object(f->sub, list_at(l, f->sub, c),
+						 list_at(k, f->sub, c));
 			break;
 		default:
 			same_fact(f->kind, p, q);
@@ -92,16 +95,19 @@ static void order_and_forms(void **state)
 {
 	struct arena a = { 0 };
 	struct nvlink l = { .index = 3,
-			    .active = { { SEEN_OK, 0, "nvml 0 ", "nvmlDeviceGetNvLinkState(3)" }, 1 },
+			    .active = { { SEEN_OK, 0, "nvml 0 ", "nvmlDeviceGetNvLinkState(3)" },
+					1 },
 			    .version = { { SEEN_DENIED, EACCES, NULL, "x" }, 0 },
 			    .crc_errors = { { SEEN_OK, 0, NULL, NULL }, 12 } };
 	json_t *j = schema_to_json(&schema_nvlink, &l);
 	char *text = json_dumps(j, JSON_COMPACT);
 
 	(void)state;
-	assert_string_equal(text, "{\"index\":3,\"active\":{\"value\":true,\"from\":\"nvml 0 nvmlDeviceGetNvLinkState(3)\"},"
-				  "\"version\":{\"seen\":\"denied\",\"error\":\"EACCES\",\"from\":\"x\"},"
-				  "\"crc_errors\":{\"value\":12}}");
+	assert_string_equal(text,
+			    "{\"index\":3,\"active\":{\"value\":true,"
+			    "\"from\":\"nvml 0 nvmlDeviceGetNvLinkState(3)\"},"
+			    "\"version\":{\"seen\":\"denied\",\"error\":\"EACCES\",\"from\":\"x\"},"
+			    "\"crc_errors\":{\"value\":12}}");
 	free(text);
 	json_decref(j);
 	arena_free(&a);
@@ -119,8 +125,10 @@ static void not_utf8(void **state)
 	j = schema_to_json(&schema_machine, m);
 	assert_non_null(json_object_get(j, "nodename"));
 	assert_int_equal(schema_from_json(&a, &schema_machine, j, back, &e), 0);
-	assert_string_equal(back->nodename.v, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz");
-	assert_string_equal(utf8_clean(&a, "gr\xc3\xbc\xf0\x9f\x98\x80"), "gr\xc3\xbc\xf0\x9f\x98\x80");
+	assert_string_equal(back->nodename.v,
+			    "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz");
+	assert_string_equal(utf8_clean(&a, "gr\xc3\xbc\xf0\x9f\x98\x80"),
+			    "gr\xc3\xbc\xf0\x9f\x98\x80");
 	assert_string_equal(utf8_clean(&a, "cut\xf0\x9f"), "cut\xef\xbf\xbd\xef\xbf\xbd");
 	json_decref(j);
 	arena_free(&a);
@@ -136,24 +144,32 @@ static void refused(void **state)
 		{ "{\"nodename\": \"x\"}", "$.nodename: expected {" },
 		{ "{\"nodename\": {\"value\": 1}}", "$.nodename: expected a text" },
 		{ "{\"nodename\": {\"value\": \"x\", \"extra\": 1}}", "$.nodename: expected {" },
-		{ "{\"nodename\": {\"value\": \"x\", \"seen\": \"denied\"}}", "$.nodename: expected {" },
+		{ "{\"nodename\": {\"value\": \"x\", \"seen\": \"denied\"}}",
+		  "$.nodename: expected {" },
 		{ "{\"nodename\": {\"from\": \"x\"}}", "$.nodename: expected {" },
 		{ "{\"nodename\": {\"seen\": \"ok\"}}", "$.nodename: \"seen\"" },
 		{ "{\"nodename\": {\"seen\": \"unasked\"}}", "$.nodename: \"seen\"" },
-		{ "{\"nodename\": {\"seen\": \"denied\", \"error\": \"EFOO\"}}", "$.nodename: \"error\"" },
-		{ "{\"nodename\": {\"seen\": \"denied\", \"error\": 13}}", "$.nodename: \"error\"" },
-		{ "{\"nodename\": {\"value\": \"x\", \"from\": 1}}", "$.nodename: expected a text" },
+		{ "{\"nodename\": {\"seen\": \"denied\", \"error\": \"EFOO\"}}",
+		  "$.nodename: \"error\"" },
+		{ "{\"nodename\": {\"seen\": \"denied\", \"error\": 13}}",
+		  "$.nodename: \"error\"" },
+		{ "{\"nodename\": {\"value\": \"x\", \"from\": 1}}",
+		  "$.nodename: expected a text" },
 		{ "{\"nodename\": {\"value\": \"a\\u0000b\"}}", "$.nodename: the text" },
 		{ "{\"euid\": {\"value\": 1.5}}", "$.euid: expected an integer" },
 		{ "{\"captured\": {\"value\": 1}}", "$.captured: expected true or false" },
 		{ "{\"pci\": {}}", "$.pci: expected a list" },
 		{ "{\"pci\": [{}]}", "$.pci[0].name: is missing" },
-		{ "{\"gpu\": {\"gpus\": [{\"index\": 0, \"pci\": \"x\"}, {\"index\": -1, \"pci\": \"x\"}]}}",
+		{ "{\"gpu\": {\"gpus\": [{\"index\": 0, \"pci\": \"x\"}, {\"index\": -1, \"pci\": "
+		  "\"x\"}]}}",
 		  "$.gpu.gpus[1].index: expected a number" },
-		{ "{\"gpu\": {\"gpus\": [{\"index\": 0, \"pci\": \"x\"}, {\"index\": 1, \"pci\": \"x\", \"no\": 1}]}}",
+		{ "{\"gpu\": {\"gpus\": [{\"index\": 0, \"pci\": \"x\"}, {\"index\": 1, \"pci\": "
+		  "\"x\", \"no\": 1}]}}",
 		  "$.gpu.gpus[1]: unknown key \"no\"" },
-		{ "{\"cpu\": {\"online\": {\"value\": \"4-1\"}}}", "$.cpu.online: expected a list like" },
-		{ "{\"cpu\": {\"online\": {\"value\": \"0-99999999999\"}}}", "$.cpu.online: expected a list like" },
+		{ "{\"cpu\": {\"online\": {\"value\": \"4-1\"}}}",
+		  "$.cpu.online: expected a list like" },
+		{ "{\"cpu\": {\"online\": {\"value\": \"0-99999999999\"}}}",
+		  "$.cpu.online: expected a list like" },
 	};
 
 	(void)state;
@@ -163,9 +179,12 @@ static void refused(void **state)
 		json_t *j = json_loads(rows[i].json, JSON_ALLOW_NUL, NULL);
 
 		assert_non_null(j);
-		assert_int_equal(schema_from_json(&a, &schema_machine, j, ARENA_NEW(&a, struct machine), &e), -EINVAL);
+		assert_int_equal(
+			schema_from_json(&a, &schema_machine, j, ARENA_NEW(&a, struct machine), &e),
+			-EINVAL);
 		if (strncmp(e.text, rows[i].says, strlen(rows[i].says)) != 0)
-			fail_msg("%s: \"%s\" does not begin with \"%s\"", rows[i].json, e.text, rows[i].says);
+			fail_msg("%s: \"%s\" does not begin with \"%s\"", rows[i].json, e.text,
+				 rows[i].says);
 		json_decref(j);
 		arena_free(&a);
 	}
@@ -176,11 +195,14 @@ static void look_ups(void **state)
 	struct arena a = { 0 };
 	struct machine *m = ARENA_NEW(&a, struct machine);
 	static const char *const points[] = { "/", "/var", "/var/lib", "/var/library" };
-	static const char *const args[][2] = { { "quiet", "" }, { "isolcpus", "1" }, { "isolcpus", "2-3" } };
+	static const char *const args[][2] = { { "quiet", "" },
+					       { "isolcpus", "1" },
+					       { "isolcpus", "2-3" } };
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
-		((struct mount *)list_add(&a, &m->storage.mounts, sizeof(struct mount)))->name = points[i];
+		((struct mount *)list_add(&a, &m->storage.mounts, sizeof(struct mount)))->name =
+			points[i];
 	for (size_t i = 0; i < 3; i++) {
 		struct kernel_arg *k = list_add(&a, &m->kernel.args, sizeof(*k));
 
@@ -203,8 +225,9 @@ static void look_ups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(order_and_forms), cmocka_unit_test(not_utf8),
-		cmocka_unit_test(refused),    cmocka_unit_test(look_ups),
+		cmocka_unit_test(round_trip), cmocka_unit_test(order_and_forms),
+		cmocka_unit_test(not_utf8),   cmocka_unit_test(refused),
+		cmocka_unit_test(look_ups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine made by walking the schema tables: every field of every struct, in every state, with awkward texts. */
+/* A machine made by walking the schema tables: every field of every struct, in every state, with
+ * awkward texts. */
 #ifndef TEST_VIEW_MACHINE_H
 #define TEST_VIEW_MACHINE_H
 
@@ -14,10 +15,13 @@ struct maker {
 
 static inline void make_fact(struct maker *k, struct fact *f)
 {
-	static const int errors[] = { [SEEN_ABSENT] = ENOENT, [SEEN_DENIED] = EACCES, [SEEN_UNSUPPORTED] = EOPNOTSUPP,
+	static const int errors[] = { [SEEN_ABSENT] = ENOENT,
+				      [SEEN_DENIED] = EACCES,
+				      [SEEN_UNSUPPORTED] = EOPNOTSUPP,
 				      [SEEN_ERROR] = EPROTO };
 
-	/* 7 is coprime with the lengths of the tables and the lists, so states wander over fields. */
+	/* 7 is coprime with the lengths of the tables and the lists, so states wander over fields.
+	 */
 	f->seen = k->n % 7 > 5 ? SEEN_OK : (enum seen)(k->n % 7);
 	f->err = f->seen > SEEN_OK && k->n % 3 ? errors[f->seen] : 0;
 	f->dir = k->n % 2 ? "/sys/devices/" : NULL;
@@ -28,8 +32,13 @@ static inline void make_fact(struct maker *k, struct fact *f)
 
 static inline void make_value(struct maker *k, enum field_kind kind, void *at)
 {
-	static const char *const texts[] = { "",	   "plain", "<b>&\"'|`*_#\\", "gr\xc3\xbc\xc3\x9f",
-					     "a, b/c d e", "\033[31mred\033[0m", "line\nbreak\ttab" };
+	static const char *const texts[] = { "",
+					     "plain",
+					     "<b>&\"'|`*_#\\",
+					     "gr\xc3\xbc\xc3\x9f",
+					     "a, b/c d e",
+					     "\033[31mred\033[0m",
+					     "line\nbreak\ttab" };
 	struct fact_int *i = at;
 
 	if (!seen_ok(&i->f))
