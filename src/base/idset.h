@@ -37,7 +37,7 @@ struct idset idset_minus(struct arena *a, const struct idset *x, const struct id
 char *idset_format(struct arena *a, const struct idset *set);
 
 #define IDSET_FOR_EACH(id, set)                                                                    \
-	for (size_t idset_i_ = 0; idset_i_ < (set)->n; idset_i_++)                                 \
-		for (unsigned id = (set)->r[idset_i_].lo; id <= (set)->r[idset_i_].hi; id++)
+	for (size_t id##_range_ = 0; id##_range_ < (set)->n; id##_range_++)                        \
+		for (unsigned id = (set)->r[id##_range_].lo; id <= (set)->r[id##_range_].hi; id++)
 
 #endif

@@ -164,13 +164,3 @@ struct host *host_open_live(void)
 	};
 	return h;
 }
-
-void answer_int(struct answer *out, long long v)
-{
-	*out = (struct answer){ .kind = ANSWER_INT, .i = v };
-}
-
-void answer_text(struct answer *out, const char *text)
-{
-	*out = (struct answer){ .kind = ANSWER_TEXT, .text = text };
-}

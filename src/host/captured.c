@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A captured machine behind the door: resolves paths and links inside the capture, and answers absences and
+ * refusals as the machine did. Where the files lie is the store's matter. The format is docs/CAPTURE.md.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "host/api_book.h"
+#include "host/store.h"
+
+enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20, API_MAX = 16 << 20, LINKS_MAX = 40 };
+
+/* Codes in the answers map; errno values are positive, so these are apart. */
+enum { LISTED = -1 };
+
+struct captured {
+	struct host host;
+	struct store *store;
+	bool unlisted_absent;
+	struct map answers; /* path on the machine -> (void *)(intptr_t)errno or LISTED */
+	struct map folders; /* asked folder -> where it really is, both on the machine */
+	struct map pages;   /* api -> json_t */
+	struct map broken;  /* api -> negative errno */
+};
+
+/* --- paths ---------------------------------------------------------------------------------------- */
+
+static int inside(const char *phys, char *out, size_t cap)
+{
+	int n = snprintf(out, cap, "root%s", phys);
+
+	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+}
+
+static int store_kind(struct captured *c, const char *phys, enum host_kind *out)
+{
+	char path[HOST_PATH_MAX];
+	int r = inside(phys, path, sizeof(path));
+
+	return r ? r : c->store->ops->kind(c->store, path, out);
+}
+
+static int store_link(struct captured *c, const char *phys, char *buf, size_t cap)
+{
+	char path[HOST_PATH_MAX];
+	int r = inside(phys, path, sizeof(path));
+
+	return r ? r : c->store->ops->link(c->store, path, buf, cap);
+}
+
+/* Puts a link's target in front of what is still to walk. */
+static int splice(char *rest, size_t cap, const char *target, const char *tail)
+{
+	char joined[HOST_PATH_MAX];
+	int n = snprintf(joined, sizeof(joined), "%s%s%s", target, *tail ? "/" : "", tail);
+
+	if (n < 0 || (size_t)n >= sizeof(joined) || (size_t)n >= cap)
+		return -ENAMETOOLONG;
+	memcpy(rest, joined, (size_t)n + 1);
+	return 0;
+}
+
+static int append(char *phys, size_t cap, const char *name, size_t n)
+{
+	size_t len = strlen(phys);
+
+	if (len + n + 2 > cap)
+		return -ENAMETOOLONG;
+	phys[len] = '/';
+	memcpy(phys + len + 1, name, n);
+	phys[len + 1 + n] = '\0';
+	return 0;
+}
+
+/*
+ * Walks path from the capture's root: phys becomes the place without links. A link that climbs above the root
+ * gives -EXDEV: on the machine it would have stopped there, but a capture that has one was tampered with.
+ * The last component may be missing; phys then names where it would be and the result is -ENOENT.
+ */
+static int walk(struct captured *c, const char *path, bool follow_last, char *phys, size_t cap)
+{
+	char rest[HOST_PATH_MAX], target[HOST_PATH_MAX];
+	int links = 0, r;
+
+	if (strlen(path) >= sizeof(rest))
+		return -ENAMETOOLONG;
+	strcpy(rest, path);
+	phys[0] = '\0';
+	for (char *p = rest + strspn(rest, "/"); *p; p += strspn(p, "/")) {
+		size_t n = strcspn(p, "/");
+		const char *tail = p + n + strspn(p + n, "/");
+		enum host_kind kind;
+		char *slash;
+
+		if (n == 2 && p[0] == '.' && p[1] == '.') {
+			slash = strrchr(phys, '/');
+			if (!slash)
+				return -EXDEV;
+			*slash = '\0';
+		} else if (!(n == 1 && p[0] == '.')) {
+			r = append(phys, cap, p, n);
+			if (r == 0)
+				r = store_kind(c, phys, &kind);
+			if (r)
+				return r == -ENOENT && *tail ? -ENOTDIR : r;
+			if (kind == HOST_LINK && (*tail || follow_last)) {
+				if (++links > LINKS_MAX)
+					return -ELOOP;
+				r = store_link(c, phys, target, sizeof(target));
+				if (r == 0)
+					r = splice(rest, sizeof(rest), target, tail);
+				if (r)
+					return r;
+				if (target[0] == '/')
+					phys[0] = '\0';
+				else
+					*strrchr(phys, '/') = '\0';
+				p = rest;
+				continue;
+			}
+		}
+		p += n;
+	}
+	return 0;
+}
+
+/* The real place of the folder that path lies in; remembered, because probes read many files of one folder. */
+static int real_folder(struct captured *c, const char *dir, const char **out)
+{
+	const char *known = map_get(&c->folders, dir);
+	char phys[HOST_PATH_MAX];
+	int r;
+
+	if (!known) {
+		r = *dir ? walk(c, dir, true, phys, sizeof(phys)) : 0;
+		if (r)
+			return r;
+		known = arena_strdup(&c->host.arena, *dir ? phys : "");
+		*map_at(&c->host.arena, &c->folders, dir) = (void *)known;
+	}
+	*out = known;
+	return 0;
+}
+
+/* The place of path with its folder resolved, its last component not. */
+static int place(struct captured *c, const char *path, char *phys, size_t cap)
+{
+	const char *slash = strrchr(path, '/'), *folder;
+	char dir[HOST_PATH_MAX];
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	int r, k;
+
+	if (!slash || n >= sizeof(dir))
+		return slash ? -ENAMETOOLONG : -EINVAL;
+	memcpy(dir, path, n);
+	dir[n] = '\0';
+	r = real_folder(c, dir, &folder);
+	if (r)
+		return r;
+	k = snprintf(phys, cap, "%s%s%s", folder, slash[1] ? "/" : "", slash + 1);
+	return k < 0 || (size_t)k >= cap ? -ENAMETOOLONG : 0;
+}
+
+/* What a path means that is not in the store: the stored refusal, or the rule for what is not listed. */
+static int missing(struct captured *c, const char *phys)
+{
+	intptr_t code = (intptr_t)map_get(&c->answers, phys);
+	const char *slash;
+	char dir[HOST_PATH_MAX];
+
+	if (code > 0)
+		return -(int)code;
+	if (c->unlisted_absent)
+		return -ENOENT;
+	/* A folder that was listed holds nothing else; and so on upwards, for folders that are not there. */
+	for (strcpy(dir, phys); (slash = strrchr(dir, '/'));) {
+		dir[slash - dir] = '\0';
+		code = (intptr_t)map_get(&c->answers, dir);
+		if (code == LISTED || code == ENOENT)
+			return -ENOENT;
+		if (code > 0)
+			return -(int)code;
+		if (*dir) {
+			enum host_kind kind;
+
+			if (store_kind(c, dir, &kind) == 0)
+				break;
+		}
+	}
+	return HOST_NOT_CAPTURED;
+}
+
+/* Result of an operation at phys: absences and refusals take the machine's word. */
+static int answered(struct captured *c, const char *path, const char *phys, int r)
+{
+	if (r == -ENOENT || r == -ENOTDIR)
+		return missing(c, *phys ? phys : path);
+	return r;
+}
+
+/* --- the door's operations ------------------------------------------------------------------------ */
+
+static int captured_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct captured *c = (struct captured *)h;
+	char phys[HOST_PATH_MAX] = "", full[HOST_PATH_MAX];
+	intptr_t refused;
+	int r = place(c, path, phys, sizeof(phys));
+
+	if (r == 0)
+		r = inside(phys, full, sizeof(full));
+	if (r == 0)
+		r = c->store->ops->read(c->store, full, buf, cap, len);
+	if (r == -ELOOP) { /* the file itself is a link */
+		r = walk(c, phys, true, phys, sizeof(phys));
+		if (r == 0)
+			r = inside(phys, full, sizeof(full));
+		if (r == 0)
+			r = c->store->ops->read(c->store, full, buf, cap, len);
+	}
+	if (r)
+		return answered(c, path, phys, r);
+	/* A placeholder: seen in its folder, refused or never read. */
+	refused = *len == 0 ? (intptr_t)map_get(&c->answers, phys) : 0;
+	return refused > 0 ? -(int)refused : 0;
+}
+
+static int captured_link(struct host *h, const char *path, char *buf, size_t cap)
+{
+	struct captured *c = (struct captured *)h;
+	char phys[HOST_PATH_MAX] = "";
+	int r = place(c, path, phys, sizeof(phys));
+
+	if (r == 0)
+		r = store_link(c, phys, buf, cap);
+	return r ? answered(c, path, phys, r) : 0;
+}
+
+static int captured_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	struct captured *c = (struct captured *)h;
+	char full[HOST_PATH_MAX];
+	const char *phys = "";
+	intptr_t code;
+	int r = real_folder(c, path, &phys);
+
+	if (r)
+		return answered(c, path, path, r);
+	code = (intptr_t)map_get(&c->answers, phys);
+	if (code > 0)
+		return -(int)code;
+	/* A folder that only holds what happened to be read is no listing. */
+	if (code != LISTED && !c->unlisted_absent)
+		return HOST_NOT_CAPTURED;
+	r = inside(phys, full, sizeof(full));
+	if (r == 0)
+		r = c->store->ops->list(c->store, full, a, names, n);
+	return r ? answered(c, path, phys, r) : 0;
+}
+
+static int captured_kind(struct host *h, const char *path, enum host_kind *out)
+{
+	struct captured *c = (struct captured *)h;
+	char phys[HOST_PATH_MAX] = "";
+	int r = place(c, path, phys, sizeof(phys));
+
+	if (r == 0)
+		r = store_kind(c, phys, out);
+	return r ? answered(c, path, phys, r) : 0;
+}
+
+/* --- api ------------------------------------------------------------------------------------------ */
+
+/* Reads a whole file of the capture; the caller frees. */
+static char *slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e)
+{
+	char *buf = malloc(max + 1);
+	int r;
+
+	if (!buf)
+		abort();
+	r = c->store->ops->read(c->store, name, buf, max, len);
+	if (r == 0 && *len > max)
+		r = -EFBIG;
+	if (r) {
+		err_set(e, r, "%s/%s: %s", c->host.id.source, name, strerror(-r));
+		free(buf);
+		return NULL;
+	}
+	buf[*len] = '\0';
+	return buf;
+}
+
+static json_t *load_json(struct captured *c, const char *name, size_t max, struct err *e)
+{
+	json_error_t why;
+	size_t len;
+	char *text = slurp(c, name, max, &len, e);
+	json_t *j;
+
+	if (!text)
+		return NULL;
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	free(text);
+	if (!j)
+		err_set(e, -EBADMSG, "%s/%s:%d: %s", c->host.id.source, name, why.line, why.text);
+	return j;
+}
+
+static const json_t *page_of(struct captured *c, const char *api)
+{
+	const json_t *known = map_get(&c->pages, api);
+	char name[64];
+	enum host_kind kind;
+	struct err e = { 0 };
+	json_t *page;
+
+	if (known || map_get(&c->broken, api))
+		return known;
+	if (snprintf(name, sizeof(name), "api/%s.json", api) >= (int)sizeof(name) || strchr(api, '/'))
+		return NULL;
+	page = c->store->ops->kind(c->store, name, &kind) ? json_object() : load_json(c, name, API_MAX, &e);
+	if (page && api_page_check(page, name, &e)) {
+		json_decref(page);
+		page = NULL;
+	}
+	if (page)
+		*map_at(&c->host.arena, &c->pages, api) = page;
+	else
+		*map_at(&c->host.arena, &c->broken, api) = c;
+	return page;
+}
+
+static int captured_ask(struct host *h, const char *api, const char *object, const char *field,
+			struct answer *out)
+{
+	struct captured *c = (struct captured *)h;
+	const json_t *page = page_of(c, api);
+	int r;
+
+	if (!page)
+		return -EBADMSG;
+	r = api_page_answer(page, object, field, out);
+	if (r == -ENOENT && !json_object_get(json_object_get(page, object), field))
+		return c->unlisted_absent ? -ENOENT : HOST_NOT_CAPTURED;
+	return r;
+}
+
+static void captured_close(struct host *h)
+{
+	struct captured *c = (struct captured *)h;
+
+	for (size_t i = 0; i < c->pages.cap; i++)
+		if (c->pages.slots[i].key)
+			json_decref(c->pages.slots[i].value);
+	c->store->ops->close(c->store);
+	arena_free(&h->arena);
+	free(c);
+}
+
+static const struct host_ops captured_ops = {
+	.read = captured_read,
+	.link = captured_link,
+	.list = captured_list,
+	.kind = captured_kind,
+	.ask = captured_ask,
+	.close = captured_close,
+};
+
+/* --- opening -------------------------------------------------------------------------------------- */
+
+static int load_identity(struct captured *c, const json_t *meta, struct err *e)
+{
+	const char *nodename, *release, *version, *machine, *schema, *unlisted;
+	struct host_identity *id = &c->host.id;
+	struct arena *a = &c->host.arena;
+	json_int_t euid, page_size, time_s;
+	json_error_t why;
+
+	if (json_unpack_ex((json_t *)meta, &why, 0, "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}}", "schema",
+			   &schema, "unlisted", &unlisted, "identity", "nodename", &nodename, "release", &release,
+			   "version", &version, "machine", &machine, "euid", &euid, "page_size", &page_size,
+			   "time_s", &time_s))
+		return err_set(e, -EBADMSG, "%s/meta.json: %s", id->source, why.text);
+	if (strcmp(schema, "gputune.capture/1") != 0)
+		return err_set(e, -EBADMSG, "%s/meta.json: schema \"%s\" is not gputune.capture/1", id->source, schema);
+	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
+		return err_set(e, -EBADMSG, "%s/meta.json: unlisted is \"%s\", neither absent nor unknown", id->source,
+			       unlisted);
+	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
+	id->nodename = arena_strdup(a, nodename);
+	id->release = arena_strdup(a, release);
+	id->version = arena_strdup(a, version);
+	id->machine = arena_strdup(a, machine);
+	id->euid = euid;
+	id->page_size = page_size;
+	id->time_s = time_s;
+	return 0;
+}
+
+static int answer_line(struct captured *c, char *line, int n, struct err *e)
+{
+	char *tab = strchr(line, '\t');
+	intptr_t code;
+
+	if (!*line)
+		return 0;
+	if (!tab || line[0] != '/')
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"", c->host.id.source, n);
+	*tab = '\0';
+	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
+	if (!code)
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name", c->host.id.source, n, tab + 1);
+	*map_at(&c->host.arena, &c->answers, strcmp(line, "/") == 0 ? "" : line) = (void *)code;
+	return 0;
+}
+
+static int load_answers(struct captured *c, struct err *e)
+{
+	enum host_kind kind;
+	char *text, *line, *next;
+	size_t len;
+	int n = 0, r = 0;
+
+	if (c->store->ops->kind(c->store, "answers.tsv", &kind))
+		return 0;
+	text = slurp(c, "answers.tsv", ANSWERS_MAX, &len, e);
+	if (!text)
+		return -EBADMSG;
+	for (line = text; r == 0 && line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r = answer_line(c, line, ++n, e);
+	}
+	free(text);
+	return r;
+}
+
+struct host *host_open_capture(const char *path, struct err *e)
+{
+	struct captured *c;
+	struct store *s;
+	struct stat st;
+	json_t *meta;
+	int r;
+
+	if (stat(path, &st) < 0) {
+		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	s = S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
+	if (!s)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		abort();
+	c->host.ops = &captured_ops;
+	c->store = s;
+	c->host.id.captured = true;
+	c->host.id.source = arena_strdup(&c->host.arena, path);
+	meta = load_json(c, "meta.json", META_MAX, e);
+	r = meta ? load_identity(c, meta, e) : -EBADMSG;
+	json_decref(meta);
+	if (r == 0)
+		r = load_answers(c, e);
+	if (r) {
+		if (!meta)
+			err_hint(e, "a capture is a folder or tar with a meta.json; \"gputune capture\" writes one");
+		captured_close(&c->host);
+		return NULL;
+	}
+	return &c->host;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture in a folder. The folder may be hostile: no link is ever followed by the kernel for us. */
+#include "host/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct folder {
+	struct store store;
+	int fd;
+	bool no_openat2; /* kernel or emulator without it: found out once */
+};
+
+/* Component by component, for where openat2 is missing. */
+static int open_walk(int root, const char *path, int flags)
+{
+	char part[256];
+	int fd = dup(root), next;
+
+	while (fd >= 0) {
+		size_t n = strcspn(path, "/");
+		bool last = path[n] == '\0';
+
+		if (n >= sizeof(part)) {
+			close(fd);
+			return -ENAMETOOLONG;
+		}
+		memcpy(part, path, n);
+		part[n] = '\0';
+		next = openat(fd, part, last ? flags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0) {
+			next = -errno;
+			close(fd);
+			return next;
+		}
+		close(fd);
+		if (last)
+			return next;
+		fd = next;
+		path += n + 1;
+	}
+	return -errno;
+}
+
+static int open_inside(struct folder *f, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC),
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
+	long fd;
+
+	if (!f->no_openat2) {
+		fd = syscall(SYS_openat2, f->fd, path, &how, sizeof(how));
+		if (fd >= 0)
+			return (int)fd;
+		if (errno != ENOSYS && errno != EPERM)
+			return -errno;
+		f->no_openat2 = true;
+	}
+	return open_walk(f->fd, path, flags | O_CLOEXEC);
+}
+
+static int folder_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct folder *f = (struct folder *)s;
+	int fd = open_inside(f, path, O_RDONLY | O_NONBLOCK);
+	struct stat st;
+	size_t n = 0;
+	int r = 0;
+
+	if (fd < 0)
+		return fd;
+	/* A FIFO or device in a capture is not what the machine answered. */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		r = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
+	while (r == 0 && n < cap) {
+		ssize_t k = read(fd, buf + n, cap - n);
+
+		if (k < 0 && errno != EINTR)
+			r = -errno;
+		if (k == 0)
+			break;
+		if (k > 0)
+			n += (size_t)k;
+	}
+	close(fd);
+	if (r == 0)
+		*len = n == cap && st.st_size > (off_t)cap ? cap + 1 : n;
+	return r;
+}
+
+/* The folder that holds path, and the name in it. */
+static int open_parent(struct folder *f, const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[HOST_PATH_MAX];
+
+	*name = slash ? slash + 1 : path;
+	if (!slash)
+		return dup(f->fd);
+	if ((size_t)(slash - path) >= sizeof(dir))
+		return -ENAMETOOLONG;
+	memcpy(dir, path, (size_t)(slash - path));
+	dir[slash - path] = '\0';
+	return open_inside(f, dir, O_PATH | O_DIRECTORY);
+}
+
+static int folder_link(struct store *s, const char *path, char *buf, size_t cap)
+{
+	const char *name;
+	int fd = open_parent((struct folder *)s, path, &name);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, name, buf, cap);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n >= cap)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return 0;
+}
+
+static int folder_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	int fd = open_inside((struct folder *)s, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char **list = NULL;
+	struct dirent *de;
+	size_t count = 0;
+
+	if (fd < 0)
+		return fd;
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		list = arena_grow(a, list, count, sizeof(*list));
+		list[count++] = arena_strdup(a, de->d_name);
+	}
+	closedir(dir);
+	*names = list;
+	*n = count;
+	return 0;
+}
+
+static int folder_kind(struct store *s, const char *path, enum host_kind *out)
+{
+	const char *name;
+	int fd = open_parent((struct folder *)s, path, &name), r = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	close(fd);
+	if (r)
+		return r;
+	*out = S_ISREG(st.st_mode) ? HOST_FILE
+	     : S_ISDIR(st.st_mode) ? HOST_DIR
+	     : S_ISLNK(st.st_mode) ? HOST_LINK
+				   : HOST_OTHER;
+	return 0;
+}
+
+static void folder_close(struct store *s)
+{
+	close(((struct folder *)s)->fd);
+	free(s);
+}
+
+static const struct store_ops folder_ops = {
+	.read = folder_read,
+	.link = folder_link,
+	.list = folder_list,
+	.kind = folder_kind,
+	.close = folder_close,
+};
+
+struct store *store_open_folder(const char *path, struct err *e)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct folder *f;
+
+	if (fd < 0) {
+		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		abort();
+	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd };
+	return &f->store;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frequency policies: one row a clock domain, never one a CPU that shares it. */
+#include "probe/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void add_policy(struct probe *p, const char *name)
+{
+	const char *dir = arena_printf(p->a, "/sys/devices/system/cpu/cpufreq/%s/", name);
+	struct freq_policy *f = list_add(p->a, &p->m->cpu.policies, sizeof(*f));
+	const struct freq_policy *first = p->m->cpu.policies.items;
+
+	f->index = (unsigned)atoi(name + strlen("policy"));
+	f->cpus = probe_set(p, dir, "affected_cpus");
+	if (!seen_ok(&f->cpus.f))
+		f->cpus = probe_set(p, dir, "related_cpus");
+	f->driver = probe_str(p, dir, "scaling_driver");
+	f->governor = probe_str(p, dir, "scaling_governor");
+	/* The governors on offer are the driver's and the kernel's: the same for all policies. */
+	f->governors = f == first ? probe_str(p, dir, "scaling_available_governors") : first->governors;
+	f->min_khz = probe_int(p, dir, "scaling_min_freq");
+	f->max_khz = probe_int(p, dir, "scaling_max_freq");
+	f->hw_min_khz = probe_int(p, dir, "cpuinfo_min_freq");
+	f->hw_max_khz = probe_int(p, dir, "cpuinfo_max_freq");
+	/* A driver that lacks these on its first policy lacks them on all. */
+	f->epp = f == first || seen_ok(&first->epp.f) ? probe_str(p, dir, "energy_performance_preference") : first->epp;
+	f->auto_select = f == first || seen_ok(&first->auto_select.f) ? probe_int(p, dir, "auto_select")
+								      : first->auto_select;
+}
+
+void probe_cpu_freq(struct probe *p)
+{
+	char **names;
+	size_t n;
+
+	if (host_list(p->h, "/sys/devices/system/cpu/cpufreq", p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(names[i], "policy"))
+			add_policy(p, names[i]);
+}
