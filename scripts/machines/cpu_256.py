@@ -20,8 +20,7 @@ SOCKET = [[c for c in range(256) if core_of(c) // 64 == s] for s in (0, 1)]
 
 def processors(m):
     cpus = host.Cpus(m, 256, lambda c: core_of(c) // 64, lambda c: core_of(c) % 64, lambda c: [core_of(c), core_of(c) + 128],
-                     cluster=lambda c: core_of(c) % 64 * 8, cluster_cpus=lambda c: [core_of(c), core_of(c) + 128],
-                     die=lambda c: 0)
+                     cluster=lambda c: core_of(c) % 64 * 8, cluster_cpus=lambda c: [core_of(c), core_of(c) + 128])
     cpus.write(lambda c: [host.Cache(0, 1, "Data", 48, [core_of(c), core_of(c) + 128]),
                           host.Cache(1, 1, "Instruction", 32, [core_of(c), core_of(c) + 128]),
                           host.Cache(2, 2, "Unified", 2048, [core_of(c), core_of(c) + 128]),
@@ -126,7 +125,7 @@ def storage(m, usb, sata, drives):
                                             "size                            4    412316860416", "c                               4    541165879296",
                                             "c_min                           4    33822867456", "c_max                           4    541165879296",
                                             "arc_meta_used                   4    21474836480"])
-    m.answers("exec", "zpool get -H -p -o name,value autotrim", {"status": 0, "stdout": "tank\toff\n"})
+    m.answers("exec", "zpool get -Hp -o name,value autotrim", {"status": 0, "stdout": "tank\toff\n"})
     m.source("/sys/block/sdb: nr_requests 2 of a bulk-only USB disk", DOCUMENTED,
              "block/blk-mq-sched.c: twice the queue depth under an elevator; usb-storage has a depth of 1")
     m.source("/sys/block/sda: mq-deadline, 64 requests", DOCUMENTED, "block/elevator.c: mq-deadline for one hardware queue; AHCI depth of 32, doubled")
@@ -175,6 +174,7 @@ def main():
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
     m.answers("nvml", "*", {"*": {"error": "ELIBACC"}})
     m.answers("cuda", "*", {"*": {"error": "ELIBACC"}})
+    host.limits(m, 8388608)
     m.source("everything else", PLAUSIBLE, "Debian 12 with its defaults and a few hand-set values")
     m.source("/proc/sys/**", DOCUMENTED, "Linux Documentation/admin-guide/sysctl and ip-sysctl: the kernel's defaults")
     m.write()

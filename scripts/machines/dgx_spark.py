@@ -238,6 +238,7 @@ def main():
     for path, size, free in (("/", 4030000000000, 3210000000000), ("/dev/shm", 65331796992, 65331796992),
                              ("/boot/efi", 535805952, 529000000)):
         host.statfs(m, path, size, free)
+    host.limits(m, 130663591936)
     software(m)
     m.write()
 

@@ -31,8 +31,7 @@ def processors(m):
         return [*range(first, first + 8), *range(first + 128, first + 136)]
 
     cpus = host.Cpus(m, 256, lambda c: core_of(c) // 64, lambda c: core_of(c) % 64, lambda c: [core_of(c), core_of(c) + 128],
-                     cluster=lambda c: core_of(c) % 64, cluster_cpus=lambda c: [core_of(c), core_of(c) + 128],
-                     die=lambda c: 0)
+                     cluster=lambda c: core_of(c) % 64, cluster_cpus=lambda c: [core_of(c), core_of(c) + 128])
     cpus.write(lambda c: [host.Cache(0, 1, "Data", 32, [core_of(c), core_of(c) + 128]),
                           host.Cache(1, 1, "Instruction", 32, [core_of(c), core_of(c) + 128]),
                           host.Cache(2, 2, "Unified", 1024, [core_of(c), core_of(c) + 128]),
@@ -314,6 +313,7 @@ def main():
     network(m, nics, front)
     graphics(m, gpus, switches)
     storage(m, drives, boot)
+    host.limits(m, "unlimited")
     software(m)
     m.write()
     print(f"{len(pci.functions)} PCI functions")

@@ -37,15 +37,16 @@ class Cache:
 
 
 class Cpus:
-    """Logical CPUs 0..n-1. core, package, cluster, die, node: functions of a CPU's number."""
+    """
+    Logical CPUs 0..n-1. core, package, cluster: functions of a CPU's number. On large machines the files that
+    nothing reads are left out.
+    """
 
-    def __init__(self, m, n, package, core, core_cpus, cluster=None, cluster_cpus=None, node=None, die=None,
-                 isolated=""):
+    def __init__(self, m, n, package, core, core_cpus, cluster=None, cluster_cpus=None, isolated=""):
         self.m, self.n = m, n
+        self.everything = n <= 32
         self.package, self.core, self.core_cpus = package, core, core_cpus
         self.cluster, self.cluster_cpus = cluster, cluster_cpus
-        self.node = node or (lambda c: 0)
-        self.die = die
         m.puts(CPU, online=ranges(range(n)), present=ranges(range(n)), possible=ranges(range(n)),
                isolated=isolated, nohz_full="(null)" if not isolated else isolated, kernel_max=8191)
         m.put(f"{CPU}/smt/active", int(len(core_cpus(0)) > 1))
@@ -55,19 +56,18 @@ class Cpus:
     def write(self, caches):
         """caches: a function of the CPU's number that gives its Cache objects."""
         m, everyone = self.m, range(self.n)
-        packages, clusters, dies = {}, {}, {}
+        packages = {}
         for c in everyone:
             packages.setdefault(self.package(c), []).append(c)
-            if self.die:
-                dies.setdefault((self.package(c), self.die(c)), []).append(c)
         for c in everyone:
             t = f"{CPU}/cpu{c}/topology"
-            m.puts(t, core_id=self.core(c), physical_package_id=self.package(c),
-                   core_cpus_list=ranges(self.core_cpus(c)), package_cpus_list=ranges(packages[self.package(c)]))
+            m.puts(t, core_cpus_list=ranges(self.core_cpus(c)), package_cpus_list=ranges(packages[self.package(c)]))
             if self.cluster:
-                m.puts(t, cluster_id=self.cluster(c), cluster_cpus_list=ranges(self.cluster_cpus(c)))
-            if self.die:
-                m.puts(t, die_id=self.die(c), die_cpus_list=ranges(dies[(self.package(c), self.die(c))]))
+                m.put(f"{t}/cluster_cpus_list", ranges(self.cluster_cpus(c)))
+            if self.everything:
+                m.puts(t, core_id=self.core(c), physical_package_id=self.package(c))
+                if self.cluster:
+                    m.put(f"{t}/cluster_id", self.cluster(c))
             for cache in caches(c):
                 k = f"{CPU}/cpu{c}/cache/index{cache.index}"
                 m.puts(k, level=cache.level, type=cache.kind, size=f"{cache.size_kb}K",
@@ -79,8 +79,10 @@ class Cpus:
         m.puts(f"{CPU}/cpuidle", current_driver=driver, current_governor=governor, current_governor_ro=governor)
         for c in range(self.n):
             for i, (name, desc, latency, residency) in enumerate(states(c) if callable(states) else states):
-                m.puts(f"{CPU}/cpu{c}/cpuidle/state{i}", name=name, desc=desc, latency=latency,
-                       residency=residency, disable=0)
+                m.puts(f"{CPU}/cpu{c}/cpuidle/state{i}", name=name, latency=latency, residency=residency,
+                       disable=0)
+                if self.everything:
+                    m.put(f"{CPU}/cpu{c}/cpuidle/state{i}/desc", desc)
 
     def policy(self, first, cpus, driver, governor, governors, lo, hi, bottom=None, top=None, **more):
         folder = f"{CPU}/cpufreq/policy{first}"
@@ -88,7 +90,7 @@ class Cpus:
                     scaling_driver=driver, scaling_governor=governor, scaling_available_governors=governors,
                     scaling_min_freq=bottom or lo, scaling_max_freq=top or hi, cpuinfo_min_freq=lo,
                     cpuinfo_max_freq=hi, **more)
-        for c in cpus:
+        for c in cpus if self.everything else ():
             self.m.link(f"{CPU}/cpu{c}/cpufreq", folder)
 
 
@@ -165,8 +167,14 @@ def dmi(m, **values):
     m.puts("/sys/class/dmi/id", **values)
 
 
+def limits(m, memlock):
+    m.rows("/proc/self/limits", ["Limit                     Soft Limit           Hard Limit           Units     ",
+                                 "Max open files            1024                 1048576              files     ",
+                                 f"Max locked memory         {memlock:<20} {memlock:<20} bytes     "])
+
+
 def statfs(m, path, size, free):
-    m.answers("statfs", path, {"size": size, "free": free, "avail": free})
+    m.answers("statfs", path, {"total_bytes": size, "free_bytes": free, "avail_bytes": free})
 
 
 # --- block devices -------------------------------------------------------------------------------------

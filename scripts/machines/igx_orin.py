@@ -204,6 +204,7 @@ def main():
     for path, size, free in (("/", 502000000000, 310000000000), ("/dev/shm", 32176640000, 32176640000),
                              ("/boot/efi", 535805952, 529000000)):
         host.statfs(m, path, size, free)
+    host.limits(m, 8044167168)
     software(m)
     m.write()
 
