@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show cpu. */
+#include <string.h>
+
 #include "view/figure.h"
 #include "view/page.h"
 #include "view/pick.h"
@@ -40,7 +42,37 @@ static struct cell hardware_frequency(struct doc *d, const struct machine *m, co
 	const struct freq_policy *p = object;
 
 	(void)m;
+	/* Worth a column only where somebody has narrowed the bounds. */
+	if (seen_ok(&p->min_khz.f) && seen_ok(&p->max_khz.f) &&
+	    p->min_khz.v == fact_or(&p->hw_min_khz, -1) &&
+	    p->max_khz.v == fact_or(&p->hw_max_khz, -1))
+		return (struct cell){ .text = "the same", .style = STYLE_MUTED, .nothing = true };
 	return range(d, &p->hw_min_khz, &p->hw_max_khz);
+}
+
+/* The kernel's mask in groups of 32 bits, "ff,ffffffff", as CPU ranges. */
+static struct cell interrupts(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct fact_str *f = &((const struct cpus *)object)->default_smp_affinity;
+	struct idset set = { 0 };
+	unsigned bit = 0;
+
+	(void)m;
+	if (!seen_ok(&f->f))
+		return cell_unseen(&f->f);
+	for (size_t i = strlen(f->v); i-- > 0 && bit < IDSET_MAX;) {
+		const char *digits = "0123456789abcdef", *at = strchr(digits, f->v[i]);
+
+		if (f->v[i] == ',')
+			continue;
+		if (!at)
+			return cell(f->v);
+		for (unsigned b = 0; b < 4; b++)
+			if ((unsigned)(at - digits) >> b & 1)
+				idset_add(d->arena, &set, bit + b);
+		bit += 4;
+	}
+	return cell(set.n ? idset_format(d->arena, &set) : f->v);
 }
 
 static struct cell cache(struct doc *d, const struct machine *m, const void *object)
@@ -65,7 +97,7 @@ static const struct pick cpu_picks[] = {
 	PICK(cpus, idle_governor, "Idle governor"),
 	PICK(cpus, cppc_auto_sel_mode, "CPPC autonomous selection"),
 	PICK(cpus, hypervisor, "In a virtual machine"),
-	PICK(cpus, default_smp_affinity, "Interrupts go to (mask)"),
+	PICK_MADE(interrupts, "Interrupts go to CPUs"),
 };
 static const struct pick type_picks[] = {
 	PICK(core_type, name, "Core type"),    PICK(core_type, role, "Role"),

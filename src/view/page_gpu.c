@@ -132,24 +132,31 @@ static struct cell slowed_by(struct doc *d, const struct machine *m, const void 
 static struct cell pcie(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
+	const char *now;
 
 	(void)m;
 	if (!seen_ok(&g->pcie_gen.f) || !seen_ok(&g->pcie_width.f))
 		return cell_unseen(&g->pcie_gen.f);
 	if (fact_or(&g->integrated, 0))
 		return cell_as(STYLE_MUTED, "none: on the chip");
-	return cell_printf(d, STYLE_PLAIN, "Gen%lld x%lld", g->pcie_gen.v, g->pcie_width.v);
+	now = arena_printf(d->arena, "Gen%lld x%lld", g->pcie_gen.v, g->pcie_width.v);
+	if (fact_or(&g->pcie_gen_max, 0) <= g->pcie_gen.v &&
+	    fact_or(&g->pcie_width_max, 0) <= g->pcie_width.v)
+		return cell(now);
+	return cell_printf(d, STYLE_PLAIN, "%s of Gen%lld x%lld", now,
+			   fact_or(&g->pcie_gen_max, g->pcie_gen.v),
+			   fact_or(&g->pcie_width_max, g->pcie_width.v));
 }
 
-static struct cell pcie_max(struct doc *d, const struct machine *m, const void *object)
+/* Few GPUs have it: where none does, it is no column. */
+static struct cell c2c(struct doc *d, const struct machine *m, const void *object)
 {
 	const struct gpu *g = object;
+	struct cell c = cell_bool(&g->c2c, "yes", "no");
 
-	(void)m;
-	if (!seen_ok(&g->pcie_gen_max.f) || !seen_ok(&g->pcie_width_max.f) ||
-	    fact_or(&g->integrated, 0))
-		return (struct cell){ .nothing = true };
-	return cell_printf(d, STYLE_PLAIN, "Gen%lld x%lld", g->pcie_gen_max.v, g->pcie_width_max.v);
+	(void)d, (void)m;
+	c.nothing |= seen_ok(&g->c2c.f) && !g->c2c.v;
+	return c;
 }
 
 static struct cell ecc(struct doc *d, const struct machine *m, const void *object)
@@ -256,7 +263,7 @@ static const struct pick clock_picks[] = {
 	PICK_FIGURE(memory_clock, "Memory clock"),
 	PICK(gpu, clock_app_sm_mhz, "Set clock"),
 	PICK_FIGURE(power, "Power"),
-	PICK(gpu, temperature_c, "Heat"),
+	PICK(gpu, temperature_c, "Temp."),
 	PICK(gpu, util_gpu_pct, "Busy"),
 	{ .title = "Slowed by", .make = slowed_by, .wrap = true },
 };
@@ -269,13 +276,12 @@ static const struct pick mode_picks[] = {
 	PICK_MADE(ecc, "ECC"),
 	PICK(gpu, mig, "MIG"),
 	PICK(gpu, addressing_mode, "Addressing"),
-	PICK(gpu, c2c, "C2C"),
+	PICK_MADE(c2c, "C2C"),
 	PICK(gpu, fabric_state, "Fabric"),
 };
 static const struct pick link_picks[] = {
 	GPU_INDEX,
-	PICK_MADE(pcie, "PCIe now"),
-	PICK_MADE(pcie_max, "At most"),
+	PICK_MADE(pcie, "PCIe"),
 	PICK(gpu, pcie_replays, "Replays"),
 	PICK(gpu, bar1_bytes, "BAR1"),
 	PICK_MADE(nvlinks, "NVLink"),
@@ -288,9 +294,9 @@ static const struct pick health_picks[] = {
 	PICK(gpu, ecc_corrected, "Corrected"),
 	PICK_FIGURE(uncorrected, "Uncorrected"),
 	PICK_FIGURE(remapped, "Rows remapped"),
-	PICK(gpu, event_hw_thermal_us, "Slowed by heat"),
-	PICK(gpu, event_hw_power_us, "By power brake"),
-	PICK(gpu, event_sw_power_us, "By power cap"),
+	PICK(gpu, event_hw_thermal_us, "Heat"),
+	PICK(gpu, event_hw_power_us, "Brake"),
+	PICK(gpu, event_sw_power_us, "Power cap"),
 };
 static const struct pick driver_picks[] = {
 	PICK(gpus, driver, "Driver"),
@@ -334,7 +340,7 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 	show_objects(d, m, "Clocks and power", &clocks, l);
 	show_objects(d, m, "Modes", &modes, l);
 	show_objects(d, m, "Links", &links, l);
-	show_objects(d, m, "Health", &health, l);
+	show_objects(d, m, "Health, and time slowed since the driver was loaded", &health, l);
 	LIST_FOR_EACH (struct gpu, g, l)
 		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes,
 			   &g->processes);

@@ -71,14 +71,26 @@ static const struct picks thp = PICKS(schema_thp_size, thp_picks);
 static const struct picks swaps = PICKS(schema_swap_area, swap_picks);
 static const struct picks nodes = PICKS(schema_numa_node, node_picks);
 
+/* Most machines offer sizes on nodes that nobody has asked for. */
+static struct list pools_used(struct arena *a, const struct list *all)
+{
+	struct list used = { 0 };
+
+	LIST_FOR_EACH (struct huge_pool, p, all)
+		if (fact_or(&p->total, 1) || fact_or(&p->surplus, 0) || fact_or(&p->requested, 0))
+			*(struct huge_pool *)list_add(a, &used, sizeof(*p)) = *p;
+	return used;
+}
+
 struct doc *page_memory(struct arena *a, const struct machine *m)
 {
+	struct list used = pools_used(a, &m->memory.pools);
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Memory");
 	show_object(d, m, NULL, &memory, &m->memory);
 	show_table(d, m, "NUMA nodes", &nodes, &m->cpu.nodes);
-	show_table(d, m, "Explicit huge pages", &pools, &m->memory.pools);
+	show_table(d, m, "Explicit huge pages", &pools, &used);
 	show_table(d, m, "Transparent huge pages by size", &thp, &m->memory.thp_sizes);
 	show_table(d, m, "Swap", &swaps, &m->memory.swaps);
 	return d;

@@ -57,8 +57,9 @@ static const struct pick software_picks[] = {
 	PICK(software, container_runtime, "Container runtime"),
 };
 static const struct pick service_picks[] = {
-	PICK(service, name, "Service"),	  PICK(service, installed, "Installed"),
-	PICK_MADE(enabled, "Enabled"),	  PICK_MADE(active, "State"),
+	PICK(service, name, "Service"),
+	PICK_MADE(enabled, "Enabled"),
+	PICK_MADE(active, "State"),
 	PICK_WRAP(service, owns, "Sets"),
 };
 static const struct pick library_picks[] = {

@@ -118,6 +118,7 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 	struct node *n = table_for(d, title, p);
 	struct idset *sets = arena_array(d->arena, l->n, sizeof(*sets));
 	struct cell *cells = arena_array(d->arena, p->n, sizeof(*cells));
+	const struct fact **sets_unseen = arena_array(d->arena, l->n, sizeof(*sets_unseen));
 
 	for (size_t i = 0; i < l->n; i++) {
 		const void *object = list_at(l, p->schema, i);
@@ -130,13 +131,16 @@ void show_merged(struct doc *d, const struct machine *m, const char *title, cons
 		at = same_row(n, cells);
 		if (at == n->n_rows)
 			memcpy(node_row(d, n), cells, p->n * sizeof(*cells));
-		if (!seen_ok(&set->f))
+		sets_unseen[at] = seen_ok(&set->f) ? NULL : &set->f;
+		if (sets_unseen[at])
 			continue;
 		IDSET_FOR_EACH (id, &set->v)
 			idset_add(d->arena, &sets[at], id);
 	}
 	for (size_t i = 0; i < n->n_rows; i++)
-		n->rows[i].cells[0] = cell(idset_format(d->arena, &sets[i]));
+		n->rows[i].cells[0] = sets[i].n || !sets_unseen[i]
+					      ? cell(idset_format(d->arena, &sets[i]))
+					      : cell_unseen(sets_unseen[i]);
 	node_drop_empty(n);
 }
 
