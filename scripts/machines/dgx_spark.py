@@ -148,7 +148,7 @@ def network(m, nics, lan, wifi):
 def graphics(m):
     nvml.system(m, DRIVER, 13000, 1)
     nvml.gpu(m, 0, "NVIDIA GB10", "0000000F:01:00.0", 10, 14, (12, 1), 6144, 208, 3003, 3003, 4400, 42, 8, "0-19",
-             (1, 1, 5, 1, 1), vbios="9A.0B.1B.00.00", addressing=2, counters=(1250, 0, 0, 0, 0), more={
+             (1, 1, 5, 1, 1), vbios="9A.0B.1B.00.00", addressing=2, counters=(1250000000, 0, 0, 0, 0), more={
                  "nvmlDeviceGetApplicationsClock(SM)": 2418, "nvmlDeviceGetApplicationsClock(GRAPHICS)": 2418,
                  "nvmlDeviceGetDefaultApplicationsClock(SM)": 2418,
                  "nvmlDeviceGetDefaultApplicationsClock(GRAPHICS)": 2418,
@@ -198,8 +198,11 @@ def software(m):
     for name, version in (("mlx5_core", None), ("mlx5_ib", None), ("ib_core", None), ("ib_uverbs", None),
                           ("r8127", "11.014.00-NAPI"), ("mt7925e", None), ("nvme", None)):
         m.module(name, version, size=1048576, refcnt=1)
-    m.rows("/usr/local/cuda/version.json", ['{', '   "cuda" : {', '      "name" : "CUDA SDK",',
-                                            '      "version" : "13.0.2"', '   }', '}'])
+    host.libraries(m, DRIVER, "13.0.2", "sbsa-linux",
+                   {"libcudart.so.13": "13.0.96", "libcublas.so.13": "13.1.0.3", "libcublasLt.so.13": "13.1.0.3",
+                    "libcufile.so.0": "1.15.1", "libnvrtc.so.13": "13.0.88"},
+                   {"libnccl.so.2": "2.28.9", "libibverbs.so.1": "1.14.50.0", "libmlx5.so.1": "1.24.50.0"})
+    m.source("/usr/local/cuda/**, /usr/lib/*-linux-gnu/lib*", PLAUSIBLE, "a matching set of CUDA 13.0 packages")
     m.put("/sys/module/pcie_aspm/parameters/policy", "default [performance] powersave powersupersave ")
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter")
     m.source("/proc/cmdline", DOCUMENTED, "boot log of a DGX Spark with 6.17.0-1014-nvidia; " + BENCH)

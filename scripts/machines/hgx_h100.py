@@ -266,8 +266,11 @@ def software(m):
     for name, version in (("mlx5_core", "24.10-1.1.4"), ("mlx5_ib", "24.10-1.1.4"), ("ib_core", "24.10-1.1.4"),
                           ("ib_uverbs", None), ("ib_ipoib", None), ("ib_umad", None), ("nvme", None), ("ccp", None)):
         m.module(name, version, size=1048576, refcnt=1)
-    m.rows("/usr/local/cuda/version.json", ['{', '   "cuda" : {', '      "name" : "CUDA SDK",',
-                                            '      "version" : "12.8.1"', '   }', '}'])
+    host.libraries(m, DRIVER, "12.8.1", "x86_64-linux",
+                   {"libcudart.so.12": "12.8.90", "libcublas.so.12": "12.8.4.1", "libcublasLt.so.12": "12.8.4.1",
+                    "libcufile.so.0": "1.13.1", "libnvrtc.so.12": "12.8.93"},
+                   {"libnccl.so.2": "2.26.2", "libibverbs.so.1": "1.14.54.0", "libmlx5.so.1": "1.25.54.0"})
+    m.source("/usr/local/cuda/**, /usr/lib/*-linux-gnu/lib*", PLAUSIBLE, "a matching set of CUDA 12.8 packages")
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
     m.source("/sys/class/dmi/id/*", DOCUMENTED, BOARD)
     m.source("/etc/systemd/**, /sys/fs/cgroup/**, /proc/cmdline, versions", PLAUSIBLE, "a node as a cluster's installer leaves it")

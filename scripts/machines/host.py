@@ -177,6 +177,25 @@ def statfs(m, path, size, free):
     m.answers("statfs", path, {"total_bytes": size, "free_bytes": free, "avail_bytes": free})
 
 
+def libraries(m, driver, cuda, targets, cuda_libraries, others):
+    """Libraries that GPU programs load: links that tell the version. cuda: "13.0.2", at its usual place."""
+    folder = f"/usr/lib/{m.identity['machine']}-linux-gnu"
+    for name, version in {"libcuda.so.1": driver, "libnvidia-ml.so.1": driver, **others}.items():
+        m.link_as(f"{folder}/{name}", f"{name.split('.so')[0]}.so.{version}")
+    m.unread(f"{folder}/libc.so.6")
+    short = ".".join(cuda.split(".")[:2])
+    home = f"/usr/local/cuda-{short}"
+    m.link_as("/usr/local/cuda", "/etc/alternatives/cuda")
+    m.link_as("/etc/alternatives/cuda", home)
+    m.rows(f"{home}/version.json", ["{", '   "cuda" : {', '      "name" : "CUDA SDK",', f'      "version" : "{cuda}"',
+                                    "   }", "}"])
+    m.unread(f"{home}/bin/nvcc")
+    m.link_as(f"{home}/lib64", f"targets/{targets}/lib")
+    for name, version in cuda_libraries.items():
+        m.link_as(f"{home}/targets/{targets}/lib/{name}", f"{name.split('.so')[0]}.so.{version}")
+    m.unread("/usr/bin/nvidia-container-runtime")
+
+
 # --- block devices -------------------------------------------------------------------------------------
 
 QUEUE = {"rotational": 0, "nr_requests": 1023, "read_ahead_kb": 128, "max_sectors_kb": 1280,

@@ -176,8 +176,11 @@ def software(m):
     for name, version in (("mlx5_core", "24.10-0.7.0"), ("mlx5_ib", "24.10-0.7.0"), ("ib_core", "24.10-0.7.0"),
                           ("ib_uverbs", None), ("ib_ipoib", None), ("r8168", "8.052.01-NAPI"), ("nvme", None)):
         m.module(name, version, size=1048576, refcnt=1)
-    m.rows("/usr/local/cuda/version.json", ['{', '   "cuda" : {', '      "name" : "CUDA SDK",',
-                                            '      "version" : "12.2.2"', '   }', '}'])
+    host.libraries(m, DRIVER, "12.2.2", "sbsa-linux",
+                   {"libcudart.so.12": "12.2.140", "libcublas.so.12": "12.2.5.6", "libcublasLt.so.12": "12.2.5.6",
+                    "libcufile.so.0": "1.7.2", "libnvrtc.so.12": "12.2.140"},
+                   {"libibverbs.so.1": "1.14.54.0", "libmlx5.so.1": "1.25.54.0"})
+    m.source("/usr/local/cuda/**, /usr/lib/*-linux-gnu/lib*", PLAUSIBLE, "a matching set of CUDA 12.2 packages")
     m.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter")
     m.source("/sys/firmware/devicetree/base/*, /sys/class/dmi/id/product_name", DOCUMENTED,
              "https://github.com/OE4T/meta-tegra/pull/1566 (hostnamectl of an IGX Orin developer kit)")

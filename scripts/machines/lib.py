@@ -83,6 +83,10 @@ class Machine:
         self.files.setdefault(path, b"")
         self.refused[path] = error
 
+    def unread(self, path):
+        """A file that was seen in its folder and whose text nobody needs."""
+        self.refuse(path, "ENOMEDIUM")
+
     # --- answers -------------------------------------------------------------------------------------
 
     def answer(self, api, obj, question, value):
