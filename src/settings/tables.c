@@ -3,7 +3,7 @@
 #include "settings/tables.h"
 
 const struct setting_table *const setting_tables[] = {
-	&settings_gpu, &settings_gpu_health, &settings_cpu, &settings_boot, &settings_memory,
+	&settings_gpu, &settings_gpu_health, &settings_cpu, &settings_boot, &settings_memory, &settings_memory_huge,
 	&settings_scheduler, &settings_disk, &settings_zfs, &settings_net, &settings_nic,
 	&settings_rdma, &settings_pcie, &settings_service,
 };

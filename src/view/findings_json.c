@@ -93,3 +93,46 @@ json_t *findings_json(const struct findings *f, const struct machine *m, const s
 	json_object_set_new(j, "findings", list);
 	return j;
 }
+
+static json_t *opinions_json(const struct setting *s)
+{
+	static const char *const relations[] = { "leave", "is", "at-least", "at-most", "one-of", "not" };
+	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx", "generic" };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->n_opinions; i++) {
+		const struct opinion *o = &s->opinions[i];
+		json_t *on = json_array();
+
+		for (unsigned bit = 0; bit < 4; bit++)
+			if (o->on & 1u << bit)
+				json_array_append_new(on, json_string(names[bit]));
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?}", "profile",
+					profile_name(o->profile), "platforms", on, "relation",
+					relations[o->rel], "value", o->value, "because", o->because,
+					"source", o->source));
+	}
+	return list;
+}
+
+json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f)
+{
+	json_t *j = result_json("explain", m, 0), *list = json_array();
+
+	json_object_set_new(j, "id", json_string(s->id));
+	json_object_set_new(j, "title", json_string(s->title));
+	json_object_set_new(j, "why", json_string(s->why));
+	json_object_set_new(j, "note", text_or_null(s->note));
+	json_object_set_new(j, "not_when", text_or_null(s->not_when));
+	json_object_set_new(j, "kind", json_string(knob_kind_name(s->knob)));
+	json_object_set_new(j, "scope", json_string(scope_name(s->scope)));
+	json_object_set_new(j, "risk", json_string(risk_name(s->risk)));
+	json_object_set_new(j, "effect", json_string(effect_name(s->effect)));
+	json_object_set_new(j, "source", json_string(s->source));
+	json_object_set_new(j, "opinions", opinions_json(s));
+	for (size_t i = 0; i < f->n; i++)
+		json_array_append_new(list, finding_json(&f->items[i]));
+	json_object_set_new(j, "findings", list);
+	return j;
+}

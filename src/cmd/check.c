@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune check: facts, verdicts, one result. */
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/page.h"
+#include "knob/io.h"
+#include "view/findings.h"
+#include "view/page_check.h"
+
+static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+/* A finding outweighs what could not be seen: it is certain. */
+static int exit_code(const struct findings *f)
+{
+	if (f->count[VERDICT_FAIL])
+		return EXIT_FINDINGS;
+	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int print(struct run *r, const struct findings *f, const struct machine *m,
+		 const struct profile *p, int code)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	struct check_view how = { .all = r->value[OPT_ALL] != NULL,
+				  .verbose = r->value[OPT_VERBOSE] != NULL };
+
+	if (r->value[OPT_QUIET])
+		return 0;
+	if (strcmp(format, "json") == 0)
+		run_print_json(r, findings_json(f, m, p, code));
+	else if (strcmp(format, "junit") == 0)
+		findings_junit(r->out, f);
+	else if (strcmp(format, "prom") == 0)
+		findings_prom(r->out, f, m);
+	else
+		return run_print_doc(r, page_check(&r->arena, m, p, f, &how), "gputune check");
+	return 0;
+}
+
+int verb_check(struct run *r)
+{
+	struct host *h;
+	struct machine *m;
+	struct findings f;
+	struct profile p;
+	int code, failed;
+
+	/* The profile first: a wrong id is found before the machine is looked at. */
+	if (!run_profile(r, &p) || !(h = run_host(r)))
+		return EXIT_USAGE;
+	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
+	settings_check(&r->arena, m, &p, read_knob, h, &f);
+	code = exit_code(&f);
+	failed = print(r, &f, m, &p, code);
+	host_close(h);
+	return failed ? failed : code;
+}
+
+int verb_explain(struct run *r)
+{
+	const struct setting *s = setting_find(r->args[0]);
+	struct err e = { 0 };
+	struct findings f;
+	struct machine *m;
+	struct profile p;
+	struct host *h;
+	int code;
+
+	if (!s) {
+		const char *near = setting_suggest(r->args[0]);
+
+		err_set(&e, 0, "there is no setting \"%s\"", r->args[0]);
+		if (near)
+			err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+		else
+			err_hint(&e, "\"gputune list\" shows all ids");
+		return complain(EXIT_USAGE, &e);
+	}
+	if (!run_profile(r, &p) || !(h = run_host(r)))
+		return EXIT_USAGE;
+	m = run_machine(r, h, false);
+	if (profile_narrow(&r->arena, &p, s->id, false, &e))
+		return complain(EXIT_USAGE, &e);
+	settings_check(&r->arena, m, &p, read_knob, h, &f);
+	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {
+		run_print_json(r, explain_json(s, m, &f));
+		code = 0;
+	} else {
+		code = run_print_doc(r, page_explain(&r->arena, s, m, &f), s->id);
+	}
+	host_close(h);
+	return code;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results on their way out: terminal, Markdown, HTML or JSON. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/page.h"
+
+static bool wants_colour(const struct run *r)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (r->value[OPT_NO_COLOR] || (no && *no) || !r->tty)
+		return false;
+	return term && strcmp(term, "dumb") != 0;
+}
+
+int run_print_doc(struct run *r, const struct doc *d, const char *title)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
+
+	if (strcmp(format, "md") == 0) {
+		doc_md(r->out, d);
+	} else if (strcmp(format, "html") == 0) {
+		doc_html(r->out, d, title);
+	} else if (strcmp(format, "term") == 0) {
+		how.ascii = r->value[OPT_ASCII] || !setlocale(LC_CTYPE, "") ||
+			    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		doc_term(r->out, d, &how);
+	} else {
+		return complain_text(EXIT_USAGE, "%s has no format %s", r->verb->name, format);
+	}
+	return EXIT_CLEAN;
+}
+
+void run_print_json(struct run *r, json_t *j)
+{
+	json_dumpf(j, r->out, JSON_INDENT(2));
+	fputc('\n', r->out);
+	json_decref(j);
+}

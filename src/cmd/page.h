@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing a verb's result: a document in the asked format, or JSON. */
+#ifndef CMD_PAGE_H
+#define CMD_PAGE_H
+
+#include <jansson.h>
+
+#include "cmd/cmd.h"
+#include "view/doc.h"
+
+/* term, md or html; EXIT_USAGE after complaining about a format that a document has not. */
+int run_print_doc(struct run *r, const struct doc *d, const char *title);
+/* Takes the reference. */
+void run_print_json(struct run *r, json_t *j);
+
+#endif

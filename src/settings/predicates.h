@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about a machine that several rules ask. Pure. */
+#ifndef SETTINGS_PREDICATES_H
+#define SETTINGS_PREDICATES_H
+
+#include "settings/settings.h"
+
+/* A virtual machine: its host decides about clocks, idle states and PCIe. */
+bool is_virtual(const struct machine *m);
+/* Some GPU shares the host's memory, so that page cache and huge pages are taken from CUDA. */
+bool has_unified_memory(const struct machine *m);
+/* Some RDMA port, or a NIC of a vendor whose user-space drivers poll. */
+bool has_rdma(const struct machine *m);
+/* Somebody set CPUs aside: isolcpus or a cpuset partition. */
+bool has_isolated_cpus(const struct machine *m);
+bool service_active(const struct machine *m, const char *unit);
+/* More than one NUMA node with CPUs or memory. */
+bool is_numa(const struct machine *m);
+/* Kernel lockdown is integrity or confidentiality: PCI configuration and kernel memory cannot be written. */
+bool is_locked_down(const struct machine *m);
+/* The OpenZFS version as major * 100 + minor; 0 when it is not loaded. */
+int zfs_release(const struct machine *m);
+
+#endif

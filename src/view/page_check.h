@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings for people: the page of `check`, and everything about one setting. */
+#ifndef VIEW_PAGE_CHECK_H
+#define VIEW_PAGE_CHECK_H
+
+#include "settings/check.h"
+#include "view/doc.h"
+
+struct check_view {
+	bool all;     /* also what is right and what does not apply */
+	bool verbose; /* reasons, sources and places */
+};
+
+struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
+		       const struct findings *f, const struct check_view *how);
+/* f holds the findings of this one setting on this machine. */
+struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
+			 const struct findings *f);
+
+#endif

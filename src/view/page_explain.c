@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything about one setting: what, why, when not, how, risk, wishes of the profiles, sources, state here. */
+#include <string.h>
+
+#include "base/text.h"
+#include "settings/sources.h"
+#include "view/page_check.h"
+
+static const char *platforms(struct arena *a, unsigned on)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = { { ON_SPARK, "dgx-spark" }, { ON_IGX, "igx-orin" }, { ON_HGX, "hgx" }, { ON_GENERIC, "generic" } };
+	TEXT_AUTO t = { 0 };
+
+	if (on == ON_ALL)
+		return "all";
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (on & names[i].bit)
+			text_printf(&t, "%s%s", t.len ? ", " : "", names[i].name);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static void wishes(struct doc *d, const struct setting *s)
+{
+	static const struct column columns[] = {
+		{ .title = "Profile" }, { .title = "Platform" }, { .title = "Wanted", .wrap = true },
+		{ .title = "Because", .wrap = true }, { .title = "Source" },
+	};
+	struct node *t;
+
+	if (!s->n_opinions)
+		return;
+	doc_heading(d, 2, "What the profiles want");
+	t = doc_table(d, NULL, columns, 5);
+	for (size_t i = 0; i < s->n_opinions; i++) {
+		const struct opinion *o = &s->opinions[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, profile_name(o->profile));
+		c[1] = cell(platforms(d->arena, o->on));
+		c[2] = cell(opinion_text(d->arena, o, s->unit));
+		c[3] = cell(o->because ? o->because : "");
+		c[4] = cell(o->source ? o->source : "");
+	}
+	node_drop_empty(t);
+	if (s->want)
+		doc_text(d, "On a machine the default's value can follow from its facts; the table is the fallback.");
+}
+
+static void how(struct doc *d, const struct setting *s)
+{
+	struct arena *a = d->arena;
+	struct node *n;
+
+	doc_heading(d, 2, "How");
+	n = doc_pairs(d, NULL);
+	node_pair(d, n, "Read", cell(s->read ? s->read
+				     : s->of ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
+				     : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
+							    : "derived from facts, see the evidence below"));
+	if (s->knob != KNOB_NONE) {
+		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
+		node_pair(d, n, "Kept", cell(knob_how_kept(a, s->knob, s->name)));
+	} else {
+		node_pair(d, n, "Written", cell("not by gputune: it is a check"));
+	}
+	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
+	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
+	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
+	node_pair(d, n, "Gain", cell("unmeasured here"));
+}
+
+static void cited(struct doc *d, const char *source)
+{
+	struct node *list = doc_bullets(d);
+
+	while (*source) {
+		size_t n = strcspn(source, ";"), len;
+		const char *word = str_trim(source, n, &len), *key = arena_strndup(d->arena, word, len), *title;
+
+		title = source_title(key);
+		if (len)
+			node_bullet(d, list, cell(title ? arena_printf(d->arena, "%s: %s", key, title) : key));
+		source += n;
+		source += *source == ';';
+	}
+}
+
+static void here(struct doc *d, const struct machine *m, const struct findings *f)
+{
+	static const struct column columns[] = {
+		{ .title = "Verdict" }, { .title = "On" }, { .title = "Now", .wrap = true },
+		{ .title = "Wanted", .wrap = true }, { .title = "Reason", .wrap = true },
+		{ .title = "Read from", .wrap = true },
+	};
+	struct node *t;
+
+	doc_heading(d, 2, arena_printf(d->arena, "On %s", fact_text(&m->nodename, "this machine")));
+	t = doc_table(d, NULL, columns, 6);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *it = &f->items[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN, verdict_name(it->v.kind));
+		c[1] = cell(it->target);
+		c[2] = cell(it->v.current ? it->v.current : "");
+		c[3] = cell(it->v.wanted ? it->v.wanted : "");
+		c[4] = cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code));
+		c[5] = cell_as(STYLE_MUTED, it->read_from ? it->read_from : "");
+	}
+	node_drop_empty(t);
+}
+
+struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
+			 const struct findings *f)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, arena_printf(a, "%s: %s", s->id, s->title));
+	doc_text(d, "%s", s->why);
+	if (s->note)
+		doc_text(d, "%s", s->note);
+	if (s->not_when)
+		doc_text(d, "Does not apply when %s.", s->not_when);
+	here(d, m, f);
+	wishes(d, s);
+	how(d, s);
+	doc_heading(d, 2, "Sources");
+	cited(d, s->source);
+	return d;
+}
