@@ -7,6 +7,25 @@
 
 #include "base/text.h"
 
+/* cpufreq separates CPUs with blanks, unlike every other list of the kernel. */
+static struct fact_set cpu_list(struct probe *p, const char *dir, const char *leaf)
+{
+	struct fact_str text = probe_str(p, dir, leaf);
+	struct fact_set out = { .f = text.f };
+	char *s;
+
+	if (!seen_ok(&text.f))
+		return out;
+	s = arena_strdup(p->a, text.v);
+	s[strcspn(s, "\n")] = '\0';
+	for (char *c = s; *c; c++)
+		if (*c == ' ')
+			*c = ',';
+	if (idset_parse(p->a, s, &out.v))
+		out.f = fact_unseen(-EPROTO, dir, leaf);
+	return out;
+}
+
 static void add_policy(struct probe *p, const char *name)
 {
 	const char *dir = arena_printf(p->a, "/sys/devices/system/cpu/cpufreq/%s/", name);
@@ -14,9 +33,9 @@ static void add_policy(struct probe *p, const char *name)
 	const struct freq_policy *first = p->m->cpu.policies.items;
 
 	f->index = (unsigned)atoi(name + strlen("policy"));
-	f->cpus = probe_set(p, dir, "affected_cpus");
+	f->cpus = cpu_list(p, dir, "affected_cpus");
 	if (!seen_ok(&f->cpus.f))
-		f->cpus = probe_set(p, dir, "related_cpus");
+		f->cpus = cpu_list(p, dir, "related_cpus");
 	f->driver = probe_str(p, dir, "scaling_driver");
 	f->governor = probe_str(p, dir, "scaling_governor");
 	/* The governors on offer are the driver's and the kernel's: the same for all policies. */
