@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/knobs.h"
 #include "cmd/page.h"
-#include "knob/io.h"
 #include "view/findings.h"
 #include "view/page_check.h"
 
-static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
+struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
 {
 	return knob_read(ctx, a, k);
 }
@@ -53,7 +53,7 @@ int verb_check(struct run *r)
 	if (!run_profile(r, &p) || !(h = run_host(r)))
 		return EXIT_USAGE;
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
-	settings_check(&r->arena, m, &p, read_knob, h, &f);
+	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
 	failed = print(r, &f, m, &p, code);
 	host_close(h);
@@ -85,7 +85,7 @@ int verb_explain(struct run *r)
 	m = run_machine(r, h, false);
 	if (profile_narrow(&r->arena, &p, s->id, false, &e))
 		return complain(EXIT_USAGE, &e);
-	settings_check(&r->arena, m, &p, read_knob, h, &f);
+	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {
 		run_print_json(r, explain_json(s, m, &f));
 		code = 0;

@@ -12,9 +12,10 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "host/api_book.h"
+#include "host/resolve.h"
 #include "host/store.h"
 
-enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20, API_MAX = 16 << 20, LINKS_MAX = 40 };
+enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20, API_MAX = 16 << 20 };
 
 /* Codes in the answers map; errno values are positive, so these are apart. */
 enum { LISTED = -1 };
@@ -24,7 +25,7 @@ struct captured {
 	struct store *store;
 	bool unlisted_absent;
 	struct map answers; /* path on the machine -> (void *)(intptr_t)errno or LISTED */
-	struct map folders; /* asked folder -> where it really is, both on the machine */
+	struct resolver resolver;
 	struct map pages;   /* api -> json_t */
 	struct map broken;  /* api -> negative errno */
 };
@@ -38,133 +39,22 @@ static int inside(const char *phys, char *out, size_t cap)
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
-static int store_kind(struct captured *c, const char *phys, enum host_kind *out)
+static int store_kind(void *ctx, const char *phys, enum host_kind *out)
 {
+	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
 	int r = inside(phys, path, sizeof(path));
 
 	return r ? r : c->store->ops->kind(c->store, path, out);
 }
 
-static int store_link(struct captured *c, const char *phys, char *buf, size_t cap)
+static int store_link(void *ctx, const char *phys, char *buf, size_t cap)
 {
+	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
 	int r = inside(phys, path, sizeof(path));
 
 	return r ? r : c->store->ops->link(c->store, path, buf, cap);
-}
-
-/* Puts a link's target in front of what is still to walk. */
-static int splice(char *rest, size_t cap, const char *target, const char *tail)
-{
-	char joined[HOST_PATH_MAX];
-	int n = snprintf(joined, sizeof(joined), "%s%s%s", target, *tail ? "/" : "", tail);
-
-	if (n < 0 || (size_t)n >= sizeof(joined) || (size_t)n >= cap)
-		return -ENAMETOOLONG;
-	memcpy(rest, joined, (size_t)n + 1);
-	return 0;
-}
-
-static int append(char *phys, size_t cap, const char *name, size_t n)
-{
-	size_t len = strlen(phys);
-
-	if (len + n + 2 > cap)
-		return -ENAMETOOLONG;
-	phys[len] = '/';
-	memcpy(phys + len + 1, name, n);
-	phys[len + 1 + n] = '\0';
-	return 0;
-}
-
-/*
- * Walks path from the capture's root: phys becomes the place without links. A link that climbs above the root
- * gives -EXDEV: on the machine it would have stopped there, but a capture that has one was tampered with.
- * The last component may be missing; phys then names where it would be and the result is -ENOENT.
- */
-static int walk(struct captured *c, const char *path, bool follow_last, char *phys, size_t cap)
-{
-	char rest[HOST_PATH_MAX], target[HOST_PATH_MAX];
-	int links = 0, r;
-
-	if (strlen(path) >= sizeof(rest))
-		return -ENAMETOOLONG;
-	strcpy(rest, path);
-	phys[0] = '\0';
-	for (char *p = rest + strspn(rest, "/"); *p; p += strspn(p, "/")) {
-		size_t n = strcspn(p, "/");
-		const char *tail = p + n + strspn(p + n, "/");
-		enum host_kind kind;
-		char *slash;
-
-		if (n == 2 && p[0] == '.' && p[1] == '.') {
-			slash = strrchr(phys, '/');
-			if (!slash)
-				return -EXDEV;
-			*slash = '\0';
-		} else if (!(n == 1 && p[0] == '.')) {
-			r = append(phys, cap, p, n);
-			if (r == 0)
-				r = store_kind(c, phys, &kind);
-			if (r)
-				return r == -ENOENT && *tail ? -ENOTDIR : r;
-			if (kind == HOST_LINK && (*tail || follow_last)) {
-				if (++links > LINKS_MAX)
-					return -ELOOP;
-				r = store_link(c, phys, target, sizeof(target));
-				if (r == 0)
-					r = splice(rest, sizeof(rest), target, tail);
-				if (r)
-					return r;
-				if (target[0] == '/')
-					phys[0] = '\0';
-				else
-					*strrchr(phys, '/') = '\0';
-				p = rest;
-				continue;
-			}
-		}
-		p += n;
-	}
-	return 0;
-}
-
-/* The real place of the folder that path lies in; remembered, because probes read many files of one folder. */
-static int real_folder(struct captured *c, const char *dir, const char **out)
-{
-	const char *known = map_get(&c->folders, dir);
-	char phys[HOST_PATH_MAX];
-	int r;
-
-	if (!known) {
-		r = *dir ? walk(c, dir, true, phys, sizeof(phys)) : 0;
-		if (r)
-			return r;
-		known = arena_strdup(&c->host.arena, *dir ? phys : "");
-		*map_at(&c->host.arena, &c->folders, dir) = (void *)known;
-	}
-	*out = known;
-	return 0;
-}
-
-/* The place of path with its folder resolved, its last component not. */
-static int place(struct captured *c, const char *path, char *phys, size_t cap)
-{
-	const char *slash = strrchr(path, '/'), *folder;
-	char dir[HOST_PATH_MAX];
-	size_t n = slash ? (size_t)(slash - path) : 0;
-	int r, k;
-
-	if (!slash || n >= sizeof(dir))
-		return slash ? -ENAMETOOLONG : -EINVAL;
-	memcpy(dir, path, n);
-	dir[n] = '\0';
-	r = real_folder(c, dir, &folder);
-	if (r)
-		return r;
-	k = snprintf(phys, cap, "%s%s%s", folder, slash[1] ? "/" : "", slash + 1);
-	return k < 0 || (size_t)k >= cap ? -ENAMETOOLONG : 0;
 }
 
 /* What a path means that is not in the store: the stored refusal, or the rule for what is not listed. */
@@ -211,14 +101,14 @@ static int captured_read(struct host *h, const char *path, char *buf, size_t cap
 	struct captured *c = (struct captured *)h;
 	char phys[HOST_PATH_MAX] = "", full[HOST_PATH_MAX];
 	intptr_t refused;
-	int r = place(c, path, phys, sizeof(phys));
+	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 
 	if (r == 0)
 		r = inside(phys, full, sizeof(full));
 	if (r == 0)
 		r = c->store->ops->read(c->store, full, buf, cap, len);
 	if (r == -ELOOP) { /* the file itself is a link */
-		r = walk(c, phys, true, phys, sizeof(phys));
+		r = resolve_walk(&c->resolver, phys, true, phys, sizeof(phys));
 		if (r == 0)
 			r = inside(phys, full, sizeof(full));
 		if (r == 0)
@@ -235,7 +125,7 @@ static int captured_link(struct host *h, const char *path, char *buf, size_t cap
 {
 	struct captured *c = (struct captured *)h;
 	char phys[HOST_PATH_MAX] = "";
-	int r = place(c, path, phys, sizeof(phys));
+	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 
 	if (r == 0)
 		r = store_link(c, phys, buf, cap);
@@ -248,7 +138,7 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 	char full[HOST_PATH_MAX];
 	const char *phys = "";
 	intptr_t code;
-	int r = real_folder(c, path, &phys);
+	int r = resolve_folder(&c->resolver, path, &phys);
 
 	if (r)
 		return answered(c, path, path, r);
@@ -268,7 +158,7 @@ static int captured_kind(struct host *h, const char *path, enum host_kind *out)
 {
 	struct captured *c = (struct captured *)h;
 	char phys[HOST_PATH_MAX] = "";
-	int r = place(c, path, phys, sizeof(phys));
+	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 
 	if (r == 0)
 		r = store_kind(c, phys, out);
@@ -463,6 +353,7 @@ struct host *host_open_capture(const char *path, struct err *e)
 		abort();
 	c->host.ops = &captured_ops;
 	c->store = s;
+	c->resolver = (struct resolver){ .ctx = c, .kind = store_kind, .link = store_link, .arena = &c->host.arena };
 	c->host.id.captured = true;
 	c->host.id.source = arena_strdup(&c->host.arena, path);
 	meta = load_json(c, "meta.json", META_MAX, e);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing captures: under a temporary name beside the final one, synced, then renamed. */
+#include "host/sink.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { RECORD = 512 };
+
+struct sink {
+	char *path, *tmp;
+	FILE *tar; /* NULL: a folder */
+	int dir;
+};
+
+static int cannot(const struct sink *s, const char *name, struct err *e)
+{
+	int code = errno ? -errno : -EIO;
+
+	return err_set(e, code, "%s: %s%scannot be written: %s", s->path, name, *name ? " " : "", strerror(-code));
+}
+
+static void put_octal(char *field, size_t width, unsigned long long v)
+{
+	snprintf(field, width, "%0*llo", (int)width - 1, v);
+}
+
+static int write_header(struct sink *s, const char *name, char type, const char *target, size_t size)
+{
+	char h[RECORD] = { 0 };
+	unsigned sum = 0;
+
+	snprintf(h, 101, "%s", name);
+	put_octal(h + 100, 8, type == '5' ? 0700 : type == '2' ? 0777 : 0600);
+	put_octal(h + 108, 8, 0);
+	put_octal(h + 116, 8, 0);
+	put_octal(h + 124, 12, size);
+	put_octal(h + 136, 12, 0); /* the same machine gives the same bytes */
+	memset(h + 148, ' ', 8);
+	h[156] = type;
+	snprintf(h + 157, 101, "%s", target);
+	memcpy(h + 257, "ustar\00000", 8);
+	for (size_t i = 0; i < RECORD; i++)
+		sum += (unsigned char)h[i];
+	snprintf(h + 148, 8, "%06o", sum);
+	h[155] = ' ';
+	return fwrite(h, 1, RECORD, s->tar) == RECORD ? 0 : -1;
+}
+
+static int write_padded(struct sink *s, const char *data, size_t len)
+{
+	static const char zero[RECORD];
+	size_t pad = (RECORD - len % RECORD) % RECORD;
+
+	return (len == 0 || fwrite(data, 1, len, s->tar) == len) && (pad == 0 || fwrite(zero, 1, pad, s->tar) == pad) ? 0 : -1;
+}
+
+/* "30 path=...\n": the length counts itself. */
+static void pax_record(struct text *t, const char *key, const char *value)
+{
+	size_t body = strlen(key) + strlen(value) + 3, len = body + 1;
+	char digits[24];
+
+	while (len != body + (size_t)snprintf(digits, sizeof(digits), "%zu", len))
+		len = body + strlen(digits);
+	text_printf(t, "%zu %s=%s\n", len, key, value);
+}
+
+static int tar_member(struct sink *s, const char *name, char type, const char *target, const char *data, size_t len)
+{
+	TEXT_AUTO pax = { 0 };
+
+	if (strlen(name) > 100)
+		pax_record(&pax, "path", name);
+	if (strlen(target) > 100)
+		pax_record(&pax, "linkpath", target);
+	if (pax.len && (write_header(s, "pax", 'x', "", pax.len) || write_padded(s, pax.s, pax.len)))
+		return -1;
+	return write_header(s, name, type, target, len) || write_padded(s, data, len) ? -1 : 0;
+}
+
+struct sink *sink_open(const char *path, struct err *e)
+{
+	struct sink *s = calloc(1, sizeof(*s));
+	struct stat st;
+	bool ok;
+
+	if (!s)
+		abort();
+	s->path = strdup(path);
+	s->dir = -1;
+	if (lstat(path, &st) == 0) {
+		err_set(e, -EEXIST, "%s exists already", path);
+		err_hint(e, "nothing is overwritten: choose another name or remove it");
+		sink_close(s, 0, NULL);
+		return NULL;
+	}
+	if (asprintf(&s->tmp, "%s.partial-%ld", path, (long)getpid()) < 0)
+		abort();
+	if (str_ends(path, ".tar")) {
+		int fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+		s->tar = fd < 0 ? NULL : fdopen(fd, "w");
+		ok = s->tar != NULL;
+	} else {
+		ok = mkdir(s->tmp, 0700) == 0 && (s->dir = open(s->tmp, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
+	}
+	if (ok)
+		return s;
+	cannot(s, "", e);
+	sink_close(s, 0, NULL);
+	return NULL;
+}
+
+int sink_folder(struct sink *s, const char *name, struct err *e)
+{
+	errno = 0;
+	if (s->tar ? tar_member(s, name, '5', "", NULL, 0) : mkdirat(s->dir, name, 0700) < 0 && errno != EEXIST)
+		return cannot(s, name, e);
+	return 0;
+}
+
+int sink_link(struct sink *s, const char *name, const char *target, struct err *e)
+{
+	errno = 0;
+	if (s->tar ? tar_member(s, name, '2', target, NULL, 0) : symlinkat(target, s->dir, name) < 0)
+		return cannot(s, name, e);
+	return 0;
+}
+
+static int folder_file(struct sink *s, const char *name, const char *data, size_t len)
+{
+	int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	while (len && (n = write(fd, data, len)) > 0) {
+		data += n;
+		len -= (size_t)n;
+	}
+	return close(fd) < 0 || len ? -1 : 0;
+}
+
+int sink_file(struct sink *s, const char *name, const char *data, size_t len, struct err *e)
+{
+	errno = 0;
+	if (s->tar ? tar_member(s, name, '0', "", data, len) : folder_file(s, name, data, len))
+		return cannot(s, name, e);
+	return 0;
+}
+
+/* Removes a folder of our own making: links are unlinked, never followed. */
+static void remove_tree(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+
+	while (dir && (de = readdir(dir)))
+		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 && unlinkat(fd, de->d_name, 0) < 0)
+			remove_tree(fd, de->d_name);
+	if (dir)
+		closedir(dir);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static int finish(struct sink *s, struct err *e)
+{
+	static const char zero[2 * RECORD];
+	/* RENAME_NOREPLACE: what appeared under the name meanwhile is somebody's. */
+	const unsigned noreplace = 1;
+
+	errno = 0;
+	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) || fsync(fileno(s->tar)) < 0))
+		return cannot(s, "", e);
+	if (renameat2(AT_FDCWD, s->tmp, AT_FDCWD, s->path, noreplace) < 0)
+		return cannot(s, "", e);
+	return 0;
+}
+
+int sink_close(struct sink *s, int ok, struct err *e)
+{
+	int r = ok ? finish(s, e) : 0;
+
+	if (s->tar)
+		fclose(s->tar);
+	if (s->tmp && (!ok || r)) {
+		if (s->dir >= 0)
+			remove_tree(AT_FDCWD, s->tmp);
+		else
+			unlink(s->tmp);
+	}
+	if (s->dir >= 0)
+		close(s->dir);
+	free(s->tmp);
+	free(s->path);
+	free(s);
+	return r;
+}
