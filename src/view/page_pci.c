@@ -48,18 +48,23 @@ static struct cell link_cell(struct doc *d, const struct pci_function *f)
 	return cell_printf(d, STYLE_WARN, "%s of %s", now, most);
 }
 
+/* Conventional functions have none of this; a dash keeps them out of the way. */
+static struct cell quiet(struct cell c)
+{
+	return c.nothing ? (struct cell){ .text = "-", .style = STYLE_MUTED, .nothing = true } : c;
+}
+
 static void function_row(struct doc *d, struct cell *row, const struct pci_function *f)
 {
 	row[0] = cell(text_or_empty(f->name));
 	row[1] = cell(pci_name(d->arena, f));
-	row[2] = link_cell(d, f);
-	row[3] = cell_now_max(d, &f->mps, &f->mps_cap, NULL);
-	row[4] = cell_int(d, &f->mrrs, NULL);
-	row[5] = cell_str(&f->driver);
-	row[6] = seen_ok(&f->numa_node.f) && f->numa_node.v < 0
-			 ? (struct cell){ .text = "-", .nothing = true }
-			 : cell_int(d, &f->numa_node, NULL);
-	row[7] = cell_int(d, &f->iommu_group, NULL);
+	row[2] = quiet(link_cell(d, f));
+	row[3] = quiet(cell_now_max(d, &f->mps, &f->mps_cap, NULL));
+	row[4] = quiet(cell_int(d, &f->mrrs, NULL));
+	row[5] = quiet(cell_str(&f->driver));
+	row[6] = fact_or(&f->numa_node, 0) < 0 ? quiet((struct cell){ .nothing = true })
+					       : quiet(cell_int(d, &f->numa_node, NULL));
+	row[7] = quiet(cell_int(d, &f->iommu_group, NULL));
 }
 
 /* How many of the bridges on the way down to the last row are also above f; the way is cut to them.

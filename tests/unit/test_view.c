@@ -364,6 +364,60 @@ static void drawing(void **state)
 	arena_free(&a);
 }
 
+/* Two GPUs and a NIC on two nodes: the classes and who is near whom. */
+static void matrix(void **state)
+{
+	static const struct {
+		const char *name, *root;
+		int class_, vendor, node;
+	} rows[] = {
+		{ "0000:01:00.0", "pci0000:00", 0x030200, 0x10de, 0 },
+		{ "0000:02:00.0", "pci0000:00", 0x020700, 0x15b3, 0 },
+		{ "0000:81:00.0", "pci0000:80", 0x030200, 0x10de, 1 },
+	};
+	struct arena a = { 0 };
+	struct machine *m = ARENA_NEW(&a, struct machine);
+	struct rdma_port *port = list_add(&a, &m->net.rdma, sizeof(*port));
+	const struct fact seen = { SEEN_OK, 0, NULL, "x" };
+	char *s;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct pci_function *f = list_add(&a, &m->pci, sizeof(*f));
+
+		*f = (struct pci_function){ .name = rows[i].name,
+					    .root = rows[i].root,
+					    .parent = "",
+					    .path = arena_printf(&a, "/sys/devices/%s/%s",
+								 rows[i].root, rows[i].name),
+					    .class_ = { seen, rows[i].class_ },
+					    .vendor = { seen, rows[i].vendor },
+					    .numa_node = { seen, rows[i].node } };
+		if (rows[i].vendor == 0x10de) {
+			struct gpu *g = list_add(&a, &m->gpu.gpus, sizeof(*g));
+
+			g->index = (unsigned)i / 2;
+			g->pci = rows[i].name;
+		}
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct numa_node *n = list_add(&a, &m->cpu.nodes, sizeof(*n));
+
+		n->index = i;
+		n->cpus.f = seen;
+		idset_parse(&a, i ? "8-15" : "0-7", &n->cpus.v);
+	}
+	*port = (struct rdma_port){ .name = "mlx5_0/1", .device = "mlx5_0", .pci = rows[1].name };
+	s = render(page_topology(&a, m), TERM_ASCII, 80);
+	assert_non_null(strstr(s, "      GPU0  GPU1  NIC0  NUMA\nGPU0  X     SYS   PHB   0\n"
+				  "GPU1  SYS   X     SYS   1\nNIC0  PHB   SYS   X     0\n"));
+	assert_non_null(strstr(s, "0     0-7   GPU0 NIC0\n1     8-15  GPU1\n"));
+	assert_non_null(strstr(s, "GPU0  mlx5_0       PHB\n"));
+	assert_non_null(strstr(s, "NIC0  mlx5_0, 0000:02:00.0\n"));
+	free(s);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +426,7 @@ int main(void)
 		cmocka_unit_test(trees),    cmocka_unit_test(figures),
 		cmocka_unit_test(lines),    cmocka_unit_test(every_page),
 		cmocka_unit_test(quick),    cmocka_unit_test(drawing),
+		cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
