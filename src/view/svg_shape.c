@@ -52,25 +52,37 @@ void svg_line(struct text *t, int x1, int y1, int x2, int y2, const char *class)
 		    y2, class);
 }
 
+/* The beginning of s, whole words if it can be, and an ellipsis, in most letters. */
+static void cut_text(struct text *t, const char *s, size_t most)
+{
+	const char *p = s, *gap = NULL;
+	size_t n, used = 0;
+	uint32_t cp;
+
+	for (; used + 1 < most && (n = utf8_next(p, &cp)); p += n, used++)
+		if (cp == ' ')
+			gap = p;
+	text_addn(t, s, (size_t)((gap && gap > s && *p != ' ' ? gap : p) - s));
+	text_add(t, "\xe2\x80\xa6");
+}
+
 void svg_text(struct text *t, int x, int y, const char *anchor, const char *class, int size,
 	      int room, const char *s)
 {
-	/* Letters are six tenths of their height wide, on average and rounded up. */
-	size_t most = room > 0 ? (size_t)room * 10 / ((size_t)size * 6) : 0, used = 0, n;
-	TEXT_AUTO cut = { 0 };
-	uint32_t cp;
+	/* Letters are two thirds of their height wide, on average and rounded up. */
+	size_t most = room > 0 ? (size_t)room * 3 / ((size_t)size * 2) : 0;
 
-	if (glyph_width(s) <= most) {
-		text_add(&cut, s);
-	} else if (most > 1) {
-		for (; used + 1 < most && (n = utf8_next(s, &cp)); s += n, used++)
-			text_addn(&cut, s, n);
-		text_add(&cut, "\xe2\x80\xa6");
-	}
-	if (!cut.len)
+	if (!*s || most < 2)
 		return;
 	text_printf(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" font-size=\"%d\" class=\"%s\">",
 		    x, y, anchor, size, class);
-	glyph_escape(t, cut.s);
+	if (glyph_width(s) <= most) {
+		glyph_escape(t, s);
+	} else {
+		TEXT_AUTO cut = { 0 };
+
+		cut_text(&cut, s, most);
+		glyph_escape(t, cut.s);
+	}
 	text_add(t, "</text>\n");
 }
