@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Network interfaces. Virtual ones are named and no more is read of them. */
+#include "probe/nic.h"
+
+#include <linux/if_arp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define NET "/sys/class/net"
+
+static bool is_pci_address(const char *s)
+{
+	unsigned domain, bus, device, function;
+	int n = 0;
+
+	return sscanf(s, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &n) == 4 && s[n] == '\0';
+}
+
+const char *class_device_pci(struct probe *p, const char *dir)
+{
+	char path[HOST_PATH_MAX];
+	char *part, *save = NULL;
+	const char *last = "";
+
+	if (host_link_path(p->h, arena_printf(p->a, "%sdevice", dir), path, sizeof(path)))
+		return "";
+	/* The nearest PCI function above: a virtio or USB device stands below one. */
+	for (part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
+		if (is_pci_address(part))
+			last = arena_strdup(p->a, part);
+	/* The link may lead to another link's folder ("../../../0000:01:00.0" of sysfs always ends in the device). */
+	return last;
+}
+
+static struct fact_str type_of(struct probe *p, const char *dir)
+{
+	struct fact_int type = probe_int(p, dir, "type");
+
+	if (!seen_ok(&type.f))
+		return (struct fact_str){ .f = type.f };
+	return fact_str_of(type.v == ARPHRD_ETHER	  ? "ethernet"
+			   : type.v == ARPHRD_INFINIBAND ? "infiniband"
+			   : type.v == ARPHRD_LOOPBACK   ? "loopback"
+							 : "other",
+			   dir, "type");
+}
+
+static void queues(struct probe *p, struct nic *n)
+{
+	static const char api[] = "ethtool";
+
+	n->driver_version = probe_ask_str(p, api, n->name, "driver_version");
+	n->firmware = probe_ask_str(p, api, n->name, "firmware");
+	n->rx_ring = probe_ask_int(p, api, n->name, "rx_ring");
+	n->rx_ring_max = probe_ask_int(p, api, n->name, "rx_ring_max");
+	n->tx_ring = probe_ask_int(p, api, n->name, "tx_ring");
+	n->tx_ring_max = probe_ask_int(p, api, n->name, "tx_ring_max");
+	n->rx_coalesce_us = probe_ask_int(p, api, n->name, "rx_coalesce_us");
+	n->tx_coalesce_us = probe_ask_int(p, api, n->name, "tx_coalesce_us");
+	n->adaptive_rx = probe_ask_int(p, api, n->name, "adaptive_rx");
+	n->channels = probe_ask_int(p, api, n->name, "channels");
+	n->channels_max = probe_ask_int(p, api, n->name, "channels_max");
+}
+
+static void hardware(struct probe *p, struct nic *n, const char *dir)
+{
+	const char *stats = arena_printf(p->a, "%sstatistics/", dir);
+
+	n->driver = probe_link_name(p, dir, "device/driver");
+	n->mac = probe_str(p, dir, "address");
+	n->speed_mbps = probe_int(p, dir, "speed");
+	/* Unknown speed reads -1. */
+	if (seen_ok(&n->speed_mbps.f) && n->speed_mbps.v < 0)
+		n->speed_mbps.f = fact_unseen(-EOPNOTSUPP, dir, "speed");
+	n->duplex = probe_str(p, dir, "duplex");
+	n->port = probe_str(p, dir, "phys_port_name");
+	n->switch_id = probe_str(p, dir, "phys_switch_id");
+	n->numa_node = probe_int(p, dir, "device/numa_node");
+	n->wireless = fact_int_of(host_exists(p->h, arena_printf(p->a, "%sphy80211", dir)), dir, "phy80211");
+	n->bond_master = probe_link_name(p, dir, "master");
+	n->rx_dropped = probe_int(p, stats, "rx_dropped");
+	n->rx_missed = probe_int(p, stats, "rx_missed_errors");
+	n->rx_crc_errors = probe_int(p, stats, "rx_crc_errors");
+	n->max_mtu = probe_ask_int(p, "if", n->name, "max_mtu");
+	n->owner = nic_owner(p, n->name);
+	queues(p, n);
+}
+
+static void add(struct probe *p, const char *name)
+{
+	const char *dir = arena_printf(p->a, NET "/%s/", name);
+	struct nic *n = list_add(p->a, &p->m->net.nics, sizeof(*n));
+
+	n->name = name;
+	n->pci = class_device_pci(p, dir);
+	n->type = type_of(p, dir);
+	n->operstate = probe_str(p, dir, "operstate");
+	n->carrier = probe_int(p, dir, "carrier");
+	n->mtu = probe_int(p, dir, "mtu");
+	n->ipv4 = probe_ask_str(p, "if", name, "ipv4");
+	if (*n->pci)
+		hardware(p, n, dir);
+}
+
+/* Column 2 of each CPU's line, hexadecimal: packets dropped because the input queue was full. */
+static struct fact_int softnet_dropped(struct probe *p)
+{
+	static const char from[] = "/proc/net/softnet_stat";
+	long long sum = 0;
+	char *text, *line, *save = NULL;
+	int r = host_read(p->h, from, HOST_READ_MAX, p->a, &text, NULL);
+
+	if (r)
+		return (struct fact_int){ .f = fact_unseen(r, "", from) };
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned processed, dropped;
+
+		if (sscanf(line, "%x %x", &processed, &dropped) == 2)
+			sum += dropped;
+	}
+	return fact_int_of(sum, "", from);
+}
+
+void probe_nic(struct probe *p)
+{
+	char **names;
+	size_t n;
+
+	p->m->net.softnet_dropped = softnet_dropped(p);
+	if (host_list(p->h, NET, p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		add(p, names[i]);
+	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the network probe. */
+#ifndef PROBE_NIC_H
+#define PROBE_NIC_H
+
+#include "probe/probe.h"
+
+/* Who configures an interface, by the files that name it. */
+struct fact_str nic_owner(struct probe *p, const char *name);
+/* Pairs of interfaces that are up and share an IPv4 subnet. */
+struct fact_int nic_bad_subnets(const struct list *nics);
+/* PCI address of the function that a class device hangs from, "" when there is none. dir ends with "/". */
+const char *class_device_pci(struct probe *p, const char *dir);
+
+#endif

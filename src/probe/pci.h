@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the PCI probe. */
+#ifndef PROBE_PCI_H
+#define PROBE_PCI_H
+
+#include "probe/probe.h"
+
+/*
+ * Reads what configuration space says into f: dir is the function's own folder ("/sys/devices/.../0000:01:00.0/").
+ * False when it could not be read or is not believable; the facts then say why.
+ */
+bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir);
+/* The same from bytes, for tests and fuzzing. len is 64, 256 or 4096 as the kernel gave it. */
+bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len, const char *dir);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configuration space: identity and the capabilities that matter, found by walking the lists, never at fixed places.
+ * The bytes are untrusted: devices answer all ones when they are gone, and lists can loop.
+ */
+#include "probe/pci.h"
+
+#include <linux/pci_regs.h>
+#include <string.h>
+
+enum { STANDARD_HOPS = 48, EXTENDED_HOPS = 480, EXTENDED_START = 0x100, ROOT_ONLY = 64 };
+
+struct space {
+	const unsigned char *b;
+	size_t len;
+	const char *dir;
+};
+
+static unsigned get16(const struct space *s, size_t at)
+{
+	return at + 2 <= s->len ? s->b[at] | (unsigned)s->b[at + 1] << 8 : 0xffff;
+}
+
+static unsigned get32(const struct space *s, size_t at)
+{
+	return at + 4 <= s->len ? get16(s, at) | get16(s, at + 2) << 16 : 0xffffffffu;
+}
+
+static struct fact_int value(const struct space *s, long long v)
+{
+	return fact_int_of(v, s->dir, "config");
+}
+
+static struct fact_int unseen(const struct space *s, int r)
+{
+	return (struct fact_int){ .f = fact_unseen(r, s->dir, "config") };
+}
+
+/* Offset of a capability, 0 when the list ends, leaves the space or loops. */
+static size_t find_standard(const struct space *s, unsigned id)
+{
+	size_t at = s->b[PCI_CAPABILITY_LIST] & ~3u;
+
+	if (!(get16(s, PCI_STATUS) & PCI_STATUS_CAP_LIST))
+		return 0;
+	for (int hops = 0; hops < STANDARD_HOPS && at >= 0x40 && at + 2 <= s->len; hops++) {
+		if (s->b[at] == 0xff)
+			return 0;
+		if (s->b[at] == id)
+			return at;
+		at = s->b[at + 1] & ~3u;
+	}
+	return 0;
+}
+
+static size_t find_extended(const struct space *s, unsigned id)
+{
+	size_t at = EXTENDED_START;
+
+	for (int hops = 0; hops < EXTENDED_HOPS && at >= EXTENDED_START && at + 4 <= s->len; hops++) {
+		unsigned header = get32(s, at);
+
+		if (header == 0 || header == 0xffffffffu)
+			return 0;
+		if (PCI_EXT_CAP_ID(header) == id)
+			return at;
+		at = PCI_EXT_CAP_NEXT(header);
+	}
+	return 0;
+}
+
+/* LnkCap and LnkSta code speeds by number. Source: pci_regs.h PCI_EXP_LNKCAP_SLS_*. */
+static long long speed_mts(unsigned code)
+{
+	static const long long speeds[] = { 0, 2500, 5000, 8000, 16000, 32000, 64000 };
+
+	return code < sizeof(speeds) / sizeof(speeds[0]) ? speeds[code] : 0;
+}
+
+/* 128 << n; six and seven are reserved: such a device is not answering. */
+static struct fact_int payload(const struct space *s, unsigned n)
+{
+	return n <= 5 ? value(s, 128ll << n) : unseen(s, -EPROTO);
+}
+
+static void pcie(struct pci_function *f, const struct space *s, size_t at)
+{
+	unsigned flags = get16(s, at + PCI_EXP_FLAGS), devcap = get32(s, at + PCI_EXP_DEVCAP),
+		 devctl = get16(s, at + PCI_EXP_DEVCTL), lnkcap = get32(s, at + PCI_EXP_LNKCAP),
+		 lnkctl = get16(s, at + PCI_EXP_LNKCTL), lnksta = get16(s, at + PCI_EXP_LNKSTA);
+	unsigned type = (flags & PCI_EXP_FLAGS_TYPE) >> 4;
+
+	f->pcie_cap = value(s, (long long)at);
+	f->port_type = value(s, type);
+	f->mps_cap = payload(s, devcap & PCI_EXP_DEVCAP_PAYLOAD);
+	f->mps = payload(s, (devctl & PCI_EXP_DEVCTL_PAYLOAD) >> 5);
+	f->mrrs = payload(s, (devctl & PCI_EXP_DEVCTL_READRQ) >> 12);
+	f->relaxed_ordering = value(s, (devctl & PCI_EXP_DEVCTL_RELAX_EN) != 0);
+	/* A device inside the root complex has no link. */
+	if (type == PCI_EXP_TYPE_RC_END || type == PCI_EXP_TYPE_RC_EC) {
+		f->speed_mts = f->max_speed_mts = f->width = f->max_width = f->aspm = unseen(s, -EOPNOTSUPP);
+		return;
+	}
+	f->max_speed_mts = value(s, speed_mts(lnkcap & PCI_EXP_LNKCAP_SLS));
+	f->max_width = value(s, (lnkcap & PCI_EXP_LNKCAP_MLW) >> 4);
+	f->speed_mts = value(s, speed_mts(lnksta & PCI_EXP_LNKSTA_CLS));
+	f->width = value(s, (lnksta & PCI_EXP_LNKSTA_NLW) >> 4);
+	f->aspm = value(s, lnkctl & PCI_EXP_LNKCTL_ASPMC);
+}
+
+static void extended(struct pci_function *f, const struct space *s)
+{
+	size_t acs, rebar;
+
+	f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes = unseen(s, s->len > EXTENDED_START ? -ENOENT : -EOPNOTSUPP);
+	if (s->len <= EXTENDED_START)
+		return;
+	acs = find_extended(s, PCI_EXT_CAP_ID_ACS);
+	if (acs && acs + 8 <= s->len) {
+		f->acs_cap = value(s, get16(s, acs + PCI_ACS_CAP));
+		f->acs_ctrl = value(s, get16(s, acs + PCI_ACS_CTRL));
+	}
+	rebar = find_extended(s, PCI_EXT_CAP_ID_REBAR);
+	if (rebar && rebar + 12 <= s->len) {
+		unsigned sizes = get32(s, rebar + PCI_REBAR_CAP) >> 4, ctrl = get32(s, rebar + PCI_REBAR_CTRL);
+		unsigned now = (ctrl & PCI_REBAR_CTRL_BAR_SIZE) >> 8, top = 0;
+
+		for (unsigned bit = 0; bit < 28; bit++)
+			if (sizes >> bit & 1)
+				top = bit;
+		if (now < 40 && sizes) {
+			f->rebar_bytes = value(s, 1ll << (20 + now));
+			f->rebar_max_bytes = value(s, 1ll << (20 + top));
+		}
+	}
+}
+
+static void identity(struct pci_function *f, const struct space *s)
+{
+	bool bridge = (s->b[PCI_HEADER_TYPE] & 0x7f) == PCI_HEADER_TYPE_BRIDGE;
+
+	f->vendor = value(s, get16(s, PCI_VENDOR_ID));
+	f->device = value(s, get16(s, PCI_DEVICE_ID));
+	f->class_ = value(s, get32(s, PCI_CLASS_REVISION) >> 8);
+	f->subvendor = bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_VENDOR_ID));
+	f->subdevice = bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_ID));
+}
+
+/* Everything behind the header, with one reason why it was not seen. */
+static void no_capabilities(struct pci_function *f, const struct space *s, int r)
+{
+	f->pcie_cap = f->port_type = f->mps = f->mps_cap = f->mrrs = f->relaxed_ordering = f->aspm = f->acs_cap = f->acs_ctrl =
+		f->rebar_bytes = f->rebar_max_bytes = f->speed_mts = f->max_speed_mts = f->width = f->max_width = unseen(s, r);
+}
+
+bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len, const char *dir)
+{
+	struct space s = { config, len, dir };
+	size_t at;
+
+	if (len < ROOT_ONLY || get32(&s, 0) == 0xffffffffu) {
+		f->config_bytes = unseen(&s, len < ROOT_ONLY ? -EPROTO : -EIO);
+		no_capabilities(f, &s, len < ROOT_ONLY ? -EPROTO : -EIO);
+		return false;
+	}
+	f->config_bytes = value(&s, (long long)len);
+	identity(f, &s);
+	/* A normal user gets the header alone: the rest is hidden, not missing. */
+	if (len == ROOT_ONLY) {
+		no_capabilities(f, &s, -EACCES);
+		return true;
+	}
+	at = find_standard(&s, PCI_CAP_ID_EXP);
+	if (!at || at + PCI_EXP_LNKSTA + 2 > s.len) {
+		no_capabilities(f, &s, -ENOENT);
+		return true;
+	}
+	pcie(f, &s, at);
+	extended(f, &s);
+	return true;
+}
+
+bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
+{
+	unsigned char config[4096];
+	char path[HOST_PATH_MAX];
+	struct space none = { NULL, 0, dir };
+	size_t len = 0;
+	int r;
+
+	if (strlen(dir) + sizeof("config") > sizeof(path))
+		return false;
+	strcpy(path, dir);
+	strcat(path, "config");
+	r = p->h->ops->read(p->h, path, (char *)config, sizeof(config), &len);
+	if (r) {
+		f->config_bytes = unseen(&none, r);
+		no_capabilities(f, &none, r);
+		return false;
+	}
+	return pci_config_parse(f, config, len < sizeof(config) ? len : sizeof(config), dir);
+}
