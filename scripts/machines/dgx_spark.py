@@ -87,7 +87,7 @@ def devices(m):
             nics.append(up.add(f"00.{f}", 0x15b3, 0x1021, 0x020000, (0x15b3, 0x0082), "mlx5_core", multi=True, msix=64,
                                bars=[(0xc, 32 << 20)], vfs=(8, 0),
                                pcie=Pcie(ENDPOINT, 0x60, (32.0, 4), mps=256, mps_cap=512, mrrs=512)))
-    ssd = port("0004", 0x22ce, 16.0, 4, most=(32.0, 4)).add(
+    ssd = port("0004", 0x22ce, 16.0, 4).add(
         "00.0", 0x144d, 0xa810, 0x010802, (0x144d, 0xa801), "nvme", msix=33,
         pcie=Pcie(ENDPOINT, 0x70, (16.0, 4), (32.0, 4), mps=256, mps_cap=512))
     lan = port("0007", 0x22d0, 16.0, 1).add("00.0", 0x10ec, 0x8127, 0x020000, (0x10ec, 0x0123), "r8127", rev=5, msix=32,

@@ -66,7 +66,7 @@ def devices(m):
         root = pci.root(f"pci{domain:04x}:00", 0, f"/sys/devices/platform/{CONTROLLER[domain]}.pcie")
         if domain:
             roots[domain] = root.add("00.0", 0x10de, device, 0x060400, driver="pcieport", rev=0xa1, msix=2,
-                                     pcie=Pcie(ROOT_PORT, 0x70, (speed, width), (16.0, max(width, 1)), mps=128, mps_cap=256)
+                                     pcie=Pcie(ROOT_PORT, 0x70, (speed, width), (16.0, max(width, 1)), mps=128, mps_cap=128)
                                      ).bus(1, 0xff)
     top = bridge(roots[5], "00.0", UPSTREAM, 2, (16.0, 8), (32.0, 16), last=9)
     nic_port = bridge(top, "00.0", DOWNSTREAM, 3, (32.0, 8))

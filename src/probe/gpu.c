@@ -77,7 +77,7 @@ static const struct int_row more_rows[] = {
 	ROW("nvmlDeviceGetTemperatureThreshold(SLOWDOWN)", temperature_slowdown_c),
 };
 
-static const struct int_row deep_rows[] = {
+static const struct int_row slow_rows[] = {
 	ROW("nvmlDeviceGetMaxClockInfo(GRAPHICS)", clock_graphics_max_mhz),
 	ROW("nvmlDeviceGetApplicationsClock(SM)", clock_app_sm_mhz),
 	ROW("nvmlDeviceGetDefaultApplicationsClock(SM)", clock_app_default_sm_mhz),
@@ -229,10 +229,10 @@ static void probe_one(struct probe *p, struct gpu *g)
 	for (size_t i = 0; i < sizeof(name_rows) / sizeof(name_rows[0]); i++)
 		ask_name(p, g, object, &name_rows[i]);
 	ask_rows(p, g, object, lean_rows, sizeof(lean_rows) / sizeof(lean_rows[0]));
-	if (!p->lean || p->deep)
+	if (!p->lean || p->deep) {
 		probe_more(p, g, object);
-	if (p->deep)
-		ask_rows(p, g, object, deep_rows, sizeof(deep_rows) / sizeof(deep_rows[0]));
+		ask_rows(p, g, object, slow_rows, sizeof(slow_rows) / sizeof(slow_rows[0]));
+	}
 	microseconds(&g->event_sw_power_us);
 	microseconds(&g->event_sw_thermal_us);
 	microseconds(&g->event_sync_boost_us);
@@ -337,6 +337,9 @@ void probe_gpu(struct probe *p)
 		return;
 	}
 	probe_library(p, g);
+	/* On one or two GPUs the whole costs less than anybody notices. */
+	if (fact_or(&g->count, 0) <= 2)
+		p->lean = false;
 	for (long long i = 0; i < fact_or(&g->count, 0) && i < 256; i++) {
 		struct gpu *one = list_add(p->a, &g->gpus, sizeof(*one));
 

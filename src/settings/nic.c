@@ -27,7 +27,8 @@ static bool is_data_function(const struct machine *m, const void *object)
 	const struct pci_function *p = object;
 
 	(void)m;
-	return pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == VENDOR_MELLANOX;
+	/* Virtual functions follow their physical one. */
+	return pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == VENDOR_MELLANOX && fact_or(&p->is_vf, 0) != 1;
 }
 
 static bool selects_data_ports(const struct machine *m, const void *object)
@@ -169,6 +170,10 @@ static void subnets(const struct question *q, struct verdict *v)
 {
 	const struct fact_int *bad = &q->m->net.bad_subnets;
 
+	if (!q->m->net.nics.n) {
+		verdict_na(v, CODE_NO_HARDWARE, "no network interface was seen");
+		return;
+	}
 	if (!seen_ok(&bad->f)) {
 		verdict_unseen(q, v, &bad->f, NULL);
 		return;

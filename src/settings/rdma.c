@@ -25,6 +25,8 @@ static void state(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s, %s", p->state.v, fact_text(&p->phys_state, "?"));
 	if (strcmp(p->state.v, "ACTIVE") == 0)
 		verdict_pass(v, "active");
+	else if (fact_is(&p->phys_state, "Disabled"))
+		verdict_na(v, CODE_NO_EFFECT, "switched off by the administrator");
 	else if (!is_cabled(p) && q->platform != ON_HGX)
 		verdict_na(v, CODE_NO_EFFECT, "no cable, or the far end is off");
 	else if (strcmp(p->state.v, "INIT") == 0)
@@ -154,7 +156,7 @@ static void gpudirect(const struct question *q, struct verdict *v)
 	else if (seen_ok(&g->cuda_dma_buf.f))
 		verdict_fail(v, "dma-buf or nvidia-peermem", "NIC and GPU can only meet in host memory");
 	else
-		verdict_unknown(v, CODE_NOT_CAPTURED, "nvidia-peermem is not loaded; whether dma-buf works takes starting CUDA: --deep asks");
+		verdict_na(v, CODE_NEEDS_DEEP, "nvidia-peermem is not loaded; whether dma-buf works takes starting CUDA: --deep asks");
 }
 
 static void peermem(const struct question *q, struct verdict *v)

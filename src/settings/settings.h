@@ -184,6 +184,7 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 #define CODE_NOT_HERE "not-this-platform"
 #define CODE_NO_EFFECT "no-effect"      /* has no effect in this machine's state */
 #define CODE_NEEDS_LOAD "needs-load"    /* can only be judged while the device works */
+#define CODE_NEEDS_DEEP "needs-deep"     /* asked with --deep only */
 #define CODE_WAIVED "waived"
 #define CODE_DENIED "no-permission"
 #define CODE_NOT_CAPTURED "not-captured"

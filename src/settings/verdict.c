@@ -55,9 +55,12 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 				arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
 		return;
 	default:
-		verdict_unknown(v, CODE_NOT_CAPTURED,
-				*from ? arena_printf(q->a, "the capture does not hold %s", from)
-				      : "nobody looked: it takes a deeper look (--deep)");
+		/* Asked of a capture that does not know, against not asked at all because it is slow. */
+		if (*from)
+			verdict_unknown(v, CODE_NOT_CAPTURED,
+					arena_printf(q->a, "the capture does not hold %s", from));
+		else
+			verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
 		return;
 	}
 }
