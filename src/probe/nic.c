@@ -21,17 +21,16 @@ static bool is_pci_address(const char *s)
 
 const char *class_device_pci(struct probe *p, const char *dir)
 {
+	const char *link = arena_strndup(p->a, dir, strlen(dir) - 1), *last = "";
 	char path[HOST_PATH_MAX];
 	char *part, *save = NULL;
-	const char *last = "";
 
-	if (host_link_path(p->h, arena_printf(p->a, "%sdevice", dir), path, sizeof(path)))
+	if (host_link_path(p->h, link, path, sizeof(path)))
 		return "";
 	/* The nearest PCI function above: a virtio or USB device stands below one. */
 	for (part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
 		if (is_pci_address(part))
 			last = arena_strdup(p->a, part);
-	/* The link may lead to another link's folder ("../../../0000:01:00.0" of sysfs always ends in the device). */
 	return last;
 }
 

@@ -9,7 +9,8 @@
 struct fact_str nic_owner(struct probe *p, const char *name);
 /* Pairs of interfaces that are up and share an IPv4 subnet. */
 struct fact_int nic_bad_subnets(const struct list *nics);
-/* PCI address of the function that a class device hangs from, "" when there is none. dir ends with "/". */
+/* PCI address of the function that a class device hangs from, "" when there is none. dir is the class folder's link
+ * with a "/" at its end: "/sys/class/net/eth0/". */
 const char *class_device_pci(struct probe *p, const char *dir);
 
 #endif

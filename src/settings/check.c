@@ -153,15 +153,21 @@ static void nobody(struct run *r)
 	f->read_from = "";
 }
 
-/* Failed health checks first, because a setting is not to blame for a broken link; otherwise stable. */
+/* What to look at first: failed health checks, because a setting is not to blame for a broken link; then what fails,
+ * by severity; then what could not be seen; the rest in table order. */
+static int importance(const struct finding *f)
+{
+	if (f->v.kind == VERDICT_FAIL)
+		return 10 + (int)f->s->severity + (f->s->health ? 10 : 0);
+	return f->v.kind == VERDICT_UNKNOWN ? 5 : 0;
+}
+
 static int by_importance(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
-	int hx = x->s->health && x->v.kind == VERDICT_FAIL, hy = y->s->health && y->v.kind == VERDICT_FAIL;
+	int more = importance(y) - importance(x);
 
-	if (hx != hy)
-		return hy - hx;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return more ? more : x->order < y->order ? -1 : x->order > y->order;
 }
 
 static void summarise(struct findings *out)
