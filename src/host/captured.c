@@ -107,7 +107,7 @@ static int captured_read(struct host *h, const char *path, char *buf, size_t cap
 		r = inside(phys, full, sizeof(full));
 	if (r == 0)
 		r = c->store->ops->read(c->store, full, buf, cap, len);
-	if (r == -ELOOP) { /* the file itself is a link */
+	if (r == -ELOOP && *phys) { /* the file itself is a link; without a place, its folder is a loop */
 		r = resolve_walk(&c->resolver, phys, true, phys, sizeof(phys));
 		if (r == 0)
 			r = inside(phys, full, sizeof(full));
