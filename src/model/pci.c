@@ -1,6 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables behind model/pci.h: key, title, unit and place of every fact. */
+/* The tables behind model/pci.h: key, title, unit and place of every fact; and how addresses are written. */
 #include "model/pci.h"
+
+#include <string.h>
+
+#define HEX "0123456789abcdefABCDEF"
+
+static bool component_ends(char c)
+{
+	return c == '\0' || c == '/';
+}
+
+/* "DDDD:BB" */
+static size_t bus_length(const char *s)
+{
+	size_t n = strspn(s, HEX);
+
+	return n >= 4 && n <= 8 && s[n] == ':' && strspn(s + n + 1, HEX) == 2 ? n + 3 : 0;
+}
+
+size_t pci_address_length(const char *s)
+{
+	size_t n = bus_length(s);
+
+	if (!n || s[n] != ':' || strspn(s + n + 1, HEX) != 2 || s[n + 3] != '.' || s[n + 4] < '0' ||
+	    s[n + 4] > '7' || !component_ends(s[n + 5]))
+		return 0;
+	return n + 5;
+}
+
+size_t pci_root_length(const char *s)
+{
+	size_t n = strncmp(s, "pci", 3) == 0 ? bus_length(s + 3) : 0;
+
+	return n && component_ends(s[n + 3]) ? n + 3 : 0;
+}
 
 static const struct field pci_function_fields[] = {
 	FIELD_ROW(pci_function, name, FIELD_NAME, "name", "Name", NULL),

@@ -37,6 +37,11 @@ struct pci_function {
 
 extern const struct schema schema_pci_function;
 
+/* Length of the address ("0000:01:00.0", domains of four to eight digits) or of the root bus ("pci0000:00") that is
+ * the whole path component at s; 0 when the component is something else. */
+size_t pci_address_length(const char *s);
+size_t pci_root_length(const char *s);
+
 /* Base class of a 24-bit class code: 0x03 display, 0x02 network, 0x06 bridge, 0x01 storage. */
 static inline unsigned pci_base_class(const struct pci_function *p)
 {

@@ -3,6 +3,7 @@
 #include "probe/pci.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -12,19 +13,29 @@
 
 enum { CLASS_STORAGE = 0x01, CLASS_NETWORK = 0x02, CLASS_DISPLAY = 0x03, CLASS_BRIDGE = 0x06, CLASS_ACCELERATOR = 0x12 };
 
-/* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". */
+/* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". A domain behind a
+ * function (VMD) begins a root of its own. */
 static void place(struct probe *p, struct pci_function *f)
 {
-	const char *last = strrchr(f->path, '/'), *root = strstr(f->path, "/pci"), *before = last;
+	const char *above = NULL;
+	size_t above_len = 0, n;
 
-	f->parent = f->root = "";
-	if (!last || !root || root >= last)
-		return;
-	f->root = arena_strndup(p->a, root + 1, strcspn(root + 1, "/"));
-	while (before > f->path && before[-1] != '/')
-		before--;
-	if (before > root + 1)
-		f->parent = arena_strndup(p->a, before, (size_t)(last - before));
+	for (const char *c = strchr(f->path, '/'); c; c = strchr(c, '/')) {
+		c++;
+		n = pci_root_length(c);
+		if (n) {
+			f->root = arena_strndup(p->a, c, n);
+			above = NULL;
+			continue;
+		}
+		n = pci_address_length(c);
+		if (n && c[n] == '/') {
+			above = c;
+			above_len = n;
+		}
+	}
+	if (above)
+		f->parent = arena_strndup(p->a, above, above_len);
 }
 
 /* "32.0 GT/s PCIe" */
@@ -101,6 +112,7 @@ static struct fact_int group_number(struct probe *p, const char *dir)
 	return fact_int_of(n, dir, "iommu_group");
 }
 
+/* What people look at: GPUs, network, storage, accelerators. */
 static bool matters(const struct pci_function *f)
 {
 	unsigned base = pci_base_class(f);
@@ -108,23 +120,54 @@ static bool matters(const struct pci_function *f)
 	return base == CLASS_DISPLAY || base == CLASS_NETWORK || base == CLASS_STORAGE || base == CLASS_ACCELERATOR;
 }
 
-/* More of the devices that people look at; bridges and the processor's own dummy functions need less. */
-static void details(struct probe *p, struct pci_function *f, const char *dir, struct map *types)
+static void errors(struct probe *p, struct pci_function *f, const char *dir)
 {
-	f->driver = probe_link_name(p, dir, "driver");
-	f->iommu_group = group_number(p, dir);
-	f->iommu_type = group_type(p, types, &f->iommu_group);
 	f->aer_correctable = aer(p, dir, "aer_dev_correctable");
 	if (f->aer_correctable.f.seen == SEEN_ABSENT || f->aer_correctable.f.seen == SEEN_UNASKED) {
 		f->aer_nonfatal.f = f->aer_fatal.f = f->aer_correctable.f;
-	} else {
-		f->aer_nonfatal = aer(p, dir, "aer_dev_nonfatal");
-		f->aer_fatal = aer(p, dir, "aer_dev_fatal");
+		return;
 	}
-	if (pci_base_class(f) == CLASS_NETWORK) {
-		f->is_vf = fact_int_of(host_exists(p->h, arena_printf(p->a, "%sphysfn", dir)), dir, "physfn");
+	f->aer_nonfatal = aer(p, dir, "aer_dev_nonfatal");
+	f->aer_fatal = aer(p, dir, "aer_dev_fatal");
+}
+
+/* More of the devices that matter; the processor's own dummy functions, hundreds of them, need less. */
+static void details(struct probe *p, struct pci_function *f, const char *dir, struct map *types)
+{
+	f->iommu_group = group_number(p, dir);
+	f->iommu_type = group_type(p, types, &f->iommu_group);
+	errors(p, f, dir);
+	if (pci_base_class(f) == CLASS_NETWORK)
 		f->sriov_numvfs = probe_int(p, dir, "sriov_numvfs");
+}
+
+static struct fact_int virtual_function(struct probe *p, const char *dir)
+{
+	return fact_int_of(host_exists(p->h, arena_printf(p->a, "%sphysfn", dir)), dir, "physfn");
+}
+
+/* Identity and configuration space, or what the kernel keeps where that cannot be read. */
+static void describe(struct probe *p, struct pci_function *f, const char *dir)
+{
+	/* Reading configuration space, and the link files of newer kernels, wakes a suspended device. */
+	if (fact_is(&f->runtime_status, "suspended")) {
+		from_kernel(p, f, dir);
+		pci_config_asleep(f, dir);
+		return;
 	}
+	if (!pci_config_read(p, f, dir))
+		from_kernel(p, f, dir);
+	/* Virtual functions answer all ones for vendor and device; most other registers of theirs mean nothing. */
+	if (fact_or(&f->vendor, 0) == 0xffff) {
+		from_kernel(p, f, dir);
+		f->is_vf = virtual_function(p, dir);
+	} else if (pci_base_class(f) == CLASS_NETWORK) {
+		f->is_vf = virtual_function(p, dir);
+	}
+	if (fact_or(&f->is_vf, 0))
+		pci_config_virtual(f, dir);
+	else if (!seen_ok(&f->pcie_cap.f) && fact_or(&f->config_bytes, 0) <= 64)
+		link_from_kernel(p, f, dir);
 }
 
 static void add(struct probe *p, const char *address, struct map *types)
@@ -142,21 +185,39 @@ static void add(struct probe *p, const char *address, struct map *types)
 	/* The function's own folder, not the link to it: one look-up less a file. */
 	dir = *f->path ? arena_printf(p->a, "%s/", f->path) : arena_printf(p->a, DEVICES "/%s/", address);
 	f->runtime_status = probe_str(p, dir, "power/runtime_status");
-	/* Reading configuration space wakes a suspended device; a check must not. */
-	if (fact_is(&f->runtime_status, "suspended")) {
-		from_kernel(p, f, dir);
-		link_from_kernel(p, f, dir);
-		f->config_bytes.f = fact_unseen(-EOPNOTSUPP, dir, "config");
-	} else if (!pci_config_read(p, f, dir)) {
-		from_kernel(p, f, dir);
-	}
-	if (f->max_width.f.seen == SEEN_DENIED)
-		link_from_kernel(p, f, dir);
+	describe(p, f, dir);
 	f->numa_node = probe_int(p, dir, "numa_node");
+	if (matters(f) || pci_base_class(f) == CLASS_BRIDGE)
+		f->driver = probe_link_name(p, dir, "driver");
 	if (matters(f))
 		details(p, f, dir, types);
-	else if (pci_base_class(f) == CLASS_BRIDGE)
-		f->driver = probe_link_name(p, dir, "driver");
+}
+
+/* Errors are also counted at the ports on the way to a device that matters. */
+static void errors_above(struct probe *p)
+{
+	struct map all = { 0 };
+
+	LIST_FOR_EACH(struct pci_function, f, &p->m->pci)
+		*map_at(p->a, &all, f->name) = f;
+	LIST_FOR_EACH(struct pci_function, f, &p->m->pci) {
+		struct pci_function *up = matters(f) ? map_get(&all, f->parent) : NULL;
+
+		/* Where somebody asked already, the rest of the way is done as well. A capture may name itself its parent. */
+		while (up && up->aer_correctable.f.leaf == NULL) {
+			errors(p, up, arena_printf(p->a, "%s/", up->path));
+			up = map_get(&all, up->parent);
+		}
+	}
+}
+
+/* Domain, bus, device and function are hexadecimal numbers of fixed width; domains above ffff are longer. */
+static int bus_order(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	size_t n = strlen(x), k = strlen(y);
+
+	return n != k ? (n < k ? -1 : 1) : strcmp(x, y);
 }
 
 void probe_pci(struct probe *p)
@@ -167,6 +228,9 @@ void probe_pci(struct probe *p)
 
 	if (host_list(p->h, DEVICES, p->a, &names, &n))
 		return;
+	qsort(names, n, sizeof(*names), bus_order);
 	for (size_t i = 0; i < n; i++)
-		add(p, names[i], &types);
+		if (pci_address_length(names[i]) == strlen(names[i]))
+			add(p, names[i], &types);
+	errors_above(p);
 }

@@ -6,7 +6,7 @@
 #include "probe/pci.h"
 
 #include <linux/pci_regs.h>
-#include <string.h>
+#include <stdio.h>
 
 enum { STANDARD_HOPS = 48, EXTENDED_HOPS = 480, EXTENDED_START = 0x100, ROOT_ONLY = 64 };
 
@@ -36,10 +36,16 @@ static struct fact_int unseen(const struct space *s, int r)
 	return (struct fact_int){ .f = fact_unseen(r, s->dir, "config") };
 }
 
+static unsigned header_type(const struct space *s)
+{
+	return s->b[PCI_HEADER_TYPE] & 0x7f;
+}
+
 /* Offset of a capability, 0 when the list ends, leaves the space or loops. */
 static size_t find_standard(const struct space *s, unsigned id)
 {
-	size_t at = s->b[PCI_CAPABILITY_LIST] & ~3u;
+	bool cardbus = header_type(s) == PCI_HEADER_TYPE_CARDBUS;
+	size_t at = s->b[cardbus ? PCI_CB_CAPABILITY_LIST : PCI_CAPABILITY_LIST] & ~3u;
 
 	if (!(get16(s, PCI_STATUS) & PCI_STATUS_CAP_LIST))
 		return 0;
@@ -70,11 +76,11 @@ static size_t find_extended(const struct space *s, unsigned id)
 }
 
 /* LnkCap and LnkSta code speeds by number. Source: pci_regs.h PCI_EXP_LNKCAP_SLS_*. */
-static long long speed_mts(unsigned code)
+static struct fact_int speed(const struct space *s, unsigned code)
 {
 	static const long long speeds[] = { 0, 2500, 5000, 8000, 16000, 32000, 64000 };
 
-	return code < sizeof(speeds) / sizeof(speeds[0]) ? speeds[code] : 0;
+	return code && code < sizeof(speeds) / sizeof(speeds[0]) ? value(s, speeds[code]) : unseen(s, -EPROTO);
 }
 
 /* 128 << n; six and seven are reserved: such a device is not answering. */
@@ -101,9 +107,9 @@ static void pcie(struct pci_function *f, const struct space *s, size_t at)
 		f->speed_mts = f->max_speed_mts = f->width = f->max_width = f->aspm = unseen(s, -EOPNOTSUPP);
 		return;
 	}
-	f->max_speed_mts = value(s, speed_mts(lnkcap & PCI_EXP_LNKCAP_SLS));
+	f->max_speed_mts = speed(s, lnkcap & PCI_EXP_LNKCAP_SLS);
 	f->max_width = value(s, (lnkcap & PCI_EXP_LNKCAP_MLW) >> 4);
-	f->speed_mts = value(s, speed_mts(lnksta & PCI_EXP_LNKSTA_CLS));
+	f->speed_mts = speed(s, lnksta & PCI_EXP_LNKSTA_CLS);
 	f->width = value(s, (lnksta & PCI_EXP_LNKSTA_NLW) >> 4);
 	f->aspm = value(s, lnkctl & PCI_EXP_LNKCTL_ASPMC);
 }
@@ -137,7 +143,8 @@ static void extended(struct pci_function *f, const struct space *s)
 
 static void identity(struct pci_function *f, const struct space *s)
 {
-	bool bridge = (s->b[PCI_HEADER_TYPE] & 0x7f) == PCI_HEADER_TYPE_BRIDGE;
+	/* Bridges keep theirs in a capability, where they have one. */
+	bool bridge = header_type(s) != PCI_HEADER_TYPE_NORMAL;
 
 	f->vendor = value(s, get16(s, PCI_VENDOR_ID));
 	f->device = value(s, get16(s, PCI_DEVICE_ID));
@@ -153,12 +160,21 @@ static void no_capabilities(struct pci_function *f, const struct space *s, int r
 		f->rebar_bytes = f->rebar_max_bytes = f->speed_mts = f->max_speed_mts = f->width = f->max_width = unseen(s, r);
 }
 
+/* A device that is gone answers all ones everywhere; a virtual function only for vendor and device. */
+static bool all_ones(const struct space *s)
+{
+	for (size_t i = 0; i < ROOT_ONLY; i++)
+		if (s->b[i] != 0xff)
+			return false;
+	return true;
+}
+
 bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len, const char *dir)
 {
 	struct space s = { config, len, dir };
 	size_t at;
 
-	if (len < ROOT_ONLY || get32(&s, 0) == 0xffffffffu) {
+	if (len < ROOT_ONLY || all_ones(&s)) {
 		f->config_bytes = unseen(&s, len < ROOT_ONLY ? -EPROTO : -EIO);
 		no_capabilities(f, &s, len < ROOT_ONLY ? -EPROTO : -EIO);
 		return false;
@@ -180,23 +196,52 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 	return true;
 }
 
+/* Only ports (access control) and GPUs (resizable BAR) have something of interest there. */
+static bool wants_extended(const unsigned char *config, size_t len)
+{
+	struct space s = { config, len, NULL };
+	unsigned base = get32(&s, PCI_CLASS_REVISION) >> 24;
+
+	return len >= PCI_CFG_SPACE_SIZE && (base == 0x06 || base == 0x03) && find_standard(&s, PCI_CAP_ID_EXP);
+}
+
+/* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first and often suffice. */
 bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 {
-	unsigned char config[4096];
+	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
 	char path[HOST_PATH_MAX];
-	struct space none = { NULL, 0, dir };
+	const struct space none = { NULL, 0, dir };
 	size_t len = 0;
-	int r;
+	int r = -ENAMETOOLONG;
 
-	if (strlen(dir) + sizeof("config") > sizeof(path))
-		return false;
-	strcpy(path, dir);
-	strcat(path, "config");
-	r = p->h->ops->read(p->h, path, (char *)config, sizeof(config), &len);
+	/* Not host_read(): 500 functions would leave two megabytes in the arena. */
+	if ((size_t)snprintf(path, sizeof(path), "%sconfig", dir) < sizeof(path))
+		r = p->h->ops->read(p->h, path, (char *)config, PCI_CFG_SPACE_SIZE, &len);
+	if (r == 0 && len > PCI_CFG_SPACE_SIZE) {
+		len = PCI_CFG_SPACE_SIZE;
+		if (wants_extended(config, len))
+			r = p->h->ops->read(p->h, path, (char *)config, sizeof(config), &len);
+	}
 	if (r) {
 		f->config_bytes = unseen(&none, r);
 		no_capabilities(f, &none, r);
 		return false;
 	}
 	return pci_config_parse(f, config, len < sizeof(config) ? len : sizeof(config), dir);
+}
+
+void pci_config_asleep(struct pci_function *f, const char *dir)
+{
+	const struct space none = { NULL, 0, dir };
+
+	f->config_bytes = unseen(&none, -EOPNOTSUPP);
+	no_capabilities(f, &none, -EOPNOTSUPP);
+}
+
+void pci_config_virtual(struct pci_function *f, const char *dir)
+{
+	const struct space none = { NULL, 0, dir };
+
+	f->mps = f->mrrs = f->relaxed_ordering = f->aspm = f->speed_mts = f->max_speed_mts = f->width = f->max_width =
+		unseen(&none, -EOPNOTSUPP);
 }
