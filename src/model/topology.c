@@ -2,7 +2,6 @@
 /* Path classes from places in the PCI tree. */
 #include "model/topology.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const char *path_class_name(enum path_class c)
@@ -12,30 +11,36 @@ const char *path_class_name(enum path_class c)
 	return names[c];
 }
 
-/* What follows "/pciDDDD:BB" of a place, and the length of everything before it. */
-static const char *below_root(const char *path, size_t *root)
-{
-	const char *p = path ? strstr(path, "/pci") : NULL, *end;
+/* A place in the PCI tree, read from its path. */
+struct place {
+	const char *path;
+	size_t root; /* bytes up to the end of the first host bridge, 0 when the path has none */
+};
 
-	if (!p)
-		return NULL;
-	end = strchr(p + 1, '/');
-	if (!end)
-		end = p + strlen(p);
-	*root = (size_t)(end - path);
-	return end;
+static struct place place_of(const struct pci_function *f)
+{
+	struct place p = { f->path ? f->path : "", 0 };
+
+	for (const char *c = strchr(p.path, '/'); c && !p.root; c = strchr(c, '/')) {
+		size_t n = pci_root_length(++c);
+
+		if (n)
+			p.root = (size_t)(c - p.path) + n;
+	}
+	return p;
 }
 
-static size_t components(const char *p)
+/* Functions on the way that s, the rest of a path, describes. */
+static size_t functions(const char *s)
 {
 	size_t n = 0;
 
-	for (; *p; p++)
-		n += *p == '/';
+	for (s = strchr(s, '/'); s; s = strchr(s, '/'))
+		n += pci_address_length(++s) != 0;
 	return n;
 }
 
-/* Bytes of the longest common prefix that ends at a component's end. */
+/* Bytes of the longest common part of two paths that ends where a component ends. */
 static size_t common(const char *a, const char *b)
 {
 	size_t i = 0, end = 0;
@@ -48,45 +53,63 @@ static size_t common(const char *a, const char *b)
 	return end;
 }
 
-static enum path_class across(const struct machine *m, const struct pci_function *x, const struct pci_function *y)
+/* Whether the last component of the first n bytes of path is a host bridge, or the one behind a
+ * function (VMD). */
+static bool ends_in_root(const char *path, size_t n)
+{
+	size_t at = n;
+
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	return pci_root_length(path + at) == n - at;
+}
+
+/* No host bridge in common. */
+static enum path_class across(const struct machine *m, const struct pci_function *x,
+			      const struct pci_function *y)
 {
 	long long a = fact_or(&x->numa_node, -1), b = fact_or(&y->numa_node, -1);
 
-	if (m->cpu.nodes.n <= 1)
-		return PATH_NODE;
-	/* A node of -1 means that firmware did not say: the worse is assumed. */
-	return a >= 0 && a == b ? PATH_NODE : PATH_SYS;
+	if (a >= 0 && b >= 0)
+		return a == b ? PATH_NODE : PATH_SYS;
+	/* -1: firmware did not say. On a machine with one node, or a kernel without nodes, there is
+	 * nothing to say. */
+	return m->cpu.nodes.n <= 1 ? PATH_NODE : PATH_UNKNOWN;
 }
 
-/* "0000:01:00" of "0000:01:00.1": the device without its function. */
-static size_t device_length(const char *address)
+/* Two functions of one device: the addresses differ in the last digit alone. */
+static bool same_device(const char *a, const char *b)
 {
-	return strcspn(address, ".");
+	size_t n = strcspn(a, ".");
+
+	return a[n] && strncmp(a, b, n + 1) == 0;
 }
 
-static enum path_class between(const struct machine *m, const struct pci_function *x, const struct pci_function *y)
+static enum path_class between(const struct machine *m, const struct pci_function *x,
+			       const struct pci_function *y)
 {
-	size_t root_x, root_y, same;
-	const char *a, *b;
+	struct place a, b;
+	size_t same;
 
 	if (strcmp(x->name, y->name) == 0)
 		return PATH_SELF;
-	if (device_length(x->name) == device_length(y->name) && strncmp(x->name, y->name, device_length(x->name)) == 0)
+	if (same_device(x->name, y->name))
 		return PATH_PIX;
-	a = below_root(x->path, &root_x);
-	b = below_root(y->path, &root_y);
-	if (!a || !b)
+	a = place_of(x);
+	b = place_of(y);
+	if (!a.root || !b.root)
 		return PATH_UNKNOWN;
-	if (root_x != root_y || strncmp(x->path, y->path, root_x) != 0)
+	same = common(a.path, b.path);
+	if (same < a.root)
 		return across(m, x, y);
-	same = common(a, b);
-	if (same == 0)
+	if (ends_in_root(a.path, same))
 		return PATH_PHB;
 	/*
-	 * The last common bridge is a switch's upstream port (or a port that both hang from). Below it each way has the
-	 * device itself and, behind one switch, one downstream port; every further switch adds two bridges.
+	 * The last bridge in common is a switch's upstream port, or a port that both hang from.
+	 * Below it each way has the device itself and, behind one switch, one downstream port;
+	 * every further switch adds two bridges.
 	 */
-	return components(a + same) <= 2 && components(b + same) <= 2 ? PATH_PIX : PATH_PXB;
+	return functions(a.path + same) <= 2 && functions(b.path + same) <= 2 ? PATH_PIX : PATH_PXB;
 }
 
 enum path_class topology_path(const struct machine *m, const char *a, const char *b)
@@ -100,7 +123,7 @@ static size_t links(const struct gpu *g, const char *to, bool *switched)
 {
 	size_t n = 0;
 
-	LIST_FOR_EACH(struct nvlink, l, &g->links) {
+	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		if (fact_or(&l->active, 0) != 1)
 			continue;
 		if (fact_is(&l->remote_type, "switch")) {
@@ -113,14 +136,15 @@ static size_t links(const struct gpu *g, const char *to, bool *switched)
 	return n;
 }
 
-/* In a virtual machine the far ends are hidden, but the driver still says whether peers meet over NVLink. */
+/* In a virtual machine the far ends are hidden, but the driver still says whether peers meet over
+ * NVLink. */
 static size_t hidden_links(const struct gpu *a, const struct gpu *b)
 {
 	size_t n = 0;
 
-	LIST_FOR_EACH(struct gpu_peer, p, &a->peers)
+	LIST_FOR_EACH (struct gpu_peer, p, &a->peers)
 		if (p->index == b->index && fact_is(&p->p2p_nvlink, "ok"))
-			LIST_FOR_EACH(struct nvlink, l, &a->links)
+			LIST_FOR_EACH (struct nvlink, l, &a->links)
 				n += fact_or(&l->active, 0) == 1 && !seen_ok(&l->remote.f);
 	return n;
 }
@@ -149,14 +173,17 @@ enum path_class topology_gpus(const struct machine *m, const struct gpu *a, cons
 	return topology_nvlinks(m, a, b) ? PATH_NV : topology_path(m, a->pci, b->pci);
 }
 
-static void add(struct arena *a, struct endpoint **list, size_t *n, const char *name, const char *pci,
-		const struct gpu *gpu)
+static void add(struct arena *a, const struct machine *m, struct endpoint **list, size_t *n,
+		struct endpoint e)
 {
+	if (!e.pci || !*e.pci)
+		return;
 	for (size_t i = 0; i < *n; i++)
-		if (strcmp((*list)[i].name, name) == 0)
+		if (strcmp((*list)[i].name, e.name) == 0)
 			return;
+	e.function = machine_pci(m, e.pci);
 	*list = arena_grow(a, *list, *n, sizeof(**list));
-	(*list)[(*n)++] = (struct endpoint){ name, pci, gpu };
+	(*list)[(*n)++] = e;
 }
 
 struct endpoint *topology_endpoints(struct arena *a, const struct machine *m, size_t *n)
@@ -164,40 +191,44 @@ struct endpoint *topology_endpoints(struct arena *a, const struct machine *m, si
 	struct endpoint *list = NULL;
 
 	*n = 0;
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus)
-		add(a, &list, n, arena_printf(a, "GPU%u", g->index), g->pci, g);
-	LIST_FOR_EACH(struct rdma_port, p, &m->net.rdma)
-		if (p->pci && *p->pci)
-			add(a, &list, n, p->device, p->pci, NULL);
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		add(a, m, &list, n,
+		    (struct endpoint){
+			    .name = arena_printf(a, "GPU%u", g->index), .pci = g->pci, .gpu = g });
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
+		add(a, m, &list, n,
+		    (struct endpoint){ .name = p->device, .pci = p->pci, .nic = true });
 	if (!m->net.rdma.n)
-		LIST_FOR_EACH(struct nic, c, &m->net.nics)
-			if (c->pci && *c->pci)
-				add(a, &list, n, c->name, c->pci, NULL);
-	LIST_FOR_EACH(struct disk, d, &m->storage.disks)
-		if (fact_is(&d->transport, "nvme") && d->pci && *d->pci)
-			add(a, &list, n, d->name, d->pci, NULL);
+		LIST_FOR_EACH (struct nic, c, &m->net.nics)
+			add(a, m, &list, n,
+			    (struct endpoint){ .name = c->name, .pci = c->pci, .nic = true });
+	LIST_FOR_EACH (struct disk, d, &m->storage.disks)
+		if (fact_is(&d->transport, "nvme"))
+			add(a, m, &list, n, (struct endpoint){ .name = d->name, .pci = d->pci });
 	return list;
 }
 
-enum path_class topology_between(const struct machine *m, const struct endpoint *a, const struct endpoint *b)
+enum path_class topology_between(const struct machine *m, const struct endpoint *a,
+				 const struct endpoint *b)
 {
-	if (a->gpu && b->gpu)
-		return topology_gpus(m, a->gpu, b->gpu);
-	return topology_path(m, a->pci, b->pci);
+	if (a->gpu && b->gpu && (a->gpu == b->gpu || topology_nvlinks(m, a->gpu, b->gpu)))
+		return a->gpu == b->gpu ? PATH_SELF : PATH_NV;
+	return a->function && b->function ? between(m, a->function, b->function) : PATH_UNKNOWN;
 }
 
-const struct endpoint *topology_nearest_nic(const struct machine *m, const struct endpoint *list, size_t n,
-					    const struct gpu *g)
+const struct endpoint *topology_nearest_nic(const struct machine *m, const struct endpoint *list,
+					    size_t n, const struct gpu *g)
 {
+	const struct pci_function *f = machine_pci(m, g->pci);
 	const struct endpoint *best = NULL;
 	enum path_class nearest = PATH_UNKNOWN;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; f && i < n; i++) {
 		enum path_class c;
 
-		if (list[i].gpu || machine_disk(m, list[i].name))
+		if (!list[i].nic || !list[i].function)
 			continue;
-		c = topology_path(m, g->pci, list[i].pci);
+		c = between(m, f, list[i].function);
 		if (c < nearest) {
 			nearest = c;
 			best = &list[i];

@@ -11,10 +11,16 @@
 
 #define DEVICES "/sys/bus/pci/devices"
 
-enum { CLASS_STORAGE = 0x01, CLASS_NETWORK = 0x02, CLASS_DISPLAY = 0x03, CLASS_BRIDGE = 0x06, CLASS_ACCELERATOR = 0x12 };
+enum {
+	CLASS_STORAGE = 0x01,
+	CLASS_NETWORK = 0x02,
+	CLASS_DISPLAY = 0x03,
+	CLASS_BRIDGE = 0x06,
+	CLASS_ACCELERATOR = 0x12
+};
 
-/* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". A domain behind a
- * function (VMD) begins a root of its own. */
+/* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". A
+ * domain behind a function (VMD) begins a root of its own. */
 static void place(struct probe *p, struct pci_function *f)
 {
 	const char *above = NULL;
@@ -75,7 +81,8 @@ static struct fact_int aer(struct probe *p, const char *dir, const char *leaf)
 	const char *total;
 	char *text;
 	long long n;
-	int r = host_read(p->h, arena_printf(p->a, "%s%s", dir, leaf), HOST_READ_MAX, p->a, &text, NULL);
+	int r = host_read(p->h, arena_printf(p->a, "%s%s", dir, leaf), HOST_READ_MAX, p->a, &text,
+			  NULL);
 
 	total = r ? NULL : strstr(text, "TOTAL_ERR_");
 	if (!total || sscanf(total, "TOTAL_ERR_%*s %lld", &n) != 1)
@@ -117,7 +124,8 @@ static bool matters(const struct pci_function *f)
 {
 	unsigned base = pci_base_class(f);
 
-	return base == CLASS_DISPLAY || base == CLASS_NETWORK || base == CLASS_STORAGE || base == CLASS_ACCELERATOR;
+	return base == CLASS_DISPLAY || base == CLASS_NETWORK || base == CLASS_STORAGE ||
+	       base == CLASS_ACCELERATOR;
 }
 
 static void errors(struct probe *p, struct pci_function *f, const char *dir)
@@ -131,7 +139,8 @@ static void errors(struct probe *p, struct pci_function *f, const char *dir)
 	f->aer_fatal = aer(p, dir, "aer_dev_fatal");
 }
 
-/* More of the devices that matter; the processor's own dummy functions, hundreds of them, need less. */
+/* More of the devices that matter; the processor's own dummy functions, hundreds of them, need
+ * less. */
 static void details(struct probe *p, struct pci_function *f, const char *dir, struct map *types)
 {
 	f->iommu_group = group_number(p, dir);
@@ -149,7 +158,8 @@ static struct fact_int virtual_function(struct probe *p, const char *dir)
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
 static void describe(struct probe *p, struct pci_function *f, const char *dir)
 {
-	/* Reading configuration space, and the link files of newer kernels, wakes a suspended device. */
+	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
+	 * device. */
 	if (fact_is(&f->runtime_status, "suspended")) {
 		from_kernel(p, f, dir);
 		pci_config_asleep(f, dir);
@@ -157,7 +167,8 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir)
 	}
 	if (!pci_config_read(p, f, dir))
 		from_kernel(p, f, dir);
-	/* Virtual functions answer all ones for vendor and device; most other registers of theirs mean nothing. */
+	/* Virtual functions answer all ones for vendor and device; most other registers of theirs
+	 * mean nothing. */
 	if (fact_or(&f->vendor, 0) == 0xffff) {
 		from_kernel(p, f, dir);
 		f->is_vf = virtual_function(p, dir);
@@ -178,12 +189,14 @@ static void add(struct probe *p, const char *address, struct map *types)
 
 	f->name = address;
 	f->path = f->parent = f->root = "";
-	if (host_link_path(p->h, arena_printf(p->a, DEVICES "/%s", address), path, sizeof(path)) == 0) {
+	if (host_link_path(p->h, arena_printf(p->a, DEVICES "/%s", address), path, sizeof(path)) ==
+	    0) {
 		f->path = arena_strdup(p->a, path);
 		place(p, f);
 	}
 	/* The function's own folder, not the link to it: one look-up less a file. */
-	dir = *f->path ? arena_printf(p->a, "%s/", f->path) : arena_printf(p->a, DEVICES "/%s/", address);
+	dir = *f->path ? arena_printf(p->a, "%s/", f->path)
+		       : arena_printf(p->a, DEVICES "/%s/", address);
 	f->runtime_status = probe_str(p, dir, "power/runtime_status");
 	describe(p, f, dir);
 	f->numa_node = probe_int(p, dir, "numa_node");
@@ -198,12 +211,13 @@ static void errors_above(struct probe *p)
 {
 	struct map all = { 0 };
 
-	LIST_FOR_EACH(struct pci_function, f, &p->m->pci)
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
 		*map_at(p->a, &all, f->name) = f;
-	LIST_FOR_EACH(struct pci_function, f, &p->m->pci) {
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
 		struct pci_function *up = matters(f) ? map_get(&all, f->parent) : NULL;
 
-		/* Where somebody asked already, the rest of the way is done as well. A capture may name itself its parent. */
+		/* Where somebody asked already, the rest of the way is done as well. A capture may
+		 * name itself its parent. */
 		while (up && up->aer_correctable.f.leaf == NULL) {
 			errors(p, up, arena_printf(p->a, "%s/", up->path));
 			up = map_get(&all, up->parent);
@@ -211,7 +225,8 @@ static void errors_above(struct probe *p)
 	}
 }
 
-/* Domain, bus, device and function are hexadecimal numbers of fixed width; domains above ffff are longer. */
+/* Domain, bus, device and function are hexadecimal numbers of fixed width; domains above ffff are
+ * longer. */
 static int bus_order(const void *a, const void *b)
 {
 	const char *x = *(const char *const *)a, *y = *(const char *const *)b;

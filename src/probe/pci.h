@@ -6,14 +6,17 @@
 #include "probe/probe.h"
 
 /*
- * Reads what configuration space says into f: dir is the function's own folder ("/sys/devices/.../0000:01:00.0/").
- * False when it could not be read or is not believable; the facts then say why.
+ * Reads what configuration space says into f: dir is the function's own folder
+ * ("/sys/devices/.../0000:01:00.0/"). False when it could not be read or is not believable; the
+ * facts then say why.
  */
 bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir);
 /* The same from bytes, for tests and fuzzing. len is 64, 256 or 4096 as the kernel gave it. */
-bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len, const char *dir);
-/* Marks what only configuration space could tell: of a device that sleeps and is left asleep, and of a virtual function,
- * whose transfer sizes, ordering and link are those of its physical function. */
+bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len,
+		      const char *dir);
+/* Marks what only configuration space could tell: of a device that sleeps and is left asleep, and
+ * of a virtual function, whose transfer sizes, ordering and link are those of its physical
+ * function. */
 void pci_config_asleep(struct pci_function *f, const char *dir);
 void pci_config_virtual(struct pci_function *f, const char *dir);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration space: identity and the capabilities that matter, found by walking the lists, never at fixed places.
- * The bytes are untrusted: devices answer all ones when they are gone, and lists can loop.
+ * Configuration space: identity and the capabilities that matter, found by walking the lists, never
+ * at fixed places. The bytes are untrusted: devices answer all ones when they are gone, and lists
+ * can loop.
  */
 #include "probe/pci.h"
 
@@ -63,7 +64,8 @@ static size_t find_extended(const struct space *s, unsigned id)
 {
 	size_t at = EXTENDED_START;
 
-	for (int hops = 0; hops < EXTENDED_HOPS && at >= EXTENDED_START && at + 4 <= s->len; hops++) {
+	for (int hops = 0; hops < EXTENDED_HOPS && at >= EXTENDED_START && at + 4 <= s->len;
+	     hops++) {
 		unsigned header = get32(s, at);
 
 		if (header == 0 || header == 0xffffffffu)
@@ -80,7 +82,8 @@ static struct fact_int speed(const struct space *s, unsigned code)
 {
 	static const long long speeds[] = { 0, 2500, 5000, 8000, 16000, 32000, 64000 };
 
-	return code && code < sizeof(speeds) / sizeof(speeds[0]) ? value(s, speeds[code]) : unseen(s, -EPROTO);
+	return code && code < sizeof(speeds) / sizeof(speeds[0]) ? value(s, speeds[code])
+								 : unseen(s, -EPROTO);
 }
 
 /* 128 << n; six and seven are reserved: such a device is not answering. */
@@ -104,7 +107,8 @@ static void pcie(struct pci_function *f, const struct space *s, size_t at)
 	f->relaxed_ordering = value(s, (devctl & PCI_EXP_DEVCTL_RELAX_EN) != 0);
 	/* A device inside the root complex has no link. */
 	if (type == PCI_EXP_TYPE_RC_END || type == PCI_EXP_TYPE_RC_EC) {
-		f->speed_mts = f->max_speed_mts = f->width = f->max_width = f->aspm = unseen(s, -EOPNOTSUPP);
+		f->speed_mts = f->max_speed_mts = f->width = f->max_width = f->aspm =
+			unseen(s, -EOPNOTSUPP);
 		return;
 	}
 	f->max_speed_mts = speed(s, lnkcap & PCI_EXP_LNKCAP_SLS);
@@ -118,7 +122,8 @@ static void extended(struct pci_function *f, const struct space *s)
 {
 	size_t acs, rebar;
 
-	f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes = unseen(s, s->len > EXTENDED_START ? -ENOENT : -EOPNOTSUPP);
+	f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes =
+		unseen(s, s->len > EXTENDED_START ? -ENOENT : -EOPNOTSUPP);
 	if (s->len <= EXTENDED_START)
 		return;
 	acs = find_extended(s, PCI_EXT_CAP_ID_ACS);
@@ -128,7 +133,8 @@ static void extended(struct pci_function *f, const struct space *s)
 	}
 	rebar = find_extended(s, PCI_EXT_CAP_ID_REBAR);
 	if (rebar && rebar + 12 <= s->len) {
-		unsigned sizes = get32(s, rebar + PCI_REBAR_CAP) >> 4, ctrl = get32(s, rebar + PCI_REBAR_CTRL);
+		unsigned sizes = get32(s, rebar + PCI_REBAR_CAP) >> 4,
+			 ctrl = get32(s, rebar + PCI_REBAR_CTRL);
 		unsigned now = (ctrl & PCI_REBAR_CTRL_BAR_SIZE) >> 8, top = 0;
 
 		for (unsigned bit = 0; bit < 28; bit++)
@@ -149,18 +155,21 @@ static void identity(struct pci_function *f, const struct space *s)
 	f->vendor = value(s, get16(s, PCI_VENDOR_ID));
 	f->device = value(s, get16(s, PCI_DEVICE_ID));
 	f->class_ = value(s, get32(s, PCI_CLASS_REVISION) >> 8);
-	f->subvendor = bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_VENDOR_ID));
+	f->subvendor =
+		bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_VENDOR_ID));
 	f->subdevice = bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_ID));
 }
 
 /* Everything behind the header, with one reason why it was not seen. */
 static void no_capabilities(struct pci_function *f, const struct space *s, int r)
 {
-	f->pcie_cap = f->port_type = f->mps = f->mps_cap = f->mrrs = f->relaxed_ordering = f->aspm = f->acs_cap = f->acs_ctrl =
-		f->rebar_bytes = f->rebar_max_bytes = f->speed_mts = f->max_speed_mts = f->width = f->max_width = unseen(s, r);
+	f->pcie_cap = f->port_type = f->mps = f->mps_cap = f->mrrs = f->relaxed_ordering = f->aspm =
+		f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes = f->speed_mts =
+			f->max_speed_mts = f->width = f->max_width = unseen(s, r);
 }
 
-/* A device that is gone answers all ones everywhere; a virtual function only for vendor and device. */
+/* A device that is gone answers all ones everywhere; a virtual function only for vendor and device.
+ */
 static bool all_ones(const struct space *s)
 {
 	for (size_t i = 0; i < ROOT_ONLY; i++)
@@ -169,7 +178,8 @@ static bool all_ones(const struct space *s)
 	return true;
 }
 
-bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len, const char *dir)
+bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len,
+		      const char *dir)
 {
 	struct space s = { config, len, dir };
 	size_t at;
@@ -202,10 +212,12 @@ static bool wants_extended(const unsigned char *config, size_t len)
 	struct space s = { config, len, NULL };
 	unsigned base = get32(&s, PCI_CLASS_REVISION) >> 24;
 
-	return len >= PCI_CFG_SPACE_SIZE && (base == 0x06 || base == 0x03) && find_standard(&s, PCI_CAP_ID_EXP);
+	return len >= PCI_CFG_SPACE_SIZE && (base == 0x06 || base == 0x03) &&
+	       find_standard(&s, PCI_CAP_ID_EXP);
 }
 
-/* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first and often suffice. */
+/* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first
+ * and often suffice. */
 bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 {
 	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
@@ -242,6 +254,6 @@ void pci_config_virtual(struct pci_function *f, const char *dir)
 {
 	const struct space none = { NULL, 0, dir };
 
-	f->mps = f->mrrs = f->relaxed_ordering = f->aspm = f->speed_mts = f->max_speed_mts = f->width = f->max_width =
-		unseen(&none, -EOPNOTSUPP);
+	f->mps = f->mrrs = f->relaxed_ordering = f->aspm = f->speed_mts = f->max_speed_mts =
+		f->width = f->max_width = unseen(&none, -EOPNOTSUPP);
 }
