@@ -134,7 +134,8 @@ static int add_member(struct tar *t, const struct header *h, const char *raw, co
 		return 0;
 	if (++t->members > MEMBERS_MAX)
 		return wrong(t, at, "more than 200000 members", "");
-	if (map_get(&t->nodes, name) && h->type != '5')
+	n = map_get(&t->nodes, name);
+	if (n && (h->type != '5' || n->kind != HOST_DIR))
 		return wrong(t, at, "a name that stands there twice:", name);
 	n = node_make(t, name);
 	if (!n)
@@ -183,9 +184,12 @@ static int pax(struct tar *t, const char *text, size_t n, long long at)
 		const char *key, *value;
 		size_t left;
 
-		if (len < 5 || len > n || *end != ' ' || text[len - 1] != '\n')
+		/* strtoul skips blanks and newlines: the number must begin the record, and end inside it. */
+		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' || text[len - 1] != '\n')
 			return wrong(t, at, "a broken pax record", "");
 		key = end + 1;
+		if ((size_t)(key - text) >= len)
+			return wrong(t, at, "a broken pax record", "");
 		left = len - (size_t)(key - text) - 1;
 		value = memchr(key, '=', left);
 		if (!value)
