@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Driver, ring, coalescing and channel questions to network drivers, by ioctl. Object: the interface. Only GET requests. */
+/* Driver, ring, coalescing and channel questions to network drivers, by ioctl. Object: the
+ * interface. Only GET requests. */
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,6 +25,7 @@ struct interface {
 
 struct ethtool_state {
 	int fd;
+	int error;	       /* negative errno: there is no socket */
 	struct interface last; /* probes ask all of one interface before the next */
 };
 
@@ -54,7 +57,8 @@ static int text(struct arena *a, const char *field, size_t cap, struct answer *o
 	return 0;
 }
 
-static int driver_field(struct ethtool_state *s, struct arena *a, const char *field, struct answer *out)
+static int driver_field(struct ethtool_state *s, struct arena *a, const char *field,
+			struct answer *out)
 {
 	struct ethtool_drvinfo *d = &s->last.driver;
 	int r = once(s, &s->last.driver_r, ETHTOOL_GDRVINFO, d);
@@ -63,43 +67,56 @@ static int driver_field(struct ethtool_state *s, struct arena *a, const char *fi
 		return r;
 	if (strcmp(field, "driver") == 0)
 		return text(a, d->driver, sizeof(d->driver), out);
-	if (strcmp(field, "driver_version") == 0)
+	if (strcmp(field, "version") == 0)
 		return text(a, d->version, sizeof(d->version), out);
 	return text(a, d->fw_version, sizeof(d->fw_version), out);
 }
 
-static int number(int r, long long v, struct answer *out)
+enum request { DRIVER, RING, COALESCE, CHANNELS };
+
+/* The fields have the names of the kernel's structs. */
+static const struct question {
+	const char *field;
+	enum request request;
+	size_t offset; /* of a __u32 in the request's struct */
+} questions[] = {
+	{ "driver", DRIVER, 0 },
+	{ "version", DRIVER, 0 },
+	{ "fw_version", DRIVER, 0 },
+	{ "rx_pending", RING, offsetof(struct ethtool_ringparam, rx_pending) },
+	{ "rx_max_pending", RING, offsetof(struct ethtool_ringparam, rx_max_pending) },
+	{ "tx_pending", RING, offsetof(struct ethtool_ringparam, tx_pending) },
+	{ "tx_max_pending", RING, offsetof(struct ethtool_ringparam, tx_max_pending) },
+	{ "rx_coalesce_usecs", COALESCE, offsetof(struct ethtool_coalesce, rx_coalesce_usecs) },
+	{ "tx_coalesce_usecs", COALESCE, offsetof(struct ethtool_coalesce, tx_coalesce_usecs) },
+	{ "use_adaptive_rx_coalesce", COALESCE,
+	  offsetof(struct ethtool_coalesce, use_adaptive_rx_coalesce) },
+	{ "combined_count", CHANNELS, offsetof(struct ethtool_channels, combined_count) },
+	{ "max_combined", CHANNELS, offsetof(struct ethtool_channels, max_combined) },
+};
+
+static int number_field(struct ethtool_state *s, const struct question *q, struct answer *out)
 {
-	if (r == 0)
-		answer_int(out, v);
-	return r;
-}
+	struct interface *i = &s->last;
+	const char *data;
+	__u32 v;
+	int r;
 
-static int ring_field(struct ethtool_state *s, const char *field, struct answer *out)
-{
-	struct ethtool_ringparam *g = &s->last.ring;
-	int r = once(s, &s->last.ring_r, ETHTOOL_GRINGPARAM, g);
-	bool rx = field[0] == 'r', max = strlen(field) > strlen("rx_ring");
-
-	return number(r, rx ? (max ? g->rx_max_pending : g->rx_pending) : (max ? g->tx_max_pending : g->tx_pending), out);
-}
-
-static int coalesce_field(struct ethtool_state *s, const char *field, struct answer *out)
-{
-	struct ethtool_coalesce *c = &s->last.coalesce;
-	int r = once(s, &s->last.coalesce_r, ETHTOOL_GCOALESCE, c);
-
-	if (strcmp(field, "adaptive_rx") == 0)
-		return number(r, c->use_adaptive_rx_coalesce != 0, out);
-	return number(r, field[0] == 'r' ? c->rx_coalesce_usecs : c->tx_coalesce_usecs, out);
-}
-
-static int channels_field(struct ethtool_state *s, const char *field, struct answer *out)
-{
-	struct ethtool_channels *c = &s->last.channels;
-	int r = once(s, &s->last.channels_r, ETHTOOL_GCHANNELS, c);
-
-	return number(r, strcmp(field, "channels") == 0 ? c->combined_count : c->max_combined, out);
+	if (q->request == RING) {
+		r = once(s, &i->ring_r, ETHTOOL_GRINGPARAM, &i->ring);
+		data = (const char *)&i->ring;
+	} else if (q->request == COALESCE) {
+		r = once(s, &i->coalesce_r, ETHTOOL_GCOALESCE, &i->coalesce);
+		data = (const char *)&i->coalesce;
+	} else {
+		r = once(s, &i->channels_r, ETHTOOL_GCHANNELS, &i->channels);
+		data = (const char *)&i->channels;
+	}
+	if (r)
+		return r;
+	memcpy(&v, data + q->offset, sizeof(v));
+	answer_int(out, v);
+	return 0;
 }
 
 static struct ethtool_state *state_for(void **state, const char *name)
@@ -111,40 +128,36 @@ static struct ethtool_state *state_for(void **state, const char *name)
 		if (!s)
 			return NULL;
 		s->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		s->error = s->fd < 0 ? -errno : 0;
 		*state = s;
 	}
 	if (strcmp(s->last.name, name) != 0) {
 		memset(&s->last, 0, sizeof(s->last));
-		strncpy(s->last.name, name, IFNAMSIZ - 1);
+		memcpy(s->last.name, name, strlen(name) + 1);
 		s->last.driver_r = s->last.ring_r = s->last.coalesce_r = s->last.channels_r = 1;
 	}
 	return s;
 }
 
-static int ethtool_ask(void **state, struct arena *a, const char *object, const char *field, struct answer *out)
+static int ethtool_ask(void **state, struct arena *a, const char *object, const char *field,
+		       struct answer *out)
 {
-	static const char *const driver[] = { "driver", "driver_version", "firmware" };
-	static const char *const ring[] = { "rx_ring", "rx_ring_max", "tx_ring", "tx_ring_max" };
-	static const char *const coalesce[] = { "rx_coalesce_us", "tx_coalesce_us", "adaptive_rx" };
+	const struct question *q = questions;
+	const struct question *end = q + sizeof(questions) / sizeof(questions[0]);
 	struct ethtool_state *s;
 
-	if (strlen(object) >= IFNAMSIZ)
+	if (!*object || strlen(object) >= IFNAMSIZ)
+		return -EINVAL;
+	while (q < end && strcmp(field, q->field) != 0)
+		q++;
+	if (q == end)
 		return -EINVAL;
 	s = state_for(state, object);
-	if (!s || s->fd < 0)
+	if (!s)
 		return -ENOMEM;
-	for (size_t i = 0; i < 3; i++)
-		if (strcmp(field, driver[i]) == 0)
-			return driver_field(s, a, field, out);
-	for (size_t i = 0; i < 4; i++)
-		if (strcmp(field, ring[i]) == 0)
-			return ring_field(s, field, out);
-	for (size_t i = 0; i < 3; i++)
-		if (strcmp(field, coalesce[i]) == 0)
-			return coalesce_field(s, field, out);
-	if (strcmp(field, "channels") == 0 || strcmp(field, "channels_max") == 0)
-		return channels_field(s, field, out);
-	return -EINVAL;
+	if (s->error)
+		return s->error;
+	return q->request == DRIVER ? driver_field(s, a, field, out) : number_field(s, q, out);
 }
 
 static void ethtool_close(void *state)
@@ -156,4 +169,6 @@ static void ethtool_close(void *state)
 	free(s);
 }
 
-const struct provider provider_ethtool = { .api = "ethtool", .ask = ethtool_ask, .close = ethtool_close };
+const struct provider provider_ethtool = { .api = "ethtool",
+					   .ask = ethtool_ask,
+					   .close = ethtool_close };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses and largest MTU of network interfaces by rtnetlink: one dump of links and one of addresses a run. */
+/* Addresses and largest MTU of network interfaces by rtnetlink: one dump of links and one of
+ * addresses a run. */
 #include <arpa/inet.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -35,11 +36,13 @@ static struct link *by_index(struct interfaces *s, int index)
 	return l;
 }
 
-/* The attribute after a (or the first, when a is NULL) in len bytes at start; NULL at the end. The kernel's own macros
- * mix signs. */
+/* The attribute after a (or the first, when a is NULL) in len bytes at start; NULL at the end. The
+ * kernel's own macros mix signs. */
 static const struct rtattr *attribute(const void *start, size_t len, const struct rtattr *a)
 {
-	size_t at = a ? (size_t)((const char *)a - (const char *)start) + RTA_ALIGN((size_t)a->rta_len) : 0;
+	size_t at =
+		a ? (size_t)((const char *)a - (const char *)start) + RTA_ALIGN((size_t)a->rta_len)
+		  : 0;
 	const struct rtattr *next = (const void *)((const char *)start + at);
 
 	if (at + sizeof(*next) > len || next->rta_len < sizeof(*next) || next->rta_len > len - at)
@@ -51,16 +54,18 @@ static void on_link(struct interfaces *s, const struct nlmsghdr *h)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(h);
 	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
-	size_t len = h->nlmsg_len - NLMSG_SPACE(sizeof(*info));
-	struct link *l = calloc(1, sizeof(*l));
+	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
+	struct link *l = h->nlmsg_len < head ? NULL : calloc(1, sizeof(*l));
 
 	if (!l)
 		return;
 	l->index = info->ifi_index;
 	l->max_mtu = -1;
-	for (const struct rtattr *a = attribute(attributes, len, NULL); a; a = attribute(attributes, len, a)) {
+	for (const struct rtattr *a = attribute(attributes, len, NULL); a;
+	     a = attribute(attributes, len, a)) {
 		if (a->rta_type == IFLA_IFNAME)
-			snprintf(l->name, sizeof(l->name), "%.*s", (int)(a->rta_len - sizeof(*a)), (const char *)RTA_DATA(a));
+			snprintf(l->name, sizeof(l->name), "%.*s", (int)(a->rta_len - sizeof(*a)),
+				 (const char *)RTA_DATA(a));
 		if (a->rta_type == IFLA_MAX_MTU && a->rta_len >= sizeof(*a) + sizeof(__u32))
 			l->max_mtu = *(const __u32 *)RTA_DATA(a);
 	}
@@ -71,40 +76,54 @@ static void on_link(struct interfaces *s, const struct nlmsghdr *h)
 static void on_address(struct interfaces *s, const struct nlmsghdr *h)
 {
 	const struct ifaddrmsg *info = NLMSG_DATA(h);
-	struct link *l = by_index(s, (int)info->ifa_index);
+	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
+	struct link *l = h->nlmsg_len < head ? NULL : by_index(s, (int)info->ifa_index);
 	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
-	size_t len = h->nlmsg_len - NLMSG_SPACE(sizeof(*info));
 	char dotted[INET_ADDRSTRLEN];
 
 	if (!l || info->ifa_family != AF_INET)
 		return;
-	for (const struct rtattr *a = attribute(attributes, len, NULL); a; a = attribute(attributes, len, a))
+	for (const struct rtattr *a = attribute(attributes, len, NULL); a;
+	     a = attribute(attributes, len, a))
 		if (a->rta_type == IFA_LOCAL && a->rta_len == sizeof(*a) + 4 &&
 		    inet_ntop(AF_INET, RTA_DATA(a), dotted, sizeof(dotted)))
-			text_printf(&l->ipv4, "%s%s/%u", l->ipv4.len ? " " : "", dotted, info->ifa_prefixlen);
+			text_printf(&l->ipv4, "%s%s/%u", l->ipv4.len ? " " : "", dotted,
+				    info->ifa_prefixlen);
 }
 
 static int dump(struct interfaces *s, int fd, unsigned short type, unsigned short answer,
 		void (*each)(struct interfaces *, const struct nlmsghdr *))
 {
+	/* Links without their counters, which cost a driver time. Addresses take the short header,
+	 * of which the family is the first byte in both. */
 	struct {
 		struct nlmsghdr h;
-		struct rtgenmsg g;
-	} ask = { .h = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtgenmsg)), .nlmsg_type = type,
+		struct ifinfomsg info;
+		struct rtattr mask;
+		__u32 bits;
+	} ask = { .h = { .nlmsg_len = sizeof(ask),
+			 .nlmsg_type = type,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		  .g = { .rtgen_family = type == RTM_GETADDR ? AF_INET : AF_UNSPEC } };
+		  .info = { .ifi_family = type == RTM_GETADDR ? AF_INET : AF_UNSPEC },
+		  .mask = { .rta_len = RTA_LENGTH(sizeof(__u32)), .rta_type = IFLA_EXT_MASK },
+		  .bits = RTEXT_FILTER_SKIP_STATS };
 	_Alignas(struct nlmsghdr) char buf[32768];
 
+	if (type == RTM_GETADDR)
+		ask.h.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtgenmsg));
 	if (send(fd, &ask, ask.h.nlmsg_len, 0) < 0)
 		return -errno;
 	for (;;) {
 		ssize_t n = recv(fd, buf, sizeof(buf), 0);
 		unsigned left;
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			return n ? -errno : -EIO;
 		left = (unsigned)n;
-		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
+		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left);
+		     h = NLMSG_NEXT(h, left)) {
 			if (h->nlmsg_type == NLMSG_DONE)
 				return 0;
 			if (h->nlmsg_type == NLMSG_ERROR)
@@ -136,7 +155,8 @@ static struct interfaces *load(void)
 	return s;
 }
 
-static int interface_ask(void **state, struct arena *a, const char *object, const char *field, struct answer *out)
+static int interface_ask(void **state, struct arena *a, const char *object, const char *field,
+			 struct answer *out)
 {
 	struct interfaces *s = *state;
 	struct link *l;
@@ -155,7 +175,7 @@ static int interface_ask(void **state, struct arena *a, const char *object, cons
 	}
 	if (strcmp(field, "max_mtu") != 0)
 		return -EINVAL;
-	/* 0 and the largest number mean that the driver sets no limit. */
+	/* 0 means that the driver sets no limit. */
 	if (l->max_mtu <= 0)
 		return -EOPNOTSUPP;
 	answer_int(out, l->max_mtu);
@@ -176,4 +196,6 @@ static void interface_close(void *state)
 	free(s);
 }
 
-const struct provider provider_interface = { .api = "if", .ask = interface_ask, .close = interface_close };
+const struct provider provider_interface = { .api = "if",
+					     .ask = interface_ask,
+					     .close = interface_close };

@@ -2,45 +2,73 @@
 /* Who owns an interface's configuration, and whether addresses collide. */
 #include "probe/nic.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+/*
+ * netplan writes "10-netplan-NAME.network" and "netplan-NAME.nmconnection" for the program that
+ * does its work; others are named by whoever wrote them, mostly after the interface.
+ */
+static const struct {
+	const char *dir, *part, *owner;
+} places[] = {
+	{ "/run/systemd/network", "netplan-", "netplan" },
+	{ "/run/NetworkManager/system-connections", "netplan-", "netplan" },
+	{ "/etc/NetworkManager/system-connections", "", "NetworkManager" },
+	{ "/run/NetworkManager/system-connections", "", "NetworkManager" },
+	{ "/etc/systemd/network", "", "networkd" },
+	{ "/etc/network/interfaces.d", "", "ifupdown" },
+};
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
-/* True when a file of the folder has the interface's name as a word in its name: netplan writes
- * "10-netplan-NAME.network" and "netplan-NAME.nmconnection". */
-static bool named_in(struct probe *p, const char *dir, const char *prefix, const char *name)
+struct nic_owners {
+	struct {
+		char **names;
+		size_t n;
+	} files[PLACES];
+	int why; /* of seeing none: -ENOENT, or the last refusal */
+};
+
+const struct nic_owners *nic_owners_read(struct probe *p)
 {
-	char **names;
-	size_t n;
+	struct nic_owners *o = ARENA_NEW(p->a, struct nic_owners);
 
-	if (host_list(p->h, dir, p->a, &names, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const char *at = strstr(names[i], name);
-		char after = at ? at[strlen(name)] : '\0';
+	o->why = -ENOENT;
+	for (size_t i = 0; i < PLACES; i++) {
+		int r = host_list(p->h, places[i].dir, p->a, &o->files[i].names, &o->files[i].n);
 
-		if (at && strstr(names[i], prefix) && (after == '.' || after == '\0' || after == '-'))
-			return true;
+		if (r)
+			o->files[i].n = 0;
+		if (r && r != -ENOENT && r != -ENOTDIR)
+			o->why = r;
 	}
+	return o;
+}
+
+/* True when name stands in file as a whole word: "eth1" is not in "10-eth10.network". */
+static bool names_it(const char *file, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = strstr(file, name); at; at = strstr(at + 1, name))
+		if ((at == file || !isalnum((unsigned char)at[-1])) &&
+		    !isalnum((unsigned char)at[n]))
+			return true;
 	return false;
 }
 
-struct fact_str nic_owner(struct probe *p, const char *name)
+struct fact_str nic_owner(const struct nic_owners *owners, const char *name)
 {
-	static const struct {
-		const char *dir, *prefix, *owner;
-	} places[] = {
-		{ "/run/systemd/network", "netplan", "netplan" },
-		{ "/run/NetworkManager/system-connections", "netplan", "netplan" },
-		{ "/etc/NetworkManager/system-connections", "", "NetworkManager" },
-		{ "/etc/systemd/network", "", "networkd" },
-	};
+	for (size_t i = 0; i < PLACES; i++)
+		for (size_t k = 0; k < owners->files[i].n; k++) {
+			const char *file = owners->files[i].names[k];
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (named_in(p, places[i].dir, places[i].prefix, name))
-			return fact_str_of(places[i].owner, "", places[i].dir);
-	return (struct fact_str){ .f = fact_unseen(-ENOENT, "", "netplan, NetworkManager and networkd files") };
+			if (strstr(file, places[i].part) && names_it(file, name))
+				return fact_str_of(places[i].owner, "", places[i].dir);
+		}
+	return (struct fact_str){ .f = fact_unseen(owners->why, "",
+						   "netplan, NetworkManager and networkd files") };
 }
 
 struct subnet {
@@ -57,8 +85,8 @@ static size_t subnets(const char *text, struct subnet *out, size_t max)
 		unsigned a, b, c, d, bits;
 
 		text += strspn(text, " ");
-		if (sscanf(text, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &bits) == 5 && bits && bits <= 32 && a < 256 && b < 256 &&
-		    c < 256 && d < 256) {
+		if (sscanf(text, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &bits) == 5 && bits &&
+		    bits <= 32 && a < 256 && b < 256 && c < 256 && d < 256) {
 			unsigned long address = (unsigned long)a << 24 | b << 16 | c << 8 | d;
 
 			out[n++] = (struct subnet){ address >> (32 - bits), bits };
@@ -83,7 +111,8 @@ static bool collide(const char *x, const char *y)
 
 static bool counts(const struct nic *n)
 {
-	return fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f) && !fact_is(&n->type, "loopback");
+	return fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f) &&
+	       !fact_is(&n->type, "loopback");
 }
 
 struct fact_int nic_bad_subnets(const struct list *nics)
@@ -93,6 +122,7 @@ struct fact_int nic_bad_subnets(const struct list *nics)
 
 	for (size_t i = 0; i < nics->n; i++)
 		for (size_t j = i + 1; j < nics->n; j++)
-			pairs += counts(&n[i]) && counts(&n[j]) && collide(n[i].ipv4.v, n[j].ipv4.v);
+			pairs +=
+				counts(&n[i]) && counts(&n[j]) && collide(n[i].ipv4.v, n[j].ipv4.v);
 	return fact_int_of(pairs, "", "if * ipv4");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA ports and the modules behind them. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -9,7 +8,7 @@
 
 #define CLASS "/sys/class/infiniband"
 
-enum { GIDS_MAX = 256, EMPTY_GIDS = 8 };
+enum { GIDS_MAX = 256, EMPTY_GIDS = 16 };
 
 /* "4: ACTIVE" -> "ACTIVE" */
 static struct fact_str after_colon(struct probe *p, const char *dir, const char *leaf)
@@ -48,6 +47,8 @@ static void gids(struct probe *p, struct rdma_port *port, const char *dir)
 		struct fact_str gid = probe_str(p, dir, arena_printf(p->a, "gids/%u", i));
 		struct rdma_gid *g;
 
+		if (gid.f.seen == SEEN_ABSENT)
+			return;
 		if (!seen_ok(&gid.f) || is_zero(gid.v)) {
 			empty++;
 			continue;
@@ -73,14 +74,20 @@ static struct fact_str netdev(struct probe *p, const char *port_dir, const char 
 	return fact_str_of(names[0], "", dir);
 }
 
-static void add_port(struct probe *p, const char *device, const char *device_dir, const char *number)
+static void add_port(struct probe *p, const char *device, const char *device_dir,
+		     const char *number)
 {
-	struct rdma_port *port = list_add(p->a, &p->m->net.rdma, sizeof(*port));
 	const char *dir = arena_printf(p->a, "%sports/%s/", device_dir, number);
+	struct rdma_port *port;
+	long long n;
 
+	/* Ports are numbered from 1 in one byte. */
+	if (parse_i64(number, &n) || n < 1 || n > 255)
+		return;
+	port = list_add(p->a, &p->m->net.rdma, sizeof(*port));
 	port->name = arena_printf(p->a, "%s/%s", device, number);
 	port->device = device;
-	port->number = (unsigned)atoi(number);
+	port->number = (unsigned)n;
 	port->pci = class_device_pci(p, device_dir);
 	port->state = after_colon(p, dir, "state");
 	port->phys_state = after_colon(p, dir, "phys_state");
