@@ -148,6 +148,9 @@ class Function:
         m.puts(d, vendor=f"0x{self.vendor:04x}", device=f"0x{self.device:04x}")
         m.put(f"{d}/class", f"0x{self.cls:06x}")
         sub = self.sub or (0, 0)
+        m.rows(f"{d}/uevent", ([f"DRIVER={self.driver}"] if self.driver else []) + [
+            f"PCI_CLASS={self.cls:X}", f"PCI_ID={self.vendor:04X}:{self.device:04X}",
+            f"PCI_SUBSYS_ID={sub[0]:04X}:{sub[1]:04X}", f"PCI_SLOT_NAME={self.address}"])
         m.puts(d, subsystem_vendor=f"0x{sub[0]:04x}", subsystem_device=f"0x{sub[1]:04x}")
         m.put(f"{d}/numa_node", self.node())
         m.put(f"{d}/irq", 0)

@@ -78,14 +78,38 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 	return 0;
 }
 
+/* The folder's parent is known most of the time: then one look-up does for the last component. */
+static int folder_below(struct resolver *r, const char *dir, char *phys, size_t cap)
+{
+	const char *slash = strrchr(dir, '/'), *parent;
+	char above[HOST_PATH_MAX];
+	enum host_kind kind;
+	int e;
+
+	if (!slash || slash == dir || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0 || !slash[1])
+		return resolve_walk(r, dir, true, phys, cap);
+	memcpy(above, dir, (size_t)(slash - dir));
+	above[slash - dir] = '\0';
+	e = resolve_folder(r, above, &parent);
+	if (e)
+		return e;
+	e = snprintf(phys, cap, "%s%s", parent, slash);
+	if (e < 0 || (size_t)e >= cap)
+		return -ENAMETOOLONG;
+	e = r->kind(r->ctx, phys, &kind);
+	return e == 0 && kind == HOST_LINK ? resolve_walk(r, phys, true, phys, cap) : e;
+}
+
 int resolve_folder(struct resolver *r, const char *dir, const char **out)
 {
 	const char *known = map_get(&r->folders, dir);
 	char phys[HOST_PATH_MAX];
 	int e;
 
+	if (strlen(dir) >= sizeof(phys))
+		return -ENAMETOOLONG;
 	if (!known) {
-		e = *dir ? resolve_walk(r, dir, true, phys, sizeof(phys)) : 0;
+		e = *dir ? folder_below(r, dir, phys, sizeof(phys)) : 0;
 		if (e)
 			return e;
 		known = arena_strdup(r->arena, *dir ? phys : "");

@@ -21,6 +21,8 @@ struct store_ops {
 
 struct store {
 	const struct store_ops *ops;
+	/* read tells a link anywhere on the way (-ELOOP) from a missing name, so that a path can be tried as it is. */
+	bool finds_links;
 };
 
 /* NULL and *e when it cannot be opened or is not sound. */

@@ -15,6 +15,8 @@ struct folder {
 	struct store store;
 	int fd;
 	bool no_openat2; /* kernel or emulator without it: found out once */
+	char last[HOST_PATH_MAX]; /* the folder of the file read last */
+	int last_fd;              /* -1: none */
 };
 
 /* Component by component, for where openat2 is missing. */
@@ -65,21 +67,46 @@ static int open_inside(struct folder *f, const char *path, int flags)
 	return open_walk(f->fd, path, flags | O_CLOEXEC);
 }
 
+/* Opens a file for reading. Its folder's descriptor is kept: probes read many files of one folder, and walking a deep
+ * path again costs more than the file. */
+static int open_file(struct folder *f, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	int fd;
+
+	if (n >= sizeof(f->last))
+		return -ENAMETOOLONG;
+	if (f->last_fd < 0 || strncmp(f->last, path, n) != 0 || f->last[n] != '\0') {
+		if (f->last_fd >= 0)
+			close(f->last_fd);
+		memcpy(f->last, path, n);
+		f->last[n] = '\0';
+		f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY) : dup(f->fd);
+		if (f->last_fd < 0) {
+			fd = f->last_fd;
+			f->last_fd = -1;
+			return fd;
+		}
+	}
+	fd = openat(f->last_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int folder_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
-	struct folder *f = (struct folder *)s;
-	int fd = open_inside(f, path, O_RDONLY | O_NONBLOCK);
+	int fd = open_file((struct folder *)s, path), r = 0;
 	struct stat st;
-	size_t n = 0;
-	int r = 0;
+	size_t n = 0, want;
 
 	if (fd < 0)
 		return fd;
 	/* A FIFO or device in a capture is not what the machine answered. */
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		r = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
-	while (r == 0 && n < cap) {
-		ssize_t k = read(fd, buf + n, cap - n);
+	want = st.st_size < (off_t)cap ? (size_t)st.st_size : cap;
+	while (r == 0 && n < want) {
+		ssize_t k = read(fd, buf + n, want - n);
 
 		if (k < 0 && errno != EINTR)
 			r = -errno;
@@ -94,36 +121,16 @@ static int folder_read(struct store *s, const char *path, char *buf, size_t cap,
 	return r;
 }
 
-/* The folder that holds path, and the name in it. */
-static int open_parent(struct folder *f, const char *path, const char **name)
-{
-	const char *slash = strrchr(path, '/');
-	char dir[HOST_PATH_MAX];
-
-	*name = slash ? slash + 1 : path;
-	if (!slash)
-		return dup(f->fd);
-	if ((size_t)(slash - path) >= sizeof(dir))
-		return -ENAMETOOLONG;
-	memcpy(dir, path, (size_t)(slash - path));
-	dir[slash - path] = '\0';
-	return open_inside(f, dir, O_PATH | O_DIRECTORY);
-}
-
+/*
+ * Kind and target are asked by the whole path: the resolver has seen every folder on the way and found no link. Were
+ * one put there meanwhile, no content of it would be read: files are opened without following any.
+ */
 static int folder_link(struct store *s, const char *path, char *buf, size_t cap)
 {
-	const char *name;
-	int fd = open_parent((struct folder *)s, path, &name);
-	ssize_t n;
+	ssize_t n = readlinkat(((struct folder *)s)->fd, path, buf, cap);
 
-	if (fd < 0)
-		return fd;
-	n = readlinkat(fd, name, buf, cap);
 	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return (int)n;
+		return -errno;
 	if ((size_t)n >= cap)
 		return -ENAMETOOLONG;
 	buf[n] = '\0';
@@ -158,17 +165,10 @@ static int folder_list(struct store *s, const char *path, struct arena *a, char 
 
 static int folder_kind(struct store *s, const char *path, enum host_kind *out)
 {
-	const char *name;
-	int fd = open_parent((struct folder *)s, path, &name), r = 0;
 	struct stat st;
 
-	if (fd < 0)
-		return fd;
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		r = -errno;
-	close(fd);
-	if (r)
-		return r;
+	if (fstatat(((struct folder *)s)->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
 	*out = S_ISREG(st.st_mode) ? HOST_FILE
 	     : S_ISDIR(st.st_mode) ? HOST_DIR
 	     : S_ISLNK(st.st_mode) ? HOST_LINK
@@ -178,8 +178,12 @@ static int folder_kind(struct store *s, const char *path, enum host_kind *out)
 
 static void folder_close(struct store *s)
 {
-	close(((struct folder *)s)->fd);
-	free(s);
+	struct folder *f = (struct folder *)s;
+
+	if (f->last_fd >= 0)
+		close(f->last_fd);
+	close(f->fd);
+	free(f);
 }
 
 static const struct store_ops folder_ops = {
@@ -202,6 +206,10 @@ struct store *store_open_folder(const char *path, struct err *e)
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		abort();
-	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd };
+	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd, .last_fd = -1 };
+	fd = open_inside(f, ".", O_PATH);
+	if (fd >= 0)
+		close(fd);
+	f->store.finds_links = !f->no_openat2;
 	return &f->store;
 }

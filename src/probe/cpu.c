@@ -111,24 +111,39 @@ static struct cpu_cache *cache_row(struct probe *p, unsigned level, const struct
 	return c;
 }
 
-/* One instance of one cache: counted, and its L3 noted in the cluster that it serves. */
-static bool add_cache(struct probe *p, const char *dir, struct fact_set *shared)
-{
-	struct fact_int level = probe_int(p, dir, "level"), size;
+/* What the first cache of an index is. */
+struct cache_kind {
+	bool known;
+	struct fact_int level, size;
 	struct fact_str type;
+};
 
-	if (!seen_ok(&level.f))
-		return false;
-	type = probe_str(p, dir, "type");
-	size = cache_size(p, dir);
+/* Arm machines may have several kinds of core, and so may x86 ones that say so. */
+static bool mixed_cores(struct probe *p)
+{
+	return strcmp(p->h->id.machine, "aarch64") == 0 || p->m->cpu.types.n > 1;
+}
+
+/* One instance of one cache: counted, and its L3 noted in the cluster that it serves. */
+static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind, struct fact_set *shared)
+{
 	*shared = probe_set(p, dir, "shared_cpu_list");
-	if (!seen_ok(&type.f) || !seen_ok(&size.f) || !seen_ok(&shared->f))
+	if (!seen_ok(&shared->f))
 		return false;
-	cache_row(p, (unsigned)level.v, &type, &size)->count.v++;
-	if (level.v == 3)
+	/* On one kind of core all caches of an index are alike; two kinds differ, and so can their clusters' L3. */
+	if (!kind->known || mixed_cores(p)) {
+		kind->level = probe_int(p, dir, "level");
+		kind->type = probe_str(p, dir, "type");
+		kind->size = cache_size(p, dir);
+		kind->known = true;
+	}
+	if (!seen_ok(&kind->level.f) || !seen_ok(&kind->type.f) || !seen_ok(&kind->size.f))
+		return false;
+	cache_row(p, (unsigned)kind->level.v, &kind->type, &kind->size)->count.v++;
+	if (kind->level.v == 3)
 		LIST_FOR_EACH(struct cpu_cluster, c, &p->m->cpu.clusters)
 			if (idset_intersects(&c->cpus.v, &shared->v))
-				c->l3_bytes = size;
+				c->l3_bytes = kind->size;
 	return true;
 }
 
@@ -137,6 +152,7 @@ static void caches(struct probe *p)
 	/* Indexes are few (L1d, L1i, L2, L3, sometimes a system cache). */
 	for (unsigned index = 0; index < 8; index++) {
 		struct covered seen = covered_new(p);
+		struct cache_kind kind = { 0 };
 		bool any = false;
 
 		IDSET_FOR_EACH(cpu, &p->m->cpu.online.v) {
@@ -144,7 +160,7 @@ static void caches(struct probe *p)
 
 			if (cover(&seen, cpu))
 				continue;
-			if (!add_cache(p, arena_printf(p->a, CPU_DIR "cpu%u/cache/index%u/", cpu, index), &shared)) {
+			if (!add_cache(p, arena_printf(p->a, CPU_DIR "cpu%u/cache/index%u/", cpu, index), &kind, &shared)) {
 				/* On hybrid machines a later kind of core may have it; the first one
 				 * without it does not end the search, an all-absent index does. */
 				if (!any && cpu == p->m->cpu.online.v.r[0].lo)
@@ -275,9 +291,9 @@ void probe_cpu(struct probe *p)
 		c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor_ro");
 	c->cppc_auto_sel_mode = cppc_auto_sel(p);
 	c->default_smp_affinity = probe_str(p, "/proc/irq/", "default_smp_affinity");
-	caches(p);
 	nodes(p);
 	probe_cpu_freq(p);
 	probe_cpu_types(p);
+	caches(p);
 	probe_cpu_idle(p);
 }

@@ -26,23 +26,32 @@ static struct fact_set cpu_list(struct probe *p, const char *dir, const char *le
 	return out;
 }
 
-static void add_policy(struct probe *p, const char *name)
+/* alone: there is a policy for every CPU, so this one is the CPU of its number. */
+static void add_policy(struct probe *p, const char *name, bool alone)
 {
 	const char *dir = arena_printf(p->a, "/sys/devices/system/cpu/cpufreq/%s/", name);
 	struct freq_policy *f = list_add(p->a, &p->m->cpu.policies, sizeof(*f));
 	const struct freq_policy *first = p->m->cpu.policies.items;
 
 	f->index = (unsigned)atoi(name + strlen("policy"));
-	f->cpus = cpu_list(p, dir, "affected_cpus");
-	if (!seen_ok(&f->cpus.f))
-		f->cpus = cpu_list(p, dir, "related_cpus");
-	f->driver = probe_str(p, dir, "scaling_driver");
+	if (alone) {
+		f->cpus.f = fact_seen("/sys/devices/system/cpu/cpufreq/", name);
+		idset_add(p->a, &f->cpus.v, f->index);
+	} else {
+		f->cpus = cpu_list(p, dir, "affected_cpus");
+		if (!seen_ok(&f->cpus.f))
+			f->cpus = cpu_list(p, dir, "related_cpus");
+	}
+	/* The kernel has one driver for all policies. */
+	f->driver = f == first ? probe_str(p, dir, "scaling_driver") : first->driver;
 	f->governor = probe_str(p, dir, "scaling_governor");
 	/* The governors on offer are the driver's and the kernel's: the same for all policies. */
 	f->governors = f == first ? probe_str(p, dir, "scaling_available_governors") : first->governors;
-	f->min_khz = probe_int(p, dir, "scaling_min_freq");
+	if (!p->lean)
+		f->min_khz = probe_int(p, dir, "scaling_min_freq");
 	f->max_khz = probe_int(p, dir, "scaling_max_freq");
-	f->hw_min_khz = probe_int(p, dir, "cpuinfo_min_freq");
+	if (!p->lean)
+		f->hw_min_khz = probe_int(p, dir, "cpuinfo_min_freq");
 	f->hw_max_khz = probe_int(p, dir, "cpuinfo_max_freq");
 	/* A driver that lacks these on its first policy lacks them on all. */
 	f->epp = f == first || seen_ok(&first->epp.f) ? probe_str(p, dir, "energy_performance_preference") : first->epp;
@@ -52,12 +61,14 @@ static void add_policy(struct probe *p, const char *name)
 
 void probe_cpu_freq(struct probe *p)
 {
+	size_t n, policies = 0;
 	char **names;
-	size_t n;
 
 	if (host_list(p->h, "/sys/devices/system/cpu/cpufreq", p->a, &names, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
+		policies += str_starts(names[i], "policy");
+	for (size_t i = 0; i < n; i++)
 		if (str_starts(names[i], "policy"))
-			add_policy(p, names[i]);
+			add_policy(p, names[i], policies == idset_count(&p->m->cpu.present.v));
 }

@@ -16,7 +16,8 @@ enum {
 	CLASS_NETWORK = 0x02,
 	CLASS_DISPLAY = 0x03,
 	CLASS_BRIDGE = 0x06,
-	CLASS_ACCELERATOR = 0x12
+	CLASS_ACCELERATOR = 0x12,
+	CLASS_PCI_BRIDGE = 0x0604 /* with the subclass: to another bus, with a link */
 };
 
 /* "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0": parent "0000:15:01.0", root "pci0000:15". A
@@ -65,6 +66,41 @@ static void from_kernel(struct probe *p, struct pci_function *f, const char *dir
 	f->class_ = probe_hex(p, dir, "class");
 	f->subvendor = probe_hex(p, dir, "subsystem_vendor");
 	f->subdevice = probe_hex(p, dir, "subsystem_device");
+}
+
+/* First or second half of "PCI_ID=15B3:1021"; the whole of "PCI_CLASS=20000". */
+static struct fact_int uevent_hex(struct probe *p, const char *text, const char *dir, const char *key,
+				  bool second)
+{
+	const char *v = text_value(p->a, text, key, '='), *colon = v ? strchr(v, ':') : NULL;
+	unsigned long long n;
+
+	if (v && second)
+		v = colon ? colon + 1 : NULL;
+	else if (colon)
+		v = arena_strndup(p->a, v, (size_t)(colon - v));
+	if (!v || parse_hex(v, &n))
+		return (struct fact_int){ .f = fact_unseen(-EPROTO, dir, "uevent") };
+	return fact_int_of((long long)n, dir, "uevent");
+}
+
+/* One file tells ids, class and driver, where six others tell one each. */
+static bool from_uevent(struct probe *p, struct pci_function *f, const char *dir)
+{
+	const char *driver;
+	char *text;
+
+	if (host_read(p->h, arena_printf(p->a, "%suevent", dir), HOST_READ_MAX, p->a, &text, NULL))
+		return false;
+	f->class_ = uevent_hex(p, text, dir, "PCI_CLASS", false);
+	f->vendor = uevent_hex(p, text, dir, "PCI_ID", false);
+	f->device = uevent_hex(p, text, dir, "PCI_ID", true);
+	f->subvendor = uevent_hex(p, text, dir, "PCI_SUBSYS_ID", false);
+	f->subdevice = uevent_hex(p, text, dir, "PCI_SUBSYS_ID", true);
+	driver = text_value(p->a, text, "DRIVER", '=');
+	f->driver = driver ? fact_str_of(driver, dir, "uevent")
+			   : (struct fact_str){ .f = fact_unseen(-ENOENT, dir, "uevent") };
+	return seen_ok(&f->class_.f) && seen_ok(&f->vendor.f);
 }
 
 static void link_from_kernel(struct probe *p, struct pci_function *f, const char *dir)
@@ -156,23 +192,24 @@ static struct fact_int virtual_function(struct probe *p, const char *dir)
 }
 
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
-static void describe(struct probe *p, struct pci_function *f, const char *dir)
+static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
 {
 	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
 	 * device. */
 	if (fact_is(&f->runtime_status, "suspended")) {
-		from_kernel(p, f, dir);
+		if (!known)
+			from_kernel(p, f, dir);
 		pci_config_asleep(f, dir);
 		return;
 	}
-	if (!pci_config_read(p, f, dir))
+	if (!pci_config_read(p, f, dir) && !known)
 		from_kernel(p, f, dir);
 	/* Virtual functions answer all ones for vendor and device; most other registers of theirs
 	 * mean nothing. */
 	if (fact_or(&f->vendor, 0) == 0xffff) {
 		from_kernel(p, f, dir);
 		f->is_vf = virtual_function(p, dir);
-	} else if (pci_base_class(f) == CLASS_NETWORK) {
+	} else if (!known && pci_base_class(f) == CLASS_NETWORK) {
 		f->is_vf = virtual_function(p, dir);
 	}
 	if (fact_or(&f->is_vf, 0))
@@ -181,11 +218,26 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir)
 		link_from_kernel(p, f, dir);
 }
 
+/* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration space says nothing that
+ * anybody judges. */
+static bool needs_little(struct probe *p, struct pci_function *f, const char *dir)
+{
+	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE)
+		return true;
+	if (pci_base_class(f) != CLASS_NETWORK)
+		return false;
+	f->is_vf = virtual_function(p, dir);
+	if (f->is_vf.v)
+		pci_config_virtual(f, dir);
+	return f->is_vf.v == 1;
+}
+
 static void add(struct probe *p, const char *address, struct map *types)
 {
 	struct pci_function *f = list_add(p->a, &p->m->pci, sizeof(*f));
 	char path[HOST_PATH_MAX];
 	const char *dir;
+	bool known;
 
 	f->name = address;
 	f->path = f->parent = f->root = "";
@@ -197,10 +249,13 @@ static void add(struct probe *p, const char *address, struct map *types)
 	/* The function's own folder, not the link to it: one look-up less a file. */
 	dir = *f->path ? arena_printf(p->a, "%s/", f->path)
 		       : arena_printf(p->a, DEVICES "/%s/", address);
-	f->runtime_status = probe_str(p, dir, "power/runtime_status");
-	describe(p, f, dir);
+	known = from_uevent(p, f, dir);
 	f->numa_node = probe_int(p, dir, "numa_node");
-	if (matters(f) || pci_base_class(f) == CLASS_BRIDGE)
+	if (known && needs_little(p, f, dir))
+		return;
+	f->runtime_status = probe_str(p, dir, "power/runtime_status");
+	describe(p, f, dir, known);
+	if (!known)
 		f->driver = probe_link_name(p, dir, "driver");
 	if (matters(f))
 		details(p, f, dir, types);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting what goes through the door, and failing the one operation that was asked for. */
+#include "host/fault.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fault {
+	struct host host;
+	struct host *inner;
+	struct fault_plan plan;
+	size_t operations;
+	const char *where;
+};
+
+/* Counts an operation; what it must fail with, or 0. Failing comes before the inner host is asked. */
+static int due(struct fault *f, const char *api, const char *object, const char *what)
+{
+	if (++f->operations != f->plan.at)
+		return 0;
+	if (!f->plan.code)
+		_exit(FAULT_EXIT);
+	f->where = *api ? arena_printf(&f->host.arena, "%s %s %s", api, object, what)
+			: arena_strdup(&f->host.arena, what);
+	return f->plan.code;
+}
+
+static int fault_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : f->inner->ops->read(f->inner, path, buf, cap, len);
+}
+
+static int fault_link(struct host *h, const char *path, char *buf, size_t cap)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : f->inner->ops->link(f->inner, path, buf, cap);
+}
+
+static int fault_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : f->inner->ops->list(f->inner, path, a, names, n);
+}
+
+static int fault_kind(struct host *h, const char *path, enum host_kind *out)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : f->inner->ops->kind(f->inner, path, out);
+}
+
+static int fault_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, api, object, field);
+
+	return r ? r : f->inner->ops->ask(f->inner, api, object, field, out);
+}
+
+static void fault_close(struct host *h)
+{
+	struct fault *f = (struct fault *)h;
+
+	host_close(f->inner);
+	arena_free(&h->arena);
+	free(f);
+}
+
+static const struct host_ops fault_ops = {
+	.read = fault_read,
+	.link = fault_link,
+	.list = fault_list,
+	.kind = fault_kind,
+	.ask = fault_ask,
+	.close = fault_close,
+};
+
+struct host *fault_open(struct host *inner, struct fault_plan plan)
+{
+	struct fault *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		abort();
+	f->host.ops = &fault_ops;
+	f->host.id = inner->id;
+	f->inner = inner;
+	f->plan = plan;
+	f->where = "";
+	return &f->host;
+}
+
+size_t fault_operations(const struct host *fault)
+{
+	return ((const struct fault *)fault)->operations;
+}
+
+const char *fault_where(const struct host *fault)
+{
+	return ((const struct fault *)fault)->where;
+}
