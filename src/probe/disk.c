@@ -2,24 +2,40 @@
 /* Block devices: what they are, by which way they are reached, what they hold, and their queues. */
 #include "probe/disk.h"
 
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "probe/nic.h"
 
-static struct fact_str role_of(const char *name)
-{
-	static const struct {
-		const char *prefix, *role;
-	} roles[] = { { "loop", "loop" }, { "zram", "zram" }, { "ram", "ram" }, { "dm-", "dm" }, { "md", "md" },
-		      { "zd", "zvol" },	  { "sr", "optical" }, { "nbd", "network" }, { "fd", "floppy" } };
+static const struct role {
+	const char *prefix, *role;
+	bool queue; /* has a queue of its own worth reading */
+} roles[] = {
+	{ "loop", "loop", false },  { "zram", "zram", false },	{ "ram", "ram", false },
+	{ "dm-", "dm", true },	    { "md", "md", true },	{ "zd", "zvol", true },
+	{ "sr", "optical", false }, { "nbd", "network", true }, { "rbd", "network", true },
+	{ "fd", "floppy", false },  { "", "disk", true },
+};
 
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (str_starts(name, roles[i].prefix))
-			return fact_str_of(roles[i].role, "/sys/block/", name);
-	return fact_str_of("disk", "/sys/block/", name);
+/* The last one takes every name. */
+static const struct role *role_of(const char *name)
+{
+	const struct role *r = roles;
+
+	while (!str_starts(name, r->prefix))
+		r++;
+	return r;
+}
+
+/* "nvme0c1n1": one path of several to nvme0n1, which no file system ever sees. */
+static bool is_hidden_path(const char *name)
+{
+	unsigned subsystem, controller, space;
+	int n = 0;
+
+	return sscanf(name, "nvme%uc%un%u%n", &subsystem, &controller, &space, &n) == 3 && !name[n];
 }
 
 /* The USB interface above the disk: its driver tells UAS from bulk-only, its device the speed. */
@@ -35,10 +51,13 @@ static void usb(struct probe *p, struct disk *d, const char *place)
 		*slash = '\0';
 		driver = probe_link_name(p, arena_printf(p->a, "%s/", up), "driver");
 		if (fact_is(&driver, "uas") || fact_is(&driver, "usb-storage")) {
-			d->transport = fact_str_of(driver.v[1] == 'a' ? "usb-uas" : "usb-storage", driver.f.dir, "driver");
+			d->transport = fact_str_of(driver.v[1] == 'a' ? "usb-uas" : "usb-storage",
+						   driver.f.dir, "driver");
 			slash = strrchr(up, '/');
 			if (slash)
-				d->usb_speed_mbps = probe_int(p, arena_printf(p->a, "%.*s/", (int)(slash - up), up), "speed");
+				d->usb_speed_mbps = probe_int(
+					p, arena_printf(p->a, "%.*s/", (int)(slash - up), up),
+					"speed");
 			return;
 		}
 	}
@@ -48,8 +67,16 @@ static void transport(struct probe *p, struct disk *d, const char *place)
 {
 	static const struct {
 		const char *part, *name;
-	} ways[] = { { "/nvme", "nvme" }, { "/virtio", "virtio" }, { "/ata", "sata" }, { "/mmc_host/", "mmc" },
-		     { "/end_device", "sas" }, { "/devices/virtual/", "virtual" } };
+	} ways[] = { { "/nvme-fabrics/", "nvme-of" },
+		     { "/nvme", "nvme" },
+		     { "/virtio", "virtio" },
+		     { "/ata", "sata" },
+		     { "/mmc_host/", "mmc" },
+		     { "/end_device", "sas" },
+		     { "/rport-", "fc" },
+		     { "/session", "iscsi" },
+		     { "/target", "scsi" },
+		     { "/devices/virtual/", "virtual" } };
 
 	if (strstr(place, "/usb")) {
 		usb(p, d, place);
@@ -63,47 +90,66 @@ static void transport(struct probe *p, struct disk *d, const char *place)
 	d->transport = (struct fact_str){ .f = fact_unseen(-EOPNOTSUPP, "", place) };
 }
 
-/* ID_FS_TYPE of udev's record for a device number. */
-static const char *udev_content(struct probe *p, const char *dev, int *r)
+static char *udev_value(struct probe *p, const char *dev, const char *key, int *r)
 {
 	char *text;
-	const char *line;
 
-	*r = host_read(p->h, arena_printf(p->a, "/run/udev/data/b%s", dev), HOST_READ_MAX, p->a, &text, NULL);
-	line = *r ? NULL : strstr(text, "E:ID_FS_TYPE=");
-	if (!line)
-		return NULL;
-	line += strlen("E:ID_FS_TYPE=");
-	return arena_strndup(p->a, line, strcspn(line, "\n"));
+	*r = host_read(p->h, arena_printf(p->a, "/run/udev/data/b%s", dev), HOST_READ_MAX, p->a,
+		       &text, NULL);
+	return *r ? NULL : text_value(p->a, text, arena_printf(p->a, "E:%s", key), '=');
 }
 
-static struct fact_str content(struct probe *p, const char *name, const char *dir)
+/* Adds a word to blank-separated ones, once. */
+static void add_word(struct text *t, const char *word)
 {
-	TEXT_AUTO t = { 0 };
-	struct fact_str dev = probe_str(p, dir, "dev");
+	size_t n = strlen(word);
+
+	for (const char *at = t->s ? strstr(t->s, word) : NULL; at; at = strstr(at + 1, word))
+		if ((at == t->s || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return;
+	text_printf(t, "%s%s", t->len ? " " : "", word);
+}
+
+/* Partitions are folders whose name begins with the disk's. */
+static void partitions(struct probe *p, const char *name, const char *dir, const char *key,
+		       struct text *out, int *r)
+{
 	char **names;
-	const char *type;
 	size_t n;
-	int r = -ENOENT, one;
+
+	if (host_list(p->h, dir, p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct fact_str dev;
+		const char *value;
+
+		if (!str_starts(names[i], name))
+			continue;
+		dev = probe_str(p, arena_printf(p->a, "%s%s/", dir, names[i]), "dev");
+		value = seen_ok(&dev.f) ? udev_value(p, dev.v, key, r) : NULL;
+		if (value && *value)
+			add_word(out, value);
+	}
+}
+
+struct fact_str disk_udev(struct probe *p, const char *name, const char *key)
+{
+	static const char from[] = "/run/udev/data";
+	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
+	struct fact_str dev = probe_str(p, dir, "dev");
+	TEXT_AUTO t = { 0 };
+	const char *value;
+	int whole, part = -ENOENT;
 
 	if (!seen_ok(&dev.f))
 		return dev;
-	type = udev_content(p, dev.v, &r);
-	if (type)
-		text_add(&t, type);
-	/* Partitions are folders that begin with the disk's name. */
-	if (host_list(p->h, dir, p->a, &names, &n) == 0)
-		for (size_t i = 0; i < n; i++) {
-			if (!str_starts(names[i], name))
-				continue;
-			dev = probe_str(p, arena_printf(p->a, "%s%s/", dir, names[i]), "dev");
-			type = seen_ok(&dev.f) ? udev_content(p, dev.v, &one) : NULL;
-			if (type && !(t.s && strstr(t.s, type)))
-				text_printf(&t, "%s%s", t.len ? " " : "", type);
-		}
-	if (r && !t.len)
-		return (struct fact_str){ .f = fact_unseen(r, "", "/run/udev/data") };
-	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", "/run/udev/data");
+	value = udev_value(p, dev.v, key, &whole);
+	if (value && *value)
+		add_word(&t, value);
+	partitions(p, name, dir, key, &t, &part);
+	if (whole && part && !t.len)
+		return (struct fact_str){ .f = fact_unseen(whole, "", from) };
+	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", from);
 }
 
 static struct fact_str holders(struct probe *p, const char *dir)
@@ -127,7 +173,8 @@ static void queue(struct probe *p, struct disk *d, const char *dir)
 
 	d->rotational = probe_int(p, q, "rotational");
 	d->scheduler = probe_choice(p, q, "scheduler", &all);
-	d->schedulers = all ? fact_str_of(all, q, "scheduler") : (struct fact_str){ .f = d->scheduler.f };
+	d->schedulers =
+		all ? fact_str_of(all, q, "scheduler") : (struct fact_str){ .f = d->scheduler.f };
 	d->nr_requests = probe_int(p, q, "nr_requests");
 	d->read_ahead_kb = probe_int(p, q, "read_ahead_kb");
 	d->max_sectors_kb = probe_int(p, q, "max_sectors_kb");
@@ -139,43 +186,75 @@ static void queue(struct probe *p, struct disk *d, const char *dir)
 	d->write_cache = probe_str(p, q, "write_cache");
 }
 
+/* Of an NVMe disk behind the kernel's multipath: the function of its first controller. */
+static const char *nvme_pci(struct probe *p, const char *dir)
+{
+	char **names;
+	size_t n;
+
+	if (host_list(p->h, arena_printf(p->a, "%sdevice", dir), p->a, &names, &n))
+		return "";
+	for (size_t i = 0; i < n; i++) {
+		const char *pci;
+		int end = 0;
+		unsigned number;
+
+		if (sscanf(names[i], "nvme%u%n", &number, &end) != 1 || names[i][end])
+			continue;
+		pci = class_device_pci(p, arena_printf(p->a, "/sys/class/nvme/%s/", names[i]));
+		if (*pci)
+			return pci;
+	}
+	return "";
+}
+
 static void device(struct probe *p, struct disk *d, const char *dir)
 {
 	const char *dev = arena_printf(p->a, "%sdevice/", dir);
+	bool nvme = fact_is(&d->transport, "nvme");
+	const struct pci_function *f;
 
 	d->model = probe_str(p, dev, "model");
-	d->firmware = probe_str(p, dev, fact_is(&d->transport, "nvme") ? "firmware_rev" : "rev");
-	d->queue_depth = probe_int(p, dev, "queue_depth");
-	d->numa_node = probe_int(p, dev, fact_is(&d->transport, "nvme") ? "device/numa_node" : "numa_node");
+	d->firmware = probe_str(p, dev, nvme ? "firmware_rev" : "rev");
 	d->removable = probe_int(p, dir, "removable");
+	d->queue_depth = probe_int(p, dev, nvme ? "sqsize" : "queue_depth");
+	/* The controller counts from 0. */
+	if (nvme && seen_ok(&d->queue_depth.f))
+		d->queue_depth.v++;
+	f = machine_pci(p->m, d->pci);
+	d->numa_node = f ? f->numa_node : probe_int(p, dev, "numa_node");
 }
 
 static void add(struct probe *p, const char *name)
 {
 	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
+	const struct role *role = role_of(name);
 	struct fact_int sectors = probe_int(p, dir, "size");
 	char place[HOST_PATH_MAX];
-	struct fact_str role = role_of(name);
 	struct disk *d;
 
 	/* Loop and RAM disks stand there by the dozen, unused. */
-	if (fact_or(&sectors, 0) == 0 && strcmp(role.v, "disk") != 0)
+	if (is_hidden_path(name) || (fact_or(&sectors, 0) == 0 && *role->prefix))
 		return;
 	d = list_add(p->a, &p->m->storage.disks, sizeof(*d));
 	d->name = name;
-	d->role = role;
+	d->role = fact_str_of(role->role, "/sys/block/", name);
 	d->pci = class_device_pci(p, dir);
 	/* The kernel counts in sectors of 512 bytes, whatever the device's own are. */
 	d->size_bytes = sectors;
-	d->size_bytes.v *= 512;
-	if (host_link_path(p->h, arena_printf(p->a, "/sys/block/%s", name), place, sizeof(place)) == 0)
+	d->size_bytes.v = sectors.v >= 0 && sectors.v <= LLONG_MAX / 512 ? sectors.v * 512 : 0;
+	if (host_link_path(p->h, arena_printf(p->a, "/sys/block/%s", name), place, sizeof(place)) ==
+	    0)
 		transport(p, d, arena_strdup(p->a, place));
-	if (strcmp(role.v, "disk") != 0)
-		return;
-	queue(p, d, dir);
-	device(p, d, dir);
-	d->content = content(p, name, dir);
+	if (fact_is(&d->transport, "nvme") && !*d->pci)
+		d->pci = nvme_pci(p, dir);
+	if (role->queue)
+		queue(p, d, dir);
 	d->holders = holders(p, dir);
+	if (*role->prefix)
+		return;
+	device(p, d, dir);
+	d->content = disk_udev(p, name, "ID_FS_TYPE");
 }
 
 void probe_disk(struct probe *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounted file systems that hold data or huge pages; the kernel's many pseudo file systems are left out. */
-#include <stdio.h>
+/* Mounted file systems that hold data or huge pages; the kernel's many pseudo file systems are left
+ * out. */
 #include <string.h>
 
 #include "base/text.h"
@@ -8,12 +8,41 @@
 
 enum { SIZED_MAX = 32 };
 
-static bool in(const char *const *list, const char *word)
+/* Kinds that hold data. A remote one whose server is gone would hang the question for its size. */
+static const struct kind {
+	const char *type;
+	bool sized;
+} kinds[] = {
+	{ "ext4", true },	{ "xfs", true },   { "btrfs", true },	  { "zfs", true },
+	{ "overlay", true },	{ "ext3", true },  { "ext2", true },	  { "f2fs", true },
+	{ "bcachefs", true },	{ "vfat", true },  { "exfat", true },	  { "ntfs3", true },
+	{ "hugetlbfs", false }, { "nfs", false },  { "nfs4", false },	  { "cifs", false },
+	{ "smb3", false },	{ "9p", false },   { "virtiofs", false }, { "lustre", false },
+	{ "beegfs", false },	{ "ceph", false }, { "gpfs", false },	  { "wekafs", false },
+	{ "ocfs2", false },	{ "gfs2", false },
+};
+
+static const struct kind *kind_of(const char *type, const char *where)
 {
-	for (; *list; list++)
-		if (strcmp(*list, word) == 0)
-			return true;
-	return false;
+	static const struct kind memory = { "tmpfs", true }, user = { "fuse", false };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return &kinds[i];
+	/* NCCL and data loaders live in it; other tmpfs hold nothing of weight. */
+	if (strcmp(type, "tmpfs") == 0 && strcmp(where, "/dev/shm") == 0)
+		return &memory;
+	/* "fuse.sshfs"; the controls of FUSE itself are "fusectl", of LXC "fuse.lxcfs". */
+	if (str_starts(type, "fuse.") && strcmp(type, "fuse.lxcfs") != 0 &&
+	    strcmp(type, "fuse.portal") != 0 && strcmp(type, "fuse.gvfsd-fuse") != 0)
+		return &user;
+	return NULL;
+}
+
+static bool is_octal(const char *s)
+{
+	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' &&
+	       s[2] <= '7';
 }
 
 /* Blanks, tabs, newlines and backslashes stand as \040 and so on. */
@@ -23,8 +52,9 @@ static char *unescape(struct probe *p, const char *s, size_t n)
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '\\' && i + 3 < n && s[i + 1] >= '0' && s[i + 1] <= '3') {
-			out[len++] = (char)((s[i + 1] - '0') << 6 | (s[i + 2] - '0') << 3 | (s[i + 3] - '0'));
+		if (s[i] == '\\' && i + 3 < n && is_octal(s + i + 1)) {
+			out[len++] = (char)((s[i + 1] - '0') << 6 | (s[i + 2] - '0') << 3 |
+					    (s[i + 3] - '0'));
 			i += 3;
 		} else {
 			out[len++] = s[i];
@@ -45,37 +75,50 @@ static const char *word(const char *line, unsigned n, size_t *len)
 	}
 }
 
+static char *word_at(struct probe *p, const char *line, unsigned n)
+{
+	size_t len;
+	const char *w = word(line, n, &len);
+
+	return unescape(p, w, len);
+}
+
+/* Those of the mount, then those of the file system, which repeat "rw". */
+static char *options(struct probe *p, const char *line, const char *tail)
+{
+	const char *mount = word_at(p, line, 5), *super = word_at(p, tail, 2);
+	size_t n = strcspn(mount, ",");
+
+	if (strncmp(mount, super, n) == 0 && (super[n] == ',' || !super[n]))
+		super += n + (super[n] == ',');
+	return arena_printf(p->a, "%s%s%s", mount, *super ? "," : "", super);
+}
+
+/* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext3 /dev/root rw,errors=continue",
+ * proc_pid_mountinfo(5). */
 static void add(struct probe *p, const char *line)
 {
-	static const char *const real[] = { "ext4", "ext3", "ext2", "xfs", "btrfs", "zfs", "f2fs", "vfat", "nfs", "nfs4", "cifs",
-					    "9p", "lustre", "beegfs", "ceph", "fuse.ceph", "gpfs", "overlay", "virtiofs", NULL };
 	static const char from[] = "/proc/self/mountinfo";
-	const char *tail = strstr(line, " - "), *w;
-	const char *type, *options;
+	const char *tail = strstr(line, " - "), *where, *type;
+	const struct kind *kind;
 	struct mount *m;
-	size_t len;
-	bool sized;
 
 	if (!tail)
 		return;
-	w = word(tail + 3, 0, &len);
-	type = arena_strndup(p->a, w, len);
-	sized = in(real, type);
-	if (!sized && strcmp(type, "hugetlbfs") != 0)
+	tail += strlen(" - ");
+	type = word_at(p, tail, 0);
+	where = word_at(p, line, 4);
+	kind = kind_of(type, where);
+	if (!kind)
 		return;
 	m = list_add(p->a, &p->m->storage.mounts, sizeof(*m));
-	w = word(line, 4, &len);
-	m->name = unescape(p, w, len);
+	m->name = where;
 	m->type = fact_str_of(type, "", from);
-	w = word(tail + 3, 1, &len);
-	m->device = fact_str_of(unescape(p, w, len), "", from);
-	w = word(tail + 3, 2, &len);
-	options = arena_strndup(p->a, w, len);
-	m->options = fact_str_of(options, "", from);
-	/* A network file system whose server is gone would hang the question. */
-	if (sized && p->m->storage.mounts.n <= SIZED_MAX && !str_starts(type, "nfs") && strcmp(type, "cifs") != 0) {
-		m->size_bytes = probe_ask_int(p, "statfs", m->name, "total_bytes");
-		m->free_bytes = probe_ask_int(p, "statfs", m->name, "avail_bytes");
+	m->device = fact_str_of(word_at(p, tail, 1), "", from);
+	m->options = fact_str_of(options(p, line, tail), "", from);
+	if (kind->sized && p->m->storage.mounts.n <= SIZED_MAX) {
+		m->size_bytes = probe_ask_int(p, "statfs", where, "total_bytes");
+		m->free_bytes = probe_ask_int(p, "statfs", where, "avail_bytes");
 	}
 }
 

@@ -1,56 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OpenZFS: version, cache sizes, pools. Nothing is asked of a machine without the module. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "probe/disk.h"
 
-/* "c_max                           4    67108864000": the third column. */
-static struct fact_int arc(const char *text, int r, const char *key)
+/* "c_max                           4    67108864000": the third column; 4 is a 64-bit number. */
+static struct fact_int arc(struct probe *p, const char *text, int r, const char *key)
 {
 	static const char from[] = "/proc/spl/kstat/zfs/arcstats";
-	size_t n = strlen(key);
+	const char *rest = r ? NULL : text_value(p->a, text, arena_printf(p->a, "%s ", key), '4');
 	long long v;
 
-	for (const char *line = r ? NULL : text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-		if (strncmp(line, key, n) == 0 && line[n] == ' ' && sscanf(line + n, " %*d %lld", &v) == 1)
-			return fact_int_of(v, "", from);
-	return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", from) };
+	if (!rest || parse_i64(rest, &v))
+		return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", from) };
+	return fact_int_of(v, "", from);
 }
 
 /* One line a pool: name, TAB, value. */
-static struct fact_str autotrim(struct probe *p, const char *pool)
+static struct fact_str autotrim(struct probe *p, const struct fact_str *all, const char *pool)
 {
-	static const char command[] = "zpool get -Hp -o name,value autotrim";
-	struct fact_str all = probe_ask_str(p, "exec", command, "stdout");
+	const char *line = all->v;
 	size_t n = strlen(pool);
 
-	if (!seen_ok(&all.f))
-		return all;
-	for (const char *line = all.v; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-		if (strncmp(line, pool, n) == 0 && line[n] == '\t')
-			return fact_str_of(arena_strndup(p->a, line + n + 1, strcspn(line + n + 1, "\n")), "", command);
-	return (struct fact_str){ .f = fact_unseen(-ENOENT, "", command) };
+	if (!seen_ok(&all->f))
+		return *all;
+	while (line && (strncmp(line, pool, n) != 0 || line[n] != '\t')) {
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	if (!line)
+		return (struct fact_str){ .f = fact_unseen(-ENOENT, all->f.dir, all->f.leaf) };
+	line += n + 1;
+	return fact_str_of(arena_strndup(p->a, line, strcspn(line, "\n")), all->f.dir, all->f.leaf);
 }
 
-/* Which pool a member belongs to stands in udev's record, but not everywhere: with one pool it is that one. */
-static struct fact_str members(struct probe *p, size_t pools)
+static bool has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
+		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* The label of a member is its pool's name. Where udev kept none, the only pool there is has them
+ * all. */
+static struct fact_str members(struct probe *p, const char *pool, bool only)
 {
 	TEXT_AUTO t = { 0 };
 
-	if (pools != 1)
-		return (struct fact_str){ .f = fact_unseen(-EOPNOTSUPP, "", "/run/udev/data") };
-	LIST_FOR_EACH(struct disk, d, &p->m->storage.disks)
-		if (seen_ok(&d->content.f) && strstr(d->content.v, "zfs_member"))
+	LIST_FOR_EACH (struct disk, d, &p->m->storage.disks) {
+		struct fact_str label;
+
+		if (!seen_ok(&d->content.f) || !has_word(d->content.v, "zfs_member"))
+			continue;
+		label = disk_udev(p, d->name, "ID_FS_LABEL");
+		if (seen_ok(&label.f) && (*label.v ? has_word(label.v, pool) : only))
 			text_printf(&t, "%s%s", t.len ? " " : "", d->name);
-	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", "/run/udev/data");
+	}
+	if (!t.len)
+		return (struct fact_str){ .f = fact_unseen(-ENOENT, "", "/run/udev/data") };
+	return fact_str_of(arena_strdup(p->a, t.s), "", "/run/udev/data");
 }
 
 static void pools(struct probe *p)
 {
 	static const char base[] = "/proc/spl/kstat/zfs";
 	struct list *list = &p->m->storage.pools;
+	struct fact_str trim = { 0 };
 	char **names;
 	size_t n;
 
@@ -67,10 +87,14 @@ static void pools(struct probe *p)
 		pool = list_add(p->a, list, sizeof(*pool));
 		pool->name = names[i];
 		pool->state = state;
-		pool->autotrim = autotrim(p, names[i]);
+		/* One run of the program tells of all pools. */
+		if (list->n == 1)
+			trim = probe_ask_str(p, "exec", "zpool get -Hp -o name,value autotrim",
+					     "stdout");
+		pool->autotrim = autotrim(p, &trim, names[i]);
 	}
-	LIST_FOR_EACH(struct zpool, pool, list)
-		pool->members = members(p, list->n);
+	LIST_FOR_EACH (struct zpool, pool, list)
+		pool->members = members(p, pool->name, list->n == 1);
 }
 
 void probe_zfs(struct probe *p)
@@ -83,8 +107,8 @@ void probe_zfs(struct probe *p)
 	if (!seen_ok(&s->zfs_version.f))
 		return;
 	r = host_read(p->h, "/proc/spl/kstat/zfs/arcstats", HOST_READ_MAX, p->a, &text, NULL);
-	s->zfs_arc_size = arc(text, r, "size");
-	s->zfs_arc_c_max = arc(text, r, "c_max");
+	s->zfs_arc_size = arc(p, text, r, "size");
+	s->zfs_arc_c_max = arc(p, text, r, "c_max");
 	s->zfs_arc_max = probe_int(p, "/sys/module/zfs/parameters/", "zfs_arc_max");
 	pools(p);
 }
