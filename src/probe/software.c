@@ -78,10 +78,18 @@ static void add_library(struct probe *p, const char *dir, const char *soname)
 	struct library *l;
 	int r = host_link(p->h, path, target, sizeof(target));
 
-	if (r && r != -EINVAL)
+	enum seen seen = seen_from_errno(r);
+
+	if (seen == SEEN_ABSENT || seen == SEEN_UNASKED)
 		return;
 	l = list_add(p->a, &p->m->software.libraries, sizeof(*l));
 	l->name = soname;
+	/* -EINVAL: there, but no link. Anything else is not absence, and must not read like it. */
+	if (r && r != -EINVAL) {
+		l->path = (struct fact_str){ .f = fact_unseen(r, "", path) };
+		l->version = l->path;
+		return;
+	}
 	l->path = fact_str_of(path, "", path);
 	base = r ? soname : strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
 	version = version_in(base, soname);

@@ -244,6 +244,8 @@ static void spark_cable(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%zu ConnectX functions", functions);
 	if (functions)
 		verdict_pass(v, "the NIC is on the bus");
+	else if (!q->m->pci.n)
+		verdict_unknown(v, CODE_ERROR, "the PCI bus could not be looked at");
 	else
 		verdict_fail(v, "4 functions", "without a QSFP cable the NIC is taken off the bus shortly after boot: plug a cable in first");
 }
@@ -251,6 +253,7 @@ static void spark_cable(const struct question *q, struct verdict *v)
 static void drivers(const struct question *q, struct verdict *v)
 {
 	const struct network *n = &q->m->net;
+	const struct fact *const parts[] = { &n->ib_core.f, &n->mlx5_core.f, &n->mlx5_ib.f }, *unread = first_unread(parts, 3);
 	bool card = false;
 
 	LIST_FOR_EACH(struct pci_function, p, &q->m->pci)
@@ -261,7 +264,9 @@ static void drivers(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "ib_core %s, mlx5_core %s, mlx5_ib %s", fact_text(&n->ib_core, "missing"),
 				  fact_text(&n->mlx5_core, "missing"), fact_text(&n->mlx5_ib, "missing"));
-	if (seen_ok(&n->ib_core.f) && seen_ok(&n->mlx5_core.f) && seen_ok(&n->mlx5_ib.f))
+	if (unread)
+		verdict_unseen(q, v, unread, NULL);
+	else if (seen_ok(&n->ib_core.f) && seen_ok(&n->mlx5_core.f) && seen_ok(&n->mlx5_ib.f))
 		verdict_pass(v, seen_ok(&n->ofed_version.f) ? arena_printf(q->a, "loaded, DOCA/OFED %s", n->ofed_version.v)
 							    : "loaded, the kernel's own");
 	else
@@ -297,22 +302,27 @@ static void mps(const struct question *q, struct verdict *v)
 	const struct pci_function *p = q->object, *up;
 	long long least = fact_or(&p->mps_cap, 0);
 	const char *who = p->name;
+	bool whole = is_placed(q->m, p);
 	size_t hops = 0;
 
 	if (!seen_ok(&p->mps.f) || !seen_ok(&p->mps_cap.f)) {
 		verdict_unseen(q, v, seen_ok(&p->mps.f) ? &p->mps_cap.f : &p->mps.f, NULL);
 		return;
 	}
-	for (up = machine_pci(q->m, p->parent); up && hops++ < 32; up = machine_pci(q->m, up->parent))
+	for (up = machine_pci(q->m, p->parent); up && hops++ < 32; up = machine_pci(q->m, up->parent)) {
+		whole = whole && seen_ok(&up->mps_cap.f);
 		if (seen_ok(&up->mps_cap.f) && up->mps_cap.v < least) {
 			least = up->mps_cap.v;
 			who = up->name;
 		}
+	}
 	v->current = arena_printf(q->a, "%lld bytes", p->mps.v);
 	v->wanted = arena_printf(q->a, "%lld bytes", least);
 	if (p->mps.v >= least)
 		verdict_pass(v, who == p->name ? "as large as the NIC takes"
 					       : arena_printf(q->a, "as large as the path takes (%s)", who));
+	else if (!whole)
+		verdict_unknown(v, CODE_ERROR, "below what the NIC takes; what the bridges above it take could not be read");
 	else
 		verdict_fail(v, v->wanted, "firmware left the payload below what every device on the path takes");
 }

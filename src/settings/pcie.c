@@ -53,7 +53,8 @@ static void link(const struct question *q, struct verdict *v)
 	long long width = fact_or(&p->width, 0), speed = fact_or(&p->speed_mts, 0);
 	bool slow, narrow;
 
-	if (g && fact_or(&g->integrated, 0) == 1) {
+	/* Without a driver that says so, the platform does. */
+	if (g ? fact_or(&g->integrated, 0) == 1 : is_gpu(p) && q->platform == ON_SPARK) {
 		verdict_na(v, CODE_INTEGRATED, "the PCIe link of this GPU is a placeholder: it talks to memory over NVLink-C2C");
 		return;
 	}
@@ -75,7 +76,9 @@ static void link(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NEEDS_LOAD, "the width is right; a resting GPU lowers the speed, which only load shows");
 		return;
 	}
-	if (narrow)
+	if ((narrow || slow) && !is_placed(q->m, p))
+		verdict_unknown(v, CODE_ERROR, "less than the device can do; what the port above it can do could not be read");
+	else if (narrow)
 		verdict_fail(v, v->wanted, "lanes are missing: reseat the card, look at the slot and riser");
 	else if (slow)
 		verdict_fail(v, v->wanted, "the link trained at a lower speed than both ends can do");

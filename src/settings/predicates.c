@@ -53,3 +53,21 @@ int zfs_release(const struct machine *m)
 		return 0;
 	return major * 100 + minor;
 }
+
+const struct fact *first_unread(const struct fact *const *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (facts[i]->seen != SEEN_OK && facts[i]->seen != SEEN_ABSENT)
+			return facts[i];
+	return NULL;
+}
+
+bool is_placed(const struct machine *m, const struct pci_function *f)
+{
+	for (size_t hops = 0; f && f->path && *f->path && hops < 32; hops++) {
+		if (!f->parent || !*f->parent)
+			return true;
+		f = machine_pci(m, f->parent);
+	}
+	return false;
+}

@@ -20,5 +20,9 @@ bool is_numa(const struct machine *m);
 bool is_locked_down(const struct machine *m);
 /* The OpenZFS version as major * 100 + minor; 0 when it is not loaded. */
 int zfs_release(const struct machine *m);
+/* The first of n facts that is neither seen nor absent: nothing may be concluded from it. NULL when there is none. */
+const struct fact *first_unread(const struct fact *const *facts, size_t n);
+/* The function's place in the tree was read, and all bridges above it are known. */
+bool is_placed(const struct machine *m, const struct pci_function *f);
 
 #endif

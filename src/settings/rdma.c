@@ -25,6 +25,8 @@ static void state(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s, %s", p->state.v, fact_text(&p->phys_state, "?"));
 	if (strcmp(p->state.v, "ACTIVE") == 0)
 		verdict_pass(v, "active");
+	else if (!seen_ok(&p->phys_state.f))
+		verdict_unseen(q, v, &p->phys_state.f, NULL);
 	else if (fact_is(&p->phys_state, "Disabled"))
 		verdict_na(v, CODE_NO_EFFECT, "switched off by the administrator");
 	else if (!is_cabled(p) && q->platform != ON_HGX)
@@ -186,6 +188,7 @@ static void peermem(const struct question *q, struct verdict *v)
 
 static void user_libraries(const struct question *q, struct verdict *v)
 {
+	const struct library *unread = NULL;
 	bool library = false;
 
 	if (!has_rdma(q->m)) {
@@ -193,7 +196,14 @@ static void user_libraries(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH(struct library, l, &q->m->software.libraries)
-		library = library || strcmp(l->name, "libibverbs.so.1") == 0;
+		if (strcmp(l->name, "libibverbs.so.1") == 0) {
+			library = seen_ok(&l->path.f);
+			unread = library ? NULL : l;
+		}
+	if (unread) {
+		verdict_unseen(q, v, &unread->path.f, NULL);
+		return;
+	}
 	v->current = library ? fact_text(&q->m->net.verbs_provider, "no provider file") : "libibverbs missing";
 	if (library)
 		verdict_pass(v, "libibverbs is installed");
