@@ -157,10 +157,15 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 	char full[HOST_PATH_MAX];
 	const char *phys = "";
 	intptr_t code;
-	int r = resolve_folder(&c->resolver, path, &phys);
+	int r = resolve_folder(&c->resolver, path, &phys), e;
 
-	if (r)
-		return answered(c, path, path, r);
+	if (r) { /* the answer stands where the folder would be, links resolved as far as they go */
+		*full = '\0';
+		e = resolve_place(&c->resolver, path, full, sizeof(full));
+		if (e == 0)
+			resolve_walk(&c->resolver, full, true, full, sizeof(full));
+		return answered(c, path, full, r);
+	}
 	code = (intptr_t)map_get(&c->answers, phys);
 	if (code > 0)
 		return -(int)code;
