@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a user meets it: exit codes, sentences for what is wrong, schemas, completion, bad input."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+spark = str(root / "tests/machines/dgx-spark")
+passed = failed = 0
+
+
+def run(*argv, env=None):
+    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, cwd="/",
+                       env=env or {"PATH": "/usr/bin:/bin"})
+    return p.returncode, p.stdout, p.stderr
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {detail}")
+
+
+def says(what, argv, code, *words):
+    got, out, err = run(*argv)
+    expect(what, got == code and all(w in err for w in words) and not out, (got, out[:200], err))
+
+
+says("no verb", [], 2, "Usage")
+says("a wrong verb", ["chekc"], 2, 'no verb "chekc"', "check")
+says("a wrong option", ["check", "--fromat", "json"], 2, "--fromat")
+says("a wrong format", ["check", "--format", "yaml"], 2, "yaml", "json")
+says("a wrong subject", ["show", "gpus"], 2, '"gpus"', "gpu")
+says("an argument too many", ["check", "gpu"], 2, '"gpu"')
+says("a missing argument", ["explain"], 2, "explain needs ID")
+says("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
+says("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappiness"')
+says("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
+says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
+says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
+says("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")
+says("a wrong width", ["check", "--width", "3"], 2, "--width")
+says("capture without a place", ["capture"], 2, "-o")
+says("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
+says("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
+says("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")
+says("a full disk", ["check", "--host", spark, "-o", "/dev/full"], 5, "could not be written")
+says("--as elsewhere", ["show", "gpu", "--as", "svg"], 2, "--as")
+
+for verb in ("show", "check", "explain", "list", "capture", "completion"):
+    code, out, err = run(verb, "--help")
+    expect(f"{verb} --help", code == 0 and f"gputune {verb}" in out and not err, (code, err))
+expect("--version", run("--version")[1].startswith("gputune "))
+
+with tempfile.TemporaryDirectory() as tmp:
+    def profile(text):
+        path = f"{tmp}/p.ini"
+        pathlib.Path(path).write_text(text)
+        return ["check", "--host", spark, "--format", "json", "--profile", path]
+
+    for what, text, words in (
+            ("unknown key", "[memory.swappiness]\nwnat = 10\n", (":2:", '"wnat"')),
+            ("unknown section", "[memory.swapiness]\nwant = 10\n", (":2:", "memory.swappiness")),
+            ("wrong type", "\n[memory.swappiness]\nwant = ten\n", (":3:", "whole number")),
+            ("no ini", "[profile]\nbase = default\nnonsense\n", (":3:",)),
+            ("bad base", "[profile]\nbase = fastest\n", (":2:", "fastest")),
+            ("bad date", "[memory.swappiness]\nwaive = x\nexpires = 2027-02-31\n", (":3:", "2027-02-31")),
+            ("waiver without reason", "[memory.swappiness]\nexpires = 2027-01-31\n", ("waive",)),
+            ("want of a check", "[pcie.link]\nwant = 1\n", (":2:", "waived")),
+            ("before a section", "want = 1\n", (":1:", "before any section")),
+            ("long line", "[profile]\nonly = " + "x" * 300 + "\n", (":2:", "longer"))):
+        says(f"profile: {what}", profile(text), 2, f"{tmp}/p.ini", *words)
+
+    def verdict(text, setting):
+        code, out, err = run(*profile(text))
+        return {f["id"]: f for f in json.loads(out)["findings"]}.get(setting) if out else err
+
+    f = verdict("[memory.swappiness]\nwaive = we measured it\nexpires = 2099-01-01\n", "memory.swappiness")
+    expect("a waiver", f["verdict"] == "na" and f["reason_code"] == "waived" and "we measured it" in f["reason"], f)
+    f = verdict("[memory.swappiness]\nwaive = old\nexpires = 2020-01-01\n", "memory.swappiness")
+    expect("an expired waiver", f["verdict"] == "fail" and "expired" in f["reason"], f)
+    f = verdict("[memory.swappiness]\nwant = 60\n", "memory.swappiness")
+    expect("a wish of one's own", f["verdict"] == "pass", f)
+    f = verdict("[memory.swappiness]\nwant = >= 70\n", "memory.swappiness")
+    expect("a bound of one's own", f["verdict"] == "fail" and f["wanted"] == ">= 70", f)
+    expect("narrowing", verdict("[profile]\nonly = gpu\n", "memory.swappiness") is None)
+
+schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
+for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+    for verb, argv in (("check", ["check"]), ("show", ["show"]), ("explain", ["explain", "gpu.bar1-size"])):
+        code, out, err = run(*argv, "--format", "json", "--host", str(machine))
+        try:
+            jsonschema.validate(json.loads(out), schemas[verb])
+            expect("schema", True)
+        except Exception as e:
+            expect(f"{machine.name}: {verb} follows its schema", False, str(e)[:300])
+code, out, _ = run("list", "--format", "json")
+jsonschema.validate(json.loads(out), schemas["list"])
+ids = [s["id"] for s in json.loads(out)["settings"]]
+expect("ids are unique", len(ids) == len(set(ids)))
+expect("about a hundred settings", len(ids) >= 100, len(ids))
+for i in ids:
+    code, out, err = run("explain", i, "--host", spark)
+    expect(f"explain {i}", code == 0 and "Sources" in out and "What" in out or "How" in out, (code, err))
+code, out, _ = run("list", "--facts", "--format", "json")
+expect("facts are listed", len(json.loads(out)["facts"]) > 250)
+
+for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
+    code, out, err = run("completion", shell)
+    p = subprocess.run(check + ["/dev/stdin"], input=out, text=True, capture_output=True)
+    expect(f"{shell} completion parses", code == 0 and p.returncode == 0, p.stderr)
+code, out, _ = run("completion", "bash")
+p = subprocess.run(["bash"], text=True, capture_output=True, input=out + """
+COMP_WORDS=(gputune explain memory.sw); COMP_CWORD=2; _gputune; echo "${COMPREPLY[@]}"
+COMP_WORDS=(gputune ch); COMP_CWORD=1; _gputune; echo "${COMPREPLY[@]}"
+COMP_WORDS=(gputune check --format j); COMP_CWORD=3; _gputune; echo "${COMPREPLY[@]}"
+""")
+expect("bash completes", p.stdout.split("\n")[:3] == ["memory.swappiness", "check", "json junit"], p.stdout + p.stderr)
+code, out, _ = run("completion", "man")
+p = subprocess.run(["man", "--warnings", "-l", "-"], input=out, text=True, capture_output=True, env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+expect("the manual page renders", "NAME" in p.stdout and "warning" not in p.stderr, p.stderr[:300])
+
+code, out, _ = run("check", "--host", spark, "--format", "junit")
+p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
+expect("JUnit is XML", p.returncode == 0, p.stderr)
+code, out, _ = run("show", "topology", "--as", "svg", "--host", str(root / "tests/machines/hgx-h100"))
+p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
+expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
+code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})
+expect("no colour in a pipe", "\x1b" not in out)
+expect("--quiet is silent", run("check", "--quiet", "--host", spark)[1] == "")
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

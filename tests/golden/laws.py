@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Laws that hold on every captured machine:
+recording a machine and asking the recording gives the same facts and findings, from a folder and from a tar;
+the same with its secrets replaced gives the same verdicts; facts written as JSON carry where each was read;
+a check writes nothing.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = sys.argv[1]
+passed = failed = 0
+
+
+def law(name, ok, detail=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAIL {name} {detail}")
+
+
+def ask(*argv):
+    p = subprocess.run([gputune, *argv], capture_output=True, timeout=300, cwd=root)
+    return p.returncode, p.stdout
+
+
+def facts(host):
+    j = json.loads(ask("show", "--format", "json", "--host", host)[1])
+    return j["facts"]
+
+
+def findings(host):
+    return json.loads(ask("check", "--format", "json", "--host", host)[1])["findings"]
+
+
+def walk(node, path, bad):
+    if isinstance(node, list):
+        for i, item in enumerate(node):
+            walk(item, f"{path}[{i}]", bad)
+    elif isinstance(node, dict):
+        if "value" in node and not node.get("from"):
+            bad.append(path)
+        elif not {"value", "seen"} & node.keys():
+            for k, v in node.items():
+                walk(v, f"{path}.{k}", bad)
+
+
+def state(folder):
+    return {p: (os.lstat(p).st_mtime_ns, os.lstat(p).st_size) for p in pathlib.Path(folder).rglob("*")}
+
+
+for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+    name = machine.name
+    before = state(machine)
+    here, said = facts(str(machine)), findings(str(machine))
+    law(f"{name}: asking writes nothing", state(machine) == before)
+    bad = []
+    walk(here, "", bad)
+    law(f"{name}: every fact says where it was read", not bad, bad[:5])
+    with tempfile.TemporaryDirectory() as tmp:
+        for form in ("copy", "copy.tar"):
+            code, _ = ask("capture", "--host", str(machine), "--no-redact", "-o", f"{tmp}/{form}")
+            law(f"{name}: captured as {form}", code == 0, code)
+            again = facts(f"{tmp}/{form}")
+            law(f"{name}: facts of {form} are the machine's", again == here,
+                [k for k in here if here.get(k) != again.get(k)])
+            law(f"{name}: findings of {form} are the machine's", findings(f"{tmp}/{form}") == said)
+        ask("capture", "--host", str(machine), "-o", f"{tmp}/redacted")
+        verdicts = [(f["id"], f["verdict"], f["reason_code"]) for f in findings(f"{tmp}/redacted")]
+        want = [(f["id"], f["verdict"], f["reason_code"]) for f in said]
+        law(f"{name}: redaction changes no verdict", verdicts == want, [x for x in zip(verdicts, want) if x[0] != x[1]][:5])
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
