@@ -39,6 +39,13 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 		redact_config_space((unsigned char *)copy, p->len);
 		return copy;
 	}
+	/* Servers of network mounts, addresses given to the kernel; and text only, as there are no others. */
+	if ((str_ends(path, "/mounts") || str_ends(path, "/mountinfo") || str_ends(path, "/cmdline")) &&
+	    !memchr(p->data, '\0', p->len)) {
+		copy = redact_addresses(s->redact, p->data);
+		*len = strlen(copy);
+		return copy;
+	}
 	return redact_text(s->redact, p->data, len);
 }
 
@@ -138,7 +145,7 @@ static int save_page(struct saving *s, const char *api, json_t *page)
 
 	json_object_foreach(page, object, fields) {
 		o = json_object();
-		json_object_set_new(copy, object, o);
+		json_object_set_new(copy, redacted_path(s, object), o);
 		json_object_foreach(fields, field, value)
 			json_object_set_new(o, field, redacted_answer(s, api, field, value));
 	}
@@ -153,7 +160,7 @@ static int save_meta(struct saving *s, const struct host_identity *id)
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}", "schema",
 			      "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin", "captured", "about",
 			      "what gputune read of this machine", "sources", "identity", "nodename", nodename, "release",
-			      id->release, "version", id->version, "machine", id->machine, "euid", (json_int_t)id->euid,
+			      redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine", id->machine, "euid", (json_int_t)id->euid,
 			      "page_size", (json_int_t)id->page_size, "time_s", (json_int_t)id->time_s, "redacted",
 			      s->redact != NULL, "unlisted", "unknown");
 	int r = save_json(s, "meta.json", j);

@@ -2,6 +2,7 @@
 /* Finding secrets by their shape, and giving each a pseudonym. */
 #include "host/redact.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -161,6 +162,25 @@ static size_t ipv4(struct redactor *r, const char *s, char *with, size_t cap)
 	return (size_t)n;
 }
 
+/* An IPv6 address, however it is shortened; loopback, "::" and pseudonyms of GIDs stay. */
+static size_t ipv6(struct redactor *r, const char *s, char *with, size_t cap)
+{
+	static const char pseudo_gid[] = "fe80:0000:0000:0000:0000:0000:0000:";
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr addr;
+	size_t n = strspn(s, "0123456789abcdefABCDEF:");
+
+	if (n < 2 || n >= sizeof(text) || word_char(s[n]) || strncmp(s, pseudo_gid, sizeof(pseudo_gid) - 1) == 0)
+		return 0;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	if (inet_pton(AF_INET6, text, &addr) != 1 || IN6_IS_ADDR_LOOPBACK(&addr) || IN6_IS_ADDR_UNSPECIFIED(&addr))
+		return 0;
+	inet_ntop(AF_INET6, &addr, text, sizeof(text));
+	snprintf(with, cap, "%s", pseudonym(r, &r->hosts, text, "fd00::%02x%02x"));
+	return n;
+}
+
 char *redact_addresses(struct redactor *r, const char *s)
 {
 	TEXT_AUTO out = { 0 };
@@ -168,8 +188,11 @@ char *redact_addresses(struct redactor *r, const char *s)
 	char *clean = redact_text(r, s, &len), with[64];
 
 	for (const char *p = clean; *p;) {
-		size_t n = isdigit((unsigned char)*p) && (p == clean || !(word_char(p[-1]) || p[-1] == '.')) ? ipv4(r, p, with, sizeof(with)) : 0;
+		bool start = p == clean || !(word_char(p[-1]) || p[-1] == '.' || p[-1] == ':');
+		size_t n = start && isdigit((unsigned char)*p) ? ipv4(r, p, with, sizeof(with)) : 0;
 
+		if (!n && start && (isxdigit((unsigned char)*p) || *p == ':'))
+			n = ipv6(r, p, with, sizeof(with));
 		if (n) {
 			text_add(&out, with);
 			p += n;

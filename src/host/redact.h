@@ -13,7 +13,7 @@
 struct redactor {
 	struct arena *arena;
 	const char *nodename; /* replaced by "host" where it stands as a word; shorter than 3 letters: left */
-	struct map macs, uuids, guids, words, subnets;
+	struct map macs, uuids, guids, words, subnets, hosts;
 };
 
 /* The text with its secrets replaced, in arena memory; *len is updated. Bytes that are no text are left as they are. */
