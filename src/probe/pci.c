@@ -214,7 +214,8 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir, b
 	}
 	if (fact_or(&f->is_vf, 0))
 		pci_config_virtual(f, dir);
-	else if (!seen_ok(&f->pcie_cap.f) && fact_or(&f->config_bytes, 0) <= 64)
+	else if (!seen_ok(&f->pcie_cap.f) && fact_or(&f->config_bytes, 0) <= 64 &&
+		 f->config_bytes.f.err != EIO)
 		link_from_kernel(p, f, dir);
 }
 
