@@ -103,7 +103,7 @@ static size_t named(struct redactor *r, const char *s, size_t left, const char *
 	static const char home[] = "/home/";
 	size_t n = r->nodename ? strlen(r->nodename) : 0, k = sizeof(home) - 1, len = 0;
 
-	if (n >= 3 && n <= left && strncasecmp(s, r->nodename, n) == 0 && (n == left || !word_char(s[n]))) {
+	if (n >= 3 && n <= left && strncmp(s, r->nodename, n) == 0 && (n == left || !word_char(s[n]))) {
 		*with = "host";
 		return n;
 	}

@@ -4,7 +4,7 @@
 
 static const struct field kernel_arg_fields[] = {
 	FIELD_ROW(kernel_arg, name, FIELD_NAME, "name", "Name", NULL),
-	FIELD_ROW(kernel_arg, value, FIELD_STR, "value", "Value", NULL),
+	FIELD_ROW(kernel_arg, value, FIELD_STR, "text", "Value", NULL),
 	FIELD_ROW(kernel_arg, position, FIELD_INT, "position", "Position", NULL),
 };
 const struct schema schema_kernel_arg = SCHEMA(kernel_arg, kernel_arg_fields);
