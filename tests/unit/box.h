@@ -4,6 +4,7 @@
 #define TESTS_BOX_H
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
