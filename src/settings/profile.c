@@ -19,7 +19,7 @@ struct loading {
 	struct profile *p;
 	FILE *f;
 	const char *path;
-	int line;
+	int line, complained; /* the line that is read, and the one that was wrong */
 	size_t bytes;
 	struct err *e;
 	int result;
@@ -38,6 +38,7 @@ static int bad(struct loading *l, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
+	l->complained = l->line;
 	l->result = err_set(l->e, -EINVAL, "%s:%d: %s", l->path, l->line, what);
 	return 0;
 }
@@ -247,6 +248,9 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 	if (!l.result && ferror(l.f))
 		l.result = err_set(e, -EIO, "profile %s could not be read", path);
 	fclose(l.f);
+	/* A line that is no INI is passed over by the parser; what follows from it must not hide it. */
+	if (r > 0 && l.complained > r)
+		l.result = 0;
 	if (!l.result && r) {
 		l.line = r > 0 ? r : l.line;
 		bad(&l, "not \"key = value\", not \"[section]\" and not a comment");
