@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 64 KiB: a check of a small machine fits into a handful of blocks, and malloc still recycles them. */
+/* 64 KiB: a check of a small machine fits into a handful of blocks, and malloc still recycles them.
+ */
 enum { BLOCK = 64 * 1024 };
 
 struct arena_block {

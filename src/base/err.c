@@ -7,20 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME(e) { e, #e }
+#define NAME(e)                                                                                    \
+	{                                                                                          \
+		e, #e                                                                              \
+	}
 
-/* The values that reading a machine can give. Names, not numbers, are stored: arm64 and x86-64 agree
- * today, but a capture must not depend on it. */
+/* The values that reading a machine can give. Names, not numbers, are stored: arm64 and x86-64
+ * agree today, but a capture must not depend on it. */
 static const struct {
 	int number;
 	const char *name;
 } names[] = {
-	NAME(EPERM), NAME(ENOENT), NAME(EIO), NAME(ENXIO), NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES),
-	NAME(EBUSY), NAME(ENODEV), NAME(ENOTDIR), NAME(EISDIR), NAME(EINVAL), NAME(EFBIG), NAME(EROFS),
-	NAME(ENOSYS), NAME(ELOOP), NAME(ENODATA), NAME(ETIME), NAME(EOPNOTSUPP), NAME(ENOMEDIUM),
-	NAME(ELIBACC), NAME(ELIBBAD), NAME(ENOTCONN), NAME(ETIMEDOUT), NAME(EXDEV), NAME(ENAMETOOLONG),
-	NAME(EPROTO), NAME(EBADMSG), NAME(EOVERFLOW), NAME(ENOTTY), NAME(ENETDOWN), NAME(EILSEQ),
-	NAME(ERANGE), NAME(EHOSTDOWN), NAME(EEXIST), NAME(ENOSPC), NAME(EINTR), NAME(ECHILD),
+	NAME(EPERM),	    NAME(ENOENT),  NAME(EIO),	   NAME(ENXIO),	     NAME(EAGAIN),
+	NAME(ENOMEM),	    NAME(EACCES),  NAME(EBUSY),	   NAME(ENODEV),     NAME(ENOTDIR),
+	NAME(EISDIR),	    NAME(EINVAL),  NAME(EFBIG),	   NAME(EROFS),	     NAME(ENOSYS),
+	NAME(ELOOP),	    NAME(ENODATA), NAME(ETIME),	   NAME(EOPNOTSUPP), NAME(ENOMEDIUM),
+	NAME(ELIBACC),	    NAME(ELIBBAD), NAME(ENOTCONN), NAME(ETIMEDOUT),  NAME(EXDEV),
+	NAME(ENAMETOOLONG), NAME(EPROTO),  NAME(EBADMSG),  NAME(EOVERFLOW),  NAME(ENOTTY),
+	NAME(ENETDOWN),	    NAME(EILSEQ),  NAME(ERANGE),   NAME(EHOSTDOWN),  NAME(EEXIST),
+	NAME(ENOSPC),	    NAME(EINTR),   NAME(ECHILD),
 };
 
 int err_set(struct err *e, int code, const char *fmt, ...)

@@ -13,7 +13,8 @@ struct err {
 	char hint[256];
 };
 
-/* Sets the sentence, clears the hint, returns code (a negative errno) so that it can be returned. */
+/* Sets the sentence, clears the hint, returns code (a negative errno) so that it can be returned.
+ */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "ENOENT" for 2 or -2; "E123" style text for numbers without a name. Static storage. */

@@ -61,7 +61,8 @@ static int parse_number(const char **p, unsigned *out)
 	return 0;
 }
 
-/* One element: N, N-M, or N-M:used/group (used members out of every group, as the kernel parses it). */
+/* One element: N, N-M, or N-M:used/group (used members out of every group, as the kernel parses
+ * it). */
 static int parse_element(struct arena *a, const char **p, struct idset *set)
 {
 	unsigned lo, hi, used, group;
@@ -147,7 +148,7 @@ struct idset idset_minus(struct arena *a, const struct idset *x, const struct id
 {
 	struct idset out = { 0 };
 
-	IDSET_FOR_EACH(id, x)
+	IDSET_FOR_EACH (id, x)
 		if (!idset_has(y, id))
 			idset_add(a, &out, id);
 	return out;
@@ -155,7 +156,7 @@ struct idset idset_minus(struct arena *a, const struct idset *x, const struct id
 
 bool idset_contains(const struct idset *outer, const struct idset *inner)
 {
-	IDSET_FOR_EACH(id, inner)
+	IDSET_FOR_EACH (id, inner)
 		if (!idset_has(outer, id))
 			return false;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of small numbers (logical CPUs, NUMA nodes, GPUs) as sorted, disjoint, inclusive ranges: the
- * kernel's "0-4,10-14". Cost is by ranges, not by members, so 4,096 CPUs are one range.
+ * A set of small numbers (logical CPUs, NUMA nodes, GPUs) as sorted, disjoint, inclusive ranges:
+ * the kernel's "0-4,10-14". Cost is by ranges, not by members, so 4,096 CPUs are one range.
  */
 #ifndef BASE_IDSET_H
 #define BASE_IDSET_H
@@ -23,7 +23,8 @@ struct idset {
 /* The largest member a set may have; a list with a larger one is refused. */
 enum { IDSET_MAX = 1 << 20 };
 
-/* Parses the kernel's list format ("", "3", "0-4,10-14", also "0-15:2/4" strides). -EINVAL otherwise. */
+/* Parses the kernel's list format ("", "3", "0-4,10-14", also "0-15:2/4" strides). -EINVAL
+ * otherwise. */
 int idset_parse(struct arena *a, const char *s, struct idset *out);
 void idset_add(struct arena *a, struct idset *set, unsigned id);
 bool idset_has(const struct idset *set, unsigned id);

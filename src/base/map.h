@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts to pointers: an open-addressing hash table in an arena. Keys are copied. Nothing is removed. */
+/* Texts to pointers: an open-addressing hash table in an arena. Keys are copied. Nothing is
+ * removed. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -19,7 +20,8 @@ struct map {
 };
 
 void *map_get(const struct map *m, const char *key);
-/* The place of key's value, made (NULL inside) when it was not there; valid until the next map_at. */
+/* The place of key's value, made (NULL inside) when it was not there; valid until the next map_at.
+ */
 void **map_at(struct arena *a, struct map *m, const char *key);
 /* All entries sorted by key, in arena memory, m->n of them. */
 struct map_entry *map_sorted(struct arena *a, const struct map *m);

@@ -104,7 +104,8 @@ int parse_i64(const char *s, long long *out)
 
 	if (!number_text(s, buf, sizeof(buf)))
 		return -EINVAL;
-	if (!isdigit((unsigned char)buf[0]) && !((buf[0] == '-' || buf[0] == '+') && isdigit((unsigned char)buf[1])))
+	if (!isdigit((unsigned char)buf[0]) &&
+	    !((buf[0] == '-' || buf[0] == '+') && isdigit((unsigned char)buf[1])))
 		return -EINVAL;
 	errno = 0;
 	v = strtoll(buf, &end, 10);

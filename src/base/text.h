@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Heap text, always NUL-terminated once anything was added. Zero-initialise; text_free to release. */
+/* Heap text, always NUL-terminated once anything was added. Zero-initialise; text_free to release.
+ */
 struct text {
 	char *s;
 	size_t len;
@@ -20,13 +21,14 @@ void text_add(struct text *t, const char *s);
 void text_addn(struct text *t, const char *s, size_t n);
 void text_addc(struct text *t, char c);
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void text_vprintf(struct text *t, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+void text_vprintf(struct text *t, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 void text_clear(struct text *t);
 void text_free(struct text *t);
 #define TEXT_AUTO __attribute__((cleanup(text_free))) struct text
 
-/* Decimal (or, for parse_hex, hexadecimal with or without 0x); surrounding blanks are allowed, nothing
- * else is. 0 or -EINVAL / -ERANGE; *out is untouched on failure. */
+/* Decimal (or, for parse_hex, hexadecimal with or without 0x); surrounding blanks are allowed,
+ * nothing else is. 0 or -EINVAL / -ERANGE; *out is untouched on failure. */
 int parse_i64(const char *s, long long *out);
 int parse_u64(const char *s, unsigned long long *out);
 int parse_hex(const char *s, unsigned long long *out);

@@ -11,7 +11,8 @@
 static void read_all_knobs(struct run *r, struct host *h, const struct machine *m)
 {
 	for (int id = 0; id < PROFILES; id++) {
-		struct profile p = { .name = profile_name((enum profile_id)id), .base = (enum profile_id)id };
+		struct profile p = { .name = profile_name((enum profile_id)id),
+				     .base = (enum profile_id)id };
 		struct findings ignored;
 
 		settings_check(&r->arena, m, &p, run_read_knob, h, &ignored);
@@ -27,7 +28,9 @@ int verb_capture(struct run *r)
 	int code = EXIT_CLEAN;
 
 	if (!path)
-		return complain_text(EXIT_USAGE, "capture needs -o PATH: a new folder, or a name that ends in .tar");
+		return complain_text(
+			EXIT_USAGE,
+			"capture needs -o PATH: a new folder, or a name that ends in .tar");
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;
@@ -37,8 +40,10 @@ int verb_capture(struct run *r)
 	if (record_save(h, path, !r->value[OPT_NO_REDACT], &e))
 		code = complain(EXIT_BLIND, &e);
 	else if (!r->value[OPT_QUIET])
-		fprintf(r->out, "%s: %zu places and %zu kinds of answers%s\n", path, record_places(h)->n, record_pages(h)->n,
-			r->value[OPT_NO_REDACT] ? ", with all names, addresses and serial numbers" : ", redacted");
+		fprintf(r->out, "%s: %zu places and %zu kinds of answers%s\n", path,
+			record_places(h)->n, record_pages(h)->n,
+			r->value[OPT_NO_REDACT] ? ", with all names, addresses and serial numbers"
+						: ", redacted");
 	if (code == EXIT_CLEAN && fact_or(&m->euid, 0) != 0)
 		complain_text(0, "captured as a normal user: what only root may read is missing");
 	host_close(h);

@@ -25,7 +25,10 @@ static int print(struct run *r, const struct findings *f, const struct machine *
 		 const struct profile *p, int code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
 	struct check_view how = { .all = r->value[OPT_ALL] != NULL,
+				  .reasons =
+					  r->value[OPT_VERBOSE] || r->width == 0 || r->width >= 150,
 				  .verbose = r->value[OPT_VERBOSE] != NULL };
 
 	if (r->value[OPT_QUIET])

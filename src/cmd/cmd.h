@@ -12,29 +12,54 @@
 
 /* Versioned API: scripts compare them. */
 enum exit_code {
-	EXIT_CLEAN = 0,       /* nothing to do */
+	EXIT_CLEAN = 0, /* nothing to do */
 	EXIT_FINDINGS = 1,
 	EXIT_USAGE = 2,
 	EXIT_NOT_APPLIED = 3, /* rolled back */
-	EXIT_STUCK = 4,       /* rollback incomplete */
-	EXIT_BLIND = 5,       /* could not see enough */
+	EXIT_STUCK = 4,	      /* rollback incomplete */
+	EXIT_BLIND = 5,	      /* could not see enough */
 };
 
 /* The options of all verbs; a verb's table says which of them it takes. */
 enum option_id {
-	OPT_HOST, OPT_FORMAT, OPT_PROFILE, OPT_ONLY, OPT_SKIP, OPT_ALL, OPT_DEEP, OPT_OUTPUT, OPT_NO_REDACT,
-	OPT_AS, OPT_FACTS, OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION,
+	OPT_HOST,
+	OPT_FORMAT,
+	OPT_PROFILE,
+	OPT_ONLY,
+	OPT_SKIP,
+	OPT_ALL,
+	OPT_DEEP,
+	OPT_OUTPUT,
+	OPT_NO_REDACT,
+	OPT_AS,
+	OPT_FACTS,
+	OPT_NO_COLOR,
+	OPT_ASCII,
+	OPT_WIDTH,
+	OPT_QUIET,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
 	OPTIONS,
 };
 
 /* What a word may be, for completion and for messages. */
-enum word_kind { WORD_NONE, WORD_TEXT, WORD_FILE, WORD_ID, WORD_PROFILE, WORD_FORMAT, WORD_SUBJECT, WORD_DRAWING,
-		 WORD_VERB };
+enum word_kind {
+	WORD_NONE,
+	WORD_TEXT,
+	WORD_FILE,
+	WORD_ID,
+	WORD_PROFILE,
+	WORD_FORMAT,
+	WORD_SUBJECT,
+	WORD_DRAWING,
+	WORD_VERB
+};
 
 struct option_row {
 	enum option_id id;
 	const char *name;   /* long name */
-	char letter;        /* 0: none */
+	char letter;	    /* 0: none */
 	enum word_kind arg; /* WORD_NONE: a flag */
 	const char *arg_name;
 	const char *help;
@@ -48,14 +73,14 @@ struct verb {
 	enum word_kind word; /* of the first argument */
 	int min_args, max_args;
 	const char *summary;
-	const char *about;   /* a paragraph for --help and the manual page */
+	const char *about; /* a paragraph for --help and the manual page */
 	const enum option_id *options;
 	size_t n_options;
 	int (*run)(struct run *r);
 };
 
-/* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL otherwise;
- * of repeated options only and skip keep all, joined by commas. */
+/* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL
+ * otherwise; of repeated options only and skip keep all, joined by commas. */
 struct run {
 	struct arena arena;
 	const struct verb *verb;
@@ -84,7 +109,8 @@ const struct verb *verb_find(const char *name);
 void usage(FILE *f);
 void verb_usage(FILE *f, const struct verb *v);
 
-/* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free text. */
+/* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free
+ * text. */
 const char *const *words_of(enum word_kind k);
 
 /* Prints "gputune: text" and the hint to stderr and returns code. */

@@ -9,7 +9,7 @@ static void words(FILE *f, enum word_kind k)
 	const char *const *w = words_of(k);
 
 	if (k == WORD_ID) {
-		SETTING_FOR_EACH(s)
+		SETTING_FOR_EACH (s)
 			fprintf(f, "%s ", s->id);
 		return;
 	}
@@ -31,10 +31,12 @@ static void bash(FILE *f)
 {
 	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words\n"
 	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"", f);
+	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
+	      f);
 	for (size_t i = 0; i < verb_count; i++)
 		fprintf(f, "%s ", verbs[i].name);
-	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n    case \"$prev\" in\n", f);
+	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n    case \"$prev\" in\n",
+	      f);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option_row *o = &option_rows[i];
 
@@ -53,7 +55,8 @@ static void bash(FILE *f)
 	for (size_t i = 0; i < verb_count; i++)
 		bash_verb(f, &verbs[i]);
 	fputs("    esac\n    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n}\n"
-	      "complete -F _gputune gputune\n", f);
+	      "complete -F _gputune gputune\n",
+	      f);
 }
 
 /* zsh specs are in single quotes: a quote in a help text would end them. */
@@ -97,8 +100,11 @@ static void zsh(FILE *f)
 		zsh_text(f, verbs[i].summary);
 		fputs("'\n", f);
 	}
-	fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
-	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case \"$verb\" in\n", f);
+	fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        "
+	      "return\n    fi\n"
+	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case "
+	      "\"$verb\" in\n",
+	      f);
 	for (size_t i = 0; i < verb_count; i++) {
 		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
 		for (size_t k = 0; k < verbs[i].n_options; k++)
@@ -132,7 +138,8 @@ static void fish_verb(FILE *f, const struct verb *v)
 	for (size_t i = 0; i < v->n_options; i++) {
 		const struct option_row *o = &option_rows[v->options[i]];
 
-		fprintf(f, "complete -c gputune -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
+		fprintf(f, "complete -c gputune -n '__fish_seen_subcommand_from %s' -l %s", v->name,
+			o->name);
 		if (o->letter)
 			fprintf(f, " -s %c", o->letter);
 		if (o->arg == WORD_FILE || o->arg == WORD_TEXT) {
@@ -147,13 +154,15 @@ static void fish_verb(FILE *f, const struct verb *v)
 		fputc('\n', f);
 	}
 	if (v->word != WORD_NONE) {
-		fprintf(f, "complete -c gputune -f -n '__fish_seen_subcommand_from %s' -a \"", v->name);
+		fprintf(f, "complete -c gputune -f -n '__fish_seen_subcommand_from %s' -a \"",
+			v->name);
 		words(f, v->word);
 		fputs("\"\n", f);
 	}
 }
 
-/* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless escaped. */
+/* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless
+ * escaped. */
 static void roff(FILE *f, const char *s)
 {
 	if (*s == '.' || *s == '\'')
@@ -192,20 +201,31 @@ static void man_verb(FILE *f, const struct verb *v)
 
 static void man(FILE *f)
 {
-	fprintf(f, ".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTUNE 1 \"\" \"gputune %s\" \"User commands\"\n.SH NAME\n"
-		   "gputune \\- what an NVIDIA GPU machine is and what holds it back\n.SH SYNOPSIS\n"
-		   ".B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n"
-		   "Reads a machine, or a capture of one, and says which performance settings are right, wrong, not "
-		   "applicable (and why) or could not be seen, with the evidence. Reading needs no root and never writes.\n"
-		   ".SH VERBS\n", GPUTUNE_VERSION);
+	fprintf(f,
+		".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTUNE 1 \"\" \"gputune %s\" "
+		"\"User commands\"\n.SH NAME\n"
+		"gputune \\- what an NVIDIA GPU machine is and what holds it back\n.SH SYNOPSIS\n"
+		".B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n"
+		"Reads a machine, or a capture of one, and says which performance settings are "
+		"right, wrong, not "
+		"applicable (and why) or could not be seen, with the evidence. Reading needs no "
+		"root and never writes.\n"
+		".SH VERBS\n",
+		GPUTUNE_VERSION);
 	for (size_t i = 0; i < verb_count; i++)
 		man_verb(f, &verbs[i]);
-	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input that cannot be read\n"
-	      ".TP\n5\nno finding, but something could not be seen\n.SH ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and "
-	      "not empty\n.SH FILES\n.TP\n/etc/gputune/profiles\nprofiles of this site, found by name with \\-\\-profile\n"
-	      ".SH PROFILES\nAn INI file. [profile] takes base (a built\\-in profile), only and skip. A section named after a "
-	      "setting takes want (a value, \">= N\", \"<= N\", \"not V\", \"one of A B\" or leave), waive (a reason), expires "
-	      "(YYYY\\-MM\\-DD) and target (a pattern).\n", f);
+	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input "
+	      "that cannot be read\n"
+	      ".TP\n5\nno finding, but something could not be seen\n.SH "
+	      "ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and "
+	      "not empty\n.SH FILES\n.TP\n/etc/gputune/profiles\nprofiles of this site, found by "
+	      "name with \\-\\-profile\n"
+	      ".SH PROFILES\nAn INI file. [profile] takes base (a built\\-in profile), only and "
+	      "skip. A section named after a "
+	      "setting takes want (a value, \">= N\", \"<= N\", \"not V\", \"one of A B\" or "
+	      "leave), waive (a reason), expires "
+	      "(YYYY\\-MM\\-DD) and target (a pattern).\n",
+	      f);
 }
 
 int verb_completion(struct run *r)
@@ -222,6 +242,7 @@ int verb_completion(struct run *r)
 		for (size_t i = 0; i < verb_count; i++)
 			fish_verb(r->out, &verbs[i]);
 	else
-		return complain_text(EXIT_USAGE, "completion knows bash, zsh, fish and man, not \"%s\"", shell);
+		return complain_text(EXIT_USAGE,
+				     "completion knows bash, zsh, fish and man, not \"%s\"", shell);
 	return EXIT_CLEAN;
 }

@@ -28,9 +28,9 @@ static void list_facts(struct run *r, const struct schema *s, const char *prefix
 			continue;
 		}
 		if (out)
-			json_array_append_new(out,
-					      json_pack("{s:s, s:s, s:s, s:s?}", "path", path, "title",
-							f->title, "kind", kind_name(f), "unit", f->unit));
+			json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s?}", "path", path,
+							     "title", f->title, "kind",
+							     kind_name(f), "unit", f->unit));
 		else
 			fprintf(r->out, "%-44s %s%s%s%s\n", path, f->title, f->unit ? " (" : "",
 				f->unit ? f->unit : "", f->unit ? ")" : "");
@@ -39,16 +39,17 @@ static void list_facts(struct run *r, const struct schema *s, const char *prefix
 
 static void list_settings(struct run *r, const struct profile *p, json_t *out)
 {
-	SETTING_FOR_EACH(s) {
+	SETTING_FOR_EACH (s) {
 		if (!profile_selects(p, s->id))
 			continue;
 		if (out)
 			json_array_append_new(
-				out, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:b}", "id", s->id, "title",
-					       s->title, "group", json_stringn(s->id, strcspn(s->id, ".")),
-					       "kind", knob_kind_name(s->knob), "risk",
-					       risk_name(s->risk), "effect", effect_name(s->effect),
-					       "health", (int)s->health));
+				out, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:b}", "id", s->id,
+					       "title", s->title, "group",
+					       json_stringn(s->id, strcspn(s->id, ".")), "kind",
+					       knob_kind_name(s->knob), "risk", risk_name(s->risk),
+					       "effect", effect_name(s->effect), "health",
+					       (int)s->health));
 		else
 			fprintf(r->out, "%-32s %s\n", s->id, s->title);
 	}
@@ -62,7 +63,8 @@ int verb_list(struct run *r)
 	struct profile p;
 
 	if (!json && strcmp(format, "term") != 0)
-		return complain_text(EXIT_USAGE, "list has the formats term and json, not %s", format);
+		return complain_text(EXIT_USAGE, "list has the formats term and json, not %s",
+				     format);
 	if (!run_profile(r, &p))
 		return EXIT_USAGE;
 	if (facts)

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "probe/pci.h"
 #include "probe/probe.h"
 
 int complain(int code, const struct err *e)
@@ -44,11 +45,18 @@ struct host *run_host(struct run *r)
 struct machine *run_machine(struct run *r, struct host *h, bool deep)
 {
 	struct machine *m = ARENA_NEW(&r->arena, struct machine);
-	/* A capture answers everything at once; on a machine `check` leaves out what rules do not need. */
-	struct probe p = { .h = h, .a = &r->arena, .m = m, .deep = deep || h->id.captured,
+	/* A capture answers everything at once; on a machine `check` leaves out what rules do not
+	 * need. */
+	struct probe p = { .h = h,
+			   .a = &r->arena,
+			   .m = m,
+			   .deep = deep || h->id.captured,
 			   .lean = r->verb->run == verb_check };
 
 	probe_machine(&p);
+	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
+	if (r->verb->run == verb_show && r->n_args && strcmp(r->args[0], "pci") == 0)
+		pci_names_fill(&p);
 	return m;
 }
 
@@ -77,14 +85,16 @@ static int open_output(struct run *r)
 	if (path) {
 		r->out = fopen(path, "we");
 		if (!r->out)
-			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path, strerror(errno));
+			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path,
+					     strerror(errno));
 	}
 	r->tty = !path && isatty(STDOUT_FILENO);
 	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
 		r->width = w.ws_col;
 	if (r->value[OPT_WIDTH]) {
 		if (parse_i64(r->value[OPT_WIDTH], &columns) || columns < 40 || columns > 1000)
-			return complain_text(EXIT_USAGE, "--width takes 40 to 1000 columns, not \"%s\"",
+			return complain_text(EXIT_USAGE,
+					     "--width takes 40 to 1000 columns, not \"%s\"",
 					     r->value[OPT_WIDTH]);
 		r->width = (int)columns;
 	}
@@ -95,9 +105,11 @@ static int close_output(struct run *r, int code)
 {
 	/* A full disk shows only now; a result that was not written must not look like one. */
 	if (fflush(r->out) || ferror(r->out))
-		code = complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(errno));
+		code = complain_text(EXIT_BLIND, "the result could not be written: %s",
+				     strerror(errno));
 	if (r->out != stdout && fclose(r->out))
-		code = complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(errno));
+		code = complain_text(EXIT_BLIND, "the result could not be written: %s",
+				     strerror(errno));
 	return code;
 }
 
@@ -117,9 +129,11 @@ static const struct verb *find_verb(const char *name)
 		}
 	}
 	if (near)
-		complain_text(EXIT_USAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name, near->name);
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
+			      near->name);
 	else
-		complain_text(EXIT_USAGE, "there is no verb \"%s\"; \"gputune --help\" lists them", name);
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; \"gputune --help\" lists them",
+			      name);
 	return NULL;
 }
 
@@ -132,7 +146,8 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
 		usage(stdout);
 		return EXIT_CLEAN;
 	}

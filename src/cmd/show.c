@@ -8,7 +8,8 @@
 #include "view/page.h"
 #include "view/svg.h"
 
-/* The part of the machine that a subject's page shows; the whole machine for the overview and topology. */
+/* The part of the machine that a subject's page shows; the whole machine for the overview and
+ * topology. */
 static json_t *facts_json(const struct machine *m, const struct page *p)
 {
 	json_t *all = schema_to_json(&schema_machine, m), *part;
@@ -38,8 +39,10 @@ static int show_topology(struct run *r, const struct machine *m)
 		fputs(svg_topology(&r->arena, m), r->out);
 		return EXIT_CLEAN;
 	}
-	return run_print_doc(r, strcmp(as, "tree") == 0 ? page_topology_tree(&r->arena, m)
-							: page_topology(&r->arena, m), "gputune show topology");
+	return run_print_doc(r,
+			     strcmp(as, "tree") == 0 ? page_topology_tree(&r->arena, m)
+						     : page_topology(&r->arena, m),
+			     "gputune show topology");
 }
 
 int verb_show(struct run *r)
@@ -62,7 +65,9 @@ int verb_show(struct run *r)
 	else if (topology)
 		code = show_topology(r, m);
 	else
-		code = run_print_doc(r, r->value[OPT_VERBOSE] ? page_facts(&r->arena, m, p) : p->build(&r->arena, m),
+		code = run_print_doc(r,
+				     r->value[OPT_VERBOSE] ? page_facts(&r->arena, m, p)
+							   : p->build(&r->arena, m),
 				     "gputune show");
 	host_close(h);
 	return code;

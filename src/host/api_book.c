@@ -44,19 +44,24 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 
 	if (!json_is_object(page))
 		return err_set(e, -EBADMSG, "%s: not an object", file);
-	json_object_foreach((json_t *)page, object, fields) {
+	json_object_foreach((json_t *)page, object, fields)
+	{
 		if (!json_is_object(fields))
 			return err_set(e, -EBADMSG, "%s: \"%s\" is not an object", file, object);
-		json_object_foreach(fields, field, value)
-			if (value_of(value, &ignored) == -EPROTO)
-				return err_set(e, -EBADMSG,
-					       "%s: \"%s\" of \"%s\" is neither a whole number, a text nor a known "
-					       "{\"error\": NAME}", file, field, object);
+		json_object_foreach(
+			fields, field,
+			value) if (value_of(value, &ignored) ==
+				   -EPROTO) return err_set(e, -EBADMSG,
+							   "%s: \"%s\" of \"%s\" is neither a "
+							   "whole number, a text nor a known "
+							   "{\"error\": NAME}",
+							   file, field, object);
 	}
 	return 0;
 }
 
-void api_page_store(json_t *page, const char *object, const char *field, int r, const struct answer *a)
+void api_page_store(json_t *page, const char *object, const char *field, int r,
+		    const struct answer *a)
 {
 	json_t *o = json_object_get(page, object), *v;
 

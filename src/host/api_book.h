@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libraries, ioctls and commands answered, by api, object and question: the api/NAME.json of a capture. */
+/* What libraries, ioctls and commands answered, by api, object and question: the api/NAME.json of a
+ * capture. */
 #ifndef HOST_API_BOOK_H
 #define HOST_API_BOOK_H
 
@@ -7,12 +8,13 @@
 
 #include "host/host.h"
 
-/* The answer that a page (one api's JSON) holds; text points into the page. -ENOENT when it holds none;
- * the stored refusal as negative errno; -EPROTO for a value of a wrong type. */
+/* The answer that a page (one api's JSON) holds; text points into the page. -ENOENT when it holds
+ * none; the stored refusal as negative errno; -EPROTO for a value of a wrong type. */
 int api_page_answer(const json_t *page, const char *object, const char *field, struct answer *out);
 /* Objects hold objects hold integers, texts or {"error": NAME}; anything else is named in *e. */
 int api_page_check(const json_t *page, const char *file, struct err *e);
 /* Stores an answer (r == 0) or a refusal. */
-void api_page_store(json_t *page, const char *object, const char *field, int r, const struct answer *a);
+void api_page_store(json_t *page, const char *object, const char *field, int r,
+		    const struct answer *a);
 
 #endif

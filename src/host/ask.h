@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Providers answer the live machine's questions that no file answers. Each is one file, opened when it
- * is first asked. A provider maps its own errors to the errno values of host.h.
+ * Providers answer the live machine's questions that no file answers. Each is one file, opened when
+ * it is first asked. A provider maps its own errors to the errno values of host.h.
  */
 #ifndef HOST_ASK_H
 #define HOST_ASK_H
@@ -11,7 +11,8 @@
 struct provider {
 	const char *api;
 	/* *state is NULL at first and the provider's own afterwards. Text answers go into a. */
-	int (*ask)(void **state, struct arena *a, const char *object, const char *field, struct answer *out);
+	int (*ask)(void **state, struct arena *a, const char *object, const char *field,
+		   struct answer *out);
 	void (*close)(void *state);
 };
 

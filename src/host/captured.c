@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A captured machine behind the door: resolves paths and links inside the capture, and answers absences and
- * refusals as the machine did. Where the files lie is the store's matter. The format is docs/CAPTURE.md.
+ * A captured machine behind the door: resolves paths and links inside the capture, and answers
+ * absences and refusals as the machine did. Where the files lie is the store's matter. The format
+ * is docs/CAPTURE.md.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -12,25 +13,12 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "host/api_book.h"
-#include "host/resolve.h"
-#include "host/store.h"
+#include "host/captured.h"
 
-enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20, API_MAX = 16 << 20 };
+enum { API_MAX = 16 << 20 };
 
-/* Codes in the answers map; errno values are positive, so these are apart. */
-enum { LISTED = -1 };
-
-struct captured {
-	struct host host;
-	struct store *store;
-	bool unlisted_absent;
-	struct map answers; /* path on the machine -> (void *)(intptr_t)errno or LISTED */
-	struct resolver resolver;
-	struct map pages;   /* api -> json_t */
-	struct map broken;  /* api -> negative errno */
-};
-
-/* --- paths ---------------------------------------------------------------------------------------- */
+/* --- paths
+ * ---------------------------------------------------------------------------------------- */
 
 static int inside(const char *phys, char *out, size_t cap)
 {
@@ -39,7 +27,7 @@ static int inside(const char *phys, char *out, size_t cap)
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
-static int store_kind(void *ctx, const char *phys, enum host_kind *out)
+int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
@@ -48,7 +36,7 @@ static int store_kind(void *ctx, const char *phys, enum host_kind *out)
 	return r ? r : c->store->ops->kind(c->store, path, out);
 }
 
-static int store_link(void *ctx, const char *phys, char *buf, size_t cap)
+int captured_store_link(void *ctx, const char *phys, char *buf, size_t cap)
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
@@ -57,7 +45,8 @@ static int store_link(void *ctx, const char *phys, char *buf, size_t cap)
 	return r ? r : c->store->ops->link(c->store, path, buf, cap);
 }
 
-/* What a path means that is not in the store: the stored refusal, or the rule for what is not listed. */
+/* What a path means that is not in the store: the stored refusal, or the rule for what is not
+ * listed. */
 static int missing(struct captured *c, const char *phys)
 {
 	intptr_t code = (intptr_t)map_get(&c->answers, phys);
@@ -68,7 +57,8 @@ static int missing(struct captured *c, const char *phys)
 		return -(int)code;
 	if (c->unlisted_absent)
 		return -ENOENT;
-	/* A folder that was listed holds nothing else; and so on upwards, for folders that are not there. */
+	/* A folder that was listed holds nothing else; and so on upwards, for folders that are not
+	 * there. */
 	for (strcpy(dir, phys); (slash = strrchr(dir, '/'));) {
 		dir[slash - dir] = '\0';
 		code = (intptr_t)map_get(&c->answers, dir);
@@ -79,7 +69,7 @@ static int missing(struct captured *c, const char *phys)
 		if (*dir) {
 			enum host_kind kind;
 
-			if (store_kind(c, dir, &kind) == 0)
+			if (captured_store_kind(c, dir, &kind) == 0)
 				break;
 		}
 	}
@@ -94,17 +84,18 @@ static int answered(struct captured *c, const char *path, const char *phys, int 
 	return r;
 }
 
-/* --- the door's operations ------------------------------------------------------------------------ */
+/* --- the door's operations
+ * ------------------------------------------------------------------------ */
 
 /* The path as it was asked, when no link is on the way: most are so, and the store can tell. */
-static int read_as_asked(struct captured *c, const char *path, char *phys, size_t phys_cap, char *buf, size_t cap,
-			 size_t *len)
+static int read_as_asked(struct captured *c, const char *path, char *phys, size_t phys_cap,
+			 char *buf, size_t cap, size_t *len)
 {
 	char full[HOST_PATH_MAX];
 	int r;
 
-	if (!c->store->finds_links || strstr(path, "/.") || strstr(path, "//") || strlen(path) >= phys_cap ||
-	    inside(path, full, sizeof(full)))
+	if (!c->store->finds_links || strstr(path, "/.") || strstr(path, "//") ||
+	    strlen(path) >= phys_cap || inside(path, full, sizeof(full)))
 		return -ELOOP;
 	r = c->store->ops->read(c->store, full, buf, cap, len);
 	if (r != -ELOOP)
@@ -126,7 +117,8 @@ static int captured_read(struct host *h, const char *path, char *buf, size_t cap
 		if (r == 0)
 			r = c->store->ops->read(c->store, full, buf, cap, len);
 	}
-	if (r == -ELOOP && *phys) { /* the file itself is a link; without a place, its folder is a loop */
+	if (r == -ELOOP &&
+	    *phys) { /* the file itself is a link; without a place, its folder is a loop */
 		r = resolve_walk(&c->resolver, phys, true, phys, sizeof(phys));
 		if (r == 0)
 			r = inside(phys, full, sizeof(full));
@@ -147,11 +139,12 @@ static int captured_link(struct host *h, const char *path, char *buf, size_t cap
 	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 
 	if (r == 0)
-		r = store_link(c, phys, buf, cap);
+		r = captured_store_link(c, phys, buf, cap);
 	return r ? answered(c, path, phys, r) : 0;
 }
 
-static int captured_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
+static int captured_list(struct host *h, const char *path, struct arena *a, char ***names,
+			 size_t *n)
 {
 	struct captured *c = (struct captured *)h;
 	char full[HOST_PATH_MAX];
@@ -185,14 +178,14 @@ static int captured_kind(struct host *h, const char *path, enum host_kind *out)
 	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 
 	if (r == 0)
-		r = store_kind(c, phys, out);
+		r = captured_store_kind(c, phys, out);
 	return r ? answered(c, path, phys, r) : 0;
 }
 
-/* --- api ------------------------------------------------------------------------------------------ */
+/* --- api
+ * ------------------------------------------------------------------------------------------ */
 
-/* Reads a whole file of the capture; the caller frees. */
-static char *slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e)
+char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e)
 {
 	char *buf = malloc(max + 1);
 	int r;
@@ -211,11 +204,11 @@ static char *slurp(struct captured *c, const char *name, size_t max, size_t *len
 	return buf;
 }
 
-static json_t *load_json(struct captured *c, const char *name, size_t max, struct err *e)
+json_t *captured_json(struct captured *c, const char *name, size_t max, struct err *e)
 {
 	json_error_t why;
 	size_t len;
-	char *text = slurp(c, name, max, &len, e);
+	char *text = captured_slurp(c, name, max, &len, e);
 	json_t *j;
 
 	if (!text)
@@ -237,9 +230,11 @@ static const json_t *page_of(struct captured *c, const char *api)
 
 	if (known || map_get(&c->broken, api))
 		return known;
-	if (snprintf(name, sizeof(name), "api/%s.json", api) >= (int)sizeof(name) || strchr(api, '/'))
+	if (snprintf(name, sizeof(name), "api/%s.json", api) >= (int)sizeof(name) ||
+	    strchr(api, '/'))
 		return NULL;
-	page = c->store->ops->kind(c->store, name, &kind) ? json_object() : load_json(c, name, API_MAX, &e);
+	page = c->store->ops->kind(c->store, name, &kind) ? json_object()
+							  : captured_json(c, name, API_MAX, &e);
 	if (page && api_page_check(page, name, &e)) {
 		json_decref(page);
 		page = NULL;
@@ -278,7 +273,7 @@ static void captured_close(struct host *h)
 	free(c);
 }
 
-static const struct host_ops captured_ops = {
+const struct host_ops captured_ops = {
 	.read = captured_read,
 	.link = captured_link,
 	.list = captured_list,
@@ -286,110 +281,3 @@ static const struct host_ops captured_ops = {
 	.ask = captured_ask,
 	.close = captured_close,
 };
-
-/* --- opening -------------------------------------------------------------------------------------- */
-
-static int load_identity(struct captured *c, const json_t *meta, struct err *e)
-{
-	const char *nodename, *release, *version, *machine, *schema, *unlisted;
-	struct host_identity *id = &c->host.id;
-	struct arena *a = &c->host.arena;
-	json_int_t euid, page_size, time_s;
-	json_error_t why;
-
-	if (json_unpack_ex((json_t *)meta, &why, 0, "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}}", "schema",
-			   &schema, "unlisted", &unlisted, "identity", "nodename", &nodename, "release", &release,
-			   "version", &version, "machine", &machine, "euid", &euid, "page_size", &page_size,
-			   "time_s", &time_s))
-		return err_set(e, -EBADMSG, "%s/meta.json: %s", id->source, why.text);
-	if (strcmp(schema, "gputune.capture/1") != 0)
-		return err_set(e, -EBADMSG, "%s/meta.json: schema \"%s\" is not gputune.capture/1", id->source, schema);
-	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
-		return err_set(e, -EBADMSG, "%s/meta.json: unlisted is \"%s\", neither absent nor unknown", id->source,
-			       unlisted);
-	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
-	id->nodename = arena_strdup(a, nodename);
-	id->release = arena_strdup(a, release);
-	id->version = arena_strdup(a, version);
-	id->machine = arena_strdup(a, machine);
-	id->euid = euid;
-	id->page_size = page_size;
-	id->time_s = time_s;
-	return 0;
-}
-
-static int answer_line(struct captured *c, char *line, int n, struct err *e)
-{
-	char *tab = strchr(line, '\t');
-	intptr_t code;
-
-	if (!*line)
-		return 0;
-	if (!tab || line[0] != '/')
-		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"", c->host.id.source, n);
-	*tab = '\0';
-	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
-	if (!code)
-		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name", c->host.id.source, n, tab + 1);
-	*map_at(&c->host.arena, &c->answers, strcmp(line, "/") == 0 ? "" : line) = (void *)code;
-	return 0;
-}
-
-static int load_answers(struct captured *c, struct err *e)
-{
-	enum host_kind kind;
-	char *text, *line, *next;
-	size_t len;
-	int n = 0, r = 0;
-
-	if (c->store->ops->kind(c->store, "answers.tsv", &kind))
-		return 0;
-	text = slurp(c, "answers.tsv", ANSWERS_MAX, &len, e);
-	if (!text)
-		return -EBADMSG;
-	for (line = text; r == 0 && line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		r = answer_line(c, line, ++n, e);
-	}
-	free(text);
-	return r;
-}
-
-struct host *host_open_capture(const char *path, struct err *e)
-{
-	struct captured *c;
-	struct store *s;
-	struct stat st;
-	json_t *meta;
-	int r;
-
-	if (stat(path, &st) < 0) {
-		err_set(e, -errno, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	s = S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
-	if (!s)
-		return NULL;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		abort();
-	c->host.ops = &captured_ops;
-	c->store = s;
-	c->resolver = (struct resolver){ .ctx = c, .kind = store_kind, .link = store_link, .arena = &c->host.arena };
-	c->host.id.captured = true;
-	c->host.id.source = arena_strdup(&c->host.arena, path);
-	meta = load_json(c, "meta.json", META_MAX, e);
-	r = meta ? load_identity(c, meta, e) : -EBADMSG;
-	json_decref(meta);
-	if (r == 0)
-		r = load_answers(c, e);
-	if (r) {
-		if (!meta)
-			err_hint(e, "a capture is a folder or tar with a meta.json; \"gputune capture\" writes one");
-		captured_close(&c->host);
-		return NULL;
-	}
-	return &c->host;
-}

@@ -4,7 +4,8 @@
 
 #include "host/ask.h"
 
-static int env_ask(void **state, struct arena *a, const char *object, const char *field, struct answer *out)
+static int env_ask(void **state, struct arena *a, const char *object, const char *field,
+		   struct answer *out)
 {
 	const char *value = getenv(field);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few programs whose answers nothing else gives. Object: the command line, which must be one of the list
- * below; it is run by argument vector, never by a shell, with a fixed PATH, no input and a time limit.
+ * The few programs whose answers nothing else gives. Object: the command line, which must be one of
+ * the list below; it is run by argument vector, never by a shell, with a fixed PATH, no input and a
+ * time limit.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -126,7 +127,8 @@ static void run(struct arena *a, char *const *argv, struct ran *ran)
 	close(fds[0]);
 }
 
-static int exec_ask(void **state, struct arena *a, const char *object, const char *field, struct answer *out)
+static int exec_ask(void **state, struct arena *a, const char *object, const char *field,
+		    struct answer *out)
 {
 	struct exec_state *s = *state;
 	size_t i = 0;

@@ -19,9 +19,11 @@ void host_close_ptr(struct host **h)
 	host_close(*h);
 }
 
-int host_read(struct host *h, const char *path, size_t max, struct arena *a, char **out, size_t *len)
+int host_read(struct host *h, const char *path, size_t max, struct arena *a, char **out,
+	      size_t *len)
 {
-	/* Most files of sysfs and procfs fit here, so that the common case allocates once and exactly. */
+	/* Most files of sysfs and procfs fit here, so that the common case allocates once and
+	 * exactly. */
 	char small[4096];
 	size_t n = 0;
 	char *big;
@@ -111,12 +113,14 @@ bool host_exists(struct host *h, const char *path)
 	return h->ops->kind(h, path, &kind) == 0;
 }
 
-int host_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out)
+int host_ask(struct host *h, const char *api, const char *object, const char *field,
+	     struct answer *out)
 {
 	return h->ops->ask(h, api, object, field, out);
 }
 
-int host_ask_int(struct host *h, const char *api, const char *object, const char *field, long long *out)
+int host_ask_int(struct host *h, const char *api, const char *object, const char *field,
+		 long long *out)
 {
 	struct answer ans;
 	int r = h->ops->ask(h, api, object, field, &ans);

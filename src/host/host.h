@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one door: the only thing that reads the machine. A probe cannot tell a live machine from a
- * captured one. Implementations: live (live.c), a captured folder or tar (tree.c, tar.c), a recorder
- * that stores every answer (record.c), and one that fails on purpose (fault.c).
+ * captured one. Implementations: live (live.c), a captured folder or tar (tree.c, tar.c), a
+ * recorder that stores every answer (record.c), and one that fails on purpose (fault.c).
  *
  * Every call returns 0 or a negative errno. The values that matter to a probe:
  *   -ENOENT, -ENOTDIR   the machine does not have it
@@ -25,7 +25,8 @@
 
 #define HOST_NOT_CAPTURED (-ENOMEDIUM)
 
-/* The largest file a probe ever reads unless it says otherwise. sysfs and procfs texts are far below. */
+/* The largest file a probe ever reads unless it says otherwise. sysfs and procfs texts are far
+ * below. */
 enum { HOST_READ_MAX = 1 << 20, HOST_PATH_MAX = 4096, HOST_LIST_MAX = 1 << 17 };
 
 /* What cannot be read from a file. On a captured machine it comes from meta.json. */
@@ -34,7 +35,7 @@ struct host_identity {
 	const char *release; /* uname -r */
 	const char *version; /* uname -v */
 	const char *machine; /* uname -m: "x86_64", "aarch64" */
-	long long euid;      /* of the process that reads, or that captured */
+	long long euid;	     /* of the process that reads, or that captured */
 	long long page_size; /* bytes */
 	long long time_s;    /* seconds since 1970, UTC */
 	bool captured;
@@ -53,7 +54,8 @@ struct answer {
 struct host;
 
 struct host_ops {
-	/* Reads at most cap bytes; *len gets the file's length, which may exceed cap (up to cap + 1). */
+	/* Reads at most cap bytes; *len gets the file's length, which may exceed cap (up to cap +
+	 * 1). */
 	int (*read)(struct host *h, const char *path, char *buf, size_t cap, size_t *len);
 	int (*link)(struct host *h, const char *path, char *buf, size_t cap);
 	/* Unsorted names in arena memory. */
@@ -71,7 +73,8 @@ struct host {
 	struct arena arena; /* identity texts and answers */
 };
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------
+ */
 
 /* This machine. Never fails; a library that is missing is found out when it is asked. */
 struct host *host_open_live(void);
@@ -81,14 +84,17 @@ void host_close(struct host *h);
 #define HOST_AUTO __attribute__((cleanup(host_close_ptr))) struct host
 void host_close_ptr(struct host **h);
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking -------------------------------------------------------------------------------------
+ */
 
 /*
- * The whole file, NUL-terminated, in arena memory; *len (may be NULL) gets its length. max bounds it:
- * -EFBIG when the file is larger. Binary files are returned as they are.
+ * The whole file, NUL-terminated, in arena memory; *len (may be NULL) gets its length. max bounds
+ * it: -EFBIG when the file is larger. Binary files are returned as they are.
  */
-int host_read(struct host *h, const char *path, size_t max, struct arena *a, char **out, size_t *len);
-/* Into the caller's buffer, NUL-terminated, trailing newline cut: for the one-line files of sysfs. */
+int host_read(struct host *h, const char *path, size_t max, struct arena *a, char **out,
+	      size_t *len);
+/* Into the caller's buffer, NUL-terminated, trailing newline cut: for the one-line files of sysfs.
+ */
 int host_read_line(struct host *h, const char *path, char *buf, size_t cap);
 /* A link's target as stored, NUL-terminated. -EINVAL when it is not a link. */
 int host_link(struct host *h, const char *path, char *buf, size_t cap);
@@ -102,14 +108,18 @@ int host_kind(struct host *h, const char *path, enum host_kind *out);
 bool host_exists(struct host *h, const char *path);
 
 /*
- * Asks a library, an ioctl or a command. api names the provider ("nvml", "cuda", "ethtool", "statfs",
- * "exec", "env", "if"), object the thing asked about ("0" for GPU 0, "eth0", "/"), field the question, in the
- * provider's own words ("nvmlDeviceGetClockInfo(SM)"). The lists of questions stand in the providers.
+ * Asks a library, an ioctl or a command. api names the provider ("nvml", "cuda", "ethtool",
+ * "statfs", "exec", "env", "if"), object the thing asked about ("0" for GPU 0, "eth0", "/"), field
+ * the question, in the provider's own words ("nvmlDeviceGetClockInfo(SM)"). The lists of questions
+ * stand in the providers.
  */
-int host_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out);
-int host_ask_int(struct host *h, const char *api, const char *object, const char *field, long long *out);
+int host_ask(struct host *h, const char *api, const char *object, const char *field,
+	     struct answer *out);
+int host_ask_int(struct host *h, const char *api, const char *object, const char *field,
+		 long long *out);
 
-/* Lexically joins dir and a relative or absolute target, resolving "." and "..": "/sys/a" + "../b" is
+/* Lexically joins dir and a relative or absolute target, resolving "." and "..": "/sys/a" + "../b"
+ * is
  * "/sys/b"; ".." at the root stays at the root. -ENAMETOOLONG when it does not fit. */
 int path_join(const char *dir, const char *target, char *buf, size_t cap);
 

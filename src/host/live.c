@@ -13,7 +13,7 @@
 #include "host/host.h"
 
 static const struct provider *const providers[] = {
-	&provider_nvml, &provider_cuda, &provider_ethtool, &provider_interface,
+	&provider_nvml,	  &provider_cuda, &provider_ethtool, &provider_interface,
 	&provider_statfs, &provider_exec, &provider_env,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
@@ -102,10 +102,10 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 	(void)h;
 	if (lstat(path, &st) < 0)
 		return -errno;
-	*out = S_ISREG(st.st_mode) ? HOST_FILE
-	     : S_ISDIR(st.st_mode) ? HOST_DIR
-	     : S_ISLNK(st.st_mode) ? HOST_LINK
-				   : HOST_OTHER;
+	*out = S_ISREG(st.st_mode)   ? HOST_FILE
+	       : S_ISDIR(st.st_mode) ? HOST_DIR
+	       : S_ISLNK(st.st_mode) ? HOST_LINK
+				     : HOST_OTHER;
 	return 0;
 }
 

@@ -18,7 +18,8 @@ struct record {
 
 static struct recorded *place_of(struct record *r, const char *phys)
 {
-	struct recorded **at = (struct recorded **)map_at(&r->host.arena, &r->places, *phys ? phys : "/");
+	struct recorded **at =
+		(struct recorded **)map_at(&r->host.arena, &r->places, *phys ? phys : "/");
 
 	if (!*at) {
 		*at = ARENA_NEW(&r->host.arena, struct recorded);
@@ -27,7 +28,8 @@ static struct recorded *place_of(struct record *r, const char *phys)
 	return *at;
 }
 
-/* A refusal is stored once; what was once seen there is not taken back by a later refusal of another kind. */
+/* A refusal is stored once; what was once seen there is not taken back by a later refusal of
+ * another kind. */
 static void refuse(struct record *r, const char *phys, int code)
 {
 	struct recorded *p = place_of(r, phys);
@@ -107,7 +109,8 @@ static int record_link(struct host *h, const char *path, char *buf, size_t cap)
 	if (e == 0)
 		inner_link(r, phys, buf, cap);
 	else if (e == -EINVAL)
-		place_of(r, phys)->kind = place_of(r, phys)->kind == HOST_OTHER ? HOST_FILE : place_of(r, phys)->kind;
+		place_of(r, phys)->kind =
+			place_of(r, phys)->kind == HOST_OTHER ? HOST_FILE : place_of(r, phys)->kind;
 	else
 		refuse(r, phys, e);
 	return e;
@@ -173,7 +176,8 @@ static int record_kind(struct host *h, const char *path, enum host_kind *out)
 	return 0;
 }
 
-static int record_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out)
+static int record_ask(struct host *h, const char *api, const char *object, const char *field,
+		      struct answer *out)
 {
 	struct record *r = (struct record *)h;
 	int e = r->inner->ops->ask(r->inner, api, object, field, out);
@@ -215,7 +219,9 @@ struct host *record_open(struct host *inner)
 	r->host.ops = &record_ops;
 	r->host.id = inner->id;
 	r->inner = inner;
-	r->resolver = (struct resolver){ .ctx = r, .kind = inner_kind, .link = inner_link, .arena = &r->host.arena };
+	r->resolver = (struct resolver){
+		.ctx = r, .kind = inner_kind, .link = inner_link, .arena = &r->host.arena
+	};
 	return &r->host;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what was recorded to a capture: redacted copies, answers.tsv, meta.json and the api pages. */
+/* From what was recorded to a capture: redacted copies, answers.tsv, meta.json and the api pages.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static const char *redacted_path(struct saving *s, const char *path)
 	return s->redact ? redact_text(s->redact, path, &len) : path;
 }
 
-static const char *redacted_data(struct saving *s, const char *path, const struct recorded *p, size_t *len)
+static const char *redacted_data(struct saving *s, const char *path, const struct recorded *p,
+				 size_t *len)
 {
 	char *copy;
 
@@ -42,8 +44,10 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 		redact_config_space((unsigned char *)copy, p->len);
 		return copy;
 	}
-	/* Servers of network mounts, addresses given to the kernel; and text only, as there are no others. */
-	if ((str_ends(path, "/mounts") || str_ends(path, "/mountinfo") || str_ends(path, "/cmdline")) &&
+	/* Servers of network mounts, addresses given to the kernel; and text only, as there are no
+	 * others. */
+	if ((str_ends(path, "/mounts") || str_ends(path, "/mountinfo") ||
+	     str_ends(path, "/cmdline")) &&
 	    !memchr(p->data, '\0', p->len)) {
 		copy = redact_addresses(s->redact, p->data);
 		*len = strlen(copy);
@@ -52,7 +56,8 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 	return redact_text(s->redact, p->data, len);
 }
 
-/* Folders above a place, once each; places come sorted, so that parents of the last one are known. */
+/* Folders above a place, once each; places come sorted, so that parents of the last one are known.
+ */
 static int make_parents(struct saving *s, struct map *made, const char *name)
 {
 	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -70,9 +75,11 @@ static int make_parents(struct saving *s, struct map *made, const char *name)
 	return 0;
 }
 
-static int save_place(struct saving *s, struct map *made, const char *path, const struct recorded *p)
+static int save_place(struct saving *s, struct map *made, const char *path,
+		      const struct recorded *p)
 {
-	const char *shown = redacted_path(s, path), *name = arena_printf(&s->arena, "root%s", shown), *data;
+	const char *shown = redacted_path(s, path),
+		   *name = arena_printf(&s->arena, "root%s", shown), *data;
 	size_t len;
 	int r;
 
@@ -111,7 +118,8 @@ static int save_places(struct saving *s, const struct map *places)
 }
 
 /* Serial numbers and GPU UUIDs are answers too; addresses stand only in the interface answers. */
-static json_t *redacted_answer(struct saving *s, const char *api, const char *field, const json_t *v)
+static json_t *redacted_answer(struct saving *s, const char *api, const char *field,
+			       const json_t *v)
 {
 	const char *text = json_string_value(v);
 	size_t len;
@@ -146,7 +154,8 @@ static int save_page(struct saving *s, const char *api, json_t *page)
 	const char *object, *field;
 	int r;
 
-	json_object_foreach(page, object, fields) {
+	json_object_foreach(page, object, fields)
+	{
 		o = json_object();
 		json_object_set_new(copy, redacted_path(s, object), o);
 		json_object_foreach(fields, field, value)
@@ -160,12 +169,14 @@ static int save_page(struct saving *s, const char *api, json_t *page)
 static int save_meta(struct saving *s, const struct host_identity *id)
 {
 	const char *nodename = s->redact ? "host" : id->nodename;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}", "schema",
-			      "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin", "captured", "about",
-			      "what gputune read of this machine", "sources", "identity", "nodename", nodename, "release",
-			      redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine", id->machine, "euid", (json_int_t)id->euid,
-			      "page_size", (json_int_t)id->page_size, "time_s", (json_int_t)id->time_s, "redacted",
-			      s->redact != NULL, "unlisted", "unknown");
+	json_t *j = json_pack(
+		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}",
+		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
+		"captured", "about", "what gputune read of this machine", "sources", "identity",
+		"nodename", nodename, "release", redacted_path(s, id->release), "version",
+		redacted_path(s, id->version), "machine", id->machine, "euid", (json_int_t)id->euid,
+		"page_size", (json_int_t)id->page_size, "time_s", (json_int_t)id->time_s,
+		"redacted", s->redact != NULL, "unlisted", "unknown");
 	int r = save_json(s, "meta.json", j);
 
 	json_decref(j);

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Length of a run of groups of n hexadecimal digits joined by sep, count of them, at s; 0 when it is none. */
-static size_t hex_groups(const char *s, size_t left, const unsigned char *groups, size_t count, char sep)
+/* Length of a run of groups of n hexadecimal digits joined by sep, count of them, at s; 0 when it
+ * is none. */
+static size_t hex_groups(const char *s, size_t left, const unsigned char *groups, size_t count,
+			 char sep)
 {
 	size_t at = 0;
 
@@ -32,7 +34,8 @@ static bool word_char(char c)
 }
 
 /* The pseudonym of a secret: made from the number of secrets of its kind seen before it. */
-static const char *pseudonym(struct redactor *r, struct map *kind, const char *secret, const char *fmt)
+static const char *pseudonym(struct redactor *r, struct map *kind, const char *secret,
+			     const char *fmt)
 {
 	char **at;
 	size_t n = kind->n + 1;
@@ -63,12 +66,13 @@ static bool all_zero(const char *s, size_t n)
 /* A secret at s of one of the shapes, its length, and what replaces it; 0 when there is none. */
 static size_t shaped(struct redactor *r, const char *s, size_t left, const char **with)
 {
-	static const unsigned char uuid[] = { 8, 4, 4, 4, 12 }, mac[] = { 2, 2, 2, 2, 2, 2 }, guid[] = { 4, 4, 4, 4 },
-				   gid[] = { 4, 4, 4, 4, 4, 4, 4, 4 };
+	static const unsigned char uuid[] = { 8, 4, 4, 4, 12 }, mac[] = { 2, 2, 2, 2, 2, 2 },
+				   guid[] = { 4, 4, 4, 4 }, gid[] = { 4, 4, 4, 4, 4, 4, 4, 4 };
 	size_t n = hex_groups(s, left, uuid, sizeof(uuid), '-');
 
 	if (n && (n == left || !word_char(s[n]))) {
-		*with = pseudonym(r, &r->uuids, lower(r->arena, s, n), "00000000-0000-4000-8000-00000000%02x%02x");
+		*with = pseudonym(r, &r->uuids, lower(r->arena, s, n),
+				  "00000000-0000-4000-8000-00000000%02x%02x");
 		return n;
 	}
 	n = hex_groups(s, left, gid, sizeof(gid), ':');
@@ -103,7 +107,8 @@ static size_t named(struct redactor *r, const char *s, size_t left, const char *
 	static const char home[] = "/home/";
 	size_t n = r->nodename ? strlen(r->nodename) : 0, k = sizeof(home) - 1, len = 0;
 
-	if (n >= 3 && n <= left && strncmp(s, r->nodename, n) == 0 && (n == left || !word_char(s[n]))) {
+	if (n >= 3 && n <= left && strncmp(s, r->nodename, n) == 0 &&
+	    (n == left || !word_char(s[n]))) {
 		*with = "host";
 		return n;
 	}
@@ -113,7 +118,9 @@ static size_t named(struct redactor *r, const char *s, size_t left, const char *
 		len++;
 	if (!len)
 		return 0;
-	*with = arena_printf(r->arena, "/home/%s", pseudonym(r, &r->words, arena_strndup(r->arena, s + k, len), "user%u%02u"));
+	*with = arena_printf(
+		r->arena, "/home/%s",
+		pseudonym(r, &r->words, arena_strndup(r->arena, s + k, len), "user%u%02u"));
 	return k + len;
 }
 
@@ -127,7 +134,8 @@ char *redact_text(struct redactor *r, const char *s, size_t *len)
 		return arena_strndup(r->arena, s, *len);
 	for (size_t i = 0; i < *len;) {
 		const char *with = NULL;
-		bool start = i == 0 || !(word_char(s[i - 1]) || (s[i - 1] == ':' && isxdigit((unsigned char)s[i])));
+		bool start = i == 0 || !(word_char(s[i - 1]) ||
+					 (s[i - 1] == ':' && isxdigit((unsigned char)s[i])));
 		size_t n = start || s[i] == '/' ? shaped(r, s + i, *len - i, &with) : 0;
 
 		if (!n && (start || s[i] == '/'))
@@ -152,7 +160,8 @@ static size_t ipv4(struct redactor *r, const char *s, char *with, size_t cap)
 	char key[32];
 	int n = 0;
 
-	if (sscanf(s, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &n) != 4 || a > 255 || b > 255 || c > 255 || d > 255 || a == 127)
+	if (sscanf(s, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &n) != 4 || a > 255 || b > 255 ||
+	    c > 255 || d > 255 || a == 127)
 		return 0;
 	snprintf(key, sizeof(key), "%u.%u.%u", a, b, c);
 	net = (char **)map_at(r->arena, &r->subnets, key);
@@ -170,11 +179,13 @@ static size_t ipv6(struct redactor *r, const char *s, char *with, size_t cap)
 	struct in6_addr addr;
 	size_t n = strspn(s, "0123456789abcdefABCDEF:");
 
-	if (n < 2 || n >= sizeof(text) || word_char(s[n]) || strncmp(s, pseudo_gid, sizeof(pseudo_gid) - 1) == 0)
+	if (n < 2 || n >= sizeof(text) || word_char(s[n]) ||
+	    strncmp(s, pseudo_gid, sizeof(pseudo_gid) - 1) == 0)
 		return 0;
 	memcpy(text, s, n);
 	text[n] = '\0';
-	if (inet_pton(AF_INET6, text, &addr) != 1 || IN6_IS_ADDR_LOOPBACK(&addr) || IN6_IS_ADDR_UNSPECIFIED(&addr))
+	if (inet_pton(AF_INET6, text, &addr) != 1 || IN6_IS_ADDR_LOOPBACK(&addr) ||
+	    IN6_IS_ADDR_UNSPECIFIED(&addr))
 		return 0;
 	inet_ntop(AF_INET6, &addr, text, sizeof(text));
 	snprintf(with, cap, "%s", pseudonym(r, &r->hosts, text, "fd00::%02x%02x"));
@@ -205,8 +216,11 @@ char *redact_addresses(struct redactor *r, const char *s)
 
 bool redact_is_secret_file(const char *path)
 {
-	static const char *const names[] = { "/serial", "_serial", "/serial_number", "_asset_tag", "/wwid", "/wwn", "/nguid",
-					     "/eui", "/vpd", "/subsysnqn", "/hostid", "/machine-id", "/boot_id" };
+	static const char *const names[] = { "/serial",	   "_serial", "/serial_number",
+					     "_asset_tag", "/wwid",   "/wwn",
+					     "/nguid",	   "/eui",    "/vpd",
+					     "/subsysnqn", "/hostid", "/machine-id",
+					     "/boot_id" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_ends(path, names[i]))
@@ -219,8 +233,8 @@ void redact_config_space(unsigned char *config, size_t len)
 	size_t at = 0x100;
 
 	for (int hops = 0; hops < 480 && at >= 0x100 && at + 12 <= len; hops++) {
-		unsigned header = config[at] | (unsigned)config[at + 1] << 8 | (unsigned)config[at + 2] << 16 |
-				  (unsigned)config[at + 3] << 24;
+		unsigned header = config[at] | (unsigned)config[at + 1] << 8 |
+				  (unsigned)config[at + 2] << 16 | (unsigned)config[at + 3] << 24;
 
 		if (PCI_EXT_CAP_ID(header) == PCI_EXT_CAP_ID_DSN)
 			memset(config + at + 4, 0, 8);

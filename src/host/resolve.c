@@ -86,7 +86,8 @@ static int folder_below(struct resolver *r, const char *dir, char *phys, size_t 
 	enum host_kind kind;
 	int e;
 
-	if (!slash || slash == dir || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0 || !slash[1])
+	if (!slash || slash == dir || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0 ||
+	    !slash[1])
 		return resolve_walk(r, dir, true, phys, cap);
 	memcpy(above, dir, (size_t)(slash - dir));
 	above[slash - dir] = '\0';
@@ -136,4 +137,3 @@ int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap)
 	k = snprintf(phys, cap, "%s%s%s", folder, slash[1] ? "/" : "", slash + 1);
 	return k < 0 || (size_t)k >= cap ? -ENAMETOOLONG : 0;
 }
-

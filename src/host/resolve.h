@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a path as it was asked ("/sys/class/net/eth0/mtu") to the place without links where it lies
- * ("/sys/devices/.../net/eth0/mtu"). Used where the kernel must not follow links for us: in a capture, and where one
- * is recorded.
+ * ("/sys/devices/.../net/eth0/mtu"). Used where the kernel must not follow links for us: in a
+ * capture, and where one is recorded.
  */
 #ifndef HOST_RESOLVE_H
 #define HOST_RESOLVE_H
@@ -20,9 +20,10 @@ struct resolver {
 };
 
 /*
- * Walks path from the root: phys becomes the place without links. A link that climbs above the root gives -EXDEV: on
- * the machine it would have stopped there, but a capture that has one was tampered with. More than 40 links: -ELOOP.
- * The last component may be missing: phys then names where it would be and the result is -ENOENT.
+ * Walks path from the root: phys becomes the place without links. A link that climbs above the root
+ * gives -EXDEV: on the machine it would have stopped there, but a capture that has one was tampered
+ * with. More than 40 links: -ELOOP. The last component may be missing: phys then names where it
+ * would be and the result is -ENOENT.
  */
 int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *phys, size_t cap);
 /* The place of a folder; remembered, because probes read many files of one. "" is the root. */

@@ -26,7 +26,8 @@ static int cannot(const struct sink *s, const char *name, struct err *e)
 {
 	int code = errno ? -errno : -EIO;
 
-	return err_set(e, code, "%s: %s%scannot be written: %s", s->path, name, *name ? " " : "", strerror(-code));
+	return err_set(e, code, "%s: %s%scannot be written: %s", s->path, name, *name ? " " : "",
+		       strerror(-code));
 }
 
 static void put_octal(char *field, size_t width, unsigned long long v)
@@ -34,7 +35,8 @@ static void put_octal(char *field, size_t width, unsigned long long v)
 	snprintf(field, width, "%0*llo", (int)width - 1, v);
 }
 
-static int write_header(struct sink *s, const char *name, char type, const char *target, size_t size)
+static int write_header(struct sink *s, const char *name, char type, const char *target,
+			size_t size)
 {
 	char h[RECORD] = { 0 };
 	unsigned sum = 0;
@@ -61,7 +63,10 @@ static int write_padded(struct sink *s, const char *data, size_t len)
 	static const char zero[RECORD];
 	size_t pad = (RECORD - len % RECORD) % RECORD;
 
-	return (len == 0 || fwrite(data, 1, len, s->tar) == len) && (pad == 0 || fwrite(zero, 1, pad, s->tar) == pad) ? 0 : -1;
+	return (len == 0 || fwrite(data, 1, len, s->tar) == len) &&
+			       (pad == 0 || fwrite(zero, 1, pad, s->tar) == pad)
+		       ? 0
+		       : -1;
 }
 
 /* "30 path=...\n": the length counts itself. */
@@ -75,7 +80,8 @@ static void pax_record(struct text *t, const char *key, const char *value)
 	text_printf(t, "%zu %s=%s\n", len, key, value);
 }
 
-static int tar_member(struct sink *s, const char *name, char type, const char *target, const char *data, size_t len)
+static int tar_member(struct sink *s, const char *name, char type, const char *target,
+		      const char *data, size_t len)
 {
 	TEXT_AUTO pax = { 0 };
 
@@ -83,7 +89,8 @@ static int tar_member(struct sink *s, const char *name, char type, const char *t
 		pax_record(&pax, "path", name);
 	if (strlen(target) > 100)
 		pax_record(&pax, "linkpath", target);
-	if (pax.len && (write_header(s, "pax", 'x', "", pax.len) || write_padded(s, pax.s, pax.len)))
+	if (pax.len &&
+	    (write_header(s, "pax", 'x', "", pax.len) || write_padded(s, pax.s, pax.len)))
 		return -1;
 	return write_header(s, name, type, target, len) || write_padded(s, data, len) ? -1 : 0;
 }
@@ -112,7 +119,8 @@ struct sink *sink_open(const char *path, struct err *e)
 		s->tar = fd < 0 ? NULL : fdopen(fd, "w");
 		ok = s->tar != NULL;
 	} else {
-		ok = mkdir(s->tmp, 0700) == 0 && (s->dir = open(s->tmp, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
+		ok = mkdir(s->tmp, 0700) == 0 &&
+		     (s->dir = open(s->tmp, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
 	}
 	if (ok)
 		return s;
@@ -124,7 +132,8 @@ struct sink *sink_open(const char *path, struct err *e)
 int sink_folder(struct sink *s, const char *name, struct err *e)
 {
 	errno = 0;
-	if (s->tar ? tar_member(s, name, '5', "", NULL, 0) : mkdirat(s->dir, name, 0700) < 0 && errno != EEXIST)
+	if (s->tar ? tar_member(s, name, '5', "", NULL, 0)
+		   : mkdirat(s->dir, name, 0700) < 0 && errno != EEXIST)
 		return cannot(s, name, e);
 	return 0;
 }
@@ -132,7 +141,8 @@ int sink_folder(struct sink *s, const char *name, struct err *e)
 int sink_link(struct sink *s, const char *name, const char *target, struct err *e)
 {
 	errno = 0;
-	if (s->tar ? tar_member(s, name, '2', target, NULL, 0) : symlinkat(target, s->dir, name) < 0)
+	if (s->tar ? tar_member(s, name, '2', target, NULL, 0)
+		   : symlinkat(target, s->dir, name) < 0)
 		return cannot(s, name, e);
 	return 0;
 }
@@ -167,7 +177,8 @@ static void remove_tree(int parent, const char *name)
 	struct dirent *de;
 
 	while (dir && (de = readdir(dir)))
-		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 && unlinkat(fd, de->d_name, 0) < 0)
+		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 &&
+		    unlinkat(fd, de->d_name, 0) < 0)
 			remove_tree(fd, de->d_name);
 	if (dir)
 		closedir(dir);
@@ -181,7 +192,8 @@ static int finish(struct sink *s, struct err *e)
 	const unsigned noreplace = 1;
 
 	errno = 0;
-	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) || fsync(fileno(s->tar)) < 0))
+	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) ||
+		       fsync(fileno(s->tar)) < 0))
 		return cannot(s, "", e);
 	if (renameat2(AT_FDCWD, s->tmp, AT_FDCWD, s->path, noreplace) < 0)
 		return cannot(s, "", e);

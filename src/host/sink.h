@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a capture is written to: a new folder or a new tar. It appears under its name whole or not at all. */
+/* Where a capture is written to: a new folder or a new tar. It appears under its name whole or not
+ * at all. */
 #ifndef HOST_SINK_H
 #define HOST_SINK_H
 

@@ -5,7 +5,8 @@
 
 #include "host/ask.h"
 
-static int statfs_ask(void **state, struct arena *a, const char *object, const char *field, struct answer *out)
+static int statfs_ask(void **state, struct arena *a, const char *object, const char *field,
+		      struct answer *out)
 {
 	struct statvfs st;
 	unsigned long long blocks;

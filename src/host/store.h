@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a capture's files lie: a folder or a tar. Paths are relative to the capture ("root/proc/meminfo",
- * "meta.json") and free of links and of ".."; captured.c resolves links and sees to that.
+ * Where a capture's files lie: a folder or a tar. Paths are relative to the capture
+ * ("root/proc/meminfo", "meta.json") and free of links and of ".."; captured.c resolves links and
+ * sees to that.
  */
 #ifndef HOST_STORE_H
 #define HOST_STORE_H
@@ -21,7 +22,8 @@ struct store_ops {
 
 struct store {
 	const struct store_ops *ops;
-	/* read tells a link anywhere on the way (-ELOOP) from a missing name, so that a path can be tried as it is. */
+	/* read tells a link anywhere on the way (-ELOOP) from a missing name, so that a path can be
+	 * tried as it is. */
 	bool finds_links;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture in a folder. The folder may be hostile: no link is ever followed by the kernel for us. */
+/* A capture in a folder. The folder may be hostile: no link is ever followed by the kernel for us.
+ */
 #include "host/store.h"
 
 #include <dirent.h>
@@ -14,9 +15,9 @@
 struct folder {
 	struct store store;
 	int fd;
-	bool no_openat2; /* kernel or emulator without it: found out once */
+	bool no_openat2;	  /* kernel or emulator without it: found out once */
 	char last[HOST_PATH_MAX]; /* the folder of the file read last */
-	int last_fd;              /* -1: none */
+	int last_fd;		  /* -1: none */
 };
 
 /* Component by component, for where openat2 is missing. */
@@ -35,7 +36,9 @@ static int open_walk(int root, const char *path, int flags)
 		}
 		memcpy(part, path, n);
 		part[n] = '\0';
-		next = openat(fd, part, last ? flags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = openat(fd, part,
+			      last ? flags | O_NOFOLLOW
+				   : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next < 0) {
 			next = -errno;
 			close(fd);
@@ -67,8 +70,8 @@ static int open_inside(struct folder *f, const char *path, int flags)
 	return open_walk(f->fd, path, flags | O_CLOEXEC);
 }
 
-/* Opens a file for reading. Its folder's descriptor is kept: probes read many files of one folder, and walking a deep
- * path again costs more than the file. */
+/* Opens a file for reading. Its folder's descriptor is kept: probes read many files of one folder,
+ * and walking a deep path again costs more than the file. */
 static int open_file(struct folder *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -122,8 +125,9 @@ static int folder_read(struct store *s, const char *path, char *buf, size_t cap,
 }
 
 /*
- * Kind and target are asked by the whole path: the resolver has seen every folder on the way and found no link. Were
- * one put there meanwhile, no content of it would be read: files are opened without following any.
+ * Kind and target are asked by the whole path: the resolver has seen every folder on the way and
+ * found no link. Were one put there meanwhile, no content of it would be read: files are opened
+ * without following any.
  */
 static int folder_link(struct store *s, const char *path, char *buf, size_t cap)
 {
@@ -169,10 +173,10 @@ static int folder_kind(struct store *s, const char *path, enum host_kind *out)
 
 	if (fstatat(((struct folder *)s)->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*out = S_ISREG(st.st_mode) ? HOST_FILE
-	     : S_ISDIR(st.st_mode) ? HOST_DIR
-	     : S_ISLNK(st.st_mode) ? HOST_LINK
-				   : HOST_OTHER;
+	*out = S_ISREG(st.st_mode)   ? HOST_FILE
+	       : S_ISDIR(st.st_mode) ? HOST_DIR
+	       : S_ISLNK(st.st_mode) ? HOST_LINK
+				     : HOST_OTHER;
 	return 0;
 }
 

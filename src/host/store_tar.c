@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture in a tar (ustar, with the pax and GNU extensions for long names). Headers are indexed when it is
- * opened; data are read when asked. The archive may be hostile: every size and name is checked.
+ * A capture in a tar (ustar, with the pax and GNU extensions for long names). Headers are indexed
+ * when it is opened; data are read when asked. The archive may be hostile: every size and name is
+ * checked.
  */
 #include "host/store.h"
 
@@ -18,7 +19,7 @@
 enum { RECORD = 512, MEMBERS_MAX = 200000, LONG_NAME_MAX = 65536 };
 
 struct node {
-	const char *name;   /* in its folder */
+	const char *name; /* in its folder */
 	enum host_kind kind;
 	long long offset, size;
 	const char *target; /* of a link */
@@ -38,15 +39,15 @@ struct tar {
 
 /* POSIX header; numbers are octal text. */
 struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6],
-		version[2], user[32], group[32], major[8], minor[8], prefix[155], pad[12];
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],
+		magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155], pad[12];
 };
 _Static_assert(sizeof(struct header) == RECORD, "a tar header is one record");
 
 static int wrong(struct tar *t, long long at, const char *what, const char *name)
 {
-	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what, *name ? " " : "",
-		       name, at);
+	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what,
+		       *name ? " " : "", name, at);
 }
 
 static int octal(const char *s, size_t n, long long *out)
@@ -70,7 +71,9 @@ static bool checksum_fits(const struct header *h)
 	long long sum = 0, want;
 
 	for (size_t i = 0; i < RECORD; i++)
-		sum += i >= offsetof(struct header, checksum) && i < offsetof(struct header, type) ? ' ' : p[i];
+		sum += i >= offsetof(struct header, checksum) && i < offsetof(struct header, type)
+			       ? ' '
+			       : p[i];
 	return octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
 }
 
@@ -101,7 +104,8 @@ static bool clean_name(const char *raw, char *out, size_t cap)
 	return true;
 }
 
-/* The node of a path, made with its folders as needed; NULL when a file stands where a folder must be. */
+/* The node of a path, made with its folders as needed; NULL when a file stands where a folder must
+ * be. */
 static struct node *node_make(struct tar *t, const char *path)
 {
 	struct node *found = map_get(&t->nodes, path), *parent, **place;
@@ -114,7 +118,8 @@ static struct node *node_make(struct tar *t, const char *path)
 	if (!parent || parent->kind != HOST_DIR)
 		return NULL;
 	found = ARENA_NEW(&t->arena, struct node);
-	*found = (struct node){ .name = arena_strdup(&t->arena, slash ? slash + 1 : path), .kind = HOST_DIR,
+	*found = (struct node){ .name = arena_strdup(&t->arena, slash ? slash + 1 : path),
+				.kind = HOST_DIR,
 				.next = parent->children };
 	parent->children = found;
 	place = (struct node **)map_at(&t->arena, &t->nodes, path);
@@ -122,8 +127,8 @@ static struct node *node_make(struct tar *t, const char *path)
 	return found;
 }
 
-static int add_member(struct tar *t, const struct header *h, const char *raw, const char *link, long long at,
-		      long long size)
+static int add_member(struct tar *t, const struct header *h, const char *raw, const char *link,
+		      long long at, long long size)
 {
 	char name[HOST_PATH_MAX];
 	struct node *n;
@@ -184,8 +189,10 @@ static int pax(struct tar *t, const char *text, size_t n, long long at)
 		const char *key, *value;
 		size_t left;
 
-		/* strtoul skips blanks and newlines: the number must begin the record, and end inside it. */
-		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' || text[len - 1] != '\n')
+		/* strtoul skips blanks and newlines: the number must begin the record, and end
+		 * inside it. */
+		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
+		    text[len - 1] != '\n')
 			return wrong(t, at, "a broken pax record", "");
 		key = end + 1;
 		if ((size_t)(key - text) >= len)
@@ -201,7 +208,8 @@ static int pax(struct tar *t, const char *text, size_t n, long long at)
 		else if (str_starts(key, "linkpath="))
 			t->long_link = arena_strndup(&t->arena, value, left);
 		else if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
-			return wrong(t, at, "a pax extension that no capture needs:", arena_strndup(&t->arena, key, 16));
+			return wrong(t, at, "a pax extension that no capture needs:",
+				     arena_strndup(&t->arena, key, 16));
 		text += len;
 		n -= len;
 	}
@@ -244,9 +252,11 @@ static int one_record(struct tar *t, const struct header *h, long long *at, long
 	} else {
 		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)sizeof(h->prefix),
 			 memcmp(h->magic, "ustar", 6) == 0 ? h->prefix : "",
-			 memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0] ? "/" : "", (int)sizeof(h->name), h->name);
+			 memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0] ? "/" : "",
+			 (int)sizeof(h->name), h->name);
 		snprintf(link, sizeof(link), "%.*s", (int)sizeof(h->link), h->link);
-		r = add_member(t, h, t->long_name ? t->long_name : name, t->long_link ? t->long_link : link, *at, size);
+		r = add_member(t, h, t->long_name ? t->long_name : name,
+			       t->long_link ? t->long_link : link, *at, size);
 		t->long_name = t->long_link = NULL;
 	}
 	*at += RECORD + (size + RECORD - 1) / RECORD * RECORD;

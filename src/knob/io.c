@@ -34,7 +34,9 @@ static void normalise(char *s)
 
 static struct fact_str unseen(int r, const char *from)
 {
-	return (struct fact_str){ .f = { .seen = seen_from_errno(r), .err = abs(r), .leaf = from } };
+	return (struct fact_str){
+		.f = { .seen = seen_from_errno(r), .err = abs(r), .leaf = from }
+	};
 }
 
 /* The boost slider has no call in NVML; the vendor's program prints a table row "vboost  4  0". */
@@ -74,5 +76,6 @@ struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
 	if (r)
 		return unseen(r, path);
 	normalise(buf);
-	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = path }, .v = arena_strdup(a, buf) };
+	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = path },
+				  .v = arena_strdup(a, buf) };
 }

@@ -14,28 +14,34 @@ static const struct {
 	[KNOB_SYSCTL] = { "sysctl", "read /proc/sys/%s", "write /proc/sys/%s",
 			  "a line in our own file in /etc/sysctl.d",
 			  "the value that was there is written back" },
-	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s", "a line in our own file in /etc/tmpfiles.d, or a udev rule "
-			 "where the device can come later than boot", "the value that was there is written back" },
+	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s",
+			 "a line in our own file in /etc/tmpfiles.d, or a udev rule "
+			 "where the device can come later than boot",
+			 "the value that was there is written back" },
 	[KNOB_MODPARAM] = { "module-parameter", "read /sys/module/%s", "write /sys/module/%s",
 			    "an options line in our own file in /etc/modprobe.d",
 			    "the value that was there is written back; the file is removed" },
 	[KNOB_BOOTARG] = { "boot-argument", "the argument %s in /proc/cmdline",
-			   "append %s to the kernel command line through a drop-in, then regenerate the boot menu",
+			   "append %s to the kernel command line through a drop-in, then "
+			   "regenerate the boot menu",
 			   "it is kept by the drop-in and takes effect at the next boot",
 			   "the drop-in is removed; takes effect at the next boot" },
 	[KNOB_NVML] = { "nvml", "NVML (%s)", "NVML (%s)",
-			"our boot-time unit, after nvidia-persistenced: the driver forgets it when it unloads",
+			"our boot-time unit, after nvidia-persistenced: the driver forgets it when "
+			"it unloads",
 			"the value that was there is set back; a lock without a getter is reset" },
 	[KNOB_PCI] = { "pci", "configuration space of the function (%s)",
 		       "masked read-modify-write of the capability's control register (%s)",
-		       "a udev rule, because a reset or hot-plug loses it", "the field is written back" },
+		       "a udev rule, because a reset or hot-plug loses it",
+		       "the field is written back" },
 	[KNOB_LINK] = { "link", "the interface (%s)", "netlink or ethtool request (%s)",
-			"the configuration of whoever owns the interface (netplan, NetworkManager, networkd)",
+			"the configuration of whoever owns the interface (netplan, NetworkManager, "
+			"networkd)",
 			"the value that was there is set back" },
-	[KNOB_UNIT] = { "unit", "systemd's links for %s", "enable or disable %s", "the unit's own link",
-			"the previous enable state is restored" },
-	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s", "the pool stores it itself",
-			 "the value that was there is set back" },
+	[KNOB_UNIT] = { "unit", "systemd's links for %s", "enable or disable %s",
+			"the unit's own link", "the previous enable state is restored" },
+	[KNOB_ZPROP] = { "zfs-property", "zpool property %s", "zpool property %s",
+			 "the pool stores it itself", "the value that was there is set back" },
 	[KNOB_HELPER] = { "helper", "the vendor's program (%s)", "the vendor's program (%s)",
 			  "our boot-time unit", "the value that was there is set back" },
 };
@@ -51,7 +57,8 @@ struct knob knob_make(struct arena *a, enum knob_kind kind, const char *pattern,
 	struct knob k = { .kind = kind, .name = pattern, .object = object ? object : "" };
 
 	if (hole)
-		k.name = arena_printf(a, "%.*s%s%s", (int)(hole - pattern), pattern, k.object, hole + 2);
+		k.name = arena_printf(a, "%.*s%s%s", (int)(hole - pattern), pattern, k.object,
+				      hole + 2);
 	return k;
 }
 
@@ -62,7 +69,8 @@ static char *dotted_path(struct arena *a, enum knob_kind kind, const char *name)
 	char *path;
 
 	if (kind == KNOB_MODPARAM)
-		return dot ? arena_printf(a, "%.*s/parameters/%s", (int)(dot - name), name, dot + 1) : NULL;
+		return dot ? arena_printf(a, "%.*s/parameters/%s", (int)(dot - name), name, dot + 1)
+			   : NULL;
 	path = arena_strdup(a, name);
 	for (char *c = path; *c; c++)
 		if (*c == '.')
@@ -85,7 +93,8 @@ const char *knob_path(struct arena *a, const struct knob *k)
 }
 
 /* Puts the pattern into the kind's sentence, with "{}" shown as "*". */
-static const char *sentence(struct arena *a, enum knob_kind kind, const char *text, const char *pattern)
+static const char *sentence(struct arena *a, enum knob_kind kind, const char *text,
+			    const char *pattern)
 {
 	const char *hole = strstr(text, "%s");
 	struct knob k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A knob is a place in the machine that holds a value which can be changed. What value it should hold is
- * an opinion and stands in settings/. Names only; reading is in knob/io.h.
+ * A knob is a place in the machine that holds a value which can be changed. What value it should
+ * hold is an opinion and stands in settings/. Names only; reading is in knob/io.h.
  */
 #ifndef KNOB_KNOB_H
 #define KNOB_KNOB_H
@@ -15,11 +15,11 @@ enum knob_kind {
 	KNOB_MODPARAM, /* name "zfs.zfs_arc_max": /sys/module/zfs/parameters/zfs_arc_max */
 	KNOB_BOOTARG,  /* name "isolcpus": a token of the kernel command line */
 	KNOB_NVML,     /* name "persistence-mode", object the GPU's PCI address */
-	KNOB_PCI,      /* name "mrrs", object the function's address: a field of configuration space */
-	KNOB_LINK,     /* name "mtu", "rx-ring", ..., object the interface */
-	KNOB_UNIT,     /* name "nvidia-persistenced.service": enabled or not */
-	KNOB_ZPROP,    /* name "autotrim", object the pool */
-	KNOB_HELPER,   /* name of a program's switch without another interface: "vboost" */
+	KNOB_PCI,   /* name "mrrs", object the function's address: a field of configuration space */
+	KNOB_LINK,  /* name "mtu", "rx-ring", ..., object the interface */
+	KNOB_UNIT,  /* name "nvidia-persistenced.service": enabled or not */
+	KNOB_ZPROP, /* name "autotrim", object the pool */
+	KNOB_HELPER, /* name of a program's switch without another interface: "vboost" */
 	KNOB_KINDS,
 };
 
@@ -32,7 +32,8 @@ struct knob {
 /* "sysctl", "sysfs", ... as written in JSON and journals. */
 const char *knob_kind_name(enum knob_kind k);
 /* The name with every "{}" replaced by object. */
-struct knob knob_make(struct arena *a, enum knob_kind kind, const char *pattern, const char *object);
+struct knob knob_make(struct arena *a, enum knob_kind kind, const char *pattern,
+		      const char *object);
 /* The file behind a sysctl, sysfs or module-parameter knob; NULL for the other kinds. */
 const char *knob_path(struct arena *a, const struct knob *k);
 /* How a person would read or write it, as one line without data from the machine: for explain. */

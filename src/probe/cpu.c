@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processors: sets, sockets and cores, caches, NUMA nodes. A file that describes several CPUs ("core_cpus_list")
- * is read from one of them only, so that the cost grows with what the machine has and not with its square.
+ * Processors: sets, sockets and cores, caches, NUMA nodes. A file that describes several CPUs
+ * ("core_cpus_list") is read from one of them only, so that the cost grows with what the machine
+ * has and not with its square.
  */
 #include "probe/cpu.h"
 
@@ -41,17 +42,18 @@ static struct covered covered_new(struct probe *p)
 }
 
 /*
- * How many distinct groups the CPUs form by one of their list files. each (may be NULL) is called for every group.
- * Unseen when the first CPU's file is.
+ * How many distinct groups the CPUs form by one of their list files. each (may be NULL) is called
+ * for every group. Unseen when the first CPU's file is.
  */
 static struct fact_int count_groups(struct probe *p, const char *leaf,
-				    void (*each)(struct probe *, unsigned first, const struct fact_set *))
+				    void (*each)(struct probe *, unsigned first,
+						 const struct fact_set *))
 {
 	struct covered seen = covered_new(p);
 	struct fact f = { 0 };
 	long long n = 0;
 
-	IDSET_FOR_EACH(cpu, &p->m->cpu.online.v) {
+	IDSET_FOR_EACH (cpu, &p->m->cpu.online.v) {
 		struct fact_set group;
 
 		if (cover(&seen, cpu))
@@ -62,7 +64,7 @@ static struct fact_int count_groups(struct probe *p, const char *leaf,
 				return (struct fact_int){ .f = group.f };
 			continue;
 		}
-		IDSET_FOR_EACH(id, &group.v)
+		IDSET_FOR_EACH (id, &group.v)
 			if (idset_has(&p->m->cpu.online.v, id))
 				cover(&seen, id);
 		if (!n++)
@@ -100,8 +102,9 @@ static struct cpu_cache *cache_row(struct probe *p, unsigned level, const struct
 {
 	struct cpu_cache *c;
 
-	LIST_FOR_EACH(struct cpu_cache, it, &p->m->cpu.caches)
-		if (it->level == level && it->size_bytes.v == size->v && strcmp(it->type.v, type->v) == 0)
+	LIST_FOR_EACH (struct cpu_cache, it, &p->m->cpu.caches)
+		if (it->level == level && it->size_bytes.v == size->v &&
+		    strcmp(it->type.v, type->v) == 0)
 			return it;
 	c = list_add(p->a, &p->m->cpu.caches, sizeof(*c));
 	c->level = level;
@@ -125,12 +128,14 @@ static bool mixed_cores(struct probe *p)
 }
 
 /* One instance of one cache: counted, and its L3 noted in the cluster that it serves. */
-static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind, struct fact_set *shared)
+static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind,
+		      struct fact_set *shared)
 {
 	*shared = probe_set(p, dir, "shared_cpu_list");
 	if (!seen_ok(&shared->f))
 		return false;
-	/* On one kind of core all caches of an index are alike; two kinds differ, and so can their clusters' L3. */
+	/* On one kind of core all caches of an index are alike; two kinds differ, and so can their
+	 * clusters' L3. */
 	if (!kind->known || mixed_cores(p)) {
 		kind->level = probe_int(p, dir, "level");
 		kind->type = probe_str(p, dir, "type");
@@ -141,7 +146,7 @@ static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind,
 		return false;
 	cache_row(p, (unsigned)kind->level.v, &kind->type, &kind->size)->count.v++;
 	if (kind->level.v == 3)
-		LIST_FOR_EACH(struct cpu_cluster, c, &p->m->cpu.clusters)
+		LIST_FOR_EACH (struct cpu_cluster, c, &p->m->cpu.clusters)
 			if (idset_intersects(&c->cpus.v, &shared->v))
 				c->l3_bytes = kind->size;
 	return true;
@@ -155,20 +160,24 @@ static void caches(struct probe *p)
 		struct cache_kind kind = { 0 };
 		bool any = false;
 
-		IDSET_FOR_EACH(cpu, &p->m->cpu.online.v) {
+		IDSET_FOR_EACH (cpu, &p->m->cpu.online.v) {
 			struct fact_set shared = { 0 };
 
 			if (cover(&seen, cpu))
 				continue;
-			if (!add_cache(p, arena_printf(p->a, CPU_DIR "cpu%u/cache/index%u/", cpu, index), &kind, &shared)) {
-				/* On hybrid machines a later kind of core may have it; the first one
-				 * without it does not end the search, an all-absent index does. */
+			if (!add_cache(
+				    p,
+				    arena_printf(p->a, CPU_DIR "cpu%u/cache/index%u/", cpu, index),
+				    &kind, &shared)) {
+				/* On hybrid machines a later kind of core may have it; the first
+				 * one without it does not end the search, an all-absent index does.
+				 */
 				if (!any && cpu == p->m->cpu.online.v.r[0].lo)
 					return;
 				continue;
 			}
 			any = true;
-			IDSET_FOR_EACH(id, &shared.v)
+			IDSET_FOR_EACH (id, &shared.v)
 				if (idset_has(&p->m->cpu.online.v, id))
 					cover(&seen, id);
 		}
@@ -182,7 +191,8 @@ static struct fact_int node_memory(const char *dir, const char *text, const char
 	long long kb;
 
 	if (!at || sscanf(at + strlen(key), ": %lld kB", &kb) != 1)
-		return (struct fact_int){ .f = fact_unseen(text ? -EPROTO : -ENOENT, dir, "meminfo") };
+		return (struct fact_int){ .f = fact_unseen(text ? -EPROTO : -ENOENT, dir,
+							   "meminfo") };
 	return fact_int_of(kb * 1024, dir, "meminfo");
 }
 
@@ -193,7 +203,7 @@ static void nodes(struct probe *p)
 
 	if (!seen_ok(&online.f))
 		return;
-	IDSET_FOR_EACH(id, &online.v) {
+	IDSET_FOR_EACH (id, &online.v) {
 		const char *dir = arena_printf(p->a, "%snode%u/", base, id);
 		struct numa_node *n = list_add(p->a, &p->m->cpu.nodes, sizeof(*n));
 		char *text = NULL;
@@ -201,7 +211,8 @@ static void nodes(struct probe *p)
 		n->index = id;
 		n->cpus = probe_set(p, dir, "cpulist");
 		n->distance = probe_str(p, dir, "distance");
-		if (host_read(p->h, arena_printf(p->a, "%smeminfo", dir), HOST_READ_MAX, p->a, &text, NULL))
+		if (host_read(p->h, arena_printf(p->a, "%smeminfo", dir), HOST_READ_MAX, p->a,
+			      &text, NULL))
 			text = NULL;
 		n->mem_total_bytes = node_memory(dir, text, "MemTotal");
 		n->mem_free_bytes = node_memory(dir, text, "MemFree");
@@ -237,7 +248,8 @@ static void cpuinfo(struct probe *p)
 	if (flags)
 		c->hypervisor = fact_int_of(strstr(flags, " hypervisor") != NULL, "", from);
 	else
-		c->hypervisor = fact_int_of(host_exists(p->h, "/sys/hypervisor/type"), "", "/sys/hypervisor/type");
+		c->hypervisor = fact_int_of(host_exists(p->h, "/sys/hypervisor/type"), "",
+					    "/sys/hypervisor/type");
 }
 
 /* intel_pstate speaks of no_turbo, the other drivers of boost. */
@@ -271,8 +283,9 @@ void probe_cpu(struct probe *p)
 	c->possible = probe_set(p, CPU_DIR, "possible");
 	c->isolated = probe_set(p, CPU_DIR, "isolated");
 	c->nohz_full = probe_set(p, CPU_DIR, "nohz_full");
-	c->threads = c->online.f.seen == SEEN_OK ? fact_int_of((long long)idset_count(&c->online.v), CPU_DIR, "online")
-						 : (struct fact_int){ .f = c->online.f };
+	c->threads = c->online.f.seen == SEEN_OK
+			     ? fact_int_of((long long)idset_count(&c->online.v), CPU_DIR, "online")
+			     : (struct fact_int){ .f = c->online.f };
 	cpuinfo(p);
 	c->cores = count_groups(p, "topology/core_cpus_list", NULL);
 	c->sockets = count_groups(p, "topology/package_cpus_list", NULL);
@@ -281,8 +294,8 @@ void probe_cpu(struct probe *p)
 	if (seen_ok(&c->cores.f) && (long long)c->clusters.n >= c->cores.v)
 		c->clusters = (struct list){ 0 };
 	if (seen_ok(&c->cores.f) && c->cores.v)
-		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v, CPU_DIR,
-						  "cpu*/topology/core_cpus_list");
+		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v,
+						  CPU_DIR, "cpu*/topology/core_cpus_list");
 	c->smt_active = probe_int(p, CPU_DIR "smt/", "active");
 	c->boost = boost(p);
 	c->idle_driver = probe_str(p, CPU_DIR "cpuidle/", "current_driver");

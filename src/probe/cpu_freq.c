@@ -46,7 +46,8 @@ static void add_policy(struct probe *p, const char *name, bool alone)
 	f->driver = f == first ? probe_str(p, dir, "scaling_driver") : first->driver;
 	f->governor = probe_str(p, dir, "scaling_governor");
 	/* The governors on offer are the driver's and the kernel's: the same for all policies. */
-	f->governors = f == first ? probe_str(p, dir, "scaling_available_governors") : first->governors;
+	f->governors =
+		f == first ? probe_str(p, dir, "scaling_available_governors") : first->governors;
 	if (!p->lean)
 		f->min_khz = probe_int(p, dir, "scaling_min_freq");
 	f->max_khz = probe_int(p, dir, "scaling_max_freq");
@@ -54,9 +55,12 @@ static void add_policy(struct probe *p, const char *name, bool alone)
 		f->hw_min_khz = probe_int(p, dir, "cpuinfo_min_freq");
 	f->hw_max_khz = probe_int(p, dir, "cpuinfo_max_freq");
 	/* A driver that lacks these on its first policy lacks them on all. */
-	f->epp = f == first || seen_ok(&first->epp.f) ? probe_str(p, dir, "energy_performance_preference") : first->epp;
-	f->auto_select = f == first || seen_ok(&first->auto_select.f) ? probe_int(p, dir, "auto_select")
-								      : first->auto_select;
+	f->epp = f == first || seen_ok(&first->epp.f)
+			 ? probe_str(p, dir, "energy_performance_preference")
+			 : first->epp;
+	f->auto_select = f == first || seen_ok(&first->auto_select.f)
+				 ? probe_int(p, dir, "auto_select")
+				 : first->auto_select;
 }
 
 void probe_cpu_freq(struct probe *p)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle states, grouped: CPUs whose states have the same names, latencies and disable flags are one row. Names and
- * latencies are read once a kind of core, the flags of every CPU, because they are set one by one.
+ * Idle states, grouped: CPUs whose states have the same names, latencies and disable flags are one
+ * row. Names and latencies are read once a kind of core, the flags of every CPU, because they are
+ * set one by one.
  */
 #include "probe/cpu.h"
 
@@ -23,7 +24,8 @@ static struct list read_states(struct probe *p, unsigned cpu)
 	struct list states = { 0 };
 
 	for (unsigned i = 0; i < STATES_MAX; i++) {
-		const char *dir = arena_printf(p->a, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/", cpu, i);
+		const char *dir = arena_printf(
+			p->a, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/", cpu, i);
 		struct fact_str name = probe_str(p, dir, "name");
 		struct idle_state *s;
 
@@ -41,7 +43,7 @@ static struct list read_states(struct probe *p, unsigned cpu)
 
 static const struct core_type *type_of(struct probe *p, unsigned cpu)
 {
-	LIST_FOR_EACH(struct core_type, t, &p->m->cpu.types)
+	LIST_FOR_EACH (struct core_type, t, &p->m->cpu.types)
 		if (idset_has(&t->cpus.v, cpu))
 			return t;
 	return NULL;
@@ -53,7 +55,7 @@ static struct pattern *pattern_of(struct probe *p, struct list *patterns, unsign
 	struct pattern *pat;
 
 	*fresh = false;
-	LIST_FOR_EACH(struct pattern, it, patterns)
+	LIST_FOR_EACH (struct pattern, it, patterns)
 		if (it->type == type)
 			return it;
 	*fresh = true;
@@ -78,7 +80,8 @@ static long long flags_of(struct probe *p, const struct pattern *pat, unsigned c
 				return -1;
 			v = s[i].disabled.v;
 		} else {
-			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
+			snprintf(path, sizeof(path),
+				 "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
 				 s[i].index);
 			if (host_read_line(p->h, path, buf, sizeof(buf)) || parse_i64(buf, &v))
 				return -1;
@@ -94,7 +97,8 @@ struct key {
 	long long flags;
 };
 
-static struct idle_group *group_for(struct probe *p, struct list *keys, const struct pattern *pat, long long flags)
+static struct idle_group *group_for(struct probe *p, struct list *keys, const struct pattern *pat,
+				    long long flags)
 {
 	struct idle_group *g = p->m->cpu.idle.items;
 	const struct key *k = keys->items;
@@ -122,7 +126,7 @@ void probe_cpu_idle(struct probe *p)
 {
 	struct list patterns = { 0 }, keys = { 0 };
 
-	IDSET_FOR_EACH(cpu, &p->m->cpu.online.v) {
+	IDSET_FOR_EACH (cpu, &p->m->cpu.online.v) {
 		struct pattern *pat;
 		struct idle_group *g;
 		bool fresh;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the machine is, its kernel, the command line it was booted with, and what boot security blocks. */
+/* Who the machine is, its kernel, the command line it was booted with, and what boot security
+ * blocks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,8 @@ static struct fact_str boot_mode(struct probe *p)
 /* Four bytes of attributes, then the value. */
 static struct fact_int secure_boot(struct probe *p)
 {
-	static const char path[] = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+	static const char path[] =
+		"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 	size_t len = 0;
 	char *data;
 	int r = host_read(p->h, path, 64, p->a, &data, &len);
@@ -84,7 +86,9 @@ static struct fact_str preempt(const struct host_identity *id)
 {
 	static const struct {
 		const char *mark, *name;
-	} marks[] = { { "PREEMPT_RT", "rt" }, { "PREEMPT_DYNAMIC", "dynamic" }, { "PREEMPT", "full" } };
+	} marks[] = { { "PREEMPT_RT", "rt" },
+		      { "PREEMPT_DYNAMIC", "dynamic" },
+		      { "PREEMPT", "full" } };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (strstr(id->version, marks[i].mark))
@@ -106,7 +110,8 @@ static struct fact_str iommu(struct probe *p)
 	for (size_t i = 0; i < n && i < GROUPS_MAX; i++) {
 		char type[64];
 
-		if (host_read_line(p->h, arena_printf(p->a, "%s/%s/type", dir, groups[i]), type, sizeof(type)))
+		if (host_read_line(p->h, arena_printf(p->a, "%s/%s/type", dir, groups[i]), type,
+				   sizeof(type)))
 			continue;
 		if (common && strcmp(common, type) != 0)
 			return fact_str_of("mixed", "", "/sys/kernel/iommu_groups/*/type");
@@ -147,7 +152,8 @@ void probe_kernel(struct probe *p)
 	k->boot_mode = boot_mode(p);
 	k->secure_boot = secure_boot(p);
 	k->lockdown = probe_choice(p, "/sys/kernel/security/", "lockdown", NULL);
-	k->clocksource = probe_str(p, "/sys/devices/system/clocksource/clocksource0/", "current_clocksource");
+	k->clocksource = probe_str(p, "/sys/devices/system/clocksource/clocksource0/",
+				   "current_clocksource");
 	k->preempt = preempt(id);
 	k->modules = module_count(p);
 	k->tainted = probe_int(p, "/proc/sys/kernel/", "tainted");

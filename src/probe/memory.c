@@ -17,11 +17,16 @@ static void meminfo(struct probe *p)
 		const char *key;
 		struct fact_int *fact;
 	} rows[] = {
-		{ "MemTotal", &m->total_kb },	   { "MemAvailable", &m->available_kb },
-		{ "MemFree", &m->free_kb },	   { "Cached", &m->cached_kb },
-		{ "Dirty", &m->dirty_kb },	   { "SwapTotal", &m->swap_total_kb },
-		{ "SwapFree", &m->swap_free_kb },  { "Hugetlb", &m->hugetlb_kb },
-		{ "Hugepagesize", &m->hugepage_size_kb }, { "CmaTotal", &m->cma_total_kb },
+		{ "MemTotal", &m->total_kb },
+		{ "MemAvailable", &m->available_kb },
+		{ "MemFree", &m->free_kb },
+		{ "Cached", &m->cached_kb },
+		{ "Dirty", &m->dirty_kb },
+		{ "SwapTotal", &m->swap_total_kb },
+		{ "SwapFree", &m->swap_free_kb },
+		{ "Hugetlb", &m->hugetlb_kb },
+		{ "Hugepagesize", &m->hugepage_size_kb },
+		{ "CmaTotal", &m->cma_total_kb },
 		{ "CmaFree", &m->cma_free_kb },
 	};
 	char *text = NULL;
@@ -35,7 +40,10 @@ static void meminfo(struct probe *p)
 		if (value && str_ends(value, " kB"))
 			value[strlen(value) - 3] = '\0';
 		if (!value || parse_i64(value, &kb))
-			rows[i].fact->f = fact_unseen(r ? r : value ? -EPROTO : -ENOENT, "/proc/", leaf);
+			rows[i].fact->f = fact_unseen(r	      ? r
+						      : value ? -EPROTO
+							      : -ENOENT,
+						      "/proc/", leaf);
 		else
 			*rows[i].fact = fact_int_of(kb, "/proc/", leaf);
 	}
@@ -79,7 +87,7 @@ static struct fact_int requested(struct probe *p, long long size_kb, long long n
 		return (struct fact_int){ .f = p->m->kernel.cmdline.f };
 	if (def && parse_size(def, &bytes) == 0)
 		current = (long long)(bytes / 1024);
-	LIST_FOR_EACH(struct kernel_arg, arg, &p->m->kernel.args) {
+	LIST_FOR_EACH (struct kernel_arg, arg, &p->m->kernel.args) {
 		if (strcmp(arg->name, "hugepagesz") == 0 && parse_size(arg->value.v, &bytes) == 0)
 			current = (long long)(bytes / 1024);
 		if (strcmp(arg->name, "hugepages") == 0 && current == size_kb) {
@@ -100,7 +108,8 @@ static void add_pool(struct probe *p, const char *base, const char *name, long l
 	long long size = atoll(name + strlen("hugepages-"));
 
 	pool = list_add(p->a, &p->m->memory.pools, sizeof(*pool));
-	pool->name = node < 0 ? arena_printf(p->a, "%lldkB", size) : arena_printf(p->a, "%lldkB node%lld", size, node);
+	pool->name = node < 0 ? arena_printf(p->a, "%lldkB", size)
+			      : arena_printf(p->a, "%lldkB node%lld", size, node);
 	pool->node = fact_int_of(node, "", dir);
 	pool->size_kb = fact_int_of(size, "", dir);
 	pool->total = probe_int(p, dir, "nr_hugepages");
@@ -129,8 +138,10 @@ static void huge_pools(struct probe *p)
 	add_pools(p, MM "hugepages/", -1);
 	/* On one node the node's pools are the machine's. */
 	if (p->m->cpu.nodes.n > 1)
-		LIST_FOR_EACH(struct numa_node, node, &p->m->cpu.nodes)
-			add_pools(p, arena_printf(p->a, "/sys/devices/system/node/node%u/hugepages/", node->index),
+		LIST_FOR_EACH (struct numa_node, node, &p->m->cpu.nodes)
+			add_pools(p,
+				  arena_printf(p->a, "/sys/devices/system/node/node%u/hugepages/",
+					       node->index),
 				  node->index);
 }
 
@@ -172,7 +183,8 @@ static void swaps(struct probe *p)
 		long long size, used, priority;
 		struct swap_area *s;
 
-		if (sscanf(line, "%255s %31s %lld %lld %lld", name, type, &size, &used, &priority) != 5)
+		if (sscanf(line, "%255s %31s %lld %lld %lld", name, type, &size, &used,
+			   &priority) != 5)
 			continue;
 		s = list_add(p->a, &p->m->memory.swaps, sizeof(*s));
 		s->name = arena_strdup(p->a, name);

@@ -34,7 +34,7 @@ static void decide(struct probe *p, const char *kind, const char *why)
 
 static const struct gpu *gpu_named(const struct machine *m, const char *word)
 {
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		if (seen_ok(&g->name.f) && strstr(g->name.v, word))
 			return g;
 	return NULL;
@@ -44,17 +44,22 @@ static bool is_spark(struct probe *p)
 {
 	const struct platform *f = &p->m->platform;
 
-	if (seen_ok(&f->product.f) && (strstr(f->product.v, "DGX_Spark") || strstr(f->product.v, "DGX Spark"))) {
-		decide(p, "dgx-spark", arena_printf(p->a, "firmware names the product \"%s\"", f->product.v));
+	if (seen_ok(&f->product.f) &&
+	    (strstr(f->product.v, "DGX_Spark") || strstr(f->product.v, "DGX Spark"))) {
+		decide(p, "dgx-spark",
+		       arena_printf(p->a, "firmware names the product \"%s\"", f->product.v));
 		return true;
 	}
 	if (gpu_named(p->m, "GB10")) {
 		decide(p, "dgx-spark", "the GPU is a GB10");
 		return true;
 	}
-	LIST_FOR_EACH(struct pci_function, fn, &p->m->pci)
-		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA && fact_or(&fn->device, 0) == DEVICE_GB10) {
-			decide(p, "dgx-spark", arena_printf(p->a, "PCI function %s is a GB10 (10de:2e12)", fn->name));
+	LIST_FOR_EACH (struct pci_function, fn, &p->m->pci)
+		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA &&
+		    fact_or(&fn->device, 0) == DEVICE_GB10) {
+			decide(p, "dgx-spark",
+			       arena_printf(p->a, "PCI function %s is a GB10 (10de:2e12)",
+					    fn->name));
 			return true;
 		}
 	return false;
@@ -70,11 +75,12 @@ static bool is_igx(struct probe *p)
 	return true;
 }
 
-/* SXM parts: NVML names them plainly ("NVIDIA H200") or with their HBM ("NVIDIA H100 80GB HBM3"); the PCIe
- * cards say PCIe or NVL. */
+/* SXM parts: NVML names them plainly ("NVIDIA H200") or with their HBM ("NVIDIA H100 80GB HBM3");
+ * the PCIe cards say PCIe or NVL. */
 static bool is_sxm(const struct gpu *g)
 {
-	static const char *const chips[] = { "H100", "H200", "B200", "B300", "GB200", "GB300", "A100-SXM", "H800", "H20" };
+	static const char *const chips[] = { "H100",  "H200",	  "B200", "B300", "GB200",
+					     "GB300", "A100-SXM", "H800", "H20" };
 
 	if (!seen_ok(&g->name.f) || strstr(g->name.v, "PCIe") || strstr(g->name.v, "NVL"))
 		return false;
@@ -89,26 +95,32 @@ static bool is_hgx(struct probe *p)
 	size_t sxm = 0, switches = 0;
 	const char *name = NULL;
 
-	LIST_FOR_EACH(struct gpu, g, &p->m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &p->m->gpu.gpus)
 		if (is_sxm(g)) {
 			sxm++;
 			name = g->name.v;
 		}
-	LIST_FOR_EACH(struct pci_function, fn, &p->m->pci)
-		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA && fact_or(&fn->class_, 0) >> 8 == CLASS_NVSWITCH)
+	LIST_FOR_EACH (struct pci_function, fn, &p->m->pci)
+		if (fact_or(&fn->vendor, 0) == VENDOR_NVIDIA &&
+		    fact_or(&fn->class_, 0) >> 8 == CLASS_NVSWITCH)
 			switches++;
 	if (!sxm)
 		return false;
-	decide(p, "hgx", switches ? arena_printf(p->a, "%zu x %s and %zu NVSwitch functions", sxm, name, switches)
-				  : arena_printf(p->a, "%zu x %s, an SXM part of an HGX board%s", sxm, name,
-						 fact_or(&p->m->platform.virtual_, 0) ? ", seen from a virtual machine" : ""));
+	decide(p, "hgx",
+	       switches ? arena_printf(p->a, "%zu x %s and %zu NVSwitch functions", sxm, name,
+				       switches)
+			: arena_printf(p->a, "%zu x %s, an SXM part of an HGX board%s", sxm, name,
+				       fact_or(&p->m->platform.virtual_, 0)
+					       ? ", seen from a virtual machine"
+					       : ""));
 	return true;
 }
 
 /* x86 says so in its CPU flags; elsewhere firmware names the hypervisor. */
 static struct fact_int virtual_machine(struct probe *p)
 {
-	static const char *const vendors[] = { "QEMU", "KVM", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Firecracker" };
+	static const char *const vendors[] = { "QEMU", "KVM",	     "VMware", "innotek",
+					       "Xen",  "Amazon EC2", "Google", "Firecracker" };
 	const struct platform *f = &p->m->platform;
 
 	if (seen_ok(&p->m->cpu.hypervisor.f) && p->m->cpu.hypervisor.v)
@@ -126,5 +138,7 @@ void probe_platform(struct probe *p)
 	p->m->platform.virtual_ = virtual_machine(p);
 	if (is_spark(p) || is_igx(p) || is_hgx(p))
 		return;
-	decide(p, "generic", p->m->gpu.gpus.n ? "none of the known products" : "no NVIDIA GPU and none of the known products");
+	decide(p, "generic",
+	       p->m->gpu.gpus.n ? "none of the known products"
+				: "no NVIDIA GPU and none of the known products");
 }

@@ -16,8 +16,10 @@ struct fact fact_seen(const char *dir, const char *leaf)
 
 struct fact fact_unseen(int r, const char *dir, const char *leaf)
 {
-	return (struct fact){ .seen = seen_from_errno(r), .err = abs(r),
-			      .dir = dir && *dir ? dir : NULL, .leaf = leaf };
+	return (struct fact){ .seen = seen_from_errno(r),
+			      .err = abs(r),
+			      .dir = dir && *dir ? dir : NULL,
+			      .leaf = leaf };
 }
 
 struct fact_int fact_int_of(long long v, const char *dir, const char *leaf)
@@ -141,7 +143,8 @@ static const char *ask_dir(struct probe *p, const char *api, const char *object)
 	return *object ? arena_printf(p->a, "%s %s ", api, object) : arena_printf(p->a, "%s ", api);
 }
 
-struct fact_int probe_ask_int(struct probe *p, const char *api, const char *object, const char *field)
+struct fact_int probe_ask_int(struct probe *p, const char *api, const char *object,
+			      const char *field)
 {
 	long long v = 0;
 	int r = host_ask_int(p->h, api, object, field, &v);
@@ -152,7 +155,8 @@ struct fact_int probe_ask_int(struct probe *p, const char *api, const char *obje
 	return fact_int_of(v, dir, field);
 }
 
-struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object, const char *field)
+struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object,
+			      const char *field)
 {
 	struct answer ans;
 	int r = host_ask(p->h, api, object, field, &ans);

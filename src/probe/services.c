@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services as systemd's files and control groups show them, without asking systemd: a unit file is installed, a link
- * in a .wants folder enables it, a control group means that it runs.
+ * Services as systemd's files and control groups show them, without asking systemd: a unit file is
+ * installed, a link in a .wants folder enables it, a control group means that it runs.
  */
 #include "probe/services.h"
 
@@ -14,7 +14,8 @@ static const struct {
 	const char *name;
 	const char *owns; /* what it sets */
 } rows[] = {
-	{ "tuned.service", "sysctl, CPU governor, transparent huge pages, disk queues, boot arguments" },
+	{ "tuned.service",
+	  "sysctl, CPU governor, transparent huge pages, disk queues, boot arguments" },
 	{ "power-profiles-daemon.service", "CPU governor, energy preference, platform profile" },
 	{ "irqbalance.service", "interrupt affinity" },
 	{ "nvidia-persistenced.service", "GPU persistence mode" },
@@ -64,12 +65,14 @@ static void enabled_units(struct probe *p, struct map *set)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (str_ends(names[i], ".wants") || str_ends(names[i], ".requires"))
-			add_names(p, set, arena_printf(p->a, "%s/%s", etc, names[i]), arena_printf(p->a, "%s/%s", etc, names[i]));
+			add_names(p, set, arena_printf(p->a, "%s/%s", etc, names[i]),
+				  arena_printf(p->a, "%s/%s", etc, names[i]));
 }
 
 static const char *installed_in(struct probe *p, const char *unit)
 {
-	static const char *const dirs[] = { "/etc/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/" };
+	static const char *const dirs[] = { "/etc/systemd/system/", "/usr/lib/systemd/system/",
+					    "/lib/systemd/system/" };
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		if (host_exists(p->h, arena_printf(p->a, "%s%s", dirs[i], unit)))
@@ -79,7 +82,8 @@ static const char *installed_in(struct probe *p, const char *unit)
 
 static void add(struct probe *p, size_t row, const struct map *enabled, const struct map *active)
 {
-	const char *unit = rows[row].name, *on = map_get(enabled, unit), *runs = map_get(active, unit);
+	const char *unit = rows[row].name, *on = map_get(enabled, unit),
+		   *runs = map_get(active, unit);
 	const char *dir = installed_in(p, unit);
 	struct service *s;
 
@@ -95,7 +99,8 @@ static void add(struct probe *p, size_t row, const struct map *enabled, const st
 
 void probe_services(struct probe *p)
 {
-	static const char v2[] = "/sys/fs/cgroup/system.slice", v1[] = "/sys/fs/cgroup/systemd/system.slice";
+	static const char v2[] = "/sys/fs/cgroup/system.slice",
+			  v1[] = "/sys/fs/cgroup/systemd/system.slice";
 	struct map enabled = { 0 }, active = { 0 };
 	const struct service *fm;
 
@@ -107,8 +112,11 @@ void probe_services(struct probe *p)
 		add(p, i, &enabled, &active);
 	fm = machine_service(p->m, "nvidia-fabricmanager.service");
 	if (fm)
-		p->m->gpu.fabric_manager = fact_str_of(fm->active.v ? "active" : fm->enabled.v ? "enabled" : "installed",
+		p->m->gpu.fabric_manager = fact_str_of(fm->active.v    ? "active"
+						       : fm->enabled.v ? "enabled"
+								       : "installed",
 						       "", "nvidia-fabricmanager.service");
 	else
-		p->m->gpu.fabric_manager.f = fact_unseen(-ENOENT, "", "nvidia-fabricmanager.service");
+		p->m->gpu.fabric_manager.f =
+			fact_unseen(-ENOENT, "", "nvidia-fabricmanager.service");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The distribution and the libraries that GPU programs load, by version. No file larger than a page is read. */
+/* The distribution and the libraries that GPU programs load, by version. No file larger than a page
+ * is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "probe/services.h"
 
 /* Value of KEY= in an os-release style file, without quotes. */
-static struct fact_str release_value(struct probe *p, const char *text, int r, const char *path, const char *key)
+static struct fact_str release_value(struct probe *p, const char *text, int r, const char *path,
+				     const char *key)
 {
 	char *v = r ? NULL : text_value(p->a, text, key, '=');
 	size_t n = v ? strlen(v) : 0;
@@ -35,7 +37,8 @@ static void distribution(struct probe *p)
 	s->dgx_release = release_value(p, text, r, dgx, "DGX_SWBUILD_VERSION");
 }
 
-/* "{"cuda": {"name": "CUDA SDK", "version": "13.0.1"}, ...": the version of the first member is the toolkit's. */
+/* "{"cuda": {"name": "CUDA SDK", "version": "13.0.1"}, ...": the version of the first member is the
+ * toolkit's. */
 static struct fact_str toolkit(struct probe *p)
 {
 	static const char path[] = "/usr/local/cuda/version.json";
@@ -68,7 +71,8 @@ static const char *version_in(const char *file, const char *soname)
 
 static const char *library_dir(struct probe *p)
 {
-	return strcmp(p->h->id.machine, "aarch64") == 0 ? "/usr/lib/aarch64-linux-gnu/" : "/usr/lib/x86_64-linux-gnu/";
+	return strcmp(p->h->id.machine, "aarch64") == 0 ? "/usr/lib/aarch64-linux-gnu/"
+							: "/usr/lib/x86_64-linux-gnu/";
 }
 
 static void add_library(struct probe *p, const char *dir, const char *soname)
@@ -101,12 +105,14 @@ static void add_library(struct probe *p, const char *dir, const char *soname)
 static void libraries(struct probe *p)
 {
 	static const char *const system[] = {
-		"libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libcudnn.so.9", "libibverbs.so.1", "libmlx5.so.1",
+		"libcuda.so.1",	      "libnvidia-ml.so.1",    "libnccl.so.2",
+		"libcudnn.so.9",      "libibverbs.so.1",      "libmlx5.so.1",
 		"libcusparseLt.so.0", "libnvshmem_host.so.3",
 	};
 	static const char *const cuda[] = {
-		"libcudart.so.13", "libcudart.so.12", "libcublas.so.13", "libcublas.so.12", "libcublasLt.so.13",
-		"libcublasLt.so.12", "libcufile.so.0", "libnvrtc.so.13", "libnvrtc.so.12",
+		"libcudart.so.13", "libcudart.so.12",	"libcublas.so.13",
+		"libcublas.so.12", "libcublasLt.so.13", "libcublasLt.so.12",
+		"libcufile.so.0",  "libnvrtc.so.13",	"libnvrtc.so.12",
 	};
 	const char *cuda_dir = "/usr/local/cuda/lib64/";
 
@@ -147,8 +153,8 @@ static struct fact_str glibc(struct probe *p)
 {
 	struct fact_str f = probe_link_name(p, library_dir(p), "libc.so.6");
 
-	/* Up to 2.33 libc.so.6 was a link to libc-2.33.so. Since then it is the file itself, which does
-	 * not say its version without being opened. */
+	/* Up to 2.33 libc.so.6 was a link to libc-2.33.so. Since then it is the file itself, which
+	 * does not say its version without being opened. */
 	if (seen_ok(&f.f) && str_starts(f.v, "libc-") && str_ends(f.v, ".so")) {
 		f.v = arena_strndup(p->a, f.v + 5, strlen(f.v + 5) - 3);
 		return f;
@@ -164,8 +170,9 @@ void probe_software(struct probe *p)
 
 	distribution(p);
 	s->glibc = glibc(p);
-	s->init = host_exists(p->h, "/run/systemd/system") ? fact_str_of("systemd", "", "/run/systemd/system")
-							   : fact_str_of("other", "", "/run/systemd/system");
+	s->init = host_exists(p->h, "/run/systemd/system")
+			  ? fact_str_of("systemd", "", "/run/systemd/system")
+			  : fact_str_of("other", "", "/run/systemd/system");
 	s->cuda_toolkit = toolkit(p);
 	s->nvcc = present(p, "/usr/local/cuda/bin/nvcc");
 	s->container = container(p);

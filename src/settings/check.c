@@ -96,8 +96,9 @@ static bool same_text(const char *x, const char *y)
 
 static bool same_answer(const struct verdict *x, const struct verdict *y)
 {
-	return x->kind == y->kind && same_text(x->code, y->code) && same_text(x->reason, y->reason) &&
-	       same_text(x->current, y->current) && same_text(x->wanted, y->wanted);
+	return x->kind == y->kind && same_text(x->code, y->code) &&
+	       same_text(x->reason, y->reason) && same_text(x->current, y->current) &&
+	       same_text(x->wanted, y->wanted);
 }
 
 static struct finding *finding_for(struct run *r, const struct verdict *v)
@@ -117,8 +118,13 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 static void one(const void *object, const char *name, void *ctx)
 {
 	struct run *r = ctx;
-	struct question q = { .a = r->a, .m = r->m, .s = r->s, .object = object, .name = name,
-			      .platform = r->platform, .profile = r->p->base };
+	struct question q = { .a = r->a,
+			      .m = r->m,
+			      .s = r->s,
+			      .object = object,
+			      .name = name,
+			      .platform = r->platform,
+			      .profile = r->p->base };
 	const struct profile_override *override;
 	const struct opinion *o;
 	struct verdict v = { 0 };
@@ -127,8 +133,8 @@ static void one(const void *object, const char *name, void *ctx)
 	o = setting_opinion(r->s, r->p->base, r->platform);
 	override = profile_override_of(r->p, r->s);
 	q.current = setting_current(r->a, r->s, r->m, object,
-				    (o && o->rel != WANT_LEAVE) || (override && override->has_want), r->read,
-				    r->ctx);
+				    (o && o->rel != WANT_LEAVE) || (override && override->has_want),
+				    r->read, r->ctx);
 	judge(r, &q, &v);
 	fill(&q, &v);
 	waive(r->a, r->p, r->s, name, fact_or(&r->m->time_s, 0), &v);
@@ -143,18 +149,21 @@ static void one(const void *object, const char *name, void *ctx)
 
 static void nobody(struct run *r)
 {
-	struct verdict v = { .kind = VERDICT_NA, .code = r->s->none_code ? r->s->none_code : CODE_NO_HARDWARE,
+	struct verdict v = { .kind = VERDICT_NA,
+			     .code = r->s->none_code ? r->s->none_code : CODE_NO_HARDWARE,
 			     .why = r->s->why };
 	struct finding *f;
 
-	v.reason = r->s->none ? r->s->none : arena_printf(r->a, "this machine has no %s", scope_name(r->s->scope));
+	v.reason = r->s->none
+			   ? r->s->none
+			   : arena_printf(r->a, "this machine has no %s", scope_name(r->s->scope));
 	f = finding_for(r, &v);
 	f->target = "";
 	f->read_from = "";
 }
 
-/* What to look at first: failed health checks, because a setting is not to blame for a broken link; then what fails,
- * by severity; then what could not be seen; the rest in table order. */
+/* What to look at first: failed health checks, because a setting is not to blame for a broken link;
+ * then what fails, by severity; then what could not be seen; the rest in table order. */
 static int importance(const struct finding *f)
 {
 	if (f->v.kind == VERDICT_FAIL)
@@ -172,10 +181,13 @@ static int by_importance(const void *a, const void *b)
 
 static void summarise(struct findings *out)
 {
-	/* A critical finding weighs as much as ten low ones. Only pass and fail count: what does not
-	 * apply and what could not be seen say nothing about the machine. */
-	static const int weights[] = { [SEVERITY_INFO] = 0, [SEVERITY_LOW] = 1, [SEVERITY_MEDIUM] = 3,
-				       [SEVERITY_HIGH] = 6, [SEVERITY_CRITICAL] = 10 };
+	/* A critical finding weighs as much as ten low ones. Only pass and fail count: what does
+	 * not apply and what could not be seen say nothing about the machine. */
+	static const int weights[] = { [SEVERITY_INFO] = 0,
+				       [SEVERITY_LOW] = 1,
+				       [SEVERITY_MEDIUM] = 3,
+				       [SEVERITY_HIGH] = 6,
+				       [SEVERITY_CRITICAL] = 10 };
 	long good = 0, all = 0;
 
 	for (size_t i = 0; i < out->n; i++) {
@@ -191,13 +203,19 @@ static void summarise(struct findings *out)
 	out->score = all ? (int)(good * 100 / all) : -1;
 }
 
-void settings_check(struct arena *a, const struct machine *m, const struct profile *p, knob_reader *read,
-		    void *ctx, struct findings *out)
+void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
+		    knob_reader *read, void *ctx, struct findings *out)
 {
-	struct run r = { .a = a, .m = m, .p = p, .platform = platform_bit(m), .read = read, .ctx = ctx, .out = out };
+	struct run r = { .a = a,
+			 .m = m,
+			 .p = p,
+			 .platform = platform_bit(m),
+			 .read = read,
+			 .ctx = ctx,
+			 .out = out };
 
 	memset(out, 0, sizeof(*out));
-	SETTING_FOR_EACH(s) {
+	SETTING_FOR_EACH (s) {
 		if (!profile_selects(p, s->id))
 			continue;
 		r.s = s;

@@ -14,25 +14,25 @@ struct finding {
 	size_t n_targets;
 	struct verdict v;     /* all texts filled */
 	const void **objects; /* the same targets as objects of the scope */
-	size_t order;         /* place in the tables, for a stable order */
+	size_t order;	      /* place in the tables, for a stable order */
 	const char *read_from;
 };
 
 struct findings {
 	struct finding *items;
 	size_t n;
-	size_t count[4];      /* by enum verdict_kind, counting findings */
-	int score;            /* 0..100, -1 when nothing could be judged */
+	size_t count[4]; /* by enum verdict_kind, counting findings */
+	int score;	 /* 0..100, -1 when nothing could be judged */
 };
 
 /* Reads one knob; the door stands behind it, so that settings need not know the machine. */
 typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct knob *k);
 
 /*
- * Judges every setting that the profile and its filters select. Order: failed health checks first, then by
- * table order; within a setting by target. Everything lives in the arena.
+ * Judges every setting that the profile and its filters select. Order: failed health checks first,
+ * then by table order; within a setting by target. Everything lives in the arena.
  */
-void settings_check(struct arena *a, const struct machine *m, const struct profile *p, knob_reader *read,
-		    void *ctx, struct findings *out);
+void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
+		    knob_reader *read, void *ctx, struct findings *out);
 
 #endif

@@ -54,7 +54,8 @@ static struct fact_str from_fact(struct arena *a, const struct setting *s, const
 static const void *part_of(const struct machine *m, const struct schema *of)
 {
 	for (size_t i = 0; i < schema_machine.n; i++)
-		if (schema_machine.fields[i].kind == FIELD_PART && schema_machine.fields[i].sub == of)
+		if (schema_machine.fields[i].kind == FIELD_PART &&
+		    schema_machine.fields[i].sub == of)
 			return field_at(m, &schema_machine.fields[i]);
 	return of == &schema_machine ? m : NULL;
 }

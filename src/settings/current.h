@@ -5,7 +5,8 @@
 
 #include "settings/check.h"
 
-/* wished: the profile wants something of it; a knob that is costly to read is not read otherwise. */
+/* wished: the profile wants something of it; a knob that is costly to read is not read otherwise.
+ */
 struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
 				const void *object, bool wished, knob_reader *read, void *ctx);
 /* The knob that holds it on this target; kind KNOB_NONE for a check. */

@@ -32,32 +32,39 @@ static bool offers(const struct disk *d, const char *scheduler)
 	return seen_ok(&d->schedulers.f) && strstr(d->schedulers.v, scheduler);
 }
 
-/* none where the device or ZFS orders requests itself; an elevator where a head or a slow bridge is behind. */
+/* none where the device or ZFS orders requests itself; an elevator where a head or a slow bridge is
+ * behind. */
 static bool want_scheduler(const struct question *q, struct opinion *o)
 {
 	const struct disk *d = q->object;
 
 	if (q->profile == PROFILE_PUBLISHED) {
 		if (!holds_zfs(d) && !is_usb(d)) {
-			*o = (struct opinion){ .rel = WANT_LEAVE, .because = "the published rule is for ZFS members" };
+			*o = (struct opinion){ .rel = WANT_LEAVE,
+					       .because = "the published rule is for ZFS members" };
 			return true;
 		}
-		*o = (struct opinion){ .rel = WANT_IS, .value = "none", .because = "published as: ZFS schedules itself" };
+		*o = (struct opinion){ .rel = WANT_IS,
+				       .value = "none",
+				       .because = "published as: ZFS schedules itself" };
 		return true;
 	}
 	if (is_nvme(d) || holds_zfs(d) || is_virtual_disk(d)) {
-		*o = (struct opinion){ .rel = WANT_IS, .value = "none",
+		*o = (struct opinion){ .rel = WANT_IS,
+				       .value = "none",
 				       .because = holds_zfs(d) ? "ZFS orders its requests itself"
-						: is_nvme(d)   ? "the device has queues of its own"
+						  : is_nvme(d) ? "the device has queues of its own"
 							       : "the host orders the requests" };
 		return true;
 	}
 	if (fact_or(&d->rotational, 0) == 1 && !is_usb(d)) {
-		*o = (struct opinion){ .rel = WANT_ONE_OF, .value = "mq-deadline bfq",
+		*o = (struct opinion){ .rel = WANT_ONE_OF,
+				       .value = "mq-deadline bfq",
 				       .because = "a moving head gains from ordered requests" };
 		return true;
 	}
-	*o = (struct opinion){ .rel = WANT_LEAVE, .because = "no measured difference on this kind of disk" };
+	*o = (struct opinion){ .rel = WANT_LEAVE,
+			       .because = "no measured difference on this kind of disk" };
 	return true;
 }
 
@@ -67,13 +74,14 @@ static bool has_scheduler(const struct question *q, struct verdict *v)
 
 	if (!seen_ok(&d->scheduler.f) || offers(d, "none"))
 		return true;
-	verdict_na(v, CODE_NO_SUPPORT, "the device takes no scheduler (it stands above another device)");
+	verdict_na(v, CODE_NO_SUPPORT,
+		   "the device takes no scheduler (it stands above another device)");
 	return false;
 }
 
 /*
- * Published: 256. Under "none" the number cannot exceed what the device takes at once, and changing the scheduler
- * resets it; so the published pair of writes never took effect.
+ * Published: 256. Under "none" the number cannot exceed what the device takes at once, and changing
+ * the scheduler resets it; so the published pair of writes never took effect.
  */
 static void nr_requests(const struct question *q, struct verdict *v)
 {
@@ -89,17 +97,24 @@ static void nr_requests(const struct question *q, struct verdict *v)
 		if (d->nr_requests.v >= 256)
 			verdict_pass(v, "as published");
 		else if (fact_is(&d->scheduler, "none"))
-			verdict_na(v, CODE_NO_EFFECT, "under scheduler none the kernel refuses more than the device's own depth: "
+			verdict_na(v, CODE_NO_EFFECT,
+				   "under scheduler none the kernel refuses more than the device's "
+				   "own depth: "
 				   "the published 256 cannot be set");
 		else
-			verdict_fail(v, "256", "published as: more parallel requests; it is lost when the scheduler changes");
+			verdict_fail(v, "256",
+				     "published as: more parallel requests; it is lost when the "
+				     "scheduler changes");
 		return;
 	}
 	if (d->nr_requests.v <= 2 && is_usb(d))
-		verdict_na(v, CODE_NO_EFFECT, "2 is twice the device's queue depth of 1: the USB disk runs bulk-only, see "
+		verdict_na(v, CODE_NO_EFFECT,
+			   "2 is twice the device's queue depth of 1: the USB disk runs bulk-only, "
+			   "see "
 			   "disk.usb-transport");
 	else if (depth && d->nr_requests.v < depth)
-		verdict_fail(v, arena_printf(q->a, ">= %lld", depth), "fewer requests than the device takes at once");
+		verdict_fail(v, arena_printf(q->a, ">= %lld", depth),
+			     "fewer requests than the device takes at once");
 	else
 		verdict_na(v, CODE_LEFT_ALONE, "it follows the device's depth and the scheduler");
 }
@@ -110,19 +125,30 @@ static bool want_read_ahead(const struct question *q, struct opinion *o)
 
 	if (q->profile == PROFILE_PUBLISHED) {
 		if (holds_zfs(d) || is_usb(d))
-			*o = (struct opinion){ .rel = WANT_IS, .value = "4096", .because = "published as: fewer round trips for large files" };
+			*o = (struct opinion){
+				.rel = WANT_IS,
+				.value = "4096",
+				.because = "published as: fewer round trips for large files"
+			};
 		else
-			*o = (struct opinion){ .rel = WANT_LEAVE, .because = "the published rule is for ZFS members" };
+			*o = (struct opinion){ .rel = WANT_LEAVE,
+					       .because = "the published rule is for ZFS members" };
 		return true;
 	}
 	if (holds_zfs(d))
-		*o = (struct opinion){ .rel = WANT_LEAVE, .because = "ZFS does not read through the page cache: it has no effect" };
+		*o = (struct opinion){
+			.rel = WANT_LEAVE,
+			.because = "ZFS does not read through the page cache: it has no effect"
+		};
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
-		*o = (struct opinion){ .rel = WANT_AT_LEAST, .value = q->platform == ON_HGX ? "4096" : "1024",
-				       .because = "model files are read from front to back; random readers are not helped. "
+		*o = (struct opinion){ .rel = WANT_AT_LEAST,
+				       .value = q->platform == ON_HGX ? "4096" : "1024",
+				       .because = "model files are read from front to back; random "
+						  "readers are not helped. "
 						  "Gain unmeasured here" };
 	else
-		*o = (struct opinion){ .rel = WANT_LEAVE, .because = "no measured difference on this kind of disk" };
+		*o = (struct opinion){ .rel = WANT_LEAVE,
+				       .because = "no measured difference on this kind of disk" };
 	return true;
 }
 
@@ -130,12 +156,15 @@ static void usb_transport(const struct question *q, struct verdict *v)
 {
 	const struct disk *d = q->object;
 
-	v->current = arena_printf(q->a, "%s at %lld Mb/s", d->transport.v, fact_or(&d->usb_speed_mbps, 0));
+	v->current = arena_printf(q->a, "%s at %lld Mb/s", d->transport.v,
+				  fact_or(&d->usb_speed_mbps, 0));
 	if (fact_is(&d->transport, "usb-uas")) {
 		verdict_pass(v, "many requests at a time");
 		return;
 	}
-	verdict_fail(v, "usb-uas", "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS is the cure; no "
+	verdict_fail(v, "usb-uas",
+		     "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS "
+		     "is the cure; no "
 		     "queue setting is");
 }
 
@@ -153,29 +182,35 @@ static bool has_queue(const struct machine *m, const void *object)
 	return fact_or(&d->size_bytes, 0) > 0;
 }
 
-/* The model folder is unknown; what can be seen is whether the root file system is a network one. */
+/* The model folder is unknown; what can be seen is whether the root file system is a network one.
+ */
 static void local_root(const struct question *q, struct verdict *v)
 {
 	const struct mount *root = machine_mount_of(q->m, "/");
 
 	if (!root || !seen_ok(&root->type.f)) {
-		verdict_na(v, CODE_NO_SUPPORT, "the root file system is not a disk's (a container or a RAM disk)");
+		verdict_na(v, CODE_NO_SUPPORT,
+			   "the root file system is not a disk's (a container or a RAM disk)");
 		return;
 	}
 	v->current = root->type.v;
-	if (strstr(root->type.v, "nfs") || strstr(root->type.v, "9p") || strstr(root->type.v, "cifs"))
-		verdict_fail(v, "a local file system", "models and libraries are loaded over the network");
+	if (strstr(root->type.v, "nfs") || strstr(root->type.v, "9p") ||
+	    strstr(root->type.v, "cifs"))
+		verdict_fail(v, "a local file system",
+			     "models and libraries are loaded over the network");
 	else
 		verdict_pass(v, "local");
 }
 
-/* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well before. */
+/* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well
+ * before. */
 static void free_space(const struct question *q, struct verdict *v)
 {
 	const struct mount *root = machine_mount_of(q->m, "/");
 	long long size, left;
 
-	if (!root || !seen_ok(&root->size_bytes.f) || !seen_ok(&root->free_bytes.f) || !root->size_bytes.v) {
+	if (!root || !seen_ok(&root->size_bytes.f) || !seen_ok(&root->free_bytes.f) ||
+	    !root->size_bytes.v) {
 		verdict_na(v, CODE_NO_SUPPORT, "no sized root file system was seen");
 		return;
 	}
@@ -185,38 +220,89 @@ static void free_space(const struct question *q, struct verdict *v)
 	if (left * 20 >= size)
 		verdict_pass(v, "enough");
 	else
-		verdict_fail(v, ">= 5 % free", "checkpoints will fail, and copy-on-write file systems slow down before that");
+		verdict_fail(v, ">= 5 % free",
+			     "checkpoints will fail, and copy-on-write file systems slow down "
+			     "before that");
 }
 
-#define QUEUE .scope = SCOPE_DISK, .select = has_queue, .none = "no disk of its own", .knob = KNOB_SYSFS, .of = &schema_disk
+#define QUEUE                                                                                      \
+	.scope = SCOPE_DISK, .select = has_queue, .none = "no disk of its own",                    \
+	.knob = KNOB_SYSFS, .of = &schema_disk
 
 static const struct setting rows[] = {
-	{ .id = "disk.free-space", .title = "Free space", .scope = SCOPE_HOST, .read = "statfs /", .health = true,
-	  .why = "Checkpoints and models need room.", .source = "S4", .severity = SEVERITY_MEDIUM, .judge = free_space },
-	{ .id = "disk.usb-transport", .title = "USB disk transport", .scope = SCOPE_DISK, .select = only_usb,
-	  .none = "no USB disk", .of = &schema_disk, .fact = "transport", .health = true,
+	{ .id = "disk.free-space",
+	  .title = "Free space",
+	  .scope = SCOPE_HOST,
+	  .read = "statfs /",
+	  .health = true,
+	  .why = "Checkpoints and models need room.",
+	  .source = "S4",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = free_space },
+	{ .id = "disk.usb-transport",
+	  .title = "USB disk transport",
+	  .scope = SCOPE_DISK,
+	  .select = only_usb,
+	  .none = "no USB disk",
+	  .of = &schema_disk,
+	  .fact = "transport",
+	  .health = true,
 	  .not_when = "there is no USB disk",
 	  .why = "UAS keeps many requests in flight, the older bulk-only transport one.",
-	  .note = "The published guide raises nr_requests from 2; 2 is the sign of bulk-only transport, not its cause.",
-	  .source = "S0; kernel drivers usb-storage and uas", .severity = SEVERITY_MEDIUM, .judge = usb_transport },
-	{ .id = "disk.scheduler", .title = "I/O scheduler", QUEUE, .name = "/sys/block/{}/queue/scheduler", .fact = "scheduler",
+	  .note = "The published guide raises nr_requests from 2; 2 is the sign of bulk-only "
+		  "transport, not its cause.",
+	  .source = "S0; kernel drivers usb-storage and uas",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = usb_transport },
+	{ .id = "disk.scheduler",
+	  .title = "I/O scheduler",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/scheduler",
+	  .fact = "scheduler",
 	  .not_when = "the device stands above another one or takes no scheduler",
-	  .why = "Orders requests before the device sees them. Devices and file systems that order themselves gain nothing "
-		 "from it.", .source = "S0; queue-sysfs", .severity = SEVERITY_LOW, .risk = RISK_LOW, .want = want_scheduler,
+	  .why = "Orders requests before the device sees them. Devices and file systems that order "
+		 "themselves gain nothing "
+		 "from it.",
+	  .source = "S0; queue-sysfs",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  .want = want_scheduler,
 	  .applies = has_scheduler },
-	{ .id = "disk.nr-requests", .title = "Requests in the queue", QUEUE, .name = "/sys/block/{}/queue/nr_requests",
-	  .fact = "nr_requests", .not_when = "the scheduler is none: it then follows the device",
-	  .why = "How many requests wait in the block layer. Under scheduler none it cannot exceed the device's depth.",
-	  .note = "256 is published. The script sets it and then switches the scheduler, which resets it; the udev rule sets the "
+	{ .id = "disk.nr-requests",
+	  .title = "Requests in the queue",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/nr_requests",
+	  .fact = "nr_requests",
+	  .not_when = "the scheduler is none: it then follows the device",
+	  .why = "How many requests wait in the block layer. Under scheduler none it cannot exceed "
+		 "the device's depth.",
+	  .note = "256 is published. The script sets it and then switches the scheduler, which "
+		  "resets it; the udev rule sets the "
 		  "scheduler first and then fails. It was never in force.",
-	  .source = "S0; queue-sysfs", .severity = SEVERITY_LOW, .risk = RISK_NONE, .judge = nr_requests },
-	{ .id = "disk.read-ahead", .title = "Read-ahead", QUEUE, .name = "/sys/block/{}/queue/read_ahead_kb",
-	  .fact = "read_ahead_kb", .unit = "KiB", .not_when = "the disk is a ZFS member: ZFS has its own prefetch",
-	  .why = "How far the kernel reads ahead of a sequential reader through the page cache. O_DIRECT and ZFS do not use it.",
-	  .source = "S0; queue-sysfs; TuneD throughput-performance", .severity = SEVERITY_LOW, .risk = RISK_NONE,
+	  .source = "S0; queue-sysfs",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  .judge = nr_requests },
+	{ .id = "disk.read-ahead",
+	  .title = "Read-ahead",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/read_ahead_kb",
+	  .fact = "read_ahead_kb",
+	  .unit = "KiB",
+	  .not_when = "the disk is a ZFS member: ZFS has its own prefetch",
+	  .why = "How far the kernel reads ahead of a sequential reader through the page cache. "
+		 "O_DIRECT and ZFS do not use it.",
+	  .source = "S0; queue-sysfs; TuneD throughput-performance",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
 	  .want = want_read_ahead },
-	{ .id = "disk.root-local", .title = "Root file system is local", .scope = SCOPE_HOST, .read = "/proc/self/mountinfo",
-	  .why = "Libraries and models load at the speed of their file system.", .source = "S0", .severity = SEVERITY_LOW,
+	{ .id = "disk.root-local",
+	  .title = "Root file system is local",
+	  .scope = SCOPE_HOST,
+	  .read = "/proc/self/mountinfo",
+	  .why = "Libraries and models load at the speed of their file system.",
+	  .source = "S0",
+	  .severity = SEVERITY_LOW,
 	  .judge = local_root },
 };
 

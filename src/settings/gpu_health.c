@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU health: preconditions. A setting is not to blame for a throttled, degraded or lost GPU. */
+/* GPU health: preconditions. A setting is not to blame for a throttled, degraded or lost GPU. Links
+ * are in gpu_link.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -23,9 +24,12 @@ static void driver(const struct question *q, struct verdict *v)
 	else if (g->driver.f.seen == SEEN_DENIED)
 		verdict_unseen(q, v, &g->driver.f, NULL);
 	else
-		verdict_fail(v, "loaded", g->nvml.f.seen == SEEN_ERROR ? "the driver's library and its kernel module differ in version: "
-							  "reboot or reload the module"
-							: "an NVIDIA GPU is on the bus, but the driver does not answer");
+		verdict_fail(
+			v, "loaded",
+			g->nvml.f.seen == SEEN_ERROR
+				? "the driver's library and its kernel module differ in version: "
+				  "reboot or reload the module"
+				: "an NVIDIA GPU is on the bus, but the driver does not answer");
 }
 
 static void all_visible(const struct question *q, struct verdict *v)
@@ -34,14 +38,16 @@ static void all_visible(const struct question *q, struct verdict *v)
 	long long bus = fact_or(&g->pci_count, -1);
 
 	if (!g->gpus.n || bus <= 0) {
-		verdict_na(v, CODE_NO_HARDWARE, bus > 0 ? "the driver does not answer" : "no NVIDIA GPU on the PCI bus");
+		verdict_na(v, CODE_NO_HARDWARE,
+			   bus > 0 ? "the driver does not answer" : "no NVIDIA GPU on the PCI bus");
 		return;
 	}
 	v->current = arena_printf(q->a, "%zu of %lld", g->gpus.n, bus);
 	if ((long long)g->gpus.n >= bus)
 		verdict_pass(v, "the driver knows every GPU on the bus");
 	else
-		verdict_fail(v, arena_printf(q->a, "%lld", bus), "a GPU is on the bus that the driver does not offer: it fell off, or "
+		verdict_fail(v, arena_printf(q->a, "%lld", bus),
+			     "a GPU is on the bus that the driver does not offer: it fell off, or "
 			     "another driver holds it");
 }
 
@@ -55,7 +61,7 @@ static void flavour(const struct question *q, struct verdict *v)
 	const struct fact_str *f = &q->m->gpu.driver_flavour;
 	bool needs_open = false;
 
-	LIST_FOR_EACH(struct gpu, g, &q->m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
 		needs_open = needs_open || is_blackwell(g);
 	if (!q->m->gpu.gpus.n) {
 		verdict_na(v, CODE_NO_HARDWARE, no_gpu);
@@ -71,7 +77,9 @@ static void flavour(const struct question *q, struct verdict *v)
 	else if (needs_open)
 		verdict_fail(v, "open", "Blackwell GPUs work with the open kernel modules only");
 	else
-		verdict_na(v, CODE_LEFT_ALONE, "proprietary modules: fine before Blackwell; GPUDirect then needs nvidia-peermem");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "proprietary modules: fine before Blackwell; GPUDirect then needs "
+			   "nvidia-peermem");
 }
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
@@ -81,9 +89,12 @@ static void throttle_now(const struct question *q, struct verdict *v)
 		long long bit;
 		const char *name;
 	} bits[] = {
-		{ EVENT_SW_POWER, "software power cap" },	{ EVENT_HW_SLOWDOWN, "hardware slowdown" },
-		{ EVENT_SW_THERMAL, "software thermal" },	{ EVENT_HW_THERMAL, "hardware thermal" },
-		{ EVENT_HW_POWER, "hardware power brake" },	{ EVENT_SYNC_BOOST, "sync boost" },
+		{ EVENT_SW_POWER, "software power cap" },
+		{ EVENT_HW_SLOWDOWN, "hardware slowdown" },
+		{ EVENT_SW_THERMAL, "software thermal" },
+		{ EVENT_HW_THERMAL, "hardware thermal" },
+		{ EVENT_HW_POWER, "hardware power brake" },
+		{ EVENT_SYNC_BOOST, "sync boost" },
 	};
 	const struct gpu *g = q->object;
 	TEXT_AUTO t = { 0 };
@@ -99,68 +110,87 @@ static void throttle_now(const struct question *q, struct verdict *v)
 			text_printf(&t, "%s%s", t.len ? ", " : "", bits[i].name);
 	if (t.len) {
 		v->current = arena_strdup(q->a, t.s);
-		verdict_fail(v, "none", mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL)
-						? "the GPU is too hot: cooling first, clocks after"
-						: "the GPU is held below its clock; no clock setting lifts that");
+		verdict_fail(
+			v, "none",
+			mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL)
+				? "the GPU is too hot: cooling first, clocks after"
+				: "the GPU is held below its clock; no clock setting lifts that");
 		return;
 	}
 	v->current = mask & EVENT_IDLE ? "none (idle)" : "none";
-	verdict_pass(v, fact_or(&g->integrated, 0) ? "none reported; hidden limits of a GB10 do not show here, only under load"
-						   : "clocks are not held back now");
+	verdict_pass(
+		v,
+		fact_or(&g->integrated, 0)
+			? "none reported; hidden limits of a GB10 do not show here, only under load"
+			: "clocks are not held back now");
 }
 
-/* Counters run since the driver was loaded: only their share against each other says anything at rest. */
+/* Counters run since the driver was loaded: only their share against each other says anything at
+ * rest. */
 static void throttle_history(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	long long thermal, brake;
 
 	if (!seen_ok(&g->event_hw_thermal_us.f) || !seen_ok(&g->event_hw_power_us.f)) {
-		verdict_unseen(q, v, seen_ok(&g->event_hw_thermal_us.f) ? &g->event_hw_power_us.f : &g->event_hw_thermal_us.f,
+		verdict_unseen(q, v,
+			       seen_ok(&g->event_hw_thermal_us.f) ? &g->event_hw_power_us.f
+								  : &g->event_hw_thermal_us.f,
 			       "the driver does not count it on this GPU");
 		return;
 	}
 	thermal = g->event_hw_thermal_us.v;
 	brake = g->event_hw_power_us.v;
-	v->current = arena_printf(q->a, "thermal %lld s, power brake %lld s, software power cap %lld s since driver load",
-				  thermal / 1000000, brake / 1000000, fact_or(&g->event_sw_power_us, 0) / 1000000);
-	/* A second is above any start-up blip; a lifetime count is no rate, so it is a hint and no more. */
+	v->current = arena_printf(
+		q->a,
+		"thermal %lld s, power brake %lld s, software power cap %lld s since driver load",
+		thermal / 1000000, brake / 1000000, fact_or(&g->event_sw_power_us, 0) / 1000000);
+	/* A second is above any start-up blip; a lifetime count is no rate, so it is a hint and no
+	 * more. */
 	if (thermal > 1000000 || brake > 1000000)
-		verdict_fail(v, "0 s of thermal and power brake", "hardware slowed this GPU down since the driver was loaded: look at "
+		verdict_fail(v, "0 s of thermal and power brake",
+			     "hardware slowed this GPU down since the driver was loaded: look at "
 			     "cooling and power supply, then watch whether it grows");
 	else
-		verdict_pass(v, "hardware never slowed it down; a software power cap under load is normal");
+		verdict_pass(
+			v,
+			"hardware never slowed it down; a software power cap under load is normal");
 }
 
 static void temperature(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	long long now = fact_or(&g->temperature_c, -1000), limit = fact_or(&g->temperature_slowdown_c, -1);
+	long long now = fact_or(&g->temperature_c, -1000),
+		  limit = fact_or(&g->temperature_slowdown_c, -1);
 	long long margin = fact_or(&g->temperature_margin_c, -1000);
 
 	if (now == -1000 && margin == -1000) {
 		verdict_unseen(q, v, &g->temperature_c.f, NULL);
 		return;
 	}
-	v->current = now != -1000 ? arena_printf(q->a, "%lld C", now) : arena_printf(q->a, "%lld C below its limit", margin);
+	v->current = now != -1000 ? arena_printf(q->a, "%lld C", now)
+				  : arena_printf(q->a, "%lld C below its limit", margin);
 	if (limit < 0 && margin != -1000)
 		limit = now + margin;
 	if (limit < 0)
 		verdict_pass(v, "the driver gives no limit to compare with");
 	else if (now <= limit - 5)
-		verdict_pass(v, arena_printf(q->a, "%lld C below the slow-down limit", limit - now));
+		verdict_pass(v,
+			     arena_printf(q->a, "%lld C below the slow-down limit", limit - now));
 	else
-		verdict_fail(v, arena_printf(q->a, "<= %lld C", limit - 5), "at the slow-down limit");
+		verdict_fail(v, arena_printf(q->a, "<= %lld C", limit - 5),
+			     "at the slow-down limit");
 }
 
 /*
- * GB10: a power-delivery fault leaves the GPU at 500 to 850 MHz and under 20 W while it works, with no reason set. It
- * can only be told while the GPU works.
+ * GB10: a power-delivery fault leaves the GPU at 500 to 850 MHz and under 20 W while it works, with
+ * no reason set. It can only be told while the GPU works.
  */
 static void power_latch(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1), mw = fact_or(&g->power_mw, -1);
+	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1),
+		  mw = fact_or(&g->power_mw, -1);
 
 	if (fact_or(&g->integrated, 0) != 1 || q->platform != ON_SPARK) {
 		verdict_na(v, CODE_NOT_HERE, "known of GB10 only");
@@ -174,8 +204,11 @@ static void power_latch(const struct question *q, struct verdict *v)
 	if (util < 80)
 		verdict_na(v, CODE_NEEDS_LOAD, "the GPU is idle: the fault shows only under load");
 	else if (sm < 1400 && fact_or(&g->event_reasons, 0) == 0)
-		verdict_fail(v, "> 2000 MHz under load", "low clock, busy, no throttle reason: the USB-C power supply latched low. Unplug "
-			     "it from the wall and the unit for a minute; a reboot does not clear it");
+		verdict_fail(
+			v, "> 2000 MHz under load",
+			"low clock, busy, no throttle reason: the USB-C power supply latched low. "
+			"Unplug "
+			"it from the wall and the unit for a minute; a reboot does not clear it");
 	else
 		verdict_pass(v, "the clock is up under load");
 }
@@ -188,10 +221,12 @@ static void remapped_rows(const struct question *q, struct verdict *v)
 		verdict_unseen(q, v, &g->remap_failed.f, "this GPU does not remap rows");
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld corrected, %lld uncorrected", fact_or(&g->remap_corrected, 0),
-				  fact_or(&g->remap_uncorrected, 0));
+	v->current =
+		arena_printf(q->a, "%lld corrected, %lld uncorrected",
+			     fact_or(&g->remap_corrected, 0), fact_or(&g->remap_uncorrected, 0));
 	if (g->remap_failed.v)
-		verdict_fail(v, "no failure", "a row could not be remapped: the board has to be replaced");
+		verdict_fail(v, "no failure",
+			     "a row could not be remapped: the board has to be replaced");
 	else if (fact_or(&g->remap_pending, 0))
 		verdict_fail(v, "none pending", "a remap waits for a GPU reset");
 	else
@@ -206,11 +241,14 @@ static void ecc_errors(const struct question *q, struct verdict *v)
 		verdict_unseen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors");
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v, fact_or(&g->ecc_corrected, 0));
+	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v,
+				  fact_or(&g->ecc_corrected, 0));
 	if (g->ecc_uncorrected.v == 0)
 		verdict_pass(v, "no uncorrected error over its life");
 	else
-		verdict_fail(v, "0 uncorrected", "uncorrected memory errors over its life; with remapped rows they may be mended: see "
+		verdict_fail(v, "0 uncorrected",
+			     "uncorrected memory errors over its life; with remapped rows they may "
+			     "be mended: see "
 			     "gpu.remapped-rows");
 }
 
@@ -226,119 +264,114 @@ static void recovery(const struct question *q, struct verdict *v)
 	if (strcmp(g->recovery_action.v, "none") == 0)
 		verdict_pass(v, "the driver asks for nothing");
 	else
-		verdict_fail(v, "none", arena_printf(q->a, "the driver asks for: %s", g->recovery_action.v));
-}
-
-static void nvlinks(const struct question *q, struct verdict *v)
-{
-	const struct gpu *g = q->object;
-	size_t up = 0, errors = 0;
-
-	if (!g->links.n) {
-		verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
-		return;
-	}
-	LIST_FOR_EACH(struct nvlink, l, &g->links) {
-		up += fact_or(&l->active, 0) == 1;
-		errors += fact_or(&l->replay_errors, 0) > 0 || fact_or(&l->recovery_errors, 0) > 0 || fact_or(&l->crc_errors, 0) > 0;
-	}
-	v->current = arena_printf(q->a, "%zu of %zu up", up, g->links.n);
-	if (up == 0 && q->m->gpu.gpus.n == 1)
-		verdict_na(v, CODE_NO_EFFECT, "one GPU: nothing is linked to");
-	else if (up < g->links.n)
-		verdict_fail(v, arena_printf(q->a, "%zu up", g->links.n), "NVLinks are down: collectives run on what is left");
-	else if (errors)
-		verdict_fail(v, "no link errors", arena_printf(q->a, "%zu links counted errors since the driver was loaded", errors));
-	else
-		verdict_pass(v, "all up, no errors counted");
-}
-
-static void fabric(const struct question *q, struct verdict *v)
-{
-	const struct gpu *g = q->object;
-
-	if (!seen_ok(&g->fabric_state.f)) {
-		verdict_unseen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric");
-		return;
-	}
-	v->current = g->fabric_state.v;
-	if (strcmp(g->fabric_state.v, "not-supported") == 0)
-		verdict_na(v, CODE_NO_HARDWARE, "the GPU belongs to no NVSwitch fabric, or a virtual machine hides it");
-	else if (strcmp(g->fabric_state.v, "completed") == 0 && fact_or(&g->fabric_status, 0) == 0)
-		verdict_pass(v, "registered");
-	else
-		verdict_fail(v, "completed", "the GPU is not registered with the fabric: CUDA will not start");
-}
-
-static void peer_access(const struct question *q, struct verdict *v)
-{
-	const struct gpu *g = q->object;
-	bool any = false;
-
-	LIST_FOR_EACH(struct gpu_peer, p, &g->peers) {
-		if (!seen_ok(&p->p2p_read.f))
-			continue;
-		any = true;
-		if (strcmp(p->p2p_read.v, "ok") != 0) {
-			v->current = arena_printf(q->a, "gpu%u: %s", p->index, p->p2p_read.v);
-			verdict_fail(v, "ok to every peer", "no direct access to that GPU's memory: copies go through the host");
-			return;
-		}
-	}
-	if (any)
-		verdict_pass(v, "every peer's memory can be reached directly");
-	else
-		verdict_na(v, CODE_NO_HARDWARE, "no other GPU to reach");
+		verdict_fail(v, "none",
+			     arena_printf(q->a, "the driver asks for: %s", g->recovery_action.v));
 }
 
 #define HEALTH .health = true
 #define GPU HEALTH, .scope = SCOPE_GPU, .none = no_gpu
 
 static const struct setting rows[] = {
-	{ .id = "gpu.driver", .title = "Driver answers", HEALTH, .scope = SCOPE_HOST, .of = &schema_gpus, .fact = "driver",
-	  .why = "Everything else about the GPU depends on it.", .source = "nvml", .severity = SEVERITY_CRITICAL, .judge = driver },
-	{ .id = "gpu.count", .title = "Every GPU on the bus is usable", HEALTH, .scope = SCOPE_HOST,
-	  .read = "nvmlDeviceGetCount, PCI class 0x03 of vendor 10de", .why = "A GPU that fell off the bus is missed first here.",
-	  .source = "nvml", .severity = SEVERITY_CRITICAL, .judge = all_visible },
-	{ .id = "gpu.driver-flavour", .title = "Open kernel modules", .scope = SCOPE_HOST, .of = &schema_gpus,
-	  .fact = "driver_flavour", .not_when = "there is no NVIDIA GPU",
+	{ .id = "gpu.driver",
+	  .title = "Driver answers",
+	  HEALTH,
+	  .scope = SCOPE_HOST,
+	  .of = &schema_gpus,
+	  .fact = "driver",
+	  .why = "Everything else about the GPU depends on it.",
+	  .source = "nvml",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = driver },
+	{ .id = "gpu.count",
+	  .title = "Every GPU on the bus is usable",
+	  HEALTH,
+	  .scope = SCOPE_HOST,
+	  .read = "nvmlDeviceGetCount, PCI class 0x03 of vendor 10de",
+	  .why = "A GPU that fell off the bus is missed first here.",
+	  .source = "nvml",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = all_visible },
+	{ .id = "gpu.driver-flavour",
+	  .title = "Open kernel modules",
+	  .scope = SCOPE_HOST,
+	  .of = &schema_gpus,
+	  .fact = "driver_flavour",
+	  .not_when = "there is no NVIDIA GPU",
 	  .why = "Blackwell needs them, and dma-buf for GPUDirect comes with them.",
-	  .source = "S1; NVIDIA open GPU kernel modules", .severity = SEVERITY_HIGH, .effect = EFFECT_REBOOT, .judge = flavour },
-	{ .id = "gpu.throttle", .title = "Clocks held back now", GPU, .of = &schema_gpu, .fact = "event_reasons",
+	  .source = "S1; NVIDIA open GPU kernel modules",
+	  .severity = SEVERITY_HIGH,
+	  .effect = EFFECT_REBOOT,
+	  .judge = flavour },
+	{ .id = "gpu.throttle",
+	  .title = "Clocks held back now",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "event_reasons",
 	  .why = "The driver's own word on why the clock is low.",
-	  .note = "Published as: all inactive once clocks are locked. A lock lifts no cap.", .source = "S0; nvml",
-	  .severity = SEVERITY_HIGH, .judge = throttle_now },
-	{ .id = "gpu.throttle-history", .title = "Slowed down by hardware", GPU, .read = "clocks event reason counters",
+	  .note = "Published as: all inactive once clocks are locked. A lock lifts no cap.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_HIGH,
+	  .judge = throttle_now },
+	{ .id = "gpu.throttle-history",
+	  .title = "Slowed down by hardware",
+	  GPU,
+	  .read = "clocks event reason counters",
 	  .not_when = "the driver does not count it",
-	  .why = "Counters since the driver was loaded. A count is no rate: only growth under load is a fault.",
-	  .note = "27.8e9 us of power cap are published as evidence: 7.7 hours of a driver's life.", .source = "S0; nvml",
-	  .severity = SEVERITY_MEDIUM, .judge = throttle_history },
-	{ .id = "gpu.temperature", .title = "Temperature", GPU, .of = &schema_gpu, .fact = "temperature_c",
+	  .why = "Counters since the driver was loaded. A count is no rate: only growth under load "
+		 "is a fault.",
+	  .note = "27.8e9 us of power cap are published as evidence: 7.7 hours of a driver's life.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = throttle_history },
+	{ .id = "gpu.temperature",
+	  .title = "Temperature",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "temperature_c",
 	  .why = "Close to its limit a GPU slows itself down.",
-	  .note = "90 C is published as safe without a source; the driver knows each board's limit.", .source = "S0; nvml",
-	  .severity = SEVERITY_HIGH, .judge = temperature },
-	{ .id = "gpu.power-latch", .title = "Power-delivery latch", GPU, .read = "utilisation, SM clock and power together",
+	  .note = "90 C is published as safe without a source; the driver knows each board's "
+		  "limit.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_HIGH,
+	  .judge = temperature },
+	{ .id = "gpu.power-latch",
+	  .title = "Power-delivery latch",
+	  GPU,
+	  .read = "utilisation, SM clock and power together",
 	  .not_when = "the GPU is no GB10, or idle",
-	  .why = "A GB10 can stay at 500 to 850 MHz after a power-supply negotiation went wrong, with no reason reported.",
-	  .source = "NVIDIA developer forum threads 376039 and 361294", .severity = SEVERITY_CRITICAL, .judge = power_latch },
-	{ .id = "gpu.remapped-rows", .title = "Remapped memory rows", GPU, .read = "nvmlDeviceGetRemappedRows",
-	  .not_when = "the GPU does not remap rows", .why = "A pending or failed remap needs a reset or a new board.",
-	  .source = "nvml; NVIDIA GPU memory error management", .severity = SEVERITY_CRITICAL, .judge = remapped_rows },
-	{ .id = "gpu.ecc-errors", .title = "Uncorrected memory errors", GPU, .read = "nvmlDeviceGetTotalEccErrors",
-	  .not_when = "the GPU counts none", .why = "Uncorrected errors end jobs.", .source = "nvml", .severity = SEVERITY_HIGH,
+	  .why = "A GB10 can stay at 500 to 850 MHz after a power-supply negotiation went wrong, "
+		 "with no reason reported.",
+	  .source = "NVIDIA developer forum threads 376039 and 361294",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = power_latch },
+	{ .id = "gpu.remapped-rows",
+	  .title = "Remapped memory rows",
+	  GPU,
+	  .read = "nvmlDeviceGetRemappedRows",
+	  .not_when = "the GPU does not remap rows",
+	  .why = "A pending or failed remap needs a reset or a new board.",
+	  .source = "nvml; NVIDIA GPU memory error management",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = remapped_rows },
+	{ .id = "gpu.ecc-errors",
+	  .title = "Uncorrected memory errors",
+	  GPU,
+	  .read = "nvmlDeviceGetTotalEccErrors",
+	  .not_when = "the GPU counts none",
+	  .why = "Uncorrected errors end jobs.",
+	  .source = "nvml",
+	  .severity = SEVERITY_HIGH,
 	  .judge = ecc_errors },
-	{ .id = "gpu.recovery-action", .title = "Recovery asked for", GPU, .of = &schema_gpu, .fact = "recovery_action",
-	  .not_when = "the driver does not say", .why = "The driver knows when a GPU needs a reset, a drain or a reboot.",
-	  .source = "nvml", .severity = SEVERITY_CRITICAL, .judge = recovery },
-	{ .id = "gpu.nvlink", .title = "NVLinks", GPU, .read = "nvmlDeviceGetNvLinkState, error counters",
-	  .not_when = "the GPU has no NVLink", .why = "A missing link lowers every collective to the slowest GPU.",
-	  .source = "nvml; S4", .severity = SEVERITY_CRITICAL, .judge = nvlinks },
-	{ .id = "gpu.fabric", .title = "NVSwitch fabric registration", GPU, .read = "nvmlDeviceGetGpuFabricInfo",
-	  .not_when = "there is no NVSwitch fabric", .why = "Without it CUDA does not start.", .source = "nvml",
-	  .severity = SEVERITY_CRITICAL, .judge = fabric },
-	{ .id = "gpu.peer-access", .title = "Peer-to-peer access", GPU, .read = "nvmlDeviceGetP2PStatus",
-	  .not_when = "there is one GPU", .why = "Refused by ACS, IOMMU or the chip, and then every copy goes through the host.",
-	  .source = "nvml; nccl-troubleshooting", .severity = SEVERITY_HIGH, .judge = peer_access },
+	{ .id = "gpu.recovery-action",
+	  .title = "Recovery asked for",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "recovery_action",
+	  .not_when = "the driver does not say",
+	  .why = "The driver knows when a GPU needs a reset, a drain or a reboot.",
+	  .source = "nvml",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = recovery },
 };
 
 const struct setting_table settings_gpu_health = SETTING_TABLE(rows);

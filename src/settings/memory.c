@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory: reclaim, writeback, transparent huge pages, limits. Explicit huge pages are in memory_huge.c. */
+/* Host memory: reclaim, writeback, transparent huge pages, limits. Explicit huge pages are in
+ * memory_huge.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -10,26 +11,32 @@
 static const struct opinion swappiness[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_MOST, "10",
 	  "keeps model pages resident while file cache can be dropped instead", NULL },
-	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL, "worth changing only when swapping is measured", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published as: swap is for emergencies only", "S0" },
+	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
+	  "worth changing only when swapping is measured", NULL },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published as: swap is for emergencies only",
+	  "S0" },
 };
 static const struct opinion thp[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise always",
 	  "programs that gain ask for it; always is right where it was measured", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always", "published as: critical for large model allocations", "S0" },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
+	  "published as: critical for large model allocations", "S0" },
 };
 static const struct opinion defrag[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise defer+madvise defer never",
 	  "always makes the allocating thread compact memory itself", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always", "set by the published script; its guide does not mention it", "S0" },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
+	  "set by the published script; its guide does not mention it", "S0" },
 };
 static const struct opinion cache_pressure[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "it weighs directory entries and inodes, not file data; nothing is known to gain", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "50", "published as: models stay cached between runs", "S0" },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "50", "published as: models stay cached between runs",
+	  "S0" },
 };
 static const struct opinion zone_reclaim[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0", "reclaiming locally before looking at another node stalls the allocator", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
+	  "reclaiming locally before looking at another node stalls the allocator", NULL },
 };
 static const struct opinion overcommit[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "0 1",
@@ -45,13 +52,14 @@ static bool has_swap(const struct question *q, struct verdict *v)
 }
 
 /*
- * The ratio and the byte count are one setting: writing one zeroes the other. What counts is how much may be
- * dirty before a writer has to wait, in bytes.
+ * The ratio and the byte count are one setting: writing one zeroes the other. What counts is how
+ * much may be dirty before a writer has to wait, in bytes.
  */
 static void dirty(const struct question *q, struct verdict *v)
 {
 	long long ratio, available = fact_or(&q->m->memory.available_kb, 0) * 1024, bytes;
-	/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare. */
+	/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare.
+	 */
 	const long long limit = has_unified_memory(q->m) ? 4ll << 30 : 16ll << 30;
 
 	if (q->profile == PROFILE_PUBLISHED) {
@@ -59,11 +67,13 @@ static void dirty(const struct question *q, struct verdict *v)
 			verdict_unseen(q, v, &q->current.f, NULL);
 			return;
 		}
-		v->why = "published as: better write coalescing; on 120 GiB it lets 48 GiB wait to be written";
+		v->why = "published as: better write coalescing; on 120 GiB it lets 48 GiB wait to "
+			 "be written";
 		if (strcmp(q->current.v, "40") == 0)
 			verdict_pass(v, "as published");
 		else
-			verdict_fail(v, "40 %", arena_printf(q->a, "is %s %%, wanted 40 %%", q->current.v));
+			verdict_fail(v, "40 %",
+				     arena_printf(q->a, "is %s %%, wanted 40 %%", q->current.v));
 		return;
 	}
 	if (!seen_ok(&q->current.f) || parse_i64(q->current.v, &ratio)) {
@@ -83,30 +93,44 @@ static void dirty(const struct question *q, struct verdict *v)
 		verdict_pass(v, "what may wait to be written is drained in seconds");
 	else
 		verdict_fail(v, arena_printf(q->a, "dirty_bytes <= %lld MiB", limit >> 20),
-			     arena_printf(q->a, "%lld GiB may wait to be written: a writer that reaches the limit stalls until "
-					  "the disk catches up%s", bytes >> 30,
-					  has_unified_memory(q->m) ? ", and CUDA cannot have that memory" : ""));
+			     arena_printf(q->a,
+					  "%lld GiB may wait to be written: a writer that reaches "
+					  "the limit stalls until "
+					  "the disk catches up%s",
+					  bytes >> 30,
+					  has_unified_memory(q->m)
+						  ? ", and CUDA cannot have that memory"
+						  : ""));
 }
 
 static const struct opinion dirty_background[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_MOST, "10", "writing starts early, so that the limit is rarely reached", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published unchanged from the kernel's default", "S0" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_MOST, "10",
+	  "writing starts early, so that the limit is rarely reached", NULL },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published unchanged from the kernel's default",
+	  "S0" },
 };
 
-/* With the kernel's KHO reservation bug all of CMA is handed out at boot: registering memory then fails. */
+/* With the kernel's KHO reservation bug all of CMA is handed out at boot: registering memory then
+ * fails. */
 static void cma(const struct question *q, struct verdict *v)
 {
 	const struct memory *mem = &q->m->memory;
 
 	if (!seen_ok(&mem->cma_total_kb.f) || !seen_ok(&mem->cma_free_kb.f)) {
-		verdict_unseen(q, v, seen_ok(&mem->cma_total_kb.f) ? &mem->cma_free_kb.f : &mem->cma_total_kb.f,
+		verdict_unseen(q, v,
+			       seen_ok(&mem->cma_total_kb.f) ? &mem->cma_free_kb.f
+							     : &mem->cma_total_kb.f,
 			       "the kernel has no contiguous memory area");
 		return;
 	}
-	v->current = arena_printf(q->a, "total %lld KiB, free %lld KiB", mem->cma_total_kb.v, mem->cma_free_kb.v);
+	v->current = arena_printf(q->a, "total %lld KiB, free %lld KiB", mem->cma_total_kb.v,
+				  mem->cma_free_kb.v);
 	if (mem->cma_total_kb.v == 0 && mem->cma_free_kb.v > 0)
-		verdict_fail(v, "total >= free", "more contiguous memory is free than exists: the kexec-handover fault, with which "
-			     "registering memory for RDMA fails (kho=off on the command line cures it)");
+		verdict_fail(
+			v, "total >= free",
+			"more contiguous memory is free than exists: the kexec-handover fault, "
+			"with which "
+			"registering memory for RDMA fails (kho=off on the command line cures it)");
 	else
 		verdict_pass(v, "consistent");
 }
@@ -125,7 +149,9 @@ static void memlock(const struct question *q, struct verdict *v)
 		v->current = "unlimited";
 		verdict_pass(v, "RDMA may register what it needs");
 	} else {
-		verdict_fail(v, "unlimited", "registering memory for RDMA fails above this limit (of this process; a service may "
+		verdict_fail(v, "unlimited",
+			     "registering memory for RDMA fails above this limit (of this process; "
+			     "a service may "
 			     "have another)");
 	}
 }
@@ -142,61 +168,144 @@ static void shm(const struct question *q, struct verdict *v)
 	if (bytes > 64ll << 20)
 		verdict_pass(v, "larger than a container's default");
 	else
-		verdict_fail(v, "> 64 MiB", "a container's default of 64 MiB: data loaders with workers and NCCL fail or fall back");
+		verdict_fail(v, "> 64 MiB",
+			     "a container's default of 64 MiB: data loaders with workers and NCCL "
+			     "fail or fall back");
 }
 
 #define SYSCTL_ROW .scope = SCOPE_HOST, .knob = KNOB_SYSCTL, .effect = EFFECT_NOW
 
 static const struct setting rows[] = {
-	{ .id = "memory.cma-accounting", .title = "Contiguous memory accounting", .scope = SCOPE_HOST, .health = true,
-	  .read = "/proc/meminfo CmaTotal, CmaFree", .not_when = "the kernel has no contiguous memory area",
+	{ .id = "memory.cma-accounting",
+	  .title = "Contiguous memory accounting",
+	  .scope = SCOPE_HOST,
+	  .health = true,
+	  .read = "/proc/meminfo CmaTotal, CmaFree",
+	  .not_when = "the kernel has no contiguous memory area",
 	  .why = "A kernel fault of 2026 on DGX Spark leaves no memory that a NIC can register.",
-	  .source = "field reports of DGX Spark owners, kernel 7.0.0-1019", .severity = SEVERITY_HIGH, .judge = cma },
-	{ .id = "memory.swappiness", .title = "Swappiness", SYSCTL_ROW, .name = "vm.swappiness",
+	  .source = "field reports of DGX Spark owners, kernel 7.0.0-1019",
+	  .severity = SEVERITY_HIGH,
+	  .judge = cma },
+	{ .id = "memory.swappiness",
+	  .title = "Swappiness",
+	  SYSCTL_ROW,
+	  .name = "vm.swappiness",
 	  .not_when = "no swap is configured",
-	  .why = "How readily programs' own pages are swapped out instead of file cache being dropped. It frees no memory by "
+	  .why = "How readily programs' own pages are swapped out instead of file cache being "
+		 "dropped. It frees no memory by "
 		 "itself. Gain unmeasured.",
-	  .note = "Some swap in use is no problem by itself; swapping in (pswpin of /proc/vmstat) is.",
-	  .source = "S0; vm.rst", .severity = SEVERITY_LOW, .risk = RISK_NONE, OPINIONS(swappiness), .applies = has_swap },
-	{ .id = "memory.thp-enabled", .title = "Transparent huge pages", .scope = SCOPE_HOST, .knob = KNOB_SYSFS,
-	  .name = "/sys/kernel/mm/transparent_hugepage/enabled", .of = &schema_memory, .fact = "thp_enabled",
+	  .note = "Some swap in use is no problem by itself; swapping in (pswpin of /proc/vmstat) "
+		  "is.",
+	  .source = "S0; vm.rst",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  OPINIONS(swappiness),
+	  .applies = has_swap },
+	{ .id = "memory.thp-enabled",
+	  .title = "Transparent huge pages",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/kernel/mm/transparent_hugepage/enabled",
+	  .of = &schema_memory,
+	  .fact = "thp_enabled",
 	  .not_when = "the kernel is built without transparent huge pages",
-	  .why = "Fewer TLB misses for large host allocations. It does nothing for memory that CUDA allocates on a discrete "
+	  .why = "Fewer TLB misses for large host allocations. It does nothing for memory that "
+		 "CUDA allocates on a discrete "
 		 "GPU, and can waste memory that a unified-memory GPU needs.",
 	  .note = "always is published with a figure of page sizes, not of a measurement.",
-	  .source = "S0; transhuge.rst", .severity = SEVERITY_LOW, .risk = RISK_LOW, OPINIONS(thp) },
-	{ .id = "memory.thp-defrag", .title = "Huge-page compaction on fault", .scope = SCOPE_HOST, .knob = KNOB_SYSFS,
-	  .name = "/sys/kernel/mm/transparent_hugepage/defrag", .of = &schema_memory, .fact = "thp_defrag",
+	  .source = "S0; transhuge.rst",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(thp) },
+	{ .id = "memory.thp-defrag",
+	  .title = "Huge-page compaction on fault",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_SYSFS,
+	  .name = "/sys/kernel/mm/transparent_hugepage/defrag",
+	  .of = &schema_memory,
+	  .fact = "thp_defrag",
 	  .not_when = "the kernel is built without transparent huge pages",
 	  .why = "With always a thread that allocates waits for reclaim and compaction.",
-	  .source = "transhuge.rst; S0", .severity = SEVERITY_MEDIUM, .risk = RISK_LOW, OPINIONS(defrag) },
-	{ .id = "memory.vfs-cache-pressure", .title = "Directory cache pressure", SYSCTL_ROW, .name = "vm.vfs_cache_pressure",
-	  .why = "How readily directory entries and inodes are dropped, against page cache. File data are not governed by it.",
-	  .note = "50 is published to keep models cached; model data are page cache or ZFS ARC, and on unified memory keeping "
+	  .source = "transhuge.rst; S0",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  OPINIONS(defrag) },
+	{ .id = "memory.vfs-cache-pressure",
+	  .title = "Directory cache pressure",
+	  SYSCTL_ROW,
+	  .name = "vm.vfs_cache_pressure",
+	  .why = "How readily directory entries and inodes are dropped, against page cache. File "
+		 "data are not governed by it.",
+	  .note = "50 is published to keep models cached; model data are page cache or ZFS ARC, "
+		  "and on unified memory keeping "
 		  "caches takes from CUDA.",
-	  .source = "S0; vm.rst", .severity = SEVERITY_LOW, .risk = RISK_NONE, OPINIONS(cache_pressure) },
-	{ .id = "memory.dirty-ratio", .title = "Writeback limit", SYSCTL_ROW, .name = "vm.dirty_ratio",
-	  .why = "How much may wait to be written before a writer must wait. vm.dirty_bytes replaces it; writing one zeroes the "
+	  .source = "S0; vm.rst",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  OPINIONS(cache_pressure) },
+	{ .id = "memory.dirty-ratio",
+	  .title = "Writeback limit",
+	  SYSCTL_ROW,
+	  .name = "vm.dirty_ratio",
+	  .why = "How much may wait to be written before a writer must wait. vm.dirty_bytes "
+		 "replaces it; writing one zeroes the "
 		 "other. ZFS has its own limit.",
-	  .note = "40 is published; of 120 GiB that is 48 GiB, 24 s of a 2 GB/s disk, and on unified memory not available to "
+	  .note = "40 is published; of 120 GiB that is 48 GiB, 24 s of a 2 GB/s disk, and on "
+		  "unified memory not available to "
 		  "CUDA.",
-	  .source = "S0; vm.rst", .severity = SEVERITY_MEDIUM, .risk = RISK_SERVICE, .judge = dirty },
-	{ .id = "memory.dirty-background-ratio", .title = "Writeback start", SYSCTL_ROW, .name = "vm.dirty_background_ratio",
-	  .unit = "%", .why = "When writing starts in the background. 0 means that vm.dirty_background_bytes is in force.",
-	  .source = "S0; vm.rst", .severity = SEVERITY_LOW, .risk = RISK_LOW, OPINIONS(dirty_background) },
-	{ .id = "memory.zone-reclaim", .title = "Zone reclaim", SYSCTL_ROW, .name = "vm.zone_reclaim_mode",
+	  .source = "S0; vm.rst",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  .judge = dirty },
+	{ .id = "memory.dirty-background-ratio",
+	  .title = "Writeback start",
+	  SYSCTL_ROW,
+	  .name = "vm.dirty_background_ratio",
+	  .unit = "%",
+	  .why = "When writing starts in the background. 0 means that vm.dirty_background_bytes is "
+		 "in force.",
+	  .source = "S0; vm.rst",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(dirty_background) },
+	{ .id = "memory.zone-reclaim",
+	  .title = "Zone reclaim",
+	  SYSCTL_ROW,
+	  .name = "vm.zone_reclaim_mode",
 	  .not_when = "the kernel is built without NUMA",
-	  .why = "Reclaims on the local node before allocating from another.", .source = "vm.rst",
-	  .severity = SEVERITY_MEDIUM, .risk = RISK_LOW, OPINIONS(zone_reclaim) },
-	{ .id = "memory.overcommit", .title = "Overcommit policy", SYSCTL_ROW, .name = "vm.overcommit_memory",
-	  .why = "2 refuses reservations beyond swap plus a share of memory, which CUDA's address space exceeds.",
-	  .source = "vm.rst", .severity = SEVERITY_HIGH, .risk = RISK_LOW, OPINIONS(overcommit) },
-	{ .id = "memory.memlock", .title = "Locked-memory limit", .scope = SCOPE_HOST, .of = &schema_memory,
-	  .fact = "memlock_bytes", .unit = "bytes", .not_when = "there is no RDMA device",
-	  .why = "RDMA registers memory by locking it.", .source = "NVIDIA DGX Spark playbooks; S3",
-	  .severity = SEVERITY_LOW, .judge = memlock },
-	{ .id = "memory.shm-size", .title = "Shared memory file system", .scope = SCOPE_HOST, .read = "statfs /dev/shm",
-	  .why = "Data-loader workers and NCCL pass data through /dev/shm.", .source = "S4", .severity = SEVERITY_LOW,
+	  .why = "Reclaims on the local node before allocating from another.",
+	  .source = "vm.rst",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  OPINIONS(zone_reclaim) },
+	{ .id = "memory.overcommit",
+	  .title = "Overcommit policy",
+	  SYSCTL_ROW,
+	  .name = "vm.overcommit_memory",
+	  .why = "2 refuses reservations beyond swap plus a share of memory, which CUDA's address "
+		 "space exceeds.",
+	  .source = "vm.rst",
+	  .severity = SEVERITY_HIGH,
+	  .risk = RISK_LOW,
+	  OPINIONS(overcommit) },
+	{ .id = "memory.memlock",
+	  .title = "Locked-memory limit",
+	  .scope = SCOPE_HOST,
+	  .of = &schema_memory,
+	  .fact = "memlock_bytes",
+	  .unit = "bytes",
+	  .not_when = "there is no RDMA device",
+	  .why = "RDMA registers memory by locking it.",
+	  .source = "NVIDIA DGX Spark playbooks; S3",
+	  .severity = SEVERITY_LOW,
+	  .judge = memlock },
+	{ .id = "memory.shm-size",
+	  .title = "Shared memory file system",
+	  .scope = SCOPE_HOST,
+	  .read = "statfs /dev/shm",
+	  .why = "Data-loader workers and NCCL pass data through /dev/shm.",
+	  .source = "S4",
+	  .severity = SEVERITY_LOW,
 	  .judge = shm },
 };
 

@@ -16,11 +16,11 @@ static const char *const profiles[PROFILES] = {
 };
 
 static const char *const scopes[SCOPES] = {
-	[SCOPE_HOST] = "machine",      [SCOPE_GPU] = "GPU",
-	[SCOPE_POLICY] = "CPU policy", [SCOPE_IDLE] = "CPU",
+	[SCOPE_HOST] = "machine",	 [SCOPE_GPU] = "GPU",
+	[SCOPE_POLICY] = "CPU policy",	 [SCOPE_IDLE] = "CPU",
 	[SCOPE_POOL] = "huge-page pool", [SCOPE_NIC] = "network interface",
-	[SCOPE_RDMA] = "RDMA port",    [SCOPE_PCI] = "PCI function",
-	[SCOPE_DISK] = "disk",         [SCOPE_ZPOOL] = "ZFS pool",
+	[SCOPE_RDMA] = "RDMA port",	 [SCOPE_PCI] = "PCI function",
+	[SCOPE_DISK] = "disk",		 [SCOPE_ZPOOL] = "ZFS pool",
 };
 
 const char *profile_name(enum profile_id p)
@@ -82,7 +82,7 @@ enum on platform_bit(const struct machine *m)
 
 const struct setting *setting_find(const char *id)
 {
-	SETTING_FOR_EACH(s)
+	SETTING_FOR_EACH (s)
 		if (strcmp(s->id, id) == 0)
 			return s;
 	return NULL;
@@ -93,7 +93,7 @@ const char *setting_suggest(const char *id)
 	const char *best = NULL;
 	size_t distance = 8;
 
-	SETTING_FOR_EACH(s) {
+	SETTING_FOR_EACH (s) {
 		const char *dot = strchr(s->id, '.');
 		size_t d = str_distance(s->id, id, distance);
 

@@ -75,7 +75,10 @@ static const char *one_of(struct arena *a, const char *words)
 const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit)
 {
 	static const char *const before[] = {
-		[WANT_IS] = "", [WANT_AT_LEAST] = ">= ", [WANT_AT_MOST] = "<= ", [WANT_NOT] = "not ",
+		[WANT_IS] = "",
+		[WANT_AT_LEAST] = ">= ",
+		[WANT_AT_MOST] = "<= ",
+		[WANT_NOT] = "not ",
 	};
 	const char *sep = unit ? " " : "";
 

@@ -17,7 +17,7 @@ static bool is_gpu(const struct pci_function *p)
 
 static const struct gpu *gpu_of(const struct machine *m, const struct pci_function *p)
 {
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		if (strcmp(g->pci, p->name) == 0)
 			return g;
 	return NULL;
@@ -34,14 +34,17 @@ static bool has_fast_link(const struct machine *m, const void *object)
 	const struct pci_function *p = object;
 
 	(void)m;
-	return seen_ok(&p->pcie_cap.f) && (is_gpu(p) || is_nvme(p) || (pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000));
+	return seen_ok(&p->pcie_cap.f) &&
+	       (is_gpu(p) || is_nvme(p) ||
+		(pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000));
 }
 
 /* What the device and the port above it can both do. */
 static long long both(const struct pci_function *p, const struct pci_function *up, bool speed)
 {
 	long long a = speed ? fact_or(&p->max_speed_mts, 0) : fact_or(&p->max_width, 0);
-	long long b = up ? (speed ? fact_or(&up->max_speed_mts, 0) : fact_or(&up->max_width, 0)) : 0;
+	long long b =
+		up ? (speed ? fact_or(&up->max_speed_mts, 0) : fact_or(&up->max_width, 0)) : 0;
 
 	return b && b < a ? b : a;
 }
@@ -55,7 +58,9 @@ static void link(const struct question *q, struct verdict *v)
 
 	/* Without a driver that says so, the platform does. */
 	if (g ? fact_or(&g->integrated, 0) == 1 : is_gpu(p) && q->platform == ON_SPARK) {
-		verdict_na(v, CODE_INTEGRATED, "the PCIe link of this GPU is a placeholder: it talks to memory over NVLink-C2C");
+		verdict_na(v, CODE_INTEGRATED,
+			   "the PCIe link of this GPU is a placeholder: it talks to memory over "
+			   "NVLink-C2C");
 		return;
 	}
 	if (!seen_ok(&p->width.f) || !seen_ok(&p->max_width.f)) {
@@ -63,27 +68,39 @@ static void link(const struct question *q, struct verdict *v)
 		return;
 	}
 	if (width == 0) {
-		verdict_na(v, CODE_VIRTUAL, "the link's width reads 0: a virtual function or a virtual machine's device");
+		verdict_na(v, CODE_VIRTUAL,
+			   "the link's width reads 0: a virtual function or a virtual machine's "
+			   "device");
 		return;
 	}
 	v->current = arena_printf(q->a, "%.1f GT/s x%lld", (double)speed / 1000, width);
-	v->wanted = arena_printf(q->a, "%.1f GT/s x%lld", (double)both(p, up, true) / 1000, both(p, up, false));
+	v->wanted = arena_printf(q->a, "%.1f GT/s x%lld", (double)both(p, up, true) / 1000,
+				 both(p, up, false));
 	narrow = width < both(p, up, false);
 	slow = speed < both(p, up, true);
 	/* GPUs lower their speed, never their width, while they rest. */
-	if (slow && !narrow && is_gpu(p) && (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
-					     (fact_or(&g->event_reasons, 0) & EVENT_IDLE))) {
-		verdict_na(v, CODE_NEEDS_LOAD, "the width is right; a resting GPU lowers the speed, which only load shows");
+	if (slow && !narrow && is_gpu(p) &&
+	    (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
+	     (fact_or(&g->event_reasons, 0) & EVENT_IDLE))) {
+		verdict_na(v, CODE_NEEDS_LOAD,
+			   "the width is right; a resting GPU lowers the speed, which only load "
+			   "shows");
 		return;
 	}
 	if ((narrow || slow) && !is_placed(q->m, p))
-		verdict_unknown(v, CODE_ERROR, "less than the device can do; what the port above it can do could not be read");
+		verdict_unknown(v, CODE_ERROR,
+				"less than the device can do; what the port above it can do could "
+				"not be read");
 	else if (narrow)
-		verdict_fail(v, v->wanted, "lanes are missing: reseat the card, look at the slot and riser");
+		verdict_fail(v, v->wanted,
+			     "lanes are missing: reseat the card, look at the slot and riser");
 	else if (slow)
-		verdict_fail(v, v->wanted, "the link trained at a lower speed than both ends can do");
+		verdict_fail(v, v->wanted,
+			     "the link trained at a lower speed than both ends can do");
 	else
-		verdict_pass(v, up && both(p, up, true) < fact_or(&p->max_speed_mts, 0) ? "as fast as the slot allows" : "as fast as it can be");
+		verdict_pass(v, up && both(p, up, true) < fact_or(&p->max_speed_mts, 0)
+					? "as fast as the slot allows"
+					: "as fast as it can be");
 }
 
 /* The nearest NIC of each GPU, by the way between them. */
@@ -94,14 +111,16 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 	const char *nearest = NULL;
 
 	if (fact_or(&g->integrated, 0) == 1) {
-		verdict_na(v, CODE_INTEGRATED, "the GPU is part of the processor: NIC data land in the memory that it uses");
+		verdict_na(v, CODE_INTEGRATED,
+			   "the GPU is part of the processor: NIC data land in the memory that it "
+			   "uses");
 		return;
 	}
 	if (!has_rdma(q->m)) {
 		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device");
 		return;
 	}
-	LIST_FOR_EACH(struct rdma_port, p, &q->m->net.rdma) {
+	LIST_FOR_EACH (struct rdma_port, p, &q->m->net.rdma) {
 		enum path_class c = *p->pci ? topology_path(q->m, g->pci, p->pci) : PATH_UNKNOWN;
 
 		if (c != PATH_UNKNOWN && (best == PATH_UNKNOWN || c < best)) {
@@ -110,18 +129,22 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 		}
 	}
 	if (best == PATH_UNKNOWN) {
-		verdict_na(v, is_virtual(q->m) ? CODE_VIRTUAL : CODE_NO_SUPPORT, "the way between GPU and NIC cannot be seen here");
+		verdict_na(v, is_virtual(q->m) ? CODE_VIRTUAL : CODE_NO_SUPPORT,
+			   "the way between GPU and NIC cannot be seen here");
 		return;
 	}
 	v->current = arena_printf(q->a, "%s to %s", path_class_name(best), nearest);
 	if (best <= PATH_PXB)
 		verdict_pass(v, "the nearest NIC is reached without the processor");
 	else if (q->platform == ON_HGX)
-		verdict_fail(v, "PIX or PXB", "this GPU has no NIC behind its own switch: its traffic crosses the processor");
+		verdict_fail(v, "PIX or PXB",
+			     "this GPU has no NIC behind its own switch: its traffic crosses the "
+			     "processor");
 	else if (best == PATH_SYS)
 		verdict_fail(v, "NODE or nearer", "the nearest NIC is on the other socket");
 	else if (q->platform == ON_IGX)
-		verdict_fail(v, "PIX or PXB", "the board's switch should connect them: another slot is better");
+		verdict_fail(v, "PIX or PXB",
+			     "the board's switch should connect them: another slot is better");
 	else
 		verdict_pass(v, "usual on machines without a PCIe switch");
 }
@@ -135,9 +158,11 @@ static bool above_fast_device(const struct machine *m, const void *object)
 		return false;
 	if (b->port_type.v != PORT_DOWNSTREAM && b->port_type.v != PORT_ROOT)
 		return false;
-	LIST_FOR_EACH(struct pci_function, p, &m->pci)
-		if ((is_gpu(p) || (pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == 0x15b3)) && p->path && b->path &&
-		    str_starts(p->path, b->path) && p->path[strlen(b->path)] == '/')
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		if ((is_gpu(p) ||
+		     (pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == 0x15b3)) &&
+		    p->path && b->path && str_starts(p->path, b->path) &&
+		    p->path[strlen(b->path)] == '/')
 			return true;
 	return false;
 }
@@ -145,7 +170,8 @@ static bool above_fast_device(const struct machine *m, const void *object)
 static void acs(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *b = q->object;
-	/* Source validation, translation blocking, request, completion redirect, upstream forwarding. */
+	/* Source validation, translation blocking, request, completion redirect, upstream
+	 * forwarding. */
 	const long long redirect = 0x04 | 0x08 | 0x10;
 
 	if (is_virtual(q->m)) {
@@ -156,13 +182,19 @@ static void acs(const struct question *q, struct verdict *v)
 		verdict_unseen(q, v, &b->acs_ctrl.f, "the bridge has no access control");
 		return;
 	}
-	v->current = b->acs_ctrl.v & redirect ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v) : "redirect off";
+	v->current = b->acs_ctrl.v & redirect
+			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
+			     : "redirect off";
 	if (!(b->acs_ctrl.v & redirect))
 		verdict_pass(v, "peers behind one switch reach each other directly");
 	else if (b->port_type.v == PORT_ROOT)
-		verdict_na(v, CODE_NO_EFFECT, "a root port: traffic between its devices and others passes the root anyway");
+		verdict_na(v, CODE_NO_EFFECT,
+			   "a root port: traffic between its devices and others passes the root "
+			   "anyway");
 	else
-		verdict_fail(v, "redirect off on bare metal", "traffic between GPU and NIC behind this switch is sent up to the processor and "
+		verdict_fail(v, "redirect off on bare metal",
+			     "traffic between GPU and NIC behind this switch is sent up to the "
+			     "processor and "
 			     "back. Switching it off weakens the isolation between devices");
 }
 
@@ -188,24 +220,30 @@ static void iommu(const struct question *q, struct verdict *v)
 	else if (strcmp(f->v, "off") == 0 || strcmp(f->v, "identity") == 0)
 		verdict_pass(v, "addresses are not translated");
 	else
-		verdict_fail(v, "identity (iommu=pt) or off", "every access of a NIC to GPU memory is translated, and peer-to-peer may be refused");
+		verdict_fail(v, "identity (iommu=pt) or off",
+			     "every access of a NIC to GPU memory is translated, and peer-to-peer "
+			     "may be refused");
 }
 
 static bool has_errors(const struct machine *m, const void *object)
 {
-	return has_fast_link(m, object) && seen_ok(&((const struct pci_function *)object)->aer_fatal.f);
+	return has_fast_link(m, object) &&
+	       seen_ok(&((const struct pci_function *)object)->aer_fatal.f);
 }
 
 static void aer(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
-	long long fatal = fact_or(&p->aer_fatal, 0), nonfatal = fact_or(&p->aer_nonfatal, 0), fixed = fact_or(&p->aer_correctable, 0);
+	long long fatal = fact_or(&p->aer_fatal, 0), nonfatal = fact_or(&p->aer_nonfatal, 0),
+		  fixed = fact_or(&p->aer_correctable, 0);
 
-	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal, nonfatal, fixed);
+	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal,
+				  nonfatal, fixed);
 	if (fatal || nonfatal)
 		verdict_fail(v, "0 uncorrected", "the link lost data since boot");
 	else if (fixed > 1000)
-		verdict_fail(v, "few corrected", "the link repairs itself often: card, slot or riser");
+		verdict_fail(v, "few corrected",
+			     "the link repairs itself often: card, slot or riser");
 	else
 		verdict_pass(v, "none that matters since boot");
 }
@@ -223,39 +261,92 @@ static void aspm(const struct question *q, struct verdict *v)
 	if ((p->aspm.v & 3) == 0)
 		verdict_pass(v, "the link stays awake");
 	else
-		verdict_na(v, CODE_LEFT_ALONE, "saves power while the link rests; waking takes microseconds (unmeasured here)");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "saves power while the link rests; waking takes microseconds "
+			   "(unmeasured here)");
 }
 
-#define LINKED .scope = SCOPE_PCI, .select = has_fast_link, .none = "no GPU, fast NIC or NVMe disk with a PCIe link is visible"
+#define LINKED                                                                                     \
+	.scope = SCOPE_PCI, .select = has_fast_link,                                               \
+	.none = "no GPU, fast NIC or NVMe disk with a PCIe link is visible"
 
 static const struct setting rows[] = {
-	{ .id = "pcie.link", .title = "PCIe link speed and width", LINKED, .health = true, .read = "LnkSta and LnkCap of both ends",
+	{ .id = "pcie.link",
+	  .title = "PCIe link speed and width",
+	  LINKED,
+	  .health = true,
+	  .read = "LnkSta and LnkCap of both ends",
 	  .not_when = "the GPU shares the host's memory, or the device is virtual",
-	  .why = "A link with missing lanes or a lower speed is the most common hardware fault of GPU machines.",
-	  .note = "The Gen1 x1 link of a GB10 is a placeholder and no fault.", .source = "S0; S1; pcie-base",
-	  .severity = SEVERITY_CRITICAL, .judge = link },
-	{ .id = "pcie.errors", .title = "PCIe errors", .scope = SCOPE_PCI, .select = has_errors, .health = true,
-	  .none = "no device reports PCIe errors", .none_code = CODE_NO_SUPPORT, .read = "aer_dev_{correctable,nonfatal,fatal}",
-	  .not_when = "error reporting is not available", .why = "Corrected errors cost time, uncorrected ones data.",
-	  .source = "kernel PCI/pcieaer-howto.rst", .severity = SEVERITY_HIGH, .judge = aer },
-	{ .id = "pcie.gpu-nic-path", .title = "Way between GPU and nearest NIC", .scope = SCOPE_GPU, .none = "no NVIDIA GPU",
-	  .read = "sysfs PCI tree", .not_when = "the GPU is part of the processor, or there is no RDMA device",
+	  .why = "A link with missing lanes or a lower speed is the most common hardware fault of "
+		 "GPU machines.",
+	  .note = "The Gen1 x1 link of a GB10 is a placeholder and no fault.",
+	  .source = "S0; S1; pcie-base",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = link },
+	{ .id = "pcie.errors",
+	  .title = "PCIe errors",
+	  .scope = SCOPE_PCI,
+	  .select = has_errors,
+	  .health = true,
+	  .none = "no device reports PCIe errors",
+	  .none_code = CODE_NO_SUPPORT,
+	  .read = "aer_dev_{correctable,nonfatal,fatal}",
+	  .not_when = "error reporting is not available",
+	  .why = "Corrected errors cost time, uncorrected ones data.",
+	  .source = "kernel PCI/pcieaer-howto.rst",
+	  .severity = SEVERITY_HIGH,
+	  .judge = aer },
+	{ .id = "pcie.gpu-nic-path",
+	  .title = "Way between GPU and nearest NIC",
+	  .scope = SCOPE_GPU,
+	  .none = "no NVIDIA GPU",
+	  .read = "sysfs PCI tree",
+	  .not_when = "the GPU is part of the processor, or there is no RDMA device",
 	  .why = "The fewer bridges between them, the faster GPUDirect.",
-	  .note = "Any one near NIC satisfies a published check for all GPUs; here each GPU is asked.", .source = "S1; S4",
-	  .severity = SEVERITY_MEDIUM, .judge = gpu_nic },
-	{ .id = "pcie.acs", .title = "Access control redirect", .scope = SCOPE_PCI, .select = above_fast_device,
-	  .none = "no bridge with access control stands above a GPU or fast NIC", .none_code = CODE_NO_SUPPORT,
-	  .knob = KNOB_PCI, .name = "acs-control", .read = "ACS extended capability 0x0d",
+	  .note = "Any one near NIC satisfies a published check for all GPUs; here each GPU is "
+		  "asked.",
+	  .source = "S1; S4",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = gpu_nic },
+	{ .id = "pcie.acs",
+	  .title = "Access control redirect",
+	  .scope = SCOPE_PCI,
+	  .select = above_fast_device,
+	  .none = "no bridge with access control stands above a GPU or fast NIC",
+	  .none_code = CODE_NO_SUPPORT,
+	  .knob = KNOB_PCI,
+	  .name = "acs-control",
+	  .read = "ACS extended capability 0x0d",
 	  .not_when = "the machine is virtual, or no switch stands between",
-	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or refused.",
-	  .source = "nccl-troubleshooting; pcie-base", .severity = SEVERITY_HIGH, .risk = RISK_DANGER, .judge = acs },
-	{ .id = "pcie.iommu", .title = "IOMMU mode", .scope = SCOPE_HOST, .of = &schema_kernel, .fact = "iommu",
-	  .knob = KNOB_BOOTARG, .name = "iommu", .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
-	  .why = "Translation costs time on every transfer and can forbid peer-to-peer.", .source = "nccl-troubleshooting; gpudirect",
-	  .severity = SEVERITY_MEDIUM, .risk = RISK_SERVICE, .effect = EFFECT_REBOOT, .judge = iommu },
-	{ .id = "pcie.aspm", .title = "Link power saving", LINKED, .read = "LnkCtl bits 1:0",
-	  .not_when = "the link's control register cannot be read", .why = "A link that sleeps has to wake up first.",
-	  .source = "pcie-base", .severity = SEVERITY_LOW, .judge = aspm },
+	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or "
+		 "refused.",
+	  .source = "nccl-troubleshooting; pcie-base",
+	  .severity = SEVERITY_HIGH,
+	  .risk = RISK_DANGER,
+	  .judge = acs },
+	{ .id = "pcie.iommu",
+	  .title = "IOMMU mode",
+	  .scope = SCOPE_HOST,
+	  .of = &schema_kernel,
+	  .fact = "iommu",
+	  .knob = KNOB_BOOTARG,
+	  .name = "iommu",
+	  .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
+	  .why = "Translation costs time on every transfer and can forbid peer-to-peer.",
+	  .source = "nccl-troubleshooting; gpudirect",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  .effect = EFFECT_REBOOT,
+	  .judge = iommu },
+	{ .id = "pcie.aspm",
+	  .title = "Link power saving",
+	  LINKED,
+	  .read = "LnkCtl bits 1:0",
+	  .not_when = "the link's control register cannot be read",
+	  .why = "A link that sleeps has to wake up first.",
+	  .source = "pcie-base",
+	  .severity = SEVERITY_LOW,
+	  .judge = aspm },
 };
 
 const struct setting_table settings_pcie = SETTING_TABLE(rows);

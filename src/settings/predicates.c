@@ -12,7 +12,7 @@ bool is_virtual(const struct machine *m)
 
 bool has_unified_memory(const struct machine *m)
 {
-	LIST_FOR_EACH(struct gpu, g, &m->gpu.gpus)
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		if (fact_or(&g->integrated, 0) == 1)
 			return true;
 	return false;
@@ -49,7 +49,8 @@ int zfs_release(const struct machine *m)
 {
 	int major, minor;
 
-	if (!seen_ok(&m->storage.zfs_version.f) || sscanf(m->storage.zfs_version.v, "%d.%d", &major, &minor) != 2)
+	if (!seen_ok(&m->storage.zfs_version.f) ||
+	    sscanf(m->storage.zfs_version.v, "%d.%d", &major, &minor) != 2)
 		return 0;
 	return major * 100 + minor;
 }
@@ -69,5 +70,15 @@ bool is_placed(const struct machine *m, const struct pci_function *f)
 			return true;
 		f = machine_pci(m, f->parent);
 	}
+	return false;
+}
+
+bool not_integrated(const struct question *q, struct verdict *v, const char *why)
+{
+	const struct gpu *g = q->object;
+
+	if (fact_or(&g->integrated, 0) != 1)
+		return true;
+	verdict_na(v, CODE_INTEGRATED, why);
 	return false;
 }

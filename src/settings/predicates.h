@@ -16,13 +16,19 @@ bool has_isolated_cpus(const struct machine *m);
 bool service_active(const struct machine *m, const char *unit);
 /* More than one NUMA node with CPUs or memory. */
 bool is_numa(const struct machine *m);
-/* Kernel lockdown is integrity or confidentiality: PCI configuration and kernel memory cannot be written. */
+/* Kernel lockdown is integrity or confidentiality: PCI configuration and kernel memory cannot be
+ * written. */
 bool is_locked_down(const struct machine *m);
 /* The OpenZFS version as major * 100 + minor; 0 when it is not loaded. */
 int zfs_release(const struct machine *m);
-/* The first of n facts that is neither seen nor absent: nothing may be concluded from it. NULL when there is none. */
+/* The first of n facts that is neither seen nor absent: nothing may be concluded from it. NULL when
+ * there is none. */
 const struct fact *first_unread(const struct fact *const *facts, size_t n);
 /* The function's place in the tree was read, and all bridges above it are known. */
 bool is_placed(const struct machine *m, const struct pci_function *f);
+
+/* True for a GPU with its own memory (q's object); otherwise false and *v is NA with the sentence.
+ */
+bool not_integrated(const struct question *q, struct verdict *v, const char *why);
 
 #endif

@@ -27,7 +27,8 @@ struct loading {
 
 static int bad(struct loading *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The first complaint is kept: later ones usually follow from it. 0 tells inih that the line failed. */
+/* The first complaint is kept: later ones usually follow from it. 0 tells inih that the line
+ * failed. */
 static int bad(struct loading *l, const char *fmt, ...)
 {
 	char what[400];
@@ -83,7 +84,7 @@ static void add_patterns(struct arena *a, const char ***list, size_t *n, const c
 
 static bool matches_any(const char *pattern)
 {
-	SETTING_FOR_EACH(s)
+	SETTING_FOR_EACH (s)
 		if (id_matches(s->id, pattern))
 			return true;
 	return false;
@@ -138,7 +139,10 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 		const char *prefix;
 		enum relation rel;
 	} forms[] = {
-		{ ">=", WANT_AT_LEAST }, { "<=", WANT_AT_MOST }, { "not ", WANT_NOT }, { "one of ", WANT_ONE_OF },
+		{ ">=", WANT_AT_LEAST },
+		{ "<=", WANT_AT_MOST },
+		{ "not ", WANT_NOT },
+		{ "one of ", WANT_ONE_OF },
 	};
 	enum relation rel = WANT_IS;
 	long long number;
@@ -155,15 +159,18 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 	if (strcmp(value, "leave") == 0)
 		rel = WANT_LEAVE;
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
-		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"", o->s->id, value);
+		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"",
+			   o->s->id, value);
 	if (o->s->judge)
 		return bad(l, "[%s] is a check without a wanted value; it can be waived", o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
 	    parse_i64(value, &number))
 		return bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id, value);
-	o->o = (struct opinion){ .rel = rel, .value = arena_strdup(l->a, value),
-				 .because = arena_printf(l->a, "asked for by %s:%d", l->path, l->line) };
+	o->o = (struct opinion){ .rel = rel,
+				 .value = arena_strdup(l->a, value),
+				 .because = arena_printf(l->a, "asked for by %s:%d", l->path,
+							 l->line) };
 	o->has_want = true;
 	return 1;
 }
@@ -180,7 +187,8 @@ static struct profile_override *override_for(struct loading *l, const struct set
 	return &p->overrides[p->n_overrides++];
 }
 
-static int setting_key(struct loading *l, const struct setting *s, const char *key, const char *value)
+static int setting_key(struct loading *l, const struct setting *s, const char *key,
+		       const char *value)
 {
 	struct profile_override *o = override_for(l, s);
 	long long deadline;
@@ -203,7 +211,8 @@ static int setting_key(struct loading *l, const struct setting *s, const char *k
 		o->target = arena_strdup(l->a, value);
 		return 1;
 	}
-	return bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target", key, s->id);
+	return bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target", key,
+		   s->id);
 }
 
 static int on_key(void *user, const char *section, const char *key, const char *value)
@@ -231,7 +240,8 @@ static int check_waivers(struct loading *l)
 
 		l->line = o->line;
 		if ((o->expires || o->target) && !o->waive)
-			bad(l, "[%s] has %s but no waive", o->s->id, o->expires ? "expires" : "target");
+			bad(l, "[%s] has %s but no waive", o->s->id,
+			    o->expires ? "expires" : "target");
 	}
 	return l->result;
 }
@@ -248,7 +258,8 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 	if (!l.result && ferror(l.f))
 		l.result = err_set(e, -EIO, "profile %s could not be read", path);
 	fclose(l.f);
-	/* A line that is no INI is passed over by the parser; what follows from it must not hide it. */
+	/* A line that is no INI is passed over by the parser; what follows from it must not hide
+	 * it. */
 	if (r > 0 && l.complained > r)
 		l.result = 0;
 	if (!l.result && r) {
@@ -260,7 +271,8 @@ static int load_file(struct arena *a, const char *path, struct profile *out, str
 
 int profile_load(struct arena *a, const char *name, struct profile *out, struct err *e)
 {
-	static const char *const dirs[] = { "/etc/gputune/profiles", "/usr/share/gputune/profiles" };
+	static const char *const dirs[] = { "/etc/gputune/profiles",
+					    "/usr/share/gputune/profiles" };
 	struct profile p = { .name = arena_strdup(a, name), .base = PROFILE_DEFAULT };
 	int id = profile_parse(name), r = -ENOENT;
 
@@ -276,8 +288,11 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 			r = load_file(a, arena_printf(a, "%s/%s.ini", dirs[i], name), &p, e);
 		if (r == -ENOENT) {
 			err_set(e, r, "there is no profile \"%s\"", name);
-			err_hint(e, "built in are default, published, max-performance, low-latency, balanced, "
-				    "inference, training; a file is named by its path or lies in %s", dirs[0]);
+			err_hint(e,
+				 "built in are default, published, max-performance, low-latency, "
+				 "balanced, "
+				 "inference, training; a file is named by its path or lies in %s",
+				 dirs[0]);
 		}
 	}
 	if (r == 0)

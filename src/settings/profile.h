@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile: which opinions hold. A built-in one by name, or an INI file that starts from one and overrides,
- * waives or narrows it. Files are untrusted input: bounded, unknown sections, keys and ids are errors with
- * their line.
+ * A profile: which opinions hold. A built-in one by name, or an INI file that starts from one and
+ * overrides, waives or narrows it. Files are untrusted input: bounded, unknown sections, keys and
+ * ids are errors with their line.
  */
 #ifndef SETTINGS_PROFILE_H
 #define SETTINGS_PROFILE_H
@@ -14,9 +14,9 @@ struct profile_override {
 	const struct setting *s;
 	struct opinion o; /* profile and on are not used; value "" and WANT_LEAVE for "leave" */
 	bool has_want;
-	const char *waive;      /* reason; NULL when not waived */
-	const char *expires;    /* "2027-01-31"; NULL: never */
-	const char *target;     /* pattern of target names the waiver is for; NULL: all */
+	const char *waive;   /* reason; NULL when not waived */
+	const char *expires; /* "2027-01-31"; NULL: never */
+	const char *target;  /* pattern of target names the waiver is for; NULL: all */
 	int line;
 };
 
@@ -36,6 +36,7 @@ int profile_load(struct arena *a, const char *name_or_path, struct profile *out,
 /* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. */
 int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);
 bool profile_selects(const struct profile *p, const char *id);
-const struct profile_override *profile_override_of(const struct profile *p, const struct setting *s);
+const struct profile_override *profile_override_of(const struct profile *p,
+						   const struct setting *s);
 
 #endif

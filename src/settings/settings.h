@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: opinions about knobs and about health, one const row each, one table a topic. A rule is pure:
- * facts in, verdict out; it cannot reach the machine and prints nothing.
+ * Settings: opinions about knobs and about health, one const row each, one table a topic. A rule is
+ * pure: facts in, verdict out; it cannot reach the machine and prints nothing.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -45,12 +45,12 @@ enum relation {
 	WANT_IS,       /* equal, as number where both are numbers */
 	WANT_AT_LEAST, /* numbers */
 	WANT_AT_MOST,
-	WANT_ONE_OF,   /* blank-separated words */
-	WANT_NOT,      /* anything but */
+	WANT_ONE_OF, /* blank-separated words */
+	WANT_NOT,    /* anything but */
 };
 
-/* First match by profile and platform wins; a profile without a row of its own, other than published,
- * takes the default's. */
+/* First match by profile and platform wins; a profile without a row of its own, other than
+ * published, takes the default's. */
 struct opinion {
 	enum profile_id profile;
 	unsigned on; /* platforms */
@@ -62,8 +62,8 @@ struct opinion {
 
 enum verdict_kind { VERDICT_PASS, VERDICT_FAIL, VERDICT_NA, VERDICT_UNKNOWN };
 enum severity { SEVERITY_INFO, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_CRITICAL };
-/* What changing it can do: 0 harmless, 1 visible and reversible, 2 can stall or cut service, 3 can hang,
- * overheat or make the machine unbootable. */
+/* What changing it can do: 0 harmless, 1 visible and reversible, 2 can stall or cut service, 3 can
+ * hang, overheat or make the machine unbootable. */
 enum risk { RISK_NONE, RISK_LOW, RISK_SERVICE, RISK_DANGER };
 enum effect { EFFECT_NOW, EFFECT_DRIVER_RELOAD, EFFECT_REBOOT, EFFECT_FIRMWARE };
 
@@ -74,11 +74,11 @@ struct question {
 	struct arena *a;
 	const struct machine *m;
 	const struct setting *s;
-	const void *object;       /* by scope */
-	const char *name;         /* the target's name; "" for the host */
+	const void *object; /* by scope */
+	const char *name;   /* the target's name; "" for the host */
 	enum on platform;
 	enum profile_id profile;
-	struct fact_str current;  /* the knob's or fact's value as text */
+	struct fact_str current; /* the knob's or fact's value as text */
 };
 
 /* What a rule says. Texts are literals or arena memory. */
@@ -92,25 +92,27 @@ struct verdict {
 };
 
 struct setting {
-	const char *id;     /* "group.name", append-only */
-	const char *title;  /* up to about 40 characters */
-	const char *why;    /* one to three sentences: what it does to performance, and what it does not */
-	const char *source; /* "; "-separated; keys of sources.h or titles of public documents */
+	const char *id;	   /* "group.name", append-only */
+	const char *title; /* up to about 40 characters */
+	const char *
+		why; /* one to three sentences: what it does to performance, and what it does not */
+	const char *source;   /* "; "-separated; keys of sources.h or titles of public documents */
 	const char *not_when; /* when it does not apply, in words */
-	const char *note;   /* why the published value differs from ours, or a trap; NULL */
+	const char *note;     /* why the published value differs from ours, or a trap; NULL */
 	enum scope scope;
-	/* The knob: kind and pattern ("{}" is the target's name, or for NVML and PCI the PCI address). */
+	/* The knob: kind and pattern ("{}" is the target's name, or for NVML and PCI the PCI
+	 * address). */
 	enum knob_kind knob;
 	const char *name;
 	/* The current value as a fact of the scope's struct instead of a knob reading. */
 	const struct schema *of; /* NULL: read the knob */
-	const char *fact;        /* the field's key in that schema: "persistence" */
-	const char *read;   /* how it is read, in words; NULL: follows from knob or fact */
-	const char *unit;   /* of current and wanted; NULL */
+	const char *fact;	 /* the field's key in that schema: "persistence" */
+	const char *read;	 /* how it is read, in words; NULL: follows from knob or fact */
+	const char *unit;	 /* of current and wanted; NULL */
 	enum severity severity;
 	enum risk risk;
 	enum effect effect;
-	bool health;        /* a precondition: reported before settings, judged in every profile */
+	bool health; /* a precondition: reported before settings, judged in every profile */
 	const struct opinion *opinions;
 	size_t n_opinions;
 	/* Objects of the scope that the question is about at all; NULL: all. */
@@ -119,7 +121,8 @@ struct setting {
 	const char *none, *none_code;
 	/* False: not applicable here, *v says why (code and reason). NULL: always applies. */
 	bool (*applies)(const struct question *q, struct verdict *v);
-	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to opinions. */
+	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
+	 * opinions. */
 	bool (*want)(const struct question *q, struct opinion *o);
 	/* The whole rule, for checks that are not "a value compared with a wish". */
 	void (*judge)(const struct question *q, struct verdict *v);
@@ -131,7 +134,10 @@ struct setting_table {
 };
 
 #define OPINIONS(list) .opinions = (list), .n_opinions = sizeof(list) / sizeof((list)[0])
-#define SETTING_TABLE(list) { (list), sizeof(list) / sizeof((list)[0]) }
+#define SETTING_TABLE(list)                                                                        \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
 
 /* Every row, in the order of topics. */
 extern const struct setting_table *const setting_tables[];
@@ -162,12 +168,14 @@ const struct opinion *setting_opinion(const struct setting *s, enum profile_id p
 const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit);
 bool opinion_met(const struct opinion *o, const char *current);
 
-/* --- verdict helpers for rules: each returns nothing and fills *v ---------------------------------- */
+/* --- verdict helpers for rules: each returns nothing and fills *v
+ * ---------------------------------- */
 void verdict_pass(struct verdict *v, const char *reason);
 void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
 void verdict_na(struct verdict *v, const char *code, const char *reason);
 void verdict_unknown(struct verdict *v, const char *code, const char *reason);
-/* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error -> UNKNOWN. */
+/* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error ->
+ * UNKNOWN. */
 void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason);
 
@@ -178,13 +186,13 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 #define CODE_INTEGRATED "integrated-gpu"
 #define CODE_VIRTUAL "virtual-machine"
 #define CODE_NO_SUPPORT "not-supported" /* kernel, driver or chip has no such thing */
-#define CODE_LEFT_ALONE "left-alone"    /* the profile has no wish, on purpose */
+#define CODE_LEFT_ALONE "left-alone"	/* the profile has no wish, on purpose */
 #define CODE_NOT_IN_PROFILE "not-in-profile"
-#define CODE_OPT_IN "opt-in"            /* only for a workload that asks for it */
+#define CODE_OPT_IN "opt-in" /* only for a workload that asks for it */
 #define CODE_NOT_HERE "not-this-platform"
-#define CODE_NO_EFFECT "no-effect"      /* has no effect in this machine's state */
-#define CODE_NEEDS_LOAD "needs-load"    /* can only be judged while the device works */
-#define CODE_NEEDS_DEEP "needs-deep"     /* asked with --deep only */
+#define CODE_NO_EFFECT "no-effect"   /* has no effect in this machine's state */
+#define CODE_NEEDS_LOAD "needs-load" /* can only be judged while the device works */
+#define CODE_NEEDS_DEEP "needs-deep" /* asked with --deep only */
 #define CODE_WAIVED "waived"
 #define CODE_DENIED "no-permission"
 #define CODE_NOT_CAPTURED "not-captured"

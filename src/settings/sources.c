@@ -7,7 +7,8 @@
 static const struct {
 	const char *key, *title;
 } sources[] = {
-	{ "S0", "GPU Performance Optimization for DGX Spark (scripts and guide of a ComfyUI deployment)" },
+	{ "S0", "GPU Performance Optimization for DGX Spark (scripts and guide of a ComfyUI "
+		"deployment)" },
 	{ "S1", "DAQIRI system configuration guide (NVIDIA): IGX Orin and DGX Spark" },
 	{ "S2", "Optimizing the NVIDIA DGX Spark (software stack guide)" },
 	{ "S3", "DGX Spark networking and multi-node scaling (course chapter)" },

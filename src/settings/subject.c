@@ -9,17 +9,25 @@
 static const struct list *scope_list(const struct machine *m, enum scope s, size_t *size)
 {
 	static const size_t sizes[SCOPES] = {
-		[SCOPE_GPU] = sizeof(struct gpu),	[SCOPE_POLICY] = sizeof(struct freq_policy),
-		[SCOPE_IDLE] = sizeof(struct idle_group), [SCOPE_POOL] = sizeof(struct huge_pool),
-		[SCOPE_NIC] = sizeof(struct nic),	[SCOPE_RDMA] = sizeof(struct rdma_port),
-		[SCOPE_PCI] = sizeof(struct pci_function), [SCOPE_DISK] = sizeof(struct disk),
+		[SCOPE_GPU] = sizeof(struct gpu),
+		[SCOPE_POLICY] = sizeof(struct freq_policy),
+		[SCOPE_IDLE] = sizeof(struct idle_group),
+		[SCOPE_POOL] = sizeof(struct huge_pool),
+		[SCOPE_NIC] = sizeof(struct nic),
+		[SCOPE_RDMA] = sizeof(struct rdma_port),
+		[SCOPE_PCI] = sizeof(struct pci_function),
+		[SCOPE_DISK] = sizeof(struct disk),
 		[SCOPE_ZPOOL] = sizeof(struct zpool),
 	};
 	const struct list *const lists[SCOPES] = {
-		[SCOPE_GPU] = &m->gpu.gpus,    [SCOPE_POLICY] = &m->cpu.policies,
-		[SCOPE_IDLE] = &m->cpu.idle,   [SCOPE_POOL] = &m->memory.pools,
-		[SCOPE_NIC] = &m->net.nics,    [SCOPE_RDMA] = &m->net.rdma,
-		[SCOPE_PCI] = &m->pci,	       [SCOPE_DISK] = &m->storage.disks,
+		[SCOPE_GPU] = &m->gpu.gpus,
+		[SCOPE_POLICY] = &m->cpu.policies,
+		[SCOPE_IDLE] = &m->cpu.idle,
+		[SCOPE_POOL] = &m->memory.pools,
+		[SCOPE_NIC] = &m->net.nics,
+		[SCOPE_RDMA] = &m->net.rdma,
+		[SCOPE_PCI] = &m->pci,
+		[SCOPE_DISK] = &m->storage.disks,
 		[SCOPE_ZPOOL] = &m->storage.pools,
 	};
 
@@ -27,7 +35,8 @@ static const struct list *scope_list(const struct machine *m, enum scope s, size
 	return lists[s];
 }
 
-/* Objects that no setting of the scope is about: virtual interfaces, partitions' helpers, ram disks. */
+/* Objects that no setting of the scope is about: virtual interfaces, partitions' helpers, ram
+ * disks. */
 static bool in_scope(enum scope s, const void *object)
 {
 	if (s == SCOPE_NIC)
@@ -49,7 +58,8 @@ static const char *object_name(struct arena *a, enum scope s, const void *object
 					   : arena_printf(a, "policy%u", p->index);
 	}
 	case SCOPE_IDLE:
-		return arena_printf(a, "cpu%s", idset_format(a, &((const struct idle_group *)object)->cpus.v));
+		return arena_printf(a, "cpu%s",
+				    idset_format(a, &((const struct idle_group *)object)->cpus.v));
 	case SCOPE_POOL:
 		return ((const struct huge_pool *)object)->name;
 	case SCOPE_NIC:
@@ -108,16 +118,17 @@ const char *setting_knob_object(struct arena *a, const struct setting *s, const 
 }
 
 /* The union of the CPUs of policies or idle groups, as "cpu0-255". */
-static const char *cpus_text(struct arena *a, enum scope scope, const void *const *objects, size_t n)
+static const char *cpus_text(struct arena *a, enum scope scope, const void *const *objects,
+			     size_t n)
 {
 	struct idset all = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		const struct fact_set *set = scope == SCOPE_POLICY
-						     ? &((const struct freq_policy *)objects[i])->cpus
-						     : &((const struct idle_group *)objects[i])->cpus;
+		const struct fact_set *set =
+			scope == SCOPE_POLICY ? &((const struct freq_policy *)objects[i])->cpus
+					      : &((const struct idle_group *)objects[i])->cpus;
 
-		IDSET_FOR_EACH(id, &set->v)
+		IDSET_FOR_EACH (id, &set->v)
 			idset_add(a, &all, id);
 	}
 	return arena_printf(a, "cpu%s", idset_format(a, &all));

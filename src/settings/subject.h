@@ -5,8 +5,8 @@
 
 #include "settings/settings.h"
 
-/* Calls each(object, name, ctx) for every object of the scope that the setting selects. name is what
- * people call it ("gpu0", "nvme0n1"). Returns how many there were. */
+/* Calls each(object, name, ctx) for every object of the scope that the setting selects. name is
+ * what people call it ("gpu0", "nvme0n1"). Returns how many there were. */
 size_t setting_subjects(struct arena *a, const struct machine *m, const struct setting *s,
 			void (*each)(const void *object, const char *name, void *ctx), void *ctx);
 /* The text that replaces "{}" in the knob's name: "0" for policy0, the PCI address for a GPU. */

@@ -41,9 +41,10 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 	case SEEN_ABSENT:
 	case SEEN_UNSUPPORTED:
 		verdict_na(v, CODE_NO_SUPPORT,
-			   absent_reason ? absent_reason
-					 : arena_printf(q->a, "this machine does not have it (%s: %s)", from,
-							errno_name(f->err)));
+			   absent_reason
+				   ? absent_reason
+				   : arena_printf(q->a, "this machine does not have it (%s: %s)",
+						  from, errno_name(f->err)));
 		return;
 	case SEEN_DENIED:
 		verdict_unknown(v, CODE_DENIED,
@@ -51,16 +52,19 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 					     errno_name(f->err)));
 		return;
 	case SEEN_ERROR:
-		verdict_unknown(v, CODE_ERROR,
-				arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
+		verdict_unknown(
+			v, CODE_ERROR,
+			arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
 		return;
 	default:
-		/* Asked of a capture that does not know, against not asked at all because it is slow. */
+		/* Asked of a capture that does not know, against not asked at all because it is
+		 * slow. */
 		if (*from)
 			verdict_unknown(v, CODE_NOT_CAPTURED,
 					arena_printf(q->a, "the capture does not hold %s", from));
 		else
-			verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+			verdict_na(v, CODE_NEEDS_DEEP,
+				   "not asked, because it takes time: --deep asks");
 		return;
 	}
 }

@@ -36,7 +36,8 @@ void waive(struct arena *a, const struct profile *p, const struct setting *s, co
 	if (o->target && fnmatch(o->target, target, 0) != 0)
 		return;
 	if (o->expires && waive_deadline(o->expires, &deadline) == 0 && now_s >= deadline) {
-		v->reason = arena_printf(a, "%s (the waiver \"%s\" expired on %s)", v->reason, o->waive, o->expires);
+		v->reason = arena_printf(a, "%s (the waiver \"%s\" expired on %s)", v->reason,
+					 o->waive, o->expires);
 		return;
 	}
 	v->kind = VERDICT_NA;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenZFS: module parameters and pool properties. The whole topic applies only where the module is loaded. */
+/* OpenZFS: module parameters and pool properties. The whole topic applies only where the module is
+ * loaded. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -15,18 +16,23 @@ static bool loaded(const struct machine *m, const void *object)
 
 static const struct opinion autotrim[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "on", "sustains the write speed of flash", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "on", "published as: prevents write amplification", "S0" },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "on", "published as: prevents write amplification",
+	  "S0" },
 };
 static const struct opinion meta_limit[] = {
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "8589934592", "published as: faster look-ups in large model folders", "S0" },
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "OpenZFS balances data and metadata itself", NULL },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "8589934592",
+	  "published as: faster look-ups in large model folders", "S0" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "OpenZFS balances data and metadata itself",
+	  NULL },
 };
 static const struct opinion meta_balance[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "the default of 500 has no measured better value here", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "the default of 500 has no measured better value here", NULL },
 };
 static const struct opinion prefetch[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0", "checkpoints are read in order", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "0", "published as: prefetch verified enabled", "S0" },
+	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "0", "published as: prefetch verified enabled",
+	  "S0" },
 };
 
 /* A member without discard (common behind USB bridges) cannot be trimmed. */
@@ -35,8 +41,9 @@ static bool can_trim(const struct question *q, struct verdict *v)
 	const struct zpool *pool = q->object;
 	bool any = false;
 
-	LIST_FOR_EACH(struct disk, d, &q->m->storage.disks)
-		if (seen_ok(&pool->members.f) && strstr(pool->members.v, d->name) && fact_or(&d->discard_max_bytes, 0) > 0)
+	LIST_FOR_EACH (struct disk, d, &q->m->storage.disks)
+		if (seen_ok(&pool->members.f) && strstr(pool->members.v, d->name) &&
+		    fact_or(&d->discard_max_bytes, 0) > 0)
 			any = true;
 	if (any || !seen_ok(&pool->members.f))
 		return true;
@@ -48,8 +55,9 @@ static bool has_meta_limit(const struct question *q, struct verdict *v)
 {
 	if (zfs_release(q->m) < 202)
 		return true;
-	verdict_na(v, CODE_NO_SUPPORT, arena_printf(q->a, "OpenZFS %s has no metadata limit: it was removed in 2.2",
-						    q->m->storage.zfs_version.v));
+	verdict_na(v, CODE_NO_SUPPORT,
+		   arena_printf(q->a, "OpenZFS %s has no metadata limit: it was removed in 2.2",
+				q->m->storage.zfs_version.v));
 	return false;
 }
 
@@ -73,7 +81,8 @@ static void arc_max(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld MiB of %lld MiB", c_max >> 20, total >> 20);
 	if (!has_unified_memory(q->m))
-		verdict_na(v, CODE_LEFT_ALONE, "the GPU has its own memory: the cache gives way under pressure");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "the GPU has its own memory: the cache gives way under pressure");
 	else if (total && c_max > total / 4)
 		verdict_fail(v, "at most a quarter of memory (8 to 16 GiB)",
 			     "GPU and cache share one memory, and the cache may take most of it");
@@ -91,38 +100,86 @@ static void pool_state(const struct question *q, struct verdict *v)
 		verdict_fail(v, "ONLINE", "the pool is not whole: repair it before tuning it");
 }
 
-#define ZFS_HOST .scope = SCOPE_HOST, .select = loaded, .none = no_zfs, .knob = KNOB_MODPARAM, .effect = EFFECT_NOW, \
-	.not_when = "the ZFS module is not loaded"
+#define ZFS_HOST                                                                                   \
+	.scope = SCOPE_HOST, .select = loaded, .none = no_zfs, .knob = KNOB_MODPARAM,              \
+	.effect = EFFECT_NOW, .not_when = "the ZFS module is not loaded"
 
 static const struct setting rows[] = {
-	{ .id = "zfs.pool-state", .title = "Pool state", .scope = SCOPE_ZPOOL, .of = &schema_zpool, .fact = "state",
-	  .none = "no ZFS pool", .not_when = "there is no ZFS pool", .health = true,
-	  .why = "A degraded pool reads slower and is one fault from loss.", .source = "S0",
-	  .severity = SEVERITY_HIGH, .judge = pool_state },
-	{ .id = "zfs.autotrim", .title = "Automatic TRIM", .scope = SCOPE_ZPOOL, .of = &schema_zpool, .fact = "autotrim",
-	  .knob = KNOB_ZPROP, .name = "autotrim", .none = "no ZFS pool",
+	{ .id = "zfs.pool-state",
+	  .title = "Pool state",
+	  .scope = SCOPE_ZPOOL,
+	  .of = &schema_zpool,
+	  .fact = "state",
+	  .none = "no ZFS pool",
+	  .not_when = "there is no ZFS pool",
+	  .health = true,
+	  .why = "A degraded pool reads slower and is one fault from loss.",
+	  .source = "S0",
+	  .severity = SEVERITY_HIGH,
+	  .judge = pool_state },
+	{ .id = "zfs.autotrim",
+	  .title = "Automatic TRIM",
+	  .scope = SCOPE_ZPOOL,
+	  .of = &schema_zpool,
+	  .fact = "autotrim",
+	  .knob = KNOB_ZPROP,
+	  .name = "autotrim",
+	  .none = "no ZFS pool",
 	  .not_when = "no member of the pool supports discard",
 	  .why = "Tells flash which blocks are free, so that writes stay fast over months.",
-	  .note = "The published script names one pool and counts a failure as success.", .source = "S0",
-	  .severity = SEVERITY_LOW, .risk = RISK_LOW, OPINIONS(autotrim), .applies = can_trim },
-	{ .id = "zfs.arc-max", .title = "ARC ceiling", ZFS_HOST, .name = "zfs.zfs_arc_max",
-	  .why = "ARC is ZFS's cache of file data. On unified memory it competes with CUDA allocations.",
+	  .note = "The published script names one pool and counts a failure as success.",
+	  .source = "S0",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(autotrim),
+	  .applies = can_trim },
+	{ .id = "zfs.arc-max",
+	  .title = "ARC ceiling",
+	  ZFS_HOST,
+	  .name = "zfs.zfs_arc_max",
+	  .why = "ARC is ZFS's cache of file data. On unified memory it competes with CUDA "
+		 "allocations.",
 	  .note = "The published script overwrites the file in which a ceiling would stand.",
-	  .source = "spark-known-issues; OpenZFS module parameters", .severity = SEVERITY_MEDIUM, .risk = RISK_SERVICE,
+	  .source = "spark-known-issues; OpenZFS module parameters",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
 	  .judge = arc_max },
-	{ .id = "zfs.arc-meta-limit", .title = "ARC metadata limit", ZFS_HOST, .name = "zfs.zfs_arc_meta_limit",
-	  .unit = "bytes", .why = "Bounded metadata in the cache up to OpenZFS 2.1.",
-	  .note = "Published as 8 GiB; on OpenZFS 2.2 and later the file does not exist and the published script hides "
-		  "the error.", .source = "S0; OpenZFS 2.2.0 release notes", .severity = SEVERITY_LOW, .risk = RISK_NONE,
-	  OPINIONS(meta_limit), .applies = has_meta_limit },
-	{ .id = "zfs.arc-meta-balance", .title = "ARC metadata balance", ZFS_HOST, .name = "zfs.zfs_arc_meta_balance",
+	{ .id = "zfs.arc-meta-limit",
+	  .title = "ARC metadata limit",
+	  ZFS_HOST,
+	  .name = "zfs.zfs_arc_meta_limit",
+	  .unit = "bytes",
+	  .why = "Bounded metadata in the cache up to OpenZFS 2.1.",
+	  .note = "Published as 8 GiB; on OpenZFS 2.2 and later the file does not exist and the "
+		  "published script hides "
+		  "the error.",
+	  .source = "S0; OpenZFS 2.2.0 release notes",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  OPINIONS(meta_limit),
+	  .applies = has_meta_limit },
+	{ .id = "zfs.arc-meta-balance",
+	  .title = "ARC metadata balance",
+	  ZFS_HOST,
+	  .name = "zfs.zfs_arc_meta_balance",
 	  .why = "The successor of the metadata limit: how ghost hits weigh metadata.",
-	  .source = "OpenZFS module parameters", .severity = SEVERITY_LOW, .risk = RISK_NONE, OPINIONS(meta_balance),
+	  .source = "OpenZFS module parameters",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  OPINIONS(meta_balance),
 	  .applies = has_meta_balance },
-	{ .id = "zfs.prefetch", .title = "Predictive prefetch off switch", ZFS_HOST, .name = "zfs.zfs_prefetch_disable",
-	  .why = "With 1 ZFS does not read ahead of a sequential reader such as a checkpoint loader.",
-	  .note = "The published script writes 1 and then 0; if the second write fails, prefetch stays off.",
-	  .source = "S0", .severity = SEVERITY_MEDIUM, .risk = RISK_LOW, OPINIONS(prefetch) },
+	{ .id = "zfs.prefetch",
+	  .title = "Predictive prefetch off switch",
+	  ZFS_HOST,
+	  .name = "zfs.zfs_prefetch_disable",
+	  .why = "With 1 ZFS does not read ahead of a sequential reader such as a checkpoint "
+		 "loader.",
+	  .note = "The published script writes 1 and then 0; if the second write fails, prefetch "
+		  "stays off.",
+	  .source = "S0",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  OPINIONS(prefetch) },
 };
 
 const struct setting_table settings_zfs = SETTING_TABLE(rows);

@@ -13,7 +13,8 @@ json_t *host_json(const struct machine *m);
 /* Top level of every result: schema "gputune.VERB/1", tool version, host, time, exit code. */
 json_t *result_json(const char *verb, const struct machine *m, int exit_code);
 /* Schema gputune.check/1, see schemas/check.json. */
-json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p, int exit_code);
+json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p,
+		      int exit_code);
 /* Schema gputune.explain/1: one setting, and its findings on this machine. */
 json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f);
 /* One test case a finding: FAIL is a failure, UNKNOWN an error, NA skipped. */

@@ -29,9 +29,10 @@ static json_t *fact_json(const struct fact_str *f)
 
 json_t *host_json(const struct machine *m)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "nodename", fact_json(&m->nodename), "platform",
-			 fact_json(&m->platform.kind), "kernel", fact_json(&m->kernel.release), "arch",
-			 fact_json(&m->kernel.arch), "captured", (int)fact_or(&m->captured, 0));
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "nodename", fact_json(&m->nodename),
+			 "platform", fact_json(&m->platform.kind), "kernel",
+			 fact_json(&m->kernel.release), "arch", fact_json(&m->kernel.arch),
+			 "captured", (int)fact_or(&m->captured, 0));
 }
 
 json_t *result_json(const char *verb, const struct machine *m, int exit_code)
@@ -39,8 +40,9 @@ json_t *result_json(const char *verb, const struct machine *m, int exit_code)
 	char schema[64];
 
 	snprintf(schema, sizeof(schema), "gputune.%s/1", verb);
-	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "schema", schema, "tool_version", GPUTUNE_VERSION, "host",
-			 host_json(m), "time", time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
+	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "schema", schema, "tool_version",
+			 GPUTUNE_VERSION, "host", host_json(m), "time",
+			 time_json(fact_or(&m->time_s, 0)), "exit_code", exit_code);
 }
 
 static json_t *targets_json(const struct finding *f)
@@ -78,14 +80,19 @@ static json_t *finding_json(const struct finding *f)
 	return j;
 }
 
-json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p, int exit_code)
+json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p,
+		      int exit_code)
 {
 	json_t *j = result_json("check", m, exit_code), *list = json_array();
 
-	json_object_set_new(j, "profile", json_pack("{s:s, s:s}", "name", p->name, "base", profile_name(p->base)));
+	json_object_set_new(
+		j, "profile",
+		json_pack("{s:s, s:s}", "name", p->name, "base", profile_name(p->base)));
 	json_object_set_new(j, "summary",
-			    json_pack("{s:I, s:I, s:I, s:I, s:o}", "pass", (json_int_t)f->count[VERDICT_PASS], "fail",
-				      (json_int_t)f->count[VERDICT_FAIL], "na", (json_int_t)f->count[VERDICT_NA], "unknown",
+			    json_pack("{s:I, s:I, s:I, s:I, s:o}", "pass",
+				      (json_int_t)f->count[VERDICT_PASS], "fail",
+				      (json_int_t)f->count[VERDICT_FAIL], "na",
+				      (json_int_t)f->count[VERDICT_NA], "unknown",
 				      (json_int_t)f->count[VERDICT_UNKNOWN], "score",
 				      f->score < 0 ? json_null() : json_integer(f->score)));
 	for (size_t i = 0; i < f->n; i++)
@@ -96,7 +103,8 @@ json_t *findings_json(const struct findings *f, const struct machine *m, const s
 
 static json_t *opinions_json(const struct setting *s)
 {
-	static const char *const relations[] = { "leave", "is", "at-least", "at-most", "one-of", "not" };
+	static const char *const relations[] = { "leave",   "is",     "at-least",
+						 "at-most", "one-of", "not" };
 	static const char *const names[] = { "dgx-spark", "igx-orin", "hgx", "generic" };
 	json_t *list = json_array();
 
@@ -107,11 +115,11 @@ static json_t *opinions_json(const struct setting *s)
 		for (unsigned bit = 0; bit < 4; bit++)
 			if (o->on & 1u << bit)
 				json_array_append_new(on, json_string(names[bit]));
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?}", "profile",
-					profile_name(o->profile), "platforms", on, "relation",
-					relations[o->rel], "value", o->value, "because", o->because,
-					"source", o->source));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?}", "profile",
+						profile_name(o->profile), "platforms", on,
+						"relation", relations[o->rel], "value", o->value,
+						"because", o->because, "source", o->source));
 	}
 	return list;
 }

@@ -54,8 +54,10 @@ static void junit_case(FILE *out, const struct finding *f)
 
 void findings_junit(FILE *out, const struct findings *f)
 {
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		     "<testsuite name=\"gputune check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n",
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuite name=\"gputune check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
+		"skipped=\"%zu\">\n",
 		f->n, f->count[VERDICT_FAIL], f->count[VERDICT_UNKNOWN], f->count[VERDICT_NA]);
 	for (size_t i = 0; i < f->n; i++)
 		junit_case(out, &f->items[i]);
@@ -80,7 +82,8 @@ static void label(FILE *out, const char *name, const char *value)
 void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 {
 	fputs("# HELP gputune_setting Verdict of a setting on its targets; the value is always 1.\n"
-	      "# TYPE gputune_setting gauge\n", out);
+	      "# TYPE gputune_setting gauge\n",
+	      out);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
 
@@ -96,11 +99,17 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	}
 	fputs("# HELP gputune_findings Findings by verdict.\n# TYPE gputune_findings gauge\n", out);
 	for (int v = 0; v < 4; v++)
-		fprintf(out, "gputune_findings{verdict=\"%s\"} %zu\n", verdict_name((enum verdict_kind)v), f->count[v]);
+		fprintf(out, "gputune_findings{verdict=\"%s\"} %zu\n",
+			verdict_name((enum verdict_kind)v), f->count[v]);
 	if (f->score >= 0)
-		fprintf(out, "# HELP gputune_score_ratio Share of the applicable settings that are right, weighted by "
-			     "severity.\n# TYPE gputune_score_ratio gauge\ngputune_score_ratio %.2f\n",
+		fprintf(out,
+			"# HELP gputune_score_ratio Share of the applicable settings that are "
+			"right, weighted by "
+			"severity.\n# TYPE gputune_score_ratio gauge\ngputune_score_ratio %.2f\n",
 			(double)f->score / 100.0);
-	fprintf(out, "# HELP gputune_check_time_seconds When the machine was read.\n# TYPE gputune_check_time_seconds gauge\n"
-		     "gputune_check_time_seconds %lld\n", fact_or(&m->time_s, 0));
+	fprintf(out,
+		"# HELP gputune_check_time_seconds When the machine was read.\n# TYPE "
+		"gputune_check_time_seconds gauge\n"
+		"gputune_check_time_seconds %lld\n",
+		fact_or(&m->time_s, 0));
 }

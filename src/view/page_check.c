@@ -59,7 +59,8 @@ static bool shown(const struct finding *f, const struct check_view *how)
 	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
 }
 
-static void add_row(struct doc *d, struct node *t, const struct finding *f, const struct check_view *how)
+static void add_row(struct doc *d, struct node *t, const struct finding *f,
+		    const struct check_view *how)
 {
 	struct cell *c = node_row(d, t);
 	enum style style = severity_style(f);
@@ -69,25 +70,35 @@ static void add_row(struct doc *d, struct node *t, const struct finding *f, cons
 	c[2] = cell(short_target(d->arena, f));
 	c[3] = cell(or_dash(f->v.current));
 	c[4] = cell(or_dash(f->v.wanted));
-	c[5] = cell(say(f));
+	if (t->n_columns > 5)
+		c[5] = cell(say(f));
 	if (how->verbose) {
 		c[6] = cell_as(STYLE_MUTED, f->read_from ? f->read_from : "");
-		c[7] = cell_as(STYLE_MUTED, f->s->effect == EFFECT_NOW ? risk_name(f->s->risk)
-								       : arena_printf(d->arena, "%s, %s", risk_name(f->s->risk),
-										      effect_name(f->s->effect)));
+		c[7] = cell_as(STYLE_MUTED,
+			       f->s->effect == EFFECT_NOW
+				       ? risk_name(f->s->risk)
+				       : arena_printf(d->arena, "%s, %s", risk_name(f->s->risk),
+						      effect_name(f->s->effect)));
 	}
 }
 
-static void table(struct doc *d, const char *title, const struct findings *f, const struct check_view *how,
-		  bool health)
+static void table(struct doc *d, const char *title, const struct findings *f,
+		  const struct check_view *how, bool health)
 {
 	static const struct column columns[] = {
-		{ .title = "" },			{ .title = "Setting" },
-		{ .title = "On" },			{ .title = "Now", .wrap = true },
-		{ .title = "Wanted", .wrap = true },	{ .title = "Why", .wrap = true },
-		{ .title = "Read from", .wrap = true }, { .title = "Risk" },
+		{ .title = "" },
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "Now", .wrap = true },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Why", .wrap = true },
+		{ .title = "Read from", .wrap = true },
+		{ .title = "Risk" },
 	};
-	struct node *t = doc_table(d, title, columns, how->verbose ? 8 : 6);
+	struct node *t = doc_table(d, title, columns,
+				   how->verbose		    ? 8
+				   : how->reasons || health ? 6
+							    : 5);
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
@@ -106,13 +117,14 @@ static const char *machine_line(struct arena *a, const struct machine *m)
 	if (g && seen_ok(&g->name.f))
 		gpus = arena_printf(a, ", %zu x %s", m->gpu.gpus.n, g->name.v);
 	return arena_printf(a, "%s: %s (%s), %s%s, kernel %s", fact_text(&m->nodename, "?"),
-			    fact_text(&m->platform.product, "unnamed product"), fact_text(&m->platform.kind, "?"),
+			    fact_text(&m->platform.product, "unnamed product"),
+			    fact_text(&m->platform.kind, "?"),
 			    fact_text(&m->cpu.model, fact_text(&m->kernel.arch, "?")), gpus,
 			    fact_text(&m->kernel.release, "?"));
 }
 
-static void summary(struct doc *d, const struct machine *m, const struct profile *p, const struct findings *f,
-		    const struct check_view *how)
+static void summary(struct doc *d, const struct machine *m, const struct profile *p,
+		    const struct findings *f, const struct check_view *how)
 {
 	struct node *line = doc_paragraph(d);
 
@@ -120,13 +132,18 @@ static void summary(struct doc *d, const struct machine *m, const struct profile
 		node_span(d, line, cell_printf(d, STYLE_STRONG, "Score %d of 100", f->score));
 	else
 		node_span(d, line, cell_as(STYLE_STRONG, "No score: nothing could be judged"));
-	node_span(d, line, cell_printf(d, STYLE_PLAIN, " (profile %s): %zu to fix, %zu right, %zu not applicable, %zu could "
-				       "not be seen.", p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
-				       f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
+	node_span(d, line,
+		  cell_printf(d, STYLE_PLAIN,
+			      " (profile %s): %zu to fix, %zu right, %zu not applicable, %zu could "
+			      "not be seen.",
+			      p->name, f->count[VERDICT_FAIL], f->count[VERDICT_PASS],
+			      f->count[VERDICT_NA], f->count[VERDICT_UNKNOWN]));
 	if (f->count[VERDICT_UNKNOWN] && fact_or(&m->euid, 0) != 0)
 		node_span(d, line, cell(" Root sees more."));
 	if (!how->all && f->count[VERDICT_FAIL] + f->count[VERDICT_UNKNOWN] < f->n)
-		node_span(d, line, cell_as(STYLE_MUTED, " --all shows the rest; \"gputune explain ID\" tells more."));
+		node_span(d, line,
+			  cell_as(STYLE_MUTED,
+				  " --all shows the rest; \"gputune explain ID\" tells more."));
 }
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,

@@ -8,7 +8,8 @@
 
 struct check_view {
 	bool all;     /* also what is right and what does not apply */
-	bool verbose; /* reasons, sources and places */
+	bool reasons; /* why, for every setting; failed health checks always say it */
+	bool verbose; /* where each value was read, and the risk of changing it */
 };
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,

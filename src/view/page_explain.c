@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything about one setting: what, why, when not, how, risk, wishes of the profiles, sources, state here. */
+/* Everything about one setting: what, why, when not, how, risk, wishes of the profiles, sources,
+ * state here. */
 #include <string.h>
 
 #include "base/text.h"
@@ -11,7 +12,10 @@ static const char *platforms(struct arena *a, unsigned on)
 	static const struct {
 		unsigned bit;
 		const char *name;
-	} names[] = { { ON_SPARK, "dgx-spark" }, { ON_IGX, "igx-orin" }, { ON_HGX, "hgx" }, { ON_GENERIC, "generic" } };
+	} names[] = { { ON_SPARK, "dgx-spark" },
+		      { ON_IGX, "igx-orin" },
+		      { ON_HGX, "hgx" },
+		      { ON_GENERIC, "generic" } };
 	TEXT_AUTO t = { 0 };
 
 	if (on == ON_ALL)
@@ -25,8 +29,11 @@ static const char *platforms(struct arena *a, unsigned on)
 static void wishes(struct doc *d, const struct setting *s)
 {
 	static const struct column columns[] = {
-		{ .title = "Profile" }, { .title = "Platform" }, { .title = "Wanted", .wrap = true },
-		{ .title = "Because", .wrap = true }, { .title = "Source" },
+		{ .title = "Profile" },
+		{ .title = "Platform" },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Because", .wrap = true },
+		{ .title = "Source" },
 	};
 	struct node *t;
 
@@ -46,7 +53,8 @@ static void wishes(struct doc *d, const struct setting *s)
 	}
 	node_drop_empty(t);
 	if (s->want)
-		doc_text(d, "On a machine the default's value can follow from its facts; the table is the fallback.");
+		doc_text(d, "On a machine the default's value can follow from its facts; the table "
+			    "is the fallback.");
 }
 
 static void how(struct doc *d, const struct setting *s)
@@ -56,10 +64,11 @@ static void how(struct doc *d, const struct setting *s)
 
 	doc_heading(d, 2, "How");
 	n = doc_pairs(d, NULL);
-	node_pair(d, n, "Read", cell(s->read ? s->read
-				     : s->of ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
-				     : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
-							    : "derived from facts, see the evidence below"));
+	node_pair(d, n, "Read",
+		  cell(s->read		      ? s->read
+		       : s->of		      ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
+		       : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
+					      : "derived from facts, see the evidence below"));
 	if (s->knob != KNOB_NONE) {
 		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
 		node_pair(d, n, "Kept", cell(knob_how_kept(a, s->knob, s->name)));
@@ -78,11 +87,14 @@ static void cited(struct doc *d, const char *source)
 
 	while (*source) {
 		size_t n = strcspn(source, ";"), len;
-		const char *word = str_trim(source, n, &len), *key = arena_strndup(d->arena, word, len), *title;
+		const char *word = str_trim(source, n, &len),
+			   *key = arena_strndup(d->arena, word, len), *title;
 
 		title = source_title(key);
 		if (len)
-			node_bullet(d, list, cell(title ? arena_printf(d->arena, "%s: %s", key, title) : key));
+			node_bullet(
+				d, list,
+				cell(title ? arena_printf(d->arena, "%s: %s", key, title) : key));
 		source += n;
 		source += *source == ';';
 	}
@@ -91,8 +103,11 @@ static void cited(struct doc *d, const char *source)
 static void here(struct doc *d, const struct machine *m, const struct findings *f)
 {
 	static const struct column columns[] = {
-		{ .title = "Verdict" }, { .title = "On" }, { .title = "Now", .wrap = true },
-		{ .title = "Wanted", .wrap = true }, { .title = "Reason", .wrap = true },
+		{ .title = "Verdict" },
+		{ .title = "On" },
+		{ .title = "Now", .wrap = true },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Reason", .wrap = true },
 		{ .title = "Read from", .wrap = true },
 	};
 	struct node *t;
@@ -103,7 +118,8 @@ static void here(struct doc *d, const struct machine *m, const struct findings *
 		const struct finding *it = &f->items[i];
 		struct cell *c = node_row(d, t);
 
-		c[0] = cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN, verdict_name(it->v.kind));
+		c[0] = cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
+			       verdict_name(it->v.kind));
 		c[1] = cell(it->target);
 		c[2] = cell(it->v.current ? it->v.current : "");
 		c[3] = cell(it->v.wanted ? it->v.wanted : "");

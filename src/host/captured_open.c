@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a capture: where its files lie, what meta.json says of the machine, and what answers.tsv
+ * says of paths. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "host/captured.h"
+
+enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20 };
+
+static int load_identity(struct captured *c, const json_t *meta, struct err *e)
+{
+	const char *nodename, *release, *version, *machine, *schema, *unlisted;
+	struct host_identity *id = &c->host.id;
+	struct arena *a = &c->host.arena;
+	json_int_t euid, page_size, time_s;
+	json_error_t why;
+
+	if (json_unpack_ex((json_t *)meta, &why, 0,
+			   "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}}", "schema", &schema,
+			   "unlisted", &unlisted, "identity", "nodename", &nodename, "release",
+			   &release, "version", &version, "machine", &machine, "euid", &euid,
+			   "page_size", &page_size, "time_s", &time_s))
+		return err_set(e, -EBADMSG, "%s/meta.json: %s", id->source, why.text);
+	if (strcmp(schema, "gputune.capture/1") != 0)
+		return err_set(e, -EBADMSG, "%s/meta.json: schema \"%s\" is not gputune.capture/1",
+			       id->source, schema);
+	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
+		return err_set(e, -EBADMSG,
+			       "%s/meta.json: unlisted is \"%s\", neither absent nor unknown",
+			       id->source, unlisted);
+	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
+	id->nodename = arena_strdup(a, nodename);
+	id->release = arena_strdup(a, release);
+	id->version = arena_strdup(a, version);
+	id->machine = arena_strdup(a, machine);
+	id->euid = euid;
+	id->page_size = page_size;
+	id->time_s = time_s;
+	return 0;
+}
+
+static int answer_line(struct captured *c, char *line, int n, struct err *e)
+{
+	char *tab = strchr(line, '\t');
+	intptr_t code;
+
+	if (!*line)
+		return 0;
+	if (!tab || line[0] != '/')
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"",
+			       c->host.id.source, n);
+	*tab = '\0';
+	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
+	if (!code)
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name",
+			       c->host.id.source, n, tab + 1);
+	*map_at(&c->host.arena, &c->answers, strcmp(line, "/") == 0 ? "" : line) = (void *)code;
+	return 0;
+}
+
+static int load_answers(struct captured *c, struct err *e)
+{
+	enum host_kind kind;
+	char *text, *line, *next;
+	size_t len;
+	int n = 0, r = 0;
+
+	if (c->store->ops->kind(c->store, "answers.tsv", &kind))
+		return 0;
+	text = captured_slurp(c, "answers.tsv", ANSWERS_MAX, &len, e);
+	if (!text)
+		return -EBADMSG;
+	for (line = text; r == 0 && line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r = answer_line(c, line, ++n, e);
+	}
+	free(text);
+	return r;
+}
+
+struct host *host_open_capture(const char *path, struct err *e)
+{
+	struct captured *c;
+	struct store *s;
+	struct stat st;
+	json_t *meta;
+	int r;
+
+	if (stat(path, &st) < 0) {
+		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	s = S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
+	if (!s)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		abort();
+	c->host.ops = &captured_ops;
+	c->store = s;
+	c->resolver = (struct resolver){ .ctx = c,
+					 .kind = captured_store_kind,
+					 .link = captured_store_link,
+					 .arena = &c->host.arena };
+	c->host.id.captured = true;
+	c->host.id.source = arena_strdup(&c->host.arena, path);
+	meta = captured_json(c, "meta.json", META_MAX, e);
+	r = meta ? load_identity(c, meta, e) : -EBADMSG;
+	json_decref(meta);
+	if (r == 0)
+		r = load_answers(c, e);
+	if (r) {
+		if (!meta)
+			err_hint(e, "a capture is a folder or tar with a meta.json; \"gputune "
+				    "capture\" writes one");
+		host_close(&c->host);
+		return NULL;
+	}
+	return &c->host;
+}
