@@ -303,5 +303,11 @@ void probe_pci(struct probe *p)
 	for (size_t i = 0; i < n; i++)
 		if (pci_address_length(names[i]) == strlen(names[i]))
 			add(p, names[i], &types);
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
+		const char *name = pci_known_name(f);
+
+		if (name)
+			f->device_name = fact_str_of(name, f->device.f.dir, f->device.f.leaf);
+	}
 	errors_above(p);
 }

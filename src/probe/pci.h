@@ -20,4 +20,10 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 void pci_config_asleep(struct pci_function *f, const char *dir);
 void pci_config_virtual(struct pci_function *f, const char *dir);
 
+/* The short name of a device that this program is about, NULL for others. */
+const char *pci_known_name(const struct pci_function *f);
+/* Names from the system's pci.ids, 1.3 MB, for functions that have none yet. Not part of
+ * probe_machine(). */
+void pci_names_fill(struct probe *p);
+
 #endif

@@ -352,6 +352,42 @@ static void test_states(void **state)
 	world_end(&w);
 }
 
+static void test_names(void **state)
+{
+	static const char one[] = "pci0000:00/0000:00:01.0", two[] = "pci0000:00/0000:00:02.0",
+			  three[] = "pci0000:00/0000:00:03.0";
+	struct world w = { 0 };
+	struct probe p;
+	const struct pci_function *f;
+
+	(void)state;
+	box_make(&w.box);
+	function(&w.box, one, "030200");
+	leaf(&w.box, one, "vendor", "0x10de\n");
+	leaf(&w.box, one, "device", "0x2335\n");
+	function(&w.box, two, "010802");
+	leaf(&w.box, two, "vendor", "0x144d\n");
+	leaf(&w.box, two, "device", "0xa80a\n");
+	function(&w.box, three, "010802");
+	leaf(&w.box, three, "vendor", "0x144d\n");
+	leaf(&w.box, three, "device", "0x0001\n");
+	box_file(&w.box, "c/root/usr/share/misc/pci.ids",
+		 "# comment\n0001  SafeNet\n\ta80a  wrong vendor\n144d  Samsung\n\n"
+		 "\ta80a  PM9A1\n\t\t0001 0001  a subsystem\nrubbish\n10de  NVIDIA\n\t2335  GH100\n"
+		 "C 01  Mass storage\n\t0001  a class\n");
+	probe_world(&w);
+	p = (struct probe){ .h = w.host, .a = &w.arena, .m = &w.machine };
+	pci_names_fill(&p);
+	f = w.machine.pci.items;
+	assert_string_equal(f[0].device_name.v, "H200 SXM"); /* our own short name stays */
+	assert_string_equal(f[0].vendor_name.v, "NVIDIA");
+	assert_string_equal(f[1].device_name.v, "PM9A1");
+	assert_string_equal(f[1].vendor_name.v, "Samsung");
+	assert_string_equal(f[2].vendor_name.v, "Samsung");
+	assert_false(seen_ok(&f[2].device_name.f));
+	world_end(&w);
+}
+
 static void test_addresses(void **state)
 {
 	(void)state;
@@ -377,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_without_link),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_addresses),
 	};
 
