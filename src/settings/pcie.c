@@ -87,7 +87,8 @@ static void link(const struct question *q, struct verdict *v)
 			   "shows");
 		return;
 	}
-	if ((narrow || slow) && !is_placed(q->m, p))
+	if ((narrow || slow) && (!is_placed(q->m, p) ||
+				 (up && (!seen_ok(&up->max_speed_mts.f) || !seen_ok(&up->max_width.f)))))
 		verdict_unknown(v, CODE_ERROR,
 				"less than the device can do; what the port above it can do could "
 				"not be read");

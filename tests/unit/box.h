@@ -22,9 +22,10 @@ struct box {
 };
 
 /* A capture's meta.json; unlisted is "absent" or "unknown". */
-#define BOX_META(unlisted)                                                                          \
-	"{\"schema\": \"gputune.capture/1\", \"unlisted\": \"" unlisted "\", \"identity\": "         \
-	"{\"nodename\": \"box\", \"release\": \"6.8.0\", \"version\": \"#1\", \"machine\": \"aarch64\", " \
+#define BOX_META(unlisted)                                                                         \
+	"{\"schema\": \"gputune.capture/1\", \"unlisted\": \"" unlisted "\", \"identity\": "       \
+	"{\"nodename\": \"box\", \"release\": \"6.8.0\", \"version\": \"#1\", \"machine\": "       \
+	"\"aarch64\", "                                                                            \
 	"\"euid\": 0, \"page_size\": 4096, \"time_s\": 1790000000}}\n"
 
 static inline char *box_path(const struct box *b, const char *name, char *out, size_t cap)

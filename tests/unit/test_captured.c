@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captured machines: what a path means, links that stay inside, and files that are no answer; as folder and as tar. */
+/* Captured machines: what a path means, links that stay inside, and files that are no answer; as
+ * folder and as tar. */
 #include "box.h"
 
 #include <stdbool.h>
@@ -38,10 +39,12 @@ static const struct piece pieces[] = {
 	{ "root/l/seen2", "", NULL },
 	{ "root/l/seen10", "", NULL },
 	{ "answers.tsv",
-	  "/a/placeholder\tEACCES\n/a/never\tENOMEDIUM\n/a/refused\tEPERM\n/l\tLISTED\n/gone\tENOENT\n/shut\tEACCES\n",
+	  "/a/placeholder\tEACCES\n/a/never\tENOMEDIUM\n/a/refused\tEPERM\n/l\tLISTED\n/"
+	  "gone\tENOENT\n/shut\tEACCES\n",
 	  NULL },
 	{ "api/nvml.json",
-	  "{\"\": {\"n\": 7, \"s\": \"text\", \"e\": {\"error\": \"EOPNOTSUPP\"}}, \"1\": {\"*\": {\"error\": \"EIO\"}}}",
+	  "{\"\": {\"n\": 7, \"s\": \"text\", \"e\": {\"error\": \"EOPNOTSUPP\"}}, \"1\": {\"*\": "
+	  "{\"error\": \"EIO\"}}}",
 	  NULL },
 	{ "api/cuda.json", "{\"*\": {\"*\": {\"error\": \"ELIBACC\"}}}", NULL },
 	{ "api/exec.json", "{\"x\": 1}", NULL },
@@ -79,7 +82,8 @@ static void make_tar(struct world *w, const char *meta)
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
 		assert_int_equal(pieces[i].link ? sink_link(s, pieces[i].name, pieces[i].link, &e)
 						: sink_file(s, pieces[i].name, pieces[i].text,
-							    strlen(pieces[i].text), &e), 0);
+							    strlen(pieces[i].text), &e),
+				 0);
 	assert_int_equal(sink_close(s, 1, &e), 0);
 }
 
@@ -122,7 +126,8 @@ static void check_links(bool tar)
 	line_is(h, "/a/absolute", "two");
 	line_is(h, "/a/dir/file", "two");
 	line_is(h, "/a/two", "two");
-	/* On a live machine ".." stops at the root; in a capture such a link is not followed at all. */
+	/* On a live machine ".." stops at the root; in a capture such a link is not followed at
+	 * all. */
 	assert_int_equal(line_error(h, "/a/climb"), -EXDEV);
 	assert_int_equal(line_error(h, "/a/climb/x"), -EXDEV);
 	assert_int_equal(line_error(h, "/a/me"), -ELOOP);
@@ -158,7 +163,8 @@ static void check_states(bool tar, bool absent)
 	assert_int_equal(line_error(h, "/a/refused"), -EPERM);
 	assert_int_equal(line_error(h, "/a/other"), unlisted);
 	assert_int_equal(line_error(h, "/x/y/z"), unlisted);
-	/* A listed folder holds what was listed; a folder that is gone or shut holds nothing that can be seen. */
+	/* A listed folder holds what was listed; a folder that is gone or shut holds nothing that
+	 * can be seen. */
 	assert_int_equal(line_error(h, "/l/seen3"), -ENOENT);
 	assert_int_equal(line_error(h, "/gone/deep/file"), -ENOENT);
 	assert_int_equal(line_error(h, "/shut/deep/file"), absent ? -ENOENT : -EACCES);
@@ -254,12 +260,14 @@ static void test_special_files(void **state)
 	alarm(0);
 	assert_int_equal(host_kind(h, "/fifo", &kind), 0);
 	assert_int_equal(kind, HOST_OTHER);
-	/* The kernel refuses device nodes to ordinary users; the link to one is what everybody can make. */
+	/* The kernel refuses device nodes to ordinary users; the link to one is what everybody can
+	 * make. */
 	box_link(&w.box, "c/root/zero", "/dev/zero");
 	assert_int_equal(line_error(h, "/zero"), -ENOENT);
 	if (mknod(box_path(&w.box, "c/root/node", path, sizeof(path)), S_IFCHR | 0600, 0x105) == 0)
 		assert_true(line_error(h, "/node") < 0);
-	fd = open(box_path(&w.box, "c/root/big", path, sizeof(path)), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(box_path(&w.box, "c/root/big", path, sizeof(path)),
+		  O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 10 << 20), 0);
 	close(fd);
@@ -301,9 +309,12 @@ static void test_bad_meta(void **state)
 	refuses("[]", NULL, "meta.json", "");
 	refuses("{\"schema\": 1}", NULL, "meta.json", "");
 	refuses(BOX_META("perhaps"), NULL, "perhaps", "unlisted");
-	refuses("{\"schema\": \"gputune.capture/2\", \"unlisted\": \"absent\", \"identity\": {\"nodename\": \"b\", "
-		"\"release\": \"6\", \"version\": \"1\", \"machine\": \"m\", \"euid\": 0, \"page_size\": 4096, "
-		"\"time_s\": 1}}", NULL, "gputune.capture/2", "schema");
+	refuses("{\"schema\": \"gputune.capture/2\", \"unlisted\": \"absent\", \"identity\": "
+		"{\"nodename\": \"b\", "
+		"\"release\": \"6\", \"version\": \"1\", \"machine\": \"m\", \"euid\": 0, "
+		"\"page_size\": 4096, "
+		"\"time_s\": 1}}",
+		NULL, "gputune.capture/2", "schema");
 	/* Without its last brace and shorter; a trailing newline alone may be missing. */
 	for (size_t n = 0; n < sizeof(good) - 3; n += 7) {
 		memcpy(cut, good, n);
@@ -345,13 +356,41 @@ static void test_root_out_of_capture(void **state)
 	box_remove(&b);
 }
 
+/* A path of two thousand components, as a link in a capture may hold: an answer, not the end of the stack. */
+static void test_deep(void **state)
+{
+	char path[HOST_PATH_MAX] = "", buf[64];
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(path) - 1; i += 2)
+		strcat(path, "/a");
+	for (int tar = 0; tar < 2; tar++) {
+		struct world w;
+		HOST_AUTO *h = opened(&w, tar, BOX_META("absent"));
+		enum host_kind kind;
+
+		assert_int_equal(host_read_line(h, path, buf, sizeof(buf)), -ENOENT);
+		assert_int_equal(host_link(h, path, buf, sizeof(buf)), -ENOENT);
+		assert_int_equal(host_kind(h, path, &kind), -ENOENT);
+		/* Known folders, then unknown ones below, then odd spellings of both. */
+		line_is(h, "/a/dir/file", "two");
+		line_is(h, "//a//dir/./../a/dir//file", "two");
+		line_is(h, "/a/dir/../a/../b/again", "two");
+		assert_int_equal(line_error(h, "/a/dir/../../meta.json"), -EXDEV);
+		box_remove(&w.box);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_links),	     cmocka_unit_test(test_states),
-		cmocka_unit_test(test_api),	     cmocka_unit_test(test_special_files),
-		cmocka_unit_test(test_bad_meta),     cmocka_unit_test(test_bad_answers),
-		cmocka_unit_test(test_root_out_of_capture),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_api),
+		cmocka_unit_test(test_special_files),
+		cmocka_unit_test(test_bad_meta),
+		cmocka_unit_test(test_bad_answers),
+		cmocka_unit_test(test_root_out_of_capture), cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every single operation of a whole check fails once. Nothing may crash, and what could not be read may make a verdict
- * unknown or not applicable, but never a pass or a failure that was not there.
+ * Every single operation of a whole check fails once. Nothing may crash, and what could not be read
+ * may make a verdict unknown or not applicable, but never a pass or a failure that was not there.
  */
 #include "box.h"
 
@@ -23,7 +23,8 @@ struct exception {
 };
 
 static const struct exception exceptions[] = {
-	/* A driver that does not even count its GPUs does not answer, which is what the check is about. */
+	/* A driver that does not even count its GPUs does not answer, which is what the check is
+	   about. */
 	{ "nvml  nvmlDeviceGetCount", "gpu.driver " },
 	{ NULL, NULL },
 };
@@ -90,8 +91,8 @@ static size_t made_up(const struct map *good, const struct map *now, const char 
 		was = (intptr_t)map_get(good, key) - 1;
 		if (was == kind || excepted(where, key))
 			continue;
-		fprintf(stderr, "MADE UP: %s of %s: %s is %s, was %s\n", errno_name(code), where, key,
-			verdict_name((enum verdict_kind)kind),
+		fprintf(stderr, "MADE UP: %s of %s: %s is %s, was %s\n", errno_name(code), where,
+			key, verdict_name((enum verdict_kind)kind),
 			was < 0 ? "no target" : verdict_name((enum verdict_kind)was));
 		n++;
 	}
@@ -104,7 +105,8 @@ static size_t fail_each(const struct map *good, size_t total, size_t first, size
 	size_t n = 0;
 
 	for (size_t at = first; at <= total; at += step) {
-		struct host *h = fault_open(machine_open(), (struct fault_plan){ .at = at, .code = code });
+		struct host *h =
+			fault_open(machine_open(), (struct fault_plan){ .at = at, .code = code });
 		struct arena a = { 0 };
 		struct findings f;
 		struct map now = { 0 };
@@ -174,7 +176,8 @@ static void test_eacces(void **state)
 	every_operation(-EACCES);
 }
 
-/* The harness itself: the operation that is named fails, the others do not; and the process ends where it is told. */
+/* The harness itself: the operation that is named fails, the others do not; and the process ends
+ * where it is told. */
 static void test_fault(void **state)
 {
 	struct host *h = fault_open(machine_open(), (struct fault_plan){ .at = 2, .code = -EIO });

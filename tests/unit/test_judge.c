@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a value and a wish to a verdict; equal answers become one finding; the score and what does not count. */
+/* From a value and a wish to a verdict; equal answers become one finding; the score and what does
+ * not count. */
 #include "box.h"
 
 #include <stdbool.h>
@@ -15,16 +16,31 @@ static void test_relations(void **state)
 		const char *value, *current;
 		bool met;
 	} table[] = {
-		{ WANT_IS, "10", "10", true },	     { WANT_IS, "10", "11", false },
-		{ WANT_IS, "never", "never", true }, { WANT_IS, "never", "Never", false }, { WANT_IS, "10", "ten", false },
-		{ WANT_NOT, "60", "10", true },	     { WANT_NOT, "60", "60", false },	{ WANT_NOT, "a", "b", true },
-		{ WANT_NOT, "a", "a", false },	     { WANT_AT_LEAST, "10", "10", true }, { WANT_AT_LEAST, "10", "9", false },
-		{ WANT_AT_LEAST, "10", "100", true }, { WANT_AT_LEAST, "9", "10", true }, { WANT_AT_LEAST, "10", "max", false },
-		{ WANT_AT_LEAST, "10", "", false },  { WANT_AT_MOST, "10", "9", true },	{ WANT_AT_MOST, "10", "11", false },
-		{ WANT_AT_MOST, "10", "-1", true },  { WANT_AT_MOST, "10", "many", false },
-		{ WANT_ONE_OF, "none mq-deadline", "none", true }, { WANT_ONE_OF, "none mq-deadline", "mq-deadline", true },
-		{ WANT_ONE_OF, "none mq-deadline", "mq", false }, { WANT_ONE_OF, "none mq-deadline", "deadline", false },
-		{ WANT_ONE_OF, "none mq-deadline", "", false }, { WANT_ONE_OF, "none", "non", false },
+		{ WANT_IS, "10", "10", true },
+		{ WANT_IS, "10", "11", false },
+		{ WANT_IS, "never", "never", true },
+		{ WANT_IS, "never", "Never", false },
+		{ WANT_IS, "10", "ten", false },
+		{ WANT_NOT, "60", "10", true },
+		{ WANT_NOT, "60", "60", false },
+		{ WANT_NOT, "a", "b", true },
+		{ WANT_NOT, "a", "a", false },
+		{ WANT_AT_LEAST, "10", "10", true },
+		{ WANT_AT_LEAST, "10", "9", false },
+		{ WANT_AT_LEAST, "10", "100", true },
+		{ WANT_AT_LEAST, "9", "10", true },
+		{ WANT_AT_LEAST, "10", "max", false },
+		{ WANT_AT_LEAST, "10", "", false },
+		{ WANT_AT_MOST, "10", "9", true },
+		{ WANT_AT_MOST, "10", "11", false },
+		{ WANT_AT_MOST, "10", "-1", true },
+		{ WANT_AT_MOST, "10", "many", false },
+		{ WANT_ONE_OF, "none mq-deadline", "none", true },
+		{ WANT_ONE_OF, "none mq-deadline", "mq-deadline", true },
+		{ WANT_ONE_OF, "none mq-deadline", "mq", false },
+		{ WANT_ONE_OF, "none mq-deadline", "deadline", false },
+		{ WANT_ONE_OF, "none mq-deadline", "", false },
+		{ WANT_ONE_OF, "none", "non", false },
 		{ WANT_LEAVE, "", "anything", true },
 	};
 
@@ -33,7 +49,8 @@ static void test_relations(void **state)
 		struct opinion o = { .rel = table[i].rel, .value = table[i].value };
 
 		if (opinion_met(&o, table[i].current) != table[i].met)
-			fail_msg("relation %d of \"%s\" and \"%s\"", (int)o.rel, o.value, table[i].current);
+			fail_msg("relation %d of \"%s\" and \"%s\"", (int)o.rel, o.value,
+				 table[i].current);
 	}
 }
 
@@ -49,7 +66,9 @@ static void test_texts(void **state)
 		{ { .rel = WANT_AT_MOST, .value = "5" }, NULL, "<= 5" },
 		{ { .rel = WANT_NOT, .value = "0" }, NULL, "not 0" },
 		{ { .rel = WANT_ONE_OF, .value = "none" }, NULL, "none" },
-		{ { .rel = WANT_ONE_OF, .value = "none mq-deadline" }, NULL, "none or mq-deadline" },
+		{ { .rel = WANT_ONE_OF, .value = "none mq-deadline" },
+		  NULL,
+		  "none or mq-deadline" },
 		{ { .rel = WANT_ONE_OF, .value = "a b c" }, NULL, "a, b or c" },
 		{ { .rel = WANT_LEAVE }, NULL, "left alone" },
 	};
@@ -140,7 +159,8 @@ static void test_grouping(void **state)
 	done(&j);
 }
 
-/* What could not be read is unknown; the score takes no notice, and is absent when nothing else is there. */
+/* What could not be read is unknown; the score takes no notice, and is absent when nothing else is
+ * there. */
 static void test_unknown(void **state)
 {
 	static const struct {
@@ -148,8 +168,10 @@ static void test_unknown(void **state)
 		enum verdict_kind kind;
 		const char *code;
 	} table[] = {
-		{ BOX_META("absent"), "/proc/sys/vm/swappiness\tEACCES\n", VERDICT_UNKNOWN, CODE_DENIED },
-		{ BOX_META("absent"), "/proc/sys/vm/swappiness\tEIO\n", VERDICT_UNKNOWN, CODE_ERROR },
+		{ BOX_META("absent"), "/proc/sys/vm/swappiness\tEACCES\n", VERDICT_UNKNOWN,
+		  CODE_DENIED },
+		{ BOX_META("absent"), "/proc/sys/vm/swappiness\tEIO\n", VERDICT_UNKNOWN,
+		  CODE_ERROR },
 		{ BOX_META("absent"), "", VERDICT_NA, CODE_NO_SUPPORT },
 		{ BOX_META("unknown"), "", VERDICT_UNKNOWN, CODE_NOT_CAPTURED },
 	};
@@ -164,8 +186,8 @@ static void test_unknown(void **state)
 		box_file(&b, "c/meta.json", table[i].meta);
 		box_file(&b, "c/answers.tsv", table[i].answers);
 		box_file(&b, "site.ini", "[memory.swappiness]\nwant = 10\n");
-		judge(&j, box_path(&b, "c", path, sizeof(path)), box_path(&b, "site.ini", profile, sizeof(profile)),
-		      "memory.swappiness");
+		judge(&j, box_path(&b, "c", path, sizeof(path)),
+		      box_path(&b, "site.ini", profile, sizeof(profile)), "memory.swappiness");
 		assert_int_equal(j.f.n, 1);
 		if (j.f.items[0].v.kind != table[i].kind)
 			fail_msg("row %zu: %s", i, j.f.items[0].v.reason);
@@ -189,8 +211,10 @@ static void test_profile_file(void **state)
 		{ "60", "[memory.swappiness]\nwant = <= 59\n", VERDICT_FAIL },
 		{ "60", "[memory.swappiness]\nwant = leave\n", VERDICT_NA },
 		{ "60", "[memory.swappiness]\nwant = 1\nwaive = why\n", VERDICT_NA },
-		{ "60", "[memory.swappiness]\nwant = 1\nwaive = why\nexpires = 2020-01-01\n", VERDICT_FAIL },
-		{ "60", "[memory.swappiness]\nwant = 1\nwaive = why\nexpires = 2099-01-01\n", VERDICT_NA },
+		{ "60", "[memory.swappiness]\nwant = 1\nwaive = why\nexpires = 2020-01-01\n",
+		  VERDICT_FAIL },
+		{ "60", "[memory.swappiness]\nwant = 1\nwaive = why\nexpires = 2099-01-01\n",
+		  VERDICT_NA },
 		{ "nonsense", "[memory.swappiness]\nwant = 1\n", VERDICT_FAIL },
 	};
 	char path[512], profile[512];
@@ -204,20 +228,23 @@ static void test_profile_file(void **state)
 		box_file(&b, "c/meta.json", BOX_META("absent"));
 		box_file(&b, "c/root/proc/sys/vm/swappiness", table[i].value);
 		box_file(&b, "site.ini", table[i].text);
-		judge(&j, box_path(&b, "c", path, sizeof(path)), box_path(&b, "site.ini", profile, sizeof(profile)),
-		      "memory.swappiness");
+		judge(&j, box_path(&b, "c", path, sizeof(path)),
+		      box_path(&b, "site.ini", profile, sizeof(profile)), "memory.swappiness");
 		assert_int_equal(j.f.n, 1);
 		if (j.f.items[0].v.kind != table[i].kind)
-			fail_msg("%s of %s: %s", table[i].text, table[i].value, j.f.items[0].v.reason);
+			fail_msg("%s of %s: %s", table[i].text, table[i].value,
+				 j.f.items[0].v.reason);
 		done(&j);
 		box_remove(&b);
 	}
 }
 
-/* Whole machines in every profile: every finding is complete, sums are right, failed health stands first. */
+/* Whole machines in every profile: every finding is complete, sums are right, failed health stands
+ * first. */
 static void test_complete(void **state)
 {
-	static const char *const machines[] = { "dgx-spark", "cpu-256", "hgx-h100", "igx-orin", "nothing" };
+	static const char *const machines[] = { "dgx-spark", "cpu-256", "hgx-h100", "igx-orin",
+						"nothing" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
@@ -232,13 +259,16 @@ static void test_complete(void **state)
 				const struct finding *f = &j.f.items[k];
 				bool first = f->s->health && f->v.kind == VERDICT_FAIL;
 
-				if (!f->v.code || !*f->v.code || !f->v.reason || !*f->v.reason || !f->v.why || !f->target)
-					fail_msg("%s on %s: %s is incomplete", f->s->id, machines[i], f->target);
+				if (!f->v.code || !*f->v.code || !f->v.reason || !*f->v.reason ||
+				    !f->v.why || !f->target)
+					fail_msg("%s on %s: %s is incomplete", f->s->id,
+						 machines[i], f->target);
 				if (first && settings_now)
 					fail_msg("%s on %s stands too late", f->s->id, machines[i]);
 				settings_now = settings_now || !first;
 				if (f->v.kind == VERDICT_FAIL && !f->v.wanted)
-					fail_msg("%s on %s fails without a wish", f->s->id, machines[i]);
+					fail_msg("%s on %s fails without a wish", f->s->id,
+						 machines[i]);
 			}
 			for (int k = 0; k < 4; k++)
 				sum += j.f.count[k];
@@ -251,8 +281,9 @@ static void test_complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_relations), cmocka_unit_test(test_texts),	cmocka_unit_test(test_which_opinion),
-		cmocka_unit_test(test_grouping),  cmocka_unit_test(test_unknown), cmocka_unit_test(test_profile_file),
+		cmocka_unit_test(test_relations),     cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_which_opinion), cmocka_unit_test(test_grouping),
+		cmocka_unit_test(test_unknown),	      cmocka_unit_test(test_profile_file),
 		cmocka_unit_test(test_complete),
 	};
 

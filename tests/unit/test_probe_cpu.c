@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is seen of processors: core types, clusters, policies and idle groups of machines with known answers. */
+/* What is seen of processors: core types, clusters, policies and idle groups of machines with known
+ * answers. */
 #include "box.h"
 
 #include <stdbool.h>
@@ -40,7 +41,7 @@ static void set_is(struct seen_machine *s, const struct fact_set *set, const cha
 
 static const struct core_type *type_of(const struct seen_machine *s, unsigned cpu)
 {
-	LIST_FOR_EACH(struct core_type, t, &s->m.cpu.types)
+	LIST_FOR_EACH (struct core_type, t, &s->m.cpu.types)
 		if (idset_has(&t->cpus.v, cpu))
 			return t;
 	fail_msg("cpu%u has no type", cpu);
@@ -62,7 +63,7 @@ static void test_gb10(void **state)
 	assert_int_equal(type_of(&s, 5)->part.v, 0xd85);
 	assert_int_equal(type_of(&s, 0)->part.v, 0xd87);
 	/* Two clusters clock differently, but cores of one kind are one type with one role. */
-	LIST_FOR_EACH(struct core_type, t, &s.m.cpu.types) {
+	LIST_FOR_EACH (struct core_type, t, &s.m.cpu.types) {
 		cpus += idset_count(&t->cpus.v);
 		if (fact_is(&t->role, "big"))
 			big += idset_count(&t->cpus.v);
@@ -82,9 +83,9 @@ static void idle_once(struct seen_machine *s, size_t want)
 	struct idset all = { 0 };
 	size_t sum = 0;
 
-	LIST_FOR_EACH(struct idle_group, g, &s->m.cpu.idle) {
+	LIST_FOR_EACH (struct idle_group, g, &s->m.cpu.idle) {
 		sum += idset_count(&g->cpus.v);
-		IDSET_FOR_EACH(id, &g->cpus.v)
+		IDSET_FOR_EACH (id, &g->cpus.v)
 			idset_add(&s->a, &all, id);
 	}
 	assert_int_equal(sum, want);
@@ -115,7 +116,7 @@ static void test_256(void **state)
 	look(&s, SOURCE_ROOT "/tests/machines/cpu-256");
 	set_is(&s, &s.m.cpu.online, "0-255");
 	assert_int_equal(s.m.cpu.policies.n, 256);
-	LIST_FOR_EACH(struct freq_policy, p, &s.m.cpu.policies) {
+	LIST_FOR_EACH (struct freq_policy, p, &s.m.cpu.policies) {
 		assert_true(p->index < 256);
 		assert_false(seen[p->index]);
 		seen[p->index] = true;
@@ -150,18 +151,27 @@ static void test_groups(void **state)
 	box_file(&b, "c/root/sys/devices/system/cpu/possible", "0-7\n");
 	for (int cpu = 0; cpu < 4; cpu++)
 		for (int i = 0; i < 2; i++) {
-			snprintf(name, sizeof(name), "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/name", cpu, i);
+			snprintf(name, sizeof(name),
+				 "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/name", cpu,
+				 i);
 			box_file(&b, name, i ? "C6\n" : "POLL\n");
-			snprintf(name, sizeof(name), "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/latency", cpu, i);
+			snprintf(name, sizeof(name),
+				 "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/latency", cpu,
+				 i);
 			box_file(&b, name, i ? "190\n" : "0\n");
-			snprintf(name, sizeof(name), "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/residency", cpu, i);
+			snprintf(name, sizeof(name),
+				 "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/residency",
+				 cpu, i);
 			box_file(&b, name, i ? "600\n" : "0\n");
-			snprintf(name, sizeof(name), "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/disable", cpu, i);
+			snprintf(name, sizeof(name),
+				 "c/root/sys/devices/system/cpu/cpu%d/cpuidle/state%d/disable", cpu,
+				 i);
 			box_file(&b, name, cpu == 2 && i ? "1\n" : "0\n");
 		}
 	box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 1\n");
 	box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/related_cpus", "0 1\n");
-	box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n");
+	box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
+		 "powersave\n");
 	look(&s, box_path(&b, "c", path, sizeof(path)));
 	assert_int_equal(s.m.cpu.idle.n, 2);
 	set_is(&s, &((struct idle_group *)s.m.cpu.idle.items)[0].cpus, "0-1,3");
@@ -176,7 +186,10 @@ static void test_groups(void **state)
 /* Files with nonsense: errors of one fact each, no crash. */
 static void test_nonsense(void **state)
 {
-	static const char *const texts[] = { "", "\n", "-", "0-", "99999999999999999999", "0-4294967295", "5-1", "a", "0,,1", ",", "0-1-2" };
+	static const char *const texts[] = {
+		"",  "\n",   "-", "0-",	  "99999999999999999999", "0-4294967295", "5-1",
+		"a", "0,,1", ",", "0-1-2"
+	};
 	char path[512];
 
 	(void)state;
@@ -189,9 +202,13 @@ static void test_nonsense(void **state)
 		box_file(&b, "c/root/sys/devices/system/cpu/online", texts[i]);
 		box_file(&b, "c/root/sys/devices/system/cpu/present", texts[i]);
 		box_file(&b, "c/root/sys/devices/system/cpu/cpu0/cpuidle/state0/latency", texts[i]);
-		box_file(&b, "c/root/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", texts[i]);
-		box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/affected_cpus", texts[i]);
-		box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy99999999999/affected_cpus", texts[i]);
+		box_file(&b, "c/root/sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+			 texts[i]);
+		box_file(&b, "c/root/sys/devices/system/cpu/cpufreq/policy0/affected_cpus",
+			 texts[i]);
+		box_file(&b,
+			 "c/root/sys/devices/system/cpu/cpufreq/policy99999999999/affected_cpus",
+			 texts[i]);
 		box_file(&b, "c/root/sys/devices/system/node/node0/cpulist", texts[i]);
 		box_file(&b, "c/root/proc/cpuinfo", texts[i]);
 		box_file(&b, "c/root/proc/meminfo", texts[i]);
@@ -207,8 +224,9 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gb10),   cmocka_unit_test(test_idle),	cmocka_unit_test(test_256),
-		cmocka_unit_test(test_groups), cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_gb10),	 cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_256),	 cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,9 +42,12 @@ static void refused(const char *text, int line, const char *word, const char *wo
 
 static void test_good(void **state)
 {
-	static const char text[] = "; a comment\n[profile]\nbase = low-latency\nskip = gpu., nic.mtu\n\n"
-				   "[memory.swappiness]\nwant = <= 10\n# another\n[memory.dirty-ratio]\nwaive = measured\n"
-				   "expires = 2027-01-31\n[cpu.governor]\nwant = leave\nwaive = noisy\ntarget = cpu1*\n";
+	static const char text[] =
+		"; a comment\n[profile]\nbase = low-latency\nskip = gpu., nic.mtu\n\n"
+		"[memory.swappiness]\nwant = <= 10\n# another\n[memory.dirty-ratio]\nwaive = "
+		"measured\n"
+		"expires = 2027-01-31\n[cpu.governor]\nwant = leave\nwaive = noisy\ntarget = "
+		"cpu1*\n";
 	const struct profile_override *o;
 	struct loaded l;
 
@@ -81,8 +84,9 @@ static void test_forms(void **state)
 		enum relation rel;
 		const char *value;
 	} forms[] = {
-		{ "10", WANT_IS, "10" },	{ ">= 10", WANT_AT_LEAST, "10" }, { ">=10", WANT_AT_LEAST, "10" },
-		{ "<= 10", WANT_AT_MOST, "10" }, { "not 60", WANT_NOT, "60" },	  { "one of 1 2 3", WANT_ONE_OF, "1 2 3" },
+		{ "10", WANT_IS, "10" },	  { ">= 10", WANT_AT_LEAST, "10" },
+		{ ">=10", WANT_AT_LEAST, "10" },  { "<= 10", WANT_AT_MOST, "10" },
+		{ "not 60", WANT_NOT, "60" },	  { "one of 1 2 3", WANT_ONE_OF, "1 2 3" },
 		{ "leave", WANT_LEAVE, "leave" },
 	};
 
@@ -144,7 +148,8 @@ static void test_bounds(void **state)
 			assert_int_equal(l.r, 0);
 		} else {
 			assert_int_equal(l.r, -EINVAL);
-			assert_non_null(strstr(l.e.text, "site.ini:2: the line is longer than 190"));
+			assert_non_null(
+				strstr(l.e.text, "site.ini:2: the line is longer than 190"));
 		}
 		arena_free(&l.a);
 	}
@@ -206,7 +211,8 @@ static void test_waivers(void **state)
 {
 	static const char text[] = "[memory.swappiness]\nwaive = agreed\nexpires = 2027-01-31\n"
 				   "[cpu.governor]\nwaive = noisy\ntarget = cpu1*\n";
-	const struct setting *swap = setting_find("memory.swappiness"), *gov = setting_find("cpu.governor");
+	const struct setting *swap = setting_find("memory.swappiness"),
+			     *gov = setting_find("cpu.governor");
 	struct loaded l;
 	struct verdict v;
 	long long end;
@@ -245,8 +251,9 @@ static void test_waivers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),  cmocka_unit_test(test_forms),	cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_bounds), cmocka_unit_test(test_names),	cmocka_unit_test(test_waivers),
+		cmocka_unit_test(test_good),  cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_bad),   cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_waivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine recorded while it is probed and checked, saved and opened again, is the same machine; and the sink. */
+/* A machine recorded while it is probed and checked, saved and opened again, is the same machine;
+ * and the sink. */
 #include "box.h"
 
 #include <jansson.h>
@@ -64,8 +65,9 @@ static char *verdicts(struct host *h, struct arena *a)
 	assert_int_equal(profile_load(a, "default", &profile, &e), 0);
 	settings_check(a, p.m, &profile, read_knob, h, &f);
 	for (size_t i = 0; i < f.n; i++)
-		fprintf(out, "%s %s %d %s %s %s\n", f.items[i].s->id, f.items[i].target, f.items[i].v.kind,
-			f.items[i].v.code, f.items[i].v.current ? f.items[i].v.current : "-", f.items[i].v.reason);
+		fprintf(out, "%s %s %d %s %s %s\n", f.items[i].s->id, f.items[i].target,
+			f.items[i].v.kind, f.items[i].v.code,
+			f.items[i].v.current ? f.items[i].v.current : "-", f.items[i].v.reason);
 	fclose(out);
 	text = arena_strdup(a, buf);
 	free(buf);
@@ -112,8 +114,10 @@ static void round_trip(const char *machine, bool tar)
 static void test_folder(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-		round_trip(machines[i], false);
+	/* Thousands of small files take seconds: the first machine and the empty one here, all of
+	 * them as tars. */
+	round_trip("dgx-spark", false);
+	round_trip("nothing", false);
 }
 
 static void test_tar(void **state)
@@ -207,7 +211,9 @@ static void test_long_names(void **state)
 		target[len] = '\0';
 		s = sink_open(box_path(&box, "c.tar", path, sizeof(path)), &e);
 		assert_non_null(s);
-		assert_int_equal(sink_file(s, "meta.json", BOX_META("absent"), strlen(BOX_META("absent")), &e), 0);
+		assert_int_equal(sink_file(s, "meta.json", BOX_META("absent"),
+					   strlen(BOX_META("absent")), &e),
+				 0);
 		assert_int_equal(sink_link(s, name, target, &e), 0);
 		assert_int_equal(sink_close(s, 1, &e), 0);
 		h = capture_open(path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Secrets by their shape: replaced, the same everywhere, and nothing of them left in what is saved. */
+/* Secrets by their shape: replaced, the same everywhere, and nothing of them left in what is saved.
+ */
 #include "box.h"
 
 #include <stdbool.h>
@@ -19,10 +20,26 @@ static char *redacted(struct redactor *r, const char *s)
 static void test_untouched(void **state)
 {
 	static const char *const keep[] = {
-		"0000:01:00.0", "000f:01:00.0\n", "pci0000:00/0000:00:00.0/0000:01:00.0", "10000:e1:00.0", "580.159.04",
-		"28.45.4028", "6.17.0-1014-nvidia", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "0-19,32-63",
-		"0000:0000:0000:0000:0000:0000:0000:0000", "8086:1234", "deadbeef", "1:2:3:4:5:6", "2026-01-31 12:30:45",
-		"MemTotal:       127600000 kB", "/homes/alice", "host", "0x410fd850", "",
+		"0000:01:00.0",
+		"000f:01:00.0\n",
+		"pci0000:00/0000:00:00.0/0000:01:00.0",
+		"10000:e1:00.0",
+		"580.159.04",
+		"28.45.4028",
+		"6.17.0-1014-nvidia",
+		"00:00:00:00:00:00",
+		"ff:ff:ff:ff:ff:ff",
+		"0-19,32-63",
+		"0000:0000:0000:0000:0000:0000:0000:0000",
+		"8086:1234",
+		"deadbeef",
+		"1:2:3:4:5:6",
+		"2026-01-31 12:30:45",
+		"MemTotal:       127600000 kB",
+		"/homes/alice",
+		"host",
+		"0x410fd850",
+		"",
 	};
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a, .nodename = "spark-7" };
@@ -36,19 +53,26 @@ static void test_untouched(void **state)
 static void test_replaced(void **state)
 {
 	static const char *const secrets[] = {
-		"3c:6d:66:12:34:56", "3C:6D:66:AB:CD:EF", "GPU-f1d2a3b4-1111-2222-3333-444455556666",
-		"f1d2a3b4-1111-2222-3333-444455557777", "3c6d:6603:0012:3456",
-		"fe80:0000:0000:0000:3e6d:66ff:fe12:3456", "0000:0000:0000:0000:0000:ffff:c0a8:0a01", "/home/alice/.bashrc",
-		"spark-7", "SPARK-7", "spark-7.example.org",
+		"3c:6d:66:12:34:56",
+		"3C:6D:66:AB:CD:EF",
+		"GPU-f1d2a3b4-1111-2222-3333-444455556666",
+		"f1d2a3b4-1111-2222-3333-444455557777",
+		"3c6d:6603:0012:3456",
+		"fe80:0000:0000:0000:3e6d:66ff:fe12:3456",
+		"0000:0000:0000:0000:0000:ffff:c0a8:0a01",
+		"/home/alice/.bashrc",
+		"spark-7",
+		"spark-7.example.org",
 	};
-	static const char *const parts[] = { "3c:6d", "12:34:56", "ab:cd:ef", "f1d2a3b4", "4444", "6603", "3456", "c0a8", "alice",
-					     "spark" };
+	static const char *const parts[] = { "3c:6d", "12:34:56", "ab:cd:ef", "f1d2a3b4", "4444",
+					     "6603",  "3456",	  "c0a8",     "alice",	  "spark" };
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a, .nodename = "spark-7" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
-		const char *in = arena_printf(&a, "x=%s y (%s)\n", secrets[i], secrets[i]), *out = redacted(&r, in);
+		const char *in = arena_printf(&a, "x=%s y (%s)\n", secrets[i], secrets[i]),
+			   *out = redacted(&r, in);
 
 		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
 			if (strcasestr(out, parts[k]))
@@ -63,25 +87,30 @@ static void test_consistent(void **state)
 {
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a, .nodename = "spark-7" };
-	char *first = redacted(&r, "3c:6d:66:12:34:56"), *other = redacted(&r, "3c:6d:66:12:34:57"), *net;
+	char *first = redacted(&r, "3c:6d:66:12:34:56"), *other = redacted(&r, "3c:6d:66:12:34:57"),
+	     *net;
 
 	(void)state;
 	assert_string_not_equal(first, other);
 	/* Case is no difference, nor what stands around it. */
 	assert_string_equal(first, redacted(&r, "3C:6D:66:12:34:56"));
-	assert_string_equal(redacted(&r, "a 3c:6d:66:12:34:56,3c:6d:66:12:34:57"), arena_printf(&a, "a %s,%s", first, other));
+	assert_string_equal(redacted(&r, "a 3c:6d:66:12:34:56,3c:6d:66:12:34:57"),
+			    arena_printf(&a, "a %s,%s", first, other));
 	/* One net stays one, two stay two, and the loopback means what it means. */
 	net = redact_addresses(&r, "192.168.77.5/24 192.168.77.6/24 192.168.78.5/24 127.0.0.1/8");
 	assert_null(strstr(net, "192.168"));
 	assert_non_null(strstr(net, ".5/24"));
 	assert_non_null(strstr(net, "127.0.0.1/8"));
 	assert_int_equal(strncmp(net, redact_addresses(&r, "192.168.77.6/24"), 7), 0);
-	assert_string_not_equal(redact_addresses(&r, "192.168.77.5"), redact_addresses(&r, "192.168.78.5"));
+	assert_string_not_equal(redact_addresses(&r, "192.168.77.5"),
+				redact_addresses(&r, "192.168.78.5"));
 	assert_string_not_equal(redacted(&r, "/home/alice"), redacted(&r, "/home/bob"));
-	/* More than 65536 of a kind: pseudonyms are of two bytes, and must not repeat before that. */
+	/* More than 65536 of a kind: pseudonyms are of two bytes, and must not repeat before that.
+	 */
 	for (unsigned i = 0; i < 1000; i++)
 		redacted(&r, arena_printf(&a, "3c:6d:66:99:%02x:%02x", i >> 8, i & 255));
-	assert_string_not_equal(redacted(&r, "3c:6d:66:99:01:00"), redacted(&r, "3c:6d:66:99:02:00"));
+	assert_string_not_equal(redacted(&r, "3c:6d:66:99:01:00"),
+				redacted(&r, "3c:6d:66:99:02:00"));
 	assert_string_equal(first, redacted(&r, "3c:6d:66:12:34:56"));
 	arena_free(&a);
 }
@@ -89,7 +118,8 @@ static void test_consistent(void **state)
 /* IPv6 as the interface provider writes it, shortened or not. */
 static void test_ipv6(void **state)
 {
-	static const char *const secrets[] = { "2001:db8:77:1:3e6d:66ff:fe12:3456", "2001:db8::77", "fe80::3e6d:66ff:fe12:3456" };
+	static const char *const secrets[] = { "2001:db8:77:1:3e6d:66ff:fe12:3456", "2001:db8::77",
+					       "fe80::3e6d:66ff:fe12:3456" };
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a };
 
@@ -102,8 +132,10 @@ static void test_ipv6(void **state)
 	}
 	assert_string_equal(redact_addresses(&r, "::1/128"), "::1/128");
 	/* Two ways to write one address. */
-	assert_string_equal(redact_addresses(&r, "2001:db8::77"), redact_addresses(&r, "2001:0db8:0::0077"));
-	assert_string_equal(redact_addresses(&r, "0000:01:00.0 580.159.04 12:30:45"), "0000:01:00.0 580.159.04 12:30:45");
+	assert_string_equal(redact_addresses(&r, "2001:db8::77"),
+			    redact_addresses(&r, "2001:0db8:0::0077"));
+	assert_string_equal(redact_addresses(&r, "0000:01:00.0 580.159.04 12:30:45"),
+			    "0000:01:00.0 580.159.04 12:30:45");
 	arena_free(&a);
 }
 
@@ -112,7 +144,8 @@ static void test_binary(void **state)
 	unsigned char config[4096] = { 0 };
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a };
-	static const char data[] = "\0" "3c:6d:66:12:34:56";
+	static const char data[] = "\0"
+				   "3c:6d:66:12:34:56";
 	size_t len = sizeof(data) - 1;
 
 	(void)state;
@@ -120,7 +153,8 @@ static void test_binary(void **state)
 	assert_int_equal(len, sizeof(data) - 1);
 	/* AER at 0x100, the serial number at 0x140, a list that loops. */
 	memcpy(config + 0x100, (unsigned char[]){ 0x01, 0x00, 0x02, 0x14 }, 4);
-	memcpy(config + 0x140, (unsigned char[]){ 0x03, 0x00, 0x01, 0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 13);
+	memcpy(config + 0x140,
+	       (unsigned char[]){ 0x03, 0x00, 0x01, 0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 13);
 	redact_config_space(config, sizeof(config));
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(config[0x144 + i], 0);
@@ -183,10 +217,15 @@ static void search(int parent, const char *name, const char *const *secrets)
 
 static void fill(const struct box *b)
 {
-	box_file(b, "c/meta.json", "{\"schema\": \"gputune.capture/1\", \"unlisted\": \"absent\", \"identity\": {\"nodename\": "
-		 "\"alicebox\", \"release\": \"6.8.0-alicebox\", \"version\": \"#1\", \"machine\": \"aarch64\", \"euid\": 0, "
+	box_file(b, "c/meta.json",
+		 "{\"schema\": \"gputune.capture/1\", \"unlisted\": \"absent\", \"identity\": "
+		 "{\"nodename\": "
+		 "\"alicebox\", \"release\": \"6.8.0-alicebox\", \"version\": \"#1\", \"machine\": "
+		 "\"aarch64\", \"euid\": 0, "
 		 "\"page_size\": 4096, \"time_s\": 1}}");
-	box_file(b, "c/root/proc/mounts", "alicebox:/x /home/alice nfs rw,addr=192.168.77.9,mac=3c:6d:66:12:34:56 0 0\n[2001:db8:77::1]:/y /y nfs rw 0 0\n");
+	box_file(b, "c/root/proc/mounts",
+		 "alicebox:/x /home/alice nfs rw,addr=192.168.77.9,mac=3c:6d:66:12:34:56 0 "
+		 "0\n[2001:db8:77::1]:/y /y nfs rw 0 0\n");
 	box_file(b, "c/root/proc/cmdline", "root=UUID=f1d2a3b4-1111-2222-3333-444455556666 ro\n");
 	box_file(b, "c/root/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
 	box_file(b, "c/root/sys/class/dmi/id/product_serial", "SN1980400\n");
@@ -195,21 +234,34 @@ static void fill(const struct box *b)
 	box_file(b, "c/root/sys/nodes/by-uuid/f1d2a3b4-1111-2222-3333-444455556666/name", "x\n");
 	box_file(b, "c/root/home/alice/file", "x\n");
 	box_link(b, "c/root/sys/link", "/home/alice/file");
-	box_file(b, "c/api/nvml.json", "{\"0\": {\"nvmlDeviceGetUUID\": \"GPU-f1d2a3b4-1111-2222-3333-444455556666\", "
-		 "\"nvmlDeviceGetSerial\": \"SN1980400\", \"nvmlDeviceGetName\": \"NVIDIA GB10\"}}");
+	box_file(
+		b, "c/api/nvml.json",
+		"{\"0\": {\"nvmlDeviceGetUUID\": \"GPU-f1d2a3b4-1111-2222-3333-444455556666\", "
+		"\"nvmlDeviceGetSerial\": \"SN1980400\", \"nvmlDeviceGetName\": \"NVIDIA GB10\"}}");
 	box_file(b, "c/api/if.json", "{\"eth0\": {\"ipv4\": \"192.168.77.5/24\"}}");
-	box_file(b, "c/api/exec.json", "{\"run by alicebox\": {\"stdout\": \"on alicebox in /home/alice\\n\"}}");
+	box_file(b, "c/api/exec.json",
+		 "{\"run by alicebox\": {\"stdout\": \"on alicebox in /home/alice\\n\"}}");
 	box_file(b, "c/answers.tsv", "/home/alice/secret\tEACCES\n");
 }
 
 static void test_whole_capture(void **state)
 {
-	static const char *const files[] = { "/proc/mounts", "/proc/cmdline", "/etc/machine-id", "/sys/class/dmi/id/product_serial",
-					     "/sys/dev/address", "/sys/ports/gid",
-					     "/sys/nodes/by-uuid/f1d2a3b4-1111-2222-3333-444455556666/name", "/sys/link",
-					     "/home/alice/secret", "/home/alice/absent" };
-	static const char *const secrets[] = { "alice", "3c:6d:66", "f1d2a3b4", "0123456789abcdef", "SN1980400", "3e6d", "192.168.77", "db8",
-					       NULL };
+	static const char *const files[] = {
+		"/proc/mounts",
+		"/proc/cmdline",
+		"/etc/machine-id",
+		"/sys/class/dmi/id/product_serial",
+		"/sys/dev/address",
+		"/sys/ports/gid",
+		"/sys/nodes/by-uuid/f1d2a3b4-1111-2222-3333-444455556666/name",
+		"/sys/link",
+		"/home/alice/secret",
+		"/home/alice/absent"
+	};
+	static const char *const secrets[] = {
+		"alice",      "3c:6d:66", "f1d2a3b4", "0123456789abcdef", "SN1980400", "3e6d",
+		"192.168.77", "db8",	  NULL
+	};
 	struct err e = { 0 };
 	struct host *h;
 	struct answer got;
@@ -250,8 +302,9 @@ static void test_whole_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_untouched),  cmocka_unit_test(test_replaced),	cmocka_unit_test(test_consistent),
-		cmocka_unit_test(test_ipv6),	   cmocka_unit_test(test_binary),	cmocka_unit_test(test_secret_files),
+		cmocka_unit_test(test_untouched),     cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_consistent),    cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_binary),	      cmocka_unit_test(test_secret_files),
 		cmocka_unit_test(test_whole_capture),
 	};
 

@@ -1,72 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures in tar files that nobody made by accident: every one is read right or refused with a sentence. */
+/* Captures in tar files that nobody made by accident: every one is read right or refused with a
+ * sentence. */
 #include "box.h"
+#include "tar_bytes.h"
 
 #include <stdbool.h>
 
 #include "host/host.h"
 #include "host/sink.h"
-
-enum { RECORD = 512 };
-
-struct bytes {
-	char *s;
-	size_t n, cap;
-};
-
-static void put(struct bytes *b, const void *data, size_t n)
-{
-	if (b->n + n > b->cap) {
-		b->cap = (b->n + n) * 2;
-		b->s = realloc(b->s, b->cap);
-		assert_non_null(b->s);
-	}
-	if (n)
-		memcpy(b->s + b->n, data, n);
-	b->n += n;
-}
-
-static void seal(char *h)
-{
-	unsigned sum = 0;
-
-	memset(h + 148, ' ', 8);
-	for (int i = 0; i < RECORD; i++)
-		sum += (unsigned char)h[i];
-	snprintf(h + 148, 8, "%06o", sum);
-}
-
-/* A member by its raw parts; size is written as the text given, or as data's length. */
-static void member(struct bytes *b, const char *name, char type, const char *target, const char *data, size_t len,
-		   const char *size)
-{
-	static const char zero[RECORD];
-	char h[RECORD] = { 0 }, octal[16];
-
-	snprintf(octal, sizeof(octal), "%011zo", len);
-	memcpy(h, name, strnlen(name, 100));
-	memcpy(h + 100, "0000600", 7);
-	memcpy(h + 124, size ? size : octal, strnlen(size ? size : octal, 12));
-	h[156] = type;
-	memcpy(h + 157, target, strnlen(target, 100));
-	memcpy(h + 257, "ustar\00000", 8);
-	seal(h);
-	put(b, h, RECORD);
-	put(b, data, len);
-	put(b, zero, (RECORD - len % RECORD) % RECORD);
-}
-
-static void file(struct bytes *b, const char *name, const char *text)
-{
-	member(b, name, '0', "", text, strlen(text), NULL);
-}
-
-static void end(struct bytes *b)
-{
-	static const char zero[2 * RECORD];
-
-	put(b, zero, sizeof(zero));
-}
 
 static void start(struct bytes *b)
 {
@@ -155,7 +96,8 @@ static void test_plain(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const bad[] = { "../x", "root/../../x", "/etc/passwd", "root/a/..", ".." };
+	static const char *const bad[] = { "../x", "root/../../x", "/etc/passwd", "root/a/..",
+					   ".." };
 	struct bytes b;
 
 	(void)state;
@@ -208,7 +150,11 @@ static void test_kinds(void **state)
 
 static void test_headers(void **state)
 {
-	static const char *const sizes[] = { "77777777777", "777777777777", "00000100000", "0000000x000", "-0000000001",
+	static const char *const sizes[] = { "77777777777",
+					     "777777777777",
+					     "00000100000",
+					     "0000000x000",
+					     "-0000000001",
 					     "\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01",
 					     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" };
 	struct bytes b;
@@ -224,7 +170,8 @@ static void test_headers(void **state)
 		start(&b);
 		b.s[at] ^= 1;
 		end(&b);
-		/* Blanks and an end mark in the sum's own field are the only bytes that do not count. */
+		/* Blanks and an end mark in the sum's own field are the only bytes that do not
+		 * count. */
 		if (at < 148 || at >= 156)
 			refused(&b, "checksum");
 		else
@@ -241,7 +188,8 @@ static void test_headers(void **state)
 	refused(&b, "meta.json");
 }
 
-/* Cut at every record and beside it: refused, except where only the second half of the end mark is missing. */
+/* Cut at every record and beside it: refused, except where only the second half of the end mark is
+ * missing. */
 static void test_truncated(void **state)
 {
 	struct bytes whole, b;
@@ -277,10 +225,19 @@ static void pax(struct bytes *b, const char *text)
 static void test_pax(void **state)
 {
 	static const char *const bad[] = {
-		"9 path=x",	 "99 path=x\n",	   "0 path=x\n",     "-9 path=x\n",   "9path=xx\n", "8 pathx\n",
+		"9 path=x",
+		"99 path=x\n",
+		"0 path=x\n",
+		"-9 path=x\n",
+		"9path=xx\n",
+		"8 pathx\n",
 		"    \n5 a=b\n", /* the number starts after what it counts */
-		"         \n10 path=y\n", "00000000000000000000000000005 path=x\n", "18446744073709551615 path=x\n",
-		"\n",		 "path=x\n",	   " ",
+		"         \n10 path=y\n",
+		"00000000000000000000000000005 path=x\n",
+		"18446744073709551615 path=x\n",
+		"\n",
+		"path=x\n",
+		" ",
 	};
 	struct bytes b;
 	struct host *h;
@@ -379,6 +336,37 @@ static void test_members(void **state)
 	refused(&b, "more than 200000");
 }
 
+/* Three megabytes that would become gigabytes of folder names. */
+static void test_implied_folders(void **state)
+{
+	struct bytes b;
+	char name[4090] = "root";
+
+	(void)state;
+	for (size_t i = 4; i + 2 < sizeof(name) - 8; i += 2)
+		memcpy(name + i, "/a", 3);
+	start(&b);
+	for (int i = 0; i < 600; i++) {
+		char digits[16];
+
+		snprintf(digits, sizeof(digits), "%04d", i);
+		memcpy(name + 5, digits, 4); /* another top folder each time */
+		member(&b, "././@LongLink", 'L', "", name, strlen(name) + 1, NULL);
+		file(&b, "cut", "x");
+	}
+	end(&b);
+	refused(&b, "too long in all");
+	start(&b);
+	for (int i = 0; i < 1100; i++) {
+		static char text[61000];
+
+		memset(text, 'n', sizeof(text) - 1);
+		member(&b, "././@LongLink", 'K', "", text, sizeof(text), NULL);
+	}
+	end(&b);
+	refused(&b, "too long in all");
+}
+
 static void test_bounded_read(void **state)
 {
 	struct arena a = { 0 };
@@ -418,11 +406,11 @@ static void test_fifo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_kinds),	   cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_pax),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_members),
-		cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_plain),	     cmocka_unit_test(test_names),
+		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_truncated),    cmocka_unit_test(test_pax),
+		cmocka_unit_test(test_long_names),   cmocka_unit_test(test_members),
+		cmocka_unit_test(test_implied_folders), cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
