@@ -78,43 +78,61 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 	return 0;
 }
 
-/* The folder's parent is known most of the time: then one look-up does for the last component. */
-static int folder_below(struct resolver *r, const char *dir, char *phys, size_t cap)
+static int remember(struct resolver *r, const char *dir, const char *phys, const char **known)
 {
-	const char *slash = strrchr(dir, '/'), *parent;
-	char above[HOST_PATH_MAX];
+	*known = arena_strdup(r->arena, phys);
+	*map_at(r->arena, &r->folders, dir) = (void *)*known;
+	return 0;
+}
+
+/* One component more than a folder that is known: the common case needs one look-up. */
+static int folder_below(struct resolver *r, const char *parent, const char *dir, const char **known)
+{
+	const char *name = strrchr(dir, '/') + 1;
+	char phys[HOST_PATH_MAX];
 	enum host_kind kind;
 	int e;
 
-	if (!slash || slash == dir || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0 ||
-	    !slash[1])
-		return resolve_walk(r, dir, true, phys, cap);
-	memcpy(above, dir, (size_t)(slash - dir));
-	above[slash - dir] = '\0';
-	e = resolve_folder(r, above, &parent);
-	if (e)
-		return e;
-	e = snprintf(phys, cap, "%s%s", parent, slash);
-	if (e < 0 || (size_t)e >= cap)
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+		e = resolve_walk(r, dir, true, phys, sizeof(phys));
+		return e ? e : remember(r, dir, phys, known);
+	}
+	e = snprintf(phys, sizeof(phys), "%s/%s", parent, name);
+	if (e < 0 || (size_t)e >= sizeof(phys))
 		return -ENAMETOOLONG;
 	e = r->kind(r->ctx, phys, &kind);
-	return e == 0 && kind == HOST_LINK ? resolve_walk(r, phys, true, phys, cap) : e;
+	if (e == 0 && kind == HOST_LINK)
+		e = resolve_walk(r, phys, true, phys, sizeof(phys));
+	return e ? e : remember(r, dir, phys, known);
 }
 
+/* From the longest known folder downwards: a loop, because a path from a capture may have two
+ * thousand components, too many for the stack. */
 int resolve_folder(struct resolver *r, const char *dir, const char **out)
 {
-	const char *known = map_get(&r->folders, dir);
-	char phys[HOST_PATH_MAX];
+	const char *known = NULL;
+	char part[HOST_PATH_MAX];
+	size_t len = strlen(dir), at = len;
 	int e;
 
-	if (strlen(dir) >= sizeof(phys))
+	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
-	if (!known) {
-		e = *dir ? folder_below(r, dir, phys, sizeof(phys)) : 0;
+	if (len && dir[0] != '/')
+		return -EINVAL;
+	memcpy(part, dir, len + 1);
+	while (at && !(known = map_get(&r->folders, part))) {
+		while (part[--at] != '/')
+			;
+		part[at] = '\0';
+	}
+	if (!at)
+		known = "";
+	while (at < len) {
+		part[at] = '/';
+		at += strlen(part + at); /* the slash was a NUL: the next component is behind it */
+		e = folder_below(r, known, part, &known);
 		if (e)
 			return e;
-		known = arena_strdup(r->arena, *dir ? phys : "");
-		*map_at(r->arena, &r->folders, dir) = (void *)known;
 	}
 	*out = known;
 	return 0;

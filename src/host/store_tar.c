@@ -15,8 +15,10 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "host/tar_header.h"
 
-enum { RECORD = 512, MEMBERS_MAX = 200000, LONG_NAME_MAX = 65536 };
+/* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
+enum { MEMBERS_MAX = 200000, LONG_NAME_MAX = 65536, NAMES_MAX = 64 << 20 };
 
 struct node {
 	const char *name; /* in its folder */
@@ -33,16 +35,10 @@ struct tar {
 	struct arena arena;
 	struct map nodes; /* "root/proc" -> struct node */
 	size_t members;
+	size_t names;		     /* bytes of names and extension records so far */
 	char *long_name, *long_link; /* from an extension record, for the next member */
 	struct err *e;
 };
-
-/* POSIX header; numbers are octal text. */
-struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],
-		magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155], pad[12];
-};
-_Static_assert(sizeof(struct header) == RECORD, "a tar header is one record");
 
 static int wrong(struct tar *t, long long at, const char *what, const char *name)
 {
@@ -50,90 +46,73 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 		       *name ? " " : "", name, at);
 }
 
-static int octal(const char *s, size_t n, long long *out)
+static bool names_fit(struct tar *t, size_t more)
 {
-	long long v = 0;
-	size_t i = 0;
+	t->names += more;
+	return t->names <= NAMES_MAX;
+}
 
-	while (i < n && s[i] == ' ')
-		i++;
-	for (; i < n && s[i] >= '0' && s[i] <= '7'; i++)
-		v = v * 8 + (s[i] - '0');
-	if (i < n && s[i] != '\0' && s[i] != ' ')
-		return -EINVAL;
-	*out = v;
+/* The node of a path whose folder is known. */
+static struct node *node_add(struct tar *t, struct node *folder, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct node *n = ARENA_NEW(&t->arena, struct node);
+
+	*n = (struct node){ .name = arena_strdup(&t->arena, slash ? slash + 1 : path),
+			    .kind = HOST_DIR,
+			    .next = folder->children };
+	folder->children = n;
+	*map_at(&t->arena, &t->nodes, path) = n;
+	return n;
+}
+
+/* The node of a path, made with its folders as needed: 0, -ENOTDIR when a file stands where a
+ * folder must be, -E2BIG when that would take too much memory. */
+static int node_make(struct tar *t, const char *path, struct node **out)
+{
+	const char *slash = strrchr(path, '/');
+	struct node *at = map_get(&t->nodes, ""), *next;
+	char part[HOST_PATH_MAX];
+	size_t n = 0;
+
+	strcpy(part, path);
+	/* Its folder is there most of the time. */
+	if (slash) {
+		part[slash - path] = '\0';
+		next = map_get(&t->nodes, part);
+		part[slash - path] = '/';
+		if (next) {
+			at = next;
+			n = (size_t)(slash - path);
+		}
+	}
+	while (path[n]) {
+		n += path[n] == '/';
+		n += strcspn(path + n, "/");
+		part[n] = '\0';
+		next = map_get(&t->nodes, part);
+		if (!next) {
+			if (at->kind != HOST_DIR)
+				return -ENOTDIR;
+			if (!names_fit(t, n + sizeof(*next)))
+				return -E2BIG;
+			next = node_add(t, at, part);
+		}
+		at = next;
+		part[n] = path[n];
+	}
+	*out = at;
 	return 0;
 }
 
-static bool checksum_fits(const struct header *h)
-{
-	const unsigned char *p = (const unsigned char *)h;
-	long long sum = 0, want;
-
-	for (size_t i = 0; i < RECORD; i++)
-		sum += i >= offsetof(struct header, checksum) && i < offsetof(struct header, type)
-			       ? ' '
-			       : p[i];
-	return octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
-}
-
-/* "./root//proc/" -> "root/proc"; false for "..", an absolute name or one that is too long. */
-static bool clean_name(const char *raw, char *out, size_t cap)
-{
-	size_t len = 0;
-
-	if (raw[0] == '/')
-		return false;
-	while (*raw) {
-		size_t n = strcspn(raw, "/");
-
-		if (n == 2 && raw[0] == '.' && raw[1] == '.')
-			return false;
-		if (n && !(n == 1 && raw[0] == '.')) {
-			if (len + n + 2 > cap)
-				return false;
-			if (len)
-				out[len++] = '/';
-			memcpy(out + len, raw, n);
-			len += n;
-		}
-		raw += n;
-		raw += strspn(raw, "/");
-	}
-	out[len] = '\0';
-	return true;
-}
-
-/* The node of a path, made with its folders as needed; NULL when a file stands where a folder must
- * be. */
-static struct node *node_make(struct tar *t, const char *path)
-{
-	struct node *found = map_get(&t->nodes, path), *parent, **place;
-	const char *slash = strrchr(path, '/');
-
-	if (found)
-		return found;
-	parent = slash ? node_make(t, arena_strndup(&t->arena, path, (size_t)(slash - path)))
-		       : map_get(&t->nodes, "");
-	if (!parent || parent->kind != HOST_DIR)
-		return NULL;
-	found = ARENA_NEW(&t->arena, struct node);
-	*found = (struct node){ .name = arena_strdup(&t->arena, slash ? slash + 1 : path),
-				.kind = HOST_DIR,
-				.next = parent->children };
-	parent->children = found;
-	place = (struct node **)map_at(&t->arena, &t->nodes, path);
-	*place = found;
-	return found;
-}
-
-static int add_member(struct tar *t, const struct header *h, const char *raw, const char *link,
+static int add_member(struct tar *t, const struct tar_header *h, const char *raw, const char *link,
 		      long long at, long long size)
 {
 	char name[HOST_PATH_MAX];
 	struct node *n;
+	int r;
 
-	if (!clean_name(raw, name, sizeof(name)))
+	if (!tar_clean_name(raw, name, sizeof(name)))
 		return wrong(t, at, "a name that leaves the archive", raw);
 	if (!*name)
 		return 0;
@@ -142,8 +121,10 @@ static int add_member(struct tar *t, const struct header *h, const char *raw, co
 	n = map_get(&t->nodes, name);
 	if (n && (h->type != '5' || n->kind != HOST_DIR))
 		return wrong(t, at, "a name that stands there twice:", name);
-	n = node_make(t, name);
-	if (!n)
+	r = node_make(t, name, &n);
+	if (r == -E2BIG)
+		return wrong(t, at, "its names are too long in all:", name);
+	if (r)
 		return wrong(t, at, "a file used as a folder:", name);
 	switch (h->type) {
 	case '0':
@@ -159,7 +140,7 @@ static int add_member(struct tar *t, const struct header *h, const char *raw, co
 	default:
 		return wrong(t, at, "a member that is no file, folder or symbolic link:", name);
 	}
-	n->offset = at + RECORD;
+	n->offset = at + TAR_RECORD;
 	n->size = size;
 	return 0;
 }
@@ -225,8 +206,10 @@ static int extension(struct tar *t, char type, long long at, long long size)
 		return 0;
 	if (size > LONG_NAME_MAX)
 		return wrong(t, at, "an extension record that is too large", "");
+	if (!names_fit(t, (size_t)size))
+		return wrong(t, at, "its extension records are too long in all", "");
 	text = arena_alloc(&t->arena, (size_t)size + 1);
-	if (pread_all(t->fd, text, (size_t)size, at + RECORD))
+	if (pread_all(t->fd, text, (size_t)size, at + TAR_RECORD))
 		return wrong(t, at, "a truncated extension record", "");
 	if (type == 'x')
 		return pax(t, text, (size_t)size, at);
@@ -237,15 +220,15 @@ static int extension(struct tar *t, char type, long long at, long long size)
 	return 0;
 }
 
-static int one_record(struct tar *t, const struct header *h, long long *at, long long end)
+static int one_record(struct tar *t, const struct tar_header *h, long long *at, long long end)
 {
 	char name[sizeof(h->prefix) + sizeof(h->name) + 2], link[sizeof(h->link) + 1];
 	long long size;
 	int r;
 
-	if (!checksum_fits(h))
+	if (!tar_checksum_fits(h))
 		return wrong(t, *at, "a header whose checksum does not fit", "");
-	if (octal(h->size, sizeof(h->size), &size) || size < 0 || size > end - *at - RECORD)
+	if (tar_octal(h->size, sizeof(h->size), &size) || size < 0 || size > end - *at - TAR_RECORD)
 		return wrong(t, *at, "a member that is larger than the archive", "");
 	if (strchr("xgLK", h->type) && h->type) {
 		r = extension(t, h->type, *at, size);
@@ -259,19 +242,19 @@ static int one_record(struct tar *t, const struct header *h, long long *at, long
 			       t->long_link ? t->long_link : link, *at, size);
 		t->long_name = t->long_link = NULL;
 	}
-	*at += RECORD + (size + RECORD - 1) / RECORD * RECORD;
+	*at += TAR_RECORD + (size + TAR_RECORD - 1) / TAR_RECORD * TAR_RECORD;
 	return r;
 }
 
 static int index_all(struct tar *t, long long end)
 {
-	static const struct header zero;
-	struct header h;
+	static const struct tar_header zero;
+	struct tar_header h;
 	long long at = 0;
 	int r = 0;
 
 	while (r == 0) {
-		if (at + RECORD > end)
+		if (at + TAR_RECORD > end)
 			return wrong(t, at, "it ends without its end mark: truncated", "");
 		if (pread_all(t->fd, (char *)&h, sizeof(h), at))
 			return wrong(t, at, "it cannot be read", "");

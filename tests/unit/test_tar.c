@@ -357,7 +357,7 @@ static void test_implied_folders(void **state)
 	end(&b);
 	refused(&b, "too long in all");
 	start(&b);
-	for (int i = 0; i < 1100; i++) {
+	for (int i = 0; i < 1200; i++) {
 		static char text[61000];
 
 		memset(text, 'n', sizeof(text) - 1);
