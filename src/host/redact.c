@@ -101,13 +101,14 @@ static size_t shaped(struct redactor *r, const char *s, size_t left, const char 
 	return 0;
 }
 
-/* A user's name after "/home/"; and the machine's own name. */
+/* A user's name after "/home/"; and the machine's own name. A short one is matched by case: a machine called igx is
+ * still an IGX. */
 static size_t named(struct redactor *r, const char *s, size_t left, const char **with)
 {
 	static const char home[] = "/home/";
 	size_t n = r->nodename ? strlen(r->nodename) : 0, k = sizeof(home) - 1, len = 0;
 
-	if (n >= 3 && n <= left && strncmp(s, r->nodename, n) == 0 &&
+	if (n >= 3 && n <= left && (n < 5 ? strncmp(s, r->nodename, n) : strncasecmp(s, r->nodename, n)) == 0 &&
 	    (n == left || !word_char(s[n]))) {
 		*with = "host";
 		return n;

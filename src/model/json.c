@@ -165,7 +165,7 @@ static int read_string(struct reader *r, const json_t *j, const char **out)
 
 static int read_value(struct reader *r, const struct field *f, const json_t *j, struct fact *fact)
 {
-	const char *s;
+	const char *s = "";
 	int ret;
 
 	switch (f->kind) {

@@ -177,7 +177,7 @@ static void swaps(struct probe *p)
 
 	if (host_read(p->h, from, HOST_READ_MAX, p->a, &text, NULL))
 		return;
-	line = strtok_r(text, "\n", &save);
+	strtok_r(text, "\n", &save); /* the heading */
 	while ((line = strtok_r(NULL, "\n", &save))) {
 		char name[256], type[32];
 		long long size, used, priority;
