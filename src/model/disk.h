@@ -10,9 +10,11 @@ struct disk {
 	const char *name;              /* "nvme0n1" */
 	const char *pci;               /* PCI function it hangs from, "" when none */
 	struct fact_str model, firmware;
-	struct fact_str transport;     /* "nvme", "nvme-of", "sata", "sas", "fc", "iscsi", "scsi", "usb-uas", "usb-storage",
-					* "usb", "virtio", "mmc", "virtual" */
-	struct fact_str role;          /* "disk", "loop", "zram", "dm", "md", "zvol", "ram", "optical", "network", "floppy" */
+	/* "nvme", "nvme-of", "sata", "sas", "fc", "iscsi", "scsi", "usb-uas", "usb-storage", "usb", "virtio", "mmc",
+	 * "virtual" */
+	struct fact_str transport;
+	/* "disk", "loop", "zram", "dm", "md", "zvol", "ram", "optical", "network", "floppy" */
+	struct fact_str role;
 	struct fact_str content;       /* ID_FS_TYPE of the whole device or of a partition, blank-separated */
 	struct fact_int size_bytes;
 	struct fact_int rotational, removable; /* 0 or 1 */
