@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The kernel's largest is 133; beyond are only its own, which no program sees. */
+enum { ERRNO_MAX = 512 };
+
 #define NAME(e)                                                                                    \
 	{                                                                                          \
 		e, #e                                                                              \
@@ -59,7 +62,8 @@ const char *errno_name(int code)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (names[i].number == n)
 			return names[i].name;
-	return "EUNNAMED";
+	/* Drivers are free in what they return: the C library names the rest. */
+	return strerrorname_np(n) ? strerrorname_np(n) : "EIO";
 }
 
 int errno_number(const char *name)
@@ -67,5 +71,8 @@ int errno_number(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i].name, name) == 0)
 			return names[i].number;
+	for (int n = 1; n < ERRNO_MAX; n++)
+		if (strerrorname_np(n) && strcmp(strerrorname_np(n), name) == 0)
+			return n;
 	return 0;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 static int value_of(const json_t *v, struct answer *out)
 {
 	const json_t *error = json_object_get(v, "error");
@@ -23,17 +25,32 @@ static int value_of(const json_t *v, struct answer *out)
 	return code ? -code : -EPROTO;
 }
 
+/* Names of interfaces and mount points may hold any bytes; JSON may not. */
+static json_t *member_of(const json_t *o, const char *key)
+{
+	json_t *v = json_object_get(o, key);
+	struct arena a = { 0 };
+	const char *clean;
+
+	if (v)
+		return v;
+	clean = utf8_clean(&a, key);
+	v = clean == key ? NULL : json_object_get(o, clean);
+	arena_free(&a);
+	return v;
+}
+
 int api_page_answer(const json_t *page, const char *object, const char *field, struct answer *out)
 {
 	static const char any[] = "*";
-	const json_t *o = json_object_get(page, object), *v;
+	const json_t *o = member_of(page, object), *v;
 
 	if (!o)
 		o = json_object_get(page, any);
-	v = json_object_get(o, field);
+	v = member_of(o, field);
 	if (!v)
 		v = json_object_get(o, any);
-	return v ? value_of(v, out) : -ENOENT;
+	return v ? value_of(v, out) : API_PAGE_NONE;
 }
 
 int api_page_check(const json_t *page, const char *file, struct err *e)
@@ -61,20 +78,22 @@ int api_page_check(const json_t *page, const char *file, struct err *e)
 }
 
 void api_page_store(json_t *page, const char *object, const char *field, int r,
-		    const struct answer *a)
+		    const struct answer *answer)
 {
-	json_t *o = json_object_get(page, object), *v;
+	struct arena a = { 0 };
+	const char *key = utf8_clean(&a, object);
+	json_t *o = json_object_get(page, key), *v;
 
 	if (!o) {
 		o = json_object();
-		json_object_set_new(page, object, o);
+		json_object_set_new(page, key, o);
 	}
 	if (r)
 		v = json_pack("{s:s}", "error", errno_name(r));
+	else if (answer->kind == ANSWER_INT)
+		v = json_integer(answer->i);
 	else
-		v = a->kind == ANSWER_INT ? json_integer(a->i) : json_string(a->text);
-	/* A text that is no UTF-8 cannot stand in JSON: keep its bytes by the same code points. */
-	if (!v && a->kind == ANSWER_TEXT)
-		v = json_string("(not UTF-8)");
-	json_object_set_new(o, field, v);
+		v = json_string(utf8_clean(&a, answer->text));
+	json_object_set_new(o, utf8_clean(&a, field), v);
+	arena_free(&a);
 }

@@ -95,7 +95,7 @@ static int read_as_asked(struct captured *c, const char *path, char *phys, size_
 	int r;
 
 	if (!c->store->finds_links || strstr(path, "/.") || strstr(path, "//") ||
-	    strlen(path) >= phys_cap || inside(path, full, sizeof(full)))
+	    str_ends(path, "/") || strlen(path) >= phys_cap || inside(path, full, sizeof(full)))
 		return -ELOOP;
 	r = c->store->ops->read(c->store, full, buf, cap, len);
 	if (r != -ELOOP)
@@ -159,15 +159,17 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 			resolve_walk(&c->resolver, full, true, full, sizeof(full));
 		return answered(c, path, full, r);
 	}
+	r = inside(phys, full, sizeof(full));
+	if (r == 0)
+		r = c->store->ops->list(c->store, full, a, names, n);
+	if (r == -ENOTDIR) /* it is there, and a file: whatever reading it would say */
+		return r;
 	code = (intptr_t)map_get(&c->answers, phys);
 	if (code > 0)
 		return -(int)code;
 	/* A folder that only holds what happened to be read is no listing. */
 	if (code != LISTED && !c->unlisted_absent)
 		return HOST_NOT_CAPTURED;
-	r = inside(phys, full, sizeof(full));
-	if (r == 0)
-		r = c->store->ops->list(c->store, full, a, names, n);
 	return r ? answered(c, path, phys, r) : 0;
 }
 
@@ -256,7 +258,7 @@ static int captured_ask(struct host *h, const char *api, const char *object, con
 	if (!page)
 		return -EBADMSG;
 	r = api_page_answer(page, object, field, out);
-	if (r == -ENOENT && !json_object_get(json_object_get(page, object), field))
+	if (r == API_PAGE_NONE)
 		return c->unlisted_absent ? -ENOENT : HOST_NOT_CAPTURED;
 	return r;
 }

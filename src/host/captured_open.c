@@ -42,6 +42,22 @@ static int load_identity(struct captured *c, const json_t *meta, struct err *e)
 	return 0;
 }
 
+/* \t, \n and \\ stand for what separates columns and lines, and for the backslash itself. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && (s[1] == 't' || s[1] == 'n' || s[1] == '\\')) {
+			s++;
+			*out++ = *s == 't' ? '\t' : *s == 'n' ? '\n' : '\\';
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = '\0';
+}
+
 static int answer_line(struct captured *c, char *line, int n, struct err *e)
 {
 	char *tab = strchr(line, '\t');
@@ -53,6 +69,7 @@ static int answer_line(struct captured *c, char *line, int n, struct err *e)
 		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"",
 			       c->host.id.source, n);
 	*tab = '\0';
+	unescape(line);
 	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
 	if (!code)
 		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name",

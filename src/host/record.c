@@ -28,13 +28,26 @@ static struct recorded *place_of(struct record *r, const char *phys)
 	return *at;
 }
 
-/* A refusal is stored once; what was once seen there is not taken back by a later refusal of
- * another kind. */
+/* Something stands there. A device or FIFO is kept as a file that was not read. */
+static void saw(struct record *r, const char *phys, enum host_kind kind)
+{
+	struct recorded *p = place_of(r, phys);
+
+	if (p->kind == HOST_OTHER)
+		p->kind = kind == HOST_DIR ? HOST_DIR : HOST_FILE;
+}
+
+/*
+ * A refusal is stored once, and what was seen there is not taken back by it. That a folder is no
+ * file or a file no folder is no refusal: the capture says the same by itself.
+ */
 static void refuse(struct record *r, const char *phys, int code)
 {
 	struct recorded *p = place_of(r, phys);
 
-	if (p->kind == HOST_OTHER || (p->kind == HOST_FILE && !p->data))
+	if (code == -EISDIR || code == -ELOOP || (code == -ENOTDIR && p->kind != HOST_OTHER))
+		return;
+	if (p->kind != HOST_LINK && !p->data && !p->listed)
 		p->refused = -code;
 }
 
@@ -43,8 +56,8 @@ static int inner_kind(void *ctx, const char *phys, enum host_kind *out)
 	struct record *r = ctx;
 	int e = r->inner->ops->kind(r->inner, phys, out);
 
-	if (e == 0 && *out == HOST_DIR)
-		place_of(r, phys)->kind = HOST_DIR;
+	if (e == 0 && *out != HOST_LINK)
+		saw(r, phys, *out);
 	return e;
 }
 
@@ -74,6 +87,26 @@ static void locate(struct record *r, const char *path, bool follow, char *phys, 
 		strcpy(phys, path);
 }
 
+/* What a probe read the beginning of is read to its end, up to the largest that any probe takes and
+ * one byte, so that the capture too tells "longer than that" from "exactly that". */
+static void keep_longer(struct record *r, const char *path, struct recorded *p)
+{
+	size_t cap = HOST_READ_MAX + 1, len = 0;
+	char *whole = malloc(cap);
+
+	if (!whole)
+		abort();
+	if (r->inner->ops->read(r->inner, path, whole, cap, &len) == 0) {
+		len = len < cap ? len : cap;
+		if (len > p->len) {
+			memcpy(whole, p->data, p->len); /* as it was seen */
+			p->data = arena_strndup(&r->host.arena, whole, len);
+			p->len = len;
+		}
+	}
+	free(whole);
+}
+
 static int record_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
 	struct record *r = (struct record *)h;
@@ -89,13 +122,14 @@ static int record_read(struct host *h, const char *path, char *buf, size_t cap, 
 	}
 	p = place_of(r, phys);
 	n = *len < cap ? *len : cap;
-	/* The longest reading wins: a probe may look at the first bytes only. */
-	if (p->kind != HOST_FILE || !p->data || n > p->len) {
-		p->kind = HOST_FILE;
-		p->refused = 0;
-		p->data = arena_strndup(&h->arena, buf, n);
-		p->len = n;
-	}
+	if (p->kind == HOST_FILE && p->data && *len <= p->len)
+		return 0;
+	p->kind = HOST_FILE;
+	p->refused = 0;
+	p->data = arena_strndup(&h->arena, buf, n);
+	p->len = n;
+	if (*len > cap)
+		keep_longer(r, path, p);
 	return 0;
 }
 
@@ -103,15 +137,13 @@ static int record_link(struct host *h, const char *path, char *buf, size_t cap)
 {
 	struct record *r = (struct record *)h;
 	char phys[HOST_PATH_MAX] = "";
+	enum host_kind kind;
 	int e = r->inner->ops->link(r->inner, path, buf, cap);
 
 	locate(r, path, false, phys, sizeof(phys));
 	if (e == 0)
 		inner_link(r, phys, buf, cap);
-	else if (e == -EINVAL)
-		place_of(r, phys)->kind =
-			place_of(r, phys)->kind == HOST_OTHER ? HOST_FILE : place_of(r, phys)->kind;
-	else
+	else if (e != -EINVAL || inner_kind(r, phys, &kind))
 		refuse(r, phys, e);
 	return e;
 }
@@ -121,19 +153,18 @@ static void add_name(struct record *r, const char *folder, const char *name)
 {
 	char path[HOST_PATH_MAX], target[HOST_PATH_MAX];
 	enum host_kind kind;
-	struct recorded *p;
 
 	if (strlen(folder) + strlen(name) + 2 > sizeof(path))
 		return;
 	strcpy(path, folder);
 	strcat(path, "/");
 	strcat(path, name);
-	if (map_get(&r->places, path) || r->inner->ops->kind(r->inner, path, &kind))
-		return;
-	p = place_of(r, path);
-	p->kind = kind == HOST_DIR ? HOST_DIR : HOST_FILE;
-	if (kind == HOST_LINK)
-		inner_link(r, path, target, sizeof(target));
+	if (r->inner->ops->kind(r->inner, path, &kind))
+		kind = HOST_FILE; /* its folder has it, whatever else is refused */
+	if (kind != HOST_LINK)
+		saw(r, path, kind);
+	else if (inner_link(r, path, target, sizeof(target)))
+		saw(r, path, HOST_FILE);
 }
 
 static int record_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
@@ -171,8 +202,8 @@ static int record_kind(struct host *h, const char *path, enum host_kind *out)
 	}
 	if (*out == HOST_LINK)
 		inner_link(r, phys, target, sizeof(target));
-	else if (place_of(r, phys)->kind == HOST_OTHER)
-		place_of(r, phys)->kind = *out == HOST_DIR ? HOST_DIR : HOST_FILE;
+	else
+		saw(r, phys, *out);
 	return 0;
 }
 

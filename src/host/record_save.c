@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "host/record.h"
 #include "host/redact.h"
 #include "host/sink.h"
@@ -75,6 +76,22 @@ static int make_parents(struct saving *s, struct map *made, const char *name)
 	return 0;
 }
 
+/* Names of files may hold what separates lines and columns. */
+static void answer_line(struct saving *s, const char *path, const char *answer)
+{
+	for (const char *c = path; *c; c++) {
+		if (*c == '\t')
+			text_add(&s->answers, "\\t");
+		else if (*c == '\n')
+			text_add(&s->answers, "\\n");
+		else if (*c == '\\')
+			text_add(&s->answers, "\\\\");
+		else
+			text_addc(&s->answers, *c);
+	}
+	text_printf(&s->answers, "\t%s\n", answer);
+}
+
 static int save_place(struct saving *s, struct map *made, const char *path,
 		      const struct recorded *p)
 {
@@ -83,12 +100,10 @@ static int save_place(struct saving *s, struct map *made, const char *path,
 	size_t len;
 	int r;
 
-	if (p->refused) {
-		text_printf(&s->answers, "%s\t%s\n", shown, errno_name(p->refused));
-		return 0;
-	}
 	if (p->listed)
-		text_printf(&s->answers, "%s\tLISTED\n", shown);
+		answer_line(s, shown, "LISTED");
+	else if (p->refused)
+		answer_line(s, shown, errno_name(p->refused));
 	if (p->kind == HOST_OTHER)
 		return 0;
 	if (p->kind == HOST_DIR)
@@ -98,8 +113,9 @@ static int save_place(struct saving *s, struct map *made, const char *path,
 		return r;
 	if (p->kind == HOST_LINK)
 		return sink_link(s->sink, name, redacted_path(s, p->data), s->e);
-	if (!p->data) { /* seen, never read */
-		text_printf(&s->answers, "%s\tENOMEDIUM\n", shown);
+	if (!p->data) { /* seen, never read or refused */
+		if (!p->refused)
+			answer_line(s, shown, "ENOMEDIUM");
 		return sink_file(s->sink, name, "", 0, s->e);
 	}
 	data = redacted_data(s, path, p, &len);
@@ -173,10 +189,11 @@ static int save_meta(struct saving *s, const struct host_identity *id)
 		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}",
 		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
 		"captured", "about", "what gputune read of this machine", "sources", "identity",
-		"nodename", nodename, "release", redacted_path(s, id->release), "version",
-		redacted_path(s, id->version), "machine", id->machine, "euid", (json_int_t)id->euid,
-		"page_size", (json_int_t)id->page_size, "time_s", (json_int_t)id->time_s,
-		"redacted", s->redact != NULL, "unlisted", "unknown");
+		"nodename", utf8_clean(&s->arena, nodename), "release",
+		redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine",
+		id->machine, "euid", (json_int_t)id->euid, "page_size", (json_int_t)id->page_size,
+		"time_s", (json_int_t)id->time_s, "redacted", s->redact != NULL, "unlisted",
+		"unknown");
 	int r = save_json(s, "meta.json", j);
 
 	json_decref(j);

@@ -147,6 +147,9 @@ int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap)
 
 	if (!slash || n >= sizeof(dir))
 		return slash ? -ENAMETOOLONG : -EINVAL;
+	/* What is no name of its own has no place in its folder. */
+	if (strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)
+		return resolve_walk(r, path, true, phys, cap);
 	memcpy(dir, path, n);
 	dir[n] = '\0';
 	e = resolve_folder(r, dir, &folder);

@@ -46,6 +46,7 @@ static const struct piece pieces[] = {
 	  "{\"\": {\"n\": 7, \"s\": \"text\", \"e\": {\"error\": \"EOPNOTSUPP\"}}, \"1\": {\"*\": "
 	  "{\"error\": \"EIO\"}}}",
 	  NULL },
+	{ "api/statfs.json", "{\"*\": {\"*\": {\"error\": \"ENOENT\"}}}", NULL },
 	{ "api/cuda.json", "{\"*\": {\"*\": {\"error\": \"ELIBACC\"}}}", NULL },
 	{ "api/exec.json", "{\"x\": 1}", NULL },
 	{ "api/if.json", "{\"x\": {\"y\": 1.5}}", NULL },
@@ -212,6 +213,7 @@ static void check_api(bool tar)
 	assert_int_equal(host_ask(h, "nvml", "", "other", &got), HOST_NOT_CAPTURED);
 	assert_int_equal(host_ask(h, "nvml", "2", "n", &got), HOST_NOT_CAPTURED);
 	assert_int_equal(host_ask(h, "cuda", "0000:01:00.0", "q", &got), -ELIBACC);
+	assert_int_equal(host_ask(h, "statfs", "/", "q", &got), -ENOENT); /* said, not missing */
 	assert_int_equal(host_ask(h, "ethtool", "eth0", "q", &got), HOST_NOT_CAPTURED);
 	/* Broken pages are an error, not "absent", whatever is asked of them. */
 	assert_int_equal(host_ask(h, "exec", "x", "y", &got), -EBADMSG);
