@@ -69,8 +69,8 @@ static void from_kernel(struct probe *p, struct pci_function *f, const char *dir
 }
 
 /* First or second half of "PCI_ID=15B3:1021"; the whole of "PCI_CLASS=20000". */
-static struct fact_int uevent_hex(struct probe *p, const char *text, const char *dir, const char *key,
-				  bool second)
+static struct fact_int uevent_hex(struct probe *p, const char *text, const char *dir,
+				  const char *key, bool second)
 {
 	const char *v = text_value(p->a, text, key, '='), *colon = v ? strchr(v, ':') : NULL;
 	unsigned long long n;
@@ -194,12 +194,21 @@ static struct fact_int virtual_function(struct probe *p, const char *dir)
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
 static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
 {
+	enum host_kind kind;
+
 	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
 	 * device. */
 	if (fact_is(&f->runtime_status, "suspended")) {
 		if (!known)
 			from_kernel(p, f, dir);
 		pci_config_asleep(f, dir);
+		return;
+	}
+	/* The kernel shows link files of PCI Express devices alone; a virtual machine takes a
+	 * millisecond to read the configuration space of each of its own devices. */
+	if (known &&
+	    host_kind(p->h, arena_printf(p->a, "%smax_link_width", dir), &kind) == -ENOENT) {
+		pci_config_conventional(f, dir);
 		return;
 	}
 	if (!pci_config_read(p, f, dir) && !known)
@@ -219,8 +228,8 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir, b
 		link_from_kernel(p, f, dir);
 }
 
-/* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration space says nothing that
- * anybody judges. */
+/* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration
+ * space says nothing that anybody judges. */
 static bool needs_little(struct probe *p, struct pci_function *f, const char *dir)
 {
 	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE)
@@ -291,6 +300,24 @@ static int bus_order(const void *a, const void *b)
 	return n != k ? (n < k ? -1 : 1) : strcmp(x, y);
 }
 
+/* A lean probe leaves the extended space of GPUs out, because it is slow; of one or two of them it
+ * is not. */
+static void read_left_out(struct probe *p)
+{
+	bool lean = p->lean;
+	size_t gpus = 0;
+
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		gpus += pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f);
+	if (!lean || gpus > 2)
+		return;
+	p->lean = false;
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		if (pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f))
+			pci_config_read(p, f, arena_printf(p->a, "%s/", f->path));
+	p->lean = lean;
+}
+
 void probe_pci(struct probe *p)
 {
 	struct map types = { 0 };
@@ -310,4 +337,5 @@ void probe_pci(struct probe *p)
 			f->device_name = fact_str_of(name, f->device.f.dir, f->device.f.leaf);
 	}
 	errors_above(p);
+	read_left_out(p);
 }

@@ -19,6 +19,8 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
  * function. */
 void pci_config_asleep(struct pci_function *f, const char *dir);
 void pci_config_virtual(struct pci_function *f, const char *dir);
+/* The same of a conventional device, which has no PCI Express capability to look for. */
+void pci_config_conventional(struct pci_function *f, const char *dir);
 
 /* The short name of a device that this program is about, NULL for others. */
 const char *pci_known_name(const struct pci_function *f);

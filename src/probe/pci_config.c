@@ -209,7 +209,7 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 /* Only ports (access control) and GPUs (resizable BAR) have something of interest there. */
 static bool wants_extended(const unsigned char *config, size_t len)
 {
-	struct space s = { config, len, NULL };
+	const struct space s = { config, len, NULL };
 	unsigned base = get32(&s, PCI_CLASS_REVISION) >> 24;
 
 	return len >= PCI_CFG_SPACE_SIZE && (base == 0x06 || base == 0x03) &&
@@ -224,6 +224,7 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 	char path[HOST_PATH_MAX];
 	const struct space none = { NULL, 0, dir };
 	size_t len = 0;
+	bool more = false, left_out;
 	int r = -ENAMETOOLONG;
 
 	/* Not host_read(): 500 functions would leave two megabytes in the arena. */
@@ -231,7 +232,8 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 		r = p->h->ops->read(p->h, path, (char *)config, PCI_CFG_SPACE_SIZE, &len);
 	if (r == 0 && len > PCI_CFG_SPACE_SIZE) {
 		len = PCI_CFG_SPACE_SIZE;
-		if (wants_extended(config, len))
+		more = wants_extended(config, len);
+		if (more && !(p->lean && !p->deep && config[PCI_CLASS_DEVICE + 1] == 0x03))
 			r = p->h->ops->read(p->h, path, (char *)config, sizeof(config), &len);
 	}
 	if (r) {
@@ -239,7 +241,13 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 		no_capabilities(f, &none, r);
 		return false;
 	}
-	return pci_config_parse(f, config, len < sizeof(config) ? len : sizeof(config), dir);
+	left_out = more && len == PCI_CFG_SPACE_SIZE;
+	more = pci_config_parse(f, config, len < sizeof(config) ? len : sizeof(config), dir);
+	/* Not asked is not the same as not there. */
+	if (left_out)
+		f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes =
+			(struct fact_int){ 0 };
+	return more;
 }
 
 void pci_config_asleep(struct pci_function *f, const char *dir)
@@ -248,6 +256,14 @@ void pci_config_asleep(struct pci_function *f, const char *dir)
 
 	f->config_bytes = unseen(&none, -EOPNOTSUPP);
 	no_capabilities(f, &none, -EOPNOTSUPP);
+}
+
+void pci_config_conventional(struct pci_function *f, const char *dir)
+{
+	const struct space none = { NULL, 0, dir };
+
+	f->config_bytes = unseen(&none, -EOPNOTSUPP);
+	no_capabilities(f, &none, -ENOENT);
 }
 
 void pci_config_virtual(struct pci_function *f, const char *dir)

@@ -53,12 +53,18 @@ static void numbers_are_strict(void **state)
 		int r;
 		long long v;
 	} rows[] = {
-		{ "0", 0, 0 },		     { " 42\n", 0, 42 },
-		{ "-7", 0, -7 },	     { "9223372036854775807", 0, INT64_MAX },
-		{ "9223372036854775808", -ERANGE, 0 }, { "", -EINVAL, 0 },
-		{ " ", -EINVAL, 0 },	     { "12x", -EINVAL, 0 },
-		{ "0x10", -EINVAL, 0 },	     { "1 2", -EINVAL, 0 },
-		{ "--1", -EINVAL, 0 },	     { "1e3", -EINVAL, 0 },
+		{ "0", 0, 0 },
+		{ " 42\n", 0, 42 },
+		{ "-7", 0, -7 },
+		{ "9223372036854775807", 0, INT64_MAX },
+		{ "9223372036854775808", -ERANGE, 0 },
+		{ "", -EINVAL, 0 },
+		{ " ", -EINVAL, 0 },
+		{ "12x", -EINVAL, 0 },
+		{ "0x10", -EINVAL, 0 },
+		{ "1 2", -EINVAL, 0 },
+		{ "--1", -EINVAL, 0 },
+		{ "1e3", -EINVAL, 0 },
 		{ "00000000000000000000000000000000000000001", -EINVAL, 0 },
 	};
 
@@ -90,7 +96,8 @@ static void sizes_take_suffixes(void **state)
 
 static void natural_order_is_total(void **state)
 {
-	static const char *const sorted[] = { "", "a", "a1", "a01b", "a2", "a10", "b", "cpu0", "cpu9", "cpu10", "cpu100" };
+	static const char *const sorted[] = { "",  "a",	   "a1",   "a01b",  "a2",    "a10",
+					      "b", "cpu0", "cpu9", "cpu10", "cpu100" };
 	size_t n = sizeof(sorted) / sizeof(sorted[0]);
 
 	(void)state;
@@ -129,12 +136,20 @@ static void sets_round_trip(void **state)
 	static const struct {
 		const char *in, *out;
 	} rows[] = {
-		{ "", "" },		 { "\n", "" },		   { "3", "3" },
-		{ "0-4,10-14", "0-4,10-14" }, { "5,4,3", "3-5" }, { "0-9,2-3", "0-9" },
-		{ "0-15:2/4", "0-1,4-5,8-9,12-13" }, { "1-2,3", "1-3" }, { "0-3,8-11,4-7", "0-11" },
+		{ "", "" },
+		{ "\n", "" },
+		{ "3", "3" },
+		{ "0-4,10-14", "0-4,10-14" },
+		{ "5,4,3", "3-5" },
+		{ "0-9,2-3", "0-9" },
+		{ "0-15:2/4", "0-1,4-5,8-9,12-13" },
+		{ "1-2,3", "1-3" },
+		{ "0-3,8-11,4-7", "0-11" },
 	};
-	static const char *const wrong[] = { "a", "1-", "-1", "3-1", "1,", ",1", "1;2", "0-3:2", "0-3:0/2", "0-3:3/2",
-					     "99999999999", "1048577", "1 2" };
+	static const char *const wrong[] = { "a",	"1-",	   "-1",	  "3-1",
+					     "1,",	",1",	   "1;2",	  "0-3:2",
+					     "0-3:0/2", "0-3:3/2", "99999999999", "1048577",
+					     "1 2" };
 	struct arena a = { 0 };
 
 	(void)state;
@@ -158,7 +173,8 @@ static void sets_add_in_any_order(void **state)
 	struct idset s = { 0 }, t, rest;
 
 	(void)state;
-	/* Every third, then every second, then all, backwards: merges at both ends and in the middle. */
+	/* Every third, then every second, then all, backwards: merges at both ends and in the
+	 * middle. */
 	for (unsigned i = 0; i < 200; i += 3)
 		idset_add(&a, &s, i);
 	for (unsigned i = 200; i-- > 0;)
@@ -182,7 +198,8 @@ static void sets_add_in_any_order(void **state)
 
 static void errno_names_round_trip(void **state)
 {
-	static const int numbers[] = { ENOENT, EACCES, EPERM, EOPNOTSUPP, ENOMEDIUM, ELIBACC, EFBIG, ELOOP, EXDEV };
+	static const int numbers[] = { ENOENT,	EACCES, EPERM, EOPNOTSUPP, ENOMEDIUM,
+				       ELIBACC, EFBIG,	ELOOP, EXDEV };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

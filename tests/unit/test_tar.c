@@ -406,11 +406,17 @@ static void test_fifo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	     cmocka_unit_test(test_names),
-		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_truncated),    cmocka_unit_test(test_pax),
-		cmocka_unit_test(test_long_names),   cmocka_unit_test(test_members),
-		cmocka_unit_test(test_implied_folders), cmocka_unit_test(test_bounded_read), cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_pax),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_implied_folders),
+		cmocka_unit_test(test_bounded_read),
+		cmocka_unit_test(test_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
