@@ -309,7 +309,7 @@ static void read_left_out(struct probe *p)
 
 	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
 		gpus += pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f);
-	if (!lean || gpus > 2)
+	if (!lean || p->deep || gpus > 2)
 		return;
 	p->lean = false;
 	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
