@@ -32,7 +32,6 @@ static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetFieldValues(ECC_PENDING)", ecc_pending),
 	ROW("nvmlDeviceGetMigMode.current", mig),
 	ROW("nvmlDeviceGetMigMode.pending", mig_pending),
-	ROW("nvmlDeviceGetMaxClockInfo(SM)", clock_sm_max_mhz),
 	ROW("nvmlDeviceGetPowerManagementLimit", power_limit_mw),
 	ROW("nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default_mw),
 	ROW("nvmlDeviceGetPowerManagementLimitConstraints.minLimit", power_limit_min_mw),
@@ -78,6 +77,7 @@ static const struct int_row more_rows[] = {
 };
 
 static const struct int_row slow_rows[] = {
+	ROW("nvmlDeviceGetMaxClockInfo(SM)", clock_sm_max_mhz),
 	ROW("nvmlDeviceGetMaxClockInfo(GRAPHICS)", clock_graphics_max_mhz),
 	ROW("nvmlDeviceGetApplicationsClock(SM)", clock_app_sm_mhz),
 	ROW("nvmlDeviceGetDefaultApplicationsClock(SM)", clock_app_default_sm_mhz),
