@@ -63,6 +63,25 @@ int verb_check(struct run *r)
 	return failed ? failed : code;
 }
 
+/* What each built-in profile says of the one setting. */
+static const struct findings *ask_profiles(struct run *r, const struct setting *s,
+					   const struct machine *m, struct host *h)
+{
+	struct findings *all = arena_array(&r->arena, PROFILES, sizeof(*all));
+	const char **only = ARENA_NEW(&r->arena, const char *);
+
+	*only = s->id;
+	for (int id = 0; id < PROFILES; id++) {
+		struct profile p = { .name = profile_name((enum profile_id)id),
+				     .base = (enum profile_id)id,
+				     .only = only,
+				     .n_only = 1 };
+
+		settings_check(&r->arena, m, &p, run_read_knob, h, &all[id]);
+	}
+	return all;
+}
+
 int verb_explain(struct run *r)
 {
 	const struct setting *s = setting_find(r->args[0]);
@@ -93,7 +112,8 @@ int verb_explain(struct run *r)
 		run_print_json(r, explain_json(s, m, &f));
 		code = 0;
 	} else {
-		code = run_print_doc(r, page_explain(&r->arena, s, m, &f), s->id);
+		code = run_print_doc(r, page_explain(&r->arena, s, m, &f, ask_profiles(r, s, m, h)),
+				     s->id);
 	}
 	host_close(h);
 	return code;

@@ -143,6 +143,14 @@ static int captured_link(struct host *h, const char *path, char *buf, size_t cap
 	return r ? answered(c, path, phys, r) : 0;
 }
 
+/* Version control keeps no empty folders: such a file in one stands for nothing on the machine. */
+static void drop_keeper(char **names, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(names[i], ".gitkeep") == 0)
+			names[i] = names[--*n];
+}
+
 static int captured_list(struct host *h, const char *path, struct arena *a, char ***names,
 			 size_t *n)
 {
@@ -170,7 +178,10 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 	/* A folder that only holds what happened to be read is no listing. */
 	if (code != LISTED && !c->unlisted_absent)
 		return HOST_NOT_CAPTURED;
-	return r ? answered(c, path, phys, r) : 0;
+	if (r)
+		return answered(c, path, phys, r);
+	drop_keeper(*names, n);
+	return 0;
 }
 
 static int captured_kind(struct host *h, const char *path, enum host_kind *out)

@@ -14,8 +14,9 @@ struct check_view {
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
-/* f holds the findings of this one setting on this machine. */
+/* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each
+ * built-in profile says of it here. */
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f);
+			 const struct findings *f, const struct findings *by_profile);
 
 #endif

@@ -57,6 +57,47 @@ static void wishes(struct doc *d, const struct setting *s)
 			    "is the fallback.");
 }
 
+/* A rule without a table of wishes: what it says of this machine under each profile. Profiles that
+ * say the same as the default are left out. */
+static void wishes_here(struct doc *d, const struct setting *s, const struct findings *by_profile)
+{
+	static const struct column columns[] = {
+		{ .title = "Profile" },
+		{ .title = "On" },
+		{ .title = "Verdict" },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Because", .wrap = true },
+	};
+	struct node *t;
+
+	if (s->n_opinions)
+		return;
+	doc_heading(d, 2, "What the profiles want here");
+	t = doc_table(d, NULL, columns, 5);
+	for (int p = 0; p < PROFILES; p++)
+		for (size_t i = 0; i < by_profile[p].n; i++) {
+			const struct finding *it = &by_profile[p].items[i];
+			const struct finding *def = i < by_profile[PROFILE_DEFAULT].n
+							    ? &by_profile[PROFILE_DEFAULT].items[i]
+							    : NULL;
+			struct cell *c;
+
+			if (p != PROFILE_DEFAULT && p != PROFILE_PUBLISHED && def &&
+			    strcmp(def->v.reason, it->v.reason) == 0)
+				continue;
+			c = node_row(d, t);
+			c[0] = cell_as(STYLE_CODE, profile_name((enum profile_id)p));
+			c[1] = cell(it->target);
+			c[2] = cell(verdict_name(it->v.kind));
+			c[3] = cell(it->v.wanted ? it->v.wanted : "-");
+			c[4] = cell(
+				it->v.kind == VERDICT_FAIL && it->v.why != s->why
+					? arena_printf(d->arena, "%s; %s", it->v.reason, it->v.why)
+					: it->v.reason);
+		}
+	node_drop_empty(t);
+}
+
 static void how(struct doc *d, const struct setting *s)
 {
 	struct arena *a = d->arena;
@@ -130,7 +171,7 @@ static void here(struct doc *d, const struct machine *m, const struct findings *
 }
 
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f)
+			 const struct findings *f, const struct findings *by_profile)
 {
 	struct doc *d = doc_new(a);
 
@@ -142,6 +183,7 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 		doc_text(d, "Does not apply when %s.", s->not_when);
 	here(d, m, f);
 	wishes(d, s);
+	wishes_here(d, s, by_profile);
 	how(d, s);
 	doc_heading(d, 2, "Sources");
 	cited(d, s->source);
