@@ -56,6 +56,11 @@ void **map_at(struct arena *a, struct map *m, const char *key)
 	return &e->value;
 }
 
+const char *map_key(void **place)
+{
+	return ((struct map_entry *)((char *)place - offsetof(struct map_entry, value)))->key;
+}
+
 static int by_key(const void *a, const void *b)
 {
 	return strcmp(((const struct map_entry *)a)->key, ((const struct map_entry *)b)->key);

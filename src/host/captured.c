@@ -15,7 +15,7 @@
 #include "host/api_book.h"
 #include "host/captured.h"
 
-enum { API_MAX = 16 << 20 };
+enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 
 /* --- paths
  * ---------------------------------------------------------------------------------------- */
@@ -200,12 +200,21 @@ static int captured_kind(struct host *h, const char *path, enum host_kind *out)
 
 char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e)
 {
-	char *buf = malloc(max + 1);
+	/* Few are large: the bound is taken as a size only by those that are. */
+	size_t cap = max < SLURP_FIRST ? max : SLURP_FIRST;
+	char *buf = NULL;
 	int r;
 
-	if (!buf)
-		abort();
-	r = c->store->ops->read(c->store, name, buf, max, len);
+	for (;;) {
+		buf = malloc(cap + 1);
+		if (!buf)
+			abort();
+		r = c->store->ops->read(c->store, name, buf, cap, len);
+		if (r || *len <= cap || cap == max)
+			break;
+		free(buf);
+		cap = max;
+	}
 	if (r == 0 && *len > max)
 		r = -EFBIG;
 	if (r) {

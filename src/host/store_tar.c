@@ -15,16 +15,18 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "host/tar_extension.h"
 #include "host/tar_header.h"
 
 /* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
-enum { MEMBERS_MAX = 200000, LONG_NAME_MAX = 65536, NAMES_MAX = 64 << 20 };
+enum { MEMBERS_MAX = 200000, EXTENSION_MAX = 65536, NAMES_MAX = 64 << 20, WINDOW = 1 << 17 };
 
 struct node {
-	const char *name; /* in its folder */
+	const char *path; /* the key in tar.nodes */
 	enum host_kind kind;
 	long long offset, size;
 	const char *target; /* of a link */
+	bool fresh;	    /* made for the member that is being added */
 	struct node *children, *next;
 };
 
@@ -33,11 +35,20 @@ struct tar {
 	int fd;
 	const char *path;
 	struct arena arena;
-	struct map nodes; /* "root/proc" -> struct node */
+	struct map nodes;  /* "root/proc" -> struct node */
+	struct node *last; /* folder of the last member */
 	size_t members;
-	size_t names;		     /* bytes of names and extension records so far */
-	char *long_name, *long_link; /* from an extension record, for the next member */
+	size_t names; /* bytes of names so far */
+	struct tar_extension extension;
 	struct err *e;
+};
+
+/* The part of the archive that is being indexed: most members are shorter than what one read can
+ * bring. */
+struct window {
+	long long at;
+	size_t len;
+	char bytes[WINDOW];
 };
 
 static int wrong(struct tar *t, long long at, const char *what, const char *name)
@@ -46,24 +57,25 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 		       *name ? " " : "", name, at);
 }
 
-static bool names_fit(struct tar *t, size_t more)
+/* The node of a path below a known folder; made as a folder when there is none. */
+static int node_below(struct tar *t, struct node *folder, const char *path, struct node **out)
 {
-	t->names += more;
-	return t->names <= NAMES_MAX;
-}
+	void **at = map_at(&t->arena, &t->nodes, path);
 
-/* The node of a path whose folder is known. */
-static struct node *node_add(struct tar *t, struct node *folder, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	struct node *n = ARENA_NEW(&t->arena, struct node);
-
-	*n = (struct node){ .name = arena_strdup(&t->arena, slash ? slash + 1 : path),
-			    .kind = HOST_DIR,
-			    .next = folder->children };
-	folder->children = n;
-	*map_at(&t->arena, &t->nodes, path) = n;
-	return n;
+	*out = *at;
+	if (*at)
+		return 0;
+	if (folder->kind != HOST_DIR)
+		return -ENOTDIR;
+	t->names += strlen(path) + sizeof(**out);
+	if (t->names > NAMES_MAX)
+		return -E2BIG;
+	*at = *out = ARENA_NEW(&t->arena, struct node);
+	**out = (struct node){
+		.path = map_key(at), .kind = HOST_DIR, .next = folder->children, .fresh = true
+	};
+	folder->children = *out;
+	return 0;
 }
 
 /* The node of a path, made with its folders as needed: 0, -ENOTDIR when a file stands where a
@@ -71,37 +83,31 @@ static struct node *node_add(struct tar *t, struct node *folder, const char *pat
 static int node_make(struct tar *t, const char *path, struct node **out)
 {
 	const char *slash = strrchr(path, '/');
-	struct node *at = map_get(&t->nodes, ""), *next;
+	struct node *at = map_get(&t->nodes, "");
+	size_t n = 0, folder = slash ? (size_t)(slash - path) : 0;
 	char part[HOST_PATH_MAX];
-	size_t n = 0;
+	int r;
 
-	strcpy(part, path);
-	/* Its folder is there most of the time. */
-	if (slash) {
-		part[slash - path] = '\0';
-		next = map_get(&t->nodes, part);
-		part[slash - path] = '/';
-		if (next) {
-			at = next;
-			n = (size_t)(slash - path);
-		}
+	/* Its folder is that of the member before it most of the time. */
+	if (folder == strlen(t->last->path) && memcmp(path, t->last->path, folder) == 0) {
+		at = t->last;
+		n = folder;
 	}
+	strcpy(part, path);
 	while (path[n]) {
 		n += path[n] == '/';
 		n += strcspn(path + n, "/");
 		part[n] = '\0';
-		next = map_get(&t->nodes, part);
-		if (!next) {
-			if (at->kind != HOST_DIR)
-				return -ENOTDIR;
-			if (!names_fit(t, n + sizeof(*next)))
-				return -E2BIG;
-			next = node_add(t, at, part);
+		r = node_below(t, at, part, out);
+		if (r)
+			return r;
+		if (path[n]) {
+			at = *out;
+			at->fresh = false;
 		}
-		at = next;
 		part[n] = path[n];
 	}
-	*out = at;
+	t->last = at;
 	return 0;
 }
 
@@ -109,7 +115,7 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 		      long long at, long long size)
 {
 	char name[HOST_PATH_MAX];
-	struct node *n;
+	struct node *n = NULL;
 	int r;
 
 	if (!tar_clean_name(raw, name, sizeof(name)))
@@ -118,14 +124,14 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 		return 0;
 	if (++t->members > MEMBERS_MAX)
 		return wrong(t, at, "more than 200000 members", "");
-	n = map_get(&t->nodes, name);
-	if (n && (h->type != '5' || n->kind != HOST_DIR))
-		return wrong(t, at, "a name that stands there twice:", name);
 	r = node_make(t, name, &n);
 	if (r == -E2BIG)
 		return wrong(t, at, "its names are too long in all:", name);
 	if (r)
 		return wrong(t, at, "a file used as a folder:", name);
+	if (!n->fresh && (h->type != '5' || n->kind != HOST_DIR))
+		return wrong(t, at, "a name that stands there twice:", name);
+	n->fresh = false;
 	switch (h->type) {
 	case '0':
 	case '\0':
@@ -161,63 +167,25 @@ static int pread_all(int fd, char *buf, size_t n, long long at)
 	return 0;
 }
 
-/* One "LEN key=value\n" record after another. */
-static int pax(struct tar *t, const char *text, size_t n, long long at)
-{
-	while (n) {
-		char *end;
-		unsigned long len = strtoul(text, &end, 10);
-		const char *key, *value;
-		size_t left;
-
-		/* strtoul skips blanks and newlines: the number must begin the record, and end
-		 * inside it. */
-		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
-		    text[len - 1] != '\n')
-			return wrong(t, at, "a broken pax record", "");
-		key = end + 1;
-		if ((size_t)(key - text) >= len)
-			return wrong(t, at, "a broken pax record", "");
-		left = len - (size_t)(key - text) - 1;
-		value = memchr(key, '=', left);
-		if (!value)
-			return wrong(t, at, "a broken pax record", "");
-		value++;
-		left -= (size_t)(value - key);
-		if (str_starts(key, "path="))
-			t->long_name = arena_strndup(&t->arena, value, left);
-		else if (str_starts(key, "linkpath="))
-			t->long_link = arena_strndup(&t->arena, value, left);
-		else if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
-			return wrong(t, at, "a pax extension that no capture needs:",
-				     arena_strndup(&t->arena, key, 16));
-		text += len;
-		n -= len;
-	}
-	return 0;
-}
-
 /* Records that describe the next member: 'x' pax, 'g' pax for all, 'L' and 'K' GNU long names. */
 static int extension(struct tar *t, char type, long long at, long long size)
 {
+	const char *why = "a truncated extension record";
 	char *text;
+	int r;
 
 	if (type == 'g')
 		return 0;
-	if (size > LONG_NAME_MAX)
+	if (size > EXTENSION_MAX)
 		return wrong(t, at, "an extension record that is too large", "");
-	if (!names_fit(t, (size_t)size))
-		return wrong(t, at, "its extension records are too long in all", "");
-	text = arena_alloc(&t->arena, (size_t)size + 1);
-	if (pread_all(t->fd, text, (size_t)size, at + TAR_RECORD))
-		return wrong(t, at, "a truncated extension record", "");
-	if (type == 'x')
-		return pax(t, text, (size_t)size, at);
-	if (type == 'L')
-		t->long_name = text;
-	else
-		t->long_link = text;
-	return 0;
+	text = calloc(1, (size_t)size + 1);
+	if (!text)
+		abort();
+	r = pread_all(t->fd, text, (size_t)size, at + TAR_RECORD);
+	if (r == 0)
+		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
+	free(text);
+	return r ? wrong(t, at, why, "") : 0;
 }
 
 static int one_record(struct tar *t, const struct tar_header *h, long long *at, long long end)
@@ -238,30 +206,51 @@ static int one_record(struct tar *t, const struct tar_header *h, long long *at, 
 			 memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0] ? "/" : "",
 			 (int)sizeof(h->name), h->name);
 		snprintf(link, sizeof(link), "%.*s", (int)sizeof(h->link), h->link);
-		r = add_member(t, h, t->long_name ? t->long_name : name,
-			       t->long_link ? t->long_link : link, *at, size);
-		t->long_name = t->long_link = NULL;
+		r = add_member(t, h, *t->extension.name ? t->extension.name : name,
+			       *t->extension.link ? t->extension.link : link, *at, size);
+		*t->extension.name = *t->extension.link = '\0';
 	}
 	*at += TAR_RECORD + (size + TAR_RECORD - 1) / TAR_RECORD * TAR_RECORD;
 	return r;
 }
 
+/* The header at a byte of the archive; NULL when it cannot be read. */
+static const struct tar_header *header_at(struct tar *t, struct window *w, long long at,
+					  long long end)
+{
+	if (at < w->at || at + TAR_RECORD > w->at + (long long)w->len) {
+		w->at = at;
+		w->len = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
+		if (pread_all(t->fd, w->bytes, w->len, at))
+			return NULL;
+	}
+	return (const struct tar_header *)(w->bytes + (at - w->at));
+}
+
 static int index_all(struct tar *t, long long end)
 {
 	static const struct tar_header zero;
-	struct tar_header h;
+	const struct tar_header *h;
+	struct window *w = calloc(1, sizeof(*w));
 	long long at = 0;
 	int r = 0;
 
+	if (!w)
+		abort();
 	while (r == 0) {
-		if (at + TAR_RECORD > end)
-			return wrong(t, at, "it ends without its end mark: truncated", "");
-		if (pread_all(t->fd, (char *)&h, sizeof(h), at))
-			return wrong(t, at, "it cannot be read", "");
-		if (memcmp(&h, &zero, sizeof(h)) == 0)
-			return 0;
-		r = one_record(t, &h, &at, end);
+		if (at + TAR_RECORD > end) {
+			r = wrong(t, at, "it ends without its end mark: truncated", "");
+			break;
+		}
+		h = header_at(t, w, at, end);
+		if (!h)
+			r = wrong(t, at, "it cannot be read", "");
+		else if (memcmp(h, &zero, sizeof(zero)) == 0)
+			break;
+		else
+			r = one_record(t, h, &at, end);
 	}
+	free(w);
 	return r;
 }
 
@@ -301,15 +290,16 @@ static int tar_list(struct store *s, const char *path, struct arena *a, char ***
 {
 	const struct node *dir = map_get(&((struct tar *)s)->nodes, path);
 	char **list = NULL;
-	size_t count = 0;
+	size_t count = 0, below;
 
 	if (!dir)
 		return -ENOENT;
 	if (dir->kind != HOST_DIR)
 		return -ENOTDIR;
+	below = *path ? strlen(path) + 1 : 0;
 	for (const struct node *c = dir->children; c; c = c->next) {
 		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, c->name);
+		list[count++] = arena_strdup(a, c->path + below);
 	}
 	*names = list;
 	*n = count;
@@ -358,8 +348,9 @@ struct store *store_open_tar(const char *path, struct err *e)
 		abort();
 	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
 	t->path = arena_strdup(&t->arena, path);
-	*map_at(&t->arena, &t->nodes, "") = ARENA_NEW(&t->arena, struct node);
-	((struct node *)map_get(&t->nodes, ""))->kind = HOST_DIR;
+	t->last = ARENA_NEW(&t->arena, struct node);
+	*t->last = (struct node){ .path = "", .kind = HOST_DIR };
+	*map_at(&t->arena, &t->nodes, "") = t->last;
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (index_all(t, st.st_size) == 0)

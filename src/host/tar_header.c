@@ -23,13 +23,14 @@ int tar_octal(const char *s, size_t n, long long *out)
 bool tar_checksum_fits(const struct tar_header *h)
 {
 	const unsigned char *p = (const unsigned char *)h;
-	long long sum = 0, want;
+	long long want;
+	unsigned sum = 0;
 
 	for (size_t i = 0; i < TAR_RECORD; i++)
-		sum += i >= offsetof(struct tar_header, checksum) &&
-				       i < offsetof(struct tar_header, type)
-			       ? ' '
-			       : p[i];
+		sum += p[i];
+	/* The sum's own field counts as blanks. */
+	for (size_t i = 0; i < sizeof(h->checksum); i++)
+		sum += ' ' - (unsigned)(unsigned char)h->checksum[i];
 	return tar_octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
 }
 

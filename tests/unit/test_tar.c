@@ -317,7 +317,7 @@ static void test_long_names(void **state)
 	member(&b, "././@LongLink", 'L', "", huge, 60000, NULL);
 	file(&b, "cut", "one\n");
 	end(&b);
-	refused(&b, "leaves the archive");
+	refused(&b, "too long");
 	free(huge);
 }
 
@@ -353,15 +353,6 @@ static void test_implied_folders(void **state)
 		memcpy(name + 5, digits, 4); /* another top folder each time */
 		member(&b, "././@LongLink", 'L', "", name, strlen(name) + 1, NULL);
 		file(&b, "cut", "x");
-	}
-	end(&b);
-	refused(&b, "too long in all");
-	start(&b);
-	for (int i = 0; i < 1200; i++) {
-		static char text[61000];
-
-		memset(text, 'n', sizeof(text) - 1);
-		member(&b, "././@LongLink", 'K', "", text, sizeof(text), NULL);
 	}
 	end(&b);
 	refused(&b, "too long in all");
