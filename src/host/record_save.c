@@ -37,8 +37,9 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 	if (!s->redact)
 		return p->data;
 	if (redact_is_secret_file(path)) {
-		*len = strlen("REDACTED\n");
-		return "REDACTED\n";
+		copy = arena_printf(&s->arena, "%s\n", redact_serial(s->redact, p->data, p->len));
+		*len = strlen(copy);
+		return copy;
 	}
 	if (str_ends(path, "/config") && p->len >= 64) {
 		copy = arena_strndup(&s->arena, p->data, p->len);
@@ -142,7 +143,9 @@ static json_t *redacted_answer(struct saving *s, const char *api, const char *fi
 
 	if (!s->redact || !text)
 		return json_deep_copy(v);
-	if (strstr(field, "Serial") || strstr(field, "PartNumber"))
+	if (strstr(field, "Serial"))
+		return json_string(redact_serial(s->redact, text, strlen(text)));
+	if (strstr(field, "PartNumber"))
 		return json_string("REDACTED");
 	if (strcmp(api, "if") == 0)
 		return json_string(redact_addresses(s->redact, text));
@@ -200,6 +203,29 @@ static int save_meta(struct saving *s, const struct host_identity *id)
 	return r;
 }
 
+/* Serial numbers are known before any text is written in which they may stand. */
+static void learn_serials(struct saving *s, const struct map *places, const struct map *pages)
+{
+	const char *object, *field;
+	json_t *page, *fields, *value;
+	struct map_entry *list = map_sorted(&s->arena, places);
+
+	for (size_t i = 0; i < places->n; i++) {
+		const struct recorded *p = list[i].value;
+
+		if (p->kind == HOST_FILE && p->data && redact_is_secret_file(list[i].key))
+			redact_serial(s->redact, p->data, p->len);
+	}
+	list = map_sorted(&s->arena, pages);
+	for (size_t i = 0; i < pages->n; i++) {
+		page = list[i].value;
+		json_object_foreach(page, object, fields) json_object_foreach(
+			fields, field, value) if (strstr(field, "Serial") && json_is_string(value))
+			redact_serial(s->redact, json_string_value(value),
+				      json_string_length(value));
+	}
+}
+
 int record_save(struct host *record, const char *path, bool redact, struct err *e)
 {
 	struct saving s = { .e = e };
@@ -212,6 +238,8 @@ int record_save(struct host *record, const char *path, bool redact, struct err *
 	if (!s.sink)
 		return -EIO;
 	s.redact = redact ? &redactor : NULL;
+	if (redact)
+		learn_serials(&s, record_places(record), pages);
 	text_add(&s.answers, "");
 	r = save_meta(&s, &record->id);
 	if (r == 0)

@@ -15,14 +15,26 @@ struct redactor {
 	struct arena *arena;
 	const char *nodename; /* replaced by "host" where it stands as a word; shorter than 3
 				 letters: left */
-	struct map macs, uuids, guids, words, subnets, hosts;
+	struct map macs, uuids, guids, words, subnets, subnets6, hosts, serials, odd_serials;
 };
 
+/* A shorter serial number is not looked for in other texts: it may well mean something else there.
+ */
+enum { REDACT_SERIAL_MIN = 6 };
+
+/* The pseudonym of a secret: made from the number of secrets of its kind seen before it. fmt takes
+ * that number as two bytes. */
+const char *redact_pseudonym(struct redactor *r, struct map *kind, const char *secret,
+			     const char *fmt);
 /* The text with its secrets replaced, in arena memory; *len is updated. Bytes that are no text are
  * left as they are. */
 char *redact_text(struct redactor *r, const char *s, size_t *len);
 /* Also IPv4 and IPv6 addresses: for answers that hold addresses and little else. */
 char *redact_addresses(struct redactor *r, const char *s);
+/* The pseudonym of a whole serial number, tag or identifier, one to one; from then on redact_text
+ * knows the number as a word too, where it is long enough to mean nothing else. "None" and the like
+ * stay. */
+const char *redact_serial(struct redactor *r, const char *s, size_t len);
 /* True for files whose whole content is a serial number or asset tag. */
 bool redact_is_secret_file(const char *path);
 /* PCI configuration space: zeroes the device serial number capability in place. */

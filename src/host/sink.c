@@ -190,12 +190,23 @@ static int finish(struct sink *s, struct err *e)
 	static const char zero[2 * RECORD];
 	/* RENAME_NOREPLACE: what appeared under the name meanwhile is somebody's. */
 	const unsigned noreplace = 1;
+	struct stat st;
 
 	errno = 0;
 	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) ||
 		       fsync(fileno(s->tar)) < 0))
 		return cannot(s, "", e);
-	if (renameat2(AT_FDCWD, s->tmp, AT_FDCWD, s->path, noreplace) < 0)
+	if (renameat2(AT_FDCWD, s->tmp, AT_FDCWD, s->path, noreplace) == 0)
+		return 0;
+	/* Network file systems do not know the flag: look, then rename. A folder replaces no file,
+	 * nor a full folder. */
+	if (errno != EINVAL && errno != ENOSYS)
+		return cannot(s, "", e);
+	if (lstat(s->path, &st) == 0) {
+		errno = EEXIST;
+		return cannot(s, "", e);
+	}
+	if (rename(s->tmp, s->path) < 0)
 		return cannot(s, "", e);
 	return 0;
 }
