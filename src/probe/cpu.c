@@ -154,13 +154,19 @@ static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind,
 
 static void caches(struct probe *p)
 {
+	const struct idset *online = &p->m->cpu.online.v;
+	struct fact_set core = { 0 };
+
+	if (!online->n)
+		return;
+	core = probe_set(p, cpu_dir(p, online->r[0].lo), "topology/core_cpus_list");
 	/* Indexes are few (L1d, L1i, L2, L3, sometimes a system cache). */
 	for (unsigned index = 0; index < 8; index++) {
 		struct covered seen = covered_new(p);
 		struct cache_kind kind = { 0 };
 		bool any = false;
 
-		IDSET_FOR_EACH (cpu, &p->m->cpu.online.v) {
+		IDSET_FOR_EACH (cpu, online) {
 			struct fact_set shared = { 0 };
 
 			if (cover(&seen, cpu))
@@ -172,9 +178,15 @@ static void caches(struct probe *p)
 				/* On hybrid machines a later kind of core may have it; the first
 				 * one without it does not end the search, an all-absent index does.
 				 */
-				if (!any && cpu == p->m->cpu.online.v.r[0].lo)
+				if (!any && cpu == online->r[0].lo)
 					return;
 				continue;
+			}
+			/* Private to its core on a machine with one kind of core: one a core. */
+			if (!any && !mixed_cores(p) && idset_equal(&shared.v, &core.v)) {
+				cache_row(p, (unsigned)kind.level.v, &kind.type, &kind.size)
+					->count.v += fact_or(&p->m->cpu.cores, 1) - 1;
+				break;
 			}
 			any = true;
 			IDSET_FOR_EACH (id, &shared.v)
@@ -273,6 +285,22 @@ static struct fact_int cppc_auto_sel(struct probe *p)
 	return fact_int_of(strcmp(f.v, "Y") == 0 || strcmp(f.v, "1") == 0, f.f.dir, f.f.leaf);
 }
 
+/* A cluster that is no more than the first CPU's core is what the kernel says where there are none.
+ */
+static bool has_clusters(struct probe *p)
+{
+	const struct idset *online = &p->m->cpu.online.v;
+	struct fact_set core, cluster;
+	const char *dir;
+
+	if (!online->n)
+		return false;
+	dir = cpu_dir(p, online->r[0].lo);
+	core = probe_set(p, dir, "topology/core_cpus_list");
+	cluster = probe_set(p, dir, "topology/cluster_cpus_list");
+	return seen_ok(&cluster.f) && !idset_equal(&cluster.v, &core.v);
+}
+
 void probe_cpu(struct probe *p)
 {
 	struct cpus *c = &p->m->cpu;
@@ -289,10 +317,8 @@ void probe_cpu(struct probe *p)
 	cpuinfo(p);
 	c->cores = count_groups(p, "topology/core_cpus_list", NULL);
 	c->sockets = count_groups(p, "topology/package_cpus_list", NULL);
-	count_groups(p, "topology/cluster_cpus_list", add_cluster);
-	/* x86 reports one cluster a core where there is none: that says nothing. */
-	if (seen_ok(&c->cores.f) && (long long)c->clusters.n >= c->cores.v)
-		c->clusters = (struct list){ 0 };
+	if (has_clusters(p))
+		count_groups(p, "topology/cluster_cpus_list", add_cluster);
 	if (seen_ok(&c->cores.f) && c->cores.v)
 		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v,
 						  CPU_DIR, "cpu*/topology/core_cpus_list");

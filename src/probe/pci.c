@@ -194,7 +194,7 @@ static struct fact_int virtual_function(struct probe *p, const char *dir)
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
 static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
 {
-	enum host_kind kind;
+	char width[32];
 
 	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
 	 * device. */
@@ -206,8 +206,8 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir, b
 	}
 	/* The kernel shows link files of PCI Express devices alone; a virtual machine takes a
 	 * millisecond to read the configuration space of each of its own devices. */
-	if (known &&
-	    host_kind(p->h, arena_printf(p->a, "%smax_link_width", dir), &kind) == -ENOENT) {
+	if (known && host_read_line(p->h, arena_printf(p->a, "%smax_link_width", dir), width,
+				    sizeof(width)) == -ENOENT) {
 		pci_config_conventional(f, dir);
 		return;
 	}
