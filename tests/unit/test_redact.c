@@ -186,7 +186,8 @@ static void test_relations(void **state)
 {
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a, .nodename = "node7.corp.example" };
-	char *guid = redacted(&r, "3c6d:6603:0012:3456"), *mac = redacted(&r, "3c:6d:66:12:34:56"), *p;
+	char *guid = redacted(&r, "3c6d:6603:0012:3456"), *mac = redacted(&r, "3c:6d:66:12:34:56"),
+	     *p;
 	const char *x, *y;
 
 	(void)state;
@@ -211,40 +212,52 @@ static void test_relations(void **state)
 	assert_string_equal(x, "10.1.0.5/24");
 	assert_string_equal(y, "0000:0000:0000:0000:0000:ffff:0a01:0005");
 	/* Nets longer than /16 stay as near or far as they are; two /16 stay two. */
-	assert_string_equal(redact_addresses(&r, "192.168.78.5/22 192.169.77.5/16"), "10.1.3.5/22 10.2.0.5/16");
+	assert_string_equal(redact_addresses(&r, "192.168.78.5/22 192.169.77.5/16"),
+			    "10.1.3.5/22 10.2.0.5/16");
 	assert_string_equal(redact_addresses(&r, "0.0.0.0 255.255.255.0"), "0.0.0.0 255.255.255.0");
-	x = redact_addresses(&r, "2001:db8:0:1::5/64 2001:db8:0:1::6/64 2001:db8:0:2::5/64 fe80::5/64");
-	assert_string_equal(x, "fd00:0:0:0003::0001/64 fd00:0:0:0003::0002/64 fd00:0:0:0004::0003/64 fe80::0004/64");
+	x = redact_addresses(&r,
+			     "2001:db8:0:1::5/64 2001:db8:0:1::6/64 2001:db8:0:2::5/64 fe80::5/64");
+	assert_string_equal(x, "fd00:0:0:0003::0001/64 fd00:0:0:0003::0002/64 "
+			       "fd00:0:0:0004::0003/64 fe80::0004/64");
 	/* The name that udev makes from a MAC. */
 	p = redacted(&r, "/sys/class/net/enx3c6d66123456/mtu");
-	assert_string_equal(p, arena_printf(&a, "/sys/class/net/enx%.2s%.2s%.2s%.2s%.2s%.2s/mtu", mac, mac + 3, mac + 6,
-					    mac + 9, mac + 12, mac + 15));
+	assert_string_equal(p, arena_printf(&a, "/sys/class/net/enx%.2s%.2s%.2s%.2s%.2s%.2s/mtu",
+					    mac, mac + 3, mac + 6, mac + 9, mac + 12, mac + 15));
 	/* With and without the domain. */
-	assert_string_equal(redacted(&r, "on node7.corp.example, node7: node77 anode7"), "on host, host: node77 anode7");
+	assert_string_equal(redacted(&r, "on node7.corp.example, node7: node77 anode7"),
+			    "on host, host: node77 anode7");
 	arena_free(&a);
 }
 
 static void test_serials(void **state)
 {
-	static const char *const none[] = { "None", "To Be Filled By O.E.M.", "Default string", "", " \n", "0" };
+	static const char *const none[] = {
+		"None", "To Be Filled By O.E.M.", "Default string", "", " \n", "0"
+	};
 	struct arena a = { 0 };
 	struct redactor r = { .arena = &a };
-	const char *one = redact_serial(&r, "S7KHNJ0W123456\n", 15), *two = redact_serial(&r, "1654922006536", 13), *odd;
+	const char *one = redact_serial(&r, "S7KHNJ0W123456\n", 15),
+		   *two = redact_serial(&r, "1654922006536", 13), *odd;
 
 	(void)state;
 	assert_string_not_equal(one, two);
 	assert_string_equal(one, redact_serial(&r, " S7KHNJ0W123456 ", 16));
 	assert_null(strstr(one, "S7KH"));
-	assert_string_equal(redacted(&r, "nvme-Samsung_SSD_990_PRO_S7KHNJ0W123456_1-part1 ONLINE 1654922006536"),
-			    arena_printf(&a, "nvme-Samsung_SSD_990_PRO_%s_1-part1 ONLINE %s", one, two));
-	assert_string_equal(redacted(&r, "S7KHNJ0W1234567 xS7KHNJ0W123456"), "S7KHNJ0W1234567 xS7KHNJ0W123456");
+	assert_string_equal(
+		redacted(&r,
+			 "nvme-Samsung_SSD_990_PRO_S7KHNJ0W123456_1-part1 ONLINE 1654922006536"),
+		arena_printf(&a, "nvme-Samsung_SSD_990_PRO_%s_1-part1 ONLINE %s", one, two));
+	assert_string_equal(redacted(&r, "S7KHNJ0W1234567 xS7KHNJ0W123456"),
+			    "S7KHNJ0W1234567 xS7KHNJ0W123456");
 	/* Replaced where it is one, but no word to look for elsewhere. */
 	odd = redact_serial(&r, "123456", 6);
 	assert_string_not_equal(odd, "123456");
 	assert_string_not_equal(odd, redact_serial(&r, "nvidia", 6));
 	assert_string_equal(redacted(&r, "nvidia 123456 kB"), "nvidia 123456 kB");
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		assert_string_equal(redact_serial(&r, none[i], strlen(none[i])), i < 3 ? none[i] : i == 5 ? "0" : "");
+		assert_string_equal(redact_serial(&r, none[i], strlen(none[i])), i < 3	  ? none[i]
+										 : i == 5 ? "0"
+											  : "");
 	/* Binary: what stands before the first NUL is all there is. */
 	assert_int_equal(strncmp(redact_serial(&r, "\x82SN1\0SN2", 8), "SERIAL", 6), 0);
 	arena_free(&a);
@@ -373,7 +386,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_untouched),     cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_consistent),    cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_binary),	      cmocka_unit_test(test_secret_files), cmocka_unit_test(test_relations), cmocka_unit_test(test_serials),
+		cmocka_unit_test(test_binary),	      cmocka_unit_test(test_secret_files),
+		cmocka_unit_test(test_relations),     cmocka_unit_test(test_serials),
 		cmocka_unit_test(test_whole_capture),
 	};
 
