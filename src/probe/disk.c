@@ -186,38 +186,42 @@ static void queue(struct probe *p, struct disk *d, const char *dir)
 	d->write_cache = probe_str(p, q, "write_cache");
 }
 
-/* Of an NVMe disk behind the kernel's multipath: the function of its first controller. */
-static const char *nvme_pci(struct probe *p, const char *dir)
+/* An NVMe disk behind the kernel's multipath hangs from a subsystem, which has neither a function nor
+ * queues: those are its first controller's, which may also be another machine's. The controller's
+ * folder, or NULL. */
+static const char *nvme_controller(struct probe *p, struct disk *d, const char *dir)
 {
-	char **names;
+	char **names, place[HOST_PATH_MAX];
 	size_t n;
 
 	if (host_list(p->h, arena_printf(p->a, "%sdevice", dir), p->a, &names, &n))
-		return "";
+		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		const char *pci;
+		const char *link = arena_printf(p->a, "/sys/class/nvme/%s", names[i]);
 		int end = 0;
 		unsigned number;
 
-		if (sscanf(names[i], "nvme%u%n", &number, &end) != 1 || names[i][end])
+		if (sscanf(names[i], "nvme%u%n", &number, &end) != 1 || names[i][end] ||
+		    host_link_path(p->h, link, place, sizeof(place)))
 			continue;
-		pci = class_device_pci(p, arena_printf(p->a, "/sys/class/nvme/%s/", names[i]));
-		if (*pci)
-			return pci;
+		transport(p, d, arena_strdup(p->a, place));
+		d->pci = class_device_pci(p, arena_printf(p->a, "%s/", link));
+		return arena_printf(p->a, "%s/", link);
 	}
-	return "";
+	return NULL;
 }
 
-static void device(struct probe *p, struct disk *d, const char *dir)
+static void device(struct probe *p, struct disk *d, const char *dir, const char *controller)
 {
 	const char *dev = arena_printf(p->a, "%sdevice/", dir);
-	bool nvme = fact_is(&d->transport, "nvme");
+	bool nvme = fact_is(&d->transport, "nvme") || fact_is(&d->transport, "nvme-of");
 	const struct pci_function *f;
 
 	d->model = probe_str(p, dev, "model");
 	d->firmware = probe_str(p, dev, nvme ? "firmware_rev" : "rev");
 	d->removable = probe_int(p, dir, "removable");
-	d->queue_depth = probe_int(p, dev, nvme ? "sqsize" : "queue_depth");
+	d->queue_depth = nvme ? probe_int(p, controller ? controller : dev, "sqsize")
+			      : probe_int(p, dev, "queue_depth");
 	/* The controller counts from 0. */
 	if (nvme && seen_ok(&d->queue_depth.f))
 		d->queue_depth.v++;
@@ -230,6 +234,7 @@ static void add(struct probe *p, const char *name)
 	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
 	const struct role *role = role_of(name);
 	struct fact_int sectors = probe_int(p, dir, "size");
+	const char *controller = NULL;
 	char place[HOST_PATH_MAX];
 	struct disk *d;
 
@@ -247,13 +252,13 @@ static void add(struct probe *p, const char *name)
 	    0)
 		transport(p, d, arena_strdup(p->a, place));
 	if (fact_is(&d->transport, "nvme") && !*d->pci)
-		d->pci = nvme_pci(p, dir);
+		controller = nvme_controller(p, d, dir);
 	if (role->queue)
 		queue(p, d, dir);
 	d->holders = holders(p, dir);
 	if (*role->prefix)
 		return;
-	device(p, d, dir);
+	device(p, d, dir, controller);
 	d->content = disk_udev(p, name, "ID_FS_TYPE");
 }
 

@@ -109,10 +109,11 @@ static bool collide(const char *x, const char *y)
 	return false;
 }
 
+/* Of virtual ones no driver was asked for. They share their lower interface's subnet on purpose:
+ * macvlan, VRRP. */
 static bool counts(const struct nic *n)
 {
-	return fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f) &&
-	       !fact_is(&n->type, "loopback");
+	return n->driver.f.leaf && fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f);
 }
 
 struct fact_int nic_bad_subnets(const struct list *nics)

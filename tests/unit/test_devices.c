@@ -84,6 +84,7 @@ static void test_interfaces(void **state)
 	link_at(w, "/sys/class/net/veth0", "../../devices/virtual/net/veth0");
 	root(w, "/sys/devices/virtual/net/veth0/type", "1\n");
 	root(w, "/sys/devices/virtual/net/veth0/speed", "10000\n");
+	root(w, "/sys/devices/virtual/net/veth0/operstate", "up\n");
 	root(w, "/sys/class/net/bonding_masters", "bond0\n");
 	root(w, "/run/systemd/network/10-netplan-eth10.network", "");
 	root(w, "/etc/systemd/network/20-eth1.network", "");
@@ -96,7 +97,8 @@ static void test_interfaces(void **state)
 		 "\"28.4\"}}");
 	box_file(&w->box, "c/api/if.json",
 		 "{\"eth1\": {\"ipv4\": \"10.1.2.3/24 10.9.0.1/16\", \"max_mtu\": 9978}, "
-		 "\"eth10\": {\"ipv4\": \"10.1.2.77/24\"}}");
+		 "\"eth10\": {\"ipv4\": \"10.1.2.77/24\"}, "
+		 "\"veth0\": {\"ipv4\": \"10.1.2.78/24\"}}");
 	open_world(w);
 	probe_nic(&w->probe);
 
@@ -119,7 +121,7 @@ static void test_interfaces(void **state)
 	n = machine_nic(&w->machine, "veth0");
 	assert_int_equal(n->speed_mbps.f.seen, SEEN_UNASKED);
 	assert_int_equal(w->machine.net.softnet_dropped.v, 15);
-	assert_int_equal(w->machine.net.bad_subnets.v, 1);
+	assert_int_equal(w->machine.net.bad_subnets.v, 1); /* veth0 shares theirs, on purpose */
 }
 
 #define HCA PORT "/infiniband/mlx5_0"
@@ -173,6 +175,7 @@ static void test_rdma(void **state)
 #define USB "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1"
 #define USB_DISK USB "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda"
 #define SUBSYSTEM "/sys/devices/virtual/nvme-subsystem/nvme-subsys0"
+#define REMOTE "/sys/devices/virtual/nvme-subsystem/nvme-subsys1"
 
 static void test_disks(void **state)
 {
@@ -201,10 +204,18 @@ static void test_disks(void **state)
 	link_at(w, "/sys/class/nvme/nvme3",
 		"../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3");
 	root(w, PORT "/nvme/nvme3/model", "X\n");
-	root(w, SUBSYSTEM "/sqsize", "1023\n");
+	root(w, PORT "/nvme/nvme3/sqsize", "1023\n");
 	link_at(w, "/sys/block/nvme0c3n1",
 		"../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3/nvme0c3n1");
 	root(w, PORT "/nvme/nvme3/nvme0c3n1/size", "1000\n");
+	/* The same of a disk in another machine. */
+	link_at(w, "/sys/block/nvme1n1", "../devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1");
+	root(w, REMOTE "/nvme1n1/size", "1000\n");
+	root(w, REMOTE "/model", "Linux\n");
+	link_at(w, REMOTE "/nvme1n1/device", "..");
+	link_at(w, REMOTE "/nvme4", "../../nvme-fabrics/ctl/nvme4");
+	link_at(w, "/sys/class/nvme/nvme4", "../../devices/virtual/nvme-fabrics/ctl/nvme4");
+	root(w, "/sys/devices/virtual/nvme-fabrics/ctl/nvme4/sqsize", "127\n");
 	link_at(w, "/sys/block/loop0", "../devices/virtual/block/loop0");
 	root(w, "/sys/devices/virtual/block/loop0/size", "0\n");
 	link_at(w, "/sys/block/zram0", "../devices/virtual/block/zram0");
@@ -212,7 +223,7 @@ static void test_disks(void **state)
 	open_world(w);
 	probe_disk(&w->probe);
 
-	assert_int_equal(w->machine.storage.disks.n, 3);
+	assert_int_equal(w->machine.storage.disks.n, 4);
 	d = machine_disk(&w->machine, "sda");
 	assert_string_equal(d->transport.v, "usb-uas");
 	assert_int_equal(d->usb_speed_mbps.v, 10000);
@@ -226,6 +237,11 @@ static void test_disks(void **state)
 	assert_string_equal(d->transport.v, "nvme");
 	assert_string_equal(d->pci, "0000:01:00.0");
 	assert_int_equal(d->queue_depth.v, 1024);
+	d = machine_disk(&w->machine, "nvme1n1");
+	assert_string_equal(d->transport.v, "nvme-of");
+	assert_string_equal(d->pci, "");
+	assert_string_equal(d->model.v, "Linux");
+	assert_int_equal(d->queue_depth.v, 128);
 	d = machine_disk(&w->machine, "zram0");
 	assert_string_equal(d->role.v, "zram");
 	assert_string_equal(d->transport.v, "virtual");
