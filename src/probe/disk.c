@@ -186,9 +186,9 @@ static void queue(struct probe *p, struct disk *d, const char *dir)
 	d->write_cache = probe_str(p, q, "write_cache");
 }
 
-/* An NVMe disk behind the kernel's multipath hangs from a subsystem, which has neither a function nor
- * queues: those are its first controller's, which may also be another machine's. The controller's
- * folder, or NULL. */
+/* An NVMe disk behind the kernel's multipath hangs from a subsystem, which has neither a function
+ * nor queues: those are its first controller's, which may also be another machine's. The
+ * controller's folder, or NULL. */
 static const char *nvme_controller(struct probe *p, struct disk *d, const char *dir)
 {
 	char **names, place[HOST_PATH_MAX];
