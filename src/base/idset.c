@@ -13,6 +13,9 @@ static void add_range(struct arena *a, struct idset *set, unsigned lo, unsigned 
 {
 	size_t i = 0, j, drop;
 
+	/* Lists are mostly in order: without this a list of many pieces costs their square. */
+	if (set->n && set->r[set->n - 1].hi + 1 < lo)
+		i = set->n;
 	while (i < set->n && set->r[i].hi + 1 < lo)
 		i++;
 	for (j = i; j < set->n && set->r[j].lo <= hi + 1; j++) {
@@ -111,10 +114,17 @@ int idset_parse(struct arena *a, const char *s, struct idset *out)
 
 bool idset_has(const struct idset *set, unsigned id)
 {
-	for (size_t i = 0; i < set->n && set->r[i].lo <= id; i++)
-		if (id <= set->r[i].hi)
-			return true;
-	return false;
+	size_t lo = 0, hi = set->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (set->r[mid].hi < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < set->n && set->r[lo].lo <= id;
 }
 
 size_t idset_count(const struct idset *set)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The provider "cuda". Object "" answers cuDriverGetVersion, which needs no device. A GPU's PCI address
- * answers cuDeviceGetAttribute(N), N being the number of the CUdevice_attribute. That initialises the
- * driver library (a noticeable part of a second), so it is asked for rarely; no context is ever created.
+ * The provider "cuda". Object "" answers cuDriverGetVersion, which needs no device. A GPU's PCI
+ * address answers cuDeviceGetAttribute(N), N being the number of the CUdevice_attribute. That
+ * initialises the driver library (a noticeable part of a second), so it is asked for rarely; no
+ * context is ever created.
  */
 #include "host/cuda.h"
 
@@ -18,9 +19,9 @@ enum { ATTRIBUTES_MAX = 4096 };
 struct cuda {
 	struct cuda_api api;
 	void *lib;
-	int error; /* negative errno of loading */
+	int error;		 /* negative errno of loading */
 	int initialised, result; /* whether cuInit was called, and what it gave */
-	char address[32]; /* the device asked about last */
+	char address[32];	 /* the device asked about last */
 	int device, device_result;
 };
 
@@ -95,8 +96,8 @@ static int cuda_ask(void **state, struct arena *a, const char *object, const cha
 		c = *state = calloc(1, sizeof(*c));
 		if (!c)
 			abort();
-		c->error = vendor_open("libcuda.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]),
-				       &c->api, &c->lib);
+		c->error = vendor_open("libcuda.so.1", symbols,
+				       sizeof(symbols) / sizeof(symbols[0]), &c->api, &c->lib);
 	}
 	if (c->error)
 		return c->error;
@@ -119,7 +120,8 @@ static int cuda_ask(void **state, struct arena *a, const char *object, const cha
 
 static void cuda_close(void *state)
 {
-	/* The library stays mapped: it may have started threads, and the process is about to end. */
+	/* The library stays mapped: it may have started threads, and the process is about to end.
+	 */
 	free(state);
 }
 

@@ -13,7 +13,8 @@ struct fault {
 	const char *where;
 };
 
-/* Counts an operation; what it must fail with, or 0. Failing comes before the inner host is asked. */
+/* Counts an operation; what it must fail with, or 0. Failing comes before the inner host is asked.
+ */
 static int due(struct fault *f, const char *api, const char *object, const char *what)
 {
 	if (++f->operations != f->plan.at)
@@ -57,7 +58,8 @@ static int fault_kind(struct host *h, const char *path, enum host_kind *out)
 	return r ? r : f->inner->ops->kind(f->inner, path, out);
 }
 
-static int fault_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out)
+static int fault_ask(struct host *h, const char *api, const char *object, const char *field,
+		     struct answer *out)
 {
 	struct fault *f = (struct fault *)h;
 	int r = due(f, api, object, field);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host that passes everything on to another one, but fails one operation on purpose: for tests. */
+/* A host that passes everything on to another one, but fails one operation on purpose: for tests.
+ */
 #ifndef HOST_FAULT_H
 #define HOST_FAULT_H
 
@@ -8,7 +9,8 @@
 /* What happens at operation at (the first is 1); 0: nothing, operations are only counted. */
 struct fault_plan {
 	size_t at;
-	int code; /* the negative errno it fails with; 0: the process ends at once, with status FAULT_EXIT */
+	int code; /* the negative errno it fails with; 0: the process ends at once, with status
+		     FAULT_EXIT */
 };
 
 enum { FAULT_EXIT = 86 };
@@ -17,7 +19,8 @@ enum { FAULT_EXIT = 86 };
 struct host *fault_open(struct host *inner, struct fault_plan plan);
 /* Operations so far: every read, link, list, kind and ask that reached the door. */
 size_t fault_operations(const struct host *fault);
-/* What the operation that failed was about ("/proc/meminfo", "nvml 0 nvmlDeviceGetName"); "" when none failed yet. */
+/* What the operation that failed was about ("/proc/meminfo", "nvml 0 nvmlDeviceGetName"); "" when
+ * none failed yet. */
 const char *fault_where(const struct host *fault);
 
 #endif

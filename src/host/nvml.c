@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The provider "nvml". Object "" is the machine, "0".."N" a GPU by NVML's index. A question is a function's
- * name without its version, arguments in parentheses, members after a dot; all of them stand in nvml.def
- * and nvml_read.c. The library is opened and initialised once, at the first question.
+ * The provider "nvml". Object "" is the machine, "0".."N" a GPU by NVML's index. A question is a
+ * function's name without its version, arguments in parentheses, members after a dot; all of them
+ * stand in nvml.def and nvml_read.c. The library is opened and initialised once, at the first
+ * question.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,13 @@ static int ask_system(struct nvml *n, struct arena *a, const char *field, struct
 
 	/* Works without a driver, and names the library when the two do not match. */
 	if (strcmp(field, "nvmlSystemGetNVMLVersion") == 0)
-		return answer_buffer(n->api.nvmlSystemGetNVMLVersion(buf, sizeof(buf) - 1), a, buf, out);
+		return answer_buffer(n->api.nvmlSystemGetNVMLVersion(buf, sizeof(buf) - 1), a, buf,
+				     out);
 	if (n->result)
 		return nvml_errno(n->result);
 	if (strcmp(field, "nvmlSystemGetDriverVersion") == 0)
-		return answer_buffer(n->api.nvmlSystemGetDriverVersion(buf, sizeof(buf) - 1), a, buf, out);
+		return answer_buffer(n->api.nvmlSystemGetDriverVersion(buf, sizeof(buf) - 1), a,
+				     buf, out);
 	if (strcmp(field, "nvmlDeviceGetCount") == 0) {
 		r = n->count_result;
 		v = n->n;
@@ -156,7 +159,8 @@ static const struct nvml_question *question(struct nvml *n, const char *field, s
 	for (size_t i = 0; i < nvml_questions_n; i++) {
 		size_t at = (n->hint + i) % nvml_questions_n;
 
-		if (strncmp(nvml_questions[at].name, field, len) == 0 && !nvml_questions[at].name[len]) {
+		if (strncmp(nvml_questions[at].name, field, len) == 0 &&
+		    !nvml_questions[at].name[len]) {
 			n->hint = at;
 			return &nvml_questions[at];
 		}

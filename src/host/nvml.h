@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's management library as far as it is called: its ABI, declared from its public documentation.
- * Layouts, numbers and function names are NVIDIA's (NVML API reference, versions 11 to 13); nothing is
- * linked. What may be asked stands in nvml.def; the answers come from nvml.c.
+ * NVIDIA's management library as far as it is called: its ABI, declared from its public
+ * documentation. Layouts, numbers and function names are NVIDIA's (NVML API reference, versions 11
+ * to 13); nothing is linked. What may be asked stands in nvml.def; the answers come from nvml.c.
  */
 #ifndef HOST_NVML_H
 #define HOST_NVML_H
@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* --- results ------------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------------
+ */
 
 /* Name, NVML's number, and the errno that a probe sees for it. */
 #define NVML_RESULTS(X)                                                                            \
@@ -52,11 +53,12 @@ int nvml_errno(int result);
 /* The first result that maps to this errno name or has this name; NVML_UNKNOWN when none does. */
 int nvml_result(const char *name);
 
-/* --- arguments ----------------------------------------------------------------------------------- */
+/* --- arguments -----------------------------------------------------------------------------------
+ */
 
 /*
- * What may stand in parentheses: a number, a name, or "number,name". Names are NVML's enum constants
- * without their prefix, in NVML's order, so that the index is the value.
+ * What may stand in parentheses: a number, a name, or "number,name". Names are NVML's enum
+ * constants without their prefix, in NVML's order, so that the index is the value.
  */
 struct nvml_args {
 	size_t numbers; /* a number below this comes first; 0: none does */
@@ -65,7 +67,7 @@ struct nvml_args {
 };
 
 /* Several nvml_args pack a name's index into the low byte, and the number above it. */
-#define NVML_ARG_NAME(arg) ((arg) & 0xff)
+#define NVML_ARG_NAME(arg) ((arg)&0xff)
 #define NVML_ARG_NUMBER(arg) ((arg) >> 8)
 
 extern const struct nvml_args nvml_args_clock, nvml_args_threshold, nvml_args_sensor, nvml_args_ecc,
@@ -76,7 +78,8 @@ int nvml_args_parse(const struct nvml_args *args, const char *s, size_t len, uns
 
 enum { NVML_GPUS_MAX = 256, NVML_LINKS_MAX = 36 };
 
-/* --- structures ---------------------------------------------------------------------------------- */
+/* --- structures ----------------------------------------------------------------------------------
+ */
 
 struct nvml_device; /* opaque handle */
 
@@ -100,7 +103,8 @@ struct nvml_memory_v2 {
 };
 
 struct nvml_attributes {
-	unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices, compute_slices;
+	unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices,
+		compute_slices;
 	unsigned long long memory_mib;
 };
 
@@ -150,8 +154,15 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
-enum { NVML_VALUE_DOUBLE, NVML_VALUE_UINT, NVML_VALUE_ULONG, NVML_VALUE_ULL, NVML_VALUE_LL,
-       NVML_VALUE_INT, NVML_VALUE_USHORT };
+enum {
+	NVML_VALUE_DOUBLE,
+	NVML_VALUE_UINT,
+	NVML_VALUE_ULONG,
+	NVML_VALUE_ULL,
+	NVML_VALUE_LL,
+	NVML_VALUE_INT,
+	NVML_VALUE_USHORT
+};
 
 struct nvml_field {
 	unsigned id, scope;
@@ -170,12 +181,19 @@ struct nvml_field {
 };
 
 /*
- * Fields of nvmlDeviceGetFieldValues: "NAME" of a GPU, "NAME,link" of one NVLink. A group is fetched in one
- * call. Groups are kept apart by cost (hundreds of microseconds for the second, a millisecond a value for the
- * last), and from fields that a GPU may refuse.
+ * Fields of nvmlDeviceGetFieldValues: "NAME" of a GPU, "NAME,link" of one NVLink. A group is
+ * fetched in one call. Groups are kept apart by cost (hundreds of microseconds for the second, a
+ * millisecond a value for the last), and from fields that a GPU may refuse.
  */
-enum nvml_field_group { NVML_FIELDS_SLOWDOWN, NVML_FIELDS_HW_SLOWDOWN, NVML_FIELDS_STATE, NVML_FIELDS_THERMAL,
-			NVML_FIELDS_LINK, NVML_FIELDS_LINK_ERRORS, NVML_FIELD_GROUPS };
+enum nvml_field_group {
+	NVML_FIELDS_SLOWDOWN,
+	NVML_FIELDS_HW_SLOWDOWN,
+	NVML_FIELDS_STATE,
+	NVML_FIELDS_THERMAL,
+	NVML_FIELDS_LINK,
+	NVML_FIELDS_LINK_ERRORS,
+	NVML_FIELD_GROUPS
+};
 
 struct nvml_field_name {
 	const char *name;
@@ -198,13 +216,16 @@ _Static_assert(NVML_FABRIC_V2_SIZE == 36, "nvmlGpuFabricInfo_v2_t");
 _Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_v2_t");
 _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
 
-/* --- functions ----------------------------------------------------------------------------------- */
+/* --- functions -----------------------------------------------------------------------------------
+ */
 
 #define NVML_FN(name, params) int(*name) params;
 #define NVML_UINT(name) NVML_FN(name, (struct nvml_device * d, unsigned *out))
-#define NVML_UINT_OF(name, args) NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
+#define NVML_UINT_OF(name, args)                                                                   \
+	NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
 #define NVML_TEXT(name) NVML_FN(name, (struct nvml_device * d, char *text, unsigned size))
-#define NVML_PAIR(name, a, b) NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
+#define NVML_PAIR(name, a, b)                                                                      \
+	NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
 struct nvml_api {
 #include "host/nvml.def"
 };

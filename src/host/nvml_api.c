@@ -12,9 +12,11 @@
 		return NVML_FUNCTION_NOT_FOUND;                                                    \
 	}
 #define NVML_UINT(name) NVML_FN(name, (struct nvml_device * d, unsigned *out))
-#define NVML_UINT_OF(name, args) NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
+#define NVML_UINT_OF(name, args)                                                                   \
+	NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
 #define NVML_TEXT(name) NVML_FN(name, (struct nvml_device * d, char *text, unsigned size))
-#define NVML_PAIR(name, a, b) NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
+#define NVML_PAIR(name, a, b)                                                                      \
+	NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
 #include "host/nvml.def"
 #pragma GCC diagnostic pop
 
@@ -30,5 +32,6 @@ static const struct vendor_symbol symbols[] = {
 
 int nvml_load(struct nvml_api *api, void **lib)
 {
-	return vendor_open("libnvidia-ml.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), api, lib);
+	return vendor_open("libnvidia-ml.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), api,
+			   lib);
 }

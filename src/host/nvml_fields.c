@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvmlDeviceGetFieldValues: many small numbers in one call. A group is fetched when one of its fields is
- * asked for; the fields of links for all links at once.
+ * nvmlDeviceGetFieldValues: many small numbers in one call. A group is fetched when one of its
+ * fields is asked for; the fields of links for all links at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned link
 		abort();
 	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
 		for (unsigned l = 0; nvml_field_names[i].group == group && l < links; l++)
-			batch[n++] = (struct nvml_field){ .id = nvml_field_names[i].id, .scope = l,
+			batch[n++] = (struct nvml_field){ .id = nvml_field_names[i].id,
+							  .scope = l,
 							  .result = UNTOUCHED };
 	if (n)
 		call(g, batch, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening and closing NVML. Attaching to a GPU is the largest single cost (6 ms on an H200) and the one
- * thing that NVML does for several GPUs at a time, so that all handles are got at once.
+ * Opening and closing NVML. Attaching to a GPU is the largest single cost (6 ms on an H200) and the
+ * one thing that NVML does for several GPUs at a time, so that all handles are got at once.
  */
 #include "host/nvml_gpu.h"
 

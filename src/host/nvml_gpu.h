@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run's conversation with NVML: opened once, one handle a GPU, and every call that returns several
- * values made once, so that its members cost one call. Internal to the NVML provider.
+ * One run's conversation with NVML: opened once, one handle a GPU, and every call that returns
+ * several values made once, so that its members cost one call. Internal to the NVML provider.
  */
 #ifndef HOST_NVML_GPU_H
 #define HOST_NVML_GPU_H
@@ -18,7 +18,7 @@ struct nvml_gpu;
 struct nvml_values {
 	bool asked;
 	unsigned given; /* members handed out: asking for one of them again calls again */
-	int result; /* NVML's */
+	int result;	/* NVML's */
 	unsigned missing;
 	long long v[NVML_MEMBERS];
 };
@@ -26,11 +26,18 @@ struct nvml_values {
 /* A question: the function's name without version, its arguments, its members, and how to ask. */
 struct nvml_question {
 	const char *name;
-	const struct nvml_args *args; /* NULL: takes none */
+	const struct nvml_args *args;	   /* NULL: takes none */
 	const char *members[NVML_MEMBERS]; /* [0] NULL: the call has one value, without a name */
-	/* One of: a slot of struct nvml_api of a shape, a function that reads, one that gives text. */
-	enum { NVML_ASK_UINT, NVML_ASK_UINT_OF, NVML_ASK_TEXT, NVML_ASK_PAIR, NVML_ASK_READ,
-	       NVML_ASK_READ_TEXT } how;
+	/* One of: a slot of struct nvml_api of a shape, a function that reads, one that gives text.
+	 */
+	enum {
+		NVML_ASK_UINT,
+		NVML_ASK_UINT_OF,
+		NVML_ASK_TEXT,
+		NVML_ASK_PAIR,
+		NVML_ASK_READ,
+		NVML_ASK_READ_TEXT
+	} how;
 	size_t slot;
 	int (*read)(struct nvml_gpu *g, unsigned arg, struct nvml_values *out);
 	int (*read_text)(struct nvml_gpu *g, unsigned arg, char *buf, size_t size);
@@ -58,7 +65,7 @@ struct nvml_field_values {
 struct nvml {
 	struct nvml_api api;
 	void *lib;
-	int error; /* negative errno of loading; 0: loaded */
+	int error;  /* negative errno of loading; 0: loaded */
 	int result; /* of initialising */
 	unsigned n; /* GPUs */
 	int count_result;
@@ -69,8 +76,8 @@ struct nvml {
 struct nvml_gpu {
 	struct nvml *nvml;
 	struct nvml_device *dev;
-	int result; /* of getting the handle */
-	struct nvml_values *cache; /* one a question */
+	int result;			  /* of getting the handle */
+	struct nvml_values *cache;	  /* one a question */
 	struct nvml_field_values *fields; /* NULL until a field is asked for */
 	struct nvml_processes processes[NVML_PROCESS_KINDS];
 };
@@ -82,7 +89,8 @@ struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index);
 void nvml_shut(struct nvml *n);
 /* A field "NAME" or "NAME,link". NVML's result. */
 int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out);
-/* "" is how many, "(0).pid" and "(0).usedGpuMemory" one of them; rest is what follows the name. Negative errno. */
+/* "" is how many, "(0).pid" and "(0).usedGpuMemory" one of them; rest is what follows the name.
+ * Negative errno. */
 int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long long *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVML's names and numbers: results, arguments, field ids. Shared with the stub library of the tests. */
+/* NVML's names and numbers: results, arguments, field ids. Shared with the stub library of the
+ * tests. */
 #include "host/nvml.h"
 
 #include <string.h>
@@ -36,13 +37,15 @@ int nvml_result(const char *name)
 #define ARGS(list) .names = (list), .n = sizeof(list) / sizeof((list)[0])
 
 static const char *const clocks[] = { "GRAPHICS", "SM", "MEM", "VIDEO" };
-static const char *const thresholds[] = { "SHUTDOWN",	  "SLOWDOWN",	   "MEM_MAX",	   "GPU_MAX",
-					  "ACOUSTIC_MIN", "ACOUSTIC_CURR", "ACOUSTIC_MAX", "GPS_CURR" };
+static const char *const thresholds[] = { "SHUTDOWN",	  "SLOWDOWN",	  "MEM_MAX",
+					  "GPU_MAX",	  "ACOUSTIC_MIN", "ACOUSTIC_CURR",
+					  "ACOUSTIC_MAX", "GPS_CURR" };
 static const char *const sensors[] = { "GPU" };
 /* Error type and counter type: index = type * 2 + counter. */
-static const char *const ecc[] = { "CORRECTED,VOLATILE", "CORRECTED,AGGREGATE", "UNCORRECTED,VOLATILE",
-				   "UNCORRECTED,AGGREGATE" };
-static const char *const link_errors[] = { "REPLAY", "RECOVERY", "CRC_FLIT", "CRC_DATA", "ECC_DATA" };
+static const char *const ecc[] = { "CORRECTED,VOLATILE", "CORRECTED,AGGREGATE",
+				   "UNCORRECTED,VOLATILE", "UNCORRECTED,AGGREGATE" };
+static const char *const link_errors[] = { "REPLAY", "RECOVERY", "CRC_FLIT", "CRC_DATA",
+					   "ECC_DATA" };
 static const char *const p2p[] = { "READ", "WRITE", "NVLINK", "ATOMICS", "PCI" };
 
 const struct nvml_args nvml_args_clock = { ARGS(clocks) };

@@ -77,7 +77,8 @@ int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long l
 	}
 	if (*rest != '(' || !close ||
 	    nvml_args_parse(&(struct nvml_args){ .numbers = PROCESSES_MAX }, rest + 1,
-			    (size_t)(close - rest - 1), &i) || i >= p->n)
+			    (size_t)(close - rest - 1), &i) ||
+	    i >= p->n)
 		return -EINVAL;
 	if (strcmp(close, ").pid") == 0) {
 		*out = p->items[i].pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that have no common shape: structures, versions of one call (the newest first, an older one where
- * the library or driver does not know it), and arguments. Ends in the table of all questions.
+ * Calls that have no common shape: structures, versions of one call (the newest first, an older one
+ * where the library or driver does not know it), and arguments. Ends in the table of all questions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -270,8 +270,8 @@ static int text_affinity(struct nvml_gpu *g, unsigned arg, char *buf, size_t siz
 			continue;
 		while (i + 1 < WORDS * 64 && set[(i + 1) / 64] >> (i + 1) % 64 & 1)
 			i++;
-		len += (size_t)snprintf(buf + len, size - len, lo == i ? "%s%u" : "%s%u-%u", len ? "," : "",
-					lo, i);
+		len += (size_t)snprintf(buf + len, size - len, lo == i ? "%s%u" : "%s%u-%u",
+					len ? "," : "", lo, i);
 	}
 	return r;
 }
@@ -289,24 +289,31 @@ static int text_affinity(struct nvml_gpu *g, unsigned arg, char *buf, size_t siz
 const struct nvml_question nvml_questions[] = {
 #include "host/nvml.def"
 	{ "nvmlDeviceGetPciInfo", .members = { "busId" }, READ_TEXT(text_pci) },
-	{ "nvmlDeviceGetMemoryInfo", .members = { "total", "reserved", "free", "used" }, READ(read_memory) },
-	{ "nvmlDeviceGetBAR1MemoryInfo", .members = { "bar1Total", "bar1Free", "bar1Used" }, READ(read_bar1) },
+	{ "nvmlDeviceGetMemoryInfo", .members = { "total", "reserved", "free", "used" },
+	  READ(read_memory) },
+	{ "nvmlDeviceGetBAR1MemoryInfo", .members = { "bar1Total", "bar1Free", "bar1Used" },
+	  READ(read_bar1) },
 	{ "nvmlDeviceGetAttributes", .members = { "multiprocessorCount", "memorySizeMB" },
 	  READ(read_attributes) },
 	{ "nvmlDeviceGetUtilizationRates", .members = { "gpu", "memory" }, READ(read_utilization) },
 	{ "nvmlDeviceGetGpuFabricInfo",
-	  .members = { "state", "status", "cliqueId", "healthMask", "healthSummary" }, READ(read_fabric) },
+	  .members = { "state", "status", "cliqueId", "healthMask", "healthSummary" },
+	  READ(read_fabric) },
 	{ "nvmlDeviceGetAddressingMode", .members = { "value" }, READ(read_addressing_mode) },
 	{ "nvmlDeviceGetC2cModeInfo", .members = { "isC2cEnabled" }, READ(read_c2c) },
 	{ "nvmlDeviceGetRemappedRows",
-	  .members = { "corrRows", "uncRows", "isPending", "failureOccurred" }, READ(read_remapped_rows) },
+	  .members = { "corrRows", "uncRows", "isPending", "failureOccurred" },
+	  READ(read_remapped_rows) },
 	{ "nvmlDeviceGetTotalEccErrors", &nvml_args_ecc, READ(read_ecc_errors) },
 	{ "nvmlDeviceGetCurrentClocksEventReasons", READ(read_event_reasons) },
 	{ "nvmlDeviceGetTemperature", &nvml_args_sensor, READ(read_temperature) },
 	{ "nvmlDeviceGetMarginTemperature", .members = { "marginTemperature" }, READ(read_margin) },
 	{ "nvmlDeviceGetSupportedMemoryClocks", .members = { "count" }, READ(read_memory_clocks) },
 	{ "nvmlDeviceGetNvLinkErrorCounter", &nvml_args_link_error, READ(read_link_error) },
-	{ "nvmlDeviceGetNvLinkRemotePciInfo", &nvml_args_link, { "busId" }, READ_TEXT(text_link_pci) },
+	{ "nvmlDeviceGetNvLinkRemotePciInfo",
+	  &nvml_args_link,
+	  { "busId" },
+	  READ_TEXT(text_link_pci) },
 	{ "nvmlDeviceGetP2PStatus", &nvml_args_p2p, READ(read_p2p) },
 	{ "nvmlDeviceGetCpuAffinity", READ_TEXT(text_affinity) },
 };

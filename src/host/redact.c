@@ -231,14 +231,15 @@ static size_t named_host(const char *nodename, const char *s, size_t left)
 	}
 }
 
-/* A user's name after "/home/"; and the machine's own name. */
-static size_t named(struct redactor *r, const char *s, size_t left, const char **with)
+/* A user's name after "/home/"; and the machine's own name, unless it is inside a longer one: on a
+ * machine called spark "nvidia-spark-mlnx.service" is no secret. */
+static size_t named(struct redactor *r, const char *s, size_t left, bool joined, const char **with)
 {
 	static const char home[] = "/home/";
 	size_t k = sizeof(home) - 1, len = 0,
 	       n = r->nodename ? named_host(r->nodename, s, left) : 0;
 
-	if (n) {
+	if (n && !(joined && n < left && s[n] == '-')) {
 		*with = "host";
 		return n;
 	}
@@ -271,7 +272,7 @@ char *redact_text(struct redactor *r, const char *s, size_t *len)
 		if (!n && (i == 0 || !isalnum((unsigned char)s[i - 1])))
 			n = known_serial(r, s + i, *len - i, &with);
 		if (!n && (start || s[i] == '/'))
-			n = named(r, s + i, *len - i, &with);
+			n = named(r, s + i, *len - i, i && s[i - 1] == '-', &with);
 		if (n) {
 			text_add(&out, with);
 			i += n;

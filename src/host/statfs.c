@@ -1,29 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of mounted file systems, in bytes. Object: a path. */
+/*
+ * Sizes and kind of mounted file systems. Object: a path. Fields: "total_bytes", "free_bytes",
+ * "avail_bytes" (what is free for others than root), and "type", the number of statfs(2)
+ * (linux/magic.h).
+ */
+#include <stdint.h>
 #include <string.h>
-#include <sys/statvfs.h>
+#include <sys/vfs.h>
 
 #include "host/ask.h"
+
+/* Some file systems of the network report sizes that no signed number holds. */
+static long long bytes(unsigned long long blocks, unsigned long long size)
+{
+	unsigned long long product;
+
+	return __builtin_mul_overflow(blocks, size, &product) || product > INT64_MAX
+		       ? INT64_MAX
+		       : (long long)product;
+}
 
 static int statfs_ask(void **state, struct arena *a, const char *object, const char *field,
 		      struct answer *out)
 {
-	struct statvfs st;
-	unsigned long long blocks;
+	struct statfs st;
+	unsigned long long size;
 
 	(void)state;
 	(void)a;
-	if (statvfs(object, &st) < 0)
+	if (statfs(object, &st) < 0)
 		return -errno;
+	size = (unsigned long long)(st.f_frsize ? st.f_frsize : st.f_bsize);
 	if (strcmp(field, "total_bytes") == 0)
-		blocks = st.f_blocks;
+		answer_int(out, bytes(st.f_blocks, size));
 	else if (strcmp(field, "free_bytes") == 0)
-		blocks = st.f_bfree;
+		answer_int(out, bytes(st.f_bfree, size));
 	else if (strcmp(field, "avail_bytes") == 0)
-		blocks = st.f_bavail;
+		answer_int(out, bytes(st.f_bavail, size));
+	else if (strcmp(field, "type") == 0)
+		answer_int(out, st.f_type);
 	else
 		return -EINVAL;
-	answer_int(out, (long long)(blocks * st.f_frsize));
 	return 0;
 }
 

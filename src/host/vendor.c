@@ -13,7 +13,8 @@ static void set_pointer(void *table, const struct vendor_symbol *s, void *lib)
 	void *found = lib ? dlsym(lib, s->name) : NULL;
 	void (*fn)(void) = s->fallback;
 
-	/* ISO C has no conversion from void * to a function pointer; POSIX says the bits are the same. */
+	/* ISO C has no conversion from void * to a function pointer; POSIX says the bits are the
+	 * same. */
 	if (found)
 		memcpy(&fn, &found, sizeof(fn));
 	memcpy((char *)table + s->offset, &fn, sizeof(fn));

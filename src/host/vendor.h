@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads a vendor's library at run time and fills a table of its functions. A symbol that the installed
- * library lacks gets the table's fall-back, which answers "function not found" with the right type, so
- * that no caller ever tests a pointer. Knows nothing of any one library.
+ * Loads a vendor's library at run time and fills a table of its functions. A symbol that the
+ * installed library lacks gets the table's fall-back, which answers "function not found" with the
+ * right type, so that no caller ever tests a pointer. Knows nothing of any one library.
  */
 #ifndef HOST_VENDOR_H
 #define HOST_VENDOR_H
 
 #include <stddef.h>
 
-/* One function: its place in the caller's table of pointers, and what stands in when it is missing. */
+/* One function: its place in the caller's table of pointers, and what stands in when it is missing.
+ */
 struct vendor_symbol {
 	const char *name;
 	size_t offset;
@@ -17,8 +18,9 @@ struct vendor_symbol {
 };
 
 /*
- * Opens soname (searched like any library), resolves every symbol into table. The symbols stay private
- * to the caller. 0 and *lib (close with vendor_close), or -ELIBACC with every pointer at its fall-back.
+ * Opens soname (searched like any library), resolves every symbol into table. The symbols stay
+ * private to the caller. 0 and *lib (close with vendor_close), or -ELIBACC with every pointer at
+ * its fall-back.
  */
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib);

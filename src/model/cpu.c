@@ -61,7 +61,8 @@ const struct schema schema_cpu_cache = SCHEMA(cpu_cache, cpu_cache_fields);
 static const struct field numa_node_fields[] = {
 	FIELD_ROW(numa_node, index, FIELD_ID, "index", "Index", NULL),
 	FIELD_ROW(numa_node, cpus, FIELD_SET, "cpus", "CPUs", NULL),
-	FIELD_ROW(numa_node, mem_total_bytes, FIELD_INT, "mem_total_bytes", "Memory total", "bytes"),
+	FIELD_ROW(numa_node, mem_total_bytes, FIELD_INT, "mem_total_bytes", "Memory total",
+		  "bytes"),
 	FIELD_ROW(numa_node, mem_free_bytes, FIELD_INT, "mem_free_bytes", "Memory free", "bytes"),
 	FIELD_ROW(numa_node, distance, FIELD_STR, "distance", "Distance", NULL),
 };
@@ -84,9 +85,11 @@ static const struct field cpus_fields[] = {
 	FIELD_ROW(cpus, boost, FIELD_BOOL, "boost", "Boost", NULL),
 	FIELD_ROW(cpus, idle_driver, FIELD_STR, "idle_driver", "Idle driver", NULL),
 	FIELD_ROW(cpus, idle_governor, FIELD_STR, "idle_governor", "Idle governor", NULL),
-	FIELD_ROW(cpus, cppc_auto_sel_mode, FIELD_BOOL, "cppc_auto_sel_mode", "CPPC auto sel mode", NULL),
+	FIELD_ROW(cpus, cppc_auto_sel_mode, FIELD_BOOL, "cppc_auto_sel_mode", "CPPC auto sel mode",
+		  NULL),
 	FIELD_ROW(cpus, hypervisor, FIELD_BOOL, "hypervisor", "Hypervisor", NULL),
-	FIELD_ROW(cpus, default_smp_affinity, FIELD_STR, "default_smp_affinity", "Default smp affinity", NULL),
+	FIELD_ROW(cpus, default_smp_affinity, FIELD_STR, "default_smp_affinity",
+		  "Default smp affinity", NULL),
 	FIELD_SUB(cpus, types, FIELD_LIST, "types", "Types", &schema_core_type),
 	FIELD_SUB(cpus, clusters, FIELD_LIST, "clusters", "Clusters", &schema_cpu_cluster),
 	FIELD_SUB(cpus, caches, FIELD_LIST, "caches", "Caches", &schema_cpu_cache),

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char *const seen_names[] = {
-	[SEEN_UNASKED] = "unasked", [SEEN_OK] = "ok",		[SEEN_ABSENT] = "absent",
-	[SEEN_DENIED] = "denied",   [SEEN_UNSUPPORTED] = "unsupported", [SEEN_ERROR] = "error",
+	[SEEN_UNASKED] = "unasked",	    [SEEN_OK] = "ok",
+	[SEEN_ABSENT] = "absent",	    [SEEN_DENIED] = "denied",
+	[SEEN_UNSUPPORTED] = "unsupported", [SEEN_ERROR] = "error",
 };
 
 enum seen seen_from_errno(int r)

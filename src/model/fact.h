@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fact is a value and how it was seen. Unknown is a value: a probe never fails, it observes.
- * All fact types begin with struct fact, so that one piece of code can ask any of them how it was seen.
+ * All fact types begin with struct fact, so that one piece of code can ask any of them how it was
+ * seen.
  */
 #ifndef MODEL_FACT_H
 #define MODEL_FACT_H
@@ -13,19 +14,20 @@
 #include "base/idset.h"
 
 enum seen {
-	SEEN_UNASKED,     /* nobody looked, or the capture does not say */
+	SEEN_UNASKED, /* nobody looked, or the capture does not say */
 	SEEN_OK,
-	SEEN_ABSENT,      /* the machine does not have it */
-	SEEN_DENIED,      /* this user may not see it */
+	SEEN_ABSENT,	  /* the machine does not have it */
+	SEEN_DENIED,	  /* this user may not see it */
 	SEEN_UNSUPPORTED, /* kernel, driver or library answers "not supported" */
-	SEEN_ERROR,       /* it answered with nonsense or failed; err says how */
+	SEEN_ERROR,	  /* it answered with nonsense or failed; err says how */
 };
 
 struct fact {
 	enum seen seen;
 	int err; /* positive errno for anything but SEEN_OK, 0 otherwise */
-	/* Where it was read: dir + leaf when dir is set ("/sys/.../cpu0/" "topology/core_id"), else leaf
-	 * alone ("nvmlDeviceGetName"). Both outlive the fact; dir is shared by all facts of an object. */
+	/* Where it was read: dir + leaf when dir is set ("/sys/.../cpu0/" "topology/core_id"), else
+	 * leaf alone ("nvmlDeviceGetName"). Both outlive the fact; dir is shared by all facts of an
+	 * object. */
 	const char *dir;
 	const char *leaf;
 };

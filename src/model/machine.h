@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All facts of one machine. Probes fill it (probe/), everything else reads it. Owned by the arena it
- * was built in; strings and lists live as long as that arena.
+ * All facts of one machine. Probes fill it (probe/), everything else reads it. Owned by the arena
+ * it was built in; strings and lists live as long as that arena.
  */
 #ifndef MODEL_MACHINE_H
 #define MODEL_MACHINE_H
@@ -20,14 +20,14 @@
 struct machine {
 	struct fact_str nodename;
 	struct fact_int euid;
-	struct fact_int captured;      /* 1: read from a capture */
-	struct fact_int time_s;        /* when it was read, seconds since 1970 */
+	struct fact_int captured; /* 1: read from a capture */
+	struct fact_int time_s;	  /* when it was read, seconds since 1970 */
 	struct platform platform;
 	struct kernel kernel;
 	struct cpus cpu;
 	struct memory memory;
 	struct gpus gpu;
-	struct list pci;               /* struct pci_function, in bus order */
+	struct list pci; /* struct pci_function, in bus order */
 	struct network net;
 	struct storage storage;
 	struct software software;
@@ -35,7 +35,8 @@ struct machine {
 
 extern const struct schema schema_machine;
 
-/* --- look-ups: NULL when there is none ----------------------------------------------------------- */
+/* --- look-ups: NULL when there is none -----------------------------------------------------------
+ */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct nic *machine_nic(const struct machine *m, const char *name);
@@ -45,14 +46,16 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path);
 /* Total core types "big" CPUs, or all online CPUs on a homogeneous machine. */
 const struct idset *machine_big_cpus(const struct machine *m);
 
-/* --- JSON ---------------------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------------------------------
+ */
 /*
- * A fact becomes {"value": V, "from": "..."} when seen, {"seen": "denied", "error": "EACCES", "from": ".."}
- * otherwise; facts that nobody asked for are left out. Reading back gives the same struct, and writing that
- * gives the same text. The caller owns the returned reference.
+ * A fact becomes {"value": V, "from": "..."} when seen, {"seen": "denied", "error": "EACCES",
+ * "from": ".."} otherwise; facts that nobody asked for are left out. Reading back gives the same
+ * struct, and writing that gives the same text. The caller owns the returned reference.
  */
 json_t *schema_to_json(const struct schema *s, const void *object);
-int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, void *object, struct err *e);
+int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, void *object,
+		     struct err *e);
 
 /* Appends a zeroed item and returns it. */
 void *list_add(struct arena *a, struct list *l, size_t size);

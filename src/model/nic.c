@@ -65,7 +65,8 @@ static const struct field rdma_port_fields[] = {
 	FIELD_ROW(rdma_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
 	FIELD_ROW(rdma_port, link_downed, FIELD_INT, "link_downed", "Link downed", NULL),
 	FIELD_ROW(rdma_port, rcv_errors, FIELD_INT, "rcv_errors", "Rcv errors", NULL),
-	FIELD_ROW(rdma_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence", NULL),
+	FIELD_ROW(rdma_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
+		  NULL),
 	FIELD_SUB(rdma_port, gids, FIELD_LIST, "gids", "Gids", &schema_rdma_gid),
 };
 const struct schema schema_rdma_port = SCHEMA(rdma_port, rdma_port_fields);

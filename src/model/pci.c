@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables behind model/pci.h: key, title, unit and place of every fact; and how addresses are written. */
+/* The tables behind model/pci.h: key, title, unit and place of every fact; and how addresses are
+ * written. */
 #include "model/pci.h"
 
 #include <string.h>
@@ -53,7 +54,8 @@ static const struct field pci_function_fields[] = {
 	FIELD_ROW(pci_function, iommu_group, FIELD_INT, "iommu_group", "IOMMU group", NULL),
 	FIELD_ROW(pci_function, iommu_type, FIELD_STR, "iommu_type", "IOMMU type", NULL),
 	FIELD_ROW(pci_function, is_vf, FIELD_BOOL, "is_vf", "Is VF", NULL),
-	FIELD_ROW(pci_function, runtime_status, FIELD_STR, "runtime_status", "Runtime status", NULL),
+	FIELD_ROW(pci_function, runtime_status, FIELD_STR, "runtime_status", "Runtime status",
+		  NULL),
 	FIELD_ROW(pci_function, config_bytes, FIELD_INT, "config_bytes", "Config", "bytes"),
 	FIELD_ROW(pci_function, pcie_cap, FIELD_HEX, "pcie_cap", "PCIe cap", NULL),
 	FIELD_ROW(pci_function, port_type, FIELD_INT, "port_type", "Port type", NULL),
@@ -64,13 +66,16 @@ static const struct field pci_function_fields[] = {
 	FIELD_ROW(pci_function, mps, FIELD_INT, "mps_bytes", "MPS", "bytes"),
 	FIELD_ROW(pci_function, mps_cap, FIELD_INT, "mps_cap_bytes", "MPS cap", "bytes"),
 	FIELD_ROW(pci_function, mrrs, FIELD_INT, "mrrs_bytes", "MRRS", "bytes"),
-	FIELD_ROW(pci_function, relaxed_ordering, FIELD_BOOL, "relaxed_ordering", "Relaxed ordering", NULL),
+	FIELD_ROW(pci_function, relaxed_ordering, FIELD_BOOL, "relaxed_ordering",
+		  "Relaxed ordering", NULL),
 	FIELD_ROW(pci_function, aspm, FIELD_INT, "aspm", "ASPM", NULL),
 	FIELD_ROW(pci_function, acs_cap, FIELD_HEX, "acs_cap", "ACS cap", NULL),
 	FIELD_ROW(pci_function, acs_ctrl, FIELD_HEX, "acs_ctrl", "ACS ctrl", NULL),
 	FIELD_ROW(pci_function, rebar_bytes, FIELD_INT, "rebar_bytes", "Resizable BAR", "bytes"),
-	FIELD_ROW(pci_function, rebar_max_bytes, FIELD_INT, "rebar_max_bytes", "Resizable BAR maximum", "bytes"),
-	FIELD_ROW(pci_function, aer_correctable, FIELD_INT, "aer_correctable", "AER correctable", NULL),
+	FIELD_ROW(pci_function, rebar_max_bytes, FIELD_INT, "rebar_max_bytes",
+		  "Resizable BAR maximum", "bytes"),
+	FIELD_ROW(pci_function, aer_correctable, FIELD_INT, "aer_correctable", "AER correctable",
+		  NULL),
 	FIELD_ROW(pci_function, aer_fatal, FIELD_INT, "aer_fatal", "AER fatal", NULL),
 	FIELD_ROW(pci_function, aer_nonfatal, FIELD_INT, "aer_nonfatal", "AER nonfatal", NULL),
 	FIELD_ROW(pci_function, sriov_numvfs, FIELD_INT, "sriov_numvfs", "SR-IOV VFs", NULL),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table a struct: every fact's key, title, unit and place, once. `show`, JSON out, JSON in and the
- * documentation all follow from these tables, so that a new fact is one member and one row.
+ * A table a struct: every fact's key, title, unit and place, once. `show`, JSON out, JSON in and
+ * the documentation all follow from these tables, so that a new fact is one member and one row.
  */
 #ifndef MODEL_SCHEMA_H
 #define MODEL_SCHEMA_H
@@ -45,14 +45,20 @@ struct schema {
 };
 
 #define FIELD_ROW(type, member, kind_, key_, title_, unit_)                                        \
-	{ .key = (key_), .title = (title_), .unit = (unit_), .kind = (kind_),                      \
-	  .offset = offsetof(struct type, member) }
+	{                                                                                          \
+		.key = (key_), .title = (title_), .unit = (unit_), .kind = (kind_),                \
+		.offset = offsetof(struct type, member)                                            \
+	}
 #define FIELD_SUB(type, member, kind_, key_, title_, schema_)                                      \
-	{ .key = (key_), .title = (title_), .kind = (kind_), .offset = offsetof(struct type, member), \
-	  .sub = (schema_) }
+	{                                                                                          \
+		.key = (key_), .title = (title_), .kind = (kind_),                                 \
+		.offset = offsetof(struct type, member), .sub = (schema_)                          \
+	}
 #define SCHEMA(type, rows)                                                                         \
-	{ .name = #type, .fields = (rows), .n = sizeof(rows) / sizeof((rows)[0]),                  \
-	  .size = sizeof(struct type) }
+	{                                                                                          \
+		.name = #type, .fields = (rows), .n = sizeof(rows) / sizeof((rows)[0]),            \
+		.size = sizeof(struct type)                                                        \
+	}
 
 static inline const void *field_at(const void *object, const struct field *f)
 {

@@ -52,7 +52,9 @@ static const struct field software_fields[] = {
 	FIELD_ROW(software, cuda_toolkit, FIELD_STR, "cuda_toolkit", "CUDA toolkit", NULL),
 	FIELD_ROW(software, nvcc, FIELD_STR, "nvcc", "Nvcc", NULL),
 	FIELD_ROW(software, container, FIELD_STR, "container", "Container", NULL),
-	FIELD_ROW(software, container_runtime, FIELD_STR, "container_runtime", "Container runtime", NULL),
+	FIELD_ROW(software, container_runtime, FIELD_STR, "container_runtime", "Container runtime",
+		  NULL),
+	FIELD_ROW(software, rc_local, FIELD_STR, "rc_local", "/etc/rc.local", NULL),
 	FIELD_SUB(software, services, FIELD_LIST, "services", "Services", &schema_service),
 	FIELD_SUB(software, libraries, FIELD_LIST, "libraries", "Libraries", &schema_library),
 };

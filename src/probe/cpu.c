@@ -155,7 +155,7 @@ static bool add_cache(struct probe *p, const char *dir, struct cache_kind *kind,
 static void caches(struct probe *p)
 {
 	const struct idset *online = &p->m->cpu.online.v;
-	struct fact_set core = { 0 };
+	struct fact_set core;
 
 	if (!online->n)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs: the driver, and of every GPU what NVML tells. A question that goes to the GPU's firmware costs 0.1 to
- * 3 ms, on an idle GPU twice as much as on a busy one, and NVML answers one at a time for all GPUs. So what no
- * rule reads is left out of a lean probe, and what costs most is asked in a deep probe only. Answers that
- * share a call to the firmware stand together.
+ * GPUs: the driver, and of every GPU what NVML tells. A question that goes to the GPU's firmware
+ * costs 0.1 to 3 ms, on an idle GPU twice as much as on a busy one, and NVML answers one at a time
+ * for all GPUs. So what no rule reads is left out of a lean probe, and what costs most is asked in
+ * a deep probe only. Answers that share a call to the firmware stand together.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,10 @@ struct int_row {
 	size_t offset; /* of a struct fact_int in struct gpu */
 };
 
-#define ROW(question, member) { (question), offsetof(struct gpu, member) }
+#define ROW(question, member)                                                                      \
+	{                                                                                          \
+		(question), offsetof(struct gpu, member)                                           \
+	}
 
 static const struct int_row lean_rows[] = {
 	ROW("nvmlDeviceGetPersistenceMode", persistence),
@@ -83,26 +86,34 @@ static const struct int_row slow_rows[] = {
 	ROW("nvmlDeviceGetDefaultApplicationsClock(SM)", clock_app_default_sm_mhz),
 	ROW("nvmlDeviceGetMaxCustomerBoostClock(SM)", clock_boost_max_mhz),
 	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)", event_hw_thermal_us),
-	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)", event_hw_power_us),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)",
+	    event_hw_power_us),
 	ROW("nvmlDeviceGetMarginTemperature.marginTemperature", temperature_margin_c),
 	ROW("nvmlDeviceGetFieldValues(MEMORY_TEMP)", temperature_memory_c),
 };
 
-#define NAMES(list) { (list), sizeof(list) / sizeof((list)[0]) }
+#define NAMES(list)                                                                                \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
 
-static const char *const brands[] = { "unknown", "quadro", "tesla", "nvs", "grid", "geforce", "titan",
-				      "nvidia-vapps", "nvidia-vpc", "nvidia-vcs", "nvidia-vws",
-				      "nvidia-cloud-gaming", "quadro-rtx", "nvidia-rtx", "nvidia",
+static const char *const brands[] = { "unknown",     "quadro",	     "tesla",
+				      "nvs",	     "grid",	     "geforce",
+				      "titan",	     "nvidia-vapps", "nvidia-vpc",
+				      "nvidia-vcs",  "nvidia-vws",   "nvidia-cloud-gaming",
+				      "quadro-rtx",  "nvidia-rtx",   "nvidia",
 				      "geforce-rtx", "titan-rtx" };
-static const char *const architectures[] = { [2] = "kepler", [3] = "maxwell",  [4] = "pascal",
-					     [5] = "volta",  [6] = "turing",   [7] = "ampere",
-					     [8] = "ada",    [9] = "hopper",   [10] = "blackwell",
-					     [13] = "rubin" };
+static const char *const architectures[] = {
+	[2] = "kepler", [3] = "maxwell", [4] = "pascal", [5] = "volta",	     [6] = "turing",
+	[7] = "ampere", [8] = "ada",	 [9] = "hopper", [10] = "blackwell", [13] = "rubin"
+};
 static const char *const compute_modes[] = { "default", "exclusive-thread", "prohibited",
 					     "exclusive-process" };
 static const char *const addressing[] = { "none", "hmm", "ats" };
-static const char *const virtualization[] = { "none", "passthrough", "vgpu", "host-vgpu", "host-vsga" };
-static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
+static const char *const virtualization[] = { "none", "passthrough", "vgpu", "host-vgpu",
+					      "host-vsga" };
+static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress",
+					     "completed" };
 static const char *const recovery[] = { "none", "reset", "reboot", "drain-p2p", "drain-and-reset" };
 
 struct name_row {
@@ -111,15 +122,19 @@ struct name_row {
 	struct gpu_names names;
 };
 
-static const struct name_row brand_row = { "nvmlDeviceGetBrand", offsetof(struct gpu, brand), NAMES(brands) };
+static const struct name_row brand_row = { "nvmlDeviceGetBrand", offsetof(struct gpu, brand),
+					   NAMES(brands) };
 static const struct name_row name_rows[] = {
 	{ "nvmlDeviceGetArchitecture", offsetof(struct gpu, architecture), NAMES(architectures) },
 	{ "nvmlDeviceGetComputeMode", offsetof(struct gpu, compute_mode), NAMES(compute_modes) },
-	{ "nvmlDeviceGetAddressingMode.value", offsetof(struct gpu, addressing_mode), NAMES(addressing) },
-	{ "nvmlDeviceGetVirtualizationMode", offsetof(struct gpu, virtualization), NAMES(virtualization) },
-	{ "nvmlDeviceGetGpuFabricInfo.state", offsetof(struct gpu, fabric_state), NAMES(fabric_states) },
-	{ "nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)", offsetof(struct gpu, recovery_action),
-	  NAMES(recovery) },
+	{ "nvmlDeviceGetAddressingMode.value", offsetof(struct gpu, addressing_mode),
+	  NAMES(addressing) },
+	{ "nvmlDeviceGetVirtualizationMode", offsetof(struct gpu, virtualization),
+	  NAMES(virtualization) },
+	{ "nvmlDeviceGetGpuFabricInfo.state", offsetof(struct gpu, fabric_state),
+	  NAMES(fabric_states) },
+	{ "nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)",
+	  offsetof(struct gpu, recovery_action), NAMES(recovery) },
 };
 
 struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names)
@@ -147,7 +162,8 @@ char *gpu_address(struct arena *a, const char *busid)
 	return arena_printf(a, "%04x:%02x:%02x.%x", domain, bus, device, function);
 }
 
-static void ask_rows(struct probe *p, struct gpu *g, const char *object, const struct int_row *rows, size_t n)
+static void ask_rows(struct probe *p, struct gpu *g, const char *object, const struct int_row *rows,
+		     size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct fact_int f = probe_ask_int(p, "nvml", object, rows[i].field);
@@ -175,9 +191,9 @@ static void derive_sm_count(struct probe *p, struct gpu *g, const char *object)
 {
 	static const struct {
 		long long cc, cores;
-	} per_sm[] = { { 60, 64 },  { 61, 128 }, { 70, 64 },  { 72, 64 },  { 75, 64 },  { 80, 64 },
-		       { 86, 128 }, { 87, 128 }, { 89, 128 }, { 90, 128 }, { 100, 128 }, { 103, 128 },
-		       { 110, 128 }, { 120, 128 }, { 121, 128 } };
+	} per_sm[] = { { 60, 64 },   { 61, 128 },  { 70, 64 },	 { 72, 64 },   { 75, 64 },
+		       { 80, 64 },   { 86, 128 },  { 87, 128 },	 { 89, 128 },  { 90, 128 },
+		       { 100, 128 }, { 103, 128 }, { 110, 128 }, { 120, 128 }, { 121, 128 } };
 	struct fact_int cores = probe_ask_int(p, "nvml", object, "nvmlDeviceGetNumGpuCores");
 	long long cc = fact_or(&g->cc_major, 0) * 10 + fact_or(&g->cc_minor, 0);
 
@@ -193,8 +209,9 @@ static void derive_sm_count(struct probe *p, struct gpu *g, const char *object)
 }
 
 /*
- * Its place on the bus, and what follows from it. NVML could name the CPUs too, but builds its own map of the
- * whole machine for that (28 ms on four GPUs), while the kernel has the answer in a file.
+ * Its place on the bus, and what follows from it. NVML could name the CPUs too, but builds its own
+ * map of the whole machine for that (28 ms on four GPUs), while the kernel has the answer in a
+ * file.
  */
 static void place(struct probe *p, struct gpu *g, const char *object)
 {
@@ -206,8 +223,9 @@ static void place(struct probe *p, struct gpu *g, const char *object)
 	if (f)
 		g->numa_node = f->numa_node;
 	if (address)
-		g->cpu_affinity = probe_set(p, arena_printf(p->a, "/sys/bus/pci/devices/%s/", address),
-					    "local_cpulist");
+		g->cpu_affinity =
+			probe_set(p, arena_printf(p->a, "/sys/bus/pci/devices/%s/", address),
+				  "local_cpulist");
 }
 
 static void probe_more(struct probe *p, struct gpu *g, const char *object)
@@ -243,10 +261,11 @@ static void probe_one(struct probe *p, struct gpu *g)
 	probe_gpu_cuda(p, g);
 }
 
-/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build": first number with a dot. */
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build": first
+ * number with a dot. */
 static char *version_in(struct arena *a, const char *line)
 {
-	for (const char *s = line; (s = strpbrk(s, " \t")); ) {
+	for (const char *s = line; (s = strpbrk(s, " \t"));) {
 		size_t n;
 
 		s += strspn(s, " \t");
@@ -273,20 +292,20 @@ static void probe_driver(struct probe *p, struct gpus *g)
 	else
 		g->driver.f = fact_unseen(-EPROTO, NULL, path);
 	if (strstr(line, "NVRM version:"))
-		g->driver_flavour = fact_str_of(strstr(line, "Open Kernel Module") ? "open" : "proprietary", NULL,
-						path);
+		g->driver_flavour = fact_str_of(
+			strstr(line, "Open Kernel Module") ? "open" : "proprietary", NULL, path);
 	else
 		g->driver_flavour.f = fact_unseen(-EPROTO, NULL, path);
 }
 
 /*
- * NVML loads the kernel driver when it is not there, and a check changes nothing: without a trace of a
- * driver NVML is not asked. -ENXIO then.
+ * NVML loads the kernel driver when it is not there, and a check changes nothing: without a trace
+ * of a driver NVML is not asked. -ENXIO then.
  */
 static int driver_there(struct probe *p)
 {
-	static const char *const traces[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg",
-					      "/sys/module/nvgpu" };
+	static const char *const traces[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
+					      "/dev/dxg", "/sys/module/nvgpu" };
 	enum host_kind kind;
 
 	for (size_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
@@ -302,8 +321,9 @@ static long long count_pci(const struct machine *m)
 {
 	long long n = 0;
 
-	LIST_FOR_EACH(struct pci_function, f, &m->pci)
-		n += fact_or(&f->vendor, 0) == 0x10de && pci_base_class(f) == 0x03 && fact_or(&f->is_vf, 0) != 1;
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
+		n += fact_or(&f->vendor, 0) == 0x10de && pci_base_class(f) == 0x03 &&
+		     fact_or(&f->is_vf, 0) != 1;
 	return n;
 }
 
@@ -329,7 +349,8 @@ void probe_gpu(struct probe *p)
 	g->pci_count = fact_int_of(count_pci(p->m), NULL, "/sys/bus/pci/devices");
 	g->uvm_loaded = host_exists(p->h, "/sys/module/nvidia_uvm")
 				? fact_str_of("yes", NULL, "/sys/module/nvidia_uvm")
-				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL, "/sys/module/nvidia_uvm") };
+				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL,
+								      "/sys/module/nvidia_uvm") };
 	if (r) {
 		g->count.f = fact_unseen(r, "nvml ", count);
 		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");

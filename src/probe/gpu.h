@@ -14,8 +14,9 @@ struct gpu_names {
 /* The name of a number that was seen; a number without a name is an error that keeps its source. */
 struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names);
 /*
- * NVML's "00000000:18:00.0" as the kernel writes it, "0000:18:00.0", in arena memory: lower case, at least
- * four digits of domain. NULL when it is no address, or the all-ones that stands for "not visible".
+ * NVML's "00000000:18:00.0" as the kernel writes it, "0000:18:00.0", in arena memory: lower case,
+ * at least four digits of domain. NULL when it is no address, or the all-ones that stands for "not
+ * visible".
  */
 char *gpu_address(struct arena *a, const char *busid);
 
@@ -25,7 +26,8 @@ void probe_gpu_links(struct probe *p, struct gpu *g, const char *object);
 void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object);
 /* Who uses it. */
 void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object);
-/* What CUDA says of it, when p->deep; and whether it is integrated, from all that is known by then. */
+/* What CUDA says of it, when p->deep; and whether it is integrated, from all that is known by then.
+ */
 void probe_gpu_cuda(struct probe *p, struct gpu *g);
 
 #endif

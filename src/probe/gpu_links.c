@@ -21,7 +21,8 @@ static struct fact_str remote_type(struct fact_int f)
 static struct fact_str remote(struct probe *p, const char *object, unsigned link)
 {
 	struct fact_str f = probe_ask_str(
-		p, "nvml", object, arena_printf(p->a, "nvmlDeviceGetNvLinkRemotePciInfo(%u).busId", link));
+		p, "nvml", object,
+		arena_printf(p->a, "nvmlDeviceGetNvLinkRemotePciInfo(%u).busId", link));
 
 	if (!seen_ok(&f.f))
 		return f;
@@ -33,8 +34,8 @@ static struct fact_str remote(struct probe *p, const char *object, unsigned link
 }
 
 /* The first of two questions that is answered: generations of GPUs count under different names. */
-static struct fact_int either(struct probe *p, const char *object, const char *first, const char *second,
-			      unsigned link)
+static struct fact_int either(struct probe *p, const char *object, const char *first,
+			      const char *second, unsigned link)
 {
 	struct fact_int f = link_int(p, object, first, link), g;
 
@@ -48,14 +49,18 @@ static void link_errors(struct probe *p, struct nvlink *l, const char *object)
 {
 	l->replay_errors = either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,%u)",
 				  "nvmlDeviceGetNvLinkErrorCounter(%u,REPLAY)", l->index);
-	l->recovery_errors = either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_RECOVERY,%u)",
-				    "nvmlDeviceGetFieldValues(NVLINK_COUNT_LINK_RECOVERY_EVENTS,%u)", l->index);
+	l->recovery_errors =
+		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_RECOVERY,%u)",
+		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_LINK_RECOVERY_EVENTS,%u)", l->index);
 	if (l->recovery_errors.f.seen == SEEN_UNSUPPORTED)
-		l->recovery_errors = link_int(p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,RECOVERY)", l->index);
-	l->crc_errors = either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,%u)",
-			       "nvmlDeviceGetFieldValues(NVLINK_COUNT_EFFECTIVE_ERRORS,%u)", l->index);
+		l->recovery_errors = link_int(
+			p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,RECOVERY)", l->index);
+	l->crc_errors =
+		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,%u)",
+		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_EFFECTIVE_ERRORS,%u)", l->index);
 	if (l->crc_errors.f.seen == SEEN_UNSUPPORTED)
-		l->crc_errors = link_int(p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,CRC_FLIT)", l->index);
+		l->crc_errors = link_int(p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,CRC_FLIT)",
+					 l->index);
 }
 
 /* Links without a count: A library that cannot count them answers "invalid" after the last one. */
@@ -63,7 +68,8 @@ enum { LINKS_MAX = 36 };
 
 void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 {
-	struct fact_int count = probe_ask_int(p, "nvml", object, "nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)");
+	struct fact_int count =
+		probe_ask_int(p, "nvml", object, "nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)");
 	long long n = seen_ok(&count.f) && count.v < LINKS_MAX ? count.v : LINKS_MAX;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -77,14 +83,17 @@ void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 		l->index = i;
 		l->active = active;
 		l->version = link_int(p, object, "nvmlDeviceGetNvLinkVersion(%u)", i);
-		l->remote_type = remote_type(link_int(p, object, "nvmlDeviceGetNvLinkRemoteDeviceType(%u)", i));
+		l->remote_type = remote_type(
+			link_int(p, object, "nvmlDeviceGetNvLinkRemoteDeviceType(%u)", i));
 		l->remote = remote(p, object, i);
 		if (p->lean && !p->deep)
 			continue;
-		l->speed_mbs = link_int(p, object, "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,%u)", i);
+		l->speed_mbs =
+			link_int(p, object, "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,%u)", i);
 		if (l->speed_mbs.f.seen == SEEN_UNSUPPORTED)
-			l->speed_mbs = probe_ask_int(p, "nvml", object,
-						     "nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)");
+			l->speed_mbs =
+				probe_ask_int(p, "nvml", object,
+					      "nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)");
 		if (p->deep)
 			link_errors(p, l, object);
 	}
@@ -92,14 +101,19 @@ void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 
 static struct fact_str p2p(struct probe *p, const char *object, unsigned peer, const char *caps)
 {
-	static const char *const states[] = { "ok", "chipset-not-supported", "gpu-not-supported",
-					      "topology-not-supported", "disabled-by-registry",
-					      "not-supported", "unknown" };
+	static const char *const states[] = { "ok",
+					      "chipset-not-supported",
+					      "gpu-not-supported",
+					      "topology-not-supported",
+					      "disabled-by-registry",
+					      "not-supported",
+					      "unknown" };
 	static const struct gpu_names names = { states, 7 };
 
-	return gpu_named(probe_ask_int(p, "nvml", object,
-				       arena_printf(p->a, "nvmlDeviceGetP2PStatus(%u,%s)", peer, caps)),
-			 &names);
+	return gpu_named(
+		probe_ask_int(p, "nvml", object,
+			      arena_printf(p->a, "nvmlDeviceGetP2PStatus(%u,%s)", peer, caps)),
+		&names);
 }
 
 void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object)

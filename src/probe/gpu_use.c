@@ -22,8 +22,8 @@ static void add_processes(struct probe *p, struct gpu *g, const char *object, co
 		process = list_add(p->a, &g->processes, sizeof(*process));
 		process->index = (unsigned)pid.v;
 		process->kind = fact_str_of(kind, pid.f.dir, question);
-		process->memory_bytes = probe_ask_int(p, "nvml", object,
-						      arena_printf(p->a, "%s(%u).usedGpuMemory", question, i));
+		process->memory_bytes = probe_ask_int(
+			p, "nvml", object, arena_printf(p->a, "%s(%u).usedGpuMemory", question, i));
 		process->command = probe_str(p, arena_printf(p->a, "/proc/%lld/", pid.v), "comm");
 	}
 }
@@ -34,7 +34,8 @@ void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object)
 	add_processes(p, g, object, "nvmlDeviceGetGraphicsRunningProcesses", "graphics");
 }
 
-/* The name contains word as a word of its own: "GB10" is in "NVIDIA GB10", not in "NVIDIA GB100". */
+/* The name contains word as a word of its own: "GB10" is in "NVIDIA GB10", not in "NVIDIA GB100".
+ */
 static bool has_word(const char *name, const char *word)
 {
 	size_t n = strlen(word);
@@ -56,8 +57,8 @@ static bool integrated_name(const struct gpu *g)
 }
 
 /*
- * Never asked of the machine as a whole: an integrated and a discrete GPU may sit side by side. A GPU with
- * memory of its own reports it; coherent links (ATS) alone do not make a GPU integrated.
+ * Never asked of the machine as a whole: an integrated and a discrete GPU may sit side by side. A
+ * GPU with memory of its own reports it; coherent links (ATS) alone do not make a GPU integrated.
  */
 static struct fact_int integrated(const struct gpu *g)
 {
@@ -82,7 +83,8 @@ void probe_gpu_cuda(struct probe *p, struct gpu *g)
 {
 	if (p->deep && g->pci[0]) {
 		g->cuda_integrated = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(18)");
-		g->cuda_gpudirect_rdma = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(116)");
+		g->cuda_gpudirect_rdma =
+			probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(116)");
 		g->cuda_dma_buf = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(124)");
 	}
 	g->integrated = integrated(g);

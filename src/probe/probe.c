@@ -89,6 +89,10 @@ struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf)
 	/* "(null)" is what some kernels print for an empty nohz_full list. */
 	if (r == 0 && strcmp(buf, "(null)") == 0)
 		buf[0] = '\0';
+	/* The kernel reads strides ("0-99:1/2") and never prints one: a short text would make a
+	 * large set. */
+	if (r == 0 && strchr(buf, ':'))
+		r = -EPROTO;
 	if (r == 0 && idset_parse(p->a, buf, &out.v))
 		r = -EPROTO;
 	out.f = r ? fact_unseen(r, dir, leaf) : fact_seen(dir, leaf);

@@ -97,6 +97,17 @@ static void add(struct probe *p, size_t row, const struct map *enabled, const st
 	s->owns = fact_str_of(rows[row].owns, "", "gputune");
 }
 
+/* Whether it is there; what an administrator's script says is not for captures. */
+static struct fact_str rc_local(struct probe *p)
+{
+	static const char path[] = "/etc/rc.local";
+	enum host_kind kind;
+	int r = host_kind(p->h, path, &kind);
+
+	return r ? (struct fact_str){ .f = fact_unseen(r, "", path) }
+		 : fact_str_of("present", "", path);
+}
+
 void probe_services(struct probe *p)
 {
 	static const char v2[] = "/sys/fs/cgroup/system.slice",
@@ -104,6 +115,7 @@ void probe_services(struct probe *p)
 	struct map enabled = { 0 }, active = { 0 };
 	const struct service *fm;
 
+	p->m->software.rc_local = rc_local(p);
 	enabled_units(p, &enabled);
 	add_names(p, &active, v2, v2);
 	if (!active.n)

@@ -105,9 +105,9 @@ static void add_library(struct probe *p, const char *dir, const char *soname)
 static void libraries(struct probe *p)
 {
 	static const char *const system[] = {
-		"libcuda.so.1",	      "libnvidia-ml.so.1",    "libnccl.so.2",
-		"libcudnn.so.9",      "libibverbs.so.1",      "libmlx5.so.1",   "libnuma.so.1",
-		"libcusparseLt.so.0", "libnvshmem_host.so.3",
+		"libcuda.so.1",	 "libnvidia-ml.so.1",  "libnccl.so.2",
+		"libcudnn.so.9", "libibverbs.so.1",    "libmlx5.so.1",
+		"libnuma.so.1",	 "libcusparseLt.so.0", "libnvshmem_host.so.3",
 	};
 	static const char *const cuda[] = {
 		"libcudart.so.13", "libcudart.so.12",	"libcublas.so.13",

@@ -37,10 +37,9 @@ static const char *no_wish_reason(const struct question *q)
 	return arena_printf(q->a, "the profile %s has no wish for it", profile_name(q->profile));
 }
 
-static void compare(struct run *r, const struct question *q, struct verdict *v)
+static void compare(const struct question *q, struct verdict *v)
 {
-	struct opinion room = { 0 };
-	const struct opinion *o = wish_of(r, q, &room);
+	const struct opinion *o = q->wish;
 
 	if (!o) {
 		verdict_na(v, CODE_NOT_IN_PROFILE, no_wish_reason(q));
@@ -68,12 +67,16 @@ static void compare(struct run *r, const struct question *q, struct verdict *v)
 
 static void judge(struct run *r, struct question *q, struct verdict *v)
 {
+	struct opinion room = { 0 };
+
 	if (q->s->applies && !q->s->applies(q, v))
 		return;
+	q->wish = wish_of(r, q, &room);
 	if (q->s->judge)
 		q->s->judge(q, v);
 	else
-		compare(r, q, v);
+		compare(q, v);
+	q->wish = NULL;
 }
 
 static void fill(const struct question *q, struct verdict *v)

@@ -16,19 +16,19 @@ static const struct opinion persistence[] = {
 	  "locks, accounting and compute mode are lost when the last program ends and the driver "
 	  "unloads",
 	  NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "1", "published as: faster start of programs",
-	  "S0; S1" },
+	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_IS, "1",
+	  "published as: faster start of programs", "S0; S1" },
 };
 static const struct opinion compute_mode[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
 	  "the exclusive modes break desktops and every second process", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "default",
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "default",
 	  "the exclusive mode is published as disabled", "S0" },
 };
 static const struct opinion accounting[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "a record for audits: no effect on performance either way", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "1", "published as: per-process figures", "S0" },
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "1", "published as: per-process figures", "S0" },
 };
 
 static bool mig_off(const struct question *q, struct verdict *v)
@@ -98,7 +98,7 @@ static void bar1(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MiB", mib);
 	v->wanted = ">= 1024 MiB";
 	if (mib >= 1024)
-		verdict_pass(v, g->bar1_bytes.v >= fact_or(&g->memory_bytes, 0)
+		verdict_pass(v, seen_ok(&g->memory_bytes.f) && g->bar1_bytes.v >= g->memory_bytes.v
 					? "maps the whole memory"
 					: "at least 1 GiB");
 	else if (!has_rdma(q->m))
@@ -129,11 +129,14 @@ static void rebar(const struct question *q, struct verdict *v)
 	if (fact_or(&p->rebar_bytes, 0) >= p->rebar_max_bytes.v ||
 	    fact_or(&p->rebar_bytes, 0) >= 1ll << 30)
 		verdict_pass(v, "large enough");
+	else if (!has_rdma(q->m) && q->m->gpu.gpus.n < 2)
+		verdict_na(v, CODE_NO_EFFECT,
+			   "no RDMA device and no second GPU could use a larger window");
 	else
 		verdict_fail(v, ">= 1024 MiB",
 			     "the GPU can map more than firmware gave it: enable Resizable BAR in "
-			     "firmware setup. "
-			     "Flashing tools are a last resort that can ruin a board");
+			     "firmware setup. Flashing tools are a last resort that can ruin a "
+			     "board");
 }
 
 #define GPU .scope = SCOPE_GPU, .none = no_gpu
@@ -228,7 +231,9 @@ static const struct setting rows[] = {
 	  .title = "Resizable BAR",
 	  GPU,
 	  .read = "PCIe extended capability 0x15",
-	  .not_when = "the GPU shares the host's memory or has no such capability",
+	  .not_when =
+		  "the GPU shares the host's memory, has no such capability, or nothing could use "
+		  "it",
 	  .why = "Whether the window can be larger than firmware made it.",
 	  .source = "S1; pcie-base",
 	  .severity = SEVERITY_LOW,

@@ -2,6 +2,7 @@
 /* GPU clocks and power: locks, application clocks, the boost slider, the power limit. */
 #include <string.h>
 
+#include "base/text.h"
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -16,107 +17,160 @@ static const struct opinion vboost[] = {
 	  "published as: raises the core clock by lowering the memory clock", "S0" },
 };
 
-/* What lock the profile wants, MHz; 0: none. */
-static long long wanted_lock(const struct question *q, const char **because)
-{
-	const struct gpu *g = q->object;
-	long long max = fact_or(&g->clock_sm_max_mhz, 0);
+static const struct opinion sm_lock[] = {
+	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
+	  "left unlocked: a fixed maximum overheats a GB10; a cap, \"<= 2100\", is for machines "
+	  "that hang under load",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_IGX, WANT_IS, "max",
+	  "removes the ramp from idle, which a packet pays; power and heat still cap it", "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "left unlocked: an idle GPU's low clock costs nothing; locking is for repeatable "
+	  "measurements and packet latency (profile low-latency)",
+	  NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "3003",
+	  "published: 3003 MHz, the maximum of a GB10. Field reports tie it to hangs at 91 C that "
+	  "a cap of 2100 MHz cured",
+	  "S0" },
+	{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "max",
+	  "published: lock to the maximum; the highest clock without boost is what is reached",
+	  "S1" },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL & ~ON_SPARK, WANT_IS, "max",
+	  "removes the ramp from idle; power and heat still cap it (gain unmeasured)", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL & ~ON_SPARK, WANT_IS, "max",
+	  "removes the ramp from idle, which a short kernel pays; power and heat still cap it",
+	  NULL },
+};
+static const struct opinion mem_lock[] = {
+	{ PROFILE_DEFAULT, ON_IGX, WANT_IS, "max", "memory clocks down while a program polls",
+	  "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
+	{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "max", "published: lock to the maximum", "S1" },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "max", "memory clocks down while a program polls",
+	  NULL },
+};
+static const struct opinion board_power[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
+	  "a limit below the board's default slows everything without saying so", NULL },
+};
 
-	if (q->profile == PROFILE_PUBLISHED && q->platform == ON_SPARK) {
-		*because = "published: 3003 MHz, the maximum of a GB10. Field reports tie it to "
-			   "hangs at 91 C that a cap of 2100 "
-			   "MHz cured";
-		return 3003;
-	}
-	if (q->profile == PROFILE_PUBLISHED && q->platform == ON_IGX) {
-		*because = "published: lock to the maximum; the highest clock without boost is "
-			   "what is reached";
-		return max;
-	}
-	if (q->profile == PROFILE_MAX_PERFORMANCE || q->profile == PROFILE_LOW_LATENCY ||
-	    (q->profile == PROFILE_DEFAULT && q->platform == ON_IGX)) {
-		if (q->platform == ON_SPARK)
-			return 0;
-		*because = "removes the ramp from idle, which a packet or a short kernel pays; "
-			   "power and heat still cap it";
-		return max;
-	}
-	return 0;
+static const long long held_back =
+	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
+
+/* The clock that the profile names: a number, or the GPU's own maximum. False fills the verdict. */
+static bool wanted_clock(const struct question *q, struct verdict *v, const struct fact_int *max,
+			 long long *want)
+{
+	if (!has_wish(q, v))
+		return false;
+	if (parse_i64(q->wish->value, want) == 0)
+		return true;
+	if (strcmp(q->wish->value, "max") != 0)
+		verdict_unknown(v, CODE_ERROR, "the profile names neither a clock in MHz nor max");
+	else if (!seen_ok(&max->f))
+		verdict_unseen(q, v, &max->f, NULL);
+	else
+		*want = max->v;
+	return strcmp(q->wish->value, "max") == 0 && seen_ok(&max->f);
+}
+
+/* Nothing runs on it, as far as the driver says. */
+static bool is_resting(const struct gpu *g)
+{
+	return (fact_or(&g->event_reasons, 0) & EVENT_IDLE) || fact_or(&g->util_gpu_pct, -1) == 0;
+}
+
+/* A cap only shows when the clock is above it. */
+static void judge_cap(const struct question *q, struct verdict *v, long long want, long long now)
+{
+	v->wanted = arena_printf(q->a, "capped at %lld MHz", want);
+	/* Clocks move in steps of 15 MHz; a cap between two takes the next. */
+	if (now > want + 15)
+		verdict_fail(v, v->wanted, "no cap is in force: the clock is above it");
+	else
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"the driver cannot be asked for a cap, and only load could exceed "
+				"it");
 }
 
 /*
- * NVML has no getter for a lock. An idle GPU far below the wanted clock has none in force: a lock
- * holds the clock up. A GPU that works, or stands at the clock, may have one.
+ * NVML has no getter for a lock. A resting GPU far below the wanted clock has none in force, one
+ * that stands there has: a lock holds the clock up. A working GPU shows neither. On a GB10 the lock
+ * acts more as a ceiling and is reached to about 83 %.
  */
 static void sm_clock_lock(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	const char *because = NULL;
-	long long want = wanted_lock(q, &because), now = fact_or(&g->clock_sm_mhz, -1);
+	bool integrated = fact_or(&g->integrated, 0) == 1;
+	long long want, now = fact_or(&g->clock_sm_mhz, -1),
+			reasons = fact_or(&g->event_reasons, 0);
 
-	if (!want) {
-		verdict_na(v, CODE_OPT_IN,
-			   q->platform == ON_SPARK
-				   ? "left unlocked: a fixed maximum overheats a GB10; a cap is "
-				     "for machines that hang"
-				   : "left unlocked: an idle GPU's low clock costs nothing; "
-				     "locking is for repeatable "
-				     "measurements and packet latency (profile low-latency)");
+	if (!wanted_clock(q, v, &g->clock_sm_max_mhz, &want))
 		return;
-	}
-	v->why = because;
-	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
+	v->why = q->wish->because;
 	if (now < 0) {
 		verdict_unseen(q, v, &g->clock_sm_mhz.f, NULL);
 		return;
 	}
-	v->current =
-		arena_printf(q->a, "%lld MHz of %lld MHz", now, fact_or(&g->clock_sm_max_mhz, 0));
-	if (now < want * 9 / 10 && (fact_or(&g->event_reasons, 0) &
-				    (EVENT_SW_POWER | EVENT_SW_THERMAL | EVENT_HW_THERMAL)) == 0)
-		verdict_fail(v, v->wanted,
-			     arena_printf(q->a,
-					  "no lock is in force: the clock is %lld MHz and a lock "
-					  "would hold it "
-					  "up",
-					  now));
+	v->current = seen_ok(&g->clock_sm_max_mhz.f) ? arena_printf(q->a, "%lld MHz of %lld MHz",
+								    now, g->clock_sm_max_mhz.v)
+						     : arena_printf(q->a, "%lld MHz", now);
+	if (q->wish->rel == WANT_AT_MOST) {
+		judge_cap(q, v, want, now);
+		return;
+	}
+	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
+	if (!is_resting(g) || (reasons & held_back))
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"the driver cannot be asked for a lock, and the clock of a working "
+				"GPU neither shows nor excludes one");
+	else if (now < (integrated ? want / 2 : want * 9 / 10))
+		verdict_fail(
+			v, v->wanted,
+			arena_printf(q->a,
+				     "no lock is in force: at rest the clock is %lld MHz and a "
+				     "lock would hold it up",
+				     now));
+	else if (now >= (integrated ? want * 3 / 4 : want * 9 / 10))
+		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
+				"asked for one");
 	else
 		verdict_unknown(v, CODE_NEEDS_LOAD,
-				"the driver has no way to ask for a lock, and the present clock "
-				"neither shows "
-				"nor excludes one");
+				"the driver cannot be asked for a lock, and the present clock "
+				"neither shows nor excludes one");
 }
 
 static void mem_clock_lock(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	long long now = fact_or(&g->clock_mem_mhz, -1), max = fact_or(&g->clock_mem_max_mhz, -1);
+	long long now = fact_or(&g->clock_mem_mhz, -1), want;
 
 	if (!not_integrated(q, v, "no memory clock of its own: it uses the host's memory"))
 		return;
-	if (q->platform == ON_HGX) {
-		verdict_na(v, CODE_NO_EFFECT, "HBM runs at its only clock, idle or not");
+	if (q->platform == ON_HGX || fact_or(&g->mem_clocks, 0) == 1) {
+		verdict_na(v, CODE_NO_EFFECT, "the memory runs at its only clock, idle or not");
 		return;
 	}
-	if (q->profile != PROFILE_PUBLISHED && q->profile != PROFILE_LOW_LATENCY &&
-	    q->platform != ON_IGX) {
-		verdict_na(v, CODE_OPT_IN, "left unlocked: it rises with load");
+	if (!wanted_clock(q, v, &g->clock_mem_max_mhz, &want))
+		return;
+	v->why = q->wish->because;
+	if (now < 0) {
+		verdict_unseen(q, v, &g->clock_mem_mhz.f, NULL);
 		return;
 	}
-	if (now < 0 || max < 0) {
-		verdict_unseen(q, v, now < 0 ? &g->clock_mem_mhz.f : &g->clock_mem_max_mhz.f, NULL);
-		return;
-	}
-	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", now, max);
-	v->wanted = arena_printf(q->a, "locked at %lld MHz", max);
+	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", now,
+				  fact_or(&g->clock_mem_max_mhz, want));
+	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
 	/* The maximum shows one or two MHz lower when reached. */
-	if (now + 10 < max)
-		verdict_fail(v, v->wanted,
-			     "no lock is in force: memory clocks down while a program polls");
+	if (now + 10 < want)
+		verdict_fail(v, v->wanted, "no lock is in force: the memory clock is below it");
+	else if (is_resting(g))
+		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
+				"asked for one");
 	else
-		verdict_unknown(
-			v, CODE_NEEDS_LOAD,
-			"at its maximum now; whether a lock keeps it there cannot be asked");
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"at its maximum while the GPU works; whether a lock keeps it there "
+				"cannot be asked");
 }
 
 static void app_clocks(const struct question *q, struct verdict *v)
@@ -144,23 +198,72 @@ static void app_clocks(const struct question *q, struct verdict *v)
 static void power_limit(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
+	const struct fact_int *now = &g->power_limit_mw, *def = &g->power_limit_default_mw;
+	const struct opinion *wish = q->wish;
+	bool by_default = wish && wish->value && strcmp(wish->value, "default") == 0;
+	long long watts, enforced = fact_or(&g->power_limit_enforced_mw, -1);
 
-	if (!not_integrated(q, v, "power limits are fixed by firmware"))
+	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v) || !wish)
 		return;
-	if (!seen_ok(&g->power_limit_mw.f) || !seen_ok(&g->power_limit_default_mw.f)) {
-		verdict_unseen(q, v,
-			       seen_ok(&g->power_limit_mw.f) ? &g->power_limit_default_mw.f
-							     : &g->power_limit_mw.f,
-			       NULL);
+	if (!seen_ok(&now->f) || (by_default && !seen_ok(&def->f))) {
+		verdict_unseen(q, v, seen_ok(&now->f) ? &def->f : &now->f, NULL);
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld W", g->power_limit_mw.v / 1000);
-	v->wanted = arena_printf(q->a, ">= %lld W", g->power_limit_default_mw.v / 1000);
-	if (g->power_limit_mw.v >= g->power_limit_default_mw.v)
-		verdict_pass(v, "at the board's default or above");
-	else
+	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
+	if (!by_default) {
+		v->wanted = opinion_text(q->a, wish, "W");
+		v->why = wish->because;
+		if (parse_i64(wish->value, &watts))
+			verdict_unknown(v, CODE_ERROR, "the profile names no number of watts");
+		else if (opinion_met(wish, arena_printf(q->a, "%lld", now->v / 1000)))
+			verdict_pass(v, "as the profile wants");
+		else
+			verdict_fail(v, v->wanted, "not the limit that the profile wants");
+		return;
+	}
+	v->wanted = arena_printf(q->a, ">= %lld W", def->v / 1000);
+	if (now->v < def->v)
+		verdict_fail(v, v->wanted, wish->because);
+	else if (enforced >= 0 && enforced < def->v)
 		verdict_fail(v, v->wanted,
-			     "a limit below the default slows everything without saying so");
+			     arena_printf(q->a,
+					  "set to %lld W, but the board is held to %lld W: another "
+					  "limit (power supply, platform, a service) is in force",
+					  now->v / 1000, enforced / 1000));
+	else
+		verdict_pass(v, "at the board's default or above");
+}
+
+/* What a lock, an application clock or a latched board looks like from outside. */
+static void working_clock(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long util = fact_or(&g->util_gpu_pct, -1), now = fact_or(&g->clock_sm_mhz, -1),
+		  max = fact_or(&g->clock_sm_max_mhz, -1);
+	const struct fact *unseen = util < 0  ? &g->util_gpu_pct.f
+				    : now < 0 ? &g->clock_sm_mhz.f
+				    : max < 0 ? &g->clock_sm_max_mhz.f
+					      : &g->event_reasons.f;
+
+	if (!not_integrated(q, v,
+			    "see gpu.power-latch: a GB10 works well below its nominal maximum"))
+		return;
+	if (util < 0 || now < 0 || max < 0 || !seen_ok(&g->event_reasons.f)) {
+		verdict_unseen(q, v, unseen, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
+	if (util < 80) {
+		v->current = "at rest";
+		verdict_na(v, CODE_NEEDS_LOAD, "a resting GPU's clock is no setting");
+	} else if (g->event_reasons.v & held_back)
+		verdict_na(v, CODE_NO_EFFECT, "held back by power or heat: see gpu.throttle");
+	else if (now < max * 3 / 4)
+		verdict_fail(v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
+			     "busy and slow without a reason from power or heat: a lock or an "
+			     "application clock holds it down");
+	else
+		verdict_pass(v, "the clock is up under load");
 }
 
 #define GPU .scope = SCOPE_GPU, .none = no_gpu
@@ -183,6 +286,7 @@ static const struct setting rows[] = {
 	  .source = "S0; S1; nvml; open-gpu-kernel-modules issue 1358",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_DANGER,
+	  OPINIONS(sm_lock),
 	  .judge = sm_clock_lock },
 	{ .id = "gpu.mem-clock-lock",
 	  .title = "Memory clock lock",
@@ -191,10 +295,11 @@ static const struct setting rows[] = {
 	  .name = "memory-clock-lock",
 	  .read = "nvmlDeviceGetClockInfo(MEM), nvmlDeviceGetMaxClockInfo(MEM)",
 	  .not_when = "the GPU shares the host's memory or its memory has one clock",
-	  .why = "Keeps memory at its clock while a program polls.",
+	  .why = "Keeps memory at its clock while a program polls. It lifts no power or heat cap.",
 	  .source = "S1; nvml",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
+	  OPINIONS(mem_lock),
 	  .judge = mem_clock_lock },
 	{ .id = "gpu.application-clocks",
 	  .title = "Application clocks",
@@ -230,7 +335,18 @@ static const struct setting rows[] = {
 	  .source = "nvml; S0",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
+	  OPINIONS(board_power),
 	  .judge = power_limit },
+	{ .id = "gpu.working-clock",
+	  .title = "SM clock under load",
+	  GPU,
+	  .health = true,
+	  .read = "utilisation, SM clock and clocks event reasons together",
+	  .not_when = "the GPU rests, shares the host's memory, or is held back by power or heat",
+	  .why = "A busy GPU well below its maximum without a reason is locked low or faulty.",
+	  .source = "nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = working_clock },
 };
 
 const struct setting_table settings_gpu_clock = SETTING_TABLE(rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU health: preconditions. A setting is not to blame for a throttled, degraded or lost GPU. Links
- * are in gpu_link.c. */
+/* GPU health: preconditions. A setting is not to blame for a throttled or degraded GPU. Whether it
+ * answers at all is in gpu_driver.c, links are in gpu_link.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -9,78 +9,6 @@
 #include "base/text.h"
 
 static const char no_gpu[] = "no NVIDIA GPU";
-
-static void driver(const struct question *q, struct verdict *v)
-{
-	const struct gpus *g = &q->m->gpu;
-
-	if (fact_or(&g->pci_count, 0) == 0 && !g->gpus.n) {
-		verdict_na(v, CODE_NO_HARDWARE, no_gpu);
-		return;
-	}
-	v->current = fact_text(&g->driver, "not loaded");
-	if (seen_ok(&g->driver.f) && g->gpus.n)
-		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
-	else if (g->driver.f.seen == SEEN_DENIED)
-		verdict_unseen(q, v, &g->driver.f, NULL);
-	else
-		verdict_fail(
-			v, "loaded",
-			g->nvml.f.seen == SEEN_ERROR
-				? "the driver's library and its kernel module differ in version: "
-				  "reboot or reload the module"
-				: "an NVIDIA GPU is on the bus, but the driver does not answer");
-}
-
-static void all_visible(const struct question *q, struct verdict *v)
-{
-	const struct gpus *g = &q->m->gpu;
-	long long bus = fact_or(&g->pci_count, -1);
-
-	if (!g->gpus.n || bus <= 0) {
-		verdict_na(v, CODE_NO_HARDWARE,
-			   bus > 0 ? "the driver does not answer" : "no NVIDIA GPU on the PCI bus");
-		return;
-	}
-	v->current = arena_printf(q->a, "%zu of %lld", g->gpus.n, bus);
-	if ((long long)g->gpus.n >= bus)
-		verdict_pass(v, "the driver knows every GPU on the bus");
-	else
-		verdict_fail(v, arena_printf(q->a, "%lld", bus),
-			     "a GPU is on the bus that the driver does not offer: it fell off, or "
-			     "another driver holds it");
-}
-
-static bool is_blackwell(const struct gpu *g)
-{
-	return fact_or(&g->cc_major, 0) >= 10;
-}
-
-static void flavour(const struct question *q, struct verdict *v)
-{
-	const struct fact_str *f = &q->m->gpu.driver_flavour;
-	bool needs_open = false;
-
-	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus)
-		needs_open = needs_open || is_blackwell(g);
-	if (!q->m->gpu.gpus.n) {
-		verdict_na(v, CODE_NO_HARDWARE, no_gpu);
-		return;
-	}
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, NULL);
-		return;
-	}
-	v->current = f->v;
-	if (strcmp(f->v, "open") == 0)
-		verdict_pass(v, "open kernel modules: dma-buf works and Blackwell is supported");
-	else if (needs_open)
-		verdict_fail(v, "open", "Blackwell GPUs work with the open kernel modules only");
-	else
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "proprietary modules: fine before Blackwell; GPUDirect then needs "
-			   "nvidia-peermem");
-}
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
 static void throttle_now(const struct question *q, struct verdict *v)
@@ -108,21 +36,23 @@ static void throttle_now(const struct question *q, struct verdict *v)
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
 		if (mask & bits[i].bit)
 			text_printf(&t, "%s%s", t.len ? ", " : "", bits[i].name);
-	if (t.len) {
-		v->current = arena_strdup(q->a, t.s);
-		verdict_fail(
-			v, "none",
-			mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL)
-				? "the GPU is too hot: cooling first, clocks after"
-				: "the GPU is held below its clock; no clock setting lifts that");
-		return;
-	}
-	v->current = mask & EVENT_IDLE ? "none (idle)" : "none";
-	verdict_pass(
-		v,
-		fact_or(&g->integrated, 0)
-			? "none reported; hidden limits of a GB10 do not show here, only under load"
-			: "clocks are not held back now");
+	v->current = t.len ? arena_strdup(q->a, t.s) : mask & EVENT_IDLE ? "none (idle)" : "none";
+	if (mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL))
+		verdict_fail(v, "none", "the GPU is too hot: cooling first, clocks after");
+	else if (mask & (EVENT_HW_SLOWDOWN | EVENT_HW_POWER))
+		verdict_fail(v, "none",
+			     "hardware holds the GPU below its clock: power supply or cable; no "
+			     "clock setting lifts that");
+	else if (mask & EVENT_SW_POWER)
+		verdict_pass(v, "at its power limit, as a working GPU is: no fault, and no clock "
+				"lock lifts it");
+	else if (mask & EVENT_SYNC_BOOST)
+		verdict_pass(v, "kept in step with the slowest GPU of its group, as configured");
+	else
+		verdict_pass(v, fact_or(&g->integrated, 0)
+					? "none reported; hidden limits of a GB10 do not show "
+					  "here, only under load"
+					: "clocks are not held back now");
 }
 
 /* Counters run since the driver was loaded: only their share against each other says anything at
@@ -170,16 +100,17 @@ static void temperature(const struct question *q, struct verdict *v)
 	}
 	v->current = now != -1000 ? arena_printf(q->a, "%lld C", now)
 				  : arena_printf(q->a, "%lld C below its limit", margin);
-	if (limit < 0 && margin != -1000)
-		limit = now + margin;
-	if (limit < 0)
+	if (limit >= 0 && now != -1000)
+		margin = limit - now;
+	if (margin == -1000)
 		verdict_pass(v, "the driver gives no limit to compare with");
-	else if (now <= limit - 5)
-		verdict_pass(v,
-			     arena_printf(q->a, "%lld C below the slow-down limit", limit - now));
+	else if (margin >= 5)
+		verdict_pass(v, arena_printf(q->a, "%lld C below the slow-down limit", margin));
 	else
-		verdict_fail(v, arena_printf(q->a, "<= %lld C", limit - 5),
-			     "at the slow-down limit");
+		verdict_fail(v, "5 C below the slow-down limit",
+			     margin >= 0
+				     ? "at the slow-down limit: cooling first, clocks after"
+				     : "above the slow-down limit: cooling first, clocks after");
 }
 
 /*
@@ -192,25 +123,33 @@ static void power_latch(const struct question *q, struct verdict *v)
 	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1),
 		  mw = fact_or(&g->power_mw, -1);
 
-	if (fact_or(&g->integrated, 0) != 1 || q->platform != ON_SPARK) {
+	if (q->platform != ON_SPARK || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
 		verdict_na(v, CODE_NOT_HERE, "known of GB10 only");
 		return;
 	}
-	if (util < 0 || sm < 0) {
-		verdict_unseen(q, v, util < 0 ? &g->util_gpu_pct.f : &g->clock_sm_mhz.f, NULL);
+	if (util < 0 || sm < 0 || !seen_ok(&g->event_reasons.f)) {
+		verdict_unseen(q, v,
+			       util < 0 ? &g->util_gpu_pct.f
+			       : sm < 0 ? &g->clock_sm_mhz.f
+					: &g->event_reasons.f,
+			       NULL);
 		return;
 	}
-	v->current = arena_printf(q->a, "%lld %% busy, %lld MHz, %lld W", util, sm, mw / 1000);
+	v->current =
+		mw < 0 ? arena_printf(q->a, "%lld %% busy, %lld MHz", util, sm)
+		       : arena_printf(q->a, "%lld %% busy, %lld MHz, %lld W", util, sm, mw / 1000);
 	if (util < 80)
 		verdict_na(v, CODE_NEEDS_LOAD, "the GPU is idle: the fault shows only under load");
-	else if (sm < 1400 && fact_or(&g->event_reasons, 0) == 0)
+	else if (sm >= 1400)
+		verdict_pass(v, "the clock is up under load");
+	else if (g->event_reasons.v & ~(long long)EVENT_IDLE)
+		verdict_na(v, CODE_NO_EFFECT, "low, but with a reason: see gpu.throttle");
+	else
 		verdict_fail(
 			v, "> 2000 MHz under load",
-			"low clock, busy, no throttle reason: the USB-C power supply latched low. "
-			"Unplug "
-			"it from the wall and the unit for a minute; a reboot does not clear it");
-	else
-		verdict_pass(v, "the clock is up under load");
+			"low clock, busy, no throttle reason: the USB-C power supply latched "
+			"low. Unplug it from the wall and the unit for a minute; a reboot does "
+			"not clear it");
 }
 
 static void remapped_rows(const struct question *q, struct verdict *v)
@@ -245,11 +184,13 @@ static void ecc_errors(const struct question *q, struct verdict *v)
 				  fact_or(&g->ecc_corrected, 0));
 	if (g->ecc_uncorrected.v == 0)
 		verdict_pass(v, "no uncorrected error over its life");
+	else if (fact_or(&g->remap_uncorrected, 0) > 0 && fact_or(&g->remap_pending, 1) == 0 &&
+		 fact_or(&g->remap_failed, 1) == 0)
+		verdict_pass(v, "errors over its life; the rows were remapped and none waits");
 	else
 		verdict_fail(v, "0 uncorrected",
-			     "uncorrected memory errors over its life; with remapped rows they may "
-			     "be mended: see "
-			     "gpu.remapped-rows");
+			     "uncorrected memory errors over its life that no remapped row "
+			     "explains: only growth is a fault, look again after a day of work");
 }
 
 static void recovery(const struct question *q, struct verdict *v)
@@ -272,36 +213,6 @@ static void recovery(const struct question *q, struct verdict *v)
 #define GPU HEALTH, .scope = SCOPE_GPU, .none = no_gpu
 
 static const struct setting rows[] = {
-	{ .id = "gpu.driver",
-	  .title = "Driver answers",
-	  HEALTH,
-	  .scope = SCOPE_HOST,
-	  .of = &schema_gpus,
-	  .fact = "driver",
-	  .why = "Everything else about the GPU depends on it.",
-	  .source = "nvml",
-	  .severity = SEVERITY_CRITICAL,
-	  .judge = driver },
-	{ .id = "gpu.count",
-	  .title = "Every GPU on the bus is usable",
-	  HEALTH,
-	  .scope = SCOPE_HOST,
-	  .read = "nvmlDeviceGetCount, PCI class 0x03 of vendor 10de",
-	  .why = "A GPU that fell off the bus is missed first here.",
-	  .source = "nvml",
-	  .severity = SEVERITY_CRITICAL,
-	  .judge = all_visible },
-	{ .id = "gpu.driver-flavour",
-	  .title = "Open kernel modules",
-	  .scope = SCOPE_HOST,
-	  .of = &schema_gpus,
-	  .fact = "driver_flavour",
-	  .not_when = "there is no NVIDIA GPU",
-	  .why = "Blackwell needs them, and dma-buf for GPUDirect comes with them.",
-	  .source = "S1; NVIDIA open GPU kernel modules",
-	  .severity = SEVERITY_HIGH,
-	  .effect = EFFECT_REBOOT,
-	  .judge = flavour },
 	{ .id = "gpu.throttle",
 	  .title = "Clocks held back now",
 	  GPU,
@@ -358,9 +269,9 @@ static const struct setting rows[] = {
 	  GPU,
 	  .read = "nvmlDeviceGetTotalEccErrors",
 	  .not_when = "the GPU counts none",
-	  .why = "Uncorrected errors end jobs.",
+	  .why = "Uncorrected errors end jobs. The count is of the board's life, not of today.",
 	  .source = "nvml",
-	  .severity = SEVERITY_HIGH,
+	  .severity = SEVERITY_MEDIUM,
 	  .judge = ecc_errors },
 	{ .id = "gpu.recovery-action",
 	  .title = "Recovery asked for",

@@ -9,35 +9,62 @@ static const char no_gpu[] = "no NVIDIA GPU";
 static void nvlinks(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
+	const struct fact *unseen = NULL;
 	size_t up = 0, errors = 0;
+	bool counted = true;
 
-	if (!g->links.n) {
-		verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
-		return;
-	}
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
 		up += fact_or(&l->active, 0) == 1;
-		errors += fact_or(&l->replay_errors, 0) > 0 ||
-			  fact_or(&l->recovery_errors, 0) > 0 || fact_or(&l->crc_errors, 0) > 0;
+		if (!seen_ok(&l->active.f))
+			unseen = &l->active.f;
+		counted = counted && seen_ok(&l->crc_errors.f);
+		errors += fact_or(&l->recovery_errors, 0) > 0 || fact_or(&l->crc_errors, 0) > 0;
+	}
+	if (!g->links.n || unseen) {
+		if (unseen)
+			verdict_unseen(q, v, unseen, NULL);
+		else
+			verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
+		return;
 	}
 	v->current = arena_printf(q->a, "%zu of %zu up", up, g->links.n);
 	if (up == 0 && q->m->gpu.gpus.n == 1)
 		verdict_na(v, CODE_NO_EFFECT, "one GPU: nothing is linked to");
+	else if (up == 0 && q->platform != ON_HGX)
+		verdict_na(v, CODE_NO_EFFECT, "no bridge connects this GPU to another");
 	else if (up < g->links.n)
 		verdict_fail(v, arena_printf(q->a, "%zu up", g->links.n),
 			     "NVLinks are down: collectives run on what is left");
 	else if (errors)
-		verdict_fail(v, "no link errors",
-			     arena_printf(q->a,
-					  "%zu links counted errors since the driver was loaded",
-					  errors));
+		verdict_fail(
+			v, "no link errors",
+			arena_printf(q->a,
+				     "%zu links counted errors since the driver was loaded: only "
+				     "growth under load is a fault",
+				     errors));
 	else
-		verdict_pass(v, "all up, no errors counted");
+		verdict_pass(v, counted ? "all up, no errors counted"
+					: "all up; their error counters were not asked");
+}
+
+/* Two bits a condition: 0 not told, 1 true, 2 false; then four bits of configuration, 1 is good.
+ * Source: nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_*. */
+static const char *fabric_trouble(long long mask)
+{
+	static const char *const troubles[] = { "bandwidth is degraded", "a route is being mended",
+						"a route is unhealthy",
+						"access timed out and recovers" };
+
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
+		if ((mask >> (2 * i) & 3) == 1)
+			return troubles[i];
+	return (mask >> 8 & 15) > 1 ? "its configuration is incorrect" : NULL;
 }
 
 static void fabric(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
+	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0));
 
 	if (!seen_ok(&g->fabric_state.f)) {
 		verdict_unseen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric");
@@ -47,34 +74,62 @@ static void fabric(const struct question *q, struct verdict *v)
 	if (strcmp(g->fabric_state.v, "not-supported") == 0)
 		verdict_na(v, CODE_NO_HARDWARE,
 			   "the GPU belongs to no NVSwitch fabric, or a virtual machine hides it");
-	else if (strcmp(g->fabric_state.v, "completed") == 0 && fact_or(&g->fabric_status, 0) == 0)
-		verdict_pass(v, "registered");
-	else
+	else if (strcmp(g->fabric_state.v, "in-progress") == 0)
+		verdict_fail(
+			v, "completed",
+			"the GPU is still registering: CUDA does not start before; longer than "
+			"some minutes after boot means trouble with Fabric Manager");
+	else if (strcmp(g->fabric_state.v, "completed") != 0 || fact_or(&g->fabric_status, 0) != 0)
 		verdict_fail(v, "completed",
 			     "the GPU is not registered with the fabric: CUDA will not start");
+	else if (trouble)
+		verdict_fail(v, "completed and healthy",
+			     arena_printf(q->a, "registered, but the fabric says: %s", trouble));
+	else
+		verdict_pass(v, "registered");
+}
+
+/* What the chips or their drivers never offer is no fault of this machine. */
+static bool is_by_design(const struct fact_str *p2p)
+{
+	return fact_is(p2p, "gpu-not-supported") || fact_is(p2p, "not-supported");
 }
 
 static void peer_access(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
-	bool any = false;
+	const struct fact *unseen = NULL;
 
+	if (q->m->gpu.gpus.n < 2) {
+		verdict_na(v, CODE_NO_HARDWARE, "no other GPU to reach");
+		return;
+	}
+	if (!g->peers.n) {
+		verdict_na(v, CODE_NEEDS_DEEP, "not asked, because it takes time: --deep asks");
+		return;
+	}
 	LIST_FOR_EACH (struct gpu_peer, p, &g->peers) {
-		if (!seen_ok(&p->p2p_read.f))
+		const struct fact_str *bad =
+			!fact_is(&p->p2p_read, "ok") ? &p->p2p_read : &p->p2p_write;
+
+		if (!seen_ok(&bad->f))
+			unseen = &bad->f;
+		if (!seen_ok(&bad->f) || strcmp(bad->v, "ok") == 0)
 			continue;
-		any = true;
-		if (strcmp(p->p2p_read.v, "ok") != 0) {
-			v->current = arena_printf(q->a, "gpu%u: %s", p->index, p->p2p_read.v);
+		v->current = arena_printf(q->a, "gpu%u: %s", p->index, bad->v);
+		if (is_by_design(bad) && q->platform != ON_HGX)
+			verdict_na(v, CODE_NO_SUPPORT,
+				   "these GPUs offer no direct access: copies go through the host");
+		else
 			verdict_fail(v, "ok to every peer",
 				     "no direct access to that GPU's memory: copies go through the "
 				     "host");
-			return;
-		}
+		return;
 	}
-	if (any)
-		verdict_pass(v, "every peer's memory can be reached directly");
+	if (unseen)
+		verdict_unseen(q, v, unseen, "the driver does not say");
 	else
-		verdict_na(v, CODE_NO_HARDWARE, "no other GPU to reach");
+		verdict_pass(v, "every peer's memory can be reached directly");
 }
 
 #define GPU .health = true, .scope = SCOPE_GPU, .none = no_gpu

@@ -7,16 +7,10 @@
 
 static const char no_nic_function[] = "no network controller of a fast NIC vendor on the PCI bus";
 
-enum { VENDOR_MELLANOX = 0x15b3 };
-
 static bool is_data_function(const struct machine *m, const void *object)
 {
-	const struct pci_function *p = object;
-
 	(void)m;
-	/* Virtual functions follow their physical one. */
-	return pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == VENDOR_MELLANOX &&
-	       fact_or(&p->is_vf, 0) != 1;
+	return is_connectx(object);
 }
 
 /* No cable on a DGX Spark means no PCI function: people debug firmware for nothing. */
@@ -29,16 +23,25 @@ static void spark_cable(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		functions += is_data_function(q->m, p);
+		functions += is_connectx(p);
 	v->current = arena_printf(q->a, "%zu ConnectX functions", functions);
-	if (functions)
+	if (functions >= 4)
 		verdict_pass(v, "the NIC is on the bus");
+	else if (functions)
+		verdict_fail(v, "4 functions",
+			     "a part of the NIC is missing: two ports are reached over two "
+			     "functions each");
 	else if (!q->m->pci.n)
 		verdict_unknown(v, CODE_ERROR, "the PCI bus could not be looked at");
+	else if (seen_ok(&q->m->net.spark_hotplug.f))
+		verdict_na(v, CODE_NO_HARDWARE,
+			   "no cable: without a QSFP cable this machine takes its NIC off the bus "
+			   "shortly after boot. For a cluster plug a cable in first");
 	else
-		verdict_fail(v, "4 functions",
-			     "without a QSFP cable the NIC is taken off the bus shortly after "
-			     "boot: plug a cable in first");
+		verdict_fail(
+			v, "4 functions",
+			"the NIC is not on the bus, and the scripts that take it off without a "
+			"cable are not installed: plug a cable in, then look at firmware");
 }
 
 static void drivers(const struct question *q, struct verdict *v)
@@ -49,7 +52,7 @@ static void drivers(const struct question *q, struct verdict *v)
 	bool card = false;
 
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		card = card || is_data_function(q->m, p);
+		card = card || is_connectx(p);
 	if (!card) {
 		verdict_na(v, CODE_NO_HARDWARE, "no ConnectX or BlueField NIC");
 		return;
@@ -68,69 +71,102 @@ static void drivers(const struct question *q, struct verdict *v)
 		verdict_fail(v, "all loaded", "RDMA is not available without them");
 }
 
+static const struct opinion read_request[] = {
+	{ PROFILE_DEFAULT, ON_IGX, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "512",
+	  "not below the vendor's default; 4096 is for those who measured it", NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "4096",
+	  "published: 4096 on all functions of the NIC", "S1" },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+};
+
+/* What would stop the write, or take it back; NULL when nothing would. */
+static const char *mrrs_obstacle(const struct machine *m)
+{
+	const char *pci = kernel_arg_value(&m->kernel, "pci");
+
+	if (is_locked_down(m))
+		return "kernel lockdown blocks the write while Secure Boot is on";
+	if (pci && strstr(pci, "pcie_bus_perf"))
+		return "pci=pcie_bus_perf on the kernel command line clamps it to the payload size";
+	return NULL;
+}
+
 static void mrrs(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
-	long long want = q->profile == PROFILE_PUBLISHED || q->profile == PROFILE_LOW_LATENCY ||
-					 q->profile == PROFILE_MAX_PERFORMANCE ||
-					 q->platform == ON_IGX
-				 ? 4096
-				 : 512;
+	const char *obstacle = mrrs_obstacle(q->m);
 
+	if (!has_wish(q, v))
+		return;
+	v->wanted = opinion_text(q->a, q->wish, "bytes");
+	v->why = q->wish->because;
 	if (!seen_ok(&p->mrrs.f)) {
 		verdict_unseen(q, v, &p->mrrs.f, NULL);
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld bytes", p->mrrs.v);
-	v->wanted = arena_printf(q->a, ">= %lld bytes", want);
-	if (p->mrrs.v >= want)
-		verdict_pass(v, want == 4096 ? "as large as it can be"
-					     : "not below the vendor's default; 4096 is for those "
-					       "who measured it");
-	else if (is_locked_down(q->m))
-		verdict_fail(v, v->wanted,
-			     "larger reads fill the link better (gain unmeasured); kernel lockdown "
-			     "blocks the write while "
-			     "Secure Boot is on");
+	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
+		verdict_pass(v, p->mrrs.v >= 4096 ? "as large as it can be" : q->wish->because);
 	else
-		verdict_fail(v, v->wanted, "larger reads fill the link better (gain unmeasured)");
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a, "%s%s%s", q->wish->because, obstacle ? "; " : "",
+					  obstacle ? obstacle : ""));
 }
 
-/* The payload can be no larger than the smallest capability between the NIC and its root port. */
+/* The outermost bridge above it, or itself. */
+static const struct pci_function *root_port(const struct machine *m, const struct pci_function *p)
+{
+	const struct pci_function *up = machine_pci(m, p->parent);
+
+	for (size_t hops = 0; up && hops < 32; hops++) {
+		p = up;
+		up = machine_pci(m, p->parent);
+	}
+	return p;
+}
+
+/*
+ * A packet may be no larger than its receiver takes. All functions below one root port receive from
+ * it, so firmware gives all of them the payload of the least capable: a GPU that takes 256 bytes
+ * holds its neighbours to 256.
+ */
 static void mps(const struct question *q, struct verdict *v)
 {
-	const struct pci_function *p = q->object, *up;
-	long long least = fact_or(&p->mps_cap, 0);
-	const char *who = p->name;
+	const struct pci_function *p = q->object, *root = root_port(q->m, p), *least = p;
 	bool whole = is_placed(q->m, p);
-	size_t hops = 0;
 
 	if (!seen_ok(&p->mps.f) || !seen_ok(&p->mps_cap.f)) {
 		verdict_unseen(q, v, seen_ok(&p->mps.f) ? &p->mps_cap.f : &p->mps.f, NULL);
 		return;
 	}
-	for (up = machine_pci(q->m, p->parent); up && hops++ < 32;
-	     up = machine_pci(q->m, up->parent)) {
-		whole = whole && seen_ok(&up->mps_cap.f);
-		if (seen_ok(&up->mps_cap.f) && up->mps_cap.v < least) {
-			least = up->mps_cap.v;
-			who = up->name;
-		}
+	LIST_FOR_EACH (struct pci_function, f, &q->m->pci) {
+		if (f != root && !is_below(f, root))
+			continue;
+		/* Virtual functions and conventional devices have no payload of their own. */
+		whole = whole && (seen_ok(&f->mps_cap.f) || fact_or(&f->is_vf, 0) == 1 ||
+				  f->pcie_cap.f.seen == SEEN_ABSENT);
+		if (seen_ok(&f->mps_cap.f) && f->mps_cap.v < least->mps_cap.v)
+			least = f;
 	}
 	v->current = arena_printf(q->a, "%lld bytes", p->mps.v);
-	v->wanted = arena_printf(q->a, "%lld bytes", least);
-	if (p->mps.v >= least)
-		verdict_pass(v,
-			     who == p->name
-				     ? "as large as the NIC takes"
-				     : arena_printf(q->a, "as large as the path takes (%s)", who));
+	v->wanted = arena_printf(q->a, "%lld bytes", least->mps_cap.v);
+	if (p->mps.v >= least->mps_cap.v)
+		verdict_pass(v, least == p ? "as large as the NIC takes"
+					   : "as large as everything below its root port takes");
 	else if (!whole)
 		verdict_unknown(v, CODE_ERROR,
-				"below what the NIC takes; what the bridges above it take could "
+				"below what the NIC takes; what the devices around it take could "
 				"not be read");
 	else
-		verdict_fail(v, v->wanted,
-			     "firmware left the payload below what every device on the path takes");
+		verdict_fail(
+			v, v->wanted,
+			"firmware left the payload below what every device below the root port "
+			"takes");
 }
 
 static void relaxed_ordering(const struct question *q, struct verdict *v)
@@ -156,7 +192,7 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .health = true,
 	  .read = "PCI class 0x02 of vendor 15b3",
-	  .not_when = "the machine is no DGX Spark",
+	  .not_when = "the machine is no DGX Spark, or no cable is plugged",
 	  .why = "A DGX Spark takes its ConnectX-7 off the bus while no cable is plugged.",
 	  .source = "S1; NVIDIA DGX Spark hot-plug scripts",
 	  .severity = SEVERITY_LOW,
@@ -178,6 +214,7 @@ static const struct setting rows[] = {
 	  .name = "mrrs",
 	  .of = &schema_pci_function,
 	  .fact = "mrrs_bytes",
+	  .unit = "bytes",
 	  .not_when = "no NIC of a fast vendor is there",
 	  .why = "How much the NIC asks for in one read of host memory. Lost at reset and at "
 		 "hot-plug.",
@@ -188,14 +225,16 @@ static const struct setting rows[] = {
 	  .source = "S1; pcie-base",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
+	  OPINIONS(read_request),
 	  .judge = mrrs },
 	{ .id = "nic.mps",
 	  .title = "Max Payload Size",
 	  FUNCTION,
 	  .of = &schema_pci_function,
 	  .fact = "mps_bytes",
+	  .unit = "bytes",
 	  .not_when = "no NIC of a fast vendor is there",
-	  .why = "How much one packet carries. The whole path must take it.",
+	  .why = "How much one packet carries. Everything below the same root port must take it.",
 	  .note = "Comparing with the NIC alone warns for ever where the root port takes less (128 "
 		  "of 512 on IGX Orin).",
 	  .source = "S1; pcie-base",

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI Express: links, the way between GPU and NIC, access control, IOMMU, errors. */
+/* PCI Express: links, errors, the way between GPU and NIC. What stands between peers is in
+ * pcie_access.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
 #include <string.h>
 
-#include "base/text.h"
 #include "model/topology.h"
-
-enum { VENDOR_NVIDIA = 0x10de, PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };
-
-static bool is_gpu(const struct pci_function *p)
-{
-	return fact_or(&p->vendor, 0) == VENDOR_NVIDIA && pci_base_class(p) == 0x03;
-}
 
 static const struct gpu *gpu_of(const struct machine *m, const struct pci_function *p)
 {
@@ -28,15 +21,17 @@ static bool is_nvme(const struct pci_function *p)
 	return fact_or(&p->class_, 0) == 0x010802;
 }
 
-/* Devices whose link matters: GPUs, fast NICs, NVMe. */
+/* Devices whose link matters: GPUs, fast NICs, NVMe. What a normal user may not read is asked all
+ * the same, so that it is reported as unread and not as missing. */
 static bool has_fast_link(const struct machine *m, const void *object)
 {
 	const struct pci_function *p = object;
 
 	(void)m;
-	return seen_ok(&p->pcie_cap.f) &&
-	       (is_gpu(p) || is_nvme(p) ||
-		(pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000));
+	if (p->pcie_cap.f.seen == SEEN_ABSENT || fact_or(&p->is_vf, 0) == 1)
+		return false;
+	return is_nvidia_display(p) || is_nvme(p) ||
+	       (pci_base_class(p) == 0x02 && fact_or(&p->max_speed_mts, 0) >= 8000);
 }
 
 /* What the device and the port above it can both do. */
@@ -57,20 +52,22 @@ static void link(const struct question *q, struct verdict *v)
 	bool slow, narrow;
 
 	/* Without a driver that says so, the platform does. */
-	if (g ? fact_or(&g->integrated, 0) == 1 : is_gpu(p) && q->platform == ON_SPARK) {
+	if (g ? fact_or(&g->integrated, 0) == 1 : is_nvidia_display(p) && q->platform == ON_SPARK) {
 		verdict_na(v, CODE_INTEGRATED,
 			   "the PCIe link of this GPU is a placeholder: it talks to memory over "
 			   "NVLink-C2C");
 		return;
 	}
 	if (!seen_ok(&p->width.f) || !seen_ok(&p->max_width.f)) {
-		verdict_unseen(q, v, seen_ok(&p->width.f) ? &p->max_width.f : &p->width.f, NULL);
+		verdict_unseen(q, v, seen_ok(&p->width.f) ? &p->max_width.f : &p->width.f,
+			       fact_is(&p->runtime_status, "suspended")
+				       ? "the device sleeps: its link is not looked at"
+				       : NULL);
 		return;
 	}
-	if (width == 0) {
+	if (width == 0 || speed == 0) {
 		verdict_na(v, CODE_VIRTUAL,
-			   "the link's width reads 0: a virtual function or a virtual machine's "
-			   "device");
+			   "the link reads 0: a virtual function or a virtual machine's device");
 		return;
 	}
 	v->current = arena_printf(q->a, "%.1f GT/s x%lld", (double)speed / 1000, width);
@@ -79,7 +76,7 @@ static void link(const struct question *q, struct verdict *v)
 	narrow = width < both(p, up, false);
 	slow = speed < both(p, up, true);
 	/* GPUs lower their speed, never their width, while they rest. */
-	if (slow && !narrow && is_gpu(p) &&
+	if (slow && !narrow && is_nvidia_display(p) &&
 	    (!g || !seen_ok(&g->pstate.f) || g->pstate.v > 0 ||
 	     (fact_or(&g->event_reasons, 0) & EVENT_IDLE))) {
 		verdict_na(v, CODE_NEEDS_LOAD,
@@ -87,14 +84,18 @@ static void link(const struct question *q, struct verdict *v)
 			   "shows");
 		return;
 	}
-	if ((narrow || slow) && (!is_placed(q->m, p) ||
-				 (up && (!seen_ok(&up->max_speed_mts.f) || !seen_ok(&up->max_width.f)))))
+	if ((narrow || slow) && (!is_placed(q->m, p) || (up && (!seen_ok(&up->max_speed_mts.f) ||
+								!seen_ok(&up->max_width.f)))))
 		verdict_unknown(v, CODE_ERROR,
 				"less than the device can do; what the port above it can do could "
 				"not be read");
 	else if (narrow)
 		verdict_fail(v, v->wanted,
-			     "lanes are missing: reseat the card, look at the slot and riser");
+			     is_virtual(q->m)
+				     ? "lanes are missing, or the virtual bridge above shows more "
+				       "than there are: the host's administrator can tell"
+				     : "lanes are missing: reseat the card, look at the slot, the "
+				       "riser, and whether firmware splits the slot");
 	else if (slow)
 		verdict_fail(v, v->wanted,
 			     "the link trained at a lower speed than both ends can do");
@@ -110,6 +111,7 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 	const struct gpu *g = q->object;
 	enum path_class best = PATH_UNKNOWN;
 	const char *nearest = NULL;
+	bool any_active = false;
 
 	if (fact_or(&g->integrated, 0) == 1) {
 		verdict_na(v, CODE_INTEGRATED,
@@ -121,9 +123,14 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device");
 		return;
 	}
+	/* A port that carries nothing is no way out, unless none does. */
+	LIST_FOR_EACH (struct rdma_port, p, &q->m->net.rdma)
+		any_active = any_active || fact_is(&p->state, "ACTIVE");
 	LIST_FOR_EACH (struct rdma_port, p, &q->m->net.rdma) {
 		enum path_class c = *p->pci ? topology_path(q->m, g->pci, p->pci) : PATH_UNKNOWN;
 
+		if (any_active && !fact_is(&p->state, "ACTIVE"))
+			continue;
 		if (c != PATH_UNKNOWN && (best == PATH_UNKNOWN || c < best)) {
 			best = c;
 			nearest = p->device;
@@ -139,8 +146,8 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 		verdict_pass(v, "the nearest NIC is reached without the processor");
 	else if (q->platform == ON_HGX)
 		verdict_fail(v, "PIX or PXB",
-			     "this GPU has no NIC behind its own switch: its traffic crosses the "
-			     "processor");
+			     "this GPU has no active NIC behind its own switch: its traffic "
+			     "crosses the processor");
 	else if (best == PATH_SYS)
 		verdict_fail(v, "NODE or nearer", "the nearest NIC is on the other socket");
 	else if (q->platform == ON_IGX)
@@ -148,82 +155,6 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 			     "the board's switch should connect them: another slot is better");
 	else
 		verdict_pass(v, "usual on machines without a PCIe switch");
-}
-
-/* Bridges above a GPU or fast NIC; redirect there sends peer traffic to the root. */
-static bool above_fast_device(const struct machine *m, const void *object)
-{
-	const struct pci_function *b = object;
-
-	if (pci_base_class(b) != 0x06 || !seen_ok(&b->port_type.f) || !seen_ok(&b->acs_cap.f))
-		return false;
-	if (b->port_type.v != PORT_DOWNSTREAM && b->port_type.v != PORT_ROOT)
-		return false;
-	LIST_FOR_EACH (struct pci_function, p, &m->pci)
-		if ((is_gpu(p) ||
-		     (pci_base_class(p) == 0x02 && fact_or(&p->vendor, 0) == 0x15b3)) &&
-		    p->path && b->path && str_starts(p->path, b->path) &&
-		    p->path[strlen(b->path)] == '/')
-			return true;
-	return false;
-}
-
-static void acs(const struct question *q, struct verdict *v)
-{
-	const struct pci_function *b = q->object;
-	/* Source validation, translation blocking, request, completion redirect, upstream
-	 * forwarding. */
-	const long long redirect = 0x04 | 0x08 | 0x10;
-
-	if (is_virtual(q->m)) {
-		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it, and cannot change it");
-		return;
-	}
-	if (!seen_ok(&b->acs_ctrl.f)) {
-		verdict_unseen(q, v, &b->acs_ctrl.f, "the bridge has no access control");
-		return;
-	}
-	v->current = b->acs_ctrl.v & redirect
-			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
-			     : "redirect off";
-	if (!(b->acs_ctrl.v & redirect))
-		verdict_pass(v, "peers behind one switch reach each other directly");
-	else if (b->port_type.v == PORT_ROOT)
-		verdict_na(v, CODE_NO_EFFECT,
-			   "a root port: traffic between its devices and others passes the root "
-			   "anyway");
-	else
-		verdict_fail(v, "redirect off on bare metal",
-			     "traffic between GPU and NIC behind this switch is sent up to the "
-			     "processor and "
-			     "back. Switching it off weakens the isolation between devices");
-}
-
-static void iommu(const struct question *q, struct verdict *v)
-{
-	const struct fact_str *f = &q->m->kernel.iommu;
-
-	if (q->platform == ON_SPARK || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
-		verdict_na(v, CODE_NOT_HERE, "Arm: the SMMU stays in its default mode");
-		return;
-	}
-	if (!q->m->gpu.gpus.n || !has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, "matters for GPUs and RDMA NICs together");
-		return;
-	}
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, NULL);
-		return;
-	}
-	v->current = f->v;
-	if (is_virtual(q->m))
-		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");
-	else if (strcmp(f->v, "off") == 0 || strcmp(f->v, "identity") == 0)
-		verdict_pass(v, "addresses are not translated");
-	else
-		verdict_fail(v, "identity (iommu=pt) or off",
-			     "every access of a NIC to GPU memory is translated, and peer-to-peer "
-			     "may be refused");
 }
 
 static bool has_errors(const struct machine *m, const void *object)
@@ -241,7 +172,10 @@ static void aer(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal,
 				  nonfatal, fixed);
 	if (fatal || nonfatal)
-		verdict_fail(v, "0 uncorrected", "the link lost data since boot");
+		verdict_fail(v, "0 uncorrected",
+			     fatal ? "the link failed since boot: a transfer was lost"
+				   : "accesses over this link failed since boot; some at start-up "
+				     "are harmless, growth is not");
 	else if (fixed > 1000)
 		verdict_fail(v, "few corrected",
 			     "the link repairs itself often: card, slot or riser");
@@ -249,22 +183,30 @@ static void aer(const struct question *q, struct verdict *v)
 		verdict_pass(v, "none that matters since boot");
 }
 
+static const struct opinion link_power[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "saves power while the link rests; waking takes microseconds (unmeasured here)", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "off",
+	  "a resting link has to wake up before the first packet (unmeasured here)", NULL },
+};
+
 static void aspm(const struct question *q, struct verdict *v)
 {
 	static const char *const names[] = { "off", "L0s", "L1", "L0s and L1" };
 	const struct pci_function *p = q->object;
 
-	if (!seen_ok(&p->aspm.f)) {
-		verdict_unseen(q, v, &p->aspm.f, NULL);
+	if (seen_ok(&p->aspm.f))
+		v->current = names[p->aspm.v & 3];
+	if (!has_wish(q, v))
 		return;
-	}
-	v->current = names[p->aspm.v & 3];
-	if ((p->aspm.v & 3) == 0)
-		verdict_pass(v, "the link stays awake");
+	v->why = q->wish->because;
+	v->wanted = opinion_text(q->a, q->wish, NULL);
+	if (!v->current)
+		verdict_unseen(q, v, &p->aspm.f, NULL);
+	else if (opinion_met(q->wish, v->current))
+		verdict_pass(v, "as wanted");
 	else
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "saves power while the link rests; waking takes microseconds "
-			   "(unmeasured here)");
+		verdict_fail(v, v->wanted, "the link may sleep");
 }
 
 #define LINKED                                                                                     \
@@ -309,44 +251,16 @@ static const struct setting rows[] = {
 	  .source = "S1; S4",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = gpu_nic },
-	{ .id = "pcie.acs",
-	  .title = "Access control redirect",
-	  .scope = SCOPE_PCI,
-	  .select = above_fast_device,
-	  .none = "no bridge with access control stands above a GPU or fast NIC",
-	  .none_code = CODE_NO_SUPPORT,
-	  .knob = KNOB_PCI,
-	  .name = "acs-control",
-	  .read = "ACS extended capability 0x0d",
-	  .not_when = "the machine is virtual, or no switch stands between",
-	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or "
-		 "refused.",
-	  .source = "nccl-troubleshooting; pcie-base",
-	  .severity = SEVERITY_HIGH,
-	  .risk = RISK_DANGER,
-	  .judge = acs },
-	{ .id = "pcie.iommu",
-	  .title = "IOMMU mode",
-	  .scope = SCOPE_HOST,
-	  .of = &schema_kernel,
-	  .fact = "iommu",
-	  .knob = KNOB_BOOTARG,
-	  .name = "iommu",
-	  .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
-	  .why = "Translation costs time on every transfer and can forbid peer-to-peer.",
-	  .source = "nccl-troubleshooting; gpudirect",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
-	  .effect = EFFECT_REBOOT,
-	  .judge = iommu },
 	{ .id = "pcie.aspm",
 	  .title = "Link power saving",
 	  LINKED,
 	  .read = "LnkCtl bits 1:0",
-	  .not_when = "the link's control register cannot be read",
-	  .why = "A link that sleeps has to wake up first.",
+	  .not_when = "the profile leaves it alone",
+	  .why = "A link that sleeps has to wake up first. It costs nothing while the link is "
+		 "busy.",
 	  .source = "pcie-base",
 	  .severity = SEVERITY_LOW,
+	  OPINIONS(link_power),
 	  .judge = aspm },
 };
 

@@ -31,4 +31,21 @@ bool is_placed(const struct machine *m, const struct pci_function *f);
  */
 bool not_integrated(const struct question *q, struct verdict *v, const char *why);
 
+/* The profile wishes something of this row; otherwise false and *v is NA: left alone, or not in the
+ * profile. For rules that judge by q->wish. */
+bool has_wish(const struct question *q, struct verdict *v);
+/* An NVIDIA GPU as a PCI function. */
+bool is_nvidia_display(const struct pci_function *p);
+/* A physical function of a Mellanox/NVIDIA network adapter. */
+bool is_connectx(const struct pci_function *p);
+/* p stands below the bridge b in the tree. */
+bool is_below(const struct pci_function *p, const struct pci_function *b);
+/* The RDMA port of an interface, by its name or its PCI function; NULL when it has none. */
+const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n);
+/* A port for data: one with an RDMA device, or of 25 Gb/s and more, that is not much slower than
+ * the machine's fastest, as a management port is. */
+bool is_data_port(const struct machine *m, const void *nic);
+/* The link is up. */
+bool is_up(const struct nic *n);
+
 #endif

@@ -161,7 +161,7 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
 		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"",
 			   o->s->id, value);
-	if (o->s->judge)
+	if (o->s->judge && !o->s->n_opinions)
 		return bad(l, "[%s] is a check without a wanted value; it can be waived", o->s->id);
 	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
 	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&

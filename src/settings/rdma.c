@@ -1,17 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA ports, and the ways from a NIC into GPU memory. */
+#include "model/topology.h"
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
 #include <string.h>
 
-#include "base/text.h"
-
 static const char no_rdma[] = "no RDMA device";
 
-static bool is_cabled(const struct rdma_port *p)
+static bool is_active(const struct rdma_port *p)
 {
-	return !fact_is(&p->phys_state, "Disabled") && !fact_is(&p->phys_state, "Polling");
+	return fact_is(&p->state, "ACTIVE");
+}
+
+/* The same adapter: one bus and device number. */
+static bool same_adapter(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+
+	return *a && strcspn(b, ".") == n && strncmp(a, b, n) == 0;
+}
+
+/* Behind the same switch as a GPU, and no second port of an adapter whose first is in use: such a
+ * port is a rail of the node and has to be up. */
+static bool is_rail(const struct machine *m, const struct rdma_port *p)
+{
+	LIST_FOR_EACH (struct rdma_port, other, &m->net.rdma)
+		if (other != p && is_active(other) && same_adapter(p->pci, other->pci))
+			return false;
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (*p->pci && topology_path(m, g->pci, p->pci) <= PATH_PXB)
+			return true;
+	return false;
+}
+
+/* Why a port without a link is no fault; NULL when it says that it should have one. */
+static const char *resting(const struct question *q, const struct rdma_port *p)
+{
+	if (q->platform == ON_HGX && is_rail(q->m, p))
+		return NULL;
+	/* An Ethernet port without a link says Disabled whatever the reason. */
+	if (fact_is(&p->phys_state, "Disabled"))
+		return fact_is(&p->link_layer, "InfiniBand")
+			       ? "switched off by the administrator"
+			       : "no cable, the far end is off, or the interface is switched off";
+	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
 }
 
 static void state(const struct question *q, struct verdict *v)
@@ -23,18 +56,20 @@ static void state(const struct question *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%s, %s", p->state.v, fact_text(&p->phys_state, "?"));
-	if (strcmp(p->state.v, "ACTIVE") == 0)
+	if (is_active(p))
 		verdict_pass(v, "active");
 	else if (!seen_ok(&p->phys_state.f))
 		verdict_unseen(q, v, &p->phys_state.f, NULL);
-	else if (fact_is(&p->phys_state, "Disabled"))
-		verdict_na(v, CODE_NO_EFFECT, "switched off by the administrator");
-	else if (!is_cabled(p) && q->platform != ON_HGX)
-		verdict_na(v, CODE_NO_EFFECT, "no cable, or the far end is off");
+	else if (resting(q, p))
+		verdict_na(v, CODE_NO_EFFECT, resting(q, p));
 	else if (strcmp(p->state.v, "INIT") == 0)
 		verdict_fail(v, "ACTIVE", "the link is up but no subnet manager configured it");
 	else
-		verdict_fail(v, "ACTIVE", "the link is down");
+		verdict_fail(v, "ACTIVE",
+			     q->platform == ON_HGX && is_rail(q->m, p)
+				     ? "the link is down on a port that stands beside a GPU: one "
+				       "rail less for every job"
+				     : "the link is down");
 }
 
 /* On a node of a fabric all ports of one kind should have one rate. */
@@ -43,7 +78,8 @@ static void rate(const struct question *q, struct verdict *v)
 	const struct rdma_port *p = q->object;
 	long long best = 0;
 
-	if (!fact_is(&p->state, "ACTIVE")) {
+	if (!is_active(p)) {
+		v->current = "not active";
 		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
 		return;
 	}
@@ -52,7 +88,7 @@ static void rate(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct rdma_port, other, &q->m->net.rdma)
-		if (fact_is(&other->state, "ACTIVE") &&
+		if (is_active(other) &&
 		    strcmp(fact_text(&other->link_layer, ""), fact_text(&p->link_layer, "?")) ==
 			    0 &&
 		    strcmp(fact_text(&other->hca_type, ""), fact_text(&p->hca_type, "?")) == 0 &&
@@ -68,6 +104,8 @@ static void rate(const struct question *q, struct verdict *v)
 			     "port");
 }
 
+enum { ERRORS_FEW = 1000, DOWNS_FEW = 20 };
+
 static void errors(const struct question *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
@@ -80,13 +118,19 @@ static void errors(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld times down",
 				  symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down);
-	if (symbol > 0 || rcv > 0)
-		verdict_fail(v, "0 symbol and receive errors",
-			     "errors since the counters were reset: watch whether they grow, then "
-			     "change "
-			     "cable or module");
+	/* One look gives no rate: what a few training rounds of a link leave behind is no fault. */
+	if (symbol > ERRORS_FEW || rcv > ERRORS_FEW)
+		verdict_fail(v, "few symbol and receive errors",
+			     "many errors since the counters were reset: watch whether they grow, "
+			     "then change cable or module");
+	else if (down > DOWNS_FEW)
+		verdict_fail(v, "few times down",
+			     "the link went down often since the driver was loaded: cable, module "
+			     "or switch port, if it goes on");
 	else
-		verdict_pass(v, "no integrity error counted");
+		verdict_pass(v, symbol > 0 || rcv > 0 ? "few since the counters were reset: only "
+							"growth is a fault"
+						      : "no integrity error counted");
 }
 
 static void link_layer(const struct question *q, struct verdict *v)
@@ -115,12 +159,13 @@ static void link_layer(const struct question *q, struct verdict *v)
 static void gid(const struct question *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
+	const struct nic *n;
 
 	if (fact_is(&p->link_layer, "InfiniBand")) {
 		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not choose by GID type");
 		return;
 	}
-	if (!fact_is(&p->state, "ACTIVE")) {
+	if (!is_active(p)) {
 		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
 		return;
 	}
@@ -132,113 +177,62 @@ static void gid(const struct question *q, struct verdict *v)
 					"let NCCL choose");
 			return;
 		}
+	n = machine_nic(q->m, fact_text(&p->netdev, ""));
+	if (!p->gids.n) {
+		verdict_unknown(v, CODE_ERROR, "an active port has GIDs, but none could be read");
+		return;
+	}
 	v->current = arena_printf(q->a, "none of %zu", p->gids.n);
-	verdict_fail(v, "one RoCE v2 GID from IPv4",
-		     "without an IPv4 address on the interface RoCE v2 falls back to link-local "
-		     "addresses");
+	/* What the interface has decides between "nothing to make one from" and a fault. */
+	if (!n) {
+		verdict_unknown(v, CODE_ERROR, "the port's network interface was not seen");
+		return;
+	}
+	if (!seen_ok(&n->ipv4.f)) {
+		verdict_unseen(q, v, &n->ipv4.f, NULL);
+		return;
+	}
+	if (!*n->ipv4.v) {
+		verdict_na(v, CODE_NO_EFFECT,
+			   "the interface has no IPv4 address to make one from: see nic.address");
+		return;
+	}
+	verdict_fail(
+		v, "one RoCE v2 GID from IPv4",
+		"RoCE v2 falls back to link-local addresses, which do not reach other subnets");
 }
 
-static bool any_discrete(const struct machine *m)
-{
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
-		if (fact_or(&g->integrated, 0) != 1)
-			return true;
-	return false;
-}
-
-/*
- * Either way into GPU memory will do: dma-buf, by what CUDA says of the device, or nvidia-peermem.
- * What a module or /dev/dma_heap seems to promise is not asked.
+/* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.
  */
-static void gpudirect(const struct question *q, struct verdict *v)
+static void firmware(const struct question *q, struct verdict *v)
 {
-	const struct gpu *g = q->object;
-	bool peermem = seen_ok(&q->m->net.peermem.f);
+	const struct rdma_port *p = q->object;
+	size_t alike = 0;
 
-	if (fact_or(&g->integrated, 0) == 1) {
-		verdict_na(v, CODE_INTEGRATED,
-			   "not supported on unified memory, and not needed: register host memory, "
-			   "it is the same");
+	if (!seen_ok(&p->firmware.f) || !seen_ok(&p->board_id.f)) {
+		verdict_unseen(q, v, seen_ok(&p->firmware.f) ? &p->board_id.f : &p->firmware.f,
+			       "the driver does not tell");
 		return;
 	}
-	if (!has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, no_rdma);
-		return;
-	}
-	v->current = arena_printf(q->a, "nvidia-peermem %s, dma-buf %s",
-				  peermem ? "loaded" : "not loaded",
-				  !seen_ok(&g->cuda_dma_buf.f) ? "not asked"
-				  : g->cuda_dma_buf.v	       ? "yes"
-							       : "no");
-	if (seen_ok(&g->cuda_gpudirect_rdma.f) && g->cuda_gpudirect_rdma.v == 0)
-		verdict_na(v, CODE_NO_SUPPORT, "CUDA says that this GPU has no GPUDirect RDMA");
-	else if (peermem || fact_or(&g->cuda_dma_buf, 0) == 1)
-		verdict_pass(v, peermem ? "through nvidia-peermem" : "through dma-buf");
-	else if (seen_ok(&g->cuda_dma_buf.f))
-		verdict_fail(v, "dma-buf or nvidia-peermem",
-			     "NIC and GPU can only meet in host memory");
-	else
-		verdict_na(v, CODE_NEEDS_DEEP,
-			   "nvidia-peermem is not loaded; whether dma-buf works takes starting "
-			   "CUDA: --deep asks");
-}
-
-static void peermem(const struct question *q, struct verdict *v)
-{
-	if (!q->m->gpu.gpus.n || !any_discrete(q->m)) {
-		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
-			   q->m->gpu.gpus.n
-				   ? "no discrete GPU: the module refuses to load on unified memory"
-				   : "no NVIDIA GPU");
-		return;
-	}
-	if (!has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, no_rdma);
-		return;
-	}
-	v->current = fact_text(&q->m->net.peermem, "not loaded");
-	if (seen_ok(&q->m->net.peermem.f))
-		verdict_pass(v, "loaded");
-	else if (q->m->net.peermem.f.seen != SEEN_ABSENT)
-		verdict_unseen(q, v, &q->m->net.peermem.f, NULL);
-	else if (q->platform == ON_IGX || q->profile == PROFILE_PUBLISHED)
-		verdict_fail(v, "loaded",
-			     seen_ok(&q->m->net.ofed_version.f)
-				     ? "the published data path needs it; EINVAL at load means "
-				       "that it was built without the NIC "
-				       "driver's headers: rebuild the GPU driver's modules"
-				     : "the published data path needs it; it loads only beside "
-				       "DOCA/OFED drivers");
-	else
-		verdict_na(v, CODE_LEFT_ALONE, "dma-buf has replaced it: see rdma.gpudirect");
-}
-
-static void user_libraries(const struct question *q, struct verdict *v)
-{
-	const struct library *unread = NULL;
-	bool library = false;
-
-	if (!has_rdma(q->m)) {
-		verdict_na(v, CODE_NO_HARDWARE, no_rdma);
-		return;
-	}
-	LIST_FOR_EACH (struct library, l, &q->m->software.libraries)
-		if (strcmp(l->name, "libibverbs.so.1") == 0) {
-			library = seen_ok(&l->path.f);
-			unread = library ? NULL : l;
+	v->current = p->firmware.v;
+	LIST_FOR_EACH (struct rdma_port, other, &q->m->net.rdma) {
+		if (other == p || !fact_is(&other->board_id, p->board_id.v) ||
+		    !seen_ok(&other->firmware.f))
+			continue;
+		alike++;
+		if (strcmp(other->firmware.v, p->firmware.v) != 0) {
+			verdict_fail(v, "one version on equal boards",
+				     arena_printf(q->a,
+						  "%s has %s: the same board (%s) behaves "
+						  "differently by firmware",
+						  other->device, other->firmware.v, p->board_id.v));
+			return;
 		}
-	if (unread) {
-		verdict_unseen(q, v, &unread->path.f, NULL);
-		return;
 	}
-	v->current = library ? fact_text(&q->m->net.verbs_provider, "no provider file")
-			     : "libibverbs missing";
-	if (library)
-		verdict_pass(v, "libibverbs is installed");
+	if (alike)
+		verdict_pass(v, "the same on every equal board");
 	else
-		verdict_fail(
-			v, "libibverbs.so.1",
-			"the kernel has RDMA devices, but programs have no library to use them");
+		verdict_na(v, CODE_NO_EFFECT, "no second board of its kind");
 }
 
 #define PORT .scope = SCOPE_RDMA, .none = no_rdma
@@ -271,10 +265,22 @@ static const struct setting rows[] = {
 	  .health = true,
 	  .read = "ports/N/counters",
 	  .not_when = "the driver does not count them",
-	  .why = "Integrity errors mean retransmission.",
+	  .why = "Integrity errors mean retransmission. A count since a reset is no rate.",
 	  .source = "kernel ABI sysfs-class-infiniband",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = errors },
+	{ .id = "rdma.firmware",
+	  .title = "Same firmware on like adapters",
+	  PORT,
+	  .health = true,
+	  .of = &schema_rdma_port,
+	  .fact = "firmware",
+	  .not_when = "there is no second adapter of its kind",
+	  .why = "Rails are as fast as the slowest; behaviour differs by firmware.",
+	  .source = "Meta GPU cluster monitoring; Azure HPC node health checks",
+	  .severity = SEVERITY_LOW,
+	  .effect = EFFECT_FIRMWARE,
+	  .judge = firmware },
 	{ .id = "rdma.link-layer",
 	  .title = "Link layer",
 	  PORT,
@@ -291,49 +297,13 @@ static const struct setting rows[] = {
 	  .title = "RoCE v2 address",
 	  PORT,
 	  .read = "ports/N/gids, gid_attrs/types",
-	  .not_when = "the link layer is InfiniBand or the port is down",
+	  .not_when = "the link layer is InfiniBand, the port is down, or it has no IPv4 address",
 	  .why = "RoCE v2 over IPv4 is what routes and what NCCL chooses.",
 	  .note = "Pinning NCCL_IB_GID_INDEX=3 is published; the index differs by host and moves.",
 	  .source = "S4; NCCL 2.21 release "
 		    "notes",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = gid },
-	{ .id = "rdma.gpudirect",
-	  .title = "GPUDirect RDMA",
-	  .scope = SCOPE_GPU,
-	  .none = "no NVIDIA GPU",
-	  .read = "cuDeviceGetAttribute(116, 124), /sys/module/nvidia_peermem",
-	  .not_when = "the GPU shares the host's memory or there is no RDMA device",
-	  .why = "A NIC reads and writes GPU memory without a stop in host memory.",
-	  .note = "Published as to be enabled on DGX Spark: NVIDIA documents it as not supported "
-		  "there.",
-	  .source = "S1; S3; gpudirect; spark-known-issues",
-	  .severity = SEVERITY_HIGH,
-	  .judge = gpudirect },
-	{ .id = "rdma.peermem",
-	  .title = "nvidia-peermem",
-	  .scope = SCOPE_HOST,
-	  .of = &schema_network,
-	  .fact = "peermem",
-	  .not_when = "there is no discrete GPU or no RDMA device, or dma-buf is in use",
-	  .why = "The older way into GPU memory; it needs the NIC vendor's drivers.",
-	  .note = "Its EINVAL on load is published as a GB10 property; it means on any machine "
-		  "that the module was built without "
-		  "peer-memory symbols.",
-	  .source = "S1; gpudirect",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  .effect = EFFECT_DRIVER_RELOAD,
-	  .judge = peermem },
-	{ .id = "rdma.user-libraries",
-	  .title = "RDMA user libraries",
-	  .scope = SCOPE_HOST,
-	  .read = "libibverbs.so.1",
-	  .not_when = "there is no RDMA device",
-	  .why = "NCCL and MPI load them.",
-	  .source = "S1",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = user_libraries },
 };
 
 const struct setting_table settings_rdma = SETTING_TABLE(rows);

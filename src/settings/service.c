@@ -15,27 +15,45 @@ static bool with_systemd(const struct machine *m, const void *object)
 	return fact_is(&m->software.init, "systemd");
 }
 
-/* More than one of them active means that the last writer wins. */
+/* A unit that runs once and ends leaves no trace but that it is enabled. */
+static bool in_use(const struct service *s)
+{
+	return s && (fact_or(&s->active, 0) == 1 || fact_or(&s->enabled, 0) == 1);
+}
+
+/* More than one of them means that the last writer wins. */
 static void tuners(const struct question *q, struct verdict *v)
 {
-	static const char *const units[] = { "tuned.service", "power-profiles-daemon.service",
-					     "tlp.service", "auto-cpufreq.service",
-					     "cpupower.service" };
+	static const struct {
+		const char *unit;
+		bool once;
+	} units[] = { { "tuned.service", false },
+		      { "power-profiles-daemon.service", false },
+		      { "tlp.service", true },
+		      { "auto-cpufreq.service", false },
+		      { "cpupower.service", true } };
 	TEXT_AUTO t = { 0 };
+	const struct service *last = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (service_active(q->m, units[i])) {
-			text_printf(&t, "%s%.*s", n ? ", " : "", (int)strcspn(units[i], "."),
-				    units[i]);
-			n++;
-		}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const struct service *s = machine_service(q->m, units[i].unit);
+
+		if (!s || (fact_or(&s->active, 0) != 1 && !(units[i].once && in_use(s))))
+			continue;
+		text_printf(&t, "%s%.*s", n ? ", " : "", (int)strcspn(units[i].unit, "."),
+			    units[i].unit);
+		n++;
+		last = s;
+	}
 	v->current = n ? arena_strdup(q->a, t.s) : "none";
 	if (n > 1)
 		verdict_fail(v, "one", "they set the same knobs and overwrite each other");
+	else if (n)
+		verdict_pass(v, arena_printf(q->a, "one tuner; it will set again what it owns: %s",
+					     fact_text(&last->owns, "?")));
 	else
-		verdict_pass(v, n ? "one tuner; what it owns it will set again"
-				  : "no other tuner runs");
+		verdict_pass(v, "no other tuner runs");
 }
 
 static void irqbalance(const struct question *q, struct verdict *v)
@@ -50,63 +68,114 @@ static void irqbalance(const struct question *q, struct verdict *v)
 		verdict_pass(v, active ? "no CPU is isolated" : "not active");
 }
 
+/* Persistence mode is off on some GPU that has it. */
+static bool some_not_persistent(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (seen_ok(&g->persistence.f) && g->persistence.v == 0)
+			return true;
+	return false;
+}
+
 static void persistenced(const struct question *q, struct verdict *v)
 {
 	const struct service *s = machine_service(q->m, "nvidia-persistenced.service");
+	bool active = s && fact_or(&s->active, 0) == 1;
 
 	if (!q->m->gpu.gpus.n) {
 		verdict_na(v, CODE_NO_HARDWARE, "no NVIDIA GPU");
 		return;
 	}
-	v->current = !s		    ? "not installed"
-		     : s->active.v  ? "active"
-		     : s->enabled.v ? "enabled"
-				    : "installed, not enabled";
-	if (s && (s->active.v || s->enabled.v))
-		verdict_pass(v, "keeps the driver loaded, also after a reboot");
-	else if (fact_or(&q->m->platform.virtual_, 0) || seen_ok(&q->m->software.container.f))
-		verdict_na(v, CODE_VIRTUAL,
-			   "a virtual machine or container: the host keeps the driver loaded");
-	else
+	v->current = !s	      ? "not installed"
+		     : active ? "active"
+			      : (fact_or(&s->enabled, 0) ? "enabled, not active"
+							 : "installed, not enabled");
+	if (seen_ok(&q->m->software.container.f))
+		verdict_na(v, CODE_VIRTUAL, "a container: its host keeps the driver loaded");
+	else if (!in_use(s))
 		verdict_fail(
 			v, "enabled",
 			"persistence mode set by hand is lost at reboot; the service keeps it");
+	else if (!some_not_persistent(q->m))
+		verdict_pass(v, "keeps the driver loaded, also after a reboot");
+	else
+		verdict_fail(
+			v, "active, with persistence mode",
+			active ? "it runs, but persistence mode is off: some packages start it "
+				 "with --no-persistence-mode, which a drop-in of the unit "
+				 "overrides"
+			       : "enabled, but it does not run and persistence mode is off");
 }
 
 static void leftovers(const struct question *q, struct verdict *v)
 {
 	static const char *const units[] = { "dgx-optimize.service", "gpu-max-clocks.service",
 					     "cpu-performance.service", "nic-mrrs.service" };
+	TEXT_AUTO t = { 0 };
+	bool undoes = false;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		const struct service *s = machine_service(q->m, units[i]);
 
 		if (!s)
 			continue;
-		v->current = units[i];
-		verdict_fail(v, "removed",
-			     i == 0 ? "a published script's unit: it sets clocks in a fixed way "
-				      "and its stop action "
-				      "resets the GPU to guessed defaults at every shutdown"
-				    : "a published recipe's unit: fixed commands that fail on "
-				      "several GPUs or after "
-				      "hot-plug");
+		text_printf(&t, "%s%s%s", t.len ? ", " : "", units[i],
+			    in_use(s) ? "" : " (not enabled)");
+		undoes = undoes || i == 0;
+	}
+	if (!t.len) {
+		v->current = "none";
+		verdict_pass(v, "none found");
 		return;
 	}
-	verdict_pass(v, "none found");
+	v->current = arena_strdup(q->a, t.s);
+	verdict_fail(v, "removed",
+		     undoes ? "a published script's unit sets clocks in a fixed way, and its stop "
+			      "action resets the GPU to guessed defaults at every shutdown"
+			    : "units of a published recipe: fixed commands that fail on several "
+			      "GPUs or after hot-plug");
 }
 
 static void rc_local(const struct question *q, struct verdict *v)
 {
+	const struct fact_str *file = &q->m->software.rc_local;
 	const struct service *s = machine_service(q->m, "rc-local.service");
 
-	if (!s || (!s->active.v && !s->enabled.v)) {
+	v->current = seen_ok(&file->f) ? "/etc/rc.local exists" : in_use(s) ? "in use" : "none";
+	if (seen_ok(&file->f) && machine_service(q->m, "dgx-optimize.service"))
+		verdict_fail(v, "tmpfiles.d, sysctl.d or a unit of its own",
+			     "the published script that installed dgx-optimize.service writes "
+			     "/etc/rc.local too, in place of what was there: such settings come "
+			     "late and unchecked");
+	else if (seen_ok(&file->f) || in_use(s))
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			"an administrator's script: look whether it sets what is judged here; it "
+			"is not read");
+	else
 		verdict_pass(v, "not in use");
+}
+
+/* DGX Spark's own service for its NIC: takes it off the bus without a cable, updates its firmware.
+ */
+static void spark_nic(const struct question *q, struct verdict *v)
+{
+	const struct service *s =
+		machine_service(q->m, "nvidia-spark-mlnx-firmware-manager.service");
+
+	if (q->platform != ON_SPARK) {
+		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
 		return;
 	}
-	v->current = s->active.v ? "active" : "enabled";
-	verdict_fail(v, "tmpfiles.d or a unit of its own",
-		     "settings written by /etc/rc.local come late, unordered and unchecked");
+	v->current = !s ? "not installed" : in_use(s) ? "enabled" : "installed, not enabled";
+	if (in_use(s))
+		verdict_pass(v, "as DGX OS ships it");
+	else if (s)
+		verdict_fail(v, "enabled",
+			     "the platform's NIC management is switched off: hot-plug and firmware "
+			     "of the ConnectX-7 depend on it");
+	else
+		verdict_na(v, CODE_NO_SUPPORT, "not installed: this system is not DGX OS");
 }
 
 static void fabric_manager(const struct question *q, struct verdict *v)
@@ -152,7 +221,7 @@ static const struct setting rows[] = {
 	  SERVICE,
 	  .knob = KNOB_UNIT,
 	  .name = "nvidia-persistenced.service",
-	  .not_when = "there is no NVIDIA GPU, or a host keeps the driver loaded",
+	  .not_when = "there is no NVIDIA GPU, or this is a container",
 	  .why = "Keeps the driver's state when no program uses the GPU, from boot on.",
 	  .source = "S0; S1; nvml",
 	  .severity = SEVERITY_MEDIUM,
@@ -183,9 +252,25 @@ static const struct setting rows[] = {
 	  .source = "S0; S1",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = leftovers },
+	{ .id = "service.spark-nic",
+	  .title = "NIC management of DGX Spark",
+	  SERVICE,
+	  .knob = KNOB_UNIT,
+	  .name = "nvidia-spark-mlnx-firmware-manager.service",
+	  .not_when = "the machine is no DGX Spark, or does not run DGX OS",
+	  .why = "Looks after firmware and hot-plug of the ConnectX-7. It changes no speed by "
+		 "itself.",
+	  .source = "S1",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_SERVICE,
+	  .judge = spark_nic },
 	{ .id = "service.rc-local",
 	  .title = "Settings by rc.local",
-	  SERVICE,
+	  .scope = SCOPE_HOST,
+	  .select = with_systemd,
+	  .none = no_systemd,
+	  .none_code = CODE_NO_SUPPORT,
+	  .read = "/etc/rc.local",
 	  .why = "A published script writes transparent huge pages there, replacing the file "
 		 "without a copy.",
 	  .source = "S0",

@@ -79,6 +79,8 @@ struct question {
 	enum on platform;
 	enum profile_id profile;
 	struct fact_str current; /* the knob's or fact's value as text */
+	const struct opinion
+		*wish; /* of the profile file, the rule's want() or the tables; or NULL */
 };
 
 /* What a rule says. Texts are literals or arena memory. */
@@ -124,7 +126,9 @@ struct setting {
 	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
 	 * opinions. */
 	bool (*want)(const struct question *q, struct opinion *o);
-	/* The whole rule, for checks that are not "a value compared with a wish". */
+	/* The whole rule, for checks that are not "a value compared with a wish". A row that has
+	 * opinions as well takes its wish from the question, so that a profile file can change it.
+	 */
 	void (*judge)(const struct question *q, struct verdict *v);
 };
 

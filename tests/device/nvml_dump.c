@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the NVML and CUDA providers everything they can be asked on the machine it runs on, and prints
- * "object TAB question TAB microseconds TAB value": a text, a number, or "!" and an errno's name. Read by
- * nvml_check.py, which compares it with other programs' answers.
+ * Asks the NVML and CUDA providers everything they can be asked on the machine it runs on, and
+ * prints "object TAB question TAB microseconds TAB value": a text, a number, or "!" and an errno's
+ * name. Read by nvml_check.py, which compares it with other programs' answers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +89,9 @@ static void ask_fields(const char *object)
 	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
 		for (int l = 0; l < (nvml_field_of_link(&nvml_field_names[i]) ? 18 : 1); l++) {
 			snprintf(field, sizeof(field),
-				 nvml_field_of_link(&nvml_field_names[i]) ? "nvmlDeviceGetFieldValues(%s,%d)" :
-								"nvmlDeviceGetFieldValues(%s)",
+				 nvml_field_of_link(&nvml_field_names[i])
+					 ? "nvmlDeviceGetFieldValues(%s,%d)"
+					 : "nvmlDeviceGetFieldValues(%s)",
 				 nvml_field_names[i].name, l);
 			ask(&provider_nvml, &nvml_state, object, field);
 		}
@@ -98,7 +99,8 @@ static void ask_fields(const char *object)
 
 static void ask_cuda(const char *object)
 {
-	static const char *const attributes[] = { "cuDeviceGetAttribute(18)", "cuDeviceGetAttribute(116)",
+	static const char *const attributes[] = { "cuDeviceGetAttribute(18)",
+						  "cuDeviceGetAttribute(116)",
 						  "cuDeviceGetAttribute(124)" };
 	struct answer ans;
 	char address[64];
@@ -114,8 +116,9 @@ static void ask_cuda(const char *object)
 
 int main(int argc, char **argv)
 {
-	static const char *const system[] = { "nvmlSystemGetNVMLVersion", "nvmlSystemGetDriverVersion",
-					      "nvmlDeviceGetCount", "nvmlSystemGetCudaDriverVersion" };
+	static const char *const system[] = { "nvmlSystemGetNVMLVersion",
+					      "nvmlSystemGetDriverVersion", "nvmlDeviceGetCount",
+					      "nvmlSystemGetCudaDriverVersion" };
 	struct answer count = { .i = 0 };
 	char object[32];
 
@@ -131,8 +134,10 @@ int main(int argc, char **argv)
 			ask_question(object, &nvml_questions[i], (size_t)count.i);
 		ask_fields(object);
 		ask(&provider_nvml, &nvml_state, object, "nvmlDeviceGetComputeRunningProcesses");
-		ask(&provider_nvml, &nvml_state, object, "nvmlDeviceGetComputeRunningProcesses(0).pid");
-		ask(&provider_nvml, &nvml_state, object, "nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory");
+		ask(&provider_nvml, &nvml_state, object,
+		    "nvmlDeviceGetComputeRunningProcesses(0).pid");
+		ask(&provider_nvml, &nvml_state, object,
+		    "nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory");
 		ask(&provider_nvml, &nvml_state, object, "nvmlDeviceGetGraphicsRunningProcesses");
 		ask(&provider_nvml, &nvml_state, object, "nvmlDeviceGetMPSComputeRunningProcesses");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda.so.1 that answers from the same description: the object is a GPU's PCI address, the question
- * "cuDeviceGetAttribute(116)". Devices are numbered in the order in which they are asked for.
+ * A libcuda.so.1 that answers from the same description: the object is a GPU's PCI address, the
+ * question "cuDeviceGetAttribute(116)". Devices are numbered in the order in which they are asked
+ * for.
  */
 #include "host/cuda.h"
 

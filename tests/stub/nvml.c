@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libnvidia-ml.so.1 that answers from a description (stub.h). Functions of a common shape are made by
- * nvml.def, the others stand here and in nvml_structs.c. Built a second time with STUB_OLD, without what newer
- * libraries added.
+ * A libnvidia-ml.so.1 that answers from a description (stub.h). Functions of a common shape are
+ * made by nvml.def, the others stand here and in nvml_structs.c. Built a second time with STUB_OLD,
+ * without what newer libraries added.
  */
 #include "nvml.h"
 
@@ -38,7 +38,8 @@ static void plain_name(const char *name, char *buf, size_t size)
 		*v = '\0';
 }
 
-int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16], char question[128])
+int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16],
+	       char question[128])
 {
 	char plain[96];
 
@@ -78,8 +79,8 @@ static int get_uint(struct nvml_device *d, const char *name, const char *rest, u
 	return r;
 }
 
-static int get_uint_of(struct nvml_device *d, const char *name, const struct nvml_args *args, unsigned arg,
-		       unsigned *out)
+static int get_uint_of(struct nvml_device *d, const char *name, const struct nvml_args *args,
+		       unsigned arg, unsigned *out)
 {
 	char rest[64];
 
@@ -100,8 +101,8 @@ static int get_text(struct nvml_device *d, const char *name, char *text, unsigne
 	return r ? r : stub_text(object, question, text, size);
 }
 
-static int get_pair(struct nvml_device *d, const char *name, const char *a, const char *b, unsigned *first,
-		    unsigned *second)
+static int get_pair(struct nvml_device *d, const char *name, const char *a, const char *b,
+		    unsigned *first, unsigned *second)
 {
 	char object[16], question[128];
 	long long v = 0;
@@ -118,9 +119,11 @@ static int get_pair(struct nvml_device *d, const char *name, const char *a, cons
 
 #define NVML_FN(name, params) int name params;
 #define NVML_UINT(name) NVML_FN(name, (struct nvml_device * d, unsigned *out))
-#define NVML_UINT_OF(name, args) NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
+#define NVML_UINT_OF(name, args)                                                                   \
+	NVML_FN(name, (struct nvml_device * d, unsigned arg, unsigned *out))
 #define NVML_TEXT(name) NVML_FN(name, (struct nvml_device * d, char *text, unsigned size))
-#define NVML_PAIR(name, a, b) NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
+#define NVML_PAIR(name, a, b)                                                                      \
+	NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
 #include "host/nvml.def"
 
 #define NVML_FN(name, params)
@@ -146,7 +149,8 @@ static int get_pair(struct nvml_device *d, const char *name, const char *a, cons
 	}
 #include "host/nvml.def"
 
-/* --- the machine --------------------------------------------------------------------------------- */
+/* --- the machine ---------------------------------------------------------------------------------
+ */
 
 static int init(void)
 {
@@ -205,7 +209,8 @@ int nvmlDeviceGetHandleByIndex(unsigned index, struct nvml_device **out)
 int nvmlSystemGetCudaDriverVersion(unsigned *out)
 {
 	long long v = 0;
-	int r = initialised ? stub_int("", "nvmlSystemGetCudaDriverVersion", &v) : NVML_UNINITIALIZED;
+	int r = initialised ? stub_int("", "nvmlSystemGetCudaDriverVersion", &v)
+			    : NVML_UNINITIALIZED;
 
 	*out = (unsigned)v;
 	return r;
@@ -242,7 +247,8 @@ int nvmlShutdown(void)
 
 int nvmlSystemGetDriverVersion(char *text, unsigned size)
 {
-	return initialised ? stub_text("", "nvmlSystemGetDriverVersion", text, size) : NVML_UNINITIALIZED;
+	return initialised ? stub_text("", "nvmlSystemGetDriverVersion", text, size)
+			   : NVML_UNINITIALIZED;
 }
 
 int nvmlSystemGetNVMLVersion(char *text, unsigned size)

@@ -6,7 +6,8 @@
 struct nvml_device;
 
 /* Counts a call about d. 0 and its object and question, or the result that the call has to give. */
-int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16], char question[128]);
+int stub_enter(struct nvml_device *d, const char *name, const char *rest, char object[16],
+	       char question[128]);
 /* The same, and the number it gives. rest is what follows the name: "(SM)", ".total". */
 int stub_number(struct nvml_device *d, const char *name, const char *rest, long long *out);
 unsigned stub_index(const struct nvml_device *d);

@@ -73,7 +73,8 @@ int nvmlDeviceGetUtilizationRates(struct nvml_device *d, struct nvml_utilization
 	return r;
 }
 
-static int number_into(struct nvml_device *d, const char *name, const char *rest, unsigned long long *out)
+static int number_into(struct nvml_device *d, const char *name, const char *rest,
+		       unsigned long long *out)
 {
 	long long v = 0;
 	int r = stub_number(d, name, rest, &v);
@@ -109,7 +110,8 @@ int nvmlDeviceGetNvLinkErrorCounter(struct nvml_device *d, unsigned link, unsign
 	return number_into(d, "nvmlDeviceGetNvLinkErrorCounter", rest, out);
 }
 
-int nvmlDeviceGetP2PStatus(struct nvml_device *d, struct nvml_device *peer, unsigned caps, unsigned *out)
+int nvmlDeviceGetP2PStatus(struct nvml_device *d, struct nvml_device *peer, unsigned caps,
+			   unsigned *out)
 {
 	char rest[64];
 	unsigned long long v = 0;
@@ -126,7 +128,8 @@ int nvmlDeviceGetP2PStatus(struct nvml_device *d, struct nvml_device *peer, unsi
 int nvmlDeviceGetTemperature(struct nvml_device *d, unsigned sensor, unsigned *celsius)
 {
 	unsigned long long v = 0;
-	int r = sensor ? NVML_INVALID_ARGUMENT : number_into(d, "nvmlDeviceGetTemperature", "(GPU)", &v);
+	int r = sensor ? NVML_INVALID_ARGUMENT
+		       : number_into(d, "nvmlDeviceGetTemperature", "(GPU)", &v);
 
 	*celsius = (unsigned)v;
 	return r;
@@ -164,7 +167,8 @@ int nvmlDeviceGetCpuAffinity(struct nvml_device *d, unsigned n, unsigned long *s
 	return r;
 }
 
-static int pci(struct nvml_device *d, const char *name, const char *rest, struct nvml_pci *out, int newest)
+static int pci(struct nvml_device *d, const char *name, const char *rest, struct nvml_pci *out,
+	       int newest)
 {
 	char object[16], question[128], text[32];
 	int r = stub_enter(d, name, rest, object, question);
@@ -216,17 +220,20 @@ static int processes(struct nvml_device *d, const char *name, unsigned *n, struc
 	return r == NVML_SUCCESS && count > room ? NVML_INSUFFICIENT_SIZE : r;
 }
 
-int nvmlDeviceGetComputeRunningProcesses(struct nvml_device *d, unsigned *n, struct nvml_process_v1 *out)
+int nvmlDeviceGetComputeRunningProcesses(struct nvml_device *d, unsigned *n,
+					 struct nvml_process_v1 *out)
 {
 	return processes(d, "nvmlDeviceGetComputeRunningProcesses", n, NULL, out);
 }
 
-int nvmlDeviceGetGraphicsRunningProcesses(struct nvml_device *d, unsigned *n, struct nvml_process_v1 *out)
+int nvmlDeviceGetGraphicsRunningProcesses(struct nvml_device *d, unsigned *n,
+					  struct nvml_process_v1 *out)
 {
 	return processes(d, "nvmlDeviceGetGraphicsRunningProcesses", n, NULL, out);
 }
 
-/* --- what newer libraries added ------------------------------------------------------------------- */
+/* --- what newer libraries added
+ * ------------------------------------------------------------------- */
 #ifndef STUB_OLD
 
 int nvmlDeviceGetMemoryInfo_v2(struct nvml_device *d, struct nvml_memory_v2 *out)
@@ -316,7 +323,8 @@ int nvmlDeviceGetMarginTemperature(struct nvml_device *d, struct nvml_versioned_
 int nvmlDeviceGetRemappedRows(struct nvml_device *d, unsigned *corrected, unsigned *uncorrected,
 			      unsigned *pending, unsigned *failed)
 {
-	static const char *const list[] = { ".corrRows", ".uncRows", ".isPending", ".failureOccurred", NULL };
+	static const char *const list[] = { ".corrRows", ".uncRows", ".isPending",
+					    ".failureOccurred", NULL };
 	long long v[4] = { 0 };
 	int r = members(d, "nvmlDeviceGetRemappedRows", list, v);
 
@@ -344,7 +352,8 @@ int nvmlDeviceGetGpuFabricInfoV(struct nvml_device *d, struct nvml_fabric_v *out
 	return r;
 }
 
-/* As drivers do, leaves what comes after a refused field of the GPU untouched, but never a first one. */
+/* As drivers do, leaves what comes after a refused field of the GPU untouched, but never a first
+ * one. */
 int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *values)
 {
 	char object[16], question[128], rest[64];
@@ -360,7 +369,8 @@ int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *va
 			f->result = NVML_NOT_SUPPORTED;
 			continue;
 		}
-		snprintf(rest, sizeof(rest), nvml_field_of_link(&nvml_field_names[k]) ? "(%s,%u)" : "(%s)",
+		snprintf(rest, sizeof(rest),
+			 nvml_field_of_link(&nvml_field_names[k]) ? "(%s,%u)" : "(%s)",
 			 nvml_field_names[k].name, f->scope);
 		snprintf(question, sizeof(question), "nvmlDeviceGetFieldValues%s", rest);
 		f->value.ll = 0;
@@ -371,17 +381,20 @@ int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *va
 	return r;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *d, unsigned *n, struct nvml_process *out)
+int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *d, unsigned *n,
+					    struct nvml_process *out)
 {
 	return processes(d, "nvmlDeviceGetComputeRunningProcesses", n, out, NULL);
 }
 
-int nvmlDeviceGetGraphicsRunningProcesses_v3(struct nvml_device *d, unsigned *n, struct nvml_process *out)
+int nvmlDeviceGetGraphicsRunningProcesses_v3(struct nvml_device *d, unsigned *n,
+					     struct nvml_process *out)
 {
 	return processes(d, "nvmlDeviceGetGraphicsRunningProcesses", n, out, NULL);
 }
 
-int nvmlDeviceGetMPSComputeRunningProcesses_v3(struct nvml_device *d, unsigned *n, struct nvml_process *out)
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(struct nvml_device *d, unsigned *n,
+					       struct nvml_process *out)
 {
 	return processes(d, "nvmlDeviceGetMPSComputeRunningProcesses", n, out, NULL);
 }

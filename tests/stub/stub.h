@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that the stub libraries pretend to be. It is read when a library is initialised, from the file
- * named by the environment variable GPUTUNE_STUB, in one of two forms:
+ * The machine that the stub libraries pretend to be. It is read when a library is initialised, from
+ * the file named by the environment variable GPUTUNE_STUB, in one of two forms:
  *
  *   a capture's api/nvml.json (docs/CAPTURE.md), or
- *   lines "OBJECT QUESTION=VALUE": OBJECT "-" is the machine, else a GPU's index; VALUE is a number, a text, or
+ *   lines "OBJECT QUESTION=VALUE": OBJECT "-" is the machine, else a GPU's index; VALUE is a
+ * number, a text, or
  *   "!" and an error by NVML's name or errno's ("!NOT_SUPPORTED"). '#' starts a comment.
  *
- * A GPU's question "*" is the answer to all that are not listed; without one that is NOT_SUPPORTED. The object
- * "stub" steers the stub itself:
+ * A GPU's question "*" is the answer to all that are not listed; without one that is NOT_SUPPORTED.
+ * The object "stub" steers the stub itself:
  *
  *   init=ERROR         nvmlInit or cuInit fails
  *   handle(0)=ERROR    the GPU cannot be opened
@@ -22,7 +23,8 @@
 /* Reads the description anew; none gives a machine that supports nothing. */
 void stub_load(void);
 void stub_unload(void);
-/* An answer. 0, or an NVML result. A text where a number is asked for, or the reverse, is NVML_UNKNOWN. */
+/* An answer. 0, or an NVML result. A text where a number is asked for, or the reverse, is
+ * NVML_UNKNOWN. */
 int stub_int(const char *object, const char *question, long long *out);
 int stub_text(const char *object, const char *question, char *buf, size_t size);
 /* Same as stub_int, with a value for what is not listed. */

@@ -358,7 +358,8 @@ static void test_root_out_of_capture(void **state)
 	box_remove(&b);
 }
 
-/* A path of two thousand components, as a link in a capture may hold: an answer, not the end of the stack. */
+/* A path of two thousand components, as a link in a capture may hold: an answer, not the end of the
+ * stack. */
 static void test_deep(void **state)
 {
 	char path[HOST_PATH_MAX] = "", buf[64];
@@ -392,7 +393,8 @@ int main(void)
 		cmocka_unit_test(test_special_files),
 		cmocka_unit_test(test_bad_meta),
 		cmocka_unit_test(test_bad_answers),
-		cmocka_unit_test(test_root_out_of_capture), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_root_out_of_capture),
+		cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPU probe, door to facts: against a current library's stub, an old one's (argument "old"), none ("absent"),
- * and a captured machine.
+ * The GPU probe, door to facts: against a current library's stub, an old one's (argument "old"),
+ * none ("absent"), and a captured machine.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -54,7 +54,8 @@ static int fake_kind(struct host *h, const char *path, enum host_kind *out)
 	return fake_text(h, path) ? 0 : -ENOENT;
 }
 
-static int fake_ask(struct host *h, const char *api, const char *object, const char *field, struct answer *out)
+static int fake_ask(struct host *h, const char *api, const char *object, const char *field,
+		    struct answer *out)
 {
 	struct fake *f = (struct fake *)h;
 
@@ -67,12 +68,17 @@ static int fake_ask(struct host *h, const char *api, const char *object, const c
 
 static const struct host_ops fake_ops = { .read = fake_read, .kind = fake_kind, .ask = fake_ask };
 
-static const char *const driver_files[] = {
-	"/proc/driver/nvidia/version",
-	"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (x@y)  \n"
-	"GCC version:  gcc version 15.3.0 (GCC) \n",
-	"/sys/module/nvidia_uvm", "", "/proc/41/comm", "python3\n",
-	"/sys/bus/pci/devices/0000:18:00.0/local_cpulist", "0-55,112-167\n", NULL };
+static const char *const driver_files[] = { "/proc/driver/nvidia/version",
+					    "NVRM version: NVIDIA UNIX Open Kernel Module for "
+					    "x86_64  580.159.04  Release Build  (x@y)  \n"
+					    "GCC version:  gcc version 15.3.0 (GCC) \n",
+					    "/sys/module/nvidia_uvm",
+					    "",
+					    "/proc/41/comm",
+					    "python3\n",
+					    "/sys/bus/pci/devices/0000:18:00.0/local_cpulist",
+					    "0-55,112-167\n",
+					    NULL };
 static const char *const no_files[] = { NULL };
 
 static struct fake fake;
@@ -88,7 +94,8 @@ static const char two_gpus[] =
 	"0 nvmlDeviceGetCudaComputeCapability.minor=0\n0 nvmlDeviceGetNumGpuCores=16896\n"
 	"0 nvmlDeviceGetMemoryInfo.total=150754820096\n0 nvmlDeviceGetPersistenceMode=1\n"
 	"0 nvmlDeviceGetComputeMode=3\n0 nvmlDeviceGetAddressingMode.value=0\n"
-	"0 nvmlDeviceGetGpuFabricInfo.state=3\n0 nvmlDeviceGetBAR1MemoryInfo.bar1Total=274877906944\n"
+	"0 nvmlDeviceGetGpuFabricInfo.state=3\n0 "
+	"nvmlDeviceGetBAR1MemoryInfo.bar1Total=274877906944\n"
 	"0 nvmlDeviceGetMaxClockInfo(SM)=1980\n0 nvmlDeviceGetCurrentClocksEventReasons=1\n"
 	"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)=5000999\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)=2\n"
@@ -100,7 +107,8 @@ static const char two_gpus[] =
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)=0\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,0)=3\n"
 	"0 nvmlDeviceGetP2PStatus(1,READ)=1\n"
-	"0 nvmlDeviceGetComputeRunningProcesses=1\n0 nvmlDeviceGetComputeRunningProcesses(0).pid=41\n"
+	"0 nvmlDeviceGetComputeRunningProcesses=1\n0 "
+	"nvmlDeviceGetComputeRunningProcesses(0).pid=41\n"
 	"0 nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory=1048576\n"
 	"0 nvmlDeviceGetGraphicsRunningProcesses=0\n"
 	"1 nvmlDeviceGetName=NVIDIA GB10\n1 nvmlDeviceGetPciInfo.busId=0000000F:01:00.0\n"
@@ -172,7 +180,8 @@ static void facts_of_a_discrete_gpu(void **state)
 	g = machine_gpu(&machine, 0);
 	assert_string_equal(g->pci, "0000:18:00.0");
 	assert_string_equal(g->name.v, "NVIDIA H200");
-	assert_string_equal(fact_from(&arena, &g->persistence.f), "nvml 0 nvmlDeviceGetPersistenceMode");
+	assert_string_equal(fact_from(&arena, &g->persistence.f),
+			    "nvml 0 nvmlDeviceGetPersistenceMode");
 	assert_string_equal(g->architecture.v, "hopper");
 	assert_string_equal(g->compute_mode.v, "exclusive-process");
 	assert_string_equal(g->fabric_state.v, "completed");
@@ -266,15 +275,20 @@ static void integrated_is_a_matter_of_each_gpu(void **state)
 		long long v;
 	} cases[] = {
 		{ "1 nvmlDeviceGetName=NVIDIA GB10\n", SEEN_OK, 1 },
-		{ "1 nvmlDeviceGetName=NVIDIA GB10\n1 nvmlDeviceGetMemoryInfo.total=1\n", SEEN_OK, 1 },
+		{ "1 nvmlDeviceGetName=NVIDIA GB10\n1 nvmlDeviceGetMemoryInfo.total=1\n", SEEN_OK,
+		  1 },
 		{ "1 nvmlDeviceGetName=Orin (nvgpu)\n", SEEN_OK, 1 },
-		{ "1 nvmlDeviceGetName=NVIDIA GB100\n1 nvmlDeviceGetMemoryInfo.total=9\n", SEEN_OK, 0 },
+		{ "1 nvmlDeviceGetName=NVIDIA GB100\n1 nvmlDeviceGetMemoryInfo.total=9\n", SEEN_OK,
+		  0 },
 		/* Coherent with the processor, with memory of its own. */
 		{ "1 nvmlDeviceGetName=NVIDIA GH200\n1 nvmlDeviceGetMemoryInfo.total=9\n"
-		  "1 nvmlDeviceGetAddressingMode.value=2\n", SEEN_OK, 0 },
+		  "1 nvmlDeviceGetAddressingMode.value=2\n",
+		  SEEN_OK, 0 },
 		{ "1 nvmlDeviceGetName=N1X\n1 nvmlDeviceGetAddressingMode.value=2\n", SEEN_OK, 1 },
-		{ "1 nvmlDeviceGetName=N1X\n1 nvmlDeviceGetMemoryInfo.total=!NO_PERMISSION\n", SEEN_DENIED, 0 },
-		{ "1 nvmlDeviceGetName=N1X\n1 nvmlDeviceGetMemoryInfo.total=!GPU_IS_LOST\n", SEEN_ERROR, 0 },
+		{ "1 nvmlDeviceGetName=N1X\n1 nvmlDeviceGetMemoryInfo.total=!NO_PERMISSION\n",
+		  SEEN_DENIED, 0 },
+		{ "1 nvmlDeviceGetName=N1X\n1 nvmlDeviceGetMemoryInfo.total=!GPU_IS_LOST\n",
+		  SEEN_ERROR, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -342,9 +356,10 @@ static void an_unknown_number_is_an_error(void **state)
 
 static void the_proprietary_driver_is_told_apart(void **state)
 {
-	static const char *const files[] = {
-		"/proc/driver/nvidia/version",
-		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n", NULL };
+	static const char *const files[] = { "/proc/driver/nvidia/version",
+					     "NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
+					     "535.183.01  Sun May 12 19:39:15 UTC 2024\n",
+					     NULL };
 
 	(void)state;
 	describe("", "stub init=!DRIVER_NOT_LOADED\n");
@@ -357,8 +372,13 @@ static void the_proprietary_driver_is_told_apart(void **state)
 
 static void addresses_are_normalised(void **state)
 {
-	static const char *const bad[] = { "", "x", "00000000:18:00", "0000:18:00.0x", "FFFFFFFF:FF:FF.0",
-					   "0:1:2:3", "100000000:18:00.0" };
+	static const char *const bad[] = { "",
+					   "x",
+					   "00000000:18:00",
+					   "0000:18:00.0x",
+					   "FFFFFFFF:FF:FF.0",
+					   "0:1:2:3",
+					   "100000000:18:00.0" };
 
 	(void)state;
 	assert_string_equal(gpu_address(&arena, "00000000:18:00.0"), "0000:18:00.0");
@@ -382,7 +402,8 @@ static void an_old_library_leaves_newer_facts_unsupported(void **state)
 	assert_int_equal(g->fabric_state.f.seen, SEEN_UNSUPPORTED);
 	assert_int_equal(g->event_sw_power_us.f.seen, SEEN_UNSUPPORTED);
 	assert_int_equal(g->links.n, 2);
-	assert_int_equal(((const struct nvlink *)g->links.items)->speed_mbs.f.seen, SEEN_UNSUPPORTED);
+	assert_int_equal(((const struct nvlink *)g->links.items)->speed_mbs.f.seen,
+			 SEEN_UNSUPPORTED);
 	assert_int_equal(g->processes.n, 1);
 }
 
@@ -414,21 +435,27 @@ static void put(const char *folder, const char *name, const char *text)
 
 static void a_capture_gives_the_same_facts(void **state)
 {
-	static const char *const files[] = { "meta.json", "root/proc/driver/nvidia/version", "api/nvml.json" };
-	static const char *const folders[] = { "root/proc/driver/nvidia", "root/proc/driver", "root/proc", "root",
-					       "api", "" };
+	static const char *const files[] = { "meta.json", "root/proc/driver/nvidia/version",
+					     "api/nvml.json" };
+	static const char *const folders[] = {
+		"root/proc/driver/nvidia", "root/proc/driver", "root/proc", "root", "api", ""
+	};
 	char folder[] = "/tmp/gputune-capture-XXXXXX", path[256];
 	struct err e = { 0 };
 	struct probe p = { .a = &arena, .m = &machine };
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
-	put(folder, files[0], "{\"schema\": \"gputune.capture/1\", \"tool_version\": \"0\", \"origin\": \"captured\","
-	    " \"about\": \"test\", \"sources\": [], \"identity\": {\"nodename\": \"host\", \"release\": \"6.8.0\","
-	    " \"version\": \"#1\", \"machine\": \"x86_64\", \"euid\": 0, \"page_size\": 4096, \"time_s\": 1},"
+	put(folder, files[0],
+	    "{\"schema\": \"gputune.capture/1\", \"tool_version\": \"0\", \"origin\": \"captured\","
+	    " \"about\": \"test\", \"sources\": [], \"identity\": {\"nodename\": \"host\", "
+	    "\"release\": \"6.8.0\","
+	    " \"version\": \"#1\", \"machine\": \"x86_64\", \"euid\": 0, \"page_size\": 4096, "
+	    "\"time_s\": 1},"
 	    " \"unlisted\": \"unknown\"}");
 	put(folder, files[1], driver_files[1]);
-	put(folder, files[2], "{\"\": {\"nvmlDeviceGetCount\": 1}, \"0\": {\"nvmlDeviceGetName\": \"NVIDIA H200\","
+	put(folder, files[2],
+	    "{\"\": {\"nvmlDeviceGetCount\": 1}, \"0\": {\"nvmlDeviceGetName\": \"NVIDIA H200\","
 	    " \"nvmlDeviceGetMemoryInfo.total\": 150754820096, \"nvmlDeviceGetPersistenceMode\": 1,"
 	    " \"nvmlDeviceGetVbiosVersion\": {\"error\": \"EACCES\"}}}");
 	p.h = host_open_capture(folder, &e);

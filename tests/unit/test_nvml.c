@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NVML and CUDA providers through the real loader: against a stub of a current library, of an old one
- * (argument "old"), and without any (argument "absent"). The library path decides which is found.
+ * The NVML and CUDA providers through the real loader: against a stub of a current library, of an
+ * old one (argument "old"), and without any (argument "absent"). The library path decides which is
+ * found.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +30,8 @@ static const char machine[] =
 	"0 nvmlDeviceGetName=NVIDIA H200\n0 nvmlDeviceGetPciInfo.busId=00000000:18:00.0\n"
 	"0 nvmlDeviceGetPersistenceMode=1\n"
 	"0 nvmlDeviceGetClockInfo(SM)=345\n0 nvmlDeviceGetClockInfo(MEM)=3201\n"
-	"0 nvmlDeviceGetMemoryInfo.total=150754820096\n0 nvmlDeviceGetMemoryInfo.reserved=644939776\n"
+	"0 nvmlDeviceGetMemoryInfo.total=150754820096\n0 "
+	"nvmlDeviceGetMemoryInfo.reserved=644939776\n"
 	"0 nvmlDeviceGetMemoryInfo.free=150109880320\n0 nvmlDeviceGetMemoryInfo.used=7\n"
 	"0 nvmlDeviceGetEccMode.current=1\n0 nvmlDeviceGetEccMode.pending=0\n"
 	"0 nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)=5\n"
@@ -38,7 +40,8 @@ static const char machine[] =
 	"0 nvmlDeviceGetGpuFabricInfo.state=3\n0 nvmlDeviceGetGpuFabricInfo.healthMask=10\n"
 	"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)=!NOT_SUPPORTED\n"
 	"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)=77000\n"
-	"0 nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)=2\n0 nvmlDeviceGetFieldValues(ECC_CURRENT)=1\n"
+	"0 nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)=2\n0 "
+	"nvmlDeviceGetFieldValues(ECC_CURRENT)=1\n"
 	"0 nvmlDeviceGetFieldValues(ECC_PENDING)=1\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)=26562\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)=25781\n"
@@ -141,7 +144,8 @@ static void shapes_give_exact_answers(void **state)
 	assert_string_equal(text("0", "nvmlDeviceGetCpuAffinity"), "0-3,64-66,130");
 	assert_int_equal(number("0", "nvmlDeviceGetNvLinkState(1)"), 1);
 	assert_int_equal(number("0", "nvmlDeviceGetP2PStatus(1,WRITE)"), 4);
-	assert_string_equal(text("0", "nvmlDeviceGetNvLinkRemotePciInfo(1).busId"), "00010000:C1:00.0");
+	assert_string_equal(text("0", "nvmlDeviceGetNvLinkRemotePciInfo(1).busId"),
+			    "00010000:C1:00.0");
 }
 
 static void processes_are_listed(void **state)
@@ -149,9 +153,11 @@ static void processes_are_listed(void **state)
 	(void)state;
 	assert_int_equal(number("0", "nvmlDeviceGetComputeRunningProcesses"), 2);
 	assert_int_equal(number("0", "nvmlDeviceGetComputeRunningProcesses(0).pid"), 41);
-	assert_int_equal(number("0", "nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory"), 1048576);
+	assert_int_equal(number("0", "nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory"),
+			 1048576);
 	assert_int_equal(number("0", "nvmlDeviceGetComputeRunningProcesses(1).pid"), 42);
-	assert_int_equal(failure("0", "nvmlDeviceGetComputeRunningProcesses(1).usedGpuMemory"), -EOPNOTSUPP);
+	assert_int_equal(failure("0", "nvmlDeviceGetComputeRunningProcesses(1).usedGpuMemory"),
+			 -EOPNOTSUPP);
 	assert_int_equal(failure("0", "nvmlDeviceGetComputeRunningProcesses(2).pid"), -EINVAL);
 	assert_int_equal(failure("0", "nvmlDeviceGetGraphicsRunningProcesses"), -EOPNOTSUPP);
 }
@@ -161,7 +167,8 @@ static void newest_structures_are_preferred(void **state)
 	(void)state;
 	assert_int_equal(number("0", "nvmlDeviceGetMemoryInfo.reserved"), 644939776);
 	assert_int_equal(number("0", "nvmlDeviceGetGpuFabricInfo.state"), 3);
-	/* The stub knows the second version of the structure; the third member came with the third. */
+	/* The stub knows the second version of the structure; the third member came with the third.
+	 */
 	assert_int_equal(number("0", "nvmlDeviceGetGpuFabricInfo.healthMask"), 10);
 	assert_int_equal(failure("0", "nvmlDeviceGetGpuFabricInfo.healthSummary"), -ENOSYS);
 }
@@ -169,8 +176,10 @@ static void newest_structures_are_preferred(void **state)
 static void fields_survive_a_refused_neighbour(void **state)
 {
 	(void)state;
-	assert_int_equal(failure("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)"), -EOPNOTSUPP);
-	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)"), 77000);
+	assert_int_equal(failure("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)"),
+			 -EOPNOTSUPP);
+	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)"),
+			 77000);
 	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)"), 26562);
 	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)"), 25781);
 	assert_int_equal(failure("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,2)"), -EOPNOTSUPP);
@@ -192,16 +201,33 @@ static void results_become_errno(void **state)
 static void malformed_questions_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "nvmlDeviceGetNothing", "nvmlDeviceGetClockInfo", "nvmlDeviceGetClockInfo(",
-		"nvmlDeviceGetClockInfo()", "nvmlDeviceGetClockInfo(SMX)", "nvmlDeviceGetClockInfo(S)",
-		"nvmlDeviceGetClockInfo(SM)x", "nvmlDeviceGetClockInfo(SM).x", "nvmlDeviceGetMemoryInfo",
-		"nvmlDeviceGetMemoryInfo.", "nvmlDeviceGetMemoryInfo.tota", "nvmlDeviceGetName(1)",
-		"nvmlDeviceGetNvLinkState(36)", "nvmlDeviceGetNvLinkState(99999999999)",
-		"nvmlDeviceGetNvLinkState(-1)", "nvmlDeviceGetP2PStatus(1)", "nvmlDeviceGetP2PStatus(2,READ)",
-		"nvmlDeviceGetFieldValues", "nvmlDeviceGetFieldValues()", "nvmlDeviceGetFieldValues(X)",
-		"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED)", "nvmlDeviceGetFieldValues(ECC_CURRENT,0)",
-		"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,36)", "nvmlDeviceGetComputeRunningProcesses(",
-		"nvmlDeviceGetComputeRunningProcesses(0)", "nvmlDeviceGetComputeRunningProcesses(x).pid",
+		"",
+		"nvmlDeviceGetNothing",
+		"nvmlDeviceGetClockInfo",
+		"nvmlDeviceGetClockInfo(",
+		"nvmlDeviceGetClockInfo()",
+		"nvmlDeviceGetClockInfo(SMX)",
+		"nvmlDeviceGetClockInfo(S)",
+		"nvmlDeviceGetClockInfo(SM)x",
+		"nvmlDeviceGetClockInfo(SM).x",
+		"nvmlDeviceGetMemoryInfo",
+		"nvmlDeviceGetMemoryInfo.",
+		"nvmlDeviceGetMemoryInfo.tota",
+		"nvmlDeviceGetName(1)",
+		"nvmlDeviceGetNvLinkState(36)",
+		"nvmlDeviceGetNvLinkState(99999999999)",
+		"nvmlDeviceGetNvLinkState(-1)",
+		"nvmlDeviceGetP2PStatus(1)",
+		"nvmlDeviceGetP2PStatus(2,READ)",
+		"nvmlDeviceGetFieldValues",
+		"nvmlDeviceGetFieldValues()",
+		"nvmlDeviceGetFieldValues(X)",
+		"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED)",
+		"nvmlDeviceGetFieldValues(ECC_CURRENT,0)",
+		"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,36)",
+		"nvmlDeviceGetComputeRunningProcesses(",
+		"nvmlDeviceGetComputeRunningProcesses(0)",
+		"nvmlDeviceGetComputeRunningProcesses(x).pid",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -238,7 +264,8 @@ static void members_of_one_call_cost_one_call(void **state)
 	number("0", "nvmlDeviceGetMemoryInfo.used");
 	number("0", "nvmlDeviceGetMemoryInfo.reserved");
 	assert_int_equal(calls(), before);
-	/* Asked a second time it is a new question: a sampler must not see the first answer again. */
+	/* Asked a second time it is a new question: a sampler must not see the first answer again.
+	 */
 	number("0", "nvmlDeviceGetMemoryInfo.used");
 	assert_int_equal(calls(), before + 1);
 	number("0", "nvmlDeviceGetFieldValues(ECC_CURRENT)");
@@ -297,7 +324,9 @@ static void captured_answers_play_through_the_library(void **state)
 	(void)state;
 	assert_non_null(f);
 	fputs("{\"\": {\"nvmlDeviceGetCount\": 1}, \"0\": {\"nvmlDeviceGetName\": \"NVIDIA A100\","
-	      " \"nvmlDeviceGetUUID\": {\"error\": \"EACCES\"}, \"*\": {\"error\": \"EOPNOTSUPP\"}}}", f);
+	      " \"nvmlDeviceGetUUID\": {\"error\": \"EACCES\"}, \"*\": {\"error\": "
+	      "\"EOPNOTSUPP\"}}}",
+	      f);
 	fclose(f);
 	assert_int_equal(number("", "nvmlDeviceGetCount"), 1);
 	assert_string_equal(text("0", "nvmlDeviceGetName"), "NVIDIA A100");
@@ -312,15 +341,22 @@ static void cuda_attributes(void **state)
 	(void)state;
 	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "", "cuDriverGetVersion", &a), 0);
 	assert_int_equal(a.i, 13000);
-	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0", "cuDeviceGetAttribute(116)", &a), 0);
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0",
+					   "cuDeviceGetAttribute(116)", &a),
+			 0);
 	assert_int_equal(a.i, 1);
-	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0", "cuDeviceGetAttribute(18)", &a), 0);
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0",
+					   "cuDeviceGetAttribute(18)", &a),
+			 0);
 	assert_int_equal(a.i, 0);
-	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:99:00.0", "cuDeviceGetAttribute(18)", &a),
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:99:00.0",
+					   "cuDeviceGetAttribute(18)", &a),
 			 -ENXIO);
-	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0", "cuDeviceGetAttribute(x)", &a),
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0",
+					   "cuDeviceGetAttribute(x)", &a),
 			 -EINVAL);
-	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0", "cuDeviceGetAttribute(1", &a),
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0",
+					   "cuDeviceGetAttribute(1", &a),
 			 -EINVAL);
 }
 
@@ -330,7 +366,8 @@ static void an_old_library_answers_what_it_can(void **state)
 	assert_int_equal(number("", "nvmlDeviceGetCount"), 2);
 	assert_string_equal(text("0", "nvmlDeviceGetName"), "NVIDIA H200");
 	assert_string_equal(text("0", "nvmlDeviceGetPciInfo.busId"), "00000000:18:00.0");
-	assert_string_equal(text("0", "nvmlDeviceGetNvLinkRemotePciInfo(1).busId"), "00010000:C1:00.0");
+	assert_string_equal(text("0", "nvmlDeviceGetNvLinkRemotePciInfo(1).busId"),
+			    "00010000:C1:00.0");
 	assert_true(number("0", "nvmlDeviceGetMemoryInfo.total") == 150754820096);
 	assert_int_equal(failure("0", "nvmlDeviceGetMemoryInfo.reserved"), -ENOSYS);
 	assert_true(number("0", "nvmlDeviceGetCurrentClocksEventReasons") == INT64_MAX);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands between two devices that want to reach each other: access control, the IOMMU. */
+#include "settings/predicates.h"
+#include "settings/tables.h"
+
+#include <string.h>
+
+enum { PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };
+
+/* Bridges above a GPU or fast NIC; redirect there sends peer traffic to the root. */
+static bool above_fast_device(const struct machine *m, const void *object)
+{
+	const struct pci_function *b = object;
+
+	if (fact_or(&b->class_, 0) >> 8 != 0x0604 || b->acs_cap.f.seen == SEEN_ABSENT ||
+	    b->port_type.f.seen == SEEN_ABSENT ||
+	    (seen_ok(&b->port_type.f) && b->port_type.v != PORT_DOWNSTREAM &&
+	     b->port_type.v != PORT_ROOT))
+		return false;
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		if ((is_nvidia_display(p) || is_connectx(p)) && is_below(p, b))
+			return true;
+	return false;
+}
+
+/* The upstream port of the outermost switch that the port belongs to. */
+static const struct pci_function *outermost(const struct machine *m, const struct pci_function *b)
+{
+	for (size_t hops = 0; hops < 32; hops++) {
+		const struct pci_function *up = machine_pci(m, b->parent);
+
+		if (!up || (fact_or(&up->port_type, 0) != PORT_UPSTREAM &&
+			    fact_or(&up->port_type, 0) != PORT_DOWNSTREAM))
+			return b;
+		b = up;
+	}
+	return b;
+}
+
+/* Why redirect does no harm at this switch; NULL when it does. */
+static const char *harmless(const struct machine *m, const struct pci_function *b,
+			    const char **code)
+{
+	const struct pci_function *top = outermost(m, b);
+	size_t gpus = 0, nics = 0;
+
+	*code = CODE_NO_EFFECT;
+	if (fact_or(&b->port_type, 0) == PORT_ROOT)
+		return "a root port: traffic between its devices and others passes the root "
+		       "anyway";
+	LIST_FOR_EACH (struct pci_function, p, &m->pci) {
+		if (!is_below(p, top))
+			continue;
+		gpus += is_nvidia_display(p);
+		nics += is_connectx(p);
+		*code = fact_is(&p->driver, "vfio-pci") ? CODE_LEFT_ALONE : *code;
+	}
+	if (strcmp(*code, CODE_LEFT_ALONE) == 0)
+		return "a device behind this switch is given to a virtual machine, which needs the "
+		       "isolation";
+	return gpus == 0 || gpus + nics < 2 ? "no GPU has a peer behind this switch" : NULL;
+}
+
+static void acs(const struct question *q, struct verdict *v)
+{
+	const struct pci_function *b = q->object;
+	/* Request redirect, completion redirect, upstream forwarding. */
+	const long long redirect = 0x04 | 0x08 | 0x10;
+	const char *why_not, *code;
+
+	if (is_virtual(q->m)) {
+		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it, and cannot change it");
+		return;
+	}
+	if (!seen_ok(&b->acs_ctrl.f)) {
+		verdict_unseen(q, v, &b->acs_ctrl.f, "the bridge has no access control");
+		return;
+	}
+	v->current = b->acs_ctrl.v & redirect
+			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
+			     : "redirect off";
+	why_not = harmless(q->m, b, &code);
+	if (!(b->acs_ctrl.v & redirect))
+		verdict_pass(v, "peers behind one switch reach each other directly");
+	else if (why_not)
+		verdict_na(v, code, why_not);
+	else
+		verdict_fail(v, "redirect off on bare metal",
+			     "traffic between GPU and NIC behind this switch is sent up to the "
+			     "processor and back. Switching it off weakens the isolation between "
+			     "devices");
+}
+
+static void iommu(const struct question *q, struct verdict *v)
+{
+	const struct fact_str *f = &q->m->kernel.iommu;
+
+	if (q->platform == ON_SPARK || strcmp(fact_text(&q->m->kernel.arch, ""), "aarch64") == 0) {
+		verdict_na(v, CODE_NOT_HERE, "Arm: the SMMU stays in its default mode");
+		return;
+	}
+	if (!q->m->gpu.gpus.n || !has_rdma(q->m)) {
+		verdict_na(v, CODE_NO_HARDWARE, "matters for GPUs and RDMA NICs together");
+		return;
+	}
+	if (!seen_ok(&f->f)) {
+		verdict_unseen(q, v, &f->f, NULL);
+		return;
+	}
+	v->current = f->v;
+	if (is_virtual(q->m))
+		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");
+	else if (strcmp(f->v, "off") == 0 || strcmp(f->v, "identity") == 0)
+		verdict_pass(v, "addresses are not translated");
+	else
+		verdict_fail(v, "identity (iommu=pt) or off",
+			     "every access of a NIC to GPU memory is translated, and peer-to-peer "
+			     "may be refused");
+}
+
+static const struct setting rows[] = {
+	{ .id = "pcie.acs",
+	  .title = "Access control redirect",
+	  .scope = SCOPE_PCI,
+	  .select = above_fast_device,
+	  .none = "no bridge with access control stands above a GPU or fast NIC",
+	  .none_code = CODE_NO_SUPPORT,
+	  .knob = KNOB_PCI,
+	  .name = "acs-control",
+	  .read = "ACS extended capability 0x0d",
+	  .not_when = "the machine is virtual or serves virtual machines, or no GPU has a peer "
+		      "behind the switch",
+	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or "
+		 "refused.",
+	  .source = "nccl-troubleshooting; pcie-base",
+	  .severity = SEVERITY_HIGH,
+	  .risk = RISK_DANGER,
+	  .judge = acs },
+	{ .id = "pcie.iommu",
+	  .title = "IOMMU mode",
+	  .scope = SCOPE_HOST,
+	  .of = &schema_kernel,
+	  .fact = "iommu",
+	  .knob = KNOB_BOOTARG,
+	  .name = "iommu",
+	  .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
+	  .why = "Translation costs time on every transfer and can forbid peer-to-peer.",
+	  .source = "nccl-troubleshooting; gpudirect",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  .effect = EFFECT_REBOOT,
+	  .judge = iommu },
+};
+
+const struct setting_table settings_pcie_access = SETTING_TABLE(rows);

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about GPUs: facts in, verdict out, one row a branch. */
+#include "fake.h"
+
+#define GPU(facts) "{'gpu': {'gpus': [{'pci': '0000:01:00.0', " facts "}]}}"
+#define ON(kind, facts) "{'platform': {'kind': '" kind "'}, 'gpu': {'gpus': [{" facts "}]}}"
+#define CARD "{'name': '0000:01:00.0', 'vendor': 4318, 'class': 196608}"
+#define CARD2 "{'name': '0000:02:00.0', 'vendor': 4318, 'class': 197120}"
+#define RDMA "'net': {'rdma': [{'name': 'mlx5_0/1', 'device': 'mlx5_0'}]}"
+
+static void test_modes(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.persistence-mode", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
+		{ ROW("gpu.persistence-mode", GPU("'persistence': 1"), PASS, OK, NULL) },
+		{ ROW("gpu.persistence-mode", GPU("'persistence': 0"), FAIL, DIFFERS, NULL) },
+		{ ROW("gpu.persistence-mode", GPU("'persistence': '!unsupported'"), NA, NO_SUPPORT,
+		      NULL) },
+		{ ROW("gpu.persistence-mode", GPU("'persistence': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("gpu.accounting-mode", GPU("'accounting': 0"), NA, LEFT_ALONE, "audit") },
+		{ ROW("gpu.accounting-mode", ON("dgx-spark", "'accounting': 0"), FAIL, DIFFERS,
+		      NULL),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.accounting-mode", ON("hgx", "'accounting': 0"), NA, NOT_IN_PROFILE,
+		      NULL),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.accounting-mode", ON("dgx-spark", "'accounting': 0, 'mig': 1"), NA,
+		      NO_SUPPORT, "MIG"),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.compute-mode", GPU("'compute_mode': 'default'"), PASS, OK, NULL) },
+		{ ROW("gpu.compute-mode", GPU("'compute_mode': 'exclusive-process'"), FAIL, DIFFERS,
+		      NULL) },
+		{ ROW("gpu.compute-mode", GPU("'compute_mode': 'prohibited', 'mig': 1"), NA,
+		      NO_SUPPORT, "MIG") },
+		{ ROW("gpu.mig", GPU("'mig': '!unsupported'"), NA, NO_SUPPORT, "no MIG") },
+		{ ROW("gpu.mig", GPU("'mig': 0"), PASS, OK, "off") },
+		{ ROW("gpu.mig", GPU("'mig': 1"), NA, LEFT_ALONE, "divides") },
+		{ ROW("gpu.mig", GPU("'mig': 1"), FAIL, DIFFERS, "NVLink"),
+		  .profile = PROFILE_TRAINING },
+		{ ROW("gpu.ecc", GPU("'ecc': '!unsupported'"), NA, NO_SUPPORT, "no switchable") },
+		{ ROW("gpu.ecc", GPU("'ecc': '!error'"), UNKNOWN, ERROR, NULL) },
+		{ ROW("gpu.ecc", GPU("'ecc': 1, 'ecc_pending': 1"), PASS, OK, NULL) },
+		{ ROW("gpu.ecc", GPU("'ecc': 1, 'ecc_pending': 0"), FAIL, DIFFERS, "will be off") },
+		{ ROW("gpu.ecc", GPU("'ecc': 0, 'ecc_pending': 0"), NA, LEFT_ALONE, "off") },
+		{ ROW("gpu.ecc", ON("hgx", "'ecc': 0"), FAIL, DIFFERS, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+/* Decided per GPU: an integrated and a discrete one may sit side by side. */
+static void test_bar1(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.bar1-size", GPU("'integrated': 1"), NA, INTEGRATED, NULL) },
+		{ ROW("gpu.bar1-size", GPU("'integrated': 0, 'bar1_bytes': '!error'"), UNKNOWN,
+		      ERROR, NULL) },
+		{ ROW("gpu.bar1-size", GPU("'bar1_bytes': 268435456"), NA, NO_EFFECT, "no RDMA") },
+		{ ROW("gpu.bar1-size", "{'gpu': {'gpus': [{'bar1_bytes': 268435456}]}, " RDMA "}",
+		      FAIL, DIFFERS, "256 MiB") },
+		{ ROW("gpu.bar1-size", "{'gpu': {'gpus': [{'bar1_bytes': 1073741824}]}, " RDMA "}",
+		      PASS, OK, "at least 1 GiB") },
+		{ ROW("gpu.bar1-size",
+		      "{'gpu': {'gpus': [{'bar1_bytes': 1073741824, 'memory_bytes': 1000000000}]}}",
+		      PASS, OK, "whole memory") },
+		{ ROW("gpu.bar1-size",
+		      "{'gpu': {'gpus': [{'integrated': 1}, {'index': 1, 'integrated': 0, "
+		      "'bar1_bytes': "
+		      "268435456}]}, " RDMA "}",
+		      FAIL, DIFFERS, NULL),
+		  .target = "gpu1" },
+		{ ROW("gpu.bar1-size",
+		      "{'gpu': {'gpus': [{'integrated': 1}, {'index': 1, 'integrated': 0, "
+		      "'bar1_bytes': "
+		      "268435456}]}, " RDMA "}",
+		      NA, INTEGRATED, NULL),
+		  .target = "gpu0" },
+		{ ROW("gpu.resizable-bar", GPU("'integrated': 1"), NA, INTEGRATED, NULL) },
+		{ ROW("gpu.resizable-bar", GPU("'integrated': 0"), NA, VIRTUAL, "not visible") },
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': '!absent'}], 'gpu': {'gpus': "
+		      "[{'pci': "
+		      "'a'}]}}",
+		      NA, NO_SUPPORT, "no Resizable BAR") },
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': '!denied'}], 'gpu': {'gpus': "
+		      "[{'pci': "
+		      "'a'}]}}",
+		      UNKNOWN, DENIED, NULL) },
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 68719476736, 'rebar_bytes': "
+		      "268435456}], 'gpu': "
+		      "{'gpus': [{'pci': 'a'}]}, " RDMA "}",
+		      FAIL, DIFFERS, "firmware") },
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 68719476736, 'rebar_bytes': "
+		      "268435456}], 'gpu': "
+		      "{'gpus': [{'pci': 'a'}]}}",
+		      NA, NO_EFFECT, NULL) },
+		{ ROW("gpu.resizable-bar",
+		      "{'pci': [{'name': 'a', 'rebar_max_bytes': 268435456, 'rebar_bytes': "
+		      "268435456}], 'gpu': "
+		      "{'gpus': [{'pci': 'a'}]}, " RDMA "}",
+		      PASS, OK, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define IDLE "'event_reasons': 1, 'util_gpu_pct': 0, 'clock_sm_max_mhz': 1980, "
+#define BUSY "'event_reasons': 0, 'util_gpu_pct': 97, 'clock_sm_max_mhz': 1980, "
+
+static void test_clock_locks(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': 210"), NA, OPT_IN,
+		      "costs nothing") },
+		{ ROW("gpu.sm-clock-lock", ON("dgx-spark", IDLE "'clock_sm_mhz': 210"), NA, OPT_IN,
+		      "GB10"),
+		  .profile = PROFILE_MAX_PERFORMANCE },
+		{ ROW("gpu.sm-clock-lock", ON("hgx", IDLE "'clock_sm_mhz': 210"), NA,
+		      NOT_IN_PROFILE, NULL),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': 210"), FAIL, DIFFERS,
+		      "no lock"),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.sm-clock-lock", ON("igx-orin", IDLE "'clock_sm_mhz': 210"), FAIL,
+		      DIFFERS, "locked at 1980 MHz") },
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': 1980"), PASS, OK, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		/* A working GPU shows nothing: high is load, low may be power or memory. */
+		{ ROW("gpu.sm-clock-lock", GPU(BUSY "'clock_sm_mhz': 1980"), UNKNOWN, NEEDS_LOAD,
+		      NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.sm-clock-lock", GPU(BUSY "'clock_sm_mhz': 1200"), UNKNOWN, NEEDS_LOAD,
+		      NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		/* At rest, but held down by power. */
+		{ ROW("gpu.sm-clock-lock",
+		      GPU("'event_reasons': 4, 'util_gpu_pct': 0, 'clock_sm_max_mhz': 1980, "
+			  "'clock_sm_mhz': 900"),
+		      UNKNOWN, NEEDS_LOAD, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		/* Whether it rests was not seen. */
+		{ ROW("gpu.sm-clock-lock", GPU("'clock_sm_max_mhz': 1980, 'clock_sm_mhz': 210"),
+		      UNKNOWN, NEEDS_LOAD, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': '!error'"), UNKNOWN, ERROR,
+		      NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.sm-clock-lock", GPU("'clock_sm_max_mhz': '!denied', 'clock_sm_mhz': 1"),
+		      UNKNOWN, DENIED, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		/* GB10 reaches 83 % of what is asked for. */
+		{ ROW("gpu.sm-clock-lock",
+		      ON("dgx-spark", "'integrated': 1, " IDLE "'clock_sm_mhz': 208"), FAIL,
+		      DIFFERS, "3003"),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.sm-clock-lock",
+		      ON("dgx-spark", "'integrated': 1, " IDLE "'clock_sm_mhz': 2500"), PASS, OK,
+		      NULL),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("gpu.sm-clock-lock",
+		      ON("dgx-spark", "'integrated': 1, " IDLE "'clock_sm_mhz': 1900"), UNKNOWN,
+		      NEEDS_LOAD, NULL),
+		  .profile = PROFILE_PUBLISHED },
+		/* A profile file's own wishes: a cap, a number, nonsense. */
+		{ ROW("gpu.sm-clock-lock", GPU(BUSY "'clock_sm_mhz': 2400"), FAIL, DIFFERS,
+		      "no cap"),
+		  .want = { .rel = WANT_AT_MOST, .value = "2100" } },
+		{ ROW("gpu.sm-clock-lock", GPU(BUSY "'clock_sm_mhz': 2100"), UNKNOWN, NEEDS_LOAD,
+		      "capped at 2100"),
+		  .want = { .rel = WANT_AT_MOST, .value = "2100" } },
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': 1410"), PASS, OK, "1410"),
+		  .want = { .rel = WANT_IS, .value = "1410" } },
+		{ ROW("gpu.sm-clock-lock", GPU(IDLE "'clock_sm_mhz': 1410"), UNKNOWN, ERROR,
+		      "neither"),
+		  .want = { .rel = WANT_IS, .value = "fast" } },
+
+		{ ROW("gpu.mem-clock-lock", GPU("'integrated': 1"), NA, INTEGRATED, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock", ON("hgx", "'index': 0"), NA, NO_EFFECT, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock", GPU("'mem_clocks': 1"), NA, NO_EFFECT, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock", GPU("'clock_mem_mhz': 405"), NA, LEFT_ALONE, "rises") },
+		{ ROW("gpu.mem-clock-lock", GPU("'clock_mem_mhz': 405, 'clock_mem_max_mhz': 10001"),
+		      FAIL, DIFFERS, "10001"),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock",
+		      GPU("'event_reasons': 1, 'clock_mem_mhz': 10000, 'clock_mem_max_mhz': 10001"),
+		      PASS, OK, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock",
+		      GPU("'clock_mem_mhz': 10000, 'clock_mem_max_mhz': 10001"), UNKNOWN,
+		      NEEDS_LOAD, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("gpu.mem-clock-lock",
+		      GPU("'clock_mem_mhz': '!denied', 'clock_mem_max_mhz': 10001"), UNKNOWN,
+		      DENIED, NULL),
+		  .profile = PROFILE_LOW_LATENCY },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_power_and_clocks(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.application-clocks", GPU("'integrated': 1"), NA, INTEGRATED, NULL) },
+		{ ROW("gpu.application-clocks", GPU("'clock_app_sm_mhz': '!unsupported'"), NA,
+		      NO_SUPPORT, NULL) },
+		{ ROW("gpu.application-clocks",
+		      GPU("'clock_app_sm_mhz': 1200, 'clock_app_default_sm_mhz': 1980"), FAIL,
+		      DIFFERS, "1980") },
+		{ ROW("gpu.application-clocks",
+		      GPU("'clock_app_sm_mhz': 1980, 'clock_app_default_sm_mhz': 1980"), PASS, OK,
+		      NULL) },
+
+		{ ROW("gpu.vboost", GPU("'index': 0"), NA, LEFT_ALONE, NULL) },
+		{ ROW("gpu.vboost", ON("igx-orin", "'index': 0"), NA, NOT_IN_PROFILE, NULL),
+		  .profile = PROFILE_PUBLISHED },
+
+		{ ROW("gpu.power-limit", GPU("'integrated': 1"), NA, INTEGRATED, NULL) },
+		{ ROW("gpu.power-limit", GPU("'power_limit_mw': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("gpu.power-limit",
+		      GPU("'power_limit_mw': 300000, 'power_limit_default_mw': 700000"), FAIL,
+		      DIFFERS, "700 W") },
+		{ ROW("gpu.power-limit",
+		      GPU("'power_limit_mw': 700000, 'power_limit_default_mw': 700000"), PASS, OK,
+		      NULL) },
+		{ ROW("gpu.power-limit",
+		      GPU("'power_limit_mw': 700000, 'power_limit_default_mw': 700000, "
+			  "'power_limit_enforced_mw': "
+			  "400000"),
+		      FAIL, DIFFERS, "held to 400 W") },
+		{ ROW("gpu.power-limit",
+		      GPU("'power_limit_mw': 300000, 'power_limit_default_mw': 700000"), PASS, OK,
+		      "profile"),
+		  .want = { .rel = WANT_IS, .value = "300" } },
+		{ ROW("gpu.power-limit", GPU("'power_limit_mw': 350000"), FAIL, DIFFERS,
+		      "<= 300 W"),
+		  .want = { .rel = WANT_AT_MOST, .value = "300" } },
+		{ ROW("gpu.power-limit", GPU("'power_limit_mw': 350000"), UNKNOWN, ERROR,
+		      "no number"),
+		  .want = { .rel = WANT_IS, .value = "much" } },
+		{ ROW("gpu.power-limit", GPU("'power_limit_mw': 350000"), NA, NOT_IN_PROFILE, NULL),
+		  .profile = PROFILE_PUBLISHED },
+
+		/* An idle GPU's low clock is no finding. */
+		{ ROW("gpu.working-clock", GPU(IDLE "'clock_sm_mhz': 210"), NA, NEEDS_LOAD,
+		      "resting") },
+		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1900"), PASS, OK, NULL) },
+		{ ROW("gpu.working-clock", GPU(BUSY "'clock_sm_mhz': 1000"), FAIL, DIFFERS,
+		      "lock") },
+		{ ROW("gpu.working-clock",
+		      GPU("'event_reasons': 4, 'util_gpu_pct': 97, 'clock_sm_max_mhz': 1980, "
+			  "'clock_sm_mhz': 1000"),
+		      NA, NO_EFFECT, "gpu.throttle") },
+		{ ROW("gpu.working-clock",
+		      GPU("'event_reasons': '!error', 'util_gpu_pct': 97, 'clock_sm_max_mhz': "
+			  "1980, "
+			  "'clock_sm_mhz': 1000"),
+		      UNKNOWN, ERROR, NULL) },
+		{ ROW("gpu.working-clock", GPU("'util_gpu_pct': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+		{ ROW("gpu.working-clock", GPU("'integrated': 1"), NA, INTEGRATED, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_driver(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.driver", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
+		{ ROW("gpu.driver", "{'gpu': {'driver': '!denied'}}", UNKNOWN, DENIED, NULL) },
+		{ ROW("gpu.driver", "{'gpu': {'driver': '580.142', 'gpus': [{}]}}", PASS, OK,
+		      "580.142") },
+		{ ROW("gpu.driver", "{'pci': [" CARD "], 'gpu': {'driver': '!absent'}}", FAIL,
+		      DIFFERS, "does not answer") },
+		{ ROW("gpu.driver",
+		      "{'pci': [" CARD "], 'gpu': {'driver': '580.142', 'nvml': '!error'}}", FAIL,
+		      DIFFERS, "differ in version") },
+		{ ROW("gpu.driver",
+		      "{'pci': [{'name': 'a', 'vendor': 4318, 'class': 196608, 'driver': "
+		      "'nouveau'}]}",
+		      FAIL, DIFFERS, "nouveau") },
+		{ ROW("gpu.driver",
+		      "{'pci': [{'name': 'a', 'vendor': 4318, 'class': 197120, 'driver': "
+		      "'vfio-pci'}]}",
+		      NA, NO_HARDWARE, "virtual machines") },
+
+		{ ROW("gpu.count", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
+		{ ROW("gpu.count", "{'gpu': {'gpus': [{}]}}", NA, NO_HARDWARE, "not visible") },
+		{ ROW("gpu.count", "{'pci': [" CARD "]}", NA, NO_HARDWARE, "gpu.driver") },
+		{ ROW("gpu.count",
+		      "{'pci': [" CARD "], 'gpu': {'gpus': [{'pci': '0000:01:00.0'}]}}", PASS, OK,
+		      "1 of 1") },
+		{ ROW("gpu.count",
+		      "{'pci': [" CARD ", " CARD2 "], 'gpu': {'gpus': [{'pci': '0000:01:00.0'}]}}",
+		      FAIL, DIFFERS, "0000:02:00.0") },
+		{ ROW("gpu.count",
+		      "{'pci': [" CARD ", " CARD2
+		      "], 'gpu': {'gpus': [{'pci': '0000:01:00.0'}]}, 'software': "
+		      "{'container': 'docker'}}",
+		      NA, NO_EFFECT, "container") },
+		{ ROW("gpu.count",
+		      "{'pci': [" CARD
+		      ", {'name': 'b', 'vendor': 4318, 'class': 197120, 'driver': 'vfio-pci'}], "
+		      "'gpu': {'gpus': [{'pci': '0000:01:00.0'}]}}",
+		      PASS, OK, NULL) },
+		{ ROW("gpu.count",
+		      "{'platform': {'kind': 'hgx'}, 'pci': [" CARD "], 'gpu': {'gpus': [{'pci': "
+		      "'0000:01:00.0'}]}}",
+		      FAIL, DIFFERS, "baseboard") },
+		{ ROW("gpu.count",
+		      "{'platform': {'kind': 'hgx', 'virtual': 1}, 'pci': [" CARD
+		      "], 'gpu': {'gpus': [{'pci': "
+		      "'0000:01:00.0'}]}}",
+		      PASS, OK, NULL) },
+
+		{ ROW("gpu.driver-flavour", "{}", NA, NO_HARDWARE, NULL) },
+		{ ROW("gpu.driver-flavour",
+		      "{'gpu': {'driver_flavour': 'open', 'gpus': [{'cc_major': 12}]}}", PASS, OK,
+		      NULL) },
+		{ ROW("gpu.driver-flavour",
+		      "{'gpu': {'driver_flavour': 'proprietary', 'gpus': [{'cc_major': 12}]}}",
+		      FAIL, DIFFERS, "Blackwell") },
+		{ ROW("gpu.driver-flavour",
+		      "{'gpu': {'driver_flavour': 'proprietary', 'gpus': [{'cc_major': 9, 'c2c': "
+		      "1}]}}",
+		      FAIL, DIFFERS, "Grace Hopper") },
+		{ ROW("gpu.driver-flavour",
+		      "{'gpu': {'driver_flavour': 'proprietary', 'gpus': [{'cc_major': 8}]}}", NA,
+		      LEFT_ALONE, "before Blackwell") },
+		{ ROW("gpu.driver-flavour", "{'gpu': {'driver_flavour': '!denied', 'gpus': [{}]}}",
+		      UNKNOWN, DENIED, NULL) },
+
+		{ ROW("gpu.vbios", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
+		{ ROW("gpu.vbios", GPU("'vbios': '1'"), NA, NO_HARDWARE, "one GPU") },
+		{ ROW("gpu.vbios",
+		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'A', 'vbios': "
+		      "'1'}]}}",
+		      PASS, OK, NULL) },
+		{ ROW("gpu.vbios",
+		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'A', 'vbios': "
+		      "'2'}]}}",
+		      FAIL, DIFFERS, NULL) },
+		{ ROW("gpu.vbios",
+		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'B', 'vbios': "
+		      "'2'}]}}",
+		      NA, NO_EFFECT, "different kinds") },
+		{ ROW("gpu.vbios",
+		      "{'gpu': {'gpus': [{'name': 'A', 'vbios': '1'}, {'name': 'A', 'vbios': "
+		      "'!error'}]}}",
+		      UNKNOWN, ERROR, NULL) },
+		{ ROW("gpu.vbios", "{'gpu': {'gpus': [{}, {}]}}", NA, NEEDS_DEEP, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_throttle(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.throttle", GPU("'event_reasons': 1"), PASS, OK, "idle") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 0, 'integrated': 1"), PASS, OK,
+		      "hidden") },
+		/* A working GPU at its power limit is no fault. */
+		{ ROW("gpu.throttle", GPU("'event_reasons': 4"), PASS, OK, "power limit") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 16"), PASS, OK, "slowest") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 32"), FAIL, DIFFERS, "too hot") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 72"), FAIL, DIFFERS, "too hot") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 128"), FAIL, DIFFERS, "power supply") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': 12"), FAIL, DIFFERS,
+		      "software power cap, hardware") },
+		{ ROW("gpu.throttle", GPU("'event_reasons': '!denied'"), UNKNOWN, DENIED, NULL) },
+		/* A lifetime counter is no rate: a long software power cap is none. */
+		{ ROW("gpu.throttle-history",
+		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': 0, 'event_sw_power_us': "
+			  "27800000000"),
+		      PASS, OK, "27800 s") },
+		{ ROW("gpu.throttle-history",
+		      GPU("'event_hw_thermal_us': 2000000, 'event_hw_power_us': 0"), FAIL, DIFFERS,
+		      "thermal 2 s") },
+		{ ROW("gpu.throttle-history",
+		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': 2000000"), FAIL, DIFFERS,
+		      NULL) },
+		{ ROW("gpu.throttle-history", GPU("'event_hw_thermal_us': '!unsupported'"), NA,
+		      NO_SUPPORT, NULL) },
+		{ ROW("gpu.throttle-history",
+		      GPU("'event_hw_thermal_us': 0, 'event_hw_power_us': '!error'"), UNKNOWN,
+		      ERROR, NULL) },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 40, 'temperature_slowdown_c': 89"),
+		      PASS, OK, "49 C") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 86, 'temperature_slowdown_c': 89"),
+		      FAIL, DIFFERS, "at the") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 90, 'temperature_slowdown_c': 89"),
+		      FAIL, DIFFERS, "above") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 60, 'temperature_margin_c': 30"),
+		      PASS, OK, "30 C") },
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': '!unsupported', 'temperature_margin_c': 30"), PASS, OK,
+		      "30 C below") },
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': '!unsupported', 'temperature_margin_c': 1"), FAIL,
+		      DIFFERS, NULL) },
+		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), PASS, OK, "no limit") },
+		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define SPARK(facts) ON("dgx-spark", "'integrated': 1, " facts)
+
+static void test_health(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.power-latch", GPU("'util_gpu_pct': 96"), NA, NOT_HERE, NULL) },
+		{ ROW("gpu.power-latch", ON("dgx-spark", "'integrated': 0"), NA, NOT_HERE, NULL) },
+		{ ROW("gpu.power-latch",
+		      SPARK("'util_gpu_pct': 0, 'clock_sm_mhz': 208, 'event_reasons': 1"), NA,
+		      NEEDS_LOAD, "idle") },
+		{ ROW("gpu.power-latch",
+		      SPARK("'util_gpu_pct': 96, 'clock_sm_mhz': 799, 'power_mw': 19500, "
+			    "'event_reasons': 0"),
+		      FAIL, DIFFERS, "19 W") },
+		{ ROW("gpu.power-latch",
+		      SPARK("'util_gpu_pct': 96, 'clock_sm_mhz': 2400, 'event_reasons': 0"), PASS,
+		      OK, NULL) },
+		{ ROW("gpu.power-latch",
+		      SPARK("'util_gpu_pct': 96, 'clock_sm_mhz': 799, 'event_reasons': 32"), NA,
+		      NO_EFFECT, "gpu.throttle") },
+		{ ROW("gpu.power-latch",
+		      SPARK("'util_gpu_pct': 96, 'clock_sm_mhz': 799, 'event_reasons': '!error'"),
+		      UNKNOWN, ERROR, NULL) },
+		{ ROW("gpu.power-latch", SPARK("'util_gpu_pct': '!denied'"), UNKNOWN, DENIED,
+		      NULL) },
+
+		{ ROW("gpu.remapped-rows", GPU("'remap_failed': '!unsupported'"), NA, NO_SUPPORT,
+		      NULL) },
+		{ ROW("gpu.remapped-rows", GPU("'remap_failed': 0, 'remap_pending': 0"), PASS, OK,
+		      NULL) },
+		{ ROW("gpu.remapped-rows", GPU("'remap_failed': 0, 'remap_pending': 1"), FAIL,
+		      DIFFERS, "reset") },
+		{ ROW("gpu.remapped-rows", GPU("'remap_failed': 1, 'remap_pending': 1"), FAIL,
+		      DIFFERS, "replaced") },
+
+		{ ROW("gpu.ecc-errors", GPU("'ecc_uncorrected': '!unsupported'"), NA, NO_SUPPORT,
+		      NULL) },
+		{ ROW("gpu.ecc-errors", GPU("'ecc_uncorrected': 0, 'ecc_corrected': 7"), PASS, OK,
+		      "7 corrected") },
+		{ ROW("gpu.ecc-errors", GPU("'ecc_uncorrected': 2"), FAIL, DIFFERS, "growth") },
+		{ ROW("gpu.ecc-errors",
+		      GPU("'ecc_uncorrected': 2, 'remap_uncorrected': 1, 'remap_pending': 0, "
+			  "'remap_failed': 0"),
+		      PASS, OK, "remapped") },
+		{ ROW("gpu.ecc-errors",
+		      GPU("'ecc_uncorrected': 2, 'remap_uncorrected': 1, 'remap_pending': 1, "
+			  "'remap_failed': 0"),
+		      FAIL, DIFFERS, NULL) },
+
+		{ ROW("gpu.recovery-action", GPU("'recovery_action': 'none'"), PASS, OK, NULL) },
+		{ ROW("gpu.recovery-action", GPU("'recovery_action': 'reset'"), FAIL, DIFFERS,
+		      "reset") },
+		{ ROW("gpu.recovery-action", GPU("'recovery_action': '!unsupported'"), NA,
+		      NO_SUPPORT, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+#define LINKS(a, b) "'links': [{'index': 0, " a "}, {'index': 1, " b "}]"
+#define TWO(facts) "{'gpu': {'gpus': [{'index': 0, " facts "}, {'index': 1}]}}"
+
+static void test_links(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("gpu.nvlink", GPU("'index': 0"), NA, NO_HARDWARE, NULL) },
+		{ ROW("gpu.nvlink",
+		      TWO(LINKS("'active': 1, 'crc_errors': 0", "'active': 1, 'crc_errors': 0")),
+		      PASS, OK, "no errors"),
+		  .target = "gpu0" },
+		{ ROW("gpu.nvlink", TWO(LINKS("'active': 1", "'active': 1")), PASS, OK,
+		      "not asked"),
+		  .target = "gpu0" },
+		{ ROW("gpu.nvlink", TWO(LINKS("'active': 1", "'active': 0")), FAIL, DIFFERS,
+		      "1 of 2") },
+		{ ROW("gpu.nvlink", TWO(LINKS("'active': 1", "'active': '!error'")), UNKNOWN, ERROR,
+		      NULL) },
+		{ ROW("gpu.nvlink", TWO(LINKS("'active': 1, 'crc_errors': 3", "'active': 1")), FAIL,
+		      DIFFERS, "1 links") },
+		/* Replays are mended and cost nothing that shows. */
+		{ ROW("gpu.nvlink",
+		      TWO(LINKS("'active': 1, 'crc_errors': 0, 'replay_errors': 3",
+				"'active': 1, 'crc_errors': 0")),
+		      PASS, OK, NULL),
+		  .target = "gpu0" },
+		{ ROW("gpu.nvlink", GPU(LINKS("'active': 0", "'active': 0")), NA, NO_EFFECT,
+		      "one GPU") },
+		{ ROW("gpu.nvlink", TWO(LINKS("'active': 0", "'active': 0")), NA, NO_EFFECT,
+		      "bridge"),
+		  .target = "gpu0" },
+		{ ROW("gpu.nvlink",
+		      "{'platform': {'kind': 'hgx'}, 'gpu': {'gpus': [{" LINKS(
+			      "'active': 0", "'active': 0") "}, "
+							    "{'index': 1}]}}",
+		      FAIL, DIFFERS, "0 of 2") },
+
+		{ ROW("gpu.fabric", GPU("'fabric_state': '!unsupported'"), NA, NO_SUPPORT, NULL) },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'not-supported'"), NA, NO_HARDWARE,
+		      NULL) },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'not-started'"), FAIL, DIFFERS,
+		      "not registered") },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'in-progress'"), FAIL, DIFFERS,
+		      "registering") },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_status': 3"), FAIL,
+		      DIFFERS, NULL) },
+		{ ROW("gpu.fabric",
+		      GPU("'fabric_state': 'completed', 'fabric_status': 0, 'fabric_health': 426"),
+		      PASS, OK, NULL) },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_health': 425"), FAIL,
+		      DIFFERS, "bandwidth") },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_health': 410"), FAIL,
+		      DIFFERS, "unhealthy") },
+		{ ROW("gpu.fabric", GPU("'fabric_state': 'completed', 'fabric_health': 1024"), FAIL,
+		      DIFFERS, "configuration") },
+
+		{ ROW("gpu.peer-access", GPU("'index': 0"), NA, NO_HARDWARE, "no other GPU") },
+		{ ROW("gpu.peer-access", TWO("'uuid': 'x'"), NA, NEEDS_DEEP, NULL),
+		  .target = "gpu0" },
+		{ ROW("gpu.peer-access",
+		      TWO("'peers': [{'index': 1, 'p2p_read': 'ok', 'p2p_write': 'ok'}]"), PASS, OK,
+		      NULL),
+		  .target = "gpu0" },
+		{ ROW("gpu.peer-access",
+		      TWO("'peers': [{'index': 1, 'p2p_read': 'ok', 'p2p_write': "
+			  "'disabled-by-registry'}]"),
+		      FAIL, DIFFERS, "gpu1: disabled") },
+		{ ROW("gpu.peer-access",
+		      TWO("'peers': [{'index': 1, 'p2p_read': 'gpu-not-supported', 'p2p_write': "
+			  "'ok'}]"),
+		      NA, NO_SUPPORT, "offer no"),
+		  .target = "gpu0" },
+		{ ROW("gpu.peer-access",
+		      TWO("'peers': [{'index': 1, 'p2p_read': '!error', 'p2p_write': 'ok'}]"),
+		      UNKNOWN, ERROR, NULL) },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_modes),	    cmocka_unit_test(test_bar1),
+		cmocka_unit_test(test_clock_locks), cmocka_unit_test(test_power_and_clocks),
+		cmocka_unit_test(test_driver),	    cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_health),	    cmocka_unit_test(test_links),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
