@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one door: the only thing that reads the machine. A probe cannot tell a live machine from a
- * captured one. Implementations: live (live.c), a captured folder or tar (tree.c, tar.c), a
- * recorder that stores every answer (record.c), and one that fails on purpose (fault.c).
+ * The one door: the only thing that reads the machine, and (host/write.h) writes it. A probe cannot
+ * tell a live machine from a captured one. Implementations: live (live.c), a captured folder or tar
+ * (tree.c, tar.c), a recorder that stores every answer (record.c), and one that fails on purpose
+ * (fault.c).
  *
  * Every call returns 0 or a negative errno. The values that matter to a probe:
  *   -ENOENT, -ENOTDIR   the machine does not have it
@@ -64,6 +65,22 @@ struct host_ops {
 	int (*ask)(struct host *h, const char *api, const char *object, const char *field,
 		   struct answer *out);
 	void (*close)(struct host *h);
+	const struct host_writes *writes; /* NULL: it takes none */
+};
+
+/* The writing half, as host/write.h describes it. offset < 0: the whole file. */
+struct host_writes {
+	int (*write)(struct host *h, const char *path, long long offset, const void *data,
+		     size_t len);
+	int (*tell)(struct host *h, const char *api, const char *object, const char *field,
+		    const struct answer *value);
+	int (*put)(struct host *h, const char *path, const void *data, size_t len, unsigned mode);
+	int (*append)(struct host *h, const char *path, const void *data, size_t len);
+	/* HOST_DIR (mode) or HOST_LINK (target) */
+	int (*make)(struct host *h, enum host_kind kind, const char *path, const char *target,
+		    unsigned mode);
+	int (*remove)(struct host *h, const char *path);
+	int (*lock)(struct host *h, const char *path);
 };
 
 /* Implementations embed this as their first member. */

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a knob from the machine. Kept apart from knob.h so that settings cannot reach the
- * machine. */
+/*
+ * Reading and writing knobs. Kept apart from knob.h so that settings cannot reach the machine.
+ *
+ * A knob's value is one line of text that determines its state exactly: writing what was read
+ * restores it. By kind:
+ *   sysctl, sysfs, module-parameter  the file's text: trimmed, runs of white space as one blank, of
+ *                    a bracketed choice the chosen word. Of the pairs where writing one zeroes the
+ *                    other (vm.dirty_ratio and vm.dirty_bytes) the one that is zero reads as the
+ *                    other's "NAME=VALUE", and takes such a value too.
+ *   boot-argument    the value that our drop-in asks for, "" for a bare flag, "not set" for none
+ *   nvml             persistence-mode, accounting-mode "0" or "1"; compute-mode "default",
+ *                    "exclusive-process", "prohibited"; power-limit in mW; gpu-clock-lock and
+ *                    memory-clock-lock "MIN,MAX" in MHz or "unlocked": these have no getter
+ *   pci              mrrs in bytes; acs-control "0x1d"
+ *   link             mtu in bytes; rx-ring, tx-ring, channels in numbers; rx-usecs, tx-usecs in us;
+ *                    adaptive-rx, adaptive-tx "0" or "1"
+ *   unit             "enabled", "disabled" or "masked", then "active" or "inactive"
+ *   zfs-property     its text
+ *   helper           vboost: the level
+ */
 #ifndef KNOB_IO_H
 #define KNOB_IO_H
 
@@ -8,10 +26,31 @@
 #include "knob/knob.h"
 #include "model/fact.h"
 
-/*
- * The value as text: trimmed, runs of white space as one blank, the chosen word of a bracketed
- * choice. Kinds whose value is a fact of the model (NVML, PCI, link, unit) give SEEN_UNASKED here.
- */
+/* For judging: what cannot be read is a fact state. Kinds whose value is a fact of the model (NVML,
+ * PCI, link, unit) give SEEN_UNASKED. */
 struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k);
+
+/* The value as above. -ENODATA: it has no getter; *value is NULL then and *e untouched. Any other
+ * failure is named in *e. */
+int knob_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+	     struct err *e);
+/*
+ * One write. 0 does not mean that the value is in force: read it back. *e says what refused it and,
+ * where it is known, why (kernel lockdown, a busy device, a value beyond the driver's range).
+ */
+int knob_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+	     struct err *e);
+/* The value that a knob without a getter has when nobody set it ("unlocked"); NULL for others. */
+const char *knob_neutral(const struct knob *k);
+/* True when both texts mean the same state: "0x1d" and "29", "4096 1 2" and "4096  1 2". */
+bool knob_same(const struct knob *k, const char *x, const char *y);
+/* Writing k resets these others (a new I/O scheduler sets the queue's depth): arena array of n. */
+struct knob *knob_disturbs(struct arena *a, const struct knob *k, size_t *n);
+/*
+ * What ties the knob to a device rather than to a name: the place in /sys/devices that its object
+ * has today. "" where a name is all there is (sysctl). After a reboot the same name may be another
+ * device.
+ */
+const char *knob_place(struct host *h, struct arena *a, const struct knob *k);
 
 #endif

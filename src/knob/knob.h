@@ -6,6 +6,8 @@
 #ifndef KNOB_KNOB_H
 #define KNOB_KNOB_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 
 enum knob_kind {
@@ -41,5 +43,21 @@ const char *knob_how_read(struct arena *a, enum knob_kind kind, const char *patt
 const char *knob_how_write(struct arena *a, enum knob_kind kind, const char *pattern);
 const char *knob_how_kept(struct arena *a, enum knob_kind kind, const char *pattern);
 const char *knob_how_undone(enum knob_kind kind);
+/* -1 when no kind is called so. */
+int knob_kind_parse(const char *name);
+bool knob_equal(const struct knob *x, const struct knob *y);
+/* "vm.swappiness", "mrrs of 0000:01:00.0": for people. */
+const char *knob_text(struct arena *a, const struct knob *k);
+/*
+ * The command with which a person sets the knob to value by hand, ready for a shell: every word
+ * that is not plain is quoted. NULL when no program does it.
+ */
+const char *knob_command(struct arena *a, const struct knob *k, const char *value);
+/* Whether name, object and value have the shape that the kind allows: no control characters, a path
+ * below /sys or /proc/sys without "..", a PCI address, an interface name. *why gets a sentence. For
+ * knobs that come from files. */
+bool knob_sound(const struct knob *k, const char *value, const char **why);
+/* Its value is gone after a reboot unless something sets it again. */
+bool knob_is_runtime(enum knob_kind kind);
 
 #endif

@@ -35,4 +35,12 @@ typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct kno
 void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
 		    knob_reader *read, void *ctx, struct findings *out);
 
+/*
+ * What would have to be written to make target number i of a failed finding right. n is 0 and
+ * by_hand says why where nothing of ours does.
+ */
+void settings_aims(struct arena *a, const struct machine *m, const struct profile *p,
+		   const struct finding *f, size_t i, knob_reader *read, void *ctx,
+		   struct aims *out);
+
 #endif

@@ -93,6 +93,18 @@ struct verdict {
 	const char *why;     /* NULL: the opinion's because, or the row's why */
 };
 
+/* One write that would make a failed finding right. */
+struct aim {
+	struct knob knob;
+	const char *value; /* as knob/io.h describes the kind's values */
+};
+
+struct aims {
+	struct aim *items; /* in the order in which they have to be written; arena */
+	size_t n;
+	const char *by_hand; /* a sentence: why no write of ours makes it right, and what does */
+};
+
 struct setting {
 	const char *id;	   /* "group.name", append-only */
 	const char *title; /* up to about 40 characters */
@@ -130,6 +142,9 @@ struct setting {
 	 * opinions as well takes its wish from the question, so that a profile file can change it.
 	 */
 	void (*judge)(const struct question *q, struct verdict *v);
+	/* The writes that make it right on this target, for rows with a knob; asked only where the
+	 * verdict is FAIL. NULL: the wish's value (the first of a choice) into the row's knob. */
+	void (*aim)(const struct question *q, struct aims *out);
 };
 
 struct setting_table {
@@ -182,6 +197,13 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason);
  * UNKNOWN. */
 void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason);
+
+/* --- aim helpers
+ * ------------------------------------------------------------------------------------------ */
+/* Adds a write to the row's own knob on this target; to another knob. */
+void aim_value(const struct question *q, struct aims *out, const char *value);
+void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);
+void aim_by_hand(struct aims *out, const char *sentence);
 
 /* Reason codes, stable: scripts compare them. */
 #define CODE_OK "ok"

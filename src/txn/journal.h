@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The journal: what gputune wrote, why, and what was there before, as JSON lines that are only ever
+ * added to. It records knobs, not settings, so that a later program which has forgotten the setting
+ * can still undo. A line that a crash cut short is no line.
+ */
+#ifndef TXN_JOURNAL_H
+#define TXN_JOURNAL_H
+
+#include "host/host.h"
+#include "knob/knob.h"
+
+#define TXN_DIR "/var/lib/gputune"
+#define TXN_JOURNAL TXN_DIR "/journal.jsonl"
+#define TXN_LOCK TXN_DIR "/lock"
+
+enum entry_state {
+	ENTRY_INTENDED, /* no "done" follows: a crash came between */
+	ENTRY_DONE,
+	ENTRY_UNDONE,
+	ENTRY_STUCK, /* an undo failed */
+};
+
+/* What was there of a knob that writing another one resets. */
+struct side {
+	struct knob knob;
+	const char *before;
+};
+
+/* One change of one transaction. */
+struct entry {
+	unsigned long txn;
+	unsigned seq;
+	const char *id, *target; /* of the setting, as it was called then */
+	struct knob knob;
+	const char *place;  /* knob_place() then */
+	const char *before; /* NULL: unknown */
+	const char *after;  /* what was asked for */
+	const char *read;   /* what was read back; NULL: no getter, or not done */
+	struct side *sides;
+	size_t n_sides;
+	enum entry_state state;
+	const char
+		*note; /* of the last state: "restored", "already", "covered", "left", an error */
+};
+
+enum transaction_state {
+	TRANSACTION_OPEN, /* no end: a crash */
+	TRANSACTION_APPLIED,
+	TRANSACTION_ROLLED_BACK,
+	TRANSACTION_INCOMPLETE, /* something is stuck */
+	TRANSACTION_UNDONE,
+};
+
+struct transaction {
+	unsigned long txn;
+	const char *op; /* "apply", "undo" */
+	const char *boot_id;
+	long long time_s;
+	const char *user, *reason, *profile, *version;
+	enum transaction_state state;
+	struct entry *entries; /* in the order of writing; none for an undo */
+	size_t n;
+};
+
+struct journal {
+	struct transaction *items; /* oldest first */
+	size_t n;
+	unsigned long next; /* number of the next transaction */
+	bool torn;	    /* the last line was cut short */
+	size_t bad_lines;   /* lines in the middle that could not be read */
+};
+
+/* all: every transaction; otherwise only those that may still hold a value (open, applied,
+ * incomplete), which is what a machine with a long history needs. A missing journal is empty. */
+int journal_load(struct host *h, struct arena *a, bool all, struct journal *out, struct err *e);
+
+const char *entry_state_name(enum entry_state s);
+const char *transaction_state_name(enum transaction_state s);
+
+#endif
