@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/text.h"
@@ -275,6 +276,11 @@ static int captured_ask(struct host *h, const char *api, const char *object, con
 	const json_t *page = page_of(c, api);
 	int r;
 
+	if (c->overlay) {
+		r = api_page_answer(captured_told(c, api), object, field, out);
+		if (r != API_PAGE_NONE)
+			return r;
+	}
 	if (!page)
 		return -EBADMSG;
 	r = api_page_answer(page, object, field, out);
@@ -283,13 +289,21 @@ static int captured_ask(struct host *h, const char *api, const char *object, con
 	return r;
 }
 
+static void drop_pages(struct map *pages)
+{
+	for (size_t i = 0; i < pages->cap; i++)
+		if (pages->slots[i].key)
+			json_decref(pages->slots[i].value);
+}
+
 static void captured_close(struct host *h)
 {
 	struct captured *c = (struct captured *)h;
 
-	for (size_t i = 0; i < c->pages.cap; i++)
-		if (c->pages.slots[i].key)
-			json_decref(c->pages.slots[i].value);
+	drop_pages(&c->pages);
+	drop_pages(&c->told);
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
 	c->store->ops->close(c->store);
 	arena_free(&h->arena);
 	free(c);
@@ -302,4 +316,14 @@ const struct host_ops captured_ops = {
 	.kind = captured_kind,
 	.ask = captured_ask,
 	.close = captured_close,
+};
+
+const struct host_ops overlaid_ops = {
+	.read = captured_read,
+	.link = captured_link,
+	.list = captured_list,
+	.kind = captured_kind,
+	.ask = captured_ask,
+	.close = captured_close,
+	.writes = &captured_writes,
 };

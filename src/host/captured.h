@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
+#include "host/overlay.h"
 #include "host/resolve.h"
-#include "host/store.h"
 
 /* Codes in the answers map; errno values are positive, so these are apart. */
 enum { LISTED = -1 };
@@ -17,11 +17,20 @@ struct captured {
 	bool unlisted_absent;
 	struct map answers; /* path on the machine -> (void *)(intptr_t)errno or LISTED */
 	struct resolver resolver;
-	struct map pages;  /* api -> json_t */
-	struct map broken; /* api -> negative errno */
+	struct map pages;	 /* api -> json_t */
+	struct map broken;	 /* api -> negative errno */
+	struct overlay *overlay; /* the store, where it takes writes; NULL */
+	struct map told; /* api -> json_t, of an overlay: answers that go before the pages */
+	int lock_fd;	 /* -1: none */
 };
 
 extern const struct host_ops captured_ops;
+/* The same with captured_write.c's half. */
+extern const struct host_ops overlaid_ops;
+extern const struct host_writes captured_writes;
+
+/* Loads what an earlier run told this overlay; remembered. Never NULL. */
+json_t *captured_told(struct captured *c, const char *api);
 
 /* What stands at a place of the machine in the capture, and a link's target: for the resolver. ctx
  * is the capture. */

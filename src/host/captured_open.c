@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "host/captured.h"
+#include "host/write.h"
 
 enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20 };
 
@@ -100,26 +101,31 @@ static int load_answers(struct captured *c, struct err *e)
 	return r;
 }
 
-struct host *host_open_capture(const char *path, struct err *e)
+static struct store *open_store(const char *path, struct err *e)
 {
-	struct captured *c;
-	struct store *s;
 	struct stat st;
-	json_t *meta;
-	int r;
 
 	if (stat(path, &st) < 0) {
 		err_set(e, -errno, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	s = S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
-	if (!s)
-		return NULL;
-	c = calloc(1, sizeof(*c));
+	return S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
+}
+
+/* Owns the store. */
+static struct host *open_on(struct store *s, struct overlay *overlay, const char *path,
+			    struct err *e)
+{
+	struct captured *c = calloc(1, sizeof(*c));
+	json_t *meta;
+	int r;
+
 	if (!c)
 		abort();
-	c->host.ops = &captured_ops;
+	c->host.ops = overlay ? &overlaid_ops : &captured_ops;
 	c->store = s;
+	c->overlay = overlay;
+	c->lock_fd = -1;
 	c->resolver = (struct resolver){ .ctx = c,
 					 .kind = captured_store_kind,
 					 .link = captured_store_link,
@@ -139,4 +145,19 @@ struct host *host_open_capture(const char *path, struct err *e)
 		return NULL;
 	}
 	return &c->host;
+}
+
+struct host *host_open_capture(const char *path, struct err *e)
+{
+	struct store *s = open_store(path, e);
+
+	return s ? open_on(s, NULL, path, e) : NULL;
+}
+
+struct host *host_open_overlay(const char *capture, const char *overlay, struct err *e)
+{
+	struct store *s = open_store(capture, e);
+	struct overlay *o = s ? overlay_open(s, overlay, e) : NULL;
+
+	return o ? open_on(&o->store, o, capture, e) : NULL;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host/write.h"
+
 struct fault {
 	struct host host;
 	struct host *inner;
@@ -67,6 +69,82 @@ static int fault_ask(struct host *h, const char *api, const char *object, const 
 	return r ? r : f->inner->ops->ask(f->inner, api, object, field, out);
 }
 
+static int fault_write(struct host *h, const char *path, long long offset, const void *data,
+		       size_t len)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : host_write_at(f->inner, path, offset, data, len);
+}
+
+static int fault_tell(struct host *h, const char *api, const char *object, const char *field,
+		      const struct answer *value)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, api, object, field);
+
+	return r ? r : host_tell(f->inner, api, object, field, value);
+}
+
+static int fault_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : host_put(f->inner, path, data, len, mode);
+}
+
+/* Dying in the middle of adding a line leaves a part of it, as a full disk or a power cut does. */
+static int fault_append(struct host *h, const char *path, const void *data, size_t len)
+{
+	struct fault *f = (struct fault *)h;
+	int r;
+
+	if (f->plan.torn && f->operations + 1 == f->plan.at)
+		host_append(f->inner, path, data, len / 2);
+	r = due(f, "", "", path);
+	return r ? r : host_append(f->inner, path, data, len);
+}
+
+static int fault_make(struct host *h, enum host_kind kind, const char *path, const char *target,
+		      unsigned mode)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	if (r)
+		return r;
+	return kind == HOST_DIR ? host_make_dir(f->inner, path, mode)
+				: host_make_link(f->inner, path, target);
+}
+
+static int fault_remove(struct host *h, const char *path)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : host_remove(f->inner, path);
+}
+
+static int fault_lock(struct host *h, const char *path)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : host_lock(f->inner, path);
+}
+
+static const struct host_writes fault_writes = {
+	.write = fault_write,
+	.tell = fault_tell,
+	.put = fault_put,
+	.append = fault_append,
+	.make = fault_make,
+	.remove = fault_remove,
+	.lock = fault_lock,
+};
+
 static void fault_close(struct host *h)
 {
 	struct fault *f = (struct fault *)h;
@@ -83,6 +161,7 @@ static const struct host_ops fault_ops = {
 	.kind = fault_kind,
 	.ask = fault_ask,
 	.close = fault_close,
+	.writes = &fault_writes,
 };
 
 struct host *fault_open(struct host *inner, struct fault_plan plan)

@@ -11,13 +11,14 @@ struct fault_plan {
 	size_t at;
 	int code; /* the negative errno it fails with; 0: the process ends at once, with status
 		     FAULT_EXIT */
+	bool torn; /* an append that is operation at first writes half of its bytes */
 };
 
 enum { FAULT_EXIT = 86 };
 
 /* Wraps inner, which it owns from then on: closing it closes inner. */
 struct host *fault_open(struct host *inner, struct fault_plan plan);
-/* Operations so far: every read, link, list, kind and ask that reached the door. */
+/* Operations so far: every question and every write that reached the door. */
 size_t fault_operations(const struct host *fault);
 /* What the operation that failed was about ("/proc/meminfo", "nvml 0 nvmlDeviceGetName"); "" when
  * none failed yet. */

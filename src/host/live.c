@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live machine: plain system calls, opened read-only. Nothing here writes. */
+/* The live machine: plain system calls, opened read-only. Nothing here writes; live_write.c does.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,19 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/ask.h"
-#include "host/host.h"
+#include "host/live.h"
 
 static const struct provider *const providers[] = {
 	&provider_nvml,	  &provider_cuda, &provider_ethtool, &provider_interface,
 	&provider_statfs, &provider_exec, &provider_env,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
-
-struct live {
-	struct host host;
-	void *state[PROVIDERS];
-};
+_Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");
 
 static int read_all(int fd, char *buf, size_t cap, size_t *len)
 {
@@ -109,15 +105,23 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 	return 0;
 }
 
+const struct provider *live_provider(struct live *l, const char *api, void ***state)
+{
+	for (size_t i = 0; i < PROVIDERS; i++)
+		if (strcmp(providers[i]->api, api) == 0) {
+			*state = &l->state[i];
+			return providers[i];
+		}
+	return NULL;
+}
+
 static int live_ask(struct host *h, const char *api, const char *object, const char *field,
 		    struct answer *out)
 {
-	struct live *live = (struct live *)h;
+	void **state;
+	const struct provider *p = live_provider((struct live *)h, api, &state);
 
-	for (size_t i = 0; i < PROVIDERS; i++)
-		if (strcmp(providers[i]->api, api) == 0)
-			return providers[i]->ask(&live->state[i], &h->arena, object, field, out);
-	return -ENOSYS;
+	return p ? p->ask(state, &h->arena, object, field, out) : -ENOSYS;
 }
 
 static void live_close(struct host *h)
@@ -127,6 +131,8 @@ static void live_close(struct host *h)
 	for (size_t i = 0; i < PROVIDERS; i++)
 		if (live->state[i] && providers[i]->close)
 			providers[i]->close(live->state[i]);
+	if (live->lock_fd >= 0)
+		close(live->lock_fd);
 	arena_free(&h->arena);
 	free(live);
 }
@@ -138,6 +144,7 @@ static const struct host_ops live_ops = {
 	.kind = live_kind,
 	.ask = live_ask,
 	.close = live_close,
+	.writes = &live_writes,
 };
 
 struct host *host_open_live(void)
@@ -148,6 +155,7 @@ struct host *host_open_live(void)
 
 	if (!live)
 		abort();
+	live->lock_fd = -1;
 	h = &live->host;
 	h->ops = &live_ops;
 	if (uname(&u) < 0)

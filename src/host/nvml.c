@@ -2,8 +2,8 @@
 /*
  * The provider "nvml". Object "" is the machine, "0".."N" a GPU by NVML's index. A question is a
  * function's name without its version, arguments in parentheses, members after a dot; all of them
- * stand in nvml.def and nvml_read.c. The library is opened and initialised once, at the first
- * question.
+ * stand in nvml.def and nvml_read.c, what can be told in nvml_write.c. The library is opened and
+ * initialised once, at the first question.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -199,34 +199,64 @@ static int ask_gpu(struct nvml_gpu *g, struct arena *a, const char *field, struc
 	return r;
 }
 
+static struct nvml *opened(void **state)
+{
+	struct nvml *n = *state;
+
+	if (n)
+		return n;
+	n = *state = calloc(1, sizeof(*n));
+	if (!n)
+		abort();
+	nvml_open(n);
+	return n;
+}
+
+/* The GPU of that index: 0 and *g, or why there is none. */
+static int find_gpu(struct nvml *n, const char *object, struct nvml_gpu **g)
+{
+	unsigned long long index = 0;
+
+	if (n->error)
+		return n->error;
+	if (n->result)
+		return nvml_errno(n->result);
+	if (parse_u64(object, &index) || index >= n->n)
+		return -EINVAL;
+	*g = nvml_gpu(n, (unsigned)index);
+	return 0;
+}
+
 static int nvml_ask(void **state, struct arena *a, const char *object, const char *field,
 		    struct answer *out)
 {
-	struct nvml *n = *state;
+	struct nvml *n = opened(state);
+	struct nvml_gpu *g = NULL;
 	struct answer ans;
-	unsigned long long index = 0;
 	int r;
 
-	if (!n) {
-		n = *state = calloc(1, sizeof(*n));
-		if (!n)
-			abort();
-		nvml_open(n);
-	}
 	if (n->error)
 		return n->error;
 	if (!*object) {
 		r = ask_system(n, a, field, &ans);
-	} else if (n->result) {
-		r = nvml_errno(n->result);
 	} else {
-		if (parse_u64(object, &index) || index >= n->n)
-			return -EINVAL;
-		r = ask_gpu(nvml_gpu(n, (unsigned)index), a, field, &ans);
+		r = find_gpu(n, object, &g);
+		if (r == 0)
+			r = ask_gpu(g, a, field, &ans);
 	}
 	if (r == 0)
 		*out = ans;
 	return r;
+}
+
+static int nvml_tell(void **state, struct arena *a, const char *object, const char *field,
+		     const struct answer *value)
+{
+	struct nvml_gpu *g = NULL;
+	int r = find_gpu(opened(state), object, &g);
+
+	(void)a;
+	return r ? r : nvml_tell_gpu(g, field, value);
 }
 
 static void nvml_close(void *state)
@@ -241,4 +271,5 @@ const struct provider provider_nvml = {
 	.api = "nvml",
 	.ask = nvml_ask,
 	.close = nvml_close,
+	.tell = nvml_tell,
 };

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/vendor.h"
 
@@ -29,6 +30,7 @@ void nvml_open(struct nvml *n)
 		n->n = NVML_GPUS_MAX;
 }
 
+/* A GPU's handle, into g. For threads. */
 static void *attach(void *arg)
 {
 	struct nvml_gpu *g = arg;
@@ -70,6 +72,14 @@ struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index)
 	}
 	attach_all(n);
 	return &n->gpus[index];
+}
+
+void nvml_gpu_renew(struct nvml_gpu *g)
+{
+	memset(g->cache, 0, nvml_questions_n * sizeof(*g->cache));
+	if (g->fields)
+		memset(g->fields->fresh, 0, sizeof(g->fields->fresh));
+	attach(g);
 }
 
 void nvml_shut(struct nvml *n)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live machine: what live.c (looking) and live_write.c (changing) share. */
+#ifndef HOST_LIVE_H
+#define HOST_LIVE_H
+
+#include "host/ask.h"
+
+enum { LIVE_PROVIDERS = 16 };
+
+struct live {
+	struct host host;
+	void *state[LIVE_PROVIDERS];
+	int lock_fd; /* -1: none */
+};
+
+/* The provider of that name and its state; NULL when there is none. */
+const struct provider *live_provider(struct live *l, const char *api, void ***state);
+
+extern const struct host_writes live_writes;
+
+#endif

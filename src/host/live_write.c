@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changing the live machine: files of the kernel with one write, files of ours so that a crash
+ * leaves the old one or the new one. */
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/live.h"
+
+static int live_write_file(struct host *h, const char *path, long long offset, const void *data,
+			   size_t len)
+{
+	/* No O_CREAT: a file of the kernel that is missing must not become an ordinary one. */
+	int fd = open(path,
+		      O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (offset < 0 ? O_TRUNC : 0)),
+	    r = 0;
+	ssize_t n;
+
+	(void)h;
+	if (fd < 0)
+		return -errno;
+	do
+		n = offset < 0 ? write(fd, data, len) : pwrite(fd, data, len, offset);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		r = -errno;
+	else if ((size_t)n != len)
+		r = -EIO;
+	close(fd);
+	return r;
+}
+
+static int live_tell(struct host *h, const char *api, const char *object, const char *field,
+		     const struct answer *value)
+{
+	void **state;
+	const struct provider *p = live_provider((struct live *)h, api, &state);
+
+	if (!p)
+		return -ENOSYS;
+	return p->tell ? p->tell(state, &h->arena, object, field, value) : -EOPNOTSUPP;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The name itself is on disk only when its folder is. */
+static int sync_folder_of(const char *path)
+{
+	char dir[HOST_PATH_MAX];
+	int fd, r = 0;
+
+	if (strlen(path) >= sizeof(dir))
+		return -ENAMETOOLONG;
+	strcpy(dir, path);
+	fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int fill(const char *path, const void *data, size_t len, unsigned mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
+
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, data, len);
+	/* fchmod: the mode that was asked for, whatever the umask. */
+	if (r == 0 && (fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0))
+		r = -errno;
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	return r;
+}
+
+static int live_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
+{
+	char fresh[HOST_PATH_MAX];
+	int r;
+
+	(void)h;
+	if (snprintf(fresh, sizeof(fresh), "%s.gputune-new", path) >= (int)sizeof(fresh))
+		return -ENAMETOOLONG;
+	/* Left behind by a crash. */
+	if (unlink(fresh) < 0 && errno != ENOENT)
+		return -errno;
+	r = fill(fresh, data, len, mode);
+	if (r == 0 && rename(fresh, path) < 0)
+		r = -errno;
+	if (r) {
+		unlink(fresh);
+		return r;
+	}
+	return sync_folder_of(path);
+}
+
+static int live_append(struct host *h, const char *path, const void *data, size_t len)
+{
+	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+	    fd = open(path, flags), r;
+	bool made = fd < 0 && errno == ENOENT;
+
+	(void)h;
+	if (made)
+		fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, data, len);
+	if (r == 0 && fdatasync(fd) < 0)
+		r = -errno;
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	return r == 0 && made ? sync_folder_of(path) : r;
+}
+
+static int live_make(struct host *h, enum host_kind kind, const char *path, const char *target,
+		     unsigned mode)
+{
+	(void)h;
+	if (kind == HOST_DIR) {
+		if (mkdir(path, (mode_t)mode) < 0)
+			return -errno;
+		/* Again without the umask. */
+		if (chmod(path, (mode_t)mode) < 0)
+			return -errno;
+	} else if (symlink(target, path) < 0) {
+		return -errno;
+	}
+	return sync_folder_of(path);
+}
+
+static int live_remove(struct host *h, const char *path)
+{
+	(void)h;
+	if (unlink(path) < 0 && (errno != EISDIR || rmdir(path) < 0))
+		return -errno;
+	return sync_folder_of(path);
+}
+
+static int live_lock(struct host *h, const char *path)
+{
+	struct live *l = (struct live *)h;
+	int fd, r = 0;
+
+	if (l->lock_fd >= 0)
+		return 0;
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = -errno;
+	if (r)
+		close(fd);
+	else
+		l->lock_fd = fd;
+	return r;
+}
+
+const struct host_writes live_writes = {
+	.write = live_write_file,
+	.tell = live_tell,
+	.put = live_put,
+	.append = live_append,
+	.make = live_make,
+	.remove = live_remove,
+	.lock = live_lock,
+};

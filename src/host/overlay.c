@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two stores as one, the upper a folder that takes writes. */
+#include "host/overlay.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- looking -----------------------------------------------------------------------------------
+ */
+
+static int marker(const char *path, char *buf, size_t cap)
+{
+	return snprintf(buf, cap, "gone/%s", path) >= (int)cap ? -ENAMETOOLONG : 0;
+}
+
+/* Whether the path or a folder on its way was removed. */
+static bool is_gone(struct overlay *o, const char *path)
+{
+	char mark[HOST_PATH_MAX];
+	enum host_kind kind;
+
+	if (o->upper->ops->kind(o->upper, "gone", &kind) || marker(path, mark, sizeof(mark)))
+		return false;
+	for (char *end = mark + strlen(mark); end > mark + 4;) {
+		if (o->upper->ops->kind(o->upper, mark, &kind) == 0 && kind == HOST_FILE)
+			return true;
+		while (*--end != '/')
+			;
+		*end = '\0';
+	}
+	return false;
+}
+
+/* The answer is the lower store's: the upper has nothing there. */
+static bool below(struct overlay *o, const char *path, int r)
+{
+	return (r == -ENOENT || r == -ENOTDIR) && !is_gone(o, path);
+}
+
+static int overlay_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct overlay *o = (struct overlay *)s;
+	int r = o->upper->ops->read(o->upper, path, buf, cap, len);
+
+	return below(o, path, r) ? o->lower->ops->read(o->lower, path, buf, cap, len) : r;
+}
+
+static int overlay_link(struct store *s, const char *path, char *buf, size_t cap)
+{
+	struct overlay *o = (struct overlay *)s;
+	int r = o->upper->ops->link(o->upper, path, buf, cap);
+
+	return below(o, path, r) ? o->lower->ops->link(o->lower, path, buf, cap) : r;
+}
+
+static int overlay_kind(struct store *s, const char *path, enum host_kind *out)
+{
+	struct overlay *o = (struct overlay *)s;
+	int r = o->upper->ops->kind(o->upper, path, out);
+
+	return below(o, path, r) ? o->lower->ops->kind(o->lower, path, out) : r;
+}
+
+static bool among(char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int overlay_list(struct store *s, const char *path, struct arena *a, char ***names,
+			size_t *n)
+{
+	struct overlay *o = (struct overlay *)s;
+	char **more = NULL, full[HOST_PATH_MAX];
+	size_t n_more = 0, upper;
+	int r = o->upper->ops->list(o->upper, path, a, names, n), lower;
+
+	if (is_gone(o, path))
+		return r;
+	if (r) {
+		*names = NULL;
+		*n = 0;
+	}
+	lower = o->lower->ops->list(o->lower, path, a, &more, &n_more);
+	if (lower)
+		return r == 0 ? 0 : lower;
+	upper = *n;
+	for (size_t i = 0; i < n_more; i++) {
+		if (snprintf(full, sizeof(full), "%s/%s", path, more[i]) >= (int)sizeof(full) ||
+		    among(*names, upper, more[i]) || is_gone(o, full))
+			continue;
+		*names = arena_grow(a, *names, *n, sizeof(**names));
+		(*names)[(*n)++] = more[i];
+	}
+	return 0;
+}
+
+static void overlay_close(struct store *s)
+{
+	struct overlay *o = (struct overlay *)s;
+
+	o->lower->ops->close(o->lower);
+	o->upper->ops->close(o->upper);
+	close(o->fd);
+	free(o);
+}
+
+static const struct store_ops overlay_ops = {
+	.read = overlay_read,
+	.link = overlay_link,
+	.list = overlay_list,
+	.kind = overlay_kind,
+	.close = overlay_close,
+};
+
+struct overlay *overlay_open(struct store *lower, const char *folder, struct err *e)
+{
+	struct store *upper = NULL;
+	struct overlay *o;
+	int fd = -1;
+
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		err_set(e, -errno, "%s: %s", folder, strerror(errno));
+	else
+		upper = store_open_folder(folder, e);
+	if (upper) {
+		fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			err_set(e, -errno, "%s: %s", folder, strerror(errno));
+	}
+	o = fd < 0 ? NULL : calloc(1, sizeof(*o));
+	if (!o) {
+		lower->ops->close(lower);
+		if (upper)
+			upper->ops->close(upper);
+		return NULL;
+	}
+	*o = (struct overlay){ .store = { .ops = &overlay_ops,
+					  .finds_links = lower->finds_links && upper->finds_links },
+			       .lower = lower,
+			       .upper = upper,
+			       .fd = fd };
+	return o;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+/* A descriptor of the folder that path lies in, its folders made on the way; *name is the rest. No
+ * link is followed. */
+static int open_folder(struct overlay *o, const char *path, const char **name)
+{
+	int fd = dup(o->fd), next;
+	char part[256];
+
+	for (;;) {
+		size_t n = strcspn(path, "/");
+
+		if (fd < 0 || path[n] == '\0') {
+			*name = path;
+			return fd < 0 ? -errno : fd;
+		}
+		if (n == 0 || n >= sizeof(part)) {
+			close(fd);
+			return n ? -ENAMETOOLONG : -EINVAL;
+		}
+		memcpy(part, path, n);
+		part[n] = '\0';
+		next = mkdirat(fd, part, 0755) < 0 && errno != EEXIST
+			       ? -1
+			       : openat(fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			next = -errno;
+		close(fd);
+		if (next < 0)
+			return next;
+		fd = next;
+		path += n + 1;
+	}
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* A removed path that comes back is not gone any more. */
+static int back_again(struct overlay *o, const char *path)
+{
+	char mark[HOST_PATH_MAX];
+
+	if (marker(path, mark, sizeof(mark)))
+		return -ENAMETOOLONG;
+	return unlinkat(o->fd, mark, 0) < 0 && errno != ENOENT && errno != ENOTDIR ? -errno : 0;
+}
+
+int overlay_put(struct overlay *o, const char *path, const void *data, size_t len, unsigned mode)
+{
+	const char *name;
+	char fresh[300];
+	int dir = open_folder(o, path, &name), fd, r;
+
+	if (dir < 0)
+		return dir;
+	snprintf(fresh, sizeof(fresh), "%.255s.gputune-new", name);
+	unlinkat(dir, fresh, 0);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	r = fd < 0 ? -errno : write_all(fd, data, len);
+	if (r == 0 && fchmod(fd, (mode_t)mode) < 0)
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (r == 0 && renameat(dir, fresh, dir, name) < 0)
+		r = -errno;
+	if (r == 0 && fsync(dir) < 0)
+		r = -errno;
+	close(dir);
+	return r ? r : back_again(o, path);
+}
+
+int overlay_append(struct overlay *o, const char *path, const void *data, size_t len)
+{
+	static const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+	const char *name;
+	int dir = open_folder(o, path, &name), fd, r;
+	char *old = NULL;
+	size_t n = 0;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, name, flags);
+	if (fd < 0 && errno == ENOENT) {
+		enum { BEFORE_MAX = 64 << 20 };
+
+		/* The lower store's text stays in front of what is added. */
+		old = malloc(BEFORE_MAX);
+		if (old && o->store.ops->read(&o->store, path, old, BEFORE_MAX, &n))
+			n = 0;
+		fd = n > BEFORE_MAX ? -1 : openat(dir, name, flags | O_CREAT | O_EXCL, 0600);
+	}
+	r = fd < 0 ? -errno : 0;
+	if (r == 0 && n)
+		r = write_all(fd, old, n);
+	if (r == 0)
+		r = write_all(fd, data, len);
+	free(old);
+	if (fd >= 0)
+		close(fd);
+	close(dir);
+	return r ? r : back_again(o, path);
+}
+
+int overlay_make(struct overlay *o, enum host_kind kind, const char *path, const char *target,
+		 unsigned mode)
+{
+	enum host_kind there;
+	const char *name;
+	int dir, r = 0;
+
+	if (o->store.ops->kind(&o->store, path, &there) == 0)
+		return -EEXIST;
+	dir = open_folder(o, path, &name);
+	if (dir < 0)
+		return dir;
+	if (kind == HOST_DIR ? mkdirat(dir, name, (mode_t)mode) : symlinkat(target, dir, name))
+		r = -errno;
+	close(dir);
+	return r ? r : back_again(o, path);
+}
+
+/* An empty folder may have its names in the lower store, all of them gone. */
+static int check_empty(struct overlay *o, const char *path)
+{
+	struct arena a = { 0 };
+	char **names;
+	size_t n = 0;
+	int r = o->store.ops->list(&o->store, path, &a, &names, &n);
+
+	arena_free(&a);
+	return r == 0 && n ? -ENOTEMPTY : r;
+}
+
+int overlay_remove(struct overlay *o, const char *path)
+{
+	char mark[HOST_PATH_MAX];
+	enum host_kind kind;
+	int r = o->store.ops->kind(&o->store, path, &kind), dir;
+	const char *name;
+
+	if (r == 0 && kind == HOST_DIR)
+		r = check_empty(o, path);
+	if (r)
+		return r;
+	dir = open_folder(o, path, &name);
+	if (dir < 0)
+		return dir;
+	/* Marked first: a crash between must not bring the lower one back. */
+	if (o->lower->ops->kind(o->lower, path, &kind) == 0) {
+		r = marker(path, mark, sizeof(mark));
+		if (r == 0)
+			r = overlay_put(o, mark, "", 0, 0644);
+	}
+	if (r == 0 && unlinkat(dir, name, 0) < 0 && errno == EISDIR)
+		r = unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+	close(dir);
+	return r;
+}
+
+int overlay_lock(struct overlay *o, const char *path)
+{
+	const char *name;
+	int dir = open_folder(o, path, &name), fd, r = 0;
+
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = -errno;
+	close(dir);
+	if (r && fd >= 0)
+		close(fd);
+	return r ? r : fd;
+}
