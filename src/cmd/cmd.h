@@ -28,6 +28,12 @@ enum option_id {
 	OPT_ONLY,
 	OPT_SKIP,
 	OPT_ALL,
+	OPT_OVERLAY,
+	OPT_ALLOW,
+	OPT_YES,
+	OPT_DRY_RUN,
+	OPT_FORCE,
+	OPT_REASON,
 	OPT_DEEP,
 	OPT_OUTPUT,
 	OPT_NO_REDACT,
@@ -80,7 +86,7 @@ struct verb {
 };
 
 /* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL
- * otherwise; of repeated options only and skip keep all, joined by commas. */
+ * otherwise; of repeated options only, skip and allow keep all, joined by commas. */
 struct run {
 	struct arena arena;
 	const struct verb *verb;
@@ -99,6 +105,12 @@ extern const size_t verb_count;
 int verb_show(struct run *r);
 int verb_check(struct run *r);
 int verb_explain(struct run *r);
+int verb_plan(struct run *r);
+int verb_apply(struct run *r);
+int verb_undo(struct run *r);
+int verb_status(struct run *r);
+int verb_history(struct run *r);
+int verb_verify(struct run *r);
 int verb_list(struct run *r);
 int verb_capture(struct run *r);
 int verb_completion(struct run *r);
@@ -119,6 +131,9 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Opens the live machine or --host; complains and returns NULL when it cannot. */
 struct host *run_host(struct run *r);
+/* The same for verbs that write: a captured machine needs an overlay; with --dry-run nothing can be
+ * written. */
+struct host *run_change_host(struct run *r);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
 /* The profile with --only and --skip; false after complaining. */

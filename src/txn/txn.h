@@ -55,12 +55,20 @@ struct txn_report {
 int txn_apply(struct host *h, struct arena *a, const struct plan *p, const struct txn_who *who,
 	      struct txn_report *out, struct err *e);
 
+/*
+ * Rolls back what a crash left open; out->recovered counts them. 0 also when there was nothing.
+ * Done by txn_apply and txn_undo as well: by itself for those who plan afterwards.
+ */
+int txn_recover(struct host *h, struct arena *a, const struct txn_who *who, struct txn_report *out,
+		struct err *e);
+
 struct txn_select {
 	unsigned long txn;	 /* 0: the newest that is not undone */
 	bool all;		 /* every transaction */
 	const char *const *only; /* ids or prefixes; n_only 0: all */
 	size_t n_only;
 	bool force; /* restore even what somebody changed since */
+	bool dry;   /* write nothing: report what would come of it */
 };
 
 /* 0: everything selected is as it was, or is somebody else's by now. -ENOENT: nothing to undo.

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune apply and undo: show, ask, do, say what came of it. */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/page.h"
+#include "cmd/plan.h"
+#include "plan/plan_json.h"
+#include "txn/txn.h"
+#include "view/page_plan.h"
+#include "view/page_txn.h"
+#include "view/txn_json.h"
+
+static bool wants_json(const struct run *r)
+{
+	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+}
+
+bool run_agreed(struct run *r, const char *question)
+{
+	char line[16];
+
+	if (r->value[OPT_YES])
+		return true;
+	if (!isatty(STDIN_FILENO)) {
+		complain_text(EXIT_USAGE,
+			      "nobody can be asked here: say --yes, or --dry-run to look");
+		return false;
+	}
+	fflush(r->out);
+	fprintf(stderr, "%s [y/N] ", question);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+struct txn_who run_who(struct run *r)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *user = pw ? pw->pw_name : arena_printf(&r->arena, "uid %u", getuid()),
+		   *sudo = getenv("SUDO_USER");
+
+	return (struct txn_who){
+		.user = sudo && *sudo ? arena_printf(&r->arena, "%s (sudo: %s)", user, sudo)
+				      : arena_strdup(&r->arena, user),
+		.reason = r->value[OPT_REASON],
+		.version = GPUTUNE_VERSION,
+	};
+}
+
+/* A transaction that a crash left open changes what a plan sees: it goes first. */
+static int recover_first(struct run *r, struct host *h, const struct txn_who *who)
+{
+	struct txn_report report;
+	struct journal j;
+	struct err e = { 0 };
+	int code = journal_load(h, &r->arena, false, &j, &e);
+
+	if (code)
+		return complain(EXIT_NOT_APPLIED, &e);
+	for (size_t i = 0; i < j.n; i++) {
+		if (j.items[i].state != TRANSACTION_OPEN || strcmp(j.items[i].op, "apply") != 0)
+			continue;
+		if (r->value[OPT_DRY_RUN]) {
+			complain_text(0,
+				      "transaction %lu was interrupted; apply rolls it back first",
+				      j.items[i].txn);
+			return 0;
+		}
+		if (!run_agreed(r,
+				arena_printf(&r->arena,
+					     "Transaction %lu was interrupted. Roll it back now?",
+					     j.items[i].txn)))
+			return EXIT_NOT_APPLIED;
+		code = txn_recover(h, &r->arena, who, &report, &e);
+		if (code)
+			return complain(code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
+		complain_text(0, "transaction %lu, which was interrupted, was rolled back",
+			      j.items[i].txn);
+		return 0;
+	}
+	return 0;
+}
+
+static int code_of(int result)
+{
+	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+static void print_plan(struct run *r, const struct planned *p)
+{
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
+
+	if (!r->value[OPT_QUIET] && !wants_json(r))
+		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+}
+
+static int print_report(struct run *r, const struct planned *p, const struct txn_report *report,
+			int result, const struct err *e)
+{
+	if (r->value[OPT_QUIET])
+		return 0;
+	if (wants_json(r) && r->value[OPT_DRY_RUN])
+		run_print_json(r, plan_json(&p->plan, code_of(result)));
+	else if (wants_json(r))
+		run_print_json(r, report_json("apply", p->m, report, e, code_of(result)));
+	else if (!r->value[OPT_DRY_RUN])
+		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
+				     "gputune apply");
+	return 0;
+}
+
+static int apply(struct run *r, struct host *h, const struct txn_who *who)
+{
+	struct txn_report report = { 0 };
+	struct planned p = { 0 };
+	struct err e = { 0 };
+	int code = recover_first(r, h, who), result = 0;
+	size_t open;
+
+	if (code)
+		return code;
+	code = r->n_args ? run_plan_file(r, h, r->args[0], &p) : run_plan(r, h, &p);
+	if (code)
+		return code;
+	open = plan_open_changes(&p.plan);
+	print_plan(r, &p);
+	if (!r->value[OPT_DRY_RUN] && open) {
+		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
+			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
+									 : EXIT_USAGE;
+		result = txn_apply(h, &r->arena, &p.plan, who, &report, &e);
+	}
+	code = print_report(r, &p, &report, result, &e);
+	if (result)
+		complain(0, &e);
+	else if (r->value[OPT_DRY_RUN])
+		complain_text(0, "dry run: nothing was written");
+	return code ? code : code_of(result);
+}
+
+int verb_apply(struct run *r)
+{
+	struct host *h = run_change_host(r);
+	struct txn_who who = run_who(r);
+	int code;
+
+	if (!h)
+		return EXIT_USAGE;
+	if (r->value[OPT_HOST] && !r->value[OPT_OVERLAY] && !r->value[OPT_DRY_RUN])
+		code = complain_text(EXIT_USAGE,
+				     "a captured machine is not changed: --overlay DIR takes the "
+				     "changes, --dry-run shows them");
+	else
+		code = apply(r, h, &who);
+	host_close(h);
+	return code;
+}
+
+static int select_from(struct run *r, struct txn_select *s)
+{
+	long long n = 0;
+
+	*s = (struct txn_select){ .all = r->value[OPT_ALL] != NULL,
+				  .force = r->value[OPT_FORCE] != NULL,
+				  .dry = r->value[OPT_DRY_RUN] != NULL };
+	s->only = run_words(r, r->value[OPT_ONLY], &s->n_only);
+	if (r->n_args && (parse_i64(r->args[0], &n) || n < 1))
+		return complain_text(EXIT_USAGE,
+				     "\"%s\" is no number of a transaction; \"gputune "
+				     "history\" lists them",
+				     r->args[0]);
+	if (n && s->all)
+		return complain_text(EXIT_USAGE, "either a transaction or --all");
+	s->txn = (unsigned long)n;
+	return 0;
+}
+
+static int undo(struct run *r, struct host *h, const struct txn_select *s)
+{
+	const char *what = s->all      ? "Undo everything?"
+			   : s->txn    ? arena_printf(&r->arena, "Undo transaction %lu?", s->txn)
+			   : s->n_only ? "Undo these settings?"
+				       : "Undo the newest transaction?";
+	struct txn_who who = run_who(r);
+	struct txn_report report;
+	struct machine *m;
+	struct err e = { 0 };
+	int result, code;
+
+	if (!s->dry && !run_agreed(r, what))
+		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+	result = txn_undo(h, &r->arena, s, &who, &report, &e);
+	/* Names for the page; read afterwards, so that it shows what is. */
+	m = run_machine(r, h, false);
+	code = result == -ENOENT ? EXIT_CLEAN : code_of(result);
+	if (wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, report_json("undo", m, &report, &e, code));
+	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))
+		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo");
+	if (result)
+		complain(0, &e);
+	else if (s->dry)
+		complain_text(0, "dry run: nothing was written");
+	return code;
+}
+
+int verb_undo(struct run *r)
+{
+	struct txn_select s;
+	struct host *h;
+	int code = select_from(r, &s);
+
+	if (code)
+		return code;
+	h = run_change_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	code = undo(r, h, &s);
+	host_close(h);
+	return code;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune plan, and what plan and apply share: from the machine, or from a file, to a plan. */
+#include "cmd/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/knobs.h"
+#include "cmd/page.h"
+#include "host/write.h"
+#include "plan/plan_json.h"
+#include "view/page_plan.h"
+#include "view/plan_shell.h"
+
+enum { PLAN_FILE_MAX = 16 << 20, WORDS_MAX = 256 };
+
+struct host *run_change_host(struct run *r)
+{
+	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
+	struct err e = { 0 };
+	struct host *h;
+
+	if (overlay && !capture) {
+		complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		return NULL;
+	}
+	h = !capture  ? host_open_live()
+	    : overlay ? host_open_overlay(capture, overlay, &e)
+		      : host_open_capture(capture, &e);
+	if (!h) {
+		complain(EXIT_USAGE, &e);
+		return NULL;
+	}
+	return r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
+}
+
+struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	struct err e = { 0 };
+	struct fact_str out = { 0 };
+	int r = knob_get(ctx, a, k, &out.v, &e);
+
+	/* No getter is no failure to see. */
+	if (r == -ENODATA)
+		return (struct fact_str){ 0 };
+	if (r)
+		return (struct fact_str){ .f = { .seen = seen_from_errno(r), .err = -r } };
+	out.f.seen = SEEN_OK;
+	return out;
+}
+
+/* "a,b" to words. */
+const char *const *run_words(struct run *r, const char *list, size_t *n)
+{
+	const char **out = arena_array(&r->arena, WORDS_MAX, sizeof(*out));
+
+	for (*n = 0; list && *list && *n < WORDS_MAX;) {
+		size_t k = strcspn(list, ",");
+
+		if (k)
+			out[(*n)++] = arena_strndup(&r->arena, list, k);
+		list += k + (list[k] == ',');
+	}
+	return out;
+}
+
+static int check_ids(const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool known = false;
+
+		SETTING_FOR_EACH (s)
+			known = known || id_matches(s->id, words[i]);
+		if (!known)
+			return complain_text(EXIT_USAGE, "there is no setting \"%s\"", words[i]);
+	}
+	return 0;
+}
+
+struct machine *run_change_machine(struct run *r, struct host *h)
+{
+	struct machine *m = ARENA_NEW(&r->arena, struct machine);
+	struct probe p = { .h = h,
+			   .a = &r->arena,
+			   .m = m,
+			   .deep = h->id.captured,
+			   .config = true,
+			   .session = true };
+
+	probe_machine(&p);
+	return m;
+}
+
+int run_plan(struct run *r, struct host *h, struct planned *out)
+{
+	struct plan_wish w = { .profile = &out->profile };
+	char boot[64];
+
+	if (!run_profile(r, &out->profile))
+		return EXIT_USAGE;
+	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
+	if (check_ids(w.allow, w.n_allow))
+		return EXIT_USAGE;
+	out->m = run_change_machine(r, h);
+	settings_check(&r->arena, out->m, &out->profile, run_read_knob, h, &out->findings);
+	plan_make(&r->arena, out->m, &w, &out->findings, run_read_knob, run_exact_knob, h,
+		  &out->plan);
+	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) == 0)
+		out->plan.boot_id = arena_strdup(&r->arena, boot);
+	return 0;
+}
+
+int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out)
+{
+	struct plan_wish w = { .profile = &out->profile };
+	json_error_t why;
+	struct err e = { 0 };
+	json_t *j;
+	int code;
+
+	out->profile = (struct profile){ .name = "" };
+	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
+	if (check_ids(w.allow, w.n_allow))
+		return EXIT_USAGE;
+	j = json_load_file(file, JSON_REJECT_DUPLICATES, &why);
+	if (!j)
+		return complain_text(EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
+	out->m = run_change_machine(r, h);
+	code = plan_from_json(&r->arena, out->m, j, file, &out->plan, &e);
+	json_decref(j);
+	if (code)
+		return complain(EXIT_USAGE, &e);
+	plan_gates(&r->arena, out->m, &w, &out->plan);
+	for (size_t i = 0; i < out->plan.n; i++)
+		plan_owners(&r->arena, out->m, &out->plan.changes[i]);
+	return 0;
+}
+
+/* Something to do is a finding; so is what is refused. */
+static int plan_exit(const struct planned *p)
+{
+	if (p->plan.n || p->plan.n_advice)
+		return EXIT_FINDINGS;
+	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int print(struct run *r, const struct planned *p, int code)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	const char *output = r->value[OPT_OUTPUT];
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
+
+	if (r->value[OPT_QUIET])
+		return 0;
+	/* A file called .json is a plan to be applied, whatever a terminal would show. */
+	if (strcmp(format, "json") == 0 ||
+	    (!r->value[OPT_FORMAT] && output && str_ends(output, ".json")))
+		run_print_json(r, plan_json(&p->plan, code));
+	else if (strcmp(format, "shell") == 0)
+		plan_shell(r->out, p->m, &p->plan);
+	else
+		return run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+	return 0;
+}
+
+int verb_plan(struct run *r)
+{
+	struct host *h = run_change_host(r);
+	struct planned p;
+	int code, failed;
+
+	if (!h)
+		return EXIT_USAGE;
+	code = run_plan(r, h, &p);
+	if (code == 0) {
+		code = plan_exit(&p);
+		failed = print(r, &p, code);
+		code = failed ? failed : code;
+	}
+	host_close(h);
+	return code;
+}

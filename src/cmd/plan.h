@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs that change the machine share. */
+#ifndef CMD_PLAN_H
+#define CMD_PLAN_H
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "plan/plan.h"
+#include "probe/probe.h"
+
+struct planned {
+	struct machine *m;
+	struct profile profile;
+	struct findings findings; /* empty for a plan from a file */
+	struct plan plan;
+};
+
+/* A plan of the profile, or of a file. 0, or an exit code after complaining. */
+int run_plan(struct run *r, struct host *h, struct planned *out);
+int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out);
+/* All that planning needs to know of the machine. */
+struct machine *run_change_machine(struct run *r, struct host *h);
+/* The words of a comma-separated list; *n of them. */
+const char *const *run_words(struct run *r, const char *list, size_t *n);
+/* As plan_reader; ctx is the struct host. */
+struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k);
+/* Asks on the terminal; true with --yes. Complains where nobody can be asked. */
+bool run_agreed(struct run *r, const char *question);
+/* Who runs this, for the journal. */
+struct txn_who;
+struct txn_who run_who(struct run *r);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune status, history and verify: what the journal says, beside what the machine says. */
+#include <string.h>
+
+#include "cmd/page.h"
+#include "cmd/plan.h"
+#include "knob/io.h"
+#include "txn/txn.h"
+#include "view/page_txn.h"
+#include "view/txn_json.h"
+
+static bool wants_json(const struct run *r)
+{
+	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+}
+
+static int load(struct run *r, struct host *h, bool all, struct journal *j)
+{
+	struct err e = { 0 };
+	int code = journal_load(h, &r->arena, all, j, &e);
+
+	if (code) {
+		if (code == -EACCES || code == -EPERM)
+			err_hint(&e, "the journal is root's: run it with sudo");
+		return complain(EXIT_BLIND, &e);
+	}
+	if (j->bad_lines)
+		complain_text(0, "%s: %zu lines could not be read and were left out", TXN_JOURNAL,
+			      j->bad_lines);
+	return 0;
+}
+
+/* What is not as it was left is a finding; what is stuck or open is worse. */
+static int status_code(const struct journal *j, const struct hold_row *rows, size_t n)
+{
+	int code = EXIT_CLEAN;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (j->items[i].state == TRANSACTION_INCOMPLETE ||
+		    (j->items[i].state == TRANSACTION_OPEN && strcmp(j->items[i].op, "apply") == 0))
+			return EXIT_STUCK;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
+		    rows[i].hold == HOLD_LOST)
+			code = EXIT_FINDINGS;
+	return code;
+}
+
+int verb_status(struct run *r)
+{
+	struct host *h = run_change_host(r);
+	struct hold_row *rows;
+	struct journal j;
+	struct machine *m;
+	int code, failed = 0;
+	size_t n;
+
+	if (!h)
+		return EXIT_USAGE;
+	code = load(r, h, false, &j);
+	if (code == 0) {
+		m = run_machine(r, h, false);
+		txn_status(h, &r->arena, &j, &rows, &n);
+		code = status_code(&j, rows, n);
+		if (!r->value[OPT_QUIET]) {
+			if (wants_json(r))
+				run_print_json(r, status_json(m, rows, n, code));
+			else
+				failed = run_print_doc(r, page_status(&r->arena, m, rows, n),
+						       "gputune status");
+		}
+		for (size_t i = 0; i < j.n; i++)
+			if (j.items[i].state == TRANSACTION_OPEN &&
+			    strcmp(j.items[i].op, "apply") == 0)
+				complain_text(0,
+					      "transaction %lu was interrupted: \"gputune undo\" "
+					      "takes it back",
+					      j.items[i].txn);
+	}
+	host_close(h);
+	return failed ? failed : code;
+}
+
+static int print_history(struct run *r, struct host *h, const struct journal *j)
+{
+	const struct transaction *only = NULL;
+	struct machine *m;
+	long long n;
+
+	if (r->n_args) {
+		if (parse_i64(r->args[0], &n) || n < 1)
+			return complain_text(EXIT_USAGE, "\"%s\" is no number of a transaction",
+					     r->args[0]);
+		only = history_find(j, (unsigned long)n);
+		if (!only)
+			return complain_text(EXIT_USAGE, "there is no transaction %lld", n);
+	}
+	m = run_machine(r, h, false);
+	if (r->value[OPT_QUIET])
+		return 0;
+	if (!wants_json(r))
+		return run_print_doc(r, page_history(&r->arena, m, j, only), "gputune history");
+	run_print_json(r, history_json(m, j, only, 0));
+	return 0;
+}
+
+int verb_history(struct run *r)
+{
+	struct host *h = run_change_host(r);
+	struct journal j;
+	int code;
+
+	if (!h)
+		return EXIT_USAGE;
+	code = load(r, h, true, &j);
+	if (code == 0)
+		code = print_history(r, h, &j);
+	host_close(h);
+	return code;
+}
+
+static int verify_code(const struct verify *v)
+{
+	if (v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS])
+		return EXIT_FINDINGS;
+	return v->count[VERIFY_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int verify(struct run *r, struct host *h)
+{
+	struct planned p = { 0 };
+	struct hold_row *rows;
+	struct verify v;
+	struct journal j;
+	int code;
+	size_t n;
+
+	if (r->n_args) {
+		code = run_plan_file(r, h, r->args[0], &p);
+		if (code)
+			return code;
+		verify_plan(&r->arena, p.m, &p.plan, run_exact_knob, knob_same, h, &v);
+	} else {
+		code = load(r, h, false, &j);
+		if (code)
+			return code;
+		p.m = run_machine(r, h, false);
+		txn_status(h, &r->arena, &j, &rows, &n);
+		verify_holds(&r->arena, rows, n, &v);
+	}
+	code = verify_code(&v);
+	if (r->value[OPT_QUIET])
+		return code;
+	if (!wants_json(r)) {
+		n = (size_t)run_print_doc(r, page_verify(&r->arena, p.m, &v), "gputune verify");
+		return n ? (int)n : code;
+	}
+	run_print_json(r, verify_json(p.m, &v, code));
+	return code;
+}
+
+int verb_verify(struct run *r)
+{
+	struct host *h = run_change_host(r);
+	int code;
+
+	if (!h)
+		return EXIT_USAGE;
+	code = verify(r, h);
+	host_close(h);
+	return code;
+}

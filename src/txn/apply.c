@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making the changes of a plan. For each: its intent on disk, one write, read back. The first one
+ * that does not hold takes all of them back.
+ */
+#include <string.h>
+
+#include "knob/io.h"
+#include "txn/run.h"
+
+/* Every knob is what the plan saw, before anything is written. */
+static int check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		const char *now = NULL;
+		int code;
+
+		if (c->gate)
+			continue;
+		code = knob_get(r->h, r->a, &c->knob, &now, e);
+		if (code == -ENODATA)
+			continue;
+		if (code)
+			return code;
+		if (!c->before || !knob_same(&c->knob, now, c->before)) {
+			err_set(e, -ESTALE, "%s is %s now; the plan saw %s",
+				knob_text(r->a, &c->knob), now, c->before ? c->before : "no value");
+			err_hint(e, "somebody changed it since; make a new plan");
+			return -ESTALE;
+		}
+	}
+	return 0;
+}
+
+static void note_sides(struct txn_run *r, struct entry *e)
+{
+	size_t n = 0;
+	struct knob *others = knob_disturbs(r->a, &e->knob, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct err ignored = { 0 };
+		struct side s = { .knob = others[i] };
+
+		/* A side that is not there cannot be reset. */
+		if (knob_get(r->h, r->a, &s.knob, &s.before, &ignored))
+			continue;
+		e->sides = arena_grow(r->a, e->sides, e->n_sides, sizeof(*e->sides));
+		e->sides[e->n_sides++] = s;
+	}
+}
+
+/* What was there before: of a knob without a getter, what we set last in this boot. */
+static int note_before(struct txn_run *r, struct entry *e, struct err *why)
+{
+	int code = knob_get(r->h, r->a, &e->knob, &e->before, why);
+	const struct entry *below;
+
+	if (code != -ENODATA)
+		return code;
+	below = layer_top(&r->journal, &e->knob);
+	e->before = below ? below->after : NULL;
+	return 0;
+}
+
+static struct entry *new_entry(struct txn_run *r, const struct change *c)
+{
+	struct transaction *t = r->now;
+	struct entry *e;
+
+	t->entries = arena_grow(r->a, t->entries, t->n, sizeof(*t->entries));
+	e = &t->entries[t->n++];
+	*e = (struct entry){ .txn = t->txn,
+			     .seq = (unsigned)t->n,
+			     .id = c->s->id,
+			     .target = c->target,
+			     .knob = c->knob,
+			     .after = c->after };
+	return e;
+}
+
+static int failed(struct outcome_row *row, enum outcome o, struct txn_run *r, const struct err *why)
+{
+	row->outcome = o;
+	row->sentence = arena_strdup(r->a, why->text);
+	return -ECANCELED;
+}
+
+/* Reads back what was written. Without a getter the write's own word is all there is. */
+static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row, struct err *why)
+{
+	int code = knob_get(r->h, r->a, &e->knob, &e->read, why);
+
+	row->found = code ? NULL : e->read;
+	if (code == -ENODATA) {
+		e->read = NULL;
+		return 0;
+	}
+	if (code)
+		return failed(row, OUTCOME_FAILED, r, why);
+	if (knob_same(&e->knob, e->read, e->after))
+		return 0;
+	err_set(why, -ECANCELED, "%s: asked for %s, the machine took %s", knob_text(r->a, &e->knob),
+		e->after, e->read);
+	return failed(row, OUTCOME_CLAMPED, r, why);
+}
+
+static int make(struct txn_run *r, const struct change *c, struct err *why)
+{
+	/* Before it is in the journal it is no entry: a failed reading leaves nothing behind. */
+	struct entry fresh = { .knob = c->knob }, *e;
+	struct outcome_row *row;
+	int code = note_before(r, &fresh, why);
+
+	e = code ? &fresh : new_entry(r, c);
+	e->id = c->s->id;
+	e->target = c->target;
+	e->after = c->after;
+	e->before = fresh.before;
+	row = run_row(r, e);
+	if (code)
+		return failed(row, OUTCOME_FAILED, r, why);
+	e->place = knob_place(r->h, r->a, &e->knob);
+	note_sides(r, e);
+	code = write_intend(&r->writer, e);
+	if (code) {
+		err_set(why, code, "%s: %s", TXN_JOURNAL, strerror(-code));
+		return failed(row, OUTCOME_FAILED, r, why);
+	}
+	if (knob_set(r->h, r->a, &e->knob, e->after, why))
+		return failed(row, OUTCOME_FAILED, r, why);
+	code = read_back(r, e, row, why);
+	if (code)
+		return code;
+	e->state = ENTRY_DONE;
+	row->outcome = OUTCOME_DONE;
+	write_done(&r->writer, e);
+	return 0;
+}
+
+static void not_tried(struct txn_run *r, const struct plan *p, size_t from)
+{
+	for (size_t i = from; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		struct entry e = { .id = c->s->id,
+				   .target = c->target,
+				   .knob = c->knob,
+				   .before = c->before,
+				   .after = c->after };
+
+		if (!c->gate)
+			run_row(r, &e)->outcome = OUTCOME_NOT_TRIED;
+	}
+}
+
+/* The rows of what was done turn into what became of them. */
+static bool take_all_back(struct txn_run *r)
+{
+	struct transaction *t = r->now;
+	bool clean = true;
+
+	for (size_t i = t->n; i-- > 0;) {
+		struct entry *e = &t->entries[i];
+		struct outcome_row *row = &r->report->rows[i], own = *row;
+
+		run_take_back(r, e, false, &own);
+		if (own.outcome == OUTCOME_STUCK) {
+			clean = false;
+			*row = own;
+		} else if (row->outcome == OUTCOME_DONE) {
+			row->outcome = own.outcome == OUTCOME_FOREIGN ? OUTCOME_FOREIGN
+								      : OUTCOME_ROLLED_BACK;
+			row->found = own.found;
+			row->sentence = own.sentence;
+		}
+	}
+	return clean;
+}
+
+static int roll_back(struct txn_run *r, struct err *e)
+{
+	bool clean = take_all_back(r);
+
+	r->now->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
+	write_end(&r->writer, r->now->txn, r->now->state);
+	if (clean)
+		err_hint(e, "everything that was written was taken back");
+	else
+		err_hint(e, "not everything could be taken back: see gputune status");
+	return clean ? -ECANCELED : -EUCLEAN;
+}
+
+static int apply(struct txn_run *r, const struct plan *p, struct err *e)
+{
+	struct err ignored = { 0 };
+	int code = check_fresh(r, p, e);
+
+	if (code)
+		return code;
+	run_begin(r, "apply", p->profile, plan_open_changes(p));
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->changes[i].gate)
+			continue;
+		if (make(r, &p->changes[i], e) == 0)
+			continue;
+		code = roll_back(r, e);
+		not_tried(r, p, i + 1);
+		/* Should the journal fail too, an open transaction is what the next run finds. */
+		run_close(r, &ignored);
+		return code;
+	}
+	r->now->state = TRANSACTION_APPLIED;
+	write_end(&r->writer, r->now->txn, r->now->state);
+	return 0;
+}
+
+int txn_apply(struct host *h, struct arena *a, const struct plan *p, const struct txn_who *who,
+	      struct txn_report *out, struct err *e)
+{
+	struct txn_run r;
+	int code;
+
+	*out = (struct txn_report){ 0 };
+	code = run_open(&r, h, a, who, out, false, e);
+	if (code == 0)
+		code = apply(&r, p, e);
+	if (code == 0) {
+		code = run_close(&r, e);
+		/* All is in force, but the journal does not say so: the next run would roll it
+		 * back. */
+		if (code)
+			code = -EUCLEAN;
+	} else {
+		text_free(&r.writer.waiting);
+	}
+	return code;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several transactions may have written one knob: their entries lie on each other like layers. The
+ * top one's value is in force. Taking out a lower one changes nothing on the machine, but what the
+ * one above it goes back to.
+ */
+#ifndef TXN_LAYER_H
+#define TXN_LAYER_H
+
+#include "txn/journal.h"
+
+#define NOTE_COVERED "covered"
+#define NOTE_LEFT "left"
+
+/* It may still hold a value. */
+bool entry_is_active(const struct entry *e);
+/* The next active entry of the same knob above (newer than) e, or below it; NULL. */
+struct entry *layer_above(struct journal *j, const struct entry *e);
+struct entry *layer_below(struct journal *j, const struct entry *e);
+/* The newest active entry of the knob; NULL. */
+struct entry *layer_top(struct journal *j, const struct knob *k);
+/* Whether the one above, when e is taken out, goes back to what was there before e. Not when
+ * somebody changed the knob between the two: then that value is what it goes back to. */
+bool layer_hands_down(const struct entry *e, const struct entry *above);
+
+#endif

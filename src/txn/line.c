@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From one line of the journal to what it says of its transaction. */
+#include "txn/line.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool line_is(const struct line_head *head, const char *kind)
+{
+	return strcmp(head->kind, kind) == 0;
+}
+
+bool line_head(const char *line, size_t n, struct line_head *out)
+{
+	static const char first[] = "{\"t\":\"", second[] = "\",\"txn\":";
+	const char *p = line + sizeof(first) - 1, *end = line + n;
+	size_t k = 0;
+
+	if (n < sizeof(first) + sizeof(second) || memcmp(line, first, sizeof(first) - 1) != 0)
+		return false;
+	while (p < end && *p >= 'a' && *p <= 'z' && k < sizeof(out->kind) - 1)
+		out->kind[k++] = *p++;
+	out->kind[k] = '\0';
+	if ((size_t)(end - p) < sizeof(second) || memcmp(p, second, sizeof(second) - 1) != 0)
+		return false;
+	out->txn = 0;
+	for (p += sizeof(second) - 1; p < end && isdigit((unsigned char)*p); p++) {
+		out->txn = out->txn * 10 + (unsigned long)(*p - '0');
+		if (out->txn > TXN_MAX)
+			return false;
+	}
+	return out->txn > 0;
+}
+
+static const char *text_of(struct arena *a, const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s ? arena_strdup(a, s) : NULL;
+}
+
+static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
+		 const json_t *j)
+{
+	struct transaction *t;
+
+	if (*at)
+		return -EINVAL;
+	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+	t = &out->items[out->n++];
+	*at = out->n;
+	*t = (struct transaction){ .txn = head->txn,
+				   .op = text_of(a, j, "op"),
+				   .boot_id = text_of(a, j, "boot"),
+				   .time_s = json_integer_value(json_object_get(j, "time")),
+				   .user = text_of(a, j, "user"),
+				   .reason = text_of(a, j, "reason"),
+				   .profile = text_of(a, j, "profile"),
+				   .version = text_of(a, j, "version") };
+	if (!t->op)
+		t->op = "apply";
+	return 0;
+}
+
+static int knob_of(struct arena *a, const json_t *j, struct knob *k)
+{
+	const char *kind = json_string_value(json_object_get(j, "kind")), *why;
+	int n = kind ? knob_kind_parse(kind) : -1;
+
+	if (n < 0)
+		return -EINVAL;
+	k->kind = (enum knob_kind)n;
+	k->name = text_of(a, j, "name");
+	k->object = text_of(a, j, "object");
+	/* What comes from a file is written to the machine again: its shape is checked. */
+	return k->name && k->object && knob_sound(k, NULL, &why) ? 0 : -EINVAL;
+}
+
+static int sides_of(struct arena *a, const json_t *j, struct entry *e)
+{
+	size_t n = json_array_size(j);
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *one = json_array_get(j, i);
+		struct side s = { .before = text_of(a, one, "before") };
+
+		if (!s.before || knob_of(a, json_object_get(one, "knob"), &s.knob))
+			return -EINVAL;
+		e->sides = arena_grow(a, e->sides, e->n_sides, sizeof(*e->sides));
+		e->sides[e->n_sides++] = s;
+	}
+	return 0;
+}
+
+static int intend(struct arena *a, struct transaction *t, const json_t *j)
+{
+	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
+	const char *why;
+	struct entry e = { .txn = t->txn,
+			   .id = text_of(a, j, "id"),
+			   .target = text_of(a, j, "target"),
+			   .place = text_of(a, j, "place"),
+			   .before = text_of(a, j, "before"),
+			   .after = text_of(a, j, "after") };
+
+	if (seq != (json_int_t)t->n + 1 || !e.id || !e.target || !e.after ||
+	    knob_of(a, json_object_get(j, "knob"), &e.knob) ||
+	    (e.before && !knob_sound(&e.knob, e.before, &why)) ||
+	    sides_of(a, json_object_get(j, "sides"), &e))
+		return -EINVAL;
+	if (!e.place)
+		e.place = "";
+	e.seq = (unsigned)seq;
+	t->entries = arena_grow(a, t->entries, t->n, sizeof(*t->entries));
+	t->entries[t->n++] = e;
+	return 0;
+}
+
+static struct entry *entry_of(struct transaction *t, const json_t *j)
+{
+	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
+
+	return seq >= 1 && (size_t)seq <= t->n ? &t->entries[seq - 1] : NULL;
+}
+
+static int ended(struct transaction *t, const json_t *j)
+{
+	const char *result = json_string_value(json_object_get(j, "result"));
+
+	for (int s = TRANSACTION_OPEN; result && s <= TRANSACTION_UNDONE; s++)
+		if (strcmp(result, transaction_state_name((enum transaction_state)s)) == 0) {
+			t->state = (enum transaction_state)s;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int line_apply(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
+	       const json_t *j)
+{
+	struct transaction *t;
+	struct entry *e;
+
+	if (line_is(head, "begin"))
+		return begin(a, out, at, head, j);
+	if (!*at)
+		return -EINVAL;
+	t = &out->items[*at - 1];
+	if (line_is(head, "intend"))
+		return intend(a, t, j);
+	if (line_is(head, "end"))
+		return ended(t, j);
+	if (line_is(head, "closed")) {
+		t->state = t->state == TRANSACTION_ROLLED_BACK ? t->state : TRANSACTION_UNDONE;
+		return 0;
+	}
+	e = entry_of(t, j);
+	if (!e)
+		return -EINVAL;
+	if (line_is(head, "done")) {
+		e->state = ENTRY_DONE;
+		e->read = text_of(a, j, "read");
+		return 0;
+	}
+	if (line_is(head, "rebase")) {
+		e->before = text_of(a, j, "before");
+		return 0;
+	}
+	e->note = text_of(a, j, "note");
+	if (line_is(head, "undone"))
+		e->state = ENTRY_UNDONE;
+	else if (line_is(head, "stuck"))
+		e->state = ENTRY_STUCK;
+	else
+		return -EINVAL;
+	return 0;
+}

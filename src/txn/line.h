@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line of the journal. For txn/ alone. */
+#ifndef TXN_LINE_H
+#define TXN_LINE_H
+
+#include <jansson.h>
+
+#include "txn/journal.h"
+
+/* More transactions than anybody makes: a larger number is no number of ours. */
+enum { TXN_MAX = 10000000 };
+
+struct line_head {
+	char kind[12]; /* "begin", "intend", ... */
+	unsigned long txn;
+};
+
+/* What every line begins with; false for anything else. Reads no further. */
+bool line_head(const char *line, size_t n, struct line_head *out);
+bool line_is(const struct line_head *head, const char *kind);
+/*
+ * Puts the line into the journal. *at is the place of its transaction in items plus one, 0 when it
+ * has none yet. -EINVAL: it makes no sense there.
+ */
+int line_apply(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
+	       const json_t *j);
+
+#endif

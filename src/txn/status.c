@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of our changes: looks at every knob that the journal holds, and writes nothing. */
+#include <string.h>
+
+#include "knob/io.h"
+#include "txn/layer.h"
+#include "txn/txn.h"
+
+const char *hold_name(enum hold h)
+{
+	static const char *const names[] = {
+		"ours", "waits", "foreign", "back", "lost", "unknown"
+	};
+
+	return names[h];
+}
+
+const char *outcome_name(enum outcome o)
+{
+	static const char *const names[] = { "done",	  "clamped", "failed",	 "rolled-back",
+					     "not-tried", "stuck",   "restored", "already",
+					     "reset",	  "covered", "foreign",	 "gone" };
+
+	return names[o];
+}
+
+/* Whether the running kernel was booted with what our drop-in asks for. */
+static bool is_booted_with(struct host *h, struct arena *a, const struct entry *e)
+{
+	char *line;
+	size_t name = strlen(e->knob.name);
+
+	if (host_read(h, "/proc/cmdline", HOST_READ_MAX, a, &line, NULL))
+		return false;
+	for (char *save = NULL, *word = strtok_r(line, " \n", &save); word;
+	     word = strtok_r(NULL, " \n", &save)) {
+		if (strncmp(word, e->knob.name, name) != 0)
+			continue;
+		if (word[name] == '=' ? strcmp(word + name + 1, e->after) == 0
+				      : !word[name] && !*e->after)
+			return true;
+	}
+	return false;
+}
+
+static enum hold judge(struct host *h, struct arena *a, const struct entry *e, bool same_boot,
+		       struct hold_row *row)
+{
+	struct err ignored = { 0 };
+	int code = knob_get(h, a, &e->knob, &row->now, &ignored);
+
+	if (code) {
+		row->now = NULL;
+		return code == -ENODATA && !same_boot ? HOLD_LOST : HOLD_UNKNOWN;
+	}
+	if (knob_same(&e->knob, row->now, e->after) ||
+	    (e->read && knob_same(&e->knob, row->now, e->read)))
+		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
+										: HOLD_OURS;
+	if (!same_boot && knob_is_runtime(e->knob.kind))
+		return HOLD_LOST;
+	return e->before && knob_same(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
+}
+
+int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
+	       size_t *n)
+{
+	/* Looking for layers needs no change of them. */
+	struct journal *layers = (struct journal *)j;
+	char boot[64];
+
+	*rows = NULL;
+	*n = 0;
+	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
+		boot[0] = '\0';
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++) {
+			const struct transaction *t = &j->items[i];
+			const struct entry *e = &t->entries[k];
+			struct hold_row row = { .t = t, .e = e };
+
+			/* Of several on one knob the newest is in force. */
+			if (!entry_is_active(e) || layer_above(layers, e))
+				continue;
+			row.hold =
+				judge(h, a, e,
+				      !t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0, &row);
+			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
+			(*rows)[(*n)++] = row;
+		}
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Undoing: the selected entries, newest first. */
+#include <string.h>
+
+#include "txn/run.h"
+
+static bool selects(const struct txn_select *s, const struct entry *e)
+{
+	if (!s->n_only)
+		return true;
+	for (size_t i = 0; i < s->n_only; i++)
+		if (id_matches(e->id, s->only[i]))
+			return true;
+	return false;
+}
+
+/* What was left to somebody can be asked for again, by force. */
+static bool is_open(const struct txn_select *s, const struct entry *e)
+{
+	return entry_is_active(e) || (s->force && e->note && strcmp(e->note, NOTE_LEFT) == 0);
+}
+
+static size_t count_open(const struct txn_select *s, const struct transaction *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += is_open(s, &t->entries[i]) && selects(s, &t->entries[i]);
+	return n;
+}
+
+/* The transactions meant: with ids and without a number, all that hold one of them. */
+static bool is_meant(const struct txn_select *s, const struct transaction *t, unsigned long newest)
+{
+	if (strcmp(t->op, "apply") != 0 || !count_open(s, t))
+		return false;
+	if (s->txn)
+		return t->txn == s->txn;
+	return s->all || s->n_only || t->txn == newest;
+}
+
+static unsigned long newest_open(const struct txn_select *s, const struct journal *j)
+{
+	for (size_t i = j->n; i-- > 0;)
+		if (strcmp(j->items[i].op, "apply") == 0 && count_open(s, &j->items[i]))
+			return j->items[i].txn;
+	return 0;
+}
+
+static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which)
+{
+	bool clean = true;
+
+	for (size_t i = r->journal.items[which].n; i-- > 0;) {
+		struct entry *e = &r->journal.items[which].entries[i];
+		struct outcome_row *row;
+
+		if (!is_open(s, e) || !selects(s, e))
+			continue;
+		if (!entry_is_active(e))
+			e->state = ENTRY_DONE;
+		row = run_row(r, e);
+		run_take_back(r, e, s->force, row);
+		clean = clean && row->outcome != OUTCOME_STUCK;
+	}
+	run_settle(r, &r->journal.items[which]);
+	return clean;
+}
+
+static int nothing(const struct txn_select *s, struct err *e)
+{
+	if (s->txn)
+		return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
+	return err_set(e, -ENOENT, "there is nothing to undo");
+}
+
+static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
+{
+	unsigned long newest = newest_open(s, &r->journal);
+	size_t n = r->journal.n, changes = 0;
+	bool clean = true;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_meant(s, &r->journal.items[i], newest))
+			changes += count_open(s, &r->journal.items[i]);
+	if (!changes)
+		return r->report->recovered ? 0 : nothing(s, e);
+	run_begin(r, "undo", NULL, changes);
+	for (size_t i = n; i-- > 0;)
+		if (is_meant(s, &r->journal.items[i], newest))
+			clean = undo_one(r, s, i) && clean;
+	r->now->state = clean ? TRANSACTION_UNDONE : TRANSACTION_INCOMPLETE;
+	write_end(&r->writer, r->now->txn, r->now->state);
+	if (clean)
+		return 0;
+	err_set(e, -EUCLEAN, "not everything could be taken back");
+	err_hint(e, "gputune status names what is stuck, and the command for it");
+	return -EUCLEAN;
+}
+
+int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const struct txn_who *who,
+	     struct txn_report *out, struct err *e)
+{
+	struct err late = { 0 };
+	struct txn_run r;
+	int code, closed;
+
+	*out = (struct txn_report){ 0 };
+	code = run_open(&r, h, a, who, out, s->dry, e);
+	if (code)
+		return code;
+	code = undo(&r, s, e);
+	closed = run_close(&r, &late);
+	if (closed && code == 0) {
+		*e = late;
+		code = closed;
+	}
+	return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adding to the journal. For txn/ alone. */
+#ifndef TXN_WRITE_H
+#define TXN_WRITE_H
+
+#include "base/text.h"
+#include "host/host.h"
+#include "txn/txn.h"
+
+/*
+ * Lines that need not be on disk by themselves (what was done, what was undone: reading the knob
+ * tells the same) wait for the next that has to be.
+ */
+struct journal_writer {
+	struct host *h;
+	bool torn; /* the file does not end with a line: the first addition ends it */
+	struct text waiting;
+	bool dry; /* nothing is ever added */
+};
+
+void write_begin(struct journal_writer *w, const struct transaction *t, size_t changes);
+/* On disk when it returns 0, with all that waited. */
+int write_intend(struct journal_writer *w, const struct entry *e);
+void write_done(struct journal_writer *w, const struct entry *e);
+void write_undone(struct journal_writer *w, const struct entry *e, unsigned long by);
+void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long by,
+		 const char *command);
+/* Undone, it goes back to e->before from now on. */
+void write_rebase(struct journal_writer *w, const struct entry *e);
+/* Nothing of this transaction is left to undo. */
+void write_closed(struct journal_writer *w, unsigned long txn);
+void write_end(struct journal_writer *w, unsigned long txn, enum transaction_state s);
+int write_flush(struct journal_writer *w);
+
+#endif
