@@ -105,28 +105,36 @@ static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row
 	return failed(row, OUTCOME_CLAMPED, r, why);
 }
 
-static int make(struct txn_run *r, const struct change *c, struct err *why)
+/* What was there, and the line that says so; the line waits. */
+static int prepare(struct txn_run *r, const struct change *c, struct err *why)
 {
 	/* Before it is in the journal it is no entry: a failed reading leaves nothing behind. */
-	struct entry fresh = { .knob = c->knob }, *e;
-	struct outcome_row *row;
+	struct entry fresh = { .id = c->s->id,
+			       .target = c->target,
+			       .knob = c->knob,
+			       .before = c->before,
+			       .after = c->after },
+		     *e;
 	int code = note_before(r, &fresh, why);
 
-	e = code ? &fresh : new_entry(r, c);
-	e->id = c->s->id;
-	e->target = c->target;
-	e->after = c->after;
-	e->before = fresh.before;
-	row = run_row(r, e);
 	if (code)
-		return failed(row, OUTCOME_FAILED, r, why);
+		return failed(run_row(r, &fresh), OUTCOME_FAILED, r, why);
+	e = new_entry(r, c);
+	e->before = fresh.before;
 	e->place = knob_place(r->h, r->a, &e->knob);
 	note_sides(r, e);
-	code = write_intend(&r->writer, e);
-	if (code) {
-		err_set(why, code, "%s: %s", TXN_JOURNAL, strerror(-code));
-		return failed(row, OUTCOME_FAILED, r, why);
-	}
+	run_row(r, e)->outcome = OUTCOME_NOT_TRIED;
+	write_intend(&r->writer, e);
+	return 0;
+}
+
+/* One write, read back. i counts the transaction's entries. */
+static int carry_out(struct txn_run *r, size_t i, struct err *why)
+{
+	struct entry *e = &r->now->entries[i];
+	struct outcome_row *row = &r->report->rows[i];
+	int code;
+
 	if (knob_set(r->h, r->a, &e->knob, e->after, why))
 		return failed(row, OUTCOME_FAILED, r, why);
 	code = read_back(r, e, row, why);
@@ -136,6 +144,40 @@ static int make(struct txn_run *r, const struct change *c, struct err *why)
 	row->outcome = OUTCOME_DONE;
 	write_done(&r->writer, e);
 	return 0;
+}
+
+/*
+ * The changes from i on that go together: one setting on several targets, which do not touch each
+ * other, so that 256 CPUs wait for the disk once. An intent that no write followed is harmless: its
+ * knob still holds what was there.
+ */
+static size_t batch_end(struct txn_run *r, const struct plan *p, size_t i)
+{
+	size_t disturbed = 0, end = i + 1;
+
+	knob_disturbs(r->a, &p->changes[i].knob, &disturbed);
+	while (!disturbed && end < p->n && p->changes[end].s == p->changes[i].s)
+		end++;
+	return end;
+}
+
+static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size_t end,
+		      struct err *why)
+{
+	size_t first = r->now->n;
+	int code = 0;
+
+	for (size_t i = from; code == 0 && i < end; i++)
+		if (!p->changes[i].gate)
+			code = prepare(r, &p->changes[i], why);
+	if (code)
+		return code;
+	code = write_flush(&r->writer);
+	if (code)
+		return err_set(why, code, "%s: %s", TXN_JOURNAL, strerror(-code));
+	for (size_t i = first; code == 0 && i < r->now->n; i++)
+		code = carry_out(r, i, why);
+	return code;
 }
 
 static void not_tried(struct txn_run *r, const struct plan *p, size_t from)
@@ -198,13 +240,12 @@ static int apply(struct txn_run *r, const struct plan *p, struct err *e)
 	if (code)
 		return code;
 	run_begin(r, "apply", p->profile, plan_open_changes(p));
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->changes[i].gate)
-			continue;
-		if (make(r, &p->changes[i], e) == 0)
+	for (size_t i = 0, end; i < p->n; i = end) {
+		end = batch_end(r, p, i);
+		if (make_batch(r, p, i, end, e) == 0)
 			continue;
 		code = roll_back(r, e);
-		not_tried(r, p, i + 1);
+		not_tried(r, p, end);
 		/* Should the journal fail too, an open transaction is what the next run finds. */
 		run_close(r, &ignored);
 		return code;

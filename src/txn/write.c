@@ -74,7 +74,7 @@ void write_begin(struct journal_writer *w, const struct transaction *t, size_t c
 	end_line(w, j);
 }
 
-int write_intend(struct journal_writer *w, const struct entry *e)
+void write_intend(struct journal_writer *w, const struct entry *e)
 {
 	json_t *j = entry_line("intend", e), *sides = json_array();
 
@@ -95,7 +95,6 @@ int write_intend(struct journal_writer *w, const struct entry *e)
 		json_object_set(j, "sides", sides);
 	json_decref(sides);
 	end_line(w, j);
-	return write_flush(w);
 }
 
 void write_done(struct journal_writer *w, const struct entry *e)

@@ -8,8 +8,8 @@
 #include "txn/txn.h"
 
 /*
- * Lines that need not be on disk by themselves (what was done, what was undone: reading the knob
- * tells the same) wait for the next that has to be.
+ * Lines wait until write_flush. What was done or undone need not be on disk by itself: reading the
+ * knob tells the same.
  */
 struct journal_writer {
 	struct host *h;
@@ -19,8 +19,8 @@ struct journal_writer {
 };
 
 void write_begin(struct journal_writer *w, const struct transaction *t, size_t changes);
-/* On disk when it returns 0, with all that waited. */
-int write_intend(struct journal_writer *w, const struct entry *e);
+/* Has to be on disk (write_flush) before the knob is written. */
+void write_intend(struct journal_writer *w, const struct entry *e);
 void write_done(struct journal_writer *w, const struct entry *e);
 void write_undone(struct journal_writer *w, const struct entry *e, unsigned long by);
 void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long by,
@@ -30,6 +30,7 @@ void write_rebase(struct journal_writer *w, const struct entry *e);
 /* Nothing of this transaction is left to undo. */
 void write_closed(struct journal_writer *w, unsigned long txn);
 void write_end(struct journal_writer *w, unsigned long txn, enum transaction_state s);
+/* Everything that waited is on disk when it returns 0. */
 int write_flush(struct journal_writer *w);
 
 #endif
