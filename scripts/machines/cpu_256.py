@@ -125,7 +125,7 @@ def storage(m, usb, sata, drives):
                                             "size                            4    412316860416", "c                               4    541165879296",
                                             "c_min                           4    33822867456", "c_max                           4    541165879296",
                                             "arc_meta_used                   4    21474836480"])
-    m.answers("exec", "zpool get -Hp -o name,value autotrim", {"status": 0, "stdout": "tank\toff\n"})
+    m.answer("zpool", "tank", "autotrim", "off")
     m.source("/sys/block/sdb: nr_requests 2 of a bulk-only USB disk", DOCUMENTED,
              "block/blk-mq-sched.c: twice the queue depth under an elevator; usb-storage has a depth of 1")
     m.source("/sys/block/sda: mq-deadline, 64 requests", DOCUMENTED, "block/elevator.c: mq-deadline for one hardware queue; AHCI depth of 32, doubled")

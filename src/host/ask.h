@@ -25,7 +25,9 @@ extern const struct provider provider_cuda;
 extern const struct provider provider_ethtool;
 extern const struct provider provider_interface;
 extern const struct provider provider_statfs;
-extern const struct provider provider_exec;
+extern const struct provider provider_zpool;
+extern const struct provider provider_boost;
+extern const struct provider provider_systemd;
 extern const struct provider provider_env;
 
 void answer_int(struct answer *out, long long v);

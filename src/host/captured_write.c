@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to a captured machine's overlay. Files of the kernel answer a write as the kernel would;
- * what a device would do stands in told.c and kernel_file.c. */
+ * what a device would do stands in told.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "host/api_book.h"
 #include "host/captured.h"
 #include "host/kernel_file.h"
+#include "host/told.h"
 #include "host/write.h"
 
 enum { FILE_MAX = 1 << 20, TOLD_MAX = 8 << 20 };
@@ -108,10 +109,22 @@ json_t *captured_told(struct captured *c, const char *api)
 	return *page;
 }
 
+/* The pages that changed: a device's answer may bring others with it. */
 struct telling {
 	struct captured *c;
+	const char *apis[4];
+	size_t n;
 	int r;
 };
+
+static void changed(struct telling *t, const char *api)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->apis[i], api) == 0)
+			return;
+	if (t->n < sizeof(t->apis) / sizeof(t->apis[0]))
+		t->apis[t->n++] = arena_strdup(&t->c->host.arena, api);
+}
 
 /* One answer that is different now; NULL: the capture's own again. */
 static void tell_one(void *ctx, const char *api, const char *object, const char *field,
@@ -120,6 +133,7 @@ static void tell_one(void *ctx, const char *api, const char *object, const char 
 	struct telling *t = ctx;
 	json_t *page = captured_told(t->c, api), *o = json_object_get(page, object);
 
+	changed(t, api);
 	if (value)
 		api_page_store(page, object, field, 0, value);
 	else if (o)
@@ -147,8 +161,10 @@ static int captured_tell(struct host *h, const char *api, const char *object, co
 
 	if (strchr(api, '/'))
 		return -EINVAL;
-	tell_one(&t, api, object, field, value);
-	return t.r ? t.r : save(c, api);
+	t.r = told_effects(h, api, object, field, value, tell_one, &t);
+	for (size_t i = 0; t.r == 0 && i < t.n; i++)
+		t.r = save(c, t.apis[i]);
+	return t.r;
 }
 
 /* --- files of ours -----------------------------------------------------------------------------

@@ -7,7 +7,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,31 +24,51 @@ static long long now_ms(void)
 	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Reads until the end, the time limit or the size limit. 0, -ETIME or -EFBIG. */
-static int collect(int fd, long long deadline, size_t max, struct text *out)
+/* Takes what one of the two pipes holds; what does not fit of its errors is dropped. 1 at the end
+ * of the pipe, 0, -EFBIG or another negative errno. */
+static int take(int fd, size_t max, bool cut, struct text *out)
 {
 	char buf[4096];
+	ssize_t n = read(fd, buf, sizeof(buf));
+	size_t room = max - out->len;
 
-	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if ((size_t)n > room && !cut)
+		return -EFBIG;
+	text_addn(out, buf, (size_t)n > room ? room : (size_t)n);
+	return n == 0;
+}
+
+/* Reads both pipes until their end, the time limit or the size limit. 0, -ETIME or -EFBIG. */
+static int collect(const int *fds, long long deadline, size_t max, struct text *out)
+{
+	struct pollfd p[2] = { { .fd = fds[0], .events = POLLIN },
+			       { .fd = fds[1], .events = POLLIN } };
+
+	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		long long left = deadline - now_ms();
-		int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
-		ssize_t n;
+		int ready = left > 0 ? poll(p, 2, (int)left) : 0;
 
 		if (ready == 0)
 			return -ETIME;
 		/* Interrupted: a read would wait without a limit. */
 		if (ready < 0 && errno == EINTR)
 			continue;
-		n = ready < 0 ? -1 : read(fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : 0;
-		if ((size_t)n > max - out->len)
-			return -EFBIG;
-		text_addn(out, buf, (size_t)n);
+		if (ready < 0)
+			return -errno;
+		for (int i = 0; i < 2; i++) {
+			int r = p[i].fd >= 0 && p[i].revents
+					? take(p[i].fd, i ? COMMAND_ERRORS_MAX : max, i, &out[i])
+					: 0;
+
+			if (r < 0)
+				return r;
+			if (r)
+				p[i].fd = -1;
+		}
 	}
+	return 0;
 }
 
 /* A program may close its output and go on: the limit holds for its end too. */
@@ -82,7 +104,7 @@ static int attributes(posix_spawnattr_t *attr)
 						      POSIX_SPAWN_SETSIGDEF);
 }
 
-static int redirect(posix_spawn_file_actions_t *actions, int output)
+static int redirect(posix_spawn_file_actions_t *actions, int output, int errors)
 {
 	int r = posix_spawn_file_actions_init(actions);
 
@@ -91,19 +113,19 @@ static int redirect(posix_spawn_file_actions_t *actions, int output)
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(actions, output, 1);
 	if (r == 0)
-		r = posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0);
+		r = posix_spawn_file_actions_adddup2(actions, errors, 2);
 	return r;
 }
 
 /* posix_spawnp() would search this process's PATH, not the child's. */
-static int start(char *const *argv, int output, pid_t *pid)
+static int start(char *const *argv, int output, int errors, pid_t *pid)
 {
 	static const char *const dirs[] = { "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
 	char *const environment[] = { path, locale, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	int r = redirect(&actions, output);
+	int r = redirect(&actions, output, errors);
 
 	if (r)
 		return -r;
@@ -121,20 +143,36 @@ static int start(char *const *argv, int output, pid_t *pid)
 	return -r;
 }
 
+/* Both pipes or none. */
+static int open_pipes(int out[2], int err[2])
+{
+	int r = pipe2(out, O_CLOEXEC) < 0 ? -errno : 0;
+
+	if (r)
+		return r;
+	if (pipe2(err, O_CLOEXEC) == 0)
+		return 0;
+	r = -errno;
+	close(out[0]);
+	close(out[1]);
+	return r;
+}
+
 int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out)
 {
-	TEXT_AUTO text = { 0 };
+	struct text text[2] = { { 0 } };
 	long long deadline = now_ms() + limit_ms;
-	int fds[2], status = 0, r;
+	int o[2], e[2], status = 0, r = open_pipes(o, e);
 	pid_t pid = -1;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	r = start(argv, fds[1], &pid);
-	close(fds[1]);
+	if (r)
+		return r;
+	r = start(argv, o[1], e[1], &pid);
+	close(o[1]);
+	close(e[1]);
 	if (r == 0 && pid > 0) {
-		r = collect(fds[0], deadline, max, &text);
+		r = collect((const int[]){ o[0], e[0] }, deadline, max, text);
 		if (r == 0)
 			r = await(pid, deadline, &status);
 		if (r) {
@@ -144,9 +182,62 @@ int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		} else {
 			out->status =
 				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-			out->output = arena_strdup(a, text.s ? text.s : "");
+			out->output = arena_strdup(a, text[0].s ? text[0].s : "");
+			out->errors = arena_strdup(a, text[1].s ? text[1].s : "");
 		}
 	}
-	close(fds[0]);
+	close(o[0]);
+	close(e[0]);
+	text_free(&text[0]);
+	text_free(&text[1]);
+	return r;
+}
+
+int command_errno(const struct command_result *r)
+{
+	/* Words of systemctl, zpool and nvidia-smi, in the C locale. */
+	static const struct {
+		const char *word;
+		int error;
+	} said[] = {
+		{ "ermission", EACCES },
+		{ "Access denied", EACCES },
+		{ "must be root", EACCES },
+		{ "uthentication", EACCES },
+		{ "ead-only", EPERM },
+		{ "No devices were found", ENODEV },
+		{ "not been booted", EOPNOTSUPP },
+		{ "Failed to connect to bus", EOPNOTSUPP },
+		{ "not supported", EOPNOTSUPP },
+		{ "Not Supported", EOPNOTSUPP },
+		{ "does not exist", ENOENT },
+		{ "no such pool", ENOENT },
+		{ "not found", ENOENT },
+		{ "not loaded", ENOENT },
+		{ "already exists", EEXIST },
+		{ "is masked", EBUSY },
+		{ "in use", EBUSY },
+		{ "invalid property", EOPNOTSUPP },
+		{ "out of range", EINVAL },
+		{ "must be", EINVAL },
+	};
+
+	if (r->status == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (strstr(r->errors, said[i].word) || strstr(r->output, said[i].word))
+			return -said[i].error;
+	return -EIO;
+}
+
+int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output)
+{
+	struct command_result result;
+	int r = command_run(a, argv, limit_ms, max, &result);
+
+	if (r == 0)
+		r = command_errno(&result);
+	if (r == 0 && output)
+		*output = result.output;
 	return r;
 }

@@ -10,16 +10,24 @@
 struct command_result {
 	int status;	    /* exit status, or 128 + signal */
 	const char *output; /* what it wrote to its standard output, in the arena */
+	const char *errors; /* to its standard error, cut at COMMAND_ERRORS_MAX bytes */
 };
+enum { COMMAND_ERRORS_MAX = 4096 };
 
 /*
  * Runs argv by argument vector, without a shell, from /usr/sbin, /usr/bin, /sbin or /bin whatever
- * this process's own PATH says, with an environment of PATH and LC_ALL=C, no input, and its errors
- * discarded. -ENOENT when none of the folders has it; -ETIME when it still runs after limit_ms,
- * -EFBIG when it prints more than max bytes: it and its children are killed then. out is untouched
- * on failure.
+ * this process's own PATH says, with an environment of PATH and LC_ALL=C, and no input. -ENOENT
+ * when none of the folders has it; -ETIME when it still runs after limit_ms, -EFBIG when it prints
+ * more than max bytes: it and its children are killed then. out is untouched on failure.
  */
 int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out);
+/*
+ * What a result means to who asked for it: 0 for success, else from what the program said -EACCES,
+ * -ENOENT, -EEXIST, -EBUSY or -EOPNOTSUPP, and -EIO where it said none of what is known.
+ */
+int command_errno(const struct command_result *r);
+/* Both: a run that ended well, or why not. limit_ms and max as above; *output may be NULL. */
+int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output);
 
 #endif

@@ -12,20 +12,33 @@ struct fault {
 	struct host *inner;
 	struct fault_plan plan;
 	size_t operations;
+	bool late; /* the operation that is under way fails when it is done */
 	const char *where;
 };
 
-/* Counts an operation; what it must fail with, or 0. Failing comes before the inner host is asked.
- */
-static int due(struct fault *f, const char *api, const char *object, const char *what)
+static int happens(struct fault *f)
 {
-	if (++f->operations != f->plan.at)
-		return 0;
 	if (!f->plan.code)
 		_exit(FAULT_EXIT);
+	return f->plan.code;
+}
+
+/* Counts an operation; what it must fail with before the inner host is asked, or 0. */
+static int due(struct fault *f, const char *api, const char *object, const char *what)
+{
+	f->late = false;
+	if (++f->operations != f->plan.at)
+		return 0;
 	f->where = *api ? arena_printf(&f->host.arena, "%s %s %s", api, object, what)
 			: arena_strdup(&f->host.arena, what);
-	return f->plan.code;
+	f->late = f->plan.late;
+	return f->late ? 0 : happens(f);
+}
+
+/* What an operation that the inner host has answered with r fails with, or r. */
+static int done(struct fault *f, int r)
+{
+	return f->late ? happens(f) : r;
 }
 
 static int fault_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
@@ -33,7 +46,7 @@ static int fault_read(struct host *h, const char *path, char *buf, size_t cap, s
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : f->inner->ops->read(f->inner, path, buf, cap, len);
+	return r ? r : done(f, f->inner->ops->read(f->inner, path, buf, cap, len));
 }
 
 static int fault_link(struct host *h, const char *path, char *buf, size_t cap)
@@ -41,7 +54,7 @@ static int fault_link(struct host *h, const char *path, char *buf, size_t cap)
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : f->inner->ops->link(f->inner, path, buf, cap);
+	return r ? r : done(f, f->inner->ops->link(f->inner, path, buf, cap));
 }
 
 static int fault_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
@@ -49,7 +62,7 @@ static int fault_list(struct host *h, const char *path, struct arena *a, char **
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : f->inner->ops->list(f->inner, path, a, names, n);
+	return r ? r : done(f, f->inner->ops->list(f->inner, path, a, names, n));
 }
 
 static int fault_kind(struct host *h, const char *path, enum host_kind *out)
@@ -57,7 +70,7 @@ static int fault_kind(struct host *h, const char *path, enum host_kind *out)
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : f->inner->ops->kind(f->inner, path, out);
+	return r ? r : done(f, f->inner->ops->kind(f->inner, path, out));
 }
 
 static int fault_ask(struct host *h, const char *api, const char *object, const char *field,
@@ -66,7 +79,7 @@ static int fault_ask(struct host *h, const char *api, const char *object, const 
 	struct fault *f = (struct fault *)h;
 	int r = due(f, api, object, field);
 
-	return r ? r : f->inner->ops->ask(f->inner, api, object, field, out);
+	return r ? r : done(f, f->inner->ops->ask(f->inner, api, object, field, out));
 }
 
 static int fault_write(struct host *h, const char *path, long long offset, const void *data,
@@ -75,7 +88,7 @@ static int fault_write(struct host *h, const char *path, long long offset, const
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : host_write_at(f->inner, path, offset, data, len);
+	return r ? r : done(f, host_write_at(f->inner, path, offset, data, len));
 }
 
 static int fault_tell(struct host *h, const char *api, const char *object, const char *field,
@@ -84,7 +97,7 @@ static int fault_tell(struct host *h, const char *api, const char *object, const
 	struct fault *f = (struct fault *)h;
 	int r = due(f, api, object, field);
 
-	return r ? r : host_tell(f->inner, api, object, field, value);
+	return r ? r : done(f, host_tell(f->inner, api, object, field, value));
 }
 
 static int fault_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
@@ -92,7 +105,7 @@ static int fault_put(struct host *h, const char *path, const void *data, size_t 
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : host_put(f->inner, path, data, len, mode);
+	return r ? r : done(f, host_put(f->inner, path, data, len, mode));
 }
 
 /* Dying in the middle of adding a line leaves a part of it, as a full disk or a power cut does. */
@@ -102,9 +115,12 @@ static int fault_append(struct host *h, const char *path, const void *data, size
 	int r;
 
 	if (f->plan.torn && f->operations + 1 == f->plan.at)
-		host_append(f->inner, path, data, len / 2);
+		host_append(f->inner, path, data,
+			    !f->plan.keep	 ? len / 2
+			    : f->plan.keep < len ? f->plan.keep
+						 : len);
 	r = due(f, "", "", path);
-	return r ? r : host_append(f->inner, path, data, len);
+	return r ? r : done(f, host_append(f->inner, path, data, len));
 }
 
 static int fault_make(struct host *h, enum host_kind kind, const char *path, const char *target,
@@ -115,8 +131,8 @@ static int fault_make(struct host *h, enum host_kind kind, const char *path, con
 
 	if (r)
 		return r;
-	return kind == HOST_DIR ? host_make_dir(f->inner, path, mode)
-				: host_make_link(f->inner, path, target);
+	return done(f, kind == HOST_DIR ? host_make_dir(f->inner, path, mode)
+					: host_make_link(f->inner, path, target));
 }
 
 static int fault_remove(struct host *h, const char *path)
@@ -124,7 +140,7 @@ static int fault_remove(struct host *h, const char *path)
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : host_remove(f->inner, path);
+	return r ? r : done(f, host_remove(f->inner, path));
 }
 
 static int fault_lock(struct host *h, const char *path)
@@ -132,7 +148,7 @@ static int fault_lock(struct host *h, const char *path)
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : host_lock(f->inner, path);
+	return r ? r : done(f, host_lock(f->inner, path));
 }
 
 static const struct host_writes fault_writes = {

@@ -9,9 +9,11 @@
 /* What happens at operation at (the first is 1); 0: nothing, operations are only counted. */
 struct fault_plan {
 	size_t at;
-	int code; /* the negative errno it fails with; 0: the process ends at once, with status
-		     FAULT_EXIT */
-	bool torn; /* an append that is operation at first writes half of its bytes */
+	int code;  /* the negative errno it fails with; 0: the process ends at once, with status
+		      FAULT_EXIT */
+	bool late; /* the operation is done all the same, and only then fails or ends the process */
+	bool torn; /* an append that is operation at first writes keep of its bytes; 0: half */
+	size_t keep;
 };
 
 enum { FAULT_EXIT = 86 };

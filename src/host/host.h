@@ -126,9 +126,9 @@ bool host_exists(struct host *h, const char *path);
 
 /*
  * Asks a library, an ioctl or a command. api names the provider ("nvml", "cuda", "ethtool",
- * "statfs", "exec", "env", "if"), object the thing asked about ("0" for GPU 0, "eth0", "/"), field
- * the question, in the provider's own words ("nvmlDeviceGetClockInfo(SM)"). The lists of questions
- * stand in the providers.
+ * "statfs", "zpool", "boost-slider", "env", "if"), object the thing asked about ("0" for GPU 0,
+ * "eth0", "/"), field the question, in the provider's own words ("nvmlDeviceGetClockInfo(SM)").
+ * The lists of questions stand in the providers.
  */
 int host_ask(struct host *h, const char *api, const char *object, const char *field,
 	     struct answer *out);

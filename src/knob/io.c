@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading knobs that are files, and the one that needs a vendor's program. */
+/* Reading and writing knobs of any kind: what is checked before and the same for all. */
 #include "knob/io.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-enum { VALUE_MAX = 4096 };
-
-/* Blanks folded in place, the bracketed word alone if there is one. */
-static void normalise(char *s)
-{
-	char *open = strchr(s, '['), *close = open ? strchr(open, ']') : NULL, *out = s;
-
-	if (close) {
-		memmove(s, open + 1, (size_t)(close - open - 1));
-		s[close - open - 1] = '\0';
-		return;
-	}
-	for (const char *c = s; *c; c++) {
-		if (!isspace((unsigned char)*c))
-			*out++ = *c;
-		else if (out > s && out[-1] != ' ')
-			*out++ = ' ';
-	}
-	while (out > s && out[-1] == ' ')
-		out--;
-	*out = '\0';
-}
+#include "knob/file.h"
+#include "knob/kinds.h"
 
 static struct fact_str unseen(int r, const char *from)
 {
@@ -39,43 +16,113 @@ static struct fact_str unseen(int r, const char *from)
 	};
 }
 
-/* The boost slider has no call in NVML; the vendor's program prints a table row "vboost  4  0". */
-static struct fact_str read_vboost(struct host *h, struct arena *a)
-{
-	static const char command[] = "nvidia-smi boost-slider -l";
-	struct answer out;
-	const char *row;
-	unsigned level, max;
-	int r = host_ask(h, "exec", command, "stdout", &out);
-
-	if (r)
-		return unseen(r, command);
-	if (out.kind != ANSWER_TEXT)
-		return unseen(-EPROTO, command);
-	row = strstr(out.text, "vboost");
-	if (!row)
-		return unseen(-EOPNOTSUPP, command);
-	row += strcspn(row, "0123456789\n");
-	if (sscanf(row, "%u%*[ |]%u", &max, &level) != 2)
-		return unseen(-EPROTO, command);
-	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = command },
-				  .v = arena_printf(a, "%u", level) };
-}
-
 struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
 {
-	const char *path = knob_path(a, k);
-	char buf[VALUE_MAX];
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+	const char *path = knob_path(a, k), *value;
 	int r;
 
-	if (k->kind == KNOB_HELPER && strcmp(k->name, "vboost") == 0)
-		return read_vboost(h, a);
+	if (ops && ops->look)
+		return ops->look(h, a, k);
 	if (!path)
 		return (struct fact_str){ 0 };
-	r = host_read_line(h, path, buf, sizeof(buf));
+	r = knob_file_text(h, a, k, &value);
+	return r ? unseen(r, path)
+		 : (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = path }, .v = value };
+}
+
+/* Names from a plan or a journal never get further than here when they are not sound. */
+static int unsound(const struct knob *k, const char *value, struct err *e)
+{
+	struct arena a = { 0 };
+	const char *why = "";
+
+	if (knob_sound(k, value, &why))
+		return 0;
+	err_set(e, -EINVAL, "%s is no setting that can be written: %s", knob_text(&a, k), why);
+	arena_free(&a);
+	return -EINVAL;
+}
+
+int knob_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+	     struct err *e)
+{
+	const char *found = NULL;
+	int r = unsound(k, NULL, e);
+
 	if (r)
-		return unseen(r, path);
-	normalise(buf);
-	return (struct fact_str){ .f = { .seen = SEEN_OK, .leaf = path },
-				  .v = arena_strdup(a, buf) };
+		return r;
+	r = knob_ops_of(k->kind)->get(h, a, k, &found, e);
+	if (r == 0 || r == -ENODATA)
+		*value = r ? NULL : found;
+	return r;
+}
+
+int knob_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+	     struct err *e)
+{
+	int r = unsound(k, value, e);
+
+	return r ? r : knob_ops_of(k->kind)->set(h, a, k, value, e);
+}
+
+const char *knob_place(struct host *h, struct arena *a, const struct knob *k)
+{
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+
+	return ops && ops->place && knob_sound(k, NULL, NULL) ? ops->place(h, a, k) : "";
+}
+
+/*
+ * What a write resets besides. A file's neighbours are named from its folder: suffix -> names.
+ *   scheduler      The queue's depth is set anew, and with some schedulers the write-back
+ *                  throttle. Source: block/blk-mq-sched.c, bfq-iosched.c.
+ *   governor       "performance" forces the energy preference. Source: admin-guide/pm/intel_pstate.
+ *   huge pages     khugepaged raises the reserve of free memory. Source: mm/khugepaged.c.
+ *   channels, adaptive moderation   Drivers make their queues anew, some with default rings and
+ *                  timers. Source: ethtool(8) and drivers.
+ */
+static const struct {
+	enum knob_kind kind;
+	const char *writes; /* the end of a path, or the name */
+	const char *resets; /* in the same folder or of the same object; a sysctl with its name */
+	enum knob_kind reset_kind;
+} resets[] = {
+	{ KNOB_SYSFS, "/queue/scheduler", "nr_requests", KNOB_SYSFS },
+	{ KNOB_SYSFS, "/queue/scheduler", "wbt_lat_usec", KNOB_SYSFS },
+	{ KNOB_SYSFS, "/scaling_governor", "energy_performance_preference", KNOB_SYSFS },
+	{ KNOB_SYSFS, "/transparent_hugepage/enabled", "vm.min_free_kbytes", KNOB_SYSCTL },
+	{ KNOB_LINK, "channels", "rx-ring", KNOB_LINK },
+	{ KNOB_LINK, "channels", "tx-ring", KNOB_LINK },
+	{ KNOB_LINK, "channels", "adaptive-rx", KNOB_LINK },
+	{ KNOB_LINK, "channels", "adaptive-tx", KNOB_LINK },
+	{ KNOB_LINK, "channels", "rx-usecs", KNOB_LINK },
+	{ KNOB_LINK, "channels", "tx-usecs", KNOB_LINK },
+	{ KNOB_LINK, "adaptive-rx", "rx-usecs", KNOB_LINK },
+	{ KNOB_LINK, "adaptive-tx", "tx-usecs", KNOB_LINK },
+};
+
+struct knob *knob_disturbs(struct arena *a, const struct knob *k, size_t *n)
+{
+	struct knob *out = NULL;
+
+	*n = 0;
+	for (size_t i = 0; i < sizeof(resets) / sizeof(resets[0]); i++) {
+		struct knob other = { resets[i].reset_kind, resets[i].resets, "" };
+		bool file = k->kind == KNOB_SYSFS;
+
+		if (k->kind != resets[i].kind || !k->name ||
+		    !(file ? str_ends(k->name, resets[i].writes)
+			   : strcmp(k->name, resets[i].writes) == 0))
+			continue;
+		if (other.kind == KNOB_SYSFS)
+			other.name =
+				arena_printf(a, "%.*s/%s", (int)(strrchr(k->name, '/') - k->name),
+					     k->name, resets[i].resets);
+		if (other.kind != KNOB_SYSCTL)
+			other.object = k->object;
+		out = arena_grow(a, out, *n, sizeof(*out));
+		out[(*n)++] = other;
+	}
+	return out;
 }

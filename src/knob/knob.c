@@ -51,6 +51,54 @@ const char *knob_kind_name(enum knob_kind k)
 	return kinds[k].name;
 }
 
+int knob_kind_parse(const char *name)
+{
+	for (int i = 0; name && i < KNOB_KINDS; i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+bool knob_is_runtime(enum knob_kind kind)
+{
+	switch (kind) {
+	case KNOB_SYSCTL:
+	case KNOB_SYSFS:
+	case KNOB_MODPARAM:
+	case KNOB_NVML:
+	case KNOB_PCI:
+	case KNOB_LINK:
+	case KNOB_HELPER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of a file the name is the whole path; what it was made from does not count. */
+static bool named_in_full(enum knob_kind kind)
+{
+	return kind == KNOB_SYSCTL || kind == KNOB_SYSFS || kind == KNOB_MODPARAM ||
+	       kind == KNOB_BOOTARG || kind == KNOB_UNIT;
+}
+
+bool knob_equal(const struct knob *x, const struct knob *y)
+{
+	const char *of_x = x->object ? x->object : "", *of_y = y->object ? y->object : "";
+
+	return x->kind == y->kind && strcmp(x->name ? x->name : "", y->name ? y->name : "") == 0 &&
+	       (named_in_full(x->kind) || strcmp(of_x, of_y) == 0);
+}
+
+const char *knob_text(struct arena *a, const struct knob *k)
+{
+	if (!k->name)
+		return kinds[KNOB_NONE].name;
+	if (named_in_full(k->kind) || !k->object || !*k->object)
+		return k->name;
+	return arena_printf(a, "%s of %s", k->name, k->object);
+}
+
 struct knob knob_make(struct arena *a, enum knob_kind kind, const char *pattern, const char *object)
 {
 	const char *hole = pattern ? strstr(pattern, "{}") : NULL;
@@ -71,10 +119,11 @@ static char *dotted_path(struct arena *a, enum knob_kind kind, const char *name)
 	if (kind == KNOB_MODPARAM)
 		return dot ? arena_printf(a, "%.*s/parameters/%s", (int)(dot - name), name, dot + 1)
 			   : NULL;
+	/* A slash stands for a dot, as sysctl(8) has it: "net.ipv4.conf.eth0/100.forwarding". */
 	path = arena_strdup(a, name);
 	for (char *c = path; *c; c++)
-		if (*c == '.')
-			*c = '/';
+		if (*c == '.' || *c == '/')
+			*c = *c == '.' ? '/' : '.';
 	return path;
 }
 

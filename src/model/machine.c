@@ -16,5 +16,6 @@ static const struct field machine_fields[] = {
 	FIELD_SUB(machine, net, FIELD_PART, "net", "Net", &schema_network),
 	FIELD_SUB(machine, storage, FIELD_PART, "storage", "Storage", &schema_storage),
 	FIELD_SUB(machine, software, FIELD_PART, "software", "Software", &schema_software),
+	FIELD_SUB(machine, config, FIELD_PART, "config", "Configuration", &schema_config),
 };
 const struct schema schema_machine = SCHEMA(machine, machine_fields);

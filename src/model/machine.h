@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "model/config.h"
 #include "model/cpu.h"
 #include "model/disk.h"
 #include "model/gpu.h"
@@ -31,6 +32,7 @@ struct machine {
 	struct network net;
 	struct storage storage;
 	struct software software;
+	struct config config; /* unasked unless something is to be changed */
 };
 
 extern const struct schema schema_machine;

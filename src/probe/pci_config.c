@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration space: identity and the capabilities that matter, found by walking the lists, never
- * at fixed places. The bytes are untrusted: devices answer all ones when they are gone, and lists
- * can loop.
+ * What configuration space says of a function: identity and the capabilities that matter. The bytes
+ * are untrusted; the walks stand in model/pci_caps.c.
  */
 #include "probe/pci.h"
 
 #include <linux/pci_regs.h>
 #include <stdio.h>
 
-enum { STANDARD_HOPS = 48, EXTENDED_HOPS = 480, EXTENDED_START = 0x100, ROOT_ONLY = 64 };
+#include "model/pci_caps.h"
 
 struct space {
-	const unsigned char *b;
-	size_t len;
+	struct pci_space s;
 	const char *dir;
 };
-
-static unsigned get16(const struct space *s, size_t at)
-{
-	return at + 2 <= s->len ? s->b[at] | (unsigned)s->b[at + 1] << 8 : 0xffff;
-}
-
-static unsigned get32(const struct space *s, size_t at)
-{
-	return at + 4 <= s->len ? get16(s, at) | get16(s, at + 2) << 16 : 0xffffffffu;
-}
 
 static struct fact_int value(const struct space *s, long long v)
 {
@@ -35,46 +23,6 @@ static struct fact_int value(const struct space *s, long long v)
 static struct fact_int unseen(const struct space *s, int r)
 {
 	return (struct fact_int){ .f = fact_unseen(r, s->dir, "config") };
-}
-
-static unsigned header_type(const struct space *s)
-{
-	return s->b[PCI_HEADER_TYPE] & 0x7f;
-}
-
-/* Offset of a capability, 0 when the list ends, leaves the space or loops. */
-static size_t find_standard(const struct space *s, unsigned id)
-{
-	bool cardbus = header_type(s) == PCI_HEADER_TYPE_CARDBUS;
-	size_t at = s->b[cardbus ? PCI_CB_CAPABILITY_LIST : PCI_CAPABILITY_LIST] & ~3u;
-
-	if (!(get16(s, PCI_STATUS) & PCI_STATUS_CAP_LIST))
-		return 0;
-	for (int hops = 0; hops < STANDARD_HOPS && at >= 0x40 && at + 2 <= s->len; hops++) {
-		if (s->b[at] == 0xff)
-			return 0;
-		if (s->b[at] == id)
-			return at;
-		at = s->b[at + 1] & ~3u;
-	}
-	return 0;
-}
-
-static size_t find_extended(const struct space *s, unsigned id)
-{
-	size_t at = EXTENDED_START;
-
-	for (int hops = 0; hops < EXTENDED_HOPS && at >= EXTENDED_START && at + 4 <= s->len;
-	     hops++) {
-		unsigned header = get32(s, at);
-
-		if (header == 0 || header == 0xffffffffu)
-			return 0;
-		if (PCI_EXT_CAP_ID(header) == id)
-			return at;
-		at = PCI_EXT_CAP_NEXT(header);
-	}
-	return 0;
 }
 
 /* LnkCap and LnkSta code speeds by number. Source: pci_regs.h PCI_EXP_LNKCAP_SLS_*. */
@@ -94,9 +42,12 @@ static struct fact_int payload(const struct space *s, unsigned n)
 
 static void pcie(struct pci_function *f, const struct space *s, size_t at)
 {
-	unsigned flags = get16(s, at + PCI_EXP_FLAGS), devcap = get32(s, at + PCI_EXP_DEVCAP),
-		 devctl = get16(s, at + PCI_EXP_DEVCTL), lnkcap = get32(s, at + PCI_EXP_LNKCAP),
-		 lnkctl = get16(s, at + PCI_EXP_LNKCTL), lnksta = get16(s, at + PCI_EXP_LNKSTA);
+	unsigned flags = pci_get16(&s->s, at + PCI_EXP_FLAGS),
+		 devcap = pci_get32(&s->s, at + PCI_EXP_DEVCAP),
+		 devctl = pci_get16(&s->s, at + PCI_EXP_DEVCTL),
+		 lnkcap = pci_get32(&s->s, at + PCI_EXP_LNKCAP),
+		 lnkctl = pci_get16(&s->s, at + PCI_EXP_LNKCTL),
+		 lnksta = pci_get16(&s->s, at + PCI_EXP_LNKSTA);
 	unsigned type = (flags & PCI_EXP_FLAGS_TYPE) >> 4;
 
 	f->pcie_cap = value(s, (long long)at);
@@ -123,18 +74,18 @@ static void extended(struct pci_function *f, const struct space *s)
 	size_t acs, rebar;
 
 	f->acs_cap = f->acs_ctrl = f->rebar_bytes = f->rebar_max_bytes =
-		unseen(s, s->len > EXTENDED_START ? -ENOENT : -EOPNOTSUPP);
-	if (s->len <= EXTENDED_START)
+		unseen(s, s->s.len > PCI_CFG_SPACE_SIZE ? -ENOENT : -EOPNOTSUPP);
+	if (s->s.len <= PCI_CFG_SPACE_SIZE)
 		return;
-	acs = find_extended(s, PCI_EXT_CAP_ID_ACS);
-	if (acs && acs + 8 <= s->len) {
-		f->acs_cap = value(s, get16(s, acs + PCI_ACS_CAP));
-		f->acs_ctrl = value(s, get16(s, acs + PCI_ACS_CTRL));
+	acs = pci_find_extended(&s->s, PCI_EXT_CAP_ID_ACS);
+	if (acs && acs + 8 <= s->s.len) {
+		f->acs_cap = value(s, pci_get16(&s->s, acs + PCI_ACS_CAP));
+		f->acs_ctrl = value(s, pci_get16(&s->s, acs + PCI_ACS_CTRL));
 	}
-	rebar = find_extended(s, PCI_EXT_CAP_ID_REBAR);
-	if (rebar && rebar + 12 <= s->len) {
-		unsigned sizes = get32(s, rebar + PCI_REBAR_CAP) >> 4,
-			 ctrl = get32(s, rebar + PCI_REBAR_CTRL);
+	rebar = pci_find_extended(&s->s, PCI_EXT_CAP_ID_REBAR);
+	if (rebar && rebar + 12 <= s->s.len) {
+		unsigned sizes = pci_get32(&s->s, rebar + PCI_REBAR_CAP) >> 4,
+			 ctrl = pci_get32(&s->s, rebar + PCI_REBAR_CTRL);
 		unsigned now = (ctrl & PCI_REBAR_CTRL_BAR_SIZE) >> 8, top = 0;
 
 		for (unsigned bit = 0; bit < 28; bit++)
@@ -150,14 +101,15 @@ static void extended(struct pci_function *f, const struct space *s)
 static void identity(struct pci_function *f, const struct space *s)
 {
 	/* Bridges keep theirs in a capability, where they have one. */
-	bool bridge = header_type(s) != PCI_HEADER_TYPE_NORMAL;
+	bool bridge = pci_header_type(&s->s) != PCI_HEADER_TYPE_NORMAL;
 
-	f->vendor = value(s, get16(s, PCI_VENDOR_ID));
-	f->device = value(s, get16(s, PCI_DEVICE_ID));
-	f->class_ = value(s, get32(s, PCI_CLASS_REVISION) >> 8);
-	f->subvendor =
-		bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_VENDOR_ID));
-	f->subdevice = bridge ? unseen(s, -EOPNOTSUPP) : value(s, get16(s, PCI_SUBSYSTEM_ID));
+	f->vendor = value(s, pci_get16(&s->s, PCI_VENDOR_ID));
+	f->device = value(s, pci_get16(&s->s, PCI_DEVICE_ID));
+	f->class_ = value(s, pci_get32(&s->s, PCI_CLASS_REVISION) >> 8);
+	f->subvendor = bridge ? unseen(s, -EOPNOTSUPP)
+			      : value(s, pci_get16(&s->s, PCI_SUBSYSTEM_VENDOR_ID));
+	f->subdevice =
+		bridge ? unseen(s, -EOPNOTSUPP) : value(s, pci_get16(&s->s, PCI_SUBSYSTEM_ID));
 }
 
 /* Everything behind the header, with one reason why it was not seen. */
@@ -168,36 +120,26 @@ static void no_capabilities(struct pci_function *f, const struct space *s, int r
 			f->max_speed_mts = f->width = f->max_width = unseen(s, r);
 }
 
-/* A device that is gone answers all ones everywhere; a virtual function only for vendor and device.
- */
-static bool all_ones(const struct space *s)
-{
-	for (size_t i = 0; i < ROOT_ONLY; i++)
-		if (s->b[i] != 0xff)
-			return false;
-	return true;
-}
-
 bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len,
 		      const char *dir)
 {
-	struct space s = { config, len, dir };
+	struct space s = { { config, len }, dir };
 	size_t at;
 
-	if (len < ROOT_ONLY || all_ones(&s)) {
-		f->config_bytes = unseen(&s, len < ROOT_ONLY ? -EPROTO : -EIO);
-		no_capabilities(f, &s, len < ROOT_ONLY ? -EPROTO : -EIO);
+	if (len < PCI_SPACE_HEADER || pci_all_ones(&s.s)) {
+		f->config_bytes = unseen(&s, len < PCI_SPACE_HEADER ? -EPROTO : -EIO);
+		no_capabilities(f, &s, len < PCI_SPACE_HEADER ? -EPROTO : -EIO);
 		return false;
 	}
 	f->config_bytes = value(&s, (long long)len);
 	identity(f, &s);
 	/* A normal user gets the header alone: the rest is hidden, not missing. */
-	if (len == ROOT_ONLY) {
+	if (len == PCI_SPACE_HEADER) {
 		no_capabilities(f, &s, -EACCES);
 		return true;
 	}
-	at = find_standard(&s, PCI_CAP_ID_EXP);
-	if (!at || at + PCI_EXP_LNKSTA + 2 > s.len) {
+	at = pci_find_capability(&s.s, PCI_CAP_ID_EXP);
+	if (!at || at + PCI_EXP_LNKSTA + 2 > s.s.len) {
 		no_capabilities(f, &s, -ENOENT);
 		return true;
 	}
@@ -209,11 +151,11 @@ bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_
 /* Only ports (access control) and GPUs (resizable BAR) have something of interest there. */
 static bool wants_extended(const unsigned char *config, size_t len)
 {
-	const struct space s = { config, len, NULL };
-	unsigned base = get32(&s, PCI_CLASS_REVISION) >> 24;
+	const struct pci_space s = { config, len };
+	unsigned base = pci_get32(&s, PCI_CLASS_REVISION) >> 24;
 
 	return len >= PCI_CFG_SPACE_SIZE && (base == 0x06 || base == 0x03) &&
-	       find_standard(&s, PCI_CAP_ID_EXP);
+	       pci_find_capability(&s, PCI_CAP_ID_EXP);
 }
 
 /* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first
@@ -222,7 +164,7 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 {
 	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
 	char path[HOST_PATH_MAX];
-	const struct space none = { NULL, 0, dir };
+	const struct space none = { { NULL, 0 }, dir };
 	size_t len = 0;
 	bool more = false, left_out;
 	int r = -ENAMETOOLONG;
@@ -252,7 +194,7 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 
 void pci_config_asleep(struct pci_function *f, const char *dir)
 {
-	const struct space none = { NULL, 0, dir };
+	const struct space none = { { NULL, 0 }, dir };
 
 	f->config_bytes = unseen(&none, -EOPNOTSUPP);
 	no_capabilities(f, &none, -EOPNOTSUPP);
@@ -260,7 +202,7 @@ void pci_config_asleep(struct pci_function *f, const char *dir)
 
 void pci_config_conventional(struct pci_function *f, const char *dir)
 {
-	const struct space none = { NULL, 0, dir };
+	const struct space none = { { NULL, 0 }, dir };
 
 	f->config_bytes = unseen(&none, -EOPNOTSUPP);
 	no_capabilities(f, &none, -ENOENT);
@@ -268,7 +210,7 @@ void pci_config_conventional(struct pci_function *f, const char *dir)
 
 void pci_config_virtual(struct pci_function *f, const char *dir)
 {
-	const struct space none = { NULL, 0, dir };
+	const struct space none = { { NULL, 0 }, dir };
 
 	f->mps = f->mrrs = f->relaxed_ordering = f->aspm = f->speed_mts = f->max_speed_mts =
 		f->width = f->max_width = unseen(&none, -EOPNOTSUPP);

@@ -207,4 +207,8 @@ void probe_machine(struct probe *p)
 	probe_fs(p);
 	probe_software(p);
 	probe_platform(p);
+	if (p->config)
+		probe_config(p);
+	if (p->session)
+		probe_session(p);
 }

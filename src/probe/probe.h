@@ -20,6 +20,11 @@ struct probe {
 	 * power of the moment, their tables, firmware versions. For a check of a machine with many
 	 * GPUs. */
 	bool lean;
+	/* Read what configures the machine, some hundred files: for plan, status and capture. */
+	bool config;
+	/* Find the connection that the user came in over: for plan and apply. Says who is
+	 * connected, so not for captures. */
+	bool session;
 };
 
 /* Fills a zeroed machine. Subjects run in this order because later ones look at earlier ones. */
@@ -36,6 +41,8 @@ void probe_disk(struct probe *p);     /* block devices */
 void probe_fs(struct probe *p);	      /* mounts, ZFS */
 void probe_software(struct probe *p); /* distribution, services, libraries */
 void probe_platform(struct probe *p); /* which kind of machine; last */
+void probe_config(struct probe *p);   /* who sets what, when p->config */
+void probe_session(struct probe *p);  /* the user's own connection, when p->session */
 
 /* --- reading one fact
  * ----------------------------------------------------------------------------- */

@@ -17,25 +17,6 @@ static struct fact_int arc(struct probe *p, const char *text, int r, const char 
 	return fact_int_of(v, "", from);
 }
 
-/* One line a pool: name, TAB, value. */
-static struct fact_str autotrim(struct probe *p, const struct fact_str *all, const char *pool)
-{
-	const char *line = all->v;
-	size_t n = strlen(pool);
-
-	if (!seen_ok(&all->f))
-		return *all;
-	while (line && (strncmp(line, pool, n) != 0 || line[n] != '\t')) {
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	if (!line)
-		return (struct fact_str){ .f = fact_unseen(-ENOENT, all->f.dir, all->f.leaf) };
-	line += n + 1;
-	return fact_str_of(arena_strndup(p->a, line, strcspn(line, "\n")), all->f.dir, all->f.leaf);
-}
-
 static bool has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
@@ -70,7 +51,6 @@ static void pools(struct probe *p)
 {
 	static const char base[] = "/proc/spl/kstat/zfs";
 	struct list *list = &p->m->storage.pools;
-	struct fact_str trim = { 0 };
 	char **names;
 	size_t n;
 
@@ -87,11 +67,7 @@ static void pools(struct probe *p)
 		pool = list_add(p->a, list, sizeof(*pool));
 		pool->name = names[i];
 		pool->state = state;
-		/* One run of the program tells of all pools. */
-		if (list->n == 1)
-			trim = probe_ask_str(p, "exec", "zpool get -Hp -o name,value autotrim",
-					     "stdout");
-		pool->autotrim = autotrim(p, &trim, names[i]);
+		pool->autotrim = probe_ask_str(p, "zpool", names[i], "autotrim");
 	}
 	LIST_FOR_EACH (struct zpool, pool, list)
 		pool->members = members(p, pool->name, list->n == 1);

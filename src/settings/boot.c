@@ -1,135 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boot arguments, and what boot security blocks. */
+/* Boot arguments, and what boot security blocks. CPU isolation is in boot_isolation.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
 #include <string.h>
 
 #include "base/text.h"
-
-static const char isolation_opt_in[] =
-	"only for programs that poll a NIC; it takes CPUs away from everything else";
-
-/* Where the two published lists name CPUs, for the platform that they name them for. */
-static const struct opinion isolcpus[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, isolation_opt_in, NULL },
-	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "16-19",
-	  "published as the big cores of a DGX Spark", "S1" },
-	{ PROFILE_PUBLISHED, ON_IGX, WANT_ONE_OF, "8-11 9-11", "published: one core a queue",
-	  "S1" },
-};
-static const struct opinion irqaffinity[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, isolation_opt_in, NULL },
-	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "0-15", "published: the other cores", "S1" },
-	{ PROFILE_PUBLISHED, ON_IGX, WANT_ONE_OF, "0-7 0-8", "published: the other cores", "S1" },
-};
-static const struct opinion nocb_poll[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "it makes kernel threads poll on the housekeeping CPUs; unmeasured", NULL },
-	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_IS, "", "published beside rcu_nocbs", "S1" },
-};
-
-/* isolcpus may carry flags before the list: "domain,managed_irq,15-19". */
-static const char *cpu_list(const char *value)
-{
-	while (value && *value && (*value < '0' || *value > '9')) {
-		const char *comma = strchr(value, ',');
-
-		value = comma ? comma + 1 : "";
-	}
-	return value;
-}
-
-static bool parse_cpus(const struct question *q, const char *arg, struct idset *out)
-{
-	const char *value = kernel_arg_value(&q->m->kernel, arg);
-
-	return value && idset_parse(q->a, cpu_list(value), out) == 0;
-}
-
-/*
- * When somebody does isolate: is the isolation consistent? Each argument alone may be right and the
- * set wrong.
- */
-static void isolation(const struct question *q, struct verdict *v)
-{
-	const struct cpus *c = &q->m->cpu;
-	const struct idset *big = machine_big_cpus(q->m);
-	struct idset isolated = { 0 }, nohz = { 0 }, nocbs = { 0 }, irq = { 0 };
-	bool asked = parse_cpus(q, "isolcpus", &isolated);
-
-	if (!asked && !has_isolated_cpus(q->m)) {
-		verdict_na(v, CODE_OPT_IN, isolation_opt_in);
-		return;
-	}
-	if (!asked)
-		isolated = c->isolated.v;
-	v->current = idset_format(q->a, &isolated);
-	if (idset_has(&isolated, 0))
-		verdict_fail(v, "without CPU 0",
-			     "CPU 0 keeps the machine's housekeeping and cannot be isolated");
-	else if (seen_ok(&c->isolated.f) && !idset_equal(&isolated, &c->isolated.v))
-		verdict_fail(v, v->current,
-			     arena_printf(q->a, "asked for %s, the kernel isolated \"%s\"",
-					  v->current, idset_format(q->a, &c->isolated.v)));
-	else if (idset_contains(&isolated, &c->online.v))
-		verdict_fail(v, "some CPUs for everything else", "every CPU is isolated");
-	else if (parse_cpus(q, "irqaffinity", &irq) && idset_intersects(&irq, &isolated))
-		verdict_fail(v, "irqaffinity apart from isolcpus",
-			     "irqaffinity lets interrupts onto isolated CPUs");
-	else if (parse_cpus(q, "nohz_full", &nohz) && !idset_equal(&nohz, &isolated))
-		verdict_fail(v, "nohz_full as isolcpus",
-			     "nohz_full names other CPUs than isolcpus");
-	else if (parse_cpus(q, "rcu_nocbs", &nocbs) && !idset_contains(&nocbs, &isolated))
-		verdict_fail(v, "rcu_nocbs as isolcpus", "rcu_nocbs leaves out isolated CPUs");
-	else if (big && c->types.n > 1 && !idset_contains(big, &isolated))
-		verdict_fail(v,
-			     arena_printf(q->a, "among the big cores %s", idset_format(q->a, big)),
-			     "small cores are isolated: polling belongs on the big ones");
-	else
-		verdict_pass(v, "consistent");
-}
-
-/* The parameter is ignored without a word when the kernel lacks the option. */
-static void nohz_active(const struct question *q, struct verdict *v)
-{
-	const struct fact_set *active = &q->m->cpu.nohz_full;
-	struct idset asked;
-
-	if (!parse_cpus(q, "nohz_full", &asked)) {
-		if (q->profile == PROFILE_PUBLISHED && (q->platform & (ON_SPARK | ON_IGX))) {
-			v->current = "not set";
-			verdict_fail(v, "as isolcpus", "published beside isolcpus");
-		} else {
-			verdict_na(v, CODE_OPT_IN, isolation_opt_in);
-		}
-		return;
-	}
-	v->current = seen_ok(&active->f) ? idset_format(q->a, &active->v) : "not in force";
-	if (active->f.seen == SEEN_ABSENT)
-		verdict_fail(v, idset_format(q->a, &asked),
-			     "the kernel has no adaptive ticks and ignores the argument");
-	else if (!seen_ok(&active->f))
-		verdict_unseen(q, v, &active->f, NULL);
-	else if (idset_equal(&active->v, &asked))
-		verdict_pass(v, "in force as asked for");
-	else
-		verdict_fail(v, idset_format(q->a, &asked),
-			     "the kernel took another list than was asked for");
-}
-
-static void rcu_nocbs(const struct question *q, struct verdict *v)
-{
-	const char *value = kernel_arg_value(&q->m->kernel, "rcu_nocbs");
-
-	v->current = value ? value : "not set";
-	if (value)
-		verdict_na(v, CODE_LEFT_ALONE, "judged together with isolcpus in boot.isolation");
-	else if (q->profile == PROFILE_PUBLISHED && (q->platform & (ON_SPARK | ON_IGX)))
-		verdict_fail(v, "as isolcpus", "published beside isolcpus");
-	else
-		verdict_na(v, CODE_OPT_IN, isolation_opt_in);
-}
 
 static void bus_config(const struct question *q, struct verdict *v)
 {
@@ -219,7 +95,7 @@ static void lockdown(const struct question *q, struct verdict *v)
 	}
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
 		if (pci_base_class(p) == 0x02 && seen_ok(&p->mrrs.f) && p->mrrs.v < 4096 &&
-		    q->profile == PROFILE_PUBLISHED)
+		    q->profile == PROFILE_PUBLISHED && (q->platform & (ON_SPARK | ON_IGX)))
 			blocked = p->name;
 	if (blocked)
 		verdict_fail(v, "none while nic.mrrs is changed",
@@ -238,7 +114,13 @@ static void mitigations(const struct question *q, struct verdict *v)
 	const char *value = kernel_arg_value(&q->m->kernel, "mitigations");
 
 	v->current = value ? value : "not set";
-	if (value && strcmp(value, "off") == 0)
+	/* Looked at in every profile; only a profile of one's own can want them off. */
+	if (q->wish && q->wish->rel == WANT_IS) {
+		if (opinion_met(q->wish, v->current))
+			verdict_pass(v, "as the profile wants");
+		else
+			verdict_fail(v, q->wish->value, q->wish->because);
+	} else if (value && strcmp(value, "off") == 0)
 		verdict_fail(v, "auto",
 			     "the processor's security mitigations are off; gputune never "
 			     "recommends that");
@@ -246,7 +128,20 @@ static void mitigations(const struct question *q, struct verdict *v)
 		verdict_pass(v, "on");
 }
 
-#define ARG .scope = SCOPE_HOST, .knob = KNOB_BOOTARG, .effect = EFFECT_REBOOT, .risk = RISK_SERVICE
+static const struct opinion protection[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_NOT, "off",
+	  "the processor's security mitigations belong on; gputune never recommends otherwise",
+	  NULL },
+};
+static const struct opinion zeroing[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "zeroed pages keep stale data from leaking; what it costs here is unmeasured", NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_HGX, WANT_IS, "0",
+	  "large host allocations are not written twice; stale data may leak (gain unmeasured)",
+	  NULL },
+};
+
+#define CMDLINE .scope = SCOPE_HOST, .read = "/proc/cmdline", .effect = EFFECT_REBOOT
 
 static const struct setting rows[] = {
 	{ .id = "boot.secure-boot",
@@ -271,7 +166,9 @@ static const struct setting rows[] = {
 	  .source = "S1; kernel_lockdown(7)",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = lockdown },
+	  .judge = lockdown,
+	  .by_hand = "switching Secure Boot off in firmware setup lifts it, and with it what it "
+		     "protects from: a decision for whoever answers for this machine's security" },
 	{ .id = "boot.arguments",
 	  .title = "Contradicting boot arguments",
 	  .scope = SCOPE_HOST,
@@ -280,88 +177,48 @@ static const struct setting rows[] = {
 	  .source = "kernel-parameters",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
-	  .judge = duplicates },
-	{ .id = "boot.isolation",
-	  .title = "CPU isolation is consistent",
-	  .scope = SCOPE_HOST,
-	  .read = "/proc/cmdline, /sys/devices/system/cpu/isolated",
-	  .not_when = "no CPU is isolated",
-	  .why = "isolcpus, irqaffinity, nohz_full and rcu_nocbs belong together and on big cores.",
-	  .note = "A published map of DGX Spark names CPUs 16-19 as the big cores; by MIDR they "
-		  "are 5-9 and 15-19, so core 15 is "
-		  "left out and 5-9 keep taking interrupts.",
-	  .source = "S1; kernel-parameters; flame/blis pull request 938",
-	  .severity = SEVERITY_MEDIUM,
-	  .effect = EFFECT_REBOOT,
-	  .judge = isolation },
-	{ .id = "boot.isolcpus",
-	  .title = "isolcpus",
-	  ARG,
-	  .name = "isolcpus",
-	  .not_when = "nothing polls a NIC on dedicated CPUs",
-	  .why = "Keeps the scheduler's load balancing off the CPUs. Whatever runs there must be "
-		 "placed by hand.",
-	  .note = "16-19 is published for DGX Spark; its big cores are 5-9 and 15-19.",
-	  .source = "S1; kernel-parameters",
-	  .severity = SEVERITY_LOW,
-	  OPINIONS(isolcpus) },
-	{ .id = "boot.irqaffinity",
-	  .title = "irqaffinity",
-	  ARG,
-	  .name = "irqaffinity",
-	  .not_when = "nothing polls a NIC on dedicated CPUs",
-	  .why = "Default CPUs of interrupts from early boot on.",
-	  .source = "S1; kernel-parameters",
-	  .severity = SEVERITY_LOW,
-	  OPINIONS(irqaffinity) },
-	{ .id = "boot.nohz-full",
-	  .title = "nohz_full in force",
-	  ARG,
-	  .name = "nohz_full",
-	  .not_when = "nothing polls a NIC on dedicated CPUs",
-	  .why = "Stops the timer tick on a CPU that runs one thread. Ignored when the kernel "
-		 "lacks the option.",
-	  .source = "S1; kernel-parameters",
-	  .severity = SEVERITY_LOW,
-	  .judge = nohz_active },
-	{ .id = "boot.rcu-nocbs",
-	  .title = "rcu_nocbs",
-	  ARG,
-	  .name = "rcu_nocbs",
-	  .not_when = "nothing polls a NIC on dedicated CPUs",
-	  .why = "Moves RCU callbacks off the CPUs; nohz_full implies it.",
-	  .source = "S1; kernel-parameters",
-	  .severity = SEVERITY_LOW,
-	  .judge = rcu_nocbs },
-	{ .id = "boot.rcu-nocb-poll",
-	  .title = "rcu_nocb_poll",
-	  ARG,
-	  .name = "rcu_nocb_poll",
-	  .not_when = "rcu_nocbs is not in use",
-	  .why = "Makes the callback threads poll instead of being woken: it costs power on the "
-		 "housekeeping CPUs.",
-	  .source = "S1; kernel-parameters",
-	  .severity = SEVERITY_LOW,
-	  OPINIONS(nocb_poll) },
+	  .judge = duplicates,
+	  .by_hand = "take all but one away where they were put: the boot loader's defaults and "
+		     "their drop-ins" },
 	{ .id = "boot.pcie-bus",
 	  .title = "PCIe bus policy",
-	  ARG,
-	  .name = "pci",
+	  CMDLINE,
 	  .why = "pcie_bus_perf and pcie_bus_peer2peer rewrite payload and read request sizes of "
 		 "every device.",
 	  .note = "MPS is published as not configurable; these arguments configure it, and are not "
 		  "what one wants.",
 	  .source = "kernel-parameters; kernel drivers/pci/probe.c",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = bus_config },
+	  .judge = bus_config,
+	  .by_hand = "take it out of pci= on the kernel command line, where it was put" },
 	{ .id = "boot.mitigations",
 	  .title = "Security mitigations",
-	  ARG,
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_BOOTARG,
 	  .name = "mitigations",
+	  .effect = EFFECT_REBOOT,
+	  .risk = RISK_DANGER,
 	  .why = "Guides that switch them off trade security for a gain that they do not measure.",
 	  .source = "kernel-parameters",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = mitigations },
+	  OPINIONS(protection),
+	  .judge = mitigations,
+	  .by_hand = "take mitigations=off out of the kernel command line, where it was put" },
+	{ .id = "boot.init-on-alloc",
+	  .title = "Pages zeroed at allocation",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_BOOTARG,
+	  .name = "init_on_alloc",
+	  .not_when = "the profile leaves it alone",
+	  .why = "The kernel writes zeros over every page before it hands it out, once more than "
+		 "programs that fill it need.",
+	  .note = "NVIDIA's node tuner for H100 switches it off; no measurement of that is "
+		  "published.",
+	  .source = "kernel-parameters; NVIDIA node tuning profiles",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_DANGER,
+	  .effect = EFFECT_REBOOT,
+	  OPINIONS(zeroing) },
 };
 
 const struct setting_table settings_boot = SETTING_TABLE(rows);

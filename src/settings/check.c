@@ -5,32 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "settings/current.h"
+#include "settings/question.h"
 #include "settings/subject.h"
 #include "settings/waive.h"
 
 struct run {
-	struct arena *a;
-	const struct machine *m;
-	const struct profile *p;
-	enum on platform;
-	knob_reader *read;
-	void *ctx;
+	struct asker by;
 	const struct setting *s;
 	struct findings *out;
 	size_t first; /* index of this setting's first finding */
 };
-
-static const struct opinion *wish_of(struct run *r, const struct question *q, struct opinion *room)
-{
-	const struct profile_override *o = profile_override_of(r->p, q->s);
-
-	if (o && o->has_want)
-		return &o->o;
-	if (q->s->want && q->s->want(q, room))
-		return room;
-	return setting_opinion(q->s, q->profile, q->platform);
-}
 
 static const char *no_wish_reason(const struct question *q)
 {
@@ -71,7 +55,7 @@ static void judge(struct run *r, struct question *q, struct verdict *v)
 
 	if (q->s->applies && !q->s->applies(q, v))
 		return;
-	q->wish = wish_of(r, q, &room);
+	q->wish = question_wish(&r->by, q, &room);
 	if (q->s->judge)
 		q->s->judge(q, v);
 	else
@@ -112,7 +96,7 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 	for (size_t i = r->first; i < out->n; i++)
 		if (same_answer(&out->items[i].v, v))
 			return &out->items[i];
-	out->items = arena_grow(r->a, out->items, out->n, sizeof(*out->items));
+	out->items = arena_grow(r->by.a, out->items, out->n, sizeof(*out->items));
 	f = &out->items[out->n++];
 	*f = (struct finding){ .s = r->s, .v = *v };
 	return f;
@@ -121,33 +105,20 @@ static struct finding *finding_for(struct run *r, const struct verdict *v)
 static void one(const void *object, const char *name, void *ctx)
 {
 	struct run *r = ctx;
-	struct question q = { .a = r->a,
-			      .m = r->m,
-			      .s = r->s,
-			      .object = object,
-			      .name = name,
-			      .platform = r->platform,
-			      .profile = r->p->base };
-	const struct profile_override *override;
-	const struct opinion *o;
+	struct question q = question_of(&r->by, r->s, object, name);
 	struct verdict v = { 0 };
 	struct finding *f;
 
-	o = setting_opinion(r->s, r->p->base, r->platform);
-	override = profile_override_of(r->p, r->s);
-	q.current = setting_current(r->a, r->s, r->m, object,
-				    (o && o->rel != WANT_LEAVE) || (override && override->has_want),
-				    r->read, r->ctx);
 	judge(r, &q, &v);
 	fill(&q, &v);
-	waive(r->a, r->p, r->s, name, fact_or(&r->m->time_s, 0), &v);
+	waive(r->by.a, r->by.p, r->s, name, fact_or(&r->by.m->time_s, 0), &v);
 	f = finding_for(r, &v);
-	f->targets = arena_grow(r->a, f->targets, f->n_targets, sizeof(*f->targets));
-	f->objects = arena_grow(r->a, f->objects, f->n_targets, sizeof(*f->objects));
+	f->targets = arena_grow(r->by.a, f->targets, f->n_targets, sizeof(*f->targets));
+	f->objects = arena_grow(r->by.a, f->objects, f->n_targets, sizeof(*f->objects));
 	f->targets[f->n_targets] = name;
 	f->objects[f->n_targets++] = object;
 	if (!f->read_from)
-		f->read_from = r->s->read ? r->s->read : fact_from(r->a, &q.current.f);
+		f->read_from = r->s->read ? r->s->read : fact_from(r->by.a, &q.current.f);
 }
 
 static void nobody(struct run *r)
@@ -157,9 +128,9 @@ static void nobody(struct run *r)
 			     .why = r->s->why };
 	struct finding *f;
 
-	v.reason = r->s->none
-			   ? r->s->none
-			   : arena_printf(r->a, "this machine has no %s", scope_name(r->s->scope));
+	v.reason = r->s->none ? r->s->none
+			      : arena_printf(r->by.a, "this machine has no %s",
+					     scope_name(r->s->scope));
 	f = finding_for(r, &v);
 	f->target = "";
 	f->read_from = "";
@@ -209,13 +180,7 @@ static void summarise(struct findings *out)
 void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
 		    knob_reader *read, void *ctx, struct findings *out)
 {
-	struct run r = { .a = a,
-			 .m = m,
-			 .p = p,
-			 .platform = platform_bit(m),
-			 .read = read,
-			 .ctx = ctx,
-			 .out = out };
+	struct run r = { .by = { a, m, p, platform_bit(m), read, ctx }, .out = out };
 
 	memset(out, 0, sizeof(*out));
 	SETTING_FOR_EACH (s) {

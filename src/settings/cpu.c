@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processors: frequency, idle states, NUMA balancing, online CPUs. Isolation is in boot.c. */
+/* Processors: idle states, NUMA balancing, online CPUs, interrupts. Clocks are in cpu_clock.c,
+ * isolation is in boot_isolation.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -7,45 +8,25 @@
 
 #include "base/text.h"
 
-static const struct opinion governor[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "performance",
-	  "keeps the clock up for threads that feed the GPU; it does not stop idle states", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "performance",
-	  "published for every core, not only the isolated ones", "S1" },
-	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL, "the distribution's choice", NULL },
+/* Exit latency in us. The published script names states by number. */
+static const struct opinion deep_states[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "deep states are left on: they save power and heat that the GPU and turbo use; the "
+	  "profile low-latency limits them to 10 us",
+	  NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_AT_MOST, "10",
+	  "the next packet or request pays for waking up; it costs power and turbo (gain "
+	  "unmeasured)",
+	  NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "states 2 and deeper off",
+	  "published as: no wake-up latency", "S0" },
 };
 static const struct opinion numa_balancing[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "0",
 	  "moving pages under pinned training and inference processes stalls them", NULL },
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
+	  "programs that place no memory themselves can gain from it", NULL },
 };
-static const struct opinion boost[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1", "boost off caps every core at its base clock",
-	  NULL },
-};
-
-static const char no_cpufreq[] =
-	"no frequency policy: a virtual machine, or firmware decides about clocks";
-
-/* A lowered maximum defeats the governor. */
-static void freq_max(const struct question *q, struct verdict *v)
-{
-	const struct freq_policy *p = q->object;
-
-	if (!seen_ok(&p->max_khz.f) || !seen_ok(&p->hw_max_khz.f)) {
-		verdict_unseen(q, v, seen_ok(&p->max_khz.f) ? &p->hw_max_khz.f : &p->max_khz.f,
-			       NULL);
-		return;
-	}
-	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", p->max_khz.v / 1000,
-				  p->hw_max_khz.v / 1000);
-	if (p->max_khz.v >= p->hw_max_khz.v)
-		verdict_pass(v, "not capped");
-	else
-		verdict_fail(v, arena_printf(q->a, "%lld MHz", p->hw_max_khz.v / 1000),
-			     "the clock is capped below what the processor can do, whatever the "
-			     "governor");
-}
-
 static bool one_node(const struct question *q, struct verdict *v)
 {
 	if (is_numa(q->m))
@@ -54,48 +35,48 @@ static bool one_node(const struct question *q, struct verdict *v)
 	return false;
 }
 
-/* On a GB10 without autonomous selection the memory fabric stays slow: 32 against 92 GB/s was
- * measured. */
-static void cppc(const struct question *q, struct verdict *v)
-{
-	const struct freq_policy *p = q->m->cpu.policies.items;
+enum { BY_NUMBER = -1, NO_BOUND = -2 };
 
-	if (!q->m->cpu.policies.n || !fact_is(&p->driver, "cppc_cpufreq")) {
-		verdict_na(v, CODE_NO_SUPPORT, "the frequency driver is not cppc_cpufreq");
-		return;
-	}
-	if (q->platform != ON_SPARK) {
-		verdict_na(v, CODE_NOT_HERE, "known to matter on GB10 only");
-		return;
-	}
-	if (!seen_ok(&q->m->cpu.cppc_auto_sel_mode.f)) {
-		if (q->m->cpu.cppc_auto_sel_mode.f.seen != SEEN_ABSENT ||
-		    !seen_ok(&p->auto_select.f)) {
-			verdict_unseen(
-				q, v, &q->m->cpu.cppc_auto_sel_mode.f,
-				"this kernel's cppc_cpufreq has no autonomous selection parameter");
-			return;
-		}
-	}
-	if (fact_or(&q->m->cpu.cppc_auto_sel_mode, 0) == 1 || fact_or(&p->auto_select, 0) == 1)
-		verdict_pass(
-			v,
-			"the processor selects its clocks itself, and the memory fabric follows");
+/* Exit latency in us that a state may have. */
+static long long latency_bound(const struct question *q)
+{
+	long long bound;
+
+	if (parse_i64(q->wish->value, &bound) == 0 && bound >= 0)
+		return bound;
+	return q->profile == PROFILE_PUBLISHED ? BY_NUMBER : NO_BOUND;
+}
+
+static bool is_too_deep(const struct idle_state *s, long long bound)
+{
+	return bound == BY_NUMBER ? s->index >= 2 : fact_or(&s->latency, 0) > bound;
+}
+
+static void judge_depth(const struct question *q, struct verdict *v, const struct idle_state *worst)
+{
+	long long bound = latency_bound(q);
+
+	v->why = q->wish->because;
+	if (bound == NO_BOUND)
+		verdict_unknown(v, CODE_ERROR, "the profile names no exit latency in us");
+	else if (!worst)
+		verdict_pass(v, "no state deeper than wanted is enabled");
 	else
-		verdict_fail(v, "1",
-			     "the memory fabric does not ramp up: one thread was measured to read "
-			     "32 instead of 92 GB/s");
+		verdict_fail(v,
+			     bound == BY_NUMBER
+				     ? q->wish->value
+				     : arena_printf(q->a, "exit latency <= %lld us", bound),
+			     arena_printf(q->a, "%s takes %lld us to leave",
+					  fact_text(&worst->name, "a state"),
+					  fact_or(&worst->latency, -1)));
 }
 
 /* Deepest exit latency among the states that are not disabled. */
 static void idle_states(const struct question *q, struct verdict *v)
 {
 	const struct idle_group *g = q->object;
-	const struct idle_state *deepest = NULL;
-	/* Exit latency bound in microseconds; 0: the profile has no wish. */
-	long long bound = q->profile == PROFILE_LOW_LATENCY			       ? 10
-			  : q->profile == PROFILE_PUBLISHED && q->platform == ON_SPARK ? -1
-										       : 0;
+	const struct idle_state *worst = NULL;
+	bool wished = q->wish && q->wish->rel != WANT_LEAVE;
 	TEXT_AUTO t = { 0 };
 
 	LIST_FOR_EACH (struct idle_state, s, &g->states) {
@@ -107,25 +88,30 @@ static void idle_states(const struct question *q, struct verdict *v)
 			continue;
 		text_printf(&t, "%s%s (%lld us)", t.len ? ", " : "", fact_text(&s->name, "?"),
 			    fact_or(&s->latency, -1));
-		/* The published script switches off states by number: 2 and 3. */
-		if (bound == -1 ? s->index >= 2 : bound && fact_or(&s->latency, 0) > bound)
-			deepest = s;
+		if (wished && is_too_deep(s, latency_bound(q)))
+			worst = s;
 	}
 	v->current = arena_strdup(q->a, t.s ? t.s : "none enabled");
-	if (!bound)
-		verdict_na(v, CODE_OPT_IN,
-			   "deep states are left on: they save power and heat that the GPU and "
-			   "turbo use; "
-			   "the profile low-latency limits them to 10 us");
-	else if (!deepest)
-		verdict_pass(v, "no state deeper than wanted is enabled");
-	else
-		verdict_fail(v,
-			     bound == -1 ? "states 2 and deeper off"
-					 : arena_printf(q->a, "exit latency <= %lld us", bound),
-			     arena_printf(q->a, "%s takes %lld us to leave",
-					  fact_text(&deepest->name, "a state"),
-					  fact_or(&deepest->latency, -1)));
+	if (has_wish(q, v))
+		judge_depth(q, v, worst);
+}
+
+/* Every CPU has a switch of its own for every state. */
+static void aim_idle_states(const struct question *q, struct aims *out)
+{
+	const struct idle_group *g = q->object;
+
+	IDSET_FOR_EACH (cpu, &g->cpus.v)
+		LIST_FOR_EACH (struct idle_state, s, &g->states) {
+			struct knob k = { KNOB_SYSFS, NULL, "" };
+
+			if (s->disabled.v || !is_too_deep(s, latency_bound(q)))
+				continue;
+			k.name = arena_printf(
+				q->a, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
+				s->index);
+			aim_knob(q, out, k, "1");
+		}
 }
 
 static void online(const struct question *q, struct verdict *v)
@@ -145,6 +131,16 @@ static void online(const struct question *q, struct verdict *v)
 		verdict_fail(v, idset_format(q->a, &c->present.v),
 			     arena_printf(q->a, "CPUs %s are present but offline",
 					  idset_format(q->a, &off)));
+}
+
+/* Interrupts start where the default mask lets them; the boot argument is what sets it in time. */
+static void aim_irq_affinity(const struct question *q, struct aims *out)
+{
+	const struct cpus *c = &q->m->cpu;
+	struct idset rest = idset_minus(q->a, &c->online.v, &c->isolated.v);
+
+	if (seen_ok(&c->online.f) && rest.n)
+		aim_argument(q, out, "irqaffinity", idset_format(q->a, &rest));
 }
 
 /* Interrupts that may run on isolated CPUs disturb what was isolated. The mask is hexadecimal
@@ -193,68 +189,9 @@ static const struct setting rows[] = {
 	  .source = "S0",
 	  .read = "/sys/devices/system/cpu/{online,present}",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = online },
-	{ .id = "cpu.governor",
-	  .title = "Frequency governor",
-	  .scope = SCOPE_POLICY,
-	  .knob = KNOB_SYSFS,
-	  .name = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor",
-	  .of = &schema_freq_policy,
-	  .fact = "governor",
-	  .none = no_cpufreq,
-	  .none_code = CODE_NO_SUPPORT,
-	  .not_when = "there is no frequency policy, as in most virtual machines",
-	  .why = "Chooses the clock of a CPU that is running. It does not keep a CPU from "
-		 "sleeping.",
-	  .note = "Published as what prevents idle; that is the idle states' matter "
-		  "(cpu.idle-states). Gain unmeasured.",
-	  .source = "S1; cpufreq.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  OPINIONS(governor) },
-	{ .id = "cpu.frequency-cap",
-	  .title = "Frequency ceiling",
-	  .scope = SCOPE_POLICY,
-	  .knob = KNOB_SYSFS,
-	  .name = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_max_freq",
-	  .of = &schema_freq_policy,
-	  .fact = "max_khz",
-	  .none = no_cpufreq,
-	  .none_code = CODE_NO_SUPPORT,
-	  .not_when = "there is no frequency policy",
-	  .why = "A lowered ceiling defeats every governor.",
-	  .source = "cpufreq.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  .judge = freq_max },
-	{ .id = "cpu.boost",
-	  .title = "Turbo or boost",
-	  .scope = SCOPE_HOST,
-	  .knob = KNOB_SYSFS,
-	  .name = "/sys/devices/system/cpu/cpufreq/boost",
-	  .of = &schema_cpus,
-	  .fact = "boost",
-	  .not_when = "the processor or driver has no boost switch",
-	  .why = "Lets a core exceed its base clock while power and heat allow it.",
-	  .source = "cpufreq.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  OPINIONS(boost) },
-	{ .id = "cpu.cppc-auto-select",
-	  .title = "CPPC autonomous selection",
-	  .scope = SCOPE_HOST,
-	  .knob = KNOB_BOOTARG,
-	  .name = "cppc_cpufreq.auto_sel_mode",
-	  .read = "/sys/module/cppc_cpufreq/parameters/auto_sel_mode",
-	  .not_when = "the driver is not cppc_cpufreq or the machine is no GB10",
-	  .why = "On a GB10 the processor's own selection also raises the memory fabric. Without "
-		 "it memory bandwidth was "
-		 "measured at a third.",
-	  .source = "NVIDIA kernel change 245; NixOS DGX Spark module (measured)",
-	  .severity = SEVERITY_HIGH,
-	  .risk = RISK_LOW,
-	  .effect = EFFECT_REBOOT,
-	  .judge = cppc },
+	  .judge = online,
+	  .by_hand = "echo 1 > /sys/devices/system/cpu/cpuN/online for each, unless somebody took "
+		     "them offline on purpose" },
 	{ .id = "cpu.idle-states",
 	  .title = "Deep idle states",
 	  .scope = SCOPE_IDLE,
@@ -272,7 +209,9 @@ static const struct setting rows[] = {
 	  .source = "S0; cpuidle.rst",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  .judge = idle_states },
+	  OPINIONS(deep_states),
+	  .judge = idle_states,
+	  .aim = aim_idle_states },
 	{ .id = "cpu.numa-balancing",
 	  .title = "Automatic NUMA balancing",
 	  .scope = SCOPE_HOST,
@@ -289,7 +228,8 @@ static const struct setting rows[] = {
 	{ .id = "cpu.irq-affinity",
 	  .title = "Interrupts off isolated CPUs",
 	  .scope = SCOPE_HOST,
-	  .knob = KNOB_NONE,
+	  .knob = KNOB_BOOTARG,
+	  .name = "irqaffinity",
 	  .of = &schema_cpus,
 	  .fact = "default_smp_affinity",
 	  .not_when = "no CPU is isolated",
@@ -297,7 +237,11 @@ static const struct setting rows[] = {
 	  .source = "S1; kernel-parameters",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
-	  .judge = irq_affinity },
+	  .effect = EFFECT_REBOOT,
+	  .judge = irq_affinity,
+	  .aim = aim_irq_affinity,
+	  .by_hand = "keep interrupts off the isolated CPUs: irqaffinity= at boot, "
+		     "/proc/irq/N/smp_affinity_list for those that run" },
 };
 
 const struct setting_table settings_cpu = SETTING_TABLE(rows);

@@ -119,6 +119,23 @@ static void nr_requests(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_LEFT_ALONE, "it follows the device's depth and the scheduler");
 }
 
+/*
+ * The scheduler none lets nobody raise the number above the device's depth, and is what this
+ * profile sets first: a write of the published 256 could only fail.
+ */
+static void aim_nr_requests(const struct question *q, struct aims *out)
+{
+	const struct disk *d = q->object;
+
+	if (q->profile != PROFILE_PUBLISHED)
+		aim_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
+	else if (offers(d, "none"))
+		aim_by_hand(out, "nothing to write: under the scheduler none, which is published "
+				 "with it, the kernel refuses more than the device's own depth");
+	else
+		aim_value(q, out, "256");
+}
+
 static bool want_read_ahead(const struct question *q, struct opinion *o)
 {
 	const struct disk *d = q->object;
@@ -238,7 +255,8 @@ static const struct setting rows[] = {
 	  .why = "Checkpoints and models need room.",
 	  .source = "S4",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = free_space },
+	  .judge = free_space,
+	  .by_hand = "make room: checkpoints, containers and logs are what fills it most often" },
 	{ .id = "disk.usb-transport",
 	  .title = "USB disk transport",
 	  .scope = SCOPE_DISK,
@@ -253,7 +271,8 @@ static const struct setting rows[] = {
 		  "transport, not its cause.",
 	  .source = "S0; kernel drivers usb-storage and uas",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = usb_transport },
+	  .judge = usb_transport,
+	  .by_hand = "another cable, port or enclosure: one that speaks UAS" },
 	{ .id = "disk.scheduler",
 	  .title = "I/O scheduler",
 	  QUEUE,
@@ -282,7 +301,8 @@ static const struct setting rows[] = {
 	  .source = "S0; queue-sysfs",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
-	  .judge = nr_requests },
+	  .judge = nr_requests,
+	  .aim = aim_nr_requests },
 	{ .id = "disk.read-ahead",
 	  .title = "Read-ahead",
 	  QUEUE,
@@ -303,7 +323,8 @@ static const struct setting rows[] = {
 	  .why = "Libraries and models load at the speed of their file system.",
 	  .source = "S0",
 	  .severity = SEVERITY_LOW,
-	  .judge = local_root },
+	  .judge = local_root,
+	  .by_hand = "keep models and libraries on a disk of this machine" },
 };
 
 const struct setting_table settings_disk = SETTING_TABLE(rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU clocks and power: locks, application clocks, the boost slider, the power limit. */
+/* GPU clocks: locks, the boost slider. Power and what holds clocks back are in gpu_power.c. */
 #include <string.h>
 
 #include "base/text.h"
@@ -28,6 +28,8 @@ static const struct opinion sm_lock[] = {
 	  "left unlocked: an idle GPU's low clock costs nothing; locking is for repeatable "
 	  "measurements and packet latency (profile low-latency)",
 	  NULL },
+	{ PROFILE_BALANCED, ON_IGX, WANT_LEAVE, NULL, "left unlocked: the clock follows the load",
+	  NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "3003",
 	  "published: 3003 MHz, the maximum of a GB10. Field reports tie it to hangs at 91 C that "
 	  "a cap of 2100 MHz cured",
@@ -46,14 +48,12 @@ static const struct opinion mem_lock[] = {
 	  "S1" },
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
 	{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "max", "published: lock to the maximum", "S1" },
+	{ PROFILE_BALANCED, ON_IGX, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "max",
+	  "removes the ramp from idle (gain unmeasured)", NULL },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "max", "memory clocks down while a program polls",
 	  NULL },
 };
-static const struct opinion board_power[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
-	  "a limit below the board's default slows everything without saying so", NULL },
-};
-
 static const long long held_back =
 	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
 
@@ -173,97 +173,29 @@ static void mem_clock_lock(const struct question *q, struct verdict *v)
 				"cannot be asked");
 }
 
-static void app_clocks(const struct question *q, struct verdict *v)
+/* "V,V" holds the clock there, "0,V" caps it. What the profile names may be the GPU's own maximum.
+ */
+static void aim_lock(const struct question *q, struct aims *out, const struct fact_int *max)
 {
-	const struct gpu *g = q->object;
-	long long set = fact_or(&g->clock_app_sm_mhz, -1),
-		  def = fact_or(&g->clock_app_default_sm_mhz, -1);
+	struct verdict why = { 0 };
+	long long want;
 
-	if (!not_integrated(q, v, "application clocks are fixed by firmware"))
-		return;
-	if (set < 0 || def < 0) {
-		verdict_unseen(q, v,
-			       set < 0 ? &g->clock_app_sm_mhz.f : &g->clock_app_default_sm_mhz.f,
-			       "this GPU has no application clocks");
-		return;
-	}
-	v->current = arena_printf(q->a, "%lld MHz", set);
-	if (set >= def)
-		verdict_pass(v, "not lowered");
+	if (wanted_clock(q, &why, max, &want))
+		aim_value(q, out,
+			  arena_printf(q->a, "%lld,%lld", q->wish->rel == WANT_AT_MOST ? 0 : want,
+				       want));
 	else
-		verdict_fail(v, arena_printf(q->a, "%lld MHz", def),
-			     "somebody lowered the application clock below its default");
+		aim_by_hand(out, why.reason);
 }
 
-static void power_limit(const struct question *q, struct verdict *v)
+static void aim_sm_lock(const struct question *q, struct aims *out)
 {
-	const struct gpu *g = q->object;
-	const struct fact_int *now = &g->power_limit_mw, *def = &g->power_limit_default_mw;
-	const struct opinion *wish = q->wish;
-	bool by_default = wish && wish->value && strcmp(wish->value, "default") == 0;
-	long long watts, enforced = fact_or(&g->power_limit_enforced_mw, -1);
-
-	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v) || !wish)
-		return;
-	if (!seen_ok(&now->f) || (by_default && !seen_ok(&def->f))) {
-		verdict_unseen(q, v, seen_ok(&now->f) ? &def->f : &now->f, NULL);
-		return;
-	}
-	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
-	if (!by_default) {
-		v->wanted = opinion_text(q->a, wish, "W");
-		v->why = wish->because;
-		if (parse_i64(wish->value, &watts))
-			verdict_unknown(v, CODE_ERROR, "the profile names no number of watts");
-		else if (opinion_met(wish, arena_printf(q->a, "%lld", now->v / 1000)))
-			verdict_pass(v, "as the profile wants");
-		else
-			verdict_fail(v, v->wanted, "not the limit that the profile wants");
-		return;
-	}
-	v->wanted = arena_printf(q->a, ">= %lld W", def->v / 1000);
-	if (now->v < def->v)
-		verdict_fail(v, v->wanted, wish->because);
-	else if (enforced >= 0 && enforced < def->v)
-		verdict_fail(v, v->wanted,
-			     arena_printf(q->a,
-					  "set to %lld W, but the board is held to %lld W: another "
-					  "limit (power supply, platform, a service) is in force",
-					  now->v / 1000, enforced / 1000));
-	else
-		verdict_pass(v, "at the board's default or above");
+	aim_lock(q, out, &((const struct gpu *)q->object)->clock_sm_max_mhz);
 }
 
-/* What a lock, an application clock or a latched board looks like from outside. */
-static void working_clock(const struct question *q, struct verdict *v)
+static void aim_mem_lock(const struct question *q, struct aims *out)
 {
-	const struct gpu *g = q->object;
-	long long util = fact_or(&g->util_gpu_pct, -1), now = fact_or(&g->clock_sm_mhz, -1),
-		  max = fact_or(&g->clock_sm_max_mhz, -1);
-	const struct fact *unseen = util < 0  ? &g->util_gpu_pct.f
-				    : now < 0 ? &g->clock_sm_mhz.f
-				    : max < 0 ? &g->clock_sm_max_mhz.f
-					      : &g->event_reasons.f;
-
-	if (!not_integrated(q, v,
-			    "see gpu.power-latch: a GB10 works well below its nominal maximum"))
-		return;
-	if (util < 0 || now < 0 || max < 0 || !seen_ok(&g->event_reasons.f)) {
-		verdict_unseen(q, v, unseen, NULL);
-		return;
-	}
-	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
-	if (util < 80) {
-		v->current = "at rest";
-		verdict_na(v, CODE_NEEDS_LOAD, "a resting GPU's clock is no setting");
-	} else if (g->event_reasons.v & held_back)
-		verdict_na(v, CODE_NO_EFFECT, "held back by power or heat: see gpu.throttle");
-	else if (now < max * 3 / 4)
-		verdict_fail(v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
-			     "busy and slow without a reason from power or heat: a lock or an "
-			     "application clock holds it down");
-	else
-		verdict_pass(v, "the clock is up under load");
+	aim_lock(q, out, &((const struct gpu *)q->object)->clock_mem_max_mhz);
 }
 
 #define GPU .scope = SCOPE_GPU, .none = no_gpu
@@ -287,7 +219,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_DANGER,
 	  OPINIONS(sm_lock),
-	  .judge = sm_clock_lock },
+	  .judge = sm_clock_lock,
+	  .aim = aim_sm_lock },
 	{ .id = "gpu.mem-clock-lock",
 	  .title = "Memory clock lock",
 	  GPU,
@@ -300,16 +233,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(mem_lock),
-	  .judge = mem_clock_lock },
-	{ .id = "gpu.application-clocks",
-	  .title = "Application clocks",
-	  GPU,
-	  .read = "nvmlDeviceGetApplicationsClock(SM)",
-	  .not_when = "the GPU has none",
-	  .why = "The older way to choose a clock; a lowered one explains a slow GPU.",
-	  .source = "S0; nvml",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = app_clocks },
+	  .judge = mem_clock_lock,
+	  .aim = aim_mem_lock },
 	{ .id = "gpu.vboost",
 	  .title = "Boost slider (vboost)",
 	  GPU,
@@ -324,29 +249,6 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(vboost) },
-	{ .id = "gpu.power-limit",
-	  .title = "Power limit",
-	  GPU,
-	  .knob = KNOB_NVML,
-	  .name = "power-limit",
-	  .read = "nvmlDeviceGetPowerManagementLimit",
-	  .not_when = "firmware fixes it (GB10)",
-	  .why = "The cap that the driver holds the board to.",
-	  .source = "nvml; S0",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
-	  OPINIONS(board_power),
-	  .judge = power_limit },
-	{ .id = "gpu.working-clock",
-	  .title = "SM clock under load",
-	  GPU,
-	  .health = true,
-	  .read = "utilisation, SM clock and clocks event reasons together",
-	  .not_when = "the GPU rests, shares the host's memory, or is held back by power or heat",
-	  .why = "A busy GPU well below its maximum without a reason is locked low or faulty.",
-	  .source = "nvml",
-	  .severity = SEVERITY_MEDIUM,
-	  .judge = working_clock },
 };
 
 const struct setting_table settings_gpu_clock = SETTING_TABLE(rows);

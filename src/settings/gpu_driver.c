@@ -182,7 +182,9 @@ static const struct setting rows[] = {
 	  .why = "Everything else about the GPU depends on it.",
 	  .source = "nvml",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = driver },
+	  .judge = driver,
+	  .by_hand = "install the driver for this kernel, or load the nvidia module; after an "
+		     "update reboot" },
 	{ .id = "gpu.count",
 	  .title = "Every GPU on the bus is usable",
 	  .health = true,
@@ -192,7 +194,9 @@ static const struct setting rows[] = {
 	  .why = "A GPU that fell off the bus is missed first here.",
 	  .source = "nvml",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = all_visible },
+	  .judge = all_visible,
+	  .by_hand = "look at the kernel log for Xid 79 and at the GPU's power and seat; a cold "
+		     "start often brings it back" },
 	{ .id = "gpu.driver-flavour",
 	  .title = "Open kernel modules",
 	  DRIVER,
@@ -204,7 +208,9 @@ static const struct setting rows[] = {
 	  .source = "S1; NVIDIA open GPU kernel modules",
 	  .severity = SEVERITY_HIGH,
 	  .effect = EFFECT_REBOOT,
-	  .judge = flavour },
+	  .judge = flavour,
+	  .by_hand = "install the driver's open kernel modules (package nvidia-open or the -open "
+		     "variant) and reboot" },
 	{ .id = "gpu.vbios",
 	  .title = "Same VBIOS on like GPUs",
 	  .health = true,
@@ -215,7 +221,8 @@ static const struct setting rows[] = {
 	  .source = "Meta GPU cluster monitoring; nvml",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = alike },
+	  .judge = alike,
+	  .by_hand = "let the board's vendor bring the GPUs to one firmware" },
 };
 
 const struct setting_table settings_gpu_driver = SETTING_TABLE(rows);

@@ -143,7 +143,9 @@ static const struct setting rows[] = {
 	  .why = "A missing link lowers every collective to the slowest GPU.",
 	  .source = "nvml; S4",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = nvlinks },
+	  .judge = nvlinks,
+	  .by_hand = "restart Fabric Manager where there is one; a link that stays down is a case "
+		     "for the vendor" },
 	{ .id = "gpu.fabric",
 	  .title = "NVSwitch fabric registration",
 	  GPU,
@@ -152,7 +154,9 @@ static const struct setting rows[] = {
 	  .why = "Without it CUDA does not start.",
 	  .source = "nvml",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = fabric },
+	  .judge = fabric,
+	  .by_hand =
+		  "look at the log of nvidia-fabricmanager, whose version has to be the driver's" },
 	{ .id = "gpu.peer-access",
 	  .title = "Peer-to-peer access",
 	  GPU,
@@ -161,7 +165,9 @@ static const struct setting rows[] = {
 	  .why = "Refused by ACS, IOMMU or the chip, and then every copy goes through the host.",
 	  .source = "nvml; nccl-troubleshooting",
 	  .severity = SEVERITY_HIGH,
-	  .judge = peer_access },
+	  .judge = peer_access,
+	  .by_hand =
+		  "look at pcie.acs, pcie.iommu and gpu.mig: one of them is usually the reason" },
 };
 
 const struct setting_table settings_gpu_link = SETTING_TABLE(rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory: reclaim, writeback, transparent huge pages, limits. Explicit huge pages are in
- * memory_huge.c. */
+/* Host memory: reclaim, transparent huge pages, limits. Explicit huge pages are in
+ * memory_huge.c, writeback is in memory_writeback.c. */
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -13,6 +13,13 @@ static const struct opinion swappiness[] = {
 	  "keeps model pages resident while file cache can be dropped instead", NULL },
 	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
 	  "worth changing only when swapping is measured", NULL },
+	{ PROFILE_INFERENCE, ON_GENERIC, WANT_AT_MOST, "10",
+	  "keeps model pages resident while file cache can be dropped instead (gain unmeasured)",
+	  NULL },
+	{ PROFILE_TRAINING, ON_GENERIC, WANT_AT_MOST, "10",
+	  "keeps pages of the job resident while file cache can be dropped instead (gain "
+	  "unmeasured)",
+	  NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published as: swap is for emergencies only",
 	  "S0" },
 };
@@ -21,6 +28,8 @@ static const struct opinion thp[] = {
 	  "programs that gain ask for it; always is right where it was measured", NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "always",
 	  "published as: critical for large model allocations", "S0" },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_ONE_OF, "madvise never",
+	  "a page that is made huge while a program waits is a pause (unmeasured)", NULL },
 };
 static const struct opinion defrag[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "madvise defer+madvise defer never",
@@ -50,65 +59,6 @@ static bool has_swap(const struct question *q, struct verdict *v)
 	verdict_na(v, CODE_NO_EFFECT, "no swap is configured");
 	return false;
 }
-
-/*
- * The ratio and the byte count are one setting: writing one zeroes the other. What counts is how
- * much may be dirty before a writer has to wait, in bytes.
- */
-static void dirty(const struct question *q, struct verdict *v)
-{
-	long long ratio, available = fact_or(&q->m->memory.available_kb, 0) * 1024, bytes;
-	/* 4 GiB drain in about two seconds on one NVMe disk, and are what unified memory can spare.
-	 */
-	const long long limit = has_unified_memory(q->m) ? 4ll << 30 : 16ll << 30;
-
-	if (q->profile == PROFILE_PUBLISHED) {
-		if (!seen_ok(&q->current.f)) {
-			verdict_unseen(q, v, &q->current.f, NULL);
-			return;
-		}
-		v->why = "published as: better write coalescing; on 120 GiB it lets 48 GiB wait to "
-			 "be written";
-		if (strcmp(q->current.v, "40") == 0)
-			verdict_pass(v, "as published");
-		else
-			verdict_fail(v, "40 %",
-				     arena_printf(q->a, "is %s %%, wanted 40 %%", q->current.v));
-		return;
-	}
-	if (!seen_ok(&q->current.f) || parse_i64(q->current.v, &ratio)) {
-		verdict_unseen(q, v, &q->current.f, NULL);
-		return;
-	}
-	if (ratio == 0) {
-		v->current = "set in bytes";
-		verdict_pass(v, "vm.dirty_bytes is in force instead of the ratio");
-		return;
-	}
-	bytes = available / 100 * ratio;
-	v->current = arena_printf(q->a, "%lld %% = %lld MiB", ratio, bytes >> 20);
-	if (!available)
-		verdict_unseen(q, v, &q->m->memory.available_kb.f, NULL);
-	else if (bytes <= limit)
-		verdict_pass(v, "what may wait to be written is drained in seconds");
-	else
-		verdict_fail(v, arena_printf(q->a, "dirty_bytes <= %lld MiB", limit >> 20),
-			     arena_printf(q->a,
-					  "%lld GiB may wait to be written: a writer that reaches "
-					  "the limit stalls until "
-					  "the disk catches up%s",
-					  bytes >> 30,
-					  has_unified_memory(q->m)
-						  ? ", and CUDA cannot have that memory"
-						  : ""));
-}
-
-static const struct opinion dirty_background[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_MOST, "10",
-	  "writing starts early, so that the limit is rarely reached", NULL },
-	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "10", "published unchanged from the kernel's default",
-	  "S0" },
-};
 
 /* With the kernel's KHO reservation bug all of CMA is handed out at boot: registering memory then
  * fails. */
@@ -185,7 +135,8 @@ static const struct setting rows[] = {
 	  .why = "A kernel fault of 2026 on DGX Spark leaves no memory that a NIC can register.",
 	  .source = "field reports of DGX Spark owners, kernel 7.0.0-1019",
 	  .severity = SEVERITY_HIGH,
-	  .judge = cma },
+	  .judge = cma,
+	  .by_hand = "boot with kho=off until a kernel without the fault is installed" },
 	{ .id = "memory.swappiness",
 	  .title = "Swappiness",
 	  SYSCTL_ROW,
@@ -243,31 +194,6 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(cache_pressure) },
-	{ .id = "memory.dirty-ratio",
-	  .title = "Writeback limit",
-	  SYSCTL_ROW,
-	  .name = "vm.dirty_ratio",
-	  .why = "How much may wait to be written before a writer must wait. vm.dirty_bytes "
-		 "replaces it; writing one zeroes the "
-		 "other. ZFS has its own limit.",
-	  .note = "40 is published; of 120 GiB that is 48 GiB, 24 s of a 2 GB/s disk, and on "
-		  "unified memory not available to "
-		  "CUDA.",
-	  .source = "S0; vm.rst",
-	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
-	  .judge = dirty },
-	{ .id = "memory.dirty-background-ratio",
-	  .title = "Writeback start",
-	  SYSCTL_ROW,
-	  .name = "vm.dirty_background_ratio",
-	  .unit = "%",
-	  .why = "When writing starts in the background. 0 means that vm.dirty_background_bytes is "
-		 "in force.",
-	  .source = "S0; vm.rst",
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_LOW,
-	  OPINIONS(dirty_background) },
 	{ .id = "memory.zone-reclaim",
 	  .title = "Zone reclaim",
 	  SYSCTL_ROW,
@@ -298,7 +224,9 @@ static const struct setting rows[] = {
 	  .why = "RDMA registers memory by locking it.",
 	  .source = "NVIDIA DGX Spark playbooks; S3",
 	  .severity = SEVERITY_LOW,
-	  .judge = memlock },
+	  .judge = memlock,
+	  .by_hand = "a limits.d file or LimitMEMLOCK=infinity of the service that uses RDMA, then "
+		     "log in or start it again" },
 	{ .id = "memory.shm-size",
 	  .title = "Shared memory file system",
 	  .scope = SCOPE_HOST,
@@ -306,7 +234,9 @@ static const struct setting rows[] = {
 	  .why = "Data-loader workers and NCCL pass data through /dev/shm.",
 	  .source = "S4",
 	  .severity = SEVERITY_LOW,
-	  .judge = shm },
+	  .judge = shm,
+	  .by_hand = "start the container with a larger --shm-size, or mount /dev/shm again with "
+		     "size=" },
 };
 
 const struct setting_table settings_memory = SETTING_TABLE(rows);

@@ -73,6 +73,15 @@ static void sizes(const struct question *q, struct verdict *v)
 }
 
 /* The published recipe: four pages of 1 GiB. */
+static const struct opinion packet_pages[] = {
+	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
+	  "only for packet processing; on unified memory it is taken from the GPU too", NULL },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "only for packet processing (DPDK, DAQIRI)",
+	  NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "4",
+	  "published for packet buffers: 3 to 4 GiB of huge pages", "S1" },
+};
+
 static void one_gigabyte(const struct question *q, struct verdict *v)
 {
 	const struct huge_pool *p = q->object;
@@ -82,18 +91,17 @@ static void one_gigabyte(const struct question *q, struct verdict *v)
 		return;
 	}
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
-	if (q->profile != PROFILE_PUBLISHED) {
-		verdict_na(v, CODE_OPT_IN,
-			   has_unified_memory(q->m) ? "only for packet processing; on unified "
-						      "memory it is taken from the GPU too"
-						    : "only for packet processing (DPDK, DAQIRI)");
+	if (!has_wish(q, v)) {
+		v->code = q->wish ? CODE_OPT_IN : v->code;
 		return;
 	}
-	if (p->total.v >= 4)
-		verdict_pass(v, "as published");
+	v->why = q->wish->because;
+	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->total.v)))
+		verdict_pass(v, "as wanted");
 	else
-		verdict_fail(v, ">= 4 pages",
-			     "published for packet buffers: 3 to 4 GiB of huge pages");
+		verdict_fail(v, opinion_text(q->a, q->wish, "pages"),
+			     "what a running kernel grants depends on how much memory lies "
+			     "together: asking at boot is surer");
 }
 
 static bool is_1g(const struct machine *m, const void *object)
@@ -158,7 +166,9 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .effect = EFFECT_REBOOT,
-	  .judge = granted },
+	  .judge = granted,
+	  .by_hand = "ask for fewer, or for other pages: at boot nothing is fragmented yet, so "
+		     "what was not granted was not there" },
 	{ .id = "memory.hugepage-sizes",
 	  .title = "Huge-page sizes asked for exist",
 	  .scope = SCOPE_HOST,
@@ -168,7 +178,9 @@ static const struct setting rows[] = {
 	  .source = "hugetlbpage.rst",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
-	  .judge = sizes },
+	  .judge = sizes,
+	  .by_hand = "ask for a size of /sys/kernel/mm/hugepages, or boot the kernel variant that "
+		     "has the one asked for" },
 	{ .id = "memory.hugepages-1g",
 	  .title = "1 GiB huge pages",
 	  .scope = SCOPE_POOL,
@@ -185,6 +197,7 @@ static const struct setting rows[] = {
 	  .source = "S1; hugetlbpage.rst",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
+	  OPINIONS(packet_pages),
 	  .judge = one_gigabyte },
 	{ .id = "memory.hugetlbfs-mount",
 	  .title = "Mount for huge pages",
@@ -196,7 +209,8 @@ static const struct setting rows[] = {
 		  "emergency mode.",
 	  .source = "S1; hugetlbpage.rst",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = mounted },
+	  .judge = mounted,
+	  .by_hand = "a systemd mount unit of type hugetlbfs with the option pagesize=" },
 };
 
 const struct setting_table settings_memory_huge = SETTING_TABLE(rows);

@@ -43,19 +43,27 @@ static const struct opinion slow_start[] = {
 	  NULL },
 	{ PROFILE_PUBLISHED, ON_ALL, WANT_IS, "0", "published as: no ramp-up between generations",
 	  "S0" },
+	{ PROFILE_INFERENCE, ON_GENERIC, WANT_IS, "0",
+	  "clients that hold their connection pause between requests (gain unmeasured)", NULL },
 };
 static const struct opinion somaxconn[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "4096", "the kernel's own default since 5.4",
 	  NULL },
 };
 
+static const struct opinion tcp_largest[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
+	  "autotuning may then reach the bandwidth-delay product of a 25 Gb/s path of 5 ms", NULL },
+};
+
 /* The third number of tcp_rmem or tcp_wmem bounds what autotuning may reach. */
 static void tcp_mem(const struct question *q, struct verdict *v)
 {
 	long long lowest, initial, largest;
-	const char *wanted = "largest >= 16777216 bytes";
 	bool fast = false;
 
+	if (!has_wish(q, v))
+		return;
 	if (!seen_ok(&q->current.f)) {
 		verdict_unseen(q, v, &q->current.f, NULL);
 		return;
@@ -72,13 +80,24 @@ static void tcp_mem(const struct question *q, struct verdict *v)
 			   "bandwidth-delay product");
 		return;
 	}
-	if (largest >= 16777216)
+	v->wanted = arena_printf(q->a, "largest %s", opinion_text(q->a, q->wish, "bytes"));
+	if (opinion_met(q->wish, arena_printf(q->a, "%lld", largest)))
 		verdict_pass(
 			v, "autotuning may reach the bandwidth-delay product of a fast local path");
 	else
-		verdict_fail(v, wanted,
+		verdict_fail(v, v->wanted,
 			     "autotuning stops below the bandwidth-delay product of a 25 Gb/s path "
 			     "of 5 ms");
+}
+
+/* The first two numbers are the administrator's. */
+static void aim_tcp_mem(const struct question *q, struct aims *out)
+{
+	long long lowest, initial;
+
+	if (sscanf(q->current.v, "%lld %lld", &lowest, &initial) == 2)
+		aim_value(q, out,
+			  arena_printf(q->a, "%lld %lld %s", lowest, initial, q->wish->value));
 }
 
 /* NAPI drivers bypass this queue unless RPS or a virtual interface puts packets there. */
@@ -161,7 +180,9 @@ static const struct setting rows[] = {
 	  .source = "ip-sysctl.rst",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  .judge = tcp_mem },
+	  OPINIONS(tcp_largest),
+	  .judge = tcp_mem,
+	  .aim = aim_tcp_mem },
 	{ .id = "net.tcp-wmem",
 	  .title = "TCP send autotuning limits",
 	  SYSCTL_ROW,
@@ -172,7 +193,9 @@ static const struct setting rows[] = {
 	  .source = "ip-sysctl.rst",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  .judge = tcp_mem },
+	  OPINIONS(tcp_largest),
+	  .judge = tcp_mem,
+	  .aim = aim_tcp_mem },
 	{ .id = "net.tcp-fastopen",
 	  .title = "TCP Fast Open",
 	  SYSCTL_ROW,

@@ -7,19 +7,27 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char no_nic[] = "no network interface with hardware behind it";
 
 static const struct opinion jumbo[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU", NULL },
+	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
+	  "change together",
+	  NULL },
 	{ PROFILE_DEFAULT, ON_GENERIC, WANT_LEAVE, NULL,
 	  "larger frames only where every machine and switch on the way agrees", NULL },
 	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "9000",
-	  "published: 9000 on both ends", "S1; S3" },
+	  "published: 9000 on both ends; every switch on the way has to agree", "S1; S3" },
 	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU", NULL },
+	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
+	  "change together",
+	  NULL },
 	{ PROFILE_TRAINING, ON_ALL, WANT_AT_LEAST, "9000",
-	  "fewer packets, and RoCE with its largest RDMA MTU", NULL },
+	  "fewer packets, and RoCE with its largest RDMA MTU; both ends and every switch have to "
+	  "change together",
+	  NULL },
 };
 
 /* What RoCE makes of an interface's MTU: the kernel takes off 96 bytes of headers and the next
@@ -31,6 +39,27 @@ static long long rdma_mtu(long long mtu)
 	while (n > 256 && n > mtu - 96)
 		n /= 2;
 	return n;
+}
+
+/* More than the hardware takes. */
+static bool is_beyond(const struct question *q)
+{
+	const struct nic *n = q->object;
+	long long want;
+
+	return parse_i64(q->wish->value, &want) == 0 && seen_ok(&n->max_mtu.f) &&
+	       n->max_mtu.v < want;
+}
+
+static void aim_mtu(const struct question *q, struct aims *out)
+{
+	const struct nic *n = q->object;
+
+	if (*fact_text(&n->bond_master, ""))
+		aim_by_hand(out, arena_printf(q->a, "set it on %s, which decides for this port",
+					      n->bond_master.v));
+	else
+		aim_value(q, out, q->wish->value);
 }
 
 static void mtu(const struct question *q, struct verdict *v)
@@ -59,7 +88,7 @@ static void mtu(const struct question *q, struct verdict *v)
 	if (opinion_met(q->wish, arena_printf(q->a, "%lld", n->mtu.v)))
 		verdict_pass(v, "both ends and the switch must agree, which only an active test "
 				"shows");
-	else if (seen_ok(&n->max_mtu.f) && n->max_mtu.v < 9000)
+	else if (is_beyond(q))
 		verdict_na(v, CODE_NO_SUPPORT,
 			   arena_printf(q->a, "the hardware's largest MTU is %lld bytes",
 					n->max_mtu.v));
@@ -151,62 +180,6 @@ static void errors(const struct question *q, struct verdict *v)
 						      : "none since boot");
 }
 
-static void rings(const struct question *q, struct verdict *v)
-{
-	const struct nic *n = q->object;
-
-	if (!seen_ok(&n->rx_ring.f)) {
-		verdict_unseen(q, v, &n->rx_ring.f, "the driver has no ring sizes");
-		return;
-	}
-	v->current = arena_printf(q->a, "rx %lld of %lld, tx %lld of %lld", n->rx_ring.v,
-				  fact_or(&n->rx_ring_max, 0), fact_or(&n->tx_ring, 0),
-				  fact_or(&n->tx_ring_max, 0));
-	if (!seen_ok(&n->rx_missed.f))
-		verdict_na(v, CODE_LEFT_ALONE, "whether packets were lost is not counted here");
-	else if (n->rx_missed.v <= 1000)
-		verdict_na(v, CODE_LEFT_ALONE,
-			   "no packets to speak of were lost for want of receive buffers");
-	else if (n->rx_ring.v < fact_or(&n->rx_ring_max, 0))
-		verdict_fail(
-			v, arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
-			"packets were lost for want of receive buffers. Changing it resets the "
-			"link");
-	else
-		verdict_na(v, CODE_NO_SUPPORT,
-			   "packets were lost, but the ring is as large as it can be: more queues "
-			   "or faster readers");
-}
-
-static const struct opinion moderation[] = {
-	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
-	  "adaptive or the driver's default; 0 us is for programs that poll for latency", NULL },
-};
-
-static void coalesce(const struct question *q, struct verdict *v)
-{
-	const struct nic *n = q->object;
-
-	if (!seen_ok(&n->rx_coalesce_us.f) && !seen_ok(&n->adaptive_rx.f)) {
-		verdict_unseen(q, v, &n->rx_coalesce_us.f,
-			       "the driver has no interrupt coalescing");
-		return;
-	}
-	v->current = fact_or(&n->adaptive_rx, 0) ? "adaptive"
-		     : seen_ok(&n->rx_coalesce_us.f)
-			     ? arena_printf(q->a, "%lld us", n->rx_coalesce_us.v)
-			     : "fixed";
-	if (!has_wish(q, v))
-		return;
-	v->wanted = opinion_text(q->a, q->wish, "us");
-	v->why = q->wish->because;
-	if (fact_or(&n->adaptive_rx, 0) == 0 && seen_ok(&n->rx_coalesce_us.f) &&
-	    opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
-		verdict_pass(v, "as the profile wants");
-	else
-		verdict_fail(v, v->wanted, "not the fixed time that the profile wants");
-}
-
 /* The other function of the same port; *unseen is set when an interface did not tell its port. */
 static const struct nic *find_twin(const struct machine *m, const struct nic *n,
 				   const struct fact **unseen)
@@ -289,7 +262,9 @@ static const struct setting rows[] = {
 	  .why = "Counted since boot by the interface: a count is no rate.",
 	  .source = "kernel networking/statistics.rst",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = errors },
+	  .judge = errors,
+	  .by_hand = "cable, module or port: exchange one at a time and look whether the count "
+		     "still grows" },
 	{ .id = "nic.carrier",
 	  .title = "Link up",
 	  DATA_PORT,
@@ -300,7 +275,9 @@ static const struct setting rows[] = {
 	  .why = "A port that is configured and has no link carries nothing.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_HIGH,
-	  .judge = carrier },
+	  .judge = carrier,
+	  .by_hand = "plug in or exchange the cable, look at the far end, or take the "
+		     "configuration away" },
 	{ .id = "nic.speed",
 	  .title = "Link speed",
 	  DATA_PORT,
@@ -311,7 +288,8 @@ static const struct setting rows[] = {
 	  .why = "What cable and far end agreed on.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_HIGH,
-	  .judge = speed },
+	  .judge = speed,
+	  .by_hand = "a cable and a far end of the port's own speed" },
 	{ .id = "nic.twins",
 	  .title = "Both halves of a port in use",
 	  DATA_PORT,
@@ -323,7 +301,9 @@ static const struct setting rows[] = {
 		  "the sum of both.",
 	  .source = "S3; NVIDIA DGX Spark playbooks",
 	  .severity = SEVERITY_HIGH,
-	  .judge = twins },
+	  .judge = twins,
+	  .by_hand = "give the twin an address in a subnet of its own, in the files of whoever "
+		     "owns the interface" },
 	{ .id = "nic.mtu",
 	  .title = "MTU",
 	  DATA_PORT,
@@ -342,32 +322,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(jumbo),
-	  .judge = mtu },
-	{ .id = "nic.rings",
-	  .title = "Ring sizes",
-	  DATA_PORT,
-	  .knob = KNOB_LINK,
-	  .name = "rings",
-	  .read = "ETHTOOL_GRINGPARAM",
-	  .not_when = "no packet was lost for want of buffers",
-	  .why = "Descriptors that hold a burst.",
-	  .source = "ethtool(8)",
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_SERVICE,
-	  .judge = rings },
-	{ .id = "nic.coalesce",
-	  .title = "Interrupt coalescing",
-	  DATA_PORT,
-	  .knob = KNOB_LINK,
-	  .name = "coalesce",
-	  .read = "ETHTOOL_GCOALESCE",
-	  .not_when = "a user-space driver owns the port",
-	  .why = "How long the NIC waits before it interrupts.",
-	  .source = "ethtool(8)",
-	  .severity = SEVERITY_LOW,
-	  .risk = RISK_LOW,
-	  OPINIONS(moderation),
-	  .judge = coalesce },
+	  .judge = mtu,
+	  .aim = aim_mtu },
 };
 
 const struct setting_table settings_nic = SETTING_TABLE(rows);

@@ -108,7 +108,9 @@ static const struct setting rows[] = {
 	  .source = "S1; S3",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
-	  .judge = address },
+	  .judge = address,
+	  .by_hand = "an address of a private range, in the files of whoever owns the interface: "
+		     "nic.owner says who" },
 	{ .id = "nic.subnets",
 	  .title = "One subnet an interface",
 	  .scope = SCOPE_HOST,
@@ -116,7 +118,8 @@ static const struct setting rows[] = {
 	  .why = "With two interfaces in a subnet Linux answers for either on both.",
 	  .source = "S3; arp_ignore in ip-sysctl.rst",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = subnets },
+	  .judge = subnets,
+	  .by_hand = "one subnet for each interface, in the files of whoever owns them" },
 	{ .id = "nic.owner",
 	  .title = "Who configures the interface",
 	  DATA_PORT,
@@ -126,7 +129,8 @@ static const struct setting rows[] = {
 	  .why = "A change made with another tool is lost at boot. On DGX OS the owner is netplan.",
 	  .source = "S1; S3",
 	  .severity = SEVERITY_LOW,
-	  .judge = owner },
+	  .judge = owner,
+	  .by_hand = "leave the interface to one manager and take it out of the other's files" },
 };
 
 const struct setting_table settings_nic_address = SETTING_TABLE(rows);

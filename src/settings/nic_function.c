@@ -80,6 +80,7 @@ static const struct opinion read_request[] = {
 	  "published: 4096 on all functions of the NIC", "S1" },
 	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "4096",
 	  "larger reads fill the link better (gain unmeasured)", "S1" },
+	{ PROFILE_BALANCED, ON_ALL, WANT_AT_LEAST, "512", "not below the vendor's default", NULL },
 	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_AT_LEAST, "4096",
 	  "larger reads fill the link better (gain unmeasured)", "S1" },
 };
@@ -196,7 +197,9 @@ static const struct setting rows[] = {
 	  .why = "A DGX Spark takes its ConnectX-7 off the bus while no cable is plugged.",
 	  .source = "S1; NVIDIA DGX Spark hot-plug scripts",
 	  .severity = SEVERITY_LOW,
-	  .judge = spark_cable },
+	  .judge = spark_cable,
+	  .by_hand = "plug in a QSFP cable and wait half a minute; if the functions stay away, "
+		     "look at the NIC's firmware" },
 	{ .id = "nic.drivers",
 	  .title = "RDMA drivers loaded",
 	  .scope = SCOPE_HOST,
@@ -206,7 +209,9 @@ static const struct setting rows[] = {
 	  .why = "Needed for RDMA.",
 	  .source = "S1",
 	  .severity = SEVERITY_HIGH,
-	  .judge = drivers },
+	  .judge = drivers,
+	  .by_hand = "load mlx5_core and mlx5_ib; after a kernel update install the matching "
+		     "driver package" },
 	{ .id = "nic.mrrs",
 	  .title = "Max Read Request Size",
 	  FUNCTION,
@@ -239,7 +244,9 @@ static const struct setting rows[] = {
 		  "of 512 on IGX Orin).",
 	  .source = "S1; pcie-base",
 	  .severity = SEVERITY_LOW,
-	  .judge = mps },
+	  .judge = mps,
+	  .by_hand = "firmware sets it: look for the payload size in firmware setup. "
+		     "pci=pcie_bus_* changes every device and its read requests too" },
 	{ .id = "nic.relaxed-ordering",
 	  .title = "Relaxed ordering",
 	  FUNCTION,
@@ -250,7 +257,9 @@ static const struct setting rows[] = {
 	  .source = "pcie-base; nccl-troubleshooting",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
-	  .judge = relaxed_ordering },
+	  .judge = relaxed_ordering,
+	  .by_hand = "a setting of the NIC's own firmware (PCI_WR_ORDERING), or of the host's "
+		     "firmware" },
 };
 
 const struct setting_table settings_nic_function = SETTING_TABLE(rows);

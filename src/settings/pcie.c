@@ -225,7 +225,9 @@ static const struct setting rows[] = {
 	  .note = "The Gen1 x1 link of a GB10 is a placeholder and no fault.",
 	  .source = "S0; S1; pcie-base",
 	  .severity = SEVERITY_CRITICAL,
-	  .judge = link },
+	  .judge = link,
+	  .by_hand = "reseat the card, look at slot, riser and cable; in firmware setup whether "
+		     "the slot is split or held to a lower speed" },
 	{ .id = "pcie.errors",
 	  .title = "PCIe errors",
 	  .scope = SCOPE_PCI,
@@ -238,7 +240,9 @@ static const struct setting rows[] = {
 	  .why = "Corrected errors cost time, uncorrected ones data.",
 	  .source = "kernel PCI/pcieaer-howto.rst",
 	  .severity = SEVERITY_HIGH,
-	  .judge = aer },
+	  .judge = aer,
+	  .by_hand = "reseat or exchange the card, the riser or the cable; look whether the counts "
+		     "grow" },
 	{ .id = "pcie.gpu-nic-path",
 	  .title = "Way between GPU and nearest NIC",
 	  .scope = SCOPE_GPU,
@@ -250,7 +254,9 @@ static const struct setting rows[] = {
 		  "asked.",
 	  .source = "S1; S4",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = gpu_nic },
+	  .judge = gpu_nic,
+	  .by_hand = "put the NIC into a slot below the GPU's switch or at least its socket, or "
+		     "connect the near one" },
 	{ .id = "pcie.aspm",
 	  .title = "Link power saving",
 	  LINKED,
@@ -261,7 +267,9 @@ static const struct setting rows[] = {
 	  .source = "pcie-base",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(link_power),
-	  .judge = aspm },
+	  .judge = aspm,
+	  .by_hand = "switch ASPM off in firmware setup, or write performance to "
+		     "/sys/module/pcie_aspm/parameters/policy, which holds for every link" },
 };
 
 const struct setting_table settings_pcie = SETTING_TABLE(rows);

@@ -5,6 +5,26 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
+static const struct opinion redirect_off[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "off",
+	  "traffic between GPU and NIC behind one switch is sent up to the processor and back",
+	  NULL },
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
+	  "the isolation between devices is kept; direct traffic pays for it", NULL },
+};
+static const struct opinion untranslated[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_ONE_OF, "identity off",
+	  "every access of a NIC to GPU memory is translated, and peer-to-peer may be refused",
+	  NULL },
+	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
+	  "the isolation between devices is kept; direct traffic pays for it", NULL },
+};
+
+/* Request redirect, completion redirect, upstream forwarding. */
+enum { REDIRECT = 0x04 | 0x08 | 0x10 };
+
 enum { PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };
 
 /* Bridges above a GPU or fast NIC; redirect there sends peer traffic to the root. */
@@ -64,8 +84,6 @@ static const char *harmless(const struct machine *m, const struct pci_function *
 static void acs(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *b = q->object;
-	/* Request redirect, completion redirect, upstream forwarding. */
-	const long long redirect = 0x04 | 0x08 | 0x10;
 	const char *why_not, *code;
 
 	if (is_virtual(q->m)) {
@@ -76,11 +94,17 @@ static void acs(const struct question *q, struct verdict *v)
 		verdict_unseen(q, v, &b->acs_ctrl.f, "the bridge has no access control");
 		return;
 	}
-	v->current = b->acs_ctrl.v & redirect
+	v->current = b->acs_ctrl.v & REDIRECT
 			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
 			     : "redirect off";
+	if (!has_wish(q, v))
+		return;
+	if (strcmp(q->wish->value, "off") != 0) {
+		verdict_na(v, CODE_LEFT_ALONE, "it is only ever switched off, never on");
+		return;
+	}
 	why_not = harmless(q->m, b, &code);
-	if (!(b->acs_ctrl.v & redirect))
+	if (!(b->acs_ctrl.v & REDIRECT))
 		verdict_pass(v, "peers behind one switch reach each other directly");
 	else if (why_not)
 		verdict_na(v, code, why_not);
@@ -89,6 +113,27 @@ static void acs(const struct question *q, struct verdict *v)
 			     "traffic between GPU and NIC behind this switch is sent up to the "
 			     "processor and back. Switching it off weakens the isolation between "
 			     "devices");
+}
+
+static void aim_acs(const struct question *q, struct aims *out)
+{
+	const struct pci_function *b = q->object;
+
+	aim_value(q, out, arena_printf(q->a, "0x%llx", b->acs_ctrl.v & ~(long long)REDIRECT));
+}
+
+static bool is_untranslated(const char *mode)
+{
+	return strcmp(mode, "off") == 0 || strcmp(mode, "identity") == 0;
+}
+
+/* The mode's word on the command line; the translating modes are the kernel's own choice. */
+static void aim_iommu(const struct question *q, struct aims *out)
+{
+	if (str_starts(q->wish->value, "identity"))
+		aim_argument(q, out, "iommu", "pt");
+	else if (str_starts(q->wish->value, "off"))
+		aim_argument(q, out, "iommu", "off");
 }
 
 static void iommu(const struct question *q, struct verdict *v)
@@ -110,12 +155,14 @@ static void iommu(const struct question *q, struct verdict *v)
 	v->current = f->v;
 	if (is_virtual(q->m))
 		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");
-	else if (strcmp(f->v, "off") == 0 || strcmp(f->v, "identity") == 0)
-		verdict_pass(v, "addresses are not translated");
+	else if (!has_wish(q, v))
+		return;
+	else if (opinion_met(q->wish, f->v))
+		verdict_pass(v,
+			     is_untranslated(f->v) ? "addresses are not translated" : "as wanted");
 	else
-		verdict_fail(v, "identity (iommu=pt) or off",
-			     "every access of a NIC to GPU memory is translated, and peer-to-peer "
-			     "may be refused");
+		verdict_fail(v, opinion_text(q->a, q->wish, NULL),
+			     is_untranslated(f->v) ? "not as the profile wants" : q->wish->because);
 }
 
 static const struct setting rows[] = {
@@ -135,7 +182,9 @@ static const struct setting rows[] = {
 	  .source = "nccl-troubleshooting; pcie-base",
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_DANGER,
-	  .judge = acs },
+	  OPINIONS(redirect_off),
+	  .judge = acs,
+	  .aim = aim_acs },
 	{ .id = "pcie.iommu",
 	  .title = "IOMMU mode",
 	  .scope = SCOPE_HOST,
@@ -144,12 +193,17 @@ static const struct setting rows[] = {
 	  .knob = KNOB_BOOTARG,
 	  .name = "iommu",
 	  .not_when = "the machine is Arm or virtual, or has no GPU and RDMA NIC together",
-	  .why = "Translation costs time on every transfer and can forbid peer-to-peer.",
+	  .why = "Translation costs time on every transfer and can forbid peer-to-peer. Without it "
+		 "a device may reach all of memory.",
 	  .source = "nccl-troubleshooting; gpudirect",
 	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_SERVICE,
+	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  .judge = iommu },
+	  OPINIONS(untranslated),
+	  .judge = iommu,
+	  .aim = aim_iommu,
+	  .by_hand = "take iommu= and the vendor's argument out of the kernel command line, where "
+		     "they were put" },
 };
 
 const struct setting_table settings_pcie_access = SETTING_TABLE(rows);

@@ -247,7 +247,9 @@ static const struct setting rows[] = {
 	  .why = "A port that is not active carries nothing.",
 	  .source = "S1; S3; S4",
 	  .severity = SEVERITY_HIGH,
-	  .judge = state },
+	  .judge = state,
+	  .by_hand =
+		  "cable, far end and switch port; on InfiniBand the subnet manager has to run" },
 	{ .id = "rdma.rate",
 	  .title = "Port rate",
 	  PORT,
@@ -258,7 +260,8 @@ static const struct setting rows[] = {
 	  .why = "One slow rail slows every collective.",
 	  .source = "S4; Azure HPC node health checks",
 	  .severity = SEVERITY_HIGH,
-	  .judge = rate },
+	  .judge = rate,
+	  .by_hand = "a cable and a far end of the port's own rate" },
 	{ .id = "rdma.errors",
 	  .title = "Port errors",
 	  PORT,
@@ -268,7 +271,8 @@ static const struct setting rows[] = {
 	  .why = "Integrity errors mean retransmission. A count since a reset is no rate.",
 	  .source = "kernel ABI sysfs-class-infiniband",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = errors },
+	  .judge = errors,
+	  .by_hand = "clean or exchange the cable, then the module; look whether the count grows" },
 	{ .id = "rdma.firmware",
 	  .title = "Same firmware on like adapters",
 	  PORT,
@@ -280,7 +284,8 @@ static const struct setting rows[] = {
 	  .source = "Meta GPU cluster monitoring; Azure HPC node health checks",
 	  .severity = SEVERITY_LOW,
 	  .effect = EFFECT_FIRMWARE,
-	  .judge = firmware },
+	  .judge = firmware,
+	  .by_hand = "bring equal boards to one firmware with the vendor's updater" },
 	{ .id = "rdma.link-layer",
 	  .title = "Link layer",
 	  PORT,
@@ -292,7 +297,9 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,
-	  .judge = link_layer },
+	  .judge = link_layer,
+	  .by_hand = "mlxconfig -d PCI set LINK_TYPE_P1=2 (Ethernet), then reboot; the fabric has "
+		     "to be of the same kind" },
 	{ .id = "rdma.gid",
 	  .title = "RoCE v2 address",
 	  PORT,
@@ -303,7 +310,9 @@ static const struct setting rows[] = {
 	  .source = "S4; NCCL 2.21 release "
 		    "notes",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = gid },
+	  .judge = gid,
+	  .by_hand = "look at the address and that IPv6 link-local is not all that the interface "
+		     "has; then take the port down and up" },
 };
 
 const struct setting_table settings_rdma = SETTING_TABLE(rows);

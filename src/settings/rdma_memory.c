@@ -136,7 +136,9 @@ static const struct setting rows[] = {
 		  "there.",
 	  .source = "S1; S3; gpudirect; spark-known-issues",
 	  .severity = SEVERITY_HIGH,
-	  .judge = gpudirect },
+	  .judge = gpudirect,
+	  .by_hand = "the open kernel modules give dma-buf; otherwise load nvidia-peermem beside "
+		     "the NIC vendor's drivers" },
 	{ .id = "rdma.peermem",
 	  .title = "nvidia-peermem",
 	  .scope = SCOPE_HOST,
@@ -151,7 +153,9 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  .effect = EFFECT_DRIVER_RELOAD,
-	  .judge = peermem },
+	  .judge = peermem,
+	  .by_hand = "modprobe nvidia-peermem; where it answers EINVAL, install the NIC vendor's "
+		     "drivers and build NVIDIA's again" },
 	{ .id = "rdma.user-libraries",
 	  .title = "RDMA user libraries",
 	  .scope = SCOPE_HOST,
@@ -160,7 +164,8 @@ static const struct setting rows[] = {
 	  .why = "NCCL and MPI load them.",
 	  .source = "S1",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = user_libraries },
+	  .judge = user_libraries,
+	  .by_hand = "install rdma-core and ibverbs-providers" },
 };
 
 const struct setting_table settings_rdma_memory = SETTING_TABLE(rows);

@@ -56,6 +56,19 @@ static void tuners(const struct question *q, struct verdict *v)
 		verdict_pass(v, "no other tuner runs");
 }
 
+/* Started now and at every boot; what is not installed has to be installed first. */
+static void aim_start(const struct question *q, struct aims *out)
+{
+	if (machine_service(q->m, q->s->name))
+		aim_value(q, out, "enabled active");
+}
+
+/* Isolated CPUs and a program that moves interrupts about do not go together. */
+static void aim_stop(const struct question *q, struct aims *out)
+{
+	aim_value(q, out, "disabled inactive");
+}
+
 static void irqbalance(const struct question *q, struct verdict *v)
 {
 	bool active = service_active(q->m, "irqbalance.service");
@@ -105,6 +118,14 @@ static void persistenced(const struct question *q, struct verdict *v)
 				 "with --no-persistence-mode, which a drop-in of the unit "
 				 "overrides"
 			       : "enabled, but it does not run and persistence mode is off");
+}
+
+/* A daemon that runs without persistence mode was started so on purpose, by a drop-in or package.
+ */
+static void aim_persistenced(const struct question *q, struct aims *out)
+{
+	if (!service_active(q->m, q->s->name))
+		aim_start(q, out);
 }
 
 static void leftovers(const struct question *q, struct verdict *v)
@@ -215,7 +236,9 @@ static const struct setting rows[] = {
 	  .source = "NVIDIA Fabric Manager user guide",
 	  .severity = SEVERITY_CRITICAL,
 	  .risk = RISK_SERVICE,
-	  .judge = fabric_manager },
+	  .judge = fabric_manager,
+	  .aim = aim_start,
+	  .by_hand = "install the nvidia-fabricmanager package of the driver's own version" },
 	{ .id = "service.persistenced",
 	  .title = "NVIDIA Persistence Daemon",
 	  SERVICE,
@@ -226,14 +249,18 @@ static const struct setting rows[] = {
 	  .source = "S0; S1; nvml",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
-	  .judge = persistenced },
+	  .judge = persistenced,
+	  .aim = aim_persistenced,
+	  .by_hand = "install nvidia-persistenced; where it runs with --no-persistence-mode, a "
+		     "drop-in of the unit takes that away" },
 	{ .id = "service.tuners",
 	  .title = "Services that set the same knobs",
 	  SERVICE,
 	  .why = "Two tuners overwrite each other; one will overwrite what is set by hand.",
 	  .source = "TuneD documentation",
 	  .severity = SEVERITY_LOW,
-	  .judge = tuners },
+	  .judge = tuners,
+	  .by_hand = "keep one of them and disable the others with systemctl disable --now" },
 	{ .id = "service.irqbalance",
 	  .title = "irqbalance and isolation",
 	  SERVICE,
@@ -243,15 +270,17 @@ static const struct setting rows[] = {
 	  .why = "Moves interrupts between CPUs by load.",
 	  .source = "S1; irqbalance(1)",
 	  .severity = SEVERITY_MEDIUM,
-	  .risk = RISK_LOW,
-	  .judge = irqbalance },
+	  .risk = RISK_SERVICE,
+	  .judge = irqbalance,
+	  .aim = aim_stop },
 	{ .id = "service.published-units",
 	  .title = "Units of published scripts",
 	  SERVICE,
 	  .why = "They re-apply fixed values at every boot, whatever else is configured.",
 	  .source = "S0; S1",
 	  .severity = SEVERITY_MEDIUM,
-	  .judge = leftovers },
+	  .judge = leftovers,
+	  .by_hand = "systemctl disable --now each of them, then take the unit's file away" },
 	{ .id = "service.spark-nic",
 	  .title = "NIC management of DGX Spark",
 	  SERVICE,
@@ -263,7 +292,8 @@ static const struct setting rows[] = {
 	  .source = "S1",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
-	  .judge = spark_nic },
+	  .judge = spark_nic,
+	  .aim = aim_start },
 	{ .id = "service.rc-local",
 	  .title = "Settings by rc.local",
 	  .scope = SCOPE_HOST,
@@ -275,7 +305,9 @@ static const struct setting rows[] = {
 		 "without a copy.",
 	  .source = "S0",
 	  .severity = SEVERITY_LOW,
-	  .judge = rc_local },
+	  .judge = rc_local,
+	  .by_hand =
+		  "take the lines out of /etc/rc.local; gputune persist writes what has to stay" },
 };
 
 const struct setting_table settings_service = SETTING_TABLE(rows);

@@ -145,6 +145,9 @@ struct setting {
 	/* The writes that make it right on this target, for rows with a knob; asked only where the
 	 * verdict is FAIL. NULL: the wish's value (the first of a choice) into the row's knob. */
 	void (*aim)(const struct question *q, struct aims *out);
+	/* What a person does where no write of ours makes it right; NULL where there always is one.
+	 */
+	const char *by_hand;
 };
 
 struct setting_table {
@@ -204,6 +207,9 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 void aim_value(const struct question *q, struct aims *out, const char *value);
 void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);
 void aim_by_hand(struct aims *out, const char *sentence);
+/* A boot argument of our own. By hand where the command line has it with another value already: a
+ * second one would contradict the first. */
+void aim_argument(const struct question *q, struct aims *out, const char *name, const char *value);
 
 /* Reason codes, stable: scripts compare them. */
 #define CODE_OK "ok"

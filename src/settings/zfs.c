@@ -69,10 +69,19 @@ static bool has_meta_balance(const struct question *q, struct verdict *v)
 	return false;
 }
 
+/* A quarter of memory, and never more than 16 GiB. */
+static long long arc_limit(const struct machine *m)
+{
+	long long quarter = fact_or(&m->memory.total_kb, 0) * 1024 / 4;
+
+	return quarter < 16ll << 30 ? quarter : 16ll << 30;
+}
+
 /* On unified memory the default ceiling lets the cache hold nearly all that CUDA needs. */
 static void arc_max(const struct question *q, struct verdict *v)
 {
 	long long c_max = fact_or(&q->m->storage.zfs_arc_c_max, -1);
+	long long set = fact_or(&q->m->storage.zfs_arc_max, 0);
 	long long total = fact_or(&q->m->memory.total_kb, 0) * 1024;
 
 	if (c_max < 0) {
@@ -83,11 +92,18 @@ static void arc_max(const struct question *q, struct verdict *v)
 	if (!has_unified_memory(q->m))
 		verdict_na(v, CODE_LEFT_ALONE,
 			   "the GPU has its own memory: the cache gives way under pressure");
+	else if (set > 0 && set <= total / 4)
+		verdict_pass(v, "bounded by zfs_arc_max");
 	else if (total && c_max > total / 4)
 		verdict_fail(v, "at most a quarter of memory (8 to 16 GiB)",
 			     "GPU and cache share one memory, and the cache may take most of it");
 	else
 		verdict_pass(v, "bounded");
+}
+
+static void aim_arc_max(const struct question *q, struct aims *out)
+{
+	aim_value(q, out, arena_printf(q->a, "%lld", arc_limit(q->m)));
 }
 
 static void pool_state(const struct question *q, struct verdict *v)
@@ -116,7 +132,9 @@ static const struct setting rows[] = {
 	  .why = "A degraded pool reads slower and is one fault from loss.",
 	  .source = "S0",
 	  .severity = SEVERITY_HIGH,
-	  .judge = pool_state },
+	  .judge = pool_state,
+	  .by_hand =
+		  "zpool status says which member failed: replace it, then wait for the resilver" },
 	{ .id = "zfs.autotrim",
 	  .title = "Automatic TRIM",
 	  .scope = SCOPE_ZPOOL,
@@ -143,7 +161,8 @@ static const struct setting rows[] = {
 	  .source = "spark-known-issues; OpenZFS module parameters",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
-	  .judge = arc_max },
+	  .judge = arc_max,
+	  .aim = aim_arc_max },
 	{ .id = "zfs.arc-meta-limit",
 	  .title = "ARC metadata limit",
 	  ZFS_HOST,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A libnvidia-ml.so.1 that answers from a description (stub.h). Functions of a common shape are
- * made by nvml.def, the others stand here and in nvml_structs.c. Built a second time with STUB_OLD,
- * without what newer libraries added.
+ * made by nvml.def, the others stand here, in nvml_structs.c and nvml_write.c. Built a second time
+ * with STUB_OLD, without what newer libraries added.
  */
 #include "nvml.h"
 
@@ -15,6 +15,7 @@
 struct nvml_device {
 	unsigned index;
 	long long calls;
+	int stale; /* the handle has to be got again */
 };
 
 static struct nvml_device devices[NVML_GPUS_MAX];
@@ -46,10 +47,11 @@ int stub_enter(struct nvml_device *d, const char *name, const char *rest, char o
 	calls++;
 	if (!initialised)
 		return NVML_UNINITIALIZED;
-	if (!d)
+	if (!d || d->stale)
 		return NVML_INVALID_ARGUMENT;
 	if (stub_setting("lost_gpu", -1) == d->index && d->calls++ >= stub_setting("lost_after", 0))
 		return NVML_GPU_IS_LOST;
+	stub_time_passes(d->index);
 	plain_name(name, plain, sizeof(plain));
 	snprintf(object, 16, "%u", d->index);
 	snprintf(question, 128, "%s%s", plain, rest);
@@ -67,6 +69,11 @@ int stub_number(struct nvml_device *d, const char *name, const char *rest, long 
 unsigned stub_index(const struct nvml_device *d)
 {
 	return d->index;
+}
+
+void stub_make_stale(struct nvml_device *d)
+{
+	d->stale = 1;
 }
 
 static int get_uint(struct nvml_device *d, const char *name, const char *rest, unsigned *out)
@@ -187,6 +194,7 @@ static int handle(unsigned index, struct nvml_device **out)
 		return r;
 	if (index >= n || index >= NVML_GPUS_MAX)
 		return NVML_INVALID_ARGUMENT;
+	devices[index].stale = 0;
 	*out = &devices[index];
 	return stub_error(question);
 }
@@ -240,6 +248,10 @@ int nvmlSystemGetCudaDriverVersion_v2(unsigned *out)
 
 int nvmlShutdown(void)
 {
+	unsigned n = 0;
+
+	if (count(&n) == NVML_SUCCESS)
+		stub_shut(n);
 	initialised = 0;
 	stub_unload();
 	return NVML_SUCCESS;

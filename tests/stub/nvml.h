@@ -11,5 +11,10 @@ int stub_enter(struct nvml_device *d, const char *name, const char *rest, char o
 /* The same, and the number it gives. rest is what follows the name: "(SM)", ".total". */
 int stub_number(struct nvml_device *d, const char *name, const char *rest, long long *out);
 unsigned stub_index(const struct nvml_device *d);
+/* The handle answers nothing from now on. */
+void stub_make_stale(struct nvml_device *d);
+/* Called with every call about d, and when the library is shut down: what it forgets by itself. */
+void stub_time_passes(unsigned index);
+void stub_shut(unsigned gpus);
 
 #endif

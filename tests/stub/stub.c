@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "host/nvml.h"
 
-/* The one thing a library of C functions without a handle has to keep. */
-static json_t *machine;
+/* What a library of C functions without a handle has to keep: the description, and what was set. */
+static json_t *machine, *told;
 
 static void add_line(char *line)
 {
@@ -40,39 +40,89 @@ static void add_line(char *line)
 	json_object_set_new(object, question, v);
 }
 
-void stub_load(void)
+static json_t *description(void)
 {
 	const char *path = getenv("GPUTUNE_STUB");
 	FILE *f = path ? fopen(path, "r") : NULL;
 	char line[1024];
+	json_t *j = f ? json_loadf(f, 0, NULL) : NULL;
 
-	stub_unload();
-	machine = f ? json_loadf(f, 0, NULL) : NULL;
-	if (machine) {
-		fclose(f);
-		return;
+	if (!j)
+		j = machine = json_object();
+	if (f && !json_object_size(j)) {
+		rewind(f);
+		while (fgets(line, sizeof(line), f))
+			add_line(line);
 	}
-	machine = json_object();
-	if (!f)
-		return;
-	rewind(f);
-	while (fgets(line, sizeof(line), f))
-		add_line(line);
-	fclose(f);
+	if (f)
+		fclose(f);
+	return j;
+}
+
+static const char *state_path(void)
+{
+	return json_string_value(json_object_get(json_object_get(machine, "stub"), "state"));
+}
+
+void stub_load(void)
+{
+	stub_unload();
+	machine = description();
+	told = state_path() ? json_load_file(state_path(), 0, NULL) : NULL;
+	if (!told)
+		told = json_object();
+}
+
+static void keep(void)
+{
+	if (state_path() && json_dump_file(told, state_path(), JSON_SORT_KEYS))
+		abort();
+}
+
+void stub_set_int(const char *object, const char *question, long long v)
+{
+	json_t *o = json_object_get(told, object);
+
+	if (!o) {
+		o = json_object();
+		json_object_set_new(told, object, o);
+	}
+	json_object_set_new(o, question, json_integer(v));
+	keep();
+}
+
+void stub_forget(const char *object, const char *question)
+{
+	if (json_object_del(json_object_get(told, object), question) == 0)
+		keep();
+}
+
+void stub_forget_all(const char *object)
+{
+	if (json_object_del(told, object) == 0)
+		keep();
 }
 
 /* Also when the library is closed without a shutdown, as after a failed start. */
 __attribute__((destructor)) void stub_unload(void)
 {
 	json_decref(machine);
-	machine = NULL;
+	json_decref(told);
+	machine = told = NULL;
 }
 
-static const json_t *find(const char *object, const char *question)
+static const json_t *find_own(const char *object, const char *question)
 {
 	const json_t *o = json_object_get(machine, object), *v = json_object_get(o, question);
 
 	return v ? v : json_object_get(o, "*");
+}
+
+static const json_t *find(const char *object, const char *question)
+{
+	const json_t *v = json_object_get(json_object_get(told, object), question);
+
+	return v ? v : find_own(object, question);
 }
 
 /* 0 when v is a value, else the NVML result it stands for. */
@@ -85,9 +135,8 @@ static int error_of(const json_t *v)
 	return name ? nvml_result(name) : NVML_SUCCESS;
 }
 
-int stub_int(const char *object, const char *question, long long *out)
+static int int_of(const json_t *v, long long *out)
 {
-	const json_t *v = find(object, question);
 	int r = error_of(v);
 
 	if (r)
@@ -96,6 +145,16 @@ int stub_int(const char *object, const char *question, long long *out)
 		return NVML_UNKNOWN;
 	*out = json_integer_value(v);
 	return NVML_SUCCESS;
+}
+
+int stub_int(const char *object, const char *question, long long *out)
+{
+	return int_of(find(object, question), out);
+}
+
+int stub_own_int(const char *object, const char *question, long long *out)
+{
+	return int_of(find_own(object, question), out);
 }
 
 int stub_text(const char *object, const char *question, char *buf, size_t size)

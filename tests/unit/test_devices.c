@@ -316,9 +316,8 @@ static void test_zfs(void **state)
 	     "4    67108864000\n");
 	root(w, "/proc/spl/kstat/zfs/tank/state", "ONLINE\n");
 	root(w, "/proc/spl/kstat/zfs/tank2/state", "DEGRADED\n");
-	box_file(&w->box, "c/api/exec.json",
-		 "{\"zpool get -Hp -o name,value autotrim\": {\"stdout\": "
-		 "\"tank2\\ton\\ntank\\toff\\n\"}}");
+	box_file(&w->box, "c/api/zpool.json",
+		 "{\"tank\": {\"autotrim\": \"off\"}, \"tank2\": {\"autotrim\": \"on\"}}");
 	open_world(w);
 	probe_disk(&w->probe);
 	probe_fs(&w->probe);

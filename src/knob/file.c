@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Knobs that are files of the kernel: sysctl, sysfs and module parameters. One line a value, one
+ * write; and the pairs of sysctls of which one zeroes the other. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "host/write.h"
+#include "knob/file.h"
+
+enum { VALUE_MAX = 4096 };
+
+/*
+ * Writing one sets the other to zero; of a pair only the one that is not zero says what the machine
+ * does. Source: the kernel's admin-guide/sysctl/vm.rst.
+ */
+static const char *const pairs[][2] = {
+	{ "vm.dirty_ratio", "vm.dirty_bytes" },
+	{ "vm.dirty_background_ratio", "vm.dirty_background_bytes" },
+	{ "vm.overcommit_ratio", "vm.overcommit_kbytes" },
+};
+
+static const char *counterpart(const struct knob *k)
+{
+	for (size_t i = 0; k->kind == KNOB_SYSCTL && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		for (int side = 0; side < 2; side++)
+			if (strcmp(k->name, pairs[i][side]) == 0)
+				return pairs[i][!side];
+	return NULL;
+}
+
+/* What follows "NAME=" in value, NULL when value does not begin with it. */
+static const char *behind(const char *value, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(value, name, n) == 0 && value[n] == '=' ? value + n + 1 : NULL;
+}
+
+/* A choice is a word of its own in brackets: "always [madvise] never". */
+static bool chosen(char *s)
+{
+	for (char *open = strchr(s, '['); open; open = strchr(open + 1, '[')) {
+		size_t n = strcspn(open + 1, "[] \t\n");
+
+		if ((open > s && !isspace((unsigned char)open[-1])) || open[1 + n] != ']' || !n ||
+		    (open[2 + n] && !isspace((unsigned char)open[2 + n])))
+			continue;
+		memmove(s, open + 1, n);
+		s[n] = '\0';
+		return true;
+	}
+	return false;
+}
+
+void knob_file_normalise(enum knob_kind kind, char *s)
+{
+	char *out = s;
+
+	if (kind != KNOB_SYSCTL && chosen(s))
+		return;
+	for (const char *c = s; *c; c++) {
+		if (!isspace((unsigned char)*c))
+			*out++ = *c;
+		else if (out > s && out[-1] != ' ')
+			*out++ = ' ';
+	}
+	while (out > s && out[-1] == ' ')
+		out--;
+	*out = '\0';
+}
+
+int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const char **value)
+{
+	char buf[VALUE_MAX + 1];
+	int r = host_read_line(h, knob_path(a, k), buf, sizeof(buf));
+
+	if (r)
+		return r;
+	knob_file_normalise(k->kind, buf);
+	*value = arena_strdup(a, buf);
+	return 0;
+}
+
+static int file_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		    struct err *e)
+{
+	struct knob other = { .kind = k->kind, .name = counterpart(k), .object = "" };
+	const char *own, *its;
+	int r = knob_file_text(h, a, k, &own);
+
+	if (r == 0 && other.name && strcmp(own, "0") == 0) {
+		/* A kernel that has only one of the two has no pair. */
+		r = knob_file_text(h, a, &other, &its);
+		if (r == 0 && strcmp(its, "0") != 0)
+			own = arena_printf(a, "%s=%s", other.name, its);
+		r = r == -ENOENT ? 0 : r;
+	}
+	/* That code means something else to the caller: no getter. */
+	if (r)
+		return knob_fail(e, r == -ENODATA ? -EIO : r, "read", k);
+	*value = own;
+	return 0;
+}
+
+/* A refused word of a list of choices, or a number that the device does not take. */
+static int refused(struct host *h, const struct knob *k, const char *path, const char *value, int r,
+		   struct err *e)
+{
+	char choices[256];
+
+	if (r == -EINVAL && host_read_line(h, path, choices, sizeof(choices)) == 0 &&
+	    strchr(choices, '[') && strchr(choices, ']'))
+		return err_set(e, r, "could not set %s: \"%s\" is none of its choices: %s", path,
+			       value, choices);
+	if (r == -EINVAL && str_ends(path, "/queue/nr_requests"))
+		return err_set(e, r,
+			       "could not set %s to %s: the device takes fewer; without a "
+			       "scheduler no more than its own depth",
+			       path, value);
+	if (r == -EINVAL || r == -ERANGE)
+		return err_set(e, r, "could not set %s to \"%s\": the kernel refuses the value",
+			       path, value);
+	if ((r == -EACCES || r == -EPERM) && h->id.euid == 0)
+		return err_set(e, r,
+			       "could not set %s: the kernel refuses it even to root (read-only, "
+			       "or a container without the right)",
+			       path);
+	return knob_fail(e, r, "set", k);
+}
+
+static int file_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		    struct err *e)
+{
+	struct knob target = *k;
+	const char *other = counterpart(k), *its = other ? behind(value, other) : NULL, *path;
+	int r;
+
+	if (its) {
+		target.name = other;
+		value = its;
+	}
+	if (!its && strcmp(value, "0") == 0 && str_starts(k->name, "vm.dirty_") &&
+	    str_ends(k->name, "_bytes"))
+		return err_set(e, -EINVAL,
+			       "could not set %s to 0: it is zero only while %s holds; set that "
+			       "(%s=PERCENT)",
+			       k->name, other, other);
+	path = knob_path(a, &target);
+	/* Without a newline, which text parameters of modules would keep; an empty text has no
+	 * other way to arrive. */
+	r = host_write(h, path, *value ? value : "\n");
+	return r ? refused(h, &target, path, value, r, e) : 0;
+}
+
+/* Every part between slashes is a name: not empty, not "." and not "..". */
+static bool parts_are_names(const char *path)
+{
+	while (*path == '/') {
+		size_t n = strcspn(++path, "/");
+
+		if (!n || (n == 1 && *path == '.') || (n == 2 && path[0] == '.' && path[1] == '.'))
+			return false;
+		path += n;
+	}
+	return !*path;
+}
+
+static bool sysctl_sound(const char *name, const char **why)
+{
+	struct arena a = { 0 };
+	struct knob k = { .kind = KNOB_SYSCTL, .name = name, .object = "" };
+	bool good = knob_is_word(name, VALUE_MAX, "_.-/:@") && strchr(name, '.') &&
+		    parts_are_names(knob_path(&a, &k));
+
+	arena_free(&a);
+	return good || knob_unsound(why, "a sysctl is named like vm.swappiness");
+}
+
+/* What is not a value but does something when it is written. */
+static bool is_trigger(const char *path)
+{
+	static const char *const triggers[] = { "remove", "rescan", "reset",  "bind",  "unbind",
+						"delete", "uevent", "new_id", "probe", "scan" };
+	const char *last = strrchr(path, '/') + 1;
+
+	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
+		if (strcmp(last, triggers[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool sysfs_sound(const char *path, const char **why)
+{
+	static const char *const roots[] = { "/sys/block/",   "/sys/bus/",	 "/sys/class/",
+					     "/sys/devices/", "/sys/kernel/mm/", "/sys/module/" };
+	size_t i = 0;
+
+	while (i < sizeof(roots) / sizeof(roots[0]) && !str_starts(path, roots[i]))
+		i++;
+	if (i == sizeof(roots) / sizeof(roots[0]))
+		return knob_unsound(why, "a sysfs knob lies below /sys, in a folder of devices, "
+					 "memory or modules");
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("*?{}\\", *c))
+			return knob_unsound(why, "the path holds characters that no path of sysfs "
+						 "has");
+	if (!parts_are_names(path))
+		return knob_unsound(why, "the path is not the shortest one to its place");
+	return !is_trigger(path) || knob_unsound(why, "the file is no value but a command");
+}
+
+static bool parameter_sound(const char *name, const char **why)
+{
+	const char *dot = strchr(name, '.');
+
+	return (knob_is_word(name, VALUE_MAX, "_.-") && dot[1] && !strchr(dot + 1, '.')) ||
+	       knob_unsound(why, "a module parameter is named like zfs.zfs_arc_max");
+}
+
+static bool file_sound(const struct knob *k, const char *value, const char **why)
+{
+	const char *other = counterpart(k);
+	bool named = k->kind == KNOB_SYSCTL  ? sysctl_sound(k->name, why)
+		     : k->kind == KNOB_SYSFS ? sysfs_sound(k->name, why)
+		     : strchr(k->name, '.')  ? parameter_sound(k->name, why)
+					     : knob_unsound(why, "a module parameter is named like "
+								  "zfs.zfs_arc_max");
+
+	if (!named)
+		return false;
+	if (!value || !other)
+		return true;
+	if (knob_is_number(value) || (behind(value, other) && knob_is_number(behind(value, other))))
+		return true;
+	return knob_unsound(why, "the value is neither a number nor its counterpart's");
+}
+
+static const char *file_command(struct arena *a, const struct knob *k, const char *value)
+{
+	const char *other = counterpart(k), *path;
+
+	if (k->kind == KNOB_SYSCTL) {
+		if (other && behind(value, other))
+			return arena_printf(a, "sysctl -w %s", value);
+		return arena_printf(a, "sysctl -w %s",
+				    knob_quote(a, arena_printf(a, "%s=%s", k->name, value)));
+	}
+	path = knob_quote(a, knob_path(a, k));
+	if (!*value)
+		return arena_printf(a, "echo > %s", path);
+	return arena_printf(a, "printf %%s %s > %s", knob_quote(a, value), path);
+}
+
+/* The first link on the way is the device: /sys/block/sda, /sys/class/net/eth0. */
+static const char *file_place(struct host *h, struct arena *a, const struct knob *k)
+{
+	if (k->kind != KNOB_SYSFS)
+		return "";
+	for (const char *slash = strchr(k->name + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *place =
+			knob_place_link(h, a, arena_strndup(a, k->name, (size_t)(slash - k->name)));
+
+		if (*place)
+			return place;
+	}
+	return "";
+}
+
+/* Modules take 1 and 0 for a switch and show Y and N. */
+static const char *as_number(const char *value)
+{
+	return strcmp(value, "Y") == 0 || strcmp(value, "y") == 0   ? "1"
+	       : strcmp(value, "N") == 0 || strcmp(value, "n") == 0 ? "0"
+								    : value;
+}
+
+static bool file_same(const struct knob *k, const char *x, const char *y)
+{
+	const char *other = counterpart(k), *ox = other ? behind(x, other) : NULL,
+		   *oy = other ? behind(y, other) : NULL;
+
+	if (ox || oy)
+		return ox && oy && knob_same_text(ox, oy);
+	if (k->kind == KNOB_MODPARAM)
+		return knob_same_text(as_number(x), as_number(y));
+	return knob_same_text(x, y);
+}
+
+const struct knob_ops knob_ops_file = {
+	.get = file_get,
+	.set = file_set,
+	.sound = file_sound,
+	.command = file_command,
+	.place = file_place,
+	.same = file_same,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file answers for which kind, and what is asked of every knob before its kind is. Touches no
+ * machine. */
+#include "knob/kinds.h"
+
+#include <string.h>
+
+enum { NAME_MAX_LEN = 512, OBJECT_MAX = 256, VALUE_MAX = 4096 };
+
+const struct knob_ops *knob_ops_of(enum knob_kind kind)
+{
+	static const struct knob_ops *const ops[KNOB_KINDS] = {
+		[KNOB_SYSCTL] = &knob_ops_file,	  [KNOB_SYSFS] = &knob_ops_file,
+		[KNOB_MODPARAM] = &knob_ops_file, [KNOB_BOOTARG] = &knob_ops_bootarg,
+		[KNOB_NVML] = &knob_ops_nvml,	  [KNOB_PCI] = &knob_ops_pci,
+		[KNOB_LINK] = &knob_ops_link,	  [KNOB_UNIT] = &knob_ops_unit,
+		[KNOB_ZPROP] = &knob_ops_zprop,	  [KNOB_HELPER] = &knob_ops_helper,
+	};
+
+	return (unsigned)kind < KNOB_KINDS ? ops[kind] : NULL;
+}
+
+/* At most max bytes, none of them a control character. */
+static bool clean(const char *s, size_t max)
+{
+	size_t n = 0;
+
+	for (; s[n] && n <= max; n++)
+		if ((unsigned char)s[n] < 0x20 || s[n] == 0x7f)
+			return false;
+	return n <= max;
+}
+
+bool knob_sound(const struct knob *k, const char *value, const char **why)
+{
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+	const char *unused;
+
+	if (!why)
+		why = &unused;
+	if (!ops)
+		return knob_unsound(why, "it is of no kind that can be written");
+	if (!k->name || !*k->name || !clean(k->name, NAME_MAX_LEN))
+		return knob_unsound(why, "its name is empty, too long or holds control characters");
+	if (!k->object || !clean(k->object, OBJECT_MAX))
+		return knob_unsound(why, "its object is too long or holds control characters");
+	if (value && !clean(value, VALUE_MAX))
+		return knob_unsound(why, "the value is too long or holds control characters");
+	return ops->sound(k, value, why);
+}
+
+const char *knob_command(struct arena *a, const struct knob *k, const char *value)
+{
+	return value && knob_sound(k, value, NULL) ? knob_ops_of(k->kind)->command(a, k, value)
+						   : NULL;
+}
+
+const char *knob_neutral(const struct knob *k)
+{
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+
+	return ops && ops->neutral ? ops->neutral(k) : NULL;
+}
+
+bool knob_same(const struct knob *k, const char *x, const char *y)
+{
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+
+	if (!x || !y)
+		return x == y;
+	if (strcmp(x, y) == 0)
+		return true;
+	return ops && ops->same ? ops->same(k, x, y) : knob_same_text(x, y);
+}

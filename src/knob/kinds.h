@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a kind of knob does, one file a kind; kinds.c and io.c choose by the kind. For knob/ alone.
+ */
+#ifndef KNOB_KINDS_H
+#define KNOB_KINDS_H
+
+#include "host/host.h"
+#include "knob/io.h"
+#include "knob/knob.h"
+
+struct knob_ops {
+	/*
+	 * As knob_get and knob_set. The caller has asked sound(): name, object and value have the
+	 * kind's shape. A failure sets *e, with knob_fail() where there is nothing better to say.
+	 */
+	int (*get)(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		   struct err *e);
+	int (*set)(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		   struct err *e);
+	/* As knob_read, where it is not a file's text. NULL: the value is a fact of the model. */
+	struct fact_str (*look)(struct host *h, struct arena *a, const struct knob *k);
+	/*
+	 * value NULL: only the name and the object are asked about. Before it is called: none of
+	 * the texts is NULL otherwise, too long, or has control characters.
+	 */
+	bool (*sound)(const struct knob *k, const char *value, const char **why);
+	/* As knob_command; knob and value are sound. NULL: no program does it. */
+	const char *(*command)(struct arena *a, const struct knob *k, const char *value);
+	/* As knob_place. NULL: a name is all there is. */
+	const char *(*place)(struct host *h, struct arena *a, const struct knob *k);
+	/* As knob_neutral. NULL: every knob of the kind has a getter. */
+	const char *(*neutral)(const struct knob *k);
+	/* As knob_same, after the texts were found to differ. NULL: numbers and blanks (see
+	 * knob_same_text). */
+	bool (*same)(const struct knob *k, const char *x, const char *y);
+};
+
+extern const struct knob_ops knob_ops_file; /* sysctl, sysfs, module-parameter */
+extern const struct knob_ops knob_ops_bootarg;
+extern const struct knob_ops knob_ops_nvml;
+extern const struct knob_ops knob_ops_pci;
+extern const struct knob_ops knob_ops_link;
+extern const struct knob_ops knob_ops_unit;
+extern const struct knob_ops knob_ops_zprop;
+extern const struct knob_ops knob_ops_helper;
+
+/* NULL for KNOB_NONE and numbers that are no kind. */
+const struct knob_ops *knob_ops_of(enum knob_kind kind);
+
+/* --- what kinds share --------------------------------------------------------------------------
+ */
+
+/* "could not {verb} {knob}: {reason}" with a reason for r (negative errno); returns r. */
+int knob_fail(struct err *e, int r, const char *verb, const struct knob *k);
+/* *why = sentence; returns false. */
+bool knob_unsound(const char **why, const char *sentence);
+/* word as a POSIX shell takes it: itself when it is plain, else in single quotes. */
+const char *knob_quote(struct arena *a, const char *word);
+/* "0000:01:00.0": domain of 4 to 8 digits, lower or upper case. */
+bool knob_is_pci_address(const char *s);
+/* 1 to max characters of letters, digits and those of extra; the first is a letter or digit. */
+bool knob_is_word(const char *s, size_t max, const char *extra);
+/* A plain decimal number without sign and blanks. */
+bool knob_is_number(const char *s);
+/* Equal as texts with white space folded, or word by word equal as numbers ("0x1d" and "29"). */
+bool knob_same_text(const char *x, const char *y);
+/* Where the link at path leads, in /sys/devices; "" when it is none. */
+const char *knob_place_link(struct host *h, struct arena *a, const char *path);
+/* The same of a PCI function. */
+const char *knob_place_pci(struct host *h, struct arena *a, const char *address);
+
+#endif

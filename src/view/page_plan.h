@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan for people: what they want to see before they agree to it. */
+#ifndef VIEW_PAGE_PLAN_H
+#define VIEW_PAGE_PLAN_H
+
+#include "plan/plan.h"
+#include "view/doc.h"
+
+struct plan_view {
+	bool verbose; /* also why, by what source, the place, and how it is undone */
+};
+
+struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,
+		      const struct plan_view *how);
+/* "12 changes now, 2 need a reboot, 3 refused, 5 to do by hand", for prompts and summaries. */
+const char *plan_sentence(struct arena *a, const struct plan *p);
+/* Whether --allow ID lifts the gate. */
+bool gate_can_be_lifted(const char *gate);
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who sets what: configuration files of small captures as rows of text, hostile ones among them,
+ * and the owners of a knob that follow from the facts.
+ */
+#include "box.h"
+#include "fake.h"
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "probe/probe.h"
+
+struct world {
+	struct box box;
+	struct arena arena;
+	struct machine machine;
+	struct host *host;
+	struct probe probe;
+};
+
+static void root(struct world *w, const char *path, const char *text)
+{
+	char at[512];
+
+	snprintf(at, sizeof(at), "c/root%s", path);
+	box_file(&w->box, at, text);
+}
+
+static void root_link(struct world *w, const char *path, const char *target)
+{
+	char at[512];
+
+	snprintf(at, sizeof(at), "c/root%s", path);
+	box_link(&w->box, at, target);
+}
+
+static void probe_it(struct world *w)
+{
+	struct err e = { 0 };
+	char path[512];
+
+	box_file(&w->box, "c/meta.json", BOX_META("absent"));
+	w->host = host_open_capture(box_path(&w->box, "c", path, sizeof(path)), &e);
+	assert_non_null(w->host);
+	w->probe = (struct probe){ .h = w->host, .a = &w->arena, .m = &w->machine, .config = true };
+	w->machine.kernel.release = fact_str_of("6.8.0", "", "uname -r");
+	probe_config(&w->probe);
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	box_make(&w->box);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	if (w->host)
+		host_close(w->host);
+	arena_free(&w->arena);
+	box_remove(&w->box);
+	free(w);
+	return 0;
+}
+
+/* "KIND KEY=VALUE FILE:LINE" a line, those without effect in parentheses, in the order read. */
+static char *listing(struct world *w)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct assignment, it, &w->machine.config.assignments)
+		text_printf(&t, "%s%s %s=%s %s:%u%s%s\n", it->rank ? "" : "(", it->kind, it->name,
+			    fact_text(&it->value, "-"), it->file, it->line, it->rank ? "" : ")",
+			    fact_text(&it->when, ""));
+	return arena_strdup(&w->arena, t.s ? t.s : "");
+}
+
+/* The owners of a knob, one a line: "* WHAT = VALUE" for the winner, "~" not at boot, "!" fights.
+ */
+static char *owners(struct arena *a, const struct machine *m, struct knob k)
+{
+	struct change c = { .knob = k };
+	TEXT_AUTO t = { 0 };
+
+	plan_owners(a, m, &c);
+	for (size_t i = 0; i < c.n_owners; i++)
+		text_printf(&t, "%s%s%s%s = %s\n", c.owners[i].wins ? "* " : "",
+			    c.owners[i].at_boot ? "" : "~ ", c.owners[i].fights ? "! " : "",
+			    c.owners[i].what, c.owners[i].value ? c.owners[i].value : "?");
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static char *owners_of(struct world *w, enum knob_kind kind, const char *name, const char *object)
+{
+	return owners(&w->arena, &w->machine, (struct knob){ kind, name, object });
+}
+
+static void sysctl_files(void **state)
+{
+	struct world *w = *state;
+
+	root(w, "/usr/lib/sysctl.d/50-default.conf",
+	     "# comment\n; comment\nvm.swappiness = 60\n-net/ipv4/conf/all/rp_filter=2\n"
+	     "net.ipv4.conf.*.rp_filter = 1\nno equals sign\n-net.ipv4.conf.eth0.rp_filter\n");
+	root(w, "/usr/lib/sysctl.d/60-x.conf", "vm.swappiness=1\n");
+	root(w, "/etc/sysctl.d/60-x.conf", "vm.swappiness = 10 \n");
+	root(w, "/etc/sysctl.d/70-masked.conf", "vm.swappiness = 5\n");
+	root(w, "/etc/sysctl.d/readme.txt", "vm.swappiness = 6\n");
+	root(w, "/etc/sysctl.conf", "vm.swappiness=20\nvm.dirty_bytes=1000\n");
+	root_link(w, "/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf");
+	unlink(box_path(&w->box, "c/root/etc/sysctl.d/70-masked.conf", (char[512]){ 0 }, 512));
+	root_link(w, "/etc/sysctl.d/70-masked.conf", "/dev/null");
+	root(w, "/usr/lib/sysctl.d/70-masked.conf", "vm.swappiness = 7\n");
+	probe_it(w);
+	assert_string_equal(listing(w),
+			    "sysctl vm.swappiness=60 /usr/lib/sysctl.d/50-default.conf:3\n"
+			    "sysctl net.ipv4.conf.all.rp_filter=2 "
+			    "/usr/lib/sysctl.d/50-default.conf:4\n"
+			    "sysctl net.ipv4.conf.*.rp_filter=1 "
+			    "/usr/lib/sysctl.d/50-default.conf:5\n"
+			    "sysctl net.ipv4.conf.eth0.rp_filter=- "
+			    "/usr/lib/sysctl.d/50-default.conf:7\n"
+			    "sysctl vm.swappiness=10 /etc/sysctl.d/60-x.conf:1\n"
+			    "sysctl vm.swappiness=20 /etc/sysctl.conf:1\n"
+			    "sysctl vm.dirty_bytes=1000 /etc/sysctl.conf:2\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+			    "/usr/lib/sysctl.d/50-default.conf:3 = 60\n"
+			    "/etc/sysctl.d/60-x.conf:1 = 10\n"
+			    "* /etc/sysctl.conf:1 = 20\n");
+	/* A key that is named gives no way to patterns; one named without value has no owner. */
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "net.ipv4.conf.all.rp_filter", ""),
+			    "* /usr/lib/sysctl.d/50-default.conf:4 = 2\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "net.ipv4.conf.eth0.rp_filter", ""), "");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "net.ipv4.conf.eth1.rp_filter", ""),
+			    "* /usr/lib/sysctl.d/50-default.conf:5 = 1\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "net.ipv4.conf.a.b.rp_filter", ""), "");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.dirty_ratio", ""),
+			    "* /etc/sysctl.conf:2 = vm.dirty_bytes=1000\n");
+}
+
+/* Without a link systemd reads no /etc/sysctl.conf; other init systems do. */
+static void sysctl_conf(void **state)
+{
+	struct world *w = *state;
+
+	root(w, "/etc/sysctl.conf", "vm.swappiness=20\n");
+	w->machine.software.init = fact_str_of("systemd", "", "x");
+	probe_it(w);
+	assert_string_equal(listing(w), "(sysctl vm.swappiness=20 /etc/sysctl.conf:1)\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+			    "~ /etc/sysctl.conf:1 = 20\n");
+}
+
+static void tmpfiles_and_modules(void **state)
+{
+	struct world *w = *state;
+
+	root(w, "/etc/tmpfiles.d/a.conf",
+	     "w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise\n"
+	     "d /sys/nothing 0755 root root -\n"
+	     "w! /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor - - - - performance\n"
+	     "w /proc/sys/vm/swappiness - - - - 5\n"
+	     "w+ /sys/module/zfs/parameters/zfs_arc_max - - - - 1000\n"
+	     "w /sys/short\n");
+	root(w, "/usr/lib/tmpfiles.d/b.conf",
+	     "w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n");
+	root(w, "/etc/modprobe.d/zfs.conf",
+	     "blacklist nouveau\noptions zfs zfs_arc_max=5 \\\n  zfs_prefetch_disable=1\n"
+	     "options nvidia-drm modeset=1 name=\"a b\"\noptions\n");
+	w->machine.cpu.policies.items = ARENA_NEW(&w->arena, struct freq_policy);
+	w->machine.cpu.policies.n = 1;
+	((struct freq_policy *)w->machine.cpu.policies.items)->index = 4;
+	((struct freq_policy *)w->machine.cpu.policies.items)->cpus.f.seen = SEEN_OK;
+	idset_add(&w->arena, &((struct freq_policy *)w->machine.cpu.policies.items)->cpus.v, 5);
+	probe_it(w);
+	assert_string_equal(
+		listing(w),
+		"module-parameter zfs.zfs_arc_max=5 /etc/modprobe.d/zfs.conf:2\n"
+		"module-parameter zfs.zfs_prefetch_disable=1 /etc/modprobe.d/zfs.conf:2\n"
+		"module-parameter nvidia_drm.modeset=1 /etc/modprobe.d/zfs.conf:4\n"
+		"module-parameter nvidia_drm.name=a b /etc/modprobe.d/zfs.conf:4\n"
+		"sysfs /sys/kernel/mm/transparent_hugepage/enabled=madvise "
+		"/etc/tmpfiles.d/a.conf:1\n"
+		"sysfs /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor=performance "
+		"/etc/tmpfiles.d/a.conf:3\n"
+		"sysctl vm.swappiness=5 /etc/tmpfiles.d/a.conf:4\n"
+		"module-parameter zfs.zfs_arc_max=1000 /etc/tmpfiles.d/a.conf:5\n"
+		"(sysfs /sys/kernel/mm/transparent_hugepage/enabled=always "
+		"/usr/lib/tmpfiles.d/b.conf:1)\n");
+	assert_string_equal(
+		owners_of(w, KNOB_SYSFS, "/sys/kernel/mm/transparent_hugepage/enabled", ""),
+		"~ /usr/lib/tmpfiles.d/b.conf:1 = always\n* /etc/tmpfiles.d/a.conf:1 = madvise\n");
+	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
+			    "/etc/modprobe.d/zfs.conf:2 = 5\n* /etc/tmpfiles.d/a.conf:5 = 1000\n");
+	assert_string_equal(owners_of(w, KNOB_SYSFS,
+				      "/sys/devices/system/cpu/cpufreq/policy4/scaling_governor",
+				      ""),
+			    "* /etc/tmpfiles.d/a.conf:3 = performance\n");
+	assert_string_equal(owners_of(w, KNOB_SYSFS,
+				      "/sys/devices/system/cpu/cpufreq/policy5/scaling_governor",
+				      ""),
+			    "");
+}
+
+static void udev_rules(void **state)
+{
+	struct world *w = *state;
+	struct disk *d = list_add(&w->arena, &w->machine.storage.disks, sizeof(*d));
+
+	d->name = "sda";
+	d->rotational = fact_int_of(1, "", "x");
+	root(w, "/etc/udev/rules.d/60-io.rules",
+	     "ACTION==\"remove\", GOTO=\"end\"\n"
+	     "SUBSYSTEM!=\"block\", GOTO=\"end\"\n"
+	     "KERNEL==\"sd*|nvme*\", ATTR{queue/rotational}==\"1\", "
+	     "ATTR{queue/scheduler}=\"bfq\"\n"
+	     "KERNEL==\"nvme*\", \\\n  ATTR{queue/scheduler}=\"none\"\n"
+	     "ATTRS{vendor}==\"Acme*\", ATTR{queue/scheduler}=\"kyber\"\n"
+	     "LABEL=\"end\"\n"
+	     "SUBSYSTEM==\"net\", KERNEL==\"eth*\", ATTR{mtu}=\"9000\"\n"
+	     "SYSCTL{vm/swappiness}=\"3\"\n"
+	     "this is no rule\nATTR{open=\"x\"\nATTR{x}=\"unterminated\n");
+	probe_it(w);
+	assert_string_equal(owners_of(w, KNOB_SYSFS, "/sys/block/sda/queue/scheduler", ""),
+			    "* /etc/udev/rules.d/60-io.rules:3 = bfq\n"
+			    "/etc/udev/rules.d/60-io.rules:6 (where ATTRS{vendor}==\"Acme*\", "
+			    "ACTION!=\"remove\", SUBSYSTEM==\"block\") = kyber\n");
+	assert_string_equal(owners_of(w, KNOB_SYSFS, "/sys/block/nvme0n1/queue/nr_requests", ""),
+			    "");
+	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "eth0"),
+			    "* /etc/udev/rules.d/60-io.rules:8 = 9000\n");
+	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "ib0"), "");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+			    "* /etc/udev/rules.d/60-io.rules:9 = 3\n");
+}
+
+static void boot_arguments(void **state)
+{
+	struct world *w = *state;
+	struct kernel_arg *arg;
+
+	root(w, "/etc/default/grub",
+	     "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\" # comment\n"
+	     "GRUB_CMDLINE_LINUX='isolcpus=2-3 dyndbg=\"file x.c +p\"'\n");
+	root(w, "/etc/default/grub.d/10-a.cfg",
+	     "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=4-7 $OTHER\"\n");
+	root(w, "/etc/default/grub.d/20-b.cfg",
+	     "GRUB_CMDLINE_LINUX_DEFAULT=\"transparent_hugepage=never\"\n");
+	root(w, "/etc/default/grub.d/30-c.cfg",
+	     "export GRUB_CMDLINE_LINUX_DEFAULT+=\" zfs.zfs_arc_max=9\"\n");
+	root(w, "/boot/loader/entries/old-5.15.conf", "options root=old\n");
+	root(w, "/boot/loader/entries/new-6.8.0.conf", "title x\noptions root=/dev/x $tuned y=1\n");
+	root(w, "/boot/loader/entries/z-7.0.conf", "options root=z\n");
+	root(w, "/boot/extlinux/extlinux.conf",
+	     "DEFAULT a\nLABEL b\n  APPEND bad=1\nLABEL a\n  APPEND ${cbootargs} good=1\n");
+	arg = list_add(&w->arena, &w->machine.kernel.args, sizeof(*arg));
+	arg->name = "numa_balancing";
+	arg->value = fact_str_of("disable", "", "/proc/cmdline");
+	arg = list_add(&w->arena, &w->machine.kernel.args, sizeof(*arg));
+	arg->name = "isolcpus";
+	arg->value = fact_str_of("2-3", "", "/proc/cmdline");
+	probe_it(w);
+	assert_string_equal(listing(w),
+			    "boot-argument isolcpus=2-3 /etc/default/grub:3\n"
+			    "boot-argument dyndbg=file x.c +p /etc/default/grub:3\n"
+			    "boot-argument isolcpus=4-7 /etc/default/grub.d/10-a.cfg:1\n"
+			    "boot-argument transparent_hugepage=never "
+			    "/etc/default/grub.d/20-b.cfg:1\n"
+			    "boot-argument zfs.zfs_arc_max=9 /etc/default/grub.d/30-c.cfg:1\n"
+			    "boot-argument root=/dev/x /boot/loader/entries/new-6.8.0.conf:2\n"
+			    "boot-argument y=1 /boot/loader/entries/new-6.8.0.conf:2\n"
+			    "boot-argument good=1 /boot/extlinux/extlinux.conf:5\n");
+	assert_string_equal(owners_of(w, KNOB_BOOTARG, "isolcpus", ""),
+			    "kernel argument isolcpus, /etc/default/grub:3 = 2-3\n"
+			    "* kernel argument isolcpus, /etc/default/grub.d/10-a.cfg:1 = 4-7\n");
+	assert_string_equal(
+		owners_of(w, KNOB_SYSFS, "/sys/kernel/mm/transparent_hugepage/enabled", ""),
+		"* kernel argument transparent_hugepage, /etc/default/grub.d/20-b.cfg:1 = never\n");
+	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
+			    "* kernel argument zfs.zfs_arc_max, /etc/default/grub.d/30-c.cfg:1 = "
+			    "9\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "kernel.numa_balancing", ""),
+			    "* kernel argument numa_balancing, /proc/cmdline = disable\n");
+}
+
+static void add_service(struct world *w, const char *name, int enabled, int active)
+{
+	struct service *s = list_add(&w->arena, &w->machine.software.services, sizeof(*s));
+
+	s->name = name;
+	s->enabled = fact_int_of(enabled, "", "x");
+	s->active = fact_int_of(active, "", "x");
+}
+
+static void tuned(void **state)
+{
+	struct world *w = *state;
+
+	add_service(w, "tuned.service", 1, 1);
+	root(w, "/etc/tuned/active_profile", "mine\n");
+	root(w, "/etc/tuned/profiles/mine/tuned.conf",
+	     "[main]\nsummary=x\ninclude=base, ../../etc/passwd mine\n[sysctl]\nvm.swappiness = 1\n"
+	     "[cpu]\ngovernor = ondemand\n[vm]\ntransparent_hugepages=${thp}\n"
+	     "[sysfs]\n/sys/module/zfs/parameters/zfs_arc_max=7\n"
+	     "[bootloader]\ncmdline_mine=+skew_tick=1 isolcpus=1\n");
+	root(w, "/usr/lib/tuned/base/tuned.conf",
+	     "[sysctl]\nvm.swappiness = 2\n[disk]\nreadahead = >4096\n");
+	root(w, "/etc/sysctl.d/a.conf", "vm.swappiness = 3\n");
+	probe_it(w);
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+			    "! tuned.service, /usr/lib/tuned/base/tuned.conf:2 = 2\n"
+			    "! tuned.service, /etc/tuned/profiles/mine/tuned.conf:5 = 1\n"
+			    "* /etc/sysctl.d/a.conf:1 = 3\n");
+	assert_string_equal(owners_of(w, KNOB_SYSFS,
+				      "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
+				      ""),
+			    "* ! tuned.service, /etc/tuned/profiles/mine/tuned.conf:7 = "
+			    "ondemand\n");
+	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
+			    "* ! tuned.service, /etc/tuned/profiles/mine/tuned.conf:11 = 7\n");
+	assert_string_equal(owners_of(w, KNOB_BOOTARG, "isolcpus", ""),
+			    "* ! kernel argument isolcpus, tuned.service, "
+			    "/etc/tuned/profiles/mine/tuned.conf:13 = 1\n");
+	assert_string_equal(w->machine.config.tuned_profile.v, "mine");
+}
+
+/* tuned that does not apply the system's own files again stands over them. */
+static void tuned_last(void **state)
+{
+	struct world *w = *state;
+
+	add_service(w, "tuned.service", 1, 0);
+	root(w, "/etc/tuned/active_profile", "mine\n");
+	root(w, "/etc/tuned/tuned-main.conf", "reapply_sysctl = 0\n");
+	root(w, "/etc/tuned/mine/tuned.conf", "[sysctl]\nvm.swappiness = 1\n");
+	root(w, "/etc/sysctl.d/a.conf", "vm.swappiness = 3\n");
+	probe_it(w);
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
+			    "/etc/sysctl.d/a.conf:1 = 3\n"
+			    "* tuned.service, /etc/tuned/mine/tuned.conf:2 = 1\n");
+}
+
+static const char *services =
+	"{'software': {'services': ["
+	"{'name': 'tuned.service', 'enabled': 1, 'active': 1},"
+	"{'name': 'power-profiles-daemon.service', 'enabled': 0, 'active': 1},"
+	"{'name': 'cpu-performance.service', 'enabled': 1, 'active': 0},"
+	"{'name': 'nvidia-persistenced.service', 'enabled': 1, 'active': 1},"
+	"{'name': 'thermald.service', 'enabled': 0, 'active': 0}]},"
+	"'net': {'nics': [{'name': 'eth0', 'owner': 'NetworkManager'}, {'name': 'eth1'}]}}";
+
+static void daemons(void **state)
+{
+	static const struct {
+		struct knob k;
+		const char *want;
+	} rows[] = {
+		{ { KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "" },
+		  "~ ! power-profiles-daemon.service = ?\n"
+		  "* cpu-performance.service = performance\n! tuned.service = ?\n" },
+		{ { KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "" },
+		  "" },
+		{ { KNOB_NVML, "persistence-mode", "0000:01:00.0" },
+		  "* nvidia-persistenced.service = 1\n" },
+		{ { KNOB_SYSCTL, "vm.swappiness", "" }, "* ! tuned.service = ?\n" },
+		{ { KNOB_UNIT, "nvidia-persistenced.service", "" },
+		  "* a link in /etc/systemd/system = enabled\n" },
+		{ { KNOB_UNIT, "irqbalance.service", "" }, "" },
+		{ { KNOB_LINK, "mtu", "eth0" }, "* ! NetworkManager (owner) = ?\n" },
+		{ { KNOB_LINK, "mtu", "eth1" }, "" },
+	};
+	struct arena a = { 0 };
+	struct machine *m = fake_machine(&a, services);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(owners(&a, m, rows[i].k), rows[i].want);
+	arena_free(&a);
+}
+
+/* Whatever the files hold, reading ends, in bounds. */
+static void hostile(void **state)
+{
+	struct world *w = *state;
+	enum { BIG = 10 << 20, LONG = 20000, MANY = 9000 };
+	char *big = malloc(BIG + 1);
+	TEXT_AUTO t = { 0 };
+
+	memset(big, 'x', BIG);
+	big[BIG] = '\0';
+	root(w, "/etc/sysctl.d/10-big.conf", big);
+	memset(big, '\n', BIG);
+	root(w, "/etc/tmpfiles.d/newlines.conf", big);
+	free(big);
+	root_link(w, "/etc/sysctl.d/20-loop.conf", "21-loop.conf");
+	root_link(w, "/etc/sysctl.d/21-loop.conf", "20-loop.conf");
+	root_link(w, "/etc/sysctl.d/22-out.conf", "../../../../../../etc/passwd");
+	box_folder(&w->box, "c/root/etc/sysctl.d/23-folder.conf");
+	for (int i = 0; i < LONG; i++)
+		text_addc(&t, 'y');
+	text_add(&t, "=1\nvm.a=1\nvm.\x01=2\nvm.b=\xff\xfe\n=5\n-\n-=\n*=*\n\\\n");
+	root(w, "/etc/sysctl.d/30-odd.conf", t.s);
+	text_clear(&t);
+	for (int i = 0; i < MANY; i++)
+		text_printf(&t, "vm.k%d=%d\n", i, i);
+	root(w, "/etc/sysctl.d/40-many.conf", t.s);
+	text_clear(&t);
+	for (int i = 0; i < 2000; i++)
+		text_add(&t, "ATTR{a}==\"");
+	root(w, "/etc/udev/rules.d/x.rules", t.s);
+	root(w, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"\n=\"\nGRUB_CMDLINE_LINUX=\"$");
+	root(w, "/etc/modprobe.d/x.conf", "options x \"a=\nfoo \\");
+	probe_it(w);
+	assert_true(w->machine.config.assignments.n <= 8192);
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.a", ""),
+			    "* /etc/sysctl.d/30-odd.conf:2 = 1\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.b", ""),
+			    "* /etc/sysctl.d/30-odd.conf:4 = \xef\xbf\xbd\xef\xbf\xbd\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.k8000", ""),
+			    "* /etc/sysctl.d/40-many.conf:8001 = 8000\n");
+	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.k8999", ""), "");
+	/* What was too much or could not be followed is named. */
+	assert_non_null(strstr(w->machine.config.unread.v, "/etc/sysctl.d/10-big.conf"));
+	assert_non_null(strstr(w->machine.config.unread.v, "/etc/sysctl.d/20-loop.conf"));
+	assert_non_null(strstr(w->machine.config.unread.v, "/etc/tmpfiles.d/newlines.conf"));
+	assert_null(strstr(w->machine.config.unread.v, "30-odd"));
+}
+
+/* The facts go out as JSON and come back the same. */
+static void as_json(void **state)
+{
+	struct world *w = *state;
+	struct config back = { 0 };
+	struct err e = { 0 };
+	json_t *out, *again;
+
+	root(w, "/etc/sysctl.d/x.conf", "vm.a=1\nvm.b=\xff\n-vm.c\n");
+	root(w, "/etc/udev/rules.d/x.rules", "KERNEL==\"a\", ATTR{b}=\"c\"\n");
+	probe_it(w);
+	out = schema_to_json(&schema_config, &w->machine.config);
+	assert_int_equal(schema_from_json(&w->arena, &schema_config, out, &back, &e), 0);
+	again = schema_to_json(&schema_config, &back);
+	assert_true(json_equal(out, again));
+	assert_int_equal(back.assignments.n, 4);
+	json_decref(out);
+	json_decref(again);
+}
+
+/* Nobody asks what nobody needs. */
+static void not_asked(void **state)
+{
+	struct world *w = *state;
+
+	root(w, "/etc/sysctl.d/x.conf", "vm.a=1\n");
+	probe_it(w);
+	w->machine.config = (struct config){ 0 };
+	w->probe.config = false;
+	probe_machine(&w->probe);
+	assert_int_equal(w->machine.config.assignments.n, 0);
+	assert_int_equal(w->machine.config.unread.f.seen, SEEN_UNASKED);
+	w->probe.config = true;
+	probe_machine(&w->probe);
+	assert_int_equal(w->machine.config.assignments.n, 1);
+}
+
+/* --- the user's own connection -----------------------------------------------------------------
+ */
+
+static const char *links_for(struct world *w, const char *connection)
+{
+	char env[256];
+
+	snprintf(env, sizeof(env), "{\"\": {\"SSH_CONNECTION\": \"%s\"}}", connection);
+	box_file(&w->box, "c/api/env.json", env);
+	probe_it(w);
+	w->machine.net.nics = (struct list){ 0 };
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "bond0.7", "eth0", "eth9" };
+		static const char *const ips[] = { "10.0.0.3/24", "", "10.0.0.30/24" };
+		struct nic *n = list_add(&w->arena, &w->machine.net.nics, sizeof(*n));
+
+		n->name = names[i];
+		n->ipv4 = fact_str_of(ips[i], "", "x");
+	}
+	probe_session(&w->probe);
+	host_close(w->host);
+	w->host = NULL;
+	return fact_text(&w->machine.config.session.links,
+			 seen_name(w->machine.config.session.links.f.seen));
+}
+
+static void sessions(void **state)
+{
+	static const struct {
+		const char *connection, *links;
+	} rows[] = {
+		{ "10.0.0.9 5555 10.0.0.3 22", "bond0.7 bond0 eth0 eth1" },
+		{ "10.0.0.9 5555 10.0.0.30 22", "eth9" },
+		{ "::ffff:10.0.0.9 5555 ::ffff:10.0.0.3 22", "bond0.7 bond0 eth0 eth1" },
+		{ "fe80::1 5555 fe80::2%eth9 22", "eth9" },
+		{ "2001:db8::9 5555 2001:db8::3 2222", "bond0.7 bond0 eth0 eth1" },
+		{ "10.0.0.9 5555 10.9.9.9 22", "error" },
+		{ "10.0.0.9 5555 $(reboot) 22", "error" },
+		{ "nonsense", "error" },
+	};
+	struct world *w = *state;
+
+	box_folder(&w->box, "c/root/sys/class/net/bond0.7/lower_bond0");
+	box_folder(&w->box, "c/root/sys/class/net/bond0/lower_eth0");
+	box_folder(&w->box, "c/root/sys/class/net/bond0/lower_eth1");
+	/* A circle, which no kernel makes. */
+	box_folder(&w->box, "c/root/sys/class/net/eth1/lower_bond0.7");
+	root(w, "/proc/net/if_inet6", "20010db8000000000000000000000003 02 40 00 80  bond0.7\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(links_for(w, rows[i].connection), rows[i].links);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(sysctl_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(sysctl_conf, setup, teardown),
+		cmocka_unit_test_setup_teardown(tmpfiles_and_modules, setup, teardown),
+		cmocka_unit_test_setup_teardown(udev_rules, setup, teardown),
+		cmocka_unit_test_setup_teardown(boot_arguments, setup, teardown),
+		cmocka_unit_test_setup_teardown(tuned, setup, teardown),
+		cmocka_unit_test_setup_teardown(tuned_last, setup, teardown),
+		cmocka_unit_test(daemons),
+		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(as_json, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(sessions, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
