@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A server of two Xeon Platinum 8592+ without a GPU: 256 CPUs, one with another governor, ZFS, a USB disk."""
+import config
 import host
 from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine, ranges
 from pci import ENDPOINT, LEGACY, RC_ENDPOINT, ROOT_PORT, TO_PCI, Pci, Pcie
@@ -177,6 +178,7 @@ def main():
     host.limits(m, 8388608)
     m.source("everything else", PLAUSIBLE, "Debian 12 with its defaults and a few hand-set values")
     m.source("/proc/sys/**", DOCUMENTED, "Linux Documentation/admin-guide/sysctl and ip-sysctl: the kernel's defaults")
+    config.cpu_256(m)
     m.write()
     print(f"{len(pci.functions)} PCI functions")
 

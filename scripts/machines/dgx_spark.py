@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An NVIDIA DGX Spark as a new owner finds it: DGX OS, one cable in cage p0, nothing tuned."""
+import config
 import host
 import nvml
 from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine
@@ -243,6 +244,7 @@ def main():
         host.statfs(m, path, size, free)
     host.limits(m, 130663591936)
     software(m)
+    config.dgx_spark(m)
     m.write()
 
 

@@ -4,6 +4,7 @@
 An HGX H100 node: two AMD EPYC 9554, eight H100 SXM, eight ConnectX-7 for InfiniBand, a PCIe switch for each
 pair. One GPU's link came up at half width, and the switches of the second socket redirect peer traffic.
 """
+import config
 import host
 import nvml
 from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine, ranges
@@ -239,12 +240,14 @@ def graphics(m, gpus, switches):
         nvml.gpu(m, i, "NVIDIA H100 80GB HBM3", f"0000{f.address}".upper(), 9, 14, (9, 0), 16896, 345, 1980, 1545,
                  69000 + 700 * i, 29 + i % 4, 0, ranges(SOCKET[i // 4]), (5, 5, 5, width, 16), vbios="96.00.74.00.01",
                  more={**more, "nvmlDeviceGetPcieReplayCounter": 212 if width == 8 else 0})
+        m.answers("boost-slider", f.address, {"vboost": 0, "vboost.max": 4})
         m.answers("cuda", f.address, {"cuDeviceGetAttribute(116)": 1, "cuDeviceGetAttribute(124)": 1,
                                       "cuDeviceGetAttribute(18)": 0, "cuDeviceGetAttribute(16)": 132})
     m.answers("cuda", "", {"cuDriverGetVersion": 12080})
     nvml.driver_files(m, DRIVER, "open", drm=True)
     m.source("nvml: clocks 345 of 1980, memory 2619, 200 to 700 W, 80 GB, 132 SMs, BAR1 131072 MiB", DOCUMENTED, H100)
     m.source("nvml: 18 NVLinks of 26.562 GB/s a GPU, far ends of GPU 0", DOCUMENTED, LINKS)
+    m.source("boost-slider: vboost 0 of 4", PLAUSIBLE, "what an H200 with driver 580.159 shows")
     m.source("nvml: far ends of GPUs 1 to 7", DERIVED, "the same pattern rotated by one switch")
     m.source("nvml: thresholds, VBIOS, draw, temperatures, reserved memory, replay counter", PLAUSIBLE, "usual values of the board")
 
@@ -318,6 +321,7 @@ def main():
     storage(m, drives, boot)
     host.limits(m, "unlimited")
     software(m)
+    config.hgx_h100(m)
     m.write()
     print(f"{len(pci.functions)} PCI functions")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An NVIDIA IGX Orin developer kit with an RTX 6000 Ada, as shipped, with nvidia-peermem loaded."""
+import config
 import host
 import nvml
 from lib import DERIVED, DOCUMENTED, PLAUSIBLE, Machine
@@ -209,6 +210,7 @@ def main():
         host.statfs(m, path, size, free)
     host.limits(m, 8044167168)
     software(m)
+    config.igx_orin(m)
     m.write()
 
 

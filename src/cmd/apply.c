@@ -56,10 +56,14 @@ static int recover_first(struct run *r, struct host *h, const struct txn_who *wh
 	struct err e = { 0 };
 	int code = journal_load(h, &r->arena, false, &j, &e);
 
+	/* Who may not read it may not write either; that is said when it is tried, after the plan.
+	 */
+	if (code == -EACCES || code == -EPERM)
+		return 0;
 	if (code)
 		return complain(EXIT_NOT_APPLIED, &e);
 	for (size_t i = 0; i < j.n; i++) {
-		if (j.items[i].state != TRANSACTION_OPEN || strcmp(j.items[i].op, "apply") != 0)
+		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
 			continue;
 		if (r->value[OPT_DRY_RUN]) {
 			complain_text(0,

@@ -51,7 +51,8 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 			   .a = &r->arena,
 			   .m = m,
 			   .deep = deep || h->id.captured,
-			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE] };
+			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE],
+			   .config = r->verb->run == verb_capture };
 
 	probe_machine(&p);
 	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */

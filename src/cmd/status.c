@@ -37,7 +37,7 @@ static int status_code(const struct journal *j, const struct hold_row *rows, siz
 
 	for (size_t i = 0; i < j->n; i++)
 		if (j->items[i].state == TRANSACTION_INCOMPLETE ||
-		    (j->items[i].state == TRANSACTION_OPEN && strcmp(j->items[i].op, "apply") == 0))
+		    (j->items[i].state == TRANSACTION_OPEN && transaction_holds(&j->items[i])))
 			return EXIT_STUCK;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
@@ -71,7 +71,7 @@ int verb_status(struct run *r)
 		}
 		for (size_t i = 0; i < j.n; i++)
 			if (j.items[i].state == TRANSACTION_OPEN &&
-			    strcmp(j.items[i].op, "apply") == 0)
+			    transaction_holds(&j.items[i]))
 				complain_text(0,
 					      "transaction %lu was interrupted: \"gputune undo\" "
 					      "takes it back",

@@ -180,6 +180,15 @@ static int captured_put(struct host *h, const char *path, const void *data, size
 	return r ? r : overlay_put(c->overlay, name, data, len, mode);
 }
 
+int captured_mode(struct host *h, const char *path, unsigned *out)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	return r ? r : overlay_mode(c->overlay, name, out);
+}
+
 static int captured_append(struct host *h, const char *path, const void *data, size_t len)
 {
 	struct captured *c = (struct captured *)h;

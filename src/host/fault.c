@@ -73,6 +73,14 @@ static int fault_kind(struct host *h, const char *path, enum host_kind *out)
 	return r ? r : done(f, f->inner->ops->kind(f->inner, path, out));
 }
 
+static int fault_mode(struct host *h, const char *path, unsigned *out)
+{
+	struct fault *f = (struct fault *)h;
+	int r = due(f, "", "", path);
+
+	return r ? r : done(f, host_mode(f->inner, path, out));
+}
+
 static int fault_ask(struct host *h, const char *api, const char *object, const char *field,
 		     struct answer *out)
 {
@@ -178,6 +186,7 @@ static const struct host_ops fault_ops = {
 	.ask = fault_ask,
 	.close = fault_close,
 	.writes = &fault_writes,
+	.mode = fault_mode,
 };
 
 struct host *fault_open(struct host *inner, struct fault_plan plan)

@@ -106,6 +106,11 @@ int host_kind(struct host *h, const char *path, enum host_kind *out)
 	return h->ops->kind(h, path, out);
 }
 
+int host_mode(struct host *h, const char *path, unsigned *out)
+{
+	return h->ops->mode ? h->ops->mode(h, path, out) : HOST_NOT_CAPTURED;
+}
+
 bool host_exists(struct host *h, const char *path)
 {
 	enum host_kind kind;

@@ -66,6 +66,8 @@ struct host_ops {
 		   struct answer *out);
 	void (*close)(struct host *h);
 	const struct host_writes *writes; /* NULL: it takes none */
+	/* As host_mode. NULL: not known. */
+	int (*mode)(struct host *h, const char *path, unsigned *out);
 };
 
 /* The writing half, as host/write.h describes it. offset < 0: the whole file. */
@@ -121,6 +123,9 @@ int host_link_path(struct host *h, const char *path, char *buf, size_t cap);
 int host_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n);
 /* Does not follow a link in the last component. */
 int host_kind(struct host *h, const char *path, enum host_kind *out);
+/* The permission bits of a file or folder, links not followed in the last component.
+ * HOST_NOT_CAPTURED: a capture does not tell. */
+int host_mode(struct host *h, const char *path, unsigned *out);
 /* True for anything that is there, links followed in all but the last component. */
 bool host_exists(struct host *h, const char *path);
 

@@ -105,6 +105,17 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 	return 0;
 }
 
+static int live_mode(struct host *h, const char *path, unsigned *out)
+{
+	struct stat st;
+
+	(void)h;
+	if (lstat(path, &st) < 0)
+		return -errno;
+	*out = st.st_mode & 07777;
+	return 0;
+}
+
 const struct provider *live_provider(struct live *l, const char *api, void ***state)
 {
 	for (size_t i = 0; i < PROVIDERS; i++)
@@ -145,6 +156,7 @@ static const struct host_ops live_ops = {
 	.ask = live_ask,
 	.close = live_close,
 	.writes = &live_writes,
+	.mode = live_mode,
 };
 
 struct host *host_open_live(void)

@@ -13,25 +13,29 @@
 /* --- looking -----------------------------------------------------------------------------------
  */
 
+/* What was removed has this file in a folder of its name below gone/: a folder and what was in it
+ * can both be gone. */
+#define MARK "/.gputune-gone"
+
 static int marker(const char *path, char *buf, size_t cap)
 {
-	return snprintf(buf, cap, "gone/%s", path) >= (int)cap ? -ENAMETOOLONG : 0;
+	return snprintf(buf, cap, "gone/%s" MARK, path) >= (int)cap ? -ENAMETOOLONG : 0;
 }
 
 /* Whether the path or a folder on its way was removed. */
 static bool is_gone(struct overlay *o, const char *path)
 {
-	char mark[HOST_PATH_MAX];
+	char mark[HOST_PATH_MAX + sizeof(MARK)];
 	enum host_kind kind;
 
-	if (o->upper->ops->kind(o->upper, "gone", &kind) || marker(path, mark, sizeof(mark)))
+	if (o->upper->ops->kind(o->upper, "gone", &kind) || marker(path, mark, HOST_PATH_MAX))
 		return false;
-	for (char *end = mark + strlen(mark); end > mark + 4;) {
+	for (char *end = mark + strlen(mark) - strlen(MARK); end > mark + 4;) {
+		strcpy(end, MARK);
 		if (o->upper->ops->kind(o->upper, mark, &kind) == 0 && kind == HOST_FILE)
 			return true;
 		while (*--end != '/')
 			;
-		*end = '\0';
 	}
 	return false;
 }
@@ -208,7 +212,15 @@ static int back_again(struct overlay *o, const char *path)
 
 	if (marker(path, mark, sizeof(mark)))
 		return -ENAMETOOLONG;
-	return unlinkat(o->fd, mark, 0) < 0 && errno != ENOENT && errno != ENOTDIR ? -errno : 0;
+	if (unlinkat(o->fd, mark, 0) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	/* Folders that hold no mark any more. */
+	for (char *slash; (slash = strrchr(mark, '/'));) {
+		*slash = '\0';
+		if (unlinkat(o->fd, mark, AT_REMOVEDIR) < 0)
+			break;
+	}
+	return 0;
 }
 
 int overlay_put(struct overlay *o, const char *path, const void *data, size_t len, unsigned mode)
@@ -321,6 +333,16 @@ int overlay_remove(struct overlay *o, const char *path)
 		r = unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	close(dir);
 	return r;
+}
+
+int overlay_mode(struct overlay *o, const char *path, unsigned *out)
+{
+	struct stat st;
+
+	if (fstatat(o->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return HOST_NOT_CAPTURED;
+	*out = st.st_mode & 07777;
+	return 0;
 }
 
 int overlay_lock(struct overlay *o, const char *path)

@@ -24,6 +24,8 @@ int overlay_append(struct overlay *o, const char *path, const void *data, size_t
 int overlay_make(struct overlay *o, enum host_kind kind, const char *path, const char *target,
 		 unsigned mode);
 int overlay_remove(struct overlay *o, const char *path);
+/* The permission bits of what was written here; HOST_NOT_CAPTURED for what was not. */
+int overlay_mode(struct overlay *o, const char *path, unsigned *out);
 /* A descriptor that holds the lock until it is closed, or a negative errno. */
 int overlay_lock(struct overlay *o, const char *path);
 

@@ -70,29 +70,52 @@ static int open_inside(struct folder *f, const char *path, int flags)
 	return open_walk(f->fd, path, flags | O_CLOEXEC);
 }
 
+static int open_last(struct folder *f, const char *path, size_t n)
+{
+	int r;
+
+	if (f->last_fd >= 0)
+		close(f->last_fd);
+	memcpy(f->last, path, n);
+	f->last[n] = '\0';
+	f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY) : dup(f->fd);
+	if (f->last_fd >= 0)
+		return 0;
+	r = f->last_fd;
+	f->last_fd = -1;
+	return r;
+}
+
+/* The folder was removed since; another one may have its name. */
+static bool is_stale(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || st.st_nlink == 0;
+}
+
 /* Opens a file for reading. Its folder's descriptor is kept: probes read many files of one folder,
  * and walking a deep path again costs more than the file. */
 static int open_file(struct folder *f, const char *path)
 {
+	static const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t n = slash ? (size_t)(slash - path) : 0;
-	int fd;
+	bool kept = f->last_fd >= 0 && strncmp(f->last, path, n) == 0 && f->last[n] == '\0';
+	int fd, r;
 
 	if (n >= sizeof(f->last))
 		return -ENAMETOOLONG;
-	if (f->last_fd < 0 || strncmp(f->last, path, n) != 0 || f->last[n] != '\0') {
-		if (f->last_fd >= 0)
-			close(f->last_fd);
-		memcpy(f->last, path, n);
-		f->last[n] = '\0';
-		f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY) : dup(f->fd);
-		if (f->last_fd < 0) {
-			fd = f->last_fd;
-			f->last_fd = -1;
-			return fd;
-		}
+	r = kept ? 0 : open_last(f, path, n);
+	if (r)
+		return r;
+	fd = openat(f->last_fd, name, flags);
+	if (fd < 0 && errno == ENOENT && kept && is_stale(f->last_fd)) {
+		r = open_last(f, path, n);
+		if (r)
+			return r;
+		fd = openat(f->last_fd, name, flags);
 	}
-	fd = openat(f->last_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -118,6 +118,11 @@ static int readonly_kind(struct host *h, const char *path, enum host_kind *out)
 	return inner_of(h)->ops->kind(inner_of(h), path, out);
 }
 
+static int readonly_mode(struct host *h, const char *path, unsigned *out)
+{
+	return host_mode(inner_of(h), path, out);
+}
+
 static int readonly_ask(struct host *h, const char *api, const char *object, const char *field,
 			struct answer *out)
 {
@@ -138,6 +143,7 @@ static const struct host_ops readonly_ops = {
 	.kind = readonly_kind,
 	.ask = readonly_ask,
 	.close = readonly_close,
+	.mode = readonly_mode,
 };
 
 struct host *host_open_readonly(struct host *inner)

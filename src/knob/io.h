@@ -18,6 +18,7 @@
  *   unit             "enabled", "disabled" or "masked", then "active" or "inactive"
  *   zfs-property     its text
  *   helper           vboost: the level
+ *   file             "absent", "link:TARGET", or the mode and the text in one line, "0644:a\n"
  */
 #ifndef KNOB_IO_H
 #define KNOB_IO_H

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { NAME_MAX_LEN = 512, OBJECT_MAX = 256, VALUE_MAX = 4096 };
+enum { NAME_MAX_LEN = 512, OBJECT_MAX = 256, VALUE_MAX = 4096, CONTENT_VALUE_MAX = 1 << 20 };
 
 const struct knob_ops *knob_ops_of(enum knob_kind kind)
 {
@@ -15,6 +15,7 @@ const struct knob_ops *knob_ops_of(enum knob_kind kind)
 		[KNOB_NVML] = &knob_ops_nvml,	  [KNOB_PCI] = &knob_ops_pci,
 		[KNOB_LINK] = &knob_ops_link,	  [KNOB_UNIT] = &knob_ops_unit,
 		[KNOB_ZPROP] = &knob_ops_zprop,	  [KNOB_HELPER] = &knob_ops_helper,
+		[KNOB_FILE] = &knob_ops_own_file,
 	};
 
 	return (unsigned)kind < KNOB_KINDS ? ops[kind] : NULL;
@@ -44,7 +45,7 @@ bool knob_sound(const struct knob *k, const char *value, const char **why)
 		return knob_unsound(why, "its name is empty, too long or holds control characters");
 	if (!k->object || !clean(k->object, OBJECT_MAX))
 		return knob_unsound(why, "its object is too long or holds control characters");
-	if (value && !clean(value, VALUE_MAX))
+	if (value && !clean(value, k->kind == KNOB_FILE ? CONTENT_VALUE_MAX : VALUE_MAX))
 		return knob_unsound(why, "the value is too long or holds control characters");
 	return ops->sound(k, value, why);
 }

@@ -44,6 +44,7 @@ extern const struct knob_ops knob_ops_link;
 extern const struct knob_ops knob_ops_unit;
 extern const struct knob_ops knob_ops_zprop;
 extern const struct knob_ops knob_ops_helper;
+extern const struct knob_ops knob_ops_own_file;
 
 /* NULL for KNOB_NONE and numbers that are no kind. */
 const struct knob_ops *knob_ops_of(enum knob_kind kind);

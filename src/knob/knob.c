@@ -44,6 +44,8 @@ static const struct {
 			 "the pool stores it itself", "the value that was there is set back" },
 	[KNOB_HELPER] = { "helper", "the vendor's program (%s)", "the vendor's program (%s)",
 			  "our boot-time unit", "the value that was there is set back" },
+	[KNOB_FILE] = { "file", "the file %s", "make the file %s", "it is a file",
+			"what was there before is put back; an edited file is left" },
 };
 
 const char *knob_kind_name(enum knob_kind k)
@@ -79,7 +81,7 @@ bool knob_is_runtime(enum knob_kind kind)
 static bool named_in_full(enum knob_kind kind)
 {
 	return kind == KNOB_SYSCTL || kind == KNOB_SYSFS || kind == KNOB_MODPARAM ||
-	       kind == KNOB_BOOTARG || kind == KNOB_UNIT;
+	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_FILE;
 }
 
 bool knob_equal(const struct knob *x, const struct knob *y)

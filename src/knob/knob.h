@@ -22,6 +22,7 @@ enum knob_kind {
 	KNOB_UNIT,  /* name "nvidia-persistenced.service": enabled or not */
 	KNOB_ZPROP, /* name "autotrim", object the pool */
 	KNOB_HELPER, /* name of a program's switch without another interface: "vboost" */
+	KNOB_FILE, /* name "/etc/sysctl.d/99-zz-gputune.conf": a file, folder or link of ours */
 	KNOB_KINDS,
 };
 
@@ -57,6 +58,11 @@ const char *knob_command(struct arena *a, const struct knob *k, const char *valu
  * below /sys or /proc/sys without "..", a PCI address, an interface name. *why gets a sentence. For
  * knobs that come from files. */
 bool knob_sound(const struct knob *k, const char *value, const char **why);
+/* The value of a file of ours: "0644:TEXT" with \n, \t, \\ and \0NNN; a folder has no text. */
+const char *knob_file_value(struct arena *a, unsigned mode, const char *text, size_t len);
+/* The reverse; false when the value is none of that form. *text is ended by a NUL too. */
+bool knob_file_parse(struct arena *a, const char *value, unsigned *mode, const char **text,
+		     size_t *len);
 /* Its value is gone after a reboot unless something sets it again. */
 bool knob_is_runtime(enum knob_kind kind);
 

@@ -213,22 +213,46 @@ static int place(const struct reader *r, const json_t *j, struct change *c)
 	return 0;
 }
 
+/*
+ * Judged anew by the caller: a file opens no gate. Only that a value could not be read cannot be
+ * seen from the change itself, so this one stays closed.
+ */
+static int gate(const struct reader *r, const json_t *j, struct change *c)
+{
+	static const char *const codes[] = { GATE_ALLOW,	GATE_GPU_BUSY,	GATE_LIMIT,
+					     GATE_HOUSEKEEPING, GATE_OWN_LINK,	GATE_LOCKDOWN,
+					     GATE_UNREADABLE,	GATE_OVERRIDDEN };
+	const char *code, *refusal;
+
+	if (text(r, j, "gate", true, &code) || text(r, j, "refusal", true, &refusal))
+		return -EINVAL;
+	if (!code)
+		return 0;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (strcmp(code, codes[i]) != 0)
+			continue;
+		if (strcmp(code, GATE_UNREADABLE) == 0) {
+			c->gate = GATE_UNREADABLE;
+			c->refusal = refusal ? refusal : "its value could not be read";
+		}
+		return 0;
+	}
+	return bad(r, "there is no gate \"%.40s\"", code);
+}
+
 static int change(const struct reader *r, const json_t *j, struct change *c)
 {
 	static const char *const names[] = { "id",     "title", "target", "knob", "before",
 					     "after",  "why",	"source", "risk", "effect",
 					     "owners", "gate",	"refusal" };
-	const char *ignored;
+	const char *title;
 
 	if (keys(r, j, "the change", names, sizeof(names) / sizeof(names[0])) ||
-	    setting(r, j, &c->s) || place(r, j, c) || text(r, j, "why", true, &c->why) ||
-	    text(r, j, "source", true, &c->source) || risk_and_effect(r, j, c) || owners(r, j, c))
+	    setting(r, j, &c->s) || place(r, j, c) || text(r, j, "title", false, &title) ||
+	    text(r, j, "why", true, &c->why) || text(r, j, "source", true, &c->source) ||
+	    risk_and_effect(r, j, c) || owners(r, j, c))
 		return -EINVAL;
-	/* Judged anew: a file lifts no gate and closes none. */
-	return text(r, j, "title", false, &ignored) || text(r, j, "gate", true, &ignored) ||
-			       text(r, j, "refusal", true, &ignored)
-		       ? -EINVAL
-		       : 0;
+	return gate(r, j, c);
 }
 
 static int advice(const struct reader *r, const json_t *j, struct advice *out)

@@ -42,6 +42,14 @@ void aim_argument(const struct question *q, struct aims *out, const char *name, 
 		aim_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
 }
 
+const char *aim_wished(const struct question *q)
+{
+	const char *value = q->wish->value;
+
+	return q->wish->rel == WANT_ONE_OF ? arena_strndup(q->a, value, strcspn(value, " "))
+					   : value;
+}
+
 /* The words that the target takes, where the facts tell: a choice is made among these. */
 static const char *offered(const struct question *q)
 {
@@ -120,7 +128,7 @@ void settings_aims(struct arena *a, const struct machine *m, const struct profil
 	}
 	q = question_of(&by, f->s, f->objects[i], f->targets[i]);
 	q.wish = question_wish(&by, &q, &room);
-	if (f->s->aim)
+	if (f->s->aim && (!q.wish || q.wish->rel != WANT_NOT))
 		f->s->aim(&q, out);
 	else
 		aim_wish(&q, out);

@@ -43,6 +43,17 @@ static long long ceiling_khz(const struct question *q)
 	return khz < p->hw_max_khz.v ? khz : p->hw_max_khz.v;
 }
 
+/* Firmware may let the highest clock be set above what it says is the highest. */
+static bool ceiling_met(const struct question *q)
+{
+	const struct freq_policy *p = q->object;
+	long long want = ceiling_khz(q);
+
+	return p->max_khz.v == want ||
+	       (p->max_khz.v < want ? q->wish->rel == WANT_AT_MOST
+				    : q->wish->rel == WANT_AT_LEAST || want == p->hw_max_khz.v);
+}
+
 /* A lowered maximum defeats the governor. */
 static void freq_max(const struct question *q, struct verdict *v)
 {
@@ -59,8 +70,7 @@ static void freq_max(const struct question *q, struct verdict *v)
 				  p->hw_max_khz.v / 1000);
 	if (ceiling_khz(q) < 0)
 		verdict_unknown(v, CODE_ERROR, "the profile names neither max nor a clock in kHz");
-	else if (q->wish->rel == WANT_AT_MOST ? p->max_khz.v <= ceiling_khz(q)
-					      : p->max_khz.v >= ceiling_khz(q))
+	else if (ceiling_met(q))
 		verdict_pass(v, p->max_khz.v >= p->hw_max_khz.v ? "not capped" : "as wanted");
 	else
 		verdict_fail(v, arena_printf(q->a, "%lld MHz", ceiling_khz(q) / 1000),
@@ -79,9 +89,9 @@ static void aim_boost(const struct question *q, struct aims *out)
 
 	if (str_ends(from, "no_turbo"))
 		aim_knob(q, out, (struct knob){ KNOB_SYSFS, from, "" },
-			 strcmp(q->wish->value, "1") == 0 ? "0" : "1");
+			 strcmp(aim_wished(q), "1") == 0 ? "0" : "1");
 	else
-		aim_value(q, out, q->wish->value);
+		aim_value(q, out, aim_wished(q));
 }
 
 /* On a GB10 without autonomous selection the memory fabric stays slow: 32 against 92 GB/s was

@@ -97,7 +97,7 @@ static void aim_tcp_mem(const struct question *q, struct aims *out)
 
 	if (sscanf(q->current.v, "%lld %lld", &lowest, &initial) == 2)
 		aim_value(q, out,
-			  arena_printf(q->a, "%lld %lld %s", lowest, initial, q->wish->value));
+			  arena_printf(q->a, "%lld %lld %s", lowest, initial, aim_wished(q)));
 }
 
 /* NAPI drivers bypass this queue unless RPS or a virtual interface puts packets there. */

@@ -59,7 +59,7 @@ static void aim_mtu(const struct question *q, struct aims *out)
 		aim_by_hand(out, arena_printf(q->a, "set it on %s, which decides for this port",
 					      n->bond_master.v));
 	else
-		aim_value(q, out, q->wish->value);
+		aim_value(q, out, aim_wished(q));
 }
 
 static void mtu(const struct question *q, struct verdict *v)

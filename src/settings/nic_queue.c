@@ -63,6 +63,10 @@ static void coalesce(const struct question *q, struct verdict *v)
 			     : "fixed";
 	if (!has_wish(q, v))
 		return;
+	if (!is_up(n)) {
+		verdict_na(v, CODE_NO_EFFECT, "the link is down");
+		return;
+	}
 	v->wanted = opinion_text(q->a, q->wish, "us");
 	v->why = q->wish->because;
 	if (fact_or(&n->adaptive_rx, 0) == 0 && seen_ok(&n->rx_coalesce_us.f) &&
@@ -81,7 +85,7 @@ static void aim_coalesce(const struct question *q, struct aims *out)
 		aim_knob(q, out, (struct knob){ KNOB_LINK, "adaptive-rx", n->name }, "0");
 	if (seen_ok(&n->rx_coalesce_us.f) &&
 	    !opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
-		aim_value(q, out, q->wish->value);
+		aim_value(q, out, aim_wished(q));
 }
 
 #define DATA_PORT                                                                                  \

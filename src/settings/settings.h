@@ -206,6 +206,8 @@ void verdict_unseen(const struct question *q, struct verdict *v, const struct fa
 /* Adds a write to the row's own knob on this target; to another knob. */
 void aim_value(const struct question *q, struct aims *out, const char *value);
 void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);
+/* The wished value; the first word of a choice. */
+const char *aim_wished(const struct question *q);
 void aim_by_hand(struct aims *out, const char *sentence);
 /* A boot argument of our own. By hand where the command line has it with another value already: a
  * second one would contradict the first. */

@@ -156,6 +156,9 @@ static size_t batch_end(struct txn_run *r, const struct plan *p, size_t i)
 	size_t disturbed = 0, end = i + 1;
 
 	knob_disturbs(r->a, &p->changes[i].knob, &disturbed);
+	/* Of a knob that cannot be read nobody could tell that it was not written. */
+	if (knob_neutral(&p->changes[i].knob))
+		return end;
 	while (!disturbed && end < p->n && p->changes[end].s == p->changes[i].s)
 		end++;
 	return end;
@@ -180,9 +183,12 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 	return code;
 }
 
-static void not_tried(struct txn_run *r, const struct plan *p, size_t from)
+/* Rows for the changes that have none yet. */
+static void not_tried(struct txn_run *r, const struct plan *p)
 {
-	for (size_t i = from; i < p->n; i++) {
+	size_t rows = 0, told = r->report->n;
+
+	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 		struct entry e = { .id = c->s->id,
 				   .target = c->target,
@@ -190,7 +196,7 @@ static void not_tried(struct txn_run *r, const struct plan *p, size_t from)
 				   .before = c->before,
 				   .after = c->after };
 
-		if (!c->gate)
+		if (!c->gate && rows++ >= told)
 			run_row(r, &e)->outcome = OUTCOME_NOT_TRIED;
 	}
 }
@@ -239,13 +245,13 @@ static int apply(struct txn_run *r, const struct plan *p, struct err *e)
 
 	if (code)
 		return code;
-	run_begin(r, "apply", p->profile, plan_open_changes(p));
+	run_begin(r, r->who->op ? r->who->op : "apply", p->profile, plan_open_changes(p));
 	for (size_t i = 0, end; i < p->n; i = end) {
 		end = batch_end(r, p, i);
 		if (make_batch(r, p, i, end, e) == 0)
 			continue;
 		code = roll_back(r, e);
-		not_tried(r, p, end);
+		not_tried(r, p);
 		/* Should the journal fail too, an open transaction is what the next run finds. */
 		run_close(r, &ignored);
 		return code;
@@ -262,7 +268,7 @@ int txn_apply(struct host *h, struct arena *a, const struct plan *p, const struc
 	int code;
 
 	*out = (struct txn_report){ 0 };
-	code = run_open(&r, h, a, who, out, false, e);
+	code = run_open(&r, h, a, who, out, (struct txn_how){ 0 }, e);
 	if (code == 0)
 		code = apply(&r, p, e);
 	if (code == 0) {

@@ -27,6 +27,11 @@ const char *transaction_state_name(enum transaction_state s)
 	return names[s];
 }
 
+bool transaction_holds(const struct transaction *t)
+{
+	return strcmp(t->op, "undo") != 0;
+}
+
 /* What the first pass finds: numbers of transactions that need no second look. */
 struct scan {
 	unsigned char *closed; /* by number */

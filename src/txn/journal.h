@@ -54,7 +54,7 @@ enum transaction_state {
 
 struct transaction {
 	unsigned long txn;
-	const char *op; /* "apply", "undo" */
+	const char *op; /* "apply", "persist" (files for the next boot), "undo" */
 	const char *boot_id;
 	long long time_s;
 	const char *user, *reason, *profile, *version;
@@ -75,6 +75,8 @@ struct journal {
  * incomplete), which is what a machine with a long history needs. A missing journal is empty. */
 int journal_load(struct host *h, struct arena *a, bool all, struct journal *out, struct err *e);
 
+/* It writes to the machine; an undo holds nothing of its own. */
+bool transaction_holds(const struct transaction *t);
 const char *entry_state_name(enum entry_state s);
 const char *transaction_state_name(enum transaction_state s);
 

@@ -6,6 +6,7 @@
 
 #include "host/write.h"
 #include "knob/io.h"
+#include "txn/line.h"
 
 static const char *read_boot_id(struct host *h, struct arena *a)
 {
@@ -68,7 +69,7 @@ static int recover(struct txn_run *r, struct err *e)
 		struct transaction *t = &r->journal.items[i];
 
 		forget_lost(r, t);
-		if (t->state != TRANSACTION_OPEN || strcmp(t->op, "apply") != 0)
+		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
 			continue;
 		clean = run_roll_back(r, t, false) && clean;
 		t->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
@@ -83,26 +84,33 @@ static int recover(struct txn_run *r, struct err *e)
 }
 
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,
-	     struct txn_report *report, bool dry, struct err *e)
+	     struct txn_report *report, struct txn_how how, struct err *e)
 {
-	int code = dry ? 0 : lock(h, e);
+	int code = how.dry ? 0 : lock(h, e);
 
 	*r = (struct txn_run){ .h = h,
 			       .a = a,
 			       .who = who,
 			       .report = report,
-			       .dry = dry,
-			       .writer = { .h = h, .dry = dry } };
+			       .dry = how.dry,
+			       .writer = { .h = h, .dry = how.dry } };
 	if (code)
 		return code;
-	code = journal_load(h, a, false, &r->journal, e);
+	code = journal_load(h, a, how.all, &r->journal, e);
 	if (code)
 		return code;
+	/* A number that no reader takes would be a change that nobody can undo. */
+	if (r->journal.next > TXN_MAX)
+		return err_set(e, -EOVERFLOW, "%s: holds a transaction with the last number there is",
+			       TXN_JOURNAL);
 	r->writer.torn = r->journal.torn;
 	r->boot_id = read_boot_id(h, a);
 	code = recover(r, e);
 	/* What is stuck is stuck: that must not keep anybody from undoing the rest. */
-	return code == -EUCLEAN ? 0 : code;
+	if (code == 0 || code == -EUCLEAN)
+		return 0;
+	text_free(&r->writer.waiting);
+	return err_set(e, code, "%s: %s", TXN_JOURNAL, strerror(-code));
 }
 
 int run_close(struct txn_run *r, struct err *e)
@@ -120,7 +128,7 @@ int txn_recover(struct host *h, struct arena *a, const struct txn_who *who, stru
 	int code;
 
 	*out = (struct txn_report){ 0 };
-	code = run_open(&r, h, a, who, out, false, e);
+	code = run_open(&r, h, a, who, out, (struct txn_how){ 0 }, e);
 	return code ? code : run_close(&r, e);
 }
 

@@ -19,10 +19,15 @@ struct txn_run {
 	bool dry; /* nothing is written: neither the machine nor the journal */
 };
 
+/* all: the journal with everything that is finished. */
+struct txn_how {
+	bool dry, all;
+};
+
 /* Folder, lock, journal, and the rollback of what a crash left open. *e says what stands against
  * it. run_close writes what waits. */
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,
-	     struct txn_report *report, bool dry, struct err *e);
+	     struct txn_report *report, struct txn_how how, struct err *e);
 int run_close(struct txn_run *r, struct err *e);
 /* Begins a transaction: its line waits for the first intent. */
 void run_begin(struct txn_run *r, const char *op, const char *profile, size_t changes);

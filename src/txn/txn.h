@@ -13,6 +13,8 @@ struct txn_who {
 	const char *user;   /* "root", "root (sudo: ada)" */
 	const char *reason; /* in the user's words; NULL */
 	const char *version;
+	const char *op; /* what an applied transaction is called, see struct transaction; NULL:
+			   "apply" */
 };
 
 enum outcome {
@@ -67,6 +69,7 @@ struct txn_select {
 	bool all;		 /* every transaction */
 	const char *const *only; /* ids or prefixes; n_only 0: all */
 	size_t n_only;
+	const char *op; /* only transactions called so; NULL: "apply", or the one of that number */
 	bool force; /* restore even what somebody changed since */
 	bool dry;   /* write nothing: report what would come of it */
 };

@@ -29,10 +29,18 @@ static size_t count_open(const struct txn_select *s, const struct transaction *t
 	return n;
 }
 
+/* Files for the next boot are taken back by who asks for them, or by their number. */
+static bool is_called(const struct txn_select *s, const struct transaction *t)
+{
+	if (s->txn && !s->op)
+		return transaction_holds(t);
+	return strcmp(t->op, s->op ? s->op : "apply") == 0;
+}
+
 /* The transactions meant: with ids and without a number, all that hold one of them. */
 static bool is_meant(const struct txn_select *s, const struct transaction *t, unsigned long newest)
 {
-	if (strcmp(t->op, "apply") != 0 || !count_open(s, t))
+	if (!is_called(s, t) || !count_open(s, t))
 		return false;
 	if (s->txn)
 		return t->txn == s->txn;
@@ -42,7 +50,7 @@ static bool is_meant(const struct txn_select *s, const struct transaction *t, un
 static unsigned long newest_open(const struct txn_select *s, const struct journal *j)
 {
 	for (size_t i = j->n; i-- > 0;)
-		if (strcmp(j->items[i].op, "apply") == 0 && count_open(s, &j->items[i]))
+		if (is_called(s, &j->items[i]) && count_open(s, &j->items[i]))
 			return j->items[i].txn;
 	return 0;
 }
@@ -103,10 +111,12 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 {
 	struct err late = { 0 };
 	struct txn_run r;
+	/* What was left to somebody stands in transactions that are finished. */
+	struct txn_how how = { .dry = s->dry, .all = s->force };
 	int code, closed;
 
 	*out = (struct txn_report){ 0 };
-	code = run_open(&r, h, a, who, out, s->dry, e);
+	code = run_open(&r, h, a, who, out, how, e);
 	if (code)
 		return code;
 	code = undo(&r, s, e);

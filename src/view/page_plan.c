@@ -76,8 +76,7 @@ static const char *place_text(struct arena *a, const struct change *c)
 	return arena_printf(a, "%s: %s", knob_kind_name(c->knob.kind), knob_text(a, &c->knob));
 }
 
-static void changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
-		    const struct plan_view *how)
+static void changes(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
 {
 	static const struct column columns[] = {
 		{ .title = "Setting" },
@@ -87,13 +86,9 @@ static void changes(struct doc *d, const struct plan *p, const struct batch *b, 
 		{ .title = "Effect" },
 		{ .title = "Risk" },
 		{ .title = "At boot", .wrap = true },
-		{ .title = "Why", .wrap = true },
-		{ .title = "Source", .wrap = true },
-		{ .title = "Place", .wrap = true },
-		{ .title = "Undone", .wrap = true },
 	};
-	struct node *t = doc_table(d, "Changes, in the order in which they are written", columns,
-				   how->verbose ? 11 : 7);
+	struct node *t =
+		doc_table(d, "Changes, in the order in which they are written", columns, 7);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct change *c = &p->changes[b[i].first];
@@ -110,14 +105,44 @@ static void changes(struct doc *d, const struct plan *p, const struct batch *b, 
 		row[4] = cell(effect_name(c->effect));
 		row[5] = cell_as(risk_style(c->risk), risk_name(c->risk));
 		row[6] = cell(winner_text(d->arena, c));
-		if (!how->verbose)
-			continue;
-		row[7] = cell(why_text(d->arena, c));
-		row[8] = cell_as(STYLE_MUTED, c->source);
-		row[9] = cell_as(STYLE_MUTED, place_text(d->arena, c));
-		row[10] = cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind));
 	}
 	node_drop_empty(t);
+}
+
+static void reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
+{
+	static const struct column why[] = {
+		{ .title = "Setting" },
+		{ .title = "Why", .wrap = true },
+		{ .title = "Source", .wrap = true },
+	};
+	static const struct column where[] = {
+		{ .title = "Setting" },
+		{ .title = "Place", .wrap = true },
+		{ .title = "Undone", .wrap = true },
+	};
+	struct node *t = doc_table(d, "Reasons", why, 3), *places;
+	struct cell *row;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &p->changes[b[i].first];
+
+		row = node_row(d, t);
+		row[0] = cell_as(STYLE_CODE, b[i].what);
+		row[1] = cell(why_text(d->arena, c));
+		row[2] = cell_as(STYLE_MUTED, c->source);
+	}
+	places = doc_table(d, "Places, and how they are taken back", where, 3);
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &p->changes[b[i].first];
+
+		row = node_row(d, places);
+		row[0] = cell_as(STYLE_CODE, b[i].what);
+		row[1] = cell(b[i].n > 1 ? arena_printf(d->arena, "%s, and %zu more",
+							place_text(d->arena, c), b[i].n - 1)
+					 : place_text(d->arena, c));
+		row[2] = cell_as(STYLE_MUTED, knob_how_undone(c->knob.kind));
+	}
 }
 
 static struct cell lifted_by(struct doc *d, const struct change *c)
@@ -260,8 +285,10 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
-	changes(d, p, b, n, how);
+	changes(d, p, b, n);
 	refusals(d, p, b, n);
+	if (how->verbose)
+		reasons(d, p, b, n);
 	fights(d, p);
 	by_hand(d, p);
 	line = doc_paragraph(d);

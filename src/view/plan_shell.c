@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "view/shell_read.h"
 
-static const char frame[] = "set -eu\n"
+/* The functions of a step are called by number, which shellcheck does not see. */
+static const char frame[] = "# shellcheck disable=SC2016,SC2317,SC2329\n"
+			    "set -eu\n"
 			    "LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin\n"
 			    "export LC_ALL PATH\n"
 			    "\n"
@@ -26,7 +28,6 @@ static const char steps_frame[] =
 	"'$4'\"\n"
 	"\tsay \"$3: $now, wanted $5\"\n"
 	"}\n"
-	"# shellcheck disable=SC2317,SC2329\n"
 	"write() {\n"
 	"\tif [ \"$2\" = blind ]; then\n"
 	"\t\t\"set_$1\" || stop \"$3 could not be written; to take back: sh $0 undo\"\n"
@@ -42,7 +43,6 @@ static const char steps_frame[] =
 	"\tsay \"$3: $4 -> $5\"\n"
 	"}\n"
 	"# Goes on when one cannot be taken back.\n"
-	"# shellcheck disable=SC2317,SC2329\n"
 	"restore() {\n"
 	"\tif [ \"$2\" = seen ]; then\n"
 	"\t\tif now=$(\"now_$1\"); then :; else now=; fi\n"
@@ -56,7 +56,6 @@ static const char steps_frame[] =
 	"\tsay \"$3: back to $4\"\n"
 	"}\n"
 	"# Taking back one may have reset another: once more, in the order of writing.\n"
-	"# shellcheck disable=SC2317,SC2329\n"
 	"settle() {\n"
 	"\tcase $2$back in seen*\" $1 \"*) ;; *) return 0 ;; esac\n"
 	"\tif now=$(\"now_$1\") && [ \"$now\" = \"$4\" ]; then return 0; fi\n"
@@ -176,10 +175,9 @@ static void functions(FILE *out, struct arena *a, const struct step *s, size_t n
 		s->unset ? knob_how_undone(c->knob.kind)
 			 : "not by this script: the value before is not known");
 	if (s->read)
-		fprintf(out, "# shellcheck disable=SC2317,SC2329\nnow_%zu() { %s; }\n", n, s->read);
-	fprintf(out, "# shellcheck disable=SC2016,SC2317,SC2329\nset_%zu() { %s; }\n", n, s->set);
-	fprintf(out, "# shellcheck disable=SC2016,SC2317,SC2329\nunset_%zu() { %s; }\n", n,
-		s->unset ? s->unset : "return 1");
+		fprintf(out, "now_%zu() { %s; }\n", n, s->read);
+	fprintf(out, "set_%zu() { %s; }\n", n, s->set);
+	fprintf(out, "unset_%zu() { %s; }\n", n, s->unset ? s->unset : "return 1");
 }
 
 static void call(FILE *out, struct arena *a, const struct step *s, size_t n)

@@ -35,6 +35,8 @@ struct memory_host {
 	int writes;  /* that were let through */
 	int fail_at; /* the write with this number, from 1, fails with -EIO; and those behind it */
 	int tried;
+	bool fail_once; /* not those behind it */
+	bool fail_late; /* a put that fails has put the file all the same */
 };
 
 static inline struct memory_host *memory_of(struct host *h)
@@ -176,7 +178,7 @@ static inline int memory_gate(struct host *h, const struct memory_place *p)
 {
 	struct memory_host *m = memory_of(h);
 
-	if (m->fail_at && ++m->tried >= m->fail_at)
+	if (m->fail_at && ++m->tried >= m->fail_at && !(m->fail_once && m->tried > m->fail_at))
 		return -EIO;
 	if (p && p->refuses)
 		return p->refuses;
@@ -232,6 +234,9 @@ static inline int memory_write_file(struct host *h, const char *path, long long 
 		memcpy(p->data + offset, data, len);
 		return 0;
 	}
+	/* Nothing reaches the kernel's side. */
+	if (!len)
+		return 0;
 	keep = *p;
 	if (strchr(p->data, '[')) {
 		r = memory_choose(p, data, len);
@@ -262,12 +267,12 @@ static inline int memory_put(struct host *h, const char *path, const void *data,
 	int r = memory_gate(h, NULL);
 
 	assert_int_equal(mode, 0644);
-	if (r)
+	if (r && !memory_of(h)->fail_late)
 		return r;
 	if (!memory_parent(h, path))
 		return -ENOENT;
 	memory_bytes(h, path, data, len);
-	return 0;
+	return r;
 }
 
 static inline int memory_append(struct host *h, const char *path, const void *data, size_t len)

@@ -147,6 +147,24 @@ static void test_cpu(void **state)
 		  "sysfs /sys/devices/system/cpu/cpufreq/boost = 1",
 		  PROFILE_DEFAULT,
 		  { 0 } },
+		{ "cpu.boost",
+		  "{'cpu': {'boost': 1}}",
+		  NULL,
+		  "hand: names no value",
+		  PROFILE_DEFAULT,
+		  { .rel = WANT_NOT, .value = "1" } },
+		{ "cpu.frequency-cap",
+		  POLICY "'hw_max_khz': 3900000}]}}",
+		  NULL,
+		  NULL,
+		  PROFILE_DEFAULT,
+		  { .rel = WANT_AT_LEAST, .value = "1500000" } },
+		{ "cpu.frequency-cap",
+		  POLICY "'hw_max_khz': 3900000}]}}",
+		  NULL,
+		  "sysfs /sys/devices/system/cpu/cpufreq/policy3/scaling_max_freq = 1500000",
+		  PROFILE_DEFAULT,
+		  { .rel = WANT_IS, .value = "1500000" } },
 		{ "cpu.cppc-auto-select",
 		  "{" SPARK ", 'cpu': {'cppc_auto_sel_mode': 0, 'policies': [{'driver': "
 		  "'cppc_cpufreq'}]}}",
@@ -571,6 +589,12 @@ static void test_net(void **state)
 		  "hand: bond0",
 		  PROFILE_DEFAULT,
 		  { 0 } },
+		{ "nic.mtu",
+		  NIC("'mtu_bytes': 1500, 'max_mtu_bytes': 9978"),
+		  NULL,
+		  "link mtu of e0 = 4200",
+		  PROFILE_DEFAULT,
+		  { .rel = WANT_ONE_OF, .value = "4200 9000" } },
 		{ "nic.rings",
 		  NIC("'rx_ring': 512, 'rx_ring_max': 8192, 'tx_ring': 512, 'tx_ring_max': 8192, "
 		      "'rx_missed': 5000"),
@@ -1064,6 +1088,32 @@ static void test_shape(void **state)
 	assert_true(writes > 2000 && sentences > 50);
 }
 
+/* What weakens protection, isolates CPUs or can stop a machine is asked for by name; and every row
+ * writes something or says what a person does. */
+static void test_rows(void **state)
+{
+	static const char *const dangerous[] = {
+		"gpu.compute-mode", "gpu.sm-clock-lock", "pcie.acs",	       "pcie.iommu",
+		"boot.isolcpus",    "boot.nohz-full",	 "boot.rcu-nocbs",     "boot.rcu-nocb-poll",
+		"boot.irqaffinity", "boot.mitigations",	 "boot.init-on-alloc",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(dangerous) / sizeof(dangerous[0]); i++)
+		assert_int_equal(setting_find(dangerous[i])->risk, RISK_DANGER);
+	SETTING_FOR_EACH (s) {
+		if (s->knob == KNOB_NONE && (s->aim || s->health || s->judge) && !s->by_hand &&
+		    strcmp(s->id, "boot.secure-boot") != 0)
+			fail_msg("%s: neither a knob nor a sentence", s->id);
+		if (s->knob != KNOB_NONE && !s->aim && s->judge && !s->n_opinions)
+			fail_msg("%s: a knob, and nothing says what to write", s->id);
+		for (size_t i = 0; i < s->n_opinions; i++)
+			if (!s->opinions[i].because)
+				fail_msg("%s: a wish of %s without a reason", s->id,
+					 profile_name(s->opinions[i].profile));
+	}
+}
+
 /* What no second look at the same boot can show: boot arguments, and locks, which have no getter.
  */
 static bool shows_later(const struct aims *aims)
@@ -1162,7 +1212,8 @@ int main(void)
 		cmocka_unit_test(test_disk),	  cmocka_unit_test(test_net),
 		cmocka_unit_test(test_pcie),	  cmocka_unit_test(test_boot),
 		cmocka_unit_test(test_gpu),	  cmocka_unit_test(test_units),
-		cmocka_unit_test(test_shape),	  cmocka_unit_test(test_law),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_law),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

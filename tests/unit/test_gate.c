@@ -253,7 +253,7 @@ static const struct row rows[] = {
 	  NULL,
 	  NULL },
 	/* CPUs left for the kernel's own work */
-	{ CPUS, { "boot.isolcpus boot-argument isolcpus - - 2-7,9-15" }, "boot", NULL, NULL },
+	{ CPUS, { "boot.isolcpus boot-argument isolcpus - not~set 2-7,9-15" }, "boot", NULL, NULL },
 	{ CPUS,
 	  { "boot.isolcpus boot-argument isolcpus - not~set 0-15" },
 	  "boot",

@@ -126,8 +126,7 @@ static void test_round_trip(void **state)
 	w.h = l.h;
 	write_begin(&w, &t, 4);
 	for (size_t i = 0; i < 4; i++) {
-		if (write_intend(&w, &entries[i]))
-			fail();
+		write_intend(&w, &entries[i]);
 		if (entries[i].state != ENTRY_INTENDED)
 			write_done(&w, &entries[i]);
 	}
@@ -183,8 +182,9 @@ static void test_missing(void **state)
 #define WHOLE                                                                                      \
 	BEGIN(1)                                                                                   \
 	INTEND(1, 1, "vm.swappiness", "60", "10")                                                  \
-	DONE(1, 1, "10") END(1, "applied") BEGIN(2) INTEND(2, 1, "vm.swappiness", "10", "5")       \
-		DONE(2, 1, "5") END(2, "applied")
+	DONE(1, 1, "10")                                                                           \
+	END(1, "applied") BEGIN(2) INTEND(2, 1, "vm.swappiness", "10", "5") DONE(2, 1, "5")        \
+		END(2, "applied")
 
 /* Cut after any number of bytes: what is whole is read, and the next lines can be added. */
 static void test_torn(void **state)

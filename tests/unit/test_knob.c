@@ -85,7 +85,7 @@ static void test_sysctl(void **state)
 			  vlan = sysctl("net.ipv4.conf.eth0/100.rp_filter");
 	const char *before;
 
-	memory_file(b->h, "/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
+	memory_file(b->h, "/proc/sys/net/ipv4/tcp_rmem", "  4096\t131072 \t 6291456 \n");
 	before = get(b, &k);
 	assert_string_equal(before, "4096 131072 6291456");
 	set(b, &k, "1 2 3");
@@ -186,6 +186,7 @@ static void test_pair(void **state)
 	refuse(b, &bytes, "vm.swappiness=1", -EINVAL, "counterpart");
 	refuse(b, &bytes, "vm.dirty_ratio=1 2", -EINVAL, "counterpart");
 	refuse(b, &bytes, "20%", -EINVAL, "counterpart");
+	refuse(b, &bytes, "0", -EINVAL, "only while vm.dirty_ratio holds");
 	refuse(b, &bytes, "0", -EINVAL, "only while vm.dirty_ratio holds");
 	/* A kernel without the other half. */
 	memory_file(b->h, "/proc/sys/vm/overcommit_ratio", "0\n");
@@ -619,6 +620,9 @@ static void test_link(void **state)
 	assert_int_equal(get(b, &ring)[0], '0');
 	memory_answer(b->h, "ethtool eth0 rx_max_pending", 0);
 	assert_int_equal(knob_get(b->h, &b->a, &ring, &value, &b->e), -EOPNOTSUPP);
+	assert_int_equal(get(b, &ring)[0], '0');
+	memory_answer(b->h, "ethtool eth0 rx_max_pending", 0);
+	assert_int_equal(knob_get(b->h, &b->a, &ring, &value, &b->e), -EOPNOTSUPP);
 	memory_answer(b->h, "ethtool eth0 rx_max_pending", 8192);
 	set(b, &ring, "8192");
 	refuse(b, &ring, "8193", -ERANGE, "at most 8192");
@@ -730,6 +734,25 @@ static void test_arguments_cut_short(void **state)
 	/* mark, folder, file; file, folder, mark */
 	assert_int_equal(stages[0], 3);
 	assert_int_equal(stages[1], 3);
+
+	/* One write fails and the machine goes on: nothing is left. */
+	m->fail_once = true;
+	for (int at = 1; at < 4; at++) {
+		m->fail_at = at;
+		m->tried = 0;
+		assert_int_equal(knob_set(b->h, &b->a, &nosmt, "", &b->e), -EIO);
+		m->fail_at = 0;
+		assert_int_equal(places(b), before);
+	}
+	/* The file stands although its put failed: still ours, with its folder, to take back. */
+	m->fail_at = 3;
+	m->tried = 0;
+	m->fail_late = true;
+	assert_int_equal(knob_set(b->h, &b->a, &nosmt, "", &b->e), -EIO);
+	m->fail_at = 0;
+	assert_string_equal(get(b, &nosmt), "");
+	set(b, &nosmt, "not set");
+	assert_int_equal(places(b), before);
 }
 
 static void test_arguments_refused(void **state)
@@ -750,6 +773,14 @@ static void test_arguments_refused(void **state)
 		    arena_printf(&b->a, "%sGRUB_TIMEOUT=5\n", memory_text(b->h, DROP_IN)));
 	refuse(b, &nosmt, "not set", -EBADMSG, "did not write");
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EBADMSG);
+	memory_remove(b->h, DROP_IN);
+	set(b, &nosmt, "");
+	memory_file(b->h, DROP_IN,
+		    arena_printf(&b->a,
+				 "%sGRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "
+				 "a=$(reboot)\"\n",
+				 memory_text(b->h, DROP_IN)));
+	refuse(b, &nosmt, "not set", -EBADMSG, "did not write");
 	memory_file(b->h, DROP_IN, "");
 	refuse(b, &nosmt, "not set", -EBADMSG, "did not write");
 }

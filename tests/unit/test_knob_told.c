@@ -68,7 +68,7 @@ static int setup(void **state)
 	box_link(b, "c/root/etc/systemd/system/special.target.wants/own.service",
 		 "/usr/lib/systemd/system/own.service");
 	box_link(b, "c/root/etc/systemd/system/hidden.service", "/dev/null");
-	box_folder(b, "c/root/sys/fs/cgroup/system.slice/on.service");
+	box_file(b, "c/root/sys/fs/cgroup/system.slice/on.service/cgroup.procs", "42\n");
 	box_folder(b, "c/root/sys/fs/cgroup/system.slice/static.service");
 	w->h = host_open_overlay(box_path(b, "c", capture, sizeof(capture)),
 				 box_path(b, "o", overlay, sizeof(overlay)), &w->e);

@@ -7,6 +7,8 @@
 #include "fake.h"
 
 #include "base/text.h"
+#include "host/fault.h"
+#include "host/record.h"
 #include "plan/plan.h"
 #include "probe/probe.h"
 
@@ -468,6 +470,84 @@ static void not_asked(void **state)
 	assert_int_equal(w->machine.config.assignments.n, 1);
 }
 
+/* A recording of the files answers as they did, from a tar. */
+static void recorded(void **state)
+{
+	struct err e = { 0 };
+	struct world *w = *state;
+	char path[512];
+	const char *before;
+
+	root(w, "/etc/sysctl.d/x.conf", "vm.a=1\n");
+	root(w, "/etc/sysctl.conf", "vm.b=2\n");
+	root_link(w, "/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf");
+	root_link(w, "/etc/sysctl.d/50-none.conf", "/dev/null");
+	root(w, "/etc/udev/rules.d/x.rules", "KERNEL==\"a\", ATTR{b}=\"c\"\n");
+	root(w, "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"a=b\"\n");
+	probe_it(w);
+	before = listing(w);
+	w->machine.config = (struct config){ 0 };
+	w->host = w->probe.h = record_open(w->host);
+	probe_config(&w->probe);
+	box_path(&w->box, "copy.tar", path, sizeof(path));
+	assert_int_equal(record_save(w->host, path, true, &e), 0);
+	host_close(w->host);
+	w->host = w->probe.h = host_open_capture(path, &e);
+	assert_non_null(w->host);
+	w->machine.config = (struct config){ 0 };
+	probe_config(&w->probe);
+	assert_string_equal(listing(w), before);
+	assert_string_equal(w->machine.config.unread.v, "");
+}
+
+static struct host *hgx(void)
+{
+	struct err e = { 0 };
+	struct host *h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
+
+	if (!h)
+		fail_msg("%s", e.text);
+	return h;
+}
+
+/* Whatever is refused: what is there still is right, and a file that could not be read is named. */
+static void every_failure(void **state)
+{
+	static const int codes[] = { -EACCES, -EIO };
+	struct world *w = *state;
+	size_t all = 0, operations = 0, named = 0;
+
+	for (size_t at = 0; at <= operations; at++)
+		for (size_t k = 0; k < 2; k++) {
+			struct host *h = fault_open(
+				hgx(), (struct fault_plan){ .at = at, .code = codes[k] });
+			struct config *c = &w->machine.config;
+			const char *where;
+
+			w->machine.software.services = (struct list){ 0 };
+			add_service(w, "tuned.service", 1, 1);
+			*c = (struct config){ 0 };
+			w->probe = (struct probe){ .h = h, .a = &w->arena, .m = &w->machine };
+			probe_config(&w->probe);
+			if (!at) {
+				operations = fault_operations(h);
+				all = c->assignments.n;
+				assert_true(all > 10);
+			}
+			assert_true(c->assignments.n <= all);
+			where = fault_where(h);
+			if (c->assignments.n < all && str_ends(where, "tuned/active_profile"))
+				assert_false(seen_ok(&c->tuned_profile.f));
+			else if (c->assignments.n < all && codes[k] == -EACCES) {
+				if (!strstr(c->unread.v, where))
+					fail_msg("%s is not named in \"%s\"", where, c->unread.v);
+				named++;
+			}
+			host_close(h);
+		}
+	assert_true(named > 5);
+}
+
 /* --- the user's own connection -----------------------------------------------------------------
  */
 
@@ -534,6 +614,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(as_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(recorded, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_failure, setup, teardown),
 		cmocka_unit_test_setup_teardown(sessions, setup, teardown),
 	};
 

@@ -188,6 +188,8 @@ static void refused(void **state)
 		{ "changes.18.knob.name", "\"mtu\"", "does not write" },
 		{ "changes.18.knob.object", "\"eth1\"", "does not write" },
 		{ "changes.18.knob.object", "\"eth0; reboot\"", "change 19: " },
+		{ "changes.20.gate", "\"open\"", "no gate \"open\"" },
+		{ "changes.20.refusal", "[]", "refusal" },
 		{ "advice.0", "null", "advice 1: " },
 		{ "advice.0.id", "\"nothing\"", "advice 1: there is no setting" },
 		{ "advice.0.sentence", "{}", "advice 1: " },
@@ -331,8 +333,13 @@ static void not_milder(void **state)
 	edit(f.j, "changes.20.risk", "\"none\"");
 	edit(f.j, "changes.20.effect", "\"now\"");
 	edit(f.j, "changes.20.gate", "null");
+	edit(f.j, "changes.0.gate", "\"unreadable\"");
+	edit(f.j, "changes.1.gate", "\"needs-allow\"");
 	if (plan_from_json(&f.a, f.m, f.j, "p.json", &out, &e))
 		fail_msg("%s", e.text);
+	assert_string_equal(out.changes[0].gate, GATE_UNREADABLE);
+	assert_non_null(out.changes[0].refusal);
+	assert_null(out.changes[1].gate);
 	assert_string_equal(out.changes[20].s->id, "boot.isolcpus");
 	assert_int_equal(out.changes[20].risk, out.changes[20].s->risk);
 	assert_int_equal(out.changes[20].effect, EFFECT_REBOOT);
@@ -388,6 +395,68 @@ static void truncated(void **state)
 	tear_down(&f);
 }
 
+/* The caller's count of values below j; number *left gets *value in its place. */
+static bool replace(json_t *j, size_t *left, json_t *value)
+{
+	const char *key;
+	json_t *it;
+	size_t i;
+
+	json_object_foreach(j, key, it)
+	{
+		if ((*left)-- == 0)
+			return json_object_set(j, key, value) == 0;
+		if (replace(it, left, value))
+			return true;
+	}
+	json_array_foreach(j, i, it)
+	{
+		if ((*left)-- == 0)
+			return json_array_set(j, i, value) == 0;
+		if (replace(it, left, value))
+			return true;
+	}
+	return false;
+}
+
+/* Every value of a file in turn as every other type: read or refused with a sentence, never more.
+ */
+static void every_type(void **state)
+{
+	static const char *const values[] = { "null", "true", "-1",	"1e300",      "\"\"",
+					      "[]",   "{}",   "[[[]]]", "\"\\u0000\"" };
+	struct fixture f;
+	size_t taken = 0, refusals = 0;
+
+	(void)state;
+	set_up(&f);
+	for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+		json_t *value = json_loads(values[v], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+		for (size_t n = 0;; n++) {
+			json_t *copy = json_deep_copy(f.j);
+			struct arena a = { 0 };
+			struct err e = { 0 };
+			struct plan out;
+			size_t left = n;
+			bool replaced = replace(copy, &left, value);
+			int r = replaced ? plan_from_json(&a, f.m, copy, "p", &out, &e) : 0;
+
+			json_decref(copy);
+			arena_free(&a);
+			if (!replaced)
+				break;
+			assert_true(r == 0 || (r == -EINVAL && *e.text));
+			taken += r == 0;
+			refusals += r != 0;
+		}
+		json_decref(value);
+	}
+	print_message("%zu refused, %zu taken\n", refusals, taken);
+	assert_true(refusals > taken * 4 && taken > 50);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +464,7 @@ int main(void)
 		cmocka_unit_test(refused),    cmocka_unit_test(beside),
 		cmocka_unit_test(our_own),    cmocka_unit_test(not_milder),
 		cmocka_unit_test(bounded),    cmocka_unit_test(truncated),
+		cmocka_unit_test(every_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
