@@ -162,7 +162,7 @@ static int risk_and_effect(const struct reader *r, const json_t *j, struct chang
 static int owners(const struct reader *r, const json_t *j, struct change *c)
 {
 	static const char *const names[] = { "what", "value", "at_boot", "wins", "fights" };
-	const json_t *l;
+	const json_t *l = NULL;
 	struct owner *o;
 
 	if (list(r, j, "owners", MAX_OWNERS, &l))
@@ -278,7 +278,7 @@ static int advice(const struct reader *r, const json_t *j, struct advice *out)
 
 static int lists(struct reader *r, const json_t *j, struct plan *p)
 {
-	const json_t *changes, *hand;
+	const json_t *changes = NULL, *hand = NULL;
 
 	if (list(r, j, "changes", MAX_CHANGES, &changes) || list(r, j, "advice", MAX_ADVICE, &hand))
 		return -EINVAL;
