@@ -71,14 +71,25 @@ static void unlock(const struct telling *t, const struct lock *l)
 		forget(t, l->clocks[i]);
 }
 
+/* Boards whose memory has one clock take no lock of it, and those with stacked memory (told by its
+ * wide bus) only one that waits for the driver's next start. */
+static bool memory_locks(const struct telling *t)
+{
+	long long n;
+
+	if (number(t, "nvmlDeviceGetSupportedMemoryClocks.count", &n) == 0 && n == 1)
+		return false;
+	return number(t, "nvmlDeviceGetMemoryBusWidth", &n) || n < 2048;
+}
+
 /*
  * "MIN,MAX": a resting GPU's clock stands at the least that the lock lets it, a clock above it
- * comes down. Boards whose memory has one clock take no lock of it.
+ * comes down.
  */
 static int tell_lock(const struct telling *t, const struct lock *l, const struct answer *value)
 {
 	unsigned min, max;
-	long long limit, now, clocks = 0;
+	long long limit, now;
 	char rest;
 	int r = number(t, l->max, &limit);
 
@@ -88,8 +99,7 @@ static int tell_lock(const struct telling *t, const struct lock *l, const struct
 		r = number(t, l->clocks[0], &now);
 	if (r)
 		return r == HOST_NOT_CAPTURED ? r : -EOPNOTSUPP;
-	if (l->clocks == mem_clocks &&
-	    number(t, "nvmlDeviceGetSupportedMemoryClocks.count", &clocks) == 0 && clocks == 1)
+	if (l->clocks == mem_clocks && !memory_locks(t))
 		return -EOPNOTSUPP;
 	if (!*value->text) {
 		unlock(t, l);

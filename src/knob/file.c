@@ -146,12 +146,6 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 			       "could not set %s to 0: it is zero only while %s holds; set that "
 			       "(%s=PERCENT)",
 			       k->name, other, other);
-	if (!its && strcmp(value, "0") == 0 && str_starts(k->name, "vm.dirty_") &&
-	    str_ends(k->name, "_bytes"))
-		return err_set(e, -EINVAL,
-			       "could not set %s to 0: it is zero only while %s holds; set that "
-			       "(%s=PERCENT)",
-			       k->name, other, other);
 	path = knob_path(a, &target);
 	/* Without a newline, which text parameters of modules would keep; an empty text has no
 	 * other way to arrive. */

@@ -15,6 +15,7 @@
  *   sysfs             the path, maybe a shell pattern
  *   udev              "queue/scheduler": the attribute of every device that the rule matches
  *   module-parameter  "zfs.zfs_arc_max"
+ *   link              "mtu", "rx-ring": of every interface that the file matches
  *   boot-argument     "isolcpus"
  */
 struct assignment {
@@ -26,7 +27,7 @@ struct assignment {
 	 * boot, because its file is not read then or another line shadows it. */
 	unsigned rank;
 	struct fact_str value; /* absent: the line says that no pattern shall set the key */
-	struct fact_str when;  /* udev: the conditions of the rule, as written */
+	struct fact_str when;  /* udev and link: the conditions, as udev writes them */
 };
 
 /* Unasked unless somebody is about to change the machine. */

@@ -71,11 +71,11 @@ struct found {
 	const struct knob *k;
 	struct owner rows[OWNERS_MAX];
 	unsigned rank[OWNERS_MAX];
-	bool sure[OWNERS_MAX]; /* it is about this knob for certain, and its value is known */
+	enum match match[OWNERS_MAX]; /* MATCH_MAYBE: perhaps it is not about this knob */
 	size_t n;
 };
 
-static void add(struct found *f, const struct owner *o, unsigned rank, bool sure)
+static void add(struct found *f, const struct owner *o, unsigned rank, enum match match)
 {
 	size_t at = f->n;
 
@@ -85,11 +85,11 @@ static void add(struct found *f, const struct owner *o, unsigned rank, bool sure
 	for (; at > 0 && f->rank[at - 1] > rank; at--) {
 		f->rows[at] = f->rows[at - 1];
 		f->rank[at] = f->rank[at - 1];
-		f->sure[at] = f->sure[at - 1];
+		f->match[at] = f->match[at - 1];
 	}
 	f->rows[at] = *o;
 	f->rank[at] = rank;
-	f->sure[at] = sure;
+	f->match[at] = match;
 	f->n++;
 }
 
@@ -133,7 +133,7 @@ static void add_line(struct found *f, const struct assignment *it, enum match ma
 		o.value = arena_printf(f->a, "%s=%s", it->name, o.value);
 	if (tuned && !starts(machine_service(f->m, "tuned.service")))
 		o.at_boot = false;
-	add(f, &o, it->rank, match != MATCH_MAYBE && o.value);
+	add(f, &o, it->rank, match);
 }
 
 static bool is_pattern(const char *name)
@@ -189,7 +189,7 @@ static void add_arguments(struct found *f)
 							 arg->name),
 				    .value = fact_text(&arg->value, NULL),
 				    .at_boot = true };
-		add(f, &o, RANK_CMDLINE, match == MATCH_YES && o.value);
+		add(f, &o, RANK_CMDLINE, match);
 	}
 }
 
@@ -200,7 +200,7 @@ static void add_unit(struct found *f, const struct service *s, const char *value
 	};
 
 	if (o.at_boot || runs(s))
-		add(f, &o, o.at_boot ? RANK_SERVICE : 0, value != NULL);
+		add(f, &o, o.at_boot ? RANK_SERVICE : 0, MATCH_YES);
 }
 
 static void add_daemons(struct found *f)
@@ -237,7 +237,7 @@ static void add_link_owner(struct found *f)
 	o.what = arena_printf(f->a, "%s (%s)", n->owner.v,
 			      n->owner.f.leaf ? n->owner.f.leaf : "its files");
 	o.fights = strcmp(n->owner.v, "ifupdown") != 0 && strcmp(f->k->name, "mtu") == 0;
-	add(f, &o, RANK_SERVICE, false);
+	add(f, &o, RANK_SERVICE, MATCH_YES);
 }
 
 /* systemd's own links say whether a unit starts. */
@@ -249,27 +249,35 @@ static void add_unit_state(struct found *f)
 			   .at_boot = true };
 
 	if (starts(s))
-		add(f, &o, RANK_SERVICE, true);
+		add(f, &o, RANK_SERVICE, MATCH_YES);
 }
 
-/* The last of those whose value is certain; where no value is known, the only one. */
+/* Among those at boot that are certain row i is to be preferred to row best. A unit starts after
+ * every file; but the owner of an interface need not set this value of it. */
+static bool is_later(const struct found *f, size_t i, size_t best)
+{
+	bool known = f->rows[i].value != NULL;
+
+	if (f->k->kind == KNOB_LINK && known != (f->rows[best].value != NULL))
+		return known;
+	return f->rank[i] > f->rank[best] || known;
+}
+
+/* Nobody, where two that come at the same time may set anything. */
 static void choose_winner(struct found *f)
 {
-	struct owner *last = NULL, *only = NULL;
-	size_t at_boot = 0;
+	size_t best = OWNERS_MAX;
+	bool alone = true;
 
 	for (size_t i = 0; i < f->n; i++) {
-		if (!f->rows[i].at_boot)
+		if (!f->rows[i].at_boot || f->match[i] == MATCH_MAYBE)
 			continue;
-		at_boot++;
-		only = &f->rows[i];
-		if (f->sure[i])
-			last = &f->rows[i];
+		alone = best == OWNERS_MAX || f->rank[i] != f->rank[best];
+		if (best == OWNERS_MAX || is_later(f, i, best))
+			best = i;
 	}
-	if (!last && at_boot == 1)
-		last = only;
-	if (last)
-		last->wins = true;
+	if (best != OWNERS_MAX && (alone || f->rows[best].value))
+		f->rows[best].wins = true;
 }
 
 void plan_owners(struct arena *a, const struct machine *m, struct change *c)

@@ -180,20 +180,26 @@ static bool device_of(const struct machine *m, const char *path, size_t n, struc
 }
 
 /* One of "sd*|nvme*" matches. */
-static bool any_matches(const char *patterns, const char *s)
+static bool any_of(const char *patterns, const char *s, int flags)
 {
 	char copy[VALUE_MAX], *save = NULL;
 
 	snprintf(copy, sizeof(copy), "%s", patterns);
 	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
-		if (fnmatch(p, s, 0) == 0)
+		if (fnmatch(p, s, flags) == 0)
 			return true;
 	return false;
+}
+
+static bool any_matches(const char *patterns, const char *s)
+{
+	return any_of(patterns, s, 0);
 }
 
 static enum match is_true(const struct device *d, const struct condition *c)
 {
 	const struct disk *disk = machine_disk(d->m, d->name);
+	const struct nic *nic = machine_nic(d->m, d->name);
 	const struct fact_int *number = NULL;
 	char text[32];
 	bool yes;
@@ -205,6 +211,8 @@ static enum match is_true(const struct device *d, const struct condition *c)
 	if (number && seen_ok(&number->f)) {
 		snprintf(text, sizeof(text), "%lld", number->v);
 		yes = any_matches(c->value, text);
+	} else if (nic && strcmp(c->key, "MAC") == 0 && seen_ok(&nic->mac.f)) {
+		yes = any_of(c->value, nic->mac.v, FNM_CASEFOLD);
 	} else if (strcmp(c->key, "KERNEL") == 0) {
 		yes = any_matches(c->value, d->name);
 	} else if (strcmp(c->key, "SUBSYSTEM") == 0) {
@@ -248,21 +256,15 @@ static int next_condition(const char **at, struct condition *c)
 	return 1;
 }
 
-static enum match udev_match(const struct machine *m, const struct assignment *it, const char *path)
+/* Whether the conditions hold for the device; without conditions they hold for every one. */
+static enum match conditions_match(const struct device *d, const char *at)
 {
-	size_t n = strlen(path), k = strlen(it->name);
-	const char *at = fact_text(&it->when, "");
 	enum match out = MATCH_YES;
 	struct condition c;
-	struct device d;
 	int r;
 
-	if (n <= k + 1 || path[n - k - 1] != '/' || strcmp(path + n - k, it->name) != 0 ||
-	    !device_of(m, path, n - k - 1, &d))
-		return MATCH_NO;
-	/* A rule without conditions is about every device. */
 	while ((r = next_condition(&at, &c)) > 0) {
-		enum match one = is_true(&d, &c);
+		enum match one = is_true(d, &c);
 
 		if (one == MATCH_NO)
 			return MATCH_NO;
@@ -270,6 +272,34 @@ static enum match udev_match(const struct machine *m, const struct assignment *i
 			out = MATCH_MAYBE;
 	}
 	return r < 0 ? MATCH_MAYBE : out;
+}
+
+static enum match udev_match(const struct machine *m, const struct assignment *it, const char *path)
+{
+	size_t n = strlen(path), k = strlen(it->name);
+	enum match match;
+	struct device d;
+
+	if (n <= k + 1 || path[n - k - 1] != '/' || strcmp(path + n - k, it->name) != 0 ||
+	    !device_of(m, path, n - k - 1, &d))
+		return MATCH_NO;
+	match = conditions_match(&d, fact_text(&it->when, ""));
+	/* What "$env{X}" and "%k" stand for is not known. */
+	if (match == MATCH_YES && strpbrk(fact_text(&it->value, ""), "$%"))
+		match = MATCH_MAYBE;
+	return match;
+}
+
+static enum match link_match(const struct machine *m, const struct assignment *it,
+			     const struct knob *k)
+{
+	struct device d = { .m = m, .subsystem = "net" };
+
+	if (k->kind != KNOB_LINK || strcmp(it->name, k->name) != 0 ||
+	    strlen(k->object) >= sizeof(d.name))
+		return MATCH_NO;
+	strcpy(d.name, k->object);
+	return conditions_match(&d, fact_text(&it->when, ""));
 }
 
 enum match assignment_match(struct arena *a, const struct machine *m, const struct assignment *it,
@@ -292,6 +322,8 @@ enum match assignment_match(struct arena *a, const struct machine *m, const stru
 			return MATCH_PARTNER;
 		return dotted_matches(a, it->name, k->name) ? MATCH_YES : MATCH_NO;
 	}
+	if (strcmp(it->kind, "link") == 0)
+		return link_match(m, it, k);
 	if (!path)
 		return MATCH_NO;
 	if (strcmp(it->kind, "udev") == 0)

@@ -210,6 +210,7 @@ void probe_config(struct probe *p)
 	config_sysctl(&r);
 	config_tmpfiles(&r);
 	config_udev(&r);
+	config_network(&r);
 	config_tuned(&r);
 	p->m->config.unread =
 		fact_str_of(arena_strdup(p->a, r.unread.s ? r.unread.s : ""), "", from);

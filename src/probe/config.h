@@ -22,6 +22,7 @@ enum config_layer {
 	LAYER_TMPFILES,
 	LAYER_UDEV,
 	LAYER_TUNED,
+	LAYER_NETWORKD,
 };
 
 enum {
@@ -82,6 +83,7 @@ void config_sysctl(struct config_reader *r);
 void config_tmpfiles(struct config_reader *r);
 void config_modprobe(struct config_reader *r);
 void config_udev(struct config_reader *r);
+void config_network(struct config_reader *r);
 void config_boot(struct config_reader *r);
 void config_tuned(struct config_reader *r);
 

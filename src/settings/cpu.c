@@ -94,6 +94,8 @@ static void idle_states(const struct question *q, struct verdict *v)
 	v->current = arena_strdup(q->a, t.s ? t.s : "none enabled");
 	if (has_wish(q, v))
 		judge_depth(q, v, worst);
+	else if (q->wish)
+		v->code = CODE_OPT_IN;
 }
 
 /* Every CPU has a switch of its own for every state. */

@@ -50,6 +50,16 @@ static void note_sides(struct txn_run *r, struct entry *e)
 	}
 }
 
+/* What the write made of them. */
+static void note_left(struct txn_run *r, struct entry *e)
+{
+	for (size_t i = 0; i < e->n_sides; i++) {
+		struct err ignored = { 0 };
+
+		knob_get(r->h, r->a, &e->sides[i].knob, &e->sides[i].left, &ignored);
+	}
+}
+
 /* What was there before: of a knob without a getter, what we set last in this boot. */
 static int note_before(struct txn_run *r, struct entry *e, struct err *why)
 {
@@ -140,6 +150,7 @@ static int carry_out(struct txn_run *r, size_t i, struct err *why)
 	code = read_back(r, e, row, why);
 	if (code)
 		return code;
+	note_left(r, e);
 	e->state = ENTRY_DONE;
 	row->outcome = OUTCOME_DONE;
 	write_done(&r->writer, e);

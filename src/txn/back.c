@@ -49,16 +49,52 @@ static bool is_ours(const struct entry *e, const char *now)
 	return e->state == ENTRY_INTENDED && lies_between(now, e->before, e->after);
 }
 
-/* What another knob has to hold once this one is taken back: our own later change of it, or what
- * was there. NULL, or why one could not be restored. */
-static const char *restore_sides(struct txn_run *r, const struct entry *e)
+/*
+ * What the sides hold that is not what the write has left there: somebody's later change, or our
+ * own. Taking the write back would reset it. An array with NULL for the others, or NULL.
+ */
+static const char **later_sides(struct txn_run *r, const struct entry *e)
+{
+	const char **out = e->n_sides ? arena_array(r->a, e->n_sides, sizeof(*out)) : NULL;
+
+	for (size_t i = 0; i < e->n_sides; i++) {
+		const struct side *s = &e->sides[i];
+		struct err ignored = { 0 };
+		const char *now;
+
+		if (s->left && knob_get(r->h, r->a, &s->knob, &now, &ignored) == 0 &&
+		    !knob_same(&s->knob, now, s->left))
+			out[i] = now;
+	}
+	return out;
+}
+
+/* A later change of ours that saw what our write had left goes back to what was there before it. */
+static const char *hand_down_side(struct txn_run *r, const struct entry *e, const struct side *s)
+{
+	struct entry *above = layer_above_side(&r->journal, &s->knob, e);
+
+	if (!above)
+		return s->before;
+	if (!s->left || !above->before || knob_same(&s->knob, above->before, s->left)) {
+		above->before = s->before;
+		write_rebase(&r->writer, above);
+	}
+	return layer_top(&r->journal, &s->knob)->after;
+}
+
+/* What other knobs have to hold once this one is taken back: what they held just before (later, may
+ * be NULL), our own later change, or what was there. NULL, or why one could not be restored. */
+static const char *restore_sides(struct txn_run *r, const struct entry *e, const char **later)
 {
 	for (size_t i = 0; i < e->n_sides; i++) {
 		const struct side *s = &e->sides[i];
-		const struct entry *other = layer_top(&r->journal, &s->knob);
-		const char *want = other ? other->after : s->before, *now;
+		const char *want = hand_down_side(r, e, s), *now;
 		struct err why = { 0 };
 		int code = knob_get(r->h, r->a, &s->knob, &now, &why);
+
+		if (later && later[i])
+			want = later[i];
 
 		if (code == -ENOENT || (code == 0 && knob_same(&s->knob, now, want)))
 			continue;
@@ -76,9 +112,9 @@ static const char *restore_sides(struct txn_run *r, const struct entry *e)
 
 /* The knob holds its prior value; what writing it resets has to as well. */
 static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row, enum outcome o,
-		    const char *note)
+		    const char *note, const char **later)
 {
-	const char *trouble = r->dry ? NULL : restore_sides(r, e);
+	const char *trouble = r->dry ? NULL : restore_sides(r, e, later);
 
 	if (trouble)
 		stuck(r, e, row, trouble);
@@ -90,7 +126,7 @@ static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row,
 static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *to)
 {
 	struct err why = { 0 };
-	const char *now = NULL;
+	const char *now = NULL, **later;
 	int code, got;
 
 	row->from = to;
@@ -98,6 +134,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		noted(r, e, row, e->before ? OUTCOME_RESTORED : OUTCOME_RESET, "restored");
 		return;
 	}
+	later = later_sides(r, e);
 	code = knob_set(r->h, r->a, &e->knob, to, &why);
 	got = knob_get(r->h, r->a, &e->knob, &now, &why);
 	row->found = got ? NULL : now;
@@ -109,7 +146,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 	}
 	/* A write that failed but is in force is in force. */
 	if (got == 0 && knob_same(&e->knob, now, to)) {
-		is_back(r, e, row, OUTCOME_RESTORED, "restored");
+		is_back(r, e, row, OUTCOME_RESTORED, "restored", later);
 		return;
 	}
 	stuck(r, e, row,
@@ -135,9 +172,39 @@ static bool is_elsewhere(struct txn_run *r, const struct entry *e)
 	return *e->place && strcmp(e->place, knob_place(r->h, r->a, &e->knob)) != 0;
 }
 
+static void covered(struct txn_run *r, struct entry *e, struct outcome_row *row,
+		    const struct entry *above)
+{
+	noted(r, e, row, OUTCOME_COVERED, NOTE_COVERED);
+	row->sentence = arena_printf(r->a, "transaction %lu holds it", above->txn);
+}
+
+/*
+ * The newest layer of the knob holds nothing any more when what was there before it is there again:
+ * an undo of it was interrupted before it could say so, or somebody did it by hand.
+ */
+static struct entry *layer_in_force(struct txn_run *r, struct entry *e)
+{
+	for (;;) {
+		struct entry *top = layer_top(&r->journal, &e->knob);
+		struct outcome_row own = { .knob = e->knob };
+		struct err ignored = { 0 };
+		const char *now;
+
+		if (top == e || !layer_above(&r->journal, e))
+			return NULL;
+		if (!top->before || knob_get(r->h, r->a, &e->knob, &now, &ignored) ||
+		    is_ours(top, now) || !knob_same(&e->knob, now, top->before))
+			return layer_above(&r->journal, e);
+		run_take_back(r, top, false, &own);
+		if (own.outcome == OUTCOME_STUCK)
+			return layer_above(&r->journal, e);
+	}
+}
+
 static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *row)
 {
-	struct entry *above = layer_above(&r->journal, e);
+	struct entry *above = layer_in_force(r, e);
 
 	if (!above)
 		return false;
@@ -145,8 +212,25 @@ static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *r
 		above->before = e->before;
 		write_rebase(&r->writer, above);
 	}
-	noted(r, e, row, OUTCOME_COVERED, NOTE_COVERED);
-	row->sentence = arena_printf(r->a, "transaction %lu holds it", above->txn);
+	covered(r, e, row, above);
+	return true;
+}
+
+/* Another knob that we wrote later has reset this one: taking that back will restore this. */
+static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct outcome_row *row)
+{
+	size_t i;
+	struct entry *above = layer_resets(&r->journal, e, &i);
+	struct side *s;
+
+	if (!above || !e->before)
+		return false;
+	s = &above->sides[i];
+	if (!s->left || !knob_same(&s->knob, now, s->left) || !is_ours(e, s->before))
+		return false;
+	s->before = e->before;
+	write_rebase_side(&r->writer, above, i);
+	covered(r, e, row, above);
 	return true;
 }
 
@@ -169,7 +253,9 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 	} else if (code) {
 		stuck(r, e, row, arena_strdup(r->a, why.text));
 	} else if (e->before && knob_same(&e->knob, now, e->before)) {
-		is_back(r, e, row, OUTCOME_ALREADY, "already");
+		is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
+	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
+		return;
 	} else if ((is_ours(e, now) || forced) && e->before) {
 		restore(r, e, row, e->before);
 	} else {

@@ -127,7 +127,11 @@ static void read_line(void *ctx, const char *line, size_t n)
 static void settle(struct transaction *t)
 {
 	size_t undone = 0, stuck = 0;
+	bool over = t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
 
+	/* A line that was cut short, and ended by what was added later, says nothing any more. */
+	for (size_t i = 0; over && i < t->n; i++)
+		t->entries[i].state = ENTRY_UNDONE;
 	for (size_t i = 0; i < t->n; i++) {
 		undone += t->entries[i].state == ENTRY_UNDONE;
 		stuck += t->entries[i].state == ENTRY_STUCK;

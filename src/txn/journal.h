@@ -25,6 +25,7 @@ enum entry_state {
 struct side {
 	struct knob knob;
 	const char *before;
+	const char *left; /* after the write; NULL: not known */
 };
 
 /* One change of one transaction. */

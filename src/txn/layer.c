@@ -43,6 +43,37 @@ struct entry *layer_below(struct journal *j, const struct entry *e)
 	return nearest(j, &e->knob, e, false);
 }
 
+struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e)
+{
+	return nearest(j, k, e, true);
+}
+
+static bool has_side(const struct entry *x, const struct knob *k, size_t *side)
+{
+	for (*side = 0; *side < x->n_sides; ++*side)
+		if (knob_equal(&x->sides[*side].knob, k))
+			return true;
+	return false;
+}
+
+struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *side)
+{
+	struct entry *best = NULL;
+	size_t at;
+
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t n = 0; n < j->items[i].n; n++) {
+			struct entry *x = &j->items[i].entries[n];
+
+			if (!entry_is_active(x) || !is_newer(x, e) || !has_side(x, &e->knob, &at) ||
+			    (best && is_newer(x, best)))
+				continue;
+			best = x;
+			*side = at;
+		}
+	return best;
+}
+
 struct entry *layer_top(struct journal *j, const struct knob *k)
 {
 	return nearest(j, k, NULL, false);

@@ -17,6 +17,11 @@ bool entry_is_active(const struct entry *e);
 /* The next active entry of the same knob above (newer than) e, or below it; NULL. */
 struct entry *layer_above(struct journal *j, const struct entry *e);
 struct entry *layer_below(struct journal *j, const struct entry *e);
+/* The oldest active entry of the knob that is newer than e, which is of another one; NULL. */
+struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e);
+/* The oldest active entry newer than e whose write has reset e's knob, with *side the place in its
+ * sides; NULL. */
+struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *side);
 /* The newest active entry of the knob; NULL. */
 struct entry *layer_top(struct journal *j, const struct knob *k);
 /* Whether the one above, when e is taken out, goes back to what was there before e. Not when

@@ -116,6 +116,36 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 	return 0;
 }
 
+static int done(struct arena *a, struct entry *e, const json_t *j)
+{
+	const json_t *left = json_object_get(j, "left");
+
+	for (size_t i = 0; i < e->n_sides; i++) {
+		const char *s = json_string_value(json_array_get(left, i));
+
+		e->sides[i].left = s ? arena_strdup(a, s) : NULL;
+	}
+	e->state = ENTRY_DONE;
+	e->read = text_of(a, j, "read");
+	return 0;
+}
+
+/* Of the entry's own knob, or of one that it resets. */
+static int rebase(struct arena *a, struct entry *e, const json_t *j)
+{
+	const json_t *side = json_object_get(j, "side");
+	json_int_t n = json_integer_value(side);
+
+	if (!side) {
+		e->before = text_of(a, j, "before");
+		return 0;
+	}
+	if (!json_is_string(json_object_get(j, "before")) || n < 1 || (size_t)n > e->n_sides)
+		return -EINVAL;
+	e->sides[n - 1].before = text_of(a, j, "before");
+	return 0;
+}
+
 static struct entry *entry_of(struct transaction *t, const json_t *j)
 {
 	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
@@ -157,15 +187,10 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 	e = entry_of(t, j);
 	if (!e)
 		return -EINVAL;
-	if (line_is(head, "done")) {
-		e->state = ENTRY_DONE;
-		e->read = text_of(a, j, "read");
-		return 0;
-	}
-	if (line_is(head, "rebase")) {
-		e->before = text_of(a, j, "before");
-		return 0;
-	}
+	if (line_is(head, "done"))
+		return done(a, e, j);
+	if (line_is(head, "rebase"))
+		return rebase(a, e, j);
 	e->note = text_of(a, j, "note");
 	if (line_is(head, "undone"))
 		e->state = ENTRY_UNDONE;

@@ -50,6 +50,9 @@ static void forget_lost(struct txn_run *r, struct transaction *t)
 		const char *now;
 		struct err ignored = { 0 };
 
+		/* What somebody had set by then went too: nothing to force any more. */
+		if (!entry_is_active(e) && knob_is_runtime(e->knob.kind))
+			e->note = "lost at reboot";
 		if (!entry_is_active(e) || !knob_is_runtime(e->knob.kind) ||
 		    (knob_get(r->h, r->a, &e->knob, &now, &ignored) == 0 &&
 		     knob_same(&e->knob, now, e->after)))
@@ -101,7 +104,8 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 		return code;
 	/* A number that no reader takes would be a change that nobody can undo. */
 	if (r->journal.next > TXN_MAX)
-		return err_set(e, -EOVERFLOW, "%s: holds a transaction with the last number there is",
+		return err_set(e, -EOVERFLOW,
+			       "%s: holds a transaction with the last number there is",
 			       TXN_JOURNAL);
 	r->writer.torn = r->journal.torn;
 	r->boot_id = read_boot_id(h, a);

@@ -70,8 +70,8 @@ struct txn_select {
 	const char *const *only; /* ids or prefixes; n_only 0: all */
 	size_t n_only;
 	const char *op; /* only transactions called so; NULL: "apply", or the one of that number */
-	bool force; /* restore even what somebody changed since */
-	bool dry;   /* write nothing: report what would come of it */
+	bool force;	/* restore even what somebody changed since */
+	bool dry;	/* write nothing: report what would come of it */
 };
 
 /* 0: everything selected is as it was, or is somebody else's by now. -ENOENT: nothing to undo.

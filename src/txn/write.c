@@ -21,12 +21,18 @@ static json_t *line_of(const char *kind, unsigned long txn)
 }
 
 /* Names of devices may hold any bytes; a value of the kernel's never does. */
-static void add(json_t *j, const char *key, const char *text)
+static json_t *text_or_null(const char *text)
 {
 	struct arena a = { 0 };
+	json_t *j = text ? json_string(utf8_clean(&a, text)) : json_null();
 
-	json_object_set_new(j, key, text ? json_string(utf8_clean(&a, text)) : json_null());
 	arena_free(&a);
+	return j;
+}
+
+static void add(json_t *j, const char *key, const char *text)
+{
+	json_object_set_new(j, key, text_or_null(text));
 }
 
 static void end_line(struct journal_writer *w, json_t *j)
@@ -99,9 +105,15 @@ void write_intend(struct journal_writer *w, const struct entry *e)
 
 void write_done(struct journal_writer *w, const struct entry *e)
 {
-	json_t *j = entry_line("done", e);
+	json_t *j = entry_line("done", e), *left = json_array();
+
+	for (size_t i = 0; i < e->n_sides; i++)
+		json_array_append_new(left, text_or_null(e->sides[i].left));
 
 	add(j, "read", e->read);
+	if (e->n_sides)
+		json_object_set(j, "left", left);
+	json_decref(left);
 	end_line(w, j);
 }
 
@@ -130,6 +142,15 @@ void write_rebase(struct journal_writer *w, const struct entry *e)
 	json_t *j = entry_line("rebase", e);
 
 	add(j, "before", e->before);
+	end_line(w, j);
+}
+
+void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i)
+{
+	json_t *j = entry_line("rebase", e);
+
+	json_object_set_new(j, "side", json_integer((json_int_t)i + 1));
+	add(j, "before", e->sides[i].before);
 	end_line(w, j);
 }
 

@@ -27,6 +27,8 @@ void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long 
 		 const char *command);
 /* Undone, it goes back to e->before from now on. */
 void write_rebase(struct journal_writer *w, const struct entry *e);
+/* The same of sides[i]. */
+void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i);
 /* Nothing of this transaction is left to undo. */
 void write_closed(struct journal_writer *w, unsigned long txn);
 void write_end(struct journal_writer *w, unsigned long txn, enum transaction_state s);

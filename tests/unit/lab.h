@@ -149,7 +149,7 @@ static inline struct change *lab_change(struct lab *l, const char *id, enum knob
 
 static inline int lab_apply(struct lab *l)
 {
-	struct txn_who who = { "tester", NULL, "1" };
+	struct txn_who who = { .user = "tester", .version = "1" };
 	int r;
 
 	l->e = (struct err){ 0 };
@@ -169,7 +169,7 @@ static inline void lab_make(struct lab *l, const char *id, enum knob_kind kind, 
 
 static inline int lab_undo(struct lab *l, struct txn_select s)
 {
-	struct txn_who who = { "tester", NULL, "1" };
+	struct txn_who who = { .user = "tester", .version = "1" };
 	int r;
 
 	l->e = (struct err){ 0 };

@@ -1114,6 +1114,29 @@ static void test_rows(void **state)
 	}
 }
 
+/* The switch of Intel's own driver says the opposite of the others'. */
+static void test_no_turbo(void **state)
+{
+	const struct setting *boost = setting_find("cpu.boost");
+	struct profile_override off = { .s = boost,
+					.o = { .rel = WANT_IS, .value = "0" },
+					.has_want = true };
+	struct look l = { 0 };
+	struct aims aims;
+
+	(void)state;
+	look_at(&l, "cpu-256", NULL, PROFILE_DEFAULT);
+	l.p.only = (const char *[]){ boost->id };
+	l.p.n_only = 1;
+	l.p.overrides = &off;
+	l.p.n_overrides = 1;
+	settings_check(&l.a, l.m, &l.p, read_knob, l.h, &l.f);
+	settings_aims(&l.a, l.m, &l.p, &l.f.items[0], 0, read_knob, l.h, &aims);
+	assert_string_equal(aims_text(&l.a, &aims),
+			    "sysfs /sys/devices/system/cpu/intel_pstate/no_turbo = 1");
+	look_end(&l);
+}
+
 /* What no second look at the same boot can show: boot arguments, and locks, which have no getter.
  */
 static bool shows_later(const struct aims *aims)
@@ -1212,8 +1235,8 @@ int main(void)
 		cmocka_unit_test(test_disk),	  cmocka_unit_test(test_net),
 		cmocka_unit_test(test_pcie),	  cmocka_unit_test(test_boot),
 		cmocka_unit_test(test_gpu),	  cmocka_unit_test(test_units),
-		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_shape),
-		cmocka_unit_test(test_law),
+		cmocka_unit_test(test_no_turbo),  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_shape),	  cmocka_unit_test(test_law),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

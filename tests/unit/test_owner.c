@@ -226,6 +226,7 @@ static void udev_rules(void **state)
 	     "LABEL=\"end\"\n"
 	     "SUBSYSTEM==\"net\", KERNEL==\"eth*\", ATTR{mtu}=\"9000\"\n"
 	     "SYSCTL{vm/swappiness}=\"3\"\n"
+	     "KERNEL==\"sda\", ATTR{queue/read_ahead_kb}=\"$env{X}\"\n"
 	     "this is no rule\nATTR{open=\"x\"\nATTR{x}=\"unterminated\n");
 	probe_it(w);
 	assert_string_equal(owners_of(w, KNOB_SYSFS, "/sys/block/sda/queue/scheduler", ""),
@@ -234,11 +235,56 @@ static void udev_rules(void **state)
 			    "ACTION!=\"remove\", SUBSYSTEM==\"block\") = kyber\n");
 	assert_string_equal(owners_of(w, KNOB_SYSFS, "/sys/block/nvme0n1/queue/nr_requests", ""),
 			    "");
+	/* What the rule writes is not known, nor that it wins. */
+	assert_string_equal(owners_of(w, KNOB_SYSFS, "/sys/block/sda/queue/read_ahead_kb", ""),
+			    "/etc/udev/rules.d/60-io.rules:10 (where KERNEL==\"sda\") = "
+			    "$env{X}\n");
 	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "eth0"),
 			    "* /etc/udev/rules.d/60-io.rules:8 = 9000\n");
 	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "ib0"), "");
 	assert_string_equal(owners_of(w, KNOB_SYSCTL, "vm.swappiness", ""),
 			    "* /etc/udev/rules.d/60-io.rules:9 = 3\n");
+}
+
+static void add_service(struct world *w, const char *name, int enabled, int active)
+{
+	struct service *s = list_add(&w->arena, &w->machine.software.services, sizeof(*s));
+
+	s->name = name;
+	s->enabled = fact_int_of(enabled, "", "x");
+	s->active = fact_int_of(active, "", "x");
+}
+
+static void network_files(void **state)
+{
+	struct world *w = *state;
+	struct nic *n = list_add(&w->arena, &w->machine.net.nics, sizeof(*n));
+
+	n->name = "eth0";
+	n->mac = fact_str_of("02:00:00:00:00:0a", "", "address");
+	n->owner = fact_str_of("netplan", "", "/run/systemd/network");
+	root(w, "/run/systemd/network/10-netplan-eth0.network",
+	     "[Match]\nName = eth0 eth1\n[Link]\nMTUBytes = 9000\n[Network]\nMTUBytes=1\n");
+	root(w, "/usr/lib/systemd/network/80-any.network",
+	     "[Match]\nName=*\n[Link]\nMTUBytes=1500\n");
+	root(w, "/etc/systemd/network/20-a.link",
+	     "[Match]\nMACAddress=02:00:00:00:00:0A\n[Link]\nRxBufferSize=4096\n");
+	root(w, "/etc/systemd/network/30-b.link",
+	     "[Match]\nDriver=mlx5_core\n[Link]\nRxBufferSize=8192\n");
+	root(w, "/etc/systemd/network/40-c.link", "[Match]\nName=ib0\n[Link]\nRxBufferSize=1\n");
+	add_service(w, "systemd-networkd.service", 1, 1);
+	probe_it(w);
+	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "eth0"),
+			    "/usr/lib/systemd/network/80-any.network:4 = 1500\n"
+			    "* /run/systemd/network/10-netplan-eth0.network:4 = 9000\n"
+			    "! netplan (/run/systemd/network) = ?\n");
+	assert_string_equal(owners_of(w, KNOB_LINK, "mtu", "eth2"),
+			    "* /usr/lib/systemd/network/80-any.network:4 = 1500\n");
+	assert_string_equal(owners_of(w, KNOB_LINK, "rx-ring", "eth0"),
+			    "/etc/systemd/network/30-b.link:4 (where not judged "
+			    "(Driver=mlx5_core)) = 8192\n"
+			    "* /etc/systemd/network/20-a.link:4 = 4096\n"
+			    "netplan (/run/systemd/network) = ?\n");
 }
 
 static void boot_arguments(void **state)
@@ -288,15 +334,6 @@ static void boot_arguments(void **state)
 			    "9\n");
 	assert_string_equal(owners_of(w, KNOB_SYSCTL, "kernel.numa_balancing", ""),
 			    "* kernel argument numa_balancing, /proc/cmdline = disable\n");
-}
-
-static void add_service(struct world *w, const char *name, int enabled, int active)
-{
-	struct service *s = list_add(&w->arena, &w->machine.software.services, sizeof(*s));
-
-	s->name = name;
-	s->enabled = fact_int_of(enabled, "", "x");
-	s->active = fact_int_of(active, "", "x");
 }
 
 static void tuned(void **state)
@@ -353,7 +390,13 @@ static const char *services =
 	"{'name': 'power-profiles-daemon.service', 'enabled': 0, 'active': 1},"
 	"{'name': 'cpu-performance.service', 'enabled': 1, 'active': 0},"
 	"{'name': 'nvidia-persistenced.service', 'enabled': 1, 'active': 1},"
+	"{'name': 'dgx-optimize.service', 'enabled': 1, 'active': 0},"
+	"{'name': 'gpu-max-clocks.service', 'enabled': 1, 'active': 0},"
+	"{'name': 'cpupower.service', 'enabled': 1, 'active': 0},"
 	"{'name': 'thermald.service', 'enabled': 0, 'active': 0}]},"
+	"'config': {'assignments': [{'name': "
+	"'/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq', 'kind': 'sysfs', 'file': "
+	"'/etc/tmpfiles.d/x.conf', 'line': 1, 'rank': 400000, 'value': '5'}]},"
 	"'net': {'nics': [{'name': 'eth0', 'owner': 'NetworkManager'}, {'name': 'eth1'}]}}";
 
 static void daemons(void **state)
@@ -363,12 +406,14 @@ static void daemons(void **state)
 		const char *want;
 	} rows[] = {
 		{ { KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "" },
-		  "~ ! power-profiles-daemon.service = ?\n"
+		  "~ ! power-profiles-daemon.service = ?\ncpupower.service = ?\n"
 		  "* cpu-performance.service = performance\n! tuned.service = ?\n" },
 		{ { KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "" },
-		  "" },
+		  "/etc/tmpfiles.d/x.conf:1 = 5\n* cpupower.service = ?\n" },
+		{ { KNOB_NVML, "gpu-clock-lock", "0000:01:00.0" },
+		  "dgx-optimize.service = ?\ngpu-max-clocks.service = ?\n" },
 		{ { KNOB_NVML, "persistence-mode", "0000:01:00.0" },
-		  "* nvidia-persistenced.service = 1\n" },
+		  "nvidia-persistenced.service = 1\n* dgx-optimize.service = 1\n" },
 		{ { KNOB_SYSCTL, "vm.swappiness", "" }, "* ! tuned.service = ?\n" },
 		{ { KNOB_UNIT, "nvidia-persistenced.service", "" },
 		  "* a link in /etc/systemd/system = enabled\n" },
@@ -600,6 +645,55 @@ static void sessions(void **state)
 		assert_string_equal(links_for(w, rows[i].connection), rows[i].links);
 }
 
+/* Where sudo took the variable away, the kernel's table of connections says it. */
+static void session_table(void **state)
+{
+	static const char head[] = "  sl  local_address rem_address   st tx_queue rx_queue tr\n";
+	static const struct {
+		const char *tcp, *tcp6, *address;
+	} rows[] = {
+		/* 10.0.0.3:22 established, on a machine that is little-endian */
+		{ "   0: 0300000A:0016 0900000A:15B3 01 00000000:00000000 00:00000000\n", "",
+		  "10.0.0.3" },
+		/* listening; another port; going out to port 22; broken */
+		{ "   0: 00000000:0016 00000000:0000 0A 0\n"
+		  "   1: 0300000A:0050 0900000A:15B3 01 0\n"
+		  "   2: 0300000A:15B3 0900000A:0016 01 0\n"
+		  "   3: 0300000A0:0016 0900000A:15B3 01 0\n   4: zz\n",
+		  "", NULL },
+		/* twice the same, and one by IPv6 */
+		{ "   0: 0300000A:0016 0900000A:15B3 01 0\n   1: 0300000A:0016 0900000A:15B4 01 "
+		  "0\n",
+		  "   0: B80D0120000000000000000003000000:0016 "
+		  "B80D0120000000000000000009000000:15B3 01 0\n",
+		  "10.0.0.3 2001:db8::3" },
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct session *s = &w->machine.config.session;
+		struct nic *n;
+
+		root(w, "/proc/net/tcp", arena_printf(&w->arena, "%s%s", head, rows[i].tcp));
+		root(w, "/proc/net/tcp6", arena_printf(&w->arena, "%s%s", head, rows[i].tcp6));
+		probe_it(w);
+		w->machine.net.nics = (struct list){ 0 };
+		n = list_add(&w->arena, &w->machine.net.nics, sizeof(*n));
+		n->name = "eth0";
+		n->ipv4 = fact_str_of("192.0.2.1/24 10.0.0.3/8", "", "x");
+		w->host->id.captured = false;
+		probe_session(&w->probe);
+		if (rows[i].address) {
+			assert_string_equal(s->address.v, rows[i].address);
+			assert_string_equal(s->links.v, "eth0");
+		} else {
+			assert_int_equal(s->links.f.seen, SEEN_ABSENT);
+		}
+		host_close(w->host);
+		w->host = NULL;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +701,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sysctl_conf, setup, teardown),
 		cmocka_unit_test_setup_teardown(tmpfiles_and_modules, setup, teardown),
 		cmocka_unit_test_setup_teardown(udev_rules, setup, teardown),
+		cmocka_unit_test_setup_teardown(network_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(boot_arguments, setup, teardown),
 		cmocka_unit_test_setup_teardown(tuned, setup, teardown),
 		cmocka_unit_test_setup_teardown(tuned_last, setup, teardown),
@@ -617,6 +712,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(recorded, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_failure, setup, teardown),
 		cmocka_unit_test_setup_teardown(sessions, setup, teardown),
+		cmocka_unit_test_setup_teardown(session_table, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

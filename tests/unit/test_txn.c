@@ -431,7 +431,7 @@ static void test_locked(void **state)
 
 static void test_readonly(void **state)
 {
-	struct txn_who who = { "tester", NULL, "1" };
+	struct txn_who who = { .user = "tester", .version = "1" };
 	struct answer v = { .kind = ANSWER_INT, .i = 1 };
 	struct host *h;
 	struct lab l;
@@ -475,7 +475,7 @@ static void fill(struct lab *l)
  * it came so far. */
 static bool crash(struct lab *l, struct fault_plan fault)
 {
-	struct txn_who who = { "tester", NULL, "1" };
+	struct txn_who who = { .user = "tester", .version = "1" };
 	int status;
 	pid_t pid = fork();
 
@@ -502,7 +502,7 @@ static void test_crashes(void **state)
 	(void)state;
 	for (size_t at = 1; more; at++)
 		for (size_t i = 0; more && i < sizeof(kept) / sizeof(kept[0]); i++) {
-			struct txn_who who = { "tester", NULL, "1" };
+			struct txn_who who = { .user = "tester", .version = "1" };
 			struct journal j;
 			struct lab l;
 			int r;
@@ -516,7 +516,12 @@ static void test_crashes(void **state)
 			if (r)
 				fail_msg("crash at %zu: %s", at, l.e.text);
 			if (!lab_is_original(&l))
-				fail_msg("crash at %zu, kept %zu: not as it was", at, kept[i]);
+				fail_msg("crash at %zu, kept %zu: swappiness %s, dirty %s, "
+					 "scheduler %s, depth %s, clock %lld",
+					 at, kept[i], lab_sysctl(&l, SWAP),
+					 lab_sysctl(&l, "vm.dirty_ratio"),
+					 lab_queue(&l, "scheduler"), lab_queue(&l, "nr_requests"),
+					 lab_clock(&l));
 			lab_next(&l);
 			lab_journal(&l, &j);
 			assert_true(j.bad_lines <= 1);
@@ -535,7 +540,7 @@ static void test_crash_between_layers(void **state)
 {
 	(void)state;
 	for (size_t at = 1;; at++) {
-		struct txn_who who = { "tester", NULL, "1" };
+		struct txn_who who = { .user = "tester", .version = "1" };
 		struct txn_select top = { .txn = 2 };
 		struct lab l;
 		int status;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The MTU of a link is kept by who configures it: netplan by a file of ours that adds to its
+ * definition, NetworkManager by a default for the interface, networkd by a drop-in of the file that
+ * matches it. Where nobody does, the boot-time unit sets it.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "persist/netplan.h"
+#include "persist/persist.h"
+#include "persist/quote.h"
+
+struct links {
+	struct arena *a;
+	const struct machine *m;
+	const struct persist_wish *w;
+	struct persist *p;
+};
+
+static const char *netplan_section(const char *kind)
+{
+	return strcmp(kind, "infiniband") == 0 ? NULL : "ethernets";
+}
+
+/* A definition for an interface that nobody has one for would take it over: only where it carries
+ * no address that could be lost. */
+static const char *netplan_id(struct links *l, const struct nic *n, const char **section,
+			      const char **why)
+{
+	const char *id;
+
+	for (size_t i = 0; i < l->w->n_sources; i++) {
+		const struct persist_source *s = &l->w->sources[i];
+
+		if (!str_starts(s->path, "/etc/netplan/") || strcmp(s->path, PERSIST_NETPLAN) == 0)
+			continue;
+		id = netplan_find(l->a, s->text, n->name, fact_text(&n->mac, ""), section);
+		if (id)
+			return id;
+	}
+	*section = netplan_section(fact_text(&n->type, ""));
+	*why = "no file of netplan names the interface, and it carries addresses: add mtu to the "
+	       "file that configures it";
+	return *section && seen_ok(&n->ipv4.f) && !*n->ipv4.v ? n->name : NULL;
+}
+
+static bool has_section(const struct text *t, const char *section)
+{
+	return t->s && strstr(t->s, section) != NULL;
+}
+
+/* Rows by section, so that each stands once. */
+static void netplan_rows(struct links *l, struct text *out, const char *section)
+{
+	TEXT_AUTO body = { 0 };
+
+	for (size_t i = 0; i < l->p->n; i++) {
+		struct kept *row = &l->p->rows[i];
+		const struct nic *n = machine_nic(l->m, row->knob.object);
+		const char *its = NULL, *why = "", *id;
+
+		if (row->keeper != KEEPER_LINK || strcmp(row->by, PERSIST_NETPLAN) != 0)
+			continue;
+		id = netplan_id(l, n, &its, &why);
+		id = id ? quote_yaml(l->a, id, &why) : NULL;
+		if (!id)
+			persist_refuse(row, why);
+		else if (strcmp(its, section) == 0)
+			text_printf(&body, "    %s:\n      mtu: %s\n", id, row->value);
+	}
+	if (body.len)
+		text_printf(out, "%s  %s:\n%s",
+			    has_section(out, "network:") ? "" : "network:\n  version: 2\n", section,
+			    body.s);
+}
+
+static void netplan_file(struct links *l)
+{
+	static const char *const sections[] = { "ethernets", "bonds", "bridges", "vlans" };
+	TEXT_AUTO body = { 0 }, all = { 0 };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		netplan_rows(l, &body, sections[i]);
+	if (!body.len)
+		return;
+	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, PERSIST_NETPLAN);
+	text_add(&all, body.s);
+	/* netplan refuses files that others may read. */
+	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
+	persist_note(l->a, l->p,
+		     "netplan reads its files at boot; \"netplan apply\" would do it now and may "
+		     "interrupt links.");
+}
+
+static void manager_file(struct links *l)
+{
+	TEXT_AUTO body = { 0 }, all = { 0 };
+
+	for (size_t i = 0; i < l->p->n; i++) {
+		struct kept *row = &l->p->rows[i];
+		const struct nic *n = machine_nic(l->m, row->knob.object);
+		const char *why = "", *name;
+
+		if (row->keeper != KEEPER_LINK || strcmp(row->by, PERSIST_NM) != 0)
+			continue;
+		name = quote_interface(l->a, row->knob.object, &why);
+		if (!name) {
+			persist_refuse(row, why);
+			continue;
+		}
+		text_printf(&body,
+			    "[connection-gputune-%s]\nmatch-device=interface-name:%s\n%s.mtu=%s\n",
+			    name, name, fact_is(&n->type, "infiniband") ? "infiniband" : "ethernet",
+			    row->value);
+	}
+	if (!body.len)
+		return;
+	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, PERSIST_NM);
+	text_add(&all, body.s);
+	persist_add_file(l->a, l->p, PERSIST_NM, 0644, all.s);
+	persist_note(l->a, l->p,
+		     "NetworkManager takes the MTU as a default: a connection that names one of "
+		     "its own keeps it.");
+}
+
+static const char *networkd_drop_in(struct links *l, const char *interface)
+{
+	for (size_t i = 0; i < l->w->n_sources; i++) {
+		const struct persist_source *s = &l->w->sources[i];
+		const char *name = strrchr(s->path, '/') + 1;
+
+		if (!str_ends(name, ".network") || !networkd_matches(l->a, s->text, interface))
+			continue;
+		return arena_printf(l->a, "/etc/systemd/network/%s.d/90-gputune.conf", name);
+	}
+	return NULL;
+}
+
+/* Of several interfaces of one file one drop-in: their values have to agree. */
+static void networkd_row(struct links *l, size_t i)
+{
+	struct kept *row = &l->p->rows[i];
+	const char *path = networkd_drop_in(l, row->knob.object);
+	TEXT_AUTO all = { 0 };
+
+	if (!path) {
+		persist_refuse(row,
+			       "the file of networkd that matches the interface was not found");
+		return;
+	}
+	row->by = path;
+	for (size_t k = 0; k < i; k++) {
+		if (l->p->rows[k].keeper != KEEPER_LINK || strcmp(l->p->rows[k].by, path) != 0)
+			continue;
+		if (strcmp(l->p->rows[k].value, row->value) != 0)
+			persist_refuse(row, "another interface of the same file of networkd has "
+					    "another MTU");
+		return;
+	}
+	persist_header(&all, l->p->rows, l->p->n, KEEPER_LINK, path);
+	text_printf(&all, "[Link]\nMTUBytes=%s\n", row->value);
+	persist_add_file(l->a, l->p, path, 0644, all.s);
+}
+
+/* Who keeps it, or why nobody does. */
+static void assign(struct links *l, struct kept *row)
+{
+	const struct nic *n = machine_nic(l->m, row->knob.object);
+	const char *owner = n ? fact_text(&n->owner, "none") : NULL;
+
+	if (!n)
+		persist_refuse(row, "the interface was not seen");
+	else if (n->owner.f.seen != SEEN_OK && n->owner.f.seen != SEEN_ABSENT)
+		persist_refuse(row, "who configures the interface could not be seen");
+	else if (strcmp(owner, "netplan") == 0)
+		row->by = PERSIST_NETPLAN;
+	else if (strcmp(owner, "NetworkManager") == 0)
+		row->by = PERSIST_NM;
+	else if (strcmp(owner, "networkd") == 0)
+		row->by = "networkd";
+	else if (strcmp(owner, "ifupdown") == 0)
+		persist_refuse(row, "ifupdown configures the interface: add mtu to its stanza");
+	else {
+		row->keeper = KEEPER_UNIT;
+		row->by = PERSIST_UNIT_NAME;
+	}
+}
+
+void persist_links(struct arena *a, const struct machine *m, const struct persist_wish *w,
+		   struct persist *p)
+{
+	struct links l = { a, m, w, p };
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].keeper == KEEPER_LINK)
+			assign(&l, &p->rows[i]);
+	netplan_file(&l);
+	manager_file(&l);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].keeper == KEEPER_LINK && strcmp(p->rows[i].by, "networkd") == 0)
+			networkd_row(&l, i);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who would have the last word at boot where it is not we: a later file, a daemon, a boot menu's
+ * drop-in that begins anew. */
+#include <string.h>
+
+#include "base/text.h"
+#include "knob/knob.h"
+#include "persist/netplan.h"
+#include "persist/persist.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "/etc/sysctl.d/x.conf:3" -> "x.conf". */
+static const char *file_name(struct arena *a, const char *what)
+{
+	const char *name = base_name(what);
+
+	return arena_strndup(a, name, strcspn(name, ":"));
+}
+
+static bool is_later_file(struct arena *a, const struct kept *row, const char *what)
+{
+	return strcmp(file_name(a, what), base_name(row->by)) > 0;
+}
+
+/* Whether the owner acts after ours. Lines of files of the same kind go by name; the kernel's
+ * arguments come before all; services after all but the unit, which waits for them. */
+static bool acts_later(struct arena *a, const struct kept *row, const struct owner *o)
+{
+	if (str_starts(o->what, "kernel argument"))
+		return row->keeper == KEEPER_BOOT_ARGUMENT && strchr(o->what, '/') &&
+		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, row, o->what);
+	if (strstr(o->what, ".service"))
+		return row->keeper != KEEPER_UNIT || o->fights;
+	if (*o->what != '/')
+		return o->fights;
+	/* udev rules and tmpfiles.d set the same kind of thing, at different times. */
+	if (strstr(o->what, "/udev/rules.d/") && row->keeper == KEEPER_TMPFILES)
+		return true;
+	if (strstr(o->what, "/tmpfiles.d/") && row->keeper == KEEPER_UDEV)
+		return false;
+	return row->keeper != KEEPER_UNIT && is_later_file(a, row, o->what);
+}
+
+static bool is_number_same(const char *x, const char *y)
+{
+	long long a, b;
+
+	return parse_i64(x, &a) == 0 && parse_i64(y, &b) == 0 && a == b;
+}
+
+static bool is_same_value(const char *x, const char *y)
+{
+	return x && (strcmp(x, y) == 0 || is_number_same(x, y));
+}
+
+static const char *by_owner(struct arena *a, const struct machine *m, const struct kept *row)
+{
+	struct change c = { .knob = row->knob };
+	const char *out = NULL;
+
+	plan_owners(a, m, &c);
+	for (size_t i = 0; i < c.n_owners; i++) {
+		const struct owner *o = &c.owners[i];
+
+		if ((!o->at_boot && !o->fights) || is_same_value(o->value, row->value) ||
+		    strstr(o->what, "gputune") || !acts_later(a, row, o))
+			continue;
+		out = o->value ? arena_printf(a, "%s sets %s%s", o->what, o->value,
+					      o->fights ? ", and may do so at any time" : "")
+			       : arena_printf(a, "%s may set it%s", o->what,
+					      o->fights ? " at any time" : "");
+	}
+	return out;
+}
+
+/* A drop-in behind ours that assigns the arguments without the ones before it. */
+static const char *by_boot_menu(struct arena *a, const struct persist_wish *w)
+{
+	static const char key[] = "GRUB_CMDLINE_LINUX_DEFAULT=";
+
+	for (size_t i = 0; i < w->n_sources; i++) {
+		const struct persist_source *s = &w->sources[i];
+
+		if (!str_starts(s->path, "/etc/default/grub.d/") ||
+		    strcmp(base_name(s->path), base_name(PERSIST_GRUB)) <= 0)
+			continue;
+		for (const char *at = strstr(s->text, key); at; at = strstr(at + 1, key)) {
+			size_t n = strcspn(at, "\n");
+
+			if ((at == s->text || at[-1] == '\n') &&
+			    !memmem(at, n, "$GRUB_CMDLINE_LINUX_DEFAULT",
+				    strlen("$GRUB_CMDLINE_LINUX_DEFAULT")) &&
+			    !memmem(at, n, "${GRUB_CMDLINE_LINUX_DEFAULT}",
+				    strlen("${GRUB_CMDLINE_LINUX_DEFAULT}")))
+				return arena_printf(a, "%s drops what the drop-ins before it added",
+						    s->path);
+		}
+	}
+	return NULL;
+}
+
+static const char *by_netplan(struct arena *a, const struct machine *m,
+			      const struct persist_wish *w, const struct kept *row)
+{
+	const struct nic *n = machine_nic(m, row->knob.object);
+
+	if (strcmp(row->by, PERSIST_NETPLAN) != 0 || !n)
+		return NULL;
+	for (size_t i = 0; i < w->n_sources; i++) {
+		const struct persist_source *s = &w->sources[i];
+		const char *section, *id, *mtu;
+
+		if (!str_starts(s->path, "/etc/netplan/") ||
+		    strcmp(base_name(s->path), base_name(PERSIST_NETPLAN)) <= 0)
+			continue;
+		id = netplan_find(a, s->text, n->name, fact_text(&n->mac, ""), &section);
+		mtu = id ? netplan_mtu(a, s->text, section, id) : NULL;
+		if (mtu && !is_same_value(mtu, row->value))
+			return arena_printf(a, "%s sets %s", s->path, mtu);
+	}
+	return NULL;
+}
+
+void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
+		    struct persist *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct kept *row = &p->rows[i];
+
+		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF ||
+		    row->keeper == KEEPER_LIMITS)
+			continue;
+		row->loses =
+			row->keeper == KEEPER_LINK ? by_netplan(a, m, w, row) : by_owner(a, m, row);
+		if (!row->loses && row->keeper == KEEPER_BOOT_ARGUMENT)
+			row->loses = by_boot_menu(a, w);
+	}
+}
