@@ -18,9 +18,7 @@ static const char *base_name(const char *path)
 /* "/etc/sysctl.d/x.conf:3" -> "x.conf". */
 static const char *file_name(struct arena *a, const char *what)
 {
-	const char *name = base_name(what);
-
-	return arena_strndup(a, name, strcspn(name, ":"));
+	return base_name(arena_strndup(a, what, strcspn(what, ":")));
 }
 
 static bool is_later_file(struct arena *a, const struct kept *row, const char *what)

@@ -89,8 +89,12 @@ static void dirty(const struct question *q, struct verdict *v)
 	if (!has_wish(q, v))
 		return;
 	v->why = q->wish->because;
-	if (!seen_ok(&q->current.f) || !parse_limit(q, &have)) {
+	if (!seen_ok(&q->current.f)) {
 		verdict_unseen(q, v, &q->current.f, NULL);
+		return;
+	}
+	if (!parse_limit(q, &have)) {
+		verdict_unknown(v, CODE_ERROR, "neither per cent nor a number of bytes");
 		return;
 	}
 	if (strcmp(q->current.v, "0") == 0) {
@@ -121,9 +125,10 @@ static void dirty(const struct question *q, struct verdict *v)
 					: "what may wait to be written is drained in seconds");
 	else
 		verdict_fail(v, v->wanted,
-			     have.bytes < 0 ? "not as the profile wants"
-					    : arena_printf(q->a, "%lld MiB may wait to be written",
-							   have.bytes >> 20));
+			     is_percent(q->wish, &want)
+				     ? arena_printf(q->a, "is %s, wanted %s", v->current, v->wanted)
+				     : arena_printf(q->a, "%lld GiB may wait to be written: %s",
+						    have.bytes >> 30, q->wish->because));
 }
 
 /* Whichever of the twins the wish is in. */
