@@ -153,6 +153,13 @@ static void applied(struct doc *d, const struct txn_report *r, struct node *line
 	node_span(d, line, cell(" Taken back with "));
 	node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", r->txn));
 	node_span(d, line, cell("."));
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].knob.kind == KNOB_BOOTARG) {
+			node_span(d, line, cell(" Kernel arguments wait for "));
+			node_span(d, line, cell_as(STYLE_CODE, "update-grub"));
+			node_span(d, line, cell(", which is yours to run, before that reboot."));
+			break;
+		}
 }
 
 struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
