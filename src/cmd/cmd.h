@@ -129,13 +129,14 @@ const char *const *words_of(enum word_kind k);
 int complain(int code, const struct err *e);
 int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the live machine or --host; complains and returns NULL when it cannot. */
+/* Opens the live machine or --host, with --overlay; complains and returns NULL when it cannot. */
 struct host *run_host(struct run *r);
-/* The same for verbs that write: a captured machine needs an overlay; with --dry-run nothing can be
- * written. */
+/* The same for verbs that write: with --dry-run nothing can be written. */
 struct host *run_change_host(struct run *r);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
+/* Adds what the journal knows of this boot: done by run_machine. */
+void run_own_changes(struct run *r, struct host *h, struct machine *m);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "host/write.h"
 #include "probe/pci.h"
 #include "probe/probe.h"
 
@@ -31,12 +32,17 @@ int complain_text(int code, const char *fmt, ...)
 
 struct host *run_host(struct run *r)
 {
+	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
 	struct err e = { 0 };
 	struct host *h;
 
-	if (!r->value[OPT_HOST])
+	if (overlay && !capture) {
+		complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		return NULL;
+	}
+	if (!capture)
 		return host_open_live();
-	h = host_open_capture(r->value[OPT_HOST], &e);
+	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h)
 		complain(EXIT_USAGE, &e);
 	return h;
@@ -55,6 +61,7 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 			   .config = r->verb->run == verb_capture };
 
 	probe_machine(&p);
+	run_own_changes(r, h, m);
 	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
 	if (r->verb->run == verb_show && r->n_args && strcmp(r->args[0], "pci") == 0)
 		pci_names_fill(&p);

@@ -16,22 +16,9 @@ enum { PLAN_FILE_MAX = 16 << 20, WORDS_MAX = 256 };
 
 struct host *run_change_host(struct run *r)
 {
-	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
-	struct err e = { 0 };
-	struct host *h;
+	struct host *h = run_host(r);
 
-	if (overlay && !capture) {
-		complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
-		return NULL;
-	}
-	h = !capture  ? host_open_live()
-	    : overlay ? host_open_overlay(capture, overlay, &e)
-		      : host_open_capture(capture, &e);
-	if (!h) {
-		complain(EXIT_USAGE, &e);
-		return NULL;
-	}
-	return r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
+	return h && r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
 }
 
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
@@ -88,6 +75,7 @@ struct machine *run_change_machine(struct run *r, struct host *h)
 			   .session = true };
 
 	probe_machine(&p);
+	run_own_changes(r, h, m);
 	return m;
 }
 

@@ -70,8 +70,7 @@ int verb_status(struct run *r)
 						       "gputune status");
 		}
 		for (size_t i = 0; i < j.n; i++)
-			if (j.items[i].state == TRANSACTION_OPEN &&
-			    transaction_holds(&j.items[i]))
+			if (j.items[i].state == TRANSACTION_OPEN && transaction_holds(&j.items[i]))
 				complain_text(0,
 					      "transaction %lu was interrupted: \"gputune undo\" "
 					      "takes it back",

@@ -52,11 +52,11 @@ const struct option_row option_rows[OPTIONS] = {
 #define COMMON OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
-static const enum option_id show_options[] = { OPT_HOST,   OPT_FORMAT,	OPT_AS, OPT_DEEP,
-					       OPT_OUTPUT, OPT_VERBOSE, COMMON };
-static const enum option_id check_options[] = { OPT_HOST,  OPT_FORMAT,	OPT_PROFILE, OPT_ONLY,
-						OPT_SKIP,  OPT_ALL,	OPT_DEEP,    OPT_OUTPUT,
-						OPT_QUIET, OPT_VERBOSE, COMMON };
+static const enum option_id show_options[] = { OPT_HOST, OPT_OVERLAY, OPT_FORMAT,  OPT_AS,
+					       OPT_DEEP, OPT_OUTPUT,  OPT_VERBOSE, COMMON };
+static const enum option_id check_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT,  OPT_PROFILE,
+						OPT_ONLY,   OPT_SKIP,	 OPT_ALL,     OPT_DEEP,
+						OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON };
 static const enum option_id plan_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
 					       OPT_ONLY,  OPT_SKIP,    OPT_ALLOW,  OPT_OUTPUT,
 					       OPT_QUIET, OPT_VERBOSE, COMMON };
@@ -70,8 +70,8 @@ static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORM
 					       COMMON };
 static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
 						 OPT_QUIET, OPT_VERBOSE, COMMON };
-static const enum option_id explain_options[] = { OPT_HOST, OPT_FORMAT, OPT_PROFILE, OPT_OUTPUT,
-						  COMMON };
+static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
+						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
 					       OPT_FACTS,  OPT_OUTPUT, COMMON };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,

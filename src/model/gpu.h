@@ -51,6 +51,9 @@ struct gpu {
 	struct fact_str addressing_mode;  /* "none", "hmm", "ats" */
 	struct fact_int c2c;		  /* 1: NVLink-C2C enabled */
 	struct fact_int clock_sm_mhz, clock_sm_max_mhz, clock_mem_mhz, clock_mem_max_mhz;
+	/* "MIN,MAX" MHz as gputune set it in this boot, from its journal: the driver cannot be
+	 * asked. */
+	struct fact_str clock_sm_lock, clock_mem_lock;
 	struct fact_int clock_graphics_max_mhz;
 	struct fact_int clock_app_sm_mhz, clock_app_default_sm_mhz; /* application clocks */
 	struct fact_int clock_boost_max_mhz;			    /* maximum customer boost */

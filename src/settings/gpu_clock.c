@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU clocks: locks, the boost slider. Power and what holds clocks back are in gpu_power.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -81,9 +82,8 @@ static bool is_resting(const struct gpu *g)
 }
 
 /* A cap only shows when the clock is above it. */
-static void judge_cap(const struct question *q, struct verdict *v, long long want, long long now)
+static void judge_cap(struct verdict *v, long long want, long long now)
 {
-	v->wanted = arena_printf(q->a, "capped at %lld MHz", want);
 	/* Clocks move in steps of 15 MHz; a cap between two takes the next. */
 	if (now > want + 15)
 		verdict_fail(v, v->wanted, "no cap is in force: the clock is above it");
@@ -91,6 +91,36 @@ static void judge_cap(const struct question *q, struct verdict *v, long long wan
 		verdict_unknown(v, CODE_NEEDS_LOAD,
 				"the driver cannot be asked for a cap, and only load could exceed "
 				"it");
+}
+
+/*
+ * What gputune's own journal says of a lock, where it says anything: false. A resting GPU below the
+ * lock's minimum has lost it (a driver reload, or a program that reset it).
+ */
+static bool judge_own_lock(const struct question *q, struct verdict *v, const struct fact_str *lock,
+			   long long want, long long now)
+{
+	const struct gpu *g = q->object;
+	long long lo, hi;
+
+	if (!seen_ok(&lock->f) || sscanf(lock->v, "%lld,%lld", &lo, &hi) != 2)
+		return false;
+	if (hi != want)
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a, "gputune locked it to %lld to %lld MHz", lo, hi));
+	else if (now >= 0 && (now > hi + 15 || (is_resting(g) && now < lo * 7 / 10)))
+		verdict_fail(
+			v, v->wanted,
+			arena_printf(q->a,
+				     "gputune locked it to %lld to %lld MHz (%s), but the lock "
+				     "is lost: the clock is %lld MHz",
+				     lo, hi, fact_from(q->a, &lock->f), now));
+	else
+		verdict_pass(v, arena_printf(q->a,
+					     "locked by gputune (%s); the driver itself cannot be "
+					     "asked",
+					     fact_from(q->a, &lock->f)));
+	return true;
 }
 
 /*
@@ -115,11 +145,15 @@ static void sm_clock_lock(const struct question *q, struct verdict *v)
 	v->current = seen_ok(&g->clock_sm_max_mhz.f) ? arena_printf(q->a, "%lld MHz of %lld MHz",
 								    now, g->clock_sm_max_mhz.v)
 						     : arena_printf(q->a, "%lld MHz", now);
+	v->wanted = arena_printf(
+		q->a, q->wish->rel == WANT_AT_MOST ? "capped at %lld MHz" : "locked at %lld MHz",
+		want);
+	if (judge_own_lock(q, v, &g->clock_sm_lock, want, now))
+		return;
 	if (q->wish->rel == WANT_AT_MOST) {
-		judge_cap(q, v, want, now);
+		judge_cap(v, want, now);
 		return;
 	}
-	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
 	if (!is_resting(g) || (reasons & held_back))
 		verdict_unknown(v, CODE_NEEDS_LOAD,
 				"the driver cannot be asked for a lock, and the clock of a working "
@@ -161,6 +195,8 @@ static void mem_clock_lock(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", now,
 				  fact_or(&g->clock_mem_max_mhz, want));
 	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
+	if (judge_own_lock(q, v, &g->clock_mem_lock, want, now))
+		return;
 	/* The maximum shows one or two MHz lower when reached. */
 	if (now + 10 < want)
 		verdict_fail(v, v->wanted, "no lock is in force: the memory clock is below it");

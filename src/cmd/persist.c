@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune persist: keep settings over a reboot by files of our own, and take them away again. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/page.h"
+#include "cmd/persist.h"
+
+static bool wants_json(const struct run *r)
+{
+	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+}
+
+static int print(struct persisting *s, const struct txn_report *report, const struct err *e,
+		 int code)
+{
+	struct run *r = s->r;
+	int failed;
+
+	s->view.rows = s->p.rows;
+	s->view.n = s->p.n;
+	s->view.notes = s->p.notes;
+	s->view.n_notes = s->p.n_notes;
+	if (r->value[OPT_QUIET])
+		return code;
+	if (wants_json(r)) {
+		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
+		return code;
+	}
+	failed = run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist");
+	return failed ? failed : code;
+}
+
+/* --- install and diff --------------------------------------------------------------------------
+ */
+
+static int make(struct persisting *s)
+{
+	int code = persist_collect(s);
+
+	if (code)
+		return code;
+	s->wish.program = persist_program(s->r, s->h);
+	if (!s->wish.program)
+		return EXIT_NOT_APPLIED;
+	persist_make(&s->r->arena, s->m, &s->wish, &s->p);
+	return 0;
+}
+
+/* What somebody else wrote is not replaced. */
+static int refuse(struct persisting *s, size_t others)
+{
+	int code = print(s, NULL, NULL, EXIT_NOT_APPLIED);
+	struct err e = { 0 };
+
+	err_set(&e, -EEXIST, "%zu file%s not as gputune left %s; nothing was written", others,
+		others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+	err_hint(&e, "move your lines to a file of your own; --force replaces what is there");
+	complain(0, &e);
+	return code;
+}
+
+static int code_of(int result)
+{
+	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+static int write_files(struct persisting *s)
+{
+	struct run *r = s->r;
+	struct txn_who who = run_who(r);
+	struct txn_report report = { 0 };
+	struct err e = { 0 };
+	int result, code;
+
+	who.op = "persist";
+	s->plan.profile = r->value[OPT_PROFILE];
+	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
+	if (wants_json(r))
+		code = print(s, &report, &e, code_of(result));
+	else
+		code = code_of(result);
+	if (result)
+		return complain(code, &e);
+	persist_reload(s);
+	if (!r->value[OPT_QUIET] && !wants_json(r))
+		fprintf(r->out,
+			"Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
+			"of it back.\n",
+			report.txn, s->plan.n, s->plan.n == 1 ? "" : "s");
+	return r->value[OPT_UPDATE_GRUB] ? persist_update_grub(s) : code;
+}
+
+static int install(struct persisting *s)
+{
+	struct run *r = s->r;
+	size_t others;
+	int code = make(s);
+
+	if (code)
+		return code;
+	others = persist_compare(s, r->value[OPT_FORCE] != NULL);
+	if (others)
+		return refuse(s, others);
+	if (!wants_json(r) || !s->plan.n || r->value[OPT_DRY_RUN]) {
+		code = print(s, NULL, NULL, 0);
+		if (code)
+			return code;
+	}
+	if (r->value[OPT_DRY_RUN])
+		return complain_text(0, "dry run: nothing was written");
+	if (!s->plan.n)
+		return r->value[OPT_UPDATE_GRUB] && s->p.n ? persist_update_grub(s) : 0;
+	if (!run_agreed(r, arena_printf(&r->arena, "Make these %zu changes?", s->plan.n)))
+		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+	return write_files(s);
+}
+
+static int diff(struct persisting *s)
+{
+	size_t others;
+	int code = make(s);
+
+	if (code)
+		return code;
+	others = persist_compare(s, true);
+	return print(s, NULL, NULL, s->plan.n || others ? EXIT_FINDINGS : EXIT_CLEAN);
+}
+
+/* --- status ------------------------------------------------------------------------------------
+ */
+
+static int status(struct persisting *s)
+{
+	struct persist_targets cache = { 0 };
+	struct run *r = s->r;
+	struct kept *rows;
+	struct err e = { 0 };
+	size_t n, differ;
+	int code = persist_installed(r, s->h, &rows, &n);
+
+	if (code)
+		return code;
+	code = journal_load(s->h, &r->arena, false, &s->journal, &e);
+	if (code && code != -EACCES && code != -EPERM)
+		return complain(EXIT_BLIND, &e);
+	if (code)
+		complain_text(0, "the journal is root's: whether a file was edited is not known");
+	s->m = run_change_machine(r, s->h);
+	for (size_t i = 0; i < n; i++) {
+		const char *target =
+			persist_target(&r->arena, s->m, rows[i].id, &rows[i].knob, &cache);
+
+		rows[i].target = target ? target : "";
+	}
+	s->p.rows = rows;
+	s->p.n = n;
+	persist_losers(&r->arena, s->m, &s->wish, &s->p);
+	differ = persist_look(s);
+	for (size_t i = 0; i < n; i++)
+		differ += rows[i].loses != NULL;
+	return print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
+}
+
+/* --- remove ------------------------------------------------------------------------------------
+ */
+
+static bool has_argument(const struct txn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].knob.kind == KNOB_BOOTARG && r->rows[i].outcome == OUTCOME_RESTORED)
+			return true;
+	return false;
+}
+
+static int removed(struct persisting *s, const struct txn_report *report, int result,
+		   const struct err *e)
+{
+	struct run *r = s->r;
+	int code = result == -ENOENT ? EXIT_CLEAN : code_of(result);
+
+	for (size_t i = 0; code == EXIT_CLEAN && i < report->n; i++)
+		if (report->rows[i].outcome == OUTCOME_FOREIGN)
+			code = EXIT_FINDINGS;
+	if (wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
+	else if (!r->value[OPT_QUIET])
+		run_print_doc(r, page_persist_removed(&r->arena, report, result),
+			      "gputune persist");
+	if (result && result != -ENOENT)
+		complain(0, e);
+	if (r->value[OPT_DRY_RUN])
+		return complain_text(code, "dry run: nothing was written");
+	if (result == 0)
+		persist_reload(s);
+	if (!has_argument(report))
+		return code;
+	if (r->value[OPT_UPDATE_GRUB])
+		return persist_update_grub(s) ? EXIT_FINDINGS : code;
+	return complain_text(code, "boot arguments were taken back: update-grub makes it so at the "
+				   "next boot");
+}
+
+static int take_back(struct persisting *s)
+{
+	struct run *r = s->r;
+	struct txn_select select = { .all = true,
+				     .op = "persist",
+				     .force = r->value[OPT_FORCE] != NULL,
+				     .dry = r->value[OPT_DRY_RUN] != NULL };
+	struct txn_who who = run_who(r);
+	struct txn_report report;
+	struct err e = { 0 };
+	int result;
+
+	s->m = run_machine(r, s->h, false);
+	if (!select.dry && !run_agreed(r, "Remove what gputune keeps for the next boot?"))
+		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+	result = txn_undo(s->h, &r->arena, &select, &who, &report, &e);
+	return removed(s, &report, result, &e);
+}
+
+int verb_persist(struct run *r)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct persisting *s);
+		bool writes;
+	} actions[] = { { "install", install, true },
+			{ "status", status, false },
+			{ "diff", diff, false },
+			{ "remove", take_back, true } };
+	struct persisting s = { .r = r };
+	size_t i = 0;
+	int code;
+
+	while (i < 4 && strcmp(actions[i].name, r->args[0]) != 0)
+		i++;
+	if (i == 4)
+		return complain_text(EXIT_USAGE,
+				     "persist knows install, status, diff and remove, not \"%s\"",
+				     r->args[0]);
+	if (actions[i].writes && r->value[OPT_HOST] && !r->value[OPT_OVERLAY] &&
+	    !r->value[OPT_DRY_RUN])
+		return complain_text(EXIT_USAGE,
+				     "a captured machine is not changed: --overlay DIR takes the "
+				     "changes, --dry-run shows them");
+	s.h = run_change_host(r);
+	if (!s.h)
+		return EXIT_USAGE;
+	s.view.action = actions[i].name;
+	code = actions[i].run(&s);
+	host_close(s.h);
+	return code;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What persist, verify --boot and apply --boot share. */
+#ifndef CMD_PERSIST_H
+#define CMD_PERSIST_H
+
+#include "cmd/plan.h"
+#include "persist/persist.h"
+#include "txn/txn.h"
+#include "view/page_persist.h"
+
+struct persisting {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct journal journal;
+	struct persist_wish wish;
+	struct persist p;
+	struct persist_view view;
+	struct plan plan; /* the writes that make the files so */
+};
+
+/* --- rows: persist_rows.c -------------------------------------------------------------------- */
+
+/* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
+ * complaining. */
+int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n);
+/* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
+int persist_collect(struct persisting *s);
+/* Everything that the machine keeps at boot: fills kept of the rows. */
+void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n);
+
+/* --- files: persist_files.c ------------------------------------------------------------------ */
+
+/* Compares every file with the machine and the journal: fills view.files and, where nothing stands
+ * against it, plan. Returns how many are somebody else's. */
+size_t persist_compare(struct persisting *s, bool force);
+/* The files that the journal holds as ours, with their state: fills view.files. Returns how many
+ * are not as they were written. */
+size_t persist_look(struct persisting *s);
+/* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
+const char *persist_diff(struct arena *a, const char *path, const char *before, const char *after);
+
+/* --- programs: persist_tell.c ---------------------------------------------------------------- */
+
+/* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
+void persist_reload(struct persisting *s);
+/* Runs update-grub and looks whether the arguments are in the menu. 0, or an exit code after
+ * complaining. */
+int persist_update_grub(struct persisting *s);
+/* The path of this program for the unit; NULL after complaining: anybody could replace it. */
+const char *persist_program(struct run *r, struct host *h);
+
+/* --- after a boot: boot.c, boot_verify.c ----------------------------------------------------- */
+
+int boot_apply(struct run *r, struct host *h);
+int boot_verify(struct run *r, struct host *h);
+int boot_reboot(struct run *r, struct host *h);
+
+struct verify;
+/* Every kept value against the machine as it is. told: by row, what the boot-time unit did to it;
+ * NULL: nothing is known. */
+void boot_compare(struct run *r, struct host *h, const struct machine *m, const struct kept *rows,
+		  size_t n, const char *const *told, struct verify *out);
+
+#endif

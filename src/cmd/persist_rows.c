@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What shall be kept: the installed request, the journal's changes, a profile's plan; and the files
+ * of others that it depends on. */
+#include <string.h>
+
+#include "cmd/persist.h"
+#include "knob/io.h"
+#include "plan/owner_match.h"
+
+enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
+
+int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n)
+{
+	struct err e = { 0 };
+	char *text;
+	size_t len;
+	int code = host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len);
+
+	*rows = NULL;
+	*n = 0;
+	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
+		return 0;
+	if (code)
+		return complain_text(EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
+	if (persist_request_read(&r->arena, text, len, rows, n, &e)) {
+		err_hint(&e, "somebody edited it; \"gputune persist remove\" takes the rest back");
+		return complain(EXIT_USAGE, &e);
+	}
+	return 0;
+}
+
+/* Of two of a pair setting one zeroes the other, so that only the later one can be meant. */
+static bool excludes(const struct knob *x, const struct knob *y)
+{
+	const char *partner = x->kind == KNOB_SYSCTL ? sysctl_partner(x->name) : NULL;
+
+	return knob_equal(x, y) ||
+	       (partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0);
+}
+
+/* A later wish for the same knob takes the place of an earlier one. */
+static void add(struct persisting *s, const struct kept *row)
+{
+	struct kept *rows = (struct kept *)s->wish.rows;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->wish.n; i++)
+		if (row->knob.kind == KNOB_NONE ? strcmp(rows[i].id, row->id) != 0
+						: !excludes(&rows[i].knob, &row->knob))
+			rows[n++] = rows[i];
+	rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
+	rows[n++] = *row;
+	s->wish.rows = rows;
+	s->wish.n = n;
+}
+
+static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
+		 const char *value, const char *why)
+{
+	struct persist_view *v = &s->view;
+
+	v->skipped = arena_grow(&s->r->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
+	v->skipped[v->n_skipped++] = (struct kept){
+		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
+	};
+}
+
+static void add_installed(struct persisting *s, const struct kept *rows, size_t n)
+{
+	struct persist_targets cache = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		struct kept row = rows[i];
+		const char *why = "", *target;
+		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
+
+		if (!k) {
+			skip(s, row.id, "", &row.knob, row.value, why);
+			continue;
+		}
+		row.knob = *k;
+		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
+		row.target = target ? target : "";
+		add(s, &row);
+	}
+}
+
+static void add_journal(struct persisting *s, const struct profile *only)
+{
+	struct hold_row *rows;
+	size_t n;
+
+	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = rows[i].e;
+		const struct kept row = {
+			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
+		};
+
+		if (only && !profile_selects(only, e->id))
+			continue;
+		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "somebody changed it since: what is there now is theirs");
+		else if (!setting_find(e->id))
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "this version does not know the setting");
+		else
+			add(s, &row);
+	}
+}
+
+/* A change of the plan as a row. What a unit's link or a pool keeps by itself has to be there
+ * first. */
+static void add_change(struct persisting *s, const struct change *c)
+{
+	const struct kept row = {
+		.id = c->s->id, .target = c->target, .knob = c->knob, .value = c->after
+	};
+
+	if (c->gate)
+		skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
+	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP)
+		skip(s, c->s->id, c->target, &c->knob, c->after,
+		     "apply sets it, and it outlives a boot by itself");
+	else
+		add(s, &row);
+}
+
+static int add_profile(struct persisting *s)
+{
+	struct planned p = { 0 };
+	int code = run_plan(s->r, s->h, &p);
+
+	if (code)
+		return code;
+	s->m = p.m;
+	add_journal(s, &p.profile);
+	for (size_t i = 0; i < p.plan.n; i++)
+		add_change(s, &p.plan.changes[i]);
+	for (size_t i = 0; i < p.findings.n; i++) {
+		const struct finding *f = &p.findings.items[i];
+		const struct kept row = { .id = f->s->id,
+					  .target = "",
+					  .knob = { KNOB_NONE, "", "" },
+					  .value = "unlimited" };
+
+		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
+			add(s, &row);
+	}
+	return 0;
+}
+
+/* --- files of others ---------------------------------------------------------------------------
+ */
+
+static void add_sources(struct persisting *s, const char *folder, const char *suffix)
+{
+	struct persist_source *list = (struct persist_source *)s->wish.sources;
+	struct arena *a = &s->r->arena;
+	char **names, *text;
+	size_t n = 0, len;
+
+	if (host_list(s->h, folder, a, &names, &n))
+		return;
+	for (size_t i = 0; i < n && s->wish.n_sources < SOURCES_MAX; i++) {
+		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
+
+		if (!str_ends(path, suffix) || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
+		    strlen(text) != len)
+			continue;
+		list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
+		list[s->wish.n_sources++] = (struct persist_source){ path, text };
+	}
+	s->wish.sources = list;
+}
+
+int persist_collect(struct persisting *s)
+{
+	struct run *r = s->r;
+	struct kept *rows;
+	struct err e = { 0 };
+	size_t n;
+	int code = persist_installed(r, s->h, &rows, &n);
+
+	if (code)
+		return code;
+	code = journal_load(s->h, &r->arena, false, &s->journal, &e);
+	if (code) {
+		if (code == -EACCES || code == -EPERM)
+			err_hint(&e, "the journal is root's: run it with sudo");
+		return complain(EXIT_BLIND, &e);
+	}
+	s->m = run_change_machine(r, s->h);
+	add_installed(s, rows, n);
+	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {
+		code = add_profile(s);
+		if (code)
+			return code;
+	} else {
+		add_journal(s, NULL);
+	}
+	add_sources(s, "/etc/netplan", ".yaml");
+	add_sources(s, "/etc/systemd/network", ".network");
+	add_sources(s, "/run/systemd/network", ".network");
+	add_sources(s, "/usr/lib/systemd/network", ".network");
+	add_sources(s, "/etc/default/grub.d", ".cfg");
+	return 0;
+}
+
+/* --- status ------------------------------------------------------------------------------------
+ */
+
+static const char *keeper_of(struct host *h, const struct entry *e, const struct kept *rows,
+			     size_t n)
+{
+	if (e->knob.kind == KNOB_BOOTARG)
+		return PERSIST_GRUB;
+	if (e->knob.kind == KNOB_UNIT)
+		return "its own link";
+	if (e->knob.kind == KNOB_ZPROP)
+		return "the pool";
+	for (size_t i = 0; i < n; i++)
+		if (knob_equal(&rows[i].knob, &e->knob) &&
+		    knob_same(&e->knob, rows[i].value, e->after) &&
+		    host_exists(h, rows[i].keeper == KEEPER_UNIT ? PERSIST_UNIT : rows[i].by))
+			return rows[i].by;
+	return NULL;
+}
+
+void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+{
+	struct err ignored = { 0 };
+	struct kept *kept = NULL;
+	size_t n_kept = 0, len;
+	char *text;
+
+	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len) == 0 &&
+	    persist_request_read(&r->arena, text, len, &kept, &n_kept, &ignored))
+		n_kept = 0;
+	for (size_t i = 0; i < n; i++)
+		rows[i].kept = keeper_of(h, rows[i].e, kept, n_kept);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many machines beside each other, from the results that each gave of itself. The results are
+ * anybody's text: bounded, checked, and never believed about anything but their own machine.
+ * Use: fleet_new, fleet_add for each file, perhaps fleet_golden, fleet_settle, then read.
+ */
+#ifndef FLEET_FLEET_H
+#define FLEET_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum {
+	FLEET_FILE_MAX = 64 << 20,	/* bytes in one file */
+	FLEET_MACHINES_MAX = 1 << 18,
+	FLEET_TEXT_MAX = 4096,		/* bytes of one text that is kept */
+};
+
+/* What a result tells; a machine may have one of each. */
+enum fleet_kind {
+	FLEET_CHECK,
+	FLEET_STATUS,
+	FLEET_VERIFY,
+	FLEET_HOST, /* what every result says of its machine: kernel, platform, versions */
+	FLEET_KINDS,
+};
+
+enum fleet_mark { FLEET_GOOD, FLEET_NEUTRAL, FLEET_UNKNOWN, FLEET_BAD };
+
+/* One target of one subject, as far as machines are compared. Equal ones are the same object. */
+struct fleet_part {
+	struct fleet_subject *subject;
+	enum fleet_mark mark;
+	const char *target; /* "" for the machine */
+	const char *state;  /* "fail", "foreign", or the value of a FLEET_HOST subject */
+	const char *now;    /* what is there; NULL: not compared */
+	const char *wanted; /* NULL: not told */
+	size_t number;
+};
+
+/* What one machine says of one subject, all targets. Equal ones are the same object. */
+struct fleet_answer {
+	struct fleet_subject *subject;
+	const struct fleet_part **parts;
+	size_t n_parts;
+	enum fleet_mark mark; /* the worst of them */
+	const char *text;     /* for people */
+	size_t number;
+	size_t count;			   /* machines that gave it */
+	const struct fleet_machine **by;   /* they, by name; only where machines differ */
+	size_t n_by;
+	size_t peers; /* scratch: machines of one class that gave it */
+};
+
+/* What can be compared: a setting, or a fact of the host. */
+struct fleet_subject {
+	const char *id; /* "gpu.persistence", "kernel" */
+	enum fleet_kind kind;
+	size_t number;
+	struct fleet_answer **answers; /* most frequent first, once settled */
+	size_t n_answers;
+	size_t silent; /* machines that say nothing of it */
+	bool differs;
+};
+
+struct fleet_rare {
+	const struct fleet_answer *answer, *usual;
+	size_t peers; /* machines of the same class */
+};
+
+struct fleet_machine {
+	const char *name;
+	const char *file;
+	const char *platform;
+	const char *times[FLEET_KINDS];		 /* of each result; NULL: none */
+	const struct fleet_part **parts[FLEET_KINDS];
+	size_t n_parts[FLEET_KINDS];
+	struct fleet_answer **answers; /* by subject number; NULL where silent */
+	struct fleet_group *group;
+	struct fleet_rare *rare; /* answers that few of its peers share */
+	size_t n_rare;
+	size_t drifted; /* subjects that are not as on the golden machine */
+};
+
+/* Machines whose bad and unknown answers are the same. */
+struct fleet_group {
+	size_t number; /* 1 is the largest */
+	const struct fleet_machine **machines;
+	size_t n;
+	const struct fleet_answer **answers; /* the bad ones, then the unknown */
+	size_t n_answers, n_bad;
+};
+
+struct fleet_refused {
+	const char *file;
+	const char *why;
+};
+
+struct fleet {
+	struct fleet_machine **machines; /* by name, once settled */
+	size_t n;
+	struct fleet_machine *golden; /* NULL: none; not one of machines */
+	struct fleet_subject **subjects;
+	size_t n_subjects;
+	struct fleet_group **groups;
+	size_t n_groups;
+	struct fleet_refused *refused; /* files that are no result of ours */
+	size_t n_refused;
+	size_t files, documents;
+	size_t replaced;  /* older results of a machine that has a newer one */
+	size_t n_differs; /* subjects */
+	size_t n_outliers; /* machines with something rare */
+	size_t n_drifted;  /* machines */
+	struct fleet_store *store;
+	struct arena *arena;
+};
+
+/* values: right settings are compared by their value too. */
+struct fleet *fleet_new(struct arena *a, bool values);
+/*
+ * The results in one file: a document, or several one after the other. name is what a machine is
+ * called that has no name of its own. What cannot be read is kept in refused and is no error.
+ */
+void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len);
+/* A file that could not even be opened. */
+void fleet_refuse(struct fleet *f, const char *file, const char *why);
+/* The machine to compare with. 0, or -EINVAL and *e. */
+int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len, struct err *e);
+/* Compares; nothing can be added afterwards. */
+void fleet_settle(struct fleet *f);
+void fleet_free(struct fleet *f);
+
+/* The answer of a machine; NULL where it says nothing of the subject. */
+const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
+					   const struct fleet_subject *s);
+/* "node[001-004,017]": sorted names, folded as Slurm writes them, at most max bytes and a count of
+ * what was left out; 0: all. */
+const char *fleet_hosts(struct arena *a, const struct fleet_machine *const *machines, size_t n,
+			size_t max);
+
+#endif

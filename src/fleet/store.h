@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fleet.c, item.c and settle.c share: everything that was seen, once. */
+#ifndef FLEET_STORE_H
+#define FLEET_STORE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "fleet/fleet.h"
+
+/* An object of a list, by its bytes. */
+struct fleet_item {
+	uint64_t hash;
+	const char *raw; /* NULL: no room was left to keep it */
+	size_t len;
+	enum fleet_kind kind;
+	const struct fleet_part *part;
+	struct fleet_item *next; /* the one that came after it when it was last seen */
+};
+
+struct fleet_store {
+	struct map texts, subjects, parts, machines;
+	struct fleet_item **slots; /* open addressing */
+	size_t n_items, cap, raw_bytes, n_parts;
+	uint64_t seed;
+	bool values;
+	struct fleet_item *last;
+	/* the document that is being read */
+	enum fleet_kind kind;
+	const struct fleet_part **seen;
+	size_t n_seen, cap_seen;
+	struct text key;
+};
+
+/* One copy of s, cut at FLEET_TEXT_MAX bytes; NULL for NULL. */
+const char *store_text(struct fleet *f, const char *s);
+struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id);
+/* The one part that is equal to p. */
+const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p);
+/* As split's item and guess; ctx is the struct fleet. */
+int store_item(void *ctx, const char *raw, size_t len, struct err *e);
+const char *store_guess(void *ctx, size_t *len);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the journal to the list of what is watched. */
+#include "watch/item.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/text.h"
+
+static const char *knob_key(struct arena *a, const struct knob *k)
+{
+	return arena_printf(a, "%d %s\n%s", (int)k->kind, k->name, k->object);
+}
+
+static bool is_newer(const struct entry *x, const struct entry *y)
+{
+	return x->txn != y->txn ? x->txn > y->txn : x->seq > y->seq;
+}
+
+static bool selects(const char *const *only, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (id_matches(id, only[i]))
+			return true;
+	return n == 0;
+}
+
+/* The newest entry of every knob that may hold a value. */
+static struct map tops(struct arena *a, const struct journal *j)
+{
+	struct map m = { 0 };
+
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++) {
+			struct entry *e = &j->items[i].entries[k];
+			void **at;
+
+			if (e->state == ENTRY_UNDONE || e->knob.kind == KNOB_NONE)
+				continue;
+			at = map_at(a, &m, knob_key(a, &e->knob));
+			if (!*at || is_newer(e, *at))
+				*at = e;
+		}
+	return m;
+}
+
+static const char *kept(struct arena *a, const char *s)
+{
+	return s ? arena_strdup(a, s) : NULL;
+}
+
+static struct item make(struct arena *a, const struct entry *e, bool same_boot)
+{
+	struct item it = { .id = kept(a, e->id),
+			   .target = kept(a, e->target),
+			   .before = kept(a, e->before),
+			   .after = kept(a, e->after),
+			   .read = kept(a, e->read),
+			   .place = kept(a, e->place ? e->place : ""),
+			   .knob = { e->knob.kind, kept(a, e->knob.name), kept(a, e->knob.object) },
+			   .txn = e->txn,
+			   .seq = e->seq,
+			   .same_boot = same_boot };
+
+	it.path = knob_path(a, &it.knob);
+	if (it.knob.kind == KNOB_FILE)
+		it.path = it.knob.name;
+	if (it.knob.kind == KNOB_PCI)
+		it.path = arena_printf(a, "/sys/bus/pci/devices/%s/config", it.knob.object);
+	return it;
+}
+
+/* Both lists are in the journal's order, so that one pass finds what was seen before. */
+static void carry_over(struct item *it, struct items *old, size_t *at)
+{
+	for (size_t i = 0; i < old->n; i++) {
+		struct item *was = &old->list[(*at + i) % old->n];
+		struct item now = *it;
+
+		if (was->txn != it->txn || was->seq != it->seq ||
+		    !knob_equal(&was->knob, &it->knob))
+			continue;
+		*at = (*at + i + 1) % old->n;
+		*it = *was;
+		was->now = NULL;
+		it->knob = now.knob;
+		it->id = now.id;
+		it->target = now.target;
+		it->before = now.before;
+		it->after = now.after;
+		it->read = now.read;
+		it->place = now.place;
+		it->path = now.path;
+		return;
+	}
+}
+
+void items_load(struct host *h, struct items *out, const struct journal *j, struct items *old,
+		const char *const *only, size_t n_only)
+{
+	struct arena scratch = { 0 };
+	struct map m = tops(&scratch, j);
+	size_t at = 0;
+	char boot[64];
+
+	*out = (struct items){ 0 };
+	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
+		boot[0] = '\0';
+	out->list = arena_array(&out->arena, m.n, sizeof(*out->list));
+	for (size_t i = 0; i < j->n; i++) {
+		const struct transaction *t = &j->items[i];
+		size_t had = out->n;
+
+		for (size_t k = 0; k < t->n; k++) {
+			const struct entry *e = &t->entries[k];
+
+			if (e->state == ENTRY_INTENDED)
+				out->open++;
+			if (e->state != ENTRY_DONE || !selects(only, n_only, e->id) ||
+			    map_get(&m, knob_key(&scratch, &e->knob)) != e)
+				continue;
+			out->list[out->n] = make(&out->arena, e,
+						 !t->boot_id || !*boot ||
+							 strcmp(t->boot_id, boot) == 0);
+			carry_over(&out->list[out->n++], old, &at);
+		}
+		out->transactions += out->n > had;
+	}
+	arena_free(&scratch);
+	items_free(old);
+}
+
+void items_free(struct items *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->list[i].now);
+	arena_free(&list->arena);
+	*list = (struct items){ 0 };
+}
+
+void item_set_now(struct item *it, const char *now)
+{
+	char *copy = now ? strdup(now) : NULL;
+
+	if (now && !copy)
+		abort();
+	free(it->now);
+	it->now = copy;
+}
+
+static bool below(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+static bool is_named_by_path(const struct item *it, const char *path)
+{
+	switch (it->knob.kind) {
+	case KNOB_SYSCTL:
+		return strcmp(path, it->path) == 0 || below(path, "/etc/sysctl.d");
+	case KNOB_UNIT:
+		return below(path, "/etc/systemd/system");
+	case KNOB_BOOTARG:
+		return below(path, "/etc/default/grub.d");
+	default:
+		return it->path && strcmp(path, it->path) == 0;
+	}
+}
+
+bool item_is_named(const struct item *it, const struct hint *h)
+{
+	switch (h->kind) {
+	case HINT_PATH:
+		return is_named_by_path(it, h->what);
+	case HINT_LINK:
+		return it->knob.kind == KNOB_LINK && strcmp(it->knob.object, h->what) == 0;
+	case HINT_DEVICE:
+		return *it->place && (strcmp(it->place, h->what) == 0 || below(it->place, h->what));
+	case HINT_GPU:
+		return (it->knob.kind == KNOB_NVML || it->knob.kind == KNOB_HELPER) &&
+		       (!h->what[0] || strcmp(it->knob.object, h->what) == 0);
+	case HINT_ALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool item_is_dear(const struct item *it)
+{
+	return it->knob.kind == KNOB_ZPROP || it->knob.kind == KNOB_HELPER;
+}
+
+const char *value_shown(struct arena *a, const char *value)
+{
+	if (!value || strlen(value) <= VALUE_SHOWN_MAX)
+		return value;
+	return arena_printf(a, "%.*s...", VALUE_SHOWN_MAX, value);
+}

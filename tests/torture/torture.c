@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A full plan on the largest captured machine, interrupted everywhere: an operation of the host
+ * fails (before it is done, or after), or the process ends there (with half a line written, too).
+ * Once in applying, once in undoing what was applied. Whatever was left behind: after the next
+ * undo the machine is what it was, to the byte, and the journal can be read.
+ *
+ * Points are spread evenly over all operations, never twice the same; TORTURE_POINTS=N asks for
+ * more or fewer, 0 for every operation.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/fault.h"
+#include "host/write.h"
+#include "same.h"
+#include "knob/io.h"
+#include "plan/plan.h"
+#include "probe/probe.h"
+#include "txn/txn.h"
+
+enum { WORKERS_MAX = 16, POINTS = 1200 };
+
+static const char machine[] = SOURCE_ROOT "/tests/machines/hgx-h100";
+static const struct txn_who who = { .user = "torture", .version = GPUTUNE_VERSION };
+static const struct txn_select everything = { .all = true };
+
+/* How a run is interrupted. */
+static const struct way {
+	const char *name;
+	struct fault_plan fault; /* but for where */
+	bool undo;		 /* in undoing what was applied */
+} ways[] = {
+	{ "apply fails", { .code = -EIO }, false },
+	{ "apply fails late", { .code = -EIO, .late = true }, false },
+	{ "apply dies", { .code = 0 }, false },
+	{ "apply dies, line torn", { .torn = true }, false },
+	{ "undo fails", { .code = -EIO }, true },
+	{ "undo fails late", { .code = -EIO, .late = true }, true },
+	{ "undo dies", { .code = 0 }, true },
+	{ "undo dies, line torn", { .torn = true }, true },
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+struct torture {
+	struct arena a;
+	struct plan plan;
+	char folder[64];
+	char applied[96];     /* overlay after a complete apply */
+	size_t operations[2]; /* of applying, of undoing */
+	size_t step, points;
+};
+
+__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static struct host *open_overlay(const char *overlay)
+{
+	struct err e = { 0 };
+	struct host *h = host_open_overlay(machine, overlay, &e);
+
+	if (!h)
+		die("%s", e.text);
+	return h;
+}
+
+/* --- the plan ---------------------------------------------------------------------------------
+ */
+
+static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+static struct fact_str exact_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	struct fact_str out = { 0 };
+	struct err e = { 0 };
+	int r = knob_get(ctx, a, k, &out.v, &e);
+
+	if (r == 0)
+		out.f.seen = SEEN_OK;
+	else if (r != -ENODATA)
+		out.f = (struct fact){ .seen = seen_from_errno(r), .err = -r };
+	return out;
+}
+
+static void plan_of(struct torture *t, struct host *h, const char *name, struct plan *out)
+{
+	struct probe p = { .h = h,
+			   .a = &t->a,
+			   .m = ARENA_NEW(&t->a, struct machine),
+			   .deep = true,
+			   .config = true };
+	struct profile *profile = ARENA_NEW(&t->a, struct profile);
+	struct findings *f = ARENA_NEW(&t->a, struct findings);
+	const char **allow = arena_array(&t->a, 1000, sizeof(*allow));
+	struct plan_wish w = { .profile = profile, .allow = allow };
+	struct err e = { 0 };
+
+	if (profile_load(&t->a, name, profile, &e))
+		die("%s", e.text);
+	SETTING_FOR_EACH (s)
+		allow[w.n_allow++] = s->id;
+	probe_machine(&p);
+	settings_check(&t->a, p.m, profile, read_knob, h, f);
+	plan_make(&t->a, p.m, &w, f, read_knob, exact_knob, h, out);
+}
+
+/* Of the profile that changes most. */
+static void make_plan(struct torture *t, struct host *h)
+{
+	static const char *const names[] = { "default", "published", "max-performance",
+					     "low-latency" };
+	const char *best = "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct plan p;
+
+		plan_of(t, h, names[i], &p);
+		if (plan_open_changes(&p) <= plan_open_changes(&t->plan))
+			continue;
+		t->plan = p;
+		best = names[i];
+	}
+	printf("%s on %s: %zu changes\n", best, strrchr(machine, '/') + 1,
+	       plan_open_changes(&t->plan));
+}
+
+/* --- one interruption -------------------------------------------------------------------------
+ */
+
+static size_t apply_to(struct torture *t, const char *overlay, struct fault_plan fault, int *result)
+{
+	struct host *h = fault_open(open_overlay(overlay), fault);
+	struct txn_report report;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	size_t n;
+
+	*result = txn_apply(h, &a, &t->plan, &who, &report, &e);
+	n = fault_operations(h);
+	if (*result && !fault.at)
+		die("apply: %s", e.text);
+	host_close(h);
+	arena_free(&a);
+	return n;
+}
+
+static size_t undo_in(const char *overlay, struct fault_plan fault, int *result, struct err *e)
+{
+	struct host *h = fault_open(open_overlay(overlay), fault);
+	struct txn_report report;
+	struct arena a = { 0 };
+	size_t n;
+
+	*result = txn_undo(h, &a, &everything, &who, &report, e);
+	n = fault_operations(h);
+	host_close(h);
+	arena_free(&a);
+	return n;
+}
+
+static void interrupt(struct torture *t, const struct way *way, size_t at, const char *overlay)
+{
+	struct fault_plan fault = way->fault;
+	struct err e = { 0 };
+	int result, status;
+	pid_t pid;
+
+	fault.at = at;
+	pid = fork();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid == 0) {
+		if (way->undo)
+			undo_in(overlay, fault, &result, &e);
+		else
+			apply_to(t, overlay, fault, &result);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != (fault.code ? 0 : FAULT_EXIT))
+		die("%s at %zu: the process ended with %d", way->name, at, status);
+}
+
+static bool journal_is_fine(const char *overlay)
+{
+	struct host *h = open_overlay(overlay);
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	struct journal j;
+	bool fine = journal_load(h, &a, true, &j, &e) == 0 && j.bad_lines <= 1;
+
+	for (size_t i = 0; fine && i < j.n; i++)
+		fine = strcmp(j.items[i].op, "undo") == 0 ||
+		       j.items[i].state == TRANSACTION_UNDONE ||
+		       j.items[i].state == TRANSACTION_ROLLED_BACK;
+	host_close(h);
+	arena_free(&a);
+	return fine;
+}
+
+/* False after saying what is not as it was. */
+static bool one_point(struct torture *t, const struct way *way, size_t at, const char *overlay)
+{
+	struct err e = { 0 };
+	char where[512] = "";
+	int result;
+
+	if (way->undo)
+		folder_copy(t->applied, overlay);
+	interrupt(t, way, at, overlay);
+	undo_in(overlay, (struct fault_plan){ 0 }, &result, &e);
+	if (result == 0 || result == -ENOENT) {
+		if (!same_as_capture(machine, overlay, where, sizeof(where)))
+			result = -EUCLEAN;
+		else if (!journal_is_fine(overlay))
+			snprintf(where, sizeof(where), "the journal"), result = -EUCLEAN;
+	} else {
+		snprintf(where, sizeof(where), "%s", e.text);
+	}
+	if (result && result != -ENOENT) {
+		fprintf(stderr, "NOT AS IT WAS: %s at %zu: %s\n", way->name, at, where);
+		return false;
+	}
+	folder_remove(overlay);
+	return true;
+}
+
+/* --- all of them ------------------------------------------------------------------------------
+ */
+
+/* The points of all ways in a row; 0 after the last. */
+static size_t point(const struct torture *t, size_t i, const struct way **way)
+{
+	for (size_t w = 0; w < WAYS; w++) {
+		size_t n = (t->operations[ways[w].undo] + t->step - 1) / t->step;
+
+		*way = &ways[w];
+		/* Each way begins somewhere else, so that together they meet more operations. */
+		if (i < n)
+			return 1 + (i * t->step + w * t->step / WAYS) % t->operations[ways[w].undo];
+		i -= n;
+	}
+	return 0;
+}
+
+static void work(struct torture *t, size_t worker, size_t workers)
+{
+	size_t bad = 0, at;
+	const struct way *way;
+	char overlay[96];
+
+	for (size_t i = worker; bad < 5 && (at = point(t, i, &way)); i += workers) {
+		snprintf(overlay, sizeof(overlay), "%s/%zu", t->folder, i);
+		bad += !one_point(t, way, at, overlay);
+	}
+	_exit(bad != 0);
+}
+
+static void measure(struct torture *t)
+{
+	char undone[96], where[512];
+	struct err e = { 0 };
+	int result;
+
+	snprintf(t->applied, sizeof(t->applied), "%s/applied", t->folder);
+	snprintf(undone, sizeof(undone), "%s/undone", t->folder);
+	t->operations[0] = apply_to(t, t->applied, (struct fault_plan){ 0 }, &result);
+	if (same_as_capture(machine, t->applied, where, sizeof(where)))
+		die("applying changed nothing");
+	folder_copy(t->applied, undone);
+	t->operations[1] = undo_in(undone, (struct fault_plan){ 0 }, &result, &e);
+	if (result || !same_as_capture(machine, undone, where, sizeof(where)))
+		die("not even without a fault is the machine as it was: %s",
+		    result ? e.text : where);
+}
+
+static void plan_points(struct torture *t)
+{
+	const char *wanted = getenv("TORTURE_POINTS");
+	size_t all = (t->operations[0] + t->operations[1]) * WAYS / 2,
+	       n = wanted ? strtoul(wanted, NULL, 10) : POINTS;
+	const struct way *way;
+
+	t->step = n && n < all ? all / n : 1;
+	/* A batch of equal changes must not always be met at the same place. */
+	while (t->step > 1 && (t->step % 2 == 0 || t->step % 3 == 0 || t->step % 5 == 0))
+		t->step--;
+	while (point(t, t->points, &way))
+		t->points++;
+	printf("%zu operations in applying, %zu in undoing; every %zu. of them, in %d ways\n",
+	       t->operations[0], t->operations[1], t->step, WAYS);
+	fflush(stdout);
+}
+
+int main(void)
+{
+	const char *tmp = access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+			  : getenv("TMPDIR")		? getenv("TMPDIR")
+							: "/tmp";
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t workers = cpus < 1 ? 1 : cpus > WORKERS_MAX ? WORKERS_MAX : (size_t)cpus;
+	struct torture t = { 0 };
+	struct err e = { 0 };
+	struct host *h = host_open_capture(machine, &e);
+	int bad = 0, status;
+
+	if (!h)
+		die("%s", e.text);
+	snprintf(t.folder, sizeof(t.folder), "%.40s/gputune-torture-XXXXXX", tmp);
+	if (!mkdtemp(t.folder))
+		die("%s: %s", t.folder, strerror(errno));
+	make_plan(&t, h);
+	host_close(h);
+	measure(&t);
+	plan_points(&t);
+	for (size_t i = 0; i < workers; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork: %s", strerror(errno));
+		if (pid == 0)
+			work(&t, i, workers);
+	}
+	for (size_t i = 0; i < workers; i++)
+		bad |= wait(&status) < 0 || status != 0;
+	if (!bad) {
+		folder_remove(t.folder);
+		printf("%zu crash points, all as before\n", t.points);
+	}
+	arena_free(&t.a);
+	return bad;
+}
