@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/boot.h"
 #include "cmd/page.h"
 #include "cmd/plan.h"
 #include "plan/plan_json.h"
@@ -155,6 +156,8 @@ int verb_apply(struct run *r)
 		code = complain_text(EXIT_USAGE,
 				     "a captured machine is not changed: --overlay DIR takes the "
 				     "changes, --dry-run shows them");
+	else if (r->value[OPT_BOOT])
+		code = boot_apply(r, &h);
 	else
 		code = apply(r, h, &who);
 	host_close(h);
@@ -206,6 +209,9 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 		complain(0, &e);
 	else if (s->dry)
 		complain_text(0, "dry run: nothing was written");
+	if (!s->txn && host_exists(h, PERSIST_REQUEST))
+		complain_text(0, "what is kept for the next boot stays: \"gputune persist remove\" "
+				 "takes it back");
 	return code;
 }
 

@@ -6,6 +6,7 @@
 #include "cmd/knobs.h"
 #include "cmd/page.h"
 #include "view/findings.h"
+#include "view/findings_monitor.h"
 #include "view/page_check.h"
 
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
@@ -21,8 +22,9 @@ static int exit_code(const struct findings *f)
 	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
+/* Monitors have exit codes of their own. */
 static int print(struct run *r, const struct findings *f, const struct machine *m,
-		 const struct profile *p, int code)
+		 const struct profile *p, int *code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
@@ -34,11 +36,15 @@ static int print(struct run *r, const struct findings *f, const struct machine *
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (strcmp(format, "json") == 0)
-		run_print_json(r, findings_json(f, m, p, code));
+		run_print_json(r, findings_json(f, m, p, *code));
 	else if (strcmp(format, "junit") == 0)
 		findings_junit(r->out, f);
 	else if (strcmp(format, "prom") == 0)
 		findings_prom(r->out, f, m);
+	else if (strcmp(format, "nagios") == 0)
+		*code = findings_nagios(r->out, f);
+	else if (strcmp(format, "npd") == 0)
+		*code = findings_npd(r->out, f);
 	else
 		return run_print_doc(r, page_check(&r->arena, m, p, f, &how), "gputune check");
 	return 0;
@@ -58,7 +64,7 @@ int verb_check(struct run *r)
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
-	failed = print(r, &f, m, &p, code);
+	failed = print(r, &f, m, &p, &code);
 	host_close(h);
 	return failed ? failed : code;
 }

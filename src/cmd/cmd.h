@@ -34,11 +34,20 @@ enum option_id {
 	OPT_DRY_RUN,
 	OPT_FORCE,
 	OPT_REASON,
+	OPT_UPDATE_GRUB,
+	OPT_BOOT,
+	OPT_REBOOT,
 	OPT_DEEP,
 	OPT_OUTPUT,
 	OPT_NO_REDACT,
+	OPT_GOLDEN,
+	OPT_VALUES,
+	OPT_SCONTROL,
 	OPT_AS,
 	OPT_FACTS,
+	OPT_INTERVAL,
+	OPT_POLICY,
+	OPT_ONCE,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -59,7 +68,10 @@ enum word_kind {
 	WORD_FORMAT,
 	WORD_SUBJECT,
 	WORD_DRAWING,
-	WORD_VERB
+	WORD_POLICY,
+	WORD_PERSIST,
+	WORD_VERB,
+	WORD_SLURM,
 };
 
 struct option_row {
@@ -111,9 +123,13 @@ int verb_undo(struct run *r);
 int verb_status(struct run *r);
 int verb_history(struct run *r);
 int verb_verify(struct run *r);
+int verb_persist(struct run *r);
+int verb_watch(struct run *r);
 int verb_list(struct run *r);
 int verb_capture(struct run *r);
 int verb_completion(struct run *r);
+int verb_fleet(struct run *r);
+int verb_slurm(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/ansible.h"
 #include "cmd/cmd.h"
 #include "host/write.h"
 #include "probe/pci.h"
@@ -163,6 +164,8 @@ int main(int argc, char **argv)
 		printf("gputune %s\n", GPUTUNE_VERSION);
 		return EXIT_CLEAN;
 	}
+	if (module_call(argc, argv))
+		return module_main(argv[1]);
 	r.verb = find_verb(argv[1]);
 	if (!r.verb)
 		return EXIT_USAGE;

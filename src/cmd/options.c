@@ -8,11 +8,14 @@
 #include "cmd/cmd.h"
 
 static const char *const formats[] = {
-	"term", "json", "md", "html", "junit", "prom", "shell", NULL
+	"term", "json", "md", "html", "junit", "prom", "shell", "nagios", "npd", NULL
 };
 static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
 					"disk", "kernel", "software", "topology", NULL };
+static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const drawings[] = { "matrix", "tree", "svg", NULL };
+static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
+static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
@@ -25,6 +28,12 @@ const char *const *words_of(enum word_kind k)
 		return subjects;
 	case WORD_DRAWING:
 		return drawings;
+	case WORD_POLICY:
+		return policies;
+	case WORD_PERSIST:
+		return actions;
+	case WORD_SLURM:
+		return modes;
 	case WORD_PROFILE:
 		return profiles;
 	default:
@@ -62,7 +71,8 @@ static const char *word_list(struct arena *a, enum word_kind k)
 static int store(struct run *r, const struct option_row *o, const char *arg)
 {
 	/* A profile may also be a file, so it is not checked here. */
-	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING) && !in_words(o->arg, arg))
+	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY) &&
+	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
 	if ((o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) && r->value[o->id])

@@ -65,6 +65,15 @@ static int code_of(int result)
 	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
 
+/* Something that was asked for and that no file can hold is a finding. */
+static int kept_code(const struct persisting *s)
+{
+	for (size_t i = 0; i < s->p.n; i++)
+		if (s->p.rows[i].refusal)
+			return EXIT_FINDINGS;
+	return EXIT_CLEAN;
+}
+
 static int write_files(struct persisting *s)
 {
 	struct run *r = s->r;
@@ -77,7 +86,7 @@ static int write_files(struct persisting *s)
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (wants_json(r))
-		code = print(s, &report, &e, code_of(result));
+		code = print(s, &report, &e, result ? code_of(result) : kept_code(s));
 	else
 		code = code_of(result);
 	if (result)
@@ -88,7 +97,9 @@ static int write_files(struct persisting *s)
 			"Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
 			"of it back.\n",
 			report.txn, s->plan.n, s->plan.n == 1 ? "" : "s");
-	return r->value[OPT_UPDATE_GRUB] ? persist_update_grub(s) : code;
+	if (r->value[OPT_UPDATE_GRUB] && (code = persist_update_grub(s)))
+		return code;
+	return kept_code(s);
 }
 
 static int install(struct persisting *s)
@@ -110,7 +121,8 @@ static int install(struct persisting *s)
 	if (r->value[OPT_DRY_RUN])
 		return complain_text(0, "dry run: nothing was written");
 	if (!s->plan.n)
-		return r->value[OPT_UPDATE_GRUB] && s->p.n ? persist_update_grub(s) : 0;
+		return r->value[OPT_UPDATE_GRUB] && s->p.n_files ? persist_update_grub(s)
+								 : kept_code(s);
 	if (!run_agreed(r, arena_printf(&r->arena, "Make these %zu changes?", s->plan.n)))
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
 	return write_files(s);
@@ -153,6 +165,7 @@ static int status(struct persisting *s)
 
 		rows[i].target = target ? target : "";
 	}
+	persist_read_sources(s);
 	s->p.rows = rows;
 	s->p.n = n;
 	persist_losers(&r->arena, s->m, &s->wish, &s->p);

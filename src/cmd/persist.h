@@ -26,6 +26,8 @@ struct persisting {
 int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n);
 /* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
 int persist_collect(struct persisting *s);
+/* Others' files that say how links and the boot menu are configured. */
+void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept of the rows. */
 void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n);
 
@@ -49,17 +51,5 @@ void persist_reload(struct persisting *s);
 int persist_update_grub(struct persisting *s);
 /* The path of this program for the unit; NULL after complaining: anybody could replace it. */
 const char *persist_program(struct run *r, struct host *h);
-
-/* --- after a boot: boot.c, boot_verify.c ----------------------------------------------------- */
-
-int boot_apply(struct run *r, struct host *h);
-int boot_verify(struct run *r, struct host *h);
-int boot_reboot(struct run *r, struct host *h);
-
-struct verify;
-/* Every kept value against the machine as it is. told: by row, what the boot-time unit did to it;
- * NULL: nothing is known. */
-void boot_compare(struct run *r, struct host *h, const struct machine *m, const struct kept *rows,
-		  size_t n, const char *const *told, struct verify *out);
 
 #endif

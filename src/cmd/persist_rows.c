@@ -34,22 +34,35 @@ static bool excludes(const struct knob *x, const struct knob *y)
 {
 	const char *partner = x->kind == KNOB_SYSCTL ? sysctl_partner(x->name) : NULL;
 
-	return knob_equal(x, y) ||
-	       (partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0);
+	return partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0;
 }
 
-/* A later wish for the same knob takes the place of an earlier one. */
+static bool is_same(const struct kept *x, const struct kept *y)
+{
+	return x->knob.kind == KNOB_NONE || y->knob.kind == KNOB_NONE
+		       ? strcmp(x->id, y->id) == 0
+		       : knob_equal(&x->knob, &y->knob);
+}
+
+/* A later wish takes the place of an earlier one for the same knob. */
 static void add(struct persisting *s, const struct kept *row)
 {
 	struct kept *rows = (struct kept *)s->wish.rows;
+	bool placed = false;
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->wish.n; i++)
-		if (row->knob.kind == KNOB_NONE ? strcmp(rows[i].id, row->id) != 0
-						: !excludes(&rows[i].knob, &row->knob))
+	for (size_t i = 0; i < s->wish.n; i++) {
+		if (is_same(&rows[i], row)) {
+			rows[n++] = *row;
+			placed = true;
+		} else if (!excludes(&rows[i].knob, &row->knob)) {
 			rows[n++] = rows[i];
-	rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
-	rows[n++] = *row;
+		}
+	}
+	if (!placed) {
+		rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
+		rows[n++] = *row;
+	}
 	s->wish.rows = rows;
 	s->wish.n = n;
 }
@@ -175,6 +188,15 @@ static void add_sources(struct persisting *s, const char *folder, const char *su
 	s->wish.sources = list;
 }
 
+void persist_read_sources(struct persisting *s)
+{
+	add_sources(s, "/etc/netplan", ".yaml");
+	add_sources(s, "/etc/systemd/network", ".network");
+	add_sources(s, "/run/systemd/network", ".network");
+	add_sources(s, "/usr/lib/systemd/network", ".network");
+	add_sources(s, "/etc/default/grub.d", ".cfg");
+}
+
 int persist_collect(struct persisting *s)
 {
 	struct run *r = s->r;
@@ -200,11 +222,7 @@ int persist_collect(struct persisting *s)
 	} else {
 		add_journal(s, NULL);
 	}
-	add_sources(s, "/etc/netplan", ".yaml");
-	add_sources(s, "/etc/systemd/network", ".network");
-	add_sources(s, "/run/systemd/network", ".network");
-	add_sources(s, "/usr/lib/systemd/network", ".network");
-	add_sources(s, "/etc/default/grub.d", ".cfg");
+	persist_read_sources(s);
 	return 0;
 }
 

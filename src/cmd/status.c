@@ -2,7 +2,9 @@
 /* gputune status, history and verify: what the journal says, beside what the machine says. */
 #include <string.h>
 
+#include "cmd/boot.h"
 #include "cmd/page.h"
+#include "cmd/persist.h"
 #include "cmd/plan.h"
 #include "knob/io.h"
 #include "txn/txn.h"
@@ -62,6 +64,7 @@ int verb_status(struct run *r)
 		m = run_machine(r, h, false);
 		txn_status(h, &r->arena, &j, &rows, &n);
 		code = status_code(&j, rows, n);
+		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (wants_json(r))
 				run_print_json(r, status_json(m, rows, n, code));
@@ -165,7 +168,9 @@ int verb_verify(struct run *r)
 
 	if (!h)
 		return EXIT_USAGE;
-	code = verify(r, h);
+	code = r->value[OPT_REBOOT] ? boot_reboot(r, h)
+	       : r->value[OPT_BOOT] ? boot_verify(r, h)
+				    : verify(r, h);
 	host_close(h);
 	return code;
 }

@@ -6,7 +6,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_HOST] = { OPT_HOST, "host", 'H', WORD_FILE, "CAPTURE",
 		       "look at a captured machine (folder or tar) instead of this one" },
 	[OPT_FORMAT] = { OPT_FORMAT, "format", 'f', WORD_FORMAT, "FORMAT",
-			 "term (default), json, md, html; check also junit and prom, plan also "
+			 "term (default), json, md, html; check also junit, prom, nagios and npd, plan also "
 			 "shell" },
 	[OPT_PROFILE] = { OPT_PROFILE, "profile", 'p', WORD_PROFILE, "NAME|FILE",
 			  "whose opinions hold: a built-in profile or an INI file (default: "
@@ -26,15 +26,34 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_FORCE] = { OPT_FORCE, "force", 0, WORD_NONE, NULL,
 			"restore also what somebody changed since" },
 	[OPT_REASON] = { OPT_REASON, "reason", 'm', WORD_TEXT, "TEXT", "why, for the history" },
+	[OPT_UPDATE_GRUB] = { OPT_UPDATE_GRUB, "update-grub", 0, WORD_NONE, NULL,
+			      "then run update-grub and look whether it did it" },
+	[OPT_BOOT] = { OPT_BOOT, "boot", 0, WORD_NONE, NULL,
+		       "what is kept for every boot: apply it, as the boot-time unit does; verify "
+		       "it" },
+	[OPT_REBOOT] = { OPT_REBOOT, "reboot", 0, WORD_NONE, NULL,
+			 "reboot now; the boot-time unit reports what came of it" },
 	[OPT_DEEP] = { OPT_DEEP, "deep", 0, WORD_NONE, NULL,
 		       "also ask what costs up to seconds, such as starting the CUDA driver" },
 	[OPT_OUTPUT] = { OPT_OUTPUT, "output", 'o', WORD_FILE, "PATH",
 			 "write to PATH instead of standard output" },
 	[OPT_NO_REDACT] = { OPT_NO_REDACT, "no-redact", 0, WORD_NONE, NULL,
 			    "keep serial numbers, UUIDs, addresses and names" },
+	[OPT_GOLDEN] = { OPT_GOLDEN, "golden", 0, WORD_FILE, "FILE",
+			 "compare with the machine of this result or capture" },
+	[OPT_VALUES] = { OPT_VALUES, "values", 0, WORD_NONE, NULL,
+			 "compare also the values of what is right" },
+	[OPT_SCONTROL] = { OPT_SCONTROL, "scontrol", 0, WORD_FILE, "PATH",
+			   "where scontrol is, when it is not in /usr/bin or /usr/sbin" },
 	[OPT_AS] = { OPT_AS, "as", 0, WORD_DRAWING, "DRAWING", "matrix (default), tree or svg" },
 	[OPT_FACTS] = { OPT_FACTS, "facts", 0, WORD_NONE, NULL,
 			"list the paths of all facts instead of the settings" },
+	[OPT_INTERVAL] = { OPT_INTERVAL, "interval", 0, WORD_TEXT, "TIME",
+			   "how often to look where nothing tells of changes (default: 30s)" },
+	[OPT_POLICY] = { OPT_POLICY, "policy", 0, WORD_POLICY, "POLICY",
+			 "report, re-apply or back-off, for everything; default: what "
+			 "/etc/gputune/watch.conf says, and report" },
+	[OPT_ONCE] = { OPT_ONCE, "once", 0, WORD_NONE, NULL, "one look, and the exit code of it" },
 	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
 			   "no colours (also: NO_COLOR in the environment)" },
 	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,
@@ -62,16 +81,34 @@ static const enum option_id plan_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMA
 					       OPT_QUIET, OPT_VERBOSE, COMMON };
 static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
 						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
-						OPT_DRY_RUN, OPT_REASON,  OPT_OUTPUT, OPT_QUIET,
-						OPT_VERBOSE, COMMON };
+						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
+						OPT_QUIET,   OPT_VERBOSE, COMMON };
 static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT, OPT_ONLY,
 					       OPT_ALL,	   OPT_FORCE,	OPT_YES,    OPT_DRY_RUN,
 					       OPT_REASON, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
 					       COMMON };
 static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
 						 OPT_QUIET, OPT_VERBOSE, COMMON };
+static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
+						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
+						 OPT_VERBOSE, COMMON };
+static const enum option_id persist_options[] = {
+	OPT_HOST,   OPT_OVERLAY, OPT_FORMAT,  OPT_PROFILE,     OPT_ONLY,   OPT_SKIP,
+	OPT_ALLOW,  OPT_YES,	 OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON, OPT_FORCE,
+	OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
+};
+static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
+						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
+						OPT_QUIET, OPT_HELP };
 static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
+static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE,
+						OPT_ONLY,   OPT_SKIP,	OPT_VALUES,
+						OPT_ALL,    OPT_OUTPUT, OPT_QUIET,
+						COMMON };
+static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,
+						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET,
+						OPT_HELP };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
 					       OPT_FACTS,  OPT_OUTPUT, COMMON };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
@@ -168,8 +205,68 @@ const struct verb verbs[] = {
 	  .run = verb_verify,
 	  .summary = "requested against in force",
 	  .about = "Compares what PLAN, or the journal, asks for with what the machine holds now, "
-		   "and says what waits for a reboot.",
-	  OPTION_LIST(status_options) },
+		   "and says what waits for a reboot. --boot compares what persist keeps for every "
+		   "boot: the report of the boot-time unit, or what is to be seen now. --reboot "
+		   "does the whole cycle.",
+	  OPTION_LIST(verify_options) },
+	{ .name = "persist",
+	  .args = "ACTION",
+	  .word = WORD_PERSIST,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = verb_persist,
+	  .summary = "keep settings over a reboot: install, status, diff or remove",
+	  .about = "install writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, "
+		   "boot arguments, the links' own configuration, and a boot-time unit for the "
+		   "rest) "
+		   "for what apply changed, or for what --profile and --only name. Nobody else's "
+		   "file "
+		   "is touched. status says what keeps what and who would win at boot, diff what "
+		   "install would change, and remove takes all of it back: a file that somebody "
+		   "edited is reported and left, unless --force.",
+	  OPTION_LIST(persist_options) },
+	{ .name = "watch",
+	  .args = "",
+	  .max_args = 0,
+	  .run = verb_watch,
+	  .summary = "notice when somebody changes what was applied",
+	  .about = "Watches every setting that was applied and not undone, until it is told to "
+		   "stop (SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; "
+		   "everything else is looked at now and then, less often the longer nothing "
+		   "changes. Each change is a line: from what to what, how it was noticed and, "
+		   "where that is known, by whom. /etc/gputune/watch.conf says what is set again: "
+		   "a section is a setting id or a prefix ([watch] is for all), with policy = "
+		   "report, re-apply or back-off (re-apply what was reset, leave what a person "
+		   "set) and limit = times an hour (default: 3); SIGHUP reads it again. What is "
+		   "set back each time is given up. Nothing is undone at the end. --format json "
+		   "writes a JSON object a line.",
+	  OPTION_LIST(watch_options) },
+	{ .name = "fleet",
+	  .args = "FILE|DIR...",
+	  .word = WORD_FILE,
+	  .min_args = 1,
+	  .max_args = 1 << 20,
+	  .run = verb_fleet,
+	  .summary = "many machines beside each other: what differs",
+	  .about = "Reads what many machines said of themselves (the JSON of check, status and "
+		   "verify; captures, which are checked here with --profile, --only and --skip) "
+		   "and says which are equal, what differs, who stands alone among the machines "
+		   "of its platform, and with --golden who differs from that one. Exit code 1 "
+		   "when something differs, 5 when a file could not be read.",
+	  OPTION_LIST(fleet_options) },
+	{ .name = "slurm",
+	  .args = "healthcheck|prolog",
+	  .word = WORD_SLURM,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = verb_slurm,
+	  .summary = "for Slurm: drain this node when it is unfit, bring it back when it is fit",
+	  .about = "healthcheck is a HealthCheckProgram: drains the node when a health check of "
+		   "high severity fails (with --only: when anything of that list fails), with a "
+		   "reason that begins with \"gputune:\", and brings back only a node with such "
+		   "a reason. prolog does the first half and exits with 1, so that the job is "
+		   "queued again. What could not be seen drains nothing and brings nothing back.",
+	  OPTION_LIST(slurm_options) },
 	{ .name = "list",
 	  .args = "",
 	  .max_args = 0,

@@ -41,7 +41,7 @@ struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const
 	text_clear(&st->key);
 	text_printf(&st->key, "%d %s", (int)kind, id);
 	place = map_at(f->arena, &st->subjects, st->key.s);
-	if (*place)
+	if (*place || f->n_subjects == FLEET_SUBJECTS_MAX)
 		return *place;
 	s = ARENA_NEW(f->arena, struct fleet_subject);
 	*s = (struct fleet_subject){ .id = store_text(f, id),
@@ -121,6 +121,9 @@ static int finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 			p->now = get(j, "current");
 		if (p->mark == FLEET_BAD && !health)
 			p->wanted = get(j, "wanted");
+		/* Readings of one verdict fall into other groups on every machine. */
+		if (p->mark <= FLEET_NEUTRAL && !f->store->values)
+			p->target = "";
 		return 0;
 	}
 	return -EINVAL;
@@ -137,9 +140,9 @@ static bool among(const char *word, const char *const *words)
 /* A row of status or verify. */
 static int row_part(enum fleet_kind kind, const json_t *j, struct fleet_part *p)
 {
-	static const char *const good[] = { "ours", "holds", "in-force", "ok", NULL };
-	static const char *const neutral[] = { "waits", "pending", NULL };
-	static const char *const unknown[] = { "unknown", "gone", NULL };
+	static const char *const good[] = { "ours", "in-force", NULL };
+	static const char *const neutral[] = { "waits", "waits-for-reboot", NULL };
+	static const char *const unknown[] = { "unknown", NULL };
 
 	p->state = get(j, "state");
 	if (!p->state)
@@ -151,6 +154,13 @@ static int row_part(enum fleet_kind kind, const json_t *j, struct fleet_part *p)
 	p->now = get(j, "now");
 	p->wanted = get(j, kind == FLEET_STATUS ? "after" : "wanted");
 	return 0;
+}
+
+static bool is_id(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+
+	return n && n <= 128 && !id[n];
 }
 
 static const struct fleet_part *parse(struct fleet *f, const char *raw, size_t len, struct err *e)
@@ -167,12 +177,15 @@ static const struct fleet_part *parse(struct fleet *f, const char *raw, size_t l
 		return NULL;
 	}
 	p.target = get(j, "target");
-	if (!id || !p.target || strlen(id) > 128 ||
+	if (!id || !p.target ||
 	    (kind == FLEET_CHECK ? finding_part(f, j, &p) : row_part(kind, j, &p))) {
 		err_set(e, -EINVAL, "an object of its list lacks id, target or %s",
 			kind == FLEET_CHECK ? "verdict" : "state");
+	} else if (!is_id(id)) {
+		err_set(e, -EINVAL, "an object of its list has an id that is none");
+	} else if (!(p.subject = store_subject(f, kind, id))) {
+		err_set(e, -EINVAL, "with it there are more than %d settings", FLEET_SUBJECTS_MAX);
 	} else {
-		p.subject = store_subject(f, kind, id);
 		part = store_part(f, &p);
 	}
 	json_decref(j);

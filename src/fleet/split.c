@@ -139,6 +139,7 @@ static int walk_key(struct split *s, struct err *e)
 	       is_key(key, (size_t)(s->p - key), "rows");
 	while (s->p < s->end && (blank(*s->p) || *s->p == ':'))
 		s->p++;
+	/* The colon goes along: whether it is there is the parser's to say. */
 	text_addn(&s->frame, key, (size_t)(s->p - key));
 	if (s->p == s->end)
 		return err_set(e, -EINVAL, "it ends too early");

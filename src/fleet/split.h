@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum { SPLIT_ITEMS_MAX = 1 << 15, SPLIT_DEPTH_MAX = 64 };
+enum { SPLIT_ITEMS_MAX = 1 << 14, SPLIT_DEPTH_MAX = 64 };
 
 struct split {
 	const char *p, *end;

@@ -36,6 +36,7 @@ struct fleet_store {
 
 /* One copy of s, cut at FLEET_TEXT_MAX bytes; NULL for NULL. */
 const char *store_text(struct fleet *f, const char *s);
+/* NULL: there are too many. */
 struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id);
 /* The one part that is equal to p. */
 const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p);

@@ -31,8 +31,14 @@ static int place(struct captured *c, const char *path, char *out, size_t cap)
 /* The place of a file that is there, a link in its last component followed. */
 static int place_of_file(struct captured *c, const char *path, char *phys, char *out, size_t cap)
 {
-	int r = resolve_walk(&c->resolver, path, true, phys, HOST_PATH_MAX);
+	enum host_kind kind = HOST_LINK;
+	/* Folders are remembered; only a link in the last component needs the whole walk. */
+	int r = resolve_place(&c->resolver, path, phys, HOST_PATH_MAX);
 
+	if (r == 0)
+		r = captured_store_kind(c, phys, &kind);
+	if (r || kind == HOST_LINK)
+		r = resolve_walk(&c->resolver, path, true, phys, HOST_PATH_MAX);
 	if (r)
 		return r;
 	return snprintf(out, cap, "root%s", phys) >= (int)cap ? -ENAMETOOLONG : 0;

@@ -3,11 +3,13 @@
 #include "host/overlay.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* --- looking -----------------------------------------------------------------------------------
@@ -157,13 +159,32 @@ struct overlay *overlay_open(struct store *lower, const char *folder, struct err
 /* --- writing -----------------------------------------------------------------------------------
  */
 
+/* The folder that path lies in when it is there and no link is on the way: most are. -1 otherwise.
+ */
+static int open_made(struct overlay *o, const char *path, const char **name)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
+	const char *slash = strrchr(path, '/');
+	char dir[HOST_PATH_MAX];
+
+	if (!slash ||
+	    snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path) >= (int)sizeof(dir))
+		return -1;
+	*name = slash + 1;
+	return (int)syscall(SYS_openat2, o->fd, dir, &how, sizeof(how));
+}
+
 /* A descriptor of the folder that path lies in, its folders made on the way; *name is the rest. No
  * link is followed. */
 static int open_folder(struct overlay *o, const char *path, const char **name)
 {
-	int fd = dup(o->fd), next;
+	int fd = open_made(o, path, name), next;
 	char part[256];
 
+	if (fd >= 0)
+		return fd;
+	fd = dup(o->fd);
 	for (;;) {
 		size_t n = strcspn(path, "/");
 

@@ -190,8 +190,9 @@ static int folder_get(struct host *h, struct arena *a, const char *name, const c
 	*value = "no folder";
 	if (kind != HOST_DIR)
 		return 0;
+	n = 0;
 	r = host_list(h, path, a, &names, &n);
-	if (r)
+	if (r && !is_missing(r))
 		return r;
 	*value = knob_file_value(a, mode_of(h, path, name), "", 0);
 	for (size_t i = 0; i < n; i++)
@@ -251,7 +252,7 @@ static int folder_remove(struct host *h, struct arena *a, const char *path)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (strstr(names[i], "gputune") && str_ends(names[i], left_over))
 			r = remove_path(h, arena_printf(a, "%s/%s", path, names[i]));
-	return r == -ENOENT ? 0 : r ? r : remove_path(h, path);
+	return r && !is_missing(r) ? r : remove_path(h, path);
 }
 
 static int link_set(struct host *h, const char *path, const char *target)

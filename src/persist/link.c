@@ -42,7 +42,14 @@ static const char *netplan_id(struct links *l, const struct nic *n, const char *
 	*section = netplan_section(fact_text(&n->type, ""));
 	*why = "no file of netplan names the interface, and it carries addresses: add mtu to the "
 	       "file that configures it";
-	return *section && seen_ok(&n->ipv4.f) && !*n->ipv4.v ? n->name : NULL;
+	if (!*section || (seen_ok(&n->ipv4.f) ? *n->ipv4.v != '\0' : n->ipv4.f.seen != SEEN_ABSENT))
+		return NULL;
+	persist_note(l->a, l->p,
+		     arena_printf(l->a,
+				  "No file of netplan names %s: ours does from the next boot on, "
+				  "and netplan configures it then.",
+				  n->name));
+	return n->name;
 }
 
 static bool has_section(const struct text *t, const char *section)
@@ -163,6 +170,15 @@ static void networkd_row(struct links *l, size_t i)
 	persist_add_file(l->a, l->p, path, 0644, all.s);
 }
 
+/* DGX OS configures links through netplan, also those that nothing is said of yet. */
+static bool is_netplan_machine(struct links *l)
+{
+	for (size_t i = 0; i < l->w->n_sources; i++)
+		if (str_starts(l->w->sources[i].path, "/etc/netplan/"))
+			return seen_ok(&l->m->software.dgx_release.f);
+	return false;
+}
+
 /* Who keeps it, or why nobody does. */
 static void assign(struct links *l, struct kept *row)
 {
@@ -173,7 +189,8 @@ static void assign(struct links *l, struct kept *row)
 		persist_refuse(row, "the interface was not seen");
 	else if (n->owner.f.seen != SEEN_OK && n->owner.f.seen != SEEN_ABSENT)
 		persist_refuse(row, "who configures the interface could not be seen");
-	else if (strcmp(owner, "netplan") == 0)
+	else if (strcmp(owner, "netplan") == 0 ||
+		 (strcmp(owner, "none") == 0 && is_netplan_machine(l)))
 		row->by = PERSIST_NETPLAN;
 	else if (strcmp(owner, "NetworkManager") == 0)
 		row->by = PERSIST_NM;

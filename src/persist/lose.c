@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who would have the last word at boot where it is not we: a later file, a daemon, a boot menu's
- * drop-in that begins anew. */
+/* Who has, or may have, the last word at boot where it is not we: a later file, a daemon, a boot
+ * menu's drop-in that begins anew. */
 #include <string.h>
 
 #include "base/text.h"
@@ -57,10 +57,9 @@ static bool is_same_value(const char *x, const char *y)
 	return x && (strcmp(x, y) == 0 || is_number_same(x, y));
 }
 
-static const char *by_owner(struct arena *a, const struct machine *m, const struct kept *row)
+static void by_owner(struct arena *a, const struct machine *m, struct kept *row)
 {
 	struct change c = { .knob = row->knob };
-	const char *out = NULL;
 
 	plan_owners(a, m, &c);
 	for (size_t i = 0; i < c.n_owners; i++) {
@@ -69,12 +68,13 @@ static const char *by_owner(struct arena *a, const struct machine *m, const stru
 		if ((!o->at_boot && !o->fights) || is_same_value(o->value, row->value) ||
 		    strstr(o->what, "gputune") || !acts_later(a, row, o))
 			continue;
-		out = o->value ? arena_printf(a, "%s sets %s%s", o->what, o->value,
-					      o->fights ? ", and may do so at any time" : "")
-			       : arena_printf(a, "%s may set it%s", o->what,
-					      o->fights ? " at any time" : "");
+		if (o->value && o->at_boot)
+			row->loses = arena_printf(a, "%s sets %s%s", o->what, o->value,
+						  o->fights ? ", and may do so at any time" : "");
+		else
+			row->contested = arena_printf(a, "%s may set it%s", o->what,
+						      o->fights ? " at any time" : "");
 	}
-	return out;
 }
 
 /* A drop-in behind ours that assigns the arguments without the ones before it. */
@@ -103,22 +103,31 @@ static const char *by_boot_menu(struct arena *a, const struct persist_wish *w)
 	return NULL;
 }
 
+/* Another's file of netplan. */
+static bool is_netplan(const struct persist_source *s)
+{
+	return str_starts(s->path, "/etc/netplan/") && strcmp(s->path, PERSIST_NETPLAN) != 0;
+}
+
 static const char *by_netplan(struct arena *a, const struct machine *m,
 			      const struct persist_wish *w, const struct kept *row)
 {
 	const struct nic *n = machine_nic(m, row->knob.object);
+	const char *id = NULL, *section = NULL;
 
 	if (strcmp(row->by, PERSIST_NETPLAN) != 0 || !n)
 		return NULL;
-	for (size_t i = 0; i < w->n_sources; i++) {
+	for (size_t i = 0; i < w->n_sources && !id; i++)
+		if (is_netplan(&w->sources[i]))
+			id = netplan_find(a, w->sources[i].text, n->name, fact_text(&n->mac, ""),
+					  &section);
+	for (size_t i = 0; i < w->n_sources && id; i++) {
 		const struct persist_source *s = &w->sources[i];
-		const char *section, *id, *mtu;
+		const char *mtu;
 
-		if (!str_starts(s->path, "/etc/netplan/") ||
-		    strcmp(base_name(s->path), base_name(PERSIST_NETPLAN)) <= 0)
+		if (!is_netplan(s) || strcmp(base_name(s->path), base_name(PERSIST_NETPLAN)) < 0)
 			continue;
-		id = netplan_find(a, s->text, n->name, fact_text(&n->mac, ""), &section);
-		mtu = id ? netplan_mtu(a, s->text, section, id) : NULL;
+		mtu = netplan_mtu(a, s->text, section, id);
 		if (mtu && !is_same_value(mtu, row->value))
 			return arena_printf(a, "%s sets %s", s->path, mtu);
 	}
@@ -134,8 +143,11 @@ void persist_losers(struct arena *a, const struct machine *m, const struct persi
 		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF ||
 		    row->keeper == KEEPER_LIMITS)
 			continue;
-		row->loses =
-			row->keeper == KEEPER_LINK ? by_netplan(a, m, w, row) : by_owner(a, m, row);
+		row->loses = row->contested = NULL;
+		if (row->keeper == KEEPER_LINK)
+			row->loses = by_netplan(a, m, w, row);
+		else
+			by_owner(a, m, row);
 		if (!row->loses && row->keeper == KEEPER_BOOT_ARGUMENT)
 			row->loses = by_boot_menu(a, w);
 	}

@@ -77,7 +77,7 @@ void persist_header(struct text *t, const struct kept *rows, size_t n, enum keep
 	}
 	text_add(t, "\n# \"gputune persist status\" shows it, \"gputune persist remove\" takes it "
 		    "back.\n# Put lines of your own into a file of your own: an edited file is "
-		    "left alone.\n");
+		    "left alone.\n\n");
 }
 
 /* --- who keeps what ----------------------------------------------------------------------------
@@ -136,7 +136,7 @@ static void assign(struct arena *a, const struct machine *m, struct kept *row)
 
 	row->keeper = keeper_of(row);
 	row->by = file_of(row->keeper);
-	row->refusal = row->loses = NULL;
+	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == KEEPER_NONE)
 		persist_refuse(row, "nothing of ours keeps it");

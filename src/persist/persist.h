@@ -52,7 +52,8 @@ struct kept {
 	enum keeper keeper;
 	const char *by;	     /* the file; "" */
 	const char *refusal; /* KEEPER_NONE: why; NULL */
-	const char *loses;   /* who would set it differently at boot, as a sentence; NULL */
+	const char *loses;   /* who sets it differently at boot, after us: a sentence; NULL */
+	const char *contested; /* who may set it after us, to nobody knows what; NULL */
 };
 
 struct persist_file {

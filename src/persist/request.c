@@ -30,13 +30,15 @@ static bool split_number(struct arena *a, const struct knob *k, const char **pat
 					     "/sys/devices/system/cpu/cpufreq/policy" };
 
 	for (size_t i = 0; k->kind == KNOB_SYSFS && i < 2; i++) {
-		size_t n = strlen(stems[i]);
-		const char *end = k->name + n + strspn(k->name + n, "0123456789");
+		const char *digits, *end;
 		unsigned long long v;
 
-		if (!str_starts(k->name, stems[i]) || *end != '/' || end == k->name + n ||
-		    parse_u64(arena_strndup(a, k->name + n, (size_t)(end - k->name - (long)n)),
-			      &v) ||
+		if (!str_starts(k->name, stems[i]))
+			continue;
+		digits = k->name + strlen(stems[i]);
+		end = digits + strspn(digits, "0123456789");
+		if (*end != '/' ||
+		    parse_u64(arena_strndup(a, digits, (size_t)(end - digits)), &v) ||
 		    v > IDSET_MAX)
 			continue;
 		*pattern = arena_printf(a, "%s{}%s", stems[i], end);

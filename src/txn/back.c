@@ -166,10 +166,14 @@ static void take_back_unseen(struct txn_run *r, struct entry *e, struct outcome_
 		stuck(r, e, row, "its prior value was not known, and it has no neutral one");
 }
 
-/* The same name may be another device after a reboot. */
-static bool is_elsewhere(struct txn_run *r, const struct entry *e)
+/* The same name may be another device after a reboot. A place that cannot be read just now says
+ * nothing about that: *unknown. */
+static bool is_elsewhere(struct txn_run *r, const struct entry *e, bool *unknown)
 {
-	return *e->place && strcmp(e->place, knob_place(r->h, r->a, &e->knob)) != 0;
+	const char *place = *e->place ? knob_place(r->h, r->a, &e->knob) : "";
+
+	*unknown = *e->place && !*place;
+	return *place && strcmp(e->place, place) != 0;
 }
 
 static void covered(struct txn_run *r, struct entry *e, struct outcome_row *row,
@@ -234,10 +238,17 @@ static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct
 	return true;
 }
 
+/* A folder of ours in which somebody put something cannot go, whatever is asked for. */
+static bool can_force(const struct entry *e, const char *now)
+{
+	return e->knob.kind != KNOB_FILE || knob_sound(&e->knob, now, NULL);
+}
+
 void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
 {
 	struct err why = { 0 };
 	const char *now = NULL;
+	bool unknown = false;
 	int code;
 
 	if (is_covered(r, e, row))
@@ -247,16 +258,18 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 	if (code == -ENODATA) {
 		take_back_unseen(r, e, row);
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR ||
-		   (code == 0 && is_elsewhere(r, e))) {
+		   (code == 0 && is_elsewhere(r, e, &unknown))) {
 		noted(r, e, row, OUTCOME_GONE, "gone");
 		row->sentence = "the device is not there any more";
 	} else if (code) {
 		stuck(r, e, row, arena_strdup(r->a, why.text));
+	} else if (unknown && !forced) {
+		stuck(r, e, row, "whether it is still the same device could not be seen");
 	} else if (e->before && knob_same(&e->knob, now, e->before)) {
 		is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
 	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
 		return;
-	} else if ((is_ours(e, now) || forced) && e->before) {
+	} else if ((is_ours(e, now) || (forced && can_force(e, now))) && e->before) {
 		restore(r, e, row, e->before);
 	} else {
 		noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);

@@ -80,7 +80,8 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 			struct hold_row row = { .t = t, .e = e };
 
 			/* Of several on one knob the newest is in force. */
-			if (!entry_is_active(e) || layer_above(layers, e))
+			if (!entry_is_active(e) || layer_above(layers, e) ||
+			    strcmp(t->op, "persist") == 0)
 				continue;
 			row.hold =
 				judge(h, a, e,

@@ -100,7 +100,8 @@ struct hold_row {
 	const char *kept; /* what keeps it at the next boot; NULL: nothing of ours */
 };
 
-/* What became of every change that is not undone. Writes nothing. */
+/* What became of every change that is not undone, but for files that are kept for the next boot.
+ * Writes nothing; kept is left NULL. */
 int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);

@@ -31,10 +31,10 @@ static struct batch *batches(struct arena *a, const struct machine *m, const str
 
 	for (size_t i = 0; i < n; i++) {
 		const char *const key[] = { rows[i].value, rows[i].by, rows[i].refusal,
-					    rows[i].loses };
+					    rows[i].loses, rows[i].contested };
 
 		keys[i] = (struct batch_row){ rows[i].id, rows[i].target ? rows[i].target : "",
-					      &rows[i].knob, batch_key(a, key, 4) };
+					      &rows[i].knob, batch_key(a, key, 5) };
 	}
 	return batch_rows(a, m, keys, n, n_out);
 }
@@ -54,6 +54,8 @@ static struct cell boot_cell(struct doc *d, const struct kept *k)
 		return cell_as(STYLE_WARN, k->refusal);
 	if (k->loses)
 		return cell_printf(d, STYLE_BAD, "loses: %s", k->loses);
+	if (k->contested)
+		return cell_as(STYLE_WARN, k->contested);
 	return cell_as(STYLE_GOOD, "in force");
 }
 
@@ -61,8 +63,10 @@ static void settings_table(struct doc *d, const struct machine *m, const struct 
 			   size_t n, const char *title)
 {
 	static const struct column columns[] = {
-		{ .title = "Setting" },	      { .title = "On" },
-		{ .title = "Value", .wrap = true }, { .title = "Kept by", .wrap = true },
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "Value", .wrap = true },
+		{ .title = "Kept by", .wrap = true },
 		{ .title = "At boot", .wrap = true },
 	};
 	struct node *t = doc_table(d, title, columns, 5);
@@ -159,7 +163,8 @@ struct doc *page_persist_removed(struct arena *a, const struct txn_report *r, in
 			continue;
 		c = node_row(d, t);
 		c[0] = cell_as(STYLE_CODE, o->knob.name);
-		c[1] = o->outcome == OUTCOME_FOREIGN ? cell_as(STYLE_WARN, "left: not as we wrote it")
+		c[1] = o->outcome == OUTCOME_FOREIGN
+			       ? cell_as(STYLE_WARN, "left: not as we wrote it")
 		       : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
 		       : !o->from || strcmp(o->from, "absent") == 0
 			       ? cell_as(STYLE_GOOD, "removed")

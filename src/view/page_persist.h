@@ -26,7 +26,7 @@ struct persist_view_file {
 };
 
 struct persist_view {
-	const char *action;	/* "install", "status", "diff", "remove" */
+	const char *action;	 /* "install", "status", "diff", "remove" */
 	const struct kept *rows; /* kept or refused */
 	size_t n;
 	struct kept *skipped; /* not looked at: refusal says why */

@@ -22,13 +22,13 @@ static json_t *rows_json(const struct kept *rows, size_t n)
 
 		json_array_append_new(
 			list,
-			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o}", "id",
+			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o, s:o}", "id",
 				  text(k->id), "target", text(k->target ? k->target : ""), "knob",
 				  "kind", knob_kind_name(k->knob.kind), "name", text(k->knob.name),
 				  "object", text(k->knob.object), "value", text(k->value), "keeper",
 				  keeper_name(k->refusal ? KEEPER_NONE : k->keeper), "kept_by",
 				  text(k->refusal || !*k->by ? NULL : k->by), "refusal",
-				  text(k->refusal), "loses", text(k->loses)));
+				  text(k->refusal), "loses", text(k->loses), "contested", text(k->contested)));
 	}
 	return list;
 }
@@ -40,11 +40,10 @@ static json_t *files_json(const struct persist_view *v)
 	for (size_t i = 0; i < v->n_files; i++) {
 		const struct persist_view_file *f = &v->files[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:o, s:s, s:o, s:o}", "path", text(f->path),
-						"state", persist_file_state_name(f->state),
-						"sentence", text(f->sentence), "diff",
-						text(f->diff && *f->diff ? f->diff : NULL)));
+		json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:o}", "path", text(f->path),
+						      "state", persist_file_state_name(f->state),
+						      "sentence", text(f->sentence), "diff",
+						      text(f->diff && *f->diff ? f->diff : NULL)));
 	}
 	return list;
 }

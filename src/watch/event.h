@@ -13,11 +13,11 @@ enum event_kind {
 	EVENT_RELOADED, /* the policy, or what is watched */
 	EVENT_TROUBLE,	/* the journal or the policy cannot be read */
 	EVENT_CHANGED,
-	EVENT_LOST,	 /* at a reboot */
-	EVENT_RETURNED,	 /* ours again, and not by us */
+	EVENT_LOST,	/* at a reboot */
+	EVENT_RETURNED, /* ours again, and not by us */
 	EVENT_REAPPLIED,
-	EVENT_REFUSED,	/* setting it again failed or did not hold */
-	EVENT_LEFT,	/* an administrator's now */
+	EVENT_REFUSED, /* setting it again failed or did not hold */
+	EVENT_LEFT,    /* an administrator's now */
 	EVENT_GAVE_UP,
 	EVENT_GONE,
 	EVENT_BACK,   /* the device is there again */
@@ -45,8 +45,7 @@ struct reporter {
 
 const char *event_name(enum event_kind k);
 /* Says all events of one look; the same change of many targets is one line. */
-void report_events(struct reporter *r, long long time_s, const struct event *list,
-		   size_t n);
+void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n);
 
 /* --- the service manager and its journal, each a datagram socket ------------------------------ */
 

@@ -120,9 +120,9 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 			if (e->state != ENTRY_DONE || !selects(only, n_only, e->id) ||
 			    map_get(&m, knob_key(&scratch, &e->knob)) != e)
 				continue;
-			out->list[out->n] = make(&out->arena, e,
-						 !t->boot_id || !*boot ||
-							 strcmp(t->boot_id, boot) == 0);
+			out->list[out->n] =
+				make(&out->arena, e,
+				     !t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0);
 			carry_over(&out->list[out->n++], old, &at);
 		}
 		out->transactions += out->n > had;

@@ -2,6 +2,7 @@
 /* Looking at one knob: is it still ours? Clock locks, which the driver sets but does not tell, are
  * judged by the clock: one that runs faster than the lock allows is not locked. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -148,9 +148,9 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 
 	if (strcmp(key, "policy") == 0) {
 		*reaction = reaction_parse(value);
-		return *reaction < 0 ? bad(r, "policy is report, re-apply or back-off, not \"%s\"",
-					   value)
-				     : 1;
+		return *reaction < 0
+			       ? bad(r, "policy is report, re-apply or back-off, not \"%s\"", value)
+			       : 1;
 	}
 	if (strcmp(key, "limit") == 0) {
 		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
@@ -165,7 +165,8 @@ static int common_key(struct reading *r, const char *key, const char *value, int
 static int watch_key(struct reading *r, const char *key, const char *value)
 {
 	bool longest = strcmp(key, "max-interval") == 0;
-	int reaction = (int)r->p->reaction, code = common_key(r, key, value, &reaction, &r->p->limit);
+	int reaction = (int)r->p->reaction,
+	    code = common_key(r, key, value, &reaction, &r->p->limit);
 
 	if (code == 1)
 		r->p->reaction = (enum reaction)reaction;

@@ -17,20 +17,20 @@ static const struct {
 	int priority;
 	const char *message_id;
 } kinds[EVENT_KINDS] = {
-	[EVENT_STARTED] = { "started", PRIORITY_INFO, "0f6c2c9a54c3459fbb1f6c8f5a1d7e01" },
-	[EVENT_RELOADED] = { "reloaded", PRIORITY_INFO, "0f6c2c9a54c3459fbb1f6c8f5a1d7e02" },
-	[EVENT_TROUBLE] = { "trouble", PRIORITY_WARNING, "0f6c2c9a54c3459fbb1f6c8f5a1d7e03" },
-	[EVENT_CHANGED] = { "changed", PRIORITY_WARNING, "0f6c2c9a54c3459fbb1f6c8f5a1d7e04" },
-	[EVENT_LOST] = { "lost", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e05" },
-	[EVENT_RETURNED] = { "returned", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e06" },
-	[EVENT_REAPPLIED] = { "reapplied", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e07" },
-	[EVENT_REFUSED] = { "refused", PRIORITY_WARNING, "0f6c2c9a54c3459fbb1f6c8f5a1d7e08" },
-	[EVENT_LEFT] = { "left", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e09" },
-	[EVENT_GAVE_UP] = { "gave-up", PRIORITY_WARNING, "0f6c2c9a54c3459fbb1f6c8f5a1d7e0a" },
-	[EVENT_GONE] = { "gone", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e0b" },
-	[EVENT_BACK] = { "back", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e0c" },
-	[EVENT_UNSEEN] = { "unseen", PRIORITY_NOTICE, "0f6c2c9a54c3459fbb1f6c8f5a1d7e0d" },
-	[EVENT_STOPPED] = { "stopped", PRIORITY_INFO, "0f6c2c9a54c3459fbb1f6c8f5a1d7e0e" },
+	[EVENT_STARTED] = { "started", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d1001" },
+	[EVENT_RELOADED] = { "reloaded", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d1002" },
+	[EVENT_TROUBLE] = { "trouble", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1003" },
+	[EVENT_CHANGED] = { "changed", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1004" },
+	[EVENT_LOST] = { "lost", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1005" },
+	[EVENT_RETURNED] = { "returned", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1006" },
+	[EVENT_REAPPLIED] = { "reapplied", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1007" },
+	[EVENT_REFUSED] = { "refused", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1008" },
+	[EVENT_LEFT] = { "left", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1009" },
+	[EVENT_GAVE_UP] = { "gave-up", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d100a" },
+	[EVENT_GONE] = { "gone", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100b" },
+	[EVENT_BACK] = { "back", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100c" },
+	[EVENT_UNSEEN] = { "unseen", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100d" },
+	[EVENT_STOPPED] = { "stopped", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d100e" },
 };
 
 const char *event_name(enum event_kind k)
@@ -48,8 +48,8 @@ static bool is_same_change(const struct event *x, const struct event *y)
 {
 	return x->kind == y->kind && x->item && y->item && strcmp(x->item->id, y->item->id) == 0 &&
 	       x->item->txn == y->item->txn && text_equal(x->item->after, y->item->after) &&
-	       text_equal(x->from, y->from) && text_equal(x->to, y->to) &&
-	       x->policy == y->policy && x->who.pid == y->who.pid && text_equal(x->via, y->via) &&
+	       text_equal(x->from, y->from) && text_equal(x->to, y->to) && x->policy == y->policy &&
+	       x->who.pid == y->who.pid && text_equal(x->via, y->via) &&
 	       text_equal(x->likely, y->likely) && text_equal(x->note, y->note);
 }
 
@@ -62,9 +62,9 @@ struct line {
 
 static void add_target(struct arena *a, struct line *l, const struct event *e)
 {
-	const char *name = !e->item	    ? NULL
+	const char *name = !e->item	      ? NULL
 			   : *e->item->target ? e->item->target
-					    : knob_text(a, &e->item->knob);
+					      : knob_text(a, &e->item->knob);
 
 	if (!name)
 		return;
@@ -95,13 +95,24 @@ static void say_what(struct arena *a, struct text *t, const struct event *e)
 		text_printf(t, "is %s", to ? to : "unknown");
 }
 
+/* Values may hold anything; a line is one line, and moves no cursor. */
+static const char *one_line(struct arena *a, const char *s)
+{
+	char *out = arena_strdup(a, utf8_clean(a, s));
+
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	return out;
+}
+
 static const char *sentence(struct arena *a, const struct line *l)
 {
 	const struct event *e = l->e;
 	TEXT_AUTO t = { 0 };
 
 	if (!e->item)
-		return utf8_clean(a, e->note ? e->note : "");
+		return one_line(a, e->note ? e->note : "");
 	text_printf(&t, "%s", e->item->id);
 	if (l->n > TARGETS_SHOWN)
 		text_printf(&t, " (%zu targets, %s and others)", l->n, l->targets[0]);
@@ -119,7 +130,7 @@ static const char *sentence(struct arena *a, const struct line *l)
 		text_printf(&t, ", perhaps by %s, which is running", e->likely);
 	if (e->note)
 		text_printf(&t, "; %s", e->note);
-	return arena_strdup(a, utf8_clean(a, t.s));
+	return one_line(a, t.s);
 }
 
 static json_t *text_or_null(struct arena *a, const char *s)
@@ -151,9 +162,8 @@ static void add_item(struct arena *a, json_t *j, const struct line *l)
 	json_object_set_new(j, "targets", targets);
 	json_object_set_new(j, "id", it ? value_or_null(a, it->id) : json_null());
 	json_object_set_new(j, "knob",
-			    it ? json_pack("{s:s, s:o, s:o}", "kind",
-					   knob_kind_name(it->knob.kind), "name",
-					   value_or_null(a, it->knob.name), "object",
+			    it ? json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(it->knob.kind),
+					   "name", value_or_null(a, it->knob.name), "object",
 					   value_or_null(a, it->knob.object))
 			       : json_null());
 	json_object_set_new(j, "transaction", it ? json_integer((json_int_t)it->txn) : json_null());
@@ -161,9 +171,9 @@ static void add_item(struct arena *a, json_t *j, const struct line *l)
 	json_object_set_new(j, "policy",
 			    it ? json_string(reaction_name(l->e->policy)) : json_null());
 	json_object_set_new(j, "noticed_by",
-			    !it || !l->e->via			 ? json_null()
+			    !it || !l->e->via		     ? json_null()
 			    : is_noticed_by_event(l->e->via) ? json_string("event")
-			    : json_string(l->e->via));
+							     : json_string(l->e->via));
 }
 
 static void print_json(struct reporter *r, struct arena *a, const char *time, const struct line *l)
@@ -231,8 +241,7 @@ static void print_line(struct reporter *r, struct arena *a, long long time_s, co
 		fprintf(r->out, "%s %s: %s\n", time, event_name(l->e->kind), sentence(a, l));
 }
 
-void report_events(struct reporter *r, long long time_s, const struct event *list,
-		   size_t n)
+void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n)
 {
 	struct arena a = { 0 };
 	struct line *lines = NULL;

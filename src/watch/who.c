@@ -9,7 +9,7 @@
 #include "knob/io.h"
 
 /* What the audit system says of a process that no login stands behind. */
-enum { NO_LOGIN = 0xffffffffu };
+static const unsigned long long no_login = 0xffffffff;
 
 static void look_unit(struct host *h, long pid, struct who *w)
 {
@@ -40,7 +40,7 @@ void who_look(struct host *h, long pid, struct who *w)
 		w->name[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%ld/loginuid", pid);
 	if (host_read_line(h, path, text, sizeof(text)) == 0 && parse_u64(text, &uid) == 0 &&
-	    uid < NO_LOGIN)
+	    uid < no_login)
 		w->login_uid = (long long)uid;
 	look_unit(h, pid, w);
 }
@@ -78,15 +78,27 @@ static const struct {
 	{ "systemd-networkd.service", KNOB_LINK, "" },
 };
 
-const char *who_likely(struct host *h, struct arena *a, const struct knob *k)
-{
-	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
-		struct knob unit = { KNOB_UNIT, likely[i].unit, "" };
-		struct err ignored = { 0 };
-		const char *state;
+enum { LIKELY = sizeof(likely) / sizeof(likely[0]) };
+_Static_assert(LIKELY <= (int)WHO_LIKELY_MAX, "WHO_LIKELY_MAX");
 
-		if (likely[i].kind == k->kind && strstr(k->name, likely[i].in) &&
-		    knob_get(h, a, &unit, &state, &ignored) == 0 && str_ends(state, " active"))
+static bool is_running(struct host *h, struct arena *a, const char *name)
+{
+	struct knob unit = { KNOB_UNIT, name, "" };
+	struct err ignored = { 0 };
+	const char *state;
+
+	return knob_get(h, a, &unit, &state, &ignored) == 0 && str_ends(state, " active");
+}
+
+const char *who_likely(struct host *h, struct arena *a, const struct knob *k,
+		       struct who_running *running)
+{
+	for (size_t i = 0; i < LIKELY; i++) {
+		if (likely[i].kind != k->kind || !strstr(k->name, likely[i].in))
+			continue;
+		if (!running->is[i])
+			running->is[i] = is_running(h, a, likely[i].unit) ? 1 : -1;
+		if (running->is[i] > 0)
 			return likely[i].unit;
 	}
 	return NULL;

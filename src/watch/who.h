@@ -19,7 +19,15 @@ struct who {
 void who_look(struct host *h, long pid, struct who *w);
 /* What is known, as part of a sentence: "sysctl (pid 12, in the login session of uid 1000)". */
 const char *who_text(struct arena *a, const struct who *w);
-/* A running program that is known to set knobs like this one; NULL: none. */
-const char *who_likely(struct host *h, struct arena *a, const struct knob *k);
+enum { WHO_LIKELY_MAX = 16 };
+
+/* Which of those programs run, as far as it was asked: zero-initialised, good for one moment. */
+struct who_running {
+	signed char is[WHO_LIKELY_MAX];
+};
+
+/* A running service that is known to set knobs like this one; NULL: none. */
+const char *who_likely(struct host *h, struct arena *a, const struct knob *k,
+		       struct who_running *running);
 
 #endif

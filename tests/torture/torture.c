@@ -2,8 +2,9 @@
 /*
  * A full plan on the largest captured machine, interrupted everywhere: an operation of the host
  * fails (before it is done, or after), or the process ends there (with half a line written, too).
- * Once in applying, once in undoing what was applied. Whatever was left behind: after the next
- * undo the machine is what it was, to the byte, and the journal can be read.
+ * In applying, in undoing what was applied, and in rolling back what a first crash left. Whatever
+ * was left behind: after the next undo the machine is what it was, to the byte, and the journal can
+ * be read.
  *
  * Points are spread evenly over all operations, never twice the same; TORTURE_POINTS=N asks for
  * more or fewer, 0 for every operation.
@@ -28,20 +29,25 @@ static const char machine[] = SOURCE_ROOT "/tests/machines/hgx-h100";
 static const struct txn_who who = { .user = "torture", .version = GPUTUNE_VERSION };
 static const struct txn_select everything = { .all = true };
 
+/* What is interrupted: an apply, or an undo of what was applied or half applied. */
+enum stage { APPLYING, UNDOING, RECOVERING, STAGES };
+
 /* How a run is interrupted. */
 static const struct way {
 	const char *name;
 	struct fault_plan fault; /* but for where */
-	bool undo;		 /* in undoing what was applied */
+	enum stage stage;
 } ways[] = {
-	{ "apply fails", { .code = -EIO }, false },
-	{ "apply fails late", { .code = -EIO, .late = true }, false },
-	{ "apply dies", { .code = 0 }, false },
-	{ "apply dies, line torn", { .torn = true }, false },
-	{ "undo fails", { .code = -EIO }, true },
-	{ "undo fails late", { .code = -EIO, .late = true }, true },
-	{ "undo dies", { .code = 0 }, true },
-	{ "undo dies, line torn", { .torn = true }, true },
+	{ "apply fails", { .code = -EIO }, APPLYING },
+	{ "apply fails late", { .code = -EIO, .late = true }, APPLYING },
+	{ "apply dies", { .code = 0 }, APPLYING },
+	{ "apply dies, line torn", { .torn = true }, APPLYING },
+	{ "undo fails", { .code = -EIO }, UNDOING },
+	{ "undo fails late", { .code = -EIO, .late = true }, UNDOING },
+	{ "undo dies", { .code = 0 }, UNDOING },
+	{ "undo dies, line torn", { .torn = true }, UNDOING },
+	{ "recovery fails", { .code = -EIO }, RECOVERING },
+	{ "recovery dies", { .code = 0 }, RECOVERING },
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -49,8 +55,8 @@ struct torture {
 	struct arena a;
 	struct plan plan;
 	char folder[64];
-	char applied[96];     /* overlay after a complete apply */
-	size_t operations[2]; /* of applying, of undoing */
+	char start[STAGES][96];	   /* the overlay that a stage begins with; "" for none */
+	size_t operations[STAGES]; /* without a fault */
 	size_t step, points;
 };
 
@@ -184,7 +190,7 @@ static void interrupt(struct torture *t, const struct way *way, size_t at, const
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
 	if (pid == 0) {
-		if (way->undo)
+		if (way->stage != APPLYING)
 			undo_in(overlay, fault, &result, &e);
 		else
 			apply_to(t, overlay, fault, &result);
@@ -219,8 +225,8 @@ static bool one_point(struct torture *t, const struct way *way, size_t at, const
 	char where[512] = "";
 	int result;
 
-	if (way->undo)
-		folder_copy(t->applied, overlay);
+	if (*t->start[way->stage])
+		folder_copy(t->start[way->stage], overlay);
 	interrupt(t, way, at, overlay);
 	undo_in(overlay, (struct fault_plan){ 0 }, &result, &e);
 	if (result == 0 || result == -ENOENT) {
@@ -246,12 +252,13 @@ static bool one_point(struct torture *t, const struct way *way, size_t at, const
 static size_t point(const struct torture *t, size_t i, const struct way **way)
 {
 	for (size_t w = 0; w < WAYS; w++) {
-		size_t n = (t->operations[ways[w].undo] + t->step - 1) / t->step;
+		size_t n = (t->operations[ways[w].stage] + t->step - 1) / t->step;
 
 		*way = &ways[w];
 		/* Each way begins somewhere else, so that together they meet more operations. */
 		if (i < n)
-			return 1 + (i * t->step + w * t->step / WAYS) % t->operations[ways[w].undo];
+			return 1 +
+			       (i * t->step + w * t->step / WAYS) % t->operations[ways[w].stage];
 		i -= n;
 	}
 	return 0;
@@ -270,39 +277,56 @@ static void work(struct torture *t, size_t worker, size_t workers)
 	_exit(bad != 0);
 }
 
-static void measure(struct torture *t)
+/* Undoes a copy of what a stage begins with. */
+static void measure_undo(struct torture *t, enum stage stage)
 {
 	char undone[96], where[512];
 	struct err e = { 0 };
 	int result;
 
-	snprintf(t->applied, sizeof(t->applied), "%s/applied", t->folder);
 	snprintf(undone, sizeof(undone), "%s/undone", t->folder);
-	t->operations[0] = apply_to(t, t->applied, (struct fault_plan){ 0 }, &result);
-	if (same_as_capture(machine, t->applied, where, sizeof(where)))
-		die("applying changed nothing");
-	folder_copy(t->applied, undone);
-	t->operations[1] = undo_in(undone, (struct fault_plan){ 0 }, &result, &e);
+	folder_copy(t->start[stage], undone);
+	t->operations[stage] = undo_in(undone, (struct fault_plan){ 0 }, &result, &e);
 	if (result || !same_as_capture(machine, undone, where, sizeof(where)))
 		die("not even without a fault is the machine as it was: %s",
 		    result ? e.text : where);
+	folder_remove(undone);
+}
+
+static void measure(struct torture *t)
+{
+	static const struct way halfway = { .name = "apply dies" };
+	char where[512];
+	int result;
+
+	snprintf(t->start[UNDOING], sizeof(t->start[0]), "%s/applied", t->folder);
+	snprintf(t->start[RECOVERING], sizeof(t->start[0]), "%s/half", t->folder);
+	t->operations[APPLYING] = apply_to(t, t->start[UNDOING], (struct fault_plan){ 0 }, &result);
+	if (same_as_capture(machine, t->start[UNDOING], where, sizeof(where)))
+		die("applying changed nothing");
+	interrupt(t, &halfway, t->operations[APPLYING] * 3 / 4, t->start[RECOVERING]);
+	measure_undo(t, UNDOING);
+	measure_undo(t, RECOVERING);
 }
 
 static void plan_points(struct torture *t)
 {
 	const char *wanted = getenv("TORTURE_POINTS");
-	size_t all = (t->operations[0] + t->operations[1]) * WAYS / 2,
-	       n = wanted ? strtoul(wanted, NULL, 10) : POINTS;
+	size_t all = 0, n = wanted ? strtoul(wanted, NULL, 10) : POINTS;
 	const struct way *way;
 
+	for (size_t w = 0; w < WAYS; w++)
+		all += t->operations[ways[w].stage];
 	t->step = n && n < all ? all / n : 1;
 	/* A batch of equal changes must not always be met at the same place. */
 	while (t->step > 1 && (t->step % 2 == 0 || t->step % 3 == 0 || t->step % 5 == 0))
 		t->step--;
 	while (point(t, t->points, &way))
 		t->points++;
-	printf("%zu operations in applying, %zu in undoing; every %zu. of them, in %d ways\n",
-	       t->operations[0], t->operations[1], t->step, WAYS);
+	printf("%zu operations in applying, %zu in undoing, %zu in recovering; every %zu. of them, "
+	       "in %d ways\n",
+	       t->operations[APPLYING], t->operations[UNDOING], t->operations[RECOVERING], t->step,
+	       WAYS);
 	fflush(stdout);
 }
 

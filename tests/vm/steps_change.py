@@ -8,6 +8,7 @@ import time
 
 import lab
 import witness
+from vm import DIR, VM
 
 RUNTIME = "proc sys pci net"
 SEED = int(os.environ.get("GPUTUNE_VM_SEED", "20261121"))
@@ -197,6 +198,53 @@ def stale(r, v):
     r.check("and changed nothing", not out, out)
 
 
+OWN_PROFILE = """[profile]
+base = low-latency
+[nic.mtu]
+want = 9000
+"""
+PAGES_PROFILE = """[profile]
+base = default
+only = memory, net
+[memory.hugepages-1g]
+want = 1
+"""
+
+
+def own_profiles(r, v):
+    """Profiles from a file: an MTU on a fast port; huge pages that this memory cannot give, so all is taken back."""
+    v.must("ethtool -s enp0s7 speed 100000 duplex full")
+    v.must(f"cat > /run/own.ini <<'X'\n{OWN_PROFILE}X\ncat > /run/pages.ini <<'X'\n{PAGES_PROFILE}X")
+    changes, refused, _ = plan_of(v, "--profile /run/own.ini")
+    r.check("own profile: the MTU of the fast port is planned",
+            any(c["id"] == "nic.mtu" and c["knob"]["object"] == "enp0s7" for c in changes + refused), [name_of(c) for c in changes])
+    cycle(r, v, "/run/own.ini", True)
+    lab.remember(v)
+    changes, _, _ = plan_of(v, "--profile /run/pages.ini")
+    r.check("huge pages that cannot be had: planned", any(c["id"] == "memory.hugepages-1g" for c in changes))
+    code, out = lab.gputune(v, "apply --profile /run/pages.ini --yes")
+    r.check("huge pages that cannot be had: code 3, and it says what was granted",
+            code == 3 and "memory.hugepages-1g" in out, f"{code}: {out[-1500:]}")
+    out = lab.difference(v)
+    r.check("huge pages that cannot be had: all taken back", not out, out)
+
+
+def units(r):
+    """A unit that has to be stopped, since a processor is isolated by the kernel's command line."""
+    with VM(DIR / "disk.img", keep=False, append="isolcpus=domain,managed_irq,1 nohz_full=1 rcu_nocbs=1") as v:
+        v.ready()
+        lab.settle(v)
+        lab.install(v)
+        changes, refused, _ = plan_of(v, "--profile default")
+        mine = [c for c in changes + refused if c["knob"]["kind"] == "unit"]
+        if not r.check("isolated processor: a unit is to change", mine, [name_of(c) for c in changes + refused]):
+            return
+        r.note(", ".join(f"{name_of(c)} {c['before']} -> {c['after']}" for c in mine))
+        cycle(r, v, "default", bool(refused))
+        active = v.run("systemctl is-active irqbalance; systemctl is-enabled irqbalance")[1].split()
+        r.check("isolated processor: the unit runs again", active == ["active", "enabled"], active)
+
+
 def change(r):
     """Profiles on a machine as it started and as somebody set it; foreign changes, layers, stale plans."""
     with lab.machine() as v:
@@ -208,8 +256,11 @@ def change(r):
         foreign(r, v)
         layers(r, v)
         stale(r, v)
+        own_profiles(r, v)
         oops = v.run("dmesg | grep -E 'BUG:|Oops|WARNING:|Call Trace'")[1]
         r.check("the kernel complains of nothing", not oops, oops)
+    units(r)
+    units(r)
 
 
 def mrrs(r):
@@ -321,7 +372,7 @@ def kills(r):
             if bad:
                 faults.append(f"kill {n} after {delay:.4f} s: journal: {bad[:3]}")
             code, out = v.run("gputune status >/run/status 2>&1; echo $?")
-            if out.strip() not in ("0", "1"):
+            if out.strip() not in ("0", "1", "4"):  # 4: a transaction without an end
                 faults.append(f"kill {n} after {delay:.4f} s: status ended with {out.strip()}: {v.run('cat /run/status')[1][-300:]}")
             if mode == "apply":
                 code, out = lab.gputune(v, f"apply {args} --yes")

@@ -79,7 +79,7 @@ class VM:
     """One running machine. disk: a raw or qcow2 file; log: where every write goes as well; snapshot: stored state
     to go on from; keep: writes stay on the disk."""
 
-    def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, name="vm"):
+    def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", name="vm"):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
@@ -90,7 +90,7 @@ class VM:
                 "-smp", "2,sockets=2,cores=1", "-m", "2048", "-display", "none", "-nodefaults", "-no-reboot",
                 "-serial", f"file:{self.paths['serial']}", "-monitor", f"unix:{self.paths['mon']},server,nowait",
                 "-kernel", f"{DIR}/vmlinux", "-initrd", f"{DIR}/first.cpio.gz",
-                "-append", "console=ttyS0 panic=-1 quiet",
+                "-append", f"console=ttyS0 panic=-1 quiet {append}".strip(),
                 "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=c0,path={self.paths['sock']},server=on,wait=off",
                 "-device", "virtserialport,chardev=c0,name=lab.0",

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fleet as JSON. Keys and meanings are API: schemas/fleet.json holds them. */
+#include "base/stamp.h"
+#include "base/utf8.h"
+#include "view/page_fleet.h"
+
+/* Names of files may hold any bytes. */
+static json_t *text(const char *s)
+{
+	struct arena a = { 0 };
+	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
+
+	arena_free(&a);
+	return j;
+}
+
+static json_t *hosts_json(const struct fleet_machine *const *m, size_t n)
+{
+	struct arena a = { 0 };
+	json_t *j = text(fleet_hosts(&a, m, n, 0));
+
+	arena_free(&a);
+	return j;
+}
+
+static json_t *size(size_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static const char *kind_name(enum fleet_kind k)
+{
+	static const char *const names[] = { "check", "status", "verify", "host" };
+
+	return names[k];
+}
+
+static const char *mark_name(enum fleet_mark m)
+{
+	static const char *const names[] = { "good", "neutral", "unknown", "bad" };
+
+	return names[m];
+}
+
+static json_t *answer_json(const struct fleet_answer *an)
+{
+	json_t *j = json_object(), *parts = json_array();
+
+	json_object_set_new(j, "mark", json_string(mark_name(an->mark)));
+	json_object_set_new(j, "text", text(an->text));
+	for (size_t i = 0; i < an->n_parts; i++) {
+		const struct fleet_part *p = an->parts[i];
+
+		json_array_append_new(parts,
+				      json_pack("{s:o, s:o, s:o, s:o}", "target", text(p->target),
+						"state", text(p->state), "now", text(p->now),
+						"wanted", text(p->wanted)));
+	}
+	json_object_set_new(j, "parts", parts);
+	return j;
+}
+
+/* The keys that name a subject, before whatever is told of it. */
+static json_t *subject_json(const struct fleet_subject *s)
+{
+	return json_pack("{s:o, s:s}", "id", text(s->id), "from", kind_name(s->kind));
+}
+
+static json_t *group_json(const struct fleet_group *g)
+{
+	json_t *j = json_object(), *names = json_array(), *list = json_array();
+
+	json_object_set_new(j, "group", size(g->number));
+	json_object_set_new(j, "machines", size(g->n));
+	json_object_set_new(j, "bad", size(g->n_bad));
+	json_object_set_new(j, "unknown", size(g->n_answers - g->n_bad));
+	json_object_set_new(j, "hosts", hosts_json(g->machines, g->n));
+	for (size_t i = 0; i < g->n; i++)
+		json_array_append_new(names, text(g->machines[i]->name));
+	json_object_set_new(j, "names", names);
+	for (size_t i = 0; i < g->n_answers; i++) {
+		json_t *row = subject_json(g->answers[i]->subject);
+
+		json_object_set_new(row, "answer", answer_json(g->answers[i]));
+		json_array_append_new(list, row);
+	}
+	json_object_set_new(j, "findings", list);
+	return j;
+}
+
+static json_t *given_json(const struct fleet_answer *an)
+{
+	json_t *j = answer_json(an);
+
+	json_object_set_new(j, "machines", size(an->n_by));
+	json_object_set_new(j, "hosts", hosts_json(an->by, an->n_by));
+	return j;
+}
+
+static json_t *difference_json(const struct fleet_subject *s)
+{
+	json_t *j = subject_json(s), *list = json_array();
+
+	for (size_t i = 0; i < s->n_answers; i++)
+		if (s->answers[i]->count)
+			json_array_append_new(list, given_json(s->answers[i]));
+	json_object_set_new(j, "within_platform", json_boolean(s->differs));
+	json_object_set_new(j, "silent", size(s->silent));
+	json_object_set_new(j, "answers", list);
+	return j;
+}
+
+static json_t *outlier_json(const struct fleet_machine *m)
+{
+	json_t *rare = json_array();
+
+	for (size_t i = 0; i < m->n_rare; i++) {
+		json_t *row = subject_json(m->rare[i].answer->subject);
+
+		json_object_set_new(row, "here", answer_json(m->rare[i].answer));
+		json_object_set_new(row, "usual", answer_json(m->rare[i].usual));
+		json_object_set_new(row, "shared_by", size(m->rare[i].answer->count));
+		json_object_set_new(row, "peers", size(m->rare[i].peers));
+		json_array_append_new(rare, row);
+	}
+	return json_pack("{s:o, s:o, s:o, s:o}", "name", text(m->name), "file", text(m->file),
+			 "group", size(m->group->number), "rare", rare);
+}
+
+static json_t *drift_json(const struct fleet *f)
+{
+	json_t *list = json_array();
+
+	if (!f->golden) {
+		json_decref(list);
+		return json_null();
+	}
+	for (size_t s = 0; s < f->n_subjects; s++) {
+		const struct fleet_subject *it = f->subjects[s];
+		const struct fleet_answer *wanted = fleet_answer_of(f->golden, it);
+
+		if (it->kind != FLEET_HOST && !f->golden->times[it->kind])
+			continue;
+		for (size_t i = 0; i < it->n_answers; i++) {
+			json_t *row;
+
+			if (it->answers[i] == wanted || !it->answers[i]->n_by)
+				continue;
+			row = subject_json(it);
+			json_object_set_new(row, "golden",
+					    wanted ? answer_json(wanted) : json_null());
+			json_object_set_new(row, "here", given_json(it->answers[i]));
+			json_array_append_new(list, row);
+		}
+	}
+	return json_pack("{s:o, s:o, s:o, s:o}", "golden", text(f->golden->name), "file",
+			 text(f->golden->file), "machines", size(f->n_drifted), "rows", list);
+}
+
+static json_t *lists_json(const struct fleet *f, json_t *j)
+{
+	json_t *groups = json_array(), *differences = json_array(), *outliers = json_array(),
+	       *refused = json_array();
+
+	for (size_t i = 0; i < f->n_groups; i++)
+		json_array_append_new(groups, group_json(f->groups[i]));
+	for (size_t i = 0; i < f->n_subjects; i++)
+		if (f->subjects[i]->differs || f->subjects[i]->between)
+			json_array_append_new(differences, difference_json(f->subjects[i]));
+	for (size_t i = 0; i < f->n; i++)
+		if (f->machines[i]->n_rare)
+			json_array_append_new(outliers, outlier_json(f->machines[i]));
+	for (size_t i = 0; i < f->n_refused && i < FLEET_REFUSED_MAX; i++)
+		json_array_append_new(refused,
+				      json_pack("{s:o, s:o}", "file", text(f->refused[i].file),
+						"why", text(f->refused[i].why)));
+	json_object_set_new(j, "groups", groups);
+	json_object_set_new(j, "differences", differences);
+	json_object_set_new(j, "outliers", outliers);
+	json_object_set_new(j, "drift", drift_json(f));
+	json_object_set_new(j, "unreadable", refused);
+	return j;
+}
+
+json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code)
+{
+	char stamp[STAMP_SIZE];
+	json_t *j = json_object(), *sum = json_object();
+
+	json_object_set_new(j, "schema", json_string("gputune.fleet/1"));
+	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
+	json_object_set_new(j, "time", stamp_format(time_s, stamp) ? json_null() : json_string(stamp));
+	json_object_set_new(j, "exit_code", json_integer(exit_code));
+	json_object_set_new(sum, "files", size(f->files));
+	json_object_set_new(sum, "results", size(f->documents));
+	json_object_set_new(sum, "older_results", size(f->replaced));
+	json_object_set_new(sum, "machines", size(f->n));
+	json_object_set_new(sum, "groups", size(f->n_groups));
+	json_object_set_new(sum, "differences", size(f->n_differs));
+	json_object_set_new(sum, "between_platforms", size(f->n_between));
+	json_object_set_new(sum, "outliers", size(f->n_outliers));
+	json_object_set_new(sum, "unreadable", size(f->n_refused));
+	json_object_set_new(j, "summary", sum);
+	return lists_json(f, j);
+}

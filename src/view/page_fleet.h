@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fleet for people and for programs: groups, differences, outliers, drift. */
+#ifndef VIEW_PAGE_FLEET_H
+#define VIEW_PAGE_FLEET_H
+
+#include <jansson.h>
+
+#include "fleet/fleet.h"
+#include "view/doc.h"
+
+struct fleet_view {
+	bool all; /* every group, difference and outlier, every name */
+};
+
+struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct fleet_view *how);
+/* Schema gputune.fleet/1, see schemas/fleet.json. */
+json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code);
+
+#endif

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files for the next boot, on every captured machine: install, look, remove, byte for byte as before; a file that
+somebody edited is left; the unit re-applies and reports; and the programs that read such files take them: systemd-analyze,
+systemd-sysctl, systemd-tmpfiles, udevadm, modprobe, netplan. A program that is not here is a visible skip."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("persist", "verify", "history", "undo", "status")}
+passed = failed = 0
+skipped = {}
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {detail}")
+
+
+def program(name, *more):
+    path = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/systemd")
+    if not path:
+        skipped[name] = skipped.get(name, 0) + 1
+        return None
+    return [path, *more]
+
+
+def tool(*argv):
+    p = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+    return p.returncode, p.stdout, p.stderr
+
+
+class Machine:
+    def __init__(self, capture, folder):
+        self.host = ["--host", str(capture), "--overlay", str(folder)]
+        self.capture, self.folder = capture, pathlib.Path(folder)
+
+    def run(self, *argv):
+        p = subprocess.run([gputune, *argv, *self.host], capture_output=True, text=True, timeout=300, cwd="/",
+                           env={"PATH": "/usr/bin:/bin"})
+        return p.returncode, p.stdout, p.stderr
+
+    def json(self, verb, *argv):
+        code, out, err = self.run(verb, *argv, "--format", "json")
+        j = json.loads(out) if out else {}
+        try:
+            jsonschema.validate(j, schemas[verb])
+            expect(f"{self.capture.name}: {verb} {argv} says its exit code", j["exit_code"] == code, (j["exit_code"], code))
+        except jsonschema.ValidationError as e:
+            expect(f"{self.capture.name}: {verb} {argv} fits its schema", False, (e.message, err))
+        return code, j
+
+    def path(self, name):
+        return self.folder / "root" / name.lstrip("/")
+
+    def left(self):
+        """What differs from the capture, our own state apart: files, links, folders that it has not, removals."""
+        out = []
+        for p in sorted(self.folder.rglob("*")):
+            name = p.relative_to(self.folder)
+            if name.parts[:4] == ("root", "var", "lib", "gputune") or str(name) in ("root", "root/var", "root/var/lib"):
+                continue
+            if name.parts[0] in ("told", "gone") and len(name.parts) == 1:
+                continue
+            if p.is_dir() and not p.is_symlink() and (self.capture / name).is_dir():
+                continue
+            # A folder on the way to one of the capture that is only known by what lies in it.
+            if p.is_dir() and not p.is_symlink() and not any(p.iterdir()) and not (self.capture / name).exists() \
+                    and any(str(name).startswith("root/etc/systemd") for _ in (1,)):
+                continue
+            out.append(str(name))
+        return out
+
+
+def check_tools(m, name):
+    """Every file through the program that reads it at boot."""
+    sysctl, tmpfiles = m.path("/etc/sysctl.d/99-zz-gputune.conf"), m.path("/etc/tmpfiles.d/zz-gputune.conf")
+    rules, options = m.path("/etc/udev/rules.d/99-zz-gputune.rules"), m.path("/etc/modprobe.d/zz-gputune.conf")
+    unit, yaml = m.path("/etc/systemd/system/gputune-boot.service"), m.path("/etc/netplan/90-gputune.yaml")
+    with tempfile.TemporaryDirectory() as tmp:
+        tmp = pathlib.Path(tmp)
+        if unit.exists() and program("systemd-analyze"):
+            copy = tmp / "gputune-boot.service"
+            copy.write_text(unit.read_text().replace("/usr/bin/gputune", "/bin/true"))
+            code, out, err = tool(*program("systemd-analyze", "verify", "--man=no", str(copy)))
+            expect(f"{name}: systemd-analyze verify", code == 0 and not err.strip(), err)
+            code, out, err = tool(*program("systemd-analyze", "security", "--offline=true", "--threshold=40", str(copy)))
+            score = re.findall(r"level for \S+: ([0-9.]+)", out)
+            expect(f"{name}: systemd-analyze security below 4.0", code == 0 and score and float(score[0]) < 4.0, (score, err))
+        if sysctl.exists() and program("sysctl"):
+            code, out, err = tool(*program("sysctl", "--dry-run", "-e", "-p", str(sysctl)))
+            lines = [x for x in sysctl.read_text().splitlines() if x and x[0] != "#"]
+            expect(f"{name}: sysctl reads it", code == 0 and out.split() == " ".join(lines).split(), (code, out, lines, err))
+        if tmpfiles.exists() and program("systemd-tmpfiles"):
+            fake = tmp / "root"
+            for line in re.findall(r"^w\+? (\S+)", tmpfiles.read_text(), re.M):
+                at = fake / line.lstrip("/")
+                at.parent.mkdir(parents=True, exist_ok=True)
+                at.write_text("before\n")
+            code, out, err = tool(*program("systemd-tmpfiles", "--create", f"--root={fake}", str(tmpfiles)))
+            for path, value in re.findall(r"^w\+? (\S+) - - - - (.*)$", tmpfiles.read_text(), re.M):
+                got = (fake / path.lstrip("/")).read_text()
+                expect(f"{name}: systemd-tmpfiles writes {path}", code == 0 and got.strip().endswith(value), (code, got, value, err))
+        if rules.exists() and program("udevadm"):
+            if " verify " in tool(*program("udevadm", "--help"))[1].replace("\n", " "):
+                code, out, err = tool(*program("udevadm", "verify", "--no-summary", str(rules)))
+                expect(f"{name}: udevadm verify", code == 0, (out, err))
+            else:
+                skipped["udevadm verify"] = skipped.get("udevadm verify", 0) + 1
+            for line in rules.read_text().splitlines():
+                expect(f"{name}: a rule", not line or line[0] == "#" or re.fullmatch(
+                    r'ACTION=="add\|change"(, [A-Z_]+(\{[A-Za-z_/]+\})?(==|!=)"[^"]*")+, ATTR\{queue/[a-z_]+\}="[^"]*"', line),
+                    line)
+        if options.exists() and program("modprobe"):
+            code, out, err = tool(*program("modprobe", "--config", str(options), "--showconfig"))
+            for line in re.findall(r"^options .*$", options.read_text(), re.M):
+                expect(f"{name}: modprobe takes {line}", code == 0 and line in out, (out[:400], err))
+        if yaml.exists() and program("netplan"):
+            expect(f"{name}: netplan's file is root's alone", yaml.stat().st_mode & 0o777 == 0o600, oct(yaml.stat().st_mode))
+            fake = tmp / "np"
+            (fake / "etc/netplan").mkdir(parents=True)
+            for p in [yaml, *m.capture.glob("root/etc/netplan/*.yaml")]:
+                shutil.copy(p, fake / "etc/netplan")
+                os.chmod(fake / "etc/netplan" / p.name, 0o600)
+            code, out, err = tool(*program("netplan", "generate", "--root-dir", str(fake)))
+            made = "".join(p.read_text() for p in (fake / "run").rglob("*") if p.is_file() and not p.is_symlink())
+            expect(f"{name}: netplan generate", code == 0 and re.search(r"(?i)mtu(bytes)?=9000", made), (code, err, made[:300]))
+
+
+def cycle(capture, profile, folder):
+    m, name = Machine(capture, folder), f"{capture.name} {profile}"
+    code, j = m.json("persist", "install", "--profile", profile, "--allow", "*", "--yes")
+    expect(f"{name}: install", code in (0, 1) and not j["error"], (code, j["error"]))
+    written = [f["path"] for f in j["files"]]
+    for path in written:
+        p = m.path(path)
+        if p.is_symlink():
+            expect(f"{name}: the unit's link", os.readlink(p) == "/etc/systemd/system/gputune-boot.service", os.readlink(p))
+            continue
+        text = p.read_text()
+        expect(f"{name}: {path} says who wrote it and how to undo", "gputune persist remove" in text, text[:200])
+    check_tools(m, name)
+    code, j = m.json("persist", "install", "--profile", profile, "--allow", "*", "--yes")
+    expect(f"{name}: a second install writes nothing", all(f["state"] == "same" for f in j["files"]) and not j["transaction"],
+           [(f["path"], f["state"]) for f in j["files"] if f["state"] != "same"])
+    code, j = m.json("persist", "diff")
+    expect(f"{name}: then there is no difference", code == 0 and not any(f["diff"] for f in j["files"]), j["files"])
+    code, j = m.json("persist", "status")
+    expect(f"{name}: status knows every file", {f["path"] for f in j["files"] if ": " not in f["path"]} == set(written),
+           ({f["path"] for f in j["files"]} ^ set(written)))
+    kept = j["rows"]
+    code, out, err = m.run("undo", "--all", "--yes")
+    expect(f"{name}: undo leaves what is kept, and says so", all(m.path(p).exists() or m.path(p).is_symlink() for p in written)
+           and (not written or "persist remove" in err), err)
+    boot(m, name, kept)
+    code, out, err = m.run("undo", "--all", "--yes")
+    code, j = m.json("persist", "remove", "--yes")
+    expect(f"{name}: remove", code == 0, (code, j["error"], j["outcomes"]))
+    expect(f"{name}: all is as it was", not [x for x in m.left() if not x.startswith("root/proc") and not x.startswith("root/sys")
+                                            and not x.startswith("told")], m.left()[:10])
+    m.json("history")
+    return written
+
+
+def boot(m, name, kept):
+    """What the unit does: applies its share, and writes the report that verify --boot prints."""
+    unit = [r for r in kept if r["keeper"] == "unit"]
+    if not kept:
+        return
+    code, out, err = m.run("apply", "--boot")
+    expect(f"{name}: apply --boot", code in (0, 1), (code, err))
+    report = json.loads(m.path("/var/lib/gputune/boot-report.json").read_text())
+    expect(f"{name}: the report names its boot", report["schema"] == "gputune.boot-report/1", report["schema"])
+    code, j = m.json("verify", "--boot")
+    state = {(r["id"], r["knob"]["name"], r["knob"]["object"]): r for r in j["rows"]}
+    bad = [r for r in unit if state.get((r["id"], r["knob"]["name"], r["knob"]["object"]), {}).get("state")
+           not in ("in-force", "unknown")]
+    expect(f"{name}: what the unit keeps is in force", not bad, [(b["id"], state.get((b["id"], b["knob"]["name"], b["knob"]["object"])))
+                                                                 for b in bad[:3]])
+    expect(f"{name}: the report is of every kept value", len(j["rows"]) >= len(kept), (len(j["rows"]), len(kept)))
+    code, j = m.json("status")
+    expect(f"{name}: status says what keeps it", all(r["kept_by"] for r in j["rows"]), [r for r in j["rows"] if not r["kept_by"]][:2])
+
+
+def foreign(capture, folder):
+    """Edited, removed, chmodded and replaced files; a foreign file in our folder."""
+    m, name = Machine(capture, folder), f"{capture.name} foreign"
+    m.json("persist", "install", "--profile", "default", "--yes")
+    sysctl, unit = m.path("/etc/sysctl.d/99-zz-gputune.conf"), m.path("/etc/systemd/system/gputune-boot.service")
+    rules, extra = m.path("/etc/udev/rules.d/99-zz-gputune.rules"), m.path("/etc/gputune/site.txt")
+    sysctl.write_text(sysctl.read_text() + "vm.nr_overcommit_hugepages = 4\n")
+    rules.chmod(0o600)
+    extra.write_text("mine\n")
+    code, j = m.json("persist", "status")
+    states = {f["path"]: f["state"] for f in j["files"]}
+    expect(f"{name}: status sees the edit", code == 1 and states["/etc/sysctl.d/99-zz-gputune.conf"] == "foreign", states)
+    expect(f"{name}: and the mode", states["/etc/udev/rules.d/99-zz-gputune.rules"] == "foreign", states)
+    before = sysctl.read_text()
+    code, j = m.json("persist", "install", "--only", "memory.thp-enabled", "--profile", "published", "--yes")
+    expect(f"{name}: install does not replace it", code == 3 and sysctl.read_text() == before, code)
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: remove leaves what is theirs", code == 1 and sysctl.read_text() == before and extra.exists()
+           and rules.exists() and not unit.exists() and "left" in out, (code, out, err))
+    expect(f"{name}: a second remove has nothing to do", m.run("persist", "remove", "--yes")[0] == 0)
+    code, out, err = m.run("persist", "remove", "--yes", "--force")
+    expect(f"{name}: --force takes them too", code in (0, 1) and not sysctl.exists() and not rules.exists() and extra.exists(),
+           (code, out, err))
+
+
+def layers(capture, folder):
+    """Installing more, what apply changed, and a file that was there before us."""
+    m, name = Machine(capture, folder), f"{capture.name} layers"
+    m.run("apply", "--only", "memory.swappiness", "--yes")
+    code, j = m.json("persist", "install", "--yes")
+    expect(f"{name}: install takes what apply changed", [r["id"] for r in j["rows"]] == ["memory.swappiness"], j["rows"])
+    code, j = m.json("persist", "diff", "--only", "net.rmem-max")
+    expect(f"{name}: diff shows the line", code == 1 and any("+net.core.rmem_max = " in (f["diff"] or "") for f in j["files"]), j["files"])
+    code, j = m.json("persist", "install", "--only", "net.rmem-max", "--yes")
+    expect(f"{name}: and keeps both", {r["id"] for r in j["rows"]} == {"memory.swappiness", "net.rmem-max"}, j["rows"])
+    code, j = m.json("persist", "install", "--only", "net.wmem-max", "--dry-run")
+    expect(f"{name}: a dry run writes nothing", "wmem" not in m.path("/etc/sysctl.d/99-zz-gputune.conf").read_text())
+    code, j = m.json("persist", "remove", "--yes")
+    expect(f"{name}: remove takes all layers", code == 0 and not m.path("/etc/gputune").exists(), m.left())
+    m.path("/etc/gputune").mkdir()
+    m.path("/etc/gputune/boot.json").write_text("{}\n")
+    code, out, err = m.run("persist", "install", "--yes")
+    expect(f"{name}: a request that is not ours is refused", code == 2 and "boot.json" in err, (code, err))
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    seen = set()
+    for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+        for profile in ("default", "published", "low-latency", "max-performance"):
+            seen |= set(cycle(machine, profile, f"{tmp}/{machine.name}-{profile}"))
+    for want in ("sysctl.d", "tmpfiles.d", "udev", "modprobe.d", "netplan", "limits.d", "systemd/system", "gputune/boot.json"):
+        expect(f"some machine needs {want}", any(want in s for s in seen), seen)
+    foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
+    layers(root / "tests/machines/dgx-spark", f"{tmp}/layers")
+    m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")
+    for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
+                        (["verify", "--reboot"], "captured")):
+        code, out, err = m.run(*argv)
+        expect(f"{argv} is refused", code == 2 and words in err, (code, err))
+    code, out, err = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
+    expect("an unknown id", code == 2 and "nope" in err, (code, err))
+for name, n in sorted(skipped.items()):
+    print(f"skip {name}: it is not here ({n} checks)")
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

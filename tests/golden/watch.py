@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The watcher as a process: on a captured machine that takes writes, changed by hand while it runs.
+
+watch.py GPUTUNE
+"""
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = sys.argv[1]
+schema = json.loads((root / "schemas/watch.json").read_text())
+passed = failed = 0
+SWAP = "root/proc/sys/vm/swappiness"
+
+
+def expect(name, ok, detail=""):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {detail}")
+
+
+class Watch:
+    """One watcher over one overlay; its lines are read as they come."""
+
+    def __init__(self, machine, overlay, *options, env=None):
+        self.buf = b""
+        self.p = subprocess.Popen(
+            [gputune, "watch", "--host", machine, "--overlay", overlay, "--format", "json", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+
+    def line(self, seconds=10.0):
+        """The next line as JSON, checked against the schema; None when none comes."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self.buf:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.p.stdout], [], [], left)[0]:
+                return None
+            got = os.read(self.p.stdout.fileno(), 65536)
+            if not got:
+                return None
+            self.buf += got
+        text, _, self.buf = self.buf.partition(b"\n")
+        line = json.loads(text)
+        jsonschema.validate(line, schema)
+        return line
+
+    def stop(self, sig=signal.SIGTERM):
+        """The exit code, how long it took, and the lines that were left."""
+        start = time.monotonic()
+        self.p.send_signal(sig)
+        out, err = self.p.communicate(timeout=20)
+        took = time.monotonic() - start
+        rest = [json.loads(x) for x in (self.buf + out).decode().splitlines()]
+        return self.p.returncode, took, rest, err.decode()
+
+
+def run(*args):
+    p = subprocess.run([gputune, *args], capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def put(path, text):
+    """As a shell does it: the file is written where it is."""
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def prepare(tmp, name, *only):
+    machine, overlay = f"{tmp}/{name}", f"{tmp}/{name}.over"
+    shutil.copytree(root / "tests/machines" / name, machine, symlinks=True)
+    code, _, err = run("apply", "--host", machine, "--overlay", overlay, "--yes", "--quiet",
+                       *(["--only", ",".join(only)] if only else []))
+    expect(f"{name}: applied", code == 0, err)
+    return machine, overlay
+
+
+def snapshot(overlay):
+    return {str(p): p.read_bytes() for p in pathlib.Path(overlay).rglob("*") if p.is_file()}
+
+
+def changed_by_hand(machine, overlay):
+    w = Watch(machine, overlay, "--interval", "1s")
+    first = w.line()
+    expect("started", first and first["event"] == "started" and first["id"] is None, first)
+    before = snapshot(overlay)
+    put(f"{overlay}/{SWAP}", "60\n")
+    got = w.line()
+    expect("a change by hand is a line", got and (got["event"], got["id"], got["from"], got["to"], got["wanted"]) ==
+           ("changed", "memory.swappiness", "10", "60", "10"), got)
+    expect("it has a transaction and a sentence", got and got["transaction"] == 1 and "10 became 60" in got["sentence"], got)
+    if got and got["via"] == "fanotify":
+        expect("who did it", got["who"]["pid"] == os.getpid(), got)
+    put(f"{overlay}/{SWAP}", "10\n")
+    got = w.line()
+    expect("its return is a line", got and got["event"] == "returned", got)
+    code, took, rest, err = w.stop()
+    expect("SIGTERM ends it at once, clean", code == 0 and took < 2 and not err, (code, took, err))
+    expect("its last line", [x["event"] for x in rest] == ["stopped"], rest)
+    expect("nothing was written or undone", snapshot(overlay) == before)
+
+
+def own_transactions(machine, overlay):
+    w = Watch(machine, overlay, "--interval", "1s")
+    w.line()
+    code, _, err = run("undo", "--host", machine, "--overlay", overlay, "--yes", "--quiet", "--only", "memory.swappiness")
+    expect("undone while it runs", code == 0, err)
+    expect("that is no change of somebody's", w.line(3) is None)
+    put(f"{overlay}/{SWAP}", "77\n")
+    expect("what is not ours is not watched", w.line(3) is None)
+    code, _, err = run("apply", "--host", machine, "--overlay", overlay, "--yes", "--quiet", "--only", "memory.swappiness")
+    expect("applied while it runs", code == 0, err)
+    expect("that is none either", w.line(3) is None)
+    put(f"{overlay}/{SWAP}", "55\n")
+    got = w.line()
+    expect("from then on it is watched", got and got["to"] == "55" and got["from"] == "10", got)
+    w.stop()
+    put(f"{overlay}/{SWAP}", "10\n")
+
+
+def policies(machine, overlay):
+    conf = pathlib.Path(machine, "root/etc/gputune/watch.conf")
+    conf.parent.mkdir(parents=True, exist_ok=True)
+    conf.write_text("[memory.swappiness]\npolicy = re-apply\nlimit = 1\n")
+    w = Watch(machine, overlay, "--interval", "1s")
+    w.line()
+    put(f"{overlay}/{SWAP}", "60\n")
+    got = w.line()
+    expect("set again", got and got["event"] == "reapplied" and got["policy"] == "re-apply", got)
+    expect("it is", pathlib.Path(overlay, SWAP).read_text().strip() == "10")
+    time.sleep(1.2)
+    put(f"{overlay}/{SWAP}", "61\n")
+    got = w.line()
+    expect("no fight", got and got["event"] == "gave-up" and "sets it back each time" in got["sentence"], got)
+    conf.write_text("[memory.swappiness]\npolicy = maybe\n")
+    w.p.send_signal(signal.SIGHUP)
+    got = w.line()
+    expect("a wrong policy is named, and the old one stays", got and got["event"] == "trouble" and ":2:" in got["sentence"], got)
+    conf.write_text("[memory.swappiness]\npolicy = report\n")
+    w.p.send_signal(signal.SIGHUP)
+    events = [(w.line() or {}).get("event") for _ in range(2)]
+    expect("SIGHUP reads it again", events == ["reloaded", "changed"], events)
+    code = w.stop(signal.SIGINT)[0]
+    expect("SIGINT too", code == 0)
+    conf.write_text("[watch]\nnope = 1\n")
+    code, out, err = run("watch", "--host", machine, "--overlay", overlay, "--once")
+    expect("a wrong policy keeps it from starting", code == 2 and "watch.conf:2:" in err and "nope" in err, (code, err))
+    conf.unlink()
+
+
+def once(machine, overlay):
+    base = ("watch", "--host", machine, "--overlay", overlay)
+    code, out, _ = run(*base, "--once")
+    expect("--once with a change", code == 1 and "10 became 61" in out, (code, out))
+    put(f"{overlay}/{SWAP}", "10\n")
+    code, out, _ = run(*base, "--once")
+    expect("--once without", code == 0 and "started" in out and "changed" not in out, (code, out))
+    put(f"{overlay}/{SWAP}", "44\n")
+    code, out, _ = run(*base, "--once", "--only", "net")
+    expect("--only", code == 0, (code, out))
+    code, out, _ = run("watch", "--host", machine, "--once", "--policy", "re-apply")
+    expect("a capture without an overlay has nothing that is ours", code == 0, (code, out))
+    code, out, _ = run(*base, "--once", "--policy", "re-apply")
+    expect("--policy re-apply", "was set again" in out and pathlib.Path(overlay, SWAP).read_text().strip() == "10", (code, out))
+    for words, says in ((("--policy", "fight"), "fight"), (("--interval", "soon"), "soon"), (("--only", "nope"), "nope"),
+                        (("--format", "html"), "html")):
+        code, out, err = run(*base, "--once", *words)
+        expect(f"{words} is refused", code == 2 and says in err, (code, err))
+
+
+def service(machine, overlay, tmp):
+    path = f"{tmp}/notify"
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.bind(path)
+    s.settimeout(5)
+    w = Watch(machine, overlay, env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1000000"})
+    seen = [s.recv(4096).decode() for _ in range(4)]
+    expect("READY=1 and a status first", seen[0].startswith("STATUS=") and seen[0].endswith("\nREADY=1"), seen)
+    expect("the watchdog is fed", seen[1:] == ["WATCHDOG=1"] * 3, seen)
+    w.stop()
+    s.close()
+    unit = pathlib.Path(gputune).resolve().parent.parent.parent / "packaging/systemd/gputune-watch.service"
+    if not shutil.which("systemd-analyze") or not unit.exists():
+        return
+    text = re.sub(r"ExecStart=\S+", f"ExecStart={pathlib.Path(gputune).resolve()}", unit.read_text())
+    copy = pathlib.Path(tmp, "gputune-watch.service")
+    copy.write_text(text.replace("Documentation=man:gputune(1)\n", ""))
+    p = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True)
+    expect("systemd-analyze verify", p.returncode == 0 and copy.name not in p.stderr, p.stderr)
+    p = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=30", copy], capture_output=True, text=True)
+    score = [x for x in p.stdout.splitlines() if "Overall exposure" in x]
+    expect("systemd-analyze security", p.returncode == 0, (score, p.stderr))
+
+
+def many():
+    """The same change of many CPUs is one line."""
+    with tempfile.TemporaryDirectory() as tmp:
+        machine, overlay = prepare(tmp, "hgx-h100", "cpu.governor")
+        files = sorted(pathlib.Path(overlay, "root/sys/devices/system/cpu/cpufreq").glob("policy*/scaling_governor"))
+        expect("many governors were set", len(files) > 100, len(files))
+        for f in files:
+            put(f, f.read_text().replace("performance", "powersave"))
+        code, out, _ = run("watch", "--host", machine, "--overlay", overlay, "--once", "--format", "json")
+        lines = [json.loads(x) for x in out.splitlines()]
+        for line in lines:
+            jsonschema.validate(line, schema)
+        expect("one line for all", code == 1 and len(lines) == 2 and len(lines[1]["targets"]) == len(files), (code, len(lines)))
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    machine, overlay = prepare(tmp, "hgx-h100", "memory.swappiness")
+    changed_by_hand(machine, overlay)
+    own_transactions(machine, overlay)
+    policies(machine, overlay)
+    once(machine, overlay)
+    service(machine, overlay, tmp)
+many()
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
