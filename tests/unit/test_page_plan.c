@@ -169,8 +169,10 @@ static void report_pages(void **state)
 	s = term(&f.a, page_apply(&f.a, f.m, &r, 0));
 	says(s, "cpu.governor  cpu0-7  powersave  performance  in force\n");
 	says(s, "boot.isolcpus  not set  4-7  after a reboot\n");
-	says(s, "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Taken back "
-		"with gputune undo 7.\n");
+	says(s,
+	     "Transaction 7: 22 changes made. 1 of them takes effect after a reboot. Taken back "
+	     "with gputune undo 7. Kernel arguments wait for update-grub, which is yours to run, "
+	     "before that reboot.\n");
 	r.recovered = 2;
 	r.rows[3].outcome = OUTCOME_STUCK;
 	r.rows[3].sentence = "the write was refused";
