@@ -48,6 +48,30 @@ static int status_code(const struct journal *j, const struct hold_row *rows, siz
 	return code;
 }
 
+/* Who may have changed what is not ours any more: what sets just this value, or fights over it. */
+static void find_culprits(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+{
+	struct machine *m = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		struct change c = { .knob = rows[i].e->knob };
+
+		if (rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
+			continue;
+		if (!m)
+			m = run_change_machine(r, h);
+		plan_owners(&r->arena, m, &c);
+		for (size_t k = 0; k < c.n_owners; k++) {
+			const struct owner *o = &c.owners[k];
+
+			if (o->value && rows[i].now && knob_same(&c.knob, o->value, rows[i].now))
+				rows[i].by = arena_printf(&r->arena, "%s sets this", o->what);
+			else if (o->fights && !rows[i].by)
+				rows[i].by = arena_printf(&r->arena, "perhaps %s", o->what);
+		}
+	}
+}
+
 int verb_status(struct run *r)
 {
 	struct host *h = run_change_host(r);
@@ -64,6 +88,7 @@ int verb_status(struct run *r)
 		m = run_machine(r, h, false);
 		txn_status(h, &r->arena, &j, &rows, &n);
 		code = status_code(&j, rows, n);
+		find_culprits(r, h, rows, n);
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (wants_json(r))

@@ -98,10 +98,11 @@ struct hold_row {
 	enum hold hold;
 	const char *now;  /* NULL: unknown */
 	const char *kept; /* what keeps it at the next boot; NULL: nothing of ours */
+	const char *by;	  /* who may have changed it; NULL: not known */
 };
 
 /* What became of every change that is not undone, but for files that are kept for the next boot.
- * Writes nothing; kept is left NULL. */
+ * Writes nothing; kept and by are left NULL. */
 int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);

@@ -34,10 +34,11 @@ static struct batch *batches(struct arena *a, const struct machine *m, const str
 					    e->after,
 					    rows[i].now,
 					    rows[i].kept,
+					    rows[i].by,
 					    e->note,
 					    holds[rows[i].hold].text };
 
-		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 7) };
+		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 8) };
 	}
 	return batch_rows(a, m, keys, n, n_out);
 }
@@ -70,6 +71,7 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 		{ .title = "Asked", .wrap = true },
 		{ .title = "Now", .wrap = true },
 		{ .title = "State" },
+		{ .title = "By", .wrap = true },
 		{ .title = "Kept at boot by", .wrap = true },
 	};
 	struct doc *d = doc_new(a);
@@ -81,7 +83,7 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 		doc_text(d, "gputune holds no change on this machine.");
 		return d;
 	}
-	t = doc_table(d, NULL, columns, 8);
+	t = doc_table(d, NULL, columns, 9);
 	b = batches(a, m, rows, n, &n_batches);
 	for (size_t i = 0; i < n_batches; i++) {
 		const struct hold_row *r = &rows[b[i].first];
@@ -96,7 +98,8 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 		c[6] = r->e->state == ENTRY_STUCK
 			       ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
 			       : cell_as(holds[r->hold].style, holds[r->hold].text);
-		c[7] = r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing");
+		c[7] = cell(r->by);
+		c[8] = r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing");
 	}
 	node_drop_empty(t);
 	status_line(d, rows, n);

@@ -81,6 +81,7 @@ json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t
 		json_object_set_new(row, "state", json_string(hold_name(r->hold)));
 		json_object_set_new(row, "stuck", json_boolean(r->e->state == ENTRY_STUCK));
 		json_object_set_new(row, "kept_by", text(r->kept));
+		json_object_set_new(row, "changed_by", text(r->by));
 		json_array_append_new(list, row);
 	}
 	for (size_t h = 0; h <= HOLD_UNKNOWN; h++)
