@@ -68,7 +68,7 @@ struct stat_drift {
 	double slope;	 /* per sample; the median of all pairs' slopes (Theil and Sen) */
 	double relative; /* slope * (n - 1) / |median|: the change over the whole run */
 	double p;	 /* Mann-Kendall, two-sided; variance widened for autocorrelation */
-	bool found;	 /* p < 0.01 and |relative| >= tolerance */
+	bool found;	 /* p < 0.001 and |relative| >= tolerance */
 };
 /* At least 8 samples. Above 1,024 it works on medians of groups. */
 int stat_drift(const double *x, size_t n, double tolerance, struct stat_drift *out);

@@ -216,8 +216,7 @@ static double welch_half(const struct stat_arm *a, const struct stat_arm *b, dou
 		return -1;
 	if (!(va + vb > 0))
 		return 0;
-	df = (va + vb) * (va + vb) /
-	     (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1));
+	df = (va + vb) * (va + vb) / (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1));
 	return stat_t_quantile((1 + level) / 2, df) * sqrt(va + vb);
 }
 
@@ -268,8 +267,8 @@ int stat_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 	}
 	half = welch_half(a, b, level);
 	if (half > 0 && exp(2 * half) > out->interval.high / out->interval.low) {
-		out->interval = (struct stat_interval){ out->ratio * exp(-half),
-							out->ratio * exp(half) };
+		out->interval =
+			(struct stat_interval){ out->ratio * exp(-half), out->ratio * exp(half) };
 		out->by_rounds = true;
 	}
 	return 0;

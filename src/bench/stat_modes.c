@@ -24,8 +24,8 @@ static void hull_make(struct hull *h, const double *x, size_t lo, size_t hi, dou
 	for (size_t i = lo; i <= hi; i++) {
 		while (h->n >= 2) {
 			size_t b = h->at[h->n - 1], a = h->at[h->n - 2];
-			double turn = (x[b] - x[a]) * (double)(i - b) -
-				      (x[i] - x[b]) * (double)(b - a);
+			double turn =
+				(x[b] - x[a]) * (double)(i - b) - (x[i] - x[b]) * (double)(b - a);
 
 			if (sign * turn > 0)
 				break;
@@ -138,8 +138,8 @@ double stat_dip_critical(size_t n)
 {
 	static const struct {
 		double n, value;
-	} table[] = { { 10, 0.4823 },	{ 20, 0.4895 },	 { 50, 0.5052 },   { 100, 0.5130 },
-		      { 200, 0.5188 },	{ 500, 0.5236 }, { 2000, 0.5296 }, { 10000, 0.5343 } };
+	} table[] = { { 10, 0.5047 },  { 20, 0.5420 },	{ 50, 0.5759 },	  { 100, 0.5909 },
+		      { 200, 0.6050 }, { 500, 0.6146 }, { 2000, 0.6260 }, { 10000, 0.6280 } };
 	size_t last = sizeof(table) / sizeof(table[0]) - 1, i = 0;
 	double m = (double)n, value = table[last].value;
 

@@ -29,11 +29,17 @@ static double covariance(const double *x, size_t n, size_t lag, double mean)
 	return sum / (double)n;
 }
 
+/* False for constants, whose deviations are nothing but rounding. */
+static bool varies(double var, double mean)
+{
+	return var > 1e-28 * mean * mean;
+}
+
 double stat_autocorrelation(const double *x, size_t n, size_t lag)
 {
 	double mean = mean_of(x, n), var = covariance(x, n, 0, mean);
 
-	if (lag >= n || !(var > 0))
+	if (lag >= n || !varies(var, mean))
 		return 0;
 	return covariance(x, n, lag, mean) / var;
 }
@@ -42,12 +48,11 @@ static double act_of(const double *x, size_t n)
 {
 	double mean = mean_of(x, n), var = covariance(x, n, 0, mean), sum = 0, last = INFINITY;
 
-	/* A constant, up to rounding. */
-	if (n < 4 || !(var > 1e-28 * mean * mean))
+	if (n < 4 || !varies(var, mean))
 		return 1;
 	for (size_t k = 0; 2 * k + 1 < n && k < ACT_LAGS / 2; k++) {
-		double pair = (covariance(x, n, 2 * k, mean) + covariance(x, n, 2 * k + 1, mean)) /
-			      var;
+		double pair =
+			(covariance(x, n, 2 * k, mean) + covariance(x, n, 2 * k + 1, mean)) / var;
 
 		if (!(pair > 0))
 			break;
@@ -156,7 +161,7 @@ int stat_drift(const double *x, size_t n, double tolerance, struct stat_drift *o
 	out->p = kendall_p(y ? y : x, m, out->slope);
 	out->slope /= (double)group;
 	out->relative = median < 0 || median > 0 ? out->slope * (double)(n - 1) / fabs(median) : 0;
-	out->found = out->p < 0.01 && fabs(out->relative) >= tolerance;
+	out->found = out->p < 0.001 && fabs(out->relative) >= tolerance;
 	arena_free(&a);
 	return 0;
 }

@@ -45,7 +45,8 @@ struct module_ran {
 const char *module_state_name(enum module_state s);
 /* True for a command line that only Ansible uses: one absolute path. */
 bool module_call(int argc, char **argv);
-/* Reads and checks the arguments. 0, or -EINVAL and a sentence for the person who wrote the task. */
+/* Reads and checks the arguments. 0, or -EINVAL and a sentence for the person who wrote the task.
+ */
 int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e);
 /* The words after "gputune" for a task; real: without --dry-run. NULL-terminated. */
 char **module_words(struct arena *a, const struct module_args *m, bool real);

@@ -12,9 +12,9 @@
 
 enum { ARGS_MAX = 1 << 20, WORD_MAX = 4096, LIST_WORDS_MAX = 512 };
 
-static const char *const state_names[MODULE_STATES] = { "apply",  "undo",   "persist",
-							"unpersist", "check", "plan",
-							"status", "verify", "show" };
+static const char *const state_names[MODULE_STATES] = { "apply",     "undo",   "persist",
+							"unpersist", "check",  "plan",
+							"status",    "verify", "show" };
 
 const char *module_state_name(enum module_state s)
 {
@@ -95,8 +95,9 @@ static int list_from(struct arena *a, const char *name, const json_t *v, const c
 /* YAML's true, and the words that a template makes of it. */
 static int flag_from(const json_t *v, bool *out)
 {
-	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no",
-										      "off", "0" };
+	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false",
+										       "no", "off",
+										       "0" };
 	const char *word = json_string_value(v);
 
 	if (json_is_boolean(v)) {
@@ -140,9 +141,9 @@ static int take(struct arena *a, const struct arg *arg, const json_t *v, struct 
 		return flag_from(v, to) ? err_set(e, -EINVAL, "%s takes true or false", arg->name)
 					: 0;
 	case ARG_NUMBER:
-		return number_from(v, to) ? err_set(e, -EINVAL, "%s takes a number from 1 on",
-						    arg->name)
-					  : 0;
+		return number_from(v, to)
+			       ? err_set(e, -EINVAL, "%s takes a number from 1 on", arg->name)
+			       : 0;
 	case ARG_TEXT:
 		if (!json_is_string(v) || json_string_length(v) > WORD_MAX)
 			return err_set(e, -EINVAL, "%s takes a text", arg->name);
@@ -181,7 +182,8 @@ static int take_all(struct arena *a, json_t *j, struct module_args *out, struct 
 	json_t *v;
 	bool ansible = false;
 
-	json_object_foreach (j, key, v) {
+	json_object_foreach(j, key, v)
+	{
 		size_t i = 0;
 
 		if (str_starts(key, "_ansible_")) {
@@ -256,12 +258,14 @@ int module_args_read(struct arena *a, const char *path, struct module_args *out,
 
 char **module_words(struct arena *a, const struct module_args *m, bool real)
 {
-	static const char *const verbs[MODULE_STATES] = { "apply", "undo", "persist", "persist",
-							  "check", "plan", "status",  "verify",
-							  "show" };
+	static const char *const verbs[MODULE_STATES] = { "apply",   "undo",   "persist",
+							  "persist", "check",  "plan",
+							  "status",  "verify", "show" };
 	const char **w = arena_array(a, 32, sizeof(*w));
-	const char *const options[][2] = { { "--profile", m->profile }, { "--only", m->only },
-					   { "--skip", m->skip },	{ "--allow", m->allow },
+	const char *const options[][2] = { { "--profile", m->profile },
+					   { "--only", m->only },
+					   { "--skip", m->skip },
+					   { "--allow", m->allow },
 					   { "--reason", m->reason } };
 	bool writes = m->state < MODULE_CHECK;
 	size_t n = 0;

@@ -103,7 +103,8 @@ static const char *complaint(struct arena *a, const char *errors)
 
 	text_add(&t, "");
 	while (errors && *errors) {
-		size_t n = strcspn(errors, "\n"), skip = str_starts(errors, "gputune: ") ? 9 : 0, len;
+		size_t n = strcspn(errors, "\n"), skip = str_starts(errors, "gputune: ") ? 9 : 0,
+		       len;
 		const char *line = str_trim(errors + skip, n - skip, &len);
 
 		if (len && memmem(line, len, "dry run:", 8) != line)
@@ -135,7 +136,9 @@ static const char *message(struct arena *a, const struct module_args *m, bool fa
 	if (failed)
 		return arena_printf(a, "gputune ended with code %d and said nothing", r->code);
 	if (m->state >= MODULE_CHECK)
-		return r->code == EXIT_CLEAN ? "clean" : r->code == EXIT_FINDINGS ? "findings" : said;
+		return r->code == EXIT_CLEAN	  ? "clean"
+		       : r->code == EXIT_FINDINGS ? "findings"
+						  : said;
 	if (m->check)
 		return changed ? "would change something" : "nothing to do";
 	return changed ? "done" : "nothing to do";
@@ -159,7 +162,8 @@ static void rows_diff(const json_t *rows, const char *before, const char *after,
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		if (plan ? !json_is_null(json_object_get(row, "gate")) : !is(row, "outcome", put_back))
+		if (plan ? !json_is_null(json_object_get(row, "gate"))
+			 : !is(row, "outcome", put_back))
 			continue;
 		line(from, row, get(row, before));
 		line(to, row, get(row, after));
@@ -191,7 +195,8 @@ static json_t *diff_json(const struct module_args *m, const struct module_ran *l
 	return j;
 }
 
-/* --- what stood against it ------------------------------------------------------------------------
+/* --- what stood against it
+ * ------------------------------------------------------------------------
  */
 
 static json_t *refused_json(struct arena *a, const struct module_args *m,
@@ -208,11 +213,11 @@ static json_t *refused_json(struct arena *a, const struct module_args *m,
 		json_array_append_new(list, json_pack("{s:s?, s:s?, s:s?, s:s?}", "id",
 						      get(c, "id"), "target", target, "gate",
 						      get(c, "gate"), "why", why));
-		json_array_append_new(warnings,
-				      json_string(arena_printf(
-					      a, "%s%s%s is refused: %s", get(c, "id"),
-					      target && *target ? " " : "", target ? target : "",
-					      why ? why : get(c, "gate"))));
+		json_array_append_new(
+			warnings,
+			json_string(arena_printf(a, "%s%s%s is refused: %s", get(c, "id"),
+						 target && *target ? " " : "", target ? target : "",
+						 why ? why : get(c, "gate"))));
 	}
 	return list;
 }
@@ -234,8 +239,10 @@ json_t *module_result(struct arena *a, const struct module_args *m, const struct
 	/* What a run would refuse, a run that only looks has to refuse as well. */
 	if (!failed && m->state == MODULE_PERSIST && others) {
 		failed = true;
-		msg = arena_printf(a, "%zu of the files are not as gputune left them; force "
-				      "replaces them", others);
+		msg = arena_printf(a,
+				   "%zu of the files are not as gputune left them; force "
+				   "replaces them",
+				   others);
 	}
 	j = json_pack("{s:b, s:b, s:s, s:s, s:i, s:o, s:o, s:O?}", "changed", (int)changed,
 		      "failed", (int)failed, "state", module_state_name(m->state), "msg",

@@ -97,7 +97,7 @@ static void wait_for_devices(struct boot *b)
 			return;
 		sleep(STEP_S);
 		host_close(b->h);
-		b->h = host_open_live();
+		b->h = run_change_host(b->r);
 	}
 }
 
@@ -190,7 +190,7 @@ static int apply(struct boot *b)
 	result = write_all(b, &e);
 	if (result)
 		complain(0, &e);
-	b->m = run_change_machine(b->r, b->h);
+	/* Facts name things here; values are read anew. */
 	boot_compare(b->r, b->h, b->m, b->rows, b->n, b->told, &v);
 	code = result == -EUCLEAN ? EXIT_STUCK : exit_of(&v);
 	if (boot_report_write(b->r, b->h, b->m, &v, code))
@@ -209,6 +209,8 @@ int boot_apply(struct run *r, struct host **h)
 	struct boot b = { .r = r, .h = *h };
 	int code = persist_installed(r, *h, &b.rows, &b.n);
 
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "either a plan or --boot");
 	if (code)
 		return code;
 	if (!b.n)

@@ -45,6 +45,12 @@ enum option_id {
 	OPT_SCONTROL,
 	OPT_AS,
 	OPT_FACTS,
+	OPT_FOR,
+	OPT_RUNS,
+	OPT_CPUS,
+	OPT_REQUIRE_IDLE,
+	OPT_STATE,
+	OPT_JSON,
 	OPT_INTERVAL,
 	OPT_POLICY,
 	OPT_ONCE,
@@ -72,6 +78,7 @@ enum word_kind {
 	WORD_PERSIST,
 	WORD_VERB,
 	WORD_SLURM,
+	WORD_BENCH,
 };
 
 struct option_row {
@@ -106,6 +113,7 @@ struct run {
 	char **args;
 	int n_args;
 	FILE *out;
+	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
 	bool tty;
 	int width; /* columns; 0: not a terminal */
 };
@@ -130,6 +138,8 @@ int verb_capture(struct run *r);
 int verb_completion(struct run *r);
 int verb_fleet(struct run *r);
 int verb_slurm(struct run *r);
+int verb_bench(struct run *r);
+int verb_compare(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);

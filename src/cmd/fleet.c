@@ -174,8 +174,8 @@ static void add_path(struct gather *g, const char *path, int depth, bool named)
 		refuse(g, path, "the golden machine is one file or capture");
 	else if (S_ISDIR(st.st_mode))
 		add_folder(g, path, depth);
-	else if (named || (S_ISREG(st.st_mode) &&
-			   (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
+	else if (named ||
+		 (S_ISREG(st.st_mode) && (str_ends(path, ".json") || str_ends(path, ".jsonl"))))
 		add_file(g, path);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: find the verb, read its options, run it. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -83,6 +85,37 @@ bool run_profile(struct run *r, struct profile *p)
 	return true;
 }
 
+/* A collector may read the file at any moment: it gets the old one or the new one. */
+static FILE *open_partial(struct run *r, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	int dir = name ? (int)(name - path) + 1 : 0, fd;
+	FILE *f = NULL;
+
+	r->partial = arena_printf(&r->arena, "%.*s.%s.%ld", dir, path, path + dir, (long)getpid());
+	fd = open(r->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	/* Whoever runs the collector has to be able to read it, whatever our umask says. */
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
+		f = fdopen(fd, "w");
+	if (!f) {
+		if (fd >= 0) {
+			close(fd);
+			unlink(r->partial);
+		}
+		r->partial = NULL;
+	}
+	return f;
+}
+
+static bool wants_whole(const struct run *r, const char *path)
+{
+	const char *format = r->value[OPT_FORMAT];
+	struct stat st;
+
+	return format && strcmp(format, "prom") == 0 &&
+	       (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
 /* Where the result goes, and how wide and coloured it may be. */
 static int open_output(struct run *r)
 {
@@ -92,7 +125,7 @@ static int open_output(struct run *r)
 
 	r->out = stdout;
 	if (path) {
-		r->out = fopen(path, "we");
+		r->out = wants_whole(r, path) ? open_partial(r, path) : fopen(path, "we");
 		if (!r->out)
 			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path,
 					     strerror(errno));
@@ -110,16 +143,36 @@ static int open_output(struct run *r)
 	return 0;
 }
 
+/* A run that said nothing leaves the old file as it is. */
+static int place_output(struct run *r, int code, bool good)
+{
+	struct stat st;
+
+	if (good && code != EXIT_USAGE && stat(r->partial, &st) == 0 && st.st_size) {
+		if (rename(r->partial, r->value[OPT_OUTPUT]) == 0)
+			return code;
+		code = complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
+				     strerror(errno));
+	}
+	unlink(r->partial);
+	return code;
+}
+
 static int close_output(struct run *r, int code)
 {
 	/* A full disk shows only now; a result that was not written must not look like one. */
-	if (fflush(r->out) || ferror(r->out))
-		code = complain_text(EXIT_BLIND, "the result could not be written: %s",
-				     strerror(errno));
-	if (r->out != stdout && fclose(r->out))
-		code = complain_text(EXIT_BLIND, "the result could not be written: %s",
-				     strerror(errno));
-	return code;
+	bool bad = fflush(r->out) || ferror(r->out) || (r->partial && fsync(fileno(r->out)));
+	int why = errno;
+
+	if (r->out != stdout && fclose(r->out) && !bad) {
+		why = errno;
+		bad = true;
+	}
+	if (bad)
+		complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(why));
+	if (r->partial)
+		code = place_output(r, code, !bad);
+	return bad ? EXIT_BLIND : code;
 }
 
 static const struct verb *find_verb(const char *name)

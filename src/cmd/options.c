@@ -19,6 +19,9 @@ static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
+static const char *const measurements[] = { "all",		  "list",	    "show",	   "memory-bandwidth",
+					"memory-latency", "timer-wake-up", NULL };
+
 const char *const *words_of(enum word_kind k)
 {
 	switch (k) {
@@ -36,6 +39,8 @@ const char *const *words_of(enum word_kind k)
 		return modes;
 	case WORD_PROFILE:
 		return profiles;
+	case WORD_BENCH:
+		return measurements;
 	default:
 		return NULL;
 	}

@@ -45,7 +45,7 @@ static bool is_same(const struct kept *x, const struct kept *y)
 }
 
 /* A later wish takes the place of an earlier one for the same knob. */
-static void add(struct persisting *s, const struct kept *row)
+static void place(struct persisting *s, const struct kept *row)
 {
 	struct kept *rows = (struct kept *)s->wish.rows;
 	bool placed = false;
@@ -67,6 +67,17 @@ static void add(struct persisting *s, const struct kept *row)
 	s->wish.n = n;
 }
 
+/* Why no drop-in of ours would reach the kernel; NULL: one does. */
+static const char *no_boot_menu(struct host *h)
+{
+	if (host_exists(h, "/etc/default/grub") || host_exists(h, "/etc/default/grub.d"))
+		return NULL;
+	if (host_exists(h, "/etc/kernel/cmdline"))
+		return "systemd-boot starts this machine: add it to /etc/kernel/cmdline, then run "
+		       "kernel-install";
+	return "this machine's boot loader takes no drop-in: add it to its own configuration";
+}
+
 static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
 		 const char *value, const char *why)
 {
@@ -76,6 +87,16 @@ static void skip(struct persisting *s, const char *id, const char *target, const
 	v->skipped[v->n_skipped++] = (struct kept){
 		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
 	};
+}
+
+static void add(struct persisting *s, const struct kept *row)
+{
+	const char *why = row->knob.kind == KNOB_BOOTARG ? no_boot_menu(s->h) : NULL;
+
+	if (why)
+		skip(s, row->id, row->target, &row->knob, row->value, why);
+	else
+		place(s, row);
 }
 
 static void add_installed(struct persisting *s, const struct kept *rows, size_t n)

@@ -89,11 +89,16 @@ int persist_update_grub(struct persisting *s)
 	return check_menu(s);
 }
 
-/* The file and every folder above it belong to root and nobody else may write there. */
+/* The unit sees it, and the file and every folder above it belong to root alone. */
 static bool is_safe(const char *path)
 {
+	static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
 	char part[HOST_PATH_MAX];
 	struct stat st;
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (str_starts(path, hidden[i]))
+			return false;
 
 	for (size_t n = strlen(path); n; n--) {
 		if (path[n] && path[n] != '/')
@@ -121,8 +126,8 @@ const char *persist_program(struct run *r, struct host *h)
 		return arena_strdup(&r->arena, path);
 	complain_text(
 		EXIT_USAGE,
-		"%s would be run by root at every boot, and others than root may change it or "
-		"a folder above it: install gputune first",
+		"%s would be run at every boot, but it lies where users keep files, or others than "
+		"root may change it: install gputune first",
 		path);
 	return NULL;
 }

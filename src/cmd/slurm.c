@@ -141,8 +141,8 @@ static int prepare(struct run *r, struct slurm *s)
 
 	*s = (struct slurm){ .r = r,
 			     .node = node_name(r),
-			     .scontrol = r->value[OPT_SCONTROL] ? r->value[OPT_SCONTROL]
-								: "scontrol" };
+			     .scontrol =
+				     r->value[OPT_SCONTROL] ? r->value[OPT_SCONTROL] : "scontrol" };
 	if (!node_name_ok(s->node))
 		return complain_text(EXIT_USAGE, "\"%s\" is no name of a node", s->node);
 	if (r->value[OPT_SCONTROL] && s->scontrol[0] != '/')
@@ -178,8 +178,10 @@ int verb_slurm(struct run *r)
 		struct err e = { 0 };
 
 		if (look(&s, &now, &e) == 0 && now.drained && now.ours)
-			return complain_text(EXIT_BLIND, "not everything could be seen: node %s "
-							 "stays drained", s.node);
+			return complain_text(EXIT_BLIND,
+					     "not everything could be seen: node %s "
+					     "stays drained",
+					     s.node);
 		return EXIT_CLEAN;
 	}
 	code = act(&s, reason);

@@ -54,6 +54,16 @@ const struct option_row option_rows[OPTIONS] = {
 			 "report, re-apply or back-off, for everything; default: what "
 			 "/etc/gputune/watch.conf says, and report" },
 	[OPT_ONCE] = { OPT_ONCE, "once", 0, WORD_NONE, NULL, "one look, and the exit code of it" },
+	[OPT_FOR] = { OPT_FOR, "for", 0, WORD_TEXT, "TIME",
+		      "measure each case for this long: 10s, 500ms, 2m" },
+	[OPT_RUNS] = { OPT_RUNS, "runs", 0, WORD_TEXT, "N", "take this many samples of each case" },
+	[OPT_CPUS] = { OPT_CPUS, "cpus", 0, WORD_TEXT, "LIST",
+		       "run on these CPUs alone: 0-3,8" },
+	[OPT_REQUIRE_IDLE] = { OPT_REQUIRE_IDLE, "require-idle", 0, WORD_NONE, NULL,
+			       "refuse to measure a machine that is busy with other things" },
+	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",
+			"keep results in this folder (default: /var/lib/gputune)" },
+	[OPT_JSON] = { OPT_JSON, "json", 0, WORD_FILE, "FILE", "write the result there as well" },
 	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
 			   "no colours (also: NO_COLOR in the environment)" },
 	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,
@@ -109,6 +119,12 @@ static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROF
 static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,
 						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET,
 						OPT_HELP };
+static const enum option_id bench_options[] = { OPT_FOR,	 OPT_RUNS,    OPT_CPUS,
+						OPT_REQUIRE_IDLE, OPT_STATE,   OPT_JSON,
+						OPT_FORMAT,	 OPT_OUTPUT,  OPT_QUIET,
+						OPT_VERBOSE,	 COMMON };
+static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
+						  COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
 					       OPT_FACTS,  OPT_OUTPUT, COMMON };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
@@ -267,6 +283,32 @@ const struct verb verbs[] = {
 		   "a reason. prolog does the first half and exits with 1, so that the job is "
 		   "queued again. What could not be seen drains nothing and brings nothing back.",
 	  OPTION_LIST(slurm_options) },
+	{ .name = "bench",
+	  .args = "NAME...",
+	  .word = WORD_BENCH,
+	  .min_args = 1,
+	  .max_args = 64,
+	  .run = verb_bench,
+	  .summary = "measure what this machine does",
+	  .about =
+		  "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
+		  "everything): warms up until steady, takes samples in rounds of fresh set-ups "
+		  "until the median is known to 1 %, checks the result, and keeps every sample with "
+		  "the conditions and settings it was taken under. \"bench show ID\" prints a kept "
+		  "result. Ctrl-C keeps what was measured until then. Exit code 1 when a result was "
+		  "wrong.",
+	  OPTION_LIST(bench_options) },
+	{ .name = "compare",
+	  .args = "A B",
+	  .word = WORD_FILE,
+	  .min_args = 2,
+	  .max_args = 2,
+	  .run = verb_compare,
+	  .summary = "two measurements against each other",
+	  .about = "Compares results of bench (files, or ids of kept ones): the ratio of the "
+		   "medians with its interval, and better, worse, no difference, or not comparable "
+		   "and why. Exit code 1 when something got worse, 5 when nothing compares.",
+	  OPTION_LIST(compare_options) },
 	{ .name = "list",
 	  .args = "",
 	  .max_args = 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of many machines coming in, one file at a time: whose they are, and the newest of each. */
+/* Results of many machines coming in, one file at a time: whose they are, and the newest of each.
+ */
 #include "fleet/fleet.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 enum { NAME_MAX_BYTES = 253 };
 
 static const char *const host_subjects[] = { "platform", "architecture", "kernel", "gputune",
-					    "profile" };
+					     "profile" };
 
 struct fleet *fleet_new(struct arena *a, bool values)
 {
@@ -207,11 +208,9 @@ static int read_document(struct fleet *f, struct split *s, json_t **frame, struc
 
 static struct split split_of(struct fleet *f, const char *text, size_t len)
 {
-	return (struct split){ .p = text,
-			       .end = text + len,
-			       .item = store_item,
-			       .guess = store_guess,
-			       .ctx = f };
+	return (struct split){
+		.p = text, .end = text + len, .item = store_item, .guess = store_guess, .ctx = f
+	};
 }
 
 void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len)

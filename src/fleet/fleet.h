@@ -14,11 +14,11 @@
 #include "base/err.h"
 
 enum {
-	FLEET_FILE_MAX = 16 << 20,	/* bytes in one file */
+	FLEET_FILE_MAX = 16 << 20, /* bytes in one file */
 	FLEET_SUBJECTS_MAX = 2048,
 	FLEET_REFUSED_MAX = 4096, /* of which the reason is kept */
 	FLEET_MACHINES_MAX = 1 << 18,
-	FLEET_TEXT_MAX = 4096,		/* bytes of one text that is kept */
+	FLEET_TEXT_MAX = 4096, /* bytes of one text that is kept */
 };
 
 /* What a result tells; a machine may have one of each. */
@@ -51,7 +51,7 @@ struct fleet_answer {
 	enum fleet_mark mark; /* the worst of them */
 	const char *text;     /* for people */
 	size_t number;
-	size_t count;			   /* machines that gave it */
+	size_t count;			 /* machines that gave it */
 	const struct fleet_machine **by; /* they, by name; only where machines differ */
 	size_t n_by;
 	size_t peers; /* scratch: machines of one class that gave it */
@@ -65,8 +65,8 @@ struct fleet_subject {
 	struct fleet_answer **answers; /* most frequent first, once settled */
 	size_t n_answers;
 	size_t silent; /* machines that say nothing of it */
-	bool differs; /* among machines of one platform */
-	bool between; /* only between platforms */
+	bool differs;  /* among machines of one platform */
+	bool between;  /* only between platforms */
 };
 
 struct fleet_rare {
@@ -78,7 +78,7 @@ struct fleet_machine {
 	const char *name;
 	const char *file;
 	const char *platform;
-	const char *times[FLEET_KINDS];		 /* of each result; NULL: none */
+	const char *times[FLEET_KINDS]; /* of each result; NULL: none */
 	const struct fleet_part **parts[FLEET_KINDS];
 	size_t n_parts[FLEET_KINDS];
 	struct fleet_answer **answers; /* by subject number; NULL where silent */
@@ -113,10 +113,10 @@ struct fleet {
 	struct fleet_refused *refused; /* files that are no result of ours */
 	size_t n_refused;	       /* all of them; FLEET_REFUSED_MAX are kept */
 	size_t files, documents;
-	size_t replaced;  /* older results of a machine that has a newer one */
+	size_t replaced;	     /* older results of a machine that has a newer one */
 	size_t n_differs, n_between; /* subjects */
-	size_t n_outliers; /* machines with something rare */
-	size_t n_drifted;  /* machines */
+	size_t n_outliers;	     /* machines with something rare */
+	size_t n_drifted;	     /* machines */
 	struct fleet_store *store;
 	struct arena *arena;
 };

@@ -116,8 +116,8 @@ static int finding_part(struct fleet *f, const json_t *j, struct fleet_part *p)
 		p->mark = verdicts[i].mark;
 		if (p->mark == FLEET_UNKNOWN)
 			p->now = get(j, "reason_code");
-		else if (!health && (p->mark == FLEET_BAD ||
-				     (p->mark == FLEET_GOOD && f->store->values)))
+		else if (!health &&
+			 (p->mark == FLEET_BAD || (p->mark == FLEET_GOOD && f->store->values)))
 			p->now = get(j, "current");
 		if (p->mark == FLEET_BAD && !health)
 			p->wanted = get(j, "wanted");
@@ -268,7 +268,8 @@ int store_item(void *ctx, const char *raw, size_t len, struct err *e)
 	struct fleet_item *it = st->last ? st->last->next : NULL, **place;
 	uint64_t h;
 
-	/* The guess that was right: split compared the bytes; equal length and kind is not enough. */
+	/* The guess that was right: split compared the bytes; equal length and kind is not enough.
+	 */
 	if (!it || it->kind != st->kind || it->len != len || memcmp(it->raw, raw, len) != 0) {
 		if ((st->n_items + 1) * 2 > st->cap)
 			widen(f);

@@ -355,10 +355,10 @@ void fleet_settle(struct fleet *f)
 	settle_differences(f);
 	for (size_t i = 0; f->golden && i < f->n; i++) {
 		for (size_t s = 0; s < f->n_subjects; s++)
-			f->machines[i]->drifted += f->machines[i]->answers[s] !=
-							   f->golden->answers[s] &&
-						   could_say(f->machines[i], f->subjects[s]) &&
-						   could_say(f->golden, f->subjects[s]);
+			f->machines[i]->drifted +=
+				f->machines[i]->answers[s] != f->golden->answers[s] &&
+				could_say(f->machines[i], f->subjects[s]) &&
+				could_say(f->golden, f->subjects[s]);
 		f->n_drifted += f->machines[i]->drifted > 0;
 	}
 }

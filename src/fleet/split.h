@@ -17,7 +17,8 @@ enum { SPLIT_ITEMS_MAX = 1 << 14, SPLIT_DEPTH_MAX = 64 };
 
 struct split {
 	const char *p, *end;
-	struct text frame; /* the document with that list left empty; kept from document to document */
+	struct text
+		frame; /* the document with that list left empty; kept from document to document */
 	/* Each object of the list, of len bytes. guess, when it is not NULL, is what to compare
 	 * with first: the walk over the bytes is saved when it is the one. */
 	int (*item)(void *ctx, const char *raw, size_t len, struct err *e);

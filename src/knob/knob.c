@@ -32,7 +32,7 @@ static const struct {
 			"the value that was there is set back; a lock without a getter is reset" },
 	[KNOB_PCI] = { "pci", "configuration space of the function (%s)",
 		       "masked read-modify-write of the capability's control register (%s)",
-		       "a udev rule, because a reset or hot-plug loses it",
+		       "our boot-time unit; a reset or hot-plug loses it",
 		       "the field is written back" },
 	[KNOB_LINK] = { "link", "the interface (%s)", "netlink or ethtool request (%s)",
 			"the configuration of whoever owns the interface (netplan, NetworkManager, "

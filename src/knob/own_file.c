@@ -5,8 +5,8 @@
  *   "absent", "link:TARGET",
  *   "0644:TEXT"     a file: its mode, and its text with \n, \t, \\ and \0NNN for all that is not
  *                   printable ASCII
- *   "0755:"         a folder (its name ends in a slash); "0755:others" when somebody else put
- *                   something there
+ *   "0755:"         an empty folder (its name ends in a slash); "0755:others" when something is
+ *                   in it, so that it cannot go
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -176,6 +176,12 @@ static const char *folder_path(struct arena *a, const char *name)
 	return arena_strndup(a, name, strlen(name) - 1);
 }
 
+/* What a crash in the middle of a write left. */
+static bool is_left_over(const char *name)
+{
+	return str_ends(name, left_over);
+}
+
 static int folder_get(struct host *h, struct arena *a, const char *name, const char **value)
 {
 	const char *path = folder_path(a, name);
@@ -196,7 +202,7 @@ static int folder_get(struct host *h, struct arena *a, const char *name, const c
 		return r;
 	*value = knob_file_value(a, mode_of(h, path, name), "", 0);
 	for (size_t i = 0; i < n; i++)
-		if (!strstr(names[i], "gputune"))
+		if (!is_left_over(names[i]))
 			*value = knob_file_value(a, mode_of(h, path, name), others, strlen(others));
 	return 0;
 }
@@ -242,7 +248,7 @@ static int remove_path(struct host *h, const char *path)
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
-/* What a crash in the middle of a write left goes with the folder. */
+/* What a crash left goes with the folder. */
 static int folder_remove(struct host *h, struct arena *a, const char *path)
 {
 	char **names;
@@ -250,7 +256,7 @@ static int folder_remove(struct host *h, struct arena *a, const char *path)
 	int r = host_list(h, path, a, &names, &n);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (strstr(names[i], "gputune") && str_ends(names[i], left_over))
+		if (is_left_over(names[i]))
 			r = remove_path(h, arena_printf(a, "%s/%s", path, names[i]));
 	return r && !is_missing(r) ? r : remove_path(h, path);
 }

@@ -92,7 +92,6 @@ const char *persist_unit(struct arena *a, const struct machine *m, const struct 
 	persist_header(&t, p->rows, p->n, KEEPER_UNIT, PERSIST_UNIT_NAME);
 	text_add(&t, "[Unit]\n"
 		     "Description=GPU machine settings that do not outlive a boot by themselves\n"
-		     "Documentation=man:gputune(1)\n"
 		     "ConditionPathExists=" PERSIST_REQUEST "\n");
 	text_add(&t, order);
 	text_add(&t, "\n[Service]\nType=oneshot\nRemainAfterExit=yes\n");

@@ -107,9 +107,20 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 			"right, weighted by "
 			"severity.\n# TYPE gputune_score_ratio gauge\ngputune_score_ratio %.2f\n",
 			(double)f->score / 100.0);
+	fputs("# HELP gputune_info What the machine was read with and what it is; always 1.\n"
+	      "# TYPE gputune_info gauge\ngputune_info{",
+	      out);
+	label(out, "version", GPUTUNE_VERSION);
+	fputc(',', out);
+	label(out, "platform", seen_ok(&m->platform.kind.f) ? m->platform.kind.v : "");
+	fputc(',', out);
+	label(out, "kernel", seen_ok(&m->kernel.release.f) ? m->kernel.release.v : "");
+	fputc(',', out);
+	label(out, "arch", seen_ok(&m->kernel.arch.f) ? m->kernel.arch.v : "");
+	fputs("} 1\n", out);
 	fprintf(out,
-		"# HELP gputune_check_time_seconds When the machine was read.\n# TYPE "
-		"gputune_check_time_seconds gauge\n"
-		"gputune_check_time_seconds %lld\n",
+		"# HELP gputune_check_timestamp_seconds When the machine was read.\n# TYPE "
+		"gputune_check_timestamp_seconds gauge\n"
+		"gputune_check_timestamp_seconds %lld\n",
 		fact_or(&m->time_s, 0));
 }

@@ -189,7 +189,8 @@ json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code)
 
 	json_object_set_new(j, "schema", json_string("gputune.fleet/1"));
 	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time", stamp_format(time_s, stamp) ? json_null() : json_string(stamp));
+	json_object_set_new(j, "time",
+			    stamp_format(time_s, stamp) ? json_null() : json_string(stamp));
 	json_object_set_new(j, "exit_code", json_integer(exit_code));
 	json_object_set_new(sum, "files", size(f->files));
 	json_object_set_new(sum, "results", size(f->documents));

@@ -178,16 +178,6 @@ static void live_listen(struct source *src, const struct mark *marks, size_t n, 
 		live_gpu_start(s);
 }
 
-static bool live_hears(struct source *src, const char *path)
-{
-	struct live_source *s = live_of(src);
-
-	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->marks[i].path, path) == 0)
-			return s->marks[i].heard;
-	return false;
-}
-
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -215,7 +205,6 @@ static const struct source_ops live_ops = {
 	.busy = live_busy,
 	.stamp = live_stamp,
 	.listen = live_listen,
-	.hears = live_hears,
 	.close = live_close,
 };
 

@@ -24,7 +24,7 @@ struct live_mark {
 	uint64_t dev, ino;
 	int wd;	  /* of inotify; -1: none */
 	int hold; /* a descriptor; -1: none */
-	bool folder, heard;
+	bool folder;
 };
 
 struct live_gpu;

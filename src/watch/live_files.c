@@ -66,13 +66,10 @@ static void mark_file(struct live_source *s, struct live_mark *m, const char *fu
 		return;
 	m->dev = (uint64_t)st.st_dev;
 	m->ino = (uint64_t)st.st_ino;
-	if (s->fanotify >= 0 &&
-	    fanotify_mark(s->fanotify, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, full) == 0)
-		m->heard = true;
-	else if (s->inotify >= 0)
+	if (s->fanotify < 0 ||
+	    fanotify_mark(s->fanotify, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, full) < 0)
 		m->wd = inotify_add_watch(s->inotify, full, FILE_MASK);
-	m->heard = m->heard || m->wd >= 0;
-	if (m->heard && str_starts(m->path, "/proc/sys/"))
+	if (str_starts(m->path, "/proc/sys/"))
 		m->hold = open(full, O_PATH | O_CLOEXEC);
 }
 

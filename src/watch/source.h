@@ -47,8 +47,6 @@ struct source_ops {
 	/* What is to be heard of from now on; asked for again after anything has changed. The texts
 	 * are the caller's. gpus: also what the driver says. */
 	void (*listen)(struct source *s, const struct mark *marks, size_t n, bool gpus);
-	/* Whether a change of this file is heard of. */
-	bool (*hears)(struct source *s, const char *path);
 	void (*close)(struct source *s);
 };
 

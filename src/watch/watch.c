@@ -6,6 +6,7 @@
  */
 #include "watch/watch.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "watch/guard.h"
@@ -132,6 +133,8 @@ static void start(struct guard *g)
 	g->poll_due = g->dear_due = guard_now(g);
 	guard_round(g);
 	say_all(g);
+	/* What starting took, libraries above all, is not needed again. */
+	malloc_trim(0);
 	notify(g);
 }
 

@@ -320,7 +320,7 @@ static void plan_points(struct torture *t)
 	t->step = n && n < all ? all / n : 1;
 	/* A batch of equal changes must not always be met at the same place. */
 	while (t->step > 1 && (t->step % 2 == 0 || t->step % 3 == 0 || t->step % 5 == 0))
-		t->step--;
+		t->step++;
 	while (point(t, t->points, &way))
 		t->points++;
 	printf("%zu operations in applying, %zu in undoing, %zu in recovering; every %zu. of them, "

@@ -183,8 +183,8 @@ static void test_missing(void **state)
 	BEGIN(1)                                                                                   \
 	INTEND(1, 1, "vm.swappiness", "60", "10")                                                  \
 	DONE(1, 1, "10")                                                                           \
-	END(1, "applied") BEGIN(2) INTEND(2, 1, "vm.swappiness", "10", "5") DONE(2, 1, "5")        \
-		END(2, "applied")
+	END(1, "applied")                                                                          \
+	BEGIN(2) INTEND(2, 1, "vm.swappiness", "10", "5") DONE(2, 1, "5") END(2, "applied")
 
 /* Cut after any number of bytes: what is whole is read, and the next lines can be added. */
 static void test_torn(void **state)

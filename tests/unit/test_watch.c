@@ -110,15 +110,8 @@ static void fake_listen(struct source *s, const struct mark *marks, size_t n, bo
 		f->marked = f->marked || strcmp(marks[i].path, SWAP) == 0;
 }
 
-static bool fake_hears(struct source *s, const char *path)
-{
-	(void)s;
-	(void)path;
-	return false;
-}
-
-static const struct source_ops fake_ops = { fake_now,	fake_time,   fake_wait,	 fake_busy,
-					    fake_stamp, fake_listen, fake_hears, NULL };
+static const struct source_ops fake_ops = { fake_now,	fake_time,   fake_wait, fake_busy,
+					    fake_stamp, fake_listen, NULL };
 
 /* --- a run -------------------------------------------------------------------------------------
  */

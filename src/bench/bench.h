@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bench and the frame it runs in. A bench knows how to do one thing once, how to tell that it was
+ * done right, and what the hardware could do at best; the frame knows warm-up, rounds, when to
+ * stop, conditions and records.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "base/idset.h"
+#include "bench/histogram.h"
+#include "bench/record.h"
+#include "host/host.h"
+#include "model/machine.h"
+
+/* What benches may use. */
+struct bench_env {
+	struct arena *a;
+	const struct machine *m;
+	struct idset cpus; /* that this process may run on, and --cpus allows */
+	/* Set when the user asked to stop; long work looks at it. */
+	const atomic_bool *stop;
+	bool small; /* tiny sizes: tests of the bench itself, no figure for anybody */
+};
+
+struct bench_figure {
+	const char *key, *title, *unit, *unit_text;
+	enum bench_better better;
+};
+
+struct bench_limit {
+	bool known;
+	double value;
+	const char *source; /* where it stands, or why it is not known */
+};
+
+struct bench_case {
+	const char *name;      /* unique in its bench */
+	const char *setup;     /* goes into the record */
+	const char *placement; /* the same */
+	const void *arg;       /* the bench's own */
+};
+
+struct bench_cases {
+	struct bench_case *items;
+	size_t n;
+};
+
+struct bench_sample {
+	double value[BENCH_FIGURES];
+	struct histogram *observed; /* may be filled with single observations */
+};
+
+struct bench {
+	const char *name, *title, *method;
+	unsigned version;
+	const struct bench_figure *figures;
+	size_t n_figures;
+	/* From observations to the unit of the first figure; 0: no observations. */
+	double observed_scale;
+	double seconds;	 /* of measuring per case, when nobody says otherwise */
+	unsigned rounds; /* fresh set-ups per case */
+	/* Every case that makes sense on this machine. */
+	void (*cases)(const struct bench_env *env, struct bench_cases *out);
+	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record. */
+	int (*setup)(const struct bench_env *env, const struct bench_case *c, void **state,
+		     const char **variant, struct err *e);
+	/* One sample: fills value[] of each figure. */
+	int (*run)(void *state, struct bench_sample *out, struct err *e);
+	/* 0 when what the runs since setup did was right. */
+	int (*verify)(void *state, struct err *e);
+	void (*teardown)(void *state);
+	struct bench_limit (*limit)(const struct bench_env *env, const struct bench_case *c);
+};
+
+extern const struct bench *const benches[];
+extern const size_t bench_count;
+const struct bench *bench_find(const char *name);
+void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c);
+
+/* --- frame: frame.c -----------------------------------------------------------------------------
+ */
+struct frame {
+	struct bench_env env;
+	double seconds; /* per case; 0: the bench's own, or less when the interval is narrow */
+	size_t samples; /* per case; 0: no count */
+	double width;	/* half the interval's width that is narrow enough; 0: 1 % */
+	/* Seconds, monotonic. NULL: the clock. */
+	double (*now)(void *ctx);
+	/* Called after each sample; NULL: nobody looks. */
+	void (*progress)(void *ctx, const struct record_case *c, double value, size_t done,
+			 size_t of);
+	void *ctx;
+	double start; /* set by frame_start */
+};
+
+void frame_start(struct frame *f);
+/* Runs the cases whose name begins with prefix (NULL: all) and appends them to r. Errors of a case
+ * go into the case. -ENOENT: no case has that name. */
+int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r);
+
+/* --- what stands around it ----------------------------------------------------------------------
+ */
+/* Fills fingerprint and machine digest from facts. */
+void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r);
+/* CPUs that this process may use. */
+struct idset bench_allowed(struct arena *a);
+
+#endif

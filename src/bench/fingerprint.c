@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which machine this is and what runs it, from facts: what figures depend on. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+struct idset bench_allowed(struct arena *a)
+{
+	enum { MOST = 1 << 16 };
+	size_t size = CPU_ALLOC_SIZE(MOST);
+	cpu_set_t *set = CPU_ALLOC(MOST);
+	struct idset out = { 0 };
+
+	if (set && sched_getaffinity(0, size, set) == 0)
+		for (unsigned i = 0; i < MOST; i++)
+			if (CPU_ISSET_S(i, size, set))
+				idset_add(a, &out, i);
+	if (set)
+		CPU_FREE(set);
+	return out;
+}
+
+static void pair(struct arena *a, struct record *r, const char *name, const char *value)
+{
+	if (!value || !*value)
+		return;
+	r->fingerprint = arena_grow(a, r->fingerprint, r->n_fingerprint, sizeof(*r->fingerprint));
+	r->fingerprint[r->n_fingerprint++] = (struct record_pair){ name, value };
+}
+
+static void number(struct arena *a, struct record *r, const char *name, const struct fact_int *f)
+{
+	if (seen_ok(&f->f))
+		pair(a, r, name, arena_printf(a, "%lld", f->v));
+}
+
+static void gpu_pairs(struct arena *a, const struct machine *m, struct record *r)
+{
+	size_t i = 0;
+
+	LIST_FOR_EACH (const struct gpu, g, &m->gpu.gpus) {
+		pair(a, r, arena_printf(a, "gpu%zu", i), fact_text(&g->name, NULL));
+		pair(a, r, arena_printf(a, "gpu%zu_vbios", i), fact_text(&g->vbios, NULL));
+		i++;
+	}
+	pair(a, r, "gpu_driver", fact_text(&m->gpu.driver, NULL));
+}
+
+void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r)
+{
+	char id[64] = "";
+	struct record_pair who[4];
+
+	if (host_read_line(h, "/etc/machine-id", id, sizeof(id)))
+		id[0] = '\0';
+	who[0] = (struct record_pair){ "id", arena_strdup(a, id) };
+	who[1] = (struct record_pair){ "name", fact_text(&m->nodename, "") };
+	who[2] = (struct record_pair){ "cpu", fact_text(&m->cpu.model, "") };
+	who[3] = (struct record_pair){ "product", fact_text(&m->platform.product, "") };
+	r->machine = record_digest(a, who, 4);
+
+	pair(a, r, "product", fact_text(&m->platform.product, NULL));
+	pair(a, r, "firmware", fact_text(&m->platform.bios_version, NULL));
+	pair(a, r, "cpu", fact_text(&m->cpu.model, NULL));
+	number(a, r, "sockets", &m->cpu.sockets);
+	number(a, r, "cores", &m->cpu.cores);
+	number(a, r, "threads", &m->cpu.threads);
+	number(a, r, "numa_nodes",
+	       &(struct fact_int){ { .seen = SEEN_OK }, (long long)m->cpu.nodes.n });
+	number(a, r, "memory_kib", &m->memory.total_kb);
+	pair(a, r, "kernel", fact_text(&m->kernel.release, NULL));
+	pair(a, r, "kernel_build", fact_text(&m->kernel.version, NULL));
+	pair(a, r, "kernel_arguments", fact_text(&m->kernel.cmdline, NULL));
+	pair(a, r, "preempt", fact_text(&m->kernel.preempt, NULL));
+	pair(a, r, "clocksource", fact_text(&m->kernel.clocksource, NULL));
+	pair(a, r, "glibc", fact_text(&m->software.glibc, NULL));
+	pair(a, r, "transparent_hugepages", fact_text(&m->memory.thp_enabled, NULL));
+	gpu_pairs(a, m, r);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a measurement leaves behind: every sample, under which conditions, on which machine with
+ * which settings. It is what results are stored as and what compare reads; everything lives in the
+ * arena it was built in.
+ */
+#ifndef BENCH_RECORD_H
+#define BENCH_RECORD_H
+
+#include "base/arena.h"
+#include "bench/stat.h"
+
+enum bench_better { BENCH_HIGHER, BENCH_LOWER };
+
+enum { BENCH_FIGURES = 4, RECORD_SAMPLES_MAX = 1000000, RECORD_CASES_MAX = 4096 };
+
+/* One figure of one case. */
+struct record_series {
+	const char *key;   /* "rate", "p99" */
+	const char *title; /* "median of the window" */
+	const char *unit;  /* as a key's suffix: "gb_per_s", "ns" */
+	const char *unit_text;
+	enum bench_better better;
+	double *x; /* one a sample, in order of time */
+	struct stat_summary s;
+	bool has_summary; /* false without samples */
+};
+
+/* Percentiles over all single observations, where a sample is a window of many. */
+struct record_observed {
+	unsigned long long n; /* 0: none */
+	double p50, p90, p99, p999, max;
+};
+
+enum record_stop {
+	STOP_INTERVAL, /* the median's interval was narrow enough */
+	STOP_TIME,
+	STOP_COUNT,
+	STOP_INTERRUPTED,
+	STOP_ERROR,
+};
+
+struct record_case {
+	const char *bench, *name; /* "memory-bandwidth", "triad" */
+	const char *method;	  /* what is done, and what counts */
+	unsigned version;	  /* of the method; figures of different ones do not compare */
+	const char *setup;	  /* what the figure depends on: sizes, threads. "" when nothing */
+	const char *placement;	  /* CPUs and nodes, in words */
+	const char *variant;	  /* what was chosen at run time: "avx2, non-temporal"; "" */
+	bool has_limit;
+	double limit;		  /* in the unit of the first series */
+	const char *limit_source; /* "unknown: ..." without one */
+	struct record_series series[BENCH_FIGURES];
+	size_t n_series;
+	double *at_s; /* each sample's start, since the record's */
+	size_t n;     /* samples */
+	size_t *first;
+	size_t rounds;
+	struct record_observed observed;
+	size_t warmup; /* samples thrown away */
+	bool steady;   /* false: the warm-up never became steady */
+	bool verified; /* the result was checked and right */
+	enum record_stop stop;
+	const char *error; /* NULL: none */
+};
+
+/* The machine at one moment. Totals since boot; negative: could not be seen. */
+struct record_moment {
+	double load1, available_mib;
+	double busy_s, steal_s, irq_s, idle_s; /* CPU seconds of all CPUs */
+	double own_s;			       /* of this process */
+	double at_s;
+	long long interrupts, switches;
+	long long throttles; /* thermal throttle events of all CPUs */
+	long long mhz_min, mhz_max;
+	double temp_c;	     /* the hottest zone */
+	long long pm_qos_us; /* what /dev/cpu_dma_latency holds CPUs to */
+};
+
+/* What the sampler saw. */
+struct record_track {
+	double at_s;
+	long long mhz_min, mhz_max;
+	double temp_c;
+};
+
+struct record_conditions {
+	struct record_moment before, after;
+	struct record_track *track;
+	size_t n_track;
+	double idle_others;	/* CPUs that others kept busy in a look before the first sample */
+	double others;		/* and while it was measured */
+	double steal_percent;	/* of all CPU time */
+	double sampler_percent; /* of one CPU: what the sampler itself cost */
+	unsigned cpus;
+};
+
+struct record_pair {
+	const char *name, *value;
+};
+
+struct record {
+	const char *id; /* "20261121-045000-memory-bandwidth" */
+	const char *version;
+	long long time_s;
+	const char *machine; /* digest: the same on one machine, different on others */
+	struct record_pair *fingerprint;
+	size_t n_fingerprint;
+	const char *settings_digest;
+	struct record_pair *settings; /* "cpu.governor (policy 0)" and its value */
+	size_t n_settings;
+	struct record_conditions conditions;
+	struct record_case *cases;
+	size_t n;
+	bool partial; /* interrupted */
+	const char **notes;
+	size_t n_notes;
+};
+
+const char *record_stop_name(enum record_stop s);
+int record_stop_parse(const char *name, enum record_stop *out);
+/* Fills every series' summary from its samples. */
+void record_summarise(struct record *r);
+/* Writes into notes what a reader must know: busy machine, throttling, never steady, two states. */
+void record_judge(struct arena *a, struct record *r);
+void record_note(struct arena *a, struct record *r, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* True when somebody else used the machine so much that figures suffer. */
+bool record_busy(const struct record_conditions *c);
+/* 16 hexadecimal digits of a 64-bit hash (FNV-1a). */
+const char *record_digest(struct arena *a, const struct record_pair *pairs, size_t n);
+
+#endif

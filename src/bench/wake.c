@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How late a thread wakes that asked to sleep until a point in time: the way out of idle states,
+ * the timer, the scheduler. Holds no CPU out of idle states, as other tools for this do: what those
+ * cost is what is asked.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "bench/list.h"
+#include "bench/workers.h"
+
+enum { WAKE_WINDOW_MAX = 500 };
+
+struct wake_arg {
+	long interval_ns;
+	size_t window; /* wake-ups a sample */
+	unsigned cpu;
+};
+
+struct wake {
+	const struct wake_arg *arg;
+	struct workers *worker;
+	double late_ns[WAKE_WINDOW_MAX];
+	size_t n, early, failed;
+	const atomic_bool *stop;
+};
+
+static struct timespec later(struct timespec t, long ns)
+{
+	t.tv_nsec += ns;
+	while (t.tv_nsec >= 1000000000L) {
+		t.tv_nsec -= 1000000000L;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static double ns_between(const struct timespec *a, const struct timespec *b)
+{
+	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+}
+
+static void wake_window(void *ctx, size_t i)
+{
+	struct wake *s = ctx;
+	struct timespec at, now;
+
+	(void)i;
+	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
+	 */
+	prctl(PR_SET_TIMERSLACK, 1);
+	for (s->n = 0; s->n < s->arg->window; s->n++) {
+		if (s->stop && atomic_load(s->stop))
+			return;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		at = later(now, s->arg->interval_ns);
+		s->failed += clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		s->late_ns[s->n] = ns_between(&at, &now);
+		s->early += s->late_ns[s->n] < 0;
+	}
+}
+
+static void wake_teardown(void *state)
+{
+	struct wake *s = state;
+
+	if (s->worker)
+		workers_end(s->worker);
+	free(s);
+}
+
+static int wake_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	struct wake *s = calloc(1, sizeof(*s));
+	struct idset cpus = { 0 };
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->stop = env->stop;
+	idset_add(env->a, &cpus, s->arg->cpu);
+	r = workers_start(&cpus, &s->worker, e);
+	if (r) {
+		free(s);
+		return r;
+	}
+	*variant = "normal scheduling, 1 ns of timer slack";
+	*state = s;
+	return 0;
+}
+
+static int wake_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct wake *s = state;
+
+	workers_run(s->worker, wake_window, s);
+	if (s->n < s->arg->window)
+		return err_set(e, -EINTR, "interrupted");
+	for (size_t i = 0; out->observed && i < s->n; i++)
+		histogram_add(out->observed, s->late_ns[i]);
+	stat_sort(s->late_ns, s->n);
+	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
+	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
+	return 0;
+}
+
+static int wake_verify(void *state, struct err *e)
+{
+	struct wake *s = state;
+
+	if (s->failed)
+		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
+	if (s->early)
+		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
+	return 0;
+}
+
+static void wake_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	static const struct {
+		const char *name;
+		long ns;
+		size_t window;
+	} rows[] = { { "100us", 100000, 500 }, { "1ms", 1000000, 200 }, { "10ms", 10000000, 50 } };
+	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wake_arg *arg = ARENA_NEW(env->a, struct wake_arg);
+
+		*arg = (struct wake_arg){ rows[i].ns, env->small ? 10 : rows[i].window, cpu };
+		bench_case_add(
+			env->a, out,
+			(struct bench_case){
+				.name = rows[i].name,
+				.setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
+				.placement = arena_printf(env->a, "one thread on CPU %u", cpu),
+				.arg = arg });
+	}
+}
+
+static struct bench_limit wake_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	(void)env;
+	(void)c;
+	return (struct bench_limit){
+		.source =
+			"unknown: the exit latency of the idle state that was entered comes on top"
+	};
+}
+
+static const struct bench_figure figures[] = {
+	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
+	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
+};
+
+const struct bench bench_wake = {
+	.name = "timer-wake-up",
+	.title = "how late a sleeping thread wakes",
+	.method =
+		"clock_nanosleep to an absolute time on one CPU, again and again; microseconds "
+		"between the time asked for and the time on the clock afterwards. A sample is the "
+		"median, and the 99th percentile, of a window of wake-ups. No wake-up may come "
+		"early.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = 2,
+	.observed_scale = 1e-3,
+	.seconds = 3,
+	.rounds = 3,
+	.cases = wake_cases,
+	.setup = wake_setup,
+	.run = wake_run,
+	.verify = wake_verify,
+	.teardown = wake_teardown,
+	.limit = wake_limit,
+};

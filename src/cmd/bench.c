@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune bench NAME...: measure, say, keep. */
+#include "cmd/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "bench/conditions.h"
+#include "bench/store.h"
+#include "cmd/knobs.h"
+#include "cmd/page.h"
+#include "host/write.h"
+#include "view/bench_json.h"
+
+enum { LOOK_MS = 200 };
+
+/* One measurement under way. */
+struct measuring {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct frame frame;
+	struct record record;
+	struct watch_list watch;
+	atomic_bool stop;
+	bool live_line; /* a progress line is on the terminal */
+};
+
+/* "10s", "500ms", "2m", "1.5": seconds. */
+static bool parse_seconds(const char *s, double *out)
+{
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "", 1 } };
+	char *end;
+	double v = strtod(s, &end);
+
+	if (end == s || !isfinite(v))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].suffix) == 0) {
+			*out = v * units[i].factor;
+			return *out > 0 && *out <= 86400;
+		}
+	return false;
+}
+
+static void progress(void *ctx, const struct record_case *c, double value, size_t done, size_t of)
+{
+	struct measuring *g = ctx;
+
+	fprintf(stderr, "\r\033[K%s %s: round %zu of %zu, %zu samples, %.4g %s", c->bench, c->name,
+		done + 1, of, c->n, value, c->series[0].unit_text);
+	fflush(stderr);
+	g->live_line = true;
+}
+
+static void end_line(struct measuring *g)
+{
+	if (g->live_line)
+		fputs("\r\033[K", stderr);
+	g->live_line = false;
+}
+
+/* Every readable setting with its value: what a later compare can say has changed. */
+static void note_settings(struct measuring *g)
+{
+	struct arena *a = &g->r->arena;
+	struct record *rec = &g->record;
+	struct profile p;
+	struct findings f;
+	struct err e = { 0 };
+
+	if (profile_load(a, "default", &p, &e))
+		return;
+	settings_check(a, g->m, &p, run_read_knob, g->h, &f);
+	rec->settings = arena_array(a, f.n, sizeof(*rec->settings));
+	for (size_t i = 0; i < f.n; i++) {
+		const struct finding *it = &f.items[i];
+
+		if (it->s->health || !it->s->knob || !it->v.current || !*it->v.current)
+			continue;
+		rec->settings[rec->n_settings++] = (struct record_pair){
+			*it->target ? arena_printf(a, "%s (%s)", it->s->id, it->target) : it->s->id,
+			it->v.current
+		};
+	}
+	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
+}
+
+static int read_cpus(struct measuring *g)
+{
+	const char *list = g->r->value[OPT_CPUS];
+	struct idset allowed = bench_allowed(&g->r->arena), asked;
+
+	g->frame.env.cpus = allowed;
+	if (!list)
+		return 0;
+	if (idset_parse(&g->r->arena, list, &asked) || !idset_count(&asked))
+		return complain_text(EXIT_USAGE, "--cpus takes a list like 0-3,8, not \"%s\"",
+				     list);
+	if (!idset_contains(&allowed, &asked))
+		return complain_text(EXIT_USAGE, "--cpus %s: this process may only run on %s", list,
+				     idset_format(&g->r->arena, &allowed));
+	g->frame.env.cpus = asked;
+	return 0;
+}
+
+static int read_options(struct measuring *g)
+{
+	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
+	long long n;
+
+	if (time && !parse_seconds(time, &g->frame.seconds))
+		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"", time);
+	if (runs) {
+		if (parse_i64(runs, &n) || n < 1 || n > RECORD_SAMPLES_MAX)
+			return complain_text(EXIT_USAGE, "--runs takes 1 to %d, not \"%s\"",
+					     RECORD_SAMPLES_MAX, runs);
+		g->frame.samples = (size_t)n;
+	}
+	return read_cpus(g);
+}
+
+/* A wrong name is found before anything is measured. */
+static int check_names(const struct run *r)
+{
+	for (int i = 0; i < r->n_args; i++) {
+		char name[64] = "";
+		size_t n = strcspn(r->args[i], "/");
+
+		if (n < sizeof(name))
+			memcpy(name, r->args[i], n);
+		if (strcmp(name, "all") != 0 && !bench_find(name))
+			return complain_text(EXIT_USAGE,
+					     "there is no bench \"%s\"; \"gputune bench list\" "
+					     "lists them",
+					     r->args[i]);
+	}
+	return 0;
+}
+
+/* --json must not take the place of a file that is something else. */
+static int check_json_file(struct measuring *g)
+{
+	const char *path = g->r->value[OPT_JSON];
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char head[256];
+	size_t n;
+
+	if (!f)
+		return 0;
+	n = fread(head, 1, sizeof(head) - 1, f);
+	head[n] = '\0';
+	fclose(f);
+	if (n && !strstr(head, "\"gputune.bench/1\""))
+		return complain_text(EXIT_USAGE,
+				     "%s is there and is no result of gputune bench; it is left "
+				     "alone",
+				     path);
+	return 0;
+}
+
+static int measure_one(struct measuring *g, const char *arg)
+{
+	const char *slash = strchr(arg, '/');
+	char name[64] = "";
+
+	memcpy(name, arg, slash ? (size_t)(slash - arg) : strlen(arg));
+	for (size_t i = 0; i < bench_count; i++) {
+		if (strcmp(name, "all") != 0 && strcmp(name, benches[i]->name) != 0)
+			continue;
+		if (frame_run(&g->frame, benches[i], slash ? slash + 1 : NULL, &g->record) ==
+		    -ENOENT)
+			return complain_text(EXIT_USAGE, "%s has no case \"%s\" on this machine",
+					     name, slash ? slash + 1 : "");
+	}
+	return 0;
+}
+
+static int measure(struct measuring *g)
+{
+	struct record_conditions *c = &g->record.conditions;
+	struct record_moment first;
+	struct sampler *s;
+	int code = 0;
+
+	watch_list_make(&g->r->arena, g->h, g->m, &g->watch);
+	c->cpus = g->watch.cpus;
+	conditions_look(g->h, &g->watch, &first);
+	usleep(LOOK_MS * 1000);
+	conditions_look(g->h, &g->watch, &c->before);
+	c->idle_others = conditions_others(&first, &c->before);
+	c->others = -1;
+	c->steal_percent = conditions_steal(&first, &c->before);
+	if (g->r->value[OPT_REQUIRE_IDLE] && record_busy(c))
+		return complain_text(EXIT_NOT_APPLIED,
+				     "the machine is busy: others use %.2f CPUs, %.1f %% of its "
+				     "time is stolen; nothing was measured",
+				     fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
+	s = sampler_start(g->h, &g->watch, &g->stop);
+	frame_start(&g->frame);
+	for (int i = 0; i < g->r->n_args && code == 0 && !atomic_load(&g->stop); i++)
+		code = measure_one(g, g->r->args[i]);
+	if (s)
+		sampler_end(&g->r->arena, s, c);
+	end_line(g);
+	g->record.partial = g->record.partial || atomic_load(&g->stop);
+	conditions_look(g->h, &g->watch, &c->after);
+	c->others = conditions_others(&c->before, &c->after);
+	c->steal_percent = conditions_steal(&c->before, &c->after);
+	return code;
+}
+
+static int write_json_file(struct measuring *g, const char *text)
+{
+	const char *path = g->r->value[OPT_JSON];
+	char here[HOST_PATH_MAX];
+	int r;
+
+	if (path[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&g->r->arena, "%s/%s", here, path);
+	r = host_put(g->h, path, text, strlen(text), 0644);
+	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : 0;
+}
+
+/* In the state folder, and where --json says. A result that cannot be kept is still printed. */
+static int keep(struct measuring *g, int code)
+{
+	json_t *j = bench_json(g->m, &g->record, code);
+	char *text = json_dumps(j, JSON_INDENT(1));
+	struct err e = { 0 };
+
+	json_decref(j);
+	if (!text)
+		return complain_text(EXIT_BLIND, "no memory for the result");
+	if (store_put(g->h, bench_state(g->r), g->record.id, text, &e)) {
+		/* Not asked for by name: a user without the right to write there still measures. */
+		complain(0, &e);
+		if (g->r->value[OPT_STATE])
+			code = EXIT_BLIND;
+	}
+	if (g->r->value[OPT_JSON] && write_json_file(g, text))
+		code = EXIT_BLIND;
+	free(text);
+	return code;
+}
+
+static int result_code(const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->cases[i].error)
+			return EXIT_FINDINGS;
+	return r->partial ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static const char *id_word(struct run *r)
+{
+	char *word = arena_strndup(&r->arena, r->args[0], strcspn(r->args[0], "/"));
+
+	return r->n_args > 1 ? arena_printf(&r->arena, "%s-and-more", word) : word;
+}
+
+static int run_bench(struct measuring *g)
+{
+	struct run *r = g->r;
+	int code = check_names(r);
+
+	code = code ? code : read_options(g);
+	code = code ? code : check_json_file(g);
+	if (code)
+		return code;
+	g->m = run_machine(r, g->h, false);
+	g->frame.env.a = &r->arena;
+	g->frame.env.m = g->m;
+	g->frame.env.stop = &g->stop;
+	g->frame.ctx = g;
+	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
+		g->frame.progress = progress;
+	g->record.version = GPUTUNE_VERSION;
+	g->record.time_s = fact_or(&g->m->time_s, 0);
+	record_fingerprint(&r->arena, g->h, g->m, &g->record);
+	note_settings(g);
+	g->record.id = store_new_id(&r->arena, g->h, bench_state(r), g->record.time_s, id_word(r));
+	code = measure(g);
+	if (code)
+		return code;
+	record_summarise(&g->record);
+	record_judge(&r->arena, &g->record);
+	code = keep(g, result_code(&g->record));
+	return bench_print(r, g->m, &g->record, code);
+}
+
+int verb_bench(struct run *r)
+{
+	struct measuring g = { .r = r, .h = host_open_live() };
+	int code;
+
+	if (strcmp(r->args[0], "list") == 0)
+		code = bench_list(r, g.h);
+	else if (strcmp(r->args[0], "show") == 0)
+		code = bench_show(r, g.h);
+	else
+		code = run_bench(&g);
+	host_close(g.h);
+	return code;
+}

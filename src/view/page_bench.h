@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages of bench and compare. */
+#ifndef VIEW_PAGE_BENCH_H
+#define VIEW_PAGE_BENCH_H
+
+#include "bench/compare.h"
+#include "view/doc.h"
+
+/* One result: figures with interval and limit, what has to be known of them, conditions. verbose:
+ * methods, placements, fingerprint. */
+struct doc *page_bench(struct arena *a, const struct record *r, bool verbose);
+/* What is kept, newest last. */
+struct doc *page_bench_list(struct arena *a, const struct record *items, size_t n);
+/* What can be measured: names and sentences, in pairs. */
+void page_bench_names(struct doc *d, const struct record_pair *names, size_t n);
+struct doc *page_compare(struct arena *a, const struct compare *c);
+
+/* A figure with four digits that count: "43.21", "1,234" is "1234". */
+const char *bench_number(struct arena *a, double v);
+
+#endif
