@@ -11,7 +11,7 @@
 
 #include "bench/bench.h"
 
-enum { WARM_WINDOW = 8, WARM_AGAIN = 2, ROUNDS_MIN = 3, SAMPLES_PER_ROUND_MIN = 2 };
+enum { WARM_WINDOW = 8, WARM_AGAIN = 2, WARM_MOST_S = 5, ROUNDS_MIN = 3, SAMPLES_PER_ROUND_MIN = 2 };
 
 static double clock_now(void *ctx)
 {
@@ -72,10 +72,10 @@ static int sample(struct turn *t, void *state, struct bench_sample *s)
 	return r;
 }
 
-/* Until the last samples show no trend, or half the case's time is over. */
+/* Until the last samples show no trend, or half the case's time is over and they could have. */
 static int warm_up(struct turn *t, void *state, bool again)
 {
-	double end = now(t->f) + fmax(t->seconds / 2, 0.2);
+	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at;
 	struct bench_sample s = { 0 };
 	size_t n = 0;
 
@@ -93,7 +93,8 @@ static int warm_up(struct turn *t, void *state, bool again)
 			t->out->steady = true;
 			return 0;
 		}
-		if (now(t->f) >= end)
+		at = now(t->f);
+		if (at >= end && (n >= WARM_WINDOW || at >= begin + WARM_MOST_S))
 			return 0;
 	}
 	return -EINTR;

@@ -129,7 +129,7 @@ static void wake_cases(const struct bench_env *env, struct bench_cases *out)
 		const char *name;
 		long ns;
 		size_t window;
-	} rows[] = { { "100us", 100000, 500 }, { "1ms", 1000000, 200 }, { "10ms", 10000000, 50 } };
+	} rows[] = { { "100us", 100000, 500 }, { "1ms", 1000000, 100 }, { "10ms", 10000000, 20 } };
 	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

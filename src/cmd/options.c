@@ -7,9 +7,8 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 
-static const char *const formats[] = {
-	"term", "json", "md", "html", "junit", "prom", "shell", "nagios", "npd", NULL
-};
+static const char *const formats[] = { "term", "json",	"md",	  "html", "junit",
+				       "prom", "shell", "nagios", "npd",  NULL };
 static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
 					"disk", "kernel", "software", "topology", NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
@@ -19,8 +18,9 @@ static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
-static const char *const measurements[] = { "all",		  "list",	    "show",	   "memory-bandwidth",
-					"memory-latency", "timer-wake-up", NULL };
+static const char *const measurements[] = {
+	"all", "list", "show", "memory-bandwidth", "memory-latency", "timer-wake-up", NULL
+};
 
 const char *const *words_of(enum word_kind k)
 {

@@ -6,7 +6,8 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_HOST] = { OPT_HOST, "host", 'H', WORD_FILE, "CAPTURE",
 		       "look at a captured machine (folder or tar) instead of this one" },
 	[OPT_FORMAT] = { OPT_FORMAT, "format", 'f', WORD_FORMAT, "FORMAT",
-			 "term (default), json, md, html; check also junit, prom, nagios and npd, plan also "
+			 "term (default), json, md, html; check also junit, prom, nagios and npd, "
+			 "plan also "
 			 "shell" },
 	[OPT_PROFILE] = { OPT_PROFILE, "profile", 'p', WORD_PROFILE, "NAME|FILE",
 			  "whose opinions hold: a built-in profile or an INI file (default: "
@@ -57,8 +58,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_FOR] = { OPT_FOR, "for", 0, WORD_TEXT, "TIME",
 		      "measure each case for this long: 10s, 500ms, 2m" },
 	[OPT_RUNS] = { OPT_RUNS, "runs", 0, WORD_TEXT, "N", "take this many samples of each case" },
-	[OPT_CPUS] = { OPT_CPUS, "cpus", 0, WORD_TEXT, "LIST",
-		       "run on these CPUs alone: 0-3,8" },
+	[OPT_CPUS] = { OPT_CPUS, "cpus", 0, WORD_TEXT, "LIST", "run on these CPUs alone: 0-3,8" },
 	[OPT_REQUIRE_IDLE] = { OPT_REQUIRE_IDLE, "require-idle", 0, WORD_NONE, NULL,
 			       "refuse to measure a machine that is busy with other things" },
 	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",
@@ -112,17 +112,15 @@ static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORM
 						OPT_QUIET, OPT_HELP };
 static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
-static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE,
-						OPT_ONLY,   OPT_SKIP,	OPT_VALUES,
-						OPT_ALL,    OPT_OUTPUT, OPT_QUIET,
-						COMMON };
-static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,
-						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET,
-						OPT_HELP };
-static const enum option_id bench_options[] = { OPT_FOR,	 OPT_RUNS,    OPT_CPUS,
-						OPT_REQUIRE_IDLE, OPT_STATE,   OPT_JSON,
-						OPT_FORMAT,	 OPT_OUTPUT,  OPT_QUIET,
-						OPT_VERBOSE,	 COMMON };
+static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
+						OPT_SKIP,   OPT_VALUES, OPT_ALL,     OPT_OUTPUT,
+						OPT_QUIET,  COMMON };
+static const enum option_id slurm_options[] = { OPT_PROFILE,  OPT_ONLY,	 OPT_SKIP, OPT_DRY_RUN,
+						OPT_SCONTROL, OPT_QUIET, OPT_HELP };
+static const enum option_id bench_options[] = { OPT_FOR,	  OPT_RUNS,   OPT_CPUS,
+						OPT_REQUIRE_IDLE, OPT_STATE,  OPT_JSON,
+						OPT_FORMAT,	  OPT_OUTPUT, OPT_QUIET,
+						OPT_VERBOSE,	  COMMON };
 static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
 						  COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
@@ -293,9 +291,11 @@ const struct verb verbs[] = {
 	  .about =
 		  "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
 		  "everything): warms up until steady, takes samples in rounds of fresh set-ups "
-		  "until the median is known to 1 %, checks the result, and keeps every sample with "
+		  "until the median is known to 1 %, checks the result, and keeps every sample "
+		  "with "
 		  "the conditions and settings it was taken under. \"bench show ID\" prints a kept "
-		  "result. Ctrl-C keeps what was measured until then. Exit code 1 when a result was "
+		  "result. Ctrl-C keeps what was measured until then. Exit code 1 when a result "
+		  "was "
 		  "wrong.",
 	  OPTION_LIST(bench_options) },
 	{ .name = "compare",

@@ -22,7 +22,7 @@ enum knob_kind {
 	KNOB_UNIT,  /* name "nvidia-persistenced.service": enabled or not */
 	KNOB_ZPROP, /* name "autotrim", object the pool */
 	KNOB_HELPER, /* name of a program's switch without another interface: "vboost" */
-	KNOB_FILE, /* name "/etc/sysctl.d/99-zz-gputune.conf": a file, folder or link of ours */
+	KNOB_FILE,   /* name "/etc/sysctl.d/99-zz-gputune.conf": a file, folder or link of ours */
 	KNOB_KINDS,
 };
 

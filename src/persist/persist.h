@@ -50,9 +50,9 @@ struct kept {
 	const char *device; /* what has to stand there at boot: "15b3:1021" of a PCI function, the
 			       address of an interface's function, the name of an idle state; "" */
 	enum keeper keeper;
-	const char *by;	     /* the file; "" */
-	const char *refusal; /* KEEPER_NONE: why; NULL */
-	const char *loses;   /* who sets it differently at boot, after us: a sentence; NULL */
+	const char *by;	       /* the file; "" */
+	const char *refusal;   /* KEEPER_NONE: why; NULL */
+	const char *loses;     /* who sets it differently at boot, after us: a sentence; NULL */
 	const char *contested; /* who may set it after us, to nobody knows what; NULL */
 };
 

@@ -166,7 +166,8 @@ struct doc *page_persist_removed(struct arena *a, const struct txn_report *r, in
 		c[1] = o->outcome == OUTCOME_FOREIGN
 			       ? cell_as(STYLE_WARN, "left: not as we wrote it")
 		       : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
-		       : !o->from || strcmp(o->from, "absent") == 0
+		       : !o->from || strcmp(o->from, "absent") == 0 ||
+				       strcmp(o->from, "not set") == 0
 			       ? cell_as(STYLE_GOOD, "removed")
 			       : cell_as(STYLE_GOOD, "as before");
 		c[2] = cell(o->outcome == OUTCOME_FOREIGN
