@@ -11,7 +11,13 @@
 
 #include "bench/bench.h"
 
-enum { WARM_WINDOW = 8, WARM_AGAIN = 2, WARM_MOST_S = 5, ROUNDS_MIN = 3, SAMPLES_PER_ROUND_MIN = 2 };
+enum {
+	WARM_WINDOW = 8,
+	WARM_AGAIN = 2,
+	WARM_MOST_S = 5,
+	ROUNDS_MIN = 3,
+	SAMPLES_PER_ROUND_MIN = 2
+};
 
 static double clock_now(void *ctx)
 {

@@ -222,9 +222,7 @@ static void device(struct probe *p, struct disk *d, const char *dir, const char 
 	d->removable = probe_int(p, dir, "removable");
 	d->queue_depth = nvme ? probe_int(p, controller ? controller : dev, "sqsize")
 			      : probe_int(p, dev, "queue_depth");
-	/* The controller counts from 0. */
-	if (nvme && seen_ok(&d->queue_depth.f))
-		d->queue_depth.v++;
+	/* sqsize counts from 0, but one place of a queue stays free: the number is what fits. */
 	f = machine_pci(p->m, d->pci);
 	d->numa_node = f ? f->numa_node : probe_int(p, dev, "numa_node");
 }

@@ -91,6 +91,10 @@ class Slurm:
         m = re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?\s*$", self.node())
         return m[1] if m else ""
 
+    def said(self):
+        return "\n".join([self.node()] + [(self.work / n).read_text()[-2000:] for n in ("health.log", "slurmd.log")
+                                          if (self.work / n).exists()])
+
     def wait(self, ready, seconds=30):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -135,7 +139,7 @@ def jobs(t, s):
 
 def drains(t, s):
     s.space.sysctl(OPEN, 1)
-    t("an unfit node is drained by the health check", s.wait(lambda: "DRAIN" in s.state()), s.node())
+    t("an unfit node is drained by the health check", s.wait(lambda: "DRAIN" in s.state()), s.said())
     t("with a reason of ours", s.reason().startswith("gputune: net.tcp-fastopen"), s.reason())
     first = s.node()
     time.sleep(5)
