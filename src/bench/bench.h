@@ -91,15 +91,14 @@ struct frame {
 	/* Seconds, monotonic. NULL: the clock. */
 	double (*now)(void *ctx);
 	/* Called after each sample; NULL: nobody looks. */
-	void (*progress)(void *ctx, const struct record_case *c, double value, size_t done,
-			 size_t of);
+	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
 	void *ctx;
 	double start; /* set by frame_start */
 };
 
 void frame_start(struct frame *f);
-/* Runs the cases whose name begins with prefix (NULL: all) and appends them to r. Errors of a case
- * go into the case. -ENOENT: no case has that name. */
+/* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
+ * Errors of a case go into the case. -ENOENT: no case has that name. */
 int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r);
 
 /* --- what stands around it ----------------------------------------------------------------------

@@ -103,6 +103,20 @@ static void add_rows(struct arena *a, const struct record_case *x, const struct 
 	}
 }
 
+/* Chosen at run time, so no reason not to compare, but one to know of. */
+static void note_variants(struct arena *a, struct compare *out)
+{
+	for (size_t i = 0; i < out->a->n; i++) {
+		const struct record_case *x = &out->a->cases[i], *y = find_case(out->b, x);
+
+		if (!y || strcmp(x->variant, y->variant) == 0)
+			continue;
+		out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
+		out->differs[out->n_differs++] = arena_printf(a, "%s %s: %s, then %s", x->bench,
+							      x->name, x->variant, y->variant);
+	}
+}
+
 static const char *value_of(const struct record_pair *pairs, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
@@ -143,6 +157,7 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 			for (size_t k = from; k < out->n && !out->cannot; k++)
 				out->rows[k].reason = "the first has no such case";
 		}
+	note_variants(a, out);
 	differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint, y->n_fingerprint);
 	differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
 }

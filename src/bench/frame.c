@@ -140,8 +140,7 @@ static void measure(struct turn *t, void *state, unsigned left)
 			return;
 		keep(t, &s, at);
 		if (t->f->progress)
-			t->f->progress(t->f->ctx, t->out, s.value[0], t->b->rounds - left,
-				       t->b->rounds);
+			t->f->progress(t->f->ctx, t->out, t->b->rounds - left, t->b->rounds);
 	}
 }
 
@@ -223,17 +222,31 @@ static void finish(struct turn *t)
 						     .max = h->max * scale };
 }
 
+/* The case of that name; where there is none, all that begin so. */
+static size_t choose(const struct bench_cases *all, const char *name, struct turn *turns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; name && i < all->n; i++)
+		if (strcmp(all->items[i].name, name) == 0) {
+			turns[0].c = &all->items[i];
+			return 1;
+		}
+	for (size_t i = 0; i < all->n; i++)
+		if (!name || strncmp(all->items[i].name, name, strlen(name)) == 0)
+			turns[n++].c = &all->items[i];
+	return n;
+}
+
 int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r)
 {
 	struct bench_cases all = { 0 };
 	struct turn *turns;
-	size_t n = 0;
+	size_t n;
 
 	b->cases(&f->env, &all);
 	turns = arena_array(f->env.a, all.n, sizeof(*turns));
-	for (size_t i = 0; i < all.n; i++)
-		if (!prefix || strncmp(all.items[i].name, prefix, strlen(prefix)) == 0)
-			turns[n++].c = &all.items[i];
+	n = choose(&all, prefix, turns);
 	if (!n)
 		return -ENOENT;
 	/* All places first: what turns point to must not move. */
@@ -248,8 +261,8 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 			if (t->done)
 				continue;
 			one_round(t, b->rounds - round);
-			if (!t->done && !f->seconds && !f->samples && round + 1 >= ROUNDS_MIN &&
-			    narrow(t)) {
+			if (!t->done && !(f->seconds > 0) && !f->samples &&
+			    round + 1 >= ROUNDS_MIN && narrow(t)) {
 				t->done = true;
 				t->out->stop = STOP_INTERVAL;
 			}

@@ -7,9 +7,11 @@
 /* Below 64 every whole number has a bucket of its own. */
 static size_t bucket_of(double v)
 {
-	unsigned long long u = v < 0			? 0
-			       : v >= 140737488355327.0 ? 140737488355327u
-							: (unsigned long long)v;
+	static const double most = 140737488355327.0; /* 2^47 - 1 */
+	/* NaN is not above 0 either. */
+	unsigned long long u = v >= most ? (unsigned long long)most
+			       : v > 0	 ? (unsigned long long)v
+					 : 0;
 	unsigned power = 0;
 
 	while (u >> power >= 2 * HISTOGRAM_SUB)

@@ -16,7 +16,7 @@ struct histogram {
 	double max;
 };
 
-/* Values below 0 count as 0, those beyond 2^47 in the last bucket; max stays exact. */
+/* Values below 0, and NaN, count as 0, those beyond 2^47 in the last bucket; max stays exact. */
 void histogram_add(struct histogram *h, double value);
 /* The smallest bucket's middle below or in which p of all observations lie; never above max. n >= 1
  */

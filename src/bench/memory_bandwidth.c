@@ -28,6 +28,7 @@ struct bandwidth {
 	double *a, *b, *c;
 	size_t n, part; /* doubles: of an array, of a worker */
 	size_t passes;
+	double sample_s;	/* how long a sample takes */
 	uint64_t *want, *wrong; /* sums, and passes with another sum; one a worker */
 };
 
@@ -88,7 +89,7 @@ static void pass(void *ctx, size_t i)
 		}
 }
 
-/* Tries all kernels, keeps the fastest, and how many passes make a sample of 20 ms. */
+/* Tries all kernels, keeps the fastest, and how many passes make a sample. */
 static void choose(struct bandwidth *s)
 {
 	double best = INFINITY;
@@ -108,7 +109,7 @@ static void choose(struct bandwidth *s)
 		else
 			s->kernel = old;
 	}
-	s->passes = best < 0.02 ? (size_t)fmin(0.02 / fmax(best, 1e-7), 10000) : 1;
+	s->passes = best < s->sample_s ? (size_t)fmin(s->sample_s / fmax(best, 1e-7), 10000) : 1;
 	if (!s->passes)
 		s->passes = 1;
 }
@@ -169,6 +170,7 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->n = array_bytes(env) / sizeof(double);
+	s->sample_s = env->small ? 1e-3 : 20e-3;
 	r = map_arrays(s, e);
 	if (r == 0)
 		r = workers_start(&s->arg->cpus, &s->workers, e);

@@ -173,7 +173,7 @@ static void chase_cases(const struct bench_env *env, struct bench_cases *out)
 	unsigned cpu = env->cpus.n ? env->cpus.r[0].lo : 0;
 
 	IDSET_FOR_EACH (id, &env->cpus)
-		if (idset_has(big, id) && !first++)
+		if (big && idset_has(big, id) && !first++)
 			cpu = id;
 	most = most < 64u << 20 ? 64u << 20 : most > 1u << 30 ? 1u << 30 : most;
 	if (env->small)

@@ -223,8 +223,8 @@ static double welch_half(const struct stat_arm *a, const struct stat_arm *b, dou
 static void rank_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 		       struct stat_ratio *out)
 {
-	struct stat_interval ia, ib;
-	double low, high, ra, rb;
+	struct stat_interval ia = { 0 }, ib = { 0 };
+	double low, high, ra = 0, rb = 0;
 
 	/* Each side's distance on the logarithmic scale, added as independent errors are. */
 	stat_median_interval(a->x, a->n, level, STAT_SEED, &ia);
@@ -241,7 +241,7 @@ int stat_ratio(const struct stat_arm *a, const struct stat_arm *b, double level,
 {
 	struct arena scratch = { 0 };
 	const struct stat_arm *arms[] = { a, b };
-	double median[2], half, *ma, *mb;
+	double median[2] = { 0 }, half, *ma, *mb;
 
 	for (size_t i = 0; i < 2; i++) {
 		int r = stat_median(arms[i]->x, arms[i]->n, &median[i]);

@@ -193,7 +193,7 @@ int stat_sign_interval(const double *x, size_t n, double alpha, struct stat_inte
 
 int stat_outliers(const double *x, size_t n, double sigmas, struct stat_outliers *out)
 {
-	double median, mad, sigma, sum = 0;
+	double median = 0, mad = 0, sigma, sum = 0;
 	int r = stat_median(x, n, &median);
 
 	if (r)

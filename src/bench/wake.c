@@ -6,20 +6,25 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/list.h"
 #include "bench/workers.h"
 
-enum { WAKE_WINDOW_MAX = 500 };
+enum { WAKE_WINDOW_MAX = 500, WAKE_PRIORITY = 80 };
 
 struct wake_arg {
 	long interval_ns;
 	size_t window; /* wake-ups a sample */
 	unsigned cpu;
+	bool fifo; /* with real-time scheduling */
 };
 
 struct wake {
@@ -27,6 +32,7 @@ struct wake {
 	struct workers *worker;
 	double late_ns[WAKE_WINDOW_MAX];
 	size_t n, early, failed;
+	int refused; /* errno of what real-time scheduling answered */
 	const atomic_bool *stop;
 };
 
@@ -66,6 +72,15 @@ static void wake_window(void *ctx, size_t i)
 	}
 }
 
+static void become_fifo(void *ctx, size_t i)
+{
+	struct wake *s = ctx;
+	struct sched_param p = { .sched_priority = WAKE_PRIORITY };
+
+	(void)i;
+	s->refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+}
+
 static void wake_teardown(void *state)
 {
 	struct wake *s = state;
@@ -92,7 +107,17 @@ static int wake_setup(const struct bench_env *env, const struct bench_case *c, v
 		free(s);
 		return r;
 	}
-	*variant = "normal scheduling, 1 ns of timer slack";
+	if (s->arg->fifo)
+		workers_run(s->worker, become_fifo, s);
+	if (s->refused) {
+		r = err_set(e, -s->refused, "real-time scheduling is refused: %s",
+			    strerror(s->refused));
+		err_hint(e, "root may, and who has an rtprio limit");
+		wake_teardown(s);
+		return r;
+	}
+	*variant =
+		s->arg->fifo ? "SCHED_FIFO, priority 80" : "normal scheduling, 1 ns of timer slack";
 	*state = s;
 	return 0;
 }
@@ -123,6 +148,14 @@ static int wake_verify(void *state, struct err *e)
 	return 0;
 }
 
+static bool may_fifo(void)
+{
+	struct rlimit most = { 0 };
+
+	return geteuid() == 0 ||
+	       (getrlimit(RLIMIT_RTPRIO, &most) == 0 && most.rlim_cur >= WAKE_PRIORITY);
+}
+
 static void wake_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	static const struct {
@@ -132,14 +165,19 @@ static void wake_cases(const struct bench_env *env, struct bench_cases *out)
 	} rows[] = { { "100us", 100000, 500 }, { "1ms", 1000000, 100 }, { "10ms", 10000000, 20 } };
 	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		struct wake_arg *arg = ARENA_NEW(env->a, struct wake_arg);
+		bool fifo = i % 2;
 
-		*arg = (struct wake_arg){ rows[i].ns, env->small ? 10 : rows[i].window, cpu };
+		if (fifo && !may_fifo())
+			continue;
+		*arg = (struct wake_arg){ env->small ? rows[i / 2].ns / 20 : rows[i / 2].ns,
+					  env->small ? 10 : rows[i / 2].window, cpu, fifo };
 		bench_case_add(
 			env->a, out,
 			(struct bench_case){
-				.name = rows[i].name,
+				.name = arena_printf(env->a, "%s%s", rows[i / 2].name,
+						     fifo ? ":fifo" : ""),
 				.setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
 				.placement = arena_printf(env->a, "one thread on CPU %u", cpu),
 				.arg = arg });
@@ -168,7 +206,7 @@ const struct bench bench_wake = {
 		"clock_nanosleep to an absolute time on one CPU, again and again; microseconds "
 		"between the time asked for and the time on the clock afterwards. A sample is the "
 		"median, and the 99th percentile, of a window of wake-ups. No wake-up may come "
-		"early.",
+		"early. With :fifo the thread has real-time scheduling, where that is allowed.",
 	.version = 1,
 	.figures = figures,
 	.n_figures = 2,

@@ -20,6 +20,9 @@ struct worker {
 struct workers {
 	struct worker *items;
 	size_t n;
+	pthread_mutex_t start; /* held until all threads are there, or it is known that they never
+				  will be */
+	bool called_off;
 	pthread_barrier_t go, done;
 	void (*work)(void *ctx, size_t i);
 	void *ctx;
@@ -45,6 +48,10 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 	struct workers *all = w->all;
 
+	pthread_mutex_lock(&all->start);
+	pthread_mutex_unlock(&all->start);
+	if (all->called_off)
+		return NULL;
 	w->error = pin_self(w->cpu);
 	for (;;) {
 		pthread_barrier_wait(&all->go);
@@ -68,22 +75,33 @@ static int start_threads(struct workers *w, const struct idset *cpus, struct err
 {
 	size_t i = 0;
 
+	pthread_mutex_lock(&w->start);
 	IDSET_FOR_EACH (cpu, cpus) {
 		struct worker *it = &w->items[i];
 
+		if (w->called_off)
+			continue;
 		*it = (struct worker){ .all = w, .cpu = cpu };
-		if (pthread_create(&it->thread, NULL, worker_main, it)) {
-			/* Those that wait at a barrier for all cannot be called off. */
-			for (size_t k = 0; k < i; k++) {
-				pthread_cancel(w->items[k].thread);
-				pthread_detach(w->items[k].thread);
-			}
-			return err_set(e, -EAGAIN, "only %zu of %zu threads could be started", i,
-				       w->n);
-		}
-		i++;
+		if (pthread_create(&it->thread, NULL, worker_main, it))
+			w->called_off = true;
+		else
+			i++;
 	}
-	return 0;
+	pthread_mutex_unlock(&w->start);
+	if (!w->called_off)
+		return 0;
+	for (size_t k = 0; k < i; k++)
+		pthread_join(w->items[k].thread, NULL);
+	return err_set(e, -EAGAIN, "only %zu of %zu threads could be started", i, w->n);
+}
+
+static void release(struct workers *w)
+{
+	pthread_barrier_destroy(&w->go);
+	pthread_barrier_destroy(&w->done);
+	pthread_mutex_destroy(&w->start);
+	free(w->items);
+	free(w);
 }
 
 int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
@@ -100,11 +118,14 @@ int workers_start(const struct idset *cpus, struct workers **out, struct err *e)
 		free(w);
 		return err_set(e, -EINVAL, "there is no CPU to run on");
 	}
+	pthread_mutex_init(&w->start, NULL);
 	pthread_barrier_init(&w->go, NULL, (unsigned)w->n + 1);
 	pthread_barrier_init(&w->done, NULL, (unsigned)w->n + 1);
 	r = start_threads(w, cpus, e);
-	if (r)
-		return r; /* leaves what cancelled threads may still look at */
+	if (r) {
+		release(w);
+		return r;
+	}
 	workers_run(w, nothing, NULL);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->items[i].error && r == 0)
@@ -152,8 +173,5 @@ void workers_end(struct workers *w)
 	pthread_barrier_wait(&w->go);
 	for (size_t i = 0; i < w->n; i++)
 		pthread_join(w->items[i].thread, NULL);
-	pthread_barrier_destroy(&w->go);
-	pthread_barrier_destroy(&w->done);
-	free(w->items);
-	free(w);
+	release(w);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -15,7 +16,7 @@
 #include "host/write.h"
 #include "view/bench_json.h"
 
-enum { LOOK_MS = 200 };
+enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9 };
 
 /* One measurement under way. */
 struct measuring {
@@ -26,7 +27,8 @@ struct measuring {
 	struct record record;
 	struct watch_list watch;
 	atomic_bool stop;
-	bool live_line; /* a progress line is on the terminal */
+	bool live_line;	    /* a progress line is on the terminal */
+	long long drawn_ms; /* when it was drawn */
 };
 
 /* "10s", "500ms", "2m", "1.5": seconds. */
@@ -49,10 +51,22 @@ static bool parse_seconds(const char *s, double *out)
 	return false;
 }
 
-static void progress(void *ctx, const struct record_case *c, double value, size_t done, size_t of)
+/* Five times a second at most: drawing must not be what is measured. */
+static void progress(void *ctx, const struct record_case *c, size_t done, size_t of)
 {
 	struct measuring *g = ctx;
+	double last[PROGRESS_SAMPLES], value;
+	size_t n = c->n < PROGRESS_SAMPLES ? c->n : PROGRESS_SAMPLES;
+	struct timespec t;
+	long long now;
 
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now = t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+	if (now - g->drawn_ms < PROGRESS_MS)
+		return;
+	g->drawn_ms = now;
+	memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
+	value = stat_median_in_place(last, n);
 	fprintf(stderr, "\r\033[K%s %s: round %zu of %zu, %zu samples, %.4g %s", c->bench, c->name,
 		done + 1, of, c->n, value, c->series[0].unit_text);
 	fflush(stderr);
@@ -81,12 +95,17 @@ static void note_settings(struct measuring *g)
 	rec->settings = arena_array(a, f.n, sizeof(*rec->settings));
 	for (size_t i = 0; i < f.n; i++) {
 		const struct finding *it = &f.items[i];
+		const char *meaning;
 
 		if (it->s->health || !it->s->knob || !it->v.current || !*it->v.current)
 			continue;
+		meaning = strstr(it->v.current, " = ");
 		rec->settings[rec->n_settings++] = (struct record_pair){
 			*it->target ? arena_printf(a, "%s (%s)", it->s->id, it->target) : it->s->id,
-			it->v.current
+			/* "10 % = 2191 MiB": what is set, without what it comes to at the moment.
+			 */
+			meaning ? arena_strndup(a, it->v.current, (size_t)(meaning - it->v.current))
+				: it->v.current
 		};
 	}
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
@@ -241,6 +260,7 @@ static int keep(struct measuring *g, int code)
 	if (store_put(g->h, bench_state(g->r), g->record.id, text, &e)) {
 		/* Not asked for by name: a user without the right to write there still measures. */
 		complain(0, &e);
+		record_note(&g->r->arena, &g->record, "not kept: %s", e.text);
 		if (g->r->value[OPT_STATE])
 			code = EXIT_BLIND;
 	}

@@ -42,9 +42,11 @@ static int scontrol(struct slurm *s, const char *const *words, const char **outp
 		return err_set(e, code, "scontrol gave no answer within %d ms", SCONTROL_MS);
 	if (code)
 		return err_set(e, code, "scontrol cannot be run: %s", strerror(-code));
-	if (res.status)
-		return err_set(e, -EIO, "scontrol %s failed: %s", words[-1] ? words[-1] : "",
-			       *res.errors ? res.errors : res.output);
+	if (res.status) {
+		const char *said = *res.errors ? res.errors : res.output;
+
+		return err_set(e, -EIO, "scontrol failed: %.*s", (int)strcspn(said, "\n"), said);
+	}
 	*output = res.output;
 	return 0;
 }

@@ -97,7 +97,8 @@ def test(t, gputune, arm, work):
         extra = {}
         if arm:  # gth4 is said to be the other architecture; its program is one
             wrapper = pathlib.Path(work) / "gputune-aarch64"
-            wrapper.write_text(f'#!/bin/sh\nexec qemu-aarch64-static -L / {arm} "$@"\n')
+            wrapper.write_text('#!/bin/sh\nexec qemu-aarch64-static -L / /usr/local/bin/gputune-arm64 "$@"\n')
+            fleet.hosts[3].enter("install", "-m", "755", arm, "/usr/local/bin/gputune-arm64")
             binaries["aarch64"] = str(wrapper)
             extra = {"gth4": "ansible_architecture=aarch64"}
         play.vars = {"gputune_binaries": binaries}
@@ -120,10 +121,12 @@ def test(t, gputune, arm, work):
 
 def whole(t, fleet, play, inventory, optimize):
     before = [etc(h) for h in fleet.hosts]
-    code, out, rows = play.book(optimize, "--check", "--diff", inventory=inventory, gputune_persist=False)
+    code, out, rows = play.book(optimize, "--check", "--diff", inventory=inventory)
     t("check mode runs on all hosts", code == 0 and len(rows) == 4, out)
     t("check mode says what would change", out.count("-net.tcp-fastopen: 1") == 4 and
       out.count("+net.tcp-slow-start-after-idle: 0") == 4, out)
+    t("check mode says what would be kept (and copies the program)", all(r["changed"] == 3 for r in rows.values()) and
+      "net.ipv4.tcp_fastopen = 3" in out, (rows, out))
     t("check mode writes nothing", values(fleet) == [("1", "1")] * 4 and [etc(h) for h in fleet.hosts] == before,
       (values(fleet), out))
     code, out, rows = play.book(optimize, inventory=inventory, gputune_serial=2)

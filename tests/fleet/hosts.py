@@ -77,6 +77,12 @@ exec "$@"
 
     def close(self):
         stop(self.process)
+        # Sessions and connections that were kept open: whatever is in this namespace is ours.
+        for pid in run("ip", "netns", "pids", self.name, check=False).stdout.split():
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         run("ip", "netns", "del", self.name, check=False)
 
 

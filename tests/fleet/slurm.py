@@ -55,6 +55,7 @@ class Slurm:
         self.space.enter("sh", "-c", "printf '\\n127.0.0.1 gtslurm\\n' >>/etc/hosts")
         # It wants to know which kind of control groups there are, and uses none.
         (self.work / "cgroup.conf").write_text(f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={work}/none\n")
+        self.space.enter("cp", self.work / "slurm.conf", self.work / "cgroup.conf", "/etc/slurm")
         # Names are looked up only where some link besides the loopback has an address.
         run("ip", "-n", "gtslurm", "link", "add", "e0", "type", "veth", "peer", "name", "e1")
         run("ip", "-n", "gtslurm", "addr", "add", "10.213.8.1/24", "dev", "e0")

@@ -27,6 +27,8 @@
 #include "view/bench_json.h"
 #include "view/page_bench.h"
 
+#include "memory_host.h"
+
 /* --- a bench that does what it is told, on a clock of its own ------------------------------------
  */
 struct script {
@@ -301,7 +303,7 @@ static void real_benches_verify(void **state)
 		for (size_t k = 0; k < r.n; k++) {
 			if (r.cases[k].error || !r.cases[k].verified)
 				fail_msg("%s %s: %s", benches[i]->name, r.cases[k].name,
-					 r.cases[k].error);
+					 r.cases[k].error ? r.cases[k].error : "not verified");
 			assert_true(r.cases[k].series[0].x[0] > 0);
 			assert_true(*r.cases[k].placement && *r.cases[k].limit_source);
 		}
@@ -478,8 +480,7 @@ static char *edited(struct arena *a, const char *text, const char *what, const c
 {
 	const char *at = strstr(text, what);
 
-	if (!at)
-		fail_msg("no %s to edit", what);
+	assert_non_null(at);
 	return arena_printf(a, "%.*s%s%s", (int)(at - text), text, replace, at + strlen(what));
 }
 
@@ -657,6 +658,68 @@ static void sampler_hears_and_costs_little(void **state)
 	arena_free(&a);
 }
 
+/* On a machine of the test's own: which files are looked at, and what they come to. */
+static void looks_at_what_there_is(void **state)
+{
+	struct arena a = { 0 };
+	struct host *h = memory_open();
+	struct machine m = { 0 };
+	struct record_moment v, w;
+	struct watch_list list;
+	const char *zones[] = { "/sys/class/thermal/thermal_zone0/temp",
+				"/sys/class/thermal/thermal_zone1/temp",
+				"/sys/class/thermal/thermal_zone2/temp" };
+	int32_t qos = 42;
+
+	(void)state;
+	idset_add(&a, &m.cpu.online.v, 0);
+	idset_add(&a, &m.cpu.online.v, 1);
+	for (unsigned i = 0; i < 2; i++)
+		((struct freq_policy *)list_add(&a, &m.cpu.policies, sizeof(struct freq_policy)))
+			->index = 3 * i;
+	memory_file(h, "/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1800000\n");
+	memory_file(h, "/sys/devices/system/cpu/cpufreq/policy3/scaling_cur_freq", "3900000\n");
+	memory_file(h, "/sys/class/thermal/thermal_zone0/temp", "41000\n");
+	memory_file(h, "/sys/class/thermal/thermal_zone1/temp", "67500\n");
+	memory_file(h, "/sys/class/thermal/thermal_zone2/temp", "nonsense\n");
+	for (unsigned i = 0; i < 2; i++)
+		memory_file(h,
+			    arena_printf(&a,
+					 "/sys/devices/system/cpu/cpu%u/thermal_throttle/"
+					 "core_throttle_count",
+					 i),
+			    i ? "5\n" : "2\n");
+	memory_file(h, "/proc/loadavg", "1.25 0.5 0.1 1/100 4242\n");
+	memory_file(h, "/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    2048 kB\n");
+	memory_file(h, "/proc/stat",
+		    "cpu  100 0 200 4000 50 10 40 25 0 0\ncpu0 1 1\nintr 777 1 2\nctxt 88\n");
+	memory_bytes(h, "/dev/cpu_dma_latency", &qos, sizeof(qos));
+	watch_list_make(&a, h, &m, &list);
+	assert_int_equal(list.n_freq, 2);
+	assert_int_equal(list.n_throttle, 2);
+	/* This machine cannot list folders. */
+	list.temp = zones;
+	list.n_temp = 3;
+	conditions_look(h, &list, &v);
+	assert_int_equal(v.mhz_min, 1800);
+	assert_int_equal(v.mhz_max, 3900);
+	assert_true(fabs(v.temp_c - 67.5) < 1e-9);
+	assert_int_equal(v.throttles, 7);
+	assert_true(fabs(v.load1 - 1.25) < 1e-9 && fabs(v.available_mib - 2) < 1e-9);
+	assert_int_equal(v.interrupts, 777);
+	assert_int_equal(v.switches, 88);
+	assert_int_equal(v.pm_qos_us, 42);
+	assert_true(fabs(v.busy_s * (double)sysconf(_SC_CLK_TCK) - 350) < 1e-6);
+	assert_true(fabs(v.steal_s * (double)sysconf(_SC_CLK_TCK) - 25) < 1e-6);
+	/* A quarter of what passed was stolen. */
+	memory_file(h, "/proc/stat", "cpu  160 0 200 4000 50 10 40 45 0 0\n");
+	conditions_look(h, &list, &w);
+	assert_true(fabs(conditions_steal(&v, &w) - 25) < 1e-6);
+	assert_int_equal(w.interrupts, -1);
+	host_close(h);
+	arena_free(&a);
+}
+
 static void busy_is_said(void **state)
 {
 	struct record_conditions c = { .cpus = 100, .idle_others = 0.9 };
@@ -689,6 +752,7 @@ int main(void)
 		cmocka_unit_test(compares),
 		cmocka_unit_test(keeps_results),
 		cmocka_unit_test(sampler_hears_and_costs_little),
+		cmocka_unit_test(looks_at_what_there_is),
 		cmocka_unit_test(busy_is_said),
 	};
 

@@ -23,14 +23,14 @@ def data_drive(name):
     return f"if=none,id={name}b,file={DIR}/data.img,format=raw,snapshot=on,file.locking=off"
 
 
-def topology(hotplug):
-    """Two sockets. Host bridges a and b on node 0, c on node 1; switches below a and c. With hotplug the NVMe
+def topology(hotplug, cores):
+    """Two sockets with so many cores each. Host bridges a and b on node 0, c on node 1; switches below a and c. With hotplug the NVMe
     disks come later, since a machine with one cannot be stored while it runs."""
     chassis = [0]
     args = []
     for node in (0, 1):
         args += ["-object", f"memory-backend-ram,id=m{node},size=1G",
-                 "-numa", f"node,nodeid={node},cpus={node},memdev=m{node}"]
+                 "-numa", f"node,nodeid={node},cpus={node * cores}-{node * cores + cores - 1},memdev=m{node}"]
     args += ["-numa", "dist,src=0,dst=1,val=21"]
 
     def device(text):
@@ -79,7 +79,8 @@ class VM:
     """One running machine. disk: a raw or qcow2 file; log: where every write goes as well; snapshot: stored state
     to go on from; keep: writes stay on the disk."""
 
-    def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", name="vm"):
+    def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
+                 name="vm"):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
@@ -87,7 +88,7 @@ class VM:
         share.mkdir(exist_ok=True)
         fmt = "qcow2" if str(disk).endswith("qcow2") else "raw"
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max",
-                "-smp", "2,sockets=2,cores=1", "-m", "2048", "-display", "none", "-nodefaults", "-no-reboot",
+                "-smp", f"{2 * cores},sockets=2,cores={cores}", "-m", "2048", "-display", "none", "-nodefaults", "-no-reboot",
                 "-serial", f"file:{self.paths['serial']}", "-monitor", f"unix:{self.paths['mon']},server,nowait",
                 "-kernel", f"{DIR}/vmlinux", "-initrd", f"{DIR}/first.cpio.gz",
                 "-append", f"console=ttyS0 panic=-1 quiet {append}".strip(),
@@ -102,7 +103,7 @@ class VM:
         else:
             args += ["-drive", f"if=none,id=d0,file={disk},format={fmt},cache=writeback,"
                      f"snapshot={'off' if keep else 'on'}"]
-        args += ["-device", "virtio-blk-pci,drive=d0"] + topology(hotplug)
+        args += ["-device", "virtio-blk-pci,drive=d0"] + topology(hotplug, cores)
         if loadvm:
             args += ["-loadvm", loadvm]
         self.started = time.time()

@@ -55,6 +55,10 @@ def found(v, knob):
         return pci_value(v, name, target)
     if kind == "link":
         return link_value(v, name, target)
+    if kind == "boot-argument":
+        out = v.run("cat /etc/default/grub /etc/default/grub.d/*.cfg /etc/kernel/cmdline 2>/dev/null")[1]
+        tokens = re.findall(rf"(?<![\w.-]){re.escape(name)}=([^\s\"']+)", out)
+        return tokens[-1] if tokens else "nothing in the boot loader's files"
     if kind == "unit":
         enabled = v.run(f"systemctl is-enabled {name}")[1].strip()
         active = v.run(f"systemctl is-active {name}")[1].strip()

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench and compare as a user meets them: results that follow their schemas, kept and read back; wrong words; Ctrl-C;
+folders that cannot be written. Judges no figure."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schema = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("bench", "compare")}
+passed = failed = 0
+SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
+
+
+def run(*argv, **kw):
+    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, **kw)
+    return p.returncode, p.stdout, p.stderr
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {detail}")
+
+
+def follows(what, text, name):
+    try:
+        j = json.loads(text)
+        jsonschema.validate(j, schema[name])
+        expect(what, True)
+        return j
+    except Exception as e:
+        expect(what, False, str(e)[:400])
+        return None
+
+
+def says(what, argv, code, *words):
+    got, out, err = run(*argv)
+    expect(what, got == code and all(w in err for w in words) and not out, (got, out[:200], err))
+
+
+says("no name", ["bench"], 2, "NAME")
+says("a wrong name", ["bench", "memory"], 2, '"memory"', "bench list")
+says("a wrong case", ["bench", "memory-latency/7KiB", "--state", "/tmp"], 2, '"7KiB"')
+for bad in ("0s", "-3", "10 s", "x", "1e99", "nan"):
+    says(f"--for {bad}", ["bench", SHORT[0], "--for", bad], 2, "--for")
+for bad in ("0", "-1", "1.5", "99999999999"):
+    says(f"--runs {bad}", ["bench", SHORT[0], "--runs", bad], 2, "--runs")
+says("--cpus x", ["bench", SHORT[0], "--cpus", "x"], 2, "--cpus")
+says("--cpus 70000", ["bench", SHORT[0], "--cpus", "70000"], 2, "may only run on")
+says("show without an id", ["bench", "show"], 2, "ID")
+says("show nothing", ["bench", "show", "no-such", "--state", "/tmp"], 2, "no-such")
+says("show a path", ["bench", "show", "../../etc/passwd", "--state", "/tmp"], 2, "passwd")
+says("compare with nothing", ["compare", "no-a", "no-b", "--state", "/tmp"], 2, "no-a")
+
+with tempfile.TemporaryDirectory() as tmp:
+    state = ["--state", f"{tmp}/state"]
+    ids = []
+    for k in range(2):
+        code, out, err = run("bench", *SHORT, "--for", "300ms", "--format", "json", "--json", f"{tmp}/{k}.json", *state)
+        expect("bench ends well", code == 0 and "\r" not in err, (code, err))
+        j = follows("bench follows its schema", out, "bench")
+        if j:
+            ids.append(j["id"])
+            expect("cases are verified", all(c["verified"] and c["figures"][0]["n"] > 0 for c in j["cases"]))
+            expect("every sample is there", all(len(c["at_s"]) == f["n"] == len(f[f"samples_{f['unit']}"])
+                                                for c in j["cases"] for f in c["figures"]))
+            expect("the sampler is cheap", j["conditions"]["sampler_percent"] < 0.2 or "asan" in gputune or
+                   os.environ.get("SANITIZED"), j["conditions"]["sampler_percent"])
+            expect("settings are named", j["settings"] and j["settings_digest"] and j["fingerprint"]["kernel"])
+            expect("the file is the same", json.loads(pathlib.Path(f"{tmp}/{k}.json").read_text()) == j)
+            expect("show prints it", json.loads(run("bench", "show", j["id"], "--format", "json", *state)[1]) == j)
+            code, out, err = run("bench", "show", j["id"], "--verbose", *state)
+            expect("show is a page", code == 0 and "16KiB" in out and "Methods" in out, (code, err))
+    expect("ids differ", len(set(ids)) == 2, ids)
+    code, out, err = run("bench", "list", *state)
+    expect("list names both", code == 0 and all(i in out for i in ids) and "memory-bandwidth" in out, (code, out, err))
+    json.loads(run("bench", "list", "--format", "json", *state)[1])
+    code, out, err = run("compare", *ids, "--format", "json", *state)
+    j = follows("compare follows its schema", out, "compare")
+    expect("everything compares", j and len(j["rows"]) == 3 and j["summary"]["not_comparable"] == 0 and code in (0, 1),
+           (code, err))
+    code, out, err = run("compare", f"{tmp}/0.json", f"{tmp}/0.json")
+    expect("the same is the same", code == 0 and "no difference" in out and "1.000" in out, (code, out, err))
+
+    other = json.loads(pathlib.Path(f"{tmp}/0.json").read_text())
+    other["machine"] = "0" * 16
+    pathlib.Path(f"{tmp}/other.json").write_text(json.dumps(other))
+    code, out, err = run("compare", f"{tmp}/0.json", f"{tmp}/other.json")
+    expect("other machines do not compare", code == 5 and "different machines" in out, (code, out, err))
+
+    code, out, err = run("bench", SHORT[0], "--runs", "7", "--format", "json", *state)
+    j = follows("a count", out, "bench")
+    expect("seven are seven", j and j["cases"][0]["figures"][0]["n"] == 7 and j["cases"][0]["stop"] == "count")
+
+    mine = pathlib.Path(f"{tmp}/mine")
+    mine.write_text("precious\n")
+    code, out, err = run("bench", SHORT[0], "--runs", "1", "--json", str(mine), *state)
+    expect("a file that is something else is left", code == 2 and mine.read_text() == "precious\n" and str(mine) in err,
+           (code, err))
+    code, out, err = run("bench", SHORT[0], "--runs", "3", "--state", "/proc/nowhere")
+    expect("a state folder that cannot be made", code == 5 and "/proc/nowhere" in err and "16KiB" in out, (code, err))
+
+    before = set(os.listdir(f"{tmp}/state/bench"))
+    p = subprocess.Popen([gputune, "bench", "timer-wake-up", "--for", "60s", "--format", "json", *state],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=60)
+    j = follows("an interrupted run", out, "bench")
+    expect("it is marked and kept", j and p.returncode == 5 and j["partial"] and
+           f"{j['id']}.json" in set(os.listdir(f"{tmp}/state/bench")) - before, (p.returncode, err))
+
+    cut = pathlib.Path(f"{tmp}/0.json").read_text()
+    for n in (0, 10, len(cut) // 2, len(cut) - 3):
+        pathlib.Path(f"{tmp}/cut.json").write_text(cut[:n])
+        says(f"a file cut off at {n}", ["compare", f"{tmp}/cut.json", f"{tmp}/0.json"], 2, "cut.json")
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

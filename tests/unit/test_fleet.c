@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose a drain is, names folded, and what makes machines equal. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fleet/fleet.h"
+#include "fleet/node.h"
+
+static struct arena arena;
+
+static struct node_state node(const char *rest)
+{
+	struct node_state s;
+	struct err e = { 0 };
+	const char *line = arena_printf(&arena, "NodeName=n1 Arch=x86_64 %s\n", rest);
+
+	assert_int_equal(node_parse(&arena, "n1", line, &s, &e), 0);
+	return s;
+}
+
+static void test_node(void **state)
+{
+	struct node_state s = node("State=IDLE ThreadsPerCore=1");
+	struct err e = { 0 };
+
+	(void)state;
+	assert_false(s.drained || s.ours);
+	assert_int_equal(node_decide(&s, NULL), NODE_LEAVE);
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_DRAIN);
+	s = node("State=IDLE+DRAIN Reason=gputune: gpu.ecc: bad [root@2026-01-01T00:00:00]");
+	assert_string_equal(s.reason, "gputune: gpu.ecc: bad");
+	assert_int_equal(node_decide(&s, NULL), NODE_UNDRAIN);
+	assert_int_equal(node_decide(&s, "gputune: gpu.ecc: bad"), NODE_LEAVE);
+	assert_int_equal(node_decide(&s, "gputune: other"), NODE_DRAIN);
+	s = node("State=MIXED+DRAIN Reason=fan noise, gputune: said nothing "
+		 "[ada@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, NULL), NODE_THEIRS);
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_THEIRS);
+	/* A node that is down with an old reason of ours is not ours to bring back. */
+	s = node("State=DOWN Reason=gputune: gpu.ecc: bad [root@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, NULL), NODE_LEAVE);
+	assert_int_equal(node_parse(&arena, "n2", "NodeName=n1 State=IDLE\n", &s, &e), -EINVAL);
+	assert_int_equal(node_parse(&arena, "n1", "NodeName=n10 State=IDLE\n", &s, &e), -EINVAL);
+	assert_int_equal(node_parse(&arena, "n1", "", &s, &e), -EINVAL);
+}
+
+static void test_reason(void **state)
+{
+	const char *r = node_reason(&arena, "a [b] \"c\" \x1b$(d)\n\xc3\xa9");
+	char longer[1000];
+
+	(void)state;
+	assert_string_equal(r, "gputune: a (b) ?c? ?\?(d)?\?\?");
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(strlen(node_reason(&arena, longer)), NODE_REASON_MAX);
+	assert_true(node_name_ok("gpu-0.lab_1"));
+	assert_false(node_name_ok("") || node_name_ok("-n") || node_name_ok("a b") ||
+		     node_name_ok("n[1-4]") || node_name_ok("n;x"));
+}
+
+static const char *folded(size_t max, size_t n, const char *const *names)
+{
+	struct fleet_machine *m = arena_array(&arena, n, sizeof(*m));
+	const struct fleet_machine **list = arena_array(&arena, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		m[i].name = names[i];
+		list[i] = &m[i];
+	}
+	return fleet_hosts(&arena, list, n, max);
+}
+#define FOLDED(max, ...)                                                                           \
+	folded(max, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *),                      \
+	       (const char *[]){ __VA_ARGS__ })
+
+static void test_hosts(void **state)
+{
+	(void)state;
+	assert_string_equal(FOLDED(0, "n1"), "n1");
+	assert_string_equal(FOLDED(0, "n1", "n2", "n3"), "n[1-3]");
+	assert_string_equal(FOLDED(0, "n8", "n9", "n10", "n12"), "n[8-10,12]");
+	assert_string_equal(FOLDED(0, "n08", "n09", "n10"), "n[08-10]");
+	assert_string_equal(FOLDED(0, "n9", "n010"), "n9,n010");
+	assert_string_equal(FOLDED(0, "a", "b1", "b2", "c"), "a,b[1-2],c");
+	assert_string_equal(FOLDED(0, "r1-gpu.lab", "r2-gpu.lab"), "r[1-2]-gpu.lab");
+	assert_string_equal(FOLDED(6, "n1", "n3", "n5", "n7"), "n[1,3,5] and 1 more");
+	assert_string_equal(FOLDED(1, "a", "b", "c"), "a and 2 more");
+}
+
+static void add(struct fleet *f, const char *name, const char *time, const char *value)
+{
+	const char *text = arena_printf(
+		&arena,
+		"{\"schema\":\"gputune.check/1\",\"time\":\"%s\",\"host\":{\"nodename\":\"%s\"},"
+		"\"findings\":[{\"id\":\"a.b\",\"target\":\"\",\"verdict\":\"fail\",\"current\":\"%"
+		"s\"},"
+		"{\"id\":\"h.t\",\"target\":\"\",\"verdict\":\"pass\",\"current\":\"%s%s\"}]}",
+		time, name, value, name, value);
+
+	fleet_add(f, name, name, text, strlen(text));
+}
+
+static void test_settle(void **state)
+{
+	struct fleet *f = fleet_new(&arena, false);
+
+	(void)state;
+	add(f, "n1", "2026-01-01T00:00:00Z", "1");
+	add(f, "n2", "2026-01-01T00:00:00Z", "1");
+	add(f, "n3", "2026-01-01T00:00:00Z", "1");
+	add(f, "n4", "2026-01-03T00:00:00Z", "2");
+	/* Older than what is there: left out, in whatever order they come. */
+	add(f, "n4", "2026-01-02T00:00:00Z", "1");
+	fleet_settle(f);
+	assert_int_equal(f->n, 4);
+	assert_int_equal(f->replaced, 1);
+	assert_int_equal(f->n_refused, 0);
+	assert_int_equal(f->n_groups, 2);
+	assert_int_equal(f->groups[0]->n, 3);
+	/* What is right differs in value and is no difference. */
+	assert_int_equal(f->n_differs, 1);
+	assert_int_equal(f->n_outliers, 1);
+	assert_string_equal(f->groups[1]->machines[0]->name, "n4");
+	assert_int_equal(f->groups[1]->machines[0]->n_rare, 1);
+	fleet_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_node),
+		cmocka_unit_test(test_reason),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_settle),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	arena_free(&arena);
+	return failed;
+}
