@@ -103,7 +103,8 @@ static bool row_from(struct arena *a, const json_t *j, struct verify_row *out)
 				    .wanted = text_of(a, j, "wanted"),
 				    .now = text_of(a, j, "now"),
 				    .sentence = text_of(a, j, "sentence") };
-	while (s <= VERIFY_UNKNOWN && state && strcmp(verify_name((enum verify_state)s), state))
+	while (s <= VERIFY_UNKNOWN && state &&
+	       strcmp(verify_name((enum verify_state)s), state) != 0)
 		s++;
 	if (!out->id || !out->target || !out->wanted || !state || s > VERIFY_UNKNOWN || k < 0)
 		return false;

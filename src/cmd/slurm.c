@@ -54,7 +54,7 @@ static int scontrol(struct slurm *s, const char *const *words, const char **outp
 static int look(struct slurm *s, struct node_state *out, struct err *e)
 {
 	const char *const words[] = { "--oneliner", "show", "node", s->node, NULL };
-	const char *output;
+	const char *output = "";
 	int code = scontrol(s, words, &output, e);
 
 	return code ? code : node_parse(&s->r->arena, s->node, output, out, e);
@@ -168,7 +168,7 @@ int verb_slurm(struct run *r)
 	if (!prolog && strcmp(r->args[0], "healthcheck") != 0)
 		return complain_text(EXIT_USAGE, "slurm knows no mode \"%s\"; it knows %s",
 				     r->args[0], "healthcheck, prolog");
-	if (!run_profile(r, &p) || (code = prepare(r, &s)) != 0)
+	if (!run_profile(r, &p) || prepare(r, &s) != 0)
 		return EXIT_USAGE;
 	reason = examine(r, &p, &seen);
 	/* A job starts without a question to the controller when nothing is wrong. */

@@ -232,7 +232,7 @@ int command_errno(const struct command_result *r)
 
 int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output)
 {
-	struct command_result result;
+	struct command_result result = { 0 };
 	int r = command_run(a, argv, limit_ms, max, &result);
 
 	if (r == 0)

@@ -241,7 +241,7 @@ static int nvml_ask(void **state, struct arena *a, const char *object, const cha
 		r = ask_system(n, a, field, &ans);
 	} else {
 		r = find_gpu(n, object, &g);
-		if (r == 0)
+		if (r == 0 && g)
 			r = ask_gpu(g, a, field, &ans);
 	}
 	if (r == 0)

@@ -139,7 +139,7 @@ bool knob_file_parse(struct arena *a, const char *value, unsigned *mode, const c
 		return false;
 	out = arena_alloc(a, strlen(s) + 1);
 	while (*s) {
-		int c = *s++;
+		int c = (unsigned char)*s++;
 
 		if (c == '\\')
 			c = unescape(&s);

@@ -156,7 +156,7 @@ static int text_of(struct reading *r, const json_t *j, const char *key, const ch
 
 static int kind_of(struct reading *r, const json_t *j, struct kept *row)
 {
-	const char *kind, *keeper;
+	const char *kind = "", *keeper = "";
 	int n, k = KEEPER_SYSCTL;
 
 	if (text_of(r, j, "kind", &kind) || text_of(r, j, "keeper", &keeper))
@@ -214,7 +214,7 @@ static int expand(struct reading *r, const struct kept *row, const char *numbers
 static int row_of(struct reading *r, const json_t *j)
 {
 	struct kept row = { .target = "" };
-	const char *numbers;
+	const char *numbers = "";
 
 	if (!json_is_object(j) || json_object_size(j) != 9)
 		return bad(r, "it has not the nine keys of a row");
@@ -229,7 +229,7 @@ static int row_of(struct reading *r, const json_t *j)
 static int document(struct reading *r, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "rows");
-	const char *schema, *ignored;
+	const char *schema = "", *ignored;
 
 	if (!json_is_object(j) || json_object_size(j) != 3)
 		return bad(r, "it is no request of gputune");

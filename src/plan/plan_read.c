@@ -113,7 +113,7 @@ static int list(const struct reader *r, const json_t *j, const char *key, size_t
 
 static int setting(const struct reader *r, const json_t *j, const struct setting **out)
 {
-	const char *id;
+	const char *id = "";
 
 	if (text(r, j, "id", false, &id))
 		return -EINVAL;
@@ -141,7 +141,7 @@ static int knob(const struct reader *r, const json_t *j, struct knob *out)
 /* What the table says is the least: a file cannot make a change look harmless. */
 static int risk_and_effect(const struct reader *r, const json_t *j, struct change *c)
 {
-	const char *risk, *effect;
+	const char *risk = "", *effect = "";
 	int n = RISK_NONE, k = EFFECT_NOW;
 
 	if (text(r, j, "risk", false, &risk) || text(r, j, "effect", false, &effect))
@@ -222,7 +222,7 @@ static int gate(const struct reader *r, const json_t *j, struct change *c)
 	static const char *const codes[] = { GATE_ALLOW,	GATE_GPU_BUSY,	GATE_LIMIT,
 					     GATE_HOUSEKEEPING, GATE_OWN_LINK,	GATE_LOCKDOWN,
 					     GATE_UNREADABLE,	GATE_OVERRIDDEN };
-	const char *code, *refusal;
+	const char *code = NULL, *refusal = NULL;
 
 	if (text(r, j, "gate", true, &code) || text(r, j, "refusal", true, &refusal))
 		return -EINVAL;

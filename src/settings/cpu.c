@@ -42,7 +42,7 @@ static long long latency_bound(const struct question *q)
 {
 	long long bound;
 
-	if (parse_i64(q->wish->value, &bound) == 0 && bound >= 0)
+	if (q->wish && q->wish->value && parse_i64(q->wish->value, &bound) == 0 && bound >= 0)
 		return bound;
 	return q->profile == PROFILE_PUBLISHED ? BY_NUMBER : NO_BOUND;
 }
@@ -54,9 +54,12 @@ static bool is_too_deep(const struct idle_state *s, long long bound)
 
 static void judge_depth(const struct question *q, struct verdict *v, const struct idle_state *worst)
 {
+	const struct opinion *wish = q->wish;
 	long long bound = latency_bound(q);
 
-	v->why = q->wish->because;
+	if (!wish)
+		return;
+	v->why = wish->because;
 	if (bound == NO_BOUND)
 		verdict_unknown(v, CODE_ERROR, "the profile names no exit latency in us");
 	else if (!worst)
@@ -64,7 +67,7 @@ static void judge_depth(const struct question *q, struct verdict *v, const struc
 	else
 		verdict_fail(v,
 			     bound == BY_NUMBER
-				     ? q->wish->value
+				     ? wish->value
 				     : arena_printf(q->a, "exit latency <= %lld us", bound),
 			     arena_printf(q->a, "%s takes %lld us to leave",
 					  fact_text(&worst->name, "a state"),

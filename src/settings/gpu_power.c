@@ -74,7 +74,7 @@ static void power_limit(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact_int *now = &g->power_limit_mw;
-	long long want, enforced = fact_or(&g->power_limit_enforced_mw, -1);
+	long long want = 0, enforced = fact_or(&g->power_limit_enforced_mw, -1);
 
 	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v))
 		return;
@@ -110,7 +110,7 @@ static void aim_power_limit(const struct question *q, struct aims *out)
 {
 	const struct gpu *g = q->object;
 	struct verdict why = { .kind = VERDICT_PASS };
-	long long want;
+	long long want = 0;
 
 	if (!wanted_limit(q, &why, &want))
 		aim_by_hand(out, why.reason);

@@ -22,13 +22,15 @@ static json_t *rows_json(const struct kept *rows, size_t n)
 
 		json_array_append_new(
 			list,
-			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o, s:o}", "id",
-				  text(k->id), "target", text(k->target ? k->target : ""), "knob",
-				  "kind", knob_kind_name(k->knob.kind), "name", text(k->knob.name),
-				  "object", text(k->knob.object), "value", text(k->value), "keeper",
+			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o, s:o}",
+				  "id", text(k->id), "target", text(k->target ? k->target : ""),
+				  "knob", "kind", knob_kind_name(k->knob.kind), "name",
+				  text(k->knob.name), "object", text(k->knob.object), "value",
+				  text(k->value), "keeper",
 				  keeper_name(k->refusal ? KEEPER_NONE : k->keeper), "kept_by",
 				  text(k->refusal || !*k->by ? NULL : k->by), "refusal",
-				  text(k->refusal), "loses", text(k->loses), "contested", text(k->contested)));
+				  text(k->refusal), "loses", text(k->loses), "contested",
+				  text(k->contested)));
 	}
 	return list;
 }

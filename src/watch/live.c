@@ -161,8 +161,8 @@ static unsigned long long live_stamp(struct source *src)
 	parts[1] = st.st_size;
 	parts[2] = st.st_mtim.tv_sec;
 	parts[3] = st.st_mtim.tv_nsec;
-	for (size_t i = 0; i < sizeof(parts); i++)
-		sum = (sum ^ ((unsigned char *)parts)[i]) * 1099511628211u;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		sum = (sum ^ (unsigned long long)parts[i]) * 1099511628211u;
 	return sum | 1;
 }
 

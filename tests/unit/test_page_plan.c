@@ -234,7 +234,7 @@ static void make_journal(struct fixture *f, struct journal *j)
 	t[0].entries[12].sides = ARENA_NEW(&f->a, struct side);
 	t[0].entries[12].n_sides = 1;
 	t[0].entries[12].sides[0] = (struct side){
-		plan_box_knob(KNOB_SYSFS, "/sys/block/nvme0n1/queue/nr_requests", ""), "256"
+		plan_box_knob(KNOB_SYSFS, "/sys/block/nvme0n1/queue/nr_requests", ""), "256", NULL
 	};
 	/* A setting that this program has forgotten. */
 	t[0].entries[0].id = "memory.of-old";
@@ -284,8 +284,9 @@ static struct hold_row *make_holds(struct fixture *f, const struct journal *j)
 	struct hold_row *rows = arena_array(&f->a, t->n, sizeof(*rows));
 
 	for (size_t i = 0; i < t->n; i++)
-		rows[i] = (struct hold_row){ t, &t->entries[i], HOLD_OURS, t->entries[i].after,
-					     NULL };
+		rows[i] = (struct hold_row){
+			.t = t, .e = &t->entries[i], .hold = HOLD_OURS, .now = t->entries[i].after
+		};
 	rows[0].hold = HOLD_FOREIGN;
 	rows[0].now = "30";
 	rows[1].hold = HOLD_BACK;

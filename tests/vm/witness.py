@@ -69,6 +69,4 @@ def found(v, knob):
 def same(knob, seen, wanted):
     if seen is None or wanted is None:
         return False
-    if knob["kind"] == "unit":
-        return wanted in seen.split() or {"on": "enabled", "off": "disabled"}.get(wanted, "?") in seen.split()
     return seen.split() == str(wanted).split()
