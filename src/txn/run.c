@@ -29,7 +29,9 @@ static int lock(struct host *h, struct err *e)
 		return r;
 	}
 	if (r == -EROFS)
-		return err_set(e, r, "nothing can be changed here: only reading was asked for");
+		return err_set(e, r,
+			       "nothing can be changed here: it is read-only, or only looking was "
+			       "asked for");
 	if (r == -EACCES || r == -EPERM) {
 		err_set(e, r, "%s: %s: only root can change the machine", TXN_DIR, strerror(-r));
 		err_hint(e, "run it again with sudo; \"plan --format shell\" prints what it would "

@@ -24,7 +24,8 @@ static int lock(struct guard *g, const char **why)
 	if (code == 0 && g->w->source->ops->stamp(g->w->source) == g->stamp)
 		return 0;
 	guard_unlock(g);
-	*why = code == -EROFS ? "nothing can be changed here: only reading was asked for"
+	*why = code == -EROFS ? "nothing can be changed here: it is read-only, or only looking was "
+				"asked for"
 	       : code	      ? arena_printf(&g->round, "%s: %s", TXN_LOCK, strerror(-code))
 			      : "";
 	return code == 0 || code == -EWOULDBLOCK ? -EAGAIN : code;
