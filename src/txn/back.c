@@ -206,6 +206,23 @@ static struct entry *layer_in_force(struct txn_run *r, struct entry *e)
 	}
 }
 
+/* What the write of e reset, the one above saw reset already: it goes back to what was there before
+ * either. */
+static void hand_down_sides(struct txn_run *r, const struct entry *e, struct entry *above)
+{
+	for (size_t i = 0; i < e->n_sides; i++)
+		for (size_t k = 0; k < above->n_sides; k++) {
+			const struct side *s = &e->sides[i];
+			struct side *other = &above->sides[k];
+
+			if (!knob_equal(&s->knob, &other->knob) ||
+			    (s->left && !knob_same(&s->knob, other->before, s->left)))
+				continue;
+			other->before = s->before;
+			write_rebase_side(&r->writer, above, k);
+		}
+}
+
 static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *row)
 {
 	struct entry *above = layer_in_force(r, e);
@@ -216,6 +233,7 @@ static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *r
 		above->before = e->before;
 		write_rebase(&r->writer, above);
 	}
+	hand_down_sides(r, e, above);
 	covered(r, e, row, above);
 	return true;
 }

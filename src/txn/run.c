@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Beginning and ending a run that changes the machine; what a crash left is rolled back first. */
+#include "txn/boot.h"
 #include "txn/run.h"
 
 #include <string.h>
@@ -41,11 +42,14 @@ static int lock(struct host *h, struct err *e)
 	return r ? err_set(e, r, "%s: %s", TXN_DIR, strerror(-r)) : 0;
 }
 
-/* Values of an earlier boot went with it, unless something set them again: those that did are kept
- * to be undone, the others are done with. */
+/*
+ * Values of an earlier boot went with it, unless our own files set them again: those are kept to be
+ * undone, the others are done with. That the boot's own value equals ours does not make it ours:
+ * what was there before is of a boot that is gone.
+ */
 static void forget_lost(struct txn_run *r, struct transaction *t)
 {
-	if (!*r->boot_id || !t->boot_id || strcmp(t->boot_id, r->boot_id) == 0)
+	if (!boot_differs(t, r->boot_id))
 		return;
 	for (size_t i = 0; i < t->n; i++) {
 		struct entry *e = &t->entries[i];
@@ -55,9 +59,11 @@ static void forget_lost(struct txn_run *r, struct transaction *t)
 		/* What somebody had set by then went too: nothing to force any more. */
 		if (!entry_is_active(e) && knob_is_runtime(e->knob.kind))
 			e->note = "lost at reboot";
-		if (!entry_is_active(e) || !knob_is_runtime(e->knob.kind) ||
-		    (knob_get(r->h, r->a, &e->knob, &now, &ignored) == 0 &&
-		     knob_same(&e->knob, now, e->after)))
+		if (!entry_is_active(e) || !knob_is_runtime(e->knob.kind))
+			continue;
+		if (t->state != TRANSACTION_OPEN && boot_is_kept(r->a, &r->journal, e) &&
+		    knob_get(r->h, r->a, &e->knob, &now, &ignored) == 0 &&
+		    knob_same(&e->knob, now, e->after))
 			continue;
 		e->state = ENTRY_UNDONE;
 		e->note = "lost at reboot";

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "knob/io.h"
+#include "txn/boot.h"
 #include "txn/layer.h"
 #include "txn/txn.h"
 
@@ -43,7 +44,8 @@ static bool is_booted_with(struct host *h, struct arena *a, const struct entry *
 	return false;
 }
 
-static enum hold judge(struct host *h, struct arena *a, const struct entry *e, bool same_boot,
+/* lost: of an earlier boot, and nothing of ours sets it again. */
+static enum hold judge(struct host *h, struct arena *a, const struct entry *e, bool lost,
 		       struct hold_row *row)
 {
 	struct err ignored = { 0 };
@@ -51,14 +53,14 @@ static enum hold judge(struct host *h, struct arena *a, const struct entry *e, b
 
 	if (code) {
 		row->now = NULL;
-		return code == -ENODATA && !same_boot ? HOLD_LOST : HOLD_UNKNOWN;
+		return code == -ENODATA && lost ? HOLD_LOST : HOLD_UNKNOWN;
 	}
+	if (lost)
+		return HOLD_LOST;
 	if (knob_same(&e->knob, row->now, e->after) ||
 	    (e->read && knob_same(&e->knob, row->now, e->read)))
 		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
 										: HOLD_OURS;
-	if (!same_boot && knob_is_runtime(e->knob.kind))
-		return HOLD_LOST;
 	return e->before && knob_same(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
 }
 
@@ -83,9 +85,10 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 			if (!entry_is_active(e) || layer_above(layers, e) ||
 			    strcmp(t->op, "persist") == 0)
 				continue;
-			row.hold =
-				judge(h, a, e,
-				      !t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0, &row);
+			row.hold = judge(h, a, e,
+					 boot_differs(t, boot) && knob_is_runtime(e->knob.kind) &&
+						 !boot_is_kept(a, j, e),
+					 &row);
 			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
 			(*rows)[(*n)++] = row;
 		}

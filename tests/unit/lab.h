@@ -25,6 +25,7 @@ struct lab {
 	struct change changes[LAB_CHANGES];
 	struct setting settings[LAB_CHANGES];
 	struct txn_report report; /* of what was done last */
+	const char *op;		  /* of what is applied; NULL: "apply" */
 	struct err e;
 };
 
@@ -149,7 +150,7 @@ static inline struct change *lab_change(struct lab *l, const char *id, enum knob
 
 static inline int lab_apply(struct lab *l)
 {
-	struct txn_who who = { .user = "tester", .version = "1" };
+	struct txn_who who = { .user = "tester", .version = "1", .op = l->op };
 	int r;
 
 	l->e = (struct err){ 0 };

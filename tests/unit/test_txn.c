@@ -287,6 +287,24 @@ static void test_sides_in_any_order(void **state)
 		sides_of_each_other(i & 1, i >> 1 & 1, i >> 2 & 1);
 }
 
+/* Two schedulers on each other, the lower one taken out first: the queue's depth is what it was
+ * before both. */
+static void test_sides_of_layers(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_open(&l);
+	lab_make(&l, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "none");
+	lab_make(&l, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "kyber");
+	lab_undo_txn(&l, 1);
+	assert_int_equal(outcome(&l, 0), OUTCOME_COVERED);
+	lab_undo_txn(&l, 2);
+	assert_int_equal(outcome(&l, 0), OUTCOME_RESTORED);
+	assert_true(lab_is_original(&l));
+	lab_close(&l);
+}
+
 /* Somebody sets the depth between our scheduler and our depth: theirs is what is left. */
 static void test_side_foreign(void **state)
 {
@@ -370,18 +388,74 @@ static void test_reboot(void **state)
 	assert_int_equal(txn_status(l.h, &l.a, &j, &rows, &n), 0);
 	assert_int_equal(n, 3);
 	assert_int_equal(rows[0].hold, HOLD_LOST);
-	/* Something sets it to the same at boot: it is as we left it. */
-	assert_int_equal(rows[1].hold, HOLD_OURS);
+	/* That this boot has the same value by itself does not make it ours. */
+	assert_int_equal(rows[1].hold, HOLD_LOST);
 	assert_int_equal(rows[2].hold, HOLD_LOST);
-	/* What went with the boot is not undone: somebody may have set it since. */
+	/* What went with the boot is not undone: what was there before is of a boot that is gone.
+	 */
 	lab_by_hand(&l, SWAP_FILE, "44");
-	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
-	assert_int_equal(l.report.n, 1);
-	assert_string_equal(l.report.rows[0].id, "memory.dirty");
-	assert_int_equal(outcome(&l, 0), OUTCOME_RESTORED);
-	assert_string_equal(lab_sysctl(&l, SWAP), "44");
-	assert_string_equal(lab_sysctl(&l, "vm.dirty_ratio"), "20");
 	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), -ENOENT);
+	assert_int_equal(l.report.n, 0);
+	assert_string_equal(lab_sysctl(&l, SWAP), "44");
+	assert_string_equal(lab_sysctl(&l, "vm.dirty_ratio"), "5");
+	lab_close(&l);
+}
+
+/* A value that our own file sets again at boot is still ours to take back. */
+static void test_reboot_kept(void **state)
+{
+	struct lab l;
+	struct hold_row *rows;
+	struct journal j;
+	size_t n;
+
+	(void)state;
+	lab_open(&l);
+	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
+	assert_int_equal(lab_apply(&l), 0);
+	l.op = "persist";
+	lab_change(&l, "persist", KNOB_FILE, "/etc/sysctl.d/99-zz-gputune.conf",
+		   "0644:vm.dirty_ratio = 5\\n");
+	assert_int_equal(lab_apply(&l), 0);
+	l.op = NULL;
+	reboot(&l);
+	lab_journal(&l, &j);
+	assert_int_equal(txn_status(l.h, &l.a, &j, &rows, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(rows[0].hold, HOLD_OURS);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+	assert_string_equal(lab_sysctl(&l, "vm.dirty_ratio"), "20");
+	lab_close(&l);
+}
+
+/* The journal as it is when a crash came before its last line. */
+static void cut_last_line(struct lab *l)
+{
+	char *text, *end;
+	size_t n;
+
+	assert_int_equal(host_read(l->h, TXN_JOURNAL, 1 << 20, &l->a, &text, &n), 0);
+	text[n - 1] = '\0';
+	end = strrchr(text, '\n');
+	assert_non_null(end);
+	end[1] = '\0';
+	box_file(&l->box, "o/root" TXN_JOURNAL, text);
+	lab_next(l);
+}
+
+/* A crash before a reboot leaves nothing to roll back but what outlives boots. */
+static void test_reboot_open(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_open(&l);
+	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
+	assert_int_equal(lab_apply(&l), 0);
+	cut_last_line(&l);
+	reboot(&l);
+	lab_undo(&l, (struct txn_select){ .all = true });
+	assert_string_equal(lab_sysctl(&l, "vm.dirty_ratio"), "5");
 	lab_close(&l);
 }
 
@@ -585,7 +659,10 @@ int main(void)
 		cmocka_unit_test(test_sides_in_any_order),
 		cmocka_unit_test(test_side_foreign),
 		cmocka_unit_test(test_no_getter),
+		cmocka_unit_test(test_sides_of_layers),
 		cmocka_unit_test(test_reboot),
+		cmocka_unit_test(test_reboot_kept),
+		cmocka_unit_test(test_reboot_open),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_readonly),
 		cmocka_unit_test(test_crashes),
