@@ -236,7 +236,7 @@ static void test_disks(void **state)
 	d = machine_disk(&w->machine, "nvme0n1");
 	assert_string_equal(d->transport.v, "nvme");
 	assert_string_equal(d->pci, "0000:01:00.0");
-	assert_int_equal(d->queue_depth.v, 1024);
+	assert_int_equal(d->queue_depth.v, 1023);
 	d = machine_disk(&w->machine, "nvme1n1");
 	assert_string_equal(d->transport.v, "nvme-of");
 	assert_string_equal(d->pci, "");
