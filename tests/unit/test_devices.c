@@ -241,7 +241,7 @@ static void test_disks(void **state)
 	assert_string_equal(d->transport.v, "nvme-of");
 	assert_string_equal(d->pci, "");
 	assert_string_equal(d->model.v, "Linux");
-	assert_int_equal(d->queue_depth.v, 128);
+	assert_int_equal(d->queue_depth.v, 127);
 	d = machine_disk(&w->machine, "zram0");
 	assert_string_equal(d->role.v, "zram");
 	assert_string_equal(d->transport.v, "virtual");
