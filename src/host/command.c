@@ -136,6 +136,12 @@ static int start(char *const *argv, int output, int errors, pid_t *pid)
 		char program[256];
 
 		snprintf(program, sizeof(program), "%s/%s", dirs[i], argv[0]);
+		/* Asked first: where vfork is a plain fork, posix_spawn does not tell a missing
+		 * file. */
+		if (access(program, X_OK) < 0) {
+			r = ENOENT;
+			continue;
+		}
 		r = posix_spawn(pid, program, &actions, &attr, argv, environment);
 	}
 	posix_spawn_file_actions_destroy(&actions);
