@@ -14,11 +14,6 @@
 #include "view/page_txn.h"
 #include "view/txn_json.h"
 
-static bool wants_json(const struct run *r)
-{
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
-}
-
 bool run_agreed(struct run *r, const char *question)
 {
 	char line[16];
@@ -96,7 +91,7 @@ static void print_plan(struct run *r, const struct planned *p)
 {
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
 
-	if (!r->value[OPT_QUIET] && !wants_json(r))
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
 		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
 }
 
@@ -105,9 +100,9 @@ static int print_report(struct run *r, const struct planned *p, const struct txn
 {
 	if (r->value[OPT_QUIET])
 		return 0;
-	if (wants_json(r) && r->value[OPT_DRY_RUN])
+	if (run_wants_json(r) && r->value[OPT_DRY_RUN])
 		run_print_json(r, plan_json(&p->plan, code_of(result)));
-	else if (wants_json(r))
+	else if (run_wants_json(r))
 		run_print_json(r, report_json("apply", p->m, report, e, code_of(result)));
 	else if (!r->value[OPT_DRY_RUN])
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
@@ -201,7 +196,7 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 	/* Names for the page; read afterwards, so that it shows what is. */
 	m = run_machine(r, h, false);
 	code = result == -ENOENT ? EXIT_CLEAN : code_of(result);
-	if (wants_json(r) && !r->value[OPT_QUIET])
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, report_json("undo", m, &report, &e, code));
 	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))
 		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo");

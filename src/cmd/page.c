@@ -35,6 +35,11 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title)
 	return EXIT_CLEAN;
 }
 
+bool run_wants_json(const struct run *r)
+{
+	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+}
+
 void run_print_json(struct run *r, json_t *j)
 {
 	json_dumpf(j, r->out, JSON_INDENT(2));

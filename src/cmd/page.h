@@ -10,6 +10,8 @@
 
 /* term, md or html; EXIT_USAGE after complaining about a format that a document has not. */
 int run_print_doc(struct run *r, const struct doc *d, const char *title);
+/* --format json was given. */
+bool run_wants_json(const struct run *r);
 /* Takes the reference. */
 void run_print_json(struct run *r, json_t *j);
 

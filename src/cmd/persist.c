@@ -6,11 +6,6 @@
 #include "cmd/page.h"
 #include "cmd/persist.h"
 
-static bool wants_json(const struct run *r)
-{
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
-}
-
 static int print(struct persisting *s, const struct txn_report *report, const struct err *e,
 		 int code)
 {
@@ -23,7 +18,7 @@ static int print(struct persisting *s, const struct txn_report *report, const st
 	s->view.n_notes = s->p.n_notes;
 	if (r->value[OPT_QUIET])
 		return code;
-	if (wants_json(r)) {
+	if (run_wants_json(r)) {
 		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
 		return code;
 	}
@@ -85,14 +80,14 @@ static int write_files(struct persisting *s)
 	who.op = "persist";
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
-	if (wants_json(r))
+	if (run_wants_json(r))
 		code = print(s, &report, &e, result ? code_of(result) : kept_code(s));
 	else
 		code = code_of(result);
 	if (result)
 		return complain(code, &e);
 	persist_reload(s);
-	if (!r->value[OPT_QUIET] && !wants_json(r))
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
 		fprintf(r->out,
 			"Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
 			"of it back.\n",
@@ -113,7 +108,7 @@ static int install(struct persisting *s)
 	others = persist_compare(s, r->value[OPT_FORCE] != NULL);
 	if (others)
 		return refuse(s, others);
-	if (!wants_json(r) || !s->plan.n || r->value[OPT_DRY_RUN]) {
+	if (!run_wants_json(r) || !s->plan.n || r->value[OPT_DRY_RUN]) {
 		code = print(s, NULL, NULL, 0);
 		if (code)
 			return code;
@@ -195,7 +190,7 @@ static int removed(struct persisting *s, const struct txn_report *report, int re
 	for (size_t i = 0; code == EXIT_CLEAN && i < report->n; i++)
 		if (report->rows[i].outcome == OUTCOME_FOREIGN)
 			code = EXIT_FINDINGS;
-	if (wants_json(r) && !r->value[OPT_QUIET])
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
 	else if (!r->value[OPT_QUIET])
 		run_print_doc(r, page_persist_removed(&r->arena, report, result),

@@ -11,11 +11,6 @@
 #include "view/page_txn.h"
 #include "view/txn_json.h"
 
-static bool wants_json(const struct run *r)
-{
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
-}
-
 static int load(struct run *r, struct host *h, bool all, struct journal *j)
 {
 	struct err e = { 0 };
@@ -91,7 +86,7 @@ int verb_status(struct run *r)
 		find_culprits(r, h, rows, n);
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
-			if (wants_json(r))
+			if (run_wants_json(r))
 				run_print_json(r, status_json(m, rows, n, code));
 			else
 				failed = run_print_doc(r, page_status(&r->arena, m, rows, n),
@@ -125,7 +120,7 @@ static int print_history(struct run *r, struct host *h, const struct journal *j)
 	m = run_machine(r, h, false);
 	if (r->value[OPT_QUIET])
 		return 0;
-	if (!wants_json(r))
+	if (!run_wants_json(r))
 		return run_print_doc(r, page_history(&r->arena, m, j, only), "gputune history");
 	run_print_json(r, history_json(m, j, only, 0));
 	return 0;
@@ -178,7 +173,7 @@ static int verify(struct run *r, struct host *h)
 	code = verify_code(&v);
 	if (r->value[OPT_QUIET])
 		return code;
-	if (!wants_json(r)) {
+	if (!run_wants_json(r)) {
 		n = (size_t)run_print_doc(r, page_verify(&r->arena, p.m, &v), "gputune verify");
 		return n ? (int)n : code;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/page.h"
 #include "cmd/cmd.h"
 #include "cmd/plan.h"
 #include "host/write.h"
@@ -11,11 +12,6 @@
 #include "watch/watch.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
-
-static bool wants_json(const struct run *r)
-{
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
-}
 
 static struct host *open_machine(void *ctx, struct err *e)
 {
@@ -86,7 +82,7 @@ static int watch_with(struct run *r, struct watch *w)
 {
 	/* A service's lines go to the system's journal with their fields, and not there again as
 	 * text. */
-	struct reporter say = { .out = r->out, .json = wants_json(r), .journal_fd = -1 };
+	struct reporter say = { .out = r->out, .json = run_wants_json(r), .journal_fd = -1 };
 	struct watch_sum sum = { 0 };
 	struct err e = { 0 };
 	int code;
