@@ -56,7 +56,7 @@ enum transaction_state {
 struct transaction {
 	unsigned long txn;
 	const char *op; /* "apply", "persist" (files for the next boot), "undo" */
-	const char *boot_id;
+	const char *boot_id; /* NULL: not known */
 	long long time_s;
 	const char *user, *reason, *profile, *version;
 	enum transaction_state state;

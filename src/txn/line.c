@@ -39,6 +39,14 @@ static const char *text_of(struct arena *a, const json_t *j, const char *key)
 	return s ? arena_strdup(a, s) : NULL;
 }
 
+/* What could not be read when it was written is not known: no boot has an empty name. */
+static const char *boot_of(struct arena *a, const json_t *j)
+{
+	const char *id = text_of(a, j, "boot");
+
+	return id && *id ? id : NULL;
+}
+
 static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
 		 const json_t *j)
 {
@@ -51,7 +59,7 @@ static int begin(struct arena *a, struct journal *out, size_t *at, const struct 
 	*at = out->n;
 	*t = (struct transaction){ .txn = head->txn,
 				   .op = text_of(a, j, "op"),
-				   .boot_id = text_of(a, j, "boot"),
+				   .boot_id = boot_of(a, j),
 				   .time_s = json_integer_value(json_object_get(j, "time")),
 				   .user = text_of(a, j, "user"),
 				   .reason = text_of(a, j, "reason"),

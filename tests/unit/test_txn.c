@@ -459,6 +459,26 @@ static void test_reboot_open(void **state)
 	lab_close(&l);
 }
 
+/* Which boot it was could not be read: nothing says that the value is gone. */
+static void test_boot_unknown(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_open(&l);
+	box_file(&l.box, "o/root/proc/sys/kernel/random/boot_id", "");
+	lab_next(&l);
+	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
+	assert_int_equal(lab_apply(&l), 0);
+	box_file(&l.box, "o/root/proc/sys/kernel/random/boot_id",
+		 "22222222-2222-2222-2222-222222222222\n");
+	lab_next(&l);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+	assert_int_equal(outcome(&l, 0), OUTCOME_RESTORED);
+	assert_string_equal(lab_sysctl(&l, "vm.dirty_ratio"), "20");
+	lab_close(&l);
+}
+
 /* --- several at a time, and none --------------------------------------------------------------
  */
 
@@ -663,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_reboot),
 		cmocka_unit_test(test_reboot_kept),
 		cmocka_unit_test(test_reboot_open),
+		cmocka_unit_test(test_boot_unknown),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_readonly),
 		cmocka_unit_test(test_crashes),
