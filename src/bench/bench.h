@@ -16,6 +16,15 @@
 #include "host/host.h"
 #include "model/machine.h"
 
+/* What the user asked for besides the name of a bench; NULL where nothing was said. */
+struct bench_ask {
+	const char *dir;   /* --dir: where disk may make a file of its own */
+	const char *files; /* --files: a file or folder that is only read */
+	const char *peer;  /* --peer: host[:port] where "bench serve" runs */
+	const char *token; /* --token: the file with the secret that both sides know */
+	const char *gpus;  /* --gpus: indices or UUIDs */
+};
+
 /* What benches may use. */
 struct bench_env {
 	struct arena *a;
@@ -23,6 +32,7 @@ struct bench_env {
 	struct idset cpus; /* that this process may run on, and --cpus allows */
 	/* Set when the user asked to stop; long work looks at it. */
 	const atomic_bool *stop;
+	struct bench_ask ask;
 	bool small; /* tiny sizes: tests of the bench itself, no figure for anybody */
 };
 
@@ -47,6 +57,7 @@ struct bench_case {
 struct bench_cases {
 	struct bench_case *items;
 	size_t n;
+	const char *none; /* without any: why, in a sentence ("no disk of its own under /tmp") */
 };
 
 struct bench_sample {
@@ -61,6 +72,8 @@ struct bench {
 	size_t n_figures;
 	/* From observations to the unit of the first figure; 0: no observations. */
 	double observed_scale;
+	/* How the cases' names begin that "bench all" runs; NULL: all of them, "-": none. */
+	const char *brief;
 	double seconds;	 /* of measuring per case, when nobody says otherwise */
 	unsigned rounds; /* fresh set-ups per case */
 	/* Every case that makes sense on this machine. */

@@ -142,6 +142,11 @@ static int read_options(struct measuring *g)
 					     RECORD_SAMPLES_MAX, runs);
 		g->frame.samples = (size_t)n;
 	}
+	g->frame.env.ask = (struct bench_ask){ .dir = g->r->value[OPT_DIR],
+					       .files = g->r->value[OPT_FILES],
+					       .peer = g->r->value[OPT_PEER],
+					       .token = g->r->value[OPT_TOKEN],
+					       .gpus = g->r->value[OPT_GPUS] };
 	return read_cpus(g);
 }
 

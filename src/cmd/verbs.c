@@ -64,6 +64,17 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",
 			"keep results in this folder (default: /var/lib/gputune)" },
 	[OPT_JSON] = { OPT_JSON, "json", 0, WORD_FILE, "FILE", "write the result there as well" },
+	[OPT_DIR] = { OPT_DIR, "dir", 0, WORD_FILE, "DIR",
+		      "disk: measure with a file of its own in this folder" },
+	[OPT_FILES] = { OPT_FILES, "files", 0, WORD_FILE, "PATH",
+			"model-load: read this file, or the files of this folder" },
+	[OPT_PEER] = { OPT_PEER, "peer", 0, WORD_TEXT, "HOST[:PORT]",
+		       "tcp, rdma: the other machine, where \"bench serve\" runs" },
+	[OPT_TOKEN] = { OPT_TOKEN, "token", 0, WORD_FILE, "FILE",
+			"the file with the secret that both machines know" },
+	[OPT_LISTEN] = { OPT_LISTEN, "listen", 0, WORD_TEXT, "ADDRESS[:PORT]",
+			 "bench serve: listen there" },
+	[OPT_GPUS] = { OPT_GPUS, "gpus", 0, WORD_TEXT, "LIST", "run on these GPUs alone: 0-3" },
 	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
 			   "no colours (also: NO_COLOR in the environment)" },
 	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,
@@ -117,10 +128,11 @@ static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROF
 						OPT_QUIET,  COMMON };
 static const enum option_id slurm_options[] = { OPT_PROFILE,  OPT_ONLY,	 OPT_SKIP, OPT_DRY_RUN,
 						OPT_SCONTROL, OPT_QUIET, OPT_HELP };
-static const enum option_id bench_options[] = { OPT_FOR,	  OPT_RUNS,   OPT_CPUS,
-						OPT_REQUIRE_IDLE, OPT_STATE,  OPT_JSON,
-						OPT_FORMAT,	  OPT_OUTPUT, OPT_QUIET,
-						OPT_VERBOSE,	  COMMON };
+static const enum option_id bench_options[] = {
+	OPT_FOR,    OPT_RUNS,	OPT_CPUS,   OPT_GPUS,	      OPT_DIR,	 OPT_FILES,
+	OPT_PEER,   OPT_TOKEN,	OPT_LISTEN, OPT_REQUIRE_IDLE, OPT_STATE, OPT_JSON,
+	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,  OPT_VERBOSE,      COMMON
+};
 static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
 						  COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
