@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks of one machine: communicators, one thread each, one operation, and the watchdog. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/collective.h"
+
+/* How long an abort may take. */
+enum { ABORT_S = 20 };
+
+static int said(struct cuda_gpu *g, int result, struct err *e, const char *what)
+{
+	if (result == NCCL_OK)
+		return 0;
+	return err_set(e, result == NCCL_MISSING ? -EOPNOTSUPP : -EIO, "GPU %s: NCCL: %s: %s",
+		       g->pci, what, nccl_result_name(result));
+}
+
+/* --- starting -----------------------------------------------------------------------------------
+ */
+
+/* Starting can hang too, and nothing can be aborted then: it has a thread of its own. */
+struct start {
+	struct collective_shared *s;
+	int devices[CUDA_GPUS_MAX];
+	int result;
+};
+
+static void *start_main(void *arg)
+{
+	struct start *t = arg;
+
+	t->result = t->s->nccl.api.start_all(t->s->comms, (int)t->s->places.n, t->devices);
+	return NULL;
+}
+
+static struct timespec deadline(double seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_nsec -= 1000000000L;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void *end_main(void *arg)
+{
+	struct start *t = arg;
+
+	for (size_t i = 0; i < t->s->places.n; i++)
+		t->s->nccl.api.end(t->s->comms[i]);
+	return NULL;
+}
+
+/* False when it is not over in time; t is the thread's then. */
+static bool guarded(struct start *t, void *(*work)(void *t), double limit_s)
+{
+	struct timespec until = deadline(limit_s);
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, t))
+		return false;
+	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+		return true;
+	pthread_detach(thread);
+	return false;
+}
+
+static int start_all(struct collective_shared *s, double limit_s, struct err *e)
+{
+	struct start *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return err_set(e, -ENOMEM, "no memory");
+	t->s = s;
+	for (size_t i = 0; i < s->places.n; i++)
+		t->devices[i] = s->places.items[i].gpu->ordinal;
+	if (!guarded(t, start_main, limit_s)) {
+		s->broken = true;
+		return err_set(e, -ETIME, "NCCL did not connect %zu GPUs within %.0f s",
+			       s->places.n, limit_s);
+	}
+	r = said(s->places.items[0].gpu, t->result, e, "connecting the GPUs");
+	free(t);
+	return r;
+}
+
+int collective_open(struct collective_shared *s, double limit_s, struct err *e)
+{
+	int r = 0;
+
+	if (s->broken)
+		return err_set(e, -EIO,
+			       "a collective before this one hung and was aborted; NCCL "
+			       "is not asked again");
+	if (s->open)
+		return 0;
+	if (!s->nccl.lib.handle)
+		r = nccl_open(&s->nccl, e);
+	for (size_t i = 0; i < s->places.n && r == 0; i++)
+		r = gpu_place_open(&s->places.items[i], e);
+	r = r ? r : start_all(s, limit_s, e);
+	s->open = r == 0;
+	return r;
+}
+
+void collective_close(struct collective_shared *s)
+{
+	struct start *t = s->open && !s->broken ? calloc(1, sizeof(*t)) : NULL;
+
+	if (t) {
+		t->s = s;
+		/* What hangs is left to the end of the process, and s lives that long. */
+		if (guarded(t, end_main, ABORT_S))
+			free(t);
+	}
+	if (s->nccl.log >= 0 && s->nccl.lib.handle)
+		close(s->nccl.log);
+	s->nccl.log = -1;
+	s->open = false;
+}
+
+/* --- all at once --------------------------------------------------------------------------------
+ */
+struct job {
+	struct collective_rank *rank;
+	void (*work)(struct collective_rank *r);
+};
+
+static void *job_main(void *arg)
+{
+	struct job *j = arg;
+
+	j->rank->r = cuda_use(j->rank->place->gpu, &j->rank->e);
+	if (j->rank->r == 0)
+		j->work(j->rank);
+	return NULL;
+}
+
+static size_t join_until(struct collective_run *run, double seconds)
+{
+	struct timespec until = deadline(seconds);
+	size_t hung = 0;
+
+	for (size_t i = 0; i < run->n; i++) {
+		struct collective_rank *r = &run->ranks[i];
+
+		if (!r->started || r->over)
+			continue;
+		r->over = pthread_timedjoin_np(r->thread, NULL, &until) == 0;
+		hung += !r->over;
+	}
+	return hung;
+}
+
+static void abort_all(struct collective_run *run)
+{
+	struct collective_shared *s = run->arg->shared;
+
+	s->broken = true;
+	for (size_t i = 0; i < run->n; i++)
+		if (s->comms[i])
+			s->nccl.api.abort(s->comms[i]);
+}
+
+/* Which ranks had not finished, as the user counts GPUs. */
+static int hung_error(struct collective_run *run, double limit_s, const char *what, struct err *e)
+{
+	char list[128] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < run->n && at + 8 < sizeof(list); i++)
+		if (!run->ranks[i].over)
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", at ? ", " : "",
+					       run->ranks[i].place->index);
+	err_set(e, -ETIME, "%s was not over after %.0f s on GPU %s and was aborted", what, limit_s,
+		list);
+	err_hint(e, "NCCL_DEBUG=INFO shows where it waits; look at NVLink, peer access and ACS");
+	return -ETIME;
+}
+
+/* A thread that does not end keeps everything it may touch. */
+static void give_up(struct collective_run *run, struct job *jobs)
+{
+	if (!join_until(run, ABORT_S)) {
+		free(jobs);
+		return;
+	}
+	run->stuck = true;
+	for (size_t i = 0; i < run->n; i++)
+		if (!run->ranks[i].over) {
+			struct err ignored;
+
+			pthread_detach(run->ranks[i].thread);
+			cuda_lose(run->ranks[i].place->gpu, &ignored,
+				  "a collective hung and could not be aborted");
+		}
+}
+
+int collective_each(struct collective_run *run, void (*work)(struct collective_rank *r),
+		    double limit_s, const char *what, struct err *e)
+{
+	struct job *jobs = calloc(run->n, sizeof(*jobs));
+	int code = 0;
+
+	if (!jobs)
+		return err_set(e, -ENOMEM, "no memory");
+	for (size_t i = 0; i < run->n; i++) {
+		struct collective_rank *r = &run->ranks[i];
+
+		jobs[i] = (struct job){ r, work };
+		r->over = false;
+		r->r = 0;
+		r->started = pthread_create(&r->thread, NULL, job_main, &jobs[i]) == 0;
+		if (!r->started)
+			r->r = err_set(&r->e, -EAGAIN, "no thread can be had");
+	}
+	if (join_until(run, limit_s)) {
+		code = hung_error(run, limit_s, what, e);
+		abort_all(run);
+		give_up(run, jobs);
+		return code;
+	}
+	free(jobs);
+	for (size_t i = 0; i < run->n && code == 0; i++)
+		if (run->ranks[i].r) {
+			*e = run->ranks[i].e;
+			code = run->ranks[i].r;
+		}
+	/* What failed on one rank others may wait for. */
+	if (code == -EIO)
+		abort_all(run);
+	return code;
+}
+
+/* --- one operation ------------------------------------------------------------------------------
+ */
+
+static int pairs(struct collective_rank *r, size_t to, size_t from, uint64_t to_offset,
+		 uint64_t from_offset, struct err *e)
+{
+	const struct nccl_api *api = &r->run->arg->shared->nccl.api;
+	size_t count = r->run->sizes.segment / 4;
+	struct cuda_gpu *g = r->place->gpu;
+	int s = said(
+		g, api->send(r->from + to_offset, count, NCCL_FLOAT32, (int)to, r->comm, r->stream),
+		e, "a send");
+
+	return s ? s
+		 : said(g,
+			api->receive(r->to + from_offset, count, NCCL_FLOAT32, (int)from, r->comm,
+				     r->stream),
+			e, "a receive");
+}
+
+/* Where the library has no such call: everybody sends to everybody. */
+static int grouped(struct collective_rank *r, struct err *e)
+{
+	const struct nccl_api *api = &r->run->arg->shared->nccl.api;
+	size_t n = r->run->n, segment = r->run->sizes.segment;
+	int s = said(r->place->gpu, api->group_begin(), e, "a group"), end;
+
+	if (s)
+		return s;
+	if (r->run->arg->op == COLLECTIVE_SEND_RECEIVE)
+		s = pairs(r, (r->index + 1) % n, (r->index + n - 1) % n, 0, 0, e);
+	for (size_t i = 0; r->run->arg->op == COLLECTIVE_ALL_TO_ALL && i < n && s == 0; i++)
+		s = pairs(r, i, i, i * segment, i * segment, e);
+	end = said(r->place->gpu, api->group_end(), e, "the end of a group");
+	return s ? s : end;
+}
+
+int collective_queue(struct collective_rank *r, struct err *e)
+{
+	const struct collective_shared *shared = r->run->arg->shared;
+	const struct nccl_api *api = &shared->nccl.api;
+	size_t count = r->run->sizes.total / 4, part = r->run->sizes.segment / 4;
+	int s;
+
+	switch (r->run->arg->op) {
+	case COLLECTIVE_ALL_REDUCE:
+		s = api->all_reduce(r->from, r->to, count, NCCL_FLOAT32, NCCL_SUM, r->comm,
+				    r->stream);
+		break;
+	case COLLECTIVE_ALL_GATHER:
+		s = api->all_gather(r->from, r->to, part, NCCL_FLOAT32, r->comm, r->stream);
+		break;
+	case COLLECTIVE_REDUCE_SCATTER:
+		s = api->reduce_scatter(r->from, r->to, part, NCCL_FLOAT32, NCCL_SUM, r->comm,
+					r->stream);
+		break;
+	case COLLECTIVE_BROADCAST:
+		s = api->broadcast(r->from, r->to, count, NCCL_FLOAT32, 0, r->comm, r->stream);
+		break;
+	case COLLECTIVE_ALL_TO_ALL:
+		if (!shared->nccl.has_all_to_all)
+			return grouped(r, e);
+		s = api->all_to_all(r->from, r->to, part, NCCL_FLOAT32, r->comm, r->stream);
+		break;
+	default:
+		return grouped(r, e);
+	}
+	return said(r->place->gpu, s, e, collective_name(r->run->arg->op));
+}

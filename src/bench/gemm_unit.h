@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One product on one GPU: its matrices of random data, the algorithm that was found to be the
+ * fastest, batches of it timed by the device, and the proof that what came out is right.
+ */
+#ifndef BENCH_GEMM_UNIT_H
+#define BENCH_GEMM_UNIT_H
+
+#include <stdatomic.h>
+
+#include "bench/gemm_type.h"
+#include "bench/gpu_common.h"
+#include "cuda/cublaslt.h"
+
+struct gemm_dims {
+	uint64_t m, n, k;
+};
+
+/* What the search found. It holds for one product on one kind of GPU and library. */
+struct gemm_choice {
+	bool made;
+	bool a_turned, b_turned; /* stored with k running fastest, and with n */
+	bool fast;		 /* FP8 with quick sums */
+	struct cublaslt_algorithm algorithm;
+	double seconds; /* of one product, when it was found */
+	size_t tried;	/* algorithms that ran */
+	char text[160];
+};
+
+struct gemm_unit {
+	struct gpu_place *place;
+	struct cuda_gpu *gpu;
+	struct cublaslt *lt;
+	const struct gemm_type *type;
+	struct gemm_dims dims;
+	struct gemm_choice choice;
+	const atomic_bool *stop; /* may be NULL */
+
+	struct cuda_stream *stream;
+	struct cuda_event *begin, *end;
+	struct cuda_module *module;
+	struct cuda_function *fill, *scan, *clock;
+	cuda_address a, b, d, workspace, scales;
+	cuda_address out; /* two words of results */
+	size_t workspace_bytes, d_bytes;
+	struct cublaslt_plan *plan;
+	/* What the elements of A and B are drawn from: GEMM_TABLE values each. */
+	double *values_a, *values_b;
+	bool have_sum;
+	uint64_t sum;	  /* of the result's bits, of the first product that was checked */
+	size_t n_checked; /* products whose bits were compared with it */
+};
+
+enum { GEMM_WORKSPACE = 64 << 20, GEMM_SAMPLES = 256, GEMM_WAIT_S = 60 };
+
+/*
+ * Everything but the choice: memory, data, kernels. The GPU's context is current in this thread
+ * then. *u is zeroed, or set up; gemm_unit_end either way.
+ */
+int gemm_unit_make(struct gemm_unit *u, struct gpu_place *place, struct cublaslt *lt,
+		   const struct gemm_type *t, struct gemm_dims dims, struct err *e);
+void gemm_unit_end(struct gemm_unit *u);
+/* Device memory that a product takes, without what the library takes. */
+size_t gemm_unit_bytes(const struct gemm_type *t, struct gemm_dims dims);
+
+/* Finds the fastest algorithm (gemm_search.c), or takes the one that was found before. */
+int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budget_s,
+		     struct err *e);
+
+/* Queues n products and the event after them. */
+int gemm_unit_start(struct gemm_unit *u, size_t n, struct err *e);
+/* Waits for it; seconds of one product. */
+int gemm_unit_finish(struct gemm_unit *u, size_t n, double *seconds, struct err *e);
+/* The clock that the multiprocessors have at this moment, MHz, by their own counter. */
+int gemm_unit_clock(struct gemm_unit *u, double *mhz, struct err *e);
+
+/* One more product over a poisoned result: all written, no NaN, the same bits as the first time. */
+int gemm_unit_repeat(struct gemm_unit *u, struct err *e);
+/* GEMM_SAMPLES entries of the result against sums in double precision. */
+int gemm_unit_sample(struct gemm_unit *u, struct err *e);
+/* Flips one bit of one element and looks whether the check sees it; the result is broken after. */
+int gemm_unit_plant(struct gemm_unit *u, struct err *e);
+/* The shape as cuBLASLt wants it. */
+void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
+		     struct cublaslt_shape *out);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcublasLt that multiplies on the CPU, where the driver's stand-in keeps its memory. The
+ * environment variable GPUTUNE_STUB_CUBLASLT steers it, words "name=value", read at each call:
+ *
+ *   notinit=1     handles cannot be made: the driver is too old
+ *   nomemory=1    the same, without memory
+ *   refuse=28     no algorithm for operands of that cudaDataType_t
+ *   broken=1      the first algorithm proposed fails when it is run
+ *   wrong=1       one element of the result is far off
+ *   nan=1         one element is no number
+ *   skip=1        the last column is not written
+ *   flips=20      from the 20th product on one bit is another
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cublaslt.h"
+
+#define CUBLASLT_CALL(field, symbol, params) int stub_##field params __asm__(symbol);
+#include "cuda/cublaslt.def"
+
+enum { ALGORITHMS = 3 };
+
+struct cublaslt_handle {
+	int unused;
+};
+
+struct cublaslt_product {
+	int compute, scale, turned[2];
+};
+
+struct cublaslt_layout {
+	int type;
+	uint64_t rows, columns;
+	long long ld;
+};
+
+struct cublaslt_wish {
+	size_t workspace;
+};
+
+static int products;
+
+static long long setting_or(const char *name, long long fallback)
+{
+	const char *all = getenv("GPUTUNE_STUB_CUBLASLT"), *at = all;
+	size_t n = strlen(name);
+
+	while (at && (at = strstr(at, name))) {
+		if ((at == all || at[-1] == ' ') && at[n] == '=')
+			return strtoll(at + n + 1, NULL, 0);
+		at += n;
+	}
+	return fallback;
+}
+
+static long long setting(const char *name)
+{
+	return setting_or(name, 0);
+}
+
+int stub_create(struct cublaslt_handle **out)
+{
+	if (setting("notinit"))
+		return CUBLASLT_NOT_INITIALISED;
+	if (setting("nomemory"))
+		return CUBLASLT_NO_MEMORY;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : CUBLASLT_NO_MEMORY;
+}
+
+int stub_destroy(struct cublaslt_handle *h)
+{
+	free(h);
+	return 0;
+}
+
+int stub_property(int which, int *out)
+{
+	static const int version[] = { 13, 1, 0 };
+
+	*out = version[which];
+	return 0;
+}
+
+int stub_product_make(struct cublaslt_product **out, int compute, int scale)
+{
+	*out = calloc(1, sizeof(**out));
+	if (*out)
+		**out = (struct cublaslt_product){ .compute = compute, .scale = scale };
+	return *out ? 0 : CUBLASLT_NO_MEMORY;
+}
+
+int stub_product_end(struct cublaslt_product *p)
+{
+	free(p);
+	return 0;
+}
+
+int stub_product_set(struct cublaslt_product *p, int attribute, const void *value, size_t size)
+{
+	if (attribute == 3 || attribute == 4) {
+		if (size != sizeof(int))
+			return CUBLASLT_INVALID;
+		memcpy(&p->turned[attribute - 3], value, size);
+	}
+	return attribute == 25 && size != 1 ? CUBLASLT_INVALID : 0;
+}
+
+int stub_layout_make(struct cublaslt_layout **out, int type, unsigned long long rows,
+		     unsigned long long columns, long long ld)
+{
+	*out = calloc(1, sizeof(**out));
+	if (*out)
+		**out = (struct cublaslt_layout){ type, rows, columns, ld };
+	return *out ? 0 : CUBLASLT_NO_MEMORY;
+}
+
+int stub_layout_end(struct cublaslt_layout *l)
+{
+	free(l);
+	return 0;
+}
+
+int stub_wish_make(struct cublaslt_wish **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : CUBLASLT_NO_MEMORY;
+}
+
+int stub_wish_end(struct cublaslt_wish *w)
+{
+	free(w);
+	return 0;
+}
+
+int stub_wish_set(struct cublaslt_wish *w, int attribute, const void *value, size_t size)
+{
+	if (attribute != 1 || size != sizeof(w->workspace))
+		return CUBLASLT_INVALID;
+	memcpy(&w->workspace, value, size);
+	return 0;
+}
+
+int stub_heuristic(struct cublaslt_handle *h, struct cublaslt_product *p, struct cublaslt_layout *a,
+		   struct cublaslt_layout *b, struct cublaslt_layout *c, struct cublaslt_layout *d,
+		   struct cublaslt_wish *w, int most, struct cublaslt_algorithm *out, int *n)
+{
+	(void)h;
+	(void)b;
+	(void)c;
+	(void)d;
+	*n = 0;
+	/* As on the chips that have FP8: only with k running fastest. */
+	if (a->type == setting_or("refuse", -1) ||
+	    (a->type >= 28 && (!p->turned[0] || p->turned[1])))
+		return CUBLASLT_NOT_SUPPORTED;
+	for (; *n < ALGORITHMS && *n < most; ++*n) {
+		out[*n] = (struct cublaslt_algorithm){ .workspace = w->workspace / 2 };
+		out[*n].algorithm[0] = (uint64_t)*n + 1;
+	}
+	return 0;
+}
+
+int stub_algorithm_get(const void *algorithm, int attribute, void *out, size_t size,
+		       size_t *written)
+{
+	uint64_t id;
+
+	memcpy(&id, algorithm, sizeof(id));
+	memset(out, 0, size);
+	memcpy(out, &id, attribute == 0 ? 4 : 0);
+	*written = size;
+	return 0;
+}
+
+int stub_algorithm_set(void *algorithm, int attribute, const void *value, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, value, size);
+	memcpy((char *)algorithm + 8 * (attribute % 8), &word, attribute % 8 ? sizeof(word) : 0);
+	return 0;
+}
+
+int stub_algorithm_can(const void *algorithm, int capability, void *out, size_t size,
+		       size_t *written)
+{
+	static const uint32_t tiles[] = { 4, 5 };
+
+	(void)algorithm;
+	memcpy(out, tiles, capability == 6 && size >= sizeof(tiles) ? sizeof(tiles) : 0);
+	*written = capability == 6 ? sizeof(tiles) : 0;
+	return 0;
+}
+
+/* Accepts the first tile. */
+int stub_algorithm_check(struct cublaslt_handle *h, struct cublaslt_product *p,
+			 struct cublaslt_layout *a, struct cublaslt_layout *b,
+			 struct cublaslt_layout *c, struct cublaslt_layout *d,
+			 const void *algorithm, struct cublaslt_algorithm *out)
+{
+	uint64_t words[2];
+
+	(void)h;
+	(void)p;
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	memcpy(words, algorithm, sizeof(words));
+	memset(out, 0, sizeof(*out));
+	return words[1] == 4 ? 0 : CUBLASLT_NOT_SUPPORTED;
+}
+
+/* --- arithmetic ---------------------------------------------------------------------------------
+ */
+
+/* The sign is the highest bit. */
+static double small_float(unsigned code, unsigned mantissa, int bias)
+{
+	unsigned e = (code & 0x7fffffff) >> mantissa, m = code & ((1u << mantissa) - 1);
+	double v = e ? 1 + (double)m / (1u << mantissa) : (double)m / (1u << mantissa);
+
+	for (int i = e ? (int)e : 1; i > bias; i--)
+		v *= 2;
+	for (int i = e ? (int)e : 1; i < bias; i++)
+		v /= 2;
+	return code >> 31 ? -v : v;
+}
+
+static double value_of(int type, cuda_address base, uint64_t i)
+{
+	const char *p = (const char *)(uintptr_t)base;
+	double d;
+	float f;
+	uint32_t w;
+	uint16_t s;
+	uint8_t b;
+
+	switch (type) {
+	case CUBLASLT_R64F:
+		memcpy(&d, p + i * 8, 8);
+		return d;
+	case CUBLASLT_R32F:
+		memcpy(&f, p + i * 4, 4);
+		return (double)f;
+	case CUBLASLT_R16F:
+		memcpy(&s, p + i * 2, 2);
+		return small_float((s & 0x7fffu) | (s & 0x8000u) << 16, 10, 15);
+	case CUBLASLT_R16BF:
+		memcpy(&s, p + i * 2, 2);
+		w = (uint32_t)s << 16;
+		memcpy(&f, &w, 4);
+		return (double)f;
+	case CUBLASLT_R8I:
+		return (double)(int8_t)p[i];
+	default:
+		memcpy(&b, p + i, 1);
+		w = (b & 0x7fu) | (b & 0x80u) << 24;
+		return type == CUBLASLT_E4M3 ? small_float(w, 3, 7) : small_float(w, 2, 15);
+	}
+}
+
+/* To the nearest, of what is neither tiny nor huge. */
+static uint16_t half_of(double v)
+{
+	int e;
+	double m = frexp(fabs(v), &e);
+
+	if (m <= 0 || e < -13)
+		return 0;
+	return (uint16_t)((v < 0 ? 0x8000 : 0) + ((e + 13) << 10) + (int)rint(ldexp(m, 11)));
+}
+
+static void store(int type, cuda_address base, uint64_t i, double v)
+{
+	char *p = (char *)(uintptr_t)base;
+	float f = (float)v;
+	int32_t n = (int32_t)v;
+	uint32_t w;
+	uint16_t s;
+
+	switch (type) {
+	case CUBLASLT_R64F:
+		memcpy(p + i * 8, &v, 8);
+		return;
+	case CUBLASLT_R32F:
+		memcpy(p + i * 4, &f, 4);
+		return;
+	case CUBLASLT_R16F:
+		s = half_of(v);
+		memcpy(p + i * 2, &s, 2);
+		return;
+	case CUBLASLT_R16BF:
+		memcpy(&w, &f, 4);
+		w += 0x7fff + (w >> 16 & 1);
+		s = (uint16_t)(w >> 16);
+		memcpy(p + i * 2, &s, 2);
+		return;
+	default:
+		memcpy(p + i * 4, &n, 4);
+	}
+}
+
+static void product(const struct cublaslt_product *p, cuda_address a,
+		    const struct cublaslt_layout *la, cuda_address b,
+		    const struct cublaslt_layout *lb, cuda_address d,
+		    const struct cublaslt_layout *ld)
+{
+	uint64_t k = p->turned[0] ? la->rows : la->columns, m = ld->rows,
+		 n = ld->columns - (setting("skip") != 0);
+
+	for (uint64_t j = 0; j < n; j++)
+		for (uint64_t i = 0; i < m; i++) {
+			double sum = 0;
+
+			for (uint64_t x = 0; x < k; x++)
+				sum += value_of(la->type, a, p->turned[0] ? i * k + x : x * m + i) *
+				       value_of(lb->type, b,
+						p->turned[1] ? x * ld->columns + j : j * k + x);
+			store(ld->type, d, j * m + i, sum);
+		}
+}
+
+int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const void *alpha,
+		  cuda_address a, struct cublaslt_layout *la, cuda_address b,
+		  struct cublaslt_layout *lb, const void *beta, cuda_address c,
+		  struct cublaslt_layout *lc, cuda_address d, struct cublaslt_layout *ld,
+		  const void *algorithm, cuda_address workspace, size_t workspace_bytes,
+		  struct cuda_stream *s)
+{
+	uint64_t id;
+	long long flips = setting("flips");
+
+	(void)h;
+	(void)alpha;
+	(void)beta;
+	(void)c;
+	(void)lc;
+	(void)workspace;
+	(void)workspace_bytes;
+	(void)s;
+	memcpy(&id, algorithm, sizeof(id));
+	if (id == 1 && setting("broken"))
+		return CUBLASLT_NOT_SUPPORTED;
+	product(p, a, la, b, lb, d, ld);
+	if (setting("wrong"))
+		store(ld->type, d, 0, value_of(ld->type, d, 0) + 1e4);
+	if (setting("nan"))
+		memset((char *)(uintptr_t)d + 64, 0xff, 8);
+	if (flips && ++products >= flips)
+		*(char *)(uintptr_t)d ^= 1;
+	return 0;
+}

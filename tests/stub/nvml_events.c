@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVML's events, of which the stub has one kind: after "stub event_after=MS" of waiting something
+ * happens to the first GPU that was enlisted; without it nothing ever does. */
+#include <stdbool.h>
+#include <time.h>
+
+#include "host/nvml.h"
+#include "nvml.h"
+#include "stub.h"
+
+struct nvml_event_set {
+	struct nvml_device *first;
+	unsigned long long types;
+};
+
+struct nvml_event {
+	struct nvml_device *device;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+};
+
+int nvmlDeviceGetSupportedEventTypes(struct nvml_device *d, unsigned long long *out);
+int nvmlEventSetCreate(struct nvml_event_set **out);
+int nvmlDeviceRegisterEvents(struct nvml_device *d, unsigned long long types,
+			     struct nvml_event_set *set);
+int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *out, unsigned ms);
+
+int nvmlDeviceGetSupportedEventTypes(struct nvml_device *d, unsigned long long *out)
+{
+	long long v = 0;
+	int r = stub_number(d, "nvmlDeviceGetSupportedEventTypes", "", &v);
+
+	*out = (unsigned long long)v;
+	return r;
+}
+
+int nvmlEventSetCreate(struct nvml_event_set **out)
+{
+	/* One for the whole process: it is never freed. */
+	static struct nvml_event_set set;
+
+	*out = &set;
+	return NVML_SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(struct nvml_device *d, unsigned long long types,
+			     struct nvml_event_set *set)
+{
+	unsigned long long known = 0;
+	int r = nvmlDeviceGetSupportedEventTypes(d, &known);
+
+	if (r || types & ~known)
+		return r ? r : NVML_NOT_SUPPORTED;
+	if (!set->first)
+		set->first = d;
+	set->types |= types;
+	return NVML_SUCCESS;
+}
+
+#ifndef STUB_OLD
+int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *out, unsigned ms)
+{
+	long long after = stub_setting("event_after", -1);
+	bool happens = after >= 0 && after < ms && set->first;
+	long long wait = happens ? after : ms;
+	struct timespec t = { .tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+	if (!happens)
+		return NVML_TIMEOUT;
+	*out = (struct nvml_event){ .device = set->first, .type = set->types };
+	return NVML_SUCCESS;
+}
+#endif
