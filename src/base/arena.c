@@ -58,6 +58,37 @@ void *arena_array(struct arena *a, size_t n, size_t size)
 	return arena_alloc(a, n * size);
 }
 
+char *arena_room(size_t max)
+{
+	struct arena_block *b = max < SIZE_MAX / 2 ? malloc(sizeof(*b) + max + 1) : NULL;
+
+	return b ? (char *)b->data : NULL;
+}
+
+static struct arena_block *block_of(char *room)
+{
+	return (struct arena_block *)(void *)(room - offsetof(struct arena_block, data));
+}
+
+char *arena_keep(struct arena *a, char *room, size_t n)
+{
+	struct arena_block *b = block_of(room), *fits = realloc(b, sizeof(*b) + n + 1);
+
+	b = fits ? fits : b;
+	b->data[n] = '\0';
+	b->size = b->used = n + 1;
+	/* Nothing else fits into it: the room left in the head stays in front. */
+	b->next = a->head ? a->head->next : NULL;
+	*(a->head ? &a->head->next : &a->head) = b;
+	return (char *)b->data;
+}
+
+void arena_drop(char *room)
+{
+	if (room)
+		free(block_of(room));
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
 	char *copy = arena_alloc(a, n + 1);

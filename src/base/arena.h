@@ -19,6 +19,14 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t n);
 /* n objects of size bytes each; an overflowing product ends the process like out of memory. */
 void *arena_array(struct arena *a, size_t n, size_t size);
+/*
+ * Room for up to max bytes of which nobody knows yet how many they will be; it is in no arena.
+ * NULL: there is not so much. arena_keep puts the first n of them, ended by a NUL, into the arena
+ * without copying and returns where they are; arena_drop gives the room back instead.
+ */
+char *arena_room(size_t max);
+char *arena_keep(struct arena *a, char *room, size_t n);
+void arena_drop(char *room);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -23,6 +23,7 @@ struct bench_ask {
 	const char *peer;  /* --peer: host[:port] where "bench serve" runs */
 	const char *token; /* --token: the file with the secret that both sides know */
 	const char *gpus;  /* --gpus: indices or UUIDs */
+	const char *name;  /* what stands after the bench's name: a case, or how some begin */
 };
 
 /* What benches may use. */
@@ -33,6 +34,8 @@ struct bench_env {
 	/* Set when the user asked to stop; long work looks at it. */
 	const atomic_bool *stop;
 	struct bench_ask ask;
+	/* To look at the machine before and after samples, never within one. NULL: nobody looks. */
+	struct host *h;
 	bool small; /* tiny sizes: tests of the bench itself, no figure for anybody */
 };
 
@@ -52,12 +55,18 @@ struct bench_case {
 	const char *setup;     /* goes into the record */
 	const char *placement; /* the same */
 	const void *arg;       /* the bench's own */
+	/* Whose known band counts, as the fact names it ("NVIDIA H200"). NULL: the machine's. */
+	const char *hardware;
+	size_t n_figures; /* only so many of the bench's figures; 0: all */
 };
 
 struct bench_cases {
 	struct bench_case *items;
 	size_t n;
 	const char *none; /* without any: why, in a sentence ("no disk of its own under /tmp") */
+	bool usage;	  /* and it is what was asked or not asked, not what the machine has */
+	struct record_skip *absent; /* cases that this machine cannot have, and why */
+	size_t n_absent;
 };
 
 struct bench_sample {
@@ -72,20 +81,25 @@ struct bench {
 	size_t n_figures;
 	/* From observations to the unit of the first figure; 0: no observations. */
 	double observed_scale;
+	unsigned observed_of; /* another figure's unit than the first's */
 	/* How the cases' names begin that "bench all" runs; NULL: all of them, "-": none. */
 	const char *brief;
 	double seconds;	 /* of measuring per case, when nobody says otherwise */
 	unsigned rounds; /* fresh set-ups per case */
 	/* Every case that makes sense on this machine. */
 	void (*cases)(const struct bench_env *env, struct bench_cases *out);
-	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record. */
+	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record; its text
+	 * may still be filled in until teardown. */
 	int (*setup)(const struct bench_env *env, const struct bench_case *c, void **state,
 		     const char **variant, struct err *e);
 	/* One sample: fills value[] of each figure. */
 	int (*run)(void *state, struct bench_sample *out, struct err *e);
-	/* 0 when what the runs since setup did was right. */
+	/* 0 when what the runs since setup did was right; -ENOTRECOVERABLE: it was, and shows that
+	 * the hardware is not healthy. */
 	int (*verify)(void *state, struct err *e);
 	void (*teardown)(void *state);
+	/* After the last case of a call: gives back what cases share. NULL: they share nothing. */
+	void (*end)(const struct bench_cases *all);
 	struct bench_limit (*limit)(const struct bench_env *env, const struct bench_case *c);
 };
 
@@ -93,6 +107,9 @@ extern const struct bench *const benches[];
 extern const size_t bench_count;
 const struct bench *bench_find(const char *name);
 void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c);
+/* name: "nvfp4:8192"; it is shown among what did not run. */
+void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,
+		       const char *why);
 
 /* --- frame: frame.c -----------------------------------------------------------------------------
  */
@@ -103,7 +120,7 @@ struct frame {
 	double width;	/* half the interval's width that is narrow enough; 0: 1 % */
 	/* Seconds, monotonic. NULL: the clock. */
 	double (*now)(void *ctx);
-	/* Called after each sample; NULL: nobody looks. */
+	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks. */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
 	void *ctx;
 	double start; /* set by frame_start */
@@ -111,8 +128,11 @@ struct frame {
 
 void frame_start(struct frame *f);
 /* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
- * Errors of a case go into the case. -ENOENT: no case has that name. */
+ * Errors of a case go into the case. -ENOENT: no case has that name. -ENODATA (-EINVAL: because of
+ * what was asked): the bench has no case here; why is the last of r->skipped. */
 int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r);
+/* The short form of each of n benches; those that do not run are noted in r->skipped. */
+void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r);
 
 /* --- what stands around it ----------------------------------------------------------------------
  */

@@ -117,6 +117,17 @@ static void note_variants(struct arena *a, struct compare *out)
 	}
 }
 
+static void note_busy(struct arena *a, struct compare *out, const char *which,
+		      const struct record *r)
+{
+	if (!record_busy(&r->conditions))
+		return;
+	out->differs = arena_grow(a, out->differs, out->n_differs, sizeof(*out->differs));
+	out->differs[out->n_differs++] = arena_printf(
+		a, "%s was taken while others used the machine (%.2f of %u CPUs)", which,
+		fmax(r->conditions.others, r->conditions.idle_others), r->conditions.cpus);
+}
+
 static const char *value_of(const struct record_pair *pairs, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
@@ -160,4 +171,6 @@ void compare_records(struct arena *a, const struct record *x, const struct recor
 	note_variants(a, out);
 	differ(a, out, x->fingerprint, x->n_fingerprint, y->fingerprint, y->n_fingerprint);
 	differ(a, out, x->settings, x->n_settings, y->settings, y->n_settings);
+	note_busy(a, out, "the first", x);
+	note_busy(a, out, "the second", y);
 }

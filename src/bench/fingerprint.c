@@ -48,6 +48,25 @@ static void gpu_pairs(struct arena *a, const struct machine *m, struct record *r
 	pair(a, r, "gpu_driver", fact_text(&m->gpu.driver, NULL));
 }
 
+/* "cache_l2_unified": "10 x 2048 KiB". One pair a level and kind, however many sizes it has. */
+static void cache_pairs(struct arena *a, const struct machine *m, struct record *r)
+{
+	LIST_FOR_EACH (const struct cpu_cache, c, &m->cpu.caches) {
+		const char *kind = fact_text(&c->type, "");
+		const char *name = arena_printf(a, "cache_l%u_%s", c->level, kind);
+		const char *value = arena_printf(a, "%lld x %lld KiB", fact_or(&c->count, 0),
+						 fact_or(&c->size_bytes, 0) >> 10);
+		struct record_pair *last = r->fingerprint + r->n_fingerprint - 1;
+
+		if (strcmp(kind, "Instruction") == 0 || !seen_ok(&c->size_bytes.f))
+			continue;
+		if (r->n_fingerprint && strcmp(last->name, name) == 0)
+			last->value = arena_printf(a, "%s, %s", last->value, value);
+		else
+			pair(a, r, name, value);
+	}
+}
+
 void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r)
 {
 	char id[64] = "";
@@ -70,6 +89,7 @@ void record_fingerprint(struct arena *a, struct host *h, const struct machine *m
 	number(a, r, "numa_nodes",
 	       &(struct fact_int){ { .seen = SEEN_OK }, (long long)m->cpu.nodes.n });
 	number(a, r, "memory_kib", &m->memory.total_kb);
+	cache_pairs(a, m, r);
 	pair(a, r, "kernel", fact_text(&m->kernel.release, NULL));
 	pair(a, r, "kernel_build", fact_text(&m->kernel.version, NULL));
 	pair(a, r, "kernel_arguments", fact_text(&m->kernel.cmdline, NULL));

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/bands.h"
 #include "bench/bench.h"
 
 enum {
@@ -68,7 +69,7 @@ static int sample(struct turn *t, void *state, struct bench_sample *s)
 	struct err e = { 0 };
 	int r = t->b->run(state, s, &e);
 
-	for (size_t i = 0; r == 0 && i < t->b->n_figures; i++)
+	for (size_t i = 0; r == 0 && i < t->out->n_series; i++)
 		if (!isfinite(s->value[i]))
 			r = err_set(&e, -EDOM, "a sample that is no number");
 	if (r == -EINTR && stopped(t->f))
@@ -76,6 +77,13 @@ static int sample(struct turn *t, void *state, struct bench_sample *s)
 	if (r)
 		fail(t, "running", &e);
 	return r;
+}
+
+/* done: rounds that are over. */
+static void tell(const struct turn *t, size_t done)
+{
+	if (t->f->progress)
+		t->f->progress(t->f->ctx, t->out, done, t->b->rounds);
 }
 
 /* Until the last samples show no trend, or half the case's time is over and they could have. */
@@ -93,6 +101,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 		t->out->warmup++;
 		t->warm = arena_grow(t->f->env.a, t->warm, n, sizeof(*t->warm));
 		t->warm[n++] = s.value[0];
+		tell(t, t->out->rounds);
 		if (again && n >= WARM_AGAIN)
 			return 0;
 		if (!again && stat_steady(t->warm, n, WARM_WINDOW, 0.01)) {
@@ -139,8 +148,7 @@ static void measure(struct turn *t, void *state, unsigned left)
 		if (sample(t, state, &s))
 			return;
 		keep(t, &s, at);
-		if (t->f->progress)
-			t->f->progress(t->f->ctx, t->out, t->b->rounds - left, t->b->rounds);
+		tell(t, t->b->rounds - left);
 	}
 }
 
@@ -148,8 +156,12 @@ static void one_round(struct turn *t, unsigned left)
 {
 	struct err e = { 0 };
 	void *state = NULL;
+	int r;
 
-	if (t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e)) {
+	r = t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e);
+	if (r == -EINTR && stopped(t->f))
+		return;
+	if (r) {
 		fail(t, "setting up", &e);
 		return;
 	}
@@ -159,8 +171,8 @@ static void one_round(struct turn *t, unsigned left)
 		t->out->first[t->out->rounds++] = t->out->n;
 		measure(t, state, left);
 	}
-	if (!t->out->error && t->b->verify(state, &e))
-		fail(t, "the result is wrong", &e);
+	if (!t->out->error && (r = t->b->verify(state, &e)) != 0)
+		fail(t, r == -ENOTRECOVERABLE ? "not healthy" : "the result is wrong", &e);
 	else if (!t->out->error)
 		t->out->verified = true;
 	t->b->teardown(state);
@@ -172,6 +184,22 @@ static bool narrow(const struct turn *t)
 
 	return stat_summary(t->out->series[0].x, t->out->n, &s) == 0 &&
 	       stat_half_width(&s) <= (t->f->width > 0 ? t->f->width : 0.01);
+}
+
+static void add_series(struct frame *f, const struct bench *b, const struct bench_case *c,
+		       struct record_case *out)
+{
+	out->n_series = c->n_figures ? c->n_figures : b->n_figures;
+	for (size_t i = 0; i < out->n_series; i++) {
+		struct record_series *s = &out->series[i];
+
+		*s = (struct record_series){ .key = b->figures[i].key,
+					     .title = b->figures[i].title,
+					     .unit = b->figures[i].unit,
+					     .unit_text = b->figures[i].unit_text,
+					     .better = b->figures[i].better };
+		s->band = band_of(f->env.a, f->env.m, c->hardware, b->name, c->name, s);
+	}
 }
 
 static void begin(struct frame *f, const struct bench *b, const struct bench_case *c,
@@ -189,14 +217,8 @@ static void begin(struct frame *f, const struct bench *b, const struct bench_cas
 				     .has_limit = limit.known,
 				     .limit = limit.value,
 				     .limit_source = limit.source,
-				     .n_series = b->n_figures,
 				     .stop = f->samples ? STOP_COUNT : STOP_TIME };
-	for (size_t i = 0; i < b->n_figures; i++)
-		out->series[i] = (struct record_series){ .key = b->figures[i].key,
-							 .title = b->figures[i].title,
-							 .unit = b->figures[i].unit,
-							 .unit_text = b->figures[i].unit_text,
-							 .better = b->figures[i].better };
+	add_series(f, b, c, out);
 	*t = (struct turn){ .f = f,
 			    .b = b,
 			    .c = c,
@@ -219,7 +241,8 @@ static void finish(struct turn *t)
 						     .p90 = histogram_quantile(h, 0.9) * scale,
 						     .p99 = histogram_quantile(h, 0.99) * scale,
 						     .p999 = histogram_quantile(h, 0.999) * scale,
-						     .max = h->max * scale };
+						     .max = h->max * scale,
+						     .of = t->b->observed_of };
 }
 
 /* The case of that name; where there is none, all that begin so. */
@@ -238,22 +261,8 @@ static size_t choose(const struct bench_cases *all, const char *name, struct tur
 	return n;
 }
 
-int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r)
+static void rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
 {
-	struct bench_cases all = { 0 };
-	struct turn *turns;
-	size_t n;
-
-	b->cases(&f->env, &all);
-	turns = arena_array(f->env.a, all.n, sizeof(*turns));
-	n = choose(&all, prefix, turns);
-	if (!n)
-		return -ENOENT;
-	/* All places first: what turns point to must not move. */
-	for (size_t i = 0; i < n; i++)
-		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
-	for (size_t i = 0; i < n; i++)
-		begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
 	for (unsigned round = 0; round < b->rounds; round++)
 		for (size_t i = 0; i < n && !stopped(f); i++) {
 			struct turn *t = &turns[i];
@@ -269,9 +278,56 @@ int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct
 			if (f->samples && t->out->n >= f->samples)
 				t->done = true;
 		}
+}
+
+int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r)
+{
+	struct bench_cases all = { 0 };
+	struct turn *turns;
+	size_t n;
+
+	f->env.ask.name = prefix;
+	b->cases(&f->env, &all);
+	for (size_t i = 0; i < all.n_absent; i++)
+		record_skip(f->env.a, r,
+			    arena_printf(f->env.a, "%s/%s", b->name, all.absent[i].bench),
+			    all.absent[i].reason);
+	if (!all.n && !all.n_absent)
+		record_skip(f->env.a, r, b->name,
+			    all.none ? all.none : "there is nothing here that it could measure");
+	turns = arena_array(f->env.a, all.n, sizeof(*turns));
+	n = choose(&all, prefix, turns);
+	if (!n) {
+		if (b->end)
+			b->end(&all);
+		return all.n ? -ENOENT : all.usage ? -EINVAL : -ENODATA;
+	}
+	/* All places first: what turns point to must not move. */
+	for (size_t i = 0; i < n; i++)
+		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
+	for (size_t i = 0; i < n; i++)
+		begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
+	rounds(f, b, turns, n);
 	for (size_t i = 0; i < n; i++)
 		finish(&turns[i]);
+	if (b->end)
+		b->end(&all);
 	r->n += n;
 	r->partial = r->partial || stopped(f);
 	return 0;
+}
+
+void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct bench *b = list[i];
+
+		if (stopped(f))
+			record_skip(f->env.a, r, b->name, "interrupted before it began");
+		else if (b->brief && strcmp(b->brief, "-") == 0)
+			record_skip(f->env.a, r, b->name, "runs when asked for by name");
+		else if (frame_run(f, b, b->brief, r) == -ENOENT)
+			record_skip(f->env.a, r, b->name,
+				    "has no case here that a short run includes");
+	}
 }

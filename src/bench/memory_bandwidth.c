@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/limits.h"
 #include "bench/list.h"
 #include "bench/memory_kernels.h"
 #include "bench/memory_map.h"
@@ -327,7 +328,7 @@ static struct bench_limit bandwidth_limit(const struct bench_env *env, const str
 {
 	const struct bandwidth_arg *arg = c->arg;
 
-	return memory_limit(env, arg->node < 0 ? arg->sockets : 1);
+	return limit_memory(env, arg->node < 0 ? arg->sockets : 1);
 }
 
 static const struct bench_figure figures[] = {

@@ -169,13 +169,16 @@ static void chase_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	const struct idset *big = machine_big_cpus(env->m);
 	long long cache = memory_cache_largest(env->m);
-	size_t most = cache > 0 ? 4 * (size_t)cache : 64u << 20, first = 0;
+	bool roomy = fact_or(&env->m->memory.available_kb, 0) > 4 << 20;
+	size_t floor = roomy ? 256u << 20 : 64u << 20, most = cache > 0 ? 4 * (size_t)cache : floor;
+	size_t first = 0;
 	unsigned cpu = env->cpus.n ? env->cpus.r[0].lo : 0;
 
 	IDSET_FOR_EACH (id, &env->cpus)
 		if (big && idset_has(big, id) && !first++)
 			cpu = id;
-	most = most < 64u << 20 ? 64u << 20 : most > 1u << 30 ? 1u << 30 : most;
+	/* Some machines have a cache behind the last one that is told of. */
+	most = most < floor ? floor : most > 1u << 30 ? 1u << 30 : most;
 	if (env->small)
 		most = 64 << 10;
 	for (size_t bytes = 16 << 10; bytes <= most; bytes *= 2)

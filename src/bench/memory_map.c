@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapping, page size and placement of memory, and data sheets of its bandwidth. */
+/* Mapping, page size and placement of memory. */
 #include "bench/memory_map.h"
 
 #include <linux/mempolicy.h>
@@ -105,46 +105,4 @@ long long memory_cache_largest(const struct machine *m)
 		if (fact_or(&c->size_bytes, 0) > most)
 			most = fact_or(&c->size_bytes, 0);
 	return most;
-}
-
-struct bench_limit memory_limit(const struct bench_env *env, size_t sockets)
-{
-	/* Channels x width x rate; with all channels filled, which no fact tells. */
-	static const struct {
-		const char *model;
-		double gb_s;
-		const char *source;
-	} sheets[] = {
-		{ "8480C", 307.2,
-		  "Xeon 8480C: 8 channels of DDR5-4800 a socket, if all are filled" },
-		{ "8480+", 307.2,
-		  "Xeon 8480+: 8 channels of DDR5-4800 a socket, if all are filled" },
-		{ "8462Y+", 307.2,
-		  "Xeon 8462Y+: 8 channels of DDR5-4800 a socket, if all are filled" },
-		{ "8558", 332.8, "Xeon 8558: 8 channels of DDR5-5200 a socket, if all are filled" },
-		{ "8568Y+", 358.4,
-		  "Xeon 8568Y+: 8 channels of DDR5-5600 a socket, if all are filled" },
-		{ "EPYC 9654", 460.8,
-		  "EPYC 9654: 12 channels of DDR5-4800 a socket, if all are filled" },
-		{ "EPYC 9554", 460.8,
-		  "EPYC 9554: 12 channels of DDR5-4800 a socket, if all are filled" },
-	};
-	const char *kind = fact_text(&env->m->platform.kind, ""),
-		   *model = fact_text(&env->m->cpu.model, "");
-
-	if (strcmp(kind, "dgx-spark") == 0)
-		return (struct bench_limit){ true, 273, "DGX Spark data sheet: LPDDR5X, 273 GB/s" };
-	if (strcmp(kind, "igx-orin") == 0)
-		return (struct bench_limit){ true, 204.8,
-					     "IGX Orin data sheet: LPDDR5, 204.8 GB/s" };
-	if (fact_or(&env->m->platform.virtual_, 0) || fact_or(&env->m->cpu.hypervisor, 0))
-		return (struct bench_limit){ .source = "unknown: a virtual machine does not say "
-						       "what memory it has" };
-	for (size_t i = 0; i < sizeof(sheets) / sizeof(sheets[0]); i++)
-		if (strstr(model, sheets[i].model))
-			return (struct bench_limit){ true, sheets[i].gb_s * (double)sockets,
-						     sheets[i].source };
-	return (struct bench_limit){
-		.source = "unknown: no fact tells channels and rate of this memory"
-	};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory to measure: how much, on which pages, on which node; and what the hardware could do. */
+/* Memory to measure: how much, on which pages, on which node. */
 #ifndef BENCH_MEMORY_MAP_H
 #define BENCH_MEMORY_MAP_H
 
@@ -18,7 +18,5 @@ double memory_huge_share(const void *p, size_t bytes);
 /* Bytes of all last-level caches together, and of one; 0: not known. */
 long long memory_cache_total(const struct machine *m);
 long long memory_cache_largest(const struct machine *m);
-/* GB/s of the machine's (share 1) or a part's memory, from data sheets. */
-struct bench_limit memory_limit(const struct bench_env *env, size_t sockets);
 
 #endif

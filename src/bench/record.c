@@ -45,6 +45,28 @@ void record_note(struct arena *a, struct record *r, const char *fmt, ...)
 	va_end(ap);
 }
 
+void record_skip(struct arena *a, struct record *r, const char *bench, const char *reason)
+{
+	r->skipped = arena_grow(a, r->skipped, r->n_skipped, sizeof(*r->skipped));
+	r->skipped[r->n_skipped++] = (struct record_skip){ bench, reason };
+}
+
+enum record_place record_place(const struct record_series *s)
+{
+	if (!s->band.known || !s->has_summary)
+		return PLACE_UNKNOWN;
+	if (s->s.median < s->band.low)
+		return PLACE_BELOW;
+	return s->s.median > s->band.high ? PLACE_ABOVE : PLACE_WITHIN;
+}
+
+const char *record_place_name(enum record_place p)
+{
+	static const char *const names[] = { NULL, "below", "within", "above" };
+
+	return names[p];
+}
+
 bool record_busy(const struct record_conditions *c)
 {
 	double share = 0.05 * (double)c->cpus, most = share < 1 ? share : 1;

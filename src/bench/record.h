@@ -12,7 +12,16 @@
 
 enum bench_better { BENCH_HIGHER, BENCH_LOWER };
 
-enum { BENCH_FIGURES = 4, RECORD_SAMPLES_MAX = 1000000, RECORD_CASES_MAX = 4096 };
+enum { BENCH_FIGURES = 6, RECORD_SAMPLES_MAX = 1000000, RECORD_CASES_MAX = 4096 };
+
+/* What is known to be usual for this hardware, in the unit of the figure. */
+struct record_band {
+	bool known;
+	double low, high;
+	const char *source; /* who measured it and when; why there is none. NULL: nobody looked */
+};
+
+enum record_place { PLACE_UNKNOWN, PLACE_BELOW, PLACE_WITHIN, PLACE_ABOVE };
 
 /* One figure of one case. */
 struct record_series {
@@ -24,12 +33,14 @@ struct record_series {
 	double *x; /* one a sample, in order of time */
 	struct stat_summary s;
 	bool has_summary; /* false without samples */
+	struct record_band band;
 };
 
 /* Percentiles over all single observations, where a sample is a window of many. */
 struct record_observed {
 	unsigned long long n; /* 0: none */
 	double p50, p90, p99, p999, max;
+	size_t of; /* whose series' unit they have */
 };
 
 enum record_stop {
@@ -99,6 +110,11 @@ struct record_pair {
 	const char *name, *value;
 };
 
+/* A bench that did not run. */
+struct record_skip {
+	const char *bench, *reason;
+};
+
 struct record {
 	const char *id; /* "20261121-045000-memory-bandwidth" */
 	const char *version;
@@ -112,6 +128,8 @@ struct record {
 	struct record_conditions conditions;
 	struct record_case *cases;
 	size_t n;
+	struct record_skip *skipped;
+	size_t n_skipped;
 	bool partial; /* interrupted */
 	const char **notes;
 	size_t n_notes;
@@ -125,6 +143,11 @@ void record_summarise(struct record *r);
 void record_judge(struct arena *a, struct record *r);
 void record_note(struct arena *a, struct record *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void record_skip(struct arena *a, struct record *r, const char *bench, const char *reason);
+/* Where the median lies to the band. */
+enum record_place record_place(const struct record_series *s);
+/* "below", "within", "above"; NULL when nothing is known. */
+const char *record_place_name(enum record_place p);
 /* True when somebody else used the machine so much that figures suffer. */
 bool record_busy(const struct record_conditions *c);
 /* 16 hexadecimal digits of a 64-bit hash (FNV-1a). */

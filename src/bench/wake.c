@@ -5,20 +5,18 @@
  * cost is what is asked.
  */
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/list.h"
+#include "bench/wake_sleeps.h"
 #include "bench/workers.h"
 
-enum { WAKE_WINDOW_MAX = 500, WAKE_PRIORITY = 80 };
+enum { WAKE_PRIORITY = 80 };
 
 struct wake_arg {
 	long interval_ns;
@@ -30,47 +28,9 @@ struct wake_arg {
 struct wake {
 	const struct wake_arg *arg;
 	struct workers *worker;
-	double late_ns[WAKE_WINDOW_MAX];
-	size_t n, early, failed;
+	struct sleeps sleeps;
 	int refused; /* errno of what real-time scheduling answered */
-	const atomic_bool *stop;
 };
-
-static struct timespec later(struct timespec t, long ns)
-{
-	t.tv_nsec += ns;
-	while (t.tv_nsec >= 1000000000L) {
-		t.tv_nsec -= 1000000000L;
-		t.tv_sec++;
-	}
-	return t;
-}
-
-static double ns_between(const struct timespec *a, const struct timespec *b)
-{
-	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
-}
-
-static void wake_window(void *ctx, size_t i)
-{
-	struct wake *s = ctx;
-	struct timespec at, now;
-
-	(void)i;
-	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
-	 */
-	prctl(PR_SET_TIMERSLACK, 1);
-	for (s->n = 0; s->n < s->arg->window; s->n++) {
-		if (s->stop && atomic_load(s->stop))
-			return;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		at = later(now, s->arg->interval_ns);
-		s->failed += clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		s->late_ns[s->n] = ns_between(&at, &now);
-		s->early += s->late_ns[s->n] < 0;
-	}
-}
 
 static void become_fifo(void *ctx, size_t i)
 {
@@ -100,7 +60,9 @@ static int wake_setup(const struct bench_env *env, const struct bench_case *c, v
 	if (!s)
 		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
-	s->stop = env->stop;
+	s->sleeps = (struct sleeps){ .interval_ns = s->arg->interval_ns,
+				     .want = s->arg->window,
+				     .stop = env->stop };
 	idset_add(env->a, &cpus, s->arg->cpu);
 	r = workers_start(&cpus, &s->worker, e);
 	if (r) {
@@ -126,26 +88,13 @@ static int wake_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct wake *s = state;
 
-	workers_run(s->worker, wake_window, s);
-	if (s->n < s->arg->window)
-		return err_set(e, -EINTR, "interrupted");
-	for (size_t i = 0; out->observed && i < s->n; i++)
-		histogram_add(out->observed, s->late_ns[i]);
-	stat_sort(s->late_ns, s->n);
-	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
-	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
-	return 0;
+	workers_run(s->worker, sleeps_take, &s->sleeps);
+	return sleeps_sample(&s->sleeps, out, e);
 }
 
 static int wake_verify(void *state, struct err *e)
 {
-	struct wake *s = state;
-
-	if (s->failed)
-		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
-	if (s->early)
-		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
-	return 0;
+	return sleeps_verify(&((struct wake *)state)->sleeps, e);
 }
 
 static bool may_fifo(void)

@@ -2,6 +2,7 @@
 /* gputune bench NAME...: measure, say, keep. */
 #include "cmd/bench.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "bench/conditions.h"
 #include "bench/store.h"
+#include "cmd/bench_serve.h"
 #include "cmd/knobs.h"
 #include "cmd/page.h"
 #include "host/write.h"
@@ -27,6 +29,7 @@ struct measuring {
 	struct record record;
 	struct watch_list watch;
 	atomic_bool stop;
+	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
 	bool live_line;	    /* a progress line is on the terminal */
 	long long drawn_ms; /* when it was drawn */
 };
@@ -65,12 +68,16 @@ static void progress(void *ctx, const struct record_case *c, size_t done, size_t
 	if (now - g->drawn_ms < PROGRESS_MS)
 		return;
 	g->drawn_ms = now;
-	memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
-	value = stat_median_in_place(last, n);
-	fprintf(stderr, "\r\033[K%s %s: round %zu of %zu, %zu samples, %.4g %s", c->bench, c->name,
-		done + 1, of, c->n, value, c->series[0].unit_text);
-	fflush(stderr);
 	g->live_line = true;
+	fprintf(stderr, "\r\033[K%s %s: round %zu of %zu, ", c->bench, c->name, done + 1, of);
+	if (n) {
+		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
+		value = stat_median_in_place(last, n);
+		fprintf(stderr, "%zu samples, %.4g %s", c->n, value, c->series[0].unit_text);
+	} else {
+		fputs("warming up", stderr);
+	}
+	fflush(stderr);
 }
 
 static void end_line(struct measuring *g)
@@ -192,18 +199,39 @@ static int check_json_file(struct measuring *g)
 static int measure_one(struct measuring *g, const char *arg)
 {
 	const char *slash = strchr(arg, '/');
-	char name[64] = "";
+	char *name = arena_strndup(&g->r->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg));
+	const struct bench *b = bench_find(name);
 
-	memcpy(name, arg, slash ? (size_t)(slash - arg) : strlen(arg));
-	for (size_t i = 0; i < bench_count; i++) {
-		if (strcmp(name, "all") != 0 && strcmp(name, benches[i]->name) != 0)
-			continue;
-		if (frame_run(&g->frame, benches[i], slash ? slash + 1 : NULL, &g->record) ==
-		    -ENOENT)
-			return complain_text(EXIT_USAGE, "%s has no case \"%s\" on this machine",
-					     name, slash ? slash + 1 : "");
+	if (!b) {
+		/* "all"; other names were refused. */
+		frame_run_all(&g->frame, benches, bench_count, &g->record);
+		return 0;
+	}
+	switch (frame_run(&g->frame, b, slash ? slash + 1 : NULL, &g->record)) {
+	case -ENOENT:
+		return complain_text(EXIT_USAGE, "%s has no case \"%s\" on this machine", name,
+				     slash ? slash + 1 : "");
+	case -EINVAL:
+		g->left_out = EXIT_USAGE;
+		break;
+	case -ENODATA:
+		g->left_out = g->left_out ? g->left_out : EXIT_BLIND;
+		break;
 	}
 	return 0;
+}
+
+/* What was asked for by name and has no case here. Without any other result there is none. */
+static int check_left_out(struct measuring *g)
+{
+	const struct record *r = &g->record;
+
+	if (!g->left_out || r->n)
+		return 0;
+	for (size_t i = 0; i + 1 < r->n_skipped; i++)
+		complain_text(g->left_out, "%s: %s", r->skipped[i].bench, r->skipped[i].reason);
+	return complain_text(g->left_out, "%s: %s", r->skipped[r->n_skipped - 1].bench,
+			     r->skipped[r->n_skipped - 1].reason);
 }
 
 static int measure(struct measuring *g)
@@ -302,6 +330,7 @@ static int run_bench(struct measuring *g)
 	g->m = run_machine(r, g->h, false);
 	g->frame.env.a = &r->arena;
 	g->frame.env.m = g->m;
+	g->frame.env.h = g->h;
 	g->frame.env.stop = &g->stop;
 	g->frame.ctx = g;
 	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
@@ -312,11 +341,13 @@ static int run_bench(struct measuring *g)
 	note_settings(g);
 	g->record.id = store_new_id(&r->arena, g->h, bench_state(r), g->record.time_s, id_word(r));
 	code = measure(g);
+	code = code ? code : check_left_out(g);
 	if (code)
 		return code;
 	record_summarise(&g->record);
 	record_judge(&r->arena, &g->record);
-	code = keep(g, result_code(&g->record));
+	code = result_code(&g->record);
+	code = keep(g, code ? code : g->left_out);
 	return bench_print(r, g->m, &g->record, code);
 }
 
@@ -329,6 +360,8 @@ int verb_bench(struct run *r)
 		code = bench_list(r, g.h);
 	else if (strcmp(r->args[0], "show") == 0)
 		code = bench_show(r, g.h);
+	else if (strcmp(r->args[0], "serve") == 0)
+		code = bench_serve(r);
 	else
 		code = run_bench(&g);
 	host_close(g.h);

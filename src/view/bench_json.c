@@ -133,6 +133,20 @@ static void put_summary(json_t *j, const struct record_series *s)
 	}
 }
 
+/* Where the figure lies to what is usual for this hardware. */
+static json_t *band_json(const struct record_series *s)
+{
+	const char *place = record_place_name(record_place(s));
+	json_t *j = json_pack("{s:b, s:o, s:o}", "known", s->band.known, "verdict", text(place),
+			      "source", text(s->band.source));
+
+	if (s->band.known) {
+		put(j, "low", s->unit, s->band.low);
+		put(j, "high", s->unit, s->band.high);
+	}
+	return j;
+}
+
 static json_t *figure_json(const struct record_case *c, const struct record_series *s)
 {
 	json_t *j = json_pack(
@@ -145,6 +159,7 @@ static json_t *figure_json(const struct record_case *c, const struct record_seri
 		put_summary(j, s);
 	snprintf(key, sizeof(key), "samples_%s", s->unit);
 	json_object_set_new(j, key, numbers(s->x, c->n));
+	json_object_set_new(j, "band", band_json(s));
 	return j;
 }
 
@@ -164,16 +179,18 @@ static json_t *limit_json(const struct record_case *c)
 static json_t *observed_json(const struct record_case *c)
 {
 	const struct record_observed *o = &c->observed;
+	const char *unit;
 	json_t *j;
 
-	if (!o->n || !c->n_series)
+	if (!o->n || o->of >= c->n_series)
 		return json_null();
+	unit = c->series[o->of].unit;
 	j = json_pack("{s:I}", "n", (json_int_t)o->n);
-	put(j, "p50", c->series[0].unit, o->p50);
-	put(j, "p90", c->series[0].unit, o->p90);
-	put(j, "p99", c->series[0].unit, o->p99);
-	put(j, "p999", c->series[0].unit, o->p999);
-	put(j, "max", c->series[0].unit, o->max);
+	put(j, "p50", unit, o->p50);
+	put(j, "p90", unit, o->p90);
+	put(j, "p99", unit, o->p99);
+	put(j, "p999", unit, o->p999);
+	put(j, "max", unit, o->max);
 	return j;
 }
 
@@ -205,10 +222,14 @@ static json_t *case_json(const struct record_case *c)
 json_t *bench_json(const struct machine *m, const struct record *r, int exit_code)
 {
 	json_t *j = result_json("bench", m, exit_code), *cases = json_array(),
-	       *notes = json_array();
+	       *notes = json_array(), *skips = json_array();
 
 	for (size_t i = 0; i < r->n; i++)
 		json_array_append_new(cases, case_json(&r->cases[i]));
+	for (size_t i = 0; i < r->n_skipped; i++)
+		json_array_append_new(skips,
+				      json_pack("{s:o, s:o}", "bench", text(r->skipped[i].bench),
+						"reason", text(r->skipped[i].reason)));
 	for (size_t i = 0; i < r->n_notes; i++)
 		json_array_append_new(notes, text(r->notes[i]));
 	json_object_set_new(j, "id", text(r->id));
@@ -219,6 +240,7 @@ json_t *bench_json(const struct machine *m, const struct record *r, int exit_cod
 	json_object_set_new(j, "settings", pairs(r->settings, r->n_settings));
 	json_object_set_new(j, "conditions", conditions(&r->conditions));
 	json_object_set_new(j, "cases", cases);
+	json_object_set_new(j, "not_run", skips);
 	json_object_set_new(j, "notes", notes);
 	return j;
 }

@@ -57,6 +57,24 @@ static double *take_numbers(struct arena *a, json_t *list, size_t want)
 	return x;
 }
 
+/* A file without one was written before there were bands: nobody looked. */
+static void take_band(struct arena *a, json_t *j, struct record_series *s)
+{
+	char low[96], high[96];
+	json_t *l, *h;
+
+	s->band.source = take_text(a, j, "source");
+	snprintf(low, sizeof(low), "low_%s", s->unit);
+	snprintf(high, sizeof(high), "high_%s", s->unit);
+	l = json_object_get(j, low);
+	h = json_object_get(j, high);
+	s->band.low = json_number_value(l);
+	s->band.high = json_number_value(h);
+	s->band.known = take_flag(j, "known") && json_is_number(l) && json_is_number(h) &&
+			isfinite(s->band.low) && isfinite(s->band.high) &&
+			s->band.low <= s->band.high;
+}
+
 static bool take_series(struct arena *a, json_t *j, struct record_case *c)
 {
 	struct record_series *s = &c->series[c->n_series];
@@ -74,6 +92,7 @@ static bool take_series(struct arena *a, json_t *j, struct record_case *c)
 	s->better = strcmp(better, "higher") == 0 ? BENCH_HIGHER : BENCH_LOWER;
 	snprintf(key, sizeof(key), "samples_%s", s->unit);
 	s->x = take_numbers(a, json_object_get(j, key), c->n);
+	take_band(a, json_object_get(j, "band"), s);
 	c->n_series++;
 	return s->x != NULL;
 }
@@ -124,12 +143,20 @@ static void take_observed(json_t *j, struct record_case *c)
 
 	if (n <= 0 || !c->n_series)
 		return;
+	/* In the unit of one of the figures; the key's ending says of which. */
+	for (size_t of = 0; of < c->n_series; of++) {
+		snprintf(key, sizeof(key), "%s_%s", names[0], c->series[of].unit);
+		if (!json_object_get(j, key))
+			continue;
+		c->observed.of = of;
+		break;
+	}
 	for (size_t i = 0; i < 5; i++) {
-		snprintf(key, sizeof(key), "%s_%s", names[i], c->series[0].unit);
+		snprintf(key, sizeof(key), "%s_%s", names[i], c->series[c->observed.of].unit);
 		v[i] = json_number_value(json_object_get(j, key));
 	}
-	c->observed =
-		(struct record_observed){ (unsigned long long)n, v[0], v[1], v[2], v[3], v[4] };
+	c->observed = (struct record_observed){ (unsigned long long)n, v[0], v[1], v[2], v[3], v[4],
+						c->observed.of };
 }
 
 static bool take_case(struct arena *a, json_t *j, struct record_case *c)
@@ -179,6 +206,22 @@ static void take_conditions(json_t *j, struct record_conditions *c)
 	c->sampler_percent = or_unseen(j, "sampler_percent");
 }
 
+/* Benches that did not run. False when there are too many or one is no text. */
+static bool take_skips(struct arena *a, json_t *list, struct record *r)
+{
+	if (json_array_size(list) > RECORD_CASES_MAX)
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *j = json_array_get(list, i);
+		const char *bench = take_text(a, j, "bench"), *reason = take_text(a, j, "reason");
+
+		if (!bench || !reason)
+			return false;
+		record_skip(a, r, bench, reason);
+	}
+	return true;
+}
+
 static int take_record(struct arena *a, const char *name, json_t *j, struct record *r,
 		       struct err *e)
 {
@@ -193,7 +236,8 @@ static int take_record(struct arena *a, const char *name, json_t *j, struct reco
 	if (!r->id || !r->machine || !r->version || !time || stamp_parse(time, &r->time_s) ||
 	    json_array_size(cases) > RECORD_CASES_MAX || json_array_size(notes) > NOTES_MAX ||
 	    !take_pairs(a, json_object_get(j, "fingerprint"), &r->fingerprint, &r->n_fingerprint) ||
-	    !take_pairs(a, json_object_get(j, "settings"), &r->settings, &r->n_settings))
+	    !take_pairs(a, json_object_get(j, "settings"), &r->settings, &r->n_settings) ||
+	    !take_skips(a, json_object_get(j, "not_run"), r))
 		return err_set(e, -EINVAL, "%s: not a result of gputune bench as it writes them",
 			       name);
 	take_conditions(json_object_get(j, "conditions"), &r->conditions);

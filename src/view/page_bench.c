@@ -37,44 +37,95 @@ static struct cell state_cell(const struct record_case *c, const struct record_s
 		return cell_as(STYLE_WARN, "never steady");
 	if (s->s.drift.found)
 		return cell_as(STYLE_WARN, "drifts");
-	return cell_as(STYLE_GOOD, "verified");
+	return cell_as(STYLE_GOOD, c->stop == STOP_INTERRUPTED ? "interrupted" : "verified");
 }
 
-static void figure_row(struct doc *d, struct node *t, const struct record_case *c, size_t k)
+static struct cell limit_cell(struct doc *d, const struct record_case *c,
+			      const struct record_series *s)
+{
+	if (!c->has_limit || s != &c->series[0] || !s->has_summary)
+		return (struct cell){ .text = "unknown", .style = STYLE_MUTED, .nothing = true };
+	return cell_printf(d, STYLE_PLAIN, "%.0f %% of %s", 100 * s->s.median / c->limit,
+			   bench_number(d->arena, c->limit));
+}
+
+/* Better than the band is no fault. */
+static struct cell band_cell(struct doc *d, const struct record_series *s)
+{
+	enum record_place p = record_place(s);
+	bool worse = p == (s->better == BENCH_HIGHER ? PLACE_BELOW : PLACE_ABOVE);
+
+	if (p == PLACE_UNKNOWN)
+		return (struct cell){ .text = "unknown", .style = STYLE_MUTED, .nothing = true };
+	return cell_printf(d, worse ? STYLE_BAD : STYLE_GOOD, "%s %s to %s", record_place_name(p),
+			   bench_number(d->arena, s->band.low),
+			   bench_number(d->arena, s->band.high));
+}
+
+static void figure_row(struct doc *d, struct node *t, const struct record_case *c, size_t k,
+		       bool verbose)
 {
 	const struct record_series *s = &c->series[k];
 	struct cell *row = node_row(d, t);
 
-	row[0] = cell(c->name);
+	row[0] = cell(k ? "" : c->name);
 	row[1] = cell(c->n_series > 1 ? s->key : "");
 	if (s->has_summary)
 		row[2] = cell_printf(d, STYLE_STRONG, "%s %s", bench_number(d->arena, s->s.median),
 				     s->unit_text);
 	row[3] = interval_cell(d, s);
-	row[4] = cell_printf(d, STYLE_PLAIN, "%zu", c->n);
-	if (c->has_limit && k == 0 && s->has_summary)
-		row[5] =
-			cell_printf(d, STYLE_PLAIN, "%.0f%% of %s %s", 100 * s->s.median / c->limit,
-				    bench_number(d->arena, c->limit), s->unit_text);
-	else if (k == 0)
-		row[5] = (struct cell){ .text = "unknown", .style = STYLE_MUTED, .nothing = true };
-	row[6] = cell(c->variant);
-	row[7] = state_cell(c, s);
+	row[4] = limit_cell(d, c, s);
+	row[5] = band_cell(d, s);
+	row[6] = k ? cell("") : state_cell(c, s);
+	if (verbose) {
+		row[7] = cell_printf(d, STYLE_PLAIN, "%zu", c->n);
+		row[8] = cell(c->variant);
+	}
 }
 
-static void figures_of(struct doc *d, const struct record *r, const char *bench)
+/* Each text once, "; " between them. */
+static const char *collect(struct arena *a, const char *list, const char *text)
+{
+	if (!text || strstr(list, text))
+		return list;
+	return arena_printf(a, "%s%s%s", list, *list ? "; " : "", text);
+}
+
+/* Below the table: what limits and bands rest on, or why there is none. */
+static void sources(struct doc *d, const struct record *r, const char *bench)
+{
+	const char *limits = "", *bands = "";
+	struct node *list = doc_bullets(d);
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *c = &r->cases[i];
+
+		if (strcmp(c->bench, bench) != 0)
+			continue;
+		limits = collect(d->arena, limits, c->limit_source);
+		for (size_t k = 0; k < c->n_series; k++)
+			if (c->series[k].band.known)
+				bands = collect(d->arena, bands, c->series[k].band.source);
+	}
+	node_bullet(d, list, cell_printf(d, STYLE_MUTED, "limit: %s", limits));
+	if (*bands)
+		node_bullet(d, list, cell_printf(d, STYLE_MUTED, "usual band: %s", bands));
+}
+
+static void figures_of(struct doc *d, const struct record *r, const char *bench, bool verbose)
 {
 	static const struct column columns[] = {
 		{ .title = "Case" },
 		{ .title = "Figure" },
 		{ .title = "Median", .right = true },
 		{ .title = "95 % interval", .right = true },
-		{ .title = "Samples", .right = true },
 		{ .title = "Limit" },
-		{ .title = "Variant", .wrap = true },
+		{ .title = "Usual band" },
 		{ .title = "State", .wrap = true },
+		{ .title = "Samples", .right = true },
+		{ .title = "Variant", .wrap = true },
 	};
-	struct node *t = doc_table(d, bench, columns, 8);
+	struct node *t = doc_table(d, bench, columns, verbose ? 9 : 7);
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_case *c = &r->cases[i];
@@ -82,46 +133,10 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench)
 		if (strcmp(c->bench, bench) != 0)
 			continue;
 		for (size_t k = 0; k < c->n_series; k++)
-			figure_row(d, t, c, k);
+			figure_row(d, t, c, k, verbose);
 	}
 	node_drop_empty(t);
-}
-
-/* A bar a case, for walks over sizes: where the caches end. */
-static void latency_plot(struct doc *d, const struct record *r)
-{
-	static const struct column columns[] = { { .title = "Region" },
-						 { .title = "ns a load", .right = true },
-						 { .title = "" } };
-	enum { WIDTH = 48 };
-	struct node *t = NULL;
-	double most = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->cases[i].bench, "memory-latency") == 0 && r->cases[i].n_series &&
-		    r->cases[i].series[0].has_summary)
-			most = fmax(most, r->cases[i].series[0].s.median);
-	if (!(most > 0))
-		return;
-	t = doc_table(d, "Latency by size of the region", columns, 3);
-	for (size_t i = 0; i < r->n; i++) {
-		const struct record_case *c = &r->cases[i];
-		struct cell *row;
-		char *bar;
-		size_t n;
-
-		if (strcmp(c->bench, "memory-latency") != 0 || !c->n_series ||
-		    !c->series[0].has_summary)
-			continue;
-		/* Logarithmic: a cache and memory are a hundred times apart. */
-		n = (size_t)(WIDTH * log1p(fmax(c->series[0].s.median, 0)) / log1p(most));
-		bar = arena_alloc(d->arena, WIDTH + 1);
-		memset(bar, '#', n < WIDTH ? n : WIDTH);
-		row = node_row(d, t);
-		row[0] = cell(c->name);
-		row[1] = cell(bench_number(d->arena, c->series[0].s.median));
-		row[2] = cell(bar);
-	}
+	sources(d, r, bench);
 }
 
 static void percentiles(struct doc *d, const struct record *r)
@@ -139,7 +154,8 @@ static void percentiles(struct doc *d, const struct record *r)
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_observed *o = &r->cases[i].observed;
-		const char *unit = r->cases[i].n_series ? r->cases[i].series[0].unit_text : "";
+		const char *unit =
+			o->of < r->cases[i].n_series ? r->cases[i].series[o->of].unit_text : "";
 		const double v[] = { o->p50, o->p90, o->p99, o->p999, o->max };
 		struct cell *row;
 
@@ -174,25 +190,76 @@ static void details(struct doc *d, const struct record *r)
 		node_pair(d, p, "settings", cell(r->settings_digest));
 }
 
+/* Said once, where no figure of the page has a band. */
+static void no_band(struct doc *d, const struct record *r)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t k = 0; k < r->cases[i].n_series; k++) {
+			if (r->cases[i].series[k].band.known)
+				return;
+			why = r->cases[i].series[k].band.source;
+		}
+	if (why)
+		doc_text(d, "Usual band: %s.", why);
+}
+
+static void skipped(struct doc *d, const struct record *r)
+{
+	struct node *p = doc_pairs(d, "Did not run");
+
+	for (size_t i = 0; i < r->n_skipped; i++)
+		node_pair(d, p, r->skipped[i].bench, cell(r->skipped[i].reason));
+}
+
+/* As far as it was seen: a result that was read back has no looks before and after. */
+static void conditions(struct doc *d, const struct record_conditions *c)
+{
+	struct node *p = doc_pairs(d, "Conditions");
+
+	node_pair(d, p, "used by others",
+		  cell_printf(d, record_busy(c) ? STYLE_WARN : STYLE_PLAIN,
+			      "%.2f CPUs before, %.2f of %u while measuring",
+			      fmax(c->idle_others, 0), fmax(c->others, 0), c->cpus));
+	if (c->steal_percent >= 0)
+		node_pair(d, p, "stolen by a hypervisor",
+			  cell_printf(d, STYLE_PLAIN, "%.1f %% of CPU time", c->steal_percent));
+	if (c->before.mhz_max > 0)
+		node_pair(d, p, "frequency, as the kernel says",
+			  cell_printf(d, STYLE_PLAIN, "%lld to %lld MHz before, %lld to %lld after",
+				      c->before.mhz_min, c->before.mhz_max, c->after.mhz_min,
+				      c->after.mhz_max));
+	if (c->before.at_s > 0 && isfinite(c->before.temp_c) && isfinite(c->after.temp_c))
+		node_pair(d, p, "hottest zone",
+			  cell_printf(d, STYLE_PLAIN, "%.0f C before, %.0f C after",
+				      c->before.temp_c, c->after.temp_c));
+	if (c->sampler_percent >= 0)
+		node_pair(d, p, "looking at all this",
+			  cell_printf(d, STYLE_PLAIN, "%.3f %% of one CPU", c->sampler_percent));
+}
+
 struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 {
-	const struct record_conditions *c = &r->conditions;
 	struct doc *d = doc_new(a);
 	struct node *notes;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (i == 0 || strcmp(r->cases[i].bench, r->cases[i - 1].bench) != 0)
-			figures_of(d, r, r->cases[i].bench);
-	latency_plot(d, r);
-	percentiles(d, r);
+			figures_of(d, r, r->cases[i].bench, verbose);
+	page_bench_latency(d, r);
+	if (verbose)
+		percentiles(d, r);
+	no_band(d, r);
+	skipped(d, r);
+	conditions(d, &r->conditions);
 	notes = doc_bullets(d);
 	for (size_t i = 0; i < r->n_notes; i++)
 		node_bullet(d, notes, cell_as(STYLE_WARN, r->notes[i]));
 	if (verbose)
 		details(d, r);
-	doc_text(d, "%s: %s, while others used %.2f of %u CPUs. Result %s.",
-		 figure_time(a, r->time_s), r->partial ? "interrupted" : "complete",
-		 fmax(c->others, 0), c->cpus, r->id);
+	doc_text(d, "%s: %s. Result %s.", figure_time(a, r->time_s),
+		 r->partial ? "interrupted" : "complete", r->id);
 	return d;
 }
 
@@ -238,84 +305,4 @@ void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		node_pair(d, p, names[i].name, cell(names[i].value));
-}
-
-static struct cell verdict_cell(const struct compare_row *r)
-{
-	static const struct {
-		const char *text;
-		enum style style;
-	} looks[] = { { "better", STYLE_GOOD },
-		      { "worse", STYLE_BAD },
-		      { "no difference", STYLE_PLAIN },
-		      { "not comparable", STYLE_UNKNOWN } };
-
-	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
-}
-
-/* "   |--o--|": where the interval lies, from -10 % to +10 %. */
-static const char *strip(struct arena *a, const struct stat_ratio *q)
-{
-	enum { HALF = 10 };
-	char *s = arena_alloc(a, 2 * HALF + 2);
-	const double at[] = { q->interval.low, q->ratio, q->interval.high };
-	int x[3];
-
-	memset(s, ' ', 2 * HALF + 1);
-	for (size_t i = 0; i < 3; i++)
-		x[i] = HALF + (int)lround(fmin(fmax((at[i] - 1) * 100, -HALF), HALF));
-	s[HALF] = '|';
-	for (int i = x[0]; i <= x[2]; i++)
-		s[i] = i == HALF ? '+' : '-';
-	s[x[1]] = 'o';
-	return s;
-}
-
-struct doc *page_compare(struct arena *a, const struct compare *c)
-{
-	static const struct column columns[] = {
-		{ .title = "Case" },
-		{ .title = "A", .right = true },
-		{ .title = "B", .right = true },
-		{ .title = "B/A", .right = true },
-		{ .title = "99 % interval", .right = true },
-		{ .title = "-10 %     same    +10 %" },
-		{ .title = "Verdict" },
-		{ .title = "Why", .wrap = true },
-	};
-	struct doc *d = doc_new(a);
-	struct node *t = doc_table(d, NULL, columns, 8), *list;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct compare_row *r = &c->rows[i];
-		struct cell *row = node_row(d, t);
-
-		row[0] = cell_printf(d, STYLE_PLAIN, "%s %s %s", r->bench, r->name, r->figure);
-		if (r->has_medians) {
-			row[1] = cell_printf(d, STYLE_PLAIN, "%s %s", bench_number(a, r->a),
-					     r->unit_text);
-			row[2] = cell_printf(d, STYLE_PLAIN, "%s %s", bench_number(a, r->b),
-					     r->unit_text);
-		}
-		if (r->verdict != COMPARE_CANNOT) {
-			row[3] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
-			row[4] = cell_printf(d, STYLE_PLAIN, "%.3f to %.3f", r->ratio.interval.low,
-					     r->ratio.interval.high);
-			row[5] = cell(strip(a, &r->ratio));
-		}
-		row[6] = verdict_cell(r);
-		row[7] = cell(r->reason);
-	}
-	node_drop_empty(t);
-	if (c->n_differs)
-		doc_heading(d, 2, "What else is not the same");
-	list = doc_bullets(d);
-	for (size_t i = 0; i < c->n_differs; i++)
-		node_bullet(d, list, cell(c->differs[i]));
-	doc_text(d,
-		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu not "
-		 "comparable.",
-		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE],
-		 c->count[COMPARE_SAME], c->count[COMPARE_CANNOT]);
-	return d;
 }

@@ -13,6 +13,8 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose);
 struct doc *page_bench_list(struct arena *a, const struct record *items, size_t n);
 /* What can be measured: names and sentences, in pairs. */
 void page_bench_names(struct doc *d, const struct record_pair *names, size_t n);
+/* Memory latency over the sizes of the region, where it was measured: the steps of the caches. */
+void page_bench_latency(struct doc *d, const struct record *r);
 struct doc *page_compare(struct arena *a, const struct compare *c);
 
 /* A figure with four digits that count: "43.21", "1,234" is "1234". */

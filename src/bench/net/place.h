@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a network bench measures to, and what its cases have in common. */
+#ifndef BENCH_NET_PLACE_H
+#define BENCH_NET_PLACE_H
+
+#include "bench/bench.h"
+#include "bench/net/link.h"
+#include "bench/net/stream.h"
+
+struct net_place {
+	const char *peer;     /* as the user said; NULL: a child over loopback */
+	const char *prefix;   /* of case names: "loopback:" or "" */
+	const char *to;	      /* for placement: "from eth0 to 10.0.0.2:21187, any of CPUs 0-3" */
+	struct net_link link; /* that leads there */
+	long long speed_mbps; /* of the link; 0: not known */
+	const char *no_speed; /* why */
+	struct idset cpus;    /* of the interface's node, or all that are allowed */
+};
+
+/* What one case does there. */
+struct net_arg {
+	struct net_place place;
+	struct frame_start_test test;
+	bool fast_open; /* TEST_CONNECT */
+	bool small;
+};
+
+/*
+ * With --peer that one, or loopback when cases are asked for that begin so; arena memory. False
+ * without either, and why is in cases.
+ */
+bool net_place_find(const struct bench_env *env, struct net_place *out, struct bench_cases *cases);
+/* Adds a case; what is formatted comes from the arena. */
+void net_case_add(const struct bench_env *env, struct bench_cases *out, const struct net_place *p,
+		  const char *name, const char *setup, const struct frame_start_test *t,
+		  bool fast_open);
+#endif

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench serve and the network benches as a user meets them: between two network namespaces (where they can be made, which needs
+root) and over loopback; wrong tokens and addresses; a peer that is killed or pulled out; Ctrl-C on either side; data that never left the
+machine. Judges no figure, but that nothing hangs and nothing is left."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schema = json.loads((root / "schemas/bench.json").read_text())
+tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-net-"))
+passed = failed = 0
+A, B = f"gt-a{os.getpid()}", f"gt-b{os.getpid()}"
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {detail}")
+
+
+def token(name, text="a secret that both machines know\n", mode=0o600):
+    path = tmp / name
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+good = token("token")
+
+
+def inside(ns):
+    return ["ip", "netns", "exec", ns] if ns else []
+
+
+def start(*argv, ns=None):
+    return subprocess.Popen(inside(ns) + [gputune, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(*argv, ns=None, timeout=60):
+    p = subprocess.run(inside(ns) + [gputune, *argv], capture_output=True, text=True, timeout=timeout)
+    return p.returncode, p.stdout, p.stderr
+
+
+def says(what, argv, code, *words, ns=None):
+    begin = time.monotonic()
+    got, out, err = run(*argv, ns=ns)
+    text = err + out
+    expect(what, got == code and all(w in text for w in words), (got, text[:600]))
+    return time.monotonic() - begin
+
+
+def serve(*argv, ns=None):
+    """A server and the address that it says it listens on."""
+    p = start("bench", "serve", *argv, ns=ns)
+    line = p.stdout.readline()
+    m = re.match(r"listening on (\S+?),? ?(for this.*)?$", line.strip())
+    expect(f"serve {argv}", m is not None, (line, p.stderr.read() if p.poll() is not None else ""))
+    return p, m.group(1) if m else "127.0.0.1:1"
+
+
+def end(p, what="serve ends at SIGTERM", sig=signal.SIGTERM):
+    p.send_signal(sig)
+    try:
+        out, err = p.communicate(timeout=10)
+        expect(what, p.returncode == 0, (p.returncode, out, err))
+        return out
+    except subprocess.TimeoutExpired:
+        p.kill()
+        expect(what, False, "it hangs")
+        return ""
+
+
+def measure(what, *argv, ns=None, code=0):
+    got, out, err = run("bench", *argv, "--format", "json", "--state", str(tmp / "state"), ns=ns)
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schema)
+        bad = [c["error"] for c in j["cases"] if c.get("error") or not c["verified"]]
+        expect(what, got == code and (code != 0 or not bad), (got, bad, err))
+        return j
+    except (ValueError, jsonschema.ValidationError) as e:
+        expect(what, False, (got, str(e)[:300], err))
+        return None
+
+
+def children():
+    return [p for p in pathlib.Path("/proc").glob("[0-9]*/comm") if _is_ours(p)]
+
+
+def _is_ours(path):
+    try:
+        return path.read_text().strip() == "gputune" and os.readlink(path.parent / "exe").startswith(gputune)
+    except OSError:
+        return False
+
+
+# --- words ------------------------------------------------------------------------------------------------------------------------------
+
+says("serve without a token", ["bench", "serve"], 2, "--token")
+says("a short token", ["bench", "serve", "--token", token("short", "0123456789\n")], 2, "10 bytes", "16")
+says("a token for everybody", ["bench", "serve", "--token", token("open", mode=0o644)], 2, "others", "0644", "chmod 600")
+says("no token there", ["bench", "serve", "--token", str(tmp / "none")], 2, "No such file")
+says("a folder as token", ["bench", "serve", "--token", str(tmp)], 2, "no regular file")
+for address in ("", "nowhere", "127.0.0.1:99999", "127.0.0.1:x", "[::1"):
+    says(f"address {address!r}", ["bench", "serve", "--listen", address, "--token", good], 2, "gputune:")
+for address in ("0.0.0.0", "[::]:0"):
+    says(f"address {address}", ["bench", "serve", "--listen", address, "--token", good], 5, "every address")
+says("an address of nobody here", ["bench", "serve", "--listen", "192.0.2.1:0", "--token", good], 5, "cannot listen")
+says("serve with a word more", ["bench", "serve", "now", "--token", good], 2, "no argument")
+says("no peer", ["bench", "tcp", "--state", str(tmp / "state")], 2, "--peer", "bench serve")
+says("peer without a token", ["bench", "tcp/send:1", "--peer", "127.0.0.1", "--state", str(tmp / "state")], 1, "--token")
+free = socket.socket()
+free.bind(("127.0.0.1", 0))
+says("nobody listens", ["bench", "tcp/send:1", "--peer", f"127.0.0.1:{free.getsockname()[1]}", "--token", good, "--state",
+                        str(tmp / "state")], 1, "nothing listens", )
+free.close()
+
+# --- over loopback ----------------------------------------------------------------------------------------------------------------------
+
+j = measure("over loopback", "tcp/loopback:send:1", "tcp-latency/loopback:64B", "tcp-connect/loopback:", "tcp-idle/loopback:",
+            "--runs", "3")
+expect("five cases", j and len(j["cases"]) == 5, j and [c["case"] for c in j["cases"]])
+p, address = serve("--listen", "127.0.0.1:0", "--token", good)
+measure("with a server", "tcp/send:4", "tcp/receive:1", "--peer", address, "--token", good, "--runs", "3")
+says("another token", ["bench", "tcp/send:1", "--peer", address, "--token", token("other", "another secret of some length"), "--state",
+                       str(tmp / "state")], 1, "another token")
+port = int(address.rsplit(":", 1)[1])
+for noise in (b"GET / HTTP/1.0\r\n\r\n" + b"x" * 64, bytes(64), b"gputune\n" + bytes(56), b"\xff" * 4096):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+        s.sendall(noise)
+        try:
+            while s.recv(4096):
+                pass
+            expect(f"noise {noise[:8]} is hung up on", True)
+        except ConnectionResetError:
+            expect(f"noise {noise[:8]} is hung up on", True)
+        except TimeoutError:
+            expect(f"noise {noise[:8]} is hung up on", False, "still open after 10 s")
+slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(150)]
+measure("while others dawdle", "tcp-latency/64B", "--peer", address, "--token", good, "--runs", "2")
+for s in slow:
+    s.close()
+
+# The measuring side is killed; the server serves the next one.
+c = start("bench", "tcp/send:4", "--peer", address, "--token", good, "--for", "30s", "--state", str(tmp / "state"))
+time.sleep(1.5)
+c.kill()
+c.communicate()
+measure("after a client that was killed", "tcp/send:1", "--peer", address, "--token", good, "--runs", "2")
+
+# Ctrl-C on the measuring side: what was measured is kept, and marked.
+c = start("bench", "tcp/receive:1", "--peer", address, "--token", good, "--for", "30s", "--format", "json", "--state", str(tmp / "state"))
+time.sleep(3)
+c.send_signal(signal.SIGINT)
+out, err = c.communicate(timeout=20)
+try:
+    j = json.loads(out)
+    expect("Ctrl-C keeps what there is", c.returncode == 5 and j["partial"] and not j["cases"][0].get("error") and
+           j["cases"][0]["verified"], (c.returncode, j["partial"], j["cases"][0].get("error"), err))
+except ValueError:
+    expect("Ctrl-C keeps what there is", False, (c.returncode, out[:300], err))
+
+# The serving side ends, or is killed, while it measures.
+for what, sig in (("ends", signal.SIGINT), ("is killed", signal.SIGKILL)):
+    c = start("bench", "tcp/send:1", "--peer", address, "--token", good, "--for", "30s", "--state", str(tmp / "state"))
+    time.sleep(1.5)
+    if sig == signal.SIGKILL:
+        p.kill()
+        p.communicate()
+    else:
+        log = end(p, "serve ends at Ctrl-C, in the middle", sig)
+        expect("the server's log", "measures" in log and "does not know the token" in log and
+               "closed the connection" in log, log)
+    out, err = c.communicate(timeout=30)
+    expect(f"the peer {what}", c.returncode == 1 and address in out + err, (c.returncode, out[-400:], err))
+    if sig != signal.SIGKILL:
+        p, address = serve("--listen", "127.0.0.1:0", "--token", good)
+
+# A killed measurement over loopback takes its child along.
+before = len(children())
+c = start("bench", "tcp/loopback:send:1", "--for", "30s", "--state", str(tmp / "state"))
+time.sleep(1.5)
+expect("a child while it measures", len(children()) == before + 2, children())
+c.kill()
+c.communicate()
+time.sleep(0.5)
+expect("no child afterwards", len(children()) == before, children())
+
+
+# --- two namespaces ---------------------------------------------------------------------------------------------------------------------
+
+
+def ip(*argv):
+    return subprocess.run(["ip", *argv], capture_output=True, text=True).returncode == 0
+
+
+def two_machines():
+    # The second link carries the address of the first namespace's own second interface.
+    return (shutil.which("ip") and os.geteuid() == 0 and ip("netns", "add", A) and ip("netns", "add", B) and
+            ip("link", "add", "gt0", "netns", A, "type", "veth", "peer", "name", "gt0", "netns", B) and
+            all(ip("-n", ns, "addr", "add", f"10.98.0.{i}/24", "dev", "gt0") and
+                ip("-n", ns, "addr", "add", f"fd98::{i}/64", "dev", "gt0", "nodad") and
+                ip("-n", ns, "link", "set", "gt0", "up") and ip("-n", ns, "link", "set", "lo", "up")
+                for ns, i in ((A, 1), (B, 2))))
+
+
+def between():
+    p, address = serve("--listen", "10.98.0.2", "--token", good, ns=B)
+    j = measure("between namespaces", "tcp", "tcp-latency", "tcp-connect", "tcp-idle", "--peer", address, "--token", good, "--runs", "3",
+                ns=A)
+    names = {c["case"] for c in j["cases"]} if j else set()
+    expect("all cases", {"send:1", "receive:4", "mtu:576", "mtu:1280", "64B", "handshake", "fast-open", "1MiB"} <= names and
+           "mtu:1500" not in names, names)
+    expect("the interface is named", j and all("gt0" in c["placement"] and "10.98.0.2" in c["placement"] for c in j["cases"]), "")
+    for ns in (A, B):
+        subprocess.run(inside(ns) + ["sysctl", "-qw", "net.ipv4.tcp_fastopen=3"], check=True)
+    j = measure("fast open", "tcp-connect/fast-open", "--peer", address, "--token", good, "--runs", "5", ns=A)
+    share = j and next(f for f in j["cases"][0]["figures"] if f["key"] == "fast")["median_percent"]
+    expect("requests leave with the first packet", share and share > 90, share)
+    # The wire is pulled out in the middle: said in time, though no packet tells of it.
+    c = start("bench", "tcp/send:1", "--peer", address, "--token", good, "--for", "60s", "--state", str(tmp / "state"), ns=A)
+    time.sleep(2)
+    ip("-n", B, "link", "set", "gt0", "down")
+    begin = time.monotonic()
+    out, err = c.communicate(timeout=60)
+    expect("a peer that vanished", c.returncode == 1 and "10.98.0.2" in out and time.monotonic() - begin < 40,
+           (c.returncode, out[-300:], time.monotonic() - begin))
+    end(p, "a server whose client vanished ends")
+    ip("-n", B, "link", "set", "gt0", "up")
+    ip("-n", B, "addr", "add", "fd98::2/64", "dev", "gt0", "nodad")
+    p, address = serve("--listen", "[fd98::2]:0", "--token", good, ns=B)
+    measure("over IPv6", "tcp/send:1", "--peer", address, "--token", good, "--runs", "3", ns=A)
+    end(p)
+    # Both ends on one machine: the address is an interface's, but nothing goes through it.
+    p, address = serve("--listen", "10.98.0.1:0", "--token", good, ns=A)
+    says("it never left the machine", ["bench", "tcp/send:1", "--peer", address, "--token", good, "--for", "1s", "--state",
+                                       str(tmp / "state")], 1, "never left the machine", "gt0", "void", ns=A)
+    end(p)
+
+
+try:
+    if two_machines():
+        between()
+    else:
+        print("no network namespaces here: what is between two machines was not tried")
+finally:
+    for name in (A, B):
+        ip("netns", "del", name)
+    shutil.rmtree(tmp)
+expect("no process is left", not children(), children())
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
