@@ -52,7 +52,8 @@ static void argument(struct run *r, struct host *h, const struct machine *m, con
 	    !knob_same(&row->knob, asked, row->value))
 		return;
 	out->state = VERIFY_WAITS;
-	out->sentence = "the running kernel was not started with it: update-grub, then a reboot";
+	out->sentence = "the running kernel was not started with it: update-grub or "
+			"kernel-install, then a reboot";
 }
 
 static void limit(const struct machine *m, struct verify_row *out)

@@ -19,7 +19,9 @@ static const char *const profiles[] = { "default",  "published", "max-performanc
 					"balanced", "inference", "training",	    NULL };
 
 static const char *const measurements[] = {
-	"all", "list", "show", "memory-bandwidth", "memory-latency", "timer-wake-up", NULL
+	"all",	    "list",	  "show",	   "serve", "memory-bandwidth", "memory-latency",
+	"disk",	    "model-load", "timer-wake-up", "tcp",   "tcp-latency",	"tcp-connect",
+	"tcp-idle", "rdma",	  "rdma-latency",  NULL
 };
 
 const char *const *words_of(enum word_kind k)

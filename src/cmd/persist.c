@@ -29,17 +29,28 @@ static int print(struct persisting *s, const struct txn_report *report, const st
 /* --- install and diff --------------------------------------------------------------------------
  */
 
-static int make(struct persisting *s)
+/* The wish is there: what the files would be. */
+static int make_files(struct persisting *s)
 {
-	int code = persist_collect(s);
-
-	if (code)
-		return code;
 	s->wish.program = persist_program(s->r, s->h);
 	if (!s->wish.program)
 		return EXIT_NOT_APPLIED;
 	persist_make(&s->r->arena, s->m, &s->wish, &s->p);
 	return 0;
+}
+
+static int make(struct persisting *s)
+{
+	int code = persist_collect(s);
+
+	return code ? code : make_files(s);
+}
+
+int persist_make_of(struct persisting *s, struct kept *rows, size_t n)
+{
+	int code = persist_collect_of(s, rows, n);
+
+	return code ? code : make_files(s);
 }
 
 /* What somebody else wrote is not replaced. */
@@ -55,7 +66,7 @@ static int refuse(struct persisting *s, size_t others)
 	return code;
 }
 
-static int code_of(int result)
+int persist_code_of(int result)
 {
 	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
@@ -81,9 +92,9 @@ static int write_files(struct persisting *s)
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
-		code = print(s, &report, &e, result ? code_of(result) : kept_code(s));
+		code = print(s, &report, &e, result ? persist_code_of(result) : kept_code(s));
 	else
-		code = code_of(result);
+		code = persist_code_of(result);
 	if (result)
 		return complain(code, &e);
 	persist_reload(s);
@@ -92,7 +103,7 @@ static int write_files(struct persisting *s)
 			"Transaction %lu: %zu change%s made. \"gputune persist remove\" takes all "
 			"of it back.\n",
 			report.txn, s->plan.n, s->plan.n == 1 ? "" : "s");
-	if (r->value[OPT_UPDATE_GRUB] && (code = persist_update_grub(s)))
+	if (r->value[OPT_UPDATE_GRUB] && (code = persist_update_boot(s)))
 		return code;
 	return kept_code(s);
 }
@@ -116,7 +127,7 @@ static int install(struct persisting *s)
 	if (r->value[OPT_DRY_RUN])
 		return complain_text(0, "dry run: nothing was written");
 	if (!s->plan.n)
-		return r->value[OPT_UPDATE_GRUB] && s->p.n_files ? persist_update_grub(s)
+		return r->value[OPT_UPDATE_GRUB] && s->p.n_files ? persist_update_boot(s)
 								 : kept_code(s);
 	if (!run_agreed(r, arena_printf(&r->arena, "Make these %zu changes?", s->plan.n)))
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
@@ -170,64 +181,6 @@ static int status(struct persisting *s)
 	return print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
 }
 
-/* --- remove ------------------------------------------------------------------------------------
- */
-
-static bool has_argument(const struct txn_report *r)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (r->rows[i].knob.kind == KNOB_BOOTARG && r->rows[i].outcome == OUTCOME_RESTORED)
-			return true;
-	return false;
-}
-
-static int removed(struct persisting *s, const struct txn_report *report, int result,
-		   const struct err *e)
-{
-	struct run *r = s->r;
-	int code = result == -ENOENT ? EXIT_CLEAN : code_of(result);
-
-	for (size_t i = 0; code == EXIT_CLEAN && i < report->n; i++)
-		if (report->rows[i].outcome == OUTCOME_FOREIGN)
-			code = EXIT_FINDINGS;
-	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
-	else if (!r->value[OPT_QUIET])
-		run_print_doc(r, page_persist_removed(&r->arena, report, result),
-			      "gputune persist");
-	if (result && result != -ENOENT)
-		complain(0, e);
-	if (r->value[OPT_DRY_RUN])
-		return complain_text(code, "dry run: nothing was written");
-	if (result == 0)
-		persist_reload(s);
-	if (!has_argument(report))
-		return code;
-	if (r->value[OPT_UPDATE_GRUB])
-		return persist_update_grub(s) ? EXIT_FINDINGS : code;
-	return complain_text(code, "boot arguments were taken back: update-grub makes it so at the "
-				   "next boot");
-}
-
-static int take_back(struct persisting *s)
-{
-	struct run *r = s->r;
-	struct txn_select select = { .all = true,
-				     .op = "persist",
-				     .force = r->value[OPT_FORCE] != NULL,
-				     .dry = r->value[OPT_DRY_RUN] != NULL };
-	struct txn_who who = run_who(r);
-	struct txn_report report;
-	struct err e = { 0 };
-	int result;
-
-	s->m = run_machine(r, s->h, false);
-	if (!select.dry && !run_agreed(r, "Remove what gputune keeps for the next boot?"))
-		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
-	result = txn_undo(s->h, &r->arena, &select, &who, &report, &e);
-	return removed(s, &report, result, &e);
-}
-
 int verb_persist(struct run *r)
 {
 	static const struct {
@@ -237,7 +190,7 @@ int verb_persist(struct run *r)
 	} actions[] = { { "install", install, true },
 			{ "status", status, false },
 			{ "diff", diff, false },
-			{ "remove", take_back, true } };
+			{ "remove", persist_remove, true } };
 	struct persisting s = { .r = r };
 	size_t i = 0;
 	int code;

@@ -19,6 +19,16 @@ struct persisting {
 	struct plan plan; /* the writes that make the files so */
 };
 
+/* --- persist.c, persist_remove.c -------------------------------------------------------------- */
+
+/* Exit code of what txn_apply or txn_undo returned. */
+int persist_code_of(int result);
+/* The files that would keep these rows of the request and no others. 0, or an exit code after
+ * complaining. */
+int persist_make_of(struct persisting *s, struct kept *rows, size_t n);
+/* The verb's remove, of all or of what --only names. */
+int persist_remove(struct persisting *s);
+
 /* --- rows: persist_rows.c -------------------------------------------------------------------- */
 
 /* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
@@ -26,6 +36,8 @@ struct persisting {
 int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n);
 /* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
 int persist_collect(struct persisting *s);
+/* Fills the wish with these rows of the request alone, and loads the journal. */
+int persist_collect_of(struct persisting *s, struct kept *rows, size_t n);
 /* Others' files that say how links and the boot menu are configured. */
 void persist_read_sources(struct persisting *s);
 /* Everything that the machine keeps at boot: fills kept of the rows. */
@@ -46,9 +58,11 @@ const char *persist_diff(struct arena *a, const char *path, const char *before, 
 
 /* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
 void persist_reload(struct persisting *s);
-/* Runs update-grub and looks whether the arguments are in the menu. 0, or an exit code after
- * complaining. */
-int persist_update_grub(struct persisting *s);
+/* Runs update-grub or kernel-install, and looks whether the arguments are in the boot entries. 0,
+ * or an exit code after complaining. */
+int persist_update_boot(struct persisting *s);
+/* A program by its vector: its exit status, or -errno; *said is what it complained about. */
+int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said);
 /* The path of this program for the unit; NULL after complaining: anybody could replace it. */
 const char *persist_program(struct run *r, struct host *h);
 

@@ -124,7 +124,7 @@ static bool compare_argument(struct persisting *s, const struct kept *row)
 		add_change(s, setting_find(row->id), row->target, &row->knob, now, row->value);
 		return false;
 	}
-	f = add_file(s, PERSIST_GRUB);
+	f = add_file(s, persist_boot_file(s->m));
 	f->state = PERSIST_FILE_UNSEEN;
 	f->sentence = arena_strdup(&s->r->arena, e.text);
 	return true;
@@ -163,10 +163,11 @@ size_t persist_look(struct persisting *s)
 			if (strcmp(s->journal.items[i].op, "persist") != 0 || !entry_is_active(e) ||
 			    layer_above(&s->journal, e) || str_ends(e->knob.name, "/"))
 				continue;
-			f = add_file(s, e->knob.kind == KNOB_FILE
-						? e->knob.name
-						: arena_printf(&s->r->arena, "%s: %s", PERSIST_GRUB,
-							       e->knob.name));
+			f = add_file(s,
+				     e->knob.kind == KNOB_FILE
+					     ? e->knob.name
+					     : arena_printf(&s->r->arena, "%s: %s",
+							    persist_boot_file(s->m), e->knob.name));
 			if (knob_get(s->h, &s->r->arena, &e->knob, &now, &why)) {
 				f->state = PERSIST_FILE_UNSEEN;
 				f->sentence = arena_strdup(&s->r->arena, why.text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/persist.h"
+#include "host/boot_menu.h"
 #include "knob/io.h"
 #include "plan/owner_match.h"
 
@@ -67,17 +68,6 @@ static void place(struct persisting *s, const struct kept *row)
 	s->wish.n = n;
 }
 
-/* Why no drop-in of ours would reach the kernel; NULL: one does. */
-static const char *no_boot_menu(struct host *h)
-{
-	if (host_exists(h, "/etc/default/grub") || host_exists(h, "/etc/default/grub.d"))
-		return NULL;
-	if (host_exists(h, "/etc/kernel/cmdline"))
-		return "systemd-boot starts this machine: add it to /etc/kernel/cmdline, then run "
-		       "kernel-install";
-	return "this machine's boot loader takes no drop-in: add it to its own configuration";
-}
-
 static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
 		 const char *value, const char *why)
 {
@@ -91,7 +81,7 @@ static void skip(struct persisting *s, const char *id, const char *target, const
 
 static void add(struct persisting *s, const struct kept *row)
 {
-	const char *why = row->knob.kind == KNOB_BOOTARG ? no_boot_menu(s->h) : NULL;
+	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
 
 	if (why)
 		skip(s, row->id, row->target, &row->knob, row->value, why);
@@ -218,24 +208,39 @@ void persist_read_sources(struct persisting *s)
 	add_sources(s, "/etc/default/grub.d", ".cfg");
 }
 
-int persist_collect(struct persisting *s)
+static int begin(struct persisting *s, struct kept *rows, size_t n)
 {
-	struct run *r = s->r;
-	struct kept *rows;
 	struct err e = { 0 };
-	size_t n;
-	int code = persist_installed(r, s->h, &rows, &n);
+	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
 
-	if (code)
-		return code;
-	code = journal_load(s->h, &r->arena, false, &s->journal, &e);
 	if (code) {
 		if (code == -EACCES || code == -EPERM)
 			err_hint(&e, "the journal is root's: run it with sudo");
 		return complain(EXIT_BLIND, &e);
 	}
-	s->m = run_change_machine(r, s->h);
+	s->m = run_change_machine(s->r, s->h);
 	add_installed(s, rows, n);
+	return 0;
+}
+
+int persist_collect_of(struct persisting *s, struct kept *rows, size_t n)
+{
+	int code = begin(s, rows, n);
+
+	persist_read_sources(s);
+	return code;
+}
+
+int persist_collect(struct persisting *s)
+{
+	struct run *r = s->r;
+	struct kept *rows;
+	size_t n;
+	int code = persist_installed(r, s->h, &rows, &n);
+
+	code = code ? code : begin(s, rows, n);
+	if (code)
+		return code;
 	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {
 		code = add_profile(s);
 		if (code)
@@ -254,7 +259,8 @@ static const char *keeper_of(struct host *h, const struct entry *e, const struct
 			     size_t n)
 {
 	if (e->knob.kind == KNOB_BOOTARG)
-		return PERSIST_GRUB;
+		return host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL ? PERSIST_KERNEL
+								     : PERSIST_GRUB;
 	if (e->knob.kind == KNOB_UNIT)
 		return "its own link";
 	if (e->knob.kind == KNOB_ZPROP)

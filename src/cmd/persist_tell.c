@@ -7,9 +7,9 @@
 #include "cmd/persist.h"
 #include "host/command.h"
 
-enum { RELOAD_MS = 60000, MENU_MS = 300000, OUTPUT_MAX = 1 << 20, MENU_MAX = 4 << 20 };
+enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };
 
-static int run_program(struct arena *a, char *const *argv, int limit_ms, const char **said)
+int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said)
 {
 	struct command_result res = { 0 };
 	int r = command_run(a, argv, limit_ms, OUTPUT_MAX, &res);
@@ -26,67 +26,12 @@ void persist_reload(struct persisting *s)
 
 	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
 		return;
-	if (run_program(&s->r->arena, daemon, RELOAD_MS, &said))
+	if (persist_run_program(&s->r->arena, daemon, RELOAD_MS, &said))
 		complain_text(0, "systemctl daemon-reload failed (%.200s): the next boot does it",
 			      said);
-	if (run_program(&s->r->arena, rules, RELOAD_MS, &said))
+	if (persist_run_program(&s->r->arena, rules, RELOAD_MS, &said))
 		complain_text(0, "udevadm control --reload failed (%.200s): the next boot does it",
 			      said);
-}
-
-/* Whether a line of the menu boots with the token; the file has one word behind another. */
-static bool menu_has(const char *menu, const char *token)
-{
-	size_t n = strlen(token);
-
-	for (const char *at = strstr(menu, token); at; at = strstr(at + 1, token))
-		if (at > menu && strchr(" \t", at[-1]) && strchr(" \t\n", at[n]))
-			return true;
-	return false;
-}
-
-static int check_menu(struct persisting *s)
-{
-	static const char *const menus[] = { "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" };
-	struct arena *a = &s->r->arena;
-	char *menu = NULL;
-
-	for (size_t i = 0; i < 2 && !menu; i++)
-		if (host_read(s->h, menus[i], MENU_MAX, a, &menu, NULL))
-			menu = NULL;
-	if (!menu)
-		return complain_text(EXIT_BLIND,
-				     "update-grub succeeded, but the boot menu could not be read");
-	for (size_t i = 0; i < s->p.n; i++) {
-		const struct kept *row = &s->p.rows[i];
-		const char *token =
-			arena_printf(a, *row->value ? "%s=%s" : "%s", row->knob.name, row->value);
-
-		if (row->keeper == KEEPER_BOOT_ARGUMENT && !menu_has(menu, token))
-			return complain_text(
-				EXIT_FINDINGS,
-				"update-grub succeeded, but the boot menu has no \"%s\"", token);
-	}
-	return 0;
-}
-
-int persist_update_grub(struct persisting *s)
-{
-	char *const argv[] = { "update-grub", NULL };
-	const char *said;
-	int r;
-
-	if (s->h->id.captured)
-		return complain_text(EXIT_USAGE,
-				     "--update-grub is for this machine, not for a captured one");
-	r = run_program(&s->r->arena, argv, MENU_MS, &said);
-	if (r == -ENOENT)
-		return complain_text(EXIT_FINDINGS,
-				     "there is no update-grub here: run your distribution's "
-				     "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
-	if (r)
-		return complain_text(EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
-	return check_menu(s);
 }
 
 /* The unit sees it, and the file and every folder above it belong to root alone. */

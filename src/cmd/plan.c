@@ -51,7 +51,7 @@ const char *const *run_words(struct run *r, const char *list, size_t *n)
 	return out;
 }
 
-static int check_ids(const char *const *words, size_t n)
+int run_check_ids(const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		bool known = false;
@@ -87,7 +87,7 @@ int run_plan(struct run *r, struct host *h, struct planned *out)
 	if (!run_profile(r, &out->profile))
 		return EXIT_USAGE;
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
-	if (check_ids(w.allow, w.n_allow))
+	if (run_check_ids(w.allow, w.n_allow))
 		return EXIT_USAGE;
 	out->m = run_change_machine(r, h);
 	settings_check(&r->arena, out->m, &out->profile, run_read_knob, h, &out->findings);
@@ -108,7 +108,7 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 
 	out->profile = (struct profile){ .name = "" };
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
-	if (check_ids(w.allow, w.n_allow))
+	if (run_check_ids(w.allow, w.n_allow))
 		return EXIT_USAGE;
 	j = json_load_file(file, JSON_REJECT_DUPLICATES, &why);
 	if (!j)

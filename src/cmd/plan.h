@@ -22,6 +22,8 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 struct machine *run_change_machine(struct run *r, struct host *h);
 /* The words of a comma-separated list; *n of them. */
 const char *const *run_words(struct run *r, const char *list, size_t *n);
+/* 0 when each is the id or the prefix of a setting, or an exit code after complaining. */
+int run_check_ids(const char *const *words, size_t n);
 /* As plan_reader; ctx is the struct host. */
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k);
 /* Asks on the terminal; true with --yes. Complains where nobody can be asked. */

@@ -38,23 +38,19 @@ static int status_code(const struct journal *j, const struct hold_row *rows, siz
 			return EXIT_STUCK;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
-		    rows[i].hold == HOLD_LOST)
+		    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET)
 			code = EXIT_FINDINGS;
 	return code;
 }
 
 /* Who may have changed what is not ours any more: what sets just this value, or fights over it. */
-static void find_culprits(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+static void find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
 {
-	struct machine *m = NULL;
-
 	for (size_t i = 0; i < n; i++) {
 		struct change c = { .knob = rows[i].e->knob };
 
 		if (rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
 			continue;
-		if (!m)
-			m = run_change_machine(r, h);
 		plan_owners(&r->arena, m, &c);
 		for (size_t k = 0; k < c.n_owners; k++) {
 			const struct owner *o = &c.owners[k];
@@ -65,6 +61,21 @@ static void find_culprits(struct run *r, struct host *h, struct hold_row *rows, 
 				rows[i].by = arena_printf(&r->arena, "perhaps %s", o->what);
 		}
 	}
+}
+
+/* With its configuration only where somebody is looked for: reading that takes longest. */
+static struct machine *machine_for(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+{
+	size_t i = 0;
+	struct machine *m;
+
+	while (i < n && rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
+		i++;
+	if (i == n)
+		return run_machine(r, h, false);
+	m = run_change_machine(r, h);
+	find_culprits(r, m, rows, n);
+	return m;
 }
 
 int verb_status(struct run *r)
@@ -80,10 +91,9 @@ int verb_status(struct run *r)
 		return EXIT_USAGE;
 	code = load(r, h, false, &j);
 	if (code == 0) {
-		m = run_machine(r, h, false);
 		txn_status(h, &r->arena, &j, &rows, &n);
 		code = status_code(&j, rows, n);
-		find_culprits(r, h, rows, n);
+		m = machine_for(r, h, rows, n);
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (run_wants_json(r))

@@ -28,7 +28,8 @@ const struct option_row option_rows[OPTIONS] = {
 			"restore also what somebody changed since" },
 	[OPT_REASON] = { OPT_REASON, "reason", 'm', WORD_TEXT, "TEXT", "why, for the history" },
 	[OPT_UPDATE_GRUB] = { OPT_UPDATE_GRUB, "update-grub", 0, WORD_NONE, NULL,
-			      "then run update-grub and look whether it did it" },
+			      "then run update-grub, or kernel-install where that makes the boot "
+			      "entries, and look whether it did it" },
 	[OPT_BOOT] = { OPT_BOOT, "boot", 0, WORD_NONE, NULL,
 		       "what is kept for every boot: apply it, as the boot-time unit does; verify "
 		       "it" },
@@ -248,7 +249,8 @@ const struct verb verbs[] = {
 		   "for what apply changed, or for what --profile and --only name. Nobody else's "
 		   "file "
 		   "is touched. status says what keeps what and who would win at boot, diff what "
-		   "install would change, and remove takes all of it back: a file that somebody "
+		   "install would change, and remove takes all of it back, or with --only what it "
+		   "names: a file that somebody "
 		   "edited is reported and left, unless --force.",
 	  OPTION_LIST(persist_options) },
 	{ .name = "watch",
@@ -302,7 +304,7 @@ const struct verb verbs[] = {
 	  .summary = "measure what this machine does",
 	  .about =
 		  "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
-		  "everything): warms up until steady, takes samples in rounds of fresh set-ups "
+		  "the short form of each): warms up until steady, takes samples in rounds of fresh set-ups "
 		  "until the median is known to 1 %, checks the result, and keeps every sample "
 		  "with "
 		  "the conditions and settings it was taken under. \"bench show ID\" prints a kept "

@@ -105,6 +105,7 @@ int verb_watch(struct run *r)
 			   .ctx = r,
 			   .policy_file = WATCH_CONF,
 			   .once = r->value[OPT_ONCE] != NULL,
+			   .apart = true,
 			   .notify_fd = -1 };
 	struct err e = { 0 };
 	struct host *processes;

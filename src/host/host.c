@@ -40,19 +40,20 @@ int host_read(struct host *h, const char *path, size_t max, struct arena *a, cha
 			*len = n;
 		return 0;
 	}
-	big = malloc(max + 1);
+	big = arena_room(max);
 	if (!big)
 		return -ENOMEM;
 	r = h->ops->read(h, path, big, max, &n);
 	if (r == 0 && n > max)
 		r = -EFBIG;
-	if (r == 0) {
-		*out = arena_strndup(a, big, n);
-		if (len)
-			*len = n;
+	if (r) {
+		arena_drop(big);
+		return r;
 	}
-	free(big);
-	return r;
+	*out = arena_keep(a, big, n);
+	if (len)
+		*len = n;
+	return 0;
 }
 
 int host_read_line(struct host *h, const char *path, char *buf, size_t cap)

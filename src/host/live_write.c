@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "host/live.h"
 
 static int live_write_file(struct host *h, const char *path, long long offset, const void *data,
@@ -45,21 +46,6 @@ static int live_tell(struct host *h, const char *api, const char *object, const 
 	return p->tell ? p->tell(state, &h->arena, object, field, value) : -EOPNOTSUPP;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* The name itself is on disk only when its folder is. */
 static int sync_folder_of(const char *path)
 {
@@ -84,7 +70,7 @@ static int fill(const char *path, const void *data, size_t len, unsigned mode)
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, data, len);
+	r = fd_write_all(fd, data, len);
 	/* fchmod: the mode that was asked for, whatever the umask. */
 	if (r == 0 && (fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0))
 		r = -errno;
@@ -125,7 +111,7 @@ static int live_append(struct host *h, const char *path, const void *data, size_
 		fd = open(path, flags | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, data, len);
+	r = fd_write_all(fd, data, len);
 	if (r == 0 && fdatasync(fd) < 0)
 		r = -errno;
 	if (close(fd) < 0 && r == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two stores as one, the upper a folder that takes writes. */
+#include "base/fd.h"
 #include "host/overlay.h"
 
 #include <fcntl.h>
@@ -211,19 +212,12 @@ static int open_folder(struct overlay *o, const char *path, const char **name)
 	}
 }
 
-static int write_all(int fd, const char *data, size_t len)
+/* On disk when it returns 0. */
+static int write_out(int fd, const void *data, size_t len)
 {
-	while (len) {
-		ssize_t n = write(fd, data, len);
+	int r = fd_write_all(fd, data, len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
 /* A removed path that comes back is not gone any more. */
@@ -255,7 +249,7 @@ int overlay_put(struct overlay *o, const char *path, const void *data, size_t le
 	snprintf(fresh, sizeof(fresh), "%.255s.gputune-new", name);
 	unlinkat(dir, fresh, 0);
 	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	r = fd < 0 ? -errno : write_all(fd, data, len);
+	r = fd < 0 ? -errno : write_out(fd, data, len);
 	if (r == 0 && fchmod(fd, (mode_t)mode) < 0)
 		r = -errno;
 	if (fd >= 0)
@@ -290,9 +284,9 @@ int overlay_append(struct overlay *o, const char *path, const void *data, size_t
 	}
 	r = fd < 0 ? -errno : 0;
 	if (r == 0 && n)
-		r = write_all(fd, old, n);
+		r = write_out(fd, old, n);
 	if (r == 0)
-		r = write_all(fd, data, len);
+		r = write_out(fd, data, len);
 	free(old);
 	if (fd >= 0)
 		close(fd);

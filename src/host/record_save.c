@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "host/record.h"
 #include "host/redact.h"
+#include "host/redact_host.h"
 #include "host/sink.h"
 
 struct saving {
@@ -25,6 +26,8 @@ static const char *redacted_path(struct saving *s, const char *path)
 	/* The names of firmware variables end in the well-known GUID of who defined them. */
 	if (str_starts(path, "/sys/firmware/efi/"))
 		return path;
+	if (s->redact)
+		s->redact->named_here = redact_names_host(path);
 	return s->redact ? redact_text(s->redact, path, &len) : path;
 }
 
@@ -36,6 +39,7 @@ static const char *redacted_data(struct saving *s, const char *path, const struc
 	*len = p->len;
 	if (!s->redact)
 		return p->data;
+	s->redact->named_here = redact_names_host(path);
 	if (redact_is_secret_file(path)) {
 		copy = arena_printf(&s->arena, "%s\n", redact_serial(s->redact, p->data, p->len));
 		*len = strlen(copy);
@@ -143,6 +147,8 @@ static json_t *redacted_answer(struct saving *s, const char *api, const char *fi
 
 	if (!s->redact || !text)
 		return json_deep_copy(v);
+	s->redact->named_here =
+		strcmp(api, "env") == 0 || strcmp(api, "if") == 0 || strcmp(api, "zpool") == 0;
 	if (strstr(field, "Serial"))
 		return json_string(redact_serial(s->redact, text, strlen(text)));
 	if (strstr(field, "PartNumber"))
@@ -238,8 +244,10 @@ int record_save(struct host *record, const char *path, bool redact, struct err *
 	if (!s.sink)
 		return -EIO;
 	s.redact = redact ? &redactor : NULL;
-	if (redact)
+	if (redact) {
+		redactor.is_word = redact_host_is_word(record->id.nodename, record_places(record));
 		learn_serials(&s, record_places(record), pages);
+	}
 	text_add(&s.answers, "");
 	r = save_meta(&s, &record->id);
 	if (r == 0)

@@ -217,13 +217,15 @@ static size_t known_serial(struct redactor *r, const char *s, size_t left, const
 
 /* The length of the machine's own name at s, in full or without its domain. A short one is matched
  * by case: a machine called igx is still an IGX. */
-static size_t named_host(const char *nodename, const char *s, size_t left)
+static size_t named_host(const struct redactor *r, const char *s, size_t left)
 {
+	const char *nodename = r->nodename;
 	size_t full = strlen(nodename), shorter = strcspn(nodename, ".");
 
 	for (size_t n = full;; n = shorter) {
 		if (n >= 3 && n <= left &&
-		    (n < 5 ? strncmp(s, nodename, n) : strncasecmp(s, nodename, n)) == 0 &&
+		    (n < 5 || r->is_word ? strncmp(s, nodename, n) : strncasecmp(s, nodename, n)) ==
+			    0 &&
 		    (n == left || !word_char(s[n])))
 			return n;
 		if (n == shorter)
@@ -237,7 +239,7 @@ static size_t named(struct redactor *r, const char *s, size_t left, bool joined,
 {
 	static const char home[] = "/home/";
 	size_t k = sizeof(home) - 1, len = 0,
-	       n = r->nodename ? named_host(r->nodename, s, left) : 0;
+	       n = r->nodename && (!r->is_word || r->named_here) ? named_host(r, s, left) : 0;
 
 	if (n && !(joined && n < left && s[n] == '-')) {
 		*with = "host";

@@ -8,6 +8,8 @@
 #ifndef HOST_REDACT_H
 #define HOST_REDACT_H
 
+#include <stdbool.h>
+
 #include "base/map.h"
 #include "base/text.h"
 
@@ -15,6 +17,8 @@ struct redactor {
 	struct arena *arena;
 	const char *nodename; /* replaced by "host" where it stands as a word; shorter than 3
 				 letters: left */
+	bool is_word; /* it could as well be a word: replaced only where named_here, by case */
+	bool named_here;
 	struct map macs, uuids, guids, words, subnets, subnets6, hosts, serials, odd_serials;
 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel arguments for the next boot, in a drop-in of our own that the boot menu's generator reads.
- * Only what this file wrote is ever changed; without such a generator nothing is.
+ * Kernel arguments for the next boot, in a drop-in of our own that the boot menu's generator reads,
+ * or among those of kernel-install. Only what we wrote is ever changed; without either nothing is.
  */
 #include <string.h>
 
 #include "base/text.h"
+#include "host/boot_menu.h"
 #include "host/write.h"
-#include "knob/kinds.h"
+#include "knob/kernel_cmdline.h"
 
-#define BASE_FILE "/etc/default/grub"
 #define FOLDER "/etc/default/grub.d"
 #define DROP_IN FOLDER "/zz-gputune.cfg"
 /* Where a write to DROP_IN that a crash cut short may leave its half. */
@@ -123,35 +123,48 @@ static int load(struct host *h, struct arena *a, const char *verb, const struct 
 	return -EBADMSG;
 }
 
-/* Whether the generator of the boot menu is one that reads the folder. Unknown counts as yes. */
-static bool generator_reads(struct host *h, struct arena *a)
-{
-	static const char *const generators[] = { "/usr/sbin/grub-mkconfig",
-						  "/usr/sbin/grub2-mkconfig" };
-	char *text;
-
-	for (size_t i = 0; i < sizeof(generators) / sizeof(generators[0]); i++)
-		if (host_read(h, generators[i], FILE_MAX, a, &text, NULL) == 0)
-			return strstr(text, "default/grub.d") != NULL;
-	return true;
-}
-
 /* 0 when there is a place for a drop-in that the next boot menu takes up. */
-static int takes_drop_ins(struct host *h, struct arena *a, const char *verb, const struct knob *k,
-			  struct err *e)
+static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k, struct err *e)
 {
-	if ((host_exists(h, FOLDER) || host_exists(h, BASE_FILE)) && generator_reads(h, a))
+	enum boot_menu menu = host_boot_menu(h);
+
+	if (menu == BOOT_MENU_GRUB)
 		return 0;
 	err_set(e, -EOPNOTSUPP,
 		"could not %s the kernel argument %s: this machine's boot loader takes no drop-in "
 		"(%s)",
 		verb, k->name, FOLDER);
-	err_hint(e, "add it by hand: to /etc/kernel/cmdline with systemd-boot, else to the boot "
-		    "loader's own configuration");
+	err_hint(e, menu == BOOT_MENU_GRUBBY
+			    ? "grubby --update-kernel=ALL --args=... adds it to the loader entries"
+		    : menu == BOOT_MENU_NO_CMDLINE
+			    ? "write the arguments of /proc/cmdline and this one into " BOOT_CMDLINE
+			      ", then run kernel-install add-all"
+			    : "add it by hand to the boot loader's own configuration");
 	return -EOPNOTSUPP;
 }
 
-static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+/*
+ * Whether the argument stands, or belongs, in kernel-install's file: there, or what was written
+ * while another program made the entries. *value is ours in it, NULL when there is none.
+ */
+static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob *k, bool *in,
+			     const char **value, struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	struct err ignored = { 0 };
+	bool dropped = load(h, a, "read", k, &t, &ignored) == 0;
+	int r = kernel_cmdline_get(h, a, k, value, e);
+
+	for (size_t i = 0; dropped && i < t.n; i++)
+		if (value_in(t.items[i], k->name)) {
+			*in = false;
+			return 0;
+		}
+	*in = *value || host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL;
+	return *in ? r : 0;
+}
+
+static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		       struct err *e)
 {
 	struct tokens t = { .n = 0 };
@@ -164,7 +177,7 @@ static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, co
 		/* A crash between the folder and the file: neither what was there nor what was to
 		 * be. */
 		*value = host_exists(h, FOLDER_MARK) ? not_finished : not_set;
-		return *value == not_finished ? 0 : takes_drop_ins(h, a, "read", k, e);
+		return *value == not_finished ? 0 : takes_drop_ins(h, "read", k, e);
 	}
 	for (size_t i = 0; i < t.n; i++)
 		if (value_in(t.items[i], k->name))
@@ -191,10 +204,10 @@ static int tidy(struct host *h)
 	return host_remove(h, FOLDER_MARK);
 }
 
-static int make_folder(struct host *h, struct arena *a, const struct knob *k, struct err *e)
+static int make_folder(struct host *h, const struct knob *k, struct err *e)
 {
 	static const char mark[] = "gputune made the folder grub.d next to this file.\n";
-	int r = takes_drop_ins(h, a, "set", k, e);
+	int r = takes_drop_ins(h, "set", k, e);
 
 	if (r || host_exists(h, FOLDER))
 		return r;
@@ -245,7 +258,7 @@ static int begin(struct host *h, struct arena *a, const struct knob *k, const ch
 		 struct err *e)
 {
 	const struct tokens t = { .items = { token }, .n = 1 };
-	int r = make_folder(h, a, k, e);
+	int r = make_folder(h, k, e);
 
 	if (r == 0)
 		r = store(h, a, k, &t, e);
@@ -255,12 +268,9 @@ static int begin(struct host *h, struct arena *a, const struct knob *k, const ch
 	return r;
 }
 
-static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
 		       struct err *e)
 {
-	const char *token = strcmp(value, not_set) == 0 ? NULL
-			    : *value			? arena_printf(a, "%s=%s", k->name, value)
-							: k->name;
 	struct tokens t = { .n = 0 };
 	int r = load(h, a, "set", k, &t, e);
 
@@ -277,6 +287,34 @@ static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, co
 	return token ? err_set(e, -ENOSPC, "could not set %s: %s has %d arguments already", k->name,
 			       DROP_IN, TOKENS_MAX)
 		     : 0;
+}
+
+static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		       struct err *e)
+{
+	const char *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r || !in)
+		return r ? r : drop_in_get(h, a, k, value, e);
+	*value = found ? found : not_set;
+	return 0;
+}
+
+static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		       struct err *e)
+{
+	const char *token = strcmp(value, not_set) == 0 ? NULL
+			    : *value			? arena_printf(a, "%s=%s", k->name, value)
+							: k->name,
+		   *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r)
+		return r;
+	return in ? kernel_cmdline_set(h, a, k, token, e) : drop_in_set(h, a, k, token, e);
 }
 
 static bool bootarg_sound(const struct knob *k, const char *value, const char **why)

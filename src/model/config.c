@@ -21,6 +21,7 @@ const struct schema schema_session = SCHEMA(session, session_fields);
 
 static const struct field config_fields[] = {
 	FIELD_ROW(config, tuned_profile, FIELD_STR, "tuned_profile", "Profile of tuned", NULL),
+	FIELD_ROW(config, boot_menu, FIELD_STR, "boot_menu", "Boot menu", NULL),
 	FIELD_ROW(config, unread, FIELD_STR, "unread", "Files not read", NULL),
 	FIELD_SUB(config, assignments, FIELD_LIST, "assignments", "Assignments",
 		  &schema_assignment),

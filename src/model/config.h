@@ -38,8 +38,10 @@ struct session {
 
 struct config {
 	struct fact_str tuned_profile; /* "throughput-performance" */
-	struct fact_str unread;	       /* files that could not be read, blank-separated */
-	struct list assignments;       /* struct assignment */
+	struct fact_str boot_menu; /* "grub", "grubby", "kernel-install", ...: who makes the boot
+				      entries, see host/boot_menu.h */
+	struct fact_str unread;	   /* files that could not be read, blank-separated */
+	struct list assignments;   /* struct assignment */
 	struct session session;
 };
 

@@ -79,6 +79,33 @@ const struct mount *machine_mount_of(const struct machine *m, const char *path)
 	return best;
 }
 
+bool is_nvidia_display(const struct pci_function *p)
+{
+	return fact_or(&p->vendor, 0) == 0x10de && pci_base_class(p) == 0x03 &&
+	       fact_or(&p->is_vf, 0) != 1;
+}
+
+size_t machine_bus_gpus(const struct machine *m, bool given_away)
+{
+	size_t n = 0;
+
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		n += is_nvidia_display(p) && fact_is(&p->driver, "vfio-pci") == given_away;
+	return n;
+}
+
+const char *machine_no_gpu(struct arena *a, const struct machine *m)
+{
+	size_t n = machine_bus_gpus(m, false);
+
+	if (n == 1)
+		return "one NVIDIA GPU, but no driver answers for it";
+	if (n)
+		return arena_printf(a, "%zu NVIDIA GPUs, but no driver answers for them", n);
+	return machine_bus_gpus(m, true) ? "every NVIDIA GPU is given to virtual machines"
+					 : "no NVIDIA GPU";
+}
+
 const struct idset *machine_big_cpus(const struct machine *m)
 {
 	LIST_FOR_EACH (struct core_type, t, &m->cpu.types)

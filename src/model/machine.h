@@ -45,6 +45,10 @@ struct nic *machine_nic(const struct machine *m, const char *name);
 struct disk *machine_disk(const struct machine *m, const char *name);
 struct service *machine_service(const struct machine *m, const char *name);
 const struct mount *machine_mount_of(const struct machine *m, const char *path);
+/* GPUs of NVIDIA's on the PCI bus: those given to virtual machines, or the others. */
+size_t machine_bus_gpus(const struct machine *m, bool given_away);
+/* Why there is no GPU to ask about, as a sentence; only where gpu.gpus is empty. */
+const char *machine_no_gpu(struct arena *a, const struct machine *m);
 /* Total core types "big" CPUs, or all online CPUs on a homogeneous machine. */
 const struct idset *machine_big_cpus(const struct machine *m);
 

@@ -51,4 +51,7 @@ static inline unsigned pci_base_class(const struct pci_function *p)
 	return (unsigned)(fact_or(&p->class_, 0) >> 16) & 0xff;
 }
 
+/* An NVIDIA GPU as a PCI function. */
+bool is_nvidia_display(const struct pci_function *p);
+
 #endif

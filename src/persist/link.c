@@ -23,22 +23,56 @@ static const char *netplan_section(const char *kind)
 	return strcmp(kind, "infiniband") == 0 ? NULL : "ethernets";
 }
 
+/* The definition that netplan itself took for the interface: it is in the name of the file that it
+ * wrote for networkd, "10-netplan-ID.network". NULL. */
+static const char *generated_id(struct arena *a, const struct persist_wish *w, const struct nic *n)
+{
+	static const char key[] = "netplan-", end[] = ".network";
+
+	for (size_t i = 0; i < w->n_sources; i++) {
+		const struct persist_source *s = &w->sources[i];
+		const char *id = strstr(strrchr(s->path, '/'), key);
+
+		if (id && str_ends(id, end) &&
+		    networkd_matches(a, s->text, n->name, fact_text(&n->mac, "")))
+			return arena_strndup(a, id + strlen(key),
+					     strlen(id) - strlen(key) - strlen(end));
+	}
+	return NULL;
+}
+
+static const char *find_id(struct arena *a, const struct persist_wish *w, const char *interface,
+			   const char *mac, const char **section)
+{
+	const char *id = NULL;
+
+	for (size_t i = 0; i < w->n_sources && !id; i++)
+		if (str_starts(w->sources[i].path, "/etc/netplan/") &&
+		    strcmp(w->sources[i].path, PERSIST_NETPLAN) != 0)
+			id = netplan_find(a, w->sources[i].text, interface, mac, section);
+	return id;
+}
+
+const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, const struct nic *n,
+			       const char **section)
+{
+	const char *id = find_id(a, w, n->name, fact_text(&n->mac, ""), section);
+
+	if (id)
+		return id;
+	id = generated_id(a, w, n);
+	return id ? find_id(a, w, id, "", section) : NULL;
+}
+
 /* A definition for an interface that nobody has one for would take it over: only where it carries
  * no address that could be lost. */
 static const char *netplan_id(struct links *l, const struct nic *n, const char **section,
 			      const char **why)
 {
-	const char *id;
+	const char *id = persist_netplan_id(l->a, l->w, n, section);
 
-	for (size_t i = 0; i < l->w->n_sources; i++) {
-		const struct persist_source *s = &l->w->sources[i];
-
-		if (!str_starts(s->path, "/etc/netplan/") || strcmp(s->path, PERSIST_NETPLAN) == 0)
-			continue;
-		id = netplan_find(l->a, s->text, n->name, fact_text(&n->mac, ""), section);
-		if (id)
-			return id;
-	}
+	if (id)
+		return id;
 	*section = netplan_section(fact_text(&n->type, ""));
 	*why = "no file of netplan names the interface, and it carries addresses: add mtu to the "
 	       "file that configures it";
@@ -50,6 +84,47 @@ static const char *netplan_id(struct links *l, const struct nic *n, const char *
 				  "and netplan configures it then.",
 				  n->name));
 	return n->name;
+}
+
+/*
+ * As soon as a definition has an mtu, netplan writes a .link file for it, which takes the place of
+ * the one that names interfaces: found by its address, the interface would keep the kernel's own
+ * name from the next boot on. Saying today's name keeps it. NULL: no need.
+ */
+static const char *name_to_keep(struct links *l, const struct nic *n, const char *section,
+				const char *id)
+{
+	bool by_address = false;
+
+	for (size_t i = 0; i < l->w->n_sources; i++) {
+		const struct persist_source *s = &l->w->sources[i];
+
+		if (!str_starts(s->path, "/etc/netplan/") || strcmp(s->path, PERSIST_NETPLAN) == 0)
+			continue;
+		if (netplan_value(l->a, s->text, section, id, "set-name"))
+			return NULL;
+		by_address = by_address || netplan_is_by_address(l->a, s->text, section, id);
+	}
+	return by_address ? n->name : NULL;
+}
+
+static void netplan_row(struct links *l, struct kept *row, const struct nic *n, const char *section,
+			struct text *body)
+{
+	const char *its = NULL, *why = "", *id = netplan_id(l, n, &its, &why), *name, *key, *set;
+
+	key = id ? quote_yaml(l->a, id, &why) : NULL;
+	name = key ? name_to_keep(l, n, its, id) : NULL;
+	set = name ? quote_yaml(l->a, name, &why) : NULL;
+	if (!key || (name && !set)) {
+		persist_refuse(row, why);
+		return;
+	}
+	if (strcmp(its, section) != 0)
+		return;
+	text_printf(body, "    %s:\n      mtu: %s\n", key, row->value);
+	if (set)
+		text_printf(body, "      set-name: %s\n", set);
 }
 
 static bool has_section(const struct text *t, const char *section)
@@ -65,16 +140,9 @@ static void netplan_rows(struct links *l, struct text *out, const char *section)
 	for (size_t i = 0; i < l->p->n; i++) {
 		struct kept *row = &l->p->rows[i];
 		const struct nic *n = machine_nic(l->m, row->knob.object);
-		const char *its = NULL, *why = "", *id;
 
-		if (row->keeper != KEEPER_LINK || strcmp(row->by, PERSIST_NETPLAN) != 0)
-			continue;
-		id = netplan_id(l, n, &its, &why);
-		id = id ? quote_yaml(l->a, id, &why) : NULL;
-		if (!id)
-			persist_refuse(row, why);
-		else if (strcmp(its, section) == 0)
-			text_printf(&body, "    %s:\n      mtu: %s\n", id, row->value);
+		if (row->keeper == KEEPER_LINK && strcmp(row->by, PERSIST_NETPLAN) == 0)
+			netplan_row(l, row, n, section, &body);
 	}
 	if (body.len)
 		text_printf(out, "%s  %s:\n%s",
@@ -95,9 +163,11 @@ static void netplan_file(struct links *l)
 	text_add(&all, body.s);
 	/* netplan refuses files that others may read. */
 	persist_add_file(l->a, l->p, PERSIST_NETPLAN, 0600, all.s);
-	persist_note(l->a, l->p,
-		     "netplan reads its files at boot; \"netplan apply\" would do it now and may "
-		     "interrupt links.");
+	persist_note(
+		l->a, l->p,
+		"netplan reads its files at boot; \"netplan apply\" would do it now and may "
+		"interrupt links. It switches wake-on-LAN off where it is given an mtu, unless "
+		"its files say wakeonlan: true.");
 }
 
 static void manager_file(struct links *l)
@@ -131,17 +201,25 @@ static void manager_file(struct links *l)
 		     "its own keeps it.");
 }
 
-static const char *networkd_drop_in(struct links *l, const char *interface)
+/* The file of networkd that means the interface; NULL. */
+static const char *networkd_file(struct links *l, const struct nic *n)
 {
 	for (size_t i = 0; i < l->w->n_sources; i++) {
 		const struct persist_source *s = &l->w->sources[i];
-		const char *name = strrchr(s->path, '/') + 1;
 
-		if (!str_ends(name, ".network") || !networkd_matches(l->a, s->text, interface))
-			continue;
-		return arena_printf(l->a, "/etc/systemd/network/%s.d/90-gputune.conf", name);
+		if (str_ends(s->path, ".network") &&
+		    networkd_matches(l->a, s->text, n->name, fact_text(&n->mac, "")))
+			return strrchr(s->path, '/') + 1;
 	}
 	return NULL;
+}
+
+static const char *networkd_drop_in(struct links *l, const char *interface)
+{
+	const struct nic *n = machine_nic(l->m, interface);
+	const char *name = n ? networkd_file(l, n) : NULL;
+
+	return name ? arena_printf(l->a, "/etc/systemd/network/%s.d/90-gputune.conf", name) : NULL;
 }
 
 /* Of several interfaces of one file one drop-in: their values have to agree. */
@@ -179,11 +257,23 @@ static bool is_netplan_machine(struct links *l)
 	return false;
 }
 
+/* Files are mostly called after the interface, and that is what the fact knows. Where they are not,
+ * what stands in them tells. */
+static const char *owner_of(struct links *l, const struct nic *n)
+{
+	const char *file;
+
+	if (seen_ok(&n->owner.f))
+		return n->owner.v;
+	file = networkd_file(l, n);
+	return !file ? "none" : strstr(file, "netplan-") ? "netplan" : "networkd";
+}
+
 /* Who keeps it, or why nobody does. */
 static void assign(struct links *l, struct kept *row)
 {
 	const struct nic *n = machine_nic(l->m, row->knob.object);
-	const char *owner = n ? fact_text(&n->owner, "none") : NULL;
+	const char *owner = n ? owner_of(l, n) : NULL;
 
 	if (!n)
 		persist_refuse(row, "the interface was not seen");

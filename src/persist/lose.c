@@ -30,6 +30,9 @@ static bool is_later_file(struct arena *a, const struct kept *row, const char *w
  * arguments come before all; services after all but the unit, which waits for them. */
 static bool acts_later(struct arena *a, const struct kept *row, const struct owner *o)
 {
+	/* kernel-install makes the entries anew. */
+	if (strcmp(row->by, PERSIST_KERNEL) == 0)
+		return false;
 	if (str_starts(o->what, "kernel argument"))
 		return row->keeper == KEEPER_BOOT_ARGUMENT && strchr(o->what, '/') &&
 		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, row, o->what);
@@ -113,21 +116,18 @@ static const char *by_netplan(struct arena *a, const struct machine *m,
 			      const struct persist_wish *w, const struct kept *row)
 {
 	const struct nic *n = machine_nic(m, row->knob.object);
-	const char *id = NULL, *section = NULL;
+	const char *id, *section = NULL;
 
 	if (strcmp(row->by, PERSIST_NETPLAN) != 0 || !n)
 		return NULL;
-	for (size_t i = 0; i < w->n_sources && !id; i++)
-		if (is_netplan(&w->sources[i]))
-			id = netplan_find(a, w->sources[i].text, n->name, fact_text(&n->mac, ""),
-					  &section);
+	id = persist_netplan_id(a, w, n, &section);
 	for (size_t i = 0; i < w->n_sources && id; i++) {
 		const struct persist_source *s = &w->sources[i];
 		const char *mtu;
 
 		if (!is_netplan(s) || strcmp(base_name(s->path), base_name(PERSIST_NETPLAN)) < 0)
 			continue;
-		mtu = netplan_mtu(a, s->text, section, id);
+		mtu = netplan_value(a, s->text, section, id, "mtu");
 		if (mtu && !is_same_value(mtu, row->value))
 			return arena_printf(a, "%s sets %s", s->path, mtu);
 	}

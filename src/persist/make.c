@@ -121,13 +121,17 @@ static enum keeper keeper_of(const struct kept *row)
 static const char *file_of(enum keeper k)
 {
 	static const char *const files[KEEPERS] = {
-		[KEEPER_SYSCTL] = PERSIST_SYSCTL,      [KEEPER_TMPFILES] = PERSIST_TMPFILES,
-		[KEEPER_UDEV] = PERSIST_UDEV,	       [KEEPER_MODPROBE] = PERSIST_MODPROBE,
-		[KEEPER_BOOT_ARGUMENT] = PERSIST_GRUB, [KEEPER_UNIT] = PERSIST_UNIT_NAME,
-		[KEEPER_LIMITS] = PERSIST_LIMITS,
+		[KEEPER_SYSCTL] = PERSIST_SYSCTL,  [KEEPER_TMPFILES] = PERSIST_TMPFILES,
+		[KEEPER_UDEV] = PERSIST_UDEV,	   [KEEPER_MODPROBE] = PERSIST_MODPROBE,
+		[KEEPER_UNIT] = PERSIST_UNIT_NAME, [KEEPER_LIMITS] = PERSIST_LIMITS,
 	};
 
 	return files[k] ? files[k] : "";
+}
+
+const char *persist_boot_file(const struct machine *m)
+{
+	return fact_is(&m->config.boot_menu, "kernel-install") ? PERSIST_KERNEL : PERSIST_GRUB;
 }
 
 static void assign(struct arena *a, const struct machine *m, struct kept *row)
@@ -135,7 +139,7 @@ static void assign(struct arena *a, const struct machine *m, struct kept *row)
 	const char *why = NULL, *device = persist_device(a, m, &row->knob);
 
 	row->keeper = keeper_of(row);
-	row->by = file_of(row->keeper);
+	row->by = row->keeper == KEEPER_BOOT_ARGUMENT ? persist_boot_file(m) : file_of(row->keeper);
 	row->refusal = row->loses = row->contested = NULL;
 	row->device = device ? device : "";
 	if (row->keeper == KEEPER_NONE)
@@ -249,13 +253,18 @@ static void limits_files(struct arena *a, struct persist *p)
 /* --- all of it ---------------------------------------------------------------------------------
  */
 
-static void notes(struct arena *a, struct persist *p)
+static void notes(struct arena *a, const struct machine *m, struct persist *p)
 {
+	const char *maker = strcmp(persist_boot_file(m), PERSIST_KERNEL) == 0 ? "kernel-install"
+									      : "update-grub";
+
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->rows[i].keeper == KEEPER_BOOT_ARGUMENT)
 			persist_note(a, p,
-				     "Boot arguments take effect after update-grub and a reboot; "
-				     "--update-grub runs it.");
+				     arena_printf(a,
+						  "Boot arguments take effect after %s and a "
+						  "reboot; --update-grub runs it.",
+						  maker));
 		if (p->rows[i].keeper == KEEPER_MODPROBE)
 			persist_note(
 				a, p,
@@ -290,7 +299,7 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 	if (!keeps_any(out))
 		return;
 	persist_losers(a, m, w, out);
-	notes(a, out);
+	notes(a, m, out);
 	persist_add_file(a, out, PERSIST_REQUEST, 0644, persist_request(a, out->rows, out->n));
 	/* Last: it is what acts on the others. */
 	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));

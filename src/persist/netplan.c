@@ -111,36 +111,72 @@ const char *netplan_find(struct arena *a, const char *text, const char *interfac
 	return NULL;
 }
 
-const char *netplan_mtu(struct arena *a, const char *text, const char *section, const char *id)
+static bool is_of(const struct place *p, const char *section, const char *id)
+{
+	return p->depth >= 4 && is_at(p, 0, "network") && is_at(p, 1, section) && is_at(p, 2, id);
+}
+
+const char *netplan_value(struct arena *a, const char *text, const char *section, const char *id,
+			  const char *key)
 {
 	struct place p = { .depth = 0 };
 
 	while (next_place(a, &text, &p))
-		if (p.depth == 4 && is_at(&p, 0, "network") && is_at(&p, 1, section) &&
-		    is_at(&p, 2, id) && is_at(&p, 3, "mtu"))
+		if (p.depth == 4 && is_of(&p, section, id) && is_at(&p, 3, key))
 			return p.value;
 	return NULL;
 }
 
-bool networkd_matches(struct arena *a, const char *text, const char *interface)
+bool netplan_is_by_address(struct arena *a, const char *text, const char *section, const char *id)
 {
-	bool in_match = false;
+	struct place p = { .depth = 0 };
+
+	while (next_place(a, &text, &p))
+		if (is_of(&p, section, id) && is_at(&p, 3, "match") &&
+		    (is_at(&p, 4, "macaddress") || strstr(p.value, "macaddress:")))
+			return true;
+	return false;
+}
+
+/* Whether a word of the list, globs for names, is the one that is looked for. */
+static bool is_listed(struct arena *a, const char *list, const char *name, const char *mac)
+{
+	char *words = arena_strdup(a, list), *save = NULL;
+
+	for (const char *word = strtok_r(words, " \t", &save); word;
+	     word = strtok_r(NULL, " \t", &save))
+		if (name ? fnmatch(word, name, 0) == 0 : *mac && strcasecmp(word, mac) == 0)
+			return true;
+	return false;
+}
+
+bool networkd_matches(struct arena *a, const char *text, const char *interface, const char *mac)
+{
+	static const char *const addresses[] = { "MACAddress=", "PermanentMACAddress=" };
+	bool in_match = false, matches = false;
 
 	while (*text) {
 		size_t n = strcspn(text, "\n");
-		const char *line = unquoted(a, text, n), *word;
-		char *words, *save = NULL;
+		const char *line = unquoted(a, text, n);
 
 		text += n + (text[n] == '\n');
 		if (*line == '[')
 			in_match = strcmp(line, "[Match]") == 0;
-		if (!in_match || !str_starts(line, "Name="))
+		if (!in_match)
 			continue;
-		words = arena_strdup(a, line + strlen("Name="));
-		for (word = strtok_r(words, " \t", &save); word;
-		     word = strtok_r(NULL, " \t", &save))
-			if (fnmatch(word, interface, 0) == 0)
-				return true;
+		/* All that is asked for has to be so. */
+		if (str_starts(line, "Name=")) {
+			if (!is_listed(a, line + strlen("Name="), interface, ""))
+				return false;
+			matches = true;
+		}
+		for (size_t i = 0; i < 2; i++) {
+			if (!str_starts(line, addresses[i]))
+				continue;
+			if (!is_listed(a, line + strlen(addresses[i]), NULL, mac))
+				return false;
+			matches = true;
+		}
 	}
-	return false;
+	return matches;
 }

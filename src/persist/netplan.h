@@ -14,10 +14,13 @@
  */
 const char *netplan_find(struct arena *a, const char *text, const char *interface, const char *mac,
 			 const char **section);
-/* The mtu that the file gives the id; NULL. */
-const char *netplan_mtu(struct arena *a, const char *text, const char *section, const char *id);
-/* Whether a .network file's [Match] names the interface; one that matches by anything else does
- * not count. */
-bool networkd_matches(struct arena *a, const char *text, const char *interface);
+/* What the file gives the id, "mtu" for one; NULL. */
+const char *netplan_value(struct arena *a, const char *text, const char *section, const char *id,
+			  const char *key);
+/* Whether the id's match is by address, in either style. */
+bool netplan_is_by_address(struct arena *a, const char *text, const char *section, const char *id);
+/* Whether a .network file's [Match] means the interface, by name or by address (mac "": not known);
+ * one that matches by anything else does not count. */
+bool networkd_matches(struct arena *a, const char *text, const char *interface, const char *mac);
 
 #endif

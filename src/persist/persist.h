@@ -15,6 +15,7 @@
 #define PERSIST_UDEV "/etc/udev/rules.d/99-zz-gputune.rules"
 #define PERSIST_MODPROBE "/etc/modprobe.d/zz-gputune.conf"
 #define PERSIST_GRUB "/etc/default/grub.d/zz-gputune.cfg" /* written by the boot-argument knob */
+#define PERSIST_KERNEL "/etc/kernel/cmdline"		  /* others' file; the knob adds to it */
 #define PERSIST_NETPLAN "/etc/netplan/90-gputune.yaml"
 #define PERSIST_NM "/etc/NetworkManager/conf.d/90-gputune.conf"
 #define PERSIST_LIMITS "/etc/security/limits.d/90-gputune.conf"
@@ -87,6 +88,8 @@ struct persist {
 void persist_make(struct arena *a, const struct machine *m, const struct persist_wish *w,
 		  struct persist *out);
 const char *keeper_name(enum keeper k);
+/* The file that the boot-argument knob writes on this machine. */
+const char *persist_boot_file(const struct machine *m);
 
 /* --- the request: what the boot-time unit and verify --boot read -------------------------------
  */
@@ -134,6 +137,9 @@ void persist_udev(struct arena *a, const struct machine *m, struct persist *p);
  * the interface. */
 void persist_links(struct arena *a, const struct machine *m, const struct persist_wish *w,
 		   struct persist *p);
+/* The id under which netplan's files of others configure the interface, and its section; NULL. */
+const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, const struct nic *n,
+			       const char **section);
 /* unit.c */
 const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
 			 const char *program);

@@ -50,12 +50,14 @@ static void add_change(struct making *k, const struct finding *f, const char *ta
 	/* Not asked: the knob has no getter. */
 	if (!seen_ok(&now.f) && now.f.seen != SEEN_UNASKED) {
 		c->gate = GATE_UNREADABLE;
+		c->refusal = plan_boot_by_hand(k->a, k->m, &aim->knob, aim->value);
+	}
+	if (c->gate && !c->refusal)
 		c->refusal = arena_printf(k->a,
 					  "%s could not be read (%s): what cannot be read cannot "
 					  "be put back",
 					  knob_text(k->a, &aim->knob),
 					  now.f.err ? strerror(now.f.err) : seen_name(now.f.seen));
-	}
 }
 
 static void advise(struct making *k, const struct finding *f, const char *sentence)

@@ -76,6 +76,10 @@ void plan_make(struct arena *a, const struct machine *m, const struct plan_wish 
 /* Changes that would be made: those without a gate. */
 size_t plan_open_changes(const struct plan *p);
 
+/* How a person makes the kernel argument hold at the next boot; NULL: a file of ours does. */
+const char *plan_boot_by_hand(struct arena *a, const struct machine *m, const struct knob *k,
+			      const char *value);
+
 /* --- parts, one file each ------------------------------------------------------------------- */
 
 /* order.c: what has to be written before what. Stable otherwise. */

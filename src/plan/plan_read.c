@@ -182,14 +182,17 @@ static int owners(const struct reader *r, const json_t *j, struct change *c)
 	return 0;
 }
 
-/* Names are made once a setting, not once a change. */
-static const void *target(const struct reader *r, const struct setting *s, const char *name)
+/* Names are made once a setting, not once a change. A group that is called otherwise by now was
+ * there when the plan was made: the knob itself will say what changed. */
+static const void *target(const struct reader *r, const struct change *c)
 {
-	void **at = map_at(r->a, r->targets, s->id);
+	void **at = map_at(r->a, r->targets, c->s->id);
+	const void *object;
 
 	if (!*at)
-		*at = setting_targets(r->a, r->m, s);
-	return map_get(*at, name);
+		*at = setting_targets(r->a, r->m, c->s);
+	object = map_get(*at, c->target);
+	return object ? object : setting_regrouped(r->a, *at, c->s, c->target, &c->knob);
 }
 
 /* The part that decides what would be written where. */
@@ -204,7 +207,7 @@ static int place(const struct reader *r, const json_t *j, struct change *c)
 	if (!knob_sound(&c->knob, c->after, &why) ||
 	    (c->before && !knob_sound(&c->knob, c->before, &why)))
 		return bad(r, "%.60s: %s", c->s->id, why);
-	object = target(r, c->s, c->target);
+	object = target(r, c);
 	if (!object)
 		return bad(r, "%s has no target \"%.60s\" on this machine", c->s->id, c->target);
 	if (!setting_reaches(r->a, c->s, object, &c->knob))

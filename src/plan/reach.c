@@ -81,18 +81,25 @@ static bool is_knob(const struct knob *k, const struct knob *mine)
 	       (strcmp(k->object, mine->object) == 0 || (named_alone(k->kind) && !*k->object));
 }
 
-/* An idle state of this group's CPUs, not of another's. */
-static bool of_group(const struct setting *s, const void *object, const struct knob *k)
+/* An idle state of one of these CPUs, not of another's. */
+static bool is_of(const struct setting *s, const struct idset *cpus, const struct knob *k)
 {
 	static const char prefix[] = "/sys/devices/system/cpu/cpu";
-	const struct idle_group *g = object;
 	unsigned cpu = 0;
 
 	if (s->scope != SCOPE_IDLE || k->kind != KNOB_SYSFS || !str_starts(k->name, prefix))
 		return true;
 	for (const char *p = k->name + sizeof(prefix) - 1; digit(*p) && cpu < IDSET_MAX; p++)
 		cpu = cpu * 10 + (unsigned)(*p - '0');
-	return idset_has(&g->cpus.v, cpu);
+	return idset_has(cpus, cpu);
+}
+
+/* NULL: the setting's targets are not groups of CPUs. */
+static const struct idset *group(const struct setting *s, const void *object)
+{
+	return s->scope == SCOPE_IDLE	  ? &((const struct idle_group *)object)->cpus.v
+	       : s->scope == SCOPE_POLICY ? &((const struct freq_policy *)object)->cpus.v
+					  : NULL;
 }
 
 bool setting_reaches(struct arena *a, const struct setting *s, const void *object,
@@ -104,7 +111,7 @@ bool setting_reaches(struct arena *a, const struct setting *s, const void *objec
 		return false;
 	mine = setting_knob(a, s, object);
 	if (is_knob(k, &mine))
-		return of_group(s, object, k);
+		return is_of(s, group(s, object), k);
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
 		if (strcmp(beside[i].id, s->id) != 0)
 			continue;
@@ -114,4 +121,26 @@ bool setting_reaches(struct arena *a, const struct setting *s, const void *objec
 			return true;
 	}
 	return false;
+}
+
+const void *setting_regrouped(struct arena *a, const struct map *targets, const struct setting *s,
+			      const char *target, const struct knob *k)
+{
+	struct idset then;
+
+	if ((s->scope != SCOPE_IDLE && s->scope != SCOPE_POLICY) || !str_starts(target, "cpu") ||
+	    idset_parse(a, target + strlen("cpu"), &then) || !is_of(s, &then, k))
+		return NULL;
+	for (size_t i = 0; i < targets->cap; i++) {
+		const void *object = targets->slots[i].value;
+		const struct idset *now = object ? group(s, object) : NULL;
+
+		/* CPUs come and go; a policy of quite others is not the one that was meant. */
+		if (!now || (s->scope == SCOPE_POLICY && !idset_contains(now, &then) &&
+			     !idset_contains(&then, now)))
+			continue;
+		if (setting_reaches(a, s, object, k))
+			return object;
+	}
+	return NULL;
 }

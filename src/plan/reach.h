@@ -15,5 +15,12 @@ struct map *setting_targets(struct arena *a, const struct machine *m, const stru
  */
 bool setting_reaches(struct arena *a, const struct setting *s, const void *object,
 		     const struct knob *k);
+/*
+ * Targets that are groups of CPUs are called by what they have in common: once one of them was
+ * changed, the groups are others. The object that k belongs to now, when target may be what its
+ * group was called before; NULL: it may not.
+ */
+const void *setting_regrouped(struct arena *a, const struct map *targets, const struct setting *s,
+			      const char *target, const struct knob *k);
 
 #endif

@@ -3,6 +3,8 @@
  * What the lines of each kind of file mean stands in the other files of this name. */
 #include "probe/config.h"
 
+#include "host/boot_menu.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +206,8 @@ void probe_config(struct probe *p)
 	struct config_reader r = { .p = p };
 	static const char from[] = "configuration files";
 
+	p->m->config.boot_menu =
+		fact_str_of(boot_menu_name(host_boot_menu(p->h)), "", "files of the boot loaders");
 	/* In the order in which they take effect; see enum config_layer. */
 	config_boot(&r);
 	config_modprobe(&r);

@@ -140,5 +140,6 @@ void probe_platform(struct probe *p)
 		return;
 	decide(p, "generic",
 	       p->m->gpu.gpus.n ? "none of the known products"
-				: "no NVIDIA GPU and none of the known products");
+				: arena_printf(p->a, "%s, and none of the known products",
+					       machine_no_gpu(p->a, p->m)));
 }

@@ -128,9 +128,10 @@ static void nobody(struct run *r)
 			     .why = r->s->why };
 	struct finding *f;
 
-	v.reason = r->s->none ? r->s->none
-			      : arena_printf(r->by.a, "this machine has no %s",
-					     scope_name(r->s->scope));
+	v.reason = r->s->none		      ? r->s->none
+		   : r->s->scope == SCOPE_GPU ? machine_no_gpu(r->by.a, r->by.m)
+					      : arena_printf(r->by.a, "this machine has no %s",
+							     scope_name(r->s->scope));
 	f = finding_for(r, &v);
 	f->target = "";
 	f->read_from = "";

@@ -219,6 +219,15 @@ static void local_root(const struct question *q, struct verdict *v)
 		verdict_pass(v, "local");
 }
 
+/* In a unit of which there is at least one. */
+static const char *sized(struct arena *a, long long bytes)
+{
+	return bytes >= 10ll << 30  ? arena_printf(a, "%lld GiB", bytes >> 30)
+	       : bytes >= 1ll << 30 ? arena_printf(a, "%.1f GiB", (double)bytes / (1 << 30))
+	       : bytes >= 1ll << 20 ? arena_printf(a, "%lld MiB", bytes >> 20)
+				    : arena_printf(a, "%lld KiB", bytes >> 10);
+}
+
 /* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well
  * before. */
 static void free_space(const struct question *q, struct verdict *v)
@@ -233,7 +242,7 @@ static void free_space(const struct question *q, struct verdict *v)
 	}
 	size = root->size_bytes.v;
 	left = root->free_bytes.v;
-	v->current = arena_printf(q->a, "%lld GiB of %lld GiB free", left >> 30, size >> 30);
+	v->current = arena_printf(q->a, "%s of %s free", sized(q->a, left), sized(q->a, size));
 	if (left * 20 >= size)
 		verdict_pass(v, "enough");
 	else

@@ -9,8 +9,6 @@
 
 #include "base/text.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 static const struct opinion persistence[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
 	  "locks, accounting and compute mode are lost when the last program ends and the driver "
@@ -139,7 +137,7 @@ static void rebar(const struct question *q, struct verdict *v)
 			     "board");
 }
 
-#define GPU .scope = SCOPE_GPU, .none = no_gpu
+#define GPU .scope = SCOPE_GPU
 #define NVML_KNOB .knob = KNOB_NVML, .of = &schema_gpu
 
 static const struct setting rows[] = {

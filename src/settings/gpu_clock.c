@@ -7,8 +7,6 @@
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 static const struct opinion vboost[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
 	  "steers power to the tensor cores on some boards; gain unmeasured here", NULL },
@@ -234,7 +232,7 @@ static void aim_mem_lock(const struct question *q, struct aims *out)
 	aim_lock(q, out, &((const struct gpu *)q->object)->clock_mem_max_mhz);
 }
 
-#define GPU .scope = SCOPE_GPU, .none = no_gpu
+#define GPU .scope = SCOPE_GPU
 
 static const struct setting rows[] = {
 	{ .id = "gpu.sm-clock-lock",

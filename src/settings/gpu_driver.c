@@ -8,21 +8,10 @@
 
 #include "base/text.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 /* Given to a virtual machine: no business of this machine's driver. */
 static bool is_given_away(const struct pci_function *p)
 {
 	return fact_is(&p->driver, "vfio-pci");
-}
-
-static size_t on_bus(const struct machine *m, bool given_away)
-{
-	size_t n = 0;
-
-	LIST_FOR_EACH (struct pci_function, p, &m->pci)
-		n += is_nvidia_display(p) && is_given_away(p) == given_away;
-	return n;
 }
 
 static bool held_by(const struct machine *m, const char *driver)
@@ -38,16 +27,15 @@ static void driver(const struct question *q, struct verdict *v)
 	const struct gpus *g = &q->m->gpu;
 	const struct fact *f = &g->driver.f;
 
-	if (seen_ok(f) || on_bus(q->m, false))
+	if (seen_ok(f) || machine_bus_gpus(q->m, false))
 		v->current = fact_text(&g->driver, "not loaded");
 	if (seen_ok(f) && g->gpus.n)
 		verdict_pass(v, arena_printf(q->a, "driver %s answers", g->driver.v));
-	else if (f->seen == SEEN_DENIED || (!on_bus(q->m, false) && f->seen == SEEN_ERROR))
+	else if (f->seen == SEEN_DENIED ||
+		 (!machine_bus_gpus(q->m, false) && f->seen == SEEN_ERROR))
 		verdict_unseen(q, v, f, NULL);
-	else if (!on_bus(q->m, false))
-		verdict_na(v, CODE_NO_HARDWARE,
-			   on_bus(q->m, true) ? "every NVIDIA GPU is given to virtual machines"
-					      : no_gpu);
+	else if (!machine_bus_gpus(q->m, false))
+		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 	else if (held_by(q->m, "nouveau"))
 		verdict_fail(v, "loaded",
 			     "the nouveau driver holds the GPU: CUDA needs NVIDIA's, and nouveau "
@@ -81,13 +69,11 @@ static const char *missing(const struct question *q)
 
 static void all_visible(const struct question *q, struct verdict *v)
 {
-	size_t bus = on_bus(q->m, false), n = q->m->gpu.gpus.n;
+	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
 
 	if (!n || !bus) {
 		verdict_na(v, CODE_NO_HARDWARE,
-			   bus ? "the driver does not answer: see gpu.driver"
-			   : n ? "the PCI bus is not visible here"
-			       : "no NVIDIA GPU on the PCI bus");
+			   n ? "the PCI bus is not visible here" : machine_no_gpu(q->a, q->m));
 		return;
 	}
 	v->current = arena_printf(q->a, "%zu of %zu", n, bus);
@@ -101,8 +87,8 @@ static void all_visible(const struct question *q, struct verdict *v)
 					  "or new for it",
 					  missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
-	else if (q->platform == ON_HGX && !is_virtual(q->m) && !on_bus(q->m, true) && bus != 4 &&
-		 bus != 8 && bus != 16)
+	else if (q->platform == ON_HGX && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
+		 bus != 4 && bus != 8 && bus != 16)
 		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than the bus shows");
 	else
 		verdict_pass(v, "the driver knows every GPU on the bus");
@@ -119,7 +105,7 @@ static void flavour(const struct question *q, struct verdict *v)
 		else if (fact_or(&g->c2c, 0) == 1)
 			needs_open = "Grace Hopper works with the open kernel modules only";
 	if (!q->m->gpu.gpus.n) {
-		verdict_na(v, CODE_NO_HARDWARE, no_gpu);
+		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 		return;
 	}
 	if (!seen_ok(&f->f)) {
@@ -143,7 +129,8 @@ static void alike(const struct question *q, struct verdict *v)
 	const struct gpu *first = machine_gpu(q->m, 0);
 
 	if (q->m->gpu.gpus.n < 2) {
-		verdict_na(v, CODE_NO_HARDWARE, q->m->gpu.gpus.n ? "one GPU" : no_gpu);
+		verdict_na(v, CODE_NO_HARDWARE,
+			   q->m->gpu.gpus.n ? "one GPU" : machine_no_gpu(q->a, q->m));
 		return;
 	}
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus) {

@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
 static void throttle_now(const struct question *q, struct verdict *v)
 {
@@ -210,7 +208,7 @@ static void recovery(const struct question *q, struct verdict *v)
 }
 
 #define HEALTH .health = true
-#define GPU HEALTH, .scope = SCOPE_GPU, .none = no_gpu
+#define GPU HEALTH, .scope = SCOPE_GPU
 
 static const struct setting rows[] = {
 	{ .id = "gpu.throttle",

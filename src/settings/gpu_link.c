@@ -4,8 +4,6 @@
 
 #include "settings/tables.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 static void nvlinks(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -132,7 +130,7 @@ static void peer_access(const struct question *q, struct verdict *v)
 		verdict_pass(v, "every peer's memory can be reached directly");
 }
 
-#define GPU .health = true, .scope = SCOPE_GPU, .none = no_gpu
+#define GPU .health = true, .scope = SCOPE_GPU
 
 static const struct setting rows[] = {
 	{ .id = "gpu.nvlink",

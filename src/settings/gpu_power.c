@@ -7,8 +7,6 @@
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
-static const char no_gpu[] = "no NVIDIA GPU";
-
 static const struct opinion board_power[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
 	  "a limit below the board's default slows everything without saying so", NULL },
@@ -150,7 +148,7 @@ static void working_clock(const struct question *q, struct verdict *v)
 		verdict_pass(v, "the clock is up under load");
 }
 
-#define GPU .scope = SCOPE_GPU, .none = no_gpu
+#define GPU .scope = SCOPE_GPU
 
 static const struct setting rows[] = {
 	{ .id = "gpu.application-clocks",

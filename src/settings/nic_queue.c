@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+/* The other ring has room left too. */
+static bool has_room_to_send(const struct nic *n)
+{
+	return seen_ok(&n->tx_ring.f) && n->tx_ring.v < fact_or(&n->tx_ring_max, 0);
+}
+
 static void rings(const struct question *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
@@ -23,7 +29,10 @@ static void rings(const struct question *q, struct verdict *v)
 			   "no packets to speak of were lost for want of receive buffers");
 	else if (n->rx_ring.v < fact_or(&n->rx_ring_max, 0))
 		verdict_fail(
-			v, arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
+			v,
+			has_room_to_send(n) ? arena_printf(q->a, "rx %lld, tx %lld",
+							   n->rx_ring_max.v, n->tx_ring_max.v)
+					    : arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
 			"packets were lost for want of receive buffers. Changing it resets the "
 			"link");
 	else
@@ -32,12 +41,16 @@ static void rings(const struct question *q, struct verdict *v)
 			   "or faster readers");
 }
 
-/* Only what receives: nothing was lost for want of room to send. */
+/* Both: what loses packets to bursts that come in answers with bursts, and one reset of the link is
+ * as bad as two. */
 static void aim_rings(const struct question *q, struct aims *out)
 {
 	const struct nic *n = q->object;
 
 	aim_value(q, out, arena_printf(q->a, "%lld", n->rx_ring_max.v));
+	if (has_room_to_send(n))
+		aim_knob(q, out, (struct knob){ KNOB_LINK, "tx-ring", n->name },
+			 arena_printf(q->a, "%lld", n->tx_ring_max.v));
 }
 
 static const struct opinion moderation[] = {

@@ -246,7 +246,6 @@ static const struct setting rows[] = {
 	{ .id = "pcie.gpu-nic-path",
 	  .title = "Way between GPU and nearest NIC",
 	  .scope = SCOPE_GPU,
-	  .none = "no NVIDIA GPU",
 	  .read = "sysfs PCI tree",
 	  .not_when = "the GPU is part of the processor, or there is no RDMA device",
 	  .why = "The fewer bridges between them, the faster GPUDirect.",

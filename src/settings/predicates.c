@@ -99,12 +99,6 @@ bool has_wish(const struct question *q, struct verdict *v)
 	return false;
 }
 
-bool is_nvidia_display(const struct pci_function *p)
-{
-	return fact_or(&p->vendor, 0) == 0x10de && pci_base_class(p) == 0x03 &&
-	       fact_or(&p->is_vf, 0) != 1;
-}
-
 bool is_connectx(const struct pci_function *p)
 {
 	return fact_or(&p->vendor, 0) == 0x15b3 && pci_base_class(p) == 0x02 &&

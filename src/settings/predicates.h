@@ -34,8 +34,6 @@ bool not_integrated(const struct question *q, struct verdict *v, const char *why
 /* The profile wishes something of this row; otherwise false and *v is NA: left alone, or not in the
  * profile. For rules that judge by q->wish. */
 bool has_wish(const struct question *q, struct verdict *v);
-/* An NVIDIA GPU as a PCI function. */
-bool is_nvidia_display(const struct pci_function *p);
 /* A physical function of a Mellanox/NVIDIA network adapter. */
 bool is_connectx(const struct pci_function *p);
 /* p stands below the bridge b in the tree. */

@@ -61,7 +61,7 @@ static void peermem(const struct question *q, struct verdict *v)
 		verdict_na(v, q->m->gpu.gpus.n ? CODE_INTEGRATED : CODE_NO_HARDWARE,
 			   q->m->gpu.gpus.n
 				   ? "no discrete GPU: the module refuses to load on unified memory"
-				   : "no NVIDIA GPU");
+				   : machine_no_gpu(q->a, q->m));
 		return;
 	}
 	if (!has_rdma(q->m)) {
@@ -128,7 +128,6 @@ static const struct setting rows[] = {
 	{ .id = "rdma.gpudirect",
 	  .title = "GPUDirect RDMA",
 	  .scope = SCOPE_GPU,
-	  .none = "no NVIDIA GPU",
 	  .read = "cuDeviceGetAttribute(116, 124), /sys/module/nvidia_peermem",
 	  .not_when = "the GPU shares the host's memory or there is no RDMA device",
 	  .why = "A NIC reads and writes GPU memory without a stop in host memory.",

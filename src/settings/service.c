@@ -96,7 +96,7 @@ static void persistenced(const struct question *q, struct verdict *v)
 	bool active = s && fact_or(&s->active, 0) == 1;
 
 	if (!q->m->gpu.gpus.n) {
-		verdict_na(v, CODE_NO_HARDWARE, "no NVIDIA GPU");
+		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 		return;
 	}
 	v->current = !s	      ? "not installed"

@@ -131,7 +131,8 @@ struct setting {
 	size_t n_opinions;
 	/* Objects of the scope that the question is about at all; NULL: all. */
 	bool (*select)(const struct machine *m, const void *object);
-	/* Sentence (and code) when no object is selected: "no NVIDIA GPU". */
+	/* Sentence (and code) when no object is selected: "no ZFS pool"; NULL: follows from the
+	 * scope. */
 	const char *none, *none_code;
 	/* False: not applicable here, *v says why (code and reason). NULL: always applies. */
 	bool (*applies)(const struct question *q, struct verdict *v);

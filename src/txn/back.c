@@ -110,6 +110,15 @@ static const char *restore_sides(struct txn_run *r, const struct entry *e, const
 	return NULL;
 }
 
+/* Whether the write of above is still what counts, so that what it has reset is its doing. */
+static bool is_in_force(struct txn_run *r, const struct entry *above)
+{
+	struct err ignored = { 0 };
+	const char *now;
+
+	return knob_get(r->h, r->a, &above->knob, &now, &ignored) == 0 && is_ours(above, now);
+}
+
 /* The knob holds its prior value; what writing it resets has to as well. */
 static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row, enum outcome o,
 		    const char *note, const char **later)
@@ -135,6 +144,12 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		return;
 	}
 	later = later_sides(r, e);
+	if (e->n_sides && !e->restoring) {
+		e->restoring = true;
+		write_restoring(&r->writer, e);
+		/* Where it cannot be written the end says so. */
+		(void)write_flush(&r->writer);
+	}
 	code = knob_set(r->h, r->a, &e->knob, to, &why);
 	got = knob_get(r->h, r->a, &e->knob, &now, &why);
 	row->found = got ? NULL : now;
@@ -248,12 +263,20 @@ static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct
 	if (!above || !e->before)
 		return false;
 	s = &above->sides[i];
-	if (!s->left || !knob_same(&s->knob, now, s->left) || !is_ours(e, s->before))
+	if (!s->left || !knob_same(&s->knob, now, s->left) || !is_ours(e, s->before) ||
+	    !is_in_force(r, above))
 		return false;
 	s->before = e->before;
 	write_rebase_side(&r->writer, above, i);
 	covered(r, e, row, above);
 	return true;
+}
+
+/* A dry run leaves in our folder what would be gone by the time the folder's turn comes. */
+static bool is_full_folder(const struct txn_run *r, const struct entry *e, const char *now)
+{
+	return r->dry && e->knob.kind == KNOB_FILE && str_ends(e->knob.name, "/") &&
+	       str_starts(now, e->after);
 }
 
 /* A folder of ours in which somebody put something cannot go, whatever is asked for. */
@@ -284,10 +307,16 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 	} else if (unknown && !forced) {
 		stuck(r, e, row, "whether it is still the same device could not be seen");
 	} else if (e->before && knob_same(&e->knob, now, e->before)) {
-		is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
+		/* Not by us: whoever put it back has reset the sides too, and they are theirs. */
+		if (e->restoring)
+			is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
+		else
+			noted(r, e, row, OUTCOME_ALREADY, "already");
 	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
 		return;
-	} else if ((is_ours(e, now) || (forced && can_force(e, now))) && e->before) {
+	} else if ((is_ours(e, now) || is_full_folder(r, e, now) ||
+		    (forced && can_force(e, now))) &&
+		   e->before) {
 		restore(r, e, row, e->before);
 	} else {
 		noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);

@@ -32,26 +32,40 @@ bool transaction_holds(const struct transaction *t)
 	return strcmp(t->op, "undo") != 0;
 }
 
-/* What the first pass finds: numbers of transactions that need no second look. */
+/* Lines of one transaction that stand together. */
+struct stretch {
+	const char *from, *to;
+	unsigned long txn;
+};
+
+/* What the first pass finds: which transactions need no second look, and where the others stand. */
 struct scan {
 	unsigned char *closed; /* by number */
 	size_t cap;
 	unsigned long last;
+	struct stretch *stretches;
+	size_t n, room;
+	size_t bad_lines;
 };
+
+static void *grown(void *list, size_t *cap, size_t want, size_t size)
+{
+	size_t n = *cap ? *cap : 1024;
+
+	while (n < want)
+		n *= 2;
+	list = realloc(list, n * size);
+	if (!list)
+		abort();
+	memset((char *)list + *cap * size, 0, (n - *cap) * size);
+	*cap = n;
+	return list;
+}
 
 static void note_number(struct scan *s, unsigned long txn)
 {
-	if (txn >= s->cap) {
-		size_t cap = s->cap ? s->cap : 1024;
-
-		while (cap <= txn)
-			cap *= 2;
-		s->closed = realloc(s->closed, cap);
-		if (!s->closed)
-			abort();
-		memset(s->closed + s->cap, 0, cap - s->cap);
-		s->cap = cap;
-	}
+	if (txn >= s->cap)
+		s->closed = grown(s->closed, &s->cap, txn + 1, sizeof(*s->closed));
 	if (txn > s->last)
 		s->last = txn;
 }
@@ -91,18 +105,26 @@ static void scan_line(void *ctx, const char *line, size_t n)
 	struct scan *s = ctx;
 	struct line_head head;
 
-	if (!line_head(line, n, &head))
+	if (!line_head(line, n, &head)) {
+		s->bad_lines++;
 		return;
+	}
 	note_number(s, head.txn);
 	if (closes(&head, line, n))
 		s->closed[head.txn] = 1;
+	if (!s->n || s->stretches[s->n - 1].txn != head.txn) {
+		if (s->n == s->room)
+			s->stretches =
+				grown(s->stretches, &s->room, s->n + 1, sizeof(*s->stretches));
+		s->stretches[s->n++] = (struct stretch){ .from = line, .txn = head.txn };
+	}
+	s->stretches[s->n - 1].to = line + n + 1;
 }
 
 struct reader {
 	struct arena *a;
 	struct journal *out;
-	const struct scan *skip; /* NULL: nothing */
-	size_t *at;		 /* by number: place in out->items, plus one */
+	size_t *at; /* by number: place in out->items, plus one */
 };
 
 static void read_line(void *ctx, const char *line, size_t n)
@@ -112,11 +134,8 @@ static void read_line(void *ctx, const char *line, size_t n)
 	json_error_t why;
 	json_t *j;
 
-	if (!line_head(line, n, &head)) {
-		r->out->bad_lines++;
-		return;
-	}
-	if (r->skip && r->skip->closed[head.txn])
+	/* Counted by the first pass. */
+	if (!line_head(line, n, &head))
 		return;
 	j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!j || line_apply(r->a, r->out, &r->at[head.txn], &head, j))
@@ -160,14 +179,20 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 	note_number(&scan, 0);
 	out->torn = for_lines(text, len, scan_line, &scan);
 	out->next = scan.last + 1;
-	r.skip = all ? NULL : &scan;
+	out->bad_lines = scan.bad_lines;
 	r.at = calloc(scan.last + 1, sizeof(*r.at));
 	if (!r.at)
 		abort();
-	for_lines(text, len, read_line, &r);
+	for (size_t i = 0; i < scan.n; i++) {
+		const struct stretch *s = &scan.stretches[i];
+
+		if (all || !scan.closed[s->txn])
+			for_lines(s->from, (size_t)(s->to - s->from), read_line, &r);
+	}
 	for (size_t i = 0; i < out->n; i++)
 		settle(&out->items[i]);
 	free(r.at);
 	free(scan.closed);
+	free(scan.stretches);
 	return 0;
 }

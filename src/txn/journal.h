@@ -42,7 +42,8 @@ struct entry {
 	size_t n_sides;
 	enum entry_state state;
 	const char
-		*note; /* of the last state: "restored", "already", "covered", "left", an error */
+		*note;	/* of the last state: "restored", "already", "covered", "left", an error */
+	bool restoring; /* an undo has begun to write, which resets the sides as well */
 };
 
 enum transaction_state {
@@ -55,7 +56,7 @@ enum transaction_state {
 
 struct transaction {
 	unsigned long txn;
-	const char *op; /* "apply", "persist" (files for the next boot), "undo" */
+	const char *op;	     /* "apply", "persist" (files for the next boot), "undo" */
 	const char *boot_id; /* NULL: not known */
 	long long time_s;
 	const char *user, *reason, *profile, *version;

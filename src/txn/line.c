@@ -199,6 +199,10 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 		return done(a, e, j);
 	if (line_is(head, "rebase"))
 		return rebase(a, e, j);
+	if (line_is(head, "restoring")) {
+		e->restoring = true;
+		return 0;
+	}
 	e->note = text_of(a, j, "note");
 	if (line_is(head, "undone"))
 		e->state = ENTRY_UNDONE;

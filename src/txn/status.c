@@ -9,9 +9,8 @@
 
 const char *hold_name(enum hold h)
 {
-	static const char *const names[] = {
-		"ours", "waits", "foreign", "back", "lost", "unknown"
-	};
+	static const char *const names[] = { "ours", "waits", "foreign", "back",
+					     "lost", "reset", "unknown" };
 
 	return names[h];
 }
@@ -44,10 +43,33 @@ static bool is_booted_with(struct host *h, struct arena *a, const struct entry *
 	return false;
 }
 
-/* lost: of an earlier boot, and nothing of ours sets it again. */
-static enum hold judge(struct host *h, struct arena *a, const struct entry *e, bool lost,
-		       struct hold_row *row)
+static bool is_ours(const struct entry *e, const char *now)
 {
+	return knob_same(&e->knob, now, e->after) || (e->read && knob_same(&e->knob, now, e->read));
+}
+
+/* The later change of ours that has reset the knob to what it holds now, and is in force; NULL. */
+static const struct entry *reset_by(struct host *h, struct arena *a, const struct journal *j,
+				    const struct entry *e, const char *now)
+{
+	size_t i = 0;
+	const struct entry *above = layer_resets((struct journal *)j, e, &i);
+	struct err ignored = { 0 };
+	const char *its;
+
+	return above && above->sides[i].left && knob_same(&e->knob, now, above->sides[i].left) &&
+			       is_ours(e, above->sides[i].before) &&
+			       knob_get(h, a, &above->knob, &its, &ignored) == 0 &&
+			       is_ours(above, its)
+		       ? above
+		       : NULL;
+}
+
+/* lost: of an earlier boot, and nothing of ours sets it again. */
+static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
+		       const struct entry *e, bool lost, struct hold_row *row)
+{
+	const struct entry *reset;
 	struct err ignored = { 0 };
 	int code = knob_get(h, a, &e->knob, &row->now, &ignored);
 
@@ -57,10 +79,14 @@ static enum hold judge(struct host *h, struct arena *a, const struct entry *e, b
 	}
 	if (lost)
 		return HOLD_LOST;
-	if (knob_same(&e->knob, row->now, e->after) ||
-	    (e->read && knob_same(&e->knob, row->now, e->read)))
+	if (is_ours(e, row->now))
 		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
 										: HOLD_OURS;
+	reset = reset_by(h, a, j, e, row->now);
+	if (reset) {
+		row->by = arena_printf(a, "%s of transaction %lu", reset->id, reset->txn);
+		return HOLD_RESET;
+	}
 	return e->before && knob_same(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
 }
 
@@ -85,7 +111,7 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 			if (!entry_is_active(e) || layer_above(layers, e) ||
 			    strcmp(t->op, "persist") == 0)
 				continue;
-			row.hold = judge(h, a, e,
+			row.hold = judge(h, a, j, e,
 					 boot_differs(t, boot) && knob_is_runtime(e->knob.kind) &&
 						 !boot_is_kept(a, j, e),
 					 &row);

@@ -69,6 +69,8 @@ struct txn_select {
 	bool all;		 /* every transaction */
 	const char *const *only; /* ids or prefixes; n_only 0: all */
 	size_t n_only;
+	const struct knob *knobs; /* only these; n_knobs 0: all */
+	size_t n_knobs;
 	const char *op; /* only transactions called so; NULL: "apply", or the one of that number */
 	bool force;	/* restore even what somebody changed since */
 	bool dry;	/* write nothing: report what would come of it */
@@ -89,6 +91,7 @@ enum hold {
 	HOLD_FOREIGN, /* somebody changed it since */
 	HOLD_BACK,    /* the prior value is there again */
 	HOLD_LOST,    /* the machine was booted since, and the value went with it */
+	HOLD_RESET,   /* another of our changes, which is in force, has reset it */
 	HOLD_UNKNOWN, /* it has no getter, or could not be read */
 };
 
@@ -102,7 +105,8 @@ struct hold_row {
 };
 
 /* What became of every change that is not undone, but for files that are kept for the next boot.
- * Writes nothing; kept and by are left NULL. */
+ * Writes nothing; kept is left NULL, and by but where
+ * one of ours did it. */
 int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);

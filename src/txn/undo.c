@@ -6,8 +6,12 @@
 
 static bool selects(const struct txn_select *s, const struct entry *e)
 {
-	if (!s->n_only)
-		return true;
+	bool is_meant = !s->n_knobs;
+
+	for (size_t i = 0; i < s->n_knobs && !is_meant; i++)
+		is_meant = knob_equal(&e->knob, &s->knobs[i]);
+	if (!s->n_only || !is_meant)
+		return is_meant;
 	for (size_t i = 0; i < s->n_only; i++)
 		if (id_matches(e->id, s->only[i]))
 			return true;

@@ -154,6 +154,11 @@ void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i
 	end_line(w, j);
 }
 
+void write_restoring(struct journal_writer *w, const struct entry *e)
+{
+	end_line(w, entry_line("restoring", e));
+}
+
 void write_closed(struct journal_writer *w, unsigned long txn)
 {
 	end_line(w, line_of("closed", txn));

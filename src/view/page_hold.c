@@ -14,6 +14,7 @@ static const struct {
 	[HOLD_FOREIGN] = { "changed by somebody", STYLE_BAD },
 	[HOLD_BACK] = { "as before gputune", STYLE_WARN },
 	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
+	[HOLD_RESET] = { "reset by our own later change", STYLE_WARN },
 	[HOLD_UNKNOWN] = { "unknown", STYLE_UNKNOWN },
 };
 
@@ -142,6 +143,7 @@ void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct
 		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "somebody changed it since" },
 		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is there again" },
 		[HOLD_LOST] = { VERIFY_DIFFERS, "it went with the last reboot" },
+		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune's has reset it" },
 		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "it cannot be read back" },
 	};
 

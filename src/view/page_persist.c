@@ -166,6 +166,7 @@ struct doc *page_persist_removed(struct arena *a, const struct txn_report *r, in
 		c[1] = o->outcome == OUTCOME_FOREIGN
 			       ? cell_as(STYLE_WARN, "left: not as we wrote it")
 		       : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
+		       : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
 		       : !o->from || strcmp(o->from, "absent") == 0 ||
 				       strcmp(o->from, "not set") == 0
 			       ? cell_as(STYLE_GOOD, "removed")

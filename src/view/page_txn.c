@@ -133,7 +133,8 @@ static const char *changes_text(struct arena *a, size_t n)
 	return arena_printf(a, "%zu change%s", n, n == 1 ? "" : "s");
 }
 
-static void applied(struct doc *d, const struct txn_report *r, struct node *line)
+static void applied(struct doc *d, const struct machine *m, const struct txn_report *r,
+		    struct node *line)
 {
 	size_t later = 0;
 
@@ -156,7 +157,11 @@ static void applied(struct doc *d, const struct txn_report *r, struct node *line
 	for (size_t i = 0; i < r->n; i++)
 		if (r->rows[i].knob.kind == KNOB_BOOTARG) {
 			node_span(d, line, cell(" Kernel arguments wait for "));
-			node_span(d, line, cell_as(STYLE_CODE, "update-grub"));
+			node_span(
+				d, line,
+				cell_as(STYLE_CODE, fact_is(&m->config.boot_menu, "kernel-install")
+							    ? "kernel-install add-all"
+							    : "update-grub"));
 			node_span(d, line, cell(", which is yours to run, before that reboot."));
 			break;
 		}
@@ -173,7 +178,7 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 	commands(d, r);
 	line = doc_paragraph(d);
 	if (result == 0)
-		applied(d, r, line);
+		applied(d, m, r, line);
 	else if (result == -EUCLEAN)
 		node_span(d, line,
 			  cell_printf(d, STYLE_BAD,

@@ -129,7 +129,7 @@ static const char *prior(const struct change *c)
 	return c->before;
 }
 
-static struct step step_of(struct arena *a, const struct change *c)
+static struct step step_of(struct arena *a, const struct machine *m, const struct change *c)
 {
 	struct step s = { .c = c };
 	const char *before = prior(c);
@@ -138,7 +138,9 @@ static struct step step_of(struct arena *a, const struct change *c)
 	s.read = c->before ? shell_read(a, &c->knob) : NULL;
 	s.set = knob_command(a, &c->knob, c->after);
 	s.unset = before ? knob_command(a, &c->knob, before) : NULL;
-	if (!one_line(s.set))
+	/* Ours are told from others' there: apply does it. */
+	if (!one_line(s.set) ||
+	    (c->knob.kind == KNOB_BOOTARG && fact_is(&m->config.boot_menu, "kernel-install")))
 		s.set = NULL;
 	if (!one_line(s.unset))
 		s.unset = NULL;
@@ -241,7 +243,7 @@ void plan_shell(FILE *out, const struct machine *m, const struct plan *p)
 	struct step *steps = arena_array(&a, p->n, sizeof(*steps));
 
 	for (size_t i = 0; i < p->n; i++)
-		steps[i] = step_of(&a, &p->changes[i]);
+		steps[i] = step_of(&a, m, &p->changes[i]);
 	header(out, &a, m, p);
 	left_out(out, &a, p, steps);
 	fputs(frame, out);

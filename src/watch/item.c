@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "knob/io.h"
 
 static const char *knob_key(struct arena *a, const struct knob *k)
 {
@@ -41,6 +42,30 @@ static struct map tops(struct arena *a, const struct journal *j)
 			at = map_at(a, &m, knob_key(a, &e->knob));
 			if (!*at || is_newer(e, *at))
 				*at = e;
+		}
+	return m;
+}
+
+/* The newest entry that has reset the knob to something else than what it was to be: what of ours
+ * it held was not in force from then on. By keys. */
+static struct map resets(struct arena *a, const struct journal *j)
+{
+	struct map m = { 0 };
+
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++) {
+			struct entry *e = &j->items[i].entries[k];
+
+			for (size_t n = 0; e->state == ENTRY_DONE && n < e->n_sides; n++) {
+				const struct side *s = &e->sides[n];
+				void **at;
+
+				if (!s->left || knob_same(&s->knob, s->left, s->before))
+					continue;
+				at = map_at(a, &m, knob_key(a, &s->knob));
+				if (!*at || is_newer(e, *at))
+					*at = e;
+			}
 		}
 	return m;
 }
@@ -96,11 +121,17 @@ static void carry_over(struct item *it, struct items *old, size_t *at)
 	}
 }
 
+/* What lies in a folder that was made for a file of ours is no change of it. */
+static bool is_folder(const struct knob *k)
+{
+	return k->kind == KNOB_FILE && str_ends(k->name, "/");
+}
+
 void items_load(struct host *h, struct items *out, const struct journal *j, struct items *old,
 		const char *const *only, size_t n_only)
 {
 	struct arena scratch = { 0 };
-	struct map m = tops(&scratch, j);
+	struct map m = tops(&scratch, j), reset = resets(&scratch, j);
 	size_t at = 0;
 	char boot[64];
 
@@ -113,12 +144,14 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 		size_t had = out->n;
 
 		for (size_t k = 0; k < t->n; k++) {
-			const struct entry *e = &t->entries[k];
+			const struct entry *e = &t->entries[k], *by;
+			const char *key = knob_key(&scratch, &e->knob);
 
 			if (e->state == ENTRY_INTENDED)
 				out->open++;
+			by = map_get(&reset, key);
 			if (e->state != ENTRY_DONE || !selects(only, n_only, e->id) ||
-			    map_get(&m, knob_key(&scratch, &e->knob)) != e)
+			    is_folder(&e->knob) || map_get(&m, key) != e || (by && is_newer(by, e)))
 				continue;
 			out->list[out->n] =
 				make(&out->arena, e,
@@ -164,7 +197,8 @@ static bool is_named_by_path(const struct item *it, const char *path)
 	case KNOB_UNIT:
 		return below(path, "/etc/systemd/system");
 	case KNOB_BOOTARG:
-		return below(path, "/etc/default/grub.d");
+		return below(path, "/etc/default/grub.d") ||
+		       strcmp(path, "/etc/kernel/cmdline") == 0;
 	default:
 		return it->path && strcmp(path, it->path) == 0;
 	}

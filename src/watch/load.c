@@ -20,7 +20,7 @@ static void trouble(struct guard *g, const struct err *e)
 static void listen(struct guard *g)
 {
 	static const char *const folders[] = { TXN_DIR, "/etc/sysctl.d", "/etc/default/grub.d",
-					       "/etc/systemd/system" };
+					       "/etc/kernel", "/etc/systemd/system" };
 	size_t n = sizeof(folders) / sizeof(folders[0]);
 	struct mark *marks = arena_array(&g->round, g->items.n + n, sizeof(*marks));
 	bool gpus = false;
@@ -30,7 +30,7 @@ static void listen(struct guard *g)
 	for (size_t i = 0; i < g->items.n; i++) {
 		const struct item *it = &g->items.list[i];
 
-		gpus = gpus || it->knob.kind == KNOB_NVML;
+		gpus = gpus || (it->knob.kind == KNOB_NVML && g->policy.gpu_events);
 		if (it->path)
 			marks[n++] = (struct mark){ it->path, false };
 	}

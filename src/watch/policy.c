@@ -172,10 +172,16 @@ static int watch_key(struct reading *r, const char *key, const char *value)
 		r->p->reaction = (enum reaction)reaction;
 	if (code >= 0)
 		return code;
+	if (strcmp(key, "gpu-events") == 0) {
+		r->p->gpu_events = strcmp(value, "on") == 0;
+		return r->p->gpu_events || strcmp(value, "off") == 0
+			       ? 1
+			       : bad(r, "gpu-events is on or off, not \"%s\"", value);
+	}
 	if (!longest && strcmp(key, "interval") != 0)
 		return bad(r,
 			   "unknown key \"%s\" in [watch]; known are policy, limit, interval, "
-			   "max-interval",
+			   "max-interval, gpu-events",
 			   key);
 	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
 		return bad(r, "%s is a time from 100ms to 24h like 30s or 5m, not \"%s\"", key,

@@ -27,6 +27,7 @@ struct policy {
 	enum reaction reaction; /* of what no row names */
 	int limit;		/* of re-applying, an hour and setting */
 	long long interval_ms, max_interval_ms;
+	bool gpu_events; /* NVML stays loaded, and says at once when something happens */
 	struct policy_row *rows;
 	size_t n;
 };

@@ -63,10 +63,10 @@ static void give_up(struct guard *g, struct item *it, const char *now)
 	struct event *e = say(g, EVENT_GAVE_UP, it, now);
 
 	e->note = arena_printf(&g->round,
-			       "it was set again %d times within an hour, and something sets it "
+			       "it was set again %d time%s within an hour, and something sets it "
 			       "back each time: %s; it is left alone until it is applied again or "
 			       "the watcher is reloaded",
-			       it->n_tried, blame_text(g, it));
+			       it->n_tried, it->n_tried == 1 ? "" : "s", blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
 }

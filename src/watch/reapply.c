@@ -5,7 +5,7 @@
 
 #include "host/write.h"
 #include "knob/io.h"
-#include "watch/guard.h"
+#include "watch/apart.h"
 
 static int lock(struct guard *g, const char **why)
 {
@@ -90,18 +90,63 @@ static int swap(struct guard *g, const struct item *it, const char **why)
 	return code ? code : -EIO;
 }
 
-int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,
-		  const char **why)
+static int compare_and_swap(struct guard *g, const struct item *it, enum sight sight,
+			    const char *seen, const char **why)
 {
 	struct err e = { 0 };
 	const char *now = NULL;
-	int code = lock(g, why);
+	int code;
 
-	if (code)
-		return code;
 	code = knob_get(g->writer, &g->round, &it->knob, &now, &e);
 	/* A lock of the clocks has no getter: the sight itself is the reason. */
 	if (code == -ENODATA ? sight != SIGHT_OTHER : code || !knob_same(&it->knob, now, seen))
 		return -EAGAIN;
 	return swap(g, it, why);
+}
+
+/* --- in a process of its own -------------------------------------------------------------------
+ */
+
+enum { SWAP_MS = 60000 };
+
+struct swapping {
+	struct guard *g;
+	const struct item *it;
+	enum sight sight;
+	const char *seen;
+};
+
+static void swap_in_child(void *ctx, struct text *reply)
+{
+	const struct swapping *s = ctx;
+	const char *why = "";
+	int code = compare_and_swap(s->g, s->it, s->sight, s->seen, &why);
+
+	text_addn(reply, (const char *)&code, sizeof(code));
+	text_add(reply, why);
+}
+
+static int swap_apart(struct swapping *s, const char **why)
+{
+	TEXT_AUTO reply = { 0 };
+	int code, r = apart_run(swap_in_child, s, SWAP_MS, &reply);
+
+	*why = r == -ETIME ? "the driver does not answer"
+			   : "the process that asks the driver failed";
+	if (r || reply.len < sizeof(code))
+		return r ? r : -EIO;
+	memcpy(&code, reply.s, sizeof(code));
+	*why = arena_strndup(&s->g->round, reply.s + sizeof(code), reply.len - sizeof(code));
+	return code;
+}
+
+int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,
+		  const char **why)
+{
+	struct swapping s = { .g = g, .it = it, .sight = sight, .seen = seen };
+	int code = lock(g, why);
+
+	if (code)
+		return code;
+	return apart_is(g, it) ? swap_apart(&s, why) : compare_and_swap(g, it, sight, seen, why);
 }

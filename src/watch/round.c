@@ -2,7 +2,7 @@
 /* One waking up: look at what is due, and draw the consequences once nobody is changing the
  * machine.
  */
-#include "watch/guard.h"
+#include "watch/apart.h"
 
 enum { ROUNDS_A_HOST = 64, BUSY_MS = 1000, BUSY_MAX_MS = 600000 };
 enum { DEAR_MS = 600000, QUIET_POLLS = 4 };
@@ -33,16 +33,19 @@ static bool is_news(const struct item *it, enum sight sight)
 	return sight != SIGHT_BLIND && !(sight == SIGHT_OURS && it->state == ITEM_OURS);
 }
 
-struct look {
-	struct item *it;
-	enum sight sight;
-	const char *now;
-};
+/* Nobody tells of a GPU's lock that went: where its events are not heard, it is looked at as often
+ * as was asked for, however quiet it is. */
+static void look_again(struct guard *g, struct item *it)
+{
+	if (it->knob.kind == KNOB_NVML && !g->policy.gpu_events)
+		it->due = guard_now(g) + g->policy.interval_ms;
+}
 
 static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *looks)
 {
+	struct look **others = arena_array(&g->round, g->items.n, sizeof(struct look *));
 	long long now = guard_now(g);
-	size_t n = 0;
+	size_t n = 0, n_others = 0;
 
 	for (size_t i = 0; i < g->items.n; i++) {
 		struct item *it = &g->items.list[i];
@@ -55,11 +58,16 @@ static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *lo
 			continue;
 		}
 		it->due = 0;
-		looks[n].it = it;
-		looks[n].now = NULL;
-		looks[n].sight = item_look(g->h, &g->round, it, &looks[n].now);
+		look_again(g, it);
+		looks[n] = (struct look){ .it = it };
+		if (apart_is(g, it))
+			others[n_others++] = &looks[n];
+		else
+			looks[n].sight = item_look(g->h, &g->round, it, &looks[n].now);
 		n++;
 	}
+	if (n_others)
+		apart_look(g, others, n_others);
 	return n;
 }
 

@@ -22,6 +22,7 @@ struct watch {
 	const char *const *only;
 	size_t n_only;
 	bool once;	       /* one look */
+	bool apart;	       /* GPUs are asked by a process of its own, which ends */
 	int notify_fd;	       /* the service manager; -1: none */
 	long long watchdog_ms; /* it has to be told of us this often; 0: never */
 };

@@ -5,6 +5,7 @@ folders that cannot be written. Judges no figure."""
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
@@ -20,8 +21,8 @@ passed = failed = 0
 SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
 
 
-def run(*argv, **kw):
-    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, **kw)
+def run(*argv, timeout=120, **kw):
+    p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=timeout, **kw)
     return p.returncode, p.stdout, p.stderr
 
 
@@ -110,6 +111,64 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("bench", SHORT[0], "--runs", "3", "--state", "/proc/nowhere")
     expect("a state folder that cannot be made", code == 5 and "/proc/nowhere" in err and "16KiB" in out, (code, err))
 
+    # One CPU: what takes two says so; alone it is an answer of its own.
+    one = str(min(os.sched_getaffinity(0)))
+    code, out, err = run("bench", "hand-over", "--cpus", one, *state)
+    expect("hand-over on one CPU", code == 5 and "two CPUs" in err and not out, (code, out, err))
+    code, out, err = run("bench", "hand-over", SHORT[0], "--runs", "5", "--cpus", one, "--format", "json", *state)
+    j = follows("with another bench", out, "bench")
+    expect("it is a result, and what did not run is said", j and code == 5 and len(j["cases"]) == 1 and
+           j["not_run"][0]["bench"] == "hand-over" and "two CPUs" in j["not_run"][0]["reason"], (code, err))
+    if j:
+        code, out, err = run("bench", "show", j["id"], *state)
+        expect("the page says it too", code == 0 and "Did not run" in out and "two CPUs" in out, (code, out))
+        expect("it says that no band is known, or which", "band" in out, out)
+    code, out, err = run("bench", "cpu-frequency", "--for", "100ms", "--format", "json", *state)
+    j = follows("frequency", out, "bench")
+    expect("frequency is one", j and code == 0 and all(50 < c["figures"][0]["median_mhz"] < 20000 and c["verified"] and
+                                                       "addition" in c["variant"] for c in j["cases"]), (code, err))
+
+    # A busy machine: refused when that was asked for, said otherwise.
+    spin = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    try:
+        time.sleep(0.3)
+        code, out, err = run("bench", SHORT[0], "--runs", "5", "--require-idle", *state)
+        expect("a busy machine is refused", code == 3 and "busy" in err and "nothing was measured" in err and not out,
+               (code, out, err))
+        code, out, err = run("bench", SHORT[0], "--runs", "5", *state)
+        expect("or said", code == 0 and "the machine was busy" in out, (code, out, err))
+    finally:
+        for p in spin:
+            p.kill()
+            p.wait()
+
+    # A progress line on a terminal, and nothing of it in a pipe.
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([gputune, "bench", SHORT[0], "--for", "1s", *state], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    seen = b""
+    try:
+        while True:
+            more = os.read(ours, 65536)
+            if not more:
+                break
+            seen += more
+    except OSError:
+        pass  # the other end is closed
+    out = p.communicate(timeout=60)[0]
+    os.close(ours)
+    expect("a terminal sees progress", p.returncode == 0 and b"memory-latency 16KiB: round" in seen and b" ns" in seen and
+           seen.rstrip().endswith(b"\x1b[K") and "round 1" not in out, (p.returncode, seen[:300]))
+
+    if os.geteuid() == 0:
+        # Who may not schedule in real time, and may not write where results are kept, still measures.
+        nobody = dict(user=65534, group=65534, extra_groups=[])
+        os.chmod(tmp, 0o755)
+        code, out, err = run("bench", "timer-wake-up/1ms:fifo", "--state", f"{tmp}/none", **nobody)
+        expect("no right to real-time scheduling", code == 2 and "1ms:fifo" in err, (code, out, err))
+        code, out, err = run("bench", SHORT[0], "--runs", "5", cwd="/", **nobody)
+        expect("no right to keep results", code == 0 and "16KiB" in out and "not kept" in out, (code, out, err))
+
     before = set(os.listdir(f"{tmp}/state/bench"))
     p = subprocess.Popen([gputune, "bench", "timer-wake-up", "--for", "60s", "--format", "json", *state],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -119,6 +178,15 @@ with tempfile.TemporaryDirectory() as tmp:
     j = follows("an interrupted run", out, "bench")
     expect("it is marked and kept", j and p.returncode == 5 and j["partial"] and
            f"{j['id']}.json" in set(os.listdir(f"{tmp}/state/bench")) - before, (p.returncode, err))
+
+    p = subprocess.Popen([gputune, "bench", "all", "--format", "json", *state], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True)
+    time.sleep(3)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=60)
+    j = follows("all, interrupted", out, "bench")
+    expect("what did not come to its turn is named", j and p.returncode == 5 and j["partial"] and
+           any("interrupted" in s["reason"] for s in j["not_run"]), (p.returncode, err))
 
     cut = pathlib.Path(f"{tmp}/0.json").read_text()
     for n in (0, 10, len(cut) // 2, len(cut) - 3):

@@ -244,8 +244,107 @@ def layers(capture, folder):
     expect(f"{name}: a request that is not ours is refused", code == 2 and "boot.json" in err, (code, err))
 
 
+def partly(capture, folder):
+    """remove --only: these ids alone, from files that hold several, and byte for byte where the last one goes."""
+    m, name = Machine(capture, folder), f"{capture.name} partly"
+    sysctl, tmpfiles = m.path("/etc/sysctl.d/99-zz-gputune.conf"), m.path("/etc/tmpfiles.d/zz-gputune.conf")
+    unit, request = m.path("/etc/systemd/system/gputune-boot.service"), m.path("/etc/gputune/boot.json")
+    m.json("persist", "install", "--only", "memory.swappiness", "--profile", "published", "--yes")
+    first = {p: p.read_bytes() for p in (sysctl, unit, request)}
+    m.json("persist", "install", "--only", "net.rmem-max,memory.thp-enabled", "--profile", "published", "--yes")
+    both = {p: p.read_bytes() for p in (sysctl, unit, request, tmpfiles)}
+    expect(f"{name}: two kinds of files", b"rmem_max" in both[sysctl] and b"transparent" in both[tmpfiles], both)
+    code, j = m.json("persist", "remove", "--only", "net.rmem-max,memory.thp-enabled", "--dry-run")
+    expect(f"{name}: a dry run writes nothing", code == 0 and {p: p.read_bytes() for p in both} == both, code)
+    code, j = m.json("persist", "remove", "--only", "memory.thp-enabled", "--yes")
+    expect(f"{name}: the file of the last one goes, with its folder", code == 0 and not tmpfiles.parent.exists() and
+           sysctl.read_bytes() == both[sysctl], (code, j["outcomes"], m.left()))
+    expect(f"{name}: and says so", ("/etc/tmpfiles.d/zz-gputune.conf", "restored") in
+           {(o["name"], o["outcome"]) for o in j["outcomes"]}, j["outcomes"])
+    expect(f"{name}: what stays is named", {r["id"] for r in j["rows"]} == {"memory.swappiness", "net.rmem-max"}, j["rows"])
+    code, j = m.json("persist", "remove", "--only", "net.rmem-max", "--yes")
+    expect(f"{name}: a file of several is written anew", code == 0 and {p: p.read_bytes() for p in first} == first,
+           (code, sysctl.read_text()))
+    code, j = m.json("persist", "status")
+    expect(f"{name}: the journal agrees", code == 0 and all(f["state"] == "same" for f in j["files"]), j["files"])
+    code, out, err = m.run("persist", "remove", "--only", "net.rmem-max", "--yes")
+    expect(f"{name}: it is not kept any more", code == 0 and "nothing of" in err and sysctl.exists(), (code, err))
+    code, out, err = m.run("persist", "remove", "--only", "nope", "--yes")
+    expect(f"{name}: an unknown id", code == 2 and "nope" in err and sysctl.exists(), (code, err))
+    code, j = m.json("persist", "install", "--only", "net.rmem-max", "--profile", "published", "--yes")
+    expect(f"{name}: and can be kept again", code == 0 and b"rmem_max" in sysctl.read_bytes(), (code, j["error"]))
+    sysctl.write_bytes(sysctl.read_bytes() + b"vm.swappiness = 3\n")
+    code, out, err = m.run("persist", "remove", "--only", "net.rmem-max", "--yes")
+    expect(f"{name}: an edited file is left", code == 3 and b"= 3" in sysctl.read_bytes() and "sysctl.d" in err, (code, err))
+    sysctl.write_bytes(both[sysctl])
+    code, j = m.json("persist", "remove", "--only", "net.rmem-max,memory.swappiness", "--yes")
+    expect(f"{name}: of all it is remove", code == 0 and not m.left(), m.left())
+    m.json("history")
+
+
+def boot_paths(capture, tmp):
+    """Kernel arguments where GRUB's drop-ins are not what makes the boot entries."""
+    def machine(name, change):
+        to = pathlib.Path(tmp) / name
+        shutil.copytree(capture, to, symlinks=True)
+        change(to / "root")
+        return Machine(to, f"{tmp}/{name}-overlay")
+
+    def systemd_boot(root):
+        shutil.rmtree(root / "etc/default")
+        (root / "etc/kernel").mkdir(parents=True)
+        (root / "etc/kernel/cmdline").write_text("root=UUID=1 ro quiet nohz_full=1\n")
+        (root / "boot/loader").mkdir(parents=True)
+        (root / "boot/loader/loader.conf").write_text("timeout 3\n")
+
+    def grubby(root):
+        (root / "etc/default/grub").write_text("GRUB_ENABLE_BLSCFG=true\n")
+
+    wish = ("persist", "install", "--profile", "published", "--only", "boot.nohz-full,boot.isolcpus", "--allow", "*", "--yes")
+    m = machine("kernel-install", systemd_boot)
+    file = m.path("/etc/kernel/cmdline")
+    code, j = m.json(*wish)
+    rows = [r for r in j["rows"] if r["keeper"] == "boot-argument"]
+    expect("kernel-install: persist says which file", rows and all(r["kept_by"] == "/etc/kernel/cmdline" for r in rows), j)
+    ours = " ".join(f"{r['knob']['name']}={r['value']}" for r in rows)
+    text = file.read_text()
+    expect("kernel-install: behind what is there", sorted(text.split()) == sorted(
+        f"root=UUID=1 ro quiet nohz_full=1 gputune.args={len(rows)} {ours}".split()) and
+        text.startswith("root=UUID=1 ro quiet nohz_full=1 gputune.args="), text)
+    expect("kernel-install: and what makes it so", any("kernel-install" in n for n in j["notes"]), j["notes"])
+    expect("kernel-install: no drop-in", not m.path("/etc/default").exists())
+    code, j = m.json(*wish)
+    expect("kernel-install: twice is once", file.read_text() == text and not j["transaction"], (code, j["transaction"]))
+    code, j = m.json("persist", "remove", "--only", rows[0]["id"], "--yes")
+    expect("kernel-install: one argument alone goes", rows[0]["value"] and
+           f"gputune.args={len(rows) - 1} " in file.read_text(), file.read_text())
+    file.write_text(file.read_text().replace("\n", " theirs=1\n"))
+    code, j = m.json("persist", "remove", "--yes")
+    expect("kernel-install: what others added stays", code == 0 and file.read_text() ==
+           "root=UUID=1 ro quiet nohz_full=1 theirs=1\n", (code, file.read_text()))
+    code, out, err = m.run("apply", "--profile", "published", "--only", "boot.isolcpus", "--allow", "*", "--yes")
+    expect("kernel-install: apply writes it", code == 0 and "isolcpus=" in file.read_text() and "kernel-install" in out, (code, out, err))
+    m.run("undo", "--yes")
+    expect("kernel-install: undo is the identity", file.read_text() == "root=UUID=1 ro quiet nohz_full=1 theirs=1\n", file.read_text())
+    m = machine("grubby", grubby)
+    code, j = m.json(*wish)
+    expect("grubby: by hand, with the command", j["skipped"] and all(
+        f"grubby --update-kernel=ALL --args=\"{r['knob']['name']}={r['value']}\"" in r["refusal"] for r in j["skipped"]), j["skipped"])
+    code, out, err = m.run("plan", "--profile", "published", "--only", "boot.isolcpus", "--allow", "*", "--format", "json")
+    gates = [(c["gate"], c["refusal"]) for c in json.loads(out)["changes"]]
+    expect("grubby: the plan says it too", gates and all(g and "grubby" in s for g, s in gates), gates)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     seen = set()
+    if sys.argv[2:] == ["boot"]:
+        boot_paths(root / "tests/machines/dgx-spark", tmp)
+        print(f"{passed} passed, {failed} failed")
+        sys.exit(1 if failed else 0)
+    if sys.argv[2:] == ["partly"]:
+        partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
+        print(f"{passed} passed, {failed} failed")
+        sys.exit(1 if failed else 0)
     for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
         for profile in ("default", "published", "low-latency", "max-performance"):
             seen |= set(cycle(machine, profile, f"{tmp}/{machine.name}-{profile}"))
@@ -253,6 +352,8 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"some machine needs {want}", any(want in s for s in seen), seen)
     foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
     layers(root / "tests/machines/dgx-spark", f"{tmp}/layers")
+    partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
+    boot_paths(root / "tests/machines/dgx-spark", tmp)
     m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
                         (["verify", "--reboot"], "captured")):

@@ -599,7 +599,7 @@ static void test_net(void **state)
 		  NIC("'rx_ring': 512, 'rx_ring_max': 8192, 'tx_ring': 512, 'tx_ring_max': 8192, "
 		      "'rx_missed': 5000"),
 		  NULL,
-		  "link rx-ring of e0 = 8192",
+		  "link rx-ring of e0 = 8192; link tx-ring of e0 = 8192",
 		  PROFILE_DEFAULT,
 		  { 0 } },
 		{ "nic.coalesce",

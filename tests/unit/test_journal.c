@@ -65,7 +65,7 @@ static void test_round_trip(void **state)
 	struct side side = { .knob = { KNOB_SYSFS, LAB_QUEUE "nr_requests", "" }, .before = "64" };
 	struct entry entries[] = {
 		{ 3, 1, "memory.swappiness", "", swappiness, "", "60", "10", "10", NULL, 0,
-		  ENTRY_DONE, NULL },
+		  ENTRY_DONE, NULL, false },
 		{ 3,
 		  2,
 		  "disk.scheduler",
@@ -78,7 +78,8 @@ static void test_round_trip(void **state)
 		  &side,
 		  1,
 		  ENTRY_UNDONE,
-		  "restored" },
+		  "restored",
+		  false },
 		{ 3,
 		  3,
 		  "gpu.clocks",
@@ -91,7 +92,8 @@ static void test_round_trip(void **state)
 		  NULL,
 		  0,
 		  ENTRY_STUCK,
-		  "no \"quotes\" \\ lost" },
+		  "no \"quotes\" \\ lost",
+		  false },
 		{ 3,
 		  4,
 		  "memory.dirty",
@@ -104,7 +106,8 @@ static void test_round_trip(void **state)
 		  NULL,
 		  0,
 		  ENTRY_INTENDED,
-		  NULL },
+		  NULL,
+		  false },
 	};
 	struct transaction t = { 3,
 				 "apply",

@@ -7,10 +7,12 @@
 #include <linux/pci_regs.h>
 
 #include "base/text.h"
+#include "host/boot_menu.h"
 #include "knob/io.h"
 #include "model/pci_caps.h"
 
 #define DROP_IN "/etc/default/grub.d/zz-gputune.cfg"
+#define LOADER_INFO "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 
 struct bench {
 	struct host *h;
@@ -757,7 +759,7 @@ static void test_arguments_refused(void **state)
 	const char *value;
 
 	refuse(b, &nosmt, "", -EOPNOTSUPP, "takes no drop-in");
-	assert_non_null(strstr(b->e.hint, "/etc/kernel/cmdline"));
+	assert_non_null(strstr(b->e.hint, "by hand"));
 	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EOPNOTSUPP);
 	grub(b, true);
 	memory_file(b->h, "/usr/sbin/grub-mkconfig", "#!/bin/sh\n. /etc/default/grub\n");
@@ -779,6 +781,78 @@ static void test_arguments_refused(void **state)
 	refuse(b, &nosmt, "not set", -EBADMSG, "did not write");
 	memory_file(b->h, DROP_IN, "");
 	refuse(b, &nosmt, "not set", -EBADMSG, "did not write");
+}
+
+static void cmdline(struct bench *b, const char *text)
+{
+	assert_string_equal(memory_text(b->h, "/etc/kernel/cmdline"), text);
+}
+
+/* kernel-install's file is somebody else's: ours stand behind theirs, and go to the byte. */
+static void test_kernel_cmdline(void **state)
+{
+	static const char theirs[] = "# of the installer\nroot=UUID=1 ro isolcpus=1 \n# end\n";
+	struct bench *b = *state;
+	const char *value;
+
+	memory_folder(b->h, "/etc/kernel");
+	memory_file(b->h, "/etc/kernel/cmdline", theirs);
+	assert_string_equal(get(b, &isolcpus), "not set");
+	set(b, &isolcpus, "not set");
+	cmdline(b, theirs);
+	set(b, &isolcpus, "2-7");
+	cmdline(b, "# of the installer\nroot=UUID=1 ro isolcpus=1 gputune.args=1 isolcpus=2-7 \n"
+		   "# end\n");
+	set(b, &nosmt, "");
+	set(b, &isolcpus, "domain,2-7");
+	assert_string_equal(get(b, &isolcpus), "domain,2-7");
+	assert_string_equal(get(b, &nosmt), "");
+	assert_string_equal(get(b, &nohz), "not set");
+	/* What somebody adds behind ours stays theirs. */
+	memory_file(b->h, "/etc/kernel/cmdline",
+		    "root=UUID=1 ro gputune.args=2 isolcpus=domain,2-7 nosmt nohz_full=3\n");
+	assert_string_equal(get(b, &nohz), "not set");
+	set(b, &isolcpus, "not set");
+	cmdline(b, "root=UUID=1 ro gputune.args=1 nosmt nohz_full=3\n");
+	set(b, &nosmt, "not set");
+	cmdline(b, "root=UUID=1 ro nohz_full=3\n");
+	/* Fewer than it says; a line that the kernel would cut; a link. */
+	memory_file(b->h, "/etc/kernel/cmdline", "ro gputune.args=2 nosmt\n");
+	refuse(b, &nosmt, "not set", -EBADMSG, "somebody edited");
+	assert_int_equal(knob_get(b->h, &b->a, &nosmt, &value, &b->e), -EBADMSG);
+	memory_file(b->h, "/etc/kernel/cmdline", "\n");
+	refuse(b, &nosmt, "", -EBADMSG, "no arguments");
+	memory_file(b->h, "/etc/kernel/cmdline", arena_printf(&b->a, "a=%02040d\n", 1));
+	refuse(b, &nosmt, "", -ENOSPC, "no line of");
+}
+
+/* What makes the entries, by the files that it leaves. */
+static void test_boot_menu(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_OTHER);
+	memory_folder(b->h, "/etc/kernel");
+	memory_file(b->h, "/etc/kernel/cmdline", "ro\n");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_KERNEL_INSTALL);
+	grub(b, false);
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_GRUB);
+	memory_file(b->h, "/etc/default/grub", "A=b\nGRUB_ENABLE_BLSCFG=\"true\"\n");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_GRUBBY);
+	memory_file(b->h, "/etc/default/grub",
+		    "GRUB_ENABLE_BLSCFG=true\nGRUB_ENABLE_BLSCFG=false\n");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_GRUB);
+	memory_file(b->h, "/usr/sbin/grub2-mkconfig", "#!/bin/sh\n. /etc/default/grub\n");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_OTHER);
+	memory_file(b->h, "/usr/sbin/grubby", "#!/bin/sh\n");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_GRUBBY);
+	/* The firmware was told who started the kernel: GRUB's files are left over. */
+	memory_bytes(b->h, LOADER_INFO, "\7\0\0\0s\0y\0s\0t\0e\0m\0d\0-\0b\0o\0o\0t\0 \0002", 31);
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_KERNEL_INSTALL);
+	memory_remove(b->h, "/etc/kernel/cmdline");
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_NO_CMDLINE);
+	memory_bytes(b->h, LOADER_INFO, "\7\0\0\0G\0R\0U\0B\0", 12);
+	assert_int_equal(host_boot_menu(b->h), BOOT_MENU_GRUBBY);
 }
 
 /* --- a host that takes no writes -------------------------------------------------------------- */
@@ -992,6 +1066,8 @@ int main(void)
 		TEST(arguments_folder),
 		TEST(arguments_cut_short),
 		TEST(arguments_refused),
+		TEST(kernel_cmdline),
+		TEST(boot_menu),
 		TEST(readonly),
 		TEST(machines),
 	};

@@ -243,28 +243,36 @@ static const char links[] =
 	"{'name': 'eth3', 'type': 'ethernet', 'owner': 'networkd'},"
 	"{'name': 'eth4', 'type': 'ethernet', 'owner': 'ifupdown'},"
 	"{'name': 'eth5', 'pci': '0000:02:00.0', 'type': 'ethernet', 'owner': '!absent'},"
-	"{'name': 'eth6', 'type': 'ethernet', 'owner': '!denied'}]}}";
+	"{'name': 'eth6', 'type': 'ethernet', 'owner': '!denied'},"
+	"{'name': 'ens8', 'type': 'ethernet', 'owner': '!absent', 'mac': '02:00:00:00:00:08',"
+	" 'ipv4': '10.0.8.1/24'},"
+	"{'name': 'ens9', 'type': 'ethernet', 'owner': '!absent', 'mac': '02:00:00:00:00:09'}]}}";
 
 static const struct persist_source sources[] = {
 	{ "/etc/netplan/50-cloud-init.yaml",
 	  "# cloud\nnetwork:\n  version: 2\n  ethernets:\n    uplink:\n      match:\n"
 	  "        macaddress: \"02:00:00:00:00:01\"\n      set-name: eth0\n      dhcp4: true\n" },
+	{ "/etc/netplan/60-rail.yaml",
+	  "network:\n  ethernets:\n    rail:\n      match: {macaddress: \"02:00:00:00:00:08\"}\n" },
 	{ "/etc/netplan/95-site.yaml", "network:\n  ethernets:\n    uplink:\n      mtu: 1500\n" },
 	{ "/etc/systemd/network/20-lan.network",
 	  "[Match]\nName=eth3 eth7\n\n[Network]\nDHCP=yes\n" },
+	{ "/etc/systemd/network/30-address.network", "[Match]\nMACAddress=02:00:00:00:00:09\n" },
+	{ "/run/systemd/network/10-netplan-rail.network",
+	  "[Match]\nPermanentMACAddress=02:00:00:00:00:08\n\n[Network]\nAddress=10.0.8.1/24\n" },
 };
 
 static void test_links(void **state)
 {
-	static const char *const names[] = { "eth0", "eth1", "eth2", "ib0",
-					     "eth3", "eth4", "eth5", "eth6" };
+	static const char *const names[] = { "eth0", "eth1", "eth2", "ib0",  "eth3",
+					     "eth4", "eth5", "eth6", "ens8", "ens9" };
 	struct box b;
 
 	(void)state;
 	make_box(&b, links);
 	b.w.sources = sources;
-	b.w.n_sources = 3;
-	for (size_t i = 0; i < 8; i++)
+	b.w.n_sources = sizeof(sources) / sizeof(sources[0]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ask(&b, "nic.mtu", KNOB_LINK, "mtu", names[i], "9000");
 	persist_make(&b.a, b.m, &b.w, &b.p);
 	has(&b, PERSIST_NETPLAN,
@@ -279,6 +287,12 @@ static void test_links(void **state)
 	assert_int_equal(b.p.rows[6].keeper, KEEPER_UNIT);
 	assert_string_equal(b.p.rows[6].device, "0000:02:00.0");
 	assert_non_null(b.p.rows[7].refusal);
+	/* No file is called after these: what netplan made of its own, and what networkd reads,
+	 * tells. */
+	has(&b, PERSIST_NETPLAN, "    \"rail\":\n      mtu: 9000\n      set-name: \"ens8\"\n");
+	/* Its own file says how it is called. */
+	assert_null(strstr(file(&b, PERSIST_NETPLAN), "eth0"));
+	has(&b, "/etc/systemd/network/30-address.network.d/90-gputune.conf", "MTUBytes=9000\n");
 	/* A later file has another value. */
 	assert_string_equal(b.p.rows[0].loses, "/etc/netplan/95-site.yaml sets 1500");
 	for (size_t i = 0; i < b.p.n_files; i++)
@@ -293,21 +307,30 @@ static void test_netplan(void **state)
 		"network:\n  ethernets:\n    \"a b\":\n      match: {}\n"
 		"    wild:\n      match:\n        name: 'en*'\n      mtu: 1400 # x\n"
 		"  bonds:\n    bond0:\n      interfaces: [eth0]\n";
+	static const char by_address[] =
+		"network:\n  ethernets:\n    x:\n      match:\n        macaddress: 02:aa\n"
+		"    y:\n      macaddress: 02:ab\n";
 	struct arena a = { 0 };
 	const char *section = NULL;
 
 	(void)state;
 	assert_string_equal(netplan_find(&a, text, "enp1", "", &section), "wild");
 	assert_string_equal(section, "ethernets");
-	assert_string_equal(netplan_mtu(&a, text, "ethernets", "wild"), "1400");
+	assert_string_equal(netplan_value(&a, text, "ethernets", "wild", "mtu"), "1400");
+	assert_false(netplan_is_by_address(&a, text, "ethernets", "wild"));
+	assert_true(netplan_is_by_address(&a, by_address, "ethernets", "x"));
+	assert_false(netplan_is_by_address(&a, by_address, "ethernets", "y"));
 	assert_string_equal(netplan_find(&a, text, "bond0", "", &section), "bond0");
 	assert_string_equal(section, "bonds");
 	assert_string_equal(netplan_find(&a, text, "a b", "", &section), "a b");
 	assert_null(netplan_find(&a, text, "eth0", "", &section));
 	assert_null(netplan_find(&a, "network: {ethernets: {eth0: {}}}", "eth0", "", &section));
 	assert_null(netplan_find(&a, ":\n  :\n :::\n\t- x:\n   eth0:", "eth0", "", &section));
-	assert_true(networkd_matches(&a, "[Match]\nName=en* lo\n", "eno1"));
-	assert_false(networkd_matches(&a, "[Network]\nName=en*\n", "eno1"));
+	assert_true(networkd_matches(&a, "[Match]\nName=en* lo\n", "eno1", ""));
+	assert_false(networkd_matches(&a, "[Network]\nName=en*\n", "eno1", ""));
+	assert_true(networkd_matches(&a, "[Match]\nMACAddress=02:aa\n", "eno1", "02:AA"));
+	assert_false(networkd_matches(&a, "[Match]\nMACAddress=02:aa\nName=eth*", "eno1", "02:aa"));
+	assert_false(networkd_matches(&a, "[Match]\nMACAddress=\n", "eno1", ""));
 	arena_free(&a);
 }
 

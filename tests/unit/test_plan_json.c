@@ -159,7 +159,10 @@ static void refused(void **state)
 		{ "changes.0.risk", "\"little\"", "little" },
 		{ "changes.0.effect", "\"later\"", "later" },
 		{ "changes.0.target", "\"gpu0\"", "no target \"gpu0\"" },
-		{ "changes.2.target", "\"cpu0-7\"", "no target \"cpu0-7\"" },
+		{ "changes.2.target", "\"cpu4-9\"", "no target \"cpu4-9\"" },
+		{ "changes.2.target", "\"cpu2-9\"", "no target \"cpu2-9\"" },
+		{ "changes.2.target", "\"cpu0-\"", "no target \"cpu0-\"" },
+		{ "changes.4.target", "\"cpu4-7\"", "no target \"cpu4-7\"" },
 		{ "changes.0.owners", "7", "owners" },
 		{ "changes.0.owners.0", "[]", "an owner is not an object" },
 		{ "changes.0.owners.0.wins", "\"yes\"", "wins" },
@@ -457,6 +460,31 @@ static void every_type(void **state)
 	tear_down(&f);
 }
 
+/* One CPU was changed, or taken offline, since: its group is called otherwise by now. */
+static void regrouped(void **state)
+{
+	struct fixture f;
+	struct plan again;
+	struct err e = { 0 };
+	struct idle_group *idle;
+	struct freq_policy *policies;
+
+	(void)state;
+	set_up(&f);
+	idle = list_add(&f.a, &f.m->cpu.idle, sizeof(*idle));
+	*idle = *(struct idle_group *)f.m->cpu.idle.items;
+	assert_int_equal(idset_parse(&f.a, "1", &idle->cpus.v), 0);
+	idle = f.m->cpu.idle.items;
+	policies = f.m->cpu.policies.items;
+	assert_int_equal(idset_parse(&f.a, "0,2-7", &idle[0].cpus.v), 0);
+	assert_int_equal(idset_parse(&f.a, "0-1,3", &policies[0].cpus.v), 0);
+	if (plan_from_json(&f.a, f.m, f.j, "plan.json", &again, &e))
+		fail_msg("%s", e.text);
+	assert_string_equal(again.changes[2].target, f.p.changes[2].target);
+	assert_string_equal(again.changes[4].target, "cpu0-7");
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,7 +492,7 @@ int main(void)
 		cmocka_unit_test(refused),    cmocka_unit_test(beside),
 		cmocka_unit_test(our_own),    cmocka_unit_test(not_milder),
 		cmocka_unit_test(bounded),    cmocka_unit_test(truncated),
-		cmocka_unit_test(every_type),
+		cmocka_unit_test(every_type), cmocka_unit_test(regrouped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

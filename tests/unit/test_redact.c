@@ -381,14 +381,71 @@ static void test_whole_capture(void **state)
 	box_remove(&b);
 }
 
+/* A machine that is called like a module, or like what it is. */
+static void called(const char *nodename, const char *file, const char *text, const char *want)
+{
+	struct err e = { 0 };
+	struct host *h;
+	struct box b;
+	char path[512], buf[512];
+
+	box_make(&b);
+	snprintf(buf, sizeof(buf),
+		 "{\"schema\": \"gputune.capture/1\", \"unlisted\": \"absent\", \"identity\": "
+		 "{\"nodename\": \"%s\", \"release\": \"6.8.0\", \"version\": \"#1\", "
+		 "\"machine\": \"aarch64\", \"euid\": 0, \"page_size\": 4096, \"time_s\": 1}}",
+		 nodename);
+	box_file(&b, "c/meta.json", buf);
+	box_file(&b, "c/root/proc/modules", "nvme 61440 0 - Live 0x0\nmlx5_core 9 0 - Live 0x0\n");
+	box_file(&b, "c/root/sys/class/dmi/id/product_name", "NVIDIA DGX Spark\n");
+	snprintf(buf, sizeof(buf), "c/root%s", file);
+	box_file(&b, buf, text);
+	h = host_open_capture(box_path(&b, "c", path, sizeof(path)), &e);
+	assert_non_null(h);
+	h = record_open(h);
+	host_read_line(h, "/proc/modules", buf, sizeof(buf));
+	host_read_line(h, "/sys/class/dmi/id/product_name", buf, sizeof(buf));
+	host_read_line(h, file, buf, sizeof(buf));
+	if (record_save(h, box_path(&b, "out", path, sizeof(path)), true, &e))
+		fail_msg("%s", e.text);
+	host_close(h);
+	h = host_open_capture(path, &e);
+	assert_non_null(h);
+	assert_string_equal(h->id.nodename, "host");
+	assert_int_equal(host_read_line(h, "/sys/class/dmi/id/product_name", buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "NVIDIA DGX Spark");
+	assert_int_equal(host_read_line(h, "/proc/modules", buf, sizeof(buf)), 0);
+	assert_int_equal(strncmp(buf, "nvme ", 5), 0);
+	assert_int_equal(host_read_line(h, file, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, want);
+	host_close(h);
+	box_remove(&b);
+}
+
+static void test_word(void **state)
+{
+	(void)state;
+	called("nvme", "/sys/module/nvme/parameters/poll_queues", "2", "2");
+	called("nvme", "/etc/modprobe.d/x.conf", "options nvme poll_queues=2",
+	       "options nvme poll_queues=2");
+	called("nvme", "/etc/hosts", "10.1.1.1 nvme nvme.corp # Nvme",
+	       "10.1.1.1 host host.corp # Nvme");
+	called("spark", "/etc/dgx-release", "DGX_NAME=\"DGX Spark\" spark",
+	       "DGX_NAME=\"DGX Spark\" spark");
+	called("spark.corp.example", "/proc/mounts", "spark:/x /y nfs rw 0 0",
+	       "host:/x /y nfs rw 0 0");
+	/* Called like nothing else: anywhere. */
+	called("node7", "/etc/dgx-release", "built on NODE7 for node7", "built on host for host");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_untouched),     cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_consistent),    cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_binary),	      cmocka_unit_test(test_secret_files),
-		cmocka_unit_test(test_relations),     cmocka_unit_test(test_serials),
-		cmocka_unit_test(test_whole_capture),
+		cmocka_unit_test(test_word),	     cmocka_unit_test(test_untouched),
+		cmocka_unit_test(test_replaced),     cmocka_unit_test(test_consistent),
+		cmocka_unit_test(test_ipv6),	     cmocka_unit_test(test_binary),
+		cmocka_unit_test(test_secret_files), cmocka_unit_test(test_relations),
+		cmocka_unit_test(test_serials),	     cmocka_unit_test(test_whole_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,18 @@ static void test_modes(void **state)
 {
 	static const struct fake_row rows[] = {
 		{ ROW("gpu.persistence-mode", "{}", NA, NO_HARDWARE, "no NVIDIA GPU") },
+		{ ROW("gpu.persistence-mode", "{'pci': [" CARD ", " CARD2 "]}", NA, NO_HARDWARE,
+		      "2 NVIDIA GPUs, but no driver answers for them") },
+		{ ROW("gpu.throttle", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver answers for it") },
+		{ ROW("gpu.nvlink", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver answers for it") },
+		{ ROW("gpu.count", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver answers for it") },
+		{ ROW("rdma.gpudirect", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver answers for it") },
+		{ ROW("rdma.peermem", "{'pci': [" CARD "]}", NA, NO_HARDWARE,
+		      "one NVIDIA GPU, but no driver answers for it") },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': 1"), PASS, OK, NULL) },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': 0"), FAIL, DIFFERS, NULL) },
 		{ ROW("gpu.persistence-mode", GPU("'persistence': '!unsupported'"), NA, NO_SUPPORT,
@@ -563,6 +575,24 @@ static void test_links(void **state)
 	FAKE_CHECK(rows);
 }
 
+/* Of small disks the sizes are told in a unit that fits. */
+static void test_sizes(void **state)
+{
+#define ROOT(size, left)                                                                           \
+	"{'storage': {'mounts': [{'name': '/', 'size_bytes': " size ", 'free_bytes': " left "}]}}"
+	static const struct fake_row rows[] = {
+		{ ROW("disk.free-space", ROOT("1073741824", "536870912"), PASS, OK,
+		      "512 MiB of 1.0 GiB free") },
+		{ ROW("disk.free-space", ROOT("8388608", "4096"), FAIL, DIFFERS,
+		      "4 KiB of 8 MiB free") },
+		{ ROW("disk.free-space", ROOT("107374182400", "53687091200"), PASS, OK,
+		      "50 GiB of 100 GiB free") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -570,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_clock_locks), cmocka_unit_test(test_power_and_clocks),
 		cmocka_unit_test(test_driver),	    cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_health),	    cmocka_unit_test(test_links),
+		cmocka_unit_test(test_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

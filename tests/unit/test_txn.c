@@ -325,6 +325,64 @@ static void test_side_foreign(void **state)
 	}
 }
 
+/* Who puts the scheduler back by hand has reset the depth with it: undo has no business there. */
+static void test_side_by_hand(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	lab_open(&l);
+	lab_make(&l, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "none");
+	lab_by_hand(&l, SCHEDULER, "mq-deadline");
+	lab_by_hand(&l, DEPTH, "300");
+	lab_undo_txn(&l, 1);
+	assert_int_equal(outcome(&l, 0), OUTCOME_ALREADY);
+	assert_string_equal(lab_queue(&l, "nr_requests"), "300");
+	lab_close(&l);
+}
+
+static enum hold hold_of(struct lab *l, const char *id, const char **by)
+{
+	struct hold_row *rows;
+	struct journal j;
+	size_t n;
+
+	lab_journal(l, &j);
+	assert_int_equal(txn_status(l->h, &l->a, &j, &rows, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].e->id, id) == 0) {
+			*by = rows[i].by;
+			return rows[i].hold;
+		}
+	fail_msg("no row of %s", id);
+	return HOLD_UNKNOWN;
+}
+
+/* A depth that our own later scheduler has reset is nobody else's; once somebody has put the
+ * scheduler back, what the depth is came from there. */
+static void test_side_status(void **state)
+{
+	struct lab l;
+	const char *by = NULL;
+
+	(void)state;
+	lab_open(&l);
+	lab_make(&l, "disk.queue-depth", KNOB_SYSFS, DEPTH, "512");
+	lab_make(&l, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "none");
+	assert_int_equal(hold_of(&l, "disk.scheduler", &by), HOLD_OURS);
+	assert_int_equal(hold_of(&l, "disk.queue-depth", &by), HOLD_RESET);
+	assert_string_equal(by, "disk.scheduler of transaction 2");
+	lab_by_hand(&l, DEPTH, "300");
+	assert_int_equal(hold_of(&l, "disk.queue-depth", &by), HOLD_FOREIGN);
+	lab_by_hand(&l, DEPTH, "1023");
+	lab_by_hand(&l, SCHEDULER, "kyber");
+	lab_by_hand(&l, DEPTH, "1023");
+	assert_int_equal(hold_of(&l, "disk.queue-depth", &by), HOLD_FOREIGN);
+	lab_undo_txn(&l, 1);
+	assert_int_equal(outcome(&l, 0), OUTCOME_FOREIGN);
+	lab_close(&l);
+}
+
 /* --- knobs that cannot be read ----------------------------------------------------------------
  */
 
@@ -678,6 +736,8 @@ int main(void)
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_sides_in_any_order),
 		cmocka_unit_test(test_side_foreign),
+		cmocka_unit_test(test_side_by_hand),
+		cmocka_unit_test(test_side_status),
 		cmocka_unit_test(test_no_getter),
 		cmocka_unit_test(test_sides_of_layers),
 		cmocka_unit_test(test_reboot),

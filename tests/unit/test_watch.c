@@ -6,8 +6,10 @@
 #include <jansson.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "base/text.h"
+#include "watch/apart.h"
 #include "watch/watch.h"
 
 #define SWAP "/proc/sys/vm/swappiness"
@@ -376,7 +378,8 @@ static void test_device(void **state)
 	      .via = "uevent",
 	      .what = "/sys/devices/pci0/nvme0n1" },
 	    END(20000));
-	assert_true(t.fake.gpus);
+	/* The library stays out of this process unless its events are asked for. */
+	assert_false(t.fake.gpus);
 	expect(&t, "gone disk.scheduler none - inotify|changed disk.scheduler none mq-deadline "
 		   "uevent|");
 	trial_end(&t);
@@ -687,12 +690,12 @@ static void test_read_only(void **state)
 	trial_end(&t);
 }
 
-static void test_clock_lock(void **state)
+static void clock_lock(bool apart)
 {
 	struct trial t;
 
-	(void)state;
 	trial_begin(&t);
+	t.watch.apart = apart;
 	t.watch.reaction = REACT_REAPPLY;
 	lab_change(&t.lab, "gpu.clock-lock", KNOB_NVML, "gpu-clock-lock", "300,300");
 	assert_int_equal(lab_apply(&t.lab), 0);
@@ -705,6 +708,70 @@ static void test_clock_lock(void **state)
 	lab_next(&t.lab);
 	assert_int_equal(lab_clock(&t.lab), 300);
 	trial_end(&t);
+}
+
+static void test_clock_lock(void **state)
+{
+	(void)state;
+	clock_lock(false);
+	clock_lock(true);
+}
+
+/* However long nothing happened: nobody else tells of a lock that went. */
+static void test_clock_lock_in_time(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	t.watch.apart = true;
+	lab_change(&t.lab, "gpu.clock-lock", KNOB_NVML, "gpu-clock-lock", "300,300");
+	lab_change(&t.lab, SWAP_ID, KNOB_SYSCTL, "vm.swappiness", "10");
+	assert_int_equal(lab_apply(&t.lab), 0);
+	RUN(&t, { .at = 7200000, .run = unlock_clock }, END(7231000));
+	expect(&t, "changed gpu.clock-lock 300,300 no lock: the SM clock runs above 300 MHz poll|");
+	policy(&t, "[watch]\ngpu-events = on\n");
+	RUN(&t, END(1000));
+	assert_true(t.fake.gpus);
+	trial_end(&t);
+}
+
+static void say_much(void *ctx, struct text *reply)
+{
+	for (int i = 0; i < *(int *)ctx; i++)
+		text_addc(reply, 'x');
+}
+
+static void die(void *ctx, struct text *reply)
+{
+	text_add(reply, "half");
+	_exit(*(int *)ctx);
+}
+
+static void hang(void *ctx, struct text *reply)
+{
+	(void)ctx;
+	(void)reply;
+	for (;;)
+		pause();
+}
+
+static void test_apart(void **state)
+{
+	TEXT_AUTO reply = { 0 };
+	int n = 200000, status = 3;
+
+	(void)state;
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply), 0);
+	assert_int_equal(reply.len, 200000);
+	text_clear(&reply);
+	n = APART_MAX + 1;
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply), -EIO);
+	assert_int_equal(reply.len, 0);
+	assert_int_equal(apart_run(die, &status, 10000, &reply), -EIO);
+	assert_int_equal(apart_run(hang, NULL, 100, &reply), -ETIME);
+	/* None is left behind. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 /* --- the policy file ---------------------------------------------------------------------------
@@ -734,6 +801,7 @@ static void test_policy_errors(void **state)
 	refused(&t, "[memory]\nlimit = 0\n", ":2:", "limit");
 	refused(&t, "[memory]\nlimit = 99\n", ":2:", "limit");
 	refused(&t, "[watch]\ninterval = soon\n", ":2:", "interval");
+	refused(&t, "[watch]\ngpu-events = maybe\n", ":2:", "gpu-events");
 	refused(&t, "[watch]\nmax-interval = 99h\n", ":2:", "max-interval");
 	refused(&t, "[watch]\nonly = cpu\n", ":2:", "unknown key \"only\"");
 	refused(&t, "policy = report\n", ":1:", "before any section");
@@ -957,6 +1025,8 @@ int main(void)
 		cmocka_unit_test(test_policy_kept),
 		cmocka_unit_test(test_policy_of),
 		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_clock_lock_in_time),
+		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_notify),
 		cmocka_unit_test(test_journal_fields),
 		cmocka_unit_test(test_only),

@@ -23,9 +23,9 @@ def data_drive(name):
     return f"if=none,id={name}b,file={DIR}/data.img,format=raw,snapshot=on,file.locking=off"
 
 
-def topology(hotplug, cores):
+def topology(hotplug, cores, ssh_port=None):
     """Two sockets with so many cores each. Host bridges a and b on node 0, c on node 1; switches below a and c. With hotplug the NVMe
-    disks come later, since a machine with one cannot be stored while it runs."""
+    disks come later, since a machine with one cannot be stored while it runs. ssh_port of this machine's loopback leads to the last card."""
     chassis = [0]
     args = []
     for node in (0, 1):
@@ -46,8 +46,8 @@ def topology(hotplug, cores):
             chassis[0] += 1
             device(f"xio3130-downstream,id={name}d{k},bus={name},chassis={chassis[0]},slot={chassis[0]},addr={k}.0")
 
-    def card(name, bus, model="e1000e"):
-        args.extend(["-netdev", f"user,id={name},restrict=on,ipv6=off"])
+    def card(name, bus, model="e1000e", forward=""):
+        args.extend(["-netdev", f"user,id={name},restrict=on,ipv6=off{forward}"])
         device(f"{model},netdev={name},bus={bus}")
 
     def nvme(name, bus):
@@ -71,16 +71,16 @@ def topology(hotplug, cores):
     switch("s3", "rpc0", 2)
     card("n4", "s3d0")
     nvme("nv1", "s3d1")
-    card("n5", "pcie.0", "virtio-net-pci")
+    card("n5", "pcie.0", "virtio-net-pci", f",hostfwd=tcp:127.0.0.1:{ssh_port}-10.0.2.15:22" if ssh_port else "")
     return args
 
 
 class VM:
     """One running machine. disk: a raw or qcow2 file; log: where every write goes as well; snapshot: stored state
-    to go on from; keep: writes stay on the disk."""
+    to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine."""
 
     def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
-                 name="vm"):
+                 name="vm", loader=False, ssh_port=None):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
@@ -90,20 +90,21 @@ class VM:
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max",
                 "-smp", f"{2 * cores},sockets=2,cores={cores}", "-m", "2048", "-display", "none", "-nodefaults", "-no-reboot",
                 "-serial", f"file:{self.paths['serial']}", "-monitor", f"unix:{self.paths['mon']},server,nowait",
-                "-kernel", f"{DIR}/vmlinux", "-initrd", f"{DIR}/first.cpio.gz",
-                "-append", f"console=ttyS0 panic=-1 quiet {append}".strip(),
                 "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=c0,path={self.paths['sock']},server=on,wait=off",
                 "-device", "virtserialport,chardev=c0,name=lab.0",
                 "-fsdev", f"local,id=f0,path={share},security_model=none",
                 "-device", "virtio-9p-pci,fsdev=f0,mount_tag=proj"]
+        if not loader:
+            args += ["-kernel", f"{DIR}/vmlinux", "-initrd", f"{DIR}/first.cpio.gz",
+                     "-append", f"console=ttyS0 panic=-1 quiet {append}".strip()]
         if log:
             args += ["-blockdev", f"driver=blklogwrites,node-name=d0,file.driver=raw,file.file.driver=file,"
                      f"file.file.filename={disk},log.driver=file,log.filename={log},log-sector-size=512"]
         else:
             args += ["-drive", f"if=none,id=d0,file={disk},format={fmt},cache=writeback,"
                      f"snapshot={'off' if keep else 'on'}"]
-        args += ["-device", "virtio-blk-pci,drive=d0"] + topology(hotplug, cores)
+        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port)
         if loadvm:
             args += ["-loadvm", loadvm]
         self.started = time.time()

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A child of the watcher that opens NVML, answers through a pipe, and ends without tidying up. */
+#include "watch/apart.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { LOOK_MS = 20000 };
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Never returns. Its parent's end is its own. */
+static void child(void (*work)(void *ctx, struct text *reply), void *ctx, int fd, pid_t parent)
+{
+	struct text reply = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+	work(ctx, &reply);
+	_exit(reply.len <= APART_MAX && fd_write_all(fd, reply.s, reply.len) == 0 ? 0 : 1);
+}
+
+/* Until the end of what it says. 0, -ETIME or -EIO. */
+static int take_reply(int fd, int limit_ms, struct text *reply)
+{
+	long long until = now_ms() + limit_ms;
+	char buf[4096];
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		long long left = until - now_ms();
+		ssize_t n;
+
+		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+			return -ETIME;
+		n = read(fd, buf, sizeof(buf));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -EIO;
+		if (n > 0)
+			text_addn(reply, buf, (size_t)n);
+		if (reply->len > APART_MAX)
+			return -EIO;
+	}
+}
+
+int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
+	      struct text *reply)
+{
+	int ends[2], status = 0, r;
+	pid_t parent = getpid(), pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -EIO;
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		child(work, ctx, ends[1], parent);
+	}
+	close(ends[1]);
+	r = pid < 0 ? -EIO : take_reply(ends[0], limit_ms, reply);
+	close(ends[0]);
+	if (pid > 0) {
+		if (r)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
+		r = -EIO;
+	if (r)
+		text_clear(reply);
+	return r;
+}
+
+bool apart_is(const struct guard *g, const struct item *it)
+{
+	return g->w->apart && it->knob.kind == KNOB_NVML;
+}
+
+/* --- looking -----------------------------------------------------------------------------------
+ */
+
+struct looking {
+	struct guard *g;
+	struct look *const *looks;
+	size_t n;
+};
+
+/* What is written for one: the same program reads it. */
+struct seen {
+	enum sight sight;
+	bool has_value;
+	size_t len; /* of what follows */
+};
+
+static void look_in_child(void *ctx, struct text *reply)
+{
+	const struct looking *l = ctx;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *now = NULL;
+		struct seen s = { .sight =
+					  item_look(l->g->h, &l->g->round, l->looks[i]->it, &now) };
+
+		s.has_value = now != NULL;
+		s.len = now ? strlen(now) : 0;
+		text_addn(reply, (const char *)&s, sizeof(s));
+		text_addn(reply, now ? now : "", s.len);
+	}
+}
+
+static bool take_seen(struct guard *g, const struct text *reply, size_t *at, struct look *out)
+{
+	struct seen s;
+
+	if (reply->len - *at < sizeof(s))
+		return false;
+	memcpy(&s, reply->s + *at, sizeof(s));
+	*at += sizeof(s);
+	if (reply->len - *at < s.len)
+		return false;
+	out->sight = s.sight;
+	out->now = s.has_value ? arena_strndup(&g->round, reply->s + *at, s.len) : NULL;
+	*at += s.len;
+	return true;
+}
+
+void apart_look(struct guard *g, struct look *const *looks, size_t n)
+{
+	struct looking l = { .g = g, .looks = looks, .n = n };
+	TEXT_AUTO reply = { 0 };
+	size_t at = 0, done = 0;
+	int r = apart_run(look_in_child, &l, LOOK_MS, &reply);
+
+	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
+		done++;
+	for (; done < n; done++) {
+		looks[done]->sight = SIGHT_UNSEEN;
+		looks[done]->now = r == -ETIME ? "the driver does not answer"
+					       : "the process that asks the driver failed";
+	}
+}
