@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,11 @@ static long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static long long time_us(const struct timeval *t)
+{
+	return (long long)t->tv_sec * 1000000 + t->tv_usec;
 }
 
 /* Never returns. Its parent's end is its own. */
@@ -62,8 +68,9 @@ static int take_reply(int fd, int limit_ms, struct text *reply)
 }
 
 int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
-	      struct text *reply)
+	      struct text *reply, long long *cpu_us)
 {
+	struct rusage used = { 0 };
 	int ends[2], status = 0, r;
 	pid_t parent = getpid(), pid;
 
@@ -80,11 +87,13 @@ int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_
 	if (pid > 0) {
 		if (r)
 			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
 			;
 	}
 	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
 		r = -EIO;
+	if (cpu_us)
+		*cpu_us = time_us(&used.ru_utime) + time_us(&used.ru_stime);
 	if (r)
 		text_clear(reply);
 	return r;
@@ -148,7 +157,7 @@ void apart_look(struct guard *g, struct look *const *looks, size_t n)
 	struct looking l = { .g = g, .looks = looks, .n = n };
 	TEXT_AUTO reply = { 0 };
 	size_t at = 0, done = 0;
-	int r = apart_run(look_in_child, &l, LOOK_MS, &reply);
+	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->apart_us);
 
 	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
 		done++;

@@ -12,15 +12,15 @@
 /*
  * work runs in a child with a copy of all there is; what it adds to reply comes back, at most
  * APART_MAX bytes. 0; -ETIME when it still runs after limit_ms, -EIO when it ended in another way:
- * it is gone then, and reply is empty.
+ * it is gone then, and reply is empty. *cpu_us (may be NULL): CPU time it took.
  */
 enum { APART_MAX = 1 << 20 };
 int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
-	      struct text *reply);
+	      struct text *reply, long long *cpu_us);
 
 /* Whether the item is looked at and set in a process of its own. */
 bool apart_is(const struct guard *g, const struct item *it);
-/* As item_look, of n items at once. */
+/* As item_look, of n items at once. Notes what it cost in g->apart_us. */
 struct look {
 	struct item *it;
 	enum sight sight;

@@ -24,6 +24,7 @@ struct guard {
 	int quiet;  /* polls in a row that saw no change */
 	int rounds; /* since the machine was opened */
 	long long watchdog_due;
+	long long apart_us; /* CPU time that the last look in a process of its own took */
 	bool ready;
 	char status[160];
 };
