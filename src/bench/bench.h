@@ -120,7 +120,8 @@ struct frame {
 	double width;	/* half the interval's width that is narrow enough; 0: 1 % */
 	/* Seconds, monotonic. NULL: the clock. */
 	double (*now)(void *ctx);
-	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks. */
+	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks.
+	 */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
 	void *ctx;
 	double start; /* set by frame_start */

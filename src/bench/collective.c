@@ -298,7 +298,16 @@ static int collective_verify(void *state, struct err *e)
 	struct collective_run *run = state;
 	const char *what = collective_name(run->arg->op);
 	double limit = run->arg->small ? 2 : SLOWEST_S;
-	int r = collective_each(run, fill_and_run, limit, what, e);
+	int r;
+
+	if (run->arg->shared->paths.sockets) {
+		r = err_set(e, -ENOTRECOVERABLE,
+			    "NCCL carries data between GPUs of this machine over TCP sockets");
+		err_hint(e, "look at NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
+			    "peer access");
+		return r;
+	}
+	r = collective_each(run, fill_and_run, limit, what, e);
 
 	r = r ? r : collective_each(run, check, limit, "checking", e);
 	return r ? r : collective_each(run, plant, limit, "checking the check", e);

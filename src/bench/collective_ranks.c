@@ -11,6 +11,9 @@
 
 /* How long an abort may take. */
 enum { ABORT_S = 20 };
+/* Between looks at the threads, and what they get when one of them has failed. */
+#define STEP_S 0.05
+#define GRACE_S 1.0
 
 static int said(struct cuda_gpu *g, int result, struct err *e, const char *what)
 {
@@ -101,7 +104,7 @@ int collective_open(struct collective_shared *s, double limit_s, struct err *e)
 
 	if (s->broken)
 		return err_set(e, -EIO,
-			       "a collective before this one hung and was aborted; NCCL "
+			       "a collective before this one failed or hung and was aborted; NCCL "
 			       "is not asked again");
 	if (s->open)
 		return 0;
@@ -147,20 +150,49 @@ static void *job_main(void *arg)
 	return NULL;
 }
 
-static size_t join_until(struct collective_run *run, double seconds)
+/* One more look at every thread that is not over; how many are left. */
+static size_t join_some(struct collective_run *run)
 {
-	struct timespec until = deadline(seconds);
-	size_t hung = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < run->n; i++) {
 		struct collective_rank *r = &run->ranks[i];
+		struct timespec until = deadline(STEP_S);
 
 		if (!r->started || r->over)
 			continue;
 		r->over = pthread_timedjoin_np(r->thread, NULL, &until) == 0;
-		hung += !r->over;
+		left += !r->over;
 	}
-	return hung;
+	return left;
+}
+
+static const struct collective_rank *failed(const struct collective_run *run)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if ((run->ranks[i].over || !run->ranks[i].started) && run->ranks[i].r)
+			return &run->ranks[i];
+	return NULL;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Until all are over, that time is, or one failed and the others had a moment: they wait for it. */
+static size_t join_until(struct collective_run *run, double seconds)
+{
+	double end = now_s() + seconds;
+	size_t left;
+
+	while ((left = join_some(run)) > 0 && now_s() < end)
+		if (failed(run) && end > now_s() + GRACE_S)
+			end = now_s() + GRACE_S;
+	return left;
 }
 
 static void abort_all(struct collective_run *run)
@@ -226,7 +258,11 @@ int collective_each(struct collective_run *run, void (*work)(struct collective_r
 			r->r = err_set(&r->e, -EAGAIN, "no thread can be had");
 	}
 	if (join_until(run, limit_s)) {
-		code = hung_error(run, limit_s, what, e);
+		const struct collective_rank *bad = failed(run);
+
+		if (bad)
+			*e = bad->e;
+		code = bad ? bad->r : hung_error(run, limit_s, what, e);
 		abort_all(run);
 		give_up(run, jobs);
 		return code;

@@ -83,8 +83,11 @@ int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, s
 	q->bytes = (ask->depth * ask->block + ROUND - 1) / ROUND * ROUND;
 	q->slots = calloc(ask->depth, sizeof(*q->slots));
 	q->drained = calloc(ask->depth, sizeof(*q->drained));
-	r = q->slots && q->drained ? disk_buffers(q->bytes, ask->node, &buffers, e)
-				   : err_set(e, -ENOMEM, "no memory for requests");
+	if (!q->slots || !q->drained) {
+		disk_queue_close(q);
+		return err_set(e, -ENOMEM, "no memory for requests");
+	}
+	r = disk_buffers(q->bytes, ask->node, &buffers, e);
 	if (r == 0) {
 		q->buffers = buffers;
 		for (unsigned i = 0; i < q->depth; i++)

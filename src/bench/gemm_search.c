@@ -14,13 +14,19 @@
 #include "bench/gemm_unit.h"
 
 enum { PROPOSALS = 64, VARIANTS = 4, VARIED = 512, SEEDS = 2, SECOND_LOOK = 12 };
-enum { LAST_LOOK = 4, LAST_ROUNDS = 4 };
+enum { FINALISTS = 6, LAST_LOOK = 3 };
 /* Of the budget, for the variations of one seed. */
 #define VARY_SHARE 0.3
-/* Before the last look the chip gets as warm, and its power limit as tight, as in a long run. */
-#define SETTLE_S 0.3
 #define SECOND_S 0.015
-#define LAST_S 0.2
+#define SLOW_S 0.2
+/* How long the best one runs until it shows whether the power limit holds the chip. */
+#define SETTLE_S 0.5
+/* A clock below this share of what short runs had is held. */
+#define HELD 0.96
+/* The limit answers within half a second: only then a window shows who needs less power. */
+#define LEAD_S 0.4
+#define HELD_S 0.4
+#define FREE_S 0.1
 
 struct variant {
 	bool a_turned, b_turned, fast;
@@ -30,6 +36,7 @@ struct variant {
 struct candidate {
 	size_t variant;
 	struct cublaslt_algorithm algorithm;
+	bool first; /* what the library itself would take */
 	double seconds;
 };
 
@@ -113,7 +120,7 @@ static int propose(struct search *s, size_t v, struct err *e)
 				     &n, e);
 	for (int i = 0; r == 0 && i < n; i++)
 		if (found[i].state == CUBLASLT_OK && found[i].workspace <= s->u->workspace_bytes)
-			s->all[s->n++] = (struct candidate){ v, found[i], INFINITY };
+			s->all[s->n++] = (struct candidate){ v, found[i], i == 0, INFINITY };
 	free(found);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
@@ -146,7 +153,7 @@ static int first_look(struct search *s, struct err *e)
 				continue;
 			if (stopped(s->u))
 				return err_set(e, -EINTR, "interrupted");
-			if (i >= 4 && now_s() > s->deadline)
+			if (now_s() > s->deadline + (i < 4 ? 2 * s->budget : 0) && i > 0)
 				return 0;
 			r = try_one(s, c, e);
 			if (r)
@@ -174,29 +181,84 @@ static size_t sort(struct search *s, size_t most)
 	return n;
 }
 
-/* The best ones for longer, in turns, so that a warming chip wrongs none. */
-static int look_again(struct search *s, size_t most, unsigned rounds, double seconds, struct err *e)
+/* The first n, each for so many seconds, behind so many that do not count. */
+static int run_each(struct search *s, size_t n, double lead_s, double seconds, struct err *e)
 {
-	size_t n = sort(s, most);
-	double sum[SECOND_LOOK] = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		struct candidate *c = &s->all[i];
+		double one = c->seconds, t = 0;
+		int r = 0;
 
-	for (unsigned round = 0; round < rounds; round++)
-		for (size_t k = 0; k < n; k++) {
-			/* There and back: who comes after a hungry one finds less power. */
-			size_t i = round % 2 ? n - 1 - k : k;
-			struct candidate *c = &s->all[i];
-			size_t count = (size_t)fmin(fmax(seconds / c->seconds, 1), 20000);
-			double t = 0;
-			int r = time_one(s, c, count, &t, e);
-
-			if (r)
-				return r;
-			sum[i] += t;
-		}
-	for (size_t i = 0; i < n; i++)
-		s->all[i].seconds = sum[i] / rounds;
-	sort(s, most);
+		if (stopped(s->u))
+			return err_set(e, -EINTR, "interrupted");
+		if (lead_s > 0)
+			r = time_one(s, c, (size_t)fmin(fmax(lead_s / one, 1), 20000), &t, e);
+		r = r ? r : time_one(s, c, (size_t)fmin(fmax(seconds / one, 1), 20000), &t, e);
+		if (r)
+			return r;
+		c->seconds = t;
+	}
 	return 0;
+}
+
+/* Moves candidate i to place at, behind those that are there already. */
+static size_t bring(struct search *s, size_t i, size_t at)
+{
+	struct candidate c = s->all[i];
+
+	if (i < at || at == FINALISTS || !isfinite(c.seconds))
+		return at;
+	memmove(&s->all[at + 1], &s->all[at], (i - at) * sizeof(c));
+	s->all[at] = c;
+	return at + 1;
+}
+
+/*
+ * The finalists: of every way to store the operands the fastest one and the library's favourite,
+ * because what is fast for a moment may need the most power; then whoever is fast.
+ */
+static size_t line_up(struct search *s)
+{
+	size_t at = 0, most = sort(s, s->n);
+
+	for (size_t v = 0; v < s->n_variants; v++)
+		for (size_t i = 0; i < most; i++)
+			if (s->all[i].variant == v) {
+				at = bring(s, i, at);
+				break;
+			}
+	for (size_t i = at; i < most; i++)
+		if (s->all[i].first)
+			at = bring(s, i, at);
+	while (at < most && at < FINALISTS)
+		at = bring(s, at, at);
+	return at;
+}
+
+static void rank(struct search *s, size_t n)
+{
+	s->n = n;
+	qsort(s->all, s->n, sizeof(*s->all), faster);
+}
+
+/* Under the conditions of a long run: warm, and held by the power limit where it is. */
+static int finals(struct search *s, double cold_mhz, struct err *e)
+{
+	size_t n = line_up(s), last;
+	double mhz = 0, lead, seconds;
+	int r = run_each(s, 1, 0, SETTLE_S, e);
+
+	r = r ? r : gemm_unit_clock(s->u, &mhz, e);
+	if (r)
+		return r;
+	lead = mhz < HELD * cold_mhz ? LEAD_S : 0;
+	seconds = lead > 0 ? HELD_S : FREE_S;
+	r = run_each(s, n, lead, seconds, e);
+	rank(s, n);
+	last = n < LAST_LOOK ? n : LAST_LOOK;
+	r = r ? r : run_each(s, last, lead, seconds, e);
+	rank(s, last);
+	return r;
 }
 
 /* What the proposals leave out: other tiles, clusters and orders of the best ones. */
@@ -215,22 +277,13 @@ static int vary(struct search *s, struct err *e)
 		n = (size_t)cublaslt_plan_vary(s->variants[seed->variant].plan, &seed->algorithm,
 					       s->u->workspace_bytes, found, VARIED);
 		for (size_t k = 0; k < n && r == 0 && now_s() < until && !stopped(s->u); k++) {
-			s->all[s->n] = (struct candidate){ seed->variant, found[k], INFINITY };
+			s->all[s->n] =
+				(struct candidate){ seed->variant, found[k], false, INFINITY };
 			r = try_one(s, &s->all[s->n++], e);
 		}
 	}
 	free(found);
 	return r;
-}
-
-/* The best one for a while. */
-static int settle(struct search *s, struct err *e)
-{
-	double seconds, want = s->budget < SETTLE_S ? 0 : SETTLE_S;
-
-	sort(s, 1);
-	return time_one(s, &s->all[0], (size_t)fmin(fmax(want / s->all[0].seconds, 1), 20000),
-			&seconds, e);
 }
 
 static void take(struct search *s)
@@ -254,7 +307,7 @@ static void take(struct search *s)
 
 static int search(struct search *s, struct err *e)
 {
-	bool tiny = s->budget < SETTLE_S; /* a test of ourselves */
+	double cold_mhz = 0;
 	int r = 0;
 
 	list_variants(s);
@@ -269,10 +322,18 @@ static int search(struct search *s, struct err *e)
 			       "proposed)",
 			       s->u->gpu->pci, s->u->lt->version[0], s->u->lt->version[1],
 			       s->u->lt->version[2], s->u->type->name, s->n);
-	r = r ? r : vary(s, e);
-	r = r ? r : look_again(s, SECOND_LOOK, 1, tiny ? 0 : SECOND_S, e);
-	r = r ? r : settle(s, e);
-	return r ? r : look_again(s, LAST_LOOK, LAST_ROUNDS, tiny ? 0 : LAST_S, e);
+	r = r ? r : gemm_unit_clock(s->u, &cold_mhz, e);
+	/* FP64 on a chip that has next to none: a second look would take a minute. */
+	if (r || s->all[0].seconds > SLOW_S)
+		return r;
+	r = vary(s, e);
+	/* A test of ourselves has seen enough. */
+	if (r || s->budget < SETTLE_S) {
+		sort(s, 1);
+		return r;
+	}
+	r = run_each(s, sort(s, SECOND_LOOK), 0, SECOND_S, e);
+	return r ? r : finals(s, cold_mhz, e);
 }
 
 /* The plan of a choice that was made before. */
@@ -300,7 +361,7 @@ int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budg
 		take(&s);
 	else
 		u->plan = NULL; /* one of those that end here */
-	for (size_t v = 0; v < s.n_variants && !*u->gpu->lost; v++)
+	for (size_t v = 0; v < s.n_variants; v++)
 		cublaslt_plan_end(s.variants[v].plan);
 	free(s.all);
 	if (r == 0)

@@ -197,8 +197,7 @@ void gemm_unit_end(struct gemm_unit *u)
 
 		cuda_wait_stream(g, u->stream, GEMM_WAIT_S, "the last product", &ignored);
 	}
-	if (!*g->lost)
-		cublaslt_plan_end(u->plan);
+	cublaslt_plan_end(u->plan);
 	cuda_free(g, u->a);
 	cuda_free(g, u->b);
 	cuda_free(g, u->d);

@@ -85,6 +85,12 @@ void gpu_places_find(const struct bench_env *env, struct bench_cases *cases, str
 
 	*out = (struct gpu_places){ 0 };
 	if (cuda_open(c, &e)) {
+		LIST_FOR_EACH (const struct gpu, g, &env->m->gpu.gpus)
+			if (fact_or(&g->mig, 0) == 1 && !*e.hint)
+				err_hint(&e,
+					 "GPU %u is in MIG mode: a process sees an instance of "
+					 "it, once one is made and chosen",
+					 g->index);
 		cases->none = *e.hint ? arena_printf(env->a, "%s (%s)", e.text, e.hint)
 				      : arena_strdup(env->a, e.text);
 		return;

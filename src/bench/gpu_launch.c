@@ -367,6 +367,7 @@ const struct bench bench_gpu_launch = {
 	.figures = figures,
 	.n_figures = 2,
 	.observed_scale = 1e-3,
+	.brief = "seen",
 	.seconds = 1,
 	.rounds = 3,
 	.cases = launch_cases,

@@ -106,7 +106,7 @@ static int tune(struct streaming *s, const struct cuda_shape **out, struct err *
 /* What was chosen is chosen for the whole run, so that rounds compare. */
 static int choose(struct streaming *s, struct err *e)
 {
-	const struct cuda_shape **best;
+	const struct cuda_shape **best, *found;
 	char name[64];
 	int r = 0;
 
@@ -118,9 +118,12 @@ static int choose(struct streaming *s, struct err *e)
 	best = &s->arg->place->best[s->arg->way][s->arg->near];
 	if (!*best)
 		r = tune(s, best, e);
-	if (r == 0 && !*best)
-		r = err_set(e, -EOPNOTSUPP, "no kernel fits arrays of %zu bytes", s->arg->bytes);
-	r = r ? r : use_shape(s, *best, e);
+	found = *best;
+	if (r == 0 && !found)
+		r = err_set(e, -EOPNOTSUPP, "no kernel fits %zu bytes", s->arg->bytes);
+	if (r || !found)
+		return r;
+	r = use_shape(s, found, e);
 	if (r)
 		return r;
 	cuda_shape_name(s->shape, name, sizeof(name));
@@ -219,16 +222,14 @@ static int memory_setup(const struct bench_env *env, const struct bench_case *c,
 static int memory_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct streaming *s = state;
-	unsigned factor = s->arg->way == ENGINE_COPY  ? 2
-			  : s->arg->way == ENGINE_SET ? 1
-						      : cuda_op_factor((enum cuda_op)s->arg->way);
+	unsigned factor = s->arg->way == ENGINE_COPY ? 2 : 1;
 	double t;
 	int r = gpu_window(&s->timer, work, s, s->n, &t, e);
 
 	if (r)
 		return r;
 	if (!is_engine(s))
-		factor *= s->passes;
+		factor = cuda_op_factor((enum cuda_op)s->arg->way) * s->passes;
 	out->value[0] = (double)s->n * (double)s->arg->bytes * factor / t / 1e9;
 	return 0;
 }
@@ -386,6 +387,7 @@ const struct bench bench_gpu_memory = {
 	.version = 1,
 	.figures = figures,
 	.n_figures = 1,
+	.brief = "copy:",
 	.seconds = 1.5,
 	.rounds = 3,
 	.cases = memory_cases,

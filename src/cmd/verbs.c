@@ -302,15 +302,13 @@ const struct verb verbs[] = {
 	  .max_args = 64,
 	  .run = verb_bench,
 	  .summary = "measure what this machine does",
-	  .about =
-		  "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
-		  "the short form of each): warms up until steady, takes samples in rounds of fresh set-ups "
-		  "until the median is known to 1 %, checks the result, and keeps every sample "
-		  "with "
-		  "the conditions and settings it was taken under. \"bench show ID\" prints a kept "
-		  "result. Ctrl-C keeps what was measured until then. Exit code 1 when a result "
-		  "was "
-		  "wrong.",
+	  .about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
+		   "the short form of each): warms up until steady, takes samples in rounds "
+		   "of fresh set-ups until the median is known to 1 %, checks the result, "
+		   "and keeps every sample with the conditions and settings it was taken "
+		   "under. \"bench show ID\" prints a kept result; \"bench serve\" is the other "
+		   "machine of the network benches. Ctrl-C keeps what was measured until "
+		   "then. Exit code 1 when a result was wrong.",
 	  OPTION_LIST(bench_options) },
 	{ .name = "compare",
 	  .args = "A B",

@@ -139,6 +139,7 @@ void cublaslt_close(struct cublaslt *l)
 
 struct cublaslt_plan {
 	struct cublaslt *lt;
+	const struct cuda_gpu *gpu;
 	struct cublaslt_handle *handle;
 	struct cublaslt_product *product;
 	struct cublaslt_layout *a, *b, *d;
@@ -162,7 +163,8 @@ void cublaslt_plan_end(struct cublaslt_plan *p)
 		p->lt->api.layout_end(p->d);
 	if (p->product)
 		p->lt->api.product_end(p->product);
-	if (p->handle)
+	/* The rest lives on the host; this one speaks to the GPU. */
+	if (p->handle && !*p->gpu->lost)
 		p->lt->api.destroy(p->handle);
 	free(p);
 }
@@ -239,6 +241,7 @@ int cublaslt_plan_make(struct cublaslt *l, struct cuda_gpu *g, const struct cubl
 	if (!p)
 		return err_set(e, -ENOMEM, "no memory");
 	p->lt = l;
+	p->gpu = g;
 	if (shape->scale == CUBLASLT_R64F)
 		p->one.d = 1;
 	else if (shape->scale == CUBLASLT_R32I)

@@ -451,6 +451,28 @@ static void test_products(void **state)
 	arena_free(&a);
 }
 
+/* The search as it is on a real machine, with its finals; one of three algorithms fails. */
+static void test_search(void **state)
+{
+	struct arena a = { 0 };
+	struct record *r = ARENA_NEW(&a, struct record);
+	struct frame f = { .env = { .a = &a, .m = ARENA_NEW(&a, struct machine) },
+			   .seconds = 0.01,
+			   .samples = 3 };
+
+	(void)state;
+	stub("gpus=1", "broken=1", "");
+	assert_int_equal(frame_run(&f, &bench_gemm, "bf16:64", r), 0);
+	if (r->cases[0].error)
+		fail_msg("%s", r->cases[0].error);
+	assert_true(r->cases[0].verified);
+	/* Three ways to store the operands, two algorithms each that run, and their variations. */
+	assert_non_null(strstr(r->cases[0].variant, "best of 2"));
+	assert_null(strstr(r->cases[0].variant, "algorithm 1,"));
+	assert_int_equal(r->cases[0].n_series, 2);
+	arena_free(&a);
+}
+
 static void test_product_faults(void **state)
 {
 	(void)state;
@@ -517,8 +539,21 @@ static void test_collective_faults(void **state)
 	expect_error(&bench_collectives, "all-reduce:64KiB", "was aborted");
 	stub("gpus=2", "", "refuse");
 	expect_error(&bench_collectives, "all-reduce:64KiB", "ncclSystemError");
+	stub("gpus=2", "", "sockets");
+	expect_error(&bench_collectives, "broadcast:64KiB", "over TCP sockets");
 	stub("gpus=2 memory=100000", "", "");
 	expect_error(&bench_collectives, "all-reduce:64KiB", "are free");
+}
+
+/* It falls off the bus while its results are looked at. What it held stays with it: the last test
+ * that needs its memory. */
+static void test_lost(void **state)
+{
+	(void)state;
+	stub("gpus=1 lost_after=8", "", "");
+	expect_error(&bench_gemm, "bf16:64", "CUDA_ERROR_LAUNCH_FAILED");
+	stub("gpus=2 lost_after=30 memory=1000000000", "", "");
+	expect_error(&bench_collectives, "all-gather:64KiB", "CUDA_ERROR_LAUNCH_FAILED");
 }
 
 /* In a folder of its own, nothing, or a library without functions. */
@@ -568,10 +603,12 @@ int main(void)
 		cmocka_unit_test(test_collective_numbers),
 		cmocka_unit_test(test_nccl_log),
 		cmocka_unit_test(test_products),
+		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_product_faults),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_collectives),
 		cmocka_unit_test(test_collective_faults),
+		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_libraries),
 	};
 

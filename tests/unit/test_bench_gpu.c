@@ -108,6 +108,28 @@ static void test_all(void **state)
 	arena_free(&a);
 }
 
+/* What "bench all" runs of a bench is there on a GPU of usual size. */
+static void test_brief(void **state)
+{
+	struct arena a = { 0 };
+	struct frame f = frame_of(&a, NULL);
+
+	(void)state;
+	stub("memory=8589934592");
+	f.env.small = false;
+	for (size_t b = 0; b < sizeof(gpu_benches) / sizeof(gpu_benches[0]); b++) {
+		struct bench_cases c = { 0 };
+		size_t n = 0;
+
+		gpu_benches[b]->cases(&f.env, &c);
+		for (size_t i = 0; i < c.n; i++)
+			n += strncmp(c.items[i].name, gpu_benches[b]->brief,
+				     strlen(gpu_benches[b]->brief)) == 0;
+		assert_int_equal(n, 2);
+	}
+	arena_free(&a);
+}
+
 /* Without the hardware's wait the gate is a kernel; without peers copies go through the host. */
 static void test_lesser(void **state)
 {
@@ -444,12 +466,12 @@ static void test_absent(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest present[] = {
-		cmocka_unit_test(test_all),	      cmocka_unit_test(test_lesser),
-		cmocka_unit_test(test_choose),	      cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_wrong_results), cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_lost),	      cmocka_unit_test(test_waits_end),
-		cmocka_unit_test(test_guard),	      cmocka_unit_test(test_driver),
-		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_all),	  cmocka_unit_test(test_lesser),
+		cmocka_unit_test(test_brief),	  cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_twins),	  cmocka_unit_test(test_wrong_results),
+		cmocka_unit_test(test_in_use),	  cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_waits_end), cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_driver),	  cmocka_unit_test(test_library),
 	};
 	const struct CMUnitTest absent[] = { cmocka_unit_test(test_absent) };
 

@@ -131,7 +131,8 @@ def told(x, y, keys):
 
 
 def is_configuration(place):
-    return place.startswith(("/etc", "/boot", "sha256 /etc", "sha256 /boot", "unit ", "netplan", "modprobe"))
+    """Files, and what is made of them; no scopes, which sessions make and leave."""
+    return not place.endswith(".scope") and place.startswith(("/etc", "/boot", "sha256 /etc", "sha256 /boot", "unit ", "netplan", "modprobe"))
 
 
 def prepare(b):

@@ -68,13 +68,16 @@ int stub_create(struct cublaslt_handle **out)
 		return CUBLASLT_NOT_INITIALISED;
 	if (setting("nomemory"))
 		return CUBLASLT_NO_MEMORY;
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : CUBLASLT_NO_MEMORY;
+	/* One for all: of a GPU that is lost it is not given back. */
+	static struct cublaslt_handle handle;
+
+	*out = &handle;
+	return 0;
 }
 
 int stub_destroy(struct cublaslt_handle *h)
 {
-	free(h);
+	(void)h;
 	return 0;
 }
 
