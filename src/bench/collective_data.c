@@ -139,8 +139,7 @@ static int check_part(struct collective_rank *r, uint64_t offset, uint64_t bytes
 	return err_set(e, -EILSEQ,
 		       "GPU %u got wrong data: %llu of %llu words, the first at byte %llu of %s",
 		       r->place->index, (unsigned long long)found[0], (unsigned long long)n,
-		       (unsigned long long)(offset + found[1] * 8),
-		       collective_name(r->run->arg->op));
+		       (unsigned long long)offset + found[1] * 8, collective_name(r->run->arg->op));
 }
 
 int collective_check(struct collective_rank *r, struct err *e)

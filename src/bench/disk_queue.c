@@ -44,7 +44,8 @@ static int start_ring(struct disk_queue *q, struct err *e)
 
 static int start_threads(struct disk_queue *q, const char *why, struct err *e)
 {
-	snprintf(q->engine, sizeof(q->engine), "%u threads%s%s", q->depth, *why ? ": " : "", why);
+	snprintf(q->engine, sizeof(q->engine), "%u threads%s%.90s", q->depth, *why ? ": " : "",
+		 why);
 	return disk_threads_open(q->fd, q->slots, q->depth, &q->threads, e);
 }
 

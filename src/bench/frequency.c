@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "bench/cycles.h"
-#include "bench/limits.h"
+#include "bench/limit_table.h"
 #include "bench/list.h"
 #include "bench/workers.h"
 
@@ -208,7 +208,7 @@ static void add_type(const struct bench_env *env, struct bench_cases *out, const
 	const char *suffix = type ? arena_printf(env->a, ":%s", type) : "";
 	unsigned last;
 
-	if (!idset_count(of))
+	if (!of->n)
 		return;
 	/* The last one: the first ones have the most interrupts. */
 	last = of->r[of->n - 1].hi;

@@ -220,7 +220,7 @@ static bool pair(const struct idset *of, unsigned *x, unsigned *y)
 {
 	size_t n = idset_count(of), at = n >= 6 ? 2 : 1, i = 0;
 
-	if (n < 2)
+	if (n < 2 || !of->n)
 		return false;
 	*x = of->r[0].lo;
 	IDSET_FOR_EACH (id, of)
@@ -249,7 +249,7 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 	LIST_FOR_EACH (const struct numa_node, n, &m->nodes) {
 		struct idset of = both(env->a, &n->cpus.v, &env->cpus);
 
-		if (!idset_count(&of) || others > NODES_MOST)
+		if (!of.n || others > NODES_MOST)
 			continue;
 		if (!others++) {
 			home = n;

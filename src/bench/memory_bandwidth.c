@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/limits.h"
+#include "bench/limit_table.h"
 #include "bench/list.h"
 #include "bench/memory_kernels.h"
 #include "bench/memory_map.h"

@@ -129,7 +129,7 @@ static const char *value_in(const char *token, const char *name)
 int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		       struct err *e)
 {
-	struct cmdline c;
+	struct cmdline c = { 0 };
 	int r = load(h, a, "read", k, &c, e);
 
 	*value = NULL;
@@ -162,7 +162,7 @@ static int store(struct host *h, const struct knob *k, const struct cmdline *c, 
 int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
 		       struct err *e)
 {
-	struct cmdline c;
+	struct cmdline c = { 0 };
 	size_t at = 0;
 	int r = load(h, a, "set", k, &c, e);
 

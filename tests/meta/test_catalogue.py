@@ -47,7 +47,8 @@ def prefixed(row, note):
 
 settings = {s["id"] for s in listed()["settings"]}
 facts = {f["path"] for f in listed("--facts")["facts"]}
-exists = {"setting": settings, "fact": facts}
+benches = {b["name"] for b in json.loads(run("bench", "list", "--format", "json").stdout)["benches"]}
+exists = {"setting": settings, "fact": facts, "bench": benches}
 expect(settings and facts, "the program's lists are not empty")
 text = (root / "docs/catalogue.tsv").read_text()
 expect(text.endswith("\n") and "/work" not in text, "the file as a whole")

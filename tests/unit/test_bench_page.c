@@ -19,7 +19,7 @@
 #include "bench/bands.h"
 #include "bench/compare.h"
 #include "bench/cycles.h"
-#include "bench/limits.h"
+#include "bench/limit_table.h"
 #include "bench/list.h"
 #include "view/bench_json.h"
 #include "view/page_bench.h"

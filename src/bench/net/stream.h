@@ -12,7 +12,7 @@
 
 enum {
 	STREAM_BLOCK = 64 << 10,   /* bytes; begins with a mark, the rest is one pattern */
-	STREAM_BUFFER = 256 << 10, /* what a call is given */
+	STREAM_BUFFER = 128 << 10, /* what a call is given */
 	STREAM_SAMPLED = 16,	   /* of so many blocks one is compared byte for byte */
 	STREAM_QUIET_MS = 10000,   /* nothing moved for so long: the other side is gone */
 	STREAM_END_MS = 5000,	   /* for the last bytes to arrive */

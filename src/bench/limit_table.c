@@ -3,7 +3,7 @@
  * Data sheets of memory bandwidth, one row each, and the frequency that the kernel calls the
  * highest. What no sheet and no fact tells stays unknown, with the reason.
  */
-#include "bench/limits.h"
+#include "bench/limit_table.h"
 
 #include <string.h>
 
