@@ -29,7 +29,8 @@
 #define IORING_SETUP_DEFER_TASKRUN (1U << 13)
 #endif
 
-/* More requests than this wait for no others: a device that is done with one should have the next. */
+/* More requests than this wait for no others: a device that is done with one should have the next.
+ */
 enum { TICK_NS = 250000000, TICK = 0x7fffffff, BATCH = 4 };
 
 struct uring {
