@@ -59,6 +59,9 @@ static inline struct memory_place *memory_add(struct host *h, const char *path)
 	if (!p)
 		p = memory_find(h, "");
 	assert_non_null(p);
+	/* That it does not go on from there is something that compilers do not know. */
+	if (!p)
+		abort();
 	assert_true(strlen(path) < sizeof(p->path));
 	memset(p, 0, sizeof(*p));
 	strcpy(p->path, path);

@@ -46,7 +46,7 @@ static inline void member(struct bytes *b, const char *name, char type, const ch
 			  const char *data, size_t len, const char *size)
 {
 	static const char zero[RECORD];
-	char h[RECORD] = { 0 }, octal[16];
+	char h[RECORD] = { 0 }, octal[24];
 
 	snprintf(octal, sizeof(octal), "%011zo", len);
 	put_field(h, name, 100);

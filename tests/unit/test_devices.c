@@ -15,7 +15,7 @@ struct world {
 
 static void root(struct world *w, const char *path, const char *text)
 {
-	char at[512];
+	char at[1024];
 
 	snprintf(at, sizeof(at), "c/root%s", path);
 	box_file(&w->box, at, text);
