@@ -47,13 +47,31 @@ static const char *boot_of(struct arena *a, const json_t *j)
 	return id && *id ? id : NULL;
 }
 
+/* An addition that failed when all or some of it was on disk is made again: what it repeats says
+ * nothing new. */
+static bool begins_again(const struct transaction *t, const json_t *j)
+{
+	const char *op = json_string_value(json_object_get(j, "op"));
+
+	return op && strcmp(op, t->op) == 0 &&
+	       json_integer_value(json_object_get(j, "time")) == t->time_s;
+}
+
+static bool intends_again(const struct transaction *t, const struct entry *e)
+{
+	const struct entry *old = e->seq >= 1 && e->seq <= t->n ? &t->entries[e->seq - 1] : NULL;
+
+	return old && strcmp(old->id, e->id) == 0 && strcmp(old->after, e->after) == 0 &&
+	       knob_equal(&old->knob, &e->knob);
+}
+
 static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
 		 const json_t *j)
 {
 	struct transaction *t;
 
 	if (*at)
-		return -EINVAL;
+		return begins_again(&out->items[*at - 1], j) ? 0 : -EINVAL;
 	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
 	t = &out->items[out->n++];
 	*at = out->n;
@@ -111,7 +129,7 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 			   .before = text_of(a, j, "before"),
 			   .after = text_of(a, j, "after") };
 
-	if (seq != (json_int_t)t->n + 1 || !e.id || !e.target || !e.after ||
+	if (seq < 1 || seq > (json_int_t)t->n + 1 || !e.id || !e.target || !e.after ||
 	    knob_of(a, json_object_get(j, "knob"), &e.knob) ||
 	    (e.before && !knob_sound(&e.knob, e.before, &why)) ||
 	    sides_of(a, json_object_get(j, "sides"), &e))
@@ -119,6 +137,8 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 	if (!e.place)
 		e.place = "";
 	e.seq = (unsigned)seq;
+	if (e.seq <= t->n)
+		return intends_again(t, &e) ? 0 : -EINVAL;
 	t->entries = arena_grow(a, t->entries, t->n, sizeof(*t->entries));
 	t->entries[t->n++] = e;
 	return 0;

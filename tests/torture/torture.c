@@ -7,7 +7,7 @@
  * be read.
  *
  * Points are spread evenly over all operations, never twice the same; TORTURE_POINTS=N asks for
- * more or fewer, 0 for every operation.
+ * more or fewer, 0 for every operation. TORTURE_ONLY="apply fails late at 607" is that one again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +277,24 @@ static void work(struct torture *t, size_t worker, size_t workers)
 	_exit(bad != 0);
 }
 
+/* One point by the name that a failure had; leaves the overlay behind when it fails again. */
+static bool only(struct torture *t, const char *name)
+{
+	char overlay[96];
+
+	snprintf(overlay, sizeof(overlay), "%s/only", t->folder);
+	for (size_t w = 0; w < WAYS; w++) {
+		size_t n = strlen(ways[w].name), at;
+
+		if (strncmp(name, ways[w].name, n) != 0 || strncmp(name + n, " at ", 4) != 0)
+			continue;
+		at = strtoul(name + n + 4, NULL, 10);
+		if (at)
+			return one_point(t, &ways[w], at, overlay);
+	}
+	die("TORTURE_ONLY=%s: there is no such point", name);
+}
+
 /* Undoes a copy of what a stage begins with. */
 static void measure_undo(struct torture *t, enum stage stage)
 {
@@ -350,7 +368,12 @@ int main(void)
 	make_plan(&t, h);
 	host_close(h);
 	measure(&t);
-	plan_points(&t);
+	if (getenv("TORTURE_ONLY")) {
+		bad = !only(&t, getenv("TORTURE_ONLY"));
+		workers = 0;
+	} else {
+		plan_points(&t);
+	}
 	for (size_t i = 0; i < workers; i++) {
 		pid_t pid = fork();
 

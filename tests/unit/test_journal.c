@@ -245,7 +245,9 @@ static void test_garbage(void **state)
 		"{\"t\":\"begin\",\"txn\":1,\"op\":\"apply\"}\n",
 		"{\"t\":\"intend\",\"txn\":1,\"seq\":2}\n",
 		INTEND(1, 3, "vm.swappiness", "60", "10"),
-		INTEND(1, 1, "vm.swappiness", "60", "10"),
+		INTEND(1, 1, "vm.swappiness", "60", "11"),
+		INTEND(1, 1, "vm.dirty_ratio", "60", "10"),
+		INTEND(1, 0, "vm.swappiness", "60", "10"),
 		INTEND(1, 2, "vm.../../etc/passwd", "60", "10"),
 		"{\"txn\":1,\"t\":\"begin\"}\n",
 		" {\"t\":\"begin\",\"txn\":1}\n",
@@ -272,6 +274,35 @@ static void test_garbage(void **state)
 		lab_by_hand(&l, "/proc/sys/vm/swappiness", "10");
 		assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
 		assert_true(lab_is_original(&l));
+		lab_close(&l);
+	}
+}
+
+/* An addition failed when a part of it, or all, was on disk, and was made again. */
+static void test_again(void **state)
+{
+	static const char first[] = BEGIN(1) INTEND(1, 1, "vm.swappiness", "60", "10")
+		INTEND(1, 2, "vm.dirty_ratio", "20", "5"),
+			  rest[] = DONE(1, 1, "10") DONE(1, 2, "5") END(1, "applied");
+
+	(void)state;
+	for (size_t cut = 0; cut < sizeof(first); cut++) {
+		TEXT_AUTO text = { 0 };
+		struct journal j;
+		struct lab l;
+
+		text_addn(&text, first, cut);
+		text_add(&text, "\n");
+		text_add(&text, first);
+		text_add(&text, rest);
+		text_add(&text, rest);
+		load(&l, text.s, &j);
+		/* No more than the line that was cut. */
+		assert_true(j.bad_lines <= 1);
+		assert_int_equal(j.n, 1);
+		assert_int_equal(j.items[0].n, 2);
+		assert_int_equal(j.items[0].state, TRANSACTION_APPLIED);
+		assert_int_equal(j.items[0].entries[1].state, ENTRY_DONE);
 		lab_close(&l);
 	}
 }
@@ -443,11 +474,12 @@ static void test_skips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_torn),	    cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_zero_bytes),  cmocka_unit_test(test_large),
-		cmocka_unit_test(test_unsound),	    cmocka_unit_test(test_unsound_value),
-		cmocka_unit_test(test_last_number), cmocka_unit_test(test_skips),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_torn),	      cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_again),	      cmocka_unit_test(test_zero_bytes),
+		cmocka_unit_test(test_large),	      cmocka_unit_test(test_unsound),
+		cmocka_unit_test(test_unsound_value), cmocka_unit_test(test_last_number),
+		cmocka_unit_test(test_skips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
