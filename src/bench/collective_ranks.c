@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #include "bench/collective.h"
 
 /* How long an abort may take. */
@@ -175,23 +177,15 @@ static const struct collective_rank *failed(const struct collective_run *run)
 	return NULL;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Until all are over, that time is, or one failed and the others had a moment: they wait for it. */
 static size_t join_until(struct collective_run *run, double seconds)
 {
-	double end = now_s() + seconds;
+	double end = clock_mono_s() + seconds;
 	size_t left;
 
-	while ((left = join_some(run)) > 0 && now_s() < end)
-		if (failed(run) && end > now_s() + GRACE_S)
-			end = now_s() + GRACE_S;
+	while ((left = join_some(run)) > 0 && clock_mono_s() < end)
+		if (failed(run) && end > clock_mono_s() + GRACE_S)
+			end = clock_mono_s() + GRACE_S;
 	return left;
 }
 

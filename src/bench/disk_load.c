@@ -10,18 +10,11 @@
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { SYNC_BYTES = 64 << 20 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 /* Of the whole process: threads and the kernel's own workers for it included. */
 static double cpu_now(void)
@@ -127,7 +120,7 @@ static int finish(struct disk_load *s, const struct uring_done *d, int64_t now, 
 static int turn(struct disk_load *s, bool again, struct err *e)
 {
 	int n = disk_queue_wait(s->q, s->done), r = 0;
-	int64_t now = now_ns();
+	int64_t now = clock_mono_ns();
 
 	if (n < 0)
 		return err_set(e, n, "waiting for the disk failed: %s", strerror(-n));
@@ -159,7 +152,7 @@ static void begin(struct disk_load *s)
 	s->bytes = s->requests = 0;
 	if (s->under_way)
 		return;
-	s->at_ns = now_ns();
+	s->at_ns = clock_mono_ns();
 	for (unsigned i = 0; i < s->arg->depth; i++)
 		put(s, i, s->at_ns);
 }
@@ -168,21 +161,21 @@ static void begin(struct disk_load *s)
  * before each window of random reads. Its time does not count. */
 static int forget(struct disk_load *s, struct err *e)
 {
-	int64_t from = now_ns();
+	int64_t from = clock_mono_ns();
 	double cpu = cpu_now();
 	int r;
 
 	s->cursor %= s->blocks;
 	r = disk_file_drop(s->file, e);
 	s->skipped_cpu_s += cpu_now() - cpu;
-	s->skipped_ns += now_ns() - from;
+	s->skipped_ns += clock_mono_ns() - from;
 	return r;
 }
 
 /* One request at a time through the page cache. */
 static int window_buffered(struct disk_load *s, struct err *e)
 {
-	int64_t from = now_ns();
+	int64_t from = clock_mono_ns();
 	int r = 0;
 
 	if (!s->arg->write && (s->arg->random || s->cursor >= s->blocks))
@@ -198,12 +191,12 @@ static int window_buffered(struct disk_load *s, struct err *e)
 		if (!s->arg->write && !s->arg->random && s->cursor >= s->blocks)
 			r = forget(s, e);
 		if (r == 0)
-			put(s, 0, now_ns());
+			put(s, 0, clock_mono_ns());
 	}
 	if (r == 0 && s->arg->write && fdatasync(s->file->fd))
 		r = err_set(e, -errno, "what was written does not reach the device: %s",
 			    strerror(errno));
-	s->at_ns = now_ns() - s->skipped_ns;
+	s->at_ns = clock_mono_ns() - s->skipped_ns;
 	return r;
 }
 
@@ -247,7 +240,7 @@ int disk_run(void *state, struct bench_sample *out, struct err *e)
 	s->skipped_ns = 0;
 	s->skipped_cpu_s = 0;
 	if (!s->under_way) {
-		from = now_ns();
+		from = clock_mono_ns();
 		cpu = cpu_now();
 	}
 	r = s->arg->buffered ? window_buffered(s, e) : window_queued(s, e);

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/bands.h"
+#include "base/clock.h"
 #include "bench/bench.h"
 
 enum {
@@ -22,11 +22,8 @@ enum {
 
 static double clock_now(void *ctx)
 {
-	struct timespec t;
-
 	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return clock_mono_s();
 }
 
 static double now(const struct frame *f)

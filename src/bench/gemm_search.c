@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #include "bench/gemm_unit.h"
 
 enum { PROPOSALS = 64, VARIANTS = 4, VARIED = 512, SEEDS = 2, SECOND_LOOK = 12 };
@@ -48,14 +50,6 @@ struct search {
 	size_t n;
 	double budget, deadline;
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static bool stopped(const struct gemm_unit *u)
 {
@@ -153,7 +147,7 @@ static int first_look(struct search *s, struct err *e)
 				continue;
 			if (stopped(s->u))
 				return err_set(e, -EINTR, "interrupted");
-			if (now_s() > s->deadline + (i < 4 ? 2 * s->budget : 0) && i > 0)
+			if (clock_mono_s() > s->deadline + (i < 4 ? 2 * s->budget : 0) && i > 0)
 				return 0;
 			r = try_one(s, c, e);
 			if (r)
@@ -272,11 +266,12 @@ static int vary(struct search *s, struct err *e)
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0; i < seeds && r == 0; i++) {
 		struct candidate *seed = &s->all[i];
-		double until = now_s() + s->budget * VARY_SHARE;
+		double until = clock_mono_s() + s->budget * VARY_SHARE;
 
 		n = (size_t)cublaslt_plan_vary(s->variants[seed->variant].plan, &seed->algorithm,
 					       s->u->workspace_bytes, found, VARIED);
-		for (size_t k = 0; k < n && r == 0 && now_s() < until && !stopped(s->u); k++) {
+		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !stopped(s->u);
+		     k++) {
 			s->all[s->n] =
 				(struct candidate){ seed->variant, found[k], false, INFINITY };
 			r = try_one(s, &s->all[s->n++], e);
@@ -348,7 +343,7 @@ static int again(struct gemm_unit *u, const struct gemm_choice *known, struct er
 
 int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budget_s, struct err *e)
 {
-	struct search s = { .u = u, .budget = budget_s, .deadline = now_s() + budget_s };
+	struct search s = { .u = u, .budget = budget_s, .deadline = clock_mono_s() + budget_s };
 	int r;
 
 	if (known->made)

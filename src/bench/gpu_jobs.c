@@ -8,21 +8,13 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/memory_map.h"
 
 enum { JOB_MOST_S = 60 };
 
 static const uint64_t other_data = 0x5555aaaa00000000u;
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* --- buffers ------------------------------------------------------------------------------------
  */
@@ -207,7 +199,7 @@ static bool driven(const struct gpu_jobs *j)
 /* By the host's clock, from the first call to the end of the last copy. */
 static int run_driven(struct gpu_jobs *j, size_t n, double *seconds, struct err *e)
 {
-	double begin = now_s();
+	double begin = clock_mono_s();
 	int r = 0;
 
 	cuda_guard_touch(&j->timer.guard);
@@ -222,7 +214,7 @@ static int run_driven(struct gpu_jobs *j, size_t n, double *seconds, struct err 
 		      : cuda_wait_stream(j->job[i].place->gpu, j->timer.lane[i].s, JOB_MOST_S,
 					 "a copy", e);
 	}
-	*seconds = now_s() - begin;
+	*seconds = clock_mono_s() - begin;
 	return r;
 }
 

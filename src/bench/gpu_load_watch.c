@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 void gpu_watch_open(struct gpu_watch *w, const struct gpu_place *p)
 {
@@ -31,17 +32,9 @@ static double ask(const struct gpu_watch *w, const char *question, double factor
 	return (double)v * factor;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void gpu_watch_brief(const struct gpu_watch *w, struct gpu_look *out)
 {
-	*out = (struct gpu_look){ .at_s = now_s(),
+	*out = (struct gpu_look){ .at_s = clock_mono_s(),
 				  .sm_mhz = -1,
 				  .memory_mhz = -1,
 				  .busy_percent = -1,

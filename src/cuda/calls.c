@@ -7,20 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #include "cuda/driver.h"
 
 enum { LOG_MAX = 4096, SPIN_NS = 200000, NAP_NS = 20000 };
 
 /* CUjit_option */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
 
 /* --- memory -------------------------------------------------------------------------------------
  */
@@ -128,7 +122,7 @@ static int wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_strea
 		    double seconds, const char *what, struct err *e)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
-	long long begin = now_ns(), at;
+	long long begin = clock_mono_ns(), at;
 	int r = cuda_well(g, e);
 
 	if (r)
@@ -137,7 +131,7 @@ static int wait_for(struct cuda_gpu *g, struct cuda_event *ev, struct cuda_strea
 		r = ev ? g->api->event_query(ev) : g->api->stream_query(s);
 		if (r != CUDA_ERROR_NOT_READY)
 			return cuda_check(g, r, e, "%s", what);
-		at = now_ns() - begin;
+		at = clock_mono_ns() - begin;
 		if ((double)at > seconds * 1e9)
 			break;
 		if (at > SPIN_NS)

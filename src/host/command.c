@@ -11,18 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Takes what one of the two pipes holds; what does not fit of its errors is dropped. 1 at the end
  * of the pipe, 0, -EFBIG or another negative errno. */
@@ -47,7 +39,7 @@ static int collect(const int *fds, long long deadline, size_t max, struct text *
 			       { .fd = fds[1], .events = POLLIN } };
 
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
-		long long left = deadline - now_ms();
+		long long left = deadline - clock_mono_ms();
 		int ready = left > 0 ? poll(p, 2, (int)left) : 0;
 
 		if (ready == 0)
@@ -81,7 +73,7 @@ static int await(pid_t pid, long long deadline, int *status)
 			return 0;
 		if (r < 0 && errno != EINTR)
 			return -errno;
-		if (now_ms() >= deadline)
+		if (clock_mono_ms() >= deadline)
 			return -ETIME;
 		poll(NULL, 0, 1);
 	}
@@ -168,7 +160,7 @@ int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out)
 {
 	struct text text[2] = { { 0 } };
-	long long deadline = now_ms() + limit_ms;
+	long long deadline = clock_mono_ms() + limit_ms;
 	int o[2], e[2], status = 0, r = open_pipes(o, e);
 	pid_t pid = -1;
 

@@ -58,17 +58,6 @@ static bool is_token(const char *s)
 	return good;
 }
 
-/* What follows the name in a token: its value, "" for a bare flag; NULL when it has another name.
- */
-static const char *value_in(const char *token, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (strncmp(token, name, n) != 0 || (token[n] && token[n] != '='))
-		return NULL;
-	return token[n] ? token + n + 1 : token + n;
-}
-
 /* Exactly what format() makes; -EBADMSG for anything else. */
 static int parse(struct arena *a, const char *text, struct tokens *out)
 {
@@ -156,7 +145,7 @@ static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob 
 	int r = kernel_cmdline_get(h, a, k, value, e);
 
 	for (size_t i = 0; dropped && i < t.n; i++)
-		if (value_in(t.items[i], k->name)) {
+		if (kernel_argument_value(t.items[i], k->name)) {
 			*in = false;
 			return 0;
 		}
@@ -180,8 +169,8 @@ static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, co
 		return *value == not_finished ? 0 : takes_drop_ins(h, "read", k, e);
 	}
 	for (size_t i = 0; i < t.n; i++)
-		if (value_in(t.items[i], k->name))
-			found = value_in(t.items[i], k->name);
+		if (kernel_argument_value(t.items[i], k->name))
+			found = kernel_argument_value(t.items[i], k->name);
 	*value = found;
 	return 0;
 }
@@ -238,7 +227,7 @@ static bool replace(struct tokens *t, const char *name, const char *token)
 {
 	size_t at = 0;
 
-	while (at < t->n && !value_in(t->items[at], name))
+	while (at < t->n && !kernel_argument_value(t->items[at], name))
 		at++;
 	if (at == t->n && !token)
 		return false;

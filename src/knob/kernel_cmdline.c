@@ -116,8 +116,7 @@ static int load(struct host *h, struct arena *a, const char *verb, const struct 
 	return -EBADMSG;
 }
 
-/* What follows the name: "" for a bare flag; NULL: it has another one. */
-static const char *value_in(const char *token, const char *name)
+const char *kernel_argument_value(const char *token, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -134,8 +133,8 @@ int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, co
 
 	*value = NULL;
 	for (size_t i = 0; r == 0 && i < c.n; i++)
-		if (value_in(c.ours[i], k->name))
-			*value = value_in(c.ours[i], k->name);
+		if (kernel_argument_value(c.ours[i], k->name))
+			*value = kernel_argument_value(c.ours[i], k->name);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -170,7 +169,7 @@ int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, co
 		return token ? knob_fail(e, r, "set", k) : 0;
 	if (r)
 		return r;
-	while (at < c.n && !value_in(c.ours[at], k->name))
+	while (at < c.n && !kernel_argument_value(c.ours[at], k->name))
 		at++;
 	if (at == c.n && !token)
 		return 0;

@@ -12,4 +12,7 @@ int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, co
 int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
 		       struct err *e);
 
+/* What follows the name in a token: "" for a bare flag; NULL: it has another name. */
+const char *kernel_argument_value(const char *token, const char *name);
+
 #endif

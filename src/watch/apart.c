@@ -10,20 +10,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum { LOOK_MS = 20000 };
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static long long time_us(const struct timeval *t)
 {
@@ -45,12 +37,12 @@ static void child(void (*work)(void *ctx, struct text *reply), void *ctx, int fd
 /* Until the end of what it says. 0, -ETIME or -EIO. */
 static int take_reply(int fd, int limit_ms, struct text *reply)
 {
-	long long until = now_ms() + limit_ms;
+	long long until = clock_mono_ms() + limit_ms;
 	char buf[4096];
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		long long left = until - now_ms();
+		long long left = until - clock_mono_ms();
 		ssize_t n;
 
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The monotonic clock: for how long something takes, and until when to wait. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+/* Since some moment, the same in all threads and processes. */
+long long clock_mono_ns(void);
+long long clock_mono_ms(void);
+double clock_mono_s(void);
+
+#endif
