@@ -62,7 +62,7 @@ static int skip_nested(struct split *s, struct err *e)
 					       SPLIT_DEPTH_MAX);
 			open[depth++] = c == '{' ? '}' : ']';
 		} else if (c == '}' || c == ']') {
-			if (open[--depth] != c)
+			if (depth == 0 || open[--depth] != c)
 				return err_set(e, -EINVAL, "brackets do not match");
 			if (depth == 0)
 				return 0;
