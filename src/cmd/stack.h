@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of "gputune stack". */
+#ifndef CMD_STACK_H
+#define CMD_STACK_H
+
+#include "cmd/cmd.h"
+#include "stack/build_env.h"
+#include "stack/scan.h"
+
+/* Each gets the words after its name in r->args. */
+int stack_arch(struct run *r);
+int stack_check(struct run *r);
+int stack_wheelhouse(struct run *r);
+int stack_env(struct run *r);
+int stack_plan(struct run *r);
+
+/*
+ * The GPUs to judge for: --gpu, or those of the machine (m; NULL: it is probed). *from says in
+ * words where they come from. EXIT_USAGE after complaining of --gpu, else 0; there may be none.
+ */
+int stack_targets(struct run *r, struct machine *m, struct scan_options *how, const char **from);
+/* What stack env says; EXIT_USAGE after complaining, else 0. */
+int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from);
+
+#endif

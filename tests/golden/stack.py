@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stack as a user meets it: GPU code in files of every kind, sound and hostile; wheels refused by name; wheelhouses
+changed, broken, signed and copied; environments and images of containers judged; builds done and resumed."""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from stack_files import archive, cubin, elf, entry, fatbin, ld_cache, patch_entry, ptx, some_fatbin, wheel, zip64  # noqa: E402
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("stack-*.json")}
+machine = os.uname().machine
+tag = f"cp311-cp311-linux_{machine}"
+elf_machine = {"x86_64": 62, "aarch64": 183}
+passed = failed = 0
+
+
+def run(*argv, **kw):
+    p = subprocess.run([gputune, "stack", *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
+    return p.returncode, p.stdout, p.stderr
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:700]}")
+
+
+def follows(what, argv, code):
+    got, out, err = run(*argv, "--format", "json")
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schemas[j["schema"].removeprefix("gputune.").removesuffix("/1")])
+        expect(what, got == code and j["exit_code"] == code, (got, err))
+        return j
+    except Exception as e:  # noqa: BLE001
+        expect(what, False, (got, str(e), err))
+        return None
+
+
+def says(what, argv, code, *words):
+    got, out, err = run(*argv)
+    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
+
+
+def put(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def arch(tmp):
+    f = some_fatbin()
+    lib = put(tmp / "a/libx.so.1", elf(".nv_fatbin", f))
+    put(tmp / "a/liby.a", archive(("b.o/", elf("__nv_relfatbin", f))))
+    put(tmp / "a/k.cubin", cubin(90))
+    put(tmp / "a/k.ptx", ptx("sm_80", "7.8"))
+    put(tmp / "a/plain.so", elf(".rodata", b"no GPU code at all" * 20))
+    put(tmp / "a/old.so", elf(".nv_fatbin", fatbin(entry(2, 75, 0, 0, cubin(75)))))
+    put(tmp / "a/empty.so", elf(".nv_fatbin", fatbin(entry(2, 75, 0, 0, cubin(75, kernel=False)))))
+    os.symlink("libx.so.1", tmp / "a/libx.so")
+    j = follows("a folder", ["arch", tmp / "a", "--gpu", "sm_121", "--deep"], 1)
+    if j:
+        by = {pathlib.Path(x["path"]).name: x for x in j["files"]}
+        answer = {n: x["answers"][0]["answer"] for n, x in by.items()}
+        expect("answers", answer == {"libx.so.1": "same-family", "liby.a": "same-family", "k.cubin": "cannot-run",
+                                     "k.ptx": "ptx-jit", "old.so": "cannot-run", "empty.so": "no-gpu-code"}, answer)
+        expect("a link is not a second file", j["files_looked_at"] == 7, j["files_looked_at"])
+        names = [c["name"] for c in by["libx.so.1"]["codes"]]
+        expect("targets", names == ["sm_90a", "sm_120f", "compute_80 (PTX 7.0)", "compute_121a (PTX 9.0)", "lto_80"],
+               names)
+        expect("heads were opened", by["libx.so.1"]["opened"] == 4, by["libx.so.1"])
+    follows("a GPU that runs all", ["arch", lib, "--gpu", "12.1,sm_90"], 0)
+    follows("PTX alone", ["arch", lib, "--gpu", "sm_86"], 0)
+    says("for people", ["arch", lib, "--gpu", "sm_121"], 0, "same family (sm_120f)", "On sm_121")
+    says("a wrong GPU", ["arch", lib, "--gpu", "sm_12x"], 2, "sm_12x")
+    says("no file", ["arch", tmp / "none.so", "--gpu", "sm_90"], 2, "No such file")
+    says("nothing named", ["arch"], 2, "FILE")
+    os.mkfifo(tmp / "pipe.so")
+    says("a pipe", ["arch", tmp / "pipe.so", "--gpu", "sm_90"], 5, "no regular file")
+    cut = put(tmp / "cut.so", lib.read_bytes()[:-100])
+    says("cut off", ["arch", cut, "--gpu", "sm_90"], 5, "ELF headers are broken")
+    says("thin", ["arch", put(tmp / "t.a", b"!<thin>\n"), "--gpu", "sm_90"], 5, "thin archive")
+    whole = zip64("x/k.so", lib.read_bytes())
+    says("zip64", ["arch", put(tmp / "z.whl", whole), "--gpu", "sm_121"], 0, "x/k.so", "same family (sm_120f)")
+    says("zip64 cut", ["arch", put(tmp / "z.whl", whole[:-50]), "--gpu", "sm_121"], 5, "directory")
+    says("zip64 without its sizes", ["arch", put(tmp / "z.whl", whole.replace(struct.pack("<HH", 1, 24), b"\2\0\x18\0")),
+                                     "--gpu", "sm_121"], 5, "zip64 sizes")
+    liar = bytearray(f)
+    struct.pack_into("<Q", liar, 16 + 8, 1 << 50)
+    says("an entry too long", ["arch", put(tmp / "l.fatbin", bytes(liar)), "--gpu", "sm_121"], 5,
+         "longer than its container")
+
+
+def big(tmp):
+    """2 GB: headers alone are read, so neither time nor memory grow with it."""
+    path = tmp / "big.so"
+    part = some_fatbin()
+    hole = fatbin(entry(2, 120, 0, 0x200000, b""))  # its payload is a hole
+    n, size = 512, 4 << 20
+    hole = bytearray(hole)
+    struct.pack_into("<Q", hole, 8, size - 16)
+    struct.pack_into("<Q", hole, 16 + 8, size - 16 - 64)
+    head = bytearray(elf(".nv_fatbin", part))
+    data_size = n * size
+    with open(path, "wb") as f:
+        f.write(head[:64])
+        for i in range(n):
+            f.seek(64 + i * size)
+            f.write(hole)
+        tail = bytearray(head[64 + len(part):])
+        f.seek(64 + data_size)
+        f.write(tail)
+        delta = data_size - len(part)
+        at = struct.unpack_from("<Q", head, 40)[0]
+        f.seek(40)
+        f.write(struct.pack("<Q", at + delta))
+        f.seek(at + delta + 64 + 32)
+        f.write(struct.pack("<Q", data_size))
+        f.seek(at + delta + 128 + 24)
+        f.write(struct.pack("<Q", 64 + data_size))
+    begun = time.monotonic()
+    p = subprocess.Popen([gputune, "stack", "arch", path, "--gpu", "sm_121", "--format", "json"], stdout=subprocess.PIPE)
+    out = p.stdout.read()
+    _, status, use = os.wait4(p.pid, 0)
+    j = json.loads(out)
+    took, kb = time.monotonic() - begun, use.ru_maxrss
+    expect("all of a large library", status == 0 and j["files"][0]["entries"] == n, (status, out[:300]))
+    expect("a large library in little memory", kb < (64 << 10) * (4 if "asan" in gputune else 1), kb)
+    print(f"     {path.stat().st_size / 1e9:.1f} GB: {took:.2f} s, {kb / 1024:.0f} MB")
+    path.unlink()
+
+
+def mutate(data, find, replace):
+    at = data.index(find)
+    return data[:at] + replace + data[at + len(find):]
+
+
+def bad_wheels(tmp, house):
+    """Each is refused by its name and reason, and leaves nothing behind."""
+    other = "aarch64" if machine == "x86_64" else "x86_64"
+    lib = elf(".nv_fatbin", some_fatbin(), machine=elf_machine[machine])
+    foreign = elf(".text", b"x", machine=elf_machine[other])
+    name = f"tiny-1.0-{tag}.whl"
+    good = wheel(tag=tag, files=[("tiny/k.so", lib)])
+    twice = wheel(tag=tag, files=[("tiny/a.py", b"1"), ("tiny/b.py", b"2")])
+    cases = [
+        ("cut", name, good[:-30], "cut off"),
+        ("cut to nothing", name, good[:10], "broken"),
+        ("climbs out", name, wheel(tag=tag, files=[("../evil.py", b"")]), "climbs out"),
+        ("hides its climb", name, wheel(tag=tag, files=[("tiny/../../evil.py", b"")]), "climbs out"),
+        ("absolute", name, wheel(tag=tag, files=[("/etc/evil", b"")]), "absolute"),
+        ("Windows' climb", name, wheel(tag=tag, files=[("a\\b.py", b"")]), "absolute"),
+        ("twice the same", name, twice.replace(b"tiny/b.py", b"tiny/a.py"), "twice"),
+        ("other contents", name, mutate(good, good[60:64], b"\0\1\2\3"), "tiny/k.so"),
+        ("encrypted", name, patch_entry(good, 0, 8, "<H", 1), "encrypted"),
+        ("another packing", name, patch_entry(good, 0, 10, "<H", 12), "method 12"),
+        ("two members in one place", name, patch_entry(good, 1, 42, "<I", 0), "overlap"),
+        ("beyond the end", name, patch_entry(good, 0, 42, "<I", 1 << 30), "outside"),
+        ("a bomb", name, patch_entry(good, 0, 24, "<I", 0xFFFFFFF0), "more than its bytes can make"),
+        ("another check sum", name, patch_entry(good, 0, 16, "<I", 7), "check sum"),
+        ("unlisted", name, wheel(tag=tag, extra=[("tiny/more.py", b"")]), "not in its RECORD"),
+        ("another hash", name, wheel(tag=tag, files=[("tiny/a.py", b"1")],
+                                     record=lambda t: t.replace("tiny/a.py,sha256=", "tiny/a.py,sha256=x")), "RECORD"),
+        ("no hash", name, wheel(tag=tag, files=[("tiny/a.py", b"1")],
+                                record=lambda t: t.replace("tiny/a.py,sha256=", "tiny/a.py,md5=")), "SHA-256"),
+        ("missing file", name, wheel(tag=tag, record=lambda t: "tiny/gone.py,sha256=x,1\n" + t), "gone.py"),
+        ("no metadata", name, wheel(tag=tag, drop="METADATA"), "lacks"),
+        ("no tags", name, wheel(tag=tag, drop="WHEEL"), "lacks"),
+        ("no record", name, wheel(tag=tag, drop="RECORD"), "lacks"),
+        ("another name", name, wheel(tag=tag, inside_name="huge"), "inside it is called huge"),
+        ("another tag", name, wheel(tag=tag, inside_tag="cp312-cp312-win_amd64"), "inside it is tagged"),
+        ("another processor by name", f"tiny-1.0-cp311-cp311-linux_{other}.whl",
+         wheel(tag=f"cp311-cp311-linux_{other}"), f"not for {machine}"),
+        ("another processor inside", name, wheel(tag=tag, files=[("tiny/k.so", foreign)]), f"libraries for {other}"),
+        ("two processors", name, wheel(tag=tag, files=[("tiny/k.so", foreign), ("tiny/l.so", lib)]), "two architectures"),
+        ("another Python", f"tiny-1.0-cp310-cp310-linux_{machine}.whl", wheel(tag=f"cp310-cp310-linux_{machine}"),
+         "not for 3.11"),
+        ("free-threaded", f"tiny-1.0-cp311-cp311t-linux_{machine}.whl", wheel(tag=f"cp311-cp311t-linux_{machine}"),
+         "not for 3.11"),
+        ("newer abi3", f"tiny-1.0-cp312-abi3-linux_{machine}.whl", wheel(tag=f"cp312-abi3-linux_{machine}"),
+         "not for 3.11"),
+        ("no wheel's name", "tiny.whl", good, "no wheel's name"),
+        ("no wheel", "tiny-1.0.tar.gz", good, "no wheel"),
+        ("old GPU code", name, wheel(tag=tag, files=[("tiny/k.so", elf(
+            ".nv_fatbin", fatbin(entry(2, 75, 0, 0, cubin(75))), machine=elf_machine[machine]))]), "runs on sm_121"),
+        ("broken GPU code", name, wheel(tag=tag, files=[("tiny/k.so", elf(
+            ".nv_fatbin", some_fatbin()[:-40] + bytes(8), machine=elf_machine[machine]))]), "longer than"),
+    ]
+    for what, file, data, word in cases:
+        path = put(tmp / "bad" / file, data)
+        before = sorted(os.listdir(house))
+        says(f"wheel: {what}", ["wheelhouse", "add", house, path], 1, file[:4], word)
+        expect(f"wheel: {what}: nothing is left behind", sorted(os.listdir(house)) == before, os.listdir(house))
+        path.unlink()
+
+
+def wheelhouse(tmp):
+    house, lib = tmp / "house", elf(".nv_fatbin", some_fatbin(), machine=elf_machine[machine])
+    name = f"tiny-1.0-{tag}.whl"
+    good = put(tmp / name, wheel(tag=tag, files=[("tiny/k.so", lib)]))
+    newer = put(tmp / "new" / name, wheel(tag=tag, files=[("tiny/k.so", lib), ("tiny/new.py", b"1")]))
+    pure = put(tmp / "pure_one-2.0-py3-none-any.whl", wheel("pure_one", "2.0"))
+    stable = put(tmp / f"stable-1.0-cp39-abi3-manylinux_2_17_{machine}.whl",
+                 wheel("stable", tag=f"cp39-abi3-manylinux_2_17_{machine}"))
+    follows("create", ["wheelhouse", "create", house, "--python", "3.11", "--gpu", "sm_121"], 0)
+    says("create once more", ["wheelhouse", "create", house], 2, "not empty")
+    bad_wheels(tmp, house)
+    j = follows("add", ["wheelhouse", "add", house, good, pure, stable], 0)
+    expect("what was added", j and [w["name"] for w in j["wheels"]] == ["tiny", "pure_one", "stable"] and
+           "sm_120f" in j["wheels"][0]["gpu_code"], j)
+    says("add again", ["wheelhouse", "add", house, good], 0, "is there already")
+    says("another of that name", ["wheelhouse", "add", house, newer], 1, "has another", "update")
+    says("update", ["wheelhouse", "update", house, newer], 0, "replaced")
+    expect("the old one is kept", len(list((house / "older").glob(f"*/{name}"))) == 1)
+    follows("verify", ["wheelhouse", "verify", house], 0)
+    says("use", ["wheelhouse", "use", house], 0, "--no-index --find-links", "'tiny==1.0'", "'pure_one==2.0'")
+    says("use one", ["wheelhouse", "use", house, "Pure.One"], 0, "'pure_one==2.0'")
+    says("use none", ["wheelhouse", "use", house, "huge"], 1, "no wheel of huge")
+    copies(tmp, house)
+    # What others did to it.
+    says("list", ["wheelhouse", "list", house], 0, "tiny", "compute_121a")
+    (house / name).write_bytes(good.read_bytes())
+    says("exchanged", ["wheelhouse", "verify", house], 1, name, "manifest")
+    says("a broken one is not copied", ["wheelhouse", "sync", house, tmp / "copy2"], 1, "not sound")
+    (house / name).unlink()
+    says("missing", ["wheelhouse", "verify", house], 1, "it is missing")
+    os.symlink(good, house / name)
+    says("a link", ["wheelhouse", "verify", house], 1, "a link")
+    put(house / "stray-1.0-py3-none-any.whl", b"")
+    says("a stray", ["wheelhouse", "verify", house], 1, "stray-1.0", "not in the manifest")
+    text = (house / "manifest.json").read_text()
+    (house / "manifest.json").write_text(text.replace(name, f"../{name}"))
+    says("a manifest that climbs", ["wheelhouse", "verify", house], 1, "cannot be part")
+    (house / "manifest.json").write_text(text[:-20])
+    says("half a manifest", ["wheelhouse", "add", house, pure], 2, "JSON")
+    says("none", ["wheelhouse", "list", tmp], 2, "no wheelhouse")
+    for words in (["wheelhouse"], ["wheelhouse", "paint", house], ["wheelhouse", "add", house]):
+        says("usage", words, 2, "wheelhouse")
+
+
+def copies(tmp, house):
+    copy = tmp / "copy"
+    says("sync", ["wheelhouse", "sync", house, copy], 0, "3 of 3")
+    says("the same", ["wheelhouse", "diff", house, copy], 0, "the same wheels")
+    (copy / "pure_one-2.0-py3-none-any.whl").unlink()
+    says("sync goes on", ["wheelhouse", "sync", house, copy], 0, "3 of 3")
+    says("a place for a shell", ["wheelhouse", "sync", house, f"{tmp}/a;b"], 2, "no place")
+    says("a place like an option", ["wheelhouse", "sync", house, "--", "-e"], 2, "no place")
+    says("one more", ["wheelhouse", "add", copy, put(tmp / "more-1-py3-none-any.whl", wheel("more", "1"))], 0, "added")
+    says("differs", ["wheelhouse", "diff", house, copy], 1, "more-1", "only in")
+
+
+def signed(tmp):
+    house, key = tmp / "signed", tmp / "key"
+    pure = put(tmp / "s" / "pure_one-2.0-py3-none-any.whl", wheel("pure_one", "2.0"))
+    for k in (key, tmp / "other"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", k], check=True)
+    put(tmp / "allowed", f'me@here {(tmp / "key.pub").read_text()}')
+    put(tmp / "strangers", f'you@there {(tmp / "other.pub").read_text()}')
+    says("create signed", ["wheelhouse", "create", house, "--key", key], 0, "signed")
+    says("no change without the key", ["wheelhouse", "add", house, pure], 2, "--key")
+    says("add signed", ["wheelhouse", "add", house, pure, "--key", key], 0, "added")
+    says("signed by", ["wheelhouse", "verify", house, "--key", tmp / "allowed"], 0, "signed by me@here")
+    says("by somebody else", ["wheelhouse", "verify", house, "--key", tmp / "strangers"], 1, "none of the allowed")
+    m = house / "manifest.json"
+    m.write_text(m.read_text().replace('"gpus": ""', '"gpus": "sm_90"'))
+    says("changed since", ["wheelhouse", "verify", house, "--key", tmp / "allowed"], 1, "none of the allowed")
+
+
+def dist(site, name, version, requires=()):
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(f"Requires-Dist: {r}\n" for r in requires)
+    put(site / f"{name.replace('-', '_')}-{version}.dist-info/METADATA", text + "\nwords\n")
+
+
+def check(tmp):
+    env = tmp / "env"
+    site = env / "lib/python3.12/site-packages"
+    dist(site, "torch", "2.9.0+cu130", ['nvidia-nccl-cu13==2.27.5; platform_system == "Linux"', "triton==3.5.0"])
+    dist(site, "triton", "3.5.1")
+    dist(site, "nvidia-nccl-cu13", "2.27.5")
+    dist(site, "torchvision", "0.24.0", ["torch==2.9.0"])
+    put(site / "torch/version.py", "__version__ = '2.9.0+cu130'\ncuda: Optional[str] = '13.0'\n")
+    put(site / "torch/lib/libtorch_cuda.so", elf(".nv_fatbin", fatbin(entry(2, 90, 0, 0, cubin(90)))))
+    put(site / "nvidia/nccl/lib/libnccl.so.2", elf(".nv_fatbin", some_fatbin()))
+    put(site / "triton/backends/nvidia/bin/ptxas", b"\x7fELF sm_90 sm_100")
+    j = follows("an environment", ["check", "--env", env, "--gpu", "sm_121"], 1)
+    if j:
+        got = {(f["id"], f["target"].split(": ")[-1]): f for f in j["findings"] if f["target"].startswith(str(env))}
+        want = {("stack.nccl-version", "NCCL"): "fail", ("stack.pins", "torch"): "fail",
+                ("stack.pins", "torchvision"): "pass", ("stack.gpu-code", "PyTorch"): "fail",
+                ("stack.gpu-code", "NCCL"): "pass", ("stack.triton-ptxas", "Triton"): "fail",
+                ("stack.torch-cuda", "PyTorch"): "pass"}
+        for k, v in want.items():
+            expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
+        expect("what it says", "triton 3.5.1 (wanted 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
+        expect("what mends it", ">=2.28.3" in got[("stack.nccl-version", "NCCL")]["command"], got)
+    put(site / "torch/version.py", "__version__ = '2.9.0+cpu'\ncuda: Optional[str] = None\n")
+    says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "computes on the CPU alone")
+    says("no environment", ["check", "--env", tmp / "none"], 2, "no Python environment")
+    says("an argument", ["check", "x"], 2, '"x"')
+    image(tmp)
+    captures = root / "tests/machines"
+    follows("a captured machine", ["check", "--host", captures / "dgx-spark"], 5)
+    follows("and another", ["env", "--host", captures / "hgx-h100"], 0)
+
+
+def image(tmp):
+    """Links of an image mean places in the image: what lies outside is not to be seen."""
+    rootfs, outside = tmp / "image", tmp / "outside"
+    secret = put(outside / "libnccl.so.2", elf(".nv_fatbin", some_fatbin()))
+    put(rootfs / "etc/ld.so.cache", ld_cache(("libnccl.so.2", "/usr/lib/libnccl.so.2"),
+                                             ("libcudnn.so.9", "/usr/lib/libcudnn.so.9")))
+    put(rootfs / "usr/lib/libnccl.so.2.28.9", elf(".nv_fatbin", fatbin(entry(2, 120, 0, 0, cubin(120)))))
+    os.symlink("/usr/lib/libnccl.so.2.28.9", rootfs / "usr/lib/libnccl.so.2")
+    os.symlink(secret, rootfs / "usr/lib/libcudnn.so.9")
+    os.symlink(outside, rootfs / "opt")
+    site = rootfs / "usr/local/lib/python3.12/dist-packages"
+    dist(site, "torchvision", "0.24.0")
+    got, out, err = run("check", "--rootfs", rootfs, "--gpu", "sm_121", "--format", "json", "-a")
+    if "openat2" in err:
+        return
+    j = json.loads(out)
+    jsonschema.validate(j, schemas["stack-check"])
+    items = {i["component"]: i for i in j["items"]}
+    expect("an image's library", items["nccl"]["version"] == "2.28.9" and items["nccl"]["gpu_code"] == ["sm_120"], items)
+    expect("an image's package", items["torchvision"]["place"] == "/usr/local", items)
+    expect("a link out of the image", not items.get("cudnn", {}).get("gpu_code"), items)
+    says("no image", ["check", "--rootfs", tmp / "none"], 2, "No such file")
+
+
+def build(tmp):
+    project, work = tmp / "project", tmp / "work"
+    put(project / "setup.py", "from setuptools import setup\nraise SystemExit(7)\n")
+    got, out, err = run("build-plan", work, "torch", "--gpu", "sm_121")
+    # 1 where disk or memory do not suffice.
+    expect("a plan", got in (0, 1) and "torch-wheel" in out and "to do" in out, (got, err))
+    expect("a plan writes nothing", not work.exists())
+    follows("a plan for programs", ["build-plan", work, project], 0)
+    says("an unknown target", ["build-plan", work, "tensorflow"], 2, "tensorflow", "flash-attention")
+    says("no target", ["build-plan", work], 2, "what to build")
+    # A Python that does as this test wants stands where the first step would put it.
+    put(work / "venv/bin/python", '#!/bin/sh\nwhile [ "$1" ]; do case "$1" in --wheel-dir) dir=$2;; esac; shift; done\n'
+        f'test -e {tmp}/ready || {{ echo not yet; exit 7; }}\nmkdir -p "$dir" && cp {tmp}/s/*.whl "$dir"\n').chmod(0o755)
+    put(work / "steps/venv", f"/usr/bin/python3\n-m\nvenv\n--system-site-packages\n{work}/venv\n")
+    says("a step that fails", ["build-plan", work, project, "--run", "-q"], 3, "not yet", "project-wheel.log")
+    put(tmp / "ready", "")
+    j = follows("going on", ["build-plan", work, project], 0)
+    expect("what was done stays done", j and [s["state"] for s in j["steps"]][:3] == ["done", "done", "to do"], j)
+    got, out, err = run("build-plan", work, project, "--run")
+    expect("the rest", got == 0 and "venv:" not in err and "project-wheel: done" in err, (got, err))
+    says("what came of it", ["wheelhouse", "list", work / "house"], 0, "pure_one")
+
+
+def environment():
+    got, out, err = run("env", "--gpu", "sm_121", "--format", "shell")
+    expect("env", got in (0, 1) and "export MAX_JOBS=" in out, (got, err))
+    p = subprocess.run(["sh", "-eu"], input=out + "\necho $MAX_JOBS-alive\n", capture_output=True, text=True)
+    expect("env can be sourced", p.returncode == 0 and p.stdout.endswith("-alive\n"), p)
+    j = follows("env for programs", ["env", "--gpu", "sm_121"], got)
+    expect("dead flags have reasons", j and all(f["why"] for f in j["dead_flags"]) and len(j["dead_flags"]) > 10)
+    got, out, err = run("env", "--gpu", "sm_121", "--format", "json", env={**os.environ, "CPATH": "/x"})
+    expect("a dead flag that is set here", '"set_here": "/x"' in out, out[-500:])
+
+
+with tempfile.TemporaryDirectory() as name:
+    tmp = pathlib.Path(name)
+    arch(tmp)
+    big(tmp)
+    wheelhouse(tmp)
+    signed(tmp)
+    check(tmp)
+    build(tmp)
+    environment()
+says("an unknown part", ["paint"], 2, '"paint"')
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
