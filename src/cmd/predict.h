@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the verb predict. */
+#ifndef CMD_PREDICT_H
+#define CMD_PREDICT_H
+
+#include "cmd/cmd.h"
+#include "predict/question.h"
+
+/* Everything in the file, ended by a NUL, in the run's arena; NULL after complaining. At most most
+ * bytes are taken; a longer file is refused, or with *cut told, cut there. */
+char *predict_file(struct run *r, const char *path, size_t most, size_t *len, bool *cut);
+/* The options as words; EXIT_USAGE after complaining. */
+int predict_words(struct run *r, struct words *w, double *claim);
+/* --model as a file or folder: fills *f and returns 1; 0: it is a name; EXIT_USAGE after
+ * complaining, negative. */
+int predict_model_file(struct run *r, const char *path, struct model_file *f);
+/* --rows. */
+int predict_table(struct run *r, const struct fits *fits);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading the shape of a model from files: a Hugging Face config.json, the header of a GGUF file,
+ * the headers of safetensors files. All of it is somebody else's data: bounded and checked.
+ */
+#ifndef PREDICT_CONFIG_H
+#define PREDICT_CONFIG_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "predict/arch.h"
+#include "predict/format.h"
+
+struct model_file {
+	struct arch arch;
+	const char *format; /* of the weights, as a name for format_find; NULL: not told */
+	const char *kept;   /* modules that stay in BF16, in a sentence; NULL: not told */
+	double bytes;	    /* exact, of all tensors; 0: not told */
+	bool keeps_attention, keeps_shared, keeps_linear; /* are in BF16 though others are not */
+	struct format exact; /* bytes by part as the file has them; name NULL: not told */
+	const char *taken;   /* what was read, in a sentence */
+};
+
+/* text: a whole config.json, at most 4 MiB. -EINVAL says what is missing. */
+int config_read(struct arena *a, const char *name, const char *text, size_t len,
+		struct model_file *out, struct err *e);
+/* The first len bytes of a GGUF file: its header has to be among them. -EINVAL, or -ENODATA when
+ * more of the file is needed. */
+int gguf_read(struct arena *a, const char *name, const uint8_t *data, size_t len,
+	      struct model_file *out, struct err *e);
+/*
+ * The JSON header of a safetensors file (after its 8 bytes of length), or of a
+ * model.safetensors.index.json; adds the bytes of its tensors to *bytes. 0, -EINVAL.
+ */
+int safetensors_read(const char *text, size_t len, double *bytes, struct err *e);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data sheets of GPUs as machines for inference, and reading how people name a machine. */
+#include "predict/gpu.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct gpu_kind gpu_kinds[] = {
+	{ "gb10 dgxspark spark gx10 dellpromaxgb10 zgxnano", "NVIDIA GB10", 128, 273, 125, 250, 500,
+	  250, 0, 1, true, false,
+	  "NVIDIA, DGX Spark: one petaflop of sparse FP4, 256 bits of LPDDR5X-8533", "2025" },
+	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 4, false, true,
+	  "NVIDIA, H200 NVL data sheet", "2024" },
+	{ "h200 h200sxm hgxh200 dgxh200", "NVIDIA H200", 141, 4800, 989, 1979, 0, 1979, 450, 8,
+	  false, true, "NVIDIA, H200 data sheet", "2024" },
+	{ "h100nvl", "NVIDIA H100 NVL", 94, 3900, 835, 1671, 0, 1671, 300, 2, false, true,
+	  "NVIDIA, H100 NVL data sheet", "2024" },
+	{ "h100pcie", "NVIDIA H100 PCIe", 80, 2000, 756, 1513, 0, 1513, 55, 8, false, true,
+	  "NVIDIA, H100 data sheet", "2023" },
+	{ "h100 h100sxm hgxh100 dgxh100", "NVIDIA H100 80GB HBM3", 80, 3350, 989, 1979, 0, 1979,
+	  450, 8, false, true, "NVIDIA, H100 data sheet", "2023" },
+	{ "gh200", "NVIDIA GH200 480GB", 96, 4000, 989, 1979, 0, 1979, 450, 1, false, true,
+	  "NVIDIA, GH200 data sheet", "2024" },
+	{ "b300 hgxb300 dgxb300", "NVIDIA B300", 270, 8000, 2250, 4500, 13500, 150, 900, 8, false,
+	  true, "NVIDIA, HGX B300 data sheet", "2025" },
+	{ "b200 hgxb200 dgxb200 gb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8,
+	  false, true, "NVIDIA, HGX B200 data sheet", "2025" },
+	{ "a10040gb a10040 a100sxm40gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0, 624, 300, 8,
+	  false, true, "NVIDIA, A100 data sheet", "2021" },
+	{ "a100pcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624, 25, 8, false, true,
+	  "NVIDIA, A100 data sheet", "2021" },
+	{ "a100 a10080gb a100sxm hgxa100 dgxa100 a100sxm80gb", "NVIDIA A100-SXM4-80GB", 80, 2039,
+	  312, 0, 0, 624, 300, 8, false, true, "NVIDIA, A100 data sheet", "2021" },
+	{ "l40s", "NVIDIA L40S", 48, 864, 362, 733, 0, 733, 25, 8, false, false,
+	  "NVIDIA, L40S data sheet", "2023" },
+	{ "l40", "NVIDIA L40", 48, 864, 181, 362, 0, 362, 25, 8, false, false,
+	  "NVIDIA, L40 data sheet", "2022" },
+	{ "l4", "NVIDIA L4", 24, 300, 121, 242, 0, 242, 25, 8, false, false,
+	  "NVIDIA, L4 data sheet, without sparsity", "2023" },
+	{ "a10", "NVIDIA A10", 24, 600, 125, 0, 0, 250, 25, 4, false, false,
+	  "NVIDIA, A10 data sheet", "2021" },
+	{ "v100", "Tesla V100-SXM2-32GB", 32, 900, 125, 0, 0, 0, 150, 8, false, true,
+	  "NVIDIA, V100 data sheet", "2018" },
+	{ "rtx6000ada 6000ada igxorin igx igxrtx6000ada", "NVIDIA RTX 6000 Ada Generation", 48, 960,
+	  364.2, 728.5, 0, 728.5, 25, 1, false, false,
+	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
+	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro",
+	  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1792, 504, 1008, 2015, 1008, 50, 8,
+	  false, false,
+	  "NVIDIA, RTX PRO 6000 Blackwell: 4 petaflop of sparse FP4; the others follow by halves",
+	  "2025" },
+	{ "rtxa6000 a6000", "NVIDIA RTX A6000", 48, 768, 155, 0, 0, 310, 25, 1, false, false,
+	  "NVIDIA, RTX A6000 data sheet", "2020" },
+	{ "rtx5090 5090", "NVIDIA GeForce RTX 5090", 32, 1792, 210, 419, 1676, 838, 50, 1, false,
+	  false, "NVIDIA, RTX Blackwell architecture paper", "2025" },
+	{ "rtx4090 4090", "NVIDIA GeForce RTX 4090", 24, 1008, 165, 330, 0, 661, 25, 1, false,
+	  false, "NVIDIA, Ada architecture paper", "2022" },
+	{ "rtx3090 3090", "NVIDIA GeForce RTX 3090", 24, 936, 71, 0, 0, 284, 25, 1, false, false,
+	  "NVIDIA, Ampere architecture paper", "2020" },
+	{ "agxorin jetsonorin jetsonagxorin", "Orin (nvgpu)", 64, 204.8, 42, 0, 0, 85, 0, 1, true,
+	  false, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
+	{ "jetsonthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035, 517, 0, 1,
+	  true, false,
+	  "NVIDIA, Jetson Thor: 2070 teraflops of sparse FP4; the others follow by halves",
+	  "2025" },
+};
+const size_t gpu_kind_count = sizeof(gpu_kinds) / sizeof(gpu_kinds[0]);
+
+static void squeeze(char *to, size_t size, const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < size; i++)
+		if (isalnum((unsigned char)s[i]))
+			to[n++] = (char)tolower((unsigned char)s[i]);
+	to[n] = '\0';
+}
+
+static bool has_key(const char *keys, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *k = keys; *k;) {
+		size_t len = strcspn(k, " ");
+
+		if (len == n && strncmp(k, word, n) == 0)
+			return true;
+		k += len + (k[len] == ' ');
+	}
+	return false;
+}
+
+static const struct gpu_kind *kind_named(const char *word)
+{
+	for (size_t i = 0; i < gpu_kind_count; i++)
+		if (has_key(gpu_kinds[i].keys, word))
+			return &gpu_kinds[i];
+	return NULL;
+}
+
+/* "nvidiah200141gb" and "dgxspark1tb" mean what "h200" and "dgxspark" mean: the longest key inside.
+ */
+static const struct gpu_kind *kind_inside(const char *word)
+{
+	const struct gpu_kind *best = NULL;
+	size_t most = 2;
+
+	for (size_t i = 0; i < gpu_kind_count; i++)
+		for (const char *k = gpu_kinds[i].keys; *k;) {
+			char key[48];
+			size_t len = strcspn(k, " ");
+
+			squeeze(key, sizeof(key), k, len);
+			if (len > most && strstr(word, key))
+				most = len, best = &gpu_kinds[i];
+			k += len + (k[len] == ' ');
+		}
+	return best;
+}
+
+const struct gpu_kind *gpu_kind_of(const char *nvml_name)
+{
+	char word[96];
+
+	for (size_t i = 0; i < gpu_kind_count; i++)
+		if (strcmp(gpu_kinds[i].name, nvml_name) == 0)
+			return &gpu_kinds[i];
+	squeeze(word, sizeof(word), nvml_name, strlen(nvml_name));
+	return kind_inside(word);
+}
+
+/*
+ * A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from and *to become what remains of
+ * the word. 0: there is none.
+ */
+static long count_in(const char **from, const char **to, bool first)
+{
+	const char *s = *from, *last = *to, *digits = last;
+	char key[64], *end;
+	long v;
+
+	squeeze(key, sizeof(key), s, (size_t)(last - s));
+	if (kind_named(key)) /* "gx10" */
+		return 0;
+	if (isdigit((unsigned char)*s)) {
+		v = strtol(s, &end, 10);
+		/* "2" at the beginning; in the middle it is a model's number. */
+		if ((end == last && first && v <= 1024) || (end < last && (*end | 32) == 'x')) {
+			*from = end == last ? last : end + 1;
+			return v;
+		}
+		return 0;
+	}
+	while (digits > s && isdigit((unsigned char)digits[-1]))
+		digits--;
+	if (digits == last || digits == s || (digits[-1] | 32) != 'x')
+		return 0;
+	*to = digits - 1;
+	return strtol(digits, NULL, 10);
+}
+
+/* Takes the count out of the words; 0: there is none. */
+static long take_count(const char *text, char *rest, size_t size)
+{
+	long count = 0;
+	size_t n = 0;
+
+	for (const char *s = text; *s;) {
+		size_t len = strcspn(s, " ,\t");
+		const char *from = s, *to = s + len;
+
+		if (!count && len)
+			count = count_in(&from, &to, s == text);
+		for (; from < to && n + 1 < size; from++)
+			rest[n++] = *from;
+		s += len;
+		s += strspn(s, " ,\t");
+	}
+	rest[n] = '\0';
+	return count;
+}
+
+int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
+{
+	char rest[128], word[128];
+	long count = take_count(text, rest, sizeof(rest));
+	const struct gpu_kind *k;
+
+	squeeze(word, sizeof(word), rest, strlen(rest));
+	k = kind_named(word);
+	if (!k)
+		k = kind_inside(word);
+	if (!k || count < 0 || count > 4096) {
+		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
+		err_hint(e,
+			 "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
+			 "a100, l40s, \"rtx pro 6000\"");
+		return -ENOENT;
+	}
+	if (!count)
+		count = strncmp(word, "hgx", 3) == 0 || strncmp(word, "dgx", 3) == 0 ? k->per_node
+										     : 1;
+	*out = (struct place){ .gpu = k, .gpus = (int)count };
+	out->nodes = (int)((count + k->per_node - 1) / k->per_node);
+	if (k->per_node == 1 &&
+	    k->link > 0) /* cards in one machine, unless it is a computer by itself */
+		out->nodes = 1;
+	out->taken = arena_printf(a, "%ld x %s", count, k->name);
+	return 0;
+}

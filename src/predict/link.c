@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What GPUs tell each other: an all-reduce behind each block with tensor parallelism, activations
+ * between stages. Each costs a latency and the bytes that a ring sends.
+ */
+#include <math.h>
+
+#include "predict/work.h"
+
+/* Ethernet between two machines of this kind: 200 Gb/s over both halves of the adapter. */
+#define NETWORK 24.0
+/* InfiniBand of a server: one 400 Gb/s adapter a GPU. */
+#define NETWORK_SERVER 48.0
+
+int link_reduces(const struct arch *a)
+{
+	int mixers = a->linear_layers + arch_full_layers(a) + a->window_layers;
+	int blocks = a->moe_layers + (a->ffn_layers   ? a->ffn_layers
+				      : a->moe_layers ? 0
+						      : a->layers);
+
+	return mixers + blocks;
+}
+
+static bool between_nodes(const struct ask *q)
+{
+	return q->place.nodes > 1 && q->tp > q->place.gpus / q->place.nodes;
+}
+
+static double bandwidth(const struct ask *q, bool between)
+{
+	if (!between && q->place.gpu->link > 0)
+		return q->place.gpu->link * 1e9;
+	if (q->place.network > 0)
+		return q->place.network * 1e9;
+	return (q->place.gpu->server ? NETWORK_SERVER : NETWORK) * 1e9;
+}
+
+double link_reduce_us(const struct ask *q, double bytes)
+{
+	bool between = between_nodes(q);
+	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
+
+	if (between)
+		latency *= sqrt(n / 2);
+	return latency +
+	       1e6 * 2 * (n - 1) / n * bytes / (bandwidth(q, between) * q->fit->v[FIT_LINK]);
+}
+
+double link_stage(const struct ask *q, double tokens)
+{
+	bool between = q->place.nodes > 1;
+	double bytes = tokens * q->arch->hidden * 2;
+
+	if (q->pp <= 1)
+		return 0;
+	return 1e3 * (q->pp - 1) *
+	       (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
+		bytes / (bandwidth(q, between) * q->fit->v[FIT_LINK]));
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a table of measurements (RFC 4180) and asking for each row what would be predicted. */
+#include "predict/rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const measure_names[MEASURES] = { "ttft_ms", "tpot_ms", "throughput_tok_s" };
+
+#define MOST_ROWS 100000
+
+enum column {
+	C_SOURCE,
+	C_HARDWARE,
+	C_ENGINE,
+	C_MODEL,
+	C_TOTAL,
+	C_ACTIVE,
+	C_WEIGHTS,
+	C_CACHE,
+	C_TP,
+	C_PP,
+	C_BATCH,
+	C_PROMPT,
+	C_OUTPUT,
+	C_PREFILL,
+	C_TTFT,
+	C_DECODE,
+	C_TPOT,
+	C_NOTES,
+	COLUMNS,
+};
+
+static const char *const column_names[COLUMNS] = {
+	"source_url",
+	"hardware",
+	"engine",
+	"model",
+	"params_total_b",
+	"params_active_b",
+	"weight_format",
+	"kv_format",
+	"tp",
+	"pp",
+	"batch_or_concurrency",
+	"prompt_len",
+	"output_len",
+	"prefill_tok_s",
+	"ttft_ms",
+	"decode_tok_s",
+	"tpot_ms",
+	"notes",
+};
+
+#define MOST_FIELDS 64
+
+/* One record into fields; returns what follows it, NULL when a quote is not closed. */
+static const char *record(struct arena *a, const char *s, const char **field, size_t *n)
+{
+	*n = 0;
+	for (;;) {
+		char *text;
+		size_t len = 0;
+		bool quoted = *s == '"';
+
+		if (quoted)
+			s++;
+		text = arena_alloc(a, strcspn(s, quoted ? "" : ",\r\n") + 1);
+		while (*s && (quoted || (*s != ',' && *s != '\n' && *s != '\r'))) {
+			if (quoted && *s == '"') {
+				if (s[1] != '"')
+					break;
+				s++;
+			}
+			text[len++] = *s++;
+			if (quoted && len >= 65536)
+				return NULL;
+		}
+		if (quoted && *s++ != '"')
+			return NULL;
+		if (*n < MOST_FIELDS)
+			field[(*n)++] = text;
+		if (*s == ',') {
+			s++;
+			continue;
+		}
+		s += *s == '\r';
+		s += *s == '\n';
+		return s;
+	}
+}
+
+static double number(const char *s)
+{
+	char *end;
+	double v = s ? strtod(s, &end) : 0;
+
+	return s && *s && *end == '\0' && isfinite(v) && v > 0 && v < 1e15 ? v : 0;
+}
+
+static bool says(const char *notes, const char *what)
+{
+	return notes && strcasestr(notes, what) != NULL;
+}
+
+/* Guesses ahead make a step bring more than a token: such rows are no plain decoding. */
+static bool speaks_of_guesses(const char *notes)
+{
+	static const char *const words[] = { "mtp",	    "dflash",	"eagle",
+					     "speculative", "spec dec", "dspark",
+					     "draft",	    "medusa",	"ngram" };
+
+	if (says(notes, "no speculation"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (says(notes, words[i]))
+			return true;
+	return false;
+}
+
+static double after(const char *notes, const char *key)
+{
+	const char *at = notes ? strstr(notes, key) : NULL;
+
+	return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+static void words_of_row(const char **f, struct words *w)
+{
+	const char *notes = f[C_NOTES];
+
+	*w = (struct words){ .model = f[C_MODEL],
+			     .weights = f[C_WEIGHTS],
+			     .cache = f[C_CACHE],
+			     .on = f[C_HARDWARE],
+			     .engine = f[C_ENGINE],
+			     .eager = says(notes, "eager"),
+			     .tp = (int)number(f[C_TP]),
+			     .pp = (int)number(f[C_PP]),
+			     .batch = (int)number(f[C_BATCH]),
+			     .prompt = number(f[C_PROMPT]),
+			     .output = number(f[C_OUTPUT]),
+			     .depth = after(notes, "depth=") };
+	w->hint.total = number(f[C_TOTAL]) * 1e9;
+	w->hint.active = number(f[C_ACTIVE]) * 1e9;
+	if (w->prompt <= 0)
+		w->prompt = 100;
+	if (says(notes, "llama-benchy") || says(notes, "closed loop"))
+		w->rounds = 1;
+}
+
+/* What a row measured, in our three figures: rates of one request are times, of many a total. */
+static void measured(const char **f, struct row_result *r)
+{
+	double rate = number(f[C_DECODE]), each = after(f[C_NOTES], "per request ");
+
+	r->measured[MEASURE_TTFT] = number(f[C_TTFT]);
+	/* A rate of prompts alone is the time of one of them. */
+	if (r->measured[MEASURE_TTFT] <= 0 && number(f[C_PREFILL]) > 0 && r->batch <= 1 &&
+	    r->prompt > 0)
+		r->measured[MEASURE_TTFT] = 1e3 * r->prompt / number(f[C_PREFILL]);
+	r->measured[MEASURE_TPOT] = number(f[C_TPOT]);
+	if (rate > 0 && r->batch <= 1)
+		r->measured[MEASURE_TPOT] = 1e3 / rate;
+	else if (each > 0)
+		r->measured[MEASURE_TPOT] = 1e3 / each;
+	if (rate > 0 && r->batch > 1)
+		r->measured[MEASURE_THROUGHPUT] = rate;
+}
+
+static const char *reason_to_skip(const char **f, const struct words *w)
+{
+	if (!f[C_BATCH] || !*f[C_BATCH])
+		return "no number of requests at a time";
+	if (after(f[C_NOTES], "attention_dp=") > 1)
+		return "data parallelism of attention";
+	if (w->engine && *w->engine && engine_parse(w->engine) == ENGINES)
+		return "an engine that is not known";
+	return NULL;
+}
+
+static void predict_row(struct arena *a, const char **f, const struct fits *fits,
+			struct row_result *r)
+{
+	struct query q;
+	struct words w;
+	struct need m;
+	struct served s;
+	struct err e = { 0 };
+
+	words_of_row(f, &w);
+	r->batch = w.batch;
+	r->prompt = w.prompt, r->output = w.output;
+	r->speculative = speaks_of_guesses(f[C_NOTES]);
+	measured(f, r);
+	r->skipped = reason_to_skip(f, &w);
+	if (r->skipped)
+		return;
+	if (question_make(a, &w, fits, &q, &e) < 0) {
+		r->skipped = arena_strdup(a, e.text);
+		return;
+	}
+	r->tp = q.ask.tp;
+	r->family = q.arch.name;
+	memory_use(&q.ask, &m);
+	serve(&q.ask, &m, &s);
+	r->fits = m.fits;
+	r->predicted[MEASURE_TTFT] = s.ttft;
+	r->predicted[MEASURE_TPOT] = s.tpot;
+	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
+}
+
+static int find_columns(const char **head, size_t n, int *at, struct err *e)
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		at[c] = -1;
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(head[i], column_names[c]) == 0)
+				at[c] = (int)i;
+	}
+	if (at[C_MODEL] < 0 || at[C_HARDWARE] < 0)
+		return err_set(e, -EINVAL,
+			       "the first line names no columns \"model\" and \"hardware\"");
+	return 0;
+}
+
+int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
+		 struct err *e)
+{
+	const char *field[MOST_FIELDS], *cell[COLUMNS];
+	int at[COLUMNS], r;
+	size_t n;
+	long line = 1;
+
+	*out = (struct rows){ 0 };
+	csv = record(a, csv, field, &n);
+	if (!csv)
+		return err_set(e, -EINVAL, "line 1 has a quote that is not closed");
+	if ((r = find_columns(field, n, at, e)) < 0)
+		return r;
+	while (*csv) {
+		struct row_result *item;
+
+		line++;
+		csv = record(a, csv, field, &n);
+		if (!csv || out->n >= MOST_ROWS)
+			return err_set(e, -EINVAL,
+				       csv ? "more than %ld rows"
+					   : "row %ld has a quote that is not closed",
+				       csv ? (long)MOST_ROWS : line);
+		if (n < 2)
+			continue;
+		for (int c = 0; c < COLUMNS; c++)
+			cell[c] = at[c] >= 0 && (size_t)at[c] < n ? field[at[c]] : "";
+		out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+		item = &out->items[out->n++];
+		*item = (struct row_result){ .line = line,
+					     .model = cell[C_MODEL],
+					     .hardware = cell[C_HARDWARE],
+					     .engine = cell[C_ENGINE],
+					     .weights = cell[C_WEIGHTS],
+					     .source = cell[C_SOURCE],
+					     .notes = cell[C_NOTES] };
+		predict_row(a, cell, fits, item);
+	}
+	return 0;
+}

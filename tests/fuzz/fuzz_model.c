@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a model's configuration, GGUF header, safetensors header or table of measurements:
+ * refused, or a shape whose prediction is made of finite numbers. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/predict.h"
+#include "predict/rows.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static void use(struct arena *a, const struct model_file *f)
+{
+	struct words w = {
+		.model = "m", .file = f, .on = "2x dgx-spark", .batch = 3, .weight_bytes = f->bytes
+	};
+	struct prediction p;
+	struct fits fits;
+	struct query q;
+	struct err e;
+
+	fits_default(&fits);
+	if (question_make(a, &w, &fits, &q, &e) < 0)
+		return;
+	predict(a, &q, &fits, &p);
+	if (!isfinite(p.tpot.value) || !isfinite(p.ttft.value) || !isfinite(p.throughput.value) ||
+	    !isfinite(p.memory.total) || p.memory.total < 0)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct arena a = { 0 };
+	struct model_file f = { 0 };
+	struct rows rows;
+	struct fits fits;
+	double bytes = 0;
+	struct err e;
+	char *text;
+
+	if (!size)
+		return 0;
+	text = arena_strndup(&a, (const char *)data, size);
+	fits_default(&fits);
+	if (*data == 'G') {
+		if (gguf_read(&a, "m", data, size, &f, &e) == 0)
+			use(&a, &f);
+	} else if (*data == '{') {
+		if (config_read(&a, "m", text, size, &f, &e) == 0)
+			use(&a, &f);
+		safetensors_read(text, size, &bytes, &e);
+		if (!isfinite(bytes) || bytes < 0)
+			abort();
+	} else {
+		rows_predict(&a, text, &fits, &rows, &e);
+		fits_read(&fits, text, &e);
+	}
+	arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Predicts every row of measured.csv and compares the errors with recorded ones; published figures; the command's contract.
+
+  check.py GPUTUNE            fails when a median error is above the recorded one
+  check.py GPUTUNE --record   writes recorded.json
+
+errors.json beside it holds what counts: errors for families of models that the constants had not seen.
+"""
+import collections
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schema = json.loads((ROOT / "schemas/predict.json").read_text())
+rows_schema = json.loads((ROOT / "schemas/predict-rows.json").read_text())
+passed = failed = 0
+
+
+def expect(what, good, told=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print(f"FAIL {what}: {told}")
+
+
+def run(*args):
+    return subprocess.run([gputune, "predict", "inference", *args], capture_output=True, text=True, timeout=120)
+
+
+def ask(*args):
+    r = run("--format", "json", *args)
+    if r.returncode not in (0, 1):
+        expect(" ".join(args), False, r.stderr)
+        return None
+    j = json.loads(r.stdout)
+    jsonschema.validate(j, schema)
+    expect("exit code", r.returncode == j["exit_code"] == (0 if j["fits"] else 1), args)
+    return j
+
+
+def median(v):
+    v = sorted(v)
+    return (v[(len(v) - 1) // 2] + v[len(v) // 2]) / 2
+
+
+def errors():
+    r = run("--rows", str(HERE / "measured.csv"), "--format", "json")
+    rows = json.loads(r.stdout)
+    jsonschema.validate(rows, rows_schema)
+    known = list(csv.DictReader((HERE / "measured.csv").open()))
+    out = collections.defaultdict(list)
+    for k, p in zip(known, rows["rows"]):
+        if p["skipped"] or p["speculative"]:
+            continue
+        expect("a row that ran fits", p["fits"] or "gb10" not in p["hardware"] or k["batch_or_concurrency"] != "1",
+               f"line {p['line']}: {p['model']} {p['weights']} on {p['hardware']}")
+        for f in ("ttft_ms", "tpot_ms", "throughput_tok_s"):
+            if not p[f]["measured"]:
+                continue
+            many = p["batch"] > 1
+            a, b = p[f]["measured"], p[f]["predicted"]
+            hardware = "gb10" if "gb10" in p["hardware"] else "hbm"
+            e = abs(a / b - 1) if f == "tpot_ms" and not many else abs(b / a - 1)
+            for engine in (p["engine"] or "?", "all"):
+                out[f"{hardware} {engine} {f} {'many' if many else 'one'}"].append(e)
+    return {k: v for k, v in out.items() if len(v) >= 10}
+
+
+def check_errors():
+    got = errors()
+    path = HERE / "recorded.json"
+    if "--record" in sys.argv:
+        path.write_text(json.dumps({k: round(median(v), 4) for k, v in sorted(got.items())}, indent=1) + "\n")
+    recorded = json.loads(path.read_text())
+    expect("kinds", sorted(got) == sorted(recorded), f"{sorted(got)} {sorted(recorded)}")
+    for k, v in sorted(got.items()):
+        v.sort()
+        print(f"{k:45} {len(v):5} rows  median {100 * median(v):5.1f} %  9 of 10 below {100 * v[int(.9 * (len(v) - 1))]:6.1f} %")
+        expect(k, median(v) <= recorded.get(k, 0) * 1.02 + .0005, f"median {median(v):.4f}, recorded {recorded.get(k)}")
+
+
+def inside(what, figure, value):
+    expect(what, figure["low"] <= value <= figure["high"], f"{value} is not in {figure}")
+
+
+def check_published():
+    llama = ["--model", "Llama-3.3-70B-Instruct", "--weights", "nvfp4", "--prompt", "32768", "--output", "1024", "--batch", "1"]
+    one, two = ask(*llama, "--on", "dgx-spark"), ask(*llama, "--on", "2x dgx-spark")
+    inside("TTFT, one machine", one["ttft_ms"], 33415)
+    inside("TTFT, two machines", two["ttft_ms"], 21384)
+    inside("TPOT, one machine", one["tpot_ms"], 269)
+    inside("TPOT, two machines", two["tpot_ms"], 133)
+    up = one["tpot_ms"]["value"] / two["tpot_ms"]["value"]
+    expect("speed-up of decoding", abs(up / 2.02 - 1) <= .1, up)
+    qwen = ["--model", "Qwen3.5-397B-A17B", "--weights", "int4", "--on", "4x dgx-spark", "--prompt", "1024", "--output", "512"]
+    inside("397B alone", ask(*qwen, "--batch", "1")["throughput_tok_s"], 37)
+    inside("397B, four users", ask(*qwen, "--batch", "4")["throughput_tok_s"], 103)
+    inside("35B-A3B", ask("--model", "Qwen3.6-35B-A3B", "--weights", "bf16", "--on", "dgx-spark")["throughput_tok_s"], 30.3)
+    claim = ask("--model", "a dense 200B", "--weights", "int4", "--on", "dgx-spark", "--claim", "36")["claim"]
+    expect("a figure against physics", claim["verdict"] == "impossible" and "273 GB/s" in claim["reason"], claim)
+
+
+def check_capacity():
+    for model, weights, on, fits in (("Llama-3.3-70B", "bf16", "dgx-spark", False), ("Llama-3.3-70B", "fp8", "dgx-spark", True),
+                                     ("gpt-oss-120b", "mxfp4", "dgx-spark", True), ("Llama-3.1-405B", "fp8", "h100 x4", False),
+                                     ("Llama-3.1-405B", "fp8", "h200 x8", True), ("DeepSeek-V3", "fp8", "h100 x8", False),
+                                     ("DeepSeek-V3", "fp8", "h200 x8", True), ("Qwen3-235B-A22B", "nvfp4", "dgx-spark", False),
+                                     ("Qwen3-235B-A22B", "nvfp4", "2x dgx-spark", True), ("Qwen3-8B", "bf16", "l4", True),
+                                     ("Qwen3-14B", "bf16", "l4", False)):
+        j = ask("--model", model, "--weights", weights, "--on", on, "--prompt", "2048", "--output", "256")
+        expect(f"{model} {weights} on {on}", j["fits"] == fits, j["memory"])
+        expect("limit", (j["limit"] == "memory-capacity") == (not fits), j["limit"])
+        if fits and j["memory"]["most_requests"] < 1e5:
+            most = int(j["memory"]["most_requests"])
+            for batch, good in ((most, True), (most + 1, False)):
+                k = ask("--model", model, "--weights", weights, "--on", on, "--prompt", "2048", "--output", "256", "--batch", str(batch))
+                # More requests also make wider activations, never narrower ones.
+                expect(f"{batch} of at most {most} requests", k["fits"] <= good, k["memory"])
+
+
+CONFIGS = {
+    "llama": (dict(model_type="llama", hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8,
+                   intermediate_size=14336, vocab_size=128256), 8.03e9),
+    "deepseek_v3": (dict(model_type="deepseek_v3", hidden_size=7168, num_hidden_layers=61, num_attention_heads=128, num_key_value_heads=128,
+                         intermediate_size=18432, moe_intermediate_size=2048, n_routed_experts=256, n_shared_experts=1,
+                         num_experts_per_tok=8, first_k_dense_replace=3, q_lora_rank=1536, kv_lora_rank=512, qk_rope_head_dim=64,
+                         qk_nope_head_dim=128, v_head_dim=128, vocab_size=129280,
+                         quantization_config=dict(quant_method="fp8", weight_block_size=[128, 128])), 671e9),
+    "gemma3": (dict(model_type="gemma3", text_config=dict(model_type="gemma3_text", hidden_size=5376, num_hidden_layers=62,
+                                                         num_attention_heads=32, num_key_value_heads=16, head_dim=128,
+                                                         intermediate_size=21504, vocab_size=262208, sliding_window=1024,
+                                                         sliding_window_pattern=6)), 27.0e9),
+    "nemotron_h": (dict(model_type="nemotron_h", hidden_size=2688, num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2,
+                        head_dim=128, intermediate_size=1856, vocab_size=131072, n_routed_experts=128, num_experts_per_tok=6,
+                        moe_intermediate_size=1856, moe_shared_expert_intermediate_size=3712, n_shared_experts=1, mlp_hidden_act="relu2",
+                        hybrid_override_pattern="MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", mamba_num_heads=64,
+                        mamba_head_dim=64, ssm_state_size=128, n_groups=8), 31.6e9),
+    "gpt_oss": (dict(model_type="gpt_oss", hidden_size=2880, num_hidden_layers=24, num_attention_heads=64, num_key_value_heads=8, head_dim=64,
+                     intermediate_size=2880, vocab_size=201088, num_local_experts=32, num_experts_per_tok=4, sliding_window=128,
+                     layer_types=["sliding_attention", "full_attention"] * 12,
+                     quantization_config=dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn"])), 20.9e9),
+    "qwen3_5": (dict(model_type="qwen3_5", text_config=dict(model_type="qwen3_5_text", hidden_size=5120, num_hidden_layers=64,
+                                                           num_attention_heads=24, num_key_value_heads=4, head_dim=256,
+                                                           intermediate_size=17408, vocab_size=248320, linear_num_value_heads=48,
+                                                           linear_num_key_heads=16, full_attention_interval=4)), 26.9e9),
+    "falcon": (dict(model_type="falcon", hidden_size=4544, num_hidden_layers=32, num_attention_heads=71, multi_query=True, vocab_size=65024,
+                    ffn_hidden_size=18176, tie_word_embeddings=True), 6.92e9),
+}
+
+
+def check_files():
+    with tempfile.TemporaryDirectory() as d:
+        for name, (config, params) in CONFIGS.items():
+            path = pathlib.Path(d) / "config.json"
+            path.write_text(json.dumps(config))
+            j = ask("--model", str(path), "--on", "4x dgx-spark")
+            expect(f"parameters of {name}", abs(j["asked"]["parameters"] / params - 1) < .015, j["asked"]["parameters"])
+        # A folder: the exact bytes of the index count.
+        (pathlib.Path(d) / "config.json").write_text(json.dumps(CONFIGS["llama"][0]))
+        (pathlib.Path(d) / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 12345678901}, "weight_map": {"a": "b"}}')
+        j = ask("--model", d, "--on", "dgx-spark")
+        expect("bytes of the index", abs(j["asked"]["model_bytes"] / 12345678901 - 1) < 1e-6, j["asked"])
+        (pathlib.Path(d) / "config.json").write_text('{"hidden_size": 1}')
+        r = run("--model", d, "--on", "dgx-spark")
+        expect("a bad configuration", r.returncode == 2 and "configuration" in r.stderr, r.stderr)
+    j = ask("--model", str(ROOT / "tests/fuzz/seeds/model.gguf"), "--on", "dgx-spark")
+    expect("GGUF", "header" in j["asked"]["weights"] and j["asked"]["engine"] == "llama.cpp", j["asked"])
+
+
+def check_usage():
+    for args, word in ((["--on", "h200"], "--model"), (["--model", "Acme", "--on", "h200"], "Acme"),
+                       (["--model", "Qwen3-8B", "--on", "toaster"], "toaster"), (["--model", "Qwen3-8B", "--on", "h200", "--weights", "cheese"], "cheese"),
+                       (["--model", "Qwen3-8B", "--on", "h200", "--batch", "0"], "--batch"), (["--model", "Qwen3-8B", "--on", "h200", "--tp", "9"], "9"),
+                       (["--model", "/no/config.json", "--on", "h200"], "/no/config.json"), (["--rows", "/no"], "/no")):
+        r = run(*args)
+        expect(f"refuses {args}", r.returncode == 2 and word in r.stderr and not r.stdout, f"{r.returncode} {r.stderr}")
+    r = run("--model", "Qwen3-8B", "--host", str(ROOT / "tests/machines/dgx-spark"))
+    expect("a captured machine", r.returncode == 0 and "GB10" in r.stdout, r.stderr)
+    r = run("--model", "Qwen3-8B", "--on", "h200", "--explain")
+    expect("equations", "How it follows" in r.stdout and "GB/s x" in r.stdout, r.stdout)
+
+
+check_errors()
+check_published()
+check_capacity()
+check_files()
+check_usage()
+print(f"predict: {passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the constants of src/predict on measured.csv with the program itself, and cross-validates them.
+
+  fit.py GPUTUNE fit        fit all rows, write src/predict/fit_table.h
+  fit.py GPUTUNE crossval [CSV]   leave out families of models in turn, write src/predict/spread_table.c and errors.json
+
+A family is a model's shape: its rows are not independent, so all of them are left out together. Needs scipy.
+"""
+import collections
+import csv
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from scipy.optimize import least_squares
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent / "src/predict"
+NAMES = ("dense expert cache layer_us linear_us step_ms seq_us math_half math_fp8 math_fp4 math_weight math_ggml math_expert rows "
+         "math_cache chunk_us first_ms first_seq_ms link_us net_us link queue finish width four math_block scan cast_us touch_us spread").split()
+# Bounds keep every constant a thing that can be: no engine reads faster than memory gives.
+BOUNDS = dict(dense=(.4, .95), expert=(.3, .95), cache=(.2, 1), layer_us=(1, 90), linear_us=(.1, 150), step_ms=(.01, 4), seq_us=(.1, 400),
+              math_half=(.3, .9), math_fp8=(.1, .9), math_fp4=(.05, .9), math_weight=(.2, .95), math_ggml=(.1, .9), math_expert=(.15, 1.2),
+              rows=(1, 400), math_cache=(.1, 1), chunk_us=(.5, 150), first_ms=(.05, 250), first_seq_ms=(.01, 10), link_us=(2, 40),
+              net_us=(20, 200), queue=(.05, 5), finish=(.6, 1), width=(1, 1500), four=(.5, 1.2), math_block=(.1, .9), scan=(.2, 10),
+              spread=(.05, 1), cast_us=(.1, 120), link=(.4, 1.2), touch_us=(.001, 40))
+# What each is before anything is measured, and how far it may be expected to lie from there (a factor of e to SIGMA).
+SIGMA = .3
+START = dict(dense=.82, expert=.75, cache=.8, layer_us=20, linear_us=10, step_ms=.3, seq_us=10, math_half=.6, math_fp8=.45, math_fp4=.3,
+             math_weight=.5, math_ggml=.5, math_expert=.7, rows=32, math_cache=.5, chunk_us=50, first_ms=40, first_seq_ms=1, link_us=15,
+             net_us=78, link=.75, queue=1, finish=.95, width=100, four=.95, math_block=.3, scan=1.5, spread=.75, cast_us=5, touch_us=.01)
+# GB10: few launches in the way, wide matrices read faster than narrow ones, block-scaled FP8 without kernels of its own.
+UNIFIED_START = dict(START, dense=.88, expert=.78, layer_us=5, linear_us=5, width=450, math_expert=1, rows=8, math_block=.18, math_fp8=.4,
+                     math_weight=.4, math_cache=.5, chunk_us=20, first_ms=25, cast_us=1, touch_us=8)
+UNIFIED, SERVER = "vllm.unified", ("vllm.server", "sglang.server", "tensorrt-llm.server")
+# H100 and H200: what a bare loop in PyTorch reaches (loop.py), and an engine's scheduling over it.
+SERVER_START = dict(START, dense=.85, expert=.65, cache=.77, layer_us=40, step_ms=.5, seq_us=10, math_half=.64, math_fp8=.6, math_block=.42,
+                    math_weight=.5, math_expert=.5, rows=30, math_cache=.49, chunk_us=20, first_ms=40, link_us=15, width=100, cast_us=20, link=1, touch_us=.3)
+
+# What one stage fits, on which figures, of which rows: each constant on rows that speak of it.
+STAGES = {
+    UNIFIED: [("dense expert layer_us linear_us cache step_ms net_us width four touch_us".split(), ["tpot_ms"], "one"),
+              ("math_half math_fp8 math_block scan math_fp4 math_weight math_expert rows math_cache chunk_us first_ms".split(), ["ttft_ms"], "settled"),
+              ("seq_us finish spread first_seq_ms touch_us".split(), ["tpot_ms", "throughput_tok_s", "ttft_ms"], "many")],
+    "llama.cpp.unified": [("dense expert layer_us linear_us width".split(), ["tpot_ms"], "one"),
+                          ("math_ggml math_cache chunk_us".split(), ["ttft_ms"], "one"),
+                          ("seq_us cache rows spread".split(), ["tpot_ms", "throughput_tok_s"], "many")],
+}
+STAGES["pytorch.server"] = [("dense layer_us cache seq_us cast_us width".split(), ["tpot_ms"], "steady"),
+                            ("math_half math_fp8 math_cache chunk_us first_ms rows".split(), ["ttft_ms"], "one")]
+for s in SERVER:
+    STAGES[s] = [("dense expert layer_us cache step_ms seq_us link_us rows math_half math_fp8 math_block math_weight math_expert math_cache scan "
+                  "chunk_us first_ms first_seq_ms queue cast_us link touch_us".split(), ["tpot_ms", "ttft_ms"], "steady")]
+
+GROUPS = (("vllm.unified",), ("llama.cpp.unified",), SERVER, ("pytorch.server",))
+
+
+def engine(text):
+    t = text.lower()
+    return ("vllm" if "vllm" in t else "sglang" if "sglang" in t else "tensorrt-llm" if "tensorrt" in t else
+            "pytorch" if "torch" in t else "llama.cpp" if "llama" in t else "vllm")
+
+
+def class_of(r):
+    return engine(r["engine"]) + (".unified" if "gb10" in r["hardware"] else ".server")
+
+
+class Study:
+    def __init__(self, binary):
+        self.binary = binary
+        self.dir = tempfile.TemporaryDirectory()
+        self.rows = list(csv.DictReader((HERE / "measured.csv").open()))
+        self.files, self.index = {}, {}
+        for c in STAGES:
+            self.index[c] = [i for i, r in enumerate(self.rows) if class_of(r) == c]
+            self.files[c] = pathlib.Path(self.dir.name) / (c + ".csv")
+            with self.files[c].open("w", newline="") as f:
+                w = csv.DictWriter(f, self.rows[0].keys())
+                w.writeheader()
+                w.writerows(self.rows[i] for i in self.index[c])
+
+    def predict(self, path, constants):
+        cal = pathlib.Path(self.dir.name) / "constants"
+        cal.write_text("\n".join(f"{k} = {v:.6g}" for k, v in constants.items()))
+        out = subprocess.run([self.binary, "predict", "inference", "--rows", str(path), "--calibration", str(cal), "--format", "json"],
+                             check=True, capture_output=True, text=True).stdout
+        return json.loads(out)["rows"]
+
+    def wanted(self, r, p, which):
+        one = r["batch_or_concurrency"] == "1"
+        if p["skipped"] or p["speculative"]:
+            return False
+        if which == "one":
+            return one
+        if which == "settled":  # the first test after a start measures that, too
+            return one and "01-chat" not in r["notes"]
+        if which == "many":
+            return not one
+        return r["batch_or_concurrency"] != "512" and (p["ttft_ms"]["measured"] or 0) < 8000
+
+    def stage(self, classes, names, figures, which, constants, leave):
+        """Fits names, the same for all classes, weighed against what they were before."""
+        index = [i for c in classes for i in self.index[c]]
+        known = [self.rows[i] for i in index]
+        chosen = None
+        before = [math.log(constants[f"{classes[0]}.{n}"]) for n in names]
+
+        def residuals(x):
+            nonlocal chosen
+            now = dict(constants)
+            now.update({f"{c}.{n}": math.exp(v) for c in classes for n, v in zip(names, x)})
+            got = [p for c in classes for p in self.predict(self.files[c], now)]
+            if chosen is None:
+                count = collections.Counter()
+                picked = []
+                for i, (r, p) in enumerate(zip(known, got)):
+                    if not self.wanted(r, p, which) or p["family"] in leave:
+                        continue
+                    for f in figures:
+                        if p[f]["measured"]:
+                            group = (r["model"], r["weight_format"], r["hardware"], f)
+                            count[group] += 1
+                            picked.append((i, f, group))
+                chosen = [(i, f, count[g] ** -.3) for i, f, g in picked]
+            return np.array([w * math.log(max(got[i][f]["predicted"] or 1e-9, 1e-9) / got[i][f]["measured"]) for i, f, w in chosen] +
+                            [.12 * (v - b) / SIGMA for v, b in zip(x, before)])
+
+        low, high = ([math.log(BOUNDS[n][k]) for n in names] for k in (0, 1))
+        start = [min(max(v, a + .01), b - .01) for v, a, b in zip(before, low, high)]
+        s = least_squares(residuals, start, bounds=(low, high), loss="soft_l1", f_scale=.12, diff_step=.02, max_nfev=8)
+        constants.update({f"{c}.{n}": float(math.exp(v)) for c in classes for n, v in zip(names, s.x)})
+
+    def fit(self, groups=None, leave=()):
+        """Each group by itself; engines of one group first share their constants, then each goes its own way from there."""
+        constants = {f"{c}.{n}": (UNIFIED_START if c == UNIFIED else SERVER_START if c.endswith("server") else START)[n] for c in STAGES for n in NAMES}
+        constants.update({"pytorch.server.first_ms": .3, "pytorch.server.chunk_us": 5, "pytorch.server.layer_us": 40})
+        for group in groups or GROUPS:
+            if len(group) > 1:
+                for names, figures, which in STAGES[group[0]]:
+                    self.stage(group, names, figures, which, constants, set(leave))
+            for c in group:
+                for names, figures, which in STAGES[c]:
+                    self.stage((c,), names, figures, which, constants, set(leave))
+        return constants
+
+
+def write_table(constants):
+    full = dict(constants)
+    for e in ("sglang", "tensorrt-llm"):
+        for n in NAMES:  # never measured there: as vLLM does
+            full.setdefault(f"{e}.unified.{n}", full[f"vllm.unified.{n}"])
+    for n in NAMES:
+        full.setdefault(f"llama.cpp.server.{n}", full[f"llama.cpp.unified.{n}"])
+        full.setdefault(f"pytorch.unified.{n}", full[f"vllm.unified.{n}"])
+    lines = []
+    for e in ("vllm", "sglang", "tensorrt-llm", "llama.cpp", "pytorch"):
+        lines.append("\t{")
+        for h in ("unified", "server"):
+            v = [f"{full[f'{e}.{h}.{n}']:.4g}" for n in NAMES]
+            lines.append("\t\t{ { " + ", ".join(v[:12]) + ",\n\t\t    " + ", ".join(v[12:24]) + ",\n\t\t    " + ", ".join(v[24:]) + " } },")
+        lines.append("\t},")
+    (SOURCE / "fit_table.h").write_text("""/* SPDX-License-Identifier: Apache-2.0 */
+/* Written by tests/predict/fit.py: a set for each engine and kind of hardware, by enum fit_id. */
+#ifndef PREDICT_FIT_TABLE_H
+#define PREDICT_FIT_TABLE_H
+
+/* clang-format off */
+static const struct fit fit_table[ENGINES][HARDWARES] = {
+""" + "\n".join(lines) + "\n};\n/* clang-format on */\n\n#endif\n")
+
+
+def folds(families, n):
+    out = [set() for _ in range(n)]
+    size = [0] * n
+    for f, k in sorted(families.items(), key=lambda fk: -fk[1]):
+        i = size.index(min(size))
+        out[i].add(f)
+        size[i] += k
+    return out
+
+
+FIGURES = ["ttft_ms", "tpot_ms", "throughput_tok_s"]
+
+
+def crossval(study):
+    ratios, told = collections.defaultdict(list), []
+    plain = {f"{c}.{n}": START[n] for c in STAGES for n in NAMES}
+    for group in GROUPS:
+        families = collections.Counter(p["family"] for c in group for p in study.predict(study.files[c], plain) if not p["skipped"])
+        for leave in folds(families, min(6, len(families))):
+            constants = study.fit((group,), leave)
+            for c in group:
+                for r, p in zip((study.rows[i] for i in study.index[c]), study.predict(study.files[c], constants)):
+                    if p["skipped"] or p["speculative"] or p["family"] not in leave:
+                        continue
+                    for f in FIGURES:
+                        if p[f]["measured"]:
+                            many = r["batch_or_concurrency"] != "1"
+                            ratios[(c, f, many)].append((p[f]["measured"] / p[f]["predicted"], p["family"]))
+                            told.append((c, f, r["model"], r["weight_format"], r["hardware"], r["batch_or_concurrency"], r["prompt_len"],
+                                         p[f]["measured"], p[f]["predicted"]))
+            print(" ".join(group), "without", ", ".join(sorted(leave)), flush=True)
+    with open(sys.argv[3] if len(sys.argv) > 3 else os.devnull, "w", newline="") as f:
+        csv.writer(f).writerows(told)
+    return ratios
+
+
+def describe(ratios):
+    errors, lines = {}, []
+    pooled = collections.defaultdict(list)
+    for (c, f, many), v in ratios.items():
+        pooled[("all", f, many)] += v
+    for (c, f, many), v in sorted({**ratios, **pooled}.items()):
+        m = np.array([x for x, _ in v])
+        families = len({x for _, x in v})
+        e = np.abs(m - 1) if f == "tpot_ms" and not many else np.abs(1 / m - 1)
+        errors[f"{c} {f} {'many' if many else 'one'}"] = dict(rows=len(v), families=families, median=round(float(np.median(e)), 4),
+                                                             p90=round(float(np.percentile(e, 90)), 4))
+        low, high = (float(np.percentile(m, q)) for q in (10, 90))
+        if c != "all" and (len(v) < 20 or families < 2):
+            continue
+        e_name, h_name = ("ENGINES", "HARDWARES") if c == "all" else (
+            {"vllm": "ENGINE_VLLM", "sglang": "ENGINE_SGLANG", "tensorrt-llm": "ENGINE_TRTLLM", "llama.cpp": "ENGINE_LLAMACPP", "pytorch": "ENGINE_TORCH"}[c.rsplit(".", 1)[0]],
+            "HARDWARE_UNIFIED" if c.endswith("unified") else "HARDWARE_SERVER")
+        m_name = {"ttft_ms": "MEASURE_TTFT", "tpot_ms": "MEASURE_TPOT", "throughput_tok_s": "MEASURE_THROUGHPUT"}[f]
+        lines.append(f"\t{{ {e_name}, {h_name}, {m_name}, {str(many).lower()}, {low:.3f}, {high:.3f}, {len(v)}, {families} }},")
+    return errors, lines
+
+
+def main():
+    study = Study(sys.argv[1])
+    if sys.argv[2] == "fit":
+        write_table(study.fit())
+        return 0
+    errors, lines = describe(crossval(study))
+    one = [l.replace("MEASURE_TPOT, false", "MEASURE_THROUGHPUT, false") for l in lines if "MEASURE_TPOT, false" in l]
+    flipped = []
+    for l in one:  # one request's rate is the inverse of its time
+        head, low, high, rest = l.rsplit(", ", 4)[0], *l.rsplit(", ", 4)[1:3], ", ".join(l.rsplit(", ", 4)[3:])
+        flipped.append(f"{head}, {1 / float(high):.3f}, {1 / float(low):.3f}, {rest}")
+    (SOURCE / "spread_table.c").write_text("""/* SPDX-License-Identifier: Apache-2.0 */
+/* Written by tests/predict/fit.py: measured over predicted, by cross-validation over families. */
+#include "predict/predict.h"
+#include "predict/rows.h"
+
+const struct spread spreads[] = {
+""" + "\n".join(lines + flipped) + "\n};\nconst size_t spread_count = sizeof(spreads) / sizeof(spreads[0]);\n")
+    (HERE / "errors.json").write_text(json.dumps(errors, indent=1) + "\n")
+    for k, v in errors.items():
+        print(f"{k:45} {v['rows']:5} rows {v['families']:3} families  median {100 * v['median']:5.1f} %  p90 {100 * v['p90']:6.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

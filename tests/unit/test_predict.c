@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The predictor: shapes against what their makers publish, names, formats, machines, files, and
+ * laws that every prediction keeps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gemm_peak.h"
+#include "predict/predict.h"
+#include "predict/rows.h"
+
+static void close_to(const char *what, double got, double want, double relative)
+{
+	if (!(fabs(got - want) <= relative * fabs(want)))
+		fail_msg("%s: %.6g, not %.6g", what, got, want);
+}
+
+/* Published totals and active parameters, in billions (model cards). */
+static void test_counts(void **state)
+{
+	static const struct {
+		const char *name;
+		double total, active;
+	} cards[] = {
+		{ "meta-llama/Llama-3.1-8B-Instruct", 8.03, 0 },
+		{ "Llama-3.3-70B-Instruct", 70.55, 0 },
+		{ "Qwen/Qwen3-30B-A3B", 30.5, 3.3 },
+		{ "Qwen3-235B-A22B", 235, 22 },
+		{ "Qwen3.5-27B", 26.9, 0 },
+		{ "Qwen3.6-35B-A3B", 34.7, 3 },
+		{ "openai/gpt-oss-120b", 116.8, 5.1 },
+		{ "gpt-oss-20b", 20.9, 3.6 },
+		{ "deepseek-ai/DeepSeek-V3", 671, 37 },
+		{ "Kimi-K2-Instruct", 1026, 32 },
+		{ "zai-org/GLM-4.5-Air", 106.9, 12 },
+		{ "MiniMaxAI/MiniMax-M2.5", 228.7, 10 },
+		{ "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B", 31.6, 3.2 },
+		{ "NVIDIA-Nemotron-3-Super-120B-A12B", 120.7, 12 },
+		{ "google/gemma-4-26B-A4B-it", 25.2, 3.8 },
+		{ "google/gemma-3-27b-it", 27, 0 },
+		{ "Mixtral-8x7B", 46.7, 12.9 },
+		{ "LiquidAI/LFM2-8B-A1B", 8.34, 1.5 },
+		{ "microsoft/phi-4", 14.7, 0 },
+		{ "ai21labs/AI21-Jamba-Mini", 52, 12 },
+		{ "Llama-4-Scout-17B-16E", 108, 17 },
+	};
+	struct arena a = { 0 };
+
+	for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
+		const char *taken;
+		struct arch m;
+		struct err e;
+		struct arch_parts p;
+
+		assert_int_equal(model_find(&a, cards[i].name, NULL, &m, &taken, &e), 0);
+		p = arch_parts(&m);
+		close_to(cards[i].name, p.total / 1e9, cards[i].total, 0.015);
+		if (cards[i].active > 0)
+			close_to(cards[i].name, p.active / 1e9, cards[i].active, 0.11);
+	}
+	arena_free(&a);
+	(void)state;
+}
+
+/* Every row of the list is complete, and its own name finds it. */
+static void test_list(void **state)
+{
+	struct arena a = { 0 };
+
+	for (size_t l = 0; model_lists[l]; l++)
+		for (size_t i = 0; i < model_lists[l]->n; i++) {
+			const struct arch *r = &model_lists[l]->rows[i].a;
+			const char *taken;
+			struct arch m;
+			struct err e;
+
+			assert_true(r->layers > 0 && r->hidden > 0 && r->vocab > 0 && r->heads > 0);
+			assert_true(r->source && *r->source && r->name);
+			assert_true(r->kv_lora > 0 || (r->kv_heads > 0 && r->head_dim > 0));
+			assert_true(!r->experts ||
+				    (r->top > 0 && r->top <= r->experts && r->expert_ffn > 0));
+			assert_true(arch_full_layers(r) >= 0);
+			assert_true(r->window_layers + r->linear_layers <= r->layers);
+			if (model_find(&a, r->name, NULL, &m, &taken, &e) < 0 ||
+			    strcmp(m.name, r->name) != 0)
+				fail_msg("%s finds %s", r->name, m.name);
+		}
+	arena_free(&a);
+	(void)state;
+}
+
+static void finds(struct arena *a, const char *name, const char *want)
+{
+	const char *taken;
+	struct arch m;
+	struct err e;
+
+	if (model_find(a, name, NULL, &m, &taken, &e) < 0)
+		fail_msg("%s: %s", name, e.text);
+	if (strcmp(m.name, want) != 0)
+		fail_msg("%s was taken for %s, not %s", name, m.name, want);
+}
+
+static void test_names(void **state)
+{
+	struct arena a = { 0 };
+	double total, active;
+	const char *taken;
+	struct arch m;
+	struct err e;
+
+	finds(&a, "deepseek-r1:14b", "Qwen2.5-14B");
+	finds(&a, "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "Qwen3-8B");
+	finds(&a, "deepseek-ai/DeepSeek-R1", "DeepSeek-V3");
+	finds(&a, "llama3.2:3b", "Llama-3.2-3B");
+	finds(&a, "ollama run gpt-oss:120b", "gpt-oss-120b");
+	finds(&a, "allura-org_Qwen3.5-27B-Anko-Q4_K_M", "Qwen3.5-27B");
+	finds(&a, "Qwen_Qwen3.5-2B-Q4_K_M.gguf", "Qwen3.5-2B");
+	finds(&a, "Mistral-Small-3.2-24B-Instruct-2506", "Mistral-Small-24B");
+	finds(&a, "unsloth/GLM-4.7-Flash-GGUF", "GLM-4.7-Flash");
+	model_sizes("Nemotron-3-Nano-30B-A3B", &total, &active);
+	close_to("total", total, 30e9, 1e-9);
+	close_to("active", active, 3e9, 1e-9);
+	model_sizes("LFM2.5-350M", &total, &active);
+	close_to("total", total, 350e6, 1e-9);
+	/* Nobody's model of a known size is like another of that size, and exactly as large. */
+	assert_int_equal(model_find(&a, "Acme-Foo-13B", NULL, &m, &taken, &e), 0);
+	assert_true(m.guessed);
+	close_to("scaled", arch_parts(&m).total, 13e9, 0.001);
+	assert_int_equal(model_find(&a, "Acme-Foo", NULL, &m, &taken, &e), -ENOENT);
+	arena_free(&a);
+	(void)state;
+}
+
+static void test_formats(void **state)
+{
+	assert_string_equal(format_find("int4 gptq-marlin", true)->name, "int4");
+	assert_string_equal(format_find("fp8/moe fp8_block", true)->name, "fp8-block");
+	assert_string_equal(format_find("UD-Q4_K_XL", true)->name, "q4_k_xl");
+	assert_string_equal(format_find("Q4_K_M", false)->name, "q4_k_m");
+	assert_string_equal(format_find("fp8 (label bf16)", false)->name, "fp8");
+	assert_null(format_find("chocolate", false));
+	assert_string_equal(format_in_name("Foo-8B-AWQ", false)->name, "int4");
+	assert_null(format_in_name("Qwen3-8B", false));
+	close_to("nvfp4", format_find("nvfp4", false)->dense, 0.5625, 1e-9);
+	close_to("cache", format_cache_bytes("fp8_e4m3"), 1, 1e-9);
+	close_to("cache", format_cache_bytes("auto"), 2, 1e-9);
+	assert_true(format_cache_bytes("paper") <= 0);
+	(void)state;
+}
+
+static void test_places(void **state)
+{
+	static const struct {
+		const char *text, *gpu;
+		int gpus, nodes;
+	} cases[] = {
+		{ "dgx-spark", "NVIDIA GB10", 1, 1 },
+		{ "2x dgx-spark", "NVIDIA GB10", 2, 2 },
+		{ "gb10 x4", "NVIDIA GB10", 4, 4 },
+		{ "4 x gb10", "NVIDIA GB10", 4, 4 },
+		{ "h100-sxm x8", "NVIDIA H100 80GB HBM3", 8, 1 },
+		{ "8xH200", "NVIDIA H200", 8, 1 },
+		{ "h100-sxm x16", "NVIDIA H100 80GB HBM3", 16, 2 },
+		{ "hgx-h200", "NVIDIA H200", 8, 1 },
+		{ "h200", "NVIDIA H200", 1, 1 },
+		{ "h200-nvl x4", "NVIDIA H200 NVL", 4, 1 },
+		{ "NVIDIA RTX 6000 Ada", "NVIDIA RTX 6000 Ada Generation", 1, 1 },
+		{ "2x rtx pro 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 2, 1 },
+		{ "l40s", "NVIDIA L40S", 1, 1 },
+		{ "h200x8", "NVIDIA H200", 8, 1 },
+		{ "gx10", "NVIDIA GB10", 1, 1 },
+		{ "a100", "NVIDIA A100-SXM4-80GB", 1, 1 },
+	};
+	struct arena a = { 0 };
+	struct place p;
+	struct err e;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (place_parse(&a, cases[i].text, &p, &e) < 0)
+			fail_msg("%s: %s", cases[i].text, e.text);
+		assert_string_equal(p.gpu->name, cases[i].gpu);
+		if (p.gpus != cases[i].gpus || p.nodes != cases[i].nodes)
+			fail_msg("%s: %d GPUs in %d machines", cases[i].text, p.gpus, p.nodes);
+	}
+	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
+	arena_free(&a);
+	(void)state;
+}
+
+static void ask(struct arena *a, struct words w, struct prediction *p)
+{
+	struct fits fits;
+	struct query q;
+	struct err e;
+
+	fits_default(&fits);
+	if (question_make(a, &w, &fits, &q, &e) < 0)
+		fail_msg("%s", e.text);
+	predict(a, &q, &fits, p);
+}
+
+/* What has to hold whatever the constants are. */
+static void test_laws(void **state)
+{
+	static const char *const models[] = { "Llama-3.1-8B",	 "Qwen3-30B-A3B",
+					      "DeepSeek-V3",	 "Nemotron-3-Nano-30B-A3B",
+					      "gemma-4-26B-A4B", "gpt-oss-120b" };
+	static const char *const places[] = { "dgx-spark", "2x dgx-spark", "h200 x8", "l40s" };
+	struct arena a = { 0 };
+
+	for (size_t m = 0; m < sizeof(models) / sizeof(models[0]); m++)
+		for (size_t n = 0; n < sizeof(places) / sizeof(places[0]); n++) {
+			struct words w = { .model = models[m],
+					   .on = places[n],
+					   .weights = "bf16",
+					   .prompt = 2000,
+					   .output = 200 };
+			struct prediction one, many, longer, smaller;
+
+			ask(&a, w, &one);
+			w.batch = 16;
+			ask(&a, w, &many);
+			w.batch = 1, w.prompt = 20000;
+			ask(&a, w, &longer);
+			w.prompt = 2000, w.weights = "fp8";
+			ask(&a, w, &smaller);
+			assert_true(many.served.tpot >= one.served.tpot);
+			assert_true(many.memory.total > one.memory.total);
+			assert_true(longer.served.ttft > one.served.ttft);
+			assert_true(longer.served.tpot >= one.served.tpot);
+			assert_true(smaller.weight_bytes < one.weight_bytes);
+			assert_true(smaller.step.dense < one.step.dense);
+			assert_true(one.tpot.low <= one.tpot.value &&
+				    one.tpot.value <= one.tpot.high);
+			assert_true(one.memory.fits == (one.memory.total <= one.memory.limit));
+			assert_true((one.limit == LIMIT_CAPACITY) == !one.memory.fits);
+			/* No step reads faster than the data sheet's bandwidth. */
+			assert_true((one.step.dense_bytes + one.step.expert_bytes +
+				     one.step.head_bytes) /
+					    1e6 / one.step.memory <=
+				    one.q.ask.place.gpu->bandwidth);
+		}
+	arena_free(&a);
+	(void)state;
+}
+
+/* Parts add up to the whole, as a person would do it. */
+static void test_sums(void **state)
+{
+	struct arena a = { 0 };
+	struct prediction p;
+	const struct need *m = &p.memory;
+	const struct step *s = &p.step;
+
+	ask(&a,
+	    (struct words){ .model = "Llama-3.3-70B",
+			    .weights = "nvfp4",
+			    .on = "dgx-spark",
+			    .prompt = 1000,
+			    .output = 100 },
+	    &p);
+	/* 68.5 billion in 4.5 bits and an output head in 16. */
+	close_to("weights", s->dense_bytes + s->head_bytes, 40.6e9, 0.01);
+	close_to("memory",
+		 m->weights + m->cache + m->state + m->activations + m->workspace + m->graphs +
+			 m->framework + m->reserve,
+		 m->total, 1e-9);
+	close_to("reading", s->dense + s->expert + s->head + s->cache + s->state, s->memory, 1e-9);
+	close_to("step", fmax(s->memory, s->compute) + s->launch + s->sequence + s->link, s->total,
+		 1e-9);
+	/* 80 layers x 8 heads x 128 x keys and values x 2 bytes a token. */
+	close_to("cache", m->per_token, 80 * 8 * 128 * 2 * 2, 1e-9);
+	assert_true(p.memory.most_context > 1100);
+	arena_free(&a);
+	(void)state;
+}
+
+static void test_claim(void **state)
+{
+	struct arena a = { 0 };
+	struct prediction p;
+	const char *why;
+
+	ask(&a, (struct words){ .model = "a dense 200B", .weights = "int4", .on = "dgx-spark" },
+	    &p);
+	assert_string_equal(predict_claim(&a, &p, 36, &why), "impossible");
+	assert_non_null(strstr(why, "273 GB/s"));
+	assert_string_equal(predict_claim(&a, &p, 1e3 / p.tpot.value, &why), "inside");
+	assert_string_equal(predict_claim(&a, &p, 0.5, &why), "outside");
+	arena_free(&a);
+	(void)state;
+}
+
+static char *slurp(struct arena *a, const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	char *s = arena_alloc(a, 1 << 20);
+
+	assert_non_null(f);
+	*n = fread(s, 1, (1 << 20) - 1, f);
+	fclose(f);
+	return s;
+}
+
+static void test_files(void **state)
+{
+	struct arena a = { 0 };
+	struct model_file f;
+	struct arch_parts p;
+	double bytes = 0;
+	struct err e;
+	size_t n;
+	char *s = slurp(&a, SOURCE_ROOT "/tests/fuzz/seeds/model.json", &n);
+
+	assert_int_equal(config_read(&a, "x", s, n, &f, &e), 0);
+	p = arch_parts(&f.arch);
+	close_to("Qwen3-Next", p.total / 1e9, 79.7, 0.01);
+	assert_int_equal(f.arch.linear_layers, 36);
+	assert_string_equal(f.format, "fp8-block");
+	assert_true(f.keeps_linear && !f.keeps_attention);
+	s = slurp(&a, SOURCE_ROOT "/tests/fuzz/seeds/model.gguf", &n);
+	assert_int_equal(gguf_read(&a, "x", (uint8_t *)s, n, &f, &e), 0);
+	assert_int_equal(f.arch.layers, 2);
+	assert_int_equal(f.arch.kv_heads, 2);
+	/* Two matrices of 64 x 32 in Q8_0, two layers of 36,864 in Q4_0, two norms of 64 in F32. */
+	close_to("bytes", f.bytes, 2 * 64 * 32 * 34.0 / 32 + 2 * 36864 * 18.0 / 32 + 2 * 64 * 4,
+		 1e-9);
+	assert_int_equal(gguf_read(&a, "x", (uint8_t *)s, n / 2, &f, &e), -ENODATA);
+	assert_int_equal(gguf_read(&a, "x", (const uint8_t *)"GGUX", 4, &f, &e), -EINVAL);
+	assert_int_equal(config_read(&a, "x", "[]", 2, &f, &e), -EINVAL);
+	assert_int_equal(config_read(&a, "x", "{}", 2, &f, &e), -EINVAL);
+	s = arena_strdup(&a, "{\"__metadata__\":{},\"w\":{\"dtype\":\"BF16\",\"shape\":[2,3],"
+			     "\"data_offsets\":[0,12]},"
+			     "\"v\":{\"data_offsets\":[12,20]}}");
+	assert_int_equal(safetensors_read(s, strlen(s), &bytes, &e), 0);
+	close_to("safetensors", bytes, 20, 1e-9);
+	s = arena_strdup(&a, "{\"w\":{\"data_offsets\":[12,2]}}");
+	assert_int_equal(safetensors_read(s, strlen(s), &bytes, &e), -EINVAL);
+	arena_free(&a);
+	(void)state;
+}
+
+static void test_rows(void **state)
+{
+	struct arena a = { 0 };
+	struct fits fits;
+	struct rows r;
+	struct err e;
+
+	fits_default(&fits);
+	assert_int_equal(rows_predict(&a, "model,hardware\n\"Qwen3, 8B\",gb10 x1\n", &fits, &r, &e),
+			 0);
+	assert_int_equal(r.n, 1);
+	assert_string_equal(r.items[0].model, "Qwen3, 8B");
+	assert_non_null(r.items[0].skipped);
+	assert_int_equal(
+		rows_predict(
+			&a,
+			"decode_tok_s,batch_or_concurrency,model,hardware,weight_format,notes\r\n"
+			"50,1,Qwen3-8B,gb10 x1,fp8,\"a \"\"b\"\"\"\r\n"
+			"90,4,Qwen3-8B,gb10 x1,fp8,with MTP\r\n",
+			&fits, &r, &e),
+		0);
+	assert_int_equal(r.n, 2);
+	assert_null(r.items[0].skipped);
+	close_to("time", r.items[0].measured[MEASURE_TPOT], 20, 1e-9);
+	close_to("total", r.items[1].measured[MEASURE_THROUGHPUT], 90, 1e-9);
+	assert_true(r.items[1].speculative && !r.items[0].speculative);
+	assert_string_equal(r.items[0].notes, "a \"b\"");
+	assert_int_equal(rows_predict(&a, "a,b\n1,2\n", &fits, &r, &e), -EINVAL);
+	assert_int_equal(rows_predict(&a, "model,hardware\n\"x", &fits, &r, &e), -EINVAL);
+	assert_int_equal(fits_read(&fits, "# mine\nvllm.unified.dense = 0.5\n", &e), 0);
+	close_to("read", fits.of[ENGINE_VLLM][HARDWARE_UNIFIED].v[FIT_DENSE], 0.5, 1e-9);
+	assert_int_equal(fits_read(&fits, "vllm.unified.dense = lots\n", &e), -EINVAL);
+	assert_int_equal(fits_read(&fits, "vllm.moon.dense = 1\n", &e), -EINVAL);
+	arena_free(&a);
+	(void)state;
+}
+
+/* The data sheets of the benches and of the predictor say the same of the same chip. */
+static void test_sheets(void **state)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < gemm_sheet_count; i++)
+		for (size_t k = 0; k < gpu_kind_count; k++) {
+			const struct gemm_sheet *s = &gemm_sheets[i];
+			const struct gpu_kind *g = &gpu_kinds[k];
+
+			if (strcmp(s->gpu, g->name) != 0)
+				continue;
+			same++;
+			close_to(g->name, g->half, s->half, 1e-9);
+			close_to(g->name, g->fp8, s->fp8, 1e-9);
+			close_to(g->name, g->fp4, s->fp4, 1e-9);
+			close_to(g->name, g->int8, s->int8, 1e-9);
+		}
+	assert_true(same >= 6);
+	(void)state;
+}
+
+/* Guesses ahead: all right, and none. */
+static void test_guesses(void **state)
+{
+	struct arena a = { 0 };
+	struct words w = { .model = "Qwen3-8B",
+			   .weights = "bf16",
+			   .on = "dgx-spark",
+			   .draft = 3,
+			   .accept = 0.8,
+			   .draft_cost = 0.05 };
+	struct prediction plain, good, bad;
+
+	ask(&a, w, &good);
+	w.accept = 0;
+	ask(&a, w, &bad);
+	w.draft = 0;
+	ask(&a, w, &plain);
+	close_to("tokens a step", good.served.tokens_a_step, 1 + 0.8 + 0.64 + 0.512, 1e-9);
+	assert_true(good.served.tpot < plain.served.tpot && bad.served.tpot > plain.served.tpot);
+	arena_free(&a);
+	(void)state;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts),	cmocka_unit_test(test_list),
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_places),	cmocka_unit_test(test_laws),
+		cmocka_unit_test(test_sums),	cmocka_unit_test(test_claim),
+		cmocka_unit_test(test_files),	cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_guesses), cmocka_unit_test(test_sheets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
