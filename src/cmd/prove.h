@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of gputune prove share. */
+#ifndef CMD_PROVE_H
+#define CMD_PROVE_H
+
+#include "bench/conditions.h"
+#include "cmd/plan.h"
+#include "prove/engine.h"
+#include "txn/txn.h"
+
+struct proving_word {
+	const char *word; /* a bench, or its case */
+	size_t n;	  /* settings that name it */
+};
+
+/* One proof under way. */
+struct proving {
+	struct run *r;
+	struct host *h;
+	struct planned planned;
+	struct proof proof;
+	struct engine engine;
+	struct bench_env env;
+	struct idset cpus;
+	struct watch_list watch;
+	struct txn_who who;
+	atomic_bool stop;
+	const bool *good; /* the changes that are proven; of many those that helped */
+	struct proving_word *words;
+	size_t n_words;
+	const char *none; /* why no bench would do */
+	bool live_line;
+	bool tty;
+};
+
+/* --- prove_ask.c: from the command line --------------------------------------------------------
+ */
+
+/* The plan of what is to be proven: ID[@TARGET][=VALUE] words, or a whole profile. 0, or an exit
+ * code after complaining. */
+int prove_plan(struct proving *g);
+/* Sizes, times, the seed. */
+int prove_options(struct proving *g);
+/* The bench's case or the workload. */
+int prove_window(struct proving *g);
+
+/* That bench as what is measured; 0, or -errno and *e. */
+int prove_bench_window(struct proving *g, const char *name, struct err *e);
+
+/* --- prove_pick.c: from the settings' rows -----------------------------------------------------
+ */
+
+/* The bench that most of the plan's settings name and that runs here; changes that it does not
+ * show are closed. 0, or an exit code after complaining. */
+int prove_pick_window(struct proving *g);
+/* The longest time that an open change needs, and least. */
+double prove_settle(const struct plan *p, double least);
+
+/* --- prove_value.c -----------------------------------------------------------------------------
+ */
+
+/* Adds changes that write value into the setting's own knob, where the plan has none of it. */
+size_t prove_add_value(struct proving *g, const char *id, const char *target, const char *value);
+
+/* --- prove_keep.c: what stays -----------------------------------------------------------------
+ */
+
+/* --json must not take the place of a file that is something else: 0, or an exit code. */
+int prove_check_file(const struct run *r);
+/* Ledger, and where --json says. An exit code: code, or worse. */
+int prove_store(struct proving *g, int code);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stays of a proof besides the page: its rows in the ledger, and a file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/bench.h"
+#include "cmd/prove.h"
+#include "host/write.h"
+#include "prove/ledger.h"
+#include "view/page_prove.h"
+
+enum { TARGETS_MAX = 64 };
+
+static int write_file(struct proving *g, int code)
+{
+	const char *path = g->r->value[OPT_JSON];
+	json_t *j = prove_json(g->planned.m, &g->proof, code);
+	char *text = json_dumps(j, JSON_INDENT(1)), here[HOST_PATH_MAX];
+	int r = text ? 0 : -ENOMEM;
+
+	json_decref(j);
+	if (path[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&g->r->arena, "%s/%s", here, path);
+	if (r == 0)
+		r = host_put(g->h, path, text, strlen(text), 0644);
+	free(text);
+	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : code;
+}
+
+int prove_check_file(const struct run *r)
+{
+	const char *path = r->value[OPT_JSON];
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char head[256];
+	size_t n;
+
+	if (!f)
+		return 0;
+	n = fread(head, 1, sizeof(head) - 1, f);
+	head[n] = '\0';
+	fclose(f);
+	if (n && !strstr(head, "\"gputune.prove/1\""))
+		return complain_text(EXIT_USAGE,
+				     "%s is there and is no result of gputune prove; it is left "
+				     "alone",
+				     path);
+	return 0;
+}
+
+/* --- ledger ------------------------------------------------------------------------------------
+ */
+
+struct keeping {
+	struct proving *g;
+	struct ledger_row row; /* what all rows share */
+	const char *dir;
+	int failed;
+};
+
+static void store(struct keeping *k, const struct ledger_row *row)
+{
+	struct err e = { 0 };
+
+	if (k->failed)
+		return;
+	k->failed = ledger_add(k->g->h, k->dir, row, &e);
+	if (k->failed)
+		complain_text(0, "the verdict could not be kept: %s", e.text);
+}
+
+/* One row a target of the setting; of very many the setting alone. */
+static void store_targets(struct keeping *k, const char *id, struct ledger_row row)
+{
+	const struct proof *p = &k->g->proof;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_changes; i++)
+		n += strcmp(p->changes[i].id, id) == 0;
+	row.setting = id;
+	if (n == 0 || n > TARGETS_MAX) {
+		store(k, &row);
+		return;
+	}
+	for (size_t i = 0; i < p->n_changes; i++) {
+		const struct proof_change *c = &p->changes[i];
+		const char *last = i ? p->changes[i - 1].target : "";
+
+		/* A setting may write several knobs of one target. */
+		if (strcmp(c->id, id) != 0 ||
+		    (i && strcmp(p->changes[i - 1].id, id) == 0 && strcmp(last, c->target) == 0))
+			continue;
+		row.target = c->target;
+		row.before = c->before;
+		row.after = c->after;
+		store(k, &row);
+	}
+}
+
+static void store_member(struct keeping *k, const struct proof_member *m)
+{
+	struct ledger_row row = k->row;
+
+	if (!m->screened)
+		return;
+	row.ratio = m->confirmed ? m->member.ratio : m->effect.ratio;
+	row.low = m->confirmed ? m->member.low : m->effect.low;
+	row.high = m->confirmed ? m->member.high : m->effect.high;
+	row.pairs = m->confirmed ? m->member.n : k->g->proof.n_windows / 2;
+	row.verdict = m->stays ? RULING_HELPS
+		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
+			      ? RULING_HURTS
+			      : RULING_UNDECIDED;
+	row.kept = row.kept && m->stays;
+	store_targets(k, m->id, row);
+}
+
+static void keep_rows(struct proving *g)
+{
+	const struct proof *p = &g->proof;
+	const struct ruling *r = &p->compared.ruling;
+	const struct window *w = &p->window;
+	bool is_bench = strcmp(w->kind, "bench") == 0;
+	struct keeping k = { .g = g, .dir = g->r->value[OPT_STATE] ? bench_state(g->r) : NULL };
+
+	k.row = (struct ledger_row){ .setting = p->what,
+				     .target = "",
+				     .bench = is_bench ? w->name : NULL,
+				     .command = is_bench ? NULL : w->name,
+				     .figure = is_bench ? w->figures[w->main].key : w->of,
+				     .unit = w->figures[w->main].unit_text,
+				     .verdict = p->verdict,
+				     .ratio = r->pairs ? r->ratio : 1,
+				     .low = r->low,
+				     .high = r->pairs ? r->high : (double)INFINITY,
+				     .min_effect = p->rule.min_effect,
+				     .pairs = r->pairs,
+				     .seed = p->seed,
+				     .time_s = p->machine.time_s,
+				     .kept = p->kept,
+				     .version = GPUTUNE_VERSION };
+	ledger_here(&g->r->arena, g->h, g->planned.m, &k.row.where);
+	for (size_t i = 0; i < p->n_members; i++)
+		store_member(&k, &p->members[i]);
+	if (p->many)
+		store(&k, &k.row);
+	else
+		store_targets(&k, p->what, k.row);
+}
+
+int prove_store(struct proving *g, int code)
+{
+	const struct proof *p = &g->proof;
+
+	/* What never came to a comparison says nothing of the setting. */
+	if (!p->stopped && (p->compared.ruling.pairs || p->verdict != RULING_UNDECIDED))
+		keep_rows(g);
+	return g->r->value[OPT_JSON] ? write_file(g, code) : code;
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What check, explain, plan and fleet say of verdicts that are kept, on a captured machine with a ledger planted: one
+that holds, one that a new kernel made expire, one of another machine, and lines that are no rows.
+
+    ledger.py GPUTUNE
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("check", "explain", "fleet", "ledger")}
+passed = failed = 0
+
+
+def law(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {name}: {str(detail)[:800]}", flush=True)
+
+
+def run(*argv):
+    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
+                       stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+    return p.returncode, p.stdout, p.stderr
+
+
+def digest(*pairs):
+    """FNV-1a of names and values, each with its NUL: how machines are told apart."""
+    h = 0xcbf29ce484222325
+    for text in (t for pair in pairs for t in pair):
+        for byte in text.encode() + b"\0":
+            h = (h ^ byte) * 0x100000001b3 % (1 << 64)
+    return f"{h:016x}"
+
+
+def seen(facts, *path):
+    for step in path:
+        facts = facts[step] if step in facts or isinstance(step, int) else {}
+    return facts.get("value", "")
+
+
+def row(here, **more):
+    r = {"schema": "gputune.ledger/1", "time": "2026-11-21T10:00:00Z", "setting": "disk.read-ahead", "target": "nvme0n1",
+         "before": "128", "after": "1024", "bench": "disk/read-seq:128KiB:buffered", "command": None, "figure": "rate",
+         "unit": "GB/s", **here, "name": "spark", "tool_version": "0.1.0", "verdict": "helps", "ratio": 1.031, "low": 1.024,
+         "high": 1.039, "min_effect": 0.01, "pairs": 12, "seed": "00000000000000aa", "kept": False, **more}
+    jsonschema.validate(r, schemas["ledger"])
+    return json.dumps(r)
+
+
+def finding(check, id):
+    return next(f for f in check["findings"] if f["id"] == id)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    machine = pathlib.Path(tmp, "m")
+    shutil.copytree(root / "tests/machines/dgx-spark", machine, symlinks=True)
+    folder = machine / "root/var/lib/gputune"
+    folder.mkdir(parents=True)
+    facts = json.loads(run("show", "--format", "json", "--host", machine)[1])["facts"]
+
+    # Which machine it is for the ledger: learnt from a row that the program would write, kept in step here.
+    name, cpu = seen(facts, "nodename"), seen(facts, "cpu", "model")
+    product = seen(facts, "platform", "product")
+    here = {"machine": digest(("id", ""), ("name", name), ("cpu", cpu), ("product", product)),
+            "kernel": seen(facts, "kernel", "release"), "driver": seen(facts, "gpu", "driver"),
+            "firmware": seen(facts, "platform", "bios_version")}
+    pairs = [("product", product), ("cpu", cpu), ("sockets", seen(facts, "cpu", "sockets")),
+             ("cores", seen(facts, "cpu", "cores"))]
+    for i, gpu in enumerate(facts["gpu"]["gpus"]):
+        pairs += [(f"gpu{i}", gpu["name"].get("value", "")), (f"gpu{i}_vbios", gpu["vbios"].get("value", ""))]
+    here["hardware"] = digest(*((k, str(v)) for k, v in pairs if v != ""))
+
+    code, before, err = run("check", "--format", "json", "--host", machine)
+    before = json.loads(before)
+    law("nothing measured: null", finding(before, "disk.read-ahead")["measured"] is None, err)
+    law("not of what cannot be written", "measured" not in finding(before, "disk.free-space"))
+    law("explain says unmeasured", "unmeasured here" in run("explain", "disk.read-ahead", "--host", machine)[1])
+    law("no page of verdicts", "Measured here" not in run("check", "--host", machine)[1])
+
+    (folder / "ledger.jsonl").write_text("\n".join([
+        row(here), "rubbish",
+        row(here, setting="net.tcp-rmem", target="", bench="tcp/receive:1", kernel="6.1.0", verdict="hurts", ratio=0.96,
+            low=0.95, high=0.97),
+        row(here, setting="disk.scheduler", machine="0123456789abcdef"),
+        row(here, setting="net.tcp-fastopen", target="", bench=None, command="./client \"a b\"", figure="wall",
+            verdict="no-difference", ratio=1.001, low=0.995, high=1.006),
+        ""]) + '{"schema":"gputune.led')
+    kept = (folder / "ledger.jsonl").read_bytes()
+
+    code, out, err = run("check", "--format", "json", "--host", machine)
+    check = json.loads(out)
+    jsonschema.validate(check, schemas["check"])
+    law("the exit code is the findings'", code == before["exit_code"] == check["exit_code"], code)
+    m = finding(check, "disk.read-ahead")["measured"]
+    law("a verdict that holds", m and m["valid"] and m["verdict"] == "helps" and m["pairs"] == 12, m)
+    text = f"+3.1 % [2.4, 3.9] on disk/read-seq:128KiB:buffered, kernel {here['kernel']}"
+    law("its sentence", m and m["text"].startswith(text), m)
+    m = finding(check, "net.tcp-rmem")["measured"]
+    law("a new kernel makes it expire", m and not m["valid"] and "kernel 6.1.0 became" in m["expired_because"], m)
+    law("another machine's is not ours", finding(check, "disk.scheduler")["measured"] is None)
+    m = finding(check, "net.tcp-fastopen")["measured"]
+    law("a workload's", m and m["bench"] is None and m["text"].startswith("no difference (less than 0.6 %)"), m)
+    law("bad lines are named", ":2: skipped" in err and ":6: skipped: it was cut short" in err, err)
+    law("and nothing is written", (folder / "ledger.jsonl").read_bytes() == kept)
+
+    code, out, err = run("check", "--host", machine)
+    law("the page has them", "Measured here" in out and "+3.1 % [2.4, 3.9]" in out and "expired" in out, out)
+    law("and counts what is not", "Unmeasured here: " in out, out)
+    code, out, err = run("explain", "disk.read-ahead", "--host", machine)
+    law("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
+    e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])
+    jsonschema.validate(e, schemas["explain"])
+    law("explain as JSON", len(e["measured"]) == 1 and not e["measured"][0]["valid"] and e["shown_by"], e["measured"])
+    e = json.loads(run("explain", "gpu.compute-mode", "--format", "json", "--host", machine)[1])
+    law("why nothing shows it", e["not_shown"] and not e["shown_by"], e)
+    code, out, err = run("plan", "--host", machine)
+    law("plan", code == 1 and "Measured here" in out and "+3.1 %" in out, out)
+    law("plan --verbose", "Measured here: +3.1 %" in " ".join(run("plan", "--verbose", "--host", machine)[1].split()))
+
+    # Ledgers of two machines beside each other.
+    other = pathlib.Path(tmp, "n2.jsonl")
+    other.write_text(row({**here, "machine": "00000000000000bb"}, name="n2", verdict="hurts", ratio=0.9, low=0.85,
+                         high=0.95) + "\n")
+    first = pathlib.Path(tmp, "n1.jsonl")
+    first.write_text(row(here) + "\n")
+    code, out, err = run("fleet", first, other, "--format", "json")
+    fleet = json.loads(out)
+    jsonschema.validate(fleet, schemas["fleet"])
+    p = fleet["proofs"]
+    law("fleet merges", code == 0 and len(p) == 1 and p[0]["helps"] == 1 and p[0]["hurts"] == 1, out)
+    code, out, err = run("fleet", first, other)
+    law("and shows where it hurts", "n2" in out and "-10.0 to +3.1 %" in out, out)
+
+    # A folder that may not be read is no machine without verdicts.
+    if os.geteuid() != 0:
+        (folder / "ledger.jsonl").chmod(0)
+        law("cannot be seen", "cannot be seen" in run("explain", "disk.read-ahead", "--host", machine)[1])
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(bool(failed))

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs as processes, on this machine in namespaces of their own: planted effects are found with their size, planted
+harm too, nothing where there is nothing, and a real effect of a sysctl; whatever ends a proof, killing it included,
+the next command puts back what was there.
+
+    prove.py GPUTUNE [PART...]
+
+PROVE_KILLS=N kills that many.
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schema = json.loads((root / "schemas/prove.json").read_text())
+python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+KNOB = "/proc/sys/net/ipv4/tcp_fastopen"
+RMEM = "/proc/sys/net/ipv4/tcp_rmem"
+passed = failed = 0
+
+
+def expect(name, ok, detail=""):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {str(detail)[:800]}", flush=True)
+    return ok
+
+
+def finish():
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+def enter():
+    """A network of our own, whose sysctls are nobody else's, and a state folder of our own."""
+    try:
+        os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", sys.executable,
+                              os.path.abspath(__file__), gputune, "--inside",
+                              *sys.argv[2:]])
+    except OSError as e:
+        print(f"no namespaces here: {e}")
+
+
+def read(path):
+    return " ".join(pathlib.Path(path).read_text().split())
+
+
+def run(*argv, **how):
+    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
+                       stdin=subprocess.DEVNULL, **how)
+    return p.returncode, p.stdout, p.stderr
+
+
+def result(name, code, out, err):
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schema)
+        expect(f"{name}: exit code", j["exit_code"] == code, (j["exit_code"], code))
+        return j
+    except (ValueError, jsonschema.ValidationError) as e:
+        expect(f"{name}: JSON", False, (e, out[:300], err))
+        return None
+
+
+def workload(text):
+    """A program of its own; a shell is not needed for it."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "work.py"
+    path.write_text(text)
+    made.append(path.parent)
+    return f"{python} -S {path}"
+
+
+made = []
+QUICK = ("--settle", "5ms", "--yes", "--format", "json")
+LOOK = f"import random, sys\nset_ = open('{KNOB}').read().strip() == '3'\n"
+
+
+def prove(name, command, want, *options, setting="net.tcp-fastopen=3"):
+    before = read(KNOB), read(RMEM)
+    code, out, err = run("prove", setting, "--command", command, *QUICK, *options)
+    j = result(name, code, out, err)
+    if j:
+        expect(f"{name}: {want}", j["verdict"] == want, (j["verdict"], j["why"], j["effect"], j["same"]))
+    expect(f"{name}: all as before", (read(KNOB), read(RMEM)) == before or "--keep" in options)
+    return j
+
+
+def verdicts():
+    score = workload(LOOK + "v = 100 * (1.05 if set_ else 1) * random.gauss(1, 0.003)\nprint('done'); print(f'score: {v}')")
+    j = prove("planted gain", score, "helps", "--metric", "score: ([0-9.]+)", "--seed", "1")
+    if j:
+        e = j["effect"]
+        expect("planted gain: its size", 1.03 < e["low"] < 1.05 < e["high"] < 1.07, e)
+        expect("planted gain: windows", len(j["windows"]) >= 40 and {w["side"] for w in j["windows"]} == {"a", "b"})
+    again = prove("planted gain again", score, "helps", "--metric", "score: ([0-9.]+)", "--seed", "1")
+    if j and again:
+        order = [[(w["part"], w["pair"], w["side"]) for w in x["windows"] if w["part"] == "same"] for x in (j, again)]
+        expect("the same seed gives the same order", order[0] == order[1])
+    j = prove("less is better", score, "hurts", "--metric", "score: ([0-9.]+)", "--better", "lower")
+    expect("less is better: exit code", j and j["exit_code"] == 1)
+    data = workload(LOOK + "import json\nprint(json.dumps({'r': [{'v': random.gauss(1, 0.002)}]}))")
+    j = prove("nothing", data, "no-difference", "--metric", "json:.r[0].v")
+    expect("nothing: what could have been missed", j and j["effect"]["resolution"] < 0.01, j and j["effect"])
+    breaks = workload(LOOK + "print('out of memory', file=sys.stderr)\nsys.exit(3 if set_ else 0)")
+    j = prove("planted harm", breaks, "hurts")
+    expect("planted harm: said", j and "status 3" in j["why"] and "out of memory" in j["why"], j and j["why"])
+    noise = workload(LOOK + "print(random.uniform(1, 3))")
+    j = prove("noise", noise, "undecided", "--metric", "([0-9.]+)")
+    expect("noise: exit code", j and j["exit_code"] == 5 and j["same"]["resolution"] > 0.05, j and j["same"])
+    prove("fails without it too", workload("import sys\nsys.exit(1)"), "undecided")
+
+
+PAIR = """
+import socket, struct, time
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+a, _ = s.accept()
+"""
+
+
+def real_effects():
+    """Of the kernel's own: what a connection holds when nobody reads, and what idling leaves of its window."""
+    holds = workload(PAIR + """
+c.setblocking(False)
+n, end = 0, time.monotonic() + 0.03
+while time.monotonic() < end:
+    try:
+        n += c.send(bytes(4096))
+    except BlockingIOError:
+        time.sleep(0.001)
+print("held", n)
+""")
+    j = prove("real: receive buffer of two pages", holds, "hurts", "--metric", "held ([0-9]+)",
+              setting="net.tcp-rmem=4096 4096 8192")
+    expect("real: receive buffer: size", j and j["effect"]["high"] < 0.9, j and (j["effect"], j["same"]))
+    early = workload("""
+import socket, struct
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, 23, 8)
+s.bind(("127.0.0.1", 0))
+s.listen()
+for _ in range(2):
+    c = socket.socket()
+    c.sendto(b"x" * 100, 0x20000000, s.getsockname())
+    a, _ = s.accept()
+    a.recv(100)
+    with_syn = c.getsockopt(socket.IPPROTO_TCP, 11, 104)[5] & 32
+    a.close()
+    c.close()
+print("early", 2 if with_syn else 1)
+""")
+    j = prove("real: data arrives with the first packet", early, "helps", "--metric", "early ([0-9])")
+    expect("real: data arrives with the first packet: size", j and j["effect"]["low"] > 1.9, j and j["effect"])
+    prove("real: no effect of the idle window on buffers", holds, "no-difference", "--metric", "held ([0-9]+)",
+          setting="net.tcp-slow-start-after-idle=0")
+
+
+def keep_and_ledger():
+    score = workload(LOOK + "print(100 * (1.05 if set_ else 1) * random.gauss(1, 0.003))")
+    path = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-")) / "proof.json"
+    made.append(path.parent)
+    j = prove("keep", score, "helps", "--metric", "([0-9.]+)", "--keep", "--json", path)
+    expect("keep: the file is what was printed", j and json.loads(path.read_text()) == j)
+    expect("keep: it is set", j and j["kept"] and read(KNOB) == "3", read(KNOB))
+    code, out, _ = run("status", "--format", "json")
+    expect("keep: status", code == 0 and len(json.loads(out)["rows"]) == 1, out)
+    code, out, _ = run("undo", "--yes")
+    expect("keep: undo", code == 0 and read(KNOB) == "1", out)
+    rows = [json.loads(x) for x in pathlib.Path("/var/lib/gputune/ledger.jsonl").read_text().splitlines()]
+    kept = [r for r in rows if r.get("kept")]
+    expect("ledger: rows", rows and len(kept) == 1, len(rows))
+    expect("ledger: verdict", kept and kept[0]["setting"] == "net.tcp-fastopen" and kept[0]["verdict"] == "helps", kept)
+
+
+def refusals():
+    for name, argv, code in (
+            ("no setting", ["prove", "no.such", "--command", "true"], 2),
+            ("nothing to prove", ["prove"], 2),
+            ("two of them", ["prove", "net.tcp-fastopen=3", "--command", "true", "--bench", "disk"], 2),
+            ("a shell's line", ["prove", "net.tcp-fastopen=3", "--command", "a | b", "--yes"], 2),
+            ("a pattern without group", ["prove", "net.tcp-fastopen=3", "--command", "a", "--metric", "x", "--yes"], 2),
+            ("a bad effect", ["prove", "net.tcp-fastopen=3", "--command", "true", "--min-effect", "0"], 2),
+            ("a bad budget", ["prove", "net.tcp-fastopen=3", "--command", "true", "--budget", "soon"], 2),
+            ("nobody to ask", ["prove", "net.tcp-fastopen=3", "--command", "true"], 2),
+            ("as wanted already", ["prove", "net.tcp-fastopen=1", "--command", "true", "--yes"], 5)):
+        got, out, err = run(*argv)
+        expect(f"refused: {name}", got == code and err, (got, err))
+    code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--yes", "--json", __file__)
+    expect("refused: somebody's file", code == 2 and "left alone" in err, err)
+    before = snapshot()
+    code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--dry-run")
+    expect("a dry run writes nothing", code == 0 and snapshot() == before, err)
+    code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "sleep 0.2", "--yes", "--budget", "2s")
+    expect("too little time", code == 5 and "--budget" in out, out)
+
+
+def snapshot():
+    return {str(p): p.read_bytes() for p in pathlib.Path("/var/lib/gputune").rglob("*") if p.is_file()}
+
+
+def start(*options):
+    return subprocess.Popen([gputune, "prove", "net.tcp-fastopen=3", "--command", f"{python} -S -c pass", *QUICK,
+                             "--min-effect", "0.01%", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def in_force(seconds=20.0):
+    """Waits until a proof has made its change for the first time."""
+    end = time.monotonic() + seconds
+    while read(KNOB) != "3" and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def interrupted():
+    p = start()
+    in_force()
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    j = result("Ctrl-C", p.returncode, out, err)
+    expect("Ctrl-C: partial", j and j["partial"] and p.returncode == 5 and read(KNOB) == "1", err)
+    p = start()
+    in_force()
+    code, out, err = run("undo", "--yes")
+    expect("another command meanwhile", code == 3 and "prove net.tcp-fastopen" in err and str(p.pid) in err, err)
+    code, out, err = run("status")
+    expect("status meanwhile", code == 0 and (str(p.pid) in err or "holds no change" in out), (code, out, err))
+    p.kill()
+    p.communicate()
+
+
+def killed():
+    """At any moment; the next command that writes puts it back."""
+    random.seed(4)
+    caught = 0
+    kills = int(os.environ.get("PROVE_KILLS", "8"))
+    for i in range(kills):
+        p = start()
+        # Every second one as soon as the setting is seen in force, and a little later.
+        end = time.monotonic() + (0.15 + random.random() if i % 2 else 5)
+        while time.monotonic() < end and (i % 2 or read(KNOB) != "3"):
+            time.sleep(0.0005)
+        time.sleep(random.random() * 0.001)
+        p.kill()
+        p.communicate()
+        was = read(KNOB)
+        if was == "3":
+            caught += 1
+            code, out, err = run("status")
+            expect(f"killed {i}: status says so and writes nothing",
+                   code == 4 and "proof" in err and read(KNOB) == "3", (code, err))
+        code, out, err = run("undo", "--yes")
+        expect(f"killed {i}: put back", read(KNOB) == "1" and code == 0, (code, out, err, read(KNOB)))
+        code, out, err = run("status")
+        expect(f"killed {i}: nothing left", code == 0, (code, out, err))
+    expect("some were killed with the setting in force", caught >= 2, caught)
+    print(f"{caught} of {kills} kills met the setting in force", flush=True)
+
+
+def many():
+    score = workload(LOOK + f"""
+v = 100 * (1.06 if set_ else 1)
+v *= 0.93 if open('{RMEM}').read().split()[1] == '87380' else 1
+print(v * random.gauss(1, 0.003))""")
+    code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-rmem=4096 87380 6291456",
+                         "net.tcp-slow-start-after-idle=0", "--command", score, "--metric", "([0-9.]+)", *QUICK)
+    j = result("many", code, out, err)
+    if not j:
+        return
+    stays = {m["id"]: m["stays"] for m in j["members"]}
+    expect("many: verdict", j["verdict"] == "helps" and 1.03 < j["effect"]["ratio"] < 1.09, (j["why"], j["effect"]))
+    expect("many: what stays", stays == {"net.tcp-fastopen": True, "net.tcp-rmem": False,
+                                         "net.tcp-slow-start-after-idle": False}, stays)
+    expect("many: all as before", read(KNOB) == "1" and read(RMEM).split()[1] == "131072", read(RMEM))
+
+
+if "--inside" not in sys.argv:
+    if os.geteuid() == 0 and subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode == 0:
+        enter()
+    print("not root, or no namespaces here: proofs are not tried")
+    finish()
+os.makedirs("/var/lib/gputune", exist_ok=True)
+subprocess.run(["mount", "-t", "tmpfs", "none", "/var/lib/gputune"], check=True)
+subprocess.run(["ip", "link", "set", "lo", "mtu", "1500", "up"], check=True)
+for part in (refusals, verdicts, keep_and_ledger, many, interrupted, killed, real_effects):
+    if sys.argv[3:] and part.__name__ not in sys.argv[3:]:
+        continue
+    begin = time.monotonic()
+    part()
+    print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+for folder in made:
+    shutil.rmtree(folder, ignore_errors=True)
+finish()
