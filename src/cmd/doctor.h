@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What doctor's looking and its fixing share. */
+#ifndef CMD_DOCTOR_H
+#define CMD_DOCTOR_H
+
+#include "bench/conditions.h"
+#include "cmd/cmd.h"
+#include "doctor/test.h"
+#include "view/page_doctor.h"
+
+struct doctoring {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct profile profile;
+	struct findings findings;
+	struct chosen chosen;
+	struct doctor_plan plan; /* of the tests */
+	struct bench_ask ask;
+	struct idset cpus;
+	struct signs first, now;
+	struct record record;
+	struct evidence e;
+	struct examined *results;
+	struct doctor_fix *fixes;
+	size_t n_fixes;
+	atomic_bool stop;
+};
+
+/* Runs tests into a record of its own, with its conditions; summarised. */
+void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, struct record *out,
+		       const char *why[TESTS], struct path_look **path);
+/* Facts, findings and signs as they are now. */
+void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f, struct signs *s);
+/* Fixes what was found and can be fixed, one diagnosis after the other: exit code, 0 when all went
+ * as it should. */
+int doctoring_fix(struct doctoring *g);
+
+#endif

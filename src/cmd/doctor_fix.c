@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor --fix: for each diagnosis that was found, measure once more, set what mends it, measure
+ * again, keep or take back. In between the change is a trial (txn/txn.h): should this process die,
+ * the next command that writes takes it back.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/doctor.h"
+#include "cmd/page.h"
+#include "cmd/plan.h"
+#include "cmd/prove.h"
+#include "txn/txn.h"
+#include "view/page_plan.h"
+
+enum { SETTLE_MS = 500 };
+
+/* The settings that mend what was found, comma-separated; NULL: none does. */
+static const char *settings_of(struct arena *a, const struct examined *x)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause_result *r = &x->causes[i];
+
+		if (r->v.how <= CAUSE_LIKELY && r->c->fix && (!t.s || !strstr(t.s, r->c->fix)))
+			text_printf(&t, "%s%s", t.len ? "," : "", r->c->fix);
+	}
+	return t.len ? arena_strdup(a, t.s) : NULL;
+}
+
+/* Refusals of the plan's gates, or that it has nothing to write. */
+static const char *nothing_to_write(struct arena *a, const struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->changes[i].gate)
+			return arena_printf(a, "refused: %s", p->changes[i].refusal);
+	if (p->n_advice)
+		return arena_printf(a, "nothing that gputune writes mends it: %s",
+				    p->advice[0].sentence);
+	return "the profile wants nothing else than what is set";
+}
+
+/* What found causes name a value for and the profile leaves alone. */
+static void add_values(struct doctoring *g, const struct examined *x, struct planned *p)
+{
+	struct proving *adding = ARENA_NEW(&g->r->arena, struct proving);
+
+	*adding = (struct proving){ .r = g->r, .h = g->h, .planned = *p };
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause *c = x->causes[i].c;
+		size_t n;
+
+		if (x->causes[i].v.how > CAUSE_LIKELY || !c->fix || !c->value)
+			continue;
+		n = prove_add_value(adding, c->fix, NULL, c->value);
+		for (size_t k = 0; n && k < adding->planned.plan.n; k++)
+			if (strcmp(adding->planned.plan.changes[k].s->id, c->fix) == 0)
+				adding->planned.plan.changes[k].why = x->causes[i].v.says;
+	}
+	*p = adding->planned;
+}
+
+static int make_plan(struct doctoring *g, const struct examined *x, const char *settings,
+		     struct planned *p)
+{
+	struct run *r = g->r;
+	const char *only = r->value[OPT_ONLY];
+	int code;
+
+	r->value[OPT_ONLY] = settings;
+	code = run_plan(r, g->h, p);
+	r->value[OPT_ONLY] = only;
+	if (code == 0)
+		add_values(g, x, p);
+	return code;
+}
+
+static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
+{
+	struct run *r = g->r;
+	struct plan_view how = { 0 };
+
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
+		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+	return run_agreed(r, arena_printf(&r->arena,
+					  "Make %zu changes for %s, measure again, and "
+					  "take them back if that does not help?",
+					  plan_open_changes(&p->plan), id));
+}
+
+/* What had found the causes, once more: true when it finds none that has a fix. */
+static bool is_gone(struct doctoring *g, const struct examined *x, const struct record *after,
+		    const struct doctor_plan *tests, const char *why[TESTS],
+		    const struct path_look *path)
+{
+	struct findings f;
+	struct signs s;
+	struct evidence e = g->e;
+	struct machine *m;
+	struct examined now;
+
+	doctoring_look(g, &m, &f, &s);
+	e.m = m;
+	e.findings = &f;
+	e.signs = &s;
+	e.earlier = NULL;
+	e.record = after;
+	e.path = path;
+	for (unsigned t = 0; t < TESTS; t++)
+		if (tests->tests & TEST_BIT(t))
+			e.not_run[t] = why[t];
+	doctor_examine(&e, x->d, &now);
+	for (size_t i = 0; i < x->d->n; i++)
+		if (now.causes[i].v.how <= CAUSE_LIKELY && now.causes[i].c->fix)
+			return false;
+	return true;
+}
+
+/* --- Ctrl-C -----------------------------------------------------------------------------------
+ *
+ * While a change is tried, signals wait: the sampler of a measurement takes them, between
+ * measurements they are looked for here. Otherwise one that comes just then would end the process
+ * and leave the change to the next command.
+ */
+static sigset_t stopping(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+static bool stopped(struct doctoring *g)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t set = stopping();
+
+	if (sigtimedwait(&set, NULL, &at_once) > 0)
+		atomic_store(&g->stop, true);
+	return atomic_load(&g->stop);
+}
+
+/* The change is in force: measure, then keep or take back. */
+static int judge(struct doctoring *g, const struct examined *x, const struct doctor_plan *tests,
+		 const struct record *before, struct txn_trial *trial, struct doctor_fix *out,
+		 struct err *e)
+{
+	struct record *after = ARENA_NEW(&g->r->arena, struct record);
+	const char *why[TESTS];
+	struct path_look *path = NULL;
+	bool gone;
+
+	usleep(SETTLE_MS * 1000);
+	if (!stopped(g))
+		doctoring_measure(g, tests, after, why, &path);
+	if (stopped(g)) {
+		out->trouble = "interrupted: it was taken back";
+		return txn_trial_back(trial, NULL, e);
+	}
+	gone = is_gone(g, x, after, tests, why, path);
+	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
+	out->measured = true;
+	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
+	return out->kept ? txn_trial_keep(trial, e) : txn_trial_back(trial, NULL, e);
+}
+
+/* Only the cases of this diagnosis's tests: others were measured too, and would be compared. */
+static int try_it(struct doctoring *g, const struct examined *x, const struct plan *p,
+		  struct doctor_fix *out)
+{
+	struct doctor_plan tests = { .tests = x->d->tests & ~TEST_BIT(TEST_PATH),
+				     .named = g->plan.named,
+				     .seconds = g->plan.seconds,
+				     .forbidden = g->plan.forbidden };
+	struct txn_who who = run_who(g->r);
+	struct txn_report report = { 0 };
+	struct record before;
+	const char *why[TESTS];
+	struct path_look *path = NULL;
+	struct txn_trial *trial = NULL;
+	struct err e = { 0 };
+	int r;
+
+	doctoring_measure(g, &tests, &before, why, &path);
+	if (atomic_load(&g->stop)) {
+		out->trouble = "interrupted before anything was written";
+		return EXIT_NOT_APPLIED;
+	}
+	r = txn_trial_begin(g->h, &g->r->arena, &who,
+			    arena_printf(&g->r->arena, "doctor %s", x->d->id), &report, &trial, &e);
+	if (r == 0 && report.recovered)
+		complain_text(0, "%zu interrupted transactions were rolled back first",
+			      report.recovered);
+	if (r == 0) {
+		int code;
+
+		r = txn_trial_set(trial, p, "apply", &report, &e);
+		out->txn = r == 0 ? report.txn : 0;
+		if (r == 0)
+			r = judge(g, x, &tests, &before, trial, out, &e);
+		code = txn_trial_end(trial, r ? &(struct err){ 0 } : &e);
+		r = r ? r : code;
+	}
+	if (r == 0)
+		return 0;
+	out->kept = false;
+	out->trouble = arena_strdup(&g->r->arena, e.text);
+	complain(0, &e);
+	return r == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+static int try_held(struct doctoring *g, const struct examined *x, const struct plan *p,
+		    struct doctor_fix *out)
+{
+	sigset_t set = stopping(), old;
+	int code;
+
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	code = try_it(g, x, p, out);
+	(void)stopped(g);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return code;
+}
+
+static int fix_one(struct doctoring *g, const struct examined *x, const char *settings)
+{
+	struct arena *a = &g->r->arena;
+	struct planned p = { 0 };
+	struct doctor_fix *out;
+	int code = make_plan(g, x, settings, &p);
+
+	if (code)
+		return code;
+	g->fixes = arena_grow(a, g->fixes, g->n_fixes, sizeof(*g->fixes));
+	out = &g->fixes[g->n_fixes++];
+	*out = (struct doctor_fix){ .diagnosis = x->d->id, .settings = settings };
+	if (!plan_open_changes(&p.plan)) {
+		out->trouble = nothing_to_write(a, &p.plan);
+		return 0;
+	}
+	if (g->r->value[OPT_DRY_RUN]) {
+		out->trouble = "dry run: nothing was written";
+		return 0;
+	}
+	if (!agreed(g, &p, x->d->id)) {
+		out->trouble = "not agreed to";
+		return isatty(STDIN_FILENO) ? 0 : EXIT_USAGE;
+	}
+	return try_held(g, x, &p.plan, out);
+}
+
+int doctoring_fix(struct doctoring *g)
+{
+	size_t fixable = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < g->chosen.n && !atomic_load(&g->stop); i++) {
+		const struct examined *x = &g->results[i];
+		const char *settings =
+			x->state == DOCTOR_FOUND ? settings_of(&g->r->arena, x) : NULL;
+		int r;
+
+		if (!settings)
+			continue;
+		fixable++;
+		r = fix_one(g, x, settings);
+		code = code == EXIT_STUCK ? code : r ? r : code;
+		if (r == EXIT_USAGE || r == EXIT_STUCK)
+			break;
+	}
+	if (!fixable)
+		complain_text(0, "nothing was found that a setting mends");
+	return code;
+}
