@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bench of collectives. A sample is a row of operations on every rank, timed by each GPU's own
- * events behind two that bring the ranks into step; the slowest rank counts.
+ * The bench of collectives. A sample is a row of operations on every rank, queued back to back and
+ * timed by each GPU's own events behind two that bring the ranks into step; the slowest rank
+ * counts.
  */
 #include "bench/collective.h"
 
@@ -14,166 +15,13 @@
 #include "base/text.h"
 #include "bench/list.h"
 
-enum { STEP = 2, TIMES_MAX = 2000, VARIANT_MAX = 512 };
-/* Connecting, one operation at most, and all else. */
-#define START_S 120.0
-#define SLOWEST_S 60.0
+/* Never more in a row than a stream takes at once: queueing would wait for the GPU. */
+enum { TIMES_MAX = 200, VARIANT_MAX = 512, TRIAL = 200, TRIALS = 3 };
 #define SAMPLE_S 0.06
+/* Above, the host is never what it takes longest to wait for. */
+enum { TRIAL_BYTES = 1 << 20 };
 
 enum { FIGURE_BUS, FIGURE_ALGORITHM, FIGURE_TIME };
-
-/* --- ranks --------------------------------------------------------------------------------------
- */
-
-static void rank_end(struct collective_rank *r)
-{
-	struct cuda_gpu *g = r->place->gpu;
-
-	if (cuda_use(g, &r->e))
-		return;
-	if (r->stream)
-		cuda_wait_stream(g, r->stream, SLOWEST_S, "the last collective", &r->e);
-	cuda_free(g, r->memory[0]);
-	cuda_free(g, r->memory[1]);
-	cuda_free(g, r->result);
-	cuda_module_end(g, r->module);
-	cuda_event_end(g, r->begin);
-	cuda_event_end(g, r->end);
-	cuda_stream_end(g, r->stream);
-}
-
-/* The memory gate: what is needed, and something left for everybody else. */
-static int room(const struct bench_env *env, const struct collective_run *run, struct gpu_place *p,
-		struct err *e)
-{
-	uint64_t need = run->sizes.to + (run->arg->in_place ? 0 : run->sizes.from) + (512ull << 20);
-	long long host = fact_or(&env->m->memory.available_kb, -1) * 1024;
-	size_t left = 0, all = 0;
-	int r = cuda_check(p->gpu, p->gpu->api->memory_info(&left, &all), e, "its free memory");
-
-	if (r)
-		return r;
-	if (run->arg->small)
-		return 0;
-	if (left < need)
-		return err_set(e, -ENOMEM, "GPU %u has %zu MiB free, %llu MiB are needed", p->index,
-			       left >> 20, (unsigned long long)(need >> 20));
-	/* Shared memory that runs out freezes the whole machine. */
-	if (p->gpu->integrated && (host < 0 || (uint64_t)host < 3 * need))
-		return err_set(e, -ENOMEM,
-			       "GPU %u shares the machine's memory: %lld MiB are available, three "
-			       "times the %llu MiB that are needed must be",
-			       p->index, host / (1 << 20), (unsigned long long)(need >> 20));
-	return 0;
-}
-
-static int alloc(struct collective_rank *r, struct err *e)
-{
-	const struct collective_run *run = r->run;
-	const struct collective_sizes *z = &run->sizes;
-	uint64_t most = z->from > z->to ? z->from : z->to;
-	int s = gpu_alloc(r->place, run->arg->in_place ? most : z->from, &r->memory[0], e);
-
-	if (s)
-		return s;
-	r->from = r->to = r->memory[0];
-	if (!run->arg->in_place) {
-		s = gpu_alloc(r->place, z->to, &r->memory[1], e);
-		r->to = r->memory[1];
-	} else if (run->arg->op == COLLECTIVE_ALL_GATHER) {
-		r->from += r->index * z->segment;
-	} else if (run->arg->op == COLLECTIVE_REDUCE_SCATTER) {
-		r->to += r->index * z->segment;
-	}
-	return s ? s : gpu_alloc(r->place, 2 * sizeof(uint64_t), &r->result, e);
-}
-
-static int rank_make(const struct bench_env *env, struct collective_rank *r, struct err *e)
-{
-	struct cuda_gpu *g = r->place->gpu;
-	int s = gpu_place_open(r->place, e);
-
-	s = s ? s : room(env, r->run, r->place, e);
-	s = s ? s : cuda_stream_make(g, &r->stream, e);
-	s = s ? s : cuda_event_make(g, &r->begin, e);
-	s = s ? s : cuda_event_make(g, &r->end, e);
-	s = s ? s : cuda_module_load(g, collective_ptx, &r->module, e);
-	s = s ? s : cuda_function_find(g, r->module, "collective_check", &r->check, e);
-	return s ? s : alloc(r, e);
-}
-
-/* --- work in each rank's thread -----------------------------------------------------------------
- */
-
-/* In place, poisoning the result would poison what is given: fill comes after. */
-static void fill_and_run(struct collective_rank *r)
-{
-	r->r = collective_fill(r, &r->e);
-	if (r->r == 0)
-		r->r = collective_queue(r, &r->e);
-	if (r->r == 0)
-		r->r = cuda_wait_stream(r->place->gpu, r->stream, 2 * SLOWEST_S + START_S,
-					"a collective", &r->e);
-}
-
-static void check(struct collective_rank *r)
-{
-	r->r = collective_check(r, &r->e);
-}
-
-/* One bit turned in what the rank got: the check must find it. */
-static void plant(struct collective_rank *r)
-{
-	struct cuda_gpu *g = r->place->gpu;
-	cuda_address at = r->to + r->run->sizes.to / 2 / 8 * 8;
-	uint64_t word = 0;
-	struct err ignored;
-
-	r->r = cuda_check(g, g->api->copy_out(&word, at, sizeof(word), r->stream), &r->e, "a word");
-	if (r->r == 0)
-		r->r = cuda_wait_stream(g, r->stream, SLOWEST_S, "a word", &r->e);
-	word ^= 1ull << 20;
-	if (r->r == 0)
-		r->r = cuda_check(g, g->api->copy_in(at, &word, sizeof(word), r->stream), &r->e,
-				  "a planted fault");
-	if (r->r == 0 && collective_check(r, &ignored) != -EILSEQ)
-		r->r = err_set(&r->e, -EILSEQ,
-			       "GPU %u: a flipped bit was not noticed: the check does not work",
-			       r->place->index);
-}
-
-static void row(struct collective_rank *r)
-{
-	struct cuda_gpu *g = r->place->gpu;
-
-	for (size_t i = 0; i < STEP && r->r == 0; i++)
-		r->r = collective_queue(r, &r->e);
-	if (r->r == 0)
-		r->r = cuda_record(g, r->begin, r->stream, &r->e);
-	for (size_t i = 0; i < r->run->times && r->r == 0; i++)
-		r->r = collective_queue(r, &r->e);
-	if (r->r == 0)
-		r->r = cuda_record(g, r->end, r->stream, &r->e);
-	/* The watchdog comes first: it can abort, and this wait cannot. */
-	if (r->r == 0)
-		r->r = cuda_wait_event(g, r->end, 2 * SLOWEST_S + START_S, "a row of collectives",
-				       &r->e);
-	if (r->r == 0)
-		r->r = cuda_elapsed(g, r->begin, r->end, &r->seconds, &r->e);
-	r->seconds /= (double)r->run->times;
-}
-
-/* Seconds of one operation, on the slowest rank. */
-static int run_row(struct collective_run *run, double *seconds, struct err *e)
-{
-	int r = collective_each(run, row, run->arg->small ? 2 : SLOWEST_S,
-				collective_name(run->arg->op), e);
-
-	*seconds = 0;
-	for (size_t i = 0; i < run->n && r == 0; i++)
-		*seconds = fmax(*seconds, run->ranks[i].seconds);
-	return r;
-}
 
 /* --- the bench's functions ----------------------------------------------------------------------
  */
@@ -181,75 +29,62 @@ static int run_row(struct collective_run *run, double *seconds, struct err *e)
 static void collective_teardown(void *state)
 {
 	struct collective_run *run = state;
+	struct err ignored;
 
-	/* Threads that hang may still touch all of it. */
-	if (run->stuck)
-		return;
-	for (size_t i = 0; run->ranks && i < run->n; i++)
-		if (run->ranks[i].place)
-			rank_end(&run->ranks[i]);
-	free(run->ranks);
-	free(run);
+	collective_all(run, COLLECTIVE_DROP, &ignored);
+	if (!run->stuck)
+		free(run);
 }
 
-static void describe(struct collective_run *run, const struct nccl_paths *seen)
+static const char *describe(const struct collective_run *run)
 {
 	const struct collective_shared *s = run->arg->shared;
 	const struct nccl *n = &s->nccl;
-	const char *via = *s->paths.via ? s->paths.via : seen->via;
+	const char *via = *s->paths.via ? s->paths.via : run->seen.via;
+	char *text = arena_alloc(run->env->a, VARIANT_MAX);
 
-	snprintf(run->variant, VARIANT_MAX, "NCCL %d.%d.%d%s%s%s%s%s%s", n->version / 10000,
-		 n->version / 100 % 100, n->version % 100, *seen->algorithm ? ", " : "",
-		 seen->algorithm, *via ? ", via " : "", via,
+	snprintf(text, VARIANT_MAX, "NCCL %d.%d.%d%s%s%s%s%s%s%s", n->version / 10000,
+		 n->version / 100 % 100, n->version % 100, *run->seen.algorithm ? ", " : "",
+		 run->seen.algorithm, *via ? ", via " : "", via,
 		 run->arg->op == COLLECTIVE_ALL_TO_ALL && !n->has_all_to_all
 			 ? ", sends and receives in a group"
 			 : "",
+		 run->n < 2	 ? ""
+		 : run->together ? ", one thread queues for all GPUs"
+				 : ", a thread for each GPU queues",
 		 n->multicast ? ", NVLink multicast as the environment wants it"
 			      : ", NVLink multicast off");
+	return text;
 }
 
-/* The first operation, with the log on; then how many make a sample. */
-static int warm(struct collective_run *run, struct err *e)
+/* Small operations wait for the host: which way to queue them is faster is found out. */
+static int choose_way(struct collective_run *run, struct err *e)
 {
-	struct collective_shared *s = run->arg->shared;
-	struct nccl_paths seen;
-	double seconds = 0;
-	int r;
+	double best[2] = { INFINITY, INFINITY };
+	int r = 0;
 
-	nccl_log_on(&s->nccl);
-	r = collective_each(run, fill_and_run, run->arg->small ? 2 : SLOWEST_S,
-			    collective_name(run->arg->op), e);
-	nccl_log_read(&s->nccl, &seen);
-	if (!*s->paths.via)
-		s->paths = seen;
-	describe(run, &seen);
-	if (r)
-		return r;
-	nccl_log_off(&s->nccl);
-	run->times = 1;
-	r = run_row(run, &seconds, e);
-	if (r == 0 && !run->arg->small)
-		run->times = (size_t)fmin(fmax(SAMPLE_S / seconds, 4), TIMES_MAX);
+	if (run->n < 2 || run->arg->bytes > TRIAL_BYTES)
+		return 0;
+	run->times = run->arg->small ? 1 : TRIAL;
+	for (size_t i = 0; i < 2 * TRIALS && r == 0; i++) {
+		run->together = i % 2;
+		r = collective_all(run, COLLECTIVE_ROW, e);
+		best[i % 2] = fmin(best[i % 2], run->seconds);
+	}
+	run->together = best[1] < best[0];
 	return r;
 }
 
-static int make_ranks(const struct bench_env *env, struct collective_run *run, struct err *e)
+/* The first operation; how they are queued; how many make a sample. */
+static int warm(struct collective_run *run, struct err *e)
 {
-	struct collective_shared *s = run->arg->shared;
-	int r = 0;
+	int r = collective_all(run, COLLECTIVE_FIRST, e);
 
-	run->ranks = calloc(run->n, sizeof(*run->ranks));
-	if (!run->ranks)
-		return err_set(e, -ENOMEM, "no memory");
-	for (size_t i = 0; i < run->n && r == 0; i++) {
-		struct collective_rank *k = &run->ranks[i];
-
-		k->run = run;
-		k->index = i;
-		k->place = &s->places.items[i];
-		k->comm = s->comms[i];
-		r = rank_make(env, k, e);
-	}
+	r = r ? r : choose_way(run, e);
+	run->times = 1;
+	r = r ? r : collective_all(run, COLLECTIVE_ROW, e);
+	if (r == 0 && !run->arg->small)
+		run->times = (size_t)fmin(fmax(SAMPLE_S / run->seconds, 4), TIMES_MAX);
 	return r;
 }
 
@@ -263,17 +98,15 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 	if (!run)
 		return err_set(e, -ENOMEM, "no memory");
 	run->arg = arg;
-	run->n = arg->shared->places.n;
-	run->sizes = collective_sizes(arg->op, arg->bytes, run->n);
-	run->variant = arena_alloc(env->a, VARIANT_MAX);
-	r = collective_open(arg->shared, START_S, e);
-	r = r ? r : make_ranks(env, run, e);
+	run->env = env;
+	r = collective_open(arg->shared, e);
+	r = r ? r : collective_all(run, COLLECTIVE_MAKE, e);
 	r = r ? r : warm(run, e);
+	*variant = describe(run);
 	if (r) {
 		collective_teardown(run);
 		return r;
 	}
-	*variant = run->variant;
 	*state = run;
 	return 0;
 }
@@ -281,36 +114,49 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 static int collective_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct collective_run *run = state;
-	double seconds;
-	int r = run_row(run, &seconds, e);
+	int r = collective_all(run, COLLECTIVE_ROW, e);
 
 	if (r)
 		return r;
-	out->value[FIGURE_ALGORITHM] = (double)run->sizes.total / seconds / 1e9;
+	out->value[FIGURE_ALGORITHM] = (double)run->sizes.total / run->seconds / 1e9;
 	out->value[FIGURE_BUS] =
-		out->value[FIGURE_ALGORITHM] * collective_bus_factor(run->arg->op, run->n);
-	out->value[FIGURE_TIME] = seconds * 1e6;
+		out->value[FIGURE_ALGORITHM] * collective_bus_factor(run->arg->op, run->all);
+	out->value[FIGURE_TIME] = run->seconds * 1e6;
 	return 0;
+}
+
+static bool has_rdma(const struct machine *m)
+{
+	return m->net.rdma.n > 0;
+}
+
+/* TCP within a machine, or between machines that could do better. */
+static int judge_path(const struct collective_run *run, struct err *e)
+{
+	const struct collective_shared *s = run->arg->shared;
+	bool far = s->world && world_machines(s->world) > 1;
+
+	if (!s->paths.sockets || (far && !has_rdma(run->env->m)))
+		return 0;
+	err_set(e, -ENOTRECOVERABLE, "NCCL carries data between %s over TCP sockets",
+		far ? "machines that have RDMA" : "GPUs of this machine");
+	if (far)
+		err_hint(e, "look at NCCL_IB_DISABLE, NCCL_IB_HCA, NCCL_NET, the locked-memory "
+			    "limit, and whether the ports are up");
+	else
+		err_hint(e, "look at NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
+			    "peer access");
+	return -ENOTRECOVERABLE;
 }
 
 static int collective_verify(void *state, struct err *e)
 {
 	struct collective_run *run = state;
-	const char *what = collective_name(run->arg->op);
-	double limit = run->arg->small ? 2 : SLOWEST_S;
-	int r;
+	int r = judge_path(run, e);
 
-	if (run->arg->shared->paths.sockets) {
-		r = err_set(e, -ENOTRECOVERABLE,
-			    "NCCL carries data between GPUs of this machine over TCP sockets");
-		err_hint(e, "look at NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
-			    "peer access");
-		return r;
-	}
-	r = collective_each(run, fill_and_run, limit, what, e);
-
-	r = r ? r : collective_each(run, check, limit, "checking", e);
-	return r ? r : collective_each(run, plant, limit, "checking the check", e);
+	r = r ? r : collective_all(run, COLLECTIVE_AGAIN, e);
+	r = r ? r : collective_all(run, COLLECTIVE_CHECK, e);
+	return r ? r : collective_all(run, COLLECTIVE_PLANT, e);
 }
 
 static void collective_end(const struct bench_cases *all)
@@ -329,6 +175,8 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	double least = INFINITY;
 
 	(void)env;
+	if (arg->shared->world && world_machines(arg->shared->world) > 1)
+		return (struct bench_limit){ .source = "unknown: it goes between machines" };
 	for (size_t i = 0; i < on->n; i++) {
 		double sum = 0;
 
@@ -357,13 +205,15 @@ const struct bench bench_collectives = {
 	.name = "collectives",
 	.title = "how fast GPUs exchange and add up data",
 	.method =
-		"NCCL on all GPUs of this machine, one process, one thread a GPU; operations in a "
-		"row, timed by the GPUs' own events, the slowest rank counts. The size is that of "
+		"NCCL on all GPUs of this machine in one process, or of all processes that take "
+		"part; operations queued back to back, timed by the GPUs' own events, the slowest "
+		"rank counts. Small ones are queued by a thread for each GPU or by one for all, "
+		"whichever is faster here. The size is that of "
 		"the whole: what a rank has after an all-gather, or before a reduce-scatter. Bus "
 		"bandwidth by the usual factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, "
 		"reduce-scatter and all-to-all, 1 for the others; it is what a link of a ring "
 		"carries, and exceeds it where switches add up. 32-bit floats, checked exactly.",
-	.version = 1,
+	.version = 2,
 	.figures = figures,
 	.n_figures = sizeof(figures) / sizeof(figures[0]),
 	.brief = "all-reduce:1GiB",

@@ -16,20 +16,25 @@ static void add(const struct bench_env *env, struct bench_cases *out,
 
 	*arg = (struct collective_arg){ op, env->small && bytes > 65536 ? 65536 : bytes, in_place,
 					env->small, shared };
-	z = collective_sizes(op, arg->bytes, on->n);
+	z = collective_sizes(op, arg->bytes, shared->all);
 	for (size_t i = 0; i < on->n; i++)
 		list = arena_printf(env->a, "%s%s%u", list, i ? ", " : "", on->items[i].index);
-	bench_case_add(env->a, out,
-		       (struct bench_case){
-			       .name = arena_printf(env->a, "%s:%s%s", collective_name(op),
-						    collective_size_text(env->a, bytes),
-						    in_place ? ":in-place" : ""),
-			       .setup = arena_printf(env->a, "%llu bytes, %zu ranks, %s",
-						     (unsigned long long)z.total, on->n,
-						     in_place ? "in place" : "out of place"),
-			       .placement = arena_printf(env->a, "GPUs %s, one thread each", list),
-			       .hardware = on->items[0].gpu->name,
-			       .arg = arg });
+	list = shared->world ? world_placement(env->a, shared->world)
+			     : arena_printf(env->a, "GPUs %s, one process", list);
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){
+			.name = arena_printf(env->a, "%s:%s%s", collective_name(op),
+					     collective_size_text(env->a, bytes),
+					     in_place ? ":in-place" : ""),
+			.setup = arena_printf(
+				env->a, "%llu bytes, %zu ranks, %s%s%s",
+				(unsigned long long)z.total, shared->all,
+				in_place ? "in place" : "out of place", shared->world ? ", " : "",
+				shared->world ? world_text(env->a, shared->world) : ""),
+			.placement = list,
+			.hardware = on->items[0].gpu->name,
+			.arg = arg });
 }
 
 static bool add_named(const struct bench_env *env, struct bench_cases *out,
@@ -59,12 +64,16 @@ void collective_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	static const uint64_t sizes[] = { 8,	     4096,	 65536,	   1u << 20,
 					  16u << 20, 128u << 20, 1u << 30, 8ull << 30 };
-	struct collective_shared *shared = ARENA_NEW(env->a, struct collective_shared);
+	struct collective_shared *shared = env->ask.team;
 
-	gpu_places_find(env, out, &shared->places);
+	if (!shared) {
+		shared = ARENA_NEW(env->a, struct collective_shared);
+		gpu_places_find(env, out, &shared->places);
+		shared->all = shared->places.n;
+	}
 	if (!shared->places.n)
 		return;
-	if (shared->places.n == 1) {
+	if (shared->all == 1) {
 		out->none = arena_printf(env->a,
 					 "one GPU (%s) has nobody to exchange data with; at least "
 					 "two are needed",

@@ -145,7 +145,7 @@ static int check_part(struct collective_rank *r, uint64_t offset, uint64_t bytes
 int collective_check(struct collective_rank *r, struct err *e)
 {
 	const struct collective_sizes *z = &r->run->sizes;
-	size_t n = r->run->n;
+	size_t n = r->run->all;
 	int s = 0;
 
 	switch (r->run->arg->op) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks of one machine: communicators, one thread each, one operation, and the watchdog. */
+/* The ranks of this process: one thread each, one operation, and the watchdog. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,32 +17,6 @@ enum { ABORT_S = 20 };
 #define STEP_S 0.05
 #define GRACE_S 1.0
 
-static int said(struct cuda_gpu *g, int result, struct err *e, const char *what)
-{
-	if (result == NCCL_OK)
-		return 0;
-	return err_set(e, result == NCCL_MISSING ? -EOPNOTSUPP : -EIO, "GPU %s: NCCL: %s: %s",
-		       g->pci, what, nccl_result_name(result));
-}
-
-/* --- starting -----------------------------------------------------------------------------------
- */
-
-/* Starting can hang too, and nothing can be aborted then: it has a thread of its own. */
-struct start {
-	struct collective_shared *s;
-	int devices[CUDA_GPUS_MAX];
-	int result;
-};
-
-static void *start_main(void *arg)
-{
-	struct start *t = arg;
-
-	t->result = t->s->nccl.api.start_all(t->s->comms, (int)t->s->places.n, t->devices);
-	return NULL;
-}
-
 static struct timespec deadline(double seconds)
 {
 	struct timespec t;
@@ -55,84 +29,6 @@ static struct timespec deadline(double seconds)
 		t.tv_sec++;
 	}
 	return t;
-}
-
-static void *end_main(void *arg)
-{
-	struct start *t = arg;
-
-	for (size_t i = 0; i < t->s->places.n; i++)
-		t->s->nccl.api.end(t->s->comms[i]);
-	return NULL;
-}
-
-/* False when it is not over in time; t is the thread's then. */
-static bool guarded(struct start *t, void *(*work)(void *t), double limit_s)
-{
-	struct timespec until = deadline(limit_s);
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, work, t))
-		return false;
-	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
-		return true;
-	pthread_detach(thread);
-	return false;
-}
-
-static int start_all(struct collective_shared *s, double limit_s, struct err *e)
-{
-	struct start *t = calloc(1, sizeof(*t));
-	int r;
-
-	if (!t)
-		return err_set(e, -ENOMEM, "no memory");
-	t->s = s;
-	for (size_t i = 0; i < s->places.n; i++)
-		t->devices[i] = s->places.items[i].gpu->ordinal;
-	if (!guarded(t, start_main, limit_s)) {
-		s->broken = true;
-		return err_set(e, -ETIME, "NCCL did not connect %zu GPUs within %.0f s",
-			       s->places.n, limit_s);
-	}
-	r = said(s->places.items[0].gpu, t->result, e, "connecting the GPUs");
-	free(t);
-	return r;
-}
-
-int collective_open(struct collective_shared *s, double limit_s, struct err *e)
-{
-	int r = 0;
-
-	if (s->broken)
-		return err_set(e, -EIO,
-			       "a collective before this one failed or hung and was aborted; NCCL "
-			       "is not asked again");
-	if (s->open)
-		return 0;
-	if (!s->nccl.lib.handle)
-		r = nccl_open(&s->nccl, e);
-	for (size_t i = 0; i < s->places.n && r == 0; i++)
-		r = gpu_place_open(&s->places.items[i], e);
-	r = r ? r : start_all(s, limit_s, e);
-	s->open = r == 0;
-	return r;
-}
-
-void collective_close(struct collective_shared *s)
-{
-	struct start *t = s->open && !s->broken ? calloc(1, sizeof(*t)) : NULL;
-
-	if (t) {
-		t->s = s;
-		/* What hangs is left to the end of the process, and s lives that long. */
-		if (guarded(t, end_main, ABORT_S))
-			free(t);
-	}
-	if (s->nccl.log >= 0 && s->nccl.lib.handle)
-		close(s->nccl.log);
-	s->nccl.log = -1;
-	s->open = false;
 }
 
 /* --- all at once --------------------------------------------------------------------------------
@@ -177,6 +73,14 @@ static const struct collective_rank *failed(const struct collective_run *run)
 	return NULL;
 }
 
+/* Of another process, which ours may wait for. */
+static bool trouble(const struct collective_run *run)
+{
+	struct world *w = run->arg->shared->world;
+
+	return w && world_trouble(w);
+}
+
 /* Until all are over, that time is, or one failed and the others had a moment: they wait for it. */
 static size_t join_until(struct collective_run *run, double seconds)
 {
@@ -184,7 +88,7 @@ static size_t join_until(struct collective_run *run, double seconds)
 	size_t left;
 
 	while ((left = join_some(run)) > 0 && clock_mono_s() < end)
-		if (failed(run) && end > clock_mono_s() + GRACE_S)
+		if ((failed(run) || trouble(run)) && end > clock_mono_s() + GRACE_S)
 			end = clock_mono_s() + GRACE_S;
 	return left;
 }
@@ -209,6 +113,11 @@ static int hung_error(struct collective_run *run, double limit_s, const char *wh
 		if (!run->ranks[i].over)
 			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", at ? ", " : "",
 					       run->ranks[i].place->index);
+	/* Not the cause: who is will be named instead. */
+	if (trouble(run))
+		return err_set(e, -ECANCELED,
+			       "%s was aborted on GPU %s: another process is in trouble", what,
+			       list);
 	err_set(e, -ETIME, "%s was not over after %.0f s on GPU %s and was aborted", what, limit_s,
 		list);
 	err_hint(e, "NCCL_DEBUG=INFO shows where it waits; look at NVLink, peer access and ACS");
@@ -222,7 +131,7 @@ static void give_up(struct collective_run *run, struct job *jobs)
 		free(jobs);
 		return;
 	}
-	run->stuck = true;
+	run->stuck = run->arg->shared->stuck = true;
 	for (size_t i = 0; i < run->n; i++)
 		if (!run->ranks[i].over) {
 			struct err ignored;
@@ -282,23 +191,23 @@ static int pairs(struct collective_rank *r, size_t to, size_t from, uint64_t to_
 	const struct nccl_api *api = &r->run->arg->shared->nccl.api;
 	size_t count = r->run->sizes.segment / 4;
 	struct cuda_gpu *g = r->place->gpu;
-	int s = said(
+	int s = nccl_check(
 		g, api->send(r->from + to_offset, count, NCCL_FLOAT32, (int)to, r->comm, r->stream),
 		e, "a send");
 
 	return s ? s
-		 : said(g,
-			api->receive(r->to + from_offset, count, NCCL_FLOAT32, (int)from, r->comm,
-				     r->stream),
-			e, "a receive");
+		 : nccl_check(g,
+			      api->receive(r->to + from_offset, count, NCCL_FLOAT32, (int)from,
+					   r->comm, r->stream),
+			      e, "a receive");
 }
 
 /* Where the library has no such call: everybody sends to everybody. */
 static int grouped(struct collective_rank *r, struct err *e)
 {
 	const struct nccl_api *api = &r->run->arg->shared->nccl.api;
-	size_t n = r->run->n, segment = r->run->sizes.segment;
-	int s = said(r->place->gpu, api->group_begin(), e, "a group"), end;
+	size_t n = r->run->all, segment = r->run->sizes.segment;
+	int s = nccl_check(r->place->gpu, api->group_begin(), e, "a group"), end;
 
 	if (s)
 		return s;
@@ -306,7 +215,7 @@ static int grouped(struct collective_rank *r, struct err *e)
 		s = pairs(r, (r->index + 1) % n, (r->index + n - 1) % n, 0, 0, e);
 	for (size_t i = 0; r->run->arg->op == COLLECTIVE_ALL_TO_ALL && i < n && s == 0; i++)
 		s = pairs(r, i, i, i * segment, i * segment, e);
-	end = said(r->place->gpu, api->group_end(), e, "the end of a group");
+	end = nccl_check(r->place->gpu, api->group_end(), e, "the end of a group");
 	return s ? s : end;
 }
 
@@ -340,5 +249,19 @@ int collective_queue(struct collective_rank *r, struct err *e)
 	default:
 		return grouped(r, e);
 	}
-	return said(r->place->gpu, s, e, collective_name(r->run->arg->op));
+	return nccl_check(r->place->gpu, s, e, collective_name(r->run->arg->op));
+}
+
+int collective_queue_all(struct collective_run *run, struct err *e)
+{
+	const struct nccl_api *api = &run->arg->shared->nccl.api;
+	struct cuda_gpu *g = run->ranks[0].place->gpu;
+	int r = nccl_check(g, api->group_begin(), e, "a group"), end;
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < run->n && r == 0; i++)
+		r = collective_queue(&run->ranks[i], e);
+	end = nccl_check(g, api->group_end(), e, collective_name(run->arg->op));
+	return r ? r : end;
 }

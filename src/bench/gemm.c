@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/list.h"
 
 enum { BATCH_MAX = 20000, VARIANT_MAX = 1024 };
 #define SAMPLE_S 0.06
 #define BURN_S 1.0
 #define SMALL_S 1e-3
+#define GLANCE_S 0.03
 #define SEARCH_S 0.8
 /* Under load before the first sample: the power limit bites late. */
 #define SETTLE_S 0.8
@@ -28,6 +30,7 @@ struct lane {
 	struct gemm_unit unit;
 	struct gpu_watch watch;
 	const struct gemm_arg *arg;
+	const struct bench_env *env; /* while it is set up */
 	struct gemm_choice choice;
 	struct err e;
 	int r;
@@ -91,10 +94,47 @@ static int lane_settle(struct lane *l)
 	return r ? r : gemm_unit_finish(&l->unit, n, &l->seconds, &l->e);
 }
 
-static void lane_choose(struct lane *l)
+static void lane_make(struct lane *l)
 {
 	l->r = gemm_unit_make(&l->unit, l->place, &l->arg->shared->lt, l->arg->type, l->arg->dims,
 			      &l->e);
+}
+
+/* What does not run is met again by the search. */
+static void lane_glance(struct lane *l)
+{
+	struct err ignored = { 0 };
+
+	if (gemm_unit_glance(&l->unit, l->arg->small ? SMALL_S : GLANCE_S, &l->seconds, &ignored))
+		l->seconds = 0;
+}
+
+/* A first figure long before the fastest way is found: of several GPUs the slowest's. */
+static void glance(struct gemm_state *s, const struct bench_env *env)
+{
+	double low = INFINITY;
+	struct err ignored = { 0 };
+
+	if (!env->early || s->arg->choice->made)
+		return;
+	each(s, lane_glance, &ignored);
+	for (size_t i = 0; i < s->arg->n; i++)
+		if (s->lanes[i].seconds > 0)
+			low = fmin(low, tera(&s->lanes[i]));
+	env->early(env->early_ctx, low,
+		   "by the library's first proposal, not checked yet; looking for a faster one");
+}
+
+static void told(void *ctx, double seconds)
+{
+	struct lane *l = ctx;
+
+	l->seconds = seconds;
+	l->env->early(l->env->early_ctx, tera(l), "looking for the fastest way");
+}
+
+static void lane_choose(struct lane *l)
+{
 	if (l->r == 0)
 		l->r = gemm_unit_choose(&l->unit, &l->choice, l->arg->small ? 0.1 : SEARCH_S,
 					&l->e);
@@ -134,10 +174,28 @@ static void gemm_teardown(void *state)
 
 int gemm_open(struct gemm_shared *shared, struct err *e)
 {
-	int r = shared->open ? 0 : cublaslt_open(&shared->lt, e);
+	int r = 0;
 
+	if (!shared->open && !gpu_ahead_cublaslt(shared->ahead, &shared->lt, &r, e))
+		r = cublaslt_open(&shared->lt, e);
 	shared->open = r == 0;
 	return r;
+}
+
+int gemm_open_sparse(struct gemm_shared *shared, struct err *e)
+{
+	int r = shared->sparse_open ? 0 : cusparselt_open(&shared->sparse, e);
+
+	shared->sparse_open = r == 0;
+	return r;
+}
+
+static void describe_sparse(struct gemm_state *s)
+{
+	const int *version = s->arg->shared->sparse.version;
+
+	snprintf(s->variant, VARIANT_MAX, "cuSPARSELt %d.%d.%d %s; rate as if there were no zeros",
+		 version[0], version[1], version[2], s->lanes[0].choice.text);
 }
 
 static void describe(struct gemm_state *s)
@@ -149,9 +207,11 @@ static void describe(struct gemm_state *s)
 		 *lt->cleared ? "; taken out of the environment: " : "", lt->cleared);
 }
 
-static int set_up(struct gemm_state *s, struct err *e)
+static int set_up(struct gemm_state *s, const struct bench_env *env, struct err *e)
 {
-	int r = gemm_open(s->arg->shared, e);
+	struct gemm_shared *shared = s->arg->shared;
+	bool sparse = s->arg->type->sparse;
+	int r = sparse ? gemm_open_sparse(shared, e) : gemm_open(shared, e);
 
 	for (size_t i = 0; i < s->arg->n; i++) {
 		struct lane *l = &s->lanes[i];
@@ -160,12 +220,26 @@ static int set_up(struct gemm_state *s, struct err *e)
 		l->place = &s->arg->places[i];
 		l->choice = *s->arg->choice;
 		l->unit.stop = s->stop;
+		l->unit.sparse_lt = &shared->sparse;
+		l->env = env;
+		/* Threads of several GPUs would talk at once. */
+		if (env->early && s->arg->n == 1) {
+			l->unit.tell = told;
+			l->unit.tell_ctx = l;
+		}
 		gpu_watch_open(&l->watch, l->place);
 	}
-	r = r ? r : each(s, lane_choose, e);
+	r = r ? r : each(s, lane_make, e);
 	if (r)
 		return r;
-	describe(s);
+	glance(s, env);
+	r = each(s, lane_choose, e);
+	if (r)
+		return r;
+	if (sparse)
+		describe_sparse(s);
+	else
+		describe(s);
 	*s->arg->choice = s->lanes[0].choice;
 	return 0;
 }
@@ -182,7 +256,7 @@ static int gemm_setup(const struct bench_env *env, const struct bench_case *c, v
 	s->stop = env->stop;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
 	s->lanes = calloc(s->arg->n, sizeof(*s->lanes));
-	r = s->lanes ? set_up(s, e) : err_set(e, -ENOMEM, "no memory");
+	r = s->lanes ? set_up(s, env, e) : err_set(e, -ENOMEM, "no memory");
 	if (r) {
 		s->variant = NULL;
 		gemm_teardown(s);
@@ -296,6 +370,7 @@ const struct bench bench_gemm = {
 	.brief = "bf16:8192",
 	.seconds = 2,
 	.rounds = 3,
+	.ahead = gpu_ahead_products,
 	.cases = gemm_cases,
 	.setup = gemm_setup,
 	.run = gemm_run,

@@ -11,6 +11,9 @@
 struct gemm_shared {
 	struct cublaslt lt;
 	bool open;
+	struct cusparselt sparse;
+	bool sparse_open;
+	struct gpu_ahead *ahead; /* that may have loaded it; NULL: nothing has */
 };
 
 struct gemm_arg {
@@ -33,8 +36,9 @@ enum { GEMM_DIM_MAX = 1 << 17 };
  */
 bool gemm_name_parse(const char *name, bool *burn, const struct gemm_type **t,
 		     struct gemm_dims *dims);
-/* Opens cuBLASLt the first time. */
+/* Opens cuBLASLt, or for sparse products cuSPARSELt, the first time. */
 int gemm_open(struct gemm_shared *s, struct err *e);
+int gemm_open_sparse(struct gemm_shared *s, struct err *e);
 /* Compute capability times ten. */
 unsigned gemm_cc(const struct gpu_place *p);
 /* A sentence why this GPU or this format cannot do it; NULL when it can. */

@@ -95,9 +95,11 @@ struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, con
 		return (struct bench_limit){ .source = arena_printf(
 						     a, "unknown: no data sheet row of %s for %s",
 						     *gpu ? gpu : "this GPU", t->name) };
-	return (struct bench_limit){
-		true, v, arena_printf(a, "data sheet, dense: %s, %s", sheet->source, sheet->date)
-	};
+	return (struct bench_limit){ true, v,
+				     arena_printf(a, "data sheet, %s: %s, %s",
+						  t->sparse ? "two zeros in four elements"
+							    : "dense",
+						  sheet->source, sheet->date) };
 }
 
 const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm_dims d,
@@ -133,6 +135,19 @@ static const char *gpu_list(struct arena *a, const struct gpu_place *p, size_t n
 	return text;
 }
 
+static struct gemm_dims small_dims(const struct gemm_type *t)
+{
+	uint64_t d = t->multiple > SMALL ? t->multiple : SMALL;
+
+	return (struct gemm_dims){ d, d, d };
+}
+
+/* Whether the case can be among those that were asked for. */
+static bool wanted(const struct bench_env *env, const char *name)
+{
+	return !env->ask.name || strncmp(name, env->ask.name, strlen(env->ask.name)) == 0;
+}
+
 /* suffix: "" or ":gpu3". */
 static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
 		const char *suffix, struct gemm_arg arg)
@@ -141,9 +156,12 @@ static void add(const struct bench_env *env, struct bench_cases *out, const char
 	struct gemm_arg *kept = ARENA_NEW(a, struct gemm_arg);
 	const char *full = arena_printf(a, "%s%s", name, suffix), *why = NULL;
 	struct gemm_dims *d = &arg.dims;
+	struct err e = { 0 };
 
 	for (size_t i = 0; i < arg.n && !why; i++)
 		why = gemm_why_not(a, arg.type, *d, gemm_cc(&arg.places[i]));
+	if (!why && arg.type->sparse && wanted(env, full) && gemm_open_sparse(arg.shared, &e))
+		why = arena_strdup(a, e.text);
 	if (why) {
 		bench_case_absent(a, out, full, why);
 		out->none = why;
@@ -156,9 +174,10 @@ static void add(const struct bench_env *env, struct bench_cases *out, const char
 		a, out,
 		(struct bench_case){
 			.name = full,
-			.setup = arena_printf(a, "%llu x %llu, sums over %llu, random data%s",
+			.setup = arena_printf(a, "%llu x %llu, sums over %llu, random data%s%s",
 					      (unsigned long long)d->m, (unsigned long long)d->n,
 					      (unsigned long long)d->k,
+					      arg.type->sparse ? ", two zeros in every four" : "",
 					      arg.burn ? ", samples of a second" : ""),
 			.placement = arena_printf(a, "%s%s", gpu_list(a, arg.places, arg.n),
 						  arg.n > 1 ? ", all at once" : ""),
@@ -172,7 +191,7 @@ static void add_on(const struct bench_env *env, struct bench_cases *out, const c
 		   const struct gpu_places *on, struct gemm_arg arg)
 {
 	if (env->small && !arg.burn)
-		arg.dims = (struct gemm_dims){ SMALL, SMALL, SMALL };
+		arg.dims = small_dims(arg.type);
 	arg.places = on->items;
 	arg.n = arg.burn ? on->n : 1;
 	if (arg.burn || on->n == 1) {
@@ -214,7 +233,7 @@ static bool add_named(const struct bench_env *env, struct bench_cases *out, stru
 		arg.places = on.items;
 		arg.n = 1;
 		if (env->small)
-			arg.dims = (struct gemm_dims){ SMALL, SMALL, SMALL };
+			arg.dims = small_dims(arg.type);
 		add(env, out, env->ask.name, "", arg);
 	} else {
 		add_on(env, out, name, &on, arg);
@@ -227,6 +246,7 @@ void gemm_cases(const struct bench_env *env, struct bench_cases *out)
 	struct gemm_shared *shared = ARENA_NEW(env->a, struct gemm_shared);
 	struct gpu_places on;
 
+	shared->ahead = env->ahead;
 	gpu_places_find(env, out, &on);
 	if (!on.n || (env->ask.name && add_named(env, out, on, shared)))
 		return;
@@ -250,7 +270,4 @@ void gemm_cases(const struct bench_env *env, struct bench_cases *out)
 				       arena_printf(env->a, "%s:%s", name, shapes[i].name), &on,
 				       arg);
 		}
-	bench_case_absent(env->a, out, "sparse-2:4",
-			  "products with 2:4 sparsity need cuSPARSELt, whose interface changes "
-			  "from release to release; it is not called");
 }

@@ -70,7 +70,7 @@ double gemm_peak_at(const struct gemm_type *t, unsigned cc, unsigned sms, double
 		};
 
 		if (r->cc == cc)
-			return ops[column_of(t)] * sms * mhz / 1e6;
+			return ops[column_of(t)] * sms * mhz / 1e6 * (t->sparse ? 2 : 1);
 	}
 	return 0;
 }
@@ -86,7 +86,8 @@ double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct 
 
 		if (strcmp(r->gpu, gpu) == 0 && tera[column_of(t)] > 0) {
 			*s = r;
-			return tera[column_of(t)];
+			/* Sheets say the double for two zeros in four. */
+			return tera[column_of(t)] * (t->sparse ? 2 : 1);
 		}
 	}
 	return 0;

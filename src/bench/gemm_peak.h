@@ -26,7 +26,8 @@ extern const size_t gemm_unit_count;
 extern const struct gemm_sheet gemm_sheets[];
 extern const size_t gemm_sheet_count;
 
-/* TFLOP/s at this clock; 0 when the chip or the format is not known. */
+/* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
+ * is not known. */
 double gemm_peak_at(const struct gemm_type *t, unsigned cc, unsigned sms, double mhz);
 /* 0 and *s NULL when no sheet is known or it says nothing of the format. */
 double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s);

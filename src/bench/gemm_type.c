@@ -99,6 +99,55 @@ const struct gemm_type gemm_types[] = {
 	  .sigma = 1,
 	  .round = ULP(52),
 	  .sum_k = ULP(52) },
+	{ .name = "sparse-bf16",
+	  .a = CODE_BF16,
+	  .b = CODE_BF16,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "sparse-fp16",
+	  .a = CODE_F16,
+	  .b = CODE_F16,
+	  .d = CODE_F16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .sigma = 1,
+	  .round = ULP(10),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "sparse-fp8",
+	  .a = CODE_E4M3,
+	  .b = CODE_E4M3,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 89,
+	  .why = "tensor cores take sparse FP8 from compute capability 8.9 on",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = 0.1,
+	  .sum_k = ULP(18) },
+	{ .name = "sparse-int8",
+	  .a = CODE_I8,
+	  .b = CODE_I8,
+	  .d = CODE_I32,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .uniform = true },
 	{ .name = "mxfp8",
 	  .a = CODE_E4M3,
 	  .b = CODE_E4M3,
@@ -266,6 +315,52 @@ uint32_t gemm_pick(uint64_t seed, uint64_t i)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	return (uint32_t)(z >> 48);
+}
+
+bool gemm_stays(uint64_t seed, uint64_t i)
+{
+	/* Of the six pairs, four bits each. */
+	unsigned pair = gemm_pick(seed, i / 4) * 6 >> 16;
+
+	return 0xca6953u >> (4 * pair + i % 4) & 1;
+}
+
+/* --- scales of blocks ---------------------------------------------------------------------------
+ */
+enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE_BYTES = 512, TILE_STRIDE = 32 };
+
+size_t gemm_scale_bytes(const struct gemm_type *t, uint64_t rows, uint64_t k)
+{
+	uint64_t tile = (uint64_t)TILE_BLOCKS * t->block;
+
+	return t->block ? (size_t)((k + tile - 1) / tile * ((rows + TILE_ROWS - 1) / TILE_ROWS) *
+				   TILE_BYTES)
+			: 0;
+}
+
+uint64_t gemm_scale_place(const struct gemm_type *t, uint64_t row, uint64_t at, uint64_t k)
+{
+	uint64_t tile = (uint64_t)TILE_BLOCKS * t->block, across = (k + tile - 1) / tile,
+		 block = at / t->block;
+
+	return (row / TILE_ROWS * across + block / TILE_BLOCKS) * TILE_BYTES +
+	       row % TILE_STRIDE * (TILE_BYTES / TILE_STRIDE) +
+	       row % TILE_ROWS / TILE_STRIDE * TILE_BLOCKS + block % TILE_BLOCKS;
+}
+
+void gemm_scale_table(const struct gemm_type *t, uint64_t seed, uint64_t *table, double *values)
+{
+	/* UE4M3 is E4M3 without a sign: 0.5 to 2; UE8M0 is the exponent alone: 0.5, 1, 2. */
+	enum { HALF_E4M3 = 0x30, E4M3_STEPS = 17, HALF_E8M0 = 0x7e, E8M0_STEPS = 3, ONE = 0x7f };
+	struct stat_random r = { seed };
+	bool small = t->block == 16;
+
+	for (size_t i = 0; i < GEMM_TABLE; i++) {
+		table[i] = small ? HALF_E4M3 + stat_random_below(&r, E4M3_STEPS)
+				 : HALF_E8M0 + stat_random_below(&r, E8M0_STEPS);
+		values[i] =
+			small ? gemm_decode(CODE_E4M3, table[i]) : ldexp(1, (int)table[i] - ONE);
+	}
 }
 
 size_t gemm_bytes(enum gemm_code c, uint64_t n)

@@ -45,7 +45,8 @@ struct gemm_type {
 	bool tf32;	   /* FP32 in memory, 19 bits of it inside the tensor core */
 	bool tn_only;	   /* both operands need k to run fastest */
 	unsigned multiple; /* what every dimension has to be a multiple of */
-	unsigned block;	   /* elements that share a scale; 0: none. All scales are 1 */
+	unsigned block;	   /* elements along k that share a scale; 0: none */
+	bool sparse;	   /* A has two zeros in every four elements along k */
 	unsigned cc_min;   /* compute capability times ten, first that has it */
 	const char *why;   /* what the chip lacks otherwise, in a sentence */
 	bool uniform;	   /* all codes but the lowest are as likely; else normally distributed */
@@ -73,6 +74,22 @@ enum { GEMM_TABLE = 1 << 16 };
 /* Fills table (GEMM_TABLE entries). Nothing saturates: what is out of range is drawn again. */
 void gemm_table_fill(const struct gemm_type *t, enum gemm_code c, uint64_t seed, uint64_t *table);
 uint32_t gemm_pick(uint64_t seed, uint64_t i);
+
+/* Whether element i of a sparse matrix, k running fastest, was left: gemm_prune's twin. */
+bool gemm_stays(uint64_t seed, uint64_t i);
+
+/* --- scales of blocks ----------------------------------------------------------------------------
+ *
+ * One byte a block: UE4M3 (16 elements) or UE8M0 (32). They lie in tiles of 128 rows by four
+ * blocks, a tile's rows interleaved by 32, tiles along k first. Source: cuBLAS documentation, "1D
+ * block scaling factors layout".
+ */
+/* Bytes of the scales of rows x k elements, with what fills the last tiles; 0 without scales. */
+size_t gemm_scale_bytes(const struct gemm_type *t, uint64_t rows, uint64_t k);
+/* Where the scale of that row and element of k stands. */
+uint64_t gemm_scale_place(const struct gemm_type *t, uint64_t row, uint64_t at, uint64_t k);
+/* GEMM_TABLE codes, of values from a half to two; *values: what they stand for. */
+void gemm_scale_table(const struct gemm_type *t, uint64_t seed, uint64_t *table, double *values);
 
 /* Bytes of n codes, rounded up to whole 16. */
 size_t gemm_bytes(enum gemm_code c, uint64_t n);

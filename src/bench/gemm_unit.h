@@ -11,6 +11,7 @@
 #include "bench/gemm_type.h"
 #include "bench/gpu_common.h"
 #include "cuda/cublaslt.h"
+#include "cuda/cusparselt.h"
 
 struct gemm_dims {
 	uint64_t m, n, k;
@@ -22,8 +23,9 @@ struct gemm_choice {
 	bool a_turned, b_turned; /* stored with k running fastest, and with n */
 	bool fast;		 /* FP8 with quick sums */
 	struct cublaslt_algorithm algorithm;
-	double seconds; /* of one product, when it was found */
-	size_t tried;	/* algorithms that ran */
+	struct cusparselt_choice sparse; /* instead, of a sparse product */
+	double seconds;			 /* of one product, when it was found */
+	size_t tried;			 /* algorithms that ran */
 	char text[160];
 };
 
@@ -31,27 +33,35 @@ struct gemm_unit {
 	struct gpu_place *place;
 	struct cuda_gpu *gpu;
 	struct cublaslt *lt;
+	struct cusparselt *sparse_lt; /* instead, of a sparse product; set before it is made */
 	const struct gemm_type *type;
 	struct gemm_dims dims;
 	struct gemm_choice choice;
 	const atomic_bool *stop; /* may be NULL */
+	/* Told during a search: seconds of one product of what was just timed. NULL: nobody looks.
+	 */
+	void (*tell)(void *ctx, double seconds);
+	void *tell_ctx;
 
 	struct cuda_stream *stream;
 	struct cuda_event *begin, *end;
-	struct cuda_module *module;
-	struct cuda_function *fill, *scan, *clock;
-	cuda_address a, b, d, workspace, scales;
-	cuda_address out; /* two words of results */
+	struct cuda_module *module, *zeros;
+	struct cuda_function *fill, *scan, *clock, *prune, *fours;
+	cuda_address a, b, d, workspace, scales_a, scales_b;
+	cuda_address packed; /* A without its zeros, of a sparse product */
+	cuda_address out;    /* two words of results */
 	size_t workspace_bytes, d_bytes;
 	struct cublaslt_plan *plan;
+	struct cusparselt_plan *sparse;
 	/* What the elements of A and B are drawn from: GEMM_TABLE values each. */
 	double *values_a, *values_b;
+	double *values_scale; /* the same of both scales; NULL: there are none */
 	bool have_sum;
 	uint64_t sum;	  /* of the result's bits, of the first product that was checked */
 	size_t n_checked; /* products whose bits were compared with it */
 };
 
-enum { GEMM_WORKSPACE = 64 << 20, GEMM_SAMPLES = 256, GEMM_WAIT_S = 60 };
+enum { GEMM_WORKSPACE = 64 << 20, GEMM_SAMPLES = 256, GEMM_WAIT_S = 60, GEMM_THREADS = 256 };
 
 /*
  * Everything but the choice: memory, data, kernels. The GPU's context is current in this thread
@@ -63,6 +73,9 @@ void gemm_unit_end(struct gemm_unit *u);
 /* Device memory that a product takes, without what the library takes. */
 size_t gemm_unit_bytes(const struct gemm_type *t, struct gemm_dims dims);
 
+/* *seconds: of one product by the library's first proposal, measured for so long: a first figure.
+ * -EOPNOTSUPP: that one does not run, which says nothing of others. */
+int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e);
 /* Finds the fastest algorithm (gemm_search.c), or takes the one that was found before. */
 int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budget_s,
 		     struct err *e);
@@ -80,6 +93,12 @@ int gemm_unit_repeat(struct gemm_unit *u, struct err *e);
 int gemm_unit_sample(struct gemm_unit *u, struct err *e);
 /* Flips one bit of one element and looks whether the check sees it; the result is broken after. */
 int gemm_unit_plant(struct gemm_unit *u, struct err *e);
+/* The result's checksum, and how many of its codes are none. */
+int gemm_unit_scan(struct gemm_unit *u, uint64_t out[2], struct err *e);
+/* Waits for what a kernel left at u->out. */
+int gemm_unit_out(struct gemm_unit *u, uint64_t out[2], const char *what, struct err *e);
+/* A grid that fills the GPU, of GEMM_THREADS each. */
+unsigned gemm_blocks(const struct cuda_gpu *g);
 /* The shape as cuBLASLt wants it. */
 void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
 		     struct cublaslt_shape *out);

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "bench/gpu_ahead.h"
 
 /* --- which --------------------------------------------------------------------------------------
  */
@@ -81,10 +84,15 @@ static void sort(struct gpu_places *all)
 void gpu_places_find(const struct bench_env *env, struct bench_cases *cases, struct gpu_places *out)
 {
 	struct err e = { 0 };
-	struct cuda *c = ARENA_NEW(env->a, struct cuda);
+	struct cuda *c = NULL;
+	int r = 0;
 
 	*out = (struct gpu_places){ 0 };
-	if (cuda_open(c, &e)) {
+	if (!gpu_ahead_driver(env->ahead, &c, &r, &e)) {
+		c = ARENA_NEW(env->a, struct cuda);
+		r = cuda_open(c, &e);
+	}
+	if (r) {
 		LIST_FOR_EACH (const struct gpu, g, &env->m->gpu.gpus)
 			if (fact_or(&g->mig, 0) == 1 && !*e.hint)
 				err_hint(&e,
@@ -126,8 +134,12 @@ void gpu_users(const struct gpu_place *p, char *out, size_t size)
 		return;
 	LIST_FOR_EACH (const struct gpu_process, u, &p->facts->processes) {
 		long long bytes = fact_or(&u->memory_bytes, -1);
-		int n = snprintf(out + len, size - len, "%spid %u (%.20s", len ? ", " : "",
-				 u->index, fact_text(&u->command, "name not visible"));
+		int n;
+
+		if (u->index == (unsigned)getpid())
+			continue;
+		n = snprintf(out + len, size - len, "%spid %u (%.20s", len ? ", " : "", u->index,
+			     fact_text(&u->command, "name not visible"));
 
 		if (n < 0 || (size_t)n + 24 >= size - len) {
 			out[len] = '\0';
@@ -205,17 +217,24 @@ static int use(struct gpu_place *p, struct err *e)
 	return blame(p, r, e);
 }
 
-int gpu_place_open(struct gpu_place *p, struct err *e)
+int gpu_place_use(struct gpu_place *p, struct err *e)
 {
 	int r = use(p, e);
 
-	if (r || p->module)
+	if (r)
 		return r;
 	if (p->gpu->cc_major < 7)
 		return err_set(e, -EOPNOTSUPP,
 			       "GPU %u (%s) is of compute capability %d.%d; 7.0 is needed",
 			       p->index, p->gpu->name, p->gpu->cc_major, p->gpu->cc_minor);
-	return find_tools(p, e);
+	return 0;
+}
+
+int gpu_place_open(struct gpu_place *p, struct err *e)
+{
+	int r = gpu_place_use(p, e);
+
+	return r || p->module ? r : find_tools(p, e);
 }
 
 int gpu_stream_kernel(struct gpu_place *p, const struct cuda_shape *s, struct cuda_function **out,

@@ -58,11 +58,13 @@ void gpu_places_find(const struct bench_env *env, struct bench_cases *cases,
 		     struct gpu_places *out);
 /* Its context current in this thread, our kernels loaded. Says who uses a GPU that is exclusive. */
 int gpu_place_open(struct gpu_place *p, struct err *e);
+/* The same without our kernels. */
+int gpu_place_use(struct gpu_place *p, struct err *e);
 /* "GPU 0 (NVIDIA H200, 0000:18:00.0)", and that it is a slice when it is one. */
 const char *gpu_place_text(struct arena *a, const struct gpu_place *p);
 /* cuda_alloc that says who uses the GPU when there is no room. */
 int gpu_alloc(struct gpu_place *p, size_t bytes, cuda_address *out, struct err *e);
-/* "pid 4711 (python3, 2048 MiB)" of all processes that the facts name, "" without any. */
+/* "pid 4711 (python3, 2048 MiB)" of all other processes that the facts name, "" without any. */
 void gpu_users(const struct gpu_place *p, char *out, size_t size);
 /* The kernel of that shape; its module is loaded at the first call. */
 int gpu_stream_kernel(struct gpu_place *p, const struct cuda_shape *s, struct cuda_function **out,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_jobs.h"
 #include "bench/gpu_state.h"
 #include "bench/list.h"
@@ -169,6 +170,16 @@ static void add_host(const struct bench_env *env, struct bench_cases *out, struc
 	}
 }
 
+/* Within the GPU: what a pair's figures are to be held against. */
+static void add_local(const struct bench_env *env, struct bench_cases *out, struct gpu_place *p)
+{
+	struct gpu_job job = { .place = p, .other = p, .node = -1 };
+
+	add(env, out, arena_printf(env->a, "local:gpu%u", p->index), &job, 1);
+	job.kernel = true;
+	add(env, out, arena_printf(env->a, "local-kernel:gpu%u", p->index), &job, 1);
+}
+
 static void add_all(const struct bench_env *env, struct bench_cases *out,
 		    const struct gpu_places *all)
 {
@@ -221,6 +232,8 @@ static void copy_cases(const struct bench_env *env, struct bench_cases *out)
 	for (size_t i = 0; i < all.n; i++)
 		add_host(env, out, &all.items[i]);
 	add_all(env, out, &all);
+	for (size_t i = 0; i < all.n; i++)
+		add_local(env, out, &all.items[i]);
 	for (size_t i = 0; i < all.n; i++)
 		for (size_t k = 0; k < all.n; k++)
 			if (i != k)
@@ -287,6 +300,10 @@ static struct bench_limit copy_limit(const struct bench_env *env, const struct b
 {
 	const struct copy_arg *arg = c->arg;
 
+	if (arg->job[0].other == arg->job[0].place)
+		return (struct bench_limit){ .source =
+						     "unknown: within a GPU it is its memory that "
+						     "counts, which gpu-memory measures" };
 	return arg->job[0].other ? nvlink_limit(env, arg) : pcie_limit(env, arg);
 }
 
@@ -308,6 +325,7 @@ const struct bench bench_gpu_copy = {
 	.brief = "h2d:gpu",
 	.seconds = 1,
 	.rounds = 3,
+	.ahead = gpu_ahead_plain,
 	.cases = copy_cases,
 	.setup = copy_setup,
 	.run = copy_run,

@@ -48,7 +48,7 @@ static int device_sides(struct gpu_jobs *j, struct gpu_job *b, struct err *e)
 
 	if (r == 0 && b->other) {
 		r = gpu_place_open(b->other, e);
-		if (r == 0 && !b->staged)
+		if (r == 0 && !b->staged && b->other != b->place)
 			r = cuda_peer(b->place->gpu, b->other->gpu, e);
 		r = r ? r : cuda_use(b->other->gpu, e);
 		r = r ? r : gpu_alloc(b->other, j->bytes, &b->far, e);

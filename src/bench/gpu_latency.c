@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_common.h"
 #include "bench/list.h"
 #include "bench/memory_map.h"
@@ -287,6 +288,7 @@ const struct bench bench_gpu_latency = {
 	.brief = "256MiB",
 	.seconds = 0.5,
 	.rounds = 3,
+	.ahead = gpu_ahead_plain,
 	.cases = latency_cases,
 	.setup = latency_setup,
 	.run = latency_run,

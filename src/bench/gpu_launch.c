@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_common.h"
 #include "bench/list.h"
 
@@ -370,6 +371,7 @@ const struct bench bench_gpu_launch = {
 	.brief = "seen",
 	.seconds = 1,
 	.rounds = 3,
+	.ahead = gpu_ahead_plain,
 	.cases = launch_cases,
 	.setup = launch_setup,
 	.run = launch_run,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/gemm.h"
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_load_judge.h"
 #include "bench/list.h"
 
@@ -337,6 +338,7 @@ static void load_cases(const struct bench_env *env, struct bench_cases *out)
 	if (!arg->on.n)
 		return;
 	arg->shared = ARENA_NEW(env->a, struct gemm_shared);
+	arg->shared->ahead = env->ahead;
 	arg->small = env->small;
 	for (size_t i = 0; i < arg->on.n; i++) {
 		const struct gpu *g = arg->on.items[i].facts;
@@ -378,8 +380,7 @@ const struct bench bench_gpu_load = {
 	.title = "what a GPU does under full load, and whether that is healthy",
 	.method =
 		"Products of BF16 (0.8 s) and copies within the GPU (0.15 s) in turns, on all GPUs "
-		"at "
-		"once; of several GPUs the slowest, the hottest and the hungriest count. Judged by "
+		"at once; of several the slowest, the hottest and the hungriest count. Judged by "
 		"clock, power, temperature, rates and how long each throttle counter ran, against "
 		"thresholds of this hardware with their source: healthy, thermal, power-brake, "
 		"power-latch, link, power-cap, slow. Every product's bits are compared.",
@@ -389,6 +390,7 @@ const struct bench bench_gpu_load = {
 	.brief = "-",
 	.seconds = 30,
 	.rounds = 1,
+	.ahead = gpu_ahead_products,
 	.cases = load_cases,
 	.setup = load_setup,
 	.run = load_run,

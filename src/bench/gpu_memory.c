@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_state.h"
 #include "bench/list.h"
 
-enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, MEMORY_WAYS };
+enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, MEMORY_WAYS, VARIANT_MAX = 240 };
 
 static const double window_s = 0.02, tune_s = 0.004;
 
@@ -34,8 +35,6 @@ struct streaming {
 	struct gpu_state held;
 	char *variant; /* in the arena: it outlives this */
 };
-
-enum { VARIANT_MAX = 240 };
 
 static const struct gpu_data data_from = { 0x67707574756e6501u, false },
 			     data_b = { 0x67707574756e6502u, true },
@@ -390,6 +389,7 @@ const struct bench bench_gpu_memory = {
 	.brief = "copy:",
 	.seconds = 1.5,
 	.rounds = 3,
+	.ahead = gpu_ahead_plain,
 	.cases = memory_cases,
 	.setup = memory_setup,
 	.run = memory_run,

@@ -22,13 +22,15 @@ enum {
 	CONFIG_TILE = 1,
 	CONFIG_SPLIT = 2,
 	CONFIG_ORDER = 4, /* of the tiles: "swizzling" */
+	CONFIG_OPTION = 5,
 	CONFIG_STAGES = 6,
 	CONFIG_CLUSTER = 8,
 	CAN_ORDER = 2,
-	CAN_TILES = 6
+	CAN_TILES = 6,
+	CAN_OPTIONS = 7 /* the highest */
 };
 
-enum { TILES_MAX = 1024 };
+enum { TILES_MAX = 1024, OPTIONS_MAX = 64 };
 
 _Static_assert(sizeof(struct cublaslt_algorithm) == 96, "cublasLtMatmulHeuristicResult_t");
 _Static_assert(offsetof(struct cublaslt_algorithm, workspace) == 64, "workspaceSize");
@@ -90,7 +92,7 @@ static int status(int s, struct err *e, const char *what)
 
 /* Found as texts in libcublasLt 13: they switch TF32 and emulations on and off, or override what
  * the search proposes. */
-static void clear_environment(struct cublaslt *l)
+void cublaslt_clear(struct cublaslt *l)
 {
 	static const char *const names[] = { "NVIDIA_TF32_OVERRIDE",
 					     "CUBLAS_EMULATE_SINGLE_PRECISION",
@@ -99,6 +101,7 @@ static void clear_environment(struct cublaslt *l)
 					     "CUBLASLT_HEURISTICS_LUT_FILE" };
 	size_t at = 0;
 
+	*l = (struct cublaslt){ 0 };
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!getenv(names[i]))
 			continue;
@@ -108,14 +111,10 @@ static void clear_environment(struct cublaslt *l)
 	}
 }
 
-int cublaslt_open(struct cublaslt *l, struct err *e)
+int cublaslt_load(struct cublaslt *l, struct err *e)
 {
-	int r;
-
-	*l = (struct cublaslt){ 0 };
-	clear_environment(l);
-	r = cuda_library_open(cuda_cublaslt, false, symbols, sizeof(symbols) / sizeof(symbols[0]),
-			      &l->api, &l->lib, e);
+	int r = cuda_library_open(cuda_cublaslt, false, symbols,
+				  sizeof(symbols) / sizeof(symbols[0]), &l->api, &l->lib, e);
 	if (r)
 		return r;
 	if (l->api.multiply == missing_multiply || l->api.heuristic == missing_heuristic) {
@@ -130,6 +129,12 @@ int cublaslt_open(struct cublaslt *l, struct err *e)
 		if (l->api.property(i, &l->version[i]))
 			l->version[i] = 0;
 	return 0;
+}
+
+int cublaslt_open(struct cublaslt *l, struct err *e)
+{
+	cublaslt_clear(l);
+	return cublaslt_load(l, e);
 }
 
 void cublaslt_close(struct cublaslt *l)
@@ -327,6 +332,27 @@ int cublaslt_plan_vary(struct cublaslt_plan *p, const struct cublaslt_algorithm 
 	return n;
 }
 
+int cublaslt_plan_options(struct cublaslt_plan *p, const struct cublaslt_algorithm *a,
+			  size_t workspace, struct cublaslt_algorithm *out, int most)
+{
+	const struct cublaslt_api *api = &p->lt->api;
+	uint32_t highest = 0, own = 0;
+	size_t written;
+	int n = 0;
+
+	if (api->algorithm_can(a->algorithm, CAN_OPTIONS, &highest, sizeof(highest), &written) ||
+	    api->algorithm_get(a->algorithm, CONFIG_OPTION, &own, sizeof(own), &written))
+		return 0;
+	for (uint32_t option = 0; option <= highest && option < OPTIONS_MAX && n < most; option++) {
+		out[n] = *a;
+		if (option != own &&
+		    !api->algorithm_set(out[n].algorithm, CONFIG_OPTION, &option, sizeof(option)) &&
+		    accepted(p, &out[n], workspace))
+			n++;
+	}
+	return n;
+}
+
 int cublaslt_multiply(struct cublaslt_plan *p, const struct cublaslt_algorithm *a,
 		      const struct cublaslt_buffers *at, struct cuda_stream *s)
 {
@@ -344,7 +370,8 @@ void cublaslt_describe(const struct cublaslt *l, const struct cublaslt_algorithm
 		const char *name;
 	} rows[] = { { CONFIG_ID, 4, "algorithm" },  { CONFIG_TILE, 4, "tile" },
 		     { CONFIG_STAGES, 4, "stages" }, { CONFIG_CLUSTER, 2, "cluster" },
-		     { CONFIG_SPLIT, 4, "split" },   { CONFIG_ORDER, 4, "order" } };
+		     { CONFIG_SPLIT, 4, "split" },   { CONFIG_ORDER, 4, "order" },
+		     { CONFIG_OPTION, 4, "option" } };
 	size_t at = 0, written;
 
 	text[0] = '\0';

@@ -83,6 +83,9 @@ struct cublaslt {
  * arithmetic out of the process's environment first. Call it before other threads run.
  */
 int cublaslt_open(struct cublaslt *l, struct err *e);
+/* Its two halves: the environment, and the library, which may be loaded in another thread. */
+void cublaslt_clear(struct cublaslt *l);
+int cublaslt_load(struct cublaslt *l, struct err *e);
 void cublaslt_close(struct cublaslt *l);
 /* "CUBLAS_STATUS_NOT_SUPPORTED"; static. */
 const char *cublaslt_status_name(int status);
@@ -116,6 +119,9 @@ int cublaslt_plan_search(struct cublaslt_plan *p, size_t workspace, struct cubla
  */
 int cublaslt_plan_vary(struct cublaslt_plan *p, const struct cublaslt_algorithm *a,
 		       size_t workspace, struct cublaslt_algorithm *out, int most);
+/* The same algorithm with other options, which the library numbers without a name. */
+int cublaslt_plan_options(struct cublaslt_plan *p, const struct cublaslt_algorithm *a,
+			  size_t workspace, struct cublaslt_algorithm *out, int most);
 struct cublaslt_buffers {
 	cuda_address a, b, d, workspace;
 	size_t workspace_bytes;

@@ -240,11 +240,17 @@ static int list_gpus(struct cuda *c, struct err *e)
 	return c->n ? 0 : err_set(e, -ENXIO, "the NVIDIA driver opens none of its %d GPUs", n);
 }
 
+void cuda_environment(void)
+{
+	/* Compiled kernels would be left behind in the user's home. */
+	if (!getenv("CUDA_CACHE_DISABLE"))
+		setenv("CUDA_CACHE_DISABLE", "1", 0);
+}
+
 static int open_guarded(struct cuda *c, struct err *e)
 {
 	*c = (struct cuda){ 0 };
-	/* Compiled kernels would be left behind in the user's home. */
-	setenv("CUDA_CACHE_DISABLE", "1", 0);
+	cuda_environment();
 	if (vendor_open("libcuda.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), &c->api,
 			&c->lib)) {
 		err_set(e, -ELIBACC, "no NVIDIA driver: libcuda.so.1 is not found");

@@ -121,6 +121,9 @@ struct cuda {
  * s, no context is made.
  */
 int cuda_open(struct cuda *c, struct err *e);
+/* What cuda_open sets in the environment; call it before there are other threads when cuda_open is
+ * called in one of them. */
+void cuda_environment(void);
 /* Releases the contexts that are not lost. The library stays mapped: it has threads. */
 void cuda_close(struct cuda *c);
 /* The GPU with that PCI address (lower case, as in struct gpu), or NULL. */

@@ -46,6 +46,14 @@ const char *nccl_result_name(int result)
 									       : "an unknown error";
 }
 
+int nccl_check(const struct cuda_gpu *g, int result, struct err *e, const char *what)
+{
+	if (result == NCCL_OK)
+		return 0;
+	return err_set(e, result == NCCL_MISSING ? -EOPNOTSUPP : -EIO, "GPU %s: NCCL: %s: %s",
+		       g->pci, what, nccl_result_name(result));
+}
+
 /* A file in memory that NCCL opens by name; nothing is left behind. */
 static void make_log(struct nccl *n)
 {
@@ -106,8 +114,16 @@ void nccl_log_off(struct nccl *n)
 {
 	if (n->log < 0)
 		return;
-	setenv("NCCL_DEBUG", "NONE", 1);
+	/* Not "NONE": that is no word of NCCL's, and makes it start its log anew at every call. */
+	unsetenv("NCCL_DEBUG");
 	n->api.log_again();
+}
+
+void nccl_log_end(struct nccl *n)
+{
+	if (n->log >= 0 && n->lib.handle)
+		close(n->log);
+	n->log = -1;
 }
 
 /* Adds a word to a list unless it is there. */

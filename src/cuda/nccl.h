@@ -14,6 +14,11 @@
 
 struct nccl_comm;
 
+/* ncclUniqueId: handed over by value. */
+struct nccl_id {
+	char bytes[128];
+};
+
 /* ncclDataType_t, ncclRedOp_t, ncclResult_t as far as used. */
 enum { NCCL_FLOAT32 = 7, NCCL_SUM = 0 };
 enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7, NCCL_MISSING = 1000 /* ours: no such function */ };
@@ -46,10 +51,15 @@ struct nccl_paths {
 int nccl_open(struct nccl *n, struct err *e);
 /* "ncclSystemError: ..." */
 const char *nccl_result_name(int result);
+/* 0 for NCCL_OK, else *e: "GPU 0000:18:00.0: NCCL: WHAT: ncclSystemError: ..." and -EIO, or
+ * -EOPNOTSUPP where the library has no such function. */
+int nccl_check(const struct cuda_gpu *g, int result, struct err *e, const char *what);
 /* From now on what NCCL decides goes into the log; and no longer so. No call of NCCL's may be under
  * way. Without the function for it, the log only has what was said first. */
 void nccl_log_on(struct nccl *n);
 void nccl_log_off(struct nccl *n);
+/* The log is not needed any more. */
+void nccl_log_end(struct nccl *n);
 /* What the log holds. */
 void nccl_log_read(struct nccl *n, struct nccl_paths *out);
 /* The same of a text; pure. */

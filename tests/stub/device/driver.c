@@ -192,7 +192,10 @@ int stub_device_get(int *out, int ordinal)
 
 int stub_device_name(char *text, int size, int device)
 {
-	snprintf(text, (size_t)size, "Stub GPU %d", device);
+	if (stub_number("gb10", 0))
+		snprintf(text, (size_t)size, "NVIDIA GB10");
+	else
+		snprintf(text, (size_t)size, "Stub GPU %d", device);
 	return 0;
 }
 
@@ -218,16 +221,16 @@ int stub_device_attribute(int *out, int attribute, int device)
 {
 	static const struct {
 		int attribute, value;
-	} rows[] = { { CUDA_SMS, 2 },
-		     { CUDA_CC_MAJOR, 9 },
-		     { CUDA_CC_MINOR, 0 },
-		     { CUDA_L2_BYTES, 12 << 20 },
-		     { CUDA_COPY_ENGINES, 3 },
-		     { CUDA_INTEGRATED, 0 },
-		     { CUDA_MEMORY_KHZ, 1000000 },
-		     { CUDA_BUS_BITS, 256 } };
+	} rows[] = { { CUDA_SMS, 2 },	     { CUDA_L2_BYTES, 12 << 20 },  { CUDA_COPY_ENGINES, 3 },
+		     { CUDA_INTEGRATED, 0 }, { CUDA_MEMORY_KHZ, 1000000 }, { CUDA_BUS_BITS, 256 } };
 
 	(void)device;
+	if (attribute == CUDA_CC_MAJOR || attribute == CUDA_CC_MINOR) {
+		int cc = (int)stub_number("cc", 90);
+
+		*out = attribute == CUDA_CC_MAJOR ? cc / 10 : cc % 10;
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].attribute == attribute) {
 			*out = rows[i].value;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "kernels.h"
+#include "settings.h"
 
 static uint64_t u64(void *arg)
 {
@@ -63,12 +64,49 @@ static void scan(void **a)
 	}
 }
 
+/* Which two of four stay: pairs in the order of 0xca6953's four bits. */
+static void prune(void **a)
+{
+	static const uint8_t pairs[6][2] = { { 0, 1 }, { 0, 2 }, { 0, 3 },
+					     { 1, 2 }, { 1, 3 }, { 2, 3 } };
+	uint64_t *at = words(a[0]);
+	uint32_t bits = u32(a[3]), fours = 16 / bits;
+
+	for (uint64_t i = 0; i < u64(a[1]); i++)
+		for (uint32_t q = 0; q < fours; q++) {
+			uint64_t z =
+				mix((i * fours + q + u64(a[2])) * UINT64_C(0x9e3779b97f4a7c15)) >>
+				48;
+			const uint8_t *stay = pairs[z * 6 >> 16];
+
+			for (uint32_t k = 0; k < 4; k++)
+				if (k != stay[0] && k != stay[1])
+					at[i] &= ~(((UINT64_C(1) << bits) - 1)
+						   << ((q * 4 + k) * bits));
+		}
+}
+
+static void fours(void **a)
+{
+	const uint64_t *at = words(a[0]);
+	uint32_t bits = u32(a[3]);
+
+	for (uint64_t i = 0; i < u64(a[1]); i++)
+		for (uint32_t q = 0; q < 64; q += 4 * bits) {
+			unsigned n = 0;
+
+			for (uint32_t k = 0; k < 4; k++)
+				n += (at[i] >> (q + k * bits) & ((UINT64_C(1) << bits) - 1)) != 0;
+			*words(a[2]) += n > 2;
+		}
+}
+
 static void clock_of(void **a)
 {
 	struct timespec wait = { 0, 20000 };
 
 	nanosleep(&wait, NULL);
-	words(a[0])[0] = 1500 * u64(a[1]) / 1000;
+	words(a[0])[0] = (uint64_t)stub_number("mhz", 1500) * u64(a[1]) / 1000;
 	words(a[0])[1] = u64(a[1]);
 }
 
@@ -103,6 +141,10 @@ int stub_product_kernel(const char *name, void **args)
 		fill(args);
 	else if (strcmp(name, "gemm_scan") == 0)
 		scan(args);
+	else if (strcmp(name, "gemm_prune") == 0)
+		prune(args);
+	else if (strcmp(name, "gemm_fours") == 0)
+		fours(args);
 	else if (strcmp(name, "gemm_clock") == 0)
 		clock_of(args);
 	else if (strcmp(name, "collective_check") == 0)

@@ -10,7 +10,7 @@
  *   wrong=1       one element of the result is far off
  *   nan=1         one element is no number
  *   skip=1        the last column is not written
- *   flips=20      from the 20th product on one bit is another
+ *   flips=20      from the 20th product on every one has other bits than the one before
  */
 #include <math.h>
 #include <stdint.h>
@@ -29,7 +29,8 @@ struct cublaslt_handle {
 };
 
 struct cublaslt_product {
-	int compute, scale, turned[2];
+	int compute, scale, turned[2], mode[2]; /* the last two: of A and B */
+	cuda_address scales[2];
 };
 
 struct cublaslt_layout {
@@ -110,6 +111,16 @@ int stub_product_set(struct cublaslt_product *p, int attribute, const void *valu
 			return CUBLASLT_INVALID;
 		memcpy(&p->turned[attribute - 3], value, size);
 	}
+	if (attribute == 17 || attribute == 18) {
+		if (size != sizeof(cuda_address))
+			return CUBLASLT_INVALID;
+		memcpy(&p->scales[attribute - 17], value, size);
+	}
+	if (attribute == 31 || attribute == 32) {
+		if (size != sizeof(int))
+			return CUBLASLT_INVALID;
+		memcpy(&p->mode[attribute - 31], value, size);
+	}
 	return attribute == 25 && size != 1 ? CUBLASLT_INVALID : 0;
 }
 
@@ -148,15 +159,34 @@ int stub_wish_set(struct cublaslt_wish *w, int attribute, const void *value, siz
 	return 0;
 }
 
+/*
+ * Scales in blocks as the documentation wants them: of both operands, on the device, one way; k in
+ * multiples of 32; BF16 comes out of it.
+ */
+static bool scaled_right(const struct cublaslt_product *p, const struct cublaslt_layout *a,
+			 const struct cublaslt_layout *b, const struct cublaslt_layout *d)
+{
+	int mode = p->mode[0];
+
+	if (a->type != CUBLASLT_E2M1 && mode == CUBLASLT_SCALE_ONE)
+		return p->mode[1] == CUBLASLT_SCALE_ONE;
+	return mode == (a->type == CUBLASLT_E2M1 ? CUBLASLT_SCALE_VEC16 : CUBLASLT_SCALE_VEC32) &&
+	       p->mode[1] == mode && p->scales[0] && p->scales[1] && p->scales[0] % 16 == 0 &&
+	       p->scales[1] % 16 == 0 && p->scales[0] != p->scales[1] && a->type == b->type &&
+	       (a->type == CUBLASLT_E2M1 || a->type == CUBLASLT_E4M3) && a->rows % 32 == 0 &&
+	       a->ld % 32 == 0 && d->type == CUBLASLT_R16BF && p->compute == CUBLASLT_COMPUTE_32F &&
+	       p->scale == CUBLASLT_R32F;
+}
+
 int stub_heuristic(struct cublaslt_handle *h, struct cublaslt_product *p, struct cublaslt_layout *a,
 		   struct cublaslt_layout *b, struct cublaslt_layout *c, struct cublaslt_layout *d,
 		   struct cublaslt_wish *w, int most, struct cublaslt_algorithm *out, int *n)
 {
 	(void)h;
-	(void)b;
 	(void)c;
-	(void)d;
 	*n = 0;
+	if (!scaled_right(p, a, b, d))
+		return CUBLASLT_NOT_SUPPORTED;
 	/* As on the chips that have FP8: only with k running fastest. */
 	if (a->type == setting_or("refuse", -1) ||
 	    (a->type >= 28 && (!p->turned[0] || p->turned[1])))
@@ -261,6 +291,10 @@ static double value_of(int type, cuda_address base, uint64_t i)
 		return (double)f;
 	case CUBLASLT_R8I:
 		return (double)(int8_t)p[i];
+	case CUBLASLT_E2M1:
+		/* Two a byte, the first in the low half. */
+		w = (uint32_t)(unsigned char)p[i / 2] >> (i % 2 * 4) & 15u;
+		return small_float((w & 7u) | (w & 8u) << 28, 1, 1);
 	default:
 		memcpy(&b, p + i, 1);
 		w = (b & 0x7fu) | (b & 0x80u) << 24;
@@ -309,6 +343,49 @@ static void store(int type, cuda_address base, uint64_t i, double v)
 	}
 }
 
+/*
+ * Every scale of an operand by its place in memory, the other way round than who wrote it: byte o
+ * of a tile of 512 belongs to row o / 16 + 32 (o % 16 / 4), block o % 4.
+ */
+static double *scales_of(cuda_address at, int mode, uint64_t rows, uint64_t k)
+{
+	uint64_t block = mode == CUBLASLT_SCALE_VEC16 ? 16 : 32, blocks = k / block,
+		 across = (blocks + 3) / 4, down = (rows + 127) / 128;
+	double *out = calloc(rows * blocks, sizeof(*out));
+
+	for (uint64_t o = 0; out && o < across * down * 512; o++) {
+		uint64_t tile = o / 512, in = o % 512,
+			 row = tile / across * 128 + in / 16 + 32 * (in % 16 / 4),
+			 b = tile % across * 4 + in % 4;
+		uint8_t code = ((const uint8_t *)(uintptr_t)at)[o];
+
+		if (row < rows && b < blocks)
+			out[row * blocks + b] = block == 16 ? small_float(code & 0x7fu, 3, 7)
+							    : ldexp(1, code - 127);
+	}
+	return out;
+}
+
+/* An operand as doubles, its k running fastest; scaled. */
+static double *doubles_of(const struct cublaslt_product *p, int which, cuda_address at,
+			  const struct cublaslt_layout *l, uint64_t rows, uint64_t k)
+{
+	bool fast = which ? !p->turned[1] : p->turned[0];
+	double *out = calloc(rows * k, sizeof(*out)), *scales = NULL;
+	uint64_t block = p->mode[which] == CUBLASLT_SCALE_VEC16 ? 16 : 32;
+
+	if (p->mode[which])
+		scales = scales_of(p->scales[which], p->mode[which], rows, k);
+	for (uint64_t i = 0; out && i < rows; i++)
+		for (uint64_t x = 0; x < k; x++) {
+			out[i * k + x] = value_of(l->type, at, fast ? i * k + x : x * rows + i);
+			if (scales)
+				out[i * k + x] *= scales[i * (k / block) + x / block];
+		}
+	free(scales);
+	return out;
+}
+
 static void product(const struct cublaslt_product *p, cuda_address a,
 		    const struct cublaslt_layout *la, cuda_address b,
 		    const struct cublaslt_layout *lb, cuda_address d,
@@ -316,17 +393,18 @@ static void product(const struct cublaslt_product *p, cuda_address a,
 {
 	uint64_t k = p->turned[0] ? la->rows : la->columns, m = ld->rows,
 		 n = ld->columns - (setting("skip") != 0);
+	double *x = doubles_of(p, 0, a, la, m, k), *y = doubles_of(p, 1, b, lb, ld->columns, k);
 
-	for (uint64_t j = 0; j < n; j++)
+	for (uint64_t j = 0; x && y && j < n; j++)
 		for (uint64_t i = 0; i < m; i++) {
 			double sum = 0;
 
-			for (uint64_t x = 0; x < k; x++)
-				sum += value_of(la->type, a, p->turned[0] ? i * k + x : x * m + i) *
-				       value_of(lb->type, b,
-						p->turned[1] ? x * ld->columns + j : j * k + x);
+			for (uint64_t q = 0; q < k; q++)
+				sum += x[i * k + q] * y[j * k + q];
 			store(ld->type, d, j * m + i, sum);
 		}
+	free(x);
+	free(y);
 }
 
 int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const void *alpha,
@@ -356,6 +434,6 @@ int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const v
 	if (setting("nan"))
 		memset((char *)(uintptr_t)d + 64, 0xff, 8);
 	if (flips && ++products >= flips)
-		*(char *)(uintptr_t)d ^= 1;
+		*(char *)(uintptr_t)d = (char)(*(char *)(uintptr_t)d ^ products % 128);
 	return 0;
 }

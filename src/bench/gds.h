@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files into a GPU's memory: straight, by cuFile, and through the host's memory with reads past the
+ * page cache and copies side by side. Both in as many threads and in pieces of the same size.
+ */
+#ifndef BENCH_GDS_H
+#define BENCH_GDS_H
+
+#include "bench/disk_file.h"
+#include "bench/gpu_common.h"
+#include "bench/model_load.h"
+#include "cuda/cufile.h"
+
+enum { GDS_THREADS = 8, GDS_BUFFERS = 2, GDS_ALIGN = 4096 };
+
+/* One file or several, and where they go. */
+struct gds_target {
+	const struct bench_env *env;
+	struct load_set *set;
+	struct gpu_place *place;
+	cuda_address at; /* a file's first byte is at gds_offset of it */
+	struct cufile *cufile;
+	void *handles[LOAD_FILES]; /* cuFile's; NULL: the other way */
+	int opened[LOAD_FILES];	   /* the descriptors behind them; 0: none */
+	/* Through the host: of each thread. */
+	struct {
+		struct cuda_stream *stream;
+		struct cuda_event *done[GDS_BUFFERS];
+		void *buffer[GDS_BUFFERS];
+	} lane[GDS_THREADS];
+};
+
+/* Bytes that the target needs; where a file begins in it. */
+uint64_t gds_bytes(const struct load_set *set);
+uint64_t gds_offset(const struct load_set *set, size_t file);
+/* Streams and pinned memory of the way through the host; what was made goes with gds_lanes_end. */
+int gds_lanes_make(struct gds_target *t, struct err *e);
+void gds_lanes_end(struct gds_target *t);
+/* All of it once. *bytes: how many arrived. -errno and *e; -EINTR: stopped. */
+int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e);
+/* Whether the GPU holds what the files hold, read in the plain way; and whether a turned bit would
+ * be noticed. */
+int gds_verify(struct gds_target *t, struct err *e);
+
+#endif

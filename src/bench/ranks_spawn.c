@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other ranks of this machine as processes of their own: this program again, each told its rank. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/ranks.h"
+
+extern char **environ;
+
+enum { VARIABLES = 5, VARIABLE_MAX = 128 };
+
+/* The environment of rank i: ours, with what tells a process its rank put before it. */
+struct told {
+	char text[VARIABLES][VARIABLE_MAX];
+	char **all;
+};
+
+static int tell(struct told *t, unsigned rank, unsigned ranks, const char *job)
+{
+	size_t n = 0, k = VARIABLES;
+
+	while (environ && environ[n])
+		n++;
+	t->all = calloc(n + VARIABLES + 1, sizeof(*t->all));
+	if (!t->all)
+		return -ENOMEM;
+	snprintf(t->text[0], VARIABLE_MAX, "GPUTUNE_RANK=%u", rank);
+	snprintf(t->text[1], VARIABLE_MAX, "GPUTUNE_RANKS=%u", ranks);
+	snprintf(t->text[2], VARIABLE_MAX, "GPUTUNE_LOCAL_RANK=%u", rank);
+	snprintf(t->text[3], VARIABLE_MAX, "GPUTUNE_LOCAL_RANKS=%u", ranks);
+	snprintf(t->text[4], VARIABLE_MAX, "GPUTUNE_JOB=%s", job);
+	for (size_t i = 0; i < VARIABLES; i++)
+		t->all[i] = t->text[i];
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "GPUTUNE_RANK", 12) != 0 &&
+		    strncmp(environ[i], "GPUTUNE_LOCAL_RANK", 18) != 0 &&
+		    strncmp(environ[i], "GPUTUNE_JOB=", 12) != 0)
+			t->all[k++] = environ[i];
+	return 0;
+}
+
+/* Only what may be called between fork and exec in a process with threads. */
+static void child_main(char *const *argv, char *const *environment, pid_t parent)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	/* Ctrl-C reaches all; rank 0 decides, and its going ends the others. */
+	signal(SIGINT, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || null < 0)
+		_exit(1);
+	dup2(null, 0);
+	dup2(null, 1);
+	close_range(3, ~0u, 0);
+	execve("/proc/self/exe", argv, environment);
+	_exit(127);
+}
+
+int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks_children *out,
+		struct err *e)
+{
+	pid_t self = getpid();
+
+	*out = (struct ranks_children){ .n = 0 };
+	for (unsigned i = 1; i < ranks && i < RANKS_MAX; i++) {
+		struct told t;
+		pid_t pid;
+
+		if (tell(&t, i, ranks, job)) {
+			ranks_reap(out, 0);
+			return err_set(e, -ENOMEM, "no memory");
+		}
+		pid = fork();
+		if (pid == 0)
+			child_main(argv, t.all, self);
+		free(t.all);
+		if (pid < 0) {
+			ranks_reap(out, 0);
+			return err_set(e, -EAGAIN, "no process for rank %u", i);
+		}
+		out->pid[out->n++] = pid;
+	}
+	return 0;
+}
+
+static bool over(struct ranks_children *c)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->pid[i] > 0 && waitpid(c->pid[i], NULL, WNOHANG) != 0)
+			c->pid[i] = 0;
+		left += c->pid[i] > 0;
+	}
+	return !left;
+}
+
+void ranks_reap(struct ranks_children *c, double seconds)
+{
+	struct timespec nap = { 0, 10000000 };
+
+	for (int i = 0; !over(c) && i < (int)(seconds * 100); i++)
+		nanosleep(&nap, NULL);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->pid[i] > 0) {
+			kill(c->pid[i], SIGKILL);
+			while (waitpid(c->pid[i], NULL, 0) < 0 && errno == EINTR)
+				continue;
+		}
+	c->n = 0;
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench collectives in several processes, on stand-ins of the CUDA driver and NCCL: started by gputune itself, by mpirun (where it is
+installed), with the environment of torchrun and Slurm, and by hand over TCP, in two network namespaces where they can be made. Then what
+goes wrong: ranks that die, are killed or never fit. Judges no figure, but that rank 0 alone speaks, that who fails is named, that nothing
+hangs and nothing is left."""
+import glob
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
+if not (stub / "libraries/libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
+    print("skip ranks: this build has no stand-ins")
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+schema = json.loads((root / "schemas/bench.json").read_text())
+tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-ranks-"))
+launchers = ("OMPI_", "PMI", "SLURM_", "GPUTUNE_", "NCCL_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_")
+base = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
+base.update(LD_LIBRARY_PATH=str(stub / "device"), GPUTUNE_LIB_DIR=str(stub / "libraries"),
+            GPUTUNE_STUB_CUDA="gpus=3 memory=4000000000")
+passed = failed = skipped = 0
+QUICK = ["--for", "100ms", "--state", str(tmp / "state")]
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {detail}")
+
+
+def start(argv, env=None, ns=None, **more):
+    return subprocess.Popen((["ip", "netns", "exec", ns] if ns else []) + argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**base, **(env or {})}, **more)
+
+
+def finish(p, limit=60):
+    try:
+        out, err = p.communicate(timeout=limit)
+        return p.returncode, out, err
+    except subprocess.TimeoutExpired:
+        p.kill()
+        out, err = p.communicate()
+        return "it hangs", out, err
+
+
+def bench(*argv):
+    return [gputune, "bench", *argv, *QUICK]
+
+
+def ours():
+    found = []
+    for p in pathlib.Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if os.readlink(p) == gputune:
+                found.append(p.parent.name)
+        except OSError:
+            pass
+    return found
+
+
+def nothing_left(what):
+    end = time.monotonic() + 8
+    while ours() and time.monotonic() < end:
+        time.sleep(0.05)
+    left = ours()
+    expect(f"{what}: no process is left", not left, left)
+
+
+def result(what, text):
+    """What rank 0 printed: exactly one result, and all of it right."""
+    try:
+        j = json.loads(text)
+        jsonschema.validate(j, schema)
+    except (ValueError, jsonschema.ValidationError) as e:
+        expect(what, False, (str(e)[:200], text[:300]))
+        return None
+    bad = [(c["case"], c.get("error")) for c in j["cases"] if c.get("error") or not c["verified"]]
+    expect(what, not bad and j["cases"], bad)
+    return j
+
+
+ALL = [f"collectives/{op}:4KiB" for op in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-receive", "broadcast")]
+
+# --- by itself --------------------------------------------------------------------------------------------------------------------------
+
+code, out, err = finish(start(bench(*ALL, "--local-processes", "--format", "json")))
+j = result("one process for each GPU", out)
+expect("it ends well", code == 0, (code, err))
+expect("six operations", j and len(j["cases"]) == 6, out[:200])
+expect("three processes", j and all("3 processes on 1 machine" in c["setup"] for c in j["cases"]), j and j["cases"][0]["setup"])
+code, out, err = finish(start(bench("collectives/all-reduce:64B", "--local-processes", "--gpus", "0,2", "--format", "json")))
+j = result("two of them", out)
+expect("two processes", j and "2 ranks" in j["cases"][0]["setup"], (code, err, out[:200]))
+nothing_left("by itself")
+
+# --- as launchers do it -----------------------------------------------------------------------------------------------------------------
+
+
+def launch(what, environments, argv=("collectives/all-reduce:64B",), code=0, words=(), own=None, ns=None, limit=60):
+    """One process for each environment; rank 0 is the first. Its exit code and words; the others print nothing on standard output."""
+    begin = time.monotonic()
+    all_ = [start(bench(*argv, *(own[i] if own else ()), "--format", "json"), env, ns=ns and ns[i])
+            for i, env in reversed(list(enumerate(environments)))][::-1]
+    done = [finish(p, limit) for p in all_]
+    got, out, err = done[0]
+    expect(f"{what}: exit code {code}", got == code, (got, err, out[-400:]))
+    expect(f"{what}: only rank 0 speaks", not any(o for _, o, _ in done[1:]), [o[:200] for _, o, _ in done[1:]])
+    text = out + err + "".join(e for _, _, e in done[1:])
+    expect(f"{what}: {words}", all(w in text for w in words), text[-800:])
+    if code == 0:
+        result(what, out)
+    nothing_left(what)
+    return done, time.monotonic() - begin
+
+
+def torchrun(i, n, **more):
+    return dict(RANK=str(i), WORLD_SIZE=str(n), LOCAL_RANK=str(i), LOCAL_WORLD_SIZE=str(n), MASTER_ADDR="127.0.0.1", MASTER_PORT="29500",
+                TORCHELASTIC_RUN_ID=f"t{os.getpid()}", **more)
+
+
+def slurm(i, n, **more):
+    return dict(SLURM_PROCID=str(i), SLURM_STEP_NUM_TASKS=str(n), SLURM_NTASKS=str(n), SLURM_LOCALID=str(i), SLURM_JOB_ID=str(os.getpid()),
+                SLURM_STEP_ID="0", SLURM_STEP_NUM_NODES="1", SLURM_STEP_NODELIST="localhost", **more)
+
+
+launch("torchrun", [torchrun(i, 3) for i in range(3)])
+launch("Slurm", [slurm(i, 2) for i in range(2)])
+launch("one task of Slurm's", [slurm(0, 1)])
+if shutil.which("mpirun"):
+    run = ["mpirun", "--oversubscribe", "-n", "3"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+    code, out, err = finish(start(run + bench("collectives/broadcast:4KiB", "--format", "json"), dict(HWLOC_COMPONENTS="-gl")))
+    j = result("mpirun", out)
+    expect("mpirun: three processes", code == 0 and j and "3 processes" in j["cases"][0]["setup"], (code, err[:400]))
+    nothing_left("mpirun")
+else:
+    skipped += 1
+    print("skip ranks/mpirun: no Open MPI here")
+
+# --- by hand, over TCP ------------------------------------------------------------------------------------------------------------------
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def token(name, text):
+    path = tmp / name
+    path.write_text(text)
+    path.chmod(0o600)
+    return str(path)
+
+
+good = token("token", "a secret that all of them know\n")
+
+
+def by_hand(n, at, gpus=None, token_file=good):
+    return [["--rank", str(i), "--ranks", str(n), "--peer", at, "--token", token_file, "--gpus", gpus[i] if gpus else str(i)]
+            for i in range(n)]
+
+
+launch("over TCP", [{}] * 3, own=by_hand(3, f"127.0.0.1:{free_port()}"))
+launch("a process with two GPUs", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["0", "1"]))
+launch("the same GPU twice", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["1", "1"]), code=2, words=("drive the same GPU",))
+A, B = f"gtr-a{os.getpid()}", f"gtr-b{os.getpid()}"
+if os.geteuid() == 0 and subprocess.run(["ip", "netns", "add", A], capture_output=True).returncode == 0:
+    subprocess.run(["ip", "netns", "add", B])
+    for cmd in (f"link add gtr0 netns {A} type veth peer name gtr1 netns {B}", f"-n {A} addr add 10.98.7.1/24 dev gtr0",
+                f"-n {B} addr add 10.98.7.2/24 dev gtr1", f"-n {A} link set gtr0 up", f"-n {B} link set gtr1 up"):
+        subprocess.run(["ip", *cmd.split()])
+    launch("between two networks", [{}] * 2, own=by_hand(2, "10.98.7.1:21190"), ns=[A, B])
+    # Meeting by name, and the token from the environment, as in a job over two machines.
+    env = dict(GPUTUNE_TOKEN_FILE=good, GPUTUNE_MEET="10.98.7.1")
+    launch("by environment", [dict(env, GPUTUNE_RANK=str(i), GPUTUNE_RANKS="2") for i in range(2)], own=[["--gpus", "0"], ["--gpus", "2"]],
+           ns=[A, B])
+    for n in (A, B):
+        subprocess.run(["ip", "netns", "del", n])
+else:
+    skipped += 1
+    print("skip ranks/namespaces: they cannot be made here")
+
+# --- what is asked wrongly --------------------------------------------------------------------------------------------------------------
+
+for argv, words in [
+    (["collectives", "--rank", "0"], "--ranks"),
+    (["collectives", "--ranks", "2"], "--rank"),
+    (["collectives", "--ranks", "65", "--rank", "0"], "up to 64"),
+    (["collectives", "--ranks", "two", "--rank", "0"], "takes a number"),
+    (["collectives", "--ranks", "2", "--rank", "2"], "up to 1"),
+    (["collectives", "--ranks", "2", "--rank", "0"], "where rank 0 listens"),
+    (["collectives", "--ranks", "2", "--rank", "0", "--peer", "127.0.0.1"], "--token FILE"),
+    (["collectives", "--ranks", "2", "--rank", "0", "--peer", "no address!", "--token", good], "no address"),
+    (["memory-latency", "collectives", "--local-processes"], "only collectives"),
+    (["memory-latency", "--ranks", "2", "--rank", "1"], "only collectives"),
+]:
+    code, out, err = finish(start(bench(*argv)))
+    expect(f"{argv}", code in (2, 5) and words in err and not out, (code, err))
+code, out, err = finish(start(bench("collectives", "--local-processes"), slurm(0, 2)))
+expect("started twice", code == 2 and "Slurm has done so" in err, (code, err))
+code, out, err = finish(start(bench("collectives"), dict(OMPI_COMM_WORLD_RANK="7", OMPI_COMM_WORLD_SIZE="4")))
+expect("a rank that cannot be", code == 2 and "OMPI_COMM_WORLD_RANK" in err, (code, err))
+code, out, err = finish(start(bench("collectives", "--local-processes"), dict(GPUTUNE_STUB_CUDA="gpus=1")))
+expect("one GPU alone", code == 5 and "two GPUs at least" in err, (code, err))
+nothing_left("wrongly asked")
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------------------------
+
+launch("another NCCL", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="version=22304") if i == 1 else {})) for i in range(3)], code=5,
+       words=("rank 1", "NCCL 2.23.4", "2.21.9", "all need the same"))
+launch("no GPU", [torchrun(i, 2, **(dict(GPUTUNE_STUB_CUDA="gpus=0") if i == 1 else {})) for i in range(2)], code=5,
+       words=("rank 1", "has no GPU"))
+os.symlink(stub / "libraries/hollow.so", tmp / "libnccl.so.2")
+launch("no NCCL", [torchrun(i, 2, **(dict(GPUTUNE_LIB_DIR=str(tmp)) if i == 1 else {})) for i in range(2)], code=5,
+       words=("rank 1", "has no NCCL"))
+launch("wrong data", [torchrun(i, 2, GPUTUNE_STUB_NCCL="wrong") for i in range(2)], code=1, words=("got wrong data",))
+launch("sockets", [torchrun(i, 2, **(dict(GPUTUNE_STUB_NCCL="sockets") if i == 1 else {})) for i in range(2)], code=1,
+       words=("over TCP sockets",))
+done, took = launch("a rank that dies", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="die") if i == 2 else {})) for i in range(3)], code=1,
+                    words=("rank 2", "vanished"))
+expect("it does not take long", took < 20, took)
+code, out, err = finish(start(bench("collectives/all-reduce:64B", "--local-processes"), dict(GPUTUNE_STUB_NCCL="die")))
+expect("a child that dies", code == 1 and "rank 2" in out and "vanished" in out, (code, out[-500:], err))
+nothing_left("a child that dies")
+
+
+def amid(what, kill_rank, sig, codes, words):
+    """Ranks that measure for long, one of which is ended from outside."""
+    argv = [gputune, "bench", "collectives/all-reduce:64B", "--for", "30s", "--state", str(tmp / "state")]
+    all_ = [start(argv, torchrun(i, 3)) for i in range(3)]
+    time.sleep(1.5)
+    begin = time.monotonic()
+    all_[kill_rank].send_signal(sig)
+    done = [finish(p, 30) for p in all_]
+    if kill_rank:
+        text = done[0][1] + done[0][2]
+        expect(f"{what}: rank 0 names it", done[0][0] in codes and all(w in text for w in words), (done[0][0], text[-500:]))
+    else:
+        expect(f"{what}: the others end", all(d[0] in codes for d in done[1:]), [d[0] for d in done])
+    expect(f"{what}: within 15 s", time.monotonic() - begin < 15, time.monotonic() - begin)
+    nothing_left(what)
+
+
+amid("a rank that is killed", 1, signal.SIGKILL, (1,), ("rank 1", "vanished"))
+amid("rank 0 that is killed", 0, signal.SIGKILL, (5,), ())
+amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), ())
+p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "30s", "--local-processes", "--state", str(tmp / "state")],
+          start_new_session=True)
+time.sleep(1.5)
+os.killpg(p.pid, signal.SIGINT)
+code, out, err = finish(p, 20)
+expect("Ctrl-C", code == 5 and "interrupted" in out, (code, out[-300:], err))
+nothing_left("Ctrl-C")
+
+left = glob.glob("/tmp/gputune-stub-nccl-*")
+for path in left:
+    if os.stat(path).st_mtime > pathlib.Path(tmp).stat().st_ctime - 60:
+        os.unlink(path)
+shutil.rmtree(tmp)
+print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+sys.exit(failed > 0)
