@@ -7,5 +7,7 @@
 long long clock_mono_ns(void);
 long long clock_mono_ms(void);
 double clock_mono_s(void);
+/* How long this process has been there, by the kernel, within its tick of 10 ms; -1: not told. */
+double clock_process_s(void);
 
 #endif

@@ -267,7 +267,6 @@ static int run(void *state, struct bench_sample *out, struct err *e)
 	struct load_set *set = &l->arg->shared->set;
 	struct load_result all;
 	double from, cpu;
-	/* A mapped file that lost its end would end this program. */
 	int r = load_same(set, e);
 
 	if (r)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bench/map_guard.h"
 #include "bench/model_load.h"
 
 #ifndef MADV_POPULATE_READ
@@ -47,29 +48,52 @@ static void touch(const char *p, size_t n, size_t page)
 		(void)*(const volatile char *)(p + i);
 }
 
+static int lost(const struct load_file *f, struct err *e)
+{
+	return err_set(e, -ESTALE, "%.200s lost its end while it was measured", f->name);
+}
+
+/* MAP_STEP bytes at most, at byte at of the file. */
+static int take_step(const struct load_job *job, const struct load_file *f, char *p, uint64_t at,
+		     struct load_result *out, struct err *e)
+{
+	size_t n = f->bytes - at < MAP_STEP ? f->bytes - at : MAP_STEP;
+
+	if (job->way == LOAD_POPULATE && madvise(p + at, n, MADV_POPULATE_READ))
+		/* What cannot be there for anybody who touches it. */
+		return errno == EFAULT
+			       ? lost(f, e)
+			       : err_set(e, -errno, "%.200s cannot be brought into memory: %s",
+					 f->name, strerror(errno));
+	touch(p + at, n, (size_t)sysconf(_SC_PAGESIZE));
+	if (job->sum)
+		out->sum += sum_of(p + at, n, f->base + at);
+	out->bytes += n;
+	return 0;
+}
+
 static int map_file(const struct load_job *job, const struct load_file *f, struct load_result *out,
 		    struct err *e)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
 	char *p = mmap(NULL, f->bytes, PROT_READ, MAP_SHARED, f->fd, 0);
-	int r = 0;
+	struct map_guard guard;
+	int r;
 
 	if (p == MAP_FAILED)
 		return err_set(e, -errno, "%.200s cannot be mapped: %s", f->name, strerror(errno));
-	for (uint64_t at = 0; at < f->bytes && r == 0; at += n) {
-		n = f->bytes - at < MAP_STEP ? f->bytes - at : MAP_STEP;
-		if (job->way == LOAD_POPULATE && madvise(p + at, n, MADV_POPULATE_READ)) {
-			r = err_set(e, -errno, "%.200s cannot be brought into memory: %s", f->name,
-				    strerror(errno));
-			break;
-		}
-		touch(p + at, n, page);
-		if (job->sum)
-			out->sum += sum_of(p + at, n, f->base + at);
-		out->bytes += n;
-		if (stopped(job))
+	r = map_guard_begin(&guard, p, f->bytes);
+	if (r) {
+		munmap(p, f->bytes);
+		return err_set(e, r, "a mapped file cannot be guarded: %s", strerror(-r));
+	}
+	for (uint64_t at = 0; at < f->bytes && r == 0; at += MAP_STEP) {
+		r = take_step(job, f, p, at, out, e);
+		if (r == 0 && map_guard_lost(&guard))
+			r = lost(f, e);
+		if (r == 0 && stopped(job))
 			r = err_set(e, -EINTR, "interrupted");
 	}
+	map_guard_end(&guard);
 	munmap(p, f->bytes);
 	return r;
 }

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -32,6 +33,7 @@
 
 #include "bench/disk_load.h"
 #include "bench/list.h"
+#include "bench/map_guard.h"
 #include "bench/model_load.h"
 
 static const struct machine no_machine;
@@ -791,6 +793,14 @@ static void same_sum(void **state)
 	assert_int_equal(load_same(&set, &e), -ESTALE);
 	assert_int_equal(load_run(&job, &now, &e), -EIO);
 	assert_non_null(strstr(e.text, "model-10.bin ended at byte"));
+	/* Mapped, it would have ended this program. */
+	for (int way = LOAD_MMAP; way <= LOAD_POPULATE; way++) {
+		job.way = (enum load_way)way;
+		if (way == LOAD_POPULATE && !load_can_populate())
+			continue;
+		assert_int_equal(load_run(&job, &now, &e), -ESTALE);
+		assert_non_null(strstr(e.text, "model-10.bin lost its end"));
+	}
 	close(fd);
 	free(job.buffers);
 	load_close(&set);
@@ -863,6 +873,90 @@ static void changed_load(void **state)
 	bench_model_load.cases(&l.f.env, &all);
 	assert_true(!all.n && all.usage && strstr(all.none, "--files"));
 	take_model(l.dir);
+	lab_close(&l);
+}
+
+/* --- a mapped file that is cut ------------------------------------------------------------------
+ */
+
+/* Half is read, then the file gets another length. The sum of what was read; whether it was lost.
+ */
+static size_t read_cut(int fd, char *p, size_t n, off_t length, bool *lost)
+{
+	struct map_guard g;
+	size_t sum = 0;
+
+	assert_int_equal(map_guard_begin(&g, p, n), 0);
+	for (size_t i = 0; i < n / 2; i++)
+		sum += (unsigned char)p[i];
+	assert_false(map_guard_lost(&g));
+	assert_int_equal(ftruncate(fd, length), 0);
+	for (size_t i = n / 2; i < n; i++)
+		sum += (unsigned char)p[i];
+	*lost = map_guard_lost(&g);
+	map_guard_end(&g);
+	return sum;
+}
+
+static void bus_error(const char *file)
+{
+	int fd = open(file, O_RDWR);
+	char *p = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+	char *other = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+	struct rlimit none = { 0 };
+	struct map_guard g;
+
+	signal(SIGBUS, SIG_DFL);
+	setrlimit(RLIMIT_CORE, &none);
+	if (p == MAP_FAILED || other == MAP_FAILED || map_guard_begin(&g, p, 8192) ||
+	    ftruncate(fd, 0))
+		_exit(2);
+	/* Guarded; and the one beside it, which nobody guards. */
+	if (*(volatile char *)p || !map_guard_lost(&g))
+		_exit(3);
+	_exit(*(volatile char *)other);
+}
+
+static void cut_while_mapped(void **state)
+{
+	const size_t n = (1 << 20) - 100;
+	struct sigaction before, after;
+	size_t half = 0, all = 0;
+	struct lab l;
+	char path[256], *p;
+	pid_t child;
+	int status, fd;
+	bool lost;
+
+	(void)state;
+	lab_open(&l, "/var/tmp");
+	sigaction(SIGBUS, NULL, &before);
+	put_file(l.dir, "cut", n);
+	snprintf(path, sizeof(path), "%s/cut", l.dir);
+	fd = open(path, O_RDWR);
+	p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(fd >= 0 && p != MAP_FAILED);
+	for (size_t i = 0; i < n; i++) {
+		all += (unsigned char)p[i];
+		half += i < n / 2 ? (unsigned char)p[i] : 0;
+	}
+	/* Longer is nothing lost; shorter is, and zeros stand there. */
+	assert_int_equal(read_cut(fd, p, n, 1 << 20, &lost), all);
+	assert_false(lost);
+	assert_int_equal(read_cut(fd, p, n, 4096, &lost), half);
+	assert_true(lost);
+	sigaction(SIGBUS, NULL, &after);
+	assert_true(before.sa_handler == after.sa_handler);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		bus_error(path);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	munmap(p, n);
+	close(fd);
+	unlink(path);
 	lab_close(&l);
 }
 
@@ -982,6 +1076,7 @@ int main(void)
 		cmocka_unit_test(same_sum),
 		cmocka_unit_test(every_load),
 		cmocka_unit_test(changed_load),
+		cmocka_unit_test(cut_while_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,13 +13,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/list.h"
@@ -253,7 +257,7 @@ static uint8_t *stream_bytes(uint64_t test, size_t index, size_t n)
 
 	assert_non_null(all);
 	assert_non_null(buffer);
-	stream_fill(buffer, test, index);
+	stream_fill(buffer, test);
 	for (size_t at = 0; at < n; at += STREAM_BUFFER) {
 		stream_mark(buffer, test, index, at);
 		memcpy(all + at, buffer, STREAM_BUFFER);
@@ -265,21 +269,16 @@ static uint8_t *stream_bytes(uint64_t test, size_t index, size_t n)
 /* Fed in pieces as a socket would. */
 static uint64_t wrong_blocks(const uint8_t *all, size_t n, size_t piece)
 {
-	uint8_t *buffer = malloc(STREAM_BUFFER), *pattern = malloc(STREAM_BUFFER);
+	uint8_t *pattern = malloc(STREAM_BUFFER);
 	struct stream_check c = { .test = 42, .index = 3, .pattern = pattern };
 
-	assert_non_null(buffer);
 	assert_non_null(pattern);
-	stream_fill(pattern, 42, 3);
+	stream_fill(pattern, 42);
 	while (c.seen < n) {
-		size_t at = c.seen % STREAM_BUFFER, k = piece;
+		size_t k = piece < n - c.seen ? piece : n - c.seen;
 
-		k = k < STREAM_BUFFER - at ? k : STREAM_BUFFER - at;
-		k = k < n - c.seen ? k : n - c.seen;
-		memcpy(buffer + at, all + c.seen, k);
-		stream_check(&c, buffer, k);
+		stream_check(&c, all + c.seen, k);
 	}
-	free(buffer);
 	free(pattern);
 	return c.wrong;
 }
@@ -296,10 +295,24 @@ static void test_data(void **state)
 	/* Another stream's data, and a byte that is missing. */
 	assert_int_equal(wrong_blocks(other, n, 4096), n / STREAM_BLOCK);
 	assert_true(wrong_blocks(all + 1, n - STREAM_BUFFER, 4096) > 0);
-	/* A bit of a block that is compared whole: the 16th. */
-	all[15 * STREAM_BLOCK + 30000] ^= 4;
-	assert_int_equal(wrong_blocks(all, n, 4096), 1);
-	all[15 * STREAM_BLOCK + 30000] ^= 4;
+	/* Pieces that cut a mark, and one that holds many blocks. */
+	assert_int_equal(wrong_blocks(all, n, 7), 0);
+	assert_int_equal(wrong_blocks(all, n, n), 0);
+	/* A bit of a block that is compared whole: the 16th; its first byte after the mark and its
+	 * last. */
+	for (size_t i = 0; i < 3; i++) {
+		const size_t at[] = { STREAM_MARK, 30000, STREAM_BLOCK - 1 };
+
+		all[15 * STREAM_BLOCK + at[i]] ^= 4;
+		assert_int_equal(wrong_blocks(all, n, 4096), 1);
+		assert_int_equal(wrong_blocks(all, n, 7), 1);
+		assert_int_equal(wrong_blocks(all, n, n), 1);
+		all[15 * STREAM_BLOCK + at[i]] ^= 4;
+	}
+	/* A bit of a mark. */
+	all[4 * STREAM_BLOCK + 15] ^= 1;
+	assert_int_equal(wrong_blocks(all, n, 7), 1);
+	all[4 * STREAM_BLOCK + 15] ^= 1;
 	/* Two blocks swapped. */
 	memcpy(other, all + STREAM_BLOCK, STREAM_BLOCK);
 	memmove(all + STREAM_BLOCK, all + 2 * STREAM_BLOCK, STREAM_BLOCK);
@@ -307,6 +320,92 @@ static void test_data(void **state)
 	assert_int_equal(wrong_blocks(all, n, 4096), 2);
 	free(all);
 	free(other);
+}
+
+/* A connection over loopback, both ends. */
+static void connection(int *from, int *to)
+{
+	struct net_address a;
+	struct err e;
+	struct net_wait w = { 5000, NULL };
+	int listener;
+
+	assert_int_equal(net_address_parse("127.0.0.1:0", true, &a, &e), 0);
+	assert_int_equal(serve_listen(&a, &listener, &e), 0);
+	*from = net_dial(&a, 0, &w);
+	assert_true(*from >= 0);
+	*to = accept(listener, NULL, NULL);
+	assert_true(*to >= 0);
+	close(listener);
+}
+
+/* More connections than CPUs, each thread with several; all move, and arrive as they were sent. */
+static void test_turns(void **state)
+{
+	enum { N = 7 };
+	struct streams *out, *in;
+	struct frame_counts c = { 0 }, all = { 0 };
+	struct idset one = { 0 };
+	struct arena a = { 0 };
+	int from[N], to[N];
+	struct err e;
+
+	(void)state;
+	idset_add(&a, &one, 0);
+	for (size_t i = 0; i < N; i++)
+		connection(&from[i], &to[i]);
+	/* Pieces that are not whole buffers: one of them takes very little at once. */
+	setsockopt(to[3], SOL_SOCKET, SO_RCVBUF, &(int){ 4096 }, sizeof(int));
+	setsockopt(from[3], SOL_SOCKET, SO_SNDBUF, &(int){ 4096 }, sizeof(int));
+	assert_int_equal(streams_start(STREAM_RECEIVER, to, N, 42, 0, &one, &in, &e), 0);
+	assert_int_equal(streams_start(STREAM_SENDER, from, N, 42, 0, NULL, &out, &e), 0);
+	for (int i = 0; i < 1000 && c.bytes < 100 << 20; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		streams_count(in, &c);
+	}
+	assert_true(c.bytes >= 100 << 20);
+	assert_int_equal(streams_error(in), 0);
+	assert_int_equal(streams_finish(out), 0);
+	assert_int_equal(streams_finish(in), 0);
+	streams_count(in, &c);
+	streams_count(out, &all);
+	assert_int_equal(c.bytes, all.bytes);
+	assert_int_equal(c.wrong, 0);
+	for (size_t i = 0; i < N; i++) {
+		struct tcp_info info;
+		socklen_t len = sizeof(info);
+
+		assert_int_equal(getsockopt(streams_fd(in, i), IPPROTO_TCP, TCP_INFO, &info, &len),
+				 0);
+		assert_true(info.tcpi_bytes_received > (i == 3 ? 0 : STREAM_BUFFER));
+	}
+	streams_end(out);
+	streams_end(in);
+	arena_free(&a);
+}
+
+/* The other side says something else than what it was asked for: seen; and goes away: an end. */
+static void test_turns_wrong(void **state)
+{
+	struct streams *out, *in;
+	struct frame_counts c = { 0 };
+	int from[2], to[2];
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		connection(&from[i], &to[i]);
+	assert_int_equal(streams_start(STREAM_RECEIVER, to, 2, 42, 0, NULL, &in, &e), 0);
+	assert_int_equal(streams_start(STREAM_SENDER, from, 2, 43, 0, NULL, &out, &e), 0);
+	for (int i = 0; i < 1000 && !c.wrong; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		streams_count(in, &c);
+	}
+	assert_true(c.wrong > 0);
+	/* By force: nothing goes to the other side any more. */
+	streams_end(out);
+	streams_finish(in);
+	streams_end(in);
 }
 
 /* What RDMA writes leave: the last messages, one a slot. */
@@ -1188,6 +1287,8 @@ int main(void)
 		cmocka_unit_test(test_frame_bounds),
 		cmocka_unit_test(test_error_text),
 		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_turns_wrong),
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_no_rdma),
 		cmocka_unit_test(test_addresses),

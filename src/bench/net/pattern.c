@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bytes of a stream. A block's mark tells test, stream and offset, so that lost, doubled or
- * swapped bytes are seen at the next mark; a sample of blocks is compared whole.
+ * swapped bytes are seen at the next mark; a sample of blocks is compared whole. Looked at piece by
+ * piece as they come, while they are still near.
  */
 #include <string.h>
 
@@ -12,14 +13,16 @@ struct mark {
 	uint64_t key, offset;
 };
 
-static uint64_t mark_key(uint64_t test, size_t index)
+_Static_assert(sizeof(struct mark) == STREAM_MARK, "a mark");
+
+static struct mark mark_of(uint64_t test, size_t index, uint64_t offset)
 {
-	return test ^ (uint64_t)(index + 1) * 0x9e3779b97f4a7c15u;
+	return (struct mark){ test ^ (uint64_t)(index + 1) * 0x9e3779b97f4a7c15u, offset };
 }
 
-void stream_fill(uint8_t *buffer, uint64_t test, size_t index)
+void stream_fill(uint8_t *buffer, uint64_t test)
 {
-	struct stat_random r = { mark_key(test, index) };
+	struct stat_random r = { test };
 
 	for (size_t i = 0; i < STREAM_BUFFER; i += sizeof(uint64_t)) {
 		uint64_t v = stat_random_next(&r);
@@ -31,33 +34,45 @@ void stream_fill(uint8_t *buffer, uint64_t test, size_t index)
 void stream_mark(uint8_t *buffer, uint64_t test, size_t index, uint64_t offset)
 {
 	for (size_t i = 0; i < STREAM_BUFFER; i += STREAM_BLOCK) {
-		struct mark m = { mark_key(test, index), offset + i };
+		struct mark m = mark_of(test, index, offset + i);
 
 		memcpy(buffer + i, &m, sizeof(m));
 	}
 }
 
-static bool right(const struct stream_check *c, const uint8_t *block, uint64_t offset)
+/* n bytes of one block, in bytes after its begin. */
+static void look(struct stream_check *c, size_t in, const uint8_t *bytes, size_t n)
 {
-	struct mark m;
+	size_t skip = 0;
 
-	memcpy(&m, block, sizeof(m));
-	if (m.key != mark_key(c->test, c->index) || m.offset != offset)
-		return false;
-	if (offset / STREAM_BLOCK % STREAM_SAMPLED != STREAM_SAMPLED - 1)
-		return true;
-	return memcmp(block + sizeof(m), c->pattern + offset % STREAM_BUFFER + sizeof(m),
-		      STREAM_BLOCK - sizeof(m)) == 0;
+	if (in < STREAM_MARK) {
+		skip = n < STREAM_MARK - in ? n : STREAM_MARK - in;
+		memcpy(c->mark + in, bytes, skip);
+	}
+	if (c->seen / STREAM_BLOCK % STREAM_SAMPLED == STREAM_SAMPLED - 1 &&
+	    memcmp(bytes + skip, c->pattern + c->seen % STREAM_BUFFER + skip, n - skip) != 0)
+		c->differs = true;
 }
 
-void stream_check(struct stream_check *c, const uint8_t *buffer, size_t n)
+static void end_block(struct stream_check *c)
 {
-	uint64_t first = c->seen / STREAM_BLOCK;
+	struct mark m = mark_of(c->test, c->index, c->seen - STREAM_BLOCK);
 
-	c->seen += n;
-	for (uint64_t i = first; i < c->seen / STREAM_BLOCK; i++) {
-		uint64_t offset = i * STREAM_BLOCK;
+	c->wrong += c->differs || memcmp(c->mark, &m, sizeof(m)) != 0;
+	c->differs = false;
+}
 
-		c->wrong += !right(c, buffer + offset % STREAM_BUFFER, offset);
+void stream_check(struct stream_check *c, const uint8_t *bytes, size_t n)
+{
+	while (n) {
+		size_t in = c->seen % STREAM_BLOCK, most = STREAM_BLOCK - in,
+		       k = n < most ? n : most;
+
+		look(c, in, bytes, k);
+		c->seen += k;
+		if (k == most)
+			end_block(c);
+		bytes += k;
+		n -= k;
 	}
 }

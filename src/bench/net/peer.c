@@ -7,24 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/net/handshake.h"
+
 int peer_fail(const struct peer *p, int r, const char *what, struct err *e)
 {
-	const char *who = p->address.text;
-
-	switch (r) {
-	case -EINTR:
-		return err_set(e, r, "interrupted");
-	case -ETIMEDOUT:
-		return err_set(e, r, "%s did not answer in time, %s", who, what);
-	case -ECONNRESET:
-		return err_set(e, r, "%s closed the connection, %s", who, what);
-	case -EBADMSG:
-		return err_set(e, r, "%s does not speak gputune's protocol, %s", who, what);
-	case -EKEYREJECTED:
-		return err_set(e, r, "somebody else answered for %s, %s", who, what);
-	default:
-		return err_set(e, r, "%s: %s, %s", who, strerror(-r), what);
-	}
+	return handshake_fail(p->address.text, r, what, e);
 }
 
 /* --- handshake ----------------------------------------------------------------------------------
@@ -42,72 +29,19 @@ static int dial(struct peer *p, struct err *e)
 	}
 	if (fd < 0)
 		return peer_fail(p, fd, "connecting", e);
-	net_no_delay(fd);
+	net_no_delay(fd, true);
 	return fd;
 }
 
-static int exchange(struct peer *p, int fd, const struct opening *mine, struct opening *theirs,
-		    const char *what, struct err *e)
-{
-	struct net_wait w = { PEER_DIAL_MS, p->frames.stop };
-	uint8_t bytes[WIRE_OPENING];
-	int r;
-
-	opening_write(mine, bytes);
-	r = net_write(fd, bytes, sizeof(bytes), &w);
-	r = r ? r : net_read(fd, bytes, sizeof(bytes), &w);
-	r = r ? r : opening_read(bytes, theirs);
-	if (r == -EPROTO)
-		return err_set(e, r,
-			       "%s speaks version %u of the protocol, this gputune version %d",
-			       p->address.text, theirs->version, WIRE_VERSION);
-	return r ? peer_fail(p, r, what, e) : 0;
-}
-
 /* -EBUSY: somebody else is served. */
-static int prove(struct peer *p, int fd, const struct token *t, struct wire_auth *auth,
-		 struct err *e)
-{
-	struct opening mine = { .kind = OPENING_PROOF, .version = WIRE_VERSION }, theirs = { 0 };
-	uint8_t want[WIRE_SECRET];
-	int r;
-
-	wire_proof(t->secret, t->n, auth, PROOF_CLIENT, mine.secret);
-	r = exchange(p, fd, &mine, &theirs, "while it checked our token", e);
-	if (r)
-		return r;
-	if (theirs.kind == OPENING_REFUSED)
-		return err_set(e, -EKEYREJECTED, "%s knows another token", p->address.text);
-	if (theirs.kind == OPENING_BUSY)
-		return err_set(e, -EBUSY, "%s is busy with another client", p->address.text);
-	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
-	if (theirs.kind != OPENING_PROOF || !secret_equal(want, theirs.secret, WIRE_SECRET))
-		return err_set(e, -EKEYREJECTED,
-			       "%s does not know the token, but pretends to; nothing was measured",
-			       p->address.text);
-	wire_proof(t->secret, t->n, auth, PROOF_KEY, p->key);
-	return 0;
-}
-
 static int shake_hands(struct peer *p, const struct token *t, struct err *e)
 {
-	struct opening hello = { .kind = OPENING_HELLO, .version = WIRE_VERSION }, theirs = { 0 };
-	struct wire_auth auth;
+	struct net_wait w = { PEER_DIAL_MS, p->frames.stop };
 	int fd = dial(p, e), r;
 
 	if (fd < 0)
 		return fd;
-	r = random_bytes(auth.client, WIRE_SECRET);
-	if (r)
-		err_set(e, r, "the kernel gives no random bytes");
-	memcpy(hello.secret, auth.client, WIRE_SECRET);
-	r = r ? r : exchange(p, fd, &hello, &theirs, "after our hello", e);
-	if (r == 0 && theirs.kind != OPENING_CHALLENGE)
-		r = peer_fail(p, -EBADMSG, "after our hello", e);
-	if (r == 0) {
-		memcpy(auth.server, theirs.secret, WIRE_SECRET);
-		r = prove(p, fd, t, &auth, e);
-	}
+	r = handshake_client(fd, p->address.text, t, &w, p->key, e);
 	if (r) {
 		close(fd);
 		return r;

@@ -50,23 +50,14 @@ static int flow_prepare(struct flow *s, struct err *e)
 static int flow_setup(const struct bench_env *env, const struct bench_case *c, void **state,
 		      const char **variant, struct err *e)
 {
-	struct flow *s = calloc(1, sizeof(*s));
-	int r;
+	int r = rdma_client_new(env, c, sizeof(struct flow), state, variant, e);
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
-	r = rdma_client_open(env, c, &s->c, variant, e);
-	if (r) {
-		free(s);
+	if (r)
 		return r;
-	}
-	r = flow_prepare(s, e);
-	if (r) {
-		flow_teardown(s);
-		return r;
-	}
-	*state = s;
-	return 0;
+	r = flow_prepare(*state, e);
+	if (r)
+		flow_teardown(*state);
+	return r;
 }
 
 /* A slot is marked anew only when what was in it is done. */

@@ -3,6 +3,7 @@
 #include "bench/net/rdma_client.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 void rdma_client_close(struct rdma_client *s)
@@ -13,8 +14,8 @@ void rdma_client_close(struct rdma_client *s)
 	peer_close(&s->peer);
 }
 
-int rdma_client_open(const struct bench_env *env, const struct bench_case *c, struct rdma_client *s,
-		     const char **variant, struct err *e)
+static int open_client(const struct bench_env *env, const struct bench_case *c,
+		       struct rdma_client *s, const char **variant, struct err *e)
 {
 	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
 	struct frame_verbs theirs;
@@ -38,6 +39,19 @@ int rdma_client_open(const struct bench_env *env, const struct bench_case *c, st
 	verbs_port_describe(&s->port, text, 160);
 	*variant = text;
 	return 0;
+}
+
+int rdma_client_new(const struct bench_env *env, const struct bench_case *c, size_t size,
+		    void **state, const char **variant, struct err *e)
+{
+	void *s = calloc(1, size);
+	int r = s ? open_client(env, c, s, variant, e) : err_set(e, -ENOMEM, "no memory");
+
+	if (r)
+		free(s);
+	else
+		*state = s;
+	return r;
 }
 
 int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struct err *e)

@@ -9,7 +9,7 @@
 
 #include "bench/stat.h"
 
-enum { SPIN_LOOK = 128, SPIN_NS = 20000 };
+enum { SPIN_EAGER = 4096, SPIN_YIELD = 128, SPIN_CLOCK = 16 * SPIN_YIELD };
 
 struct mark {
 	uint64_t test, message;
@@ -95,13 +95,14 @@ bool rdma_spin(struct rdma_spin *s)
 {
 	uint64_t now;
 
-	if (++s->n % SPIN_LOOK)
+	if (++s->n < SPIN_EAGER || s->n % SPIN_YIELD)
+		return false;
+	sched_yield();
+	if (s->n % SPIN_CLOCK)
 		return false;
 	now = net_now_ns();
-	if (!s->since_ns)
-		s->since_ns = s->told_ns = now;
-	if (now - s->since_ns > SPIN_NS)
-		sched_yield();
+	if (!s->told_ns)
+		s->told_ns = now;
 	if (now - s->told_ns < 1000000)
 		return false;
 	s->told_ns = now;

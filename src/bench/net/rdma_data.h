@@ -34,12 +34,13 @@ bool rdma_there(const uint8_t *ring, size_t size, uint64_t test, uint64_t messag
 uint64_t rdma_arrived(const uint8_t *ring, size_t size, uint64_t test, const uint8_t *like,
 		      uint64_t *wrong);
 /*
- * Looking without pause: call it after each look in vain. Beyond 20 us it lets others have the CPU,
- * which a software device may need. True about every millisecond then: time to look at the clock.
+ * Looking without pause: call it after each look in vain. After some thousand it lets others have
+ * the CPU, which a software device may need. True about every millisecond then: time to look at the
+ * clock. It is not looked at before, since that can cost more than what is waited for.
  */
 struct rdma_spin {
 	unsigned n;
-	uint64_t since_ns, told_ns;
+	uint64_t told_ns;
 };
 bool rdma_spin(struct rdma_spin *s);
 /* The port's own counters, or its interface's. */

@@ -28,18 +28,7 @@ static void ping_teardown(void *state)
 static int ping_setup(const struct bench_env *env, const struct bench_case *c, void **state,
 		      const char **variant, struct err *e)
 {
-	struct ping *s = calloc(1, sizeof(*s));
-	int r;
-
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
-	r = rdma_client_open(env, c, &s->c, variant, e);
-	if (r) {
-		free(s);
-		return r;
-	}
-	*state = s;
-	return 0;
+	return rdma_client_new(env, c, sizeof(struct ping), state, variant, e);
 }
 
 /* Spins on our memory until the answer stands there. */

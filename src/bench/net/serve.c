@@ -225,7 +225,7 @@ static void let_in(struct door *d)
 		*p = (struct pending){ .fd = fd, .since = net_now_ms() };
 		net_address_name(&a);
 		memcpy(p->client, a.text, sizeof(p->client));
-		net_no_delay(fd);
+		net_no_delay(fd, true);
 		/* Often it is all there already. */
 		meet(d, d->n - 1);
 	}

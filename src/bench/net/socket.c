@@ -226,11 +226,11 @@ int net_read_end(int fd, const struct net_wait *w)
 /* --- options ------------------------------------------------------------------------------------
  */
 
-void net_no_delay(int fd)
+void net_no_delay(int fd, bool on)
 {
-	int on = 1;
+	int value = on;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof(value));
 }
 
 int net_blocking(int fd, int ms)

@@ -48,7 +48,8 @@ int net_write(int fd, const void *p, size_t n, const struct net_wait *w);
 /* -ECONNRESET when the other side has closed, which is what is waited for; else as above. */
 int net_read_end(int fd, const struct net_wait *w);
 
-void net_no_delay(int fd);
+/* on: what a call sends goes at once; off: small rests wait for more. */
+void net_no_delay(int fd, bool on);
 /* Blocking again, and no call on it waits longer than ms. */
 int net_blocking(int fd, int ms);
 /* close, without what TCP would keep of the connection. */

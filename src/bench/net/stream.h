@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data of a measurement: blocks that carry their offset, sent and received by one blocking
- * thread a connection. The same on both sides. What the receiver counts is what counts.
+ * The data of a measurement: blocks that carry their stream and offset, sent and received by as
+ * many threads as there are CPUs for. The same on both sides. What the receiver counts is what
+ * counts.
  */
 #ifndef BENCH_NET_STREAM_H
 #define BENCH_NET_STREAM_H
@@ -11,7 +12,8 @@
 #include "bench/net/wire.h"
 
 enum {
-	STREAM_BLOCK = 64 << 10,   /* bytes; begins with a mark, the rest is one pattern */
+	STREAM_BLOCK = 64 << 10, /* bytes; begins with a mark, the rest is one pattern */
+	STREAM_MARK = 16,
 	STREAM_BUFFER = 128 << 10, /* what a call is given */
 	STREAM_SAMPLED = 16,	   /* of so many blocks one is compared byte for byte */
 	STREAM_QUIET_MS = 10000,   /* nothing moved for so long: the other side is gone */
@@ -51,20 +53,22 @@ int streams_fd(const struct streams *s, size_t i);
 
 /* --- data, also for tests -----------------------------------------------------------------------
  */
-/* STREAM_BUFFER bytes, marks left out. */
-void stream_fill(uint8_t *buffer, uint64_t test, size_t index);
+/* STREAM_BUFFER bytes, the same for all streams of a test; marks left out. */
+void stream_fill(uint8_t *buffer, uint64_t test);
 /* Marks the blocks of the buffer that begins at this offset. */
 void stream_mark(uint8_t *buffer, uint64_t test, size_t index, uint64_t offset);
 
 struct stream_check {
 	uint64_t test;
 	size_t index;
-	const uint8_t *pattern; /* as stream_fill made it */
-	uint64_t seen;		/* bytes */
-	uint64_t wrong;		/* blocks */
+	const uint8_t *pattern;	   /* as stream_fill made it */
+	uint64_t seen;		   /* bytes */
+	uint64_t wrong;		   /* blocks, of those that came whole */
+	uint8_t mark[STREAM_MARK]; /* as much of it as has come */
+	bool differs;		   /* the block that is coming, from its pattern */
 };
 
-/* n more bytes came, at buffer + seen % STREAM_BUFFER, and not past the buffer's end. */
-void stream_check(struct stream_check *c, const uint8_t *buffer, size_t n);
+/* n more bytes came. */
+void stream_check(struct stream_check *c, const uint8_t *bytes, size_t n);
 
 #endif

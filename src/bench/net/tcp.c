@@ -331,13 +331,14 @@ const struct bench bench_tcp = {
 	.name = "tcp",
 	.title = "how much TCP carries to another machine and back",
 	.method =
-		"Blocking threads, one a connection, that send and receive without pause; a sample "
-		"is what the receiver counted in 100 ms by its own clock, which must agree with "
-		"ours. CPU is user and system time of the process on each side; work that the "
-		"kernel does in interrupts of other processes is not in it. Each 64 KiB block "
+		"Threads that send and receive without pause, one for every two CPUs at most, "
+		"each with its connections in turns; a sample is what the receiver counted in "
+		"100 ms by its own clock, which must agree with ours. CPU is user and system time "
+		"of the process on each side; work that the kernel does in interrupts of other "
+		"processes is not in it. Each 64 KiB block "
 		"carries its offset, one in 16 is compared whole; at the end both sides' totals "
 		"must be equal, and the interfaces must have carried 90 % of it.",
-	.version = 1,
+	.version = 2,
 	.figures = figures,
 	.n_figures = 3,
 	.brief = "send:",

@@ -59,7 +59,7 @@ static int idle_setup(const struct bench_env *env, const struct bench_case *c, v
 		idle_teardown(s);
 		return r;
 	}
-	net_no_delay(s->fd);
+	net_no_delay(s->fd, true);
 	stream_describe(s->fd, text);
 	*variant = arena_printf(env->a, "%s, slow start after idle %s", text,
 				slow < 0 ? "not seen"

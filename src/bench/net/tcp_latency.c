@@ -52,7 +52,7 @@ static int request_setup(const struct bench_env *env, const struct bench_case *c
 		request_teardown(s);
 		return r;
 	}
-	net_no_delay(s->fd);
+	net_no_delay(s->fd, true);
 	net_blocking(s->fd, 1000);
 	stream_describe(s->fd, text);
 	*variant = text;

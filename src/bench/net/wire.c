@@ -1,69 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Openings and frames to bytes and back. What is not exactly as expected is refused. */
-#include "bench/net/wire.h"
+#include "bench/net/wire_cursor.h"
 
 #include <errno.h>
 #include <string.h>
 
 static const uint8_t magic[8] = { 'g', 'p', 'u', 't', 'u', 'n', 'e', '\n' };
-
-/* --- numbers ------------------------------------------------------------------------------------
- */
-
-/* A place in a buffer that is written or read to its end. */
-struct cursor {
-	uint8_t *out;
-	const uint8_t *in;
-	size_t at, end;
-	bool bad;
-};
-
-static void put(struct cursor *c, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		c->out[c->at++] = (uint8_t)(v >> (8 * i));
-}
-
-static uint64_t take(struct cursor *c, size_t bytes)
-{
-	uint64_t v = 0;
-
-	if (c->end - c->at < bytes) {
-		c->bad = true;
-		c->at = c->end;
-		return 0;
-	}
-	for (size_t i = 0; i < bytes; i++)
-		v |= (uint64_t)c->in[c->at++] << (8 * i);
-	return v;
-}
-
-/* A number that must lie between two others. */
-static uint64_t take_within(struct cursor *c, size_t bytes, uint64_t least, uint64_t most)
-{
-	uint64_t v = take(c, bytes);
-
-	c->bad = c->bad || v < least || v > most;
-	return v;
-}
-
-static void put_bytes(struct cursor *c, const void *p, size_t n)
-{
-	memcpy(c->out + c->at, p, n);
-	c->at += n;
-}
-
-static void take_bytes(struct cursor *c, void *p, size_t n)
-{
-	if (c->end - c->at < n) {
-		c->bad = true;
-		c->at = c->end;
-		memset(p, 0, n);
-		return;
-	}
-	memcpy(p, c->in + c->at, n);
-	c->at += n;
-}
 
 /* --- openings -----------------------------------------------------------------------------------
  */
@@ -197,21 +139,6 @@ static void read_start(struct cursor *c, struct frame_start_test *s)
 	s->size = (uint32_t)take_within(c, 4, 0, WIRE_BURST_MAX);
 }
 
-/* Whatever was sent, only what can stand in a line on a terminal. */
-static void read_text(struct cursor *c, char *out)
-{
-	size_t n = c->end - c->at;
-
-	c->bad = c->bad || n > WIRE_TEXT_MAX;
-	for (size_t i = 0; i < n && i < WIRE_TEXT_MAX; i++) {
-		uint8_t b = c->in[c->at + i];
-
-		out[i] = b >= ' ' && b <= '~' ? (char)b : '?';
-	}
-	out[n < WIRE_TEXT_MAX ? n : WIRE_TEXT_MAX] = '\0';
-	c->at = c->end;
-}
-
 static void write_body(struct cursor *c, const struct wire_frame *f)
 {
 	switch (f->kind) {
@@ -234,6 +161,11 @@ static void write_body(struct cursor *c, const struct wire_frame *f)
 		break;
 	case FRAME_ERROR:
 		put_bytes(c, f->error.text, strnlen(f->error.text, WIRE_TEXT_MAX));
+		break;
+	case FRAME_JOIN:
+	case FRAME_ORDER:
+	case FRAME_DONE:
+		wire_ranks_write(c, f);
 		break;
 	default:
 		break;
@@ -258,7 +190,12 @@ static int read_body(struct cursor *c, struct wire_frame *f)
 		read_verbs(c, &f->verbs);
 		break;
 	case FRAME_ERROR:
-		read_text(c, f->error.text);
+		take_text(c, f->error.text, WIRE_TEXT_MAX);
+		break;
+	case FRAME_JOIN:
+	case FRAME_ORDER:
+	case FRAME_DONE:
+		wire_ranks_read(c, f);
 		break;
 	default:
 		break;

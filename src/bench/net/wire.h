@@ -15,7 +15,7 @@
 #include "base/sha256.h"
 
 enum {
-	WIRE_VERSION = 1,
+	WIRE_VERSION = 2,
 	WIRE_OPENING = 64, /* bytes */
 	WIRE_SECRET = 32,  /* of a nonce, of a proof, of a key */
 	WIRE_HEAD = 16,
@@ -25,6 +25,10 @@ enum {
 	WIRE_STREAMS_MAX = 64,
 	WIRE_SEGMENT_MAX = 32767,
 	WIRE_BURST_MAX = 64 << 20,
+	WIRE_RANKS_MAX = 64, /* processes */
+	WIRE_GPUS_MAX = 16,  /* of one of them */
+	WIRE_NAME_MAX = 32,
+	WIRE_ID = 128
 };
 
 /* --- openings -----------------------------------------------------------------------------------
@@ -80,6 +84,9 @@ enum frame_kind {
 	FRAME_ERROR,	 /* either: why it ends here */
 	FRAME_BYE,	 /* client, no body */
 	FRAME_VERBS,	 /* either: where an RDMA queue pair is */
+	FRAME_JOIN,	 /* a rank (client), then rank 0 (server): who it is */
+	FRAME_ORDER,	 /* rank 0: what all ranks do now */
+	FRAME_DONE,	 /* a rank: what became of it */
 	FRAME_KINDS
 };
 
@@ -131,6 +138,32 @@ struct frame_verbs {
 	uint8_t gid[16];
 };
 
+/* One process of a collective. */
+struct frame_join {
+	uint32_t rank, ranks;
+	uint32_t nccl;		      /* its version; 0: none, and text says why */
+	uint32_t gpus;		      /* how many it drives */
+	uint64_t machine;	      /* differs between machines */
+	uint64_t gpu[WIRE_GPUS_MAX];  /* differs between GPUs */
+	char tool[WIRE_NAME_MAX + 1]; /* gputune's version */
+	char text[WIRE_NAME_MAX + 1]; /* the host's name; why it cannot take part */
+};
+
+struct frame_order {
+	uint32_t what; /* the bench's own */
+	uint32_t op, flags, times;
+	uint32_t first, total; /* the receiver's first GPU among all */
+	uint64_t bytes;
+	uint8_t id[WIRE_ID]; /* what connects the GPUs */
+};
+
+struct frame_done {
+	uint32_t error; /* an errno; 0: it went well */
+	uint32_t flags;
+	uint64_t picoseconds; /* of the slowest GPU */
+	char text[WIRE_TEXT_MAX + 1];
+};
+
 struct frame_error {
 	char text[WIRE_TEXT_MAX + 1]; /* printable ASCII, whatever was sent */
 };
@@ -143,6 +176,9 @@ struct wire_frame {
 		struct frame_counts counts;
 		struct frame_verbs verbs;
 		struct frame_error error;
+		struct frame_join join;
+		struct frame_order order;
+		struct frame_done done;
 	};
 };
 
