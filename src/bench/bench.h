@@ -16,6 +16,9 @@
 #include "host/host.h"
 #include "model/machine.h"
 
+struct collective_shared;
+struct gpu_ahead;
+
 /* What the user asked for besides the name of a bench; NULL where nothing was said. */
 struct bench_ask {
 	const char *dir;   /* --dir: where disk may make a file of its own */
@@ -24,6 +27,8 @@ struct bench_ask {
 	const char *token; /* --token: the file with the secret that both sides know */
 	const char *gpus;  /* --gpus: indices or UUIDs */
 	const char *name;  /* what stands after the bench's name: a case, or how some begin */
+	/* collectives: the processes that take part (bench/ranks.h); NULL: this one alone. */
+	struct collective_shared *team;
 };
 
 /* What benches may use. */
@@ -36,7 +41,12 @@ struct bench_env {
 	struct bench_ask ask;
 	/* To look at the machine before and after samples, never within one. NULL: nobody looks. */
 	struct host *h;
-	bool small; /* tiny sizes: tests of the bench itself, no figure for anybody */
+	/* A set-up that takes long tells what it has seen so far: the first figure, and how it came
+	 * about ("by the library's first proposal"). NULL: nobody looks. */
+	void (*early)(void *ctx, double value, const char *how);
+	void *early_ctx;
+	struct gpu_ahead *ahead; /* what was begun before there were facts; NULL: nothing */
+	bool small;		 /* tiny sizes: tests of the bench itself, no figure for anybody */
 };
 
 struct bench_figure {
@@ -86,6 +96,9 @@ struct bench {
 	const char *brief;
 	double seconds;	 /* of measuring per case, when nobody says otherwise */
 	unsigned rounds; /* fresh set-ups per case */
+	/* Begins what takes long and needs no facts (gpu_ahead.h), once it is known that this bench
+	 * runs. name: of the case, or NULL. NULL: there is nothing. */
+	struct gpu_ahead *(*ahead)(const struct bench_ask *ask, const char *name);
 	/* Every case that makes sense on this machine. */
 	void (*cases)(const struct bench_env *env, struct bench_cases *out);
 	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record; its text

@@ -36,7 +36,7 @@ enum { SAMPLER_PERIOD_MS = 100, SAMPLER_TRACK_MAX = 36000 };
 
 /*
  * Starts a thread that looks ten times a second, less often when a look costs more than 0.2 % of a
- * CPU that way. SIGINT and SIGTERM are held back in the calling thread and those it starts
+ * CPU that way. SIGINT, SIGTERM and SIGHUP are held back in the calling thread and those it starts
  * afterwards; the first one sets *stop, a second one ends the process as usual. NULL when no thread
  * can be had.
  */

@@ -83,6 +83,22 @@ static void tell(const struct turn *t, size_t done)
 		t->f->progress(t->f->ctx, t->out, done, t->b->rounds);
 }
 
+/* What there is before the first sample that counts. */
+static void early(void *ctx, double value, const char *how)
+{
+	struct turn *t = ctx;
+	struct record_early *e = &t->out->early;
+
+	if (!isfinite(value))
+		return;
+	if (!e->known)
+		*e = (struct record_early){
+			.known = true, .value = value, .at_s = clock_process_s(), .how = how
+		};
+	e->last = value;
+	tell(t, t->out->rounds);
+}
+
 /* Until the last samples show no trend, or half the case's time is over and they could have. */
 static int warm_up(struct turn *t, void *state, bool again)
 {
@@ -98,7 +114,7 @@ static int warm_up(struct turn *t, void *state, bool again)
 		t->out->warmup++;
 		t->warm = arena_grow(t->f->env.a, t->warm, n, sizeof(*t->warm));
 		t->warm[n++] = s.value[0];
-		tell(t, t->out->rounds);
+		early(t, s.value[0], "the first sample of the warm-up");
 		if (again && n >= WARM_AGAIN)
 			return 0;
 		if (!again && stat_steady(t->warm, n, WARM_WINDOW, 0.01)) {
@@ -155,6 +171,8 @@ static void one_round(struct turn *t, unsigned left)
 	void *state = NULL;
 	int r;
 
+	t->f->env.early = early;
+	t->f->env.early_ctx = t;
 	r = t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e);
 	if (r == -EINTR && stopped(t->f))
 		return;

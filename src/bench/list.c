@@ -26,6 +26,7 @@ const struct bench *const benches[] = {
 	&bench_gemm,
 	&bench_gpu_load,
 	&bench_collectives,
+	&bench_gds,
 };
 const size_t bench_count = sizeof(benches) / sizeof(benches[0]);
 

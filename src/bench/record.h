@@ -51,6 +51,15 @@ enum record_stop {
 	STOP_ERROR,
 };
 
+/* The first figure that there was, of a warm-up or before the best way was found. */
+struct record_early {
+	bool known;
+	double value; /* in the unit of the first series */
+	double at_s;  /* since the process began */
+	const char *how;
+	double last; /* what was seen after it; goes into no file */
+};
+
 struct record_case {
 	const char *bench, *name; /* "memory-bandwidth", "triad" */
 	const char *method;	  /* what is done, and what counts */
@@ -68,6 +77,7 @@ struct record_case {
 	size_t *first;
 	size_t rounds;
 	struct record_observed observed;
+	struct record_early early;
 	size_t warmup; /* samples thrown away */
 	bool steady;   /* false: the warm-up never became steady */
 	bool verified; /* the result was checked and right */

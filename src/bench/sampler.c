@@ -29,11 +29,15 @@ static double seconds_between(const struct timespec *a, const struct timespec *b
 
 static sigset_t watched(void)
 {
+	struct sigaction hangup;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	/* A lost terminal ends it as Ctrl-C does, unless somebody said (nohup) that it must not. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR2); /* our own: the measurement is over */
 	return set;
 }
@@ -58,11 +62,12 @@ static void *sampler_main(void *arg)
 		int signal = sigtimedwait(&set, NULL, &wait);
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (signal == SIGINT || signal == SIGTERM) {
+		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
 			atomic_store(s->stop, true);
 			/* The next one is not ours. */
 			sigdelset(&set, SIGINT);
 			sigdelset(&set, SIGTERM);
+			sigdelset(&set, SIGHUP);
 			sigset_t let = watched();
 			sigdelset(&let, SIGUSR2);
 			pthread_sigmask(SIG_UNBLOCK, &let, NULL);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/boot.h"
+#include "cmd/ledger.h"
 #include "cmd/page.h"
 #include "cmd/plan.h"
 #include "plan/plan_json.h"
@@ -44,8 +45,7 @@ struct txn_who run_who(struct run *r)
 	};
 }
 
-/* A transaction that a crash left open changes what a plan sees: it goes first. */
-static int recover_first(struct run *r, struct host *h, const struct txn_who *who)
+int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
 {
 	struct txn_report report;
 	struct journal j;
@@ -62,8 +62,7 @@ static int recover_first(struct run *r, struct host *h, const struct txn_who *wh
 		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
 			continue;
 		if (r->value[OPT_DRY_RUN]) {
-			complain_text(0,
-				      "transaction %lu was interrupted; apply rolls it back first",
+			complain_text(0, "transaction %lu was interrupted; it is rolled back first",
 				      j.items[i].txn);
 			return 0;
 		}
@@ -82,17 +81,19 @@ static int recover_first(struct run *r, struct host *h, const struct txn_who *wh
 	return 0;
 }
 
-static int code_of(int result)
+int run_code_of(int result)
 {
 	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
 
-static void print_plan(struct run *r, const struct planned *p)
+static void print_plan(struct run *r, struct host *h, const struct planned *p)
 {
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
 
-	if (!r->value[OPT_QUIET] && !run_wants_json(r))
-		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+	if (r->value[OPT_QUIET] || run_wants_json(r))
+		return;
+	how.ledger = run_ledger(r, h, p->m);
+	run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
 }
 
 static int print_report(struct run *r, const struct planned *p, const struct txn_report *report,
@@ -101,9 +102,9 @@ static int print_report(struct run *r, const struct planned *p, const struct txn
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (run_wants_json(r) && r->value[OPT_DRY_RUN])
-		run_print_json(r, plan_json(&p->plan, code_of(result)));
+		run_print_json(r, plan_json(&p->plan, run_code_of(result)));
 	else if (run_wants_json(r))
-		run_print_json(r, report_json("apply", p->m, report, e, code_of(result)));
+		run_print_json(r, report_json("apply", p->m, report, e, run_code_of(result)));
 	else if (!r->value[OPT_DRY_RUN])
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
 				     "gputune apply");
@@ -115,7 +116,7 @@ static int apply(struct run *r, struct host *h, const struct txn_who *who)
 	struct txn_report report = { 0 };
 	struct planned p = { 0 };
 	struct err e = { 0 };
-	int code = recover_first(r, h, who), result = 0;
+	int code = run_recover_first(r, h, who), result = 0;
 	size_t open;
 
 	if (code)
@@ -124,7 +125,7 @@ static int apply(struct run *r, struct host *h, const struct txn_who *who)
 	if (code)
 		return code;
 	open = plan_open_changes(&p.plan);
-	print_plan(r, &p);
+	print_plan(r, h, &p);
 	if (!r->value[OPT_DRY_RUN] && open) {
 		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
 			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
@@ -136,7 +137,7 @@ static int apply(struct run *r, struct host *h, const struct txn_who *who)
 		complain(0, &e);
 	else if (r->value[OPT_DRY_RUN])
 		complain_text(0, "dry run: nothing was written");
-	return code ? code : code_of(result);
+	return code ? code : run_code_of(result);
 }
 
 int verb_apply(struct run *r)
@@ -195,7 +196,7 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 	result = txn_undo(h, &r->arena, s, &who, &report, &e);
 	/* Names for the page; read afterwards, so that it shows what is. */
 	m = run_machine(r, h, false);
-	code = result == -ENOENT ? EXIT_CLEAN : code_of(result);
+	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, report_json("undo", m, &report, &e, code));
 	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))

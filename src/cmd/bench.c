@@ -11,7 +11,9 @@
 
 #include "base/text.h"
 #include "bench/conditions.h"
+#include "bench/gpu_ahead.h"
 #include "bench/store.h"
+#include "cmd/bench_ranks.h"
 #include "cmd/bench_serve.h"
 #include "cmd/knobs.h"
 #include "cmd/page.h"
@@ -27,6 +29,7 @@ struct measuring {
 	struct machine *m;
 	struct frame frame;
 	struct record record;
+	struct bench_ranks ranks;
 	struct watch_list watch;
 	atomic_bool stop;
 	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
@@ -34,8 +37,7 @@ struct measuring {
 	long long drawn_ms; /* when it was drawn */
 };
 
-/* "10s", "500ms", "2m", "1.5": seconds. */
-static bool parse_seconds(const char *s, double *out)
+bool bench_seconds(const char *s, double *out)
 {
 	static const struct {
 		const char *suffix;
@@ -74,6 +76,9 @@ static void progress(void *ctx, const struct record_case *c, size_t done, size_t
 		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
 		value = stat_median_in_place(last, n);
 		fprintf(stderr, "%zu samples, %.4g %s", c->n, value, c->series[0].unit_text);
+	} else if (c->early.known) {
+		fprintf(stderr, "%.4g %s so far, %s", c->early.last, c->series[0].unit_text,
+			c->early.how);
 	} else {
 		fputs("warming up", stderr);
 	}
@@ -141,7 +146,7 @@ static int read_options(struct measuring *g)
 	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
 	long long n;
 
-	if (time && !parse_seconds(time, &g->frame.seconds))
+	if (time && !bench_seconds(time, &g->frame.seconds))
 		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"", time);
 	if (runs) {
 		if (parse_i64(runs, &n) || n < 1 || n > RECORD_SAMPLES_MAX)
@@ -318,15 +323,21 @@ static const char *id_word(struct run *r)
 	return r->n_args > 1 ? arena_printf(&r->arena, "%s-and-more", word) : word;
 }
 
-static int run_bench(struct measuring *g)
+/* What the first of the benches can begin before there are facts. */
+static struct gpu_ahead *begin_ahead(const struct measuring *g)
+{
+	const char *arg = g->r->args[0], *slash = strchr(arg, '/');
+	const struct bench *b = bench_find(
+		arena_strndup(&g->r->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg)));
+
+	return b && b->ahead ? b->ahead(&g->frame.env.ask, slash ? slash + 1 : NULL) : NULL;
+}
+
+static int run_checked(struct measuring *g)
 {
 	struct run *r = g->r;
-	int code = check_names(r);
+	int code;
 
-	code = code ? code : read_options(g);
-	code = code ? code : check_json_file(g);
-	if (code)
-		return code;
 	g->m = run_machine(r, g->h, false);
 	g->frame.env.a = &r->arena;
 	g->frame.env.m = g->m;
@@ -335,12 +346,15 @@ static int run_bench(struct measuring *g)
 	g->frame.ctx = g;
 	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
 		g->frame.progress = progress;
+	if (bench_ranks_begin(r, &g->frame.env, &g->ranks, &code))
+		return code;
 	g->record.version = GPUTUNE_VERSION;
 	g->record.time_s = fact_or(&g->m->time_s, 0);
 	record_fingerprint(&r->arena, g->h, g->m, &g->record);
 	note_settings(g);
 	g->record.id = store_new_id(&r->arena, g->h, bench_state(r), g->record.time_s, id_word(r));
 	code = measure(g);
+	bench_ranks_end(&g->ranks);
 	code = code ? code : check_left_out(g);
 	if (code)
 		return code;
@@ -349,6 +363,20 @@ static int run_bench(struct measuring *g)
 	code = result_code(&g->record);
 	code = keep(g, code ? code : g->left_out);
 	return bench_print(r, g->m, &g->record, code);
+}
+
+static int run_bench(struct measuring *g)
+{
+	int code = check_names(g->r);
+
+	code = code ? code : read_options(g);
+	code = code ? code : check_json_file(g);
+	if (code)
+		return code;
+	g->frame.env.ahead = begin_ahead(g);
+	code = run_checked(g);
+	gpu_ahead_end(g->frame.env.ahead);
+	return code;
 }
 
 int verb_bench(struct run *r)

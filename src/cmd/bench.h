@@ -6,6 +6,8 @@
 #include "bench/record.h"
 #include "cmd/cmd.h"
 
+/* "10s", "500ms", "2m", "1.5": seconds above 0, at most a day. */
+bool bench_seconds(const char *s, double *out);
 /* --state made absolute, or the default. */
 const char *bench_state(struct run *r);
 /* A file when there is one of that name, otherwise a kept result of that id. Complains. */

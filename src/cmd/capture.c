@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/knobs.h"
+#include "doctor/signs.h"
 #include "host/record.h"
 
 /* Every profile, because each may read knobs that the others leave alone. */
@@ -22,6 +23,7 @@ static void read_all_knobs(struct run *r, struct host *h, const struct machine *
 int verb_capture(struct run *r)
 {
 	const char *path = r->value[OPT_OUTPUT];
+	struct signs ignored;
 	struct err e = { 0 };
 	struct machine *m;
 	struct host *h;
@@ -37,6 +39,7 @@ int verb_capture(struct run *r)
 	h = record_open(h);
 	m = run_machine(r, h, true);
 	read_all_knobs(r, h, m);
+	signs_read_machine(&r->arena, h, m, &ignored);
 	if (record_save(h, path, !r->value[OPT_NO_REDACT], &e))
 		code = complain(EXIT_BLIND, &e);
 	else if (!r->value[OPT_QUIET])

@@ -4,9 +4,11 @@
 
 #include "cmd/cmd.h"
 #include "cmd/knobs.h"
+#include "cmd/ledger.h"
 #include "cmd/page.h"
 #include "view/findings.h"
 #include "view/findings_monitor.h"
+#include "view/measured.h"
 #include "view/page_check.h"
 
 struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
@@ -24,20 +26,24 @@ static int exit_code(const struct findings *f)
 
 /* Monitors have exit codes of their own. */
 static int print(struct run *r, const struct findings *f, const struct machine *m,
-		 const struct profile *p, int *code)
+		 const struct profile *p, const struct ledger *l, int *code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	/* On a narrow terminal a column of reasons makes ten lines of one: explain has them. */
 	struct check_view how = { .all = r->value[OPT_ALL] != NULL,
 				  .reasons =
 					  r->value[OPT_VERBOSE] || r->width == 0 || r->width >= 150,
-				  .verbose = r->value[OPT_VERBOSE] != NULL };
+				  .verbose = r->value[OPT_VERBOSE] != NULL,
+				  .ledger = l };
+	json_t *j;
 
 	if (r->value[OPT_QUIET])
 		return 0;
-	if (strcmp(format, "json") == 0)
-		run_print_json(r, findings_json(f, m, p, *code));
-	else if (strcmp(format, "junit") == 0)
+	if (strcmp(format, "json") == 0) {
+		j = findings_json(f, m, p, *code);
+		measured_findings_json(&r->arena, j, f, l);
+		run_print_json(r, j);
+	} else if (strcmp(format, "junit") == 0)
 		findings_junit(r->out, f);
 	else if (strcmp(format, "prom") == 0)
 		findings_prom(r->out, f, m);
@@ -64,7 +70,7 @@ int verb_check(struct run *r)
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
-	failed = print(r, &f, m, &p, &code);
+	failed = print(r, &f, m, &p, run_ledger(r, h, m), &code);
 	host_close(h);
 	return failed ? failed : code;
 }
@@ -91,6 +97,7 @@ static const struct findings *ask_profiles(struct run *r, const struct setting *
 int verb_explain(struct run *r)
 {
 	const struct setting *s = setting_find(r->args[0]);
+	const struct ledger *l;
 	struct err e = { 0 };
 	struct findings f;
 	struct machine *m;
@@ -114,12 +121,17 @@ int verb_explain(struct run *r)
 	if (profile_narrow(&r->arena, &p, s->id, false, &e))
 		return complain(EXIT_USAGE, &e);
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
+	l = run_ledger(r, h, m);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {
-		run_print_json(r, explain_json(s, m, &f));
+		json_t *j = explain_json(s, m, &f);
+
+		measured_findings_json(&r->arena, j, &f, l);
+		measured_setting_json(&r->arena, j, s, l);
+		run_print_json(r, j);
 		code = 0;
 	} else {
-		code = run_print_doc(r, page_explain(&r->arena, s, m, &f, ask_profiles(r, s, m, h)),
-				     s->id);
+		code = run_print_doc(
+			r, page_explain(&r->arena, s, m, &f, ask_profiles(r, s, m, h), l), s->id);
 	}
 	host_close(h);
 	return code;

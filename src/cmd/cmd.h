@@ -56,10 +56,56 @@ enum option_id {
 	OPT_PEER,
 	OPT_TOKEN,
 	OPT_LISTEN,
+	OPT_RANK,
+	OPT_RANKS,
+	OPT_LOCAL_PROCESSES,
 	OPT_GPUS,
 	OPT_INTERVAL,
 	OPT_POLICY,
 	OPT_ONCE,
+	OPT_BENCH,
+	OPT_COMMAND,
+	OPT_METRIC,
+	OPT_BETTER,
+	OPT_MIN_EFFECT,
+	OPT_BUDGET,
+	OPT_KEEP,
+	OPT_SETTLE,
+	OPT_TIMEOUT,
+	OPT_SEED,
+	OPT_GPU,
+	OPT_ENV,
+	OPT_ROOTFS,
+	OPT_RUN,
+	OPT_PYTHON,
+	OPT_ARCH,
+	OPT_KEY,
+	OPT_FIX,
+	OPT_PASSIVE,
+	OPT_MODEL,
+	OPT_WEIGHTS,
+	OPT_ON,
+	OPT_ENGINE,
+	OPT_CACHE,
+	OPT_PROMPT,
+	OPT_ANSWER,
+	OPT_BATCH,
+	OPT_TP,
+	OPT_PP,
+	OPT_DEPTH,
+	OPT_CACHED,
+	OPT_ROUNDS,
+	OPT_CHUNK,
+	OPT_DRAFT,
+	OPT_ACCEPT,
+	OPT_DRAFT_COST,
+	OPT_EAGER,
+	OPT_PARAMS,
+	OPT_ACTIVE,
+	OPT_CLAIM,
+	OPT_ROWS,
+	OPT_CALIBRATION,
+	OPT_EXPLAIN,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -85,6 +131,9 @@ enum word_kind {
 	WORD_VERB,
 	WORD_SLURM,
 	WORD_BENCH,
+	WORD_BETTER,
+	WORD_STACK,
+	WORD_SYMPTOM,
 };
 
 struct option_row {
@@ -146,6 +195,10 @@ int verb_fleet(struct run *r);
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
 int verb_compare(struct run *r);
+int verb_predict(struct run *r);
+int verb_doctor(struct run *r);
+int verb_prove(struct run *r);
+int verb_stack(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);
@@ -169,6 +222,10 @@ struct host *run_change_host(struct run *r);
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
 /* Adds what the journal knows of this boot: done by run_machine. */
 void run_own_changes(struct run *r, struct host *h, struct machine *m);
+/* Says which changes are open: of a proof that is under way, or interrupted. True when something
+ * was interrupted. */
+struct journal;
+bool run_tell_open(struct run *r, struct host *h, const struct journal *j);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "doctor/doctor.h"
 
 static void words(FILE *f, enum word_kind k)
 {
@@ -11,6 +12,12 @@ static void words(FILE *f, enum word_kind k)
 	if (k == WORD_ID) {
 		SETTING_FOR_EACH (s)
 			fprintf(f, "%s ", s->id);
+		return;
+	}
+	if (k == WORD_SYMPTOM) {
+		DIAGNOSIS_FOR_EACH (d)
+			fprintf(f, "%s ", d->id);
+		fputs("list ", f);
 		return;
 	}
 	for (; w && *w; w++)

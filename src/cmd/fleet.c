@@ -181,8 +181,9 @@ static void add_path(struct gather *g, const char *path, int depth, bool named)
 
 static int fleet_code(const struct fleet *f)
 {
+	/* Ledgers alone: nothing is compared. */
 	if (!f->n)
-		return EXIT_BLIND;
+		return f->n_proofs && !f->n_refused ? EXIT_CLEAN : EXIT_BLIND;
 	if (f->golden ? f->n_drifted : f->n_differs)
 		return EXIT_FINDINGS;
 	return f->n_refused ? EXIT_BLIND : EXIT_CLEAN;

@@ -14,14 +14,38 @@ static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "n
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const drawings[] = { "matrix", "tree", "svg", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
+static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
 					"balanced", "inference", "training",	    NULL };
 
-static const char *const measurements[] = {
-	"all",	    "list",	  "show",	   "serve", "memory-bandwidth", "memory-latency",
-	"disk",	    "model-load", "timer-wake-up", "tcp",   "tcp-latency",	"tcp-connect",
-	"tcp-idle", "rdma",	  "rdma-latency",  NULL
+static const char *const measurements[] = { "all",
+					    "list",
+					    "show",
+					    "serve",
+					    "memory-bandwidth",
+					    "memory-latency",
+					    "disk",
+					    "model-load",
+					    "timer-wake-up",
+					    "tcp",
+					    "tcp-latency",
+					    "tcp-connect",
+					    "tcp-idle",
+					    "rdma",
+					    "rdma-latency",
+					    "gpu-memory",
+					    "gpu-latency",
+					    "copy",
+					    "launch",
+					    "gemm",
+					    "gpu-load",
+					    "collectives",
+					    "gds",
+					    NULL };
+
+static const char *const stack_parts[] = {
+	"arch", "check", "env", "build-plan", "wheelhouse", NULL
 };
 
 const char *const *words_of(enum word_kind k)
@@ -43,6 +67,10 @@ const char *const *words_of(enum word_kind k)
 		return profiles;
 	case WORD_BENCH:
 		return measurements;
+	case WORD_BETTER:
+		return betters;
+	case WORD_STACK:
+		return stack_parts;
 	default:
 		return NULL;
 	}
@@ -78,11 +106,13 @@ static const char *word_list(struct arena *a, enum word_kind k)
 static int store(struct run *r, const struct option_row *o, const char *arg)
 {
 	/* A profile may also be a file, so it is not checked here. */
-	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY) &&
+	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY ||
+	     o->arg == WORD_BETTER) &&
 	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
-	if ((o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) && r->value[o->id])
+	if ((o->id == OPT_ENV || o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) &&
+	    r->value[o->id])
 		arg = arena_printf(&r->arena, "%s,%s", r->value[o->id], arg);
 	r->value[o->id] = arg ? arg : "";
 	return 0;

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "probe/probe.h"
 #include "txn/layer.h"
+#include "txn/txn.h"
 
 static void note_lock(struct arena *a, struct machine *m, const struct entry *e)
 {
@@ -19,6 +20,37 @@ static void note_lock(struct arena *a, struct machine *m, const struct entry *e)
 				e->after, "", arena_printf(a, "journal, transaction %lu", e->txn));
 }
 
+bool run_tell_open(struct run *r, struct host *h, const struct journal *j)
+{
+	const char *holder = NULL;
+	bool open = false;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct transaction *t = &j->items[i];
+
+		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
+			continue;
+		holder = holder ? holder : txn_holder(h, &r->arena);
+		if (holder)
+			complain_text(0,
+				      "%s is under way: what it has changed is taken back when it "
+				      "ends",
+				      holder);
+		else if (strcmp(t->op, TXN_PROVE) == 0)
+			complain_text(0,
+				      "a proof was interrupted and its changes are in force "
+				      "(transaction %lu): \"gputune undo\" takes them back",
+				      t->txn);
+		else
+			complain_text(0,
+				      "transaction %lu was interrupted: \"gputune undo\" takes it "
+				      "back",
+				      t->txn);
+		open = open || !holder;
+	}
+	return open;
+}
+
 void run_own_changes(struct run *r, struct host *h, struct machine *m)
 {
 	struct err ignored = { 0 };
@@ -30,6 +62,8 @@ void run_own_changes(struct run *r, struct host *h, struct machine *m)
 	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
 	    journal_load(h, &r->arena, false, &j, &ignored))
 		return;
+	if (r->verb->run == verb_check)
+		run_tell_open(r, h, &j);
 	for (size_t i = 0; i < j.n; i++) {
 		const struct transaction *t = &j.items[i];
 

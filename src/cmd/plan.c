@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/knobs.h"
+#include "cmd/ledger.h"
 #include "cmd/page.h"
 #include "host/write.h"
 #include "plan/plan_json.h"
@@ -81,11 +82,14 @@ struct machine *run_change_machine(struct run *r, struct host *h)
 
 int run_plan(struct run *r, struct host *h, struct planned *out)
 {
+	return run_profile(r, &out->profile) ? run_plan_of(r, h, out) : EXIT_USAGE;
+}
+
+int run_plan_of(struct run *r, struct host *h, struct planned *out)
+{
 	struct plan_wish w = { .profile = &out->profile };
 	char boot[64];
 
-	if (!run_profile(r, &out->profile))
-		return EXIT_USAGE;
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 	if (run_check_ids(w.allow, w.n_allow))
 		return EXIT_USAGE;
@@ -132,11 +136,11 @@ static int plan_exit(const struct planned *p)
 	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int print(struct run *r, const struct planned *p, int code)
+static int print(struct run *r, const struct planned *p, const struct ledger *l, int code)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	const char *output = r->value[OPT_OUTPUT];
-	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL, .ledger = l };
 
 	if (r->value[OPT_QUIET])
 		return 0;
@@ -162,7 +166,7 @@ int verb_plan(struct run *r)
 	code = run_plan(r, h, &p);
 	if (code == 0) {
 		code = plan_exit(&p);
-		failed = print(r, &p, code);
+		failed = print(r, &p, run_ledger(r, h, p.m), code);
 		code = failed ? failed : code;
 	}
 	host_close(h);

@@ -31,5 +31,12 @@ bool run_agreed(struct run *r, const char *question);
 /* Who runs this, for the journal. */
 struct txn_who;
 struct txn_who run_who(struct run *r);
+/* A transaction that a crash left open changes what a plan sees: asks, and rolls it back. 0, or an
+ * exit code after complaining. */
+int run_recover_first(struct run *r, struct host *h, const struct txn_who *who);
+/* The exit code for what txn_apply and its like return. */
+int run_code_of(int result);
+/* run_plan with that profile. */
+int run_plan_of(struct run *r, struct host *h, struct planned *out);
 
 #endif

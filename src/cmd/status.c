@@ -28,13 +28,12 @@ static int load(struct run *r, struct host *h, bool all, struct journal *j)
 }
 
 /* What is not as it was left is a finding; what is stuck or open is worse. */
-static int status_code(const struct journal *j, const struct hold_row *rows, size_t n)
+static int status_code(const struct journal *j, bool open, const struct hold_row *rows, size_t n)
 {
 	int code = EXIT_CLEAN;
 
 	for (size_t i = 0; i < j->n; i++)
-		if (j->items[i].state == TRANSACTION_INCOMPLETE ||
-		    (j->items[i].state == TRANSACTION_OPEN && transaction_holds(&j->items[i])))
+		if (open || j->items[i].state == TRANSACTION_INCOMPLETE)
 			return EXIT_STUCK;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
@@ -92,7 +91,7 @@ int verb_status(struct run *r)
 	code = load(r, h, false, &j);
 	if (code == 0) {
 		txn_status(h, &r->arena, &j, &rows, &n);
-		code = status_code(&j, rows, n);
+		code = status_code(&j, run_tell_open(r, h, &j), rows, n);
 		m = machine_for(r, h, rows, n);
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
@@ -102,12 +101,6 @@ int verb_status(struct run *r)
 				failed = run_print_doc(r, page_status(&r->arena, m, rows, n),
 						       "gputune status");
 		}
-		for (size_t i = 0; i < j.n; i++)
-			if (j.items[i].state == TRANSACTION_OPEN && transaction_holds(&j.items[i]))
-				complain_text(0,
-					      "transaction %lu was interrupted: \"gputune undo\" "
-					      "takes it back",
-					      j.items[i].txn);
 	}
 	host_close(h);
 	return failed ? failed : code;
@@ -145,8 +138,10 @@ int verb_history(struct run *r)
 	if (!h)
 		return EXIT_USAGE;
 	code = load(r, h, true, &j);
-	if (code == 0)
+	if (code == 0) {
+		run_tell_open(r, h, &j);
 		code = print_history(r, h, &j);
+	}
 	host_close(h);
 	return code;
 }

@@ -1,94 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of options and verbs. Help, manual page and completion are made from them. */
+/* The table of verbs. Help, manual page and completion are made from it. */
 #include "cmd/cmd.h"
-
-const struct option_row option_rows[OPTIONS] = {
-	[OPT_HOST] = { OPT_HOST, "host", 'H', WORD_FILE, "CAPTURE",
-		       "look at a captured machine (folder or tar) instead of this one" },
-	[OPT_FORMAT] = { OPT_FORMAT, "format", 'f', WORD_FORMAT, "FORMAT",
-			 "term (default), json, md, html; check also junit, prom, nagios and npd, "
-			 "plan also "
-			 "shell" },
-	[OPT_PROFILE] = { OPT_PROFILE, "profile", 'p', WORD_PROFILE, "NAME|FILE",
-			  "whose opinions hold: a built-in profile or an INI file (default: "
-			  "default)" },
-	[OPT_ONLY] = { OPT_ONLY, "only", 0, WORD_ID, "IDS",
-		       "only these settings: ids or prefixes, comma-separated" },
-	[OPT_SKIP] = { OPT_SKIP, "skip", 0, WORD_ID, "IDS", "all but these settings" },
-	[OPT_ALL] = { OPT_ALL, "all", 'a', WORD_NONE, NULL,
-		      "also what is right and what does not apply" },
-	[OPT_OVERLAY] = { OPT_OVERLAY, "overlay", 0, WORD_FILE, "DIR",
-			  "with --host: changes go to this folder, the capture stays as it is" },
-	[OPT_ALLOW] = { OPT_ALLOW, "allow", 0, WORD_ID, "IDS",
-			"also what is dangerous or disturbs running work: ids or prefixes" },
-	[OPT_YES] = { OPT_YES, "yes", 'y', WORD_NONE, NULL, "do not ask" },
-	[OPT_DRY_RUN] = { OPT_DRY_RUN, "dry-run", 'n', WORD_NONE, NULL,
-			  "say what would be done and write nothing" },
-	[OPT_FORCE] = { OPT_FORCE, "force", 0, WORD_NONE, NULL,
-			"restore also what somebody changed since" },
-	[OPT_REASON] = { OPT_REASON, "reason", 'm', WORD_TEXT, "TEXT", "why, for the history" },
-	[OPT_UPDATE_GRUB] = { OPT_UPDATE_GRUB, "update-grub", 0, WORD_NONE, NULL,
-			      "then run update-grub, or kernel-install where that makes the boot "
-			      "entries, and look whether it did it" },
-	[OPT_BOOT] = { OPT_BOOT, "boot", 0, WORD_NONE, NULL,
-		       "what is kept for every boot: apply it, as the boot-time unit does; verify "
-		       "it" },
-	[OPT_REBOOT] = { OPT_REBOOT, "reboot", 0, WORD_NONE, NULL,
-			 "reboot now; the boot-time unit reports what came of it" },
-	[OPT_DEEP] = { OPT_DEEP, "deep", 0, WORD_NONE, NULL,
-		       "also ask what costs up to seconds, such as starting the CUDA driver" },
-	[OPT_OUTPUT] = { OPT_OUTPUT, "output", 'o', WORD_FILE, "PATH",
-			 "write to PATH instead of standard output" },
-	[OPT_NO_REDACT] = { OPT_NO_REDACT, "no-redact", 0, WORD_NONE, NULL,
-			    "keep serial numbers, UUIDs, addresses and names" },
-	[OPT_GOLDEN] = { OPT_GOLDEN, "golden", 0, WORD_FILE, "FILE",
-			 "compare with the machine of this result or capture" },
-	[OPT_VALUES] = { OPT_VALUES, "values", 0, WORD_NONE, NULL,
-			 "compare also the values of what is right" },
-	[OPT_SCONTROL] = { OPT_SCONTROL, "scontrol", 0, WORD_FILE, "PATH",
-			   "where scontrol is, when it is not in /usr/bin or /usr/sbin" },
-	[OPT_AS] = { OPT_AS, "as", 0, WORD_DRAWING, "DRAWING", "matrix (default), tree or svg" },
-	[OPT_FACTS] = { OPT_FACTS, "facts", 0, WORD_NONE, NULL,
-			"list the paths of all facts instead of the settings" },
-	[OPT_INTERVAL] = { OPT_INTERVAL, "interval", 0, WORD_TEXT, "TIME",
-			   "how often to look where nothing tells of changes (default: 30s)" },
-	[OPT_POLICY] = { OPT_POLICY, "policy", 0, WORD_POLICY, "POLICY",
-			 "report, re-apply or back-off, for everything; default: what "
-			 "/etc/gputune/watch.conf says, and report" },
-	[OPT_ONCE] = { OPT_ONCE, "once", 0, WORD_NONE, NULL, "one look, and the exit code of it" },
-	[OPT_FOR] = { OPT_FOR, "for", 0, WORD_TEXT, "TIME",
-		      "measure each case for this long: 10s, 500ms, 2m" },
-	[OPT_RUNS] = { OPT_RUNS, "runs", 0, WORD_TEXT, "N", "take this many samples of each case" },
-	[OPT_CPUS] = { OPT_CPUS, "cpus", 0, WORD_TEXT, "LIST", "run on these CPUs alone: 0-3,8" },
-	[OPT_REQUIRE_IDLE] = { OPT_REQUIRE_IDLE, "require-idle", 0, WORD_NONE, NULL,
-			       "refuse to measure a machine that is busy with other things" },
-	[OPT_STATE] = { OPT_STATE, "state", 0, WORD_FILE, "DIR",
-			"keep results in this folder (default: /var/lib/gputune)" },
-	[OPT_JSON] = { OPT_JSON, "json", 0, WORD_FILE, "FILE", "write the result there as well" },
-	[OPT_DIR] = { OPT_DIR, "dir", 0, WORD_FILE, "DIR",
-		      "disk: measure with a file of its own in this folder" },
-	[OPT_FILES] = { OPT_FILES, "files", 0, WORD_FILE, "PATH",
-			"model-load: read this file, or the files of this folder" },
-	[OPT_PEER] = { OPT_PEER, "peer", 0, WORD_TEXT, "HOST[:PORT]",
-		       "tcp, rdma: the other machine, where \"bench serve\" runs" },
-	[OPT_TOKEN] = { OPT_TOKEN, "token", 0, WORD_FILE, "FILE",
-			"the file with the secret that both machines know" },
-	[OPT_LISTEN] = { OPT_LISTEN, "listen", 0, WORD_TEXT, "ADDRESS[:PORT]",
-			 "bench serve: listen there" },
-	[OPT_GPUS] = { OPT_GPUS, "gpus", 0, WORD_TEXT, "LIST", "run on these GPUs alone: 0-3" },
-	[OPT_NO_COLOR] = { OPT_NO_COLOR, "no-color", 0, WORD_NONE, NULL,
-			   "no colours (also: NO_COLOR in the environment)" },
-	[OPT_ASCII] = { OPT_ASCII, "ascii", 0, WORD_NONE, NULL,
-			"draw tables and trees with ASCII alone" },
-	[OPT_WIDTH] = { OPT_WIDTH, "width", 0, WORD_TEXT, "COLUMNS",
-			"wrap tables to this many columns" },
-	[OPT_QUIET] = { OPT_QUIET, "quiet", 'q', WORD_NONE, NULL,
-			"no result on standard output, only the exit code" },
-	[OPT_VERBOSE] = { OPT_VERBOSE, "verbose", 'v', WORD_NONE, NULL,
-			  "more: reasons, sources, where each value was read" },
-	[OPT_HELP] = { OPT_HELP, "help", 'h', WORD_NONE, NULL, "this help" },
-	[OPT_VERSION] = { OPT_VERSION, "version", 'V', WORD_NONE, NULL, "the version" },
-};
 
 #define COMMON OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
@@ -130,12 +42,38 @@ static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROF
 static const enum option_id slurm_options[] = { OPT_PROFILE,  OPT_ONLY,	 OPT_SKIP, OPT_DRY_RUN,
 						OPT_SCONTROL, OPT_QUIET, OPT_HELP };
 static const enum option_id bench_options[] = {
-	OPT_FOR,    OPT_RUNS,	OPT_CPUS,   OPT_GPUS,	      OPT_DIR,	 OPT_FILES,
-	OPT_PEER,   OPT_TOKEN,	OPT_LISTEN, OPT_REQUIRE_IDLE, OPT_STATE, OPT_JSON,
-	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,  OPT_VERBOSE,      COMMON
+	OPT_FOR,    OPT_RUNS,	OPT_CPUS,  OPT_GPUS,	OPT_DIR,
+	OPT_FILES,  OPT_PEER,	OPT_TOKEN, OPT_LISTEN,	OPT_REQUIRE_IDLE,
+	OPT_STATE,  OPT_JSON,	OPT_RANK,  OPT_RANKS,	OPT_LOCAL_PROCESSES,
+	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, COMMON
+};
+static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
+						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
+						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
+						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
+						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
+						 OPT_QUIET,   COMMON };
+static const enum option_id prove_options[] = {
+	OPT_BENCH,   OPT_COMMAND, OPT_METRIC, OPT_BETTER, OPT_MIN_EFFECT, OPT_BUDGET, OPT_KEEP,
+	OPT_ALL,     OPT_PROFILE, OPT_ONLY,   OPT_SKIP,	  OPT_ALLOW,	  OPT_FOR,    OPT_SETTLE,
+	OPT_TIMEOUT, OPT_SEED,	  OPT_CPUS,   OPT_GPUS,	  OPT_DIR,	  OPT_FILES,  OPT_PEER,
+	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
+	OPT_OUTPUT,  OPT_QUIET,	  COMMON
 };
 static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
 						  COMMON };
+static const enum option_id stack_options[] = { OPT_GPU,     OPT_ENV,	 OPT_ROOTFS, OPT_HOST,
+						OPT_OVERLAY, OPT_DEEP,	 OPT_ALL,    OPT_RUN,
+						OPT_PYTHON,  OPT_ARCH,	 OPT_KEY,    OPT_FORCE,
+						OPT_DRY_RUN, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
+						OPT_VERBOSE, COMMON };
+static const enum option_id predict_options[] = {
+	OPT_MODEL,   OPT_WEIGHTS, OPT_ON,     OPT_HOST,	 OPT_ENGINE, OPT_CACHE,
+	OPT_PROMPT,  OPT_ANSWER,  OPT_BATCH,  OPT_TP,	 OPT_PP,     OPT_DEPTH,
+	OPT_CACHED,  OPT_ROUNDS,  OPT_CHUNK,  OPT_DRAFT, OPT_ACCEPT, OPT_DRAFT_COST,
+	OPT_EAGER,   OPT_PARAMS,  OPT_ACTIVE, OPT_CLAIM, OPT_ROWS,   OPT_CALIBRATION,
+	OPT_EXPLAIN, OPT_FORMAT,  OPT_QUIET,  COMMON
+};
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
 					       OPT_FACTS,  OPT_OUTPUT, COMMON };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
@@ -321,6 +259,86 @@ const struct verb verbs[] = {
 		   "medians with its interval, and better, worse, no difference, or not comparable "
 		   "and why. Exit code 1 when something got worse, 5 when nothing compares.",
 	  OPTION_LIST(compare_options) },
+	{ .name = "stack",
+	  .args = "PART...",
+	  .word = WORD_STACK,
+	  .min_args = 1,
+	  .max_args = 1 << 16,
+	  .run = verb_stack,
+	  .summary = "is the software built for this GPU: stack arch, check, env, build-plan, "
+		     "wheelhouse",
+	  .about =
+		  "arch FILE|DIR|WHEEL... reads which GPU architectures libraries, static "
+		  "libraries, "
+		  "wheels, cubins and PTX carry, and whether this machine's GPU (or --gpu) runs "
+		  "them: "
+		  "native, as code of its family, only after compiling PTX at each start, or not "
+		  "at "
+		  "all. check judges what the system, CUDA toolkits, Python environments (--env) "
+		  "or an "
+		  "image of a container (--rootfs) have; no Python is run, and only --deep loads "
+		  "libraries, in a child process, to ask their versions. env says what to set for "
+		  "building (--format shell), and which flags of common recipes are dead. "
+		  "build-plan "
+		  "DIR TARGET... lists the steps, and with --run does them, going on where it left "
+		  "off. wheelhouse create|add|update|verify|list|diff|sync|use DIR keeps checked "
+		  "wheels with a manifest that --key signs and verifies. Exit code 1 when "
+		  "something "
+		  "is wrong or was refused, 3 when a step failed, 5 when a file could not be read.",
+	  OPTION_LIST(stack_options) },
+	{ .name = "prove",
+	  .args = "[ID[@TARGET][=VALUE]...]",
+	  .word = WORD_ID,
+	  .min_args = 0,
+	  .max_args = 64,
+	  .run = verb_prove,
+	  .summary = "is this setting worth anything here? measure, then keep or revert",
+	  .about = "Measures with the setting and without it in pairs of random order, each switch "
+		   "a "
+		   "transaction that is read back, until the difference is known or the budget is "
+		   "over; before that the machine against itself, which says what can be seen at "
+		   "all. Verdict: helps, hurts, no difference (and the largest one that could have "
+		   "been missed) or undecided, and why. Afterwards everything is as it was, unless "
+		   "--keep keeps what helps; should the process be killed, the next command puts "
+		   "it back. With several settings, --all or --profile, groups of settings are "
+		   "screened together, what helps is confirmed one by one and then as a whole. "
+		   "ID=VALUE proves another value than the profile's. Verdicts are kept and shown "
+		   "by check and explain. Exit code 0: decided, 1: it hurts, 3: it cannot be set, "
+		   "5: undecided.",
+	  OPTION_LIST(prove_options) },
+	{ .name = "doctor",
+	  .args = "[SYMPTOM...]",
+	  .word = WORD_SYMPTOM,
+	  .max_args = 64,
+	  .run = verb_doctor,
+	  .summary = "from a symptom to its cause, and after the fix measured again",
+	  .about =
+		  "SYMPTOM is an id, a topic (gpu, nic) or words: \"slow nccl\", half speed; "
+		  "without any everything is looked at. Each cause is certain, likely, possible or "
+		  "excluded, with what it was judged by: facts, settings, counters that grow, and "
+		  "short tests of the benches where those do not tell. Network tests need --peer "
+		  "and --token, loading --files or --dir; a GPU in use is not loaded. --fix sets "
+		  "what mends a found cause, measures the same again and takes it back unless it "
+		  "is better (or, where nothing measures it, the cause is gone); should the "
+		  "process be killed in between, the next command that writes takes it back. "
+		  "What was not tested is listed and never called fine. \"doctor list\" lists all. "
+		  "Exit code 0: nothing found in what was tested, 1: found, 5: what was asked for "
+		  "could not be tested.",
+	  OPTION_LIST(doctor_options) },
+	{ .name = "predict",
+	  .args = "inference",
+	  .word = WORD_TEXT,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = verb_predict,
+	  .summary = "will a model fit, how fast will it be, and what limits it",
+	  .about = "Predicts memory, time to first token, time per output token and throughput of "
+		   "--model in the format --weights on the machine --on (default: this one, or "
+		   "--host), each with an interval from measurements of other models, and says "
+		   "what binds. --explain shows the equations with the numbers put in, --rows "
+		   "predicts every row of a table of measurements and shows the errors. Exit code "
+		   "1 when the model does not fit.",
+	  OPTION_LIST(predict_options) },
 	{ .name = "list",
 	  .args = "",
 	  .max_args = 0,

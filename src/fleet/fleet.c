@@ -220,6 +220,10 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 	size_t before = f->documents;
 
 	f->files++;
+	if (proofs_is_ledger(text, len)) {
+		proofs_add(f, file, text, len);
+		return;
+	}
 	while (!*e.text && split_more(&s)) {
 		struct fleet_machine *m;
 		json_t *j;

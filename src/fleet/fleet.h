@@ -102,6 +102,35 @@ struct fleet_refused {
 	const char *why;
 };
 
+enum fleet_verdict_kind {
+	FLEET_HELPS,
+	FLEET_HURTS,
+	FLEET_NO_DIFFERENCE,
+	FLEET_UNDECIDED,
+	FLEET_VERDICTS,
+};
+
+/* The newest verdict of one machine on one target. */
+struct fleet_verdict {
+	const char *name; /* of the machine */
+	enum fleet_verdict_kind kind;
+	double ratio, low, high; /* better with the setting; low 0, high infinite: no interval */
+	const char *kernel, *driver;
+	long long time_s;
+};
+
+/* What machines proved of one setting with one bench or command. */
+struct fleet_proof {
+	const char *setting;
+	const char *on; /* bench and case, or the command */
+	bool command;
+	struct fleet_verdict **by; /* by name, once settled */
+	size_t n;
+	size_t count[FLEET_VERDICTS];
+	double least, most; /* of the ratios */
+	size_t number;
+};
+
 struct fleet {
 	struct fleet_machine **machines; /* by name, once settled */
 	size_t n;
@@ -117,6 +146,8 @@ struct fleet {
 	size_t n_differs, n_between; /* subjects */
 	size_t n_outliers;	     /* machines with something rare */
 	size_t n_drifted;	     /* machines */
+	struct fleet_proof **proofs; /* by setting, once settled */
+	size_t n_proofs, verdicts;   /* verdicts: rows of ledgers, the older ones too */
 	struct fleet_store *store;
 	struct arena *arena;
 };
@@ -124,8 +155,9 @@ struct fleet {
 /* values: right settings are compared by their value too. */
 struct fleet *fleet_new(struct arena *a, bool values);
 /*
- * The results in one file: a document, or several one after the other. name is what a machine is
- * called that has no name of its own. What cannot be read is kept in refused and is no error.
+ * The results in one file: a document, or several one after the other, or a ledger of proofs. name
+ * is what a machine is called that has no name of its own. What cannot be read is kept in refused
+ * and is no error.
  */
 void fleet_add(struct fleet *f, const char *file, const char *name, const char *text, size_t len);
 /* A file that could not even be opened. */
@@ -135,6 +167,8 @@ int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len
 /* Compares; nothing can be added afterwards. */
 void fleet_settle(struct fleet *f);
 void fleet_free(struct fleet *f);
+
+const char *fleet_verdict_name(enum fleet_verdict_kind k);
 
 /* The answer of a machine; NULL where it says nothing of the subject. */
 const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,

@@ -353,6 +353,7 @@ void fleet_settle(struct fleet *f)
 	for (size_t c = 0; c < CLASSES; c++)
 		settle_class(f, c);
 	settle_differences(f);
+	proofs_settle(f);
 	for (size_t i = 0; f->golden && i < f->n; i++) {
 		for (size_t s = 0; s < f->n_subjects; s++)
 			f->machines[i]->drifted +=

@@ -21,7 +21,8 @@ struct fleet_item {
 };
 
 struct fleet_store {
-	struct map texts, subjects, parts, machines;
+	struct map texts, subjects, parts, machines, proofs, verdicts;
+	size_t n_verdicts;
 	struct fleet_item **slots; /* open addressing */
 	size_t n_items, cap, raw_bytes, n_parts;
 	uint64_t seed;
@@ -40,6 +41,10 @@ const char *store_text(struct fleet *f, const char *s);
 struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id);
 /* The one part that is equal to p. */
 const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p);
+/* proofs.c: ledgers. */
+bool proofs_is_ledger(const char *text, size_t len);
+void proofs_add(struct fleet *f, const char *file, const char *text, size_t len);
+void proofs_settle(struct fleet *f);
 /* As split's item and guess; ctx is the struct fleet. */
 int store_item(void *ctx, const char *raw, size_t len, struct err *e);
 const char *store_guess(void *ctx, size_t *len);

@@ -29,6 +29,7 @@ extern const struct provider provider_zpool;
 extern const struct provider provider_boost;
 extern const struct provider provider_systemd;
 extern const struct provider provider_env;
+extern const struct provider provider_kernel_log;
 
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);

@@ -3,6 +3,8 @@
 #ifndef HOST_COMMAND_H
 #define HOST_COMMAND_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -11,6 +13,7 @@ struct command_result {
 	int status;	    /* exit status, or 128 + signal */
 	const char *output; /* what it wrote to its standard output, in the arena */
 	const char *errors; /* to its standard error, cut at COMMAND_ERRORS_MAX bytes */
+	double seconds;	    /* from its start to its end */
 };
 enum { COMMAND_ERRORS_MAX = 4096 };
 
@@ -22,6 +25,18 @@ enum { COMMAND_ERRORS_MAX = 4096 };
  */
 int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out);
+/* How a program runs that is not the machine's but the user's own. */
+struct command_own {
+	int limit_ms;
+	size_t max; /* of its output the last so many bytes are kept */
+	const atomic_bool
+		*stop; /* somebody else sets it: the program is ended. NULL: nobody does */
+};
+
+/* As command_run, but found by this process's PATH, with its environment and in its folder. -EINTR:
+ * stopped. */
+int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
+		    struct command_result *out);
 /*
  * What a result means to who asked for it: 0 for success, else from what the program said -EACCES,
  * -ENOENT, -EEXIST, -EBUSY or -EOPNOTSUPP, and -EIO where it said none of what is known.

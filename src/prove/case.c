@@ -109,7 +109,7 @@ static int choose_case(struct measured *s, const char *bench, const char *prefix
 	for (size_t i = 0; i < all->n && !s->c; i++)
 		if (!prefix || strcmp(all->items[i].name, prefix) == 0)
 			s->c = &all->items[i];
-	for (size_t i = 0; i < all->n && !s->c; i++)
+	for (size_t i = 0; prefix && i < all->n && !s->c; i++)
 		if (strncmp(all->items[i].name, prefix, strlen(prefix)) == 0)
 			s->c = &all->items[i];
 	if (s->c)

@@ -200,6 +200,7 @@ static const struct setting rows[] = {
 	  .risk = RISK_DANGER,
 	  .why = "Guides that switch them off trade security for a gain that they do not measure.",
 	  .source = "kernel-parameters",
+	  .shown_by = "hand-over tcp-latency/64B launch/seen",
 	  .severity = SEVERITY_MEDIUM,
 	  OPINIONS(protection),
 	  .judge = mitigations,
@@ -215,6 +216,7 @@ static const struct setting rows[] = {
 	  .note = "NVIDIA's node tuner for H100 switches it off; no measurement of that is "
 		  "published.",
 	  .source = "kernel-parameters; NVIDIA node tuning profiles",
+	  .shown_by = "disk/read-seq:128KiB:buffered model-load",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,

@@ -220,6 +220,7 @@ static const struct setting rows[] = {
 		  "are 5-9 and 15-19, so core 15 is "
 		  "left out and 5-9 keep taking interrupts.",
 	  .source = "S1; kernel-parameters; flame/blis pull request 938",
+	  .shown_by = "timer-wake-up/100us hand-over",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,
 	  .judge = isolation,
@@ -235,6 +236,7 @@ static const struct setting rows[] = {
 		 "placed by hand.",
 	  .note = "16-19 is published for DGX Spark; its big cores are 5-9 and 15-19.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us hand-over",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(isolcpus),
 	  .aim = aim_cpus },
@@ -245,6 +247,7 @@ static const struct setting rows[] = {
 	  .not_when = "nothing polls a NIC on dedicated CPUs",
 	  .why = "Default CPUs of interrupts from early boot on.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(irqaffinity),
 	  .aim = aim_cpus },
@@ -256,6 +259,7 @@ static const struct setting rows[] = {
 	  .why = "Stops the timer tick on a CPU that runs one thread. Ignored when the kernel "
 		 "lacks the option.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(as_isolated),
 	  .judge = nohz_active,
@@ -269,6 +273,7 @@ static const struct setting rows[] = {
 	  .not_when = "nothing polls a NIC on dedicated CPUs",
 	  .why = "Moves RCU callbacks off the CPUs; nohz_full implies it.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(as_isolated),
 	  .judge = rcu_nocbs,
@@ -281,6 +286,7 @@ static const struct setting rows[] = {
 	  .why = "Makes the callback threads poll instead of being woken: it costs power on the "
 		 "housekeeping CPUs.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us",
 	  .severity = SEVERITY_LOW,
 	  OPINIONS(nocb_poll) },
 };

@@ -212,6 +212,8 @@ static const struct setting rows[] = {
 		  "and driver: gputune chooses "
 		  "by exit latency.",
 	  .source = "S0; cpuidle.rst",
+	  .shown_by = "idle-wake-up timer-wake-up/1ms hand-over tcp-latency/64B",
+	  .settle_s = 1,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(deep_states),
@@ -226,6 +228,8 @@ static const struct setting rows[] = {
 	  .why = "Unmaps pages to learn who uses them and moves them; programs that pinned their "
 		 "memory pay and do not gain.",
 	  .source = "kernel sysctl/kernel.rst; HGX vendor tuning guides",
+	  .shown_by = "memory-latency/256MiB memory-bandwidth/triad",
+	  .settle_s = 5,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(numa_balancing),
@@ -240,6 +244,7 @@ static const struct setting rows[] = {
 	  .not_when = "no CPU is isolated",
 	  .why = "An interrupt on a polling core costs it packets.",
 	  .source = "S1; kernel-parameters",
+	  .shown_by = "timer-wake-up/100us tcp-latency/64B",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .effect = EFFECT_REBOOT,

@@ -292,6 +292,8 @@ static const struct setting rows[] = {
 		 "themselves gain nothing "
 		 "from it.",
 	  .source = "S0; queue-sysfs",
+	  .shown_by = "disk/read-rand:4KiB:qd32 disk/read-rand:4KiB:qd128",
+	  .settle_s = 1,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  .want = want_scheduler,
@@ -308,6 +310,8 @@ static const struct setting rows[] = {
 		  "resets it; the udev rule sets the "
 		  "scheduler first and then fails. It was never in force.",
 	  .source = "S0; queue-sysfs",
+	  .shown_by = "disk/read-rand:4KiB:qd128",
+	  .settle_s = 1,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  .judge = nr_requests,
@@ -322,6 +326,7 @@ static const struct setting rows[] = {
 	  .why = "How far the kernel reads ahead of a sequential reader through the page cache. "
 		 "O_DIRECT and ZFS do not use it.",
 	  .source = "S0; queue-sysfs; TuneD throughput-performance",
+	  .shown_by = "disk/read-seq:128KiB:buffered model-load disk/read-rand:4KiB:buffered",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  .want = want_read_ahead },

@@ -154,6 +154,9 @@ static const struct setting rows[] = {
 		  "The service "
 		  "nvidia-persistenced keeps it.",
 	  .source = "S0; S1; nvml",
+	  .not_shown = "it shows in the first call after the last program has left the GPU, and a "
+		       "bench of ours holds the GPU all the time; a command that opens it shows it "
+		       "(--command)",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(persistence) },
@@ -167,6 +170,9 @@ static const struct setting rows[] = {
 	  .why = "Records use per process. No effect on performance; switching it off deletes the "
 		 "record.",
 	  .source = "S0; nvml",
+	  .shown_by = "launch/seen gemm/bf16",
+	  .settle_s = 1,
+	  .warm_up_s = 30,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(accounting),
@@ -180,6 +186,7 @@ static const struct setting rows[] = {
 	  .not_when = "MIG is on",
 	  .why = "Who may use the GPU: everybody, one process, or nobody.",
 	  .source = "S0; nvml",
+	  .not_shown = "it decides who may use the GPU, not how fast",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_DANGER,
 	  OPINIONS(compute_mode),

@@ -148,6 +148,7 @@ static const struct setting rows[] = {
 	  .note = "Some swap in use is no problem by itself; swapping in (pswpin of /proc/vmstat) "
 		  "is.",
 	  .source = "S0; vm.rst",
+	  .not_shown = "it shows only when memory runs out, which no bench of ours brings about",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(swappiness),
@@ -165,6 +166,7 @@ static const struct setting rows[] = {
 		 "GPU, and can waste memory that a unified-memory GPU needs.",
 	  .note = "always is published with a figure of page sizes, not of a measurement.",
 	  .source = "S0; transhuge.rst",
+	  .shown_by = "memory-latency/256MiB:huge memory-bandwidth/triad copy/h2d-pageable",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(thp) },
@@ -178,6 +180,7 @@ static const struct setting rows[] = {
 	  .not_when = "the kernel is built without transparent huge pages",
 	  .why = "With always a thread that allocates waits for reclaim and compaction.",
 	  .source = "transhuge.rst; S0",
+	  .shown_by = "memory-latency/256MiB:huge",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(defrag) },
@@ -191,6 +194,7 @@ static const struct setting rows[] = {
 		  "and on unified memory keeping "
 		  "caches takes from CUDA.",
 	  .source = "S0; vm.rst",
+	  .not_shown = "it shows only when memory runs out, which no bench of ours brings about",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(cache_pressure) },
@@ -201,6 +205,7 @@ static const struct setting rows[] = {
 	  .not_when = "the kernel is built without NUMA",
 	  .why = "Reclaims on the local node before allocating from another.",
 	  .source = "vm.rst",
+	  .shown_by = "model-load memory-bandwidth/triad",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(zone_reclaim) },
@@ -211,6 +216,7 @@ static const struct setting rows[] = {
 	  .why = "2 refuses reservations beyond swap plus a share of memory, which CUDA's address "
 		 "space exceeds.",
 	  .source = "vm.rst",
+	  .not_shown = "it decides whether memory is promised, not how fast it is",
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_LOW,
 	  OPINIONS(overcommit) },

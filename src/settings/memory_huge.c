@@ -163,6 +163,7 @@ static const struct setting rows[] = {
 	  .note = "HugePages_Total of /proc/meminfo counts one size only; every size and node is "
 		  "looked at here.",
 	  .source = "S1; hugetlbpage.rst",
+	  .not_shown = "only programs that ask for such pages feel it; no bench of ours does",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .effect = EFFECT_REBOOT,
@@ -195,6 +196,7 @@ static const struct setting rows[] = {
 	  .why = "Packet buffers in contiguous memory. The pages are not swappable and nobody else "
 		 "can use them.",
 	  .source = "S1; hugetlbpage.rst",
+	  .not_shown = "only programs that ask for such pages feel it; no bench of ours does",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(packet_pages),

@@ -162,6 +162,8 @@ static const struct setting rows[] = {
 		  "unified memory not available to "
 		  "CUDA.",
 	  .source = "S0; vm.rst",
+	  .shown_by = "disk/write-seq:1MiB:buffered",
+	  .settle_s = 1,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(dirty_limit),
@@ -175,6 +177,8 @@ static const struct setting rows[] = {
 	  .why = "When writing starts in the background. 0 means that vm.dirty_background_bytes is "
 		 "in force.",
 	  .source = "S0; vm.rst",
+	  .shown_by = "disk/write-seq:1MiB:buffered",
+	  .settle_s = 1,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(dirty_background),

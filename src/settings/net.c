@@ -134,6 +134,8 @@ static const struct setting rows[] = {
 		  "buffer and is governed by "
 		  "tcp_rmem.",
 	  .source = "S0; net.rst; ip-sysctl.rst",
+	  .not_shown = "only programs that set a socket's buffer themselves feel it; no bench of "
+		       "ours does",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(buffer_max) },
@@ -146,6 +148,8 @@ static const struct setting rows[] = {
 		 "is not: that is "
 		 "tcp_wmem.",
 	  .source = "S0; net.rst; ip-sysctl.rst",
+	  .not_shown = "only programs that set a socket's buffer themselves feel it; no bench of "
+		       "ours does",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(buffer_max) },
@@ -156,6 +160,8 @@ static const struct setting rows[] = {
 	  .unit = "bytes",
 	  .why = "The initial receive buffer of UDP, raw and unix sockets.",
 	  .source = "S0; net.rst",
+	  .not_shown =
+		  "TCP has limits of its own (net.tcp-rmem), and no bench of ours sends datagrams",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(buffer_default) },
@@ -166,6 +172,8 @@ static const struct setting rows[] = {
 	  .unit = "bytes",
 	  .why = "The initial send buffer of UDP, raw and unix sockets.",
 	  .source = "S0; net.rst",
+	  .not_shown =
+		  "TCP has limits of its own (net.tcp-wmem), and no bench of ours sends datagrams",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(buffer_default) },
@@ -178,6 +186,7 @@ static const struct setting rows[] = {
 		 "times round trip.",
 	  .note = "None of the published guides sets it, although it is what bounds TCP.",
 	  .source = "ip-sysctl.rst",
+	  .shown_by = "tcp/receive:1 tcp/send:1",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(tcp_largest),
@@ -191,6 +200,7 @@ static const struct setting rows[] = {
 		 "bounds throughput "
 		 "times round trip.",
 	  .source = "ip-sysctl.rst",
+	  .shown_by = "tcp/send:1 tcp/receive:1",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(tcp_largest),
@@ -206,6 +216,7 @@ static const struct setting rows[] = {
 		  "socket and the client "
 		  "send with MSG_FASTOPEN; 0x400 would open every listener.",
 	  .source = "S0; ip-sysctl.rst",
+	  .shown_by = "tcp-connect/fast-open",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(fastopen) },
@@ -216,6 +227,7 @@ static const struct setting rows[] = {
 	  .why = "With 1 a connection that was idle for a retransmission time-out starts again "
 		 "with a small window.",
 	  .source = "S0; ip-sysctl.rst",
+	  .shown_by = "tcp-idle",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(slow_start) },
@@ -228,6 +240,7 @@ static const struct setting rows[] = {
 		 "NICs poll and do not use "
 		 "it.",
 	  .source = "S0; net.rst",
+	  .shown_by = "tcp/receive",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(backlog),
@@ -239,6 +252,8 @@ static const struct setting rows[] = {
 	  .unit = "connections",
 	  .why = "Connections that may wait for accept(); a server asks for less or equal.",
 	  .source = "net.rst",
+	  .not_shown = "it shows only when connections come faster than a server takes them, and "
+		       "tcp-connect makes one after the other",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(somaxconn) },

@@ -319,6 +319,8 @@ static const struct setting rows[] = {
 		  "puts MTU= into a section that "
 		  "ignores it.",
 	  .source = "S1; S3",
+	  .shown_by = "tcp/send:1 tcp/receive:1 tcp-latency/4096B",
+	  .settle_s = 10,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(jumbo),

@@ -228,6 +228,8 @@ static const struct setting rows[] = {
 		  "a DGX Spark 0x68 reads all ones. The published mask also covers the bit that "
 		  "resets the function.",
 	  .source = "S1; pcie-base",
+	  .shown_by = "rdma/read:1MiB rdma/write:1MiB tcp/send:1",
+	  .settle_s = 2,
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
 	  OPINIONS(read_request),

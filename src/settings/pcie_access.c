@@ -180,6 +180,8 @@ static const struct setting rows[] = {
 	  .why = "Redirect sends peer-to-peer traffic up to the root complex, where it is slow or "
 		 "refused.",
 	  .source = "nccl-troubleshooting; pcie-base",
+	  .shown_by = "copy/peer-write copy/peer-read collectives rdma/read:1MiB",
+	  .settle_s = 2,
 	  .severity = SEVERITY_HIGH,
 	  .risk = RISK_DANGER,
 	  OPINIONS(redirect_off),
@@ -196,6 +198,7 @@ static const struct setting rows[] = {
 	  .why = "Translation costs time on every transfer and can forbid peer-to-peer. Without it "
 		 "a device may reach all of memory.",
 	  .source = "nccl-troubleshooting; gpudirect",
+	  .shown_by = "copy/h2d copy/peer-write rdma-latency tcp/receive",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_DANGER,
 	  .effect = EFFECT_REBOOT,

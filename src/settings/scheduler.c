@@ -31,6 +31,7 @@ static const struct setting rows[] = {
 	  .scope = SCOPE_HOST,
 	  .knob = KNOB_SYSCTL,
 	  .name = "kernel.sched_autogroup_enabled",
+	  .shown_by = "hand-over timer-wake-up/1ms",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  .effect = EFFECT_NOW,

@@ -234,6 +234,8 @@ static const struct setting rows[] = {
 	  .not_when = "the machine has no NVSwitch",
 	  .why = "Sets up the NVSwitch fabric that CUDA needs.",
 	  .source = "NVIDIA Fabric Manager user guide",
+	  .not_shown = "without it GPUs behind NVSwitch do not work at all, which is no matter of "
+		       "how fast",
 	  .severity = SEVERITY_CRITICAL,
 	  .risk = RISK_SERVICE,
 	  .judge = fabric_manager,
@@ -247,6 +249,9 @@ static const struct setting rows[] = {
 	  .not_when = "there is no NVIDIA GPU, or this is a container",
 	  .why = "Keeps the driver's state when no program uses the GPU, from boot on.",
 	  .source = "S0; S1; nvml",
+	  .not_shown = "it shows in the first call after the last program has left the GPU, and a "
+		       "bench of ours holds the GPU all the time; a command that opens it shows it "
+		       "(--command)",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  .judge = persistenced,
@@ -269,6 +274,8 @@ static const struct setting rows[] = {
 	  .not_when = "no CPU is isolated",
 	  .why = "Moves interrupts between CPUs by load.",
 	  .source = "S1; irqbalance(1)",
+	  .shown_by = "tcp-latency/64B tcp/receive timer-wake-up/100us",
+	  .settle_s = 15,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .judge = irqbalance,
@@ -290,6 +297,7 @@ static const struct setting rows[] = {
 	  .why = "Looks after firmware and hot-plug of the ConnectX-7. It changes no speed by "
 		 "itself.",
 	  .source = "S1",
+	  .not_shown = "it works at boot alone: what it takes is boot time",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_SERVICE,
 	  .judge = spark_nic,

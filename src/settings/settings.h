@@ -126,7 +126,17 @@ struct setting {
 	enum severity severity;
 	enum risk risk;
 	enum effect effect;
-	bool health; /* a precondition: reported before settings, judged in every profile */
+	/*
+	 * Where its effect shows: benches and cases, "bench" or "bench/how-the-case-begins", the
+	 * best first, separated by blanks. NULL where none of ours shows it: not_shown says why, in
+	 * a sentence. Every row that something can be written for has one of both; a setting that
+	 * waits for a reboot is compared over several boots.
+	 */
+	const char *shown_by;
+	const char *not_shown;
+	double settle_s;  /* from the write until its effect is all there; 0: at once */
+	double warm_up_s; /* of load before anything counts: what it changes depends on heat */
+	bool health;	  /* a precondition: reported before settings, judged in every profile */
 	const struct opinion *opinions;
 	size_t n_opinions;
 	/* Objects of the scope that the question is about at all; NULL: all. */

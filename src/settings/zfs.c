@@ -147,6 +147,8 @@ static const struct setting rows[] = {
 	  .why = "Tells flash which blocks are free, so that writes stay fast over months.",
 	  .note = "The published script names one pool and counts a failure as success.",
 	  .source = "S0",
+	  .not_shown = "it shows after the whole disk was written, which no bench of ours does to "
+		       "a disk of yours",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(autotrim),
@@ -159,6 +161,8 @@ static const struct setting rows[] = {
 		 "allocations.",
 	  .note = "The published script overwrites the file in which a ceiling would stand.",
 	  .source = "spark-known-issues; OpenZFS module parameters",
+	  .shown_by = "model-load/warm",
+	  .settle_s = 5,
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_SERVICE,
 	  .judge = arc_max,
@@ -173,6 +177,7 @@ static const struct setting rows[] = {
 		  "published script hides "
 		  "the error.",
 	  .source = "S0; OpenZFS 2.2.0 release notes",
+	  .not_shown = "it shows with millions of small files, which no bench of ours makes",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(meta_limit),
@@ -183,6 +188,7 @@ static const struct setting rows[] = {
 	  .name = "zfs.zfs_arc_meta_balance",
 	  .why = "The successor of the metadata limit: how ghost hits weigh metadata.",
 	  .source = "OpenZFS module parameters",
+	  .not_shown = "it shows with millions of small files, which no bench of ours makes",
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_NONE,
 	  OPINIONS(meta_balance),
@@ -196,6 +202,7 @@ static const struct setting rows[] = {
 	  .note = "The published script writes 1 and then 0; if the second write fails, prefetch "
 		  "stays off.",
 	  .source = "S0",
+	  .shown_by = "disk/read-seq:128KiB:buffered model-load",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(prefetch) },

@@ -8,8 +8,7 @@
 #include "knob/io.h"
 #include "txn/run.h"
 
-/* Every knob is what the plan saw, before anything is written. */
-static int check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
+int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
@@ -33,21 +32,24 @@ static int check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 	return 0;
 }
 
-static void note_sides(struct txn_run *r, struct entry *e)
+/* A side that is not there cannot be reset; one that cannot be read could not be put back. */
+static int note_sides(struct txn_run *r, struct entry *e, struct err *why)
 {
 	size_t n = 0;
 	struct knob *others = knob_disturbs(r->a, &e->knob, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct err ignored = { 0 };
 		struct side s = { .knob = others[i] };
+		int code = knob_get(r->h, r->a, &s.knob, &s.before, why);
 
-		/* A side that is not there cannot be reset. */
-		if (knob_get(r->h, r->a, &s.knob, &s.before, &ignored))
+		if (code == -EIO || code == -EACCES || code == -EPERM || code == -EBUSY)
+			return code;
+		if (code)
 			continue;
 		e->sides = arena_grow(r->a, e->sides, e->n_sides, sizeof(*e->sides));
 		e->sides[e->n_sides++] = s;
 	}
+	return 0;
 }
 
 /* What the write made of them. */
@@ -127,12 +129,15 @@ static int prepare(struct txn_run *r, const struct change *c, struct err *why)
 		     *e;
 	int code = note_before(r, &fresh, why);
 
+	if (code == 0)
+		code = note_sides(r, &fresh, why);
 	if (code)
 		return failed(run_row(r, &fresh), OUTCOME_FAILED, r, why);
 	e = new_entry(r, c);
 	e->before = fresh.before;
+	e->sides = fresh.sides;
+	e->n_sides = fresh.n_sides;
 	e->place = knob_place(r->h, r->a, &e->knob);
-	note_sides(r, e);
 	run_row(r, e)->outcome = OUTCOME_NOT_TRIED;
 	write_intend(&r->writer, e);
 	return 0;
@@ -249,14 +254,13 @@ static int roll_back(struct txn_run *r, struct err *e)
 	return clean ? -ECANCELED : -EUCLEAN;
 }
 
-static int apply(struct txn_run *r, const struct plan *p, struct err *e)
+int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct err *e)
 {
-	struct err ignored = { 0 };
-	int code = check_fresh(r, p, e);
+	int code = run_check_fresh(r, p, e);
 
 	if (code)
 		return code;
-	run_begin(r, r->who->op ? r->who->op : "apply", p->profile, plan_open_changes(p));
+	run_begin(r, op, p->profile, plan_open_changes(p));
 	for (size_t i = 0, end; i < p->n; i = end) {
 		end = batch_end(r, p, i);
 		if (make_batch(r, p, i, end, e) == 0)
@@ -264,9 +268,18 @@ static int apply(struct txn_run *r, const struct plan *p, struct err *e)
 		code = roll_back(r, e);
 		not_tried(r, p);
 		/* Should the journal fail too, an open transaction is what the next run finds. */
-		run_close(r, &ignored);
+		(void)write_flush(&r->writer);
 		return code;
 	}
+	return 0;
+}
+
+static int apply(struct txn_run *r, const struct plan *p, struct err *e)
+{
+	int code = run_apply(r, p, r->who->op ? r->who->op : "apply", e);
+
+	if (code)
+		return code;
 	r->now->state = TRANSACTION_APPLIED;
 	write_end(&r->writer, r->now->txn, r->now->state);
 	return 0;

@@ -18,14 +18,17 @@ static const char *read_boot_id(struct host *h, struct arena *a)
 		       : arena_strdup(a, buf);
 }
 
-static int lock(struct host *h, struct err *e)
+static int lock(struct host *h, struct arena *a, struct err *e)
 {
 	int r = host_make_dir(h, TXN_DIR, 0700);
+	const char *holder;
 
 	if (r == 0 || r == -EEXIST)
 		r = host_lock(h, TXN_LOCK);
 	if (r == -EWOULDBLOCK) {
-		err_set(e, r, "another gputune is changing this machine");
+		holder = txn_holder(h, a);
+		err_set(e, r, "another gputune is changing this machine%s%s", holder ? ": " : "",
+			holder ? holder : "");
 		err_hint(e, "wait for it to end; it holds %s", TXN_LOCK);
 		return r;
 	}
@@ -97,7 +100,7 @@ static int recover(struct txn_run *r, struct err *e)
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,
 	     struct txn_report *report, struct txn_how how, struct err *e)
 {
-	int code = how.dry ? 0 : lock(h, e);
+	int code = how.dry ? 0 : lock(h, a, e);
 
 	*r = (struct txn_run){ .h = h,
 			       .a = a,

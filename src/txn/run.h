@@ -32,6 +32,16 @@ int run_close(struct txn_run *r, struct err *e);
 /* Begins a transaction: its line waits for the first intent. */
 void run_begin(struct txn_run *r, const char *op, const char *profile, size_t changes);
 
+/* --- apply.c ---------------------------------------------------------------------------------- */
+
+/* 0: every knob is what the plan saw. -ESTALE and *e: one is not. Writes nothing. */
+int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e);
+/* Makes the plan's open changes in a transaction of its own that is still open afterwards, with
+ * rows in the report, which has to be empty. Errors as txn_apply: then all was taken back. */
+int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct err *e);
+
+/* --- run.c, back.c ---------------------------------------------------------------------------- */
+
 /* Row of the report for an entry. */
 struct outcome_row *run_row(struct txn_run *r, const struct entry *e);
 /*

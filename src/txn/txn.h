@@ -83,6 +83,40 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 
 const char *outcome_name(enum outcome o);
 
+/* --- trials: trial.c ----------------------------------------------------------------------------
+ *
+ * Changes that stay open: made and read back, but neither taken back nor kept yet. A crash at any
+ * moment leaves an open transaction, which the next command that writes rolls back. One trial is
+ * many transactions one after the other, each called TXN_PROVE, with the lock held and the journal
+ * in memory from begin until the host is closed.
+ */
+#define TXN_PROVE "prove"
+#define TXN_HOLDER TXN_DIR "/holder"
+
+struct txn_trial;
+
+/* what: for others who find the lock held ("prove disk.read-ahead"). -errno and *e: nothing was
+ * begun. out->recovered as everywhere. */
+int txn_trial_begin(struct host *h, struct arena *a, const struct txn_who *who, const char *what,
+		    struct txn_report *out, struct txn_trial **trial, struct err *e);
+/* Makes the open changes of p; none may be open. op NULL: TXN_PROVE. Errors as txn_apply. */
+int txn_trial_set(struct txn_trial *t, const struct plan *p, const char *op, struct txn_report *out,
+		  struct err *e);
+/* 0: what is open is in force, and where nothing is open every knob of p is what it saw. -ESTALE
+ * and *e: somebody changed one. Writes nothing. */
+int txn_trial_look(struct txn_trial *t, const struct plan *p, struct err *e);
+/* Takes back what is open. -EUCLEAN: something is stuck. -ESTALE: something was changed by somebody
+ * else meanwhile and is left to them. */
+int txn_trial_back(struct txn_trial *t, struct txn_report *out, struct err *e);
+/* What is open stays: from now on it is a transaction as txn_apply makes them. */
+int txn_trial_keep(struct txn_trial *t, struct err *e);
+/* Takes back what is open and frees the trial; what txn_trial_back says. */
+int txn_trial_end(struct txn_trial *t, struct err *e);
+
+/* Who holds the lock: a process that is alive and said so, in words ("prove disk.read-ahead,
+ * process 1234"); NULL: nobody who would have said so. Writes nothing. */
+const char *txn_holder(struct host *h, struct arena *a);
+
 /* --- looking ---------------------------------------------------------------------------------- */
 
 enum hold {

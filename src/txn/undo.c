@@ -38,7 +38,9 @@ static bool is_called(const struct txn_select *s, const struct transaction *t)
 {
 	if (s->txn && !s->op)
 		return transaction_holds(t);
-	return strcmp(t->op, s->op ? s->op : "apply") == 0;
+	/* What a trial could not take back is asked for as what was applied is. */
+	return strcmp(t->op, s->op ? s->op : "apply") == 0 ||
+	       (!s->op && strcmp(t->op, TXN_PROVE) == 0);
 }
 
 /* The transactions meant: with ids and without a number, all that hold one of them. */

@@ -194,6 +194,16 @@ static json_t *observed_json(const struct record_case *c)
 	return j;
 }
 
+static json_t *early_json(const struct record_case *c)
+{
+	json_t *j = json_pack("{s:o}", "how", text(c->early.how));
+
+	put(j, "value", c->series[0].unit, c->early.value);
+	if (c->early.at_s >= 0)
+		json_object_set_new(j, "process_s", json_real(c->early.at_s));
+	return j;
+}
+
 static json_t *case_json(const struct record_case *c)
 {
 	json_t *figures = json_array(), *rounds = json_array(), *j;
@@ -210,6 +220,8 @@ static json_t *case_json(const struct record_case *c)
 	json_object_set_new(j, "verified", json_boolean(c->verified));
 	json_object_set_new(j, "steady", json_boolean(c->steady));
 	json_object_set_new(j, "warmup_samples", json_integer((json_int_t)c->warmup));
+	if (c->early.known && c->n_series)
+		json_object_set_new(j, "first_figure", early_json(c));
 	json_object_set_new(j, "stop", json_string(record_stop_name(c->stop)));
 	json_object_set_new(j, "error", text(c->error));
 	json_object_set_new(j, "round_starts", rounds);

@@ -134,6 +134,22 @@ static void take_limit(struct arena *a, json_t *j, struct record_case *c)
 	c->has_limit = json_is_number(v) && isfinite(c->limit) && c->limit > 0;
 }
 
+static void take_early(struct arena *a, json_t *j, struct record_case *c)
+{
+	const char *how = json_is_object(j) ? take_text(a, j, "how") : NULL;
+	json_t *at = json_object_get(j, "process_s"), *v;
+	char key[96];
+
+	if (!how || !c->n_series)
+		return;
+	snprintf(key, sizeof(key), "value_%s", c->series[0].unit);
+	v = json_object_get(j, key);
+	c->early = (struct record_early){ .known = json_is_number(v),
+					  .value = json_number_value(v),
+					  .at_s = json_is_number(at) ? json_number_value(at) : -1,
+					  .how = how };
+}
+
 static void take_observed(json_t *j, struct record_case *c)
 {
 	static const char *const names[] = { "p50", "p90", "p99", "p999", "max" };
@@ -187,6 +203,7 @@ static bool take_case(struct arena *a, json_t *j, struct record_case *c)
 			return false;
 	take_limit(a, json_object_get(j, "limit"), c);
 	take_observed(json_object_get(j, "observed"), c);
+	take_early(a, json_object_get(j, "first_figure"), c);
 	return c->at_s && take_rounds(a, json_object_get(j, "round_starts"), c);
 }
 

@@ -30,8 +30,9 @@ enum style {
 struct cell {
 	const char *text; /* NULL: nothing */
 	enum style style;
-	bool nothing; /* says only that there is nothing; a column of such cells is not worth
-			 showing */
+	bool nothing;	    /* says only that there is nothing; a column of such cells is not worth
+			       showing */
+	unsigned char heat; /* in a matrix: 1 (far from the best) to 5; 0: not coloured */
 };
 
 enum node_kind {

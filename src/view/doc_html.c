@@ -83,7 +83,9 @@ static void table_row(struct text *t, const struct node *n, const struct row *r)
 			text_add(t, " scope=\"row\"");
 		if (!c && r->depth)
 			text_printf(t, " style=\"--depth:%u\"", r->depth);
-		if (n->columns[c].right)
+		if (r->cells[c].heat)
+			text_printf(t, " class=\"right heat%u\"", r->cells[c].heat);
+		else if (n->columns[c].right)
 			text_add(t, " class=\"right\"");
 		else if (n->columns[c].wrap)
 			text_add(t, " class=\"wrap\"");
@@ -180,6 +182,11 @@ void doc_html_style(FILE *out)
 	      "tbody th,thead th:first-child{position:sticky;left:0;background:var(--paper)}\n"
 	      ".right{text-align:right}td.wrap{white-space:normal;min-width:14rem;overflow-wrap:"
 	      "anywhere}\n"
+	      ".heat1{background:color-mix(in srgb,var(--warn) 30%,transparent)}"
+	      ".heat2{background:color-mix(in srgb,var(--warn) 15%,transparent)}"
+	      ".heat3{background:color-mix(in srgb,var(--good) 8%,transparent)}"
+	      ".heat4{background:color-mix(in srgb,var(--good) 16%,transparent)}"
+	      ".heat5{background:color-mix(in srgb,var(--good) 28%,transparent)}\n"
 	      ".tree tbody th{padding-left:calc(var(--depth,0)*1.2rem)}\n"
 	      "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem "
 	      "1.5rem;margin:.75rem 0}\n"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fleet as JSON. Keys and meanings are API: schemas/fleet.json holds them. */
+#include "view/page_fleet.h"
+
+#include <math.h>
+
 #include "base/stamp.h"
 #include "base/utf8.h"
-#include "view/page_fleet.h"
 
 /* Names of files may hold any bytes. */
 static json_t *text(const char *s)
@@ -157,6 +160,49 @@ static json_t *drift_json(const struct fleet *f)
 			 text(f->golden->file), "machines", size(f->n_drifted), "rows", list);
 }
 
+static json_t *verdict_json(const struct fleet_verdict *v)
+{
+	char stamp[STAMP_SIZE];
+	json_t *j = json_object();
+
+	json_object_set_new(j, "name", text(v->name));
+	json_object_set_new(j, "verdict", json_string(fleet_verdict_name(v->kind)));
+	json_object_set_new(j, "ratio", json_real(v->ratio));
+	json_object_set_new(j, "low", v->low > 0 ? json_real(v->low) : json_null());
+	json_object_set_new(j, "high", isfinite(v->high) ? json_real(v->high) : json_null());
+	json_object_set_new(j, "kernel", text(v->kernel));
+	json_object_set_new(j, "driver", text(v->driver));
+	json_object_set_new(j, "time",
+			    stamp_format(v->time_s, stamp) ? json_null() : json_string(stamp));
+	return j;
+}
+
+static json_t *proof_json(const struct fleet_proof *p)
+{
+	json_t *j = json_object(), *rows = json_array();
+
+	json_object_set_new(j, "setting", text(p->setting));
+	json_object_set_new(j, "bench", p->command ? json_null() : text(p->on));
+	json_object_set_new(j, "command", p->command ? text(p->on) : json_null());
+	json_object_set_new(j, "helps", size(p->count[FLEET_HELPS]));
+	json_object_set_new(j, "hurts", size(p->count[FLEET_HURTS]));
+	json_object_set_new(j, "no_difference", size(p->count[FLEET_NO_DIFFERENCE]));
+	json_object_set_new(j, "undecided", size(p->count[FLEET_UNDECIDED]));
+	for (size_t i = 0; i < p->n; i++)
+		json_array_append_new(rows, verdict_json(p->by[i]));
+	json_object_set_new(j, "verdicts", rows);
+	return j;
+}
+
+static json_t *proofs_json(const struct fleet *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < f->n_proofs; i++)
+		json_array_append_new(list, proof_json(f->proofs[i]));
+	return list;
+}
+
 static json_t *lists_json(const struct fleet *f, json_t *j)
 {
 	json_t *groups = json_array(), *differences = json_array(), *outliers = json_array(),
@@ -178,6 +224,7 @@ static json_t *lists_json(const struct fleet *f, json_t *j)
 	json_object_set_new(j, "differences", differences);
 	json_object_set_new(j, "outliers", outliers);
 	json_object_set_new(j, "drift", drift_json(f));
+	json_object_set_new(j, "proofs", proofs_json(f));
 	json_object_set_new(j, "unreadable", refused);
 	return j;
 }
@@ -200,6 +247,7 @@ json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code)
 	json_object_set_new(sum, "differences", size(f->n_differs));
 	json_object_set_new(sum, "between_platforms", size(f->n_between));
 	json_object_set_new(sum, "outliers", size(f->n_outliers));
+	json_object_set_new(sum, "verdicts", size(f->verdicts));
 	json_object_set_new(sum, "unreadable", size(f->n_refused));
 	json_object_set_new(j, "summary", sum);
 	return lists_json(f, j);

@@ -7,11 +7,16 @@
 
 #include "view/figure.h"
 
+enum { SMALLEST = 12 }; /* places */
+
 const char *bench_number(struct arena *a, double v)
 {
 	double m = fabs(v);
 	int digits = m >= 1000 ? 0 : m >= 100 ? 1 : m >= 10 ? 2 : 3;
 
+	/* Three that mean something, however small it is. */
+	for (; m > 0 && m < 0.1 && digits < SMALLEST; m *= 10)
+		digits++;
 	return arena_printf(a, "%.*f", digits, v);
 }
 
@@ -248,6 +253,7 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 		if (i == 0 || strcmp(r->cases[i].bench, r->cases[i - 1].bench) != 0)
 			figures_of(d, r, r->cases[i].bench, verbose);
 	page_bench_latency(d, r);
+	page_bench_matrix(d, r);
 	if (verbose)
 		percentiles(d, r);
 	no_band(d, r);

@@ -15,9 +15,12 @@ struct doc *page_bench_list(struct arena *a, const struct record *items, size_t 
 void page_bench_names(struct doc *d, const struct record_pair *names, size_t n);
 /* Memory latency over the sizes of the region, where it was measured: the steps of the caches. */
 void page_bench_latency(struct doc *d, const struct record *r);
+/* From each GPU to each, and from each node of the host: tables of the copy and latency benches'
+ * pairs, where there are at least two. */
+void page_bench_matrix(struct doc *d, const struct record *r);
 struct doc *page_compare(struct arena *a, const struct compare *c);
 
-/* A figure with four digits that count: "43.21", "1,234" is "1234". */
+/* A figure with four digits that count, three below 1: "43.21", "1,234" is "1234", "0.000300". */
 const char *bench_number(struct arena *a, double v);
 
 #endif

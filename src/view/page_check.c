@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/measured.h"
 #include "view/page_check.h"
 
 static enum style severity_style(const struct finding *f)
@@ -154,6 +155,7 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 	doc_text(d, "%s", machine_line(a, m));
 	table(d, "Health first: these come before any setting", f, how, true);
 	table(d, "Settings", f, how, false);
+	measured_findings_page(d, f, how->ledger);
 	summary(d, m, p, f, how);
 	return d;
 }

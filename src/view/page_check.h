@@ -3,6 +3,7 @@
 #ifndef VIEW_PAGE_CHECK_H
 #define VIEW_PAGE_CHECK_H
 
+#include "prove/ledger.h"
 #include "settings/check.h"
 #include "view/doc.h"
 
@@ -10,13 +11,15 @@ struct check_view {
 	bool all;     /* also what is right and what does not apply */
 	bool reasons; /* why, for every setting; failed health checks always say it */
 	bool verbose; /* where each value was read, and the risk of changing it */
+	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */
 };
 
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
 /* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each
- * built-in profile says of it here. */
+ * built-in profile says of it here; l what was proven. */
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f, const struct findings *by_profile);
+			 const struct findings *f, const struct findings *by_profile,
+			 const struct ledger *l);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "settings/sources.h"
+#include "view/measured.h"
 #include "view/page_check.h"
 
 static const char *platforms(struct arena *a, unsigned on)
@@ -98,11 +99,13 @@ static void wishes_here(struct doc *d, const struct setting *s, const struct fin
 	node_drop_empty(t);
 }
 
-static void how(struct doc *d, const struct setting *s)
+static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 {
 	struct arena *a = d->arena;
+	struct ledger_answer gain;
 	struct node *n;
 
+	ledger_find(a, l, s->id, NULL, &gain);
 	doc_heading(d, 2, "How");
 	n = doc_pairs(d, NULL);
 	node_pair(d, n, "Read",
@@ -119,7 +122,9 @@ static void how(struct doc *d, const struct setting *s)
 	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
 	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
-	node_pair(d, n, "Gain", cell("unmeasured here"));
+	node_pair(d, n, "Gain",
+		  cell(gain.row ? arena_printf(a, "measured here: %s", ledger_text(a, &gain))
+				: "unmeasured here"));
 }
 
 static void cited(struct doc *d, const char *source)
@@ -171,7 +176,8 @@ static void here(struct doc *d, const struct machine *m, const struct findings *
 }
 
 struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
-			 const struct findings *f, const struct findings *by_profile)
+			 const struct findings *f, const struct findings *by_profile,
+			 const struct ledger *l)
 {
 	struct doc *d = doc_new(a);
 
@@ -184,7 +190,8 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	here(d, m, f);
 	wishes(d, s);
 	wishes_here(d, s, by_profile);
-	how(d, s);
+	how(d, s, l);
+	measured_setting_page(d, s, l);
 	doc_heading(d, 2, "Sources");
 	cited(d, s->source);
 	return d;

@@ -265,6 +265,67 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 	}
 }
 
+/* "+3.1 %" or "-1.0 to +3.1 %". */
+static const char *range_text(struct arena *a, const struct fleet_proof *p)
+{
+	double least = 100 * (p->least - 1), most = 100 * (p->most - 1);
+
+	return p->n == 1 ? arena_printf(a, "%+.1f %%", least)
+			 : arena_printf(a, "%+.1f to %+.1f %%", least, most);
+}
+
+static const char *who_says(struct arena *a, const struct fleet_proof *p,
+			    enum fleet_verdict_kind kind, bool all)
+{
+	TEXT_AUTO t = { 0 };
+	size_t shown = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->by[i]->kind != kind)
+			continue;
+		if (shown++ < LISTED || all)
+			text_printf(&t, "%s%s", t.len ? ", " : "", p->by[i]->name);
+	}
+	if (shown > LISTED && !all)
+		text_printf(&t, " and %zu more", shown - LISTED);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view *how)
+{
+	static const struct column columns[] = {
+		{ .title = "Setting" },
+		{ .title = "Measured on", .wrap = true },
+		{ .title = "Helps", .right = true },
+		{ .title = "Hurts", .right = true },
+		{ .title = "No difference", .right = true },
+		{ .title = "Undecided", .right = true },
+		{ .title = "Effect" },
+		{ .title = "Hurts on", .wrap = true },
+	};
+	struct node *t;
+
+	if (!f->n_proofs)
+		return;
+	doc_heading(d, 2, "What was proven");
+	t = doc_table(d, NULL, columns, 8);
+	for (size_t i = 0; i < f->n_proofs; i++) {
+		const struct fleet_proof *p = f->proofs[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, p->setting);
+		c[1] = cell(p->on);
+		for (int k = 0; k < FLEET_VERDICTS; k++)
+			c[2 + k] = cell_printf(
+				d, k == FLEET_HURTS && p->count[k] ? STYLE_BAD : STYLE_PLAIN, "%zu",
+				p->count[k]);
+		c[6] = cell(range_text(d->arena, p));
+		c[7] = cell(who_says(d->arena, p, FLEET_HURTS, how->all));
+	}
+	doc_text(d, "The newest verdict of each machine and target counts; whether it still holds "
+		    "there, its own check says.");
+}
+
 static void refused(struct doc *d, const struct fleet *f)
 {
 	static const struct column columns[] = { { .title = "File" },
@@ -290,7 +351,11 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Fleet");
-	summary(d, f);
+	if (f->n || !f->n_proofs)
+		summary(d, f);
+	else
+		doc_text(d, "%s in %s.", plural(a, f->verdicts, "verdict"),
+			 plural(a, f->files, "ledger"));
 	if (f->n) {
 		groups(d, f, how);
 		if (f->n > 1)
@@ -298,6 +363,7 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 		outliers(d, f, how);
 		drift(d, f, how);
 	}
+	proofs(d, f, how);
 	refused(d, f);
 	return d;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of history: who changed what, when and why; newest first. */
+#include <string.h>
+
 #include "base/text.h"
 #include "view/batch.h"
 #include "view/figure.h"
@@ -45,11 +47,18 @@ static void overview(struct doc *d, const struct journal *j)
 		{ .title = "Why", .wrap = true },
 	};
 	struct node *t = doc_table(d, NULL, columns, 8);
+	size_t trials = 0;
 
 	for (size_t i = j->n; i > 0; i--) {
 		const struct transaction *it = &j->items[i - 1];
-		struct cell *c = node_row(d, t);
+		struct cell *c;
 
+		/* A proof makes dozens of them. */
+		if (strcmp(it->op, TXN_PROVE) == 0 && it->state == TRANSACTION_ROLLED_BACK) {
+			trials++;
+			continue;
+		}
+		c = node_row(d, t);
 		c[0] = cell_printf(d, STYLE_PLAIN, "%lu", it->txn);
 		c[1] = cell(figure_time(d->arena, it->time_s));
 		c[2] = cell(it->user);
@@ -60,6 +69,12 @@ static void overview(struct doc *d, const struct journal *j)
 		c[7] = cell(it->reason);
 	}
 	node_drop_empty(t);
+	if (trials)
+		doc_text(d,
+			 "%zu switches of proofs, all taken back, are not shown; --format json "
+			 "lists "
+			 "them.",
+			 trials);
 }
 
 static void changes(struct doc *d, const struct machine *m, const struct transaction *t)

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "view/batch.h"
+#include "view/measured.h"
 
 bool gate_can_be_lifted(const char *gate)
 {
@@ -38,10 +39,15 @@ static const char *winner_text(struct arena *a, const struct change *c)
 }
 
 /* A gain that nobody measured is called so. */
-static const char *why_text(struct arena *a, const struct change *c)
+static const char *why_text(struct arena *a, const struct change *c, const struct ledger *l)
 {
+	const char *found = l ? measured_change(a, l, c) : NULL;
+
 	if (!c->why || !*c->why)
 		return "";
+	if (found)
+		return arena_printf(a, "%s%s Measured here: %s.", c->why,
+				    c->why[strlen(c->why) - 1] == '.' ? "" : ".", found);
 	if (strstr(c->why, "measured"))
 		return c->why;
 	return arena_printf(a, "%s%s Gain unmeasured.", c->why,
@@ -109,7 +115,8 @@ static void changes(struct doc *d, const struct plan *p, const struct batch *b, 
 	node_drop_empty(t);
 }
 
-static void reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n)
+static void reasons(struct doc *d, const struct plan *p, const struct batch *b, size_t n,
+		    const struct ledger *l)
 {
 	static const struct column why[] = {
 		{ .title = "Setting" },
@@ -129,7 +136,7 @@ static void reasons(struct doc *d, const struct plan *p, const struct batch *b, 
 
 		row = node_row(d, t);
 		row[0] = cell_as(STYLE_CODE, b[i].what);
-		row[1] = cell(why_text(d->arena, c));
+		row[1] = cell(why_text(d->arena, c, l));
 		row[2] = cell_as(STYLE_MUTED, c->source);
 	}
 	places = doc_table(d, "Places, and how they are taken back", where, 3);
@@ -286,18 +293,22 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 	line = doc_text(d, "Plan for %s, profile ", p->nodename ? p->nodename : "this machine");
 	node_span(d, line, cell_as(STYLE_CODE, p->profile));
 	changes(d, p, b, n);
+	measured_changes_page(d, p, how->ledger);
 	refusals(d, p, b, n);
 	if (how->verbose)
-		reasons(d, p, b, n);
+		reasons(d, p, b, n, how->ledger);
 	fights(d, p);
 	by_hand(d, p);
 	line = doc_paragraph(d);
 	node_span(d, line, cell_printf(d, STYLE_STRONG, "%s.", plan_sentence(a, p)));
 	if (plan_open_changes(p))
-		node_span(d, line,
-			  cell(how->verbose ? " \"gputune undo\" takes them back."
-					    : " \"gputune undo\" takes them back. No gain is "
-					      "measured unless its reason says so; --verbose "
-					      "shows reasons."));
+		node_span(
+			d, line,
+			cell(how->verbose ? " \"gputune undo\" takes them back."
+			     : measured_any(how->ledger)
+				     ? " \"gputune undo\" takes them back. --verbose shows reasons."
+				     : " \"gputune undo\" takes them back. No gain is "
+				       "measured unless its reason says so; --verbose "
+				       "shows reasons."));
 	return d;
 }

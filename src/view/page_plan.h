@@ -4,10 +4,12 @@
 #define VIEW_PAGE_PLAN_H
 
 #include "plan/plan.h"
+#include "prove/ledger.h"
 #include "view/doc.h"
 
 struct plan_view {
-	bool verbose; /* also why, by what source, the place, and how it is undone */
+	bool verbose;		     /* also why, by what source, the place, and how it is undone */
+	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */
 };
 
 struct doc *page_plan(struct arena *a, const struct machine *m, const struct plan *p,

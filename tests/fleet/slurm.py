@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A real Slurm (controller, one node, munge) on the loopback of a namespace: drained by gputune, brought back by it."""
+import json
 import os
 import pathlib
 import re
@@ -122,6 +123,7 @@ def test(t, gputune, arm, work):
             return
         (s.work / "health.off").unlink()
         jobs(t, s)
+        ranks(t, s, gputune)
         drains(t, s)
         respects(t, s)
         prolog(t, s)
@@ -129,6 +131,21 @@ def test(t, gputune, arm, work):
         unreachable(t, s, gputune)
     finally:
         s.close()
+
+
+def ranks(t, s, gputune):
+    """A collective in the two tasks of a step, on stand-ins of the CUDA driver and NCCL, as far as this build has them."""
+    stub = pathlib.Path(gputune).resolve().parent.parent.parent / "tests/stub"
+    if not (stub / "libraries/libnccl.so.2").exists():
+        return
+    done = s.ask("srun", "-t1", "-n2", "--overcommit", "env", f"LD_LIBRARY_PATH={stub}/device", f"GPUTUNE_LIB_DIR={stub}/libraries",
+                 "GPUTUNE_STUB_CUDA=gpus=2 memory=4000000000", gputune, "bench", "collectives/all-reduce:4KiB", "--for", "100ms", "--state",
+                 f"{s.work}/ranks", "--format", "json", check=False)
+    try:
+        cases = json.loads(done.stdout)["cases"]
+        t("two tasks measure together", all(c["verified"] and "2 processes" in c["setup"] for c in cases), done.stdout[:500])
+    except ValueError:
+        t("two tasks measure together, and one of them prints", False, (done.stdout + done.stderr)[:800])
 
 
 def jobs(t, s):

@@ -88,7 +88,9 @@ static inline void box_folder(const struct box *b, const char *name)
 
 static inline void box_make(struct box *b)
 {
-	strcpy(b->dir, "/tmp/gputune-test-XXXXXX");
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(b->dir, sizeof(b->dir), "%.30s/gputune-test-XXXXXX", tmp ? tmp : "/tmp");
 	assert_non_null(mkdtemp(b->dir));
 }
 

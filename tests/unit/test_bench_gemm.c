@@ -451,6 +451,94 @@ static void test_products(void **state)
 	arena_free(&a);
 }
 
+/* Places of scales: the two that NVIDIA's documentation of nvmath-python gives for 128 x 128
+ * elements in blocks of 16, and that no two share one. */
+static void test_scale_places(void **state)
+{
+	const struct gemm_type *t = gemm_type_find("nvfp4", 5), *mx = gemm_type_find("mxfp8", 5);
+	unsigned char *seen;
+
+	(void)state;
+	assert_int_equal(gemm_scale_place(t, 5, 32, 128), 82);
+	assert_int_equal(gemm_scale_place(t, 5, 95, 128), 593);
+	assert_int_equal(gemm_scale_bytes(t, 128, 128), 1024);
+	/* What fills the last tiles counts. */
+	assert_int_equal(gemm_scale_bytes(t, 129, 80), 2 * 2 * 512);
+	assert_int_equal(gemm_scale_bytes(mx, 128, 128), 512);
+	assert_int_equal(gemm_scale_bytes(gemm_type_find("bf16", 4), 128, 128), 0);
+	seen = calloc(gemm_scale_bytes(t, 384, 256), 1);
+	for (uint64_t row = 0; row < 384; row++)
+		for (uint64_t at = 0; at < 256; at += 16) {
+			uint64_t place = gemm_scale_place(t, row, at, 256);
+
+			assert_true(place < gemm_scale_bytes(t, 384, 256));
+			assert_int_equal(seen[place]++, 0);
+		}
+	free(seen);
+}
+
+/* Formats of a chip that nobody here had in hand: what is handed over is what is documented. */
+static void test_block_scales(void **state)
+{
+	struct arena a = { 0 };
+	struct record *r;
+	int code;
+
+	(void)state;
+	stub("gpus=1 cc=100", "", "");
+	expect_right(&bench_gemm, "nvfp4:128", NULL);
+	expect_right(&bench_gemm, "mxfp8:128", NULL);
+	/* Several tiles of scales down and across. */
+	expect_right(&bench_gemm, "burn:nvfp4:256x128x256", NULL);
+	stub("gpus=1 cc=100", "wrong=1", "");
+	expect_error(&bench_gemm, "nvfp4:128", "element (0, 0)");
+	stub("gpus=1 cc=120", "refuse=33", "");
+	expect_error(&bench_gemm, "nvfp4:128", "has no algorithm for nvfp4");
+	stub("gpus=1", "", "");
+	r = measured(&a, &bench_gemm, "mxfp8:128", NULL, &code);
+	assert_int_equal(code, -ENODATA);
+	assert_non_null(strstr(r->skipped[0].reason, "this chip has 9.0"));
+	arena_free(&a);
+}
+
+/* Two zeros in four: no matter how the search ends, the same algorithm in every round. */
+static void test_sparse(void **state)
+{
+	static const char *const names[] = { "sparse-bf16:64", "sparse-fp16:64", "sparse-fp8:64",
+					     "sparse-int8:64" };
+	struct arena a = { 0 };
+	struct record *r;
+	int code, stay = 0;
+
+	(void)state;
+	stub("gpus=1", "", "");
+	unsetenv("GPUTUNE_STUB_CUSPARSELT");
+	for (size_t i = 0; i < 4; i++) {
+		expect_right(&bench_gemm, names[i], NULL);
+		r = measured(&a, &bench_gemm, names[i], NULL, &code);
+		assert_non_null(strstr(r->cases[0].variant, "cuSPARSELt 0.8.0 algorithm 2 of 3"));
+		assert_non_null(strstr(r->cases[0].setup, "two zeros in every four"));
+	}
+	for (uint64_t i = 0; i < 400; i++)
+		stay += gemm_stays(7, i);
+	assert_int_equal(stay, 200);
+	setenv("GPUTUNE_STUB_CUSPARSELT", "wrong=1", 1);
+	expect_error(&bench_gemm, names[0], "element (0, 0)");
+	setenv("GPUTUNE_STUB_CUSPARSELT", "blind=1", 1);
+	expect_error(&bench_gemm, names[0], "finds zeros where there are none");
+	setenv("GPUTUNE_STUB_CUSPARSELT", "nosearch=1", 1);
+	expect_error(&bench_gemm, names[0], "CUSPARSE_STATUS_NOT_SUPPORTED");
+	setenv("GPUTUNE_STUB_CUSPARSELT", "refuse=28", 1);
+	expect_error(&bench_gemm, names[2], "the sparse matrix A");
+	/* An older one is as good as none, and it is said why. */
+	setenv("GPUTUNE_STUB_CUSPARSELT", "version=5", 1);
+	r = measured(&a, &bench_gemm, names[0], NULL, &code);
+	assert_int_equal(code, -ENODATA);
+	assert_non_null(strstr(r->skipped[0].reason, "0.6 is needed"));
+	unsetenv("GPUTUNE_STUB_CUSPARSELT");
+	arena_free(&a);
+}
+
 /* The search as it is on a real machine, with its finals; one of three algorithms fails. */
 static void test_search(void **state)
 {
@@ -484,7 +572,7 @@ static void test_product_faults(void **state)
 	stub("gpus=1", "skip=1", "");
 	expect_error(&bench_gemm, "fp16:64", "are no numbers or were never written");
 	expect_error(&bench_gemm, "int8:64", "are no numbers or were never written");
-	stub("gpus=1", "flips=60", "");
+	stub("gpus=1", "flips=1", "");
 	expect_error(&bench_gemm, "bf16:64", "other bits");
 	stub("gpus=1", "refuse=28", "");
 	expect_error(&bench_gemm, "fp8-e4m3:64", "has no algorithm for fp8-e4m3");
@@ -561,8 +649,10 @@ static void test_libraries(void **state)
 {
 	char folder[] = "/tmp/gputune-test-XXXXXX", path[600], target[600];
 	const char *real = getenv("GPUTUNE_LIB_DIR");
-	static const char *const names[] = { "libcublasLt.so.14", "libnccl.so.2" };
+	static const char *const names[] = { "libcublasLt.so.14", "libnccl.so.2",
+					     "libcusparseLt.so.0" };
 	struct cublaslt lt;
+	struct cusparselt sparse;
 	struct nccl n;
 	struct err e = { 0 };
 
@@ -570,7 +660,7 @@ static void test_libraries(void **state)
 	assert_non_null(real);
 	assert_non_null(mkdtemp(folder));
 	snprintf(target, sizeof(target), "%s/hollow.so", real);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
 		assert_int_equal(symlink(target, path), 0);
 	}
@@ -583,7 +673,9 @@ static void test_libraries(void **state)
 	assert_string_equal(lt.cleared, "NVIDIA_TF32_OVERRIDE");
 	assert_int_equal(nccl_open(&n, &e), -ELIBACC);
 	assert_non_null(strstr(e.text, "is no NCCL"));
-	for (size_t i = 0; i < 2; i++) {
+	assert_int_equal(cusparselt_open(&sparse, &e), -ELIBACC);
+	assert_non_null(strstr(e.text, "has no cusparseLtMatmul"));
+	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
 		unlink(path);
 	}
@@ -603,6 +695,9 @@ int main(void)
 		cmocka_unit_test(test_collective_numbers),
 		cmocka_unit_test(test_nccl_log),
 		cmocka_unit_test(test_products),
+		cmocka_unit_test(test_scale_places),
+		cmocka_unit_test(test_block_scales),
+		cmocka_unit_test(test_sparse),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_product_faults),
 		cmocka_unit_test(test_load),

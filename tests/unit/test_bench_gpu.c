@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/gpu_ahead.h"
 #include "bench/gpu_common.h"
 #include "bench/list.h"
 #include "cuda/library.h"
@@ -45,6 +46,10 @@ static struct machine *machine(struct arena *a)
 		if (!i) {
 			struct gpu_process *p = list_add(a, &g->processes, sizeof(*p));
 
+			/* This very process is nobody to blame. */
+			p->index = (unsigned)getpid();
+			p->command = (struct fact_str){ { .seen = SEEN_OK }, "myself" };
+			p = list_add(a, &g->processes, sizeof(*p));
 			p->index = 4711;
 			p->command = (struct fact_str){ { .seen = SEEN_OK }, "python3" };
 			p->memory_bytes = (struct fact_int){ { .seen = SEEN_OK }, 5ll << 20 };
@@ -263,6 +268,7 @@ static void test_in_use(void **state)
 	text = error_of(&a, &bench_gpu_memory, "copy:gpu0");
 	assert_non_null(strstr(text, "GPU 0000:41:00.0: no 1 MiB of its memory"));
 	assert_non_null(strstr(text, "it is used by pid 4711 (python3, 5 MiB)"));
+	assert_null(strstr(text, "myself"));
 	stub("exclusive=1");
 	text = error_of(&a, &bench_gpu_launch, "seen:gpu0");
 	assert_non_null(strstr(text, "exclusive"));
@@ -275,6 +281,51 @@ static void test_in_use(void **state)
 	text = error_of(&a, &bench_gpu_launch, "seen:gpu0");
 	assert_non_null(strstr(text, "ptxas: line 7: no such thing"));
 	assert_null(strchr(text, '\n'));
+	arena_free(&a);
+}
+
+/* What was begun before the facts serves the first bench, and only that; a first figure is told. */
+static void test_ahead(void **state)
+{
+	struct arena a = { 0 };
+	struct frame f = frame_of(&a, NULL);
+	struct record *r = ARENA_NEW(&a, struct record);
+	struct bench_ask named = { .gpus = "1" };
+	struct cuda *first = NULL, *again = NULL;
+	struct err e = { 0 };
+	int code = -1;
+
+	(void)state;
+	stub("");
+	f.env.ahead = gpu_ahead_plain(&f.env.ask, "copy:gpu0");
+	assert_non_null(f.env.ahead);
+	assert_int_equal(frame_run(&f, &bench_gpu_memory, "copy:gpu0", r), 0);
+	assert_null(r->cases[0].error);
+	assert_true(r->cases[0].verified && r->cases[0].early.known);
+	assert_true(r->cases[0].early.value > 0 && r->cases[0].early.at_s > 0);
+	assert_string_equal(r->cases[0].early.how, "the first sample of the warm-up");
+	assert_int_equal(frame_run(&f, &bench_gpu_launch, "next:gpu0", r), 0);
+	assert_null(r->cases[1].error);
+	assert_false(gpu_ahead_driver(f.env.ahead, &again, &code, &e));
+	gpu_ahead_end(f.env.ahead);
+	/* No context on a GPU that was not asked for. */
+	f.env.ahead = gpu_ahead_plain(&named, NULL);
+	assert_true(gpu_ahead_driver(f.env.ahead, &first, &code, &e));
+	assert_int_equal(code, 0);
+	assert_int_equal(first->n, 2);
+	assert_null(first->gpu[0].context);
+	assert_null(first->gpu[1].context);
+	gpu_ahead_end(f.env.ahead);
+	/* A failure is handed over with its reason; nobody need take it. */
+	stub("gpus=0");
+	f.env.ahead = gpu_ahead_plain(&f.env.ask, NULL);
+	assert_true(gpu_ahead_driver(f.env.ahead, &first, &code, &e));
+	assert_true(code < 0);
+	assert_non_null(strstr(e.text, "no GPU"));
+	gpu_ahead_end(f.env.ahead);
+	stub("");
+	gpu_ahead_end(gpu_ahead_products(&named, NULL));
+	gpu_ahead_end(NULL);
 	arena_free(&a);
 }
 
@@ -466,12 +517,13 @@ static void test_absent(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest present[] = {
-		cmocka_unit_test(test_all),	  cmocka_unit_test(test_lesser),
-		cmocka_unit_test(test_brief),	  cmocka_unit_test(test_choose),
-		cmocka_unit_test(test_twins),	  cmocka_unit_test(test_wrong_results),
-		cmocka_unit_test(test_in_use),	  cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_waits_end), cmocka_unit_test(test_guard),
-		cmocka_unit_test(test_driver),	  cmocka_unit_test(test_library),
+		cmocka_unit_test(test_all),	cmocka_unit_test(test_lesser),
+		cmocka_unit_test(test_brief),	cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_twins),	cmocka_unit_test(test_wrong_results),
+		cmocka_unit_test(test_in_use),	cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_lost),	cmocka_unit_test(test_waits_end),
+		cmocka_unit_test(test_guard),	cmocka_unit_test(test_driver),
+		cmocka_unit_test(test_library),
 	};
 	const struct CMUnitTest absent[] = { cmocka_unit_test(test_absent) };
 

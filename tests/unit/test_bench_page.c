@@ -566,6 +566,25 @@ static void has(const char *text, const char *what)
 		fail_msg("\"%s\" is not in:\n%s", what, text);
 }
 
+static void small_figures_are_no_zeros(void **state)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} rows[] = { { 0, "0.000" },	      { 1234.5, "1234" },	{ 43.2149, "43.21" },
+		     { 1, "1.000" },	      { 0.4999, "0.500" },	{ 0.1, "0.100" },
+		     { 0.0582, "0.0582" },    { 0.0003, "0.000300" },	{ 0.00012345, "0.000123" },
+		     { -0.0031, "-0.00310" }, { 8e-9, "0.00000000800" } };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(bench_number(&a, rows[i].v), rows[i].text);
+	/* What is nothing at all stays short. */
+	assert_true(strlen(bench_number(&a, 1e-300)) < 20);
+	arena_free(&a);
+}
+
 static void page_says_it_all(void **state)
 {
 	struct arena a = { 0 };
@@ -663,6 +682,101 @@ static void bands_and_skips_come_back(void **state)
 	arena_free(&a);
 }
 
+/* --- matrices --------------------------------------------------------------------------------- */
+
+static void add_pair_case(struct arena *a, struct record *r, const char *bench, const char *name,
+			  double v)
+{
+	struct record_case *c;
+
+	r->cases = arena_grow(a, r->cases, r->n, sizeof(*r->cases));
+	c = &r->cases[r->n++];
+	*c = (struct record_case){ .bench = bench,
+				   .name = name,
+				   .method = "m",
+				   .setup = "s",
+				   .placement = "p",
+				   .variant = "",
+				   .limit_source = "unknown: a test",
+				   .verified = true,
+				   .steady = true,
+				   .n = 3,
+				   .n_series = 1 };
+	c->series[0] = (struct record_series){ .key = "rate",
+					       .title = "rate",
+					       .unit = "gb_per_s",
+					       .unit_text = "GB/s",
+					       .has_summary = true };
+	c->series[0].s.median = v;
+}
+
+/* Each renderer's text of a page. */
+static char *matrix_text(const struct doc *d, void (*draw)(FILE *out, const struct doc *d))
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_non_null(f);
+	draw(f, d);
+	fclose(f);
+	return text;
+}
+
+static void fragment(FILE *out, const struct doc *d)
+{
+	doc_html(out, d, NULL);
+}
+
+static void pairs_make_matrices(void **state)
+{
+	struct arena a = { 0 };
+	struct record r = { .id = "x", .version = "1" };
+	struct doc *d = doc_new(&a);
+	char *text;
+
+	(void)state;
+	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpu1", 390);
+	/* One pair is no matrix. */
+	page_bench_matrix(d, &r);
+	assert_int_equal(d->n, 0);
+	add_pair_case(&a, &r, "copy", "peer-write:gpu1-gpu0", 190);
+	add_pair_case(&a, &r, "copy", "local:gpu0", 2100);
+	add_pair_case(&a, &r, "copy", "peer-read:gpu0-gpu1", 50);
+	add_pair_case(&a, &r, "copy", "peer-read:gpu1-gpu0", 60);
+	add_pair_case(&a, &r, "copy", "peer-both:gpu0-gpu1", 777);
+	add_pair_case(&a, &r, "gpu-latency", "peer:gpu0-gpu1", 800);
+	add_pair_case(&a, &r, "gpu-latency", "peer:gpu1-gpu0", 1200);
+	add_pair_case(&a, &r, "copy", "h2d:gpu0", 55);
+	add_pair_case(&a, &r, "copy", "h2d:gpu0:node0", 54);
+	add_pair_case(&a, &r, "copy", "h2d:gpu0:node1", 33);
+	/* Not pairs, whatever they look like. */
+	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpu99", 1);
+	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpux", 1);
+	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpu1-gpu2", 1);
+	page_bench_matrix(d, &r);
+	text = matrix_text(d, doc_md);
+	assert_non_null(strstr(text, "by the copy engine of the GPU that gives"));
+	assert_non_null(strstr(text, "| GPU 0 | 2100 | 390.0 |"));
+	assert_non_null(strstr(text, "| GPU 1 | 190.0 | - |"));
+	/* What a GPU reads comes from the other one. */
+	assert_non_null(strstr(text, "| GPU 0 | 2100 | 60.00 |"));
+	assert_non_null(strstr(text, "| GPU 1 | 50.00 | - |"));
+	/* One case for either order. */
+	assert_non_null(strstr(text, "| GPU 1 | 777.0 | - |"));
+	assert_non_null(strstr(text, "| GPU 0 | 54.00 | 33.00 |"));
+	assert_null(strstr(text, "gpu99"));
+	free(text);
+	text = matrix_text(d, fragment);
+	assert_non_null(strstr(text, "class=\"right heat5\">390.0"));
+	assert_non_null(strstr(text, "class=\"right heat3\"><span class=\"warn\">190.0"));
+	/* Of a latency the least is best. */
+	assert_non_null(strstr(text, "class=\"right heat5\">800.0"));
+	assert_non_null(strstr(text, "class=\"right heat4\"><span class=\"warn\">1200"));
+	free(text);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,9 +790,11 @@ int main(void)
 		cmocka_unit_test(one_core_type_or_two),
 		cmocka_unit_test(hand_over_needs_two),
 		cmocka_unit_test(idle_states_are_named),
+		cmocka_unit_test(small_figures_are_no_zeros),
 		cmocka_unit_test(page_says_it_all),
 		cmocka_unit_test(compare_is_drawn),
 		cmocka_unit_test(bands_and_skips_come_back),
+		cmocka_unit_test(pairs_make_matrices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,13 +132,90 @@ static void test_settle(void **state)
 	fleet_free(f);
 }
 
+/* A line of a ledger. */
+static const char *proof(const char *machine, const char *day, const char *verdict, double ratio)
+{
+	return arena_printf(
+		&arena,
+		"{\"schema\":\"gputune.ledger/1\",\"time\":\"2026-01-%sT00:00:00Z\",\"setting\":"
+		"\"a.b\",\"target\":\"\",\"bench\":\"disk/x\",\"command\":null,\"machine\":\"%s\","
+		"\"name\":\"%s\",\"kernel\":\"6.8\",\"driver\":\"\",\"verdict\":\"%s\",\"ratio\":%"
+		"g,"
+		"\"low\":%g,\"high\":null}\n",
+		day, machine, machine, verdict, ratio, ratio / 2);
+}
+
+static void add_ledger(struct fleet *f, const char *text)
+{
+	fleet_add(f, "ledger.jsonl", "ledger", text, strlen(text));
+}
+
+static void test_proofs(void **state)
+{
+	struct fleet *f = fleet_new(&arena, false);
+	const char *row = proof("n1", "02", "helps", 1.5);
+
+	(void)state;
+	add_ledger(f, arena_printf(&arena, "%s%s", row, proof("n1", "01", "hurts", 0.5)));
+	add_ledger(f, proof("n2", "01", "hurts", 0.9));
+	/* The same twice, as when a ledger is collected every day. */
+	add_ledger(f, row);
+	add(f, "n1", "2026-01-01T00:00:00Z", "1");
+	fleet_settle(f);
+	assert_int_equal(f->n, 1);
+	assert_int_equal(f->n_refused, 0);
+	assert_int_equal(f->n_proofs, 1);
+	assert_int_equal(f->verdicts, 4);
+	assert_int_equal(f->proofs[0]->n, 2);
+	/* The newer of n1 counts, in whatever order they come. */
+	assert_int_equal(f->proofs[0]->count[FLEET_HELPS], 1);
+	assert_int_equal(f->proofs[0]->count[FLEET_HURTS], 1);
+	assert_string_equal(f->proofs[0]->by[1]->name, "n2");
+	assert_true(f->proofs[0]->least < 0.91 && f->proofs[0]->most > 1.49);
+	fleet_free(f);
+}
+
+/* One bad line of a ledger is named and does not take the others with it. */
+static void test_proofs_refused(void **state)
+{
+	static const char *const bad[] = {
+		"rubbish", "{}", "[]", "{\"schema\":\"gputune.check/1\"}", "\xff",
+	};
+	char *row = arena_strdup(&arena, proof("n1", "02", "helps", 1.5));
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct fleet *f = fleet_new(&arena, false);
+
+		add_ledger(f, arena_printf(&arena, "%s%s\n%s", row, bad[i],
+					   proof("n2", "01", "hurts", 0.9)));
+		fleet_settle(f);
+		assert_int_equal(f->n_refused, 1);
+		assert_memory_equal(f->refused[0].why, "line 2: ", 8);
+		assert_int_equal(f->proofs[0]->n, 2);
+		fleet_free(f);
+	}
+	/* Any byte of a row changed: taken or refused. */
+	for (size_t i = 0; row[i]; i++) {
+		struct fleet *f = fleet_new(&arena, false);
+		char was = row[i];
+
+		row[i] = (char)(was ^ 0x11);
+		add_ledger(f, row);
+		fleet_settle(f);
+		assert_true(f->n_proofs + f->n_refused >= 1);
+		assert_true(!f->n_proofs || f->proofs[0]->n == 1);
+		row[i] = was;
+		fleet_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_node),
-		cmocka_unit_test(test_reason),
-		cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_node),   cmocka_unit_test(test_reason),
+		cmocka_unit_test(test_hosts),  cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_proofs), cmocka_unit_test(test_proofs_refused),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

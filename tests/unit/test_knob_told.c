@@ -362,7 +362,9 @@ static void what_programs_say(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct command_result r = { rows[i].status, rows[i].output, rows[i].errors };
+		struct command_result r = { .status = rows[i].status,
+					    .output = rows[i].output,
+					    .errors = rows[i].errors };
 
 		assert_int_equal(command_errno(&r), rows[i].error);
 	}

@@ -14,7 +14,7 @@
  *   refuse=1        kernels do not compile
  *   nogate=1        the hardware cannot wait for a word
  *   nopeer=1        GPUs cannot reach each other
- *   corrupt=copy    a kernel whose name begins so turns one bit of what it wrote; "engine": copies do
+ *   corrupt=copy    kernels whose names begin so turn one bit of what they wrote; "engine": copies
  *   blind=1         comparisons find nothing
  *   lost_after=20   every launch after that many fails, and the context with it
  *   stuck=1         nothing that was started is ever over
