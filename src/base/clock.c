@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,4 +50,13 @@ double clock_process_s(void)
 		at = strchr(at + 1, ' ');
 	return at ? (double)t.tv_sec + (double)t.tv_nsec / 1e9 - strtod(at, NULL) / (double)ticks
 		  : -1;
+}
+
+double clock_cpu_s(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }

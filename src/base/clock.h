@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monotonic clock: for how long something takes, and until when to wait. */
+/* Clocks: for how long something takes, until when to wait, what it cost. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -9,5 +9,7 @@ long long clock_mono_ms(void);
 double clock_mono_s(void);
 /* How long this process has been there, by the kernel, within its tick of 10 ms; -1: not told. */
 double clock_process_s(void);
+/* CPU seconds of the whole process: its threads and the kernel's work for them included. */
+double clock_cpu_s(void);
 
 #endif

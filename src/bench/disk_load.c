@@ -9,22 +9,11 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 enum { SYNC_BYTES = 64 << 20 };
-
-/* Of the whole process: threads and the kernel's own workers for it included. */
-static double cpu_now(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 static bool stopped(const struct disk_load *s)
 {
@@ -162,12 +151,12 @@ static void begin(struct disk_load *s)
 static int forget(struct disk_load *s, struct err *e)
 {
 	int64_t from = clock_mono_ns();
-	double cpu = cpu_now();
+	double cpu = clock_cpu_s();
 	int r;
 
 	s->cursor %= s->blocks;
 	r = disk_file_drop(s->file, e);
-	s->skipped_cpu_s += cpu_now() - cpu;
+	s->skipped_cpu_s += clock_cpu_s() - cpu;
 	s->skipped_ns += clock_mono_ns() - from;
 	return r;
 }
@@ -241,14 +230,14 @@ int disk_run(void *state, struct bench_sample *out, struct err *e)
 	s->skipped_cpu_s = 0;
 	if (!s->under_way) {
 		from = clock_mono_ns();
-		cpu = cpu_now();
+		cpu = clock_cpu_s();
 	}
 	r = s->arg->buffered ? window_buffered(s, e) : window_queued(s, e);
 	if (r)
 		return r;
 	if (stopped(s))
 		return err_set(e, -EINTR, "interrupted");
-	s->cpu_s = cpu_now();
+	s->cpu_s = clock_cpu_s();
 	give(s, (double)(s->at_ns - from) / 1e9, s->cpu_s - s->skipped_cpu_s - cpu, out);
 	return 0;
 }

@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/disk_place.h"
 #include "bench/list.h"
 
@@ -46,23 +45,6 @@ struct gds {
 	bool counted, buffer;
 	char *variant;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double cpu_now(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 /* --- what is read -------------------------------------------------------------------------------
  */
@@ -309,11 +291,11 @@ static int gds_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct gds *g = state;
 	uint64_t bytes;
-	double cpu = cpu_now(), t = seconds_now();
+	double cpu = clock_cpu_s(), t = clock_mono_s();
 	int r = gds_load(&g->target, &bytes, e);
 
-	t = seconds_now() - t;
-	cpu = cpu_now() - cpu;
+	t = clock_mono_s() - t;
+	cpu = clock_cpu_s() - cpu;
 	if (r)
 		return r;
 	out->value[0] = (double)bytes / t / 1e9;

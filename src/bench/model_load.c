@@ -9,9 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/disk_file.h"
 #include "bench/disk_pin.h"
 #include "bench/disk_place.h"
@@ -60,23 +59,6 @@ static const struct {
 	{ "warm:read", LOAD_READ, false },
 	{ "warm:pread-parallel", LOAD_PARALLEL, false },
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double cpu_now(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 /* --- which cases there are ----------------------------------------------------------------------
  */
@@ -273,11 +255,11 @@ static int run(void *state, struct bench_sample *out, struct err *e)
 		return r;
 	if (l->arg->cold)
 		load_forget(set);
-	cpu = cpu_now();
-	from = seconds_now();
+	cpu = clock_cpu_s();
+	from = clock_mono_s();
 	r = load_run(&l->job, &all, e);
-	from = seconds_now() - from;
-	cpu = cpu_now() - cpu;
+	from = clock_mono_s() - from;
+	cpu = clock_cpu_s() - cpu;
 	if (r)
 		return r;
 	if (all.bytes != set->bytes)

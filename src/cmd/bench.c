@@ -180,27 +180,6 @@ static int check_names(const struct run *r)
 	return 0;
 }
 
-/* --json must not take the place of a file that is something else. */
-static int check_json_file(struct measuring *g)
-{
-	const char *path = g->r->value[OPT_JSON];
-	FILE *f = path ? fopen(path, "re") : NULL;
-	char head[256];
-	size_t n;
-
-	if (!f)
-		return 0;
-	n = fread(head, 1, sizeof(head) - 1, f);
-	head[n] = '\0';
-	fclose(f);
-	if (n && !strstr(head, "\"gputune.bench/1\""))
-		return complain_text(EXIT_USAGE,
-				     "%s is there and is no result of gputune bench; it is left "
-				     "alone",
-				     path);
-	return 0;
-}
-
 static int measure_one(struct measuring *g, const char *arg)
 {
 	const char *slash = strchr(arg, '/');
@@ -370,7 +349,7 @@ static int run_bench(struct measuring *g)
 	int code = check_names(g->r);
 
 	code = code ? code : read_options(g);
-	code = code ? code : check_json_file(g);
+	code = code ? code : run_check_result_file(g->r);
 	if (code)
 		return code;
 	g->frame.env.ahead = begin_ahead(g);

@@ -46,3 +46,23 @@ void run_print_json(struct run *r, json_t *j)
 	fputc('\n', r->out);
 	json_decref(j);
 }
+
+int run_check_result_file(const struct run *r)
+{
+	const char *path = r->value[OPT_JSON];
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char head[256], schema[64];
+	size_t n;
+
+	if (!f)
+		return 0;
+	n = fread(head, 1, sizeof(head) - 1, f);
+	head[n] = '\0';
+	fclose(f);
+	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"", r->verb->name);
+	if (n && !strstr(head, schema))
+		return complain_text(EXIT_USAGE,
+				     "%s is there and is no result of gputune %s; it is left alone",
+				     path, r->verb->name);
+	return 0;
+}

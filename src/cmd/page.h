@@ -14,5 +14,8 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title);
 bool run_wants_json(const struct run *r);
 /* Takes the reference. */
 void run_print_json(struct run *r, json_t *j);
+/* --json must not take the place of a file that is something else than an earlier result of the
+ * verb: 0, or an exit code after complaining. */
+int run_check_result_file(const struct run *r);
 
 #endif

@@ -65,8 +65,6 @@ size_t prove_add_value(struct proving *g, const char *id, const char *target, co
 /* --- prove_keep.c: what stays -----------------------------------------------------------------
  */
 
-/* --json must not take the place of a file that is something else: 0, or an exit code. */
-int prove_check_file(const struct run *r);
 /* Ledger, and where --json says. An exit code: code, or worse. */
 int prove_store(struct proving *g, int code);
 

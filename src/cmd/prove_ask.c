@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cmd/bench.h"
+#include "cmd/page.h"
 #include "cmd/prove.h"
 #include "prove/order.h"
 
@@ -198,7 +199,7 @@ int prove_options(struct proving *g)
 	code = code ? code : read_seed(g->r, &p->seed);
 	if (code == 0 && g->r->value[OPT_BENCH] && g->r->value[OPT_COMMAND])
 		return complain_text(EXIT_USAGE, "either --bench or --command");
-	return code ? code : prove_check_file(g->r);
+	return code ? code : run_check_result_file(g->r);
 }
 
 /* --- what is measured --------------------------------------------------------------------------

@@ -29,26 +29,6 @@ static int write_file(struct proving *g, int code)
 	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : code;
 }
 
-int prove_check_file(const struct run *r)
-{
-	const char *path = r->value[OPT_JSON];
-	FILE *f = path ? fopen(path, "re") : NULL;
-	char head[256];
-	size_t n;
-
-	if (!f)
-		return 0;
-	n = fread(head, 1, sizeof(head) - 1, f);
-	head[n] = '\0';
-	fclose(f);
-	if (n && !strstr(head, "\"gputune.prove/1\""))
-		return complain_text(EXIT_USAGE,
-				     "%s is there and is no result of gputune prove; it is left "
-				     "alone",
-				     path);
-	return 0;
-}
-
 /* --- ledger ------------------------------------------------------------------------------------
  */
 

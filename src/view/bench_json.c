@@ -4,28 +4,13 @@
 #include <stdio.h>
 
 #include "base/stamp.h"
-#include "base/utf8.h"
 #include "view/bench_json.h"
 #include "view/findings.h"
-
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
-/* What could not be seen is null. */
-static json_t *real(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
+#include "view/json_value.h"
 
 static json_t *total(double v)
 {
-	return v >= 0 ? real(v) : json_null();
+	return v >= 0 ? json_figure(v) : json_null();
 }
 
 static json_t *count(long long v)
@@ -38,7 +23,7 @@ static void put(json_t *o, const char *name, const char *unit, double v)
 	char key[96];
 
 	snprintf(key, sizeof(key), "%s_%s", name, unit);
-	json_object_set_new(o, key, real(v));
+	json_object_set_new(o, key, json_figure(v));
 }
 
 static json_t *numbers(const double *x, size_t n)
@@ -55,7 +40,7 @@ static json_t *pairs(const struct record_pair *p, size_t n)
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < n; i++)
-		json_object_set_new(o, p[i].name, text(p[i].value));
+		json_object_set_new(o, p[i].name, json_text(p[i].value));
 	return o;
 }
 
@@ -75,7 +60,7 @@ static json_t *moment(const struct record_moment *m)
 	json_object_set_new(j, "throttle_events", count(m->throttles));
 	json_object_set_new(j, "min_mhz", count(m->mhz_min));
 	json_object_set_new(j, "max_mhz", count(m->mhz_max));
-	json_object_set_new(j, "temperature_c", real(m->temp_c));
+	json_object_set_new(j, "temperature_c", json_figure(m->temp_c));
 	json_object_set_new(j, "cpu_dma_latency_us", count(m->pm_qos_us));
 	return j;
 }
@@ -89,7 +74,7 @@ static json_t *conditions(const struct record_conditions *c)
 				      json_pack("{s:f, s:o, s:o, s:o}", "at_s", c->track[i].at_s,
 						"min_mhz", count(c->track[i].mhz_min), "max_mhz",
 						count(c->track[i].mhz_max), "temperature_c",
-						real(c->track[i].temp_c)));
+						json_figure(c->track[i].temp_c)));
 	return json_pack("{s:i, s:b, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "cpus", (int)c->cpus,
 			 "busy", record_busy(c), "others_before_cpus", total(c->idle_others),
 			 "others_cpus", total(c->others), "steal_percent", total(c->steal_percent),
@@ -114,7 +99,7 @@ static void put_summary(json_t *j, const struct record_series *s)
 	put(j, "p95", s->unit, v->p95);
 	put(j, "p99", s->unit, v->p99);
 	put(j, "max", s->unit, v->max);
-	json_object_set_new(j, "effective_samples", real(v->effective));
+	json_object_set_new(j, "effective_samples", json_figure(v->effective));
 	json_object_set_new(j, "outliers_low", count((long long)v->outliers.low));
 	json_object_set_new(j, "outliers_high", count((long long)v->outliers.high));
 	json_object_set_new(j, "drift",
@@ -129,7 +114,7 @@ static void put_summary(json_t *j, const struct record_series *s)
 
 		put(states, "lower", s->unit, v->modes.low);
 		put(states, "upper", s->unit, v->modes.high);
-		json_object_set_new(states, "share_upper", real(v->modes.share_high));
+		json_object_set_new(states, "share_upper", json_figure(v->modes.share_high));
 	}
 }
 
@@ -137,8 +122,8 @@ static void put_summary(json_t *j, const struct record_series *s)
 static json_t *band_json(const struct record_series *s)
 {
 	const char *place = record_place_name(record_place(s));
-	json_t *j = json_pack("{s:b, s:o, s:o}", "known", s->band.known, "verdict", text(place),
-			      "source", text(s->band.source));
+	json_t *j = json_pack("{s:b, s:o, s:o}", "known", s->band.known, "verdict",
+			      json_text(place), "source", json_text(s->band.source));
 
 	if (s->band.known) {
 		put(j, "low", s->unit, s->band.low);
@@ -149,10 +134,11 @@ static json_t *band_json(const struct record_series *s)
 
 static json_t *figure_json(const struct record_case *c, const struct record_series *s)
 {
-	json_t *j = json_pack(
-		"{s:o, s:o, s:o, s:o, s:s, s:I}", "key", text(s->key), "title", text(s->title),
-		"unit", text(s->unit), "unit_text", text(s->unit_text), "better",
-		s->better == BENCH_HIGHER ? "higher" : "lower", "n", (json_int_t)c->n);
+	json_t *j =
+		json_pack("{s:o, s:o, s:o, s:o, s:s, s:I}", "key", json_text(s->key), "title",
+			  json_text(s->title), "unit", json_text(s->unit), "unit_text",
+			  json_text(s->unit_text), "better",
+			  s->better == BENCH_HIGHER ? "higher" : "lower", "n", (json_int_t)c->n);
 	char key[96];
 
 	if (s->has_summary)
@@ -165,13 +151,15 @@ static json_t *figure_json(const struct record_case *c, const struct record_seri
 
 static json_t *limit_json(const struct record_case *c)
 {
-	json_t *j = json_pack("{s:b, s:o}", "known", c->has_limit, "source", text(c->limit_source));
+	json_t *j = json_pack("{s:b, s:o}", "known", c->has_limit, "source",
+			      json_text(c->limit_source));
 	const struct record_series *s = &c->series[0];
 
 	if (c->has_limit && c->n_series) {
 		put(j, "limit", s->unit, c->limit);
 		if (s->has_summary && c->limit > 0)
-			json_object_set_new(j, "percent", real(100 * s->s.median / c->limit));
+			json_object_set_new(j, "percent",
+					    json_figure(100 * s->s.median / c->limit));
 	}
 	return j;
 }
@@ -196,7 +184,7 @@ static json_t *observed_json(const struct record_case *c)
 
 static json_t *early_json(const struct record_case *c)
 {
-	json_t *j = json_pack("{s:o}", "how", text(c->early.how));
+	json_t *j = json_pack("{s:o}", "how", json_text(c->early.how));
 
 	put(j, "value", c->series[0].unit, c->early.value);
 	if (c->early.at_s >= 0)
@@ -212,10 +200,10 @@ static json_t *case_json(const struct record_case *c)
 		json_array_append_new(figures, figure_json(c, &c->series[i]));
 	for (size_t i = 0; i < c->rounds; i++)
 		json_array_append_new(rounds, json_integer((json_int_t)c->first[i]));
-	j = json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "bench", text(c->bench), "case",
-		      text(c->name), "method", text(c->method), "method_version", (int)c->version,
-		      "setup", text(c->setup), "placement", text(c->placement), "variant",
-		      text(c->variant));
+	j = json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o}", "bench", json_text(c->bench), "case",
+		      json_text(c->name), "method", json_text(c->method), "method_version",
+		      (int)c->version, "setup", json_text(c->setup), "placement",
+		      json_text(c->placement), "variant", json_text(c->variant));
 	json_object_set_new(j, "limit", limit_json(c));
 	json_object_set_new(j, "verified", json_boolean(c->verified));
 	json_object_set_new(j, "steady", json_boolean(c->steady));
@@ -223,7 +211,7 @@ static json_t *case_json(const struct record_case *c)
 	if (c->early.known && c->n_series)
 		json_object_set_new(j, "first_figure", early_json(c));
 	json_object_set_new(j, "stop", json_string(record_stop_name(c->stop)));
-	json_object_set_new(j, "error", text(c->error));
+	json_object_set_new(j, "error", json_text(c->error));
 	json_object_set_new(j, "round_starts", rounds);
 	json_object_set_new(j, "at_s", numbers(c->at_s, c->n));
 	json_object_set_new(j, "figures", figures);
@@ -239,16 +227,16 @@ json_t *bench_json(const struct machine *m, const struct record *r, int exit_cod
 	for (size_t i = 0; i < r->n; i++)
 		json_array_append_new(cases, case_json(&r->cases[i]));
 	for (size_t i = 0; i < r->n_skipped; i++)
-		json_array_append_new(skips,
-				      json_pack("{s:o, s:o}", "bench", text(r->skipped[i].bench),
-						"reason", text(r->skipped[i].reason)));
+		json_array_append_new(skips, json_pack("{s:o, s:o}", "bench",
+						       json_text(r->skipped[i].bench), "reason",
+						       json_text(r->skipped[i].reason)));
 	for (size_t i = 0; i < r->n_notes; i++)
-		json_array_append_new(notes, text(r->notes[i]));
-	json_object_set_new(j, "id", text(r->id));
-	json_object_set_new(j, "machine", text(r->machine));
+		json_array_append_new(notes, json_text(r->notes[i]));
+	json_object_set_new(j, "id", json_text(r->id));
+	json_object_set_new(j, "machine", json_text(r->machine));
 	json_object_set_new(j, "partial", json_boolean(r->partial));
 	json_object_set_new(j, "fingerprint", pairs(r->fingerprint, r->n_fingerprint));
-	json_object_set_new(j, "settings_digest", text(r->settings_digest));
+	json_object_set_new(j, "settings_digest", json_text(r->settings_digest));
 	json_object_set_new(j, "settings", pairs(r->settings, r->n_settings));
 	json_object_set_new(j, "conditions", conditions(&r->conditions));
 	json_object_set_new(j, "cases", cases);
@@ -262,13 +250,14 @@ static json_t *row_json(const struct compare_row *r)
 	bool can = r->verdict != COMPARE_CANNOT;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "bench",
-			 text(r->bench), "case", text(r->name), "figure", text(r->figure), "unit",
-			 text(r->unit_text), "median_a", r->has_medians ? real(r->a) : json_null(),
-			 "median_b", r->has_medians ? real(r->b) : json_null(), "ratio",
-			 can ? real(r->ratio.ratio) : json_null(), "low",
-			 can ? real(r->ratio.interval.low) : json_null(), "high",
-			 can ? real(r->ratio.interval.high) : json_null(), "verdict",
-			 compare_verdict_name(r->verdict), "reason", text(r->reason));
+			 json_text(r->bench), "case", json_text(r->name), "figure",
+			 json_text(r->figure), "unit", json_text(r->unit_text), "median_a",
+			 r->has_medians ? json_figure(r->a) : json_null(), "median_b",
+			 r->has_medians ? json_figure(r->b) : json_null(), "ratio",
+			 can ? json_figure(r->ratio.ratio) : json_null(), "low",
+			 can ? json_figure(r->ratio.interval.low) : json_null(), "high",
+			 can ? json_figure(r->ratio.interval.high) : json_null(), "verdict",
+			 compare_verdict_name(r->verdict), "reason", json_text(r->reason));
 }
 
 json_t *compare_json(const struct compare *c, long long time_s, int exit_code)
@@ -279,13 +268,13 @@ json_t *compare_json(const struct compare *c, long long time_s, int exit_code)
 	for (size_t i = 0; i < c->n; i++)
 		json_array_append_new(rows, row_json(&c->rows[i]));
 	for (size_t i = 0; i < c->n_differs; i++)
-		json_array_append_new(differs, text(c->differs[i]));
+		json_array_append_new(differs, json_text(c->differs[i]));
 	if (stamp_format(time_s, when))
 		when[0] = '\0';
 	return json_pack(
 		"{s:s, s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
 		"schema", "gputune.compare/1", "tool_version", GPUTUNE_VERSION, "time", when,
-		"exit_code", exit_code, "a", text(c->a->id), "b", text(c->b->id), "level",
+		"exit_code", exit_code, "a", json_text(c->a->id), "b", json_text(c->b->id), "level",
 		COMPARE_LEVEL, "threshold", c->threshold, "summary", "better",
 		(json_int_t)c->count[COMPARE_BETTER], "worse", (json_int_t)c->count[COMPARE_WORSE],
 		"no_difference", (json_int_t)c->count[COMPARE_SAME], "not_comparable",

@@ -4,19 +4,16 @@
 #include <string.h>
 
 #include "view/findings.h"
+#include "view/json_value.h"
 #include "view/page_doctor.h"
-
-static json_t *text(const char *s)
-{
-	return s ? json_string(s) : json_null();
-}
 
 static json_t *cause_json(const struct cause_result *r, const struct machine *m)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "id", r->c->id, "title",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", r->c->id, "title",
 			 r->c->title, "likelihood", likelihood_name(r->v.how), "evidence",
-			 r->v.says, "judged_by", text(r->c->rule ? NULL : r->c->setting), "fix",
-			 text(r->c->fix), "by_hand", text(doctor_step(r->c, m)));
+			 json_text(r->v.says), "judged_by",
+			 json_text(r->c->rule ? NULL : r->c->setting), "fix", json_text(r->c->fix),
+			 "by_hand", json_text(doctor_step(r->c, m)));
 }
 
 static json_t *diagnosis_json(const struct examined *x, const struct machine *m)
@@ -26,8 +23,9 @@ static json_t *diagnosis_json(const struct examined *x, const struct machine *m)
 	for (size_t i = 0; i < x->d->n; i++)
 		json_array_append_new(causes, cause_json(&x->causes[i], m));
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:o}", "id", x->d->id, "symptom",
-			 x->d->symptom, "state", doctor_state_name(x->state), "why", text(x->why),
-			 "missing", text(x->d->missing), "normal", x->d->normal, "causes", causes);
+			 x->d->symptom, "state", doctor_state_name(x->state), "why",
+			 json_text(x->why), "missing", json_text(x->d->missing), "normal",
+			 x->d->normal, "causes", causes);
 }
 
 static json_t *tests_json(const struct doctor_view *v)
@@ -39,7 +37,7 @@ static json_t *tests_json(const struct doctor_view *v)
 			json_array_append_new(out, json_pack("{s:s, s:b, s:o}", "name",
 							     doctor_tests[i].name, "ran",
 							     !v->e->not_run[i], "why",
-							     text(v->e->not_run[i])));
+							     json_text(v->e->not_run[i])));
 	return out;
 }
 
@@ -74,13 +72,13 @@ static json_t *fixes_json(const struct doctor_view *v)
 		const struct doctor_fix *f = &v->fixes[i];
 
 		json_array_append_new(
-			out,
-			json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "diagnosis", f->diagnosis,
-				  "settings", f->settings, "transaction",
-				  f->txn ? json_integer((json_int_t)f->txn) : json_null(),
-				  "verdict", text(f->measured ? remeasured_name(f->v.how) : NULL),
-				  "measured", text(f->measured ? f->v.says : NULL), "kept", f->kept,
-				  "trouble", text(f->trouble)));
+			out, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "diagnosis",
+				       f->diagnosis, "settings", f->settings, "transaction",
+				       f->txn ? json_integer((json_int_t)f->txn) : json_null(),
+				       "verdict",
+				       json_text(f->measured ? remeasured_name(f->v.how) : NULL),
+				       "measured", json_text(f->measured ? f->v.says : NULL),
+				       "kept", f->kept, "trouble", json_text(f->trouble)));
 	}
 	return out;
 }
@@ -115,14 +113,14 @@ json_t *doctor_list_json(void)
 			json_array_append_new(causes,
 					      json_pack("{s:s, s:s, s:o}", "id", d->causes[i].id,
 							"title", d->causes[i].title, "fix",
-							text(d->causes[i].fix)));
+							json_text(d->causes[i].fix)));
 		for (unsigned i = 0; i < TESTS; i++)
 			if (d->tests & TEST_BIT(i))
 				json_array_append_new(tests, json_string(doctor_tests[i].name));
 		json_array_append_new(out,
 				      json_pack("{s:s, s:s, s:o, s:o, s:o}", "id", d->id, "symptom",
-						d->symptom, "missing", text(d->missing), "tests",
-						tests, "causes", causes));
+						d->symptom, "missing", json_text(d->missing),
+						"tests", tests, "causes", causes));
 	}
 	return json_pack("{s:s, s:s, s:o}", "schema", "gputune.doctor-list/1", "tool_version",
 			 GPUTUNE_VERSION, "diagnoses", out);

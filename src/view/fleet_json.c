@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fleet as JSON. Keys and meanings are API: schemas/fleet.json holds them. */
+#include "view/json_value.h"
 #include "view/page_fleet.h"
 
 #include <math.h>
 
 #include "base/stamp.h"
-#include "base/utf8.h"
 
 /* Names of files may hold any bytes. */
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
 static json_t *hosts_json(const struct fleet_machine *const *m, size_t n)
 {
 	struct arena a = { 0 };
-	json_t *j = text(fleet_hosts(&a, m, n, 0));
+	json_t *j = json_text(fleet_hosts(&a, m, n, 0));
 
 	arena_free(&a);
 	return j;
@@ -50,14 +41,14 @@ static json_t *answer_json(const struct fleet_answer *an)
 	json_t *j = json_object(), *parts = json_array();
 
 	json_object_set_new(j, "mark", json_string(mark_name(an->mark)));
-	json_object_set_new(j, "text", text(an->text));
+	json_object_set_new(j, "text", json_text(an->text));
 	for (size_t i = 0; i < an->n_parts; i++) {
 		const struct fleet_part *p = an->parts[i];
 
-		json_array_append_new(parts,
-				      json_pack("{s:o, s:o, s:o, s:o}", "target", text(p->target),
-						"state", text(p->state), "now", text(p->now),
-						"wanted", text(p->wanted)));
+		json_array_append_new(
+			parts, json_pack("{s:o, s:o, s:o, s:o}", "target", json_text(p->target),
+					 "state", json_text(p->state), "now", json_text(p->now),
+					 "wanted", json_text(p->wanted)));
 	}
 	json_object_set_new(j, "parts", parts);
 	return j;
@@ -66,7 +57,7 @@ static json_t *answer_json(const struct fleet_answer *an)
 /* The keys that name a subject, before whatever is told of it. */
 static json_t *subject_json(const struct fleet_subject *s)
 {
-	return json_pack("{s:o, s:s}", "id", text(s->id), "from", kind_name(s->kind));
+	return json_pack("{s:o, s:s}", "id", json_text(s->id), "from", kind_name(s->kind));
 }
 
 static json_t *group_json(const struct fleet_group *g)
@@ -79,7 +70,7 @@ static json_t *group_json(const struct fleet_group *g)
 	json_object_set_new(j, "unknown", size(g->n_answers - g->n_bad));
 	json_object_set_new(j, "hosts", hosts_json(g->machines, g->n));
 	for (size_t i = 0; i < g->n; i++)
-		json_array_append_new(names, text(g->machines[i]->name));
+		json_array_append_new(names, json_text(g->machines[i]->name));
 	json_object_set_new(j, "names", names);
 	for (size_t i = 0; i < g->n_answers; i++) {
 		json_t *row = subject_json(g->answers[i]->subject);
@@ -126,8 +117,8 @@ static json_t *outlier_json(const struct fleet_machine *m)
 		json_object_set_new(row, "peers", size(m->rare[i].peers));
 		json_array_append_new(rare, row);
 	}
-	return json_pack("{s:o, s:o, s:o, s:o}", "name", text(m->name), "file", text(m->file),
-			 "group", size(m->group->number), "rare", rare);
+	return json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(m->name), "file",
+			 json_text(m->file), "group", size(m->group->number), "rare", rare);
 }
 
 static json_t *drift_json(const struct fleet *f)
@@ -156,8 +147,8 @@ static json_t *drift_json(const struct fleet *f)
 			json_array_append_new(list, row);
 		}
 	}
-	return json_pack("{s:o, s:o, s:o, s:o}", "golden", text(f->golden->name), "file",
-			 text(f->golden->file), "machines", size(f->n_drifted), "rows", list);
+	return json_pack("{s:o, s:o, s:o, s:o}", "golden", json_text(f->golden->name), "file",
+			 json_text(f->golden->file), "machines", size(f->n_drifted), "rows", list);
 }
 
 static json_t *verdict_json(const struct fleet_verdict *v)
@@ -165,13 +156,13 @@ static json_t *verdict_json(const struct fleet_verdict *v)
 	char stamp[STAMP_SIZE];
 	json_t *j = json_object();
 
-	json_object_set_new(j, "name", text(v->name));
+	json_object_set_new(j, "name", json_text(v->name));
 	json_object_set_new(j, "verdict", json_string(fleet_verdict_name(v->kind)));
 	json_object_set_new(j, "ratio", json_real(v->ratio));
 	json_object_set_new(j, "low", v->low > 0 ? json_real(v->low) : json_null());
 	json_object_set_new(j, "high", isfinite(v->high) ? json_real(v->high) : json_null());
-	json_object_set_new(j, "kernel", text(v->kernel));
-	json_object_set_new(j, "driver", text(v->driver));
+	json_object_set_new(j, "kernel", json_text(v->kernel));
+	json_object_set_new(j, "driver", json_text(v->driver));
 	json_object_set_new(j, "time",
 			    stamp_format(v->time_s, stamp) ? json_null() : json_string(stamp));
 	return j;
@@ -181,9 +172,9 @@ static json_t *proof_json(const struct fleet_proof *p)
 {
 	json_t *j = json_object(), *rows = json_array();
 
-	json_object_set_new(j, "setting", text(p->setting));
-	json_object_set_new(j, "bench", p->command ? json_null() : text(p->on));
-	json_object_set_new(j, "command", p->command ? text(p->on) : json_null());
+	json_object_set_new(j, "setting", json_text(p->setting));
+	json_object_set_new(j, "bench", p->command ? json_null() : json_text(p->on));
+	json_object_set_new(j, "command", p->command ? json_text(p->on) : json_null());
 	json_object_set_new(j, "helps", size(p->count[FLEET_HELPS]));
 	json_object_set_new(j, "hurts", size(p->count[FLEET_HURTS]));
 	json_object_set_new(j, "no_difference", size(p->count[FLEET_NO_DIFFERENCE]));
@@ -218,8 +209,8 @@ static json_t *lists_json(const struct fleet *f, json_t *j)
 			json_array_append_new(outliers, outlier_json(f->machines[i]));
 	for (size_t i = 0; i < f->n_refused && i < FLEET_REFUSED_MAX; i++)
 		json_array_append_new(refused,
-				      json_pack("{s:o, s:o}", "file", text(f->refused[i].file),
-						"why", text(f->refused[i].why)));
+				      json_pack("{s:o, s:o}", "file", json_text(f->refused[i].file),
+						"why", json_text(f->refused[i].why)));
 	json_object_set_new(j, "groups", groups);
 	json_object_set_new(j, "differences", differences);
 	json_object_set_new(j, "outliers", outliers);

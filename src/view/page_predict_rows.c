@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/stamp.h"
-#include "base/utf8.h"
+#include "view/json_value.h"
 #include "view/page_predict.h"
 
 /* Rows of one kind. */
@@ -116,23 +116,14 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r)
 	return d;
 }
 
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
 static json_t *row_json(const struct row_result *r)
 {
-	json_t *j =
-		json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:o}", "line",
-			  (json_int_t)r->line, "model", text(r->model), "hardware",
-			  text(r->hardware), "engine", text(r->engine), "weights", text(r->weights),
-			  "family", text(r->family), "batch", r->batch, "tp", r->tp, "fits",
-			  r->fits, "speculative", r->speculative, "skipped", text(r->skipped));
+	json_t *j = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:o}", "line",
+			      (json_int_t)r->line, "model", json_text(r->model), "hardware",
+			      json_text(r->hardware), "engine", json_text(r->engine), "weights",
+			      json_text(r->weights), "family", json_text(r->family), "batch",
+			      r->batch, "tp", r->tp, "fits", r->fits, "speculative", r->speculative,
+			      "skipped", json_text(r->skipped));
 
 	for (int m = 0; m < MEASURES; m++)
 		json_object_set_new(

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept for the next boot, as JSON. Keys and meanings are API: schemas/persist.json. */
-#include "base/utf8.h"
 #include "view/findings.h"
+#include "view/json_value.h"
 #include "view/page_persist.h"
-
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
 
 static json_t *rows_json(const struct kept *rows, size_t n)
 {
@@ -23,14 +14,14 @@ static json_t *rows_json(const struct kept *rows, size_t n)
 		json_array_append_new(
 			list,
 			json_pack("{s:o, s:o, s:{s:s, s:o, s:o}, s:o, s:s, s:o, s:o, s:o, s:o}",
-				  "id", text(k->id), "target", text(k->target ? k->target : ""),
-				  "knob", "kind", knob_kind_name(k->knob.kind), "name",
-				  text(k->knob.name), "object", text(k->knob.object), "value",
-				  text(k->value), "keeper",
-				  keeper_name(k->refusal ? KEEPER_NONE : k->keeper), "kept_by",
-				  text(k->refusal || !*k->by ? NULL : k->by), "refusal",
-				  text(k->refusal), "loses", text(k->loses), "contested",
-				  text(k->contested)));
+				  "id", json_text(k->id), "target",
+				  json_text(k->target ? k->target : ""), "knob", "kind",
+				  knob_kind_name(k->knob.kind), "name", json_text(k->knob.name),
+				  "object", json_text(k->knob.object), "value", json_text(k->value),
+				  "keeper", keeper_name(k->refusal ? KEEPER_NONE : k->keeper),
+				  "kept_by", json_text(k->refusal || !*k->by ? NULL : k->by),
+				  "refusal", json_text(k->refusal), "loses", json_text(k->loses),
+				  "contested", json_text(k->contested)));
 	}
 	return list;
 }
@@ -42,10 +33,11 @@ static json_t *files_json(const struct persist_view *v)
 	for (size_t i = 0; i < v->n_files; i++) {
 		const struct persist_view_file *f = &v->files[i];
 
-		json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:o}", "path", text(f->path),
-						      "state", persist_file_state_name(f->state),
-						      "sentence", text(f->sentence), "diff",
-						      text(f->diff && *f->diff ? f->diff : NULL)));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:s, s:o, s:o}", "path", json_text(f->path),
+						"state", persist_file_state_name(f->state),
+						"sentence", json_text(f->sentence), "diff",
+						json_text(f->diff && *f->diff ? f->diff : NULL)));
 	}
 	return list;
 }
@@ -56,9 +48,9 @@ static json_t *outcomes_json(const struct txn_report *r)
 
 	for (size_t i = 0; r && i < r->n; i++)
 		json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name",
-						      text(r->rows[i].knob.name), "outcome",
+						      json_text(r->rows[i].knob.name), "outcome",
 						      outcome_name(r->rows[i].outcome), "sentence",
-						      text(r->rows[i].sentence)));
+						      json_text(r->rows[i].sentence)));
 	return list;
 }
 
@@ -68,13 +60,13 @@ json_t *persist_json(const struct machine *m, const struct persist_view *v,
 	json_t *j = result_json("persist", m, exit_code), *notes = json_array();
 
 	for (size_t i = 0; i < v->n_notes; i++)
-		json_array_append_new(notes, text(v->notes[i]));
+		json_array_append_new(notes, json_text(v->notes[i]));
 	json_object_set_new(j, "action", json_string(v->action));
 	json_object_set_new(j, "transaction",
 			    report && report->txn ? json_integer((json_int_t)report->txn)
 						  : json_null());
-	json_object_set_new(j, "error", text(e && *e->text ? e->text : NULL));
-	json_object_set_new(j, "hint", text(e && *e->text && *e->hint ? e->hint : NULL));
+	json_object_set_new(j, "error", json_text(e && *e->text ? e->text : NULL));
+	json_object_set_new(j, "hint", json_text(e && *e->text && *e->hint ? e->hint : NULL));
 	json_object_set_new(j, "rows", rows_json(v->rows, v->n));
 	json_object_set_new(j, "skipped", rows_json(v->skipped, v->n_skipped));
 	json_object_set_new(j, "files", files_json(v));

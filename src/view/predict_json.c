@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A prediction as JSON. Keys and meanings are API. */
-#include <math.h>
 
 #include "base/stamp.h"
-#include "base/utf8.h"
+#include "view/json_value.h"
 #include "view/page_predict.h"
-
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
-static json_t *real(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
 
 static void put(json_t *o, const char *key, double v)
 {
-	json_object_set_new(o, key, real(v));
+	json_object_set_new(o, key, json_figure(v));
 }
 
 static json_t *figure(const struct figure *f, const struct spread *s)
@@ -102,12 +87,12 @@ static json_t *asked(const struct prediction *p)
 	const struct ask *q = &p->q.ask;
 	json_t *j = json_object();
 
-	json_object_set_new(j, "model", text(p->q.arch.name));
-	json_object_set_new(j, "model_source", text(p->q.arch.source));
-	json_object_set_new(j, "weights", text(q->weights->name));
-	json_object_set_new(j, "kv", text(q->cache_name));
-	json_object_set_new(j, "engine", text(engine_names[q->engine]));
-	json_object_set_new(j, "machine", text(q->place.taken));
+	json_object_set_new(j, "model", json_text(p->q.arch.name));
+	json_object_set_new(j, "model_source", json_text(p->q.arch.source));
+	json_object_set_new(j, "weights", json_text(q->weights->name));
+	json_object_set_new(j, "kv", json_text(q->cache_name));
+	json_object_set_new(j, "engine", json_text(engine_names[q->engine]));
+	json_object_set_new(j, "machine", json_text(q->place.taken));
 	json_object_set_new(j, "gpus", json_integer(q->place.gpus));
 	json_object_set_new(j, "tp", json_integer(q->tp));
 	json_object_set_new(j, "pp", json_integer(q->pp));
@@ -127,10 +112,11 @@ static json_t *curve_json(const struct prediction *p)
 	for (size_t i = 0; i < p->n_curve; i++) {
 		const struct curve_point *c = &p->curve[i];
 
-		json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:o, s:b}", "batch",
-						      c->batch, "ttft_ms", real(c->ttft), "tpot_ms",
-						      real(c->tpot), "throughput_tok_s",
-						      real(c->throughput), "fits", c->fits));
+		json_array_append_new(list,
+				      json_pack("{s:i, s:o, s:o, s:o, s:b}", "batch", c->batch,
+						"ttft_ms", json_figure(c->ttft), "tpot_ms",
+						json_figure(c->tpot), "throughput_tok_s",
+						json_figure(c->throughput), "fits", c->fits));
 	}
 	return list;
 }
@@ -140,7 +126,7 @@ static json_t *texts(const char *const *items, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, text(items[i]));
+		json_array_append_new(list, json_text(items[i]));
 	return list;
 }
 
@@ -162,7 +148,7 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_object_set_new(j, "memory_bytes", figure(&p->bytes, NULL));
 	json_object_set_new(j, "fits", json_boolean(p->memory.fits));
 	json_object_set_new(j, "limit", json_string(limit_names[p->limit]));
-	json_object_set_new(j, "limit_reason", text(p->limit_why));
+	json_object_set_new(j, "limit_reason", json_text(p->limit_why));
 	json_object_set_new(j, "prompt_limit", json_string(limit_names[p->prompt_limit]));
 	put(j, "running_requests", p->served.running);
 	put(j, "waiting_ms", p->served.waiting);
@@ -170,13 +156,13 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_object_set_new(j, "step", step_json(&p->step));
 	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
 	json_object_set_new(j, "curve", curve_json(p));
-	json_object_set_new(j, "calibration", text(p->calibration));
+	json_object_set_new(j, "calibration", json_text(p->calibration));
 	json_object_set_new(j, "notes", texts(p->q.notes, p->q.n_notes));
 	json_object_set_new(j, "explain", texts(p->lines, p->n_lines));
 	json_object_set_new(j, "claim",
 			    c && c->verdict
 				    ? json_pack("{s:f, s:s, s:o}", "tok_s", c->tokens_s, "verdict",
-						c->verdict, "reason", text(c->why))
+						c->verdict, "reason", json_text(c->why))
 				    : json_null());
 	return j;
 }

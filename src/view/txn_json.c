@@ -2,20 +2,11 @@
 /* What was done, as JSON. Keys and meanings are API. Journals may hold any bytes: texts are
  * cleaned.
  */
+#include "view/json_value.h"
 #include "view/txn_json.h"
 
 #include "base/stamp.h"
-#include "base/utf8.h"
 #include "view/findings.h"
-
-static json_t *text(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
 
 static json_t *time_or_null(long long seconds)
 {
@@ -32,9 +23,10 @@ static json_t *number(unsigned long n)
 /* The keys that every row about a knob opens with. */
 static json_t *row_json(const char *id, const char *target, const struct knob *k)
 {
-	return json_pack("{s:o, s:o, s:{s:s, s:o, s:o}}", "id", text(id), "target",
-			 text(target ? target : ""), "knob", "kind", knob_kind_name(k->kind),
-			 "name", text(k->name), "object", text(k->object ? k->object : ""));
+	return json_pack("{s:o, s:o, s:{s:s, s:o, s:o}}", "id", json_text(id), "target",
+			 json_text(target ? target : ""), "knob", "kind", knob_kind_name(k->kind),
+			 "name", json_text(k->name), "object",
+			 json_text(k->object ? k->object : ""));
 }
 
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
@@ -45,18 +37,18 @@ json_t *report_json(const char *verb, const struct machine *m, const struct txn_
 
 	json_object_set_new(j, "transaction", number(r->txn));
 	json_object_set_new(j, "recovered", json_integer((json_int_t)r->recovered));
-	json_object_set_new(j, "error", text(failed ? e->text : NULL));
-	json_object_set_new(j, "hint", text(failed && *e->hint ? e->hint : NULL));
+	json_object_set_new(j, "error", json_text(failed ? e->text : NULL));
+	json_object_set_new(j, "hint", json_text(failed && *e->hint ? e->hint : NULL));
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome_row *o = &r->rows[i];
 		json_t *row = row_json(o->id, o->target, &o->knob);
 
-		json_object_set_new(row, "from", text(o->from));
-		json_object_set_new(row, "to", text(o->to));
-		json_object_set_new(row, "found", text(o->found));
+		json_object_set_new(row, "from", json_text(o->from));
+		json_object_set_new(row, "to", json_text(o->to));
+		json_object_set_new(row, "found", json_text(o->found));
 		json_object_set_new(row, "outcome", json_string(outcome_name(o->outcome)));
-		json_object_set_new(row, "sentence", text(o->sentence));
-		json_object_set_new(row, "command", text(o->command));
+		json_object_set_new(row, "sentence", json_text(o->sentence));
+		json_object_set_new(row, "command", json_text(o->command));
 		json_array_append_new(rows, row);
 	}
 	json_object_set_new(j, "rows", rows);
@@ -75,13 +67,13 @@ json_t *status_json(const struct machine *m, const struct hold_row *rows, size_t
 
 		counts[r->hold]++;
 		json_object_set_new(row, "transaction", number(r->t->txn));
-		json_object_set_new(row, "before", text(r->e->before));
-		json_object_set_new(row, "after", text(r->e->after));
-		json_object_set_new(row, "now", text(r->now));
+		json_object_set_new(row, "before", json_text(r->e->before));
+		json_object_set_new(row, "after", json_text(r->e->after));
+		json_object_set_new(row, "now", json_text(r->now));
 		json_object_set_new(row, "state", json_string(hold_name(r->hold)));
 		json_object_set_new(row, "stuck", json_boolean(r->e->state == ENTRY_STUCK));
-		json_object_set_new(row, "kept_by", text(r->kept));
-		json_object_set_new(row, "changed_by", text(r->by));
+		json_object_set_new(row, "kept_by", json_text(r->kept));
+		json_object_set_new(row, "changed_by", json_text(r->by));
 		json_array_append_new(list, row);
 	}
 	for (size_t h = 0; h <= HOLD_UNKNOWN; h++)
@@ -95,17 +87,17 @@ static json_t *entry_json(const struct entry *e)
 {
 	json_t *j = row_json(e->id, e->target, &e->knob), *sides = json_array();
 
-	json_object_set_new(j, "before", text(e->before));
-	json_object_set_new(j, "after", text(e->after));
-	json_object_set_new(j, "read_back", text(e->read));
+	json_object_set_new(j, "before", json_text(e->before));
+	json_object_set_new(j, "after", json_text(e->after));
+	json_object_set_new(j, "read_back", json_text(e->read));
 	json_object_set_new(j, "state", json_string(entry_state_name(e->state)));
-	json_object_set_new(j, "note", text(e->note));
+	json_object_set_new(j, "note", json_text(e->note));
 	for (size_t i = 0; i < e->n_sides; i++)
 		json_array_append_new(sides, json_pack("{s:s, s:o, s:o, s:o}", "kind",
 						       knob_kind_name(e->sides[i].knob.kind),
-						       "name", text(e->sides[i].knob.name),
-						       "object", text(e->sides[i].knob.object),
-						       "before", text(e->sides[i].before)));
+						       "name", json_text(e->sides[i].knob.name),
+						       "object", json_text(e->sides[i].knob.object),
+						       "before", json_text(e->sides[i].before)));
 	json_object_set_new(j, "sides", sides);
 	return j;
 }
@@ -115,13 +107,13 @@ static json_t *transaction_json(const struct transaction *t)
 	json_t *j = json_object(), *changes = json_array();
 
 	json_object_set_new(j, "transaction", number(t->txn));
-	json_object_set_new(j, "op", text(t->op));
+	json_object_set_new(j, "op", json_text(t->op));
 	json_object_set_new(j, "time", time_or_null(t->time_s));
-	json_object_set_new(j, "boot_id", text(t->boot_id));
-	json_object_set_new(j, "user", text(t->user));
-	json_object_set_new(j, "reason", text(t->reason));
-	json_object_set_new(j, "profile", text(t->profile));
-	json_object_set_new(j, "tool_version", text(t->version));
+	json_object_set_new(j, "boot_id", json_text(t->boot_id));
+	json_object_set_new(j, "user", json_text(t->user));
+	json_object_set_new(j, "reason", json_text(t->reason));
+	json_object_set_new(j, "profile", json_text(t->profile));
+	json_object_set_new(j, "tool_version", json_text(t->version));
 	json_object_set_new(j, "state", json_string(transaction_state_name(t->state)));
 	for (size_t i = 0; i < t->n; i++)
 		json_array_append_new(changes, entry_json(&t->entries[i]));
@@ -153,10 +145,10 @@ json_t *verify_json(const struct machine *m, const struct verify *v, int exit_co
 		const struct verify_row *r = &v->rows[i];
 		json_t *row = row_json(r->id, r->target, &r->knob);
 
-		json_object_set_new(row, "wanted", text(r->wanted));
-		json_object_set_new(row, "now", text(r->now));
+		json_object_set_new(row, "wanted", json_text(r->wanted));
+		json_object_set_new(row, "now", json_text(r->now));
 		json_object_set_new(row, "state", json_string(verify_name(r->state)));
-		json_object_set_new(row, "sentence", text(r->sentence));
+		json_object_set_new(row, "sentence", json_text(r->sentence));
 		json_array_append_new(list, row);
 	}
 	for (size_t s = 0; s <= VERIFY_UNKNOWN; s++)

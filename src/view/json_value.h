@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as they stand in our JSON: what is not known is null, never a word or a zero. */
+#ifndef VIEW_JSON_VALUE_H
+#define VIEW_JSON_VALUE_H
+
+#include <jansson.h>
+
+/* Bytes that are no UTF-8 are replaced (JSON has no others); null for NULL. */
+json_t *json_text(const char *s);
+/* null for what is no number or has no bound. */
+json_t *json_figure(double v);
+
+#endif
