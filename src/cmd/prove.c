@@ -214,8 +214,7 @@ static int prove(struct proving *g)
 	if (code)
 		return code;
 	note_changes(g);
-	if (!r->value[OPT_SETTLE])
-		g->proof.settle_s = prove_settle(&g->planned.plan, g->proof.settle_s);
+	prove_times(&g->planned.plan, !r->value[OPT_SETTLE], &g->proof);
 	question = question_of(g);
 	if (r->value[OPT_DRY_RUN]) {
 		code = announce(g);

@@ -53,8 +53,8 @@ int prove_bench_window(struct proving *g, const char *name, struct err *e);
 /* The bench that most of the plan's settings name and that runs here; changes that it does not
  * show are closed. 0, or an exit code after complaining. */
 int prove_pick_window(struct proving *g);
-/* The longest time that an open change needs, and least. */
-double prove_settle(const struct plan *p, double least);
+/* Lengthens warm-up, and settling where asked, to what the open changes need. */
+void prove_times(const struct plan *p, bool settle, struct proof *out);
 
 /* --- prove_value.c -----------------------------------------------------------------------------
  */

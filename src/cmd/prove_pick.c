@@ -133,10 +133,15 @@ int prove_pick_window(struct proving *g)
 				     : "no row names one");
 }
 
-double prove_settle(const struct plan *p, double least)
+void prove_times(const struct plan *p, bool settle, struct proof *out)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (is_open(&p->changes[i]))
-			least = fmax(least, p->changes[i].s->settle_s);
-	return least;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct setting *s = p->changes[i].s;
+
+		if (!is_open(&p->changes[i]))
+			continue;
+		out->warm_up_s = fmax(out->warm_up_s, s->warm_up_s);
+		if (settle)
+			out->settle_s = fmax(out->settle_s, s->settle_s);
+	}
 }

@@ -212,17 +212,23 @@ int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
 	static const struct arm off = { .name = "off" };
 	struct proof *p = g->p;
 	double x[WARM_MAX], began = now(g);
-	size_t n = 0;
+	size_t n = 0, kept = 0;
+	bool long_enough = false;
 
-	while (n < WARM_MAX && !p->warm) {
+	while ((kept < WARM_MAX || !long_enough) && !p->warm) {
 		struct proof_window w;
 		int r = one_window(g, PART_WARM_UP, n, &off, false, &w, e);
 
 		if (r)
 			return r == -EBADMSG ? -ENODATA : r;
-		x[n++] = w.value[p->window.main];
-		g->pair_s = 2 * (now(g) - began) / (double)n;
-		p->warm = n >= WARM_MIN && stat_steady(x, n, n < 8 ? n : 8, 0.01);
+		/* Of a long warm-up the last windows tell. */
+		if (kept == WARM_MAX)
+			memmove(x, x + 1, --kept * sizeof(x[0]));
+		x[kept++] = w.value[p->window.main];
+		g->pair_s = 2 * (now(g) - began) / (double)++n;
+		long_enough = now(g) - began >= p->warm_up_s;
+		p->warm = long_enough && kept >= WARM_MIN &&
+			  stat_steady(x, kept, kept < 8 ? kept : 8, 0.01);
 		if (n >= 2 && !engine_has_time(g, min_pairs + SAME_SHORT_PAIRS))
 			break;
 		/* Half a warm-up leaves more to the pairs, which drift cannot fool. */

@@ -23,7 +23,8 @@ extern const struct engine_clock engine_real;
 struct engine {
 	struct arena *a;
 	struct switcher *sw;
-	/* The caller fills what, changes, window, min_effect_asked, seed, settle_s, budget_s. */
+	/* The caller fills what, changes, window, min_effect_asked, seed, settle_s,
+	 * warm_up_s, budget_s. */
 	struct proof *p;
 	const struct engine_clock *clock;
 	const atomic_bool *stop;

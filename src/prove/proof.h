@@ -73,6 +73,7 @@ struct proof {
 	double min_effect_asked;
 	uint64_t seed;
 	double settle_s, budget_s, took_s;
+	double warm_up_s;   /* at least so long before anything counts, where the budget allows */
 	bool warm, stopped; /* it became steady; somebody stopped it */
 	struct proof_window *windows;
 	size_t n_windows;

@@ -24,13 +24,10 @@ def data_drive(name, iops=0):
     return f"if=none,id={name}b,file={DIR}/data.img,format=raw,snapshot=on,file.locking=off{limit}"
 
 
-LINKED = {"n1": "52:54:00:00:11:01", "n2": "52:54:00:00:11:02"}
-
-
-def topology(hotplug, cores, ssh_port=None, linked=False, iops=0):
+def topology(hotplug, cores, ssh_port=None, iops=0):
     """Two sockets with so many cores each. Host bridges a and b on node 0, c on node 1; switches below a and c. With hotplug the NVMe
     disks come later, since a machine with one cannot be stored while it runs. ssh_port of this machine's loopback leads to the last card.
-    linked: a cable joins the cards n1 and n2. iops: the disk nv0 does so many requests a second at most."""
+    iops: the disk nv0 does so many requests a second at most."""
     chassis = [0]
     args = []
     for node in (0, 1):
@@ -52,10 +49,6 @@ def topology(hotplug, cores, ssh_port=None, linked=False, iops=0):
             device(f"xio3130-downstream,id={name}d{k},bus={name},chassis={chassis[0]},slot={chassis[0]},addr={k}.0")
 
     def card(name, bus, model="e1000e", forward=""):
-        if linked and name in LINKED:
-            args.extend(["-netdev", f"hubport,id={name},hubid=1"])
-            device(f"{model},netdev={name},bus={bus},mac={LINKED[name]}")
-            return
         args.extend(["-netdev", f"user,id={name},restrict=on,ipv6=off{forward}"])
         device(f"{model},netdev={name},bus={bus}")
 
@@ -89,7 +82,7 @@ class VM:
     to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine."""
 
     def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
-                 name="vm", loader=False, ssh_port=None, linked=False, iops=0):
+                 name="vm", loader=False, ssh_port=None, iops=0):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
@@ -113,7 +106,7 @@ class VM:
         else:
             args += ["-drive", f"if=none,id=d0,file={disk},format={fmt},cache=writeback,"
                      f"snapshot={'off' if keep else 'on'}"]
-        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, linked, iops)
+        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, iops)
         if loadvm:
             args += ["-loadvm", loadvm]
         self.started = time.time()
