@@ -59,7 +59,8 @@ void prove_times(const struct plan *p, bool settle, struct proof *out);
 /* --- prove_value.c -----------------------------------------------------------------------------
  */
 
-/* Adds changes that write value into the setting's own knob, where the plan has none of it. */
+/* Makes the setting write value into its own knob: changes of the plan are corrected, and where it
+ * has none, added. How many were added. */
 size_t prove_add_value(struct proving *g, const char *id, const char *target, const char *value);
 
 /* --- prove_keep.c: what stays -----------------------------------------------------------------

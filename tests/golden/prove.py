@@ -203,6 +203,12 @@ def refusals():
     before = snapshot()
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--dry-run")
     expect("a dry run writes nothing", code == 0 and snapshot() == before, err)
+    for queue in sorted(pathlib.Path("/sys/block").glob("*/queue/nr_requests")):
+        disk, now = queue.parts[3], int(queue.read_text(encoding="ascii"))
+        code, out, err = run("prove", f"disk.nr-requests@{disk}={now + 44}", "--command", "true", "--dry-run")
+        # Rows round what profiles want; what somebody names is meant as it is.
+        if code == 0:
+            expect(f"the value that was asked for: {disk}", str(now + 44) in out.split(), out)
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "sleep 0.2", "--yes", "--budget", "2s")
     expect("too little time", code == 5 and "--budget" in out, out)
 
