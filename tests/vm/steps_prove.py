@@ -72,8 +72,6 @@ def cases(slow, fast):
         ("a scheduler for NVMe", f"echo none > {queue}/scheduler", f"disk.scheduler@{fast_dev}=bfq", random, hurts),
         ("room in the queue", f"echo none > {queue}/scheduler; echo 4 > {queue}/nr_requests",
          f"disk.nr-requests@{fast_dev}=256", deep, helps),
-        ("huge pages for new memory", "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
-         "memory.thp-enabled=always", TOUCH, helps),
         ("room for what is to be written", "sysctl -qw vm.dirty_background_ratio=1 vm.dirty_ratio=1",
          "memory.dirty-ratio=40", f"--command '/root/write d{slow}'", helps),
         ("no input queue", "sysctl -qw net.core.netdev_max_backlog=1000",
