@@ -12,7 +12,6 @@
 #include "cmd/doctor.h"
 #include "cmd/page.h"
 #include "cmd/plan.h"
-#include "cmd/prove.h"
 #include "txn/txn.h"
 #include "view/page_plan.h"
 
@@ -47,21 +46,17 @@ static const char *nothing_to_write(struct arena *a, const struct plan *p)
 /* What found causes name a value for and the profile leaves alone. */
 static void add_values(struct doctoring *g, const struct examined *x, struct planned *p)
 {
-	struct proving *adding = ARENA_NEW(&g->r->arena, struct proving);
-
-	*adding = (struct proving){ .r = g->r, .h = g->h, .planned = *p };
 	for (size_t i = 0; i < x->d->n; i++) {
 		const struct cause *c = x->causes[i].c;
 		size_t n;
 
 		if (x->causes[i].v.how > CAUSE_LIKELY || !c->fix || !c->value)
 			continue;
-		n = prove_add_value(adding, c->fix, NULL, c->value);
-		for (size_t k = 0; n && k < adding->planned.plan.n; k++)
-			if (strcmp(adding->planned.plan.changes[k].s->id, c->fix) == 0)
-				adding->planned.plan.changes[k].why = x->causes[i].v.says;
+		n = run_add_value(g->r, g->h, p, c->fix, NULL, c->value);
+		for (size_t k = 0; n && k < p->plan.n; k++)
+			if (strcmp(p->plan.changes[k].s->id, c->fix) == 0)
+				p->plan.changes[k].why = x->causes[i].v.says;
 	}
-	*p = adding->planned;
 }
 
 static int make_plan(struct doctoring *g, const struct examined *x, const char *settings,

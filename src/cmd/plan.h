@@ -38,5 +38,9 @@ int run_recover_first(struct run *r, struct host *h, const struct txn_who *who);
 int run_code_of(int result);
 /* run_plan with that profile. */
 int run_plan_of(struct run *r, struct host *h, struct planned *out);
+/* Makes the setting write value into its own knob (target NULL: on all of its targets): changes of
+ * the plan are corrected, and where it has none of the setting, added. How many were added. */
+size_t run_add_value(struct run *r, struct host *h, struct planned *p, const char *id,
+		     const char *target, const char *value);
 
 #endif

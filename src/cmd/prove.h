@@ -56,13 +56,6 @@ int prove_pick_window(struct proving *g);
 /* Lengthens warm-up, and settling where asked, to what the open changes need. */
 void prove_times(const struct plan *p, bool settle, struct proof *out);
 
-/* --- prove_value.c -----------------------------------------------------------------------------
- */
-
-/* Makes the setting write value into its own knob: changes of the plan are corrected, and where it
- * has none, added. How many were added. */
-size_t prove_add_value(struct proving *g, const char *id, const char *target, const char *value);
-
 /* --- prove_keep.c: what stays -----------------------------------------------------------------
  */
 

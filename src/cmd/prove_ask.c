@@ -137,7 +137,8 @@ int prove_plan(struct proving *g)
 		return code;
 	for (size_t i = 0; i < n; i++)
 		if (words[i].value)
-			prove_add_value(g, words[i].id, words[i].target, words[i].value);
+			run_add_value(g->r, g->h, &g->planned, words[i].id, words[i].target,
+				      words[i].value);
 	narrow(g, words, n);
 	return plan_open_changes(&g->planned.plan) ? 0 : complain_nothing(g);
 }

@@ -13,13 +13,7 @@ void aim_knob(const struct question *q, struct aims *out, struct knob k, const c
 
 void aim_value(const struct question *q, struct aims *out, const char *value)
 {
-	struct knob k = setting_knob(q->a, q->s, q->object);
-
-	/* One place, one knob: where the name says it all, an object would make two of it. */
-	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
-	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
-		k.object = "";
-	aim_knob(q, out, k, value);
+	aim_knob(q, out, setting_place(q->a, q->s, q->object), value);
 }
 
 void aim_by_hand(struct aims *out, const char *sentence)

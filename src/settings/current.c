@@ -11,6 +11,16 @@ struct knob setting_knob(struct arena *a, const struct setting *s, const void *o
 	return knob_make(a, s->knob, s->name, setting_knob_object(a, s, object));
 }
 
+struct knob setting_place(struct arena *a, const struct setting *s, const void *object)
+{
+	struct knob k = setting_knob(a, s, object);
+
+	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
+	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
+		k.object = "";
+	return k;
+}
+
 static const struct field *field_of(const struct setting *s)
 {
 	for (size_t i = 0; i < s->of->n; i++)

@@ -11,5 +11,8 @@ struct fact_str setting_current(struct arena *a, const struct setting *s, const 
 				const void *object, bool wished, knob_reader *read, void *ctx);
 /* The knob that holds it on this target; kind KNOB_NONE for a check. */
 struct knob setting_knob(struct arena *a, const struct setting *s, const void *object);
+/* The same as plans and journals name it: one place, one knob. Where the name says it all, an
+ * object would make two of it. */
+struct knob setting_place(struct arena *a, const struct setting *s, const void *object);
 
 #endif

@@ -2,19 +2,21 @@
 /* ID=VALUE: a value that no profile has, written into the setting's own knob on its targets. */
 #include <string.h>
 
-#include "cmd/prove.h"
+#include "cmd/plan.h"
 #include "settings/current.h"
 #include "settings/subject.h"
 
 struct adding {
-	struct proving *g;
+	struct host *h;
+	struct arena *a;
+	struct plan *plan;
 	const struct setting *s;
 	const char *value, *target; /* target NULL: all */
 	bool planned;		    /* the plan has changes of the setting: no others are added */
 	size_t n;
 };
 
-static struct change *planned(struct plan *p, const struct setting *s, const struct knob *k)
+static struct change *change_of(struct plan *p, const struct setting *s, const struct knob *k)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->changes[i].s == s && knob_equal(&p->changes[i].knob, k))
@@ -25,30 +27,25 @@ static struct change *planned(struct plan *p, const struct setting *s, const str
 static void add(const void *object, const char *name, void *ctx)
 {
 	struct adding *x = ctx;
-	struct arena *a = &x->g->r->arena;
-	struct plan *p = &x->g->planned.plan;
-	struct knob k = setting_knob(a, x->s, object);
+	struct plan *p = x->plan;
+	struct knob k = setting_place(x->a, x->s, object);
 	struct change *c;
 	struct fact_str now;
 
 	if (x->target && strcmp(x->target, name) != 0)
 		return;
-	/* As in a plan: one place, one knob. */
-	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
-	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
-		k.object = "";
 	/* A row may round what a profile wants of it; who names a value means that one. */
-	c = planned(p, x->s, &k);
+	c = change_of(p, x->s, &k);
 	if (c && (!c->before || strcmp(c->before, x->value) != 0))
 		c->after = x->value;
 	if (c || x->planned)
 		return;
-	now = run_exact_knob(x->g->h, a, &k);
+	now = run_exact_knob(x->h, x->a, &k);
 	if (!seen_ok(&now.f) || strcmp(now.v, x->value) == 0)
 		return;
-	p->changes = arena_grow(a, p->changes, p->n, sizeof(*p->changes));
+	p->changes = arena_grow(x->a, p->changes, p->n, sizeof(*p->changes));
 	p->changes[p->n++] = (struct change){ .s = x->s,
-					      .target = arena_strdup(a, name),
+					      .target = arena_strdup(x->a, name),
 					      .knob = k,
 					      .before = now.v,
 					      .after = x->value,
@@ -59,11 +56,17 @@ static void add(const void *object, const char *name, void *ctx)
 	x->n++;
 }
 
-size_t prove_add_value(struct proving *g, const char *id, const char *target, const char *value)
+size_t run_add_value(struct run *r, struct host *h, struct planned *planned, const char *id,
+		     const char *target, const char *value)
 {
-	struct adding x = { .g = g, .s = setting_find(id), .value = value, .target = target };
-	struct plan *p = &g->planned.plan;
-	struct plan_wish w = { .profile = &g->planned.profile };
+	struct plan *p = &planned->plan;
+	struct adding x = { .h = h,
+			    .a = &r->arena,
+			    .plan = p,
+			    .s = setting_find(id),
+			    .value = value,
+			    .target = target };
+	struct plan_wish w = { .profile = &planned->profile };
 
 	for (size_t i = 0; i < p->n; i++)
 		x.planned = x.planned || p->changes[i].s == x.s;
@@ -71,11 +74,11 @@ size_t prove_add_value(struct proving *g, const char *id, const char *target, co
 	if (!x.s || (x.s->knob != KNOB_SYSCTL && x.s->knob != KNOB_SYSFS &&
 		     x.s->knob != KNOB_LINK && x.s->knob != KNOB_NVML))
 		return 0;
-	setting_subjects(&g->r->arena, g->planned.m, x.s, add, &x);
+	setting_subjects(&r->arena, planned->m, x.s, add, &x);
 	if (x.n) {
-		w.allow = run_words(g->r, g->r->value[OPT_ALLOW], &w.n_allow);
+		w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 		plan_sort(p);
-		plan_gates(&g->r->arena, g->planned.m, &w, p);
+		plan_gates(&r->arena, planned->m, &w, p);
 	}
 	return x.n;
 }
