@@ -676,6 +676,42 @@ static void assert_serves(const struct house *h)
 	peer_close(&p);
 }
 
+/* A question for counts is never left half-asked, however early the user wants to stop: its answer
+ * would be taken for the next one's. */
+static void test_stop_while_counting(void **state)
+{
+	struct frame_start_test t = { .kind = TEST_ECHO, .streams = 1, .size = 64 };
+	struct net_wait w = { 10000, NULL };
+	atomic_bool stop = false;
+	struct peer_counts c;
+	struct house h;
+	struct peer p;
+	struct err e = { 0 };
+	uint8_t message[64] = { 0 };
+	int fd;
+
+	(void)state;
+	house_open(&h);
+	assert_int_equal(visit(&h, &p, &e), 0);
+	p.frames.stop = &stop;
+	assert_int_equal(peer_start(&p, &t, &e), 0);
+	fd = peer_stream(&p, 0, &e);
+	assert_true(fd >= 0);
+	assert_int_equal(peer_ready(&p, &e), 0);
+	stop = true;
+	assert_int_equal(peer_count(&p, &c, &e), 0);
+	assert_int_equal(c.c.bytes, 0);
+	assert_int_equal(net_write(fd, message, 64, &w), 0);
+	assert_int_equal(net_read(fd, message, 64, &w), 0);
+	shutdown(fd, SHUT_WR);
+	peer_finishing(&p);
+	assert_int_equal(peer_stop(&p, &c, &e), 0);
+	assert_int_equal(c.c.bytes, 64);
+	close(fd);
+	peer_close(&p);
+	house_close(&h);
+}
+
 static void hello(int fd, unsigned version)
 {
 	struct opening o = { .kind = OPENING_HELLO, .version = version };
@@ -1303,6 +1339,7 @@ int main(void)
 		cmocka_unit_test(test_liars),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_stop_while_counting),
 		cmocka_unit_test(test_no_peer),
 		cmocka_unit_test(test_loopback),
 	};

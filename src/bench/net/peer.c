@@ -148,11 +148,15 @@ static int counts(struct peer *p, enum frame_kind kind, struct peer_counts *out,
 		  struct err *e)
 {
 	struct wire_frame f = { .kind = kind }, answer = { 0 };
+	const atomic_bool *stop = p->frames.stop;
 	int r;
 
+	/* Not cut short: an answer left unread would be taken for that of the next question. */
+	p->frames.stop = NULL;
 	out->asked_ns = net_now_ns();
 	r = ask(p, &f, FRAME_COUNTS, &answer, what, e);
 	out->answered_ns = net_now_ns();
+	p->frames.stop = stop;
 	if (r == 0)
 		out->c = answer.counts;
 	return r;

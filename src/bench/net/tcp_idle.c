@@ -69,6 +69,11 @@ static int idle_setup(const struct bench_env *env, const struct bench_case *c, v
 	return 0;
 }
 
+static bool interrupted(const struct idle *s)
+{
+	return s->peer.frames.stop && atomic_load(s->peer.frames.stop);
+}
+
 /* Beyond the time after which the kernel takes the connection for idle. */
 static int pause_ms(const struct idle *s)
 {
@@ -86,7 +91,8 @@ static int pause_ms(const struct idle *s)
 /* Gbit/s from the first byte's sending to the answer that all are there. */
 static int burst(struct idle *s, double *rate)
 {
-	struct net_wait w = { STREAM_QUIET_MS, s->peer.frames.stop };
+	/* Not cut short: the peer counts whole bursts only. */
+	struct net_wait w = { STREAM_QUIET_MS, NULL };
 	size_t n = s->arg->test.size;
 	uint64_t begin = net_now_ns(), there;
 	int r = net_write(s->fd, s->data, n, &w);
@@ -103,7 +109,7 @@ static int steady(struct idle *s, double *median)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < STEADY; i++)
-		r = burst(s, &rate[i]);
+		r = interrupted(s) ? -EINTR : burst(s, &rate[i]);
 	if (r == 0)
 		*median = stat_median_in_place(rate, STEADY);
 	return r;
@@ -123,8 +129,7 @@ static int idle_run(void *state, struct bench_sample *out, struct err *e)
 	r = r ? r : steady(s, &before);
 	for (int left = pause_ms(s); r == 0 && left > 0; left--) {
 		nanosleep(&slice, NULL);
-		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
-			r = -EINTR;
+		r = interrupted(s) ? -EINTR : 0;
 	}
 	r = r ? r : burst(s, &out->value[0]);
 	if (r == -EPROTO)
