@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune monitor: the machine from moment to moment, on a screen or as lines for programs. */
+#include "cmd/monitor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cmd/page.h"
+#include "host/write.h"
+#include "txn/txn.h"
+#include "watch/policy.h"
+
+enum { SETTINGS_MS = 5000, STANDARD_MS = 1000 };
+
+enum format { FORMAT_SCREEN, FORMAT_PAGE, FORMAT_JSON, FORMAT_METRICS };
+
+struct viewing {
+	struct run *r;
+	struct host *h;
+	struct monitor mon;
+	struct monitor_state state;
+	double *first, *before, *now; /* rows */
+	double before_s, now_s;
+	size_t rows;
+	enum format format;
+	struct screen *screen;
+	struct term_style style;
+	int interval_ms;
+	bool paused;
+	char note[160], bad[200];
+	long long settings_due;
+	double cost; /* of one CPU, since it began */
+};
+
+struct term_style monitor_style_of(const struct run *r)
+{
+	struct term_style how = run_style(r);
+
+	return (struct term_style){ how.width ? how.width : 80, how.colour, how.ascii };
+}
+
+bool monitor_interval(struct run *r, int standard_ms, int *out)
+{
+	const char *text = r->value[OPT_INTERVAL];
+	long long ms = standard_ms;
+
+	if (text && (interval_parse(text, &ms) || ms < 100 || ms > 3600000)) {
+		complain_text(EXIT_USAGE, "--interval takes a time from 100ms to 1h, not \"%s\"",
+			      text);
+		return false;
+	}
+	*out = (int)ms;
+	return true;
+}
+
+bool monitor_for(struct run *r, long long *out)
+{
+	const char *text = r->value[OPT_FOR];
+
+	*out = 0;
+	if (text && interval_parse(text, out)) {
+		complain_text(EXIT_USAGE, "--for takes a time like 30s, 10m or 2h, not \"%s\"",
+			      text);
+		return false;
+	}
+	return true;
+}
+
+/* --- our settings --------------------------------------------------------------------------------
+ */
+
+static void look_at_settings(struct viewing *s)
+{
+	struct arena a = { 0 };
+	struct journal j;
+	struct hold_row *rows;
+	struct err e = { 0 };
+	size_t n = 0, held = 0, drifted = 0;
+	const char *which = "";
+
+	s->bad[0] = '\0';
+	snprintf(s->note, sizeof(s->note), "every %.2g s", s->interval_ms / 1e3);
+	if (journal_load(s->h, &a, false, &j, &e) == 0 &&
+	    txn_status(s->h, &a, &j, &rows, &n) == 0) {
+		for (size_t i = 0; i < n; i++) {
+			bool gone = rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
+				    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET;
+
+			held += rows[i].hold == HOLD_OURS;
+			if (gone && !drifted++)
+				which = rows[i].e->id;
+		}
+	}
+	if (held)
+		snprintf(s->note + strlen(s->note), sizeof(s->note) - strlen(s->note),
+			 ", %zu settings of ours in force", held);
+	if (drifted)
+		snprintf(s->bad, sizeof(s->bad),
+			 "%zu of our settings not as we left them (%s%s); \"gputune status\" tells "
+			 "more",
+			 drifted, which, drifted > 1 ? ", ..." : "");
+	arena_free(&a);
+}
+
+/* --- rows ----------------------------------------------------------------------------------------
+ */
+
+static void look(struct viewing *s)
+{
+	double *old = s->before;
+
+	/* The last row becomes the one before; the first stays. */
+	if (s->rows) {
+		s->before = s->now;
+		s->before_s = s->now_s;
+		s->now = old;
+	}
+	s->now_s = clock_mono_s();
+	monitor_look(&s->mon, s->h, &s->state, s->now_s, s->now);
+	if (s->rows++ == 0)
+		memcpy(s->first, s->now, s->mon.n * sizeof(*s->now));
+}
+
+static struct frame frame_now(const struct viewing *s)
+{
+	return frame_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
+			s->rows > 1 ? s->before : NULL);
+}
+
+static void show(struct viewing *s, bool again)
+{
+	struct frame f = frame_now(s), first = { .mon = &s->mon, .now = s->first };
+	time_t t = time(NULL);
+	char when[32] = "";
+	struct monitor_head head = { when, s->note, s->bad[0] ? s->bad : NULL };
+	TEXT_AUTO page = { 0 };
+	struct tm tm;
+
+	if (localtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	monitor_page(&f, &first, &head, &s->style, &page);
+	if (!s->screen) {
+		fputs(page.s, s->r->out);
+		fflush(s->r->out);
+		return;
+	}
+	text_printf(&page,
+		    "\n%s  q ends, space %s, + and - change how often; this costs %.2f %% "
+		    "of a CPU\n",
+		    s->paused ? "PAUSED" : "", s->paused ? "goes on" : "holds it", 100 * s->cost);
+	screen_draw(s->screen, page.s, again);
+}
+
+static void tell(struct viewing *s)
+{
+	struct frame f = frame_now(s);
+	struct timespec ts;
+	json_t *j;
+
+	if (s->format == FORMAT_METRICS) {
+		monitor_openmetrics(s->r->out, &f);
+		return;
+	}
+	if (s->format != FORMAT_JSON) {
+		show(s, false);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &ts);
+	j = monitor_json(&f, (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+	json_dumpf(j, s->r->out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	fputc('\n', s->r->out);
+	fflush(s->r->out);
+	json_decref(j);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------
+ */
+
+static void key(struct viewing *s, char c)
+{
+	static const int steps[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+	enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+	int faster = steps[0], slower = steps[STEPS - 1];
+
+	if (c == ' ')
+		s->paused = !s->paused;
+	for (size_t i = 0; i < STEPS; i++) {
+		if (steps[i] < s->interval_ms)
+			faster = steps[i];
+		if (steps[STEPS - 1 - i] > s->interval_ms)
+			slower = steps[STEPS - 1 - i];
+	}
+	if (c == '+')
+		s->interval_ms = faster;
+	if (c == '-')
+		s->interval_ms = slower;
+	s->settings_due = 0;
+}
+
+/* Rates need a second look; an exposition has none. */
+static bool done_once(const struct viewing *s)
+{
+	return s->r->value[OPT_ONCE] && (s->rows > 1 || s->format == FORMAT_METRICS);
+}
+
+static void round_of(struct viewing *s, double began_s, double cpu_s)
+{
+	if (clock_mono_ms() >= s->settings_due) {
+		look_at_settings(s);
+		s->settings_due = clock_mono_ms() + SETTINGS_MS;
+	}
+	if (!s->paused)
+		look(s);
+	s->cost = (clock_cpu_s() - cpu_s) / fmax(clock_mono_s() - began_s, 1);
+	if (!s->r->value[OPT_ONCE] || done_once(s))
+		tell(s);
+}
+
+static int loop(struct viewing *s, struct waiter *w, long long for_ms)
+{
+	long long begin = clock_mono_ms(), due = begin, end = for_ms ? begin + for_ms : 0;
+	double began_s = clock_mono_s(), cpu_s = clock_cpu_s();
+
+	for (;;) {
+		enum wake k;
+
+		round_of(s, began_s, cpu_s);
+		if (done_once(s) || ferror(s->r->out))
+			return EXIT_CLEAN;
+		due += s->interval_ms;
+		if (due < clock_mono_ms())
+			due = clock_mono_ms();
+		while ((k = waiter_until(w, end && end < due ? end : due)) != WAKE_TIME) {
+			if (k == WAKE_STOP || (k == WAKE_KEY && w->key == 'q'))
+				return EXIT_CLEAN;
+			if (k == WAKE_KEY) {
+				key(s, w->key);
+				due = clock_mono_ms();
+				break;
+			}
+			if (k == WAKE_SIZE && s->screen) {
+				int lines;
+
+				screen_size(&s->style.width, &lines);
+				show(s, true);
+			}
+		}
+		if (end && clock_mono_ms() >= end)
+			return EXIT_CLEAN;
+	}
+}
+
+static int run_session(struct viewing *s, long long for_ms)
+{
+	struct waiter w;
+	int code;
+
+	s->first = arena_array(&s->r->arena, s->mon.n + 1, sizeof(double));
+	s->before = arena_array(&s->r->arena, s->mon.n + 1, sizeof(double));
+	s->now = arena_array(&s->r->arena, s->mon.n + 1, sizeof(double));
+	if (s->format == FORMAT_SCREEN) {
+		s->screen = screen_open();
+		s->format = s->screen ? FORMAT_SCREEN : FORMAT_PAGE;
+	}
+	if (!waiter_open(&w, s->screen != NULL)) {
+		screen_close(s->screen);
+		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+	}
+	code = loop(s, &w, for_ms);
+	waiter_close(&w);
+	screen_close(s->screen);
+	monitor_state_free(&s->state);
+	return code;
+}
+
+static int format_of(struct run *r, enum format *out)
+{
+	const char *f = r->value[OPT_FORMAT];
+
+	*out = r->tty && !r->value[OPT_ONCE] ? FORMAT_SCREEN : FORMAT_PAGE;
+	/* In a pipe a program reads it. */
+	if (!r->tty && !f && !r->value[OPT_ONCE])
+		*out = FORMAT_JSON;
+	if (!f || strcmp(f, "term") == 0)
+		return 0;
+	*out = strcmp(f, "json") == 0 ? FORMAT_JSON : FORMAT_METRICS;
+	if (strcmp(f, "json") != 0 && strcmp(f, "prom") != 0)
+		return complain_text(EXIT_USAGE, "monitor writes term, json or prom, not %s", f);
+	if (*out == FORMAT_METRICS && !r->value[OPT_ONCE])
+		return complain_text(EXIT_USAGE, "--format prom goes with --once: a collector "
+						 "reads one exposition at a time");
+	return 0;
+}
+
+int verb_monitor(struct run *r)
+{
+	struct viewing s = { .r = r, .style = monitor_style_of(r) };
+	struct machine *m;
+	long long for_ms;
+	int code = format_of(r, &s.format);
+
+	if (code || !monitor_interval(r, STANDARD_MS, &s.interval_ms) || !monitor_for(r, &for_ms))
+		return EXIT_USAGE;
+	if (r->n_args)
+		return monitor_replay(r, r->args[0]);
+	s.h = run_host(r);
+	if (!s.h)
+		return EXIT_USAGE;
+	m = run_machine(r, s.h, false);
+	monitor_make(&r->arena, s.h, m, &s.mon);
+	code = run_session(&s, for_ms);
+	host_close(s.h);
+	return code;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune monitor FILE: a recording as it was, at any speed, forwards and back. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stamp.h"
+#include "cmd/monitor.h"
+#include "monitor/recording.h"
+
+#define ROWS_BYTES_MAX ((size_t)1 << 29)
+#define SLOW_MS 1000.0
+
+struct tape {
+	struct recording rec;
+	double *values; /* rows of rec.mon.n */
+	int64_t *ms;
+	size_t n, cap;
+	bool full;
+};
+
+static bool keep(void *ctx, int64_t ms, const double *values)
+{
+	struct tape *t = ctx;
+	size_t width = t->rec.mon.n * sizeof(*values);
+
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 256;
+		double *v = cap * width <= ROWS_BYTES_MAX ? realloc(t->values, cap * width) : NULL;
+		int64_t *ms_room = v ? realloc(t->ms, cap * sizeof(*ms_room)) : NULL;
+
+		t->values = v ? v : t->values;
+		t->ms = ms_room ? ms_room : t->ms;
+		if (!ms_room) {
+			t->full = true;
+			return false;
+		}
+		t->cap = cap;
+	}
+	memcpy(t->values + t->n * t->rec.mon.n, values, width);
+	t->ms[t->n++] = ms;
+	return true;
+}
+
+/* The row that is shown at a time of the recording. */
+static size_t row_at(const struct tape *t, double ms)
+{
+	size_t low = 0, high = t->n - 1;
+
+	while (low < high) {
+		size_t mid = (low + high + 1) / 2;
+
+		if ((double)t->ms[mid] <= ms)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+static struct frame frame_at(const struct tape *t, size_t i)
+{
+	size_t n = t->rec.mon.n, k = i ? i - 1 : 0, slow = row_at(t, (double)t->ms[i] - SLOW_MS);
+	double at_s = (double)t->ms[i] / 1e3;
+
+	/* When what is slow was asked is not told; a second earlier it was another time. */
+	return (struct frame){ &t->rec.mon,
+			       at_s,
+			       (double)t->ms[k] / 1e3,
+			       t->values + i * n,
+			       i ? t->values + k * n : NULL,
+			       at_s,
+			       (double)t->ms[slow] / 1e3,
+			       slow < i ? t->values + slow * n : NULL };
+}
+
+static void page_at(struct run *r, const struct tape *t, size_t i, double speed, bool paused,
+		    const struct term_style *how, struct text *out)
+{
+	struct frame f = frame_at(t, i), first = frame_at(t, 0);
+	char when[STAMP_SIZE] = "", note[120];
+	struct monitor_head head = { when, note, NULL };
+
+	(void)r;
+	if (stamp_format(t->rec.started_s + t->ms[i] / 1000, when))
+		when[0] = '\0';
+	snprintf(note, sizeof(note), "recording, %.1f of %.1f s%s", (double)t->ms[i] / 1e3,
+		 (double)t->ms[t->n - 1] / 1e3, t->rec.end.whole ? "" : ", cut off at its end");
+	monitor_page(&f, &first, &head, how, out);
+	if (speed > 0)
+		text_printf(out,
+			    "\n%s  q ends, space %s, arrows go back and on, + and - change the "
+			    "speed (%g)\n",
+			    paused ? "PAUSED" : "", paused ? "goes on" : "holds it", speed);
+}
+
+static int play(struct run *r, const struct tape *t, struct screen *screen)
+{
+	struct term_style how = monitor_style_of(r);
+	double at = 0, speed = 1, end = (double)t->ms[t->n - 1];
+	long long last = clock_mono_ms();
+	bool paused = false, again = false;
+	struct waiter w;
+
+	if (!waiter_open(&w, true))
+		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+	for (;;) {
+		TEXT_AUTO page = { 0 };
+		long long now = clock_mono_ms();
+		enum wake k;
+
+		at = paused ? at : fmin(at + speed * (double)(now - last), end);
+		last = now;
+		page_at(r, t, row_at(t, at), speed, paused, &how, &page);
+		screen_draw(screen, page.s, again);
+		again = false;
+		k = waiter_until(&w, now + (paused || at >= end ? 60000 : 100));
+		if (k == WAKE_STOP || (k == WAKE_KEY && w.key == 'q'))
+			break;
+		if (k == WAKE_SIZE) {
+			int lines;
+
+			screen_size(&how.width, &lines);
+			again = true;
+		}
+		if (k != WAKE_KEY)
+			continue;
+		paused ^= w.key == ' ';
+		speed = w.key == '+'   ? fmin(speed * 2, 64)
+			: w.key == '-' ? fmax(speed / 2, 0.125)
+				       : speed;
+		at = fmin(fmax(at + (w.key == '>' ? 10000 : w.key == '<' ? -10000 : 0), 0), end);
+		last = clock_mono_ms();
+	}
+	waiter_close(&w);
+	return EXIT_CLEAN;
+}
+
+static int print_all(struct run *r, const struct tape *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct frame f = frame_at(t, i);
+		json_t *j = monitor_json(&f, t->rec.started_s * 1000 + t->ms[i]);
+
+		json_dumpf(j, r->out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+		fputc('\n', r->out);
+		json_decref(j);
+	}
+	return EXIT_CLEAN;
+}
+
+static int show(struct run *r, const struct tape *t)
+{
+	const char *format = r->value[OPT_FORMAT];
+	struct term_style how = monitor_style_of(r);
+	TEXT_AUTO page = { 0 };
+	struct screen *screen;
+	int code;
+
+	if (format ? strcmp(format, "json") == 0 : !r->tty)
+		return print_all(r, t);
+	screen = r->value[OPT_ONCE] ? NULL : screen_open();
+	if (screen) {
+		code = play(r, t, screen);
+		screen_close(screen);
+		return code;
+	}
+	page_at(r, t, t->n - 1, 0, false, &how, &page);
+	fputs(page.s, r->out);
+	return EXIT_CLEAN;
+}
+
+int monitor_replay(struct run *r, const char *path)
+{
+	struct tape t = { 0 };
+	struct err e = { 0 };
+	int code;
+
+	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "prom") == 0)
+		return complain_text(EXIT_USAGE, "a recording is shown as term or json");
+	code = recording_read(&r->arena, path, &t.rec, keep, &t, &e);
+	if (code)
+		code = complain(EXIT_USAGE, &e);
+	else if (t.full)
+		code = complain_text(EXIT_USAGE, "%s is longer than fits into 512 MiB", path);
+	else if (!t.n)
+		code = complain_text(EXIT_USAGE, "%s has no rows", path);
+	else
+		code = show(r, &t);
+	free(t.values);
+	free(t.ms);
+	return code;
+}

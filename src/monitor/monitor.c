@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan, and one look at all of it. */
+#include "monitor/monitor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "monitor/look.h"
+
+#define SLOW_S 1.0
+
+void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target)
+{
+	const struct column_type *t = column_type_find(type);
+
+	if (!t || mon->n == MONITOR_COLUMNS_MAX)
+		return;
+	mon->columns = arena_grow(a, mon->columns, mon->n, sizeof(*mon->columns));
+	/* A column is added right after its look. */
+	mon->columns[mon->n++] =
+		(struct column_of){ t, target, mon->n_looks && mon->looks[mon->n_looks - 1].slow };
+}
+
+struct look *look_add(struct arena *a, struct monitor *mon)
+{
+	mon->looks = arena_grow(a, mon->looks, mon->n_looks, sizeof(*mon->looks));
+	mon->looks[mon->n_looks] = (struct look){ .first = mon->n };
+	return &mon->looks[mon->n_looks++];
+}
+
+const char *look_file(struct host *h, const char *path, struct monitor_state *s)
+{
+	if (!s->file)
+		s->file = malloc(HOST_READ_MAX);
+	return s->file && host_read_line(h, path, s->file, HOST_READ_MAX) == 0 ? s->file : NULL;
+}
+
+static const char *text_of(struct arena *a, const struct fact_str *f)
+{
+	return f->v ? arena_strdup(a, f->v) : NULL;
+}
+
+void monitor_make(struct arena *a, const struct host *h, const struct machine *m,
+		  struct monitor *out)
+{
+	*out = (struct monitor){ 0 };
+	out->machine.name = arena_strdup(a, h->id.nodename ? h->id.nodename : "");
+	out->machine.kernel = arena_strdup(a, h->id.release ? h->id.release : "");
+	out->machine.platform = text_of(a, &m->platform.kind);
+	out->machine.driver = text_of(a, &m->gpu.driver);
+	out->machine.cpus = (unsigned)idset_count(&m->cpu.online.v);
+	out->machine.memory_bytes = 1024.0 * (double)fact_or(&m->memory.total_kb, -1);
+	look_gpus(a, m, out);
+	look_system(a, out);
+	look_net(a, m, out);
+	look_disks(a, m, out);
+}
+
+/* NULL: no memory, and nothing is remembered. */
+static double *row_of_nothing(size_t n)
+{
+	double *row = malloc((n ? n : 1) * sizeof(*row));
+
+	for (size_t i = 0; row && i < n; i++)
+		row[i] = NAN;
+	return row;
+}
+
+/* True when it is time to ask for what is slow; remembers how it was. */
+static bool slow_due(struct monitor_state *s, size_t n, double now_s)
+{
+	if (s->slow_s > 0 && now_s < s->slow_s + SLOW_S)
+		return false;
+	if (s->slow_s > 0 && s->last) {
+		if (!s->slow_before)
+			s->slow_before = row_of_nothing(n);
+		if (s->slow_before)
+			memcpy(s->slow_before, s->last, n * sizeof(*s->last));
+		s->slow_before_s = s->slow_s;
+	}
+	s->slow_s = now_s;
+	return true;
+}
+
+void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
+		  double *values)
+{
+	bool slow = slow_due(s, mon->n, now_s);
+
+	if (!s->last)
+		s->last = row_of_nothing(mon->n);
+	for (size_t i = 0; i < mon->n; i++)
+		values[i] = s->last ? s->last[i] : (double)NAN;
+	for (size_t i = 0; i < mon->n_looks; i++)
+		if (slow || !mon->looks[i].slow)
+			mon->looks[i].take(&mon->looks[i], h, s, values + mon->looks[i].first);
+	if (s->last)
+		memcpy(s->last, values, mon->n * sizeof(*values));
+}
+
+struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
+		      const double *now, double before_s, const double *before)
+{
+	return (struct frame){ mon,    at_s,	  before_s,	    now,
+			       before, s->slow_s, s->slow_before_s, s->slow_before };
+}
+
+void monitor_state_free(struct monitor_state *s)
+{
+	free(s->busy);
+	free(s->total);
+	free(s->last);
+	free(s->slow_before);
+	free(s->file);
+	*s = (struct monitor_state){ 0 };
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a machine does from moment to moment: a plan of what is looked at, made once from its facts,
+ * and looks that cost little. A look is a row of numbers; each column says what it is, so that a
+ * recording (recording.h) explains itself.
+ */
+#ifndef MONITOR_MONITOR_H
+#define MONITOR_MONITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "host/host.h"
+#include "model/machine.h"
+
+enum column_kind {
+	COLUMN_GAUGE, /* as it is at the moment of the look */
+	COLUMN_TOTAL, /* counts up; its rate is what is worth reading */
+};
+
+/* What can be looked at, whatever machine it is on; column_types[] lists all. */
+struct column_type {
+	const char *name; /* "gpu.sm-clock" */
+	const char *unit; /* "MHz" */
+	enum column_kind kind;
+	const char *metric; /* OpenMetrics name without suffix and prefix: "gpu_sm_clock_hertz" */
+	double factor;	    /* from our unit to the metric's */
+	const char *what;   /* a sentence for people */
+};
+
+struct column_of {
+	const struct column_type *type;
+	const char *target; /* "gpu0", "eth0", "mlx5_0/1", "" */
+	bool slow;	    /* asked once a second at most, however often is looked */
+};
+
+/* What does not change while it is looked at. Negative or NULL: not told. */
+struct monitor_gpu {
+	unsigned index;
+	const char *name;
+	double sm_max_mhz, lock_low_mhz, lock_high_mhz; /* the lock as gputune set it */
+	double power_limit_w, memory_bytes, slowdown_c;
+	bool integrated; /* shares the host's memory: its driver tells no memory of its own */
+};
+
+struct monitor_machine {
+	const char *name, *platform, *kernel, *driver;
+	double memory_bytes;
+	unsigned cpus;
+	struct monitor_gpu *gpus;
+	size_t n_gpus;
+};
+
+struct look;
+
+struct monitor {
+	struct monitor_machine machine;
+	struct column_of *columns;
+	size_t n;
+	struct look *looks; /* monitor.c's own */
+	size_t n_looks;
+};
+
+enum { MONITOR_COLUMNS_MAX = 8192 };
+
+/* Everything lives in the arena; m is not needed afterwards. */
+void monitor_make(struct arena *a, const struct host *h, const struct machine *m,
+		  struct monitor *out);
+
+/* What goes from look to look: zero it before the first one. */
+struct monitor_state {
+	/* What is slow: when it was asked last, and before that, with the row of then. */
+	double slow_s, slow_before_s, *slow_before;
+	unsigned long long *busy, *total; /* ticks of each CPU at the last look */
+	size_t cpus;
+	double *last; /* the last row: what was not asked again stays as it was */
+	char *file;   /* of the kernel's that was read last */
+};
+void monitor_state_free(struct monitor_state *s);
+
+/*
+ * Looks now and fills values[mon->n]; NAN: not told. now_s: monotonic seconds. Reads only; a driver
+ * that answers slowly makes it slow.
+ */
+void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
+		  double *values);
+
+/* --- reading rows -------------------------------------------------------------------------------
+ */
+
+extern const struct column_type column_types[];
+extern const size_t column_types_n;
+const struct column_type *column_type_find(const char *name);
+/* The column of that type and target, or -1. */
+long monitor_find(const struct monitor *mon, const char *type, const char *target);
+
+/* Two rows; before may be NULL. For slow columns the one before is another one. */
+struct frame {
+	const struct monitor *mon;
+	double at_s, before_s;
+	const double *now, *before;
+	double slow_at_s, slow_before_s;
+	const double *slow_before; /* may be NULL */
+};
+/* Of the two last looks. */
+struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
+		      const double *now, double before_s, const double *before);
+/* The gauge, or the rate a second of a total; NAN: not told, or there is no row before. A total
+ * that went back (a driver that was loaded again) has no rate. */
+double frame_value(const struct frame *f, const char *type, const char *target);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks kept in a file: zstd frames of JSON lines, so that "zstdcat FILE | jq" reads it. The first
+ * line says what the columns are (schema gputune.recording/1), the last one how it ended; the lines
+ * between are [milliseconds since the start, column, value, column, value, ...] with the columns
+ * that changed; null: not told any more. What was written up to a second before a crash can be
+ * read.
+ */
+#ifndef MONITOR_RECORDING_H
+#define MONITOR_RECORDING_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+
+struct recorder;
+
+/* How it ended. */
+struct recording_end {
+	bool whole;	      /* the last line was there */
+	int status;	      /* of the command, 128 + signal; -1: there was none */
+	double cpu_s;	      /* CPU seconds that recording took, all told */
+	double command_cpu_s; /* of the command and all it waited for; negative: none */
+	uint64_t rows;
+};
+
+/* started_s: seconds since 1970; command: NULL or its words. Makes the file, which must not be
+ * there yet, for its owner alone to read. NULL and *e. */
+struct recorder *recorder_open(const char *path, const struct monitor *mon, char *const *command,
+			       long long started_s, int interval_ms, struct err *e);
+/* A row of mon->n values, ms after the start. 0 or -errno (a full disk). */
+int recorder_row(struct recorder *r, int64_t ms, const double *values);
+/* Writes the last line. 0 or -errno; end may be NULL after an error: the file stays as it is. */
+int recorder_close(struct recorder *r, const struct recording_end *end);
+
+struct recording {
+	struct monitor mon; /* without looks */
+	long long started_s;
+	int interval_ms;
+	char **command; /* NULL-terminated; NULL: none */
+	struct recording_end end;
+	int64_t ms; /* of the last row */
+};
+
+/* Rows in order; false ends the reading early. */
+typedef bool recording_row(void *ctx, int64_t ms, const double *values);
+
+/*
+ * Reads path; header, then each row. The file is not trusted: what breaks a rule ends it with
+ * -EBADMSG and *e naming the line; what is merely cut off (a crash) is no error, end.whole is false
+ * then. row may be NULL. Everything in *out lives in the arena.
+ */
+int recording_read(struct arena *a, const char *path, struct recording *out, recording_row *row,
+		   void *ctx, struct err *e);
+
+#endif
