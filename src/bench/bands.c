@@ -29,7 +29,7 @@ const struct band bands[] = {
 	  "stock libraries reach 63",
 	  "2026" },
 	{ "NVIDIA H200", "gpu-memory", "copy*:gpu*", "rate", "gb_per_s", 0, 3950, 4450,
-	  "nvbandwidth 0.8 (2 x 2082 GB/s); torch (4257 GB/s); this program on six machines (4243 "
+	  "nvbandwidth 0.8 (2 x 2082 GB/s); torch (4257 GB/s); this program in six runs (4243 "
 	  "by the driver to 4349)",
 	  "2026-11" },
 	{ "NVIDIA H200", "copy", "h2d:gpu?", "rate", "gb_per_s", 0, 48, 58,
@@ -39,14 +39,14 @@ const struct band bands[] = {
 	{ "NVIDIA H200", "gemm", "bf16:8192*", "rate", "tflop_per_s", 0, 657, 800,
 	  "torch with random data on several machines (657 to 798); MAMF (794)", "2026" },
 	{ "NVIDIA H200", "gemm", "fp8-e4m3:8192*", "rate", "tflop_per_s", 0, 1180, 1460,
-	  "torch with random data (1237 to 1339); MAMF (1453); this program on six machines (1195 "
+	  "torch with random data (1237 to 1339); MAMF (1453); this program in six runs (1195 "
 	  "to 1335)",
 	  "2026-11" },
 	{ "NVIDIA H200", "gemm", "tf32:8192*", "rate", "tflop_per_s", 0, 335, 370,
-	  "torch (343 to 358); gpu-burn (359); this program on six machines (342 to 362)",
+	  "torch (343 to 358); gpu-burn (359); this program in six runs (342 to 362)",
 	  "2026-11" },
 	{ "NVIDIA H200", "gemm", "fp64:8192*", "rate", "tflop_per_s", 0, 53, 64,
-	  "torch (54.5 to 61.1); this program on six machines (55.0 to 60.7): the power cap "
+	  "torch (54.5 to 61.1); this program in six runs (55.0 to 60.7): the power cap "
 	  "decides",
 	  "2026-11" },
 	{ "NVIDIA H100 80GB HBM3", "gemm", "bf16:8192*", "rate", "tflop_per_s", 0, 720, 800,

@@ -18,6 +18,7 @@ static int open_client(const struct bench_env *env, const struct bench_case *c,
 		       struct rdma_client *s, const char **variant, struct err *e)
 {
 	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	struct verbs_want want = rdma_want(&((const struct net_arg *)c->arg)->test);
 	struct frame_verbs theirs;
 	char *text = arena_alloc(env->a, 160);
 	int r;
@@ -27,8 +28,7 @@ static int open_client(const struct bench_env *env, const struct bench_case *c,
 	r = peer_open(&ask, &s->peer, e);
 	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
 	r = r ? r : verbs_port_open(s->arg->place.link.name, &s->port, e);
-	r = r ? r
-	      : verbs_pair_open(&s->port, rdma_memory(&s->arg->test), 2 * RDMA_DEPTH, &s->pair, e);
+	r = r ? r : verbs_pair_open(&s->port, &want, &s->pair, e);
 	r = r ? r : peer_verbs(&s->peer, &s->pair.own, &theirs, e);
 	r = r ? r : verbs_pair_connect(&s->pair, &theirs, e);
 	r = r ? r : peer_ready(&s->peer, e);

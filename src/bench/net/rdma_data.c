@@ -22,10 +22,14 @@ size_t rdma_slots(size_t size)
 	return n > RDMA_DEPTH ? RDMA_DEPTH : n < 2 ? 2 : n;
 }
 
-size_t rdma_memory(const struct frame_start_test *t)
+struct verbs_want rdma_want(const struct frame_start_test *t)
 {
-	return t->kind == TEST_RDMA_PING ? RDMA_PING_BACK + RDMA_PING_MOST
-					 : rdma_slots(t->size) * t->size;
+	bool ping = t->kind == TEST_RDMA_PING;
+
+	return (struct verbs_want){ .bytes = ping ? RDMA_PING_BACK + RDMA_PING_MOST
+						  : rdma_slots(t->size) * t->size,
+				    .depth = 2 * RDMA_DEPTH,
+				    .inlined = ping ? RDMA_INLINED : 0 };
 }
 
 static uint8_t *slot(const uint8_t *ring, size_t size, uint64_t message)

@@ -16,12 +16,14 @@ enum {
 	RDMA_MESSAGE_MOST = 4 << 20,
 	RDMA_PING_MOST = 4096,
 	RDMA_PING_BACK = 4096, /* where the answer lies */
+	RDMA_INLINED = 220,    /* bytes, as perftest has it */
 	RDMA_SAMPLED = 16,     /* of so many messages one is compared whole */
 };
 
 /* RDMA_DEPTH, fewer when messages are large. */
 size_t rdma_slots(size_t size);
-size_t rdma_memory(const struct frame_start_test *t);
+/* A queue pair for the test; small writes go with their request, as latency is measured by all. */
+struct verbs_want rdma_want(const struct frame_start_test *t);
 /* All slots with patterns; marks: message i in slot i. */
 void rdma_fill(uint8_t *ring, size_t size, uint64_t test);
 void rdma_mark(uint8_t *ring, size_t size, uint64_t test, uint64_t message);

@@ -110,7 +110,8 @@ static void *serve_main(void *arg)
 static int prepare(struct rdma_serve *s, struct err *e)
 {
 	size_t slots = s->t.kind == TEST_RDMA_PING ? 0 : rdma_slots(s->t.size);
-	int r = verbs_pair_open(&s->port, rdma_memory(&s->t), 2 * RDMA_DEPTH, &s->pair, e);
+	struct verbs_want want = rdma_want(&s->t);
+	int r = verbs_pair_open(&s->port, &want, &s->pair, e);
 
 	if (r || !slots)
 		return r;

@@ -88,11 +88,17 @@ struct verbs_pair {
 	struct ibv_qp *qp;
 	uint8_t *memory;
 	size_t bytes;
+	unsigned inlined; /* a send of up to so many bytes goes with the request itself */
 	struct frame_verbs own, theirs;
 };
 
-/* bytes of zeroed memory that the other side may read and write; depth requests each way. */
-int verbs_pair_open(struct verbs_port *port, size_t bytes, unsigned depth, struct verbs_pair *out,
+struct verbs_want {
+	size_t bytes;	  /* of zeroed memory that the other side may read and write */
+	unsigned depth;	  /* requests each way */
+	unsigned inlined; /* bytes that should go with a request; less where the device cannot */
+};
+
+int verbs_pair_open(struct verbs_port *port, const struct verbs_want *want, struct verbs_pair *out,
 		    struct err *e);
 /* The other side's place is not believed beyond what it can do: reach its own memory. */
 int verbs_pair_connect(struct verbs_pair *p, const struct frame_verbs *theirs, struct err *e);

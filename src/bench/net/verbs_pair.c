@@ -32,10 +32,27 @@ static int to_init(struct verbs_pair *p, struct err *e)
 	return r ? refused(p, "initialising a queue pair", r, e) : 0;
 }
 
-static int make_queues(struct verbs_pair *p, unsigned depth, struct err *e)
+static int make_pair(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
+{
+	struct qp_init init = { .send_cq = p->cq,
+				.receive_cq = p->cq,
+				.cap = { w->depth, w->depth, 1, 1, w->inlined },
+				.type = QP_RC };
+
+	p->qp = p->port->fn.create_qp(p->pd, &init);
+	if (!p->qp && w->inlined) {
+		init.cap = (struct qp_cap){ w->depth, w->depth, 1, 1, 0 };
+		p->qp = p->port->fn.create_qp(p->pd, &init);
+	}
+	/* What it granted, which may be more than was asked for. */
+	p->inlined = w->inlined < init.cap.inline_bytes ? w->inlined : init.cap.inline_bytes;
+	return p->qp ? 0 : refused(p, "a queue pair", 0, e);
+}
+
+static int make_queues(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
 {
 	struct verbs_table *fn = &p->port->fn;
-	struct qp_init init = { .cap = { depth, depth, 1, 1, 0 }, .type = QP_RC };
+	int r;
 
 	errno = 0;
 	p->pd = fn->alloc_pd(p->port->context);
@@ -45,17 +62,14 @@ static int make_queues(struct verbs_pair *p, unsigned depth, struct err *e)
 			   ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ);
 	if (!p->mr)
 		return refused(p, "registering memory", 0, e);
-	p->cq = fn->create_cq(p->port->context, (int)(2 * depth), NULL, NULL, 0);
+	p->cq = fn->create_cq(p->port->context, (int)(2 * w->depth), NULL, NULL, 0);
 	if (!p->cq)
 		return refused(p, "a completion queue", 0, e);
-	init.send_cq = init.receive_cq = p->cq;
-	p->qp = fn->create_qp(p->pd, &init);
-	if (!p->qp)
-		return refused(p, "a queue pair", 0, e);
-	return to_init(p, e);
+	r = make_pair(p, w, e);
+	return r ? r : to_init(p, e);
 }
 
-int verbs_pair_open(struct verbs_port *port, size_t bytes, unsigned depth, struct verbs_pair *out,
+int verbs_pair_open(struct verbs_port *port, const struct verbs_want *want, struct verbs_pair *out,
 		    struct err *e)
 {
 	uint32_t psn = 0;
@@ -63,14 +77,14 @@ int verbs_pair_open(struct verbs_port *port, size_t bytes, unsigned depth, struc
 
 	memset(out, 0, sizeof(*out));
 	out->port = port;
-	out->bytes = bytes;
-	out->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	out->bytes = want->bytes;
+	out->memory = mmap(NULL, want->bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (out->memory == MAP_FAILED) {
 		out->memory = NULL;
 		return err_set(e, -ENOMEM, "no memory");
 	}
-	r = make_queues(out, depth, e);
+	r = make_queues(out, want, e);
 	r = r ? r : random_bytes(&psn, 3);
 	if (r) {
 		verbs_pair_close(out);
@@ -80,7 +94,7 @@ int verbs_pair_open(struct verbs_port *port, size_t bytes, unsigned depth, struc
 					 .psn = psn & 0xffffff,
 					 .rkey = out->mr->rkey,
 					 .address = (uintptr_t)out->memory,
-					 .length = bytes,
+					 .length = want->bytes,
 					 .lid = port->lid,
 					 .mtu = port->mtu,
 					 .link = port->link };
@@ -151,7 +165,8 @@ int verbs_post(struct verbs_pair *p, enum verbs_op op, size_t offset, size_t n, 
 			      .list = &sge,
 			      .n = 1,
 			      .opcode = op,
-			      .flags = signaled ? FLAG_SIGNALED : 0,
+			      .flags = (signaled ? FLAG_SIGNALED : 0u) |
+				       (op != VERBS_READ && n <= p->inlined ? FLAG_INLINE : 0u),
 			      .remote = p->theirs.address + offset,
 			      .rkey = p->theirs.rkey },
 		       *bad;
