@@ -37,9 +37,10 @@ static void conclude(struct engine *g, struct compared *c)
 
 		if (!x->guard.veto)
 			continue;
-		c->verdict = RULING_HURTS;
+		/* A trade is for people to decide; it is not kept. */
+		c->verdict = RULING_UNDECIDED;
 		c->why = arena_printf(
-			g->a, "%s gets better (%s), but %s gets worse (%s)",
+			g->a, "a trade: %s gets better (%s), but %s gets worse (%s)",
 			w->figures[w->main].title, proof_percent(g->a, c->ruling.ratio),
 			w->figures[x->figure].title, proof_percent(g->a, x->guard.ratio));
 	}
