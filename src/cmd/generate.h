@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the verbs generate and lint. */
+#ifndef CMD_GENERATE_H
+#define CMD_GENERATE_H
+
+#include "cmd/cmd.h"
+#include "generate/lint.h"
+#include "generate/serve.h"
+
+/* The machines that something is generated for, and what has to be closed behind them. */
+struct generate_nodes {
+	struct gen_cluster cluster;
+	struct host **hosts;
+	size_t n_hosts;
+	const struct place *place; /* by --on: nothing of the machines was seen; NULL */
+	struct place named;
+};
+
+/* By --node, --cluster, --on, --host or this machine, and --nodes. An exit code after complaining.
+ */
+int generate_nodes(struct run *r, struct generate_nodes *out);
+void generate_nodes_close(struct generate_nodes *n);
+/* generate_cluster.c: nodes of a discovery in this file. */
+int generate_cluster(struct run *r, const char *path, struct gen_cluster *out);
+
+/* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
+int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
+		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file is, and what of it is judged by whom; keeping findings in order. */
+#include "generate/lint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "generate/nccl_vars.h"
+
+const char *const lint_level_names[LINT_LEVELS] = { "error", "warning", "note" };
+
+void lint_add(struct lint *l, enum lint_level level, const char *code, unsigned line,
+	      const char *subject, const char *fix, const char *source, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (l->n >= LINT_FINDINGS_MAX)
+		return;
+	l->findings = arena_grow(l->a, l->findings, l->n, sizeof(*l->findings));
+	va_start(ap, fmt);
+	l->findings[l->n++] = (struct lint_finding){ .level = level,
+						     .code = code,
+						     .file = l->file ? l->file : "command line",
+						     .line = line,
+						     .subject = arena_strdup(l->a, subject),
+						     .says = arena_vprintf(l->a, fmt, ap),
+						     .fix = fix,
+						     .source = source };
+	va_end(ap);
+}
+
+static int by_weight(const void *x, const void *y)
+{
+	const struct lint_finding *a = x, *b = y;
+	int r;
+
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	r = strcmp(a->file, b->file);
+	if (r)
+		return r;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	r = strcmp(a->code, b->code);
+	return r ? r : strcmp(a->says, b->says);
+}
+
+void lint_sort(struct lint *l)
+{
+	size_t kept = 0;
+
+	if (l->n)
+		qsort(l->findings, l->n, sizeof(*l->findings), by_weight);
+	for (size_t i = 0; i < l->n; i++)
+		if (!kept || by_weight(&l->findings[kept - 1], &l->findings[i]) != 0)
+			l->findings[kept++] = l->findings[i];
+	l->n = kept;
+}
+
+static bool name_char(char c, bool first)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+/* Length of a variable's name at the beginning of s; 0: none. */
+static size_t name_length(const char *s)
+{
+	size_t n = 0;
+
+	while (name_char(s[n], n == 0))
+		n++;
+	return n;
+}
+
+static void set_var(struct lint *l, const char *name, size_t n, const char *value, unsigned line,
+		    bool open)
+{
+	struct lint_var v = { arena_strndup(l->a, name, n), value, line, open };
+
+	l->variables++;
+	lint_var(l, &v);
+}
+
+/* "NAME=VALUE", or YAML's "NAME:" with the value in the next word of that line. */
+static void judge_one(struct lint *l, const char *s, const struct lint_word *w,
+		      const struct lint_word *next)
+{
+	size_t n = name_length(s);
+
+	if (!n)
+		return;
+	if (s[n] == '=')
+		set_var(l, s, n, s + n + 1, w->line, w->open);
+	else if (s[n] == ':' && !s[n + 1] && next && next->line == w->line && !next->end &&
+		 (str_starts(s, "NCCL_") || known_var(arena_strndup(l->a, s, n))))
+		set_var(l, s, n, next->text, w->line, next->open);
+}
+
+/* What docker, units and srun write in front of it; srun's are several with commas between. */
+static void judge_word(struct lint *l, const struct lint_word *w, const struct lint_word *next)
+{
+	static const char *const fronts[] = { "--env=", "-e=", "Environment=", "-x=" };
+	char *list, *one;
+
+	if (str_starts(w->text, "--export=")) {
+		list = arena_strdup(l->a, w->text + strlen("--export="));
+		while ((one = strsep(&list, ",")) != NULL)
+			judge_one(l, one, w, NULL);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++)
+		if (str_starts(w->text, fronts[i])) {
+			judge_one(l, w->text + strlen(fronts[i]), w, NULL);
+			return;
+		}
+	judge_one(l, w->text, w, next);
+}
+
+/* The same variable twice in one file, with another value. */
+static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
+{
+	struct map seen = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = name_length(w[i].text);
+		const struct lint_word *before;
+		const char *name;
+		void **place;
+
+		if (!str_starts(w[i].text, "NCCL_") || w[i].text[len] != '=')
+			continue;
+		name = arena_strndup(l->a, w[i].text, len);
+		place = map_at(l->a, &seen, name);
+		before = *place;
+		if (before && strcmp(before->text, w[i].text) != 0)
+			lint_add(l, LINT_NOTE, "set-twice", w[i].line, name, NULL, NULL,
+				 "line %u sets %.80s: the later one counts, unless they are of "
+				 "different commands",
+				 before->line, before->text);
+		*place = (void *)(uintptr_t)&w[i];
+	}
+}
+
+static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
+{
+	l->fsdp = false;
+	for (size_t i = 0; i < n && !l->fsdp; i++)
+		l->fsdp = strcasestr(w[i].text, "fsdp") != NULL;
+	for (size_t i = 0; i < n; i++)
+		judge_word(l, &w[i], i + 1 < n ? &w[i + 1] : NULL);
+	judge_twice(l, w, n);
+	lint_batch(l, w, n);
+	for (size_t i = 0; i < n;) {
+		size_t k = i + 1;
+
+		while (k < n && !w[k].end)
+			k++;
+		lint_engine(l, w + i, k - i);
+		i = k;
+	}
+}
+
+/* NAME=VALUE a line, the value up to its end; "#" begins a comment. */
+static void judge_conf(struct lint *l, const char *text, size_t len)
+{
+	unsigned line = 1;
+
+	for (size_t at = 0; at < len; line++) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
+		const char *s = str_trim(text + at, n, &trimmed);
+		const char *own = arena_strndup(l->a, s, trimmed);
+		size_t name = name_length(own);
+
+		at += n + 1;
+		if (!*own || *own == '#')
+			continue;
+		if (!name || own[name] != '=') {
+			lint_add(
+				l, LINT_ERROR, "no-assignment", line, own,
+				"NAME=VALUE, without \"export\" and quotes", NULL,
+				"\"%.60s\" sets nothing: this file has NAME=VALUE on each line and "
+				"is read by no shell",
+				own);
+			continue;
+		}
+		if (own[name + 1] == '"' || own[name + 1] == '\'')
+			lint_add(l, LINT_ERROR, "quotes-in-conf", line,
+				 arena_strndup(l->a, own, name), "take the quotes out", NULL,
+				 "quotes in this file are part of the value");
+		set_var(l, own, name, own + name + 1, line, false);
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Every line is "HOST slots=N", with comments: it is a hostfile, whatever its name. */
+static bool looks_like_hosts(const char *text, size_t len)
+{
+	bool any = false;
+
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
+		const char *s = str_trim(text + at, n, &trimmed);
+
+		at += n + 1;
+		if (!trimmed || *s == '#')
+			continue;
+		if (!memmem(s, trimmed, "slots=", 6))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+void lint_text(struct lint *l, const char *name, const char *text, size_t len)
+{
+	const char *base = base_name(name);
+	size_t n;
+
+	l->file = name;
+	l->conf = str_ends(base, "nccl.conf");
+	if (len > LINT_TEXT_MAX) {
+		lint_add(l, LINT_NOTE, "too-long", 0, name, NULL, NULL,
+			 "only the first %d bytes were looked at", LINT_TEXT_MAX);
+		len = LINT_TEXT_MAX;
+	}
+	if (l->conf || strcmp(base, ".deepspeed_env") == 0) {
+		judge_conf(l, text, len);
+	} else if (strstr(base, "hostfile") || looks_like_hosts(text, len)) {
+		lint_hostfile(l, text, len);
+	} else {
+		struct lint_word *w = lint_split(l, text, len, &n);
+
+		judge_words(l, w, n);
+	}
+	l->file = NULL;
+	l->conf = false;
+}
+
+void lint_words(struct lint *l, char *const *words, size_t n)
+{
+	struct lint_word *w = arena_array(l->a, n ? n : 1, sizeof(*w));
+
+	for (size_t i = 0; i < n; i++)
+		w[i] = (struct lint_word){ .text = words[i], .quoted = true, .end = i == 0 };
+	judge_words(l, w, n);
+}

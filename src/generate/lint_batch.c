@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slurm's directives and PyTorch's launcher in one script: directives that come too late, and
+ * numbers of machines and processes that do not go together.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "generate/lint.h"
+
+/* 0: not told. */
+struct batch {
+	long long nodes, tasks, gpus; /* of #SBATCH */
+	unsigned line_nodes, line_tasks;
+	long long nnodes, per_node; /* of torchrun; per_node -1: as many as there are GPUs */
+	unsigned line_torchrun;
+};
+
+/* The value of "--name=VALUE" or of "--name VALUE"; NULL: it is another option. "_" is "-". */
+static const char *value_of(const struct lint_word *w, size_t n, const char *name)
+{
+	const char *s = w->text;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if ((s[i] == '_' ? '-' : s[i]) != name[i])
+			return NULL;
+	if (s[len] == '=')
+		return s + len + 1;
+	return !s[len] && n > 1 && !w[1].end ? w[1].text : NULL;
+}
+
+static bool number(const char *s, long long *out)
+{
+	return s && parse_i64(s, out) == 0 && *out > 0;
+}
+
+/* "h100:8" and "gpu:8" are 8. */
+static bool gpu_count(const char *s, long long *out)
+{
+	const char *colon = s ? strrchr(s, ':') : NULL;
+
+	return number(colon ? colon + 1 : s, out);
+}
+
+static void directive(struct batch *b, const struct lint_word *w, size_t n)
+{
+	long long v;
+
+	for (size_t i = 0; i < n && w[i].line == w[0].line; i++) {
+		size_t left = n - i;
+
+		if (number(value_of(&w[i], left, "--nodes"), &v) ||
+		    number(value_of(&w[i], left, "-N"), &v)) {
+			b->nodes = v;
+			b->line_nodes = w[i].line;
+		} else if (number(value_of(&w[i], left, "--ntasks-per-node"), &v)) {
+			b->tasks = v;
+			b->line_tasks = w[i].line;
+		} else if (gpu_count(value_of(&w[i], left, "--gpus-per-node"), &v) ||
+			   gpu_count(value_of(&w[i], left, "--gres"), &v)) {
+			b->gpus = v;
+		}
+	}
+}
+
+static void torchrun(struct batch *b, const struct lint_word *w, size_t n)
+{
+	b->line_torchrun = w[0].line;
+	b->per_node = 1;
+	b->nnodes = 1;
+	for (size_t i = 1; i < n && !w[i].end; i++) {
+		const char *nodes = value_of(&w[i], n - i, "--nnodes");
+		const char *each = value_of(&w[i], n - i, "--nproc-per-node");
+
+		if (nodes && !number(nodes, &b->nnodes))
+			b->nnodes = 0; /* "1:4", or a variable */
+		if (each && !number(each, &b->per_node))
+			b->per_node = strchr(each, '$') ? 0 : -1;
+		if (w[i].text[0] != '-' && str_ends(w[i].text, ".py"))
+			return;
+	}
+}
+
+static void judge(struct lint *l, const struct batch *b)
+{
+	if (!b->line_torchrun)
+		return;
+	if (b->tasks > 1 && (b->per_node > 1 || b->per_node < 0))
+		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "torchrun",
+			 "#SBATCH --ntasks-per-node=1", "torchrun and srun documentation",
+			 "line %u has %lld tasks a machine, and each starts torchrun, which starts "
+			 "its own processes: each GPU is used %lld times",
+			 b->line_tasks, b->tasks, b->tasks);
+	if (b->nodes && b->nnodes && b->nodes != b->nnodes)
+		lint_add(l, LINT_ERROR, "machines-differ", b->line_torchrun, "--nnodes",
+			 "--nnodes=\"$SLURM_JOB_NUM_NODES\"", "torchrun documentation",
+			 "torchrun has --nnodes %lld, and line %u asks for %lld machines: %s",
+			 b->nnodes, b->line_nodes, b->nodes,
+			 b->nnodes > b->nodes ? "it waits for ever" : "they work each for itself");
+	if (b->gpus && b->per_node > b->gpus)
+		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
+			 "--nproc-per-node=gpu", "torchrun documentation",
+			 "%lld processes a machine, and %lld GPUs", b->per_node, b->gpus);
+}
+
+void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
+{
+	struct batch b = { 0 };
+	bool directives = true;
+	unsigned line = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (w[i].end && strcmp(w[i].text, "#SBATCH") == 0) {
+			line = w[i].line;
+			if (directives)
+				directive(&b, w + i, n - i);
+			else
+				lint_add(l, LINT_ERROR, "directive-late", line, "#SBATCH",
+					 "move it up, behind the first line",
+					 "sbatch documentation",
+					 "sbatch stops reading directives at the first command: "
+					 "this "
+					 "one is a comment");
+		} else if (w[i].line != line) {
+			directives = false;
+			if (strcmp(w[i].text, "torchrun") == 0 || str_ends(w[i].text, "/torchrun"))
+				torchrun(&b, w + i, n - i);
+		}
+	}
+	judge(l, &b);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was generated: for people with the reasons, for programs, and as the files themselves. */
+#ifndef VIEW_PAGE_GENERATE_H
+#define VIEW_PAGE_GENERATE_H
+
+#include <jansson.h>
+
+#include "generate/lint.h"
+#include "generate/serve.h"
+#include "view/doc.h"
+
+struct generate_view {
+	const char *kind; /* "nccl", "torchrun", "vllm", ... */
+	const struct gen_envs *envs;
+	const struct gen_launch *launch; /* NULL: variables alone */
+	const struct serve_plan *serve;	 /* NULL: no engine is served */
+	const struct serve_ask *ask;	 /* with serve */
+	const char *image;		 /* for compose */
+	long long only;			 /* the rank whose part is wanted; -1: all */
+	bool named; /* the machines are only named: nothing of theirs was seen */
+};
+
+struct doc *page_generate(struct arena *a, const struct generate_view *v);
+/* Schema gputune.generate/1; the caller owns the reference. */
+json_t *generate_json(const struct generate_view *v, long long now, int exit_code);
+/* A script that sets variables or starts the command, or the lines of the file. */
+void generate_shell(FILE *out, struct arena *a, const struct generate_view *v);
+/* A unit a node, a service a node. -EINVAL and *e for what such a file cannot say. */
+int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, struct err *e);
+int generate_compose(FILE *out, struct arena *a, const struct generate_view *v, struct err *e);
+/* A command on one line, as a shell takes it. */
+const char *command_line(struct arena *a, const struct gen_command *c);
+
+struct lint_view {
+	const struct lint *l;
+	const struct lint_on *on;
+	const char *const *looked_at; /* files, in order */
+	size_t n;
+};
+
+struct doc *page_lint(struct arena *a, const struct lint_view *v);
+/* Schema gputune.lint/1. */
+json_t *lint_json(const struct lint_view *v, long long now, int exit_code);
+
+#endif

@@ -1,0 +1,545 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""generate and lint as a user meets them: captured DGX Sparks in a pair, in a ring and with faults; HGX nodes; every
+emitted line run through a real shell with stand-ins for the programs, whatever a model's name holds; files with
+planted faults, each found on its line."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
+machines = root / "tests/machines"
+passed = failed = 0
+HOSTILE = ["a b", "it's", 'say "x"', "$(touch pwned)", "`touch pwned`", "x;touch pwned", "two\nlines", "tab\there",
+           "a\\b", "*", "~", "a&b|c<d>e", "${HOME}", "%h %%", "#no", "ünï", "'", "a=b", "!x", "{a,b}"]
+
+
+def run(*argv, **kw):
+    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
+    return p.returncode, p.stdout, p.stderr
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:1200]}")
+
+
+def follows(what, argv, code):
+    cut = argv.index("--") if "--" in argv else len(argv)
+    got, out, err = run(*argv[:cut], "--format", "json", *argv[cut:])
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schemas[argv[0]])
+        expect(what, got == code and j["exit_code"] == code, (got, err, j.get("problems")))
+        return j
+    except Exception as e:  # noqa: BLE001
+        expect(what, False, (got, str(e), err))
+        return None
+
+
+def says(what, argv, code, *words):
+    got, out, err = run(*argv)
+    expect(what, got == code and all(w in out + err for w in words), (got, out, err))
+
+
+def spark(tmp, name, addresses, nccl="2.30.7", available=None, down=()):
+    """A captured DGX Spark with these addresses on its interfaces."""
+    to = tmp / name
+    shutil.copytree(machines / "dgx-spark", to, symlinks=True)
+    api = to / "api/if.json"
+    j = json.loads(api.read_text())
+    for nic, ip in addresses.items():
+        j[nic]["ipv4"] = ip
+    api.write_text(json.dumps(j))
+    lib = to / "root/usr/lib/aarch64-linux-gnu"
+    lib.mkdir(parents=True, exist_ok=True)
+    if nccl:
+        for old in lib.glob("libnccl.so*"):
+            old.unlink()
+        os.symlink(f"libnccl.so.{nccl}", lib / "libnccl.so.2")
+        (lib / f"libnccl.so.{nccl}").write_bytes(b"")
+    for dev in down:
+        for f in to.glob(f"root/sys/devices/**/infiniband/{dev}/ports/1/state"):
+            f.write_text("1: DOWN\n")
+    if available:
+        f = to / "root/proc/meminfo"
+        f.write_text("".join(f"MemAvailable: {available} kB\n" if x.startswith("MemAvail") else x
+                             for x in f.read_text().splitlines(True)))
+    return to
+
+
+def ports(to):
+    return sorted(p.name for p in (to / "root/sys/class/infiniband").iterdir())
+
+
+PAIR = [{"enp1s0f0np0": f"192.168.100.{n}/24", "enP2p1s0f0np0": f"192.168.101.{n}/24", "enP7s7": f"192.0.2.{n}/24"}
+        for n in (1, 2)]
+RING = [{"enp1s0f0np0": "10.0.0.1/24", "enP2p1s0f0np0": "10.0.1.1/24", "enp1s0f1np1": "10.0.4.1/24",
+         "enP2p1s0f1np1": "10.0.5.1/24", "enP7s7": "192.0.2.1/24"},
+        {"enp1s0f1np1": "10.0.0.2/24", "enP2p1s0f1np1": "10.0.1.2/24", "enp1s0f0np0": "10.0.2.2/24",
+         "enP2p1s0f0np0": "10.0.3.2/24", "enP7s7": "192.0.2.2/24"},
+        {"enp1s0f1np1": "10.0.2.3/24", "enP2p1s0f1np1": "10.0.3.3/24", "enp1s0f0np0": "10.0.4.3/24",
+         "enP2p1s0f0np0": "10.0.5.3/24", "enP7s7": "192.0.2.3/24"}]
+
+
+def up_all(to):
+    for f in to.glob("root/sys/devices/**/infiniband/*/ports/1/state"):
+        f.write_text("4: ACTIVE\n")
+    for f in to.glob("root/sys/devices/**/infiniband/*/ports/1/rate"):
+        f.write_text("200 Gb/sec (4X HDR)\n")
+    return to
+
+
+def nodes_of(*sparks):
+    return [x for i, s in enumerate(sparks) for x in ("--node", f"spark-{'abcd'[i]}={s}")]
+
+
+def variables(j, rank):
+    return {v["name"]: v["value"] for v in j["nodes"][rank]["variables"]}
+
+
+def in_shell(tmp, script, *argv, env=None):
+    """The words that the last program was really started with, and its variables, by /bin/sh."""
+    bin_ = tmp / "bin"
+    bin_.mkdir(exist_ok=True)
+    stub = bin_ / "stub"
+    stub.write_text(f"#!{sys.executable} -SE\nimport json,os,sys\n"
+                    "json.dump([[os.path.basename(sys.argv[0])]+sys.argv[1:],dict(os.environ)],"
+                    "open(os.environ['STUB_OUT'],'w'))\n")
+    stub.chmod(0o755)
+    for name in ("vllm", "python3", "llama-server", "trtllm-serve", "trtllm-llmapi-launch", "torchrun", "mpirun",
+                 "rpc-server", "srun"):
+        link = bin_ / name
+        if not link.exists():
+            os.symlink("stub", link)
+    (bin_ / "scontrol").write_text("#!/bin/sh\nprintf 'first\\nsecond\\n'\n")
+    (bin_ / "scontrol").chmod(0o755)
+    out = tmp / "stub.json"
+    out.unlink(missing_ok=True)
+    f = tmp / "script.sh"
+    f.write_text(script)
+    p = subprocess.run(["/bin/sh", str(f), *argv], cwd=tmp, capture_output=True, text=True, timeout=60,
+                       env={"PATH": f"{bin_}:/usr/bin:/bin", "STUB_OUT": str(out), "HOME": str(tmp), **(env or {})})
+    expect("nothing else was run", not (tmp / "pwned").exists(), script[:200])
+    return (json.loads(out.read_text()) if out.exists() else [None, None]), p
+
+
+def pair(tmp):
+    a, b = (up_all(spark(tmp, f"pair{i}", PAIR[i])) for i in (0, 1))
+    j = follows("a pair", ["generate", "nccl", *nodes_of(a, b)], 0)
+    if not j:
+        return
+    v = variables(j, 0)
+    expect("a pair's shape", j["joined"] == "common", j["joined"])
+    expect("a pair's variables", v.get("NCCL_NET") == "IB" and v.get("NCCL_SOCKET_IFNAME") == "=enP7s7" and
+           v.get("NCCL_IB_HCA") == "=rocep1s0f0:1,roceP2p1s0f0:1" and "NCCL_IB_GID_INDEX" not in v and
+           "NCCL_IB_SUBNET_AWARE_ROUTING" not in v, v)
+    expect("the release that knows them", all(x["known"] == "yes" for x in j["nodes"][0]["variables"]), j["nodes"][0])
+    expect("left alone, with reasons", {"NCCL_IB_GID_INDEX", "NCCL_ALGO"} <= {x["name"] for x in j["left_alone"]}, j)
+    says("for people", ["generate", "nccl", *nodes_of(a, b)], 0, "NCCL_IB_HCA", "2.30.7 reads it", "Left alone")
+    got, out, _ = run("generate", "nccl", *nodes_of(a, b), "--format", "shell")
+    p = subprocess.run(["/bin/sh", "-c", out + "\nenv"], capture_output=True, text=True)
+    expect("sourced by sh", got == 0 and f"NCCL_IB_HCA={v['NCCL_IB_HCA']}\n" in p.stdout, p)
+    j = follows("hostfile", ["generate", "hostfile", *nodes_of(a, b)], 0)
+    expect("hostfile's lines", j and j["file_text"] == "192.0.2.1 slots=1\n192.0.2.2 slots=1\n", j and j["file_text"])
+    j = follows("deepspeed_env", ["generate", "deepspeed_env", *nodes_of(a, b)], 0)
+    expect("deepspeed_env's lines", j and "NCCL_SOCKET_IFNAME==enP7s7\n" in j["file_text"], j)
+    j = follows("vllm-env", ["generate", "vllm-env", *nodes_of(a, b)], 0)
+    expect("each its own address", j and [variables(j, i)["VLLM_HOST_IP"] for i in (0, 1)] ==
+           ["192.0.2.1", "192.0.2.2"], j)
+    half = up_all(spark(tmp, "half", {k: x for k, x in PAIR[1].items() if k != "enP2p1s0f0np0"}))
+    j = follows("one twin without an address", ["generate", "nccl", *nodes_of(a, half)], 0)
+    expect("is said", j and any("twin" in p["says"] and p["node"] == "spark-b" for p in j["problems"]), j)
+    says("a name twice", ["generate", "nccl", "--node", f"x={a}", "--node", f"x={b}"], 2, "given twice")
+    says("a name that is none", ["generate", "nccl", "--node", f"-x y={a}"], 2, "no name")
+    says("no such capture", ["generate", "nccl", "--node", f"x={tmp}/none"], 2, "none")
+    launchers(tmp, a, b)
+    serving(tmp, a, b)
+
+
+def ring(tmp):
+    n = [up_all(spark(tmp, f"ring{i}", RING[i])) for i in range(3)]
+    j = follows("a ring", ["generate", "nccl", *nodes_of(*n)], 0)
+    v = variables(j, 0) if j else {}
+    expect("a ring's variables", j and j["joined"] == "ring" and v.get("NCCL_IB_SUBNET_AWARE_ROUTING") == "1" and
+           v.get("NCCL_IB_MERGE_NICS") == "0" and v.get("NCCL_NET_PLUGIN") == "none" and
+           len(v["NCCL_IB_HCA"].split(",")) == 4 and "NCCL_IB_SUBNET_PREFIX_LEN" not in v, (j and j["joined"], v))
+    old = up_all(spark(tmp, "old", RING[2], nccl="2.28.9"))
+    j = follows("a library that is too old", ["generate", "nccl", *nodes_of(n[0], n[1], old)], 1)
+    expect("is said", j and any(p["fatal"] and "2.30.7" in p["says"] and p["node"] == "spark-c"
+                                for p in j["problems"]), j)
+    expect("and that they differ", j and any("hang" in p["says"] for p in j["problems"]), j and j["problems"])
+    four = up_all(spark(tmp, "four", {"enp1s0f0np0": "10.0.9.9/24", "enP7s7": "192.0.2.9/24"}))
+    j = follows("one that nobody is joined with", ["generate", "nccl", *nodes_of(*n, four)], 1)
+    expect("no way between all", j and j["joined"] == "neighbours", j and j["joined"])
+    others = [up_all(spark(tmp, f"wide{i}", {k: x.replace("/24", "/28") for k, x in RING[i].items()}))
+              for i in range(3)]
+    j = follows("other prefixes", ["generate", "nccl", *nodes_of(*others)], 0)
+    expect("are told", j and variables(j, 1).get("NCCL_IB_SUBNET_PREFIX_LEN") == "28", j and variables(j, 1))
+
+
+def launchers(tmp, a, b):
+    words = ["train.py", *HOSTILE]
+    for rank in (0, 1):
+        got, out, err = run("generate", "torchrun", *nodes_of(a, b), "--format", "shell", "--", *words)
+        (argv, env), p = in_shell(tmp, out, "spark-" + "ab"[rank])
+        expect("torchrun's words", got == 0 and argv and argv[0] == "torchrun" and
+               argv[-len(words):] == words and f"--node-rank={rank}" in argv and "--nnodes=2" in argv and
+               "--master-addr=192.0.2.1" in argv, (argv, p, err))
+        expect("torchrun's variables", env and env["NCCL_NET"] == "IB" and env["GLOO_SOCKET_IFNAME"] == "enP7s7", env)
+    _, p = in_shell(tmp, out, "another")
+    expect("a machine that has no part", p.returncode == 2 and "no part" in p.stderr, p)
+    real_mpi(tmp, a)
+    got, out, _ = run("generate", "mpi", *nodes_of(a, b), "--format", "shell", "--", *words)
+    (argv, _env), p = in_shell(tmp, out)
+    expect("mpirun's words", got == 0 and argv and argv[0] == "mpirun" and argv.count("train.py") == 2 and
+           argv[-len(words):] == words and "192.0.2.0/24" in argv and "NCCL_NET=IB" in argv and
+           "192.0.2.2:1" in argv, (argv, p))
+    got, out, err = run("generate", "sbatch", *nodes_of(a, b), "--format", "shell", "--", *words)
+    (argv, env), p = in_shell(tmp, out, env={"SLURM_JOB_NODELIST": "x", "SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "20"})
+    expect("a job's words", got == 0 and argv and argv[0] == "srun" and argv[-len(words):] == words and
+           "--rdzv-endpoint=first:29500" in argv and "--rdzv-id=7" in argv and "--cpus-per-task=20" in argv and
+           env["NCCL_NET"] == "IB", (argv, p, err))
+    j = follows("a job for lint", ["lint", tmp / "script.sh", "--host", a], 0)
+    expect("has nothing against it", j and not [x for x in j["findings"] if x["level"] != "note"], j)
+    j = follows("as a page", ["generate", "sbatch", *nodes_of(a, b), "--", "x"], 0)
+    expect("it is a file", j and j["file_name"] == "job.sbatch" and "#SBATCH --nodes=2\n" in j["file_text"], j)
+    other = up_all(spark(tmp, "other", {"enp1s0f1np1": "192.168.100.2/24", "enP2p1s0f1np1": "192.168.101.2/24",
+                                        "enP7s7": "192.0.2.2/24"}))
+    says("other devices", ["generate", "sbatch", *nodes_of(a, other), "--", "x"], 2, "TaskProlog")
+    says("other devices", ["generate", "deepspeed_env", *nodes_of(a, other)], 2, "the same")
+    says("no program", ["generate", "torchrun", *nodes_of(a, b)], 2, "PROGRAM")
+    says("machines without names", ["generate", "hostfile", "--on", "2x dgx-spark", "--head", "h"], 2, "neither name")
+    says("nor by likeness", ["generate", "mpi", "--host", a, "--nodes", "2", "--head", "h", "--", "x"], 2, "neither name")
+    j = follows("torchrun needs the first alone", ["generate", "torchrun", "--host", a, "--nodes", "2", "--head", "h", "--",
+                                                   "x"], 0)
+    expect("by its address", j and all("--master-addr=h" in c["argv"] for c in j["commands"]) and j["joined"] == "unknown",
+           j)
+    says("too many words", ["generate", "nccl", "more"], 2, "takes no argument")
+    says("an unknown kind", ["generate", "k8s"], 2, "torchrun")
+
+
+def real_mpi(tmp, a):
+    """Open MPI itself reads the line: two "machines" that are this one, each with its own variables."""
+    if not shutil.which("mpirun"):
+        print("note: no mpirun here; its line is read by a stand-in alone")
+        return
+    two = up_all(spark(tmp, "two", {"enp1s0f1np1": "10.7.7.2/24", "enP7s7": ""}))
+    one = up_all(spark(tmp, "one", {"enp1s0f0np0": "10.7.7.1/24", "enP7s7": ""}))
+    program = tmp / "tell.py"
+    program.write_text("import os,sys,json\nprint(json.dumps([os.environ['NCCL_IB_HCA'],"
+                       "os.environ['OMPI_COMM_WORLD_RANK'],sys.argv[1:]]))\n")
+    j = follows("mpi for two", ["generate", "mpi", "--node", f"localhost={one}", "--node", f"127.0.0.1={two}", "--",
+                                sys.executable, program, *HOSTILE], 0)
+    if not j:
+        return
+    argv = [x.replace("10.7.7.1", "localhost").replace("10.7.7.2", "localhost") for x in j["commands"][0]["argv"]]
+    p = subprocess.run(argv, capture_output=True, text=True, timeout=90, cwd=tmp,
+                       env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm": "isolated"})
+    said = sorted((json.loads(x) for x in p.stdout.splitlines() if x.startswith("[")), key=lambda x: x[1])
+    expect("mpirun gives each its own", p.returncode == 0 and [x[0] for x in said] ==
+           ["=rocep1s0f0:1", "=rocep1s0f1:1"] and all(x[2] == HOSTILE for x in said), (argv[:20], p.returncode,
+                                                                                      said, p.stderr[-500:]))
+    expect("nothing else was run", not (tmp / "pwned").exists())
+
+
+def serving(tmp, a, b):
+    for i, engine in enumerate(("vllm", "sglang", "llamacpp", "trtllm")):
+        for name in [*HOSTILE[i::4], " ".join(HOSTILE)]:
+            model = "org/" + name + "-Qwen3-8B"
+            argv = ["generate", engine, "--model", model, "--host", a, "--users", "2"]
+            got, out, err = run(*argv, "--format", "shell")
+            (words, _), p = in_shell(tmp, out)
+            want = model + ":" if engine == "llamacpp" else model
+            expect(f"{engine}: {name!r} stays one word", got == 0 and words and
+                   [w for w in words if w == model or (engine == "llamacpp" and w.startswith(want))], (words, p, err))
+        j = follows(f"{engine} for one", ["generate", engine, "--model", "Qwen3-8B", "--host", str(a)], 0)
+        expect(f"{engine}'s reasons", j and j["serve"]["fits"] and j["serve"]["options_read"] and
+               j["commands"][0]["reasons"][0], j)
+    j = follows("two Sparks", ["generate", "vllm", "--model", "nvidia/Llama-3.3-70B-Instruct-NVFP4", *nodes_of(a, b),
+                               "--context", "32768", "--users", "4"], 0)
+    if j:
+        first, second = (c["argv"] for c in j["commands"])
+        expect("both machines", first[:2] == ["vllm", "serve"] and "--headless" in second and
+               "--headless" not in first and second[second.index("--node-rank") + 1] == "1" and
+               second[second.index("--master-addr") + 1] == "192.0.2.1", (first, second))
+        expect("tensor parallel", first[first.index("--tensor-parallel-size") + 1] == "2" and j["serve"]["tp"] == 2,
+               first)
+        s = j["serve"]
+        expect("the memory that it needs", s["wanted_bytes"] / s["total_bytes"] <= s["fraction"] <= 0.85 and
+               s["fraction"] * s["total_bytes"] < s["free_bytes"] and
+               float(first[first.index("--gpu-memory-utilization") + 1]) == s["fraction"], s)
+        expect("no quantisation for a checkpoint that has one", "--quantization" not in first, first)
+    says("the machine is small", ["generate", "vllm", "--model", "Qwen3-235B-A22B", "--weights", "bf16", "--host", a], 1,
+         "does not fit")
+    got, out, err = run("generate", "vllm", "--model", "Qwen3-235B-A22B", "--host", a, "--format", "shell")
+    expect("what does not fit has no command", got == 1 and not out and "does not fit" in err, (got, out, err))
+    low = up_all(spark(tmp, "low", PAIR[0], available=20 << 20))
+    says("what is really free counts", ["generate", "vllm", "--model", "Qwen3-14B", "--host", low], 1, "free now")
+    says("and without that it would fit", ["generate", "vllm", "--model", "Qwen3-14B", "--host", a], 0,
+         "--gpu-memory-utilization")
+    j = follows("a cache that has to be small", ["generate", "vllm", "--model", "Qwen3-32B", "--host", str(a), "--users",
+                                                 "8", "--context", "20480"], 0)
+    expect("is FP8, and says why", j and j["serve"]["kv"] == "fp8" and "--kv-cache-dtype" in j["commands"][0]["argv"],
+           j and j["serve"])
+    says("a format that nobody makes", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "nvfp4", "--host", a], 2,
+         "no checkpoint")
+    j = follows("FP8 while it is loaded", ["generate", "vllm", "--model", "Qwen3-8B", "--weights", "fp8", "--host",
+                                           str(a)], 0)
+    expect("by the option", j and "--quantization" in j["commands"][0]["argv"], j)
+    says("an option as a model", ["generate", "vllm", "--model=-x", "--host", a], 2, "read as an option")
+    says("no model", ["generate", "vllm", "--host", a], 2, "--model")
+    j = follows("who may ask", ["generate", "vllm", "--model", "Qwen3-8B", "--host", str(a)], 0)
+    expect("this machine alone", j and j["commands"][0]["argv"][-2:] == ["--host", "127.0.0.1"], j)
+    says("or who is told", ["generate", "sglang", "--model", "Qwen3-8B", "--host", a, "--listen", "0.0.0.0", "--port",
+                            "8080"], 0, "--host 0.0.0.0", "--port 8080")
+    says("three heads of eight", ["generate", "vllm", "--model", "Qwen3-8B", "--tp", "3", "--on", "3x dgx-spark",
+                                  "--head", "h"], 2, "do not divide")
+    says("many machines by name", ["generate", "vllm", "--model", "Qwen3-8B", "--on", "2x dgx-spark"], 2, "--head")
+    hgx(tmp)
+    files(tmp, a, b)
+
+
+def hgx(tmp):
+    h = machines / "hgx-h100"
+    j = follows("HGX alone", ["generate", "nccl", "--host", h], 0)
+    expect("needs nothing", j and j["joined"] == "alone" and not j["nodes"][0]["variables"], j)
+    j = follows("two HGX", ["generate", "nccl", "--node", f"n0={h}", "--node", f"n1={h}"], 0)
+    expect("InfiniBand", j and j["joined"] in ("fabric", "common"), j and j["joined"])
+    v = variables(j, 0) if j else {}
+    expect("no pinned GID, no forced algorithm", v.get("NCCL_NET") == "IB" and
+           not {"NCCL_ALGO", "NCCL_IB_GID_INDEX", "NCCL_NET_GDR_LEVEL"} & set(v), v)
+    j = follows("a model over eight GPUs", ["generate", "vllm", "--model", "Llama-3.3-70B", "--host", str(h)], 0)
+    if j:
+        s = j["serve"]
+        expect("tensor parallel within the machine", s["tp"] * s["pp"] == 8 and len(s["tries"]) == 4, s)
+    j = follows("blocks of experts", ["generate", "vllm", "--model", "Qwen3-235B-A22B-FP8", "--host", str(h)], 0)
+    expect("experts as wholes", j and (not j["serve"]["tp"] > 4 or j["serve"]["expert_parallel"]), j and j["serve"])
+
+
+def files(tmp, a, b):
+    model = "org/Qwen3-8B $(touch pwned) 'x' \"y\" %h"
+    base = ["generate", "vllm", "--model", model, *nodes_of(a, b)]
+    got, out, err = run(*base, "--format", "systemd")
+    expect("units", got == 0 and out.count("ExecStart=/usr/bin/env vllm serve ") == 2 and
+           "Environment=NCCL_NET=IB" in out and "LimitMEMLOCK=infinity" in out, (got, out, err))
+    if shutil.which("systemd-analyze") and got == 0:
+        unit = tmp / "vllm.service"
+        unit.write_text(run(*base, "--rank", "0", "--format", "systemd")[1])
+        p = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True)
+        expect("systemd reads it", "vllm.service:" not in p.stderr, p.stderr)
+    says("a unit has no newline", ["generate", "vllm", "--model", "Qwen3-8B\nExecStart=/bin/true", "--host", a,
+                                   "--format", "systemd"], 2, "cannot stand in a unit")
+    expect("nor half of one", not run("generate", "vllm", "--model", "Qwen3-8B\nx", "--host", a, "--format",
+                                      "systemd")[1])
+    says("no image", [*base, "--format", "compose"], 2, "--image")
+    got, out, err = run(*base, "--format", "compose", "--image", "vllm/vllm-openai:v1")
+    try:
+        import yaml
+        services = yaml.safe_load(out)["services"]
+        first = services["vllm-0"]
+        expect("compose", got == 0 and first["command"][0] == "serve" and
+               first["command"][1] == model.replace("$", "$$") and first["environment"]["NCCL_NET"] == "IB" and
+               first["ulimits"]["memlock"] == -1 and first["cap_add"] == ["IPC_LOCK"], first)
+    except ImportError:
+        expect("compose", got == 0 and json.dumps(model.replace("$", "$$")) in out, out)
+    got, out, _ = run(*base, "--format", "shell", "--rank", "1")
+    (words, env), p = in_shell(tmp, out)
+    expect("one machine's part", words and "--headless" in words and model in words and env["VLLM_HOST_IP"] ==
+           "192.0.2.2", (words, p))
+    for f in ("md", "html", "term"):
+        got, out, _ = run(*base, "--format", f)
+        expect(f"as {f}", got == 0 and "tensor-parallel-size" in out and ("<script" not in out), out[:300])
+
+
+def cluster(tmp):
+    """A discovery gives the same as captures. Its nodes are captures; addresses and states, which it takes from the
+    live interfaces, are put into its JSON."""
+    n = [up_all(spark(tmp, f"ring{i}", RING[i])) for i in range(3)]
+    reach = tmp / "reach"
+    reach.write_text(f"#!/bin/sh\nexec {gputune} cluster node --host {tmp}/$1\n")
+    reach.chmod(0o755)
+    got, out, err = run("cluster", "discover", "--nodes", "ring0,ring1,ring2", "--rsh", f"{reach} {{node}}",
+                        "--timeout", "60s", "--format", "json")
+    expect("a discovery", got in (0, 1) and out, (got, err))
+    j = json.loads(out)
+    for node, addresses in zip(j["nodes"], RING):
+        for port in node["ports"]:
+            port["addresses"] = [{"address": addresses[port["name"]]}] if port["name"] in addresses else []
+            port["operstate"], port["carrier"] = {"value": "up", "from": "x"}, {"value": True, "from": "x"}
+    found = tmp / "found.json"
+    found.write_text(json.dumps(j))
+    seen = follows("by a discovery", ["generate", "vllm-env", "--cluster", found], 0)
+    own = follows("by captures", ["generate", "vllm-env", *[x for i in range(3) for x in
+                                                             ("--node", f"ring{i}={n[i]}")]], 0)
+    expect("the same", seen and own and seen["joined"] == "ring" and
+           all(a["variables"] == b["variables"] and a["address"] == b["address"]
+               for a, b in zip(seen["nodes"], own["nodes"])), (seen and seen["nodes"][0], own and own["nodes"][0]))
+    follows("served by them", ["generate", "vllm", "--model", "nvidia/Llama-3.3-70B-Instruct-NVFP4", "--cluster", found,
+                               "--tp", "1", "--pp", "3"], 0)
+    says("no discovery", ["generate", "nccl", "--cluster", tmp / "none.json"], 2, "none.json")
+    bad = tmp / "bad.json"
+    for text in ('{"schema":"gputune.cluster-discover/1"}', "", "[1]", '{"schema":"x","nodes":[]}',
+                 json.dumps({**j, "nodes": [{**j["nodes"][0], "name": "a\nb"}]})):
+        bad.write_text(text)
+        got, _, err = run("generate", "nccl", "--cluster", bad)
+        expect("half a discovery", got == 2 and err, (text[:60], got, err))
+    j["nodes"][1]["failure"] = "it was off"
+    bad.write_text(json.dumps(j))
+    says("one that did not answer", ["generate", "nccl", "--cluster", bad], 5, "it was off")
+    says("two sources of machines", ["generate", "nccl", "--cluster", found, "--on", "h100"], 2, "one of")
+
+
+def find(j, code, line=None, subject=None):
+    return [f for f in j["findings"] if f["code"] == code and (line is None or f["line"] == line) and
+            (subject is None or f["subject"] == subject)] if j else []
+
+
+SCRIPT = """#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --export=NCCL_IB_DISABLE=1
+export NCCL_IB_GID_INDEX=3
+export NCCL_ALGO=Ring NCCL_PROTO="Simple"
+NCCL_IB_HAC=mlx5_0 srun train   # a typing error
+export NCCL_NET_GDR_LEVEL=SYS
+export NCCL_IB_HCA=rocep1s0f
+export NCCL_BUFFSIZE=4MB NCCL_DEBUG=LOUD
+export NCCL_SOCKET_IFNAME=eth77
+docker run -e NCCL_NET=Socket image \\
+    vllm serve meta/Llama-3.3-70B-Instruct --gpu-memory-utilization 0.98 \\
+    --mem-fraction-static 0.9 --tensor-parallel-size 8
+export NCCL_IB_SUBNET_AWARE_ROUTING=1
+llama-server -m x.gguf -ctv q8_0 -fa off -ngl 0
+vllm serve m \u2013-max-model-len 4096
+echo $NCCL_IB_GID_INDEX # NCCL_ALGO=Tree
+"""
+
+
+def lint(tmp):
+    a = up_all(spark(tmp, "lint", PAIR[0], nccl="2.28.9"))
+    f = tmp / "job.sbatch"
+    f.write_text(SCRIPT)
+    j = follows("a script full of faults", ["lint", f, "--host", a], 1)
+    for code, line, subject in (("harmful", 3, "NCCL_IB_DISABLE"), ("gid-pinned", 4, None), ("forced", 5, "NCCL_ALGO"),
+                                ("forced", 5, "NCCL_PROTO"), ("unknown-variable", 6, "NCCL_IB_HAC"),
+                                ("not-here", 7, None), ("hca-prefix", 8, None), ("bad-value", 9, "NCCL_BUFFSIZE"),
+                                ("bad-value", 9, "NCCL_DEBUG"), ("interface-unknown", 10, None),
+                                ("harmful", 11, "NCCL_NET"), ("memory", 12, "--gpu-memory-utilization"),
+                                ("other-engine", 13, "--mem-fraction-static"), ("too-many-gpus", 11, None),
+                                ("too-new", 14, "NCCL_IB_SUBNET_AWARE_ROUTING"), ("contradiction", 15, None),
+                                ("no-layers", 15, None), ("typography", 16, None)):
+        expect(f"{code} on line {line}", find(j, code, line, subject), j and [
+            (x["code"], x["line"], x["subject"]) for x in j["findings"]])
+    expect("a comment sets nothing", j and not [x for x in j["findings"] if x["line"] == 17], j and j["findings"])
+    expect("did you mean", find(j, "unknown-variable") and find(j, "unknown-variable")[0]["fix"] == "NCCL_IB_HCA?", j)
+    says("file and line", ["lint", f, "--host", a, "--width", "200"], 1, f"{f}:4")
+    good = tmp / "good.sh"
+    good.write_text("export NCCL_NET=IB NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1 NCCL_SOCKET_IFNAME==enP7s7\n")
+    j = follows("what is right", ["lint", good, "--host", a], 0)
+    expect("has no finding", j and not j["findings"] and j["variables"] == 3, j)
+    job = tmp / "late.sh"
+    job.write_text("#!/bin/bash\n#SBATCH -N 4\n#SBATCH --ntasks-per-node=8 --gpus-per-node=h100:8\nmodule load x\n"
+                   "#SBATCH --exclusive\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+                   "srun torchrun --nnodes 2 --nproc_per_node=16 train.py --fsdp full --nnodes 9\n")
+    j = follows("a job", ["lint", job, "--host", machines / "hgx-h100"], 1)
+    expect("its faults", find(j, "directive-late", 5) and find(j, "machines-differ", 7) and
+           len(find(j, "too-many-processes", 7)) == 2 and find(j, "harmful", 6)[0]["level"] == "warning", j and j["findings"])
+    one = tmp / "one.sh"
+    one.write_text("export NCCL_IB_HCA==rocep1s0f0\n")
+    expect("half a cage", find(follows("one twin", ["lint", one, "--host", a], 1), "half-a-cage", 1), "")
+    # What generate writes, lint has nothing against.
+    b = up_all(spark(tmp, "lint2", PAIR[1], nccl="2.28.9"))
+    own = tmp / "own.sh"
+    own.write_text(run("generate", "vllm", "--model", "Qwen3-32B", *nodes_of(a, b), "--format", "shell")[1])
+    j = follows("our own script", ["lint", own, "--host", a], 0)
+    expect("nothing against it", j and j["commands"] == 2 and not j["findings"], j and j["findings"])
+    conf = tmp / "img/etc/nccl.conf"
+    conf.parent.mkdir(parents=True)
+    conf.write_text("# left by somebody\nNCCL_IB_PREPOST_RECEIVE_WORK_REQUESTS=1\nexport NCCL_DEBUG=WARN\n"
+                    "NCCL_IB_USE_INLINE=\"1\"\n")
+    (tmp / "img/usr/lib/x86_64-linux-gnu").mkdir(parents=True)
+    j = follows("an image", ["lint", "--rootfs", tmp / "img", "--host", a], 1)
+    expect("its nccl.conf", find(j, "image-conf", 2) and find(j, "no-assignment", 3) and find(j, "quotes-in-conf", 4), j)
+    j = follows("on InfiniBand", ["lint", "--host", machines / "hgx-h100", "--", "env", "NCCL_IB_GID_INDEX=3", "x"], 1)
+    expect("it is not read", find(j, "gid-pinned") and find(j, "gid-pinned")[0]["level"] == "warning", j)
+    hosts = tmp / "hostfile"
+    hosts.write_text("a slots=1\nb slots=8\na slots=1\nc\nd slots=x\n")
+    j = follows("a hostfile", ["lint", hosts, "--host", a], 1)
+    expect("its faults", find(j, "hostfile-twice", 3) and find(j, "hostfile-slots", 2) and
+           find(j, "hostfile-slots", 4) and find(j, "hostfile-slots", 5), j)
+    for n, line in enumerate((["vllm", "serve", "Qwen3-235B-A22B"], ["vllm", "serve", "Qwen3-8B", "-tp", "2"],
+                              ["sglang", "serve", "--model-path", "Llama-3.1-405B"],
+                              ["trtllm-serve", "serve", "Llama-3.1-405B", "--max_seq_len", "8192"],
+                              ["vllm", "serve", "Qwen3-8B", "--gpu-memory-utilization", "8"],
+                              ["vllm", "serve", "Qwen3-8B", "--max-model-len"],
+                              ["vllm", "serve", "Qwen3-32B", "--gpu-memory-utilization", "0.3"])):
+        follows(f"a command that cannot be {n}", ["lint", "--host", a, "--", *line], 1)
+    follows("one that can", ["lint", "--host", a, "--", "vllm", "serve", "Qwen3-8B", "--max-model-len", "8192",
+                             "--gpu-memory-utilization", "0.6"], 0)
+    j = follows("no fraction where memory is shared", ["lint", "--host", a, "--", "vllm", "serve", "Qwen3-8B"], 1)
+    expect("the default is too much", find(j, "memory", None, "--gpu-memory-utilization"), j)
+    follows("on a card it is right", ["lint", "--host", machines / "hgx-h100", "--", "vllm", "serve", "Qwen3-8B"], 0)
+    j = follows("a request that is just too long", ["lint", "--host", machines / "hgx-h100", "--", "vllm", "serve",
+                                                    "Qwen3-32B", "--gpu-memory-utilization", "0.9", "--max-model-len",
+                                                    "32768"], 1)
+    expect("is no certain error", find(j, "memory") and find(j, "memory")[0]["level"] == "warning", j)
+    j = follows("and one that is far too long", ["lint", "--host", machines / "hgx-h100", "--", "vllm", "serve",
+                                                 "Qwen3-32B", "--gpu-memory-utilization", "0.9", "--max-model-len",
+                                                 "131072"], 1)
+    expect("is one", find(j, "memory") and find(j, "memory")[0]["level"] == "error", j)
+    follows("values that leave it to the engine", ["lint", "--host", a, "--", "vllm", "serve", "Qwen3-8B",
+                                                   "--max-model-len", "auto", "--kv-cache-memory-bytes", "8G"], 0)
+    follows("numbers with a sign", ["lint", "--host", a, "--", "llama-server", "-hf", "x/Qwen3-8B-GGUF:Q4_K_M", "-np", "-1",
+                                    "-ngl", "-1", "-c", "0", "-fa"], 0)
+    (tmp / "img/usr/lib/x86_64-linux-gnu/libnccl.so.2.26.2").write_bytes(b"")
+    j = follows("an image's NCCL", ["lint", "--rootfs", tmp / "img", "--host", a], 1)
+    expect("is the one that counts", j and j["nccl"] == "2.26.2", j and (j["nccl"], j["nccl_from"]))
+    j = follows("this machine", ["lint", "--nccl", "2.18.1"], run("lint", "-q", "--nccl", "2.18.1")[0])
+    expect("by that release", j and j["nccl"] == "2.18.1" and j["machine"] == "this machine", j)
+    got, out, _ = run("lint", env={**os.environ, "NCCL_P2P_DISABLE": "1"})
+    expect("this shell", got == 1 and "NCCL_P2P_DISABLE" in out and "this shell" in out, (got, out))
+    nasty = tmp / "nasty"
+    for data in (b"\0" * 1000, b"'" * 9, b"export NCCL_ALGO='never closed\n" * 3, b"\\", b"\\\n" * 999, os.urandom(65536),
+                 b"NCCL_" * 20000, b"NCCL_X=1 " * 30000, "export NCCL_ALGO=\u201cRing\u201d\n".encode(), b"a slots=\n"):
+        nasty.write_bytes(data)
+        got, _, err = run("lint", nasty, "--host", a)
+        expect("hostile bytes", got in (0, 1), (data[:40], got, err[-300:]))
+    says("no such file", ["lint", tmp / "none"], 2, "none")
+    says("a folder", ["lint", tmp], 2, "no file")
+
+
+def round_trip():
+    """Every option that is emitted is in the table of its engine."""
+    for engine, model in (("vllm", "Qwen3-235B-A22B-FP8"), ("sglang", "Qwen3-8B"), ("trtllm", "Qwen3-8B"),
+                          ("llamacpp", "Qwen3-8B")):
+        got, out, _ = run("generate", engine, "--model", model, "--on", "h100-sxm x8", "--kv",
+                          "q8_0" if engine == "llamacpp" else "fp8", "--format", "json")
+        argv = json.loads(out)["commands"][0]["argv"] if got == 0 else []
+        j = follows(f"{engine} judged", ["lint", "--host", machines / "nothing", "--", *argv], 0)
+        expect(f"{engine}: nothing against it", j and not j["findings"] and j["commands"] == 1, (argv, j))
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="gputune-generate-") as t:
+        tmp = pathlib.Path(t)
+        for part in (pair, ring, cluster, lint):
+            sub = tmp / part.__name__
+            sub.mkdir()
+            part(sub)
+        round_trip()
+    print(f"generate: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
