@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Health of an HGX node: the captured machine with its faults mended is quiet, and every fault planted into that is found, on
+the right device, and alone. Two readings: growth is a fault, old counts are not. Drawings of the same machines name the
+bottleneck, in words too, and text from a device stays text.
+
+    health.py GPUTUNE
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+machines = root / "tests/machines"
+tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-health-"))
+ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+DEVICES = "/sys/bus/pci/devices"
+passed = failed = 0
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:900]}", flush=True)
+    return ok
+
+
+def run(*argv):
+    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/", env=ENV)
+    return p.returncode, p.stdout, p.stderr
+
+
+class Node:
+    """A captured machine and what lies over it. What was laid over it last can be taken back."""
+    def __init__(self, name, machine="hgx-h100"):
+        self.under, self.at = machines / machine, tmp / name
+        self.at.mkdir()
+        self.argv = ["--host", self.under, "--overlay", self.at]
+        self.before = []
+
+    def put(self, path, data):
+        """A file of the overlay; None: none."""
+        self.before.append((path, path.read_bytes() if path.exists() else None))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return self
+
+    def keep(self):
+        self.before = []
+        return self
+
+    def mend(self):
+        for path, data in reversed(self.before):
+            if data is None:
+                path.unlink()
+            else:
+                path.write_bytes(data)
+        return self.keep()
+
+    def real(self, path):
+        """The path that the machine has it under, without links."""
+        return "/" + str((self.under / "root" / path.lstrip("/")).resolve().relative_to((self.under / "root").resolve()))
+
+    def read(self, path):
+        real = self.real(path)
+        over = self.at / "root" / real.lstrip("/")
+        return (over if over.exists() else self.under / "root" / real.lstrip("/")).read_bytes()
+
+    def write(self, path, data):
+        return self.put(self.at / "root" / self.real(path).lstrip("/"), data if isinstance(data, bytes) else data.encode())
+
+    def link(self, path, target):
+        p = self.at / "root" / path.lstrip("/")
+        p.parent.mkdir(parents=True, exist_ok=True)
+        p.symlink_to(target)
+        self.before.append((p, None))
+        return self
+
+    def gone(self, path):
+        """Takes a file or folder away, as src/host/overlay.c marks it."""
+        return self.put(self.at / "gone/root" / path.lstrip("/") / ".gputune-gone", b"")
+
+    def ask(self, api, target, answers):
+        p = self.at / "api" / f"{api}.json"
+        below = self.under / "api" / f"{api}.json"
+        j = json.loads((p if p.exists() else below).read_text()) if p.exists() or below.exists() else {}
+        j.setdefault(str(target), {}).update(answers)
+        return self.put(p, json.dumps(j).encode())
+
+    # --- PCI configuration space --------------------------------------------------------------------------------------------
+
+    def config(self, address, change):
+        space = bytearray(self.read(f"{DEVICES}/{address}/config"))
+        change(space)
+        return self.write(f"{DEVICES}/{address}/config", bytes(space))
+
+    def lanes(self, address, width=None, speed=None):
+        """What LnkSta says: lanes, and the generation."""
+        def change(space):
+            at = capability(space, 0x10) + 0x12
+            now = struct.unpack_from("<H", space, at)[0]
+            now = now & ~0x3f0 | width << 4 if width is not None else now
+            struct.pack_into("<H", space, at, now & ~0xf | speed if speed is not None else now)
+        return self.config(address, change)
+
+    def redirect(self, address, ctrl):
+        def change(space):
+            at = extended(space, 0x0d)
+            if at:
+                struct.pack_into("<H", space, at + 6, ctrl)
+        return self.config(address, change)
+
+    def relaxed(self, address, on):
+        def change(space):
+            at = capability(space, 0x10) + 8
+            now = struct.unpack_from("<H", space, at)[0]
+            struct.pack_into("<H", space, at, now | 0x10 if on else now & ~0x10)
+        return self.config(address, change)
+
+    # --- asking -------------------------------------------------------------------------------------------------------------
+
+    def check(self, *more):
+        code, out, err = run("check", *self.argv, "--format", "json", *more)
+        if code not in (0, 1, 5):
+            return code, {"findings": [], "error": err}
+        return code, json.loads(out)
+
+    def bad(self, *more):
+        _, j = self.check(*more)
+        return {(f["id"], f["target"]): f for f in j["findings"] if f["verdict"] == "fail"}
+
+
+def capability(space, wanted):
+    at = space[0x34]
+    while at and space[at] != wanted:
+        at = space[at + 1]
+    return at
+
+
+def extended(space, wanted):
+    at = 0x100
+    while at:
+        head = struct.unpack_from("<I", space, at)[0]
+        if head & 0xffff == wanted:
+            return at
+        at = head >> 20
+    return 0
+
+
+# What the issue of a sound node is about; settings that are a matter of taste are not among them.
+HEALTH = ("gpu.driver,gpu.count,gpu.vbios,gpu.throttle,gpu.throttle-history,gpu.temperature,gpu.remapped-rows,gpu.ecc,gpu.ecc-errors,"
+          "gpu.recovery-action,gpu.nvlink,gpu.nvlink-speed,gpu.fabric,gpu.peer-access,gpu.xid,gpu.sxid,gpu.pcie-replays,pcie,"
+          "rdma.state,rdma.rate,rdma.errors,rdma.firmware,rdma.gpudirect,nic.relaxed-ordering,nic.carrier,nic.errors,"
+          "service.fabric-manager,cpu.numa-balancing")
+ONLY = ("--only", HEALTH)
+
+
+def bridges(node):
+    """Ports with access control."""
+    for folder in sorted((node.under / "root/sys/devices").rglob("config")):
+        space = folder.read_bytes()
+        if struct.unpack_from("<I", space, 8)[0] >> 16 == 0x0604 and len(space) > 256 and extended(space, 0x0d):
+            yield folder.parent.name, struct.unpack_from("<H", space, extended(space, 0x0d) + 6)[0]
+
+
+def mended():
+    """The captured HGX node without the faults that it was captured with."""
+    n = Node("sound")
+    for address in ("0000:a3:00.0", "0000:a2:00.0"):
+        n.lanes(address, 16)
+    n.ask("nvml", 5, {"nvmlDeviceGetCurrPcieLinkWidth": 16, "nvmlDeviceGetPcieReplayCounter": 0})
+    for address, ctrl in bridges(n):
+        if ctrl & 0x1c:
+            n.redirect(address, ctrl & ~0x1c)
+    n.write("/proc/sys/kernel/numa_balancing", "0\n")
+    groups = n.under / "root/sys/kernel/iommu_groups"
+    for g in groups.iterdir():
+        n.write(f"/sys/kernel/iommu_groups/{g.name}/type", "identity\n")
+    return n.keep()
+
+
+def to_wrong_slot(n):
+    """mlx5_4 stands behind GPU 0's switch, as a second port of mlx5_0's adapter."""
+    old = pathlib.Path(n.real("/sys/class/infiniband/mlx5_4"))
+    new = pathlib.Path(n.real(f"{DEVICES}/0000:04:00.0")) / "infiniband/mlx5_4"
+    for f in (n.under / "root" / str(old).lstrip("/")).rglob("*"):
+        if f.is_file() and not f.is_symlink():
+            n.put(n.at / "root" / str(new).lstrip("/") / f.relative_to(n.under / "root" / str(old).lstrip("/")), f.read_bytes())
+    n.link("/sys/class/infiniband/mlx5_4", "../../" + str(new)[len("/sys/"):])
+
+
+def manager_down(n):
+    """No control group any more: the unit does not run."""
+    n.gone("/sys/fs/cgroup/system.slice/nvidia-fabricmanager.service")
+
+
+def port(n, name, **files):
+    for path, text in files.items():
+        n.write(f"/sys/class/infiniband/{name}/ports/1/{path.replace('__', '/')}", f"{text}\n")
+
+
+def xids(n, pci, summary):
+    n.ask("kernel-log", "", {"lines(NVRM: Xid)": 3}).ask("kernel-log", pci, {"xids": summary})
+
+
+# What is planted, where it is found, and words of the finding.
+PLANTED = [
+    ("a link at half width", "pcie.link", "0000:a3:00.0", "lanes are missing",
+     lambda n: [n.lanes(a, 8) for a in ("0000:a3:00.0", "0000:a2:00.0")]),
+    ("a NIC's link at a lower generation", "pcie.link", "0000:44:00.0", "lower speed",
+     lambda n: [n.lanes(a, speed=4) for a in ("0000:44:00.0", "0000:42:01.0")]),
+    ("remapped rows pending", "gpu.remapped-rows", "gpu3", "waits for a GPU reset",
+     lambda n: n.ask("nvml", 3, {"nvmlDeviceGetRemappedRows.isPending": 1, "nvmlDeviceGetRemappedRows.uncRows": 1})),
+    ("a remap that failed", "gpu.remapped-rows", "gpu3", "replaced",
+     lambda n: n.ask("nvml", 3, {"nvmlDeviceGetRemappedRows.failureOccurred": 1})),
+    ("uncorrected memory errors", "gpu.ecc-errors", "gpu6", "4 uncorrected",
+     lambda n: n.ask("nvml", 6, {"nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)": 4})),
+    ("ECC to be off", "gpu.ecc", "gpu0", "after the next reset", lambda n: n.ask("nvml", 0, {"nvmlDeviceGetFieldValues(ECC_PENDING)": 0})),
+    ("Xid 79", "gpu.xid", "0000:a3:00.0", "fell off the bus", lambda n: xids(n, "0000:a3:00.0", "79:1:340")),
+    ("Xid 119, long ago", "gpu.xid", "0000:23:00.0", "firmware", lambda n: xids(n, "0000:23:00.0", "13:2:50 119:4:90000")),
+    ("Xid 94, an hour ago", "gpu.xid", "0000:e3:00.0", "contained", lambda n: xids(n, "0000:e3:00.0", "94:1:3600")),
+    ("a fatal SXid", "gpu.sxid", "", "NVSwitch", lambda n: n.ask("kernel-log", "", {"sxids(Fatal)": 1})),
+    ("Fabric Manager of another version", "service.fabric-manager", "", "another version",
+     lambda n: n.ask("fabric-manager", "", {"version": "565.57.01"})),
+    ("Fabric Manager not running", "service.fabric-manager", "", "CUDA does not start", manager_down),
+    ("a GPU not registered with the fabric", "gpu.fabric", "gpu2", "not registered",
+     lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.state": 1})),
+    ("a degraded fabric", "gpu.fabric", "gpu2", "degraded", lambda n: n.ask("nvml", 2, {"nvmlDeviceGetGpuFabricInfo.healthMask": 1})),
+    ("an NVLink that is down", "gpu.nvlink", "gpu4", "17 of 18", lambda n: n.ask("nvml", 4, {"nvmlDeviceGetNvLinkState(11)": 0})),
+    ("a slow NVLink", "gpu.nvlink-speed", "gpu4", "lower speed",
+     lambda n: n.ask("nvml", 4, {"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,11)": 13281})),
+    ("NVLink errors", "gpu.nvlink", "gpu4", "1 links counted",
+     lambda n: n.ask("nvml", 4, {"nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,2)": 9})),
+    ("no peer access", "gpu.peer-access", "gpu1", "chipset", lambda n: n.ask("nvml", 1, {"nvmlDeviceGetP2PStatus(6,READ)": 1})),
+    ("no dma-buf and no peermem", "rdma.gpudirect", "gpu2", "host memory",
+     lambda n: n.ask("cuda", "0000:43:00.0", {"cuDeviceGetAttribute(124)": 0})),
+    ("heat", "gpu.throttle", "gpu7", "too hot", lambda n: n.ask("nvml", 7, {"nvmlDeviceGetCurrentClocksEventReasons": 0x40})),
+    ("a power brake in the past", "gpu.throttle-history", "gpu7", "power brake 12 s",
+     lambda n: n.ask("nvml", 7, {"nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)": 12000000000})),
+    ("a reset asked for", "gpu.recovery-action", "gpu7", "reset",
+     lambda n: n.ask("nvml", 7, {"nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)": 1})),
+    ("a GPU with another VBIOS", "gpu.vbios", "", "different firmware", lambda n: n.ask("nvml", 6, {"nvmlDeviceGetVbiosVersion": "96.00.30.00.01"})),
+    ("a NIC on the wrong rail", "pcie.rails", "", "gpu4 has no fast port", to_wrong_slot),
+    ("ACS redirect", "pcie.acs", "0000:22:00.0", "sent up to the processor", lambda n: n.redirect("0000:22:00.0", 0x1d)),
+    ("IOMMU translation", "pcie.iommu", "", "translated",
+     lambda n: [n.write(f"/sys/kernel/iommu_groups/{g.name}/type", "DMA-FQ\n") for g in (n.under / "root/sys/kernel/iommu_groups").iterdir()]),
+    ("NUMA balancing", "cpu.numa-balancing", "", "wanted 0", lambda n: n.write("/proc/sys/kernel/numa_balancing", "1\n")),
+    ("no relaxed ordering", "nic.relaxed-ordering", "0000:64:00.0", "", lambda n: n.relaxed("0000:64:00.0", False)),
+    ("a port that is down", "rdma.state", "mlx5_3/1", "one rail less", lambda n: port(n, "mlx5_3", state="1: DOWN", phys_state="2: Polling")),
+    ("a slow port", "rdma.rate", "mlx5_2/1", "slower", lambda n: port(n, "mlx5_2", rate="200 Gb/sec (2X NDR)")),
+    ("symbol errors", "rdma.errors", "mlx5_7/1", "many errors", lambda n: port(n, "mlx5_7", counters__symbol_error=40000)),
+    ("other firmware", "rdma.firmware", "mlx5_1/1", "the same board", lambda n: n.write("/sys/class/infiniband/mlx5_1/fw_ver", "28.36.1010\n")),
+    ("PCIe errors", "pcie.errors", "0000:63:00.0", "failed since boot",
+     lambda n: n.write(f"{DEVICES}/0000:63:00.0/aer_dev_fatal", "Undefined 0\nDLP 1\nTOTAL_ERR_FATAL 1\n")),
+]
+
+
+def planting():
+    sound = mended()
+    bad = sound.bad(*ONLY)
+    expect("a sound node is quiet", not bad, {k: f["reason"] for k, f in bad.items()})
+    _, j = sound.check(*ONLY)
+    by = {}
+    for f in j["findings"]:
+        by.setdefault(f["id"], set()).add(f["verdict"])
+    for row in ("gpu.xid", "gpu.sxid", "gpu.nvlink", "gpu.nvlink-speed", "gpu.remapped-rows", "gpu.ecc-errors", "gpu.fabric", "pcie.rails",
+                "pcie.link", "pcie.acs", "pcie.iommu", "rdma.state", "rdma.rate", "rdma.errors", "service.fabric-manager", "gpu.pcie-replays",
+                "cpu.numa-balancing", "gpu.throttle-history", "rdma.gpudirect", "gpu.peer-access"):
+        expect(f"{row} judges a sound node", "pass" in by.get(row, ()), by.get(row))
+    expect("nothing is unseen", not [f for f in j["findings"] if f["verdict"] == "unknown"],
+           [(f["id"], f["reason"]) for f in j["findings"] if f["verdict"] == "unknown"])
+    for what, row, target, words, how in PLANTED:
+        how(sound)
+        bad = sound.bad(*ONLY)
+        sound.mend()
+        hit = [f for (r, t), f in bad.items() if r == row and (t == target or target in t.split())]
+        if not expect(f"{what}: found by {row}", hit, {k: f["reason"] for k, f in bad.items()}):
+            continue
+        said = f"{hit[0]['reason']} {hit[0]['current']}"
+        expect(f"{what}: says why", re.search(words, said), said)
+        expect(f"{what}: by hand or by a write", hit[0]["why"] and hit[0]["source"], hit[0])
+        # What follows from a fault may be a second finding; anything else is noise.
+        noise = {r for r, _ in bad} - {row} - FOLLOWS.get(what, set())
+        expect(f"{what}: nothing else", not noise, {k: f["reason"] for k, f in bad.items()})
+    bad = sound.bad(*ONLY)
+    expect("with all taken back it is quiet again", not bad, {k: f["reason"] for k, f in bad.items()})
+    denied(sound)
+    readings(sound)
+
+
+# A NIC behind another switch is both a rail that is lacking and a far NIC.
+FOLLOWS = {"a NIC on the wrong rail": {"pcie.gpu-nic-path"}, "a port that is down": {"pcie.gpu-nic-path"}}
+
+
+def denied(sound):
+    """The four answers: what may not be read is no pass."""
+    n = sound.ask("kernel-log", "", {"lines(NVRM: Xid)": {"error": "EPERM"}, "sxids(Fatal)": {"error": "EPERM"},
+                                                          "sxids(Non-fatal)": {"error": "EPERM"}})
+    code, j = n.check("--only", "gpu.xid,gpu.sxid")
+    expect("a log that may not be read is unknown", {f["verdict"] for f in j["findings"]} == {"unknown"} and code == 5, (code, j["findings"]))
+    expect("and says who may", all(f["reason_code"] == "no-permission" for f in j["findings"]), j["findings"])
+    sound.mend()
+    _, out, _ = run("check", "--host", machines / "cpu-256", "--all", "--format", "json", "--only", "gpu.xid,gpu.sxid,pcie.rails,gpu.nvlink-speed")
+    j = json.loads(out)
+    expect("a machine without GPUs: not applicable", {f["verdict"] for f in j["findings"]} == {"na"}, j["findings"])
+    code, out, _ = run("explain", "gpu.xid", *sound.argv)
+    expect("explain has the numbers and their source", "79" in out and "fell off the bus" in out and "2026-" in out and "Azure" in out, out[:600])
+
+
+def readings(sound):
+    """--since: an earlier result of show, edited; the same counters are no news, more of them are."""
+    later = sound
+    _, out, _ = run("show", *later.argv, "--format", "json", "--deep")
+    then = json.loads(out)
+    then["facts"]["time_s"]["value"] -= 3600
+    path = tmp / "then.json"
+    old = {"nvml": {"nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)": 4, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,2)": 9,
+                    "nvmlDeviceGetPcieReplayCounter": 5000}}
+    later.ask("nvml", 6, old["nvml"])
+    port(later, "mlx5_7", counters__link_downed=3)
+    gpu6 = then["facts"]["gpu"]["gpus"][6]
+
+    def counted(ecc, crc, replays, downs):
+        gpu6["ecc_uncorrected"] = {"value": ecc, "from": "x"}
+        gpu6["links"][2]["crc_errors"] = {"value": crc, "from": "x"}
+        gpu6["pcie_replays"] = {"value": replays, "from": "x"}
+        for p in then["facts"]["net"]["rdma"]:
+            if p["name"] == "mlx5_7/1":
+                p["link_downed"] = {"value": downs, "from": "x"}
+        path.write_text(json.dumps(then))
+        return later.bad(*ONLY, "--since", path)
+
+    expect("without an earlier reading old counts are findings", {"gpu.ecc-errors", "gpu.nvlink"} <= {r for r, _ in later.bad(*ONLY)}, later.bad(*ONLY))
+    bad = counted(4, 9, 5000, 3)
+    expect("what did not grow is quiet", not bad, {k: f["reason"] for k, f in bad.items()})
+    bad = counted(3, 9, 5000, 3)
+    expect("one more uncorrected error", {r for r, _ in bad} == {"gpu.ecc-errors"}, bad.keys())
+    expect("in an hour", "1 more uncorrected errors in 60 min" in next(iter(bad.values()))["reason"], bad)
+    bad = counted(4, 9, 100, 3)
+    expect("many replays", {r for r, _ in bad} == {"gpu.pcie-replays"}, bad.keys())
+    bad = counted(4, 9, 5000, 2)
+    expect("a flap", {r for r, _ in bad} == {"rdma.errors"}, bad.keys())
+    for what, text in (("no JSON", "{"), ("another result", '{"schema": "gputune.check/1"}'), ("a wrong fact", '{"schema": "gputune.show/1", '
+                       '"subject": "all", "facts": {"nodename": 7}}')):
+        path.write_text(text)
+        code, out, err = run("check", *later.argv, "--since", path)
+        expect(f"--since {what}", code == 2 and str(path) in err or "$" in err, (code, err))
+    then["facts"]["nodename"]["value"] = "other"
+    path.write_text(json.dumps(then))
+    code, out, err = run("check", *later.argv, "--since", path)
+    expect("--since of another machine", code == 2 and "other" in err, (code, err))
+    code, out, err = run("check", *later.argv, "--since", machines / "hgx-h100")
+    expect("--since a capture of the same moment", code == 2 and "before" in err, (code, err))
+
+
+# --- drawings ---------------------------------------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(argv, kind, what):
+    code, out, err = run("show", "topology", "--as", kind, *argv)
+    expect(f"{what}: {kind}", code == 0 and not err, (code, err))
+    again = run("show", "topology", "--as", kind, *argv)[1]
+    expect(f"{what}: {kind} is the same again", again == out)
+    try:
+        t = xml.etree.ElementTree.fromstring(out)
+    except xml.etree.ElementTree.ParseError as e:
+        expect(f"{what}: {kind} is XML", False, e)
+        return None, out
+    return t, out
+
+
+def texts_inside(t, what):
+    """Every text begins within the paper, and no box leaves it."""
+    w, h = int(t.get("width")), int(t.get("height"))
+    for e in t.iter():
+        if e.tag == SVG + "text":
+            expect(f"{what}: text inside", 0 <= int(e.get("x")) <= w and 0 <= int(e.get("y")) <= h, (e.text, e.attrib, w, h))
+        if e.tag == SVG + "rect":
+            expect(f"{what}: box inside", int(e.get("x")) >= 0 and int(e.get("x")) + int(e.get("width")) <= w and
+                   int(e.get("y")) + int(e.get("height")) <= h and int(e.get("width")) > 0, (e.attrib, w, h))
+
+
+def drawings():
+    says = {"hgx-h100": ("ottleneck", "GPU 5", "8 of 16 lanes", "NVSwitch"), "dgx-spark": ("200 Gb/s", "rocep1s0f0"),
+            "igx-orin": ("way up", "GPU 0 below it"), "h200-x4": ("NVSwitch",)}
+    for machine, words in says.items():
+        argv = ["--host", machines / machine]
+        for kind in ("svg", "svg-tall"):
+            t, out = drawn(argv, kind, machine)
+            if t is None:
+                continue
+            texts_inside(t, f"{machine} {kind}")
+            desc = t.find(SVG + "desc").text
+            shown = " ".join(e.text or "" for e in t.iter(SVG + "text"))
+            for w in words:
+                expect(f"{machine} {kind}: the description says {w}", w in desc, desc[-700:])
+            expect(f"{machine} {kind}: accessible", t.get("role") == "img" and t.find(SVG + "title").text, t.attrib)
+            if kind == "svg-tall":
+                expect(f"{machine}: for 360 pixels", t.get("width") == "360")
+                expect(f"{machine}: letters that can be read", all(int(e.get("font-size")) >= 11 for e in t.iter(SVG + "text")))
+            expect(f"{machine} {kind}: shows {words[0]}", words[0].split()[0] in shown, shown[:500])
+        tree = run("show", "topology", "--as", "tree", "--ascii", *argv)[1]
+        for w in words:
+            expect(f"{machine} tree: says {w}", w in tree, tree[-900:])
+    code, out, _ = run("show", "topology", "--format", "json", "--host", machines / "hgx-h100")
+    j = json.loads(out)
+    jsonschema.validate(j, json.loads((root / "schemas/show.json").read_text()))
+    expect("JSON names the bottleneck", [(s["kind"], s["name"], s["fault"], s["now"], s["could"]) for s in j["narrow"]] ==
+           [("lanes", "GPU 5", True, 31508, 63015)], j["narrow"])
+    evil = Node("evil", machine="igx-orin").ask("nvml", 0, {"nvmlDeviceGetName": "<script>alert(1)</script>&\"'\u202e"})
+    for kind in ("svg", "svg-tall"):
+        t, out = drawn(evil.argv, kind, "a hostile name")
+        expect(f"a hostile name stays text in {kind}", t is not None and not list(t.iter(SVG + "script")) and "<script" not in out and
+               "\u202e" not in out and "&lt;script" in out, out[:300])
+    html = run("show", "topology", "--format", "html", *evil.argv)[1]
+    expect("and in HTML", "<script" not in html and html.count("<svg") == 2)
+
+
+began = time.monotonic()
+try:
+    drawings()
+    planting()
+finally:
+    shutil.rmtree(tmp, ignore_errors=True)
+print(f"{passed} passed, {failed} failed in {time.monotonic() - began:.0f} s")
+sys.exit(1 if failed else 0)
