@@ -49,6 +49,10 @@ enum fit_id {
 		       */
 	FIT_TOUCH_US, /* each expert that a step reaches, whatever its width, us */
 	FIT_SPREAD,   /* how much requests differ in the experts they choose, 0 to 1 */
+	FIT_HOST_US,  /* the CPU's work for a sequence in each step, beside the GPU's, us */
+	FIT_LAG,      /* steps between a prompt's and its first token's way to the user */
+	FIT_FILL_US,  /* each expert that a chunk of a prompt reaches, whatever its width, us */
+	FIT_EXPERT_ROWS, /* tokens of one expert at which half of its rate is reached */
 	FITS,
 };
 

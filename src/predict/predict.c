@@ -54,6 +54,11 @@ static void limit_of_step(struct arena *a, struct prediction *p)
 			a, "needs %.1f GB of %s, there are %.1f GB", p->memory.total / 1e9,
 			q->place.gpu->unified ? "the machine's memory" : "each GPU",
 			p->memory.limit / 1e9);
+	} else if (s->host > 0.8 * s->total) {
+		p->limit = LIMIT_LAUNCH;
+		p->limit_why = arena_printf(
+			a, "the CPU's work for %.0f requests takes %.2f of %.2f ms a step",
+			p->served.running, s->host, s->total);
 	} else if (fmax(s->memory, s->compute) < fmax(s->link, s->launch + s->sequence)) {
 		p->limit = s->link > s->launch + s->sequence ? LIMIT_LINK : LIMIT_LAUNCH;
 		p->limit_why =

@@ -42,7 +42,11 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 	out->attention_ops = count * arch_attention_ops(a, n, depth) / q->tp;
 	out->attention = 1e3 * out->attention_ops / half;
 	out->scan = tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
-	out->launch = 1e-3 * out->chunks * a->layers * q->fit->v[FIT_CHUNK_US];
+	out->launch =
+		1e-3 * out->chunks *
+		(a->layers * q->fit->v[FIT_CHUNK_US] +
+		 a->moe_layers * (double)a->experts *
+			 arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US]);
 	if (q->tp > 1)
 		out->link = 1e-3 * out->chunks * link_reduces(a) *
 			    link_reduce_us(q, tokens / out->chunks * a->hidden * 2);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
+
 const char *const measure_names[MEASURES] = { "ttft_ms", "tpot_ms", "throughput_tok_s" };
 
 #define MOST_ROWS 100000
@@ -55,42 +57,6 @@ static const char *const column_names[COLUMNS] = {
 };
 
 #define MOST_FIELDS 64
-
-/* One record into fields; returns what follows it, NULL when a quote is not closed. */
-static const char *record(struct arena *a, const char *s, const char **field, size_t *n)
-{
-	*n = 0;
-	for (;;) {
-		char *text;
-		size_t len = 0;
-		bool quoted = *s == '"';
-
-		if (quoted)
-			s++;
-		text = arena_alloc(a, strcspn(s, quoted ? "" : ",\r\n") + 1);
-		while (*s && (quoted || (*s != ',' && *s != '\n' && *s != '\r'))) {
-			if (quoted && *s == '"') {
-				if (s[1] != '"')
-					break;
-				s++;
-			}
-			text[len++] = *s++;
-			if (quoted && len >= 65536)
-				return NULL;
-		}
-		if (quoted && *s++ != '"')
-			return NULL;
-		if (*n < MOST_FIELDS)
-			field[(*n)++] = text;
-		if (*s == ',') {
-			s++;
-			continue;
-		}
-		s += *s == '\r';
-		s += *s == '\n';
-		return s;
-	}
-}
 
 static double number(const char *s)
 {
@@ -235,7 +201,7 @@ int rows_predict(struct arena *a, const char *csv, const struct fits *fits, stru
 	long line = 1;
 
 	*out = (struct rows){ 0 };
-	csv = record(a, csv, field, &n);
+	csv = csv_record(a, csv, field, MOST_FIELDS, &n);
 	if (!csv)
 		return err_set(e, -EINVAL, "line 1 has a quote that is not closed");
 	if ((r = find_columns(field, n, at, e)) < 0)
@@ -244,7 +210,7 @@ int rows_predict(struct arena *a, const char *csv, const struct fits *fits, stru
 		struct row_result *item;
 
 		line++;
-		csv = record(a, csv, field, &n);
+		csv = csv_record(a, csv, field, MOST_FIELDS, &n);
 		if (!csv || out->n >= MOST_ROWS)
 			return err_set(e, -EINVAL,
 				       csv ? "more than %ld rows"

@@ -9,7 +9,9 @@
 #include "predict/work.h"
 
 struct load {
-	double users, running, prompt, step, each, all;
+	double users, running, step;
+	double all, each; /* all users' prompts, one of them */
+	double alone;	  /* a prompt without others */
 };
 
 /* Tokens that a step of guesses brings, and what it costs against a plain one. */
@@ -68,26 +70,46 @@ static void at_once(const struct ask *q, const struct load *l, struct served *s)
 		s->throughput *= busy;
 }
 
-/* One after the other: a token takes a step and its part of everybody's prompts. */
+/*
+ * One after the other: a token takes a step and its part of everybody's prompts. A request waits
+ * for the step that runs, shares one with those that run, and its token goes out behind another.
+ */
 static void in_turn(const struct ask *q, const struct load *l, struct served *s)
 {
 	double n = l->running, out = fmax(q->output, 1), period;
 
 	s->tpot = l->step + (n - 1) * l->each / out;
 	period = l->each + out * s->tpot;
-	s->ttft = l->each + (n > 1 ? l->step / 2 : 0) +
+	s->ttft = l->each + (n > 1 ? q->fit->v[FIT_LAG] * l->step : 0) +
 		  q->fit->v[FIT_QUEUE] * l->each * (n - 1) * l->each / period;
 	s->waiting = (l->users / n - 1) * period;
 	s->throughput = n * out / ((period + s->ttft - l->each) * 1e-3);
 }
 
+/* Prompts that come while another is worked on share the next chunk; where requests are long and
+ * prompts rare, each has its own, and pays for reading the weights alone. */
+static double one_of_several(const struct ask *q, const struct load *l)
+{
+	double fresh = q->prompt * (1 - q->cached), found = q->depth + q->prompt * q->cached;
+	double period = l->alone + fmax(q->output, 1) * l->step, share;
+	struct prompt p;
+
+	share = fmin(l->running, fmax(1, l->running * l->alone / period));
+	if (share <= 1 || fresh <= 0)
+		return l->alone;
+	prompt_time(q, share, fresh, found, &p);
+	return p.total / share;
+}
+
 static void mix(const struct ask *q, const struct load *l, struct served *out)
 {
 	struct served once = { 0 }, turn = { 0 };
+	struct load turning = *l;
 	double w = 1 / fmax(1, q->rounds);
 
 	at_once(q, l, &once);
-	in_turn(q, l, &turn);
+	turning.each = one_of_several(q, l);
+	in_turn(q, &turning, &turn);
 	if (q->rounds <= 1 || prompts_first(q)) {
 		*out = once;
 		return;
@@ -111,10 +133,9 @@ void serve(const struct ask *q, const struct need *m, struct served *s)
 	prompt_time(q, l.running, fresh, found, &all);
 	l.each = l.running > 1 ? all.total / l.running : one.total;
 	l.all = all.total;
+	l.alone = one.total;
 	l.step = step_of(q, l.running, &tokens);
 	mix(q, &l, s);
-	if (q->rounds > 1 && l.running > 1 && !prompts_first(q))
-		s->ttft += one.total - l.each > 0 ? one.total - l.each : 0;
 	s->running = l.running;
 	s->step = l.step;
 	s->tokens_a_step = tokens;

@@ -103,7 +103,8 @@ double math_rate(const struct ask *q, double rows, bool experts)
 	enum math m = math_of(q, experts);
 	double part = q->fit->v[ids[m]] * (experts ? q->fit->v[FIT_MATH_EXPERT] : 1);
 
-	return peak(q->place.gpu, m) * 1e12 * part * rows / (rows + q->fit->v[FIT_ROWS]);
+	return peak(q->place.gpu, m) * 1e12 * part * rows /
+	       (rows + q->fit->v[experts ? FIT_EXPERT_ROWS : FIT_ROWS]);
 }
 
 double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each)
@@ -144,6 +145,18 @@ static void compute(const struct ask *q, double tokens, struct step *s)
 			    2 * tokens * chosen / q->tp / math_rate(q, per_expert, true));
 }
 
+/*
+ * The GPU's step and the CPU's work for it run side by side: the longer one counts, and somewhat
+ * more where both are about as long, because neither is the same in every step. More GPUs shorten
+ * the one and not the other, which is where tensor parallelism ends with many requests.
+ */
+static double side_by_side(double gpu, double cpu)
+{
+	double more = fmax(gpu, cpu), less = fmin(gpu, cpu), part = less / more;
+
+	return more * sqrt(sqrt(1 + part * part * part * part));
+}
+
 void step_time(const struct ask *q, double batch, double context, double width, struct step *s)
 {
 	const struct arch *a = q->arch;
@@ -178,5 +191,7 @@ void step_time(const struct ask *q, double batch, double context, double width, 
 	s->reduces = q->tp > 1 ? link_reduces(a) : 0;
 	s->reduce_us = q->tp > 1 ? link_reduce_us(q, tokens * a->hidden * 2) : 0;
 	s->link = 1e-3 * s->reduces * s->reduce_us + link_stage(q, tokens);
-	s->total = fmax(s->memory, s->compute) + s->launch + s->sequence + s->link;
+	s->host = f->v[FIT_STEP_MS] + 1e-3 * batch * f->v[FIT_HOST_US];
+	s->total = side_by_side(fmax(s->memory, s->compute) + s->launch + s->sequence + s->link,
+				s->host);
 }

@@ -41,6 +41,7 @@ struct step {
 	double dense, expert, head, cache, state; /* reading them */
 	double memory, compute; /* what is read, what is multiplied: the longer one counts */
 	double launch, sequence, link;
+	double host; /* the CPU prepares the next step meanwhile: the longer one counts */
 	double total;
 	double reached; /* part of the experts that are read */
 	double dense_bytes, expert_bytes, head_bytes, cache_read, state_read; /* of one GPU */

@@ -89,6 +89,29 @@ def check_errors():
         expect(k, median(v) <= recorded.get(k, 0) * 1.02 + .0005, f"median {median(v):.4f}, recorded {recorded.get(k)}")
 
 
+def check_speedups():
+    """What more GPUs bring, between rows that differ in tensor parallelism alone: within 10 % for half of the pairs."""
+    rows = json.loads(run("--rows", str(HERE / "measured.csv"), "--format", "json").stdout)["rows"]
+    known = list(csv.DictReader((HERE / "measured.csv").open()))
+    groups = collections.defaultdict(lambda: collections.defaultdict(list))
+    for k, p in zip(known, rows):
+        if p["skipped"] or p["speculative"] or not p["tpot_ms"]["measured"]:
+            continue
+        notes = tuple(n for n in k["notes"].split("; ") if n.startswith(("attention_dp", "depth")))
+        key = (k["model"], k["hardware"].split()[0], notes, *(k[c] for c in ("engine", "weight_format", "kv_format", "batch_or_concurrency",
+                                                                             "prompt_len", "output_len")))
+        groups[key][p["tp"]].append((p["tpot_ms"]["measured"], p["tpot_ms"]["predicted"]))
+    errors = []
+    for g in groups.values():
+        at = {tp: [median(v) for v in zip(*pairs)] for tp, pairs in sorted(g.items())}
+        for a in at:
+            errors += [abs(at[a][1] / at[b][1] * at[b][0] / at[a][0] - 1) for b in at if b > a]
+    errors.sort()
+    print(f"speed-up by tensor parallelism: {len(errors)} pairs, median error {100 * median(errors):.1f} %, "
+          f"9 of 10 below {100 * errors[int(.9 * len(errors))]:.1f} %")
+    expect("speed-up by tensor parallelism", len(errors) > 100 and median(errors) <= .1, median(errors))
+
+
 def inside(what, figure, value):
     expect(what, figure["low"] <= value <= figure["high"], f"{value} is not in {figure}")
 
@@ -191,6 +214,7 @@ def check_usage():
 
 
 check_errors()
+check_speedups()
 check_published()
 check_capacity()
 check_files()

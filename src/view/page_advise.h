@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advice and sweeps: for people, and for programs. */
+#ifndef VIEW_PAGE_ADVISE_H
+#define VIEW_PAGE_ADVISE_H
+
+#include <jansson.h>
+
+#include "predict/advise.h"
+#include "predict/sweep.h"
+#include "prove/ledger.h"
+#include "view/doc.h"
+
+/* A setting of the machine that was measured here. */
+struct advise_setting {
+	const struct ledger_row *row;
+	const char *text; /* the ledger's */
+	bool expired;
+};
+
+struct advise_settings {
+	struct advise_setting *rows;
+	size_t n;
+};
+
+struct sweep_page {
+	const struct sweep *asked;
+	const struct sweep_result *result;
+};
+
+struct doc *page_advise(struct arena *a, const struct advice *o, const struct advise_settings *own,
+			bool verbose);
+/* Schema gputune.advise/1; the caller owns the reference. */
+json_t *advise_json(const struct advice *o, const struct advise_settings *own, long long now,
+		    int exit_code);
+struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
+/* Schema gputune.sweep/1. */
+json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
+
+/* --- the drawing of a front: page_sweep.c, front_plot.c ----------------------------------------
+ */
+enum { FRONT_SHOWN = 24 };
+
+/* At most FRONT_SHOWN points over the whole width, in order; returns how many. */
+size_t front_shown(const struct front *f, const struct sweep_point **out);
+/* The letter that stands for the i-th of them. */
+char front_letter(size_t i);
+/* Throughput over latency, both axes logarithmic: as letters, and as SVG; in the arena. */
+const char *front_plot(struct arena *a, const struct sweep_point *const *p, size_t n);
+const char *front_svg(struct arena *a, const struct front *f, const struct sweep_point *const *p,
+		      size_t n);
+
+#endif
