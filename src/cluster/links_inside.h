@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between links.c, wires.c, topology.c and the judges. */
+#ifndef CLUSTER_LINKS_INSIDE_H
+#define CLUSTER_LINKS_INSIDE_H
+
+#include "cluster/links.h"
+
+/* From links to wires and their paths; sets each cage's wire. */
+void cluster_make_wires(struct arena *a, struct cluster *c);
+void cluster_make_topology(struct arena *a, struct cluster *c);
+
+/* Findings about nodes and cabling, and about ports and links. */
+void cluster_judge_nodes(struct arena *a, struct cluster *c);
+void cluster_judge_cables(struct arena *a, struct cluster *c);
+void cluster_judge_ports(struct arena *a, struct cluster *c);
+void cluster_judge_addresses(struct arena *a, struct cluster *c);
+void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before);
+
+#endif

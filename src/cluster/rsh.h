@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node programs of a cluster: one "gputune cluster node" on each node, started by argument
+ * vector over ssh (or what --rsh names instead), asked and answering by one JSON object a line
+ * (schema gputune.cluster-node/1) over its standard input and output. All waiting is bounded; a
+ * node that does not answer in time is named, its program is ended, and the others go on. What
+ * comes from a node is untrusted: lines are bounded, depth is bounded, contents are the asker's to
+ * check. Nothing reaches a shell of this machine; of what ssh hands to the other machine's shell
+ * every word is checked to be one.
+ */
+#ifndef CLUSTER_RSH_H
+#define CLUSTER_RSH_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#define CLUSTER_NODE_SCHEMA "gputune.cluster-node/1"
+
+enum {
+	RSH_LINE_MAX = 4 << 20,	  /* bytes of one answer */
+	RSH_ASK_MAX = 1 << 20,	  /* bytes of one request */
+	RSH_NOISE_MAX = 64 << 10, /* of what a login prints before the program greets */
+};
+
+struct rsh_target {
+	const char *name;    /* what messages call it */
+	const char *address; /* what ssh is given; "localhost": no ssh, this program itself */
+};
+
+struct rsh_how {
+	/* Blank-separated words that begin the command; {node} in a word becomes the address,
+	 * {name} the name. NULL: ssh -o BatchMode=yes -o StrictHostKeyChecking=yes ... {node}. */
+	const char *rsh;
+	/* The program on the node, blank-separated words, with the same two marks. NULL: "gputune
+	 * cluster node". */
+	const char *program;
+	const char *known_hosts; /* file for ssh's host keys; NULL: the user's own */
+	const char *identity; /* file with the private key for ssh; NULL: the user's own choice */
+	const char *self;     /* path of this program, for "localhost" */
+	int connect_ms;	      /* from start to greeting; 0: 10 s */
+	const atomic_bool *stop; /* set at Ctrl-C: everything ends with -EINTR */
+};
+
+struct rsh; /* all programs of one run */
+
+/*
+ * Starts a program on every target at once and waits for their greetings. 0 even when none greets:
+ * rsh_failure says so of each. -errno and *e when the words of how are not sound or -EINTR. The
+ * texts of targets must outlive it; *out is closed with rsh_close.
+ */
+int rsh_open(struct arena *a, const struct rsh_target *targets, size_t n, const struct rsh_how *how,
+	     struct rsh **out, struct err *e);
+/* Closes the programs' input, so that they end what they began; those that are still there after
+ * 2 s are killed. NULL is allowed. */
+void rsh_close(struct rsh *r);
+
+size_t rsh_count(const struct rsh *r);
+/* Why node i is out, a sentence with its name; NULL while it answers. Once out it stays out. */
+const char *rsh_failure(const struct rsh *r, size_t i);
+/* The version that its greeting told; NULL when it did not greet. */
+const char *rsh_version(const struct rsh *r, size_t i);
+/* True when the greeting named this kind of request: an older program may lack it. */
+bool rsh_knows(const struct rsh *r, size_t i, const char *ask);
+
+struct rsh_reply {
+	const json_t *answer; /* NULL: failure says why. Lives until rsh_close. */
+	const char *failure;  /* the node's own sentence, or why none came */
+	const char *hint;     /* NULL: none */
+	bool out;	      /* the node is out, not only the request refused */
+	double seconds;	      /* from asking to answer */
+};
+
+/*
+ * Sends one request; with (may be NULL) is taken. Only one request a node is under way: -EBUSY.
+ * -EPIPE when the node is out.
+ */
+int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with);
+/* Waits for the answers of every node that has a request under way and whose bit of which is set
+ * (NULL: all), until limit_ms; replies[i] is set for these and left alone for others. A node that
+ * does not answer in time is out. 0, or -EINTR. */
+int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies);
+/* One node: both. 0 when it answered, else -EIO (see the reply) or -EINTR. */
+int rsh_ask(struct rsh *r, size_t i, const char *ask, json_t *with, int limit_ms,
+	    struct rsh_reply *reply);
+/* All nodes that are not out, at once; with[i] (with may be NULL, so may each) is taken. */
+int rsh_ask_all(struct rsh *r, const char *ask, json_t *const *with, int limit_ms,
+		struct rsh_reply *replies);
+
+#endif
