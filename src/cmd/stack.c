@@ -5,13 +5,19 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cmd/stack_compare.h"
 
 static const struct part {
 	const char *name;
 	int (*run)(struct run *r);
 } parts[] = {
-	{ "arch", stack_arch },	      { "check", stack_check },		  { "env", stack_env },
-	{ "build-plan", stack_plan }, { "wheelhouse", stack_wheelhouse },
+	{ "arch", stack_arch },
+	{ "check", stack_check },
+	{ "env", stack_env },
+	{ "build-plan", stack_plan },
+	{ "wheelhouse", stack_wheelhouse },
+	{ "compare", stack_compare },
+	{ "compare-one", stack_compare_one },
 };
 
 int verb_stack(struct run *r)
@@ -25,8 +31,8 @@ int verb_stack(struct run *r)
 			return parts[i].run(r);
 		}
 	return complain_text(EXIT_USAGE,
-			     "stack has no part \"%s\"; it has arch, check, env, build-plan and "
-			     "wheelhouse",
+			     "stack has no part \"%s\"; it has arch, check, compare, env, "
+			     "build-plan and wheelhouse",
 			     name);
 }
 

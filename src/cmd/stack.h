@@ -13,6 +13,11 @@ int stack_check(struct run *r);
 int stack_wheelhouse(struct run *r);
 int stack_env(struct run *r);
 int stack_plan(struct run *r);
+int stack_compare(struct run *r);
+/* Copies a sound wheelhouse to DIR or HOST:DIR and verifies the copy; an exit code. */
+int wheelhouse_sync(struct run *r, const char *dir, const char *to);
+/* Prints it, after verifying it where look says so; an exit code. */
+int wheelhouse_tell(struct run *r, const char *dir, bool look);
 
 /*
  * The GPUs to judge for: --gpu, or those of the machine (m; NULL: it is probed). *from says in

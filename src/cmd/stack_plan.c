@@ -64,6 +64,26 @@ static int plan_code(const struct build_plan *p)
 	return EXIT_CLEAN;
 }
 
+/* Steps that are done stay done, whatever ends the others. */
+static int run_steps(struct run *r, const struct machine *m, const struct build_env *env,
+		     struct build_wish *w, struct build_plan *p)
+{
+	struct err e = { 0 };
+	int fd = build_plan_take(&r->arena, p, &e), code = 0;
+
+	if (fd < 0)
+		return complain(EXIT_NOT_APPLIED, &e);
+	for (size_t i = 0; i < p->n && !code; i++)
+		if (p->steps[i].state != STEP_DONE) {
+			code = one_step(r, p, &p->steps[i]);
+			/* What a step brought may tell more of the next ones. */
+			if (!code && build_plan_make(&r->arena, m, env, w, p, &e))
+				code = complain(EXIT_USAGE, &e);
+		}
+	close(fd);
+	return code;
+}
+
 static int plan(struct run *r, struct host *h, struct build_wish *w)
 {
 	struct machine *m = run_machine(r, h, false);
@@ -82,13 +102,7 @@ static int plan(struct run *r, struct host *h, struct build_wish *w)
 	if (p.lacks && !r->value[OPT_FORCE])
 		return complain_text(EXIT_NOT_APPLIED, "%s; --force starts it all the same",
 				     p.lacks);
-	for (size_t i = 0; i < p.n && !code; i++)
-		if (p.steps[i].state != STEP_DONE) {
-			code = one_step(r, &p, &p.steps[i]);
-			/* What a step brought may tell more of the next ones. */
-			if (!code && build_plan_make(&r->arena, m, &env, w, &p, &e))
-				code = complain(EXIT_USAGE, &e);
-		}
+	code = run_steps(r, m, &env, w, &p);
 	return print(r, &p, code);
 }
 

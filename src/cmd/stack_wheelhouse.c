@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cmd/page.h"
 #include "cmd/stack.h"
-#include "stack/program.h"
 #include "view/page_stack.h"
 
 static int complain_by(int code, const struct err *e)
@@ -124,7 +123,7 @@ static int add(struct run *r, const char *dir, bool replace)
 	return worst;
 }
 
-static int verify(struct run *r, const char *dir, bool look)
+int wheelhouse_tell(struct run *r, const char *dir, bool look)
 {
 	struct house_verdict v;
 	struct wheelhouse h;
@@ -168,110 +167,6 @@ static int diff(struct run *r, const char *a, const char *b)
 	}
 	wheelhouse_close(&x);
 	wheelhouse_close(&y);
-	return code;
-}
-
-/* --- sync --- */
-
-static int rsync(struct run *r, const char *const *what, const char *from, const char *to)
-{
-	char *argv[24] = { "rsync", "-rt", "--partial", "--protect-args", "--no-links" };
-	struct program p = { .argv = argv, .output = -1 };
-	struct err e = { 0 };
-	size_t n = 5;
-	int status;
-
-	if (!r->value[OPT_QUIET] && !run_wants_json(r) && r->tty)
-		argv[n++] = "--info=progress2";
-	while (*what)
-		argv[n++] = arena_strdup(&r->arena, *what++);
-	argv[n++] = "--";
-	argv[n++] = arena_printf(&r->arena, "%s/", from);
-	argv[n++] = arena_printf(&r->arena, "%s/", to);
-	status = program_run(&p, &e);
-	if (status < 0) {
-		err_hint(&e, "sudo apt-get install rsync openssh-client");
-		return complain(EXIT_USAGE, &e);
-	}
-	if (status)
-		return complain_text(EXIT_NOT_APPLIED,
-				     "rsync ended with %d; run it again and it goes on where it "
-				     "stopped",
-				     status);
-	return 0;
-}
-
-/* On the other machine, by the gputune there. */
-static int verify_there(struct run *r, const char *to)
-{
-	const char *colon = strchr(to, ':');
-	char *argv[] = { "ssh",
-			 "-o",
-			 "BatchMode=yes",
-			 "--",
-			 arena_strndup(&r->arena, to, (size_t)(colon - to)),
-			 "gputune",
-			 "stack",
-			 "wheelhouse",
-			 "verify",
-			 "--quiet",
-			 arena_strdup(&r->arena, colon + 1),
-			 NULL };
-	struct program p = { .argv = argv, .output = -1, .limit_s = 600 };
-	struct err e = { 0 };
-	int status = program_run(&p, &e);
-
-	if (status == 0)
-		return EXIT_CLEAN;
-	return complain_text(status == EXIT_FINDINGS ? EXIT_FINDINGS : EXIT_BLIND,
-			     "the copy could not be verified there (ssh ended with %d); run "
-			     "\"gputune stack wheelhouse verify %s\" on that machine",
-			     status, colon + 1);
-}
-
-/* A path there is a word of a shell's command line: nothing but plain characters. */
-static bool plain_place(const char *to)
-{
-	if (!*to || *to == '-')
-		return false;
-	for (; *to; to++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			    "@:/._-~[]%",
-			    *to))
-			return false;
-	return true;
-}
-
-/* The manifest goes last: until then the other side has its old one, whole. */
-static int sync_to(struct run *r, const char *dir, const char *to)
-{
-	static const char *const wheels[] = { "--include=/*.whl", "--exclude=*", NULL },
-				 *const rest[] = { "--include=/" WHEELHOUSE_MANIFEST,
-						   "--include=/" WHEELHOUSE_SIGNATURE,
-						   "--exclude=*", NULL };
-	const char *colon = strchr(to, ':');
-	struct house_verdict v;
-	struct wheelhouse h;
-	struct err e = { 0 };
-	int code = wheelhouse_open(&r->arena, dir, true, &h, &e);
-
-	if (code)
-		return complain(EXIT_USAGE, &e);
-	if (!plain_place(to)) {
-		code = complain_text(EXIT_USAGE, "\"%s\" is no place to copy to: HOST:DIR or DIR",
-				     to);
-	} else if (wheelhouse_verify(&r->arena, &h, NULL, &v, &e) || v.n) {
-		code = complain_text(EXIT_FINDINGS, "%s is not sound and is not copied: %s: %s",
-				     dir, v.n ? v.items[0].file : dir,
-				     v.n ? v.items[0].what : e.text);
-	} else {
-		code = rsync(r, wheels, dir, to);
-		if (!code)
-			code = rsync(r, rest, dir, to);
-		if (!code)
-			code = colon ? verify_there(r, to) : verify(r, to, true);
-	}
-	wheelhouse_close(&h);
 	return code;
 }
 
@@ -342,11 +237,11 @@ int stack_wheelhouse(struct run *r)
 	if ((strcmp(action, "add") == 0 || strcmp(action, "update") == 0) && n > 0)
 		return add(r, dir, *action == 'u');
 	if ((strcmp(action, "verify") == 0 || strcmp(action, "list") == 0) && n == 0)
-		return verify(r, dir, *action == 'v');
+		return wheelhouse_tell(r, dir, *action == 'v');
 	if (strcmp(action, "diff") == 0 && n == 1)
 		return diff(r, dir, r->args[0]);
 	if (strcmp(action, "sync") == 0 && n == 1)
-		return sync_to(r, dir, r->args[0]);
+		return wheelhouse_sync(r, dir, r->args[0]);
 	if (strcmp(action, "use") == 0)
 		return use(r, dir);
 	return complain_text(EXIT_USAGE,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running one program: its search path, environment, signals, time and output are ours. */
+/* Seeing one program to its end: its environment, its time and its output are ours. */
 #include "host/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,8 +16,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "host/child.h"
 
-enum { LOOK_MS = 50, FACTOR = 2 };
+enum { LOOK_MS = 50, FACTOR = 2, SLICE_MS = 60000 };
 
 /* A program under way. */
 struct child {
@@ -26,8 +27,9 @@ struct child {
 	double begin; /* seconds, monotonic */
 	long long deadline;
 	size_t max;
-	bool tail; /* more than max bytes of output are cut at their beginning; else they are too
-		      much */
+	bool tail;  /* more than max bytes of output are cut at their beginning; else they are too
+		       much */
+	bool front; /* it is in our own group: it is ended alone */
 	const atomic_bool *stop;
 	struct text text, errors;
 };
@@ -72,7 +74,9 @@ static int slice(const struct child *c)
 
 	if (left <= 0)
 		return 0;
-	return c->stop && left > LOOK_MS ? LOOK_MS : (int)left;
+	if (c->stop && left > LOOK_MS)
+		return LOOK_MS;
+	return left > SLICE_MS ? SLICE_MS : (int)left;
 }
 
 static bool stopped(const struct child *c)
@@ -134,77 +138,6 @@ static int await(const struct child *c, int *status)
 	return result;
 }
 
-static int attributes(posix_spawnattr_t *attr)
-{
-	sigset_t none, all;
-	int r = posix_spawnattr_init(attr);
-
-	if (r)
-		return r;
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(attr, &none);
-	posix_spawnattr_setsigdefault(attr, &all);
-	/* Its own group, so that the time limit reaches its children too. */
-	posix_spawnattr_setpgroup(attr, 0);
-	return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF);
-}
-
-static int redirect(posix_spawn_file_actions_t *actions, int output, int errors)
-{
-	int r = posix_spawn_file_actions_init(actions);
-
-	if (r == 0)
-		r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, output, 1);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, errors, 2);
-	return r;
-}
-
-/* posix_spawnp() would search this process's PATH, not the child's. */
-static int spawn_found(char *const *argv, const posix_spawn_file_actions_t *actions,
-		       const posix_spawnattr_t *attr, pid_t *pid)
-{
-	static const char *const dirs[] = { "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
-	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
-	char *const environment[] = { path, locale, NULL };
-	int r = ENOENT;
-
-	for (size_t i = 0; r == ENOENT && i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		char program[256];
-
-		snprintf(program, sizeof(program), "%s/%s", dirs[i], argv[0]);
-		/* Asked first: where vfork is a plain fork, posix_spawn does not tell a missing
-		 * file. */
-		if (access(program, X_OK) < 0) {
-			r = ENOENT;
-			continue;
-		}
-		r = posix_spawn(pid, program, actions, attr, argv, environment);
-	}
-	return r;
-}
-
-static int start(char *const *argv, int output, int errors, bool own, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r = redirect(&actions, output, errors);
-
-	if (r)
-		return -r;
-	r = attributes(&attr);
-	if (r == 0)
-		r = own ? posix_spawnp(pid, argv[0], &actions, &attr, argv, environ)
-			: spawn_found(argv, &actions, &attr, pid);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	return -r;
-}
-
 /* Both pipes or none. */
 static int open_pipes(int out[2], int err[2])
 {
@@ -220,21 +153,29 @@ static int open_pipes(int out[2], int err[2])
 	return r;
 }
 
-/* Until it ends by itself or has to. */
-static int attend(struct arena *a, struct child *c, struct command_result *out)
+/* Until it ends by itself or has to: its exit status, or 128 + signal. */
+static int see_out(struct child *c)
 {
 	int status = 0, r = collect(c);
 
 	if (r == 0)
 		r = await(c, &status);
-	if (r) {
-		kill(-c->pid, SIGKILL);
-		while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-			;
+	if (r == 0)
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	kill(c->front ? c->pid : -c->pid, SIGKILL);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+static int attend(struct arena *a, struct child *c, struct command_result *out)
+{
+	int r = see_out(c);
+
+	if (r < 0)
 		return r;
-	}
 	out->seconds = clock_mono_s() - c->begin;
-	out->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	out->status = r;
 	if (c->tail && c->text.len > c->max) {
 		memmove(c->text.s, c->text.s + c->text.len - c->max, c->max + 1);
 		c->text.len = c->max;
@@ -244,7 +185,7 @@ static int attend(struct arena *a, struct child *c, struct command_result *out)
 	return 0;
 }
 
-static int run(struct arena *a, char *const *argv, const struct command_own *how, bool own,
+static int run(struct arena *a, struct spawn *s, const struct command_own *how, bool own,
 	       struct command_result *out)
 {
 	struct child c = { .pid = -1,
@@ -257,7 +198,9 @@ static int run(struct arena *a, char *const *argv, const struct command_own *how
 
 	if (r)
 		return r;
-	r = start(argv, o[1], e[1], own, &c.pid);
+	s->output = o[1];
+	s->errors = e[1];
+	r = spawn_start(s, &c.pid);
 	close(o[1]);
 	close(e[1]);
 	c.out = o[0];
@@ -274,13 +217,58 @@ static int run(struct arena *a, char *const *argv, const struct command_own *how
 int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
 		struct command_result *out)
 {
-	return run(a, argv, &(struct command_own){ .limit_ms = limit_ms, .max = max }, false, out);
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C", buf[256];
+	char *const environment[] = { path, locale, NULL };
+	/* posix_spawnp() would search this process's PATH, not the child's. Asked first also
+	 * because where vfork is a plain fork, posix_spawn does not tell a missing file. */
+	struct spawn s = { .path = strchr(argv[0], '/')
+					   ? NULL
+					   : spawn_find(argv[0], false, buf, sizeof(buf)),
+			   .argv = argv,
+			   .env = environment };
+
+	return s.path ? run(a, &s, &(struct command_own){ .limit_ms = limit_ms, .max = max }, false,
+			    out)
+		      : -ENOENT;
 }
 
 int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
 		    struct command_result *out)
 {
-	return run(a, argv, how, true, out);
+	struct spawn s = { .argv = argv, .env = how->env ? how->env : environ };
+
+	return run(a, &s, how, true, out);
+}
+
+int command_front(const struct command_front *f, struct err *e)
+{
+	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	     locale[] = "LC_ALL=C", home[PATH_MAX + 8] = "HOME=/", buf[PATH_MAX];
+	char *const plain[] = { path, locale, home, NULL };
+	struct spawn s = { .path = spawn_find(f->argv[0], true, buf, sizeof(buf)),
+			   .argv = f->argv,
+			   .env = f->env ? f->env : plain,
+			   .dir = f->dir,
+			   .input = f->input,
+			   .output = f->output,
+			   .errors = f->errors_apart ? -1 : f->output,
+			   .front = true };
+	struct child c = { .out = -1, .err = -1, .front = true };
+	int r;
+
+	if (!s.path)
+		return err_set(e, -ENOENT, "there is no program %.200s here", f->argv[0]);
+	if (getenv("HOME"))
+		snprintf(home, sizeof(home), "HOME=%s", getenv("HOME"));
+	fflush(NULL);
+	r = spawn_start(&s, &c.pid);
+	if (r)
+		return err_set(e, r, "%.200s cannot be started: %s", f->argv[0], strerror(-r));
+	c.deadline = f->limit_s ? clock_mono_ms() + f->limit_s * 1000ll : LLONG_MAX;
+	r = see_out(&c);
+	if (r == -ETIME)
+		return err_set(e, r, "%.200s was ended after %d s", f->argv[0], f->limit_s);
+	return r < 0 ? err_set(e, r, "%.200s: %s", f->argv[0], strerror(-r)) : r;
 }
 
 int command_errno(const struct command_result *r)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running one program and keeping what it prints. Knows nothing of which programs may be run. */
+/*
+ * Running one program: keeping what it prints, or in the foreground for the user to see. Knows
+ * nothing of which programs may be run.
+ */
 #ifndef HOST_COMMAND_H
 #define HOST_COMMAND_H
 
@@ -8,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 
 struct command_result {
 	int status;	    /* exit status, or 128 + signal */
@@ -30,13 +34,30 @@ struct command_own {
 	int limit_ms;
 	size_t max; /* of its output the last so many bytes are kept */
 	const atomic_bool
-		*stop; /* somebody else sets it: the program is ended. NULL: nobody does */
+		*stop;	  /* somebody else sets it: the program is ended. NULL: nobody does */
+	char *const *env; /* NULL: this process's */
 };
 
 /* As command_run, but found by this process's PATH, with its environment and in its folder. -EINTR:
  * stopped. */
 int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
 		    struct command_result *out);
+/* One program in the foreground, or into a file: rsync, ssh-keygen, a build step. */
+struct command_front {
+	char *const
+		*argv;	  /* argv[0]: looked for as by spawn_find with local, or an absolute path */
+	const char *dir;  /* where it runs; NULL: here */
+	char *const *env; /* NULL: PATH, LC_ALL=C and HOME alone */
+	const char *input; /* file on its standard input; NULL: none */
+	int output;	   /* descriptor for what it prints and says; -1: ours */
+	bool errors_apart; /* what it says goes to our standard error all the same */
+	int limit_s;	   /* 0: none */
+};
+/*
+ * Its exit status, or 128 + signal. -ENOENT when there is no such program, -ETIME when it was ended
+ * because it ran too long; *e says so. An interrupt from the keyboard reaches it too.
+ */
+int command_front(const struct command_front *f, struct err *e);
 /*
  * What a result means to who asked for it: 0 for success, else from what the program said -EACCES,
  * -ENOENT, -EEXIST, -EBUSY or -EOPNOTSUPP, and -EIO where it said none of what is known.

@@ -10,10 +10,12 @@
 enum { WARM_SAMPLES = 2, SAMPLES_MIN = 3, SAMPLES_MAX = 100000 };
 
 struct measured {
-	const struct bench_env *env;
+	struct bench_env *env;
+	struct idset asked; /* CPUs that were asked for; env has those of them that it may use */
 	const struct bench *b;
 	struct bench_cases all;
 	const struct bench_case *c;
+	const char *name; /* the case's */
 	double *x[WINDOW_FIGURES];
 	size_t n;
 };
@@ -77,13 +79,41 @@ static int medians(struct window *w, struct window_reading *out, struct err *e)
 	return 0;
 }
 
+/* What is switched may take CPUs away: then it is the same case on those that are left. */
+static int follow_cpus(struct window *w, struct err *e)
+{
+	struct measured *s = w->state;
+	struct arena *a = s->env->a;
+	struct idset may = bench_allowed(a), gone = idset_minus(a, &s->asked, &may),
+		     now = idset_minus(a, &s->asked, &gone);
+
+	if (idset_equal(&now, &s->env->cpus))
+		return 0;
+	if (s->b->end)
+		s->b->end(&s->all);
+	s->env->cpus = now;
+	s->all = (struct bench_cases){ 0 };
+	s->c = NULL;
+	s->b->cases(s->env, &s->all);
+	for (size_t i = 0; i < s->all.n && !s->c; i++)
+		if (strcmp(s->all.items[i].name, s->name) == 0)
+			s->c = &s->all.items[i];
+	if (s->c)
+		return 0;
+	/* The next window looks for it again. */
+	s->env->cpus = (struct idset){ 0 };
+	return err_set(e, -ENODATA, "%s cannot be measured on CPUs %s", w->name,
+		       idset_format(a, &now));
+}
+
 static int measure(struct window *w, struct window_reading *out, struct err *e)
 {
 	struct measured *s = w->state;
 	const char *variant = "";
 	void *state = NULL;
-	int r = s->b->setup(s->env, s->c, &state, &variant, e), wrong;
+	int r = follow_cpus(w, e), wrong;
 
+	r = r ? r : s->b->setup(s->env, s->c, &state, &variant, e);
 	if (r)
 		return stopped(s) ? -EINTR : r;
 	r = samples(w, state, e);
@@ -91,6 +121,7 @@ static int measure(struct window *w, struct window_reading *out, struct err *e)
 	s->b->teardown(state);
 	if (r)
 		return r;
+	out->variant = variant;
 	return wrong ? -EBADMSG : medians(w, out, e);
 }
 
@@ -143,7 +174,7 @@ int window_bench(struct arena *a, const struct bench_env *env, const char *name,
 
 	*own = *env;
 	own->ask.name = prefix;
-	*s = (struct measured){ .env = own, .b = bench_find(bench) };
+	*s = (struct measured){ .env = own, .asked = env->cpus, .b = bench_find(bench) };
 	if (!s->b)
 		return err_set(e, -EINVAL, "there is no bench \"%s\"", bench);
 	s->b->cases(own, &s->all);
@@ -158,7 +189,8 @@ int window_bench(struct arena *a, const struct bench_env *env, const char *name,
 				.close = close_it,
 				.state = s };
 	if (r == 0) {
-		out->name = arena_printf(a, "%s/%s", bench, s->c->name);
+		s->name = s->c->name;
+		out->name = arena_printf(a, "%s/%s", bench, s->name);
 		out->setup = s->c->setup ? s->c->setup : "";
 		out->n_figures = s->c->n_figures ? s->c->n_figures : s->b->n_figures;
 		memcpy(out->figures, s->b->figures, out->n_figures * sizeof(out->figures[0]));

@@ -127,7 +127,7 @@ static int one_window(struct engine *g, enum proof_part part, size_t pair, const
 /* --- pairs -------------------------------------------------------------------------------------
  */
 
-static double log_ratio(const struct bench_figure *f, double a, double b)
+double engine_log_ratio(const struct bench_figure *f, double a, double b)
 {
 	/* A guard that was 0 both times has not changed. */
 	if (a <= 0 || b <= 0)
@@ -142,7 +142,7 @@ static void add_pair(struct engine *g, struct proof_pairs *out, const struct pro
 
 	for (size_t i = 0; i < w->n_figures; i++) {
 		out->d[i] = arena_grow(g->a, out->d[i], out->n, sizeof(double));
-		out->d[i][out->n] = log_ratio(&w->figures[i], a->value[i], b->value[i]);
+		out->d[i][out->n] = engine_log_ratio(&w->figures[i], a->value[i], b->value[i]);
 	}
 	out->n++;
 }

@@ -91,6 +91,8 @@ int engine_compare(struct engine *g, const struct rule *rule, const struct arm *
 void engine_rule(struct engine *g);
 /* The verdict of a proof that ended early, by what engine_pair returned. */
 void engine_fail(struct engine *g, int code, const struct err *e);
+/* Of one pair: positive where b is better. 0 where one of both is not above 0. */
+double engine_log_ratio(const struct bench_figure *f, double a, double b);
 /* Puts the machine back and says what time it took. */
 void engine_finish(struct engine *g);
 

@@ -14,6 +14,7 @@ enum { WINDOW_FIGURES = BENCH_FIGURES };
 struct window_reading {
 	double value[WINDOW_FIGURES]; /* finite and above 0: what is compared are ratios */
 	size_t samples;		      /* the value is their median; 1 for a workload */
+	const char *variant;	      /* what a bench chose at run time; NULL */
 };
 
 struct window {

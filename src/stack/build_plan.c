@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "stack/program.h"
+#include "host/child.h"
 #include "stack/wheelhouse.h"
 
 /*
@@ -260,7 +260,7 @@ static void look(struct planner *k, struct build_step *s)
 		return;
 	}
 	for (const char *const *t = s->tools; t && *t && !s->lacks; t++)
-		if (!program_find(*t, buf, sizeof(buf)))
+		if (!spawn_find(*t, true, buf, sizeof(buf)))
 			s->lacks =
 				arena_printf(k->a, "%s is not installed: sudo apt-get install %s",
 					     *t, strcmp(*t, "ninja") == 0 ? "ninja-build" : *t);

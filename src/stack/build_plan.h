@@ -54,6 +54,12 @@ struct build_wish {
 /* -EINVAL and *e for a target that is neither known nor a project. Reads, writes nothing. */
 int build_plan_make(struct arena *a, const struct machine *m, const struct build_env *env,
 		    const struct build_wish *wish, struct build_plan *out, struct err *e);
+/*
+ * Makes DIR and takes it for this process and for every program that it runs: the lock is theirs
+ * too, so that a step that outlived a killed gputune is not begun a second time beside itself. A
+ * descriptor that is kept open. -EBUSY and *e: somebody works there.
+ */
+int build_plan_take(struct arena *a, const struct build_plan *p, struct err *e);
 /* Runs one step; its output goes to its log. 0, or *e with the last lines of the log. */
 int build_step_run(struct arena *a, const struct build_plan *p, struct build_step *s,
 		   struct err *e);

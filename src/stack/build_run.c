@@ -3,13 +3,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "host/command.h"
 #include "stack/build_plan.h"
-#include "stack/program.h"
 
 enum { TAIL = 300 };
 
@@ -24,6 +25,27 @@ static int make_folders(struct arena *a, const struct build_plan *p, struct err 
 			return err_set(e, -errno, "%s cannot be made: %s", path, strerror(errno));
 	}
 	return 0;
+}
+
+int build_plan_take(struct arena *a, const struct build_plan *p, struct err *e)
+{
+	const char *path = arena_printf(a, "%s/steps/lock", p->dir);
+	int code = make_folders(a, p, e), fd;
+
+	if (code)
+		return code;
+	/* Not closed in programs that are run: as long as one of them is there, it is locked. */
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	close(fd);
+	err_set(e, -EBUSY,
+		"%s is in use: another gputune builds there, or a step that one left behind",
+		p->dir);
+	err_hint(e, "fuser -v %.200s names who it is", path);
+	return -EBUSY;
 }
 
 /* The last argument of "wheelhouse update" is a folder: the wheels in it are meant. */
@@ -101,7 +123,7 @@ static int stamp(struct arena *a, const struct build_step *s, struct err *e)
 
 int build_step_run(struct arena *a, const struct build_plan *p, struct build_step *s, struct err *e)
 {
-	struct program run = { .dir = s->dir ? s->dir : p->dir, .env = p->env };
+	struct command_front run = { .dir = s->dir ? s->dir : p->dir, .env = p->env };
 	int status, code = make_folders(a, p, e);
 
 	if (code)
@@ -112,7 +134,7 @@ int build_step_run(struct arena *a, const struct build_plan *p, struct build_ste
 	run.output = open(s->log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (run.output < 0)
 		return err_set(e, -errno, "%s: %s", s->log, strerror(errno));
-	status = program_run(&run, e);
+	status = command_front(&run, e);
 	close(run.output);
 	if (status < 0)
 		return status;

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/sha256.h"
 #include "base/stamp.h"
-#include "stack/program.h"
+#include "host/command.h"
 
 enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
 static const char schema[] = "gputune.wheelhouse/1";
@@ -241,8 +241,8 @@ static int sign(struct arena *a, struct wheelhouse *h, const char *name, const c
 			 arena_printf(a, "%s/%s", h->dir, name),
 			 NULL };
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct program p = { .argv = argv, .output = null, .limit_s = 60 };
-	int status = program_run(&p, e);
+	struct command_front p = { .argv = argv, .output = null, .limit_s = 60 };
+	int status = command_front(&p, e);
 
 	if (null >= 0)
 		close(null);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "stack/program.h"
+#include "host/command.h"
 #include "stack/wheelhouse.h"
 
 static void add(struct arena *a, struct house_verdict *v, const char *file, const char *what)
@@ -100,21 +100,21 @@ static const char *signer(struct arena *a, const struct wheelhouse *h, const cha
 	char *find[] = { "ssh-keygen", "-Y", "find-principals", "-s", sig, "-f", allowed, NULL };
 	struct err e = { 0 };
 	int fd = mkstemp(name), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct program p = { .argv = find, .output = fd, .limit_s = 60 };
+	struct command_front p = { .argv = find, .output = fd, .limit_s = 60 };
 
 	if (fd < 0 || null < 0)
 		return NULL;
-	if (program_run(&p, &e) == 0)
+	if (command_front(&p, &e) == 0)
 		who = first_line(a, name);
 	if (who && *who != '-') {
 		char *verify[] = { "ssh-keygen", "-Y", "verify", "-q", "-f",
 				   allowed,	 "-I", who,	 "-n", "gputune-wheelhouse",
 				   "-s",	 sig,  NULL };
 
-		p = (struct program){
+		p = (struct command_front){
 			.argv = verify, .input = manifest, .output = null, .limit_s = 60
 		};
-		if (program_run(&p, &e) != 0)
+		if (command_front(&p, &e) != 0)
 			who = NULL;
 	}
 	close(null);

@@ -5,6 +5,7 @@ changed, broken, signed and copied; environments and images of containers judged
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
@@ -363,6 +364,120 @@ def build(tmp):
     says("what came of it", ["wheelhouse", "list", work / "house"], 0, "pure_one")
 
 
+def build_killed(tmp):
+    """gputune dies in the middle of a step: the step goes on alone, is not begun beside itself, and the next run goes on from it."""
+    project, work = tmp / "project", tmp / "work2"
+    put(work / "venv/bin/python", '#!/bin/sh\nwhile [ "$1" ]; do case "$1" in --wheel-dir) dir=$2;; esac; shift; done\n'
+        f'echo begun >>{tmp}/begun\nif [ ! -e {tmp}/go ]; then echo $$ >{tmp}/pid.new; mv {tmp}/pid.new {tmp}/pid; exec sleep 60; fi\n'
+        f'mkdir -p "$dir" && cp {tmp}/s/*.whl "$dir"\n').chmod(0o755)
+    put(work / "steps/venv", f"/usr/bin/python3\n-m\nvenv\n--system-site-packages\n{work}/venv\n")
+    p = subprocess.Popen([gputune, "stack", "build-plan", work, project, "--run", "-q"], stderr=subprocess.PIPE)
+    end = time.monotonic() + 30
+    while not (tmp / "pid").exists() and p.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    before = {x.name: x.stat().st_mtime_ns for x in (work / "steps").iterdir()}
+    p.kill()
+    p.communicate()
+    says("a step that is left alone", ["build-plan", work, project, "--run", "-q"], 3, "is in use")
+    j = follows("looking at it", ["build-plan", work, project], 0)
+    states = {s["id"]: s["state"] for s in j["steps"]} if j else {}
+    expect("what was not finished is to do", states.get("project-wheel") == "to do" and states.get("venv") == "done", states)
+    left = int((tmp / "pid").read_text())
+    os.kill(left, 9)
+    while pathlib.Path(f"/proc/{left}").exists() and pathlib.Path(f"/proc/{left}/stat").read_text().split()[2] != "Z":
+        time.sleep(0.01)
+    put(tmp / "go", "")
+    says("it goes on", ["build-plan", work, project, "--run", "-q"], 0)
+    now = {x.name: x.stat().st_mtime_ns for x in (work / "steps").iterdir()}
+    expect("what was done is not done again", all(now[n] == before[n] for n in before if n != "lock") and len(now) > len(before),
+           (before, now))
+    expect("the step was begun twice", (tmp / "begun").read_text() == "begun\nbegun\n", (tmp / "begun").read_text())
+    says("what came of both", ["wheelhouse", "verify", work / "house"], 0)
+
+
+def compare(tmp):
+    """Two builds of a stand-in through the real loader, each in processes of its own: the slower one, what each chose, and
+    every way in which a side can be none."""
+    stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
+    newer, older = stub / "libraries", stub / "libraries/older"
+    if not (older / "libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
+        print("     this build has no stand-ins: nothing is compared")
+        return
+    env = {**os.environ, "LD_LIBRARY_PATH": str(stub / "device"), "GPUTUNE_STUB_CUDA": "gpus=2 memory=4000000000"}
+    quick = ["--for", "20ms", "--min-effect", "1%", "--seed", "1"]
+
+    def sides(what, argv, code, **more):
+        p = subprocess.run([gputune, "stack", "compare", *map(str, argv), "--format", "json"], capture_output=True, text=True,
+                           timeout=120, env={**env, **more})
+        try:
+            j = json.loads(p.stdout)
+            jsonschema.validate(j, schemas["stack-compare"])
+            expect(what, p.returncode == code == j["exit_code"], (p.returncode, j["why"], p.stderr))
+            return j
+        except Exception as e:  # noqa: BLE001
+            expect(what, False, (p.returncode, str(e), p.stdout[:300], p.stderr))
+            return {}
+
+    # An environment as pip makes it, and the system's library by the loader's path.
+    site = tmp / "cenv/lib/python3.11/site-packages"
+    (site / "nvidia/nccl/lib").mkdir(parents=True)
+    os.symlink(newer / "libnccl.so.2", site / "nvidia/nccl/lib/libnccl.so.2")
+    dist(site, "nvidia-nccl-cu13", "2.28.9")
+    by_system = {"LD_LIBRARY_PATH": f"{stub}/device:{older}"}
+    bench = ["--bench", "collectives/all-reduce:8B"]
+    j = sides("an environment is faster than the system", ["system", tmp / "cenv", *bench, *quick], 0, **by_system)
+    if j:
+        expect("faster: verdict", j["verdict"] == "helps" and j["effect"]["low"] > 1.2, (j["verdict"], j["effect"], j["why"]))
+        expect("faster: files", j["a"]["file"] == os.path.realpath(older / "libnccl.so.2") and
+               j["b"]["file"] == os.path.realpath(newer / "libnccl.so.2") and j["b"]["version"] == "2.28.9", (j["a"], j["b"]))
+        expect("faster: who says what it is", "2.20.5" in j["a"]["chosen"][0]["text"] and "2.21.9" in j["b"]["chosen"][0]["text"] and
+               all(sum(c["windows"] for c in j[s]["chosen"]) == j["pairs"] for s in "ab"), (j["a"], j["b"]))
+        order = [w["side"] for w in j["windows"]]
+        expect("faster: pairs of one each, in no fixed order", len(order) == 2 * j["pairs"] >= 16 and
+               all({*order[i:i + 2]} == {"a", "b"} for i in range(0, len(order), 2)) and
+               len({tuple(order[i:i + 2]) for i in range(0, len(order), 2)}) == 2, order)
+    j = sides("a side that crashes", [newer, older / "libnccl.so.2", *bench, *quick], 1, GPUTUNE_STUB_OLDER="crash")
+    expect("a crash: said", j.get("verdict") == "fails" and "signal 6" in j["why"] and j["a"]["fault"] is None, j.get("why"))
+    j = sides("the other one", [older, newer, *bench, *quick], 5, GPUTUNE_STUB_OLDER="crash")
+    j = sides("what each chose", [older, newer, "--bench", "gemm/bf16:64", "--budget", "10ms", "--gpus", "0", *quick], 5)
+    if j:
+        expect("chosen: versions and algorithms", "12.8.4 algorithm 4" in j["a"]["chosen"][0]["text"] and "13.1.0 algorithm" in j["b"]["chosen"][0]["text"],
+               (j["a"]["chosen"], j["b"]["chosen"]))
+        expect("chosen: too little time is said", j["verdict"] == "undecided" and "--budget" in j["why"], j["why"])
+    for how, code in (("INT", 5), ("KILL", -9)):
+        p = subprocess.Popen([gputune, "stack", "compare", newer, older, *bench, "--for", "5s", "--format", "json"], env=env,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 20
+        while not (kids := pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()) and time.monotonic() < end:
+            time.sleep(0.01)
+        os.kill(p.pid, getattr(signal, f"SIG{how}"))
+        out, _ = p.communicate(timeout=30)
+        expect(f"{how}: it ends", p.returncode == code and (how == "KILL" or "interrupted" in json.loads(out)["why"]), (p.returncode, out))
+        gone = lambda k: not pathlib.Path(f"/proc/{k}").exists() or pathlib.Path(f"/proc/{k}/stat").read_text().split()[2] == "Z"  # noqa: E731
+        while kids and not all(map(gone, kids)) and time.monotonic() < end:
+            time.sleep(0.01)
+        expect(f"{how}: who measured is gone", kids and all(map(gone, kids)), kids)
+    nothing, foreign = tmp / "nothing", tmp / "foreign"
+    nothing.mkdir()
+    other = "aarch64" if machine == "x86_64" else "x86_64"
+    put(foreign / "libnccl.so.2", elf(".text", b"x", machine=elf_machine[other]))
+    put(tmp / "text/libnccl.so.2", b"no library")
+    os.makedirs(tmp / "gone/lib")
+    os.symlink("nowhere", tmp / "gone/lib/libnccl.so.2")
+    for what, argv, words in (
+            ("no such side", [newer, tmp / "missing"], ["B:", "no such file"]),
+            ("nothing in it", [nothing, newer], ["A:", "no Python environment"]),
+            ("for another processor", [newer, foreign], [f"made for {other}", f"this machine is {machine}"]),
+            ("no library", [newer, tmp / "text"], ["no library"]),
+            ("a link to nowhere", [newer, tmp / "gone"], ["leads nowhere"]),
+            ("another library", [newer, newer / "libcublasLt.so.13"], ["is not NCCL"]),
+            ("one side", [newer], ["two sides"])):
+        p = subprocess.run([gputune, "stack", "compare", *map(str, argv), *bench], capture_output=True, text=True, timeout=60, env=env)
+        expect(f"compare: {what}", p.returncode == 2 and all(w in p.stderr for w in words), (p.returncode, p.stderr))
+    says("compare: a bench of no library", ["compare", newer, older, "--bench", "disk"], 2, "disk")
+    says("compare: a captured machine", ["compare", newer, older, "--host", root / "tests/machines/dgx-spark"], 2, "captured")
+
+
 def environment():
     got, out, err = run("env", "--gpu", "sm_121", "--format", "shell")
     expect("env", got in (0, 1) and "export MAX_JOBS=" in out, (got, err))
@@ -382,6 +497,8 @@ with tempfile.TemporaryDirectory() as name:
     signed(tmp)
     check(tmp)
     build(tmp)
+    build_killed(tmp)
+    compare(tmp)
     environment()
 says("an unknown part", ["paint"], 2, '"paint"')
 print(f"{passed} passed, {failed} failed")

@@ -203,7 +203,7 @@ int stub_device_name(char *text, int size, int device)
 
 int stub_device_uuid(unsigned char uuid[16], int device)
 {
-	memset(uuid, 0x10 + device, 16);
+	memset(uuid, (int)stub_number("uuid", 0x10) + device, 16);
 	return 0;
 }
 

@@ -11,11 +11,15 @@
  *   nan=1         one element is no number
  *   skip=1        the last column is not written
  *   flips=20      from the 20th product on every one has other bits than the one before
+ *
+ * Compiled with STUB_OLDER it is another build of it: version 12.8.4, whose algorithms have other
+ * numbers and are slower.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cuda/cublaslt.h"
 
@@ -23,6 +27,11 @@
 #include "cuda/cublaslt.def"
 
 enum { ALGORITHMS = 3 };
+#ifdef STUB_OLDER
+enum { OLDER = 1, MAJOR = 12, MINOR = 8, PATCH = 4, FIRST = 41, SLOW_NS = 300000 };
+#else
+enum { OLDER = 0, MAJOR = 13, MINOR = 1, PATCH = 0, FIRST = 1, SLOW_NS = 0 };
+#endif
 
 struct cublaslt_handle {
 	int unused;
@@ -84,7 +93,7 @@ int stub_destroy(struct cublaslt_handle *h)
 
 int stub_property(int which, int *out)
 {
-	static const int version[] = { 13, 1, 0 };
+	static const int version[] = { MAJOR, MINOR, PATCH };
 
 	*out = version[which];
 	return 0;
@@ -193,7 +202,7 @@ int stub_heuristic(struct cublaslt_handle *h, struct cublaslt_product *p, struct
 		return CUBLASLT_NOT_SUPPORTED;
 	for (; *n < ALGORITHMS && *n < most; ++*n) {
 		out[*n] = (struct cublaslt_algorithm){ .workspace = w->workspace / 2 };
-		out[*n].algorithm[0] = (uint64_t)*n + 1;
+		out[*n].algorithm[0] = (uint64_t)*n + FIRST;
 	}
 	return 0;
 }
@@ -414,9 +423,12 @@ int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const v
 		  const void *algorithm, cuda_address workspace, size_t workspace_bytes,
 		  struct cuda_stream *s)
 {
+	struct timespec slow = { 0, SLOW_NS };
 	uint64_t id;
 	long long flips = setting("flips");
 
+	if (OLDER)
+		nanosleep(&slow, NULL);
 	(void)h;
 	(void)alpha;
 	(void)beta;
@@ -426,7 +438,7 @@ int stub_multiply(struct cublaslt_handle *h, struct cublaslt_product *p, const v
 	(void)workspace_bytes;
 	(void)s;
 	memcpy(&id, algorithm, sizeof(id));
-	if (id == 1 && setting("broken"))
+	if (id == FIRST && setting("broken"))
 		return CUBLASLT_NOT_SUPPORTED;
 	product(p, a, la, b, lb, d, ld);
 	if (setting("wrong"))

@@ -11,6 +11,9 @@
  *   refuse        communicators cannot be made
  *   sockets       the log says that TCP is used
  *   version=22304 what it says of itself
+ *
+ * Compiled with STUB_OLDER it is another build of it: version 2.20.5, slower, and with
+ * GPUTUNE_STUB_OLDER=crash it crashes where communicators are made.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -72,6 +75,12 @@ static _Thread_local struct {
 	struct op ops[OPS_MAX];
 } group;
 
+#ifdef STUB_OLDER
+enum { OLDER = 1, SLOW_NS = 300000 };
+#else
+enum { OLDER = 0, SLOW_NS = 0 };
+#endif
+
 static bool setting(const char *word)
 {
 	const char *all = getenv("GPUTUNE_STUB_NCCL");
@@ -101,7 +110,7 @@ int stub_version(int *out)
 {
 	const char *all = getenv("GPUTUNE_STUB_NCCL"), *at = all ? strstr(all, "version=") : NULL;
 
-	*out = at ? atoi(at + 8) : 22109;
+	*out = at ? atoi(at + 8) : OLDER ? 22005 : 22109;
 	return 0;
 }
 
@@ -120,6 +129,8 @@ static struct nccl_comm *make(struct world *w, int rank, int n)
 {
 	struct nccl_comm *c = calloc(1, sizeof(*c));
 
+	if (OLDER && getenv("GPUTUNE_STUB_OLDER"))
+		abort();
 	if (!c)
 		return NULL;
 	*c = (struct nccl_comm){ .w = w, .rank = rank, .n = n };
@@ -245,6 +256,10 @@ static bool await(const atomic_uint *counter, unsigned least)
 
 static bool comes(struct nccl_comm *c)
 {
+	struct timespec slow = { 0, SLOW_NS };
+
+	if (OLDER)
+		nanosleep(&slow, NULL);
 	if (c->rank != c->n - 1)
 		return true;
 	if (++c->ops == DIE_AT && setting("die"))
