@@ -367,28 +367,22 @@ static void cheap_switches_are_switches(void **state)
 static void rails_are_paths(void **state)
 {
 	struct arena a = { 0 };
-	struct cluster c = nodes_of(
-		&a,
-		(const char *const[]){
-			"{'name': 'x', 'ports': [" RAIL("b", "0000:29:00.0", "10.0.1.1/24") "," RAIL(
-				"a", "0000:18:00.0",
-				"10.0.0.1/24") "], 'heard': [" HEAR("a", "broadcast", "y",
-								    "d") "," HEAR("b", "broadcast",
-										  "y",
-										  "c") "," HEAR("a",
-												"br"
-												"oa"
-												"dc"
-												"as"
-												"t",
-												"x",
-												"b") "], 'routes': [{'to': '10.0.0.2', 'port': 'a'}, {'to': '10.0.1.2', 'port': "
-												     "'b'}]}",
-			"{'name': 'y', 'ports': [" RAIL(
-				"c", "0000:18:00.0",
-				"10.0.0.2/24") "," RAIL("d", "0000:29:00.0",
-							"10.0.1.2/24") "], 'heard': []}",
-			NULL });
+	/* A line for each part of a node. */
+	/* clang-format off */
+	static const char *const nodes[] = {
+		"{'name': 'x', 'ports': ["
+		RAIL("b", "0000:29:00.0", "10.0.1.1/24") ","
+		RAIL("a", "0000:18:00.0", "10.0.0.1/24") "], 'heard': ["
+		HEAR("a", "broadcast", "y", "d") ","
+		HEAR("b", "broadcast", "y", "c") ","
+		HEAR("a", "broadcast", "x", "b") "], "
+		"'routes': [{'to': '10.0.0.2', 'port': 'a'}, {'to': '10.0.1.2', 'port': 'b'}]}",
+		"{'name': 'y', 'ports': ["
+		RAIL("c", "0000:18:00.0", "10.0.0.2/24") ","
+		RAIL("d", "0000:29:00.0", "10.0.1.2/24") "], 'heard': []}",
+		NULL };
+	/* clang-format on */
+	struct cluster c = nodes_of(&a, nodes);
 
 	(void)state;
 	assert_int_equal(c.n_wires, 1);
