@@ -43,8 +43,7 @@ const struct band bands[] = {
 	  "to 1335)",
 	  "2026-11" },
 	{ "NVIDIA H200", "gemm", "tf32:8192*", "rate", "tflop_per_s", 0, 335, 370,
-	  "torch (343 to 358); gpu-burn (359); this program in six runs (342 to 362)",
-	  "2026-11" },
+	  "torch (343 to 358); gpu-burn (359); this program in six runs (342 to 362)", "2026-11" },
 	{ "NVIDIA H200", "gemm", "fp64:8192*", "rate", "tflop_per_s", 0, 53, 64,
 	  "torch (54.5 to 61.1); this program in six runs (55.0 to 60.7): the power cap "
 	  "decides",

@@ -68,6 +68,10 @@ int verb_check(struct run *r)
 	if (!run_profile(r, &p) || !(h = run_host(r)))
 		return EXIT_USAGE;
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
+	if (!run_since(r, m)) {
+		host_close(h);
+		return EXIT_USAGE;
+	}
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	code = exit_code(&f);
 	failed = print(r, &f, m, &p, run_ledger(r, h, m), &code);

@@ -38,6 +38,7 @@ enum option_id {
 	OPT_BOOT,
 	OPT_REBOOT,
 	OPT_DEEP,
+	OPT_SINCE,
 	OPT_OUTPUT,
 	OPT_NO_REDACT,
 	OPT_GOLDEN,
@@ -105,7 +106,39 @@ enum option_id {
 	OPT_CLAIM,
 	OPT_ROWS,
 	OPT_CALIBRATION,
+	OPT_NO_CALIBRATION,
+	OPT_LOG,
+	OPT_FROM_BENCH,
+	OPT_FORGET,
+	OPT_NSYS,
+	OPT_NCU,
 	OPT_EXPLAIN,
+	OPT_GOAL,
+	OPT_SWEEP,
+	OPT_CONTEXT,
+	OPT_USERS,
+	OPT_COPIES,
+	OPT_NODES,
+	OPT_NODES_FILE,
+	OPT_RSH,
+	OPT_NODE_COMMAND,
+	OPT_KNOWN_HOSTS,
+	OPT_FROM,
+	OPT_AGAINST,
+	OPT_ALL_LINKS,
+	OPT_QUICK,
+	OPT_TOPOLOGY,
+	OPT_APPLY,
+	OPT_SUBNETS,
+	OPT_MTU,
+	OPT_CONFIRM,
+	OPT_NO_NAMES,
+	OPT_NODE,
+	OPT_CLUSTER,
+	OPT_HEAD,
+	OPT_PORT,
+	OPT_IMAGE,
+	OPT_NCCL,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -134,6 +167,9 @@ enum word_kind {
 	WORD_BETTER,
 	WORD_STACK,
 	WORD_SYMPTOM,
+	WORD_CLUSTER,
+	WORD_GOAL,
+	WORD_KIND,
 };
 
 struct option_row {
@@ -167,6 +203,7 @@ struct run {
 	const char *value[OPTIONS];
 	char **args;
 	int n_args;
+	int n_before; /* arguments in front of "--" */
 	FILE *out;
 	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
 	bool tty;
@@ -192,13 +229,23 @@ int verb_list(struct run *r);
 int verb_capture(struct run *r);
 int verb_completion(struct run *r);
 int verb_fleet(struct run *r);
+/* "completion man [PAGE]": the manual page, of a verb, or of profiles. */
+int manual_print(struct run *r);
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
 int verb_compare(struct run *r);
 int verb_predict(struct run *r);
+int verb_calibrate(struct run *r);
+int verb_roofline(struct run *r);
+int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
+int verb_generate(struct run *r);
+int verb_lint(struct run *r);
 int verb_prove(struct run *r);
 int verb_stack(struct run *r);
+int verb_cluster(struct run *r);
+int verb_monitor(struct run *r);
+int verb_record(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);
@@ -226,6 +273,8 @@ void run_own_changes(struct run *r, struct host *h, struct machine *m);
  * was interrupted. */
 struct journal;
 bool run_tell_open(struct run *r, struct host *h, const struct journal *j);
+/* Puts the earlier reading that --since names into m; false after complaining. */
+bool run_since(struct run *r, struct machine *m);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
 

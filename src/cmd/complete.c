@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion scripts and the manual page, printed from the option tables. */
+/* Completion scripts, printed from the option tables. */
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -168,83 +168,18 @@ static void fish_verb(FILE *f, const struct verb *v)
 	}
 }
 
-/* roff: a leading dot or quote is a request, a backslash starts an escape, "-" is a hyphen unless
- * escaped. */
-static void roff(FILE *f, const char *s)
-{
-	if (*s == '.' || *s == '\'')
-		fputs("\\&", f);
-	for (; *s; s++) {
-		if (*s == '\\')
-			fputs("\\e", f);
-		else if (*s == '-')
-			fputs("\\-", f);
-		else
-			fputc(*s, f);
-	}
-}
-
-static void man_verb(FILE *f, const struct verb *v)
-{
-	fprintf(f, ".SS gputune %s %s\n", v->name, v->args);
-	roff(f, v->about);
-	fputc('\n', f);
-	for (size_t i = 0; i < v->n_options; i++) {
-		const struct option_row *o = &option_rows[v->options[i]];
-
-		fputs(".TP\n\\fB", f);
-		if (o->letter)
-			fprintf(f, "\\-%c\\fR, \\fB", o->letter);
-		fputs("\\-\\-", f);
-		roff(f, o->name);
-		fputs("\\fR", f);
-		if (o->arg_name)
-			fprintf(f, " \\fI%s\\fR", o->arg_name);
-		fputc('\n', f);
-		roff(f, o->help);
-		fputc('\n', f);
-	}
-}
-
-static void man(FILE *f)
-{
-	fprintf(f,
-		".\\\" SPDX-License-Identifier: Apache-2.0\n.TH GPUTUNE 1 \"\" \"gputune %s\" "
-		"\"User commands\"\n.SH NAME\n"
-		"gputune \\- what an NVIDIA GPU machine is and what holds it back\n.SH SYNOPSIS\n"
-		".B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n"
-		"Reads a machine, or a capture of one, and says which performance settings are "
-		"right, wrong, not "
-		"applicable (and why) or could not be seen, with the evidence. Reading needs no "
-		"root and never writes.\n"
-		".SH VERBS\n",
-		GPUTUNE_VERSION);
-	for (size_t i = 0; i < verb_count; i++)
-		man_verb(f, &verbs[i]);
-	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input "
-	      "that cannot be read\n"
-	      ".TP\n5\nno finding, but something could not be seen\n.SH "
-	      "ENVIRONMENT\n.TP\nNO_COLOR\nno colours when set and "
-	      "not empty\n.SH FILES\n.TP\n/etc/gputune/profiles\nprofiles of this site, found by "
-	      "name with \\-\\-profile\n"
-	      ".SH PROFILES\nAn INI file. [profile] takes base (a built\\-in profile), only and "
-	      "skip. A section named after a "
-	      "setting takes want (a value, \">= N\", \"<= N\", \"not V\", \"one of A B\" or "
-	      "leave), waive (a reason), expires "
-	      "(YYYY\\-MM\\-DD) and target (a pattern).\n",
-	      f);
-}
-
 int verb_completion(struct run *r)
 {
 	const char *shell = r->args[0];
 
+	if (r->n_args > 1 && strcmp(shell, "man") != 0)
+		return complain_text(EXIT_USAGE, "completion takes no argument \"%s\"", r->args[1]);
 	if (strcmp(shell, "bash") == 0)
 		bash(r->out);
 	else if (strcmp(shell, "zsh") == 0)
 		zsh(r->out);
 	else if (strcmp(shell, "man") == 0)
-		man(r->out);
+		return manual_print(r);
 	else if (strcmp(shell, "fish") == 0)
 		for (size_t i = 0; i < verb_count; i++)
 			fish_verb(r->out, &verbs[i]);

@@ -223,11 +223,17 @@ int verb_lint(struct run *r)
 	struct gen_node node;
 	struct host *h = run_host(r);
 	struct machine *m = h ? run_machine(r, h, false) : NULL;
+	const char *nccl = r->value[OPT_NCCL];
 	struct fits fits;
 	int code;
 
 	if (!h)
 		return EXIT_USAGE;
+	if (nccl && (!strchr(nccl, '.') || nccl[strspn(nccl, "0123456789.")])) {
+		host_close(h);
+		return complain_text(EXIT_USAGE,
+				     "--nccl takes a release like 2.28.9, not \"%.40s\"", nccl);
+	}
 	fits_default(&fits);
 	w.lint = (struct lint){ .a = &r->arena, .on = &w.on };
 	w.on.fits = &fits;
@@ -240,8 +246,8 @@ int verb_lint(struct run *r)
 		w.on.nccl = node.nccl;
 	}
 	w.on.nccl_from = "the system's library";
-	if (r->value[OPT_NCCL]) {
-		w.on.nccl = r->value[OPT_NCCL];
+	if (nccl) {
+		w.on.nccl = nccl;
 		w.on.nccl_from = "--nccl";
 	}
 	code = look(&w, h);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "cmd/ansible.h"
 #include "cmd/cmd.h"
@@ -60,7 +61,8 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 			   .a = &r->arena,
 			   .m = m,
 			   .deep = deep || h->id.captured,
-			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE],
+			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE] &&
+				   !r->value[OPT_SINCE],
 			   .config = r->verb->run == verb_capture };
 
 	probe_machine(&p);
@@ -116,16 +118,56 @@ static bool wants_whole(const struct run *r, const char *path)
 	       (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-/* Where the result goes, and how wide and coloured it may be. */
-static int open_output(struct run *r)
+/* A file that -o names: what was in it stays there until there is something to write. */
+struct late {
+	int fd;
+	bool fresh, said;
+};
+
+static ssize_t late_write(void *at, const char *text, size_t n)
 {
-	const char *path = r->verb->run == verb_capture ? NULL : r->value[OPT_OUTPUT];
+	struct late *l = at;
+	struct stat st;
+
+	if (!l->said && fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(l->fd, 0))
+		return 0;
+	l->said = true;
+	return fd_write_all(l->fd, text, n) ? 0 : (ssize_t)n;
+}
+
+static int late_close(void *at)
+{
+	return close(((struct late *)at)->fd);
+}
+
+static FILE *open_late(struct late *l, const char *path)
+{
+	const cookie_io_functions_t way = { .write = late_write, .close = late_close };
+	FILE *f = NULL;
+
+	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	l->fresh = l->fd >= 0;
+	if (!l->fresh)
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (l->fd >= 0)
+		f = fopencookie(l, "w", way);
+	if (!f && l->fd >= 0)
+		close(l->fd);
+	return f;
+}
+
+/* Where the result goes, and how wide and coloured it may be. */
+static int open_output(struct run *r, struct late *late)
+{
+	const char *path = r->verb->run == verb_capture || r->verb->run == verb_record
+				   ? NULL
+				   : r->value[OPT_OUTPUT];
 	long long columns = 0;
 	struct winsize w;
 
 	r->out = stdout;
 	if (path) {
-		r->out = wants_whole(r, path) ? open_partial(r, path) : fopen(path, "we");
+		r->out = wants_whole(r, path) ? open_partial(r, path) : open_late(late, path);
 		if (!r->out)
 			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path,
 					     strerror(errno));
@@ -158,7 +200,7 @@ static int place_output(struct run *r, int code, bool good)
 	return code;
 }
 
-static int close_output(struct run *r, int code)
+static int close_output(struct run *r, const struct late *late, int code)
 {
 	/* A full disk shows only now; a result that was not written must not look like one. */
 	bool bad = fflush(r->out) || ferror(r->out) || (r->partial && fsync(fileno(r->out)));
@@ -169,9 +211,13 @@ static int close_output(struct run *r, int code)
 		bad = true;
 	}
 	if (bad)
-		complain_text(EXIT_BLIND, "the result could not be written: %s", strerror(why));
+		complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
+			      r->out != stdout ? " to " : "",
+			      r->out != stdout ? r->value[OPT_OUTPUT] : "", strerror(why));
 	if (r->partial)
 		code = place_output(r, code, !bad);
+	else if (late->fresh && !late->said)
+		unlink(r->value[OPT_OUTPUT]);
 	return bad ? EXIT_BLIND : code;
 }
 
@@ -201,6 +247,7 @@ static const struct verb *find_verb(const char *name)
 
 int main(int argc, char **argv)
 {
+	struct late late = { 0 };
 	struct run r = { 0 };
 	int code;
 
@@ -225,8 +272,8 @@ int main(int argc, char **argv)
 	code = options_parse(&r, argc - 1, argv + 1);
 	if (code == 0 && r.value[OPT_HELP])
 		verb_usage(stdout, r.verb);
-	else if (code == 0 && (code = open_output(&r)) == 0)
-		code = close_output(&r, r.verb->run(&r));
+	else if (code == 0 && (code = open_output(&r, &late)) == 0)
+		code = close_output(&r, &late, r.verb->run(&r));
 	arena_free(&r.arena);
 	return code;
 }

@@ -304,6 +304,13 @@ int verb_monitor(struct run *r)
 
 	if (code || !monitor_interval(r, STANDARD_MS, &s.interval_ms) || !monitor_for(r, &for_ms))
 		return EXIT_USAGE;
+	if (for_ms && r->value[OPT_ONCE])
+		return complain_text(EXIT_USAGE, "--once is one look: no --for");
+	if (r->n_args && (for_ms || r->value[OPT_HOST] || r->value[OPT_INTERVAL]))
+		return complain_text(EXIT_USAGE,
+				     "%s is played as it was taken: no --host, "
+				     "--interval or --for",
+				     r->args[0]);
 	if (r->n_args)
 		return monitor_replay(r, r->args[0]);
 	s.h = run_host(r);

@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 
-static const char *const formats[] = { "term", "json",	"md",	  "html", "junit",
-				       "prom", "shell", "nagios", "npd",  NULL };
+static const char *const formats[] = { "term",	"json",	  "md",	 "html",    "junit",   "prom",
+				       "shell", "nagios", "npd", "systemd", "compose", NULL };
 static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
 					"disk", "kernel", "software", "topology", NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
-static const char *const drawings[] = { "matrix", "tree", "svg", NULL };
+static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const modes[] = { "healthcheck", "prolog", NULL };
@@ -44,9 +44,17 @@ static const char *const measurements[] = { "all",
 					    "gds",
 					    NULL };
 
-static const char *const stack_parts[] = {
-	"arch", "check", "env", "build-plan", "wheelhouse", NULL
-};
+static const char *const stack_parts[] = { "arch",	 "check",      "compare", "env",
+					   "build-plan", "wheelhouse", NULL };
+
+static const char *const kinds[] = { "nccl",   "vllm-env", "torchrun",	    "mpi",
+				     "sbatch", "hostfile", "deepspeed_env", "vllm",
+				     "sglang", "llamacpp", "trtllm",	    NULL };
+
+static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
+
+static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
+					     "node",	 "take-back", NULL };
 
 const char *const *words_of(enum word_kind k)
 {
@@ -71,6 +79,12 @@ const char *const *words_of(enum word_kind k)
 		return betters;
 	case WORD_STACK:
 		return stack_parts;
+	case WORD_CLUSTER:
+		return cluster_parts;
+	case WORD_GOAL:
+		return goals;
+	case WORD_KIND:
+		return kinds;
 	default:
 		return NULL;
 	}
@@ -107,13 +121,17 @@ static int store(struct run *r, const struct option_row *o, const char *arg)
 {
 	/* A profile may also be a file, so it is not checked here. */
 	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY ||
-	     o->arg == WORD_BETTER) &&
+	     o->arg == WORD_BETTER || o->arg == WORD_GOAL) &&
 	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
 	if ((o->id == OPT_ENV || o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) &&
 	    r->value[o->id])
 		arg = arena_printf(&r->arena, "%s,%s", r->value[o->id], arg);
+	else if (o->id == OPT_NODE && r->value[o->id]) /* paths may hold commas */
+		arg = arena_printf(&r->arena, "%s\n%s", r->value[o->id], arg);
+	if (o->id == OPT_LOG && r->value[o->id]) /* names may hold commas */
+		arg = arena_printf(&r->arena, "%s\n%s", r->value[o->id], arg);
 	r->value[o->id] = arg ? arg : "";
 	return 0;
 }
@@ -176,6 +194,7 @@ int options_parse(struct run *r, int argc, char **argv)
 		if (code)
 			return code;
 	}
+	r->n_before = r->n_args;
 	while (optind < argc)
 		r->args[r->n_args++] = argv[optind++];
 	return r->value[OPT_HELP] ? 0 : check_args(r);

@@ -16,18 +16,26 @@ static bool wants_colour(const struct run *r)
 	return term && strcmp(term, "dumb") != 0;
 }
 
+struct term_style run_style(const struct run *r)
+{
+	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
+
+	how.ascii = r->value[OPT_ASCII] || !setlocale(LC_CTYPE, "") ||
+		    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return how;
+}
+
 int run_print_doc(struct run *r, const struct doc *d, const char *title)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
-	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
+	struct term_style how;
 
 	if (strcmp(format, "md") == 0) {
 		doc_md(r->out, d);
 	} else if (strcmp(format, "html") == 0) {
 		doc_html(r->out, d, title);
 	} else if (strcmp(format, "term") == 0) {
-		how.ascii = r->value[OPT_ASCII] || !setlocale(LC_CTYPE, "") ||
-			    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		how = run_style(r);
 		doc_term(r->out, d, &how);
 	} else {
 		return complain_text(EXIT_USAGE, "%s has no format %s", r->verb->name, format);

@@ -8,6 +8,8 @@
 #include "cmd/cmd.h"
 #include "view/doc.h"
 
+/* Colours, width and character set as options, environment and terminal have them. */
+struct term_style run_style(const struct run *r);
 /* term, md or html; EXIT_USAGE after complaining about a format that a document has not. */
 int run_print_doc(struct run *r, const struct doc *d, const char *title);
 /* --format json was given. */

@@ -72,7 +72,7 @@ size_t run_add_value(struct run *r, struct host *h, struct planned *planned, con
 		x.planned = x.planned || p->changes[i].s == x.s;
 	/* Values of the others are not for one write. */
 	if (!x.s || (x.s->knob != KNOB_SYSCTL && x.s->knob != KNOB_SYSFS &&
-		     x.s->knob != KNOB_LINK && x.s->knob != KNOB_NVML))
+		     x.s->knob != KNOB_LINK && x.s->knob != KNOB_NVML && x.s->knob != KNOB_CPUSET))
 		return 0;
 	setting_subjects(&r->arena, planned->m, x.s, add, &x);
 	if (x.n) {

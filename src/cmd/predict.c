@@ -5,14 +5,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/calibrate.h"
 #include "cmd/page.h"
 #include "predict/predict.h"
 #include "view/page_predict.h"
 
 #define MOST_CONSTANTS (1u << 20)
 
-/* The built-in constants, with those of --calibration over them. */
-static int constants(struct run *r, struct fits *fits)
+int predict_constants(struct run *r, struct fits *fits)
 {
 	const char *path = r->value[OPT_CALIBRATION];
 	struct err e = { 0 };
@@ -20,6 +20,7 @@ static int constants(struct run *r, struct fits *fits)
 	char *text;
 
 	fits_default(fits);
+	calibration_use(r, fits);
 	if (!path)
 		return 0;
 	text = predict_file(r, path, MOST_CONSTANTS, &len, NULL);
@@ -81,7 +82,7 @@ int verb_predict(struct run *r)
 
 	if (strcmp(r->args[0], "inference") != 0)
 		return complain_text(EXIT_USAGE, "predict knows inference, not \"%s\"", r->args[0]);
-	if ((code = constants(r, &fits)) != 0)
+	if ((code = predict_constants(r, &fits)) != 0)
 		return code;
 	if (r->value[OPT_ROWS])
 		return predict_table(r, &fits);

@@ -14,6 +14,10 @@ int predict_words(struct run *r, struct words *w, double *claim);
 /* --model as a file or folder: fills *f and returns 1; 0: it is a name; EXIT_USAGE after
  * complaining, negative. */
 int predict_model_file(struct run *r, const char *path, struct model_file *f);
+/* A number from low to high, K, M, B or T behind it; *out stays where it was not given. */
+int predict_number(struct run *r, enum option_id id, double low, double high, double *out);
+/* The built-in constants, with those of --calibration over them; an exit code after complaining. */
+int predict_constants(struct run *r, struct fits *fits);
 /* --rows. */
 int predict_table(struct run *r, const struct fits *fits);
 

@@ -166,7 +166,7 @@ int predict_model_file(struct run *r, const char *path, struct model_file *f)
 }
 
 /* A number from low to high; a suffix K, M, B or T multiplies by thousands. */
-static int number(struct run *r, enum option_id id, double low, double high, double *out)
+int predict_number(struct run *r, enum option_id id, double low, double high, double *out)
 {
 	static const struct {
 		char letter;
@@ -195,7 +195,7 @@ static int number(struct run *r, enum option_id id, double low, double high, dou
 static int whole(struct run *r, enum option_id id, double high, int *out)
 {
 	double v = 0;
-	int code = number(r, id, 1, high, &v);
+	int code = predict_number(r, id, 1, high, &v);
 
 	if (!code && v != floor(v))
 		return complain_text(EXIT_USAGE, "--%s takes a whole number", option_rows[id].name);
@@ -233,8 +233,14 @@ int predict_words(struct run *r, struct words *w, double *claim)
 			     .eager = r->value[OPT_EAGER] != NULL,
 			     .draft_cost = 0.05,
 			     .accept = 0.7 };
+	if (w->engine && engine_parse(w->engine) == ENGINES)
+		code = complain_text(EXIT_USAGE,
+				     "--engine takes vllm, sglang, tensorrt-llm, llama.cpp or "
+				     "ollama, not \"%.40s\"",
+				     w->engine);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !code; i++)
-		code = number(r, numbers[i].id, numbers[i].low, numbers[i].high, numbers[i].to);
+		code = predict_number(r, numbers[i].id, numbers[i].low, numbers[i].high,
+				      numbers[i].to);
 	if (!code)
 		code = whole(r, OPT_BATCH, 100000, &w->batch);
 	if (!code)

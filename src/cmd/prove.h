@@ -41,6 +41,11 @@ struct proving {
 int prove_plan(struct proving *g);
 /* Sizes, times, the seed. */
 int prove_options(struct proving *g);
+/* One option each: 0, or EXIT_USAGE after complaining. *out keeps its value where a time was not
+ * given; the effect is a share, 1 % then; the seed is made by chance then. */
+int prove_time(const struct run *r, enum option_id o, double *out);
+int prove_min_effect(const struct run *r, double *out);
+int prove_seed(const struct run *r, uint64_t *out);
 /* The bench's case or the workload. */
 int prove_window(struct proving *g);
 

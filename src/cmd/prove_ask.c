@@ -146,7 +146,7 @@ int prove_plan(struct proving *g)
 /* --- figures -----------------------------------------------------------------------------------
  */
 
-static int read_time(const struct run *r, enum option_id o, double *out)
+int prove_time(const struct run *r, enum option_id o, double *out)
 {
 	const char *text = r->value[o];
 
@@ -157,7 +157,7 @@ static int read_time(const struct run *r, enum option_id o, double *out)
 }
 
 /* "1%", "0.5", "0.5 %": a share. */
-static int read_min_effect(const struct run *r, double *out)
+int prove_min_effect(const struct run *r, double *out)
 {
 	const char *text = r->value[OPT_MIN_EFFECT];
 	char *end;
@@ -176,7 +176,7 @@ static int read_min_effect(const struct run *r, double *out)
 	return 0;
 }
 
-static int read_seed(const struct run *r, uint64_t *out)
+int prove_seed(const struct run *r, uint64_t *out)
 {
 	unsigned long long v;
 
@@ -191,13 +191,13 @@ static int read_seed(const struct run *r, uint64_t *out)
 int prove_options(struct proving *g)
 {
 	struct proof *p = &g->proof;
-	int code = read_min_effect(g->r, &p->min_effect_asked);
+	int code = prove_min_effect(g->r, &p->min_effect_asked);
 
 	p->settle_s = SETTLE_S;
 	p->budget_s = g->r->n_args == 1 ? ONE_BUDGET_S : MANY_BUDGET_S;
-	code = code ? code : read_time(g->r, OPT_SETTLE, &p->settle_s);
-	code = code ? code : read_time(g->r, OPT_BUDGET, &p->budget_s);
-	code = code ? code : read_seed(g->r, &p->seed);
+	code = code ? code : prove_time(g->r, OPT_SETTLE, &p->settle_s);
+	code = code ? code : prove_time(g->r, OPT_BUDGET, &p->budget_s);
+	code = code ? code : prove_seed(g->r, &p->seed);
 	if (code == 0 && g->r->value[OPT_BENCH] && g->r->value[OPT_COMMAND])
 		return complain_text(EXIT_USAGE, "either --bench or --command");
 	return code ? code : run_check_result_file(g->r);
@@ -216,7 +216,7 @@ static int command_window(struct proving *g)
 			      .limit_s = TIMEOUT_S,
 			      .stop = &g->stop };
 	struct err e = { 0 };
-	int code = read_time(g->r, OPT_TIMEOUT, &w.limit_s);
+	int code = prove_time(g->r, OPT_TIMEOUT, &w.limit_s);
 
 	if (code)
 		return code;
@@ -260,7 +260,7 @@ int prove_window(struct proving *g)
 	double ignored;
 	int r = read_cpus(g);
 
-	r = r ? r : read_time(g->r, OPT_FOR, &ignored);
+	r = r ? r : prove_time(g->r, OPT_FOR, &ignored);
 	if (r)
 		return r;
 	if (g->r->value[OPT_COMMAND])

@@ -7,6 +7,7 @@
 #include "view/findings.h"
 #include "view/page.h"
 #include "view/svg.h"
+#include "view/topology_json.h"
 
 /* The part of the machine that a subject's page shows; the whole machine for the overview and
  * topology. */
@@ -27,6 +28,8 @@ static int show_json(struct run *r, const struct machine *m, const struct page *
 
 	json_object_set_new(j, "subject", json_string(*p->name ? p->name : "all"));
 	json_object_set_new(j, "facts", facts_json(m, p));
+	if (strcmp(p->name, "topology") == 0)
+		json_object_set_new(j, "narrow", narrow_json(&r->arena, m));
 	run_print_json(r, j);
 	return EXIT_CLEAN;
 }
@@ -35,8 +38,10 @@ static int show_topology(struct run *r, const struct machine *m)
 {
 	const char *as = r->value[OPT_AS] ? r->value[OPT_AS] : "matrix";
 
-	if (strcmp(as, "svg") == 0) {
-		fputs(svg_topology(&r->arena, m), r->out);
+	if (strcmp(as, "svg") == 0 || strcmp(as, "svg-tall") == 0) {
+		fputs(strcmp(as, "svg") == 0 ? svg_topology(&r->arena, m)
+					     : svg_topology_tall(&r->arena, m),
+		      r->out);
 		return EXIT_CLEAN;
 	}
 	return run_print_doc(r,

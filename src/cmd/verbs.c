@@ -1,84 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs. Help, manual page and completion are made from it. */
-#include "cmd/cmd.h"
+#include "cmd/verb_options.h"
+#include "cmd/verb_texts.h"
 
-#define COMMON OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
-
-static const enum option_id show_options[] = { OPT_HOST, OPT_OVERLAY, OPT_FORMAT,  OPT_AS,
-					       OPT_DEEP, OPT_OUTPUT,  OPT_VERBOSE, COMMON };
-static const enum option_id check_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT,  OPT_PROFILE,
-						OPT_ONLY,   OPT_SKIP,	 OPT_ALL,     OPT_DEEP,
-						OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON };
-static const enum option_id plan_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
-					       OPT_ONLY,  OPT_SKIP,    OPT_ALLOW,  OPT_OUTPUT,
-					       OPT_QUIET, OPT_VERBOSE, COMMON };
-static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
-						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
-						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
-						OPT_QUIET,   OPT_VERBOSE, COMMON };
-static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT, OPT_ONLY,
-					       OPT_ALL,	   OPT_FORCE,	OPT_YES,    OPT_DRY_RUN,
-					       OPT_REASON, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
-					       COMMON };
-static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
-						 OPT_QUIET, OPT_VERBOSE, COMMON };
-static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
-						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
-						 OPT_VERBOSE, COMMON };
-static const enum option_id persist_options[] = {
-	OPT_HOST,   OPT_OVERLAY, OPT_FORMAT,  OPT_PROFILE,     OPT_ONLY,   OPT_SKIP,
-	OPT_ALLOW,  OPT_YES,	 OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON, OPT_FORCE,
-	OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
-};
-static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
-						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
-						OPT_QUIET, OPT_HELP };
-static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
-						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
-static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
-						OPT_SKIP,   OPT_VALUES, OPT_ALL,     OPT_OUTPUT,
-						OPT_QUIET,  COMMON };
-static const enum option_id slurm_options[] = { OPT_PROFILE,  OPT_ONLY,	 OPT_SKIP, OPT_DRY_RUN,
-						OPT_SCONTROL, OPT_QUIET, OPT_HELP };
-static const enum option_id bench_options[] = {
-	OPT_FOR,    OPT_RUNS,	OPT_CPUS,  OPT_GPUS,	OPT_DIR,
-	OPT_FILES,  OPT_PEER,	OPT_TOKEN, OPT_LISTEN,	OPT_REQUIRE_IDLE,
-	OPT_STATE,  OPT_JSON,	OPT_RANK,  OPT_RANKS,	OPT_LOCAL_PROCESSES,
-	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, COMMON
-};
-static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
-						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
-						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
-						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
-						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
-						 OPT_QUIET,   COMMON };
-static const enum option_id prove_options[] = {
-	OPT_BENCH,   OPT_COMMAND, OPT_METRIC, OPT_BETTER, OPT_MIN_EFFECT, OPT_BUDGET, OPT_KEEP,
-	OPT_ALL,     OPT_PROFILE, OPT_ONLY,   OPT_SKIP,	  OPT_ALLOW,	  OPT_FOR,    OPT_SETTLE,
-	OPT_TIMEOUT, OPT_SEED,	  OPT_CPUS,   OPT_GPUS,	  OPT_DIR,	  OPT_FILES,  OPT_PEER,
-	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
-	OPT_OUTPUT,  OPT_QUIET,	  COMMON
-};
-static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
-						  COMMON };
-static const enum option_id stack_options[] = { OPT_GPU,     OPT_ENV,	 OPT_ROOTFS, OPT_HOST,
-						OPT_OVERLAY, OPT_DEEP,	 OPT_ALL,    OPT_RUN,
-						OPT_PYTHON,  OPT_ARCH,	 OPT_KEY,    OPT_FORCE,
-						OPT_DRY_RUN, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
-						OPT_VERBOSE, COMMON };
-static const enum option_id predict_options[] = {
-	OPT_MODEL,   OPT_WEIGHTS, OPT_ON,     OPT_HOST,	 OPT_ENGINE, OPT_CACHE,
-	OPT_PROMPT,  OPT_ANSWER,  OPT_BATCH,  OPT_TP,	 OPT_PP,     OPT_DEPTH,
-	OPT_CACHED,  OPT_ROUNDS,  OPT_CHUNK,  OPT_DRAFT, OPT_ACCEPT, OPT_DRAFT_COST,
-	OPT_EAGER,   OPT_PARAMS,  OPT_ACTIVE, OPT_CLAIM, OPT_ROWS,   OPT_CALIBRATION,
-	OPT_EXPLAIN, OPT_FORMAT,  OPT_QUIET,  COMMON
-};
-static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
-					       OPT_FACTS,  OPT_OUTPUT, COMMON };
-static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
-						  OPT_HELP };
-static const enum option_id completion_options[] = { OPT_HELP };
 
 const struct verb verbs[] = {
 	{ .name = "show",
@@ -181,31 +106,38 @@ const struct verb verbs[] = {
 	  .max_args = 1,
 	  .run = verb_persist,
 	  .summary = "keep settings over a reboot: install, status, diff or remove",
-	  .about = "install writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, "
-		   "boot arguments, the links' own configuration, and a boot-time unit for the "
-		   "rest) "
-		   "for what apply changed, or for what --profile and --only name. Nobody else's "
-		   "file "
-		   "is touched. status says what keeps what and who would win at boot, diff what "
-		   "install would change, and remove takes all of it back, or with --only what it "
-		   "names: a file that somebody "
-		   "edited is reported and left, unless --force.",
+	  .about = about_persist,
 	  OPTION_LIST(persist_options) },
+	{ .name = "monitor",
+	  .args = "[RECORDING]",
+	  .word = WORD_FILE,
+	  .max_args = 1,
+	  .run = verb_monitor,
+	  .summary = "see what the machine does from moment to moment",
+	  .about = "Clock, power, temperature, memory and what holds back each GPU, with the time "
+		   "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
+		   "settings are still as they were left. On a terminal a page that is drawn again "
+		   "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
+		   "--once one page, JSON object or OpenMetrics exposition. With a RECORDING of "
+		   "\"gputune record\": plays it again.",
+	  OPTION_LIST(monitor_options) },
+	{ .name = "record",
+	  .args = "[-- COMMAND...]",
+	  .max_args = 4096,
+	  .run = verb_record,
+	  .summary = "keep what the machine does beside a job",
+	  .about = "Runs COMMAND with this terminal, environment and folder, looks at the machine "
+		   "until it ends (every 0.5 s) and keeps all of it in one file (-o FILE; default: "
+		   "gputune-TIME.rec), readable up to the last second after a crash too: zstd over "
+		   "lines of JSON. The exit code is the command's. Without a command: until Ctrl-C "
+		   "or --for. \"gputune monitor FILE\" shows it.",
+	  OPTION_LIST(record_options) },
 	{ .name = "watch",
 	  .args = "",
 	  .max_args = 0,
 	  .run = verb_watch,
 	  .summary = "notice when somebody changes what was applied",
-	  .about = "Watches every setting that was applied and not undone, until it is told to "
-		   "stop (SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; "
-		   "everything else is looked at now and then, less often the longer nothing "
-		   "changes. Each change is a line: from what to what, how it was noticed and, "
-		   "where that is known, by whom. /etc/gputune/watch.conf says what is set again: "
-		   "a section is a setting id or a prefix ([watch] is for all), with policy = "
-		   "report, re-apply or back-off (re-apply what was reset, leave what a person "
-		   "set) and limit = times an hour (default: 3); SIGHUP reads it again. What is "
-		   "set back each time is given up. Nothing is undone at the end. --format json "
-		   "writes a JSON object a line.",
+	  .about = about_watch,
 	  OPTION_LIST(watch_options) },
 	{ .name = "fleet",
 	  .args = "FILE|DIR...",
@@ -265,26 +197,9 @@ const struct verb verbs[] = {
 	  .min_args = 1,
 	  .max_args = 1 << 16,
 	  .run = verb_stack,
-	  .summary = "is the software built for this GPU: stack arch, check, env, build-plan, "
-		     "wheelhouse",
-	  .about =
-		  "arch FILE|DIR|WHEEL... reads which GPU architectures libraries, static "
-		  "libraries, "
-		  "wheels, cubins and PTX carry, and whether this machine's GPU (or --gpu) runs "
-		  "them: "
-		  "native, as code of its family, only after compiling PTX at each start, or not "
-		  "at "
-		  "all. check judges what the system, CUDA toolkits, Python environments (--env) "
-		  "or an "
-		  "image of a container (--rootfs) have; no Python is run, and only --deep loads "
-		  "libraries, in a child process, to ask their versions. env says what to set for "
-		  "building (--format shell), and which flags of common recipes are dead. "
-		  "build-plan "
-		  "DIR TARGET... lists the steps, and with --run does them, going on where it left "
-		  "off. wheelhouse create|add|update|verify|list|diff|sync|use DIR keeps checked "
-		  "wheels with a manifest that --key signs and verifies. Exit code 1 when "
-		  "something "
-		  "is wrong or was refused, 3 when a step failed, 5 when a file could not be read.",
+	  .summary = "is the software built for this GPU: stack arch, check, compare, env, "
+		     "build-plan, wheelhouse",
+	  .about = about_stack,
 	  OPTION_LIST(stack_options) },
 	{ .name = "prove",
 	  .args = "[ID[@TARGET][=VALUE]...]",
@@ -293,18 +208,7 @@ const struct verb verbs[] = {
 	  .max_args = 64,
 	  .run = verb_prove,
 	  .summary = "is this setting worth anything here? measure, then keep or revert",
-	  .about = "Measures with the setting and without it in pairs of random order, each switch "
-		   "a "
-		   "transaction that is read back, until the difference is known or the budget is "
-		   "over; before that the machine against itself, which says what can be seen at "
-		   "all. Verdict: helps, hurts, no difference (and the largest one that could have "
-		   "been missed) or undecided, and why. Afterwards everything is as it was, unless "
-		   "--keep keeps what helps; should the process be killed, the next command puts "
-		   "it back. With several settings, --all or --profile, groups of settings are "
-		   "screened together, what helps is confirmed one by one and then as a whole. "
-		   "ID=VALUE proves another value than the profile's. Verdicts are kept and shown "
-		   "by check and explain. Exit code 0: decided, 1: it hurts, 3: it cannot be set, "
-		   "5: undecided.",
+	  .about = about_prove,
 	  OPTION_LIST(prove_options) },
 	{ .name = "doctor",
 	  .args = "[SYMPTOM...]",
@@ -339,6 +243,95 @@ const struct verb verbs[] = {
 		   "predicts every row of a table of measurements and shows the errors. Exit code "
 		   "1 when the model does not fit.",
 	  OPTION_LIST(predict_options) },
+	{ .name = "advise",
+	  .args = "",
+	  .max_args = 0,
+	  .run = verb_advise,
+	  .summary = "what to change about a way to serve a model, and what it would bring",
+	  .about = "Looks at changes of one thing each (format of weights and cache, how the GPUs "
+		   "share the model, more machines, requests at a time, guesses ahead, prefix "
+		   "cache, engine, another model) and at the best of them together, and ranks them "
+		   "for --goal: the gain with its interval from pairs of measurements, what is "
+		   "paid for it, and what to measure before believing it. Where the interval "
+		   "holds no gain at all, that is said. --sweep predicts every mixture of lists "
+		   "and shows those that no other beats in latency, throughput and memory. Exit "
+		   "code 1 when what is asked (in a sweep: everything) does not fit.",
+	  OPTION_LIST(advise_options) },
+	{ .name = "cluster",
+	  .args = "PART",
+	  .word = WORD_CLUSTER,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = verb_cluster,
+	  .summary = "the links between machines: cluster discover, check, plan, undo",
+	  .about =
+		  "discover starts \"gputune cluster node\" on each of --nodes over ssh (keys and "
+		  "known_hosts as they are: no password, no new host key), lets all ports announce "
+		  "themselves at once (for --for, default 500ms; LLDP of switches comes every 30 "
+		  "s) and says which port hears which, by cable or by switch, which ports are "
+		  "twins of a cage, with speed, MTU, addresses, RDMA and GIDs, what topology that "
+		  "is, and what is wrong with it. --as svg draws it, --against FILE compares with "
+		  "an earlier result. Nothing is changed anywhere. Frames need root on the nodes; "
+		  "without it IPv6 datagrams tell less. Exit code 1 when something is wrong, 5 "
+		  "when no node answered. check discovers and then measures every path in rounds "
+		  "of "
+		  "pairs (echoes, TCP, RDMA, NCCL between GPUs; --quick: echoes alone), tries what "
+		  "was bad once more, names the node, port or cable to blame, and keeps the result "
+		  "(--state) for the next check to compare with. plan shows which address, MTU, "
+		  "names and files each node "
+		  "needs for that topology and what stands against it (exit code 1 when something "
+		  "would be changed); with --apply all nodes make it so at once, both ends are "
+		  "looked at and pinged, and a node that is not confirmed within a minute takes "
+		  "its "
+		  "old configuration back by itself. undo takes it back to the byte on all nodes. "
+		  "take-back is what that dead man runs.",
+	  OPTION_LIST(cluster_options) },
+	{ .name = "generate",
+	  .args = "KIND [-- PROGRAM ARGUMENTS]",
+	  .word = WORD_KIND,
+	  .min_args = 1,
+	  .max_args = 4096,
+	  .run = verb_generate,
+	  .summary = "environment and command lines for NCCL, launchers and engines",
+	  .about = "KIND is nccl or vllm-env (variables of each machine), torchrun, mpi or "
+		   "sbatch (how PROGRAM is started on all), hostfile, deepspeed_env, or an engine "
+		   "that serves "
+		   "--model: vllm, sglang, llamacpp, trtllm. The machines are this one, --host, "
+		   "several --node, --cluster or --on; every variable and option comes with its "
+		   "reason and the release that knows it. How a model is spread, the part of the "
+		   "memory and the format of its cache follow from the prediction and from what is "
+		   "free now. --format shell, systemd or compose is the file itself. Exit code 1 "
+		   "when something is wrong with the machines, or the model does not fit.",
+	  OPTION_LIST(generate_options) },
+	{ .name = "lint",
+	  .args = "[FILE...] [-- COMMAND]",
+	  .word = WORD_FILE,
+	  .max_args = 4096,
+	  .run = verb_lint,
+	  .summary = "what is wrong with variables and command lines for NCCL and engines",
+	  .about =
+		  "Looks through files (nccl.conf, environments, shell and Slurm scripts, compose "
+		  "files, hostfiles) and a command line behind \"--\": variables that the NCCL "
+		  "there does not read, that harm or cannot work on this machine, engines that are "
+		  "told what does not fit; without any, this machine's own files and this shell, "
+		  "with --rootfs those of an image. No shell reads them, nothing is run. Exit code "
+		  "1 when an error or a warning was found.",
+	  OPTION_LIST(lint_options) },
+	{ .name = "calibrate",
+	  .args = "[FILE...]",
+	  .word = WORD_FILE,
+	  .max_args = 4096,
+	  .run = verb_calibrate,
+	  .summary = "fit the constants of predictions to what was measured on this machine",
+	  .about = about_calibrate,
+	  OPTION_LIST(calibrate_options) },
+	{ .name = "roofline",
+	  .args = "",
+	  .max_args = 0,
+	  .run = verb_roofline,
+	  .summary = "what holds kernels back: memory, arithmetic, or neither",
+	  .about = about_roofline,
+	  OPTION_LIST(roofline_options) },
 	{ .name = "list",
 	  .args = "",
 	  .max_args = 0,
@@ -358,15 +351,15 @@ const struct verb verbs[] = {
 		   "unless --no-redact is given.",
 	  OPTION_LIST(capture_options) },
 	{ .name = "completion",
-	  .args = "SHELL",
+	  .args = "SHELL|man [PAGE]",
 	  .word = WORD_TEXT,
 	  .min_args = 1,
-	  .max_args = 1,
+	  .max_args = 2,
 	  .run = verb_completion,
-	  .summary = "completion script for bash, zsh or fish, or the manual page",
-	  .about = "Prints a completion script for bash, zsh or fish, or (man) the manual page, "
-		   "made from the same tables "
-		   "that the program reads its command line with.",
+	  .summary = "completion script for bash, zsh or fish, or a manual page",
+	  .about = "Prints a completion script for bash, zsh or fish, or (man) a page of the "
+		   "manual: of all, of the verb or of \"profile\" when it is named; made from the "
+		   "same tables that the program reads its command line with.",
 	  OPTION_LIST(completion_options) },
 };
 const size_t verb_count = sizeof(verbs) / sizeof(verbs[0]);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "doctor/rule.h"
 #include "doctor/tables.h"
+#include "generate/nccl_vars.h"
 
 /* --- over sockets
  * ----------------------------------------------------------------------------------
@@ -104,21 +105,32 @@ static const char *system_nccl(const struct evidence *e)
 /* A variable that the library does not know is ignored without a word. */
 static void too_old(const struct evidence *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "NCCL_IB_SUBNET_AWARE_ROUTING");
-	const char *version = system_nccl(e);
+	const char *version = system_nccl(e), *since, *until;
+	const struct sign_var *newest = NULL;
 
-	if (!v)
-		says(e, out, CAUSE_EXCLUDED,
-		     "no variable that can be seen asks for what only a newer NCCL does");
-	else if (!version)
+	says(e, out, CAUSE_EXCLUDED,
+	     "no variable that can be seen asks for what only a newer NCCL does");
+	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars) {
+		if (!nccl_name(v->name, &since, &until) || !since)
+			continue;
+		newest = v;
+		if (nccl_knows(v->name, version) == NCCL_NOT_YET) {
+			says(e, out, CAUSE_CERTAIN,
+			     "%s, which NCCL knows since %s; the system's is %s", var_text(e, v),
+			     since, version);
+			return;
+		}
+	}
+	if (!newest)
+		return;
+	nccl_name(newest->name, &since, &until);
+	if (!version)
 		says(e, out, CAUSE_UNSEEN,
-		     "%s, which NCCL knows since 2.30.7; its version could "
-		     "not be seen",
-		     var_text(e, v));
+		     "%s, which NCCL knows since %s; its version could not be seen",
+		     var_text(e, newest), since);
 	else
-		says(e, out, version_order(version, "2.30.7") < 0 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
-		     "%s, which NCCL knows since 2.30.7; the system's is %s", var_text(e, v),
-		     version);
+		says(e, out, CAUSE_EXCLUDED, "%s, which NCCL knows since %s; the system's is %s",
+		     var_text(e, newest), since, version);
 }
 
 static void several(const struct evidence *e, struct judged *out)
@@ -210,12 +222,10 @@ static const struct cause ring[] = {
  */
 static void forced(const struct evidence *e, struct judged *out)
 {
-	static const char *const names[] = { "NCCL_ALGO", "NCCL_PROTO", "NCCL_NET_GDR_LEVEL",
-					     "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE" };
-
 	says(e, out, CAUSE_EXCLUDED, "no variable that can be seen forces an algorithm or a path");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct sign_var *v = var_of(e, names[i]);
+	for (size_t i = 0; i < known_var_count; i++) {
+		const struct sign_var *v =
+			known_vars[i].flags & VAR_FORCES ? var_of(e, known_vars[i].name) : NULL;
 
 		if (v && *fact_text(&v->value, "")) {
 			says(e, out, CAUSE_LIKELY, "%s: made for finding faults, not to be kept",

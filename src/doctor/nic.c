@@ -4,6 +4,7 @@
 
 #include "doctor/rule.h"
 #include "doctor/tables.h"
+#include "generate/nccl_vars.h"
 
 /* --- twins -----------------------------------------------------------------------------------
  */
@@ -84,8 +85,8 @@ static void one_listed(const struct evidence *e, struct judged *out)
 		const struct nic *t = twin_of(e->m, n);
 		const struct rdma_port *p = rdma_of(e->m, n), *q = t ? rdma_of(e->m, t) : NULL;
 
-		if (p && q && *list != '^' && list_names(list, p->device) &&
-		    !list_names(list, q->device))
+		if (p && q && *list != '^' && var_list_names(list, p->device) &&
+		    !var_list_names(list, q->device))
 			says(e, out, CAUSE_CERTAIN, "%s leaves out %s, the other half of %s's port",
 			     var_text(e, v), q->device, p->device);
 	}

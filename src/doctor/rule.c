@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the evidence. */
 #include "doctor/rule.h"
+#include "generate/nccl_vars.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,57 +192,22 @@ const char *var_text(const struct evidence *e, const struct sign_var *v)
 			    fact_text(&v->origin, "?"));
 }
 
-static bool names_device(const char *name, size_t n, bool exact, const char *device)
-{
-	return n && strncmp(name, device, n) == 0 && (!exact || !device[n]);
-}
-
-bool list_names(const char *list, const char *device)
-{
-	bool exact = *list == '=';
-
-	for (list += exact; *list; list += strspn(list, ",")) {
-		if (names_device(list, strcspn(list, ",:"), exact, device))
-			return true;
-		list += strcspn(list, ",");
-	}
-	return false;
-}
-
 void list_count(const struct evidence *e, const char *list, size_t *names, size_t *known)
 {
-	bool exact = *list == '=';
+	const char *at = list + (*list == '='), *name;
+	size_t n;
 
 	*names = *known = 0;
-	for (list += exact; *list; list += strspn(list, ",")) {
+	while ((name = var_list_next(&at, &n)) != NULL) {
+		const char *one =
+			arena_printf(e->a, "%s%.*s", *list == '=' ? "=" : "", (int)n, name);
 		bool found = false;
 
 		LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma)
-			found = found || names_device(list, strcspn(list, ",:"), exact, p->device);
+			found = found || var_list_names(one, p->device);
 		++*names;
 		*known += found;
-		list += strcspn(list, ",");
 	}
-}
-
-int version_order(const char *a, const char *b)
-{
-	while (*a || *b) {
-		char *end_a, *end_b;
-		unsigned long x, y;
-
-		if ((*a && (*a < '0' || *a > '9')) || (*b && (*b < '0' || *b > '9')))
-			return 0;
-		x = strtoul(a, &end_a, 10);
-		y = strtoul(b, &end_b, 10);
-		if (x != y)
-			return x < y ? -1 : 1;
-		a = *end_a == '.' ? end_a + 1 : end_a;
-		b = *end_b == '.' ? end_b + 1 : end_b;
-		if ((*a && (*a < '0' || *a > '9')) || (*b && (*b < '0' || *b > '9')))
-			return 0;
-	}
-	return 0;
 }
 
 bool is_spark(const struct evidence *e)

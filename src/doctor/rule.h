@@ -33,13 +33,9 @@ void rule_by_band(const struct evidence *e, enum doctor_test_id t, struct judged
 const struct sign_var *var_of(const struct evidence *e, const char *name);
 /* The named one, or the first that begins so ("NCCL_"). */
 const char *var_text(const struct evidence *e, const struct sign_var *v);
-/* Whether NCCL_IB_HCA's list names the device: "=a:1,b" exactly, "a" all that begin so. "^" is not
- * looked at. */
-bool list_names(const char *list, const char *device);
-/* How many names it holds, and how many of them name some device of this machine. */
+/* How many names NCCL_IB_HCA's list holds, and how many of them name some device of this machine.
+ */
 void list_count(const struct evidence *e, const char *list, size_t *names, size_t *known);
-/* Libraries compare: "2.30.7" is less than "2.31". 0 when one is no version. */
-int version_order(const char *a, const char *b);
 bool is_spark(const struct evidence *e);
 /* Growth of a counter between the two looks, per second; false when one was not seen. */
 bool grows(const struct evidence *e, const struct fact_int *before, const struct fact_int *now,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What programs are told: NCCL's files, this shell, and the processes that use GPUs. Of
- * environments only the names of the list below are kept; they may hold secrets.
+ * environments only the names that the table of variables watches are kept; they may hold secrets.
  */
 #include "doctor/signs.h"
 
@@ -9,33 +9,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "generate/nccl_vars.h"
 
 enum { ENVIRON_MAX = 1 << 20, CONF_MAX = 1 << 16, MAPS_MAX = 8 << 20, PROCESSES_MAX = 32 };
-
-static const char *const names[] = {
-	"NCCL_NET",
-	"NCCL_NET_PLUGIN",
-	"NCCL_IB_DISABLE",
-	"NCCL_IB_HCA",
-	"NCCL_IB_GID_INDEX",
-	"NCCL_IB_ECE_ENABLE",
-	"NCCL_IB_MERGE_NICS",
-	"NCCL_IB_SUBNET_AWARE_ROUTING",
-	"NCCL_SOCKET_IFNAME",
-	"NCCL_ALGO",
-	"NCCL_PROTO",
-	"NCCL_NET_GDR_LEVEL",
-	"NCCL_P2P_DISABLE",
-	"NCCL_SHM_DISABLE",
-	"NCCL_CROSS_NIC",
-	"GLOO_SOCKET_IFNAME",
-	"TP_SOCKET_IFNAME",
-	"UCX_NET_DEVICES",
-	"CUDA_LAUNCH_BLOCKING",
-	"PYTORCH_NO_CUDA_MEMORY_CACHING",
-	"CUDA_DEVICE_MAX_CONNECTIONS",
-};
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static void add(struct arena *a, struct signs *s, const char *name, const char *value, size_t n,
 		const char *origin)
@@ -58,9 +34,10 @@ static void add_line(struct arena *a, struct signs *s, const char *line, size_t 
 
 	if (!name || !len || *name == '#')
 		return;
-	for (size_t i = 0; i < NAMES; i++)
-		if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0) {
-			add(a, s, names[i], value, len_value, origin);
+	for (size_t i = 0; i < known_var_count; i++)
+		if ((known_vars[i].flags & VAR_WATCHED) && strlen(known_vars[i].name) == len &&
+		    strncmp(known_vars[i].name, name, len) == 0) {
+			add(a, s, known_vars[i].name, value, len_value, origin);
 			return;
 		}
 	if (all_nccl && len > 5 && strncmp(name, "NCCL_", 5) == 0)
@@ -161,9 +138,13 @@ void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, s
 
 	if (host_ask(h, "env", "", "HOME", &v) == 0 && v.kind == ANSWER_TEXT && v.text[0] == '/')
 		read_conf(a, h, out, arena_printf(a, "%s/.nccl.conf", v.text));
-	for (size_t i = 0; i < NAMES; i++)
-		if (host_ask(h, "env", "", names[i], &v) == 0 && v.kind == ANSWER_TEXT)
-			add(a, out, names[i], v.text, strlen(v.text), "this shell");
+	for (size_t i = 0; i < known_var_count; i++) {
+		const char *name = known_vars[i].name;
+
+		if ((known_vars[i].flags & VAR_WATCHED) && host_ask(h, "env", "", name, &v) == 0 &&
+		    v.kind == ANSWER_TEXT)
+			add(a, out, name, v.text, strlen(v.text), "this shell");
+	}
 	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
 		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
 			if (out->processes.n < PROCESSES_MAX)

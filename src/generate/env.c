@@ -215,6 +215,7 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 			gen_problem_add(a, e,
 					&(struct gen_problem){
 						.node = v->node->name,
+						.fatal = true,
 						.says = arena_printf(
 							a,
 							"NCCL %s here and %s on %s: ranks of "

@@ -109,8 +109,11 @@ static int try_all(struct arena *a, const struct serve_ask *ask, const struct pl
 	}
 	if (*best < SERVE_TRIES)
 		return 0;
-	return err_set(err, -EINVAL, "%d GPUs cannot share this model%s%s", gpus,
-		       out->n_tries ? ": " : "",
+	if (!out->n_tries && asked_tp > gpus)
+		return err_set(err, -EINVAL, "tensor parallelism %d needs %d GPUs, there %s %d",
+			       asked_tp, asked_tp, gpus == 1 ? "is" : "are", gpus);
+	return err_set(err, -EINVAL, "%d GPU%s cannot share this model%s%s", gpus,
+		       gpus == 1 ? "" : "s", out->n_tries ? ": " : "",
 		       out->n_tries && out->tries[out->n_tries - 1].not_possible
 			       ? out->tries[out->n_tries - 1].not_possible
 			       : "");
@@ -180,7 +183,8 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 
 	out->quant = NULL;
 	out->quant_why = "the checkpoint says it";
-	if (!ask->words.weights || file || said || f->math == MATH_HALF || f->gguf)
+	if (!ask->words.weights || file || said || f->math == MATH_HALF ||
+	    (f->gguf && ask->engine == ENGINE_LLAMACPP))
 		return 0;
 	if (f->math == MATH_FP8 || f->math == MATH_FP8_BLOCK) {
 		if (ask->engine == ENGINE_VLLM || ask->engine == ENGINE_SGLANG) {

@@ -59,7 +59,7 @@ static void put_load(const struct flags *f)
 	struct arena *a = f->a;
 
 	put_int(f, MEANS_CONTEXT, ask->context,
-		arena_printf(a, "prompt and answer together; %.0f tokens would fit",
+		arena_printf(a, "prompt and answer together; memory is for %.0f tokens",
 			     f->plan->p.memory.most_context));
 	put_int(f, MEANS_USERS, ask->users,
 		arena_printf(a, "requests at a time, the others wait; %.0f of this length fit",
@@ -105,6 +105,14 @@ static void put_port(const struct flags *f)
 		put_int(f, MEANS_PORT, f->ask->port, "as asked");
 }
 
+/* A short name finds a shape here, but nothing that an engine could load. */
+static const char *model_why(const char *model)
+{
+	return strchr(model, '/') ? "the model"
+				  : "the model, as it was named here; an engine loads OWNER/NAME "
+				    "of a hub, or a folder";
+}
+
 /* --- engines ------------------------------------------------------------------------------------
  */
 static void vllm(const struct flags *f, const struct gen_envs *e, size_t rank)
@@ -114,7 +122,7 @@ static void vllm(const struct flags *f, const struct gen_envs *e, size_t rank)
 
 	gen_word_add(a, f->c, "vllm", "vLLM's server");
 	gen_word_add(a, f->c, "serve", NULL);
-	gen_word_add(a, f->c, f->ask->model, "the model");
+	gen_word_add(a, f->c, f->ask->model, model_why(f->ask->model));
 	put_size(f);
 	put_load(f);
 	put_memory(f);
@@ -140,7 +148,7 @@ static void sglang(const struct flags *f, const struct gen_envs *e, size_t rank)
 	gen_word_add(a, f->c, "python3", "SGLang's server");
 	gen_word_add(a, f->c, "-m", NULL);
 	gen_word_add(a, f->c, "sglang.launch_server", NULL);
-	put(f, MEANS_MODEL, f->ask->model, "the model");
+	put(f, MEANS_MODEL, f->ask->model, model_why(f->ask->model));
 	put_size(f);
 	put_load(f);
 	put_memory(f);
@@ -164,7 +172,7 @@ static void trtllm(const struct flags *f, const struct gen_envs *e)
 			     "one process a GPU, started by MPI; the first one serves");
 	gen_word_add(a, f->c, "trtllm-serve", "TensorRT-LLM's server");
 	gen_word_add(a, f->c, "serve", NULL);
-	gen_word_add(a, f->c, f->ask->model, "the model");
+	gen_word_add(a, f->c, f->ask->model, model_why(f->ask->model));
 	gen_option_add(a, f->c, "--backend", "pytorch", "loads the checkpoint as it is");
 	put_size(f);
 	put_load(f);

@@ -230,10 +230,10 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 				    "fewer bits a weight, or more GPUs",
 				    (engine_part(m) - m->cache - m->state) / 1e9, there);
 	return arena_printf(a,
-			    "needs %.1f GB of %s; what fits: %d requests of %.0f tokens, or %.0f "
-			    "requests of %.0f tokens",
-			    engine_part(m) / 1e9, there, q->batch, m->most_context,
-			    m->most_requests, q->prompt + q->output);
+			    "needs %.1f GB of %s; what fits: %d request%s of %.0f tokens, or %.0f "
+			    "of %.0f tokens",
+			    engine_part(m) / 1e9, there, q->batch, q->batch == 1 ? "" : "s",
+			    m->most_context, m->most_requests, q->prompt + q->output);
 }
 
 void serve_memory(struct arena *a, const struct serve_ask *ask, struct serve_plan *out)

@@ -27,9 +27,11 @@ extern const struct provider provider_interface;
 extern const struct provider provider_statfs;
 extern const struct provider provider_zpool;
 extern const struct provider provider_boost;
+extern const struct provider provider_mlxconfig;
 extern const struct provider provider_systemd;
 extern const struct provider provider_env;
 extern const struct provider provider_kernel_log;
+extern const struct provider provider_fabric_manager;
 
 void answer_int(struct answer *out, long long v);
 void answer_text(struct answer *out, const char *text);

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "host/ask.h"
+#include "host/interface.h"
 
 struct link {
 	struct link *next;
@@ -155,12 +156,40 @@ static struct interfaces *load(void)
 	return s;
 }
 
+static void interface_close(void *state)
+{
+	struct interfaces *s = state;
+
+	while (s->links) {
+		struct link *next = s->links->next;
+
+		text_free(&s->links->ipv4);
+		free(s->links);
+		s->links = next;
+	}
+	free(s);
+}
+
+/* What was read before does not hold any more. */
+static void forget(void **state)
+{
+	if (*state)
+		interface_close(*state);
+	*state = NULL;
+}
+
+/* "ipv4-now" is "ipv4" looked at anew, "max_mtu" in bytes. */
 static int interface_ask(void **state, struct arena *a, const char *object, const char *field,
 			 struct answer *out)
 {
-	struct interfaces *s = *state;
+	struct interfaces *s;
 	struct link *l;
 
+	if (strcmp(field, "ipv4-now") == 0) {
+		forget(state);
+		field = "ipv4";
+	}
+	s = *state;
 	if (!s)
 		s = *state = load();
 	if (!s || s->error)
@@ -182,20 +211,24 @@ static int interface_ask(void **state, struct arena *a, const char *object, cons
 	return 0;
 }
 
-static void interface_close(void *state)
+/* The addresses that it shall have, as "ipv4" answers them. */
+static int interface_tell(void **state, struct arena *a, const char *object, const char *field,
+			  const struct answer *value)
 {
-	struct interfaces *s = state;
+	struct answer now;
+	int r;
 
-	while (s->links) {
-		struct link *next = s->links->next;
-
-		text_free(&s->links->ipv4);
-		free(s->links);
-		s->links = next;
-	}
-	free(s);
+	if (strcmp(field, "ipv4") != 0)
+		return -EOPNOTSUPP;
+	if (value->kind != ANSWER_TEXT)
+		return -EINVAL;
+	r = interface_ask(state, a, object, "ipv4-now", &now);
+	if (r == 0)
+		r = interface_set_ipv4(object, now.text, value->text);
+	forget(state);
+	return r;
 }
 
-const struct provider provider_interface = { .api = "if",
-					     .ask = interface_ask,
-					     .close = interface_close };
+const struct provider provider_interface = {
+	.api = "if", .ask = interface_ask, .close = interface_close, .tell = interface_tell
+};

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How often the kernel's log of this boot, as far as it is kept, names something. Object: "".
- * Field: "lines(TEXT)", the lines that hold TEXT; case counts. Counts alone leave this file, so
- * that a capture holds nothing of the log itself. Who may not read the log is refused, as by
- * dmesg(1).
+ * Fields: "lines(TEXT)", the lines that hold TEXT, where case counts; "sxids(Fatal)" and
+ * "sxids(Non-fatal)", errors of NVSwitches. Object: a GPU's PCI address. Field: "xids", its errors
+ * as xid.h describes them. Counts and ages alone leave this file, so that a capture holds nothing
+ * of the log itself. Who may not read the log is refused, as by dmesg(1).
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "host/ask.h"
+#include "host/xid.h"
 
 enum { READ_ALL = 3, BUFFER_SIZE = 10, LOG_MAX = 32 << 20 }; /* syslog(2) */
 
@@ -48,26 +51,52 @@ static long long lines_with(const char *text, const char *part, size_t len)
 	return n;
 }
 
+static struct log *log_of(void **state)
+{
+	struct log *l = *state;
+
+	if (!l) {
+		l = *state = calloc(1, sizeof(*l));
+		if (l)
+			take(l);
+	}
+	return l;
+}
+
+/* The text between "NAME(" and the ")" that ends the field; NULL when it is another question. */
+static const char *argument(const char *field, const char *name, size_t *len)
+{
+	size_t n = strlen(field), skip = strlen(name);
+
+	if (!str_starts(field, name) || n < skip + 3 || field[skip] != '(' || field[n - 1] != ')')
+		return NULL;
+	*len = n - skip - 2;
+	return field + skip + 1;
+}
+
 static int log_ask(void **state, struct arena *a, const char *object, const char *field,
 		   struct answer *out)
 {
-	static const char begin[] = "lines(";
-	size_t n = strlen(field), skip = sizeof(begin) - 1;
-	struct log *l = *state;
+	bool xids = strcmp(field, "xids") == 0 && *object;
+	const char *part, *severity;
+	size_t len = 0;
+	struct log *l;
 
-	(void)a;
-	(void)object;
-	if (!str_starts(field, begin) || n < skip + 2 || field[n - 1] != ')')
+	part = argument(field, "lines", &len);
+	severity = part ? NULL : argument(field, "sxids", &len);
+	if (!xids && !part && !severity)
 		return -EINVAL;
-	if (!l) {
-		l = *state = calloc(1, sizeof(*l));
-		if (!l)
-			return -ENOMEM;
-		take(l);
-	}
+	l = log_of(state);
+	if (!l)
+		return -ENOMEM;
 	if (l->r)
 		return l->r;
-	answer_int(out, lines_with(l->text, field + skip, n - skip - 1));
+	if (xids)
+		answer_text(out, xid_summary(a, l->text, object, clock_mono_s()));
+	else if (part)
+		answer_int(out, lines_with(l->text, part, len));
+	else
+		answer_int(out, sxid_count(l->text, arena_strndup(a, severity, len)));
 	return 0;
 }
 

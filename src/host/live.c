@@ -13,9 +13,9 @@
 #include "host/live.h"
 
 static const struct provider *const providers[] = {
-	&provider_nvml,	  &provider_cuda,	&provider_ethtool, &provider_interface,
-	&provider_statfs, &provider_zpool,	&provider_boost,   &provider_systemd,
-	&provider_env,	  &provider_kernel_log,
+	&provider_nvml,	   &provider_cuda,  &provider_ethtool,	  &provider_interface,
+	&provider_statfs,  &provider_zpool, &provider_boost,	  &provider_mlxconfig,
+	&provider_systemd, &provider_env,   &provider_kernel_log, &provider_fabric_manager,
 };
 enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
 _Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");

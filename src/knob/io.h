@@ -21,6 +21,11 @@
  *   zfs-property     its text
  *   helper           vboost: the level
  *   file             "absent", "link:TARGET", or the mode and the text in one line, "0644:a\n"
+ *   address          "present" or "absent"
+ *   firmware         "1" InfiniBand, "2" Ethernet, "3" both: what holds from the next boot on
+ *   block            "absent", or the lines as a file's text, "0644:a\n"
+ *   cpuset           isolated: the list of CPUs, "none", or "none, controller off" where nobody
+ *                    uses the controller; "not finished" after a crash in a write of ours
  */
 #ifndef KNOB_IO_H
 #define KNOB_IO_H

@@ -15,7 +15,9 @@ const struct knob_ops *knob_ops_of(enum knob_kind kind)
 		[KNOB_NVML] = &knob_ops_nvml,	  [KNOB_PCI] = &knob_ops_pci,
 		[KNOB_LINK] = &knob_ops_link,	  [KNOB_UNIT] = &knob_ops_unit,
 		[KNOB_ZPROP] = &knob_ops_zprop,	  [KNOB_HELPER] = &knob_ops_helper,
-		[KNOB_FILE] = &knob_ops_own_file,
+		[KNOB_FILE] = &knob_ops_own_file, [KNOB_ADDRESS] = &knob_ops_address,
+		[KNOB_BLOCK] = &knob_ops_block,	  [KNOB_FIRMWARE] = &knob_ops_firmware,
+		[KNOB_CPUSET] = &knob_ops_cpuset,
 	};
 
 	return (unsigned)kind < KNOB_KINDS ? ops[kind] : NULL;
@@ -45,7 +47,8 @@ bool knob_sound(const struct knob *k, const char *value, const char **why)
 		return knob_unsound(why, "its name is empty, too long or holds control characters");
 	if (!k->object || !clean(k->object, OBJECT_MAX))
 		return knob_unsound(why, "its object is too long or holds control characters");
-	if (value && !clean(value, k->kind == KNOB_FILE ? CONTENT_VALUE_MAX : VALUE_MAX))
+	if (value && !clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
+										 : VALUE_MAX))
 		return knob_unsound(why, "the value is too long or holds control characters");
 	return ops->sound(k, value, why);
 }

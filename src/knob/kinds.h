@@ -45,6 +45,10 @@ extern const struct knob_ops knob_ops_unit;
 extern const struct knob_ops knob_ops_zprop;
 extern const struct knob_ops knob_ops_helper;
 extern const struct knob_ops knob_ops_own_file;
+extern const struct knob_ops knob_ops_address;
+extern const struct knob_ops knob_ops_block;
+extern const struct knob_ops knob_ops_firmware;
+extern const struct knob_ops knob_ops_cpuset;
 
 /* NULL for KNOB_NONE and numbers that are no kind. */
 const struct knob_ops *knob_ops_of(enum knob_kind kind);

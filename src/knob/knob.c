@@ -46,6 +46,21 @@ static const struct {
 			  "our boot-time unit", "the value that was there is set back" },
 	[KNOB_FILE] = { "file", "the file %s", "make the file %s", "it is a file",
 			"what was there before is put back; an edited file is left" },
+	[KNOB_ADDRESS] = { "address", "the interface's addresses (%s)",
+			   "netlink request to the interface (%s)",
+			   "the configuration of whoever owns the interface (netplan, "
+			   "NetworkManager, networkd)",
+			   "the address is taken away, or given back" },
+	[KNOB_BLOCK] = { "block", "our lines in %s", "our lines in %s", "it is a file",
+			 "our lines are taken out; the rest of the file stays as it is" },
+	[KNOB_FIRMWARE] = { "firmware", "the vendor's program mlxconfig (%s)",
+			    "the vendor's program mlxconfig (%s)", "the adapter stores it itself",
+			    "the value that was there is set back; takes effect at the next boot" },
+	[KNOB_CPUSET] = { "cpuset", "/sys/fs/cgroup/gputune-isolated",
+			  "an isolated partition of CPUs in /sys/fs/cgroup/gputune-isolated, a "
+			  "control group without processes",
+			  "isolcpus does it at boot; nothing keeps a partition",
+			  "the CPUs are given back and the control group is removed" },
 };
 
 const char *knob_kind_name(enum knob_kind k)
@@ -71,6 +86,8 @@ bool knob_is_runtime(enum knob_kind kind)
 	case KNOB_PCI:
 	case KNOB_LINK:
 	case KNOB_HELPER:
+	case KNOB_ADDRESS:
+	case KNOB_CPUSET:
 		return true;
 	default:
 		return false;
@@ -81,7 +98,7 @@ bool knob_is_runtime(enum knob_kind kind)
 static bool named_in_full(enum knob_kind kind)
 {
 	return kind == KNOB_SYSCTL || kind == KNOB_SYSFS || kind == KNOB_MODPARAM ||
-	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_FILE;
+	       kind == KNOB_BOOTARG || kind == KNOB_UNIT || kind == KNOB_FILE || kind == KNOB_BLOCK;
 }
 
 bool knob_equal(const struct knob *x, const struct knob *y)

@@ -21,8 +21,12 @@ enum knob_kind {
 	KNOB_LINK,  /* name "mtu", "rx-ring", ..., object the interface */
 	KNOB_UNIT,  /* name "nvidia-persistenced.service": enabled or not */
 	KNOB_ZPROP, /* name "autotrim", object the pool */
-	KNOB_HELPER, /* name of a program's switch without another interface: "vboost" */
-	KNOB_FILE,   /* name "/etc/sysctl.d/99-zz-gputune.conf": a file, folder or link of ours */
+	KNOB_HELPER,   /* name of a program's switch without another interface: "vboost" */
+	KNOB_FILE,     /* name "/etc/sysctl.d/99-zz-gputune.conf": a file, folder or link of ours */
+	KNOB_ADDRESS,  /* name "192.168.100.1/24", object the interface that has it or not */
+	KNOB_BLOCK,    /* name "/etc/hosts": lines of ours in a file of somebody else */
+	KNOB_FIRMWARE, /* name "LINK_TYPE_P1", object the adapter: at the next boot */
+	KNOB_CPUSET,   /* name "isolated": CPUs set aside by a control group of ours */
 	KNOB_KINDS,
 };
 

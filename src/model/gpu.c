@@ -31,6 +31,14 @@ static const struct field gpu_process_fields[] = {
 };
 const struct schema schema_gpu_process = SCHEMA(gpu_process, gpu_process_fields);
 
+static const struct field gpu_xid_fields[] = {
+	FIELD_ROW(gpu_xid, pci, FIELD_NAME, "pci", "PCI", NULL),
+	FIELD_ROW(gpu_xid, index, FIELD_ID, "index", "Xid", NULL),
+	FIELD_ROW(gpu_xid, count, FIELD_INT, "count", "Lines", NULL),
+	FIELD_ROW(gpu_xid, age_s, FIELD_INT, "age_s", "Last ago", "s"),
+};
+const struct schema schema_gpu_xid = SCHEMA(gpu_xid, gpu_xid_fields);
+
 static const struct field gpu_fields[] = {
 	FIELD_ROW(gpu, index, FIELD_ID, "index", "Index", NULL),
 	FIELD_ROW(gpu, pci, FIELD_NAME, "pci", "PCI", NULL),
@@ -154,7 +162,12 @@ static const struct field gpus_fields[] = {
 	FIELD_ROW(gpus, pci_count, FIELD_INT, "pci_count", "PCI count", NULL),
 	FIELD_ROW(gpus, uvm_loaded, FIELD_STR, "uvm_loaded", "nvidia-uvm loaded", NULL),
 	FIELD_ROW(gpus, xid_events, FIELD_INT, "xid_events", "Xid events", NULL),
+	FIELD_ROW(gpus, sxid_fatal, FIELD_INT, "sxid_fatal", "Fatal SXid events", NULL),
+	FIELD_ROW(gpus, sxid_nonfatal, FIELD_INT, "sxid_nonfatal", "Other SXid events", NULL),
 	FIELD_ROW(gpus, fabric_manager, FIELD_STR, "fabric_manager", "Fabric manager", NULL),
+	FIELD_ROW(gpus, fabric_manager_version, FIELD_STR, "fabric_manager_version",
+		  "Fabric manager version", NULL),
 	FIELD_SUB(gpus, gpus, FIELD_LIST, "gpus", "Gpus", &schema_gpu),
+	FIELD_SUB(gpus, xids, FIELD_LIST, "xids", "Xids", &schema_gpu_xid),
 };
 const struct schema schema_gpus = SCHEMA(gpus, gpus_fields);

@@ -22,6 +22,15 @@ struct gpu_peer {
 	struct fact_str p2p_read, p2p_write, p2p_nvlink;
 };
 
+/* An error number of the driver in the kernel's log of this boot. By address and not by GPU: one
+ * that fell off the bus has no index any more. */
+struct gpu_xid {
+	const char *pci;       /* as in struct gpu */
+	unsigned index;	       /* the number: 79 */
+	struct fact_int count; /* lines */
+	struct fact_int age_s; /* since the last of them; unsupported: the log has no times */
+};
+
 struct gpu_process {
 	unsigned index;		 /* process id */
 	struct fact_str kind;	 /* "compute", "graphics" */
@@ -98,12 +107,15 @@ struct gpus {
 	struct fact_int pci_count;	/* NVIDIA display functions on the PCI bus */
 	struct fact_str uvm_loaded;	/* module state, "yes" */
 	struct fact_int xid_events;	/* Xid lines in the kernel log, where it may be read */
-	struct fact_str fabric_manager; /* unit state */
-	struct list gpus;		/* struct gpu */
+	struct fact_int sxid_fatal, sxid_nonfatal; /* error lines of NVSwitches, likewise */
+	struct fact_str fabric_manager;		   /* unit state */
+	struct fact_str fabric_manager_version;	   /* "570.133.20" */
+	struct list gpus;			   /* struct gpu */
+	struct list xids; /* struct gpu_xid; says nothing where xid_events was not seen */
 };
 
 extern const struct schema schema_gpus, schema_gpu, schema_nvlink, schema_gpu_peer,
-	schema_gpu_process;
+	schema_gpu_process, schema_gpu_xid;
 
 /* Bits of event_reasons. Source: nvml.h, nvmlClocksEventReason*. */
 enum {

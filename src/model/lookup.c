@@ -85,6 +85,11 @@ bool is_nvidia_display(const struct pci_function *p)
 	       fact_or(&p->is_vf, 0) != 1;
 }
 
+bool is_nvswitch(const struct pci_function *p)
+{
+	return fact_or(&p->vendor, 0) == 0x10de && fact_or(&p->class_, 0) >> 8 == 0x0680;
+}
+
 size_t machine_bus_gpus(const struct machine *m, bool given_away)
 {
 	size_t n = 0;

@@ -33,6 +33,9 @@ struct machine {
 	struct storage storage;
 	struct software software;
 	struct config config; /* unasked unless something is to be changed */
+	/* An earlier reading of the same machine, for what counters grew by; NULL: none. No fact of
+	 * this reading. */
+	const struct machine *earlier;
 };
 
 extern const struct schema schema_machine;

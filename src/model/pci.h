@@ -53,5 +53,7 @@ static inline unsigned pci_base_class(const struct pci_function *p)
 
 /* An NVIDIA GPU as a PCI function. */
 bool is_nvidia_display(const struct pci_function *p);
+/* An NVSwitch as a PCI function. */
+bool is_nvswitch(const struct pci_function *p);
 
 #endif

@@ -273,7 +273,11 @@ static int take_file(struct reader *r, int fd, ZSTD_DCtx *z)
 			size_t left = ZSTD_decompressStream(z, &out, &in);
 
 			if (ZSTD_isError(left))
-				return bad(r, ZSTD_getErrorName(left));
+				return r->line ? bad(r, ZSTD_getErrorName(left))
+					       : err_set(r->e, -EBADMSG,
+							 "%s: it is no recording, or its beginning "
+							 "is damaged (zstd: %s)",
+							 r->path, ZSTD_getErrorName(left));
 			e = take_text(r, &line, r->plain, out.pos);
 			if (in.pos == in.size && out.pos < out.size)
 				break;

@@ -162,7 +162,8 @@ static int kind_of(struct reading *r, const json_t *j, struct kept *row)
 	if (text_of(r, j, "kind", &kind) || text_of(r, j, "keeper", &keeper))
 		return -EINVAL;
 	n = knob_kind_parse(kind);
-	if (n < 0 || n == KNOB_FILE)
+	if (n < 0 || n == KNOB_FILE || n == KNOB_ADDRESS || n == KNOB_BLOCK || n == KNOB_FIRMWARE ||
+	    n == KNOB_CPUSET)
 		return bad(r, "there is no kind of knob \"%.40s\" in it", kind);
 	while (k < KEEPERS && strcmp(keeper_name((enum keeper)k), keeper) != 0)
 		k++;

@@ -191,16 +191,15 @@ static int checked(const struct arch *a, struct err *e)
 	if (a->layers < 1 || a->layers > 4096 || a->hidden < 16 || a->hidden > 1 << 20 ||
 	    a->vocab < 16 || a->heads < 1 || a->heads > 4096 || a->head_dim < 1 ||
 	    a->head_dim > 65536 || a->kv_heads < 1 || a->kv_heads > a->heads)
-		return err_set(
-			e, -EINVAL,
-			"the configuration does not give layers, widths, heads and vocabulary");
+		return err_set(e, -EINVAL,
+			       "%.120s does not give layers, widths, heads and vocabulary",
+			       a->name);
 	if (a->experts &&
 	    (a->experts > 65536 || a->top < 1 || a->top > a->experts || a->expert_ffn < 1))
-		return err_set(e, -EINVAL, "the configuration's experts do not make sense");
+		return err_set(e, -EINVAL, "%.120s: its experts do not make sense", a->name);
 	if (a->window_layers < 0 || a->linear_layers < 0 ||
 	    a->window_layers + a->linear_layers > a->layers)
-		return err_set(e, -EINVAL,
-			       "the configuration has more kinds of layers than layers");
+		return err_set(e, -EINVAL, "%.120s has more kinds of layers than layers", a->name);
 	return 0;
 }
 

@@ -182,12 +182,45 @@ static long take_count(const char *text, char *rest, size_t size)
 	return count;
 }
 
+/* "0x h200", "-1x h200", "5000 x h200", "2x h200 x8": a number of machines that cannot be meant. */
+static bool count_is_odd(const char *text)
+{
+	int counts = 0;
+
+	for (const char *s = text; *s;) {
+		size_t len = strcspn(s, " ,\t"), sign = *s == '-' || *s == '+';
+		bool behind = (*s | 32) == 'x';
+		const char *digits = s + (sign || behind);
+		size_t n = strspn(digits, "0123456789");
+		const char *end = digits + n;
+		bool whole = end == s + len,
+		     times = !behind && end + 1 == s + len && (*end | 32) == 'x';
+		char key[64];
+
+		/* "5090" is a card; a bare number in the middle belongs to a name. */
+		squeeze(key, sizeof(key), s, len < sizeof(key) ? len : 0);
+		if (n && !kind_named(key) && (times || (whole && (behind || s == text)))) {
+			long v = n < 6 ? strtol(digits, NULL, 10) : 0;
+
+			if (sign || v < 1 || v > 4096 || ++counts > 1)
+				return true;
+		}
+		s += len;
+		s += strspn(s, " ,\t");
+	}
+	return false;
+}
+
 int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
 {
 	char rest[128], word[128];
 	long count = take_count(text, rest, sizeof(rest));
 	const struct gpu_kind *k;
 
+	if (count_is_odd(text))
+		return err_set(e, -EINVAL,
+			       "\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\"",
+			       text);
 	squeeze(word, sizeof(word), rest, strlen(rest));
 	k = kind_named(word);
 	if (!k)

@@ -210,7 +210,8 @@ int model_find(struct arena *a, const char *name, const struct model_hint *hint,
 	if (strcasestr(name, "dense"))
 		active = total;
 	if (total <= 0) {
-		err_set(e, -ENOENT, "no model is known by the name %s, and no size is in it", name);
+		err_set(e, -ENOENT, "no model is known by the name \"%.80s\", and no size is in it",
+			name);
 		err_hint(e, "give its config.json or GGUF file instead of a name, or --params 8e9");
 		return -ENOENT;
 	}

@@ -28,7 +28,8 @@ int place_of(struct arena *a, const struct machine *m, struct place *out, struct
 
 	if (!k) {
 		err_set(e, -ENOENT,
-			name ? "the GPU \"%.80s\" is not in the list" : "no GPU is seen here%.0s",
+			name ? "the GPU \"%.80s\" is not in the list"
+			     : "no GPU is seen on the machine that was looked at%.0s",
 			name ? name : "");
 		err_hint(e, "name a machine: --on dgx-spark, --on \"2x dgx-spark\", --on "
 			    "\"h100-sxm x8\"");

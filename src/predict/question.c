@@ -140,6 +140,11 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 	}
 	if (!w->tp && k->tp > 1)
 		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs (not told)", k->tp));
+	if (q->arch.heads > 0 && q->arch.heads % k->tp)
+		note(q, arena_printf(a,
+				     "%d heads do not divide by %d: engines refuse that or answer "
+				     "nonsense; counted as if they did",
+				     q->arch.heads, k->tp));
 	return 0;
 }
 

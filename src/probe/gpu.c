@@ -355,6 +355,7 @@ void probe_gpu(struct probe *p)
 		g->count.f = fact_unseen(r, "nvml ", count);
 		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");
 		g->cuda_driver.f = fact_unseen(r, "nvml ", "nvmlSystemGetCudaDriverVersion");
+		probe_gpu_log(p);
 		return;
 	}
 	probe_library(p, g);
@@ -372,4 +373,5 @@ void probe_gpu(struct probe *p)
 
 		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
 	}
+	probe_gpu_log(p);
 }

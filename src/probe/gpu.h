@@ -26,6 +26,8 @@ void probe_gpu_links(struct probe *p, struct gpu *g, const char *object);
 void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object);
 /* Who uses it. */
 void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object);
+/* Errors of GPUs and NVSwitches in the kernel's log; after all GPUs are there. */
+void probe_gpu_log(struct probe *p);
 /* What CUDA says of it, when p->deep; and whether it is integrated, from all that is known by then.
  */
 void probe_gpu_cuda(struct probe *p, struct gpu *g);

@@ -80,6 +80,18 @@ static const char *installed_in(struct probe *p, const char *unit)
 	return NULL;
 }
 
+/* It costs a process: worth it where it does not run, which its version often explains. */
+static void fabric_manager_version(struct probe *p)
+{
+	bool switches = false;
+
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		switches = switches || is_nvswitch(f);
+	if (switches && (p->deep || !fact_is(&p->m->gpu.fabric_manager, "active")))
+		p->m->gpu.fabric_manager_version =
+			probe_ask_str(p, "fabric-manager", "", "version");
+}
+
 static void add(struct probe *p, size_t row, const struct map *enabled, const struct map *active)
 {
 	const char *unit = rows[row].name, *on = map_get(enabled, unit),
@@ -131,4 +143,5 @@ void probe_services(struct probe *p)
 	else
 		p->m->gpu.fabric_manager.f =
 			fact_unseen(-ENOENT, "", "nvidia-fabricmanager.service");
+	fabric_manager_version(p);
 }

@@ -27,11 +27,27 @@ static const struct opinion numa_balancing[] = {
 	{ PROFILE_BALANCED, ON_ALL, WANT_LEAVE, NULL,
 	  "programs that place no memory themselves can gain from it", NULL },
 };
+static const struct opinion partition[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "only for programs that poll and are put there by hand; it takes CPUs away from "
+	  "everything else",
+	  NULL },
+};
+
 static bool one_node(const struct question *q, struct verdict *v)
 {
 	if (is_numa(q->m))
 		return true;
 	verdict_na(v, CODE_NO_EFFECT, "one NUMA node: there is nowhere to move a page to");
+	return false;
+}
+
+/* CPU 0 stays with everything else. */
+static bool has_cpus_to_spare(const struct question *q, struct verdict *v)
+{
+	if (!seen_ok(&q->m->cpu.online.f) || idset_count(&q->m->cpu.online.v) > 1)
+		return true;
+	verdict_na(v, CODE_NO_EFFECT, "one CPU: there is none to set aside");
 	return false;
 }
 
@@ -234,6 +250,25 @@ static const struct setting rows[] = {
 	  .risk = RISK_LOW,
 	  OPINIONS(numa_balancing),
 	  .applies = one_node },
+	{ .id = "cpu.isolated-partition",
+	  .title = "CPUs set aside at run time",
+	  .scope = SCOPE_HOST,
+	  .knob = KNOB_CPUSET,
+	  .name = "isolated",
+	  .not_when = "Linux is older than 6.1, or control groups are of version 1",
+	  .why = "Takes CPUs away from everything that runs, and load balancing off them, without "
+		 "a reboot; only what is moved there uses them. Everything else has to do with "
+		 "what is left.",
+	  .note = "It is what isolcpus does at boot, to be tried and taken back. Linux before 6.2 "
+		  "forgets which CPUs other programs had bound themselves to when CPUs are taken "
+		  "away: there they have to be started again.",
+	  .source = "cgroup-v2.rst; kernel-parameters",
+	  .shown_by = "memory-bandwidth hand-over",
+	  .settle_s = 1,
+	  .severity = SEVERITY_INFO,
+	  .risk = RISK_SERVICE,
+	  OPINIONS(partition),
+	  .applies = has_cpus_to_spare },
 	{ .id = "cpu.irq-affinity",
 	  .title = "Interrupts off isolated CPUs",
 	  .scope = SCOPE_HOST,

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "settings/growth.h"
+#include "settings/health_data.h"
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
 static void throttle_now(const struct question *q, struct verdict *v)
@@ -53,12 +55,31 @@ static void throttle_now(const struct question *q, struct verdict *v)
 					: "clocks are not held back now");
 }
 
+/* What part of the time between two readings hardware held the clock down. */
+static void throttle_growth(const struct question *q, struct verdict *v, const struct gpu *before)
+{
+	const struct gpu *g = q->object;
+	long long thermal = growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us),
+		  brake = growth(&g->event_hw_power_us, &before->event_hw_power_us);
+	double most = health_figure(q->s->id, "share", NULL, 0),
+	       share = ((double)thermal + (double)(brake > 0 ? brake : 0)) / 1e4 /
+		       (double)growth_seconds(q->m);
+
+	v->current = arena_printf(q->a, "%.1f %% of the time %s", share, growth_span(q->a, q->m));
+	if (share > most)
+		verdict_fail(v, arena_printf(q->a, "<= %.0f %%", most),
+			     "hardware slows this GPU down now: cooling and power supply");
+	else
+		verdict_pass(v, "hardware did not slow it down between the two readings");
+}
+
 /* Counters run since the driver was loaded: only their share against each other says anything at
  * rest. */
 static void throttle_history(const struct question *q, struct verdict *v)
 {
-	const struct gpu *g = q->object;
-	long long thermal, brake;
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	long long thermal, brake,
+		most = (long long)(health_figure(q->s->id, "time", NULL, 0) * 1e6);
 
 	if (!seen_ok(&g->event_hw_thermal_us.f) || !seen_ok(&g->event_hw_power_us.f)) {
 		verdict_unseen(q, v,
@@ -73,9 +94,12 @@ static void throttle_history(const struct question *q, struct verdict *v)
 		q->a,
 		"thermal %lld s, power brake %lld s, software power cap %lld s since driver load",
 		thermal / 1000000, brake / 1000000, fact_or(&g->event_sw_power_us, 0) / 1000000);
-	/* A second is above any start-up blip; a lifetime count is no rate, so it is a hint and no
-	 * more. */
-	if (thermal > 1000000 || brake > 1000000)
+	if (before && growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us) >= 0) {
+		throttle_growth(q, v, before);
+		return;
+	}
+	/* A lifetime count is no rate, so it is a hint and no more. */
+	if (thermal > most || brake > most)
 		verdict_fail(v, "0 s of thermal and power brake",
 			     "hardware slowed this GPU down since the driver was loaded: look at "
 			     "cooling and power supply, then watch whether it grows");
@@ -166,13 +190,19 @@ static void remapped_rows(const struct question *q, struct verdict *v)
 			     "a row could not be remapped: the board has to be replaced");
 	else if (fact_or(&g->remap_pending, 0))
 		verdict_fail(v, "none pending", "a remap waits for a GPU reset");
+	else if ((double)fact_or(&g->remap_uncorrected, 0) >
+		 health_figure(q->s->id, "uncorrected", NULL, 1e18))
+		verdict_fail(v, "few after uncorrected errors",
+			     "so many rows were lost that the board should be replaced");
 	else
 		verdict_pass(v, "no remap failed or waits");
 }
 
 static void ecc_errors(const struct question *q, struct verdict *v)
 {
-	const struct gpu *g = q->object;
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	double corrected_most = health_figure(q->s->id, "corrected", NULL, 1e18);
+	long long more;
 
 	if (!seen_ok(&g->ecc_uncorrected.f)) {
 		verdict_unseen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors");
@@ -180,8 +210,20 @@ static void ecc_errors(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v,
 				  fact_or(&g->ecc_corrected, 0));
-	if (g->ecc_uncorrected.v == 0)
+	more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
+	if ((double)fact_or(&g->ecc_corrected, 0) > corrected_most)
+		verdict_fail(v, arena_printf(q->a, "<= %.0f corrected", corrected_most),
+			     "so many corrected errors that uncorrected ones are near: exchange "
+			     "the board");
+	else if (more > 0)
+		verdict_fail(v, "no growth",
+			     arena_printf(q->a, "%lld more uncorrected errors %s", more,
+					  growth_span(q->a, q->m)));
+	else if (g->ecc_uncorrected.v == 0)
 		verdict_pass(v, "no uncorrected error over its life");
+	else if (more == 0)
+		verdict_pass(v, arena_printf(q->a, "errors over its life, none of them new %s",
+					     growth_span(q->a, q->m)));
 	else if (fact_or(&g->remap_uncorrected, 0) > 0 && fact_or(&g->remap_pending, 1) == 0 &&
 		 fact_or(&g->remap_failed, 1) == 0)
 		verdict_pass(v, "errors over its life; the rows were remapped and none waits");

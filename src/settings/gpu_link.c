@@ -2,13 +2,57 @@
 /* Links between GPUs: NVLink, the NVSwitch fabric, peer-to-peer access. */
 #include <string.h>
 
+#include "settings/growth.h"
+#include "settings/health_data.h"
 #include "settings/tables.h"
+
+/* What the links counted: since the driver was loaded, or since the earlier reading. */
+static void link_errors(const struct question *q, struct verdict *v, size_t errors, bool counted)
+{
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	double crc_most = health_figure(q->s->id, "crc", NULL, 0),
+	       recovery_most = health_figure(q->s->id, "recovery", NULL, 0);
+	const struct list none = { 0 };
+	const struct nvlink *worst = NULL;
+	bool grew = false;
+
+	LIST_FOR_EACH (struct nvlink, l, before ? &g->links : &none) {
+		const struct nvlink *old = earlier_link(before, l);
+		long long crc = old ? growth(&l->crc_errors, &old->crc_errors) : -1,
+			  recovery = old ? growth(&l->recovery_errors, &old->recovery_errors) : -1;
+
+		grew = grew || crc > 0;
+		if (!worst && ((double)crc > crc_most * (double)growth_seconds(q->m) ||
+			       (double)recovery > recovery_most))
+			worst = l;
+	}
+	if (worst)
+		verdict_fail(v, "no growth of link errors",
+			     arena_printf(q->a, "the errors of link %u grew %s: the link fails",
+					  worst->index, growth_span(q->a, q->m)));
+	else if (errors && !before)
+		verdict_fail(
+			v, "no link errors",
+			arena_printf(q->a,
+				     "%zu links counted errors since the driver was loaded: only "
+				     "growth under load is a fault",
+				     errors));
+	else if (errors)
+		verdict_pass(v, arena_printf(q->a,
+					     grew ? "all up; their errors grew %s, but slower than "
+						    "matters"
+						  : "all up; their errors did not grow %s",
+					     growth_span(q->a, q->m)));
+	else
+		verdict_pass(v, counted ? "all up, no errors counted"
+					: "all up; their error counters were not asked");
+}
 
 static void nvlinks(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 	const struct fact *unseen = NULL;
-	size_t up = 0, errors = 0;
+	size_t up = 0, errors = 0, all = g->links.n, chip;
 	bool counted = true;
 
 	LIST_FOR_EACH (struct nvlink, l, &g->links) {
@@ -25,24 +69,20 @@ static void nvlinks(const struct question *q, struct verdict *v)
 			verdict_na(v, CODE_NO_HARDWARE, "the GPU has no NVLink");
 		return;
 	}
-	v->current = arena_printf(q->a, "%zu of %zu up", up, g->links.n);
+	/* A link that firmware took out is not counted any more: the chip's own number is. */
+	chip = (size_t)health_figure(q->s->id, "links", fact_text(&g->name, NULL), 0);
+	if (q->platform == ON_HGX && chip > all)
+		all = chip;
+	v->current = arena_printf(q->a, "%zu of %zu up", up, all);
 	if (up == 0 && q->m->gpu.gpus.n == 1)
 		verdict_na(v, CODE_NO_EFFECT, "one GPU: nothing is linked to");
 	else if (up == 0 && q->platform != ON_HGX)
 		verdict_na(v, CODE_NO_EFFECT, "no bridge connects this GPU to another");
-	else if (up < g->links.n)
-		verdict_fail(v, arena_printf(q->a, "%zu up", g->links.n),
+	else if (up < all)
+		verdict_fail(v, arena_printf(q->a, "%zu up", all),
 			     "NVLinks are down: collectives run on what is left");
-	else if (errors)
-		verdict_fail(
-			v, "no link errors",
-			arena_printf(q->a,
-				     "%zu links counted errors since the driver was loaded: only "
-				     "growth under load is a fault",
-				     errors));
 	else
-		verdict_pass(v, counted ? "all up, no errors counted"
-					: "all up; their error counters were not asked");
+		link_errors(q, v, errors, counted);
 }
 
 /* Two bits a condition: 0 not told, 1 true, 2 false; then four bits of configuration, 1 is good.

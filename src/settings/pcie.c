@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PCI Express: links, errors, the way between GPU and NIC. What stands between peers is in
  * pcie_access.c. */
+#include "settings/growth.h"
+#include "settings/health_data.h"
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -163,12 +165,43 @@ static bool has_errors(const struct machine *m, const void *object)
 	       seen_ok(&((const struct pci_function *)object)->aer_fatal.f);
 }
 
-static void aer(const struct question *q, struct verdict *v)
+/* Since the earlier reading: what was there before is no news. */
+static void aer_growth(const struct question *q, struct verdict *v,
+		       const struct pci_function *before)
 {
 	const struct pci_function *p = q->object;
+	long long fatal = growth(&p->aer_fatal, &before->aer_fatal),
+		  nonfatal = growth(&p->aer_nonfatal, &before->aer_nonfatal),
+		  fixed = growth(&p->aer_correctable, &before->aer_correctable);
+	const char *span = growth_span(q->a, q->m);
+
+	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected more %s",
+				  fatal < 0 ? 0 : fatal, nonfatal < 0 ? 0 : nonfatal,
+				  fixed < 0 ? 0 : fixed, span);
+	if (fatal > 0 || nonfatal > 0)
+		verdict_fail(v, "0 uncorrected",
+			     arena_printf(q->a,
+					  "accesses over this link failed %s: card, slot or "
+					  "riser",
+					  span));
+	else if ((double)fixed > health_figure(q->s->id, "corrected", NULL, 0))
+		verdict_fail(v, "few corrected",
+			     "the link repairs itself often: card, slot or riser");
+	else
+		verdict_pass(v, arena_printf(q->a, "no failure %s", span));
+}
+
+static void aer(const struct question *q, struct verdict *v)
+{
+	const struct pci_function *p = q->object, *before = earlier_pci(q->m, p);
 	long long fatal = fact_or(&p->aer_fatal, 0), nonfatal = fact_or(&p->aer_nonfatal, 0),
 		  fixed = fact_or(&p->aer_correctable, 0);
+	double few = health_figure(q->s->id, "corrected", NULL, 0);
 
+	if (before) {
+		aer_growth(q, v, before);
+		return;
+	}
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal,
 				  nonfatal, fixed);
 	if (fatal || nonfatal)
@@ -176,7 +209,7 @@ static void aer(const struct question *q, struct verdict *v)
 			     fatal ? "the link failed since boot: a transfer was lost"
 				   : "accesses over this link failed since boot; some at start-up "
 				     "are harmless, growth is not");
-	else if (fixed > 1000)
+	else if ((double)fixed > few)
 		verdict_fail(v, "few corrected",
 			     "the link repairs itself often: card, slot or riser");
 	else

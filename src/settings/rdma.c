@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA ports, and the ways from a NIC into GPU memory. */
 #include "model/topology.h"
+#include "settings/growth.h"
+#include "settings/health_data.h"
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
@@ -104,11 +106,36 @@ static void rate(const struct question *q, struct verdict *v)
 			     "port");
 }
 
-enum { ERRORS_FEW = 1000, DOWNS_FEW = 20 };
+/* Integrity errors do not come on a sound link, and a link in use does not go down. */
+static void error_growth(const struct question *q, struct verdict *v, const struct rdma_port *old)
+{
+	const struct rdma_port *p = q->object;
+	long long symbol = growth(&p->symbol_errors, &old->symbol_errors),
+		  rcv = growth(&p->rcv_errors, &old->rcv_errors),
+		  down = growth(&p->link_downed, &old->link_downed);
+	const char *span = growth_span(q->a, q->m);
+
+	v->current =
+		arena_printf(q->a, "%lld symbol, %lld receive, %lld times down more %s",
+			     symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down, span);
+	if ((double)down > health_figure(q->s->id, "flaps", NULL, 0))
+		verdict_fail(v, "no more",
+			     arena_printf(q->a,
+					  "the link went down %s: cable, module or switch "
+					  "port",
+					  span));
+	else if (symbol > 0 || rcv > 0)
+		verdict_fail(v, "no more",
+			     arena_printf(q->a, "integrity errors grew %s: cable or module", span));
+	else
+		verdict_pass(v, arena_printf(q->a, "nothing grew %s", span));
+}
 
 static void errors(const struct question *q, struct verdict *v)
 {
-	const struct rdma_port *p = q->object;
+	const struct rdma_port *p = q->object, *before = earlier_port(q->m, p);
+	double few = health_figure(q->s->id, "few", NULL, 0),
+	       downs = health_figure(q->s->id, "downs", NULL, 0);
 	long long symbol = fact_or(&p->symbol_errors, -1), rcv = fact_or(&p->rcv_errors, -1),
 		  down = fact_or(&p->link_downed, -1);
 
@@ -119,11 +146,13 @@ static void errors(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld times down",
 				  symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down);
 	/* One look gives no rate: what a few training rounds of a link leave behind is no fault. */
-	if (symbol > ERRORS_FEW || rcv > ERRORS_FEW)
+	if (before)
+		error_growth(q, v, before);
+	else if ((double)symbol > few || (double)rcv > few)
 		verdict_fail(v, "few symbol and receive errors",
 			     "many errors since the counters were reset: watch whether they grow, "
 			     "then change cable or module");
-	else if (down > DOWNS_FEW)
+	else if ((double)down > downs)
 		verdict_fail(v, "few times down",
 			     "the link went down often since the driver was loaded: cable, module "
 			     "or switch port, if it goes on");

@@ -199,25 +199,42 @@ static void spark_nic(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_SUPPORT, "not installed: this system is not DGX OS");
 }
 
+static bool manager_differs(const struct gpus *g)
+{
+	return seen_ok(&g->fabric_manager_version.f) && seen_ok(&g->driver.f) &&
+	       strcmp(g->fabric_manager_version.v, g->driver.v) != 0;
+}
+
+/* Starting one of another version mends nothing. */
+static void aim_manager(const struct question *q, struct aims *out)
+{
+	if (!manager_differs(&q->m->gpu))
+		aim_start(q, out);
+}
+
 static void fabric_manager(const struct question *q, struct verdict *v)
 {
-	bool switches = false;
+	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL);
+	bool switches = false, active = service_active(q->m, "nvidia-fabricmanager.service");
 
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		switches = switches || (fact_or(&p->vendor, 0) == 0x10de &&
-					fact_or(&p->class_, 0) >> 8 == 0x0680);
+		switches = switches || is_nvswitch(p);
 	if (!switches) {
 		verdict_na(v, CODE_NO_HARDWARE, "no NVSwitch is visible on this machine");
 		return;
 	}
-	if (service_active(q->m, "nvidia-fabricmanager.service")) {
-		v->current = "active";
+	v->current = active ? "active" : fact_text(&q->m->gpu.fabric_manager, "not installed");
+	if (version)
+		v->current = arena_printf(q->a, "%s, version %s", v->current, version);
+	if (manager_differs(&q->m->gpu))
+		verdict_fail(v, arena_printf(q->a, "version %s", q->m->gpu.driver.v),
+			     "Fabric Manager is of another version than the driver and refuses to "
+			     "start with it");
+	else if (active)
 		verdict_pass(v, "active");
-	} else {
-		v->current = fact_text(&q->m->gpu.fabric_manager, "not installed");
+	else
 		verdict_fail(v, "active",
 			     "without it CUDA does not start on a machine with NVSwitches");
-	}
 }
 
 #define SERVICE                                                                                    \
@@ -239,7 +256,7 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_CRITICAL,
 	  .risk = RISK_SERVICE,
 	  .judge = fabric_manager,
-	  .aim = aim_start,
+	  .aim = aim_manager,
 	  .by_hand = "install the nvidia-fabricmanager package of the driver's own version" },
 	{ .id = "service.persistenced",
 	  .title = "NVIDIA Persistence Daemon",

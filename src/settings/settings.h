@@ -235,9 +235,10 @@ void aim_argument(const struct question *q, struct aims *out, const char *name, 
 #define CODE_NOT_IN_PROFILE "not-in-profile"
 #define CODE_OPT_IN "opt-in" /* only for a workload that asks for it */
 #define CODE_NOT_HERE "not-this-platform"
-#define CODE_NO_EFFECT "no-effect"   /* has no effect in this machine's state */
-#define CODE_NEEDS_LOAD "needs-load" /* can only be judged while the device works */
-#define CODE_NEEDS_DEEP "needs-deep" /* asked with --deep only */
+#define CODE_NO_EFFECT "no-effect"		   /* has no effect in this machine's state */
+#define CODE_NEEDS_LOAD "needs-load"		   /* can only be judged while the device works */
+#define CODE_NEEDS_DEEP "needs-deep"		   /* asked with --deep only */
+#define CODE_NEEDS_EARLIER "needs-earlier-reading" /* a count without an earlier one: --since */
 #define CODE_WAIVED "waived"
 #define CODE_DENIED "no-permission"
 #define CODE_NOT_CAPTURED "not-captured"

@@ -17,6 +17,7 @@ static const struct {
 	{ "ip-sysctl.rst", "Linux kernel, Documentation/networking/ip-sysctl.rst" },
 	{ "net.rst", "Linux kernel, Documentation/admin-guide/sysctl/net.rst" },
 	{ "kernel-parameters", "Linux kernel, Documentation/admin-guide/kernel-parameters.txt" },
+	{ "cgroup-v2.rst", "Linux kernel, Documentation/admin-guide/cgroup-v2.rst" },
 	{ "cpuidle.rst", "Linux kernel, Documentation/admin-guide/pm/cpuidle.rst" },
 	{ "cpufreq.rst", "Linux kernel, Documentation/admin-guide/pm/cpufreq.rst" },
 	{ "transhuge.rst", "Linux kernel, Documentation/admin-guide/mm/transhuge.rst" },

@@ -18,9 +18,7 @@ struct txn_trial {
 /* --- who holds the lock ------------------------------------------------------------------------
  */
 
-/* When the process began, as its stat tells: a number that is used again begins later. "" where it
- * cannot be read. */
-static const char *began(struct host *h, struct arena *a, long long pid)
+const char *txn_process_began(struct host *h, struct arena *a, long long pid)
 {
 	enum { FIELD = 22, NAME_END = 2 };
 	char path[64], *text, *p;
@@ -37,7 +35,8 @@ static const char *began(struct host *h, struct arena *a, long long pid)
 static void note_holder(struct txn_run *r, const char *what)
 {
 	long long pid = getpid();
-	const char *line = arena_printf(r->a, "%lld %s %s\n", pid, began(r->h, r->a, pid), what);
+	const char *line =
+		arena_printf(r->a, "%lld %s %s\n", pid, txn_process_began(r->h, r->a, pid), what);
 
 	/* Others would know less; that is no reason not to begin. */
 	(void)host_put(r->h, TXN_HOLDER, line, strlen(line), 0600);
@@ -56,7 +55,8 @@ const char *txn_holder(struct host *h, struct arena *a)
 		return NULL;
 	*at++ = '\0';
 	*what++ = '\0';
-	if (parse_i64(line, &pid) || pid < 1 || !*at || strcmp(began(h, a, pid), at) != 0)
+	if (parse_i64(line, &pid) || pid < 1 || !*at ||
+	    strcmp(txn_process_began(h, a, pid), at) != 0)
 		return NULL;
 	for (char *c = what; *c; c++)
 		if (!isprint((unsigned char)*c))

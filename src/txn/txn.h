@@ -116,6 +116,9 @@ int txn_trial_end(struct txn_trial *t, struct err *e);
 /* Who holds the lock: a process that is alive and said so, in words ("prove disk.read-ahead,
  * process 1234"); NULL: nobody who would have said so. Writes nothing. */
 const char *txn_holder(struct host *h, struct arena *a);
+/* When the process began, as its stat tells: a number that is used again begins later. "" where it
+ * cannot be read. */
+const char *txn_process_began(struct host *h, struct arena *a, long long pid);
 
 /* --- looking ---------------------------------------------------------------------------------- */
 

@@ -171,6 +171,8 @@ void doc_html_style(FILE *out)
 	      "pre{background:var(--tint);padding:.75rem;overflow-x:auto;border-radius:.25rem}\n"
 	      ".wide{overflow-x:auto;margin:1rem 0}figure "
 	      "svg{max-width:100%;height:auto;min-width:40rem}\n"
+	      ".tall{display:none}.tall svg{min-width:0}"
+	      "@media screen and (max-width:40rem){.broad{display:none}.tall{display:block}}\n"
 	      "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
 	      "caption,.caption,figcaption{text-align:left;font-weight:600;padding:.25rem "
 	      "0;margin:0}\n"

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "settings/health_data.h"
 #include "view/findings.h"
 
 static json_t *text_or_null(const char *s)
@@ -124,6 +125,24 @@ static json_t *opinions_json(const struct setting *s)
 	return list;
 }
 
+/* What the rule measures by. */
+static json_t *figures_json(const struct setting *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < health_limit_count; i++) {
+		const struct health_limit *l = &health_limits[i];
+
+		if (strcmp(l->setting, s->id) == 0)
+			json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:f, s:s, s:s, s:s}",
+							      "key", l->key, "what", l->what, "gpu",
+							      text_or_null(l->gpu), "value",
+							      l->value, "unit", l->unit, "source",
+							      l->source, "date", l->date));
+	}
+	return list;
+}
+
 json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f)
 {
 	json_t *j = result_json("explain", m, 0), *list = json_array();
@@ -139,6 +158,7 @@ json_t *explain_json(const struct setting *s, const struct machine *m, const str
 	json_object_set_new(j, "effect", json_string(effect_name(s->effect)));
 	json_object_set_new(j, "source", json_string(s->source));
 	json_object_set_new(j, "opinions", opinions_json(s));
+	json_object_set_new(j, "figures", figures_json(s));
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(list, finding_json(&f->items[i]));
 	json_object_set_new(j, "findings", list);

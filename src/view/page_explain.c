@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "settings/health_data.h"
 #include "settings/sources.h"
 #include "view/measured.h"
 #include "view/page_check.h"
@@ -99,6 +100,61 @@ static void wishes_here(struct doc *d, const struct setting *s, const struct fin
 	node_drop_empty(t);
 }
 
+/* What the rule measures by: figures that others publish, and when they did. */
+static void figures(struct doc *d, const struct setting *s)
+{
+	static const struct column columns[] = {
+		{ .title = "Figure", .wrap = true }, { .title = "Of" },
+		{ .title = "Value", .right = true }, { .title = "Unit" },
+		{ .title = "Source", .wrap = true }, { .title = "As of" },
+	};
+	struct node *t = doc_table(d, "Measured by", columns, 6);
+
+	for (size_t i = 0; i < health_limit_count; i++) {
+		const struct health_limit *l = &health_limits[i];
+		struct cell *c;
+
+		if (strcmp(l->setting, s->id) != 0)
+			continue;
+		c = node_row(d, t);
+		c[0] = cell(arena_printf(d->arena, "%s (%s)", l->what, l->key));
+		c[1] = cell(l->gpu ? l->gpu : "any GPU");
+		c[2] = cell_printf(d, STYLE_PLAIN, "%.10g", l->value);
+		c[3] = cell(l->unit);
+		c[4] = cell(l->source);
+		c[5] = cell(l->date);
+	}
+}
+
+/* What the driver's error numbers mean, for the row that judges them. */
+static void numbers(struct doc *d, const struct setting *s)
+{
+	static const char *const kinds[] = { "a program", "while fresh", "until a reset" };
+	static const struct column columns[] = {
+		{ .title = "Xid" },
+		{ .title = "What", .wrap = true },
+		{ .title = "Counts as" },
+		{ .title = "What to do", .wrap = true },
+	};
+	struct node *t;
+
+	if (strcmp(s->id, "gpu.xid") != 0)
+		return;
+	t = doc_table(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
+		      columns, 4);
+	for (size_t i = 0; i < xid_row_count; i++) {
+		const struct xid_row *x = &xid_rows[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = x->first == x->last
+			       ? cell_printf(d, STYLE_PLAIN, "%u", x->first)
+			       : cell_printf(d, STYLE_PLAIN, "%u-%u", x->first, x->last);
+		c[1] = cell(x->what);
+		c[2] = cell(kinds[x->kind]);
+		c[3] = cell(x->todo ? x->todo : "");
+	}
+}
+
 static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 {
 	struct arena *a = d->arena;
@@ -190,6 +246,8 @@ struct doc *page_explain(struct arena *a, const struct setting *s, const struct 
 	here(d, m, f);
 	wishes(d, s);
 	wishes_here(d, s, by_profile);
+	figures(d, s);
+	numbers(d, s);
 	how(d, s, l);
 	measured_setting_page(d, s, l);
 	doc_heading(d, 2, "Sources");

@@ -126,7 +126,10 @@ static void machines(struct doc *d, const struct generate_view *v)
 
 	if (v->named)
 		return;
-	doc_text(d, "%zu machine%s: %s.", c->n, c->n == 1 ? "" : "s", c->shape_why);
+	if (c->n == 1)
+		doc_text(d, "%s.", c->shape_why);
+	else
+		doc_text(d, "%zu machines: %s.", c->n, c->shape_why);
 	t = doc_table(d, NULL, columns, 8);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *n = &c->nodes[i];

@@ -305,7 +305,16 @@ static const struct pick driver_picks[] = {
 	PICK(gpus, count, "GPUs seen by NVML"),
 	PICK(gpus, pci_count, "NVIDIA GPUs on the PCI bus"),
 	PICK(gpus, fabric_manager, "Fabric manager"),
+	PICK(gpus, fabric_manager_version, "Fabric manager version"),
 	PICK(gpus, xid_events, "Xid events in the log"),
+	PICK(gpus, sxid_fatal, "Fatal SXid events in the log"),
+	PICK(gpus, sxid_nonfatal, "Other SXid events in the log"),
+};
+static const struct pick xid_picks[] = {
+	PICK(gpu_xid, pci, "GPU at"),
+	PICK(gpu_xid, index, "Xid"),
+	PICK(gpu_xid, count, "Lines"),
+	PICK(gpu_xid, age_s, "Last ago"),
 };
 static const struct pick process_picks[] = {
 	PICK(gpu_process, index, "PID"),
@@ -320,6 +329,7 @@ static const struct picks modes = PICKS(schema_gpu, mode_picks);
 static const struct picks links = PICKS(schema_gpu, link_picks);
 static const struct picks health = PICKS(schema_gpu, health_picks);
 static const struct picks driver = PICKS(schema_gpus, driver_picks);
+static const struct picks xids = PICKS(schema_gpu_xid, xid_picks);
 static const struct picks processes = PICKS(schema_gpu_process, process_picks);
 
 struct doc *page_gpu(struct arena *a, const struct machine *m)
@@ -341,6 +351,7 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 	show_objects(d, m, "Modes", &modes, l);
 	show_objects(d, m, "Links", &links, l);
 	show_objects(d, m, "Health, and time slowed since the driver was loaded", &health, l);
+	show_table(d, m, "Xid errors in the kernel's log of this boot", &xids, &m->gpu.xids);
 	LIST_FOR_EACH (struct gpu, g, l)
 		show_table(d, m, arena_printf(a, "Processes on GPU %u", g->index), &processes,
 			   &g->processes);

@@ -265,7 +265,7 @@ static void cpu_line(struct page *p)
 	if (!isnan(busy))
 		addf(p, STYLE_PLAIN, "%.1f", busy);
 	if (m->cpus)
-		addf(p, STYLE_MUTED, " of %u in use", m->cpus);
+		addf(p, STYLE_MUTED, isnan(busy) ? "%u, use not told" : " of %u in use", m->cpus);
 	share(p, "busiest", of(p, "cpu.busiest", ""), 95);
 	share(p, "waits for disks", 100 * of(p, "cpu.waiting", "") / fmax(m->cpus, 1), 20);
 	share(p, "stolen", 100 * of(p, "cpu.stolen", "") / fmax(m->cpus, 1), 1);

@@ -101,6 +101,8 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->compute));
 	node_pair(d, n, "launches, scheduling",
 		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->launch + s->sequence));
+	node_pair(d, n, "the CPU's work beside it",
+		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->host));
 	if (s->link > 0)
 		node_pair(d, n, "between GPUs",
 			  cell_printf(d, STYLE_PLAIN, "%.2f ms (%d all-reduces of %.0f us)",

@@ -168,6 +168,11 @@ struct doc *page_topology(struct arena *a, const struct machine *m)
 		doc_text(d, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
 		return d;
 	}
+	doc_figure(d, NULL,
+		   arena_printf(a,
+				"<div class=\"broad\">\n%s</div>\n<div class=\"tall\">\n%s</div>\n",
+				svg_topology(a, m), svg_topology_tall(a, m)),
+		   NULL);
 	if (n > ENDPOINTS_MAX) {
 		doc_text(d, "%zu devices; the table shows the first %d.", n, ENDPOINTS_MAX);
 		n = ENDPOINTS_MAX;
@@ -178,6 +183,5 @@ struct doc *page_topology(struct arena *a, const struct machine *m)
 	nearest(d, m, list, n, names);
 	if (n > 1)
 		legend(d, list, n, names);
-	doc_figure(d, NULL, svg_topology(a, m), NULL);
 	return d;
 }

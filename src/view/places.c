@@ -27,6 +27,8 @@ struct builder {
 	struct arena *a;
 	const struct machine *m;
 	struct place *machine;
+	const struct narrow *spots;
+	size_t n_spots;
 };
 
 static const char *safe(const char *s)
@@ -65,26 +67,19 @@ static const struct gpu *gpu_at(const struct machine *m, const char *address)
 	return NULL;
 }
 
-/* A link that is slower only because nothing uses the GPU is not worth a colour; a narrow one
- * always is. */
-static bool degraded(const struct pci_function *f, const struct gpu *g)
-{
-	bool asleep =
-		g && (fact_or(&g->pstate, 0) > 2 || (fact_or(&g->event_reasons, 0) & EVENT_IDLE));
-
-	if (seen_ok(&f->width.f) && seen_ok(&f->max_width.f) && f->width.v > 0 &&
-	    f->width.v < f->max_width.v)
-		return true;
-	return !asleep && seen_ok(&f->speed_mts.f) && seen_ok(&f->max_speed_mts.f) &&
-	       f->speed_mts.v > 0 && f->speed_mts.v < f->max_speed_mts.v;
-}
-
 static void set_link(struct builder *b, struct place *p, const struct pci_function *f)
 {
 	p->address = safe(f->name);
 	p->link = figure_link(b->a, &f->speed_mts, &f->width);
 	p->link_max = figure_link(b->a, &f->max_speed_mts, &f->max_width);
-	p->degraded = degraded(f, p->gpu);
+	for (size_t i = b->n_spots; i > 0; i--) {
+		if (strcmp(b->spots[i - 1].address, p->address) != 0)
+			continue;
+		p->spot = i;
+		p->link_narrow = p->link_narrow || (b->spots[i - 1].kind != NARROW_NVLINK &&
+						    b->spots[i - 1].kind != NARROW_FAR);
+	}
+	p->degraded = p->spot && b->spots[p->spot - 1].fault;
 }
 
 static struct place *gpu_place(struct builder *b, const struct pci_function *f)
@@ -100,7 +95,6 @@ static struct place *gpu_place(struct builder *b, const struct pci_function *f)
 	if (g && fact_or(&g->integrated, 0)) {
 		p->link = fact_or(&g->c2c, 0) ? "NVLink-C2C" : "on the chip";
 		p->link_max = NULL;
-		p->degraded = false;
 	}
 	return p;
 }
@@ -271,9 +265,14 @@ static void count_leaves(struct place *p)
 	}
 }
 
-struct place *places_of(struct arena *a, const struct machine *m)
+struct place *places_of(struct arena *a, const struct machine *m, const struct narrow *spots,
+			size_t n_spots)
 {
-	struct builder b = { .a = a, .m = m, .machine = place_new(a, PLACE_MACHINE, "machine") };
+	struct builder b = { .a = a,
+			     .m = m,
+			     .machine = place_new(a, PLACE_MACHINE, "machine"),
+			     .spots = spots,
+			     .n_spots = n_spots };
 	const struct pci_function **order = arena_array(a, m->pci.n, sizeof(*order));
 	struct step way[DEEPEST];
 	struct place *root = NULL;

@@ -7,7 +7,7 @@
 #ifndef VIEW_PLACES_H
 #define VIEW_PLACES_H
 
-#include "model/machine.h"
+#include "model/narrow.h"
 
 enum place_kind {
 	PLACE_MACHINE,
@@ -26,14 +26,18 @@ struct place {
 	const char *address;   /* PCI address, "" for nodes and roots */
 	const char *link;      /* upwards: "Gen5 x16", "on the chip"; NULL: not seen */
 	const char *link_max;  /* what this end could do */
-	bool degraded;	       /* the link is below that, and not merely asleep */
+	size_t spot;	       /* number of its narrow spot, from 1; 0: none */
+	bool degraded;	       /* and that is a fault, not how the machine is built */
+	bool link_narrow;      /* it is the link that is narrow, not what the device does beside */
 	const struct gpu *gpu; /* PLACE_GPU that NVML knows */
 	struct place **children;
 	size_t n;
 	size_t leaves; /* devices at and below it, at least 1 */
 };
 
-/* The machine, its children the NUMA nodes that have devices. Deterministic. */
-struct place *places_of(struct arena *a, const struct machine *m);
+/* The machine, its children the NUMA nodes that have devices. Deterministic. spots are its narrow
+ * ones, n of them. */
+struct place *places_of(struct arena *a, const struct machine *m, const struct narrow *spots,
+			size_t n);
 
 #endif

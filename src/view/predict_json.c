@@ -60,6 +60,7 @@ static json_t *step_json(const struct step *s)
 	put(j, "launches_ms", s->launch);
 	put(j, "sequences_ms", s->sequence);
 	put(j, "links_ms", s->link);
+	put(j, "host_ms", s->host);
 	put(j, "step_ms", s->total);
 	put(j, "experts_reached_ratio", s->reached);
 	put(j, "read_bytes",

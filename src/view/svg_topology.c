@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drawing of a machine's topology: one band a NUMA node, in it layers from host bridge over
- * switches to devices, each part as wide as what hangs below it. NVLink runs below the devices to
- * the fabric.
+ * The wide drawing of a machine's topology: one band a NUMA node, in it layers from host bridge
+ * over switches to devices, each part as wide as what hangs below it. NVLink runs below the devices
+ * to the fabric. Narrow spots are numbered, and listed below with their reasons.
  */
 #include "view/svg.h"
 
 #include <string.h>
 
 #include "view/figure.h"
-#include "view/places.h"
 #include "view/svg_shape.h"
+#include "view/svg_topology_part.h"
 
 enum {
 	MARGIN = 24,
@@ -19,17 +19,19 @@ enum {
 	LEAF_MAX = 132,
 	LEAF_H = 62,
 	BAR_H = 26,  /* host bridges and switches */
-	LINK_H = 40, /* between layers: room for two lines of text */
+	LINK_H = 42, /* between layers: room for two lines of text */
 	PAD = 10,
 	HEAD_H = 64,
-	NVLINK_H = 18, /* below the devices of a band */
-	LEGEND_H = 56,
+	NVLINK_H = 20, /* below the devices of a band */
+	FABRIC_H = 62, /* the fabric with its switches */
+	LEGEND_H = 34,
+	SPOT_SIZE = 12,
 };
 
 struct drawing {
 	struct text *t;
-	struct arena *a;
-	const struct machine *m;
+	struct scene s;
+	const char *fabric; /* NULL: no NVLink */
 	int leaf_w;
 	int bus_x;   /* where NVLink runs down, at the right; 0: no NVLink */
 	int first_x; /* of the GPUs with NVLink in the band at hand; 0: none yet */
@@ -49,71 +51,59 @@ static int bars(const struct place *p)
 	return most + (p->kind == PLACE_ROOT || p->kind == PLACE_SWITCH);
 }
 
-static size_t active_links(const struct gpu *g, const char **remote)
-{
-	size_t n = 0;
-
-	if (!g)
-		return 0;
-	LIST_FOR_EACH (struct nvlink, l, &g->links) {
-		if (!fact_or(&l->active, 0))
-			continue;
-		*remote = fact_text(&l->remote_type, *remote);
-		n++;
-	}
-	return n;
-}
-
-static const char *tip(struct drawing *d, const struct place *p)
-{
-	return arena_printf(d->a, "%s%s%s%s%s%s%s%s%s", p->label, *p->detail ? ", " : "", p->detail,
-			    *p->address ? ", " : "", p->address, p->link ? ", " : "",
-			    p->link ? p->link : "", p->degraded && p->link_max ? " of " : "",
-			    p->degraded && p->link_max ? p->link_max : "");
-}
-
+/* What the link carries now and, where that is less than this end could, what it could. */
 static void draw_link(struct drawing *d, const struct place *p, int x, int y1, int y2, int room)
 {
-	svg_line(d->t, x, y1, x, y2, p->degraded ? "slow" : "link");
+	bool less = p->link_max && p->link && strcmp(p->link, p->link_max) != 0;
+	int h = less ? 29 : 15, w = less ? (room < 92 ? room - 4 : 88) : 60;
+
+	svg_line(d->t, x, y1, x, y2, mark_line(p));
 	if (!p->link)
 		return;
 	/* Paper behind the text keeps it readable on its line. */
-	if (p->degraded && p->link_max) {
-		svg_box(d->t, (struct box){ x - room / 2 + 2, y1 + 5, room - 4, 29 }, "node-paper",
-			NULL);
-		svg_text(d->t, x, y1 + 17, "middle", "bad", 11, room, p->link);
-		svg_text(d->t, x, y1 + 30, "middle", "bad", 10, room,
-			 arena_printf(d->a, "of %s", p->link_max));
+	svg_box(d->t, (struct box){ x - w / 2, y1 + (less ? 6 : 12), w, h }, "node-paper", NULL);
+	svg_text(d->t, x, y1 + (less ? 18 : 24), "middle", mark_text(p), 11, room, p->link);
+	if (less)
+		svg_text(d->t, x, y1 + 31, "middle", mark_text(p), 10, room,
+			 arena_printf(d->s.a, "of %s", p->link_max));
+}
+
+static void draw_nvlink(struct drawing *d, const struct gpu *g, int mid, int y)
+{
+	size_t up = nvlinks_up(g);
+	bool whole = g && up == g->links.n;
+
+	if (!d->bus_x || !g || !g->links.n)
 		return;
-	}
-	svg_box(d->t, (struct box){ x - 30, y1 + 12, 60, 15 }, "node-paper", NULL);
-	svg_text(d->t, x, y1 + 23, "middle", "soft", 11, room, p->link);
+	if (up)
+		svg_line(d->t, mid, y, mid, y + NVLINK_H, whole ? "nvlink" : "slow");
+	svg_text(d->t, mid + 5, y + 13, "start", whole ? "soft" : "bad", 10, d->leaf_w - 8,
+		 whole ? arena_printf(d->s.a, "x%zu", up)
+		       : arena_printf(d->s.a, "%zu of %zu", up, g->links.n));
+	d->first_x = d->first_x || !up ? d->first_x : mid;
 }
 
 static void draw_leaf(struct drawing *d, const struct place *p, int x, int top, int y)
 {
-	static const char *const classes[] = {
-		[PLACE_GPU] = "gpu", [PLACE_NIC] = "nic", [PLACE_DISK] = "disk"
-	};
 	int w = d->leaf_w - 8, mid = x + d->leaf_w / 2;
 	/* All domains are 0000 on most machines; where there is little room the rest says which it
 	 * is. */
 	const char *address =
 		w < 84 && strncmp(p->address, "0000:", 5) == 0 ? p->address + 5 : p->address;
-	const char *remote = NULL;
 
 	draw_link(d, p, mid, top, y, d->leaf_w);
-	svg_box(d->t, (struct box){ x + 4, y, w, LEAF_H }, classes[p->kind], tip(d, p));
-	if (p->degraded)
-		svg_box(d->t, (struct box){ x + 3, y - 1, w + 2, LEAF_H + 2 }, "ring", NULL);
-	svg_text(d->t, mid, y + 19, "middle", "strong", 13, w, p->label);
+	svg_box(d->t, (struct box){ x + 4, y, w, LEAF_H }, place_class(p->kind),
+		place_tip(d->s.a, p));
+	if (mark_ring(p))
+		svg_box(d->t, (struct box){ x + 3, y - 1, w + 2, LEAF_H + 2 }, mark_ring(p), NULL);
+	svg_text(d->t, mid, y + 19, "middle", "strong", w < 84 && strlen(p->label) > 6 ? 11 : 13, w,
+		 p->label);
 	svg_text(d->t, mid, y + 36, "middle", "soft", 11, w,
 		 strncmp(p->detail, "NVIDIA ", 7) == 0 ? p->detail + 7 : p->detail);
 	svg_text(d->t, mid, y + 52, "middle", "soft", 10, w, address);
-	if (!d->bus_x || !active_links(p->gpu, &remote))
-		return;
-	svg_line(d->t, mid, y + LEAF_H, mid, y + LEAF_H + NVLINK_H, "nvlink");
-	d->first_x = d->first_x ? d->first_x : mid;
+	if (p->spot)
+		draw_badge(d->t, d->s.a, x + 8, y + 1, p->spot, p->degraded);
+	draw_nvlink(d, p->gpu, mid, y + LEAF_H);
 }
 
 /* Draws p below a bar that ends at top; devices all stand at bottom. */
@@ -129,12 +119,16 @@ static void draw_place(struct drawing *d, const struct place *p, int x, int top,
 		svg_line(d->t, x + w / 2, top, x + w / 2, y, "link");
 	else
 		draw_link(d, p, x + w / 2, top, y, w);
-	svg_box(d->t, (struct box){ x + 4, y, w - 8, BAR_H },
-		p->kind == PLACE_ROOT ? "root" : "switch", tip(d, p));
+	svg_box(d->t, (struct box){ x + 4, y, w - 8, BAR_H }, place_class(p->kind),
+		place_tip(d->s.a, p));
+	if (mark_ring(p))
+		svg_box(d->t, (struct box){ x + 3, y - 1, w - 6, BAR_H + 2 }, mark_ring(p), NULL);
 	svg_text(d->t, x + w / 2, y + 17, "middle", p->kind == PLACE_ROOT ? "soft" : "strong", 11,
 		 w - 12,
 		 p->kind == PLACE_ROOT || w < 160 ? p->label
-						  : arena_printf(d->a, "switch %s", p->address));
+						  : arena_printf(d->s.a, "switch %s", p->address));
+	if (p->spot)
+		draw_badge(d->t, d->s.a, x + 8, y + 1, p->spot, p->degraded);
 	for (size_t i = 0; i < p->n; i++) {
 		draw_place(d, p->children[i], at, y + BAR_H, bottom);
 		at += (int)p->children[i]->leaves * d->leaf_w;
@@ -154,9 +148,9 @@ static void draw_band(struct drawing *d, const struct place *node, int y)
 	int w = d->width - 2 * MARGIN - (d->bus_x ? 24 : 0);
 
 	svg_box(d->t, (struct box){ MARGIN, y, w, h }, "node", NULL);
-	svg_text(
-		d->t, MARGIN + PAD, y + 21, "start", "strong", 14, w - 2 * PAD,
-		arena_printf(d->a, "%s%s%s", node->label, *node->detail ? ": " : "", node->detail));
+	svg_text(d->t, MARGIN + PAD, y + 21, "start", "strong", 14, w - 2 * PAD,
+		 arena_printf(d->s.a, "%s%s%s", node->label, *node->detail ? ": " : "",
+			      node->detail));
 	svg_line(d->t, MARGIN + PAD, y + HEAD_H / 2, MARGIN + w - PAD, y + HEAD_H / 2, "link");
 	for (size_t i = 0; i < node->n; i++) {
 		draw_place(d, node->children[i], x, y + HEAD_H / 2, bottom);
@@ -169,32 +163,32 @@ static void draw_band(struct drawing *d, const struct place *node, int y)
 	d->first_x = 0;
 }
 
-/* "NVSwitch: 8 GPUs, 18 links each" */
-static const char *fabric_text(struct arena *a, const struct machine *m)
+/* Where the NVLinks end: the switches, with how many links lead to each. */
+static void draw_fabric(struct drawing *d, int y)
 {
-	size_t gpus = 0, fewest = (size_t)-1, most = 0;
-	const char *remote = NULL;
-	long long speed = 0;
+	int w = d->width - 2 * MARGIN;
+	size_t n;
+	const struct nvswitch *to = nvswitches(d->s.a, d->s.m, &n);
 
-	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
-		size_t n = active_links(g, &remote);
+	svg_box(d->t, (struct box){ MARGIN, y, w, n ? FABRIC_H : BAR_H }, "fabric", NULL);
+	svg_text(d->t, d->width / 2, y + 17, "middle", "strong", 12, w - 80, d->fabric);
+	for (size_t i = 0; i < n; i++) {
+		int each = (w - 2 * PAD) / (int)n, x = MARGIN + PAD + (int)i * each;
 
-		if (!n)
-			continue;
-		gpus++;
-		fewest = n < fewest ? n : fewest;
-		most = n > most ? n : most;
-		LIST_FOR_EACH (struct nvlink, l, &g->links)
-			speed = fact_or(&l->active, 0) ? fact_or(&l->speed_mbs, speed) : speed;
+		svg_box(d->t, (struct box){ x + 4, y + 26, each - 8, 28 }, "nvswitch", NULL);
+		svg_text(d->t, x + each / 2, y + 44, "middle", "plain", 11, each - 12,
+			 arena_printf(d->s.a, "%s: %zu links", to[i].address, to[i].links));
 	}
-	if (!gpus)
-		return NULL;
-	return arena_printf(
-		a, "%s: %zu GPUs, %zu%s%s links each%s%s%s",
-		remote && strcmp(remote, "switch") == 0 ? "NVSwitch" : "NVLink between GPUs", gpus,
-		fewest, most > fewest ? " to " : "",
-		most > fewest ? arena_printf(a, "%zu", most) : "", speed ? ", " : "",
-		speed ? figure(a, "MB/s", speed) : "", speed ? " a link and direction" : "");
+}
+
+static int fabric_height(const struct drawing *d)
+{
+	size_t n;
+
+	if (!d->bus_x)
+		return 0;
+	nvswitches(d->s.a, d->s.m, &n);
+	return (n ? FABRIC_H : BAR_H) + PAD;
 }
 
 static void legend(struct drawing *d, int y)
@@ -209,7 +203,8 @@ static void legend(struct drawing *d, int y)
 		{ "switch", "PCIe switch", false },
 		{ "root", "host bridge", false },
 		{ "link", "PCIe link", true },
-		{ "slow", "slower than the device can", true },
+		{ "slow", "slower than both ends can", true },
+		{ "tight", "narrow as it is built", true },
 		{ "nvlink", "NVLink", true },
 	};
 	int x = MARGIN;
@@ -224,64 +219,73 @@ static void legend(struct drawing *d, int y)
 	}
 }
 
-static int height_of(const struct drawing *d, const struct place *machine)
+static int bands_height(const struct drawing *d)
 {
-	int h = HEAD_H + LEGEND_H + (d->bus_x ? BAR_H + 2 * PAD : 0);
+	int h = 0;
 
-	for (size_t i = 0; i < machine->n; i++)
-		h += band_height(d, machine->children[i]) + PAD;
+	for (size_t i = 0; i < d->s.machine->n; i++)
+		h += band_height(d, d->s.machine->children[i]) + PAD;
 	return h;
 }
 
-static void draw_machine(struct drawing *d, const struct place *machine, const char *fabric)
+static void draw_machine(struct drawing *d)
 {
+	const struct place *machine = d->s.machine;
 	int y = HEAD_H;
 
 	if (d->bus_x) {
-		int end = height_of(d, machine) - LEGEND_H - BAR_H - PAD;
 		int from = HEAD_H + band_height(d, machine->children[0]) - PAD;
 
-		svg_line(d->t, d->bus_x, from, d->bus_x, end, "nvlink");
-		svg_box(d->t, (struct box){ MARGIN, end, d->width - 2 * MARGIN, BAR_H }, "fabric",
-			NULL);
-		svg_text(d->t, d->width / 2, end + 17, "middle", "strong", 12, d->width - 80,
-			 fabric);
+		svg_line(d->t, d->bus_x, from, d->bus_x, HEAD_H + bands_height(d), "nvlink");
+		draw_fabric(d, HEAD_H + bands_height(d));
 	}
 	for (size_t i = 0; i < machine->n; i++) {
 		draw_band(d, machine->children[i], y);
 		y += band_height(d, machine->children[i]) + PAD;
 	}
+	y += fabric_height(d);
+	draw_spots(d->t, &d->s, MARGIN, y, d->width - 2 * MARGIN, SPOT_SIZE);
 }
 
-const char *svg_topology(struct arena *a, const struct machine *m)
+static void measure(struct drawing *d)
 {
-	const struct place *machine = places_of(a, m);
-	const char *fabric = fabric_text(a, m),
-		   *name = fact_text(&m->platform.product, "this machine");
-	TEXT_AUTO t = { 0 };
-	struct drawing d = { .t = &t, .a = a, .m = m };
-	int most = 1, room = WIDTH - 2 * MARGIN - 2 * PAD - (fabric ? 24 : 0);
+	const struct place *machine = d->s.machine;
+	int most = 1, room;
 
+	d->fabric = fabric_text(d->s.a, d->s.m);
+	room = WIDTH - 2 * MARGIN - 2 * PAD - (d->fabric ? 24 : 0);
 	for (size_t i = 0; i < machine->n; i++) {
 		int n = (int)machine->children[i]->leaves;
 
 		most = n > most ? n : most;
 	}
-	d.leaf_w = room / most < LEAF_MIN   ? LEAF_MIN
-		   : room / most > LEAF_MAX ? LEAF_MAX
-					    : room / most;
-	d.width = d.leaf_w * most > room ? d.leaf_w * most + WIDTH - room : WIDTH;
-	d.bus_x = fabric && machine->n ? d.width - MARGIN - 8 : 0;
-	svg_begin(&t, d.width, height_of(&d, machine), arena_printf(a, "Topology of %s", name),
-		  "NUMA nodes, host bridges, PCIe switches, GPUs, network adapters and NVMe disks "
-		  "with their links");
+	d->leaf_w = room / most < LEAF_MIN   ? LEAF_MIN
+		    : room / most > LEAF_MAX ? LEAF_MAX
+					     : room / most;
+	d->width = d->leaf_w * most > room ? d->leaf_w * most + WIDTH - room : WIDTH;
+	d->bus_x = d->fabric && machine->n ? d->width - MARGIN - 8 : 0;
+}
+
+const char *svg_topology(struct arena *a, const struct machine *m)
+{
+	TEXT_AUTO t = { 0 };
+	struct drawing d = { .t = &t, .s = scene_of(a, m) };
+	int below;
+
+	measure(&d);
+	below = draw_spots(NULL, &d.s, MARGIN, HEAD_H + bands_height(&d) + fabric_height(&d),
+			   d.width - 2 * MARGIN, SPOT_SIZE) +
+		PAD;
+	svg_begin(&t, d.width, below + LEGEND_H, arena_printf(a, "Topology of %s", d.s.name),
+		  topology_words(a, m, d.s.machine, d.s.spots, d.s.n_spots));
 	svg_text(&t, MARGIN, 30, "start", "strong", 18, d.width - 2 * MARGIN,
-		 arena_printf(a, "Topology of %s", name));
+		 arena_printf(a, "Topology of %s", d.s.name));
 	svg_text(&t, MARGIN, 50, "start", "soft", 12, d.width - 2 * MARGIN,
-		 machine->n ? "PCIe links as they are now, upwards from each device."
-			    : "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
-	draw_machine(&d, machine, fabric);
-	legend(&d, height_of(&d, machine) - LEGEND_H + 20);
+		 d.s.machine->n ? "PCIe links as they are now, upwards from each device, of what "
+				  "the device can."
+				: "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+	draw_machine(&d);
+	legend(&d, below);
 	svg_end(&t);
 	return arena_strndup(a, t.s, t.len);
 }

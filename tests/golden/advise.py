@@ -198,6 +198,8 @@ def sweeps():
 def refused():
     model = ["--model", "Qwen3-8B", "--on", "h200"]
     for argv, word in (([], "--model"), (["--model", "Qwen3-8B", "--on", "toaster"], "toaster"), ([*model, "--goal", "fun"], "fun"),
+                       (["--model", "Qwen3-8B", "--on", "0x h200"], "0x h200"), (["--model", "Qwen3-8B", "--on", "2x h200 x4"], "once"),
+                       (["--model", "Qwen3-8B", "--on", "-1x h200"], "4096"), ([*model, "--engine", "vlm"], '"vlm"'),
                        ([*model, "--batch", "1,2"], "1,2"), ([*model, "--sweep", "--batch", "1,x"], "1,x"),
                        ([*model, "--sweep", "--batch", "0"], "--batch"), ([*model, "--sweep", "--batch", "5-2"], "5-2"),
                        ([*model, "--sweep", "--batch", "1-100000"], "1-100000"), ([*model, "--sweep", "--weights", "bf16,,fp8"], "empty"),

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,13 +53,22 @@ says("capture without a place", ["capture"], 2, "-o")
 says("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
 says("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
 says("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")
-says("a full disk", ["check", "--host", spark, "-o", "/dev/full"], 5, "could not be written")
+says("a full disk", ["check", "--host", spark, "-o", "/dev/full"], 5, "could not be written to /dev/full")
 says("--as elsewhere", ["show", "gpu", "--as", "svg"], 2, "--as")
 
 for verb in ("show", "check", "explain", "list", "capture", "completion"):
     code, out, err = run(verb, "--help")
     expect(f"{verb} --help", code == 0 and f"gputune {verb}" in out and not err, (code, err))
 expect("--version", run("--version")[1].startswith("gputune "))
+
+with tempfile.TemporaryDirectory() as tmp:
+    kept, new = pathlib.Path(tmp) / "kept", pathlib.Path(tmp) / "new"
+    kept.write_text("somebody's words\n" * 9999)
+    run("check", "--host", "/no/such", "-o", str(kept))
+    run("check", "--host", "/no/such", "-o", str(new))
+    expect("an error leaves the old file alone", kept.read_text() == "somebody's words\n" * 9999 and not new.exists())
+    run("show", "--host", spark, "-o", str(kept))
+    expect("a result takes its whole place", kept.read_text() == run("show", "--host", spark)[1])
 
 with tempfile.TemporaryDirectory() as tmp:
     def profile(text):
@@ -127,6 +137,13 @@ expect("bash completes", p.stdout.split("\n")[:3] == ["memory.swappiness", "chec
 code, out, _ = run("completion", "man")
 p = subprocess.run(["man", "--warnings", "-l", "-"], input=out, text=True, capture_output=True, env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
 expect("the manual page renders", "NAME" in p.stdout and "warning" not in p.stderr, p.stderr[:300])
+pages = re.findall(r"gputune\\-(\S+) \(1\)$", out, re.M)
+expect("the manual names a page for each verb", "show" in pages and "completion" in pages, pages)
+for page in [*sorted(set(pages)), "profile"]:
+    code, out, _ = run("completion", "man", page)
+    p = subprocess.run(["man", "--warnings", "-l", "-"], input=out, text=True, capture_output=True, env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    expect(f"gputune-{page} renders", code == 0 and "NAME" in p.stdout and p.stderr == "", p.stderr[:300])
+expect("no page of nothing", run("completion", "man", "nothing")[0] == 2)
 
 code, out, _ = run("check", "--host", spark, "--format", "junit")
 p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)

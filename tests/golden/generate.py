@@ -505,6 +505,7 @@ def lint(tmp):
     (tmp / "img/usr/lib/x86_64-linux-gnu/libnccl.so.2.26.2").write_bytes(b"")
     j = follows("an image's NCCL", ["lint", "--rootfs", tmp / "img", "--host", a], 1)
     expect("is the one that counts", j and j["nccl"] == "2.26.2", j and (j["nccl"], j["nccl_from"]))
+    says("no release", ["lint", "--nccl", "new"], 2, '"new"', "2.28.9")
     j = follows("this machine", ["lint", "--nccl", "2.18.1"], run("lint", "-q", "--nccl", "2.18.1")[0])
     expect("by that release", j and j["nccl"] == "2.18.1" and j["machine"] == "this machine", j)
     got, out, _ = run("lint", env={**os.environ, "NCCL_P2P_DISABLE": "1"})

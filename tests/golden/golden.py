@@ -34,6 +34,7 @@ CASES = {
     "topology.txt": ["show", "topology"],
     "tree.txt": ["show", "topology", "--as", "tree"],
     "topology.svg": ["show", "topology", "--as", "svg"],
+    "topology-tall.svg": ["show", "topology", "--as", "svg-tall"],
 }
 passed = failed = 0
 

@@ -17,7 +17,7 @@ import jsonschema
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
-schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("check", "explain", "fleet", "ledger")}
+schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "check", "explain", "fleet", "ledger")}
 passed = failed = 0
 
 
@@ -127,6 +127,14 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("plan", "--host", machine)
     law("plan", code == 1 and "Measured here" in out and "+3.1 %" in out, out)
     law("plan --verbose", "Measured here: +3.1 %" in " ".join(run("plan", "--verbose", "--host", machine)[1].split()))
+
+    code, out, err = run("advise", "--model", "Qwen3-8B", "--format", "json", "--host", machine)
+    a = json.loads(out)
+    jsonschema.validate(a, schemas["advise"])
+    law("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
+        [("disk.read-ahead", False), ("net.tcp-rmem", True)] and a["settings"][0]["ratio"] == 1.031, (a["settings"], err))
+    out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
+    law("advise says on what", "+3.1 % [2.4, 3.9]" in out and "prove it again" in out and "not on this model" in out, out)
 
     # Ledgers of two machines beside each other.
     other = pathlib.Path(tmp, "n2.jsonl")

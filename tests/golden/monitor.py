@@ -82,7 +82,8 @@ if shutil.which("promtool"):
     expect("promtool reads the exposition", "error while linting" not in p.stderr, p.stderr)
 
 for options, says in ((("--format", "prom"), "--once"), (("--format", "md"), "term, json or prom"), (("--interval", "1ms"), "100ms"),
-                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file")):
+                      (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "no --for"),
+                      (("job.rec", "--host", "/"), "as it was taken")):
     p = run("monitor", *options)
     expect(f"monitor {options}", p.returncode == 2 and says in p.stderr, p)
 

@@ -8,6 +8,7 @@
 #include "doctor_rows.h"
 
 #include "doctor/test.h"
+#include "generate/nccl_vars.h"
 
 #include "base/text.h"
 
@@ -426,14 +427,14 @@ static void test_versions(void **state)
 static void test_lists(void **state)
 {
 	(void)state;
-	assert_true(list_names("=mlx5_0:1,mlx5_10", "mlx5_0"));
-	assert_true(list_names("=mlx5_0:1,mlx5_10", "mlx5_10"));
-	assert_false(list_names("=mlx5_0:1,mlx5_10", "mlx5_1"));
-	assert_true(list_names("mlx5_1", "mlx5_10"));
-	assert_false(list_names("mlx5_10", "mlx5_1"));
-	assert_false(list_names("", "mlx5_1"));
-	assert_false(list_names("=", "mlx5_1"));
-	assert_false(list_names(",,:1", "mlx5_1"));
+	assert_true(var_list_names("=mlx5_0:1,mlx5_10", "mlx5_0"));
+	assert_true(var_list_names("=mlx5_0:1,mlx5_10", "mlx5_10"));
+	assert_false(var_list_names("=mlx5_0:1,mlx5_10", "mlx5_1"));
+	assert_true(var_list_names("mlx5_1", "mlx5_10"));
+	assert_false(var_list_names("mlx5_10", "mlx5_1"));
+	assert_false(var_list_names("", "mlx5_1"));
+	assert_false(var_list_names("=", "mlx5_1"));
+	assert_false(var_list_names(",,:1", "mlx5_1"));
 }
 
 int main(void)

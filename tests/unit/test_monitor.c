@@ -109,7 +109,7 @@ static void test_machines(void **state)
 			snprintf(target, sizeof(target), "gpu%zu", k);
 			at = monitor_find(&s.mon, "gpu.sm-clock", target);
 			assert_true(at >= 0);
-			assert_false(isnan(values[at]));
+			assert_true(values[at] >= 0);
 		}
 		unsee(&s);
 	}

@@ -18,6 +18,7 @@
 #include "bench/gemm_peak.h"
 #include "predict/predict.h"
 #include "predict/rows.h"
+#include "predict/sweep.h"
 
 static void close_to(const char *what, double got, double want, double relative)
 {
@@ -194,6 +195,11 @@ static void test_places(void **state)
 			fail_msg("%s: %d GPUs in %d machines", cases[i].text, p.gpus, p.nodes);
 	}
 	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
+	assert_int_equal(place_parse(&a, "0x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, "-2x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, "5000 x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, "2x h200 x8", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, "99999999999999999999x h200", &p, &e), -EINVAL);
 	arena_free(&a);
 	(void)state;
 }
@@ -433,6 +439,93 @@ static void test_guesses(void **state)
 	(void)state;
 }
 
+static struct sweep_point point(double latency, double throughput, double bytes)
+{
+	return (struct sweep_point){ .latency = latency,
+				     .o = { .throughput = throughput, .bytes_all = bytes } };
+}
+
+/* What others beat goes, whatever came first; of equals the first stays. */
+static void test_front(void **state)
+{
+	struct arena a = { 0 };
+	struct front_list l = { .arena = &a };
+	struct sweep_point p[] = {
+		point(5, 5, 5),	 point(4, 6, 5), point(4, 6, 5), point(9, 9, 1),
+		point(10, 8, 1), point(1, 1, 9), point(3, 7, 4), point(1, 2, 9)
+	};
+
+	for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
+		p[i].batch = (int)i;
+		front_add(&l, &p[i]);
+	}
+	front_sort(&l);
+	assert_int_equal(l.n, 3);
+	assert_int_equal(l.v[0].batch, 7);
+	assert_int_equal(l.v[1].batch, 6);
+	assert_int_equal(l.v[2].batch, 3);
+	arena_free(&a);
+	(void)state;
+}
+
+/* More GPUs never bring more than there are of them, and leave the CPU's work as it is. */
+static void test_speedup(void **state)
+{
+	struct arena a = { 0 };
+
+	for (int batch = 1; batch <= 256; batch *= 16) {
+		struct words w = { .model = "Llama-3.1-8B",
+				   .weights = "fp8",
+				   .on = "h100 x8",
+				   .batch = batch,
+				   .tp = 1 };
+		struct prediction one, eight;
+		double up;
+
+		ask(&a, w, &one);
+		w.tp = 8;
+		ask(&a, w, &eight);
+		up = one.step.total / eight.step.total;
+		assert_true(up > 1 && up < 8);
+		close_to("the CPU's work", eight.step.host, one.step.host, 1e-12);
+		assert_true(eight.step.total >= eight.step.host);
+		if (eight.step.host > 0.8 * eight.step.total)
+			assert_int_equal(eight.limit, LIMIT_LAUNCH);
+	}
+	arena_free(&a);
+	(void)state;
+}
+
+/* Copies share the requests: one with all of them is not faster than each of four with a quarter.
+ */
+static void test_copies(void **state)
+{
+	struct arena a = { 0 };
+	struct words w = {
+		.model = "Qwen3-8B", .weights = "bf16", .on = "h200 x4", .batch = 64, .tp = 1
+	};
+	struct prediction p;
+	struct outcome one, four;
+	struct fits fits;
+
+	ask(&a, w, &p);
+	fits_default(&fits);
+	p.q.ask.fit = &fits.of[ENGINE_VLLM][HARDWARE_SERVER];
+	way_outcome(&p.q.ask, 1, &one);
+	way_outcome(&p.q.ask, 4, &four);
+	assert_true(four.tpot < one.tpot && four.throughput > one.throughput);
+	close_to("memory", four.bytes_all, 4 * four.bytes, 1e-12);
+	assert_true(outcome_gain(&one, &four, GOAL_LATENCY) > 1);
+	close_to("there and back",
+		 outcome_gain(&one, &four, GOAL_THROUGHPUT) *
+			 outcome_gain(&four, &one, GOAL_THROUGHPUT),
+		 1, 1e-12);
+	one.fits = false;
+	assert_true(outcome_gain(&one, &four, GOAL_LATENCY) == 0);
+	arena_free(&a);
+	(void)state;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -442,6 +535,8 @@ int main(void)
 		cmocka_unit_test(test_sums),	cmocka_unit_test(test_claim),
 		cmocka_unit_test(test_files),	cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_guesses), cmocka_unit_test(test_sheets),
+		cmocka_unit_test(test_front),	cmocka_unit_test(test_speedup),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,27 +16,12 @@
 
 enum { SLICE_MS = 50 };
 
-static uint64_t clock_ns(clockid_t id)
+uint64_t net_cpu_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t net_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t net_cpu_ns(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-long long net_now_ms(void)
-{
-	return (long long)(net_now_ns() / 1000000);
 }
 
 /* --- addresses ----------------------------------------------------------------------------------

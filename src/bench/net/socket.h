@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 enum { NET_PORT = 21187, NET_TEXT = 80 };
@@ -35,9 +36,18 @@ void net_address_name(struct net_address *a);
 bool net_address_loopback(const struct net_address *a);
 bool net_address_any(const struct net_address *a);
 
-long long net_now_ms(void);
-/* Nanoseconds: a monotonic clock; CPU time of this process; of this thread. */
-uint64_t net_now_ns(void);
+/* The monotonic clock of base/clock.h, in nanoseconds as they go over the wire. */
+static inline uint64_t net_now_ns(void)
+{
+	return (uint64_t)clock_mono_ns();
+}
+
+static inline long long net_now_ms(void)
+{
+	return clock_mono_ms();
+}
+
+/* Nanoseconds of CPU time of this process. */
 uint64_t net_cpu_ns(void);
 
 /* The socket is non-blocking afterwards. segment: TCP_MAXSEG, 0: as the path allows. */
