@@ -48,10 +48,10 @@ static int number_list(struct run *r, enum option_id id, double low, double high
 		if (!s || (*s && *s != ',') || from < low || to > high || to < from ||
 		    (to > from && floor(from) != from) || to - from >= SWEEP_LIST)
 			return wrong(id, text);
-		for (double v = from; v <= to; v++) {
+		for (size_t i = 0, more = (size_t)(to - from) + 1; i < more; i++) {
 			if (n == SWEEP_LIST)
 				return wrong(id, text);
-			list[n++] = v;
+			list[n++] = from + (double)i;
 		}
 	} while (*s);
 	*out = (struct numbers){ list, n };

@@ -29,7 +29,7 @@ struct viewing {
 	struct screen *screen;
 	struct term_style style;
 	int interval_ms;
-	bool paused;
+	bool paused, once;
 	char note[160], bad[200];
 	long long settings_due;
 	double cost; /* of one CPU, since it began */
@@ -126,6 +126,9 @@ static void look(struct viewing *s)
 
 static struct frame frame_now(const struct viewing *s)
 {
+	/* A capture is one moment: it has no rates. */
+	if (s->h->id.captured)
+		return (struct frame){ .mon = &s->mon, .now = s->now };
 	return frame_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
 			s->rows > 1 ? s->before : NULL);
 }
@@ -203,7 +206,7 @@ static void key(struct viewing *s, char c)
 /* Rates need a second look; an exposition has none. */
 static bool done_once(const struct viewing *s)
 {
-	return s->r->value[OPT_ONCE] && (s->rows > 1 || s->format == FORMAT_METRICS);
+	return s->once && (s->rows > 1 || s->format == FORMAT_METRICS || s->h->id.captured);
 }
 
 static void round_of(struct viewing *s, double began_s, double cpu_s)
@@ -215,7 +218,7 @@ static void round_of(struct viewing *s, double began_s, double cpu_s)
 	if (!s->paused)
 		look(s);
 	s->cost = (clock_cpu_s() - cpu_s) / fmax(clock_mono_s() - began_s, 1);
-	if (!s->r->value[OPT_ONCE] || done_once(s))
+	if (!s->once || done_once(s))
 		tell(s);
 }
 
@@ -316,6 +319,8 @@ int verb_monitor(struct run *r)
 	s.h = run_host(r);
 	if (!s.h)
 		return EXIT_USAGE;
+	s.once = r->value[OPT_ONCE] || s.h->id.captured;
+	s.format = s.once && s.format == FORMAT_SCREEN ? FORMAT_PAGE : s.format;
 	m = run_machine(r, s.h, false);
 	monitor_make(&r->arena, s.h, m, &s.mon);
 	code = run_session(&s, for_ms);

@@ -139,7 +139,8 @@ static int play(struct run *r, const struct tape *t, struct screen *screen)
 
 static int print_all(struct run *r, const struct tape *t)
 {
-	for (size_t i = 0; i < t->n; i++) {
+	/* --once: the last one alone. */
+	for (size_t i = r->value[OPT_ONCE] ? t->n - 1 : 0; i < t->n; i++) {
 		struct frame f = frame_at(t, i);
 		json_t *j = monitor_json(&f, t->rec.started_s * 1000 + t->ms[i]);
 

@@ -78,7 +78,7 @@ static int one(struct run *r, const struct bench_env *env, const struct first *f
 	struct loaded l = { .prefix = stack_compare_prefix(name) };
 	struct window_reading got = { 0 };
 	struct err e = { 0 };
-	struct window w;
+	struct window w = { 0 };
 	int code = l.prefix
 			   ? window_bench(&r->arena, env, name, NULL, &w, &e)
 			   : err_set(&e, -EINVAL, "no library of an environment does \"%s\"", name);
@@ -87,7 +87,7 @@ static int one(struct run *r, const struct bench_env *env, const struct first *f
 		return failed(r, code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
 	if (r->value[OPT_FOR])
 		bench_seconds(r->value[OPT_FOR], &w.seconds);
-	code = w.measure(&w, &got, &e);
+	code = w.measure ? w.measure(&w, &got, &e) : -ENOSYS;
 	/* As long as it is loaded. */
 	dl_iterate_phdr(each_loaded, &l);
 	if (code == 0)

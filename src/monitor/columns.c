@@ -94,7 +94,8 @@ double frame_value(const struct frame *f, const char *type, const char *target)
 	if (c->type->kind == COLUMN_GAUGE)
 		return f->now[i];
 	s = c->slow ? f->slow_at_s - f->slow_before_s : f->at_s - f->before_s;
-	if (!before || !(s > 0))
+	/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
+	if (!before || s < 0.05)
 		return NAN;
 	d = f->now[i] - before[i];
 	return d >= 0 ? d / s : NAN;

@@ -271,7 +271,9 @@ static void fit_group(struct arena *a, struct calibration *c, struct calibrate_g
 
 	begin_at(&p, built_in, hints, n_hints);
 	g->expected = p.base;
-	g->hinted = memcmp(&p.base, built_in, sizeof(p.base)) != 0;
+	for (size_t i = 0; i < FITS; i++)
+		g->hinted =
+			g->hinted || p.base.v[i] < built_in->v[i] || p.base.v[i] > built_in->v[i];
 	fit_sensitive(&p);
 	memcpy(asked, p.active, sizeof(asked));
 	if (n) {

@@ -203,6 +203,21 @@ static int checked(const struct arch *a, struct err *e)
 	return 0;
 }
 
+/* As engines count it: what YaRN and its kind stretch is stretched. */
+static int trained(const json_t *c)
+{
+	const json_t *rope = json_object_get(c, "rope_scaling");
+	double factor = json_number_value(json_object_get(rope, "factor"));
+	int most = INT(c, 0, "max_position_embeddings", "n_positions", "seq_length",
+		       "model_max_length"),
+	    before = INT(rope, 0, "original_max_position_embeddings");
+
+	if (before && factor > 1 && factor < 1e4 && before * factor > most &&
+	    before * factor < 1 << 30)
+		return (int)(before * factor);
+	return most;
+}
+
 static int read_object(struct arena *a, const char *name, const json_t *root,
 		       struct model_file *out, struct err *e)
 {
@@ -216,6 +231,7 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 	s->name = arena_strdup(a, name);
 	s->source = "its config.json";
 	s->layers = INT(c, 0, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
+	s->trained = trained(c);
 	s->hidden = INT(c, 0, "hidden_size", "n_embd", "d_model");
 	s->vocab = INT(c, INT(root, 0, "vocab_size"), "vocab_size", "padded_vocab_size");
 	s->tied =

@@ -156,6 +156,7 @@ static void keep(struct arch *a, const char *key, size_t len, const struct value
 		size_t offset;
 	} kept[] = {
 		{ ".block_count", offsetof(struct arch, layers) },
+		{ ".context_length", offsetof(struct arch, trained) },
 		{ ".embedding_length", offsetof(struct arch, hidden) },
 		{ ".attention.head_count", offsetof(struct arch, heads) },
 		{ ".attention.head_count_kv", offsetof(struct arch, kv_heads) },

@@ -174,6 +174,12 @@ static void numbers(struct arena *a, const struct words *w, struct query *q)
 		     arena_printf(a, "a prompt of %.0f and an answer of %.0f tokens%s", k->prompt,
 				  k->output, w->prompt > 0 ? " (answer not told)" : " (not told)"));
 	k->depth = w->depth;
+	if (q->arch.trained && k->depth + k->prompt + k->output > q->arch.trained)
+		note(q, arena_printf(a,
+				     "%.0f tokens are more than the %d that the model was made "
+				     "for: engines refuse that unless they are told otherwise, and "
+				     "answers suffer",
+				     k->depth + k->prompt + k->output, q->arch.trained));
 	k->cached = w->cached;
 	k->eager = w->eager;
 	k->draft = w->draft;

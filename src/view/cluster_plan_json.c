@@ -169,8 +169,8 @@ json_t *cluster_plan_json(const struct cluster_plan_view *v, const char *time, i
 		"applied", v->applied, "paths", paths_json(&a, w), "nodes", nodes, "troubles",
 		troubles_json(w), "link_types", switches_json(w), "echoes",
 		echoes_json(w, v->apply), "failure", json_text(v->apply ? v->apply->failure : NULL),
-		"seconds", v->applied ? json_figure(v->apply->seconds) : json_null(), "limit_s",
-		v->apply ? json_integer(v->apply->limit_s) : json_null());
+		"seconds", v->applied && v->apply ? json_figure(v->apply->seconds) : json_null(),
+		"limit_s", v->apply ? json_integer(v->apply->limit_s) : json_null());
 	arena_free(&a);
 	return out;
 }

@@ -193,6 +193,14 @@ def check_files():
         (pathlib.Path(d) / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 12345678901}, "weight_map": {"a": "b"}}')
         j = ask("--model", d, "--on", "dgx-spark")
         expect("bytes of the index", abs(j["asked"]["model_bytes"] / 12345678901 - 1) < 1e-6, j["asked"])
+        shape = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+                 "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 8192}
+        stretched = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}
+        for more, limit in (({}, 8192), ({"rope_scaling": stretched}, 32768)):
+            (pathlib.Path(d) / "config.json").write_text(json.dumps(shape | more))
+            for prompt, beyond in ((limit - 256, False), (limit, True)):
+                r = run("--model", d, "--on", "h200", "--prompt", str(prompt), "--output", "128")
+                expect(f"made for {limit}, {prompt}", (f"the {limit} that the model was made" in " ".join(r.stdout.split())) == beyond, r.stdout)
         (pathlib.Path(d) / "config.json").write_text('{"hidden_size": 1}')
         r = run("--model", d, "--on", "dgx-spark")
         expect("a bad configuration", r.returncode == 2 and f"{d}/config.json" in r.stderr, r.stderr)
