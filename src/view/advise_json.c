@@ -2,26 +2,12 @@
 /* Advice and sweeps as JSON. Keys and meanings are API. */
 #include <math.h>
 
-#include "base/stamp.h"
 #include "view/json_value.h"
 #include "view/page_advise.h"
 
 static void put(json_t *o, const char *key, double v)
 {
 	json_object_set_new(o, key, json_figure(v));
-}
-
-static json_t *head(const char *schema, long long now, int exit_code)
-{
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object();
-
-	json_object_set_new(j, "schema", json_string(schema));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
-	return j;
 }
 
 static json_t *outcome_json(const struct outcome *o)
@@ -127,7 +113,7 @@ static json_t *settings_json(const struct advise_settings *own)
 json_t *advise_json(const struct advice *o, const struct advise_settings *own, long long now,
 		    int exit_code)
 {
-	json_t *j = head("gputune.advise/1", now, exit_code), *notes = json_array();
+	json_t *j = json_head("gputune.advise/1", now, exit_code), *notes = json_array();
 
 	json_object_set_new(j, "asked", asked_json(o));
 	json_object_set_new(j, "now", outcome_json(&o->now));
@@ -159,7 +145,7 @@ static json_t *point_json(const struct sweep_point *p)
 json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code)
 {
 	const struct sweep_result *r = s->result;
-	json_t *j = head("gputune.sweep/1", now, exit_code), *fronts = json_array();
+	json_t *j = json_head("gputune.sweep/1", now, exit_code), *fronts = json_array();
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct front *f = &r->fronts[i];

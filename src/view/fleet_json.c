@@ -222,14 +222,8 @@ static json_t *lists_json(const struct fleet *f, json_t *j)
 
 json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code)
 {
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object(), *sum = json_object();
+	json_t *j = json_head("gputune.fleet/1", time_s, exit_code), *sum = json_object();
 
-	json_object_set_new(j, "schema", json_string("gputune.fleet/1"));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(time_s, stamp) ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
 	json_object_set_new(sum, "files", size(f->files));
 	json_object_set_new(sum, "results", size(f->documents));
 	json_object_set_new(sum, "older_results", size(f->replaced));

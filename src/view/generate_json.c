@@ -2,7 +2,6 @@
 /* What was generated, and what was found in what people wrote, as JSON. Keys are API. */
 #include <string.h>
 
-#include "base/stamp.h"
 #include "view/json_value.h"
 #include "view/page_generate.h"
 
@@ -14,19 +13,6 @@ static const char *const knows_names[] = {
 static void put(json_t *o, const char *key, const char *text)
 {
 	json_object_set_new(o, key, json_text(text));
-}
-
-static json_t *head(const char *schema, long long now, int exit_code)
-{
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object();
-
-	json_object_set_new(j, "schema", json_string(schema));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
-	return j;
 }
 
 static json_t *vars_json(const struct gen_env *e)
@@ -187,7 +173,7 @@ static json_t *serve_json(const struct generate_view *v)
 
 json_t *generate_json(const struct generate_view *v, long long now, int exit_code)
 {
-	json_t *j = head("gputune.generate/1", now, exit_code), *nodes = json_array();
+	json_t *j = json_head("gputune.generate/1", now, exit_code), *nodes = json_array();
 	json_t *notes = json_array();
 
 	put(j, "kind", v->kind);
@@ -211,7 +197,7 @@ json_t *generate_json(const struct generate_view *v, long long now, int exit_cod
 
 json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
 {
-	json_t *j = head("gputune.lint/1", now, exit_code), *list = json_array();
+	json_t *j = json_head("gputune.lint/1", now, exit_code), *list = json_array();
 	json_t *files = json_array();
 	const struct lint *l = v->l;
 	size_t count[LINT_LEVELS] = { 0 };

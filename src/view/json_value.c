@@ -2,6 +2,7 @@
 /* Values as they stand in our JSON. */
 #include <math.h>
 
+#include "base/stamp.h"
 #include "base/utf8.h"
 #include "view/json_value.h"
 
@@ -17,4 +18,17 @@ json_t *json_text(const char *s)
 json_t *json_figure(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *json_head(const char *schema, long long now, int exit_code)
+{
+	char stamp[STAMP_SIZE];
+	json_t *j = json_object();
+
+	json_object_set_new(j, "schema", json_string(schema));
+	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
+	json_object_set_new(j, "time",
+			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
+	json_object_set_new(j, "exit_code", json_integer(exit_code));
+	return j;
 }

@@ -10,4 +10,8 @@ json_t *json_text(const char *s);
 /* null for what is no number or has no bound. */
 json_t *json_figure(double v);
 
+/* What every result begins with: schema, version of the program, time (seconds since 1970), exit
+ * code. */
+json_t *json_head(const char *schema, long long now, int exit_code);
+
 #endif

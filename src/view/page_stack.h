@@ -57,9 +57,5 @@ json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code
 struct doc *page_build_plan(struct arena *a, const struct build_plan *p);
 /* Schema gputune.stack-build-plan/1, see schemas/stack-build-plan.json. */
 json_t *build_plan_json(const struct build_plan *p, long long time_s, int exit_code);
-/* The top of every result of stack: schema, tool version, time, exit code. */
-json_t *stack_result_json(const char *schema, long long time_s, int exit_code);
-/* Text of unknown origin; null for NULL. */
-json_t *stack_text_json(const char *s);
 
 #endif

@@ -2,6 +2,7 @@
 /* The build environment as a page, as lines for a shell, and as JSON. */
 #include <string.h>
 
+#include "view/json_value.h"
 #include "view/page_stack.h"
 
 struct doc *page_stack_env(struct arena *a, const struct env_view *v)
@@ -90,27 +91,26 @@ void stack_env_shell(FILE *out, const struct env_view *v)
 
 json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code)
 {
-	json_t *j = stack_result_json("gputune.stack-env/1", time_s, exit_code);
+	json_t *j = json_head("gputune.stack-env/1", time_s, exit_code);
 	json_t *lines = json_array(), *dead = json_array();
 
-	json_object_set_new(j, "toolkit", stack_text_json(v->env->toolkit));
-	json_object_set_new(j, "missing", stack_text_json(v->env->missing));
+	json_object_set_new(j, "toolkit", json_text(v->env->toolkit));
+	json_object_set_new(j, "missing", json_text(v->env->missing));
 	json_object_set_new(j, "jobs", json_integer(v->env->jobs));
 	for (size_t i = 0; i < v->env->n; i++) {
 		const struct build_line *l = &v->env->lines[i];
 
-		json_array_append_new(lines, json_pack("{s:s, s:o, s:b, s:o}", "name", l->name,
-						       "value", stack_text_json(l->value),
-						       "prepend", (int)l->before, "reason",
-						       stack_text_json(l->reason)));
+		json_array_append_new(lines,
+				      json_pack("{s:s, s:o, s:b, s:o}", "name", l->name, "value",
+						json_text(l->value), "prepend", (int)l->before,
+						"reason", json_text(l->reason)));
 	}
 	json_object_set_new(j, "variables", lines);
 	for (size_t i = 0; i < dead_flag_count; i++)
-		json_array_append_new(dead,
-				      json_pack("{s:s, s:s, s:o, s:o}", "flag", dead_flags[i].flag,
-						"why", dead_flags[i].why, "instead",
-						stack_text_json(dead_flags[i].instead), "set_here",
-						stack_text_json(v->set_here[i])));
+		json_array_append_new(dead, json_pack("{s:s, s:s, s:o, s:o}", "flag",
+						      dead_flags[i].flag, "why", dead_flags[i].why,
+						      "instead", json_text(dead_flags[i].instead),
+						      "set_here", json_text(v->set_here[i])));
 	json_object_set_new(j, "dead_flags", dead);
 	return j;
 }

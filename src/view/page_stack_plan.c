@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/json_value.h"
 #include "view/page_stack.h"
 
 static const char *const states[] = { "to do", "done", "lacks" };
@@ -54,30 +55,30 @@ struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
 
 json_t *build_plan_json(const struct build_plan *p, long long time_s, int exit_code)
 {
-	json_t *j = stack_result_json("gputune.stack-build-plan/1", time_s, exit_code);
+	json_t *j = json_head("gputune.stack-build-plan/1", time_s, exit_code);
 	json_t *steps = json_array();
 
-	json_object_set_new(j, "dir", stack_text_json(p->dir));
+	json_object_set_new(j, "dir", json_text(p->dir));
 	json_object_set_new(j, "disk_gib", json_integer(p->disk_gib));
 	json_object_set_new(j, "disk_free_gib", json_real(p->disk_free_gib));
 	json_object_set_new(j, "memory_available_gib", json_real(p->memory_gib));
 	json_object_set_new(j, "jobs", json_integer(p->jobs));
 	json_object_set_new(j, "hours", json_real(p->hours));
-	json_object_set_new(j, "lacks", stack_text_json(p->lacks));
+	json_object_set_new(j, "lacks", json_text(p->lacks));
 	for (size_t i = 0; i < p->n; i++) {
 		const struct build_step *s = &p->steps[i];
 		json_t *o = json_object(), *argv = json_array();
 
-		json_object_set_new(o, "id", stack_text_json(s->id));
-		json_object_set_new(o, "title", stack_text_json(s->title));
+		json_object_set_new(o, "id", json_text(s->id));
+		json_object_set_new(o, "title", json_text(s->title));
 		json_object_set_new(o, "state", json_string(states[s->state]));
-		json_object_set_new(o, "lacks", stack_text_json(s->lacks));
+		json_object_set_new(o, "lacks", json_text(s->lacks));
 		for (char **w = s->argv; *w; w++)
-			json_array_append_new(argv, stack_text_json(*w));
+			json_array_append_new(argv, json_text(*w));
 		json_object_set_new(o, "argv", argv);
 		json_object_set_new(o, "disk_gib", json_integer(s->disk_gib));
 		json_object_set_new(o, "memory_gib", json_integer(s->memory_gib));
-		json_object_set_new(o, "log", stack_text_json(s->log));
+		json_object_set_new(o, "log", json_text(s->log));
 		json_array_append_new(steps, o);
 	}
 	json_object_set_new(j, "steps", steps);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A prediction as JSON. Keys and meanings are API. */
 
-#include "base/stamp.h"
 #include "view/json_value.h"
 #include "view/page_predict.h"
 
@@ -134,14 +133,8 @@ static json_t *texts(const char *const *items, size_t n)
 json_t *predict_json(const struct prediction *p, const struct claim *c, long long now,
 		     int exit_code)
 {
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object();
+	json_t *j = json_head("gputune.predict/1", now, exit_code);
 
-	json_object_set_new(j, "schema", json_string("gputune.predict/1"));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
 	json_object_set_new(j, "asked", asked(p));
 	json_object_set_new(j, "ttft_ms", figure(&p->ttft, p->spread[0]));
 	json_object_set_new(j, "tpot_ms", figure(&p->tpot, p->spread[1]));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The roofs and every point under them as JSON. */
-#include "base/stamp.h"
 #include "view/json_value.h"
 #include "view/page_roofline.h"
 
@@ -73,17 +72,11 @@ static json_t *point(const struct roof_point *p)
 
 json_t *roofline_json(const struct roofline_page *p)
 {
-	char stamp[STAMP_SIZE];
 	const struct roof_profile *f = p->profile;
-	json_t *j = json_object(), *points = json_array();
+	json_t *j = json_head("gputune.roofline/1", p->now, p->code), *points = json_array();
 
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(points, point(&f->points[i]));
-	json_object_set_new(j, "schema", json_string("gputune.roofline/1"));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(p->now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(p->code));
 	json_object_set_new(j, "machine", json_text(p->roof->machine));
 	json_object_set_new(j, "source", json_text(p->source));
 	json_object_set_new(j, "kind", json_text(f->source));

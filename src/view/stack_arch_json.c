@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU code in files as JSON. Keys and meanings are API: schemas/stack-arch.json holds them. */
-#include "base/stamp.h"
-#include "base/utf8.h"
 #include "stack/elf.h"
+#include "view/json_value.h"
 #include "view/page_stack.h"
-
-json_t *stack_text_json(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
 
 static json_t *number(uint64_t n)
 {
 	return json_integer((json_int_t)n);
-}
-
-json_t *stack_result_json(const char *schema, long long time_s, int exit_code)
-{
-	char stamp[STAMP_SIZE];
-	json_t *j = json_object();
-
-	json_object_set_new(j, "schema", json_string(schema));
-	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
-	json_object_set_new(j, "time",
-			    stamp_format(time_s, stamp) ? json_null() : json_string(stamp));
-	json_object_set_new(j, "exit_code", json_integer(exit_code));
-	return j;
 }
 
 static json_t *code_json(const struct gpu_code *c)
@@ -96,11 +73,11 @@ static json_t *file_json(const struct scan *s, const struct scan_options *how)
 {
 	json_t *j = json_object(), *codes = json_array(), *problems = json_array();
 
-	json_object_set_new(j, "path", stack_text_json(s->path));
+	json_object_set_new(j, "path", json_text(s->path));
 	json_object_set_new(j, "kind", json_string(scan_kind_name(s->kind)));
-	json_object_set_new(j, "machine", stack_text_json(machine_name(s->machine)));
+	json_object_set_new(j, "machine", json_text(machine_name(s->machine)));
 	json_object_set_new(j, "size_bytes", number(s->size));
-	json_object_set_new(j, "error", stack_text_json(s->error));
+	json_object_set_new(j, "error", json_text(s->error));
 	json_object_set_new(j, "containers", number(s->containers));
 	json_object_set_new(j, "entries", number(s->entries));
 	json_object_set_new(j, "registered", number(s->registered));
@@ -110,7 +87,7 @@ static json_t *file_json(const struct scan *s, const struct scan_options *how)
 	json_object_set_new(j, "codes", codes);
 	json_object_set_new(j, "answers", answers_json(s, how));
 	for (size_t i = 0; i < s->n_problems && i < SCAN_PROBLEMS; i++)
-		json_array_append_new(problems, stack_text_json(s->problems[i]));
+		json_array_append_new(problems, json_text(s->problems[i]));
 	json_object_set_new(j, "problems", problems);
 	json_object_set_new(j, "problem_count", number(s->n_problems));
 	if (s->n_parts) {
@@ -125,13 +102,13 @@ static json_t *file_json(const struct scan *s, const struct scan_options *how)
 
 json_t *stack_arch_json(const struct arch_view *v, long long time_s, int exit_code)
 {
-	json_t *j = stack_result_json("gputune.stack-arch/1", time_s, exit_code);
+	json_t *j = json_head("gputune.stack-arch/1", time_s, exit_code);
 	json_t *gpus = json_array(), *files = json_array();
 
 	for (size_t g = 0; g < v->how->n_gpus; g++)
 		json_array_append_new(gpus, json_sprintf("sm_%u", v->how->gpus[g].sm));
 	json_object_set_new(j, "gpus", gpus);
-	json_object_set_new(j, "gpus_from", stack_text_json(v->gpus_from));
+	json_object_set_new(j, "gpus_from", json_text(v->gpus_from));
 	for (size_t i = 0; i < v->n; i++)
 		if (v->files[i].entries || v->files[i].error || v->all || v->n == 1)
 			json_array_append_new(files, file_json(&v->files[i], v->how));

@@ -62,7 +62,7 @@ static json_t *windows_json(const struct versus *v)
 
 json_t *stack_compare_json(const struct compare_view *v, long long time_s, int exit_code)
 {
-	json_t *j = stack_result_json("gputune.stack-compare/1", time_s, exit_code);
+	json_t *j = json_head("gputune.stack-compare/1", time_s, exit_code);
 	json_t *figures = json_array(), *machine = json_object();
 	const struct record *m = &v->machine;
 
