@@ -539,7 +539,7 @@ def main():
             sub.mkdir()
             part(sub)
         round_trip()
-    print(f"generate: {passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
