@@ -18,7 +18,7 @@ struct arch {
 	bool guessed;	    /* shape taken from a model of a similar size, or not checked */
 	double total;	    /* published number of parameters; 0: counted from the shape */
 	double scale;	    /* what the counted parts are multiplied by; 0: 1 */
-	int trained; /* tokens of context that it was made for; 0: not told */
+	int trained;	    /* tokens of context that it was made for; 0: not told */
 	int layers, hidden, vocab;
 	bool tied;		       /* output head and embedding are one matrix */
 	int heads, kv_heads, head_dim; /* of the layers with full attention */
