@@ -88,30 +88,18 @@ static void settings(struct run *r, struct host *h, const struct machine *m,
 	}
 }
 
-/* This or a captured machine, unless --on names one. */
-static int look_at(struct run *r, struct words *w, struct place *p, struct advise_facts *f,
-		   struct advise_settings *out)
-{
-	struct err e = { 0 };
-	struct host *h;
-	struct machine *m;
-	int found = -1;
+/* What is asked of a machine besides what predictions need. */
+struct besides {
+	struct advise_facts *facts;
+	struct advise_settings *own;
+};
 
-	if (w->on)
-		return 0;
-	h = run_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	m = run_machine(r, h, false);
-	if (m)
-		found = place_of(&r->arena, m, p, &e);
-	if (found == 0) {
-		w->place = p;
-		clocks(m, f);
-		settings(r, h, m, out);
-	}
-	host_close(h);
-	return !m ? EXIT_BLIND : found < 0 ? complain(EXIT_BLIND, &e) : 0;
+static void look_besides(struct run *r, struct host *h, const struct machine *m, void *ctx)
+{
+	const struct besides *b = ctx;
+
+	clocks(m, b->facts);
+	settings(r, h, m, b->own);
 }
 
 static int tell_sweep(struct run *r, struct sweep *s)
@@ -156,6 +144,7 @@ int verb_advise(struct run *r)
 	struct model_file file = { 0 };
 	struct advise_settings own = { 0 };
 	struct advise_facts facts;
+	struct besides besides = { &facts, &own };
 	struct sweep sweep = { 0 };
 	struct advice advice;
 	struct place place;
@@ -181,7 +170,7 @@ int verb_advise(struct run *r)
 		w.weight_bytes = file.bytes;
 	}
 	w.on = on;
-	if ((code = look_at(r, &w, &place, &facts, &own)) != 0)
+	if ((code = predict_place(r, &w, &place, look_besides, &besides)) != 0)
 		return code;
 	if (r->value[OPT_SWEEP]) {
 		sweep.words = &w;

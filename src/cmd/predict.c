@@ -32,8 +32,7 @@ int predict_constants(struct run *r, struct fits *fits)
 	return 0;
 }
 
-/* --on names a machine; without it, this or a captured one is looked at. */
-static int find_place(struct run *r, struct words *w, struct place *p)
+int predict_place(struct run *r, struct words *w, struct place *p, predict_more *more, void *ctx)
 {
 	struct err e = { 0 };
 	struct host *h;
@@ -47,8 +46,11 @@ static int find_place(struct run *r, struct words *w, struct place *p)
 		return EXIT_USAGE;
 	m = run_machine(r, h, false);
 	found = m ? place_of(&r->arena, m, p, &e) : -1;
-	if (found == 0)
+	if (found == 0) {
 		w->place = p;
+		if (more)
+			more(r, h, m, ctx);
+	}
 	host_close(h);
 	return !m ? EXIT_BLIND : found < 0 ? complain(EXIT_BLIND, &e) : 0;
 }
@@ -97,7 +99,7 @@ int verb_predict(struct run *r)
 		w.file = &file;
 		w.weight_bytes = file.bytes;
 	}
-	if ((code = find_place(r, &w, &place)) != 0)
+	if ((code = predict_place(r, &w, &place, NULL, NULL)) != 0)
 		return code;
 	if (question_make(&r->arena, &w, &fits, &q, &e) < 0)
 		return complain(EXIT_USAGE, &e);

@@ -18,6 +18,10 @@ int predict_model_file(struct run *r, const char *path, struct model_file *f);
 int predict_number(struct run *r, enum option_id id, double low, double high, double *out);
 /* The built-in constants, with those of --calibration over them; an exit code after complaining. */
 int predict_constants(struct run *r, struct fits *fits);
+/* --on names a machine; without it, this or a captured one is looked at: *p and w->place then; more
+ * (may be NULL) is shown it too. An exit code after complaining. */
+typedef void predict_more(struct run *r, struct host *h, const struct machine *m, void *ctx);
+int predict_place(struct run *r, struct words *w, struct place *p, predict_more *more, void *ctx);
 /* --rows. */
 int predict_table(struct run *r, const struct fits *fits);
 

@@ -82,15 +82,12 @@ long monitor_find(const struct monitor *mon, const char *type, const char *targe
 	return -1;
 }
 
-double frame_value(const struct frame *f, const char *type, const char *target)
+double frame_column(const struct frame *f, size_t i)
 {
-	long i = monitor_find(f->mon, type, target);
-	const struct column_of *c = i < 0 ? NULL : &f->mon->columns[i];
-	const double *before = c && c->slow ? f->slow_before : f->before;
+	const struct column_of *c = &f->mon->columns[i];
+	const double *before = c->slow ? f->slow_before : f->before;
 	double s, d;
 
-	if (!c)
-		return NAN;
 	if (c->type->kind == COLUMN_GAUGE)
 		return f->now[i];
 	s = c->slow ? f->slow_at_s - f->slow_before_s : f->at_s - f->before_s;
@@ -99,4 +96,11 @@ double frame_value(const struct frame *f, const char *type, const char *target)
 		return NAN;
 	d = f->now[i] - before[i];
 	return d >= 0 ? d / s : NAN;
+}
+
+double frame_value(const struct frame *f, const char *type, const char *target)
+{
+	long i = monitor_find(f->mon, type, target);
+
+	return i < 0 ? (double)NAN : frame_column(f, (size_t)i);
 }

@@ -109,5 +109,7 @@ struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, 
 /* The gauge, or the rate a second of a total; NAN: not told, or there is no row before. A total
  * that went back (a driver that was loaded again) has no rate. */
 double frame_value(const struct frame *f, const char *type, const char *target);
+/* The same of column i. */
+double frame_column(const struct frame *f, size_t i);
 
 #endif

@@ -44,8 +44,7 @@ json_t *monitor_json(const struct frame *f, long long time_ms)
 		json_object_set_new(v, c->type->kind == COLUMN_TOTAL ? "total" : "value",
 				    json_figure(f->now[i]));
 		if (c->type->kind == COLUMN_TOTAL)
-			json_object_set_new(v, "per_second",
-					    json_figure(frame_value(f, c->type->name, c->target)));
+			json_object_set_new(v, "per_second", json_figure(frame_column(f, i)));
 		json_object_set_new(v, "unit", json_string(c->type->unit));
 		json_object_set_new(g, key + 1, v);
 	}
