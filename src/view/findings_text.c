@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "view/findings.h"
+#include "view/glyph.h"
 
 static void xml(FILE *out, const char *s)
 {
@@ -64,21 +65,6 @@ void findings_junit(FILE *out, const struct findings *f)
 	fputs("</testsuite>\n", out);
 }
 
-/* Label values: backslash, quote and newline are escaped; nothing else needs to be. */
-static void label(FILE *out, const char *name, const char *value)
-{
-	fprintf(out, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			fputc('\\', out);
-		if (*value == '\n')
-			fputs("\\n", out);
-		else
-			fputc(*value, out);
-	}
-	fputc('"', out);
-}
-
 void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 {
 	fputs("# HELP gputune_setting Verdict of a setting on its targets; the value is always 1.\n"
@@ -88,13 +74,13 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 		const struct finding *it = &f->items[i];
 
 		fputs("gputune_setting{", out);
-		label(out, "id", it->s->id);
+		glyph_label(out, "id", it->s->id);
 		fputc(',', out);
-		label(out, "target", it->target);
+		glyph_label(out, "target", it->target);
 		fputc(',', out);
-		label(out, "verdict", verdict_name(it->v.kind));
+		glyph_label(out, "verdict", verdict_name(it->v.kind));
 		fputc(',', out);
-		label(out, "severity", severity_name(it->s->severity));
+		glyph_label(out, "severity", severity_name(it->s->severity));
 		fputs("} 1\n", out);
 	}
 	fputs("# HELP gputune_findings Findings by verdict.\n# TYPE gputune_findings gauge\n", out);
@@ -110,13 +96,13 @@ void findings_prom(FILE *out, const struct findings *f, const struct machine *m)
 	fputs("# HELP gputune_info What the machine was read with and what it is; always 1.\n"
 	      "# TYPE gputune_info gauge\ngputune_info{",
 	      out);
-	label(out, "version", GPUTUNE_VERSION);
+	glyph_label(out, "version", GPUTUNE_VERSION);
 	fputc(',', out);
-	label(out, "platform", seen_ok(&m->platform.kind.f) ? m->platform.kind.v : "");
+	glyph_label(out, "platform", seen_ok(&m->platform.kind.f) ? m->platform.kind.v : "");
 	fputc(',', out);
-	label(out, "kernel", seen_ok(&m->kernel.release.f) ? m->kernel.release.v : "");
+	glyph_label(out, "kernel", seen_ok(&m->kernel.release.f) ? m->kernel.release.v : "");
 	fputc(',', out);
-	label(out, "arch", seen_ok(&m->kernel.arch.f) ? m->kernel.arch.v : "");
+	glyph_label(out, "arch", seen_ok(&m->kernel.arch.f) ? m->kernel.arch.v : "");
 	fputs("} 1\n", out);
 	fprintf(out,
 		"# HELP gputune_check_timestamp_seconds When the machine was read.\n# TYPE "

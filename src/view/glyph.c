@@ -106,3 +106,18 @@ void glyph_escape(struct text *t, const char *s)
 			text_addn(t, s, n);
 	}
 }
+
+/* Backslash, quote and newline are escaped; nothing else needs to be. */
+void glyph_label(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			fputc('\\', out);
+		if (*value == '\n')
+			fputs("\\n", out);
+		else
+			fputc(*value, out);
+	}
+	fputc('"', out);
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -23,5 +24,7 @@ void glyph_clean(struct text *t, const char *s, bool ascii);
 void glyph_wrap(struct text *t, const char *s, size_t width);
 /* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped. */
 void glyph_escape(struct text *t, const char *s);
+/* A label of an exposition for Prometheus: name="value". */
+void glyph_label(FILE *out, const char *name, const char *value);
 
 #endif

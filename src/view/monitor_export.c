@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/glyph.h"
 #include "view/json_value.h"
 #include "view/page_monitor.h"
 
@@ -54,18 +55,6 @@ json_t *monitor_json(const struct frame *f, long long time_ms)
 /* --- OpenMetrics 1.0 -----------------------------------------------------------------------------
  */
 
-static void label(FILE *out, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '\\' || *s == '"')
-			fputc('\\', out);
-		if (*s == '\n')
-			fputs("\\n", out);
-		else
-			fputc(*s, out);
-	}
-}
-
 static void sample(FILE *out, const struct column_of *c, double v)
 {
 	const struct column_type *t = c->type;
@@ -75,9 +64,9 @@ static void sample(FILE *out, const struct column_of *c, double v)
 		/* "gpu" for gpu0's number, "device" for the names of everything else. */
 		bool gpu = strncmp(t->name, "gpu.", 4) == 0;
 
-		fprintf(out, "{%s=\"", gpu ? "gpu" : "device");
-		label(out, gpu ? c->target + 3 : c->target);
-		fputs("\"}", out);
+		fputc('{', out);
+		glyph_label(out, gpu ? "gpu" : "device", gpu ? c->target + 3 : c->target);
+		fputc('}', out);
 	}
 	fprintf(out, " %.15g\n", v * t->factor);
 }
