@@ -51,13 +51,15 @@ for machine in ("h200-x4", "dgx-spark", "nothing"):
     expect(f"{machine}: a page", p.returncode == 0 and "CPU" in p.stdout and max(map(len, p.stdout.splitlines())) <= 80, p)
 p = run("monitor", "--once", "--interval", "100ms", "--host", root / "tests/machines/dgx-spark", "--format", "term")
 expect("unified memory is the host's", "the host's" in p.stdout, p.stdout)
+begun = time.time()
 p = run("monitor", "--interval", "100ms", "--for", "450ms")
 rows = lines(p.stdout)
-expect("a pipe gets a line an interval", p.returncode == 0 and 4 <= len(rows) <= 6, (p.returncode, len(rows), p.stderr))
+expect("a pipe gets a line an interval, at most", p.returncode == 0 and 2 <= len(rows) <= 6, (p.returncode, len(rows), p.stderr))
 expect("the first has no rate, the others have", rows[0]["cpu"]["busy"]["per_second"] is None and
        rows[-1]["cpu"]["busy"]["per_second"] is not None, rows[-1]["cpu"])
-steps = [b["time_ms"] - a["time_ms"] for a, b in zip(rows, rows[1:])]
-expect("at its pace", all(x >= 50 for x in steps), steps)
+# A look that comes late shortens the wait for the next one; none comes before its time.
+early = [(i, x["time_ms"] - begun * 1000) for i, x in enumerate(rows) if x["time_ms"] - begun * 1000 < i * 100 - 2]
+expect("none before its time", not early, early)
 p = run("monitor", "--once", "--interval", "100ms", "--format", "prom", "--host", root / "tests/machines/h200-x4")
 text = p.stdout
 families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M)
