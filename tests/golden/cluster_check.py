@@ -16,12 +16,14 @@ import time
 import jsonschema
 
 import netspaces
+import ours
 from netspaces import PORTS, Sparks
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/cluster-check.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-check-"))
+gputune = ours.copy_of(gputune, tmp)
 passed = failed = 0
 # The twins of the inner cage.
 P, Q = PORTS[0, 0][0], PORTS[0, 1][0]
@@ -151,17 +153,6 @@ def dead(s):
     s.ip(s.hub, "link", "set", "s1p0t1", "master", "sw1")
 
 
-def ours():
-    out = []
-    for p in pathlib.Path("/proc").glob("[0-9]*/exe"):
-        try:
-            if os.readlink(p) == gputune:
-                out.append(p.parent.name)
-        except OSError:
-            pass
-    return out
-
-
 def interrupted(s):
     p = subprocess.Popen(command(s, state="cut"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(3)
@@ -172,10 +163,7 @@ def interrupted(s):
     except (subprocess.TimeoutExpired, ValueError) as e:
         p.kill()
         expect("Ctrl-C", False, e)
-    end = time.monotonic() + 5
-    while ours() and time.monotonic() < end:
-        time.sleep(0.1)
-    expect("no process is left", not ours(), ours())
+    expect("no process is left", ours.until(lambda: not ours.running(gputune)), ours.running(gputune))
 
 
 def small_switch():

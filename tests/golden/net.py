@@ -17,10 +17,13 @@ import time
 
 import jsonschema
 
+import ours
+
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/bench.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-net-"))
+gputune = ours.copy_of(gputune, tmp)
 passed = failed = 0
 A, B = f"gt-a{os.getpid()}", f"gt-b{os.getpid()}"
 
@@ -98,14 +101,7 @@ def measure(what, *argv, ns=None, code=0):
 
 
 def children():
-    return [p for p in pathlib.Path("/proc").glob("[0-9]*/comm") if _is_ours(p)]
-
-
-def _is_ours(path):
-    try:
-        return path.read_text().strip() == "gputune" and os.readlink(path.parent / "exe").startswith(gputune)
-    except OSError:
-        return False
+    return ours.running(gputune)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------------------------
@@ -193,12 +189,10 @@ for what, sig in (("ends", signal.SIGINT), ("is killed", signal.SIGKILL)):
 # A killed measurement over loopback takes its child along.
 before = len(children())
 c = start("bench", "tcp/loopback:send:1", "--for", "30s", "--state", str(tmp / "state"))
-time.sleep(1.5)
-expect("a child while it measures", len(children()) == before + 2, children())
+expect("a child while it measures", ours.until(lambda: len(children()) == before + 2), children())
 c.kill()
 c.communicate()
-time.sleep(0.5)
-expect("no child afterwards", len(children()) == before, children())
+expect("no child afterwards", ours.until(lambda: len(children()) == before), children())
 
 
 # --- two namespaces ---------------------------------------------------------------------------------------------------------------------
@@ -261,6 +255,6 @@ finally:
     for name in (A, B):
         ip("netns", "del", name)
     shutil.rmtree(tmp)
-expect("no process is left", not children(), children())
+expect("no process is left", ours.until(lambda: not children()), children())
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)
