@@ -21,6 +21,7 @@ const struct cluster_code cluster_codes[] = {
 	{ "speed-below", "a link is slower than it should be" },
 	{ "pcie-narrow", "an adapter has fewer or slower PCIe lanes than it can" },
 	{ "rdma-down", "a link is up and RDMA on it is not" },
+	{ "rdma-missing", "one end of a path has an RDMA device, another has none" },
 	{ "link-layer", "a port speaks InfiniBand where Ethernet is needed" },
 	{ "same-subnet-twins", "two ports of a node are in one subnet" },
 	{ "address-mismatch", "the ends of a path share no subnet" },

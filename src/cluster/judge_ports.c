@@ -148,6 +148,29 @@ static void rdma(struct arena *a, struct cluster *c, struct cluster_end e)
 		     "the kernel log");
 }
 
+/* One end of a path can do RDMA: then who cannot makes both go over TCP. */
+static void rdma_missing(struct arena *a, struct cluster *c, const struct cluster_path *p)
+{
+	size_t with = CLUSTER_NONE;
+
+	for (size_t i = 0; with == CLUSTER_NONE && i < p->n_ends; i++)
+		if (seen_ok(&cluster_end_port(c, p->ends[i])->rdma_device.f))
+			with = i;
+	for (size_t i = 0; with != CLUSTER_NONE && i < p->n_ends; i++) {
+		const struct cluster_port *x = cluster_end_port(c, p->ends[i]);
+
+		if (x->rdma_device.f.seen != SEEN_ABSENT || !cluster_port_up(x))
+			continue;
+		find(a, c, "rdma-missing", CLUSTER_FAULT, p->ends[i],
+		     arena_printf(a, "%s has no RDMA device, %s has one: between them goes TCP.",
+				  end_text(a, c, p->ends[i]), end_text(a, c, p->ends[with])),
+		     arena_printf(a, "RDMA device %s at the other end",
+				  cluster_end_port(c, p->ends[with])->rdma_device.v),
+		     "load the adapter's RDMA module (mlx5_ib; rdma link show lists what is "
+		     "there)");
+	}
+}
+
 /* Where the cabling is Ethernet; a node of a larger machine room may speak InfiniBand. */
 static void link_layer(struct arena *a, struct cluster *c, size_t node)
 {
@@ -223,6 +246,7 @@ void cluster_judge_ports(struct arena *a, struct cluster *c)
 
 			mtu(a, c, p);
 			speed(a, c, p);
+			rdma_missing(a, c, p);
 			for (size_t i = 0; i < p->n_ends; i++) {
 				rdma(a, c, p->ends[i]);
 				pcie(a, c, p->ends[i]);

@@ -80,6 +80,20 @@ static enum setup_owner by_networkd(const struct setup_sources *s, struct arena 
 	return SETUP_NOBODY;
 }
 
+/* NetworkManager has one of its connections active there, whatever that connection is called. */
+static bool by_manager(const struct setup_sources *s, struct arena *a, const struct nic *n)
+{
+	char index[32], *text;
+
+	if (host_read_line(s->h, arena_printf(a, "/sys/class/net/%s/ifindex", n->name), index,
+			   sizeof(index)) < 0 ||
+	    strspn(index, "0123456789") != strlen(index) ||
+	    host_read(s->h, arena_printf(a, "/run/NetworkManager/devices/%s", index), HOST_READ_MAX,
+		      a, &text, NULL))
+		return false;
+	return strstr(text, "\nconnection-uuid=") != NULL;
+}
+
 enum setup_owner setup_owner_of(const struct setup_sources *s, const struct nic *n)
 {
 	struct arena a = { 0 };
@@ -90,6 +104,8 @@ enum setup_owner setup_owner_of(const struct setup_sources *s, const struct nic 
 		found = SETUP_NETPLAN_OWNS;
 	else
 		found = by_networkd(s, &a, n);
+	if (found == SETUP_NOBODY && by_manager(s, &a, n))
+		found = SETUP_MANAGER;
 	arena_free(&a);
 	for (int i = 1; found == SETUP_NOBODY && i < SETUP_OWNERS; i++)
 		if (fact_is(&n->owner, names[i]))

@@ -354,6 +354,13 @@ with Sparks(2) as s:
     cage = next((c for c in j["cages"] if c["node"] == "spark-1" and c["name"] == "p0"), {}) if j else {}
     expect("LLDP names the neighbour", cage.get("neighbour") == "rack-1", cage)
 
+    # The module of the adapter's RDMA is not loaded at one end.
+    s.remove(2, os.path.dirname(os.path.dirname(os.path.dirname(s.rdma(0, 0)))))
+    s.remove(2, "/sys/class/infiniband/" + PORTS[0, 0][2])
+    j = discover(s)
+    names("an end without RDMA", j, "rdma-missing", "rocep1s0f0", node="spark-2", port="enp1s0f0np0")
+    only(j, "rdma-missing")
+
     # A cable that leads to a switch which nobody else is on, and a node that lost its adapter.
     s.switch([(1, 1)])
     s.no_adapter(2)

@@ -80,8 +80,7 @@ def settle(v):
 
 def install(v):
     """The program under test, copied onto the guest's disk."""
-    (DIR / "share").mkdir(exist_ok=True)
-    shutil.copy(PROGRAM, DIR / "share" / "gputune")
+    shutil.copy(PROGRAM, v.folder / "gputune")
     v.share()
     v.must("install -m 755 /mnt/p/gputune /usr/local/bin/gputune && umount /mnt/p && gputune --version")
 

@@ -79,14 +79,14 @@ def topology(hotplug, cores, ssh_port=None, iops=0):
 
 class VM:
     """One running machine. disk: a raw or qcow2 file; log: where every write goes as well; snapshot: stored state
-    to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine."""
+    to go on from; keep: writes stay on the disk; loader: what is on the disk starts the kernel, as on any machine; extra: more arguments."""
 
     def __init__(self, disk, log=None, loadvm=None, keep=True, hotplug=False, share=None, append="", cores=1,
-                 name="vm", loader=False, ssh_port=None, iops=0):
+                 name="vm", loader=False, ssh_port=None, iops=0, extra=()):
         self.paths = {k: DIR / f"{name}.{k}" for k in ("sock", "mon", "serial", "err")}
         for k in ("sock", "mon"):
             self.paths[k].unlink(missing_ok=True)
-        share = share or DIR / "share"
+        self.folder = share = share or DIR / "share"
         share.mkdir(exist_ok=True)
         fmt = "qcow2" if str(disk).endswith("qcow2") else "raw"
         args = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-machine", "q35", "-cpu", "max",
@@ -106,7 +106,7 @@ class VM:
         else:
             args += ["-drive", f"if=none,id=d0,file={disk},format={fmt},cache=writeback,"
                      f"snapshot={'off' if keep else 'on'}"]
-        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, iops)
+        args += ["-device", "virtio-blk-pci,drive=d0,bootindex=1"] + topology(hotplug, cores, ssh_port, iops) + list(extra)
         if loadvm:
             args += ["-loadvm", loadvm]
         self.started = time.time()
