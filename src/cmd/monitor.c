@@ -13,7 +13,7 @@
 #include "txn/txn.h"
 #include "watch/policy.h"
 
-enum { SETTINGS_MS = 5000, STANDARD_MS = 1000 };
+enum { SETTINGS_MS = 5000, USERS_MS = 2000, STANDARD_MS = 1000 };
 
 enum format { FORMAT_SCREEN, FORMAT_PAGE, FORMAT_JSON, FORMAT_METRICS };
 
@@ -31,7 +31,8 @@ struct viewing {
 	int interval_ms;
 	bool paused, once;
 	char note[160], bad[200];
-	long long settings_due;
+	long long settings_due, users_due;
+	struct monitor_processes users;
 	double cost; /* of one CPU, since it began */
 };
 
@@ -127,10 +128,13 @@ static void look(struct viewing *s)
 static struct frame frame_now(const struct viewing *s)
 {
 	/* A capture is one moment: it has no rates. */
-	if (s->h->id.captured)
-		return (struct frame){ .mon = &s->mon, .now = s->now };
-	return frame_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
-			s->rows > 1 ? s->before : NULL);
+	struct frame f = { .mon = &s->mon, .now = s->now };
+
+	if (!s->h->id.captured)
+		f = frame_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
+			     s->rows > 1 ? s->before : NULL);
+	f.users = &s->users;
+	return f;
 }
 
 static void show(struct viewing *s, bool again)
@@ -217,6 +221,11 @@ static void round_of(struct viewing *s, double began_s, double cpu_s)
 	}
 	if (!s->paused)
 		look(s);
+	/* Not at each look: the driver takes longer for it. */
+	if (!s->paused && s->format != FORMAT_METRICS && clock_mono_ms() >= s->users_due) {
+		monitor_processes(&s->mon, s->h, &s->users);
+		s->users_due = clock_mono_ms() + USERS_MS;
+	}
 	s->cost = (clock_cpu_s() - cpu_s) / fmax(clock_mono_s() - began_s, 1);
 	if (!s->once || done_once(s))
 		tell(s);

@@ -190,6 +190,8 @@ enum nvml_field_group {
 	NVML_FIELDS_HW_SLOWDOWN,
 	NVML_FIELDS_STATE,
 	NVML_FIELDS_THERMAL,
+	NVML_FIELDS_PCIE,
+	NVML_FIELDS_LINKS, /* of all links together */
 	NVML_FIELDS_LINK,
 	NVML_FIELDS_LINK_ERRORS,
 	NVML_FIELD_GROUPS
@@ -199,9 +201,10 @@ struct nvml_field_name {
 	const char *name;
 	unsigned id;
 	enum nvml_field_group group;
+	unsigned scope; /* where it is not the link that is asked for */
 };
 
-enum { NVML_FIELD_NAMES = 18 };
+enum { NVML_FIELD_NAMES = 22 };
 
 extern const struct nvml_field_name nvml_field_names[NVML_FIELD_NAMES];
 /* Whether the scope is a link. */

@@ -5,7 +5,8 @@
 
 #include "monitor/look.h"
 
-#define FIELD(name) "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_" name ")"
+#define FIELD(name) "nvmlDeviceGetFieldValues(" name ")"
+#define REASON(name) FIELD("CLOCKS_EVENT_REASON_" name)
 
 struct gpu_question {
 	const char *type;
@@ -25,11 +26,16 @@ static const struct gpu_question dear[] = {
 	{ "gpu.temperature", "nvmlDeviceGetTemperature(GPU)", NULL, 1 },
 	{ "gpu.memory-used", "nvmlDeviceGetMemoryInfo.used", NULL, 1 },
 	/* The driver counts nanoseconds. */
-	{ "gpu.capped", FIELD("SW_POWER_CAP"), NULL, 1e-9 },
-	{ "gpu.warm", FIELD("SW_THERM_SLOWDOWN"), FIELD("HW_THERM_SLOWDOWN"), 1e-9 },
-	{ "gpu.brake", FIELD("HW_POWER_BRAKE_SLOWDOWN"), NULL, 1e-9 },
+	{ "gpu.capped", REASON("SW_POWER_CAP"), NULL, 1e-9 },
+	{ "gpu.warm", REASON("SW_THERM_SLOWDOWN"), REASON("HW_THERM_SLOWDOWN"), 1e-9 },
+	{ "gpu.brake", REASON("HW_POWER_BRAKE_SLOWDOWN"), NULL, 1e-9 },
 	{ "gpu.link-generation", "nvmlDeviceGetCurrPcieLinkGeneration", NULL, 1 },
 	{ "gpu.link-width", "nvmlDeviceGetCurrPcieLinkWidth", NULL, 1 },
+	{ "gpu.pcie-sent", FIELD("PCIE_COUNT_TX_BYTES"), NULL, 1 },
+	{ "gpu.pcie-received", FIELD("PCIE_COUNT_RX_BYTES"), NULL, 1 },
+	{ "gpu.nvlink-sent", FIELD("NVLINK_THROUGHPUT_DATA_TX"), NULL, 1024 },
+	{ "gpu.nvlink-received", FIELD("NVLINK_THROUGHPUT_DATA_RX"), NULL, 1024 },
+	{ "gpu.processes", "nvmlDeviceGetComputeRunningProcesses", NULL, 1 },
 };
 enum { QUICK = sizeof(quick) / sizeof(quick[0]), DEAR = sizeof(dear) / sizeof(dear[0]) };
 

@@ -102,8 +102,14 @@ void monitor_look(const struct monitor *mon, struct host *h, struct monitor_stat
 struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
 		      const double *now, double before_s, const double *before)
 {
-	return (struct frame){ mon,    at_s,	  before_s,	    now,
-			       before, s->slow_s, s->slow_before_s, s->slow_before };
+	return (struct frame){ .mon = mon,
+			       .at_s = at_s,
+			       .before_s = before_s,
+			       .now = now,
+			       .before = before,
+			       .slow_at_s = s->slow_s,
+			       .slow_before_s = s->slow_before_s,
+			       .slow_before = s->slow_before };
 }
 
 void monitor_state_free(struct monitor_state *s)

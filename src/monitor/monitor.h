@@ -86,6 +86,27 @@ void monitor_state_free(struct monitor_state *s);
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values);
 
+/* --- who uses the GPUs: processes.c --------------------------------------------------------------
+ */
+
+enum { MONITOR_PROCESSES_MAX = 64 };
+
+struct monitor_process {
+	unsigned gpu;
+	int pid;
+	const char *kind; /* "compute", "graphics" */
+	char command[32]; /* as the kernel tells it; "": it may not be seen from here */
+	double memory;	  /* bytes of the GPU's; NAN: not told */
+};
+
+struct monitor_processes {
+	struct monitor_process items[MONITOR_PROCESSES_MAX]; /* by GPU, the largest memory first */
+	size_t n, left_out;
+};
+
+/* Asks the driver now. They come and go, so that they are no columns and in no recording. */
+void monitor_processes(const struct monitor *mon, struct host *h, struct monitor_processes *out);
+
 /* --- reading rows -------------------------------------------------------------------------------
  */
 
@@ -101,7 +122,8 @@ struct frame {
 	double at_s, before_s;
 	const double *now, *before;
 	double slow_at_s, slow_before_s;
-	const double *slow_before; /* may be NULL */
+	const double *slow_before;	       /* may be NULL */
+	const struct monitor_processes *users; /* NULL: not looked at */
 };
 /* Of the two last looks. */
 struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,

@@ -28,6 +28,25 @@ static json_t *group_of(json_t *o, const struct column_of *c)
 	return g;
 }
 
+static json_t *users_json(const struct monitor_processes *users)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < users->n; i++) {
+		const struct monitor_process *u = &users->items[i];
+		json_t *o = json_object();
+
+		json_object_set_new(o, "gpu", json_integer(u->gpu));
+		json_object_set_new(o, "pid", json_integer(u->pid));
+		json_object_set_new(o, "kind", json_string(u->kind));
+		json_object_set_new(o, "command",
+				    *u->command ? json_text(u->command) : json_null());
+		json_object_set_new(o, "memory_bytes", json_figure(u->memory));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 json_t *monitor_json(const struct frame *f, long long time_ms)
 {
 	json_t *o = json_object();
@@ -49,6 +68,8 @@ json_t *monitor_json(const struct frame *f, long long time_ms)
 		json_object_set_new(v, "unit", json_string(c->type->unit));
 		json_object_set_new(g, key + 1, v);
 	}
+	if (f->users)
+		json_object_set_new(o, "processes", users_json(f->users));
 	return o;
 }
 

@@ -365,7 +365,8 @@ int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *va
 
 		while (k < NVML_FIELD_NAMES && nvml_field_names[k].id != f->id)
 			k++;
-		if (k == NVML_FIELD_NAMES) {
+		if (k == NVML_FIELD_NAMES ||
+		    (nvml_field_names[k].scope && nvml_field_names[k].scope != f->scope)) {
 			f->result = NVML_NOT_SUPPORTED;
 			continue;
 		}

@@ -68,6 +68,19 @@ static void unsee(struct sight_of *s)
 	arena_free(&s->a);
 }
 
+/* Two looks a second apart. */
+static struct frame frame_two(const struct monitor *mon, const double *before, const double *now)
+{
+	return (struct frame){ .mon = mon,
+			       .at_s = 2,
+			       .before_s = 1,
+			       .now = now,
+			       .before = before,
+			       .slow_at_s = 2,
+			       .slow_before_s = 1,
+			       .slow_before = before };
+}
+
 /* --- looks ---------------------------------------------------------------------------------------
  */
 
@@ -144,7 +157,7 @@ static void test_frames(void **state)
 	struct column_of room[2];
 	struct monitor mon = pair_of(room);
 	double before[] = { 5, 1000 }, now[] = { 7, 3000 };
-	struct frame f = { &mon, 12, 10, now, before, 0, 0, NULL };
+	struct frame f = { .mon = &mon, .at_s = 12, .before_s = 10, .now = now, .before = before };
 
 	(void)state;
 	assert_near(frame_value(&f, "memory.dirty", ""), 7, 1e-9);
@@ -409,7 +422,7 @@ static void test_page(void **state)
 			see(&s, names[i]);
 			v = arena_array(&s.a, s.mon.n + 1, sizeof(*v));
 			monitor_look(&s.mon, s.h, &s.state, 100, v);
-			struct frame f = { &s.mon, 2, 1, v, v, 2, 1, v },
+			struct frame f = frame_two(&s.mon, v, v),
 				     first = { .mon = &s.mon, .now = v };
 
 			monitor_page(&f, &first, &head, &how, &page);
@@ -423,12 +436,63 @@ static void test_page(void **state)
 		}
 }
 
+/* What goes over a GPU's links, who uses it, and a terminal that is too narrow for it. */
+static void test_links_and_users(void **state)
+{
+	struct monitor_gpu gpu = { .index = 0,
+				   .name = "NVIDIA H200",
+				   .sm_max_mhz = 1980,
+				   .lock_low_mhz = 1200,
+				   .lock_high_mhz = 1500 };
+	struct column_of columns[] = { { column_type_find("gpu.pcie-received"), "gpu0", true },
+				       { column_type_find("gpu.pcie-sent"), "gpu0", true },
+				       { column_type_find("gpu.nvlink-received"), "gpu0", true },
+				       { column_type_find("gpu.nvlink-sent"), "gpu0", true } };
+	struct monitor mon = { .machine = { .name = "here", .gpus = &gpu, .n_gpus = 1 },
+			       .columns = columns,
+			       .n = 4 };
+	double before[] = { 0, 5e9, 0, NAN }, now[] = { 55.5e9, 6e9, 360e9, NAN };
+	struct monitor_processes users = { .n = 12, .left_out = 3 };
+	struct frame f = frame_two(&mon, before, now);
+	struct term_style how = { .width = 100 };
+	struct monitor_head head = { "now", NULL, NULL };
+	TEXT_AUTO page = { 0 };
+	json_t *j;
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		users.items[i] = (struct monitor_process){ .pid = 100 + i,
+							   .kind = "compute",
+							   .command = "python3",
+							   .memory = 0x1p30 * (12 - i) };
+	}
+	users.items[1] = (struct monitor_process){ .pid = 7, .kind = "graphics", .memory = NAN };
+	f.users = &users;
+	monitor_page(&f, &f, &head, &how, &page);
+	assert_non_null(strstr(page.s, "locked to 1200-1500 MHz"));
+	assert_non_null(strstr(page.s, "PCIe  in     56 GB/s  out   1.00 GB/s"));
+	assert_non_null(strstr(page.s, "NVLink  in    360 GB/s\n"));
+	assert_non_null(strstr(page.s, "12.0  python3"));
+	assert_non_null(strstr(page.s, "not seen from here"));
+	assert_non_null(strstr(page.s, "and 7 more"));
+	assert_null(strstr(page.s, "left out:"));
+	j = monitor_json(&f, 5);
+	assert_int_equal(json_array_size(json_object_get(j, "processes")), 12);
+	assert_true(json_is_null(
+		json_object_get(json_array_get(json_object_get(j, "processes"), 1), "command")));
+	json_decref(j);
+	text_clear(&page);
+	how.width = 40;
+	monitor_page(&f, &f, &head, &how, &page);
+	assert_non_null(strstr(page.s, "beyond 40 columns"));
+}
+
 static void test_hostile(void **state)
 {
 	struct column_of room[2];
 	struct monitor mon = pair_of(room);
 	double v[] = { 1, 2 };
-	struct frame f = { &mon, 2, 1, v, v, 2, 1, v };
+	struct frame f = frame_two(&mon, v, v);
 	struct term_style how = { .width = 80 };
 	struct monitor_head head = { "now", NULL, NULL };
 	TEXT_AUTO page = { 0 };
@@ -453,7 +517,7 @@ static void test_metrics(void **state)
 	see(&s, "h200-x4");
 	v = arena_array(&s.a, s.mon.n + 1, sizeof(*v));
 	monitor_look(&s.mon, s.h, &s.state, 100, v);
-	struct frame now = { &s.mon, 2, 1, v, v, 2, 1, v };
+	struct frame now = frame_two(&s.mon, v, v);
 
 	monitor_openmetrics(f, &now);
 	fclose(f);
@@ -503,7 +567,7 @@ int main(void)
 		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_later),
 		cmocka_unit_test(test_flipped), cmocka_unit_test(test_page),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_reasons), cmocka_unit_test(test_links_and_users),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -45,6 +45,7 @@ static const char machine[] =
 	"0 nvmlDeviceGetFieldValues(ECC_PENDING)=1\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)=26562\n"
 	"0 nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)=25781\n"
+	"0 nvmlDeviceGetFieldValues(NVLINK_THROUGHPUT_DATA_TX)=4096\n"
 	"0 nvmlDeviceGetNvLinkState(1)=1\n0 nvmlDeviceGetP2PStatus(1,WRITE)=4\n"
 	"0 nvmlDeviceGetNvLinkRemotePciInfo(1).busId=00010000:C1:00.0\n"
 	"0 nvmlDeviceGetComputeRunningProcesses=2\n"
@@ -182,6 +183,8 @@ static void fields_survive_a_refused_neighbour(void **state)
 			 77000);
 	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,0)"), 26562);
 	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,1)"), 25781);
+	/* Of all links: asked for with another scope, the stand-in refuses it. */
+	assert_int_equal(number("0", "nvmlDeviceGetFieldValues(NVLINK_THROUGHPUT_DATA_TX)"), 4096);
 	assert_int_equal(failure("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,2)"), -EOPNOTSUPP);
 }
 
