@@ -123,6 +123,11 @@ for page in pages:
     for word in set(re.findall(r"`([a-z]+\.[a-z0-9]+(?:-[a-z0-9]+)*)`", text)):
         if word.split(".")[0] in groups - {"net", "service", "boot", "disk", "memory", "cpu"} and not re.search(r"\.(c|h|md|py|json|conf|service|sh|ini)$", word):
             expect(f"{name}: {word}", word in ids | signs, "no such setting or diagnosis")
+# The recipes' code is what the headers want.
+for k, block in enumerate(re.findall(r"^```c\n(.*?)^```", (root / "docs/HACKING.md").read_text(), re.M | re.S)):
+    p = subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
+                        "-Werror", "-Isrc", "-x", "c", "-"], input=block, capture_output=True, text=True, cwd=root, check=False)
+    expect(f"recipe {k + 1}", p.returncode == 0, p.stderr[:600])
 # What the first page shows is what comes out.
 text = (root / "README.md").read_text()
 for command, shown in re.findall(r"^    \$ gputune ([^\n]+)\n((?:    [^\n]*\n|\n(?=    ))+)", text, re.M):
