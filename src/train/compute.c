@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time of one micro-batch on one stage: multiplications by their size, attention, small kernels,
+ * what the CPU cannot launch in time. */
+#include <math.h>
+
+#include "train/work.h"
+
+/* Passes over a vector of the hidden width, and of the inner width, that norms, residuals,
+ * rotations and activations make forward and backward, each a read or a write. */
+#define ROW_PASSES 40.0
+#define INNER_PASSES 12.0
+/* Norms by root mean square, rotations and gates written out make so many more of them when kernels
+ * are not fused. */
+#define WRITTEN_OUT 1.9
+/* Bytes a logit costs: cast, softmax, its gradient; with fused losses. */
+#define LOGIT 36.0
+#define LOGIT_FUSED 20.0
+/* Bytes of traffic for a parameter in one update: read and write FP32 weights and both states, read
+ * the gradient, write the BF16 copy. */
+#define UPDATE 30.0
+
+/* A multiplication of this size reaches this part of what large ones do. */
+static double size_part(const struct train_question *q, double rows, double inner, double columns,
+			double rate)
+{
+	double side = 3 / (1 / fmax(rows, 1) + 1 / fmax(inner, 1) + 1 / fmax(columns, 1));
+	double half = train_fit_of(q)->v[TFIT_SIZE] * sqrt(rate / 1e15);
+
+	return side / (side + half);
+}
+
+static double bandwidth(const struct train_question *q)
+{
+	return q->place.gpu->bandwidth * 1e9 * train_fit_of(q)->v[TFIT_MEMORY];
+}
+
+static double linear_s(const struct train_question *q, const struct train_shape *s,
+		       struct train_micro *m)
+{
+	double rate = train_gemm_rate(q, q->precision), h = q->arch.hidden;
+	double per_layer = 2 * s->tokens * h * fmax(s->layers, 1);
+	double columns = s->flops_dense / per_layer / 4, seconds = 0;
+
+	/* A layer has four to seven matrices; their width by what they hold together. */
+	m->size = size_part(q, s->tokens, h, fmax(columns, 64.0), rate);
+	if (s->flops_dense > 0)
+		seconds = s->flops_dense / (rate * m->size);
+	if (s->flops_expert > 0) {
+		double rows = s->tokens * q->ep * q->arch.top / fmax(q->arch.experts, 1);
+		double part = size_part(q, rows, h, q->arch.expert_ffn / (double)q->tp, rate);
+
+		seconds += s->flops_expert / (rate * part * train_fit_of(q)->v[TFIT_EXPERT]);
+		m->routing = 1e-6 * train_fit_of(q)->v[TFIT_EXPERT_US] * s->tokens / 1e3 *
+			     q->arch.top / 8 * h / 4096 * q->arch.moe_layers / q->pp * 3350 /
+			     q->place.gpu->bandwidth;
+	}
+	return seconds;
+}
+
+/* Forward and backward together. */
+static double small_s(const struct train_question *q, const struct train_shape *s)
+{
+	double along = q->arch.hidden / (q->sp ? (double)q->tp : 1);
+	double elements = ROW_PASSES * along + INNER_PASSES * s->widest;
+	double fused = q->compile	       ? train_fit_of(q)->v[TFIT_FUSED]
+		       : q->arch.ffn_mats != 2 ? WRITTEN_OUT
+					       : 1;
+	double cast = q->precision == TRAIN_FP8 ? 6 * (along + s->widest) : 0;
+
+	return s->tokens * s->layers * train_weight_bytes(q) * (elements * fused + cast) /
+	       bandwidth(q);
+}
+
+static double head_s(const struct train_question *q, const struct train_shape *s)
+{
+	enum train_precision p = q->precision == TRAIN_FP8 ? TRAIN_BF16 : q->precision;
+	double rate = train_gemm_rate(q, p);
+
+	return s->flops_head / (rate * size_part(q, s->tokens, q->arch.hidden,
+						 q->arch.vocab / (double)q->tp, rate));
+}
+
+static double attention_s(const struct train_question *q, const struct train_shape *s)
+{
+	double seconds = s->flops_attention / train_flash_rate(q);
+	double scores = s->tokens * q->sequence * q->arch.heads / q->tp * s->layers;
+
+	if (q->attention == TRAIN_EAGER) /* twice the work, and scores that come and go */
+		seconds = seconds * 2 + scores * train_weight_bytes(q) * 5 / bandwidth(q);
+	return seconds;
+}
+
+/* The CPU launches a layer's kernels in this time; the GPU waits when it is faster. */
+static double launch_s(const struct train_question *q, const struct train_shape *s, double gpu)
+{
+	const struct train_fit *f = train_fit_of(q);
+	double us = f->v[TFIT_LAUNCH_US] * (q->compile ? f->v[TFIT_LAUNCH_FUSED] : 1);
+
+	if (q->recompute == TRAIN_FULL)
+		us *= 4 / 3.0;
+	return fmax(0, 1e-6 * us * s->layers - gpu);
+}
+
+void train_micro_of(const struct train_question *q, const struct train_shape *s,
+		    struct train_micro *m)
+{
+	double small = small_s(q, s), logits = s->tokens * q->arch.vocab / q->tp / q->pp;
+	double inner;
+
+	*m = (struct train_micro){ 0 };
+	m->linear = linear_s(q, s, m);
+	m->attention = attention_s(q, s);
+	m->small = small / 3;
+	m->head = head_s(q, s);
+	inner = m->linear + m->attention + m->small + m->routing;
+	logits *= (q->compile ? LOGIT_FUSED : LOGIT) / bandwidth(q);
+	m->forward = inner + m->head + logits / 3;
+	/* Weights that are not trained have no gradient of their own. */
+	m->backward = (m->linear + m->head) * (q->trained > 0 ? 1.05 : 2) + m->attention * 2.5 +
+		      2 * m->small + 1.5 * m->routing + logits * 2 / 3;
+	if (q->recompute == TRAIN_FULL)
+		m->recompute = inner;
+	else if (q->recompute == TRAIN_SELECTIVE)
+		m->recompute =
+			q->way == TRAIN_FSDP || q->way == TRAIN_HSDP
+				? 0.4 * m->linear + m->small
+				: m->small * 0.3 + (q->attention == TRAIN_EAGER ? m->attention : 0);
+	m->launch = launch_s(q, s, m->forward + m->backward + m->recompute);
+}
+
+double train_optimizer_s(const struct train_question *q, const struct train_shape *s)
+{
+	double n = q->way == TRAIN_DDP ? 1 : q->way == TRAIN_HSDP ? q->shard : s->ranks;
+	double bytes = UPDATE;
+
+	if (q->optimizer == TRAIN_ADAMW_BF16 || q->optimizer == TRAIN_ADAMW_8BIT)
+		bytes = 18;
+	else if (q->optimizer == TRAIN_SGD || q->optimizer == TRAIN_LION)
+		bytes = 22;
+	/* The gradients' norm is one more pass. */
+	bytes += train_gradient_bytes(q);
+	return s->trained / n * bytes / bandwidth(q);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of the fullest GPU: what is kept all the time, and what a step needs besides. */
+#include <math.h>
+
+#include "train/work.h"
+
+/* CUDA context and libraries, and what NCCL keeps for its channels; measured on H100 with
+ * PyTorch 2.x. */
+#define CONTEXT 0.9e9
+#define NCCL 0.5e9
+/* What the caching allocator cannot use, of what comes and goes. */
+#define WASTE 0.02
+/* Bytes of a logit at the worst moment: as multiplied, as FP32, its gradient. */
+#define LOGIT 8
+/* What the driver keeps of a card's memory. */
+#define DRIVER 0.5e9
+
+static bool sharded(const struct train_question *q)
+{
+	return q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
+}
+
+static double shards(const struct train_question *q, const struct train_shape *s)
+{
+	return q->way == TRAIN_HSDP ? q->shard : s->ranks;
+}
+
+/* Bytes of optimizer state for a trained parameter, the FP32 copy apart. */
+static double state_bytes(enum train_optimizer o)
+{
+	switch (o) {
+	case TRAIN_ADAMW:
+		return 8;
+	case TRAIN_ADAMW_BF16:
+		return 4;
+	case TRAIN_ADAMW_8BIT:
+		return 2;
+	case TRAIN_ADAFACTOR:
+		return 0.02;
+	default:
+		return 4;
+	}
+}
+
+/* FP32 weights are their own master copy; frameworks that shard keep FP32 weights and gather BF16
+ * ones; ZeRO and DDP with a mixed optimizer keep both. */
+static void weights(const struct train_question *q, const struct train_shape *s,
+		    struct train_memory *m)
+{
+	double n = shards(q, s), w = train_weight_bytes(q), g = train_gradient_bytes(q);
+	double frozen = s->params - s->trained;
+	bool own = w >= 4 || q->optimizer == TRAIN_ADAMW_BF16;
+
+	/* What each rank has of it where it is sharded. */
+	n = s->params / (s->dense / n + s->experts / fmin(n, s->expert_ranks));
+	m->weights = s->params * w;
+	m->master = own ? 0 : s->trained * 4;
+	m->gradients = s->trained * g;
+	m->states = s->trained * state_bytes(q->optimizer);
+	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || sharded(q))
+		m->states /= n, m->master /= n;
+	if (q->way == TRAIN_ZERO2 || sharded(q))
+		m->gradients /= n;
+	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
+	if (sharded(q))
+		m->weights = own ? m->weights / n : frozen * w / n;
+}
+
+/*
+ * Elements times bytes that a layer of a transformer keeps of a token: inputs of norms, of the
+ * projections and of the activation; queries, keys, values; the attention's output. Kernels of
+ * their own keep what fused ones compute again.
+ */
+double train_kept_bytes(const struct train_question *q, const struct train_shape *s)
+{
+	const struct arch *a = &q->arch;
+	double w = train_weight_bytes(q), h = a->hidden;
+	double qkv = ((double)a->heads + 2.0 * a->kv_heads) * a->head_dim / q->tp;
+	double out = (double)a->heads * a->head_dim / q->tp, along = h / (q->sp ? q->tp : 1);
+	bool gated = a->ffn_mats != 2;
+	double blocks = s->widest * (q->compile ? (gated ? 3 : 2) : (gated ? 3.4 : 2));
+	double rows = along * (q->compile || !gated ? 4 : 5);
+
+	if (a->kv_lora)
+		qkv = 3.0 * a->heads * a->v_dim / q->tp + a->kv_lora;
+	if (a->moe_layers)
+		rows += 2.0 * a->top * along;
+	return w * (rows + qkv + out + blocks);
+}
+
+static double scores(const struct train_question *q, const struct train_shape *s)
+{
+	if (q->attention != TRAIN_EAGER)
+		return 0;
+	return 3 * train_weight_bytes(q) * s->tokens * q->sequence * q->arch.heads / q->tp;
+}
+
+static void activations(const struct train_question *q, const struct train_shape *s,
+			struct train_memory *m)
+{
+	double layer = s->tokens * train_kept_bytes(q, s) + scores(q, s), kept = layer;
+	double row = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
+	double flight = 1;
+
+	if (q->recompute == TRAIN_FULL)
+		kept = row;
+	else if (q->recompute == TRAIN_SELECTIVE)
+		kept = q->way == TRAIN_FSDP || q->way == TRAIN_HSDP ? 0.5 * layer
+								    : layer - scores(q, s);
+	/* 1F1B: the first stage has as many micro-batches under way as there are stages. */
+	if (q->pp > 1) {
+		flight = fmin(q->accumulation, q->pp);
+		if (q->interleave > 1)
+			flight *= 1 + (q->pp - 1.0) / ((double)q->pp * q->interleave);
+	}
+	m->activations = kept * s->layers * flight;
+	m->working = q->recompute == TRAIN_KEEP_ALL ? row * 2 : layer;
+	m->logits = s->tokens * q->arch.vocab / q->tp * LOGIT;
+	if (q->pp > 1) /* on the last stage, which keeps one micro-batch alone */
+		m->logits = fmax(0, m->logits - kept * s->layers * (flight - 1));
+}
+
+static void buffers(const struct train_question *q, const struct train_shape *s,
+		    struct train_memory *m)
+{
+	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
+
+	if (s->ranks > 1 && !sharded(q)) {
+		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
+		/* Gradients are views into DDP's buckets, which are as large as they. */
+		if (q->way == TRAIN_DDP)
+			m->buffers = q->bucket_bytes;
+	}
+	if (sharded(q) && s->ranks > 1) {
+		double largest = fmax(layer, s->head);
+
+		m->buffers = 2 * largest * w + largest * train_gradient_bytes(q);
+		if (!q->reshard)
+			m->buffers += s->params * w;
+	}
+	m->context = CONTEXT + (q->place.gpus > 1 ? NCCL : 0);
+}
+
+void train_memory_of(const struct train_question *q, struct train_memory *m)
+{
+	struct train_shape s;
+	double sheet = q->place.gpu->memory;
+
+	*m = (struct train_memory){ 0 };
+	train_shape_of(q, &s);
+	weights(q, &s, m);
+	activations(q, &s, m);
+	buffers(q, &s, m);
+	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
+	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
+		   m->logits + m->buffers + m->context + m->waste;
+	/* Cards of 80 GB have 80 GiB; unified memory is shared with everything else. */
+	m->limit = q->place.memory > 0	   ? q->place.memory
+		   : q->place.gpu->unified ? sheet * 0.9e9
+					   : sheet * (sheet <= 96 ? 1.0737e9 : 1.05e9) - DRIVER;
+	m->all = (struct train_figure){ m->total, m->total * 0.87, m->total * 1.13 };
+	m->fits = m->total <= m->limit;
+}

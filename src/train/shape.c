@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One GPU's part of the model: parameters, tokens, operations, neighbours. */
+#include <math.h>
+
+#include "train/work.h"
+
+double train_model_flops(const struct train_question *q)
+{
+	struct arch_parts p = arch_parts(&q->arch);
+	double attention = arch_attention_ops(&q->arch, q->sequence, 0) / q->sequence;
+
+	return 3 * (2 * p.active + attention);
+}
+
+/* Inner widths that one token passes in a layer, together: of its block and of its experts. */
+static double widest(const struct arch *a)
+{
+	double dense = a->ffn_layers ? a->ffn_layers : a->moe_layers ? 0 : a->ffn ? a->layers : 0;
+	double moe = (double)a->top * a->expert_ffn + a->shared_ffn;
+
+	return (dense * a->ffn + a->moe_layers * moe) / fmax(a->layers, 1);
+}
+
+static void flops(const struct train_question *q, struct train_shape *s)
+{
+	const struct arch *a = &q->arch;
+	const struct arch_parts *p = &s->parts;
+	double split = (double)q->tp * q->pp, t = s->tokens;
+
+	s->flops_dense =
+		2 * t * (p->attention + p->linear + p->dense + p->shared + p->router) / split;
+	s->flops_expert = 2 * t * a->moe_layers * (double)a->top * p->one_expert / split;
+	s->flops_head = 2 * t * p->head / split;
+	s->flops_attention = arch_attention_ops(a, q->sequence, 0) * q->micro_batch / q->cp / split;
+}
+
+void train_shape_of(const struct train_question *q, struct train_shape *s)
+{
+	double all, in_node = q->place.gpus / (double)q->place.nodes;
+
+	*s = (struct train_shape){ .parts = arch_parts(&q->arch) };
+	s->layers = ceil(q->arch.layers / (double)q->pp);
+	s->tokens = (double)q->micro_batch * q->sequence / q->cp;
+	/* Experts that are spread are not cut as well. */
+	s->experts = s->parts.experts / q->pp / (q->ep > 1 ? q->ep : q->tp);
+	s->head = s->parts.head / q->tp;
+	all = s->parts.total - s->parts.experts;
+	s->dense = all / q->tp / q->pp;
+	/* The first and the last stage have the embedding or the head besides their layers. */
+	if (q->pp > 1)
+		s->dense = (all - s->parts.head - s->parts.embed) / q->tp / q->pp + s->head;
+	s->params = s->dense + s->experts;
+	s->trained = q->trained > 0 ? s->params * fmin(1, q->trained / s->parts.total) : s->params;
+	s->widest = widest(&q->arch) / q->tp;
+	s->ranks = q->dp * q->cp;
+	s->expert_ranks = q->ep > 1 ? fmax(1, s->ranks * (double)q->tp / q->ep) : s->ranks;
+	s->per_node = (int)fmax(1, fmin(s->ranks, floor(in_node / q->tp)));
+	flops(q, s);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of making a question share. */
+#ifndef TRAIN_WORDS_H
+#define TRAIN_WORDS_H
+
+#include "train/work.h"
+
+void train_note(struct train_question *q, const char *text);
+/* What was not told of batches, sharding and checkpointing: chosen so that it fits, and said. */
+int train_choose(struct arena *a, const struct train_words *w, struct train_question *q,
+		 struct err *e);
+
+#endif
