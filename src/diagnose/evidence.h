@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 
 /* What a figure is; figure_types[] (evidence.c) gives name, unit and a sentence for each. */
 enum figure_kind {
@@ -31,8 +32,9 @@ enum figure_kind {
 	FIGURE_COMPUTE_S, /* kernels other than communication */
 	FIGURE_COMM_S,	  /* collective kernels or time in them, hidden or not */
 	FIGURE_COMM_EXPOSED_S,
-	FIGURE_COPY_S,	 /* host to device and back */
-	FIGURE_IDLE_S,	 /* nothing runs on the GPU */
+	FIGURE_COPY_S,	       /* host to device and back */
+	FIGURE_COPY_EXPOSED_S, /* the same while no kernel runs */
+	FIGURE_IDLE_S,	       /* nothing runs on the GPU */
 	FIGURE_SYNC_S,	 /* the host waits for the GPU (.item(), logging, cudaStreamSynchronize) */
 	FIGURE_LAUNCH_S, /* host time in launching kernels */
 	FIGURE_CHECKPOINT_S, /* saving */
@@ -59,6 +61,15 @@ enum figure_kind {
 	FIGURE_DISK_GBS,
 	FIGURE_NVLINK_GBS,
 	FIGURE_PCIE_GBS,
+	/* What tells one cause from another. */
+	FIGURE_ALLOC_RETRIES,	/* count: the allocator gave its cache back and asked again */
+	FIGURE_GEMM_S,		/* seconds a step in matrix products; text: "fp32", "bf16", ... */
+	FIGURE_COPY_PAGEABLE_S, /* seconds a step in copies from or to memory not pinned */
+	FIGURE_SYNCS,		/* count a step: .item(), cudaStreamSynchronize and their like */
+	FIGURE_PROCESS_CPUS,	/* CPUs that the job's processes used together */
+	FIGURE_THREAD_BUSY,	/* of its busiest thread, 0 to 1; text: the thread's name */
+	FIGURE_WAITING_IO,	/* part of the time that waited for a disk, 0 to 1 */
+	FIGURE_CPUS,		/* logical CPUs of the machine */
 	FIGURE_KINDS,
 };
 
@@ -79,6 +90,9 @@ struct figure_seen {
 	const char *text; /* NULL, or what belongs to it: "all_reduce", "SW power cap" */
 	size_t file;	  /* index into evidence.files */
 	size_t line;	  /* 1 on; 0: the file as a whole */
+	/* A sum over over_s (NAN: how long is not told), not of one step. Several of one kind, file
+	   and rank with different texts are parts that add up. */
+	bool total;
 };
 
 /* What a run was, where a file tells it. NAN, 0 or NULL: not told. Each with where it was read. */
@@ -104,8 +118,11 @@ enum trait_kind {
 	TRAIT_NCCL_TRANSPORT, /* "P2P/CUMEM", "SHM", "NET/Socket/0"; several are several traits */
 	TRAIT_NCCL_ALGO,
 	TRAIT_NCCL_CHANNELS,
-	TRAIT_VARIABLE, /* NAME=value that a log shows to be set */
-	TRAIT_COMMAND,	/* words of the command, of a recording */
+	TRAIT_VARIABLE,	    /* NAME=value that a log shows to be set */
+	TRAIT_COMMAND,	    /* words of the command, of a recording */
+	TRAIT_NCCL_DEVICE,  /* "mlx5_0:1/IB", "eth0": what NCCL says it uses */
+	TRAIT_NCCL_WARNING, /* what an NCCL WARN says */
+	TRAIT_WRONG,	    /* results that a test of collectives found wrong: count */
 	TRAIT_KINDS,
 };
 
@@ -134,10 +151,12 @@ struct evidence {
 	size_t n_figures;
 	struct trait_seen *traits;
 	size_t n_traits;
-	size_t dropped; /* figures beyond EVIDENCE_FIGURES_MAX */
+	size_t dropped; /* figures beyond EVIDENCE_FIGURES_MAX, traits beyond EVIDENCE_TRAITS_MAX */
+	struct map texts; /* each text once */
 };
 
-/* Adds; texts are copied into the arena. A value that is not finite is not added. */
+/* Adds; texts are copied into the arena. A value that is not finite, below zero (but
+ * for a loss) or beyond 1e18 is not added: it says that it is not known. */
 void evidence_figure(struct evidence *ev, struct figure_seen f);
 void evidence_trait(struct evidence *ev, struct trait_seen t);
 

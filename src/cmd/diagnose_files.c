@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files belong to which run: arguments, folders, --run NAME=FILE,FILE. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cmd/diagnose.h"
+#include "host/host.h"
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static const char *last_part(struct arena *a, const char *path)
+{
+	char *own = arena_strdup(a, path), *slash;
+	size_t n = strlen(own);
+
+	while (n > 1 && own[n - 1] == '/')
+		own[--n] = '\0';
+	slash = strrchr(own, '/');
+	return slash && slash[1] ? slash + 1 : own;
+}
+
+static void trouble(struct diagnosing *g, const char *path, const char *why)
+{
+	g->troubles =
+		arena_grow(&g->r->arena, g->troubles, g->view.n_troubles, sizeof(*g->troubles));
+	g->troubles[g->view.n_troubles++] =
+		(struct diagnose_trouble){ path, arena_strdup(&g->r->arena, why) };
+}
+
+/* A file that was named has to be there; a broken one is said and the others are read. */
+static int read_file(struct diagnosing *g, const char *path, size_t run, bool named)
+{
+	struct err e = { 0 };
+	int code;
+
+	if (g->ev.n_files >= DIAGNOSE_FILES_MAX)
+		return complain_text(EXIT_USAGE, "more than %d files", DIAGNOSE_FILES_MAX);
+	code = evidence_add(&g->ev, path, run, &e);
+	if (code == -ENOENT || code == -EACCES || code == -EISDIR)
+		return complain(EXIT_USAGE, &e);
+	if (code == 0)
+		g->read++;
+	else if (named || code != -ENOTSUP)
+		trouble(g, path, e.text);
+	return 0;
+}
+
+static int read_folder(struct diagnosing *g, const char *folder, size_t run)
+{
+	struct arena *a = &g->r->arena;
+	struct host *h = host_open_live();
+	char **names = NULL, real[HOST_PATH_MAX];
+	size_t n = 0;
+	int code = 0;
+
+	if (!realpath(folder, real) || host_list(h, real, a, &names, &n))
+		code = complain_text(EXIT_USAGE, "%s cannot be listed: %s", folder,
+				     strerror(errno));
+	for (size_t i = 0; i < n && !code; i++) {
+		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
+		struct stat st;
+
+		if (names[i][0] != '.' && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size)
+			code = read_file(g, path, run, false);
+	}
+	host_close(h);
+	return code;
+}
+
+static int read_path(struct diagnosing *g, const char *path, size_t run)
+{
+	return is_folder(path) ? read_folder(g, path, run) : read_file(g, path, run, true);
+}
+
+static int add_run(struct diagnosing *g, const char *name, size_t *run)
+{
+	if (g->ask.n_runs >= DIAGNOSE_RUNS_MAX)
+		return complain_text(EXIT_USAGE, "more than %d runs", DIAGNOSE_RUNS_MAX);
+	g->names = arena_grow(&g->r->arena, g->names, g->ask.n_runs, sizeof(*g->names));
+	g->names[g->ask.n_runs] = name;
+	*run = g->ask.n_runs++;
+	g->ask.names = g->names;
+	return 0;
+}
+
+/* "NAME=FILE,FILE". */
+static int named_run(struct diagnosing *g, char *text)
+{
+	char *equals = strchr(text, '='), *save = NULL;
+	size_t run = 0;
+	int code;
+
+	if (!equals || equals == text || !equals[1])
+		return complain_text(EXIT_USAGE, "--run takes NAME=FILE,FILE, not \"%s\"", text);
+	*equals = '\0';
+	code = add_run(g, text, &run);
+	for (char *p = strtok_r(equals + 1, ",", &save); p && !code; p = strtok_r(NULL, ",", &save))
+		code = read_path(g, p, run);
+	return code;
+}
+
+/* Several folders are several runs; files, and one folder, are one. */
+static int plain_runs(struct diagnosing *g)
+{
+	char **args = g->r->args + 1;
+	size_t n = (size_t)g->r->n_args - 1, run = 0;
+	bool folders = n > 1;
+	int code = 0;
+
+	for (size_t i = 0; i < n; i++)
+		folders = folders && is_folder(args[i]);
+	for (size_t i = 0; i < n && !code; i++) {
+		if (folders || i == 0)
+			code = add_run(g,
+				       folders || n == 1 ? last_part(&g->r->arena, args[i]) : "run",
+				       &run);
+		code = code ? code : read_path(g, args[i], run);
+	}
+	return code;
+}
+
+int diagnose_files(struct diagnosing *g)
+{
+	const char *runs = g->r->value[OPT_RUN_FILES];
+	char *save = NULL;
+	int code = plain_runs(g);
+
+	if (runs)
+		for (char *p = strtok_r(arena_strdup(&g->r->arena, runs), "\n", &save); p && !code;
+		     p = strtok_r(NULL, "\n", &save))
+			code = named_run(g, p);
+	if (code)
+		return code;
+	if (!g->ask.n_runs)
+		return complain_text(EXIT_USAGE,
+				     "diagnose training needs files: logs, traces, recordings");
+	if (!g->read) {
+		for (size_t i = 0; i < g->view.n_troubles; i++)
+			complain_text(EXIT_BLIND, "%s", g->troubles[i].why);
+		return complain_text(EXIT_BLIND, "none of the files could be read as something of "
+						 "a training run");
+	}
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Causes between ranks: communication that nothing hides, slow ranks, more GPUs that give little.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "diagnose/judge.h"
+
+enum { STEPS_SURE = 8, STEPS_SOME = 3 };
+
+/* The last of the gradients can never be hidden: less than this is as it should be. */
+#define COMM_WORTH 0.1
+
+/* Communication over what there is to hide it behind; NAN: not told. */
+static double against_compute(const struct judging *j)
+{
+	const struct run_seen *r = j->r;
+	double back = r->sums[FIGURE_BACKWARD_S].mean;
+
+	if (!isfinite(back))
+		back = r->sums[FIGURE_COMPUTE_S].mean;
+	return r->sums[FIGURE_COMM_S].mean / back;
+}
+
+/* Exposed of all communication; NAN: not told. */
+static double exposed_part(const struct judging *j)
+{
+	return j->r->sums[FIGURE_COMM_EXPOSED_S].mean / j->r->sums[FIGURE_COMM_S].mean;
+}
+
+static void cite_comm(const struct judging *j, struct judged_cause *out)
+{
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	judged_cite_sum(j, out, FIGURE_COMM_S);
+	judged_cite_sum(j, out, FIGURE_BACKWARD_S);
+}
+
+void rule_overlap(const struct judging *j, struct judged_cause *out)
+{
+	double share = judging_share(j, PART_COMM), part = exposed_part(j),
+	       over = against_compute(j);
+
+	if (judging_alone(j))
+		return;
+	if (!isfinite(share)) {
+		judged_say(j, out, IS_UNSEEN, NAN,
+			   "no file tells how much of the communication nothing hides");
+		return;
+	}
+	cite_comm(j, out);
+	if (share < COMM_WORTH || part < 0.5) {
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "%.1f %% of a step is communication that nothing hides%s", 100 * share,
+			   part < 0.5 ? ", the smaller part of all" : "");
+		return;
+	}
+	if (isfinite(over) && over > 1 && !(part > 0.97)) {
+		judged_say(j, out, IS_POSSIBLE, share,
+			   "communication takes %.1f times the computation that could hide it",
+			   over);
+		return;
+	}
+	/* No more can be hidden than there is to hide it behind. */
+	if (over > 1)
+		share /= over;
+	judged_say(j, out, part > 0.8 ? IS_CERTAIN : IS_LIKELY, share,
+		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s of a step",
+		   100 * (isfinite(part) ? fmin(part, 1) : 1), j->r->split.s[PART_COMM],
+		   j->r->split.step_s);
+	if (!isfinite(part)) {
+		out->how = IS_LIKELY;
+		out->against = "whether some of it is hidden is not told";
+	}
+}
+
+void rule_network(const struct judging *j, struct judged_cause *out)
+{
+	double share = judging_share(j, PART_COMM), over = against_compute(j);
+	double part = exposed_part(j);
+
+	if (judging_alone(j) || !isfinite(share))
+		return;
+	cite_comm(j, out);
+	if (share < COMM_WORTH)
+		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
+			   "%.1f %% of a step is communication that nothing hides", 100 * share);
+	else if (isfinite(over) && over > 1 && part < 0.97)
+		judged_say(j, out, IS_CERTAIN, share,
+			   "collectives take %.3g s a step, %.1f times the computation that could "
+			   "hide them",
+			   j->r->sums[FIGURE_COMM_S].mean, over);
+	else if (isfinite(over) && over > 1)
+		judged_say(
+			j, out, IS_LIKELY, share * (1 - 1 / over),
+			"collectives take %.3g s a step, %.1f times the computation: hiding them "
+			"would not be enough",
+			j->r->sums[FIGURE_COMM_S].mean, over);
+	else if (part < 0.5)
+		judged_say(j, out, IS_LIKELY, share,
+			   "most of the communication is hidden, and %.0f %% of a step is not: the "
+			   "last of it comes after the computation",
+			   100 * share);
+	else
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "there is enough computation to hide the communication behind");
+}
+
+static const struct rank_seen *rank_of(const struct run_seen *r, int rank)
+{
+	for (size_t i = 0; i < r->n_ranks; i++)
+		if (r->ranks[i].rank == rank)
+			return &r->ranks[i];
+	return NULL;
+}
+
+/* What the slow rank's GPU did differently. */
+static const char *because(const struct judging *j, const struct rank_seen *slow)
+{
+	double clock = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->r->n_ranks; i++)
+		if (&j->r->ranks[i] != slow && isfinite(j->r->ranks[i].clock_mhz)) {
+			clock += j->r->ranks[i].clock_mhz;
+			n++;
+		}
+	if (!n || !isfinite(slow->clock_mhz))
+		return "";
+	clock /= (double)n;
+	if (slow->clock_mhz > 0.95 * clock)
+		return arena_printf(j->a, "; its GPU's clock is like the others', %.0f MHz",
+				    slow->clock_mhz);
+	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
+			    slow->clock_mhz, clock,
+			    slow->throttled > 0.05 ? ", held down by power or heat" : "");
+}
+
+void rule_straggler(const struct judging *j, struct judged_cause *out)
+{
+	const struct rank_judged *s = &j->r->slow;
+	const struct rank_seen *slow = rank_of(j->r, s->slowest);
+	double share = s->slowest_s / j->r->split.step_s;
+
+	if (judging_alone(j))
+		return;
+	if (!slow || !isfinite(share)) {
+		judged_say(j, out, IS_UNSEEN, NAN, "ranks are not told apart");
+		return;
+	}
+	judged_cite(j, out, slow->at,
+		    arena_printf(j->a, "rank %d: its own part of a step takes %.4g s", s->slowest,
+				 slow->own_s));
+	for (size_t i = 0; i < j->r->n_ranks && out->n_cites < 3; i++)
+		if (&j->r->ranks[i] != slow)
+			judged_cite(j, out, j->r->ranks[i].at,
+				    arena_printf(j->a, "rank %d: %.4g s, and waits %.4g s",
+						 j->r->ranks[i].rank, j->r->ranks[i].own_s,
+						 j->r->ranks[i].wait_s));
+	/* By chance one of n is last in every n-th step. */
+	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH)
+		judged_say(j, out,
+			   s->steps >= STEPS_SURE   ? IS_CERTAIN
+			   : s->steps >= STEPS_SOME ? IS_LIKELY
+						    : IS_POSSIBLE,
+			   share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
+			   s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
+	else
+		judged_say(j, out, IS_EXCLUDED, fmax(share, 0),
+			   "rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
+			   s->slowest, 100 * s->often, s->steps, s->slowest_s);
+}
+
+void rule_uneven(const struct judging *j, struct judged_cause *out)
+{
+	const struct rank_judged *s = &j->r->slow;
+	double share = judging_share(j, PART_WAIT);
+	const char *model = run_trait(j->a, j->r, TRAIT_MODEL);
+	bool moe = strstr(model, "moe") || strstr(model, "x7b") || strstr(model, "-a3b");
+
+	if (judging_alone(j) || s->slowest < 0 || !isfinite(share))
+		return;
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	if (share < DIAGNOSE_WORTH || s->often >= 0.7)
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "ranks wait %.1f %% of a step for the last%s", 100 * share,
+			   s->often >= 0.7 ? ", which is one and the same" : "");
+	else
+		judged_say(
+			j, out, s->steps >= STEPS_SURE && share > 0.1 ? IS_LIKELY : IS_POSSIBLE,
+			share,
+			"ranks wait %.0f %% of a step for whoever is last, and that changes: rank "
+			"%d in %.0f %% of the steps%s",
+			100 * share, s->slowest, 100 * s->often,
+			moe ? "; tokens that crowd on some experts do that" : "");
+}
+
+void rule_scaling(const struct judging *j, struct judged_cause *out)
+{
+	const struct scaling *s = j->scale;
+	const struct scale_point *p = NULL;
+	const struct run_seen *r = j->r;
+
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->points[i].run == r->run && s->points[i].run != s->base)
+			p = &s->points[i];
+	if (!p || p->kind == SCALE_SAME || !isfinite(p->efficiency))
+		return;
+	judged_cite_sum(j, out, FIGURE_TOKENS_PER_S);
+	judged_cite_sum(j, out, FIGURE_TOKENS_PER_S_PER_GPU);
+	judged_cite_sum(j, out, FIGURE_STEP_S);
+	judged_cite(j, out, s->bandwidth.at,
+		    s->bandwidth.at
+			    ? arena_printf(j->a, "bus bandwidth %.4g GB/s", s->bandwidth.at->value)
+			    : NULL);
+	if (p->efficiency >= 0.9) {
+		judged_say(j, out, IS_EXCLUDED, 1 - p->efficiency,
+			   "%.0f GPUs do %.0f %% of what they would without loss", p->gpus,
+			   100 * p->efficiency);
+		return;
+	}
+	judged_say(
+		j, out, p->kind == SCALE_WEAK ? IS_CERTAIN : IS_LIKELY, 1 - p->efficiency,
+		"each of %.0f GPUs does %.0f %% of what each of %.0f does (%s); %s%s. To measure: "
+		"time of each rank's step, exposed communication by a trace on both nodes, "
+		"NCCL_DEBUG=INFO (which network and transport), gputune bench collectives between "
+		"the nodes",
+		p->gpus, 100 * p->efficiency, s->points[s->base < s->n ? s->base : 0].gpus, p->why,
+		s->bandwidth.told ? s->bandwidth.says
+				  : "whether bandwidth explains it is not told without parameters "
+				    "and the bus "
+				    "bandwidth of a large all-reduce",
+		p->kind == SCALE_STRONG ? "; with less work a GPU some loss is by design" : "");
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording of our own: columns become figures of the time of their row. A long one is thinned to
+ * rows at equal distances (rates stay exact: they are differences of counters), never averaged.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "diagnose/read.h"
+#include "monitor/recording.h"
+
+enum { FIGURES_TOLD = 200000 };
+
+static const unsigned char zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+struct walk {
+	struct read_place at;
+	struct recording rec;
+	double *before;
+	double before_s;
+	size_t row, every, told;
+	bool begun;
+};
+
+/* What a column is; the rate of a total. */
+static const struct {
+	const char *column;
+	enum figure_kind kind;
+	double factor;
+	const char *text;
+} gauges[] = {
+	{ "gpu.busy", FIGURE_GPU_UTIL, 0.01, NULL },
+	{ "gpu.sm-activity", FIGURE_SM_ACTIVITY, 0.01, NULL },
+	{ "gpu.power", FIGURE_GPU_POWER_W, 1, NULL },
+	{ "gpu.sm-clock", FIGURE_SM_MHZ, 1, NULL },
+	{ "gpu.temperature", FIGURE_GPU_C, 1, NULL },
+	{ "gpu.memory-used", FIGURE_GPU_MEMORY, 1, NULL },
+	{ "gpu.capped", FIGURE_THROTTLED, 1, "power cap" },
+	{ "gpu.warm", FIGURE_THROTTLED, 1, "too warm" },
+	{ "gpu.brake", FIGURE_THROTTLED, 1, "power brake" },
+	{ "pressure.io", FIGURE_WAITING_IO, 1, NULL },
+	{ "cpu.busiest", FIGURE_CPU_ONE_MAX, 0.01, NULL },
+	{ "gpu.nvlink-received", FIGURE_NVLINK_GBS, 1e-9, "received" },
+	{ "gpu.nvlink-sent", FIGURE_NVLINK_GBS, 1e-9, "sent" },
+	{ "gpu.pcie-received", FIGURE_PCIE_GBS, 1e-9, "received" },
+	{ "gpu.pcie-sent", FIGURE_PCIE_GBS, 1e-9, "sent" },
+};
+
+static void tell(struct walk *w, enum figure_kind kind, double v, double s, int rank,
+		 const char *text)
+{
+	struct figure_seen f = read_seen(&w->at, kind, v);
+
+	f.at = s;
+	f.rank = rank;
+	f.text = text;
+	if (read_sane(v)) {
+		evidence_figure(w->at.ev, f);
+		w->told++;
+	}
+}
+
+static double value_of(const struct walk *w, size_t i, double s, const double *values)
+{
+	const struct column_type *t = w->rec.mon.columns[i].type;
+	double d = s - w->before_s;
+
+	if (t->kind == COLUMN_GAUGE)
+		return values[i];
+	/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
+	return w->begun && d >= 0.05 ? (values[i] - w->before[i]) / d : (double)NAN;
+}
+
+static double pair_rate(const struct walk *w, size_t i, const char *other, double s,
+			const double *values)
+{
+	long k = monitor_find(&w->rec.mon, other, w->rec.mon.columns[i].target);
+	double a = value_of(w, i, s, values), b = k < 0 ? 0 : value_of(w, (size_t)k, s, values);
+
+	return a + (isnan(b) ? 0 : b);
+}
+
+/* A column of a slower beat stands still between its looks: in thinned rows that does not show. */
+static void columns(struct walk *w, double s, const double *values)
+{
+	double net = (double)NAN, disk = (double)NAN;
+
+	for (size_t i = 0; i < w->rec.mon.n; i++) {
+		const char *name = w->rec.mon.columns[i].type->name;
+		const char *target = w->rec.mon.columns[i].target;
+		double v = value_of(w, i, s, values);
+		int rank = str_starts(target, "gpu") ? read_rank(read_number(target + 3, NULL), -1)
+						     : -1;
+
+		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
+			if (strcmp(gauges[k].column, name) == 0)
+				tell(w, gauges[k].kind, gauges[k].factor * v, s, rank,
+				     gauges[k].text);
+		if (strcmp(name, "cpu.busy") == 0 && w->rec.mon.machine.cpus)
+			/* Ticks make it a little more than all. */
+			tell(w, FIGURE_CPU_BUSY,
+			     v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus, s,
+			     -1, NULL);
+		if (strcmp(name, "net.received") == 0)
+			net = fmax(net, pair_rate(w, i, "net.sent", s, values));
+		if (strcmp(name, "rdma.received") == 0)
+			net = fmax(net, pair_rate(w, i, "rdma.sent", s, values));
+		if (strcmp(name, "disk.read") == 0)
+			disk = fmax(disk, pair_rate(w, i, "disk.written", s, values));
+	}
+	tell(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
+	tell(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
+}
+
+static bool count_row(void *ctx, int64_t ms, const double *values)
+{
+	struct walk *w = ctx;
+
+	(void)ms;
+	(void)values;
+	w->row++;
+	return true;
+}
+
+static bool take_row(void *ctx, int64_t ms, const double *values)
+{
+	struct walk *w = ctx;
+	double s = 1e-3 * (double)ms;
+
+	w->at.line = w->row + 2; /* behind the line of the columns */
+	if (w->row++ % w->every)
+		return true;
+	columns(w, s, values);
+	memcpy(w->before, values, w->rec.mon.n * sizeof(*values));
+	w->before_s = s;
+	w->begun = true;
+	return true;
+}
+
+/* What the first line says of the machine and the command. */
+static void head(struct walk *w)
+{
+	TEXT_AUTO t = { 0 };
+
+	w->at.line = 1;
+	for (char **s = w->rec.command; s && *s; s++) {
+		if (t.len)
+			text_addc(&t, ' ');
+		text_add(&t, *s);
+	}
+	if (t.len)
+		read_trait(&w->at, TRAIT_COMMAND, t.s, (double)NAN);
+	if (w->rec.mon.machine.cpus)
+		read_figure(&w->at, FIGURE_CPUS, w->rec.mon.machine.cpus, NULL);
+	for (size_t i = 0; i < w->rec.mon.machine.n_gpus; i++) {
+		const struct monitor_gpu *g = &w->rec.mon.machine.gpus[i];
+
+		w->at.rank = (int)g->index;
+		if (g->name)
+			read_trait(&w->at, TRAIT_GPU, g->name, (double)NAN);
+		read_figure(&w->at, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, NULL);
+		read_figure(&w->at, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, NULL);
+		read_figure(&w->at, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, NULL);
+	}
+	w->at.rank = -1;
+}
+
+static int open_recording(struct evidence *ev, size_t file, const char *path, struct err *e)
+{
+	struct walk w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 }, .every = 1 };
+	int code = recording_read(ev->arena, path, &w.rec, count_row, &w, e);
+
+	if (code)
+		return code;
+	ev->files[file].lines = w.row + 1 + w.rec.end.whole;
+	ev->files[file].used = w.row;
+	w.every = 1 + w.row * w.rec.mon.n / FIGURES_TOLD;
+	w.before = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.before));
+	head(&w);
+	w.row = 0;
+	code = recording_read(ev->arena, path, &w.rec, take_row, &w, e);
+	/* Of the last line: of the command and all that it waited for. */
+	if (!code && w.rec.end.whole && w.rec.end.command_cpu_s >= 0 && w.rec.ms > 0) {
+		struct figure_seen f =
+			read_seen(&w.at, FIGURE_PROCESS_CPUS,
+				  w.rec.end.command_cpu_s / (1e-3 * (double)w.rec.ms));
+
+		f.line = ev->files[file].lines;
+		f.over_s = 1e-3 * (double)w.rec.ms;
+		evidence_figure(ev, f);
+	}
+	return code;
+}
+
+static bool looks(const char *head_of, size_t n, const char *path)
+{
+	(void)path;
+	return n > sizeof(zstd_magic) && memcmp(head_of, zstd_magic, sizeof(zstd_magic)) == 0;
+}
+
+const struct evidence_format evidence_recording = { .name = "gputune recording",
+						    .looks = looks,
+						    .open = open_recording };

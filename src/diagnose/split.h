@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of seeing a run share; for split*.c alone. */
+#ifndef DIAGNOSE_SPLIT_H
+#define DIAGNOSE_SPLIT_H
+
+#include "diagnose/diagnose.h"
+
+struct sample {
+	double value; /* of a step */
+	const struct figure_seen *f;
+};
+
+struct file_steps {
+	long long first, last, from; /* steps that it tells; those before from are warming-up; -1 */
+	size_t n;
+	double busy_first, busy_last; /* when a GPU had work, by the file's own clock */
+};
+
+struct run_files {
+	size_t run;
+	struct file_steps *files; /* one a file of the evidence */
+	double step_s;		  /* what totals are told by; NAN: as they stand */
+};
+
+void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out);
+/* text, format NULL: any. Totals of one file and rank are added up. */
+size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+		   enum figure_kind k, const char *text, const char *format, struct sample **out);
+struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t n,
+				const char *format);
+struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+			  enum figure_kind k, const char *text);
+
+/* split.c: needs r->sums and r->step_s. */
+void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
+/* split_rank.c: needs r->step_s. */
+void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
+/* split_rate.c: needs r->step_s and tokens. */
+void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r);
+
+#endif

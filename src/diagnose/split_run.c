@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run, put together: figures, traits, step time, tokens; what contradicts is noted. */
+#include "diagnose/split.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { NOTES_MAX = 24, STEPS_FOR_DRIFT = 20 };
+
+void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->n_notes >= NOTES_MAX)
+		return;
+	if (!r->notes)
+		r->notes = arena_array(a, NOTES_MAX, sizeof(*r->notes));
+	va_start(ap, fmt);
+	r->notes[r->n_notes++] = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+}
+
+static double trait_number(const struct run_seen *r, enum trait_kind k)
+{
+	return r->traits[k] && r->traits[k]->value > 0 ? r->traits[k]->value : (double)NAN;
+}
+
+static void see_traits(const struct evidence *ev, struct run_seen *r)
+{
+	double gpus = NAN;
+
+	for (size_t i = 0; i < ev->n_traits; i++) {
+		const struct trait_seen *t = &ev->traits[i];
+
+		if (ev->files[t->file].run != r->run)
+			continue;
+		if (!r->traits[t->kind])
+			r->traits[t->kind] = t;
+		/* Communicators of parts of the ranks are smaller. */
+		if (t->kind == TRAIT_WORLD_SIZE && t->value > 0 && !(gpus >= t->value)) {
+			gpus = t->value;
+			r->traits[t->kind] = t;
+		}
+	}
+	r->gpus = gpus;
+	r->nodes = trait_number(r, TRAIT_NODES);
+	r->global_batch = trait_number(r, TRAIT_GLOBAL_BATCH);
+	r->micro_batch = trait_number(r, TRAIT_MICRO_BATCH);
+	r->accumulation = trait_number(r, TRAIT_ACCUMULATION);
+	r->sequence = trait_number(r, TRAIT_SEQUENCE);
+	r->parameters = trait_number(r, TRAIT_PARAMETERS);
+}
+
+static bool far(double x, double y)
+{
+	return isfinite(x) && isfinite(y) && fabs(x - y) > 0.2 * fmax(fabs(x), fabs(y));
+}
+
+static void see_tokens(struct arena *a, struct run_seen *r)
+{
+	double batch = r->global_batch, told = r->sums[FIGURE_TOKENS_PER_S].median, counted;
+
+	if (!isfinite(batch))
+		batch = r->micro_batch * (isfinite(r->accumulation) ? r->accumulation : 1) *
+			r->gpus;
+	r->global_batch = batch;
+	if (isfinite(told)) {
+		r->tokens_s = told;
+		r->tokens_from = "as the log tells it";
+	} else if (r->sums[FIGURE_TOKENS_PER_S_PER_GPU].n) {
+		r->tokens_s = r->sums[FIGURE_TOKENS_PER_S_PER_GPU].median * r->gpus;
+		r->tokens_from = "tokens of a GPU as the log tells them, times GPUs";
+	} else if (r->sums[FIGURE_SAMPLES_PER_S].n) {
+		r->tokens_s = r->sums[FIGURE_SAMPLES_PER_S].median * r->sequence;
+		r->tokens_from = "samples a second as the log tells them, times the sequence";
+	}
+	if (!isfinite(r->step_s) && r->tokens_s > 0) {
+		r->step_s = batch * r->sequence / r->tokens_s;
+		if (isfinite(r->step_s))
+			r->step_from = "tokens of a step over tokens a second";
+	}
+	counted = batch * r->sequence / r->step_s;
+	if (!isfinite(r->tokens_s) && isfinite(counted)) {
+		r->tokens_s = counted;
+		r->tokens_from = "global batch x sequence / step time";
+	} else if (far(r->tokens_s, counted)) {
+		run_note(a, r,
+			 "two figures contradict each other: %.0f tokens/s (%s), and %.0f by "
+			 "global batch %.0f x sequence %.0f / step %.4g s",
+			 r->tokens_s, r->tokens_from, counted, batch, r->sequence, r->step_s);
+	}
+	r->tokens_s_gpu = isfinite(r->gpus) ? r->tokens_s / r->gpus
+					    : r->sums[FIGURE_TOKENS_PER_S_PER_GPU].median;
+}
+
+/* Both ends of the run held beside each other. */
+static void see_drift(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	struct sample *s, *part;
+	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, r->sums[FIGURE_STEP_S].format,
+			       &s),
+	       kept = 0, k;
+
+	for (size_t i = 0; i < n; i++)
+		/* One rank's steps, in their order. */
+		if (s[i].f->step >= 0 && s[i].f->rank == s[0].f->rank)
+			s[kept++] = s[i];
+	r->drift = NAN;
+	r->steps = kept ? kept : n;
+	if (kept < STEPS_FOR_DRIFT)
+		return;
+	k = kept / 4;
+	part = s + kept - k;
+	r->drift = figure_sum_of(a, part, k, NULL).median / figure_sum_of(a, s, k, NULL).median - 1;
+}
+
+static void see_memory(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	struct sample *s, *t;
+	size_t n = run_samples(a, r->ev, rf, FIGURE_GPU_MEMORY, NULL, NULL, &s);
+	size_t m = run_samples(a, r->ev, rf, FIGURE_GPU_MEMORY_TOTAL, NULL, NULL, &t);
+
+	r->memory_used = r->memory_total = NAN;
+	for (size_t i = 0; i < n; i++)
+		r->memory_used = fmax(isfinite(r->memory_used) ? r->memory_used : 0, s[i].value);
+	for (size_t i = 0; i < m; i++)
+		r->memory_total =
+			fmin(isfinite(r->memory_total) ? r->memory_total : INFINITY, t[i].value);
+}
+
+void run_see(struct arena *a, const struct evidence *ev, size_t run, const struct diagnose_ask *ask,
+	     struct run_seen *r)
+{
+	struct run_files rf;
+
+	*r = (struct run_seen){ .ev = ev, .run = run, .live = ask->live, .tokens_s = NAN };
+	r->name = ask->names && run < ask->n_runs ? ask->names[run] : "run";
+	see_traits(ev, r);
+	run_files_see(a, ev, run, &rf);
+	rf.step_s = NAN;
+	r->sums[FIGURE_STEP_S] = run_sum(a, ev, &rf, FIGURE_STEP_S, NULL);
+	rf.step_s = r->step_s = r->sums[FIGURE_STEP_S].median;
+	r->step_p95_s = r->sums[FIGURE_STEP_S].p95;
+	for (size_t k = 0; k < FIGURE_KINDS; k++)
+		if (k != FIGURE_STEP_S)
+			r->sums[k] = run_sum(a, ev, &rf, (enum figure_kind)k, NULL);
+	for (size_t i = 0; i < ev->n_files; i++)
+		if (ev->files[i].run == run && rf.files[i].n)
+			r->skipped += rf.files[i].from > rf.files[i].first;
+	see_tokens(a, r);
+	rf.step_s = r->step_s;
+	see_drift(a, &rf, r);
+	see_memory(a, &rf, r);
+	ranks_see(a, &rf, r);
+	split_see(a, &rf, r);
+	rate_see(a, ask, r);
+}

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""diagnose as a user meets it: real runs of scripts/training-lab with planted faults (tests/data/training/real-*; two CPUs, gloo,
+other jobs beside), what is made up around them (several runs, contradictions, GPUs, NCCL), and a job that runs.
+
+diagnose.py GPUTUNE
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+data = root / "tests/data/training"
+schema = json.loads((root / "schemas/diagnose.json").read_text())
+tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-diagnose-"))
+passed = failed = 0
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:1500]}", flush=True)
+    return ok
+
+
+def run(*argv, timeout=60):
+    return subprocess.run([gputune, "diagnose", *map(str, argv)], capture_output=True, text=True, timeout=timeout, cwd=tmp, check=False)
+
+
+def diagnose(*argv, code=None, what=""):
+    p = run(*argv, "--format", "json")
+    try:
+        j = json.loads(p.stdout)
+    except json.JSONDecodeError:
+        expect(f"{what}: JSON", False, (p.returncode, p.stderr[-800:]))
+        raise SystemExit(f"{passed} passed, {failed} failed") from None
+    jsonschema.validate(j, schema)
+    expect(f"{what}: exit code in JSON", j["exit_code"] == p.returncode, (j["exit_code"], p.returncode))
+    if code is not None:
+        expect(f"{what}: exit code {code}", p.returncode == code, (p.returncode, [r["sentence"] for r in j["runs"]]))
+    for r in j["runs"]:
+        lawful(what, r)
+    return j
+
+
+def lawful(what, r):
+    """What holds of every diagnosis."""
+    step = r["step"]
+    if step:
+        parts = sum(v or 0 for v in step["parts"].values())
+        expect(f"{what}: parts add up to the step", abs(parts - step["step_s"]) <= 1e-6 * step["step_s"] + 1e-12, step)
+        expect(f"{what}: no part is negative", all(v is None or v >= 0 for v in step["parts"].values()), step)
+    for c in r["causes"]:
+        expect(f"{what}: {c['id']}: a sentence", c["says"] or c["certainty"] == "unseen", c)
+        expect(f"{what}: {c['id']}: evidence", c["evidence"] or c["certainty"] in ("unseen", "possible", "excluded"), c)
+        expect(f"{what}: {c['id']}: a share is a share", c["share"] is None or c["share"] <= 1, c)
+    expect(f"{what}: bottleneck and verdict agree", (r["verdict"] == "bottleneck") == (r["bottleneck"] is not None), r["sentence"])
+    expect(f"{what}: nothing found, no bottleneck", (r["found"] > 0) == (r["bottleneck"] is not None), r["sentence"])
+    if r["bottleneck"]:
+        expect(f"{what}: the bottleneck comes first", r["causes"][0]["id"] == r["bottleneck"], r["causes"][0])
+
+
+def cause(j, which, n=0):
+    return next(c for c in j["runs"][n]["causes"] if c["id"] == which)
+
+
+def file(name, text):
+    p = tmp / name
+    p.parent.mkdir(parents=True, exist_ok=True)
+    p.write_text(text)
+    return p
+
+
+# Planted faults, as they were really run.
+PLANTED = {"loader-2": "loader", "loader-1": "loader", "tiny-batch-2": "small-batch", "sync-2": "sync", "sync-1": "sync", "no-overlap-2": "overlap",
+           "slow-rank-2": "straggler", "network-2": "network", "checkpoint-2": "checkpoint", "precision-2": "precision"}
+for name, which in PLANTED.items():
+    logs = sorted((data / f"real-{name}").glob("rank*.log"))
+    for how, files in (("logs", logs), ("logs and recording", [*logs, data / f"real-{name}/job.rec"])):
+        j = diagnose("training", *files, code=1, what=f"{name}, {how}")
+        expect(f"{name}, {how}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+        c = cause(j, which)
+        expect(f"{name}, {how}: by a line", any(e["line"] for e in c["evidence"]), c)
+        for e in c["evidence"]:
+            lines = len(pathlib.Path(e["file"]).read_bytes().splitlines()) if not e["file"].endswith(".rec") else 1 << 30
+            expect(f"{name}, {how}: the line is there", e["line"] is None or 1 <= e["line"] <= lines, e)
+for name in ("none-1", "none-2"):
+    j = diagnose("training", *sorted((data / f"real-{name}").glob("rank*.log")), data / f"real-{name}/job.rec", code=0, what=name)
+    expect(f"{name}: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+j = diagnose("training", *sorted((data / "real-none-2").glob("trace_*.json")), what="a step's trace alone")
+expect("one traced step of two ranks makes nobody a straggler for certain", cause(j, "straggler")["certainty"] in ("possible", "excluded"),
+       cause(j, "straggler"))
+j = diagnose("training", *sorted((data / "real-no-overlap-2").glob("trace_*.json")), code=1, what="communication by the trace alone")
+expect("communication by the trace alone: named", cause(j, "overlap")["certainty"] in ("certain", "likely"), cause(j, "overlap"))
+j = diagnose("training", *sorted((data / "real-recompute-2").glob("rank*.log")), code=0, what="recompute-2")
+expect("recomputing is no fault where memory is not known, but is named", cause(j, "recompute")["certainty"] == "possible", cause(j, "recompute"))
+j = diagnose("training", data / "real-slow-rank-2", what="a folder")
+expect("the slow rank is the last one", "rank 1 is the last" in j["runs"][0]["sentence"], j["runs"][0]["sentence"])
+expect("recording and logs of a folder are one run", len(j["runs"]) == 1 and len(j["files"]) == 3, j["files"])
+
+# Several runs: the two that a cluster's owner had, 8 and 16 GPUs, weak scaling, with their all-reduce bandwidth.
+HEAD = "run framework=plain model=x parameters={p} world_size={w} nodes={n} global_batch={b} micro_batch=4 sequence=2048 precision=bf16 gpu=NVIDIA_H200\n"
+
+
+def steps(tokens, seconds, n=30, more=""):
+    return "".join(f"step={i} tokens_per_s={tokens} step_s={seconds}{more}\n" for i in range(1, n + 1))
+
+
+TESTS = """# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+  1073741824     268435456     float     sum      -1   {us}  {alg}  {bus}      0   {us}  {alg}  {bus}      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : {bus}
+"""
+tokens8, tokens16 = 331842, 136970
+step8, step16 = 64 * 2048 / tokens8, 128 * 2048 / tokens16
+for world, nodes, tokens, seconds, bus in ((8, 1, tokens8, step8, 442), (16, 2, tokens16, step16, 436)):
+    file(f"w{world}/run.log", HEAD.format(p=3_000_000_000, w=world, n=nodes, b=8 * world) + steps(tokens, f"{seconds:.6f}"))
+    alg = bus * world / (2 * (world - 1))
+    file(f"w{world}/all_reduce.log", TESTS.format(us=f"{1073741824 / alg / 1e3:.1f}", alg=f"{alg:.2f}", bus=f"{bus:.2f}"))
+j = diagnose("training", "w8", "w16", code=1, what="8 and 16 GPUs")
+p16 = j["scaling"]["points"][1]
+expect("21 % of efficiency", abs(p16["efficiency"] - tokens16 / 16 / (tokens8 / 8)) < 1e-3 and p16["kind"] == "weak", p16)
+expect("a step is 4.8 times as long", abs(p16["step_ratio"] - 4.845) < 0.01, p16)
+expect("bandwidth alone does not explain it", "does not explain" in (j["scaling"]["bandwidth"] or ""), j["scaling"])
+expect("the loss is found, with what to measure", cause(j, "scaling", 1)["certainty"] == "certain" and "measure" in cause(j, "scaling", 1)["says"],
+       cause(j, "scaling", 1))
+expect("the smaller run is not accused of it", cause(j, "scaling", 0)["says"] is None, cause(j, "scaling", 0))
+expect("names of folders", [r["name"] for r in j["runs"]] == ["w8", "w16"], [r["name"] for r in j["runs"]])
+j = diagnose("training", "--run", "small=w8/run.log,w8/all_reduce.log", "--run", "large=w16", what="--run")
+expect("--run names runs", [r["name"] for r in j["runs"]] == ["small", "large"], [r["name"] for r in j["runs"]])
+file("s16/run.log", HEAD.format(p=3_000_000_000, w=16, n=2, b=64) + steps(500000, f"{64 * 2048 / 500000:.6f}"))
+j = diagnose("training", "w8", "s16", what="strong scaling")
+expect("strong scaling is told apart", j["scaling"]["points"][1]["kind"] == "strong", j["scaling"])
+
+# MFU: 6 operations a parameter, against the data sheet.
+f = file("mfu.log", HEAD.format(p=7_000_000_000, w=8, n=1, b=32) + steps(80000, f"{32 * 2048 / 80000:.6f}"))
+j = diagnose("training", f, what="MFU")
+mfu = 80000 / 8 * 6 * 7e9 / 989e12
+expect("MFU by the log's parameters", abs(j["runs"][0]["figures"]["mfu"] - mfu) < 1e-3 * mfu, (j["runs"][0]["figures"], mfu))
+j = diagnose("training", f, "--model", "Llama-2-7B", what="MFU of a shape")
+x = j["runs"][0]["figures"]
+expect("with attention it is more", x["mfu_with_attention"] > x["mfu"] > 0.4 * mfu / 0.45, x)
+
+f = file("gain.log", HEAD.format(p=7e9, w=8, n=1, b=32).strip() + " parallel=fsdp checkpointing=full accumulation=1\n" +
+         steps(60000, f"{32 * 2048 / 60000:.6f}"))
+j = diagnose("training", f, "--model", "Llama-2-7B", what="gains")
+x = j["runs"][0]["predicted"]
+expect("predicted speed and gain, with intervals", x and x["tokens_per_s"]["low"] < x["tokens_per_s"]["value"] < x["tokens_per_s"]["high"] and
+       any(g["cause"] == "recompute" and g["gain"]["value"] > 1 for g in x["gains"]), x)
+p = run("training", f, "--model", "Llama-2-7B")
+expect("what is predicted is called so", "Predicted, not measured" in p.stdout, p.stdout)
+j = diagnose("training", f, what="no model")
+expect("without the model nothing is predicted", j["runs"][0]["predicted"] is None, j["runs"][0]["predicted"])
+
+# What cannot be told is no good news, and says what to measure.
+f = file("short.log", steps(1000, 0.5, 3))
+p = run("training", f)
+expect("step times alone: cannot tell", p.returncode == 5 and "cannot tell" in p.stdout and "gputune record" in p.stdout, (p.returncode, p.stdout))
+f = file("odd.log", HEAD.format(p=7e9, w=8, n=1, b=32) + steps(900000, 0.8))
+j = diagnose("training", f, what="contradiction")
+expect("a contradiction is said", any("contradict" in n for n in j["runs"][0]["notes"]), j["runs"][0]["notes"])
+
+# NCCL's own words.
+f = file("sockets.log", HEAD.format(p=7e9, w=16, n=2, b=64) +
+         steps(100000, 1.31072, more=" forward_s=0.3 backward_s=0.5 optimizer_s=0.01 data_s=0.001 comm_s=0.5 comm_exposed_s=0.49"))
+g = file("nccl.log", "node1:100:100 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\nnode1:100:100 [0] NCCL INFO Using network Socket\n"
+                     "node1:100:100 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/Socket/0\n")
+j = diagnose("training", f, g, code=1, what="sockets")
+expect("sockets are found", cause(j, "socket")["certainty"] == "certain" and cause(j, "socket")["share"] > 0.3, cause(j, "socket"))
+expect("the line that says so is cited", any(e["line"] for e in cause(j, "socket")["evidence"]), cause(j, "socket"))
+
+# Files that are none, or broken.
+expect("no files", run("training").returncode == 2)
+expect("a file that is not there", run("training", "nowhere.log").returncode == 2)
+expect("something else than training", run("cooking", f).returncode == 2)
+p = run("training", file("none.bin", "\x01\x02 nothing of a training run\n"))
+expect("nothing of training: cannot tell", p.returncode == 5 and "none.bin" in p.stderr, (p.returncode, p.stderr))
+(tmp / "mixed").mkdir()
+shutil.copy(data / "real-loader-2/rank0.log", tmp / "mixed")
+(tmp / "mixed/empty").write_text("")
+(tmp / "mixed/readme.txt").write_text("hello\n")
+j = diagnose("training", "mixed", code=1, what="a folder with other files")
+before = {p: p.read_bytes() for p in data.glob("real-loader-2/*")}
+for fmt in ("term", "md", "html"):
+    p = run("training", data / "real-loader-2", "--format", fmt, "--all")
+    expect(f"{fmt}: a page", p.returncode == 1 and "loader" in p.stdout and "rank0.log:" in p.stdout, (p.returncode, p.stderr))
+expect("reading changes nothing", before == {p: p.read_bytes() for p in data.glob("real-loader-2/*")})
+p = run("training", data / "real-loader-2", "--width", "80")
+expect("80 columns are enough", max(map(len, p.stdout.splitlines())) <= 80, [x for x in p.stdout.splitlines() if len(x) > 80])
+
+# A job that runs: the tree of a process, its CPUs and variables; nothing is told that cannot be seen.
+cpu = min(os.sched_getaffinity(0))
+hogs = [subprocess.Popen([sys.executable, "-c", "print(1, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE,
+                         env={**os.environ, "RANK": str(i), "NCCL_ALGO": "Ring", "SECRET": "hunter2"},
+                         preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) for i in range(2)]
+try:
+    for h in hogs:
+        h.stdout.readline()
+    p = run("--attach", os.getpid(), "--for", "1s", "--interval", "200ms", "--format", "json")
+    j = json.loads(p.stdout)
+    jsonschema.validate(j, schema)
+    c = cause(j, "starved")
+    expect("two ranks on one CPU are found from outside", c["certainty"] == "certain" and "2 ranks may use 1 CPU" in c["says"], (p.returncode, c))
+    expect("variables that matter are read, others never", "NCCL_ALGO=Ring" in p.stdout and "hunter2" not in p.stdout, p.stdout[:300])
+    expect("both are still there", all(h.poll() is None for h in hogs))
+finally:
+    for h in hogs:
+        h.kill()
+        h.wait()
+# The same with GPUs: a captured machine, on which a job is put; one look at it, since its counters stand still.
+def on_gpus(busy, clock, reasons):
+    machine = tmp / f"machine-{busy}"
+    shutil.copytree(root / "tests/machines/h200-x4", machine, symlinks=True)
+    nvml = json.loads((machine / "api/nvml.json").read_text())
+    for i in "0123":
+        nvml[i].update({"nvmlDeviceGetComputeRunningProcesses": 1, "nvmlDeviceGetComputeRunningProcesses(0).pid": 4000,
+                        "nvmlDeviceGetComputeRunningProcesses(0).usedGpuMemory": 1 << 30, "nvmlDeviceGetUtilizationRates.gpu": busy,
+                        "nvmlDeviceGetClockInfo(SM)": clock, "nvmlDeviceGetCurrentClocksEventReasons": reasons})
+    (machine / "api/nvml.json").write_text(json.dumps(nvml))
+    (machine / "root/proc/4000").mkdir()
+    (machine / "root/proc/4000/stat").write_text("4000 (a (b) x) S 1 1 1 0 -1 0 0 0 0 0 700 300 0 0 20 0 1 0 0 0 0\n")
+    (machine / "root/proc/4000/environ").write_bytes(b"SECRET=hunter2\0NCCL_P2P_DISABLE=1\0")
+    return diagnose("--attach", "--host", machine, "--for", "1s", "--interval", "200ms", what=f"GPUs {busy} % busy")
+
+
+j = on_gpus(40, 1980, 1)
+c = cause(j, "idle")
+expect("GPUs that idle are found", c["certainty"] == "likely" and abs(c["share"] - 0.6) < 0.01, c)
+expect("no other variable is told", "hunter2" not in json.dumps(j))
+j = on_gpus(99, 900, 0x40)
+c = cause(j, "throttled")
+expect("heat is found", j["runs"][0]["bottleneck"] == "throttled" and c["certainty"] == "certain" and "by heat" in c["says"], c)
+p = run("--attach", "999999999")
+expect("a process that is not there", p.returncode == 5 and "999999999" in p.stderr, (p.returncode, p.stderr))
+expect("--attach of a word", run("--attach", "self").returncode == 2)
+p = run("--attach", os.getpid(), "--for", "300ms", "--interval", "100ms")
+expect("a live look without steps cannot tell", p.returncode in (1, 5) and re.search("cannot tell|Bottleneck", p.stdout), (p.returncode, p.stdout))
+
+shutil.rmtree(tmp)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)

@@ -1,0 +1,1076 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of training evidence: each format as its tool writes it, as another version does, and
+ * broken; every figure with its line. The files of tests/data/training are written by us. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/text.h"
+#include "diagnose/evidence.h"
+#include "diagnose/read.h"
+#include "monitor/recording.h"
+
+struct bag {
+	struct arena a;
+	struct evidence ev;
+	struct err e;
+	int code;
+};
+
+static void take_path(struct bag *b, const char *path)
+{
+	memset(b, 0, sizeof(*b));
+	b->ev.arena = &b->a;
+	b->code = evidence_add(&b->ev, path, 3, &b->e);
+	if (b->code && !*b->e.text)
+		fail_msg("%s: an error without a word", path);
+	for (size_t i = 0; i < b->ev.n_figures; i++) {
+		const struct figure_seen *f = &b->ev.figures[i];
+
+		assert_true(isfinite(f->value));
+		assert_true(f->kind < FIGURE_KINDS && f->file == 0);
+		assert_true(f->line <= b->ev.files[0].lines);
+	}
+}
+
+static void take(struct bag *b, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/tests/data/training/%s", SOURCE_ROOT, name);
+	take_path(b, path);
+}
+
+static void drop(struct bag *b)
+{
+	arena_free(&b->a);
+}
+
+static bool near(double a, double b)
+{
+	return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fmax(1e-3, fabs(b));
+}
+
+static const struct figure_seen *find(const struct bag *b, enum figure_kind kind, double value,
+				      size_t line)
+{
+	for (size_t i = 0; i < b->ev.n_figures; i++)
+		if (b->ev.figures[i].kind == kind && near(b->ev.figures[i].value, value) &&
+		    b->ev.figures[i].line == line)
+			return &b->ev.figures[i];
+	return NULL;
+}
+
+/* The figure must be there, once at that line. */
+static const struct figure_seen *want(const struct bag *b, enum figure_kind kind, double value,
+				      size_t line)
+{
+	const struct figure_seen *f = find(b, kind, value, line);
+
+	if (!f) {
+		for (size_t i = 0; i < b->ev.n_figures; i++)
+			if (b->ev.figures[i].kind == kind)
+				print_message("  line %zu: %.9g\n", b->ev.figures[i].line,
+					      b->ev.figures[i].value);
+		fail_msg("no %s of %.9g at line %zu", figure_types[kind].name, value, line);
+	}
+	return f;
+}
+
+static size_t count(const struct bag *b, enum figure_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->ev.n_figures; i++)
+		n += b->ev.figures[i].kind == kind;
+	return n;
+}
+
+static const struct trait_seen *trait(const struct bag *b, enum trait_kind kind, const char *text,
+				      size_t line)
+{
+	for (size_t i = 0; i < b->ev.n_traits; i++)
+		if (b->ev.traits[i].kind == kind && strcmp(b->ev.traits[i].text, text) == 0 &&
+		    b->ev.traits[i].line == line)
+			return &b->ev.traits[i];
+	fail_msg("no trait %d '%s' at line %zu", (int)kind, text, line);
+	return NULL;
+}
+
+static size_t count_traits(const struct bag *b, enum trait_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->ev.n_traits; i++)
+		n += b->ev.traits[i].kind == kind;
+	return n;
+}
+
+static void format_is(const struct bag *b, const char *name)
+{
+	assert_int_equal(b->code, 0);
+	assert_int_equal(b->ev.n_files, 1);
+	assert_string_equal(b->ev.files[0].format, name);
+	assert_int_equal(b->ev.files[0].run, 3);
+	assert_true(b->ev.files[0].used > 0);
+}
+
+/* --- logs ----------------------------------------------------------------------------------------
+ */
+
+static void test_hf(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "hf.log");
+	format_is(&b, "Hugging Face Trainer log");
+	assert_int_equal(b.ev.files[0].lines, 18);
+	trait(&b, TRAIT_MICRO_BATCH, "4", 3);
+	trait(&b, TRAIT_GLOBAL_BATCH, "64", 4);
+	trait(&b, TRAIT_ACCUMULATION, "2", 5);
+	want(&b, FIGURE_LOSS, 2.4131, 9);
+	f = want(&b, FIGURE_SAMPLES_PER_S, 41.472, 12);
+	assert_true(near(f->over_s, 1234.5678) && f->step == -1 && !f->total);
+	want(&b, FIGURE_STEP_S, 1 / 0.648, 12);
+	assert_true(near(want(&b, FIGURE_SAMPLES_PER_S, 41.472, 17)->over_s, 1234.56));
+	/* Of the bars only that of training, each state of it. */
+	assert_int_equal(want(&b, FIGURE_STEP_S, 2.5, 8)->step, 1);
+	f = want(&b, FIGURE_STEP_S, 1.6, 8);
+	assert_int_equal(f->step, 2);
+	assert_string_equal(f->text, "progress bar");
+	assert_int_equal(count(&b, FIGURE_STEP_S), 4);
+	drop(&b);
+
+	take(&b, "hf-5.log");
+	want(&b, FIGURE_LOSS, 2.413, 1);
+	want(&b, FIGURE_STEP_S, 0.5, 2);
+	assert_true(near(want(&b, FIGURE_TOKENS_PER_S, 131072, 2)->over_s, 100));
+	drop(&b);
+
+	take(&b, "hf-broken.log");
+	assert_int_equal(b.code, 0);
+	assert_int_equal(b.ev.n_figures, 1);
+	want(&b, FIGURE_LOSS, 1.5, 4);
+	drop(&b);
+}
+
+static void test_hf_json(void **state)
+{
+	struct bag b;
+
+	(void)state;
+	take(&b, "trainer_state.json");
+	format_is(&b, "Hugging Face Trainer results");
+	assert_int_equal(want(&b, FIGURE_LOSS, 3.5, 6)->step, 10);
+	assert_int_equal(want(&b, FIGURE_LOSS, 3.25, 12)->step, 20);
+	assert_true(near(want(&b, FIGURE_STEP_S, 2.5, 17)->over_s, 50));
+	want(&b, FIGURE_SAMPLES_PER_S, 12.8, 17);
+	trait(&b, TRAIT_MICRO_BATCH, "4", 28);
+	trait(&b, TRAIT_FRAMEWORK, "hf-trainer", 0);
+	drop(&b);
+
+	take(&b, "all_results.json");
+	want(&b, FIGURE_STEP_S, 0.25, 1);
+	assert_true(near(want(&b, FIGURE_SAMPLES_PER_S, 100.25, 1)->over_s, 80.5));
+	drop(&b);
+
+	take(&b, "trainer_state-cut.json");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_non_null(strstr(b.e.text, "trainer_state-cut.json:"));
+	assert_int_equal(b.ev.n_figures, 2);
+	want(&b, FIGURE_LOSS, 3.25, 12);
+	drop(&b);
+}
+
+static void test_lightning(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "lightning.log");
+	format_is(&b, "Lightning profiler report");
+	f = want(&b, FIGURE_STEP_S, 0.0625, 9);
+	assert_true(near(f->over_s, 20) && !f->total);
+	f = want(&b, FIGURE_DATA_S, 16, 11);
+	assert_true(near(f->over_s, 40.5) && f->total);
+	want(&b, FIGURE_BACKWARD_S, 9.6, 12);
+	want(&b, FIGURE_FORWARD_S, 6.4, 13);
+	want(&b, FIGURE_COPY_S, 0.32, 14);
+	/* The step holds the passes. */
+	want(&b, FIGURE_OPTIMIZER_S, 19.36 - 9.6 - 6.4, 10);
+	assert_int_equal(b.ev.n_figures, 6);
+	drop(&b);
+
+	take(&b, "lightning-old.log");
+	want(&b, FIGURE_STEP_S, 0.1, 1);
+	want(&b, FIGURE_DATA_S, 28.25, 8);
+	want(&b, FIGURE_FORWARD_S, 112.5, 9);
+	want(&b, FIGURE_OPTIMIZER_S, 74.25, 11);
+	assert_true(isnan(want(&b, FIGURE_DATA_S, 28.3, 15)->over_s));
+	drop(&b);
+
+	take(&b, "lightning-broken.log");
+	assert_int_equal(b.ev.n_figures, 1);
+	want(&b, FIGURE_DATA_S, 2.5, 5);
+	drop(&b);
+
+	take(&b, "metrics.csv");
+	format_is(&b, "metrics CSV");
+	assert_int_equal(want(&b, FIGURE_LOSS, 2.5, 2)->step, 49);
+	assert_int_equal(want(&b, FIGURE_MFU, 0.41, 3)->step, 99);
+	assert_int_equal(b.ev.n_figures, 3);
+	drop(&b);
+
+	take(&b, "metrics-broken.csv");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_non_null(strstr(b.e.text, ":2: a quote"));
+	drop(&b);
+}
+
+static void test_megatron(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "megatron.log");
+	format_is(&b, "Megatron-LM log");
+	trait(&b, TRAIT_FRAMEWORK, "megatron-lm", 17);
+	trait(&b, TRAIT_PRECISION, "bf16", 3);
+	trait(&b, TRAIT_GLOBAL_BATCH, "128", 6);
+	trait(&b, TRAIT_MICRO_BATCH, "4", 7);
+	trait(&b, TRAIT_WORKERS, "2", 8);
+	trait(&b, TRAIT_PP, "1", 9);
+	trait(&b, TRAIT_CHECKPOINTING, "selective", 10);
+	trait(&b, TRAIT_SEQUENCE, "4096", 11);
+	trait(&b, TRAIT_TP, "2", 12);
+	trait(&b, TRAIT_PARALLEL, "zero-1", 13);
+	assert_true(near(trait(&b, TRAIT_WORLD_SIZE, "8", 14)->value, 8));
+	assert_true(near(trait(&b, TRAIT_PARAMETERS, "6980000000", 17)->value, 6.98e9));
+	assert_int_equal(count_traits(&b, TRAIT_PARAMETERS), 1);
+	f = want(&b, FIGURE_STEP_S, 19.1388, 20);
+	assert_true(f->step == 1 && f->rank == 7);
+	want(&b, FIGURE_TFLOPS_PER_GPU, 80.2, 20);
+	want(&b, FIGURE_LOSS, 10.43863, 20);
+	assert_string_equal(want(&b, FIGURE_FORWARD_S, 3.0105, 23)->text, "forward-compute (min)");
+	f = want(&b, FIGURE_DATA_S, 0.48, 25);
+	assert_string_equal(f->text, "batch-generator (max)");
+	assert_true(f->step == 1 && f->rank == -1 && !f->total);
+	assert_string_equal(want(&b, FIGURE_COMM_S, 0.31, 26)->text, "all-grads-sync (max)");
+	want(&b, FIGURE_OPTIMIZER_S, 0.0955, 27);
+	want(&b, FIGURE_CHECKPOINT_S, 24.89513, 30);
+	drop(&b);
+
+	take(&b, "megatron-2021.log");
+	assert_int_equal(want(&b, FIGURE_STEP_S, 0.1234, 3)->step, 30);
+	want(&b, FIGURE_FORWARD_S, 0.03157, 4);
+	want(&b, FIGURE_COMM_S, 0.02115, 4);
+	assert_int_equal(want(&b, FIGURE_FORWARD_S, 0.0405, 8)->rank, 1);
+	want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 9640.7, 9);
+	want(&b, FIGURE_TFLOPS_PER_GPU, 496.3, 9);
+	/* A shard's parameters are not the model's. */
+	assert_int_equal(count_traits(&b, TRAIT_PARAMETERS), 0);
+	drop(&b);
+
+	take(&b, "megatron-broken.log");
+	assert_int_equal(b.code, 0);
+	assert_int_equal(b.ev.n_figures, 1);
+	assert_int_equal(want(&b, FIGURE_LOSS, 2, 8)->step, 8);
+	drop(&b);
+}
+
+static void test_deepspeed(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "deepspeed.log");
+	format_is(&b, "DeepSpeed log");
+	trait(&b, TRAIT_PRECISION, "bf16", 1);
+	trait(&b, TRAIT_ACCUMULATION, "2", 2);
+	trait(&b, TRAIT_GLOBAL_BATCH, "64", 3);
+	trait(&b, TRAIT_MICRO_BATCH, "4", 4);
+	trait(&b, TRAIT_PARALLEL, "zero-3", 6);
+	assert_int_equal(want(&b, FIGURE_SAMPLES_PER_S, 61.25, 8)->step, 10);
+	want(&b, FIGURE_GPU_MEMORY, 19.5 * 1073741824, 8);
+	want(&b, FIGURE_FORWARD_S, 0.2005, 10);
+	want(&b, FIGURE_BACKWARD_S, 0.36025, 10);
+	want(&b, FIGURE_COMM_S, 0.07975, 10);
+	assert_int_equal(want(&b, FIGURE_OPTIMIZER_S, 0.081, 10)->step, 10);
+	assert_int_equal(count(&b, FIGURE_FORWARD_S), 1); /* not that of a micro-step */
+	f = want(&b, FIGURE_BUSBW_GBS, 8.75, 16);
+	assert_string_equal(f->text, "all_gather_into_tensor");
+	assert_true(near(f->at, 1.5 * 1048576));
+	assert_true(want(&b, FIGURE_COMM_S, 0.025, 16)->total);
+	want(&b, FIGURE_COLLECTIVE_US, 80, 14);
+	drop(&b);
+
+	take(&b, "deepspeed-2021.log");
+	assert_int_equal(want(&b, FIGURE_FORWARD_S, 0.4355, 2)->rank, 0);
+	assert_int_equal(want(&b, FIGURE_SAMPLES_PER_S, 83.5, 3)->step, 40);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 0.875, 4)->step, 50);
+	want(&b, FIGURE_STEP_S, 0.18473, 5);
+	want(&b, FIGURE_FORWARD_S, 0.07667, 6);
+	want(&b, FIGURE_TFLOPS_PER_GPU, 101.98, 8);
+	assert_int_equal(count(&b, FIGURE_TFLOPS_PER_GPU), 1);
+	want(&b, FIGURE_COLLECTIVE_US, 20000, 11);
+	assert_true(near(want(&b, FIGURE_ALGBW_GBS, 200, 11)->at, 4.0 * 1073741824));
+	drop(&b);
+
+	take(&b, "deepspeed-broken.log");
+	assert_int_equal(b.ev.n_figures, 1);
+	drop(&b);
+}
+
+static void test_titan(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "torchtitan.log");
+	format_is(&b, "torchtitan log");
+	trait(&b, TRAIT_GPU, "NVIDIA H100 80GB HBM3", 1);
+	trait(&b, TRAIT_MODEL, "llama3 8B", 2);
+	trait(&b, TRAIT_PARAMETERS, "8030261248", 2);
+	trait(&b, TRAIT_CHECKPOINTING, "selective", 3);
+	trait(&b, TRAIT_PARALLEL, "fsdp", 4);
+	trait(&b, TRAIT_SEQUENCE, "8192", 5);
+	trait(&b, TRAIT_GLOBAL_BATCH, "64", 5);
+	f = want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 5857, 7);
+	assert_true(f->rank == 3 && f->step == 200);
+	want(&b, FIGURE_MFU, 0.3429, 6);
+	want(&b, FIGURE_TFLOPS_PER_GPU, 339.16, 6);
+	want(&b, FIGURE_GPU_MEMORY, 49.5 * 1073741824, 6);
+	drop(&b);
+
+	take(&b, "torchtitan-odd.log");
+	assert_int_equal(want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 10050, 1)->step, 4);
+	want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 12345, 2);
+	want(&b, FIGURE_STEP_S, 1.25, 3);
+	want(&b, FIGURE_DATA_S, 0.5, 3);
+	assert_int_equal(count(&b, FIGURE_MFU), 1);
+	drop(&b);
+
+	take(&b, "torchtitan-broken.log");
+	assert_int_equal(count(&b, FIGURE_LOSS) + count(&b, FIGURE_MFU), 0);
+	drop(&b);
+}
+
+static void test_plain(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "plain.log");
+	format_is(&b, "training log");
+	assert_int_equal(want(&b, FIGURE_STEP_S, 0.2505, 2)->step, 10);
+	assert_int_equal(count(&b, FIGURE_MFU), 3); /* not the -100 % */
+	want(&b, FIGURE_MFU, 0.345, 2);
+	want(&b, FIGURE_TOKENS_PER_S, 524288.25, 3);
+	want(&b, FIGURE_STEP_S, 2.8565, 4);
+	want(&b, FIGURE_TOKENS_PER_S, 183500, 4);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 2, 6)->step, 10);
+	want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 12000.5, 7);
+	want(&b, FIGURE_STEP_S, 0.2345, 9);
+	want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 4321.5, 10);
+	f = want(&b, FIGURE_COMM_EXPOSED_S, 0.05, 11);
+	assert_true(f->rank == 1 && f->step == 3);
+	drop(&b);
+}
+
+/* --- communication -------------------------------------------------------------------------------
+ */
+
+static void test_nccl_tests(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "nccl-tests.log");
+	format_is(&b, "nccl-tests output");
+	trait(&b, TRAIT_GPU, "NVIDIA H200", 7);
+	trait(&b, TRAIT_WORLD_SIZE, "2", 11);
+	trait(&b, TRAIT_WRONG, "3", 14);
+	assert_int_equal(count_traits(&b, TRAIT_WRONG), 1);
+	f = want(&b, FIGURE_BUSBW_GBS, 442.25, 14);
+	assert_true(near(f->at, 4294967296.0));
+	assert_string_equal(f->text, "all_reduce");
+	assert_string_equal(want(&b, FIGURE_BUSBW_GBS, 442.2, 14)->text, "all_reduce, in place");
+	want(&b, FIGURE_COLLECTIVE_US, 28.15, 13);
+	want(&b, FIGURE_ALGBW_GBS, 38.1, 13);
+	assert_string_equal(want(&b, FIGURE_BUSBW_GBS, 254.0775, 16)->text,
+			    "all_reduce, average of all rows");
+	drop(&b);
+
+	take(&b, "nccl-tests-2019.log");
+	trait(&b, TRAIT_GPU, "Tesla V100-SXM2-16GB", 2);
+	assert_string_equal(want(&b, FIGURE_BUSBW_GBS, 59.43, 6)->text, "all_gather");
+	want(&b, FIGURE_COLLECTIVE_US, 122.5, 6);
+	assert_int_equal(count_traits(&b, TRAIT_WRONG), 0);
+	drop(&b);
+
+	take(&b, "nccl-tests-broken.log");
+	assert_int_equal(b.ev.n_figures, 3);
+	want(&b, FIGURE_BUSBW_GBS, 66.67, 4);
+	drop(&b);
+}
+
+static void test_nccl(void **state)
+{
+	struct bag b;
+
+	(void)state;
+	take(&b, "nccl.log");
+	format_is(&b, "NCCL log");
+	trait(&b, TRAIT_VARIABLE, "NCCL_SOCKET_IFNAME=eth0", 1);
+	trait(&b, TRAIT_VARIABLE, "NCCL_IB_DISABLE=1", 4);
+	trait(&b, TRAIT_NCCL_VERSION, "2.27.3+cuda12.9", 3);
+	trait(&b, TRAIT_NCCL_DEVICE, "eth1", 5);
+	trait(&b, TRAIT_NCCL_NET, "Socket", 6);
+	trait(&b, TRAIT_NCCL_TRANSPORT, "NET/Socket/0", 10);
+	trait(&b, TRAIT_NCCL_TRANSPORT, "P2P/CUMEM", 11);
+	trait(&b, TRAIT_NCCL_TRANSPORT, "SHM/direct/direct", 13);
+	assert_int_equal(count_traits(&b, TRAIT_NCCL_TRANSPORT), 3); /* each once */
+	assert_true(near(trait(&b, TRAIT_WORLD_SIZE, "16", 7)->value, 16));
+	trait(&b, TRAIT_NODES, "2", 7);
+	trait(&b, TRAIT_NCCL_CHANNELS, "2", 15);
+	trait(&b, TRAIT_NCCL_ALGO, "Ring", 17);
+	drop(&b);
+
+	take(&b, "nccl-2020.log");
+	trait(&b, TRAIT_NCCL_DEVICE, "mlx5_2:1/RoCE", 1);
+	assert_int_equal(trait(&b, TRAIT_NCCL_NET, "IB", 2)->rank, 3);
+	trait(&b, TRAIT_NCCL_VERSION, "2.5.6+cuda10.2", 3);
+	trait(&b, TRAIT_NCCL_TRANSPORT, "NET/IB/0/GDRDMA", 4);
+	trait(&b, TRAIT_WORLD_SIZE, "64", 5);
+	trait(&b, TRAIT_NCCL_ALGO, "RING", 6);
+	trait(&b, TRAIT_NCCL_CHANNELS, "24", 7);
+	assert_int_equal(count_traits(&b, TRAIT_NCCL_WARNING), 1);
+	drop(&b);
+
+	take(&b, "nccl-broken.log");
+	assert_int_equal(b.ev.n_traits, 1);
+	trait(&b, TRAIT_NCCL_VERSION, "2.20.5+cuda12.4", 9);
+	drop(&b);
+}
+
+/* --- machines ------------------------------------------------------------------------------------
+ */
+
+static void test_smi(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "smi.csv");
+	format_is(&b, "nvidia-smi CSV");
+	f = want(&b, FIGURE_GPU_UTIL, 0.17, 3);
+	assert_true(f->rank == 1 && near(f->at, 0));
+	assert_true(near(want(&b, FIGURE_GPU_UTIL, 0.97, 4)->at, 1));
+	want(&b, FIGURE_GPU_POWER_W, 612.34, 2);
+	want(&b, FIGURE_GPU_MEMORY, 45056.0 * 1048576, 2);
+	assert_int_equal(count(&b, FIGURE_GPU_POWER_W), 2); /* [N/A] is none */
+	assert_string_equal(want(&b, FIGURE_THROTTLED, 1, 3)->text, "power cap");
+	want(&b, FIGURE_THROTTLED, 0, 4);
+	trait(&b, TRAIT_GPU, "NVIDIA H200", 3);
+	drop(&b);
+
+	take(&b, "smi-nounits.csv");
+	assert_int_equal(want(&b, FIGURE_GPU_UTIL, 0.6, 3)->rank, 1);
+	assert_int_equal(want(&b, FIGURE_GPU_POWER_W, 310.5, 4)->rank, 0);
+	drop(&b);
+
+	take(&b, "smi-broken.csv");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_non_null(strstr(b.e.text, "smi-broken.csv:2:"));
+	drop(&b);
+}
+
+static void test_dmon(void **state)
+{
+	struct bag b;
+
+	(void)state;
+	take(&b, "dmon.log");
+	format_is(&b, "dmon");
+	want(&b, FIGURE_GPU_POWER_W, 612, 3);
+	assert_int_equal(want(&b, FIGURE_SM_MHZ, 345, 4)->rank, 1);
+	want(&b, FIGURE_GPU_UTIL, 0.97, 7);
+	assert_int_equal(count(&b, FIGURE_SM_ACTIVITY), 0);
+	drop(&b);
+
+	take(&b, "dmon.csv");
+	assert_true(near(want(&b, FIGURE_GPU_UTIL, 0.92, 4)->at, 2)); /* past midnight */
+	want(&b, FIGURE_PCIE_GBS, 12, 3);
+	want(&b, FIGURE_GPU_MEMORY, 40000.0 * 1048576, 4);
+	drop(&b);
+
+	take(&b, "dcgmi.log");
+	assert_int_equal(want(&b, FIGURE_SM_ACTIVITY, 0.4, 4)->rank, 1);
+	drop(&b);
+
+	take(&b, "dmon-broken.log");
+	assert_int_equal(b.code, -ENOTSUP);
+	assert_int_equal(b.ev.n_figures, 0);
+	drop(&b);
+}
+
+static void record_rows(const char *path)
+{
+	struct monitor_gpu gpu = { .index = 2,
+				   .name = "NVIDIA H200",
+				   .sm_max_mhz = 1980,
+				   .lock_low_mhz = -1,
+				   .lock_high_mhz = -1,
+				   .power_limit_w = 700,
+				   .memory_bytes = 1.5e11,
+				   .slowdown_c = 90 };
+	struct column_of columns[] = {
+		{ .type = column_type_find("gpu.busy"), .target = "gpu2" },
+		{ .type = column_type_find("gpu.capped"), .target = "gpu2" },
+		{ .type = column_type_find("cpu.busy"), .target = "" },
+		{ .type = column_type_find("net.received"), .target = "eth0" },
+		{ .type = column_type_find("net.sent"), .target = "eth0" },
+	};
+	struct monitor mon = { .machine = { .name = "m", .cpus = 4, .gpus = &gpu, .n_gpus = 1 },
+			       .columns = columns,
+			       .n = 5 };
+	char *command[] = { (char *)"torchrun", (char *)"train.py", NULL };
+	const double rows[3][5] = { { 90, 0, 10, 0, 0 },
+				    { 50, 0.25, 11, 1e9, 5e8 },
+				    { (double)NAN, 0.25, 13, 1e9, 5e8 } };
+	struct recording_end end = { .whole = true, .rows = 3 };
+	struct err e;
+	struct recorder *r = recorder_open(path, &mon, command, 1700000000, 500, &e);
+
+	assert_non_null(r);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(recorder_row(r, 500 * i, rows[i]), 0);
+	assert_int_equal(recorder_close(r, &end), 0);
+}
+
+static void test_recording(void **state)
+{
+	char dir[] = "/tmp/gputune-read-XXXXXX", path[64];
+	struct bag b;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/job.rec", dir);
+	record_rows(path);
+	take_path(&b, path);
+	format_is(&b, "gputune recording");
+	trait(&b, TRAIT_COMMAND, "torchrun train.py", 1);
+	assert_int_equal(trait(&b, TRAIT_GPU, "NVIDIA H200", 1)->rank, 2);
+	assert_int_equal(want(&b, FIGURE_GPU_POWER_LIMIT_W, 700, 1)->rank, 2);
+	assert_int_equal(want(&b, FIGURE_GPU_UTIL, 0.9, 2)->rank, 2);
+	assert_true(near(want(&b, FIGURE_GPU_UTIL, 0.5, 3)->at, 0.5));
+	assert_int_equal(count(&b, FIGURE_GPU_UTIL), 2);
+	assert_string_equal(want(&b, FIGURE_THROTTLED, 0.5, 3)->text, "power cap");
+	want(&b, FIGURE_CPU_BUSY, 0.5, 3); /* 2 of 4 CPUs */
+	want(&b, FIGURE_CPU_BUSY, 1, 4);
+	want(&b, FIGURE_NET_GBS, 3, 3);
+	want(&b, FIGURE_NET_GBS, 0, 4);
+	drop(&b);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* --- profiles ------------------------------------------------------------------------------------
+ */
+
+static void test_nsys_csv(void **state)
+{
+	struct bag b;
+	const struct figure_seen *f;
+
+	(void)state;
+	take(&b, "nsys.csv");
+	format_is(&b, "nsys stats CSV");
+	f = want(&b, FIGURE_COMPUTE_S, 6, 6);
+	assert_true(f->total && isnan(f->over_s));
+	assert_string_equal(f->text, "void gemm<float, 128>(int, int)");
+	want(&b, FIGURE_COMM_S, 3, 7);
+	want(&b, FIGURE_KERNELS, 3500, 6);
+	assert_string_equal(want(&b, FIGURE_SYNC_S, 8, 12)->text, "cudaStreamSynchronize");
+	want(&b, FIGURE_LAUNCH_S, 1.5, 13);
+	want(&b, FIGURE_COPY_S, 0.25, 17);
+	assert_int_equal(count(&b, FIGURE_COPY_S), 1);
+	want(&b, FIGURE_FORWARD_S, 9, 21);
+	want(&b, FIGURE_DATA_S, 4.5, 22);
+	drop(&b);
+
+	take(&b, "nsys-2021.csv");
+	want(&b, FIGURE_COMM_S, 2.5, 2);
+	drop(&b);
+
+	take(&b, "nsys-broken.csv");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_non_null(strstr(b.e.text, "nsys-broken.csv:3:"));
+	drop(&b);
+}
+
+static void check_trace(const struct bag *b)
+{
+	const struct figure_seen *f;
+
+	trait(b, TRAIT_WORLD_SIZE, "16", 7);
+	assert_int_equal(trait(b, TRAIT_GPU, "NVIDIA H200", 3)->rank, 3);
+	f = want(b, FIGURE_STEP_S, 1000e-6, 10);
+	assert_true(f->step == 5 && f->rank == 3);
+	assert_int_equal(want(b, FIGURE_DATA_S, 200e-6, 11)->step, 5);
+	want(b, FIGURE_OPTIMIZER_S, 150e-6, 12);
+	f = want(b, FIGURE_COMPUTE_S, 350e-6, 14);
+	assert_true(f->total && near(f->over_s, 1000e-6) && f->rank == 3);
+	want(b, FIGURE_COMM_S, 300e-6, 15);
+	want(b, FIGURE_COMM_EXPOSED_S, 200e-6, 15);
+	want(b, FIGURE_COPY_S, 100e-6, 16);
+	want(b, FIGURE_COPY_EXPOSED_S, 50e-6, 16);
+	f = want(b, FIGURE_COLLECTIVE_US, 300, 15);
+	assert_string_equal(f->text, "all_gather");
+	assert_true(near(f->at, 32768));
+	/* What adds up to the whole. */
+	want(b, FIGURE_IDLE_S, (1000 - 350 - 200 - 50) * 1e-6, 0);
+	want(b, FIGURE_KERNELS, 3, 14);
+}
+
+static void test_trace(void **state)
+{
+	struct bag b;
+
+	(void)state;
+	take(&b, "trace.json");
+	format_is(&b, "PyTorch profiler trace");
+	check_trace(&b);
+	want(&b, FIGURE_SYNC_S, 190e-6, 18);
+	want(&b, FIGURE_LAUNCH_S, 10e-6, 19);
+	drop(&b);
+
+	take(&b, "trace-cut.json");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_non_null(strstr(b.e.text, "trace-cut.json:18:"));
+	check_trace(&b);
+	drop(&b);
+
+	take(&b, "trace-cpu_rank2.json");
+	format_is(&b, "PyTorch profiler trace");
+	assert_int_equal(want(&b, FIGURE_STEP_S, 1000e-6, 1)->rank, 2);
+	want(&b, FIGURE_DATA_S, 400e-6, 2);
+	want(&b, FIGURE_BACKWARD_S, 150e-6, 4);
+	want(&b, FIGURE_COMM_EXPOSED_S, 170e-6, 6);
+	assert_string_equal(want(&b, FIGURE_COMPUTE_S, 200e-6, 5)->text, "operators of the host");
+	assert_int_equal(count(&b, FIGURE_KERNELS), 0);
+	drop(&b);
+
+	take(&b, "trace-broken.json");
+	assert_int_equal(b.code, -EBADMSG);
+	assert_int_equal(b.ev.n_figures, 0);
+	drop(&b);
+}
+
+/* Packed, the same comes of it. */
+static void test_packed(void **state)
+{
+	static const char *const names[] = { "trace.json", "megatron.log" };
+	char dir[] = "/tmp/gputune-read-XXXXXX", from[512], path[80], buf[8192];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < 2; i++) {
+		struct bag plain, packed;
+		FILE *in;
+		gzFile out;
+		size_t n;
+
+		snprintf(from, sizeof(from), "%s/tests/data/training/%s", SOURCE_ROOT, names[i]);
+		snprintf(path, sizeof(path), "%s/%s.gz", dir, names[i]);
+		in = fopen(from, "r");
+		out = gzopen(path, "wb");
+		assert_true(in && out);
+		while ((n = fread(buf, 1, sizeof(buf), in)))
+			assert_int_equal(gzwrite(out, buf, (unsigned)n), n);
+		fclose(in);
+		gzclose(out);
+		take_path(&plain, from);
+		take_path(&packed, path);
+		assert_int_equal(packed.code, 0);
+		assert_int_equal(packed.ev.n_figures, plain.ev.n_figures);
+		for (size_t k = 0; k < plain.ev.n_figures; k++)
+			assert_true(near(packed.ev.figures[k].value, plain.ev.figures[k].value) &&
+				    packed.ev.figures[k].line == plain.ev.figures[k].line);
+		unlink(path);
+		drop(&plain);
+		drop(&packed);
+	}
+	rmdir(dir);
+}
+
+/* --- SQLite --------------------------------------------------------------------------------------
+ */
+
+/* The functions are asked of the library itself: building needs no header of it. */
+static bool make_db(const char *path, const char *sql)
+{
+	void *lib = dlopen("libsqlite3.so.0", RTLD_NOW), *db = NULL;
+	int (*open)(const char *, void **);
+	int (*exec)(void *, const char *, void *, void *, void *);
+	int (*close)(void *);
+	int code;
+
+	if (!lib)
+		return false;
+	*(void **)&open = dlsym(lib, "sqlite3_open");
+	*(void **)&exec = dlsym(lib, "sqlite3_exec");
+	*(void **)&close = dlsym(lib, "sqlite3_close");
+	assert_true(open && exec && close);
+	assert_int_equal(open(path, &db), 0);
+	code = exec(db, sql, NULL, NULL, NULL);
+	close(db);
+	dlclose(lib);
+	assert_int_equal(code, 0);
+	return true;
+}
+
+#define KERNEL_ROWS                                                                                \
+	"CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"                              \
+	"INSERT INTO StringIds VALUES(1,'gemm'),(2,'ncclDevKernel_AllReduce_Sum_bf16_RING_LL'),"   \
+	"(3,'cudaStreamSynchronize_v3020'),(4,'cudaLaunchKernel_v7000'),(5,'cudaMalloc_v3020');"
+
+static void check_devices(const struct bag *b)
+{
+	for (size_t i = 0; i < b->ev.n_figures; i++)
+		assert_true(b->ev.figures[i].total);
+	/* GPU 0: from 1000 to 2000 us. */
+	assert_true(near(want(b, FIGURE_COMPUTE_S, 600e-6, 0)->over_s, 1000e-6));
+	assert_int_equal(find(b, FIGURE_COMM_S, 300e-6, 0)->rank, 0);
+	want(b, FIGURE_COMM_EXPOSED_S, 200e-6, 0);
+	want(b, FIGURE_IDLE_S, 200e-6, 0);
+	/* GPU 1: one kernel and no more. */
+	assert_int_equal(want(b, FIGURE_COMPUTE_S, 50e-6, 0)->rank, 1);
+}
+
+static void test_sqlite(void **state)
+{
+	char dir[] = "/tmp/gputune-read-XXXXXX", path[64];
+	struct bag b;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a.sqlite", dir);
+	if (!make_db(path, KERNEL_ROWS
+		     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, \"end\" INTEGER, "
+		     "deviceId INTEGER, demangledName INTEGER, shortName INTEGER);"
+		     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1600000,1900000,0,2,2),"
+		     "(1000000,1500000,0,1,1),(1450000,1700000,1,1,1);"
+		     "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET \"end\"=1500000 WHERE deviceId=1;"
+		     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1600000,1700000,0,1,1);"
+		     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(2000000,2000000,0,1,1);"
+		     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, \"end\" INTEGER, "
+		     "nameId INTEGER);"
+		     "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1,400001,3),(5,25,4),(6,8,5);"
+		     "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT);"
+		     "INSERT INTO TARGET_INFO_GPU VALUES(0,'NVIDIA H200'),(1,'NVIDIA H200');")) {
+		rmdir(dir);
+		skip();
+	}
+	take_path(&b, path);
+	format_is(&b, "nsys SQLite export");
+	check_devices(&b);
+	assert_string_equal(want(&b, FIGURE_SYNC_S, 400e-6, 0)->text,
+			    "cudaStreamSynchronize_v3020");
+	want(&b, FIGURE_LAUNCH_S, 20e-9, 0);
+	assert_int_equal(count_traits(&b, TRAIT_GPU), 2);
+	drop(&b);
+	unlink(path);
+
+	/* An older one: no demangled names, copies and sets besides. */
+	make_db(path, KERNEL_ROWS
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, \"end\" INTEGER, "
+		"deviceId INTEGER, shortName INTEGER);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(0,100000,0,1);"
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, \"end\" INTEGER, "
+		"deviceId INTEGER, copyKind INTEGER);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY "
+		"VALUES(50000,200000,0,1),(200000,300000,0,8);");
+	take_path(&b, path);
+	format_is(&b, "nsys SQLite export");
+	want(&b, FIGURE_COPY_S, 150e-6, 0);
+	want(&b, FIGURE_COPY_EXPOSED_S, 100e-6, 0);
+	want(&b, FIGURE_COMPUTE_S, 200e-6, 0);
+	drop(&b);
+
+	/* Cut off, and a base of something else. */
+	assert_int_equal(truncate(path, 5000), 0);
+	take_path(&b, path);
+	assert_int_equal(b.code, -EBADMSG);
+	drop(&b);
+	unlink(path);
+	make_db(path, "CREATE TABLE t(x INTEGER);");
+	take_path(&b, path);
+	assert_int_equal(b.code, -EBADMSG);
+	assert_int_equal(b.ev.n_figures, 0);
+	drop(&b);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* --- real runs -----------------------------------------------------------------------------------
+ */
+
+static bool ends(const char *s, const char *with)
+{
+	return strlen(s) >= strlen(with) && strcmp(s + strlen(s) - strlen(with), with) == 0;
+}
+
+static size_t lines_with(const char *path, const char *word)
+{
+	char line[4096];
+	FILE *f = fopen(path, "r");
+	size_t n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, word) != NULL;
+	fclose(f);
+	return n;
+}
+
+/* Of each step what the host waited for is part of it. */
+static void check_parts(const struct bag *b)
+{
+	for (size_t i = 0; i < b->ev.n_figures; i++) {
+		const struct figure_seen *f = &b->ev.figures[i], *step = NULL;
+
+		if (f->kind != FIGURE_DATA_S || f->total)
+			continue;
+		for (size_t k = 0; k < b->ev.n_figures; k++)
+			if (b->ev.figures[k].kind == FIGURE_STEP_S &&
+			    b->ev.figures[k].step == f->step && b->ev.figures[k].rank == f->rank)
+				step = &b->ev.figures[k];
+		assert_non_null(step);
+		assert_true(f->value <= step->value);
+	}
+}
+
+/* Logs, recordings and traces of a training loop that really ran. */
+static void test_real(void **state)
+{
+	glob_t g;
+
+	(void)state;
+	if (glob(SOURCE_ROOT "/tests/data/training/real-*/*", 0, NULL, &g)) {
+		skip();
+		return;
+	}
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		struct bag b;
+
+		if (!ends(g.gl_pathv[i], ".log") && !ends(g.gl_pathv[i], ".rec") &&
+		    !ends(g.gl_pathv[i], ".json") && !ends(g.gl_pathv[i], ".json.gz"))
+			continue;
+		take_path(&b, g.gl_pathv[i]);
+		if (b.code)
+			fail_msg("%s", b.e.text);
+		assert_true(b.ev.files[0].used > 0 && b.ev.n_figures > 0);
+		if (ends(g.gl_pathv[i], ".log") && lines_with(g.gl_pathv[i], " step_s="))
+			assert_int_equal(count(&b, FIGURE_STEP_S),
+					 lines_with(g.gl_pathv[i], " step_s="));
+		if (strstr(g.gl_pathv[i], "trace_rank"))
+			assert_true(count(&b, FIGURE_STEP_S) && count(&b, FIGURE_COMPUTE_S) == 1);
+		check_parts(&b);
+		drop(&b);
+	}
+	globfree(&g);
+}
+
+/* --- what is no evidence -------------------------------------------------------------------------
+ */
+
+static void write_file(const char *path, const char *text, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_unknown(void **state)
+{
+	static const char *const texts[] = { "",
+					     "\n",
+					     "hello\nworld\n",
+					     "{}",
+					     "[]",
+					     "{",
+					     "[1",
+					     "#\n",
+					     "a,b\n1,2\n",
+					     "{\"traceEvents\": ",
+					     "{\"log_history\": [",
+					     "SQLite format 3",
+					     "\x28\xb5\x2f\xfd nothing",
+					     "\x1f\x8b nothing" };
+	char dir[] = "/tmp/gputune-read-XXXXXX", path[64];
+	struct bag b;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	take_path(&b, dir);
+	assert_true(b.code < 0);
+	drop(&b);
+	snprintf(path, sizeof(path), "%s/x", dir);
+	take_path(&b, path);
+	assert_int_equal(b.code, -ENOENT);
+	drop(&b);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		write_file(path, texts[i], strlen(texts[i]));
+		take_path(&b, path);
+		assert_true(b.code < 0);
+		assert_non_null(strstr(b.e.text, path));
+		assert_int_equal(b.ev.n_figures, 0);
+		drop(&b);
+	}
+	unlink(path);
+	/* Would wait for a writer. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	take_path(&b, path);
+	assert_int_equal(b.code, -ENOTSUP);
+	drop(&b);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* A log in which a line tells too much, and more figures than are kept. */
+static void test_bounds(void **state)
+{
+	char dir[] = "/tmp/gputune-read-XXXXXX", path[64];
+	struct bag b;
+	TEXT_AUTO t = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x.log", dir);
+	text_add(&t, "step=1 step_s=0.5 ");
+	for (int i = 0; i < 100000; i++)
+		text_add(&t, "loss=1 ");
+	text_add(&t, "\n[rank99999999999999]: step=2 step_s=0.25\n[rank7]: step=3 step_s=0.125\n");
+	write_file(path, t.s, t.len);
+	take_path(&b, path);
+	assert_int_equal(b.code, 0);
+	want(&b, FIGURE_STEP_S, 0.5, 1);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 0.125, 3)->rank, 7);
+	assert_true(b.ev.n_figures < 1000);
+	drop(&b);
+
+	memset(&b, 0, sizeof(b));
+	b.ev.arena = &b.a;
+	for (size_t i = 0; i < EVIDENCE_FIGURES_MAX + 5; i++)
+		evidence_figure(&b.ev, (struct figure_seen){ .value = 1 });
+	evidence_figure(&b.ev, (struct figure_seen){ .value = (double)NAN });
+	assert_int_equal(b.ev.n_figures, EVIDENCE_FIGURES_MAX);
+	assert_int_equal(b.ev.dropped, 5);
+	drop(&b);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *s;
+		double v;
+	} numbers[] = {
+		{ " : 12", 12 },  { "5,856 ", 5856 },	  { "1,234,567.5", 1234567.5 },
+		{ "1,23", 1 },	  { "-3.5e-2x", -0.035 }, { ".5", 0.5 },
+		{ "1e", 1 },	  { "7e+", 7 },		  { "'41.5'", 41.5 },
+		{ "1.2.3", 1.2 }, { "0x10", 0 },
+	};
+	const char *end;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!near(read_number(numbers[i].s, NULL), numbers[i].v))
+			fail_msg("%s is read as %g", numbers[i].s, read_number(numbers[i].s, NULL));
+	assert_true(isnan(read_number("nan", NULL)) && isnan(read_number("-", NULL)) &&
+		    isnan(read_number("", NULL)) && isnan(read_number("inf", NULL)) &&
+		    isnan(read_number("1e999", NULL)));
+	read_number("12/345", &end);
+	assert_string_equal(end, "/345");
+}
+
+/* What spans cover, against a count of each moment. */
+static void test_spans(void **state)
+{
+	enum { TIME = 400, SPANS = 40 };
+	unsigned seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		bool on[SPAN_KINDS][TIME] = { { false } };
+		struct spans s = { 0 };
+		int from = 0, exposed = 0, idle = 0;
+		int first = -1, last = 0;
+
+		for (int i = 0; i < SPANS; i++) {
+			enum span_kind kind =
+				(seed = seed * 1103515245 + 12345) >> 16 & 1
+					? SPAN_COMPUTE
+					: (enum span_kind)(seed >> 20 & 1 ? SPAN_COMM : SPAN_COPY);
+			int to;
+
+			from += (int)(seed >> 24 & 7);
+			to = from + (int)(seed >> 8 & 15);
+			if (first < 0)
+				first = from;
+			last = to > last ? to : last;
+			for (int k = from; k < to; k++)
+				on[kind][k] = true;
+			spans_add(&s, kind, from, to);
+		}
+		for (int k = first; k < last; k++) {
+			exposed += on[SPAN_COMM][k] && !on[SPAN_COMPUTE][k];
+			idle += !on[SPAN_COMM][k] && !on[SPAN_COMPUTE][k] && !on[SPAN_COPY][k];
+		}
+		assert_true(near(s.kernels - s.sum[SPAN_COMPUTE], exposed));
+		assert_true(near(s.last - s.first - s.any, idle));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hf),	  cmocka_unit_test(test_hf_json),
+		cmocka_unit_test(test_lightning), cmocka_unit_test(test_megatron),
+		cmocka_unit_test(test_deepspeed), cmocka_unit_test(test_titan),
+		cmocka_unit_test(test_plain),	  cmocka_unit_test(test_nccl_tests),
+		cmocka_unit_test(test_nccl),	  cmocka_unit_test(test_smi),
+		cmocka_unit_test(test_dmon),	  cmocka_unit_test(test_recording),
+		cmocka_unit_test(test_nsys_csv),  cmocka_unit_test(test_trace),
+		cmocka_unit_test(test_packed),	  cmocka_unit_test(test_sqlite),
+		cmocka_unit_test(test_real),	  cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_spans),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
