@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice between ways to shard: by need and by predicted speed. */
+#include "generate/train_setup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "train/change.h"
+
+/* Plainer ways are taken unless another is faster by this much. */
+#define WORTH 1.02
+/* One way, of a GPU: PCIe 5.0 x16 as measured on an H200 host (55.5 GB/s), 4.0 half of it. */
+#define PCIE_GBS 55.5
+
+struct choice {
+	enum train_way way;
+	bool reshard;
+};
+
+/* From the plainest to what shards most. */
+static size_t choices(enum train_target t, const struct train_question *q, struct choice *out)
+{
+	bool several = q->place.nodes > 1;
+	size_t n = 0;
+
+	if (t == TARGET_LAUNCH || q->tp * q->pp * q->cp * q->ep > 1) {
+		out[n++] = (struct choice){ q->way, q->reshard };
+		return n;
+	}
+	if (t == TARGET_DEEPSPEED || t == TARGET_ACCELERATE)
+		out[n++] = (struct choice){ TRAIN_DDP, false };
+	if (t == TARGET_DEEPSPEED) {
+		out[n++] = (struct choice){ TRAIN_ZERO1, false };
+		out[n++] = (struct choice){ TRAIN_ZERO2, false };
+		out[n++] = (struct choice){ TRAIN_ZERO3, true };
+		return n;
+	}
+	out[n++] = (struct choice){ TRAIN_FSDP, false };
+	out[n++] = (struct choice){ TRAIN_FSDP, true };
+	if (several && q->place.gpus / q->place.nodes > 1)
+		out[n++] = (struct choice){ TRAIN_HSDP, true };
+	return n;
+}
+
+/* Ten collectives beside the backward pass, none so small that latency binds it. */
+double train_bucket(double parameters)
+{
+	return round(fmin(fmax(parameters / 10, 2.5e7), 5e8) / 1e6) * 1e6;
+}
+
+/* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
+static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
+		    double parameters, struct train_try *t, struct train_question *best)
+{
+	struct train_answer *p = ARENA_NEW(a, struct train_answer);
+	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct err e = { 0 };
+	int most, all = told->global_batch;
+
+	*q = *told;
+	q->way = t->way;
+	q->reshard = t->reshard;
+	q->recompute = t->recompute;
+	/* As the files say that are written. */
+	if (target != TARGET_LAUNCH)
+		q->overlap = true;
+	if (target == TARGET_DEEPSPEED && t->way != TRAIN_DDP)
+		q->bucket_bytes = 2 * train_bucket(parameters);
+	*best = *q;
+	if (train_question_settle(a, q, &e) < 0)
+		return;
+	most = train_largest_micro_batch(a, q, true);
+	for (int m = 1; m <= most; m++) {
+		if (q->dp < 1 || all % (m * q->dp) != 0)
+			continue;
+		q->micro_batch = m;
+		q->accumulation = all / (m * q->dp);
+		q->global_batch = all;
+		train_predict(a, q, p);
+		if (!p->memory.fits || (t->fits && p->tokens_s.value < t->tokens_s * 1.005))
+			continue;
+		t->fits = true;
+		t->tokens_s = p->tokens_s.value;
+		t->step_s = p->time.total.value;
+		t->memory = p->memory.total;
+		t->micro_batch = m;
+		t->accumulation = q->accumulation;
+		*best = *q;
+	}
+}
+
+static const char *name_of(struct arena *a, const struct train_try *t)
+{
+	const char *way = train_way_names[t->way];
+
+	if (t->way == TRAIN_FSDP)
+		way = t->reshard ? "FSDP" : "FSDP without resharding";
+	return arena_printf(a, "%s%s", way,
+			    t->recompute == TRAIN_FULL ? " with recomputation" : "");
+}
+
+/* Which of all is taken: the first of those that are as fast as the fastest. */
+static size_t pick(const struct train_setup *s)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < s->n_tries; i++)
+		most = fmax(most, s->tries[i].fits ? s->tries[i].tokens_s : 0);
+	for (size_t i = 0; i < s->n_tries; i++)
+		if (s->tries[i].fits && s->tries[i].tokens_s * WORTH >= most)
+			return i;
+	return s->n_tries;
+}
+
+static const char *choice_why(struct arena *a, const struct train_setup *s, size_t taken)
+{
+	const struct train_try *t = &s->tries[taken], *faster = NULL, *plainer = NULL;
+
+	for (size_t i = 0; i < s->n_tries; i++) {
+		const struct train_try *o = &s->tries[i];
+
+		if (i < taken && (!plainer || o->fits))
+			plainer = o;
+		if (o->fits && o->tokens_s > t->tokens_s &&
+		    (!faster || o->tokens_s > faster->tokens_s))
+			faster = o;
+	}
+	if (!plainer)
+		return arena_printf(
+			a, "%s fits (%.1f GB of a GPU, predicted), and %s%s", name_of(a, t),
+			t->memory / 1e9,
+			faster ? arena_printf(a, "%s is predicted to be only %.1f %% faster",
+					      name_of(a, faster),
+					      100 * (faster->tokens_s / t->tokens_s - 1))
+			       : "nothing that shards more is predicted to be faster",
+			"");
+	if (!plainer->fits)
+		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
+				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
+	return arena_printf(a, "%s is predicted to be %.0f %% faster than %s (%.1f GB of a GPU)",
+			    name_of(a, t), 100 * (t->tokens_s / plainer->tokens_s - 1),
+			    name_of(a, plainer), t->memory / 1e9);
+}
+
+/* What has to move in each step, where states are kept in host memory. */
+static void offload(struct arena *a, struct train_setup *s, struct train_question *q)
+{
+	struct train_answer *p = s->after;
+	struct train_offload *o = &s->offload;
+	double parts, saved;
+
+	q->way = TRAIN_ZERO3;
+	q->reshard = true;
+	q->recompute = TRAIN_FULL;
+	q->micro_batch = 1;
+	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;
+	train_predict(a, q, p);
+	parts = p->q.dp > 0 ? p->q.dp : 1;
+	saved = p->memory.master + p->memory.states;
+	o->optimizer = true;
+	o->saved_bytes = saved;
+	o->moved_bytes = 2 * 2 * p->parameters / parts;
+	if (p->memory.total - saved > p->memory.limit) {
+		o->weights = true;
+		o->saved_bytes += p->memory.weights;
+		/* Each micro-batch takes them forward and backward. */
+		o->moved_bytes += 2.0 * 2 * p->parameters / parts * p->q.accumulation;
+	}
+	o->step_s_least = o->moved_bytes / 1e9 / PCIE_GBS;
+	o->host_bytes = o->saved_bytes * (s->gpus_each > 0 ? s->gpus_each : 1);
+	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit;
+	o->why = arena_printf(
+		a,
+		"nothing fits without: it takes %.1f GB from each GPU (%.0f GB of host memory on "
+		"a machine) and moves %.2f GB of each in every step, at least %.2f s over PCIe 5.0 "
+		"x16 (%.1f GB/s, measured on an H200 host) beside what the CPU needs to update the "
+		"weights, which is not predicted",
+		o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9, o->step_s_least,
+		PCIE_GBS);
+	if (!s->fits)
+		s->fits_why = arena_printf(
+			a,
+			"even with offload %.1f GB of %.1f GB would be needed on each GPU: more "
+			"GPUs, or a shorter sequence",
+			(p->memory.total - o->saved_bytes) / 1e9, p->memory.limit / 1e9);
+}
+
+static void compile(struct arena *a, struct train_setup *s, const struct train_question *told)
+{
+	struct train_question *with = ARENA_NEW(a, struct train_question);
+	struct train_figure gain;
+
+	*with = s->after->q;
+	if (with->compile) {
+		s->compile = true;
+		s->compile_why = "as it was told";
+		return;
+	}
+	if (with->way == TRAIN_ZERO3) {
+		s->compile_why = "ZeRO-3 fetches weights by hooks, at which compiled graphs break";
+		return;
+	}
+	with->compile = true;
+	gain = train_ratio(with, &s->after->q);
+	s->compile = gain.value > WORTH && told->attention != TRAIN_EAGER;
+	s->compile_why = arena_printf(
+		a, "predicted: %s of the tokens a second without it%s", train_gain_text(a, &gain),
+		s->compile			 ? ""
+		: told->attention == TRAIN_EAGER ? "; left off, because attention is eager"
+						 : "; not worth the time that compiling takes");
+	if (s->compile) {
+		train_predict(a, with, s->after);
+		s->gain = train_ratio(&s->after->q, told);
+	}
+}
+
+const char *train_gain_text(struct arena *a, const struct train_figure *gain)
+{
+	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
+}
+
+int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
+		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e)
+{
+	struct train_question *best = arena_array(a, TRAIN_TRIES, sizeof(*best));
+	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct choice c[8];
+	size_t n = choices(target, told, c), taken;
+
+	*out = (struct train_setup){ .target = target, .fits = true, .clip = true };
+	if (told->place.nodes < 1 || told->place.gpus < told->place.nodes)
+		return err_set(e, -EINVAL, "%d GPUs in %d machines", told->place.gpus,
+			       told->place.nodes);
+	out->gpus_each = told->place.gpus / told->place.nodes;
+	out->before = ARENA_NEW(a, struct train_answer);
+	out->after = ARENA_NEW(a, struct train_answer);
+	train_predict(a, told, out->before);
+	/* All ways with everything kept come before those that recompute. */
+	for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
+		out->tries[out->n_tries++] = (struct train_try){ .way = c[i].way,
+								 .reshard = c[i].reshard,
+								 .recompute = TRAIN_KEEP_ALL };
+	for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
+		out->tries[out->n_tries++] = (struct train_try){ .way = c[i].way,
+								 .reshard = c[i].reshard,
+								 .recompute = TRAIN_FULL };
+	for (size_t i = 0; i < out->n_tries; i++)
+		try_one(a, told, target, out->before->parameters, &out->tries[i], &best[i]);
+	taken = pick(out);
+	*q = *told;
+	if (taken < out->n_tries) {
+		train_predict(a, &best[taken], out->after);
+		out->why = choice_why(a, out, taken);
+		out->gain = train_ratio(&out->after->q, told);
+		compile(a, out, told);
+	} else if (target == TARGET_LAUNCH) {
+		*out->after = *out->before;
+		out->fits = false;
+		out->fits_why = out->before->limit_why;
+	} else {
+		offload(a, out, q);
+		out->why = out->offload.why;
+		out->compile_why = "with offload the GPU waits for PCIe, not for kernels";
+	}
+	train_setup_cores(a, cluster, out);
+	return 0;
+}

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""generate deepspeed, accelerate and fsdp, changes of a user's own files, and lint of such files: what is written is read by
+JSON's, YAML's and the shell's own readers, holds together as arithmetic, and has nothing that lint finds; a change leaves every
+other byte as it was; each planted fault is found on its line."""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+import yaml
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
+hgx = root / "tests/machines/hgx-h100"
+ON = ["--on", "2x hgx-h100", "--no-calibration"]
+passed = failed = 0
+
+
+def run(*argv):
+    p = subprocess.run([gputune, *map(str, argv)], capture_output=True, timeout=120)
+    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:1500]}")
+
+
+def follows(what, argv, code):
+    cut = argv.index("--") if "--" in argv else len(argv)
+    got, out, err = run(*argv[:cut], "--format", "json", *argv[cut:])
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schemas[argv[0]])
+        expect(what, got == code and j["exit_code"] == code, (got, err, out[-800:]))
+        return j
+    except Exception as e:  # noqa: BLE001
+        expect(what, False, (got, str(e)[:600], err))
+        return None
+
+
+def findings(tmp, name, text, *more):
+    f = tmp / name
+    f.write_bytes(text if isinstance(text, bytes) else text.encode())
+    got, out, err = run("lint", f, "--nccl", "2.28.9", "--host", hgx, "--format", "json", *more)
+    try:
+        j = json.loads(out)
+        jsonschema.validate(j, schemas["lint"])
+        return [(x["code"], x["line"], x["level"]) for x in j["findings"]]
+    except Exception as e:  # noqa: BLE001
+        return [("broken", str(e)[:300], err)]
+
+
+def generated(tmp):
+    asked = ["--model", "llama-3-8b", *ON, "--global-batch", "128", "--sequence", "2048"]
+    j = follows("deepspeed", ["generate", "deepspeed", *asked], 0)
+    c, t = json.loads(j["file_text"]), j["train"]
+    expect("the batches multiply", c["train_batch_size"] == c["train_micro_batch_size_per_gpu"] *
+           c["gradient_accumulation_steps"] * 16 == 128, c)
+    expect("the stage is that of the prediction", ["ddp", "zero-1", "zero-2", "zero-3"][c["zero_optimization"]["stage"]] ==
+           t["after"]["way"], (c, t["after"]))
+    expect("the plainest way that is as fast as any", t["after"]["fits"] and not t["tries"][0]["fits"] and
+           t["why"] and t["after"]["tokens_s"]["value"] * 1.02 >= max(x["tokens_s"] or 0 for x in t["tries"]), t["why"])
+    expect("no offload where it fits", t["offload"] is None and "offload_optimizer" not in c["zero_optimization"], c)
+    flat = {x["path"]: x for x in t["reasons"]}
+    expect("every value has its reason", len(flat) == len(t["reasons"]) and all(x["reason"] for x in flat.values()), flat)
+    expect("reasons are of the file's keys", all(p.split(".")[0] in c for p in flat), flat.keys())
+    expect("what is written has nothing to find", findings(tmp, "ds_config.json", j["file_text"]) == [],
+           findings(tmp, "ds_config.json", j["file_text"]))
+    got, out, _ = run("generate", "deepspeed", *asked, "--format", "shell")
+    expect("the file itself", got == 0 and out == j["file_text"], out)
+
+    j = follows("accelerate", ["generate", "accelerate", *asked, "--head", "10.0.0.1"], 0)
+    c = yaml.safe_load(j["file_text"])
+    expect("Accelerate's file", c["num_processes"] == 16 and c["num_machines"] == 2 and c["main_process_ip"] == "10.0.0.1" and
+           c["distributed_type"] in ("FSDP", "MULTI_GPU") and c["mixed_precision"] == "bf16", c)
+    expect("FSDP 2 by its names", c["distributed_type"] != "FSDP" or
+           (c["fsdp_config"]["fsdp_version"] == 2 and isinstance(c["fsdp_config"]["fsdp_reshard_after_forward"], bool)), c)
+    expect("a reason above every value", sum(x.strip().startswith("#") for x in j["file_text"].splitlines()) >=
+           len(j["train"]["reasons"]), j["file_text"])
+    expect("nothing to find in it", findings(tmp, "accelerate.yaml", j["file_text"]) == [],
+           findings(tmp, "accelerate.yaml", j["file_text"]))
+    j = follows("a small model needs no sharding", ["generate", "accelerate", "--model", "qwen2.5-0.5b", "--on", "1x h100",
+                                                    "--no-calibration", "--global-batch", "32"], 0)
+    expect("one GPU", yaml.safe_load(j["file_text"])["distributed_type"] == "NO", j["file_text"])
+
+    j = follows("fsdp", ["generate", "fsdp", *asked], 0)
+    c = json.loads(j["file_text"])
+    expect("fsdp_config.json", c["version"] == 2 and "fully_shard(block" in j["train"]["torch_call"], c)
+    expect("the calls are Python", compile(j["train"]["torch_call"], "x", "exec"), j["train"]["torch_call"])
+    expect("nothing to find there", findings(tmp, "fsdp_config.json", j["file_text"]) == [], c)
+
+    j = follows("offload where nothing else fits", ["generate", "deepspeed", "--model", "llama-3.3-70b", "--on", "hgx-h100",
+                                                    "--no-calibration", "--global-batch", "128"], 0)
+    o, c = j["train"]["offload"], json.loads(j["file_text"])
+    expect("its cost is told", o and o["step_s_least"] > 0 and o["moved_bytes"] > 0 and not any(
+        x["fits"] for x in j["train"]["tries"]) and c["zero_optimization"]["offload_optimizer"]["device"] == "cpu", o)
+    expect("moved: gradients there and weights back, of an eighth", abs(o["moved_bytes"] / (4 * 70.55e9 / 8) - 1) < 0.02, o)
+    j = follows("what fits nowhere", ["generate", "deepspeed", "--model", "llama-3.1-405b", "--on", "hgx-h100",
+                                      "--no-calibration", "--global-batch", "128"], 1)
+    expect("is said", j and not j["train"]["fits"] and "more GPUs" in j["train"]["fits_why"], j and j["train"]["fits_why"])
+    for argv in (["generate", "deepspeed", *ON], ["generate", "deepspeed", "x", "--model", "llama-3-8b", *ON],
+                 ["generate", "fsdp", "--model", "no-such-model-9000", *ON],
+                 ["generate", "fsdp", "--model", "llama-3-8b", *ON, "--global-batch", "7", "--micro-batch", "2"],
+                 ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--format", "compose"],
+                 ["generate", "mpi", "--edit", "x", "--", "a"],
+                 ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--edit", tmp / "none.json"]):
+        expect(f"refused: {argv}", run(*argv)[0] == 2, run(*argv))
+
+
+def launched(tmp):
+    asked = ["--model", "llama-3-8b", "--host", hgx, "--no-calibration", "--global-batch", "128", "--loader", "50ms"]
+    for kind in ("torchrun", "sbatch"):
+        got, out, err = run("generate", kind, *asked, "--format", "shell", "--", "train.py", "--note", "it's")
+        f = tmp / f"{kind}.sh"
+        f.write_text(out)
+        expect(f"{kind} with a training", got == 0 and "OMP_NUM_THREADS" in out and "--numa-binding=node" in out, (out, err))
+        shell = subprocess.run(["sh", "-n", f], capture_output=True, text=True)
+        expect(f"{kind}: a shell reads it", shell.returncode == 0, shell.stderr)
+        if shutil.which("shellcheck"):
+            check = subprocess.run(["shellcheck", "-S", "warning", f], capture_output=True, text=True)
+            expect(f"{kind}: shellcheck", check.returncode == 0, check.stdout)
+    j = follows("workers from the measured loader", ["generate", "torchrun", *asked, "--", "train.py"], 0)
+    expect("are among the notes", any("dataloader_num_workers" in n and "measured" in n for n in j["notes"]), j["notes"])
+    expect("nccl-env is there", run("generate", "nccl-env", "--host", hgx)[0] == 0)
+
+
+TRAINER = """\
+# as it was
+training:
+  per_device_train_batch_size: 2   # small
+  gradient_accumulation_steps: 4
+  learning_rate: 2.0e-5
+  bf16: true
+  fp16: false
+  gradient_checkpointing: true
+  gradient_checkpointing_kwargs: {use_reentrant: true}
+  dataloader_num_workers: 0
+  "quoted": 'kept'    # this too
+
+distributed:
+  deepspeed: null  # off
+"""
+ZERO = """{
+\t"bf16": { "enabled": true },   "fp16": {"enabled": true},
+  "zero_optimization": {
+    "stage": 2, "overlap_com": true,
+    "stage3_prefetch_bucket_size": 5e8,
+    "reduce_bucket_size": 500000
+  },
+  "gradient_accumulation_steps": 4,
+  "train_micro_batch_size_per_gpu": 2,
+  "train_batch_size": 100,
+  "wall_clock_breakdown": true
+}"""
+SHELL = """#!/bin/bash
+export NCCL_ALGO=Ring   # why not
+export NCCL_PROTO=Simple
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+FOO=1 torchrun --nproc_per_node=8 --nnodes 2 train.py --per_device_train_batch_size 2 \\
+    --gradient_accumulation_steps=4 --gradient_checkpointing True --fsdp "full_shard auto_wrap" --bf16 True
+"""
+
+
+def edit(tmp, name, text, kind="deepspeed", model="qwen2.5-1.5b", more=()):
+    """The text after the change, its diff and the answer; the user's file stays as it is, and patch comes to the same."""
+    f, new = tmp / name, tmp / f"new-{name}"
+    data = text if isinstance(text, bytes) else text.encode()
+    f.write_bytes(data)
+    new.unlink(missing_ok=True)
+    j = follows(f"edit {name}", ["generate", kind, "--edit", f, "--model", model, *ON, *more, "-o", new], 0)
+    if not j:
+        return b"", "", {}
+    after = new.read_bytes()
+    diff = j["train"]["edit"]["diff"]
+    expect(f"{name} is as it was", hashlib.sha256(f.read_bytes()).digest() == hashlib.sha256(data).digest())
+    if shutil.which("patch") and diff:
+        (tmp / "d").write_bytes(diff.encode())
+        p = subprocess.run(["patch", "--binary", "-s", "-o", tmp / "patched", f, tmp / "d"], capture_output=True, text=True)
+        expect(f"{name}: patch makes the same of it", p.returncode == 0 and (tmp / "patched").read_bytes() == after,
+               (p.stdout, p.stderr, diff))
+    expect(f"{name}: each hunk has a reason", all(len(x.split("@@", 2)[2].strip()) > 10 for x in diff.splitlines()
+                                                 if x.startswith("@@")), diff)
+    expect(f"{name}: refused where it is already", run("generate", kind, "--edit", f, "--model", model, *ON, "-o", new)[0] == 2 and
+           new.read_bytes() == after)
+    return after, diff, j["train"]
+
+
+def edited(tmp):
+    after, diff, t = edit(tmp, "t.yaml", TRAINER)
+    c, was = yaml.safe_load(after), yaml.safe_load(TRAINER)
+    b = c["training"]
+    expect("the same global batch", b["per_device_train_batch_size"] * b["gradient_accumulation_steps"] == 8 and
+           b["per_device_train_batch_size"] > 2, b)
+    expect("a gain with its interval", t["gain"]["value"] > 1.02 and t["gain"]["low"] < t["gain"]["value"] < t["gain"]["high"] and
+           "times" in diff, t["gain"])
+    expect("what was wrong", b["gradient_checkpointing_kwargs"]["use_reentrant"] is False and b["dataloader_num_workers"] > 0, b)
+    expect("comments stay", after.decode().count("#") == TRAINER.count("#") and b"  # small" in after and
+           b"\"quoted\": 'kept'    # this too" in after, after)
+    for key in ("learning_rate", "bf16", "fp16", "quoted"):
+        expect(f"{key} stays", b[key] == was["training"][key])
+    same = [x for x in TRAINER.splitlines() if x in after.decode().splitlines()]
+    expect("order and other lines stay", len(same) >= 9, same)
+
+    crlf, _, _ = edit(tmp, "crlf.yaml", TRAINER.replace("\n", "\r\n"))
+    expect("CR LF stay", crlf == after.replace(b"\n", b"\r\n"), crlf)
+    bom, _, _ = edit(tmp, "bom.yaml", b"\xef\xbb\xbf" + TRAINER.replace("as it was", "wie es w\u00e4r").encode())
+    expect("a byte-order mark and wide characters stay", bom == b"\xef\xbb\xbf" + after.replace(b"as it was",
+           "wie es w\u00e4r".encode()), bom)
+    none, _, _ = edit(tmp, "end.yaml", TRAINER.rstrip("\n"))
+    expect("no line break at the end stays so", none == after.rstrip(b"\n"), none)
+    flow, _, _ = edit(tmp, "flow.yaml", "{per_device_train_batch_size: 2, gradient_accumulation_steps: 4, bf16: true, "
+                      "gradient_checkpointing: true, learning_rate: 1.0e-4}\n")
+    expect("flow style", yaml.safe_load(flow)["per_device_train_batch_size"] > 2 and flow.count(b"\n") == 1, flow)
+    anchored, _, t = edit(tmp, "anchor.yaml", "a: &base\n  per_device_train_batch_size: 2\n  gradient_accumulation_steps: 4\n"
+                          "  gradient_checkpointing: true\n  learning_rate: 1.0e-4\n  bf16: true\nb: *base\n")
+    expect("what is shared is left, with its line", b"per_device_train_batch_size: 2" in anchored and
+           any(x["line"] == 2 and "anchor" in x["why"] for x in t["edit"]["left"]), t["edit"])
+
+    after, _, t = edit(tmp, "ds.json", ZERO, model="qwen2-7b")
+    c = json.loads(after)
+    expect("DeepSpeed's: holds together", c["train_batch_size"] == c["train_micro_batch_size_per_gpu"] *
+           c["gradient_accumulation_steps"] * 16 and not c["fp16"]["enabled"] and
+           c["zero_optimization"]["overlap_comm"] is True and c["zero_optimization"]["reduce_bucket_size"] >= 5e7 and
+           c["wall_clock_breakdown"] is False, c)
+    expect("what did nothing is gone", c["zero_optimization"]["stage"] == 3 or
+           "stage3_prefetch_bucket_size" not in c["zero_optimization"], c)
+    expect("form stays", b'\n\t"bf16": { "enabled": true },   "fp16": {"enabled": ' in after, after)
+    expect("lint finds no fault in it any more", not [x for x in findings(tmp, "ds2.json", after) if x[2] == "error"],
+           findings(tmp, "ds2.json", after))
+    again, diff, _ = edit(tmp, "ds3.json", after, model="qwen2-7b")
+    expect("a second time there is nothing", again == after and not diff, diff)
+
+    after, _, t = edit(tmp, "job.sh", SHELL)
+    expect("variables that stand alone go", b"NCCL_PROTO" not in after and b"CUDA_DEVICE_MAX_CONNECTIONS" not in after, after)
+    expect("others are left and said", b"NCCL_ALGO=Ring   # why not" in after and
+           any("NCCL_ALGO" in x["what"] for x in t["edit"]["left"]), t["edit"]["left"])
+    expect("arguments in their place", b"--per_device_train_batch_size 2 " not in after and
+           b"--gradient_accumulation_steps=4" not in after and b'"full_shard auto_wrap"' in after, after)
+
+    acc = ("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2   # two\nnum_processes: 8\nmachine_rank: 0\n"
+           "main_process_ip: 10.0.0.1\nmixed_precision: 'no'\nfsdp_config:\n  fsdp_version: 2\n  fsdp_backward_prefetch: BACKWARD_PRE\n"
+           "  # keep\n  fsdp_reshard_after_forward: FULL_SHARD\n  fsdp_use_orig_params: true\n")
+    after, _, _ = edit(tmp, "acc.yaml", acc, kind="accelerate", model="llama-3-8b", more=["--global-batch", "128"])
+    c = yaml.safe_load(after)
+    expect("Accelerate's", c["num_processes"] == 16 and c["mixed_precision"] == "bf16" and
+           isinstance(c["fsdp_config"]["fsdp_reshard_after_forward"], bool) and
+           "fsdp_backward_prefetch" not in c["fsdp_config"] and "fsdp_use_orig_params" not in c["fsdp_config"] and
+           b"  # keep\n" in after and b"# two\n" in after, after)
+
+    for name, text, word in (("two.yaml", "per_device_train_batch_size: 2\n---\na: 1\n", ":2:"),
+                             ("bad.yaml", "a: 1\n  per_device_train_batch_size: [\n", ":"), ("bad.json", '{\n"a": ,\n}', ":2"),
+                             ("twice.json", '{"train_batch_size": 1,\n"train_batch_size": 2}', "uplicate"),
+                             ("else.yaml", "hello: world\n", "neither"), ("bin.sh", "a\0b\n", "no text")):
+        (tmp / name).write_text(text)
+        got, _, err = run("generate", "deepspeed", "--edit", tmp / name, "--model", "qwen2.5-1.5b", *ON, "-o", tmp / "never")
+        expect(f"{name} is refused with its place", got == 2 and word in err and not (tmp / "never").exists(), (got, err))
+
+
+FAULTS = [
+    ("ds.json", '{"bf16": {"enabled": true},\n"fp16": {"enabled": true},\n"train_batch_size": 8}', "contradiction", 2),
+    ("ds.json", '{"train_batch_size": 100,\n"train_micro_batch_size_per_gpu": 3}', "batch-arithmetic", 1),
+    ("ds.json", '{"zero_optimization": {"stage": 3,\n"overlap_com": true}}', "unknown-key", 2),
+    ("ds.json", '{"train_batch_size": 8,\n"gradient_acumulation_steps": 1}', "dead-key", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 2,\n"offload_param": {"device": "cpu"}}}', "dead-key", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 1,\n"overlap_comm": true, "reduce_bucket_size": 1000}}', "small-bucket", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 3,\n"overlap_comm": false}}', "no-overlap", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 3},\n"prescale_gradients": true}', "contradiction", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 2,\n"offload_optimizer": {"device": "nvme"}}}', "no-value", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 2,\n"cpu_offload": true}}', "old-key", 2),
+    ("ds.json", '{"zero_optimization": {\n"stage": 4}}', "bad-value", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 2},\n"wall_clock_breakdown": "false"}', "bad-value", 2),
+    ("ds.json", '{"train_batch_size": 8,\n// a comment\n"bf16": {"enabled": true}}', "no-json", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 1},\n"optimizer": {"type": "OneBitAdam"}}', "contradiction", 2),
+    ("ds.json", b'\xef\xbb\xbf{"train_batch_size": 8}', "byte-order-mark", 1),
+    ("a.yaml", "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n  fsdp_sharding_strategy: FULL_SHARD\n",
+     "dead-key", 5),
+    ("a.yaml", "distributed_type: MULTI_GPU\nnum_processes: 15\nnum_machines: 2\nmain_process_ip: x\n", "batch-arithmetic", 2),
+    ("a.yaml", "distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 16\n", "no-value", 2),
+    ("a.yaml", "distributed_type: MULTI_GPU\nnum_proceses: 8\n", "unknown-key", 2),
+    ("a.yaml", "distributed_type: NO\nnum_processes: 1\n", "yaml-no", 1),
+    ("a.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 2\n", "dead-key", 3),
+    ("a.yaml", "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: x\n  zero_stage: 2\n",
+     "contradiction", 5),
+    ("a.yaml", "distributed_type: MULTI_GPU\nnum_processes: 64\n", "too-many-processes", 2),
+    ("t.yaml", "output_dir: x\nbf16: true\nfp16: true\n", "contradiction", 3),
+    ("t.yaml", "output_dir: x\nlearning_rate: 2e-5\nbf16: true\n", "yaml-number", 2),
+    ("t.yaml", "output_dir: x\nbf16: true\ndataloader_num_workers: 64\n", "too-many-workers", 3),
+    ("t.yaml", "output_dir: x\nbf16: true\ndataloader_prefetch_factor: 4\n", "contradiction", 3),
+    ("t.yaml", "output_dir: x\nbf16: true\ngradient_acumulation_steps: 4\nlearning_rate: 1.0e-5\n", "dead-key", 3),
+    ("t.yaml", "output_dir: x\ndeepspeed: a.json\nfsdp: full_shard auto_wrap\n", "contradiction", 3),
+    ("t.yaml", "output_dir: x\nbf16: true\nbf16: false\n", "key-twice", 3),
+    ("t.yaml", "output_dir: x\ngradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  use_reentrant: true\n", "reentrant", 3),
+    ("t.yaml", "output_dir: x\nbf16: true\nddp_backend: gloo\n", "harmful", 3),
+    ("f.json", '{"version": 2,\n"backward_prefetch": "backward_pre", "min_num_params": 1}', "dead-key", 2),
+    ("f.json", '{"fsdp_version": 1, "fsdp_cpu_ram_efficient_loading": true,\n"fsdp_sync_module_states": false}', "contradiction", 1),
+    ("j.sh", "#!/bin/bash\nexport NCCL_ALGO=Ring\n", "forced", 2),
+    ("j.sh", "#!/bin/bash\nexport NCCL_IB_GID_INDEX=3\n", "gid-pinned", 2),
+    ("j.sh", "#!/bin/bash\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun x.py --fsdp full_shard\n", "harmful", 2),
+    ("j.sh", "#!/bin/bash\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ndeepspeed x.py\n", "harmful", 2),
+    ("j.sh", "torchrun x.py --bf16 \\ \n --fp16\n", "continuation", 1),
+    ("j.sh", "torchrun x.py \\\n --fsdp_config {\"min_num_params\": 1}\n", "json-unquoted", 2),
+    ("j.sh", "torchrun x.py --name 'open\n", "quoting", 1),
+    ("j.sh", "torchrun x.py \\\n  --bf16 True --fp16\n", "contradiction", 2),
+    ("j.sh", "torchrun x.py --run_name \u201cx\u201d\n", "typography", 1),
+    ("j.sh", "srun deepspeed --hostfile /dev/null x.py\n", "launcher-twice", 1),
+]
+SOUND = [
+    ("ds.json", '{"zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8},\n"bf16": {"enabled": "auto"},'
+     '"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_clipping": "auto"}'),
+    ("t.yaml", "model_name: x\nmy_own_key: 3\noutput_dir: x\nbf16: true\nlearning_rate: 2.0e-5\ndataloader_num_workers: 4\n"),
+    ("j.sh", "export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun m.py --tensor-model-parallel-size 4\n"),
+    ("j.sh", "torchrun x.py --fsdp_config '{\"min_num_params\": 1}' --bf16 True\n"),
+    ("pod.yaml", "apiVersion: v1\nkind: Pod\nspec:\n  containers: []\n"),
+    ("a.yaml", "distributed_type: 'NO'\nnum_processes: 1\nmixed_precision: bf16\n"),
+]
+
+
+def linted(tmp):
+    for name, text, code, line in FAULTS:
+        got = findings(tmp, name, text)
+        expect(f"lint {name}: {code} at {line} in {text!r:.70}", any(c == code and n == line for c, n, _ in got), got)
+    for name, text in SOUND:
+        got = [x for x in findings(tmp, name, text) if x[2] != "note"]
+        expect(f"nothing is wrong with {text!r:.70}", not got, got)
+
+
+with tempfile.TemporaryDirectory() as d:
+    generated(pathlib.Path(d))
+    launched(pathlib.Path(d))
+    edited(pathlib.Path(d))
+    linted(pathlib.Path(d))
+print(f"generate-train: {passed} passed, {failed} failed")
+sys.exit(failed != 0)
