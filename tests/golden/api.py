@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The library as a stranger has it: installed into a folder, found by pkg-config, used from C and from Python, and held against the
+program: what it returns is what the program prints, to the byte. api.py BUILD [BUILD_WITH_SANITIZERS]: folders of meson."""
+import concurrent.futures
+import ctypes
+import json
+import os
+import pathlib
+import platform
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+UPDATE = "--update" in sys.argv
+PLAIN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+HEADER = (ROOT / "include/gputune/gputune.h").read_text()
+DECLARED = set(re.findall(r"^GPUTUNE_API [^(]*?(gputune_\w+)\(", HEADER, re.M))
+passed = failed = 0
+
+
+def expect(what, good, detail=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAIL {what}: {str(detail)[:600]}")
+
+
+def run(*argv, env=None, **kw):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120, cwd=ROOT, env=PLAIN | (env or {}), **kw)
+
+
+def install(build, to):
+    """The library's folder and the environment in which pkg-config finds it."""
+    done = run("meson", "install", "-C", build, "--no-rebuild", "--quiet", env={"DESTDIR": str(to)})
+    expect("it is installed", done.returncode == 0, done.stderr)
+    so = next(pathlib.Path(to).rglob("libgputune.so.0"))
+    pc = next(pathlib.Path(to).rglob("gputune.pc"))
+    return so.parent, {"PKG_CONFIG_SYSROOT_DIR": str(to), "PKG_CONFIG_PATH": str(pc.parent)}
+
+
+def program(*argv):
+    p = run(BUILD / "src/cmd/gputune", *argv)
+    return p.stdout.rstrip("\n")
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int), ("text", ctypes.c_char * 512), ("hint", ctypes.c_char * 256)]
+
+
+def load(path):
+    lib = ctypes.CDLL(str(path))
+    for name in DECLARED - {"gputune_close", "gputune_free"}:
+        getattr(lib, name).restype = ctypes.c_void_p
+    lib.gputune_version.restype = ctypes.c_char_p
+    for name in ("gputune_close", "gputune_free"):
+        getattr(lib, name).restype = None
+        getattr(lib, name).argtypes = [ctypes.c_void_p]
+    lib.gputune_open.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    lib.gputune_list.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    lib.gputune_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+    for name in ("gputune_facts", "gputune_check", "gputune_plan"):
+        getattr(lib, name).argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return lib
+
+
+def ask(lib, name, *args):
+    """Text of the result, or the error."""
+    why = Error()
+    text = getattr(lib, name)(*args, ctypes.byref(why))
+    if not text:
+        return why
+    out = ctypes.string_at(text).decode()
+    lib.gputune_free(text)
+    return out
+
+
+def same_as_program(lib):
+    for capture in sorted(p.parent for p in (ROOT / "tests/machines").glob("*/meta.json")):
+        path = os.fspath(capture.relative_to(ROOT))
+        m = lib.gputune_open(path.encode(), None)
+        at = ("--host", path, "--format", "json")
+        spoken = {"check": ask(lib, "gputune_check", m, None), "show": ask(lib, "gputune_facts", m, None), "plan": ask(lib, "gputune_plan", m, None)}
+        for verb, args in (("check", []), ("show", ["topology"]), ("plan", [])):
+            expect(f"{capture.name}: {verb}", spoken[verb] == program(verb, *args, *at), spoken[verb])
+        options = json.dumps({"profile": "low-latency", "only": ["cpu", "memory"], "skip": ["cpu.governor"]}).encode()
+        expect(f"{capture.name}: options of check", ask(lib, "gputune_check", m, options) == program(
+            "check", "--profile", "low-latency", "--only", "cpu,memory", "--skip", "cpu.governor", *at))
+        options = json.dumps({"profile": "max-performance", "allow": ["gpu", "cpu"]}).encode()
+        expect(f"{capture.name}: options of plan", ask(lib, "gputune_plan", m, options) == program(
+            "plan", "--profile", "max-performance", "--allow", "gpu,cpu", *at))
+        for name in ("nic.mtu", "gpu.persistence-mode", "cpu.governor"):
+            expect(f"{capture.name}: explain {name}", ask(lib, "gputune_explain", m, name.encode(), None) == program("explain", name, *at))
+        lib.gputune_close(m)
+    expect("settings are listed", ask(lib, "gputune_list", None) == program("list", "--format", "json"))
+    expect("facts are listed", ask(lib, "gputune_list", b'{"facts": true}') == program("list", "--facts", "--format", "json"))
+    expect("a list is narrowed", ask(lib, "gputune_list", b'{"only": ["nic"]}') == program("list", "--only", "nic", "--format", "json"))
+    version = run(BUILD / "src/cmd/gputune", "--version").stdout.split()[1]
+    expect("its version", lib.gputune_version().decode() == version)
+
+
+def this_machine(lib):
+    m = lib.gputune_open(None, None)
+    said = json.loads(ask(lib, "gputune_check", m, b"{}"))
+    told = json.loads(program("check", "--format", "json"))
+    pick = lambda r: [(f["id"], f["target"], f["verdict"]) for f in r["findings"]]
+    expect("this machine is judged as the program does", pick(said) == pick(told) and not said["host"]["captured"])
+    lib.gputune_close(m)
+
+
+def refuses(lib):
+    m = lib.gputune_open(b"tests/machines/dgx-spark", None)
+    bad = [(b"", "options"), (b"[]", "no JSON object"), (b'{"only": "gpu"}', "only"), (b'{"only": ["nic.mtuu"]}', "nic.mtuu"), (b'{"depth": 1}', "depth"),
+           (b'{"deep": 1}', "deep"), (b'{"profile": 7}', "profile"), (b'{"profile": "nobody"}', "nobody"), (b'{"allow": ["gpu"]}', "allow"),
+           (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
+           (b"{" + b" " * 70000 + b"}", "65536"), (b'{"only": [' + b'"gpu",' * 300 + b'"cpu"]}', "256"), (b"[" * 60000, "options")]
+    for options, word in bad:
+        why = ask(lib, "gputune_check", m, options)
+        expect(f"options {options[:40]!r}", isinstance(why, Error) and word in why.text.decode() and why.code in (22, 2), getattr(why, "text", why))
+        expect("the error may be left out", lib.gputune_check(m, options, None) is None)
+    dice, good = random.Random(13), b'{"profile": "low-latency", "only": ["gpu", "nic.*"], "skip": ["nic.mtu"], "facts": false}'
+    for _ in range(2000):
+        damaged = bytearray(good)
+        for _ in range(dice.randint(1, 4)):
+            damaged[dice.randrange(len(damaged))] = dice.choice(b'{}[]",:\\ \x01\xff0ag.*')
+        said = ask(lib, "gputune_list", bytes(damaged))
+        if isinstance(said, Error) and not (said.code and said.text):
+            expect("damaged options are an error with a sentence, or a result", False, damaged)
+    expect("damaged options end nothing", True)
+    why = ask(lib, "gputune_explain", m, b"nic.mtuu", None)
+    expect("the nearest setting is named", isinstance(why, Error) and "nic.mtu" in why.hint.decode())
+    expect("no setting at all", isinstance(ask(lib, "gputune_explain", m, None, None), Error))
+    expect("no machine", isinstance(ask(lib, "gputune_check", None, None), Error))
+    for path, code in ((b"/nonexistent", 2), (b"/etc/passwd", 22), (b"tests", 22)):
+        why = Error()
+        expect(f"no capture: {path}", lib.gputune_open(path, ctypes.byref(why)) is None and why.code == code and path.decode() in why.text.decode(),
+               (why.code, why.text))
+    lib.gputune_close(m)
+    lib.gputune_close(None)
+    lib.gputune_free(None)
+
+
+def state():
+    """What a library must leave as it was: descriptors, signals that are caught, folder, environment, mask, children."""
+    caught = [line for line in open("/proc/self/status") if line.startswith(("SigCgt", "SigIgn", "SigBlk", "Umask", "Threads"))]
+    return sorted(os.listdir("/proc/self/fd")), caught, os.getcwd(), dict(os.environ), signal.getsignal(signal.SIGPIPE)
+
+
+def memory_kib():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
+
+
+def manners(lib):
+    m = lib.gputune_open(b"tests/machines/hgx-h100", None)
+    live = lib.gputune_open(None, None)
+    every = lambda: [ask(lib, "gputune_check", m, None), ask(lib, "gputune_plan", m, None), ask(lib, "gputune_check", live, None),
+                     ask(lib, "gputune_check", m, b'{"only": 1}')]
+    every()
+    before = state()
+    for _ in range(3):
+        every()
+    expect("it leaves the process as it was", state() == before, (before, state()))
+    for _ in range(8):
+        ask(lib, "gputune_check", m, None)
+    grown = memory_kib()
+    for _ in range(24):
+        ask(lib, "gputune_check", m, None)
+    # One look at this machine takes megabytes; what stays after 24 of them would be seen.
+    expect("it keeps no memory", memory_kib() - grown < 4096, memory_kib() - grown)
+    one = ask(lib, "gputune_check", m, None)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda _: ask(lib, "gputune_check", m, None), range(24)))
+    expect("threads share a machine", all(s == one for s in said))
+    lib.gputune_close(m)
+    lib.gputune_close(live)
+    with tempfile.TemporaryDirectory() as d:
+        script = (f"import os, sys; sys.dont_write_bytecode = True; sys.argv = ['x', {str(BUILD)!r}]; sys.path.insert(0, {str(ROOT / 'tests/golden')!r})\n"
+                  f"import api; lib = api.load({str(BUILD / 'src/api/libgputune.so.0')!r}); os.chdir({d!r}); m = lib.gputune_open(None, None)\n"
+                  "for name in ('gputune_check', 'gputune_plan', 'gputune_facts'): api.ask(lib, name, m, None)\n"
+                  "lib.gputune_open(b'/nonexistent', None)")
+        p = run(sys.executable, "-c", script)
+        expect("it prints nothing and makes no file", (p.returncode, p.stdout, p.stderr, os.listdir(d)) == (0, "", "", []), (p, os.listdir(d)))
+
+
+def symbols(so):
+    shown = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", so).stdout.splitlines()} - {"GPUTUNE_0"}
+    expect("it shows what the header declares, and nothing else", shown == DECLARED, shown ^ DECLARED)
+    listed = set(re.findall(r"^\t(gputune_\w+);", (ROOT / "src/api/gputune.map").read_text(), re.M))
+    expect("so does the version script", listed == DECLARED, listed ^ DECLARED)
+    told = set(re.findall(r"^### `.*?(gputune_\w+)\(", (ROOT / "docs/API.md").read_text(), re.M))
+    expect("and docs/API.md", told == DECLARED, told ^ DECLARED)
+    debian = set(re.findall(r"^ (gputune_\w+)@GPUTUNE_0 ", (ROOT / "debian/libgputune0.symbols").read_text(), re.M))
+    expect("and the Debian package", debian == DECLARED, debian ^ DECLARED)
+    used = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", so).stdout.splitlines()}
+    sizes = {w[0]: int(w[1]) for w in (line.split() for line in run("size", "-A", so).stdout.splitlines()) if len(w) == 3 and w[1].isdigit()}
+    expect("it has no state that could change: nothing but what the linker puts there", sizes.get(".data", 0) + sizes.get(".bss", 0) <= 64, sizes)
+    # _exit is there for one case, which the header names: no memory.
+    never = {"exit", "printf", "puts", "signal", "sigaction", "setlocale", "setenv", "chdir", "umask", "system", "popen"}
+    expect("it calls nothing that is the caller's", not used & never, used & never)
+
+
+def abi(so):
+    """Against tests/abi: functions, their types and the layout of what callers allocate."""
+    with tempfile.TemporaryDirectory() as d:
+        (pathlib.Path(d) / "layout.c").write_text("#include <gputune/gputune.h>\n#include <stddef.h>\nstruct gputune_error e;\n"
+                                                  "_Static_assert(sizeof(e) == 772 && offsetof(struct gputune_error, code) == 0 && offsetof(struct gputune_error, text) == 4"
+                                                  " && offsetof(struct gputune_error, hint) == 516, \"layout\");\n")
+        built = run("cc", "-std=c11", "-Iinclude", "-c", f"{d}/layout.c", "-o", f"{d}/layout.o")
+        expect("the layout of errors is as it was", built.returncode == 0, built.stderr)
+        stored, now = ROOT / f"tests/abi/libgputune-{platform.machine()}.abi", pathlib.Path(d) / "now.abi"
+        if not shutil.which("abidw"):
+            print("skip abidiff: abigail-tools is not installed")
+            return
+        told = run("abidw", "--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only", "--no-corpus-path", "--no-comp-dir-path",
+                   "--no-show-locs", "--no-architecture", so)
+        # Where a file lies says nothing of its interface.
+        now.write_text(re.sub(r"path='[^']*/(src/|include/)", r"path='\1", told.stdout))
+        if UPDATE:
+            stored.write_text(now.read_text())
+        if not stored.exists():
+            print(f"skip abidiff: no baseline of {platform.machine()}")
+            return
+        p = run("abidiff", stored, now)
+        expect("the ABI is the stored one: an addition is stored by --update", p.returncode == 0 and "gputune_plan" in told.stdout, p.stdout + told.stderr)
+        less = pathlib.Path(d) / "less.abi"
+        less.write_text(now.read_text().replace("size-in-bits='6176'", "size-in-bits='6208'"))
+        expect("another layout would be seen", run("abidiff", stored, less).returncode & 4)
+
+
+def from_c(folder, env, name, flags=()):
+    """The example, compiled as a stranger would, and what it prints of a captured machine."""
+    with tempfile.TemporaryDirectory() as d:
+        found = run("pkg-config", "--cflags", "--libs", "gputune", env=env)
+        expect(f"pkg-config finds it ({name})", found.returncode == 0 and "-lgputune" in found.stdout, found.stderr)
+        built = run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", *flags, "examples/check.c", "-o", f"{d}/check",
+                    *found.stdout.split(), "-ljansson")
+        expect(f"the example compiles ({name})", built.returncode == 0, built.stderr)
+        at = {"LD_LIBRARY_PATH": str(folder), "ASAN_OPTIONS": "detect_leaks=1"}
+        for machine in ("dgx-spark", "hgx-h100", "nothing"):
+            p = run(f"{d}/check", f"tests/machines/{machine}", env=at)
+            want = [f["id"] for f in json.loads(program("check", "--host", f"tests/machines/{machine}", "--format", "json"))["findings"] if f["verdict"] == "fail"]
+            expect(f"the example says what the program says ({name}, {machine})", [line.split()[0] for line in p.stdout.splitlines()] == want and not p.stderr,
+                   (p.stdout, p.stderr))
+        p = run(f"{d}/check", "/nonexistent", env=at)
+        expect(f"the example's error ({name})", p.returncode == 2 and "/nonexistent" in p.stderr, p.stderr)
+        if not flags and shutil.which("c++"):
+            (pathlib.Path(d) / "x.cc").write_text("#include <gputune/gputune.h>\nint main() { return !gputune_version(); }\n")
+            built = run("c++", "-Wall", "-Werror", f"{d}/x.cc", "-o", f"{d}/x", *found.stdout.split())
+            expect("C++ takes the header", built.returncode == 0 and run(f"{d}/x", env=at).returncode == 0, built.stderr)
+
+
+def from_python(folder):
+    p = run(sys.executable, "examples/check.py", "tests/machines/dgx-spark", env={"LD_LIBRARY_PATH": str(folder)})
+    failed_here = [f for f in json.loads(program("check", "--host", "tests/machines/dgx-spark", "--format", "json"))["findings"] if f["verdict"] == "fail"]
+    lines = p.stdout.splitlines()
+    expect("the Python example", p.returncode == 1 and not p.stderr and [line.split()[0] for line in lines[:len(failed_here)]] == [f["id"] for f in failed_here]
+           and any("would write" in line for line in lines), (p.stdout, p.stderr))
+    p = run(sys.executable, "examples/check.py", "/nonexistent", env={"LD_LIBRARY_PATH": str(folder)})
+    expect("its error", p.returncode == 1 and "/nonexistent" in p.stderr, p.stderr)
+
+
+def main():
+    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory() as d:
+        folder, env = install(BUILD, d)
+        lib = load(folder / "libgputune.so.0")
+        symbols(folder / "libgputune.so.0")
+        abi(BUILD / "src/api/libgputune.so.0")
+        from_c(folder, env, "release")
+        from_python(folder)
+        same_as_program(lib)
+        this_machine(lib)
+        refuses(lib)
+        manners(lib)
+    if len(sys.argv) > 2 and not UPDATE:
+        with tempfile.TemporaryDirectory() as d:
+            folder, env = install(pathlib.Path(sys.argv[2]).resolve(), d)
+            from_c(folder, env, "sanitizers", ("-fsanitize=address,undefined",))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
