@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any JSON as what other machines of a cluster send: an answer to "preflight", to "plan", to
+ * "undo", a request to be configured, a discovery or check that was kept. What is taken holds to
+ * its bounds, and a wiring can be made of it. The first byte says which.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/apply.h"
+#include "cluster/check.h"
+#include "cluster/setup.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static void before(struct arena *a, const json_t *j)
+{
+	struct cluster_node nodes[2] = { { .name = "a", .failure = "" },
+					 { .name = "b", .failure = "" } };
+	struct cluster c = { .nodes = nodes, .n_nodes = 2 };
+	struct wiring_wish wish = { .topology = "auto", .hosts = true };
+	struct wiring_node said[2] = { 0 };
+	struct wiring w = { 0 };
+
+	apply_read_before(a, j, &said[0]);
+	apply_read_before(a, j, &said[1]);
+	if (said[0].n_networks > WIRING_NETWORKS_MAX || said[0].n_keys > WIRING_KEYS_MAX ||
+	    !said[0].user || !said[0].version)
+		abort();
+	cluster_link(a, &c);
+	wiring_make(a, &c, said, &wish, &w);
+}
+
+static void rows(const struct apply_node *n)
+{
+	if (n->n_changes > APPLY_ITEMS_MAX || n->n_files > APPLY_ITEMS_MAX ||
+	    n->n_refusals > APPLY_ITEMS_MAX || n->n_notes > APPLY_ITEMS_MAX)
+		abort();
+	for (size_t i = 0; i < n->n_changes; i++)
+		if (!n->changes[i].kind || !n->changes[i].name)
+			abort();
+	for (size_t i = 0; i < n->n_files; i++)
+		if (!n->files[i].path || !n->files[i].text)
+			abort();
+}
+
+static void want(struct arena *a, const json_t *j)
+{
+	struct setup_want w = { 0 };
+	struct err e = { 0 };
+
+	if (setup_want_read(a, j, &w, &e)) {
+		if (!*e.text)
+			abort();
+		return;
+	}
+	if (w.n > SETUP_PORTS_MAX || w.n_types > SETUP_PORTS_MAX || !w.hosts || !w.known_hosts)
+		abort();
+	for (size_t i = 0; i < w.n; i++) {
+		struct wire_port p = { .name = w.ports[i].name,
+				       .address = w.ports[i].address,
+				       .mtu = w.ports[i].mtu };
+		const char *why;
+
+		if (p.mtu < 576 || p.mtu > 65536 || strchr(p.name, '/') || strchr(p.name, '\n') ||
+		    strchr(p.address, '\n'))
+			abort();
+		if (!netplan_text(a, &p, 1, &why) && !why)
+			abort();
+	}
+}
+
+static void discovery(struct arena *a, const json_t *j)
+{
+	struct wiring_wish wish = { .topology = "auto", .hosts = true };
+	struct wiring_node *said;
+	struct check check = { 0 };
+	struct wiring w = { 0 };
+	struct cluster c = { 0 };
+	struct err e = { 0 };
+
+	if (cluster_read(a, j, &c, &e)) {
+		if (!*e.text)
+			abort();
+		return;
+	}
+	cluster_judge(a, &c, &c);
+	json_decref(cluster_json(&c, "2026-11-21T00:00:00Z", 0));
+	said = arena_array(a, c.n_nodes, sizeof(*said));
+	for (size_t i = 0; i < c.n_nodes; i++)
+		said[i] = (struct wiring_node){ .user = "", .version = "" };
+	wiring_make(a, &c, said, &wish, &w);
+	check.cluster = &c;
+	check_paths(a, &check);
+	check_compare(a, &check, j, &e);
+}
+
+static void earlier(struct arena *a, const json_t *j)
+{
+	struct cluster_node nodes[2] = { { .name = "a", .failure = "" },
+					 { .name = "b", .failure = "" } };
+	struct cluster c = { .nodes = nodes, .n_nodes = 2 };
+	struct check check = { .cluster = &c };
+	struct err e = { 0 };
+
+	if (check_compare(a, &check, j, &e) && !*e.text)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct apply_node node = { 0 };
+	struct arena a = { 0 };
+	json_t *j;
+
+	if (!size)
+		return 0;
+	if (*data == 'q') {
+		char *text = arena_strndup(&a, (const char *)data + 1, size - 1);
+
+		setup_rdma_users(&a, text, "mlx5_0");
+		arena_free(&a);
+		return 0;
+	}
+	j = json_loadb((const char *)data + 1, size - 1, JSON_REJECT_DUPLICATES, NULL);
+	switch (j ? *data : '\0') {
+	case 'b':
+		before(&a, j);
+		break;
+	case 'p':
+		apply_read_plan(&a, j, &node);
+		rows(&node);
+		break;
+	case 'u':
+		apply_read_rows(&a, j, &node);
+		rows(&node);
+		break;
+	case 'w':
+		want(&a, j);
+		break;
+	case 'd':
+		discovery(&a, j);
+		break;
+	case 'c':
+		earlier(&a, j);
+		break;
+	default:
+		break;
+	}
+	json_decref(j);
+	arena_free(&a);
+	return 0;
+}

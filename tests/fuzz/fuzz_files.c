@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a file that a user names or that stands in /etc: a profile, watch.conf, boot.json, a
+ * recording, an SQLite export, an earlier result, a wheelhouse's manifest, a task's arguments. The
+ * first byte says which. Refused with a sentence, or what was read is sound.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "cmd/ansible.h"
+#include "fuzz_host.h"
+#include "knob/knob.h"
+#include "model/machine.h"
+#include "monitor/recording.h"
+#include "persist/persist.h"
+#include "predict/roofline.h"
+#include "settings/profile.h"
+#include "stack/wheelhouse.h"
+#include "watch/policy.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* A file in memory with these bytes; path gets a name for it. */
+static int file_of(const void *data, size_t n, char path[64])
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET))
+		abort();
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static void refused(const struct err *e)
+{
+	if (!*e->text)
+		abort();
+}
+
+static void profile(struct arena *a, const char *path)
+{
+	struct profile p = { 0 };
+	struct err e = { 0 };
+
+	if (profile_load(a, path, &p, &e)) {
+		refused(&e);
+		return;
+	}
+	for (size_t i = 0; i < p.n_overrides; i++)
+		if (!p.overrides[i].s)
+			abort();
+	SETTING_FOR_EACH (s)
+		profile_selects(&p, s->id);
+}
+
+static void policy(struct arena *a, const unsigned char *data, size_t n)
+{
+	static struct fuzz_host h;
+	enum reaction reaction;
+	struct policy p;
+	struct err e = { 0 };
+	char *text = arena_printf(a, "@@%s\n", WATCH_CONF);
+	size_t head = strlen(text);
+	int limit = 0;
+
+	if (!h.base)
+		fuzz_host_open(&h, "nothing");
+	text = memcpy(arena_alloc(a, head + n), text, head);
+	memcpy(text + head, data, n);
+	fuzz_host_say(&h, (unsigned char *)text, head + n);
+	policy_default(&p);
+	if (policy_load(&h.host, a, WATCH_CONF, &p, &e)) {
+		refused(&e);
+		return;
+	}
+	if (p.limit < 0 || p.limit > POLICY_LIMIT_MAX || p.interval_ms <= 0 ||
+	    p.max_interval_ms <= 0)
+		abort();
+	policy_of(&p, "cpu.governor", &reaction, &limit);
+	if (limit < 0 || limit > POLICY_LIMIT_MAX || reaction > REACT_BACK_OFF)
+		abort();
+}
+
+static void boot(struct arena *a, const char *text, size_t n)
+{
+	struct kept *rows, *again;
+	const char *why, *out;
+	struct err e = { 0 };
+	size_t k, m;
+
+	if (persist_request_read(a, text, n, &rows, &k, &e)) {
+		refused(&e);
+		return;
+	}
+	for (size_t i = 0; i < k; i++)
+		if (rows[i].knob.kind != KNOB_NONE &&
+		    !knob_sound(&rows[i].knob, rows[i].value, &why))
+			abort();
+	out = persist_request(a, rows, k);
+	if (persist_request_read(a, out, strlen(out), &again, &m, &e) || m != k)
+		abort();
+}
+
+static bool row(void *ctx, int64_t ms, const double *values)
+{
+	const struct recording *r = ctx;
+
+	if (ms < 0)
+		abort();
+	for (size_t i = 0; i < r->mon.n; i++)
+		if (isinf(values[i]))
+			abort();
+	return true;
+}
+
+static void recording(struct arena *a, const char *path)
+{
+	struct recording *r = ARENA_NEW(a, struct recording);
+	struct err e = { 0 };
+
+	if (recording_read(a, path, r, row, r, &e))
+		refused(&e);
+	else if (r->mon.n > MONITOR_COLUMNS_MAX || !r->mon.machine.name)
+		abort();
+}
+
+/* The same bytes packed: what is inside of a sound frame. */
+static void packed_recording(struct arena *a, const void *data, size_t n)
+{
+	size_t cap = ZSTD_compressBound(n);
+	void *out = malloc(cap ? cap : 1);
+	size_t k = out ? ZSTD_compress(out, cap, data, n, 1) : 0;
+	char path[64];
+	int fd;
+
+	if (!out || ZSTD_isError(k))
+		abort();
+	fd = file_of(out, k, path);
+	recording(a, path);
+	close(fd);
+	free(out);
+}
+
+static void sqlite(struct arena *a, const char *path)
+{
+	struct roof_profile p = { 0 };
+	struct err e = { 0 };
+
+	if (roof_read_sqlite(a, path, &p, &e)) {
+		refused(&e);
+		return;
+	}
+	for (size_t i = 0; i < p.n; i++)
+		if (!p.points[i].name || !isfinite(p.points[i].time_ms) || p.points[i].time_ms < 0)
+			abort();
+}
+
+static void result(struct arena *a, const char *text, size_t n)
+{
+	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	struct machine *m = ARENA_NEW(a, struct machine), *back = ARENA_NEW(a, struct machine);
+	struct err e = { 0 };
+
+	if (j && schema_from_json(a, &schema_machine, j, m, &e) == 0) {
+		json_t *once = schema_to_json(&schema_machine, m), *twice;
+
+		if (schema_from_json(a, &schema_machine, once, back, &e))
+			abort();
+		twice = schema_to_json(&schema_machine, back);
+		if (!json_equal(once, twice))
+			abort();
+		json_decref(once);
+		json_decref(twice);
+	} else if (j) {
+		refused(&e);
+	}
+	json_decref(j);
+}
+
+/* One folder a process, below the fastest place there is. */
+static void manifest(struct arena *a, const void *data, size_t n)
+{
+	static char dir[64];
+	struct house_verdict v = { 0 };
+	struct wheelhouse h = { 0 };
+	struct err e = { 0 };
+	char path[128];
+	int fd;
+
+	if (!*dir) {
+		snprintf(dir, sizeof(dir), "/dev/shm/gputune-fuzz-%d", (int)getpid());
+		if (mkdir(dir, 0700))
+			abort();
+	}
+	snprintf(path, sizeof(path), "%s/%s", dir, WHEELHOUSE_MANIFEST);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
+		abort();
+	close(fd);
+	if (wheelhouse_open(a, dir, false, &h, &e)) {
+		refused(&e);
+	} else {
+		for (size_t i = 0; i < h.n; i++)
+			if (!h.wheels[i].file || strchr(h.wheels[i].file, '/'))
+				abort();
+		wheelhouse_verify(a, &h, NULL, &v, &e);
+		json_decref(wheelhouse_json(&h));
+		wheelhouse_close(&h);
+	}
+	/* Nothing stays, whenever the process ends. */
+	unlink(path);
+	rmdir(dir);
+	*dir = '\0';
+}
+
+static void task(struct arena *a, const char *path)
+{
+	struct module_args m = { 0 };
+	struct err e = { 0 };
+
+	if (module_args_read(a, path, &m, &e))
+		refused(&e);
+	else if (m.state >= MODULE_STATES || !module_words(a, &m, true)[0])
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct arena a = { 0 };
+	char path[64], *text;
+	int fd;
+
+	if (!size)
+		return 0;
+	/* Of its own size: a byte too far is seen. */
+	text = malloc(size);
+	if (!text)
+		abort();
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	fd = file_of(text, size - 1, path);
+	switch (*data) {
+	case 'p':
+		profile(&a, path);
+		break;
+	case 'w':
+		policy(&a, data + 1, size - 1);
+		break;
+	case 'b':
+		boot(&a, text, size - 1);
+		break;
+	case 'r':
+		packed_recording(&a, text, size - 1);
+		break;
+	case 'R':
+		recording(&a, path);
+		break;
+	case 'S':
+		sqlite(&a, path);
+		break;
+	case 's':
+		result(&a, text, size - 1);
+		break;
+	case 'm':
+		manifest(&a, text, size - 1);
+		break;
+	case 't':
+		task(&a, path);
+		break;
+	default:
+		break;
+	}
+	close(fd);
+	free(text);
+	arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any texts as what a diagnosis and a monitor look at (fuzz_host.h): processes, counters, logs,
+ * NCCL's files. All diagnoses are judged, two looks are taken and shown, and the cluster's part of
+ * the machine's files is read; nothing is said without a sentence.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "cluster/setup.h"
+#include "doctor/doctor.h"
+#include "fuzz_host.h"
+#include "knob/io.h"
+#include "monitor/monitor.h"
+#include "probe/probe.h"
+#include "view/page_monitor.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+/* Read once, from the capture as it is. */
+struct subject {
+	struct fuzz_host host;
+	struct machine m;
+	struct findings findings;
+	struct monitor mon;
+};
+
+static struct subject *subject_of(const char *name)
+{
+	struct subject *s = calloc(1, sizeof(*s));
+	struct profile profile = { 0 };
+	struct err e = { 0 };
+	struct probe p = { 0 };
+
+	if (!s)
+		abort();
+	fuzz_host_open(&s->host, name);
+	p = (struct probe){ .h = s->host.base, .a = s->host.keep, .m = &s->m, .deep = true };
+	probe_machine(&p);
+	if (profile_load(s->host.keep, "default", &profile, &e))
+		abort();
+	settings_check(s->host.keep, &s->m, &profile, read_knob, s->host.base, &s->findings);
+	monitor_make(s->host.keep, s->host.base, &s->m, &s->mon);
+	return s;
+}
+
+static void diagnose(struct subject *s, struct arena *a)
+{
+	struct signs *first = ARENA_NEW(a, struct signs), *second = ARENA_NEW(a, struct signs);
+	struct evidence ev = {
+		.a = a, .m = &s->m, .findings = &s->findings, .signs = second, .earlier = first
+	};
+
+	signs_read(a, &s->host.host, &s->m, first);
+	signs_read_machine(a, s->host.base, &s->m, second);
+	ev.apart_s = 1;
+	for (int i = 0; i < TESTS; i++)
+		ev.not_run[i] = "nobody asked";
+	for (int turn = 0; turn < 2; turn++) {
+		DIAGNOSIS_FOR_EACH (d) {
+			struct examined out = { 0 };
+
+			doctor_examine(&ev, d, &out);
+			for (size_t i = 0; i < d->n; i++)
+				if (out.state != DOCTOR_NOT_HERE && !out.causes[i].v.says)
+					abort();
+		}
+		ev.signs = first;
+		ev.earlier = second;
+	}
+	json_decref(schema_to_json(&schema_signs, first));
+}
+
+static void monitor(struct subject *s, struct arena *a)
+{
+	double *now = arena_array(a, s->mon.n, sizeof(*now)),
+	       *before = arena_array(a, s->mon.n, sizeof(*before));
+	struct monitor_head head = { .when = "now" };
+	struct monitor_state state = { 0 };
+	struct term_style how = { 0 };
+	struct frame f;
+	TEXT_AUTO out = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *mem = open_memstream(&text, &n);
+
+	if (!mem)
+		abort();
+	monitor_look(&s->mon, s->host.base, &state, 1, before);
+	monitor_look(&s->mon, &s->host.host, &state, 2.5, now);
+	f = frame_of(&s->mon, &state, 2.5, now, 1, before);
+	for (size_t i = 0; i < s->mon.n; i++)
+		if (isinf(frame_column(&f, i)))
+			abort();
+	how.width = 80;
+	monitor_page(&f, &f, &head, &how, &out);
+	json_decref(monitor_json(&f, 2500));
+	monitor_openmetrics(mem, &f);
+	fclose(mem);
+	free(text);
+	monitor_state_free(&state);
+}
+
+static void cluster(struct subject *s, struct arena *a)
+{
+	struct setup_want want = { .hosts = "", .known_hosts = "" };
+	struct setup setup = { 0 };
+
+	LIST_FOR_EACH (struct nic, n, &s->m.net.nics) {
+		if (want.n == 4)
+			break;
+		want.ports[want.n++] = (struct setup_port){ n->name, "192.168.100.1/24", 9000 };
+	}
+	setup_make(a, &s->host.host, &s->m, &want, &setup);
+	if (!setup_digest(a, &setup))
+		abort();
+	setup_rdma_openers(a, &s->host.host);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	static struct subject *vm, *spark;
+	struct arena a = { 0 };
+	struct subject *s;
+
+	if (!vm) {
+		vm = subject_of("h200-x4");
+		spark = subject_of("dgx-spark");
+	}
+	s = size && data[size - 1] % 2 ? spark : vm;
+	fuzz_host_say(&s->host, data, size);
+	diagnose(s, &a);
+	monitor(s, &a);
+	cluster(s, &a);
+	arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,490 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What others, and the machine itself, can do to a run: no memory at the Nth allocation, no descriptors, a full disk, a
+read-only or missing /var, signals at each write, two gputunes at once, clocks that jump, files that are pipes, devices,
+links or endless, a state folder that is somebody else's. Nothing crashes or hangs, errors are sentences, and the machine
+is as it was or can be undone to it.
+
+    hostile.py GPUTUNE
+
+What needs root and namespaces runs in namespaces of its own; without them it is a visible skip.
+"""
+import fcntl
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+machine = root / "tests/machines/igx-orin"
+seeds = root / "tests/fuzz/seeds"
+preload = pathlib.Path(gputune).parent.parent.parent / "tests/torture/libnomem.so"
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+NO_MEMORY = 71
+LIMIT_S = 60  # whoever waits for ever is found out; nothing here takes a second
+passed = failed = 0
+
+
+def expect(what, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {what}: {str(detail)[:500]}", flush=True)
+    return ok
+
+
+class Ran:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"code {self.code}, {self.out[:200]!r}, {self.err[:300]!r}"
+
+
+def run(*argv, limits=(), env=None, stdout=subprocess.PIPE, **how):
+    def bounds():
+        for what, n in limits:
+            resource.setrlimit(what, (n, n))
+
+    try:
+        p = subprocess.run([gputune, *map(str, argv)], stdout=stdout, stderr=subprocess.PIPE, timeout=LIMIT_S, cwd="/",
+                           stdin=how.pop("stdin", subprocess.DEVNULL), env={**ENV, **(env or {})}, preexec_fn=bounds if limits else None)
+    except subprocess.TimeoutExpired:
+        return Ran("hangs", "", "")
+    return Ran(p.returncode, (p.stdout or b"").decode(errors="replace"), p.stderr.decode(errors="replace"))
+
+
+def ended(ran):
+    """By itself, with a code of its own."""
+    return isinstance(ran.code, int) and 0 <= ran.code <= NO_MEMORY
+
+
+def refused(what, ran):
+    return expect(what, ended(ran) and ran.code not in (0, NO_MEMORY) and ran.err.startswith("gputune: "), ran)
+
+
+def snapshot(folder):
+    out = {}
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            out[name] = os.readlink(path)
+        elif path.is_file():
+            out[name] = path.read_bytes()
+    return out
+
+
+def strange(overlay):
+    """What the overlay holds that the captured machine does not hold anyway; our own files and answers aside."""
+    bad = []
+    for name, what in snapshot(overlay).items():
+        below = machine / name
+        if name.startswith("root/var/lib/gputune/") or name.startswith("told/"):
+            continue
+        here = os.readlink(below) if below.is_symlink() else below.read_bytes() if below.is_file() else None
+        if name.startswith("gone/") or what != here:
+            bad.append(name)
+    return bad
+
+
+def applied(tmp, name):
+    """An overlay on which a plan is in force."""
+    overlay = pathlib.Path(tmp, name)
+    ran = run("apply", "--yes", "--host", machine, "--overlay", overlay)
+    expect(f"{name}: applied", ran.code == 0, ran)
+    return overlay
+
+
+def taken_back(what, overlay):
+    """After whatever happened: one undo, and all is as captured."""
+    ran = run("undo", "--yes", "--all", "--host", machine, "--overlay", overlay)
+    nothing = "nothing" in ran.err + ran.out
+    expect(f"{what}: undo takes it back", ran.code == 0 or nothing, ran)
+    bad = strange(overlay) if pathlib.Path(overlay).exists() else []
+    expect(f"{what}: the machine is as it was", not bad, bad[:5])
+
+
+# --- no memory ---------------------------------------------------------------------------------------------------------
+
+VERBS = {
+    "check": ["check", "--host", machine],
+    "check, JSON": ["check", "--host", machine, "--format", "json"],
+    "show": ["show", "--host", machine],
+    "plan": ["plan", "--host", machine, "--format", "json"],
+    "doctor": ["doctor", "--host", machine],
+    "bench show": ["bench", "show", seeds / "bench.json"],
+    "stack arch": ["stack", "arch", seeds / "stack.so", seeds / "stack.whl"],
+    "lint": ["lint", seeds / "lint.sh", "--host", machine],
+    "fleet": ["fleet", seeds / "fleet.jsonl"],
+    "list": ["list", "--format", "json"],
+}
+
+
+def allocations(tmp, argv):
+    counted = pathlib.Path(tmp, "count")
+    counted.unlink(missing_ok=True)
+    ran = run(*argv, env={"LD_PRELOAD": str(preload), "NOMEM_COUNT": str(counted)})
+    return ran, int(counted.read_text()) if counted.exists() else 0
+
+
+def no_memory(tmp):
+    if not preload.exists():
+        print(f"skip no memory: {preload} was not built")
+        return
+    for name, argv in VERBS.items():
+        good, n = allocations(tmp, argv)
+        if not expect(f"{name}: allocations are counted", n > 20, (n, good)):
+            continue
+        # Late ones are those of libsmartcols, which leaves out what it has no room for when it has some again afterwards.
+        for at, on in ((1, 0), (2, 0), (n // 7, 0), (n // 3, 0), (n // 2, 0), (5 * n // 6, 0), (n - 3, 1), (n - 1, 1)):
+            ran = run(*argv, env={"LD_PRELOAD": str(preload), "NOMEM_AT": str(at), "NOMEM_ON": str(on)})
+            same = (ran.code, ran.out) == (good.code, good.out)
+            expect(f"{name}: allocation {at} of {n} fails", same or ran.code == NO_MEMORY and "out of memory" in ran.err
+                   or ended(ran) and ran.code not in (0, good.code), ran)
+    for verb in ("apply", "undo"):
+        _, n = allocations(tmp, [verb, "--yes", *(["--all"] if verb == "undo" else []), "--host", machine, "--overlay",
+                                 applied(tmp, "count-undo") if verb == "undo" else pathlib.Path(tmp, "count-apply")])
+        for at in (n // 4, n // 2, 3 * n // 4, 7 * n // 8, n - 5):
+            overlay = applied(tmp, f"memory-{verb}-{at}") if verb == "undo" else pathlib.Path(tmp, f"memory-{verb}-{at}")
+            ran = run(verb, "--yes", "--host", machine, "--overlay", overlay, env={"LD_PRELOAD": str(preload), "NOMEM_AT": str(at)})
+            expect(f"{verb}: allocation {at} of {n} fails", ran.code in (0, NO_MEMORY), ran)
+            taken_back(f"{verb} without memory at {at}", overlay)
+
+
+# --- limits ------------------------------------------------------------------------------------------------------------
+
+
+def limits(tmp):
+    for name in ("check", "plan", "stack arch", "fleet", "bench show"):
+        for n in (3, 4, 6):
+            ran = run(*VERBS[name], limits=[(resource.RLIMIT_NOFILE, n)])
+            expect(f"{name} with {n} descriptors", (ended(ran) or ran.code == 127) and (ran.out or ran.err), ran)
+        for mib in (24, 48):
+            ran = run(*VERBS[name], limits=[(resource.RLIMIT_AS, mib << 20)])
+            # Below what its libraries need the loader says so.
+            expect(f"{name} in {mib} MiB", ended(ran) or ran.code == 127, ran)
+    small = [(resource.RLIMIT_FSIZE, 2048)]
+    for name, argv in {"check": [*VERBS["check"], "-o"], "capture": ["capture", "--host", machine, "-o"]}.items():
+        out = pathlib.Path(tmp, f"limit-{name}")
+        ran = run(*argv, out, limits=small)
+        expect(f"{name} into a file that may not grow", ended(ran) and ran.code and "File too large" in ran.err, ran)
+        if name == "capture":
+            expect("nothing is left of the capture", not [p for p in pathlib.Path(tmp).iterdir() if p.name.startswith("limit-c") and "capture" in p.name])
+    ran = run("record", "-o", pathlib.Path(tmp, "limit-record"), "--interval", "100ms", "--", "true", limits=[(resource.RLIMIT_FSIZE, 64)])
+    expect("record into a file that may not grow: an error, not a signal", ended(ran) and "File too large" in ran.err, ran)
+    ran = run("apply", "--yes", "--host", machine, "--overlay", pathlib.Path(tmp, "limit-apply"), limits=[(resource.RLIMIT_FSIZE, 1500)])
+    expect("apply whose journal may not grow", ended(ran) and ran.code and ran.err, ran)
+    taken_back("apply whose journal may not grow", pathlib.Path(tmp, "limit-apply"))
+
+
+# --- signals -----------------------------------------------------------------------------------------------------------
+
+
+def signals(tmp):
+    """At a write of the program's, by its number: the same place on every machine."""
+    if not preload.exists():
+        return
+    for number, name in ((signal.SIGTERM, "TERM"), (signal.SIGINT, "INT"), (signal.SIGHUP, "HUP"), (signal.SIGKILL, "KILL")):
+        for verb in ("apply", "undo"):
+            for at in (2, 9, 40):
+                what = f"{verb}, SIG{name} at write {at}"
+                overlay = applied(tmp, f"signal-{verb}-{name}-{at}") if verb == "undo" else pathlib.Path(tmp, f"signal-{verb}-{name}-{at}")
+                ran = run(verb, "--yes", "--host", machine, "--overlay", overlay,
+                          env={"LD_PRELOAD": str(preload), "SIGNAL_AT": str(at), "SIGNAL": str(int(number))})
+                expect(f"{what}: it ends by it or by itself", ended(ran) or ran.code == -number, ran)
+                taken_back(what, overlay)
+    overlay = pathlib.Path(tmp, "pipe")
+    ends = os.pipe()
+    os.close(ends[0])
+    ran = run("apply", "--yes", "--host", machine, "--overlay", overlay, stdout=ends[1])
+    os.close(ends[1])
+    expect("apply to a pipe that nobody reads", ended(ran) or ran.code == -signal.SIGPIPE, ran)
+    taken_back("apply to a pipe that nobody reads", overlay)
+
+
+# --- files -------------------------------------------------------------------------------------------------------------
+
+
+def files(tmp):
+    pipe, endless = pathlib.Path(tmp, "pipe.fifo"), "/dev/zero"
+    os.mkfifo(pipe)
+    nodes = pathlib.Path(tmp, "nodes")
+    nodes.write_text("a\n")
+    for bad in (pipe, endless, tmp):
+        for argv in (["apply", "--yes", "--host", machine, "--overlay", pathlib.Path(tmp, "never"), bad],
+                     ["check", "--host", machine, "--profile", bad], ["check", "--host", machine, "--since", bad],
+                     ["check", "--host", bad], ["lint", bad], ["bench", "show", bad], ["bench", "compare", bad, bad],
+                     ["monitor", bad], ["cluster", "discover", "--nodes-file", bad], ["generate", "nccl", "--cluster", bad],
+                     ["fleet", "--golden", bad, seeds / "fleet.jsonl"], ["predict", "inference", "--on", "dgx-spark", "--model", bad]):
+            ran = run(*argv, limits=[(resource.RLIMIT_AS, 2 << 30)])
+            # A folder may be what is wanted.
+            expect(f"{' '.join(map(str, argv[:2]))} of {bad}", ended(ran) and (ran.code or bad == tmp) and (ran.err or ran.out), ran)
+    expect("nothing was applied", not pathlib.Path(tmp, "never").exists() or not strange(pathlib.Path(tmp, "never")))
+    given = run("plan", "--host", machine, "--format", "json").out
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as cat:
+        cat.stdin.write(given.encode())
+        cat.stdin.close()
+        ran = run("apply", "--yes", "--host", machine, "--overlay", pathlib.Path(tmp, "piped"), "/dev/stdin", stdin=cat.stdout)
+    expect("a plan may come through a pipe", ran.code == 0, ran)
+    ran = run(*VERBS["check"], "-o", "/dev/full")
+    expect("a full disk is said", ran.code == 5 and "No space left" in ran.err, ran)
+
+
+def links_out(tmp):
+    """A capture whose links lead out of it, and places that are links already."""
+    secret = pathlib.Path(tmp, "secret")
+    secret.write_text("7777 SECRET-OF-THIS-MACHINE 7777\n")
+    capture = pathlib.Path(tmp, "hostile-capture")
+    shutil.copytree(machine, capture, symlinks=True)
+    up = "/".join([".."] * 30)
+    for place, target in (("proc/meminfo", secret), ("proc/cmdline", f"{up}{secret}"), ("etc/os-release", secret),
+                          ("sys/class/dmi/id/product_name", secret), ("proc/sys/vm/swappiness", f"{up}{secret}")):
+        path = capture / "root" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+    for argv in (["show", "--format", "json"], ["check", "--all", "--format", "json"], ["plan", "--format", "json"], ["doctor"]):
+        ran = run(*argv, "--host", capture)
+        expect(f"{argv[0]}: nothing is read through a link out of a capture",
+               ended(ran) and "SECRET" not in ran.out + ran.err and "7777" not in ran.out, ran)
+    ran = run("apply", "--yes", "--host", capture, "--overlay", pathlib.Path(tmp, "out-overlay"))
+    expect("nothing is written through one", ended(ran) and secret.read_text().startswith("7777 SECRET"), ran)
+    # capture makes its own name or none.
+    for kind in ("file", "link", "dangling"):
+        out = pathlib.Path(tmp, f"taken-{kind}.tar")
+        if kind == "file":
+            out.write_text("mine")
+        else:
+            out.symlink_to(secret if kind == "link" else pathlib.Path(tmp, "made-by-a-link"))
+        refused(f"capture does not write to what is there ({kind})", run("capture", "--host", machine, "-o", out))
+    expect("nor through a link", secret.read_text().startswith("7777") and not pathlib.Path(tmp, "made-by-a-link").exists())
+    expect("what was there is left", pathlib.Path(tmp, "taken-file.tar").read_text() == "mine")
+    out = pathlib.Path(tmp, "metrics.prom")
+    victim = pathlib.Path(tmp, "victim")
+    victim.write_text("mine")
+    out.symlink_to(victim)
+    run(*VERBS["check"], "--format", "prom", "-o", out)
+    expect("a collector's file replaces a link, not what it leads to", victim.read_text() == "mine", victim.read_text()[:40])
+
+
+# --- two at once, clocks -----------------------------------------------------------------------------------------------
+
+
+def two_at_once(tmp):
+    overlay = applied(tmp, "two")
+    lock = overlay / "root/var/lib/gputune/lock"
+    with open(lock, "r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for verb in (["apply", "--profile", "low-latency"], ["undo"]):
+            ran = run(*verb, "--yes", "--host", machine, "--overlay", overlay)
+            expect(f"{verb[0]} while another one runs", ran.code not in (0, None) and "another gputune" in ran.err, ran)
+        expect("status needs no lock", ended(run("status", "--host", machine, "--overlay", overlay)))
+    both = pathlib.Path(tmp, "both")
+    argv = [gputune, "apply", "--yes", "--host", str(machine), "--overlay", str(both)]
+    ran = [subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=ENV) for _ in range(3)]
+    said = [p.communicate(timeout=LIMIT_S)[1].decode() for p in ran]
+    codes = [p.returncode for p in ran]
+    expect("of three applies one at least comes through, the others say why",
+           0 in codes and all(c >= 0 and (c == 0 or s) for c, s in zip(codes, said)), (codes, said))
+    watch = subprocess.Popen([gputune, "watch", "--host", str(machine), "--overlay", str(both), "--format", "json", "--interval", "100ms"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+    watch.stdout.readline()
+    taken_back("three applies, beside a watcher", both)
+    watch.terminate()
+    watch.communicate(timeout=LIMIT_S)
+    expect("the watcher lives on and stops when told", watch.returncode == 0, watch.returncode)
+
+
+def clocks(tmp):
+    overlay = applied(tmp, "clock")
+    journal = overlay / "root/var/lib/gputune/journal.jsonl"
+    good = journal.read_text()
+    for t in (-5, 0, 1, 4102444800, 253402300800, 2 ** 62):
+        lines = []
+        for line in good.splitlines():
+            j = json.loads(line)
+            if "time" in j:
+                j["time"] = t
+            lines.append(json.dumps(j, separators=(",", ":")))
+        journal.write_text("\n".join(lines) + "\n")
+        for verb in ("status", "history"):
+            ran = run(verb, "--host", machine, "--overlay", overlay, "--format", "json")
+            expect(f"{verb} of a journal of the second {t}", ended(ran) and ran.out, ran)
+    taken_back("a journal of another age", overlay)
+
+
+def units(_):
+    """What a unit of ours may do is little, and stays so."""
+    unit = pathlib.Path(gputune).parent.parent.parent / "packaging/systemd/gputune-watch.service"
+    if not shutil.which("systemd-analyze") or not unit.exists():
+        print("skip units: without systemd-analyze, or not built")
+        return
+    p = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=30", str(unit)], capture_output=True,
+                       text=True, check=False)
+    score = re.findall(r"level for .*: ([0-9.]+)", p.stdout)
+    if not score:
+        print("skip units: this systemd-analyze knows no --offline")
+        return
+    expect("gputune-watch.service: exposure of 3.0 or less", p.returncode == 0 and float(score[0]) <= 3.0, score)
+
+
+# --- as root, on this kernel, in namespaces ----------------------------------------------------------------------------
+
+STATE = pathlib.Path("/var/lib/gputune")
+TTL = pathlib.Path("/proc/sys/net/ipv4/ip_default_ttl")
+
+
+def journal_lines():
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    knob = {"kind": "sysctl", "name": "net.ipv4.ip_default_ttl", "object": ""}
+    return "".join(json.dumps(x, separators=(",", ":")) + "\n" for x in (
+        {"t": "begin", "txn": 1, "op": "apply", "boot": boot, "time": 1, "user": "test"},
+        {"t": "intend", "txn": 1, "seq": 1, "id": "nic.mtu", "target": "", "before": "63", "after": "64", "knob": knob, "place": "",
+         "sides": []}, {"t": "done", "txn": 1, "seq": 1, "read": "64"}, {"t": "end", "txn": 1, "result": "applied"}))
+
+
+def sh(*argv):
+    subprocess.run(list(map(str, argv)), check=True, stdout=subprocess.DEVNULL)
+
+
+def fresh():
+    """An empty /var, with our folder as it should be; the sysctl as the journal left it."""
+    subprocess.run(["umount", "-l", "/var"], stderr=subprocess.DEVNULL, check=False)
+    sh("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/var")
+    STATE.mkdir(parents=True, mode=0o700)
+    os.chmod(STATE, 0o700)
+    (STATE / "journal.jsonl").write_text(journal_lines())
+    TTL.write_text("64")
+
+
+def untouched(what, ran, words=""):
+    refused(f"{what}: refused", ran)
+    expect(f"{what}: says why", words in ran.err, ran)
+    expect(f"{what}: nothing was written", TTL.read_text().strip() == "64", TTL.read_text())
+
+
+def others_folder():
+    evil = pathlib.Path("/var/evil")
+    fresh()
+    ran = run("undo", "--yes")
+    expect("undo of our own works here", ran.code == 0 and TTL.read_text().strip() == "63", ran)
+    for what in ("a link", "writable by all", "somebody else's"):
+        fresh()
+        if what == "a link":
+            STATE.rename(evil)
+            STATE.symlink_to(evil)
+        elif what == "writable by all":
+            os.chmod(STATE, 0o777)
+        else:
+            os.chown(STATE, 4242, 4242)
+        before = (STATE / "journal.jsonl").read_bytes()
+        untouched(f"the state folder is {what}", run("undo", "--yes"), "not believed")
+        expect(f"the state folder is {what}: the journal is as it was", (STATE / "journal.jsonl").read_bytes() == before)
+
+
+def others_journal():
+    journal = STATE / "journal.jsonl"
+    for what in ("a pipe", "a device", "a folder", "endless", "a link for the lock"):
+        fresh()
+        if what != "a link for the lock":
+            journal.unlink()
+        if what == "a pipe":
+            os.mkfifo(journal)
+        elif what == "a device":
+            journal.symlink_to("/dev/zero")
+        elif what == "a folder":
+            journal.mkdir()
+        elif what == "endless":
+            with open(journal, "wb") as f:
+                f.truncate(600 << 20)
+        else:
+            (STATE / "lock").symlink_to("/var/made-by-a-link")
+        ran = run("undo", "--yes", limits=[(resource.RLIMIT_AS, 2 << 30)])
+        expect(f"the journal is {what}: it ends", ended(ran) and (ran.err or ran.out), ran)
+        expect(f"the journal is {what}: nothing was written", TTL.read_text().strip() == "64")
+        expect(f"the journal is {what}: status ends", ended(run("status", limits=[(resource.RLIMIT_AS, 2 << 30)])))
+    expect("no file was made through the link", not os.path.exists("/var/made-by-a-link"))
+
+
+def no_room():
+    fresh()
+    sh("mount", "-t", "tmpfs", "-o", "mode=700,size=16k", "none", STATE)
+    (STATE / "journal.jsonl").write_text(journal_lines())
+    with open(STATE / "filler", "wb", buffering=0) as f:
+        try:
+            while f.write(b"x" * 1024):
+                pass
+        except OSError:
+            pass
+    ran = run("undo", "--yes")
+    # What is undone without a line about it is undone again: the same value.
+    expect("undo on a full disk says so or has room", ended(ran) and (ran.code == 0 or "No space left" in ran.err), ran)
+    os.unlink(STATE / "filler")
+    ran = run("undo", "--yes")
+    expect("with room again it is undone", TTL.read_text().strip() == "63", ran)
+    out = STATE / "capture.tar"
+    ran = run("capture", "--host", machine, "-o", out)
+    expect("a capture that has no room", ended(ran) and ran.code and "No space left" in ran.err, ran)
+    expect("leaves nothing behind", sorted(p.name for p in STATE.iterdir()) == ["journal.jsonl", "lock"], list(STATE.iterdir()))
+    sh("umount", STATE)
+
+
+def no_var():
+    fresh()
+    sh("mount", "-o", "remount,ro", "none", "/var")
+    untouched("/var is read-only", run("undo", "--yes"), "read-only")
+    expect("status reads it", ended(run("status")))
+    sh("umount", "-l", "/var")
+    sh("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/var")
+    for argv in (["status"], ["undo", "--yes"], ["history"], VERBS["check"], ["bench", "history"]):
+        ran = run(*argv)
+        expect(f"without /var/lib: {argv[0]}", ended(ran) and (ran.out or ran.err), ran)
+
+
+def inside():
+    others_folder()
+    others_journal()
+    no_room()
+    no_var()
+
+
+def namespaces():
+    argv = ["unshare", "--mount", "--net", "--propagation", "private"]
+    if os.geteuid() or not shutil.which("unshare"):
+        return "not root, or without unshare"
+    if subprocess.run([*argv, "sh", "-c", "mount -t tmpfs none /var && test -w /proc/sys/net/ipv4/ip_default_ttl"],
+                      capture_output=True, check=False).returncode:
+        return "no namespaces can be made here"
+    p = subprocess.run([*argv, sys.executable, os.path.abspath(__file__), gputune, "--inside"], stdout=subprocess.PIPE, text=True,
+                       timeout=600, check=False)
+    global passed, failed
+    *said, last = p.stdout.splitlines() or [""]
+    for line in said:
+        print(line)
+    try:
+        good, bad = (int(w) for w in last.replace("passed,", "").replace("failed", "").split())
+    except ValueError:
+        good, bad = 0, 1
+    passed, failed = passed + good, failed + bad
+    return ""
+
+
+if __name__ == "__main__":
+    if "--inside" in sys.argv:
+        inside()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            for part in (no_memory, limits, signals, files, links_out, two_at_once, clocks, units):
+                part(folder)
+        why = namespaces()
+        if why:
+            print(f"skip as root on this kernel: {why}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
