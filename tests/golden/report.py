@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report: the page's structure by a parser, its policy and hashes, contrasts, what hostile names do to it, what -o may
+replace, several machines, Markdown and JSON. The browser's part is tests/browser/run.
+
+    report.py GPUTUNE
+"""
+import base64
+import hashlib
+import html.parser
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+import report_state
+from report_state import EVIL
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+gputune = os.path.abspath(sys.argv[1])
+machines = root / "tests/machines"
+passed = failed = 0
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+def law(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {name}: {str(detail)[:900]}", flush=True)
+
+
+def run(*argv):
+    return report_state.run(gputune, *argv)
+
+
+class Page(html.parser.HTMLParser):
+    """Elements with their attributes, in order, and whether they nest."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.all, self.open, self.wrong, self.text, self.style, self.script = [], [], [], [], "", ""
+        self.feed(text)
+        self.close()
+        self.wrong += [f"<{t}> is not closed" for t in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.all.append((tag, dict(attrs), list(self.open)))
+        if len(dict(attrs)) != len(attrs):
+            self.wrong.append(f"twice the same attribute: {tag} {attrs}")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.all.append((tag, dict(attrs), list(self.open)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.wrong.append(f"</{tag}> inside {self.open[-3:]}")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("style", "script"):
+            setattr(self, self.open[-1], getattr(self, self.open[-1]) + data)
+        else:
+            self.text.append(data)
+
+    def of(self, *tags):
+        return [(t, a, up) for t, a, up in self.all if t in tags]
+
+
+def sha(text):
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def sound(name, text):
+    """What holds of every page."""
+    p = Page(text)
+    law(f"{name}: nests", not p.wrong, p.wrong[:5])
+    metas = {a.get("http-equiv", a.get("name", "")): a.get("content", "") for _, a, _ in p.of("meta")}
+    policy = dict(part.strip().split(" ", 1) for part in metas["Content-Security-Policy"].split(";"))
+    law(f"{name}: nothing is let in", policy["default-src"] == "'none'" and policy["base-uri"] == "'none'" and
+        set(policy) <= {"default-src", "style-src", "script-src", "base-uri", "form-action"}, policy)
+    law(f"{name}: the style's hash", policy["style-src"] == f"'{sha(p.style)}'", policy)
+    law(f"{name}: the script's hash", policy["script-src"] == f"'{sha(p.script)}'", policy)
+    law(f"{name}: one style, one script", len(p.of("style")) == 1 and len(p.of("script")) == 1)
+    law(f"{name}: no attribute of style or script", not [a for _, a, _ in p.all if "style" in a or any(k.startswith("on") for k in a)])
+    outside = [(t, a) for t, a, _ in p.all for k in ("src", "href", "action", "data", "srcset", "xlink:href", "poster")
+               if k in a and not a[k].startswith("#")]
+    law(f"{name}: nothing from outside", not outside and "url(" not in p.style and "@import" not in p.style, outside)
+    law(f"{name}: no element that loads", not p.of("link", "img", "iframe", "object", "embed", "base", "form", "video"))
+    ids = [a["id"] for _, a, _ in p.all if "id" in a]
+    law(f"{name}: ids once", len(ids) == len(set(ids)), [i for i in ids if ids.count(i) > 1][:5])
+    lost = [a["href"] for _, a, _ in p.of("a") if a["href"][1:] not in ids]
+    law(f"{name}: links lead somewhere", p.of("a") and not lost, lost)
+    levels = [int(t[1]) for t, _, _ in p.of("h1", "h2", "h3", "h4", "h5", "h6")]
+    law(f"{name}: headings in order", levels[0] == 1 and levels.count(1) == 1 and
+        all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels)
+    law(f"{name}: language, landmarks, way around", p.of("html")[0][1].get("lang") == "en" and len(p.of("main")) == 1 and
+        "Skip to the content" in "".join(p.text))
+    law(f"{name}: headers have a scope", all("scope" in a for _, a, _ in p.of("th")))
+    pictures = p.of("svg")
+    law(f"{name}: drawings have a role", all(a.get("role") == "img" for _, a, _ in pictures))
+    after = [p.all[i + 1][0] for i, e in enumerate(p.all[:-1]) if e[0] == "svg"]
+    law(f"{name}: and a title", all(t == "title" for t in after), after[:5])
+    return p
+
+
+def luminance(colour):
+    c = colour.lstrip("#")
+    c = "".join(x * 2 for x in c) if len(c) == 3 else c
+    v = [int(c[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    v = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in v]
+    return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]
+
+
+def contrast(a, b):
+    x, y = sorted((luminance(a), luminance(b)))
+    return (y + 0.05) / (x + 0.05)
+
+
+def colours(style):
+    """Both themes: texts 4.5 to 1, marks 3 to 1."""
+    light = dict(re.findall(r"--([\w-]+):(#\w+)", style[style.index(":root{"):style.index("}")]))
+    at = style.index("[data-theme=dark]{")
+    dark = dict(re.findall(r"--([\w-]+):(#\w+)", style[at:style.index("}", at)]))
+    law("both themes have the same colours", light.keys() == dark.keys() and len(light) > 40)
+    for theme, c in (("light", light), ("dark", dark)):
+        texts = [(t, g) for t in ("ink", "soft", "accent", "good", "warn", "bad", "unknown") for g in ("bg", "panel")]
+        texts += [("good", "good-bg"), ("warn", "warn-bg"), ("bad", "bad-bg"), ("on-badge", "badge"), ("on-badge", "badge-tight")]
+        texts += [(t, g) for t in ("ink", "soft") for g in ("gpu", "nic", "disk", "switch", "root")]
+        texts += [("h-ink-lo", f"h{i}") for i in range(5)] + [("h-ink-hi", f"h{i}") for i in range(5, 9)]
+        for t, g in texts:
+            law(f"{theme}: {t} on {g} is read", contrast(c[t], c[g]) >= 4.5, f"{contrast(c[t], c[g]):.2f}")
+        for m in [f"c{i}" for i in range(1, 9)] + ["limit", "edge", "gpu-edge", "nic-edge", "disk-edge", "switch-edge"]:
+            law(f"{theme}: {m} is seen", contrast(c[m], c["bg"]) >= 3, f"{contrast(c[m], c['bg']):.2f}")
+
+
+SECTIONS = ("machine", "findings", "changes", "benches", "proofs", "predictions", "stack", "persist", "doctor")
+
+
+def one(tmp):
+    machine, overlay, said = report_state.full(gputune, tmp)
+    law("its state is made", all(code in (0, 1) for code, _, _ in said), said)
+    on = ("--host", machine, "--overlay", overlay)
+    before = {p: p.read_bytes() for p in overlay.rglob("*") if p.is_file()}
+    code, text, err = run("report", *on)
+    law("findings are its exit code", code == 1 and not err, (code, err))
+    law("nothing is written", before == {p: p.read_bytes() for p in overlay.rglob("*") if p.is_file()})
+    p = sound("full", text)
+    colours(p.style)
+    said = " ".join("".join(p.text).split())
+    ids = {a["id"] for _, a, _ in p.of("div") if "id" in a}
+    law("every section has something", set(SECTIONS) <= ids, set(SECTIONS) - ids)
+    for want in ("Bottleneck: GPU 5", "sudo gputune apply --only cpu.governor", "--allow pcie.acs", "changed by somebody",
+                 "1 of 3 not as they were left", "the report's test", "copy, collectives, gemm", "+18.0 %",
+                 "tokens/s of one request", "libraries and packages in", "zz-gputune.conf", "Not tested, or not to the end"):
+        law(f"it says {want!r}", want in said, said[:300])
+    law("charts of measurements and proofs", len([a for _, a, _ in p.of("svg") if a.get("class") == "chart"]) >= 6)
+    law("the drawing, wide and tall", len([a for _, a, _ in p.of("svg") if a.get("class") != "chart"]) == 2)
+    law("the same again", re.sub(r"Made [^.]*", "", run("report", *on)[1]) == re.sub(r"Made [^.]*", "", text))
+    code, md, err = run("report", *on, "--format", "md")
+    law("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "| Fix |" in md and
+        "<svg" not in md, md[:200])
+    code, term, err = run("report", *on, "--format", "term", "--width", "100")
+    law("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])
+    code, out, err = run("report", *on, "--format", "json")
+    j = json.loads(out)
+    jsonschema.validate(j, json.loads((root / "schemas/report.json").read_text()))
+    for key, part in (j["machines"][0].items()):
+        for item in part if isinstance(part, list) else [part]:
+            if "schema" in item:
+                name = item["schema"].split(".")[1].split("/")[0]
+                jsonschema.validate(item, json.loads((root / f"schemas/{name}.json").read_text()))
+    law("JSON has every section", j["exit_code"] == code == 1 and len(j["machines"][0]) == 10 and
+        len(j["machines"][0]["benches"]) == 2 and len(j["machines"][0]["proofs"]) == 4, j["machines"][0].keys())
+
+
+def empty(tmp):
+    code, text, err = run("report", "--host", machines / "nothing")
+    p = sound("nothing", text)
+    said = " ".join("".join(p.text).split())
+    for want in ("No result is kept for this machine", "No setting was proven on this machine",
+                 "gputune keeps nothing for the next boot", "gputune has changed nothing"):
+        law(f"of nothing it says {want!r}", want in said, said)
+    law("and no fold for it", not [a for _, a, _ in p.of("div") if a.get("id") in ("benches", "proofs", "persist")])
+
+
+def several(tmp):
+    code, out, _ = run("show", "--format", "json", "--host", machines / "h200-x4")
+    facts = pathlib.Path(tmp, "h200.json")
+    facts.write_text(out)
+    foreign = pathlib.Path(tmp, "bench.json")
+    foreign.write_text((root / "tests/fuzz/seeds/bench.json").read_text())
+    args = [machines / "dgx-spark", machines / "hgx-h100", facts, foreign]
+    code, text, err = run("report", *args)
+    law("three machines", code == 1, (code, err))
+    law("a result of none of them is named", "20261121-093445-timer-wake-up-and-more was measured on none" in err, err)
+    p = sound("several", text)
+    said = " ".join("".join(p.text).split())
+    law("a section a machine", {"m1", "m2", "m3", "m1-findings", "m3-findings"} <= {a.get("id") for _, a, _ in p.all})
+    law("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
+    law("facts alone say so", "settings that no fact holds" in said and "Report of 3 machines" in said)
+    law("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
+    # One machine, and the file of a result.
+    code, text, err = run("report", "--host", machines / "dgx-spark", foreign)
+    law("a result beside one machine", "timer-wake-up, memory-latency" in text and not err, err)
+    begun = time.monotonic()
+    code, text, err = run("report", *report_state.many(64))
+    print(f"64 machines: {len(text) >> 10} KiB in {time.monotonic() - begun:.1f} s")
+    p = sound("64", text)
+    law("64 machines in one page", len([a for _, a, _ in p.of("section") if a.get("class") == "apart"]) == 64 and
+        len(text) < 16 << 20, len(text))
+
+
+def names(tmp):
+    evil = report_state.hostile(gputune, tmp)
+    code, text, err = run("report", evil)
+    p = sound("hostile", text)
+    law("a name stays a text", EVIL in "".join(p.text) and "<script>alert" not in text, code)
+    code, text, err = run("report", evil, machines / "dgx-spark")
+    p = sound("hostile, of two", text)
+    law("of two too", EVIL in "".join(p.text))
+    law("Markdown holds it", "<script>" not in run("report", evil, "--format", "md")[1])
+    for what, body in (("not JSON", "{"), ("another's", '{"schema":"gputune.fleet/1"}'), ("no schema", "[]"),
+                       ("one subject", '{"schema":"gputune.show/1","subject":"cpu","facts":{}}'),
+                       ("facts of the wrong kind", '{"schema":"gputune.show/1","subject":"all","facts":{"cpu":[1]}}')):
+        file = pathlib.Path(tmp, "bad.json")
+        file.write_text(body)
+        code, out, err = run("report", file)
+        law(f"refused: {what}", code == 2 and not out and err.startswith("gputune:"), (code, out[:80], err))
+
+
+def recorded(tmp):
+    """A recording beside the machine: what it was, and a chart of its GPU with the time held back."""
+    def column(name, unit, kind="gauge", target="gpu0"):
+        return {"name": name, "target": target, "unit": unit, "slow": False, "kind": kind}
+
+    head = {"schema": "gputune.recording/1", "tool_version": None, "started_s": 1700000000, "interval_ms": 500, "command": ["train <b>", "x"],
+            "machine": {"name": "m", "platform": None, "kernel": None, "driver": None, "memory_bytes": 0.0, "cpus": 4, "gpus": [
+                {"index": 0, "name": "NVIDIA H200", "sm_max_mhz": 1980.0, "lock_low_mhz": None, "lock_high_mhz": None, "power_limit_w": 700.0,
+                 "memory_bytes": 150e9, "slowdown_c": 90.0, "integrated": False}]},
+            "columns": [column("gpu.sm-clock", "MHz"), column("gpu.power", "W"), column("gpu.temperature", "C"), column("gpu.capped", "s", "total")]}
+    rows = [[k * 500, 0, 1980 - 30 * k, 1, 400 + 10 * k, 2, 50 + k, 3, 0.4 * max(0, k - 10)] for k in range(30)]
+    text = "\n".join(json.dumps(x) for x in [head, *rows, {"rows": 30, "status": 3, "cpu_s": 0.1, "command_cpu_s": 9.0}]) + "\n"
+    file = pathlib.Path(tmp, "job.rec")
+    subprocess.run(["zstd", "-q", "-o", file], input=text.encode(), check=True)
+    code, text, err = run("report", file, "--host", machines / "h200-x4")
+    p = sound("a recording", text)
+    words = "".join(p.text)
+    law("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
+    law("and draws it", 'class="chart"' in text and "1980" in words, code)
+    file.write_bytes(file.read_bytes()[:50])
+    code, text, err = run("report", file, "--host", machines / "h200-x4")
+    law("a recording that is cut off at once", code == 2 and "job.rec" in err or code == 1, (code, err))
+    law("with two machines", run("report", file, machines / "h200-x4", machines / "nothing")[0] == 2)
+
+
+def output(tmp):
+    on = ("--host", machines / "dgx-spark")
+    to = pathlib.Path(tmp, "r.html")
+    law("-o", run("report", *on, "-o", to)[:2] == (1, "") and "</html>" in to.read_text())
+    first = to.read_text()
+    law("an earlier report is replaced", run("report", *on, "-o", to)[0] == 1 and to.read_text()[:200] == first[:200])
+    mine = pathlib.Path(tmp, "notes.html")
+    mine.write_text("<p>my notes</p>")
+    code, out, err = run("report", *on, "-o", mine)
+    law("anything else is left alone", code == 2 and "left alone" in err and mine.read_text() == "<p>my notes</p>", err)
+    law("unless --force", run("report", *on, "-o", mine, "--force")[0] == 1 and "</html>" in mine.read_text())
+    for form in ("md", "json", "term"):
+        at = pathlib.Path(tmp, f"r.{form}")
+        law(f"-o, {form}, twice", [run("report", *on, "--format", form, "-o", at)[0] for _ in (1, 2)] == [1, 1] and at.stat().st_size)
+    code, out, err = run("report", *on, "-o", pathlib.Path(tmp, "no/such/folder.html"))
+    law("a folder that is not there", code == 5 and "cannot be written" in err, (code, err))
+    code, out, err = run("report", *on, "-o", "/dev/full")
+    law("a full disk", code == 5 and "No space" in err, (code, err))
+    p = subprocess.Popen([gputune, "report", *map(str, report_state.many(64)), "-o", str(to)], env={"PATH": "/usr/bin:/bin"})
+    p.send_signal(signal.SIGINT)
+    p.wait(60)
+    law("after Ctrl-C the old one is there", to.read_text().rstrip().endswith("</html>"))
+    law("and nothing besides", sorted(x.name for x in pathlib.Path(tmp).iterdir() if ".part" in x.name) == [])
+    law("no format junit", run("report", *on, "--format", "junit")[0] == 2)
+    law("--host and arguments", run("report", *on, machines / "nothing")[0] == 2)
+
+
+for part in (one, empty, several, names, recorded, output):
+    with tempfile.TemporaryDirectory() as tmp:
+        part(tmp)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
