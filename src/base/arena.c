@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* 64 KiB: a check of a small machine fits into a handful of blocks, and malloc still recycles them.
  */
@@ -18,10 +19,18 @@ struct arena_block {
 	_Alignas(max_align_t) unsigned char data[];
 };
 
-static _Noreturn void out_of_memory(size_t n)
+/* Nothing that could want memory itself; no core is written, for it is no fault of the program. */
+void out_of_memory(size_t n)
 {
-	fprintf(stderr, "gputune: out of memory (asked for %zu bytes)\n", n);
-	abort();
+	char text[80];
+	int len = n ? snprintf(text, sizeof(text), "gputune: out of memory (asked for %zu bytes)\n",
+			       n)
+		    : snprintf(text, sizeof(text), "gputune: out of memory\n");
+
+	/* Nobody is left to be told that it could not be said. */
+	if (write(STDERR_FILENO, text, (size_t)len) < 0)
+		_exit(OUT_OF_MEMORY);
+	_exit(OUT_OF_MEMORY);
 }
 
 void *arena_alloc(struct arena *a, size_t n)

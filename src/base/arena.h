@@ -9,6 +9,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* What the process ends with where there is no memory; nothing else does. */
+enum { OUT_OF_MEMORY = 71 };
+/* Says so (n bytes were asked for; 0: not told) and ends the process at once. What a transaction
+ * had begun is rolled back by the next run, as after a crash. */
+_Noreturn void out_of_memory(size_t n);
+
 struct arena_block;
 
 struct arena {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing all of something: write(2) may take a part, and signals interrupt it. */
+/* Writing all of something: write(2) may take a part, and signals interrupt it. Opening what may be
+ * anything. */
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int fd_write_all(int fd, const void *data, size_t len)
@@ -20,4 +23,23 @@ int fd_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+int fd_open_input(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		r = -errno;
+	else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
+		r = -EINVAL;
+	else if (fcntl(fd, F_SETFL, 0))
+		r = -errno;
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
 }

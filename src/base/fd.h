@@ -7,5 +7,10 @@
 
 /* All of it, however often that takes; 0 or -errno. What was written before a failure stays. */
 int fd_write_all(int fd, const void *data, size_t len);
+/*
+ * Opens what a user named to be read: a file, or a pipe that somebody writes to ("<(...)"). Never
+ * waits for a writer: a pipe without one is empty. -EINVAL for a folder or device, or -errno.
+ */
+int fd_open_input(const char *path);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 void text_reserve(struct text *t, size_t more)
 {
 	size_t cap = t->cap ? t->cap : 128;
@@ -18,12 +20,12 @@ void text_reserve(struct text *t, size_t more)
 		return;
 	while (cap - t->len <= more) {
 		if (cap > SIZE_MAX / 2)
-			abort();
+			out_of_memory(SIZE_MAX);
 		cap *= 2;
 	}
 	s = realloc(t->s, cap);
 	if (!s)
-		abort();
+		out_of_memory(cap);
 	t->s = s;
 	t->cap = cap;
 	t->s[t->len] = '\0';

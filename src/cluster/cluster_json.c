@@ -2,9 +2,11 @@
 /* A discovery as JSON (schemas/cluster-discover.json) and back: nodes are read, the rest follows.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/utf8.h"
 #include "cluster/links.h"
 
@@ -139,7 +141,8 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e)
 {
-	FILE *f = fopen(path, "re");
+	int fd = fd_open_input(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char *room = f ? arena_room(FILE_MAX + 1) : NULL;
 	size_t n = room ? fread(room, 1, FILE_MAX + 1, f) : 0;
 	bool bad = f && ferror(f);
@@ -150,7 +153,7 @@ int cluster_load(struct arena *a, const char *path, struct cluster *out, struct 
 	if (f)
 		fclose(f);
 	if (!room || bad || n > FILE_MAX) {
-		r = !f ? -errno : n > FILE_MAX ? -EFBIG : -EIO;
+		r = fd < 0 ? fd : !f ? -ENOMEM : n > FILE_MAX ? -EFBIG : -EIO;
 		if (room)
 			arena_drop(room);
 		return err_set(e, r, "%s cannot be read: %s", path, strerror(-r));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "cmd/prove.h"
 
@@ -26,6 +27,14 @@ int verb_cluster(struct run *r)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strcmp(parts[i].name, name) == 0) {
+			/* The nodes are what they are: a capture is for one that looks at it. */
+			if (parts[i].run != cluster_node_run &&
+			    (r->value[OPT_HOST] || r->value[OPT_OVERLAY]))
+				return complain_text(
+					EXIT_USAGE,
+					"cluster %s asks real nodes: --host and --overlay go with "
+					"\"cluster node\", by --node-command",
+					name);
 			r->args++;
 			r->n_args--;
 			return parts[i].run(r);
@@ -82,12 +91,13 @@ static int from_list(struct run *r, struct cluster_run *c)
 static int from_file(struct run *r, struct cluster_run *c)
 {
 	const char *path = r->value[OPT_NODES_FILE];
-	FILE *f = fopen(path, "re");
+	int fd = fd_open_input(path), code = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[1024];
-	int code = 0;
 
 	if (!f)
-		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path, strerror(errno));
+		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
+				     strerror(fd < 0 ? -fd : errno));
 	for (long sum = 0; code == 0 && fgets(line, sizeof(line), f);) {
 		char *save = NULL, *name, *address;
 

@@ -137,8 +137,37 @@ enum option_id {
 	OPT_CLUSTER,
 	OPT_HEAD,
 	OPT_PORT,
+	OPT_EDIT,
 	OPT_IMAGE,
 	OPT_NCCL,
+	OPT_PARALLEL,
+	OPT_GLOBAL_BATCH,
+	OPT_MICRO_BATCH,
+	OPT_ACCUMULATION,
+	OPT_SEQUENCE,
+	OPT_PRECISION,
+	OPT_CHECKPOINTING,
+	OPT_OPTIMIZER,
+	OPT_ATTENTION,
+	OPT_COMPILE,
+	OPT_NO_OVERLAP,
+	OPT_TP_OVERLAP,
+	OPT_SHARD,
+	OPT_CP,
+	OPT_EP,
+	OPT_INTERLEAVE,
+	OPT_BUCKET,
+	OPT_TRAINED,
+	OPT_LOADER,
+	OPT_WORKERS,
+	OPT_NETWORK,
+	OPT_ALL_REDUCE,
+	OPT_LARGEST,
+	OPT_WHAT_IF,
+	OPT_SCALE,
+	OPT_STRONG,
+	OPT_ATTACH,
+	OPT_RUN_FILES,
 	OPT_NO_COLOR,
 	OPT_ASCII,
 	OPT_WIDTH,
@@ -170,6 +199,13 @@ enum word_kind {
 	WORD_CLUSTER,
 	WORD_GOAL,
 	WORD_KIND,
+	WORD_DIAGNOSE,
+	WORD_PREDICT,
+	WORD_PARALLEL,
+	WORD_PRECISION,
+	WORD_CHECKPOINTING,
+	WORD_OPTIMIZER,
+	WORD_ATTENTION,
 };
 
 struct option_row {
@@ -229,7 +265,7 @@ int verb_list(struct run *r);
 int verb_capture(struct run *r);
 int verb_completion(struct run *r);
 int verb_fleet(struct run *r);
-/* "completion man [PAGE]": the manual page, of a verb, or of profiles. */
+/* "completion man [VERB]": the manual page. */
 int manual_print(struct run *r);
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
@@ -239,6 +275,7 @@ int verb_calibrate(struct run *r);
 int verb_roofline(struct run *r);
 int verb_advise(struct run *r);
 int verb_doctor(struct run *r);
+int verb_diagnose(struct run *r);
 int verb_generate(struct run *r);
 int verb_lint(struct run *r);
 int verb_prove(struct run *r);
@@ -246,6 +283,7 @@ int verb_stack(struct run *r);
 int verb_cluster(struct run *r);
 int verb_monitor(struct run *r);
 int verb_record(struct run *r);
+int verb_report(struct run *r);
 
 /* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
 int options_parse(struct run *r, int argc, char **argv);

@@ -79,8 +79,21 @@ static int read_path(struct diagnosing *g, const char *path, size_t run)
 	return is_folder(path) ? read_folder(g, path, run) : read_file(g, path, run, true);
 }
 
+static bool is_taken(const struct diagnosing *g, const char *name)
+{
+	for (size_t i = 0; i < g->ask.n_runs; i++)
+		if (strcmp(g->names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int add_run(struct diagnosing *g, const char *name, size_t *run)
 {
+	if (is_taken(g, name))
+		return complain_text(EXIT_USAGE,
+				     "two runs are called \"%s\": files of one run stand together, "
+				     "--run NAME=FILE,FILE",
+				     name);
 	if (g->ask.n_runs >= DIAGNOSE_RUNS_MAX)
 		return complain_text(EXIT_USAGE, "more than %d runs", DIAGNOSE_RUNS_MAX);
 	g->names = arena_grow(&g->r->arena, g->names, g->ask.n_runs, sizeof(*g->names));
@@ -111,19 +124,60 @@ static int plain_runs(struct diagnosing *g)
 {
 	char **args = g->r->args + 1;
 	size_t n = (size_t)g->r->n_args - 1, run = 0;
+	const char *name;
 	bool folders = n > 1;
 	int code = 0;
 
 	for (size_t i = 0; i < n; i++)
 		folders = folders && is_folder(args[i]);
 	for (size_t i = 0; i < n && !code; i++) {
+		name = folders || n == 1 ? last_part(&g->r->arena, args[i]) : "run";
+		/* a/logs and b/logs: by their whole paths. */
 		if (folders || i == 0)
-			code = add_run(g,
-				       folders || n == 1 ? last_part(&g->r->arena, args[i]) : "run",
-				       &run);
+			code = add_run(g, is_taken(g, name) ? args[i] : name, &run);
 		code = code ? code : read_path(g, args[i], run);
 	}
 	return code;
+}
+
+/* GPUs of each file that tells of steps; 0: none or not told. */
+static double *worlds(struct diagnosing *g)
+{
+	const struct evidence *ev = &g->ev;
+	double *world = arena_array(&g->r->arena, ev->n_files + 1, sizeof(*world));
+	bool *steps = arena_array(&g->r->arena, ev->n_files + 1, sizeof(*steps));
+
+	for (size_t i = 0; i < ev->n_figures; i++)
+		if (ev->figures[i].kind <= FIGURE_SAMPLES_PER_S)
+			steps[ev->figures[i].file] = true;
+	for (size_t i = 0; i < ev->n_traits; i++) {
+		const struct trait_seen *t = &ev->traits[i];
+
+		/* Communicators of parts of the ranks are smaller. */
+		if (t->kind == TRAIT_WORLD_SIZE && steps[t->file] && t->value > world[t->file])
+			world[t->file] = t->value;
+	}
+	return world;
+}
+
+/* Logs of a run with 8 GPUs and of one with 16 are no single run. */
+static int one_world(struct diagnosing *g)
+{
+	const struct evidence *ev = &g->ev;
+	const double *world = worlds(g);
+
+	for (size_t i = 0; i < ev->n_files; i++)
+		for (size_t k = 0; k < i && world[i] > 0; k++)
+			if (world[k] > 0 && ev->files[k].run == ev->files[i].run &&
+			    (world[k] > world[i] || world[k] < world[i]))
+				return complain_text(
+					EXIT_USAGE,
+					"%s is of %.0f GPUs and %s of %.0f: these are two runs; "
+					"name them: --run NAME=FILE, as --run %.0f=%s --run "
+					"%.0f=%s",
+					ev->files[k].path, world[k], ev->files[i].path, world[i],
+					world[k], ev->files[k].path, world[i], ev->files[i].path);
+	return 0;
 }
 
 int diagnose_files(struct diagnosing *g)
@@ -147,5 +201,5 @@ int diagnose_files(struct diagnosing *g)
 		return complain_text(EXIT_BLIND, "none of the files could be read as something of "
 						 "a training run");
 	}
-	return 0;
+	return one_world(g);
 }

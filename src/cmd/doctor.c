@@ -224,18 +224,40 @@ static int code_of(const struct doctoring *g, const struct doctor_view *v)
 	return n.of[DOCTOR_FINE] || n.of[DOCTOR_FOUND] ? EXIT_CLEAN : EXIT_BLIND;
 }
 
+static struct doctor_view view_of(const struct doctoring *g)
+{
+	return (struct doctor_view){ .m = g->m,
+				     .e = &g->e,
+				     .items = g->results,
+				     .n = g->chosen.n,
+				     .fixes = g->fixes,
+				     .n_fixes = g->n_fixes,
+				     .tests = g->plan.tests,
+				     .named = g->chosen.named,
+				     .all = g->r->value[OPT_ALL] != NULL };
+}
+
+int doctor_see(struct run *r, struct host *h, struct doctor_view *out)
+{
+	struct doctoring *g = ARENA_NEW(&r->arena, struct doctoring);
+	int code;
+
+	g->r = r;
+	g->h = h;
+	code = read_options(g);
+	if (code)
+		return code;
+	g->plan.tests = doctor_tests_of(&g->chosen);
+	look(g);
+	examine(g);
+	*out = view_of(g);
+	return 0;
+}
+
 static int print(struct doctoring *g, int fixed)
 {
 	struct run *r = g->r;
-	struct doctor_view v = { .m = g->m,
-				 .e = &g->e,
-				 .items = g->results,
-				 .n = g->chosen.n,
-				 .fixes = g->fixes,
-				 .n_fixes = g->n_fixes,
-				 .tests = g->plan.tests,
-				 .named = g->chosen.named,
-				 .all = r->value[OPT_ALL] != NULL };
+	struct doctor_view v = view_of(g);
 	int code = fixed ? fixed : code_of(g, &v), failed;
 
 	if (r->value[OPT_QUIET])

@@ -32,6 +32,9 @@ void doctoring_measure(struct doctoring *g, const struct doctor_plan *p, struct 
 		       const char *why[TESTS], struct path_look **path);
 /* Facts, findings and signs as they are now. */
 void doctoring_look(struct doctoring *g, struct machine **m, struct findings *f, struct signs *s);
+/* What doctor says without fixing anything; with --passive nothing is tested. 0, or an exit code
+ * after complaining. */
+int doctor_see(struct run *r, struct host *h, struct doctor_view *out);
 /* Fixes what was found and can be fixed, one diagnosis after the other: exit code, 0 when all went
  * as it should. */
 int doctoring_fix(struct doctoring *g);

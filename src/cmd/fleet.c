@@ -184,14 +184,18 @@ static int fleet_code(const struct fleet *f)
 	/* Ledgers alone: nothing is compared. */
 	if (!f->n)
 		return f->n_proofs && !f->n_refused ? EXIT_CLEAN : EXIT_BLIND;
-	if (f->golden ? f->n_drifted : f->n_differs)
+	if ((f->golden ? f->n_drifted : f->n_differs) || f->n_bench_outliers || f->n_states)
 		return EXIT_FINDINGS;
 	return f->n_refused ? EXIT_BLIND : EXIT_CLEAN;
 }
 
 static int print(struct run *r, const struct fleet *f, int code)
 {
-	struct fleet_view how = { .all = r->value[OPT_ALL] != NULL };
+	/* In HTML everything has room: it can be filtered and folded. */
+	bool html = r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "html") == 0;
+	struct fleet_view how = { .all = html || r->value[OPT_ALL],
+				  .between = r->value[OPT_ALL] != NULL,
+				  .html = html };
 	int failed;
 
 	if (r->value[OPT_QUIET])

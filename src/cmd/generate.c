@@ -10,25 +10,39 @@
 #include "cmd/page.h"
 #include "view/page_generate.h"
 
-enum kind_is { IS_ENV, IS_TORCHRUN, IS_MPI, IS_SBATCH, IS_HOSTFILE, IS_DEEPSPEED, IS_SERVE };
+enum kind_is {
+	IS_ENV,
+	IS_TORCHRUN,
+	IS_MPI,
+	IS_SBATCH,
+	IS_HOSTFILE,
+	IS_DEEPSPEED,
+	IS_SERVE,
+	IS_TRAIN,
+};
 
 static const struct kind {
 	const char *name;
 	enum kind_is is;
 	enum gen_for what;
 	enum engine engine;
+	enum train_target target;
 } kinds[] = {
-	{ "nccl", IS_ENV, FOR_NCCL, ENGINES },
-	{ "vllm-env", IS_ENV, FOR_VLLM, ENGINES },
-	{ "torchrun", IS_TORCHRUN, FOR_TORCH, ENGINES },
-	{ "mpi", IS_MPI, FOR_NCCL, ENGINES },
-	{ "sbatch", IS_SBATCH, FOR_TORCH, ENGINES },
-	{ "hostfile", IS_HOSTFILE, FOR_NCCL, ENGINES },
-	{ "deepspeed_env", IS_DEEPSPEED, FOR_TORCH, ENGINES },
-	{ "vllm", IS_SERVE, FOR_VLLM, ENGINE_VLLM },
-	{ "sglang", IS_SERVE, FOR_SGLANG, ENGINE_SGLANG },
-	{ "llamacpp", IS_SERVE, FOR_OTHERS, ENGINE_LLAMACPP },
-	{ "trtllm", IS_SERVE, FOR_TRTLLM, ENGINE_TRTLLM },
+	{ "nccl", IS_ENV, FOR_NCCL, ENGINES, 0 },
+	{ "nccl-env", IS_ENV, FOR_TORCH, ENGINES, 0 },
+	{ "vllm-env", IS_ENV, FOR_VLLM, ENGINES, 0 },
+	{ "torchrun", IS_TORCHRUN, FOR_TORCH, ENGINES, 0 },
+	{ "mpi", IS_MPI, FOR_NCCL, ENGINES, 0 },
+	{ "sbatch", IS_SBATCH, FOR_TORCH, ENGINES, 0 },
+	{ "hostfile", IS_HOSTFILE, FOR_NCCL, ENGINES, 0 },
+	{ "deepspeed_env", IS_DEEPSPEED, FOR_TORCH, ENGINES, 0 },
+	{ "vllm", IS_SERVE, FOR_VLLM, ENGINE_VLLM, 0 },
+	{ "sglang", IS_SERVE, FOR_SGLANG, ENGINE_SGLANG, 0 },
+	{ "llamacpp", IS_SERVE, FOR_OTHERS, ENGINE_LLAMACPP, 0 },
+	{ "trtllm", IS_SERVE, FOR_TRTLLM, ENGINE_TRTLLM, 0 },
+	{ "deepspeed", IS_TRAIN, FOR_OTHERS, ENGINES, TARGET_DEEPSPEED },
+	{ "accelerate", IS_TRAIN, FOR_OTHERS, ENGINES, TARGET_ACCELERATE },
+	{ "fsdp", IS_TRAIN, FOR_OTHERS, ENGINES, TARGET_FSDP },
 };
 
 static const struct kind *find_kind(const char *name)
@@ -104,12 +118,12 @@ static int job_text(struct run *r, const struct generate_view *v, struct gen_lau
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
-		return complain_text(EXIT_USAGE, "out of memory");
+		out_of_memory(0);
 	generate_shell(f, &r->arena, v);
-	if (fclose(f) == 0 && text) {
-		l->file_name = "job.sbatch";
-		l->file_text = arena_strdup(&r->arena, text);
-	}
+	if (fclose(f) || !text)
+		out_of_memory(0);
+	l->file_name = "job.sbatch";
+	l->file_text = arena_strdup(&r->arena, text);
 	free(text);
 	return 0;
 }
@@ -157,14 +171,16 @@ static int print_file(struct run *r, const struct generate_view *v, const char *
 	int got = 0;
 
 	if (!f)
-		return complain_text(EXIT_BLIND, "out of memory");
+		out_of_memory(0);
 	if (strcmp(format, "shell") == 0)
 		generate_shell(f, &r->arena, v);
 	else if (strcmp(format, "systemd") == 0)
 		got = generate_systemd(f, &r->arena, v, &e);
 	else
 		got = generate_compose(f, &r->arena, v, &e);
-	if (fclose(f) == 0 && got == 0)
+	if (fclose(f))
+		out_of_memory(0);
+	if (got == 0)
 		fwrite(text, 1, len, r->out);
 	free(text);
 	return got < 0 ? complain(EXIT_USAGE, &e) : code;
@@ -215,6 +231,8 @@ static int generate(struct run *r, const struct kind *k, const struct generate_n
 		v.launch = &plan->launch;
 	} else {
 		code = make_launch(r, k, &envs, &launch);
+		if (!code && (k->is == IS_TORCHRUN || k->is == IS_SBATCH))
+			code = generate_train_launch(r, &nodes->cluster, &envs, &launch);
 		v.launch = k->is == IS_ENV ? NULL : &launch;
 		if (!code && k->is == IS_SBATCH)
 			code = job_text(r, &v, &launch);
@@ -230,6 +248,10 @@ int verb_generate(struct run *r)
 
 	if (!k)
 		return unknown_kind(r);
+	if (k->is == IS_TRAIN)
+		return generate_train(r, k->target);
+	if (r->value[OPT_EDIT])
+		return complain_text(EXIT_USAGE, "--edit goes with deepspeed, accelerate and fsdp");
 	code = generate_nodes(r, &nodes);
 	if (!code)
 		code = generate(r, k, &nodes);

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "generate/lint.h"
 #include "generate/serve.h"
+#include "generate/train_setup.h"
 
 /* The machines that something is generated for, and what has to be closed behind them. */
 struct generate_nodes {
@@ -26,5 +27,11 @@ int generate_cluster(struct run *r, const char *path, struct gen_cluster *out);
 /* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
 int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
 		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan);
+/* deepspeed, accelerate, fsdp: the whole verb. */
+int generate_train(struct run *r, enum train_target target);
+/* torchrun and sbatch with --model: threads, NUMA binding and the program's arguments. An exit code
+ * after complaining. */
+int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen_envs *envs,
+			  struct gen_launch *l);
 
 #endif

@@ -65,9 +65,10 @@ static void named(struct run *r, const struct place *p, struct gen_cluster *c)
 	gen_cluster_judge(&r->arena, c);
 }
 
-static int open_edit(struct run *r, struct train_edit *e)
+static int open_edit(struct run *r, enum train_target target, struct train_edit *e)
 {
 	const char *path = r->value[OPT_EDIT], *out = r->value[OPT_OUTPUT];
+	const char *other;
 	struct err err = { 0 };
 	struct stat st;
 	size_t len;
@@ -79,8 +80,10 @@ static int open_edit(struct run *r, struct train_edit *e)
 	text = predict_file(r, path, LINT_TEXT_MAX, &len, NULL);
 	if (!text)
 		return EXIT_USAGE;
-	return train_edit_open(&r->arena, path, text, len, e, &err) < 0 ? complain(EXIT_USAGE, &err)
-									: 0;
+	if (train_edit_open(&r->arena, path, text, len, e, &err) < 0)
+		return complain(EXIT_USAGE, &err);
+	other = train_edit_other(e, target);
+	return other ? complain_text(EXIT_USAGE, "%s", other) : 0;
 }
 
 /* What the options and the user's file say, as a question. */
@@ -168,7 +171,7 @@ static int write_new(const char *path, const char *text, size_t len)
 }
 
 static int make_edit(struct run *r, struct train_edit *e, const struct gen_cluster *c,
-		     const struct train_meeting *m, struct train_view *v)
+		     const struct train_meeting *m, struct train_setup *s, struct train_view *v)
 {
 	const char *out = r->value[OPT_OUTPUT];
 	struct lint_on on = { .node = c->n && c->nodes[0].facts ? &c->nodes[0] : NULL,
@@ -177,7 +180,8 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 	TEXT_AUTO now = { 0 };
 	TEXT_AUTO diff = { 0 };
 
-	train_edit_make(e, v->setup, m, &on);
+	train_edit_make(e, s, m, &on);
+	train_edit_settle(e, s->before->q.place.gpus, &on, s);
 	edits_apply(&e->edits, &now);
 	edits_diff(&r->arena, &e->edits, e->name, out ? out : e->name, &diff);
 	v->edit = e;
@@ -187,7 +191,9 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 
 static int tell(struct run *r, const struct generate_view *v)
 {
-	int code = v->train->setup->fits ? EXIT_CLEAN : EXIT_FINDINGS, got;
+	const struct train_edit *e = v->train->edit;
+	bool clean = v->train->setup->fits && !(e && e->n_faults);
+	int code = clean ? EXIT_CLEAN : EXIT_FINDINGS, got;
 
 	if (r->value[OPT_QUIET])
 		return code;
@@ -218,9 +224,10 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 				   .only = -1,
 				   .named = r->value[OPT_ON] != NULL,
 				   .train = &train };
+	struct train_bounds bounds = { 0 };
 	struct train_meeting m;
 	struct err err = { 0 };
-	int code = e ? open_edit(r, e) : 0;
+	int code = e ? open_edit(r, target, e) : 0;
 
 	if (!code)
 		code = ask(r, &nodes->cluster, e, q);
@@ -231,10 +238,12 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	if ((code = meeting(r, &nodes->cluster, &m)) != 0)
 		return code;
 	gen_envs_make(&r->arena, &nodes->cluster, FOR_OTHERS, &envs);
-	if (train_setup_make(&r->arena, q, target, &nodes->cluster, s, &err) < 0)
+	if (e)
+		bounds = train_edit_bounds(e);
+	if (train_setup_within(&r->arena, q, target, &nodes->cluster, &bounds, s, &err) < 0)
 		return complain(EXIT_USAGE, &err);
 	make_files(r, target, &m, &train);
-	if (e && (code = make_edit(r, e, &nodes->cluster, &m, &train)) != 0)
+	if (e && (code = make_edit(r, e, &nodes->cluster, &m, s, &train)) != 0)
 		return code;
 	return tell(r, &v);
 }

@@ -36,6 +36,12 @@ static int given_file(struct linting *w, const char *path)
 		return EXIT_USAGE;
 	looked_at(w, path);
 	lint_text(&w->lint, path, text, len);
+	if (strspn(text, " \t\r\n") == len) {
+		w->lint.file = path;
+		lint_add(&w->lint, LINT_WARNING, "empty", 0, path, NULL, NULL,
+			 "there is nothing in this file: nothing was judged");
+		w->lint.file = NULL;
+	}
 	return 0;
 }
 

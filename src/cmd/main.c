@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: find the verb, read its options, run it. */
 #include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/ansible.h"
 #include "cmd/cmd.h"
+#include "host/confine.h"
 #include "host/write.h"
 #include "probe/pci.h"
 #include "probe/probe.h"
@@ -159,7 +162,8 @@ static FILE *open_late(struct late *l, const char *path)
 /* Where the result goes, and how wide and coloured it may be. */
 static int open_output(struct run *r, struct late *late)
 {
-	const char *path = r->verb->run == verb_capture || r->verb->run == verb_record
+	const char *path = r->verb->run == verb_capture || r->verb->run == verb_record ||
+					   r->verb->run == verb_report || r->value[OPT_EDIT]
 				   ? NULL
 				   : r->value[OPT_OUTPUT];
 	long long columns = 0;
@@ -245,12 +249,60 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+static void *room(size_t n)
+{
+	void *p = malloc(n);
+
+	if (!p)
+		out_of_memory(n);
+	return p;
+}
+
+static void too_large(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * A JSON object that could not grow would silently lack a key. A file that reaches the user's limit
+ * is an error of that write, and no end of the process; a handler, unlike an ignored signal, is not
+ * passed on to programs that we run.
+ */
+static void prepare(void)
+{
+	const struct sigaction limit = { .sa_handler = too_large, .sa_flags = SA_RESTART };
+
+	json_set_alloc_funcs(room, free);
+	sigaction(SIGXFSZ, &limit, NULL);
+}
+
+/* What others wrote is read, and nothing but the result, which is open by now, is written. */
+static bool only_reads_others(const struct run *r)
+{
+	int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_plan,
+						     verb_explain };
+
+	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
+		if (r->verb->run == on_captures[i])
+			return r->value[OPT_HOST] && !r->value[OPT_OVERLAY];
+	return r->verb->run == verb_stack && r->n_args && strcmp(r->args[0], "arch") == 0;
+}
+
+static int run_verb(struct run *r)
+{
+	/* A file that -o names may have to be put into its place, or taken away, at the end. */
+	if (only_reads_others(r))
+		confine(!r->value[OPT_OUTPUT]);
+	return r->verb->run(r);
+}
+
 int main(int argc, char **argv)
 {
 	struct late late = { 0 };
 	struct run r = { 0 };
 	int code;
 
+	prepare();
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
@@ -273,7 +325,7 @@ int main(int argc, char **argv)
 	if (code == 0 && r.value[OPT_HELP])
 		verb_usage(stdout, r.verb);
 	else if (code == 0 && (code = open_output(&r, &late)) == 0)
-		code = close_output(&r, &late, r.verb->run(&r));
+		code = close_output(&r, &late, run_verb(&r));
 	arena_free(&r.arena);
 	return code;
 }

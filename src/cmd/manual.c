@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual, printed from the tables of verbs and options: gputune(1), gputune-VERB(1),
- * gputune-profile(5). */
+/* The manual, printed from the tables of verbs and options: gputune(1), gputune-VERB(1). */
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -21,11 +20,11 @@ static void roff(FILE *f, const char *s)
 	}
 }
 
-static void head(FILE *f, const char *name, const char *upper, int section, const char *about)
+static void head(FILE *f, const char *name, const char *upper, const char *about)
 {
 	fputs(".\\\" SPDX-License-Identifier: Apache-2.0\n", f);
-	fprintf(f, ".TH %s %d \"\" \"gputune %s\" \"%s\"\n.SH NAME\n%s \\- ", upper, section,
-		GPUTUNE_VERSION, section == 1 ? "User commands" : "File formats", name);
+	fprintf(f, ".TH %s 1 \"\" \"gputune %s\" \"User commands\"\n.SH NAME\n%s \\- ", upper,
+		GPUTUNE_VERSION, name);
 	roff(f, about);
 	fputc('\n', f);
 }
@@ -66,7 +65,7 @@ static void page_of_verb(FILE *f, const struct verb *v)
 	snprintf(upper, sizeof(upper), "GPUTUNE\\-%s", v->name);
 	for (char *c = upper; *c; c++)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-	head(f, name, upper, 1, v->summary);
+	head(f, name, upper, v->summary);
 	fprintf(f, ".SH SYNOPSIS\n.B gputune %s\n", v->name);
 	if (*v->args) {
 		roff(f, v->args);
@@ -82,7 +81,7 @@ static void page_of_verb(FILE *f, const struct verb *v)
 
 static void page_of_all(FILE *f)
 {
-	head(f, "gputune", "GPUTUNE", 1, "what an NVIDIA GPU machine is and what holds it back");
+	head(f, "gputune", "GPUTUNE", "what an NVIDIA GPU machine is and what holds it back");
 	fputs(".SH SYNOPSIS\n.B gputune\n.I VERB\n.RI [ ARGUMENTS ]\n.RI [ OPTIONS ]\n.SH "
 	      "DESCRIPTION\nReads a machine, or a capture of one, and says which performance "
 	      "settings are right, wrong, not applicable (and why) or could not be seen, with the "
@@ -102,22 +101,7 @@ static void page_of_all(FILE *f)
 	      "\\-\\-profile\n.TP\n"
 	      "/etc/gputune/watch.conf\nwhat the watcher sets again\n.TP\n/var/lib/gputune\nthe "
 	      "journal of changes, results, the ledger of proofs\n.SH SEE ALSO\n.BR "
-	      "gputune\\-profile (5)\n",
-	      f);
-}
-
-static void page_of_profiles(FILE *f)
-{
-	head(f, "gputune\\-profile", "GPUTUNE\\-PROFILE", 5, "whose opinions gputune judges by");
-	fputs(".SH DESCRIPTION\nAn INI file, given to \\-\\-profile by path, or by name when it "
-	      "lies in /etc/gputune/profiles with the ending .ini.\n.TP\n.B [profile]\n.I base\n(a "
-	      "built\\-in profile), and\n.I only\nand\n.I skip\n(setting ids or prefixes, "
-	      "separated "
-	      "by commas)\n.TP\n.BI [ ID ]\na section named after a setting:\n.I want\n(a value, "
-	      "\"\\>= "
-	      "N\", \"<= N\", \"not V\", \"one of A B\" or leave),\n.I waive\n(a reason),\n.I "
-	      "expires\n(YYYY\\-MM\\-DD) and\n.I target\n(a pattern).\n.SH SEE ALSO\n.BR "
-	      "gputune\\-check (1)\n",
+	      "gputune\\-profile (5),\n.BR gputune\\-watch (8)\n",
 	      f);
 }
 
@@ -130,10 +114,8 @@ int manual_print(struct run *r)
 		page_of_all(r->out);
 	else if (v)
 		page_of_verb(r->out, v);
-	else if (strcmp(page, "profile") == 0)
-		page_of_profiles(r->out);
 	else
-		return complain_text(EXIT_USAGE, "there is no page of \"%s\": a verb, or profile",
+		return complain_text(EXIT_USAGE, "there is no page of \"%s\": a verb has one",
 				     page);
 	return EXIT_CLEAN;
 }

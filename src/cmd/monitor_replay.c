@@ -65,14 +65,14 @@ static struct frame frame_at(const struct tape *t, size_t i)
 	double at_s = (double)t->ms[i] / 1e3;
 
 	/* When what is slow was asked is not told; a second earlier it was another time. */
-	return (struct frame){ &t->rec.mon,
-			       at_s,
-			       (double)t->ms[k] / 1e3,
-			       t->values + i * n,
-			       i ? t->values + k * n : NULL,
-			       at_s,
-			       (double)t->ms[slow] / 1e3,
-			       slow < i ? t->values + slow * n : NULL };
+	return (struct frame){ .mon = &t->rec.mon,
+			       .at_s = at_s,
+			       .before_s = (double)t->ms[k] / 1e3,
+			       .now = t->values + i * n,
+			       .before = i ? t->values + k * n : NULL,
+			       .slow_at_s = at_s,
+			       .slow_before_s = (double)t->ms[slow] / 1e3,
+			       .slow_before = slow < i ? t->values + slow * n : NULL };
 }
 
 static void page_at(struct run *r, const struct tape *t, size_t i, double speed, bool paused,

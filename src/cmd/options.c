@@ -47,14 +47,27 @@ static const char *const measurements[] = { "all",
 static const char *const stack_parts[] = { "arch",	 "check",      "compare", "env",
 					   "build-plan", "wheelhouse", NULL };
 
-static const char *const kinds[] = { "nccl",   "vllm-env", "torchrun",	    "mpi",
-				     "sbatch", "hostfile", "deepspeed_env", "vllm",
-				     "sglang", "llamacpp", "trtllm",	    NULL };
+static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
+				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
+				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
+				     "accelerate", "fsdp",     "nccl-env",	NULL };
+
+static const char *const diagnoses[] = { "training", NULL };
 
 static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
 
 static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
 					     "node",	 "take-back", NULL };
+
+static const char *const predictions[] = { "inference", "training", NULL };
+static const char *const parallels[] = {
+	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
+};
+static const char *const precisions[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const char *const checkpointings[] = { "none", "selective", "full", NULL };
+static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "adafactor",
+					  "lion",  "sgd",	 "muon",       NULL };
+static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
 
 const char *const *words_of(enum word_kind k)
 {
@@ -81,10 +94,24 @@ const char *const *words_of(enum word_kind k)
 		return stack_parts;
 	case WORD_CLUSTER:
 		return cluster_parts;
+	case WORD_DIAGNOSE:
+		return diagnoses;
 	case WORD_GOAL:
 		return goals;
 	case WORD_KIND:
 		return kinds;
+	case WORD_PREDICT:
+		return predictions;
+	case WORD_PARALLEL:
+		return parallels;
+	case WORD_PRECISION:
+		return precisions;
+	case WORD_CHECKPOINTING:
+		return checkpointings;
+	case WORD_OPTIMIZER:
+		return optimizers;
+	case WORD_ATTENTION:
+		return attentions;
 	default:
 		return NULL;
 	}
@@ -130,7 +157,8 @@ static int store(struct run *r, const struct option_row *o, const char *arg)
 		arg = arena_printf(&r->arena, "%s,%s", r->value[o->id], arg);
 	else if (o->id == OPT_NODE && r->value[o->id]) /* paths may hold commas */
 		arg = arena_printf(&r->arena, "%s\n%s", r->value[o->id], arg);
-	if (o->id == OPT_LOG && r->value[o->id]) /* names may hold commas */
+	if ((o->id == OPT_LOG || o->id == OPT_RUN_FILES) &&
+	    r->value[o->id]) /* names may hold commas */
 		arg = arena_printf(&r->arena, "%s\n%s", r->value[o->id], arg);
 	r->value[o->id] = arg ? arg : "";
 	return 0;
@@ -223,5 +251,6 @@ void usage(FILE *f)
 	for (size_t i = 0; i < verb_count; i++)
 		fprintf(f, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
 	fprintf(f, "\n\"gputune VERB --help\" tells more. Exit codes: 0 clean, 1 findings, 2 "
-		   "usage, 3 nothing applied, 4 rollback incomplete, 5 could not see enough.\n");
+		   "usage, 3 nothing applied, 4 rollback incomplete, 5 could not see enough, 71 "
+		   "out of memory.\n");
 }

@@ -6,16 +6,21 @@
 #include "cmd/page.h"
 #include "cmd/persist.h"
 
+static void fill_view(struct persisting *s)
+{
+	s->view.rows = s->p.rows;
+	s->view.n = s->p.n;
+	s->view.notes = s->p.notes;
+	s->view.n_notes = s->p.n_notes;
+}
+
 static int print(struct persisting *s, const struct txn_report *report, const struct err *e,
 		 int code)
 {
 	struct run *r = s->r;
 	int failed;
 
-	s->view.rows = s->p.rows;
-	s->view.n = s->p.n;
-	s->view.notes = s->p.notes;
-	s->view.n_notes = s->p.n_notes;
+	fill_view(s);
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r)) {
@@ -148,13 +153,13 @@ static int diff(struct persisting *s)
 /* --- status ------------------------------------------------------------------------------------
  */
 
-static int status(struct persisting *s)
+int persist_see(struct persisting *s, size_t *differ)
 {
 	struct persist_targets cache = { 0 };
 	struct run *r = s->r;
 	struct kept *rows;
 	struct err e = { 0 };
-	size_t n, differ;
+	size_t n;
 	int code = persist_installed(r, s->h, &rows, &n);
 
 	if (code)
@@ -164,7 +169,8 @@ static int status(struct persisting *s)
 		return complain(EXIT_BLIND, &e);
 	if (code)
 		complain_text(0, "the journal is root's: whether a file was edited is not known");
-	s->m = run_change_machine(r, s->h);
+	if (!s->m)
+		s->m = run_change_machine(r, s->h);
 	for (size_t i = 0; i < n; i++) {
 		const char *target =
 			persist_target(&r->arena, s->m, rows[i].id, &rows[i].knob, &cache);
@@ -175,10 +181,19 @@ static int status(struct persisting *s)
 	s->p.rows = rows;
 	s->p.n = n;
 	persist_losers(&r->arena, s->m, &s->wish, &s->p);
-	differ = persist_look(s);
+	*differ = persist_look(s);
 	for (size_t i = 0; i < n; i++)
-		differ += rows[i].loses != NULL;
-	return print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
+		*differ += rows[i].loses != NULL;
+	fill_view(s);
+	return 0;
+}
+
+static int status(struct persisting *s)
+{
+	size_t differ = 0;
+	int code = persist_see(s, &differ);
+
+	return code ? code : print(s, NULL, NULL, differ ? EXIT_FINDINGS : EXIT_CLEAN);
 }
 
 int verb_persist(struct run *r)

@@ -26,6 +26,9 @@ int persist_code_of(int result);
 /* The files that would keep these rows of the request and no others. 0, or an exit code after
  * complaining. */
 int persist_make_of(struct persisting *s, struct kept *rows, size_t n);
+/* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
+ * 0, or an exit code after complaining. */
+int persist_see(struct persisting *s, size_t *differ);
 /* The verb's remove, of all or of what --only names. */
 int persist_remove(struct persisting *s);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "cmd/knobs.h"
 #include "cmd/ledger.h"
 #include "cmd/page.h"
@@ -24,17 +25,7 @@ struct host *run_change_host(struct run *r)
 
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
 {
-	struct err e = { 0 };
-	struct fact_str out = { 0 };
-	int r = knob_get(ctx, a, k, &out.v, &e);
-
-	/* No getter is no failure to see. */
-	if (r == -ENODATA)
-		return (struct fact_str){ 0 };
-	if (r)
-		return (struct fact_str){ .f = { .seen = seen_from_errno(r), .err = -r } };
-	out.f.seen = SEEN_OK;
-	return out;
+	return knob_exact(ctx, a, k);
 }
 
 /* "a,b" to words. */
@@ -102,6 +93,31 @@ int run_plan_of(struct run *r, struct host *h, struct planned *out)
 	return 0;
 }
 
+/* The whole file, but no more than a plan can be. */
+static json_t *read_plan(const char *file, json_error_t *why)
+{
+	int fd = fd_open_input(file);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *room = f ? arena_room(PLAN_FILE_MAX + 1) : NULL;
+	size_t n = room ? fread(room, 1, PLAN_FILE_MAX + 1, f) : 0;
+	json_t *j = NULL;
+
+	*why = (json_error_t){ .line = 0 };
+	if (fd < 0)
+		snprintf(why->text, sizeof(why->text), "cannot be read: %s", strerror(-fd));
+	else if (!room || ferror(f))
+		snprintf(why->text, sizeof(why->text), "cannot be read");
+	else if (n > PLAN_FILE_MAX)
+		snprintf(why->text, sizeof(why->text), "larger than any plan");
+	else
+		j = json_loadb(room, n, JSON_REJECT_DUPLICATES, why);
+	if (room)
+		arena_drop(room);
+	if (f)
+		fclose(f);
+	return j;
+}
+
 int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out)
 {
 	struct plan_wish w = { .profile = &out->profile };
@@ -114,7 +130,7 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 	if (run_check_ids(w.allow, w.n_allow))
 		return EXIT_USAGE;
-	j = json_load_file(file, JSON_REJECT_DUPLICATES, &why);
+	j = read_plan(file, &why);
 	if (!j)
 		return complain_text(EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
 	out->m = run_change_machine(r, h);

@@ -20,6 +20,10 @@ int run_plan(struct run *r, struct host *h, struct planned *out);
 int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out);
 /* All that planning needs to know of the machine. */
 struct machine *run_change_machine(struct run *r, struct host *h);
+struct hold_row;
+/* Who may have changed what is not ours any more: what sets just this value, or fights over it:
+ * fills by. m was probed for a change. */
+void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n);
 /* The words of a comma-separated list; *n of them. */
 const char *const *run_words(struct run *r, const char *list, size_t *n);
 /* 0 when each is the id or the prefix of a setting, or an exit code after complaining. */

@@ -7,6 +7,7 @@
 
 #include "cmd/calibrate.h"
 #include "cmd/page.h"
+#include "cmd/predict_train.h"
 #include "predict/predict.h"
 #include "view/page_predict.h"
 
@@ -82,9 +83,13 @@ int verb_predict(struct run *r)
 	struct err e = { 0 };
 	int code;
 
+	if (strcmp(r->args[0], "training") == 0)
+		return predict_training(r);
 	if (strcmp(r->args[0], "inference") != 0)
-		return complain_text(EXIT_USAGE, "predict knows inference, not \"%s\"", r->args[0]);
-	if ((code = predict_constants(r, &fits)) != 0)
+		return complain_text(EXIT_USAGE, "predict knows inference and training, not \"%s\"",
+				     r->args[0]);
+	if ((code = predict_foreign_option(r, false)) != 0 ||
+	    (code = predict_constants(r, &fits)) != 0)
 		return code;
 	if (r->value[OPT_ROWS])
 		return predict_table(r, &fits);

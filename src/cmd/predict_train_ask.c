@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "cmd/bench.h"
@@ -25,6 +26,90 @@ static int whole(struct run *r, enum option_id id, double high, int *out)
 	if (r->value[id])
 		*out = (int)v;
 	return code;
+}
+
+/* A factor for what stands behind a number; 0: not one of these. */
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static const struct unit byte_units[] = {
+	{ "", 1 },	 { "b", 1 },	{ "k", 1e3 },	       { "kb", 1e3 },
+	{ "kib", 1024 }, { "m", 1e6 },	{ "mb", 1e6 },	       { "mib", 1048576 },
+	{ "g", 1e9 },	 { "gb", 1e9 }, { "gib", 1073741824 }, { "t", 1e12 },
+	{ NULL, 0 },
+};
+/* Bits and bytes differ by one letter's case. */
+static const struct unit rate_units[] = {
+	{ "", 1 },	   { "GB/s", 1 },	{ "GBps", 1 },	   { "MB/s", 1e-3 },
+	{ "Gb/s", 0.125 }, { "Gbit/s", 0.125 }, { "Gbps", 0.125 }, { NULL, 0 },
+};
+
+static int measure(struct run *r, enum option_id id, const struct unit *units, bool any_case,
+		   double low, double high, const char *like, double *out)
+{
+	const char *s = r->value[id];
+	char *end;
+	double v;
+
+	if (!s)
+		return 0;
+	v = strtod(s, &end);
+	if (end == s)
+		units = NULL;
+	end += strspn(end, " ");
+	for (; units && units->name; units++)
+		if ((any_case ? strcasecmp : strcmp)(units->name, end) == 0 &&
+		    v * units->factor >= low && v * units->factor <= high) {
+			*out = v * units->factor;
+			return 0;
+		}
+	return complain_text(EXIT_USAGE, "--%s takes %s, not \"%s\"", option_rows[id].name, like,
+			     s);
+}
+
+static int with_units(struct run *r, struct train_words *w)
+{
+	const char *loader = r->value[OPT_LOADER];
+	int code = measure(r, OPT_BUCKET, byte_units, true, 1e4, 1e12,
+			   "bytes from 10 kB to 1 TB like 25MiB or 100M", &w->bucket_bytes);
+
+	if (!code)
+		code = measure(r, OPT_NETWORK, rate_units, false, 1e-3, 1e4,
+			       "GB/s from 0.001 to 10000 like 50, 50GB/s or 400Gb/s",
+			       &w->network_gbs);
+	if (code || !loader)
+		return code;
+	if (loader[strspn(loader, "0123456789.")] == '\0')
+		return complain_text(EXIT_USAGE, "--loader needs a unit: %sms or %ss, not \"%s\"",
+				     loader, loader, loader);
+	if (!bench_seconds(loader, &w->loader_s))
+		return complain_text(EXIT_USAGE, "--loader takes a time like 5ms, not \"%s\"",
+				     loader);
+	return 0;
+}
+
+/* Options that would change nothing are refused. */
+static int without_effect(struct run *r, const struct train_question *q)
+{
+	const struct {
+		enum option_id id;
+		bool used;
+		const char *needs;
+	} rows[] = {
+		{ OPT_SHARD, q->way == TRAIN_HSDP, "--parallel hsdp" },
+		{ OPT_INTERLEAVE, q->pp > 1, "pipeline stages (--pp)" },
+		{ OPT_TP_OVERLAP, q->tp > 1, "tensor parallel ranks (--tp)" },
+		{ OPT_STRONG, r->value[OPT_SCALE] != NULL, "--scale" },
+		{ OPT_WORKERS, r->value[OPT_LOADER] != NULL, "--loader" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (r->value[rows[i].id] && !rows[i].used)
+			return complain_text(EXIT_USAGE, "--%s changes nothing without %s",
+					     option_rows[rows[i].id].name, rows[i].needs);
+	return 0;
 }
 
 static int numbers(struct run *r, struct train_words *w)
@@ -51,9 +136,7 @@ static int numbers(struct run *r, struct train_words *w)
 		double low, high;
 		double *to;
 	} parts[] = {
-		{ OPT_BUCKET, 1e4, 1e12, &w->bucket_bytes },
 		{ OPT_TRAINED, 1, 1e14, &w->trained },
-		{ OPT_NETWORK, 1e-3, 1e4, &w->network_gbs },
 		{ OPT_PARAMS, 1e6, 1e14, &w->hint.total },
 		{ OPT_ACTIVE, 1e6, 1e14, &w->hint.active },
 	};
@@ -63,10 +146,7 @@ static int numbers(struct run *r, struct train_words *w)
 		code = whole(r, wholes[i].id, wholes[i].high, wholes[i].to);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !code; i++)
 		code = predict_number(r, parts[i].id, parts[i].low, parts[i].high, parts[i].to);
-	if (!code && r->value[OPT_LOADER] && !bench_seconds(r->value[OPT_LOADER], &w->loader_s))
-		code = complain_text(EXIT_USAGE, "--loader takes a time like 5ms, not \"%s\"",
-				     r->value[OPT_LOADER]);
-	return code;
+	return code ? code : with_units(r, w);
 }
 
 int train_ask_words(struct run *r, struct train_words *w, struct model_file *file)
@@ -115,8 +195,8 @@ static int told_curve(struct run *r, struct train_question *q)
 		if (!(v > 0 && v < 1e5))
 			return complain_text(
 				EXIT_USAGE,
-				"--all-reduce takes GB/s of bus bandwidth above 0, not "
-				"\"%s\"",
+				"--all-reduce takes GB/s of bus bandwidth above 0 and below "
+				"100000, not \"%s\"",
 				text);
 		train_curve_flat(&r->arena, q, v, between);
 		return 0;
@@ -191,5 +271,7 @@ int train_ask(struct run *r, struct place *place, struct train_question *q)
 	w.place = machine.place;
 	if (train_question_make(&r->arena, &w, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
+	if ((code = without_effect(r, q)) != 0)
+		return code;
 	return train_ask_curves(r, q);
 }

@@ -4,35 +4,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/page.h"
-#include "view/findings.h"
 #include "view/page.h"
+#include "view/show_json.h"
 #include "view/svg.h"
-#include "view/topology_json.h"
-
-/* The part of the machine that a subject's page shows; the whole machine for the overview and
- * topology. */
-static json_t *facts_json(const struct machine *m, const struct page *p)
-{
-	json_t *all = schema_to_json(&schema_machine, m), *part;
-
-	if (!p->key)
-		return all;
-	part = json_incref(json_object_get(all, p->key));
-	json_decref(all);
-	return part ? part : json_object();
-}
-
-static int show_json(struct run *r, const struct machine *m, const struct page *p)
-{
-	json_t *j = result_json("show", m, EXIT_CLEAN);
-
-	json_object_set_new(j, "subject", json_string(*p->name ? p->name : "all"));
-	json_object_set_new(j, "facts", facts_json(m, p));
-	if (strcmp(p->name, "topology") == 0)
-		json_object_set_new(j, "narrow", narrow_json(&r->arena, m));
-	run_print_json(r, j);
-	return EXIT_CLEAN;
-}
 
 static int show_topology(struct run *r, const struct machine *m)
 {
@@ -65,9 +39,10 @@ int verb_show(struct run *r)
 	if (!h)
 		return EXIT_USAGE;
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
-	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
-		code = show_json(r, m, p);
-	else if (topology)
+	if (run_wants_json(r)) {
+		run_print_json(r, show_json(&r->arena, m, p->name, p->key));
+		code = EXIT_CLEAN;
+	} else if (topology)
 		code = show_topology(r, m);
 	else
 		code = run_print_doc(r,

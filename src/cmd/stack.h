@@ -5,7 +5,9 @@
 
 #include "cmd/cmd.h"
 #include "stack/build_env.h"
+#include "stack/root.h"
 #include "stack/scan.h"
+#include "view/page_stack.h"
 
 /* Each gets the words after its name in r->args. */
 int stack_arch(struct run *r);
@@ -24,6 +26,10 @@ int wheelhouse_tell(struct run *r, const char *dir, bool look);
  * words where they come from. EXIT_USAGE after complaining of --gpu, else 0; there may be none.
  */
 int stack_targets(struct run *r, struct machine *m, struct scan_options *how, const char **from);
+/* What stack check says of the root, for the machine's GPUs; EXIT_USAGE after complaining, else 0.
+ */
+int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
+	      const struct stack_view **out);
 /* What stack env says; EXIT_USAGE after complaining, else 0. */
 int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from);
 

@@ -57,53 +57,71 @@ static int exit_code(const struct stack_findings *f)
 	return f->count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
 }
 
-static int look(struct run *r, const struct stack_root *root, struct machine *m)
-{
-	struct scan_options how = { 0 };
-	struct inventory inv = { 0 };
+/* The parts of a view, which lives as long as the run. */
+struct looked {
+	struct scan_options how;
+	struct inventory inv;
 	struct stack_findings found;
-	struct stack_view v = { .m = m,
-				.inv = &inv,
-				.found = &found,
-				.how = &how,
-				.rootfs = r->value[OPT_ROOTFS],
-				.all = r->value[OPT_ALL] };
-	struct inventory_options what = { .deep = r->value[OPT_DEEP], .scan = &how };
-	struct stack_ask ask = { .m = m, .inv = &inv, .how = &how, .ctx = NULL };
+	struct stack_view view;
+};
+
+int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
+	      const struct stack_view **out)
+{
+	struct looked *l = ARENA_NEW(&r->arena, struct looked);
+	struct inventory_options what = { .deep = r->value[OPT_DEEP], .scan = &l->how };
+	struct stack_ask ask = { .m = m, .inv = &l->inv, .how = &l->how };
 	struct err e = { 0 };
 	const char *usual;
-	int code = stack_targets(r, m, &how, &v.gpus_from), failed;
+	int code = stack_targets(r, m, &l->how, &l->view.gpus_from);
 
 	if (code)
 		return code;
+	l->view.m = m;
+	l->view.inv = &l->inv;
+	l->view.found = &l->found;
+	l->view.how = &l->how;
+	l->view.rootfs = r->value[OPT_ROOTFS];
+	l->view.all = r->value[OPT_ALL];
 	what.envs = named(r, &what.n_envs);
 	what.only_envs = what.n_envs > 0;
 	usual = what.n_envs || root->fd >= 0 ? NULL : python_on_path(r, root->h);
 	if (usual && host_exists(root->h, arena_printf(&r->arena, "%s/lib", usual))) {
-		struct inventory_options no = { .envs = &usual, .n_envs = 1, .scan = &how };
+		struct inventory_options no = { .envs = &usual, .n_envs = 1, .scan = &l->how };
 
 		/* Without a folder for packages it is no environment; that is no error here. */
-		if (inventory_take(&r->arena, &(struct stack_root){ root->h, -1, false }, &no, &inv,
-				   &e) == 0) {
+		if (inventory_take(&r->arena, &(struct stack_root){ root->h, -1, false }, &no,
+				   &l->inv, &e) == 0) {
 			what.envs = no.envs;
 			what.n_envs = 1;
 		}
 	}
-	code = inventory_take(&r->arena, root, &what, &inv, &e);
+	code = inventory_take(&r->arena, root, &what, &l->inv, &e);
 	if (code)
 		return complain(EXIT_USAGE, &e);
-	ask.gpus_from = v.gpus_from;
+	ask.gpus_from = l->view.gpus_from;
 	ask.ptxas_knows = ptxas_knows;
 	ask.ctx = (void *)(uintptr_t)root;
-	stack_judge(&r->arena, &ask, &found);
-	code = exit_code(&found);
+	stack_judge(&r->arena, &ask, &l->found);
+	*out = &l->view;
+	return 0;
+}
+
+static int look(struct run *r, const struct stack_root *root, struct machine *m)
+{
+	const struct stack_view *v;
+	int code = stack_see(r, root, m, &v), failed;
+
+	if (code)
+		return code;
+	code = exit_code(v->found);
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r)) {
-		run_print_json(r, stack_check_json(&v, (long long)time(NULL), code));
+		run_print_json(r, stack_check_json(v, (long long)time(NULL), code));
 		return code;
 	}
-	failed = run_print_doc(r, page_stack_check(&r->arena, &v), "gputune stack check");
+	failed = run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check");
 	return failed ? failed : code;
 }
 

@@ -42,8 +42,7 @@ static int status_code(const struct journal *j, bool open, const struct hold_row
 	return code;
 }
 
-/* Who may have changed what is not ours any more: what sets just this value, or fights over it. */
-static void find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
+void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct change c = { .knob = rows[i].e->knob };
@@ -73,7 +72,7 @@ static struct machine *machine_for(struct run *r, struct host *h, struct hold_ro
 	if (i == n)
 		return run_machine(r, h, false);
 	m = run_change_machine(r, h);
-	find_culprits(r, m, rows, n);
+	run_find_culprits(r, m, rows, n);
 	return m;
 }
 

@@ -41,6 +41,9 @@ static const enum option_id monitor_options[] = { OPT_INTERVAL, OPT_FOR,    OPT_
 						  OPT_HOST,	OPT_OUTPUT, COMMON };
 static const enum option_id record_options[] = { OPT_INTERVAL, OPT_FOR, OPT_OUTPUT, OPT_QUIET,
 						 OPT_HELP };
+static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
+						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
+						 OPT_FORCE, COMMON };
 static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
 						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
 static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
@@ -76,11 +79,18 @@ static const enum option_id stack_options[] = {
 	OPT_DRY_RUN, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
 };
 static const enum option_id predict_options[] = {
-	OPT_MODEL,	    OPT_WEIGHTS, OPT_ON,      OPT_HOST,	  OPT_ENGINE, OPT_CACHE,
-	OPT_PROMPT,	    OPT_ANSWER,	 OPT_BATCH,   OPT_TP,	  OPT_PP,     OPT_DEPTH,
-	OPT_CACHED,	    OPT_ROUNDS,	 OPT_CHUNK,   OPT_DRAFT,  OPT_ACCEPT, OPT_DRAFT_COST,
-	OPT_EAGER,	    OPT_PARAMS,	 OPT_ACTIVE,  OPT_CLAIM,  OPT_ROWS,   OPT_CALIBRATION,
-	OPT_NO_CALIBRATION, OPT_STATE,	 OPT_EXPLAIN, OPT_FORMAT, OPT_QUIET,  COMMON
+	OPT_MODEL,	OPT_WEIGHTS,	   OPT_ON,	    OPT_HOST,	      OPT_ENGINE,
+	OPT_CACHE,	OPT_PROMPT,	   OPT_ANSWER,	    OPT_BATCH,	      OPT_TP,
+	OPT_PP,		OPT_DEPTH,	   OPT_CACHED,	    OPT_ROUNDS,	      OPT_CHUNK,
+	OPT_DRAFT,	OPT_ACCEPT,	   OPT_DRAFT_COST,  OPT_EAGER,	      OPT_PARAMS,
+	OPT_ACTIVE,	OPT_CLAIM,	   OPT_ROWS,	    OPT_CALIBRATION,  OPT_NO_CALIBRATION,
+	OPT_PARALLEL,	OPT_GLOBAL_BATCH,  OPT_MICRO_BATCH, OPT_ACCUMULATION, OPT_SEQUENCE,
+	OPT_PRECISION,	OPT_CHECKPOINTING, OPT_OPTIMIZER,   OPT_ATTENTION,    OPT_COMPILE,
+	OPT_NO_OVERLAP, OPT_TP_OVERLAP,	   OPT_SHARD,	    OPT_CP,	      OPT_EP,
+	OPT_INTERLEAVE, OPT_BUCKET,	   OPT_TRAINED,	    OPT_LOADER,	      OPT_WORKERS,
+	OPT_NETWORK,	OPT_ALL_REDUCE,	   OPT_LARGEST,	    OPT_WHAT_IF,      OPT_SCALE,
+	OPT_STRONG,	OPT_STATE,	   OPT_EXPLAIN,	    OPT_FORMAT,	      OPT_QUIET,
+	COMMON
 };
 static const enum option_id advise_options[] = {
 	OPT_MODEL,  OPT_WEIGHTS, OPT_ON,      OPT_HOST,	       OPT_OVERLAY,	   OPT_GOAL,
@@ -97,12 +107,52 @@ static const enum option_id cluster_options[] = {
 	OPT_NO_NAMES, OPT_YES,	      OPT_DRY_RUN, OPT_FORCE,	     OPT_QUICK,	      OPT_STATE,
 	OPT_FORMAT,   OPT_AS,	      OPT_OUTPUT,  OPT_QUIET,	     OPT_VERBOSE,     COMMON
 };
-static const enum option_id generate_options[] = {
-	OPT_HOST,   OPT_OVERLAY, OPT_NODE,  OPT_CLUSTER, OPT_ON,      OPT_NODES,       OPT_HEAD,
-	OPT_PORT,   OPT_LISTEN,	 OPT_RANK,  OPT_MODEL,	 OPT_WEIGHTS, OPT_CACHE,       OPT_CONTEXT,
-	OPT_USERS,  OPT_TP,	 OPT_PP,    OPT_PARAMS,	 OPT_ACTIVE,  OPT_CALIBRATION, OPT_IMAGE,
-	OPT_FORMAT, OPT_OUTPUT,	 OPT_QUIET, COMMON
-};
+static const enum option_id generate_options[] = { OPT_HOST,
+						   OPT_OVERLAY,
+						   OPT_NODE,
+						   OPT_CLUSTER,
+						   OPT_ON,
+						   OPT_NODES,
+						   OPT_HEAD,
+						   OPT_PORT,
+						   OPT_LISTEN,
+						   OPT_RANK,
+						   OPT_MODEL,
+						   OPT_WEIGHTS,
+						   OPT_CACHE,
+						   OPT_CONTEXT,
+						   OPT_USERS,
+						   OPT_TP,
+						   OPT_PP,
+						   OPT_PARAMS,
+						   OPT_ACTIVE,
+						   OPT_CALIBRATION,
+						   OPT_NO_CALIBRATION,
+						   OPT_STATE,
+						   OPT_IMAGE,
+						   OPT_PARALLEL,
+						   OPT_GLOBAL_BATCH,
+						   OPT_MICRO_BATCH,
+						   OPT_ACCUMULATION,
+						   OPT_SEQUENCE,
+						   OPT_PRECISION,
+						   OPT_CHECKPOINTING,
+						   OPT_OPTIMIZER,
+						   OPT_ATTENTION,
+						   OPT_COMPILE,
+						   OPT_NO_OVERLAP,
+						   OPT_SHARD,
+						   OPT_BUCKET,
+						   OPT_TRAINED,
+						   OPT_LOADER,
+						   OPT_WORKERS,
+						   OPT_NETWORK,
+						   OPT_ALL_REDUCE,
+						   OPT_EDIT,
+						   OPT_FORMAT,
+						   OPT_OUTPUT,
+						   OPT_QUIET,
+						   COMMON };
 static const enum option_id lint_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_ROOTFS,
 					       OPT_ENV,	   OPT_NCCL,	OPT_FORMAT,
 					       OPT_OUTPUT, OPT_QUIET,	COMMON };
@@ -116,6 +166,9 @@ static const enum option_id roofline_options[] = { OPT_FROM_BENCH, OPT_NSYS,  OP
 						   OPT_ON,	   OPT_STATE, OPT_FORMAT,
 						   OPT_OUTPUT,	   OPT_QUIET, OPT_VERBOSE,
 						   COMMON };
+static const enum option_id diagnose_options[] = { OPT_RUN_FILES, OPT_MODEL, OPT_ATTACH, OPT_FOR,
+						   OPT_INTERVAL,  OPT_HOST,  OPT_ALL,	 OPT_FORMAT,
+						   OPT_OUTPUT,	  OPT_QUIET, COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
 					       OPT_FACTS,  OPT_OUTPUT, COMMON };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,

@@ -91,4 +91,46 @@ static const char about_roofline[] =
 	"no "
 	"profiler counted is said to be unknown.";
 
+static const char about_report[] =
+	"Writes one HTML file that needs no network and no other file: the machine with its "
+	"drawing, "
+	"findings with evidence and the command that fixes each, what changed, measurements, "
+	"proofs, "
+	"predictions, the software stack, what is kept for the next boot, diagnoses. Each FILE is "
+	"a "
+	"capture or a result of show or bench in JSON; several machines become one page. --state "
+	"DIR "
+	"takes kept results and proofs from there. Nothing is changed and no load is put on the "
+	"machine. -o writes the whole file at once and replaces an earlier report, anything else "
+	"only "
+	"with --force. A browser prints it to paper or PDF; --format md is for tickets. Exit code "
+	"1 "
+	"when something is to be fixed, 5 when nothing is and not all could be seen.";
+
+static const char predict_about[] =
+	"inference: predicts memory, time to first token, time per output token and throughput of "
+	"--model in the format --weights on the machine --on (default: this one, or --host). "
+	"training: predicts memory by part, a step's time by part, communication that nothing "
+	"hides, tokens/s, MFU and HFU of --model trained on --on in the way --parallel; --largest "
+	"gives the largest micro-batch that fits, --what-if what each change of the way to train "
+	"would bring, --scale the efficiency with more GPUs, and --claim judges a rate that was "
+	"measured (tokens/s of all GPUs) and says which measurement finds what is missing. Each "
+	"figure has an interval from measurements of other models or other people's runs, and what "
+	"binds is said. --explain shows the equations with the numbers put in, --rows predicts "
+	"every row of a table of measurements and shows the errors. Exit code 1 when the model "
+	"does not fit.";
+
+static const char diagnose_about[] =
+	"Reads what a training run left behind, in any mixture: logs of the usual trainers, traces "
+	"of torch.profiler, exports of nsys, NCCL's log, nccl-tests, nvidia-smi and dmon, gputune "
+	"recordings. Says tokens a second, MFU and HFU (--model gives the shape), where the time "
+	"of "
+	"a step goes, how several runs scale (folders, or --run), and names the bottleneck: each "
+	"cause certain, likely, possible or excluded, with the lines that it stands on and the "
+	"share "
+	"of a step that it costs at most. What cannot be told is said, with the measurement that "
+	"would tell. --attach looks at a job that runs, by NVML and /proc alone, for --for "
+	"(default "
+	"20s). Exit code 1: a bottleneck was found, 0: healthy by what was seen, 5: cannot tell.";
+
 #endif

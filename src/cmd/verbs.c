@@ -146,10 +146,12 @@ const struct verb verbs[] = {
 	  .max_args = 1 << 20,
 	  .run = verb_fleet,
 	  .summary = "many machines beside each other: what differs",
-	  .about = "Reads what many machines said of themselves (the JSON of check, status and "
-		   "verify; captures, which are checked here with --profile, --only and --skip) "
+	  .about = "Reads what many machines said of themselves (the JSON of check, status, "
+		   "verify and bench; captures, which are checked here with --profile, --only and "
+		   "--skip) "
 		   "and says which are equal, what differs, who stands alone among the machines "
-		   "of its platform, and with --golden who differs from that one. Exit code 1 "
+		   "of its platform or measures far from those with its hardware, and with "
+		   "--golden who differs from that one. Exit code 1 "
 		   "when something differs, 5 when a file could not be read.",
 	  OPTION_LIST(fleet_options) },
 	{ .name = "slurm",
@@ -230,18 +232,13 @@ const struct verb verbs[] = {
 		  "could not be tested.",
 	  OPTION_LIST(doctor_options) },
 	{ .name = "predict",
-	  .args = "inference",
-	  .word = WORD_TEXT,
+	  .args = "inference|training",
+	  .word = WORD_PREDICT,
 	  .min_args = 1,
 	  .max_args = 1,
 	  .run = verb_predict,
 	  .summary = "will a model fit, how fast will it be, and what limits it",
-	  .about = "Predicts memory, time to first token, time per output token and throughput of "
-		   "--model in the format --weights on the machine --on (default: this one, or "
-		   "--host), each with an interval from measurements of other models, and says "
-		   "what binds. --explain shows the equations with the numbers put in, --rows "
-		   "predicts every row of a table of measurements and shows the errors. Exit code "
-		   "1 when the model does not fit.",
+	  .about = predict_about,
 	  OPTION_LIST(predict_options) },
 	{ .name = "advise",
 	  .args = "",
@@ -286,17 +283,29 @@ const struct verb verbs[] = {
 		  "old configuration back by itself. undo takes it back to the byte on all nodes. "
 		  "take-back is what that dead man runs.",
 	  OPTION_LIST(cluster_options) },
+	{ .name = "diagnose",
+	  .args = "training FILES... | --attach [PID]",
+	  .word = WORD_DIAGNOSE,
+	  .max_args = 1024,
+	  .run = verb_diagnose,
+	  .summary = "what holds a training run back, by its files or while it runs",
+	  .about = diagnose_about,
+	  OPTION_LIST(diagnose_options) },
 	{ .name = "generate",
 	  .args = "KIND [-- PROGRAM ARGUMENTS]",
 	  .word = WORD_KIND,
 	  .min_args = 1,
 	  .max_args = 4096,
 	  .run = verb_generate,
-	  .summary = "environment and command lines for NCCL, launchers and engines",
+	  .summary =
+		  "environment, command lines and files for NCCL, launchers, engines and trainings",
 	  .about = "KIND is nccl or vllm-env (variables of each machine), torchrun, mpi or "
-		   "sbatch (how PROGRAM is started on all), hostfile, deepspeed_env, or an engine "
+		   "sbatch (how PROGRAM is started on all), hostfile, deepspeed_env, an engine "
 		   "that serves "
-		   "--model: vllm, sglang, llamacpp, trtllm. The machines are this one, --host, "
+		   "--model: vllm, sglang, llamacpp, trtllm, or the configuration that trains it: "
+		   "deepspeed, accelerate, fsdp, each value with its reason from the prediction; "
+		   "with --edit FILE what is worth changing in a file of yours, as a diff, which "
+		   "-o writes to a new one. The machines are this one, --host, "
 		   "several --node, --cluster or --on; every variable and option comes with its "
 		   "reason and the release that knows it. How a model is spread, the part of the "
 		   "memory and the format of its cache follow from the prediction and from what is "
@@ -332,6 +341,14 @@ const struct verb verbs[] = {
 	  .summary = "what holds kernels back: memory, arithmetic, or neither",
 	  .about = about_roofline,
 	  OPTION_LIST(roofline_options) },
+	{ .name = "report",
+	  .args = "[FILE...]",
+	  .word = WORD_FILE,
+	  .max_args = 4096,
+	  .run = verb_report,
+	  .summary = "everything of a machine, or of many, on one page for a browser",
+	  .about = about_report,
+	  OPTION_LIST(report_options) },
 	{ .name = "list",
 	  .args = "",
 	  .max_args = 0,

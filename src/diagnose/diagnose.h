@@ -122,12 +122,23 @@ struct run_seen {
 	double memory_used, memory_total; /* of the fullest GPU, at its fullest */
 	const char **notes;		  /* contradictions, and what was taken for what */
 	size_t n_notes;
+	/* The first thing that cannot be as it is told; NULL. Then nothing is certain and no run
+	 * is healthy. */
+	const char *impossible;
 };
+
+/* Steps that it takes for anything to be certain or healthy, and to tell a straggler at all. */
+enum { DIAGNOSE_STEPS_LEAST = 3 };
 
 void run_see(struct arena *a, const struct evidence *ev, size_t run, const struct diagnose_ask *ask,
 	     struct run_seen *out);
 void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Noted as a contradiction, and kept as r->impossible. */
+void run_impossible(struct arena *a, struct run_seen *r, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Too few steps were measured one by one to be certain by them. */
+bool run_too_short(const struct run_seen *r);
 /* The text of a trait in lower case, or "". */
 const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind k);
 /* A trait of that kind whose text has the word in it, letters of any case; NULL. */

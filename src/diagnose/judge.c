@@ -114,12 +114,25 @@ static void order(struct run_verdict *v)
 /* --- enough for "healthy"? ---------------------------------------------------------------------
  */
 
+static bool mostly_unexplained(const struct step_split *s)
+{
+	return isfinite(s->step_s) && s->s[PART_REST] > 0.5 * s->step_s;
+}
+
 /* Why a clean bill cannot be given; NULL: it can. */
-static const char *blind(const struct run_seen *r)
+static const char *blind(struct arena *a, const struct run_seen *r)
 {
 	const struct step_split *s = &r->split;
 	bool alone = r->gpus <= 1 || (!isfinite(r->gpus) && r->n_ranks <= 1);
 
+	if (r->impossible)
+		return arena_printf(a, "figures contradict each other: %s", r->impossible);
+	if (run_too_short(r))
+		return arena_printf(a, "%zu step%s told, it takes %d", r->steps,
+				    r->steps == 1 ? " is" : "s are", DIAGNOSE_STEPS_LEAST);
+	if (mostly_unexplained(s))
+		return arena_printf(a, "%.0f %% of a step is explained by nothing",
+				    100 * s->s[PART_REST] / s->step_s);
 	if (r->mfu >= 0.45 || r->mfu_attention >= 0.45)
 		return NULL;
 	if (!isfinite(s->step_s))
@@ -149,7 +162,7 @@ static void add_missing(struct run_verdict *v, const char *text)
 
 static void sentence(struct arena *a, const struct run_seen *r, struct run_verdict *v)
 {
-	const char *why = blind(r);
+	const char *why = blind(a, r);
 	const struct judged_cause *c = &v->causes[v->order[0]];
 
 	v->healthy = !v->main && !why;
@@ -164,12 +177,35 @@ static void sentence(struct arena *a, const struct run_seen *r, struct run_verdi
 		v->verdict = arena_printf(a, "cannot tell: %s", why);
 	else
 		v->verdict = "nothing that was looked at costs 5 % of a step";
-	if (why && !v->main)
+	if (v->main && (r->impossible || mostly_unexplained(&r->split)))
+		v->verdict = arena_printf(a, "%s. But %s", v->verdict, why);
+	if (mostly_unexplained(&r->split))
+		add_missing(v, "what the rest of a step is: optimizer_s, comm_exposed_s, sync_s, "
+			       "checkpoint_s in the log's lines, as far as they are missing "
+			       "(docs/DIAGNOSE.md)");
+	if (why && (!v->main || r->impossible || mostly_unexplained(&r->split)))
 		add_missing(v,
 			    r->live ? "the job's own log with the time of each step: gputune "
 				      "diagnose training FILE"
 				    : "gputune record -o job.rec -- COMMAND, and a trace of a few "
 				      "steps by torch.profiler (export_chrome_trace)");
+}
+
+/* Shares of a step stand on figures that contradict each other, or on too few steps. */
+static void doubt(struct arena *a, const struct run_seen *r, struct judged_cause *c)
+{
+	const char *why =
+		r->impossible ? arena_printf(a, "figures contradict each other: %s", r->impossible)
+		: run_too_short(r)
+			? arena_printf(a, "%zu step%s told, and it takes %d to be certain",
+				       r->steps, r->steps == 1 ? " is" : "s are",
+				       DIAGNOSE_STEPS_LEAST)
+			: NULL;
+
+	if (!why || c->how != IS_CERTAIN || !isfinite(c->share))
+		return;
+	c->how = IS_LIKELY;
+	c->against = c->against ? arena_printf(a, "%s; %s", c->against, why) : why;
 }
 
 static void judge_run(struct arena *a, const struct run_seen *r, const struct scaling *scale,
@@ -183,6 +219,7 @@ static void judge_run(struct arena *a, const struct run_seen *r, const struct sc
 	for (size_t i = 0; i < cause_rows_n; i++) {
 		v->causes[i] = (struct judged_cause){ .how = IS_UNSEEN, .share = NAN };
 		cause_rows[i].rule(&j, &v->causes[i]);
+		doubt(a, r, &v->causes[i]);
 		v->found += is_found(&v->causes[i]);
 	}
 	order(v);

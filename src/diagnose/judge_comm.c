@@ -6,7 +6,7 @@
 
 #include "diagnose/judge.h"
 
-enum { STEPS_SURE = 8, STEPS_SOME = 3 };
+enum { STEPS_SURE = 8 };
 
 /* The last of the gradients can never be hidden: less than this is as it should be. */
 #define COMM_WORTH 0.1
@@ -156,13 +156,20 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 				    arena_printf(j->a, "rank %d: %.4g s, and waits %.4g s",
 						 j->r->ranks[i].rank, j->r->ranks[i].own_s,
 						 j->r->ranks[i].wait_s));
+	if (s->steps < DIAGNOSE_STEPS_LEAST) {
+		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
+			   fmax(share, 0),
+			   "rank %d takes %.3g s longer than the others, but only %zu step%s of "
+			   "all ranks can be compared: one of them is always last; it takes %d "
+			   "steps to tell, and %d to be certain",
+			   s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
+			   DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+		return;
+	}
 	/* By chance one of n is last in every n-th step. */
 	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH)
-		judged_say(j, out,
-			   s->steps >= STEPS_SURE   ? IS_CERTAIN
-			   : s->steps >= STEPS_SOME ? IS_LIKELY
-						    : IS_POSSIBLE,
-			   share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
+		judged_say(j, out, s->steps >= STEPS_SURE ? IS_CERTAIN : IS_LIKELY, share,
+			   "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
 			   s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
 	else
 		judged_say(j, out, IS_EXCLUDED, fmax(share, 0),
@@ -180,7 +187,12 @@ void rule_uneven(const struct judging *j, struct judged_cause *out)
 	if (judging_alone(j) || s->slowest < 0 || !isfinite(share))
 		return;
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
-	if (share < DIAGNOSE_WORTH || s->often >= 0.7)
+	if (s->steps < DIAGNOSE_STEPS_LEAST)
+		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
+			   "ranks wait %.1f %% of a step for the last; whether that changes takes "
+			   "%d steps to tell",
+			   100 * share, DIAGNOSE_STEPS_LEAST);
+	else if (share < DIAGNOSE_WORTH || s->often >= 0.7)
 		judged_say(j, out, IS_EXCLUDED, share,
 			   "ranks wait %.1f %% of a step for the last%s", 100 * share,
 			   s->often >= 0.7 ? ", which is one and the same" : "");

@@ -129,8 +129,15 @@ bool log_timer(struct log *l, const char *name, size_t n, double ms, const char 
 bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s);
 /* A key that several loggers share: "throughput/device/tokens_per_sec". */
 bool read_metric_key(const struct read_place *p, const char *key, double value);
-/* A key of read_keys.c: "step_s". */
+/* A name of read_names.c: "step_s", "fwd_time_ms". unit_s: seconds that the value's own unit has,
+ * NAN: none stands there. A time without any unit is not read. */
 bool read_own_key(const struct read_place *p, const char *key, double value);
+bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s);
+bool read_own_name(const char *key);
+/* Seconds of the unit of time that is all of s; NAN. */
+double read_unit(const char *s);
+/* The names, for who used others. */
+extern const char read_names_said[];
 /* Words of s between blanks, at most most, cut into buf. */
 size_t read_words(char *s, const char *between, char **words, size_t most);
 

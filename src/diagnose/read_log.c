@@ -243,8 +243,8 @@ static int read_all(struct evidence *ev, size_t file, const char *text, size_t s
 	ev->files[file].used = w->used_lines;
 	ev->files[file].format = format_of(w);
 	if (!w->used_lines)
-		code = err_set(e, -ENOTSUP, "%s: no line in it is known here",
-			       ev->files[file].path);
+		code = err_set(e, -ENOTSUP, "%s: no line in it is known here; %s",
+			       ev->files[file].path, read_names_said);
 	free(w->buf);
 	free(w);
 	return code;

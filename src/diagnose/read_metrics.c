@@ -20,6 +20,17 @@ static bool column(const char *head, const char *name)
 	return false;
 }
 
+/* Some column is a figure's that is known. Cuts head. */
+static bool known(char *head)
+{
+	char *save = NULL;
+
+	for (char *w = strtok_r(head, ",\"\r", &save); w; w = strtok_r(NULL, ",\"\r", &save))
+		if (strcmp(w, "loss") != 0 && read_own_name(w))
+			return true;
+	return false;
+}
+
 static bool looks(const char *head, size_t n, const char *path)
 {
 	char first[4096];
@@ -31,9 +42,9 @@ static bool looks(const char *head, size_t n, const char *path)
 		return false;
 	memcpy(first, head, len);
 	first[len] = '\0';
-	return strchr(first, ',') && !strchr(first, '{') && column(first, "step") &&
-	       (column(first, "epoch") || column(first, "train_loss") || column(first, "step_s") ||
-		column(first, "tokens_per_s"));
+	return strchr(first, ',') && !strchr(first, '{') &&
+	       (column(first, "step") || column(first, "iter") || column(first, "iteration")) &&
+	       (column(first, "epoch") || column(first, "train_loss") || known(first));
 }
 
 static size_t one(struct read_place *p, const char **head, size_t columns, const char **cell,
@@ -44,7 +55,8 @@ static size_t one(struct read_place *p, const char **head, size_t columns, const
 	p->step = -1;
 	p->rank = -1;
 	for (size_t i = 0; i < n && i < columns; i++) {
-		if (strcmp(head[i], "step") == 0)
+		if (strcmp(head[i], "step") == 0 || strcmp(head[i], "iter") == 0 ||
+		    strcmp(head[i], "iteration") == 0)
 			p->step = read_whole(read_number(cell[i], NULL), -1);
 		if (strcmp(head[i], "rank") == 0)
 			p->rank = read_rank(read_number(cell[i], NULL), -1);
@@ -88,8 +100,8 @@ static int read_all(struct evidence *ev, size_t file, const char *text, size_t s
 		return err_set(e, -EBADMSG, "%s:%zu: a quote that is not closed",
 			       ev->files[file].path, p.line);
 	return told ? 0
-		    : err_set(e, -ENOTSUP, "%s: no column in it is known here",
-			      ev->files[file].path);
+		    : err_set(e, -ENOTSUP, "%s: no column in it is known here; %s",
+			      ev->files[file].path, read_names_said);
 }
 
 const struct evidence_format evidence_metrics = { .name = "metrics CSV",

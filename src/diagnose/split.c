@@ -24,6 +24,9 @@ const char *const step_part_names[PARTS] = {
 
 enum { FORMATS_MAX = 16 };
 
+/* So much more than the step its parts may be together: clocks are not that exact. */
+#define OVERLAP 0.02
+
 /* What one format tells, seconds a step; NAN: nothing. */
 struct told {
 	const char *format;
@@ -174,9 +177,11 @@ static void by_host(const struct told *t, struct step_split *out)
 	for (size_t p = 0; p < PARTS; p++)
 		used += out->s[p];
 	left = fmax(0, out->step_s - used);
-	/* Hidden or not is not told: no more than what is left can be exposed. */
-	put(out, PART_COMM, comm == FIGURE_COMM_S ? fmin(t->v[comm], left) : t->v[comm],
-	    t->at[comm]);
+	/* Hidden or not is not told: no more than what is left can be exposed. What nobody told is
+	 * no communication: fmin() would take the other one for NAN. */
+	if (isfinite(t->v[comm]))
+		put(out, PART_COMM, comm == FIGURE_COMM_S ? fmin(t->v[comm], left) : t->v[comm],
+		    t->at[comm]);
 }
 
 /* What the chosen format does not tell and another one does: its share of its own step. */
@@ -200,6 +205,9 @@ static void fill_in(struct arena *a, const struct told *t, struct run_seen *r)
 		    (out->gpu_clock && (more[i].p == PART_OPTIMIZER || more[i].p == PART_COMM ||
 					more[i].p == PART_HOST)))
 			continue;
+		if (share > 1 + OVERLAP)
+			run_impossible(a, r, "%s takes %.0f %% of a step by %s",
+				       step_part_names[more[i].p], 100 * share, t->format);
 		s = fmin(s, out->s[from]);
 		put(out, more[i].p, s, t->at[more[i].k]);
 		out->s[from] -= s;
@@ -221,11 +229,23 @@ static void settle(struct arena *a, struct run_seen *r)
 			out->s[p] *= out->step_s / sum;
 	else
 		out->s[PART_REST] = out->step_s - sum;
-	if (out->too_much > 0.02)
-		run_note(a, r,
-			 "the parts that %s tells add up to %.0f %% of the step: they overlap, and "
-			 "were scaled to it",
-			 out->format, 100 * (1 + out->too_much));
+	if (out->too_much > OVERLAP)
+		run_impossible(a, r,
+			       "the parts that %s tells add up to %.0f %% of the step (they were "
+			       "scaled to it)",
+			       out->format, 100 * (1 + out->too_much));
+}
+
+/* No part of a step takes longer than it. Of a window sums over streams are told: they may. */
+static void longer_than_step(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	for (size_t i = 0; i < PART_KINDS && !r->split.gpu_clock && !t->window; i++) {
+		enum figure_kind k = parts_kinds[i];
+
+		if (t->v[k] > (1 + OVERLAP) * t->step_s && t->at[k] && !t->at[k]->total)
+			run_impossible(a, r, "%s takes %.3g s in a step of %.3g s (%s)",
+				       figure_types[k].name, t->v[k], t->step_s, t->format);
+	}
 }
 
 /* What ranks wait for each other is no fault of the network. */
@@ -284,6 +304,7 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	if (t[best].window)
 		run_note(a, r, "%s marks no step: the parts are of the %.3g s that it watched",
 			 out->format, out->step_s);
+	longer_than_step(a, &t[best], r);
 	part_wait(r);
 	settle(a, r);
 	for (size_t i = 0; i < n; i++)

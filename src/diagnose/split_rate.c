@@ -100,9 +100,17 @@ void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *
 	}
 	hardware(a, r);
 	if (r->mfu > 1 || r->mfu_attention > 1)
-		run_note(a, r,
-			 "more operations a second than the GPU can do: number of GPUs, model or "
-			 "tokens are not what they are taken for");
+		run_impossible(a, r,
+			       "an MFU of %.0f %%, more operations a second than the GPU can do: "
+			       "number of GPUs, model or tokens are not what they are taken for",
+			       100 * (r->mfu > 1 ? r->mfu : r->mfu_attention));
+	else if (r->hfu > 1)
+		run_impossible(a, r, "an HFU of %.0f %% with what is recomputed", 100 * r->hfu);
+	if (claimed > 1)
+		run_impossible(a, r,
+			       "the log claims an MFU of %.0f %% (mfu is a part of 1, mfu(%%) one "
+			       "of 100)",
+			       100 * claimed);
 	if (isfinite(claimed) && claimed > 0 && isfinite(r->mfu_attention) &&
 	    fabs(claimed / r->mfu_attention - 1) > 0.2 && fabs(claimed / r->mfu - 1) > 0.2)
 		run_note(

@@ -23,6 +23,27 @@ void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
 	va_end(ap);
 }
 
+void run_impossible(struct arena *a, struct run_seen *r, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	run_note(a, r, "figures contradict each other: %s", text);
+	r->impossible = r->impossible ? r->impossible : text;
+}
+
+bool run_too_short(const struct run_seen *r)
+{
+	const struct figure_seen *at = r->sums[FIGURE_STEP_S].at;
+
+	/* A summary is of many steps, whatever their number. */
+	return !r->live && at && !at->total && !isfinite(at->over_s) &&
+	       r->steps < DIAGNOSE_STEPS_LEAST;
+}
+
 static double trait_number(const struct run_seen *r, enum trait_kind k)
 {
 	return r->traits[k] && r->traits[k]->value > 0 ? r->traits[k]->value : (double)NAN;

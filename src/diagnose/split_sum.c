@@ -87,7 +87,7 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 	out->files = f;
 	for (size_t i = 0; i < ev->n_files; i++) {
 		struct file_steps *s = &f[i];
-		double skip = s->n >= STEPS_LONG ? fmax(2, (double)(s->n / 10))
+		double skip = s->n >= STEPS_LONG ? fmax(2, floor((double)s->n / 10))
 						 : (s->n >= STEPS_SHORT ? 1 : 0);
 
 		s->from = s->first;

@@ -64,7 +64,8 @@ static int kind_of(const json_t *j, struct err *e)
 			return k;
 	if (!schema)
 		return err_set(e, -EINVAL, "it has no schema: no result of gputune");
-	return err_set(e, -EINVAL, "it is %.64s; check, status and verify can be compared", schema);
+	return err_set(e, -EINVAL, "it is %.64s; check, status, verify and bench can be compared",
+		       schema);
 }
 
 static const char *text_of(const json_t *j, const char *object, const char *key)
@@ -103,6 +104,12 @@ static struct fleet_machine *machine_at(struct fleet *f, const char *name, struc
 	return m;
 }
 
+struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
+				    struct err *e)
+{
+	return machine_at(f, name_of(document, fallback), e);
+}
+
 static void see_host(struct fleet *f, const char *id, const char *value,
 		     const struct fleet_part **list, size_t *n)
 {
@@ -131,6 +138,14 @@ static void take_host(struct fleet *f, struct fleet_machine *m, const json_t *j)
 	see_host(f, "profile", profile && *profile ? profile : NULL, list, &n);
 	m->parts[FLEET_HOST] = list;
 	m->n_parts[FLEET_HOST] = n;
+}
+
+void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file)
+{
+	if (m->n_parts[FLEET_HOST])
+		return;
+	m->file = arena_strdup(f->arena, file);
+	take_host(f, m, document);
 }
 
 /* Times are RFC 3339 in UTC, so their order is that of their letters. */
@@ -228,6 +243,10 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 		struct fleet_machine *m;
 		json_t *j;
 
+		if (benches_next(s.p, s.end)) {
+			f->documents += benches_add(f, file, name, &s.p, s.end, &e) == 0;
+			continue;
+		}
 		if (read_document(f, &s, &j, &e))
 			break;
 		m = machine_at(f, name_of(j, name), &e);

@@ -85,7 +85,11 @@ struct fleet_machine {
 	struct fleet_group *group;
 	struct fleet_rare *rare; /* answers that few of its peers share */
 	size_t n_rare;
-	size_t drifted; /* subjects that are not as on the golden machine */
+	size_t drifted;	      /* subjects that are not as on the golden machine */
+	size_t n_slow;	      /* figures in which it is an outlier, worse than its peers */
+	size_t n_fast;	      /* better */
+	size_t n_values;      /* figures that it measured */
+	const char *hardware; /* as its newest bench result tells; NULL: none */
 };
 
 /* Machines whose bad and unknown answers are the same. */
@@ -131,6 +135,43 @@ struct fleet_proof {
 	size_t number;
 };
 
+/* What one machine measured. */
+struct fleet_value {
+	struct fleet_machine *machine;
+	double value; /* the median */
+	double z;     /* robust: distance to its peers' median in 1.4826 MAD; 0 without peers */
+	bool outlier; /* far from its peers, and by enough to matter */
+	bool worse;   /* in the direction that is worse */
+	bool second;  /* one of a second state */
+	const char *time;
+};
+
+/* Machines that are far from the others in one direction and too many to be called alone. */
+struct fleet_state {
+	size_t n;			       /* 0: none */
+	double median, nearest;		       /* the one that is nearest to the others */
+	const struct fleet_machine **machines; /* by name */
+};
+
+/* One figure of one case, of machines with the same hardware. */
+struct fleet_bench {
+	const char *name;	 /* "gemm bf16:8192 rate" */
+	const char *unit;	 /* "TFLOP/s" */
+	const char *hardware;	 /* "2 x NVIDIA H200, AMD EPYC 9654" */
+	bool lower;		 /* is better */
+	struct fleet_value **by; /* by name, once settled */
+	size_t n;
+	double median, mad;
+	size_t n_outliers;
+	struct fleet_state below, above;
+	size_t number;
+};
+
+enum {
+	FLEET_BENCHES_MAX = 4096,
+	FLEET_PEERS_MIN = 5, /* fewer than these say nothing about one of them */
+};
+
 struct fleet {
 	struct fleet_machine **machines; /* by name, once settled */
 	size_t n;
@@ -142,12 +183,16 @@ struct fleet {
 	struct fleet_refused *refused; /* files that are no result of ours */
 	size_t n_refused;	       /* all of them; FLEET_REFUSED_MAX are kept */
 	size_t files, documents;
-	size_t replaced;	     /* older results of a machine that has a newer one */
-	size_t n_differs, n_between; /* subjects */
-	size_t n_outliers;	     /* machines with something rare */
-	size_t n_drifted;	     /* machines */
-	struct fleet_proof **proofs; /* by setting, once settled */
-	size_t n_proofs, verdicts;   /* verdicts: rows of ledgers, the older ones too */
+	size_t replaced;	      /* older results of a machine that has a newer one */
+	size_t n_differs, n_between;  /* subjects */
+	size_t n_outliers;	      /* machines with something rare */
+	size_t n_drifted;	      /* machines */
+	struct fleet_proof **proofs;  /* by setting, once settled */
+	size_t n_proofs, verdicts;    /* verdicts: rows of ledgers, the older ones too */
+	struct fleet_bench **benches; /* those with outliers first, once settled */
+	size_t n_benches;
+	size_t n_bench_outliers; /* machines that are one in some bench */
+	size_t n_states;	 /* figures with a second state */
 	struct fleet_store *store;
 	struct arena *arena;
 };
@@ -155,7 +200,8 @@ struct fleet {
 /* values: right settings are compared by their value too. */
 struct fleet *fleet_new(struct arena *a, bool values);
 /*
- * The results in one file: a document, or several one after the other, or a ledger of proofs. name
+ * The results in one file: a document, or several one after the other, or a ledger of proofs.
+ * Results of bench are taken by the medians that they tell. name
  * is what a machine is called that has no name of its own. What cannot be read is kept in refused
  * and is no error.
  */
@@ -173,6 +219,11 @@ const char *fleet_verdict_name(enum fleet_verdict_kind k);
 /* The answer of a machine; NULL where it says nothing of the subject. */
 const struct fleet_answer *fleet_answer_of(const struct fleet_machine *m,
 					   const struct fleet_subject *s);
+/* Whether it gave anything but results of bench. */
+static inline bool fleet_checked(const struct fleet_machine *m)
+{
+	return m->times[FLEET_CHECK] || m->times[FLEET_STATUS] || m->times[FLEET_VERIFY];
+}
 /* "node[001-004,017]": sorted names, folded as Slurm writes them, at most max bytes and a count of
  * what was left out; 0: all. */
 const char *fleet_hosts(struct arena *a, const struct fleet_machine *const *machines, size_t n,

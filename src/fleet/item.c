@@ -244,7 +244,7 @@ static void see(struct fleet_store *st, const struct fleet_part *part)
 		st->cap_seen = st->cap_seen ? 2 * st->cap_seen : 256;
 		more = realloc(st->seen, st->cap_seen * sizeof(*st->seen));
 		if (!more)
-			abort();
+			out_of_memory(0);
 		st->seen = more;
 	}
 	st->seen[st->n_seen++] = part;

@@ -104,7 +104,7 @@ static void settle_machine(struct fleet *f, struct map *known, size_t *number,
 		void *more = realloc(st->seen, n * sizeof(*st->seen));
 
 		if (!more)
-			abort();
+			out_of_memory(0);
 		st->seen = more;
 		st->cap_seen = n;
 	}
@@ -206,7 +206,8 @@ static struct fleet_group *group_of(struct fleet *f, struct map *known,
 	void **place;
 
 	text_clear(key);
-	text_add(key, "");
+	/* Who was never checked is not like those that are right. */
+	text_add(key, fleet_checked(m) ? "" : "unchecked");
 	for (size_t s = 0; s < f->n_subjects; s++)
 		if (m->answers[s] && m->answers[s]->mark >= FLEET_UNKNOWN)
 			text_printf(key, "%zx,", m->answers[s]->number);
@@ -354,6 +355,7 @@ void fleet_settle(struct fleet *f)
 		settle_class(f, c);
 	settle_differences(f);
 	proofs_settle(f);
+	benches_settle(f);
 	for (size_t i = 0; f->golden && i < f->n; i++) {
 		for (size_t s = 0; s < f->n_subjects; s++)
 			f->machines[i]->drifted +=

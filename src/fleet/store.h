@@ -21,7 +21,7 @@ struct fleet_item {
 };
 
 struct fleet_store {
-	struct map texts, subjects, parts, machines, proofs, verdicts;
+	struct map texts, subjects, parts, machines, proofs, verdicts, benches, measured;
 	size_t n_verdicts;
 	struct fleet_item **slots; /* open addressing */
 	size_t n_items, cap, raw_bytes, n_parts;
@@ -45,6 +45,17 @@ const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p)
 bool proofs_is_ledger(const char *text, size_t len);
 void proofs_add(struct fleet *f, const char *file, const char *text, size_t len);
 void proofs_settle(struct fleet *f);
+/* benches.c: results of bench. True when the next document is one: *at moves behind it; -EINVAL and
+ * *e when it makes no sense. */
+bool benches_next(const char *at, const char *end);
+int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
+		const char *end, struct err *e);
+void benches_settle(struct fleet *f);
+/* fleet.c: the machine of that document; fallback where it has no name. NULL and *e: too many. */
+struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
+				    struct err *e);
+/* What the document says of its machine; nothing where a check has said it. */
+void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file);
 /* As split's item and guess; ctx is the struct fleet. */
 int store_item(void *ctx, const char *raw, size_t len, struct err *e);
 const char *store_guess(void *ctx, size_t *len);

@@ -146,13 +146,17 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 
 static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 {
-	l->fsdp = false;
-	for (size_t i = 0; i < n && !l->fsdp; i++)
-		l->fsdp = strcasestr(w[i].text, "fsdp") != NULL;
+	l->fsdp = l->zero = l->megatron = false;
+	for (size_t i = 0; i < n; i++) {
+		l->fsdp = l->fsdp || strcasestr(w[i].text, "fsdp");
+		l->zero = l->zero || strcasestr(w[i].text, "deepspeed");
+		l->megatron = l->megatron || strstr(w[i].text, "tensor-model-parallel-size");
+	}
 	for (size_t i = 0; i < n; i++)
 		judge_word(l, &w[i], i + 1 < n ? &w[i + 1] : NULL);
 	judge_twice(l, w, n);
 	lint_batch(l, w, n);
+	lint_train_words(l, w, n);
 	for (size_t i = 0; i < n;) {
 		size_t k = i + 1;
 
@@ -238,7 +242,7 @@ void lint_text(struct lint *l, const char *name, const char *text, size_t len)
 		judge_conf(l, text, len);
 	} else if (strstr(base, "hostfile") || looks_like_hosts(text, len)) {
 		lint_hostfile(l, text, len);
-	} else {
+	} else if (!lint_train(l, name, text, len)) {
 		struct lint_word *w = lint_split(l, text, len, &n);
 
 		judge_words(l, w, n);

@@ -52,9 +52,12 @@ struct lint {
 	struct lint_finding *findings;
 	size_t n;
 	size_t variables, commands, hosts; /* that were looked at */
+	size_t configs;			   /* files and commands of trainings */
 	const char *file;		   /* that is being looked at */
 	bool conf;			   /* it is an nccl.conf */
 	bool fsdp;			   /* it speaks of FSDP */
+	bool zero;			   /* it speaks of DeepSpeed */
+	bool megatron;			   /* its tensor parallelism is Megatron's */
 };
 
 /* A variable that is set somewhere, for judging it. */
@@ -68,9 +71,11 @@ struct lint_var {
 struct lint_word {
 	const char *text;
 	unsigned line;
-	bool open;   /* holds an expansion, which is left as it stands */
-	bool quoted; /* some of it stood in quotes */
-	bool end;    /* a command ends before it: ";", "&&", "|", a new line */
+	bool open;			  /* holds an expansion, which is left as it stands */
+	bool quoted;			  /* some of it stood in quotes */
+	bool quoted_first, quoted_inside; /* the quotes began it; they stood further in */
+	size_t begin, end_at;		  /* bytes of the text that it is made of */
+	bool end;			  /* a command ends before it: ";", "&&", "|", a new line */
 };
 
 void lint_add(struct lint *l, enum lint_level level, const char *code, unsigned line,
@@ -97,6 +102,10 @@ void lint_interface(struct lint *l, const struct lint_var *v);
 void lint_engine(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_batch.c: all words of a script. */
 void lint_batch(struct lint *l, const struct lint_word *w, size_t n);
+/* lint_train.c: false where it is no file of a training. */
+bool lint_train(struct lint *l, const char *name, const char *text, size_t len);
+/* lint_train_shell.c: arguments of trainings among all words of a script. */
+void lint_train_words(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_hosts.c */
 void lint_hostfile(struct lint *l, const char *text, size_t len);
 

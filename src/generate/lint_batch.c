@@ -15,6 +15,7 @@ struct batch {
 	unsigned line_nodes, line_tasks;
 	long long nnodes, per_node; /* of torchrun; per_node -1: as many as there are GPUs */
 	unsigned line_torchrun;
+	bool launched; /* torchrun is there: on a command line it has no line */
 };
 
 /* The value of "--name=VALUE" or of "--name VALUE"; NULL: it is another option. "_" is "-". */
@@ -68,6 +69,7 @@ static void directive(struct batch *b, const struct lint_word *w, size_t n)
 static void torchrun(struct batch *b, const struct lint_word *w, size_t n)
 {
 	b->line_torchrun = w[0].line;
+	b->launched = true;
 	b->per_node = 1;
 	b->nnodes = 1;
 	for (size_t i = 1; i < n && !w[i].end; i++) {
@@ -85,7 +87,9 @@ static void torchrun(struct batch *b, const struct lint_word *w, size_t n)
 
 static void judge(struct lint *l, const struct batch *b)
 {
-	if (!b->line_torchrun)
+	size_t have = l->on->node ? l->on->node->gpus : 0;
+
+	if (!b->launched)
 		return;
 	if (b->tasks > 1 && (b->per_node > 1 || b->per_node < 0))
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "torchrun",
@@ -103,6 +107,55 @@ static void judge(struct lint *l, const struct batch *b)
 		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
 			 "--nproc-per-node=gpu", "torchrun documentation",
 			 "%lld processes a machine, and %lld GPUs", b->per_node, b->gpus);
+	else if (!b->gpus && have && b->per_node > (long long)have)
+		lint_add(l, LINT_ERROR, "too-many-processes", b->line_torchrun, "--nproc-per-node",
+			 "--nproc-per-node=gpu", "torchrun documentation",
+			 "%lld processes a machine, and this one has %zu GPUs", b->per_node, have);
+}
+
+/* "accelerate launch": its processes are those of all machines. */
+static void accelerate(struct lint *l, const struct lint_word *w, size_t n)
+{
+	long long all = 0, machines = 1;
+	size_t have = l->on->node ? l->on->node->gpus : 0;
+
+	for (size_t i = 1; i < n && !w[i].end; i++) {
+		const char *processes = value_of(&w[i], n - i, "--num-processes");
+		const char *of = value_of(&w[i], n - i, "--num-machines");
+
+		if (processes && !number(processes, &all))
+			return;
+		if (of && !number(of, &machines))
+			return;
+		if (w[i].text[0] != '-' && str_ends(w[i].text, ".py"))
+			break;
+	}
+	if (have && all > (long long)have * machines)
+		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_processes",
+			 arena_printf(l->a, "%lld", (long long)have * machines),
+			 "Accelerate's sources (commands/launch.py)",
+			 "%lld processes on %lld machine%s, and this one has %zu GPUs", all,
+			 machines, machines == 1 ? "" : "s", have);
+}
+
+/* Each process of a machine has so many threads. */
+static void threads(struct lint *l, const struct lint_word *w)
+{
+	static const char name[] = "OMP_NUM_THREADS=";
+	const struct gen_node *node = l->on->node;
+	const struct machine *m = node ? node->facts : NULL;
+	long long cpus = m ? fact_or(&m->cpu.threads, 0) : 0, v;
+	long long gpus = node && node->gpus ? (long long)node->gpus : 1;
+
+	if (!str_starts(w->text, name) || !number(w->text + strlen(name), &v) || cpus < 1 ||
+	    v * gpus <= cpus || v > 1 << 20)
+		return;
+	lint_add(l, LINT_WARNING, "too-many-threads", w->line, "OMP_NUM_THREADS",
+		 arena_printf(l->a, "%lld", cpus / gpus > 1 ? cpus / gpus : 1), NULL,
+		 v > cpus ? "%lld threads in each of %lld processes, one a GPU: one alone has more "
+			    "than the %lld CPUs of this machine"
+			  : "%lld threads in each of %lld processes, one a GPU, share %lld CPUs",
+		 v, gpus, cpus);
 }
 
 void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
@@ -112,6 +165,7 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 	unsigned line = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		threads(l, &w[i]);
 		if (w[i].end && strcmp(w[i].text, "#SBATCH") == 0) {
 			line = w[i].line;
 			if (directives)
@@ -123,8 +177,12 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 					 "sbatch stops reading directives at the first command: "
 					 "this "
 					 "one is a comment");
-		} else if (w[i].line != line) {
+		} else if (!w[i].line || w[i].line != line) {
 			directives = false;
+			if ((strcmp(w[i].text, "accelerate") == 0 ||
+			     str_ends(w[i].text, "/accelerate")) &&
+			    i + 1 < n && strcmp(w[i + 1].text, "launch") == 0)
+				accelerate(l, w + i, n - i);
 			if (strcmp(w[i].text, "torchrun") == 0 || str_ends(w[i].text, "/torchrun"))
 				torchrun(&b, w + i, n - i);
 		}

@@ -2,6 +2,7 @@
 /* Which file it is, and looking up its keys: what the judges of trainings' files share. */
 #include "generate/lint_train.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -157,6 +158,20 @@ static bool speaks_of_training(const char *text, size_t len)
 	return false;
 }
 
+/* A brace and what follows it in JSON; "{ command" is a shell's. */
+static bool begins_as_json(const char *text, size_t len)
+{
+	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	while (at < len && strchr(" \t\r\n", text[at]) && text[at])
+		at++;
+	if (at == len || text[at++] != '{')
+		return false;
+	while (at < len && strchr(" \t\r\n", text[at]) && text[at])
+		at++;
+	return at == len || text[at] == '"' || text[at] == '}';
+}
+
 bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 {
 	bool json = str_ends(name, ".json"),
@@ -165,11 +180,15 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 	struct err e = { 0 };
 	enum train_format f;
 	unsigned line = 0;
+	int r;
 
+	json = json || (!yaml && begins_as_json(text, len));
 	if (!json && !yaml)
 		return false;
-	if (markup_read(l->a, text, len, json, &m, &line, &e) < 0) {
-		if (!speaks_of_training(text, len))
+	r = markup_read(l->a, text, len, json, &m, &line, &e);
+	if (r < 0) {
+		/* One that is too large or too deep is not broken. */
+		if ((!json || r == -E2BIG) && !speaks_of_training(text, len))
 			return false;
 		lint_add(l, LINT_ERROR, json ? "no-json" : "no-yaml", line, name,
 			 json && (memmem(text, len, "//", 2) || memmem(text, len, "#", 1))

@@ -14,10 +14,15 @@ static const char source[] = "DeepSpeed's sources (runtime/config.py, engine.py)
 
 static bool on(const struct train_doc *d, const char *section)
 {
+	const struct markup_node *n;
 	char path[64];
 
 	stpcpy(stpcpy(path, section), ".enabled");
-	return train_flag(d, path, false);
+	n = train_at(d, path);
+	/* "true" in quotes switches it on as well. */
+	return train_flag(d, path,
+			  n && n->kind == MARKUP_SCALAR && n->quoted &&
+				  strcasecmp(n->text, "true") == 0);
 }
 
 static void number_formats(const struct train_doc *d)
@@ -46,6 +51,34 @@ static void number_formats(const struct train_doc *d)
 		train_say(d, LINT_ERROR, "contradiction", "communication_data_type", "bf16", NULL,
 			  "gradients are bf16 and travel as fp16, whose range is smaller: they "
 			  "overflow");
+}
+
+/* What is a number, and none that can be. */
+static void ranges(const struct train_doc *d)
+{
+	static const struct {
+		const char *path;
+		double least;
+		const char *says;
+	} all[] = {
+		{ "train_batch_size", 1, "samples of a step" },
+		{ "train_micro_batch_size_per_gpu", 1, "samples of a GPU" },
+		{ "gradient_accumulation_steps", 1, "micro-batches of a step" },
+		{ "gradient_clipping", 0, "a norm, or 0 for none" },
+		{ "zero_optimization.reduce_bucket_size", 1, "elements of a message" },
+		{ "zero_optimization.allgather_bucket_size", 1, "elements of a message" },
+		{ "fp16.loss_scale", 0, "a factor, or 0 to find its own" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		double v = train_number(d, all[i].path, all[i].least);
+
+		if (v < all[i].least)
+			train_say(d, LINT_ERROR, "bad-value", all[i].path,
+				  arena_printf(d->l->a, "%g or more", all[i].least), source,
+				  "%s is %g: it has to be %g or more (%s)", all[i].path, v,
+				  all[i].least, all[i].says);
+	}
 }
 
 /* Numbers of processes that the sizes of batches allow. */
@@ -145,6 +178,7 @@ void lint_train_deepspeed(const struct train_doc *d)
 	const struct markup_node *at;
 
 	number_formats(d);
+	ranges(d);
 	batches(d);
 	left_over(d);
 	optimizer(d);

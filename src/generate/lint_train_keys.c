@@ -118,6 +118,12 @@ static void value(const struct train_doc *d, const struct markup_node *n, const 
 					 r->quoted ? "\"" : "",
 					 r->quoted ? ", and a text that is not empty counts as true"
 						   : ""));
+		else if (d->json && r->quoted)
+			say(d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
+			    arena_printf(d->l->a,
+					 "%s is a switch, and \"%.40s\" is a text: it works "
+					 "where any text counts as true",
+					 path, r->text));
 	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
 		number(d, n, k, path);
 	} else if (k->type == KEY_WORDS &&

@@ -172,8 +172,26 @@ static void sharding(const struct train_doc *d)
 {
 	const char *fsdp = train_word(d, "fsdp");
 
+	static const char words[][20] = {
+		"full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2",
+		"offload",    "auto_wrap",     "true",	   "false"
+	};
+
 	if (!*fsdp)
 		return;
+	for (const char *at = fsdp; *at && !strpbrk(fsdp, "$<{[");) {
+		size_t n = strcspn(at, " ,"), k = 0;
+
+		while (k < sizeof(words) / sizeof(words[0]) &&
+		       (strlen(words[k]) != n || strncasecmp(words[k], at, n) != 0))
+			k++;
+		if (n && k == sizeof(words) / sizeof(words[0]))
+			train_say(d, LINT_ERROR, "bad-value", "fsdp",
+				  "full_shard, shard_grad_op, no_shard, hybrid_shard, "
+				  "hybrid_shard_zero2, offload, auto_wrap",
+				  source, "\"%.*s\" is no word that fsdp knows", (int)n, at);
+		at += n + strspn(at + n, " ,");
+	}
 	if (strstr(fsdp, "offload"))
 		train_say(d, LINT_NOTE, "offload", "fsdp",
 			  "only where it does not fit without: gputune predict training", source,

@@ -153,9 +153,13 @@ static void debug(struct lint *l, const struct lint_var *v)
 
 static void connections(struct lint *l, const struct lint_var *v)
 {
-	if (strcmp(v->value, "1") == 0)
-		harmful(l, v, l->fsdp ? LINT_WARNING : LINT_NOTE, "harmful",
-			l->fsdp ? "this script speaks of FSDP" : NULL);
+	bool sharded = l->fsdp || l->zero;
+
+	if (strcmp(v->value, "1") == 0 && !(l->megatron && !sharded))
+		harmful(l, v, sharded ? LINT_WARNING : LINT_NOTE, "harmful",
+			l->fsdp	  ? "this script speaks of FSDP"
+			: l->zero ? "this script speaks of DeepSpeed, whose overlap it takes away"
+				  : NULL);
 }
 
 static void merge(struct lint *l, const struct lint_var *v)

@@ -99,13 +99,15 @@ static void quoted(struct reader *r, struct text *t, char quote, struct lint_wor
 
 static void add_word(struct reader *r)
 {
-	struct lint_word w = { .line = r->line, .end = r->end };
+	struct lint_word w = { .line = r->line, .end = r->end, .begin = r->at };
 	TEXT_AUTO t = { 0 };
 
 	while (r->at < r->len && !blank(peek(r)) && !separator(peek(r))) {
 		char c = take(r);
 
 		if (c == '\'' || c == '"') {
+			w.quoted_first = w.quoted_first || !t.len;
+			w.quoted_inside = w.quoted_inside || t.len;
 			quoted(r, &t, c, &w);
 		} else if (c == '\\' && r->at < r->len) {
 			c = take(r);
@@ -120,6 +122,7 @@ static void add_word(struct reader *r)
 	if (!t.s && !w.quoted)
 		return;
 	w.text = arena_strdup(r->l->a, t.s ? t.s : "");
+	w.end_at = r->at;
 	look_for_marks(r, w.text, w.line);
 	r->end = false;
 	if (r->n >= LINT_WORDS_MAX)
@@ -158,7 +161,10 @@ struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_
 			take(&r);
 			r.end = true;
 		} else if (c == '#') {
-			bool directive = strncmp(r.s + r.at, "#SBATCH", 7) == 0 && r.end;
+			static const char mark[] = "#SBATCH";
+			size_t k = sizeof(mark) - 1;
+			bool directive =
+				len - r.at >= k && memcmp(r.s + r.at, mark, k) == 0 && r.end;
 
 			while (r.at < r.len && peek(&r) != '\n' && !directive)
 				take(&r);

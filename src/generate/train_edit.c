@@ -68,7 +68,8 @@ static double number_at(const struct train_edit *e, const char *path)
 	struct markup_node n = { .kind = MARKUP_SCALAR, .text = w ? w->text : "" };
 	double v;
 
-	return markup_number(e->shell ? &n : train_edit_at(e, path), &v) ? v : 0;
+	return markup_number(e->shell ? &n : train_edit_bare(train_edit_at(e, path), &n), &v) ? v
+											      : 0;
 }
 
 /* -1: not told. */
@@ -78,7 +79,8 @@ static int flag_at(const struct train_edit *e, const char *path)
 	struct markup_node n = { .kind = MARKUP_SCALAR, .text = w ? w->text : "" };
 	bool v;
 
-	return markup_bool(e->shell ? &n : train_edit_at(e, path), &v) ? v : -1;
+	return markup_bool(e->shell ? &n : train_edit_bare(train_edit_at(e, path), &n), &v) ? v
+											    : -1;
 }
 
 static void whole(const struct train_edit *e, const char *path, int most, int *out)

@@ -39,6 +39,7 @@ struct train_edit {
 	} renamed[TRAIN_RENAMES_MAX];
 	size_t n_renamed;
 	size_t n_left;
+	size_t n_faults; /* of these: what is wrong by lint, and not mended */
 };
 
 /* What kind of file it is; text has to live as long as out. -EINVAL with a sentence that names the
@@ -47,6 +48,14 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 		    struct train_edit *out, struct err *e);
 /* What the file says, where w does not say it yet. gpus: of all machines; 0: not known. */
 void train_edit_read(const struct train_edit *e, int gpus, struct train_words *w);
+/* What this file cannot say, or what is not changed in it. */
+struct train_bounds train_edit_bounds(const struct train_edit *e);
+/* This file is not what target is for: a sentence that names its kind; NULL: it is. */
+const char *train_edit_other(const struct train_edit *e, enum train_target target);
+/* After all changes: what is wrong still is listed as left, and s->after and s->gain are those of
+ * the changed file, against the file as it was. */
+void train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
+		       struct train_setup *s);
 /* All changes into e->edits. */
 void train_edit_make(struct train_edit *e, const struct train_setup *s,
 		     const struct train_meeting *m, const struct lint_on *on);
@@ -63,6 +72,11 @@ void train_edit_rename(struct train_edit *e, const struct markup_node *n, const 
 void train_edit_leave(struct train_edit *e, unsigned line, const char *what, const char *why);
 /* The node of this path in this file: of any map in files of the Trainer. NULL: not there. */
 const struct markup_node *train_edit_at(const struct train_edit *e, const char *path);
+/* A scalar as if it had no quotes: own is of the caller. */
+const struct markup_node *train_edit_bare(const struct markup_node *n, struct markup_node *own);
+/* train_edit_check.c: numbers and switches in quotes. */
+void train_edit_types(struct train_edit *e, const struct markup_node *map, const char *prefix,
+		      int depth);
 /* train_edit_shell.c */
 void train_edit_shell(struct train_edit *e, const struct train_setup *s, const struct lint_on *on);
 /* The value of --name in a shell file; NULL: not there, or not known. */

@@ -35,6 +35,15 @@ const struct markup_node *train_edit_at(const struct train_edit *e, const char *
 	return n ? n : d.root ? markup_find(d.root, path) : NULL;
 }
 
+const struct markup_node *train_edit_bare(const struct markup_node *n, struct markup_node *own)
+{
+	if (!n || n->kind != MARKUP_SCALAR || !n->quoted)
+		return n;
+	*own = *n;
+	own->quoted = false;
+	return own;
+}
+
 static void change(struct train_edit *e, const struct markup_node *n, size_t at, size_t len,
 		   const char *with, const char *what, const char *reason)
 {
@@ -65,7 +74,7 @@ static bool same(const struct markup_node *n, const char *value, bool text)
 	double x, y;
 	bool p, q;
 
-	if (n->kind != MARKUP_SCALAR)
+	if (n->kind != MARKUP_SCALAR || (n->quoted && !text))
 		return false;
 	if (markup_number(n, &x) && markup_number(&other, &y))
 		return fabs(x - y) <= 0;
@@ -231,8 +240,9 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	}
 	if (same(n, value, text) || (n->kind == MARKUP_SCALAR && strcmp(n->text, "auto") == 0))
 		return;
-	what = arena_printf(e->a, "%s: %.60s -> %s", path,
-			    n->kind == MARKUP_SCALAR ? n->text : "...", value);
+	what = arena_printf(e->a, "%s: %s%.60s%s -> %s", path, n->quoted && !text ? "\"" : "",
+			    n->kind == MARKUP_SCALAR ? n->text : "...",
+			    n->quoted && !text ? "\"" : "", value);
 	if (n->kind != MARKUP_SCALAR || shared(n)) {
 		train_edit_leave(e, n->line, what, shared(n) ? shared(n) : "it is a section");
 		return;

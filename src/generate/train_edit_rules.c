@@ -22,8 +22,7 @@ static const char *gain_of(const struct train_edit *e, const struct train_setup 
 				    "as it is it does not fit: %.1f GB of %.1f GB on each GPU "
 				    "(predicted)",
 				    s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
-	return arena_printf(e->a, "predicted, all changes together: %s of the tokens a second",
-			    train_gain_text(e->a, &s->gain));
+	return "predicted to be faster, together with the other changes";
 }
 
 /* One item of the file that would be written, with its own reason. */
@@ -39,16 +38,39 @@ static void apply(struct train_edit *e, const struct train_items *items, const c
 
 static bool on(const struct train_edit *e, const char *path)
 {
+	struct markup_node own;
 	bool v;
 
-	return markup_bool(train_edit_at(e, path), &v) && v;
+	return markup_bool(train_edit_bare(train_edit_at(e, path), &own), &v) && v;
 }
 
 static double number(const struct train_edit *e, const char *path, double usual)
 {
+	struct markup_node own;
 	double v;
 
-	return markup_number(train_edit_at(e, path), &v) ? v : usual;
+	return markup_number(train_edit_bare(train_edit_at(e, path), &own), &v) ? v : usual;
+}
+
+static const char *const of_one[] = {
+	"backward_prefetch",  "forward_prefetch",  "use_orig_params",
+	"sync_module_states", "limit_all_gathers", "sharding_strategy"
+};
+
+/* near, with its prefix, is a key that FSDP 2 does not use, and the file is of version 2. */
+static bool gone_in_two(const struct train_edit *e, const char *prefix, const char *near)
+{
+	const char *name = strrchr(near, '.') ? strrchr(near, '.') + 1 : near;
+	const char *dot = *prefix ? "." : "";
+
+	if (number(e, arena_printf(e->a, "%s%sfsdp_version", prefix, dot), 1) != 2 &&
+	    number(e, arena_printf(e->a, "%s%sversion", prefix, dot), 1) != 2)
+		return false;
+	name += strncmp(name, "fsdp_", 5) == 0 ? 5 : 0;
+	for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++)
+		if (strcmp(name, of_one[i]) == 0)
+			return true;
+	return false;
 }
 
 /* --- what any of these files can have -----------------------------------------------------------
@@ -74,6 +96,11 @@ static void slips(struct train_edit *e, const struct markup_node *map, const cha
 		near = *prefix ? arena_printf(e->a, "%s.%s", prefix, near) : near;
 		if (train_edit_at(e, near))
 			continue;
+		if (gone_in_two(e, prefix, near)) {
+			train_edit_drop(e, c,
+					"a slip of a key of FSDP 1, which version 2 does not use");
+			continue;
+		}
 		train_edit_rename(e, c, near,
 				  arena_printf(e->a, "%s knows no key %s",
 					       train_schemas[e->format].name, path));
@@ -118,6 +145,12 @@ static void no_offload(struct train_edit *e, const struct train_setup *s, const 
 	if (s->offload.optimizer || !device ||
 	    (strcasecmp(device, "cpu") != 0 && strcasecmp(device, "nvme") != 0))
 		return;
+	if (s->after->q.place.gpu && s->after->q.place.gpu->unified) {
+		drop(e, path, "CPU and GPU share one memory: offload frees nothing");
+		return;
+	}
+	if (!s->fits)
+		return;
 	drop(e, path,
 	     arena_printf(e->a,
 			  "it fits without offload (%.1f GB of %.1f GB on each GPU, predicted), "
@@ -137,11 +170,16 @@ static void batches(struct train_edit *e, const struct train_setup *s,
 		return;
 	apply(e, items, "train_micro_batch_size_per_gpu", why);
 	apply(e, items, "gradient_accumulation_steps", NULL);
-	if (train_edit_at(e, "train_batch_size"))
-		apply(e, items, "train_batch_size",
-		      wrong ? arena_printf(e->a, "%.0f is not %.0f x %.0f x %d GPUs", all, micro,
-					   steps, s->before->q.dp)
-			    : NULL);
+	if (wrong)
+		train_edit_set(e, "train_batch_size",
+			       arena_printf(e->a, "%d", s->after->q.global_batch), false,
+			       arena_printf(e->a,
+					    "%.0f is not %.0f x %.0f x %d GPUs: what each GPU does "
+					    "counts, which is %d in all",
+					    all, micro, steps, s->before->q.dp,
+					    s->after->q.global_batch));
+	else if (train_edit_at(e, "train_batch_size"))
+		apply(e, items, "train_batch_size", NULL);
 }
 
 static void deepspeed(struct train_edit *e, const struct train_setup *s,
@@ -216,9 +254,9 @@ static void trainer(struct train_edit *e, const struct train_setup *s,
 		}
 		if (s->after->q.recompute != s->before->q.recompute)
 			apply(e, items, "gradient_checkpointing", why);
-		if (s->compile && !s->before->q.compile)
-			apply(e, items, "torch_compile", NULL);
 	}
+	if (s->fits && s->compile && !s->before->q.compile)
+		apply(e, items, "torch_compile", NULL);
 	if (on(e, "bf16") && on(e, "fp16"))
 		train_edit_set(e, "fp16", "false", false,
 			       "fp16 and bf16 are both on: the Trainer stops with an error");
@@ -242,9 +280,6 @@ static void trainer(struct train_edit *e, const struct train_setup *s,
  */
 static void fsdp(struct train_edit *e, const char *section, const struct train_items *items)
 {
-	static const char *const gone[] = { "backward_prefetch", "forward_prefetch",
-					    "use_orig_params",	 "sync_module_states",
-					    "limit_all_gathers", "sharding_strategy" };
 	const char *prefix = *section ? arena_printf(e->a, "%s.", section) : "";
 
 	for (int named = 0; named < 2; named++) {
@@ -252,10 +287,10 @@ static void fsdp(struct train_edit *e, const char *section, const struct train_i
 
 		if (number(e, arena_printf(e->a, "%sversion", front), 1) != 2)
 			continue;
-		for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
-			drop(e, arena_printf(e->a, "%s%s", front, gone[i]),
+		for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++)
+			drop(e, arena_printf(e->a, "%s%s", front, of_one[i]),
 			     arena_printf(e->a, "%s is a key of FSDP 1: version 2 does not use it",
-					  gone[i]));
+					  of_one[i]));
 		if (markup_text(
 			    train_edit_at(e, arena_printf(e->a, "%sreshard_after_forward", front))))
 			apply(e, items, arena_printf(e->a, "%sreshard_after_forward", front),
@@ -289,9 +324,9 @@ static void accelerate(struct train_edit *e, const struct train_setup *s,
 	if (s->after->q.way != s->before->q.way)
 		train_edit_leave(e, 0, "distributed_type",
 				 arena_printf(e->a,
-					      "another way would be better (%s; %s), and needs "
+					      "another way would be better (%s), and needs "
 					      "another section: gputune generate accelerate",
-					      s->why, why));
+					      s->why));
 }
 
 /* What was changed has to be of its language still: odd forms (tags beside commas) may not be. */
@@ -337,5 +372,6 @@ void train_edit_make(struct train_edit *e, const struct train_setup *s,
 		train_items_fsdp(e->a, s, &items);
 		fsdp(e, "", &items);
 	}
+	train_edit_types(e, e->root, "", 0);
 	read_again(e);
 }

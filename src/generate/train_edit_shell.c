@@ -145,9 +145,7 @@ void train_edit_shell(struct train_edit *e, const struct train_setup *s, const s
 {
 	struct train_items items = { 0 };
 	bool pays = s->fits && (!s->before->memory.fits || s->gain.value >= 1.02);
-	const char *why =
-		arena_printf(e->a, "predicted, all changes together: %s of the tokens a second",
-			     train_gain_text(e->a, &s->gain));
+	const char *why = "predicted to be faster, together with the other changes";
 	size_t skip;
 
 	train_items_trainer(e->a, s, &items);

@@ -40,11 +40,8 @@ static void batches(struct arena *a, const struct train_setup *s, struct train_i
 			 q->micro_batch, q->accumulation, q->dp));
 	add(a, out, "train_micro_batch_size_per_gpu", number(a, q->micro_batch),
 	    q->micro_batch != was->micro_batch
-		    ? arena_printf(a,
-				   "%d instead of %d: %s; all changes together give %s of the "
-				   "tokens a second",
-				   q->micro_batch, was->micro_batch, memory,
-				   train_gain_text(a, &s->gain))
+		    ? arena_printf(a, "%d instead of %d: %s", q->micro_batch, was->micro_batch,
+				   memory)
 		    : memory);
 	add(a, out, "gradient_accumulation_steps", number(a, q->accumulation),
 	    "what holds the global batch with that micro-batch");

@@ -51,7 +51,9 @@ static void fsdp(struct arena *a, const struct train_setup *s, const char *prefi
 	word(a, out, arena_printf(a, "%sstate_dict_type", prefix), "SHARDED_STATE_DICT",
 	     "each rank writes its part; a full one would gather everything on the first");
 	add(a, out, arena_printf(a, "%soffload_params", prefix), offload ? "true" : "false",
-	    offload ? s->offload.why : "it fits without");
+	    offload   ? s->offload.why
+	    : s->fits ? "it fits without"
+		      : "CPU and GPU share one memory: it frees nothing");
 	add(a, out, arena_printf(a, "%scpu_ram_efficient_loading", prefix), "true",
 	    "one rank of a machine reads the weights instead of all at once");
 	add(a, out, arena_printf(a, "%sactivation_checkpointing", prefix),
@@ -67,7 +69,9 @@ static void machines(struct arena *a, const struct train_setup *s, const struct 
 {
 	const struct place *p = &s->after->q.place;
 
-	add(a, out, "num_machines", arena_printf(a, "%d", p->nodes), "machines");
+	add(a, out, "num_machines", arena_printf(a, "%d", p->nodes),
+	    arena_printf(a, "%d machine%s with %d GPU%s in all: those that were asked for",
+			 p->nodes, p->nodes == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s"));
 	add(a, out, "num_processes", arena_printf(a, "%d", p->gpus),
 	    "of all machines together, one a GPU");
 	add(a, out, "machine_rank", "0",

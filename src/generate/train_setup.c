@@ -19,12 +19,13 @@ struct choice {
 };
 
 /* From the plainest to what shards most. */
-static size_t choices(enum train_target t, const struct train_question *q, struct choice *out)
+static size_t choices(enum train_target t, const struct train_question *q, bool fixed,
+		      struct choice *out)
 {
 	bool several = q->place.nodes > 1;
 	size_t n = 0;
 
-	if (t == TARGET_LAUNCH || q->tp * q->pp * q->cp * q->ep > 1) {
+	if (fixed || t == TARGET_LAUNCH || q->tp * q->pp * q->cp * q->ep > 1) {
 		out[n++] = (struct choice){ q->way, q->reshard };
 		return n;
 	}
@@ -51,7 +52,8 @@ double train_bucket(double parameters)
 
 /* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
 static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
-		    double parameters, struct train_try *t, struct train_question *best)
+		    const struct train_bounds *b, double parameters, struct train_try *t,
+		    struct train_question *best)
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 	struct train_question *q = ARENA_NEW(a, struct train_question);
@@ -72,7 +74,8 @@ static void try_one(struct arena *a, const struct train_question *told, enum tra
 		return;
 	most = train_largest_micro_batch(a, q, true);
 	for (int m = 1; m <= most; m++) {
-		if (q->dp < 1 || all % (m * q->dp) != 0)
+		if (q->dp < 1 || all % (m * q->dp) != 0 ||
+		    (b->micro_batch && m != told->micro_batch))
 			continue;
 		q->micro_batch = m;
 		q->accumulation = all / (m * q->dp);
@@ -138,9 +141,27 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 	if (!plainer->fits)
 		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
 				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
-	return arena_printf(a, "%s is predicted to be %.0f %% faster than %s (%.1f GB of a GPU)",
-			    name_of(a, t), 100 * (t->tokens_s / plainer->tokens_s - 1),
-			    name_of(a, plainer), t->memory / 1e9);
+	return arena_printf(a,
+			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
+			    "(%.1f GB)",
+			    name_of(a, t), t->memory / 1e9,
+			    100 * (t->tokens_s / plainer->tokens_s - 1), name_of(a, plainer),
+			    plainer->memory / 1e9);
+}
+
+/* Where CPU and GPU share one memory, what is moved to the host stays where it was. */
+static void no_offload(struct arena *a, struct train_setup *s)
+{
+	*s->after = *s->before;
+	s->fits = false;
+	s->compile_why = "it does not fit";
+	s->fits_why = arena_printf(
+		a,
+		"%.1f GB of %.1f GB would be needed on each GPU, and no other way fits; CPU and "
+		"GPU share one memory here, so offload frees nothing: more machines, or a "
+		"shorter sequence",
+		s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
+	s->why = "nothing fits";
 }
 
 /* What has to move in each step, where states are kept in host memory. */
@@ -209,10 +230,6 @@ static void compile(struct arena *a, struct train_setup *s, const struct train_q
 		s->compile			 ? ""
 		: told->attention == TRAIN_EAGER ? "; left off, because attention is eager"
 						 : "; not worth the time that compiling takes");
-	if (s->compile) {
-		train_predict(a, with, s->after);
-		s->gain = train_ratio(&s->after->q, told);
-	}
 }
 
 const char *train_gain_text(struct arena *a, const struct train_figure *gain)
@@ -220,13 +237,29 @@ const char *train_gain_text(struct arena *a, const struct train_figure *gain)
 	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
 }
 
-int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
-		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e)
+/* Every way with everything kept comes before those that recompute. */
+static void list_tries(const struct choice *c, size_t n, const struct train_question *told,
+		       bool fixed, struct train_setup *out)
+{
+	static const enum train_recompute both[] = { TRAIN_KEEP_ALL, TRAIN_FULL };
+
+	for (size_t k = 0; k < (fixed ? 1 : 2); k++)
+		for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
+			out->tries[out->n_tries++] =
+				(struct train_try){ .way = c[i].way,
+						    .reshard = c[i].reshard,
+						    .recompute =
+							    fixed ? told->recompute : both[k] };
+}
+
+int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
+		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
+		       struct train_setup *out, struct err *e)
 {
 	struct train_question *best = arena_array(a, TRAIN_TRIES, sizeof(*best));
 	struct train_question *q = ARENA_NEW(a, struct train_question);
 	struct choice c[8];
-	size_t n = choices(target, told, c), taken;
+	size_t n = choices(target, told, bounds->way, c), taken;
 
 	*out = (struct train_setup){ .target = target, .fits = true, .clip = true };
 	if (told->place.nodes < 1 || told->place.gpus < told->place.nodes)
@@ -236,17 +269,9 @@ int train_setup_make(struct arena *a, const struct train_question *told, enum tr
 	out->before = ARENA_NEW(a, struct train_answer);
 	out->after = ARENA_NEW(a, struct train_answer);
 	train_predict(a, told, out->before);
-	/* All ways with everything kept come before those that recompute. */
-	for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
-		out->tries[out->n_tries++] = (struct train_try){ .way = c[i].way,
-								 .reshard = c[i].reshard,
-								 .recompute = TRAIN_KEEP_ALL };
-	for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
-		out->tries[out->n_tries++] = (struct train_try){ .way = c[i].way,
-								 .reshard = c[i].reshard,
-								 .recompute = TRAIN_FULL };
+	list_tries(c, n, told, bounds->recompute, out);
 	for (size_t i = 0; i < out->n_tries; i++)
-		try_one(a, told, target, out->before->parameters, &out->tries[i], &best[i]);
+		try_one(a, told, target, bounds, out->before->parameters, &out->tries[i], &best[i]);
 	taken = pick(out);
 	*q = *told;
 	if (taken < out->n_tries) {
@@ -258,6 +283,8 @@ int train_setup_make(struct arena *a, const struct train_question *told, enum tr
 		*out->after = *out->before;
 		out->fits = false;
 		out->fits_why = out->before->limit_why;
+	} else if (told->place.gpu && told->place.gpu->unified) {
+		no_offload(a, out);
 	} else {
 		offload(a, out, q);
 		out->why = out->offload.why;
@@ -265,4 +292,10 @@ int train_setup_make(struct arena *a, const struct train_question *told, enum tr
 	}
 	train_setup_cores(a, cluster, out);
 	return 0;
+}
+
+int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
+		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e)
+{
+	return train_setup_within(a, told, target, cluster, &(struct train_bounds){ 0 }, out, e);
 }

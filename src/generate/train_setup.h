@@ -59,9 +59,19 @@ struct train_setup {
 	bool clip;	/* nothing was told of it: the usual 1.0 */
 };
 
-/* Where the machine's facts are not known, cluster is NULL. -EINVAL with a sentence. */
+/* What stays as it was told: a file of the user's cannot say it, or says it elsewhere. */
+struct train_bounds {
+	bool way, recompute, micro_batch;
+};
+
+/* Where the machine's facts are not known, cluster is NULL. -EINVAL with a sentence. The choice is
+ * made without torch.compile, unless it was told; what that would bring is compile_why. */
 int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
 		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e);
+/* The same within bounds. */
+int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
+		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
+		       struct train_setup *out, struct err *e);
 /* train_cores.c: workers, prefetch, threads. */
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */

@@ -209,7 +209,7 @@ char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *l
 	for (;;) {
 		buf = malloc(cap + 1);
 		if (!buf)
-			abort();
+			out_of_memory(0);
 		r = c->store->ops->read(c->store, name, buf, cap, len);
 		if (r || *len <= cap || cap == max)
 			break;

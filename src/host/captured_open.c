@@ -121,7 +121,7 @@ static struct host *open_on(struct store *s, struct overlay *overlay, const char
 	int r;
 
 	if (!c)
-		abort();
+		out_of_memory(0);
 	c->host.ops = overlay ? &overlaid_ops : &captured_ops;
 	c->store = s;
 	c->overlay = overlay;

@@ -194,7 +194,7 @@ struct host *fault_open(struct host *inner, struct fault_plan plan)
 	struct fault *f = calloc(1, sizeof(*f));
 
 	if (!f)
-		abort();
+		out_of_memory(0);
 	f->host.ops = &fault_ops;
 	f->host.id = inner->id;
 	f->inner = inner;

@@ -97,6 +97,9 @@ int host_list(struct host *h, const char *path, struct arena *a, char ***names, 
 {
 	int r = h->ops->list(h, path, a, names, n);
 
+	/* Our own memory: what is missing from a list would be taken for absent. */
+	if (r == -ENOMEM)
+		out_of_memory(0);
 	if (r == 0 && *n)
 		qsort(*names, *n, sizeof(**names), str_natural_qsort);
 	return r;

@@ -167,7 +167,7 @@ struct host *host_open_live(void)
 	struct utsname u;
 
 	if (!live)
-		abort();
+		out_of_memory(0);
 	live->lock_fd = -1;
 	h = &live->host;
 	h->ops = &live_ops;

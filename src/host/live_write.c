@@ -7,10 +7,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "host/live.h"
+#include "host/write.h"
 
 static int live_write_file(struct host *h, const char *path, long long offset, const void *data,
 			   size_t len)
@@ -144,16 +146,49 @@ static int live_remove(struct host *h, const char *path)
 	return sync_folder_of(path);
 }
 
+/* Opened without following a link, and held: what is asked about is what is used. */
+static int own_folder_of(const char *path)
+{
+	char dir[HOST_PATH_MAX];
+	struct statvfs fs;
+	struct stat st;
+	int fd, r = 0;
+
+	if (strlen(path) >= sizeof(dir))
+		return -ENAMETOOLONG;
+	strcpy(dir, path);
+	fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENOTDIR ? HOST_NOT_OURS : -errno;
+	if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
+		r = -errno;
+	else if (fs.f_flag & ST_RDONLY)
+		r = -EROFS;
+	else if ((st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & 022)
+		r = HOST_NOT_OURS;
+	if (r) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
 static int live_lock(struct host *h, const char *path)
 {
 	struct live *l = (struct live *)h;
-	int fd, r = 0;
+	const char *name = strrchr(path, '/');
+	int dir, fd, r = 0;
 
 	if (l->lock_fd >= 0)
 		return 0;
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	dir = own_folder_of(path);
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, name + 1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	r = fd < 0 ? -errno : 0;
+	close(dir);
 	if (fd < 0)
-		return -errno;
+		return r;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		r = -errno;
 	if (r)

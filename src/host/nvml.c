@@ -207,7 +207,7 @@ static struct nvml *opened(void **state)
 		return n;
 	n = *state = calloc(1, sizeof(*n));
 	if (!n)
-		abort();
+		out_of_memory(0);
 	nvml_open(n);
 	return n;
 }

@@ -55,11 +55,11 @@ static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned link
 	size_t n = 0, k = 0;
 
 	if (!batch)
-		abort();
+		out_of_memory(0);
 	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
 		for (unsigned l = 0; nvml_field_names[i].group == group && l < links; l++)
 			batch[n++] = (struct nvml_field){ .id = nvml_field_names[i].id,
-							  .scope = l,
+							  .scope = nvml_field_names[i].scope + l,
 							  .result = UNTOUCHED };
 	if (n)
 		call(g, batch, n);
@@ -107,7 +107,7 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
 	if (!g->fields) {
 		g->fields = calloc(1, sizeof(*g->fields));
 		if (!g->fields)
-			abort();
+			out_of_memory(0);
 	}
 	if (!g->fields->fresh[i][link]) {
 		if (comma)

@@ -63,12 +63,12 @@ struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index)
 		return &n->gpus[index];
 	n->gpus = calloc(n->n, sizeof(*n->gpus));
 	if (!n->gpus)
-		abort();
+		out_of_memory(0);
 	for (unsigned i = 0; i < n->n; i++) {
 		n->gpus[i].nvml = n;
 		n->gpus[i].cache = calloc(nvml_questions_n, sizeof(*n->gpus[i].cache));
 		if (!n->gpus[i].cache)
-			abort();
+			out_of_memory(0);
 	}
 	attach_all(n);
 	return &n->gpus[index];

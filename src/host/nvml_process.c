@@ -16,7 +16,7 @@ static int list_v1(struct nvml_gpu *g, list_v1_fn *fn, struct nvml_processes *p)
 	int r;
 
 	if (!old)
-		abort();
+		out_of_memory(0);
 	r = fn(g->dev, &p->n, old);
 	for (unsigned i = 0; r == 0 && i < p->n && i < PROCESSES_MAX; i++)
 		p->items[i] = (struct nvml_process){ .pid = old[i].pid, .memory = old[i].memory };
@@ -66,7 +66,7 @@ int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long l
 		if (!p->items)
 			p->items = calloc(PROCESSES_MAX, sizeof(*p->items));
 		if (!p->items)
-			abort();
+			out_of_memory(0);
 		p->result = list(g, kind, p);
 	}
 	if (p->result)

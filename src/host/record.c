@@ -95,7 +95,7 @@ static void keep_longer(struct record *r, const char *path, struct recorded *p)
 	char *whole = malloc(cap);
 
 	if (!whole)
-		abort();
+		out_of_memory(0);
 	if (r->inner->ops->read(r->inner, path, whole, cap, &len) == 0) {
 		len = len < cap ? len : cap;
 		if (len > p->len) {
@@ -246,7 +246,7 @@ struct host *record_open(struct host *inner)
 	struct record *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		abort();
+		out_of_memory(0);
 	r->host.ops = &record_ops;
 	r->host.id = inner->id;
 	r->inner = inner;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 
 enum { RECORD = 512 };
@@ -102,7 +103,7 @@ struct sink *sink_open(const char *path, struct err *e)
 	bool ok;
 
 	if (!s)
-		abort();
+		out_of_memory(0);
 	s->path = strdup(path);
 	s->dir = -1;
 	if (lstat(path, &st) == 0) {
@@ -112,7 +113,7 @@ struct sink *sink_open(const char *path, struct err *e)
 		return NULL;
 	}
 	if (asprintf(&s->tmp, "%s.partial-%ld", path, (long)getpid()) < 0)
-		abort();
+		out_of_memory(0);
 	if (str_ends(path, ".tar")) {
 		int fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 

@@ -232,7 +232,7 @@ struct store *store_open_folder(const char *path, struct err *e)
 	}
 	f = calloc(1, sizeof(*f));
 	if (!f)
-		abort();
+		out_of_memory(0);
 	*f = (struct folder){ .store.ops = &folder_ops, .fd = fd, .last_fd = -1 };
 	fd = open_inside(f, ".", O_PATH);
 	if (fd >= 0)

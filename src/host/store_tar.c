@@ -180,7 +180,7 @@ static int extension(struct tar *t, char type, long long at, long long size)
 		return wrong(t, at, "an extension record that is too large", "");
 	text = calloc(1, (size_t)size + 1);
 	if (!text)
-		abort();
+		out_of_memory(0);
 	r = pread_all(t->fd, text, (size_t)size, at + TAR_RECORD);
 	if (r == 0)
 		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
@@ -236,7 +236,7 @@ static int index_all(struct tar *t, long long end)
 	int r = 0;
 
 	if (!w)
-		abort();
+		out_of_memory(0);
 	while (r == 0) {
 		if (at + TAR_RECORD > end) {
 			r = wrong(t, at, "it ends without its end mark: truncated", "");
@@ -345,7 +345,7 @@ struct store *store_open_tar(const char *path, struct err *e)
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		abort();
+		out_of_memory(0);
 	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
 	t->path = arena_strdup(&t->arena, path);
 	t->last = ARENA_NEW(&t->arena, struct node);

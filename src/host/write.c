@@ -151,7 +151,7 @@ struct host *host_open_readonly(struct host *inner)
 	struct readonly *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		abort();
+		out_of_memory(0);
 	r->host.ops = &readonly_ops;
 	r->host.id = inner->id;
 	r->inner = inner;

@@ -42,8 +42,10 @@ int host_make_dir(struct host *h, const char *path, unsigned mode);
 int host_make_link(struct host *h, const char *path, const char *target);
 /* A file, a link or an empty folder. */
 int host_remove(struct host *h, const char *path);
+#define HOST_NOT_OURS (-EMEDIUMTYPE)
 /* Takes the lock file, made when it is missing, until the host is closed. -EWOULDBLOCK: another
- * process has it. */
+ * process has it. HOST_NOT_OURS: its folder is a link, belongs to somebody else than this user and
+ * root, or others may write to it: what lies in it may be anybody's. */
 int host_lock(struct host *h, const char *path);
 
 /* --- hosts ------------------------------------------------------------------------------------ */

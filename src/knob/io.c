@@ -58,6 +58,20 @@ int knob_get(struct host *h, struct arena *a, const struct knob *k, const char *
 	return r;
 }
 
+struct fact_str knob_exact(struct host *h, struct arena *a, const struct knob *k)
+{
+	struct err e = { 0 };
+	struct fact_str out = { 0 };
+	int r = knob_get(h, a, k, &out.v, &e);
+
+	if (r == -ENODATA)
+		return (struct fact_str){ 0 };
+	if (r)
+		return (struct fact_str){ .f = { .seen = seen_from_errno(r), .err = -r } };
+	out.f.seen = SEEN_OK;
+	return out;
+}
+
 int knob_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 	     struct err *e)
 {

@@ -42,6 +42,8 @@ struct fact_str knob_read(struct host *h, struct arena *a, const struct knob *k)
  * failure is named in *e. */
 int knob_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 	     struct err *e);
+/* The same as a fact. No getter is no failure to see: SEEN_UNASKED. */
+struct fact_str knob_exact(struct host *h, struct arena *a, const struct knob *k);
 /*
  * One write. 0 does not mean that the value is in force: read it back. *e says what refused it and,
  * where it is known, why (kernel lockdown, a busy device, a value beyond the driver's range).

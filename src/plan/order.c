@@ -135,7 +135,7 @@ void plan_sort(struct plan *p)
 	in = calloc(p->n, sizeof(*in));
 	s.placed = calloc(p->n, sizeof(*s.placed));
 	if (!in || !s.placed)
-		abort();
+		out_of_memory(0);
 	memcpy(in, p->changes, p->n * sizeof(*in));
 	s.in = in;
 	s.out = p->changes;

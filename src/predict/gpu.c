@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the kernel shows of unified memory: 121.7 GiB of the 128 GB of a GB10. */
+#define UNIFIED_SHOWN 1.0205
+
 const struct gpu_kind gpu_kinds[] = {
 	{ "gb10 dgxspark spark gx10 dellpromaxgb10 zgxnano", "NVIDIA GB10", 128, 273, 125, 250, 500,
 	  250, 0, 1, true, false,
@@ -27,8 +30,8 @@ const struct gpu_kind gpu_kinds[] = {
 	  true, "NVIDIA, HGX B300 data sheet", "2025" },
 	{ "b200 hgxb200 dgxb200 gb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8,
 	  false, true, "NVIDIA, HGX B200 data sheet", "2025" },
-	{ "a10040gb a10040 a100sxm40gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0, 624, 300, 8,
-	  false, true, "NVIDIA, A100 data sheet", "2021" },
+	{ "a10040gb a10040 a100sxm40gb a100sxm440gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0,
+	  624, 300, 8, false, true, "NVIDIA, A100 data sheet", "2021" },
 	{ "a100pcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624, 25, 8, false, true,
 	  "NVIDIA, A100 data sheet", "2021" },
 	{ "a100 a10080gb a100sxm hgxa100 dgxa100 a100sxm80gb", "NVIDIA A100-SXM4-80GB", 80, 2039,
@@ -147,7 +150,7 @@ static long count_in(const char **from, const char **to, bool first)
 	if (isdigit((unsigned char)*s)) {
 		v = strtol(s, &end, 10);
 		/* "2" at the beginning; in the middle it is a model's number. */
-		if ((end == last && first && v <= 1024) || (end < last && (*end | 32) == 'x')) {
+		if ((end == last && first && v <= 4096) || (end < last && (*end | 32) == 'x')) {
 			*from = end == last ? last : end + 1;
 			return v;
 		}
@@ -166,13 +169,16 @@ static long take_count(const char *text, char *rest, size_t size)
 {
 	long count = 0;
 	size_t n = 0;
+	bool times = false;
 
 	for (const char *s = text; *s;) {
 		size_t len = strcspn(s, " ,\t");
 		const char *from = s, *to = s + len;
 
+		/* "h100 x 8": what stands behind a lonely x counts as well. */
 		if (!count && len)
-			count = count_in(&from, &to, s == text);
+			count = count_in(&from, &to, s == text || times);
+		times = len == 1 && (*s | 32) == 'x';
 		for (; from < to && n + 1 < size; from++)
 			rest[n++] = *from;
 		s += len;
@@ -182,48 +188,98 @@ static long take_count(const char *text, char *rest, size_t size)
 	return count;
 }
 
-/* "0x h200", "-1x h200", "5000 x h200", "2x h200 x8": a number of machines that cannot be meant. */
+/* Whether digits belong to a card's name: without them it is another one, or none. */
+static bool names_card(const char *text, const char *token, size_t n)
+{
+	char whole[128], without[128];
+	size_t before;
+
+	squeeze(whole, sizeof(whole), token, n);
+	if (kind_named(whole))
+		return true;
+	squeeze(whole, sizeof(whole), text, strlen(text));
+	squeeze(without, sizeof(without), text, (size_t)(token - text));
+	before = strlen(without);
+	squeeze(without + before, sizeof(without) - before, token + n, strlen(token + n));
+	return kind_named(whole) || kind_inside(whole) != kind_inside(without);
+}
+
+static bool blank_or_end(char c)
+{
+	return !c || strchr(" ,\t", c);
+}
+
+/* "8", "8x", "x8", as a word of its own or at the edge of one where count_in takes it. */
+static bool is_count(const char *text, const char *token, size_t n, bool times)
+{
+	size_t behind = (*token | 32) == 'x', digits = strspn(token + behind, "0123456789");
+	bool begins = token == text || blank_or_end(token[-1]), ends = blank_or_end(token[n]);
+	long v = digits && digits < 6 ? strtol(token + behind, NULL, 10) : 0;
+
+	if (v < 1 || v > 4096)
+		return false;
+	if (behind)
+		return digits + 1 == n && ends;
+	if (digits + 1 == n)
+		return begins;
+	return digits == n && begins && ends && (token == text || times);
+}
+
+/*
+ * "0x h200", "-1x h200", "5000 x h200", "2x h200 x8", "h100 x-3", "h100 8.5", "h100 xx8": digits
+ * that neither say how many nor belong to a card's name.
+ */
 static bool count_is_odd(const char *text)
 {
+	bool times = false;
 	int counts = 0;
 
 	for (const char *s = text; *s;) {
-		size_t len = strcspn(s, " ,\t"), sign = *s == '-' || *s == '+';
-		bool behind = (*s | 32) == 'x';
-		const char *digits = s + (sign || behind);
-		size_t n = strspn(digits, "0123456789");
-		const char *end = digits + n;
-		bool whole = end == s + len,
-		     times = !behind && end + 1 == s + len && (*end | 32) == 'x';
-		char key[64];
+		size_t n = 0;
 
-		/* "5090" is a card; a bare number in the middle belongs to a name. */
-		squeeze(key, sizeof(key), s, len < sizeof(key) ? len : 0);
-		if (n && !kind_named(key) && (times || (whole && (behind || s == text)))) {
-			long v = n < 6 ? strtol(digits, NULL, 10) : 0;
-
-			if (sign || v < 1 || v > 4096 || ++counts > 1)
+		while (isalnum((unsigned char)s[n]))
+			n++;
+		if (!n) {
+			/* "8.5", "+8", "/8" */
+			if (strchr(".+*/", *s) && isdigit((unsigned char)s[1]))
 				return true;
+			s++;
+			continue;
 		}
-		s += len;
-		s += strspn(s, " ,\t");
+		for (size_t i = 1; i + 1 < n; i++)
+			if ((s[i - 1] | 32) == 'x' && (s[i] | 32) == 'x')
+				return true;
+		if (strspn(s, "0123456789xX") >= n && strcspn(s, "0123456789") < n &&
+		    !names_card(text, s, n) && (!is_count(text, s, n, times) || ++counts > 1))
+			return true;
+		times = n == 1 && (*s | 32) == 'x';
+		s += n;
 	}
 	return false;
+}
+
+double place_unified_bytes(const struct place *p)
+{
+	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
 }
 
 int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
 {
 	char rest[128], word[128];
 	long count = take_count(text, rest, sizeof(rest));
-	const struct gpu_kind *k;
+	const struct gpu_kind *k = NULL;
+	bool longer = strlen(text) >= sizeof(rest);
 
-	if (count_is_odd(text))
-		return err_set(e, -EINVAL,
-			       "\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\"",
-			       text);
+	if (!longer && count_is_odd(text))
+		return err_set(
+			e, -EINVAL,
+			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
+			"\"h100 x8\"",
+			text);
 	squeeze(word, sizeof(word), rest, strlen(rest));
-	k = kind_named(word);
-	if (!k)
+	if (!longer)
+		k = kind_named(word);
+	if (!k && !longer)
 		k = kind_inside(word);
 	if (!k || count < 0 || count > 4096) {
 		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);

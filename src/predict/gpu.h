@@ -36,6 +36,9 @@ extern const size_t gpu_kind_count;
 
 /* "2x dgx-spark", "gb10 x2", "h100-sxm x8", "hgx-h200". -ENOENT: names no machine of the list. */
 int place_parse(struct arena *a, const char *text, struct place *out, struct err *e);
+/* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
+ * the data sheet's. The system's share is still in it. */
+double place_unified_bytes(const struct place *p);
 /* By NVML's name; NULL: not in the list. */
 const struct gpu_kind *gpu_kind_of(const char *nvml_name);
 

@@ -18,8 +18,8 @@ static double usable(const struct ask *q)
 
 	if (q->place.memory > 0)
 		return q->place.memory;
-	if (g->unified) /* what the kernel shows: 121.7 GiB of the 128 GB of a GB10 */
-		return g->memory * GB * 1.0205;
+	if (g->unified)
+		return place_unified_bytes(&q->place);
 	return g->memory * GB * 0.99;
 }
 

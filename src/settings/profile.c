@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "settings/waive.h"
 
@@ -249,11 +250,13 @@ static int check_waivers(struct loading *l)
 static int load_file(struct arena *a, const char *path, struct profile *out, struct err *e)
 {
 	struct loading l = { .a = a, .p = out, .path = arena_strdup(a, path), .e = e };
-	int r;
+	int fd, r;
 
-	l.f = fopen(path, "re");
+	fd = fd_open_input(path);
+	l.f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!l.f)
-		return err_set(e, -errno, "profile %s: %s", path, strerror(errno));
+		return err_set(e, fd < 0 ? fd : -ENOMEM, "profile %s: %s", path,
+			       fd < 0 ? strerror(-fd) : "out of memory");
 	r = ini_parse_stream(next_line, &l, on_key, &l);
 	if (!l.result && ferror(l.f))
 		l.result = err_set(e, -EIO, "profile %s could not be read", path);

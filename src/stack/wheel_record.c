@@ -4,30 +4,13 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/map.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "stack/elf.h"
 
-enum { RECORD_MAX = 1 << 24, HASH_TEXT = 43, HEAD = 20 };
-
-/* URL-safe base64 without padding, as RECORD writes hashes. */
-static void base64(const uint8_t hash[SHA256_BYTES], char out[HASH_TEXT + 1])
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	unsigned bits = 0, n = 0;
-	size_t k = 0;
-
-	for (size_t i = 0; i < SHA256_BYTES; i++) {
-		bits = bits << 8 | hash[i];
-		for (n += 8; n >= 6; n -= 6)
-			out[k++] = digits[bits >> (n - 6) & 63];
-	}
-	if (n)
-		out[k++] = digits[bits << (6 - n) & 63];
-	out[k] = '\0';
-}
+enum { RECORD_MAX = 1 << 24, HEAD = 20 };
 
 /* A line's path may be quoted; then quotes in it are doubled. Returns what stands behind it. */
 static const char *line_path(struct arena *a, const char *p, size_t n, char **path)
@@ -122,7 +105,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 	const char *hash = map_get(lines, entry->name);
 	struct pass p = { 0 };
 	uint8_t sum[SHA256_BYTES];
-	char text[HASH_TEXT + 1];
+	TEXT_AUTO text = { 0 };
 	int code;
 
 	(void)a;
@@ -131,7 +114,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 	if (code)
 		return code;
 	sha256_end(&p.sum, sum);
-	base64(sum, text);
+	base64_add(&text, sum, sizeof(sum), true);
 	/* RECORD cannot hold its own hash, nor those of its signatures. */
 	if (str_ends(entry->name, ".dist-info/RECORD") ||
 	    str_ends(entry->name, ".dist-info/RECORD.jws") ||
@@ -141,7 +124,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 		return err_set(e, -EBADMSG, "%.200s is not in its RECORD", entry->name);
 	if (!str_starts(hash, "sha256="))
 		return err_set(e, -EBADMSG, "RECORD has no SHA-256 of %.200s", entry->name);
-	if (strcmp(hash + 7, text) != 0)
+	if (strcmp(hash + 7, text.s) != 0)
 		return err_set(e, -EBADMSG, "%.200s is not what RECORD says: another SHA-256",
 			       entry->name);
 	return note_machine(w, entry, &p, e);

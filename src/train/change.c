@@ -65,14 +65,16 @@ static bool selective(struct arena *a, struct train_question *q, const char **na
 
 static bool recompute_most(struct arena *a, struct train_question *q, const char **name)
 {
-	int most;
+	int most, was = q->micro_batch;
 
 	if (!set_recompute(q, TRAIN_FULL))
 		return false;
 	most = train_largest_micro_batch(a, q, true);
 	if (most > q->micro_batch)
 		set_micro(q, most);
-	*name = arena_printf(a, "full activation checkpointing, %s", micro_name(a, q));
+	*name = "full activation checkpointing";
+	if (q->micro_batch != was)
+		*name = arena_printf(a, "%s, %s", *name, micro_name(a, q));
 	return true;
 }
 
@@ -233,11 +235,14 @@ static bool fp8(struct arena *a, struct train_question *q, const char **name)
 
 static bool states8(struct arena *a, struct train_question *q, const char **name)
 {
+	int was = q->micro_batch;
+
 	if (q->optimizer != TRAIN_ADAMW)
 		return false;
 	q->optimizer = TRAIN_ADAMW_8BIT;
 	set_micro(q, train_largest_micro_batch(a, q, true));
-	*name = arena_printf(a, "8-bit AdamW, %s", micro_name(a, q));
+	*name = q->micro_batch == was ? "8-bit AdamW"
+				      : arena_printf(a, "8-bit AdamW, %s", micro_name(a, q));
 	return true;
 }
 
@@ -272,29 +277,35 @@ static bool loaders(struct arena *a, struct train_question *q, const char **name
 }
 
 const struct train_change_kind train_change_kinds[] = {
-	{ "micro-batch", micro_double, true, "larger multiplications, fewer passes" },
-	{ "micro-batch-most", micro_most, true, "the largest micro-batch that fits" },
-	{ "no-checkpointing", keep_all, true, "nothing is computed twice" },
-	{ "selective-checkpointing", selective, true, "less is computed twice" },
-	{ "full-checkpointing", recompute_most, true, "memory for a larger micro-batch" },
-	{ "ddp", ddp, true, "one sum of gradients a step, no gathering of weights" },
-	{ "zero-1", zero1, true, "memory of optimizer states, at the bytes of a sum" },
-	{ "fsdp", fsdp, true, "memory of weights, gradients and states, at more communication" },
-	{ "hsdp", hsdp, true, "gathering of weights stays inside machines" },
-	{ "no-reshard", keep_weights, true, "weights are gathered once, not twice" },
-	{ "no-sync", sync_last, true, "gradients are sent once a step, not once a micro-batch" },
-	{ "buckets", buckets, true, "fewer and larger messages, the last one later" },
-	{ "overlap", overlap, true, "communication runs beside computation" },
-	{ "tp-overlap", tp_overlap, true, "tensor parallel sums run beside multiplications" },
-	{ "compile", compile, true, "small kernels move fewer bytes and are fewer" },
-	{ "attention", attention, true, "attention reaches more of the tensor cores" },
-	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa" },
-	{ "bf16", half, false, "tensor cores and half of the bytes; 7 bits of mantissa" },
-	{ "fp8", fp8, false, "faster tensor cores; needs a check of the loss" },
+	{ "micro-batch", micro_double, true, "larger multiplications, fewer passes", NULL },
+	{ "micro-batch-most", micro_most, true, "the largest micro-batch that fits", NULL },
+	{ "no-checkpointing", keep_all, true, "nothing is computed twice", NULL },
+	{ "selective-checkpointing", selective, true, "less is computed twice", NULL },
+	{ "full-checkpointing", recompute_most, true, "memory for a larger micro-batch",
+	  "less memory; the micro-batch stays" },
+	{ "ddp", ddp, true, "one sum of gradients a step, no gathering of weights", NULL },
+	{ "zero-1", zero1, true, "memory of optimizer states, at the bytes of a sum", NULL },
+	{ "fsdp", fsdp, true, "memory of weights, gradients and states, at more communication",
+	  NULL },
+	{ "hsdp", hsdp, true, "gathering of weights stays inside machines", NULL },
+	{ "no-reshard", keep_weights, true, "weights are gathered once, not twice", NULL },
+	{ "no-sync", sync_last, true, "gradients are sent once a step, not once a micro-batch",
+	  NULL },
+	{ "buckets", buckets, true, "fewer and larger messages, the last one later", NULL },
+	{ "overlap", overlap, true, "communication runs beside computation", NULL },
+	{ "tp-overlap", tp_overlap, true, "tensor parallel sums run beside multiplications", NULL },
+	{ "compile", compile, true, "small kernels move fewer bytes and are fewer", NULL },
+	{ "attention", attention, true, "attention reaches more of the tensor cores", NULL },
+	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa", NULL },
+	{ "bf16", half, false, "tensor cores and half of the bytes; 7 bits of mantissa", NULL },
+	{ "fp8", fp8, false, "faster tensor cores; needs a check of the loss", NULL },
 	{ "8-bit-states", states8, false,
-	  "memory for a larger micro-batch; needs a check of the loss" },
-	{ "interleave", chunks, true, "a smaller pipeline bubble, more sends" },
-	{ "less-tensor", less_tensor, true, "fewer sums in each layer, larger multiplications" },
-	{ "loader", loaders, true, "samples are there in time" },
+	  "memory for a larger micro-batch; needs a check of the loss",
+	  "fewer bytes an update and less memory; the micro-batch stays; needs a check of the "
+	  "loss" },
+	{ "interleave", chunks, true, "a smaller pipeline bubble, more sends", NULL },
+	{ "less-tensor", less_tensor, true, "fewer sums in each layer, larger multiplications",
+	  NULL },
+	{ "loader", loaders, true, "samples are there in time", NULL },
 };
 const size_t train_change_kind_count = sizeof(train_change_kinds) / sizeof(train_change_kinds[0]);

@@ -11,6 +11,7 @@ struct train_change_kind {
 	bool (*make)(struct arena *a, struct train_question *q, const char **name);
 	bool combine; /* may be part of the best combination: numbers stay the same */
 	const char *why;
+	const char *why_same; /* NULL: why; else where the micro-batch did not grow */
 };
 
 extern const struct train_change_kind train_change_kinds[];

@@ -6,7 +6,9 @@
 
 #include "train/words.h"
 
-#define MOST_MICRO 1024
+#define MOST_MICRO 65536
+/* What is chosen by itself where no global batch is told: more changes how a model learns. */
+#define MOST_CHOSEN 64
 #define BUCKET_DDP (25.0 * 1024 * 1024)
 #define BUCKET_ZERO 500e6
 
@@ -142,6 +144,26 @@ int train_question_settle(struct arena *a, struct train_question *q, struct err 
 	return 0;
 }
 
+static void choose_micro(struct arena *a, int most, bool held, struct train_question *q)
+{
+	if (most < 1) {
+		q->micro_batch = 1;
+		train_note(q, "micro-batch 1: not even this fits (--micro-batch)");
+	} else if (most > MOST_CHOSEN && !held) {
+		q->micro_batch = MOST_CHOSEN;
+		train_note(q,
+			   arena_printf(a,
+					"micro-batch %d: up to %d would fit; more than %d is not "
+					"chosen unasked (--micro-batch)",
+					MOST_CHOSEN, most, MOST_CHOSEN));
+	} else {
+		q->micro_batch = most;
+		train_note(q, arena_printf(
+				      a, "micro-batch %d: the largest that fits%s (--micro-batch)",
+				      most, held ? " and divides the global batch" : ""));
+	}
+}
+
 /* Batches: any two of three that were told give the third. */
 static int batches(struct arena *a, const struct train_words *w, struct train_question *q,
 		   struct err *e)
@@ -166,14 +188,7 @@ static int batches(struct arena *a, const struct train_words *w, struct train_qu
 		struct train_question t = *q;
 
 		t.accumulation = q->accumulation ? q->accumulation : q->pp;
-		q->micro_batch = train_largest_micro_batch(a, &t, each > 0);
-		if (q->micro_batch > 64 && !each)
-			q->micro_batch = 64;
-		if (q->micro_batch < 1)
-			q->micro_batch = 1;
-		train_note(q,
-			   arena_printf(a, "micro-batch %d: the largest that fits (--micro-batch)",
-					q->micro_batch));
+		choose_micro(a, train_largest_micro_batch(a, &t, each > 0), each > 0, q);
 	}
 	if (!q->global_batch) {
 		if (!q->accumulation)

@@ -19,6 +19,9 @@
  * the gradient, write the BF16 copy. */
 #define UPDATE 30.0
 
+/* The backward pass of frozen weights over their forward one, with small adapters beside. */
+#define ADAPTED 1.05
+
 /* A multiplication of this size reaches this part of what large ones do. */
 static double size_part(const struct train_question *q, double rows, double inner, double columns,
 			double rate)
@@ -115,9 +118,11 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 	inner = m->linear + m->attention + m->small + m->routing;
 	logits *= (q->compile ? LOGIT_FUSED : LOGIT) / bandwidth(q);
 	m->forward = inner + m->head + logits / 3;
-	/* Weights that are not trained have no gradient of their own. */
-	m->backward = (m->linear + m->head) * (q->trained > 0 ? 1.05 : 2) + m->attention * 2.5 +
-		      2 * m->small + 1.5 * m->routing + logits * 2 / 3;
+	m->logits = logits / 3;
+	/* Weights that are not trained have no gradient of their own; adapters are small. */
+	m->back = q->trained > 0 ? ADAPTED + (2 - ADAPTED) * train_trained_part(q) : 2;
+	m->backward = (m->linear + m->head) * m->back + m->attention * 2.5 + 2 * m->small +
+		      1.5 * m->routing + 2 * m->logits;
 	if (q->recompute == TRAIN_FULL)
 		m->recompute = inner;
 	else if (q->recompute == TRAIN_SELECTIVE)

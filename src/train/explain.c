@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The equations with the numbers put in. */
+#include <math.h>
+
 #include "train/work.h"
 
 static void line(struct train_answer *p, const char *text)
@@ -8,66 +10,128 @@ static void line(struct train_answer *p, const char *text)
 		p->lines[p->n_lines++] = text;
 }
 
+const char *train_plain(struct arena *a, double v, int figures)
+{
+	double m = fabs(v);
+	int before = m > 0 && isfinite(m) ? (int)floor(log10(m)) + 1 : figures;
+	int digits = figures - before;
+
+	if (!isfinite(v))
+		return "endless";
+	return arena_printf(a, "%.*f", digits < 0 ? 0 : digits > 12 ? 12 : digits, v);
+}
+
+/* Milliseconds. */
+static const char *ms(struct arena *a, double seconds)
+{
+	return train_plain(a, 1e3 * seconds, 4);
+}
+
+static void operations(struct arena *a, struct train_answer *p)
+{
+	double part = train_trained_part(&p->q);
+
+	line(p, arena_printf(a,
+			     "a token: %.4g x %s G parameters + attention = %s GFLOP forward and "
+			     "backward%s; with recomputation %s",
+			     2 * (2 + part), train_plain(a, p->active / 1e9, 4),
+			     train_plain(a, p->model_flops / 1e9, 4),
+			     part < 1 ? ", frozen weights without gradients" : "",
+			     train_plain(a, p->hardware_flops / 1e9, 4)));
+}
+
+/* The passes of a micro-batch, each with all of its parts. */
+static void passes(struct arena *a, struct train_answer *p, const struct train_micro *m)
+{
+	const char *routes = "";
+
+	if (m->routing > 0)
+		routes = arena_printf(a, " + routing %s", ms(a, m->routing));
+	line(p,
+	     arena_printf(a,
+			  "forward: layers %s + attention %s + norms, residuals, activations %s%s "
+			  "+ output head %s + loss %s = %s ms",
+			  ms(a, m->linear), ms(a, m->attention), ms(a, m->small), routes,
+			  ms(a, m->head), ms(a, m->logits), ms(a, m->forward)));
+	if (m->routing > 0)
+		routes = arena_printf(a, " + 1.5 x routing %s", ms(a, m->routing));
+	line(p, arena_printf(a,
+			     "backward: %.4g x (layers %s + output head %s) + 2.5 x attention %s + "
+			     "2 x norms, residuals, activations %s%s + 2 x loss %s = %s ms",
+			     m->back, ms(a, m->linear), ms(a, m->head), ms(a, m->attention),
+			     ms(a, m->small), routes, ms(a, m->logits), ms(a, m->backward)));
+	if (m->recompute > 0)
+		line(p, arena_printf(a, "computed again before the backward pass: %s ms",
+				     ms(a, m->recompute)));
+}
+
 static void compute(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		    const struct train_micro *m)
 {
 	const struct train_question *q = &p->q;
 	double rate = train_gemm_rate(q, q->precision);
 
-	line(p, arena_printf(a,
-			     "a token: 6 x %.4g G parameters + attention = %.4g GFLOP forward and "
-			     "backward; with recomputation %.4g",
-			     p->active / 1e9, p->model_flops / 1e9, p->hardware_flops / 1e9));
-	line(p, arena_printf(a,
-			     "layers forward, one micro-batch of %.0f tokens: %.4g TFLOP / (%.4g "
-			     "TFLOP/s x %.2f for their size) = %.4g ms",
-			     s->tokens, (s->flops_dense + s->flops_expert) / 1e12, rate / 1e12,
-			     m->size, 1e3 * m->linear));
-	line(p, arena_printf(a, "attention forward: %.4g TFLOP / %.4g TFLOP/s = %.4g ms",
-			     s->flops_attention / 1e12, train_flash_rate(q) / 1e12,
-			     1e3 * m->attention));
-	line(p, arena_printf(a,
-			     "norms, residuals, activations, forward: %.4g ms; output head: %.4g "
-			     "ms; forward %.4g, backward %.4g, recomputed %.4g ms",
-			     1e3 * m->small, 1e3 * m->head, 1e3 * m->forward, 1e3 * m->backward,
-			     1e3 * m->recompute));
+	operations(a, p);
+	line(p,
+	     arena_printf(a,
+			  "layers forward, one micro-batch of %.0f tokens: %s TFLOP / (%s "
+			  "TFLOP/s x %.2f for their size) = %s ms",
+			  s->tokens, train_plain(a, (s->flops_dense + s->flops_expert) / 1e12, 4),
+			  train_plain(a, rate / 1e12, 4), m->size, ms(a, m->linear)));
+	line(p, arena_printf(a, "attention forward: %s TFLOP / %s TFLOP/s%s = %s ms",
+			     train_plain(a, s->flops_attention / 1e12, 4),
+			     train_plain(a, train_flash_rate(q) / 1e12, 4),
+			     q->attention == TRAIN_EAGER ? " x 2, and scores through memory" : "",
+			     ms(a, m->attention)));
+	passes(a, p, m);
 	if (m->launch > 0)
+		line(p, arena_printf(a,
+				     "the CPU needs %s ms more than the GPU to launch the kernels "
+				     "of a micro-batch",
+				     ms(a, m->launch)));
+}
+
+static void step(struct arena *a, struct train_answer *p, const struct train_micro *m)
+{
+	const struct train_question *q = &p->q;
+	const struct train_time *t = &p->time;
+
+	if (t->contention > 0)
 		line(p,
 		     arena_printf(a,
-				  "the CPU needs %.4g ms more than the GPU to launch the kernels "
-				  "of a micro-batch",
-				  1e3 * m->launch));
+				  "contention: hidden communication slows the computation beside "
+				  "it by %.4g of its time = %s ms",
+				  train_fit_of(q)->v[TFIT_CONTEND], ms(a, t->contention)));
+	if (q->pp > 1)
+		line(p,
+		     arena_printf(a,
+				  "bubble: (%d - 1) / (%d micro-batches x %d chunks) of the work "
+				  "= %s ms",
+				  q->pp, q->accumulation, q->interleave, ms(a, t->bubble)));
+	line(p, arena_printf(a,
+			     "a step: %d x (%s + %s + %s) + launches %s + update %s + exposed %s + "
+			     "contention %s + bubble %s + waiting %s + loader %s = %s ms",
+			     q->accumulation, ms(a, m->forward), ms(a, m->backward),
+			     ms(a, m->recompute), ms(a, t->launch), ms(a, t->optimizer),
+			     ms(a, t->exposed), ms(a, t->contention), ms(a, t->bubble),
+			     ms(a, t->slack), ms(a, t->loader), ms(a, t->total.value)));
 }
 
 void train_explain(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		   const struct train_micro *m)
 {
-	const struct train_question *q = &p->q;
-	const struct train_time *t = &p->time;
-
 	compute(a, p, s, m);
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct train_comm *c = &p->comms[i];
 
-		line(p,
-		     arena_printf(a,
-				  "%s (%s, %d ranks%s): %.0f x %.4g MB at %.4g GB/s (%s) = %.4g "
-				  "ms, %.4g exposed",
-				  train_collective_names[c->what], c->purpose, c->ranks,
-				  c->between ? ", over the network" : "", c->count, c->bytes / 1e6,
-				  c->busbw_gbs, c->from, 1e3 * c->total_s, 1e3 * c->exposed_s));
+		line(p, arena_printf(
+				a,
+				"%s (%s, %d ranks%s): %.0f x %s MB at %s GB/s (%s) = %s ms, %s "
+				"exposed",
+				train_collective_names[c->what], c->purpose, c->ranks,
+				c->between ? ", over the network" : "", c->count,
+				train_plain(a, c->bytes / 1e6, 4), train_plain(a, c->busbw_gbs, 4),
+				c->from, ms(a, c->total_s), ms(a, c->exposed_s)));
 	}
-	if (q->pp > 1)
-		line(p,
-		     arena_printf(a,
-				  "bubble: (%d - 1) / (%d micro-batches x %d chunks) of the work "
-				  "= %.4g ms",
-				  q->pp, q->accumulation, q->interleave, 1e3 * t->bubble));
-	line(p,
-	     arena_printf(a,
-			  "a step: %d x (%.4g + %.4g + %.4g) + launches %.4g + update %.4g + "
-			  "exposed %.4g + bubble %.4g + waiting %.4g + loader %.4g = %.4g ms",
-			  q->accumulation, 1e3 * m->forward, 1e3 * m->backward, 1e3 * m->recompute,
-			  1e3 * t->launch, 1e3 * t->optimizer, 1e3 * t->exposed, 1e3 * t->bubble,
-			  1e3 * t->slack, 1e3 * t->loader, 1e3 * t->total.value));
+	step(a, p, m);
 }

@@ -48,10 +48,13 @@ static void by_link(struct state *s)
 		    .excluded = gone && s->curves,
 		    .why = arena_printf(
 			    a,
-			    "even with nothing hidden, the step's %.4g GB on the bus would have to "
-			    "pass at %.3g GB/s; %s %.4g GB/s",
-			    s->bus / 1e9, need, s->curves ? "measured are" : "such links give",
-			    s->known) });
+			    "even with nothing hidden, the step's %s GB on the bus would have to "
+			    "pass at %s GB/s; %s %s GB/s%s",
+			    train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
+			    s->curves ? "measured are" : "such links give",
+			    train_plain(a, s->known, 4),
+			    gone && !s->curves ? " by data sheet, which nobody measured here"
+					       : "") });
 	add(s,
 	    (struct train_cause){
 		    .what = "latency of the links",
@@ -59,10 +62,11 @@ static void by_link(struct state *s)
 		    .needs = 1e6 * s->j->lost_s / fmax(1, s->calls),
 		    .needs_unit = "us more for each collective",
 		    .excluded = s->j->lost_s / fmax(1, s->calls) > 1e-3,
-		    .why = arena_printf(a,
-					"%.0f collectives a step would have to take %.4g us longer "
-					"each; a fabric's latency is 2 to 50 us",
-					s->calls, 1e6 * s->j->lost_s / fmax(1, s->calls)) });
+		    .why = arena_printf(
+			    a,
+			    "%.0f collectives a step would have to take %s us longer "
+			    "each; a fabric's latency is 2 to 50 us",
+			    s->calls, train_plain(a, 1e6 * s->j->lost_s / fmax(1, s->calls), 4)) });
 	add(s,
 	    (struct train_cause){
 		    .what = "another transport in the job than in the test of the links",
@@ -95,8 +99,9 @@ static void by_overlap(struct state *s)
 		       .excluded = p->time.total.value * 1.1 < s->step,
 		       .why = arena_printf(s->a,
 					   "with nothing overlapped a step is predicted to take "
-					   "%.4g ms, measured are %.4g ms",
-					   1e3 * p->time.total.value, 1e3 * s->step) });
+					   "%s ms, measured are %s ms",
+					   train_plain(s->a, 1e3 * p->time.total.value, 4),
+					   train_plain(s->a, 1e3 * s->step, 4)) });
 }
 
 static void by_host(struct state *s)
@@ -147,37 +152,49 @@ static void by_host(struct state *s)
 		    .why = "connections, compilation and allocation happen in the first steps" });
 }
 
+/* What a bandwidth that is far off says: with measured links it excludes them, with data sheets it
+ * asks for a measurement. */
+static const char *by_bandwidth(const struct state *s)
+{
+	double need = s->j->busbw_needed_gbs;
+
+	if (s->bus <= 0 || need >= FAR * s->known)
+		return "";
+	return arena_printf(s->a,
+			    s->curves
+				    ? ", which bandwidth alone cannot explain: it would have to be "
+				      "%s GB/s, and is %s GB/s (measured)"
+				    : ", which bandwidth alone explains only if the links give %s "
+				      "GB/s and not the %s GB/s of data sheets: measure them",
+			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
+}
+
 static void say(struct state *s)
 {
 	struct train_judgement *j = s->j;
-	const struct train_answer *p = &j->predicted;
+	const struct train_figure *f = &j->predicted.tokens_s, *t = &j->predicted.time.total;
+	const char *measured = train_plain(s->a, j->measured, 6);
+	const char *predicted = train_plain(s->a, f->value, 6),
+		   *high = train_plain(s->a, f->high, 6);
 
 	if (j->inside)
 		j->verdict = arena_printf(s->a,
-					  "inside what is predicted: %.6g tokens/s measured, %.6g "
-					  "predicted (%.6g to %.6g)",
-					  j->measured, p->tokens_s.value, p->tokens_s.low,
-					  p->tokens_s.high);
+					  "inside what is predicted: %s tokens/s measured, %s "
+					  "predicted (%s to %s)",
+					  measured, predicted, train_plain(s->a, f->low, 6), high);
 	else if (j->lost_s < 0)
 		j->verdict = arena_printf(
 			s->a,
-			"faster than predicted: %.6g tokens/s measured, %.6g predicted (up to "
-			"%.6g): is it the same model, precision and batch?",
-			j->measured, p->tokens_s.value, p->tokens_s.high);
+			"faster than predicted: %s tokens/s measured, %s predicted (up to "
+			"%s): is it the same model, precision and batch?",
+			measured, predicted, high);
 	else
 		j->verdict = arena_printf(
 			s->a,
-			"a step took %.4g ms, predicted are %.4g ms (up to %.4g): %.4g ms are "
-			"missing%s",
-			1e3 * s->step, 1e3 * p->time.total.value, 1e3 * p->time.total.high,
-			1e3 * j->lost_s,
-			s->bus > 0 && s->j->busbw_needed_gbs < FAR * s->known
-				? arena_printf(s->a,
-					       ", which bandwidth alone cannot explain: it would "
-					       "have to be %.3g GB/s, and is %.4g GB/s (%s)",
-					       j->busbw_needed_gbs, s->known,
-					       s->curves ? "measured" : "by data sheet")
-				: "");
+			"a step took %s ms, predicted are %s ms (up to %s): %s ms are missing%s",
+			train_plain(s->a, 1e3 * s->step, 4), train_plain(s->a, 1e3 * t->value, 4),
+			train_plain(s->a, 1e3 * t->high, 4), train_plain(s->a, 1e3 * j->lost_s, 4),
+			by_bandwidth(s));
 }
 
 static void add_up(struct state *s)
@@ -217,7 +234,8 @@ void train_judge(struct arena *a, const struct train_question *q, double claim,
 	out->lost_s = s.step - out->predicted.time.total.value;
 	out->inside = claim >= out->predicted.tokens_s.low && claim <= out->predicted.tokens_s.high;
 	add_up(&s);
-	bare = out->predicted.time.total.value - out->predicted.time.exposed;
+	bare = out->predicted.time.total.value - out->predicted.time.exposed -
+	       out->predicted.time.contention;
 	if (s.bus > 0 && s.step > bare)
 		out->busbw_needed_gbs = s.bus / (s.step - bare) / 1e9;
 	say(&s);

@@ -12,6 +12,8 @@
 #define WASTE 0.02
 /* Bytes of a logit at the worst moment: as multiplied, as FP32, its gradient. */
 #define LOGIT 8
+/* Of unified memory: the rest is the system's, the loader's and the page cache's. */
+#define UNIFIED_PART 0.9
 /* What the driver keeps of a card's memory. */
 #define DRIVER 0.5e9
 
@@ -154,10 +156,11 @@ void train_memory_of(const struct train_question *q, struct train_memory *m)
 	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
 	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
 		   m->logits + m->buffers + m->context + m->waste;
-	/* Cards of 80 GB have 80 GiB; unified memory is shared with everything else. */
-	m->limit = q->place.memory > 0	   ? q->place.memory
-		   : q->place.gpu->unified ? sheet * 0.9e9
-					   : sheet * (sheet <= 96 ? 1.0737e9 : 1.05e9) - DRIVER;
+	/* Cards of 80 GB have 80 GiB; unified memory is shared with everything else, be it read or
+	 * by data sheet. */
+	m->limit = q->place.gpu->unified ? place_unified_bytes(&q->place) * UNIFIED_PART
+		   : q->place.memory > 0 ? q->place.memory
+					 : sheet * (sheet <= 96 ? 1.0737e9 : 1.05e9) - DRIVER;
 	m->all = (struct train_figure){ m->total, m->total * 0.87, m->total * 1.13 };
 	m->fits = m->total <= m->limit;
 }

@@ -28,7 +28,7 @@ static void name_limit(struct arena *a, struct train_answer *p, const struct tra
 	parts[TRAIN_LIMIT_BANDWIDTH] = 3 * m->small * micros + t->optimizer;
 	parts[TRAIN_LIMIT_COMPUTE] -= 3 * m->small * micros;
 	parts[TRAIN_LIMIT_LAUNCH] = t->launch;
-	parts[TRAIN_LIMIT_LINK] = t->exposed;
+	parts[TRAIN_LIMIT_LINK] = t->exposed + t->contention;
 	parts[TRAIN_LIMIT_BUBBLE] = t->bubble;
 	parts[TRAIN_LIMIT_LOADER] = t->loader;
 	max_of(parts, TRAIN_LIMITS, &at);
@@ -37,8 +37,9 @@ static void name_limit(struct arena *a, struct train_answer *p, const struct tra
 		p->limit_why = arena_printf(a, "%.1f GB are needed on a GPU, %.1f GB are there",
 					    p->memory.total / 1e9, p->memory.limit / 1e9);
 	else
-		p->limit_why = arena_printf(a, "%.0f %% of a step of %.4g ms",
-					    100 * parts[at] / t->total.value, 1e3 * t->total.value);
+		p->limit_why = arena_printf(a, "%.0f %% of a step of %s ms",
+					    100 * parts[at] / t->total.value,
+					    train_plain(a, 1e3 * t->total.value, 4));
 }
 
 static void intervals(struct train_answer *p)
@@ -65,8 +66,6 @@ static double hardware_flops(const struct train_answer *p)
 	struct arch_parts parts = arch_parts(&q->arch);
 	double attention = arch_attention_ops(&q->arch, q->sequence, 0) / q->sequence;
 
-	if (q->trained > 0)
-		return 2 * parts.active * 2.05 + attention * 3.5;
 	if (q->recompute == TRAIN_FULL)
 		return p->model_flops + 2 * (parts.active - parts.head) + attention;
 	if (q->recompute == TRAIN_SELECTIVE && (q->way == TRAIN_FSDP || q->way == TRAIN_HSDP))
@@ -106,11 +105,12 @@ static void put_together(const struct train_question *q, const struct train_shap
 	t->launch = micros * m->launch;
 	t->optimizer = train_optimizer_s(q, s);
 	t->comm = x->total_s;
-	t->exposed = x->step_s + micros * x->micro_s + x->contend_s;
+	t->exposed = x->step_s + micros * x->micro_s;
+	t->contention = x->contend_s;
 	work = t->forward + t->backward + t->recompute + t->launch + micros * x->micro_s;
 	t->bubble = work * (q->pp - 1) / (micros * q->interleave);
 	work = t->forward + t->backward + t->recompute + t->launch + t->optimizer + t->exposed +
-	       t->bubble;
+	       t->contention + t->bubble;
 	machines = fmax(1, q->place.nodes);
 	t->slack = work * train_fit_of(q)->v[TFIT_SLACK] * log2(machines);
 	t->loader = loader_wait(q, work + t->slack);

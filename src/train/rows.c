@@ -104,6 +104,11 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 			       "\"%.80s\" is no shape "
 			       "layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]",
 			       text);
+	if (fmod(v[2], v[3]) > 0)
+		return err_set(e, -EINVAL,
+			       "\"%.80s\": %.0f heads cannot share %.0f heads of keys and values: "
+			       "heads have to be a multiple of kv_heads",
+			       text, v[2], v[3]);
 	*out = (struct arch){ .name = "shape",
 			      .source = "told",
 			      .layers = (int)v[0],

@@ -13,6 +13,7 @@ static const char *causes(struct arena *a, const struct train_answer *p)
 		const char *name;
 		double s;
 	} parts[] = { { "exposed communication", t->exposed },
+		      { "contention with hidden communication", t->contention },
 		      { "pipeline bubble", t->bubble },
 		      { "launches", t->launch },
 		      { "loader", t->loader },

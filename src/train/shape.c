@@ -4,12 +4,18 @@
 
 #include "train/work.h"
 
+double train_trained_part(const struct train_question *q)
+{
+	return q->trained > 0 ? fmin(1, q->trained / arch_parts(&q->arch).total) : 1;
+}
+
 double train_model_flops(const struct train_question *q)
 {
 	struct arch_parts p = arch_parts(&q->arch);
 	double attention = arch_attention_ops(&q->arch, q->sequence, 0) / q->sequence;
 
-	return 3 * (2 * p.active + attention);
+	/* Frozen weights pass gradients on and have none of their own. */
+	return 2 * p.active * (2 + train_trained_part(q)) + 3 * attention;
 }
 
 /* Inner widths that one token passes in a layer, together: of its block and of its experts. */
@@ -50,7 +56,7 @@ void train_shape_of(const struct train_question *q, struct train_shape *s)
 	if (q->pp > 1)
 		s->dense = (all - s->parts.head - s->parts.embed) / q->tp / q->pp + s->head;
 	s->params = s->dense + s->experts;
-	s->trained = q->trained > 0 ? s->params * fmin(1, q->trained / s->parts.total) : s->params;
+	s->trained = s->params * train_trained_part(q);
 	s->widest = widest(&q->arch) / q->tp;
 	s->ranks = q->dp * q->cp;
 	s->expert_ranks = q->ep > 1 ? fmax(1, s->ranks * (double)q->tp / q->ep) : s->ranks;

@@ -212,8 +212,9 @@ struct train_time {
 	double forward, backward, recompute;
 	double launch; /* the GPU waits for the CPU's launches, of all passes */
 	double optimizer;
-	double exposed; /* communication that nothing hides */
-	double comm;	/* communication, hidden or not; no part of the sum */
+	double exposed;	   /* communication that nothing hides */
+	double contention; /* what hidden communication takes from the computation beside it */
+	double comm;	   /* communication, hidden or not; no part of the sum */
 	double bubble;
 	double loader; /* waiting for samples */
 	double slack;  /* ranks that wait for the slowest, unaccounted */

@@ -75,8 +75,11 @@ static void fill(struct arena *a, const struct train_question *before, struct tr
 static const char *reason(struct arena *a, const struct train_change_kind *k,
 			  const struct train_answer *before, const struct train_change *c)
 {
-	return arena_printf(a, "%s; %.1f to %.1f GB on a GPU%s", k->why, before->memory.total / 1e9,
-			    c->memory / 1e9, c->fits ? "" : ", which is more than there is");
+	bool same = k->why_same && c->q.micro_batch <= before->q.micro_batch;
+
+	return arena_printf(a, "%s; %.1f to %.1f GB on a GPU%s", same ? k->why_same : k->why,
+			    before->memory.total / 1e9, c->memory / 1e9,
+			    c->fits ? "" : ", which is more than there is");
 }
 
 /* The best of what was tried. */

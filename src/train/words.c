@@ -102,9 +102,12 @@ static void whole_machines(struct arena *a, const char *on, struct place *p)
 
 	for (i = 0; on[i] && i + 1 < sizeof(low); i++) {
 		low[i] = (char)tolower((unsigned char)on[i]);
-		if (i && low[i - 1] == 'x' && isdigit((unsigned char)low[i]) &&
-		    (i == 1 || low[i - 2] == ' '))
-			counted = true;
+		/* "x2", "2x", "x 2" */
+		if (i && isdigit((unsigned char)low[i]) &&
+		    (strchr("x ", low[i - 1]) &&
+		     (i == 1 || low[i - 2] == ' ' || low[i - 1] == ' ')))
+			counted |= low[i - 1] == 'x' || (i > 1 && low[i - 2] == 'x') ||
+				   (on[i + strspn(on + i, "0123456789")] | 32) == 'x';
 	}
 	low[i] = '\0';
 	if (!counted || p->gpu->per_node <= 1 || (!strstr(low, "hgx") && !strstr(low, "dgx")))
@@ -213,5 +216,11 @@ int train_question_make(struct arena *a, const struct train_words *w, struct tra
 	    (r = find_words(a, w, q, e)) < 0)
 		return r;
 	switches(w, q);
+	/* "8.03B" of 8.0299 is meant as all. */
+	if (q->trained > arch_parts(&q->arch).total * 1.01)
+		return err_set(e, -EINVAL,
+			       "--trained: %.6g G are more than the %.6g G parameters of %s",
+			       q->trained / 1e9, arch_parts(&q->arch).total / 1e9,
+			       q->arch.name && *q->arch.name ? q->arch.name : "the model");
 	return train_choose(a, w, q, e);
 }

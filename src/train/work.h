@@ -45,7 +45,10 @@ struct train_shape {
 };
 
 void train_shape_of(const struct train_question *q, struct train_shape *s);
-/* Operations of one token, forward and backward, of the whole model. */
+/* Of the parameters, those that are trained: 1 without adapters. */
+double train_trained_part(const struct train_question *q);
+/* Operations of one token, forward and backward, that training the whole model needs: without the
+ * gradients of frozen weights, and none twice. */
 double train_model_flops(const struct train_question *q);
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -59,6 +62,8 @@ double train_kept_bytes(const struct train_question *q, const struct train_shape
 
 struct train_micro {
 	double linear, attention, small, head, routing; /* forward */
+	double logits;					/* the loss, forward; twice that backward */
+	double back; /* backward multiplications over forward ones */
 	double forward, backward, recompute;
 	double launch; /* beyond the GPU's own time */
 	double size;   /* part of the rate that matrices of this size reach */
@@ -93,6 +98,8 @@ void train_comms_of(struct arena *a, const struct train_shape *s, const struct t
 
 /* --- explain.c, spread.c ---------------------------------------------------------------------- */
 
+/* A number for people: so many figures that mean something, never an exponent. */
+const char *train_plain(struct arena *a, double v, int figures);
 void train_explain(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		   const struct train_micro *m);
 /* Measured over predicted tokens/s, ten to ninety of a hundred, for a question like this one. */

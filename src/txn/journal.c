@@ -56,7 +56,7 @@ static void *grown(void *list, size_t *cap, size_t want, size_t size)
 		n *= 2;
 	list = realloc(list, n * size);
 	if (!list)
-		abort();
+		out_of_memory(0);
 	memset((char *)list + *cap * size, 0, (n - *cap) * size);
 	*cap = n;
 	return list;
@@ -182,7 +182,7 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 	out->bad_lines = scan.bad_lines;
 	r.at = calloc(scan.last + 1, sizeof(*r.at));
 	if (!r.at)
-		abort();
+		out_of_memory(0);
 	for (size_t i = 0; i < scan.n; i++) {
 		const struct stretch *s = &scan.stretches[i];
 

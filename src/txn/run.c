@@ -32,6 +32,18 @@ static int lock(struct host *h, struct arena *a, struct err *e)
 		err_hint(e, "wait for it to end; it holds %s", TXN_LOCK);
 		return r;
 	}
+	if (r == HOST_NOT_OURS) {
+		err_set(e, r,
+			"%s is a link, belongs to somebody else, or others may write to it: what "
+			"lies "
+			"there is not believed",
+			TXN_DIR);
+		err_hint(e,
+			 "look at it with ls -ld; \"chown root: %s; chmod 700 %s\" where it is to "
+			 "be trusted",
+			 TXN_DIR, TXN_DIR);
+		return r;
+	}
 	if (r == -EROFS)
 		return err_set(e, r,
 			       "nothing can be changed here: it is read-only, or only looking was "

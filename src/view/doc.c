@@ -91,12 +91,43 @@ void doc_code(struct doc *d, const char *text)
 	add(d, NODE_CODE, NULL)->text = text;
 }
 
-void doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative)
+struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative)
 {
 	struct node *n = add(d, NODE_FIGURE, title);
 
 	n->svg = svg;
 	n->text = alternative;
+	return n;
+}
+
+void doc_section(struct doc *d, unsigned level, const char *id, const char *title, struct cell say,
+		 bool open)
+{
+	struct node *n = add(d, NODE_SECTION, title);
+
+	n->level = level;
+	n->id = id;
+	n->say = say;
+	n->open = open;
+}
+
+void doc_section_end(struct doc *d)
+{
+	add(d, NODE_SECTION_END, NULL);
+}
+
+void doc_append(struct doc *d, const struct doc *part, unsigned level)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		struct node *n = add(d, NODE_PARAGRAPH, NULL);
+
+		*n = *part->nodes[i];
+		if (n->kind != NODE_HEADING && n->kind != NODE_SECTION)
+			continue;
+		if (n->kind == NODE_HEADING && n->level <= 1)
+			d->n--;
+		n->level += level - 1;
+	}
 }
 
 void node_span(struct doc *d, struct node *paragraph, struct cell span)
@@ -178,6 +209,8 @@ bool node_nothing(const struct node *n)
 	case NODE_HEADING:
 	case NODE_CODE:
 	case NODE_FIGURE:
+	case NODE_SECTION:
+	case NODE_SECTION_END:
 		return false;
 	default:
 		return n->n_rows == 0;

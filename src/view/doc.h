@@ -33,7 +33,10 @@ struct cell {
 	bool nothing;	    /* says only that there is nothing; a column of such cells is not worth
 			       showing */
 	unsigned char heat; /* in a matrix: 1 (far from the best) to 5; 0: not coloured */
+	const char *link;   /* id of a section of the same page; NULL: none. Only HTML follows it */
 };
+
+struct term_style;
 
 enum node_kind {
 	NODE_HEADING,
@@ -44,6 +47,8 @@ enum node_kind {
 	NODE_BULLETS,
 	NODE_CODE, /* kept as it is, line by line */
 	NODE_FIGURE,
+	NODE_SECTION,	  /* what follows, up to its end, can be folded; with a heading */
+	NODE_SECTION_END, /* sections nest */
 };
 
 struct column {
@@ -60,20 +65,28 @@ struct row {
 
 struct node {
 	enum node_kind kind;
-	unsigned level;		/* NODE_HEADING: 1 is the page's own */
-	const char *title;	/* heading, caption; NULL: none */
-	const char *text;	/* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
-	const char *svg;	/* NODE_FIGURE: trusted SVG of our own making, already escaped */
+	unsigned level;	   /* NODE_HEADING, NODE_SECTION: 1 is the page's own */
+	const char *title; /* heading, caption; NULL: none */
+	const char *text;  /* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
+	const char *svg;   /* NODE_FIGURE: trusted SVG of our own making, already escaped */
+	/* NODE_FIGURE: draws what as letters, in the arena, for this medium; NULL: text is it */
+	const char *(*letters)(struct arena *a, const void *what, const struct term_style *how);
+	const void *what;
 	struct column *columns; /* NODE_TABLE, NODE_TREE */
 	size_t n_columns;
 	struct row *rows; /* table, tree; pairs (name, value), bullets (text), paragraph (spans) */
 	size_t n_rows;
+	const char *id;	 /* NODE_SECTION: unique in the page; letters, digits and '-' */
+	struct cell say; /* NODE_SECTION: what stands beside its heading: "3 to fix" */
+	bool open;	 /* NODE_SECTION: not folded at first */
+	bool apart;	 /* NODE_SECTION: begins a page of paper */
 };
 
 struct doc {
 	struct arena *arena;
 	struct node **nodes;
 	size_t n;
+	bool tools; /* HTML gets a list of sections, and a script to filter, sort and fold */
 };
 
 struct doc *doc_new(struct arena *a);
@@ -90,7 +103,16 @@ struct node *doc_table(struct doc *d, const char *title, const struct column *co
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n);
 struct node *doc_bullets(struct doc *d);
 void doc_code(struct doc *d, const char *text);
-void doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);
+/* alternative NULL: for HTML alone, unless the node returned gets letters. */
+struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);
+
+/* A part that can be folded; its heading is title. doc_section_end closes the innermost. */
+void doc_section(struct doc *d, unsigned level, const char *id, const char *title, struct cell say,
+		 bool open);
+void doc_section_end(struct doc *d);
+/* Adds what part says, as a section of this level does: its headings of level 1 are left out,
+ * because the section has one; others are that much deeper. part's arena must live as long. */
+void doc_append(struct doc *d, const struct doc *part, unsigned level);
 
 /* --- filling them
  * ---------------------------------------------------------------------------------- */
@@ -143,8 +165,18 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how);
 void doc_md(FILE *out, const struct doc *d);
 /* One page that needs no other file, or, without a title (NULL), the part inside its body. */
 void doc_html(FILE *out, const struct doc *d, const char *title);
-/* The style sheet that a page has in its head, for whoever puts fragments into a page of their own.
+/*
+ * The frame of a page, for whoever puts fragments into it: everything before the body's text, and
+ * after it. Nothing but the one style sheet and (with tools) the one script that stand in it can
+ * take effect: their hashes are its content security policy. sections (may be NULL) are listed for
+ * navigation.
  */
-void doc_html_style(FILE *out);
+void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *sections);
+void doc_html_end(FILE *out, bool tools);
+/* Texts of doc_html_style.c and doc_html_script.c: constant, the same in every page. */
+extern const char *const doc_html_style[];  /* pieces; NULL ends them */
+extern const char *const doc_html_script[]; /* pieces; NULL ends them */
+/* "sha256-..." of the pieces, as a policy names them; arena. */
+const char *doc_html_hash(struct arena *a, const char *const *pieces);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document as HTML: one page that needs nothing else, no script, readable on a telephone and in
- * print. */
+/* A document's nodes as HTML. The page around them is doc_html_page.c's. */
+#include <string.h>
+
 #include "view/doc.h"
 #include "view/glyph.h"
 
@@ -19,6 +20,8 @@ static void cell_html(struct text *t, const struct cell *c)
 
 	if (!c->text || !*c->text)
 		return;
+	if (c->link)
+		text_printf(t, "<a href=\"#%s\">", c->link);
 	if (class)
 		text_printf(t,
 			    c->style == STYLE_CODE || c->style == STYLE_STRONG
@@ -28,6 +31,8 @@ static void cell_html(struct text *t, const struct cell *c)
 	glyph_escape(t, c->text);
 	if (class)
 		text_printf(t, "</%s>", tag);
+	if (c->link)
+		text_add(t, "</a>");
 }
 
 static void paragraph(struct text *t, const struct node *n)
@@ -72,23 +77,54 @@ static void pairs(struct text *t, const struct node *n)
 	text_add(t, "</dl>\n");
 }
 
-static void table_row(struct text *t, const struct node *n, const struct row *r)
+/* Which column names the row: the first that has a title itself. */
+static size_t naming(const struct node *n)
 {
-	text_add(t, "<tr>");
+	size_t c = 0;
+
+	while (c + 1 < n->n_columns && !*n->columns[c].title)
+		c++;
+	return c;
+}
+
+/* Classes that the style sheet has; columns that paper takes only in small letters. */
+enum { DEPTH_MAX = 8, DENSE = 12 };
+
+static void classes_of(struct text *t, const struct node *n, const struct row *r, size_t c)
+{
+	unsigned depth = r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX;
+
+	if (!c && depth)
+		text_printf(t, " class=\"depth%u\"", depth);
+	else if (r->cells[c].heat)
+		text_printf(t, " class=\"right heat%u\"", r->cells[c].heat);
+	else if (n->columns[c].right)
+		text_add(t, " class=\"right\"");
+	else if (n->columns[c].wrap)
+		text_add(t, " class=\"wrap\"");
+}
+
+static void table_row(struct text *t, const struct node *n, const struct row *r, bool cards)
+{
+	size_t name = naming(n);
+
+	text_add(t, cards ? "<tr role=\"row\">" : "<tr>");
 	for (size_t c = 0; c < n->n_columns; c++) {
-		const char *tag = c ? "td" : "th";
+		const char *tag = c == name ? "th" : "td";
 
 		text_printf(t, "<%s", tag);
-		if (!c)
+		if (c == name)
 			text_add(t, " scope=\"row\"");
-		if (!c && r->depth)
-			text_printf(t, " style=\"--depth:%u\"", r->depth);
-		if (r->cells[c].heat)
-			text_printf(t, " class=\"right heat%u\"", r->cells[c].heat);
-		else if (n->columns[c].right)
-			text_add(t, " class=\"right\"");
-		else if (n->columns[c].wrap)
-			text_add(t, " class=\"wrap\"");
+		/* Laid out as blocks a table is none any more for who cannot see it, unless said.
+		 */
+		if (cards)
+			text_add(t, c == name ? " role=\"rowheader\"" : " role=\"cell\"");
+		if (cards && *n->columns[c].title) {
+			text_add(t, " data-name=\"");
+			glyph_escape(t, n->columns[c].title);
+			text_addc(t, '"');
+		}
+		classes_of(t, n, r, c);
 		text_addc(t, '>');
 		cell_html(t, &r->cells[c]);
 		text_printf(t, "</%s>", tag);
@@ -96,26 +132,87 @@ static void table_row(struct text *t, const struct node *n, const struct row *r)
 	text_add(t, "</tr>\n");
 }
 
-static void table(struct text *t, const struct node *n)
+static void table_head(struct text *t, const struct node *n, bool cards)
 {
-	/* The wrapper scrolls, so that a wide table never makes the page itself wide. */
-	text_printf(t, "<div class=\"wide\" tabindex=\"0\"><table%s>\n",
-		    n->kind == NODE_TREE ? " class=\"tree\"" : "");
-	title(t, "<caption>", n, "</caption>\n");
-	text_add(t, "<thead><tr>");
+	const char *role = cards ? " role=\"columnheader\"" : "";
+
+	text_add(t, cards ? "<thead role=\"rowgroup\"><tr role=\"row\">" : "<thead><tr>");
 	for (size_t c = 0; c < n->n_columns; c++) {
-		text_printf(t, "<th scope=\"col\"%s>",
+		if (!*n->columns[c].title) { /* a header without words heads nothing */
+			text_printf(t, "<td%s></td>", cards ? " role=\"cell\"" : "");
+			continue;
+		}
+		text_printf(t, "<th scope=\"col\"%s%s>", role,
 			    n->columns[c].right ? " class=\"right\"" : "");
 		glyph_escape(t, n->columns[c].title);
 		text_add(t, "</th>");
 	}
-	text_add(t, "</tr></thead>\n<tbody>\n");
+	text_printf(t, "</tr></thead>\n<tbody%s>\n", cards ? " role=\"rowgroup\"" : "");
+}
+
+/* Where rows hold sentences, a telephone shows them below each other. */
+static bool is_cards(const struct node *n)
+{
+	for (size_t c = 0; c < n->n_columns; c++)
+		if (n->columns[c].wrap)
+			return n->kind == NODE_TABLE;
+	return false;
+}
+
+static void table(struct text *t, const struct node *n, bool tools)
+{
+	bool cards = tools && is_cards(n);
+
+	/* The wrapper scrolls, so that a wide table never makes the page itself wide. */
+	text_printf(t, "<div class=\"wide%s%s\" tabindex=\"0\"", cards ? " cards" : "",
+		    tools && n->n_columns > DENSE ? " dense" : "");
+	if (tools) {
+		text_add(t, " role=\"group\" aria-label=\"");
+		glyph_escape(t, n->title ? n->title : "Table");
+		text_addc(t, '"');
+	}
+	text_printf(t, "><table%s>\n",
+		    n->kind == NODE_TREE ? " class=\"tree\""
+		    : cards		 ? " role=\"table\""
+					 : "");
+	title(t, "<caption>", n, "</caption>\n");
+	table_head(t, n, cards);
 	for (size_t i = 0; i < n->n_rows; i++)
-		table_row(t, n, &n->rows[i]);
+		table_row(t, n, &n->rows[i], cards);
 	text_add(t, "</tbody>\n</table></div>\n");
 }
 
-static void draw(struct text *t, const struct node *n)
+/* A drawing without its own style sheet: the page has one for all, in the reader's colours. */
+static void figure(struct text *t, const struct node *n)
+{
+	bool chart = strstr(n->svg, "class=\"chart\"") != NULL;
+	const char *p = n->svg, *from, *to;
+
+	text_printf(t, "<figure class=\"wide %s\">\n", chart ? "plot" : "drawing");
+	while ((from = strstr(p, "<style>")) && (to = strstr(from, "</style>"))) {
+		text_addn(t, p, (size_t)(from - p));
+		p = to + strlen("</style>");
+	}
+	text_add(t, p);
+	title(t, "<figcaption>", n, "</figcaption>\n");
+	text_add(t, "</figure>\n");
+}
+
+/* What a link names lies inside of what is folded: browsers then open it without a script. */
+static void section(struct text *t, const struct node *n, unsigned level)
+{
+	text_printf(t,
+		    "<section%s aria-labelledby=\"%s-h\"><details%s><summary><h%u "
+		    "id=\"%s-h\">",
+		    n->apart ? " class=\"apart\"" : "", n->id, n->open ? " open" : "", level,
+		    n->id);
+	glyph_escape(t, n->title);
+	text_printf(t, "</h%u> ", level);
+	cell_html(t, &n->say);
+	text_printf(t, "</summary>\n<div class=\"body\" id=\"%s\">\n", n->id);
+}
+
+static void draw(struct text *t, const struct node *n, bool tools)
 {
 	unsigned level = n->level < 1 ? 1 : n->level < 6 ? n->level : 6;
 
@@ -133,7 +230,7 @@ static void draw(struct text *t, const struct node *n)
 		break;
 	case NODE_TABLE:
 	case NODE_TREE:
-		table(t, n);
+		table(t, n, tools);
 		break;
 	case NODE_BULLETS:
 		bullets(t, n);
@@ -144,84 +241,30 @@ static void draw(struct text *t, const struct node *n)
 		text_add(t, "</code></pre>\n");
 		break;
 	case NODE_FIGURE:
-		text_add(t, "<figure class=\"wide\">\n");
-		text_add(t, n->svg);
-		title(t, "<figcaption>", n, "</figcaption>\n");
-		text_add(t, "</figure>\n");
+		figure(t, n);
+		break;
+	case NODE_SECTION:
+		section(t, n, level);
+		break;
+	case NODE_SECTION_END:
+		text_add(t, "</div></details></section>\n");
 		break;
 	}
-}
-
-void doc_html_style(FILE *out)
-{
-	fputs(":root{color-scheme:light "
-	      "dark;--paper:#fff;--ink:#1c2024;--soft:#5b646e;--rule:#d9dee3;"
-	      "--tint:#f3f5f7;--good:#18794e;--warn:#8a5a00;--bad:#c0272d;--unknown:#7d3fa8}\n"
-	      "@media "
-	      "(prefers-color-scheme:dark){:root{--paper:#15181b;--ink:#e6e9ec;--soft:#9aa4ae;"
-	      "--rule:#333a41;--tint:#1e2327;--good:#4cc38a;--warn:#e5a93d;--bad:#ff7b78;--unknown:"
-	      "#c79be8}}\n"
-	      "body{margin:0 auto;max-width:96rem;padding:1rem "
-	      "clamp(.75rem,3vw,2.5rem);background:var(--paper);"
-	      "color:var(--ink);font:1rem/1.5 system-ui,sans-serif}\n"
-	      "h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.2rem;margin-top:2rem}h3{font-"
-	      "size:1rem}\n"
-	      "p,li,dd{max-width:48rem;overflow-wrap:anywhere}\n"
-	      "code,pre{font:.9em/1.5 ui-monospace,monospace}\n"
-	      "pre{background:var(--tint);padding:.75rem;overflow-x:auto;border-radius:.25rem}\n"
-	      ".wide{overflow-x:auto;margin:1rem 0}figure "
-	      "svg{max-width:100%;height:auto;min-width:40rem}\n"
-	      ".tall{display:none}.tall svg{min-width:0}"
-	      "@media screen and (max-width:40rem){.broad{display:none}.tall{display:block}}\n"
-	      "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-	      "caption,.caption,figcaption{text-align:left;font-weight:600;padding:.25rem "
-	      "0;margin:0}\n"
-	      "th,td{padding:.3rem .8rem .3rem "
-	      "0;text-align:left;vertical-align:top;white-space:nowrap;"
-	      "border-bottom:1px solid var(--rule)}\n"
-	      "thead th{color:var(--soft);font-weight:600;font-size:.875rem}tbody "
-	      "th{font-weight:500}\n"
-	      "tbody th,thead th:first-child{position:sticky;left:0;background:var(--paper)}\n"
-	      ".right{text-align:right}td.wrap{white-space:normal;min-width:14rem;overflow-wrap:"
-	      "anywhere}\n"
-	      ".heat1{background:color-mix(in srgb,var(--warn) 30%,transparent)}"
-	      ".heat2{background:color-mix(in srgb,var(--warn) 15%,transparent)}"
-	      ".heat3{background:color-mix(in srgb,var(--good) 8%,transparent)}"
-	      ".heat4{background:color-mix(in srgb,var(--good) 16%,transparent)}"
-	      ".heat5{background:color-mix(in srgb,var(--good) 28%,transparent)}\n"
-	      ".tree tbody th{padding-left:calc(var(--depth,0)*1.2rem)}\n"
-	      "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem "
-	      "1.5rem;margin:.75rem 0}\n"
-	      "dt{color:var(--soft)}dd{margin:0;min-width:0}\n"
-	      ".good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:"
-	      "600}"
-	      ".unknown{color:var(--unknown)}.muted{color:var(--soft)}\n"
-	      "@media "
-	      "(max-width:30rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}\n"
-	      "@media print{.wide{overflow:visible}body{max-width:none}}\n",
-	      out);
 }
 
 void doc_html(FILE *out, const struct doc *d, const char *page_title)
 {
 	TEXT_AUTO t = { 0 };
 
-	if (page_title) {
-		text_add(&t,
-			 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			 "<meta name=\"viewport\" content=\"width=device-width, "
-			 "initial-scale=1\">\n<title>");
-		glyph_escape(&t, page_title);
-		text_add(&t, "</title>\n<style>\n");
-		fputs(t.s, out);
-		doc_html_style(out);
-		text_clear(&t);
-		text_add(&t, "</style>\n</head>\n<body>\n<main>\n");
-	}
-	for (size_t i = 0; i < d->n; i++)
-		if (!node_nothing(d->nodes[i]))
-			draw(&t, d->nodes[i]);
 	if (page_title)
-		text_add(&t, "</main>\n</body>\n</html>\n");
-	fputs(t.s ? t.s : "", out);
+		doc_html_begin(out, page_title, d->tools, d->tools ? d : NULL);
+	for (size_t i = 0; i < d->n; i++) {
+		if (node_nothing(d->nodes[i]))
+			continue;
+		text_clear(&t);
+		draw(&t, d->nodes[i], d->tools);
+		fputs(t.s ? t.s : "", out);
+	}
+	if (page_title)
+		doc_html_end(out, d->tools);
 }

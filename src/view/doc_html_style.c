@@ -178,7 +178,8 @@ const char *const doc_html_style[] = {
 	"block-size:auto!important}"
 	"summary{break-after:avoid}summary::before{display:none}h1,h2,h3,h4,caption{break-after:avoid}"
 	"tr,figure,pre{break-inside:avoid}.drawing svg{min-width:0}a{color:inherit;text-decoration:none}"
-	"td.wrap{min-width:4rem}td.wrap>code:only-child{min-width:0}.gone{display:revert!important}tr.gone{display:table-row!important}}\n",
+	"td.wrap{min-width:4rem}td.wrap>code:only-child{min-width:0}.gone{display:revert!important}"
+	"tr.gone{display:table-row!important}}\n",
 	NULL
 };
 /* clang-format on */

@@ -145,14 +145,29 @@ static void tree(FILE *out, const struct node *n)
 	free(s);
 }
 
+static void figure(FILE *out, const struct node *n)
+{
+	struct arena scratch = { 0 };
+	const char *s =
+		n->letters(&scratch, n->what, &(struct term_style){ .width = 80, .ascii = true });
+
+	fenced(out, s ? s : "");
+	arena_free(&scratch);
+}
+
 static void draw(FILE *out, struct text *t, const struct node *n)
 {
-	if (n->kind == NODE_HEADING) {
+	if (n->kind == NODE_HEADING || n->kind == NODE_SECTION) {
 		for (unsigned i = 0; i < (n->level < 6 ? n->level : 6); i++)
 			text_addc(t, '#');
 		text_addc(t, ' ');
 		add_escaped(t, n->title);
 		text_addc(t, '\n');
+		if (!cell_empty(&n->say)) {
+			text_addc(t, '\n');
+			add_cell(t, &n->say, false);
+			text_addc(t, '\n');
+		}
 	} else if (n->title) {
 		text_add(t, "**");
 		add_escaped(t, n->title);
@@ -169,6 +184,8 @@ static void draw(FILE *out, struct text *t, const struct node *n)
 	fputs(t->s ? t->s : "", out);
 	if (n->kind == NODE_TREE)
 		tree(out, n);
+	else if (n->kind == NODE_FIGURE && n->letters)
+		figure(out, n);
 	else if (n->kind == NODE_CODE || n->kind == NODE_FIGURE)
 		fenced(out, n->text ? n->text : "");
 }
@@ -180,8 +197,9 @@ void doc_md(FILE *out, const struct doc *d)
 	for (size_t i = 0; i < d->n; i++) {
 		TEXT_AUTO t = { 0 };
 
-		if (node_nothing(d->nodes[i]) ||
-		    (d->nodes[i]->kind == NODE_FIGURE && !d->nodes[i]->text))
+		if (node_nothing(d->nodes[i]) || d->nodes[i]->kind == NODE_SECTION_END ||
+		    (d->nodes[i]->kind == NODE_FIGURE && !d->nodes[i]->text &&
+		     !d->nodes[i]->letters))
 			continue;
 		if (!first)
 			fputc('\n', out);

@@ -144,12 +144,30 @@ static void code(struct term *t, const char *text)
 	}
 }
 
+/* As wide as the terminal behind the indent; as a terminal of the usual width where there is none.
+ */
+static void figure(struct term *t, const struct node *n)
+{
+	struct term_style how = *t->how;
+	const char *text = n->text;
+
+	how.width = how.width > 0 ? how.width - 4 : 76;
+	if (n->letters)
+		text = n->letters(&t->arena, n->what, &how);
+	code(t, text ? text : "");
+}
+
 static void draw(struct term *t, const struct node *n)
 {
 	if (n->title)
 		line(t, n->title, STYLE_STRONG);
 	switch (n->kind) {
 	case NODE_HEADING:
+	case NODE_SECTION_END:
+		break;
+	case NODE_SECTION:
+		if (!cell_empty(&n->say))
+			line(t, n->say.text, n->say.style);
 		break;
 	case NODE_PARAGRAPH:
 		paragraph(t, n);
@@ -164,8 +182,10 @@ static void draw(struct term *t, const struct node *n)
 	case NODE_BULLETS:
 		bullets(t, n);
 		break;
-	case NODE_CODE:
 	case NODE_FIGURE:
+		figure(t, n);
+		break;
+	case NODE_CODE:
 		code(t, n->text ? n->text : "");
 		break;
 	}
@@ -179,7 +199,8 @@ void doc_term(FILE *out, const struct doc *d, const struct term_style *how)
 	for (size_t i = 0; i < d->n; i++) {
 		const struct node *n = d->nodes[i];
 
-		if (node_nothing(n) || (n->kind == NODE_FIGURE && !n->text))
+		if (node_nothing(n) || n->kind == NODE_SECTION_END ||
+		    (n->kind == NODE_FIGURE && !n->text && !n->letters))
 			continue;
 		if (before && before->kind != NODE_HEADING)
 			fputc('\n', out);

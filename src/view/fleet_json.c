@@ -194,6 +194,43 @@ static json_t *proofs_json(const struct fleet *f)
 	return list;
 }
 
+static json_t *value_json(const struct fleet_value *v)
+{
+	return json_pack("{s:o, s:f, s:f, s:b}", "name", json_text(v->machine->name), "value",
+			 v->value, "robust_z", v->z, "worse", v->worse);
+}
+
+static json_t *state_json(const struct fleet_bench *b, const struct fleet_state *s)
+{
+	return s->n ? json_pack("{s:o, s:f, s:b, s:o}", "machines", size(s->n), "median", s->median,
+				"worse", (s->median < b->median) != b->lower, "hosts",
+				hosts_json(s->machines, s->n))
+		    : json_null();
+}
+
+static json_t *benches_json(const struct fleet *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < f->n_benches; i++) {
+		const struct fleet_bench *b = f->benches[i];
+		json_t *far_off = json_array();
+
+		for (size_t k = 0; k < b->n; k++)
+			if (b->by[k]->outlier)
+				json_array_append_new(far_off, value_json(b->by[k]));
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:o, s:o}", "figure",
+				  json_text(b->name), "unit", json_text(b->unit), "hardware",
+				  json_text(b->hardware), "better", b->lower ? "lower" : "higher",
+				  "machines", size(b->n), "median", b->median, "mad", b->mad,
+				  "outliers", far_off, "state_below", state_json(b, &b->below),
+				  "state_above", state_json(b, &b->above)));
+	}
+	return list;
+}
+
 static json_t *lists_json(const struct fleet *f, json_t *j)
 {
 	json_t *groups = json_array(), *differences = json_array(), *outliers = json_array(),
@@ -216,6 +253,7 @@ static json_t *lists_json(const struct fleet *f, json_t *j)
 	json_object_set_new(j, "outliers", outliers);
 	json_object_set_new(j, "drift", drift_json(f));
 	json_object_set_new(j, "proofs", proofs_json(f));
+	json_object_set_new(j, "benches", benches_json(f));
 	json_object_set_new(j, "unreadable", refused);
 	return j;
 }
@@ -232,6 +270,8 @@ json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code)
 	json_object_set_new(sum, "differences", size(f->n_differs));
 	json_object_set_new(sum, "between_platforms", size(f->n_between));
 	json_object_set_new(sum, "outliers", size(f->n_outliers));
+	json_object_set_new(sum, "figures", size(f->n_benches));
+	json_object_set_new(sum, "bench_outliers", size(f->n_bench_outliers));
 	json_object_set_new(sum, "verdicts", size(f->verdicts));
 	json_object_set_new(sum, "unreadable", size(f->n_refused));
 	json_object_set_new(j, "summary", sum);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "view/json_value.h"
-#include "view/page_generate.h"
+#include "view/page_generate_train.h"
 
 static const char *const knows_names[] = {
 	[NCCL_KNOWN] = "yes",	[NCCL_NOT_YET] = "not-yet",   [NCCL_NO_MORE] = "no-more",
@@ -184,14 +184,21 @@ json_t *generate_json(const struct generate_view *v, long long now, int exit_cod
 			json_array_append_new(nodes, node_json(v->envs, i));
 	json_object_set_new(j, "nodes", nodes);
 	json_object_set_new(j, "commands", launch_json(v));
-	put(j, "file_name", v->launch ? v->launch->file_name : NULL);
-	put(j, "file_text", v->launch ? v->launch->file_text : NULL);
+	put(j, "file_name",
+	    v->train	? v->train->file.name
+	    : v->launch ? v->launch->file_name
+			: NULL);
+	put(j, "file_text",
+	    v->train	? v->train->file.text
+	    : v->launch ? v->launch->file_text
+			: NULL);
 	for (size_t i = 0; v->launch && i < v->launch->n_notes; i++)
 		json_array_append_new(notes, json_text(v->launch->notes[i]));
 	json_object_set_new(j, "notes", notes);
 	json_object_set_new(j, "problems", problems_json(v->envs));
 	json_object_set_new(j, "left_alone", left_json(v->envs));
 	json_object_set_new(j, "serve", v->serve ? serve_json(v) : json_null());
+	json_object_set_new(j, "train", v->train ? generate_train_json(v->train) : json_null());
 	return j;
 }
 
@@ -211,6 +218,7 @@ json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
 	json_object_set_new(j, "variables", json_integer((json_int_t)l->variables));
 	json_object_set_new(j, "commands", json_integer((json_int_t)l->commands));
 	json_object_set_new(j, "hosts", json_integer((json_int_t)l->hosts));
+	json_object_set_new(j, "configs", json_integer((json_int_t)l->configs));
 	for (size_t i = 0; i < l->n; i++) {
 		const struct lint_finding *f = &l->findings[i];
 		json_t *o = json_object();

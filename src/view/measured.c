@@ -192,17 +192,18 @@ void measured_setting_json(struct arena *a, json_t *result, const struct setting
 	json_object_set_new(result, "measured", list);
 }
 
-static void verdicts(struct doc *d, const struct setting *s, const struct ledger *l)
+void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 {
 	static const struct column columns[] = {
 		{ .title = "When" },
+		{ .title = "Setting" },
 		{ .title = "On" },
 		{ .title = "Without" },
 		{ .title = "With" },
 		{ .title = "Found", .wrap = true },
 		{ .title = "Still valid", .wrap = true },
 	};
-	struct node *t = doc_table(d, "Verdicts", columns, 6);
+	struct node *t = doc_table(d, "Verdicts", columns, 7);
 
 	/* The newest first. */
 	for (size_t i = l->n; i-- > 0;) {
@@ -211,16 +212,17 @@ static void verdicts(struct doc *d, const struct setting *s, const struct ledger
 		char stamp[STAMP_SIZE] = "";
 		struct cell *c;
 
-		if (!ledger_judge(d->arena, l, r, s->id, &answer))
+		if (!ledger_judge(d->arena, l, r, id ? id : r->setting, &answer))
 			continue;
 		stamp_format(r->time_s, stamp);
 		c = node_row(d, t);
 		c[0] = cell(arena_strdup(d->arena, stamp));
-		c[1] = cell(r->target);
-		c[2] = cell(r->before ? r->before : "");
-		c[3] = cell(r->after ? r->after : "");
-		c[4] = cell(ledger_row_text(d->arena, r));
-		c[5] = answer.changed ? cell_as(STYLE_WARN,
+		c[1] = cell_as(STYLE_CODE, id ? NULL : r->setting);
+		c[2] = cell(r->target);
+		c[3] = cell(r->before ? r->before : "");
+		c[4] = cell(r->after ? r->after : "");
+		c[5] = cell(ledger_row_text(d->arena, r));
+		c[6] = answer.changed ? cell_as(STYLE_WARN,
 						arena_printf(d->arena, "no: %s", answer.changed))
 				      : cell("yes");
 	}
@@ -246,5 +248,5 @@ void measured_setting_page(struct doc *d, const struct setting *s, const struct 
 	if (l->state)
 		doc_text(d, "What was measured here cannot be seen: %s: %s.", l->file,
 			 strerror(-l->state));
-	verdicts(d, s, l);
+	measured_verdicts(d, s->id, l);
 }

@@ -21,6 +21,8 @@ void measured_setting_json(struct arena *a, json_t *result, const struct setting
 void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l);
 /* Those changes of which something was proven here; nothing where that is none. */
 void measured_changes_page(struct doc *d, const struct plan *p, const struct ledger *l);
+/* Every verdict on this setting (NULL: on any) on this machine, the newest first. */
+void measured_verdicts(struct doc *d, const char *id, const struct ledger *l);
 /* The same for people: where it shows, and what was found. */
 void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "predict/rows.h"
+#include "view/chart.h"
 #include "view/page_bench.h"
 
 /* Without --verbose. */
@@ -97,6 +98,35 @@ static void change_table(struct doc *d, const struct advice *o, const char *titl
 		change_row(d, t, o, &list[i]);
 }
 
+/* Gains of the goal beside each other, against how it is. */
+static void gains(struct doc *d, const struct advice *o, size_t n)
+{
+	struct chart_bar *rows = arena_array(d->arena, n ? n : 1, sizeof(*rows));
+	struct chart_bars c = { .title = arena_printf(d->arena, "How many times better: %s",
+						      goal_text(o->goal)),
+				.unit = "x",
+				.interval = "four of five lie in it, predicted",
+				.base = { 1, 1, "as it is asked" },
+				.rows = rows };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct change *k = &o->changes[i];
+		const struct figure *g = &k->gain[o->goal];
+
+		if (g->value > 0)
+			rows[c.n++] =
+				(struct chart_bar){ .label = k->what,
+						    .value = g->value,
+						    .low = g->low,
+						    .high = g->high,
+						    .limit = { NAN, NAN, NULL },
+						    .band = { NAN, NAN, NULL },
+						    .style = k->includes_nothing ? STYLE_MUTED
+										 : STYLE_PLAIN };
+	}
+	chart_add_bars(d, &c);
+}
+
 /* One of each kind: the sentences of a kind are the same. */
 static void costs(struct doc *d, const struct advice *o, size_t n, bool verbose)
 {
@@ -185,6 +215,7 @@ struct doc *page_advise(struct arena *a, const struct advice *o, const struct ad
 		doc_text(d, "Nothing that was looked at would make it better.");
 	if (n < o->n)
 		doc_text(d, "%zu more with --verbose.", o->n - n);
+	gains(d, o, n);
 	together(d, o);
 	costs(d, o, n, verbose);
 	own_settings(d, own);

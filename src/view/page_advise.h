@@ -44,9 +44,7 @@ enum { FRONT_SHOWN = 24 };
 size_t front_shown(const struct front *f, const struct sweep_point **out);
 /* The letter that stands for the i-th of them. */
 char front_letter(size_t i);
-/* Throughput over latency, both axes logarithmic: as letters, and as SVG; in the arena. */
-const char *front_plot(struct arena *a, const struct sweep_point *const *p, size_t n);
-const char *front_svg(struct arena *a, const struct front *f, const struct sweep_point *const *p,
-		      size_t n);
+/* Adds throughput over latency of these points, both axes logarithmic. */
+void front_plot(struct doc *d, const struct front *f, const struct sweep_point *const *p, size_t n);
 
 #endif

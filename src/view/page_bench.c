@@ -6,19 +6,7 @@
 #include <string.h>
 
 #include "view/figure.h"
-
-enum { SMALLEST = 12 }; /* places */
-
-const char *bench_number(struct arena *a, double v)
-{
-	double m = fabs(v);
-	int digits = m >= 1000 ? 0 : m >= 100 ? 1 : m >= 10 ? 2 : 3;
-
-	/* Three that mean something, however small it is. */
-	for (; m > 0 && m < 0.1 && digits < SMALLEST; m *= 10)
-		digits++;
-	return arena_printf(a, "%.*f", digits, v);
-}
+#include "view/figures.h"
 
 static struct cell interval_cell(struct doc *d, const struct record_series *s)
 {
@@ -141,6 +129,10 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 			figure_row(d, t, c, k, verbose);
 	}
 	node_drop_empty(t);
+	figures_bars(d, r, bench);
+	/* Of memory there is a drawing of its own, with the steps of the caches. */
+	if (strcmp(bench, "memory-latency") != 0)
+		figures_sweeps(d, r, bench);
 	sources(d, r, bench);
 }
 
@@ -256,6 +248,8 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 	page_bench_matrix(d, r);
 	if (verbose)
 		percentiles(d, r);
+	figures_percentiles(d, r);
+	figures_spreads(d, r, verbose);
 	no_band(d, r);
 	skipped(d, r);
 	conditions(d, &r->conditions);

@@ -3,10 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "view/chart.h"
 #include "view/page_bench.h"
-
-enum { HALF = 16, NAME_MAX_SHOWN = 26 };
 
 static struct cell verdict_cell(const struct compare_row *r)
 {
@@ -96,74 +94,30 @@ static const char *seen_text(struct arena *a, const struct compare_row *r)
 	return arena_printf(a, "sees %.1f %%", fmax(least, 100 * COMPARE_THRESHOLD));
 }
 
-/* The smallest round number of per cent that all intervals lie within; 100 at most. */
-static int scale_of(const struct compare *c)
-{
-	static const int round[] = { 1, 2, 5, 10, 20, 50 };
-	double most = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->rows[i].verdict != COMPARE_CANNOT)
-			most = fmax(most, 100 * fmax(1 - c->rows[i].ratio.interval.low,
-						     c->rows[i].ratio.interval.high - 1));
-	for (size_t i = 0; i < sizeof(round) / sizeof(round[0]); i++)
-		if (most <= round[i])
-			return round[i];
-	return 100;
-}
-
-static int place(double ratio, int scale)
-{
-	double x = (ratio - 1) * 100 / scale * HALF;
-
-	return HALF + (int)lround(fmin(fmax(x, -HALF), HALF));
-}
-
-/* "      |  --o--  ": the interval as a bar, "<" and ">" where it goes on. */
-static const char *strip(struct arena *a, const struct stat_ratio *q, int scale)
-{
-	char *s = arena_alloc(a, 2 * HALF + 2);
-	int low = place(q->interval.low, scale), high = place(q->interval.high, scale);
-
-	memset(s, ' ', 2 * HALF + 1);
-	s[HALF] = '|';
-	for (int i = low; i <= high; i++)
-		s[i] = i == HALF ? '+' : '-';
-	s[place(q->ratio, scale)] = 'o';
-	if ((1 - q->interval.low) * 100 > scale)
-		s[0] = '<';
-	if ((q->interval.high - 1) * 100 > scale)
-		s[2 * HALF] = '>';
-	return s;
-}
-
-/* All intervals below each other, as text that is kept as it is: a table would lose the blanks. */
+/* All intervals below each other. */
 static void plot(struct doc *d, const struct compare *c)
 {
-	int scale = scale_of(c), width = 0;
-	TEXT_AUTO t = { 0 };
+	static const enum style styles[] = { STYLE_GOOD, STYLE_BAD, STYLE_PLAIN, STYLE_UNKNOWN };
+	struct chart_ratio *rows = arena_array(d->arena, c->n ? c->n : 1, sizeof(*rows));
+	struct chart_ratios all = { .title = "B over A, with its interval",
+				    .interval = "99 % interval",
+				    .threshold = c->threshold > 0 ? c->threshold : NAN,
+				    .rows = rows };
 
-	if (c->n == c->count[COMPARE_CANNOT])
-		return;
-	for (size_t i = 0; i < c->n; i++) {
-		int n = (int)(strlen(c->rows[i].name) + strlen(c->rows[i].figure) + 1);
-
-		if (c->rows[i].verdict != COMPARE_CANNOT && n > width)
-			width = n;
-	}
-	width = width > NAME_MAX_SHOWN ? NAME_MAX_SHOWN : width;
-	text_printf(&t, "%*s  -%-3d%%%*s%*s+%d %%\n", width, "", scale, HALF - 3, "same", HALF - 6,
-		    "", scale);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct compare_row *r = &c->rows[i];
-		const char *name = arena_printf(d->arena, "%s %s", r->name, r->figure);
 
-		if (r->verdict != COMPARE_CANNOT)
-			text_printf(&t, "%-*.*s  %s  %s\n", width, width, name,
-				    strip(d->arena, &r->ratio, scale), seen_text(d->arena, r));
+		if (r->verdict == COMPARE_CANNOT)
+			continue;
+		rows[all.n++] = (struct chart_ratio){ .label = arena_printf(d->arena, "%s %s",
+									    r->name, r->figure),
+						      .ratio = r->ratio.ratio,
+						      .low = r->ratio.interval.low,
+						      .high = r->ratio.interval.high,
+						      .verdict = seen_text(d->arena, r),
+						      .style = styles[r->verdict] };
 	}
-	doc_heading(d, 2, "B over A, with its interval");
-	doc_code(d, arena_strdup(d->arena, t.s));
+	chart_add_ratios(d, &all);
 }
 
 struct doc *page_compare(struct arena *a, const struct compare *c)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/figures.h"
 #include "view/page_bench.h"
 
 enum { WIDTH = 42, SIZES_MAX = 64 };
@@ -105,5 +106,8 @@ void page_bench_latency(struct doc *d, const struct record *r)
 			    number(d->arena, walks[i].has_huge, walks[i].huge),
 			    bar(d->arena, &walks[i], i ? &walks[i - 1] : NULL, most));
 	doc_heading(d, 2, "Latency by size of the region, logarithmic");
-	doc_code(d, arena_strdup(d->arena, t.s));
+	doc_figure(d, NULL,
+		   figures_sweep_svg(d->arena, r, "memory-latency",
+				     "Latency by size of the region, logarithmic"),
+		   arena_strdup(d->arena, t.s));
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "view/page_bench.h"
+#include "view/svg_chart.h"
 
 enum { SIDE = 16, KIND_MAX = 32 };
 
@@ -147,10 +148,47 @@ static struct cell figure(struct doc *d, const struct matrix *m, unsigned row, u
 	return c;
 }
 
+/* The same in colours, for HTML: the table above has the figures. */
+static void colours(struct doc *d, const struct matrix *m, const char *title, const unsigned *from,
+		    const struct column *columns, size_t n)
+{
+	const char **rows = arena_array(d->arena, SIDE, sizeof(*rows)),
+		   **names = arena_array(d->arena, SIDE, sizeof(*names));
+	double *v = arena_array(d->arena, SIDE * SIDE, sizeof(*v));
+	struct chart_heat h = { .title = title,
+				.unit = m->unit,
+				.row_title = m->lower	? "GPU"
+					     : m->nodes ? "GPU"
+							: "from",
+				.column_title = m->lower   ? "memory of"
+						: m->nodes ? "host"
+							   : "to",
+				.rows = rows,
+				.columns = names,
+				.v = v,
+				.lower = m->lower,
+				.diagonal = !m->nodes,
+				.n_columns = n - 1 };
+
+	for (size_t k = 1; k < n; k++)
+		names[k - 1] = columns[k].title;
+	for (unsigned i = 0; i < SIDE; i++) {
+		if (!m->row[i])
+			continue;
+		for (size_t k = 1; k < n; k++)
+			v[h.n_rows * h.n_columns + k - 1] =
+				m->has[i][from[k]] ? m->v[i][from[k]] : NAN;
+		rows[h.n_rows++] = arena_printf(d->arena, "GPU %u", i);
+	}
+	if (h.n_rows > 2)
+		doc_figure(d, title, svg_heat(d->arena, &h), NULL);
+}
+
 static void draw(struct doc *d, const struct matrix *m)
 {
 	struct column columns[SIDE + 1] = { { .title = m->nodes ? "GPU" : "from \\ to" } };
 	unsigned from[SIDE + 1];
+	const char *title;
 	size_t n = 1;
 	struct node *t;
 
@@ -164,8 +202,8 @@ static void draw(struct doc *d, const struct matrix *m)
 				.right = true
 			};
 		}
-	t = doc_table(d, arena_printf(d->arena, "%s, %s: %s", m->bench, m->unit, m->title), columns,
-		      n);
+	title = arena_printf(d->arena, "%s, %s: %s", m->bench, m->unit, m->title);
+	t = doc_table(d, title, columns, n);
 	for (unsigned i = 0; i < SIDE; i++) {
 		struct cell *row;
 
@@ -176,6 +214,7 @@ static void draw(struct doc *d, const struct matrix *m)
 		for (size_t k = 1; k < n; k++)
 			row[k] = figure(d, m, i, from[k]);
 	}
+	colours(d, m, title, from, columns, n);
 }
 
 void page_bench_matrix(struct doc *d, const struct record *r)

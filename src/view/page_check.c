@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "view/measured.h"
 #include "view/page_check.h"
+#include "view/page_plan.h"
 
 static enum style severity_style(const struct finding *f)
 {
@@ -60,6 +61,33 @@ static bool shown(const struct finding *f, const struct check_view *how)
 	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
 }
 
+struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan)
+{
+	const struct change *refused = NULL;
+	const char *id = f->s->id;
+
+	if (f->v.kind == VERDICT_UNKNOWN)
+		return cell_as(STYLE_CODE, arena_printf(a, "sudo gputune check --only %s", id));
+	if (f->v.kind != VERDICT_FAIL)
+		return cell(NULL);
+	for (size_t i = 0; plan && i < plan->n; i++) {
+		if (plan->changes[i].s != f->s)
+			continue;
+		if (!plan->changes[i].gate)
+			return cell_as(STYLE_CODE,
+				       arena_printf(a, "sudo gputune apply --only %s", id));
+		refused = refused ? refused : &plan->changes[i];
+	}
+	if (refused && gate_can_be_lifted(refused->gate))
+		return cell_as(STYLE_CODE,
+			       arena_printf(a, "sudo gputune apply --only %s --allow %s", id, id));
+	for (size_t i = 0; plan && !refused && i < plan->n_advice; i++)
+		if (plan->advice[i].finding->s == f->s)
+			return cell(plan->advice[i].sentence);
+	return refused ? cell(refused->refusal)
+		       : cell_as(STYLE_CODE, arena_printf(a, "gputune explain %s", id));
+}
+
 static void add_row(struct doc *d, struct node *t, const struct finding *f,
 		    const struct check_view *how)
 {
@@ -81,6 +109,8 @@ static void add_row(struct doc *d, struct node *t, const struct finding *f,
 				       : arena_printf(d->arena, "%s, %s", risk_name(f->s->risk),
 						      effect_name(f->s->effect)));
 	}
+	if (how->fixes)
+		c[8] = finding_fix(d->arena, f, how->plan);
 }
 
 static void table(struct doc *d, const char *title, const struct findings *f,
@@ -95,9 +125,11 @@ static void table(struct doc *d, const char *title, const struct findings *f,
 		{ .title = "Why", .wrap = true },
 		{ .title = "Read from", .wrap = true },
 		{ .title = "Risk" },
+		{ .title = "Fix", .wrap = true },
 	};
 	struct node *t = doc_table(d, title, columns,
-				   how->verbose		    ? 8
+				   how->fixes		    ? 9
+				   : how->verbose	    ? 8
 				   : how->reasons || health ? 6
 							    : 5);
 

@@ -3,6 +3,7 @@
 #ifndef VIEW_PAGE_CHECK_H
 #define VIEW_PAGE_CHECK_H
 
+#include "plan/plan.h"
 #include "prove/ledger.h"
 #include "settings/check.h"
 #include "view/doc.h"
@@ -12,8 +13,12 @@ struct check_view {
 	bool reasons; /* why, for every setting; failed health checks always say it */
 	bool verbose; /* where each value was read, and the risk of changing it */
 	const struct ledger *ledger; /* what was proven here; NULL: nobody looked */
+	bool fixes;		     /* a column with the one command that fixes it */
+	const struct plan *plan; /* what can be written here, and what is against it; with fixes */
 };
 
+/* What a person types, or does, about a finding. plan NULL: nobody planned. Arena or static. */
+struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan);
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
 /* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each

@@ -34,8 +34,8 @@ static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
 	if (r->step_from)
 		s = arena_printf(d->arena, "%s (%s)", s, r->step_from);
 	else
-		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu steps)", s, high,
-				 r->steps);
+		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu step%s)", s, high,
+				 r->steps, r->steps == 1 ? "" : "s");
 	if (isfinite(r->drift))
 		s = arena_printf(d->arena, "%s; last quarter %+.1f %% over the first", s,
 				 100 * r->drift);

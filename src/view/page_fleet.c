@@ -46,6 +46,12 @@ static void left_out(struct doc *d, size_t shown, size_t n, const char *what)
 		doc_text(d, "%zu more %s; --all shows them.", n - shown, what);
 }
 
+/* A section; who opens it ends it. */
+static void part(struct doc *d, const char *id, const char *title)
+{
+	doc_section(d, 2, id, title, cell(NULL), true);
+}
+
 static const char *plural(struct arena *a, size_t n, const char *noun)
 {
 	return arena_printf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -64,6 +70,14 @@ static void summary(struct doc *d, const struct fleet *f)
 		 plural(a, f->n, "machine"), plural(a, f->files, "file"),
 		 plural(a, f->n_groups, "group"), plural(a, f->n_differs, "setting"),
 		 plural(a, f->n_outliers, "outlier"));
+	if (f->n_benches)
+		doc_text(d, "%s measured; %s far from %s peers in some.",
+			 plural(a, f->n_benches, "figure"),
+			 arena_printf(a,
+				      f->n_bench_outliers == 1 ? "%zu machine lies"
+							       : "%zu machines lie",
+				      f->n_bench_outliers),
+			 f->n_bench_outliers == 1 ? "its" : "their");
 	if (f->replaced)
 		doc_text(d,
 			 "%s of a machine that has a newer one: the newest counts. Machines of "
@@ -76,6 +90,8 @@ static const char *group_findings(struct doc *d, const struct fleet_group *g,
 {
 	TEXT_AUTO t = { 0 };
 
+	if (!fleet_checked(g->machines[0]))
+		return "not checked";
 	if (!g->n_answers)
 		return "nothing to be found";
 	for (size_t i = 0; i < g->n_answers; i++) {
@@ -100,7 +116,7 @@ static void groups(struct doc *d, const struct fleet *f, const struct fleet_view
 	struct node *t;
 	size_t shown = 0;
 
-	doc_heading(d, 2, "Groups of equal findings");
+	part(d, "groups", "Groups of equal findings");
 	t = doc_table(d, NULL, columns, 6);
 	for (; shown < f->n_groups && (how->all || shown < GROUPS); shown++) {
 		const struct fleet_group *g = f->groups[shown];
@@ -114,9 +130,10 @@ static void groups(struct doc *d, const struct fleet *f, const struct fleet_view
 		c[5] = cell(group_findings(d, g, how));
 	}
 	left_out(d, shown, f->n_groups, "groups");
+	doc_section_end(d);
 }
 
-/* Most frequent first; of many answers the first few. */
+/* Most frequent first; of many answers the first few. Rows that can be sorted all have a name. */
 static void difference(struct doc *d, struct node *t, const struct fleet_subject *s,
 		       const struct fleet_view *how)
 {
@@ -133,18 +150,20 @@ static void difference(struct doc *d, struct node *t, const struct fleet_subject
 			continue;
 		}
 		c = node_row(d, t);
-		c[0] = cell_as(STYLE_STRONG, shown++ ? "" : kind_text(d->arena, s));
+		c[0] = cell_as(STYLE_STRONG, shown++ && !how->html ? "" : kind_text(d->arena, s));
 		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", an->count);
 		c[2] = cell_as(mark_style(an->mark), an->text);
 		c[3] = cell(hosts(d, an->by, an->n_by, how));
 	}
 	if (rest) {
 		c = node_row(d, t);
+		c[0] = cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : "");
 		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", rest);
 		c[2] = cell_as(STYLE_MUTED, "other answers");
 	}
 	if (s->silent) {
 		c = node_row(d, t);
+		c[0] = cell_as(STYLE_STRONG, how->html ? kind_text(d->arena, s) : "");
 		c[1] = cell_printf(d, STYLE_PLAIN, "%zu", s->silent);
 		c[2] = cell_as(STYLE_MUTED, "say nothing of it");
 	}
@@ -160,18 +179,20 @@ static void differences(struct doc *d, const struct fleet *f, const struct fleet
 	};
 	struct node *t;
 
-	doc_heading(d, 2, "What differs");
+	part(d, "differences", "What differs");
 	if (!f->n_differs && !f->n_between) {
 		doc_text(d, "Nothing: all machines say the same.");
+		doc_section_end(d);
 		return;
 	}
-	if (f->n_between && !how->all)
+	if (f->n_between && !how->between)
 		doc_text(d, "%s only between platforms; --all shows them.",
 			 plural_verb(d->arena, f->n_between));
 	t = doc_table(d, NULL, columns, 4);
 	for (size_t s = 0; s < f->n_subjects; s++)
-		if (f->subjects[s]->differs || (how->all && f->subjects[s]->between))
+		if (f->subjects[s]->differs || (how->between && f->subjects[s]->between))
 			difference(d, t, f->subjects[s], how);
+	doc_section_end(d);
 }
 
 static int by_rarity(const void *a, const void *b)
@@ -202,7 +223,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 		if (f->machines[i]->n_rare)
 			list[n++] = f->machines[i];
 	qsort(list, n, sizeof(*list), by_rarity);
-	doc_heading(d, 2, "Outliers");
+	part(d, "outliers", "Outliers");
 	t = doc_table(d, NULL, columns, 4);
 	for (shown = 0; shown < n && (how->all || shown < OUTLIERS); shown++)
 		for (size_t i = 0; i < list[shown]->n_rare; i++) {
@@ -212,12 +233,13 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 			if (i == LISTED && !how->all)
 				break;
 			c = node_row(d, t);
-			c[0] = cell_as(STYLE_STRONG, i ? "" : list[shown]->name);
+			c[0] = cell_as(STYLE_STRONG, i && !how->html ? "" : list[shown]->name);
 			c[1] = cell(kind_text(d->arena, r->answer->subject));
 			c[2] = cell_as(mark_style(r->answer->mark), r->answer->text);
 			c[3] = cell_printf(d, STYLE_PLAIN, "%s", r->usual->text);
 		}
 	left_out(d, shown, n, "outliers");
+	doc_section_end(d);
 }
 
 static void drift_row(struct doc *d, struct node *t, const struct fleet_subject *s,
@@ -246,9 +268,10 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 
 	if (!f->golden)
 		return;
-	doc_heading(d, 2, arena_printf(d->arena, "Drift from %s", f->golden->name));
+	part(d, "drift", arena_printf(d->arena, "Drift from %s", f->golden->name));
 	if (!f->n_drifted) {
 		doc_text(d, "None: all machines say what the golden one says.");
+		doc_section_end(d);
 		return;
 	}
 	doc_text(d, "%s differ from it.", plural(d->arena, f->n_drifted, "machine"));
@@ -263,6 +286,7 @@ static void drift(struct doc *d, const struct fleet *f, const struct fleet_view 
 			if (it->answers[i] != wanted && it->answers[i]->n_by)
 				drift_row(d, t, it, wanted, it->answers[i], how);
 	}
+	doc_section_end(d);
 }
 
 /* "+3.1 %" or "-1.0 to +3.1 %". */
@@ -307,7 +331,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 
 	if (!f->n_proofs)
 		return;
-	doc_heading(d, 2, "What was proven");
+	part(d, "proofs", "What was proven");
 	t = doc_table(d, NULL, columns, 8);
 	for (size_t i = 0; i < f->n_proofs; i++) {
 		const struct fleet_proof *p = f->proofs[i];
@@ -324,6 +348,7 @@ static void proofs(struct doc *d, const struct fleet *f, const struct fleet_view
 	}
 	doc_text(d, "The newest verdict of each machine and target counts; whether it still holds "
 		    "there, its own check says.");
+	doc_section_end(d);
 }
 
 static void refused(struct doc *d, const struct fleet *f)
@@ -334,7 +359,7 @@ static void refused(struct doc *d, const struct fleet *f)
 
 	if (!f->n_refused)
 		return;
-	doc_heading(d, 2, "Could not be read");
+	part(d, "unreadable", "Could not be read");
 	t = doc_table(d, NULL, columns, 2);
 	for (size_t i = 0; i < f->n_refused && i < REFUSED; i++) {
 		struct cell *c = node_row(d, t);
@@ -344,6 +369,7 @@ static void refused(struct doc *d, const struct fleet *f)
 	}
 	if (f->n_refused > REFUSED)
 		doc_text(d, "%zu more files.", f->n_refused - REFUSED);
+	doc_section_end(d);
 }
 
 struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct fleet_view *how)
@@ -351,6 +377,7 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 	struct doc *d = doc_new(a);
 
 	doc_heading(d, 1, "Fleet");
+	d->tools = how->html;
 	if (f->n || !f->n_proofs)
 		summary(d, f);
 	else
@@ -361,9 +388,12 @@ struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct flee
 		if (f->n > 1)
 			differences(d, f, how);
 		outliers(d, f, how);
+		page_fleet_benches(d, f, how);
 		drift(d, f, how);
 	}
 	proofs(d, f, how);
+	if (f->n && how->html)
+		page_fleet_machines(d, f);
 	refused(d, f);
 	return d;
 }

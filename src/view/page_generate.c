@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "view/page_bench.h"
+#include "view/page_generate_train.h"
 
 static const char *since_text(struct arena *a, const struct gen_var *v, const char *nccl)
 {
@@ -294,6 +295,10 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
 	doc_heading(d, 1, arena_printf(a, "Generated: %s", v->kind));
 	machines(d, v);
 	problems(d, v->envs);
+	if (v->train) {
+		page_generate_train(d, v->train);
+		return d;
+	}
 	commands(d, v);
 	serving(d, v);
 	variables(d, v);

@@ -7,7 +7,18 @@
 
 #include "generate/lint.h"
 #include "generate/serve.h"
+#include "generate/train_edit.h"
 #include "view/doc.h"
+
+/* Files of a training. */
+struct train_view {
+	const struct train_setup *setup;
+	struct train_file file;
+	struct train_items arguments;  /* of the Trainer, that belong to it */
+	const char *torch_call;	       /* the same as calls of PyTorch; NULL */
+	const struct train_edit *edit; /* NULL: no file of the user's */
+	const char *diff;
+};
 
 struct generate_view {
 	const char *kind; /* "nccl", "torchrun", "vllm", ... */
@@ -15,6 +26,7 @@ struct generate_view {
 	const struct gen_launch *launch; /* NULL: variables alone */
 	const struct serve_plan *serve;	 /* NULL: no engine is served */
 	const struct serve_ask *ask;	 /* with serve */
+	const struct train_view *train;	 /* NULL: no training */
 	const char *image;		 /* for compose */
 	long long only;			 /* the rank whose part is wanted; -1: all */
 	bool named; /* the machines are only named: nothing of theirs was seen */

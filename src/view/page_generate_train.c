@@ -14,7 +14,7 @@ static void figure(struct doc *d, struct node *n, const char *name, const char *
 			      was->value * scale, unit));
 }
 
-static void predicted(struct doc *d, const struct train_setup *s)
+static void predicted(struct doc *d, const struct train_setup *s, const char *after)
 {
 	const struct train_answer *was = s->before, *now = s->after;
 	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
@@ -27,11 +27,12 @@ static void predicted(struct doc *d, const struct train_setup *s)
 			      train_recompute_names[was->q.recompute], was->memory.total / 1e9,
 			      was->memory.limit / 1e9,
 			      was->memory.fits ? "" : ", which does not fit"));
-	node_pair(d, n, "chosen",
+	node_pair(d, n, after,
 		  cell_printf(d, STYLE_STRONG,
-			      "%s, micro-batch %d, accumulation %d, recomputation %s: %.1f GB",
+			      "%s, micro-batch %d, accumulation %d, recomputation %s%s: %.1f GB",
 			      train_way_names[now->q.way], now->q.micro_batch, now->q.accumulation,
 			      train_recompute_names[now->q.recompute],
+			      now->q.compile ? ", torch.compile" : "",
 			      (now->memory.total - s->offload.saved_bytes) / 1e9));
 	if (s->why)
 		node_pair(d, n, "because", cell(s->why));
@@ -43,6 +44,9 @@ static void predicted(struct doc *d, const struct train_setup *s)
 	node_pair(d, n, "gain",
 		  cell_printf(d, STYLE_PLAIN, "%.2f times the tokens a second (%.2f to %.2f)",
 			      s->gain.value, s->gain.low, s->gain.high));
+	if (s->compile && !now->q.compile)
+		node_pair(d, n, "torch.compile",
+			  cell_printf(d, STYLE_PLAIN, "not in these figures; %s", s->compile_why));
 	figure(d, n, "step", "s", 1, &was->time.total, &now->time.total);
 	figure(d, n, "all GPUs", "tokens/s", 1, &was->tokens_s, &now->tokens_s);
 	node_pair(d, n, "limited by",
@@ -162,6 +166,6 @@ void page_generate_train(struct doc *d, const struct train_view *v)
 			doc_code(d, v->torch_call);
 		}
 	}
-	predicted(d, v->setup);
+	predicted(d, v->setup, v->edit ? "after" : "chosen");
 	tries(d, v->setup);
 }

@@ -13,9 +13,10 @@ static void looked(struct doc *d, const struct lint_view *v)
 
 	doc_text(d,
 		 "Looked at %zu file%s: %zu variable%s, %zu command%s of an engine, %zu line%s of "
-		 "hostfiles. %s%s%s.",
+		 "hostfiles, %zu configuration%s of trainings. %s%s%s.",
 		 v->n, v->n == 1 ? "" : "s", l->variables, l->variables == 1 ? "" : "s",
 		 l->commands, l->commands == 1 ? "" : "s", l->hosts, l->hosts == 1 ? "" : "s",
+		 l->configs, l->configs == 1 ? "" : "s",
 		 v->on->nccl ? "NCCL " : "Which NCCL will read them is not known (--nccl)",
 		 v->on->nccl ? v->on->nccl : "",
 		 v->on->nccl ? arena_printf(d->arena, " (%s)", v->on->nccl_from) : "");

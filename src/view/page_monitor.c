@@ -22,7 +22,9 @@ void look_add_word(struct look_page *p, enum style s, const char *text)
 	/* A word that does not fit is left out whole: half a figure is a wrong one. */
 	if (!clean.len)
 		return;
-	if (p->used + w > (size_t)p->how->width) {
+	/* What follows would stand beside words that it does not belong to. */
+	if (p->full || p->used + w > (size_t)p->how->width) {
+		p->full = true;
 		p->cut++;
 		return;
 	}
@@ -52,6 +54,7 @@ void look_end_line(struct look_page *p)
 	text_addc(p->out, '\n');
 	text_clear(&p->line);
 	p->used = 0;
+	p->full = false;
 }
 
 /* --- figures -------------------------------------------------------------------------------------
@@ -204,7 +207,8 @@ static void traffic(struct look_page *p, const char *title, const char *in, cons
 	for (size_t i = 0; i < mon->n; i++) {
 		const char *target = mon->columns[i].target;
 
-		if (strcmp(mon->columns[i].type->name, in) != 0)
+		if (strcmp(mon->columns[i].type->name, in) != 0 ||
+		    (isnan(look_of(p, in, target)) && isnan(look_of(p, out, target))))
 			continue;
 		look_addf(p, STYLE_STRONG, "%-6s", title);
 		look_addf(p, STYLE_PLAIN, "%-16.16s", target);

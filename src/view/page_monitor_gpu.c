@@ -83,6 +83,7 @@ static void reasons_line(struct look_page *p, const char *target)
 		/* Nothing to say: no line. */
 		text_clear(&p->line);
 		p->used = 0;
+		p->full = false;
 		return;
 	}
 	if (!any)
@@ -119,6 +120,7 @@ static void details_line(struct look_page *p, const struct monitor_gpu *g, const
 	}
 	text_clear(&p->line);
 	p->used = 0;
+	p->full = false;
 }
 
 enum { USERS_SHOWN = 8 };

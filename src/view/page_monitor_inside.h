@@ -12,6 +12,7 @@ struct look_page {
 	struct text line;
 	size_t used; /* columns of the line */
 	size_t cut;  /* words that did not fit */
+	bool full;   /* the line ends here */
 };
 
 /* A word that does not fit is left out whole, and counted. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a proof: the verdict first, then what it rests on. */
 #include "view/page_prove.h"
+#include "view/figures.h"
 
 #include <math.h>
 #include <string.h>
@@ -238,6 +239,7 @@ struct doc *page_prove(struct arena *a, const struct proof *p)
 	changes(d, p);
 	figures(d, p);
 	members(d, p);
+	figures_proof(d, p);
 	grounds(d, p);
 	end(d, p);
 	return d;

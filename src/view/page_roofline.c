@@ -125,7 +125,8 @@ static struct chart_series roof_line(struct arena *a, const struct roof *r, enum
 		.x = x,
 		.y = y,
 		.n = 3,
-		.line = true
+		.line = true,
+		.soft = true
 	};
 }
 

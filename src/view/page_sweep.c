@@ -136,8 +136,7 @@ static void one_front(struct doc *d, const struct sweep_page *s, const struct fr
 		 n < f->n ? arena_printf(d->arena, ", %zu are shown (all in --format json)", n)
 			  : "");
 	front_table(d, s, f, shown, n);
-	doc_figure(d, "Tokens a second of all over latency", front_svg(d->arena, f, shown, n),
-		   front_plot(d->arena, shown, n));
+	front_plot(d, f, shown, n);
 }
 
 struct doc *page_sweep(struct arena *a, const struct sweep_page *s)

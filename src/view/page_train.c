@@ -58,8 +58,9 @@ static void figures(struct doc *d, const struct train_answer *p)
 	row(d, t, "memory of the fullest GPU", gb(a, p->memory.all.value), gb(a, p->memory.all.low),
 	    gb(a, p->memory.all.high));
 	doc_text(d,
-		 "Interval of rates: %s. MFU counts the model's operations, HFU those that are "
-		 "done twice as well; both against %.4g TFLOP/s (%s, dense, by data sheet).",
+		 "Interval of rates: %s. MFU counts the operations that this training needs, HFU "
+		 "those that are done twice as well; both against %.4g TFLOP/s (%s, dense, by data "
+		 "sheet).",
 		 p->interval_of, p->peak_flops / 1e12, train_precision_names[p->q.precision]);
 }
 
@@ -101,6 +102,7 @@ static void time_pairs(struct doc *d, const struct train_answer *p)
 		      { "waiting for launches", t->launch },
 		      { "update of the weights", t->optimizer },
 		      { "communication, exposed", t->exposed },
+		      { "contention with hidden communication", t->contention },
 		      { "pipeline bubble", t->bubble },
 		      { "waiting for samples", t->loader },
 		      { "waiting for the slowest machine", t->slack } };

@@ -105,7 +105,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 	struct arena *a = d->arena;
 	struct node *t;
 
-	doc_heading(d, 2, arena_printf(a, "%.6g tokens/s measured", j->measured));
+	doc_heading(d, 2, arena_printf(a, "%s tokens/s measured", bench_number(a, j->measured)));
 	doc_text(d, "Held against the prediction: %s.", j->verdict);
 	if (!j->n)
 		return;
@@ -117,7 +117,8 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 		r[0] = cell(c->what);
 		r[1] = c->excluded ? cell_as(STYLE_MUTED, "excluded")
 				   : cell_as(STYLE_WARN, "possible");
-		r[2] = cell_printf(d, STYLE_PLAIN, "%.3g %s", c->needs, c->needs_unit);
+		r[2] = cell_printf(d, STYLE_PLAIN, "%s %s", bench_number(a, c->needs),
+				   c->needs_unit);
 		r[3] = cell(c->why);
 		r[4] = cell(c->excluded ? "" : c->measure);
 	}

@@ -56,13 +56,14 @@ static bool waits(const struct outcome_row *r)
 	       (r->knob.kind == KNOB_BOOTARG || (s && s->effect == EFFECT_REBOOT));
 }
 
-static void outcomes(struct doc *d, const struct machine *m, const struct txn_report *r)
+/* undo: what was set is what it comes from. */
+static void outcomes(struct doc *d, const struct machine *m, const struct txn_report *r, bool undo)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		{ .title = "Setting" },
 		{ .title = "On" },
-		{ .title = "From", .wrap = true },
-		{ .title = "To", .wrap = true },
+		{ .title = undo ? "Before" : "From", .wrap = true },
+		{ .title = undo ? "We had set" : "To", .wrap = true },
 		{ .title = "Outcome" },
 		{ .title = "Now", .wrap = true },
 		{ .title = "What happened", .wrap = true },
@@ -174,7 +175,7 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 	struct node *line;
 
 	recovered(d, r);
-	outcomes(d, m, r);
+	outcomes(d, m, r, false);
 	commands(d, r);
 	line = doc_paragraph(d);
 	if (result == 0)
@@ -234,7 +235,7 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 	struct node *line;
 
 	recovered(d, r);
-	outcomes(d, m, r);
+	outcomes(d, m, r, true);
 	commands(d, r);
 	line = doc_paragraph(d);
 	if (result == -ENOENT && !r->n)

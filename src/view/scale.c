@@ -69,8 +69,9 @@ static void linear(struct scale *s, size_t most, bool tight)
 		s->from = first * step;
 		s->to = last * step;
 	}
-	for (double i = first; i <= last; i++)
-		add(s, i * step);
+	/* Of figures too large for it, one more is the same. */
+	for (size_t i = 0; i < SCALE_TICKS && first + (double)i <= last; i++)
+		add(s, (first + (double)i) * step);
 }
 
 /* Powers of the base, each step-th of them; 1, 2 and 5 times them where they are few. */
@@ -85,8 +86,9 @@ static void powers(struct scale *s, size_t most, bool tight)
 		s->from = first * unit;
 		s->to = fmax(last, first + 1) * unit;
 	}
-	for (double i = first; i <= last; i += step) {
-		double v = s->kind == SCALE_BYTES ? exp2(i) : pow(10, i);
+	for (size_t i = 0; i < SCALE_TICKS && first + (double)i * step <= last; i++) {
+		double e = first + (double)i * step,
+		       v = s->kind == SCALE_BYTES ? exp2(e) : pow(10, e);
 
 		add(s, v);
 		if (s->kind == SCALE_LOG && (last - first) * 3 <= (double)most + 1) {

@@ -103,6 +103,13 @@ static const char *cell_text(struct term *t, const struct grid *g, size_t i, siz
 	return arena_strndup(&t->arena, wrapped.s, wrapped.len);
 }
 
+/* A table that lacks a cell would look whole. */
+static void must(bool had)
+{
+	if (!had)
+		out_of_memory(0);
+}
+
 static void add_column(struct term *t, struct libscols_table *tb, const struct node *n, size_t c,
 		       bool wrap)
 {
@@ -110,6 +117,7 @@ static void add_column(struct term *t, struct libscols_table *tb, const struct n
 		    (c == 0 && n->kind == NODE_TREE ? SCOLS_FL_TREE : 0);
 	struct libscols_column *cl = scols_table_new_column(tb, n->columns[c].title, 0, flags);
 
+	must(cl);
 	if (wrap) {
 		scols_column_set_wrapfunc(cl, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
 		scols_column_set_safechars(cl, "\n");
@@ -120,13 +128,14 @@ static void add_column(struct term *t, struct libscols_table *tb, const struct n
 
 static void set_symbols(struct term *t, struct libscols_table *tb)
 {
+	const char *branch = t->how->ascii ? "|-" : "\xe2\x94\x9c\xe2\x94\x80",
+		   *vertical = t->how->ascii ? "| " : "\xe2\x94\x82 ",
+		   *right = t->how->ascii ? "`-" : "\xe2\x94\x94\xe2\x94\x80";
 	struct libscols_symbols *sy = scols_new_symbols();
 
-	scols_symbols_set_branch(sy, t->how->ascii ? "|-" : "\xe2\x94\x9c\xe2\x94\x80");
-	scols_symbols_set_vertical(sy, t->how->ascii ? "| " : "\xe2\x94\x82 ");
-	scols_symbols_set_right(sy, t->how->ascii ? "`-" : "\xe2\x94\x94\xe2\x94\x80");
-	scols_symbols_set_title_padding(sy, " ");
-	scols_symbols_set_cell_padding(sy, " ");
+	must(sy && !scols_symbols_set_branch(sy, branch) &&
+	     !scols_symbols_set_vertical(sy, vertical) && !scols_symbols_set_right(sy, right) &&
+	     !scols_symbols_set_title_padding(sy, " ") && !scols_symbols_set_cell_padding(sy, " "));
 	scols_table_set_symbols(tb, sy);
 	scols_unref_symbols(sy);
 }
@@ -148,11 +157,12 @@ static void add_row(struct term *t, struct libscols_table *tb, const struct grid
 	size_t at = 0;
 
 	lines[i] = scols_table_new_line(tb, tree ? parent_of(n, lines, i) : NULL);
+	must(lines[i]);
 	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo) {
 		enum style s = n->rows[i].cells[c].style;
 		struct libscols_cell *ce = scols_line_get_cell(lines[i], at++);
 
-		scols_cell_set_data(ce, cell_text(t, g, i, c, p->limit));
+		must(ce && !scols_cell_set_data(ce, cell_text(t, g, i, c, p->limit)));
 		if (t->how->colour && term_colour(s))
 			scols_cell_set_color(ce, term_colour(s));
 	}
@@ -172,6 +182,15 @@ static void print_trimmed(FILE *out, const char *s)
 	}
 }
 
+static size_t lines_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; s && *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
 static void draw_part(struct term *t, const struct grid *g, const struct part *p)
 {
 	struct libscols_line **lines =
@@ -179,7 +198,7 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	struct libscols_table *tb = scols_new_table();
 	char *drawn = NULL;
 
-	scols_table_set_column_separator(tb, "  ");
+	must(tb && !scols_table_set_column_separator(tb, "  "));
 	scols_table_enable_colors(tb, t->how->colour);
 	scols_table_enable_minout(tb, 1);
 	/* Widths are settled here, so that what is drawn does not depend on where standard output
@@ -190,7 +209,10 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 		add_column(t, tb, g->n, c, p->limit && g->n->columns[c].wrap);
 	for (size_t i = 0; i < g->n->n_rows; i++)
 		add_row(t, tb, g, p, lines, i);
-	if (scols_print_table_to_string(tb, &drawn) == 0 && drawn)
+	must(!scols_print_table_to_string(tb, &drawn));
+	/* It does not tell when it had no room for a line. */
+	must(lines_of(drawn) >= g->n->n_rows);
+	if (drawn)
 		print_trimmed(t->out, drawn);
 	free(drawn);
 	scols_unref_table(tb);

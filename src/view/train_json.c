@@ -86,6 +86,7 @@ static json_t *time_json(const struct train_time *t)
 	put(j, "launch_s", t->launch);
 	put(j, "optimizer_s", t->optimizer);
 	put(j, "exposed_s", t->exposed);
+	put(j, "contention_s", t->contention);
 	put(j, "communication_s", t->comm);
 	put(j, "bubble_s", t->bubble);
 	put(j, "loader_s", t->loader);

@@ -177,7 +177,7 @@ void item_set_now(struct item *it, const char *now)
 	char *copy = now ? strdup(now) : NULL;
 
 	if (now && !copy)
-		abort();
+		out_of_memory(0);
 	free(it->now);
 	it->now = copy;
 }

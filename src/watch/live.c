@@ -226,7 +226,7 @@ struct source *live_source_open(struct host *h, const char *root, bool devices, 
 	struct live_source *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		abort();
+		out_of_memory(0);
 	s->source.ops = &live_ops;
 	s->h = h;
 	s->root = root ? strdup(root) : NULL;

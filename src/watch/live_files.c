@@ -89,14 +89,14 @@ void live_files_listen(struct live_source *s, const struct mark *marks, size_t n
 		n = MARKS_MAX;
 	s->marks = calloc(n ? n : 1, sizeof(*s->marks));
 	if (!s->marks)
-		abort();
+		out_of_memory(0);
 	for (size_t i = 0; i < n; i++) {
 		struct live_mark *m = &s->marks[s->n];
 
 		*m = (struct live_mark){ .wd = -1, .hold = -1, .folder = marks[i].folder };
 		m->path = strdup(marks[i].path);
 		if (!m->path)
-			abort();
+			out_of_memory(0);
 		s->n++;
 		if (!full_path(s, m->path, full))
 			continue;

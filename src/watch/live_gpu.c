@@ -174,7 +174,7 @@ void live_gpu_start(struct live_source *s)
 	void *lib;
 
 	if (!g)
-		abort();
+		out_of_memory(0);
 	s->gpu_tried = true;
 	/* The library stays open: its thread may be in it when the program ends. */
 	if (vendor_open("libnvidia-ml.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), &g->api,

@@ -111,8 +111,9 @@ def hostile(t, gputune, work):
     nasty.write_text(json.dumps({**good, "host": {"nodename": name, "captured": False}}))
     for form in ("term", "html", "md", "json"):
         done = fleet(gputune, nasty, "--format", form, "--golden", nasty)
-        t(f"a hostile name is harmless in {form}", "\x1b" not in done.stdout and "<script" not in
-          (done.stdout if form == "html" else "") and done.returncode == 0, done.stdout[:800])
+        own = done.stdout.count("<script>")  # the page's, which its policy names by its hash
+        t(f"a hostile name is harmless in {form}", "\x1b" not in done.stdout and (form != "html" or own == 1 and
+          "x&quot;&gt;&lt;script&gt;" in done.stdout) and done.returncode == 0, done.stdout[:800])
     wide = dict(good, findings=[{"id": f"s.n{n}", "target": "", "verdict": "pass"} for n in range(3000)])
     (pathlib.Path(work) / "wide.json").write_text(json.dumps(wide))
     done = fleet(gputune, pathlib.Path(work) / "wide.json")

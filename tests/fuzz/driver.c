@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target where there is no libFuzzer: over the files named, and over changes of them,
- * always the same. */
+/*
+ * Runs a fuzz target where there is no libFuzzer. A file that is named is run as it is and with
+ * changes, always the same; with -d every file of a folder, if there is one, as it is; with -r
+ * PREFIX every file whose path begins so, as it is: what once went wrong. -c N: so many changes of
+ * a file; -b N: so many inputs without a beginning.
+ */
+#include <dirent.h>
+#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 1 << 16, CHANGED = 4000, BLIND = 2000 };
+enum { LONGEST = 1 << 22, CHANGED = 4000, BLIND = 2000, PATH = 4096 };
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+struct driver {
+	unsigned char *seed, *b;
+	size_t runs, changed, blind;
+	uint64_t s;
+};
 
 /* xorshift64 */
 static uint64_t next(uint64_t *s)
@@ -44,30 +56,90 @@ static size_t change(unsigned char *b, size_t n, uint64_t *s)
 	return n && next(s) % 8 == 0 ? next(s) % n : n;
 }
 
+/* In memory of its own size: a byte too far is seen. */
+static void run(struct driver *d, const unsigned char *data, size_t n)
+{
+	unsigned char *copy = malloc(n ? n : 1);
+
+	if (!copy)
+		exit(1);
+	memcpy(copy, data, n);
+	LLVMFuzzerTestOneInput(copy, n);
+	free(copy);
+	d->runs++;
+}
+
+static void run_file(struct driver *d, const char *path, size_t changed)
+{
+	size_t n = load(path, d->seed);
+
+	/* When it ends here, the last line of standard error names the input. */
+	fprintf(stderr, "%s\n", path);
+	run(d, d->seed, n);
+	for (size_t k = 0; k < changed; k++) {
+		memcpy(d->b, d->seed, n);
+		run(d, d->b, change(d->b, n, &d->s));
+	}
+}
+
+static void run_folder(struct driver *d, const char *path)
+{
+	char name[PATH];
+	struct dirent **list;
+	int n = scandir(path, &list, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s/%s", path, list[i]->d_name);
+		if (list[i]->d_name[0] != '.')
+			run_file(d, name, 0);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+}
+
+static void run_known(struct driver *d, const char *prefix)
+{
+	char pattern[PATH];
+	glob_t found = { 0 };
+
+	snprintf(pattern, sizeof(pattern), "%s*", prefix);
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			run_file(d, found.gl_pathv[i], 0);
+	globfree(&found);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned char *seed = malloc(LONGEST), *b = malloc(LONGEST);
-	uint64_t s = 0x9e3779b97f4a7c15u;
-	size_t n, runs = 0;
+	struct driver d = { .seed = malloc(LONGEST),
+			    .b = malloc(LONGEST),
+			    .changed = CHANGED,
+			    .blind = BLIND,
+			    .s = 0x9e3779b97f4a7c15u };
 
-	if (!seed || !b)
+	if (!d.seed || !d.b)
 		return 1;
-	for (int i = 1; i < argc; i++) {
-		n = load(argv[i], seed);
-		LLVMFuzzerTestOneInput(seed, n);
-		for (int k = 0; k < CHANGED; k++, runs++) {
-			memcpy(b, seed, n);
-			LLVMFuzzerTestOneInput(b, change(b, n, &s));
-		}
-	}
-	for (int k = 0; k < BLIND; k++, runs++) {
-		n = next(&s) % 4200;
+	for (int i = 1; i < argc; i++)
+		if (i + 1 < argc && strcmp(argv[i], "-c") == 0)
+			d.changed = strtoul(argv[++i], NULL, 10);
+		else if (i + 1 < argc && strcmp(argv[i], "-b") == 0)
+			d.blind = strtoul(argv[++i], NULL, 10);
+		else if (i + 1 < argc && strcmp(argv[i], "-r") == 0)
+			run_known(&d, argv[++i]);
+		else if (i + 1 < argc && strcmp(argv[i], "-d") == 0)
+			run_folder(&d, argv[++i]);
+		else
+			run_file(&d, argv[i], d.changed);
+	for (size_t k = 0; k < d.blind; k++) {
+		size_t n = next(&d.s) % 4200;
+
 		for (size_t i = 0; i < n; i++)
-			b[i] = (unsigned char)next(&s);
-		LLVMFuzzerTestOneInput(b, n);
+			d.b[i] = (unsigned char)next(&d.s);
+		run(&d, d.b, n);
 	}
-	printf("%zu runs\n", runs);
-	free(seed);
-	free(b);
+	printf("%zu runs\n", d.runs);
+	free(d.seed);
+	free(d.b);
 	return 0;
 }

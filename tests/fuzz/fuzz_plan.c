@@ -38,9 +38,13 @@ static void check(struct arena *a, const struct plan *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
-		const void *object = map_get(setting_targets(a, the_machine(), c->s), c->target);
+		const struct map *targets = setting_targets(a, the_machine(), c->s);
+		const void *object = map_get(targets, c->target);
 		const char *why;
 
+		/* What a group of CPUs was called before one of them was changed. */
+		if (!object)
+			object = setting_regrouped(a, targets, c->s, c->target, &c->knob);
 		if (!object || !setting_reaches(a, c->s, object, &c->knob) ||
 		    !knob_sound(&c->knob, c->after, &why) ||
 		    (c->before && !knob_sound(&c->knob, c->before, &why)))

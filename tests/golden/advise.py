@@ -186,7 +186,7 @@ def sweeps():
     code, out, err = run(*SWEEP)
     expect("table and plot", code == 0 and "tokens/s of all" in out and re.search(r"\|.*a", out) and "GB" in out, (code, err))
     code, html, err = run(*SWEEP, "--format", "html")
-    expect("drawing", html.count("<svg") == 2 and html.count("</svg>") == 2 and "latency, ms" in html, err)
+    expect("drawings, broad and tall", html.count("<svg") == 4 and html.count("</svg>") == 4 and "latency, ms" in html, err)
     expect("twice the same", run(*SWEEP)[1] == out)
     j = ask("--sweep", "--model", "Llama-3.1-405B", "--weights", "bf16", "--on", "dgx-spark", schema="sweep")
     expect("nothing fits", j["exit_code"] == 1 and j["fit"] == 0 and not j["fronts"][0]["points"])

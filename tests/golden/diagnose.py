@@ -172,6 +172,63 @@ f = file("odd.log", HEAD.format(p=7e9, w=8, n=1, b=32) + steps(900000, 0.8))
 j = diagnose("training", f, what="contradiction")
 expect("a contradiction is said", any("contradict" in n for n in j["runs"][0]["notes"]), j["runs"][0]["notes"])
 
+# What nobody told is unexplained, never communication; a step that is mostly so is no verdict.
+BARE = "step_s=0.5 data_s=0.001 forward_s=0.1 backward_s=0.1\n"
+for world in ("", "world_size=1 ", "world_size=8 "):
+    f = file("bare.log", (world + BARE) * 40)
+    j = diagnose("training", f, code=5, what=f"no communication told, {world}")
+    parts = j["runs"][0]["step"]["parts"]
+    expect(f"{world}: unexplained, not communication", parts["exposed_communication_s"] is None and abs(parts["unexplained_s"] - 0.299) < 1e-9, parts)
+    expect(f"{world}: what would tell", "60 %" in j["runs"][0]["sentence"] and any("comm_exposed_s" in m for m in j["runs"][0]["missing"]), j["runs"][0])
+f = file("bare.log", (BARE.strip() + " world_size=8 comm_s=0.2\n") * 40)
+parts = diagnose("training", f, what="communication told")["runs"][0]["step"]["parts"]
+expect("communication that is told counts", abs(parts["exposed_communication_s"] - 0.2) < 1e-9, parts)
+
+# What cannot be is said, and nobody is healthy or certainly guilty by it.
+FULL = "step_s=0.5 data_s=0.001 forward_s=0.2 backward_s=0.29"
+for what, text, word in (
+        ("MFU above 100 %", "run model=x world_size=8 parameters=70e9 gpu=NVIDIA_H200\n" + f"tokens_per_s=800000 {FULL}\n" * 20, "an MFU of 4247 %"),
+        ("a claimed MFU above 100 %", f"{FULL} mfu=1.7\n" * 20, "claims an MFU of 170 %"),
+        ("waiting longer than the step", "step_s=0.5 data_s=0.9 forward_s=0.1 backward_s=0.1\n" * 20, "data takes 0.9 s in a step of 0.5 s"),
+        ("communication longer than the step", f"{FULL} comm_s=0.7 world_size=2\n" * 20, "communication takes 0.7 s in a step of 0.5 s"),
+        ("parts that add up to too much", "step_s=0.5 data_s=0.2 forward_s=0.3 backward_s=0.2\n" * 20, "add up to 140 % of the step")):
+    j = diagnose("training", file("odd.log", text), what=what)
+    r = j["runs"][0]
+    expect(f"{what}: said", "contradict" in r["sentence"] and any("contradict" in n and word in n for n in r["notes"]), (r["sentence"], r["notes"]))
+    expect(f"{what}: not healthy, not certain", r["verdict"] != "healthy" and not any(c["certainty"] == "certain" for c in r["causes"]), r["sentence"])
+
+# One step proves nothing.
+j = diagnose("training", file("once.log", "step=1 step_s=0.5 data_s=0.3 forward_s=0.1 backward_s=0.1\n"), what="one step")
+expect("one step: the loader is not certain", cause(j, "loader")["certainty"] == "likely" and "takes 3" in cause(j, "loader")["against"], cause(j, "loader"))
+diagnose("training", file("once.log", f"step=1 {FULL}\n"), code=5, what="one step is no clean bill")
+for n, sure in ((1, "possible"), (4, "likely"), (20, "certain")):
+    logs = [file(f"r{r}.log", "".join(f"world_size=2 step={i} rank={r} step_s=1.5 data_s=0 forward_s={0.3 + 0.4 * r} backward_s=0.4 "
+                                      f"comm_exposed_s={0.8 - 0.4 * r} comm_s=0.9\n" for i in range(1, n + 1))) for r in (0, 1)]
+    c = cause(diagnose("training", *logs, what=f"ranks, {n} steps"), "straggler")
+    expect(f"ranks, {n} steps: {sure}", c["certainty"] == sure and ("100 %" in c["says"]) == (n > 1) and (n > 1 or "takes 3 steps" in c["says"]), c)
+
+# Runs are not merged by accident.
+p = run("training", "w8/run.log", "w16/run.log")
+expect("8 and 16 GPUs are no one run", p.returncode == 2 and "--run NAME=FILE" in p.stderr and "w16/run.log of 16" in p.stderr, p.stderr)
+p = run("training", "--run", "a=w8/run.log", "--run", "a=w16/run.log")
+expect("a name twice", p.returncode == 2 and 'two runs are called "a"' in p.stderr, p.stderr)
+shutil.copytree(tmp / "w8", tmp / "other/w8")
+j = diagnose("training", "w8", "other/w8", what="folders of one name")
+expect("folders of one name are told apart", [r["name"] for r in j["runs"]] == ["w8", "other/w8"], [r["name"] for r in j["runs"]])
+
+# Names that others use, with their unit; a time without one is not guessed.
+for what, name, text in (
+        ("key=value", "syn.log", "iter=3 step_time=0.5, data_load_time_ms=100, fwd_time=100ms bwd_time_s=0.2 opt_time_ms=50 tok/s=1000\n" * 10),
+        ("JSON", "syn.jsonl", '{"iter": 3, "time": 0.5, "data_time": 0.1, "train/fwd_ms": 100, "bwd_sec": 0.2, "opt_ms": 50, "tokens_per_second": 1000}\n' * 10),
+        ("CSV", "syn.csv", "iteration,iter_time_ms,data_time,forward_ms,bwd_time_ms,optimizer_step_ms,tokens_per_sec\n" +
+         "".join(f"{i},500,0.1,100,200,50,1000\n" for i in range(20)))):
+    r = diagnose("training", file(name, text), what=f"synonyms, {what}")["runs"][0]
+    parts = r["step"]["parts"]
+    expect(f"synonyms, {what}", abs(r["step"]["step_s"] - 0.5) < 1e-9 and abs(parts["data_s"] - 0.1) < 1e-9 and abs(parts["compute_s"] - 0.3) < 1e-9 and
+           abs(parts["optimizer_s"] - 0.05) < 1e-9 and abs(r["figures"]["tokens_per_s"] - 1000) < 1e-6, (r["step"], r["figures"]))
+p = run("training", file("unit.log", "fwd_time=3 bwd_time=4\n" * 10))
+expect("no unit, no time; the names are told", p.returncode == 5 and all(w in p.stderr for w in ("no line in it is known", "step_s", "fwd_ms", "docs/DIAGNOSE.md")), p.stderr)
+
 # NCCL's own words.
 f = file("sockets.log", HEAD.format(p=7e9, w=16, n=2, b=64) +
          steps(100000, 1.31072, more=" forward_s=0.3 backward_s=0.5 optimizer_s=0.01 data_s=0.001 comm_s=0.5 comm_exposed_s=0.49"))

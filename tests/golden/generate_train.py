@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -266,7 +267,112 @@ def edited(tmp):
         expect(f"{name} is refused with its place", got == 2 and word in err and not (tmp / "never").exists(), (got, err))
 
 
+STAGE_THREE = """{
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 3, "overlap_comm": true, "reduce_bucket_size": 500000000},
+  "train_micro_batch_size_per_gpu": 3,
+  "gradient_accumulation_steps": 4,
+  "train_batch_size": 96
+}
+"""
+BROKEN = """{
+  "bf16": {"enabled": true}, "fp16": {"enabled": "true"},
+  "zero_optimization": {"stage": 3, "overlap_comm": true, "reduce_bucket_size": "5e8", "offload_optimizer": {"device": "gpu"}},
+  "train_micro_batch_size_per_gpu": 3,
+  "gradient_accumulation_steps": 4,
+  "train_batch_size": 100,
+  "gradient_clipping": -1
+}
+"""
+ACCELERATE = ("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\nmachine_rank: 0\n"
+              "mixed_precision: bf32\nfsdp_config:\n  fsdp_version: %d\n  fsdp_sharding_stratgy: FULL_SHARD\n")
+
+
+def predicted_of(way, micro, accumulation):
+    """What predict training says of these words alone."""
+    got, out, err = run("predict", "training", "--model", "llama-3-8b", "--on", "hgx-h100", "--no-calibration", "--parallel", way,
+                        "--micro-batch", micro, "--accumulation", accumulation, "--bucket", 10**9, "--checkpointing", "none",
+                        "--format", "json")
+    j = json.loads(out)
+    return j["tokens_per_s"]["value"], j["memory"]["total_bytes"]["value"]
+
+
+def settled(tmp):
+    """What is said of the changes is what they do, and what is wrong and stays is said with exit code 1."""
+    one = ["--model", "llama-3-8b", "--on", "hgx-h100", "--no-calibration"]
+    f, new = tmp / "three.json", tmp / "two.json"
+    f.write_text(STAGE_THREE)
+    t = follows("stage 3", ["generate", "deepspeed", "--edit", f, *one, "-o", new], 0)["train"]
+    c = json.loads(new.read_text())
+    was, is_ = predicted_of("zero-3", 3, 4), predicted_of(f"zero-{c['zero_optimization']['stage']}",
+                                                          c["train_micro_batch_size_per_gpu"], c["gradient_accumulation_steps"])
+    def close(x, y):
+        return abs(x / y - 1) < 1e-3
+
+    expect("before is the file as it is", close(t["before"]["tokens_s"]["value"], was[0]) and
+           close(t["before"]["memory_bytes"], was[1]), (t["before"], was))
+    expect("after is the file after the diff", close(t["after"]["tokens_s"]["value"], is_[0]) and
+           close(t["after"]["memory_bytes"], is_[1]), (t["after"], is_))
+    expect("the gain is that of both", close(t["gain"]["value"], is_[0] / was[0]), (t["gain"], is_, was))
+    row = [x for x in t["tries"] if x["way"] == t["after"]["way"] and x["recompute"] == "none"]
+    expect("memory is that of the chosen row", len(row) == 1 and close(row[0]["memory_bytes"], t["after"]["memory_bytes"]) and
+           f"{t['after']['way']} ({row[0]['memory_bytes'] / 1e9:.1f} GB" in t["why"], (row, t["why"]))
+    for way, gb in re.findall(r"(zero-\d) \((\d+\.\d) GB", t["why"]):
+        expect(f"{way} has its own figure", any(x["way"] == way and x["fits"] and abs(x["memory_bytes"] / 1e9 - float(gb)) < 0.06
+                                                for x in t["tries"]), t["why"])
+    page = run("generate", "deepspeed", "--edit", f, *one)[1]
+    expect("one number, once", "times (" not in t["edit"]["diff"] and page.count("times the tokens a second") == 1, page)
+    got, out, _ = run("generate", "deepspeed", *one, "--global-batch", "96", "--format", "json")
+    t = json.loads(out)["train"]
+    expect("a generated file's too", any(close(x["memory_bytes"] or 1, t["after"]["memory_bytes"]) for x in t["tries"]), t["after"])
+
+    f.write_text(BROKEN)
+    new.unlink()
+    j = follows("what stays wrong", ["generate", "deepspeed", "--edit", f, *one, "-o", new], 1)
+    c, left = json.loads(new.read_text()), j["train"]["edit"]["left"]
+    expect("what can be mended is", c["fp16"]["enabled"] is False and isinstance(c["zero_optimization"]["reduce_bucket_size"], float)
+           and c["train_batch_size"] == 96, c)
+    expect("what cannot is said", {(x["line"], x["what"]) for x in left} ==
+           {(3, "zero_optimization.offload_optimizer.device"), (7, "gradient_clipping")}, left)
+    why = [x["reason"] for x in j["train"]["edit"]["changes"] if x["what"].startswith("train_batch_size")]
+    expect("another global batch does not stay", len(why) == 1 and "100 is not 3 x 4 x 8" in why[0] and "stays" not in why[0], why)
+    y = tmp / "acc.yaml"
+    for version, key in ((1, "fsdp_sharding_strategy"), (2, None)):
+        y.write_text(ACCELERATE % version)
+        new.unlink()
+        j = follows("accelerate", ["generate", "accelerate", "--edit", y, *one, "-o", new], 1)
+        keys, e = yaml.safe_load(new.read_text())["fsdp_config"], j["train"]["edit"]
+        expect(f"a slip of version {version}", "fsdp_sharding_stratgy" not in keys and (key in keys if key else len(keys) == 1), keys)
+        expect("bf32 is left", any(x["what"] == "mixed_precision" and x["line"] == 6 for x in e["left"]), e["left"])
+        expect("machines have a reason", any("1 machine with 8 GPUs" in x["reason"] for x in e["changes"]), e["changes"])
+    got, _, err = run("generate", "deepspeed", "--edit", y, *one)
+    expect("another program's file is refused by its kind", got == 2 and "Accelerate" in err, (got, err))
+    s = tmp / "s.sh"
+    s.write_text("export NCCL_IB_GID_INDEX=3\ntorchrun t.py --fsdp full_shrd\n")
+    j = follows("a script's", ["generate", "deepspeed", "--edit", s, *one], 1)
+    expect("line of the file before", [(x["line"], x["what"]) for x in j["train"]["edit"]["left"]] == [(2, "fsdp")], j["train"]["edit"])
+
+    j = follows("one memory", ["generate", "fsdp", "--model", "llama-3.3-70b", "--host", root / "tests/machines/dgx-spark",
+                               "--no-calibration"], 1)
+    expect("no offload where CPU and GPU share it", j["train"]["offload"] is None and not j["train"]["fits"] and
+           "share one memory" in j["train"]["fits_why"] and "PCIe" not in j["train"]["fits_why"], j["train"]["fits_why"])
+
+
 FAULTS = [
+    ("c.json", '{"train_batch_size": 8,\n"bf16": {', "no-json", 2),
+    ("other.json", '{"a": 8,\n', "no-json", 2),
+    ("none", '{"a": 8,\n"b": ', "no-json", 2),
+    ("e.sh", "", "empty", None),
+    ("e.yaml", "\n \n", "empty", None),
+    ("ds.json", '{"bf16": {"enabled": true},\n"fp16": {"enabled": "true"}}', "contradiction", 2),
+    ("ds.json", '{"zero_optimization": {"stage": 1},\n"bf16": {"enabled": "true"}}', "bad-value", 2),
+    ("ds.json", '{"bf16": {"enabled": true},\n"train_micro_batch_size_per_gpu": -3}', "bad-value", 2),
+    ("ds.json", '{"bf16": {"enabled": true},\n"train_batch_size": 0}', "bad-value", 2),
+    ("ds.json", '{"bf16": {"enabled": true},\n"gradient_clipping": -1}', "bad-value", 2),
+    ("j.sh", "#!/bin/sh\ntorchrun --nproc_per_node=16 t.py\n", "too-many-processes", 2),
+    ("j.sh", "#!/bin/sh\naccelerate launch --num_processes 16 t.py\n", "too-many-processes", 2),
+    ("j.sh", '#!/bin/sh\naccelerate launch t.py --fsdp "full_shrd auto_wrap"\n', "bad-value", 2),
+    ("j.sh", "#!/bin/sh\nexport OMP_NUM_THREADS=256\n", "too-many-threads", 2),
     ("ds.json", '{"bf16": {"enabled": true},\n"fp16": {"enabled": true},\n"train_batch_size": 8}', "contradiction", 2),
     ("ds.json", '{"train_batch_size": 100,\n"train_micro_batch_size_per_gpu": 3}', "batch-arithmetic", 1),
     ("ds.json", '{"zero_optimization": {"stage": 3,\n"overlap_com": true}}', "unknown-key", 2),
@@ -315,6 +421,9 @@ FAULTS = [
     ("j.sh", "srun deepspeed --hostfile /dev/null x.py\n", "launcher-twice", 1),
 ]
 SOUND = [
+    ("j.sh", "#!/bin/sh\nexport OMP_NUM_THREADS=8\ntorchrun --nproc_per_node=8 --nnodes=2 t.py --fsdp 'hybrid_shard auto_wrap'\n"),
+    ("j.sh", "#!/bin/sh\naccelerate launch --num_processes=16 --num_machines 2 t.py\n"),
+    ("g.sh", "{ echo hi; }\n"),
     ("ds.json", '{"zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8},\n"bf16": {"enabled": "auto"},'
      '"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_clipping": "auto"}'),
     ("t.yaml", "model_name: x\nmy_own_key: 3\noutput_dir: x\nbf16: true\nlearning_rate: 2.0e-5\ndataloader_num_workers: 4\n"),
@@ -326,6 +435,9 @@ SOUND = [
 
 
 def linted(tmp):
+    for words in ("torchrun --nproc_per_node=16 t.py", "accelerate launch --num_processes 16 t.py"):
+        got, out, _ = run("lint", "--host", hgx, "--format", "json", "--", *words.split())
+        expect(f"lint -- {words}", got == 1 and [x["code"] for x in json.loads(out)["findings"]] == ["too-many-processes"], out)
     for name, text, code, line in FAULTS:
         got = findings(tmp, name, text)
         expect(f"lint {name}: {code} at {line} in {text!r:.70}", any(c == code and n == line for c, n, _ in got), got)
@@ -338,6 +450,7 @@ with tempfile.TemporaryDirectory() as d:
     generated(pathlib.Path(d))
     launched(pathlib.Path(d))
     edited(pathlib.Path(d))
+    settled(pathlib.Path(d))
     linted(pathlib.Path(d))
 print(f"generate-train: {passed} passed, {failed} failed")
 sys.exit(failed != 0)

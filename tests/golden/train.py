@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,8 +55,10 @@ def near(a, b, part=1e-6):
 
 def laws(argv, j, code):
     t, m, q = j["time"], j["memory"], j["asked"]
-    total = sum(t[k] for k in ("forward_s", "backward_s", "recompute_s", "launch_s", "optimizer_s", "exposed_s", "bubble_s", "loader_s", "waiting_s"))
+    total = sum(t[k] for k in ("forward_s", "backward_s", "recompute_s", "launch_s", "optimizer_s", "exposed_s", "contention_s", "bubble_s", "loader_s", "waiting_s"))
     expect(f"parts of a step of {argv}", near(total, t["step_s"]["value"]), (total, t))
+    expect(f"what is called exposed is that of the collectives, of {argv}", near(t["exposed_s"], sum(c["exposed_s"] for c in j["communication"])), (t, j["communication"]))
+    expect(f"contention is of what is hidden, of {argv}", 0 <= t["contention_s"] <= t["communication_s"] - t["exposed_s"] + 1e-9, t)
     held = sum(v for k, v in m.items() if k.endswith("_bytes") and k not in ("limit_bytes", "total_bytes"))
     expect(f"parts of memory of {argv}", near(held, m["total_bytes"]["value"]), m)
     expect("fits", m["fits"] == (held <= m["limit_bytes"]) and (code == 0) == m["fits"], (code, m))
@@ -199,6 +202,8 @@ def check_source():
     # Without the measured all-reduce nothing is called measured.
     blind = ask(*SOURCE, "--on", "2x hgx-h100", "--claim", "136970")
     expect("nothing measured, nothing excluded by it", not {c["what"]: c for c in blind["judgement"]["causes"]}["bandwidth of the links"]["excluded"], blind["judgement"])
+    expect("then the headline excludes nothing either", "cannot explain" not in blind["judgement"]["verdict"] and "only if the links give" in blind["judgement"]["verdict"],
+           blind["judgement"]["verdict"])
     fast = ask(*SOURCE, "--on", "hgx-h100", "--claim", "3000000")
     expect("too fast is said", "faster than predicted" in fast["judgement"]["verdict"], fast["judgement"])
 
@@ -296,6 +301,61 @@ def check_kept(folder):
     expect("half of the usual multiplications", 1.1 < step(j) / fast < 2.2 and any("gemm bf16:8192" in n for n in j["notes"]), (step(j), fast))
 
 
+def check_places():
+    on = ("--model", "qwen3-0.6b", "--micro-batch", "1", "--accumulation", "1")
+    for words in ("h100 x-3", "h100 -8", "h100 8.5", "h100 xx8"):
+        code, out, err = run(*on, "--on", words)
+        expect(f"refuses --on {words}", code == 2 and words in err and not out, (code, err))
+    for words, gpus, name in (("h100 x 8", 8, "H100"), ("hgx-h100 2x", 16, "H100"), ("rtx pro 6000 x2", 2, "PRO 6000")):
+        q = ask(*on, "--on", words)["asked"]
+        expect(f"reads --on {words}", q["gpus"] == gpus and name in q["gpu"], q)
+    by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "tests/machines/dgx-spark")))
+    expect("unified memory by data sheet and as it is read", near(by_sheet, seen, 0.002) and 115e9 < seen < 120e9, (by_sheet, seen))
+
+
+def check_adapters():
+    on = ("--model", "llama-3-8b", "--on", "hgx-h100", "--micro-batch", "1", "--accumulation", "1", "--parallel", "fsdp")
+    full, few, all_of_it = ask(*on), ask(*on, "--trained", "20M"), ask(*on, "--trained", "8030000000")
+    ratio = few["model_flop_per_token"] / full["model_flop_per_token"]
+    expect("frozen weights need no gradients of their own", 0.66 < ratio < 0.69, ratio)
+    expect("all trained is all", near(all_of_it["model_flop_per_token"], full["model_flop_per_token"], 1e-3) and near(step(all_of_it), step(full), 1e-3), step(all_of_it))
+    for more in ("none", "selective", "full"):
+        j = ask(*on, "--trained", "20M", "--checkpointing", more)
+        expect(f"HFU counts what is recomputed, {more}", (j["hfu_ratio"]["value"] > j["mfu_ratio"]["value"] * 1.05) == (more != "none"), (j["mfu_ratio"], j["hfu_ratio"]))
+
+
+def numbers(text):
+    return [float(x) for x in re.findall(r"(?<![\w.])\d+\.?\d*(?![\w.])", text)]
+
+
+def check_words():
+    """What is written for people: sums that add up, no exponents, caps and units that are said."""
+    j = ask("--model", "llama-3-8b", "--on", "hgx-h100")
+    lines = {l.split(":")[0]: l for l in j["explain"]}
+    *parts, forward = numbers(lines["forward"].split(":", 1)[1])
+    expect("the printed parts are the forward pass", near(sum(parts), forward, 2e-3) and near(1e3 * j["time"]["forward_s"], forward, 2e-3), lines["forward"])
+    k, linear, head, flash, attention, twice, small, again, loss, backward = numbers(lines["backward"].split(":", 1)[1])
+    expect("and the backward pass", near(k * (linear + head) + flash * attention + twice * small + again * loss, backward, 2e-3), lines["backward"])
+    expect("contention has a line", "contention" in lines and "exposed 0 " in lines["a step"], j["explain"])
+    moe = ask("--model", "qwen3-30b-a3b", "--on", "hgx-h100", "--parallel", "fsdp", "--micro-batch", "1", "--accumulation", "1")
+    *parts, forward = numbers(next(l for l in moe["explain"] if l.startswith("forward:")))
+    expect("with experts too", near(sum(parts), forward, 2e-3), moe["explain"])
+    capped = ask("--model", "qwen3-0.6b", "--on", "b200", "--sequence", "128")
+    note = next(n for n in capped["notes"] if n.startswith("micro-batch"))
+    expect("a cap is said", capped["asked"]["micro_batch"] == 64 and "more than 64 is not chosen" in note and "largest that fits" not in note, note)
+    code, out, _ = run("--model", "llama-3-8b", "--on", "2x hgx-h100", "--claim", "10", "--explain", "--what-if", "--no-calibration")
+    expect("no exponents", code in (0, 1) and not re.search(r"\de[+-]\d", out), re.findall(r".{30}\de[+-]\d.*", out))
+    j = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--what-if")
+    for c in j["what_if"]["changes"]:
+        if c["key"] in ("8-bit-states", "full-checkpointing"):
+            grew = c["after"]["micro_batch"] > j["asked"]["micro_batch"]
+            expect(f"a larger micro-batch is said where there is one: {c['key']}", ("memory for a larger" in c["why"]) == ("micro-batch" in c["name"]) == grew, c)
+    args = ("--model", "llama-3-8b", "--on", "2x hgx-h100", "--parallel", "ddp", "--micro-batch", "1", "--accumulation", "1")
+    expect("bytes with a unit", ask(*args, "--bucket", "25MiB")["asked"]["bucket_bytes"] == 25 * 1024 * 1024)
+    a, b, c = (step(ask(*args, "--network", n)) for n in ("50", "50GB/s", "400Gb/s"))
+    expect("rates with a unit", a == b == c, (a, b, c))
+
+
 def check_usage():
     on = ("--model", "llama-3-8b", "--on", "hgx-h100")
     for args, word in ((("--on", "h200"), "--model"), (("--model", "Acme", "--on", "h200"), "Acme"), (("--model", "llama-3-8b", "--on", "toaster"), "toaster"),
@@ -303,7 +363,10 @@ def check_usage():
                        ((*on, "--precision", "fp5"), "fp5"), ((*on, "--parallel", "magic"), "magic"), ((*on, "--checkpointing", "some"), "some"),
                        ((*on, "--optimizer", "hope"), "hope"), ((*on, "--attention", "none"), "none"), ((*on, "--ep", "2"), "experts"), ((*on, "--pp", "8", "--interleave", "8"), "layers"),
                        ((*on, "--sequence", "1001", "--cp", "8"), "1001"), ((*on, "--scale", "1,,2"), "1,,2"), ((*on, "--scale", "0"), "--scale"), ((*on, "--scale", "1,"), "1,"),
-                       ((*on, "--loader", "soon"), "soon"), ((*on, "--network", "-1"), "--network"), ((*on, "--all-reduce", "/no/such"), "/no/such"),
+                       ((*on, "--loader", "soon"), "soon"), ((*on, "--loader", "5"), "unit"), ((*on, "--shard", "4"), "hsdp"), ((*on, "--interleave", "2"), "--pp"),
+                       ((*on, "--strong"), "--scale"), ((*on, "--tp-overlap"), "--tp"), ((*on, "--workers", "4"), "--loader"), ((*on, "--trained", "100B"), "100 G"),
+                       (("--model", "12:768:12:5:3072:2:50257", "--on", "h200"), "kv_heads"), ((*on, "--all-reduce", "1e12"), "100000"),
+                       ((*on, "--bucket", "25Miles"), "25Miles"), ((*on, "--network", "50GB"), "50GB"), ((*on, "--network", "-1"), "--network"), ((*on, "--all-reduce", "/no/such"), "/no/such"),
                        (("--model", "1:2:3", "--on", "h200"), "1:2:3"), (("--model", "a100-model", "--on", "a100", "--precision", "fp8"), ""),
                        (("--model", "llama-3-8b", "--on", "a100", "--precision", "fp8"), "fp8"), (("--rows", "/no"), "/no"),
                        ((*on, "--weights", "fp8"), "--weights"), ((*on, "--prompt", "9"), "--prompt"), ((*on, "--tp", "4096", "--pp", "4096", "--cp", "4096"), "4096"),
@@ -342,6 +405,9 @@ check_scaling_rows()
 with tempfile.TemporaryDirectory() as d:
     check_files(pathlib.Path(d))
     check_kept(pathlib.Path(d) / "state")
+check_places()
+check_adapters()
+check_words()
 check_usage()
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

@@ -404,6 +404,37 @@ static void test_too_much(void **state)
 	arena_free(&b.a);
 }
 
+/* Whoever tells of no communication is not accused of it, and nothing is certain by what cannot be.
+ */
+static void test_untold(void **state)
+{
+	struct bench_of b = { 0 };
+	const struct run_verdict *v;
+
+	(void)state;
+	file(&b, "training log", 0);
+	text(&b, TRAIT_WORLD_SIZE, "8", 8);
+	every(&b, FIGURE_STEP_S, 0.5);
+	every(&b, FIGURE_DATA_S, 0.001);
+	every(&b, FIGURE_FORWARD_S, 0.1);
+	every(&b, FIGURE_BACKWARD_S, 0.1);
+	v = judge(&b, 1);
+	adds_up(&b);
+	assert_false(b.d.runs[0].split.told[PART_COMM]);
+	assert_true(fabs(b.d.runs[0].split.s[PART_REST] - 0.299) < 1e-9);
+	assert_true(of(v, "overlap")->how == IS_UNSEEN);
+	assert_int_equal(diagnose_code(&b.d), 5);
+	every(&b, FIGURE_DATA_S, 0.9);
+	every(&b, FIGURE_DATA_S, 0.9);
+	v = judge(&b, 1);
+	adds_up(&b);
+	assert_non_null(b.d.runs[0].impossible);
+	assert_false(v->healthy);
+	for (size_t i = 0; i < cause_rows_n; i++)
+		assert_true(v->causes[i].how != IS_CERTAIN);
+	arena_free(&b.a);
+}
+
 static void test_nothing(void **state)
 {
 	struct bench_of b = { 0 };
@@ -505,7 +536,7 @@ int main(void)
 		cmocka_unit_test(test_gpu),	 cmocka_unit_test(test_nccl),
 		cmocka_unit_test(test_too_much), cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_warm_up),	 cmocka_unit_test(test_wild),
-		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_alike),	 cmocka_unit_test(test_untold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,9 +182,23 @@ static void test_places(void **state)
 		{ "h200x8", "NVIDIA H200", 8, 1 },
 		{ "gx10", "NVIDIA GB10", 1, 1 },
 		{ "a100", "NVIDIA A100-SXM4-80GB", 1, 1 },
+		{ "8 x h100", "NVIDIA H100 80GB HBM3", 8, 1 },
+		{ "h100 x 8", "NVIDIA H100 80GB HBM3", 8, 1 },
+		{ "h100-x8", "NVIDIA H100 80GB HBM3", 8, 1 },
+		{ "h100 sxm5", "NVIDIA H100 80GB HBM3", 1, 1 },
+		{ "2000 h100", "NVIDIA H100 80GB HBM3", 2000, 250 },
+		{ "2 5090", "NVIDIA GeForce RTX 5090", 2, 1 },
+		{ "6000 ada", "NVIDIA RTX 6000 Ada Generation", 1, 1 },
+		{ "4 a100 40", "NVIDIA A100-SXM4-40GB", 4, 1 },
+		{ "A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB", 1, 1 },
 	};
 	struct arena a = { 0 };
 	struct place p;
+	/* Digits that neither count nor name a card. */
+	static const char *const odd[] = { "h100 x-3",	"h100 -8",   "h100 8.5", "h100 xx8",
+					   "h100xx8",	"h100-8",    "h100 8",	 "+2 h100",
+					   "h100:8",	"8.5 h100",  "h100 (8)", "h100 8 ",
+					   "2x 8 h100", "h100 x5000" };
 	struct err e;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -200,6 +214,9 @@ static void test_places(void **state)
 	assert_int_equal(place_parse(&a, "5000 x h200", &p, &e), -EINVAL);
 	assert_int_equal(place_parse(&a, "2x h200 x8", &p, &e), -EINVAL);
 	assert_int_equal(place_parse(&a, "99999999999999999999x h200", &p, &e), -EINVAL);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		if (place_parse(&a, odd[i], &p, &e) != -EINVAL || !strstr(e.text, odd[i]))
+			fail_msg("%s is not refused", odd[i]);
 	arena_free(&a);
 	(void)state;
 }

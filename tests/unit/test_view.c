@@ -418,6 +418,32 @@ static void matrix(void **state)
 	arena_free(&a);
 }
 
+/* Folds, what they embed, and links to them. */
+static void sections(void **state)
+{
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a), *part = doc_new(&a);
+	struct node *n;
+
+	(void)state;
+	doc_heading(part, 1, "Left out");
+	doc_heading(part, 2, "Deeper");
+	n = doc_bullets(part);
+	node_bullet(part, n, (struct cell){ .text = "there", .link = "x" });
+	doc_section(d, 2, "x", "A & B", cell_as(STYLE_BAD, "3 wrong"), true);
+	doc_append(d, part, 2);
+	doc_section_end(d);
+	expect(d, HTML, 0,
+	       "<section aria-labelledby=\"x-h\"><details open><summary><h2 id=\"x-h\">A &amp; "
+	       "B</h2> <span class=\"bad\">3 wrong</span></summary>\n"
+	       "<div class=\"body\" id=\"x\">\n<h3>Deeper</h3>\n<ul>\n<li><a "
+	       "href=\"#x\">there</a></li>\n</ul>\n</div></details></section>\n");
+	expect(d, MD, 0, "## A &amp; B\n\n**3 wrong**\n\n### Deeper\n\n- there\n");
+	expect(d, TERM, 80, "A & B\n3 wrong\n\nDeeper\n- there\n");
+	assert_int_equal(part->nodes[1]->level, 2); /* what was embedded is as it was */
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,8 +451,8 @@ int main(void)
 		cmocka_unit_test(markdown), cmocka_unit_test(html),
 		cmocka_unit_test(trees),    cmocka_unit_test(figures),
 		cmocka_unit_test(lines),    cmocka_unit_test(every_page),
-		cmocka_unit_test(quick),    cmocka_unit_test(drawing),
-		cmocka_unit_test(matrix),
+		cmocka_unit_test(sections), cmocka_unit_test(quick),
+		cmocka_unit_test(drawing),  cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
