@@ -30,8 +30,8 @@ static void places(void **state)
 {
 	static const char *const texts[] = {
 		"a: 1\nb:\n  c: found # x\n",
-		"\xef\xbb\xbf"
-		"a: \xc3\xa4\xe2\x82\xac\r\nb: {x: 1, c: found}\r\n",
+		("\xef\xbb\xbf"
+		 "a: \xc3\xa4\xe2\x82\xac\r\nb: {x: 1, c: found}\r\n"),
 		"{\"a\": [1, 2],\n\t\"b\": {\"c\": \"found\"}}",
 		"b: &x\n  c: 'found'\na: *x\n",
 	};
