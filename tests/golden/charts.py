@@ -18,12 +18,13 @@ sys.path.insert(0, str(root / "fleet"))
 import benches  # noqa: E402
 
 gputune = pathlib.Path(sys.argv[1]).resolve()
-failed = 0
+passed = failed = 0
 MACHINES = 200
 
 
 def expect(what, ok, detail=""):
-    global failed
+    global passed, failed
+    passed += bool(ok)
     print(("ok   " if ok else "FAIL ") + what, flush=True)
     if not ok:
         failed += 1
@@ -184,5 +185,5 @@ def fleet(work):
 with tempfile.TemporaryDirectory() as folder:
     bench(pathlib.Path(folder))
     fleet(pathlib.Path(folder))
-print("charts: " + ("all as expected" if not failed else f"{failed} failed"))
+print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

@@ -452,5 +452,5 @@ with tempfile.TemporaryDirectory() as d:
     edited(pathlib.Path(d))
     settled(pathlib.Path(d))
     linted(pathlib.Path(d))
-print(f"generate-train: {passed} passed, {failed} failed")
+print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)
