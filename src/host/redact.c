@@ -146,8 +146,9 @@ static size_t named_by_mac(struct redactor *r, const char *s, size_t left, const
 	    !hex_groups(s + 3, left - 3, digits, 1, ':') ||
 	    (left > 15 && isxdigit((unsigned char)s[15])))
 		return 0;
-	for (int i = 0; i < 6; i++)
-		snprintf(mac + i * 3, 4, "%.2s%s", s + 3 + i * 2, i < 5 ? ":" : "");
+	for (size_t i = 0; i < 6; i++)
+		snprintf(mac + i * 3, sizeof(mac) - i * 3, "%.2s%s", s + 3 + i * 2,
+			 i < 5 ? ":" : "");
 	p = bytes_pseudonym(r, mac, 6);
 	*with = arena_printf(r->arena, "%.3s%.2s%.2s%.2s%.2s%.2s%.2s", s, p, p + 3, p + 6, p + 9,
 			     p + 12, p + 15);
