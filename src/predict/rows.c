@@ -93,6 +93,14 @@ static double after(const char *notes, const char *key)
 	return at ? strtod(at + strlen(key), NULL) : 0;
 }
 
+/* A whole number that fits; 0: none. */
+static int count(const char *text)
+{
+	double v = number(text);
+
+	return v >= 0 && v < 1e9 ? (int)v : 0;
+}
+
 static void words_of_row(const char **f, struct words *w)
 {
 	const char *notes = f[C_NOTES];
@@ -103,9 +111,9 @@ static void words_of_row(const char **f, struct words *w)
 			     .on = f[C_HARDWARE],
 			     .engine = f[C_ENGINE],
 			     .eager = says(notes, "eager"),
-			     .tp = (int)number(f[C_TP]),
-			     .pp = (int)number(f[C_PP]),
-			     .batch = (int)number(f[C_BATCH]),
+			     .tp = count(f[C_TP]),
+			     .pp = count(f[C_PP]),
+			     .batch = count(f[C_BATCH]),
 			     .prompt = number(f[C_PROMPT]),
 			     .output = number(f[C_OUTPUT]),
 			     .depth = after(notes, "depth=") };
