@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a capture: where its files lie, what meta.json says of the machine, and what answers.tsv
  * says of paths. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +73,9 @@ static int answer_line(struct captured *c, char *line, int n, struct err *e)
 	*tab = '\0';
 	unescape(line);
 	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
+	/* That machine was short of memory, and not we. */
+	if (code == ENOMEM)
+		code = EIO;
 	if (!code)
 		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name",
 			       c->host.id.source, n, tab + 1);
