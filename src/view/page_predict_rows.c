@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/stamp.h"
+#include "bench/stat.h"
 #include "view/json_value.h"
 #include "view/page_predict.h"
 
@@ -16,22 +17,6 @@ struct kind {
 	double *error, *ratio;
 	size_t n;
 };
-
-static int compare(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
-static double part(const double *sorted, size_t n, double p)
-{
-	double at = p * (double)(n - 1);
-	size_t i = (size_t)at;
-
-	return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i])
-			 : sorted[n - 1];
-}
 
 static struct kind *kind_of(struct arena *a, struct kind **list, size_t *n,
 			    const struct row_result *r, int m, size_t most)
@@ -74,16 +59,18 @@ static void table(struct doc *d, struct kind *list, size_t n)
 		struct kind *k = &list[i];
 		struct cell *c = node_row(d, t);
 
-		qsort(k->error, k->n, sizeof(double), compare);
-		qsort(k->ratio, k->n, sizeof(double), compare);
+		stat_sort(k->error, k->n);
+		stat_sort(k->ratio, k->n);
 		c[0] = cell(k->figure);
 		c[1] = cell(k->many ? "many" : "one");
 		c[2] = cell(*k->engine ? k->engine : "not told");
 		c[3] = cell(k->hardware);
 		c[4] = cell_printf(d, STYLE_PLAIN, "%zu", k->n);
-		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * part(k->error, k->n, 0.5));
-		c[6] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * part(k->error, k->n, 0.9));
-		c[7] = cell_printf(d, STYLE_PLAIN, "%.2f", part(k->ratio, k->n, 0.5));
+		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%",
+				   100 * stat_quantile(k->error, k->n, 0.5));
+		c[6] = cell_printf(d, STYLE_PLAIN, "%.1f %%",
+				   100 * stat_quantile(k->error, k->n, 0.9));
+		c[7] = cell_printf(d, STYLE_PLAIN, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/stat.h"
 #include "view/page_bench.h"
 #include "view/page_train.h"
 
@@ -133,22 +134,6 @@ struct kind {
 	size_t n, inside;
 };
 
-static int compare(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
-static double part(const double *sorted, size_t n, double p)
-{
-	double at = p * (double)(n - 1);
-	size_t i = (size_t)at;
-
-	return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i])
-			 : sorted[n - 1];
-}
-
 static struct kind *kind_of(struct arena *a, struct kind **list, size_t *n,
 			    const struct train_row *r, size_t most)
 {
@@ -182,15 +167,15 @@ static void kind_row(struct doc *d, struct node *t, struct kind *k)
 {
 	struct cell *c = node_row(d, t);
 
-	qsort(k->error, k->n, sizeof(double), compare);
-	qsort(k->ratio, k->n, sizeof(double), compare);
+	stat_sort(k->error, k->n);
+	stat_sort(k->ratio, k->n);
 	c[0] = k->source ? cell(k->source) : cell_as(STYLE_STRONG, "all");
 	c[1] = cell(k->hardware);
 	c[2] = cell(k->precision);
 	c[3] = cell_printf(d, STYLE_PLAIN, "%zu", k->n);
-	c[4] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * part(k->error, k->n, 0.5));
-	c[5] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * part(k->error, k->n, 0.9));
-	c[6] = cell_printf(d, STYLE_PLAIN, "%.2f", part(k->ratio, k->n, 0.5));
+	c[4] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.5));
+	c[5] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
+	c[6] = cell_printf(d, STYLE_PLAIN, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
 	c[7] = cell_printf(d, STYLE_PLAIN, "%.0f %%", 100.0 * (double)k->inside / (double)k->n);
 }
 
