@@ -98,6 +98,9 @@ static int rows(struct taping *s, struct waiter *w)
 		s->rows++;
 		if (last || (!s->job.pid && s->for_ms && now - begin >= s->for_ms))
 			return 0;
+		/* A thread that some library began may have swallowed the signal. */
+		reap(&s->job);
+		last = s->job.ended;
 		due += s->interval_ms;
 		if (due < now)
 			due = now;

@@ -3,6 +3,7 @@
 #include "cuda/driver.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,16 +98,6 @@ static void result_text(const struct cuda_calls *api, int result, char *out, siz
 	if (api->error_string(result, &words) || !words)
 		words = "not known to this program";
 	snprintf(out, size, "%s (%d), %s", name, result, words);
-}
-
-const char *cuda_result_name(const struct cuda *c, int result)
-{
-	const struct result *r = find_result(result);
-	const char *name = NULL;
-
-	if (r)
-		return r->name;
-	return c->api.error_name(result, &name) == 0 && name ? name : "unknown";
 }
 
 int cuda_well(const struct cuda_gpu *g, struct err *e)
@@ -220,8 +211,12 @@ static int no_gpu(int result, const struct cuda *c, struct err *e)
 
 static int list_gpus(struct cuda *c, struct err *e)
 {
-	int n = 0, r = c->api.init(0);
+	sigset_t before;
+	int n = 0, r;
 
+	vendor_signals_off(&before);
+	r = c->api.init(0);
+	vendor_signals_back(&before);
 	if (r == 0)
 		r = c->api.device_count(&n);
 	if (r == 0 && n <= 0)
@@ -287,24 +282,19 @@ void cuda_close(struct cuda *c)
 	}
 }
 
-struct cuda_gpu *cuda_find(struct cuda *c, const char *pci)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (strcmp(c->gpu[i].pci, pci) == 0)
-			return &c->gpu[i];
-	return NULL;
-}
-
 /* --- contexts -----------------------------------------------------------------------------------
  */
 
 int cuda_use(struct cuda_gpu *g, struct err *e)
 {
 	struct cuda_context *c = NULL;
+	sigset_t before;
 	int r = cuda_well(g, e);
 
 	if (r == 0 && !g->context) {
+		vendor_signals_off(&before);
 		r = cuda_check(g, g->api->primary_retain(&c, g->device), e, "opening a context");
+		vendor_signals_back(&before);
 		if (r == 0)
 			g->context = c;
 	}

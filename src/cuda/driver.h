@@ -126,8 +126,6 @@ int cuda_open(struct cuda *c, struct err *e);
 void cuda_environment(void);
 /* Releases the contexts that are not lost. The library stays mapped: it has threads. */
 void cuda_close(struct cuda *c);
-/* The GPU with that PCI address (lower case, as in struct gpu), or NULL. */
-struct cuda_gpu *cuda_find(struct cuda *c, const char *pci);
 
 /* The primary context, retained the first time, current in this thread. -EBUSY: exclusive. */
 int cuda_use(struct cuda_gpu *g, struct err *e);
@@ -140,8 +138,6 @@ int cuda_peer(struct cuda_gpu *g, struct cuda_gpu *other, struct err *e);
  */
 int cuda_check(struct cuda_gpu *g, int result, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* "CUDA_ERROR_OUT_OF_MEMORY" */
-const char *cuda_result_name(const struct cuda *c, int result);
 /* Says so, for all later calls. Returns -EIO. */
 int cuda_lose(struct cuda_gpu *g, struct err *e, const char *why);
 /* -EIO and *e when the GPU is lost. */

@@ -15,8 +15,6 @@
 const char *const cuda_cublaslt[] = { "libcublasLt.so.14", "libcublasLt.so.13", "libcublasLt.so.12",
 				      "libcublasLt.so.11", NULL };
 const char *const cuda_nccl[] = { "libnccl.so.2", NULL };
-const char *const cuda_nvrtc[] = { "libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12",
-				   "libnvrtc.so.11.2", NULL };
 const char *const cuda_cufile[] = { "libcufile.so.0", NULL };
 const char *const cuda_cusparselt[] = { "libcusparseLt.so.0", NULL };
 

@@ -151,6 +151,25 @@ static void by_gpu(const struct told *t, struct step_split *out)
 	from_idle(t, out, PART_CHECKPOINT, FIGURE_CHECKPOINT_S);
 }
 
+/* A profiler makes the host slower: steps take longer while it looks, and the GPU waits for longer.
+ */
+static void without_profiler(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	struct step_split *out = &r->split;
+	double own = r->step_s, cut = fmin(t->step_s - own, out->s[PART_IDLE]);
+
+	if (r->sums[FIGURE_STEP_S].format == t->format || t->window ||
+	    !(t->step_s > own * (1 + DIAGNOSE_WORTH)))
+		return;
+	run_note(
+		a, r,
+		"a step takes %.3g ms where %s looked, %.3g ms by the log: %.3g ms of what the GPU "
+		"idled are put down to the profiler and taken off",
+		1e3 * t->step_s, t->format, 1e3 * own, 1e3 * cut);
+	out->s[PART_IDLE] -= cut;
+	out->step_s -= cut;
+}
+
 static void by_host(const struct told *t, struct step_split *out)
 {
 	double both = or_zero(t->v[FIGURE_FORWARD_S]) + or_zero(t->v[FIGURE_BACKWARD_S]);
@@ -297,10 +316,12 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 		return;
 	out->step_s = t[best].step_s;
 	out->format = t[best].format;
-	if (isfinite(t[best].v[FIGURE_IDLE_S]) && !on_host(&t[best]))
+	if (isfinite(t[best].v[FIGURE_IDLE_S]) && !on_host(&t[best])) {
 		by_gpu(&t[best], out);
-	else
+		without_profiler(a, &t[best], r);
+	} else {
 		by_host(&t[best], out);
+	}
 	if (t[best].window)
 		run_note(a, r, "%s marks no step: the parts are of the %.3g s that it watched",
 			 out->format, out->step_s);

@@ -20,9 +20,13 @@ struct run_files {
 	size_t run;
 	struct file_steps *files; /* one a file of the evidence */
 	double step_s;		  /* what totals are told by; NAN: as they stand */
+	double cut_s; /* the stretch of a recording that is taken for the steps; NAN: all */
 };
 
 void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out);
+/* split_window.c: narrows busy_first and busy_last to the steps that a log tells; called by the
+ * former. */
+void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf);
 /* text, format NULL: any. Totals of one file and rank are added up. */
 size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out);

@@ -168,6 +168,12 @@ void run_see(struct arena *a, const struct evidence *ev, size_t run, const struc
 	for (size_t k = 0; k < FIGURE_KINDS; k++)
 		if (k != FIGURE_STEP_S)
 			r->sums[k] = run_sum(a, ev, &rf, (enum figure_kind)k, NULL);
+	if (isfinite(rf.cut_s))
+		run_note(a, r,
+			 "the recording is longer than the steps of the log: the %.3g s in which "
+			 "GPUs "
+			 "had most to do are taken",
+			 rf.cut_s);
 	for (size_t i = 0; i < ev->n_files; i++)
 		if (ev->files[i].run == run && rf.files[i].n)
 			r->skipped += rf.files[i].from > rf.files[i].first;

@@ -95,6 +95,7 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 			s->from += (long long)ceil(skip * (double)(s->last - s->first) /
 						   (double)(s->n - 1));
 	}
+	run_window_see(a, ev, out);
 }
 
 /* Left out: another run's, warming-up, the time before the first and after the last work of a

@@ -70,9 +70,13 @@ static int attribute_of(const char *field)
 
 static int find_device(struct cuda *c, const char *address)
 {
+	sigset_t before;
+
 	if (!c->initialised) {
 		c->initialised = 1;
+		vendor_signals_off(&before);
 		c->result = c->api.cuInit(0);
+		vendor_signals_back(&before);
 	}
 	if (c->result)
 		return c->result;

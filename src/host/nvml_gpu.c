@@ -11,14 +11,25 @@
 
 #include "host/vendor.h"
 
+static int initialise(struct nvml *n)
+{
+	sigset_t before;
+	int r;
+
+	vendor_signals_off(&before);
+	r = n->api.nvmlInit_v2();
+	if (r == NVML_FUNCTION_NOT_FOUND)
+		r = n->api.nvmlInit();
+	vendor_signals_back(&before);
+	return r;
+}
+
 void nvml_open(struct nvml *n)
 {
 	n->error = nvml_load(&n->api, &n->lib);
 	if (n->error)
 		return;
-	n->result = n->api.nvmlInit_v2();
-	if (n->result == NVML_FUNCTION_NOT_FOUND)
-		n->result = n->api.nvmlInit();
+	n->result = initialise(n);
 	if (n->result)
 		return;
 	n->count_result = n->api.nvmlDeviceGetCount_v2(&n->n);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 _Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns functions as objects");
@@ -23,7 +24,11 @@ static void set_pointer(void *table, const struct vendor_symbol *s, void *lib)
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib)
 {
+	sigset_t before;
+
+	vendor_signals_off(&before);
 	*lib = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	vendor_signals_back(&before);
 	for (size_t i = 0; i < n; i++)
 		set_pointer(table, &symbols[i], *lib);
 	return *lib ? 0 : -ELIBACC;
@@ -33,4 +38,21 @@ void vendor_close(void *lib)
 {
 	if (lib)
 		dlclose(lib);
+}
+
+void vendor_signals_off(sigset_t *before)
+{
+	/* Those that a fault of the thread itself raises stay as they are. */
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
+	sigset_t all;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+void vendor_signals_back(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
 }

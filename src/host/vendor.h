@@ -7,6 +7,7 @@
 #ifndef HOST_VENDOR_H
 #define HOST_VENDOR_H
 
+#include <signal.h>
 #include <stddef.h>
 
 /* One function: its place in the caller's table of pointers, and what stands in when it is missing.
@@ -25,5 +26,13 @@ struct vendor_symbol {
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib);
 void vendor_close(void *lib);
+
+/*
+ * Around calls in which a vendor's library starts threads of its own (cuInit does): they inherit
+ * the caller's mask. A thread of theirs that takes signals would take ours: SIGCHLD would be lost,
+ * and SIGTERM would end the program before it has cleaned up, whatever the main thread waits for.
+ */
+void vendor_signals_off(sigset_t *before);
+void vendor_signals_back(const sigset_t *before);
 
 #endif

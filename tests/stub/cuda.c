@@ -6,8 +6,10 @@
  */
 #include "host/cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/nvml.h"
 #include "stub.h"
@@ -18,9 +20,24 @@
 static char addresses[64][32];
 static int initialised;
 
+/* The driver has a thread that waits for events, with the signal mask of its caller. */
+static void *events(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
 int cuInit(unsigned flags)
 {
+	static int begun;
+	pthread_t thread;
+
 	(void)flags;
+	if (!begun && pthread_create(&thread, NULL, events, NULL) == 0) {
+		begun = 1;
+		pthread_detach(thread);
+	}
 	stub_load();
 	memset(addresses, 0, sizeof(addresses));
 	initialised = stub_error("init") == NVML_SUCCESS;

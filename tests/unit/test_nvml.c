@@ -5,13 +5,16 @@
  * found.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -363,6 +366,28 @@ static void cuda_attributes(void **state)
 			 -EINVAL);
 }
 
+/* The driver's thread is older than the mask with which a verb waits for its signals. */
+static void threads_of_the_driver_take_no_signals(void **state)
+{
+	struct timespec limit = { .tv_sec = 30 };
+	struct answer a;
+	sigset_t set;
+
+	(void)state;
+	assert_int_equal(provider_cuda.ask(&state_cuda, &arena, "0000:18:00.0",
+					   "cuDeviceGetAttribute(18)", &a),
+			 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	assert_int_equal(kill(getpid(), SIGTERM), 0);
+	assert_int_equal(sigtimedwait(&set, NULL, &limit), SIGTERM);
+	assert_int_equal(kill(getpid(), SIGCHLD), 0);
+	assert_int_equal(sigtimedwait(&set, NULL, &limit), SIGCHLD);
+	assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+}
+
 static void an_old_library_answers_what_it_can(void **state)
 {
 	(void)state;
@@ -406,6 +431,7 @@ static const struct CMUnitTest current[] = {
 	TEST(a_failed_start_answers_everything),
 	TEST(captured_answers_play_through_the_library),
 	TEST(cuda_attributes),
+	TEST(threads_of_the_driver_take_no_signals),
 };
 
 static const struct CMUnitTest old[] = { TEST(an_old_library_answers_what_it_can) };
