@@ -112,6 +112,7 @@ struct run_seen {
 	struct rank_seen *ranks;
 	size_t n_ranks;
 	struct rank_judged slow;
+	double profiler_s; /* that a step takes longer while a profiler looks; 0 */
 	/* Operations: split_rate.c. */
 	const struct gpu_kind *gpu;
 	double flops_token, attention_flops_token; /* without and with attention */

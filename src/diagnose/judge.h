@@ -9,6 +9,9 @@
 
 #include "diagnose/diagnose.h"
 
+/* As many waits for the GPU in a step keep the host from launching ahead. */
+enum { SYNCS_MANY = 20 };
+
 /* Sets how, share and the sentence. */
 void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -8,8 +8,10 @@
 
 enum { STEPS_SURE = 8 };
 
-/* The last of the gradients can never be hidden: less than this is as it should be. */
+/* The last of the gradients can never be hidden: less than this is as it should be, unless nothing
+ * is hidden at all. */
 #define COMM_WORTH 0.1
+#define NOTHING_HIDDEN 0.97
 
 /* Communication over what there is to hide it behind; NAN: not told. */
 static double against_compute(const struct judging *j)
@@ -48,13 +50,13 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 		return;
 	}
 	cite_comm(j, out);
-	if (share < COMM_WORTH || part < 0.5) {
+	if (share < (part > NOTHING_HIDDEN ? DIAGNOSE_WORTH : COMM_WORTH) || part < 0.5) {
 		judged_say(j, out, IS_EXCLUDED, share,
 			   "%.1f %% of a step is communication that nothing hides%s", 100 * share,
 			   part < 0.5 ? ", the smaller part of all" : "");
 		return;
 	}
-	if (isfinite(over) && over > 1 && !(part > 0.97)) {
+	if (isfinite(over) && over > 1 && !(part > NOTHING_HIDDEN)) {
 		judged_say(j, out, IS_POSSIBLE, share,
 			   "communication takes %.1f times the computation that could hide it",
 			   over);
@@ -63,7 +65,7 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 	/* No more can be hidden than there is to hide it behind. */
 	if (over > 1)
 		share /= over;
-	judged_say(j, out, part > 0.8 ? IS_CERTAIN : IS_LIKELY, share,
+	judged_say(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
 		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s of a step",
 		   100 * (isfinite(part) ? fmin(part, 1) : 1), j->r->split.s[PART_COMM],
 		   j->r->split.step_s);
@@ -84,7 +86,7 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 	if (share < COMM_WORTH)
 		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
 			   "%.1f %% of a step is communication that nothing hides", 100 * share);
-	else if (isfinite(over) && over > 1 && part < 0.97)
+	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN)
 		judged_say(j, out, IS_CERTAIN, share,
 			   "collectives take %.3g s a step, %.1f times the computation that could "
 			   "hide them",
@@ -139,7 +141,8 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 {
 	const struct rank_judged *s = &j->r->slow;
 	const struct rank_seen *slow = rank_of(j->r, s->slowest);
-	double share = s->slowest_s / j->r->split.step_s;
+	/* A profiler does not make all ranks equally slow. */
+	double share = (s->slowest_s - j->r->profiler_s) / j->r->split.step_s;
 
 	if (judging_alone(j))
 		return;

@@ -112,6 +112,8 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *sync = &j->r->sums[FIGURE_SYNC_S], *n = &j->r->sums[FIGURE_SYNCS];
 	double share = judging_share(j, PART_HOST), idle = judging_share(j, PART_IDLE);
+	/* The log's own clock around it, beside the trace. */
+	bool told = sync->mean / j->r->step_s >= DIAGNOSE_WORTH;
 
 	if (!sync->n && !n->n) {
 		if (!j->r->live)
@@ -138,7 +140,9 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	/* A wait costs only what the GPU then idles, until work is launched again. */
 	if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
 		judged_say(
-			j, out, n->median >= 20 ? IS_LIKELY : IS_POSSIBLE, idle,
+			j, out,
+			n->median < SYNCS_MANY ? IS_POSSIBLE : (told ? IS_CERTAIN : IS_LIKELY),
+			idle,
 			"the host waits for the GPU %.0f times a step, and the GPU idles %.0f %% "
 			"of it",
 			n->median, 100 * idle);

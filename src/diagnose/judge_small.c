@@ -84,6 +84,15 @@ void rule_launch(const struct judging *j, struct judged_cause *out)
 	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
 		judged_say(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
 			   100 * idle);
+	} else if (r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
+		judged_say(j, out, IS_POSSIBLE, idle,
+			   "%.0f kernels a step of %.1f us each, and the GPU idles %.0f %% between "
+			   "them",
+			   kernels, 1e6 * each, 100 * idle);
+		out->against = arena_printf(j->a,
+					    "the host waits for the GPU %.0f times a step: nothing "
+					    "can be launched ahead",
+					    r->sums[FIGURE_SYNCS].median);
 	} else if (each < 15e-6 || launch > 0.5) {
 		judged_say(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
 			   "%.0f kernels a step of %.1f us each, and the GPU idles %.0f %% between "

@@ -151,25 +151,6 @@ static void by_gpu(const struct told *t, struct step_split *out)
 	from_idle(t, out, PART_CHECKPOINT, FIGURE_CHECKPOINT_S);
 }
 
-/* A profiler makes the host slower: steps take longer while it looks, and the GPU waits for longer.
- */
-static void without_profiler(struct arena *a, const struct told *t, struct run_seen *r)
-{
-	struct step_split *out = &r->split;
-	double own = r->step_s, cut = fmin(t->step_s - own, out->s[PART_IDLE]);
-
-	if (r->sums[FIGURE_STEP_S].format == t->format || t->window ||
-	    !(t->step_s > own * (1 + DIAGNOSE_WORTH)))
-		return;
-	run_note(
-		a, r,
-		"a step takes %.3g ms where %s looked, %.3g ms by the log: %.3g ms of what the GPU "
-		"idled are put down to the profiler and taken off",
-		1e3 * t->step_s, t->format, 1e3 * own, 1e3 * cut);
-	out->s[PART_IDLE] -= cut;
-	out->step_s -= cut;
-}
-
 static void by_host(const struct told *t, struct step_split *out)
 {
 	double both = or_zero(t->v[FIGURE_FORWARD_S]) + or_zero(t->v[FIGURE_BACKWARD_S]);
@@ -282,6 +263,31 @@ static void part_wait(struct run_seen *r)
 	out->s[PART_COMM] -= out->s[PART_WAIT];
 }
 
+/* A profiler makes the host slower: steps take longer while it looks, since GPUs wait for launches
+ * and ranks for each other. */
+static void without_profiler(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	static const enum step_part parts[] = { PART_IDLE, PART_WAIT };
+	struct step_split *out = &r->split;
+	double left = t->step_s - r->step_s, before = out->step_s;
+
+	if (r->sums[FIGURE_STEP_S].format == t->format || t->window ||
+	    !(left > DIAGNOSE_WORTH * r->step_s))
+		return;
+	r->profiler_s = left;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double cut = fmin(left, out->s[parts[i]]);
+
+		out->s[parts[i]] -= cut;
+		out->step_s -= cut;
+		left -= cut;
+	}
+	run_note(a, r,
+		 "a step takes %.3g ms where %s looked, %.3g ms by the log: %.3g ms in which GPUs "
+		 "idled or ranks waited are put down to the profiler and taken off",
+		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
+}
+
 static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_seen *r,
 			 struct told *t)
 {
@@ -318,7 +324,6 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	out->format = t[best].format;
 	if (isfinite(t[best].v[FIGURE_IDLE_S]) && !on_host(&t[best])) {
 		by_gpu(&t[best], out);
-		without_profiler(a, &t[best], r);
 	} else {
 		by_host(&t[best], out);
 	}
@@ -327,6 +332,8 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 			 out->format, out->step_s);
 	longer_than_step(a, &t[best], r);
 	part_wait(r);
+	if (out->gpu_clock)
+		without_profiler(a, &t[best], r);
 	settle(a, r);
 	for (size_t i = 0; i < n; i++)
 		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)

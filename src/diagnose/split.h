@@ -13,6 +13,8 @@ struct sample {
 struct file_steps {
 	long long first, last, from; /* steps that it tells; those before from are warming-up; -1 */
 	size_t n;
+	long long traced_first,
+		traced_last;	      /* steps in which a profiler looked; first > last: none */
 	double busy_first, busy_last; /* when a GPU had work, by the file's own clock */
 };
 

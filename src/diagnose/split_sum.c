@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "diagnose/read.h"
 
 enum { STEPS_LONG = 10, STEPS_SHORT = 4, LOOK_BACK = 256 };
 
@@ -59,6 +60,32 @@ static bool is_bar(const struct figure_seen *f)
 	return f->text && strcasecmp(f->text, "progress bar") == 0;
 }
 
+/* Steps of a log in which a profiler looked, or got ready (the step before) or wrote (the two
+ * behind), are slower than others: left out where enough others are left. A trace counts steps from
+ * 0, a log from 1. */
+static void leave_traced(const struct evidence *ev, struct run_files *rf)
+{
+	for (size_t i = 0; i < ev->n_files; i++) {
+		const struct file_steps *trace = &rf->files[i];
+
+		if (ev->files[i].run != rf->run || trace->n == 0 || !ev->files[i].format ||
+		    strcmp(ev->files[i].format, evidence_trace.name) != 0)
+			continue;
+		for (size_t k = 0; k < ev->n_files; k++) {
+			struct file_steps *s = &rf->files[k];
+			long long first = trace->first - 1, last = trace->last + 3;
+
+			if (k == i || ev->files[k].run != rf->run || s->n < 2 * STEPS_LONG ||
+			    last < s->first || first > s->last ||
+			    strcmp(ev->files[k].format, evidence_trace.name) == 0 ||
+			    s->last - s->first - (last - first) < STEPS_LONG)
+				continue;
+			s->traced_first = first;
+			s->traced_last = last;
+		}
+	}
+}
+
 /* First and last step that a file tells the time of, and how many. */
 void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out)
 {
@@ -67,7 +94,9 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 	for (size_t i = 0; i < ev->n_files; i++)
 		f[i] = (struct file_steps){ .first = -1,
 					    .busy_first = INFINITY,
-					    .busy_last = -INFINITY };
+					    .busy_last = -INFINITY,
+					    .traced_first = 1,
+					    .traced_last = 0 };
 	for (size_t i = 0; i < ev->n_figures; i++) {
 		const struct figure_seen *x = &ev->figures[i];
 		struct file_steps *s = &f[x->file];
@@ -95,6 +124,7 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 			s->from += (long long)ceil(skip * (double)(s->last - s->first) /
 						   (double)(s->n - 1));
 	}
+	leave_traced(ev, out);
 	run_window_see(a, ev, out);
 }
 
@@ -112,8 +142,12 @@ static bool is_out(const struct evidence *ev, const struct run_files *rf,
 	/* Both ends of a rank's timers: the longer one is what a step waits for. */
 	if (f->text && str_ends(f->text, "(min)"))
 		return true;
-	return f->kind >= FIGURE_GPU_UTIL && f->kind <= FIGURE_PCIE_GBS && isfinite(f->at) &&
-	       isfinite(s->busy_first) && (f->at < s->busy_first || f->at > s->busy_last);
+	if (f->step >= s->traced_first && f->step <= s->traced_last)
+		return true;
+	return ((f->kind >= FIGURE_GPU_UTIL && f->kind <= FIGURE_PCIE_GBS) ||
+		f->kind == FIGURE_WAITING_IO) &&
+	       isfinite(f->at) && isfinite(s->busy_first) &&
+	       (f->at < s->busy_first || f->at > s->busy_last);
 }
 
 /* --- one kind ----------------------------------------------------------------------------------

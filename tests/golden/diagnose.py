@@ -107,6 +107,23 @@ j = diagnose("training", data / "real-slow-rank-2", what="a folder")
 expect("the slow rank is the last one", "rank 1 is the last" in j["runs"][0]["sentence"], j["runs"][0]["sentence"])
 expect("recording and logs of a folder are one run", len(j["runs"]) == 1 and len(j["files"]) == 3, j["files"])
 
+# The same faults on a machine with two H200 GPUs (350 M parameters, DDP over NVLink; traces are cut to what GPUs did).
+H200 = {"loader": "loader", "tiny-batch": "small-batch", "sync": "sync", "network": "peer", "checkpoint": "checkpoint", "recompute": "recompute"}
+for name, which in H200.items():
+    j = diagnose("training", data / f"h200-{name}", code=1, what=f"h200-{name}")
+    expect(f"h200-{name}: named", j["runs"][0]["bottleneck"] == which, j["runs"][0]["sentence"])
+for name, which, how in (("no-overlap", "overlap", "certain"), ("slow-rank", "straggler", "likely"), ("precision", "precision", "certain")):
+    j = diagnose("training", data / f"h200-{name}", code=1, what=f"h200-{name}, with a trace")
+    expect(f"h200-{name}, with a trace: named", (j["runs"][0]["bottleneck"], cause(j, which)["certainty"]) == (which, how), j["runs"][0]["sentence"])
+j = diagnose("training", data / "h200-none", code=0, what="h200-none")
+expect("h200-none: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
+expect("h200-none: steps in which the profiler looked are left out", abs(j["runs"][0]["figures"]["drift"]) < 0.05, j["runs"][0]["figures"])
+expect("h200-none: start-up under the recorder is no training", j["runs"][0]["figures"]["gpu_busy"] > 0.8, j["runs"][0]["figures"])
+expect("h200-none: what the profiler costs is no idling", j["runs"][0]["step"]["parts"]["idle_s"] < 0.001, j["runs"][0]["step"])
+j = diagnose("training", *sorted((data / "h200-slow-rank").glob("rank*.log")), data / "h200-slow-rank/job.rec", what="h200-slow-rank without a trace")
+expect("without a trace a slow rank is not named, and what would tell is", cause(j, "straggler")["certainty"] == "unseen" and cause(j, "straggler")["measure"],
+       cause(j, "straggler"))
+
 # Several runs: the two that a cluster's owner had, 8 and 16 GPUs, weak scaling, with their all-reduce bandwidth.
 HEAD = "run framework=plain model=x parameters={p} world_size={w} nodes={n} global_batch={b} micro_batch=4 sequence=2048 precision=bf16 gpu=NVIDIA_H200\n"
 
