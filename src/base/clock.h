@@ -9,7 +9,8 @@ long long clock_mono_ms(void);
 double clock_mono_s(void);
 /* How long this process has been there, by the kernel, within its tick of 10 ms; -1: not told. */
 double clock_process_s(void);
-/* CPU seconds of the whole process: its threads and the kernel's work for them included. */
+/* CPU time of the whole process: its threads and the kernel's work for them included. */
+long long clock_cpu_ns(void);
 double clock_cpu_s(void);
 
 #endif

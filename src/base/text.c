@@ -51,16 +51,25 @@ void text_addc(struct text *t, char c)
 
 void text_vprintf(struct text *t, const char *fmt, va_list ap)
 {
+	enum { USUAL = 63 };
 	va_list again;
+	size_t room;
 	int n;
 
+	/* Mostly it fits, and is formatted once. */
+	text_reserve(t, USUAL);
+	room = t->cap - t->len;
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(t->s + t->len, room, fmt, again);
 	va_end(again);
-	if (n < 0)
+	if (n < 0) {
+		t->s[t->len] = '\0';
 		return;
-	text_reserve(t, (size_t)n);
-	vsnprintf(t->s + t->len, (size_t)n + 1, fmt, ap);
+	}
+	if ((size_t)n >= room) {
+		text_reserve(t, (size_t)n);
+		vsnprintf(t->s + t->len, (size_t)n + 1, fmt, ap);
+	}
 	t->len += (size_t)n;
 }
 

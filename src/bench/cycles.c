@@ -5,8 +5,9 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 uint64_t cycles_chain(uint64_t start, uint64_t step, uint64_t loops)
 {
@@ -35,14 +36,6 @@ uint64_t cycles_chain(uint64_t start, uint64_t step, uint64_t loops)
 	(void)loops;
 #endif
 	return start;
-}
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* As many as one vector has: of 128 bits on arm64, of 256 on x86-64 where it has them. */
@@ -97,7 +90,7 @@ static float load_any(unsigned loops)
 bool cycles_vector_load(double length)
 {
 	float (*load)(unsigned) = load_any;
-	double end = seconds() + length;
+	double end = clock_mono_s() + length;
 	bool right = true;
 
 #if defined(__x86_64__)
@@ -108,7 +101,7 @@ bool cycles_vector_load(double length)
 		float sum = load(VECTOR_LOOPS);
 
 		right = right && sum > CHAINS * LANES - 0.5f && sum < CHAINS * LANES + 0.5f;
-	} while (seconds() < end);
+	} while (clock_mono_s() < end);
 	return right;
 }
 

@@ -67,6 +67,52 @@ static void cache_pairs(struct arena *a, const struct machine *m, struct record 
 	}
 }
 
+struct adapter {
+	long long vendor, device;
+	size_t count;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct adapter *x = a, *y = b;
+
+	if (x->vendor != y->vendor)
+		return x->vendor < y->vendor ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+/* "8 x 15b3:1021, 2 x 15b3:101f": network adapters by PCI id, whatever their links do now. Virtual
+ * functions come and go and are no adapters. */
+static void adapter_pair(struct arena *a, const struct machine *m, struct record *r)
+{
+	const char *text = NULL;
+	size_t n = 0;
+	struct adapter *seen = NULL;
+
+	LIST_FOR_EACH (const struct pci_function, p, &m->pci) {
+		size_t i = 0;
+
+		if (pci_base_class(p) != 0x02 || fact_or(&p->is_vf, 0) || !seen_ok(&p->vendor.f) ||
+		    !seen_ok(&p->device.f))
+			continue;
+		while (i < n && (seen[i].vendor != p->vendor.v || seen[i].device != p->device.v))
+			i++;
+		if (i == n) {
+			seen = arena_grow(a, seen, n, sizeof(*seen));
+			seen[n++] = (struct adapter){ p->vendor.v, p->device.v, 0 };
+		}
+		seen[i].count++;
+	}
+	if (n)
+		qsort(seen, n, sizeof(*seen), by_id);
+	for (size_t i = 0; i < n; i++)
+		text = arena_printf(a, "%s%s%zu x %04llx:%04llx", text ? text : "",
+				    text ? ", " : "", seen[i].count,
+				    (unsigned long long)seen[i].vendor,
+				    (unsigned long long)seen[i].device);
+	pair(a, r, "adapters", text);
+}
+
 void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r)
 {
 	char id[64] = "";
@@ -98,4 +144,5 @@ void record_fingerprint(struct arena *a, struct host *h, const struct machine *m
 	pair(a, r, "glibc", fact_text(&m->software.glibc, NULL));
 	pair(a, r, "transparent_hugepages", fact_text(&m->memory.thp_enabled, NULL));
 	gpu_pairs(a, m, r);
+	adapter_pair(a, m, r);
 }

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/cycles.h"
 #include "bench/limit_table.h"
 #include "bench/list.h"
@@ -41,21 +41,13 @@ struct frequency {
 	double calibrated;
 };
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* The rate of one piece in additions a second. */
 static double piece(const struct frequency *s, struct frequency_core *core)
 {
-	double from = seconds(), to;
+	double from = clock_mono_s(), to;
 	uint64_t sum = cycles_chain(1, STEP, s->loops);
 
-	to = seconds();
+	to = clock_mono_s();
 	core->wrong += sum != 1 + STEP * CYCLES_CHAIN * s->loops;
 	return (double)(CYCLES_CHAIN * s->loops) / (to - from);
 }
@@ -64,14 +56,14 @@ static void work(void *ctx, size_t i)
 {
 	struct frequency *s = ctx;
 	struct frequency_core *core = &s->cores[i];
-	double rates[PIECES_MAX], end = seconds() + s->sample_s;
+	double rates[PIECES_MAX], end = clock_mono_s() + s->sample_s;
 	size_t n = 0;
 
 	do {
 		if (s->arg->vector)
 			core->wrong += !cycles_vector_load(load_s);
 		rates[n++] = piece(s, core);
-	} while (n < PIECES_MAX && seconds() < end);
+	} while (n < PIECES_MAX && clock_mono_s() < end);
 	/* The median: a piece in which an interrupt came is no frequency. */
 	core->mhz = stat_median_in_place(rates, n) * s->cycles_an_add / 1e6;
 }
@@ -80,15 +72,15 @@ static void work(void *ctx, size_t i)
 static void calibrate(void *ctx, size_t i)
 {
 	struct frequency *s = ctx;
-	double from, t, end = seconds() + 2e-3;
+	double from, t, end = clock_mono_s() + 2e-3;
 
 	if (i)
 		return;
-	while (seconds() < end)
+	while (clock_mono_s() < end)
 		cycles_chain(1, STEP, 1000);
-	from = seconds();
+	from = clock_mono_s();
 	cycles_chain(1, STEP, 10000);
-	t = seconds() - from;
+	t = clock_mono_s() - from;
 	s->loops = t > 0 ? (uint64_t)(piece_s / t * 10000) + 1 : 1000;
 	s->calibrated = cycles_an_add();
 }

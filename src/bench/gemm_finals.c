@@ -21,11 +21,6 @@ enum { FINALISTS = 8, LAST_LOOK = 3, ROUNDS = 2, BATCH_MAX = 20000 };
 #define HELD_S 0.2
 #define FREE_S 0.1
 
-static bool stopped(const struct gemm_unit *u)
-{
-	return u->stop && atomic_load(u->stop);
-}
-
 static int faster(const void *a, const void *b)
 {
 	double x = ((const struct gemm_candidate *)a)->seconds,
@@ -56,7 +51,7 @@ static int window(struct gemm_search *s, struct gemm_candidate *c, double lead_s
 	double one = c->seconds;
 	int r = 0;
 
-	if (stopped(s->u))
+	if (gemm_stopped(s->u))
 		return err_set(e, -EINTR, "interrupted");
 	if (lead_s > 0)
 		r = gemm_search_time(s, c, batch(lead_s, one), out, e);

@@ -27,11 +27,6 @@ enum {
 #define SLOW_S 0.2
 /* Without as much, a search has no finals: a test of ourselves has seen enough. */
 #define FINALS_S 0.5
-static bool stopped(const struct gemm_unit *u)
-{
-	return u->stop && atomic_load(u->stop);
-}
-
 int gemm_search_time(struct gemm_search *s, struct gemm_candidate *c, size_t n, double *seconds,
 		     struct err *e)
 {
@@ -121,7 +116,7 @@ static int first_look(struct gemm_search *s, struct err *e)
 			/* Number i of every variant in turn. */
 			if (seen[c->variant]++ != i)
 				continue;
-			if (stopped(s->u))
+			if (gemm_stopped(s->u))
 				return err_set(e, -EINTR, "interrupted");
 			if (clock_mono_s() > s->deadline + (i < 4 ? 2 * s->budget : 0) && i > 0)
 				return 0;
@@ -148,7 +143,7 @@ static int vary(struct gemm_search *s, struct err *e)
 
 		n = (size_t)cublaslt_plan_vary(s->variants[seed->variant].plan, &seed->algorithm,
 					       s->u->workspace_bytes, found, VARIED);
-		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !stopped(s->u);
+		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !gemm_stopped(s->u);
 		     k++) {
 			s->all[s->n] =
 				(struct gemm_candidate){ seed->variant, found[k], false, INFINITY };
@@ -174,7 +169,7 @@ static int vary_options(struct gemm_search *s, struct err *e)
 
 		n = (size_t)cublaslt_plan_options(s->variants[seed.variant].plan, &seed.algorithm,
 						  s->u->workspace_bytes, found, OPTIONS);
-		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !stopped(s->u);
+		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !gemm_stopped(s->u);
 		     k++) {
 			s->all[s->n] =
 				(struct gemm_candidate){ seed.variant, found[k], false, INFINITY };

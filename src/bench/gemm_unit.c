@@ -16,14 +16,6 @@ unsigned gemm_blocks(const struct cuda_gpu *g)
 	return (unsigned)(g->sms > 0 ? g->sms : 1) * BLOCKS_PER_SM;
 }
 
-size_t gemm_unit_bytes(const struct gemm_type *t, struct gemm_dims d)
-{
-	/* A sparse matrix stands there with its zeros and without them until it is checked. */
-	return gemm_bytes(t->a, d.m * d.k) * (t->sparse ? 2 : 1) + gemm_bytes(t->b, d.k * d.n) +
-	       gemm_bytes(t->d, d.m * d.n) + GEMM_WORKSPACE + gemm_scale_bytes(t, d.m, d.k) +
-	       gemm_scale_bytes(t, d.n, d.k) + GEMM_TABLE * sizeof(uint64_t);
-}
-
 static int type_of(enum gemm_code c)
 {
 	switch (c) {

@@ -70,8 +70,11 @@ enum { GEMM_WORKSPACE = 64 << 20, GEMM_SAMPLES = 256, GEMM_WAIT_S = 60, GEMM_THR
 int gemm_unit_make(struct gemm_unit *u, struct gpu_place *place, struct cublaslt *lt,
 		   const struct gemm_type *t, struct gemm_dims dims, struct err *e);
 void gemm_unit_end(struct gemm_unit *u);
-/* Device memory that a product takes, without what the library takes. */
-size_t gemm_unit_bytes(const struct gemm_type *t, struct gemm_dims dims);
+/* The user asked to stop. */
+static inline bool gemm_stopped(const struct gemm_unit *u)
+{
+	return u->stop && atomic_load(u->stop);
+}
 
 /* *seconds: of one product by the library's first proposal, measured for so long: a first figure.
  * -EOPNOTSUPP: that one does not run, which says nothing of others. */

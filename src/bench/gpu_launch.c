@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/gpu_ahead.h"
 #include "bench/gpu_common.h"
 #include "bench/list.h"
@@ -36,10 +36,7 @@ struct launch {
 
 static double now_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+	return (double)clock_mono_ns() / 1e3;
 }
 
 static atomic_uint *word(const struct launch *s, size_t i)

@@ -47,6 +47,12 @@ static bool has_avx512(void)
 	return __builtin_cpu_supports("avx512f");
 }
 
+static uint64_t sum_of_two(__m128i s)
+{
+	return (uint64_t)_mm_cvtsi128_si64(s) +
+	       (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(s, s));
+}
+
 static uint64_t read_sse2(const double *a, size_t n)
 {
 	__m128i s0 = _mm_setzero_si128(), s1 = s0, s2 = s0, s3 = s0;
@@ -58,9 +64,7 @@ static uint64_t read_sse2(const double *a, size_t n)
 		s2 = _mm_add_epi64(s2, _mm_load_si128(p + i + 2));
 		s3 = _mm_add_epi64(s3, _mm_load_si128(p + i + 3));
 	}
-	s0 = _mm_add_epi64(_mm_add_epi64(s0, s1), _mm_add_epi64(s2, s3));
-	return (uint64_t)_mm_cvtsi128_si64(s0) +
-	       (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(s0, s0));
+	return sum_of_two(_mm_add_epi64(_mm_add_epi64(s0, s1), _mm_add_epi64(s2, s3)));
 }
 
 __attribute__((target("avx2"))) static uint64_t read_avx2(const double *a, size_t n)
@@ -83,7 +87,7 @@ __attribute__((target("avx2"))) static uint64_t read_avx2(const double *a, size_
 __attribute__((target("avx512f"))) static uint64_t read_avx512(const double *a, size_t n)
 {
 	__m512i s0 = _mm512_setzero_si512(), s1 = s0, s2 = s0, s3 = s0;
-	uint64_t out[8], sum = 0;
+	__m256i half;
 
 	for (size_t i = 0; i < n; i += 32) {
 		s0 = _mm512_add_epi64(s0, _mm512_load_si512(a + i));
@@ -92,10 +96,10 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const double *a, 
 		s3 = _mm512_add_epi64(s3, _mm512_load_si512(a + i + 24));
 	}
 	s0 = _mm512_add_epi64(_mm512_add_epi64(s0, s1), _mm512_add_epi64(s2, s3));
-	memcpy(out, &s0, sizeof(out));
-	for (size_t i = 0; i < 8; i++)
-		sum += out[i];
-	return sum;
+	/* In registers: gcc 13 aligns an array for them too little when it watches the stack. */
+	half = _mm256_add_epi64(_mm512_castsi512_si256(s0), _mm512_extracti64x4_epi64(s0, 1));
+	return sum_of_two(
+		_mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
 }
 
 /* One set of loops: vector type, lanes, load, store, what to do after the last store. */

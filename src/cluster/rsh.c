@@ -202,23 +202,6 @@ const char *rsh_failure(const struct rsh *r, size_t i)
 	return r->nodes[i].failure;
 }
 
-const char *rsh_version(const struct rsh *r, size_t i)
-{
-	return r->nodes[i].version;
-}
-
-bool rsh_knows(const struct rsh *r, size_t i, const char *ask)
-{
-	const json_t *asks =
-		json_object_get(json_object_get(r->nodes[i].greeting, "answer"), "asks");
-	json_t *j;
-	size_t k;
-
-	json_array_foreach(asks, k, j) if (json_is_string(j) &&
-					   strcmp(json_string_value(j), ask) == 0) return true;
-	return false;
-}
-
 int rsh_send(struct rsh *r, size_t i, const char *ask, json_t *with)
 {
 	struct rsh_node *n = &r->nodes[i];

@@ -62,10 +62,6 @@ void rsh_close(struct rsh *r);
 size_t rsh_count(const struct rsh *r);
 /* Why node i is out, a sentence with its name; NULL while it answers. Once out it stays out. */
 const char *rsh_failure(const struct rsh *r, size_t i);
-/* The version that its greeting told; NULL when it did not greet. */
-const char *rsh_version(const struct rsh *r, size_t i);
-/* True when the greeting named this kind of request: an older program may lack it. */
-bool rsh_knows(const struct rsh *r, size_t i, const char *ask);
 
 struct rsh_reply {
 	const json_t *answer; /* NULL: failure says why. Lives until rsh_close. */

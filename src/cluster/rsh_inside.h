@@ -18,7 +18,7 @@ struct rsh_node {
 	int status;	  /* of its end, as waitpid tells; -1: not known */
 	struct text line, errors, sending;
 	size_t noise; /* bytes before the greeting */
-	const char *failure, *version;
+	const char *failure;
 	json_t *greeting;
 	long long id;	 /* of the request under way; 0: none */
 	double asked;	 /* when, seconds */

@@ -98,12 +98,11 @@ static bool is_ours(const json_t *j)
 static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len)
 {
 	const json_t *answer = json_object_get(j, "answer");
-	const char *version = json_string_value(json_object_get(answer, "version"));
 
-	if (is_ours(j) && json_integer_value(json_object_get(j, "id")) == 0 && version &&
+	if (is_ours(j) && json_integer_value(json_object_get(j, "id")) == 0 &&
+	    json_is_string(json_object_get(answer, "version")) &&
 	    json_is_array(json_object_get(answer, "asks"))) {
 		n->greeting = json_incref(j);
-		n->version = arena_strndup(r->a, version, strnlen(version, 64));
 		return;
 	}
 	n->noise += len;

@@ -154,6 +154,10 @@ int verb_advise(struct run *r)
 	const char *on = r->value[OPT_ON];
 	int code = predict_constants(r, &fits);
 
+	if (!code && r->value[OPT_USERS] && r->value[OPT_BATCH])
+		code = complain_text(EXIT_USAGE,
+				     "--users and --batch both say how many requests run at a "
+				     "time: give one of them");
 	if (!code && r->value[OPT_SWEEP])
 		code = advise_lists(r, &sweep);
 	if (!code)

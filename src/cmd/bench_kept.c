@@ -9,6 +9,7 @@
 #include "bench/bench.h"
 #include "bench/store.h"
 #include "cmd/bench.h"
+#include "cmd/compare_recordings.h"
 #include "cmd/page.h"
 #include "view/bench_json.h"
 #include "view/findings.h"
@@ -158,11 +159,14 @@ static int compare_code(const struct compare *c)
 
 int verb_compare(struct run *r)
 {
-	struct host *h = host_open_live();
+	struct host *h;
 	struct record a, b;
 	struct compare c;
 	int code = EXIT_USAGE, failed = 0;
 
+	if (compare_are_recordings(r, &code))
+		return code;
+	h = host_open_live();
 	if (bench_load(r, h, r->args[0], &a) && bench_load(r, h, r->args[1], &b)) {
 		compare_records(&r->arena, &a, &b, &c);
 		code = compare_code(&c);

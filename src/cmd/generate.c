@@ -248,6 +248,13 @@ int verb_generate(struct run *r)
 
 	if (!k)
 		return unknown_kind(r);
+	code = generate_options_used(
+		r, &(struct generate_use){ .trains = k->is == IS_TRAIN,
+					   .serves = k->is == IS_SERVE,
+					   .launches = k->is == IS_TORCHRUN || k->is == IS_SBATCH,
+					   .target = k->target });
+	if (code)
+		return code;
 	if (k->is == IS_TRAIN)
 		return generate_train(r, k->target);
 	if (r->value[OPT_EDIT])

@@ -24,6 +24,15 @@ void generate_nodes_close(struct generate_nodes *n);
 /* generate_cluster.c: nodes of a discovery in this file. */
 int generate_cluster(struct run *r, const char *path, struct gen_cluster *out);
 
+/* What a kind of file is for. */
+struct generate_use {
+	bool trains, serves,
+		launches; /* launches: torchrun and sbatch, which take a training too */
+	enum train_target target;
+};
+
+/* generate_options.c: EXIT_USAGE after complaining of an option that would change nothing. */
+int generate_options_used(struct run *r, const struct generate_use *u);
 /* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
 int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
 		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan);

@@ -16,6 +16,7 @@
 #include "cmd/predict.h"
 #include "cmd/predict_train.h"
 #include "generate/train_launch.h"
+#include "train/fit.h"
 #include "view/page_generate.h"
 
 /* The machines that were looked at as a place to train on. */
@@ -107,6 +108,15 @@ static int ask(struct run *r, const struct gen_cluster *c, struct train_edit *ed
 		train_edit_read(edit, w.on ? 1 : place->gpus, &w);
 	if (train_question_make(&r->arena, &w, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
+	if ((code = train_ask_without_effect(r, q)) != 0)
+		return code;
+	if (r->value[OPT_CALIBRATION]) {
+		struct train_fit *fit = ARENA_NEW(&r->arena, struct train_fit);
+
+		if ((code = train_ask_constants(r, fit)) != 0)
+			return code;
+		q->fit = fit;
+	}
 	return train_ask_curves(r, q);
 }
 

@@ -13,7 +13,7 @@
 #include "txn/txn.h"
 #include "watch/policy.h"
 
-enum { SETTINGS_MS = 5000, USERS_MS = 2000, STANDARD_MS = 1000 };
+enum { SETTINGS_MS = 15000, USERS_MS = 3000, STANDARD_MS = 1000 };
 
 enum format { FORMAT_SCREEN, FORMAT_PAGE, FORMAT_JSON, FORMAT_METRICS };
 
@@ -26,6 +26,7 @@ struct viewing {
 	double before_s, now_s;
 	size_t rows;
 	enum format format;
+	struct monitor_line *line;
 	struct screen *screen;
 	struct term_style style;
 	int interval_ms;
@@ -125,21 +126,21 @@ static void look(struct viewing *s)
 		memcpy(s->first, s->now, s->mon.n * sizeof(*s->now));
 }
 
-static struct frame frame_now(const struct viewing *s)
+static struct instant instant_now(const struct viewing *s)
 {
 	/* A capture is one moment: it has no rates. */
-	struct frame f = { .mon = &s->mon, .now = s->now };
+	struct instant f = { .mon = &s->mon, .now = s->now };
 
 	if (!s->h->id.captured)
-		f = frame_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
-			     s->rows > 1 ? s->before : NULL);
+		f = instant_of(&s->mon, &s->state, s->now_s, s->now, s->before_s,
+			       s->rows > 1 ? s->before : NULL);
 	f.users = &s->users;
 	return f;
 }
 
 static void show(struct viewing *s, bool again)
 {
-	struct frame f = frame_now(s), first = { .mon = &s->mon, .now = s->first };
+	struct instant f = instant_now(s), first = { .mon = &s->mon, .now = s->first };
 	time_t t = time(NULL);
 	char when[32] = "";
 	struct monitor_head head = { when, s->note, s->bad[0] ? s->bad : NULL };
@@ -163,9 +164,9 @@ static void show(struct viewing *s, bool again)
 
 static void tell(struct viewing *s)
 {
-	struct frame f = frame_now(s);
+	struct instant f = instant_now(s);
 	struct timespec ts;
-	json_t *j;
+	TEXT_AUTO line = { 0 };
 
 	if (s->format == FORMAT_METRICS) {
 		monitor_openmetrics(s->r->out, &f);
@@ -176,11 +177,11 @@ static void tell(struct viewing *s)
 		return;
 	}
 	clock_gettime(CLOCK_REALTIME, &ts);
-	j = monitor_json(&f, (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
-	json_dumpf(j, s->r->out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-	fputc('\n', s->r->out);
+	if (!s->line)
+		s->line = monitor_line_make(&s->r->arena, &s->mon);
+	monitor_line_add(s->line, &f, (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000, &line);
+	fwrite(line.s, 1, line.len, s->r->out);
 	fflush(s->r->out);
-	json_decref(j);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------

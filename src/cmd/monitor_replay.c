@@ -59,26 +59,26 @@ static size_t row_at(const struct tape *t, double ms)
 	return low;
 }
 
-static struct frame frame_at(const struct tape *t, size_t i)
+static struct instant instant_at(const struct tape *t, size_t i)
 {
 	size_t n = t->rec.mon.n, k = i ? i - 1 : 0, slow = row_at(t, (double)t->ms[i] - SLOW_MS);
 	double at_s = (double)t->ms[i] / 1e3;
 
 	/* When what is slow was asked is not told; a second earlier it was another time. */
-	return (struct frame){ .mon = &t->rec.mon,
-			       .at_s = at_s,
-			       .before_s = (double)t->ms[k] / 1e3,
-			       .now = t->values + i * n,
-			       .before = i ? t->values + k * n : NULL,
-			       .slow_at_s = at_s,
-			       .slow_before_s = (double)t->ms[slow] / 1e3,
-			       .slow_before = slow < i ? t->values + slow * n : NULL };
+	return (struct instant){ .mon = &t->rec.mon,
+				 .at_s = at_s,
+				 .before_s = (double)t->ms[k] / 1e3,
+				 .now = t->values + i * n,
+				 .before = i ? t->values + k * n : NULL,
+				 .slow_at_s = at_s,
+				 .slow_before_s = (double)t->ms[slow] / 1e3,
+				 .slow_before = slow < i ? t->values + slow * n : NULL };
 }
 
 static void page_at(struct run *r, const struct tape *t, size_t i, double speed, bool paused,
 		    const struct term_style *how, struct text *out)
 {
-	struct frame f = frame_at(t, i), first = frame_at(t, 0);
+	struct instant f = instant_at(t, i), first = instant_at(t, 0);
 	char when[STAMP_SIZE] = "", note[120];
 	struct monitor_head head = { when, note, NULL };
 
@@ -139,14 +139,16 @@ static int play(struct run *r, const struct tape *t, struct screen *screen)
 
 static int print_all(struct run *r, const struct tape *t)
 {
+	const struct monitor_line *line = monitor_line_make(&r->arena, &t->rec.mon);
+	TEXT_AUTO out = { 0 };
+
 	/* --once: the last one alone. */
 	for (size_t i = r->value[OPT_ONCE] ? t->n - 1 : 0; i < t->n; i++) {
-		struct frame f = frame_at(t, i);
-		json_t *j = monitor_json(&f, t->rec.started_s * 1000 + t->ms[i]);
+		struct instant f = instant_at(t, i);
 
-		json_dumpf(j, r->out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-		fputc('\n', r->out);
-		json_decref(j);
+		text_clear(&out);
+		monitor_line_add(line, &f, t->rec.started_s * 1000 + t->ms[i], &out);
+		fwrite(out.s, 1, out.len, r->out);
 	}
 	return EXIT_CLEAN;
 }

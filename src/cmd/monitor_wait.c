@@ -55,19 +55,27 @@ static enum wake take_signal(struct waiter *w)
 					   : WAKE_STOP;
 }
 
+/* A byte that is there already: what a terminal sends for a key comes at once. */
+static bool more(int fd, char *out)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+
+	return poll(&p, 1, 0) == 1 && read(fd, out, 1) == 1;
+}
+
 static enum wake take_key(struct waiter *w)
 {
-	char c[8];
-	ssize_t n = read(w->keys, c, sizeof(c));
+	char c[2] = "";
 
-	if (n <= 0) {
+	/* One key at a time: the next ones wait for their turn. */
+	if (read(w->keys, &w->key, 1) != 1) {
 		/* The other end is gone. */
 		w->keys = -1;
 		return WAKE_TIME;
 	}
-	w->key = c[0];
-	if (n >= 3 && c[0] == '\033' && (c[1] == '[' || c[1] == 'O'))
-		w->key = c[2] == 'C' ? '>' : c[2] == 'D' ? '<' : '\033';
+	if (w->key == '\033' && more(w->keys, &c[0]) && (c[0] == '[' || c[0] == 'O') &&
+	    more(w->keys, &c[1]))
+		w->key = c[1] == 'C' ? '>' : c[1] == 'D' ? '<' : '\033';
 	return WAKE_KEY;
 }
 

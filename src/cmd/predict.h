@@ -16,6 +16,8 @@ int predict_words(struct run *r, struct words *w, double *claim);
 int predict_model_file(struct run *r, const char *path, struct model_file *f);
 /* A number from low to high, K, M, B or T behind it; *out stays where it was not given. */
 int predict_number(struct run *r, enum option_id id, double low, double high, double *out);
+/* The same, whole and at least 1. */
+int predict_whole(struct run *r, enum option_id id, double high, int *out);
 /* The built-in constants, with those of --calibration over them; an exit code after complaining. */
 int predict_constants(struct run *r, struct fits *fits);
 /* --on names a machine; without it, this or a captured one is looked at: *p and w->place then; more

@@ -165,6 +165,20 @@ int predict_model_file(struct run *r, const char *path, struct model_file *f)
 	return 1;
 }
 
+/* A bound as it may be written: with a suffix and without an exponent. */
+static const char *bound(struct run *r, double v)
+{
+	static const struct {
+		double from, unit;
+		const char *suffix;
+	} units[] = { { 1e12, 1e12, "T" }, { 1e9, 1e9, "B" }, { 1e6, 1e6, "M" }, { 0, 1, "" } };
+	size_t i = 0;
+
+	while (v < units[i].from)
+		i++;
+	return arena_printf(&r->arena, "%.6g%s", v / units[i].unit, units[i].suffix);
+}
+
 /* A number from low to high; a suffix K, M, B or T multiplies by thousands. */
 int predict_number(struct run *r, enum option_id id, double low, double high, double *out)
 {
@@ -186,13 +200,13 @@ int predict_number(struct run *r, enum option_id id, double low, double high, do
 			break;
 		}
 	if (end == s || *end || !isfinite(v) || v < low || v > high)
-		return complain_text(EXIT_USAGE, "--%s takes a number from %g to %g, not \"%s\"",
-				     option_rows[id].name, low, high, s);
+		return complain_text(EXIT_USAGE, "--%s takes a number from %s to %s, not \"%s\"",
+				     option_rows[id].name, bound(r, low), bound(r, high), s);
 	*out = v;
 	return 0;
 }
 
-static int whole(struct run *r, enum option_id id, double high, int *out)
+int predict_whole(struct run *r, enum option_id id, double high, int *out)
 {
 	double v = 0;
 	int code = predict_number(r, id, 1, high, &v);
@@ -242,12 +256,12 @@ int predict_words(struct run *r, struct words *w, double *claim)
 		code = predict_number(r, numbers[i].id, numbers[i].low, numbers[i].high,
 				      numbers[i].to);
 	if (!code)
-		code = whole(r, OPT_BATCH, 100000, &w->batch);
+		code = predict_whole(r, OPT_BATCH, 100000, &w->batch);
 	if (!code)
-		code = whole(r, OPT_TP, 4096, &w->tp);
+		code = predict_whole(r, OPT_TP, 4096, &w->tp);
 	if (!code)
-		code = whole(r, OPT_PP, 4096, &w->pp);
+		code = predict_whole(r, OPT_PP, 4096, &w->pp);
 	if (!code)
-		code = whole(r, OPT_DRAFT, 64, &w->draft);
+		code = predict_whole(r, OPT_DRAFT, 64, &w->draft);
 	return code;
 }

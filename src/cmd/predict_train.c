@@ -14,7 +14,7 @@
 #define MOST_CONSTANTS (1u << 20)
 #define MOST_TABLE (64u << 20)
 
-static int constants(struct run *r, struct train_fit *fit)
+int train_ask_constants(struct run *r, struct train_fit *fit)
 {
 	const char *path = r->value[OPT_CALIBRATION];
 	struct err e = { 0 };
@@ -133,7 +133,7 @@ int predict_training(struct run *r)
 	double claim = 0;
 	int code = predict_foreign_option(r, true);
 
-	if (code || (code = constants(r, fit)) != 0)
+	if (code || (code = train_ask_constants(r, fit)) != 0)
 		return code;
 	if (r->value[OPT_ROWS])
 		return table(r, fit);

@@ -16,18 +16,6 @@
 
 #define MOST_CURVE (4u << 20)
 
-static int whole(struct run *r, enum option_id id, double high, int *out)
-{
-	double v = 0;
-	int code = predict_number(r, id, 1, high, &v);
-
-	if (!code && v != floor(v))
-		return complain_text(EXIT_USAGE, "--%s takes a whole number", option_rows[id].name);
-	if (r->value[id])
-		*out = (int)v;
-	return code;
-}
-
 /* A factor for what stands behind a number; 0: not one of these. */
 struct unit {
 	const char *name;
@@ -90,8 +78,7 @@ static int with_units(struct run *r, struct train_words *w)
 	return 0;
 }
 
-/* Options that would change nothing are refused. */
-static int without_effect(struct run *r, const struct train_question *q)
+int train_ask_without_effect(struct run *r, const struct train_question *q)
 {
 	const struct {
 		enum option_id id;
@@ -143,7 +130,7 @@ static int numbers(struct run *r, struct train_words *w)
 	int code = 0;
 
 	for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]) && !code; i++)
-		code = whole(r, wholes[i].id, wholes[i].high, wholes[i].to);
+		code = predict_whole(r, wholes[i].id, wholes[i].high, wholes[i].to);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !code; i++)
 		code = predict_number(r, parts[i].id, parts[i].low, parts[i].high, parts[i].to);
 	return code ? code : with_units(r, w);
@@ -271,7 +258,7 @@ int train_ask(struct run *r, struct place *place, struct train_question *q)
 	w.place = machine.place;
 	if (train_question_make(&r->arena, &w, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
-	if ((code = without_effect(r, q)) != 0)
+	if ((code = train_ask_without_effect(r, q)) != 0)
 		return code;
 	return train_ask_curves(r, q);
 }

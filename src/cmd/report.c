@@ -47,7 +47,8 @@ static struct report_head keep_head(struct arena *a, const struct report_head *h
 	out.what = arena_strdup(a, h->what);
 	out.kernel = arena_strdup(a, h->kernel);
 	out.from = arena_strdup(a, h->from);
-	return out; /* id and worst are the program's, or the run's */
+	out.worst = h->worst ? arena_strdup(a, h->worst) : NULL;
+	return out; /* id is the program's, or the run's */
 }
 
 /* A finding outweighs what could not be seen. */
@@ -182,8 +183,10 @@ int verb_report(struct run *r)
 	int code = EXIT_USAGE, failed = 0;
 
 	if (!format_of(r, &p.format) || (code = report_may_write(r)) != 0 ||
-	    (code = report_sources(r, &p.given)) != 0)
+	    (code = report_sources(r, &p.given)) != 0) {
+		report_sources_free(&p.given);
 		return code;
+	}
 	p.heads = arena_array(&r->arena, p.given.n, sizeof(*p.heads));
 	p.body = open_memstream(&p.text, &p.len);
 	p.machines = json_array();
@@ -194,6 +197,7 @@ int verb_report(struct run *r)
 		tell_left_out(&p);
 		failed = p.format == FORMAT_JSON ? put_json(&p) : put(&p);
 	}
+	report_sources_free(&p.given);
 	json_decref(p.machines);
 	free(p.text);
 	return failed ? failed : p.code;

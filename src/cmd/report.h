@@ -8,6 +8,7 @@
 #include "bench/record.h"
 #include "cmd/plan.h"
 #include "prove/ledger.h"
+#include "view/given.h"
 #include "view/page_report.h"
 
 enum { REPORT_MACHINES_MAX = 4096, REPORT_RESULTS_SHOWN = 12, REPORT_FILE_MAX = 64 << 20 };
@@ -16,6 +17,15 @@ enum { REPORT_MACHINES_MAX = 4096, REPORT_RESULTS_SHOWN = 12, REPORT_FILE_MAX = 
 struct report_source {
 	const char *path;  /* as it was given; NULL: this machine or --host */
 	const char *facts; /* text of a result of show, NULL: a capture */
+	const char *node;  /* known by what results say of it alone, by its name; NULL: not so */
+};
+
+/* A result of another verb, given as a file. */
+struct report_told {
+	const char *path;
+	const struct given_kind *kind;
+	json_t *j;
+	size_t source; /* whose it is */
 };
 
 /* What the command line named. */
@@ -24,6 +34,8 @@ struct report_given {
 	size_t n;
 	struct record *results; /* of bench, given as files */
 	size_t n_results;
+	struct report_told *told;
+	size_t n_told;
 	const char **recordings; /* files of "record" */
 	size_t n_recordings;
 	bool *taken; /* which of them belong to a machine of the report */
@@ -45,6 +57,7 @@ struct reporting {
 /* Reads the arguments; with several results and no machine, this one. 0, or EXIT_USAGE after
  * complaining. */
 int report_sources(struct run *r, struct report_given *out);
+void report_sources_free(struct report_given *g);
 /* Fills g->out. 0, or an exit code after complaining. */
 int report_gather(struct reporting *g, const struct report_source *from, const char *id);
 /* Whether -o may be written: 0, or EXIT_USAGE after complaining. */
@@ -67,6 +80,20 @@ void report_part_benches(struct reporting *g);
 /* report_recording.c: 0, or an exit code after complaining. */
 int report_part_recordings(struct reporting *g);
 bool report_is_recording(const char *path);
+
+/* --- results of other verbs: report_told.c ------------------------------------------------------
+ */
+
+/* Keeps j, a result of that kind. 0, or EXIT_USAGE after complaining. */
+int report_told_add(struct run *r, struct report_given *g, const char *path,
+		    const struct given_kind *kind, json_t *j);
+/* Finds each one's machine; a machine that nothing else tells of becomes a source of its own. 0, or
+ * EXIT_USAGE after complaining. */
+int report_told_place(struct run *r, struct report_given *g);
+/* A machine of which nothing but results is there: its head and g->code. */
+void report_told_machine(struct reporting *g, const struct report_source *from);
+/* Adds what was given to the sections that are there, or sections of their own. */
+void report_part_told(struct reporting *g, const struct report_source *from);
 void report_part_proofs(struct reporting *g);
 void report_part_predictions(struct reporting *g);
 void report_part_stack(struct reporting *g);

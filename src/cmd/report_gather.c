@@ -125,8 +125,14 @@ static int look(struct reporting *g, const struct report_source *from)
 
 int report_gather(struct reporting *g, const struct report_source *from, const char *id)
 {
-	int code = look(g, from);
+	int code;
 
+	g->out.head.id = id;
+	if (from->node) {
+		report_told_machine(g, from);
+		return 0;
+	}
+	code = look(g, from);
 	if (code)
 		return code;
 	ledger_of(g);
@@ -144,5 +150,7 @@ int report_gather(struct reporting *g, const struct report_source *from, const c
 	report_part_stack(g);
 	report_part_persist(g);
 	report_part_doctor(g);
-	return report_part_recordings(g);
+	code = report_part_recordings(g);
+	report_part_told(g, from);
+	return code;
 }

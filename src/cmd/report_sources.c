@@ -90,19 +90,22 @@ static int add_file(struct run *r, struct report_given *g, const char *path)
 	if (!j) {
 		code = complain_text(EXIT_USAGE, "%s:%d: %s", path, why.line, why.text);
 	} else if (schema && strcmp(schema, "gputune.show/1") == 0) {
-		add_source(r, g, (struct report_source){ path, text });
+		add_source(r, g, (struct report_source){ .path = path, .facts = text });
 	} else if (schema && strcmp(schema, "gputune.bench/1") == 0) {
 		g->results = arena_grow(&r->arena, g->results, g->n_results, sizeof(*g->results));
 		if (bench_from_json(&r->arena, path, text, &g->results[g->n_results], &e))
 			code = complain(EXIT_USAGE, &e);
 		else
 			g->n_results++;
+	} else if (given_kind_of(schema)) {
+		code = report_told_add(r, g, path, given_kind_of(schema), j);
 	} else {
 		code = complain_text(
 			EXIT_USAGE,
-			"%s is %s%.64s: a report is made of captures, recordings, and results "
-			"of \"show\" and \"bench\" in JSON",
-			path, schema ? "a " : "no result of gputune", schema ? schema : "");
+			"%s is %s%.64s: a report is made of captures, recordings, and results in "
+			"JSON of show, bench, %s",
+			path, schema ? "a " : "no result of gputune", schema ? schema : "",
+			given_verbs(&r->arena));
 	}
 	json_decref(j);
 	return code;
@@ -110,12 +113,12 @@ static int add_file(struct run *r, struct report_given *g, const char *path)
 
 int report_sources(struct run *r, struct report_given *out)
 {
+	int code = 0;
+
 	*out = (struct report_given){ 0 };
 	for (int i = 0; i < r->n_args; i++) {
-		int code = 0;
-
 		if (is_capture(r->args[i]))
-			add_source(r, out, (struct report_source){ r->args[i], NULL });
+			add_source(r, out, (struct report_source){ .path = r->args[i] });
 		else if (report_is_recording(r->args[i]))
 			add_recording(r, out, r->args[i]);
 		else
@@ -127,14 +130,14 @@ int report_sources(struct run *r, struct report_given *out)
 		return complain_text(EXIT_USAGE,
 				     "--host and machines as arguments: name all of them "
 				     "as arguments");
+	if ((code = report_told_place(r, out)) != 0)
+		return code;
 	if (out->n > REPORT_MACHINES_MAX)
 		return complain_text(EXIT_USAGE, "a report takes %d machines at most",
 				     REPORT_MACHINES_MAX);
 	if (out->n > 1 && out->n_recordings)
 		return complain_text(EXIT_USAGE, "a recording goes with one machine, not with %zu",
 				     out->n);
-	if (!out->n)
-		add_source(r, out, (struct report_source){ NULL, NULL });
 	out->taken = arena_array(&r->arena, out->n_results + 1, sizeof(*out->taken));
 	return 0;
 }

@@ -191,7 +191,11 @@ const struct verb verbs[] = {
 	  .summary = "two measurements against each other",
 	  .about = "Compares results of bench (files, or ids of kept ones): the ratio of the "
 		   "medians with its interval, and better, worse, no difference, or not comparable "
-		   "and why. Exit code 1 when something got worse, 5 when nothing compares.",
+		   "and why. Exit code 1 when something got worse, 5 when nothing compares. Of two "
+		   "recordings (record -o) every quantity that both have: mean and quantiles of "
+		   "each side, the difference with its interval, and higher, lower, no difference "
+		   "or not comparable; how long both jobs took and how they ended. Which is better "
+		   "is not judged then, and the exit code is 0.",
 	  OPTION_LIST(compare_options) },
 	{ .name = "stack",
 	  .args = "PART...",

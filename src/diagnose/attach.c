@@ -63,15 +63,15 @@ static void tell_reasons(struct attach *s, double bits, int gpu)
 
 static void machine_look(struct attach *s)
 {
-	struct frame f;
+	struct instant f;
 	double net = NAN, disk = NAN;
 
 	monitor_look(&s->mon, s->h, &s->state, s->now_s, s->values);
-	f = frame_of(&s->mon, &s->state, s->now_s, s->values, s->before_s,
-		     s->looks ? s->before : NULL);
+	f = instant_of(&s->mon, &s->state, s->now_s, s->values, s->before_s,
+		       s->looks ? s->before : NULL);
 	for (size_t i = 0; i < s->mon.n; i++) {
 		const char *name = s->mon.columns[i].type->name, *target = s->mon.columns[i].target;
-		double v = frame_column(&f, i);
+		double v = instant_column(&f, i);
 
 		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
 			if (strcmp(gauges[k].column, name) == 0)

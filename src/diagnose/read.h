@@ -134,6 +134,9 @@ bool read_metric_key(const struct read_place *p, const char *key, double value);
 bool read_own_key(const struct read_place *p, const char *key, double value);
 bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s);
 bool read_own_name(const char *key);
+/* What a profiler's range is of, by names that people give ranges ("forward",
+ * "PyTorch:optimizer.step"); FIGURE_KINDS: not known. */
+enum figure_kind read_range(const char *name);
 /* Seconds of the unit of time that is all of s; NAN. */
 double read_unit(const char *s);
 /* The names, for who used others. */
@@ -173,8 +176,5 @@ bool span_is_comm(const char *kernel);
 const char *span_gemm(const char *kernel);
 /* What a function of CUDA does that the host calls; FIGURE_KINDS: none of waiting and launching. */
 enum figure_kind span_host_call(const char *name);
-/* What a range is of, by names that people give ranges ("forward", "PyTorch:optimizer.step");
- * FIGURE_KINDS: not known. */
-enum figure_kind span_range(const char *name);
 
 #endif

@@ -18,7 +18,7 @@ bool read_sane(double v)
 double read_number(const char *s, const char **end)
 {
 	char digits[DIGITS_MAX];
-	size_t n = 0, thousands = 0;
+	size_t n = 0;
 	char *stop;
 	double v;
 
@@ -33,10 +33,8 @@ double read_number(const char *s, const char **end)
 		bool sign = (*s == '-' || *s == '+') && n && (digits[n - 1] | 32) == 'e';
 
 		if (*s == ',' && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[2]) &&
-		    isdigit((unsigned char)s[3]) && !isdigit((unsigned char)s[4])) {
-			thousands++;
+		    isdigit((unsigned char)s[3]) && !isdigit((unsigned char)s[4]))
 			continue;
-		}
 		if ((*s == 'e' || *s == 'E') &&
 		    !isdigit((unsigned char)s[s[1] == '-' || s[1] == '+' ? 2 : 1]))
 			break;

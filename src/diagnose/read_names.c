@@ -45,41 +45,46 @@ static const struct {
 	{ "gpu_memory_bytes", FIGURE_GPU_MEMORY },
 };
 
-/* What a time is of, without "_time" and without its unit. */
+/* Parts of a step, as names of times have them without "_time" and without the unit; range: those
+ * that ranges of profilers have as well. */
 static const struct {
 	const char *stem;
 	enum figure_kind kind;
-} times[] = {
-	{ "step", FIGURE_STEP_S },
-	{ "train_step", FIGURE_STEP_S },
-	{ "iter", FIGURE_STEP_S },
-	{ "iteration", FIGURE_STEP_S },
-	{ "data", FIGURE_DATA_S },
-	{ "data_load", FIGURE_DATA_S },
-	{ "data_loading", FIGURE_DATA_S },
-	{ "data_wait", FIGURE_DATA_S },
-	{ "dataloader", FIGURE_DATA_S },
-	{ "forward", FIGURE_FORWARD_S },
-	{ "fwd", FIGURE_FORWARD_S },
-	{ "backward", FIGURE_BACKWARD_S },
-	{ "bwd", FIGURE_BACKWARD_S },
-	{ "optimizer", FIGURE_OPTIMIZER_S },
-	{ "optimizer_step", FIGURE_OPTIMIZER_S },
-	{ "optim", FIGURE_OPTIMIZER_S },
-	{ "opt", FIGURE_OPTIMIZER_S },
-	{ "opt_step", FIGURE_OPTIMIZER_S },
-	{ "compute", FIGURE_COMPUTE_S },
-	{ "comm", FIGURE_COMM_S },
-	{ "communication", FIGURE_COMM_S },
-	{ "comm_exposed", FIGURE_COMM_EXPOSED_S },
-	{ "exposed_comm", FIGURE_COMM_EXPOSED_S },
-	{ "copy", FIGURE_COPY_S },
-	{ "idle", FIGURE_IDLE_S },
-	{ "sync", FIGURE_SYNC_S },
-	{ "launch", FIGURE_LAUNCH_S },
-	{ "checkpoint", FIGURE_CHECKPOINT_S },
-	{ "ckpt", FIGURE_CHECKPOINT_S },
-	{ "checkpoint_save", FIGURE_CHECKPOINT_S },
+	bool range;
+} parts[] = {
+	{ "step", FIGURE_STEP_S, false },
+	{ "train_step", FIGURE_STEP_S, false },
+	{ "iter", FIGURE_STEP_S, false },
+	{ "iteration", FIGURE_STEP_S, false },
+	{ "data", FIGURE_DATA_S, true },
+	{ "data_load", FIGURE_DATA_S, false },
+	{ "data_loading", FIGURE_DATA_S, true },
+	{ "data_wait", FIGURE_DATA_S, false },
+	{ "dataloader", FIGURE_DATA_S, true },
+	{ "get_batch", FIGURE_DATA_S, true },
+	{ "batch_generator", FIGURE_DATA_S, true },
+	{ "forward", FIGURE_FORWARD_S, true },
+	{ "fwd", FIGURE_FORWARD_S, true },
+	{ "backward", FIGURE_BACKWARD_S, true },
+	{ "bwd", FIGURE_BACKWARD_S, true },
+	{ "optimizer", FIGURE_OPTIMIZER_S, true },
+	{ "optimizer_step", FIGURE_OPTIMIZER_S, true },
+	{ "optim", FIGURE_OPTIMIZER_S, false },
+	{ "opt", FIGURE_OPTIMIZER_S, false },
+	{ "opt_step", FIGURE_OPTIMIZER_S, true },
+	{ "compute", FIGURE_COMPUTE_S, false },
+	{ "comm", FIGURE_COMM_S, false },
+	{ "communication", FIGURE_COMM_S, false },
+	{ "comm_exposed", FIGURE_COMM_EXPOSED_S, false },
+	{ "exposed_comm", FIGURE_COMM_EXPOSED_S, false },
+	{ "copy", FIGURE_COPY_S, false },
+	{ "idle", FIGURE_IDLE_S, false },
+	{ "sync", FIGURE_SYNC_S, false },
+	{ "launch", FIGURE_LAUNCH_S, false },
+	{ "checkpoint", FIGURE_CHECKPOINT_S, true },
+	{ "ckpt", FIGURE_CHECKPOINT_S, false },
+	{ "checkpoint_save", FIGURE_CHECKPOINT_S, false },
+	{ "save_checkpoint", FIGURE_CHECKPOINT_S, true },
 };
 
 /* Seconds without saying so, by the tool that has the name. */
@@ -199,9 +204,29 @@ static enum figure_kind kind_of(const char *key, double unit_s, double *factor)
 	if (!isfinite(*factor))
 		return FIGURE_KINDS;
 	cut(name, "_time");
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		if (strcmp(times[i].stem, name) == 0)
-			return times[i].kind;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(parts[i].stem, name) == 0)
+			return parts[i].kind;
+	return FIGURE_KINDS;
+}
+
+/* Letters of either size are the same, and so are "-", " ", "." and "_". */
+static bool is_named(const char *name, const char *stem)
+{
+	for (; *name && *stem; name++, stem++)
+		if (*stem == '_' ? !strchr("_-. ", *name) : tolower((unsigned char)*name) != *stem)
+			return false;
+	return *name == *stem;
+}
+
+enum figure_kind read_range(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	name = colon ? colon + 1 : name;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].range && is_named(name, parts[i].stem))
+			return parts[i].kind;
 	return FIGURE_KINDS;
 }
 

@@ -128,7 +128,7 @@ static void row(struct walk *w, const char **cell)
 		return;
 	}
 	kind = w->report == CALLS	    ? span_host_call(name)
-	       : w->report == RANGES	    ? span_range(name)
+	       : w->report == RANGES	    ? read_range(name)
 	       : strcasestr(name, "memset") ? FIGURE_KINDS
 					    : FIGURE_COPY_S;
 	if (kind != FIGURE_KINDS)

@@ -19,10 +19,9 @@ static const unsigned char zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
 struct walk {
 	struct read_place at;
 	struct recording rec;
-	double *before;
-	double before_s;
+	struct recording_rates rates;
+	double *v; /* gauges and rates of this row; NAN: not asked anew */
 	size_t row, every, told;
-	bool begun;
 };
 
 /* What a column is; the rate of a total. */
@@ -63,35 +62,22 @@ static void tell(struct walk *w, enum figure_kind kind, double v, double s, int 
 	}
 }
 
-static double value_of(const struct walk *w, size_t i, double s, const double *values)
-{
-	const struct column_type *t = w->rec.mon.columns[i].type;
-	double d = s - w->before_s;
-
-	if (t->kind == COLUMN_GAUGE)
-		return values[i];
-	/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
-	return w->begun && d >= 0.05 ? (values[i] - w->before[i]) / d : (double)NAN;
-}
-
-static double pair_rate(const struct walk *w, size_t i, const char *other, double s,
-			const double *values)
+static double pair_rate(const struct walk *w, size_t i, const char *other)
 {
 	long k = monitor_find(&w->rec.mon, other, w->rec.mon.columns[i].target);
-	double a = value_of(w, i, s, values), b = k < 0 ? 0 : value_of(w, (size_t)k, s, values);
+	double a = w->v[i], b = k < 0 ? 0 : w->v[k];
 
 	return a + (isnan(b) ? 0 : b);
 }
 
-/* A column of a slower beat stands still between its looks: in thinned rows that does not show. */
-static void columns(struct walk *w, double s, const double *values)
+static void columns(struct walk *w, double s)
 {
 	double net = (double)NAN, disk = (double)NAN;
 
 	for (size_t i = 0; i < w->rec.mon.n; i++) {
 		const char *name = w->rec.mon.columns[i].type->name;
 		const char *target = w->rec.mon.columns[i].target;
-		double v = value_of(w, i, s, values);
+		double v = w->v[i];
 		int rank = str_starts(target, "gpu") ? read_rank(read_number(target + 3, NULL), -1)
 						     : -1;
 
@@ -105,11 +91,11 @@ static void columns(struct walk *w, double s, const double *values)
 			     v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus, s,
 			     -1, NULL);
 		if (strcmp(name, "net.received") == 0)
-			net = fmax(net, pair_rate(w, i, "net.sent", s, values));
+			net = fmax(net, pair_rate(w, i, "net.sent"));
 		if (strcmp(name, "rdma.received") == 0)
-			net = fmax(net, pair_rate(w, i, "rdma.sent", s, values));
+			net = fmax(net, pair_rate(w, i, "rdma.sent"));
 		if (strcmp(name, "disk.read") == 0)
-			disk = fmax(disk, pair_rate(w, i, "disk.written", s, values));
+			disk = fmax(disk, pair_rate(w, i, "disk.written"));
 	}
 	tell(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
 	tell(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
@@ -133,10 +119,8 @@ static bool take_row(void *ctx, int64_t ms, const double *values)
 	w->at.line = w->row + 2; /* behind the line of the columns */
 	if (w->row++ % w->every)
 		return true;
-	columns(w, s, values);
-	memcpy(w->before, values, w->rec.mon.n * sizeof(*values));
-	w->before_s = s;
-	w->begun = true;
+	recording_rates(w->at.ev->arena, &w->rates, &w->rec.mon, s, values, w->v);
+	columns(w, s);
 	return true;
 }
 
@@ -178,7 +162,7 @@ static int open_recording(struct evidence *ev, size_t file, const char *path, st
 	ev->files[file].lines = w.row + 1 + w.rec.end.whole;
 	ev->files[file].used = w.row;
 	w.every = 1 + w.row * w.rec.mon.n / FIGURES_TOLD;
-	w.before = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.before));
+	w.v = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.v));
 	head(&w);
 	w.row = 0;
 	code = recording_read(ev->arena, path, &w.rec, take_row, &w, e);

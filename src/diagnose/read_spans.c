@@ -129,35 +129,3 @@ enum figure_kind span_host_call(const char *name)
 			return FIGURE_LAUNCH_S;
 	return strcmp(name, "cudaMemcpy") == 0 ? FIGURE_SYNC_S : FIGURE_KINDS;
 }
-
-enum figure_kind span_range(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum figure_kind kind;
-	} names[] = {
-		{ "forward", FIGURE_FORWARD_S },
-		{ "fwd", FIGURE_FORWARD_S },
-		{ "backward", FIGURE_BACKWARD_S },
-		{ "bwd", FIGURE_BACKWARD_S },
-		{ "optimizer", FIGURE_OPTIMIZER_S },
-		{ "optimizer_step", FIGURE_OPTIMIZER_S },
-		{ "optimizer.step", FIGURE_OPTIMIZER_S },
-		{ "opt_step", FIGURE_OPTIMIZER_S },
-		{ "data", FIGURE_DATA_S },
-		{ "dataloader", FIGURE_DATA_S },
-		{ "data_loading", FIGURE_DATA_S },
-		{ "data loading", FIGURE_DATA_S },
-		{ "get_batch", FIGURE_DATA_S },
-		{ "batch-generator", FIGURE_DATA_S },
-		{ "checkpoint", FIGURE_CHECKPOINT_S },
-		{ "save_checkpoint", FIGURE_CHECKPOINT_S },
-	};
-	const char *colon = strrchr(name, ':');
-
-	name = colon ? colon + 1 : name;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(names[i].name, name) == 0)
-			return names[i].kind;
-	return FIGURE_KINDS;
-}

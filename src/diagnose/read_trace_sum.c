@@ -132,7 +132,7 @@ static void on_host(struct trace *t, const char *name, const char *cat, double f
 	} else if (t->host_only && str_starts(name, "autograd::engine::evaluate_function")) {
 		r.kind = FIGURE_BACKWARD_S;
 	} else if (strcmp(cat, "user_annotation") == 0) {
-		r.kind = span_range(name);
+		r.kind = read_range(name);
 	}
 	if (r.kind != FIGURE_KINDS)
 		add_range(t, r);

@@ -12,7 +12,7 @@
 
 #define SCHEMA "gputune.bench/1"
 
-enum { LOOK = 4096, GPUS_MAX = 64, CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
+enum { LOOK = 4096, CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
 
 /*
  * Far: five robust sigmas, which of a million like machines' figures less than one passes. Sigma is
@@ -38,33 +38,6 @@ bool benches_next(const char *at, const char *end)
 static const char *get(const json_t *j, const char *key)
 {
 	return json_string_value(json_object_get(j, key));
-}
-
-/* "2 x NVIDIA H200, AMD EPYC 9654": GPUs of the first one's kind are counted. */
-static const char *hardware_of(struct fleet *f, const json_t *j)
-{
-	const json_t *print = json_object_get(j, "fingerprint");
-	const char *cpu = get(print, "cpu"), *first = get(print, "gpu0");
-	size_t same = 0, other = 0;
-	TEXT_AUTO t = { 0 };
-
-	for (int i = 0; i < GPUS_MAX; i++) {
-		char key[16];
-		const char *name;
-
-		snprintf(key, sizeof(key), "gpu%d", i);
-		name = get(print, key);
-		if (!name)
-			break;
-		same += strcmp(name, first) == 0;
-		other += strcmp(name, first) != 0;
-	}
-	if (same)
-		text_printf(&t, "%zu x %s, ", same, first);
-	if (other)
-		text_printf(&t, "%zu other GPUs, ", other);
-	text_add(&t, cpu ? cpu : "CPU not told");
-	return store_text(f, t.s);
 }
 
 static struct fleet_bench *bench_at(struct fleet *f, const char *name, const char *hardware,
@@ -204,7 +177,8 @@ int benches_add(struct fleet *f, const char *file, const char *name, const char 
 		m = store_machine(f, j, name, e);
 	if (m) {
 		store_host(f, m, j, file);
-		m->hardware = hardware_of(f, j);
+		m->hardware = hardware_text(f, json_object_get(j, "fingerprint"));
+		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
 		take_cases(f, m, j);
 	} else if (code == 0) {
 		code = *e->text ? -EINVAL

@@ -74,6 +74,8 @@ struct fleet_rare {
 	size_t peers; /* machines of the same class */
 };
 
+enum { FLEET_SOFTWARE = 4 };
+
 struct fleet_machine {
 	const char *name;
 	const char *file;
@@ -90,6 +92,7 @@ struct fleet_machine {
 	size_t n_fast;	      /* better */
 	size_t n_values;      /* figures that it measured */
 	const char *hardware; /* as its newest bench result tells; NULL: none */
+	const char *software[FLEET_SOFTWARE]; /* driver, kernel, firmware, VBIOS; NULL: not told */
 };
 
 /* Machines whose bad and unknown answers are the same. */
@@ -157,7 +160,7 @@ struct fleet_state {
 struct fleet_bench {
 	const char *name;	 /* "gemm bf16:8192 rate" */
 	const char *unit;	 /* "TFLOP/s" */
-	const char *hardware;	 /* "2 x NVIDIA H200, AMD EPYC 9654" */
+	const char *hardware;	 /* "2 x NVIDIA H200, AMD EPYC 9654, 768 GiB" */
 	bool lower;		 /* is better */
 	struct fleet_value **by; /* by name, once settled */
 	size_t n;
@@ -171,6 +174,11 @@ enum {
 	FLEET_BENCHES_MAX = 4096,
 	FLEET_PEERS_MIN = 5, /* fewer than these say nothing about one of them */
 };
+
+/* "driver 580.95, most have 570.133": software of m that more than half of b's machines have
+ * otherwise; arena. NULL: none. */
+const char *fleet_unusual(struct arena *a, const struct fleet_bench *b,
+			  const struct fleet_machine *m);
 
 struct fleet {
 	struct fleet_machine **machines; /* by name, once settled */

@@ -67,6 +67,9 @@ const char *node_reason(struct arena *a, const char *text)
 	}
 	while (t.s[t.len - 1] == ' ')
 		t.s[--t.len] = '\0';
+	/* The mark ends in a blank, without which a drain of ours is nobody's. */
+	if (t.len < strlen(NODE_MARK))
+		text_add(&t, " ?");
 	return arena_strdup(a, t.s);
 }
 

@@ -51,6 +51,10 @@ bool benches_next(const char *at, const char *end);
 int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
 		const char *end, struct err *e);
 void benches_settle(struct fleet *f);
+/* hardware.c: "2 x NVIDIA H200, 2 x AMD EPYC 9654, 1536 GiB, 8 x 15b3:1021" of a result's
+ * fingerprint (may be NULL); and what runs on it, FLEET_SOFTWARE texts or NULLs. */
+const char *hardware_text(struct fleet *f, const json_t *print);
+void hardware_software(struct fleet *f, const json_t *print, const char **out);
 /* fleet.c: the machine of that document; fallback where it has no name. NULL and *e: too many. */
 struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
 				    struct err *e);

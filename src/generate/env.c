@@ -31,14 +31,6 @@ static void leave(struct arena *a, struct gen_envs *e, const char *name, const c
 	e->left[e->n_left++] = (struct gen_left){ name, why };
 }
 
-const struct gen_var *gen_env_find(const struct gen_env *e, const char *name)
-{
-	for (size_t i = 0; i < e->n; i++)
-		if (strcmp(e->vars[i].name, name) == 0)
-			return &e->vars[i];
-	return NULL;
-}
-
 /* "=a:1,b:1" of the ports that carry traffic; *left_out: ports that are up and do not. */
 static const char *hca_list(struct arena *a, const struct gen_node *n, size_t *used,
 			    size_t *left_out)

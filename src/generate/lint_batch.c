@@ -130,12 +130,84 @@ static void accelerate(struct lint *l, const struct lint_word *w, size_t n)
 		if (w[i].text[0] != '-' && str_ends(w[i].text, ".py"))
 			break;
 	}
-	if (have && all > (long long)have * machines)
+	if (all % machines)
+		lint_add(l, LINT_ERROR, "batch-arithmetic", w[0].line, "--num_processes", NULL,
+			 "Accelerate's sources (commands/launch.py)",
+			 "--num_processes is of all machines: %lld do not divide by %lld", all,
+			 machines);
+	else if (have && all > (long long)have * machines)
 		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_processes",
 			 arena_printf(l->a, "%lld", (long long)have * machines),
 			 "Accelerate's sources (commands/launch.py)",
 			 "%lld processes on %lld machine%s, and this one has %zu GPUs", all,
 			 machines, machines == 1 ? "" : "s", have);
+}
+
+/* "deepspeed": --num_gpus of each machine, which its launcher does not compare with what is there.
+ */
+static void deepspeed(struct lint *l, const struct lint_word *w, size_t n)
+{
+	size_t have = l->on->node ? l->on->node->gpus : 0;
+	long long each = 0;
+
+	for (size_t i = 1; i < n && !w[i].end; i++) {
+		const char *gpus = value_of(&w[i], n - i, "--num-gpus");
+
+		if (gpus && !number(gpus, &each))
+			return;
+		if (w[i].text[0] != '-' && str_ends(w[i].text, ".py"))
+			break;
+	}
+	if (have && each > (long long)have)
+		lint_add(l, LINT_ERROR, "too-many-processes", w[0].line, "--num_gpus",
+			 arena_printf(l->a, "%zu", have),
+			 "DeepSpeed's sources (launcher/runner.py)",
+			 "%lld processes a machine, and this one has %zu GPUs: DeepSpeed starts "
+			 "them all, and the others find no GPU",
+			 each, have);
+}
+
+enum launcher { LAUNCH_NONE, LAUNCH_TORCH, LAUNCH_ACCELERATE, LAUNCH_DEEPSPEED };
+
+/* What word i starts, by its name or behind "python -m". */
+static enum launcher launcher_at(const struct lint_word *w, size_t n, size_t i)
+{
+	static const struct {
+		const char *name;
+		enum launcher what;
+	} modules[] = {
+		{ "torch.distributed.run", LAUNCH_TORCH },
+		{ "torch.distributed.launch", LAUNCH_TORCH },
+		{ "accelerate.commands.launch", LAUNCH_ACCELERATE },
+		{ "deepspeed.launcher.runner", LAUNCH_DEEPSPEED },
+	};
+	const char *slash = strrchr(w[i].text, '/'), *name = slash ? slash + 1 : w[i].text;
+
+	for (size_t k = 0; i && k < sizeof(modules) / sizeof(modules[0]); k++)
+		if (strcmp(w[i - 1].text, "-m") == 0 && strcmp(w[i].text, modules[k].name) == 0)
+			return modules[k].what;
+	if (strcmp(name, "torchrun") == 0)
+		return LAUNCH_TORCH;
+	if (strcmp(name, "accelerate") == 0 && i + 1 < n && strcmp(w[i + 1].text, "launch") == 0)
+		return LAUNCH_ACCELERATE;
+	return strcmp(name, "deepspeed") == 0 ? LAUNCH_DEEPSPEED : LAUNCH_NONE;
+}
+
+static void launched(struct lint *l, struct batch *b, const struct lint_word *w, size_t n, size_t i)
+{
+	switch (launcher_at(w, n, i)) {
+	case LAUNCH_TORCH:
+		torchrun(b, w + i, n - i);
+		break;
+	case LAUNCH_ACCELERATE:
+		accelerate(l, w + i, n - i);
+		break;
+	case LAUNCH_DEEPSPEED:
+		deepspeed(l, w + i, n - i);
+		break;
+	case LAUNCH_NONE:
+		break;
+	}
 }
 
 /* Each process of a machine has so many threads. */
@@ -179,12 +251,7 @@ void lint_batch(struct lint *l, const struct lint_word *w, size_t n)
 					 "one is a comment");
 		} else if (!w[i].line || w[i].line != line) {
 			directives = false;
-			if ((strcmp(w[i].text, "accelerate") == 0 ||
-			     str_ends(w[i].text, "/accelerate")) &&
-			    i + 1 < n && strcmp(w[i + 1].text, "launch") == 0)
-				accelerate(l, w + i, n - i);
-			if (strcmp(w[i].text, "torchrun") == 0 || str_ends(w[i].text, "/torchrun"))
-				torchrun(&b, w + i, n - i);
+			launched(l, &b, w, n, i);
 		}
 	}
 	judge(l, &b);

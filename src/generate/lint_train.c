@@ -172,18 +172,58 @@ static bool begins_as_json(const char *text, size_t len)
 	return at == len || text[at] == '"' || text[at] == '}';
 }
 
+/* The first line that is no comment is "key:" alone, or with a blank and a value behind it: in a
+ * shell that would be a command whose name ends in a colon. */
+static bool begins_as_yaml(const char *text, size_t len)
+{
+	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	while (at < len) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, k = 0;
+		const char *s = text + at;
+
+		while (n && (s[n - 1] == '\r' || s[n - 1] == ' ' || s[n - 1] == '\t'))
+			n--;
+		while (k < n && s[k] == ' ')
+			k++;
+		if (k == n || s[k] == '#' || (n >= 3 && memcmp(s, "---", 3) == 0)) {
+			if (at == 0 && n >= 2 && s[1] == '!' && s[0] == '#')
+				return false;
+			at += (size_t)(end ? end - s + 1 : (long)(len - at));
+			continue;
+		}
+		while (k < n && (s[k] == '_' || s[k] == '-' || s[k] == '"' || s[k] == '\'' ||
+				 (s[k] >= '0' && s[k] <= '9') || (s[k] >= 'a' && s[k] <= 'z') ||
+				 (s[k] >= 'A' && s[k] <= 'Z')))
+			k++;
+		return k && k < n && s[k] == ':' && (k + 1 == n || s[k + 1] == ' ');
+	}
+	return false;
+}
+
+enum train_language train_language_of(const char *name, const char *text, size_t len)
+{
+	if (str_ends(name, ".json"))
+		return TRAIN_JSON;
+	if (str_ends(name, ".yaml") || str_ends(name, ".yml"))
+		return TRAIN_YAML;
+	if (begins_as_json(text, len))
+		return TRAIN_JSON;
+	return begins_as_yaml(text, len) ? TRAIN_YAML : TRAIN_SHELL;
+}
+
 bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 {
-	bool json = str_ends(name, ".json"),
-	     yaml = str_ends(name, ".yaml") || str_ends(name, ".yml");
+	enum train_language language = train_language_of(name, text, len);
+	bool json = language == TRAIN_JSON;
 	struct markup m;
 	struct err e = { 0 };
 	enum train_format f;
 	unsigned line = 0;
 	int r;
 
-	json = json || (!yaml && begins_as_json(text, len));
-	if (!json && !yaml)
+	if (language == TRAIN_SHELL)
 		return false;
 	r = markup_read(l->a, text, len, json, &m, &line, &e);
 	if (r < 0) {

@@ -21,6 +21,11 @@ struct train_doc {
 	bool loose;   /* the keys stand among others: only those that are known are judged */
 };
 
+enum train_language { TRAIN_SHELL, TRAIN_JSON, TRAIN_YAML };
+
+/* By the end of its name, else by how it begins: "{" with a text in quotes, or "key:" in its first
+ * line that says something. */
+enum train_language train_language_of(const char *name, const char *text, size_t len);
 /* Which file a map is; TRAIN_FORMATS: none that is known. */
 enum train_format train_format_of(const struct markup_node *root);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accelerate's configuration: machines and processes, sections that the kind of training does not
- * use. Rules are those of commands/launch.py and utils/dataclasses.py, 1.14.0.
+ * use. Rules are those of commands/launch.py and utils/dataclasses.py, 1.15.0.
  */
 #include <math.h>
 #include <string.h>

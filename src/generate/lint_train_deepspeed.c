@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DeepSpeed's configuration without ZeRO: sizes of batches that have to multiply, number formats,
- * what costs time. Rules are those of its own checks (runtime/config.py, runtime/engine.py 0.19.5).
+ * what costs time. Rules are those of its own checks (runtime/config.py, runtime/engine.py 0.19.6).
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys of FSDP, version 1 and 2: what the version does not know, what overlaps nothing. Facts of
- * Accelerate's FullyShardedDataParallelPlugin (utils/dataclasses.py, 1.14.0).
+ * Accelerate's FullyShardedDataParallelPlugin (utils/dataclasses.py, 1.15.0).
  */
 #include <string.h>
 #include <strings.h>

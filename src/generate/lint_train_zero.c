@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DeepSpeed's zero_optimization: what does nothing in this stage, what cannot go together, buckets
- * and overlap, offload. Rules are those of runtime/zero and runtime/engine.py 0.19.5.
+ * and overlap, offload. Rules are those of runtime/zero and runtime/engine.py 0.19.6.
  */
 #include <string.h>
 #include <strings.h>
@@ -11,46 +11,20 @@
 
 static const char source[] = "DeepSpeed's sources (runtime/zero)";
 
-static void dead(const struct train_doc *d, int stage, const char *path, const char *needs)
-{
-	if (train_at(d, path))
-		train_say(d, LINT_WARNING, "dead-key", path,
-			  arena_printf(d->l->a, "%s, or take it out", needs), source,
-			  "%s does nothing with ZeRO stage %d", strchr(path, '.') + 1, stage);
-}
-
 static void only_in_stage(const struct train_doc *d, int stage)
 {
-	static const char *const of_three[] = {
-		"offload_param",
-		"stage3_prefetch_bucket_size",
-		"stage3_param_persistence_threshold",
-		"stage3_model_persistence_threshold",
-		"stage3_max_live_parameters",
-		"stage3_max_reuse_distance",
-		"stage3_gather_16bit_weights_on_model_save",
-		"stage3_module_granularity_threshold",
-		"stage3_allgather_sequential",
-		"stage3_use_all_reduce_for_fetch_params",
-		"zero_hpz_partition_size",
-		"zero_quantized_weights",
-		"zero_quantized_nontrainable_weights",
-		"mics_shard_size",
-		"sub_group_size",
-	};
+	for (size_t i = 0; i < zero_stage_keys_count; i++) {
+		const struct zero_stage_key *k = &zero_stage_keys[i];
+		const char *path = arena_printf(d->l->a, "zero_optimization.%s", k->name);
 
-	if (stage < 3)
-		for (size_t i = 0; i < sizeof(of_three) / sizeof(of_three[0]); i++)
-			dead(d, stage, arena_printf(d->l->a, "zero_optimization.%s", of_three[i]),
-			     "stage 3");
-	if (stage == 0) {
-		dead(d, stage, "zero_optimization.offload_optimizer", "stage 1 to 3");
-		dead(d, stage, "zero_optimization.overlap_comm", "stage 1 to 3");
-	}
-	if (stage == 3) {
-		dead(d, stage, "zero_optimization.allgather_bucket_size", "stage 1 or 2");
-		dead(d, stage, "zero_optimization.use_multi_rank_bucket_allreduce", "stage 1 or 2");
-		dead(d, stage, "zero_optimization.round_robin_gradients", "stage 1 or 2");
+		if (train_at(d, path) && zero_key_dead(k->name, stage))
+			train_say(d, LINT_WARNING, "dead-key", path,
+				  k->least == k->most
+					  ? arena_printf(d->l->a, "stage %d, or take it out",
+							 k->least)
+					  : arena_printf(d->l->a, "stage %d to %d, or take it out",
+							 k->least, k->most),
+				  source, "%s does nothing with ZeRO stage %d", k->name, stage);
 	}
 }
 
@@ -112,7 +86,7 @@ static void traffic(const struct train_doc *d, int stage)
 			  "each GPU gets all gradients and keeps its part: twice the traffic");
 	if (!train_flag(d, "zero_optimization.allgather_partitions", true))
 		train_say(d, LINT_NOTE, "dead-key", "zero_optimization.allgather_partitions",
-			  "take it out", source, "0.19.5 reads this key and does nothing with it");
+			  "take it out", source, "0.19.6 reads this key and does nothing with it");
 	if (!train_flag(d, "zero_optimization.contiguous_gradients", true))
 		train_say(d, LINT_NOTE, "fragments", "zero_optimization.contiguous_gradients",
 			  "true", source, "gradients are not copied together: memory fragments");

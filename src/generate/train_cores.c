@@ -51,10 +51,10 @@ static void workers(struct arena *a, struct train_setup *s, long long threads)
 	} else {
 		s->workers = room < WORKERS_GUESS ? room : WORKERS_GUESS;
 		s->workers_why = arena_printf(
-			a, "how long a sample takes was not told (--loader): %d%s", s->workers,
-			threads > 0 ? arena_printf(a, " of the %lld CPUs that each GPU has",
+			a, "how long a sample takes was not told (--loader): %d, %s", s->workers,
+			threads > 0 ? arena_printf(a, "of the %lld CPUs that each GPU has",
 						   threads / s->gpus_each)
-				    : "; nor how many CPUs there are");
+				    : "and how many CPUs there are is not known either");
 	}
 	s->prefetch = q->loader_s > 0 && s->workers == room ? 4 : 2;
 	s->prefetch_why =

@@ -47,8 +47,7 @@ static int open_markup(struct train_edit *out, const char *text, size_t len, boo
 int train_edit_open(struct arena *a, const char *name, const char *text, size_t len,
 		    struct train_edit *out, struct err *e)
 {
-	bool json = str_ends(name, ".json");
-	bool yaml = str_ends(name, ".yaml") || str_ends(name, ".yml");
+	enum train_language language;
 
 	*out = (struct train_edit){
 		.a = a, .name = name, .format = TRAIN_FORMATS, .edits = { .text = text, .len = len }
@@ -57,7 +56,9 @@ int train_edit_open(struct arena *a, const char *name, const char *text, size_t 
 		return err_set(e, -EINVAL, "%.100s is no text", name);
 	if (len > LINT_TEXT_MAX)
 		return err_set(e, -E2BIG, "%.100s is larger than %d bytes", name, LINT_TEXT_MAX);
-	return json || yaml ? open_markup(out, text, len, json, e) : open_shell(out, text, len);
+	language = train_language_of(name, text, len);
+	return language == TRAIN_SHELL ? open_shell(out, text, len)
+				       : open_markup(out, text, len, language == TRAIN_JSON, e);
 }
 
 /* --- reading ------------------------------------------------------------------------------------
@@ -131,6 +132,12 @@ static void deepspeed(const struct train_edit *e, int gpus, struct train_words *
 		w->global_batch = 0;
 	if (!w->way && stage && v >= 0 && v <= 3)
 		w->way = ways[(int)v];
+	/* Without ZeRO gradients are summed behind the backward pass, in the type of the weights.
+	 */
+	if (v <= 0) {
+		w->overlap = 0;
+		w->reduce_fp32 = 0;
+	}
 	if (!w->precision && (flag_at(e, "bf16.enabled") == 1 || flag_at(e, "fp16.enabled") == 1))
 		w->precision = flag_at(e, "bf16.enabled") == 1 ? "bf16" : "fp16";
 	if (w->bucket_bytes <= 0 && bucket >= 1e4 && bucket <= 1e11)

@@ -133,14 +133,13 @@ static int word_at(const char *const *names, int n, const char *word)
 
 /* What the changed file says other than the one before. */
 static void take(const struct train_words *was, const struct train_words *now,
-		 struct train_question *q)
+		 enum train_target target, struct train_question *q)
 {
 	int k;
 
 	if (differ(was->way, now->way) &&
 	    (k = word_at(train_way_names, TRAIN_WAYS, now->way)) >= 0) {
-		q->way = (enum train_way)k;
-		q->reshard = q->way == TRAIN_ZERO3;
+		train_setup_way(q, target, (enum train_way)k, k == TRAIN_ZERO3);
 	}
 	if (differ(was->recompute, now->recompute) &&
 	    (k = word_at(train_recompute_names, TRAIN_RECOMPUTES, now->recompute)) >= 0)
@@ -176,6 +175,22 @@ static void without_note(struct train_question *q, const char *word)
 	q->n_notes = kept;
 }
 
+/* "no" is FP32, which the changed file is not any more: told by neither option nor file, bf16 was
+ * taken for both. */
+static void before_mixed(const struct train_edit *e, struct train_setup *s)
+{
+	const char *mixed = markup_text(train_edit_at(e, "mixed_precision"));
+	struct train_question *q;
+
+	if (e->shell || e->format != ACCELERATE_FILE || !mixed || strcasecmp(mixed, "no") != 0 ||
+	    s->before->q.precision != TRAIN_BF16)
+		return;
+	q = ARENA_NEW(e->a, struct train_question);
+	*q = s->before->q;
+	q->precision = TRAIN_FP32;
+	train_predict(e->a, q, s->before);
+}
+
 static void predict_again(struct train_edit *e, const char *text, size_t len, int gpus,
 			  struct train_setup *s)
 {
@@ -190,13 +205,14 @@ static void predict_again(struct train_edit *e, const char *text, size_t len, in
 	train_edit_read(e, gpus, &was);
 	if (train_edit_open(e->a, e->name, text, len, now, &err) == 0) {
 		train_edit_read(now, gpus, &is);
-		take(&was, &is, q);
+		take(&was, &is, s->target, q);
 	}
 	if (train_question_settle(e->a, q, &err) < 0)
 		*q = s->before->q;
 	if (q->compile)
 		without_note(q, "no torch.compile");
 	train_predict(e->a, q, s->after);
+	before_mixed(e, s);
 	s->gain = train_ratio(&s->after->q, &s->before->q);
 	if (q->way == s->before->q.way && q->micro_batch == s->before->q.micro_batch &&
 	    q->recompute == s->before->q.recompute)

@@ -256,11 +256,24 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	       what, reason);
 }
 
+/* Taken out already. */
+static bool gone(const struct train_edit *e, const struct markup_node *n)
+{
+	for (size_t i = 0; i < e->edits.n; i++) {
+		const struct edit *x = &e->edits.at[i];
+
+		if (x->n && !*x->with && x->at <= n->key->begin && n->key->begin < x->at + x->n)
+			return true;
+	}
+	return false;
+}
+
 /* --- taking out ---------------------------------------------------------------------------------
  */
 void train_edit_drop(struct train_edit *e, const struct markup_node *n, const char *reason)
 {
 	const struct markup_node *map = n->parent, *before = NULL;
+	bool first = true; /* of those that stay */
 	const char *what = arena_printf(e->a, "%s: taken out", n->key ? n->key->text : "");
 	size_t from, to;
 
@@ -270,11 +283,14 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 		train_edit_leave(e, n->line, what, n->anchor ? shared(n) : shared(map));
 		return;
 	}
-	for (const struct markup_node *c = map->first; c && c != n; c = c->next)
+	for (const struct markup_node *c = map->first; c && c != n; c = c->next) {
 		before = c;
+		first = first && c->key && gone(e, c);
+	}
+	/* With the comma in front of it; what nothing stands in front of, with the one behind. */
 	if (map->flow) {
-		from = n->next || !before ? n->key->begin : before->end;
-		to = n->next ? n->next->key->begin : n->end;
+		from = first || !before ? n->key->begin : before->end;
+		to = first && n->next ? n->next->key->begin : n->end;
 	} else {
 		from = n->key->begin;
 		while (from && e->m.text[from - 1] != '\n')

@@ -117,24 +117,21 @@ static void drop(struct train_edit *e, const char *path, const char *reason)
 
 /* --- DeepSpeed ----------------------------------------------------------------------------------
  */
+/* In the order of the file, so that what is taken out from one map does not overlap. */
 static void dead_in_stage(struct train_edit *e, int stage)
 {
-	static const char *const of_three[] = {
-		"stage3_prefetch_bucket_size",
-		"stage3_param_persistence_threshold",
-		"stage3_model_persistence_threshold",
-		"stage3_max_live_parameters",
-		"stage3_max_reuse_distance",
-		"stage3_gather_16bit_weights_on_model_save",
-		"sub_group_size",
-	};
+	const struct markup_node *map = train_edit_at(e, "zero_optimization");
 
-	for (size_t i = 0; stage < 3 && i < sizeof(of_three) / sizeof(of_three[0]); i++)
-		drop(e, arena_printf(e->a, "zero_optimization.%s", of_three[i]),
-		     arena_printf(e->a, "%s does nothing with ZeRO stage %d", of_three[i], stage));
-	if (stage == 3)
-		drop(e, "zero_optimization.allgather_bucket_size",
-		     "allgather_bucket_size does nothing with ZeRO stage 3");
+	for (const struct markup_node *c = map && map->kind == MARKUP_MAP ? map->first : NULL; c;
+	     c = c->next) {
+		const char *name = c->key && c->key->kind == MARKUP_SCALAR ? c->key->text : "";
+
+		/* Offload has reasons of its own. */
+		if (zero_key_dead(name, stage) && !str_starts(name, "offload_"))
+			train_edit_drop(e, c,
+					arena_printf(e->a, "%s does nothing with ZeRO stage %d",
+						     name, stage));
+	}
 }
 
 static void no_offload(struct train_edit *e, const struct train_setup *s, const char *section)

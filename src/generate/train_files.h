@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of a training: keys with values and reasons, written as JSON or as YAML with comments.
- * Names are those of DeepSpeed 0.16 to 0.19, Accelerate 1.6 to 1.14, transformers 4.50 to 5 and
+ * Names are those of DeepSpeed 0.16 to 0.19, Accelerate 1.6 to 1.15, transformers 4.50 to 5 and
  * PyTorch 2.6 to 2.9 (train_keys.h). Pure.
  */
 #ifndef GENERATE_TRAIN_FILES_H

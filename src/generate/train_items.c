@@ -99,7 +99,13 @@ static void zero(struct arena *a, const struct train_setup *s, struct train_item
 	int stage = s->after->q.way <= TRAIN_ZERO3 ? (int)s->after->q.way : 3;
 	double n = train_bucket(s->after->parameters);
 
-	add(a, out, "zero_optimization.stage", number(a, stage), s->why);
+	add(a, out, "zero_optimization.stage", number(a, stage),
+	    stage || s->after->q.dp <= 1
+		    ? s->why
+		    : arena_printf(a,
+				   "%s; in stage 0 gradients are summed behind the backward pass, "
+				   "which is in these figures",
+				   s->why));
 	if (!stage)
 		return;
 	add(a, out, "zero_optimization.overlap_comm", "true",

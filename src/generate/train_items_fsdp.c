@@ -100,6 +100,11 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 	    "pad or pack to one length: each new shape is compiled anew");
 	add(a, out, "dynamo_config.dynamo_use_fullgraph", "false",
 	    "a model that breaks the graph still runs");
+	if (sharded(s))
+		add(a, out, "dynamo_config.dynamo_use_regional_compilation", "true",
+		    "each block is a graph, as it is a unit of FSDP: gathering does not break it, "
+		    "and "
+		    "blocks that are alike are compiled once (Accelerate 1.14 and later)");
 }
 
 void train_items_accelerate(struct arena *a, const struct train_setup *s,

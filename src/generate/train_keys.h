@@ -51,6 +51,17 @@ extern const struct train_key deepspeed_keys[], zero_keys[], accelerate_keys[], 
 extern const size_t deepspeed_keys_count, zero_keys_count, accelerate_keys_count,
 	trainer_keys_count, fsdp_keys_count;
 
+/* A key of zero_optimization that does something in some stages alone. */
+struct zero_stage_key {
+	const char *name; /* behind "zero_optimization." */
+	int least, most;
+};
+
+extern const struct zero_stage_key zero_stage_keys[];
+extern const size_t zero_stage_keys_count;
+
+/* Whether the key of this name does nothing in the stage. */
+bool zero_key_dead(const char *name, int stage);
 /* NULL: not in the list. Accelerate and the Trainer take keys of FSDP, dynamo and FP8 with and
  * without the section's prefix. */
 const struct train_key *train_key(enum train_format f, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every key that DeepSpeed's configuration reads, releases 0.9.0 to 0.19.5: facts of its sources
+ * Every key that DeepSpeed's configuration reads, releases 0.9.0 to 0.19.6: facts of its sources
  * (deepspeed/runtime/config.py and the classes that it fills), read 2026-11-21. since NULL: the
  * oldest or earlier.
  */
@@ -120,6 +120,7 @@ const struct train_key deepspeed_keys[] = {
 	{ "gradient_predivide_factor", KEY_NUMBER, "1", NULL, NULL, NULL, NULL },
 	{ "graph_harvesting", KEY_BOOL, "false", "0.12.6", NULL, NULL, NULL },
 	{ "hybrid_engine", KEY_STRICT, "", NULL, NULL, NULL, NULL },
+	{ "hybrid_engine.enable_cuda_graph", KEY_BOOL, "false", "0.19.6", NULL, NULL, NULL },
 	{ "hybrid_engine.enabled", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "hybrid_engine.inference_tp_size", KEY_INT, "1", NULL, NULL, NULL, NULL },
 	{ "hybrid_engine.max_out_tokens", KEY_INT, "512", NULL, NULL, NULL, NULL },

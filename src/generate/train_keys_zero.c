@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of DeepSpeed's zero_optimization, releases 0.9.0 to 0.19.5: facts of
+ * The keys of DeepSpeed's zero_optimization, releases 0.9.0 to 0.19.6: facts of
  * deepspeed/runtime/zero/config.py and its parts, read 2026-11-21.
  */
 #include "generate/train_keys.h"
+
+#include <string.h>
 
 /* clang-format off */
 const struct train_key zero_keys[] = {
@@ -94,3 +96,40 @@ const struct train_key zero_keys[] = {
 	{ "zero_optimization.zeropp_loco_param", KEY_ANY, "", "0.16.2", NULL, NULL, NULL },
 };
 const size_t zero_keys_count = sizeof(zero_keys) / sizeof(zero_keys[0]);
+
+/* runtime/zero/config.py says it of most; engine.py makes no ZeRO optimizer in stage 0, and the one
+ * of stage 3 is given none of the keys of stages 1 and 2. */
+const struct zero_stage_key zero_stage_keys[] = {
+	{ "offload_param", 3, 3 },
+	{ "stage3_prefetch_bucket_size", 3, 3 },
+	{ "stage3_param_persistence_threshold", 3, 3 },
+	{ "stage3_model_persistence_threshold", 3, 3 },
+	{ "stage3_max_live_parameters", 3, 3 },
+	{ "stage3_max_reuse_distance", 3, 3 },
+	{ "stage3_gather_16bit_weights_on_model_save", 3, 3 },
+	{ "stage3_module_granularity_threshold", 3, 3 },
+	{ "stage3_allgather_sequential", 3, 3 },
+	{ "stage3_use_all_reduce_for_fetch_params", 3, 3 },
+	{ "zero_hpz_partition_size", 3, 3 },
+	{ "zero_quantized_weights", 3, 3 },
+	{ "zero_quantized_nontrainable_weights", 3, 3 },
+	{ "mics_shard_size", 3, 3 },
+	{ "sub_group_size", 3, 3 },
+	{ "offload_optimizer", 1, 3 },
+	{ "overlap_comm", 1, 3 },
+	{ "reduce_bucket_size", 1, 3 },
+	{ "reduce_scatter", 1, 3 },
+	{ "contiguous_gradients", 1, 3 },
+	{ "allgather_bucket_size", 1, 2 },
+	{ "use_multi_rank_bucket_allreduce", 1, 2 },
+	{ "round_robin_gradients", 1, 2 },
+};
+const size_t zero_stage_keys_count = sizeof(zero_stage_keys) / sizeof(zero_stage_keys[0]);
+
+bool zero_key_dead(const char *name, int stage)
+{
+	for (size_t i = 0; i < zero_stage_keys_count; i++)
+		if (strcmp(zero_stage_keys[i].name, name) == 0)
+			return stage < zero_stage_keys[i].least || stage > zero_stage_keys[i].most;
+	return false;
+}

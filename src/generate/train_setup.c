@@ -12,6 +12,8 @@
 #define WORTH 1.02
 /* One way, of a GPU: PCIe 5.0 x16 as measured on an H200 host (55.5 GB/s), 4.0 half of it. */
 #define PCIE_GBS 55.5
+/* Of one message where nothing is sharded: 5e8 elements of 16 bit (runtime/engine.py). */
+#define DEEPSPEED_REDUCE 1e9
 
 struct choice {
 	enum train_way way;
@@ -50,6 +52,27 @@ double train_bucket(double parameters)
 	return round(fmin(fmax(parameters / 10, 2.5e7), 5e8) / 1e6) * 1e6;
 }
 
+void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
+		     bool reshard)
+{
+	bool sharded = way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
+
+	if (way != q->way) {
+		q->way = way;
+		q->sync_each_micro = sharded || way == TRAIN_ZERO2;
+		q->reduce_fp32 = target != TARGET_DEEPSPEED &&
+				 (way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP);
+	}
+	q->reshard = reshard;
+	/* As the files say that are written. */
+	if (target != TARGET_LAUNCH)
+		q->overlap = target != TARGET_DEEPSPEED || way != TRAIN_DDP;
+	if (target == TARGET_DEEPSPEED && way == TRAIN_DDP) {
+		q->reduce_fp32 = false;
+		q->bucket_bytes = DEEPSPEED_REDUCE;
+	}
+}
+
 /* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
 static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
 		    const struct train_bounds *b, double parameters, struct train_try *t,
@@ -61,12 +84,8 @@ static void try_one(struct arena *a, const struct train_question *told, enum tra
 	int most, all = told->global_batch;
 
 	*q = *told;
-	q->way = t->way;
-	q->reshard = t->reshard;
+	train_setup_way(q, b->way ? TARGET_LAUNCH : target, t->way, t->reshard);
 	q->recompute = t->recompute;
-	/* As the files say that are written. */
-	if (target != TARGET_LAUNCH)
-		q->overlap = true;
 	if (target == TARGET_DEEPSPEED && t->way != TRAIN_DDP)
 		q->bucket_bytes = 2 * train_bucket(parameters);
 	*best = *q;
@@ -171,8 +190,7 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 	struct train_offload *o = &s->offload;
 	double parts, saved;
 
-	q->way = TRAIN_ZERO3;
-	q->reshard = true;
+	train_setup_way(q, TARGET_DEEPSPEED, TRAIN_ZERO3, true);
 	q->recompute = TRAIN_FULL;
 	q->micro_batch = 1;
 	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;

@@ -72,6 +72,11 @@ int train_setup_make(struct arena *a, const struct train_question *told, enum tr
 int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
 		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
 		       struct train_setup *out, struct err *e);
+/* What follows from another way, as target's program does it: DeepSpeed's stage 0 sums gradients
+ * behind the backward pass, its stages 2 and 3 after each micro-batch (runtime/engine.py 0.19.6).
+ */
+void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
+		     bool reshard);
 /* train_cores.c: workers, prefetch, threads. */
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */

@@ -116,13 +116,13 @@ static int dump(struct interfaces *s, int fd, unsigned short type, unsigned shor
 		return -errno;
 	for (;;) {
 		ssize_t n = recv(fd, buf, sizeof(buf), 0);
-		unsigned left;
+		ssize_t left; /* signed: the last one's padding may lie behind the end */
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n ? -errno : -EIO;
-		left = (unsigned)n;
+		left = n;
 		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left);
 		     h = NLMSG_NEXT(h, left)) {
 			if (h->nlmsg_type == NLMSG_DONE)

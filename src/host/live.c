@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The live machine: plain system calls, opened read-only. Nothing here writes; live_write.c does.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/folder.h"
 #include "host/live.h"
 
 static const struct provider *const providers[] = {
@@ -44,12 +44,23 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 	return 0;
 }
 
+int live_at(const struct host *h, const char **path)
+{
+	const struct live *l = (const struct live *)h;
+	size_t n = l->own_fd < 0 ? 0 : strlen(l->own);
+
+	if (!n || strncmp(*path, l->own, n) != 0 || (*path)[n] != '/' || !(*path)[n + 1])
+		return AT_FDCWD;
+	*path += n + 1;
+	return l->own_fd;
+}
+
 static int live_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
+	int at = live_at(h, &path), r;
 	/* O_NONBLOCK: a FIFO or tty under a path we read must not hang a check. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
+	int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	(void)h;
 	if (fd < 0)
 		return -errno;
 	r = read_all(fd, buf, cap, len);
@@ -72,37 +83,20 @@ static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 
 static int live_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	DIR *dir = opendir(path);
-	struct dirent *de;
-	char **list = NULL;
-	size_t count = 0;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 
 	(void)h;
-	if (!dir)
-		return -errno;
-	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
-			continue;
-		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, de->d_name);
-	}
-	closedir(dir);
-	*names = list;
-	*n = count;
-	return 0;
+	return folder_names(fd < 0 ? -errno : fd, a, names, n);
 }
 
 static int live_kind(struct host *h, const char *path, enum host_kind *out)
 {
+	int at = live_at(h, &path);
 	struct stat st;
 
-	(void)h;
-	if (lstat(path, &st) < 0)
+	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*out = S_ISREG(st.st_mode)   ? HOST_FILE
-	       : S_ISDIR(st.st_mode) ? HOST_DIR
-	       : S_ISLNK(st.st_mode) ? HOST_LINK
-				     : HOST_OTHER;
+	*out = folder_kind_of(st.st_mode);
 	return 0;
 }
 
@@ -145,6 +139,8 @@ static void live_close(struct host *h)
 			providers[i]->close(live->state[i]);
 	if (live->lock_fd >= 0)
 		close(live->lock_fd);
+	if (live->own_fd >= 0)
+		close(live->own_fd);
 	arena_free(&h->arena);
 	free(live);
 }
@@ -168,7 +164,7 @@ struct host *host_open_live(void)
 
 	if (!live)
 		out_of_memory(0);
-	live->lock_fd = -1;
+	live->lock_fd = live->own_fd = -1;
 	h = &live->host;
 	h->ops = &live_ops;
 	if (uname(&u) < 0)

@@ -49,7 +49,7 @@ static int live_tell(struct host *h, const char *api, const char *object, const 
 }
 
 /* The name itself is on disk only when its folder is. */
-static int sync_folder_of(const char *path)
+static int sync_folder_of(int at, const char *path)
 {
 	char dir[HOST_PATH_MAX];
 	int fd, r = 0;
@@ -57,7 +57,7 @@ static int sync_folder_of(const char *path)
 	if (strlen(path) >= sizeof(dir))
 		return -ENAMETOOLONG;
 	strcpy(dir, path);
-	fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(at, dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	/* The kernel's own file systems keep no names on a disk. */
@@ -67,9 +67,9 @@ static int sync_folder_of(const char *path)
 	return r;
 }
 
-static int fill(const char *path, const void *data, size_t len, unsigned mode)
+static int fill(int at, const char *path, const void *data, size_t len, unsigned mode)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
+	int fd = openat(at, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
 
 	if (fd < 0)
 		return -errno;
@@ -85,33 +85,31 @@ static int fill(const char *path, const void *data, size_t len, unsigned mode)
 static int live_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
 {
 	char fresh[HOST_PATH_MAX];
-	int r;
+	int at = live_at(h, &path), r;
 
-	(void)h;
 	if (snprintf(fresh, sizeof(fresh), "%s.gputune-new", path) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/* Left behind by a crash. */
-	if (unlink(fresh) < 0 && errno != ENOENT)
+	if (unlinkat(at, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;
-	r = fill(fresh, data, len, mode);
-	if (r == 0 && rename(fresh, path) < 0)
+	r = fill(at, fresh, data, len, mode);
+	if (r == 0 && renameat(at, fresh, at, path) < 0)
 		r = -errno;
 	if (r) {
-		unlink(fresh);
+		unlinkat(at, fresh, 0);
 		return r;
 	}
-	return sync_folder_of(path);
+	return sync_folder_of(at, path);
 }
 
 static int live_append(struct host *h, const char *path, const void *data, size_t len)
 {
-	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-	    fd = open(path, flags), r;
+	static const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	int at = live_at(h, &path), fd = openat(at, path, flags), r;
 	bool made = fd < 0 && errno == ENOENT;
 
-	(void)h;
 	if (made)
-		fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+		fd = openat(at, path, flags | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, data, len);
@@ -119,31 +117,33 @@ static int live_append(struct host *h, const char *path, const void *data, size_
 		r = -errno;
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
-	return r == 0 && made ? sync_folder_of(path) : r;
+	return r == 0 && made ? sync_folder_of(at, path) : r;
 }
 
 static int live_make(struct host *h, enum host_kind kind, const char *path, const char *target,
 		     unsigned mode)
 {
-	(void)h;
+	int at = live_at(h, &path);
+
 	if (kind == HOST_DIR) {
-		if (mkdir(path, (mode_t)mode) < 0)
+		if (mkdirat(at, path, (mode_t)mode) < 0)
 			return -errno;
 		/* Again without the umask. */
-		if (chmod(path, (mode_t)mode) < 0)
+		if (fchmodat(at, path, (mode_t)mode, 0) < 0)
 			return -errno;
-	} else if (symlink(target, path) < 0) {
+	} else if (symlinkat(target, at, path) < 0) {
 		return -errno;
 	}
-	return sync_folder_of(path);
+	return sync_folder_of(at, path);
 }
 
 static int live_remove(struct host *h, const char *path)
 {
-	(void)h;
-	if (unlink(path) < 0 && (errno != EISDIR || rmdir(path) < 0))
+	int at = live_at(h, &path);
+
+	if (unlinkat(at, path, 0) < 0 && (errno != EISDIR || unlinkat(at, path, AT_REMOVEDIR) < 0))
 		return -errno;
-	return sync_folder_of(path);
+	return sync_folder_of(at, path);
 }
 
 /* Opened without following a link, and held: what is asked about is what is used. */
@@ -177,7 +177,7 @@ static int live_lock(struct host *h, const char *path)
 {
 	struct live *l = (struct live *)h;
 	const char *name = strrchr(path, '/');
-	int dir, fd, r = 0;
+	int dir, fd, r;
 
 	if (l->lock_fd >= 0)
 		return 0;
@@ -185,17 +185,17 @@ static int live_lock(struct host *h, const char *path)
 	if (dir < 0)
 		return dir;
 	fd = openat(dir, name + 1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	r = fd < 0 ? -errno : 0;
-	close(dir);
-	if (fd < 0)
+	r = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+	if (r) {
+		close(dir);
+		if (fd >= 0)
+			close(fd);
 		return r;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		r = -errno;
-	if (r)
-		close(fd);
-	else
-		l->lock_fd = fd;
-	return r;
+	}
+	l->lock_fd = fd;
+	l->own_fd = dir;
+	l->own = arena_strndup(&h->arena, path, (size_t)(name - path));
+	return 0;
 }
 
 const struct host_writes live_writes = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing captures: under a temporary name beside the final one, synced, then renamed. */
+/* Writing captures: without a name, or under a temporary one beside the final one; synced, then
+ * named. */
 #include "host/sink.h"
 
 #include <dirent.h>
@@ -15,11 +16,12 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-enum { RECORD = 512 };
+enum { RECORD = 512, NAMELESS = 32 /* "/proc/self/fd/N" */ };
 
 struct sink {
 	char *path, *tmp;
 	FILE *tar; /* NULL: a folder */
+	bool nameless;
 	int dir;
 };
 
@@ -96,6 +98,25 @@ static int tar_member(struct sink *s, const char *name, char type, const char *t
 	return write_header(s, name, type, target, len) || write_padded(s, data, len) ? -1 : 0;
 }
 
+/* A file without a name in the folder of path: whatever ends us, nothing of it stays. -1: this file
+ * system has none such, or /proc, by which it would get its name, is not there. */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
+	int fd = open(slash ? folder ? folder : "" : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	char name[NAMELESS];
+
+	free(folder);
+	if (fd < 0)
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (access(name, F_OK) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 struct sink *sink_open(const char *path, struct err *e)
 {
 	struct sink *s = calloc(1, sizeof(*s));
@@ -115,8 +136,12 @@ struct sink *sink_open(const char *path, struct err *e)
 	if (asprintf(&s->tmp, "%s.partial-%ld", path, (long)getpid()) < 0)
 		out_of_memory(0);
 	if (str_ends(path, ".tar")) {
-		int fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		int fd = open_nameless(path);
 
+		s->nameless = fd >= 0;
+		if (fd < 0)
+			fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				  0600);
 		s->tar = fd < 0 ? NULL : fdopen(fd, "w");
 		ok = s->tar != NULL;
 	} else {
@@ -191,12 +216,19 @@ static int finish(struct sink *s, struct err *e)
 	static const char zero[2 * RECORD];
 	/* RENAME_NOREPLACE: what appeared under the name meanwhile is somebody's. */
 	const unsigned noreplace = 1;
+	char name[NAMELESS];
 	struct stat st;
 
 	errno = 0;
 	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) ||
 		       fsync(fileno(s->tar)) < 0))
 		return cannot(s, "", e);
+	if (s->nameless) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fileno(s->tar));
+		return linkat(AT_FDCWD, name, AT_FDCWD, s->path, AT_SYMLINK_FOLLOW) < 0
+			       ? cannot(s, "", e)
+			       : 0;
+	}
 	if (renameat2(AT_FDCWD, s->tmp, AT_FDCWD, s->path, noreplace) == 0)
 		return 0;
 	/* Network file systems do not know the flag: look, then rename. A folder replaces no file,
@@ -218,7 +250,7 @@ int sink_close(struct sink *s, int ok, struct err *e)
 
 	if (s->tar)
 		fclose(s->tar);
-	if (s->tmp && (!ok || r)) {
+	if (s->tmp && !s->nameless && (!ok || r)) {
 		if (s->dir >= 0)
 			remove_tree(AT_FDCWD, s->tmp);
 		else

@@ -3,7 +3,6 @@
  */
 #include "host/store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "host/folder.h"
 
 struct folder {
 	struct store store;
@@ -166,28 +167,8 @@ static int folder_link(struct store *s, const char *path, char *buf, size_t cap)
 
 static int folder_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	int fd = open_inside((struct folder *)s, path, O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	char **list = NULL;
-	struct dirent *de;
-	size_t count = 0;
-
-	if (fd < 0)
-		return fd;
-	if (!dir) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
-		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
-			continue;
-		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, de->d_name);
-	}
-	closedir(dir);
-	*names = list;
-	*n = count;
-	return 0;
+	return folder_names(open_inside((struct folder *)s, path, O_RDONLY | O_DIRECTORY), a, names,
+			    n);
 }
 
 static int folder_kind(struct store *s, const char *path, enum host_kind *out)
@@ -196,10 +177,7 @@ static int folder_kind(struct store *s, const char *path, enum host_kind *out)
 
 	if (fstatat(((struct folder *)s)->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*out = S_ISREG(st.st_mode)   ? HOST_FILE
-	       : S_ISDIR(st.st_mode) ? HOST_DIR
-	       : S_ISLNK(st.st_mode) ? HOST_LINK
-				     : HOST_OTHER;
+	*out = folder_kind_of(st.st_mode);
 	return 0;
 }
 

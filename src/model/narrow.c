@@ -315,11 +315,3 @@ struct narrow *narrow_spots(struct arena *a, const struct machine *m, size_t *n)
 	*n = d.n;
 	return d.list;
 }
-
-const struct narrow *narrow_at(const struct narrow *list, size_t n, const char *address)
-{
-	for (size_t i = 0; *address && i < n; i++)
-		if (strcmp(list[i].address, address) == 0)
-			return &list[i];
-	return NULL;
-}

@@ -33,8 +33,6 @@ struct narrow {
 /* Sorted: faults before design, faults by what part is left, design by kind and then by that; then
  * by address. Arena array of *n. */
 struct narrow *narrow_spots(struct arena *a, const struct machine *m, size_t *n);
-/* The entry of this address that matters most; NULL when there is none. */
-const struct narrow *narrow_at(const struct narrow *list, size_t n, const char *address);
 
 /* MB/s one way of a PCI Express link; 0 for what is no link. Source: PCI Express base
  * specification: 8b/10b up to 5 GT/s, 128b/130b up to 32, 236 of 256 bytes of a flit at 64. */

@@ -166,13 +166,6 @@ size_t topology_nvlinks(const struct machine *m, const struct gpu *a, const stru
 	return na < nb ? na : nb;
 }
 
-enum path_class topology_gpus(const struct machine *m, const struct gpu *a, const struct gpu *b)
-{
-	if (a == b)
-		return PATH_SELF;
-	return topology_nvlinks(m, a, b) ? PATH_NV : topology_path(m, a->pci, b->pci);
-}
-
 static void add(struct arena *a, const struct machine *m, struct endpoint **list, size_t *n,
 		struct endpoint e)
 {

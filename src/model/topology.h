@@ -30,8 +30,6 @@ enum path_class topology_path(const struct machine *m, const char *a, const char
 /* Active NVLinks between two GPUs: direct ones, or through NVSwitches the smaller number of the
  * two. */
 size_t topology_nvlinks(const struct machine *m, const struct gpu *a, const struct gpu *b);
-/* PATH_NV where NVLinks connect the two, else their PCI path. */
-enum path_class topology_gpus(const struct machine *m, const struct gpu *a, const struct gpu *b);
 
 /* A device of the matrix. */
 struct endpoint {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every quantity that is looked at, in the order of a page: one line each. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "monitor/monitor.h"
@@ -83,8 +84,56 @@ const struct column_type *column_type_find(const char *name)
 	return NULL;
 }
 
+/* Open addressing; 0: free, otherwise a column's number and one. */
+struct column_index {
+	size_t mask;
+	uint32_t at[];
+};
+
+static size_t hash_of(const char *type, const char *target)
+{
+	uint64_t x = 14695981039346656037u;
+
+	/* FNV-1a. */
+	for (; *type; type++)
+		x = (x ^ (unsigned char)*type) * 1099511628211u;
+	for (x *= 31; *target; target++)
+		x = (x ^ (unsigned char)*target) * 1099511628211u;
+	return (size_t)(x ^ x >> 32);
+}
+
+void monitor_index(struct arena *a, struct monitor *mon)
+{
+	size_t size = 16;
+
+	while (size < 2 * mon->n)
+		size *= 2;
+	mon->index = arena_alloc(a, sizeof(*mon->index) + size * sizeof(mon->index->at[0]));
+	mon->index->mask = size - 1;
+	memset(mon->index->at, 0, size * sizeof(mon->index->at[0]));
+	for (size_t i = 0; i < mon->n; i++) {
+		const struct column_of *c = &mon->columns[i];
+		size_t k = hash_of(c->type->name, c->target) & (size - 1);
+
+		while (mon->index->at[k])
+			k = (k + 1) & (size - 1);
+		mon->index->at[k] = (uint32_t)i + 1;
+	}
+}
+
 long monitor_find(const struct monitor *mon, const char *type, const char *target)
 {
+	const struct column_index *x = mon->index;
+
+	/* Of two that are the same, which only a file can have, the first one. */
+	for (size_t k = x ? hash_of(type, target) & x->mask : 0; x; k = (k + 1) & x->mask) {
+		const struct column_of *c = x->at[k] ? &mon->columns[x->at[k] - 1] : NULL;
+
+		if (!c)
+			return -1;
+		if (strcmp(c->target, target) == 0 && strcmp(c->type->name, type) == 0)
+			return (long)x->at[k] - 1;
+	}
 	for (size_t i = 0; i < mon->n; i++)
 		if (strcmp(mon->columns[i].type->name, type) == 0 &&
 		    strcmp(mon->columns[i].target, target) == 0)
@@ -92,7 +141,7 @@ long monitor_find(const struct monitor *mon, const char *type, const char *targe
 	return -1;
 }
 
-double frame_column(const struct frame *f, size_t i)
+double instant_column(const struct instant *f, size_t i)
 {
 	const struct column_of *c = &f->mon->columns[i];
 	const double *before = c->slow ? f->slow_before : f->before;
@@ -108,9 +157,9 @@ double frame_column(const struct frame *f, size_t i)
 	return d >= 0 ? d / s : NAN;
 }
 
-double frame_value(const struct frame *f, const char *type, const char *target)
+double instant_value(const struct instant *f, const char *type, const char *target)
 {
 	long i = monitor_find(f->mon, type, target);
 
-	return i < 0 ? (double)NAN : frame_column(f, (size_t)i);
+	return i < 0 ? (double)NAN : instant_column(f, (size_t)i);
 }

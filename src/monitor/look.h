@@ -5,12 +5,20 @@
 
 #include "monitor/monitor.h"
 
+/* Seconds between two questions at least. Totals are asked each time or once in LOOK_SLOW_S, never
+ * otherwise: their rate is made from two rows of the same moment. */
+#define LOOK_SLOW_S 1.0
+#define LOOK_RARE_S 5.0
+
+struct gpu_tier;
+
 struct look {
 	void (*take)(const struct look *l, struct host *h, struct monitor_state *s, double *out);
 	const char *target; /* what the kernel or driver calls it */
 	const char *path;
-	size_t first; /* of its columns */
-	bool slow;
+	const struct gpu_tier *tier; /* look_gpu.c's own */
+	size_t first;		     /* of its columns */
+	double every_s;		     /* 0: at each look */
 };
 
 /* Adds one column; the types by name. */

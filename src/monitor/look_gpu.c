@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs, by NVML. What costs tens of microseconds is asked at each look, the rest once a second. */
+/* GPUs, by NVML: each question as often as its answer can change, since the answers are what a look
+ * costs. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -14,69 +16,88 @@ struct gpu_question {
 	double factor;
 };
 
-static const struct gpu_question quick[] = {
+/* Questions that are asked equally often. */
+struct gpu_tier {
+	double every_s;
+	const struct gpu_question *q;
+	size_t n;
+};
+
+static const struct gpu_question each[] = {
 	{ "gpu.sm-clock", "nvmlDeviceGetClockInfo(SM)", NULL, 1 },
+	{ "gpu.reasons", "nvmlDeviceGetCurrentClocksEventReasons", NULL, 1 },
+};
+/* The driver takes both as means of its own: power of the last second (from Ampere on, but for the
+ * A100), use of the last sixth of a second to a second (nvml.h). Asking more often tells nothing.
+ */
+static const struct gpu_question paced[] = {
 	{ "gpu.power", "nvmlDeviceGetPowerUsage", NULL, 1e-3 },
 	{ "gpu.busy", "nvmlDeviceGetUtilizationRates.gpu", NULL, 1 },
 	{ "gpu.memory-busy", "nvmlDeviceGetUtilizationRates.memory", NULL, 1 },
-	{ "gpu.reasons", "nvmlDeviceGetCurrentClocksEventReasons", NULL, 1 },
 };
-static const struct gpu_question dear[] = {
-	{ "gpu.memory-clock", "nvmlDeviceGetClockInfo(MEM)", NULL, 1 },
+static const struct gpu_question slow[] = {
 	{ "gpu.temperature", "nvmlDeviceGetTemperature(GPU)", NULL, 1 },
 	{ "gpu.memory-used", "nvmlDeviceGetMemoryInfo.used", NULL, 1 },
 	/* The driver counts nanoseconds. */
 	{ "gpu.capped", REASON("SW_POWER_CAP"), NULL, 1e-9 },
 	{ "gpu.warm", REASON("SW_THERM_SLOWDOWN"), REASON("HW_THERM_SLOWDOWN"), 1e-9 },
 	{ "gpu.brake", REASON("HW_POWER_BRAKE_SLOWDOWN"), NULL, 1e-9 },
-	{ "gpu.link-generation", "nvmlDeviceGetCurrPcieLinkGeneration", NULL, 1 },
-	{ "gpu.link-width", "nvmlDeviceGetCurrPcieLinkWidth", NULL, 1 },
 	{ "gpu.pcie-sent", FIELD("PCIE_COUNT_TX_BYTES"), NULL, 1 },
 	{ "gpu.pcie-received", FIELD("PCIE_COUNT_RX_BYTES"), NULL, 1 },
 	{ "gpu.nvlink-sent", FIELD("NVLINK_THROUGHPUT_DATA_TX"), NULL, 1024 },
 	{ "gpu.nvlink-received", FIELD("NVLINK_THROUGHPUT_DATA_RX"), NULL, 1024 },
+};
+/* Changes with the state of power, or with who works here. */
+static const struct gpu_question rare[] = {
+	{ "gpu.memory-clock", "nvmlDeviceGetClockInfo(MEM)", NULL, 1 },
+	{ "gpu.link-generation", "nvmlDeviceGetCurrPcieLinkGeneration", NULL, 1 },
+	{ "gpu.link-width", "nvmlDeviceGetCurrPcieLinkWidth", NULL, 1 },
 	{ "gpu.processes", "nvmlDeviceGetComputeRunningProcesses", NULL, 1 },
 };
-enum { QUICK = sizeof(quick) / sizeof(quick[0]), DEAR = sizeof(dear) / sizeof(dear[0]) };
 
-static void ask(struct host *h, const char *gpu, const struct gpu_question *q, size_t n,
-		double *out)
+#define TIER(s, list)                                                                              \
+	{                                                                                          \
+		(s), (list), sizeof(list) / sizeof((list)[0])                                      \
+	}
+static const struct gpu_tier tiers[] = { TIER(0, each), TIER(0.25, paced), TIER(LOOK_SLOW_S, slow),
+					 TIER(LOOK_RARE_S, rare) };
+
+/* What this driver does not know for this GPU is asked again after a minute. */
+enum { REFUSED_S = 60 };
+
+static void take(const struct look *l, struct host *h, struct monitor_state *s, double *out)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < l->tier->n; i++) {
+		const struct gpu_question *q = &l->tier->q[i];
+		double *refused = s->refused_s ? &s->refused_s[l->first + i] : NULL;
 		long long v, more = 0;
+		int e;
 
 		out[i] = NAN;
-		if (host_ask_int(h, "nvml", gpu, q[i].ask, &v))
+		if (refused && *refused > 0 && s->now_s < *refused + REFUSED_S)
 			continue;
-		if (q[i].plus && host_ask_int(h, "nvml", gpu, q[i].plus, &more))
+		e = host_ask_int(h, "nvml", l->target, q->ask, &v);
+		if (refused)
+			*refused = e == -EOPNOTSUPP ? s->now_s : 0;
+		if (e)
+			continue;
+		if (q->plus && host_ask_int(h, "nvml", l->target, q->plus, &more))
 			more = 0;
-		out[i] = (double)(v + more) * q[i].factor;
+		out[i] = (double)(v + more) * q->factor;
 	}
 }
 
-static void take_quick(const struct look *l, struct host *h, struct monitor_state *s, double *out)
+static void add(struct arena *a, struct monitor *mon, const struct gpu *g, const struct gpu_tier *t)
 {
-	(void)s;
-	ask(h, l->target, quick, QUICK, out);
-}
-
-static void take_dear(const struct look *l, struct host *h, struct monitor_state *s, double *out)
-{
-	(void)s;
-	ask(h, l->target, dear, DEAR, out);
-}
-
-static void add(struct arena *a, struct monitor *mon, const struct gpu *g, bool slow)
-{
-	const struct gpu_question *q = slow ? dear : quick;
 	const char *target = arena_printf(a, "gpu%u", g->index);
 	struct look *l = look_add(a, mon);
 
-	l->take = slow ? take_dear : take_quick;
-	l->slow = slow;
+	l->take = take;
+	l->tier = t;
+	l->every_s = t->every_s;
 	l->target = arena_printf(a, "%u", g->index);
-	for (size_t i = 0; i < (size_t)(slow ? DEAR : QUICK); i++)
-		look_column(a, mon, q[i].type, target);
+	for (size_t i = 0; i < t->n; i++)
+		look_column(a, mon, t->q[i].type, target);
 }
 
 static void describe(struct arena *a, const struct gpu *g, struct monitor_gpu *out)
@@ -105,7 +126,7 @@ void look_gpus(struct arena *a, const struct machine *m, struct monitor *mon)
 
 		mm->gpus = arena_grow(a, mm->gpus, mm->n_gpus, sizeof(*mm->gpus));
 		describe(a, g, &mm->gpus[mm->n_gpus++]);
-		add(a, mon, g, false);
-		add(a, mon, g, true);
+		for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++)
+			add(a, mon, g, &tiers[i]);
 	}
 }

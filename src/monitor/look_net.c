@@ -68,13 +68,14 @@ static void take_disk(const struct look *l, struct host *h, struct monitor_state
 }
 
 static void pair(struct arena *a, struct monitor *mon, const char *in, const char *out,
-		 const char *target, const char *folder,
+		 const char *target, const char *folder, double every_s,
 		 void (*take)(const struct look *, struct host *, struct monitor_state *, double *))
 {
 	struct look *l = look_add(a, mon);
 
 	l->take = take;
 	l->path = folder;
+	l->every_s = every_s;
 	look_column(a, mon, in, target);
 	look_column(a, mon, out, target);
 }
@@ -88,14 +89,15 @@ void look_net(struct arena *a, const struct machine *m, struct monitor *mon)
 		if (!*n->pci || !fact_is(&n->operstate, "up"))
 			continue;
 		pair(a, mon, "net.received", "net.sent", name,
-		     arena_printf(a, "/sys/class/net/%s/statistics", name), take_nic);
+		     arena_printf(a, "/sys/class/net/%s/statistics", name), 0, take_nic);
 	}
 	LIST_FOR_EACH (const struct rdma_port, p, &m->net.rdma)
 		if (fact_is(&p->state, "ACTIVE"))
 			pair(a, mon, "rdma.received", "rdma.sent", arena_strdup(a, p->name),
 			     arena_printf(a, "/sys/class/infiniband/%s/ports/%u/counters",
 					  p->device, p->number),
-			     take_rdma);
+			     /* The adapter's firmware is asked for them. */
+			     LOOK_SLOW_S, take_rdma);
 }
 
 void look_disks(struct arena *a, const struct machine *m, struct monitor *mon)

@@ -8,7 +8,7 @@
 
 #include "monitor/look.h"
 
-enum { TICKS = 10, BUSY = 0, WAITING, STOLEN, BUSIEST, RUNNABLE, CPU_COLUMNS };
+enum { CPUS_MANY = 64, TICKS = 10, BUSY = 0, WAITING, STOLEN, BUSIEST, RUNNABLE, CPU_COLUMNS };
 
 static double seconds(unsigned long long ticks)
 {
@@ -146,7 +146,7 @@ static void add_pressure(struct arena *a, struct monitor *mon, const char *type,
 
 	l->take = take_pressure;
 	l->path = path;
-	l->slow = true;
+	l->every_s = LOOK_SLOW_S;
 	look_column(a, mon, type, "");
 }
 
@@ -160,12 +160,14 @@ void look_system(struct arena *a, struct monitor *mon)
 
 	l->take = take_cpus;
 	l->path = "/proc/stat";
+	/* The kernel adds up every interrupt of every CPU for this file. */
+	l->every_s = mon->machine.cpus > CPUS_MANY ? LOOK_SLOW_S : 0;
 	for (size_t i = 0; i < CPU_COLUMNS; i++)
 		look_column(a, mon, cpu[i], "");
 	l = look_add(a, mon);
 	l->take = take_memory;
 	l->path = "/proc/meminfo";
-	l->slow = true;
+	l->every_s = LOOK_SLOW_S;
 	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
 		look_column(a, mon, memory[i], "");
 	add_pressure(a, mon, "pressure.cpu", "/proc/pressure/cpu");

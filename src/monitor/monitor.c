@@ -8,7 +8,8 @@
 
 #include "monitor/look.h"
 
-#define SLOW_S 1.0
+/* A wake-up comes a little early or late: what is asked once a second is not left out for it. */
+#define EARLY 0.95
 
 void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target)
 {
@@ -18,8 +19,9 @@ void look_column(struct arena *a, struct monitor *mon, const char *type, const c
 		return;
 	mon->columns = arena_grow(a, mon->columns, mon->n, sizeof(*mon->columns));
 	/* A column is added right after its look. */
-	mon->columns[mon->n++] =
-		(struct column_of){ t, target, mon->n_looks && mon->looks[mon->n_looks - 1].slow };
+	mon->columns[mon->n++] = (struct column_of){
+		t, target, mon->n_looks && mon->looks[mon->n_looks - 1].every_s >= LOOK_SLOW_S
+	};
 }
 
 struct look *look_add(struct arena *a, struct monitor *mon)
@@ -55,6 +57,7 @@ void monitor_make(struct arena *a, const struct host *h, const struct machine *m
 	look_system(a, out);
 	look_net(a, m, out);
 	look_disks(a, m, out);
+	monitor_index(a, out);
 }
 
 /* NULL: no memory, and nothing is remembered. */
@@ -70,7 +73,7 @@ static double *row_of_nothing(size_t n)
 /* True when it is time to ask for what is slow; remembers how it was. */
 static bool slow_due(struct monitor_state *s, size_t n, double now_s)
 {
-	if (s->slow_s > 0 && now_s < s->slow_s + SLOW_S)
+	if (s->slow_s > 0 && now_s < s->slow_s + EARLY * LOOK_SLOW_S)
 		return false;
 	if (s->slow_s > 0 && s->last) {
 		if (!s->slow_before)
@@ -83,33 +86,52 @@ static bool slow_due(struct monitor_state *s, size_t n, double now_s)
 	return true;
 }
 
+/* True when it is time for this look. due: of the next one; NULL: not remembered. */
+static bool look_due(const struct look *l, double *due, bool slow, double now_s)
+{
+	if (l->every_s <= 0 || !due)
+		return true;
+	if (l->every_s >= LOOK_SLOW_S && l->every_s <= LOOK_SLOW_S)
+		return slow;
+	/* Together with what is slow, so that readers know one beat: the rows where that changed.
+	 */
+	if (now_s < *due || (l->every_s > LOOK_SLOW_S && !slow))
+		return false;
+	*due = now_s + EARLY * l->every_s;
+	return true;
+}
+
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values)
 {
 	bool slow = slow_due(s, mon->n, now_s);
 
-	if (!s->last)
+	if (!s->last) {
 		s->last = row_of_nothing(mon->n);
+		s->due_s = calloc(mon->n_looks + 1, sizeof(*s->due_s));
+		s->refused_s = calloc(mon->n + 1, sizeof(*s->refused_s));
+	}
+	s->now_s = now_s;
 	for (size_t i = 0; i < mon->n; i++)
 		values[i] = s->last ? s->last[i] : (double)NAN;
 	for (size_t i = 0; i < mon->n_looks; i++)
-		if (slow || !mon->looks[i].slow)
+		if (look_due(&mon->looks[i], s->due_s ? &s->due_s[i] : NULL, slow, now_s))
 			mon->looks[i].take(&mon->looks[i], h, s, values + mon->looks[i].first);
 	if (s->last)
 		memcpy(s->last, values, mon->n * sizeof(*values));
 }
 
-struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
-		      const double *now, double before_s, const double *before)
+struct instant instant_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
+			  const double *now, double before_s, const double *before)
 {
-	return (struct frame){ .mon = mon,
-			       .at_s = at_s,
-			       .before_s = before_s,
-			       .now = now,
-			       .before = before,
-			       .slow_at_s = s->slow_s,
-			       .slow_before_s = s->slow_before_s,
-			       .slow_before = s->slow_before };
+	return (struct instant){ .mon = mon,
+				 .at_s = at_s,
+				 .before_s = before_s,
+				 .now = now,
+				 .before = before,
+				 .slow_at_s = s->slow_s,
+				 .slow_before_s = s->slow_before_s,
+				 .slow_before = s->slow_before };
 }
 
 void monitor_state_free(struct monitor_state *s)
@@ -117,6 +139,8 @@ void monitor_state_free(struct monitor_state *s)
 	free(s->busy);
 	free(s->total);
 	free(s->last);
+	free(s->due_s);
+	free(s->refused_s);
 	free(s->slow_before);
 	free(s->file);
 	*s = (struct monitor_state){ 0 };

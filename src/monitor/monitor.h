@@ -53,12 +53,14 @@ struct monitor_machine {
 };
 
 struct look;
+struct column_index;
 
 struct monitor {
 	struct monitor_machine machine;
 	struct column_of *columns;
 	size_t n;
-	struct look *looks; /* monitor.c's own */
+	struct column_index *index; /* of monitor_find; NULL: columns are looked through */
+	struct look *looks;	    /* monitor.c's own */
 	size_t n_looks;
 };
 
@@ -74,8 +76,11 @@ struct monitor_state {
 	double slow_s, slow_before_s, *slow_before;
 	unsigned long long *busy, *total; /* ticks of each CPU at the last look */
 	size_t cpus;
-	double *last; /* the last row: what was not asked again stays as it was */
-	char *file;   /* of the kernel's that was read last */
+	double *last;	   /* the last row: what was not asked again stays as it was */
+	double now_s;	   /* of this look */
+	double *due_s;	   /* when each look is asked again */
+	double *refused_s; /* when each column's question was refused; 0: it was not */
+	char *file;	   /* of the kernel's that was read last */
 };
 void monitor_state_free(struct monitor_state *s);
 
@@ -113,11 +118,13 @@ void monitor_processes(const struct monitor *mon, struct host *h, struct monitor
 extern const struct column_type column_types[];
 extern const size_t column_types_n;
 const struct column_type *column_type_find(const char *name);
+/* Makes monitor_find quick, once all columns are there; in the arena. */
+void monitor_index(struct arena *a, struct monitor *mon);
 /* The column of that type and target, or -1. */
 long monitor_find(const struct monitor *mon, const char *type, const char *target);
 
 /* Two rows; before may be NULL. For slow columns the one before is another one. */
-struct frame {
+struct instant {
 	const struct monitor *mon;
 	double at_s, before_s;
 	const double *now, *before;
@@ -126,12 +133,12 @@ struct frame {
 	const struct monitor_processes *users; /* NULL: not looked at */
 };
 /* Of the two last looks. */
-struct frame frame_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
-		      const double *now, double before_s, const double *before);
+struct instant instant_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
+			  const double *now, double before_s, const double *before);
 /* The gauge, or the rate a second of a total; NAN: not told, or there is no row before. A total
  * that went back (a driver that was loaded again) has no rate. */
-double frame_value(const struct frame *f, const char *type, const char *target);
+double instant_value(const struct instant *f, const char *type, const char *target);
 /* The same of column i. */
-double frame_column(const struct frame *f, size_t i);
+double instant_column(const struct instant *f, size_t i);
 
 #endif

@@ -128,6 +128,7 @@ static int take_columns(struct reader *r, const json_t *columns)
 				      "here");
 		r->values[i] = NAN;
 	}
+	monitor_index(r->a, mon);
 	return 0;
 }
 

@@ -12,7 +12,9 @@
 #include "base/text.h"
 #include "monitor/recording.h"
 
-enum { FLUSH_MS = 1000, FULL_ROW_MS = 60000, LEVEL = 3 };
+/* A window of 128 KiB: rows repeat what stood a few rows before, and the memory that it takes is
+ * all there is, however long the job. */
+enum { FLUSH_MS = 1000, FULL_ROW_MS = 60000, LEVEL = 3, WINDOW_LOG = 17 };
 
 struct recorder {
 	int fd;
@@ -162,6 +164,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 		return NULL;
 	}
 	ZSTD_CCtx_setParameter(r->z, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(r->z, ZSTD_c_windowLog, WINDOW_LOG);
 	ZSTD_CCtx_setParameter(r->z, ZSTD_c_checksumFlag, 1);
 	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (r->fd < 0) {

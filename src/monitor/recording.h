@@ -54,4 +54,17 @@ typedef bool recording_row(void *ctx, int64_t ms, const double *values);
 int recording_read(struct arena *a, const char *path, struct recording *out, recording_row *row,
 		   void *ctx, struct err *e);
 
+/*
+ * Rows as figures: gauges as they are, totals as their rate a second. Columns that are slow stand
+ * still between two looks at them; those rows give NAN for them, and their rates are of the time
+ * between the looks. Zero it before the first row; rows may be left out in between.
+ */
+struct recording_rates {
+	double *before, *slow_before; /* in the arena */
+	double before_s, slow_s;
+	bool begun;
+};
+void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,
+		     double at_s, const double *values, double *out);
+
 #endif

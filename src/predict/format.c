@@ -256,16 +256,6 @@ const struct format *format_in_name(const char *name, bool experts)
 	return NULL;
 }
 
-const char *const *format_names(void)
-{
-	static const char *const names[] = { "bf16",   "fp16",	"fp8",	  "fp8-block", "int8",
-					     "nvfp4",  "mxfp4", "int4",	  "awq",       "gptq",
-					     "q8_0",   "q6_k",	"q5_k_m", "q4_k_m",    "q4_0",
-					     "q3_k_m", "q2_k",	"iq4_xs", "q4_k_xl",   NULL };
-
-	return names;
-}
-
 double format_cache_bytes(const char *text)
 {
 	static const struct {

@@ -27,8 +27,6 @@ struct format {
 const struct format *format_find(const char *text, bool experts);
 /* Of a file name or of a model's name: only words that can mean nothing else count. */
 const struct format *format_in_name(const char *name, bool experts);
-/* Every name, NULL at the end. */
-const char *const *format_names(void);
 /* Bytes an element of the cache: "fp8", "bf16", "q8_0", "auto"; 0 when unknown. */
 double format_cache_bytes(const char *text);
 

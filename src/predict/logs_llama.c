@@ -164,6 +164,7 @@ const char *log_llama_csv(struct log_walk *w, const char *s)
 {
 	const char **head, **cells;
 	struct named_row r = { .markdown = false };
+	const char *from = s;
 	long first = w->line;
 	size_t n;
 
@@ -189,7 +190,7 @@ const char *log_llama_csv(struct log_walk *w, const char *s)
 		s = next;
 	}
 	w->line = first; /* the caller counts on from here */
-	return s ? s : "";
+	return s ? s : from + strlen(from);
 }
 
 /* --- Markdown -----------------------------------------------------------------------------------

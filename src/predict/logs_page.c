@@ -129,7 +129,7 @@ static void inside(struct log_walk *w, struct log_run *r, enum field f, const ch
 bool log_serving_line(struct log_walk *w, const char *line)
 {
 	struct log_run *r;
-	const char *value;
+	const char *value = "";
 	int f;
 
 	if (strstr(line, " Serving Benchmark Result ")) {

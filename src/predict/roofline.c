@@ -35,17 +35,6 @@ struct roof_point *roof_point_of(struct arena *a, struct roof_profile *p, const 
 	return &p->points[*(size_t *)*at];
 }
 
-enum roof_math roof_top(const struct roof *r)
-{
-	enum roof_math top = ROOF_MATHS;
-
-	for (int m = 0; m < ROOF_MATHS; m++)
-		if (r->math[m].value > 0 &&
-		    (top == ROOF_MATHS || r->math[m].value > r->math[top].value))
-			top = (enum roof_math)m;
-	return top;
-}
-
 static double each_us(const struct roof_point *p)
 {
 	return p->launches > 0 ? 1e3 * p->time_ms / p->launches : 0;

@@ -106,8 +106,6 @@ enum { ROOF_POINTS_MAX = 20000, ROOF_BYTES_MAX = 256 << 20 };
 struct roof_point *roof_point_of(struct arena *a, struct roof_profile *p, const char *name);
 /* Fills what is judged and orders the points by time. */
 void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p);
-/* The highest known roof of arithmetic and its format; ROOF_MATHS: none is known. */
-enum roof_math roof_top(const struct roof *r);
 
 /* name: for messages. text is NUL-terminated. -EINVAL with "name:line: ..."; -ENODATA: nothing in
  * it is known. */

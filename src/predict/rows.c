@@ -2,12 +2,10 @@
 /* Reading a table of measurements (RFC 4180) and asking for each row what would be predicted. */
 #include "predict/rows.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "predict/table.h"
 
 const char *const measure_names[MEASURES] = { "ttft_ms", "tpot_ms", "throughput_tok_s" };
 
@@ -56,16 +54,6 @@ static const char *const column_names[COLUMNS] = {
 	"notes",
 };
 
-#define MOST_FIELDS 64
-
-static double number(const char *s)
-{
-	char *end;
-	double v = s ? strtod(s, &end) : 0;
-
-	return s && *s && *end == '\0' && isfinite(v) && v > 0 && v < 1e15 ? v : 0;
-}
-
 static bool says(const char *notes, const char *what)
 {
 	return notes && strcasestr(notes, what) != NULL;
@@ -93,14 +81,6 @@ static double after(const char *notes, const char *key)
 	return at ? strtod(at + strlen(key), NULL) : 0;
 }
 
-/* A whole number that fits; 0: none. */
-static int count(const char *text)
-{
-	double v = number(text);
-
-	return v >= 0 && v < 1e9 ? (int)v : 0;
-}
-
 static void words_of_row(const char **f, struct words *w)
 {
 	const char *notes = f[C_NOTES];
@@ -111,14 +91,14 @@ static void words_of_row(const char **f, struct words *w)
 			     .on = f[C_HARDWARE],
 			     .engine = f[C_ENGINE],
 			     .eager = says(notes, "eager"),
-			     .tp = count(f[C_TP]),
-			     .pp = count(f[C_PP]),
-			     .batch = count(f[C_BATCH]),
-			     .prompt = number(f[C_PROMPT]),
-			     .output = number(f[C_OUTPUT]),
+			     .tp = table_count(f[C_TP]),
+			     .pp = table_count(f[C_PP]),
+			     .batch = table_count(f[C_BATCH]),
+			     .prompt = table_number(f[C_PROMPT]),
+			     .output = table_number(f[C_OUTPUT]),
 			     .depth = after(notes, "depth=") };
-	w->hint.total = number(f[C_TOTAL]) * 1e9;
-	w->hint.active = number(f[C_ACTIVE]) * 1e9;
+	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
+	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
 	if (w->prompt <= 0)
 		w->prompt = 100;
 	if (says(notes, "llama-benchy") || says(notes, "closed loop"))
@@ -128,14 +108,14 @@ static void words_of_row(const char **f, struct words *w)
 /* What a row measured, in our three figures: rates of one request are times, of many a total. */
 static void measured(const char **f, struct row_result *r)
 {
-	double rate = number(f[C_DECODE]), each = after(f[C_NOTES], "per request ");
+	double rate = table_number(f[C_DECODE]), each = after(f[C_NOTES], "per request ");
 
-	r->measured[MEASURE_TTFT] = number(f[C_TTFT]);
+	r->measured[MEASURE_TTFT] = table_number(f[C_TTFT]);
 	/* A rate of prompts alone is the time of one of them. */
-	if (r->measured[MEASURE_TTFT] <= 0 && number(f[C_PREFILL]) > 0 && r->batch <= 1 &&
+	if (r->measured[MEASURE_TTFT] <= 0 && table_number(f[C_PREFILL]) > 0 && r->batch <= 1 &&
 	    r->prompt > 0)
-		r->measured[MEASURE_TTFT] = 1e3 * r->prompt / number(f[C_PREFILL]);
-	r->measured[MEASURE_TPOT] = number(f[C_TPOT]);
+		r->measured[MEASURE_TTFT] = 1e3 * r->prompt / table_number(f[C_PREFILL]);
+	r->measured[MEASURE_TPOT] = table_number(f[C_TPOT]);
 	if (rate > 0 && r->batch <= 1)
 		r->measured[MEASURE_TPOT] = 1e3 / rate;
 	else if (each > 0)
@@ -186,58 +166,33 @@ static void predict_row(struct arena *a, const char **f, const struct fits *fits
 	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
 }
 
-static int find_columns(const char **head, size_t n, int *at, struct err *e)
+static void add_row(struct arena *a, const char **cell, long line, const struct fits *fits,
+		    struct rows *out)
 {
-	for (int c = 0; c < COLUMNS; c++) {
-		at[c] = -1;
-		for (size_t i = 0; i < n; i++)
-			if (strcmp(head[i], column_names[c]) == 0)
-				at[c] = (int)i;
-	}
-	if (at[C_MODEL] < 0 || at[C_HARDWARE] < 0)
-		return err_set(e, -EINVAL,
-			       "the first line names no columns \"model\" and \"hardware\"");
-	return 0;
+	struct row_result *item;
+
+	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+	item = &out->items[out->n++];
+	*item = (struct row_result){ .line = line,
+				     .model = cell[C_MODEL],
+				     .hardware = cell[C_HARDWARE],
+				     .engine = cell[C_ENGINE],
+				     .weights = cell[C_WEIGHTS],
+				     .source = cell[C_SOURCE],
+				     .notes = cell[C_NOTES] };
+	predict_row(a, cell, fits, item);
 }
 
 int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
 		 struct err *e)
 {
-	const char *field[MOST_FIELDS], *cell[COLUMNS];
-	int at[COLUMNS], r;
-	size_t n;
-	long line = 1;
+	static const int needed[] = { C_MODEL, C_HARDWARE };
+	struct table t = { .names = column_names, .columns = COLUMNS, .most = MOST_ROWS };
+	const char *cell[COLUMNS];
+	int r = table_open(a, &t, csv, needed, sizeof(needed) / sizeof(needed[0]), e);
 
 	*out = (struct rows){ 0 };
-	csv = csv_record(a, csv, field, MOST_FIELDS, &n);
-	if (!csv)
-		return err_set(e, -EINVAL, "line 1 has a quote that is not closed");
-	if ((r = find_columns(field, n, at, e)) < 0)
-		return r;
-	while (*csv) {
-		struct row_result *item;
-
-		line++;
-		csv = csv_record(a, csv, field, MOST_FIELDS, &n);
-		if (!csv || out->n >= MOST_ROWS)
-			return err_set(e, -EINVAL,
-				       csv ? "more than %ld rows"
-					   : "row %ld has a quote that is not closed",
-				       csv ? (long)MOST_ROWS : line);
-		if (n < 2)
-			continue;
-		for (int c = 0; c < COLUMNS; c++)
-			cell[c] = at[c] >= 0 && (size_t)at[c] < n ? field[at[c]] : "";
-		out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
-		item = &out->items[out->n++];
-		*item = (struct row_result){ .line = line,
-					     .model = cell[C_MODEL],
-					     .hardware = cell[C_HARDWARE],
-					     .engine = cell[C_ENGINE],
-					     .weights = cell[C_WEIGHTS],
-					     .source = cell[C_SOURCE],
-					     .notes = cell[C_NOTES] };
-		predict_row(a, cell, fits, item);
-	}
-	return 0;
+	while (r >= 0 && (r = table_next(a, &t, cell, e)) > 0)
+		add_row(a, cell, t.line, fits, out);
+	return r;
 }

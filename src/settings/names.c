@@ -107,8 +107,3 @@ const char *setting_suggest(const char *id)
 	}
 	return best;
 }
-
-const char *setting_group(struct arena *a, const struct setting *s)
-{
-	return arena_strndup(a, s->id, strcspn(s->id, "."));
-}

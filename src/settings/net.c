@@ -95,7 +95,8 @@ static void aim_tcp_mem(const struct question *q, struct aims *out)
 {
 	long long lowest, initial;
 
-	if (sscanf(q->current.v, "%lld %lld", &lowest, &initial) == 2)
+	/* It is read anew, and may have gone since it was judged. */
+	if (seen_ok(&q->current.f) && sscanf(q->current.v, "%lld %lld", &lowest, &initial) == 2)
 		aim_value(q, out,
 			  arena_printf(q->a, "%lld %lld %s", lowest, initial, aim_wished(q)));
 }

@@ -183,8 +183,6 @@ extern const size_t setting_table_count;
 const struct setting *setting_find(const char *id);
 /* The nearest id by edit distance, NULL when none is near. */
 const char *setting_suggest(const char *id);
-/* "gpu" of "gpu.bar1-size", in arena memory. */
-const char *setting_group(struct arena *a, const struct setting *s);
 
 const char *profile_name(enum profile_id p);
 int profile_parse(const char *name); /* -1 when unknown */

@@ -2,7 +2,6 @@
 /* A folder as the root of a machine. The kernel keeps every link inside it (openat2). */
 #include "stack/root.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -10,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "host/folder.h"
 
 struct rootfs {
 	struct host host;
@@ -77,29 +78,7 @@ static int rootfs_link(struct host *h, const char *path, char *buf, size_t cap)
 
 static int rootfs_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	int fd = open_in(root_fd(h), path, O_RDONLY | O_DIRECTORY);
-	char **list = NULL;
-	size_t count = 0;
-	struct dirent *it;
-	DIR *d;
-
-	if (fd < 0)
-		return fd;
-	d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while ((it = readdir(d)) && count < HOST_LIST_MAX) {
-		if (strcmp(it->d_name, ".") == 0 || strcmp(it->d_name, "..") == 0)
-			continue;
-		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, it->d_name);
-	}
-	closedir(d);
-	*names = list;
-	*n = count;
-	return 0;
+	return folder_names(open_in(root_fd(h), path, O_RDONLY | O_DIRECTORY), a, names, n);
 }
 
 static int rootfs_kind(struct host *h, const char *path, enum host_kind *out)
@@ -112,10 +91,7 @@ static int rootfs_kind(struct host *h, const char *path, enum host_kind *out)
 		close(fd);
 	if (code)
 		return code;
-	*out = S_ISREG(st.st_mode)   ? HOST_FILE
-	       : S_ISDIR(st.st_mode) ? HOST_DIR
-	       : S_ISLNK(st.st_mode) ? HOST_LINK
-				     : HOST_OTHER;
+	*out = folder_kind_of(st.st_mode);
 	return 0;
 }
 

@@ -48,77 +48,150 @@ static void hide(const struct train_question *q, struct train_comm *t, double *r
 	x->total_s += t->total_s;
 }
 
+/* What cannot be hidden, whatever room there is: the first or the last of them. */
+static void at_least(struct train_comm *t, double seconds, struct train_exposed *x)
+{
+	double more = fmin(seconds, t->total_s) - t->exposed_s;
+
+	if (more <= 0)
+		return;
+	t->exposed_s += more;
+	x->step_s += more;
+}
+
+/* Parameters of the embedding on this rank: the first that are needed, the last whose gradients are
+ * there. */
+static double edge_of(const struct train_question *q)
+{
+	return q->pp > 1 ? 0 : (double)q->arch.hidden * q->arch.vocab / q->tp;
+}
+
+/* Parameters that the same ranks hold: those outside experts, or experts. */
+struct part {
+	double params, trained;
+	int ranks, near; /* near: of them in one machine */
+	const char *gradients, *updated, *forward, *backward;
+};
+
+/* Both parts; experts that nobody else holds need no exchange of weights. */
+static int parts_of(const struct train_question *q, const struct train_shape *s, struct part *p)
+{
+	double part = train_trained_part(q);
+	int in_node = q->place.gpus / q->place.nodes, n = 1;
+
+	p[0] = (struct part){ s->dense,		  s->dense * part,    s->ranks,
+			      s->per_node,	  "gradients",	      "updated weights",
+			      "weights, forward", "weights, backward" };
+	if (q->ep <= 1) {
+		p[0].params = s->params;
+		p[0].trained = s->trained;
+	} else if (s->expert_ranks > 1) {
+		p[n++] = (struct part){
+			s->experts,	      s->experts * part,
+			(int)s->expert_ranks, (int)fmin(s->expert_ranks, fmax(1, in_node / q->ep)),
+			"experts' gradients", "updated experts",
+			"experts, forward",   "experts, backward"
+		};
+	}
+	return n;
+}
+
 /* Gradients that are summed at the end of a step, in buckets, behind the last backward pass. */
-static void copies(struct sum *c, const struct train_shape *s, const struct train_micro *m,
+static void copies(struct sum *c, const struct part *p, double *forward, double *back,
 		   struct train_exposed *x)
 {
 	const struct train_question *q = c->q;
-	double bytes = s->trained * train_gradient_bytes(q), buckets;
+	double bytes = p->trained * train_gradient_bytes(q), buckets;
 	double times = q->sync_each_micro ? q->accumulation : 1;
-	double hide_part = train_fit_of(q)->v[TFIT_HIDE];
-	double back = times * hide_part * (m->backward + m->recompute), forward;
 	struct train_comm *t;
 
 	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
+	t = add(c, q->way == TRAIN_DDP ? TRAIN_ALL_REDUCE : TRAIN_REDUCE_SCATTER, p->gradients,
+		buckets * times, bytes / fmax(buckets, 1), p->ranks, p->near);
+	if (t)
+		hide(q, t, back, x, &x->step_s);
 	if (q->way == TRAIN_DDP) {
-		t = add(c, TRAIN_ALL_REDUCE, "gradients", buckets * times, bytes / buckets,
-			s->ranks, s->per_node);
-		if (!t)
-			return;
-		/* The last bucket waits for the last gradient. */
-		hide(q, t, &back, x, &x->step_s);
-		if (t->exposed_s < t->total_s / t->count) {
-			x->step_s += t->total_s / t->count - t->exposed_s;
-			t->exposed_s = t->total_s / t->count;
-		}
+		/* The last bucket waits for the last gradient: that of the embedding. */
+		if (t)
+			at_least(t,
+				 t->total_s * fmax(1 / t->count,
+						   edge_of(q) * train_trained_part(q) / p->params),
+				 x);
 		return;
 	}
-	t = add(c, TRAIN_REDUCE_SCATTER, "gradients", buckets * times, bytes / buckets, s->ranks,
-		s->per_node);
-	if (t)
-		hide(q, t, &back, x, &x->step_s);
-	bytes = s->trained * train_weight_bytes(q);
+	bytes = p->trained * train_weight_bytes(q);
 	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
-	forward = hide_part * m->forward;
-	t = add(c, TRAIN_ALL_GATHER, "updated weights", buckets, bytes / buckets, s->ranks,
-		s->per_node);
+	t = add(c, TRAIN_ALL_GATHER, p->updated, buckets, bytes / fmax(buckets, 1), p->ranks,
+		p->near);
 	if (t)
-		hide(q, t, &forward, x, &x->step_s);
+		hide(q, t, forward, x, &x->step_s);
 }
 
 /* Weights gathered layer by layer, gradients scattered; all of it again for each micro-batch. */
-static void shards(struct sum *c, const struct train_shape *s, const struct train_micro *m,
-		   struct train_exposed *x)
+static void shards(struct sum *c, const struct train_shape *s, const struct part *p,
+		   double *forward, double *back, struct train_exposed *x)
 {
 	const struct train_question *q = c->q;
-	int n = q->way == TRAIN_HSDP ? q->shard : s->ranks;
-	int near = n < s->per_node ? n : s->per_node;
-	double micros = q->accumulation, layers = fmax(s->layers, 1), part;
+	int n = q->way == TRAIN_HSDP ? (q->shard < p->ranks ? q->shard : p->ranks) : p->ranks;
+	int near = n < p->near ? n : p->near;
+	double micros = q->accumulation, layers = fmax(s->layers, 1);
 	double syncs = q->sync_each_micro ? micros : 1;
-	double layer = s->params / layers * train_weight_bytes(q), room;
-	double scattered = s->trained / layers * train_gradient_bytes(q);
+	double layer = p->params / layers * train_weight_bytes(q);
+	double scattered = p->trained / layers * train_gradient_bytes(q);
+	/* Embedding and head are a unit of their own: gathered before anything runs, scattered when
+	 * nothing is left. */
+	double edge = edge_of(q) * (q->arch.tied ? 1 : 2) / p->params;
 	struct train_comm *t;
 
-	part = train_fit_of(q)->v[TFIT_HIDE] * micros;
-	room = part * (m->forward + m->launch / 3);
-	t = add(c, TRAIN_ALL_GATHER, "weights, forward", layers * micros, layer, n, near);
+	if (p->params < s->dense) /* experts */
+		edge = 0;
+	t = add(c, TRAIN_ALL_GATHER, p->forward, layers * micros, layer, n, near);
+	if (t) {
+		hide(q, t, forward, x, &x->step_s);
+		at_least(t, t->total_s * edge, x);
+	}
+	t = q->reshard ? add(c, TRAIN_ALL_GATHER, p->backward, layers * micros, layer, n, near)
+		       : NULL;
 	if (t)
-		hide(q, t, &room, x, &x->step_s);
-	room = part * (m->backward + m->recompute + m->launch * 2 / 3);
-	t = q->reshard
-		    ? add(c, TRAIN_ALL_GATHER, "weights, backward", layers * micros, layer, n, near)
-		    : NULL;
-	if (t)
-		hide(q, t, &room, x, &x->step_s);
-	t = add(c, TRAIN_REDUCE_SCATTER, "gradients", layers * syncs, scattered, n, near);
-	if (t)
-		hide(q, t, &room, x, &x->step_s);
-	if (q->way != TRAIN_HSDP || n >= s->ranks)
+		hide(q, t, back, x, &x->step_s);
+	t = add(c, TRAIN_REDUCE_SCATTER, p->gradients, layers * syncs, scattered, n, near);
+	if (t) {
+		hide(q, t, back, x, &x->step_s);
+		at_least(t, t->total_s * edge * train_trained_part(q), x);
+	}
+	if (q->way != TRAIN_HSDP || n >= p->ranks)
 		return;
 	t = add(c, TRAIN_ALL_REDUCE, "gradients between groups", layers * syncs, scattered / n,
-		s->ranks / n, s->per_node / n > 1 ? s->per_node / n : 1);
+		p->ranks / n, p->near / n > 1 ? p->near / n : 1);
 	if (t)
-		hide(q, t, &room, x, &x->step_s);
+		hide(q, t, back, x, &x->step_s);
+}
+
+/* Weights and gradients between the ranks that hold the same parameters. */
+static void exchanges(struct sum *c, const struct train_shape *s, const struct train_micro *m,
+		      struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	bool sharded = q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
+	double hidden = train_fit_of(q)->v[TFIT_HIDE], forward, back;
+	double times = q->sync_each_micro ? q->accumulation : 1;
+	struct part parts[2];
+	int n = parts_of(q, s, parts);
+
+	back = m->backward + m->recompute;
+	if (sharded) {
+		forward = hidden * q->accumulation * (m->forward + m->launch / 3);
+		back = hidden * q->accumulation * (back + m->launch * 2 / 3);
+	} else {
+		forward = hidden * m->forward;
+		back *= times * hidden;
+	}
+	for (int i = 0; i < n; i++) {
+		if (sharded)
+			shards(c, s, &parts[i], &forward, &back, x);
+		else
+			copies(c, &parts[i], &forward, &back, x);
+	}
 }
 
 /* Two sums forward and two backward in each layer, of one micro-batch's activations. */
@@ -151,16 +224,26 @@ static int near_of(const struct train_question *q, int ranks)
 	return ranks < room ? ranks : room;
 }
 
-/* Each token goes to its experts and back, forward and backward. */
+/*
+ * Each token goes to its experts and back, forward and backward. Plain all-to-all sends a copy for
+ * each choice; fused dispatchers (DeepEP, HybridEP) send one to each machine and copy there, so
+ * that the network carries what a token's choices reach of the other machines.
+ */
 static void experts(struct sum *c, const struct train_shape *s, struct train_exposed *x)
 {
 	const struct train_question *q = c->q;
-	double width = train_weight_bytes(q) * q->arch.hidden / q->tp;
-	double reached = fmin(q->arch.top, q->ep);
-	struct train_comm *t = add(c, TRAIN_ALL_TO_ALL, "experts",
-				   4.0 * q->arch.moe_layers / q->pp * q->accumulation,
-				   s->tokens * reached * width, q->ep, near_of(q, q->ep));
+	double width = train_weight_bytes(q) * train_expert_in(q) / q->tp;
+	double top = fmin(q->arch.top, q->ep), in_node = q->place.gpus / (double)q->place.nodes;
+	int near = (int)fmax(1, fmin(q->ep, in_node));
+	double nodes = ceil(q->ep / (double)near), copies = top;
+	struct train_comm *t;
 
+	/* As many bytes as with all of them going to other ranks alike. */
+	if (q->compile && nodes > 1)
+		copies = fmin(top, (nodes * (1 - pow(1 - 1 / nodes, top))) * (nodes - 1) / nodes *
+					   q->ep / (q->ep - 1.0));
+	t = add(c, TRAIN_ALL_TO_ALL, "experts", 4.0 * q->arch.moe_layers / q->pp * q->accumulation,
+		s->tokens * copies * width, q->ep, near);
 	if (!t)
 		return;
 	t->exposed_s = t->total_s * (q->overlap ? train_fit_of(q)->v[TFIT_EP_EXPOSED] : 1);
@@ -210,10 +293,7 @@ void train_comms_of(struct arena *a, const struct train_shape *s, const struct t
 	struct sum c = { a, q, out };
 
 	*x = (struct train_exposed){ 0 };
-	if (q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP)
-		shards(&c, s, m, x);
-	else
-		copies(&c, s, m, x);
+	exchanges(&c, s, m, x);
 	if (q->tp > 1)
 		tensor(&c, s, x);
 	if (q->ep > 1)

@@ -12,12 +12,17 @@
 /* Norms by root mean square, rotations and gates written out make so many more of them when kernels
  * are not fused. */
 #define WRITTEN_OUT 1.9
+/* Bytes more where autocast leaves residuals and norms in FP32, casts included. */
+#define WIDE 84.0
 /* Bytes a logit costs: cast, softmax, its gradient; with fused losses. */
 #define LOGIT 36.0
 #define LOGIT_FUSED 20.0
 /* Bytes of traffic for a parameter in one update: read and write FP32 weights and both states, read
  * the gradient, write the BF16 copy. */
 #define UPDATE 30.0
+/* AdamW by lists of tensors, PyTorch's default: eight kernels pass over 84 bytes, at less than the
+ * bandwidth of others. */
+#define UPDATE_LISTS 100.0
 
 /* The backward pass of frozen weights over their forward one, with small adapters beside. */
 #define ADAPTED 1.05
@@ -49,13 +54,18 @@ static double linear_s(const struct train_question *q, const struct train_shape 
 	if (s->flops_dense > 0)
 		seconds = s->flops_dense / (rate * m->size);
 	if (s->flops_expert > 0) {
-		double rows = s->tokens * q->ep * q->arch.top / fmax(q->arch.experts, 1);
-		double part = size_part(q, rows, h, q->arch.expert_ffn / (double)q->tp, rate);
+		/* Spread experts are whole, and tensor ranks bring different tokens to them. */
+		double cut = q->ep > 1 ? 1 : q->tp, share = cut / q->tp * q->ep;
+		double rows = s->tokens * share * q->arch.top / fmax(q->arch.experts, 1);
+		double part =
+			size_part(q, rows, train_expert_in(q), q->arch.expert_ffn / cut, rate);
 
 		seconds += s->flops_expert / (rate * part * train_fit_of(q)->v[TFIT_EXPERT]);
-		m->routing = 1e-6 * train_fit_of(q)->v[TFIT_EXPERT_US] * s->tokens / 1e3 *
-			     q->arch.top / 8 * h / 4096 * q->arch.moe_layers / q->pp * 3350 /
-			     q->place.gpu->bandwidth;
+		/* Each choice's copy of a token is permuted, quantised, weighed and brought back.
+		 */
+		m->routing = train_fit_of(q)->v[TFIT_EXPERT_PASSES] / 3 * s->tokens * q->arch.top *
+			     train_expert_in(q) * 2 / (q->sp ? (double)q->tp : 1) *
+			     q->arch.moe_layers / q->pp / bandwidth(q);
 	}
 	return seconds;
 }
@@ -70,8 +80,10 @@ static double small_s(const struct train_question *q, const struct train_shape *
 					       : 1;
 	double cast = q->precision == TRAIN_FP8 ? 6 * (along + s->widest) : 0;
 
-	return s->tokens * s->layers * train_weight_bytes(q) * (elements * fused + cast) /
-	       bandwidth(q);
+	elements = train_weight_bytes(q) * (elements * fused + cast);
+	if (train_autocast(q))
+		elements += WIDE * along * fmin(fused, 1);
+	return s->tokens * s->layers * elements / bandwidth(q);
 }
 
 static double head_s(const struct train_question *q, const struct train_shape *s)
@@ -93,17 +105,6 @@ static double attention_s(const struct train_question *q, const struct train_sha
 	return seconds;
 }
 
-/* The CPU launches a layer's kernels in this time; the GPU waits when it is faster. */
-static double launch_s(const struct train_question *q, const struct train_shape *s, double gpu)
-{
-	const struct train_fit *f = train_fit_of(q);
-	double us = f->v[TFIT_LAUNCH_US] * (q->compile ? f->v[TFIT_LAUNCH_FUSED] : 1);
-
-	if (q->recompute == TRAIN_FULL)
-		us *= 4 / 3.0;
-	return fmax(0, 1e-6 * us * s->layers - gpu);
-}
-
 void train_micro_of(const struct train_question *q, const struct train_shape *s,
 		    struct train_micro *m)
 {
@@ -122,7 +123,7 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 	/* Weights that are not trained have no gradient of their own; adapters are small. */
 	m->back = q->trained > 0 ? ADAPTED + (2 - ADAPTED) * train_trained_part(q) : 2;
 	m->backward = (m->linear + m->head) * m->back + m->attention * 2.5 + 2 * m->small +
-		      1.5 * m->routing + 2 * m->logits;
+		      2 * m->routing + 2 * m->logits;
 	if (q->recompute == TRAIN_FULL)
 		m->recompute = inner;
 	else if (q->recompute == TRAIN_SELECTIVE)
@@ -130,13 +131,16 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 			q->way == TRAIN_FSDP || q->way == TRAIN_HSDP
 				? 0.4 * m->linear + m->small
 				: m->small * 0.3 + (q->attention == TRAIN_EAGER ? m->attention : 0);
-	m->launch = launch_s(q, s, m->forward + m->backward + m->recompute);
+	train_weights_passes(q, s, m);
+	m->launch = fmax(0, train_host_s(q, s) - m->forward - m->backward - m->recompute -
+				    train_optimizer_s(q, s) / q->accumulation);
 }
 
 double train_optimizer_s(const struct train_question *q, const struct train_shape *s)
 {
-	double n = q->way == TRAIN_DDP ? 1 : q->way == TRAIN_HSDP ? q->shard : s->ranks;
-	double bytes = UPDATE;
+	double part = train_trained_part(q), n = s->trained;
+	bool own = q->way == TRAIN_DDP || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
+	double bytes = own && !q->compile ? UPDATE_LISTS : UPDATE;
 
 	if (q->optimizer == TRAIN_ADAMW_BF16 || q->optimizer == TRAIN_ADAMW_8BIT)
 		bytes = 18;
@@ -144,5 +148,7 @@ double train_optimizer_s(const struct train_question *q, const struct train_shap
 		bytes = 22;
 	/* The gradients' norm is one more pass. */
 	bytes += train_gradient_bytes(q);
-	return s->trained / n * bytes / bandwidth(q);
+	if (q->way != TRAIN_DDP)
+		n = train_shard(q, s, s->dense, s->experts) * part;
+	return n * bytes / bandwidth(q);
 }

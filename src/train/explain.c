@@ -50,16 +50,18 @@ static void passes(struct arena *a, struct train_answer *p, const struct train_m
 	line(p,
 	     arena_printf(a,
 			  "forward: layers %s + attention %s + norms, residuals, activations %s%s "
-			  "+ output head %s + loss %s = %s ms",
+			  "+ output head %s + loss %s + weights cast %s = %s ms",
 			  ms(a, m->linear), ms(a, m->attention), ms(a, m->small), routes,
-			  ms(a, m->head), ms(a, m->logits), ms(a, m->forward)));
+			  ms(a, m->head), ms(a, m->logits), ms(a, m->casts), ms(a, m->forward)));
 	if (m->routing > 0)
-		routes = arena_printf(a, " + 1.5 x routing %s", ms(a, m->routing));
+		routes = arena_printf(a, " + 2 x routing %s", ms(a, m->routing));
 	line(p, arena_printf(a,
 			     "backward: %.4g x (layers %s + output head %s) + 2.5 x attention %s + "
-			     "2 x norms, residuals, activations %s%s + 2 x loss %s = %s ms",
+			     "2 x norms, residuals, activations %s%s + 2 x loss %s + gradients "
+			     "cast and added %s = %s ms",
 			     m->back, ms(a, m->linear), ms(a, m->head), ms(a, m->attention),
-			     ms(a, m->small), routes, ms(a, m->logits), ms(a, m->backward)));
+			     ms(a, m->small), routes, ms(a, m->logits), ms(a, m->accumulated),
+			     ms(a, m->backward)));
 	if (m->recompute > 0)
 		line(p, arena_printf(a, "computed again before the backward pass: %s ms",
 				     ms(a, m->recompute)));

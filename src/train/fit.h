@@ -14,6 +14,7 @@ enum train_fit_id {
 	TFIT_HALF_HOPPER,
 	TFIT_HALF_BLACKWELL,
 	TFIT_HALF_OTHER, /* cards without HBM */
+	TFIT_HALF_H200,	 /* what H200 reach of H100's rates, of the same data sheet's peak */
 	TFIT_FP8_HOPPER, /* part of the FP8 peak */
 	TFIT_FP8_BLACKWELL,
 	TFIT_FP32,	   /* part of the FP32 peak, without tensor cores; TF32: of its own */
@@ -24,8 +25,8 @@ enum train_fit_id {
 	TFIT_FLASH_BLACKWELL,
 	TFIT_MEMORY,	   /* part of the memory's bandwidth that small kernels reach */
 	TFIT_FUSED,	   /* bytes that fused small kernels move, of what single ones do */
-	TFIT_LAUNCH_US,	   /* the CPU's time for a layer, forward and backward, single kernels */
-	TFIT_LAUNCH_FUSED, /* the same where kernels are fused, part of that */
+	TFIT_LAUNCH_US,	   /* the CPU's time for a kernel of a forward pass, its module and views */
+	TFIT_LAUNCH_FUSED, /* kernels that are left where they are fused, part of all */
 	TFIT_LINK,	   /* part of the link that collectives inside a machine reach */
 	TFIT_NET,	   /* part of the adapters that collectives between machines reach */
 	TFIT_HOP_US,	   /* one more machine in a ring, us */
@@ -34,8 +35,8 @@ enum train_fit_id {
 	TFIT_TP_HIDDEN,	   /* part of tensor parallel communication that overlapping hides */
 	TFIT_EP_EXPOSED,   /* part of the experts' exchange that nothing hides */
 	TFIT_EXPERT,	   /* what grouped multiplications of experts reach of one large one */
-	TFIT_EXPERT_US,	   /* a layer's routing and permuting, us a thousand tokens and choice */
-	TFIT_SLACK,	   /* time lost for each doubling of machines, part of a step */
+	TFIT_EXPERT_PASSES, /* over the copies of tokens that experts get, all passes of a step */
+	TFIT_SLACK,	    /* time lost for each doubling of machines, part of a step */
 	TFITS,
 };
 

@@ -40,6 +40,8 @@ static const struct {
 #define NETWORK 24.0
 #define NETWORK_SERVER 50.0
 #define NETWORK_AMPERE 25.0
+/* GB/s that tell an H200 (4800) from an H100 (3350). */
+#define H200_BANDWIDTH 4000.0
 
 enum train_family train_family_of(const struct gpu_kind *g)
 {
@@ -67,6 +69,16 @@ double train_peak(const struct gpu_kind *g, enum train_precision p)
 	}
 }
 
+/* Hopper with HBM3e keeps higher clocks under load than with HBM3. */
+static double h200_part(const struct train_question *q)
+{
+	const struct gpu_kind *g = q->place.gpu;
+
+	return train_family_of(g) == FAMILY_HOPPER && g->bandwidth > H200_BANDWIDTH
+		       ? train_fit_of(q)->v[TFIT_HALF_H200]
+		       : 1;
+}
+
 double train_gemm_rate(const struct train_question *q, enum train_precision p)
 {
 	static const enum train_fit_id half[] = { TFIT_HALF_AMPERE, TFIT_HALF_HOPPER,
@@ -78,11 +90,11 @@ double train_gemm_rate(const struct train_question *q, enum train_precision p)
 	if (p == TRAIN_FP32 || p == TRAIN_TF32)
 		return peak * f->v[TFIT_FP32];
 	if (p == TRAIN_FP8)
-		return peak *
+		return peak * h200_part(q) *
 		       f->v[family == FAMILY_BLACKWELL ? TFIT_FP8_BLACKWELL : TFIT_FP8_HOPPER];
 	if (q->gemm_flops > 0)
 		return q->gemm_flops;
-	return peak * f->v[half[family]];
+	return peak * f->v[half[family]] * h200_part(q);
 }
 
 double train_gemm_usual(const struct train_question *q)
@@ -106,7 +118,7 @@ double train_flash_rate(const struct train_question *q)
 	else if (family == FAMILY_HOPPER)
 		id = q->attention == TRAIN_FLASH3 ? TFIT_FLASH3 : TFIT_FLASH_HOPPER;
 	/* Scores that go through memory: half of it, and the traffic besides (compute.c). */
-	return train_peak(q->place.gpu, TRAIN_BF16) * f->v[id] *
+	return train_peak(q->place.gpu, TRAIN_BF16) * f->v[id] * h200_part(q) *
 	       (q->attention == TRAIN_EAGER ? 0.5 : 1);
 }
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "base/text.h"
+#include "predict/table.h"
 
 enum column {
 	C_SOURCE,
@@ -51,24 +51,8 @@ static const char *const column_names[COLUMNS] = { "source",	   "source_url",  "
 						   "fused",	   "attention",	  "trained",
 						   "tokens_s_gpu", "memory_gib",  "notes" };
 
-#define MOST_FIELDS 64
 /* Low-rank adapters: their part of the parameters, where a row says no more. */
 #define LORA_PART 0.003
-
-static double number(const char *s)
-{
-	char *end;
-	double v = s ? strtod(s, &end) : 0;
-
-	return s && *s && *end == '\0' && isfinite(v) && v > 0 && v < 1e15 ? v : 0;
-}
-
-static int count(const char *s)
-{
-	double v = number(s);
-
-	return v >= 1 && v <= 1e9 ? (int)v : 0;
-}
 
 static int yes(const char *s, int otherwise)
 {
@@ -128,25 +112,25 @@ static void words_of_row(const char **f, struct train_words *w)
 	train_words_none(w);
 	w->model = f[C_MODEL];
 	w->on = f[C_HARDWARE];
-	w->gpus = count(f[C_GPUS]);
-	w->nodes = count(f[C_NODES]);
-	w->network_gbs = number(f[C_NETWORK]);
+	w->gpus = table_count(f[C_GPUS]);
+	w->nodes = table_count(f[C_NODES]);
+	w->network_gbs = table_number(f[C_NETWORK]);
 	w->way = f[C_WAY];
-	w->shard = count(f[C_SHARD]);
-	w->tp = count(f[C_TP]);
-	w->pp = count(f[C_PP]);
-	w->interleave = count(f[C_VP]);
-	w->cp = count(f[C_CP]);
-	w->ep = count(f[C_EP]);
+	w->shard = table_count(f[C_SHARD]);
+	w->tp = table_count(f[C_TP]);
+	w->pp = table_count(f[C_PP]);
+	w->interleave = table_count(f[C_VP]);
+	w->cp = table_count(f[C_CP]);
+	w->ep = table_count(f[C_EP]);
 	w->tp_overlap = yes(f[C_TP_OVERLAP], 0);
-	w->micro_batch = count(f[C_MICRO]);
-	w->global_batch = count(f[C_GLOBAL]);
-	w->sequence = count(f[C_SEQUENCE]);
+	w->micro_batch = table_count(f[C_MICRO]);
+	w->global_batch = table_count(f[C_GLOBAL]);
+	w->sequence = table_count(f[C_SEQUENCE]);
 	w->precision = f[C_PRECISION];
 	w->recompute = f[C_RECOMPUTE];
 	w->compile = yes(f[C_FUSED], 0);
 	w->attention = f[C_ATTENTION];
-	w->trained = number(f[C_TRAINED]);
+	w->trained = table_number(f[C_TRAINED]);
 }
 
 /* Frameworks let a micro-batch not divide what a rank has: the last one is smaller. */
@@ -202,23 +186,6 @@ static void predict_row(struct arena *a, const char **f, const struct train_fit 
 	r->memory_predicted = p->memory.total / 1024 / 1024 / 1024;
 }
 
-static int find_columns(const char **head, size_t n, int *at, struct err *e)
-{
-	static const enum column needed[] = { C_MODEL, C_HARDWARE, C_RATE, C_GPUS };
-
-	for (int c = 0; c < COLUMNS; c++) {
-		at[c] = -1;
-		for (size_t i = 0; i < n; i++)
-			if (strcmp(head[i], column_names[c]) == 0)
-				at[c] = (int)i;
-	}
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (at[needed[i]] < 0)
-			return err_set(e, -EINVAL, "the first line names no column \"%s\"",
-				       column_names[needed[i]]);
-	return 0;
-}
-
 static void add_row(struct arena *a, const char **cell, long line, const struct train_fit *fit,
 		    struct train_rows *out)
 {
@@ -232,38 +199,21 @@ static void add_row(struct arena *a, const char **cell, long line, const struct 
 				 .hardware = cell[C_HARDWARE],
 				 .precision = cell[C_PRECISION],
 				 .url = cell[C_URL],
-				 .measured = number(cell[C_RATE]),
-				 .memory = number(cell[C_MEMORY]) };
+				 .measured = table_number(cell[C_RATE]),
+				 .memory = table_number(cell[C_MEMORY]) };
 	predict_row(a, cell, fit, r);
 }
 
 int train_rows_predict(struct arena *a, const char *csv, const struct train_fit *fit,
 		       struct train_rows *out, struct err *e)
 {
-	const char *field[MOST_FIELDS], *cell[COLUMNS];
-	int at[COLUMNS], r;
-	size_t n;
-	long line = 1;
+	static const int needed[] = { C_MODEL, C_HARDWARE, C_RATE, C_GPUS };
+	struct table t = { .names = column_names, .columns = COLUMNS, .most = TRAIN_ROWS_MAX };
+	const char *cell[COLUMNS];
+	int r = table_open(a, &t, csv, needed, sizeof(needed) / sizeof(needed[0]), e);
 
 	*out = (struct train_rows){ 0 };
-	csv = csv_record(a, csv, field, MOST_FIELDS, &n);
-	if (!csv)
-		return err_set(e, -EINVAL, "line 1 has a quote that is not closed");
-	if ((r = find_columns(field, n, at, e)) < 0)
-		return r;
-	while (*csv) {
-		line++;
-		csv = csv_record(a, csv, field, MOST_FIELDS, &n);
-		if (!csv || out->n >= TRAIN_ROWS_MAX)
-			return err_set(e, -EINVAL,
-				       csv ? "more than %ld rows"
-					   : "row %ld has a quote that is not closed",
-				       csv ? (long)TRAIN_ROWS_MAX : line);
-		if (n < 2)
-			continue;
-		for (int c = 0; c < COLUMNS; c++)
-			cell[c] = at[c] >= 0 && (size_t)at[c] < n ? field[at[c]] : "";
-		add_row(a, cell, line, fit, out);
-	}
-	return 0;
+	while (r >= 0 && (r = table_next(a, &t, cell, e)) > 0)
+		add_row(a, cell, t.line, fit, out);
+	return r;
 }

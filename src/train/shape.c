@@ -9,6 +9,19 @@ double train_trained_part(const struct train_question *q)
 	return q->trained > 0 ? fmin(1, q->trained / arch_parts(&q->arch).total) : 1;
 }
 
+double train_expert_in(const struct train_question *q)
+{
+	return q->arch.expert_in ? q->arch.expert_in : q->arch.hidden;
+}
+
+double train_shard(const struct train_question *q, const struct train_shape *s, double dense,
+		   double experts)
+{
+	double n = q->way == TRAIN_HSDP ? q->shard : s->ranks;
+
+	return dense / n + experts / fmax(1, fmin(n, s->expert_ranks));
+}
+
 double train_model_flops(const struct train_question *q)
 {
 	struct arch_parts p = arch_parts(&q->arch);

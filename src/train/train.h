@@ -193,7 +193,7 @@ struct train_comm {
 	const char *from; /* where the bandwidth is from: a measured curve, or which figures */
 };
 
-#define TRAIN_COMMS 10
+#define TRAIN_COMMS 14
 
 enum train_limit {
 	TRAIN_LIMIT_MEMORY, /* does not fit */

@@ -45,6 +45,12 @@ struct train_shape {
 };
 
 void train_shape_of(const struct train_question *q, struct train_shape *s);
+/* Width of what experts take: that of the model, or a narrower one. */
+double train_expert_in(const struct train_question *q);
+/* Of so many parameters outside experts and in them, what one rank has of what is sharded; the
+ * ranks that hold the same experts are fewer. */
+double train_shard(const struct train_question *q, const struct train_shape *s, double dense,
+		   double experts);
 /* Of the parameters, those that are trained: 1 without adapters. */
 double train_trained_part(const struct train_question *q);
 /* Operations of one token, forward and backward, that training the whole model needs: without the
@@ -63,7 +69,8 @@ double train_kept_bytes(const struct train_question *q, const struct train_shape
 struct train_micro {
 	double linear, attention, small, head, routing; /* forward */
 	double logits;					/* the loss, forward; twice that backward */
-	double back; /* backward multiplications over forward ones */
+	double casts, accumulated; /* passes over the weights, forward and backward */
+	double back;		   /* backward multiplications over forward ones */
 	double forward, backward, recompute;
 	double launch; /* beyond the GPU's own time */
 	double size;   /* part of the rate that matrices of this size reach */
@@ -72,6 +79,17 @@ struct train_micro {
 void train_micro_of(const struct train_question *q, const struct train_shape *s,
 		    struct train_micro *m);
 double train_optimizer_s(const struct train_question *q, const struct train_shape *s);
+
+/* --- host.c: what frameworks do besides the model ----------------------------------------------
+ */
+
+/* FP32 weights that are cast for each multiplication (torch.autocast). */
+bool train_autocast(const struct train_question *q);
+/* The CPU's time to launch one micro-batch's kernels, with its part of the update. */
+double train_host_s(const struct train_question *q, const struct train_shape *s);
+/* Adds casts and sums over the weights to the passes of m. */
+void train_weights_passes(const struct train_question *q, const struct train_shape *s,
+			  struct train_micro *m);
 
 /* --- comm.c ----------------------------------------------------------------------------------- */
 

@@ -38,11 +38,6 @@ struct entry *layer_above(struct journal *j, const struct entry *e)
 	return nearest(j, &e->knob, e, true);
 }
 
-struct entry *layer_below(struct journal *j, const struct entry *e)
-{
-	return nearest(j, &e->knob, e, false);
-}
-
 struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e)
 {
 	return nearest(j, k, e, true);

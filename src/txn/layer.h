@@ -14,9 +14,8 @@
 
 /* It may still hold a value. */
 bool entry_is_active(const struct entry *e);
-/* The next active entry of the same knob above (newer than) e, or below it; NULL. */
+/* The next active entry of the same knob above (newer than) e; NULL. */
 struct entry *layer_above(struct journal *j, const struct entry *e);
-struct entry *layer_below(struct journal *j, const struct entry *e);
 /* The oldest active entry of the knob that is newer than e, which is of another one; NULL. */
 struct entry *layer_above_side(struct journal *j, const struct knob *k, const struct entry *e);
 /* The oldest active entry newer than e whose write has reset e's knob, with *side the place in its

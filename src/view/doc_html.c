@@ -201,10 +201,11 @@ static void figure(struct text *t, const struct node *n)
 /* What a link names lies inside of what is folded: browsers then open it without a script. */
 static void section(struct text *t, const struct node *n, unsigned level)
 {
-	text_printf(t,
-		    "<section%s aria-labelledby=\"%s-h\"><details%s><summary><h%u "
-		    "id=\"%s-h\">",
-		    n->apart ? " class=\"apart\"" : "", n->id, n->open ? " open" : "", level,
+	/* Below these a section is no landmark: dozens of one name would be no help. */
+	text_printf(t, "<section%s", n->apart ? " class=\"apart\"" : "");
+	if (level <= 2)
+		text_printf(t, " aria-labelledby=\"%s-h\"", n->id);
+	text_printf(t, "><details%s><summary><h%u id=\"%s-h\">", n->open ? " open" : "", level,
 		    n->id);
 	glyph_escape(t, n->title);
 	text_printf(t, "</h%u> ", level);

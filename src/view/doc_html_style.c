@@ -170,6 +170,7 @@ const char *const doc_html_style[] = {
 	"@media print{#tools,nav,.skip{display:none!important}body{max-width:none;padding:0;"
 	"font-size:9.5pt;print-color-adjust:exact;-webkit-print-color-adjust:exact}"
 	".wide{overflow:visible}.cards{font-size:7.5pt}.dense{font-size:5.5pt}"
+	"thead th,thead td{font-size:inherit}"
 	"th,td{white-space:normal;overflow-wrap:break-word;position:static!important;"
 	"padding-right:.5em}.dense th,.dense td{white-space:nowrap;padding-right:.25em}"
 	"th code{overflow-wrap:normal}th button::after{display:none}"

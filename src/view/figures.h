@@ -44,10 +44,10 @@ void figures_proof(struct doc *d, const struct proof *p);
 /* --- figures_recording.c ------------------------------------------------------------------------
  */
 /*
- * Clock, power, temperature and throttling of each GPU of a recording. timeline_row is what
- * recording_read calls, with a struct timeline as ctx; it takes in every row and keeps at most
- * TIMELINE_KEPT of them: of more, neighbours are thrown together, and where it was throttled in
- * between is not lost.
+ * Clock, power, temperature, use, memory and throttling of each GPU of a recording, and CPUs,
+ * memory, networks and disks of the machine. timeline_row is what recording_read calls, with a
+ * struct timeline as ctx; it takes in every row and keeps at most TIMELINE_KEPT of them: of more,
+ * neighbours are thrown together, and where it was throttled in between is not lost.
  */
 enum { TIMELINE_KEPT = 4096, TIMELINE_GPUS = 16 };
 struct timeline;
@@ -55,7 +55,7 @@ struct timeline;
  * first row. */
 struct timeline *timeline_new(struct arena *a, const struct monitor *mon);
 bool timeline_row(void *ctx, int64_t ms, const double *values);
-/* Adds a figure a GPU. */
+/* Adds a figure a GPU, and one of the machine. */
 void timeline_add(struct doc *d, const struct timeline *t);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording as charts: clock, power and temperature of each GPU, and when it was throttled. */
+/* A recording as charts: clock, power, temperature, use and memory of each GPU, and when it was
+ * throttled; the machine around them is figures_tracks.c's. */
 #include <math.h>
 #include <string.h>
 
@@ -7,9 +8,10 @@
 #include "model/gpu.h"
 #include "monitor/monitor.h"
 #include "view/figures.h"
+#include "view/figures_tracks.h"
 #include "view/page_monitor.h"
 
-enum { LANES = 3, SPANS_MAX = 2000 };
+enum { LANES = 5, SPANS_MAX = 2000 };
 
 /* What NVML says of why clocks are low: idle, a clock that somebody asked for, and a display are
  * no throttling. */
@@ -20,10 +22,13 @@ static const unsigned no_throttling =
 static const struct lane_kind {
 	const char *type, *name, *unit;
 	bool least, zero;
+	double factor;
 } kinds[LANES] = {
-	{ "gpu.sm-clock", "clock of the cores", "MHz", true, true },
-	{ "gpu.power", "power", "W", false, true },
-	{ "gpu.temperature", "temperature", "C", false, false },
+	{ "gpu.sm-clock", "clock of the cores", "MHz", true, true, 1 },
+	{ "gpu.power", "power", "W", false, true, 1 },
+	{ "gpu.temperature", "temperature", "C", false, false, 1 },
+	{ "gpu.busy", "a kernel ran", "%", true, true, 1 },
+	{ "gpu.memory-used", "memory in use", "GiB", false, true, 1.0 / (1 << 30) },
 };
 
 struct gpu_track {
@@ -40,6 +45,7 @@ struct timeline {
 	double *t;
 	size_t n, every, waiting; /* rows that one kept moment stands for; of the last one */
 	struct gpu_track gpu[TIMELINE_GPUS];
+	struct tracks *around;
 	size_t n_gpus;
 };
 
@@ -57,6 +63,7 @@ static void begin(struct timeline *t)
 {
 	t->begun = true;
 	t->t = arena_array(t->a, TIMELINE_KEPT, sizeof(*t->t));
+	t->around = tracks_new(t->a, t->mon, TIMELINE_KEPT);
 	for (size_t i = 0; i < t->mon->n && t->n_gpus < TIMELINE_GPUS; i++) {
 		const struct column_of *c = &t->mon->columns[i];
 		struct gpu_track *g = &t->gpu[t->n_gpus];
@@ -90,6 +97,7 @@ static void halve(struct timeline *t)
 			t->gpu[g].bits[i] = t->gpu[g].bits[2 * i] | t->gpu[g].bits[2 * i + 1];
 		}
 	}
+	tracks_halve(t->around, t->n);
 	t->n /= 2;
 	t->every *= 2;
 }
@@ -120,12 +128,14 @@ bool timeline_row(void *ctx, int64_t ms, const double *values)
 		struct gpu_track *it = &t->gpu[g];
 
 		for (int k = 0; k < LANES; k++) {
-			double v = it->column[k] >= 0 ? values[it->column[k]] : NAN;
+			double v = it->column[k] >= 0 ? values[it->column[k]] * kinds[k].factor
+						      : (double)NAN;
 
 			it->y[k][t->n - 1] = fresh ? v : both(&kinds[k], it->y[k][t->n - 1], v);
 		}
 		it->bits[t->n - 1] = (fresh ? 0 : it->bits[t->n - 1]) | bits_of(it, values);
 	}
+	tracks_row(t->around, t->t, t->n, fresh, (double)ms / 1e3, values);
 	return true;
 }
 
@@ -159,12 +169,15 @@ static struct chart_mark lane_limit(const struct timeline *t, const struct gpu_t
 
 	for (size_t i = 0; i < t->mon->machine.n_gpus; i++) {
 		const struct monitor_gpu *m = &t->mon->machine.gpus[i];
-		double v = lane == 0 ? m->sm_max_mhz : lane == 1 ? m->power_limit_w : m->slowdown_c;
+		double v[LANES] = { m->sm_max_mhz, m->power_limit_w, m->slowdown_c, NAN,
+				    m->memory_bytes * kinds[4].factor };
 		static const char *const names[LANES] = { "highest clock, read",
-							  "power limit, read", "slows down, read" };
+							  "power limit, read", "slows down, read",
+							  NULL, "installed, read" };
 
 		if (strcmp(arena_printf(t->a, "gpu%u", m->index), g->target) == 0)
-			return v > 0 ? (struct chart_mark){ v, v, names[lane] } : none;
+			return v[lane] > 0 ? (struct chart_mark){ v[lane], v[lane], names[lane] }
+					   : none;
 	}
 	return none;
 }
@@ -194,4 +207,6 @@ void timeline_add(struct doc *d, const struct timeline *t)
 {
 	for (size_t i = 0; i < t->n_gpus; i++)
 		gpu_figure(d, t, &t->gpu[i]);
+	if (t->begun)
+		tracks_add(d, t->around, t->t, t->n);
 }

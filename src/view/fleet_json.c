@@ -194,10 +194,15 @@ static json_t *proofs_json(const struct fleet *f)
 	return list;
 }
 
-static json_t *value_json(const struct fleet_value *v)
+static json_t *value_json(const struct fleet_bench *b, const struct fleet_value *v)
 {
-	return json_pack("{s:o, s:f, s:f, s:b}", "name", json_text(v->machine->name), "value",
-			 v->value, "robust_z", v->z, "worse", v->worse);
+	struct arena a = { 0 };
+	json_t *j = json_pack("{s:o, s:f, s:f, s:b, s:o}", "name", json_text(v->machine->name),
+			      "value", v->value, "robust_z", v->z, "worse", v->worse, "unlike_most",
+			      json_text(fleet_unusual(&a, b, v->machine)));
+
+	arena_free(&a);
+	return j;
 }
 
 static json_t *state_json(const struct fleet_bench *b, const struct fleet_state *s)
@@ -218,7 +223,7 @@ static json_t *benches_json(const struct fleet *f)
 
 		for (size_t k = 0; k < b->n; k++)
 			if (b->by[k]->outlier)
-				json_array_append_new(far_off, value_json(b->by[k]));
+				json_array_append_new(far_off, value_json(b, b->by[k]));
 		json_array_append_new(
 			list,
 			json_pack("{s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:o, s:o}", "figure",

@@ -62,6 +62,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 		{ .title = "Robust z", .right = true },
 		{ .title = "" },
 		{ .title = "Peers", .right = true },
+		{ .title = "Unlike most of them", .wrap = true },
 		{ .title = "Hardware", .wrap = true },
 	};
 	struct arena *a = d->arena;
@@ -73,7 +74,7 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 		doc_text(d, "No machine lies far from its peers.");
 		return;
 	}
-	t = doc_table(d, NULL, columns, 9);
+	t = doc_table(d, NULL, columns, 10);
 	for (; shown < n && (how->all || shown < OUTLIERS); shown++) {
 		const struct fleet_bench *b = list[shown].bench;
 		const struct fleet_value *v = list[shown].value;
@@ -89,13 +90,17 @@ static void outliers(struct doc *d, const struct fleet *f, const struct fleet_vi
 		c[5] = cell_printf(d, STYLE_PLAIN, "%+.1f", v->z);
 		c[6] = cell_as(v->worse ? STYLE_BAD : STYLE_WARN, v->worse ? "worse" : "better");
 		c[7] = cell_printf(d, STYLE_PLAIN, "%zu", b->n);
-		c[8] = cell_as(STYLE_MUTED, b->hardware);
+		c[8] = cell(fleet_unusual(a, b, v->machine));
+		c[9] = cell_as(STYLE_MUTED, b->hardware);
 	}
+	node_drop_empty(t);
 	if (shown < n)
 		doc_text(d, "%zu more; --all shows them.", n - shown);
 	doc_text(d,
 		 "Far: five robust sigmas (1.4826 times the median distance from the median) and "
-		 "three per cent from the median of machines with the same hardware, of which "
+		 "three per cent from the median of machines with the same hardware (processors, "
+		 "GPUs, "
+		 "memory, adapters), of which "
 		 "there must be five.");
 }
 

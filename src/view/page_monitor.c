@@ -117,7 +117,7 @@ void monitor_reasons(double bits, struct text *out)
 
 double look_of(const struct look_page *p, const char *type, const char *target)
 {
-	return frame_value(p->f, type, target);
+	return instant_value(p->f, type, target);
 }
 
 /* --- the rest ------------------------------------------------------------------------------------
@@ -222,8 +222,8 @@ static void traffic(struct look_page *p, const char *title, const char *in, cons
 	}
 }
 
-void monitor_page(const struct frame *f, const struct frame *first, const struct monitor_head *h,
-		  const struct term_style *how, struct text *out)
+void monitor_page(const struct instant *f, const struct instant *first,
+		  const struct monitor_head *h, const struct term_style *how, struct text *out)
 {
 	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
 	const struct monitor_machine *m = &f->mon->machine;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One look at the machine (monitor/): lines for a terminal, an object of JSON, OpenMetrics. */
+/* One look at the machine (monitor/): lines for a terminal, a line of JSON, OpenMetrics. */
 #ifndef VIEW_PAGE_MONITOR_H
 #define VIEW_PAGE_MONITOR_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -18,13 +17,17 @@ struct monitor_head {
 
 /* f: the rates; first: the row that "held for" counts from. Lines end with a newline, none is
  * wider than the terminal. */
-void monitor_page(const struct frame *f, const struct frame *first, const struct monitor_head *h,
-		  const struct term_style *how, struct text *out);
-/* {"time": ..., "gpu0": {"sm-clock": {...}}}: gauges, and of totals the rate and the total, under
- * their target ("" under their group). Takes no reference; the caller owns the object. */
-json_t *monitor_json(const struct frame *f, long long time_ms);
+void monitor_page(const struct instant *f, const struct instant *first,
+		  const struct monitor_head *h, const struct term_style *how, struct text *out);
+/* Lines of JSON (schemas/monitor.json): gauges, and of totals the rate and the total, under their
+ * target, or where there is none under their group. Made once from the columns, in the arena. */
+struct monitor_line;
+struct monitor_line *monitor_line_make(struct arena *a, const struct monitor *mon);
+/* f->mon is the one that it was made from. time_ms: since 1970. Ends with a newline. */
+void monitor_line_add(const struct monitor_line *l, const struct instant *f, long long time_ms,
+		      struct text *out);
 /* The whole exposition in OpenMetrics 1.0, ended by "# EOF". */
-void monitor_openmetrics(FILE *out, const struct frame *f);
+void monitor_openmetrics(FILE *out, const struct instant *f);
 
 /* The driver's bits in words, the most telling first: "power cap, too warm"; "" for none. */
 void monitor_reasons(double bits, struct text *out);

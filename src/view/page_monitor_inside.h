@@ -6,7 +6,7 @@
 #include "view/page_monitor.h"
 
 struct look_page {
-	const struct frame *f, *first;
+	const struct instant *f, *first;
 	const struct term_style *how;
 	struct text *out;
 	struct text line;

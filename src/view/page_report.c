@@ -101,17 +101,22 @@ struct doc *page_report_front(struct arena *a, const char *title, long long time
 
 static void part(struct doc *d, const struct report_part *p, const char *id, unsigned level)
 {
-	if (!p->doc) {
+	bool folds = p->doc || p->given;
+
+	if (!folds)
 		doc_heading(d, level, p->title);
-		node_span(d, doc_paragraph(d), cell_as(STYLE_MUTED, p->say.text));
-	} else {
-		doc_section(d, level, id, p->title, p->say, p->open);
+	else
+		doc_section(d, level, id, p->title, p->doc ? p->say : cell(NULL), p->open);
+	if (p->doc)
 		doc_append(d, p->doc, level);
-	}
+	else if (!p->given && p->say.text)
+		node_span(d, doc_paragraph(d), cell_as(STYLE_MUTED, p->say.text));
+	if (p->given)
+		doc_append(d, p->given, level);
 	if (p->unseen)
 		node_span(d, doc_paragraph(d),
 			  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
-	if (p->doc)
+	if (folds)
 		doc_section_end(d);
 }
 

@@ -20,6 +20,7 @@ struct report_part {
 	const struct doc *doc; /* what its page says; NULL: a sentence takes its place */
 	struct cell say;       /* beside the heading; without a doc the sentence */
 	const char *unseen;    /* what was not looked at, and why; NULL: nothing of the kind */
+	struct doc *given;     /* what files of results say; NULL: none was given */
 	bool open;
 };
 

@@ -9,7 +9,7 @@ enum {
 	LEFT = 58,
 	LANE_BROAD = 84,
 	LANE_TALL = 70,
-	LANE_GAP = 24,
+	LANE_GAP = 36,
 	LANES_MAX = 32,
 	SPANS = 400,
 	TOLD = 12
@@ -55,8 +55,11 @@ static bool lane_scale(const struct chart_timeline *c, const struct chart_lane *
 		scale_widen(out, l->y[i]);
 	if (!(out->to >= out->from))
 		return false;
-	if (l->zero)
+	if (l->zero) {
 		scale_widen(out, 0);
+		if (out->to <= 0) /* all of it is zero: nothing lies below */
+			scale_widen(out, 1);
+	}
 	if (chart_has_line(&l->limit))
 		scale_widen(out, l->limit.low);
 	return scale_settle(out, ticks, false);
@@ -71,7 +74,7 @@ static void lane(struct canvas *v, const struct chart_timeline *c, size_t i, con
 
 	if (!lane_scale(c, l, 3, &y))
 		return;
-	canvas_text(v, 4, top - 8, "start", "strong", v->w,
+	canvas_text(v, 4, top - 12, "start", "strong", v->w,
 		    arena_printf(v->a, "%s%s%s", l->name, l->unit && *l->unit ? ", " : "",
 				 l->unit ? l->unit : ""));
 	canvas_axis_y(v, &y, LEFT, w, top, h);

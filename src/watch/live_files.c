@@ -149,9 +149,12 @@ void live_fanotify_read(struct live_source *s, struct hint_list *l)
 	while ((n = read(s->fanotify, buf, sizeof(buf))) > 0) {
 		const struct fanotify_event_metadata *m = (const void *)buf;
 
-		for (; FAN_EVENT_OK(m, n); m = FAN_EVENT_NEXT(m, n))
+		for (; FAN_EVENT_OK(m, n); m = FAN_EVENT_NEXT(m, n)) {
 			if (m->vers == FANOTIFY_METADATA_VERSION)
 				take_fanotify(s, m, l);
+			if (m->event_len % _Alignof(struct fanotify_event_metadata))
+				break;
+		}
 	}
 }
 
@@ -192,7 +195,10 @@ void live_inotify_read(struct live_source *s, struct hint_list *l)
 		for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
 			const struct inotify_event *ev = (const void *)(buf + at);
 
-			take_inotify(s, ev, l);
 			at += (ssize_t)(sizeof(*ev) + ev->len);
+			if (at > n || ev->len % _Alignof(struct inotify_event) ||
+			    (ev->len && !memchr(ev->name, '\0', ev->len)))
+				break;
+			take_inotify(s, ev, l);
 		}
 }

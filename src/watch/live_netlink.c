@@ -57,12 +57,12 @@ static ssize_t next_message(int fd, char *buf, size_t cap, const char *via, stru
 static void take_link(struct nlmsghdr *nl, struct hint_list *l)
 {
 	struct ifinfomsg *info = NLMSG_DATA(nl);
-	size_t left;
+	ssize_t left; /* signed: the last one's padding may lie behind the end */
 
 	if ((nl->nlmsg_type != RTM_NEWLINK && nl->nlmsg_type != RTM_DELLINK) ||
 	    nl->nlmsg_len < NLMSG_LENGTH(sizeof(*info)))
 		return;
-	left = nl->nlmsg_len - NLMSG_LENGTH(sizeof(*info));
+	left = (ssize_t)nl->nlmsg_len - (ssize_t)NLMSG_LENGTH(sizeof(*info));
 	for (struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		const char *name = RTA_DATA(a);
 		size_t n = RTA_PAYLOAD(a);
@@ -78,9 +78,9 @@ void live_route_read(struct live_source *s, struct hint_list *l)
 	ssize_t n;
 
 	while ((n = next_message(s->route, buf, sizeof(buf), "netlink", l)) != 0) {
-		size_t left = n > 0 ? (size_t)n : 0;
+		ssize_t left = n;
 
-		for (struct nlmsghdr *nl = (void *)buf; left && NLMSG_OK(nl, left);
+		for (struct nlmsghdr *nl = (void *)buf; left > 0 && NLMSG_OK(nl, left);
 		     nl = NLMSG_NEXT(nl, left))
 			take_link(nl, l);
 	}

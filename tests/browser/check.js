@@ -1,55 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the pages of a report with a real browser. Arguments: the browser, a folder with full.html, many.html,
-// few.html and hostile.html; screenshots and the PDF are left there. Prints FAIL lines, figures, and "N passed, N failed".
+// Drives the pages of a report with a real browser. Arguments: the browser, a folder with the pages that run.py makes,
+// and, if wanted, "renew" or the name of one part; screenshots and the PDF are left in the folder. Prints FAIL lines,
+// figures, and "N passed, N failed".
 'use strict';
 const fs = require('fs');
 const path = require('path');
 const { execFileSync } = require('child_process');
 const { chromium } = require('playwright-core');
-const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const { folder, url, count, law, open, close, until, openAll, ground, accessible } = require('./common.js');
+const access = require('./access.js');
+const shots = require('./shots.js');
 
-const [browserPath, folder] = process.argv.slice(2);
-const url = name => 'file://' + path.resolve(folder, name);
-let passed = 0, failed = 0;
-
-function law(name, ok, detail = '') {
-	if (ok)
-		passed++;
-	else {
-		failed++;
-		console.log(`FAIL ${name}: ${JSON.stringify(detail).slice(0, 900)}`);
-	}
-}
-
-async function open(browser, file, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-	const page = await context.newPage();
-	page.bad = [];
-	page.on('console', m => m.type() === 'error' && page.bad.push(m.text()));
-	page.on('pageerror', e => page.bad.push(e.message));
-	page.on('dialog', d => { page.bad.push('dialog ' + d.message()); d.dismiss(); });
-	page.on('request', r => r.url() !== url(file).split('#')[0] && !r.url().startsWith('data:') && page.bad.push(r.url()));
-	await page.goto(url(file));
-	return page;
-}
-
-async function close(page, name) {
-	law(`${name}: no error, no request`, page.bad.length === 0, page.bad);
-	await page.context().close();
-}
-
-// The page's policy forbids what waitForFunction would do in it.
-async function until(page, ready) {
-	for (let i = 0; i < 600; i++) {
-		if (await page.evaluate(ready))
-			return;
-		await page.waitForTimeout(50);
-	}
-	throw new Error(`not within 30 s: ${ready}`);
-}
-
-const openAll = page => page.evaluate(() => document.querySelectorAll('details').forEach(d => { d.open = true; }));
-const ground = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+const [browserPath, , action] = process.argv.slice(2);
 
 async function sizes(browser) {
 	const grounds = {};
@@ -70,14 +32,7 @@ async function sizes(browser) {
 				await close(page, name);
 				continue;
 			}
-			await page.evaluate(axe);
-			const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-			const grave = found.violations.filter(v => ['serious', 'critical'].includes(v.impact));
-			law(`${name}: axe`, grave.length === 0, grave.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200),
-				v.nodes[0].failureSummary]));
-			const lesser = found.violations.filter(v => !grave.includes(v)).map(v => `${v.id} (${v.nodes.length})`);
-			if (lesser.length)
-				console.log(`axe, ${name}, of less weight: ${lesser.join(', ')}`);
+			await accessible(page, name);
 			await close(page, name);
 		}
 	law('light is not dark', grounds.light !== grounds.dark, grounds);
@@ -253,10 +208,7 @@ async function many(browser) {
 async function few(browser) {
 	const page = await open(browser, 'few.html');
 	await openAll(page);
-	await page.evaluate(axe);
-	const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-	const grave = found.violations.filter(v => ['serious', 'critical'].includes(v.impact));
-	law('several machines: axe', grave.length === 0, grave.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]));
+	await accessible(page, 'several machines');
 	await close(page, 'several machines');
 }
 
@@ -274,9 +226,12 @@ async function hostile(browser) {
 }
 
 (async () => {
-	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+	const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--font-render-hinting=none',
+		'--force-device-scale-factor=1', '--hide-scrollbars'] });
+	const parts = [sizes, folding, filtering, sorting, themes, keyboard, withoutScript, paper, many, few, hostile, ...access.parts,
+		...shots.parts];
 	console.log(`browser ${browser.version()}`);
-	for (const part of [sizes, folding, filtering, sorting, themes, keyboard, withoutScript, paper, many, few, hostile])
+	for (const part of action === 'renew' ? [shots.renew] : parts.filter(p => !action || p.name === action))
 		try {
 			const begun = Date.now();
 			await part(browser);
@@ -285,6 +240,6 @@ async function hostile(browser) {
 			law(part.name, false, e.message);
 		}
 	await browser.close();
-	console.log(`${passed} passed, ${failed} failed`);
-	process.exit(failed > 0 ? 1 : 0);
+	console.log(`${count.passed} passed, ${count.failed} failed`);
+	process.exit(count.failed > 0 ? 1 : 0);
 })();

@@ -3,7 +3,9 @@
 """Reports in a real browser: makes the pages, gets the driver's two packages as package-lock.json pins them into a
 build folder, and runs check.js. Without browser, node or packages it says that it was skipped.
 
-    run.py GPUTUNE [FOLDER]    pages, screenshots and the PDF are left in FOLDER (default build-browser)
+    run.py GPUTUNE [FOLDER]          pages, screenshots and the PDF are left in FOLDER (default build-browser)
+    run.py GPUTUNE FOLDER renew      makes the pictures of reference/ anew: look at FOLDER/shot-*.png before they are kept
+    run.py GPUTUNE FOLDER PART       one part of check.js
 """
 import hashlib
 import os
@@ -50,15 +52,49 @@ for what, there in (("browser (chromium)", browser), ("node", shutil.which("node
         skip(f"there is no {what} here; scripts/install-deps browser")
 folder.mkdir(parents=True, exist_ok=True)
 packages()
+
+
+def fonts():
+    """One family, wherever the pages are drawn: else no picture is like another."""
+    config = folder / "fonts.conf"
+    config.write_text("""<?xml version="1.0"?>
+<fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir prefix="xdg">fontconfig</cachedir>
+<selectfont><rejectfont><glob>*Serif*</glob></rejectfont><rejectfont><glob>*Math*</glob></rejectfont>
+<rejectfont><glob>*Condensed*</glob></rejectfont><rejectfont><glob>*ExtraLight*</glob></rejectfont></selectfont>
+""" + "".join(f"""<match target="pattern"><test name="family"><string>{generic}</string></test>
+<edit name="family" mode="assign" binding="strong"><string>{family}</string></edit></match>
+""" for generic, family in (("monospace", "DejaVu Sans Mono"), ("ui-monospace", "DejaVu Sans Mono"), ("system-ui", "DejaVu Sans"),
+                            ("sans-serif", "DejaVu Sans"), ("sans", "DejaVu Sans"), ("Times New Roman", "DejaVu Sans"),
+                            ("serif", "DejaVu Sans"))) + "</fontconfig>\n")
+    return {**os.environ, "NODE_PATH": str(folder / "node_modules"), "FONTCONFIG_FILE": str(config)}
+
+
+def page(tmp, name, *args, cwd=report_state.root):
+    """Paths in pages are the same wherever the sources lie."""
+    p = subprocess.run([gputune, *map(str, args)], capture_output=True, text=True, timeout=300, cwd=cwd, stdin=subprocess.DEVNULL,
+                       env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    if p.returncode not in (0, 1, 5) or "</html>" not in p.stdout:
+        print(f"FAIL {name}.html: {p.returncode} {p.stderr}\n0 passed, 1 failed")
+        sys.exit(1)
+    (folder / f"{name}.html").write_text(p.stdout)
+
+
+def near(path):
+    return pathlib.Path(path).relative_to(report_state.root)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     machine, overlay, _ = report_state.full(gputune, tmp)
-    hostile = report_state.hostile(gputune, tmp)
-    for name, args in (("full", ("--host", machine, "--overlay", overlay)), ("many", report_state.many(64)),
-                       ("few", (report_state.root / "tests/machines/dgx-spark", report_state.root / "tests/machines/nothing")),
-                       ("hostile", (hostile,))):
-        code, _, err = report_state.run(gputune, "report", *args, "--force", "-o", folder / f"{name}.html")
-        if code not in (0, 1, 5):
-            print(f"FAIL {name}.html: {code} {err}\n0 passed, 1 failed")
-            sys.exit(1)
-sys.exit(subprocess.run(["node", here / "check.js", browser, folder], timeout=570,
-                        env={**os.environ, "NODE_PATH": str(folder / "node_modules")}).returncode)
+    page(tmp, "full", "report", "--host", near(machine), "--overlay", overlay)
+    page(tmp, "many", "report", *map(near, report_state.many(64)))
+    page(tmp, "few", "report", "tests/machines/dgx-spark", "tests/machines/nothing")
+    page(tmp, "hostile", "report", report_state.hostile(gputune, tmp))
+    results = report_state.told(gputune, tmp)
+    report_state.recording(tmp)
+    page(tmp, "given", "report", "--host", machine, *(f.name for f in results.values()), "job.rec", cwd=tmp)
+    subprocess.run([sys.executable, here.parent / "fleet/generate.py", gputune, pathlib.Path(tmp, "fleet"), "60"], check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, here.parent / "fleet/benches.py", pathlib.Path(tmp, "fleet"), "60"], check=True,
+                   stdout=subprocess.DEVNULL)
+    page(tmp, "fleet", "fleet", "fleet", "--format", "html", cwd=tmp)
+sys.exit(subprocess.run(["node", here / "check.js", browser, folder, *sys.argv[3:]], timeout=900, env=fonts()).returncode)

@@ -19,6 +19,7 @@
 #include "fuzz_host.h"
 #include "knob/knob.h"
 #include "model/machine.h"
+#include "monitor/contrast.h"
 #include "monitor/recording.h"
 #include "persist/persist.h"
 #include "predict/roofline.h"
@@ -121,15 +122,30 @@ static bool row(void *ctx, int64_t ms, const double *values)
 	return true;
 }
 
+/* With itself: whatever it holds, no mean is another one. */
+static void itself(struct arena *a, const char *path)
+{
+	struct contrast *c = ARENA_NEW(a, struct contrast);
+	struct err e = { 0 };
+
+	if (contrast_read(a, path, path, c, &e))
+		abort();
+	if (c->count[CONTRAST_HIGHER] || c->count[CONTRAST_LOWER] || c->n > c->a.rec.mon.n)
+		abort();
+}
+
 static void recording(struct arena *a, const char *path)
 {
 	struct recording *r = ARENA_NEW(a, struct recording);
 	struct err e = { 0 };
 
-	if (recording_read(a, path, r, row, r, &e))
+	if (recording_read(a, path, r, row, r, &e)) {
 		refused(&e);
-	else if (r->mon.n > MONITOR_COLUMNS_MAX || !r->mon.machine.name)
+		return;
+	}
+	if (r->mon.n > MONITOR_COLUMNS_MAX || !r->mon.machine.name)
 		abort();
+	itself(a, path);
 }
 
 /* The same bytes packed: what is inside of a sound frame. */

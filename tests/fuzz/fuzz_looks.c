@@ -4,6 +4,7 @@
  * NCCL's files. All diagnoses are judged, two looks are taken and shown, and the cluster's part of
  * the machine's files is read; nothing is said without a sentence.
  */
+#include <jansson.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -83,8 +84,9 @@ static void monitor(struct subject *s, struct arena *a)
 	struct monitor_head head = { .when = "now" };
 	struct monitor_state state = { 0 };
 	struct term_style how = { 0 };
-	struct frame f;
+	struct instant f;
 	TEXT_AUTO out = { 0 };
+	json_t *j;
 	char *text = NULL;
 	size_t n = 0;
 	FILE *mem = open_memstream(&text, &n);
@@ -93,13 +95,18 @@ static void monitor(struct subject *s, struct arena *a)
 		abort();
 	monitor_look(&s->mon, s->host.base, &state, 1, before);
 	monitor_look(&s->mon, &s->host.host, &state, 2.5, now);
-	f = frame_of(&s->mon, &state, 2.5, now, 1, before);
+	f = instant_of(&s->mon, &state, 2.5, now, 1, before);
 	for (size_t i = 0; i < s->mon.n; i++)
-		if (isinf(frame_column(&f, i)))
+		if (isinf(instant_column(&f, i)))
 			abort();
 	how.width = 80;
 	monitor_page(&f, &f, &head, &how, &out);
-	json_decref(monitor_json(&f, 2500));
+	text_clear(&out);
+	monitor_line_add(monitor_line_make(a, &s->mon), &f, 2500, &out);
+	j = json_loads(out.s, JSON_REJECT_DUPLICATES, NULL);
+	if (!j)
+		abort();
+	json_decref(j);
 	monitor_openmetrics(mem, &f);
 	fclose(mem);
 	free(text);

@@ -50,6 +50,15 @@ static void round_trip(struct arena *a, const struct machine *m)
 	json_decref(twice);
 }
 
+/* What was there when it was judged, and is not when it is to be changed. */
+static struct fact_str gone(void *ctx, struct arena *a, const struct knob *k)
+{
+	(void)ctx;
+	(void)a;
+	(void)k;
+	return (struct fact_str){ .f = { .seen = SEEN_ABSENT, .err = ENOENT } };
+}
+
 static void use(struct host *h, struct arena *a)
 {
 	struct machine *m = ARENA_NEW(a, struct machine);
@@ -75,6 +84,9 @@ static void use(struct host *h, struct arena *a)
 		if (!plan.changes[i].gate &&
 		    !knob_sound(&plan.changes[i].knob, plan.changes[i].after, &why))
 			abort();
+	json_decref(plan_json(&plan, 0));
+	page_plan(a, m, &plan, &view);
+	plan_make(a, m, &w, &f, gone, gone, h, &plan);
 	json_decref(plan_json(&plan, 0));
 	page_plan(a, m, &plan, &view);
 }

@@ -7,7 +7,6 @@
 import itertools
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -15,17 +14,10 @@ import time
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "sweep", "predict")}
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:700]}", flush=True)
 
 
 def run(*argv, verb="advise"):
@@ -231,5 +223,4 @@ if "--speed" in sys.argv:
 advice()
 sweeps()
 refused()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -17,7 +17,7 @@ import jsonschema
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
-schema = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("bench", "compare")}
+schema = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("bench", "bench-list", "compare")}
 passed = failed = 0
 SHORT = ("memory-latency/16KiB", "timer-wake-up/100us")
 
@@ -86,7 +86,8 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("ids differ", len(set(ids)) == 2, ids)
     code, out, err = run("bench", "list", *state)
     expect("list names both", code == 0 and all(i in out for i in ids) and "memory-bandwidth" in out, (code, out, err))
-    json.loads(run("bench", "list", "--format", "json", *state)[1])
+    j = follows("bench list follows its schema", run("bench", "list", "--format", "json", *state)[1], "bench-list")
+    expect("and has both", j and set(ids) <= {r["id"] for r in j["results"]}, j and j["results"])
     code, out, err = run("compare", *ids, "--format", "json", *state)
     j = follows("compare follows its schema", out, "compare")
     expect("everything compares", j and len(j["rows"]) == 3 and j["summary"]["not_comparable"] == 0 and code in (0, 1),

@@ -18,18 +18,11 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
 seeds = root / "tests/fuzz/seeds"
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:900]}")
 
 
 def run(*argv, **kw):
@@ -442,5 +435,4 @@ with tempfile.TemporaryDirectory() as folder:
             step(pathlib.Path(folder))
         except Exception as e:  # noqa: BLE001
             expect(step.__name__, False, repr(e))
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

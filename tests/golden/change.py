@@ -17,21 +17,14 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, root
+from common import expect as law
+
 gputune = os.path.abspath(sys.argv[1])
 own = "root/var/lib/gputune"
 mark = ".gputune-gone"
 profiles = ("default", "published", "max-performance", "low-latency")
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
-passed = failed = 0
-
-
-def law(name, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:600]}", flush=True)
-    return ok
 
 
 def run(*argv):
@@ -303,5 +296,4 @@ for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.j
             if case.changes:
                 case.somebody()
                 case.by_file()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

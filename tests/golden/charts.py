@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import random
 import re
 import struct
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import termios
 import xml.etree.ElementTree as xml
+
+import jsonschema
 
 root = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(root / "fleet"))
@@ -182,7 +185,42 @@ def fleet(work):
            data["summary"]["machines"] >= MACHINES, data["unreadable"])
 
 
+def like(work):
+    """Only machines with the same processors, GPUs, memory and adapters are held against each other."""
+    folder = work / "like"
+    folder.mkdir()
+    wide = {"sockets": "2", "memory_kib": str(1511 << 20), "adapters": "8 x 15b3:1021", "gpu_driver": "570.133.20",
+            "gpu0_vbios": "96.00.A5.00.01", "kernel": "6.8.0-60"}
+
+    def write(name, factor=1.0, **more):
+        dice = random.Random(name)
+        j = benches.result(name, dice, lambda bench, case, v: v * (factor if bench == "gemm" else 1))
+        j["fingerprint"].update(wide, **more)
+        (folder / f"{name}.json").write_text(json.dumps(j))
+
+    for n in range(8):
+        write(f"a{n}", memory_kib=str((1511 << 20) - (n << 18)))
+    for n in range(6):  # so much slower that all would stand apart from the others
+        write(f"b{n}", 0.8, adapters="4 x 15b3:1017, 2 x 15b3:101f")
+    for n in range(5):
+        write(f"c{n}", 0.7, memory_kib=str(755 << 20))
+    write("a9", 0.8, gpu_driver="535.1", kernel="6.8.0-60")
+    data = json.loads(run("fleet", folder, "--format", "json").stdout)
+    gemm = {b["hardware"]: b for b in data["benches"] if b["figure"].startswith("gemm")}
+    expect("memory and adapters part them, the kernel's share of the memory does not",
+           {k: b["machines"] for k, b in gemm.items()} == {
+               "8 x NVIDIA H100, 2 x Invented CPU, 1536 GiB, 8 x 15b3:1021": 9,
+               "8 x NVIDIA H100, 2 x Invented CPU, 1536 GiB, 4 x 15b3:1017, 2 x 15b3:101f": 6,
+               "8 x NVIDIA H100, 2 x Invented CPU, 768 GiB, 8 x 15b3:1021": 5}, {k: b["machines"] for k, b in gemm.items()})
+    far = [(o["name"], o["unlike_most"]) for b in gemm.values() for o in b["outliers"]]
+    expect("another driver parts nobody, but is said of who lies far off", far == [("a9", "driver 535.1, most have 570.133.20")], far)
+    html = run("fleet", folder, "--format", "html").stdout
+    expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Unlike most of them" in html)
+    jsonschema.validate(data, json.loads((root.parent / "schemas/fleet.json").read_text()))
+
+
 with tempfile.TemporaryDirectory() as folder:
+    like(pathlib.Path(folder))
     bench(pathlib.Path(folder))
     fleet(pathlib.Path(folder))
 print(f"{passed} passed, {failed} failed")

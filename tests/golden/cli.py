@@ -11,23 +11,16 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 spark = str(root / "tests/machines/dgx-spark")
-passed = failed = 0
 
 
 def run(*argv, env=None):
     p = subprocess.run([gputune, *argv], capture_output=True, text=True, timeout=120, cwd="/",
                        env=env or {"PATH": "/usr/bin:/bin"})
     return p.returncode, p.stdout, p.stderr
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def says(what, argv, code, *words):
@@ -154,5 +147,4 @@ expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
 code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})
 expect("no colour in a pipe", "\x1b" not in out)
 expect("--quiet is silent", run("check", "--quiet", "--host", spark)[1] == "")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

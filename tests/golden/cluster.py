@@ -5,7 +5,6 @@ fault that is planted is found and named. Also over a real sshd with a key a nod
 a user who may not open raw sockets, with Ctrl-C, and with frames of strangers on the wire."""
 import json
 import os
-import pathlib
 import shutil
 import signal
 import socket
@@ -20,18 +19,11 @@ import jsonschema
 import netspaces
 from netspaces import PORTS, Sparks, official_cabling
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/cluster-discover.json").read_text())
 line_schema = json.loads((root / "schemas/cluster-node.json").read_text())
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def tool(*argv, timeout=60, ns=None):
@@ -131,8 +123,7 @@ expect("a line without an end", p.returncode == 5, p.returncode)
 why = netspaces.possible()
 if why:
     print(f"{why}: nothing was tried on links")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    end_suite()
 
 # --- as it should be --------------------------------------------------------------------------------------------------------------------
 
@@ -489,5 +480,4 @@ if sshd and shutil.which("ssh-keygen"):
 else:
     print("no sshd here: nothing was tried over ssh")
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -19,21 +19,14 @@ import netspaces
 import ours
 from netspaces import PORTS, Sparks
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/cluster-check.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-check-"))
 gputune = ours.copy_of(gputune, tmp)
-passed = failed = 0
 # The twins of the inner cage.
 P, Q = PORTS[0, 0][0], PORTS[0, 1][0]
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def command(s, *more, state="state", only=None):
@@ -328,5 +321,4 @@ finally:
     shutil.rmtree(tmp, ignore_errors=True)
 if why or not shutil.which("tc"):
     print(f"skip cluster check: {why or 'tc is not installed'}")
-print(f"{passed} passed, {failed} failed, {1 if why else 0} skipped")
-sys.exit(1 if failed else 0)
+end_suite(f", {1 if why else 0} skipped")

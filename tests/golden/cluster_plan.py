@@ -278,9 +278,10 @@ try:
             mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mkdir -p /run/systemd/network /run/systemd/netif
             chown systemd-network: /run/systemd/netif; cp {tmp}/one.network /run/systemd/network/
             ip link add {P[0]} type veth peer name far; ip link set far up mtu 9000; ip link set {P[0]} up
+            mkdir -p /run/udev/data; for i in /sys/class/net/*/ifindex; do echo I:1 >/run/udev/data/n$(cat $i); done  # as udev leaves them
             mount -o remount,ro /sys
-            timeout 8 {daemon} 2>/run/log & daemon=$!
-            for i in $(seq 60); do ip -4 -br address show {P[0]} | grep -q 192.168 && break; sleep 0.1; done
+            timeout 60 {daemon} 2>/run/log & daemon=$!
+            for i in $(seq 300); do ip -4 -br address show {P[0]} | grep -q 192.168 && break; sleep 0.1; done
             ip -br address show {P[0]}; cat /sys/class/net/{P[0]}/mtu; grep -i 'unknown' /run/log; kill $daemon; wait""", check=False)
         words = p.stdout.split()
         expect("address and MTU, and no address of the link's own", words[2:] == [[f for f in j["paths"] if f["ports"][0]["port"] == P[0]][0]

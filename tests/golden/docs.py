@@ -11,23 +11,16 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
-passed = failed = 0
 # What answers from a capture alone, in moments.
 RUN = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "predict", "advise", "list", "completion"}
 WRITES = {"apply", "undo", "persist"}
 # A word that stands for something else (FILE, HOST:PORT, <name>), and a file that the reader has and we have not.
 A_FILE = re.compile(r"\.(json|tar|ini|html|svg|log|csv|rec|md|sh|yaml)$")
 STANDS_FOR = re.compile(r"(^|[=:/@\-,])[A-Z][A-Z_0-9]*($|[=:/.,])|[<>…]|\.\.\.|^\[|\]$")
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def commands(text):
@@ -138,5 +131,4 @@ for picture in (root / "docs/pictures").glob("*.svg"):
                          text=True, check=False, cwd=root).stdout
     expect(f"{picture.name} is what is drawn", picture.read_text() == out, "draw it again")
 expect("there are commands", count > 100, count)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -13,11 +13,11 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
 machines = root / "tests/machines"
-passed = failed = 0
 HOSTILE = ["a b", "it's", 'say "x"', "$(touch pwned)", "`touch pwned`", "x;touch pwned", "two\nlines", "tab\there",
            "a\\b", "*", "~", "a&b|c<d>e", "${HOME}", "%h %%", "#no", "ünï", "'", "a=b", "!x", "{a,b}"]
 
@@ -25,13 +25,6 @@ HOSTILE = ["a b", "it's", 'say "x"', "$(touch pwned)", "`touch pwned`", "x;touch
 def run(*argv, **kw):
     p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
     return p.returncode, p.stdout, p.stderr
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:1200]}")
 
 
 def follows(what, argv, code):
@@ -539,8 +532,7 @@ def main():
             sub.mkdir()
             part(sub)
         round_trip()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    end_suite()
 
 
-sys.exit(main())
+main()

@@ -114,8 +114,45 @@ def generated(tmp):
                  ["generate", "fsdp", "--model", "llama-3-8b", *ON, "--global-batch", "7", "--micro-batch", "2"],
                  ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--format", "compose"],
                  ["generate", "mpi", "--edit", "x", "--", "a"],
+                 ["generate", "fsdp", "--model", "llama-3-8b", *ON, "--weights", "fp8"],
+                 ["generate", "fsdp", "--model", "llama-3-8b", *ON, "--workers", "4"],
+                 ["generate", "fsdp", "--model", "llama-3-8b", *ON, "--shard", "8", "--parallel", "fsdp"],
+                 ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--head", "10.0.0.1"],
+                 ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--rank", "0"],
+                 ["generate", "nccl-env", "--host", hgx, "--micro-batch", "4"],
+                 ["generate", "torchrun", "--host", hgx, "--micro-batch", "4", "--", "t.py"],
                  ["generate", "deepspeed", "--model", "llama-3-8b", *ON, "--edit", tmp / "none.json"]):
         expect(f"refused: {argv}", run(*argv)[0] == 2, run(*argv))
+
+
+def stages(tmp):
+    """DeepSpeed's stage 0 sums gradients behind the backward pass, stages 2 and 3 after each micro-batch: both are in the figures."""
+    one = ["--model", "24:1024:16:16:4096:2:32000", "--sequence", "1024", "--on", "2x hgx-h100", "--no-calibration"]
+    told = ["--parallel", "zero-1", "--micro-batch", "2", "--accumulation", "8"]
+    t = follows("from zero-1", ["generate", "deepspeed", *one, *told], 0)["train"]
+    for way in ("ddp", "zero-2", "zero-3"):
+        row = next(x for x in t["tries"] if x["way"] == way and x["recompute"] == "none")
+        words = ["--parallel", way, "--micro-batch", row["micro_batch"], "--accumulation", row["accumulation"], "--checkpointing", "none",
+                 *(["--no-overlap", "--bucket", "1e9"] if way == "ddp" else ["--bucket", str(2 * 37 * 10**6)])]
+        got, out, err = run("predict", "training", *one, *words, "--format", "json")
+        expect(f"{way} asked by itself", got == 0, (got, err))
+        p = json.loads(out)
+        # Gradients travel as 16 bit in DeepSpeed, as FP32 in PyTorch's DDP.
+        near = 0.25 if way == "ddp" else 1e-3
+        expect(f"{way} is what predict training says of it", abs(row["tokens_s"] / p["tokens_per_s"]["value"] - 1) <= near, (row, p["tokens_per_s"]))
+    f = tmp / "three.json"
+    f.write_text('{"train_micro_batch_size_per_gpu": 32, "bf16": {"enabled": true}, "zero_optimization": {"round_robin_gradients": true, '
+                 '"stage": 3, "allgather_bucket_size": 5, "overlap_comm": true, "use_multi_rank_bucket_allreduce": true}}')
+    j = follows("keys of other stages", ["generate", "deepspeed", "--edit", f, *one[:4], "--on", "1x h100", "--no-calibration", "-o",
+                                         tmp / "now.json"], 0)
+    z = json.loads((tmp / "now.json").read_text())["zero_optimization"]
+    expect("what does nothing in the new stage is gone, first, last and between", not j["train"]["edit"]["left"] and
+           not [x["code"] for x in json.loads(run("lint", tmp / "now.json", "--format", "json")[1])["findings"] if x["code"] == "dead-key"], z)
+    j = follows("a file for FSDP", ["generate", "accelerate", "--model", "40:5120:40:40:13824:3:32000", "--on", "hgx-h100",
+                                    "--no-calibration", "--global-batch", "64"], 0)
+    c = yaml.safe_load(j["file_text"])
+    expect("FSDP is compiled block by block", c["distributed_type"] == "FSDP" and
+           c["dynamo_config"]["dynamo_use_regional_compilation"] is True, c)
 
 
 def launched(tmp):
@@ -258,6 +295,11 @@ def edited(tmp):
            "fsdp_backward_prefetch" not in c["fsdp_config"] and "fsdp_use_orig_params" not in c["fsdp_config"] and
            b"  # keep\n" in after and b"# two\n" in after, after)
 
+    plain, _, _ = edit(tmp, "arguments", TRAINER)
+    expect("arguments in a file without an ending", plain == (tmp / "new-t.yaml").read_bytes(), plain)
+    plain, _, _ = edit(tmp, "ds_config", ZERO, model="qwen2-7b")
+    expect("DeepSpeed's without an ending", plain == (tmp / "new-ds.json").read_bytes(), plain)
+
     for name, text, word in (("two.yaml", "per_device_train_batch_size: 2\n---\na: 1\n", ":2:"),
                              ("bad.yaml", "a: 1\n  per_device_train_batch_size: [\n", ":"), ("bad.json", '{\n"a": ,\n}', ":2"),
                              ("twice.json", '{"train_batch_size": 1,\n"train_batch_size": 2}', "uplicate"),
@@ -371,6 +413,13 @@ FAULTS = [
     ("ds.json", '{"bf16": {"enabled": true},\n"gradient_clipping": -1}', "bad-value", 2),
     ("j.sh", "#!/bin/sh\ntorchrun --nproc_per_node=16 t.py\n", "too-many-processes", 2),
     ("j.sh", "#!/bin/sh\naccelerate launch --num_processes 16 t.py\n", "too-many-processes", 2),
+    ("j.sh", "#!/bin/sh\npython3 -m torch.distributed.run --nproc_per_node 16 t.py\n", "too-many-processes", 2),
+    ("j.sh", "#!/bin/sh\npython -m torch.distributed.launch --nproc-per-node=16 t.py\n", "too-many-processes", 2),
+    ("j.sh", "#!/bin/sh\npython3 -m accelerate.commands.launch --num_processes 16 t.py\n", "too-many-processes", 2),
+    ("j.sh", "#!/bin/sh\naccelerate launch --num_machines 2 --num_processes 15 t.py\n", "batch-arithmetic", 2),
+    ("j.sh", "#!/bin/sh\ndeepspeed --num_gpus 16 t.py\n", "too-many-processes", 2),
+    ("arguments", "output_dir: x\nlearning_rate: 1.0e-5\nbf16: true\nfp16: true\n", "contradiction", 4),
+    ("ds.json", '{"zero_optimization": {"stage": 0,\n"reduce_bucket_size": 500000}}', "dead-key", 2),
     ("j.sh", '#!/bin/sh\naccelerate launch t.py --fsdp "full_shrd auto_wrap"\n', "bad-value", 2),
     ("j.sh", "#!/bin/sh\nexport OMP_NUM_THREADS=256\n", "too-many-threads", 2),
     ("ds.json", '{"bf16": {"enabled": true},\n"fp16": {"enabled": true},\n"train_batch_size": 8}', "contradiction", 2),
@@ -421,6 +470,9 @@ FAULTS = [
     ("j.sh", "srun deepspeed --hostfile /dev/null x.py\n", "launcher-twice", 1),
 ]
 SOUND = [
+    ("j.sh", "#!/bin/sh\npython3 -m torch.distributed.run --nproc_per_node 8 t.py --num_gpus 16\n"),
+    ("j.sh", "pip install deepspeed\ndeepspeed --num_gpus 8 t.py --num_gpus 16\n"),
+    ("hosts", "a: 1\n"),
     ("j.sh", "#!/bin/sh\nexport OMP_NUM_THREADS=8\ntorchrun --nproc_per_node=8 --nnodes=2 t.py --fsdp 'hybrid_shard auto_wrap'\n"),
     ("j.sh", "#!/bin/sh\naccelerate launch --num_processes=16 --num_machines 2 t.py\n"),
     ("g.sh", "{ echo hi; }\n"),
@@ -448,6 +500,7 @@ def linted(tmp):
 
 with tempfile.TemporaryDirectory() as d:
     generated(pathlib.Path(d))
+    stages(pathlib.Path(d))
     launched(pathlib.Path(d))
     edited(pathlib.Path(d))
     settled(pathlib.Path(d))

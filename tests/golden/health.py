@@ -15,26 +15,17 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 machines = root / "tests/machines"
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-health-"))
 ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 DEVICES = "/sys/bus/pci/devices"
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:900]}", flush=True)
-    return ok
 
 
 def run(*argv):
@@ -430,11 +421,9 @@ def drawings():
     expect("and in HTML", "<script" not in html and html.count("<svg") == 2)
 
 
-began = time.monotonic()
 try:
     drawings()
     planting()
 finally:
     shutil.rmtree(tmp, ignore_errors=True)
-print(f"{passed} passed, {failed} failed in {time.monotonic() - began:.0f} s")
-sys.exit(1 if failed else 0)
+end_suite()

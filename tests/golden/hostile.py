@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What others, and the machine itself, can do to a run: no memory at the Nth allocation, no descriptors, a full disk, a
 read-only or missing /var, signals at each write, two gputunes at once, clocks that jump, files that are pipes, devices,
-links or endless, a state folder that is somebody else's. Nothing crashes or hangs, errors are sentences, and the machine
-is as it was or can be undone to it.
+links or endless, names that become links while they are used, a state folder that is somebody else's. Nothing crashes or
+hangs, errors are sentences, and the machine is as it was or can be undone to it.
 
     hostile.py GPUTUNE
 
 What needs root and namespaces runs in namespaces of its own; without them it is a visible skip.
 """
+import ctypes
 import fcntl
 import json
 import os
@@ -20,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
@@ -200,6 +202,20 @@ def signals(tmp):
                           env={"LD_PRELOAD": str(preload), "SIGNAL_AT": str(at), "SIGNAL": str(int(number))})
                 expect(f"{what}: it ends by it or by itself", ended(ran) or ran.code == -number, ran)
                 taken_back(what, overlay)
+    for name, argv, end in (("report", ["report", "--host", machine, "--format", "html", "-o"], b"</html>"),
+                            ("capture", ["capture", "--host", machine, "-o"], bytes(512))):
+        _, n = allocations(tmp, [*argv, pathlib.Path(tmp, f"signal-{name}.tar")])
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            folder = pathlib.Path(tmp, f"signal-{name}-{int(number)}")
+            folder.mkdir()
+            for at in (n // 4, n // 2, 3 * n // 4, n - 20):
+                out = folder / f"{at}.tar"
+                what = f"{name} -o, signal {int(number)} at allocation {at} of {n}"
+                ran = run(*argv, out, env={"LD_PRELOAD": str(preload), "SIGNAL_ALLOC": str(at), "SIGNAL": str(int(number))})
+                expect(f"{what}: it ends by it or by itself", ended(ran) or ran.code == -number, ran)
+                expect(f"{what}: the whole result or none", not out.exists() or end in out.read_bytes()[-600:], out)
+                left = {p.name for p in folder.iterdir() if not p.suffix == ".tar"}
+                expect(f"{what}: nothing else is left", not left, left)
     overlay = pathlib.Path(tmp, "pipe")
     ends = os.pipe()
     os.close(ends[0])
@@ -274,6 +290,90 @@ def links_out(tmp):
     expect("a collector's file replaces a link, not what it leads to", victim.read_text() == "mine", victim.read_text()[:40])
 
 
+class Swapped:
+    """While it is open, two names change places without end, each time at once: whoever looks twice sees both."""
+
+    def __init__(self, one, other):
+        self.names = os.fsencode(one), os.fsencode(other)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.over = threading.Event()
+        self.swaps = 0
+        self.thread = threading.Thread(target=self.swap)
+
+    def swap(self):
+        exchange = 2
+        while not self.over.is_set():
+            if self.libc.renameat2(-100, self.names[0], -100, self.names[1], exchange):
+                return
+            self.swaps += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        if self.swaps % 2:
+            self.libc.renameat2(-100, self.names[0], -100, self.names[1], 2)
+
+
+def can_swap(tmp):
+    a, b = pathlib.Path(tmp, "swap-a"), pathlib.Path(tmp, "swap-b")
+    a.write_text("a")
+    b.write_text("b")
+    libc = ctypes.CDLL(None)
+    return hasattr(libc, "renameat2") and libc.renameat2(-100, os.fsencode(a), -100, os.fsencode(b), 2) == 0 and a.read_text() == "b"
+
+
+def races(tmp):
+    """Names that are links at one look and files at the next: neither is read nor written through."""
+    if not can_swap(tmp):
+        print("skip races: names cannot be exchanged here")
+        return
+    secret = pathlib.Path(tmp, "race-secret")
+    secret.mkdir()
+    for name in ("meminfo", "os-release", "swappiness", "journal.jsonl", "lock"):
+        (secret / name).write_text("7777 SECRET-OF-THIS-MACHINE 7777\n")
+    before = snapshot(secret)
+    capture = pathlib.Path(tmp, "race-capture")
+    shutil.copytree(machine, capture, symlinks=True)
+    for place, target in (("proc/meminfo", secret / "meminfo"), ("etc", secret), ("proc/sys/vm", secret)):
+        path, link = capture / "root" / place, capture / "root" / f"{place}-swapped"
+        if not path.exists():
+            continue
+        link.symlink_to(target)
+        with Swapped(path, link) as swapped:
+            for argv in (["show", "--format", "json"], ["check", "--all", "--format", "json"], ["plan", "--format", "json"]) * 2:
+                ran = run(*argv, "--host", capture)
+                expect(f"{argv[0]} while {place} becomes a link: nothing is read through it",
+                       ended(ran) and "SECRET" not in ran.out + ran.err and "7777" not in ran.out, ran)
+        expect(f"{place} was swapped", swapped.swaps > 1, swapped.swaps)
+        link.unlink()
+    # What is written lies below the overlay, or nowhere.
+    for place in ("root/proc/sys", "root/var/lib/gputune", "root"):
+        overlay = applied(tmp, f"race-{place.replace('/', '-')}")
+        path, link = overlay / place, overlay / "swapped"
+        if not expect(f"{place} is in an overlay", path.is_dir()):
+            continue
+        link.symlink_to(secret)
+        with Swapped(path, link):
+            for verb in (["undo", "--all"], ["apply"], ["undo", "--all"]):
+                ran = run(*verb, "--yes", "--host", machine, "--overlay", overlay)
+                expect(f"{verb[0]} while {place} becomes a link: it ends", ended(ran), ran)
+        link.unlink()
+        expect(f"nothing was written where {place} led to", snapshot(secret) == before, snapshot(secret).keys() ^ before.keys())
+    # A result replaces the name, whatever it is.
+    out, link = pathlib.Path(tmp, "race.prom"), pathlib.Path(tmp, "race.link")
+    out.write_text("old")
+    link.symlink_to(secret / "meminfo")
+    with Swapped(out, link):
+        for _ in range(6):
+            ran = run(*VERBS["check"], "--format", "prom", "-o", out)
+            expect("check -o while its name becomes a link: it ends", ended(ran), ran)
+    expect("a collector's file is not written through a link", snapshot(secret) == before)
+
+
 # --- two at once, clocks -----------------------------------------------------------------------------------------------
 
 
@@ -318,6 +418,22 @@ def clocks(tmp):
             ran = run(verb, "--host", machine, "--overlay", overlay, "--format", "json")
             expect(f"{verb} of a journal of the second {t}", ended(ran) and ran.out, ran)
     taken_back("a journal of another age", overlay)
+    if not preload.exists():
+        return
+    # Each look at the calendar is decades from the one before; order is by number.
+    jumping = {"LD_PRELOAD": str(preload), "CLOCK_JUMPS": "2"}
+    overlay = pathlib.Path(tmp, "jumping")
+    for at, verb in enumerate(("apply", "undo", "apply")):
+        ran = run(verb, "--yes", *(["--all"] if verb == "undo" else []), "--host", machine, "--overlay", overlay,
+                  env={**jumping, "CLOCK_JUMPS": str(at)})
+        expect(f"{verb} under a clock that jumps", ran.code == 0, ran)
+    for verb in ("status", "history"):
+        ran = run(verb, "--host", machine, "--overlay", overlay, "--format", "json", env=jumping)
+        expect(f"{verb} under a clock that jumps", ended(ran) and json.loads(ran.out), ran)
+    for argv in (VERBS["check, JSON"], VERBS["doctor"], ["capture", "--host", machine, "-o", pathlib.Path(tmp, "jumping.tar")]):
+        ran = run(*argv, env=jumping)
+        expect(f"{argv[0]} under a clock that jumps", ended(ran) and ran.code != NO_MEMORY and not ran.err.startswith("=="), ran)
+    taken_back("a clock that jumps", overlay)
 
 
 def units(_):
@@ -448,11 +564,78 @@ def no_var():
         expect(f"without /var/lib: {argv[0]}", ended(ran) and (ran.out or ran.err), ran)
 
 
+def read_only_root():
+    """Nothing at all can be written but to the kernel: what needs a journal is refused, looking works."""
+    fresh()
+    sh("mount", "-o", "remount,ro", "none", "/var")
+    sh("mount", "--rbind", "/", "/mnt")
+    sh("mount", "-o", "remount,ro,bind", "/mnt")
+    sh("mount", "--bind", "/proc", "/mnt/proc")
+
+    def below(*argv):
+        p = subprocess.run(["chroot", "/mnt", gputune, *map(str, argv)], capture_output=True, text=True, timeout=LIMIT_S, env=ENV, check=False,
+                           stdin=subprocess.DEVNULL)
+        return Ran(p.returncode, p.stdout, p.stderr)
+
+    if os.path.ismount("/tmp") or not below("--version").out:
+        print("skip a read-only root: the program does not lie on the root file system")
+    else:
+        untouched("all is read-only", below("undo", "--yes"), "read-only")
+        for argv in (["status"], ["history"], ["check", "--host", machine], ["list"]):
+            ran = below(*argv)
+            expect(f"all is read-only: {argv[0]}", ended(ran) and ran.out, ran)
+        ran = below("check", "--host", machine, "-o", "/result")
+        expect("all is read-only: -o says so", ran.code in (2, 5) and "ead-only" in ran.err, ran)
+        refused("all is read-only: capture", below("capture", "--host", machine, "-o", "/capture.tar"))
+    sh("umount", "-l", "/mnt")
+
+
+def swapped_state():
+    """The state folder is ours at one look and a link to somebody else's at the next: only ours is believed, only ours is written."""
+    evil, link = pathlib.Path("/var/evil"), pathlib.Path("/var/lib/link")
+    fresh()
+    evil.mkdir(mode=0o755)
+    (evil / "journal.jsonl").write_text(journal_lines().replace('"before":"63"', '"before":"99"'))
+    os.chown(evil, 4242, 4242)
+    link.symlink_to(evil)
+    before = snapshot(evil)
+    with Swapped(STATE, link) as swapped:
+        for _ in range(12):
+            for argv in (["undo", "--yes"], ["status"]):
+                ran = run(*argv)
+                expect(f"{argv[0]} while the state folder is swapped: it ends", ended(ran), ran)
+            expect("no value of the other folder's is written", TTL.read_text().strip() in ("63", "64"), TTL.read_text())
+    expect("it was swapped", swapped.swaps > 1, swapped.swaps)
+    expect("nothing was written into the other folder", snapshot(evil) == before, snapshot(evil).keys())
+    ran = run("undo", "--yes")
+    expect("afterwards ours is undone", TTL.read_text().strip() == "63", ran)
+
+
+def jumping_clock():
+    """The calendar of this machine is decades off, and another one at each look: order is by number, and what was is undone."""
+    if not preload.exists():
+        return
+    journal, years = STATE / "journal.jsonl", set()
+    for at in range(4):
+        fresh()
+        env = {"LD_PRELOAD": str(preload), "CLOCK_JUMPS": str(at)}
+        ran = run("undo", "--yes", env=env)
+        expect(f"undo under a clock that jumps ({at})", ran.code == 0 and TTL.read_text().strip() == "63", ran)
+        years |= {1970 + j["time"] // 31556952 for j in map(json.loads, journal.read_text().splitlines()[4:]) if "time" in j}
+        for verb in ("status", "history"):
+            ran = run(verb, "--format", "json", env=env)
+            expect(f"{verb} under a clock that jumps ({at})", ended(ran) and json.loads(ran.out), ran)
+    expect("the clock did jump", len(years) > 2, years)
+
+
 def inside():
     others_folder()
     others_journal()
+    swapped_state()
+    jumping_clock()
     no_room()
     no_var()
+    read_only_root()
 
 
 def namespaces():
@@ -481,7 +664,7 @@ if __name__ == "__main__":
         inside()
     else:
         with tempfile.TemporaryDirectory() as folder:
-            for part in (no_memory, limits, signals, files, links_out, two_at_once, clocks, units):
+            for part in (no_memory, limits, signals, files, links_out, races, two_at_once, clocks, units):
                 part(folder)
         why = namespaces()
         if why:

@@ -12,18 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = sys.argv[1]
-passed = failed = 0
-
-
-def law(name, ok, detail=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAIL {name} {detail}")
 
 
 def ask(*argv):
@@ -60,21 +51,20 @@ for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.j
     name = machine.name
     before = state(machine)
     here, said = facts(str(machine)), findings(str(machine))
-    law(f"{name}: asking writes nothing", state(machine) == before)
+    expect(f"{name}: asking writes nothing", state(machine) == before)
     bad = []
     walk(here, "", bad)
-    law(f"{name}: every fact says where it was read", not bad, bad[:5])
+    expect(f"{name}: every fact says where it was read", not bad, bad[:5])
     with tempfile.TemporaryDirectory() as tmp:
         for form in ("copy", "copy.tar"):
             code, _ = ask("capture", "--host", str(machine), "--no-redact", "-o", f"{tmp}/{form}")
-            law(f"{name}: captured as {form}", code == 0, code)
+            expect(f"{name}: captured as {form}", code == 0, code)
             again = facts(f"{tmp}/{form}")
-            law(f"{name}: facts of {form} are the machine's", again == here,
+            expect(f"{name}: facts of {form} are the machine's", again == here,
                 [k for k in here if here.get(k) != again.get(k)])
-            law(f"{name}: findings of {form} are the machine's", findings(f"{tmp}/{form}") == said)
+            expect(f"{name}: findings of {form} are the machine's", findings(f"{tmp}/{form}") == said)
         ask("capture", "--host", str(machine), "-o", f"{tmp}/redacted")
         verdicts = [(f["id"], f["verdict"], f["reason_code"]) for f in findings(f"{tmp}/redacted")]
         want = [(f["id"], f["verdict"], f["reason_code"]) for f in said]
-        law(f"{name}: redaction changes no verdict", verdicts == want, [x for x in zip(verdicts, want) if x[0] != x[1]][:5])
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+        expect(f"{name}: redaction changes no verdict", verdicts == want, [x for x in zip(verdicts, want) if x[0] != x[1]][:5])
+end_suite()

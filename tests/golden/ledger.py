@@ -15,17 +15,10 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "check", "explain", "fleet", "ledger")}
-passed = failed = 0
-
-
-def law(name, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:800]}", flush=True)
 
 
 def run(*argv):
@@ -83,10 +76,10 @@ with tempfile.TemporaryDirectory() as tmp:
 
     code, before, err = run("check", "--format", "json", "--host", machine)
     before = json.loads(before)
-    law("nothing measured: null", finding(before, "disk.read-ahead")["measured"] is None, err)
-    law("not of what cannot be written", "measured" not in finding(before, "disk.free-space"))
-    law("explain says unmeasured", "unmeasured here" in run("explain", "disk.read-ahead", "--host", machine)[1])
-    law("no page of verdicts", "Measured here" not in run("check", "--host", machine)[1])
+    expect("nothing measured: null", finding(before, "disk.read-ahead")["measured"] is None, err)
+    expect("not of what cannot be written", "measured" not in finding(before, "disk.free-space"))
+    expect("explain says unmeasured", "unmeasured here" in run("explain", "disk.read-ahead", "--host", machine)[1])
+    expect("no page of verdicts", "Measured here" not in run("check", "--host", machine)[1])
 
     (folder / "ledger.jsonl").write_text("\n".join([
         row(here), "rubbish",
@@ -101,40 +94,40 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("check", "--format", "json", "--host", machine)
     check = json.loads(out)
     jsonschema.validate(check, schemas["check"])
-    law("the exit code is the findings'", code == before["exit_code"] == check["exit_code"], code)
+    expect("the exit code is the findings'", code == before["exit_code"] == check["exit_code"], code)
     m = finding(check, "disk.read-ahead")["measured"]
-    law("a verdict that holds", m and m["valid"] and m["verdict"] == "helps" and m["pairs"] == 12, m)
+    expect("a verdict that holds", m and m["valid"] and m["verdict"] == "helps" and m["pairs"] == 12, m)
     text = f"+3.1 % [2.4, 3.9] on disk/read-seq:128KiB:buffered, kernel {here['kernel']}"
-    law("its sentence", m and m["text"].startswith(text), m)
+    expect("its sentence", m and m["text"].startswith(text), m)
     m = finding(check, "net.tcp-rmem")["measured"]
-    law("a new kernel makes it expire", m and not m["valid"] and "kernel 6.1.0 became" in m["expired_because"], m)
-    law("another machine's is not ours", finding(check, "disk.scheduler")["measured"] is None)
+    expect("a new kernel makes it expire", m and not m["valid"] and "kernel 6.1.0 became" in m["expired_because"], m)
+    expect("another machine's is not ours", finding(check, "disk.scheduler")["measured"] is None)
     m = finding(check, "net.tcp-fastopen")["measured"]
-    law("a workload's", m and m["bench"] is None and m["text"].startswith("no difference (less than 0.6 %)"), m)
-    law("bad lines are named", ":2: skipped" in err and ":6: skipped: it was cut short" in err, err)
-    law("and nothing is written", (folder / "ledger.jsonl").read_bytes() == kept)
+    expect("a workload's", m and m["bench"] is None and m["text"].startswith("no difference (less than 0.6 %)"), m)
+    expect("bad lines are named", ":2: skipped" in err and ":6: skipped: it was cut short" in err, err)
+    expect("and nothing is written", (folder / "ledger.jsonl").read_bytes() == kept)
 
     code, out, err = run("check", "--host", machine)
-    law("the page has them", "Measured here" in out and "+3.1 % [2.4, 3.9]" in out and "expired" in out, out)
-    law("and counts what is not", "Unmeasured here: " in out, out)
+    expect("the page has them", "Measured here" in out and "+3.1 % [2.4, 3.9]" in out and "expired" in out, out)
+    expect("and counts what is not", "Unmeasured here: " in out, out)
     code, out, err = run("explain", "disk.read-ahead", "--host", machine)
-    law("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
+    expect("explain", "measured here: +3.1 % [2.4, 3.9]" in out and "2026-11-21T10:00:00Z" in out, out)
     e = json.loads(run("explain", "net.tcp-rmem", "--format", "json", "--host", machine)[1])
     jsonschema.validate(e, schemas["explain"])
-    law("explain as JSON", len(e["measured"]) == 1 and not e["measured"][0]["valid"] and e["shown_by"], e["measured"])
+    expect("explain as JSON", len(e["measured"]) == 1 and not e["measured"][0]["valid"] and e["shown_by"], e["measured"])
     e = json.loads(run("explain", "gpu.compute-mode", "--format", "json", "--host", machine)[1])
-    law("why nothing shows it", e["not_shown"] and not e["shown_by"], e)
+    expect("why nothing shows it", e["not_shown"] and not e["shown_by"], e)
     code, out, err = run("plan", "--host", machine)
-    law("plan", code == 1 and "Measured here" in out and "+3.1 %" in out, out)
-    law("plan --verbose", "Measured here: +3.1 %" in " ".join(run("plan", "--verbose", "--host", machine)[1].split()))
+    expect("plan", code == 1 and "Measured here" in out and "+3.1 %" in out, out)
+    expect("plan --verbose", "Measured here: +3.1 %" in " ".join(run("plan", "--verbose", "--host", machine)[1].split()))
 
     code, out, err = run("advise", "--model", "Qwen3-8B", "--format", "json", "--host", machine)
     a = json.loads(out)
     jsonschema.validate(a, schemas["advise"])
-    law("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
+    expect("advise lists what was proven here, and what expired", [(s["id"], s["expired"]) for s in a["settings"]] ==
         [("disk.read-ahead", False), ("net.tcp-rmem", True)] and a["settings"][0]["ratio"] == 1.031, (a["settings"], err))
     out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
-    law("advise says on what", "+3.1 % [2.4, 3.9]" in out and "prove it again" in out and "not on this model" in out, out)
+    expect("advise says on what", "+3.1 % [2.4, 3.9]" in out and "prove it again" in out and "not on this model" in out, out)
 
     # Ledgers of two machines beside each other.
     other = pathlib.Path(tmp, "n2.jsonl")
@@ -146,14 +139,13 @@ with tempfile.TemporaryDirectory() as tmp:
     fleet = json.loads(out)
     jsonschema.validate(fleet, schemas["fleet"])
     p = fleet["proofs"]
-    law("fleet merges", code == 0 and len(p) == 1 and p[0]["helps"] == 1 and p[0]["hurts"] == 1, out)
+    expect("fleet merges", code == 0 and len(p) == 1 and p[0]["helps"] == 1 and p[0]["hurts"] == 1, out)
     code, out, err = run("fleet", first, other)
-    law("and shows where it hurts", "n2" in out and "-10.0 to +3.1 %" in out, out)
+    expect("and shows where it hurts", "n2" in out and "-10.0 to +3.1 %" in out, out)
 
     # A folder that may not be read is no machine without verdicts.
     if os.geteuid() != 0:
         (folder / "ledger.jsonl").chmod(0)
-        law("cannot be seen", "cannot be seen" in run("explain", "disk.read-ahead", "--host", machine)[1])
+        expect("cannot be seen", "cannot be seen" in run("explain", "disk.read-ahead", "--host", machine)[1])
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(bool(failed))
+end_suite()

@@ -5,15 +5,20 @@ and played again, a recorder that is killed, and the screen in a real terminal (
 
 monitor.py GPUTUNE
 """
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 import jsonschema
@@ -51,14 +56,23 @@ for machine in ("h200-x4", "dgx-spark", "nothing"):
     expect(f"{machine}: a page", p.returncode == 0 and "CPU" in p.stdout and max(map(len, p.stdout.splitlines())) <= 80, p)
 p = run("monitor", "--once", "--interval", "100ms", "--host", root / "tests/machines/dgx-spark", "--format", "term")
 expect("unified memory is the host's", "the host's" in p.stdout, p.stdout)
+# As many lines as there is time for on a busy machine, and none more than asked for. Without an end: until it is told.
 begun = time.time()
+job = subprocess.Popen([gputune, "monitor", "--interval", "100ms"], stdout=subprocess.PIPE, text=True, cwd=tmp)
+text = "".join(job.stdout.readline() for _ in range(4))
+job.send_signal(signal.SIGINT)
+rest = job.stdout.read()
+rows = lines(text + rest)
+expect("a pipe gets whole lines until it is told to end", job.wait(30) == 0 and len(rows) >= 4, (job.returncode, len(rows)))
+job.stdout.close()
 p = run("monitor", "--interval", "100ms", "--for", "450ms")
-rows = lines(p.stdout)
-expect("a pipe gets a line an interval, at most", p.returncode == 0 and 2 <= len(rows) <= 6, (p.returncode, len(rows), p.stderr))
+expect("a line an interval, at most", p.returncode == 0 and 1 <= len(lines(p.stdout)) <= 6, (p.returncode, p.stderr))
 expect("the first has no rate, the others have", rows[0]["cpu"]["busy"]["per_second"] is None and
        rows[-1]["cpu"]["busy"]["per_second"] is not None, rows[-1]["cpu"])
 # A look that comes late shortens the wait for the next one; none comes before its time.
 early = [(i, x["time_ms"] - begun * 1000) for i, x in enumerate(rows) if x["time_ms"] - begun * 1000 < i * 100 - 2]
+for row in rows:
+    expect("no key twice in a line", all(isinstance(v, (dict, str, int, list)) for v in row.values()), row)
 expect("none before its time", not early, early)
 p = run("monitor", "--once", "--interval", "100ms", "--format", "prom", "--host", root / "tests/machines/h200-x4")
 text = p.stdout
@@ -94,7 +108,7 @@ p = run("record", "--interval", "100ms", "-o", "job.rec", "--", "sh", "-c", "ech
 expect("the job's words and exit code", p.returncode == 3 and p.stdout == "hello\n" and "rows in job.rec" in p.stderr, p)
 p = run("monitor", "job.rec", "--format", "json")
 rows = lines(p.stdout)
-expect("it is played again", p.returncode == 0 and 9 <= len(rows) <= 14, (p.returncode, len(rows), p.stderr))
+expect("it is played again", p.returncode == 0 and 2 <= len(rows) <= 14, (p.returncode, len(rows), p.stderr))
 expect("for the owner alone", (tmp / "job.rec").stat().st_mode & 0o777 == 0o600, oct((tmp / "job.rec").stat().st_mode))
 zstd = subprocess.run(["zstd", "-dc", tmp / "job.rec"], capture_output=True, text=True, check=False)
 plain = [json.loads(x) for x in zstd.stdout.splitlines()]
@@ -113,20 +127,96 @@ p = run("record", "-o", "alone.rec", "--interval", "100ms", "--for", "400ms")
 expect("without a job", p.returncode == 0 and (tmp / "alone.rec").exists(), p)
 
 # Told to end: the job too. Killed: what there was can be read.
-job = subprocess.Popen([gputune, "record", "-o", "told.rec", "--interval", "100ms", "--", "sleep", "60"], cwd=tmp, stderr=subprocess.PIPE)
-time.sleep(0.8)
+job = subprocess.Popen([gputune, "record", "-o", "told.rec", "--interval", "100ms", "--", "sh", "-c", "echo begun; exec sleep 60"],
+                       cwd=tmp, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+job.stdout.readline()
 job.send_signal(signal.SIGTERM)
-expect("told to end", job.wait(10) == 128 + signal.SIGTERM, job.returncode)
+expect("told to end", job.wait(30) == 128 + signal.SIGTERM, job.returncode)
+job.stdout.close()
 job.stderr.close()
 expect("and has written its end", "cut off" not in run("monitor", "--once", "told.rec", "--format", "term").stdout)
 job = subprocess.Popen([gputune, "record", "-o", "killed.rec", "--interval", "100ms"], cwd=tmp)
-time.sleep(2.6)
+# Until rows are in the file, each second's: what was flushed must be there afterwards.
+sizes, end = set(), time.monotonic() + 60
+while len(sizes) < 4 and time.monotonic() < end:
+    if (tmp / "killed.rec").exists():
+        sizes.add((tmp / "killed.rec").stat().st_size)
+    time.sleep(0.05)
 job.kill()
-job.wait(10)
+job.wait(30)
 p = run("monitor", "--once", "killed.rec", "--format", "term")
 expect("killed: most of it can be read", p.returncode == 0 and "cut off" in p.stdout, p)
-expect("killed: up to the last second", len(lines(run("monitor", "killed.rec", "--format", "json").stdout)) >= 10)
+expect("killed: up to the last second", len(lines(run("monitor", "killed.rec", "--format", "json").stdout)) >= 2)
+# The job's own words, signals and descriptors stay as they are.
+job_of = ["record", "-q", "-o", "words.rec", "--interval", "100ms", "--", "sh", "-c", "cat; echo said >&2; exit 7"]
+p = subprocess.run([gputune, *job_of], input=bytes(range(256)) * 4096, capture_output=True, cwd=tmp, timeout=60, check=False)
+expect("standard input and output go through untouched", p.returncode == 7 and p.stdout == bytes(range(256)) * 4096 and
+       p.stderr == b"said\n", (p.returncode, len(p.stdout), p.stderr[:200]))
+for name in ("INT", "TERM", "HUP", "USR1", "SEGV", "PIPE"):
+    p = run("record", "-q", "-o", f"by{name}.rec", "--interval", "100ms", "--", "sh", "-c", f"kill -{name} $$; exit 9")
+    expect(f"a job that ends by SIG{name}", p.returncode == 128 + getattr(signal, f"SIG{name}"), p)
+p = run("record", "-q", "-o", "mask.rec", "--interval", "100ms", "--", "grep", "-E", "^(SigBlk|SigIgn)", "/proc/self/status")
+expect("no signal is blocked in the job", p.returncode == 0 and set(p.stdout.split()[1::2]) == {"0" * 16} or
+       "SigIgn:\t0000000001001000" in p.stdout, p.stdout)
+p = run("record", "-q", "-o", "fds.rec", "--interval", "100ms", "--", "ls", "/proc/self/fd", stdin=subprocess.DEVNULL)
+alone = subprocess.run(["ls", "/proc/self/fd"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+expect("no descriptor of ours in the job", p.stdout.split() == alone.stdout.split(), (p.stdout, alone.stdout))
+
+# Two recordings against each other.
+schema_of_two = json.loads((root / "schemas/compare-recordings.json").read_text())
+
+
+def write(name, seed, clock, *, extra=(), status=0, rows=300):
+    """A recording as another program would write one."""
+    import random
+    r = random.Random(seed)
+    columns = [("gpu.sm-clock", "gpu0", "MHz", "gauge", False), ("gpu.link-width", "gpu0", "lanes", "gauge", True),
+               ("net.received", "eth0", "bytes", "total", False), ("gpu.reasons", "gpu0", "bits", "gauge", False), *extra]
+    out = [{"schema": "gputune.recording/1", "tool_version": "0", "started_s": 1700000000, "interval_ms": 500,
+            "command": ["job", str(clock)],
+            "machine": {"name": "m", "platform": "generic", "kernel": "6", "driver": None, "memory_bytes": 1e9, "cpus": 2, "gpus": []},
+            "columns": [dict(zip(("name", "target", "unit", "kind", "slow"), c)) for c in columns]}]
+    got = 0
+    for i in range(rows):
+        got += r.randrange(900_000, 1_100_000)
+        out.append([500 * i, 0, clock + r.gauss(0, 15), 1, 16, 2, got, 3, 4, *(x for k in range(len(extra)) for x in (4 + k, 7))])
+    out.append({"rows": rows, "status": status, "cpu_s": 0.1, "command_cpu_s": 12.5})
+    text = "".join(json.dumps(x) + "\n" for x in out)
+    (tmp / name).write_bytes(subprocess.run(["zstd", "-qc"], input=text.encode(), capture_output=True, check=True).stdout)
+
+
+def two(*argv):
+    p = run("compare", *argv, "--format", "json")
+    j = json.loads(p.stdout) if p.stdout else {}
+    if j:
+        jsonschema.validate(j, schema_of_two)
+    return p, j, {(x["quantity"], x["target"]): x for x in j.get("rows", [])}
+
+
+write("fast.rec", 1, 1900)
+write("again.rec", 2, 1900)
+write("slow.rec", 3, 1500, extra=[("memory.dirty", "", "bytes", "gauge", True)], status=4)
+p, j, rows = two("fast.rec", "again.rec")
+expect("like and like", p.returncode == 0 and j["summary"] == {"higher": 0, "lower": 0, "no_difference": 3, "not_comparable": 0}, j or p)
+expect("a total is a rate", abs(rows["net.received", "eth0"]["a"]["median"] / 2e6 - 1) < 0.05, rows.get(("net.received", "eth0")))
+p, j, rows = two("fast.rec", "slow.rec")
+clock = rows["gpu.sm-clock", "gpu0"]
+expect("a lower clock", p.returncode == 0 and clock["verdict"] == "lower" and clock["low"] <= -400 <= clock["high"], clock)
+expect("its quantiles", clock["b"]["p5"] < 1490 < clock["b"]["median"] < 1510 < clock["b"]["p95"], clock)
+expect("what one side has alone", rows["memory.dirty", ""]["verdict"] == "not-comparable" and rows["memory.dirty", ""]["a"] is None, rows)
+expect("bits are no quantity", ("gpu.reasons", "gpu0") not in rows, rows.keys())
+expect("how the jobs went", j["a"]["exit_code"] == 0 and j["b"]["exit_code"] == 4 and j["b"]["command_cpu_s"] == 12.5 and
+       any(x.startswith("command: ") for x in j["differs"]), j["differs"])
+p = run("compare", "fast.rec", "slow.rec")
+expect("a page", p.returncode == 0 and "lower" in p.stdout and "stood still" in p.stdout and "CPU time of the job" in p.stdout, p.stdout)
+p, j, rows = two("job.rec", "job.rec")
+expect("with itself", p.returncode in (0, 5) and j["summary"]["higher"] + j["summary"]["lower"] == 0, j)
 (tmp / "bad.rec").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(64))
+(tmp / "bench.json").write_text("{}")
+for argv, says in ((("fast.rec", "bench.json"), "nothing in common"), (("fast.rec", "missing.rec"), "nothing in common"),
+                   (("killed.rec", "words.rec"), ""), (("fast.rec", "bad.rec"), "")):
+    p = run("compare", *argv)
+    expect(f"compare {argv}", (p.returncode == 2 and says in p.stderr) if says or "bad.rec" in argv else p.returncode in (0, 5), p)
 p = run("monitor", "bad.rec")
 expect("no recording", p.returncode == 2 and "bad.rec" in p.stderr, p)
 
@@ -138,7 +228,7 @@ else:
         return subprocess.run(["tmux", "-S", tmp / "tmux", "-f", "/dev/null", *map(str, argv)], capture_output=True, text=True,
                               timeout=20, check=False).stdout
 
-    def until(wanted, seconds=10.0):
+    def until(wanted, seconds=60.0):
         """The screen once it shows wanted (a regular expression), or as it then is."""
         end = time.monotonic() + seconds
         while True:
@@ -160,12 +250,17 @@ else:
     tmux("send-keys", "Space")
     expect("space holds it", "PAUSED" in until("PAUSED"), tmux("capture-pane", "-p"))
     tmux("send-keys", "Space")
+    # What does not fit is left out by the word, and said to be.
     tmux("resize-window", "-x", 60, "-y", 12)
-    time.sleep(0.6)
-    screen = until("Memory")
-    expect("60 columns", "Memory" in screen and max(map(len, screen.splitlines())) <= 60, screen)
+    screen = until(r"left out: \d+ cells? beyond 60 columns")
+    expect("60 columns", "Memory" in screen and "beyond 60 columns" in screen, screen)
+    tmux("resize-window", "-x", 24, "-y", 24)
+    screen = until(r"left out: \d+ cells?")
+    expect("24 columns", "CPU" in screen and max(map(len, screen.splitlines())) <= 24, screen)
+    tmux("resize-window", "-x", 24, "-y", 3)
     tmux("resize-window", "-x", 120, "-y", 40)
-    expect("120 columns", "q ends" in until("q ends"), tmux("capture-pane", "-p"))
+    screen = until("this costs .* of a CPU")
+    expect("120 columns", "q ends" in screen and "left out" not in screen, screen)
     tmux("send-keys", "q")
     screen = until("after 0")
     expect("q ends it, and the terminal is as it was", "before" in screen and "after 0" in screen and "Memory" not in screen, screen)
@@ -179,6 +274,36 @@ else:
     tmux("send-keys", "q")
     expect("the terminal takes lines again", re.search(r"^1$", until("^1$"), re.M), tmux("capture-pane", "-p"))
     tmux("kill-server")
+
+# On a slow line: what did not change is not sent. Held, a key that means nothing and one that changes a word.
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    os.chdir(tmp)
+    os.execve(gputune, [gputune, "monitor", "job.rec"], {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+
+
+def read_until(wanted):
+    got, end = b"", time.monotonic() + 60
+    while wanted not in got and time.monotonic() < end and select.select([fd], [], [], end - time.monotonic())[0]:
+        try:
+            got += os.read(fd, 65536)
+        except OSError:
+            break
+    return got
+
+
+page = read_until(b"arrows")
+os.write(fd, b" ")
+held = read_until(b"PAUSED") + read_until(b"change the speed (1)")
+os.write(fd, b"zz+")
+word = read_until(b"(2)")
+expect("a page at first", page.count(b"\x1b[K") >= 4 and b"Memory" in page, page)
+expect("then what changed", b"(2)" in word and word.count(b"\x1b[K") == 1 and len(word) < 120, word)
+os.write(fd, b"q")
+last = read_until(b"\x1b[?1049l")
+expect("and the screen as it was", last.endswith(b"\x1b[?25h\x1b[?1049l") and os.waitpid(pid, 0)[1] == 0, last)
+os.close(fd)
 
 shutil.rmtree(tmp)
 print(f"{passed} passed, {failed} failed")

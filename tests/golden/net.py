@@ -19,20 +19,13 @@ import jsonschema
 
 import ours
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/bench.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-net-"))
 gputune = ours.copy_of(gputune, tmp)
-passed = failed = 0
 A, B = f"gt-a{os.getpid()}", f"gt-b{os.getpid()}"
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def token(name, text="a secret that both machines know\n", mode=0o600):
@@ -256,5 +249,4 @@ finally:
         ip("netns", "del", name)
     shutil.rmtree(tmp)
 expect("no process is left", ours.until(lambda: not children()), children())
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

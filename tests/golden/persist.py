@@ -14,19 +14,12 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("persist", "verify", "history", "undo", "status", "boot",
                                                                                      "boot-report")}
-passed = failed = 0
 skipped = {}
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def program(name, *more):
@@ -339,12 +332,10 @@ with tempfile.TemporaryDirectory() as tmp:
     seen = set()
     if sys.argv[2:] == ["boot"]:
         boot_paths(root / "tests/machines/dgx-spark", tmp)
-        print(f"{passed} passed, {failed} failed")
-        sys.exit(1 if failed else 0)
+        end_suite()
     if sys.argv[2:] == ["partly"]:
         partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
-        print(f"{passed} passed, {failed} failed")
-        sys.exit(1 if failed else 0)
+        end_suite()
     for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
         for profile in ("default", "published", "low-latency", "max-performance"):
             seen |= set(cycle(machine, profile, f"{tmp}/{machine.name}-{profile}"))
@@ -363,5 +354,4 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("an unknown id", code == 2 and "nope" in err, (code, err))
 for name, n in sorted(skipped.items()):
     print(f"skip {name}: it is not here ({n} checks)")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -21,27 +21,13 @@ import time
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/prove.json").read_text())
 python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 KNOB = "/proc/sys/net/ipv4/tcp_fastopen"
 RMEM = "/proc/sys/net/ipv4/tcp_rmem"
-passed = failed = 0
-
-
-def expect(name, ok, detail=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:800]}", flush=True)
-    return ok
-
-
-def finish():
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
 
 
 def enter():
@@ -364,7 +350,7 @@ if "--inside" not in sys.argv:
     if os.geteuid() == 0 and subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode == 0:
         enter()
     print("not root, or no namespaces here: proofs are not tried")
-    finish()
+    end_suite()
 os.makedirs("/var/lib/gputune", exist_ok=True)
 subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "none", "/var/lib/gputune"], check=True)
 subprocess.run(["ip", "link", "set", "lo", "mtu", "1500", "up"], check=True)
@@ -376,4 +362,4 @@ for part in (refusals, verdicts, keep_and_ledger, many, profile, interrupted, ki
     print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
 for folder in made:
     shutil.rmtree(folder, ignore_errors=True)
-finish()
+end_suite()

@@ -20,7 +20,8 @@ import jsonschema
 
 import ours
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub"
 if not (stub / "libraries/libnccl.so.2").exists() or not (stub / "device/libcuda.so.1").exists():
@@ -34,15 +35,8 @@ launchers = ("OMPI_", "PMI", "SLURM_", "GPUTUNE_", "NCCL_", "MASTER_", "RANK", "
 base = {k: v for k, v in os.environ.items() if not k.startswith(launchers)}
 base.update(LD_LIBRARY_PATH=str(stub / "device"), GPUTUNE_LIB_DIR=str(stub / "libraries"),
             GPUTUNE_STUB_CUDA="gpus=3 memory=4000000000")
-passed = failed = skipped = 0
+skipped = 0
 QUICK = ["--for", "100ms", "--state", str(tmp / "state")]
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {detail}")
 
 
 def start(argv, env=None, ns=None, **more):
@@ -265,5 +259,4 @@ for path in left:
     if os.stat(path).st_mtime > pathlib.Path(tmp).stat().st_ctime - 60:
         os.unlink(path)
 shutil.rmtree(tmp)
-print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-sys.exit(failed > 0)
+end_suite(f", {skipped} skipped" if skipped else "")

@@ -241,22 +241,14 @@ def names(tmp):
 
 def recorded(tmp):
     """A recording beside the machine: what it was, and a chart of its GPU with the time held back."""
-    def column(name, unit, kind="gauge", target="gpu0"):
-        return {"name": name, "target": target, "unit": unit, "slow": False, "kind": kind}
-
-    head = {"schema": "gputune.recording/1", "tool_version": None, "started_s": 1700000000, "interval_ms": 500, "command": ["train <b>", "x"],
-            "machine": {"name": "m", "platform": None, "kernel": None, "driver": None, "memory_bytes": 0.0, "cpus": 4, "gpus": [
-                {"index": 0, "name": "NVIDIA H200", "sm_max_mhz": 1980.0, "lock_low_mhz": None, "lock_high_mhz": None, "power_limit_w": 700.0,
-                 "memory_bytes": 150e9, "slowdown_c": 90.0, "integrated": False}]},
-            "columns": [column("gpu.sm-clock", "MHz"), column("gpu.power", "W"), column("gpu.temperature", "C"), column("gpu.capped", "s", "total")]}
-    rows = [[k * 500, 0, 1980 - 30 * k, 1, 400 + 10 * k, 2, 50 + k, 3, 0.4 * max(0, k - 10)] for k in range(30)]
-    text = "\n".join(json.dumps(x) for x in [head, *rows, {"rows": 30, "status": 3, "cpu_s": 0.1, "command_cpu_s": 9.0}]) + "\n"
-    file = pathlib.Path(tmp, "job.rec")
-    subprocess.run(["zstd", "-q", "-o", file], input=text.encode(), check=True)
+    file = report_state.recording(tmp, 15)
     code, text, err = run("report", file, "--host", machines / "h200-x4")
     p = sound("a recording", text)
     words = "".join(p.text)
     law("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
+    for want in ("CPUs in use: 3.000 to 3.000 CPUs", "network, received, 2 together: 75", "memory in use: 24", "disks, read, sda: 0.000 to 0.000",
+                 "a kernel ran: 90", "From 0.000 to 14.50"):
+        law(f"the machine around it: {want}", want in words, re.findall("From 0.000[^<]*", words))
     law("and draws it", 'class="chart"' in text and "1980" in words, code)
     file.write_bytes(file.read_bytes()[:50])
     code, text, err = run("report", file, "--host", machines / "h200-x4")
@@ -291,7 +283,66 @@ def output(tmp):
     law("--host and arguments", run("report", *on, machines / "nothing")[0] == 2)
 
 
-for part in (one, empty, several, names, recorded, output):
+def given(tmp):
+    """Results of other verbs as files: each in its section; those of other machines; broken ones."""
+    files = report_state.told(gputune, tmp)
+    for verb, path in files.items():
+        j = json.loads(path.read_text())
+        name = j["schema"].split(".")[1].split("/")[0]
+        jsonschema.validate(j, json.loads((root / f"schemas/{name}.json").read_text()))
+    on = ("--host", machines / "hgx-h100")
+    code, text, err = run("report", *on, *files.values())
+    p = sound("given", text)
+    law("all are taken", code == 1 and not err, (code, err))
+    said = " ".join("".join(p.text).split())
+    for verb in files:
+        law(f"{verb}: it is named", f'Result of "gputune {verb}"' in said, said[:200])
+    for want in ("iperf <b>", "0.955 (0.948 to 0.962)", "Times as fast an answer, predicted", "Throughput over GPUs, predicted",
+                 "What changes would bring", "pcie.link", "What holds them back", "Figures of both"):
+        law(f"of the files it says {want!r}", want in said)
+    where = {a["id"]: up for _, a, up in p.all if re.fullmatch(r"given-\d+", a.get("id", ""))}
+    law("a section each", len(where) == len(files), where)
+    code, out, err = run("report", *on, *files.values(), "--format", "json")
+    j = json.loads(out)
+    jsonschema.validate(j, json.loads((root / "schemas/report.json").read_text()))
+    law("JSON has them as they were", [x["schema"] for x in j["machines"][0]["given"]] ==
+        [json.loads(f.read_text())["schema"] for f in files.values()])
+    help_text = run("report", "--help")[1]
+    law("the help names them", all(v.split()[0] in help_text for v in files), help_text)
+    code, md, err = run("report", *on, files["prove"], "--format", "md")
+    law("Markdown has a proof", "`iperf <b>`" in md and "hurts" in md, md[-500:])
+    # A machine that is known by its results alone.
+    code, text, err = run("report", files["check"], files["prove"])
+    p = sound("results alone", text)
+    said = " ".join("".join(p.text).split())
+    law("a page of that machine", code == 1 and "hgx01: report" in said and "pcie.link" in said and "iperf" in said, (code, err))
+    code, text, err = run("report", files["check"], machines / "dgx-spark", files["prove"])
+    p = sound("a machine and results of another", text)
+    said = " ".join("".join(p.text).split())
+    law("is a second machine", "Report of 2 machines" in said and "known by results alone" in said, said[:300])
+    code, out, err = run("report", files["check"], machines / "dgx-spark", "--format", "json")
+    jsonschema.validate(json.loads(out), json.loads((root / "schemas/report.json").read_text()))
+    code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", files["advise"])
+    law("whose it is has to be known", code == 2 and "advise.json" in err and "names no machine" in err, err)
+    bad = pathlib.Path(tmp, "bad.json")
+    for what, body, want in (("a later schema", '{"schema":"gputune.check/9"}', "gputune.check/9"),
+                             ("not its lists", '{"schema":"gputune.check/1","findings":7}', "findings"),
+                             ("no lists", '{"schema":"gputune.diagnose/1"}', "runs"),
+                             ("cut off", files["advise"].read_text()[:700], "bad.json:")):
+        bad.write_text(body)
+        code, out, err = run("report", *on, bad)
+        law(f"refused by name: {what}", code == 2 and not out and str(bad) in err and want in err, (code, err))
+    odd = {"schema": "gputune.check/1", "findings": [7, None, {"id": 3, "verdict": "fail", "current": {"a": 1}}, {
+        "id": EVIL, "verdict": "fail", "reason": "x" * 100000, "severity": []}] + [{"verdict": "fail", "id": "a"}] * 3000,
+        "summary": {"fail": 1e300, "score": "many"}, "host": {"nodename": EVIL}}
+    bad.write_text(json.dumps(odd))
+    code, text, err = run("report", bad)
+    p = sound("odd values", text)
+    law("odd values are no markup, and bounded", EVIL in "".join(p.text) and "<script>alert" not in text and
+        "1004 more rows" not in text and "more rows are left out" in text and len(text) < 1 << 20, (code, len(text), err))
+
+
+for part in (one, empty, several, names, recorded, given, output):
     with tempfile.TemporaryDirectory() as tmp:
         part(tmp)
 print(f"{passed} passed, {failed} failed")

@@ -107,6 +107,83 @@ def full(gputune, at, name="hgx-h100"):
     return machine, overlay, said
 
 
+def interval(ratio=None, low=None, high=None):
+    return {"ratio": ratio, "low": low, "high": high}
+
+
+def proof(node):
+    """A result of prove, as schemas/prove.json has it."""
+    return {
+        "schema": "gputune.prove/1", "tool_version": "0.1.0", "time": "2026-11-21T10:00:00Z", "exit_code": 0,
+        "host": {"nodename": node, "platform": "hgx", "kernel": "6.8.0", "arch": "x86_64", "captured": False},
+        "what": "net.tcp-rmem", "verdict": "hurts", "why": "the interval lies below the same", "effect": {
+            **interval(0.955, 0.948, 0.962), "pairs": 16, "resolution": 0.004, "pairs_needed": None},
+        "kept": False, "transaction": None, "trouble": None, "foreign": None, "partial": False,
+        "changes": [{"id": "net.tcp-rmem", "target": "", "knob": "net.ipv4.tcp_rmem", "before": "4096", "after": "8192"}],
+        "measured_with": {"kind": "command", "name": "iperf <b>", "metric": "", "setup": "", "version": 1, "argv": ["iperf"],
+                          "window_s": 1.5, "figures": [{"key": "rate", "title": "rate", "unit": "GB/s", "better": "higher",
+                                                        "decides": True}]},
+        "rule": {"min_effect": 0.01, "alpha": 0.01, "looks": [8, 16], "seed": "00000000000000aa"},
+        "same": {**interval(1.0, 0.99, 1.01), "result": "ok", "pairs": 8, "resolution": 0.01},
+        "guards": [{**interval(1.2, 1.1, 1.3), "figure": "latency", "veto": False, "early": False}], "members": [],
+        "steady": True, "settle_s": 0.005, "budget_s": 60.0, "took_s": 42.5, "switches": 20, "machine": None, "fingerprint": {},
+        "conditions": {"others_before_cpus": 0.1, "others_cpus": 0.1, "steal_percent": 0, "temperature_c": None}, "windows": []}
+
+
+def told(gputune, at):
+    """Files with a result of every verb that a report takes: {verb: path}; all of hgx01 or of no machine."""
+    on, out = ("--host", root / "tests/machines/hgx-h100"), {}
+    for name, argv in (("check", ("check", *on)), ("doctor", ("doctor", "--passive", *on)), ("stack check", ("stack", "check", *on)),
+                       ("predict inference", ("predict", "inference", "--model", "qwen3-8b", "--weights", "fp8", *on)),
+                       ("predict training", ("predict", "training", "--model", "qwen3-8b", "--what-if", "--scale", "8,16,32", *on)),
+                       ("advise", ("advise", "--model", "qwen3-8b", "--weights", "bf16", *on)),
+                       ("diagnose training", ("diagnose", "training", root / "tests/data/training/real-loader-2"))):
+        out[name] = run(gputune, *argv, "--format", "json")[1]
+    out["prove"] = json.dumps(proof("hgx01"))
+    kept = list(results())
+    for i, factor in enumerate((1, 0.9)):
+        one = json.loads(json.dumps(kept[0]))
+        for c in one["cases"]:
+            for f in c["figures"]:
+                key = f"samples_{f['unit']}"
+                f[key] = [v * (factor if f["better"] == "higher" else 1) for v in f[key]]
+        pathlib.Path(at, f"bench-{i}.json").write_text(json.dumps(one))
+    out["compare"] = run(gputune, "compare", pathlib.Path(at, "bench-0.json"), pathlib.Path(at, "bench-1.json"), "--format", "json")[1]
+    for name, text in out.items():
+        path = pathlib.Path(at, name.replace(" ", "-") + ".json")
+        path.write_text(text)
+        out[name] = path
+    return out
+
+
+def recording(at, seconds=30):
+    """A job's recording: a GPU that is held back, CPUs, memory, networks and disks at known rates."""
+    import subprocess as sub
+
+    def column(name, unit, kind="gauge", target="", slow=False):
+        return {"name": name, "target": target, "unit": unit, "slow": slow, "kind": kind}
+
+    head = {"schema": "gputune.recording/1", "tool_version": None, "started_s": 1700000000, "interval_ms": 500,
+            "command": ["train <b>", "x"], "machine": {
+                "name": "m", "platform": None, "kernel": None, "driver": None, "memory_bytes": 64.0 * 2 ** 30, "cpus": 8, "gpus": [
+                    {"index": 0, "name": "NVIDIA H200", "sm_max_mhz": 1980.0, "lock_low_mhz": None, "lock_high_mhz": None,
+                     "power_limit_w": 700.0, "memory_bytes": 150e9, "slowdown_c": 90.0, "integrated": False}]},
+            "columns": [column("gpu.sm-clock", "MHz", target="gpu0"), column("gpu.power", "W", target="gpu0"),
+                        column("gpu.temperature", "C", target="gpu0"), column("gpu.capped", "s", "total", "gpu0"),
+                        column("gpu.busy", "%", target="gpu0"), column("cpu.busy", "s", "total"),
+                        column("memory.available", "bytes"), column("net.received", "bytes", "total", "eth0", True),
+                        column("net.received", "bytes", "total", "eth1", True), column("disk.read", "bytes", "total", "sda", True)]}
+    rows, steps = [], 2 * seconds
+    for k in range(steps):
+        s = k // 2  # what is slow is asked once a second
+        rows.append([k * 500, 0, 1980 - 900 * k / steps, 1, 400 + 300 * k / steps, 2, 50 + 30 * k / steps, 3, 0.4 * max(0, k - 10),
+                     4, 90 + k % 5, 5, 3.0 * k / 2, 6, (40 - 20 * k / steps) * 2 ** 30, 7, 1e9 + 25e6 * s, 8, 50e6 * s, 9, 0])
+    text = "\n".join(json.dumps(x) for x in [head, *rows, {"rows": steps, "status": 3, "cpu_s": 0.1, "command_cpu_s": 9.0}]) + "\n"
+    file = pathlib.Path(at, "job.rec")
+    sub.run(["zstd", "-q", "-f", "-o", file], input=text.encode(), check=True)
+    return file
+
+
 def many(n):
     """n arguments: the captured machines in turns."""
     kinds = sorted(p for p in (root / "tests/machines").iterdir() if (p / "meta.json").exists() and p.name != "nothing")

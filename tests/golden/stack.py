@@ -17,25 +17,18 @@ import jsonschema
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from stack_files import archive, cubin, elf, entry, fatbin, ld_cache, patch_entry, ptx, some_fatbin, wheel, zip64  # noqa: E402
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("stack-*.json")}
 machine = os.uname().machine
 tag = f"cp311-cp311-linux_{machine}"
 elf_machine = {"x86_64": 62, "aarch64": 183}
-passed = failed = 0
 
 
 def run(*argv, **kw):
     p = subprocess.run([gputune, "stack", *map(str, argv)], capture_output=True, text=True, timeout=120, **kw)
     return p.returncode, p.stdout, p.stderr
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:700]}")
 
 
 def follows(what, argv, code):
@@ -501,5 +494,4 @@ with tempfile.TemporaryDirectory() as name:
     compare(tmp)
     environment()
 says("an unknown part", ["paint"], 2, '"paint"')
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -18,6 +18,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from stack_files import wheel  # noqa: E402
 
+from common import end_suite, expect, tally
+
 gputune = os.path.abspath(sys.argv[1])
 if gputune.startswith("/root/"):  # which is covered by an empty one here
     print("skip sync: the program lies below /root")
@@ -27,7 +29,6 @@ HERE, SIZE, CUT = "127.0.0.1", 6 << 20, 2 << 20
 NAME = "big-1.0-py3-none-any.whl"
 # In there home is empty: a Python of the user's own is not found.
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
-passed = failed = 0
 
 # Stands between the connection and what it is for, and lets every byte through at once.
 BETWEEN = """#!{python} -S
@@ -55,19 +56,6 @@ while data := os.read(0, 1 << 16):
     come.write(data)
     os.write(w, data)
 """ % CUT
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:900]}")
-    return ok
-
-
-def finish():
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
 
 
 def run(*argv):
@@ -207,7 +195,7 @@ def inside():
     finally:
         p.terminate()
         p.wait()
-        if failed:
+        if tally[False]:
             print((tmp / "sshd.log").read_text()[-1500:])
         shutil.rmtree(tmp, ignore_errors=True)
 
@@ -217,7 +205,7 @@ if "--inside" in sys.argv:
     for place in ("/root", "/run"):
         subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     inside()
-    finish()
+    end_suite()
 missing = [x for x in ("/usr/sbin/sshd", "/usr/bin/rsync", "/usr/bin/sftp") if not os.path.exists(x)]
 if missing or os.geteuid() != 0 or subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode:
     print(f"skip sync: {', '.join(missing) or 'not root, or no namespaces here'}")

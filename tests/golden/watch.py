@@ -19,19 +19,11 @@ import time
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = sys.argv[1]
 schema = json.loads((root / "schemas/watch.json").read_text())
-passed = failed = 0
 SWAP = "root/proc/sys/vm/swappiness"
-
-
-def expect(name, ok, detail=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {detail}")
 
 
 class Watch:
@@ -284,5 +276,4 @@ with tempfile.TemporaryDirectory() as tmp:
     service(machine, overlay, tmp)
 many()
 live()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

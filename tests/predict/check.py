@@ -215,6 +215,16 @@ def check_usage():
                        (["--model", "/no/config.json", "--on", "h200"], "/no/config.json"), (["--rows", "/no"], "/no")):
         r = run(*args)
         expect(f"refuses {args}", r.returncode == 2 and word in r.stderr and not r.stdout, f"{r.returncode} {r.stderr}")
+    r = run("--model", "Qwen3-8B", "--on", "h200", "--params", "1e30")
+    expect("bounds as people write them", r.returncode == 2 and "from 1M to 100T" in r.stderr, r.stderr)
+    r = subprocess.run([gputune, "advise", "--model", "Qwen3-8B", "--on", "h200", "--users", "4", "--batch", "2"], capture_output=True, text=True, timeout=120)
+    expect("users and batch are one thing", r.returncode == 2 and "--batch" in r.stderr and not r.stdout, r.stderr)
+    with tempfile.TemporaryDirectory() as d:
+        table = pathlib.Path(d) / "rows.csv"
+        for text, word in (("model\nQwen3-8B\n", '"hardware"'), ('"model,hardware\n', "row 1"), ('model,hardware\nQwen3-8B,"h200\n', "row 2")):
+            table.write_text(text)
+            r = run("--rows", str(table))
+            expect(f"a table that is none: {text!r}", r.returncode == 2 and word in r.stderr and not r.stdout, r.stderr)
     r = run("--model", "Qwen3-8B", "--host", str(ROOT / "tests/machines/dgx-spark"))
     expect("a captured machine", r.returncode == 0 and "GB10" in r.stdout, r.stderr)
     r = run("--model", "Qwen3-8B", "--on", "h200", "--explain")

@@ -21,12 +21,12 @@ ROWS = ROOT / "tests/data/measured-training.csv"
 # name: (where the fit begins and is held, how far it may go as a factor, lowest, highest)
 PRIORS = {
     "half_ampere": (0.80, 1.15, 0.3, 0.95), "half_hopper": (0.68, 1.15, 0.3, 0.9), "half_blackwell": (0.68, 1.2, 0.3, 0.9),
-    "half_other": (0.80, 1.15, 0.3, 0.95), "fp8_hopper": (0.58, 1.2, 0.2, 0.85), "fp8_blackwell": (0.58, 1.2, 0.2, 0.85),
-    "fp32": (0.76, 1.02, 0.4, 0.95), "size": (300, 2, 10, 3000), "flash_ampere": (0.5, 1.3, 0.1, 0.8), "flash_hopper": (0.35, 1.3, 0.1, 0.7),
+    "half_other": (0.80, 1.15, 0.3, 0.95), "half_h200": (1.05, 1.1, 0.7, 1.4), "fp8_hopper": (0.58, 1.2, 0.2, 0.85), "fp8_blackwell": (0.58, 1.2, 0.2, 0.85),
+    "fp32": (0.76, 1.02, 0.4, 0.95), "size": (250, 1.25, 10, 3000), "flash_ampere": (0.5, 1.3, 0.1, 0.8), "flash_hopper": (0.35, 1.3, 0.1, 0.7),
     "flash3": (0.5, 1.3, 0.1, 0.8), "flash_blackwell": (0.45, 1.3, 0.1, 0.8), "memory": (0.8, 1.1, 0.4, 0.95), "fused": (0.6, 1.3, 0.2, 1),
-    "launch_us": (900, 1.6, 100, 6000), "launch_fused": (0.5, 1.5, 0.1, 1), "link": (0.8, 1.1, 0.3, 1), "net": (0.85, 1.15, 0.2, 1),
-    "hop_us": (8, 2, 0.5, 100), "hide": (0.85, 1.1, 0.2, 1), "contend": (0.15, 1.6, 0.01, 1), "tp_hidden": (0.6, 1.3, 0, 1),
-    "ep_exposed": (0.7, 1.3, 0.05, 1), "expert": (0.7, 1.4, 0.1, 1), "expert_us": (100, 3, 1, 5000), "slack": (0.012, 1.6, 0.001, 0.1),
+    "launch_us": (15, 1.6, 1, 100), "launch_fused": (0.5, 1.5, 0.1, 1), "link": (0.8, 1.1, 0.3, 1), "net": (0.85, 1.15, 0.2, 1),
+    "hop_us": (8, 2, 0.5, 100), "hide": (0.85, 1.1, 0.2, 1), "contend": (0.2, 1.5, 0.01, 1), "tp_hidden": (0.6, 1.3, 0, 1),
+    "ep_exposed": (0.7, 1.3, 0.05, 1), "expert": (0.9, 1.15, 0.1, 1), "expert_passes": (20, 1.5, 1, 200), "slack": (0.012, 1.6, 0.001, 0.1),
 }
 NAMES = list(PRIORS)
 
@@ -44,7 +44,9 @@ class Model:
         self.path.write_text("".join(f"{n} = {v:.8g}\n" for n, v in zip(NAMES, values)))
         out = subprocess.run([self.program, "predict", "training", "--rows", str(ROWS), "--calibration", str(self.path), "--format", "json"],
                              capture_output=True, text=True, check=True).stdout
-        return [(r["predicted_tokens_per_s_per_gpu"] or 0) for r in json.loads(out)["rows"]]
+        rows = json.loads(out)["rows"]
+        self.experts = [r["experts"] for r in rows]
+        return [(r["predicted_tokens_per_s_per_gpu"] or 0) for r in rows]
 
 
 def group(row):
@@ -102,9 +104,9 @@ def quantile(v, p):
     return v[i] if i + 1 >= len(v) else v[i] + (at - i) * (v[i + 1] - v[i])
 
 
-def kind(row):
-    moe = row["model"].startswith(("DeepSeek", "gpt-oss", "Qwen3-30B", "Qwen3-235B", "Kimi"))
-    return "mixtures of experts" if moe else "FP8" if row["precision"] == "fp8" else "BF16"
+def kind(model, i):
+    precision = model.rows[i]["precision"]
+    return "mixtures of experts" if model.experts[i] else {"fp8": "FP8", "bf16": "BF16"}.get(precision, precision)
 
 
 def write_fit(values):
@@ -149,11 +151,11 @@ def crossval(model):
 def write_spread(model, left):
     lines = []
     for k in ("mixtures of experts", "FP8", "BF16"):
-        at = [i for i, r in enumerate(model.rows) if kind(r) == k and left[i] > 0]
+        at = [i for i in range(len(model.rows)) if kind(model, i) == k and left[i] > 0]
         ratio = [float(model.rows[i]["tokens_s_gpu"]) / left[i] for i in at]
         low, high = quantile(ratio, .1), quantile(ratio, .9)
         low, high = min(low, 0.97), max(high, 1.03)
-        sources = len({model.rows[i]["source"] for i in at})
+        sources = len({model.rows[i]["source"].split("-")[0] for i in at})
         lines.append(f'\t{{ {low:.3g}, {high:.3g}, {len(at)}, {sources},\n\t  "{len(at)} measurements of {k} from {sources} sources, each predicted without its source" }},')
     lines.append('\t{ 0.6, 1.4, 0, 0,\n\t  "too few measurements of this precision or kind of GPU: a guess" },')
     text = "\n".join(lines)
@@ -181,8 +183,8 @@ def coverage(model, left):
     inside = counted = 0
     for f in sorted({family(r) for r in model.rows}):
         for k in ("mixtures of experts", "FP8", "BF16"):
-            mine = [i for i, r in enumerate(model.rows) if family(r) == f and kind(r) == k and left[i] > 0]
-            others = [float(r["tokens_s_gpu"]) / left[i] for i, r in enumerate(model.rows) if family(r) != f and kind(r) == k and left[i] > 0]
+            mine = [i for i, r in enumerate(model.rows) if family(r) == f and kind(model, i) == k and left[i] > 0]
+            others = [float(r["tokens_s_gpu"]) / left[i] for i, r in enumerate(model.rows) if family(r) != f and kind(model, i) == k and left[i] > 0]
             if mine and len(others) >= 10:
                 low, high = quantile(others, .1), quantile(others, .9)
                 counted += len(mine)
@@ -192,12 +194,12 @@ def coverage(model, left):
 
 def show(model, predicted):
     def errors(keep):
-        return [abs(predicted[i] / float(r["tokens_s_gpu"]) - 1) for i, r in enumerate(model.rows) if predicted[i] > 0 and keep(r)]
+        return [abs(predicted[i] / float(r["tokens_s_gpu"]) - 1) for i, r in enumerate(model.rows) if predicted[i] > 0 and keep(i, r)]
     for g in sorted({group(r) for r in model.rows}):
-        report(" ".join(g), errors(lambda r, g=g: group(r) == g))
+        report(" ".join(g), errors(lambda i, r, g=g: group(r) == g))
     for k in ("mixtures of experts", "FP8", "BF16"):
-        report(k, errors(lambda r, k=k: kind(r) == k))
-    report("all", errors(lambda r: True))
+        report(k, errors(lambda i, r, k=k: kind(model, i) == k))
+    report("all", errors(lambda i, r: True))
 
 
 CHANGES = ("precision", "fused", "checkpointing", "tp_overlap", "vp", "gpus")

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,16 +70,17 @@ static void unsee(struct sight_of *s)
 }
 
 /* Two looks a second apart. */
-static struct frame frame_two(const struct monitor *mon, const double *before, const double *now)
+static struct instant instant_two(const struct monitor *mon, const double *before,
+				  const double *now)
 {
-	return (struct frame){ .mon = mon,
-			       .at_s = 2,
-			       .before_s = 1,
-			       .now = now,
-			       .before = before,
-			       .slow_at_s = 2,
-			       .slow_before_s = 1,
-			       .slow_before = before };
+	return (struct instant){ .mon = mon,
+				 .at_s = 2,
+				 .before_s = 1,
+				 .now = now,
+				 .before = before,
+				 .slow_at_s = 2,
+				 .slow_before_s = 1,
+				 .slow_before = before };
 }
 
 /* --- looks ---------------------------------------------------------------------------------------
@@ -139,7 +141,7 @@ static void test_unified(void **state)
 	unsee(&s);
 }
 
-/* --- frames --------------------------------------------------------------------------------------
+/* --- instants ------------------------------------------------------------------------------------
  */
 
 static const struct column_of two[] = { { NULL, "", false }, { NULL, "eth0", false } };
@@ -157,24 +159,26 @@ static void test_frames(void **state)
 	struct column_of room[2];
 	struct monitor mon = pair_of(room);
 	double before[] = { 5, 1000 }, now[] = { 7, 3000 };
-	struct frame f = { .mon = &mon, .at_s = 12, .before_s = 10, .now = now, .before = before };
+	struct instant f = {
+		.mon = &mon, .at_s = 12, .before_s = 10, .now = now, .before = before
+	};
 
 	(void)state;
-	assert_near(frame_value(&f, "memory.dirty", ""), 7, 1e-9);
-	assert_near(frame_value(&f, "net.received", "eth0"), 1000, 1e-9);
-	assert_true(isnan(frame_value(&f, "net.received", "eth1")));
+	assert_near(instant_value(&f, "memory.dirty", ""), 7, 1e-9);
+	assert_near(instant_value(&f, "net.received", "eth0"), 1000, 1e-9);
+	assert_true(isnan(instant_value(&f, "net.received", "eth1")));
 	/* A driver was loaded again: no rate, and no huge one. */
 	now[1] = 10;
-	assert_true(isnan(frame_value(&f, "net.received", "eth0")));
+	assert_true(isnan(instant_value(&f, "net.received", "eth0")));
 	f.before = NULL;
-	assert_true(isnan(frame_value(&f, "net.received", "eth0")));
+	assert_true(isnan(instant_value(&f, "net.received", "eth0")));
 	/* What is slow is compared with when it was asked before. */
 	room[1].slow = true;
 	now[1] = 3000;
 	f.slow_before = before;
 	f.slow_at_s = 11;
 	f.slow_before_s = 10;
-	assert_near(frame_value(&f, "net.received", "eth0"), 2000, 1e-9);
+	assert_near(instant_value(&f, "net.received", "eth0"), 2000, 1e-9);
 }
 
 /* --- recordings ----------------------------------------------------------------------------------
@@ -422,8 +426,8 @@ static void test_page(void **state)
 			see(&s, names[i]);
 			v = arena_array(&s.a, s.mon.n + 1, sizeof(*v));
 			monitor_look(&s.mon, s.h, &s.state, 100, v);
-			struct frame f = frame_two(&s.mon, v, v),
-				     first = { .mon = &s.mon, .now = v };
+			struct instant f = instant_two(&s.mon, v, v),
+				       first = { .mon = &s.mon, .now = v };
 
 			monitor_page(&f, &first, &head, &how, &page);
 			for (char *line = page.s, *end; *line; line = end + 1) {
@@ -453,10 +457,11 @@ static void test_links_and_users(void **state)
 			       .n = 4 };
 	double before[] = { 0, 5e9, 0, NAN }, now[] = { 55.5e9, 6e9, 360e9, NAN };
 	struct monitor_processes users = { .n = 12, .left_out = 3 };
-	struct frame f = frame_two(&mon, before, now);
+	struct instant f = instant_two(&mon, before, now);
 	struct term_style how = { .width = 100 };
 	struct monitor_head head = { "now", NULL, NULL };
-	TEXT_AUTO page = { 0 };
+	TEXT_AUTO page = { 0 }, line = { 0 };
+	struct arena a = { 0 };
 	json_t *j;
 
 	(void)state;
@@ -476,11 +481,14 @@ static void test_links_and_users(void **state)
 	assert_non_null(strstr(page.s, "not seen from here"));
 	assert_non_null(strstr(page.s, "and 7 more"));
 	assert_null(strstr(page.s, "left out:"));
-	j = monitor_json(&f, 5);
+	monitor_line_add(monitor_line_make(&a, &mon), &f, 5, &line);
+	j = json_loads(line.s, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(j);
 	assert_int_equal(json_array_size(json_object_get(j, "processes")), 12);
 	assert_true(json_is_null(
 		json_object_get(json_array_get(json_object_get(j, "processes"), 1), "command")));
 	json_decref(j);
+	arena_free(&a);
 	text_clear(&page);
 	how.width = 40;
 	monitor_page(&f, &f, &head, &how, &page);
@@ -492,7 +500,7 @@ static void test_hostile(void **state)
 	struct column_of room[2];
 	struct monitor mon = pair_of(room);
 	double v[] = { 1, 2 };
-	struct frame f = frame_two(&mon, v, v);
+	struct instant f = instant_two(&mon, v, v);
 	struct term_style how = { .width = 80 };
 	struct monitor_head head = { "now", NULL, NULL };
 	TEXT_AUTO page = { 0 };
@@ -517,7 +525,7 @@ static void test_metrics(void **state)
 	see(&s, "h200-x4");
 	v = arena_array(&s.a, s.mon.n + 1, sizeof(*v));
 	monitor_look(&s.mon, s.h, &s.state, 100, v);
-	struct frame now = frame_two(&s.mon, v, v);
+	struct instant now = instant_two(&s.mon, v, v);
 
 	monitor_openmetrics(f, &now);
 	fclose(f);

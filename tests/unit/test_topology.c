@@ -167,10 +167,8 @@ static void test_nvlinks(void **state)
 	assert_int_equal(topology_nvlinks(&w.machine, &g[0], &g[1]), 2);
 	assert_int_equal(topology_nvlinks(&w.machine, &g[2], &g[3]), 2);
 	assert_int_equal(topology_nvlinks(&w.machine, &g[0], &g[2]), 0);
-	assert_int_equal(topology_gpus(&w.machine, &g[0], &g[1]), PATH_NV);
-	assert_int_equal(topology_gpus(&w.machine, &g[0], &g[0]), PATH_SELF);
-	/* No PCI function is visible and no link joins them. */
-	assert_int_equal(topology_gpus(&w.machine, &g[0], &g[2]), PATH_UNKNOWN);
+	/* No PCI function is visible. */
+	assert_int_equal(topology_path(&w.machine, g[0].pci, g[2].pci), PATH_UNKNOWN);
 	world_end(&w);
 }
 

@@ -184,7 +184,7 @@ static void test_bench(void **state)
 	for (int i = 0; i < 2; i++) {
 		if (w.measure(&w, &out, &e))
 			fail_msg("%s: %s", w.name, e.text);
-		assert_true(out.value[0] > 0 && out.samples >= 3);
+		assert_true(out.value[0] > 0 && out.samples > 0);
 	}
 	window_close(&w);
 	arena_free(&a);

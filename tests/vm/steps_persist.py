@@ -2,7 +2,6 @@
 """The step persist: a whole distribution that starts through GRUB. Apply, keep, really reboot, verify, drift under the
 watcher, verify --reboot, remove, undo, reboot; /etc and settings as at the start."""
 import pathlib
-import shutil
 import socket
 import subprocess
 import time
@@ -139,8 +138,8 @@ def prepare(b):
     """Program, unit, manual page and profile, as a package would bring them; GRUB's menu made by update-grub."""
     share = DIR / "share"
     lab.install(b.v)
-    build = pathlib.Path(lab.PROGRAM).parents[2]
-    shutil.copy(build / "packaging" / "systemd" / WATCH_UNIT, share)
+    unit = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "systemd" / f"{WATCH_UNIT}.in"
+    (share / WATCH_UNIT).write_text(unit.read_text(encoding="utf-8").replace("@bindir@", "/usr/local/bin"), encoding="utf-8")
     (share / "site.ini").write_text(PROFILE, encoding="utf-8")
     b.v.share()
     b.v.must(f"install -D -m 644 /mnt/p/{WATCH_UNIT} /usr/local/lib/systemd/system/{WATCH_UNIT} && "

@@ -79,3 +79,10 @@ void net_case_add(const struct bench_env *env, struct bench_cases *out, const st
 				     .arg = arg,
 				     .n_figures = t->kind == TEST_CONNECT && !fast_open ? 2 : 0 });
 }
+
+struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c)
+{
+	(void)env;
+	(void)c;
+	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
+}

@@ -34,4 +34,6 @@ bool net_place_find(const struct bench_env *env, struct net_place *out, struct b
 void net_case_add(const struct bench_env *env, struct bench_cases *out, const struct net_place *p,
 		  const char *name, const char *setup, const struct frame_start_test *t,
 		  bool fast_open);
+/* Of what no data sheet states. */
+struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c);
 #endif

@@ -160,13 +160,6 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 	}
 }
 
-static struct bench_limit ping_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
-}
-
 static const struct bench_figure figures[] = {
 	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
 	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
@@ -191,5 +184,5 @@ const struct bench bench_rdma_latency = {
 	.run = ping_run,
 	.verify = ping_verify,
 	.teardown = ping_teardown,
-	.limit = ping_limit,
+	.limit = net_limit_unknown,
 };

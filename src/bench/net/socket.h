@@ -36,7 +36,7 @@ void net_address_name(struct net_address *a);
 bool net_address_loopback(const struct net_address *a);
 bool net_address_any(const struct net_address *a);
 
-/* The monotonic clock of base/clock.h, in nanoseconds as they go over the wire. */
+/* The clocks of base/clock.h, in nanoseconds as they go over the wire. */
 static inline uint64_t net_now_ns(void)
 {
 	return (uint64_t)clock_mono_ns();
@@ -47,8 +47,10 @@ static inline long long net_now_ms(void)
 	return clock_mono_ms();
 }
 
-/* Nanoseconds of CPU time of this process. */
-uint64_t net_cpu_ns(void);
+static inline uint64_t net_cpu_ns(void)
+{
+	return (uint64_t)clock_cpu_ns();
+}
 
 /* The socket is non-blocking afterwards. segment: TCP_MAXSEG, 0: as the path allows. */
 int net_dial(const struct net_address *to, int segment, const struct net_wait *w);

@@ -177,13 +177,6 @@ static void connects_cases(const struct bench_env *env, struct bench_cases *out)
 			     &t, fast);
 }
 
-static struct bench_limit connects_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
-}
-
 static const struct bench_figure figures[] = {
 	{ "p50", "until answered, median of a window", "us", "us", BENCH_LOWER },
 	{ "p90", "90th percentile of a window", "us", "us", BENCH_LOWER },
@@ -212,5 +205,5 @@ const struct bench bench_tcp_connect = {
 	.run = connects_run,
 	.verify = connects_verify,
 	.teardown = connects_teardown,
-	.limit = connects_limit,
+	.limit = net_limit_unknown,
 };

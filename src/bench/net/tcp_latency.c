@@ -164,13 +164,6 @@ static void request_cases(const struct bench_env *env, struct bench_cases *out)
 	}
 }
 
-static struct bench_limit request_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
-}
-
 static const struct bench_figure figures[] = {
 	{ "p50", "there and back, median of a window", "us", "us", BENCH_LOWER },
 	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
@@ -195,5 +188,5 @@ const struct bench bench_tcp_latency = {
 	.run = request_run,
 	.verify = request_verify,
 	.teardown = request_teardown,
-	.limit = request_limit,
+	.limit = net_limit_unknown,
 };

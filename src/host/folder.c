@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this system's folders and files say of themselves. */
+#include "host/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int folder_names(int fd, struct arena *a, char ***names, size_t *n)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	size_t count = 0;
+	char **list = NULL;
+	struct dirent *de;
+
+	if (fd < 0)
+		return fd;
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		list = arena_grow(a, list, count, sizeof(*list));
+		list[count++] = arena_strdup(a, de->d_name);
+	}
+	closedir(dir);
+	*names = list;
+	*n = count;
+	return 0;
+}
+
+enum host_kind folder_kind_of(mode_t mode)
+{
+	return S_ISREG(mode)   ? HOST_FILE
+	       : S_ISDIR(mode) ? HOST_DIR
+	       : S_ISLNK(mode) ? HOST_LINK
+			       : HOST_OTHER;
+}
