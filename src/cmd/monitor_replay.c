@@ -10,7 +10,6 @@
 #include "monitor/recording.h"
 
 #define ROWS_BYTES_MAX ((size_t)1 << 29)
-#define SLOW_MS 1000.0
 
 struct tape {
 	struct recording rec;
@@ -61,18 +60,22 @@ static size_t row_at(const struct tape *t, double ms)
 
 static struct instant instant_at(const struct tape *t, size_t i)
 {
-	size_t n = t->rec.mon.n, k = i ? i - 1 : 0, slow = row_at(t, (double)t->ms[i] - SLOW_MS);
+	size_t n = t->rec.mon.n, k = i ? i - 1 : 0;
 	double at_s = (double)t->ms[i] / 1e3;
+	struct instant out = { .mon = &t->rec.mon,
+			       .at_s = at_s,
+			       .before_s = (double)t->ms[k] / 1e3,
+			       .now = t->values + i * n,
+			       .before = i ? t->values + k * n : NULL };
 
-	/* When what is slow was asked is not told; a second earlier it was another time. */
-	return (struct instant){ .mon = &t->rec.mon,
-				 .at_s = at_s,
-				 .before_s = (double)t->ms[k] / 1e3,
-				 .now = t->values + i * n,
-				 .before = i ? t->values + k * n : NULL,
-				 .slow_at_s = at_s,
-				 .slow_before_s = (double)t->ms[slow] / 1e3,
-				 .slow_before = slow < i ? t->values + slow * n : NULL };
+	/* When a beat was asked is not told; its time earlier it was another one. */
+	for (size_t b = BEAT_SLOW; b < BEATS; b++) {
+		size_t then = row_at(t, (double)t->ms[i] - 1e3 * beat_seconds[b]);
+
+		out.beats[b] = (struct beat_asked){ at_s, (double)t->ms[then] / 1e3,
+						    then < i ? t->values + then * n : NULL };
+	}
+	return out;
 }
 
 static void page_at(struct run *r, const struct tape *t, size_t i, double speed, bool paused,

@@ -18,8 +18,8 @@ struct cuda_library {
 };
 
 /* Newest first, NULL at the end: what cuda_library_open takes. */
-extern const char *const cuda_cublaslt[],
-	*const cuda_nccl[], *const cuda_cufile[], *const cuda_cusparselt[];
+extern const char *const cuda_cublaslt[], *const cuda_nccl[], *const cuda_cufile[],
+								      *const cuda_cusparselt[];
 
 /*
  * Looks in the folders of GPUTUNE_LIB_DIR (colons between them), then as the loader does, in

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "monitor/monitor.h"
+#include "monitor/look.h"
 
 #define GAUGE COLUMN_GAUGE
 #define TOTAL COLUMN_TOTAL
@@ -84,6 +84,8 @@ const struct column_type *column_type_find(const char *name)
 	return NULL;
 }
 
+const double beat_seconds[BEATS] = { 0, LOOK_SLOW_S, LOOK_RARE_S };
+
 /* Open addressing; 0: free, otherwise a column's number and one. */
 struct column_index {
 	size_t mask;
@@ -144,12 +146,13 @@ long monitor_find(const struct monitor *mon, const char *type, const char *targe
 double instant_column(const struct instant *f, size_t i)
 {
 	const struct column_of *c = &f->mon->columns[i];
-	const double *before = c->slow ? f->slow_before : f->before;
+	const struct beat_asked *b = &f->beats[c->beat];
+	const double *before = c->beat ? b->before : f->before;
 	double s, d;
 
 	if (c->type->kind == COLUMN_GAUGE)
 		return f->now[i];
-	s = c->slow ? f->slow_at_s - f->slow_before_s : f->at_s - f->before_s;
+	s = c->beat ? b->at_s - b->before_s : f->at_s - f->before_s;
 	/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
 	if (!before || s < 0.05)
 		return NAN;

@@ -5,8 +5,8 @@
 
 #include "monitor/monitor.h"
 
-/* Seconds between two questions at least. Totals are asked each time or once in LOOK_SLOW_S, never
- * otherwise: their rate is made from two rows of the same moment. */
+/* Seconds between two questions at least. Totals are asked at each look or in one of these beats,
+ * never otherwise: their rate is made from two rows of the same moments. */
 #define LOOK_SLOW_S 1.0
 #define LOOK_RARE_S 5.0
 

@@ -11,6 +11,15 @@
 /* A wake-up comes a little early or late: what is asked once a second is not left out for it. */
 #define EARLY 0.95
 
+static enum monitor_beat beat_of(double every_s)
+{
+	enum monitor_beat b = BEAT_RARE;
+
+	while (b > BEAT_LOOK && every_s < beat_seconds[b])
+		b--;
+	return b;
+}
+
 void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target)
 {
 	const struct column_type *t = column_type_find(type);
@@ -20,7 +29,7 @@ void look_column(struct arena *a, struct monitor *mon, const char *type, const c
 	mon->columns = arena_grow(a, mon->columns, mon->n, sizeof(*mon->columns));
 	/* A column is added right after its look. */
 	mon->columns[mon->n++] = (struct column_of){
-		t, target, mon->n_looks && mon->looks[mon->n_looks - 1].every_s >= LOOK_SLOW_S
+		t, target, mon->n_looks ? beat_of(mon->looks[mon->n_looks - 1].every_s) : BEAT_LOOK
 	};
 }
 
@@ -70,32 +79,33 @@ static double *row_of_nothing(size_t n)
 	return row;
 }
 
-/* True when it is time to ask for what is slow; remembers how it was. */
-static bool slow_due(struct monitor_state *s, size_t n, double now_s)
+/* True when it is time for a beat; remembers how it was. */
+static bool beat_due(struct beat_asked *b, double every_s, const double *last, size_t n,
+		     double now_s)
 {
-	if (s->slow_s > 0 && now_s < s->slow_s + EARLY * LOOK_SLOW_S)
+	if (b->at_s > 0 && now_s < b->at_s + EARLY * every_s)
 		return false;
-	if (s->slow_s > 0 && s->last) {
-		if (!s->slow_before)
-			s->slow_before = row_of_nothing(n);
-		if (s->slow_before)
-			memcpy(s->slow_before, s->last, n * sizeof(*s->last));
-		s->slow_before_s = s->slow_s;
+	if (b->at_s > 0 && last) {
+		if (!b->before)
+			b->before = row_of_nothing(n);
+		if (b->before)
+			memcpy(b->before, last, n * sizeof(*last));
+		b->before_s = b->at_s;
 	}
-	s->slow_s = now_s;
+	b->at_s = now_s;
 	return true;
 }
 
 /* True when it is time for this look. due: of the next one; NULL: not remembered. */
-static bool look_due(const struct look *l, double *due, bool slow, double now_s)
+static bool look_due(const struct look *l, double *due, const bool beats[], double now_s)
 {
+	enum monitor_beat b = beat_of(l->every_s);
+
+	if (b != BEAT_LOOK)
+		return beats[b];
 	if (l->every_s <= 0 || !due)
 		return true;
-	if (l->every_s >= LOOK_SLOW_S && l->every_s <= LOOK_SLOW_S)
-		return slow;
-	/* Together with what is slow, so that readers know one beat: the rows where that changed.
-	 */
-	if (now_s < *due || (l->every_s > LOOK_SLOW_S && !slow))
+	if (now_s < *due)
 		return false;
 	*due = now_s + EARLY * l->every_s;
 	return true;
@@ -104,8 +114,10 @@ static bool look_due(const struct look *l, double *due, bool slow, double now_s)
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values)
 {
-	bool slow = slow_due(s, mon->n, now_s);
+	bool beats[BEATS] = { true };
 
+	for (size_t b = BEAT_SLOW; b < BEATS; b++)
+		beats[b] = beat_due(&s->beats[b], beat_seconds[b], s->last, mon->n, now_s);
 	if (!s->last) {
 		s->last = row_of_nothing(mon->n);
 		s->due_s = calloc(mon->n_looks + 1, sizeof(*s->due_s));
@@ -115,7 +127,7 @@ void monitor_look(const struct monitor *mon, struct host *h, struct monitor_stat
 	for (size_t i = 0; i < mon->n; i++)
 		values[i] = s->last ? s->last[i] : (double)NAN;
 	for (size_t i = 0; i < mon->n_looks; i++)
-		if (look_due(&mon->looks[i], s->due_s ? &s->due_s[i] : NULL, slow, now_s))
+		if (look_due(&mon->looks[i], s->due_s ? &s->due_s[i] : NULL, beats, now_s))
 			mon->looks[i].take(&mon->looks[i], h, s, values + mon->looks[i].first);
 	if (s->last)
 		memcpy(s->last, values, mon->n * sizeof(*values));
@@ -124,14 +136,12 @@ void monitor_look(const struct monitor *mon, struct host *h, struct monitor_stat
 struct instant instant_of(const struct monitor *mon, const struct monitor_state *s, double at_s,
 			  const double *now, double before_s, const double *before)
 {
-	return (struct instant){ .mon = mon,
-				 .at_s = at_s,
-				 .before_s = before_s,
-				 .now = now,
-				 .before = before,
-				 .slow_at_s = s->slow_s,
-				 .slow_before_s = s->slow_before_s,
-				 .slow_before = s->slow_before };
+	struct instant out = {
+		.mon = mon, .at_s = at_s, .before_s = before_s, .now = now, .before = before
+	};
+
+	memcpy(out.beats, s->beats, sizeof(out.beats));
+	return out;
 }
 
 void monitor_state_free(struct monitor_state *s)
@@ -141,7 +151,8 @@ void monitor_state_free(struct monitor_state *s)
 	free(s->last);
 	free(s->due_s);
 	free(s->refused_s);
-	free(s->slow_before);
+	for (size_t b = 0; b < BEATS; b++)
+		free(s->beats[b].before);
 	free(s->file);
 	*s = (struct monitor_state){ 0 };
 }

@@ -29,10 +29,26 @@ struct column_type {
 	const char *what;   /* a sentence for people */
 };
 
+/* How often a column is asked, however often is looked. Columns of one beat are asked together, so
+ * that totals have rates of one stretch of time. */
+enum monitor_beat {
+	BEAT_LOOK, /* at each look, or where the answer's own pace says so */
+	BEAT_SLOW, /* once a second at most */
+	BEAT_RARE, /* once in five seconds: what costs the driver a millisecond */
+	BEATS
+};
+extern const double beat_seconds[BEATS];
+
 struct column_of {
 	const struct column_type *type;
 	const char *target; /* "gpu0", "eth0", "mlx5_0/1", "" */
-	bool slow;	    /* asked once a second at most, however often is looked */
+	enum monitor_beat beat;
+};
+
+/* When a beat was asked last, and before that, with the row of then. */
+struct beat_asked {
+	double at_s, before_s;
+	double *before; /* may be NULL */
 };
 
 /* What does not change while it is looked at. Negative or NULL: not told. */
@@ -72,8 +88,7 @@ void monitor_make(struct arena *a, const struct host *h, const struct machine *m
 
 /* What goes from look to look: zero it before the first one. */
 struct monitor_state {
-	/* What is slow: when it was asked last, and before that, with the row of then. */
-	double slow_s, slow_before_s, *slow_before;
+	struct beat_asked beats[BEATS];
 	unsigned long long *busy, *total; /* ticks of each CPU at the last look */
 	size_t cpus;
 	double *last;	   /* the last row: what was not asked again stays as it was */
@@ -123,13 +138,12 @@ void monitor_index(struct arena *a, struct monitor *mon);
 /* The column of that type and target, or -1. */
 long monitor_find(const struct monitor *mon, const char *type, const char *target);
 
-/* Two rows; before may be NULL. For slow columns the one before is another one. */
+/* Two rows; before may be NULL. For columns of a slower beat the one before is another one. */
 struct instant {
 	const struct monitor *mon;
 	double at_s, before_s;
 	const double *now, *before;
-	double slow_at_s, slow_before_s;
-	const double *slow_before;	       /* may be NULL */
+	struct beat_asked beats[BEATS];
 	const struct monitor_processes *users; /* NULL: not looked at */
 };
 /* Of the two last looks. */

@@ -109,6 +109,16 @@ static const struct column_type *type_of(struct reader *r, const json_t *x)
 	return t;
 }
 
+/* Files of before there were two beats tell of one. */
+static enum monitor_beat beat_in(const json_t *column)
+{
+	if (!json_is_true(json_object_get(column, "slow")))
+		return BEAT_LOOK;
+	return json_number_value(json_object_get(column, "every_s")) < beat_seconds[BEAT_RARE]
+		       ? BEAT_SLOW
+		       : BEAT_RARE;
+}
+
 static int take_columns(struct reader *r, const json_t *columns)
 {
 	struct monitor *mon = &r->out->mon;
@@ -121,8 +131,8 @@ static int take_columns(struct reader *r, const json_t *columns)
 	for (size_t i = 0; i < mon->n; i++) {
 		const json_t *x = json_array_get(columns, i);
 
-		mon->columns[i] = (struct column_of){ type_of(r, x), text_in(r, x, "target"),
-						      json_is_true(json_object_get(x, "slow")) };
+		mon->columns[i] =
+			(struct column_of){ type_of(r, x), text_in(r, x, "target"), beat_in(x) };
 		if (!mon->columns[i].type || !mon->columns[i].target)
 			return bad(r, "a column is not described, or has another unit than it has "
 				      "here");

@@ -115,7 +115,9 @@ static json_t *head_json(const struct monitor *mon, char *const *command, long l
 		word(x, "name", c->type->name);
 		word(x, "target", c->target);
 		word(x, "unit", c->type->unit);
-		json_object_set_new(x, "slow", json_boolean(c->slow));
+		json_object_set_new(x, "slow", json_boolean(c->beat != BEAT_LOOK));
+		if (c->beat != BEAT_LOOK)
+			json_object_set_new(x, "every_s", json_real(beat_seconds[c->beat]));
 		word(x, "kind", c->type->kind == COLUMN_TOTAL ? "total" : "gauge");
 		json_array_append_new(columns, x);
 	}

@@ -55,13 +55,14 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 		   void *ctx, struct err *e);
 
 /*
- * Rows as figures: gauges as they are, totals as their rate a second. Columns that are slow stand
- * still between two looks at them; those rows give NAN for them, and their rates are of the time
- * between the looks. Zero it before the first row; rows may be left out in between.
+ * Rows as figures: gauges as they are, totals as their rate a second. Columns of a slower beat
+ * stand still between two looks at them; those rows give NAN for them, and their rates are of the
+ * time between the looks. Zero it before the first row; rows may be left out in between.
  */
 struct recording_rates {
-	double *before, *slow_before; /* in the arena */
-	double before_s, slow_s;
+	double *before; /* in the arena */
+	double before_s;
+	struct beat_asked beats[BEATS]; /* before_s is not used */
 	bool begun;
 };
 void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,

@@ -37,7 +37,8 @@
 bool train_autocast(const struct train_question *q)
 {
 	/* Frozen weights below adapters are loaded in 16 bits. */
-	return q->way == TRAIN_DDP && train_trained_part(q) > 0.5 &&
+	/* DeepSpeed's stage 0 has weights of 16 bits as well, and sums them as such. */
+	return q->way == TRAIN_DDP && q->reduce_fp32 && train_trained_part(q) > 0.5 &&
 	       (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
 }
 

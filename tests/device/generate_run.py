@@ -227,7 +227,7 @@ def predicted(b, way, *more):
     """tokens/s of these words, where the answer of generate is of another model or of a file that is not its own."""
     argv = [b.a.gputune, "predict", "training", *b.model(), "--parallel", way, *more, "--format", "json"]
     code, out = said(argv, errors=False)
-    return json.loads(out)["tokens_s"] if code in (0, 1) and out.strip() else None
+    return json.loads(out)["tokens_per_s"] if code in (0, 1) and out.strip() else None
 
 
 def accelerate_rows(b):

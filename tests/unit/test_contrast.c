@@ -100,7 +100,7 @@ static void test_how_often(void **state)
 	assert_int_equal(c.clocks, 4 * 100);
 	assert_in_range(c.powers, 4 * 30, 4 * 50);
 	assert_int_equal(c.temperatures, 4 * 10);
-	assert_int_equal(c.links, 4 * 2);
+	assert_in_range(c.links, 4 * 2, 4 * 3);
 	assert_int_equal(c.refused, 4);
 	/* After a minute it might be another driver. */
 	monitor_look(&mon, &c.host, &s, 170, values);
@@ -132,7 +132,7 @@ static void test_every_second(void **state)
 	for (int i = 0; i < 20; i++) {
 		monitor_look(&mon, &c.host, &s, 100 + i + (i % 2 ? -0.01 : 0.01), values);
 		if (i)
-			assert_near(s.slow_s - s.slow_before_s, 1, 0.03);
+			assert_near(s.beats[BEAT_SLOW].at_s - s.beats[BEAT_SLOW].before_s, 1, 0.03);
 	}
 	assert_int_equal(c.temperatures, 4 * 20);
 	monitor_state_free(&s);
@@ -145,9 +145,9 @@ static void test_every_second(void **state)
 
 static void test_rates(void **state)
 {
-	struct column_of columns[] = { { column_type_find("cpu.busy"), "", false },
-				       { column_type_find("rdma.sent"), "mlx5_0/1", true },
-				       { column_type_find("gpu.temperature"), "gpu0", true },
+	struct column_of columns[] = { { column_type_find("cpu.busy"), "", BEAT_LOOK },
+				       { column_type_find("rdma.sent"), "mlx5_0/1", BEAT_SLOW },
+				       { column_type_find("gpu.temperature"), "gpu0", BEAT_SLOW },
 				       { column_type_find("gpu.sm-clock"), "gpu0", false } };
 	struct monitor mon = { .columns = columns, .n = 4 };
 	struct recording_rates r = { 0 };
@@ -206,7 +206,7 @@ static void write_one(const char *path, uint64_t seed, double phi, double clock,
 		columns[i] = (struct column_of){ column_type_find("gpu.power"), targets[i], false };
 	}
 	columns[QUIET] = (struct column_of){ column_type_find("gpu.sm-clock"), "gpu0", false };
-	columns[QUIET + 1] = (struct column_of){ column_type_find("memory.dirty"), "", false };
+	columns[QUIET + 1] = (struct column_of){ column_type_find("memory.dirty"), "", BEAT_LOOK };
 	r = recorder_open(path, &mon, words, 1700000000, 500, &e);
 	if (!r)
 		fail_msg("%s", e.text);

@@ -256,10 +256,11 @@ static void test_comm(void **state)
 		double all, exposed;
 		const char *main;
 	} rows[] = {
-		{ 0.5, 0.5, "overlap" }, /* nothing is hidden */
-		{ 1.8, 1.2, "network" }, /* more than there is to hide it behind */
-		{ 0.5, 0.05, NULL },	 /* hidden but for the last of it */
-		{ 0.08, 0.08, NULL },	 /* too little to matter */
+		{ 0.5, 0.5, "overlap" },   /* nothing is hidden */
+		{ 1.8, 1.2, "network" },   /* more than there is to hide it behind */
+		{ 0.5, 0.05, NULL },	   /* hidden but for the last of it */
+		{ 0.08, 0.08, "overlap" }, /* nothing is hidden, and it costs 7 % */
+		{ 0.04, 0.04, NULL },	   /* too little to matter */
 	};
 
 	(void)state;

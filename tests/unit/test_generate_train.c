@@ -179,12 +179,14 @@ static void chosen(void **state)
 	double most = 0;
 
 	(void)state;
-	/* It fits everywhere: nothing is sharded without a gain. */
+	/* It fits everywhere: nothing is sharded without a gain. DeepSpeed's stage 0 hides no
+	 * communication. */
 	assert_true(s.fits && s.tries[0].fits);
-	assert_int_equal(s.after->q.way, TRAIN_DDP);
+	assert_int_equal(s.after->q.way, TRAIN_ZERO1);
 	for (size_t i = 0; i < s.n_tries; i++)
 		most = fmax(most, s.tries[i].tokens_s);
-	assert_true(s.tries[0].tokens_s * 1.02 >= most);
+	assert_true(s.tries[0].tokens_s * 1.02 < most);
+	assert_true(s.after->tokens_s.value * 1.02 >= most);
 	assert_int_equal(s.after->q.micro_batch * s.after->q.accumulation * s.after->q.dp, 128);
 	assert_true(s.gain.low <= s.gain.value && s.gain.value <= s.gain.high);
 	train_items_deepspeed(&a, &s, &items);

@@ -70,17 +70,15 @@ static void unsee(struct sight_of *s)
 }
 
 /* Two looks a second apart. */
-static struct instant instant_two(const struct monitor *mon, const double *before,
-				  const double *now)
+static struct instant instant_two(const struct monitor *mon, double *before, const double *now)
 {
 	return (struct instant){ .mon = mon,
 				 .at_s = 2,
 				 .before_s = 1,
 				 .now = now,
 				 .before = before,
-				 .slow_at_s = 2,
-				 .slow_before_s = 1,
-				 .slow_before = before };
+				 .beats = {
+					 { 2, 1, before }, { 2, 1, before }, { 2, 1, before } } };
 }
 
 /* --- looks ---------------------------------------------------------------------------------------
@@ -173,11 +171,9 @@ static void test_frames(void **state)
 	f.before = NULL;
 	assert_true(isnan(instant_value(&f, "net.received", "eth0")));
 	/* What is slow is compared with when it was asked before. */
-	room[1].slow = true;
+	room[1].beat = BEAT_SLOW;
 	now[1] = 3000;
-	f.slow_before = before;
-	f.slow_at_s = 11;
-	f.slow_before_s = 10;
+	f.beats[BEAT_SLOW] = (struct beat_asked){ 11, 10, before };
 	assert_near(instant_value(&f, "net.received", "eth0"), 2000, 1e-9);
 }
 
