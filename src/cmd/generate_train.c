@@ -189,9 +189,11 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 			      .nccl_from = "the system's library" };
 	TEXT_AUTO now = { 0 };
 	TEXT_AUTO diff = { 0 };
+	struct err err = { 0 };
 
 	train_edit_make(e, s, m, &on);
-	train_edit_settle(e, s->before->q.place.gpus, &on, s);
+	if (train_edit_settle(e, s->before->q.place.gpus, &on, s, &err) < 0)
+		return complain(EXIT_USAGE, &err);
 	edits_apply(&e->edits, &now);
 	edits_diff(&r->arena, &e->edits, e->name, out ? out : e->name, &diff);
 	v->edit = e;
@@ -250,6 +252,7 @@ static int run_train(struct run *r, enum train_target target, struct generate_no
 	gen_envs_make(&r->arena, &nodes->cluster, FOR_OTHERS, &envs);
 	if (e)
 		bounds = train_edit_bounds(e);
+	bounds.bucket = e && r->value[OPT_BUCKET];
 	if (train_setup_within(&r->arena, q, target, &nodes->cluster, &bounds, s, &err) < 0)
 		return complain(EXIT_USAGE, &err);
 	make_files(r, target, &m, &train);

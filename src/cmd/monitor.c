@@ -121,6 +121,8 @@ static void look(struct viewing *s)
 		s->now = old;
 	}
 	s->now_s = clock_mono_s();
+	/* Rates need a second look at everything. */
+	s->state.all = s->once && s->rows == 1;
 	monitor_look(&s->mon, s->h, &s->state, s->now_s, s->now);
 	if (s->rows++ == 0)
 		memcpy(s->first, s->now, s->mon.n * sizeof(*s->now));

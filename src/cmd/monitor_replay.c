@@ -15,9 +15,25 @@ struct tape {
 	struct recording rec;
 	double *values; /* rows of rec.mon.n */
 	int64_t *ms;
+	unsigned char *asked; /* bit b: of beat b; bit b + 4: when is a guess */
 	size_t n, cap;
 	bool full;
+	struct arena *arena;
+	struct recording_rates rates;
+	double *out;
 };
+
+static unsigned char asked_bits(struct tape *t, int64_t ms, const double *values)
+{
+	unsigned bits = 0;
+
+	if (!t->out)
+		t->out = arena_array(t->arena, t->rec.mon.n, sizeof(*t->out));
+	recording_rates(t->arena, &t->rates, &t->rec.mon, 1e-3 * (double)ms, values, t->out);
+	for (unsigned b = 0; b < BEATS; b++)
+		bits |= (t->rates.asked[b] ? 1u << b : 0) | (t->rates.guessed[b] ? 16u << b : 0);
+	return (unsigned char)bits;
+}
 
 static bool keep(void *ctx, int64_t ms, const double *values)
 {
@@ -28,16 +44,19 @@ static bool keep(void *ctx, int64_t ms, const double *values)
 		size_t cap = t->cap ? 2 * t->cap : 256;
 		double *v = cap * width <= ROWS_BYTES_MAX ? realloc(t->values, cap * width) : NULL;
 		int64_t *ms_room = v ? realloc(t->ms, cap * sizeof(*ms_room)) : NULL;
+		unsigned char *bits = ms_room ? realloc(t->asked, cap) : NULL;
 
 		t->values = v ? v : t->values;
 		t->ms = ms_room ? ms_room : t->ms;
-		if (!ms_room) {
+		t->asked = bits ? bits : t->asked;
+		if (!bits) {
 			t->full = true;
 			return false;
 		}
 		t->cap = cap;
 	}
 	memcpy(t->values + t->n * t->rec.mon.n, values, width);
+	t->asked[t->n] = asked_bits(t, ms, values);
 	t->ms[t->n++] = ms;
 	return true;
 }
@@ -58,6 +77,15 @@ static size_t row_at(const struct tape *t, double ms)
 	return low;
 }
 
+/* The row at or before i that was asked for a beat; i + 1: none. */
+static size_t asked_at(const struct tape *t, size_t i, unsigned beat)
+{
+	for (size_t k = i + 1; k-- > 0;)
+		if (t->asked[k] & 1u << beat)
+			return k;
+	return i + 1;
+}
+
 static struct instant instant_at(const struct tape *t, size_t i)
 {
 	size_t n = t->rec.mon.n, k = i ? i - 1 : 0;
@@ -68,12 +96,18 @@ static struct instant instant_at(const struct tape *t, size_t i)
 			       .now = t->values + i * n,
 			       .before = i ? t->values + k * n : NULL };
 
-	/* When a beat was asked is not told; its time earlier it was another one. */
-	for (size_t b = BEAT_SLOW; b < BEATS; b++) {
-		size_t then = row_at(t, (double)t->ms[i] - 1e3 * beat_seconds[b]);
+	for (unsigned b = BEAT_SLOW; b < BEATS; b++) {
+		size_t last = asked_at(t, i, b),
+		       then = last && last <= i ? asked_at(t, last - 1, b) : i;
+		double to = last <= i ? (double)t->ms[last] / 1e3 : at_s, from;
 
-		out.beats[b] = (struct beat_asked){ at_s, (double)t->ms[then] / 1e3,
-						    then < i ? t->values + then * n : NULL };
+		if (!last || last > i || then >= last)
+			continue;
+		from = (double)t->ms[then] / 1e3;
+		/* It was asked in its time before, whenever that was guessed to be. */
+		if (t->asked[then] & 16u << b)
+			from = fmin(from, to - beat_seconds[b]);
+		out.beats[b] = (struct beat_asked){ to, from, t->values + then * n };
 	}
 	return out;
 }
@@ -179,7 +213,7 @@ static int show(struct run *r, const struct tape *t)
 
 int monitor_replay(struct run *r, const char *path)
 {
-	struct tape t = { 0 };
+	struct tape t = { .arena = &r->arena };
 	struct err e = { 0 };
 	int code;
 
@@ -195,6 +229,7 @@ int monitor_replay(struct run *r, const char *path)
 	else
 		code = show(r, &t);
 	free(t.values);
+	free(t.asked);
 	free(t.ms);
 	return code;
 }

@@ -63,9 +63,12 @@ static bool more(int fd, char *out)
 	return poll(&p, 1, 0) == 1 && read(fd, out, 1) == 1;
 }
 
+/* Bytes of one key. */
+enum { ESCAPE_MAX = 16 };
+
 static enum wake take_key(struct waiter *w)
 {
-	char c[2] = "";
+	char first = 0, c = 0;
 
 	/* One key at a time: the next ones wait for their turn. */
 	if (read(w->keys, &w->key, 1) != 1) {
@@ -73,9 +76,12 @@ static enum wake take_key(struct waiter *w)
 		w->keys = -1;
 		return WAKE_TIME;
 	}
-	if (w->key == '\033' && more(w->keys, &c[0]) && (c[0] == '[' || c[0] == 'O') &&
-	    more(w->keys, &c[1]))
-		w->key = c[1] == 'C' ? '>' : c[1] == 'D' ? '<' : '\033';
+	if (w->key != '\033' || !more(w->keys, &first) || (first != '[' && first != 'O'))
+		return WAKE_KEY;
+	/* Numbers and semicolons, then the byte that says which key it was. */
+	for (int n = 0; n < ESCAPE_MAX && more(w->keys, &c) && (c < 0x40 || c == '['); n++)
+		;
+	w->key = c == 'C' ? '>' : c == 'D' ? '<' : '\033';
 	return WAKE_KEY;
 }
 

@@ -91,6 +91,7 @@ static int rows(struct taping *s, struct waiter *w)
 		long long now = clock_mono_ms();
 		int e;
 
+		s->state.all = last;
 		monitor_look(&s->mon, s->h, &s->state, clock_mono_s(), values);
 		e = recorder_row(s->out, now - begin, values);
 		if (e)

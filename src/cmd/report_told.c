@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results of other verbs in a report: whose they are, and where they are shown. */
+#include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/stamp.h"
 #include "cmd/report.h"
 
 /* What a redacted capture is called: any machine's result may be its own. */
@@ -64,9 +66,9 @@ static const char *name_of(struct run *r, const struct report_source *s)
 	return name;
 }
 
-static bool is_of(const char *name, const char *node, size_t n)
+static bool is_of(const char *name, const char *node, bool alone)
 {
-	return strcmp(name, node) == 0 || (n == 1 && strcmp(name, redacted) == 0);
+	return strcmp(name, node) == 0 || (alone && strcmp(name, redacted) == 0);
 }
 
 /* Nothing but results about other machines was given: then this one is not meant. */
@@ -115,7 +117,9 @@ int report_told_place(struct run *r, struct report_given *g)
 		struct report_told *t = &g->told[i];
 		const char *node = given_node(t->j);
 
-		while (node && t->source < g->n && !is_of(names[t->source], node, named))
+		/* A machine that only results tell of is called what they call it. */
+		while (node && t->source < g->n &&
+		       !is_of(names[t->source], node, t->source == 0 && named == 1))
 			t->source++;
 		if (t->source == g->n) {
 			node = arena_strdup(&r->arena, node);
@@ -236,6 +240,32 @@ static void worst_of(struct reporting *g, const json_t *check)
 		h->worst = given_text(&g->run.arena, f, "id");
 		h->severity = s;
 	}
+	/* Its summary counts what its findings do not name. */
+	if (!h->worst && h->count[VERDICT_FAIL])
+		h->worst = "not named in the file";
+}
+
+/* The newest check of a machine, of equals the last one; NULL: there is none. */
+static const json_t *check_of(const struct report_given *g, size_t source)
+{
+	long long newest = LLONG_MIN;
+	const json_t *out = NULL;
+
+	for (size_t i = 0; i < g->n_told; i++) {
+		const struct report_told *t = &g->told[i];
+		const char *time = json_string_value(given_at(t->j, NULL, "time"));
+		long long at;
+
+		if (t->source != source || strcmp(t->kind->verb, "check") != 0)
+			continue;
+		if (!time || stamp_parse(time, &at))
+			at = LLONG_MIN;
+		if (at < newest)
+			continue;
+		newest = at;
+		out = t->j;
+	}
+	return out;
 }
 
 void report_told_machine(struct reporting *g, const struct report_source *from)
@@ -243,6 +273,7 @@ void report_told_machine(struct reporting *g, const struct report_source *from)
 	struct arena *a = &g->run.arena;
 	struct report_head *h = &g->out.head;
 	size_t source = (size_t)(from - g->given->sources);
+	const json_t *check = check_of(g->given, source);
 
 	h->name = from->node;
 	h->what = "known by results alone";
@@ -254,14 +285,12 @@ void report_told_machine(struct reporting *g, const struct report_source *from)
 		const struct report_told *t = &g->given->told[i];
 		const char *kernel = given_text(a, t->j, "host.kernel");
 
-		if (t->source != source)
-			continue;
-		if (kernel)
+		if (t->source == source && kernel && (!*h->kernel || t->j == check))
 			h->kernel = kernel;
-		if (strcmp(t->kind->verb, "check") == 0) {
-			judged_by(g, t->j);
-			worst_of(g, t->j);
-		}
+	}
+	if (check) {
+		judged_by(g, check);
+		worst_of(g, check);
 	}
 	report_part_told(g, from);
 }

@@ -195,7 +195,7 @@ const struct verb verbs[] = {
 		   "recordings (record -o) every quantity that both have: mean and quantiles of "
 		   "each side, the difference with its interval, and higher, lower, no difference "
 		   "or not comparable; how long both jobs took and how they ended. Which is better "
-		   "is not judged then, and the exit code is 0.",
+		   "is not judged then: the exit code is 0, or 5 when nothing compares.",
 	  OPTION_LIST(compare_options) },
 	{ .name = "stack",
 	  .args = "PART...",

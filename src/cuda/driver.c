@@ -3,7 +3,6 @@
 #include "cuda/driver.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,14 +208,34 @@ static int no_gpu(int result, const struct cuda *c, struct err *e)
 	return r ? -r->error : -EIO;
 }
 
+/* What the driver may start threads of its own for. */
+struct starting {
+	const struct cuda_calls *api;
+	int device, result;
+	struct cuda_context *context;
+};
+
+static void initialise(void *ctx)
+{
+	struct starting *s = ctx;
+
+	s->result = s->api->init(0);
+}
+
+static void retain(void *ctx)
+{
+	struct starting *s = ctx;
+
+	s->result = s->api->primary_retain(&s->context, s->device);
+}
+
 static int list_gpus(struct cuda *c, struct err *e)
 {
-	sigset_t before;
+	struct starting s = { .api = &c->api };
 	int n = 0, r;
 
-	vendor_signals_off(&before);
-	r = c->api.init(0);
-	vendor_signals_back(&before);
+	vendor_call(initialise, &s);
+	r = s.result;
 	if (r == 0)
 		r = c->api.device_count(&n);
 	if (r == 0 && n <= 0)
@@ -287,16 +306,14 @@ void cuda_close(struct cuda *c)
 
 int cuda_use(struct cuda_gpu *g, struct err *e)
 {
-	struct cuda_context *c = NULL;
-	sigset_t before;
+	struct starting s = { .api = g->api, .device = g->device };
 	int r = cuda_well(g, e);
 
 	if (r == 0 && !g->context) {
-		vendor_signals_off(&before);
-		r = cuda_check(g, g->api->primary_retain(&c, g->device), e, "opening a context");
-		vendor_signals_back(&before);
+		vendor_call(retain, &s);
+		r = cuda_check(g, s.result, e, "opening a context");
 		if (r == 0)
-			g->context = c;
+			g->context = s.context;
 	}
 	return r ? r : cuda_check(g, g->api->context_set(g->context), e, "using its context");
 }

@@ -82,7 +82,8 @@ struct step_split {
 
 /* Ranks that wait for others. */
 struct rank_judged {
-	int slowest;	  /* -1: no ranks told apart */
+	int slowest;	    /* -1: no ranks told apart */
+	const char *format; /* of the file that told them apart */
 	double slowest_s; /* that it takes longer for its own part than the middle of the others */
 	double often;	  /* part of the steps in which it was the slowest */
 	size_t steps;	  /* that were compared */
@@ -113,6 +114,7 @@ struct run_seen {
 	size_t n_ranks;
 	struct rank_judged slow;
 	double profiler_s; /* that a step takes longer while a profiler looks; 0 */
+	double traced_s;   /* a step while it looked, where the split is without it; 0 */
 	/* Operations: split_rate.c. */
 	const struct gpu_kind *gpu;
 	double flops_token, attention_flops_token; /* without and with attention */

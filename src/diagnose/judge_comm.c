@@ -142,7 +142,8 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 	const struct rank_judged *s = &j->r->slow;
 	const struct rank_seen *slow = rank_of(j->r, s->slowest);
 	/* A profiler does not make all ranks equally slow. */
-	double share = (s->slowest_s - j->r->profiler_s) / j->r->split.step_s;
+	bool traced = s->format && j->r->split.format && strcmp(s->format, j->r->split.format) == 0;
+	double share = (s->slowest_s - (traced ? j->r->profiler_s : 0)) / j->r->split.step_s;
 
 	if (judging_alone(j))
 		return;

@@ -167,7 +167,8 @@ void rule_precision(const struct judging *j, struct judged_cause *out)
 void rule_pageable(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *p = &j->r->sums[FIGURE_COPY_PAGEABLE_S];
-	double share = judging_share(j, PART_COPY), pageable = p->mean / j->r->split.step_s;
+	double share = judging_share(j, PART_COPY),
+	       pageable = p->mean / fmax(j->r->split.step_s, j->r->traced_s);
 
 	if (!p->n && !isfinite(share))
 		return;

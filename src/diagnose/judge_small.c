@@ -70,7 +70,7 @@ void rule_launch(const struct judging *j, struct judged_cause *out)
 	const struct run_seen *r = j->r;
 	double idle = judging_share(j, PART_IDLE), kernels = r->sums[FIGURE_KERNELS].mean;
 	double each = r->split.s[PART_COMPUTE] / kernels;
-	double launch = r->sums[FIGURE_LAUNCH_S].mean / r->split.step_s;
+	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
 
 	if (!r->split.gpu_clock || !isfinite(idle)) {
 		if (judging_gpu(j) && !r->live)

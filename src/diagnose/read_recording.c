@@ -18,7 +18,7 @@ static const unsigned char zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 struct walk {
 	struct read_place at;
-	struct recording rec;
+	struct recording rec, again; /* again: as it was when it was read for the second time */
 	struct recording_rates rates;
 	double *v; /* gauges and rates of this row; NAN: not asked anew */
 	size_t row, every, told;
@@ -116,6 +116,8 @@ static bool take_row(void *ctx, int64_t ms, const double *values)
 	struct walk *w = ctx;
 	double s = 1e-3 * (double)ms;
 
+	if (!recording_alike(&w->rec, &w->again))
+		return false;
 	w->at.line = w->row + 2; /* behind the line of the columns */
 	if (w->row++ % w->every)
 		return true;
@@ -165,7 +167,9 @@ static int open_recording(struct evidence *ev, size_t file, const char *path, st
 	w.v = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.v));
 	head(&w);
 	w.row = 0;
-	code = recording_read(ev->arena, path, &w.rec, take_row, &w, e);
+	code = recording_read(ev->arena, path, &w.again, take_row, &w, e);
+	if (!code && !recording_alike(&w.rec, &w.again))
+		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
 	/* Of the last line: of the command and all that it waited for. */
 	if (!code && w.rec.end.whole && w.rec.end.command_cpu_s >= 0 && w.rec.ms > 0) {
 		struct figure_seen f =

@@ -275,6 +275,7 @@ static void without_profiler(struct arena *a, const struct told *t, struct run_s
 	    !(left > DIAGNOSE_WORTH * r->step_s))
 		return;
 	r->profiler_s = left;
+	r->traced_s = before;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		double cut = fmin(left, out->s[parts[i]]);
 

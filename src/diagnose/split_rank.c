@@ -281,11 +281,11 @@ void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	};
 	if (!r->sums[FIGURE_STEP_S].format && !r->sums[FIGURE_COMPUTE_S].format)
 		return;
-	p = gather(a, rf, r,
-		   r->sums[r->sums[FIGURE_COMM_EXPOSED_S].n ? FIGURE_COMM_EXPOSED_S
-			   : r->sums[FIGURE_STEP_S].n	    ? FIGURE_STEP_S
-							    : FIGURE_COMPUTE_S]
-			   .format);
+	r->slow.format = r->sums[r->sums[FIGURE_COMM_EXPOSED_S].n ? FIGURE_COMM_EXPOSED_S
+				 : r->sums[FIGURE_STEP_S].n	  ? FIGURE_STEP_S
+								  : FIGURE_COMPUTE_S]
+				 .format;
+	p = gather(a, rf, r, r->slow.format);
 	list_ranks(a, &p, r);
 	if (r->n_ranks > 1)
 		compare(a, &p, r);

@@ -142,7 +142,7 @@ static bool is_out(const struct evidence *ev, const struct run_files *rf,
 	/* Both ends of a rank's timers: the longer one is what a step waits for. */
 	if (f->text && str_ends(f->text, "(min)"))
 		return true;
-	if (f->step >= s->traced_first && f->step <= s->traced_last)
+	if (f->step >= 0 && f->step >= s->traced_first && f->step <= s->traced_last)
 		return true;
 	return ((f->kind >= FIGURE_GPU_UTIL && f->kind <= FIGURE_PCIE_GBS) ||
 		f->kind == FIGURE_WAITING_IO) &&

@@ -132,11 +132,13 @@ static void deepspeed(const struct train_edit *e, int gpus, struct train_words *
 		w->global_batch = 0;
 	if (!w->way && stage && v >= 0 && v <= 3)
 		w->way = ways[(int)v];
-	/* Without ZeRO gradients are summed behind the backward pass, in the type of the weights.
+	/* Without ZeRO gradients are summed behind the backward pass, in the type of the weights
+	 * and in messages of one size: reduce_bucket_size is not read.
 	 */
 	if (v <= 0) {
 		w->overlap = 0;
 		w->reduce_fp32 = 0;
+		bucket = DEEPSPEED_REDUCE / 2;
 	}
 	if (!w->precision && (flag_at(e, "bf16.enabled") == 1 || flag_at(e, "fp16.enabled") == 1))
 		w->precision = flag_at(e, "bf16.enabled") == 1 ? "bf16" : "fp16";

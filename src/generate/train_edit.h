@@ -53,9 +53,10 @@ struct train_bounds train_edit_bounds(const struct train_edit *e);
 /* This file is not what target is for: a sentence that names its kind; NULL: it is. */
 const char *train_edit_other(const struct train_edit *e, enum train_target target);
 /* After all changes: what is wrong still is listed as left, and s->after and s->gain are those of
- * the changed file, against the file as it was. */
-void train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
-		       struct train_setup *s);
+ * the changed file, against the file as it was. -EINVAL: what came of the changes cannot be read,
+ * and is not to be written. */
+int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
+		      struct train_setup *s, struct err *err);
 /* All changes into e->edits. */
 void train_edit_make(struct train_edit *e, const struct train_setup *s,
 		     const struct train_meeting *m, const struct lint_on *on);

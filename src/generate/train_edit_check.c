@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a file of the user's can say, and what has become of it by the changes: read anew, predicted
  * and looked through, so that what is told of them is what they do. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -44,7 +45,7 @@ struct train_bounds train_edit_bounds(const struct train_edit *e)
 	case TRAIN_FORMATS:
 		break;
 	}
-	return (struct train_bounds){ true, true, true };
+	return (struct train_bounds){ .way = true, .recompute = true, .micro_batch = true };
 }
 
 const char *train_edit_other(const struct train_edit *e, enum train_target target)
@@ -191,10 +192,10 @@ static void before_mixed(const struct train_edit *e, struct train_setup *s)
 	train_predict(e->a, q, s->before);
 }
 
-static void predict_again(struct train_edit *e, const char *text, size_t len, int gpus,
+/* now: the file after the changes. */
+static void predict_again(struct train_edit *e, const struct train_edit *now, int gpus,
 			  struct train_setup *s)
 {
-	struct train_edit *now = ARENA_NEW(e->a, struct train_edit);
 	struct train_question *q = ARENA_NEW(e->a, struct train_question);
 	struct train_words was, is;
 	struct err err = { 0 };
@@ -203,10 +204,8 @@ static void predict_again(struct train_edit *e, const char *text, size_t len, in
 	train_words_none(&was);
 	train_words_none(&is);
 	train_edit_read(e, gpus, &was);
-	if (train_edit_open(e->a, e->name, text, len, now, &err) == 0) {
-		train_edit_read(now, gpus, &is);
-		take(&was, &is, s->target, q);
-	}
+	train_edit_read(now, gpus, &is);
+	take(&was, &is, s->target, q);
 	if (train_question_settle(e->a, q, &err) < 0)
 		*q = s->before->q;
 	if (q->compile)
@@ -283,16 +282,23 @@ static void faults(struct train_edit *e, const char *text, size_t len, const str
 	}
 }
 
-void train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
-		       struct train_setup *s)
+int train_edit_settle(struct train_edit *e, int gpus, const struct lint_on *on,
+		      struct train_setup *s, struct err *err)
 {
+	struct train_edit *again = ARENA_NEW(e->a, struct train_edit);
 	TEXT_AUTO now = { 0 };
+	struct err why = { 0 };
 	const char *text;
 
 	edits_apply(&e->edits, &now);
 	text = arena_strndup(e->a, now.s ? now.s : "", now.len);
+	if (train_edit_open(e->a, e->name, text, now.len, again, &why) < 0)
+		return err_set(err, -EINVAL,
+			       "nothing is written, because the changed text cannot be read: %s",
+			       why.text);
 	/* With offload the step is not predicted, nor where nothing fits. */
 	if (s->fits && !s->offload.optimizer)
-		predict_again(e, text, now.len, gpus, s);
+		predict_again(e, again, gpus, s);
 	faults(e, text, now.len, on);
+	return 0;
 }

@@ -148,6 +148,38 @@ static size_t line_behind(const struct train_edit *e, size_t at)
 	return end ? (size_t)(end - e->m.text) + 1 : e->m.len;
 }
 
+/* Taken out already. */
+static bool gone(const struct train_edit *e, const struct markup_node *n)
+{
+	for (size_t i = 0; i < e->edits.n; i++) {
+		const struct edit *x = &e->edits.at[i];
+
+		if (x->n && !*x->with && x->at <= n->key->begin && n->key->begin < x->at + x->n)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing stays of what this map had. */
+static bool emptied(const struct train_edit *e, const struct markup_node *map)
+{
+	for (const struct markup_node *c = map->first; c; c = c->next)
+		if (!c->key || !gone(e, c))
+			return false;
+	return true;
+}
+
+/* What was put in behind entries that are all gone has nothing to be parted from. */
+static void without_comma(struct train_edit *e, const struct markup_node *map)
+{
+	for (size_t i = 0; i < e->edits.n; i++) {
+		struct edit *x = &e->edits.at[i];
+
+		if (!x->n && x->at == map->last->end && *x->with == ',')
+			x->with += 1 + strspn(x->with + 1, " \t\r\n");
+	}
+}
+
 /* entry: "key: value" of this language. */
 static void put_in(struct train_edit *e, const struct markup_node *map, const char *entry,
 		   const char *what, const char *reason)
@@ -171,6 +203,8 @@ static void put_in(struct train_edit *e, const struct markup_node *map, const ch
 				    at && e->m.text[at - 1] != '\n' ? "" : newline);
 	}
 	change(e, map, at, 0, with, what, reason);
+	if (map->flow && map->last && emptied(e, map))
+		without_comma(e, map);
 }
 
 static const char *entry_of(const struct train_edit *e, const char *name, const char *value)
@@ -256,18 +290,6 @@ void train_edit_set(struct train_edit *e, const char *path, const char *value, b
 	       what, reason);
 }
 
-/* Taken out already. */
-static bool gone(const struct train_edit *e, const struct markup_node *n)
-{
-	for (size_t i = 0; i < e->edits.n; i++) {
-		const struct edit *x = &e->edits.at[i];
-
-		if (x->n && !*x->with && x->at <= n->key->begin && n->key->begin < x->at + x->n)
-			return true;
-	}
-	return false;
-}
-
 /* --- taking out ---------------------------------------------------------------------------------
  */
 void train_edit_drop(struct train_edit *e, const struct markup_node *n, const char *reason)
@@ -303,6 +325,8 @@ void train_edit_drop(struct train_edit *e, const struct markup_node *n, const ch
 		}
 	}
 	change(e, n, from, to - from, "", what, reason);
+	if (map->flow && emptied(e, map))
+		without_comma(e, map);
 }
 
 void train_edit_rename(struct train_edit *e, const struct markup_node *n, const char *path,

@@ -12,8 +12,6 @@
 #define WORTH 1.02
 /* One way, of a GPU: PCIe 5.0 x16 as measured on an H200 host (55.5 GB/s), 4.0 half of it. */
 #define PCIE_GBS 55.5
-/* Of one message where nothing is sharded: 5e8 elements of 16 bit (runtime/engine.py). */
-#define DEEPSPEED_REDUCE 1e9
 
 struct choice {
 	enum train_way way;
@@ -88,6 +86,8 @@ static void try_one(struct arena *a, const struct train_question *told, enum tra
 	q->recompute = t->recompute;
 	if (target == TARGET_DEEPSPEED && t->way != TRAIN_DDP)
 		q->bucket_bytes = 2 * train_bucket(parameters);
+	else if (b->bucket && t->way == told->way)
+		q->bucket_bytes = told->bucket_bytes;
 	*best = *q;
 	if (train_question_settle(a, q, &e) < 0)
 		return;

@@ -18,6 +18,9 @@ enum train_target {
 };
 
 enum { TRAIN_TRIES = 16 };
+/* Bytes of one message of DeepSpeed's stage 0, where no key has a say: 5e8 elements of 16 bit
+ * (runtime/engine.py 0.19.6). */
+#define DEEPSPEED_REDUCE 1e9
 
 /* One way to shard, with the micro-batch that is fastest for it. */
 struct train_try {
@@ -62,6 +65,7 @@ struct train_setup {
 /* What stays as it was told: a file of the user's cannot say it, or says it elsewhere. */
 struct train_bounds {
 	bool way, recompute, micro_batch;
+	bool bucket; /* by --bucket: of the way as it is */
 };
 
 /* Where the machine's facts are not known, cluster is NULL. -EINVAL with a sentence. The choice is

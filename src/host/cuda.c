@@ -68,15 +68,18 @@ static int attribute_of(const char *field)
 	return strcmp(s, ")") == 0 && n < ATTRIBUTES_MAX ? n : -EINVAL;
 }
 
+static void initialise(void *ctx)
+{
+	struct cuda *c = ctx;
+
+	c->result = c->api.cuInit(0);
+}
+
 static int find_device(struct cuda *c, const char *address)
 {
-	sigset_t before;
-
 	if (!c->initialised) {
 		c->initialised = 1;
-		vendor_signals_off(&before);
-		c->result = c->api.cuInit(0);
-		vendor_signals_back(&before);
+		vendor_call(initialise, c);
 	}
 	if (c->result)
 		return c->result;

@@ -11,17 +11,13 @@
 
 #include "host/vendor.h"
 
-static int initialise(struct nvml *n)
+static void initialise(void *ctx)
 {
-	sigset_t before;
-	int r;
+	struct nvml *n = ctx;
 
-	vendor_signals_off(&before);
-	r = n->api.nvmlInit_v2();
-	if (r == NVML_FUNCTION_NOT_FOUND)
-		r = n->api.nvmlInit();
-	vendor_signals_back(&before);
-	return r;
+	n->result = n->api.nvmlInit_v2();
+	if (n->result == NVML_FUNCTION_NOT_FOUND)
+		n->result = n->api.nvmlInit();
 }
 
 void nvml_open(struct nvml *n)
@@ -29,7 +25,7 @@ void nvml_open(struct nvml *n)
 	n->error = nvml_load(&n->api, &n->lib);
 	if (n->error)
 		return;
-	n->result = initialise(n);
+	vendor_call(initialise, n);
 	if (n->result)
 		return;
 	n->count_result = n->api.nvmlDeviceGetCount_v2(&n->n);

@@ -98,23 +98,32 @@ static int tar_member(struct sink *s, const char *name, char type, const char *t
 	return write_header(s, name, type, target, len) || write_padded(s, data, len) ? -1 : 0;
 }
 
-/* A file without a name in the folder of path: whatever ends us, nothing of it stays. -1: this file
- * system has none such, or /proc, by which it would get its name, is not there. */
-static int open_nameless(const char *path)
+static int open_temporary(const char *path, char *name)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 	int fd = open(slash ? folder ? folder : "" : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	char name[NAMELESS];
 
 	free(folder);
-	if (fd < 0)
-		return -1;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (access(name, F_OK) == 0)
-		return fd;
-	close(fd);
-	return -1;
+	snprintf(name, NAMELESS, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+/* A file without a name in the folder of path: whatever ends us, nothing of it stays. -1: this file
+ * system has none such, or would give it no name later: /proc is not there, or links are refused,
+ * as where owners are mapped. That is tried with another file, under tmp, since a name is given
+ * once. */
+static int open_nameless(const char *path, const char *tmp)
+{
+	char name[NAMELESS];
+	int fd = open_temporary(path, name);
+	bool named = fd >= 0 && linkat(AT_FDCWD, name, AT_FDCWD, tmp, AT_SYMLINK_FOLLOW) == 0;
+
+	if (named)
+		unlink(tmp);
+	if (fd >= 0)
+		close(fd);
+	return named ? open_temporary(path, name) : -1;
 }
 
 struct sink *sink_open(const char *path, struct err *e)
@@ -136,7 +145,7 @@ struct sink *sink_open(const char *path, struct err *e)
 	if (asprintf(&s->tmp, "%s.partial-%ld", path, (long)getpid()) < 0)
 		out_of_memory(0);
 	if (str_ends(path, ".tar")) {
-		int fd = open_nameless(path);
+		int fd = open_nameless(path, s->tmp);
 
 		s->nameless = fd >= 0;
 		if (fd < 0)

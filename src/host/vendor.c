@@ -4,7 +4,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 
 _Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns functions as objects");
@@ -24,11 +26,7 @@ static void set_pointer(void *table, const struct vendor_symbol *s, void *lib)
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib)
 {
-	sigset_t before;
-
-	vendor_signals_off(&before);
 	*lib = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-	vendor_signals_back(&before);
 	for (size_t i = 0; i < n; i++)
 		set_pointer(table, &symbols[i], *lib);
 	return *lib ? 0 : -ELIBACC;
@@ -40,19 +38,37 @@ void vendor_close(void *lib)
 		dlclose(lib);
 }
 
-void vendor_signals_off(sigset_t *before)
+struct quiet_call {
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
+static void *quiet_main(void *arg)
+{
+	struct quiet_call *c = arg;
+
+	c->fn(c->ctx);
+	return NULL;
+}
+
+void vendor_call(void (*fn)(void *ctx), void *ctx)
 {
 	/* Those that a fault of the thread itself raises stay as they are. */
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
-	sigset_t all;
+	struct quiet_call c = { fn, ctx };
+	sigset_t all, before;
+	pthread_t thread;
+	bool begun;
 
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&all, faults[i]);
-	pthread_sigmask(SIG_BLOCK, &all, before);
-}
-
-void vendor_signals_back(const sigset_t *before)
-{
-	pthread_sigmask(SIG_SETMASK, before, NULL);
+	/* A thread begins with the mask of who begins it. */
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	begun = pthread_create(&thread, NULL, quiet_main, &c) == 0;
+	if (!begun)
+		fn(ctx);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (begun)
+		pthread_join(thread, NULL);
 }

@@ -7,7 +7,6 @@
 #ifndef HOST_VENDOR_H
 #define HOST_VENDOR_H
 
-#include <signal.h>
 #include <stddef.h>
 
 /* One function: its place in the caller's table of pointers, and what stands in when it is missing.
@@ -28,11 +27,11 @@ int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t 
 void vendor_close(void *lib);
 
 /*
- * Around calls in which a vendor's library starts threads of its own (cuInit does): they inherit
- * the caller's mask. A thread of theirs that takes signals would take ours: SIGCHLD would be lost,
- * and SIGTERM would end the program before it has cleaned up, whatever the main thread waits for.
+ * Calls fn(ctx) in a thread that takes no signals and waits for its end: threads that a vendor's
+ * library starts meanwhile (cuInit does) inherit that. One of theirs that takes signals would take
+ * ours: SIGCHLD would be lost, and SIGTERM would end the program before it has cleaned up, whatever
+ * waits for it. The caller's thread takes signals as before, also while a driver hangs.
  */
-void vendor_signals_off(sigset_t *before);
-void vendor_signals_back(const sigset_t *before);
+void vendor_call(void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -2,6 +2,7 @@
 /* Series of two recordings, their figures, and which of them differ. */
 #include "monitor/contrast.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct filling {
 	struct contrast_side *side;
 	struct recording_rates rates;
 	double *out;
+	struct recording again; /* as it was when it was read for the second time */
 	size_t row, cap;
 };
 
@@ -43,6 +45,8 @@ static bool take_row(void *ctx, int64_t ms, const double *values)
 	struct filling *f = ctx;
 	struct contrast_side *s = f->side;
 
+	if (!recording_alike(&s->rec, &f->again))
+		return false;
 	if (f->row++ % s->every)
 		return true;
 	recording_rates(f->a, &f->rates, &s->rec.mon, 1e-3 * (double)ms, values, f->out);
@@ -71,7 +75,10 @@ static int read_side(struct arena *a, const char *path, struct contrast_side *s,
 	s->series = arena_array(a, n, sizeof(*s->series));
 	for (size_t i = 0; i < n; i++)
 		s->series[i] = arena_array(a, f.cap, sizeof(**s->series));
-	return recording_read(a, path, &s->rec, take_row, &f, e);
+	code = recording_read(a, path, &f.again, take_row, &f, e);
+	if (!code && !recording_alike(&s->rec, &f.again))
+		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
+	return code;
 }
 
 /* The autocorrelation is estimated too, and from short series as too small. With this the rule

@@ -80,10 +80,10 @@ static double *row_of_nothing(size_t n)
 }
 
 /* True when it is time for a beat; remembers how it was. */
-static bool beat_due(struct beat_asked *b, double every_s, const double *last, size_t n,
+static bool beat_due(struct beat_asked *b, bool all, double every_s, const double *last, size_t n,
 		     double now_s)
 {
-	if (b->at_s > 0 && now_s < b->at_s + EARLY * every_s)
+	if (b->at_s > 0 && !all && now_s < b->at_s + EARLY * every_s)
 		return false;
 	if (b->at_s > 0 && last) {
 		if (!b->before)
@@ -117,7 +117,7 @@ void monitor_look(const struct monitor *mon, struct host *h, struct monitor_stat
 	bool beats[BEATS] = { true };
 
 	for (size_t b = BEAT_SLOW; b < BEATS; b++)
-		beats[b] = beat_due(&s->beats[b], beat_seconds[b], s->last, mon->n, now_s);
+		beats[b] = beat_due(&s->beats[b], s->all, beat_seconds[b], s->last, mon->n, now_s);
 	if (!s->last) {
 		s->last = row_of_nothing(mon->n);
 		s->due_s = calloc(mon->n_looks + 1, sizeof(*s->due_s));

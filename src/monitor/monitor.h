@@ -89,6 +89,7 @@ void monitor_make(struct arena *a, const struct host *h, const struct machine *m
 /* What goes from look to look: zero it before the first one. */
 struct monitor_state {
 	struct beat_asked beats[BEATS];
+	bool all; /* set by the caller: the next look asks everything, since it is the last one */
 	unsigned long long *busy, *total; /* ticks of each CPU at the last look */
 	size_t cpus;
 	double *last;	   /* the last row: what was not asked again stays as it was */

@@ -10,17 +10,31 @@
 /* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
 #define RATE_LEAST_S 0.05
 
-/* Whether this row was asked for what belongs to a beat: something of it changed. */
-static bool asked_in(const struct recording_rates *r, enum monitor_beat beat,
-		     const struct monitor *mon, double at_s, const double *values)
+bool recording_alike(const struct recording *a, const struct recording *b)
 {
-	bool asked = beat == BEAT_LOOK || !r->begun ||
-		     at_s - r->beats[beat].at_s >= SURELY_ASKED * beat_seconds[beat];
+	bool alike = a->mon.n == b->mon.n;
+
+	for (size_t i = 0; i < a->mon.n && alike; i++)
+		alike = a->mon.columns[i].type == b->mon.columns[i].type &&
+			strcmp(a->mon.columns[i].target, b->mon.columns[i].target) == 0;
+	return alike;
+}
+
+static bool changed(double now, double before)
+{
+	return isnan(now) != isnan(before) || now < before || now > before;
+}
+
+/* Whether this row was asked for what belongs to a beat: something of it changed. */
+static void see_asked(struct recording_rates *r, enum monitor_beat beat, const struct monitor *mon,
+		      double at_s, const double *values)
+{
+	bool asked = beat == BEAT_LOOK || !r->begun;
 
 	for (size_t i = 0; i < mon->n && !asked; i++)
-		asked = mon->columns[i].beat == beat && isfinite(values[i]) &&
-			(values[i] < r->before[i] || values[i] > r->before[i]);
-	return asked;
+		asked = mon->columns[i].beat == beat && changed(values[i], r->before[i]);
+	r->guessed[beat] = !asked;
+	r->asked[beat] = asked || at_s - r->beats[beat].at_s >= SURELY_ASKED * beat_seconds[beat];
 }
 
 static double rate(double now, double before, double s)
@@ -31,33 +45,40 @@ static double rate(double now, double before, double s)
 void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,
 		     double at_s, const double *values, double *out)
 {
-	bool asked[BEATS];
+	bool was_guess[BEATS];
 
 	if (!r->before) {
 		r->before = arena_array(a, mon->n, sizeof(*r->before));
 		for (size_t b = 0; b < BEATS; b++)
 			r->beats[b].before = arena_array(a, mon->n, sizeof(*r->before));
 	}
-	for (size_t b = 0; b < BEATS; b++)
-		asked[b] = asked_in(r, (enum monitor_beat)b, mon, at_s, values);
+	for (size_t b = 0; b < BEATS; b++) {
+		was_guess[b] = r->begun && r->guessed_at[b];
+		see_asked(r, (enum monitor_beat)b, mon, at_s, values);
+	}
 	for (size_t i = 0; i < mon->n; i++) {
 		const struct column_of *c = &mon->columns[i];
 		const struct beat_asked *b = &r->beats[c->beat];
+		double s = at_s - b->at_s;
 
-		if (!asked[c->beat])
+		/* It was asked in its time before this one, whenever that was guessed to be. */
+		if (was_guess[c->beat] && s < beat_seconds[c->beat])
+			s = beat_seconds[c->beat];
+		if (!r->asked[c->beat])
 			out[i] = NAN;
 		else if (c->type->kind == COLUMN_GAUGE)
 			out[i] = values[i];
 		else
-			out[i] = r->begun ? rate(values[i], b->before[i], at_s - b->at_s)
-					  : (double)NAN;
+			out[i] = r->begun ? rate(values[i], b->before[i], s) : (double)NAN;
 	}
 	memcpy(r->before, values, mon->n * sizeof(*values));
 	r->before_s = at_s;
 	for (size_t b = 0; b < BEATS; b++)
-		if (asked[b]) {
+		if (r->asked[b]) {
 			memcpy(r->beats[b].before, values, mon->n * sizeof(*values));
+			r->beats[b].before_s = r->beats[b].at_s;
 			r->beats[b].at_s = at_s;
+			r->guessed_at[b] = r->guessed[b];
 		}
 	r->begun = true;
 }

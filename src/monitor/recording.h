@@ -54,6 +54,10 @@ typedef bool recording_row(void *ctx, int64_t ms, const double *values);
 int recording_read(struct arena *a, const char *path, struct recording *out, recording_row *row,
 		   void *ctx, struct err *e);
 
+/* Both have the same columns: rows of one fit the other. A file that is read twice may have been
+ * exchanged in between. */
+bool recording_alike(const struct recording *a, const struct recording *b);
+
 /*
  * Rows as figures: gauges as they are, totals as their rate a second. Columns of a slower beat
  * stand still between two looks at them; those rows give NAN for them, and their rates are of the
@@ -62,7 +66,11 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 struct recording_rates {
 	double *before; /* in the arena */
 	double before_s;
-	struct beat_asked beats[BEATS]; /* before_s is not used */
+	struct beat_asked beats[BEATS]; /* before: the row of at_s */
+	/* Of the row that was given last: whether it was asked for what belongs to a beat. Where
+	 * nothing of it changed for longer than its time, it was, but when is a guess. */
+	bool asked[BEATS], guessed[BEATS];
+	bool guessed_at[BEATS]; /* that of beats[].at_s */
 	bool begun;
 };
 void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,

@@ -87,10 +87,14 @@ static int parts_of(const struct train_question *q, const struct train_shape *s,
 		p[0].trained = s->trained;
 	} else if (s->expert_ranks > 1) {
 		p[n++] = (struct part){
-			s->experts,	      s->experts * part,
-			(int)s->expert_ranks, (int)fmin(s->expert_ranks, fmax(1, in_node / q->ep)),
-			"experts' gradients", "updated experts",
-			"experts, forward",   "experts, backward"
+			s->experts,
+			s->experts * part,
+			(int)s->expert_ranks,
+			(int)fmin(s->expert_ranks, fmax(1, floor((double)in_node / q->ep))),
+			"experts' gradients",
+			"updated experts",
+			"experts, forward",
+			"experts, backward"
 		};
 	}
 	return n;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine around the GPUs in a recording: CPUs in use, memory, what networks and disks moved.
- * Rates are counted over a second at least, because some counters are asked that rarely. */
+ * Rates are counted over a second at least, and those of counters that are asked more rarely than
+ * is looked, over the time between. */
 #include "view/figures_tracks.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "monitor/recording.h"
 
 static const double window_s = 1;
 
@@ -31,10 +34,14 @@ struct track {
 	double *last; /* totals: a value a column when the window began */
 	double *y;    /* a value a moment */
 	bool total;
+	enum monitor_beat beat;
 };
 
 struct tracks {
+	struct arena *a;
 	const struct monitor *mon;
+	struct recording_rates rates;
+	double *rate; /* a value a column of the recording */
 	struct track of[TRACKS];
 	double begun_s; /* of the window; NAN: there was no row yet */
 };
@@ -46,6 +53,7 @@ static void take_columns(struct arena *a, const struct monitor *mon, const char 
 		if (strcmp(mon->columns[i].type->name, type) != 0)
 			continue;
 		t->total = mon->columns[i].type->kind == COLUMN_TOTAL;
+		t->beat = mon->columns[i].beat;
 		t->columns = arena_grow(a, t->columns, t->n, sizeof(*t->columns));
 		t->columns[t->n++] = i;
 	}
@@ -55,7 +63,9 @@ struct tracks *tracks_new(struct arena *a, const struct monitor *mon, size_t mos
 {
 	struct tracks *k = ARENA_NEW(a, struct tracks);
 
+	k->a = a;
 	k->mon = mon;
+	k->rate = arena_array(a, mon->n + 1, sizeof(*k->rate));
 	k->begun_s = NAN;
 	for (size_t i = 0; i < TRACKS; i++) {
 		struct track *t = &k->of[i];
@@ -123,11 +133,32 @@ static void end_window(struct tracks *k, const double *t, size_t n, double now,
 	for (size_t i = 0; i < TRACKS; i++) {
 		double v;
 
-		if (!k->of[i].n || !k->of[i].total)
+		if (!k->of[i].n || !k->of[i].total || k->of[i].beat != BEAT_LOOK)
 			continue;
 		v = rate_of(&k->of[i], now - k->begun_s, values) * kinds[i].factor;
 		for (size_t m = n; m-- > 0 && (m + 1 == n || t[m] > k->begun_s);)
 			put(&k->of[i].y[m], v);
+	}
+}
+
+/* Columns of a slower beat: since they were asked before. */
+static void put_beats(struct tracks *k, const double *t, size_t n, double now, const double *values)
+{
+	recording_rates(k->a, &k->rates, k->mon, now, values, k->rate);
+	for (size_t i = 0; i < TRACKS; i++) {
+		const struct track *x = &k->of[i];
+		double sum = 0, since = k->rates.beats[x->beat].before_s;
+		size_t told = 0;
+
+		if (!x->n || !x->total || x->beat == BEAT_LOOK || !k->rates.asked[x->beat])
+			continue;
+		for (size_t c = 0; c < x->n; c++)
+			if (isfinite(k->rate[x->columns[c]])) {
+				sum += k->rate[x->columns[c]];
+				told++;
+			}
+		for (size_t m = n; told && m-- > 0 && (m + 1 == n || t[m] > since);)
+			put(&k->of[i].y[m], sum * kinds[i].factor);
 	}
 }
 
@@ -142,6 +173,7 @@ void tracks_row(struct tracks *k, const double *t, size_t n, bool fresh, double 
 		if (!k->of[i].total)
 			put(&k->of[i].y[n - 1], gauge_of(k, i, values));
 	}
+	put_beats(k, t, n, now, values);
 	if (isnan(k->begun_s)) {
 		begin_window(k, now, values);
 	} else if (now - k->begun_s >= window_s) {

@@ -154,8 +154,8 @@ static void where_from(struct doc *d, const struct given_kind *k, const json_t *
 	const char *node = given_text(a, j, "host.nodename"), *time = given_text(a, j, "time"),
 		   *version = given_text(a, j, "tool_version");
 
-	doc_text(d, "Result of \"gputune %s\"%s%s%s%s%s%s. %s", k->verb, node ? " on " : "",
-		 node ? node : "", time ? ", " : "", time ? time : "",
+	doc_text(d, "Result of \"gputune %s\"%s%s%s%s%s%s. %s", k->verb,
+		 node && *node ? " on " : "", node ? node : "", time ? ", " : "", time ? time : "",
 		 version ? ", by gputune " : "", version ? version : "", k->says);
 }
 

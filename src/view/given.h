@@ -53,6 +53,8 @@ struct given_ratios {
 	const char *ratio;    /* path of {ratio or value, low, high} */
 	const char *word;     /* path of a verdict; NULL: none */
 	const char *interval; /* what the whiskers are */
+	/* What stands on either side of 1; NULL: it differs from row to row. */
+	const char *left, *right;
 };
 
 /* A line over a list's rows. */

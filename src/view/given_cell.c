@@ -49,7 +49,9 @@ const char *given_text(struct arena *a, const json_t *j, const char *path)
 
 const char *given_node(const json_t *j)
 {
-	return json_string_value(given_at(j, NULL, "host.nodename"));
+	const char *node = json_string_value(given_at(j, NULL, "host.nodename"));
+
+	return node && *node ? node : NULL;
 }
 
 enum style given_style(const char *word)
@@ -138,11 +140,13 @@ static const char *bytes_interval(struct arena *a, const json_t *j)
 {
 	const json_t *v = json_object_get(j, "value"), *low = json_object_get(j, "low"),
 		     *high = json_object_get(j, "high");
-	const char *middle = json_is_number(v) ? bytes(a, v) : NULL;
+	const char *middle = json_is_number(v) ? bytes(a, v) : NULL,
+		   *from = json_is_number(low) ? bytes(a, low) : NULL,
+		   *to = json_is_number(high) ? bytes(a, high) : NULL;
 
-	if (!middle || !json_is_number(low) || !json_is_number(high))
+	if (!middle || !from || !to)
 		return middle;
-	return arena_printf(a, "%s (%s to %s)", middle, bytes(a, low), bytes(a, high));
+	return arena_printf(a, "%s (%s to %s)", middle, from, to);
 }
 
 static const char *text_of(struct arena *a, const json_t *j, const struct given_field *f)

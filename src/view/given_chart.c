@@ -47,8 +47,8 @@ static void ratios(struct doc *d, const struct given_ratios *r, const json_t *j)
 	const json_t *list = given_at(j, NULL, r->path), *row;
 	struct chart_ratio *rows = arena_array(d->arena, RATIOS_MAX, sizeof(*rows));
 	struct chart_ratios c = { .title = r->title,
-				  .left = "worse",
-				  .right = "better",
+				  .left = r->left,
+				  .right = r->right,
 				  .interval = r->interval,
 				  .threshold = NAN,
 				  .rows = rows };
@@ -64,7 +64,7 @@ static void ratios(struct doc *d, const struct given_ratios *r, const json_t *j)
 	chart_add_ratios(d, &c);
 }
 
-/* One point is no line. */
+/* One point is no line; two are. */
 static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
 {
 	const json_t *list = given_at(j, NULL, g->path), *row;
@@ -81,7 +81,7 @@ static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
 		y[n] = number(given_at(row, NULL, g->y));
 		n += x[n] > 0 && isfinite(y[n]);
 	}
-	if (n < 3)
+	if (n < 2)
 		return;
 	*s = (struct chart_series){
 		.name = g->y_title, .mark = '*', .x = x, .y = y, .n = n, .line = true

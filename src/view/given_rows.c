@@ -77,8 +77,22 @@ static const struct given_table prove_tables[] = {
 };
 
 static const struct given_ratios prove_ratios[] = {
-	{ "", "After over before", { "what" }, "effect", "verdict", "interval of the proof" },
-	{ "guards", "Guards: after over before", { "figure" }, "", NULL, "90 % interval" },
+	{ "",
+	  "After over before",
+	  { "what" },
+	  "effect",
+	  "verdict",
+	  "interval of the proof",
+	  "worse",
+	  "better" },
+	{ "guards",
+	  "Guards: after over before",
+	  { "figure" },
+	  "",
+	  NULL,
+	  "90 % interval",
+	  "worse",
+	  "better" },
 };
 
 static const struct given_field doctor_pairs[] = {
@@ -193,13 +207,16 @@ static const struct given_table compare_tables[] = {
 	{ NULL, "rows", "Figures of both", GIVEN_FIELDS(compare_rows), NULL, { NULL }, true },
 };
 
+/* B over A as it is: for a latency, left is better. */
 static const struct given_ratios compare_ratios[] = {
 	{ "rows",
 	  "After over before",
 	  { "bench", "case", "figure" },
 	  "",
 	  "verdict",
-	  "interval of the comparison" },
+	  "interval of the comparison",
+	  NULL,
+	  NULL },
 };
 
 const struct given_kind given_machine_kinds[] = {

@@ -117,7 +117,9 @@ static const struct given_ratios train_ratios[] = {
 	  { "name" },
 	  "gain",
 	  NULL,
-	  "interval of the prediction" },
+	  "interval of the prediction",
+	  "worse",
+	  "better" },
 };
 
 static const struct given_field advise_pairs[] = {
@@ -182,7 +184,9 @@ static const struct given_ratios advise_ratios[] = {
 	  { "change" },
 	  "gain.answer",
 	  NULL,
-	  "interval of the prediction" },
+	  "interval of the prediction",
+	  "worse",
+	  "better" },
 };
 
 static const struct given_field diagnose_runs[] = {

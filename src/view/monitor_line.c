@@ -79,7 +79,7 @@ static void add_group(struct arena *a, struct monitor_line *l, const struct moni
 	*before = arena_printf(a, "%s,%s:{", *before, group);
 	for (size_t i = begin; i < mon->n; i++) {
 		const struct column_type *t = mon->columns[i].type;
-		const char *key = places[i].key, *unit = quoted(a, t->unit);
+		const char *key = places[i].key, *unit;
 		bool again = false;
 
 		if (!places[i].group || strcmp(places[i].group, group) != 0)
@@ -90,6 +90,7 @@ static void add_group(struct arena *a, struct monitor_line *l, const struct moni
 				strcmp(places[k].key, key) == 0;
 		if (again)
 			continue;
+		unit = quoted(a, t->unit);
 		add(a, l,
 		    arena_printf(a, "%s%s%s:{\"%s\":", *before, l->n > first ? "," : "", key,
 				 t->kind == COLUMN_TOTAL ? "total" : "value"),

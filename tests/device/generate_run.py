@@ -4,7 +4,7 @@
 
     tests/device/generate_run.py GPUTUNE OUT [--seconds 150] [--deepspeed SITE] [--only NAME,...] [--cpu] [--on MACHINE]
 
-Needs torch and accelerate, and two GPUs or more; DeepSpeed where it is installed or lies below SITE. Each file is generated for
+OUT is a new or empty folder. Needs torch and accelerate, and two GPUs or more; DeepSpeed where it is installed or lies below SITE. Each file is generated for
 training-lab's 350m model, looked through by `gputune lint` and started for some twenty steps; a file that somebody wrote badly is run
 as it is and after `generate --edit`. A line each: exit code, tokens/s of a GPU measured and predicted. --cpu: a dry run with a tiny model
 on CPUs (--on says for which machine the files are). What does not fit into --seconds is named as not run. Changes no setting of a GPU.
@@ -81,15 +81,22 @@ def words():
     p.add_argument("--cpu", action="store_true")
     p.add_argument("--on")
     p.add_argument("--steps", type=int, default=20)
-    return p.parse_args()
+    a = p.parse_args()
+    program = shutil.which(a.gputune)
+    if not program:
+        p.error(f"{a.gputune} is no program")
+    # Everything runs in the root of the sources.
+    a.gputune, a.out = str(pathlib.Path(program).resolve()), a.out.resolve()
+    if a.out.exists() and (not a.out.is_dir() or any(a.out.iterdir())):
+        p.error(f"{a.out} is there already, and is no empty folder")
+    return a
 
 
 class Bench:
     def __init__(self, a):
         self.a, self.size = a, DRY if a.cpu else REAL
-        self.out, self.until = a.out.resolve(), time.monotonic() + a.seconds
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir(parents=True)
+        self.out, self.until = a.out, time.monotonic() + a.seconds
+        self.out.mkdir(parents=True, exist_ok=True)
         self.gpus = 2 if a.cpu else len([x for x in said(["nvidia-smi", "-L"])[1].splitlines() if x.startswith("GPU ")])
         self.samples = self.size[3] * self.gpus
         self.env = dict(os.environ, OMP_NUM_THREADS=os.environ.get("OMP_NUM_THREADS", "4"))

@@ -195,7 +195,9 @@ static int change(struct arena *a, const struct kind *k, const char *text, size_
 	if (train_setup_within(a, q, k->target, NULL, &bounds, s, &err) < 0)
 		return *err.text ? -1 : (abort(), 0);
 	train_edit_make(e, s, &meeting, &on);
-	train_edit_settle(e, GPUS, &on, s);
+	/* No input is as long as a text may be. */
+	if (train_edit_settle(e, GPUS, &on, s, &err) < 0)
+		abort();
 	return 0;
 }
 

@@ -155,6 +155,70 @@ def stages(tmp):
            c["dynamo_config"]["dynamo_use_regional_compilation"] is True, c)
 
 
+def as_it_was(tmp):
+    """A file of stage 0: its messages are of one size, whatever reduce_bucket_size says, so what does not change gains nothing."""
+    one = ["--model", "24:1024:16:16:4096:2:32000", "--sequence", "1024", "--on", "2x hgx-h100", "--no-calibration"]
+    words = ["--parallel", "ddp", "--micro-batch", "8", "--accumulation", "1", "--checkpointing", "none", "--no-overlap"]
+    whole, small = (json.loads(run("predict", "training", *one, *words, "--bucket", n, "--format", "json")[1])["tokens_per_s"]["value"]
+                    for n in ("1e9", "25MiB"))
+    f, seen = tmp / "zero.json", []
+    for name, zero, more in (("none", {"stage": 0}, []), ("dead", {"stage": 0, "reduce_bucket_size": 500000}, []), ("default", {}, []),
+                             ("told", {"stage": 0}, ["--bucket", "1e6"])):
+        f.write_text(json.dumps({"train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 1, "bf16": {"enabled": True},
+                                 "zero_optimization": zero}))
+        t = follows(f"stage 0, {name}", ["generate", "deepspeed", "--edit", f, *one, *more], 0)["train"]
+        row = next(x for x in t["tries"] if x["way"] == "ddp" and x["micro_batch"] == 8 and x["recompute"] == "none")
+        expect(f"stage 0, {name}: before is that way's own row", t["before"]["way"] == "ddp" and
+               abs(row["tokens_s"] / t["before"]["tokens_s"]["value"] - 1) < 1e-3 and
+               abs(row["memory_bytes"] / t["before"]["memory_bytes"] - 1) < 1e-3, (row, t["before"]))
+        seen.append(t["before"]["tokens_s"]["value"])
+    expect("messages of 5e8 elements", seen[0] == seen[1] == seen[2] and seen[0] >= whole > small, (seen, whole, small))
+    expect("but those of --bucket where it is told", seen[3] < 0.9 * seen[0], seen)
+
+
+def emptied(tmp):
+    """Everything in the section is dead in the stage that is chosen: what is put in stands alone."""
+    lone = {"one line": '{"stage3_max_live_parameters": 1e9}', "two": '{ "stage3_max_live_parameters": 1e9, "stage3_max_reuse_distance": 1e9 }',
+            "lines": '{\n    "stage3_max_live_parameters": 1e9,\n    "sub_group_size": 1e9\n  }', "one stays":
+            '{"stage3_max_live_parameters": 1e9, "contiguous_gradients": true}', "the last goes":
+            '{"contiguous_gradients": true, "stage3_max_live_parameters": 1e9}'}
+    for name, zero in lone.items():
+        text = '{\n  "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},\n' \
+               f'  "zero_optimization": {zero}\n}}\n'
+        after, _, t = edit(tmp, "lone.json", text, model="llama-3-8b")
+        z = json.loads(after)["zero_optimization"]
+        expect(f"{name}: the stage is put in", z.get("stage") in (1, 2) and not [k for k in z if k.startswith(("stage3", "sub"))] and
+               ("contiguous_gradients" in z) == ("contiguous" in zero), (after, t.get("edit")))
+        flow = "train_micro_batch_size_per_gpu: 4\ngradient_accumulation_steps: 4\nbf16: {enabled: true}\nzero_optimization: " + \
+            zero.replace('"', "") + "\n"
+        after, _, t = edit(tmp, "lone.yaml", flow, model="llama-3-8b")
+        z = yaml.safe_load(after)["zero_optimization"]
+        expect(f"{name} in YAML", z.get("stage") in (1, 2) and not [k for k in z if k.startswith(("stage3", "sub"))], (after, t.get("edit")))
+    # As long as a file may be: with a longer value it could not be read any more.
+    s = tmp / "long.sh"
+    line = "torchrun --nproc_per_node=8 --nnodes 2 t.py --per_device_train_batch_size 1 --gradient_accumulation_steps 8 " \
+        "--gradient_checkpointing True --bf16 True\n"
+    s.write_text(line + "#" * (2**20 - len(line) - 1) + "\n")
+    got, _, err = run("generate", "deepspeed", "--edit", s, "--model", "qwen2.5-1.5b", *ON, "-o", tmp / "never")
+    expect("what cannot be read again is not written", got == 2 and "nothing is written" in err and "larger than" in err and
+           not (tmp / "never").exists(), (got, err))
+    (tmp / "never").unlink(missing_ok=True)
+
+
+def runner(tmp):
+    """The program that runs what is generated removes nothing of the user's, and finds gputune from wherever it is called."""
+    script, out = root / "tests/device/generate_run.py", tmp / "runs"
+    out.mkdir()
+    (out / "mine").write_text("mine")
+    dry = ["--cpu", "--on", "hgx-h100", "--only", "none", "--seconds", "0"]
+    for name, where in (("a folder with something in it", out), ("a file", out / "mine")):
+        p = subprocess.run([sys.executable, script, gputune, where, *dry], capture_output=True, text=True, timeout=120)
+        expect(f"{name} is refused", p.returncode == 2 and "there already" in p.stderr and (out / "mine").read_text() == "mine", p.stderr)
+    p = subprocess.run([sys.executable, script, "./" + os.path.basename(gputune), tmp / "fresh", *dry], capture_output=True, text=True,
+                       timeout=120, cwd=os.path.dirname(gputune))
+    expect("a path from here", p.returncode == 0 and json.loads((tmp / "fresh/rows.json").read_text()) == [], (p.stdout, p.stderr[-800:]))
+
+
 def launched(tmp):
     asked = ["--model", "llama-3-8b", "--host", hgx, "--no-calibration", "--global-batch", "128", "--loader", "50ms"]
     for kind in ("torchrun", "sbatch"):
@@ -501,6 +565,9 @@ def linted(tmp):
 with tempfile.TemporaryDirectory() as d:
     generated(pathlib.Path(d))
     stages(pathlib.Path(d))
+    as_it_was(pathlib.Path(d))
+    emptied(pathlib.Path(d))
+    runner(pathlib.Path(d))
     launched(pathlib.Path(d))
     edited(pathlib.Path(d))
     settled(pathlib.Path(d))

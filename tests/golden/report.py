@@ -283,6 +283,115 @@ def output(tmp):
     law("--host and arguments", run("report", *on, machines / "nothing")[0] == 2)
 
 
+def words_of(text):
+    return " ".join("".join(Page(text).text).split())
+
+
+def written(tmp, name, j, **more):
+    """A file with j; a path as "summary.fail" takes two underscores."""
+    j = json.loads(json.dumps(j))
+    for key, v in more.items():
+        *outer, last = key.split("__")
+        at = j
+        for step in outer:
+            at = at.setdefault(step, {})
+        at[last] = v
+    path = pathlib.Path(tmp, name)
+    path.write_text(json.dumps(j))
+    return path
+
+
+def given_figures(tmp):
+    """What a page says of a file's figures: which side is better, the ends of intervals, two points."""
+    files, on = report_state.told(gputune, tmp), ("--host", machines / "hgx-h100")
+    for verb, sides in (("prove", True), ("advise", True), ("predict training", True), ("compare", False)):
+        said = words_of(run("report", *on, files[verb])[1])
+        # A compare's B/A is below 1 where a latency got better.
+        law(f"{verb}: its chart {'says' if sides else 'does not say'} which side is better", "interval of the" in said and
+            sides == ("left of the line: worse; right of it: better" in said), said[:300])
+    j = json.loads(files["predict inference"].read_text())
+    for low, high in ((-1, 8e9), (6e9, 1e30), (-5, -4), (6e9, 9e18)):
+        file = written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": low, "high": high})
+        code, text, err = run("report", *on, file)
+        law(f"an end of {low:g} to {high:g} bytes is none", code == 1 and not err and "6.52 GiB" in text and
+            "(null)" not in text and "6.52 GiB (" not in text, (code, err, re.findall("Memory of one GPU.{80}", text)))
+    whole = run("report", *on, written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": 6e9, "high": 8e9}))[1]
+    law("and two are an interval", "6.52 GiB (5.59 GiB to 7.45 GiB)" in whole)
+    j = json.loads(files["predict training"].read_text())
+    for n in (1, 2, 3):
+        text = run("report", *on, written(tmp, "scale.json", j, scale=j["scale"][:n]))[1]
+        law(f"a line through {n}", len(j["scale"]) == 3 and ("Throughput over GPUs, predicted" in text) == (n > 1))
+
+
+def given_whose(tmp):
+    """Whose a file is, and which of several checks of one machine counts."""
+    j = json.loads(run("check", "--host", machines / "hgx-h100", "--format", "json")[1])
+    a = written(tmp, "a.json", j, host__nodename="host")
+    b = written(tmp, "b.json", j, host__nodename="node-b")
+
+    def placed(*argv):
+        code, out, err = run("report", *argv, "--format", "json")
+        law(f"a report of {argv}", code == 1 and not err, (code, err))
+        return [[g["host"]["nodename"] for g in m.get("given", [])] for m in json.loads(out)["machines"]]
+
+    law("one that is called host takes no other's", placed(machines / "dgx-spark", a, b) == [[], ["host"], ["node-b"]],
+        placed(machines / "dgx-spark", a, b))
+    law("nor where nothing but files is given", placed(a, b) == [["host"], ["node-b"]], placed(a, b))
+    facts = json.loads(run("show", "--format", "json", "--host", machines / "h200-x4")[1])
+    redacted = written(tmp, "facts.json", facts, facts__nodename__value="host")
+    law("a redacted machine takes any", placed(redacted, b, a) == [["node-b", "host"]], placed(redacted, b, a))
+    none = written(tmp, "none.json", j, host__nodename="")
+    code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", none)
+    law("an empty name is none", code == 2 and "none.json names no machine" in err, (code, err))
+    code, out, err = run("report", "--host", machines / "dgx-spark", none)
+    law("and goes with one machine", code == 1 and not err and "on ," not in words_of(out), (code, err))
+
+    def finding(id, severity):
+        return dict(j["findings"][0], id=id, verdict="fail", severity=severity)
+
+    old = written(tmp, "old.json", j, host__nodename="n7", host__kernel="1.old", time="2026-11-20T10:00:00Z",
+                  findings=[finding("zz.old", "critical")], summary={"fail": 31, "pass": 1, "unknown": 0, "score": 7})
+    new = written(tmp, "new.json", j, host__nodename="n7", host__kernel="2.new", time="2026-11-21T10:00:00Z",
+                  findings=[finding("zz.new", "low")], summary={"fail": 17, "pass": 2, "unknown": 4, "score": 83})
+    fine = written(tmp, "fine.json", j, host__nodename="n7", time="2026-11-22T10:00:00Z", findings=[],
+                   summary={"fail": 0, "pass": 2, "unknown": 0, "score": 100})
+    odd = written(tmp, "odd.json", j, host__nodename="n7", time="soon", findings=[finding("zz.odd", "high")],
+                  summary={"fail": 23, "pass": 2, "unknown": 0, "score": 11})
+    for order in ((old, new), (new, old), (new, odd, old), (odd, new)):
+        code, out, err = run("report", machines / "nothing", *order, "--format", "md")
+        row = [c.strip() for line in out.splitlines() if "known by results alone" in line and line.startswith("|")
+               for c in line.strip("|").split("|")]
+        law(f"the newest check counts: {[p.name for p in order]}", row[2:7] == ["2.new", "**83**", "17", "4", "low: zz.new"] and
+            "17 to fix, gravest zz.new (low)" in out, (row, out[:600]))
+    for order in ((new, fine, old), (fine, old, new)):
+        code, out, err = run("report", *order, "--format", "json")
+        law("also its exit code", code == 0 and json.loads(out)["exit_code"] == 0 and not err, (code, err))
+    lone = written(tmp, "lone.json", j, host__nodename="n8", findings=[], summary={"fail": 5, "pass": 0, "unknown": 0})
+    out = words_of(run("report", machines / "nothing", lone)[1])
+    law("counted, and not named", "5 to fix" in out and "not named in the file" in out and "(null)" not in out, out[:600])
+
+
+def long_unit(tmp):
+    """Lines of a recording that wants a long unit written once for each of its targets: it is written once."""
+    columns = [{"name": "x.y", "target": f"t{i}", "unit": "u", "slow": False, "kind": "gauge"} for i in range(2000)]
+    columns[-1]["unit"] = "u" * (1 << 19)
+    head = {"schema": "gputune.recording/1", "tool_version": None, "started_s": 1700000000, "interval_ms": 500, "command": [],
+            "machine": {"name": "m", "platform": None, "kernel": None, "driver": None, "memory_bytes": None, "cpus": 8, "gpus": []},
+            "columns": columns}
+    text = "\n".join(map(json.dumps, (head, [0, 0, 1.5, 1999, 2.5], {"rows": 1, "status": 0, "cpu_s": 0, "command_cpu_s": 0})))
+    file, out = pathlib.Path(tmp, "unit.rec"), pathlib.Path(tmp, "lines")
+    subprocess.run(["zstd", "-q", "-f", "-o", file], input=text.encode() + b"\n", check=True)
+    with out.open("w") as to:
+        p = subprocess.Popen([gputune, "monitor", file, "--format", "json"], stdout=to, stdin=subprocess.DEVNULL)
+        _, status, used = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    line = out.read_text()
+    law("a line with a long unit", p.returncode == 0 and len(line) < 1 << 20 and
+        json.loads(line)["t1999"]["y"]["unit"] == columns[-1]["unit"] and json.loads(line)["t0"]["y"]["value"] == 1.5, line[:200])
+    law("takes no memory for each target", used.ru_maxrss < 400 << 10, f"{used.ru_maxrss >> 10} MiB")
+    print(f"a long unit: {used.ru_maxrss >> 10} MiB")
+
+
 def given(tmp):
     """Results of other verbs as files: each in its section; those of other machines; broken ones."""
     files = report_state.told(gputune, tmp)
@@ -342,7 +451,7 @@ def given(tmp):
         "1004 more rows" not in text and "more rows are left out" in text and len(text) < 1 << 20, (code, len(text), err))
 
 
-for part in (one, empty, several, names, recorded, given, output):
+for part in (one, empty, several, names, recorded, given, given_figures, given_whose, long_unit, output):
     with tempfile.TemporaryDirectory() as tmp:
         part(tmp)
 print(f"{passed} passed, {failed} failed")
