@@ -11,31 +11,38 @@
 /* Fewer looks than this say nothing of what they stand for. */
 enum { LOOKS_LEAST = 3 };
 
+/* Steps of one file behind warming-up, of the rank that it tells first. */
+struct steps_of {
+	double sum, told;
+	int rank;
+};
+
 /* Seconds that the steps behind warming-up took, by the file that tells most; NAN. */
-static double steps_together(const struct evidence *ev, const struct run_files *rf)
+static double steps_together(struct arena *a, const struct evidence *ev, const struct run_files *rf)
 {
+	struct steps_of *of = arena_array(a, ev->n_files, sizeof(*of));
 	double most = NAN;
 
+	for (size_t k = 0; k < ev->n_figures; k++) {
+		const struct figure_seen *f = &ev->figures[k];
+		struct steps_of *x = &of[f->file];
+
+		if (f->kind != FIGURE_STEP_S || f->step < rf->files[f->file].from ||
+		    (x->told > 0 && f->rank != x->rank))
+			continue;
+		x->rank = f->rank;
+		x->sum += f->value;
+		x->told++;
+	}
 	for (size_t i = 0; i < ev->n_files; i++) {
 		const struct file_steps *s = &rf->files[i];
-		double sum = 0, each = 0;
-		int rank = -2;
+		double sum = of[i].sum;
 
 		if (ev->files[i].run != rf->run || s->n < LOOKS_LEAST)
 			continue;
-		for (size_t k = 0; k < ev->n_figures; k++) {
-			const struct figure_seen *f = &ev->figures[k];
-
-			if (f->file != i || f->kind != FIGURE_STEP_S || f->step < s->from ||
-			    (rank != -2 && f->rank != rank))
-				continue;
-			rank = f->rank;
-			sum += f->value;
-			each++;
-		}
 		/* Of every tenth step alone the time may be told. */
-		if (each > 0)
-			sum *= (double)(s->last - s->from + 1) / each;
+		if (of[i].told > 0)
+			sum *= (double)(s->last - s->from + 1) / of[i].told;
 		if (sum > 0 && !(most >= sum))
 			most = sum;
 	}
@@ -88,7 +95,7 @@ static void busiest(const double *at, const double *busy, size_t n, double secon
 
 void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf)
 {
-	double seconds = steps_together(ev, rf);
+	double seconds = steps_together(a, ev, rf);
 
 	rf->cut_s = NAN;
 	for (size_t i = 0; isfinite(seconds) && i < ev->n_files; i++) {
