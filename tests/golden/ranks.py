@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import jsonschema
 
@@ -94,7 +93,6 @@ nothing_left("by itself")
 
 def launch(what, environments, argv=("collectives/all-reduce:64B",), code=0, words=(), own=None, ns=None, limit=60):
     """One process for each environment; rank 0 is the first. Its exit code and words; the others print nothing on standard output."""
-    begin = time.monotonic()
     all_ = [start(bench(*argv, *(own[i] if own else ()), "--format", "json"), env, ns=ns and ns[i])
             for i, env in reversed(list(enumerate(environments)))][::-1]
     done = [finish(p, limit) for p in all_]
@@ -106,7 +104,6 @@ def launch(what, environments, argv=("collectives/all-reduce:64B",), code=0, wor
     if code == 0:
         result(what, out)
     nothing_left(what)
-    return done, time.monotonic() - begin
 
 
 def torchrun(i, n, **more):
@@ -159,6 +156,37 @@ def by_hand(n, at, gpus=None, token_file=good):
 launch("over TCP", [{}] * 3, own=by_hand(3, f"127.0.0.1:{free_port()}"))
 launch("a process with two GPUs", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["0", "1"]))
 launch("the same GPU twice", [{}] * 2, own=by_hand(2, f"127.0.0.1:{free_port()}", ["1", "1"]), code=2, words=("drive the same GPU",))
+# Who knocks and says nothing, or something else, holds up nobody: rank 1 stands behind all of them.
+port = free_port()
+own = by_hand(2, f"127.0.0.1:{port}")
+first = start(bench("collectives/all-reduce:64B", *own[0], "--format", "json"))
+
+
+def knock(say=b""):
+    s = socket.create_connection(("127.0.0.1", port), timeout=60)
+    s.sendall(say)
+    return s
+
+
+def listens():
+    try:
+        knock().close()
+        return True
+    except OSError:
+        return False
+
+
+expect("rank 0 listens", ours.until(listens))
+strangers = [knock(b"GET / HTTP/1.0\r\n"[:i % 17]) for i in range(60)] + [knock(os.urandom(64)) for _ in range(20)]
+second = start(bench("collectives/all-reduce:64B", *own[1], "--format", "json"))
+code, out, err = finish(first)
+expect("rank 0 among strangers ends well", code == 0, (code, err))
+result("among strangers", out)
+code, _, err = finish(second)
+expect("rank 1 behind them too", code == 0, (code, err))
+for s in strangers:
+    s.close()
+nothing_left("among strangers")
 A, B = f"gtr-a{os.getpid()}", f"gtr-b{os.getpid()}"
 
 
@@ -218,39 +246,45 @@ launch("no NCCL", [torchrun(i, 2, **(dict(GPUTUNE_LIB_DIR=str(tmp)) if i == 1 el
 launch("wrong data", [torchrun(i, 2, GPUTUNE_STUB_NCCL="wrong") for i in range(2)], code=1, words=("got wrong data",))
 launch("sockets", [torchrun(i, 2, **(dict(GPUTUNE_STUB_NCCL="sockets") if i == 1 else {})) for i in range(2)], code=1,
        words=("over TCP sockets",))
-done, took = launch("a rank that dies", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="die") if i == 2 else {})) for i in range(3)], code=1,
-                    words=("rank 2", "vanished"))
-expect("it does not take long", took < 20, took)
+launch("a rank that dies", [torchrun(i, 3, **(dict(GPUTUNE_STUB_NCCL="die") if i == 2 else {})) for i in range(3)], code=1,
+       words=("rank 2", "vanished"))
 code, out, err = finish(start(bench("collectives/all-reduce:64B", "--local-processes"), dict(GPUTUNE_STUB_NCCL="die")))
 expect("a child that dies", code == 1 and "rank 2" in out and "vanished" in out, (code, out[-500:], err))
 nothing_left("a child that dies")
 
 
+def met(pid):
+    """That a process has found all others: the stand-in's common memory has lost its name."""
+    try:
+        return any("gputune-stub-nccl" in line and "(deleted)" in line for line in open(f"/proc/{pid}/maps"))
+    except OSError:
+        return False
+
+
 def amid(what, kill_rank, sig, codes, words):
     """Ranks that measure for long, one of which is ended from outside."""
-    argv = [gputune, "bench", "collectives/all-reduce:64B", "--for", "30s", "--state", str(tmp / "state")]
+    argv = [gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--state", str(tmp / "state")]
     all_ = [start(argv, torchrun(i, 3)) for i in range(3)]
-    time.sleep(1.5)
-    begin = time.monotonic()
+    expect(f"{what}: they meet", ours.until(lambda: all(met(p.pid) for p in all_)))
     all_[kill_rank].send_signal(sig)
-    done = [finish(p, 30) for p in all_]
+    done = [finish(p, 120) for p in all_]
     if kill_rank:
         text = done[0][1] + done[0][2]
         expect(f"{what}: rank 0 names it", done[0][0] in codes and all(w in text for w in words), (done[0][0], text[-500:]))
     else:
         expect(f"{what}: the others end", all(d[0] in codes for d in done[1:]), [d[0] for d in done])
-    expect(f"{what}: within 25 s", time.monotonic() - begin < 25, time.monotonic() - begin)
     nothing_left(what)
 
 
 amid("a rank that is killed", 1, signal.SIGKILL, (1,), ("rank 1", "vanished"))
 amid("rank 0 that is killed", 0, signal.SIGKILL, (5,), ())
 amid("a rank 0 that is asked to stop", 0, signal.SIGINT, (0, 5), ())
-p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "30s", "--local-processes", "--state", str(tmp / "state")],
+p = start([gputune, "bench", "collectives/all-reduce:64B", "--for", "300s", "--local-processes", "--state", str(tmp / "state")],
           start_new_session=True)
-time.sleep(1.5)
+children = f"/proc/{p.pid}/task/{p.pid}/children"
+expect("Ctrl-C: they meet", ours.until(lambda: sum(met(int(c)) for c in open(children).read().split()) >= 2 or met(p.pid)))
 os.killpg(p.pid, signal.SIGINT)
-code, out, err = finish(p, 20)
+code, out, err = finish(p, 120)
 expect("Ctrl-C", code == 5 and "interrupted" in out, (code, out[-300:], err))
 nothing_left("Ctrl-C")
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 int handshake_fail(const char *who, int r, const char *what, struct err *e)
 {
@@ -91,7 +92,7 @@ int handshake_client(int fd, const char *who, const struct token *t, const struc
 /* --- server -------------------------------------------------------------------------------------
  */
 
-static int put(int fd, enum opening_kind kind, const uint8_t *secret, const struct net_wait *w)
+bool handshake_put(int fd, enum opening_kind kind, const uint8_t *secret)
 {
 	struct opening o = { .kind = kind, .version = WIRE_VERSION };
 	uint8_t bytes[WIRE_OPENING];
@@ -99,42 +100,30 @@ static int put(int fd, enum opening_kind kind, const uint8_t *secret, const stru
 	if (secret)
 		memcpy(o.secret, secret, WIRE_SECRET);
 	opening_write(&o, bytes);
-	return net_write(fd, bytes, sizeof(bytes), w);
+	return send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(bytes);
 }
 
-static int get(int fd, enum opening_kind kind, struct opening *o, const struct net_wait *w)
+bool handshake_challenge(int fd, const struct opening *hello, struct wire_auth *a)
 {
-	uint8_t bytes[WIRE_OPENING];
-	int r = net_read(fd, bytes, sizeof(bytes), w);
-
-	r = r ? r : opening_read(bytes, o);
-	if (r == -EPROTO)
-		put(fd, OPENING_VERSION, NULL, w);
-	return r ? r : o->kind == kind ? 0 : -EBADMSG;
+	memcpy(a->client, hello->secret, WIRE_SECRET);
+	return random_bytes(a->server, WIRE_SECRET) == 0 &&
+	       handshake_put(fd, OPENING_CHALLENGE, a->server);
 }
 
-int handshake_server(int fd, const struct token *t, const struct net_wait *w,
+bool handshake_proves(const struct token *t, const struct wire_auth *a, const struct opening *o)
+{
+	uint8_t proof[WIRE_SECRET];
+
+	wire_proof(t->secret, t->n, a, PROOF_CLIENT, proof);
+	return secret_equal(proof, o->secret, WIRE_SECRET);
+}
+
+bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 		     uint8_t key[WIRE_SECRET])
 {
 	uint8_t proof[WIRE_SECRET];
-	struct wire_auth auth;
-	struct opening o;
-	int r = get(fd, OPENING_HELLO, &o, w);
 
-	if (r)
-		return r;
-	memcpy(auth.client, o.secret, WIRE_SECRET);
-	r = random_bytes(auth.server, WIRE_SECRET);
-	r = r ? r : put(fd, OPENING_CHALLENGE, auth.server, w);
-	r = r ? r : get(fd, OPENING_PROOF, &o, w);
-	if (r)
-		return r;
-	wire_proof(t->secret, t->n, &auth, PROOF_CLIENT, proof);
-	if (!secret_equal(proof, o.secret, WIRE_SECRET)) {
-		put(fd, OPENING_REFUSED, NULL, w);
-		return -EKEYREJECTED;
-	}
-	wire_proof(t->secret, t->n, &auth, PROOF_SERVER, proof);
-	wire_proof(t->secret, t->n, &auth, PROOF_KEY, key);
-	return put(fd, OPENING_PROOF, proof, w);
+	wire_proof(t->secret, t->n, a, PROOF_SERVER, proof);
+	wire_proof(t->secret, t->n, a, PROOF_KEY, key);
+	return handshake_put(fd, OPENING_PROOF, proof);
 }

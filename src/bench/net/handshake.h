@@ -16,8 +16,16 @@ int handshake_fail(const char *who, int r, const char *what, struct err *e);
  * another token. */
 int handshake_client(int fd, const char *who, const struct token *t, const struct net_wait *w,
 		     uint8_t key[WIRE_SECRET], struct err *e);
-/* The side that was connected to, where only one speaks at a time. -errno, without a word. */
-int handshake_server(int fd, const struct token *t, const struct net_wait *w,
+
+/* The side that was connected to never waits: 64 bytes fit into a socket's buffer, or the other
+ * side gets nothing (false). secret: WIRE_SECRET bytes; NULL: zeros. */
+bool handshake_put(int fd, enum opening_kind kind, const uint8_t *secret);
+/* Answers a hello; *a gets what both sides said. */
+bool handshake_challenge(int fd, const struct opening *hello, struct wire_auth *a);
+/* That this proof comes from who knows the token. */
+bool handshake_proves(const struct token *t, const struct wire_auth *a, const struct opening *o);
+/* Proves the same to the other side; key: the session's. */
+bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 		     uint8_t key[WIRE_SECRET]);
 
 #endif

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/net/lobby.h"
 #include "bench/net/serve.h"
 
 enum { STEP_MS = 200, SHAKE_MS = 2000, KEEP_S = 10 };
@@ -100,34 +101,52 @@ static int listen_at(const struct world_ask *ask, struct err *e)
 	return r ? r : fd;
 }
 
-/* A stranger is forgotten; a rank that comes twice is one. */
-static void let_in(struct meeting *m, int fd)
+/* One that proved itself says which rank it is; one that comes twice is one. */
+static bool joins(struct meeting *m, struct frames *frames)
 {
-	struct net_wait w = { SHAKE_MS, m->ask->stop };
-	struct frames frames = { .fd = fd, .stop = m->ask->stop };
-	uint8_t key[WIRE_SECRET];
 	struct wire_frame f = { 0 };
 	struct member *it;
-	bool taken = false;
 
-	if (m->ask->job ? same_user(fd) : (keep_alive(fd), true))
-		taken = handshake_server(fd, m->token, &w, key) == 0;
-	if (taken) {
-		wire_sides(key, &frames.in, &frames.out);
-		taken = frames_get(&frames, &f, SHAKE_MS) == 0 && f.kind == FRAME_JOIN &&
-			f.join.rank > 0 && f.join.rank < m->w->ranks &&
-			!m->w->member[f.join.rank].there;
-	}
-	explicit_bzero(key, sizeof(key));
-	if (!taken) {
-		close(fd);
-		return;
-	}
+	if (frames_get(frames, &f, SHAKE_MS) || f.kind != FRAME_JOIN || f.join.rank == 0 ||
+	    f.join.rank >= m->w->ranks || m->w->member[f.join.rank].there)
+		return false;
 	/* From here on a wish to stop cuts no answer short: what was begun is ended by all. */
-	frames.stop = NULL;
+	frames->stop = NULL;
 	it = &m->w->member[f.join.rank];
-	*it = (struct member){ .frames = frames, .join = f.join, .there = true };
+	*it = (struct member){ .frames = *frames, .join = f.join, .there = true };
 	snprintf(it->name, sizeof(it->name), "rank %u (%s)", f.join.rank, f.join.text);
+	return true;
+}
+
+static bool let_in(struct meeting *m, struct caller *c, const struct opening *o)
+{
+	struct frames frames = { .fd = c->fd, .stop = m->ask->stop };
+	uint8_t key[WIRE_SECRET];
+	bool known = handshake_proves(m->token, &c->auth, o);
+
+	if (!known)
+		handshake_put(c->fd, OPENING_REFUSED, NULL);
+	known = known && handshake_admit(c->fd, m->token, &c->auth, key);
+	if (known) {
+		wire_sides(key, &frames.in, &frames.out);
+		explicit_bzero(key, sizeof(key));
+		if (!m->ask->job)
+			keep_alive(c->fd);
+	}
+	return known && joins(m, &frames);
+}
+
+/* A stranger is forgotten. */
+static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+{
+	struct meeting *m = ctx;
+
+	if (c->challenged)
+		return o->kind == OPENING_PROOF && let_in(m, c, o) ? FATE_TAKEN : FATE_CLOSE;
+	if (o->kind != OPENING_HELLO || (m->ask->job && !same_user(c->fd)))
+		return FATE_CLOSE;
+	c->challenged = true;
+	return handshake_challenge(c->fd, o, &c->auth) ? FATE_WAIT : FATE_CLOSE;
 }
 
 static unsigned missing(const struct world *w, char *list, size_t size)
@@ -142,14 +161,12 @@ static unsigned missing(const struct world *w, char *list, size_t size)
 	return n;
 }
 
-static int wait_for_all(struct meeting *m, int listener, struct err *e)
+static int wait_for_all(struct meeting *m, struct lobby *l, struct err *e)
 {
+	struct pollfd p[1 + LOBBY_PLACES];
 	char list[64];
 
 	while (missing(m->w, list, sizeof(list))) {
-		struct pollfd p = { .fd = listener, .events = POLLIN };
-		int fd;
-
 		if (stopped(m))
 			return err_set(e, -EINTR, "interrupted");
 		if (net_now_ms() > m->end)
@@ -157,11 +174,8 @@ static int wait_for_all(struct meeting *m, int listener, struct err *e)
 				       "rank %s of %u did not come: it was not started, cannot "
 				       "reach rank 0, or has another token",
 				       list, m->w->ranks);
-		if (poll(&p, 1, STEP_MS) <= 0)
-			continue;
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
-			let_in(m, fd);
+		if (poll(p, (nfds_t)lobby_watch(l, p), STEP_MS) >= 0)
+			lobby_turn(l, p);
 	}
 	return 0;
 }
@@ -225,14 +239,16 @@ static void tell_why(struct world *w, const struct err *e)
 static int lead(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct member *self = &m->w->member[0];
-	int listener = listen_at(m->ask, e), r;
+	struct lobby lobby = { .listener = listen_at(m->ask, e), .decide = decide, .ctx = m };
+	int r;
 
-	if (listener < 0)
-		return listener;
+	if (lobby.listener < 0)
+		return lobby.listener;
 	self->join = *own;
 	snprintf(self->name, sizeof(self->name), "rank 0 (%s)", own->text);
-	r = wait_for_all(m, listener, e);
-	close(listener);
+	r = wait_for_all(m, &lobby, e);
+	lobby_close(&lobby);
+	close(lobby.listener);
 	r = r ? r : judge(m->w, e);
 	if (r)
 		tell_why(m->w, e);
