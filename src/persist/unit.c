@@ -41,7 +41,8 @@ static const char order[] =
 	"After=network.target NetworkManager.service systemd-networkd.service\n"
 	"Before=slurmd.service kubelet.service docker.service\n";
 
-/* What a unit that writes to /sys can do without, whatever it writes. */
+/* What a unit that writes to /sys can do without, whatever it writes. A call that it may not make
+ * (it reads the machine first, the kernel's log too) is refused, and does not end it. */
 static const char hardening[] = "NoNewPrivileges=yes\n"
 				"ProtectSystem=strict\n"
 				"ReadWritePaths=/var/lib/gputune\n"
@@ -56,6 +57,7 @@ static const char hardening[] = "NoNewPrivileges=yes\n"
 				"RestrictSUIDSGID=yes\n"
 				"LockPersonality=yes\n"
 				"SystemCallArchitectures=native\n"
+				"SystemCallErrorNumber=EPERM\n"
 				"IPAddressDeny=any\n"
 				"UMask=0077\n"
 				"KeyringMode=private\n";
