@@ -6,16 +6,19 @@
 #include <unistd.h>
 
 #include "base/stamp.h"
+#include "base/text.h"
 #include "cmd/boot.h"
+#include "cmd/boot_report_read.h"
 #include "cmd/page.h"
 #include "cmd/persist.h"
 #include "host/command.h"
 #include "host/write.h"
+#include "view/glyph.h"
 #include "view/txn_json.h"
 
 #define REBOOT_FILE TXN_DIR "/reboot.json"
 
-enum { REPORT_MAX = 16 << 20, ROWS_MAX = 1 << 17, TEXT_MAX = 8192, REBOOT_MS = 60000 };
+enum { REPORT_MAX = 16 << 20, REBOOT_MS = 60000 };
 
 static const char *boot_id(struct run *r, struct host *h)
 {
@@ -40,14 +43,6 @@ static int put_json(struct host *h, const char *path, json_t *j, struct err *e)
 	return r ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-/* A text of an object that may hold anything; NULL. */
-static const char *text_of(struct arena *a, const json_t *j, const char *key)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
-}
-
 static json_t *load(struct run *r, struct host *h, const char *path)
 {
 	json_error_t why;
@@ -63,7 +58,8 @@ static json_t *load(struct run *r, struct host *h, const char *path)
 static const char *asked_by(struct run *r, struct host *h)
 {
 	json_t *j = load(r, h, REBOOT_FILE);
-	const char *from = text_of(&r->arena, j, "boot_id"), *user = text_of(&r->arena, j, "user");
+	const char *from = boot_text(&r->arena, j, "boot_id"),
+		   *user = boot_text(&r->arena, j, "user");
 
 	json_decref(j);
 	return from && user && strcmp(from, boot_id(r, h)) != 0 ? user : NULL;
@@ -77,7 +73,7 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 	json_t *j = json_object();
 	int result;
 
-	json_object_set_new(j, "schema", json_string("gputune.boot-report/1"));
+	json_object_set_new(j, "schema", json_string(BOOT_REPORT_SCHEMA));
 	json_object_set_new(j, "boot_id", json_string(boot_id(r, h)));
 	json_object_set_new(j, "reboot_by", asked ? json_string(asked) : json_null());
 	json_object_set_new(j, "verify", verify_json(m, v, code));
@@ -92,58 +88,12 @@ int boot_report_write(struct run *r, struct host *h, const struct machine *m,
 /* --- verify --boot -----------------------------------------------------------------------------
  */
 
-static bool row_from(struct arena *a, const json_t *j, struct verify_row *out)
-{
-	const json_t *knob = json_object_get(j, "knob");
-	const char *state = text_of(a, j, "state"), *kind = text_of(a, knob, "kind");
-	int s = VERIFY_IN_FORCE, k = kind ? knob_kind_parse(kind) : -1;
-
-	*out = (struct verify_row){ .id = text_of(a, j, "id"),
-				    .target = text_of(a, j, "target"),
-				    .wanted = text_of(a, j, "wanted"),
-				    .now = text_of(a, j, "now"),
-				    .sentence = text_of(a, j, "sentence") };
-	while (s <= VERIFY_UNKNOWN && state &&
-	       strcmp(verify_name((enum verify_state)s), state) != 0)
-		s++;
-	if (!out->id || !out->target || !out->wanted || !state || s > VERIFY_UNKNOWN || k < 0)
-		return false;
-	out->state = (enum verify_state)s;
-	out->knob = (struct knob){ (enum knob_kind)k, text_of(a, knob, "name"),
-				   text_of(a, knob, "object") };
-	return out->knob.name && out->knob.object;
-}
-
-static bool rows_from(struct arena *a, const json_t *list, struct verify *out)
-{
-	size_t n = json_array_size(list);
-
-	*out = (struct verify){ .rows = arena_array(a, n, sizeof(*out->rows)) };
-	if (!json_is_array(list) || n > ROWS_MAX)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!row_from(a, json_array_get(list, i), &out->rows[i]))
-			return false;
-		out->count[out->rows[i].state]++;
-		out->n++;
-	}
-	return true;
-}
-
 /* The report of this boot. */
-static bool stored(struct run *r, struct host *h, struct verify *out, const char **time,
-		   const char **asked)
+static bool stored(struct run *r, struct host *h, struct boot_report *out)
 {
 	json_t *j = load(r, h, PERSIST_REPORT);
-	const json_t *verify = json_object_get(j, "verify");
-	const char *of = text_of(&r->arena, j, "boot_id"),
-		   *schema = text_of(&r->arena, j, "schema");
-	bool good = of && *of && strcmp(of, boot_id(r, h)) == 0 && schema &&
-		    strcmp(schema, "gputune.boot-report/1") == 0 &&
-		    rows_from(&r->arena, json_object_get(verify, "rows"), out);
+	bool good = boot_report_read(&r->arena, j, out) && strcmp(out->boot_id, boot_id(r, h)) == 0;
 
-	*time = text_of(&r->arena, verify, "time");
-	*asked = text_of(&r->arena, j, "reboot_by");
 	json_decref(j);
 	return good;
 }
@@ -159,6 +109,7 @@ static int print(struct run *r, const struct machine *m, const struct verify *v,
 		 const char *heading)
 {
 	int code = exit_of(v), failed;
+	TEXT_AUTO line = { 0 };
 
 	if (r->value[OPT_QUIET])
 		return code;
@@ -166,8 +117,10 @@ static int print(struct run *r, const struct machine *m, const struct verify *v,
 		run_print_json(r, verify_json(m, v, code));
 		return code;
 	}
+	/* A report in a capture may say anything. */
+	glyph_clean(&line, heading, false);
 	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "term") == 0)
-		fprintf(r->out, "%s\n", heading);
+		fprintf(r->out, "%s\n", line.s);
 	failed = run_print_doc(r, page_verify(&r->arena, m, v), "gputune verify --boot");
 	return failed ? failed : code;
 }
@@ -175,20 +128,20 @@ static int print(struct run *r, const struct machine *m, const struct verify *v,
 int boot_verify(struct run *r, struct host *h)
 {
 	struct machine *m = run_change_machine(r, h);
-	const char *time = NULL, *asked = NULL;
+	struct boot_report report;
 	struct kept *rows;
 	struct verify v;
 	size_t n;
 	int code;
 
-	if (stored(r, h, &v, &time, &asked))
-		return print(r, m, &v,
+	if (stored(r, h, &report))
+		return print(r, m, &report.verify,
 			     arena_printf(&r->arena,
 					  "Report of this boot, written by " PERSIST_UNIT_NAME
 					  " at %s%s%s.",
-					  time ? time : "an unknown time",
-					  asked ? "; reboot asked for by " : "",
-					  asked ? asked : ""));
+					  report.time ? report.time : "an unknown time",
+					  report.asked ? "; reboot asked for by " : "",
+					  report.asked ? report.asked : ""));
 	code = persist_installed(r, h, &rows, &n);
 	if (code)
 		return code;

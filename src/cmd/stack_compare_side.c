@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting the process of one side, and reading its answer without believing it. */
+/* Starting the process of one side. */
 #include "cmd/stack_compare_side.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +10,7 @@
 #include "base/text.h"
 #include "host/command.h"
 
-enum { ANSWER_MAX = 256 << 10, TEXT_MAX = 4096, SAID = 200, WORDS = 20 };
+enum { ANSWER_MAX = 256 << 10, WORDS = 20 };
 
 static const char folder_variable[] = "GPUTUNE_LIB_DIR=";
 
@@ -56,106 +54,6 @@ int compare_process_make(struct arena *a, const struct run *r, const char *bench
 	return 0;
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
-
-static const char *text_of(struct arena *a, json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
-}
-
-static bool figure_of(struct arena *a, json_t *j, struct bench_figure *out, double *value)
-{
-	json_t *v = json_object_get(j, "value");
-
-	*out = (struct bench_figure){ .key = text_of(a, j, "key"),
-				      .title = text_of(a, j, "title"),
-				      .unit = text_of(a, j, "unit"),
-				      .unit_text = text_of(a, j, "unit_text"),
-				      .better = json_is_true(json_object_get(j, "lower"))
-							? BENCH_LOWER
-							: BENCH_HIGHER };
-	*value = json_is_number(v) ? json_number_value(v) : 0;
-	return out->key && out->title && out->unit && out->unit_text && isfinite(*value);
-}
-
-static bool figures_of(struct arena *a, json_t *j, struct compare_reading *out)
-{
-	json_t *list = json_object_get(j, "figures"), *first = json_object_get(j, "first");
-	size_t n = json_array_size(list);
-
-	if (!n || n > WINDOW_FIGURES)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!figure_of(a, json_array_get(list, i), &out->figures[i], &out->value[i]))
-			return false;
-	out->n = n;
-	if (!json_is_number(first))
-		return out->value[0] > 0;
-	out->figures[n] = out->figures[0];
-	out->figures[n].key = "first-proposal";
-	out->figures[n].title = "by the library's first proposal, cold";
-	out->value[out->n++] = json_number_value(first);
-	return out->value[0] > 0;
-}
-
-static int take(struct arena *a, const struct stack_side *side, json_t *j,
-		struct compare_reading *out, struct err *e)
-{
-	const char *library = text_of(a, j, "library");
-
-	out->name = text_of(a, j, "name");
-	out->setup = text_of(a, j, "setup");
-	out->variant = text_of(a, j, "variant");
-	if (!out->name || !figures_of(a, j, out))
-		return err_set(e, -EBADMSG, "its answer makes no sense");
-	if (!library || strcmp(library, side->file) != 0)
-		return err_set(e, -EBADMSG, "%s was loaded, not %s",
-			       library ? library : "no such library", side->file);
-	return 0;
-}
-
-/* The last line of what it said to its standard error. */
-static const char *last_words(struct arena *a, const char *errors)
-{
-	size_t n = strlen(errors), from;
-	char *line;
-
-	while (n && (errors[n - 1] == '\n' || errors[n - 1] == ' '))
-		n--;
-	for (from = n; from && errors[from - 1] != '\n' && n - from < SAID; from--)
-		;
-	line = arena_strndup(a, errors + from, n - from);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	return line;
-}
-
-static int judge(struct arena *a, const struct compare_process *p, const struct command_result *r,
-		 struct compare_reading *out, struct err *e)
-{
-	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
-	const char *why = text_of(a, j, "error"), *said = last_words(a, r->errors);
-	int code;
-
-	if (r->status > 128)
-		code = err_set(
-			e, -EBADMSG, "the process that measures it ended with signal %d (%s)%s%s",
-			r->status - 128, strsignal(r->status - 128), *said ? ": " : "", said);
-	else if (why)
-		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%s", why);
-	else if (r->status || !j)
-		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
-			       r->status, *said ? ": " : "", said);
-	else
-		code = take(a, p->side, j, out, e);
-	json_decref(j);
-	return code;
-}
-
 int compare_process_run(struct arena *a, const struct compare_process *p, double limit_s,
 			const atomic_bool *stop, struct compare_reading *out, struct err *e)
 {
@@ -168,7 +66,7 @@ int compare_process_run(struct arena *a, const struct compare_process *p, double
 
 	*out = (struct compare_reading){ 0 };
 	if (r == 0)
-		r = judge(a, p, &said, out, e);
+		r = compare_answer(a, p->side, &said, out, e);
 	else if (r == -ETIME)
 		r = err_set(e, -EBADMSG, "it did not end within %.0f s", limit_s);
 	else if (r == -EINTR)

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "cmd/cmd.h"
+#include "host/command.h"
 #include "prove/versus.h"
 #include "stack/side.h"
 
@@ -32,5 +33,11 @@ int compare_process_make(struct arena *a, const struct run *r, const char *bench
  */
 int compare_process_run(struct arena *a, const struct compare_process *p, double limit_s,
 			const atomic_bool *stop, struct compare_reading *out, struct err *e);
+
+/* --- stack_compare_answer.c ------------------------------------------------------------------ */
+
+/* What it printed and how it ended. Errors as above. */
+int compare_answer(struct arena *a, const struct stack_side *side, const struct command_result *r,
+		   struct compare_reading *out, struct err *e);
 
 #endif

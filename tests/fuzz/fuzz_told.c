@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as what other programs told: sftp of the folder that wheels are copied into ('l': a
+ * listing, then a manifest behind a NUL), the process that measures one side of a comparison ('c',
+ * its exit status, what it printed, and behind a NUL what it complained of), and the report of the
+ * last boot ('b').
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/boot_report_read.h"
+#include "cmd/stack_compare_side.h"
+#include "cmd/stack_sync_there.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* Every wheel and the manifest get their names at the end, whatever was said. */
+static void listing(struct arena *a, char *list, const char *manifest)
+{
+	static struct house_wheel wheels[] = {
+		{ .file = "a-1.0-py3-none-any.whl",
+		  .size = 1234,
+		  .sha256 = "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8" },
+		{ .file = "b_c-2-cp312-cp312-linux_aarch64.whl",
+		  .size = 1ull << 33,
+		  .sha256 = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" },
+	};
+	struct wheelhouse h = { .wheels = wheels, .n = 2, .is_signed = *list == 's' };
+	struct over_there t = { list, json_loads(manifest, JSON_REJECT_DUPLICATES, NULL) };
+	const struct sync_pair pair = { &h, "here", "/there" };
+	TEXT_AUTO out = { 0 };
+	size_t lines = 0;
+
+	sync_lines(a, &pair, &t, &out);
+	json_decref(t.manifest);
+	if (!strstr(out.s,
+		    "rename /there/." WHEELHOUSE_MANIFEST ".new /there/" WHEELHOUSE_MANIFEST "\n"))
+		abort();
+	for (const char *s = out.s; *s; s++)
+		lines += *s == '\n';
+	if (lines > 9)
+		abort();
+}
+
+static void answer(struct arena *a, int status, char *output, char *errors)
+{
+	const struct stack_side side = { .folder = "/opt/a", .file = "/opt/a/libcublas.so.12" };
+	const struct command_result said = { .output = output, .errors = errors, .status = status };
+	struct compare_reading r = { 0 };
+	struct err e = { 0 };
+	int code = compare_answer(a, &side, &said, &r, &e);
+
+	if (code ? !*e.text
+		 : status || !r.n || r.n > VERSUS_FIGURES || !r.name || !(r.value[0] > 0))
+		abort();
+	for (size_t i = 0; code == 0 && i < r.n; i++)
+		if (!r.figures[i].key || !r.figures[i].title || !isfinite(r.value[i]))
+			abort();
+}
+
+static void report(struct arena *a, const char *text, size_t n)
+{
+	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	struct boot_report b;
+	size_t sum = 0;
+
+	if (boot_report_read(a, j, &b)) {
+		for (size_t i = 0; i < b.verify.n; i++)
+			if (!b.verify.rows[i].id || !b.verify.rows[i].knob.name)
+				abort();
+		for (int s = 0; s <= VERIFY_UNKNOWN; s++)
+			sum += b.verify.count[s];
+		if (sum != b.verify.n)
+			abort();
+	}
+	json_decref(j);
+}
+
+/* Of its own size: a byte too far is seen. */
+static char *copy(const unsigned char *from, size_t n)
+{
+	char *out = strndup((const char *)from, n);
+
+	if (!out)
+		abort();
+	return out;
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct arena a = { 0 };
+	char *text, *second;
+	size_t n;
+
+	if (size < 2)
+		return 0;
+	text = copy(data + 2, size - 2);
+	n = 2 + strlen(text) + 1;
+	second = n < size ? copy(data + n, size - n) : copy(data, 0);
+	switch (*data) {
+	case 'l':
+		listing(&a, text, second);
+		break;
+	case 'c':
+		answer(&a, data[1], text, second);
+		break;
+	case 'b':
+		report(&a, text, strlen(text));
+		break;
+	default:
+		break;
+	}
+	free(text);
+	free(second);
+	arena_free(&a);
+	return 0;
+}
