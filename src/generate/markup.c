@@ -208,6 +208,17 @@ static int strict_json(const char *text, size_t len, unsigned *line, struct err 
 	return 0;
 }
 
+/* YAML has more ends of lines than a file has lines, and says of an end that comes too early that
+ * it is behind them all. */
+static unsigned last_line(const char *text, size_t len)
+{
+	unsigned n = 1;
+
+	for (size_t i = 0; i + 1 < len; i++)
+		n += text[i] == '\n';
+	return n;
+}
+
 int markup_read(struct arena *a, const char *text, size_t len, bool json, struct markup *out,
 		unsigned *line, struct err *e)
 {
@@ -237,6 +248,8 @@ int markup_read(struct arena *a, const char *text, size_t len, bool json, struct
 	yaml_parser_delete(&p);
 	if (got == 0)
 		*line = 0;
+	else if (*line > last_line(text, len))
+		*line = last_line(text, len);
 	return got;
 }
 

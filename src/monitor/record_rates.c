@@ -10,12 +10,19 @@
 /* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
 #define RATE_LEAST_S 0.05
 
+/* A type that this version does not know is made anew at each reading. */
+static bool same_type(const struct column_type *x, const struct column_type *y)
+{
+	return x == y || (strcmp(x->name, y->name) == 0 && strcmp(x->unit, y->unit) == 0 &&
+			  x->kind == y->kind);
+}
+
 bool recording_alike(const struct recording *a, const struct recording *b)
 {
 	bool alike = a->mon.n == b->mon.n;
 
 	for (size_t i = 0; i < a->mon.n && alike; i++)
-		alike = a->mon.columns[i].type == b->mon.columns[i].type &&
+		alike = same_type(a->mon.columns[i].type, b->mon.columns[i].type) &&
 			strcmp(a->mon.columns[i].target, b->mon.columns[i].target) == 0;
 	return alike;
 }
@@ -35,6 +42,11 @@ static void see_asked(struct recording_rates *r, enum monitor_beat beat, const s
 		asked = mon->columns[i].beat == beat && changed(values[i], r->before[i]);
 	r->guessed[beat] = !asked;
 	r->asked[beat] = asked || at_s - r->beats[beat].at_s >= SURELY_ASKED * beat_seconds[beat];
+}
+
+double recording_asked_s(enum monitor_beat beat, double then_s, bool guessed, double now_s)
+{
+	return guessed ? fmin(then_s, now_s - beat_seconds[beat]) : then_s;
 }
 
 static double rate(double now, double before, double s)
@@ -59,11 +71,8 @@ void recording_rates(struct arena *a, struct recording_rates *r, const struct mo
 	for (size_t i = 0; i < mon->n; i++) {
 		const struct column_of *c = &mon->columns[i];
 		const struct beat_asked *b = &r->beats[c->beat];
-		double s = at_s - b->at_s;
+		double s = at_s - recording_asked_s(c->beat, b->at_s, was_guess[c->beat], at_s);
 
-		/* It was asked in its time before this one, whenever that was guessed to be. */
-		if (was_guess[c->beat] && s < beat_seconds[c->beat])
-			s = beat_seconds[c->beat];
 		if (!r->asked[c->beat])
 			out[i] = NAN;
 		else if (c->type->kind == COLUMN_GAUGE)
@@ -72,7 +81,6 @@ void recording_rates(struct arena *a, struct recording_rates *r, const struct mo
 			out[i] = r->begun ? rate(values[i], b->before[i], s) : (double)NAN;
 	}
 	memcpy(r->before, values, mon->n * sizeof(*values));
-	r->before_s = at_s;
 	for (size_t b = 0; b < BEATS; b++)
 		if (r->asked[b]) {
 			memcpy(r->beats[b].before, values, mon->n * sizeof(*values));

@@ -64,8 +64,7 @@ bool recording_alike(const struct recording *a, const struct recording *b);
  * time between the looks. Zero it before the first row; rows may be left out in between.
  */
 struct recording_rates {
-	double *before; /* in the arena */
-	double before_s;
+	double *before;			/* in the arena */
 	struct beat_asked beats[BEATS]; /* before: the row of at_s */
 	/* Of the row that was given last: whether it was asked for what belongs to a beat. Where
 	 * nothing of it changed for longer than its time, it was, but when is a guess. */
@@ -75,5 +74,8 @@ struct recording_rates {
 };
 void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,
 		     double at_s, const double *values, double *out);
+/* When the row at then_s was asked for a beat, for a row at now_s that was asked next: where that
+ * was a guess, its time before now_s at the latest. */
+double recording_asked_s(enum monitor_beat beat, double then_s, bool guessed, double now_s);
 
 #endif

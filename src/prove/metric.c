@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "prove/window.h"
 
-enum { STEPS_MAX = 32, TEXT_LENGTH = 80 };
+enum { STEPS_MAX = 32, TEXT_LENGTH = 80, PATTERN_MAX = 10000, DEPTH_MAX = 64 };
 
 struct step {
 	const char *key; /* NULL: an index */
@@ -106,11 +106,80 @@ static int from_json(const struct metric *m, const char *output, double *out, st
 /* --- a pattern ---------------------------------------------------------------------------------
  */
 
+/* The character behind a bracket expression; a ] that comes first in it is one of its own. */
+static const char *behind_bracket(const char *s)
+{
+	s += 1 + (s[1] == '^');
+	s += *s == ']';
+	while (*s && *s != ']') {
+		const char *end =
+			*s == '[' && strchr(".:=", s[1]) && s[1] ? strchr(s + 2, ']') : NULL;
+
+		s = end ? end + 1 : s + 1;
+	}
+	return s + (*s == ']');
+}
+
+/* How often a repeat writes out what stands before it; *s is put on its last character. */
+static double copies(const char **s)
+{
+	double most = 1;
+
+	if (**s == '+')
+		return 2;
+	if (**s != '{')
+		return 1;
+	for (; **s && **s != '}'; ++*s)
+		if (isdigit((unsigned char)(*s)[0]) && !isdigit((unsigned char)(*s)[-1]))
+			most = fmax(most, strtod(*s, NULL));
+	*s -= !**s;
+	return most;
+}
+
+/*
+ * The C library writes each repeat out before it compiles, so that a short pattern of nested ones
+ * takes all memory: how many characters there would be.
+ */
+static double written_out(const char *s)
+{
+	double size[DEPTH_MAX] = { 0 }, last = 0;
+	size_t depth = 0;
+
+	for (; *s; s++) {
+		if (strchr("*?+{", *s)) {
+			double more = last * (copies(&s) - 1);
+
+			last += more;
+			size[depth] += more;
+		} else if (*s == '(') {
+			if (++depth == DEPTH_MAX)
+				return HUGE_VAL;
+			size[depth] = 0;
+		} else if (*s == ')' && depth) {
+			last = 1 + size[depth--];
+			size[depth] += last;
+		} else {
+			if (*s == '[')
+				s = behind_bracket(s) - 1;
+			else if (*s == '\\' && s[1])
+				s++;
+			size[depth] += last = 1;
+		}
+	}
+	for (size_t i = 0; i < depth; i++)
+		size[depth] += size[i];
+	return size[depth];
+}
+
 static int parse_pattern(struct metric *m, struct err *e)
 {
-	int r = regcomp(&m->pattern, m->text, REG_EXTENDED | REG_NEWLINE);
 	char why[TEXT_LENGTH];
+	int r;
 
+	if (written_out(m->text) > PATTERN_MAX)
+		return err_set(e, -EINVAL, "\"%s\" repeats too much within what is repeated",
+			       m->text);
+	r = regcomp(&m->pattern, m->text, REG_EXTENDED | REG_NEWLINE);
 	if (r) {
 		regerror(r, &m->pattern, why, sizeof(why));
 		return err_set(e, -EINVAL, "\"%s\" is no regular expression: %s", m->text, why);

@@ -112,6 +112,14 @@ static void test_metrics(void **state)
 	refused("no group");
 	refused("(two) (groups)");
 	refused("([0-9");
+	/* What would take all memory when it is written out; and what only looks like it. */
+	refused("m([0-9.]+) t++++++++++++++++++++++okens");
+	refused("(((((a{99}){99}){99}){99}){99})");
+	refused("([0-9]+)(?:a{9999}){9999}");
+	finds("[+]{3}([0-9]+)", "+++7", 7);
+	finds("[]{9}+[:digit:]]{9}=([0-9]+)", "{9}+]1234=7", 7);
+	finds("\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+([0-9]{1,12})", "++++++++++++++++42",
+	      42);
 	refused("json:");
 	refused("json:.a..b");
 	refused("json:.a[x]");
