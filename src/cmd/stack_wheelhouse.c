@@ -10,13 +10,14 @@
 #include "base/text.h"
 #include "cmd/page.h"
 #include "cmd/stack.h"
+#include "stack/wheelhouse_sign.h"
 #include "view/page_stack.h"
 
 static int complain_by(int code, const struct err *e)
 {
 	/* What is refused is a finding; what cannot be done is none. */
 	return complain(code == -EBADMSG || code == -ENOEXEC || code == -EEXIST ||
-					code == -EPROTONOSUPPORT
+					code == -EPROTONOSUPPORT || code == -EKEYREJECTED
 				? EXIT_FINDINGS
 				: EXIT_USAGE,
 			e);
@@ -97,6 +98,12 @@ static int add(struct run *r, const char *dir, bool replace)
 	if (h.is_signed && !r->value[OPT_KEY]) {
 		wheelhouse_close(&h);
 		return complain_text(EXIT_USAGE, "%s is signed: changing it needs --key", dir);
+	}
+	/* What this key signs, it has signed before: nothing is taken over that others put there.
+	 */
+	if (h.is_signed && (code = house_signed_by(&r->arena, &h, r->value[OPT_KEY], &e)) != 0) {
+		wheelhouse_close(&h);
+		return complain_by(code, &e);
 	}
 	for (int i = 0; i < r->n_args; i++) {
 		enum house_added what = HOUSE_SAME;

@@ -122,7 +122,7 @@ int cublaslt_load(struct cublaslt *l, struct err *e)
 			    "%s has no cublasLtMatmul: it is no cuBLASLt of CUDA 11 "
 			    "or later",
 			    l->lib.path);
-		cublaslt_close(l);
+		cuda_library_close(&l->lib);
 		return r;
 	}
 	for (int i = 0; i < 3; i++)
@@ -135,11 +135,6 @@ int cublaslt_open(struct cublaslt *l, struct err *e)
 {
 	cublaslt_clear(l);
 	return cublaslt_load(l, e);
-}
-
-void cublaslt_close(struct cublaslt *l)
-{
-	cuda_library_close(&l->lib);
 }
 
 struct cublaslt_plan {

@@ -86,7 +86,6 @@ int cublaslt_open(struct cublaslt *l, struct err *e);
 /* Its two halves: the environment, and the library, which may be loaded in another thread. */
 void cublaslt_clear(struct cublaslt *l);
 int cublaslt_load(struct cublaslt *l, struct err *e);
-void cublaslt_close(struct cublaslt *l);
 /* "CUBLAS_STATUS_NOT_SUPPORTED"; static. */
 const char *cublaslt_status_name(int status);
 

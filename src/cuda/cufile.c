@@ -190,10 +190,8 @@ int cufile_open(struct cufile *c, struct err *e)
 	}
 	c->counts = c->counts && !c->api.count_start().error;
 	memset(&p, 0, sizeof(p));
-	if (!c->api.properties(&p).error) {
+	if (!c->api.properties(&p).error)
 		c->module_major = p.major;
-		c->module_minor = p.minor;
-	}
 	return 0;
 }
 

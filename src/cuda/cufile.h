@@ -47,8 +47,8 @@ struct cufile_api {
 struct cufile {
 	struct cufile_api api;
 	struct cuda_library lib;
-	unsigned module_major, module_minor; /* of nvidia-fs; 0: not loaded */
-	bool counts;			     /* it counts which way reads take */
+	unsigned module_major; /* of nvidia-fs; 0: not loaded */
+	bool counts;	       /* it counts which way reads take */
 };
 
 /* Reads since the library was opened. */

@@ -91,13 +91,8 @@ int cusparselt_open(struct cusparselt *l, struct err *e)
 			    "%s is version %d.%d.%d, whose interface is another: 0.6 is needed",
 			    l->lib.path, l->version[0], l->version[1], l->version[2]);
 	if (r)
-		cusparselt_close(l);
+		cuda_library_close(&l->lib);
 	return r;
-}
-
-void cusparselt_close(struct cusparselt *l)
-{
-	cuda_library_close(&l->lib);
 }
 
 void cusparselt_plan_end(struct cusparselt_plan *p)

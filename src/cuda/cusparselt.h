@@ -27,7 +27,6 @@ struct cusparselt {
 /* -ELIBACC: not found, or without a function that is needed; -ELIBBAD: older than 0.6, whose
  * enumerations are others. */
 int cusparselt_open(struct cusparselt *l, struct err *e);
-void cusparselt_close(struct cusparselt *l);
 
 /* D (m x n) = A B; A is stored with k running fastest and sparse, B with k running fastest, D with
  * m running fastest. */

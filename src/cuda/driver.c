@@ -182,7 +182,6 @@ static void read_gpu(struct cuda_gpu *g)
 	g->sms = attribute(g, CUDA_SMS);
 	g->copy_engines = attribute(g, CUDA_COPY_ENGINES);
 	g->integrated = attribute(g, CUDA_INTEGRATED);
-	g->clock_khz = attribute(g, CUDA_CLOCK_KHZ);
 	g->memory_khz = attribute(g, CUDA_MEMORY_KHZ);
 	g->bus_bits = attribute(g, CUDA_BUS_BITS);
 	g->l2_bytes = (size_t)attribute(g, CUDA_L2_BYTES);

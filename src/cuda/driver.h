@@ -52,7 +52,6 @@ enum {
 
 /* CUdevice_attribute. The numbers never change; a driver refuses those it does not know. */
 enum {
-	CUDA_CLOCK_KHZ = 13,
 	CUDA_SMS = 16,
 	CUDA_INTEGRATED = 18,
 	CUDA_COMPUTE_MODE = 20,
@@ -97,8 +96,7 @@ struct cuda_gpu {
 	char pci[24];  /* "0000:18:00.0", as in struct gpu (model/gpu.h) */
 	bool slice;    /* a MIG instance: figures are the slice's */
 	/* What the driver did not tell is 0. */
-	int cc_major, cc_minor, sms, copy_engines, integrated, clock_khz, memory_khz, bus_bits,
-		host_node;
+	int cc_major, cc_minor, sms, copy_engines, integrated, memory_khz, bus_bits, host_node;
 	size_t memory_bytes, l2_bytes;
 	struct cuda_context *context; /* NULL until cuda_use */
 	char lost[256];		      /* why nothing more can be asked of it; "": it is well */

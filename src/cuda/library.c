@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const cuda_cublaslt[] = { "libcublasLt.so.14", "libcublasLt.so.13", "libcublasLt.so.12",
@@ -65,25 +64,29 @@ static bool open_file(struct search *s, const char *soname, const char *path)
 	return true;
 }
 
-/* Root takes nothing from a folder that somebody else may write to. */
-static bool trusted(const char *folder)
+/* Root takes nothing that somebody else could have written, by a name that nobody can exchange;
+ * unless the folder was named. */
+static bool take_file(struct search *s, const char *soname, const char *path, bool named)
 {
-	struct stat st;
+	bool taken;
+	char *real;
 
-	if (geteuid() != 0)
-		return true;
-	return stat(folder, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	if (named || geteuid() != 0)
+		return access(path, R_OK) == 0 && open_file(s, soname, path);
+	real = realpath(path, NULL);
+	taken = real && vendor_trusted(real) && open_file(s, soname, real);
+	free(real);
+	return taken;
 }
 
-static bool look_in(struct search *s, const char *folder)
+static bool look_in(struct search *s, const char *folder, bool named)
 {
 	char path[1024];
 
 	for (const char *const *name = s->sonames; *name; name++) {
 		int n = snprintf(path, sizeof(path), "%s/%s", folder, *name);
 
-		if (n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0 &&
-		    open_file(s, *name, path))
+		if (n > 0 && (size_t)n < sizeof(path) && take_file(s, *name, path, named))
 			return true;
 	}
 	return false;
@@ -102,7 +105,7 @@ static bool look_where(struct search *s, const char *pattern)
 			for (size_t i = 1; i < left; i++)
 				if (strverscmp(g.gl_pathv[i], g.gl_pathv[best]) > 0)
 					best = i;
-			found = trusted(g.gl_pathv[best]) && look_in(s, g.gl_pathv[best]);
+			found = look_in(s, g.gl_pathv[best], false);
 			{
 				char *last = g.gl_pathv[left - 1];
 
@@ -115,6 +118,7 @@ static bool look_where(struct search *s, const char *pattern)
 	return found;
 }
 
+/* Folders that whoever runs us names are trusted. */
 static bool look_own(struct search *s)
 {
 	const char *at = getenv("GPUTUNE_LIB_DIR");
@@ -126,7 +130,7 @@ static bool look_own(struct search *s)
 		if (n && n < sizeof(folder)) {
 			memcpy(folder, at, n);
 			folder[n] = '\0';
-			if (look_in(s, folder))
+			if (look_in(s, folder, true))
 				return true;
 		}
 		at += n + (at[n] == ':');

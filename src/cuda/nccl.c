@@ -27,7 +27,8 @@ static const struct vendor_symbol symbols[] = {
 #include "cuda/nccl.def"
 };
 
-const char *nccl_result_name(int result)
+/* "ncclSystemError: ..." */
+static const char *nccl_result_name(int result)
 {
 	static const char *const names[] = {
 		"ncclSuccess",

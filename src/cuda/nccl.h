@@ -49,8 +49,6 @@ struct nccl_paths {
  * sends NCCL's log into memory when the user has not asked for it. Before other threads run.
  */
 int nccl_open(struct nccl *n, struct err *e);
-/* "ncclSystemError: ..." */
-const char *nccl_result_name(int result);
 /* 0 for NCCL_OK, else *e: "GPU 0000:18:00.0: NCCL: WHAT: ncclSystemError: ..." and -EIO, or
  * -EOPNOTSUPP where the library has no such function. */
 int nccl_check(const struct cuda_gpu *g, int result, struct err *e, const char *what);

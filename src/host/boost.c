@@ -10,20 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "host/ask.h"
 #include "host/command.h"
 
 enum { LIMIT_MS = 10000, OUTPUT_MAX = 64 * 1024, LEVEL_MAX = 99 };
-
-static bool is_address(const char *s)
-{
-	unsigned domain, bus, device, function;
-	char rest;
-
-	return strlen(s) <= 16 && !s[strspn(s, "0123456789abcdefABCDEF:.")] &&
-	       sscanf(s, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest) == 4;
-}
 
 /* "|   0     vboost           4              0       |": largest and present level. */
 int boost_parse(const char *output, unsigned *max, unsigned *level)
@@ -49,7 +39,7 @@ static int boost_ask(void **state, struct arena *a, const char *object, const ch
 	int r;
 
 	(void)state;
-	if (!is_address(object) || (!ask_max && strcmp(field, "vboost") != 0))
+	if (!command_is_pci(object) || (!ask_max && strcmp(field, "vboost") != 0))
 		return -EINVAL;
 	r = command_say(a, argv, LIMIT_MS, OUTPUT_MAX, &output);
 	if (r == 0)
@@ -69,7 +59,7 @@ static int boost_tell(void **state, struct arena *a, const char *object, const c
 	(void)state;
 	if (strcmp(field, "vboost") != 0)
 		return -EOPNOTSUPP;
-	if (!is_address(object) || value->kind != ANSWER_INT || value->i < 0 ||
+	if (!command_is_pci(object) || value->kind != ANSWER_INT || value->i < 0 ||
 	    value->i > LEVEL_MAX)
 		return -EINVAL;
 	argv[5] = arena_printf(a, "%lld", value->i);

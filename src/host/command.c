@@ -271,6 +271,15 @@ int command_front(const struct command_front *f, struct err *e)
 	return r < 0 ? err_set(e, r, "%.200s: %s", f->argv[0], strerror(-r)) : r;
 }
 
+bool command_is_pci(const char *s)
+{
+	unsigned domain, bus, device, function;
+	char rest;
+
+	return strlen(s) <= 16 && !s[strspn(s, "0123456789abcdefABCDEF:.")] &&
+	       sscanf(s, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest) == 4;
+}
+
 int command_errno(const struct command_result *r)
 {
 	/* Words of systemctl, zpool and nvidia-smi, in the C locale. */

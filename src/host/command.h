@@ -42,6 +42,8 @@ struct command_own {
  * stopped. */
 int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
 		    struct command_result *out);
+/* Whether s is a PCI address and nothing else, so that a program may be given it. */
+bool command_is_pci(const char *s);
 /* One program in the foreground, or into a file: rsync, ssh-keygen, a build step. */
 struct command_front {
 	char *const

@@ -30,6 +30,9 @@
 #endif
 #endif
 
+/* Which older headers do not name; both architectures have the same. */
+enum { FCHMODAT2 = 452, SETXATTRAT = 463, REMOVEXATTRAT = 466, OPEN_TREE_ATTR = 467 };
+
 /* Numbers are those of the architecture that this is compiled for. */
 static const unsigned refused[] = {
 	SYS_execve,
@@ -38,6 +41,13 @@ static const unsigned refused[] = {
 	SYS_connect,
 	SYS_mount,
 	SYS_umount2,
+	SYS_fsopen,
+	SYS_fsconfig,
+	SYS_fsmount,
+	SYS_fspick,
+	SYS_open_tree,
+	SYS_move_mount,
+	SYS_mount_setattr,
 	SYS_pivot_root,
 	SYS_chroot,
 	SYS_setns,
@@ -46,13 +56,16 @@ static const unsigned refused[] = {
 	SYS_finit_module,
 	SYS_delete_module,
 	SYS_kexec_load,
+	SYS_kexec_file_load,
 	SYS_reboot,
 	SYS_bpf,
 	SYS_perf_event_open,
 	SYS_keyctl,
 	SYS_add_key,
 	SYS_request_key,
+	SYS_process_vm_readv,
 	SYS_process_vm_writev,
+	SYS_pidfd_getfd,
 	SYS_open_by_handle_at,
 	SYS_userfaultfd,
 	SYS_mknodat,
@@ -61,11 +74,34 @@ static const unsigned refused[] = {
 	SYS_acct,
 	SYS_settimeofday,
 	SYS_clock_settime,
+	SYS_clock_adjtime,
 	SYS_adjtimex,
 	SYS_sethostname,
 	SYS_setdomainname,
 #ifdef SYS_io_uring_setup
 	SYS_io_uring_setup,
+#endif
+	/* What Landlock lets through: a file's mode, owner, attributes and length, by its name. */
+	SYS_fchmod,
+	SYS_fchmodat,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_setxattr,
+	SYS_lsetxattr,
+	SYS_fsetxattr,
+	SYS_removexattr,
+	SYS_lremovexattr,
+	SYS_fremovexattr,
+	SYS_truncate,
+	FCHMODAT2,
+	SETXATTRAT,
+	REMOVEXATTRAT,
+	OPEN_TREE_ATTR,
+#ifdef SYS_chmod
+	SYS_chmod,
+	SYS_chown,
+	SYS_lchown,
+	SYS_mknod,
 #endif
 #ifdef SYS_iopl
 	SYS_iopl,

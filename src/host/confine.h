@@ -8,10 +8,11 @@
 enum { CONFINED_CALLS = 1, CONFINED_FILES = 2 };
 
 /*
- * From now on this process can run no program, open no socket, load, mount, trace or set a clock
- * (seccomp); with files it can open nothing for writing either, nor make, rename or remove a name
- * (Landlock). What is open already stays as it is. Returns which of the two stand: a kernel may
- * have neither, and a fence that is not there is no reason not to read. Never to be lifted.
+ * From now on this process can run no program, open no socket, load, mount, trace or reach into
+ * other processes, set a clock, nor change a file's mode, owner or attributes (seccomp); with files
+ * it can open nothing for writing either, nor make, rename or remove a name (Landlock). What is
+ * open already stays as it is. Returns which of the two stand: a kernel may have neither, and a
+ * fence that is not there is no reason not to read. Never to be lifted.
  */
 unsigned confine(bool files);
 

@@ -15,15 +15,6 @@
 
 enum { LIMIT_MS = 30000, OUTPUT_MAX = 64 * 1024, TYPE_MAX = 3 };
 
-static bool is_address(const char *s)
-{
-	unsigned domain, bus, device, function;
-	char rest;
-
-	return strlen(s) <= 16 && !s[strspn(s, "0123456789abcdefABCDEF:.")] &&
-	       sscanf(s, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest) == 4;
-}
-
 static bool is_type(const char *field)
 {
 	return strcmp(field, "LINK_TYPE_P1") == 0 || strcmp(field, "LINK_TYPE_P2") == 0;
@@ -60,7 +51,7 @@ static int mlxconfig_ask(void **state, struct arena *a, const char *object, cons
 	int r;
 
 	(void)state;
-	if (!is_address(object) || !is_type(field))
+	if (!command_is_pci(object) || !is_type(field))
 		return -EINVAL;
 	r = command_say(a, argv, LIMIT_MS, OUTPUT_MAX, &output);
 	if (r == 0)
@@ -77,8 +68,8 @@ static int mlxconfig_tell(void **state, struct arena *a, const char *object, con
 	char *argv[] = { "mlxconfig", "-y", "-d", arena_strdup(a, object), "set", NULL, NULL };
 
 	(void)state;
-	if (!is_address(object) || !is_type(field) || value->kind != ANSWER_INT || value->i < 1 ||
-	    value->i > TYPE_MAX)
+	if (!command_is_pci(object) || !is_type(field) || value->kind != ANSWER_INT ||
+	    value->i < 1 || value->i > TYPE_MAX)
 		return -EINVAL;
 	argv[5] = arena_printf(a, "%s=%lld", field, value->i);
 	return command_say(a, argv, LIMIT_MS, OUTPUT_MAX, NULL);

@@ -50,7 +50,8 @@ enum { NVML_RESULTS(NVML_RESULT_ENUM) };
 
 /* 0 or the negative errno of an NVML result; -EIO for numbers that are not listed. */
 int nvml_errno(int result);
-/* The first result that maps to this errno name or has this name; NVML_UNKNOWN when none does. */
+/* The first result that maps to this errno name or has this name; NVML_UNKNOWN when none does. For
+ * stand-ins of the library, which answer what a capture says. */
 int nvml_result(const char *name);
 
 /* --- arguments -----------------------------------------------------------------------------------

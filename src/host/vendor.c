@@ -4,10 +4,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 _Static_assert(sizeof(void *) == sizeof(void (*)(void)), "dlsym returns functions as objects");
 
@@ -71,4 +73,23 @@ void vendor_call(void (*fn)(void *ctx), void *ctx)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (begun)
 		pthread_join(thread, NULL);
+}
+
+bool vendor_trusted(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return false;
+	while (*part) {
+		if (stat(part, &st) || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+			return false;
+		slash = strrchr(part, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
 }

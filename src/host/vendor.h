@@ -7,6 +7,7 @@
 #ifndef HOST_VENDOR_H
 #define HOST_VENDOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* One function: its place in the caller's table of pointers, and what stands in when it is missing.
@@ -33,5 +34,9 @@ void vendor_close(void *lib);
  * waits for it. The caller's thread takes signals as before, also while a driver hangs.
  */
 void vendor_call(void (*fn)(void *ctx), void *ctx);
+
+/* What may be loaded with root's rights: nobody but root may have written the file or any folder on
+ * the way to it. path: resolved, links and all. */
+bool vendor_trusted(const char *path);
 
 #endif

@@ -18,7 +18,9 @@ struct maker {
 	struct build_env *out;
 };
 
-unsigned build_jobs(const struct machine *m, unsigned gib)
+/* Parallel compilers so that memory lasts: gib each, beside 8 GiB for everything else; at least 1.
+ */
+static unsigned build_jobs(const struct machine *m, unsigned gib)
 {
 	long long memory = fact_or(&m->memory.available_kb, fact_or(&m->memory.total_kb, 0));
 	long long cpus = seen_ok(&m->cpu.online.f) ? (long long)idset_count(&m->cpu.online.v) : 1;

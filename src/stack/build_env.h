@@ -36,8 +36,5 @@ extern const size_t dead_flag_count;
 
 void build_env_make(struct arena *a, const struct machine *m, const struct inventory *inv,
 		    const struct scan_options *how, struct build_env *out);
-/* Parallel compilers so that memory lasts: gib each, beside 8 GiB for everything else; at least 1.
- */
-unsigned build_jobs(const struct machine *m, unsigned gib);
 
 #endif

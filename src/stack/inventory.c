@@ -94,7 +94,6 @@ static void take_system(struct take *t)
 	if (!code)
 		code = ld_cache_each(data, len, on_cached, t);
 	t->out->system_seen = code == 0;
-	t->out->system_error = code;
 	if (code == -EBADMSG)
 		t->out->system_why = "/etc/ld.so.cache is not in glibc's format";
 	else if (code)

@@ -55,9 +55,8 @@ struct inventory {
 	size_t n_places;
 	struct stack_item *items;
 	size_t n_items;
-	bool system_seen; /* the loader's cache could be read */
-	const char *system_why;
-	int system_error; /* errno when not */
+	bool system_seen;	/* the loader's cache could be read */
+	const char *system_why; /* when not */
 };
 
 struct inventory_options {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "host/vendor.h"
 #include "stack/inventory_inside.h"
 
 enum { LIMIT_MS = 20000, CPU_S = 20 };
@@ -118,25 +119,6 @@ static bool listen_to(int in, pid_t pid, struct said *out)
 	return n == (ssize_t)sizeof(*out);
 }
 
-/* Nobody but root may have written the file or any folder on the way to it. */
-static bool trusted(const char *path)
-{
-	char full[HOST_PATH_MAX], *slash;
-	struct stat st;
-
-	if (!realpath(path, full))
-		return false;
-	while (*full) {
-		if (stat(full, &st) || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
-			return false;
-		slash = strrchr(full, '/');
-		if (!slash)
-			return false;
-		*slash = '\0';
-	}
-	return true;
-}
-
 static const char *version_text(struct arena *a, const struct question *q, long long v)
 {
 	switch (q->code) {
@@ -157,13 +139,15 @@ void take_said(struct take *t, struct stack_item *item)
 	static const char *const why[] = { NULL, "it cannot be loaded", "it has no such function",
 					   "it answered with an error" };
 	const struct question *q = question_of(item->c);
+	char full[HOST_PATH_MAX];
 	struct said s;
 	int pipes[2];
 	pid_t pid;
 
 	if (!q || t->root->fd >= 0 || !t->root->contents)
 		return;
-	if (geteuid() == 0 && !trusted(item->path)) {
+	/* What is judged is what is loaded: a link on the way may be another's, and change. */
+	if (geteuid() == 0 && (!realpath(item->path, full) || !vendor_trusted(full))) {
 		item->said_error = "not loaded with root's rights: others can write it";
 		return;
 	}
@@ -171,7 +155,7 @@ void take_said(struct take *t, struct stack_item *item)
 		return;
 	pid = fork();
 	if (pid == 0)
-		child(item->path, q, pipes[1]);
+		child(geteuid() == 0 ? full : item->path, q, pipes[1]);
 	close(pipes[1]);
 	if (pid > 0 && !listen_to(pipes[0], pid, &s))
 		item->said_error = "it did not answer: it hung or ended the process";

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "stack/elf.h"
 #include "stack/inventory_inside.h"
 
-enum { BLOCK = 1 << 20, KEEP = 128, STATUS_MAX = 1 << 25 };
+enum { BLOCK = 1 << 20, KEEP = 128 };
 
 /* "libnccl.so.2.28.9" says more than "libnccl.so.2". */
 static const char *by_name(struct take *t, const struct stack_item *item)
@@ -18,7 +19,7 @@ static const char *by_name(struct take *t, const struct stack_item *item)
 
 	if (host_link(t->root->h, item->path, target, sizeof(target)))
 		return NULL;
-	base = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
+	base = path_name(target);
 	so = strstr(base, ".so.");
 	return so && strchr(so + 4, '.') ? arena_strdup(t->a, so + 4) : NULL;
 }

@@ -96,8 +96,12 @@ static int window_log(uint64_t whole)
 	return log;
 }
 
-int zstd_head(struct input *in, uint64_t at, uint64_t size, uint64_t whole, unsigned char *out,
-	      size_t n, size_t *got)
+/*
+ * lz4_head for the size bytes of in from at on, of which `whole` bytes are promised in all. A frame
+ * that needs more memory than these, or than 16 MiB, is refused (-EBADMSG); 2 MiB it may have.
+ */
+static int zstd_head(struct input *in, uint64_t at, uint64_t size, uint64_t whole,
+		     unsigned char *out, size_t n, size_t *got)
 {
 	ZSTD_DCtx *z = ZSTD_createDCtx();
 	ZSTD_outBuffer o = { out, n, 0 };

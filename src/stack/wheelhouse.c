@@ -13,12 +13,10 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
-#include "base/stamp.h"
-#include "host/command.h"
+#include "stack/wheelhouse_sign.h"
 
 enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
 static const char schema[] = "gputune.wheelhouse/1";
-static const char namespace_[] = "gputune-wheelhouse";
 
 int file_sha256(struct input *in, char out[65])
 {
@@ -130,7 +128,7 @@ static int read_manifest(struct arena *a, json_t *j, struct wheelhouse *h, struc
 
 static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 {
-	int fd = openat(h->fd, WHEELHOUSE_MANIFEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(h->fd, WHEELHOUSE_MANIFEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct input_file f;
 	char *text;
 	json_t *j;
@@ -155,6 +153,8 @@ static int load_manifest(struct arena *a, struct wheelhouse *h, struct err *e)
 		code = err_set(e, -EBADMSG, "%s: its manifest cannot be read as JSON", h->dir);
 	else
 		code = read_manifest(a, j, h, e);
+	h->manifest = text;
+	h->manifest_len = (size_t)f.in.size;
 	json_decref(j);
 	input_close(&f);
 	return code;
@@ -226,40 +226,12 @@ static int write_new(struct wheelhouse *h, const char *name, const char *text, s
 		    : 0;
 }
 
-/* ssh-keygen writes NAME.sig beside what it signs. */
-static int sign(struct arena *a, struct wheelhouse *h, const char *name, const char *key,
-		struct err *e)
-{
-	char *argv[] = { "ssh-keygen",
-			 "-Y",
-			 "sign",
-			 "-q",
-			 "-f",
-			 arena_strdup(a, key),
-			 "-n",
-			 arena_strdup(a, namespace_),
-			 arena_printf(a, "%s/%s", h->dir, name),
-			 NULL };
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct command_front p = { .argv = argv, .output = null, .limit_s = 60 };
-	int status = command_front(&p, e);
-
-	if (null >= 0)
-		close(null);
-	if (status > 0) {
-		err_set(e, -EPERM, "ssh-keygen does not sign with %s", key);
-		err_hint(e, "a key with a passphrase has to be in the agent: give its public half");
-		return -EPERM;
-	}
-	return status;
-}
-
 int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e)
 {
 	const char *name = arena_printf(a, ".%s.%ld", WHEELHOUSE_MANIFEST, (long)getpid());
 	const char *sig = arena_printf(a, "%s.sig", name);
+	char *text, *signature;
 	json_t *j;
-	char *text;
 	int code;
 
 	if (h->is_signed && !key)
@@ -270,9 +242,11 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 	if (!text)
 		return err_set(e, -EINVAL, "the manifest is no text");
 	code = write_new(h, name, text, e);
+	if (!code && key)
+		code = house_sign(a, text, key, &signature, e);
 	free(text);
 	if (!code && key)
-		code = sign(a, h, name, key, e);
+		code = write_new(h, sig, signature, e);
 	if (!code && key && renameat(h->fd, sig, h->fd, WHEELHOUSE_SIGNATURE))
 		code = err_set(e, -errno, "the signature cannot be written");
 	if (!code && renameat(h->fd, name, h->fd, WHEELHOUSE_MANIFEST))

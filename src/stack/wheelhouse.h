@@ -29,7 +29,9 @@ struct wheelhouse {
 	const char *gpus;	   /* "sm_121": wheels with GPU code have to serve them; "" */
 	struct house_wheel *wheels;
 	size_t n;
-	bool is_signed; /* there is a signature */
+	bool is_signed;	      /* there is a signature */
+	const char *manifest; /* what was read: this, and not what lies there later, is verified */
+	size_t manifest_len;
 };
 
 /* A new, empty one; the folder must not exist or be empty. */
@@ -47,7 +49,7 @@ enum house_added { HOUSE_ADDED, HOUSE_SAME, HOUSE_REPLACED };
  */
 int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool replace,
 		   enum house_added *what, struct err *e);
-/* Writes the manifest; with key (NULL: none) and signs it by ssh-keygen. A signed wheelhouse is not
+/* Writes the manifest; with key (NULL: none) signs it by ssh-keygen. A signed wheelhouse is not
  * changed without a key (-EPERM). */
 int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e);
 

@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/command.h"
-#include "stack/wheelhouse.h"
+#include "stack/wheelhouse_sign.h"
 
 static void add(struct arena *a, struct house_verdict *v, const char *file, const char *what)
 {
@@ -72,57 +71,6 @@ static int strangers(struct arena *a, const struct wheelhouse *h, struct house_v
 	return 0;
 }
 
-static char *first_line(struct arena *a, const char *path)
-{
-	struct input_file f;
-	struct err e = { 0 };
-	char *text = arena_alloc(a, 257);
-	size_t n;
-
-	if (input_open(&f, path, &e))
-		return NULL;
-	n = f.in.size < 256 ? (size_t)f.in.size : 256;
-	if (input_read(&f.in, 0, text, n))
-		n = 0;
-	text[n] = '\0';
-	text[strcspn(text, "\r\n")] = '\0';
-	input_close(&f);
-	return *text ? text : NULL;
-}
-
-/* ssh-keygen names whoever of the allowed signers made the signature, then checks it as theirs. */
-static const char *signer(struct arena *a, const struct wheelhouse *h, const char *signers)
-{
-	char name[] = "/tmp/gputune-signer-XXXXXX";
-	char *manifest = arena_printf(a, "%s/" WHEELHOUSE_MANIFEST, h->dir);
-	char *sig = arena_printf(a, "%s/" WHEELHOUSE_SIGNATURE, h->dir), *who = NULL;
-	char *allowed = arena_strdup(a, signers);
-	char *find[] = { "ssh-keygen", "-Y", "find-principals", "-s", sig, "-f", allowed, NULL };
-	struct err e = { 0 };
-	int fd = mkstemp(name), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct command_front p = { .argv = find, .output = fd, .limit_s = 60 };
-
-	if (fd < 0 || null < 0)
-		return NULL;
-	if (command_front(&p, &e) == 0)
-		who = first_line(a, name);
-	if (who && *who != '-') {
-		char *verify[] = { "ssh-keygen", "-Y", "verify", "-q", "-f",
-				   allowed,	 "-I", who,	 "-n", "gputune-wheelhouse",
-				   "-s",	 sig,  NULL };
-
-		p = (struct command_front){
-			.argv = verify, .input = manifest, .output = null, .limit_s = 60
-		};
-		if (command_front(&p, &e) != 0)
-			who = NULL;
-	}
-	close(null);
-	close(fd);
-	unlink(name);
-	return who;
-}
-
 int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *signers,
 		      struct house_verdict *out, struct err *e)
 {
@@ -136,7 +84,7 @@ int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *s
 			out->checked++;
 	}
 	if (signers) {
-		out->signer = h->is_signed ? signer(a, h, signers) : NULL;
+		out->signer = h->is_signed ? house_signer(a, h, signers) : NULL;
 		if (!out->signer)
 			add(a, out, WHEELHOUSE_MANIFEST,
 			    h->is_signed ? "none of the allowed signers signed it as it is"
