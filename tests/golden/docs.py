@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documentation tells people to type. Every command in a code block or between backticks has a verb and options that exist; those
-that can be run on a captured machine are run, in the order of the page, on one that takes writes: none may be refused as wrong. Ids of
-settings and diagnoses exist, and so does every file that a page points to. A page names its machine with <!-- machine: NAME -->."""
+"""What the documentation tells people to type. Every command in a code block or between backticks is run, in the order of its page: as it
+stands, on a captured machine that takes writes; or with something in the place of words that stand for something; or, where it needs
+other machines, a GPU, minutes or no end, by the suite that ELSEWHERE names. A command that is none of these fails, so do a verb or an
+option that does not exist. Ids of settings and diagnoses exist, and so does every file that a page points to; every verb and every option
+stands somewhere in the pages; what a page shows as output is what comes out. A page names its machine with <!-- machine: NAME -->."""
+import json
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,16 +19,88 @@ from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
 pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
-# What answers from a capture alone, in moments.
-RUN = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "predict", "advise", "list", "completion"}
-WRITES = {"apply", "undo", "persist"}
-# A word that stands for something else (FILE, HOST:PORT, <name>), and a file that the reader has and we have not.
-A_FILE = re.compile(r"\.(json|tar|ini|html|svg|log|csv|rec|md|sh|yaml)$")
-STANDS_FOR = re.compile(r"(^|[=:/@\-,])[A-Z][A-Z_0-9]*($|[=:/.,])|[<>…]|\.\.\.|^\[|\]$")
+prose = {str(p.relative_to(root)): p.read_text() for p in pages}
+
+# What is put in the place of words that stand for something: first rule that fits, then the next. "" leaves a word out.
+STAND_INS = (
+    (r"\s*(>|\||&&) .*", ""),                         # what a shell does with it
+    (r"^roofline \[.*", "roofline --from-bench"),
+    (r" \[(-|[A-Z])[^\]]*\]", ""),                    # may be left out
+    (r"^(capture) -o tests/machines/NAME", r"\1 -o new"),
+    (r"^lint FILE", "lint lint.sh"),
+    (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
+    (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
+    (r"(--ncu) FILE", r"\1 roof.ncu.csv --on h200"),
+    (r"(--edit) FILE", r"\1 edit.json"),
+    (r"^apply FILE", "apply plan.json"),
+    (r"^(prove ID) --json FILE", r"\1 --json proof.json"),
+    (r"^(explain|prove) ID", r"\1 memory.swappiness"),
+    (r"^diagnose training (FILES(\.\.\.)?$|job\.rec train\.log)", "diagnose training job.rec train.log"),
+    (r"FOLDER FOLDER", "w8 w16"),
+    (r"^(doctor) (\S+ )?--peer .*|^doctor \.\.\. --fix", "ELSEWHERE doctor"),
+    (r"^doctor YOUR WORDS", "doctor slow nccl"),
+    (r"^fleet (DIR|RESULTS)", "fleet results"),
+    (r"^compare A B", "compare a.json b.json"),
+    (r"^compare-(\S+)", r"compare \1"),
+    (r"node\*\.tar", "node1.tar node2.tar"),
+    (r"prove\.json job\.rec -o", "prove.json -o"),       # a recording goes with one machine
+    (r"--host CAPTURE", "--host captured"),
+    (r"--overlay DIR", "--overlay overlay"),
+    (r"--state DIR", "--state state"),
+    (r"/var/lib/node/", ""),
+    (r"--head ADDRESS", "--head 192.168.100.1"),
+    (r"-- (COMMAND|torchrun .*)$", "-- true"),
+    (r"-- PROGRAM ?(\.\.\.|ARGUMENTS)?", "-- train.py"),
+    (r"--model M\b|--model NAME\S*", "--model llama-3.1-8b"),
+    (r"--weights FORMAT", "--weights bf16"),
+    (r"--on MACHINE", "--on h200"),
+    (r"--parallel WAY", "--parallel fsdp"),
+    (r"--(micro-batch) N", r"--\1 1"),
+    (r"--(global-batch|sequence|prompt|output|batch|users|context) N", r"--\1 64"),
+    (r"^(predict training) \.\.\.", r"\1 --model 12:768:12:12:3072:2:50257 --precision fp32 --attention eager --parallel ddp --micro-batch 8 "
+                                    "--accumulation 1 --sequence 512"),
+    (r"^stack arch PATH\.\.\.", "stack arch stack.so"),
+    (r"^stack build-plan DIR TARGET", "stack build-plan built torch"),
+)
+# What is added so that a command reads and ends: no page has to say so.
+ADDED = (
+    (r"^prove (?!.*--dir)", "--dry-run --dir . --state state"),
+    (r"^prove .*--dir", "--dry-run --state state"),
+    (r"^slurm ", "--dry-run"),
+    (r"^monitor$", "--once"),
+    (r"^monitor --interval", "--for 150ms"),
+    (r"^monitor \S+\.rec", "--format json"),
+    (r"^(compare|calibrate|roofline) ", "--state state"),
+    (r"^(calibrate|roofline)$", "--state state"),
+    (r"^(apply|undo|persist (install|remove))( |$)", "--yes"),
+)
+# What is not run here, the suite that runs it, and a word of it there.
+ELSEWHERE = (
+    (r"^ELSEWHERE doctor", "doctor.py", '"--fix"'),
+    (r"^bench( serve| .*--peer)", "net.py", '"--peer"'),
+    (r"^bench collectives", "ranks.py", '"collectives"'),
+    (r"^bench (?!list|show)", "bench.py", "bench"),
+    (r"^verify --reboot", "persist.py", "--reboot"),  # asked of a capture, which refuses
+    (r"^bench show", "bench.py", '"show"'),
+    (r"^cluster (discover|node)", "cluster.py", '"discover"'),
+    (r"^check --deep --since", "health.py", '"--since"'),
+    (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
+    (r"^cluster check", "cluster_check.py", '"check"'),
+    (r"^stack compare", "stack.py", '"compare"'),
+    (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),
+    (r"^diagnose --attach", "diagnose.py", '"--attach"'),
+    (r"^watch( --format json)?$", "watch.py", "watch"),
+)
+# Verbs that are told which machine: without it they would look at the one that the test runs on.
+HOSTED = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "doctor", "generate", "lint", "watch",
+          "monitor", "capture", "report"}
+# Exit codes: what is not named here may find something, or not see enough.
+FINE = {"prove": {0, 1, 3, 5}, **{v: {0} for v in ("show", "explain", "apply", "undo", "history", "persist", "monitor", "record", "capture", "list",
+                                                  "completion", "predict", "advise")}}
 
 
 def commands(text):
-    """Lines of code blocks, fenced or indented, and words between backticks, in the order of the page."""
+    """Lines of code blocks, fenced or indented, and words between backticks, in the order of the page; True for those in blocks."""
     fenced = False
     for line in re.sub(r" *\\\n\s*", " ", text).splitlines():
         if line.startswith("```"):
@@ -33,16 +109,20 @@ def commands(text):
         block = line if fenced else line[4:] if line.startswith("    ") else None
         found = [block] if block is not None else re.findall(r"`([^`]+)`", line)
         for c in found:
-            c = re.sub(r"^(\$|#) ", "", c.strip())
-            if re.match(r"(sudo )?(build/src/cmd/)?gputune [a-z]", c):
-                yield re.split(r"\s{2,}|\s+#\s", c)[0]
+            c = re.sub(r"^([\w-]*[$#]) ", "", c.strip()).replace("\\|", "|")
+            if re.match(r"(sudo )?(\w+=\S+ )*((mpirun|mpiexec|srun|torchrun) .*?)?(build/src/cmd/)?gputune [a-z]", c):
+                yield re.split(r"\s{2,}|\s+#\s", re.sub(r"^.*?gputune ", "", c))[0], block is not None
 
 
-def words_of(command):
-    for cut in ("|", ">", "&&", ";", "&"):
-        command = re.split(rf"\s{re.escape(cut)}(?:\s|$)", command)[0]
-    words = shlex.split(command)
-    return words[words.index("gputune") + 1:] if "gputune" in words else words[words.index("build/src/cmd/gputune") + 1:]
+def stand_in(command):
+    """What is run for a command, one or, where words are alternatives, several."""
+    for pattern, by in STAND_INS:
+        command = re.sub(pattern, by, command)
+    command = command.strip()
+    choice = re.search(r"(?<![\w'\"])([\w-]+(?:\|[\w.-]+)+)(?![\w'\"])", command)
+    if not choice:
+        return [command]
+    return [command[:choice.start()] + one + command[choice.end():] for one in choice.group(1).split("|")]
 
 
 helps = {}
@@ -51,84 +131,183 @@ helps = {}
 def options(verb):
     if verb not in helps:
         p = subprocess.run([gputune, verb, "--help"], capture_output=True, text=True, check=False)
-        helps[verb] = set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])\b", p.stdout)) if p.returncode == 0 else None
+        helps[verb] = set(re.findall(r"^ +(?:-[a-zA-Z], )?(--[a-z][a-z0-9-]*)", p.stdout, re.M)) if p.returncode == 0 else None
     return helps[verb]
 
 
 def check_words(where, words):
     known = options(words[0])
-    if not expect_verb(where, words, known):
+    if not expect(f"{where}: the verb of {' '.join(words)}", known is not None, words[0]):
         return False
     own = words[1:words.index("--")] if "--" in words else words[1:]
     wrong = [w for w in own if re.match(r"--[a-z]", w) and w.split("=")[0] not in known]
-    expect(f"{where}: {' '.join(words)}", not wrong, f"no option {wrong}")
-    return not wrong
+    return expect(f"{where}: {' '.join(words)}", not wrong, f"no option {wrong}")
 
 
-def expect_verb(where, words, known):
-    expect(f"{where}: the verb of {' '.join(words)}", known is not None, words[0])
-    return known is not None
+def elsewhere(where, command):
+    """Whether another suite runs it; benches and cases have to be some that exist."""
+    for pattern, suite, word in ELSEWHERE:
+        if re.search(pattern, command):
+            text = (root / "tests/golden" / suite).read_text()
+            expect(f"{where}: {command}: run by {suite}", word in text, word)
+            if re.match(r"bench (?!show)", command):
+                names = [w for w in re.sub(r" --.*", "", command).split()[1:] if w not in ("all", "serve", "NAME")]
+                expect(f"{where}: {command}", all(n.split("/")[0] in benches for n in names), names)
+            return True
+    return False
 
 
-def run(where, words, machine, tmp):
-    argv = [gputune, *words]
-    if "--host" not in words and words[0] not in ("completion", "list"):
-        argv += ["--host", f"tests/machines/{machine}"]
-    if "--overlay" not in words and words[0] not in ("completion", "list", "predict", "advise", "explain"):
-        argv += ["--overlay", str(tmp / "overlay")]
-    if words[0] in WRITES and not {"--yes", "-y"} & set(words):
-        argv.append("--yes")
-    if "-o" in argv:
-        argv[argv.index("-o") + 1] = str(tmp / "out")
-        (tmp / "out").unlink(missing_ok=True)
-    p = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=root, stdin=subprocess.DEVNULL, timeout=120)
-    expect(f"{where}: {' '.join(words)}", p.returncode in (0, 1, 3, 5), (p.returncode, p.stderr[-400:]))
+def run(where, command, desk):
+    words = shlex.split(command)
+    for pattern, more in ADDED:
+        if re.search(pattern, command):
+            words += [w for w in more.split() if w != "--yes" or w not in words]
+    verb, tail = words[0], []
+    if "--" in words:
+        words, tail = words[:words.index("--")], words[words.index("--"):]
+    if verb == "record" and "-o" in words:
+        (desk / words[words.index("-o") + 1]).unlink(missing_ok=True)
+    files = verb == "report" and any(re.search(r"\.(json|tar|rec)$", w) for w in words[1:])
+    if (verb in HOSTED or verb in ("predict", "advise") and "--on" not in words and "--rows" not in words or verb == "stack" and words[1] in ("check", "env")) and not files and "--host" not in words and \
+            not (verb == "monitor" and words[1:2] and words[1].endswith(".rec")) and words[1:] != ["list"]:
+        words += ["--host", "captured"]
+    if "--host" in words and "--overlay" not in words and "--overlay" in options(verb) and verb not in ("explain", "lint", "generate"):
+        words += ["--overlay", "planned" if "plan.json" in words else "overlay"]
+    p = subprocess.run([gputune, *words, *tail], capture_output=True, text=True, check=False, cwd=desk, stdin=subprocess.DEVNULL, timeout=120)
+    expect(f"{where}: {command}", p.returncode in FINE.get(verb, {0, 1, 5}), (words, p.returncode, p.stderr[-400:]))
+
+
+def made(desk, *argv):
+    p = subprocess.run([gputune, *argv], capture_output=True, text=True, check=False, cwd=desk, timeout=120)
+    expect(f"on the desk: {argv}", p.returncode in (0, 1, 5), (p.returncode, p.stderr[-300:]))
+
+
+def lay_out(desk, machine):
+    """The files that the pages speak of: captures, results, recordings, logs."""
+    seeds, training = root / "tests/fuzz/seeds", root / "tests/data/training"
+    (desk / "captured").symlink_to(root / "tests/machines" / machine)
+    (desk / "tests").symlink_to(root / "tests")
+    for name in ("overlay", "planned", "results", "w8", "w16", "state"):
+        (desk / name).mkdir()
+    for name in ("lint.sh", "logs.vllm.json", "roof.nsys.csv", "roof.ncu.csv", "stack.so"):
+        shutil.copy(seeds / name, desk / name)
+    shutil.copy(seeds / "bench.json", desk / "a.json")
+    shutil.copy(seeds / "bench.json", desk / "b.json")
+    # The first letter of these says to the fuzz target what the rest is.
+    for name, seed in (("result.json", "report.bench"), ("prove.json", "report.prove"), ("edit.json", "edit.json")):
+        (desk / name).write_bytes((seeds / seed).read_bytes()[1:])
+    for log, kind in (("train.log", "h200-loader/rank0.log"), ("a.log", "h200-loader/rank0.log"), ("b.log", "real-loader-2/rank0.log"),
+                      ("w8/run.log", "h200-loader/rank0.log"), ("w16/run.log", "real-loader-2/rank0.log"), ("job.rec", "h200-loader/job.rec"),
+                      ("a.rec", "h200-loader/job.rec"), ("b.rec", "h200-checkpoint/job.rec")):
+        shutil.copy(training / kind, desk / log)
+    shutil.copy(once(f"{machine}.plan.json", "plan", "--host", f"{root}/tests/machines/{machine}", "--only", "memory", "-o", f"{machine}.plan.json"),
+                desk / "plan.json")
+    for name in ("node1.tar", "node2.tar"):
+        shutil.copy(tar_of(machine), desk / name)
+    for name in ("check.json", "node7-check.json", "results/node1.json"):
+        shutil.copy(check_of(machine), desk / name)
+
+
+kept = {}
+
+
+def once(name, *argv):
+    if name not in kept:
+        made(shared, *argv)
+        kept[name] = shared / name
+    return kept[name]
+
+
+def tar_of(machine):
+    return once(f"{machine}.tar", "capture", "--host", f"{root}/tests/machines/{machine}", "-o", f"{machine}.tar", "-q")
+
+
+def check_of(machine):
+    return once(f"{machine}.json", "check", "--host", f"{root}/tests/machines/{machine}", "--format", "json", "-o", f"{machine}.json")
 
 
 ids = {line.split()[0] for line in subprocess.run([gputune, "list"], capture_output=True, text=True, check=True).stdout.splitlines() if "." in line}
 groups = {i.split(".")[0] for i in ids}
 signs = set(re.findall(r"^([a-z]+\.[a-z-]+) ", subprocess.run([gputune, "doctor", "list"], capture_output=True, text=True, check=True).stdout, re.M))
+benches = {b["name"] for b in json.loads(subprocess.run([gputune, "bench", "list", "--format", "json"], capture_output=True, text=True,
+                                                        check=True).stdout)["benches"]}
 expect("settings and diagnoses are listed", len(ids) > 100 and len(signs) > 40, (len(ids), len(signs)))
-count = 0
-for page in pages:
-    text = page.read_text()
-    name = str(page.relative_to(root))
-    machine = (re.findall(r"<!-- machine: ([\w-]+) -->", text) or ["dgx-spark"])[0]
-    with tempfile.TemporaryDirectory(prefix="gputune-docs-") as d:
-        tmp = pathlib.Path(d)
-        (tmp / "overlay").mkdir()
-        for c in commands(text):
-            try:
-                words = words_of(c)
-            except ValueError as e:
-                expect(f"{name}: {c}", False, e)
+tally = {"run here": 0, "run elsewhere": 0, "names": 0}
+NEEDS = {"explain", "predict", "advise", "completion", "generate", "lint", "stack", "bench", "compare", "prove", "record", "cluster", "diagnose",
+         "calibrate", "roofline", "fleet", "capture", "watch", "doctor", "persist", "slurm", "report"}
+with tempfile.TemporaryDirectory(prefix="gputune-docs-") as base:
+    shared = pathlib.Path(base)
+    for name, text in prose.items():
+        machine = (re.findall(r"^<!-- machine: ([\w-]+) -->", text, re.M) or ["dgx-spark"])[0]
+        desk = shared / re.sub(r"\W", "-", name)
+        desk.mkdir()
+        lay_out(desk, machine)
+        done = set()
+        for said, in_block in commands(text):
+            if said in done and said.split()[0] not in ("status", "undo", "check"):
                 continue
-            count += 1
-            # A verb alone is the name of it.
-            alone = len(words) == 1 and words[0] in ("explain", "predict", "advise", "persist", "completion")
-            if check_words(name, words) and not alone and words[0] in RUN and "--help" not in words and \
-                    not any(STANDS_FOR.search(w) or (A_FILE.search(w) and k and words[k - 1] != "-o") for k, w in enumerate(words)):
-                run(name, words, machine, tmp)
+            done.add(said)
+            if not in_block and len(said.split()) == 1 and said in NEEDS:
+                expect(f"{name}: the verb {said}", options(said) is not None, said)
+                tally["names"] += 1
+                continue
+            for command in stand_in(said):
+                try:
+                    words = shlex.split(command)
+                except ValueError as e:
+                    expect(f"{name}: {said}", False, e)
+                    continue
+                if elsewhere(name, command):
+                    tally["run elsewhere"] += 1
+                    if words[0] in helps or not words[0].isupper():
+                        check_words(name, words)
+                elif check_words(name, words):
+                    tally["run here"] += 1
+                    run(name, command, desk)
+expect("commands are run", tally["run here"] > 150, tally)
+
+for name, text in prose.items():
+    page = root / name
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if "://" not in target and not target.startswith("mailto:"):
             expect(f"{name}: {target}", (page.parent / target).exists(), "no such file")
+    # A path of the tree is there.
+    for target in set(re.findall(r"`((?:docs|src|tests|scripts|schemas|contrib|examples|ansible|debian|packaging|include)/[\w./-]*\w)`", text)):
+        if not re.search(r"(^|[-/_.])[A-Z]{3,}", target.replace("docs/", "").replace("README", "")) or target.startswith("docs/"):
+            expect(f"{name}: {target}", (root / target).exists(), "no such file")
+    for script in set(re.findall(r"(?<![\w/])scripts/[a-z][\w/.-]*\w", text)):
+        expect(f"{name}: {script}", (root / script).exists(), "no such script")
     # A word like an id of a group that exists is one.
     for word in set(re.findall(r"`([a-z]+\.[a-z0-9]+(?:-[a-z0-9]+)*)`", text)):
         if word.split(".")[0] in groups - {"net", "service", "boot", "disk", "memory", "cpu"} and not re.search(r"\.(c|h|md|py|json|conf|service|sh|ini)$", word):
             expect(f"{name}: {word}", word in ids | signs, "no such setting or diagnosis")
+    for section in re.findall(r"^    \[([a-z]+\.[a-z0-9-]+)\]", text, re.M):
+        expect(f"{name}: [{section}]", any(i == section or i.startswith(section) for i in ids), "no such setting")
+    # What a page shows is what comes out.
+    for command, shown in re.findall(r"^    \$ gputune ([^\n]+)\n((?:    [^\n]*\n|\n(?=    ))+)", text, re.M):
+        out = subprocess.run([gputune, *shlex.split(command), "--width", "100"], capture_output=True, text=True, check=False, cwd=root).stdout
+        expect(f"{name} shows what \"{command}\" prints", re.sub(r"^    ", "", shown, flags=re.M).rstrip() == out.rstrip(), out[:1200])
+
+# Whatever can be asked for stands in a page.
+verbs = re.findall(r"^  ([a-z]+) ", subprocess.run([gputune, "help"], capture_output=True, text=True, check=True).stdout, re.M)
+everything = "\n".join(prose.values())
+for verb in verbs:
+    expect(f"{verb} is in the tour", re.search(rf"`(sudo )?gputune {verb}\b", prose["docs/TOUR.md"]), "not there")
+for option in sorted({o for v in verbs for o in options(v)}):
+    expect(f"{option} stands in a page", re.search(rf"(?<![\w-]){option}(?![\w-])", everything),
+           [v for v in verbs if option in options(v)])
+
+# What was measured is what the ledgers hold and the program says.
+p = subprocess.run([sys.executable, root / "scripts/measured", gputune, "--output", "/dev/stdout"], capture_output=True, text=True, check=False)
+expect("docs/MEASURED.md is what scripts/measured writes", p.stdout == prose["docs/MEASURED.md"], p.stderr[:400])
+
 # The recipes' code is what the headers want.
-for k, block in enumerate(re.findall(r"^```c\n(.*?)^```", (root / "docs/HACKING.md").read_text(), re.M | re.S)):
+for k, block in enumerate(re.findall(r"^```c\n(.*?)^```", prose["docs/HACKING.md"], re.M | re.S)):
     p = subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
                         "-Werror", "-Isrc", "-x", "c", "-"], input=block, capture_output=True, text=True, cwd=root, check=False)
     expect(f"recipe {k + 1}", p.returncode == 0, p.stderr[:600])
-# What the first page shows is what comes out.
-text = (root / "README.md").read_text()
-for command, shown in re.findall(r"^    \$ gputune ([^\n]+)\n((?:    [^\n]*\n|\n(?=    ))+)", text, re.M):
-    out = subprocess.run([gputune, *shlex.split(command), "--width", "100"], capture_output=True, text=True, check=False, cwd=root).stdout
-    expect(f"README.md shows what \"{command}\" prints", re.sub(r"^    ", "", shown, flags=re.M).rstrip() == out.rstrip(), out[:600])
 for picture in (root / "docs/pictures").glob("*.svg"):
     out = subprocess.run([gputune, "show", "topology", "--host", f"tests/machines/{picture.stem}", "--as", "svg"], capture_output=True,
                          text=True, check=False, cwd=root).stdout
     expect(f"{picture.name} is what is drawn", picture.read_text() == out, "draw it again")
-expect("there are commands", count > 100, count)
-end_suite()
+end_suite(" (commands: " + ", ".join(f"{n} {what}" for what, n in tally.items()) + ")")
