@@ -99,7 +99,7 @@ static struct bench_case case_of(const struct bench_env *env, const struct row *
 	};
 }
 
-void disk_cases(const struct bench_env *env, struct bench_cases *out)
+static void disk_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	struct disk_shared *s = ARENA_NEW(env->a, struct disk_shared);
 	struct err e = { 0 };
@@ -126,7 +126,7 @@ void disk_cases(const struct bench_env *env, struct bench_cases *out)
 							: s->direct.why);
 }
 
-void disk_end(const struct bench_cases *all)
+static void disk_end(const struct bench_cases *all)
 {
 	const struct disk_arg *arg = all->n ? all->items[0].arg : NULL;
 
@@ -134,7 +134,7 @@ void disk_end(const struct bench_cases *all)
 		disk_file_close(&arg->shared->file);
 }
 
-struct bench_limit disk_limit(const struct bench_env *env, const struct bench_case *c)
+static struct bench_limit disk_limit(const struct bench_env *env, const struct bench_case *c)
 {
 	const struct disk_arg *arg = c->arg;
 

@@ -28,10 +28,6 @@ struct disk_arg {
 /* Figures, in this order. */
 enum { DISK_RATE, DISK_IOPS, DISK_P50, DISK_CPU, DISK_FIGURES };
 
-void disk_cases(const struct bench_env *env, struct bench_cases *out);
-struct bench_limit disk_limit(const struct bench_env *env, const struct bench_case *c);
-void disk_end(const struct bench_cases *all);
-
 /* One case at work: the frame's setup, run, verify and teardown. */
 int disk_setup(const struct bench_env *env, const struct bench_case *c, void **state,
 	       const char **variant, struct err *e);

@@ -12,14 +12,9 @@
 
 #include <linux/magic.h>
 
+#include "base/path.h"
+
 enum { DEPTH = 6 };
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static void add_disk(const struct machine *m, const char *name, struct disk_place *p)
 {
@@ -56,7 +51,7 @@ static void walk(const struct bench_env *env, const char *path, unsigned depth,
 				walk(env, below, depth + 1, p);
 		return;
 	}
-	add_disk(env->m, base_of(path), p);
+	add_disk(env->m, path_name(path), p);
 }
 
 /* btrfs and others give their files a device number of their own: the mount's device counts. */

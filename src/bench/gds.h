@@ -30,9 +30,8 @@ struct gds_target {
 	} lane[GDS_THREADS];
 };
 
-/* Bytes that the target needs; where a file begins in it. */
+/* Bytes that the target needs. */
 uint64_t gds_bytes(const struct load_set *set);
-uint64_t gds_offset(const struct load_set *set, size_t file);
 /* Streams and pinned memory of the way through the host; what was made goes with gds_lanes_end. */
 int gds_lanes_make(struct gds_target *t, struct err *e);
 void gds_lanes_end(struct gds_target *t);

@@ -10,7 +10,8 @@
 
 enum { COPY_MOST_S = 30 };
 
-uint64_t gds_offset(const struct load_set *set, size_t file)
+/* Where a file begins in the target. */
+static uint64_t gds_offset(const struct load_set *set, size_t file)
 {
 	/* Each begins at a page of its own. */
 	return (set->files[file].base + file * (uint64_t)GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;

@@ -81,7 +81,8 @@ bool gemm_name_parse(const char *name, bool *burn, const struct gemm_type **t,
 	return parse_dims(name + len + 1, dims);
 }
 
-unsigned gemm_cc(const struct gpu_place *p)
+/* Compute capability times ten. */
+static unsigned gemm_cc(const struct gpu_place *p)
 {
 	return (unsigned)(p->gpu->cc_major * 10 + p->gpu->cc_minor);
 }

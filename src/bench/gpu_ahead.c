@@ -48,7 +48,8 @@ static void *open_library(void *arg)
 	return NULL;
 }
 
-struct gpu_ahead *gpu_ahead_begin(const struct bench_ask *ask, const char *name, bool cublaslt)
+static struct gpu_ahead *gpu_ahead_begin(const struct bench_ask *ask, const char *name,
+					 bool cublaslt)
 {
 	struct gpu_ahead *h = calloc(1, sizeof(*h));
 

@@ -17,7 +17,6 @@ struct gpu_ahead;
  * environment when cuBLASLt is wanted. A context is only made where no other GPU can be meant:
  * nothing names GPUs, or there is one. NULL: it could not be begun, and nothing is lost.
  */
-struct gpu_ahead *gpu_ahead_begin(const struct bench_ask *ask, const char *name, bool cublaslt);
 /* bench.ahead of those that multiply, and of those that do not. */
 struct gpu_ahead *gpu_ahead_products(const struct bench_ask *ask, const char *name);
 struct gpu_ahead *gpu_ahead_plain(const struct bench_ask *ask, const char *name);

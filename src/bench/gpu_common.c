@@ -125,7 +125,8 @@ const char *gpu_place_text(struct arena *a, const struct gpu_place *p)
 /* --- who ----------------------------------------------------------------------------------------
  */
 
-void gpu_users(const struct gpu_place *p, char *out, size_t size)
+/* "pid 4711 (python3, 2048 MiB)" of all other processes that the facts name, "" without any. */
+static void gpu_users(const struct gpu_place *p, char *out, size_t size)
 {
 	size_t len = 0;
 

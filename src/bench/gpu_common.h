@@ -64,8 +64,6 @@ int gpu_place_use(struct gpu_place *p, struct err *e);
 const char *gpu_place_text(struct arena *a, const struct gpu_place *p);
 /* cuda_alloc that says who uses the GPU when there is no room. */
 int gpu_alloc(struct gpu_place *p, size_t bytes, cuda_address *out, struct err *e);
-/* "pid 4711 (python3, 2048 MiB)" of all other processes that the facts name, "" without any. */
-void gpu_users(const struct gpu_place *p, char *out, size_t size);
 /* The kernel of that shape; its module is loaded at the first call. */
 int gpu_stream_kernel(struct gpu_place *p, const struct cuda_shape *s, struct cuda_function **out,
 		      struct err *e);
@@ -79,8 +77,6 @@ struct gpu_lane {
 	double seconds; /* of the last window */
 };
 
-enum { GPU_LANES_MAX = 64 };
-
 struct gpu_timer {
 	struct cuda_guard guard; /* from make to end: touched by every window, wait and check */
 	struct cuda_gate gate;
@@ -91,10 +87,6 @@ struct gpu_timer {
 /* One stream for each place (a place may come twice). Opened places only. t stays where it is. */
 int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t n, struct err *e);
 void gpu_timer_end(struct gpu_timer *t);
-/* All lanes wait; then the caller queues work in them (at most CUDA_GATE_QUEUE entries each). */
-int gpu_timer_hold(struct gpu_timer *t, struct err *e);
-/* Lets them run and waits for all. *seconds: of the lane that took longest. */
-int gpu_timer_run(struct gpu_timer *t, double *seconds, struct err *e);
 
 /* Queues the work of one lane n times. */
 typedef int gpu_work(void *ctx, size_t lane, struct err *e);

@@ -12,7 +12,7 @@
 #include "bench/gpu_state.h"
 #include "bench/list.h"
 
-enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, MEMORY_WAYS, VARIANT_MAX = 240 };
+enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, VARIANT_MAX = 240 };
 
 static const double window_s = 0.02, tune_s = 0.004;
 

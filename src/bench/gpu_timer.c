@@ -82,7 +82,8 @@ void gpu_timer_end(struct gpu_timer *t)
 	*t = (struct gpu_timer){ 0 };
 }
 
-int gpu_timer_hold(struct gpu_timer *t, struct err *e)
+/* All lanes wait; then the caller queues work in them (at most CUDA_GATE_QUEUE entries each). */
+static int gpu_timer_hold(struct gpu_timer *t, struct err *e)
 {
 	int r = 0;
 
@@ -100,7 +101,8 @@ int gpu_timer_hold(struct gpu_timer *t, struct err *e)
 	return r;
 }
 
-int gpu_timer_run(struct gpu_timer *t, double *seconds, struct err *e)
+/* Lets them run and waits for all. *seconds: of the lane that took longest. */
+static int gpu_timer_run(struct gpu_timer *t, double *seconds, struct err *e)
 {
 	int r = 0;
 

@@ -34,14 +34,6 @@ int stat_median(const double *x, size_t n, double *out);
 double stat_quantile(const double *sorted, size_t n, double p);
 /* Median absolute deviation from the median, not scaled: times 1.4826 it estimates sigma. */
 int stat_mad(const double *x, size_t n, double *out);
-/*
- * The number of order statistics that the exact sign test cuts off on one side: the largest k with
- * P(Binomial(n, 1/2) < k) <= alpha. 0: n is too small for any bound at this alpha.
- */
-size_t stat_sign_rank(size_t n, double alpha);
-/* The interval of the median by the exact sign test, alpha/2 a side: [x(k), x(n + 1 - k)].
- * -ENODATA when n is too small for it. It assumes independent samples and nothing else. */
-int stat_sign_interval(const double *x, size_t n, double alpha, struct stat_interval *out);
 
 /* Samples far from the median, in robust sigmas (1.4826 MAD; 1.2533 mean deviation where more than
  * half of all samples are equal). */
@@ -53,8 +45,6 @@ int stat_outliers(const double *x, size_t n, double sigmas, struct stat_outliers
 
 /* --- order in time ------------------------------------------------------------------------------
  */
-/* Autocorrelation at one lag, biased estimate (divided by n); 0 for constant samples. */
-double stat_autocorrelation(const double *x, size_t n, size_t lag);
 /*
  * The integrated autocorrelation time: how many samples are worth one independent one. Initial
  * positive, monotone sequence (Geyer 1992). At least 1: what alternates is not called more than

@@ -35,15 +35,6 @@ static bool varies(double var, double mean)
 	return var > 1e-28 * mean * mean;
 }
 
-double stat_autocorrelation(const double *x, size_t n, size_t lag)
-{
-	double mean = mean_of(x, n), var = covariance(x, n, 0, mean);
-
-	if (lag >= n || !varies(var, mean))
-		return 0;
-	return covariance(x, n, lag, mean) / var;
-}
-
 static double act_of(const double *x, size_t n)
 {
 	double mean = mean_of(x, n), var = covariance(x, n, 0, mean), sum = 0, last = INFINITY;

@@ -28,7 +28,8 @@ struct workers {
 	void *ctx;
 };
 
-int pin_self(unsigned cpu)
+/* Pins the calling thread; -errno. */
+static int pin_self(unsigned cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(cpu + 1);
 	cpu_set_t *set = CPU_ALLOC(cpu + 1);

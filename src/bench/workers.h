@@ -18,7 +18,4 @@ size_t workers_count(const struct workers *w);
 double workers_run(struct workers *w, void (*work)(void *ctx, size_t i), void *ctx);
 void workers_end(struct workers *w);
 
-/* Pins the calling thread; -errno. */
-int pin_self(unsigned cpu);
-
 #endif

@@ -2,7 +2,6 @@
 /* Echoes as large as the MTU, which nobody on the way may cut, from every end to every other. */
 #include <string.h>
 
-#include "base/text.h"
 #include "cluster/apply_inside.h"
 
 enum {

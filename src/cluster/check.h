@@ -158,6 +158,8 @@ void check_judge(struct arena *a, struct check *c);
 const char *check_figure_text(struct arena *a, enum check_test test, double value);
 /* The newest result of the same test between the same ends; NULL: none. */
 const struct check_result *check_newest(const struct check *c, const struct check_result *like);
+/* Whether nodes x and y have a path of their own. */
+bool check_has_path(const struct check *c, size_t x, size_t y);
 
 /* --- check_blame.c: pure ------------------------------------------------------------------------
  */

@@ -234,15 +234,6 @@ static void add_wire(struct arena *a, struct check *c, size_t wire)
 			}
 }
 
-static bool joined(const struct check *c, size_t x, size_t y)
-{
-	for (size_t i = 0; i < c->n_paths; i++)
-		if ((c->paths[i].a.node == x && c->paths[i].b.node == y) ||
-		    (c->paths[i].a.node == y && c->paths[i].b.node == x))
-			return true;
-	return false;
-}
-
 /* Where there are links for data, the network by which nodes are administered is not measured. */
 static bool has_data(const struct cluster *k)
 {
@@ -280,6 +271,15 @@ static void add_subnets(struct arena *a, struct check *c, size_t x, size_t y)
 	}
 }
 
+bool check_has_path(const struct check *c, size_t x, size_t y)
+{
+	for (size_t i = 0; i < c->n_paths; i++)
+		if ((c->paths[i].a.node == x && c->paths[i].b.node == y) ||
+		    (c->paths[i].a.node == y && c->paths[i].b.node == x))
+			return true;
+	return false;
+}
+
 void check_paths(struct arena *a, struct check *c)
 {
 	bool data = has_data(c->cluster);
@@ -296,7 +296,7 @@ void check_paths(struct arena *a, struct check *c)
 			bool known;
 
 			c->n_paths = heard;
-			known = joined(c, x, y);
+			known = check_has_path(c, x, y);
 			c->n_paths = all;
 			if (!known && !*check_node(c, x)->failure && !*check_node(c, y)->failure)
 				add_subnets(a, c, x, y);

@@ -8,15 +8,6 @@
 
 enum { ANSWER_MS = 8000 };
 
-bool check_has_path(const struct check *c, size_t x, size_t y)
-{
-	for (size_t i = 0; i < c->n_paths; i++)
-		if ((c->paths[i].a.node == x && c->paths[i].b.node == y) ||
-		    (c->paths[i].a.node == y && c->paths[i].b.node == x))
-			return true;
-	return false;
-}
-
 /* The addresses by which other paths end at nodes that x has none to. */
 static json_t *far_addresses(const struct check *c, size_t x)
 {

@@ -17,7 +17,7 @@ enum { WINDOWS_LEAST = 2, WINDOWS_MOST = 10, JOBS_MAX = 256, AGAIN_WINDOWS = 5, 
 #define WINDOW_S 0.1
 #define AROUND_S 0.25 /* opening, the first window, closing */
 
-void check_run_say(const struct check_run *r, const char *text)
+static void check_run_say(const struct check_run *r, const char *text)
 {
 	if (r->how->say)
 		r->how->say(r->how->ctx, text);

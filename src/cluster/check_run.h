@@ -51,12 +51,10 @@ struct check_job {
 	unsigned pass;
 };
 
-void check_run_say(const struct check_run *r, const char *text);
 /* Whether the node still answers. */
 bool check_run_lives(const struct check_run *r, size_t node);
 /* check_routed.c: routes to nodes without a path of their own, added to the nodes'. */
 int check_run_routes(struct check_run *r);
-bool check_has_path(const struct check *c, size_t x, size_t y);
 /* check_echo.c: all that make sense; or only these again. */
 int check_run_echoes(struct check_run *r);
 int check_run_echoes_again(struct check_run *r, const struct check_result *list, size_t n);

@@ -7,11 +7,6 @@
 
 static const char plan[] = "give each path a subnet of its own (gputune cluster plan)";
 
-static const char *end_text(struct arena *a, const struct cluster *c, struct cluster_end e)
-{
-	return arena_printf(a, "%s %s", c->nodes[e.node].name, cluster_end_port(c, e)->name);
-}
-
 /* An address that counts: not link-local, and IPv4 alone where only that matters. */
 static bool counts(const struct cluster_address *x, struct cluster_prefix *out)
 {
@@ -80,7 +75,7 @@ static void same_subnet(struct arena *a, struct cluster *c, size_t node)
 						a,
 						"%s and %s%s are in one subnet: the kernel sends "
 						"by one of them only, and answers for both.",
-						end_text(a, c, x), q->name,
+						cluster_end_text(a, c, x), q->name,
 						cage != CLUSTER_NONE &&
 								cage == cluster_cage_of(c, node, q)
 							? ", its twin,"
@@ -105,19 +100,19 @@ static void duplicates(struct arena *a, struct cluster *c, struct cluster_end x,
 
 			if (!counts(p, &px) || !counts(q, &py) || !same_address(&px, &py))
 				continue;
-			cluster_find(
-				a, c,
-				&(struct cluster_finding){
-					.code = "duplicate-address",
-					.severity = CLUSTER_FAULT,
-					.node = c->nodes[y.node].name,
-					.port = cluster_end_port(c, y)->name,
-					.text = arena_printf(a,
-							     "%s and %s have the same "
-							     "address.",
-							     end_text(a, c, x), end_text(a, c, y)),
-					.evidence = p->name,
-					.fix = plan });
+			cluster_find(a, c,
+				     &(struct cluster_finding){
+					     .code = "duplicate-address",
+					     .severity = CLUSTER_FAULT,
+					     .node = c->nodes[y.node].name,
+					     .port = cluster_end_port(c, y)->name,
+					     .text = arena_printf(a,
+								  "%s and %s have the same "
+								  "address.",
+								  cluster_end_text(a, c, x),
+								  cluster_end_text(a, c, y)),
+					     .evidence = p->name,
+					     .fix = plan });
 		}
 }
 
@@ -158,7 +153,8 @@ static void mismatch(struct arena *a, struct cluster *c, const struct cluster_pa
 				.text = arena_printf(a,
 						     "%s and %s are on one path and share no "
 						     "subnet.",
-						     end_text(a, c, x), end_text(a, c, y)),
+						     cluster_end_text(a, c, x),
+						     cluster_end_text(a, c, y)),
 				.evidence = arena_printf(a, "%s against %s", addressed(px),
 							 addressed(py)),
 				.fix = "see that the cables stand where the addresses were made "
@@ -222,8 +218,8 @@ static void egress(struct arena *a, struct cluster *c, struct cluster_end x, str
 				.text = arena_printf(a, "%s sends to %.*s (%s) %s%s, not by %s.",
 						     c->nodes[x.node].name,
 						     (int)strcspn(to->name, "/"), to->name,
-						     end_text(a, c, y), *by ? "by " : "nowhere", by,
-						     px->name),
+						     cluster_end_text(a, c, y),
+						     *by ? "by " : "nowhere", by, px->name),
 				.evidence = !*by ? "no route"
 					    : other && cluster_port_data(other)
 						    ? "the route leads out by another port of the "

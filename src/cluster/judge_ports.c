@@ -25,11 +25,6 @@ static void find(struct arena *a, struct cluster *c, const char *code,
 						.fix = fix });
 }
 
-static const char *end_text(struct arena *a, const struct cluster *c, struct cluster_end e)
-{
-	return arena_printf(a, "%s %s", c->nodes[e.node].name, cluster_end_port(c, e)->name);
-}
-
 static void mtu(struct arena *a, struct cluster *c, const struct cluster_path *p)
 {
 	const struct cluster_end first = p->ends[0];
@@ -48,15 +43,17 @@ static void mtu(struct arena *a, struct cluster *c, const struct cluster_path *p
 		     arena_printf(a,
 				  "%s and %s differ in MTU: large packets vanish, and RDMA "
 				  "ends with retry errors.",
-				  end_text(a, c, first), end_text(a, c, p->ends[i])),
+				  cluster_end_text(a, c, first),
+				  cluster_end_text(a, c, p->ends[i])),
 		     arena_printf(a, "MTU %lld bytes on %s, %lld bytes on %s", mine,
-				  end_text(a, c, first), theirs, end_text(a, c, p->ends[i])),
+				  cluster_end_text(a, c, first), theirs,
+				  cluster_end_text(a, c, p->ends[i])),
 		     "set 9000 at both ends, by whoever configures them (gputune cluster plan)");
 	}
 	if (equal && mine < JUMBO && cluster_port_data(cluster_end_port(c, first)))
 		find(a, c, "mtu-small", CLUSTER_NOTE, first,
 		     arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
-				  end_text(a, c, first), mine),
+				  cluster_end_text(a, c, first), mine),
 		     "RDMA takes packets of 1024 bytes then, of 4096 with 9000",
 		     "set 9000 at both ends (gputune cluster plan)");
 }
@@ -72,7 +69,7 @@ static void speed(struct arena *a, struct cluster *c, const struct cluster_path 
 			continue;
 		find(a, c, "speed-below", CLUSTER_WARNING, p->ends[i],
 		     arena_printf(a, "%s has a link of %lld Gb/s, not of 200.",
-				  end_text(a, c, p->ends[i]), v / 1000),
+				  cluster_end_text(a, c, p->ends[i]), v / 1000),
 		     arena_printf(a, "%lld Mb/s negotiated", v),
 		     "use an approved cable; on a switch, force 200G-baseCR4, since its own "
 		     "negotiation may end at 100G");
@@ -124,7 +121,7 @@ static void twins(struct arena *a, struct cluster *c, const struct cluster_cage 
 			continue;
 		find(a, c, "half-speed-twin-unused", CLUSTER_FAULT, e,
 		     arena_printf(a, "%s %s, so cage %s reaches half of its speed at most.",
-				  end_text(a, c, e), why, g->name),
+				  cluster_end_text(a, c, e), why, g->name),
 		     arena_printf(a,
 				  "its twin is in use; both halves of a cage carry about 100 "
 				  "Gb/s each (twins by %s)",
@@ -141,7 +138,7 @@ static void rdma(struct arena *a, struct cluster *c, struct cluster_end e)
 	if (cluster_port_up(p) && !fact_is(&p->link_layer, "InfiniBand") &&
 	    seen_ok(&p->rdma_state.f) && !fact_is(&p->rdma_state, "ACTIVE"))
 		find(a, c, "rdma-down", CLUSTER_FAULT, e,
-		     arena_printf(a, "%s is up, its RDMA port %s is %s.", end_text(a, c, e),
+		     arena_printf(a, "%s is up, its RDMA port %s is %s.", cluster_end_text(a, c, e),
 				  fact_text(&p->rdma_device, "?"), p->rdma_state.v),
 		     arena_printf(a, "state %s", p->rdma_state.v),
 		     "see that the interface is up and has an address; load mlx5_ib; else look at "
@@ -163,7 +160,8 @@ static void rdma_missing(struct arena *a, struct cluster *c, const struct cluste
 			continue;
 		find(a, c, "rdma-missing", CLUSTER_FAULT, p->ends[i],
 		     arena_printf(a, "%s has no RDMA device, %s has one: between them goes TCP.",
-				  end_text(a, c, p->ends[i]), end_text(a, c, p->ends[with])),
+				  cluster_end_text(a, c, p->ends[i]),
+				  cluster_end_text(a, c, p->ends[with])),
 		     arena_printf(a, "RDMA device %s at the other end",
 				  cluster_end_port(c, p->ends[with])->rdma_device.v),
 		     "load the adapter's RDMA module (mlx5_ib; rdma link show lists what is "
@@ -182,7 +180,7 @@ static void link_layer(struct arena *a, struct cluster *c, size_t node)
 
 		if (fact_is(&p->link_layer, "InfiniBand"))
 			find(a, c, "link-layer", CLUSTER_FAULT, e,
-			     arena_printf(a, "%s speaks InfiniBand.", end_text(a, c, e)),
+			     arena_printf(a, "%s speaks InfiniBand.", cluster_end_text(a, c, e)),
 			     arena_printf(a, "link layer of %s",
 					  fact_text(&p->rdma_device, p->name)),
 			     "set LINK_TYPE to Ethernet (mlxconfig) and reboot");
@@ -201,7 +199,8 @@ static void pcie(struct arena *a, struct cluster *c, struct cluster_end e)
 	if (width <= 0 || mts <= 0 || (width >= most && mts >= fastest))
 		return;
 	find(a, c, "pcie-narrow", CLUSTER_WARNING, e,
-	     arena_printf(a, "%s has fewer or slower PCIe lanes than it can.", end_text(a, c, e)),
+	     arena_printf(a, "%s has fewer or slower PCIe lanes than it can.",
+			  cluster_end_text(a, c, e)),
 	     arena_printf(a, "x%lld at %.1f GT/s, of x%lld at %.1f GT/s", width, (double)mts / 1000,
 			  most, (double)fastest / 1000),
 	     "see in which slot it stands; reseat it; look at the slot's setting in the firmware");
@@ -212,7 +211,7 @@ static bool hears(const struct cluster *c, size_t wire, size_t x, size_t y)
 {
 	for (size_t i = 0; i < c->n_links; i++) {
 		const struct cluster_link *l = &c->links[i];
-		size_t cage = cluster_cage_of(c, l->a.node, cluster_end_port(c, l->a));
+		size_t cage = cluster_cage_at(c, l->a);
 
 		if (cage == CLUSTER_NONE || c->cages[cage].wire != wire)
 			continue;
@@ -232,8 +231,8 @@ static void one_way(struct arena *a, struct cluster *c, size_t wire, struct clus
 	    hears(c, wire, x.node, y.node) || !hears(c, wire, y.node, x.node))
 		return;
 	find(a, c, "one-way", CLUSTER_WARNING, x,
-	     arena_printf(a, "%s does not hear %s, which hears it.", end_text(a, c, x),
-			  end_text(a, c, y)),
+	     arena_printf(a, "%s does not hear %s, which hears it.", cluster_end_text(a, c, x),
+			  cluster_end_text(a, c, y)),
 	     "frames come through in one direction only",
 	     "exchange the cable; on a switch look at its port's filters");
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cluster/links_inside.h"
 
 struct cluster_port *cluster_end_port(const struct cluster *c, struct cluster_end e)
@@ -34,6 +33,16 @@ size_t cluster_cage_of(const struct cluster *c, size_t node, const struct cluste
 			if (c->cages[i].ports[k] == port)
 				return i;
 	return CLUSTER_NONE;
+}
+
+size_t cluster_cage_at(const struct cluster *c, struct cluster_end e)
+{
+	return cluster_cage_of(c, e.node, cluster_end_port(c, e));
+}
+
+const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cluster_end e)
+{
+	return arena_printf(a, "%s %s", c->nodes[e.node].name, cluster_end_port(c, e)->name);
 }
 
 /* --- cages --------------------------------------------------------------------------------------
@@ -221,8 +230,7 @@ static void hear(struct arena *a, struct cluster *c, size_t node, const struct c
 	here.port = (size_t)(p - (const struct cluster_port *)c->nodes[node].ports.items);
 	cage = cluster_cage_of(c, node, p);
 	/* Twins hear each other inside the adapter: nothing of that is on the cable. */
-	if (cage == CLUSTER_NONE ||
-	    cage == cluster_cage_of(c, there.node, cluster_end_port(c, there)))
+	if (cage == CLUSTER_NONE || cage == cluster_cage_at(c, there))
 		return;
 	before = here.node < there.node || (here.node == there.node && here.port < there.port);
 	l = before ? link_between(a, c, here, there) : link_between(a, c, there, here);
@@ -248,11 +256,6 @@ static void neighbour(struct cluster *c, size_t node, const struct cluster_heard
 	c->cages[cage].neighbour = h->node.v;
 }
 
-static size_t cage_at(const struct cluster *c, struct cluster_end e)
-{
-	return cluster_cage_of(c, e.node, cluster_end_port(c, e));
-}
-
 /* A cable has two ends. Whoever hears several cages through frames that no bridge should forward
  * hears them through one that does. */
 static void demote(struct cluster *c)
@@ -262,7 +265,8 @@ static void demote(struct cluster *c)
 		bool several = false;
 
 		for (size_t i = 0; i < c->n_links; i++) {
-			size_t x = cage_at(c, c->links[i].a), y = cage_at(c, c->links[i].b);
+			size_t x = cluster_cage_at(c, c->links[i].a),
+			       y = cluster_cage_at(c, c->links[i].b);
 
 			if (c->links[i].way != CLUSTER_CABLE || (x != cage && y != cage))
 				continue;
@@ -272,8 +276,8 @@ static void demote(struct cluster *c)
 		}
 		for (size_t i = 0; several && i < c->n_links; i++)
 			if (c->links[i].way == CLUSTER_CABLE &&
-			    (cage_at(c, c->links[i].a) == cage ||
-			     cage_at(c, c->links[i].b) == cage))
+			    (cluster_cage_at(c, c->links[i].a) == cage ||
+			     cluster_cage_at(c, c->links[i].b) == cage))
 				c->links[i].way = CLUSTER_SWITCH;
 	}
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "base/text.h"
 #include "persist/quote.h"
 
 static const char head[] =

@@ -19,16 +19,6 @@ enum {
 	MEASURE_COUNTERS_MAX = 8192
 };
 
-struct node_servers;
-
-/* One run's; made by the first request that needs it. */
-struct measure_state {
-	struct node_servers *servers;
-};
-
-/* NULL: no memory. */
-struct measure_state *measure_state(void **state);
-
 /*
  * The secret of a request: "token", hexadecimal digits of TOKEN_MIN to TOKEN_MAX bytes. It came
  * over the program's standard input and goes into no file on a disk. -EINVAL and *e.
@@ -43,17 +33,12 @@ void measure_env(struct ask_node *n, struct bench_env *out);
 
 /* --- answers, one file each --- */
 int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e);
-int answer_serve(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e);
-int answer_serve_end(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		     struct err *e);
 int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		   struct err *e);
 int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		    struct err *e);
 int answer_collective(struct ask_node *n, void **state, const json_t *with, json_t **out,
 		      struct err *e);
-/* Ends all servers; NULL is nothing. */
-void node_servers_end(struct node_servers *s);
 
 extern const struct ask_group ask_measure;
 

@@ -85,7 +85,13 @@ int measure_token_file(const struct token *t, char path[64], struct err *e)
 	return fd;
 }
 
-struct measure_state *measure_state(void **state)
+/* One run's; made by the first request that needs it. */
+struct measure_state {
+	struct node_servers *servers;
+};
+
+/* NULL: no memory. */
+static struct measure_state *measure_state(void **state)
 {
 	if (!*state)
 		*state = calloc(1, sizeof(struct measure_state));
@@ -142,7 +148,8 @@ static int start(struct node_servers *all, const char *address, char text[NET_TE
 	return 0;
 }
 
-void node_servers_end(struct node_servers *s)
+/* Ends all servers; NULL is nothing. */
+static void node_servers_end(struct node_servers *s)
 {
 	uint64_t one = 1;
 
@@ -178,7 +185,8 @@ static struct node_servers *servers_new(const struct token *t, struct err *e)
 	return s;
 }
 
-int answer_serve(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e)
+static int answer_serve(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			struct err *e)
 {
 	const json_t *addresses = json_object_get(with, "addresses");
 	struct measure_state *s = measure_state(state);
@@ -226,8 +234,8 @@ int answer_serve(struct ask_node *n, void **state, const json_t *with, json_t **
 	return 0;
 }
 
-int answer_serve_end(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		     struct err *e)
+static int answer_serve_end(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			    struct err *e)
 {
 	struct measure_state *s = *state;
 

@@ -255,6 +255,20 @@ static void add_switches(struct planning *p)
 		}
 }
 
+/*
+ * Whether the wire gets addresses: one for data, never one for management (cluster_wire_data).
+ * Where there are none for data, whoever names a topology means those that there are.
+ */
+static bool wiring_wanted(const struct cluster *c, const struct wiring_wish *wish, size_t wire)
+{
+	if (cluster_wire_data(c, &c->wires[wire]))
+		return true;
+	for (size_t i = 0; i < c->n_wires; i++)
+		if (cluster_wire_data(c, &c->wires[i]))
+			return false;
+	return strcmp(wish->topology, "auto") != 0;
+}
+
 void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_node *before,
 		 const struct wiring_wish *wish, struct wiring *out)
 {
@@ -279,16 +293,6 @@ void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_n
 		for (size_t i = 0; i < c->n_nodes; i++)
 			out->hosts[i] = out->known_hosts[i] = "";
 	wiring_judge(a, before, wish, out);
-}
-
-bool wiring_wanted(const struct cluster *c, const struct wiring_wish *wish, size_t wire)
-{
-	if (cluster_wire_data(c, &c->wires[wire]))
-		return true;
-	for (size_t i = 0; i < c->n_wires; i++)
-		if (cluster_wire_data(c, &c->wires[i]))
-			return false;
-	return strcmp(wish->topology, "auto") != 0;
 }
 
 bool wiring_stopped(const struct wiring *w)

@@ -97,11 +97,6 @@ struct wiring_wish {
 /* before: one a node of c. Never fails: what cannot be is a trouble that stops. */
 void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_node *before,
 		 const struct wiring_wish *wish, struct wiring *out);
-/*
- * Whether the wire gets addresses: one for data, never one for management (cluster_wire_data).
- * Where there are none for data, whoever names a topology means those that there are.
- */
-bool wiring_wanted(const struct cluster *c, const struct wiring_wish *wish, size_t wire);
 /* Whether something stands against applying it. */
 bool wiring_stopped(const struct wiring *w);
 

@@ -146,7 +146,7 @@ void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *
 	s->n_refusals++;
 }
 
-void setup_note(struct arena *a, struct setup *s, const char *sentence)
+static void setup_note(struct arena *a, struct setup *s, const char *sentence)
 {
 	s->notes = arena_grow(a, s->notes, s->n_notes, sizeof(*s->notes));
 	s->notes[s->n_notes++] = sentence;

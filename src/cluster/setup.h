@@ -19,7 +19,7 @@
 #define SETUP_OP "cluster"
 #define SETUP_NETPLAN "90-gputune-cluster.yaml"
 
-enum { SETUP_PORTS_MAX = 64, SETUP_PEERS_MAX = 64, SETUP_TEXT_MAX = 1 << 16 };
+enum { SETUP_PORTS_MAX = 64, SETUP_TEXT_MAX = 1 << 16 };
 
 struct setup_port {
 	const char *name, *address; /* sound, as wire_port has them */
@@ -86,7 +86,6 @@ bool setup_runs(struct host *h, enum setup_owner o);
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		 const struct setup_want *want, struct setup *out);
 void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r);
-void setup_note(struct arena *a, struct setup *s, const char *sentence);
 /* Whose queue pairs "rdma -j res show qp" lists on that device: "ib_write_bw (process 123), ...";
  * "" nobody's; NULL: the text is none of that. Pure. */
 const char *setup_rdma_users(struct arena *a, const char *json, const char *device);

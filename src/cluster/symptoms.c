@@ -352,23 +352,22 @@ static void wrong_data(struct arena *a, struct check *c)
 	}
 }
 
-const struct symptom symptoms[] = {
-	{ "large-packets", "echoes that fill the MTU and do not come back", jumbo },
-	{ "egress", "traffic that went through another port than the path's", egress },
-	{ "ingress", "traffic that came in through another port than the path's", ingress },
-	{ "twin-unused", "one half of a cage without traffic while both are used", twin_unused },
-	{ "forwarding", "echoes through another node that do not come back", forwarding },
-	{ "rdma", "RDMA tests that could not be run, and NCCL over sockets", rdma },
-	{ "data", "data that were compared and found wrong", wrong_data },
-	{ "blames", "whom the tests that went wrong have in common", symptom_blames },
-	{ "counters", "counters of errors that grew during the tests", symptom_counters },
-	{ "earlier", "figures far below those of an earlier check", symptom_earlier },
-	{ "unsteady", "tests that were bad once and good again", symptom_unsteady },
-};
-const size_t symptom_count = sizeof(symptoms) / sizeof(symptoms[0]);
-
 void check_symptoms(struct arena *a, struct check *c)
 {
-	for (size_t i = 0; i < symptom_count; i++)
-		symptoms[i].look(a, c);
+	static void (*const look[])(struct arena * a, struct check * c) = {
+		jumbo,		  /* echoes that fill the MTU and do not come back */
+		egress,		  /* traffic that went through another port than the path's */
+		ingress,	  /* traffic that came in through another port than the path's */
+		twin_unused,	  /* one half of a cage without traffic while both are used */
+		forwarding,	  /* echoes through another node that do not come back */
+		rdma,		  /* RDMA tests that could not be run, and NCCL over sockets */
+		wrong_data,	  /* data that were compared and found wrong */
+		symptom_blames,	  /* whom the tests that went wrong have in common */
+		symptom_counters, /* counters of errors that grew during the tests */
+		symptom_earlier,  /* figures far below those of an earlier check */
+		symptom_unsteady, /* tests that were bad once and good again */
+	};
+
+	for (size_t i = 0; i < sizeof(look) / sizeof(look[0]); i++)
+		look[i](a, c);
 }

@@ -9,15 +9,6 @@
 
 #include "cluster/check.h"
 
-struct symptom {
-	const char *name; /* "twin-unused" */
-	const char *looks_for;
-	void (*look)(struct arena *a, struct check *c);
-};
-
-extern const struct symptom symptoms[];
-extern const size_t symptom_count;
-
 /* After check_judge and check_blame. */
 void check_symptoms(struct arena *a, struct check *c);
 /* Adds the finding, or to the one with the same code, node and port its evidence; the worse

@@ -22,11 +22,6 @@ const char *cluster_cage_text(struct arena *a, const struct cluster *c, size_t c
 	return arena_printf(a, "%s %s", c->nodes[c->cages[cage].node].name, c->cages[cage].name);
 }
 
-static size_t cage_at(const struct cluster *c, struct cluster_end e)
-{
-	return cluster_cage_of(c, e.node, cluster_end_port(c, e));
-}
-
 /* Every link joins the sets of its two cages: set[i] is the smallest cage of the set. */
 static size_t *join(struct arena *a, const struct cluster *c)
 {
@@ -35,7 +30,8 @@ static size_t *join(struct arena *a, const struct cluster *c)
 	for (size_t i = 0; i < c->n_cages; i++)
 		set[i] = i;
 	for (size_t i = 0; i < c->n_links; i++) {
-		size_t x = set[cage_at(c, c->links[i].a)], y = set[cage_at(c, c->links[i].b)];
+		size_t x = set[cluster_cage_at(c, c->links[i].a)],
+		       y = set[cluster_cage_at(c, c->links[i].b)];
 		size_t low = x < y ? x : y, high = x < y ? y : x;
 
 		for (size_t k = 0; k < c->n_cages; k++)
@@ -50,7 +46,8 @@ static enum cluster_way way_of(const struct cluster *c, const struct cluster_wir
 	enum cluster_way way = CLUSTER_UNSURE;
 
 	for (size_t i = 0; i < c->n_links; i++)
-		if (c->cages[cage_at(c, c->links[i].a)].wire == wire && c->links[i].way < way)
+		if (c->cages[cluster_cage_at(c, c->links[i].a)].wire == wire &&
+		    c->links[i].way < way)
 			way = c->links[i].way;
 	/* Datagrams alone: two ends may be a cable, more are not. */
 	if (w->n_cages > 2)
@@ -70,7 +67,7 @@ static size_t partner(const struct cluster *c, struct cluster_end port, size_t g
 			y = x;
 			x = port;
 		}
-		if (x.node != port.node || x.port != port.port || cage_at(c, y) != g)
+		if (x.node != port.node || x.port != port.port || cluster_cage_at(c, y) != g)
 			continue;
 		if (found != CLUSTER_NONE && found != y.port)
 			return CLUSTER_NONE;

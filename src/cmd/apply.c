@@ -203,7 +203,7 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo");
 	if (result)
 		complain(0, &e);
-	else if (s->dry)
+	else if (s->dry && !report.n) /* else the page says so */
 		complain_text(0, "dry run: nothing was written");
 	if (!s->txn && host_exists(h, PERSIST_REQUEST))
 		complain_text(0, "what is kept for the next boot stays: \"gputune persist remove\" "

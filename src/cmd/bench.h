@@ -10,8 +10,6 @@
 bool bench_seconds(const char *s, double *out);
 /* --state made absolute, or the default. */
 const char *bench_state(struct run *r);
-/* A file when there is one of that name, otherwise a kept result of that id. Complains. */
-bool bench_load(struct run *r, struct host *h, const char *name, struct record *out);
 /* "bench list" and "bench show ID". */
 int bench_list(struct run *r, struct host *h);
 int bench_show(struct run *r, struct host *h);

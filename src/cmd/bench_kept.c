@@ -27,12 +27,8 @@ const char *bench_state(struct run *r)
 	return arena_printf(&r->arena, "%s/%s", here, dir);
 }
 
-static bool is_json(const struct run *r)
-{
-	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
-}
-
-bool bench_load(struct run *r, struct host *h, const char *name, struct record *out)
+/* A file when there is one of that name, otherwise a kept result of that id. Complains. */
+static bool bench_load(struct run *r, struct host *h, const char *name, struct record *out)
 {
 	const char *path = name;
 	struct err e = { 0 };
@@ -103,7 +99,7 @@ int bench_list(struct run *r, struct host *h)
 	}
 	if (r->value[OPT_QUIET])
 		return EXIT_CLEAN;
-	if (!is_json(r))
+	if (!run_wants_json(r))
 		return run_print_doc(r, list_page(r, kept, k), "gputune bench list");
 	run_print_json(r, list_json(kept, k));
 	return EXIT_CLEAN;
@@ -115,7 +111,7 @@ int bench_print(struct run *r, const struct machine *m, const struct record *rec
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (is_json(r)) {
+	if (run_wants_json(r)) {
 		run_print_json(r, bench_json(m, record, code));
 		return code;
 	}
@@ -143,7 +139,7 @@ int bench_show(struct run *r, struct host *h)
 	if (r->n_args != 2)
 		return complain_text(EXIT_USAGE, "\"bench show\" needs one ID; \"bench list\" "
 						 "lists them");
-	if (is_json(r))
+	if (run_wants_json(r))
 		return print_kept_json(r, h, r->args[1]);
 	if (!bench_load(r, h, r->args[1], &record))
 		return EXIT_USAGE;
@@ -171,7 +167,7 @@ int verb_compare(struct run *r)
 		compare_records(&r->arena, &a, &b, &c);
 		code = compare_code(&c);
 		if (!r->value[OPT_QUIET]) {
-			if (is_json(r))
+			if (run_wants_json(r))
 				run_print_json(r, compare_json(&c, h->id.time_s, code));
 			else
 				failed = run_print_doc(r, page_compare(&r->arena, &c),

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/stamp.h"
 #include "base/text.h"
 #include "bench/bench.h"
 #include "cmd/bench.h"

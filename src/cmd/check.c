@@ -98,6 +98,31 @@ static const struct findings *ask_profiles(struct run *r, const struct setting *
 	return all;
 }
 
+static bool is_group(const char *name)
+{
+	size_t n = strlen(name);
+
+	SETTING_FOR_EACH (s)
+		if (strncmp(s->id, name, n) == 0 && s->id[n] == '.')
+			return true;
+	return false;
+}
+
+static int no_setting(const char *name)
+{
+	const char *near = setting_suggest(name);
+	struct err e = { 0 };
+
+	err_set(&e, 0, "there is no setting \"%s\"", name);
+	if (is_group(name))
+		err_hint(&e, "it is a group: \"gputune list --only %s\" shows its settings", name);
+	else if (near)
+		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+	else
+		err_hint(&e, "\"gputune list\" shows all ids");
+	return complain(EXIT_USAGE, &e);
+}
+
 int verb_explain(struct run *r)
 {
 	const struct setting *s = setting_find(r->args[0]);
@@ -109,16 +134,8 @@ int verb_explain(struct run *r)
 	struct host *h;
 	int code;
 
-	if (!s) {
-		const char *near = setting_suggest(r->args[0]);
-
-		err_set(&e, 0, "there is no setting \"%s\"", r->args[0]);
-		if (near)
-			err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-		else
-			err_hint(&e, "\"gputune list\" shows all ids");
-		return complain(EXIT_USAGE, &e);
-	}
+	if (!s)
+		return no_setting(r->args[0]);
 	if (!run_profile(r, &p) || !(h = run_host(r)))
 		return EXIT_USAGE;
 	m = run_machine(r, h, false);

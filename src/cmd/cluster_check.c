@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/stamp.h"
 #include "base/text.h"
 #include "bench/store.h"

@@ -290,6 +290,8 @@ int options_parse(struct run *r, int argc, char **argv);
 const struct verb *verb_find(const char *name);
 void usage(FILE *f);
 void verb_usage(FILE *f, const struct verb *v);
+/* A sentence for the option, as this verb means it. */
+const char *option_help(const struct verb *v, enum option_id id);
 
 /* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free
  * text. */

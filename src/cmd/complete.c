@@ -79,10 +79,10 @@ static void zsh_text(FILE *f, const char *s)
 	}
 }
 
-static void zsh_option(FILE *f, const struct option_row *o)
+static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o)
 {
 	fprintf(f, " \\\n            '--%s%s[", o->name, o->arg == WORD_NONE ? "" : "=");
-	zsh_text(f, o->help);
+	zsh_text(f, option_help(v, o->id));
 	fputc(']', f);
 	if (o->arg != WORD_NONE) {
 		fputc(':', f);
@@ -115,7 +115,7 @@ static void zsh(FILE *f)
 	for (size_t i = 0; i < verb_count; i++) {
 		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
 		for (size_t k = 0; k < verbs[i].n_options; k++)
-			zsh_option(f, &option_rows[verbs[i].options[k]]);
+			zsh_option(f, &verbs[i], &option_rows[verbs[i].options[k]]);
 		if (verbs[i].word != WORD_NONE) {
 			fputs(" \\\n            '1::argument:(", f);
 			words(f, verbs[i].word);
@@ -157,7 +157,7 @@ static void fish_verb(FILE *f, const struct verb *v)
 			fputc('"', f);
 		}
 		fputs(" -d ", f);
-		fish_quote(f, o->help);
+		fish_quote(f, option_help(v, o->id));
 		fputc('\n', f);
 	}
 	if (v->word != WORD_NONE) {

@@ -17,12 +17,20 @@
 #include "host/write.h"
 #include "probe/pci.h"
 #include "probe/probe.h"
+#include "view/glyph.h"
 
+/* A sentence may hold a name or a text of others: none of it moves the cursor or sets a colour. */
 int complain(int code, const struct err *e)
 {
-	fprintf(stderr, "gputune: %s\n", e->text);
-	if (e->hint[0])
-		fprintf(stderr, "         %s\n", e->hint);
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "gputune: ");
+	glyph_clean(&t, e->text, false);
+	if (e->hint[0]) {
+		text_add(&t, "\n         ");
+		glyph_clean(&t, e->hint, false);
+	}
+	fprintf(stderr, "%s\n", t.s);
 	return code;
 }
 
@@ -264,14 +272,29 @@ static void too_large(int signal)
 }
 
 /*
+ * Where we were started without standard descriptors, the next file would get one of their numbers
+ * and a message would land in it. What is put there instead fails when it is used.
+ */
+static void hold_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			_exit(EXIT_BLIND);
+}
+
+/*
  * A JSON object that could not grow would silently lack a key. A file that reaches the user's limit
  * is an error of that write, and no end of the process; a handler, unlike an ignored signal, is not
- * passed on to programs that we run.
+ * passed on to programs that we run. Who ignores the end of children passes that on to us, and none
+ * could be waited for.
  */
 static void prepare(void)
 {
 	const struct sigaction limit = { .sa_handler = too_large, .sa_flags = SA_RESTART };
 
+	hold_descriptors();
+	signal(SIGCHLD, SIG_DFL);
 	json_set_alloc_funcs(room, free);
 	sigaction(SIGXFSZ, &limit, NULL);
 }
@@ -279,13 +302,25 @@ static void prepare(void)
 /* What others wrote is read, and nothing but the result, which is open by now, is written. */
 static bool only_reads_others(const struct run *r)
 {
-	int (*const on_captures[])(struct run *) = { verb_check, verb_show, verb_plan,
-						     verb_explain };
+	/* Of a capture; of files that are named, behind that first word. */
+	int (*const on_captures[])(struct run *) = { verb_check,  verb_show,   verb_plan,
+						     verb_doctor, verb_advise, verb_predict,
+						     verb_lint,	  verb_explain };
+	const struct {
+		int (*run)(struct run *);
+		const char *word;
+	} on_files[] = { { verb_fleet, NULL },		{ verb_compare, NULL },
+			 { verb_monitor, NULL },	{ verb_bench, "show" },
+			 { verb_diagnose, "training" }, { verb_stack, "arch" } };
 
 	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
 		if (r->verb->run == on_captures[i])
 			return r->value[OPT_HOST] && !r->value[OPT_OVERLAY];
-	return r->verb->run == verb_stack && r->n_args && strcmp(r->args[0], "arch") == 0;
+	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
+		if (r->verb->run == on_files[i].run)
+			return r->n_args &&
+			       (!on_files[i].word || strcmp(r->args[0], on_files[i].word) == 0);
+	return false;
 }
 
 static int run_verb(struct run *r)

@@ -103,10 +103,8 @@ static struct instant instant_at(const struct tape *t, size_t i)
 
 		if (!last || last > i || then >= last)
 			continue;
-		from = (double)t->ms[then] / 1e3;
-		/* It was asked in its time before, whenever that was guessed to be. */
-		if (t->asked[then] & 16u << b)
-			from = fmin(from, to - beat_seconds[b]);
+		from = recording_asked_s((enum monitor_beat)b, (double)t->ms[then] / 1e3,
+					 t->asked[then] & 16u << b, to);
 		out.beats[b] = (struct beat_asked){ to, from, t->values + then * n };
 	}
 	return out;

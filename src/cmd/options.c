@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a command line by the tables of verbs.c, and help made from them. */
+/* Reading a command line by the tables of verbs.c. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,9 @@ static const char *const measurements[] = { "all",
 					    "disk",
 					    "model-load",
 					    "timer-wake-up",
+					    "idle-wake-up",
+					    "cpu-frequency",
+					    "hand-over",
 					    "tcp",
 					    "tcp-latency",
 					    "tcp-connect",
@@ -168,6 +171,10 @@ static int check_args(struct run *r)
 {
 	const struct verb *v = r->verb;
 
+	if (r->n_args < v->min_args && words_of(v->word))
+		return complain_text(EXIT_USAGE,
+				     "%s needs %s, one of %s; \"gputune %s --help\" tells more",
+				     v->name, v->args, word_list(&r->arena, v->word), v->name);
 	if (r->n_args < v->min_args)
 		return complain_text(EXIT_USAGE, "%s needs %s; \"gputune %s --help\" tells more",
 				     v->name, v->args, v->name);
@@ -226,31 +233,4 @@ int options_parse(struct run *r, int argc, char **argv)
 	while (optind < argc)
 		r->args[r->n_args++] = argv[optind++];
 	return r->value[OPT_HELP] ? 0 : check_args(r);
-}
-
-void verb_usage(FILE *f, const struct verb *v)
-{
-	fprintf(f, "Usage: gputune %s%s%s [OPTIONS]\n\n%s\n\nOptions:\n", v->name,
-		*v->args ? " " : "", v->args, v->about);
-	for (size_t i = 0; i < v->n_options; i++) {
-		const struct option_row *o = &option_rows[v->options[i]];
-		char left[64];
-
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
-			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-			 o->arg_name ? " " : "", o->arg_name ? o->arg_name : "");
-		fprintf(f, "  %-28s %s\n", left, o->help);
-	}
-}
-
-void usage(FILE *f)
-{
-	fprintf(f, "Usage: gputune VERB [ARGUMENTS] [OPTIONS]\n\nWhat an NVIDIA GPU machine is and "
-		   "what holds it back.\n\n"
-		   "Verbs:\n");
-	for (size_t i = 0; i < verb_count; i++)
-		fprintf(f, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
-	fprintf(f, "\n\"gputune VERB --help\" tells more. Exit codes: 0 clean, 1 findings, 2 "
-		   "usage, 3 nothing applied, 4 rollback incomplete, 5 could not see enough, 71 "
-		   "out of memory.\n");
 }

@@ -38,7 +38,8 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title)
 		how = run_style(r);
 		doc_term(r->out, d, &how);
 	} else {
-		return complain_text(EXIT_USAGE, "%s has no format %s", r->verb->name, format);
+		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->verb->name,
+				     format, option_help(r->verb, OPT_FORMAT));
 	}
 	return EXIT_CLEAN;
 }

@@ -71,11 +71,6 @@ static int refuse(struct persisting *s, size_t others)
 	return code;
 }
 
-int persist_code_of(int result)
-{
-	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
-}
-
 /* Something that was asked for and that no file can hold is a finding. */
 static int kept_code(const struct persisting *s)
 {
@@ -97,9 +92,9 @@ static int write_files(struct persisting *s)
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
-		code = print(s, &report, &e, result ? persist_code_of(result) : kept_code(s));
+		code = print(s, &report, &e, result ? run_code_of(result) : kept_code(s));
 	else
-		code = persist_code_of(result);
+		code = run_code_of(result);
 	if (result)
 		return complain(code, &e);
 	persist_reload(s);

@@ -21,8 +21,6 @@ struct persisting {
 
 /* --- persist.c, persist_remove.c -------------------------------------------------------------- */
 
-/* Exit code of what txn_apply or txn_undo returned. */
-int persist_code_of(int result);
 /* The files that would keep these rows of the request and no others. 0, or an exit code after
  * complaining. */
 int persist_make_of(struct persisting *s, struct kept *rows, size_t n);

@@ -23,7 +23,7 @@ static int removed(struct persisting *s, const struct txn_report *report, int re
 		   const struct err *e)
 {
 	struct run *r = s->r;
-	int code = result == -ENOENT ? EXIT_CLEAN : persist_code_of(result);
+	int code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
 
 	for (size_t i = 0; code == EXIT_CLEAN && i < report->n; i++)
 		if (report->rows[i].outcome == OUTCOME_FOREIGN)

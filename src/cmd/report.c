@@ -173,7 +173,8 @@ static bool format_of(struct run *r, enum report_format *out)
 			*out = (enum report_format)i;
 			return true;
 		}
-	complain_text(EXIT_USAGE, "report has no format %s", name);
+	complain_text(EXIT_USAGE, "report has no format %s, it has %s", name,
+		      option_help(r->verb, OPT_FORMAT));
 	return false;
 }
 

@@ -156,7 +156,7 @@ int report_may_write(const struct run *r)
 	if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size ||
 	    r->value[OPT_FORCE])
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
 	if (fd >= 0)
 		close(fd);

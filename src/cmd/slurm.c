@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/knobs.h"
 #include "fleet/node.h"

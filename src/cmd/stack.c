@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "cmd/stack_compare.h"
 
 static const struct part {

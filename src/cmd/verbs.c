@@ -285,7 +285,7 @@ const struct verb verbs[] = {
 		  "looked at and pinged, and a node that is not confirmed within a minute takes "
 		  "its "
 		  "old configuration back by itself. undo takes it back to the byte on all nodes. "
-		  "take-back is what that dead man runs.",
+		  "take-back is the program that does so.",
 	  OPTION_LIST(cluster_options) },
 	{ .name = "diagnose",
 	  .args = "training FILES... | --attach [PID]",

@@ -77,7 +77,6 @@ struct step_split {
 	bool gpu_clock;	    /* by what ran on the GPU; else by the host's clock */
 	double too_much;    /* parts told were so much more than the step, as a share; they were
 			       scaled */
-	double saved_share; /* of told parts: 1 - rest */
 };
 
 /* Ranks that wait for others. */

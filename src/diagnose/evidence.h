@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/map.h"
 
-/* What a figure is; figure_types[] (evidence.c) gives name, unit and a sentence for each. */
+/* What a figure is; figure_types[] (evidence.c) gives name and unit of each. */
 enum figure_kind {
 	/* Speed, of one step or over many. */
 	FIGURE_STEP_S,		     /* wall-clock seconds of a step (an optimizer step) */
@@ -74,8 +74,7 @@ enum figure_kind {
 };
 
 struct figure_type {
-	const char *name, *unit, *what;
-	bool higher_better, judged; /* judged false: neither is better */
+	const char *name, *unit;
 };
 extern const struct figure_type figure_types[FIGURE_KINDS];
 

@@ -92,7 +92,7 @@ extern const struct log_reader log_hf, log_lightning, log_lightning_bar, log_meg
 	log_arguments, log_deepspeed, log_deepspeed_comm, log_titan, log_plain, log_keys, log_nccl,
 	log_nccl_tests;
 
-enum { LOG_CELLS = 32, LOG_PARTS = 64 };
+enum { LOG_CELLS = 32 };
 
 /* What readers keep from line to line. */
 struct log {
@@ -122,8 +122,6 @@ void log_table(struct log *l, const struct log_reader *r);
 /* The same text of the same kind is told once a file; true: this is the first time. */
 bool log_first(struct log *l, enum trait_kind kind, const char *text);
 void log_trait_once(struct log *l, enum trait_kind kind, const char *text, double value);
-/* A timer by the name that Megatron-LM or DeepSpeed has for it; ending is added to the text. */
-bool log_timer(struct log *l, const char *name, size_t n, double ms, const char *ending);
 /* A key of a trainer's results, in a log or in JSON; over_s: of the whole run, NAN. Returns whether
  * it is one. */
 bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
 #include "diagnose/read.h"
 
 static const struct {

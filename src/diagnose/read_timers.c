@@ -50,7 +50,8 @@ static const struct {
 	{ "pipe_recv_grad", FIGURE_COMM_S },
 };
 
-bool log_timer(struct log *l, const char *name, size_t n, double ms, const char *ending)
+/* A timer by the name that Megatron-LM or DeepSpeed has for it; ending is added to the text. */
+static bool log_timer(struct log *l, const char *name, size_t n, double ms, const char *ending)
 {
 	char text[80];
 

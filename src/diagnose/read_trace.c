@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/text.h"
+#include "base/path.h"
 #include "diagnose/read_trace.h"
 
 enum { WINDOW = 1 << 20, PIECE_MAX = 16 << 20 };
@@ -231,7 +231,7 @@ static int object(struct stream *s)
 /* "rank3", "rank_3" or "rank-3" in the file's own name. */
 static int rank_of(const char *path)
 {
-	const char *name = strrchr(path, '/'), *at = strstr(name ? name : path, "rank");
+	const char *at = strstr(path_name(path), "rank");
 
 	if (!at)
 		return -1;

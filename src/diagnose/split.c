@@ -339,5 +339,4 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	for (size_t i = 0; i < n; i++)
 		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)
 			fill_in(a, &t[i], r);
-	out->saved_share = 1 - out->s[PART_REST] / out->step_s;
 }

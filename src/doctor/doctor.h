@@ -141,7 +141,6 @@ extern const size_t diagnosis_table_count;
 		for (const struct diagnosis *d = diagnosis_tables[table_]->rows;                   \
 		     d < diagnosis_tables[table_]->rows + diagnosis_tables[table_]->n; d++)
 
-const struct diagnosis *diagnosis_find(const char *id);
 const char *likelihood_name(enum likelihood l);
 
 /* --- choosing: search.c ----------------------------------------------------------------------- */

@@ -22,14 +22,6 @@ const char *doctor_state_name(enum doctor_state s)
 	return names[s];
 }
 
-const struct diagnosis *diagnosis_find(const char *id)
-{
-	DIAGNOSIS_FOR_EACH (d)
-		if (strcmp(d->id, id) == 0)
-			return d;
-	return NULL;
-}
-
 const char *doctor_step(const struct cause *c, const struct machine *m)
 {
 	unsigned on = (unsigned)platform_bit(m);

@@ -8,12 +8,26 @@
 
 /* --- twins -----------------------------------------------------------------------------------
  */
+static bool on_one_switch(const struct nic *a, const struct nic *b)
+{
+	return seen_ok(&a->switch_id.f) && seen_ok(&b->switch_id.f) &&
+	       strcmp(a->switch_id.v, b->switch_id.v) == 0;
+}
+
+/* The halves of a DGX Spark's port are functions of two PCI domains, each with a switch of its own:
+ * there the port's name tells. */
+static bool are_halves(const struct machine *m, const struct nic *a, const struct nic *b)
+{
+	return on_one_switch(a, b) ||
+	       (fact_is(&m->platform.kind, "dgx-spark") && fact_is(&a->driver, "mlx5_core") &&
+		fact_is(&b->driver, "mlx5_core") && strcmp(a->pci, b->pci) != 0);
+}
+
 static const struct nic *twin_of(const struct machine *m, const struct nic *n)
 {
 	LIST_FOR_EACH (struct nic, t, &m->net.nics)
 		if (t != n && seen_ok(&t->port.f) && seen_ok(&n->port.f) &&
-		    strcmp(t->port.v, n->port.v) == 0 && seen_ok(&t->switch_id.f) &&
-		    seen_ok(&n->switch_id.f) && strcmp(t->switch_id.v, n->switch_id.v) == 0)
+		    strcmp(t->port.v, n->port.v) == 0 && are_halves(m, t, n))
 			return t;
 	return NULL;
 }

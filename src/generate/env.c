@@ -19,7 +19,7 @@ static void add(struct arena *a, struct gen_env *e, struct gen_var v)
 	e->vars[e->n++] = v;
 }
 
-void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
+static void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p)
 {
 	e->problems = arena_grow(a, e->problems, e->n_problems, sizeof(*e->problems));
 	e->problems[e->n_problems++] = *p;

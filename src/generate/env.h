@@ -57,6 +57,5 @@ enum gen_for {
 
 void gen_envs_make(struct arena *a, const struct gen_cluster *c, enum gen_for what,
 		   struct gen_envs *out);
-void gen_problem_add(struct arena *a, struct gen_envs *e, const struct gen_problem *p);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "generate/nccl_vars.h"
 
@@ -199,13 +200,6 @@ static void judge_conf(struct lint *l, const char *text, size_t len)
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Every line is "HOST slots=N", with comments: it is a hostfile, whatever its name. */
 static bool looks_like_hosts(const char *text, size_t len)
 {
@@ -228,7 +222,7 @@ static bool looks_like_hosts(const char *text, size_t len)
 
 void lint_text(struct lint *l, const char *name, const char *text, size_t len)
 {
-	const char *base = base_name(name);
+	const char *base = path_name(name);
 	size_t n;
 
 	l->file = name;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "generate/lint.h"
 
@@ -181,7 +182,7 @@ static enum launcher launcher_at(const struct lint_word *w, size_t n, size_t i)
 		{ "accelerate.commands.launch", LAUNCH_ACCELERATE },
 		{ "deepspeed.launcher.runner", LAUNCH_DEEPSPEED },
 	};
-	const char *slash = strrchr(w[i].text, '/'), *name = slash ? slash + 1 : w[i].text;
+	const char *name = path_name(w[i].text);
 
 	for (size_t k = 0; i && k < sizeof(modules) / sizeof(modules[0]); k++)
 		if (strcmp(w[i - 1].text, "-m") == 0 && strcmp(w[i].text, modules[k].name) == 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "generate/lint.h"
 #include "generate/serve.h"
@@ -27,18 +28,11 @@ struct told {
 	bool bad; /* something is wrong already */
 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Which engine the words start, and where its own words begin; ENGINES: none. */
 static enum engine find_engine(const struct lint_word *w, size_t n, size_t *at)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *b = base_of(w[i].text);
+		const char *b = path_name(w[i].text);
 		const char *next = i + 1 < n ? w[i + 1].text : "";
 
 		*at = i + 1;

@@ -93,7 +93,8 @@ const char *train_word(const struct train_doc *d, const char *path)
 	return s ? s : "";
 }
 
-unsigned train_line(const struct train_doc *d, const char *path)
+/* Line of a key, 0 where it is not there. */
+static unsigned train_line(const struct train_doc *d, const char *path)
 {
 	const struct markup_node *n = train_at(d, path);
 

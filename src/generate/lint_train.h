@@ -46,8 +46,6 @@ const struct markup_node *train_at(const struct train_doc *d, const char *path);
 bool train_flag(const struct train_doc *d, const char *path, bool usual);
 double train_number(const struct train_doc *d, const char *path, double usual);
 const char *train_word(const struct train_doc *d, const char *path); /* "" */
-/* Line of a key, 0 where it is not there. */
-unsigned train_line(const struct train_doc *d, const char *path);
 void train_say(const struct train_doc *d, enum lint_level level, const char *code, const char *path,
 	       const char *fix, const char *source, const char *fmt, ...)
 	__attribute__((format(printf, 7, 8)));

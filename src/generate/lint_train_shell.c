@@ -5,23 +5,17 @@
  */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "generate/lint_train.h"
 
 static const char launchers[][16] = { "torchrun", "deepspeed", "accelerate", "python", "python3" };
 
-static const char *base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool launches(const struct lint_word *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < sizeof(launchers) / sizeof(launchers[0]); k++)
-			if (strcmp(base(w[i].text), launchers[k]) == 0)
+			if (strcmp(path_name(w[i].text), launchers[k]) == 0)
 				return true;
 	return false;
 }
@@ -80,8 +74,8 @@ static void srun_of_deepspeed(struct lint *l, const struct lint_word *w, size_t 
 	bool srun = false;
 
 	for (size_t i = 0; i < n; i++) {
-		srun = srun || strcmp(base(w[i].text), "srun") == 0;
-		if (srun && strcmp(base(w[i].text), "deepspeed") == 0)
+		srun = srun || strcmp(path_name(w[i].text), "srun") == 0;
+		if (srun && strcmp(path_name(w[i].text), "deepspeed") == 0)
 			lint_add(l, LINT_WARNING, "launcher-twice", w[i].line, "deepspeed",
 				 "srun torchrun, or deepspeed --no_ssh --node_rank", NULL,
 				 "srun starts this on every machine, and deepspeed starts its "

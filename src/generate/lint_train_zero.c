@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
 #include "generate/lint_train.h"
 
 static const char source[] = "DeepSpeed's sources (runtime/zero)";

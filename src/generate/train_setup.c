@@ -225,6 +225,12 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 			(p->memory.total - o->saved_bytes) / 1e9, p->memory.limit / 1e9);
 }
 
+/* "1.12 times (1.05 to 1.19)". */
+static const char *train_gain_text(struct arena *a, const struct train_figure *gain)
+{
+	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
+}
+
 static void compile(struct arena *a, struct train_setup *s, const struct train_question *told)
 {
 	struct train_question *with = ARENA_NEW(a, struct train_question);
@@ -248,11 +254,6 @@ static void compile(struct arena *a, struct train_setup *s, const struct train_q
 		s->compile			 ? ""
 		: told->attention == TRAIN_EAGER ? "; left off, because attention is eager"
 						 : "; not worth the time that compiling takes");
-}
-
-const char *train_gain_text(struct arena *a, const struct train_figure *gain)
-{
-	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
 }
 
 /* Every way with everything kept comes before those that recompute. */

@@ -85,7 +85,5 @@ void train_setup_way(struct train_question *q, enum train_target target, enum tr
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */
 double train_bucket(double parameters);
-/* "1.12 (1.05 to 1.19)": 12 % more tokens a second, with the interval. */
-const char *train_gain_text(struct arena *a, const struct train_figure *gain);
 
 #endif

@@ -53,7 +53,8 @@ static bool chosen(char *s)
 	return false;
 }
 
-void knob_file_normalise(enum knob_kind kind, char *s)
+/* In place: white space folded, of a bracketed choice the word. */
+static void knob_file_normalise(enum knob_kind kind, char *s)
 {
 	char *out = s;
 

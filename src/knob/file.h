@@ -5,8 +5,6 @@
 
 #include "knob/kinds.h"
 
-/* In place: white space folded, of a bracketed choice the word. */
-void knob_file_normalise(enum knob_kind kind, char *s);
 /* What the knob's own file says, whatever its counterpart does. 0 or a negative errno. */
 int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const char **value);
 

@@ -56,15 +56,10 @@ static const char *firmware_command(struct arena *a, const struct knob *k, const
 	return arena_printf(a, "mlxconfig -y -d %s set %s=%s", k->object, k->name, value);
 }
 
-static const char *firmware_place(struct host *h, struct arena *a, const struct knob *k)
-{
-	return knob_place_pci(h, a, k->object);
-}
-
 const struct knob_ops knob_ops_firmware = {
 	.get = firmware_get,
 	.set = firmware_set,
 	.sound = firmware_sound,
 	.command = firmware_command,
-	.place = firmware_place,
+	.place = knob_place_pci,
 };

@@ -72,7 +72,7 @@ bool knob_is_number(const char *s);
 bool knob_same_text(const char *x, const char *y);
 /* Where the link at path leads, in /sys/devices; "" when it is none. */
 const char *knob_place_link(struct host *h, struct arena *a, const char *path);
-/* The same of a PCI function. */
-const char *knob_place_pci(struct host *h, struct arena *a, const char *address);
+/* The place of a knob whose object is a PCI address. */
+const char *knob_place_pci(struct host *h, struct arena *a, const struct knob *k);
 
 #endif

@@ -293,11 +293,6 @@ static const char *nvml_command(struct arena *a, const struct knob *k, const cha
 			    option_value(a, row, value));
 }
 
-static const char *nvml_place(struct host *h, struct arena *a, const struct knob *k)
-{
-	return knob_place_pci(h, a, k->object);
-}
-
 static const char *nvml_neutral(const struct knob *k)
 {
 	const struct setting_row *row = row_of(k);
@@ -310,6 +305,6 @@ const struct knob_ops knob_ops_nvml = {
 	.set = nvml_set,
 	.sound = nvml_sound,
 	.command = nvml_command,
-	.place = nvml_place,
+	.place = knob_place_pci,
 	.neutral = nvml_neutral,
 };

@@ -216,15 +216,10 @@ static const char *pci_command(struct arena *a, const struct knob *k, const char
 	return arena_printf(a, "setpci -s %s ECAP_ACS+6.w=%04x", k->object, encode(k, value));
 }
 
-static const char *pci_place(struct host *h, struct arena *a, const struct knob *k)
-{
-	return knob_place_pci(h, a, k->object);
-}
-
 const struct knob_ops knob_ops_pci = {
 	.get = pci_get,
 	.set = pci_set,
 	.sound = pci_sound,
 	.command = pci_command,
-	.place = pci_place,
+	.place = knob_place_pci,
 };

@@ -186,7 +186,7 @@ const char *knob_place_link(struct host *h, struct arena *a, const char *path)
 	return arena_strdup(a, buf);
 }
 
-const char *knob_place_pci(struct host *h, struct arena *a, const char *address)
+const char *knob_place_pci(struct host *h, struct arena *a, const struct knob *k)
 {
-	return knob_place_link(h, a, arena_printf(a, "/sys/bus/pci/devices/%s", address));
+	return knob_place_link(h, a, arena_printf(a, "/sys/bus/pci/devices/%s", k->object));
 }

@@ -95,16 +95,11 @@ static const char *vboost_command(struct arena *a, const struct knob *k, const c
 	return arena_printf(a, "nvidia-smi boost-slider -i %s --vboost %s", k->object, value);
 }
 
-static const char *vboost_place(struct host *h, struct arena *a, const struct knob *k)
-{
-	return knob_place_pci(h, a, k->object);
-}
-
 const struct knob_ops knob_ops_helper = {
 	.look = vboost_look,
 	.get = vboost_get,
 	.set = vboost_set,
 	.sound = vboost_sound,
 	.command = vboost_command,
-	.place = vboost_place,
+	.place = knob_place_pci,
 };

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "persist/persist.h"
 #include "plan/reach.h"
 

@@ -3,27 +3,21 @@
  * menu's drop-in that begins anew. */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "knob/knob.h"
 #include "persist/netplan.h"
 #include "persist/persist.h"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "/etc/sysctl.d/x.conf:3" -> "x.conf". */
 static const char *file_name(struct arena *a, const char *what)
 {
-	return base_name(arena_strndup(a, what, strcspn(what, ":")));
+	return path_name(arena_strndup(a, what, strcspn(what, ":")));
 }
 
 static bool is_later_file(struct arena *a, const struct kept *row, const char *what)
 {
-	return strcmp(file_name(a, what), base_name(row->by)) > 0;
+	return strcmp(file_name(a, what), path_name(row->by)) > 0;
 }
 
 /* Whether the owner acts after ours. Lines of files of the same kind go by name; the kernel's
@@ -89,7 +83,7 @@ static const char *by_boot_menu(struct arena *a, const struct persist_wish *w)
 		const struct persist_source *s = &w->sources[i];
 
 		if (!str_starts(s->path, "/etc/default/grub.d/") ||
-		    strcmp(base_name(s->path), base_name(PERSIST_GRUB)) <= 0)
+		    strcmp(path_name(s->path), path_name(PERSIST_GRUB)) <= 0)
 			continue;
 		for (const char *at = strstr(s->text, key); at; at = strstr(at + 1, key)) {
 			size_t n = strcspn(at, "\n");
@@ -125,7 +119,7 @@ static const char *by_netplan(struct arena *a, const struct machine *m,
 		const struct persist_source *s = &w->sources[i];
 		const char *mtu;
 
-		if (!is_netplan(s) || strcmp(base_name(s->path), base_name(PERSIST_NETPLAN)) < 0)
+		if (!is_netplan(s) || strcmp(path_name(s->path), path_name(PERSIST_NETPLAN)) < 0)
 			continue;
 		mtu = netplan_value(a, s->text, section, id, "mtu");
 		if (mtu && !is_same_value(mtu, row->value))

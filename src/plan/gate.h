@@ -25,7 +25,5 @@ const char *gate_housekeeping(struct gates *g, const struct change *c);
 
 /* One of the blank-separated words. */
 bool gate_has_word(const char *words, const char *word);
-/* The leaf of "/sys/block/DISK/queue/LEAF" and the disk; NULL when path is no such file. */
-const char *gate_queue_leaf(const struct machine *m, const char *path, const struct disk **d);
 
 #endif

@@ -128,7 +128,8 @@ static const char *pci_limit(struct gates *g, const struct change *c)
 /* block/blk-mq: the most requests of a scheduler's queue, and the fewest of any. */
 enum { REQUESTS_MIN = 4, REQUESTS_MAX = 2048 };
 
-const char *gate_queue_leaf(const struct machine *m, const char *path, const struct disk **d)
+/* The leaf of "/sys/block/DISK/queue/LEAF" and the disk; NULL when path is no such file. */
+static const char *gate_queue_leaf(const struct machine *m, const char *path, const struct disk **d)
 {
 	char name[64];
 	int n = 0;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "predict/calibrate_parts.h"
 
 /* Runs are left out in so many parts at most. */

@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "predict/logs_parts.h"
 
 enum { COLUMNS_MAX = 96 };
 
-const char *log_gguf_type(struct arena *a, const char *type)
+/* "Q4_K - Medium" as "q4_k_m", "BF16" as "bf16"; from the end of a llama.cpp model type. */
+static const char *log_gguf_type(struct arena *a, const char *type)
 {
 	static const char *const sizes[][2] = { { " - Medium", "_m" },
 						{ " - Small", "_s" },
@@ -58,13 +60,6 @@ static void test_of(const char *s, double *prompt, double *gen, double *depth)
 	*prompt = str_starts(s, "pp") ? log_number(s + 2, NULL) : 0;
 	*gen = tg ? log_number(tg + 2, NULL) : 0;
 	*depth = at ? log_number(at + 3, NULL) : 0;
-}
-
-static const char *file_name(struct arena *a, const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return path ? arena_strdup(a, slash ? slash + 1 : path) : NULL;
 }
 
 /* GiB, or a number with B for thousands of millions, as the Markdown has them; else plain. */
@@ -115,7 +110,9 @@ void log_llama_row(struct log_walk *w, const struct log_cells *c, double item)
 	if (test)
 		test_of(test, &prompt, &gen, &r->depth);
 	r->batch = 1;
-	r->model = path && *path ? file_name(w->a, path) : type ? arena_strdup(w->a, type) : NULL;
+	r->model = path && *path ? arena_strdup(w->a, path_name(path))
+		   : type	 ? arena_strdup(w->a, type)
+				 : NULL;
 	r->weights = type ? log_gguf_type(w->a, type) : NULL;
 	r->cache = c->get(c->row, "type_k") ? arena_strdup(w->a, c->get(c->row, "type_k")) : NULL;
 	r->bytes = scaled(c->get(c->row, "model_size"));

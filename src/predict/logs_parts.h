@@ -52,8 +52,6 @@ double log_number(const char *s, const char **end);
 double log_after(const char *line, const char *key);
 /* A whole number that fits, or 0. */
 int log_whole(double v);
-/* "Q4_K - Medium" as "q4_k_m", "BF16" as "bf16"; from the end of a llama.cpp model type. */
-const char *log_gguf_type(struct arena *a, const char *type);
 
 /* --- lines: each answers whether the line was its own ------------------------------------------
  */

@@ -166,12 +166,19 @@ static void predict_row(struct arena *a, const char **f, const struct fits *fits
 	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
 }
 
-static void add_row(struct arena *a, const char **cell, long line, const struct fits *fits,
-		    struct rows *out)
+struct reading {
+	struct arena *a;
+	const struct fits *fits;
+	struct rows *out;
+};
+
+static void add_row(void *ctx, const char **cell, long line)
 {
+	struct reading *g = ctx;
+	struct rows *out = g->out;
 	struct row_result *item;
 
-	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+	out->items = arena_grow(g->a, out->items, out->n, sizeof(*out->items));
 	item = &out->items[out->n++];
 	*item = (struct row_result){ .line = line,
 				     .model = cell[C_MODEL],
@@ -180,19 +187,16 @@ static void add_row(struct arena *a, const char **cell, long line, const struct 
 				     .weights = cell[C_WEIGHTS],
 				     .source = cell[C_SOURCE],
 				     .notes = cell[C_NOTES] };
-	predict_row(a, cell, fits, item);
+	predict_row(g->a, cell, g->fits, item);
 }
 
 int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
 		 struct err *e)
 {
 	static const int needed[] = { C_MODEL, C_HARDWARE };
-	struct table t = { .names = column_names, .columns = COLUMNS, .most = MOST_ROWS };
-	const char *cell[COLUMNS];
-	int r = table_open(a, &t, csv, needed, sizeof(needed) / sizeof(needed[0]), e);
+	const struct table t = { column_names, COLUMNS, needed, sizeof(needed) / sizeof(needed[0]),
+				 MOST_ROWS };
 
 	*out = (struct rows){ 0 };
-	while (r >= 0 && (r = table_next(a, &t, cell, e)) > 0)
-		add_row(a, cell, t.line, fits, out);
-	return r;
+	return table_read(a, &t, csv, add_row, &(struct reading){ a, fits, out }, e);
 }

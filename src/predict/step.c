@@ -49,7 +49,7 @@ double weights_experts(const struct ask *q)
 	return exactly(q) * arch_parts(q->arch).experts * q->weights->experts / (q->tp * q->pp);
 }
 
-double weights_head(const struct ask *q)
+static double weights_head(const struct ask *q)
 {
 	return exactly(q) * arch_parts(q->arch).head * q->weights->head / q->tp;
 }

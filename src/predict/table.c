@@ -29,47 +29,46 @@ static int open_quote(long line, struct err *e)
 	return err_set(e, -EINVAL, "row %ld has a quote that is not closed", line);
 }
 
-int table_open(struct arena *a, struct table *t, const char *csv, const int *needed,
-	       size_t n_needed, struct err *e)
+/* Where each wanted column stands; -1: nowhere. */
+static int find_columns(const struct table *t, const char **head, size_t n, int *at, struct err *e)
 {
-	const char *head[TABLE_COLUMNS];
-	size_t n;
-
-	t->line = 1;
-	t->rows = 0;
-	t->next = csv_record(a, csv, head, TABLE_COLUMNS, &n);
-	if (!t->next)
-		return open_quote(t->line, e);
 	for (size_t c = 0; c < t->columns; c++) {
-		t->at[c] = -1;
+		at[c] = -1;
 		for (size_t i = 0; i < n; i++)
 			if (strcmp(head[i], t->names[c]) == 0)
-				t->at[c] = (int)i;
+				at[c] = (int)i;
 	}
-	for (size_t i = 0; i < n_needed; i++)
-		if (t->at[needed[i]] < 0)
+	for (size_t i = 0; i < t->n_needed; i++)
+		if (at[t->needed[i]] < 0)
 			return err_set(e, -EINVAL, "the first line names no column \"%s\"",
-				       t->names[needed[i]]);
+				       t->names[t->needed[i]]);
 	return 0;
 }
 
-int table_next(struct arena *a, struct table *t, const char **cell, struct err *e)
+int table_read(struct arena *a, const struct table *t, const char *csv, table_row *row, void *ctx,
+	       struct err *e)
 {
-	const char *field[TABLE_COLUMNS];
-	size_t n = 0;
+	const char *field[TABLE_COLUMNS], *cell[TABLE_COLUMNS], *next;
+	int at[TABLE_COLUMNS], r;
+	long line = 1, rows = 0;
+	size_t n;
 
-	while (*t->next && n < 2) {
-		t->line++;
-		t->next = csv_record(a, t->next, field, TABLE_COLUMNS, &n);
-		if (!t->next)
-			return open_quote(t->line, e);
+	next = csv_record(a, csv, field, TABLE_COLUMNS, &n);
+	if (!next)
+		return open_quote(line, e);
+	r = find_columns(t, field, n, at, e);
+	while (r == 0 && *next) {
+		line++;
+		next = csv_record(a, next, field, TABLE_COLUMNS, &n);
+		if (!next)
+			return open_quote(line, e);
+		if (n < 2)
+			continue;
+		if (rows++ >= t->most)
+			return err_set(e, -EINVAL, "more than %ld rows", t->most);
+		for (size_t c = 0; c < t->columns; c++)
+			cell[c] = at[c] >= 0 && (size_t)at[c] < n ? field[at[c]] : "";
+		row(ctx, cell, line);
 	}
-	if (n < 2)
-		return 0;
-	if (t->rows >= t->most)
-		return err_set(e, -EINVAL, "more than %ld rows", t->most);
-	t->rows++;
-	for (size_t c = 0; c < t->columns; c++)
-		cell[c] = t->at[c] >= 0 && (size_t)t->at[c] < n ? field[t->at[c]] : "";
-	return 1;
+	return r;
 }

@@ -16,19 +16,18 @@
 struct table {
 	const char *const *names; /* of the columns that are wanted */
 	size_t columns;
+	const int *needed; /* of the columns, which have to be there */
+	size_t n_needed;
 	long most; /* rows */
-	int at[TABLE_COLUMNS];
-	const char *next;
-	long line, rows; /* of the record that was read last, from 2 with a header; how many rows */
 };
 
-/* names, columns and most are set; needed: of the columns, which have to be there. -EINVAL names
- * what is wrong. */
-int table_open(struct arena *a, struct table *t, const char *csv, const int *needed,
-	       size_t n_needed, struct err *e);
-/* Fills cell[columns] from the next record of more than one field: 1; 0: there is none; -EINVAL
- * names the line. */
-int table_next(struct arena *a, struct table *t, const char **cell, struct err *e);
+/* One record: a cell a column, and its line, from 2. */
+typedef void table_row(void *ctx, const char **cell, long line);
+
+/* Calls row for each record of more than one field, in order. 0; -EINVAL names the line or what is
+ * wrong with the first one. */
+int table_read(struct arena *a, const struct table *t, const char *csv, table_row *row, void *ctx,
+	       struct err *e);
 
 /* A cell as a positive number below 1e15, as a whole one up to 1e9; 0: it is none. */
 double table_number(const char *cell);

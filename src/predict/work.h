@@ -87,7 +87,6 @@ double link_stage(const struct ask *q, double tokens);
 /* Bytes by part, of one GPU. */
 double weights_dense(const struct ask *q);
 double weights_experts(const struct ask *q);
-double weights_head(const struct ask *q);
 double weights_total(const struct ask *q); /* of the whole model */
 
 void step_time(const struct ask *q, double batch, double context, double width, struct step *out);

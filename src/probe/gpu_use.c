@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who uses a GPU, what CUDA says of it, and whether it shares its memory with the processors. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "probe/gpu.h"
 
 enum { PROCESSES_MAX = 1024 };
@@ -34,24 +34,12 @@ void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object)
 	add_processes(p, g, object, "nvmlDeviceGetGraphicsRunningProcesses", "graphics");
 }
 
-/* The name contains word as a word of its own: "GB10" is in "NVIDIA GB10", not in "NVIDIA GB100".
- */
-static bool has_word(const char *name, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *s = name; (s = strstr(s, word)); s += n)
-		if ((s == name || !isalnum((unsigned char)s[-1])) && !isalnum((unsigned char)s[n]))
-			return true;
-	return false;
-}
-
 static bool integrated_name(const struct gpu *g)
 {
 	static const char *const words[] = { "GB10", "Orin", "Thor", "Xavier", "nvgpu" };
 
 	for (size_t i = 0; seen_ok(&g->name.f) && i < sizeof(words) / sizeof(words[0]); i++)
-		if (has_word(g->name.v, words[i]))
+		if (word_in(g->name.v, words[i]))
 			return true;
 	return false;
 }

@@ -2,7 +2,6 @@
 /* Which of the kinds of machine that our sources speak of this is, and by what evidence. */
 #include <string.h>
 
-#include "base/text.h"
 #include "probe/probe.h"
 
 enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12, CLASS_NVSWITCH = 0x0680 };

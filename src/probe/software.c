@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "probe/services.h"
 
@@ -95,7 +96,7 @@ static void add_library(struct probe *p, const char *dir, const char *soname)
 		return;
 	}
 	l->path = fact_str_of(path, "", path);
-	base = r ? soname : strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
+	base = r ? soname : path_name(target);
 	version = version_in(base, soname);
 	/* A file that is no link says nothing of its version without being opened. */
 	l->version = version ? fact_str_of(arena_strdup(p->a, version), "", path)

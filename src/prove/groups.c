@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "knob/io.h"
 #include "prove/screen.h"
 

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 static void bus_config(const struct question *q, struct verdict *v)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, "pci");

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static const struct opinion persistence[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
 	  "locks, accounting and compute mode are lost when the last program ends and the driver "

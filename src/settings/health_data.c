@@ -5,8 +5,9 @@
  */
 #include "settings/health_data.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/word.h"
 
 #define AZURE "Azure HPC node health checks, conf and customTests", "2026-05"
 #define DCGM_LIMITS "NVIDIA DCGM, dcgm_gpu_hardware_limits.h", "2026-11"
@@ -47,17 +48,6 @@ const struct health_limit health_limits[] = {
 };
 const size_t health_limit_count = sizeof(health_limits) / sizeof(health_limits[0]);
 
-/* word stands in name as a word of its own: "H100" is in "NVIDIA H100 80GB HBM3". */
-static bool names(const char *name, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *s = name; (s = strstr(s, word)); s += n)
-		if ((s == name || !isalnum((unsigned char)s[-1])) && !isalnum((unsigned char)s[n]))
-			return true;
-	return false;
-}
-
 const struct health_limit *health_limit(const char *setting, const char *key, const char *gpu)
 {
 	const struct health_limit *any = NULL;
@@ -69,7 +59,7 @@ const struct health_limit *health_limit(const char *setting, const char *key, co
 			continue;
 		if (!l->gpu)
 			any = l;
-		else if (gpu && names(gpu, l->gpu))
+		else if (gpu && word_in(gpu, l->gpu))
 			return l;
 	}
 	return any;

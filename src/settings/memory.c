@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 static const struct opinion swappiness[] = {
 	{ PROFILE_DEFAULT, ON_SPARK | ON_IGX | ON_HGX, WANT_AT_MOST, "10",
 	  "keeps model pages resident while file cache can be dropped instead", NULL },

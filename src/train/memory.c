@@ -73,7 +73,7 @@ static void weights(const struct train_question *q, const struct train_shape *s,
  * projections and of the activation; queries, keys, values; the attention's output. Kernels of
  * their own keep what fused ones compute again.
  */
-double train_kept_bytes(const struct train_question *q, const struct train_shape *s)
+static double train_kept_bytes(const struct train_question *q, const struct train_shape *s)
 {
 	const struct arch *a = &q->arch;
 	double w = train_weight_bytes(q), h = a->hidden;

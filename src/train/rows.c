@@ -186,12 +186,19 @@ static void predict_row(struct arena *a, const char **f, const struct train_fit 
 	r->memory_predicted = p->memory.total / 1024 / 1024 / 1024;
 }
 
-static void add_row(struct arena *a, const char **cell, long line, const struct train_fit *fit,
-		    struct train_rows *out)
+struct reading {
+	struct arena *a;
+	const struct train_fit *fit;
+	struct train_rows *out;
+};
+
+static void add_row(void *ctx, const char **cell, long line)
 {
+	struct reading *g = ctx;
+	struct train_rows *out = g->out;
 	struct train_row *r;
 
-	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+	out->items = arena_grow(g->a, out->items, out->n, sizeof(*out->items));
 	r = &out->items[out->n++];
 	*r = (struct train_row){ .line = line,
 				 .source = cell[C_SOURCE],
@@ -201,19 +208,16 @@ static void add_row(struct arena *a, const char **cell, long line, const struct 
 				 .url = cell[C_URL],
 				 .measured = table_number(cell[C_RATE]),
 				 .memory = table_number(cell[C_MEMORY]) };
-	predict_row(a, cell, fit, r);
+	predict_row(g->a, cell, g->fit, r);
 }
 
 int train_rows_predict(struct arena *a, const char *csv, const struct train_fit *fit,
 		       struct train_rows *out, struct err *e)
 {
 	static const int needed[] = { C_MODEL, C_HARDWARE, C_RATE, C_GPUS };
-	struct table t = { .names = column_names, .columns = COLUMNS, .most = TRAIN_ROWS_MAX };
-	const char *cell[COLUMNS];
-	int r = table_open(a, &t, csv, needed, sizeof(needed) / sizeof(needed[0]), e);
+	const struct table t = { column_names, COLUMNS, needed, sizeof(needed) / sizeof(needed[0]),
+				 TRAIN_ROWS_MAX };
 
 	*out = (struct train_rows){ 0 };
-	while (r >= 0 && (r = table_next(a, &t, cell, e)) > 0)
-		add_row(a, cell, t.line, fit, out);
-	return r;
+	return table_read(a, &t, csv, add_row, &(struct reading){ a, fit, out }, e);
 }

@@ -60,8 +60,6 @@ double train_model_flops(const struct train_question *q);
 /* --- memory.c --------------------------------------------------------------------------------- */
 
 void train_memory_of(const struct train_question *q, struct train_memory *m);
-/* Bytes that one layer keeps of one token for its backward pass, on one rank. */
-double train_kept_bytes(const struct train_question *q, const struct train_shape *s);
 
 /* --- compute.c: one micro-batch of one stage, seconds ------------------------------------------
  */

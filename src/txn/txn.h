@@ -47,6 +47,7 @@ struct txn_report {
 	struct outcome_row *rows;
 	size_t n;
 	size_t recovered; /* interrupted transactions that were rolled back first */
+	bool dry;	  /* nothing was written: the rows say what would become of it */
 };
 
 /*

@@ -121,7 +121,7 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 	struct txn_how how = { .dry = s->dry, .all = s->force };
 	int code, closed;
 
-	*out = (struct txn_report){ 0 };
+	*out = (struct txn_report){ .dry = s->dry };
 	code = run_open(&r, h, a, who, out, how, e);
 	if (code)
 		return code;

@@ -24,11 +24,6 @@ static const char *spread_letters(struct arena *a, const void *c, const struct t
 	return chart_text_spread(a, c, how);
 }
 
-static const char *heat_letters(struct arena *a, const void *c, const struct term_style *how)
-{
-	return chart_text_heat(a, c, how);
-}
-
 static const char *timeline_letters(struct arena *a, const void *c, const struct term_style *how)
 {
 	return chart_text_timeline(a, c, how);
@@ -72,11 +67,6 @@ void chart_add_ratios(struct doc *d, const struct chart_ratios *c)
 void chart_add_spread(struct doc *d, const struct chart_spread *c)
 {
 	figure(d, c->title, svg_spread(d->arena, c), spread_letters, c, sizeof(*c));
-}
-
-void chart_add_heat(struct doc *d, const struct chart_heat *c)
-{
-	figure(d, c->title, svg_heat(d->arena, c), heat_letters, c, sizeof(*c));
 }
 
 void chart_add_timeline(struct doc *d, const struct chart_timeline *c)

@@ -99,6 +99,7 @@ struct chart {
 
 /* --- matrix -------------------------------------------------------------------------------------
  */
+/* Drawn for HTML alone (svg_heat): a table beside it has the figures. */
 struct chart_heat {
 	const char *title, *unit;
 	const char *row_title, *column_title; /* "from", "to" */
@@ -141,7 +142,6 @@ void chart_add(struct doc *d, const char *title, const struct chart *c);
 void chart_add_bars(struct doc *d, const struct chart_bars *c);
 void chart_add_ratios(struct doc *d, const struct chart_ratios *c);
 void chart_add_spread(struct doc *d, const struct chart_spread *c);
-void chart_add_heat(struct doc *d, const struct chart_heat *c);
 void chart_add_timeline(struct doc *d, const struct chart_timeline *c);
 
 #endif

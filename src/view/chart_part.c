@@ -20,6 +20,12 @@ const char *bench_number(struct arena *a, double v)
 	return arena_printf(a, "%.*f", digits, v);
 }
 
+const char *bench_ms(struct arena *a, double ms)
+{
+	return ms >= 10000 ? arena_printf(a, "%.1f s", ms / 1e3)
+			   : arena_printf(a, "%s ms", bench_number(a, ms));
+}
+
 static size_t add_name(const char *name, const char **out, size_t n, size_t max)
 {
 	for (size_t i = 0; i < n; i++)
@@ -134,12 +140,17 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+void chart_sort(double *x, size_t n)
+{
+	qsort(x, n, sizeof(*x), ascending);
+}
+
 /* Freedman and Diaconis: twice the quartiles' distance over the cube root of the number. */
 static double bin_width(double *x, size_t n, const struct scale *s)
 {
 	double iqr;
 
-	qsort(x, n, sizeof(*x), ascending);
+	chart_sort(x, n);
 	iqr = x[(n - 1) * 3 / 4] - x[(n - 1) / 4];
 	return iqr > 0 ? 2 * iqr / cbrt((double)n) : (s->to - s->from) / 20;
 }

@@ -18,8 +18,6 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 			      const struct term_style *how);
 const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
 			      const struct term_style *how);
-const char *chart_text_heat(struct arena *a, const struct chart_heat *c,
-			    const struct term_style *how);
 const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
 				const struct term_style *how);
 
@@ -67,6 +65,7 @@ double chart_ratio_on(const struct chart_ratio_scale *s, double ratio);
 const char *chart_ratio_number(struct arena *a, const struct chart_ratio_scale *s, double at);
 /* Bins of equal width over the axis, at most CHART_BINS; count[] gets how many lie in each. */
 size_t chart_bins(const struct chart_spread *c, struct scale *axis, size_t most, size_t *count);
+void chart_sort(double *x, size_t n); /* ascending */
 bool chart_spread_scale(const struct chart_spread *c, size_t ticks, struct scale *out);
 /* "4321 GB/s (4310 to 4330)", the interval where it is known. */
 const char *chart_figure(struct arena *a, double v, double low, double high, const char *unit);

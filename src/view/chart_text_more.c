@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distributions, matrices and what happened when, as letters. */
+/* Distributions, and what happened when, as letters. */
 #include <math.h>
 #include <string.h>
 
@@ -80,63 +80,6 @@ const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
 	for (size_t i = 0; i < bins; i++)
 		spread_row(a, &t, &s, bins, i, count[i], most, bar, how->ascii);
 	spread_marks(a, &t, c, how);
-	return arena_strdup(a, t.s);
-}
-
-/* --- matrix -------------------------------------------------------------------------------------
- */
-
-static bool heat_range(const struct chart_heat *c, double *least, double *most)
-{
-	*least = INFINITY;
-	*most = -INFINITY;
-	for (size_t i = 0; i < c->n_rows * c->n_columns; i++)
-		if (isfinite(c->v[i])) {
-			*least = fmin(*least, c->v[i]);
-			*most = fmax(*most, c->v[i]);
-		}
-	return *most >= *least;
-}
-
-const char *chart_text_heat(struct arena *a, const struct chart_heat *c,
-			    const struct term_style *how)
-{
-	double least, most;
-	int cell = 2, label = 3, width = chart_width(how);
-	TEXT_AUTO t = { 0 };
-	bool tenths;
-
-	if (!heat_range(c, &least, &most))
-		return NULL;
-	for (size_t i = 0; i < c->n_rows * c->n_columns; i++)
-		if (isfinite(c->v[i]))
-			cell = (int)fmax(cell, (double)strlen(bench_number(a, c->v[i])) + 1);
-	for (size_t i = 0; i < c->n_rows; i++)
-		label = (int)fmax(label, fmin(16, (double)glyph_width(c->rows[i])));
-	/* Where figures have no room: tenths of the largest. */
-	tenths = label + (double)c->n_columns * cell > width || !(most > 0);
-	for (size_t i = 0; i < c->n_rows; i++) {
-		chart_pad(&t, c->rows[i], label, false, how->ascii);
-		for (size_t k = 0; k < c->n_columns; k++) {
-			double v = c->v[i * c->n_columns + k];
-
-			if (tenths && label + 1 + (int)k >= width)
-				break;
-			if (tenths)
-				text_printf(&t, "%s%c", k ? "" : " ",
-					    isfinite(v) && most > 0
-						    ? (int)fmin(9, fmax(0, 10 * v / most)) + '0'
-						    : '.');
-			else
-				chart_pad(&t, isfinite(v) ? bench_number(a, v) : "-", cell, true,
-					  true);
-		}
-		text_addc(&t, '\n');
-	}
-	text_printf(&t, "%s%s%s%s", c->unit ? c->unit : "",
-		    c->row_title ? arena_printf(a, "; rows: %s", c->row_title) : "",
-		    c->column_title ? arena_printf(a, ", columns: %s", c->column_title) : "",
-		    tenths ? arena_printf(a, "; in tenths of %s", bench_number(a, most)) : "");
 	return arena_strdup(a, t.s);
 }
 

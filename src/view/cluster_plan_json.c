@@ -75,15 +75,6 @@ static json_t *changes_json(const struct apply_node *n)
 	return out;
 }
 
-static json_t *texts(const char *const *list, size_t n)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out, json_text(list[i]));
-	return out;
-}
-
 static json_t *node_json(const struct cluster_plan_view *v, size_t i)
 {
 	const struct wiring_node *b = &v->before[i];
@@ -113,9 +104,10 @@ static json_t *node_json(const struct cluster_plan_view *v, size_t i)
 	json_object_set_new(j, "changes", n ? changes_json(n) : json_array());
 	json_object_set_new(j, "files", files);
 	json_object_set_new(j, "refusals", refusals);
-	json_object_set_new(j, "notes", n ? texts(n->notes, n->n_notes) : json_array());
-	json_object_set_new(j, "owners", n ? texts(n->owners, n->n_owners) : json_array());
-	json_object_set_new(j, "commands", n ? texts(n->commands, n->n_commands) : json_array());
+	json_object_set_new(j, "notes", n ? json_texts(n->notes, n->n_notes) : json_array());
+	json_object_set_new(j, "owners", n ? json_texts(n->owners, n->n_owners) : json_array());
+	json_object_set_new(j, "commands",
+			    n ? json_texts(n->commands, n->n_commands) : json_array());
 	return j;
 }
 

@@ -95,19 +95,9 @@ static json_t *cause_json(const struct evidence *ev, const struct cause_row *row
 			 "measure", json_text(row->measure));
 }
 
-static json_t *texts_json(const char *const *t, size_t n)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out, json_text(t[i]));
-	return out;
-}
-
 static json_t *interval_json(const struct train_figure *f)
 {
-	return json_pack("{s:o, s:o, s:o}", "value", json_figure(f->value), "low",
-			 json_figure(f->low), "high", json_figure(f->high));
+	return json_interval(f->value, f->low, f->high);
 }
 
 static json_t *predicted_json(const struct run_verdict *x)
@@ -144,8 +134,8 @@ static json_t *run_json(const struct diagnose_view *v, size_t i)
 			 "bottleneck", json_text(x->main ? x->main->id : NULL), "sentence",
 			 json_text(x->verdict), "found", (int)x->found, "figures", figure_json(r),
 			 "step", split_json(r), "ranks", ranks_json(r), "causes", causes, "missing",
-			 texts_json(x->missing, x->n_missing), "notes",
-			 texts_json(r->notes, r->n_notes), "predicted", predicted_json(x));
+			 json_texts(x->missing, x->n_missing), "notes",
+			 json_texts(r->notes, r->n_notes), "predicted", predicted_json(x));
 }
 
 static json_t *scaling_json(const struct scaling *s)

@@ -176,7 +176,5 @@ void doc_html_end(FILE *out, bool tools);
 /* Texts of doc_html_style.c and doc_html_script.c: constant, the same in every page. */
 extern const char *const doc_html_style[];  /* pieces; NULL ends them */
 extern const char *const doc_html_script[]; /* pieces; NULL ends them */
-/* "sha256-..." of the pieces, as a policy names them; arena. */
-const char *doc_html_hash(struct arena *a, const char *const *pieces);
 
 #endif

@@ -8,7 +8,8 @@
 #include "view/doc.h"
 #include "view/glyph.h"
 
-const char *doc_html_hash(struct arena *a, const char *const *pieces)
+/* "sha256-..." of the pieces, as a policy names them; arena. */
+static const char *doc_html_hash(struct arena *a, const char *const *pieces)
 {
 	uint8_t sum[SHA256_BYTES];
 	struct sha256 s;

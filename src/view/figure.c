@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/err.h"
-
 /* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128".
  */
 static const char *scaled(struct arena *a, double v, const char *unit)

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "view/page_bench.h"
 #include "view/svg_chart.h"
 

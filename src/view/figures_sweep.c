@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "view/figures.h"
 #include "view/svg_chart.h"
 

@@ -11,7 +11,7 @@
 
 static const double window_s = 1;
 
-static const struct track_kind {
+static const struct {
 	const char *type, *name, *unit;
 	double factor;
 } kinds[] = {

@@ -8,7 +8,8 @@
 
 enum { NAMES = 8 };
 
-bool finding_unfit(const struct finding *f)
+/* What makes a machine unfit: a failed health check of high severity or worse. */
+static bool finding_unfit(const struct finding *f)
 {
 	return f->v.kind == VERDICT_FAIL && f->s->health && f->s->severity >= SEVERITY_HIGH;
 }

@@ -8,8 +8,6 @@
 
 #include "settings/check.h"
 
-/* What makes a machine unfit: a failed health check of high severity or worse. */
-bool finding_unfit(const struct finding *f);
 /* "gpu.xid (gpu3): ...; gpu.ecc: ...": ids, targets and reasons of the findings that are unfit, or
  * with any, of all that failed. NULL when there are none. */
 const char *findings_unfit(struct arena *a, const struct findings *f, bool any);

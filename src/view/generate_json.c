@@ -114,8 +114,7 @@ static json_t *left_json(const struct gen_envs *e)
 
 static json_t *figure_json(const struct figure *f)
 {
-	return json_pack("{s:o, s:o, s:o}", "value", json_figure(f->value), "low",
-			 json_figure(f->low), "high", json_figure(f->high));
+	return json_interval(f->value, f->low, f->high);
 }
 
 static json_t *tries_json(const struct serve_plan *p)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/glyph.h"
 #include "persist/quote.h"
 #include "view/json_value.h"
 #include "view/page_generate.h"
@@ -39,10 +40,11 @@ const char *command_line(struct arena *a, const struct gen_command *c)
 /* A comment ends at a line's end, whatever it holds. */
 static void comment(FILE *out, const char *indent, const char *s)
 {
-	fprintf(out, "%s# ", indent);
-	for (; *s; s++)
-		fputc((unsigned char)*s < ' ' ? ' ' : *s, out);
-	fputc('\n', out);
+	TEXT_AUTO t = { 0 };
+
+	text_printf(&t, "%s# ", indent);
+	glyph_clean(&t, s, false);
+	fprintf(out, "%s\n", t.s);
 }
 
 static void exports(FILE *out, struct arena *a, const struct gen_env *e, const char *indent)

@@ -22,8 +22,7 @@ static json_t *items_json(const struct train_items *l)
 
 static json_t *figure_json(const struct train_figure *f)
 {
-	return json_pack("{s:o, s:o, s:o}", "value", json_figure(f->value), "low",
-			 json_figure(f->low), "high", json_figure(f->high));
+	return json_interval(f->value, f->low, f->high);
 }
 
 static json_t *answer_json(const struct train_answer *p)

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <wchar.h>
 
-bool glyph_harmless(uint32_t cp)
+/* False for control characters (newline and tab too) and for those that turn the direction of
+ * writing. */
+static bool glyph_harmless(uint32_t cp)
 {
 	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
 		return false;

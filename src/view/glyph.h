@@ -12,9 +12,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* False for control characters (newline and tab too) and for those that turn the direction of
- * writing. */
-bool glyph_harmless(uint32_t cp);
 /* Columns that s takes on a terminal, in the locale that is set. */
 size_t glyph_width(const char *s);
 /* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not

@@ -20,6 +20,21 @@ json_t *json_figure(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
+json_t *json_interval(double value, double low, double high)
+{
+	return json_pack("{s:o, s:o, s:o}", "value", json_figure(value), "low", json_figure(low),
+			 "high", json_figure(high));
+}
+
+json_t *json_texts(const char *const *items, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_text(items[i]));
+	return list;
+}
+
 json_t *json_head(const char *schema, long long now, int exit_code)
 {
 	char stamp[STAMP_SIZE];

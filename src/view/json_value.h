@@ -9,6 +9,10 @@
 json_t *json_text(const char *s);
 /* null for what is no number or has no bound. */
 json_t *json_figure(double v);
+/* A figure with its interval: "value", "low", "high". */
+json_t *json_interval(double value, double low, double high);
+/* A list of texts. */
+json_t *json_texts(const char *const *items, size_t n);
 
 /* What every result begins with: schema, version of the program, time (seconds since 1970), exit
  * code. */

@@ -11,12 +11,6 @@
 /* Without --verbose. */
 enum { SHOWN = 12 };
 
-static const char *time_text(struct arena *a, double v)
-{
-	return v >= 10000 ? arena_printf(a, "%.1f s", v / 1e3)
-			  : arena_printf(a, "%s ms", bench_number(a, v));
-}
-
 static const char *gain_text(struct arena *a, double v)
 {
 	return arena_printf(a, v < 10 ? "%.2f x" : "%.1f x", v);
@@ -40,12 +34,12 @@ static void now_pairs(struct doc *d, const struct advice *o)
 	struct node *p = doc_pairs(d, "As it is asked");
 
 	node_pair(d, p, "time to first token",
-		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", time_text(a, n->ttft),
-			      time_text(a, f->low), time_text(a, f->high)));
+		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", bench_ms(a, n->ttft),
+			      bench_ms(a, f->low), bench_ms(a, f->high)));
 	node_pair(d, p, "time per token",
-		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", time_text(a, n->tpot),
-			      time_text(a, t->low), time_text(a, t->high)));
-	node_pair(d, p, "a whole answer", cell(time_text(a, n->answer)));
+		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", bench_ms(a, n->tpot),
+			      bench_ms(a, t->low), bench_ms(a, t->high)));
+	node_pair(d, p, "a whole answer", cell(bench_ms(a, n->answer)));
 	node_pair(d, p, "tokens/s of all requests", cell(bench_number(a, n->throughput)));
 	node_pair(d, p, "memory of one GPU",
 		  cell_printf(d, n->fits ? STYLE_PLAIN : STYLE_BAD, "%.1f of %.1f GB%s",
@@ -73,8 +67,8 @@ static void change_row(struct doc *d, struct node *t, const struct advice *o,
 					  c->includes_nothing ? ", perhaps nothing" : "")
 			    : cell("");
 	r[3] = cell(confidence_names[c->confidence]);
-	r[4] = cell(time_text(a, c->after.ttft));
-	r[5] = cell(time_text(a, c->after.tpot));
+	r[4] = cell(bench_ms(a, c->after.ttft));
+	r[5] = cell(bench_ms(a, c->after.tpot));
 	r[6] = cell(bench_number(a, c->after.throughput));
 	r[7] = cell_printf(d, STYLE_PLAIN, "%.1f GB", c->after.bytes / 1e9);
 	r[8] = cell_as(STYLE_CODE, c->options);

@@ -40,8 +40,6 @@ json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
  */
 enum { FRONT_SHOWN = 24 };
 
-/* At most FRONT_SHOWN points over the whole width, in order; returns how many. */
-size_t front_shown(const struct front *f, const struct sweep_point **out);
 /* The letter that stands for the i-th of them. */
 char front_letter(size_t i);
 /* Adds throughput over latency of these points, both axes logarithmic. */

@@ -22,5 +22,7 @@ struct doc *page_compare(struct arena *a, const struct compare *c);
 
 /* A figure with four digits that count, three below 1: "43.21", "1,234" is "1234", "0.000300". */
 const char *bench_number(struct arena *a, double v);
+/* "43.21 ms"; from ten seconds on "12.3 s". */
+const char *bench_ms(struct arena *a, double ms);
 
 #endif

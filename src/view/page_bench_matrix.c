@@ -6,7 +6,7 @@
 #include "view/page_bench.h"
 #include "view/svg_chart.h"
 
-enum { SIDE = 16, KIND_MAX = 32 };
+enum { SIDE = 16 };
 
 /* Below this share of the best pair it is marked. */
 static const double slow = 0.8;

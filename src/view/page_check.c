@@ -61,7 +61,8 @@ static bool shown(const struct finding *f, const struct check_view *how)
 	return how->all || f->v.kind == VERDICT_FAIL || f->v.kind == VERDICT_UNKNOWN;
 }
 
-struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan)
+/* What a person types, or does, about a finding. plan NULL: nobody planned. Arena or static. */
+static struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan)
 {
 	const struct change *refused = NULL;
 	const char *id = f->s->id;

@@ -17,8 +17,6 @@ struct check_view {
 	const struct plan *plan; /* what can be written here, and what is against it; with fixes */
 };
 
-/* What a person types, or does, about a finding. plan NULL: nobody planned. Arena or static. */
-struct cell finding_fix(struct arena *a, const struct finding *f, const struct plan *plan);
 struct doc *page_check(struct arena *a, const struct machine *m, const struct profile *p,
 		       const struct findings *f, const struct check_view *how);
 /* f holds the findings of this one setting on this machine; by_profile, PROFILES of them, what each

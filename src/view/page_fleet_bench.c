@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "view/chart.h"
 #include "view/page_bench.h"
 #include "view/page_fleet.h"

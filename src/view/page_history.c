@@ -2,7 +2,6 @@
 /* The page of history: who changed what, when and why; newest first. */
 #include <string.h>
 
-#include "base/text.h"
 #include "view/batch.h"
 #include "view/figure.h"
 #include "view/page_txn.h"

@@ -60,7 +60,8 @@ void look_end_line(struct look_page *p)
 /* --- figures -------------------------------------------------------------------------------------
  */
 
-void look_bytes(struct text *t, double v)
+/* "1.5 GiB" */
+static void look_bytes(struct text *t, double v)
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	size_t i = 0;

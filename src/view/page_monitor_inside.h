@@ -20,8 +20,6 @@ void look_add_word(struct look_page *p, enum style s, const char *text);
 void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void look_end_line(struct look_page *p);
-/* "1.5 GiB" */
-void look_bytes(struct text *t, double v);
 /* "  what 1.50 Gbit/s" of v * factor; nothing for NAN. */
 void look_add_rate(struct look_page *p, const char *what, double v, double factor,
 		   const char *unit);

@@ -6,12 +6,6 @@
 
 #include "view/page_bench.h"
 
-static const char *ms(struct arena *a, double v)
-{
-	return v >= 10000 ? arena_printf(a, "%.1f s", v / 1e3)
-			  : arena_printf(a, "%s ms", bench_number(a, v));
-}
-
 static const char *gb(struct arena *a, double bytes)
 {
 	return arena_printf(a, "%.2f GB", bytes / 1e9);
@@ -40,10 +34,10 @@ static void figures(struct doc *d, const struct prediction *p)
 	struct arena *a = d->arena;
 	const struct figure *r = &p->throughput;
 
-	figure_row(d, t, "time to first token", ms(a, p->ttft.value), ms(a, p->ttft.low),
-		   ms(a, p->ttft.high), p->spread[0]);
-	figure_row(d, t, "time per token", ms(a, p->tpot.value), ms(a, p->tpot.low),
-		   ms(a, p->tpot.high), p->spread[1]);
+	figure_row(d, t, "time to first token", bench_ms(a, p->ttft.value),
+		   bench_ms(a, p->ttft.low), bench_ms(a, p->ttft.high), p->spread[0]);
+	figure_row(d, t, "time per token", bench_ms(a, p->tpot.value), bench_ms(a, p->tpot.low),
+		   bench_ms(a, p->tpot.high), p->spread[1]);
 	figure_row(d, t, "tokens/s of one request", bench_number(a, 1e3 / p->tpot.value),
 		   bench_number(a, 1e3 / p->tpot.high), bench_number(a, 1e3 / p->tpot.low),
 		   p->spread[1]);
@@ -133,8 +127,8 @@ static void curve_table(struct doc *d, const struct prediction *p)
 		struct cell *r = node_row(d, t);
 
 		r[0] = cell_printf(d, STYLE_PLAIN, "%d", c->batch);
-		r[1] = cell(ms(a, c->ttft));
-		r[2] = cell(ms(a, c->tpot));
+		r[1] = cell(bench_ms(a, c->ttft));
+		r[2] = cell(bench_ms(a, c->tpot));
 		r[3] = cell(bench_number(a, c->throughput));
 		if (!c->fits)
 			r[4] = cell_as(STYLE_WARN, "more than fit: the rest waits");

@@ -2,6 +2,7 @@
 /* The build environment as a page, as lines for a shell, and as JSON. */
 #include <string.h>
 
+#include "view/glyph.h"
 #include "view/json_value.h"
 #include "view/page_stack.h"
 
@@ -60,9 +61,10 @@ static void quoted(FILE *out, const char *s)
 /* A comment ends at a line's end, whatever a version or path holds. */
 static void comment(FILE *out, const char *s)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < ' ' ? ' ' : *s, out);
-	fputc('\n', out);
+	TEXT_AUTO t = { 0 };
+
+	glyph_clean(&t, s, false);
+	fprintf(out, "%s\n", t.s ? t.s : "");
 }
 
 void stack_env_shell(FILE *out, const struct env_view *v)

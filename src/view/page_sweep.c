@@ -20,7 +20,8 @@ static bool more(const struct sweep_point *p, const struct sweep_point *than)
 	return !than || p->o.throughput > than->o.throughput;
 }
 
-size_t front_shown(const struct front *f, const struct sweep_point **out)
+/* At most FRONT_SHOWN points over the whole width, in order; returns how many. */
+static size_t front_shown(const struct front *f, const struct sweep_point **out)
 {
 	const struct sweep_point *best[FRONT_SHOWN] = { NULL };
 	double from, to;
@@ -48,12 +49,6 @@ size_t front_shown(const struct front *f, const struct sweep_point **out)
 	return n;
 }
 
-static const char *time_text(struct arena *a, double v)
-{
-	return v >= 10000 ? arena_printf(a, "%.1f s", v / 1e3)
-			  : arena_printf(a, "%s ms", bench_number(a, v));
-}
-
 static const char *layout(struct arena *a, const struct sweep_point *p)
 {
 	const struct ask *q = &p->way->q.ask;
@@ -70,8 +65,8 @@ static void front_row(struct doc *d, struct node *t, const struct sweep_point *p
 	struct cell *r = node_row(d, t);
 
 	r[0] = cell_printf(d, STYLE_STRONG, "%c", front_letter(i));
-	r[1] = cell(time_text(a, p->latency));
-	r[2] = cell(time_text(a, p->o.tpot));
+	r[1] = cell(bench_ms(a, p->latency));
+	r[2] = cell(bench_ms(a, p->o.tpot));
 	r[3] = cell(bench_number(a, p->o.throughput));
 	r[4] = cell_printf(d, STYLE_PLAIN, "%.1f GB", p->o.bytes_all / 1e9);
 	r[5] = cell_printf(d, STYLE_PLAIN, "%d of %d", p->o.gpus, q->place.gpus);

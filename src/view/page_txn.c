@@ -64,7 +64,7 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 		{ .title = "On" },
 		{ .title = undo ? "Before" : "From", .wrap = true },
 		{ .title = undo ? "We had set" : "To", .wrap = true },
-		{ .title = "Outcome" },
+		{ .title = r->dry ? "Would be" : "Outcome" },
 		{ .title = "Now", .wrap = true },
 		{ .title = "What happened", .wrap = true },
 	};
@@ -221,9 +221,13 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 		if (n)
 			text_printf(&t, "%s%zu %s", t.len ? ", " : "", n, parts[i].text);
 	}
+	if (r->dry)
+		node_span(d, line, cell("A dry run: nothing was written. It would be: "));
 	node_span(d, line,
-		  cell_as(STYLE_STRONG,
-			  arena_printf(d->arena, "%s.", t.len ? t.s : "Nothing was undone")));
+		  cell_as(STYLE_STRONG, arena_printf(d->arena, "%s.",
+						     t.len    ? t.s
+						     : r->dry ? "nothing undone"
+							      : "Nothing was undone")));
 	if (count(r, OUTCOME_FOREIGN))
 		node_span(d, line, cell(" --force restores what somebody changed since, too."));
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-const char *pci_class_word(const struct pci_function *f)
+/* "VGA", "network", "NVMe", "bridge", "USB": the class in a word. */
+static const char *pci_class_word(const struct pci_function *f)
 {
 	/* PCI Code and ID Assignment: base class and subclass. */
 	static const struct {

@@ -7,7 +7,5 @@
 
 /* "NVIDIA GH100 [H200 SXM 141GB]", "PCI bridge 1000:c030", by pci.ids where it was there. */
 const char *pci_name(struct arena *a, const struct pci_function *f);
-/* "VGA", "network", "NVMe", "bridge", "USB": the class in a word. */
-const char *pci_class_word(const struct pci_function *f);
 
 #endif

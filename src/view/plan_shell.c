@@ -6,6 +6,7 @@
 
 #include "base/stamp.h"
 #include "base/text.h"
+#include "view/glyph.h"
 #include "view/shell_read.h"
 
 /* The functions of a step are called by number, which shellcheck does not see. */
@@ -90,15 +91,15 @@ static const char end[] = "\n"
 			  "\t;;\n"
 			  "esac\n";
 
-/* A comment ends with its line: nothing of the text may begin another. */
+/* A comment ends with its line: nothing of the text may begin another, or be shown as one. */
 static void comment(FILE *out, const char *what, const char *text)
 {
+	TEXT_AUTO t = { 0 };
+
 	if (!text || !*text)
 		return;
-	fprintf(out, "# %s", what);
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
-	fputc('\n', out);
+	glyph_clean(&t, text, false);
+	fprintf(out, "# %s%s\n", what, t.s);
 }
 
 static const char *shown(const char *value)

@@ -121,15 +121,6 @@ static json_t *curve_json(const struct prediction *p)
 	return list;
 }
 
-static json_t *texts(const char *const *items, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_text(items[i]));
-	return list;
-}
-
 json_t *predict_json(const struct prediction *p, const struct claim *c, long long now,
 		     int exit_code)
 {
@@ -151,8 +142,8 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
 	json_object_set_new(j, "curve", curve_json(p));
 	json_object_set_new(j, "calibration", json_text(p->calibration));
-	json_object_set_new(j, "notes", texts(p->q.notes, p->q.n_notes));
-	json_object_set_new(j, "explain", texts(p->lines, p->n_lines));
+	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
+	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
 	json_object_set_new(j, "claim",
 			    c && c->verdict
 				    ? json_pack("{s:f, s:s, s:o}", "tok_s", c->tokens_s, "verdict",

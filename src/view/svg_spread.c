@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A distribution as SVG: how many lie in each bin, and below it which part lies under a value. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "view/chart_text.h"
 #include "view/page_bench.h"
 #include "view/svg_chart_part.h"
 
@@ -71,13 +71,6 @@ static void histogram(struct canvas *v, const struct spread *s)
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The part of all values that lies under each: a step a value. */
 static void cumulative(struct canvas *v, const struct spread *s, double top)
 {
@@ -90,7 +83,7 @@ static void cumulative(struct canvas *v, const struct spread *s, double top)
 	for (size_t i = 0; i < s->c->n; i++)
 		if (scale_takes(&s->x, s->c->x[i]))
 			sorted[n++] = s->c->x[i];
-	qsort(sorted, n, sizeof(*sorted), ascending);
+	chart_sort(sorted, n);
 	for (size_t i = 0; i < n; i++) {
 		x[k] = sorted[i];
 		y[k++] = 100.0 * (double)i / (double)n;

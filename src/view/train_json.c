@@ -20,8 +20,7 @@ static void put_text(json_t *o, const char *key, const char *v)
 
 static json_t *figure(const struct train_figure *f)
 {
-	return json_pack("{s:o, s:o, s:o}", "value", json_figure(f->value), "low",
-			 json_figure(f->low), "high", json_figure(f->high));
+	return json_interval(f->value, f->low, f->high);
 }
 
 static json_t *question_json(const struct train_question *q)
@@ -202,15 +201,6 @@ static json_t *judgement_json(const struct train_judgement *t)
 	return j;
 }
 
-static json_t *texts(const char *const *items, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_text(items[i]));
-	return list;
-}
-
 json_t *train_json(const struct train_page *page, long long now, int exit_code)
 {
 	const struct train_answer *p = &page->answer;
@@ -242,8 +232,8 @@ json_t *train_json(const struct train_page *page, long long now, int exit_code)
 	json_object_set_new(j, "judgement", judgement_json(page->judgement));
 	put_text(j, "constants", page->origin);
 	put_text(j, "state", "predicted");
-	json_object_set_new(j, "notes", texts(p->q.notes, p->q.n_notes));
-	json_object_set_new(j, "explain", texts(p->lines, p->n_lines));
+	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
+	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
 	return j;
 }
 

@@ -43,7 +43,6 @@ struct reporter {
 	int journal_fd; /* a socket of the system's journal; -1: none */
 };
 
-const char *event_name(enum event_kind k);
 /* Says all events of one look; the same change of many targets is one line. */
 void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n);
 

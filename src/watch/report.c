@@ -33,7 +33,7 @@ static const struct {
 	[EVENT_STOPPED] = { "stopped", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d100e" },
 };
 
-const char *event_name(enum event_kind k)
+static const char *event_name(enum event_kind k)
 {
 	return kinds[k].name;
 }

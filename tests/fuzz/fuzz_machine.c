@@ -24,15 +24,7 @@ static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *
 
 static struct fact_str exact_knob(void *ctx, struct arena *a, const struct knob *k)
 {
-	struct fact_str out = { 0 };
-	struct err e = { 0 };
-	int r = knob_get(ctx, a, k, &out.v, &e);
-
-	if (r == 0)
-		out.f.seen = SEEN_OK;
-	else if (r != -ENODATA)
-		out.f = (struct fact){ .seen = seen_from_errno(r), .err = -r };
-	return out;
+	return knob_exact(ctx, a, k);
 }
 
 static void round_trip(struct arena *a, const struct machine *m)

@@ -16,26 +16,17 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 UPDATE = "--update" in sys.argv
 PLAIN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-HEADER = (ROOT / "include/gputune/gputune.h").read_text()
+HEADER = (root / "include/gputune/gputune.h").read_text()
 DECLARED = set(re.findall(r"^GPUTUNE_API [^(]*?(gputune_\w+)\(", HEADER, re.M))
-passed = failed = 0
-
-
-def expect(what, good, detail=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAIL {what}: {str(detail)[:600]}")
 
 
 def run(*argv, env=None, **kw):
-    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120, cwd=ROOT, env=PLAIN | (env or {}), **kw)
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=120, cwd=root, env=PLAIN | (env or {}), **kw)
 
 
 def install(build, to):
@@ -84,8 +75,8 @@ def ask(lib, name, *args):
 
 
 def same_as_program(lib):
-    for capture in sorted(p.parent for p in (ROOT / "tests/machines").glob("*/meta.json")):
-        path = os.fspath(capture.relative_to(ROOT))
+    for capture in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+        path = os.fspath(capture.relative_to(root))
         m = lib.gputune_open(path.encode(), None)
         at = ("--host", path, "--format", "json")
         spoken = {"check": ask(lib, "gputune_check", m, None), "show": ask(lib, "gputune_facts", m, None), "plan": ask(lib, "gputune_plan", m, None)}
@@ -182,7 +173,7 @@ def manners(lib):
     lib.gputune_close(m)
     lib.gputune_close(live)
     with tempfile.TemporaryDirectory() as d:
-        script = (f"import os, sys; sys.dont_write_bytecode = True; sys.argv = ['x', {str(BUILD)!r}]; sys.path.insert(0, {str(ROOT / 'tests/golden')!r})\n"
+        script = (f"import os, sys; sys.dont_write_bytecode = True; sys.argv = ['x', {str(BUILD)!r}]; sys.path.insert(0, {str(root / 'tests/golden')!r})\n"
                   f"import api; lib = api.load({str(BUILD / 'src/api/libgputune.so.0')!r}); os.chdir({d!r}); m = lib.gputune_open(None, None)\n"
                   "for name in ('gputune_check', 'gputune_plan', 'gputune_facts'): api.ask(lib, name, m, None)\n"
                   "lib.gputune_open(b'/nonexistent', None)")
@@ -193,11 +184,11 @@ def manners(lib):
 def symbols(so):
     shown = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", so).stdout.splitlines()} - {"GPUTUNE_0"}
     expect("it shows what the header declares, and nothing else", shown == DECLARED, shown ^ DECLARED)
-    listed = set(re.findall(r"^\t(gputune_\w+);", (ROOT / "src/api/gputune.map").read_text(), re.M))
+    listed = set(re.findall(r"^\t(gputune_\w+);", (root / "src/api/gputune.map").read_text(), re.M))
     expect("so does the version script", listed == DECLARED, listed ^ DECLARED)
-    told = set(re.findall(r"^### `.*?(gputune_\w+)\(", (ROOT / "docs/API.md").read_text(), re.M))
+    told = set(re.findall(r"^### `.*?(gputune_\w+)\(", (root / "docs/API.md").read_text(), re.M))
     expect("and docs/API.md", told == DECLARED, told ^ DECLARED)
-    debian = set(re.findall(r"^ (gputune_\w+)@GPUTUNE_0 ", (ROOT / "debian/libgputune0.symbols").read_text(), re.M))
+    debian = set(re.findall(r"^ (gputune_\w+)@GPUTUNE_0 ", (root / "debian/libgputune0.symbols").read_text(), re.M))
     expect("and the Debian package", debian == DECLARED, debian ^ DECLARED)
     used = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", so).stdout.splitlines()}
     sizes = {w[0]: int(w[1]) for w in (line.split() for line in run("size", "-A", so).stdout.splitlines()) if len(w) == 3 and w[1].isdigit()}
@@ -215,7 +206,7 @@ def abi(so):
                                                   " && offsetof(struct gputune_error, hint) == 516, \"layout\");\n")
         built = run("cc", "-std=c11", "-Iinclude", "-c", f"{d}/layout.c", "-o", f"{d}/layout.o")
         expect("the layout of errors is as it was", built.returncode == 0, built.stderr)
-        stored, now = ROOT / f"tests/abi/libgputune-{platform.machine()}.abi", pathlib.Path(d) / "now.abi"
+        stored, now = root / f"tests/abi/libgputune-{platform.machine()}.abi", pathlib.Path(d) / "now.abi"
         if not shutil.which("abidw"):
             print("skip abidiff: abigail-tools is not installed")
             return
@@ -268,7 +259,7 @@ def from_python(folder):
 
 
 def main():
-    os.chdir(ROOT)
+    os.chdir(root)
     with tempfile.TemporaryDirectory() as d:
         folder, env = install(BUILD, d)
         lib = load(folder / "libgputune.so.0")
@@ -284,9 +275,8 @@ def main():
         with tempfile.TemporaryDirectory() as d:
             folder, env = install(pathlib.Path(sys.argv[2]).resolve(), d)
             from_c(folder, env, "sanitizers", ("-fsanitize=address,undefined",))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    end_suite()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,22 +16,13 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(root / "fleet"))
+from common import end_suite, expect, root
+
+sys.path.insert(0, str(root / "tests/fleet"))
 import benches  # noqa: E402
 
 gputune = pathlib.Path(sys.argv[1]).resolve()
-passed = failed = 0
 MACHINES = 200
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed += bool(ok)
-    print(("ok   " if ok else "FAIL ") + what, flush=True)
-    if not ok:
-        failed += 1
-        print("     " + str(detail)[-3000:].replace("\n", "\n     "), flush=True)
 
 
 def run(*args, width=80, lang="C.UTF-8"):
@@ -156,7 +147,7 @@ def bench(work):
 
 def fleet(work):
     folder = work / "fleet"
-    made = subprocess.run([sys.executable, root / "fleet/generate.py", gputune, folder, str(MACHINES)], capture_output=True,
+    made = subprocess.run([sys.executable, root / "tests/fleet/generate.py", gputune, folder, str(MACHINES)], capture_output=True,
                           text=True, check=True, timeout=300)
     settings, planted = json.loads(made.stdout), benches.write(folder, MACHINES)
     data = json.loads(run("fleet", folder, "--format", "json").stdout)
@@ -216,12 +207,11 @@ def like(work):
     expect("another driver parts nobody, but is said of who lies far off", far == [("a9", "driver 535.1, most have 570.133.20")], far)
     html = run("fleet", folder, "--format", "html").stdout
     expect("on the page too", "driver 535.1, most have 570.133.20" in html and "Unlike most of them" in html)
-    jsonschema.validate(data, json.loads((root.parent / "schemas/fleet.json").read_text()))
+    jsonschema.validate(data, json.loads((root / "schemas/fleet.json").read_text()))
 
 
 with tempfile.TemporaryDirectory() as folder:
     like(pathlib.Path(folder))
     bench(pathlib.Path(folder))
     fleet(pathlib.Path(folder))
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -37,6 +37,8 @@ says("an argument too many", ["check", "gpu"], 2, '"gpu"')
 says("a missing argument", ["explain"], 2, "explain needs ID")
 says("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')
 says("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappiness"')
+says("a group is no setting", ["explain", "nic"], 2, "it is a group", "gputune list --only nic")
+says("an action too few", ["persist"], 2, "persist needs ACTION, one of install, status")
 says("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
 says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
@@ -52,6 +54,20 @@ says("--as elsewhere", ["show", "gpu", "--as", "svg"], 2, "--as")
 for verb in ("show", "check", "explain", "list", "capture", "completion"):
     code, out, err = run(verb, "--help")
     expect(f"{verb} --help", code == 0 and f"gputune {verb}" in out and not err, (code, err))
+# Help names the formats that a verb has, no others, and says of an option what it means there.
+helps = {v: run(v, "--help")[1] for v in re.findall(r"^  ([a-z]+) ", run("help")[1], re.M)}
+expect("help is no wider than 100 columns", max(len(x) for h in helps.values() for x in h.splitlines() if not x.startswith("Usage")) <= 100)
+for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.bar1-size"]), ("monitor", ["--once"]), ("watch", ["--once"]), ("list", [])):
+    told = re.search(r"--format FORMAT +(.*)", helps[verb]).group(1)
+    for form in ("term", "json", "md", "html", "junit", "prom", "shell", "nagios", "npd", "systemd", "compose"):
+        code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(root / "tests/machines/nothing")]))
+        expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
+says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
+expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
+names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/cmd/option_rows.c").read_text())))
+rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/cmd/help.c").read_text())
+expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
+       [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
 expect("--version", run("--version")[1].startswith("gputune "))
 
 with tempfile.TemporaryDirectory() as tmp:

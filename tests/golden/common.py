@@ -16,6 +16,11 @@ def expect(what, ok, detail=""):
     return bool(ok)
 
 
+def sanitized(program):
+    """Whether AddressSanitizer is built in: it takes several times the memory."""
+    return b"__asan_init" in pathlib.Path(program).read_bytes()
+
+
 def end_suite(more=""):
     """The line that scripts/test counts; ends the suite."""
     print(f"{tally[True]} passed, {tally[False]} failed{more}")

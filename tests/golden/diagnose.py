@@ -16,20 +16,12 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 data = root / "tests/data/training"
 schema = json.loads((root / "schemas/diagnose.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-diagnose-"))
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:1500]}", flush=True)
-    return ok
 
 
 def run(*argv, timeout=60):
@@ -42,7 +34,7 @@ def diagnose(*argv, code=None, what=""):
         j = json.loads(p.stdout)
     except json.JSONDecodeError:
         expect(f"{what}: JSON", False, (p.returncode, p.stderr[-800:]))
-        raise SystemExit(f"{passed} passed, {failed} failed") from None
+        end_suite()
     jsonschema.validate(j, schema)
     expect(f"{what}: exit code in JSON", j["exit_code"] == p.returncode, (j["exit_code"], p.returncode))
     if code is not None:
@@ -323,5 +315,4 @@ p = run("--attach", os.getpid(), "--for", "300ms", "--interval", "100ms")
 expect("a live look without steps cannot tell", p.returncode in (1, 5) and re.search("cannot tell|Bottleneck", p.stdout), (p.returncode, p.stdout))
 
 shutil.rmtree(tmp)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end_suite()

@@ -16,24 +16,17 @@ import tempfile
 import jsonschema
 import yaml
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
 hgx = root / "tests/machines/hgx-h100"
 ON = ["--on", "2x hgx-h100", "--no-calibration"]
-passed = failed = 0
 
 
 def run(*argv):
     p = subprocess.run([gputune, *map(str, argv)], capture_output=True, timeout=120)
     return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:1500]}")
 
 
 def follows(what, argv, code):
@@ -572,5 +565,4 @@ with tempfile.TemporaryDirectory() as d:
     edited(pathlib.Path(d))
     settled(pathlib.Path(d))
     linted(pathlib.Path(d))
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+end_suite()

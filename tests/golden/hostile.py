@@ -23,7 +23,10 @@ import sys
 import tempfile
 import threading
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from stack_files import wheel
+
+from common import end_suite, expect, root, tally
+
 gputune = os.path.abspath(sys.argv[1])
 machine = root / "tests/machines/igx-orin"
 seeds = root / "tests/fuzz/seeds"
@@ -31,15 +34,6 @@ preload = pathlib.Path(gputune).parent.parent.parent / "tests/torture/libnomem.s
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 NO_MEMORY = 71
 LIMIT_S = 60  # whoever waits for ever is found out; nothing here takes a second
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:500]}", flush=True)
-    return ok
 
 
 class Ran:
@@ -225,6 +219,83 @@ def signals(tmp):
     taken_back("apply to a pipe that nobody reads", overlay)
 
 
+# --- what whoever starts us hands down -----------------------------------------------------------------------------------
+
+
+def handed_down(tmp):
+    """Standard descriptors that are closed, and children whose end is ignored."""
+    bad, out = pathlib.Path(tmp, "bad.ini"), pathlib.Path(tmp, "handed-down")
+    bad.write_text("[profile]\nnonsense = x\n")
+    for gone in ((2,), (1, 2), (0, 1, 2)):
+        out.write_text("mine")
+        p = subprocess.run([gputune, "check", "--host", machine, "--profile", bad, "-o", out], env=ENV, check=False, timeout=LIMIT_S,
+                           preexec_fn=lambda gone=gone: [os.close(fd) for fd in gone])
+        expect(f"without descriptors {gone} no message lands in a file", p.returncode == 2 and out.read_text() == "mine",
+               (p.returncode, out.read_text()[:80]))
+    p = subprocess.run([gputune, *VERBS["list"]], env=ENV, check=False, timeout=LIMIT_S, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+    expect("a result that cannot be written is said", p.returncode == 5 and b"could not be written" in p.stderr, p)
+    try:
+        p = subprocess.run([gputune, "record", "-o", pathlib.Path(tmp, "ignored.rec"), "--", "sh", "-c", "exit 3"], env=ENV, check=False,
+                           capture_output=True, timeout=LIMIT_S, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        expect("record sees its command end where the end of children is ignored", p.returncode == 3, p)
+    except subprocess.TimeoutExpired:
+        expect("record sees its command end where the end of children is ignored", False, "it hangs")
+
+
+def said_of_others(tmp):
+    """Names and texts of others in a sentence of ours: none reaches the terminal as a control sequence, of one byte or two."""
+    evil = "\033]0;mine\007\033[2J\u009b31m"
+    profile, plan, result = (pathlib.Path(tmp, n) for n in ("evil.ini", "evil-plan.json", "evil-result.json"))
+    profile.write_text(f"[profile]\na{evil} = x\n")
+    plan.write_text(json.dumps({"schema": "gputune.plan/1", f"a{evil}": 1}))
+    result.write_text(json.dumps({"schema": f"a{evil}"}))
+    for argv in (["check", "--host", machine, "--profile", profile], ["apply", "--yes", "--host", machine, "--overlay", tmp, plan],
+                 ["bench", "show", result], ["compare", result, result], ["lint", f"/tmp/{evil}"], [evil], ["check", f"--{evil}"],
+                 ["cluster", "discover", "--nodes", evil]):
+        ran = run(*argv)
+        bad = controls(ran.out + ran.err)
+        expect(f"{argv[0] if argv[0] != evil else 'a verb'}: no control characters", ended(ran) and ran.code and ran.err and not bad, (bad, ran))
+
+
+def controls(text):
+    """What a terminal would obey, or what turns the direction of writing; line ends and tabs aside."""
+    return sorted({hex(ord(c)) for c in text if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" or c == "\u202e"})
+
+
+def said_of_a_capture(tmp):
+    """A capture whose texts hold control sequences, here and there, and a report of the boot that is one: none comes out on a page or in a
+    script's comment."""
+    evil, capture = "\033[31m\u009b2J\007\u202e", pathlib.Path(tmp, "evil-capture")
+    shutil.copytree(machine, capture, symlinks=True)
+    for at, path in enumerate(sorted(capture.rglob("*"))):
+        if path.is_symlink() or not path.is_file() or path.suffix in (".json", ".tsv") or at % 3:
+            continue
+        try:
+            words = path.read_text().split(" ")
+        except UnicodeDecodeError:
+            continue
+        path.write_text(" ".join(w + evil if w[-1:].isalpha() and i % 2 == 0 else w for i, w in enumerate(words)))
+    for path in capture.rglob("scaling_available_governors"):
+        path.write_text(f"conservative{evil} powersave{evil} \n")
+    state = capture / "root/var/lib/gputune"
+    state.mkdir(parents=True, exist_ok=True)
+    boot = (machine / "root/proc/sys/kernel/random/boot_id").read_text().strip()
+    (capture / "root/proc/sys/kernel/random/boot_id").write_text(boot + "\n")
+    (state / "boot-report.json").write_text(json.dumps({"schema": "gputune.boot-report/1", "boot_id": boot, "reboot_by": evil,
+                                                        "verify": {"time": evil, "rows": []}}))
+    for argv in (["verify", "--boot"], ["check", "--all"], ["show"], ["show", "cpu"], ["show", "disks"], ["show", "network"], ["plan"], ["doctor"],
+                 ["lint"], ["generate", "nccl", "--format", "shell"], ["persist", "status"], ["stack", "check"], ["status"]):
+        ran = run(*argv, "--host", capture)
+        expect(f"{' '.join(argv)} of a hostile capture: no control characters", ended(ran) and not controls(ran.out + ran.err),
+               (controls(ran.out + ran.err), ran))
+    ran = run("verify", "--boot", "--host", capture)
+    expect("its report of the boot is shown", "Report of this boot" in ran.out, ran)
+    ran = run("plan", "--format", "shell", "--host", capture)
+    remarks = "".join(line for line in ran.out.splitlines() if line.startswith("#"))
+    expect("plan --format shell of a hostile capture: none in a comment", "conservative" in remarks and not controls(remarks),
+           (controls(remarks), remarks[-300:]))
+
+
 # --- files -------------------------------------------------------------------------------------------------------------
 
 
@@ -372,6 +443,37 @@ def races(tmp):
             ran = run(*VERBS["check"], "--format", "prom", "-o", out)
             expect("check -o while its name becomes a link: it ends", ended(ran), ran)
     expect("a collector's file is not written through a link", snapshot(secret) == before)
+
+
+def exchanged_manifest(tmp):
+    """A wheelhouse in another's folder: the manifest that was signed lies there at one look, another one, of other wheels, at the next. And
+    one that is a pipe."""
+    house, other, name = pathlib.Path(tmp, "house"), pathlib.Path(tmp, "other-house"), "pure_one-2.0-py3-none-any.whl"
+    pathlib.Path(tmp, "new").mkdir()
+    wheels = pathlib.Path(tmp, name), pathlib.Path(tmp, "new", name)
+    for path, files in zip(wheels, ((), [("pure_one/evil.py", b"1")])):
+        path.write_bytes(wheel("pure_one", "2.0", files=files))
+    if not shutil.which("ssh-keygen") or not can_swap(tmp):
+        print("skip an exchanged manifest: without ssh-keygen, or names cannot be exchanged here")
+        return
+    key, allowed = pathlib.Path(tmp, "key"), pathlib.Path(tmp, "allowed")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    allowed.write_text(f"me@here {key.with_suffix('.pub').read_text()}")
+    for argv in (["create", house, "--key", key], ["add", house, wheels[0], "--key", key], ["create", other], ["add", other, wheels[1]]):
+        ran = run("stack", "wheelhouse", *argv)
+        expect(f"wheelhouse {argv[0]}", ran.code == 0, ran)
+    ran = run("stack", "wheelhouse", "verify", house, "--key", allowed)
+    expect("a signed wheelhouse is sound", ran.code == 0 and "me@here" in ran.out, ran)
+    shutil.copy(wheels[1], house / name)
+    shutil.copy(other / "manifest.json", house / "manifest.other")
+    with Swapped(house / "manifest.json", house / "manifest.other") as swapped:
+        for _ in range(20):
+            ran = run("stack", "wheelhouse", "verify", house, "--key", allowed)
+            expect("a manifest that is exchanged is never taken for the signed one", ran.code == 1, ran)
+    expect("it was exchanged", swapped.swaps > 1, swapped.swaps)
+    (other / "manifest.json").unlink()
+    os.mkfifo(other / "manifest.json")
+    refused("a manifest that is a pipe", run("stack", "wheelhouse", "verify", other))
 
 
 # --- two at once, clocks -----------------------------------------------------------------------------------------------
@@ -611,6 +713,40 @@ def swapped_state():
     expect("afterwards ours is undone", TTL.read_text().strip() == "63", ran)
 
 
+def swapped_library():
+    """A library is root's at one look and another user's at the next, by a link in that user's environment: never the other one is loaded."""
+    stub = pathlib.Path(gputune).parent.parent.parent / "tests/stub/libraries"
+    libraries = [stub / "libnccl.so.2", stub / "older/libnccl.so.2"]
+    if not all(p.exists() for p in libraries):
+        print("skip a library that is swapped: this build has no stand-ins")
+        return
+    fresh()
+    home = pathlib.Path("/var/home")
+    folder = home / "lib/python3.12/site-packages/nvidia/nccl/lib"
+    folder.mkdir(parents=True)
+    (home / "pyvenv.cfg").touch()
+    for name, library in zip(("good", "evil"), libraries):
+        pathlib.Path("/var", name).mkdir()
+        shutil.copy(library, f"/var/{name}/libnccl.so.2")
+    (folder / "libnccl.so.2").symlink_to("/var/good/libnccl.so.2")
+    (folder / "other").symlink_to("/var/evil/libnccl.so.2")
+    for path in ("/var/evil", "/var/evil/libnccl.so.2"):
+        os.chown(path, 4242, 4242)
+
+    def loaded():
+        ran = run("stack", "check", "--deep", "--env", home, "--gpu", "sm_90", "--format", "json")
+        if not expect("stack check --deep ends", ended(ran) and ran.out, ran):
+            return None
+        return [i["loaded_version"] for i in json.loads(ran.out)["items"] if i["path"].startswith(str(folder))]
+
+    own = loaded()
+    expect("root's own is asked", own and own[0], own)
+    with Swapped(folder / "libnccl.so.2", folder / "other") as swapped:
+        seen = {v for _ in range(20) for v in loaded() or ()}
+    expect("it was swapped", swapped.swaps > 1, swapped.swaps)
+    expect("nothing of another user's is loaded as root", seen <= {own[0], None}, (own, seen))
+
+
 def jumping_clock():
     """The calendar of this machine is decades off, and another one at each look: order is by number, and what was is undone."""
     if not preload.exists():
@@ -632,6 +768,7 @@ def inside():
     others_folder()
     others_journal()
     swapped_state()
+    swapped_library()
     jumping_clock()
     no_room()
     no_var()
@@ -647,7 +784,6 @@ def namespaces():
         return "no namespaces can be made here"
     p = subprocess.run([*argv, sys.executable, os.path.abspath(__file__), gputune, "--inside"], stdout=subprocess.PIPE, text=True,
                        timeout=600, check=False)
-    global passed, failed
     *said, last = p.stdout.splitlines() or [""]
     for line in said:
         print(line)
@@ -655,7 +791,8 @@ def namespaces():
         good, bad = (int(w) for w in last.replace("passed,", "").replace("failed", "").split())
     except ValueError:
         good, bad = 0, 1
-    passed, failed = passed + good, failed + bad
+    tally[True] += good
+    tally[False] += bad
     return ""
 
 
@@ -664,10 +801,10 @@ if __name__ == "__main__":
         inside()
     else:
         with tempfile.TemporaryDirectory() as folder:
-            for part in (no_memory, limits, signals, files, links_out, races, two_at_once, clocks, units):
+            for part in (no_memory, limits, signals, handed_down, said_of_others, said_of_a_capture, files, links_out, races,
+                         exchanged_manifest, two_at_once, clocks, units):
                 part(folder)
         why = namespaces()
         if why:
             print(f"skip as root on this kernel: {why}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    end_suite()

@@ -16,6 +16,7 @@ import tempfile
 import jsonschema
 
 from common import end_suite, expect, root
+from report_state import digest
 
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("advise", "check", "explain", "fleet", "ledger")}
@@ -25,15 +26,6 @@ def run(*argv):
     p = subprocess.run([gputune, *map(str, argv)], capture_output=True, text=True, timeout=120, cwd="/",
                        stdin=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
     return p.returncode, p.stdout, p.stderr
-
-
-def digest(*pairs):
-    """FNV-1a of names and values, each with its NUL: how machines are told apart."""
-    h = 0xcbf29ce484222325
-    for text in (t for pair in pairs for t in pair):
-        for byte in text.encode() + b"\0":
-            h = (h ^ byte) * 0x100000001b3 % (1 << 64)
-    return f"{h:016x}"
 
 
 def seen(facts, *path):

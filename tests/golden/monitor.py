@@ -23,22 +23,14 @@ import time
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/monitor.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-monitor-"))
-passed = failed = 0
 # Whoever runs this may have had them ignored (nohup, a background job), which the jobs below would inherit.
 for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     signal.signal(name, signal.SIG_DFL if name != signal.SIGINT else signal.default_int_handler)
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:900]}", flush=True)
-    return ok
 
 
 def run(*argv, timeout=60, **how):
@@ -242,7 +234,7 @@ else:
         end = time.monotonic() + seconds
         while True:
             screen = tmux("capture-pane", "-p")
-            if re.search(wanted, screen) or time.monotonic() > end:
+            if re.search(wanted, screen, re.M) or time.monotonic() > end:
                 return screen
             time.sleep(0.1)
 
@@ -294,7 +286,7 @@ if pid == 0:
 
 def read_until(wanted):
     got, end = b"", time.monotonic() + 60
-    while wanted not in got and time.monotonic() < end and select.select([fd], [], [], end - time.monotonic())[0]:
+    while not re.search(wanted, got, re.S) and time.monotonic() < end and select.select([fd], [], [], end - time.monotonic())[0]:
         try:
             got += os.read(fd, 65536)
         except OSError:
@@ -302,18 +294,17 @@ def read_until(wanted):
     return got
 
 
-page = read_until(b"arrows")
+page = read_until(rb"change the speed \(1\)")
 os.write(fd, b" ")
-held = read_until(b"PAUSED") + read_until(b"change the speed (1)")
+read_until(rb"PAUSED.*change the speed \(1\)")
 os.write(fd, b"zz+")
-word = read_until(b"(2)")
+word = read_until(rb"\(2\)")
 expect("a page at first", page.count(b"\x1b[K") >= 4 and b"Memory" in page, page)
 expect("then what changed", b"(2)" in word and word.count(b"\x1b[K") == 1 and len(word) < 120, word)
 os.write(fd, b"q")
-last = read_until(b"\x1b[?1049l")
+last = read_until(rb"\x1b\[\?1049l")
 expect("and the screen as it was", last.endswith(b"\x1b[?25h\x1b[?1049l") and os.waitpid(pid, 0)[1] == 0, last)
 os.close(fd)
 
 shutil.rmtree(tmp)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end_suite()

@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import jsonschema
 
 import ours
 
 from common import end_suite, expect, root
+from terminal import OnTerminal
 
 gputune = os.path.abspath(sys.argv[1])
 schema = json.loads((root / "schemas/bench.json").read_text())
@@ -42,6 +42,13 @@ def inside(ns):
     return ["ip", "netns", "exec", ns] if ns else []
 
 
+def measuring(*argv, ns=None):
+    """The measuring side, when it has its first samples."""
+    p = OnTerminal(inside(ns) + [gputune, "bench", *argv, "--token", good, "--state", str(tmp / "state")])
+    expect(f"it measures {argv}", p.says(b" samples, "), p.seen[-300:])
+    return p
+
+
 def start(*argv, ns=None):
     return subprocess.Popen(inside(ns) + [gputune, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -52,11 +59,9 @@ def run(*argv, ns=None, timeout=60):
 
 
 def says(what, argv, code, *words, ns=None):
-    begin = time.monotonic()
     got, out, err = run(*argv, ns=ns)
     text = err + out
     expect(what, got == code and all(w in text for w in words), (got, text[:600]))
-    return time.monotonic() - begin
 
 
 def serve(*argv, ns=None):
@@ -145,28 +150,22 @@ for s in slow:
     s.close()
 
 # The measuring side is killed; the server serves the next one.
-c = start("bench", "tcp/send:4", "--peer", address, "--token", good, "--for", "30s", "--state", str(tmp / "state"))
-time.sleep(1.5)
-c.kill()
-c.communicate()
+measuring("tcp/send:4", "--peer", address, "--for", "60s").end(signal.SIGKILL)
 measure("after a client that was killed", "tcp/send:1", "--peer", address, "--token", good, "--runs", "2")
 
 # Ctrl-C on the measuring side: what was measured is kept, and marked.
-c = start("bench", "tcp/receive:1", "--peer", address, "--token", good, "--for", "30s", "--format", "json", "--state", str(tmp / "state"))
-time.sleep(3)
-c.send_signal(signal.SIGINT)
-out, err = c.communicate(timeout=20)
+c = measuring("tcp/receive:1", "--peer", address, "--for", "60s", "--format", "json")
+code, out = c.end(signal.SIGINT)
 try:
     j = json.loads(out)
-    expect("Ctrl-C keeps what there is", c.returncode == 5 and j["partial"] and not j["cases"][0].get("error") and
-           j["cases"][0]["verified"], (c.returncode, j["partial"], j["cases"][0].get("error"), err))
+    expect("Ctrl-C keeps what there is", code == 5 and j["partial"] and not j["cases"][0].get("error") and
+           j["cases"][0]["verified"], (code, j["partial"], j["cases"][0].get("error"), c.seen[-300:]))
 except ValueError:
-    expect("Ctrl-C keeps what there is", False, (c.returncode, out[:300], err))
+    expect("Ctrl-C keeps what there is", False, (code, out[:300], c.seen[-300:]))
 
 # The serving side ends, or is killed, while it measures.
 for what, sig in (("ends", signal.SIGINT), ("is killed", signal.SIGKILL)):
-    c = start("bench", "tcp/send:1", "--peer", address, "--token", good, "--for", "30s", "--state", str(tmp / "state"))
-    time.sleep(1.5)
+    c = measuring("tcp/send:1", "--peer", address, "--for", "60s")
     if sig == signal.SIGKILL:
         p.kill()
         p.communicate()
@@ -174,8 +173,8 @@ for what, sig in (("ends", signal.SIGINT), ("is killed", signal.SIGKILL)):
         log = end(p, "serve ends at Ctrl-C, in the middle", sig)
         expect("the server's log", "measures" in log and "does not know the token" in log and
                "closed the connection" in log, log)
-    out, err = c.communicate(timeout=30)
-    expect(f"the peer {what}", c.returncode == 1 and address in out + err, (c.returncode, out[-400:], err))
+    code, out = c.end()
+    expect(f"the peer {what}", code == 1 and address in out + c.seen.decode(), (code, out[-400:], c.seen[-300:]))
     if sig != signal.SIGKILL:
         p, address = serve("--listen", "127.0.0.1:0", "--token", good)
 
@@ -219,13 +218,10 @@ def between():
     share = j and next(f for f in j["cases"][0]["figures"] if f["key"] == "fast")["median_percent"]
     expect("requests leave with the first packet", share and share > 90, share)
     # The wire is pulled out in the middle: said in time, though no packet tells of it.
-    c = start("bench", "tcp/send:1", "--peer", address, "--token", good, "--for", "60s", "--state", str(tmp / "state"), ns=A)
-    time.sleep(2)
+    c = measuring("tcp/send:1", "--peer", address, "--for", "10m", ns=A)
     ip("-n", B, "link", "set", "gt0", "down")
-    begin = time.monotonic()
-    out, err = c.communicate(timeout=60)
-    expect("a peer that vanished", c.returncode == 1 and "10.98.0.2" in out and time.monotonic() - begin < 40,
-           (c.returncode, out[-300:], time.monotonic() - begin))
+    code, out = c.end(seconds=120)
+    expect("a peer that vanished", code == 1 and "10.98.0.2" in out, (code, out[-300:]))
     end(p, "a server whose client vanished ends")
     ip("-n", B, "link", "set", "gt0", "up")
     ip("-n", B, "addr", "add", "fd98::2/64", "dev", "gt0", "nodad")

@@ -23,6 +23,11 @@ def running(program):
     return found
 
 
+def children(pid):
+    """Numbers of the processes that it started and that are there."""
+    return [int(n) for t in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for n in t.read_text().split()]
+
+
 def until(condition, seconds=30):
     """Waits for it, and says what it is at last."""
     end = time.monotonic() + seconds

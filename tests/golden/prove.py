@@ -209,7 +209,7 @@ def start(*options):
                             text=True)
 
 
-def in_force(seconds=20.0):
+def in_force(seconds=60.0):
     """Waits until a proof has made its change for the first time."""
     end = time.monotonic() + seconds
     while read(KNOB) != "3" and time.monotonic() < end:

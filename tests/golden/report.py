@@ -21,20 +21,12 @@ import time
 import jsonschema
 
 import report_state
+from common import end_suite, expect, root
 from report_state import EVIL
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = os.path.abspath(sys.argv[1])
 machines = root / "tests/machines"
-passed = failed = 0
 VOID = {"meta", "link", "input", "br", "img", "hr"}
-
-
-def law(name, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:900]}", flush=True)
 
 
 def run(*argv):
@@ -84,33 +76,33 @@ def sha(text):
 def sound(name, text):
     """What holds of every page."""
     p = Page(text)
-    law(f"{name}: nests", not p.wrong, p.wrong[:5])
+    expect(f"{name}: nests", not p.wrong, p.wrong[:5])
     metas = {a.get("http-equiv", a.get("name", "")): a.get("content", "") for _, a, _ in p.of("meta")}
     policy = dict(part.strip().split(" ", 1) for part in metas["Content-Security-Policy"].split(";"))
-    law(f"{name}: nothing is let in", policy["default-src"] == "'none'" and policy["base-uri"] == "'none'" and
+    expect(f"{name}: nothing is let in", policy["default-src"] == "'none'" and policy["base-uri"] == "'none'" and
         set(policy) <= {"default-src", "style-src", "script-src", "base-uri", "form-action"}, policy)
-    law(f"{name}: the style's hash", policy["style-src"] == f"'{sha(p.style)}'", policy)
-    law(f"{name}: the script's hash", policy["script-src"] == f"'{sha(p.script)}'", policy)
-    law(f"{name}: one style, one script", len(p.of("style")) == 1 and len(p.of("script")) == 1)
-    law(f"{name}: no attribute of style or script", not [a for _, a, _ in p.all if "style" in a or any(k.startswith("on") for k in a)])
+    expect(f"{name}: the style's hash", policy["style-src"] == f"'{sha(p.style)}'", policy)
+    expect(f"{name}: the script's hash", policy["script-src"] == f"'{sha(p.script)}'", policy)
+    expect(f"{name}: one style, one script", len(p.of("style")) == 1 and len(p.of("script")) == 1)
+    expect(f"{name}: no attribute of style or script", not [a for _, a, _ in p.all if "style" in a or any(k.startswith("on") for k in a)])
     outside = [(t, a) for t, a, _ in p.all for k in ("src", "href", "action", "data", "srcset", "xlink:href", "poster")
                if k in a and not a[k].startswith("#")]
-    law(f"{name}: nothing from outside", not outside and "url(" not in p.style and "@import" not in p.style, outside)
-    law(f"{name}: no element that loads", not p.of("link", "img", "iframe", "object", "embed", "base", "form", "video"))
+    expect(f"{name}: nothing from outside", not outside and "url(" not in p.style and "@import" not in p.style, outside)
+    expect(f"{name}: no element that loads", not p.of("link", "img", "iframe", "object", "embed", "base", "form", "video"))
     ids = [a["id"] for _, a, _ in p.all if "id" in a]
-    law(f"{name}: ids once", len(ids) == len(set(ids)), [i for i in ids if ids.count(i) > 1][:5])
+    expect(f"{name}: ids once", len(ids) == len(set(ids)), [i for i in ids if ids.count(i) > 1][:5])
     lost = [a["href"] for _, a, _ in p.of("a") if a["href"][1:] not in ids]
-    law(f"{name}: links lead somewhere", p.of("a") and not lost, lost)
+    expect(f"{name}: links lead somewhere", p.of("a") and not lost, lost)
     levels = [int(t[1]) for t, _, _ in p.of("h1", "h2", "h3", "h4", "h5", "h6")]
-    law(f"{name}: headings in order", levels[0] == 1 and levels.count(1) == 1 and
+    expect(f"{name}: headings in order", levels[0] == 1 and levels.count(1) == 1 and
         all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels)
-    law(f"{name}: language, landmarks, way around", p.of("html")[0][1].get("lang") == "en" and len(p.of("main")) == 1 and
+    expect(f"{name}: language, landmarks, way around", p.of("html")[0][1].get("lang") == "en" and len(p.of("main")) == 1 and
         "Skip to the content" in "".join(p.text))
-    law(f"{name}: headers have a scope", all("scope" in a for _, a, _ in p.of("th")))
+    expect(f"{name}: headers have a scope", all("scope" in a for _, a, _ in p.of("th")))
     pictures = p.of("svg")
-    law(f"{name}: drawings have a role", all(a.get("role") == "img" for _, a, _ in pictures))
+    expect(f"{name}: drawings have a role", all(a.get("role") == "img" for _, a, _ in pictures))
     after = [p.all[i + 1][0] for i, e in enumerate(p.all[:-1]) if e[0] == "svg"]
-    law(f"{name}: and a title", all(t == "title" for t in after), after[:5])
+    expect(f"{name}: and a title", all(t == "title" for t in after), after[:5])
     return p
 
 
@@ -132,16 +124,16 @@ def colours(style):
     light = dict(re.findall(r"--([\w-]+):(#\w+)", style[style.index(":root{"):style.index("}")]))
     at = style.index("[data-theme=dark]{")
     dark = dict(re.findall(r"--([\w-]+):(#\w+)", style[at:style.index("}", at)]))
-    law("both themes have the same colours", light.keys() == dark.keys() and len(light) > 40)
+    expect("both themes have the same colours", light.keys() == dark.keys() and len(light) > 40)
     for theme, c in (("light", light), ("dark", dark)):
         texts = [(t, g) for t in ("ink", "soft", "accent", "good", "warn", "bad", "unknown") for g in ("bg", "panel")]
         texts += [("good", "good-bg"), ("warn", "warn-bg"), ("bad", "bad-bg"), ("on-badge", "badge"), ("on-badge", "badge-tight")]
         texts += [(t, g) for t in ("ink", "soft") for g in ("gpu", "nic", "disk", "switch", "root")]
         texts += [("h-ink-lo", f"h{i}") for i in range(5)] + [("h-ink-hi", f"h{i}") for i in range(5, 9)]
         for t, g in texts:
-            law(f"{theme}: {t} on {g} is read", contrast(c[t], c[g]) >= 4.5, f"{contrast(c[t], c[g]):.2f}")
+            expect(f"{theme}: {t} on {g} is read", contrast(c[t], c[g]) >= 4.5, f"{contrast(c[t], c[g]):.2f}")
         for m in [f"c{i}" for i in range(1, 9)] + ["limit", "edge", "gpu-edge", "nic-edge", "disk-edge", "switch-edge"]:
-            law(f"{theme}: {m} is seen", contrast(c[m], c["bg"]) >= 3, f"{contrast(c[m], c['bg']):.2f}")
+            expect(f"{theme}: {m} is seen", contrast(c[m], c["bg"]) >= 3, f"{contrast(c[m], c['bg']):.2f}")
 
 
 SECTIONS = ("machine", "findings", "changes", "benches", "proofs", "predictions", "stack", "persist", "doctor")
@@ -149,29 +141,29 @@ SECTIONS = ("machine", "findings", "changes", "benches", "proofs", "predictions"
 
 def one(tmp):
     machine, overlay, said = report_state.full(gputune, tmp)
-    law("its state is made", all(code in (0, 1) for code, _, _ in said), said)
+    expect("its state is made", all(code in (0, 1) for code, _, _ in said), said)
     on = ("--host", machine, "--overlay", overlay)
     before = {p: p.read_bytes() for p in overlay.rglob("*") if p.is_file()}
     code, text, err = run("report", *on)
-    law("findings are its exit code", code == 1 and not err, (code, err))
-    law("nothing is written", before == {p: p.read_bytes() for p in overlay.rglob("*") if p.is_file()})
+    expect("findings are its exit code", code == 1 and not err, (code, err))
+    expect("nothing is written", before == {p: p.read_bytes() for p in overlay.rglob("*") if p.is_file()})
     p = sound("full", text)
     colours(p.style)
     said = " ".join("".join(p.text).split())
     ids = {a["id"] for _, a, _ in p.of("div") if "id" in a}
-    law("every section has something", set(SECTIONS) <= ids, set(SECTIONS) - ids)
+    expect("every section has something", set(SECTIONS) <= ids, set(SECTIONS) - ids)
     for want in ("Bottleneck: GPU 5", "sudo gputune apply --only cpu.governor", "--allow pcie.acs", "changed by somebody",
                  "1 of 3 not as they were left", "the report's test", "copy, collectives, gemm", "+18.0 %",
                  "tokens/s of one request", "libraries and packages in", "zz-gputune.conf", "Not tested, or not to the end"):
-        law(f"it says {want!r}", want in said, said[:300])
-    law("charts of measurements and proofs", len([a for _, a, _ in p.of("svg") if a.get("class") == "chart"]) >= 6)
-    law("the drawing, wide and tall", len([a for _, a, _ in p.of("svg") if a.get("class") != "chart"]) == 2)
-    law("the same again", re.sub(r"Made [^.]*", "", run("report", *on)[1]) == re.sub(r"Made [^.]*", "", text))
+        expect(f"it says {want!r}", want in said, said[:300])
+    expect("charts of measurements and proofs", len([a for _, a, _ in p.of("svg") if a.get("class") == "chart"]) >= 6)
+    expect("the drawing, wide and tall", len([a for _, a, _ in p.of("svg") if a.get("class") != "chart"]) == 2)
+    expect("the same again", re.sub(r"Made [^.]*", "", run("report", *on)[1]) == re.sub(r"Made [^.]*", "", text))
     code, md, err = run("report", *on, "--format", "md")
-    law("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "| Fix |" in md and
+    expect("Markdown", code == 1 and md.startswith("# hgx01: report") and "\n## Findings" in md and "| Fix |" in md and
         "<svg" not in md, md[:200])
     code, term, err = run("report", *on, "--format", "term", "--width", "100")
-    law("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])
+    expect("terminal", code == 1 and "Bottleneck: GPU 5" in term and "<" not in term.replace("<=", ""), term[:200])
     code, out, err = run("report", *on, "--format", "json")
     j = json.loads(out)
     jsonschema.validate(j, json.loads((root / "schemas/report.json").read_text()))
@@ -180,7 +172,7 @@ def one(tmp):
             if "schema" in item:
                 name = item["schema"].split(".")[1].split("/")[0]
                 jsonschema.validate(item, json.loads((root / f"schemas/{name}.json").read_text()))
-    law("JSON has every section", j["exit_code"] == code == 1 and len(j["machines"][0]) == 10 and
+    expect("JSON has every section", j["exit_code"] == code == 1 and len(j["machines"][0]) == 10 and
         len(j["machines"][0]["benches"]) == 2 and len(j["machines"][0]["proofs"]) == 4, j["machines"][0].keys())
 
 
@@ -190,8 +182,8 @@ def empty(tmp):
     said = " ".join("".join(p.text).split())
     for want in ("No result is kept for this machine", "No setting was proven on this machine",
                  "gputune keeps nothing for the next boot", "gputune has changed nothing"):
-        law(f"of nothing it says {want!r}", want in said, said)
-    law("and no fold for it", not [a for _, a, _ in p.of("div") if a.get("id") in ("benches", "proofs", "persist")])
+        expect(f"of nothing it says {want!r}", want in said, said)
+    expect("and no fold for it", not [a for _, a, _ in p.of("div") if a.get("id") in ("benches", "proofs", "persist")])
 
 
 def several(tmp):
@@ -202,22 +194,22 @@ def several(tmp):
     foreign.write_text((root / "tests/fuzz/seeds/bench.json").read_text())
     args = [machines / "dgx-spark", machines / "hgx-h100", facts, foreign]
     code, text, err = run("report", *args)
-    law("three machines", code == 1, (code, err))
-    law("a result of none of them is named", "20261121-093445-timer-wake-up-and-more was measured on none" in err, err)
+    expect("three machines", code == 1, (code, err))
+    expect("a result of none of them is named", "20261121-093445-timer-wake-up-and-more was measured on none" in err, err)
     p = sound("several", text)
     said = " ".join("".join(p.text).split())
-    law("a section a machine", {"m1", "m2", "m3", "m1-findings", "m3-findings"} <= {a.get("id") for _, a, _ in p.all})
-    law("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
-    law("facts alone say so", "settings that no fact holds" in said and "Report of 3 machines" in said)
-    law("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
+    expect("a section a machine", {"m1", "m2", "m3", "m1-findings", "m3-findings"} <= {a.get("id") for _, a, _ in p.all})
+    expect("folded at first", not [a for t, a, up in p.of("details") if "open" in a and up.count("details") == 0])
+    expect("facts alone say so", "settings that no fact holds" in said and "Report of 3 machines" in said)
+    expect("links from the front", ["#m1", "#m2", "#m3"] == [a["href"] for _, a, up in p.of("a") if "table" in up])
     # One machine, and the file of a result.
     code, text, err = run("report", "--host", machines / "dgx-spark", foreign)
-    law("a result beside one machine", "timer-wake-up, memory-latency" in text and not err, err)
+    expect("a result beside one machine", "timer-wake-up, memory-latency" in text and not err, err)
     begun = time.monotonic()
     code, text, err = run("report", *report_state.many(64))
     print(f"64 machines: {len(text) >> 10} KiB in {time.monotonic() - begun:.1f} s")
     p = sound("64", text)
-    law("64 machines in one page", len([a for _, a, _ in p.of("section") if a.get("class") == "apart"]) == 64 and
+    expect("64 machines in one page", len([a for _, a, _ in p.of("section") if a.get("class") == "apart"]) == 64 and
         len(text) < 16 << 20, len(text))
 
 
@@ -225,18 +217,18 @@ def names(tmp):
     evil = report_state.hostile(gputune, tmp)
     code, text, err = run("report", evil)
     p = sound("hostile", text)
-    law("a name stays a text", EVIL in "".join(p.text) and "<script>alert" not in text, code)
+    expect("a name stays a text", EVIL in "".join(p.text) and "<script>alert" not in text, code)
     code, text, err = run("report", evil, machines / "dgx-spark")
     p = sound("hostile, of two", text)
-    law("of two too", EVIL in "".join(p.text))
-    law("Markdown holds it", "<script>" not in run("report", evil, "--format", "md")[1])
+    expect("of two too", EVIL in "".join(p.text))
+    expect("Markdown holds it", "<script>" not in run("report", evil, "--format", "md")[1])
     for what, body in (("not JSON", "{"), ("another's", '{"schema":"gputune.fleet/1"}'), ("no schema", "[]"),
                        ("one subject", '{"schema":"gputune.show/1","subject":"cpu","facts":{}}'),
                        ("facts of the wrong kind", '{"schema":"gputune.show/1","subject":"all","facts":{"cpu":[1]}}')):
         file = pathlib.Path(tmp, "bad.json")
         file.write_text(body)
         code, out, err = run("report", file)
-        law(f"refused: {what}", code == 2 and not out and err.startswith("gputune:"), (code, out[:80], err))
+        expect(f"refused: {what}", code == 2 and not out and err.startswith("gputune:"), (code, out[:80], err))
 
 
 def recorded(tmp):
@@ -245,42 +237,42 @@ def recorded(tmp):
     code, text, err = run("report", file, "--host", machines / "h200-x4")
     p = sound("a recording", text)
     words = "".join(p.text)
-    law("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
+    expect("it says what it was", all(w in words for w in ("Beside a job", "train <b> x", "exit code 3", "14.5 s")), (code, err))
     for want in ("CPUs in use: 3.000 to 3.000 CPUs", "network, received, 2 together: 75", "memory in use: 24", "disks, read, sda: 0.000 to 0.000",
                  "a kernel ran: 90", "From 0.000 to 14.50"):
-        law(f"the machine around it: {want}", want in words, re.findall("From 0.000[^<]*", words))
-    law("and draws it", 'class="chart"' in text and "1980" in words, code)
+        expect(f"the machine around it: {want}", want in words, re.findall("From 0.000[^<]*", words))
+    expect("and draws it", 'class="chart"' in text and "1980" in words, code)
     file.write_bytes(file.read_bytes()[:50])
     code, text, err = run("report", file, "--host", machines / "h200-x4")
-    law("a recording that is cut off at once", code == 2 and "job.rec" in err or code == 1, (code, err))
-    law("with two machines", run("report", file, machines / "h200-x4", machines / "nothing")[0] == 2)
+    expect("a recording that is cut off at once", code == 2 and "job.rec" in err or code == 1, (code, err))
+    expect("with two machines", run("report", file, machines / "h200-x4", machines / "nothing")[0] == 2)
 
 
 def output(tmp):
     on = ("--host", machines / "dgx-spark")
     to = pathlib.Path(tmp, "r.html")
-    law("-o", run("report", *on, "-o", to)[:2] == (1, "") and "</html>" in to.read_text())
+    expect("-o", run("report", *on, "-o", to)[:2] == (1, "") and "</html>" in to.read_text())
     first = to.read_text()
-    law("an earlier report is replaced", run("report", *on, "-o", to)[0] == 1 and to.read_text()[:200] == first[:200])
+    expect("an earlier report is replaced", run("report", *on, "-o", to)[0] == 1 and to.read_text()[:200] == first[:200])
     mine = pathlib.Path(tmp, "notes.html")
     mine.write_text("<p>my notes</p>")
     code, out, err = run("report", *on, "-o", mine)
-    law("anything else is left alone", code == 2 and "left alone" in err and mine.read_text() == "<p>my notes</p>", err)
-    law("unless --force", run("report", *on, "-o", mine, "--force")[0] == 1 and "</html>" in mine.read_text())
+    expect("anything else is left alone", code == 2 and "left alone" in err and mine.read_text() == "<p>my notes</p>", err)
+    expect("unless --force", run("report", *on, "-o", mine, "--force")[0] == 1 and "</html>" in mine.read_text())
     for form in ("md", "json", "term"):
         at = pathlib.Path(tmp, f"r.{form}")
-        law(f"-o, {form}, twice", [run("report", *on, "--format", form, "-o", at)[0] for _ in (1, 2)] == [1, 1] and at.stat().st_size)
+        expect(f"-o, {form}, twice", [run("report", *on, "--format", form, "-o", at)[0] for _ in (1, 2)] == [1, 1] and at.stat().st_size)
     code, out, err = run("report", *on, "-o", pathlib.Path(tmp, "no/such/folder.html"))
-    law("a folder that is not there", code == 5 and "cannot be written" in err, (code, err))
+    expect("a folder that is not there", code == 5 and "cannot be written" in err, (code, err))
     code, out, err = run("report", *on, "-o", "/dev/full")
-    law("a full disk", code == 5 and "No space" in err, (code, err))
+    expect("a full disk", code == 5 and "No space" in err, (code, err))
     p = subprocess.Popen([gputune, "report", *map(str, report_state.many(64)), "-o", str(to)], env={"PATH": "/usr/bin:/bin"})
     p.send_signal(signal.SIGINT)
     p.wait(60)
-    law("after Ctrl-C the old one is there", to.read_text().rstrip().endswith("</html>"))
-    law("and nothing besides", sorted(x.name for x in pathlib.Path(tmp).iterdir() if ".part" in x.name) == [])
-    law("no format junit", run("report", *on, "--format", "junit")[0] == 2)
-    law("--host and arguments", run("report", *on, machines / "nothing")[0] == 2)
+    expect("after Ctrl-C the old one is there", to.read_text().rstrip().endswith("</html>"))
+    expect("and nothing besides", sorted(x.name for x in pathlib.Path(tmp).iterdir() if ".part" in x.name) == [])
+    expect("no format junit", run("report", *on, "--format", "junit")[0] == 2)
+    expect("--host and arguments", run("report", *on, machines / "nothing")[0] == 2)
 
 
 def words_of(text):
@@ -307,20 +299,20 @@ def given_figures(tmp):
     for verb, sides in (("prove", True), ("advise", True), ("predict training", True), ("compare", False)):
         said = words_of(run("report", *on, files[verb])[1])
         # A compare's B/A is below 1 where a latency got better.
-        law(f"{verb}: its chart {'says' if sides else 'does not say'} which side is better", "interval of the" in said and
+        expect(f"{verb}: its chart {'says' if sides else 'does not say'} which side is better", "interval of the" in said and
             sides == ("left of the line: worse; right of it: better" in said), said[:300])
     j = json.loads(files["predict inference"].read_text())
     for low, high in ((-1, 8e9), (6e9, 1e30), (-5, -4), (6e9, 9e18)):
         file = written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": low, "high": high})
         code, text, err = run("report", *on, file)
-        law(f"an end of {low:g} to {high:g} bytes is none", code == 1 and not err and "6.52 GiB" in text and
+        expect(f"an end of {low:g} to {high:g} bytes is none", code == 1 and not err and "6.52 GiB" in text and
             "(null)" not in text and "6.52 GiB (" not in text, (code, err, re.findall("Memory of one GPU.{80}", text)))
     whole = run("report", *on, written(tmp, "odd.json", j, memory_bytes={"value": 7e9, "low": 6e9, "high": 8e9}))[1]
-    law("and two are an interval", "6.52 GiB (5.59 GiB to 7.45 GiB)" in whole)
+    expect("and two are an interval", "6.52 GiB (5.59 GiB to 7.45 GiB)" in whole)
     j = json.loads(files["predict training"].read_text())
     for n in (1, 2, 3):
         text = run("report", *on, written(tmp, "scale.json", j, scale=j["scale"][:n]))[1]
-        law(f"a line through {n}", len(j["scale"]) == 3 and ("Throughput over GPUs, predicted" in text) == (n > 1))
+        expect(f"a line through {n}", len(j["scale"]) == 3 and ("Throughput over GPUs, predicted" in text) == (n > 1))
 
 
 def given_whose(tmp):
@@ -331,20 +323,20 @@ def given_whose(tmp):
 
     def placed(*argv):
         code, out, err = run("report", *argv, "--format", "json")
-        law(f"a report of {argv}", code == 1 and not err, (code, err))
+        expect(f"a report of {argv}", code == 1 and not err, (code, err))
         return [[g["host"]["nodename"] for g in m.get("given", [])] for m in json.loads(out)["machines"]]
 
-    law("one that is called host takes no other's", placed(machines / "dgx-spark", a, b) == [[], ["host"], ["node-b"]],
+    expect("one that is called host takes no other's", placed(machines / "dgx-spark", a, b) == [[], ["host"], ["node-b"]],
         placed(machines / "dgx-spark", a, b))
-    law("nor where nothing but files is given", placed(a, b) == [["host"], ["node-b"]], placed(a, b))
+    expect("nor where nothing but files is given", placed(a, b) == [["host"], ["node-b"]], placed(a, b))
     facts = json.loads(run("show", "--format", "json", "--host", machines / "h200-x4")[1])
     redacted = written(tmp, "facts.json", facts, facts__nodename__value="host")
-    law("a redacted machine takes any", placed(redacted, b, a) == [["node-b", "host"]], placed(redacted, b, a))
+    expect("a redacted machine takes any", placed(redacted, b, a) == [["node-b", "host"]], placed(redacted, b, a))
     none = written(tmp, "none.json", j, host__nodename="")
     code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", none)
-    law("an empty name is none", code == 2 and "none.json names no machine" in err, (code, err))
+    expect("an empty name is none", code == 2 and "none.json names no machine" in err, (code, err))
     code, out, err = run("report", "--host", machines / "dgx-spark", none)
-    law("and goes with one machine", code == 1 and not err and "on ," not in words_of(out), (code, err))
+    expect("and goes with one machine", code == 1 and not err and "on ," not in words_of(out), (code, err))
 
     def finding(id, severity):
         return dict(j["findings"][0], id=id, verdict="fail", severity=severity)
@@ -361,14 +353,14 @@ def given_whose(tmp):
         code, out, err = run("report", machines / "nothing", *order, "--format", "md")
         row = [c.strip() for line in out.splitlines() if "known by results alone" in line and line.startswith("|")
                for c in line.strip("|").split("|")]
-        law(f"the newest check counts: {[p.name for p in order]}", row[2:7] == ["2.new", "**83**", "17", "4", "low: zz.new"] and
+        expect(f"the newest check counts: {[p.name for p in order]}", row[2:7] == ["2.new", "**83**", "17", "4", "low: zz.new"] and
             "17 to fix, gravest zz.new (low)" in out, (row, out[:600]))
     for order in ((new, fine, old), (fine, old, new)):
         code, out, err = run("report", *order, "--format", "json")
-        law("also its exit code", code == 0 and json.loads(out)["exit_code"] == 0 and not err, (code, err))
+        expect("also its exit code", code == 0 and json.loads(out)["exit_code"] == 0 and not err, (code, err))
     lone = written(tmp, "lone.json", j, host__nodename="n8", findings=[], summary={"fail": 5, "pass": 0, "unknown": 0})
     out = words_of(run("report", machines / "nothing", lone)[1])
-    law("counted, and not named", "5 to fix" in out and "not named in the file" in out and "(null)" not in out, out[:600])
+    expect("counted, and not named", "5 to fix" in out and "not named in the file" in out and "(null)" not in out, out[:600])
 
 
 def long_unit(tmp):
@@ -386,9 +378,9 @@ def long_unit(tmp):
         _, status, used = os.wait4(p.pid, 0)
     p.returncode = os.waitstatus_to_exitcode(status)
     line = out.read_text()
-    law("a line with a long unit", p.returncode == 0 and len(line) < 1 << 20 and
+    expect("a line with a long unit", p.returncode == 0 and len(line) < 1 << 20 and
         json.loads(line)["t1999"]["y"]["unit"] == columns[-1]["unit"] and json.loads(line)["t0"]["y"]["value"] == 1.5, line[:200])
-    law("takes no memory for each target", used.ru_maxrss < 400 << 10, f"{used.ru_maxrss >> 10} MiB")
+    expect("takes no memory for each target", used.ru_maxrss < 400 << 10, f"{used.ru_maxrss >> 10} MiB")
     print(f"a long unit: {used.ru_maxrss >> 10} MiB")
 
 
@@ -402,37 +394,37 @@ def given(tmp):
     on = ("--host", machines / "hgx-h100")
     code, text, err = run("report", *on, *files.values())
     p = sound("given", text)
-    law("all are taken", code == 1 and not err, (code, err))
+    expect("all are taken", code == 1 and not err, (code, err))
     said = " ".join("".join(p.text).split())
     for verb in files:
-        law(f"{verb}: it is named", f'Result of "gputune {verb}"' in said, said[:200])
+        expect(f"{verb}: it is named", f'Result of "gputune {verb}"' in said, said[:200])
     for want in ("iperf <b>", "0.955 (0.948 to 0.962)", "Times as fast an answer, predicted", "Throughput over GPUs, predicted",
                  "What changes would bring", "pcie.link", "What holds them back", "Figures of both"):
-        law(f"of the files it says {want!r}", want in said)
+        expect(f"of the files it says {want!r}", want in said)
     where = {a["id"]: up for _, a, up in p.all if re.fullmatch(r"given-\d+", a.get("id", ""))}
-    law("a section each", len(where) == len(files), where)
+    expect("a section each", len(where) == len(files), where)
     code, out, err = run("report", *on, *files.values(), "--format", "json")
     j = json.loads(out)
     jsonschema.validate(j, json.loads((root / "schemas/report.json").read_text()))
-    law("JSON has them as they were", [x["schema"] for x in j["machines"][0]["given"]] ==
+    expect("JSON has them as they were", [x["schema"] for x in j["machines"][0]["given"]] ==
         [json.loads(f.read_text())["schema"] for f in files.values()])
     help_text = run("report", "--help")[1]
-    law("the help names them", all(v.split()[0] in help_text for v in files), help_text)
+    expect("the help names them", all(v.split()[0] in help_text for v in files), help_text)
     code, md, err = run("report", *on, files["prove"], "--format", "md")
-    law("Markdown has a proof", "`iperf <b>`" in md and "hurts" in md, md[-500:])
+    expect("Markdown has a proof", "`iperf <b>`" in md and "hurts" in md, md[-500:])
     # A machine that is known by its results alone.
     code, text, err = run("report", files["check"], files["prove"])
     p = sound("results alone", text)
     said = " ".join("".join(p.text).split())
-    law("a page of that machine", code == 1 and "hgx01: report" in said and "pcie.link" in said and "iperf" in said, (code, err))
+    expect("a page of that machine", code == 1 and "hgx01: report" in said and "pcie.link" in said and "iperf" in said, (code, err))
     code, text, err = run("report", files["check"], machines / "dgx-spark", files["prove"])
     p = sound("a machine and results of another", text)
     said = " ".join("".join(p.text).split())
-    law("is a second machine", "Report of 2 machines" in said and "known by results alone" in said, said[:300])
+    expect("is a second machine", "Report of 2 machines" in said and "known by results alone" in said, said[:300])
     code, out, err = run("report", files["check"], machines / "dgx-spark", "--format", "json")
     jsonschema.validate(json.loads(out), json.loads((root / "schemas/report.json").read_text()))
     code, out, err = run("report", machines / "dgx-spark", machines / "hgx-h100", files["advise"])
-    law("whose it is has to be known", code == 2 and "advise.json" in err and "names no machine" in err, err)
+    expect("whose it is has to be known", code == 2 and "advise.json" in err and "names no machine" in err, err)
     bad = pathlib.Path(tmp, "bad.json")
     for what, body, want in (("a later schema", '{"schema":"gputune.check/9"}', "gputune.check/9"),
                              ("not its lists", '{"schema":"gputune.check/1","findings":7}', "findings"),
@@ -440,19 +432,18 @@ def given(tmp):
                              ("cut off", files["advise"].read_text()[:700], "bad.json:")):
         bad.write_text(body)
         code, out, err = run("report", *on, bad)
-        law(f"refused by name: {what}", code == 2 and not out and str(bad) in err and want in err, (code, err))
+        expect(f"refused by name: {what}", code == 2 and not out and str(bad) in err and want in err, (code, err))
     odd = {"schema": "gputune.check/1", "findings": [7, None, {"id": 3, "verdict": "fail", "current": {"a": 1}}, {
         "id": EVIL, "verdict": "fail", "reason": "x" * 100000, "severity": []}] + [{"verdict": "fail", "id": "a"}] * 3000,
         "summary": {"fail": 1e300, "score": "many"}, "host": {"nodename": EVIL}}
     bad.write_text(json.dumps(odd))
     code, text, err = run("report", bad)
     p = sound("odd values", text)
-    law("odd values are no markup, and bounded", EVIL in "".join(p.text) and "<script>alert" not in text and
+    expect("odd values are no markup, and bounded", EVIL in "".join(p.text) and "<script>alert" not in text and
         "1004 more rows" not in text and "more rows are left out" in text and len(text) < 1 << 20, (code, len(text), err))
 
 
 for part in (one, empty, several, names, recorded, given, given_figures, given_whose, long_unit, output):
     with tempfile.TemporaryDirectory() as tmp:
         part(tmp)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end_suite()

@@ -101,7 +101,7 @@ def server(tmp):
     (home / "id_ed25519").chmod(0o600)
     pathlib.Path("/run/sshd").mkdir(mode=0o755)
     p = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", tmp / "sshd_config"], stderr=open(tmp / "sshd.log", "w"))
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while time.monotonic() < end and p.poll() is None:
         with socket.socket() as s:
             if s.connect_ex((HERE, 22)) == 0:

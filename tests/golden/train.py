@@ -15,18 +15,11 @@ import tempfile
 
 import jsonschema
 
-root = pathlib.Path(__file__).resolve().parent.parent.parent
+from common import end_suite, expect, root
+
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("train", "train-rows")}
 table = root / "tests/data/measured-training.csv"
-passed = failed = 0
-
-
-def expect(what, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {what}: {str(detail)[:700]}", flush=True)
 
 
 def run(*argv):
@@ -451,5 +444,4 @@ check_places()
 check_adapters()
 check_words()
 check_usage()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+end_suite()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prove/order.h"
+#include "sign.h"
 
 enum { MOST = 48 };
 
@@ -125,7 +126,7 @@ static bool sign_sure(const double *d, size_t n, double level, double *estimate)
 	struct stat_interval i;
 
 	stat_median(d, n, estimate);
-	return stat_sign_interval(d, n, level, &i) == 0 && (i.low > 0 || i.high < 0);
+	return sign_interval(d, n, level, &i) == 0 && (i.low > 0 || i.high < 0);
 }
 
 static bool rank_sure(const double *d, size_t n, double level, double *estimate)

@@ -22,6 +22,15 @@ struct doctor_case {
 	long long throttles; /* during the tests */
 };
 
+static inline const struct diagnosis *case_diagnosis(const char *id)
+{
+	DIAGNOSIS_FOR_EACH (d)
+		if (strcmp(d->id, id) == 0)
+			return d;
+	fail_msg("no diagnosis %s", id);
+	return NULL;
+}
+
 static inline json_t *case_json(struct arena *a, const char *text)
 {
 	char *copy = arena_strdup(a, text);

@@ -16,10 +16,12 @@
 #define SICK(verdict)                                                                              \
 	"'error': 'not healthy: GPU 0: " verdict ": clock 611 MHz, power 14 W; do this'"
 /* Two halves of one port, and their RDMA devices. */
-#define TWINS(b_up)                                                                                \
-	"'net': {'nics': [{'name': 'a', 'pci': '0000:01:00.0', 'port': 'p0', 'switch_id': 's', "   \
-	"'operstate': 'up', 'speed_mbps': 200000}, {'name': 'b', 'pci': '0002:01:00.0', 'port': "  \
-	"'p0', 'switch_id': 's', 'operstate': '" b_up "', 'speed_mbps': 200000}], 'rdma': "        \
+#define TWINS(b_up) HALVES(b_up, "s")
+#define HALVES(b_up, b_switch)                                                                     \
+	"'net': {'nics': [{'name': 'a', 'driver': 'mlx5_core', 'pci': '0000:01:00.0', 'port': "    \
+	"'p0', 'switch_id': 's', 'operstate': 'up', 'speed_mbps': 200000}, {'name': 'b', "         \
+	"'driver': 'mlx5_core', 'pci': '0002:01:00.0', 'port': 'p0', 'switch_id': '" b_switch      \
+	"', 'operstate': '" b_up "', 'speed_mbps': 200000}], 'rdma': "                             \
 	"[{'name': 'ra/1', 'device': 'ra', 'netdev': 'a', 'pci': '0000:01:00.0', 'state': "        \
 	"'ACTIVE', 'link_layer': 'Ethernet'}, {'name': 'rb/1', 'device': 'rb', 'netdev': 'b', "    \
 	"'pci': '0002:01:00.0', 'state': 'ACTIVE', 'link_layer': 'Ethernet'}]}"
@@ -315,6 +317,13 @@ static const struct doctor_case doctor_rows[] = {
 	{ IS("nic.half-speed-twin/traffic", LIKELY), "80.0 GB", .facts = "{" TWINS("up") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20000000000, 'received_words': 0}, "
 		   "{'name': 'rb/1', 'sent_words': 0, 'received_words': 0}]}" },
+	/* A DGX Spark's halves have a switch each; elsewhere such ports are no halves of one. */
+	{ IS("nic.half-speed-twin/traffic", LIKELY), "80.0 GB",
+	  .facts = "{" SPARK ", " HALVES("up", "t") "}",
+	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20000000000, 'received_words': 0}, "
+		   "{'name': 'rb/1', 'sent_words': 0, 'received_words': 0}]}" },
+	{ IS("nic.half-speed-twin/traffic", NOT_HERE), "two halves",
+	  .facts = "{" HALVES("up", "t") "}" },
 	{ IS("nic.half-speed-twin/traffic", EXCLUDED), NULL, .facts = "{" TWINS("up") "}",
 	  .signs = "{'ports': [{'name': 'ra/1', 'sent_words': 20000000000, 'received_words': 0}, "
 		   "{'name': 'rb/1', 'sent_words': 19000000000, 'received_words': 0}]}" },

@@ -11,7 +11,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -66,6 +71,59 @@ static int mounts(void)
 	return chroot("/") ? errno : 0;
 }
 
+/* The ways around mount() and chroot(). */
+static int mounts_anew(void)
+{
+	return syscall(SYS_fsopen, "tmpfs", 0) < 0 ? errno : 0;
+}
+
+static int moves_mounts(void)
+{
+	return syscall(SYS_move_mount, -1, "", -1, "", 0) < 0 ? errno : 0;
+}
+
+/* Asks alone, which everybody may. */
+static int adjusts_clock(void)
+{
+	struct timex t = { 0 };
+
+	return syscall(SYS_clock_adjtime, CLOCK_REALTIME, &t) < 0 ? errno : 0;
+}
+
+static int looks_into_others(void)
+{
+	char from = 'x', to = 0;
+	struct iovec here = { &to, 1 }, there = { &from, 1 };
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 ? errno : 0;
+}
+
+static int takes_descriptors(void)
+{
+	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 ? errno : 0;
+}
+
+/* The file is ours: nothing else stands against any of it. */
+static int changes_mode(void)
+{
+	return fchmod(kept_open, 0600) ? errno : 0;
+}
+
+static int changes_owner(void)
+{
+	return fchown(kept_open, geteuid(), (gid_t)-1) ? errno : 0;
+}
+
+static int changes_attributes(void)
+{
+	return fsetxattr(kept_open, "user.gputune", "x", 1, 0) ? errno : 0;
+}
+
+static int cuts_by_name(void)
+{
+	return truncate("/proc/self/gputune-is-not-there", 0) ? errno : 0;
+}
+
 /* What it comes to; 200: no fence stands here. */
 static int confined(bool files, unsigned needs, int (*what)(void))
 {
@@ -88,6 +146,12 @@ static void calls(void **state)
 	assert_int_equal(confined(false, CONFINED_CALLS, runs), EPERM);
 	assert_int_equal(confined(false, CONFINED_CALLS, connects), EPERM);
 	assert_int_equal(confined(false, CONFINED_CALLS, mounts), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, mounts_anew), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, moves_mounts), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, adjusts_clock), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, looks_into_others), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, takes_descriptors), EPERM);
+	assert_int_equal(confined(false, CONFINED_CALLS, cuts_by_name), EPERM);
 	assert_int_equal(confined(false, CONFINED_CALLS, reads), 0);
 	assert_int_equal(confined(false, CONFINED_CALLS, writes_new), 0);
 }
@@ -104,6 +168,9 @@ static void files(void **state)
 	unlink(path);
 	assert_int_equal(confined(true, CONFINED_FILES, writes_new), EACCES);
 	assert_int_equal(confined(true, CONFINED_FILES, writes_open), 0);
+	assert_int_equal(confined(true, CONFINED_CALLS, changes_mode), EPERM);
+	assert_int_equal(confined(true, CONFINED_CALLS, changes_owner), EPERM);
+	assert_int_equal(confined(true, CONFINED_CALLS, changes_attributes), EPERM);
 	assert_int_equal(confined(true, CONFINED_FILES, reads), 0);
 	close(kept_open);
 }

@@ -70,23 +70,31 @@ static int count_ask(struct host *h, const char *api, const char *object, const 
 
 static const struct host_ops counting_ops = { .read = count_read, .ask = count_ask };
 
-static void test_how_often(void **state)
+/* The plan of looks at a captured machine with four GPUs. */
+static void count_begin(struct counting *c, struct arena *a, struct monitor *mon)
 {
-	struct counting c = { .host.ops = &counting_ops };
-	struct monitor_state s = { 0 };
-	struct arena a = { 0 };
-	struct machine *m = ARENA_NEW(&a, struct machine);
-	struct monitor mon;
+	struct machine *m = ARENA_NEW(a, struct machine);
 	struct err e = { 0 };
 	struct probe p;
+
+	*c = (struct counting){ .host.ops = &counting_ops };
+	c->base = host_open_capture(SOURCE_ROOT "/tests/machines/h200-x4", &e);
+	assert_non_null(c->base);
+	p = (struct probe){ .h = c->base, .a = a, .m = m };
+	probe_machine(&p);
+	monitor_make(a, c->base, m, mon);
+}
+
+static void test_how_often(void **state)
+{
+	struct counting c;
+	struct monitor_state s = { 0 };
+	struct arena a = { 0 };
+	struct monitor mon;
 	double *values;
 
 	(void)state;
-	c.base = host_open_capture(SOURCE_ROOT "/tests/machines/h200-x4", &e);
-	assert_non_null(c.base);
-	p = (struct probe){ .h = c.base, .a = &a, .m = m };
-	probe_machine(&p);
-	monitor_make(&a, c.base, m, &mon);
+	count_begin(&c, &a, &mon);
 	assert_int_equal(mon.machine.n_gpus, 4);
 	values = arena_array(&a, mon.n, sizeof(*values));
 	/* Ten seconds, ten times a second, each a little early or late. */
@@ -113,21 +121,14 @@ static void test_how_often(void **state)
 /* Once a second is once a second, also at looks once a second. */
 static void test_every_second(void **state)
 {
-	struct counting c = { .host.ops = &counting_ops };
+	struct counting c;
 	struct monitor_state s = { 0 };
 	struct arena a = { 0 };
-	struct machine *m = ARENA_NEW(&a, struct machine);
 	struct monitor mon;
-	struct err e = { 0 };
-	struct probe p;
 	double *values;
 
 	(void)state;
-	c.base = host_open_capture(SOURCE_ROOT "/tests/machines/h200-x4", &e);
-	assert_non_null(c.base);
-	p = (struct probe){ .h = c.base, .a = &a, .m = m };
-	probe_machine(&p);
-	monitor_make(&a, c.base, m, &mon);
+	count_begin(&c, &a, &mon);
 	values = arena_array(&a, mon.n, sizeof(*values));
 	for (int i = 0; i < 20; i++) {
 		monitor_look(&mon, &c.host, &s, 100 + i + (i % 2 ? -0.01 : 0.01), values);
@@ -148,7 +149,7 @@ static void test_rates(void **state)
 	struct column_of columns[] = { { column_type_find("cpu.busy"), "", BEAT_LOOK },
 				       { column_type_find("rdma.sent"), "mlx5_0/1", BEAT_SLOW },
 				       { column_type_find("gpu.temperature"), "gpu0", BEAT_SLOW },
-				       { column_type_find("gpu.sm-clock"), "gpu0", false } };
+				       { column_type_find("gpu.sm-clock"), "gpu0", BEAT_LOOK } };
 	struct monitor mon = { .columns = columns, .n = 4 };
 	struct recording_rates r = { 0 };
 	struct arena a = { 0 };
@@ -205,7 +206,7 @@ static void write_one(const char *path, uint64_t seed, double phi, double clock,
 		snprintf(targets[i], sizeof(targets[i]), "gpu%zu", i);
 		columns[i] = (struct column_of){ column_type_find("gpu.power"), targets[i], false };
 	}
-	columns[QUIET] = (struct column_of){ column_type_find("gpu.sm-clock"), "gpu0", false };
+	columns[QUIET] = (struct column_of){ column_type_find("gpu.sm-clock"), "gpu0", BEAT_LOOK };
 	columns[QUIET + 1] = (struct column_of){ column_type_find("memory.dirty"), "", BEAT_LOOK };
 	r = recorder_open(path, &mon, words, 1700000000, 500, &e);
 	if (!r)

@@ -1,64 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interfaces, RDMA ports, disks, file systems and ZFS as the probes find them in small captures. */
-#include "box.h"
+#include "box_world.h"
 
 #include "probe/disk.h"
 #include "probe/nic.h"
-
-struct world {
-	struct box box;
-	struct arena arena;
-	struct machine machine;
-	struct host *host;
-	struct probe probe;
-};
-
-static void root(struct world *w, const char *path, const char *text)
-{
-	char at[1024];
-
-	snprintf(at, sizeof(at), "c/root%s", path);
-	box_file(&w->box, at, text);
-}
-
-static void link_at(struct world *w, const char *path, const char *target)
-{
-	char at[512];
-
-	snprintf(at, sizeof(at), "c/root%s", path);
-	box_link(&w->box, at, target);
-}
-
-static void open_world(struct world *w)
-{
-	struct err e = { 0 };
-	char path[512];
-
-	box_file(&w->box, "c/meta.json", BOX_META("absent"));
-	w->host = host_open_capture(box_path(&w->box, "c", path, sizeof(path)), &e);
-	assert_non_null(w->host);
-	w->probe = (struct probe){ .h = w->host, .a = &w->arena, .m = &w->machine };
-}
-
-static int setup(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	box_make(&w->box);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	host_close(w->host);
-	arena_free(&w->arena);
-	box_remove(&w->box);
-	free(w);
-	return 0;
-}
 
 #define PORT "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
 
@@ -67,21 +12,21 @@ static void test_interfaces(void **state)
 	struct world *w = *state;
 	const struct nic *n;
 
-	link_at(w, "/sys/class/net/eth1",
-		"../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/virtio2/net/eth1");
+	root_link(w, "/sys/class/net/eth1",
+		  "../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/virtio2/net/eth1");
 	root(w, PORT "/virtio2/net/eth1/type", "1\n");
 	root(w, PORT "/virtio2/net/eth1/operstate", "up\n");
 	root(w, PORT "/virtio2/net/eth1/mtu", "9000\n");
 	root(w, PORT "/virtio2/net/eth1/speed", "-1\n");
 	root(w, PORT "/virtio2/net/eth1/statistics/rx_missed_errors", "7\n");
-	link_at(w, PORT "/virtio2/net/eth1/device", "../../../virtio2");
-	link_at(w, PORT "/virtio2/driver", "../../../../../bus/virtio/drivers/virtio_net");
-	link_at(w, "/sys/class/net/eth10", "../../devices/platform/2310000.ethernet/net/eth10");
+	root_link(w, PORT "/virtio2/net/eth1/device", "../../../virtio2");
+	root_link(w, PORT "/virtio2/driver", "../../../../../bus/virtio/drivers/virtio_net");
+	root_link(w, "/sys/class/net/eth10", "../../devices/platform/2310000.ethernet/net/eth10");
 	root(w, "/sys/devices/platform/2310000.ethernet/net/eth10/type", "1\n");
 	root(w, "/sys/devices/platform/2310000.ethernet/net/eth10/operstate", "up\n");
 	root(w, "/sys/devices/platform/2310000.ethernet/net/eth10/speed", "");
-	link_at(w, "/sys/devices/platform/2310000.ethernet/net/eth10/device", "../..");
-	link_at(w, "/sys/class/net/veth0", "../../devices/virtual/net/veth0");
+	root_link(w, "/sys/devices/platform/2310000.ethernet/net/eth10/device", "../..");
+	root_link(w, "/sys/class/net/veth0", "../../devices/virtual/net/veth0");
 	root(w, "/sys/devices/virtual/net/veth0/type", "1\n");
 	root(w, "/sys/devices/virtual/net/veth0/speed", "10000\n");
 	root(w, "/sys/devices/virtual/net/veth0/operstate", "up\n");
@@ -99,7 +44,7 @@ static void test_interfaces(void **state)
 		 "{\"eth1\": {\"ipv4\": \"10.1.2.3/24 10.9.0.1/16\", \"max_mtu\": 9978}, "
 		 "\"eth10\": {\"ipv4\": \"10.1.2.77/24\"}, "
 		 "\"veth0\": {\"ipv4\": \"10.1.2.78/24\"}}");
-	open_world(w);
+	world_open(w);
 	probe_nic(&w->probe);
 
 	assert_int_equal(w->machine.net.nics.n, 3);
@@ -132,8 +77,8 @@ static void test_rdma(void **state)
 	const struct rdma_port *p;
 	char name[512], zero[] = "0000:0000:0000:0000:0000:0000:0000:0000\n";
 
-	link_at(w, "/sys/class/infiniband/mlx5_0",
-		"../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/infiniband/mlx5_0");
+	root_link(w, "/sys/class/infiniband/mlx5_0",
+		  "../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/infiniband/mlx5_0");
 	root(w, HCA "/fw_ver", "28.45.4028\n");
 	root(w, HCA "/node_type", "1: CA\n");
 	root(w, HCA "/ports/1/state", "4: ACTIVE\n");
@@ -151,7 +96,7 @@ static void test_rdma(void **state)
 	root(w, HCA "/ports/1/gid_attrs/ndevs/3", "eth1\n");
 	root(w, HCA "/ports/1/gid_attrs/ndevs/0", "eth1\n");
 	root(w, "/sys/module/mlx5_core/version", "24.10-1.1.4\n");
-	open_world(w);
+	world_open(w);
 	probe_rdma(&w->probe);
 
 	assert_int_equal(w->machine.net.rdma.n, 1);
@@ -182,9 +127,9 @@ static void test_disks(void **state)
 	struct world *w = *state;
 	const struct disk *d;
 
-	link_at(w, "/sys/block/sda",
-		"../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host6/target6:0:0/6:0:0:0/"
-		"block/sda");
+	root_link(w, "/sys/block/sda",
+		  "../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host6/target6:0:0/6:0:0:0/"
+		  "block/sda");
 	root(w, USB_DISK "/size", "2048\n");
 	root(w, USB_DISK "/dev", "8:0\n");
 	root(w, USB_DISK "/sda1/dev", "8:1\n");
@@ -192,35 +137,38 @@ static void test_disks(void **state)
 	root(w, USB_DISK "/queue/scheduler", "none [mq-deadline] bfq\n");
 	root(w, USB_DISK "/queue/nr_requests", "2\n");
 	root(w, USB_DISK "/holders/dm-0", "");
-	link_at(w, USB "/2-1:1.0/driver", "../../../../../../bus/usb/drivers/uas");
+	root_link(w, USB "/2-1:1.0/driver", "../../../../../../bus/usb/drivers/uas");
 	root(w, USB "/speed", "10000\n");
 	root(w, "/run/udev/data/b8:1", "S:disk/by-id/x\nE:ID_FS_TYPE=vfat\n");
 	root(w, "/run/udev/data/b8:2", "E:ID_FS_TYPE=ext4\nE:NOT_ID_FS_TYPE=btrfs\n");
 	/* Behind multipath the disk hangs from no function; its controllers do. */
-	link_at(w, "/sys/block/nvme0n1", "../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1");
+	root_link(w, "/sys/block/nvme0n1",
+		  "../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1");
 	root(w, SUBSYSTEM "/nvme0n1/size", "1000\n");
-	link_at(w, SUBSYSTEM "/nvme0n1/device", "..");
-	link_at(w, SUBSYSTEM "/nvme3", "../../../pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3");
-	link_at(w, "/sys/class/nvme/nvme3",
-		"../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3");
+	root_link(w, SUBSYSTEM "/nvme0n1/device", "..");
+	root_link(w, SUBSYSTEM "/nvme3",
+		  "../../../pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3");
+	root_link(w, "/sys/class/nvme/nvme3",
+		  "../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3");
 	root(w, PORT "/nvme/nvme3/model", "X\n");
 	root(w, PORT "/nvme/nvme3/sqsize", "1023\n");
-	link_at(w, "/sys/block/nvme0c3n1",
-		"../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3/nvme0c3n1");
+	root_link(w, "/sys/block/nvme0c3n1",
+		  "../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme3/nvme0c3n1");
 	root(w, PORT "/nvme/nvme3/nvme0c3n1/size", "1000\n");
 	/* The same of a disk in another machine. */
-	link_at(w, "/sys/block/nvme1n1", "../devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1");
+	root_link(w, "/sys/block/nvme1n1",
+		  "../devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1");
 	root(w, REMOTE "/nvme1n1/size", "1000\n");
 	root(w, REMOTE "/model", "Linux\n");
-	link_at(w, REMOTE "/nvme1n1/device", "..");
-	link_at(w, REMOTE "/nvme4", "../../nvme-fabrics/ctl/nvme4");
-	link_at(w, "/sys/class/nvme/nvme4", "../../devices/virtual/nvme-fabrics/ctl/nvme4");
+	root_link(w, REMOTE "/nvme1n1/device", "..");
+	root_link(w, REMOTE "/nvme4", "../../nvme-fabrics/ctl/nvme4");
+	root_link(w, "/sys/class/nvme/nvme4", "../../devices/virtual/nvme-fabrics/ctl/nvme4");
 	root(w, "/sys/devices/virtual/nvme-fabrics/ctl/nvme4/sqsize", "127\n");
-	link_at(w, "/sys/block/loop0", "../devices/virtual/block/loop0");
+	root_link(w, "/sys/block/loop0", "../devices/virtual/block/loop0");
 	root(w, "/sys/devices/virtual/block/loop0/size", "0\n");
-	link_at(w, "/sys/block/zram0", "../devices/virtual/block/zram0");
+	root_link(w, "/sys/block/zram0", "../devices/virtual/block/zram0");
 	root(w, "/sys/devices/virtual/block/zram0/size", "9223372036854775807\n");
-	open_world(w);
+	world_open(w);
 	probe_disk(&w->probe);
 
 	assert_int_equal(w->machine.storage.disks.n, 4);
@@ -275,7 +223,7 @@ static void test_mounts(void **state)
 	box_file(&w->box, "c/api/statfs.json",
 		 "{\"/\": {\"total_bytes\": 1000, \"avail_bytes\": 10}, \"/data\": "
 		 "{\"total_bytes\": 5}}");
-	open_world(w);
+	world_open(w);
 	probe_fs(&w->probe);
 
 	assert_int_equal(w->machine.storage.mounts.n, 6);
@@ -318,7 +266,7 @@ static void test_zfs(void **state)
 	root(w, "/proc/spl/kstat/zfs/tank2/state", "DEGRADED\n");
 	box_file(&w->box, "c/api/zpool.json",
 		 "{\"tank\": {\"autotrim\": \"off\"}, \"tank2\": {\"autotrim\": \"on\"}}");
-	open_world(w);
+	world_open(w);
 	probe_disk(&w->probe);
 	probe_fs(&w->probe);
 
@@ -337,11 +285,11 @@ static void test_zfs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_interfaces, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rdma, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_disks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mounts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_zfs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interfaces, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_rdma, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_disks, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_mounts, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_zfs, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

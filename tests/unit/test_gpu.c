@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <dlfcn.h>
+
+#include "stub_file.h"
 
 #include "host/ask.h"
 #include "probe/gpu.h"
@@ -503,26 +504,18 @@ static const struct CMUnitTest absent[] = { TEST(a_driver_without_a_library) };
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "current";
-	int fd = mkstemp(description), failed;
-	void *lib;
+	int failed;
 
-	if (fd < 0)
+	if (!stub_file_make(description))
 		return 1;
-	close(fd);
-	setenv("GPUTUNE_STUB", description, 1);
-	if (strcmp(which, "old") == 0) {
+	if (strcmp(which, "old") == 0)
 		failed = cmocka_run_group_tests_name("gpu-old", old, NULL, NULL);
-	} else if (strcmp(which, "absent") == 0) {
-		lib = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-		if (lib) {
-			dlclose(lib);
-			unlink(description);
-			return 77; /* this machine has a real one */
-		}
-		failed = cmocka_run_group_tests_name("gpu-absent", absent, NULL, NULL);
-	} else {
+	else if (strcmp(which, "absent") == 0)
+		failed = stub_is_real()
+				 ? 77
+				 : cmocka_run_group_tests_name("gpu-absent", absent, NULL, NULL);
+	else
 		failed = cmocka_run_group_tests_name("gpu", current, NULL, NULL);
-	}
 	unlink(description);
 	return failed;
 }

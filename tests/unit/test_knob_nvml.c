@@ -18,6 +18,8 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 
+#include "stub_file.h"
+
 #include "host/write.h"
 #include "knob/io.h"
 
@@ -483,29 +485,22 @@ static const struct CMUnitTest absent[] = {
 /* 77 tells the test runner that this cannot be tried here. */
 static int run(const char *which)
 {
-	void *lib;
-
 	if (strcmp(which, "old") == 0)
 		return cmocka_run_group_tests_name("knob-nvml-old", old, NULL, NULL);
 	if (strcmp(which, "absent") != 0)
 		return cmocka_run_group_tests_name("knob-nvml", current, NULL, NULL);
-	lib = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-	if (lib) {
-		dlclose(lib);
+	if (stub_is_real())
 		return 77;
-	}
 	return cmocka_run_group_tests_name("knob-nvml-absent", absent, NULL, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	int fd = mkstemp(description), other = mkstemp(state_file), failed;
+	int state = mkstemp(state_file), failed;
 
-	if (fd < 0 || other < 0)
+	if (state < 0 || !stub_file_make(description))
 		return 1;
-	close(fd);
-	close(other);
-	setenv("GPUTUNE_STUB", description, 1);
+	close(state);
 	failed = run(argc > 1 ? argv[1] : "current");
 	unlink(description);
 	unlink(state_file);

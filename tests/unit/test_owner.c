@@ -3,7 +3,7 @@
  * Who sets what: configuration files of small captures as rows of text, hostile ones among them,
  * and the owners of a knob that follow from the facts.
  */
-#include "box.h"
+#include "box_world.h"
 #include "fake.h"
 
 #include "base/text.h"
@@ -12,62 +12,12 @@
 #include "plan/plan.h"
 #include "probe/probe.h"
 
-struct world {
-	struct box box;
-	struct arena arena;
-	struct machine machine;
-	struct host *host;
-	struct probe probe;
-};
-
-static void root(struct world *w, const char *path, const char *text)
-{
-	char at[512];
-
-	snprintf(at, sizeof(at), "c/root%s", path);
-	box_file(&w->box, at, text);
-}
-
-static void root_link(struct world *w, const char *path, const char *target)
-{
-	char at[512];
-
-	snprintf(at, sizeof(at), "c/root%s", path);
-	box_link(&w->box, at, target);
-}
-
 static void probe_it(struct world *w)
 {
-	struct err e = { 0 };
-	char path[512];
-
-	box_file(&w->box, "c/meta.json", BOX_META("absent"));
-	w->host = host_open_capture(box_path(&w->box, "c", path, sizeof(path)), &e);
-	assert_non_null(w->host);
-	w->probe = (struct probe){ .h = w->host, .a = &w->arena, .m = &w->machine, .config = true };
+	world_open(w);
+	w->probe.config = true;
 	w->machine.kernel.release = fact_str_of("6.8.0", "", "uname -r");
 	probe_config(&w->probe);
-}
-
-static int setup(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	box_make(&w->box);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	if (w->host)
-		host_close(w->host);
-	arena_free(&w->arena);
-	box_remove(&w->box);
-	free(w);
-	return 0;
 }
 
 /* "KIND KEY=VALUE FILE:LINE" a line, those without effect in parentheses, in the order read. */
@@ -697,22 +647,22 @@ static void session_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sysctl_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(sysctl_conf, setup, teardown),
-		cmocka_unit_test_setup_teardown(tmpfiles_and_modules, setup, teardown),
-		cmocka_unit_test_setup_teardown(udev_rules, setup, teardown),
-		cmocka_unit_test_setup_teardown(network_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(boot_arguments, setup, teardown),
-		cmocka_unit_test_setup_teardown(tuned, setup, teardown),
-		cmocka_unit_test_setup_teardown(tuned_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(sysctl_files, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(sysctl_conf, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(tmpfiles_and_modules, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(udev_rules, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(network_files, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(boot_arguments, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(tuned, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(tuned_last, world_setup, world_teardown),
 		cmocka_unit_test(daemons),
-		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(as_json, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(recorded, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_failure, setup, teardown),
-		cmocka_unit_test_setup_teardown(sessions, setup, teardown),
-		cmocka_unit_test_setup_teardown(session_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(as_json, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(not_asked, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(recorded, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(every_failure, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(sessions, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(session_table, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,6 +200,10 @@ static void report_pages(void **state)
 	says(s,
 	     "20 restored, 1 reset (the prior value was unknown), 1 left alone (changed since by "
 	     "somebody else). --force restores");
+	r.dry = true;
+	s = term(&f.a, page_undo(&f.a, f.m, &r, 0));
+	says(s, "A dry run: nothing was written. It would be: 20 restored, 1 reset");
+	says(s, "Would be");
 	arena_free(&f.a);
 }
 

@@ -338,7 +338,6 @@ static void test_samples(void **state)
 
 		fits(chart_text_bars(&a, &bars, &how), w, how.ascii);
 		fits(chart_text_ratios(&a, &ratios, &how), w, how.ascii);
-		fits(chart_text_heat(&a, &heat, &how), w, how.ascii);
 		fits(chart_text_spread(&a, &p, &how), w, how.ascii);
 		fits(chart_text(&a, &s, &how), w, how.ascii);
 		fits(chart_text_timeline(&a, &t, &how), w, how.ascii);
@@ -361,8 +360,6 @@ static void test_letters(void **state)
 	assert_non_null(strstr(t, "same"));
 	assert_non_null(strstr(t, "helps"));
 	assert_non_null(strstr(t, "+10 %"));
-	t = chart_text_heat(&a, &heat, &how);
-	assert_non_null(strstr(t, "120.0"));
 	arena_free(&a);
 }
 
@@ -480,7 +477,7 @@ static void test_page(void **state)
 	chart_add_ratios(d, &ratios);
 	chart_add_spread(d, &p);
 	chart_add(d, "Collectives over size", &s);
-	chart_add_heat(d, &heat);
+	doc_figure(d, heat.title, svg_heat(&a, &heat), NULL);
 	chart_add_timeline(d, &t);
 	assert_int_equal(d->n, 6);
 	f = open_memstream(&text, &len);

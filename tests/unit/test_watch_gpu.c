@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "stub_file.h"
+
 #include "watch/live.h"
 
 static char description[] = "/tmp/gputune-stub-XXXXXX";
@@ -92,13 +94,11 @@ int main(int argc, char **argv)
 	const struct CMUnitTest current[] = { cmocka_unit_test(test_event),
 					      cmocka_unit_test(test_silence) },
 				without[] = { cmocka_unit_test(test_without) };
-	int fd = mkstemp(description), failed;
+	int failed;
 
 	(void)argv;
-	if (fd < 0)
+	if (!stub_file_make(description))
 		return 1;
-	close(fd);
-	setenv("GPUTUNE_STUB", description, 1);
 	failed = argc > 1 ? cmocka_run_group_tests_name("watch-gpu-without", without, NULL, NULL)
 			  : cmocka_run_group_tests_name("watch-gpu", current, NULL, NULL);
 	unlink(description);

@@ -17,7 +17,6 @@ struct flow {
 	enum verbs_op op;
 	struct peer_counts first;
 	struct link_bytes first_link;
-	uint64_t first_done;
 };
 
 static void flow_teardown(void *state)

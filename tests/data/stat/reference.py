@@ -61,11 +61,6 @@ series = {
 series = {k: numpy.array([float(f"{v:.12g}") for v in x]) for k, x in series.items()}
 
 
-def rho(x, k):
-    d = x - x.mean()
-    return float((d[:len(x) - k] * d[k:]).sum() / (d * d).sum()) if (d * d).sum() > 0 else 0.0
-
-
 def integrated(x):
     """Geyer's initial monotone sequence, from the full autocorrelation by FFT (not by sums)."""
     n = len(x)
@@ -150,8 +145,7 @@ for name, x in series.items():
         "x": list(x), "median": med, "mean": float(x.mean()),
         "mad": float(scipy.stats.median_abs_deviation(x)),
         "quantiles": {str(p): float(numpy.quantile(x, p)) for p in (0, 0.01, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1)},
-        "sign": sign_interval(x, 0.05), "rho1": rho(x, 1) if len(x) > 1 else 0.0, "rho5": rho(x, 5) if len(x) > 5 else 0.0,
-        "act": integrated(x), "kendall": kendall(x), "dip": dip(x),
+        "sign": sign_interval(x, 0.05), "act": integrated(x), "kendall": kendall(x), "dip": dip(x),
         "bootstrap": bootstrap(x, block_of(x)), "block": block_of(x),
     }
 

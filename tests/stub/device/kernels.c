@@ -9,27 +9,6 @@
 
 #include "settings.h"
 
-static uint64_t u64(void *arg)
-{
-	uint64_t v;
-
-	memcpy(&v, arg, sizeof(v));
-	return v;
-}
-
-static uint32_t u32(void *arg)
-{
-	uint32_t v;
-
-	memcpy(&v, arg, sizeof(v));
-	return v;
-}
-
-static uint64_t *words(void *arg)
-{
-	return (uint64_t *)(uintptr_t)u64(arg);
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;

@@ -4,6 +4,30 @@
 #define STUB_DEVICE_KERNELS_H
 
 #include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A kernel's argument as what it is: a number, or the place of an array. */
+static inline uint64_t u64(void *arg)
+{
+	uint64_t v;
+
+	memcpy(&v, arg, sizeof(v));
+	return v;
+}
+
+static inline uint32_t u32(void *arg)
+{
+	uint32_t v;
+
+	memcpy(&v, arg, sizeof(v));
+	return v;
+}
+
+static inline uint64_t *words(void *arg)
+{
+	return (uint64_t *)(uintptr_t)u64(arg);
+}
 
 struct stub_echo {
 	atomic_uint *in, *out;

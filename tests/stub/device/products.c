@@ -8,27 +8,6 @@
 #include "kernels.h"
 #include "settings.h"
 
-static uint64_t u64(void *arg)
-{
-	uint64_t v;
-
-	memcpy(&v, arg, sizeof(v));
-	return v;
-}
-
-static uint32_t u32(void *arg)
-{
-	uint32_t v;
-
-	memcpy(&v, arg, sizeof(v));
-	return v;
-}
-
-static uint64_t *words(void *arg)
-{
-	return (uint64_t *)(uintptr_t)u64(arg);
-}
-
 /* All steps of the mixer but the last. */
 static uint64_t mix(uint64_t z)
 {

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program whose standard error is a terminal: what it says there, progress above all, is read as it comes and can be waited for."""
+import os
+import pty
+import subprocess
+import threading
+
+from ours import until
+
+
+class OnTerminal:
+    def __init__(self, argv, **how):
+        fd, theirs = pty.openpty()
+        self.seen = b""
+        self.p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=theirs, text=True, **how)
+        os.close(theirs)
+        self.reader = threading.Thread(target=self.read, args=(fd,), daemon=True)
+        self.reader.start()
+
+    def read(self, fd):
+        try:
+            while more := os.read(fd, 65536):
+                self.seen += more
+        except OSError:
+            pass  # the other end is closed
+        os.close(fd)
+
+    def says(self, words, seconds=60):
+        """Waits until it said so, or ended. Whether it did."""
+        until(lambda: words in self.seen or self.p.poll() is not None, seconds)
+        return words in self.seen
+
+    def end(self, sig=None, seconds=60):
+        """Its exit code and standard output; a signal first."""
+        if sig is not None:
+            self.p.send_signal(sig)
+        try:
+            out = self.p.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            return "it hangs", self.p.communicate()[0]
+        self.reader.join(seconds)
+        return self.p.returncode, out
