@@ -167,7 +167,8 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 	if (r)
 		knob_fail(e, r, "set", k);
 	if (r == -ETIME)
-		err_hint(e, "systemd may still be at it: systemctl status %s", k->name);
+		err_hint(e, "systemd was asked to leave it as it was: systemctl status %s",
+			 k->name);
 	return r;
 }
 
