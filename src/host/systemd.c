@@ -20,9 +20,9 @@ static const struct {
 	const char *steps[STEPS];
 	const char *back; /* what replaces its job when that does not end; NULL: it has none */
 } rows[] = {
-	{ "enabled", "enabled", { "unmask", "enable" } },
-	{ "enabled", "disabled", { "unmask", "disable" } },
-	{ "enabled", "masked", { "mask" } },
+	{ "enabled", "enabled", { "unmask", "enable" }, NULL },
+	{ "enabled", "disabled", { "unmask", "disable" }, NULL },
+	{ "enabled", "masked", { "mask" }, NULL },
 	{ "active", "active", { "start" }, "stop" },
 	{ "active", "inactive", { "stop" }, "start" },
 };
