@@ -115,13 +115,13 @@ static void page_at(struct run *r, const struct tape *t, size_t i, double speed,
 {
 	struct instant f = instant_at(t, i), first = instant_at(t, 0);
 	char when[STAMP_SIZE] = "", note[120];
-	struct monitor_head head = { when, note, NULL };
+	struct monitor_head head = { when, note, t->rec.end.whole ? NULL : "cut off at its end" };
 
 	(void)r;
 	if (stamp_format(t->rec.started_s + t->ms[i] / 1000, when))
 		when[0] = '\0';
-	snprintf(note, sizeof(note), "recording, %.1f of %.1f s%s", (double)t->ms[i] / 1e3,
-		 (double)t->ms[t->n - 1] / 1e3, t->rec.end.whole ? "" : ", cut off at its end");
+	snprintf(note, sizeof(note), "recording, %.1f of %.1f s", (double)t->ms[i] / 1e3,
+		 (double)t->ms[t->n - 1] / 1e3);
 	monitor_page(&f, &first, &head, how, out);
 	if (speed > 0)
 		text_printf(out,
