@@ -260,7 +260,7 @@ else:
     expect("24 columns", "CPU" in screen and max(map(len, screen.splitlines())) <= 24, screen)
     tmux("resize-window", "-x", 24, "-y", 3)
     tmux("resize-window", "-x", 120, "-y", 40)
-    screen = until("this costs .* of a CPU")
+    screen = until(r"(?s)\A(?!.*left out).*this costs .* of a CPU")  # what was drawn for another size is gone
     expect("120 columns", "q ends" in screen and "left out" not in screen, screen)
     tmux("send-keys", "q")
     screen = until("after 0")
