@@ -59,6 +59,8 @@ void recording_rates(struct arena *a, struct recording_rates *r, const struct mo
 {
 	bool was_guess[BEATS];
 
+	if (!mon->n)
+		return;
 	if (!r->before) {
 		r->before = arena_array(a, mon->n, sizeof(*r->before));
 		for (size_t b = 0; b < BEATS; b++)
