@@ -11,7 +11,7 @@ import sys
 import pynvml as nv
 
 MOVES = re.compile(r"ClockInfo\(|PowerUsage|Temperature\(|UtilizationRates|EventReasons|MEMORY_TEMP|"
-                   r"MarginTemp|MemoryInfo\.(free|used|bar1Free|bar1Used)|PerformanceState|CLOCKS_EVENT|NvLinkErrorCounter")
+                   r"MarginTemp|MemoryInfo\.(free|used|bar1Free|bar1Used)|PerformanceState|CLOCKS_EVENT|PCIE_COUNT|NvLinkErrorCounter")
 ERRORS = {"EOPNOTSUPP": (3, 26), "EACCES": (4, 17), "ENOSYS": (13, 25), "EINVAL": (2, 6, 24), "ENXIO": (9, 28),
           "EIO": (1, 11, 29, 999), "EHOSTDOWN": (15,), "EAGAIN": (23, 27), "ENODATA": (8, 21)}
 CLOCKS = {"GRAPHICS": 0, "SM": 1, "MEM": 2, "VIDEO": 3}
