@@ -68,28 +68,11 @@ static int take(struct arena *a, const struct stack_side *side, json_t *j,
 	return 0;
 }
 
-/* The last line of what it said to its standard error. */
-static const char *last_words(struct arena *a, const char *errors)
-{
-	size_t n = strlen(errors), from;
-	char *line;
-
-	while (n && (errors[n - 1] == '\n' || errors[n - 1] == ' '))
-		n--;
-	for (from = n; from && errors[from - 1] != '\n' && n - from < SAID; from--)
-		;
-	line = arena_strndup(a, errors + from, n - from);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	return line;
-}
-
 int compare_answer(struct arena *a, const struct stack_side *side, const struct command_result *r,
 		   struct compare_reading *out, struct err *e)
 {
 	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
-	const char *why = text_of(a, j, "error"), *said = last_words(a, r->errors);
+	const char *why = text_of(a, j, "error"), *said = command_last_line(a, r->errors, SAID);
 	int code;
 
 	if (r->status > 128)

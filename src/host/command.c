@@ -328,3 +328,19 @@ int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, co
 		*output = result.output;
 	return r;
 }
+
+const char *command_last_line(struct arena *a, const char *text, size_t max)
+{
+	size_t n = strlen(text), from;
+	char *line;
+
+	while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
+		n--;
+	for (from = n; from && text[from - 1] != '\n' && n - from < max; from--)
+		;
+	line = arena_strndup(a, text + from, n - from);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	return line;
+}

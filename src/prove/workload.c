@@ -15,27 +15,10 @@ struct running {
 	char **argv;
 };
 
-/* What a program that failed said last, on one line. */
-static const char *last_line(struct arena *a, const char *text)
-{
-	size_t n = strlen(text), from;
-	char *line;
-
-	while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
-		n--;
-	for (from = n; from && text[from - 1] != '\n' && n - from < SAID; from--)
-		;
-	line = arena_strndup(a, text + from, n - from);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	return line;
-}
-
 static int judge(const struct running *s, struct arena *a, const struct command_result *r,
 		 struct window_reading *out, struct err *e)
 {
-	const char *said = last_line(a, *r->errors ? r->errors : r->output);
+	const char *said = command_last_line(a, *r->errors ? r->errors : r->output, SAID);
 	int code;
 
 	if (r->status)
