@@ -162,6 +162,11 @@ int team_follow(const struct bench_env *env, struct collective_shared *team, str
 	return collective_follow(env, team, e);
 }
 
+double team_near_cpu_s(const struct collective_shared *team)
+{
+	return team && team->world ? world_near_cpu_s(team->world) : 0;
+}
+
 void team_end(struct collective_shared *team)
 {
 	if (!team)

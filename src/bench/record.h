@@ -89,7 +89,7 @@ struct record_case {
 struct record_moment {
 	double load1, available_mib;
 	double busy_s, steal_s, irq_s, idle_s; /* CPU seconds of all CPUs */
-	double own_s;			       /* of this process */
+	double own_s; /* of this process, after: and of the other ranks here */
 	double at_s;
 	long long interrupts, switches;
 	long long throttles; /* thermal throttle events of all CPUs */

@@ -247,6 +247,8 @@ static int measure(struct measuring *g)
 	end_line(g);
 	g->record.partial = g->record.partial || atomic_load(&g->stop);
 	conditions_look(g->h, &g->watch, &c->after);
+	/* The other ranks are no others: they are what is measured. */
+	c->after.own_s += team_near_cpu_s(g->ranks.team);
 	c->others = conditions_others(&c->before, &c->after);
 	c->steal_percent = conditions_steal(&c->before, &c->after);
 	return code;

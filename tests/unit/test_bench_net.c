@@ -1146,7 +1146,7 @@ static void test_liars(void **state)
 		[LIE_WRONG_DATA] = { -EILSEQ, "other data" },
 		[LIE_LINK] = { 0, "" }, /* both ends are loopback addresses: nobody asks */
 		[LIE_PROOF] = { -EKEYREJECTED, "does not know the token" },
-		[LIE_VERSION] = { -EPROTO, "version 2" },
+		[LIE_VERSION] = { -EPROTO, "version 3" },
 		[LIE_NOISE] = { -EBADMSG, "protocol" },
 		[LIE_SEAL] = { -EKEYREJECTED, "somebody else" },
 		[LIE_ANSWER] = { -EBADMSG, "protocol" },

@@ -339,6 +339,8 @@ static void measure(struct rank *all, unsigned n)
 	assert_int_equal(world_gather(w, 5, "a test", &d, &e), 0);
 	assert_int_equal(d.picoseconds, 2000);
 	assert_int_equal(d.flags, 1);
+	/* Rank 1 is on rank 0's machine, rank 2 is not. Here all are threads of one process. */
+	assert_true(world_near_cpu_s(w) > 0 && world_near_cpu_s(w) < 60);
 	/* One fails: named, and the others go on. */
 	o.op = 2;
 	assert_int_equal(world_tell(w, &o, &e), 0);
@@ -365,6 +367,41 @@ static void test_together(void **state)
 	measure(all, 3);
 	start(all, 3, NULL, free_port());
 	measure(all, 3);
+}
+
+/* Takes the place of rank 0 until it has turned one away in mid-handshake. */
+static void turn_away(const char *address, struct rank *other)
+{
+	struct net_address a;
+	struct err e;
+	int listener, fd;
+
+	assert_int_equal(net_address_parse(address, true, &a, &e), 0);
+	assert_int_equal(serve_listen(&a, &listener, &e), 0);
+	assert_int_equal(pthread_create(&other->thread, NULL, rank_main, other), 0);
+	do
+		fd = accept(listener, NULL, NULL);
+	while (fd < 0 && (errno == EAGAIN || errno == EINTR));
+	assert_true(fd >= 0);
+	close(fd);
+	close(listener);
+}
+
+static void test_turned_away(void **state)
+{
+	const char *address = free_port();
+	struct rank all[2];
+	struct world *w;
+	struct err e = { 0 };
+
+	(void)state;
+	start(all, 2, NULL, address);
+	turn_away(address, &all[1]);
+	if (world_open(&all[0].ask, &all[0].join, &w, &e))
+		fail_msg("%s", e.text);
+	world_close(w);
+	join(all, 2);
+	assert_int_equal(all[1].code, 1);
 }
 
 /* Rank 0 says why, and so do the others as far as they hear it. */
@@ -465,11 +502,11 @@ static void test_vanished(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_launchers), cmocka_unit_test(test_slurm),
-		cmocka_unit_test(test_nonsense),  cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_frames),	  cmocka_unit_test(test_together),
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_launchers),   cmocka_unit_test(test_slurm),
+		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_frames),	    cmocka_unit_test(test_together),
+		cmocka_unit_test(test_turned_away), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_missing),	    cmocka_unit_test(test_vanished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

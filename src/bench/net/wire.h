@@ -15,7 +15,7 @@
 #include "base/sha256.h"
 
 enum {
-	WIRE_VERSION = 2,
+	WIRE_VERSION = 3,
 	WIRE_OPENING = 64, /* bytes */
 	WIRE_SECRET = 32,  /* of a nonce, of a proof, of a key */
 	WIRE_HEAD = 16,
@@ -161,6 +161,7 @@ struct frame_done {
 	uint32_t error; /* an errno; 0: it went well */
 	uint32_t flags;
 	uint64_t picoseconds; /* of the slowest GPU */
+	uint64_t cpu_ns;      /* of the process since it joined; world_answer fills it in */
 	char text[WIRE_TEXT_MAX + 1];
 };
 

@@ -84,6 +84,7 @@ static void read_done(struct cursor *c, struct frame_done *d)
 	d->error = (uint32_t)take_within(c, 4, 0, ERRNO_MAX);
 	d->flags = (uint32_t)take_within(c, 4, 0, 255);
 	d->picoseconds = take(c, 8);
+	d->cpu_ns = take(c, 8);
 	for (size_t i = c->at; i < c->end; i++)
 		c->bad = c->bad || !printable(c->in[i]);
 	take_text(c, d->text, WIRE_TEXT_MAX);
@@ -97,6 +98,7 @@ static void write_done(struct cursor *c, const struct frame_done *d)
 	put(c, d->error, 4);
 	put(c, d->flags, 4);
 	put(c, d->picoseconds, 8);
+	put(c, d->cpu_ns, 8);
 	for (size_t i = 0; i < n; i++)
 		put(c, printable((uint8_t)d->text[i]) ? (uint8_t)d->text[i] : '?', 1);
 }

@@ -213,6 +213,16 @@ int world_gather(struct world *w, double limit_s, const char *what, struct frame
 	return r;
 }
 
+double world_near_cpu_s(const struct world *w)
+{
+	double sum = 0;
+
+	for (unsigned i = 1; i < w->ranks; i++)
+		if (w->member[i].join.machine == w->member[0].join.machine)
+			sum += (double)w->member[i].done.cpu_ns / 1e9;
+	return sum;
+}
+
 /* --- the others ---------------------------------------------------------------------------------
  */
 
@@ -237,8 +247,10 @@ int world_next(struct world *w, struct frame_order *out, struct err *e)
 int world_answer(struct world *w, const struct frame_done *d, struct err *e)
 {
 	struct wire_frame f = { .kind = FRAME_DONE, .done = *d };
-	int r = frames_put(&w->member[0].frames, &f, FRAME_MS);
+	int r;
 
+	f.done.cpu_ns = net_cpu_ns() - w->cpu_ns;
+	r = frames_put(&w->member[0].frames, &f, FRAME_MS);
 	return r ? handshake_fail(w->member[0].name, r, "telling it how it went", e) : 0;
 }
 

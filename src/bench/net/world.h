@@ -53,6 +53,9 @@ int world_tell(struct world *w, const struct frame_order *o, struct err *e);
  * and *e with the name of who failed; after -ECONNRESET and -ETIME the world is over. */
 int world_gather(struct world *w, double limit_s, const char *what, struct frame_done *out,
 		 struct err *e);
+/* CPU seconds that the other processes on this machine have taken since they joined, as each last
+ * said. */
+double world_near_cpu_s(const struct world *w);
 /* Nobody is asked anything any more: connections are closed, so that others stop waiting. */
 void world_break(struct world *w, const char *why);
 

@@ -20,7 +20,8 @@ struct member {
 
 struct world {
 	unsigned rank, ranks, total;
-	char over[256]; /* why nobody is asked any more; "": it goes on */
+	uint64_t cpu_ns; /* CPU time of this process when it joined */
+	char over[256];	 /* why nobody is asked any more; "": it goes on */
 	struct member member[WIRE_RANKS_MAX];
 };
 

@@ -301,7 +301,7 @@ static int dial(struct meeting *m, struct err *e)
 	return fd;
 }
 
-static int follow(struct meeting *m, const struct frame_join *own, struct err *e)
+static int follow_once(struct meeting *m, const struct frame_join *own, struct err *e)
 {
 	struct member *lead = &m->w->member[0];
 	struct wire_frame f = { .kind = FRAME_JOIN, .join = *own };
@@ -324,6 +324,24 @@ static int follow(struct meeting *m, const struct frame_join *own, struct err *e
 	f.join.rank = m->ask->rank;
 	r = frames_put(&lead->frames, &f, SHAKE_MS);
 	return r ? handshake_fail(lead->name, r, "joining", e) : 0;
+}
+
+/* Rank 0 has places for so many at a time: strangers can push out one whose answer has a long way.
+ */
+static int follow(struct meeting *m, const struct frame_join *own, struct err *e)
+{
+	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
+	struct frames *frames = &m->w->member[0].frames;
+	int r;
+
+	while ((r = follow_once(m, own, e)) == -ECONNRESET && !stopped(m) &&
+	       net_now_ms() < m->end) {
+		if (frames->fd >= 0)
+			close(frames->fd);
+		frames->fd = -1;
+		nanosleep(&nap, NULL);
+	}
+	return r;
 }
 
 int world_open(const struct world_ask *ask, const struct frame_join *own, struct world **out,
@@ -351,6 +369,7 @@ int world_open(const struct world_ask *ask, const struct frame_join *own, struct
 		world_close(m.w);
 		return r;
 	}
+	m.w->cpu_ns = net_cpu_ns();
 	*out = m.w;
 	return 0;
 }
