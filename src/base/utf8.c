@@ -56,3 +56,12 @@ const char *utf8_clean(struct arena *a, const char *s)
 	}
 	return arena_strndup(a, t.s, t.len);
 }
+
+bool utf8_harmless(uint32_t cp)
+{
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		return false;
+	/* Marks and overrides of direction, line and paragraph separators, invisible joiners. */
+	return !(cp >= 0x200b && cp <= 0x200f) && !(cp >= 0x2028 && cp <= 0x202e) &&
+	       !(cp >= 0x2060 && cp <= 0x206f) && cp != 0xfeff && cp != 0x61c;
+}

@@ -3,6 +3,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,8 @@ size_t utf8_next(const char *s, uint32_t *cp);
 /* s with every bad byte replaced by U+FFFD; in the arena when anything had to be replaced, else s.
  */
 const char *utf8_clean(struct arena *a, const char *s);
+/* False for control characters (newline and tab too) and for those that turn the direction of
+ * writing. */
+bool utf8_harmless(uint32_t cp);
 
 #endif

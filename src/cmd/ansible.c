@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/json_print.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
@@ -112,7 +113,7 @@ int module_main(const char *path)
 	failed = json_is_true(json_object_get(j, "failed"));
 	/* Whatever comes after this line, or instead of it, would be taken for part of the result.
 	 */
-	json_dumpf(j, stdout, JSON_COMPACT);
+	json_print(stdout, j, JSON_COMPACT);
 	fputc('\n', stdout);
 	failed = fflush(stdout) || failed;
 	json_decref(j);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_print.h"
 #include "cmd/page.h"
 
 static bool wants_colour(const struct run *r)
@@ -51,7 +52,7 @@ bool run_wants_json(const struct run *r)
 
 void run_print_json(struct run *r, json_t *j)
 {
-	json_dumpf(j, r->out, JSON_INDENT(2));
+	json_print(r->out, j, JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);
 }

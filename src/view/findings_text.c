@@ -7,25 +7,10 @@
 
 static void xml(FILE *out, const char *s)
 {
-	for (; *s; s++) {
-		switch (*s) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			/* XML 1.0 has no way to write control characters, not even escaped. */
-			fputc((unsigned char)*s < 0x20 ? ' ' : *s, out);
-		}
-	}
+	TEXT_AUTO t = { 0 };
+
+	glyph_escape(&t, s);
+	fputs(t.s ? t.s : "", out);
 }
 
 static void junit_case(FILE *out, const struct finding *f)

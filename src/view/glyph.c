@@ -5,17 +5,6 @@
 #include <string.h>
 #include <wchar.h>
 
-/* False for control characters (newline and tab too) and for those that turn the direction of
- * writing. */
-static bool glyph_harmless(uint32_t cp)
-{
-	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
-		return false;
-	/* Marks and overrides of direction, line and paragraph separators, invisible joiners. */
-	return !(cp >= 0x200b && cp <= 0x200f) && !(cp >= 0x2028 && cp <= 0x202e) &&
-	       !(cp >= 0x2060 && cp <= 0x206f) && cp != 0xfeff && cp != 0x61c;
-}
-
 static size_t width_of(uint32_t cp)
 {
 	int w = cp < 0x7f ? 1 : wcwidth((wchar_t)cp);
@@ -40,8 +29,7 @@ void glyph_clean(struct text *t, const char *s, bool ascii)
 	size_t n;
 
 	for (; (n = utf8_next(s, &cp)); s += n) {
-		bool bad =
-			!glyph_harmless(cp) || (cp > 0x7e && ascii) || (cp == UTF8_BAD && n == 1);
+		bool bad = !utf8_harmless(cp) || (cp > 0x7e && ascii) || (cp == UTF8_BAD && n == 1);
 
 		if (!bad)
 			continue;
@@ -102,7 +90,7 @@ void glyph_escape(struct text *t, const char *s)
 			text_add(t, "&#39;");
 		else if (cp == '\n' || cp == '\t')
 			text_addc(t, (char)cp);
-		else if (!glyph_harmless(cp) || (cp == UTF8_BAD && n == 1))
+		else if (!utf8_harmless(cp) || (cp == UTF8_BAD && n == 1))
 			text_add(t, "\xef\xbf\xbd");
 		else
 			text_addn(t, s, n);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_print.h"
 #include "view/json_value.h"
 #include "view/page_monitor.h"
 
@@ -33,10 +34,11 @@ struct place {
 static const char *quoted(struct arena *a, const char *s)
 {
 	json_t *v = json_string(s);
-	char *text = v ? json_dumps(v, JSON_ENCODE_ANY) : NULL;
-	const char *out = text ? arena_strdup(a, text) : NULL;
+	TEXT_AUTO text = { 0 };
+	const char *out = NULL;
 
-	free(text);
+	if (v && json_add(&text, v, JSON_ENCODE_ANY) == 0)
+		out = arena_strdup(a, text.s);
 	json_decref(v);
 	return out;
 }
@@ -166,10 +168,9 @@ static json_t *users_json(const struct monitor_processes *users)
 static void add_users(struct text *out, const struct monitor_processes *users)
 {
 	json_t *list = users->n ? users_json(users) : NULL;
-	char *s = list ? json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
-
-	text_printf(out, ",\"processes\":%s", s ? s : "[]");
-	free(s);
+	text_add(out, ",\"processes\":");
+	if (!list || json_add(out, list, JSON_COMPACT | JSON_REAL_PRECISION(12)))
+		text_add(out, "[]");
 	json_decref(list);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_print.h"
 #include "base/stamp.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -191,7 +192,7 @@ static void print_json(struct reporter *r, struct arena *a, const char *time, co
 	json_object_set_new(j, "who", who_json(a, &e->who));
 	json_object_set_new(j, "likely", text_or_null(a, e->likely));
 	json_object_set_new(j, "sentence", json_string(sentence(a, l)));
-	json_dumpf(j, r->out, JSON_COMPACT);
+	json_print(r->out, j, JSON_COMPACT);
 	fputc('\n', r->out);
 	json_decref(j);
 }

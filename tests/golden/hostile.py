@@ -288,6 +288,14 @@ def said_of_a_capture(tmp):
         ran = run(*argv, "--host", capture)
         expect(f"{' '.join(argv)} of a hostile capture: no control characters", ended(ran) and not controls(ran.out + ran.err),
                (controls(ran.out + ran.err), ran))
+    for argv in (["show"], ["check", "--all"], ["check", "--all", "--format", "junit"], ["check", "--all", "--format", "prom"],
+                 ["monitor", "--once", "--interval", "100ms"]):
+        ran = run(*argv, *([] if "--format" in argv else ["--format", "json"]), "--host", capture)
+        expect(f"{' '.join(argv)} of a hostile capture, for programs: no control characters", ended(ran) and ran.out and
+               not controls(ran.out + ran.err), (controls(ran.out + ran.err), ran))
+        if "--format" not in argv and argv[0] != "monitor":
+            expect(f"{argv[0]}: the value is the same", evil in json.dumps(json.loads(ran.out), ensure_ascii=False).replace("\\u001b", "\033")
+                   .replace("\\u0007", "\a"), ran.out[:300])
     ran = run("verify", "--boot", "--host", capture)
     expect("its report of the boot is shown", "Report of this boot" in ran.out, ran)
     ran = run("plan", "--format", "shell", "--host", capture)

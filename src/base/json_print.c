@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_print.h"
+
+#include "base/utf8.h"
+
+/* Of JSON whose line ends and blanks are its layout: jansson has escaped those of strings. */
+static bool passes(uint32_t cp)
+{
+	return cp < 0x7f || utf8_harmless(cp);
+}
+
+static bool plain(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] >= 0x7f)
+			return false;
+	return true;
+}
+
+/* s: whole code points, as jansson gives them. What is harmful has four digits. */
+static void escape(struct text *t, const char *s)
+{
+	uint32_t cp;
+	size_t n;
+
+	for (; (n = utf8_next(s, &cp)); s += n)
+		if (passes(cp))
+			text_addn(t, s, n);
+		else
+			text_printf(t, "\\u%04x", (unsigned)cp);
+}
+
+static int add(const char *s, size_t n, void *ctx)
+{
+	struct text *out = ctx;
+	TEXT_AUTO piece = { 0 };
+
+	if (plain(s, n)) {
+		text_addn(out, s, n);
+		return 0;
+	}
+	text_addn(&piece, s, n);
+	escape(out, piece.s);
+	return 0;
+}
+
+static int print(const char *s, size_t n, void *ctx)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (plain(s, n))
+		return fwrite(s, 1, n, ctx) == n ? 0 : -1;
+	add(s, n, &t);
+	return fwrite(t.s, 1, t.len, ctx) == t.len ? 0 : -1;
+}
+
+int json_print(FILE *out, const json_t *j, size_t flags)
+{
+	return json_dump_callback(j, print, out, flags);
+}
+
+int json_add(struct text *out, const json_t *j, size_t flags)
+{
+	return json_dump_callback(j, add, out, flags);
+}
