@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "prove/window.h"
 
-enum { STEPS_MAX = 32, TEXT_LENGTH = 80, PATTERN_MAX = 10000, DEPTH_MAX = 64 };
+enum { STEPS_MAX = 32, TEXT_LENGTH = 80, PATTERN_MAX = 2000 };
 
 struct step {
 	const char *key; /* NULL: an index */
@@ -136,47 +136,72 @@ static double copies(const char **s)
 	return most;
 }
 
-/*
- * The C library writes each repeat out before it compiles, so that a short pattern of nested ones
- * takes all memory: how many characters there would be.
- */
-static double written_out(const char *s)
+struct shape {
+	size_t groups;
+	bool stacked; /* what is repeated is repeated again */
+	double size;  /* characters, each repeat written out */
+};
+
+/* With one group nothing is nested deeper than once. */
+static struct shape shape_of(const char *s)
 {
-	double size[DEPTH_MAX] = { 0 }, last = 0;
-	size_t depth = 0;
+	struct shape out = { 0 };
+	double within = 0, last = 0;
+	bool inside = false, repeated = false;
 
-	for (; *s; s++) {
+	for (; *s && out.groups < 2; s++) {
+		double more = 1;
+
 		if (strchr("*?+{", *s)) {
-			double more = last * (copies(&s) - 1);
-
+			out.stacked = out.stacked || repeated;
+			repeated = true;
+			more = last * (copies(&s) - 1);
 			last += more;
-			size[depth] += more;
 		} else if (*s == '(') {
-			if (++depth == DEPTH_MAX)
-				return HUGE_VAL;
-			size[depth] = 0;
-		} else if (*s == ')' && depth) {
-			last = 1 + size[depth--];
-			size[depth] += last;
+			out.groups++;
+			inside = true;
+			repeated = false;
+			last = 0;
+			continue;
+		} else if (*s == ')' && inside) {
+			inside = repeated = false;
+			last = more = 1 + within;
 		} else {
 			if (*s == '[')
 				s = behind_bracket(s) - 1;
 			else if (*s == '\\' && s[1])
 				s++;
-			size[depth] += last = 1;
+			repeated = false;
+			last = 1;
 		}
+		*(inside ? &within : &out.size) += more;
 	}
-	for (size_t i = 0; i < depth; i++)
-		size[depth] += size[i];
-	return size[depth];
+	out.size += inside ? within : 0;
+	return out;
 }
 
+static int needs_a_group(const struct metric *m, struct err *e)
+{
+	err_set(e, -EINVAL, "\"%s\" needs exactly one group, the number", m->text);
+	err_hint(e, "for example: 'throughput: ([0-9.]+)'");
+	return -EINVAL;
+}
+
+/*
+ * Judged before it is compiled: the C library writes each repeat out, so that a short pattern of
+ * nested ones takes all memory, and of stacked ones all time.
+ */
 static int parse_pattern(struct metric *m, struct err *e)
 {
+	struct shape shape = shape_of(m->text);
 	char why[TEXT_LENGTH];
 	int r;
 
-	if (written_out(m->text) > PATTERN_MAX)
+	if (shape.groups != 1)
+		return needs_a_group(m, e);
+	if (shape.stacked)
+		return err_set(e, -EINVAL, "\"%s\" repeats what is repeated already", m->text);
+	if (shape.size > PATTERN_MAX)
 		return err_set(e, -EINVAL, "\"%s\" repeats too much within what is repeated",
 			       m->text);
 	r = regcomp(&m->pattern, m->text, REG_EXTENDED | REG_NEWLINE);
@@ -187,9 +212,7 @@ static int parse_pattern(struct metric *m, struct err *e)
 	if (m->pattern.re_nsub == 1)
 		return 0;
 	regfree(&m->pattern);
-	err_set(e, -EINVAL, "\"%s\" needs exactly one group, the number", m->text);
-	err_hint(e, "for example: 'throughput: ([0-9.]+)'");
-	return -EINVAL;
+	return needs_a_group(m, e);
 }
 
 /* The last one: programs report as they go and say the result in the end. */
