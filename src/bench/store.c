@@ -44,11 +44,9 @@ const char *store_new_id(struct arena *a, struct host *h, const char *state, lon
 
 static int make_folder(struct host *h, const char *path, struct err *e)
 {
-	/* As the journal makes it: what settings a machine has is for root. */
-	int r = host_make_dir(h, path, 0700);
+	int r = host_own_dir(h, path);
 
-	return r == 0 || r == -EEXIST ? 0
-				      : err_set(e, r, "%s cannot be made: %s", path, strerror(-r));
+	return r ? err_set(e, r, "%s cannot be made: %s", path, strerror(-r)) : 0;
 }
 
 int store_put(struct host *h, const char *state, const char *id, const char *json, struct err *e)

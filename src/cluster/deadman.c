@@ -139,8 +139,8 @@ static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e
 		err_hint(e, "it is taken back by itself within %d s of its beginning", DEADMAN_S);
 		return -EBUSY;
 	}
-	r = host_make_dir(h, DEADMAN_DIR, 0700);
-	if (r == 0 || r == -EEXIST)
+	r = host_own_dir(h, DEADMAN_DIR);
+	if (r == 0)
 		r = host_put(h, DEADMAN_CLAIM, line, strlen(line), 0600);
 	return r ? err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r)) : 0;
 }

@@ -36,8 +36,8 @@ static int put_json(struct host *h, const char *path, json_t *j, struct err *e)
 
 	if (!text)
 		abort();
-	r = host_make_dir(h, TXN_DIR, 0700);
-	r = r == 0 || r == -EEXIST ? host_put(h, path, text, strlen(text), 0600) : r;
+	r = host_own_dir(h, TXN_DIR);
+	r = r ? r : host_put(h, path, text, strlen(text), 0600);
 	free(text);
 	json_decref(j);
 	return r ? err_set(e, r, "%s: %s", path, strerror(-r)) : 0;

@@ -64,13 +64,6 @@ static const char *path_of(struct run *r, const struct calibrate_place *at)
 	return arena_printf(&r->arena, "%s/%s.json", folder(r), at->key);
 }
 
-static int make_folder(struct host *h, const char *path)
-{
-	int r = host_make_dir(h, path, 0700);
-
-	return r == -EEXIST ? 0 : r;
-}
-
 int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct calibration *c,
 		   const char **path)
 {
@@ -80,8 +73,8 @@ int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct
 	int code;
 
 	*path = path_of(r, at);
-	code = make_folder(h, bench_state(r));
-	code = code ? code : make_folder(h, folder(r));
+	code = host_own_dir(h, bench_state(r));
+	code = code ? code : host_own_dir(h, folder(r));
 	code = code ? code : host_put(h, *path, text, strlen(text), 0600);
 	free(text);
 	json_decref(j);

@@ -76,13 +76,6 @@ static json_t *find_earlier(struct run *r, struct host *h, struct check *c)
 	return NULL;
 }
 
-static int make_folder(struct host *h, const char *path)
-{
-	int r = host_make_dir(h, path, 0700);
-
-	return r == -EEXIST ? 0 : r;
-}
-
 /* A result that cannot be kept is still a result. */
 static void keep(struct run *r, struct host *h, const json_t *j, long long now)
 {
@@ -95,8 +88,8 @@ static void keep(struct run *r, struct host *h, const json_t *j, long long now)
 	gmtime_r(&t, &tm);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
 	code = code ? code
-		    : make_folder(h, r->value[OPT_STATE] ? r->value[OPT_STATE] : BENCH_STATE);
-	code = code ? code : make_folder(h, folder);
+		    : host_own_dir(h, r->value[OPT_STATE] ? r->value[OPT_STATE] : BENCH_STATE);
+	code = code ? code : host_own_dir(h, folder);
 	path = arena_printf(&r->arena, "%s/check-%s.json", folder, when);
 	for (unsigned i = 2; code == 0 && i < 1000 && host_exists(h, path); i++)
 		path = arena_printf(&r->arena, "%s/check-%s-%u.json", folder, when, i);

@@ -63,6 +63,13 @@ int host_make_dir(struct host *h, const char *path, unsigned mode)
 	return w ? w->make(h, HOST_DIR, path, NULL, mode) : -EROFS;
 }
 
+int host_own_dir(struct host *h, const char *path)
+{
+	int r = host_make_dir(h, path, 0700);
+
+	return r == -EEXIST ? 0 : r;
+}
+
 int host_make_link(struct host *h, const char *path, const char *target)
 {
 	const struct host_writes *w = h->ops->writes;

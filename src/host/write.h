@@ -40,6 +40,8 @@ int host_append(struct host *h, const char *path, const void *data, size_t len);
 /* One folder or one link; -EEXIST when something is there. */
 int host_make_dir(struct host *h, const char *path, unsigned mode);
 int host_make_link(struct host *h, const char *path, const char *target);
+/* What we keep is for its owner alone, mode 0700; one that is there already is as good. */
+int host_own_dir(struct host *h, const char *path);
 /* A file, a link or an empty folder. */
 int host_remove(struct host *h, const char *path);
 #define HOST_NOT_OURS (-EMEDIUMTYPE)

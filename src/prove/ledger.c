@@ -118,10 +118,9 @@ void ledger_load(struct arena *a, struct host *h, const struct machine *m, const
  */
 static int make_folder(struct host *h, const char *dir, struct err *e)
 {
-	int r = host_make_dir(h, dir, 0700);
+	int r = host_own_dir(h, dir);
 
-	return r == 0 || r == -EEXIST ? 0
-				      : err_set(e, r, "%s cannot be made: %s", dir, strerror(-r));
+	return r ? err_set(e, r, "%s cannot be made: %s", dir, strerror(-r)) : 0;
 }
 
 /* Whether the file ends within a line. */

@@ -20,10 +20,10 @@ static const char *read_boot_id(struct host *h, struct arena *a)
 
 static int lock(struct host *h, struct arena *a, struct err *e)
 {
-	int r = host_make_dir(h, TXN_DIR, 0700);
+	int r = host_own_dir(h, TXN_DIR);
 	const char *holder;
 
-	if (r == 0 || r == -EEXIST)
+	if (r == 0)
 		r = host_lock(h, TXN_LOCK);
 	if (r == -EWOULDBLOCK) {
 		holder = txn_holder(h, a);
