@@ -269,7 +269,7 @@ int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budg
 
 int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e)
 {
-	struct gemm_candidate one[PROPOSALS];
+	struct gemm_candidate one[PROPOSALS] = { 0 };
 	struct gemm_search s = { .u = u, .all = one };
 	int r;
 

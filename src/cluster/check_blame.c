@@ -360,7 +360,7 @@ size_t check_again(struct arena *a, const struct check *c, struct check_result *
 		if (t == CHECK_ROUTED)
 			continue;
 		set = plan_make(&p, a, c, t);
-		more = blame_next(a, &set, next, AGAIN_MAX);
+		more = p.like ? blame_next(a, &set, next, AGAIN_MAX) : 0;
 		for (size_t i = 0; i < more; i++) {
 			*out = arena_grow(a, *out, n, sizeof(**out));
 			(*out)[n] = p.like[next[i]];

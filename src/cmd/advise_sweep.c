@@ -34,7 +34,7 @@ static int number_list(struct run *r, enum option_id id, double low, double high
 		       struct numbers *out)
 {
 	const char *text = r->value[id], *s = text;
-	double *list, from, to;
+	double *list, from = 0, to;
 	size_t n = 0;
 
 	if (!text)

@@ -40,14 +40,13 @@ static int read_model(struct diagnosing *g, struct model_file *file)
 static int tell(struct diagnosing *g)
 {
 	struct run *r = g->r;
-	struct diagnosis_of_runs d;
 	int code, failed;
 
-	diagnose_runs(&r->arena, &g->ev, &g->ask, &d);
-	code = diagnose_code(&d);
+	diagnose_runs(&r->arena, &g->ev, &g->ask, &g->found);
+	code = diagnose_code(&g->found);
 	if (r->value[OPT_QUIET])
 		return code;
-	g->view.d = &d;
+	g->view.d = &g->found;
 	g->view.troubles = g->troubles;
 	g->view.all = r->value[OPT_ALL] != NULL;
 	if (run_wants_json(r)) {

@@ -13,6 +13,7 @@ struct diagnosing {
 	struct run *r;
 	struct evidence ev;
 	struct diagnose_ask ask;
+	struct diagnosis_of_runs found;
 	struct diagnose_view view;
 	const char **names; /* of the runs */
 	struct diagnose_trouble *troubles;
