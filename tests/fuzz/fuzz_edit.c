@@ -15,7 +15,8 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-enum { GPUS = 8 };
+/* Few, because ways to spread a model over them are not what is looked for here. */
+enum { GPUS = 2 };
 
 struct kind {
 	char letter;
@@ -185,7 +186,7 @@ static int change(struct arena *a, const struct kind *k, const char *text, size_
 
 	train_words_none(&w);
 	w.model = "qwen2.5-1.5b";
-	w.on = "8x h100";
+	w.on = "2x h100";
 	if (train_edit_open(a, k->name, text, size, e, &err) < 0)
 		return *err.text ? -1 : (abort(), 0);
 	train_edit_read(e, GPUS, &w);
@@ -240,7 +241,9 @@ static void edit(struct arena *a, const struct kind *k, const char *text, size_t
 	if (train_edit_open(a, k->name, now.s ? now.s : "", now.len, second, &err) < 0 ||
 	    second->format != e->format)
 		abort();
-	change(a, k, now.s ? now.s : "", now.len, second, s);
+	/* Half of the time of all: for one text in four. */
+	if (now.len % 4 == 0)
+		change(a, k, now.s ? now.s : "", now.len, second, s);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

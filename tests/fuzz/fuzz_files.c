@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "cmd/ansible.h"
+#include "fuzz_file.h"
 #include "fuzz_host.h"
 #include "knob/knob.h"
 #include "model/machine.h"
@@ -23,22 +24,12 @@
 #include "monitor/recording.h"
 #include "persist/persist.h"
 #include "predict/roofline.h"
+#include "probe/probe.h"
 #include "settings/profile.h"
 #include "stack/wheelhouse.h"
 #include "watch/policy.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-/* A file in memory with these bytes; path gets a name for it. */
-static int file_of(const void *data, size_t n, char path[64])
-{
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET))
-		abort();
-	snprintf(path, 64, "/proc/self/fd/%d", fd);
-	return fd;
-}
 
 static void refused(const struct err *e)
 {
@@ -90,6 +81,45 @@ static void policy(struct arena *a, const unsigned char *data, size_t n)
 		abort();
 }
 
+static const struct machine *machine(void)
+{
+	static struct arena kept;
+	static struct machine *m;
+	static struct host *h; /* facts point into it */
+	struct err e = { 0 };
+
+	if (m)
+		return m;
+	m = ARENA_NEW(&kept, struct machine);
+	h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
+	if (!h)
+		abort();
+	probe_machine(&(struct probe){ .h = h, .a = &kept, .m = m, .lean = true, .config = true });
+	return m;
+}
+
+/* Files for the next boot: each where such files lie, a line what a line of ours can be. */
+static void next_boot(struct arena *a, const struct kept *rows, size_t n)
+{
+	struct persist_wish wish = { .rows = rows, .n = n, .program = "/usr/bin/gputune" };
+	struct persist p = { 0 };
+
+	persist_make(a, machine(), &wish, &p);
+	if (p.n != n)
+		abort();
+	for (size_t i = 0; i < p.n; i++)
+		if (p.rows[i].keeper >= KEEPERS ||
+		    (p.rows[i].keeper == KEEPER_NONE) != !!p.rows[i].refusal)
+			abort();
+	for (size_t i = 0; i < p.n_files; i++) {
+		if (strncmp(p.files[i].path, "/etc/", 5) != 0 || strstr(p.files[i].path, "/../"))
+			abort();
+		for (const char *c = p.files[i].text; *c; c++)
+			if (((unsigned char)*c < ' ' && !strchr("\n\t", *c)) || *c == 0x7f)
+				abort();
+	}
+}
+
 static void boot(struct arena *a, const char *text, size_t n)
 {
 	struct kept *rows, *again;
@@ -105,6 +135,7 @@ static void boot(struct arena *a, const char *text, size_t n)
 		if (rows[i].knob.kind != KNOB_NONE &&
 		    !knob_sound(&rows[i].knob, rows[i].value, &why))
 			abort();
+	next_boot(a, rows, k);
 	out = persist_request(a, rows, k);
 	if (persist_request_read(a, out, strlen(out), &again, &m, &e) || m != k)
 		abort();
@@ -154,12 +185,12 @@ static void packed_recording(struct arena *a, const void *data, size_t n)
 	size_t cap = ZSTD_compressBound(n);
 	void *out = malloc(cap ? cap : 1);
 	size_t k = out ? ZSTD_compress(out, cap, data, n, 1) : 0;
-	char path[64];
+	char path[FUZZ_PATH];
 	int fd;
 
 	if (!out || ZSTD_isError(k))
 		abort();
-	fd = file_of(out, k, path);
+	fd = fuzz_memory_file("fuzz", out, k, path);
 	recording(a, path);
 	close(fd);
 	free(out);
@@ -251,7 +282,7 @@ static void task(struct arena *a, const char *path)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct arena a = { 0 };
-	char path[64], *text;
+	char path[FUZZ_PATH], *text;
 	int fd;
 
 	if (!size)
@@ -262,7 +293,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		abort();
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	fd = file_of(text, size - 1, path);
+	fd = *data == 'S' ? fuzz_named_file(text, size - 1, path)
+			  : fuzz_memory_file("fuzz", text, size - 1, path);
 	switch (*data) {
 	case 'p':
 		profile(&a, path);
@@ -295,6 +327,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		break;
 	}
 	close(fd);
+	if (*data == 'S')
+		unlink(path);
 	free(text);
 	arena_free(&a);
 	return 0;

@@ -47,6 +47,7 @@ struct fuzz_host {
 	struct map said;    /* key -> struct section */
 	const char *seeds;  /* a folder: what is read is written there as seeds */
 	struct map shapes;  /* keys with digits made equal that have a seed */
+	bool asked;	    /* something that the input says was asked before */
 };
 
 static inline const char *fuzz_key(struct fuzz_host *h, const char *kind, const char *path)
@@ -282,19 +283,32 @@ static inline void fuzz_host_open(struct fuzz_host *h, const char *machine)
 	h->seeds = getenv("FUZZ_SEEDS");
 }
 
-/* From now on it says what the input does. */
+static inline bool fuzz_was_asked(struct fuzz_host *h, const char *said)
+{
+	static const char *const kinds[] = { "", "read ", "kind ", "ask " };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (map_get(&h->known, fuzz_key(h, kinds[i], said)))
+			return true;
+	return false;
+}
+
+/* From now on it says what the input does. asked is false when that changes nothing that was ever
+ * looked at: who looks first at the machine as it is need not look again then. */
 static inline void fuzz_host_say(struct fuzz_host *h, const unsigned char *data, size_t size)
 {
-	const char *s = (const char *)data, *end = s + size;
+	const char *s = size ? (const char *)data : "", *end = s + size;
 
 	arena_free(&h->now);
 	arena_free(&h->host.arena);
 	h->now = (struct arena){ 0 };
 	h->host.arena = (struct arena){ 0 };
 	h->said = (struct map){ 0 };
+	h->asked = false;
 	for (size_t n = 0; n < 64 && end - s > 2 && s[0] == '@' && s[1] == '@'; n++) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s)), *next;
 		struct section *x = ARENA_NEW(&h->now, struct section);
+		const char *key;
 
 		if (!nl)
 			return;
@@ -303,7 +317,9 @@ static inline void fuzz_host_say(struct fuzz_host *h, const unsigned char *data,
 		x->n = next && next > nl ? (size_t)(next - x->s) : next ? 0 : (size_t)(end - x->s);
 		/* Of its own size: a byte too far is seen. */
 		x->s = memcpy(arena_alloc(&h->now, x->n), x->s, x->n);
-		*map_at(&h->now, &h->said, arena_strndup(&h->now, s + 2, (size_t)(nl - s) - 2)) = x;
+		key = arena_strndup(&h->now, s + 2, (size_t)(nl - s) - 2);
+		*map_at(&h->now, &h->said, key) = x;
+		h->asked = h->asked || fuzz_was_asked(h, key);
 		s = next ? next + 1 : end;
 	}
 }

@@ -10,7 +10,7 @@
 
 #include "cluster/setup.h"
 #include "doctor/doctor.h"
-#include "fuzz_host.h"
+#include "fuzz_mutate.h"
 #include "knob/io.h"
 #include "monitor/monitor.h"
 #include "probe/probe.h"
@@ -129,21 +129,47 @@ static void cluster(struct subject *s, struct arena *a)
 	setup_rdma_openers(a, &s->host.host);
 }
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+static void look(struct subject *s)
 {
-	static struct subject *vm, *spark;
 	struct arena a = { 0 };
-	struct subject *s;
 
-	if (!vm) {
-		vm = subject_of("h200-x4");
-		spark = subject_of("dgx-spark");
-	}
-	s = size && data[size - 1] % 2 ? spark : vm;
-	fuzz_host_say(&s->host, data, size);
 	diagnose(s, &a);
 	monitor(s, &a);
 	cluster(s, &a);
 	arena_free(&a);
+}
+
+/* Looked at once as they are. */
+static struct subject *subject(bool spark)
+{
+	static struct subject *all[2];
+
+	if (!all[0]) {
+		all[0] = subject_of("h200-x4");
+		all[1] = subject_of("dgx-spark");
+		for (int i = 0; i < 2; i++) {
+			fuzz_host_say(&all[i]->host, NULL, 0);
+			look(all[i]);
+		}
+	}
+	return all[spark];
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct subject *s = subject(size && data[size - 1] % 2);
+
+	fuzz_host_say(&s->host, data, size);
+	if (s->host.asked)
+		look(s);
 	return 0;
 }
+
+#ifdef FUZZ_MUTATES
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct fuzz_host *const of[] = { &subject(false)->host, &subject(true)->host };
+
+	return mutate_sections(of, data, size, max, seed);
+}
+#endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any script as what others do to the side that waits. The first byte says to whom: 'w' rank 0 of a
- * collective, 's' a session of "bench serve", 'd' its door. Then steps: a byte that says what, one
- * that says how much, and so many bytes. Frames are sealed and numbered rightly unless the step
- * says otherwise, so that they are looked at. Every wait ends, every descriptor is closed.
+ * Any script as what others do to the side that waits, and to the side that asks. The first byte
+ * says to whom: 'w' rank 0 of a collective, 's' a session of "bench serve", 'd' its door, 'p' who
+ * measures with such a session, 'j' who joins rank 0 or a session. Then steps: a byte that says
+ * what, one that says how much, and so many bytes. Frames are sealed and numbered rightly unless
+ * the step says otherwise, so that they are looked at. Every wait ends, every descriptor is closed.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -12,11 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <linux/sockios.h>
+
 #include "bench/net/handshake.h"
+#include "bench/net/peer.h"
 #include "bench/net/session.h"
 #include "bench/net/world.h"
 
@@ -158,6 +164,17 @@ static void fill_opening(const struct script *s, const struct step *step, struct
 	opening_seal(o, s->line[0].key);
 }
 
+/* Until the other side has what was sent, or is gone: who is told to stop before that never looks.
+ */
+static void wait_taken(struct script *s, const struct line *l)
+{
+	int left = 0;
+
+	for (int i = 0; i < 5000 && !atomic_load(&s->met); i++, usleep(100))
+		if (ioctl(l->fd, SIOCOUTQ, &left) || left == 0)
+			return;
+}
+
 static void play(struct script *s, const struct step *step)
 {
 	struct line *l = last(s);
@@ -172,6 +189,8 @@ static void play(struct script *s, const struct step *step)
 	case 4:
 		if (l && l->fd >= 0) {
 			put_frame(l, step, true);
+			if (*s->job && !l->heard)
+				wait_taken(s, l);
 			l->heard = true;
 		}
 		break;
@@ -237,7 +256,7 @@ static void orders(struct world *w)
 static void rank_zero(struct script *s)
 {
 	static unsigned job;
-	struct frame_join own = { .nccl = 22809, .gpus = 1, .tool = "0.1.0", .text = "box" };
+	struct frame_join own = { .nccl = 22809, .gpus = 1, .tool = "0.1", .text = "box" };
 	struct world_ask ask = { .ranks = 2, .job = s->job, .limit_s = 3, .stop = &s->stop };
 	struct world *w = NULL;
 	struct arena a = { 0 };
@@ -380,6 +399,97 @@ static void at_the_door(struct script *s)
 	close(serve.wake);
 }
 
+/* --- who asks --------------------------------------------------------------------------------- */
+
+/* All that is ever answered lies there before the first question: frames, and then the end. */
+static void answers(struct script *s, struct line *l)
+{
+	struct step step;
+
+	for (int i = 0; i < STEPS && next(s, &step); i++)
+		if (step.what % 4 == 3 &&
+		    send(l->fd, step.bytes, step.n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+			break;
+		else if (step.what % 4 != 3)
+			put_frame(l, &step, step.what % 4 != 2);
+	shutdown(l->fd, SHUT_WR);
+}
+
+static void believed(const struct peer *p, const struct peer_counts *from,
+		     const struct peer_counts *to)
+{
+	struct err e = { 0 };
+
+	if (peer_believable(p, from, to, &e)) {
+		if (!*e.text)
+			abort();
+	} else if (to->c.bytes < from->c.bytes || to->c.wrong < from->c.wrong) {
+		abort();
+	}
+}
+
+static void questions(struct peer *p)
+{
+	struct frame_start_test test = { .segment = 1448 };
+	struct peer_counts from = { 0 }, to = { 0 };
+	struct frame_verbs own = { 0 }, theirs;
+	struct err e = { 0 };
+	int r = peer_start(p, &test, &e);
+
+	if (r == 0)
+		r = peer_verbs(p, &own, &theirs, &e);
+	if (r == 0 || r == -EBADMSG || r == -EREMOTEIO)
+		r = peer_ready(p, &e);
+	if (r == 0)
+		r = peer_count(p, &from, &e);
+	if (r == 0)
+		r = peer_stop(p, &to, &e);
+	if (r == 0)
+		believed(p, &from, &to);
+	else if (!*e.text)
+		abort();
+}
+
+static void who_asks(struct script *s)
+{
+	struct peer p = { .key = { 7 }, .address = { .text = "it" } };
+	struct line *l = &s->line[0];
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd))
+		abort();
+	s->n = 1;
+	*l = (struct line){ .fd = fd[1], .key = { 7 } };
+	/* The server's ends. */
+	wire_sides(l->key, &l->in, &l->out);
+	p.frames.fd = fd[0];
+	wire_sides(p.key, &p.frames.out, &p.frames.in);
+	answers(s, l);
+	questions(&p);
+	peer_close(&p);
+	end(s);
+}
+
+/* The bytes that answer a hello: a challenge, a proof, a refusal. */
+static void who_joins(struct script *s)
+{
+	struct net_wait w = { WAIT_MS, NULL };
+	uint8_t key[WIRE_SECRET];
+	struct err e = { 0 };
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd))
+		abort();
+	if (s->at < s->end && send(fd[1], s->at, (size_t)(s->end - s->at), MSG_NOSIGNAL) < 0)
+		abort();
+	shutdown(fd[1], SHUT_WR);
+	/* Who does not know the token proves nothing. */
+	if (handshake_client(fd[0], "it", &of_door, &w, key, &e) == 0 || !*e.text)
+		abort();
+	close(fd[0]);
+	close(fd[1]);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct script *s = calloc(1, sizeof(*s));
@@ -396,6 +506,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		one_session(s);
 	else if (size && *data == 'd')
 		at_the_door(s);
+	else if (size && *data == 'p')
+		who_asks(s);
+	else if (size && *data == 'j')
+		who_joins(s);
 	after = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	close(after);
 	if (before != after)
