@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* 64 KiB: a check of a small machine fits into a handful of blocks, and malloc still recycles them.
- */
-enum { BLOCK = 64 * 1024 };
+ * What is recycled is cleared to its end: many arenas live for a few words, and do with FIRST. */
+enum { BLOCK = 64 * 1024, FIRST = 2 * 1024 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -41,7 +42,7 @@ void *arena_alloc(struct arena *a, size_t n)
 	if (need < n)
 		out_of_memory(n);
 	if (!b || b->size - b->used < need) {
-		size_t size = need > BLOCK / 4 ? need : BLOCK;
+		size_t size = need > BLOCK / 4 ? need : b || need > FIRST ? BLOCK : FIRST;
 
 		b = calloc(1, sizeof(*b) + size);
 		if (!b)
@@ -72,6 +73,17 @@ char *arena_room(size_t max)
 	struct arena_block *b = max < SIZE_MAX / 2 ? malloc(sizeof(*b) + max + 1) : NULL;
 
 	return b ? (char *)b->data : NULL;
+}
+
+char *arena_room_large(size_t max)
+{
+	char *room = arena_room(max);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = page - (uintptr_t)room % page;
+
+	/* A wish: where it is not granted the room is as good, and only slower to fill. */
+	if (room && max > skip)
+		madvise(room + skip, max - skip, MADV_HUGEPAGE);
+	return room;
 }
 
 static struct arena_block *block_of(char *room)
@@ -113,15 +125,19 @@ char *arena_strdup(struct arena *a, const char *s)
 
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
+	char small[256];
 	va_list again;
 	int n;
 	char *s;
 
+	/* Most texts fit: they are formatted once. */
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(small, sizeof(small), fmt, again);
 	va_end(again);
 	if (n < 0)
 		return arena_strdup(a, "");
+	if ((size_t)n < sizeof(small))
+		return arena_strndup(a, small, (size_t)n);
 	s = arena_alloc(a, (size_t)n + 1);
 	vsnprintf(s, (size_t)n + 1, fmt, ap);
 	return s;
@@ -150,15 +166,35 @@ void *arena_grow(struct arena *a, void *items, size_t n, size_t size)
 	return bigger;
 }
 
-void arena_free(struct arena *a)
+static void drop_until(struct arena_block **from, const struct arena_block *to)
+{
+	while (*from != to) {
+		struct arena_block *next = (*from)->next;
+
+		free(*from);
+		*from = next;
+	}
+}
+
+struct arena_mark arena_mark(const struct arena *a)
 {
 	struct arena_block *b = a->head;
 
-	while (b) {
-		struct arena_block *next = b->next;
+	return (struct arena_mark){ b, b ? b->next : NULL, b ? b->used : 0 };
+}
 
-		free(b);
-		b = next;
-	}
-	a->head = NULL;
+void arena_back(struct arena *a, struct arena_mark to)
+{
+	drop_until(&a->head, to.head);
+	if (!to.head)
+		return;
+	/* Blocks of their own stand behind what was the head. */
+	drop_until(&to.head->next, to.next);
+	memset(to.head->data + to.used, 0, to.head->used - to.used);
+	to.head->used = to.used;
+}
+
+void arena_free(struct arena *a)
+{
+	drop_until(&a->head, NULL);
 }

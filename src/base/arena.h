@@ -31,6 +31,9 @@ void *arena_array(struct arena *a, size_t n, size_t size);
  * without copying and returns where they are; arena_drop gives the room back instead.
  */
 char *arena_room(size_t max);
+/* The same for what is known to be many megabytes, in large pages where the system has them: it
+ * gets fewer pages, each cleared in one go. */
+char *arena_room_large(size_t max);
 char *arena_keep(struct arena *a, char *room, size_t n);
 void arena_drop(char *room);
 char *arena_strdup(struct arena *a, const char *s);
@@ -43,6 +46,16 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
  * n is the number of items in use; the capacity is the next power of two, so no field stores it.
  */
 void *arena_grow(struct arena *a, void *items, size_t n, size_t size);
+/*
+ * Where the arena stands. arena_back gives up all that was allocated since: for what is looked at
+ * and found to be nothing new. The arena must not have gone back behind the mark meanwhile.
+ */
+struct arena_mark {
+	struct arena_block *head, *next;
+	size_t used;
+};
+struct arena_mark arena_mark(const struct arena *a);
+void arena_back(struct arena *a, struct arena_mark to);
 void arena_free(struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))

@@ -38,6 +38,12 @@ struct stretch {
 	unsigned long txn;
 };
 
+/* How a line began. */
+struct begun {
+	const char *text;
+	size_t n; /* 0: none */
+};
+
 /* What the first pass finds: which transactions need no second look, and where the others stand. */
 struct scan {
 	unsigned char *closed; /* by number */
@@ -46,6 +52,8 @@ struct scan {
 	struct stretch *stretches;
 	size_t n, room;
 	size_t bad_lines;
+	struct begun heads[2]; /* of the newest stretch, of lines that say nothing of its end */
+	unsigned turn;
 };
 
 static void *grown(void *list, size_t *cap, size_t want, size_t size)
@@ -68,6 +76,11 @@ static void note_number(struct scan *s, unsigned long txn)
 		s->closed = grown(s->closed, &s->cap, txn + 1, sizeof(*s->closed));
 	if (txn > s->last)
 		s->last = txn;
+}
+
+static bool may_close(const struct line_head *head)
+{
+	return line_is(head, "begin") || line_is(head, "closed") || line_is(head, "end");
 }
 
 static bool closes(const struct line_head *head, const char *line, size_t len)
@@ -100,11 +113,28 @@ static bool for_lines(const char *text, size_t len,
 	return false;
 }
 
+/* An intent and its "done" take turns through most of a journal: what begins as one of the two
+ * lines before it did, to the end of the number, tells this pass no more than that line. */
+static bool goes_on(const struct scan *s, const char *line, size_t n)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct begun *b = &s->heads[i];
+
+		if (b->n && n >= b->n && memcmp(line, b->text, b->n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void scan_line(void *ctx, const char *line, size_t n)
 {
 	struct scan *s = ctx;
 	struct line_head head;
 
+	if (goes_on(s, line, n)) {
+		s->stretches[s->n - 1].to = line + n + 1;
+		return;
+	}
 	if (!line_head(line, n, &head)) {
 		s->bad_lines++;
 		return;
@@ -117,8 +147,11 @@ static void scan_line(void *ctx, const char *line, size_t n)
 			s->stretches =
 				grown(s->stretches, &s->room, s->n + 1, sizeof(*s->stretches));
 		s->stretches[s->n++] = (struct stretch){ .from = line, .txn = head.txn };
+		s->heads[0] = s->heads[1] = (struct begun){ 0 };
 	}
 	s->stretches[s->n - 1].to = line + n + 1;
+	if (!may_close(&head))
+		s->heads[s->turn++ % 2] = (struct begun){ .text = line, .n = head.len };
 }
 
 struct reader {

@@ -2,13 +2,7 @@
 /* From one line of the journal to what it says of its transaction. */
 #include "txn/line.h"
 
-#include <ctype.h>
 #include <string.h>
-
-bool line_is(const struct line_head *head, const char *kind)
-{
-	return strcmp(head->kind, kind) == 0;
-}
 
 bool line_head(const char *line, size_t n, struct line_head *out)
 {
@@ -18,17 +12,17 @@ bool line_head(const char *line, size_t n, struct line_head *out)
 
 	if (n < sizeof(first) + sizeof(second) || memcmp(line, first, sizeof(first) - 1) != 0)
 		return false;
+	*out = (struct line_head){ 0 };
 	while (p < end && *p >= 'a' && *p <= 'z' && k < sizeof(out->kind) - 1)
 		out->kind[k++] = *p++;
-	out->kind[k] = '\0';
 	if ((size_t)(end - p) < sizeof(second) || memcmp(p, second, sizeof(second) - 1) != 0)
 		return false;
-	out->txn = 0;
-	for (p += sizeof(second) - 1; p < end && isdigit((unsigned char)*p); p++) {
+	for (p += sizeof(second) - 1; p < end && *p >= '0' && *p <= '9'; p++) {
 		out->txn = out->txn * 10 + (unsigned long)(*p - '0');
 		if (out->txn > TXN_MAX)
 			return false;
 	}
+	out->len = p < end ? (size_t)(p - line) + 1 : 0;
 	return out->txn > 0;
 }
 

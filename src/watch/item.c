@@ -70,24 +70,32 @@ static struct map resets(struct arena *a, const struct journal *j)
 	return m;
 }
 
-static const char *kept(struct arena *a, const char *s)
+/* like: a text that is kept already, and may be the same one; NULL. */
+static const char *kept(struct arena *a, const char *s, const char *like)
 {
-	return s ? arena_strdup(a, s) : NULL;
+	if (!s || !*s)
+		return s ? "" : NULL;
+	return like && strcmp(s, like) == 0 ? like : arena_strdup(a, s);
 }
 
-static struct item make(struct arena *a, const struct entry *e, bool same_boot)
+/* Of a setting with many targets most texts are those of the one before it in the list. */
+static struct item make(struct arena *a, const struct entry *e, const struct item *before,
+			bool same_boot)
 {
-	struct item it = { .id = kept(a, e->id),
-			   .target = kept(a, e->target),
-			   .before = kept(a, e->before),
-			   .after = kept(a, e->after),
-			   .read = kept(a, e->read),
-			   .place = kept(a, e->place ? e->place : ""),
-			   .knob = { e->knob.kind, kept(a, e->knob.name), kept(a, e->knob.object) },
+	static const struct item none = { 0 };
+	const struct item *like = before ? before : &none;
+	struct item it = { .id = kept(a, e->id, like->id),
+			   .target = kept(a, e->target, like->target),
+			   .before = kept(a, e->before, like->before),
+			   .after = kept(a, e->after, like->after),
+			   .place = kept(a, e->place ? e->place : "", like->place),
+			   .knob = { e->knob.kind, kept(a, e->knob.name, like->knob.name),
+				     kept(a, e->knob.object, like->knob.object) },
 			   .txn = e->txn,
 			   .seq = e->seq,
 			   .same_boot = same_boot };
 
+	it.read = kept(a, e->read, it.after);
 	it.path = knob_path(a, &it.knob);
 	if (it.knob.kind == KNOB_FILE)
 		it.path = it.knob.name;
@@ -109,6 +117,7 @@ static void carry_over(struct item *it, struct items *old, size_t *at)
 		*at = (*at + i + 1) % old->n;
 		*it = *was;
 		was->now = NULL;
+		was->past = NULL;
 		it->knob = now.knob;
 		it->id = now.id;
 		it->target = now.target;
@@ -154,7 +163,7 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 			    is_folder(&e->knob) || map_get(&m, key) != e || (by && is_newer(by, e)))
 				continue;
 			out->list[out->n] =
-				make(&out->arena, e,
+				make(&out->arena, e, out->n ? &out->list[out->n - 1] : NULL,
 				     !t->boot_id || !*boot || strcmp(t->boot_id, boot) == 0);
 			carry_over(&out->list[out->n++], old, &at);
 		}
@@ -166,8 +175,10 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 
 void items_free(struct items *list)
 {
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n; i++) {
 		free(list->list[i].now);
+		free(list->list[i].past);
+	}
 	arena_free(&list->arena);
 	*list = (struct items){ 0 };
 }
@@ -180,6 +191,20 @@ void item_set_now(struct item *it, const char *now)
 		out_of_memory(0);
 	free(it->now);
 	it->now = copy;
+}
+
+struct item_past *item_past(struct item *it)
+{
+	if (!it->past)
+		it->past = calloc(1, sizeof(*it->past));
+	if (!it->past)
+		out_of_memory(0);
+	return it->past;
+}
+
+struct who item_who(const struct item *it)
+{
+	return it->via && it->past ? it->past->who : (struct who){ 0 };
 }
 
 static bool below(const char *path, const char *folder)

@@ -21,6 +21,14 @@ enum item_state {
 
 enum { VALUE_SHOWN_MAX = 400, HOUR_MS = 3600000 };
 
+/* What only an item has that something happened to: most never need the room. */
+struct item_past {
+	struct who who;			   /* of the newest hint that named it */
+	struct who blamed;		   /* who changed it last */
+	long long tried[POLICY_LIMIT_MAX]; /* when it was set again, in the last hour */
+	int n_tried;
+};
+
 struct item {
 	/* From the journal; the texts live as long as the list. */
 	struct knob knob;
@@ -36,13 +44,9 @@ struct item {
 	/* After a change it is left alone for a while, each time for longer: what flaps costs
 	 * little and says little. */
 	long long gap, quiet_until, changed_at;
-	long long tried[POLICY_LIMIT_MAX]; /* when it was set again, in the last hour */
-	int n_tried;
 	/* The newest hint that named it, until it is looked at. */
-	const char *via; /* NULL: none */
-	struct who who;
-	/* Who changed it last. */
-	struct who blamed;
+	const char *via;	/* NULL: none */
+	struct item_past *past; /* heap; NULL: nothing */
 };
 
 struct items {
@@ -61,6 +65,10 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 		const char *const *only, size_t n_only);
 void items_free(struct items *list);
 void item_set_now(struct item *it, const char *now);
+/* Made, with nothing in it, where there is none. */
+struct item_past *item_past(struct item *it);
+/* Of the hint in via; a pid of 0 when none came or nobody is known. */
+struct who item_who(const struct item *it);
 
 /* --- looking ---------------------------------------------------------------------------------- */
 

@@ -105,7 +105,8 @@ static void reload_policy(struct guard *g)
 			it->state = ITEM_NEW;
 		if (it->state == ITEM_CHANGED)
 			item_set_now(it, NULL);
-		it->n_tried = 0;
+		if (it->past)
+			it->past->n_tried = 0;
 		it->gap = it->quiet_until = 0;
 	}
 	guard_say(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was read again";
@@ -122,7 +123,8 @@ static void take_item(struct guard *g, struct item *it, const struct hint *h)
 
 	it->due = due > it->quiet_until ? due : it->quiet_until;
 	it->via = h->via;
-	it->who = h->who;
+	if (h->who.pid || it->past)
+		item_past(it)->who = h->who;
 }
 
 /* False: to stop. */

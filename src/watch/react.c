@@ -27,46 +27,51 @@ static struct event *say(struct guard *g, enum event_kind kind, struct item *it,
 	return guard_say(g, kind, it, it->now ? it->now : it->after, to);
 }
 
-static void forget_old_tries(struct item *it, long long now)
+/* How many are left. */
+static int forget_old_tries(struct item_past *p, long long now)
 {
 	int k = 0;
 
-	for (int i = 0; i < it->n_tried; i++)
-		if (now - it->tried[i] < HOUR_MS)
-			it->tried[k++] = it->tried[i];
-	it->n_tried = k;
+	for (int i = 0; p && i < p->n_tried; i++)
+		if (now - p->tried[i] < HOUR_MS)
+			p->tried[k++] = p->tried[i];
+	if (p)
+		p->n_tried = k;
+	return k;
 }
 
 /* How long it has to wait before it may be set again; 0: not at all. */
-static long long wait_of(const struct item *it, long long now)
+static long long wait_of(const struct item_past *p, long long now)
 {
-	int doublings = it->n_tried - 1 < RETRY_DOUBLINGS ? it->n_tried - 1 : RETRY_DOUBLINGS;
+	int doublings = p->n_tried - 1 < RETRY_DOUBLINGS ? p->n_tried - 1 : RETRY_DOUBLINGS;
 	long long until;
 
-	if (!it->n_tried)
+	if (!p->n_tried)
 		return 0;
-	until = it->tried[it->n_tried - 1] + ((long long)RETRY_MS << doublings);
+	until = p->tried[p->n_tried - 1] + ((long long)RETRY_MS << doublings);
 	return until > now ? until - now : 0;
 }
 
-static const char *blame_text(struct guard *g, const struct item *it)
+static const char *blame_text(struct guard *g, struct item *it)
 {
+	const struct who *blamed = &item_past(it)->blamed;
 	const char *likely =
-		it->blamed.pid ? NULL : who_likely(g->h, &g->round, &it->knob, &g->running);
+		blamed->pid ? NULL : who_likely(g->h, &g->round, &it->knob, &g->running);
 
 	return likely ? arena_printf(&g->round, "perhaps %s, which is running", likely)
-		      : who_text(&g->round, &it->blamed);
+		      : who_text(&g->round, blamed);
 }
 
 static void give_up(struct guard *g, struct item *it, const char *now)
 {
 	struct event *e = say(g, EVENT_GAVE_UP, it, now);
+	int n = item_past(it)->n_tried;
 
 	e->note = arena_printf(&g->round,
 			       "it was set again %d time%s within an hour, and something sets it "
 			       "back each time: %s; it is left alone until it is applied again or "
 			       "the watcher is reloaded",
-			       it->n_tried, it->n_tried == 1 ? "" : "s", blame_text(g, it));
+			       n, n == 1 ? "" : "s", blame_text(g, it));
 	it->state = ITEM_GIVEN_UP;
 	item_set_now(it, now);
 }
@@ -75,17 +80,17 @@ static void give_up(struct guard *g, struct item *it, const char *now)
 static void set_again(struct guard *g, struct item *it, enum sight sight, const char *now,
 		      int limit, bool known)
 {
+	struct item_past *past = item_past(it);
 	long long at = guard_now(g), wait;
 	const char *why = NULL;
 	struct event *e;
 	int code;
 
-	forget_old_tries(it, at);
-	if (it->n_tried >= limit) {
+	if (forget_old_tries(past, at) >= limit) {
 		give_up(g, it, now);
 		return;
 	}
-	wait = wait_of(it, at);
+	wait = wait_of(past, at);
 	if (wait) {
 		it->due = at + wait;
 		it->state = ITEM_CHANGED;
@@ -102,18 +107,18 @@ static void set_again(struct guard *g, struct item *it, enum sight sight, const 
 		it->due = at + AGAIN_MS;
 		return;
 	}
-	it->tried[it->n_tried++] = at;
+	past->tried[past->n_tried++] = at;
 	e = say(g, code ? EVENT_REFUSED : EVENT_REAPPLIED, it, now);
 	/* Its turn has come: the change is the one that was told of before. */
 	if (known) {
 		e->from = it->after;
-		e->who = it->blamed;
+		e->who = past->blamed;
 	}
 	e->note = code ? why
 		       : arena_printf(&g->round, "%s was set again (%d of %d within an hour)",
-				      value_shown(&g->round, it->after), it->n_tried, limit);
+				      value_shown(&g->round, it->after), past->n_tried, limit);
 	it->state = code ? ITEM_CHANGED : ITEM_OURS;
-	it->due = at + (code ? wait_of(it, at) : RECHECK_MS);
+	it->due = at + (code ? wait_of(past, at) : RECHECK_MS);
 	item_set_now(it, code ? now : it->after);
 }
 
@@ -128,6 +133,7 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 	bool lost = !it->same_boot && knob_is_runtime(it->knob.kind) && it->state == ITEM_NEW,
 	     known = it->state == ITEM_CHANGED && it->now && strcmp(it->now, now) == 0;
 	enum reaction reaction;
+	struct who *blamed;
 	int limit;
 
 	policy_of(&g->policy, it->id, &reaction, &limit);
@@ -135,11 +141,12 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 		item_set_now(it, now);
 		return;
 	}
+	blamed = &item_past(it)->blamed;
 	if (!known)
-		it->blamed = it->via ? it->who : (struct who){ 0 };
+		*blamed = item_who(it);
 	if (reaction == REACT_BACK_OFF && can_be_set_again(it) &&
-	    ((sight != SIGHT_RESET && !lost) || it->blamed.login_uid > 0 ||
-	     (it->blamed.pid && it->blamed.login_uid == 0))) {
+	    ((sight != SIGHT_RESET && !lost) || blamed->login_uid > 0 ||
+	     (blamed->pid && blamed->login_uid == 0))) {
 		say(g, EVENT_LEFT, it, now)->note = "it is left to whoever changed it";
 		it->state = ITEM_LEFT;
 		item_set_now(it, now);
@@ -156,8 +163,9 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 
 static void is_ours(struct guard *g, struct item *it, const char *now)
 {
-	forget_old_tries(it, guard_now(g));
-	if (it->state == ITEM_GIVEN_UP && it->n_tried)
+	int tries = forget_old_tries(it->past, guard_now(g));
+
+	if (it->state == ITEM_GIVEN_UP && tries)
 		return;
 	if (it->state == ITEM_CHANGED || it->state == ITEM_LEFT || it->state == ITEM_GIVEN_UP)
 		say(g, EVENT_RETURNED, it, now);

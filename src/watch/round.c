@@ -2,6 +2,8 @@
 /* One waking up: look at what is due, and draw the consequences once nobody is changing the
  * machine.
  */
+#include <string.h>
+
 #include "watch/apart.h"
 
 enum { ROUNDS_A_HOST = 64, BUSY_MS = 1000, BUSY_MAX_MS = 600000 };
@@ -51,6 +53,19 @@ static void look_again(struct guard *g, struct item *it)
 		it->due = guard_now(g) + (interval > least ? interval : least);
 }
 
+/* Nothing new is most of what is ever seen: it leaves nothing in memory. */
+static void look_at(struct guard *g, struct look *l)
+{
+	struct arena_mark before = arena_mark(&g->round);
+
+	l->sight = item_look(g->h, &g->round, l->it, &l->now);
+	if (l->sight != SIGHT_OURS || is_news(l->it, l->sight) || !l->it->now ||
+	    strcmp(l->now, l->it->now) != 0)
+		return;
+	l->now = l->it->now;
+	arena_back(&g->round, before);
+}
+
 static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *looks)
 {
 	struct look **others = arena_array(&g->round, g->items.n, sizeof(struct look *));
@@ -75,7 +90,7 @@ static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *lo
 		if (apart_is(g, it))
 			others[n_others++] = &looks[n];
 		else
-			looks[n].sight = item_look(g->h, &g->round, it, &looks[n].now);
+			look_at(g, &looks[n]);
 		n++;
 	}
 	if (n_others)

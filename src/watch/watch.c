@@ -35,7 +35,7 @@ struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it, 
 	g->changed = true;
 	policy_of(&g->policy, it->id, &e->policy, &limit);
 	e->via = it->via ? it->via : it->state == ITEM_NEW ? "start" : "poll";
-	e->who = it->via ? it->who : (struct who){ 0 };
+	e->who = item_who(it);
 	if (!e->who.pid && to && kind != EVENT_RETURNED)
 		e->likely = who_likely(g->h, &g->round, &it->knob, &g->running);
 	return e;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/idset.h"
+#include "base/json_print.h"
 #include "base/text.h"
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -45,6 +47,74 @@ static void arena_grow_keeps_items(void **state)
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(items[i], i);
 	arena_free(&a);
+}
+
+/* Little of a large room is used, none, or all of it. */
+static void arena_keeps_rooms(void **state)
+{
+	enum { ROOM = 5 << 20 };
+
+	(void)state;
+	for (int large = 0; large < 2; large++)
+		for (size_t n = 0; n <= ROOM; n = n * 9 + 1) {
+			size_t used = n * 9 + 1 > ROOM ? ROOM : n;
+			struct arena a = { 0 };
+			char *room = large ? arena_room_large(ROOM) : arena_room(ROOM), *text;
+
+			assert_non_null(room);
+			memset(room, 'x', used);
+			arena_alloc(&a, 1);
+			text = arena_keep(&a, room, used);
+			assert_int_equal(strlen(text), used);
+			assert_int_equal(strspn(text, "x"), used);
+			assert_int_equal(*(char *)arena_alloc(&a, 1), 0);
+			arena_free(&a);
+			arena_drop(large ? arena_room_large(used) : arena_room(used));
+		}
+	assert_null(arena_room_large(SIZE_MAX));
+}
+
+static bool is_zero(const unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* Whatever is taken after a mark, what was there before stays, and what comes later is zeroed. */
+static void arena_goes_back(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 100, 3000, 20000, 70000, 200000 };
+	enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), USED = 6, ROOM = 100 };
+
+	(void)state;
+	for (size_t before = 0; before < (size_t)SIZES; before++)
+		for (size_t first = 0; first < (size_t)SIZES; first++)
+			for (size_t second = 0; second < (size_t)SIZES; second++) {
+				size_t n = sizes[before];
+				struct arena a = { 0 };
+				unsigned char *old = n ? arena_alloc(&a, n) : NULL, *p;
+				struct arena_mark m;
+
+				if (old)
+					memset(old, 0xaa, n);
+				m = arena_mark(&a);
+				for (int round = 0; round < 2; round++) {
+					p = arena_alloc(&a, sizes[first]);
+					assert_true(is_zero(p, sizes[first]));
+					memset(p, 0xff, sizes[first]);
+					p = arena_alloc(&a, sizes[second]);
+					assert_true(is_zero(p, sizes[second]));
+					memset(p, 0xff, sizes[second]);
+					arena_keep(&a, arena_room(ROOM), USED);
+					arena_back(&a, m);
+				}
+				for (size_t i = 0; i < n; i++)
+					assert_int_equal(old[i], 0xaa);
+				assert_true(is_zero(arena_alloc(&a, 5000), 5000));
+				arena_free(&a);
+			}
 }
 
 static void numbers_are_strict(void **state)
@@ -237,11 +307,35 @@ static void base64_of_bytes(void **state)
 	}
 }
 
+/* C1's CSI and an override of direction are escaped; words, layout and what jansson escapes stay.
+ */
+static void test_json_print(void **state)
+{
+	const char *word = "caf\xc3\xa9 \xc2\x9b"
+			   "31m \xe2\x80\xae \x7f \xf0\x9f\x9a\x80\n";
+	json_t *j = json_pack("{s:s, s:i}", word, word, "n", 1), *back;
+	TEXT_AUTO t = { 0 };
+
+	(void)state;
+	assert_int_equal(json_add(&t, j, JSON_INDENT(1) | JSON_SORT_KEYS), 0);
+	assert_string_equal(
+		t.s,
+		"{\n \"caf\xc3\xa9 \\u009b31m \\u202e \\u007f \xf0\x9f\x9a\x80\\n\": "
+		"\"caf\xc3\xa9 \\u009b31m \\u202e \\u007f \xf0\x9f\x9a\x80\\n\",\n \"n\": 1\n}");
+	back = json_loads(t.s, 0, NULL);
+	assert_true(json_equal(j, back));
+	json_decref(back);
+	json_decref(j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_print),
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
 		cmocka_unit_test(arena_grow_keeps_items),
+		cmocka_unit_test(arena_keeps_rooms),
+		cmocka_unit_test(arena_goes_back),
 		cmocka_unit_test(numbers_are_strict),
 		cmocka_unit_test(base64_of_bytes),
 		cmocka_unit_test(sizes_take_suffixes),

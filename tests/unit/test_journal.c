@@ -471,6 +471,37 @@ static void test_skips(void **state)
 	lab_close(&l);
 }
 
+/* Lines that begin as the two before them did, but for the end of the number. */
+static void test_alike(void **state)
+{
+	static const char text[] = BEGIN(1) BEGIN(12) BEGIN(123)
+		INTEND(1, 1, "vm.swappiness", "60", "10") INTEND(12, 1, "vm.swappiness", "10", "9")
+			INTEND(123, 1, "vm.swappiness", "9", "8") DONE(12, 1, "9") DONE(1, 1, "10")
+				DONE(123, 1, "8") DONE(12, 1, "9") END(12, "rolled-back")
+					END(1, "applied") "{\"t\":\"end\",\"txn\":1\n"
+							  "{\"t\":\"end\",\"txn\":1x\n"
+							  "{\"t\":\"end\",\"txn\":123}\n";
+	struct journal j;
+	struct lab l;
+
+	(void)state;
+	load(&l, text, &j);
+	assert_int_equal(j.n, 3);
+	assert_int_equal(j.next, 124);
+	assert_int_equal(j.bad_lines, 3);
+	for (size_t i = 0; i < j.n; i++)
+		assert_int_equal(j.items[i].n, 1);
+	assert_int_equal(j.items[1].txn, 12);
+	assert_int_equal(j.items[1].state, TRANSACTION_ROLLED_BACK);
+	assert_int_equal(journal_load(l.h, &l.a, false, &j, &l.e), 0);
+	assert_int_equal(j.n, 2);
+	assert_int_equal(j.items[0].txn, 1);
+	assert_int_equal(j.items[0].state, TRANSACTION_APPLIED);
+	assert_int_equal(j.items[1].txn, 123);
+	assert_int_equal(j.items[1].state, TRANSACTION_OPEN);
+	lab_close(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,7 +510,7 @@ int main(void)
 		cmocka_unit_test(test_again),	      cmocka_unit_test(test_zero_bytes),
 		cmocka_unit_test(test_large),	      cmocka_unit_test(test_unsound),
 		cmocka_unit_test(test_unsound_value), cmocka_unit_test(test_last_number),
-		cmocka_unit_test(test_skips),
+		cmocka_unit_test(test_skips),	      cmocka_unit_test(test_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
