@@ -15,17 +15,26 @@
 #include "base/text.h"
 #include "host/api_book.h"
 #include "host/captured.h"
+#include "host/plain_json.h"
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 
 /* --- paths
  * ---------------------------------------------------------------------------------------- */
 
+/* Where the machine's root lies in the store. */
+#define ROOT "root"
+enum { ROOT_LEN = sizeof(ROOT) - 1 };
+
 static int inside(const char *phys, char *out, size_t cap)
 {
-	int n = snprintf(out, cap, "root%s", phys);
+	size_t n = strlen(phys);
 
-	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+	if (n + ROOT_LEN >= cap)
+		return -ENAMETOOLONG;
+	memcpy(out, ROOT, ROOT_LEN);
+	memcpy(out + ROOT_LEN, phys, n + 1);
+	return 0;
 }
 
 int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
@@ -88,43 +97,52 @@ static int answered(struct captured *c, const char *path, const char *phys, int 
 /* --- the door's operations
  * ------------------------------------------------------------------------ */
 
+static int read_at(struct captured *c, const char *phys, char *buf, size_t cap, size_t *len)
+{
+	char full[HOST_PATH_MAX];
+	int r = inside(phys, full, sizeof(full));
+
+	return r ? r : c->store->ops->read(c->store, full, buf, cap, len);
+}
+
 /* The path as it was asked, when no link is on the way: most are so, and the store can tell. */
 static int read_as_asked(struct captured *c, const char *path, char *phys, size_t phys_cap,
 			 char *buf, size_t cap, size_t *len)
 {
-	char full[HOST_PATH_MAX];
 	int r;
 
-	if (!c->store->finds_links || strstr(path, "/.") || strstr(path, "//") ||
-	    str_ends(path, "/") || strlen(path) >= phys_cap || inside(path, full, sizeof(full)))
+	if (!c->store->finds_links || *path != '/' || strstr(path, "/.") || strstr(path, "//") ||
+	    str_ends(path, "/") || strlen(path) + ROOT_LEN >= phys_cap)
 		return -ELOOP;
-	r = c->store->ops->read(c->store, full, buf, cap, len);
+	r = read_at(c, path, buf, cap, len);
 	if (r != -ELOOP)
 		strcpy(phys, path);
+	if (r == 0)
+		resolve_saw(&c->resolver, path);
 	return r;
 }
 
 static int captured_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
 	struct captured *c = (struct captured *)h;
-	char phys[HOST_PATH_MAX] = "", full[HOST_PATH_MAX];
+	char phys[HOST_PATH_MAX];
 	intptr_t refused;
-	int r = read_as_asked(c, path, phys, sizeof(phys), buf, cap, len);
+	int r;
 
-	if (r == -ELOOP) {
+	*phys = '\0';
+	r = resolve_known(&c->resolver, path, phys, sizeof(phys))
+		    ? read_at(c, phys, buf, cap, len)
+		    : read_as_asked(c, path, phys, sizeof(phys), buf, cap, len);
+	if (r == -ELOOP && !*phys) {
 		r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 		if (r == 0)
-			r = inside(phys, full, sizeof(full));
-		if (r == 0)
-			r = c->store->ops->read(c->store, full, buf, cap, len);
+			r = read_at(c, phys, buf, cap, len);
 	}
 	if (r == -ELOOP &&
 	    *phys) { /* the file itself is a link; without a place, its folder is a loop */
 		r = resolve_walk(&c->resolver, phys, true, phys, sizeof(phys));
 		if (r == 0)
-			r = inside(phys, full, sizeof(full));
-		if (r == 0)
-			r = c->store->ops->read(c->store, full, buf, cap, len);
+			r = read_at(c, phys, buf, cap, len);
 	}
 	if (r)
 		return answered(c, path, phys, r);
@@ -136,9 +154,11 @@ static int captured_read(struct host *h, const char *path, char *buf, size_t cap
 static int captured_link(struct host *h, const char *path, char *buf, size_t cap)
 {
 	struct captured *c = (struct captured *)h;
-	char phys[HOST_PATH_MAX] = "";
-	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
+	char phys[HOST_PATH_MAX];
+	int r;
 
+	*phys = '\0';
+	r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 	if (r == 0)
 		r = captured_store_link(c, phys, buf, cap);
 	return r ? answered(c, path, phys, r) : 0;
@@ -188,9 +208,11 @@ static int captured_list(struct host *h, const char *path, struct arena *a, char
 static int captured_kind(struct host *h, const char *path, enum host_kind *out)
 {
 	struct captured *c = (struct captured *)h;
-	char phys[HOST_PATH_MAX] = "";
-	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
+	char phys[HOST_PATH_MAX];
+	int r;
 
+	*phys = '\0';
+	r = resolve_place(&c->resolver, path, phys, sizeof(phys));
 	if (r == 0)
 		r = captured_store_kind(c, phys, out);
 	return r ? answered(c, path, phys, r) : 0;
@@ -236,7 +258,9 @@ json_t *captured_json(struct captured *c, const char *name, size_t max, struct e
 
 	if (!text)
 		return NULL;
-	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	j = plain_json(text, len);
+	if (!j)
+		j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	free(text);
 	if (!j)
 		err_set(e, -EBADMSG, "%s/%s:%d: %s", c->host.id.source, name, why.line, why.text);

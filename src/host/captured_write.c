@@ -211,6 +211,7 @@ static int captured_make(struct host *h, enum host_kind kind, const char *path, 
 	char name[HOST_PATH_MAX];
 	int r = place(c, path, name, sizeof(name));
 
+	resolve_forget(&c->resolver);
 	return r ? r : overlay_make(c->overlay, kind, name, target, mode);
 }
 
@@ -220,6 +221,7 @@ static int captured_remove(struct host *h, const char *path)
 	char name[HOST_PATH_MAX];
 	int r = place(c, path, name, sizeof(name));
 
+	resolve_forget(&c->resolver);
 	return r ? r : overlay_remove(c->overlay, name);
 }
 

@@ -19,6 +19,21 @@ void host_close_ptr(struct host **h)
 	host_close(*h);
 }
 
+static int read_into_room(struct host *h, const char *path, size_t cap, struct arena *a, char **out,
+			  size_t *n)
+{
+	char *big = cap > HOST_READ_MAX ? arena_room_large(cap) : arena_room(cap);
+	int r = big ? h->ops->read(h, path, big, cap, n) : -ENOMEM;
+
+	if (r == 0 && *n > cap)
+		r = -EFBIG;
+	if (r)
+		arena_drop(big);
+	else
+		*out = arena_keep(a, big, *n);
+	return r;
+}
+
 int host_read(struct host *h, const char *path, size_t max, struct arena *a, char **out,
 	      size_t *len)
 {
@@ -26,7 +41,6 @@ int host_read(struct host *h, const char *path, size_t max, struct arena *a, cha
 	 * exactly. */
 	char small[4096];
 	size_t n = 0;
-	char *big;
 	int r;
 
 	r = h->ops->read(h, path, small, sizeof(small), &n);
@@ -40,20 +54,17 @@ int host_read(struct host *h, const char *path, size_t max, struct arena *a, cha
 			*len = n;
 		return 0;
 	}
-	big = arena_room(max);
-	if (!big)
-		return -ENOMEM;
-	r = h->ops->read(h, path, big, max, &n);
-	if (r == 0 && n > max)
-		r = -EFBIG;
-	if (r) {
-		arena_drop(big);
-		return r;
+	/* A bound may be far above what anybody has: room for it is not asked for before it is
+	 * needed. */
+	for (size_t cap = max < HOST_READ_MAX ? max : HOST_READ_MAX;;
+	     cap = cap < max / 16 ? cap * 16 : max) {
+		r = read_into_room(h, path, cap, a, out, &n);
+		if (r != -EFBIG || cap == max)
+			break;
 	}
-	*out = arena_keep(a, big, n);
-	if (len)
+	if (r == 0 && len)
 		*len = n;
-	return 0;
+	return r;
 }
 
 int host_read_line(struct host *h, const char *path, char *buf, size_t cap)

@@ -31,6 +31,56 @@ static int append(char *phys, size_t cap, const char *name, size_t n)
 	return 0;
 }
 
+/* folder/name, or the folder alone without a name. */
+static int put_together(char *phys, size_t cap, const char *folder, const char *name)
+{
+	size_t n = strlen(folder);
+
+	if (n >= cap)
+		return -ENAMETOOLONG;
+	memcpy(phys, folder, n + 1);
+	return *name ? append(phys, cap, name, strlen(name)) : 0;
+}
+
+static const char *known_place(const struct resolver *r, const char *dir)
+{
+	return strcmp(dir, r->plain) == 0 ? r->plain : map_get(&r->folders, dir);
+}
+
+static const char *remember(struct resolver *r, const char *dir, const char *phys)
+{
+	const char *own = map_get(&r->folders, phys);
+	void **known = map_at(r->arena, &r->folders, dir);
+
+	/* Most folders are their own places: one copy is enough. */
+	if (own && strcmp(own, phys) == 0)
+		*known = (void *)own;
+	else
+		*known = strcmp(dir, phys) == 0 ? (void *)map_key(known)
+						: arena_strdup(r->arena, phys);
+	return *known;
+}
+
+/* Whether a link stands at a place without links before it. Folders are remembered: those near the
+ * root are on the way to everything. */
+static int link_at(struct resolver *r, const char *phys, bool *is_link)
+{
+	const char *known = map_get(&r->folders, phys);
+	enum host_kind kind;
+	int e;
+
+	*is_link = false;
+	if (known && strcmp(known, phys) == 0)
+		return 0;
+	e = r->kind(r->ctx, phys, &kind);
+	if (e)
+		return e;
+	*is_link = kind == HOST_LINK;
+	if (kind == HOST_DIR)
+		remember(r, phys, phys);
+	return 0;
+}
+
 int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *phys, size_t cap)
 {
 	char rest[HOST_PATH_MAX], target[HOST_PATH_MAX];
@@ -43,7 +93,7 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 	for (char *p = rest + strspn(rest, "/"); *p; p += strspn(p, "/")) {
 		size_t n = strcspn(p, "/");
 		const char *tail = p + n + strspn(p + n, "/");
-		enum host_kind kind;
+		bool is_link;
 		char *slash;
 
 		if (n == 2 && p[0] == '.' && p[1] == '.') {
@@ -54,10 +104,10 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 		} else if (!(n == 1 && p[0] == '.')) {
 			e = append(phys, cap, p, n);
 			if (e == 0)
-				e = r->kind(r->ctx, phys, &kind);
+				e = link_at(r, phys, &is_link);
 			if (e)
 				return e == -ENOENT && *tail ? -ENOTDIR : e;
-			if (kind == HOST_LINK && (*tail || follow_last)) {
+			if (is_link && (*tail || follow_last)) {
 				if (++links > LINKS_MAX)
 					return -ELOOP;
 				e = r->link(r->ctx, phys, target, sizeof(target));
@@ -78,32 +128,26 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 	return 0;
 }
 
-static int remember(struct resolver *r, const char *dir, const char *phys, const char **known)
-{
-	*known = arena_strdup(r->arena, phys);
-	*map_at(r->arena, &r->folders, dir) = (void *)*known;
-	return 0;
-}
-
 /* One component more than a folder that is known: the common case needs one look-up. */
 static int folder_below(struct resolver *r, const char *parent, const char *dir, const char **known)
 {
 	const char *name = strrchr(dir, '/') + 1;
 	char phys[HOST_PATH_MAX];
-	enum host_kind kind;
+	bool is_link = false;
 	int e;
 
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		e = resolve_walk(r, dir, true, phys, sizeof(phys));
-		return e ? e : remember(r, dir, phys, known);
+	} else {
+		e = put_together(phys, sizeof(phys), parent, name);
+		if (e == 0)
+			e = link_at(r, phys, &is_link);
+		if (e == 0 && is_link)
+			e = resolve_walk(r, phys, true, phys, sizeof(phys));
 	}
-	e = snprintf(phys, sizeof(phys), "%s/%s", parent, name);
-	if (e < 0 || (size_t)e >= sizeof(phys))
-		return -ENAMETOOLONG;
-	e = r->kind(r->ctx, phys, &kind);
-	if (e == 0 && kind == HOST_LINK)
-		e = resolve_walk(r, phys, true, phys, sizeof(phys));
-	return e ? e : remember(r, dir, phys, known);
+	if (e == 0)
+		*known = remember(r, dir, phys);
+	return e;
 }
 
 /* From the longest known folder downwards: a loop, because a path from a capture may have two
@@ -120,7 +164,7 @@ int resolve_folder(struct resolver *r, const char *dir, const char **out)
 	if (len && dir[0] != '/')
 		return -EINVAL;
 	memcpy(part, dir, len + 1);
-	while (at && !(known = map_get(&r->folders, part))) {
+	while (at && !(known = known_place(r, part))) {
 		while (part[--at] != '/')
 			;
 		part[at] = '\0';
@@ -143,7 +187,7 @@ int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap)
 	const char *slash = strrchr(path, '/'), *folder;
 	char dir[HOST_PATH_MAX];
 	size_t n = slash ? (size_t)(slash - path) : 0;
-	int e, k;
+	int e;
 
 	if (!slash || n >= sizeof(dir))
 		return slash ? -ENAMETOOLONG : -EINVAL;
@@ -153,8 +197,34 @@ int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap)
 	memcpy(dir, path, n);
 	dir[n] = '\0';
 	e = resolve_folder(r, dir, &folder);
-	if (e)
-		return e;
-	k = snprintf(phys, cap, "%s%s%s", folder, slash[1] ? "/" : "", slash + 1);
-	return k < 0 || (size_t)k >= cap ? -ENAMETOOLONG : 0;
+	return e ? e : put_together(phys, cap, folder, slash + 1);
+}
+
+bool resolve_known(const struct resolver *r, const char *path, char *phys, size_t cap)
+{
+	const char *slash = strrchr(path, '/'), *folder;
+	char dir[HOST_PATH_MAX];
+	size_t n = slash ? (size_t)(slash - path) : 0;
+
+	if (!slash || n >= sizeof(dir) || !slash[1] || strcmp(slash, "/.") == 0 ||
+	    strcmp(slash, "/..") == 0)
+		return false;
+	memcpy(dir, path, n);
+	dir[n] = '\0';
+	folder = known_place(r, dir);
+	return folder && put_together(phys, cap, folder, slash + 1) == 0;
+}
+
+void resolve_saw(struct resolver *r, const char *path)
+{
+	size_t n = (size_t)(strrchr(path, '/') - path);
+
+	memcpy(r->plain, path, n);
+	r->plain[n] = '\0';
+}
+
+void resolve_forget(struct resolver *r)
+{
+	r->folders = (struct map){ 0 };
+	r->plain[0] = '\0';
 }

@@ -17,6 +17,8 @@ struct resolver {
 	int (*link)(void *ctx, const char *phys, char *buf, size_t cap);
 	struct arena *arena;
 	struct map folders; /* asked folder -> its place */
+	/* The folder that resolve_saw() was told of last. */
+	char plain[HOST_PATH_MAX];
 };
 
 /*
@@ -30,5 +32,12 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 int resolve_folder(struct resolver *r, const char *dir, const char **out);
 /* The place of path with its folder resolved, its last component not. */
 int resolve_place(struct resolver *r, const char *path, char *phys, size_t cap);
+/* The same where the folder is known already; false, and nothing is looked up, where it is not. */
+bool resolve_known(const struct resolver *r, const char *path, char *phys, size_t cap);
+/* A file was read at path as it was asked, without a link on the way: its folder is its own place.
+ * Told of every file, so only the last folder is kept. */
+void resolve_saw(struct resolver *r, const char *path);
+/* Folders may have become others. */
+void resolve_forget(struct resolver *r);
 
 #endif

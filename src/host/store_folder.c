@@ -16,9 +16,10 @@
 struct folder {
 	struct store store;
 	int fd;
-	bool no_openat2;	  /* kernel or emulator without it: found out once */
-	char last[HOST_PATH_MAX]; /* the folder of the file read last */
-	int last_fd;		  /* -1: none */
+	bool no_openat2; /* kernel or emulator without it: found out once */
+	/* Without it: the folder of the file read last. */
+	char last[HOST_PATH_MAX];
+	int last_fd; /* -1: none */
 };
 
 /* Component by component, for where openat2 is missing. */
@@ -60,15 +61,10 @@ static int open_inside(struct folder *f, const char *path, int flags)
 				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
 	long fd;
 
-	if (!f->no_openat2) {
-		fd = syscall(SYS_openat2, f->fd, path, &how, sizeof(how));
-		if (fd >= 0)
-			return (int)fd;
-		if (errno != ENOSYS && errno != EPERM)
-			return -errno;
-		f->no_openat2 = true;
-	}
-	return open_walk(f->fd, path, flags | O_CLOEXEC);
+	if (f->no_openat2)
+		return open_walk(f->fd, path, flags | O_CLOEXEC);
+	fd = syscall(SYS_openat2, f->fd, path, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
 }
 
 static int open_last(struct folder *f, const char *path, size_t n)
@@ -95,11 +91,12 @@ static bool is_stale(int fd)
 	return fstat(fd, &st) < 0 || st.st_nlink == 0;
 }
 
-/* Opens a file for reading. Its folder's descriptor is kept: probes read many files of one folder,
- * and walking a deep path again costs more than the file. */
-static int open_file(struct folder *f, const char *path)
+enum { READ_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+
+/* Opens a file component by component. Its folder's descriptor is kept: probes read many files of
+ * one folder, and walking a deep path again costs more than the file. */
+static int open_file_walking(struct folder *f, const char *path)
 {
-	static const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t n = slash ? (size_t)(slash - path) : 0;
 	bool kept = f->last_fd >= 0 && strncmp(f->last, path, n) == 0 && f->last[n] == '\0';
@@ -110,14 +107,21 @@ static int open_file(struct folder *f, const char *path)
 	r = kept ? 0 : open_last(f, path, n);
 	if (r)
 		return r;
-	fd = openat(f->last_fd, name, flags);
+	fd = openat(f->last_fd, name, READ_FLAGS);
 	if (fd < 0 && errno == ENOENT && kept && is_stale(f->last_fd)) {
 		r = open_last(f, path, n);
 		if (r)
 			return r;
-		fd = openat(f->last_fd, name, flags);
+		fd = openat(f->last_fd, name, READ_FLAGS);
 	}
 	return fd < 0 ? -errno : fd;
+}
+
+/* Opens a file for reading. The kernel walks a deep path for a quarter of what it takes to open and
+ * close its folder, so that no folder is kept where it does. */
+static int open_file(struct folder *f, const char *path)
+{
+	return f->no_openat2 ? open_file_walking(f, path) : open_inside(f, path, READ_FLAGS);
 }
 
 static int folder_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
@@ -215,6 +219,7 @@ struct store *store_open_folder(const char *path, struct err *e)
 	fd = open_inside(f, ".", O_PATH);
 	if (fd >= 0)
 		close(fd);
+	f->no_openat2 = fd == -ENOSYS || fd == -EPERM;
 	f->store.finds_links = !f->no_openat2;
 	return &f->store;
 }

@@ -64,11 +64,6 @@ bool fact_is(const struct fact_str *f, const char *s)
 	return seen_ok(&f->f) && strcmp(f->v, s) == 0;
 }
 
-long long fact_or(const struct fact_int *f, long long fallback)
-{
-	return seen_ok(&f->f) ? f->v : fallback;
-}
-
 const char *fact_text(const struct fact_str *f, const char *fallback)
 {
 	return seen_ok(&f->f) ? f->v : fallback;

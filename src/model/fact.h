@@ -62,7 +62,10 @@ const char *fact_from(struct arena *a, const struct fact *f);
 /* True when the text fact was seen and equals s. */
 bool fact_is(const struct fact_str *f, const char *s);
 /* The value when it was seen, otherwise fallback. */
-long long fact_or(const struct fact_int *f, long long fallback);
+static inline long long fact_or(const struct fact_int *f, long long fallback)
+{
+	return seen_ok(&f->f) ? f->v : fallback;
+}
 const char *fact_text(const struct fact_str *f, const char *fallback);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding one object among a machine's facts by name, address or place. Knows the structs, not
  * their tables. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/machine.h"
@@ -15,13 +16,43 @@ void *list_add(struct arena *a, struct list *l, size_t size)
 	return item;
 }
 
+void list_reserve(struct arena *a, struct list *l, size_t n, size_t size)
+{
+	size_t room = 4;
+
+	/* As arena_grow would have it, so that list_add can go on. */
+	while (room < n)
+		room *= 2;
+	l->items = arena_array(a, room, size);
+}
+
+void *list_take(struct list *l, size_t size)
+{
+	return (char *)l->items + l->n++ * size;
+}
+
 static bool same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
 }
 
+static int by_address(const void *address, const void *function)
+{
+	const char *name = ((const struct pci_function *)function)->name;
+
+	return pci_bus_order(address, name ? name : "");
+}
+
 struct pci_function *machine_pci(const struct machine *m, const char *address)
 {
+	struct pci_function *found;
+
+	if (!address || !*address || !m->pci.n)
+		return NULL;
+	found = bsearch(address, m->pci.items, m->pci.n, sizeof(*found), by_address);
+	if (found)
+		return found;
+	/* What was read from elsewhere may be in another order. */
 	LIST_FOR_EACH (struct pci_function, f, &m->pci)
 		if (same(f->name, address))
 			return f;

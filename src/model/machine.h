@@ -68,6 +68,10 @@ int schema_from_json(struct arena *a, const struct schema *s, const json_t *j, v
 
 /* Appends a zeroed item and returns it. */
 void *list_add(struct arena *a, struct list *l, size_t size);
+/* The same for n items that are known to come, without moving any: list_reserve of an empty list,
+ * then list_take for each. */
+void list_reserve(struct arena *a, struct list *l, size_t n, size_t size);
+void *list_take(struct list *l, size_t size);
 
 #define LIST_FOR_EACH(type, it, list)                                                              \
 	for (type *it = (list)->items; it && it < (type *)(list)->items + (list)->n; it++)

@@ -5,29 +5,45 @@
 
 #include <string.h>
 
-#define HEX "0123456789abcdefABCDEF"
-
 static bool component_ends(char c)
 {
 	return c == '\0' || c == '/';
 }
 
+/* strspn() would make a table of the digits each time; paths are asked at every component. */
+static size_t hex_length(const char *s)
+{
+	size_t n = 0;
+
+	while ((s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'f') ||
+	       (s[n] >= 'A' && s[n] <= 'F'))
+		n++;
+	return n;
+}
+
 /* "DDDD:BB" */
 static size_t bus_length(const char *s)
 {
-	size_t n = strspn(s, HEX);
+	size_t n = hex_length(s);
 
-	return n >= 4 && n <= 8 && s[n] == ':' && strspn(s + n + 1, HEX) == 2 ? n + 3 : 0;
+	return n >= 4 && n <= 8 && s[n] == ':' && hex_length(s + n + 1) == 2 ? n + 3 : 0;
 }
 
 size_t pci_address_length(const char *s)
 {
 	size_t n = bus_length(s);
 
-	if (!n || s[n] != ':' || strspn(s + n + 1, HEX) != 2 || s[n + 3] != '.' || s[n + 4] < '0' ||
+	if (!n || s[n] != ':' || hex_length(s + n + 1) != 2 || s[n + 3] != '.' || s[n + 4] < '0' ||
 	    s[n + 4] > '7' || !component_ends(s[n + 5]))
 		return 0;
 	return n + 5;
+}
+
+int pci_bus_order(const char *a, const char *b)
+{
+	size_t n = strlen(a), k = strlen(b);
+
+	return n != k ? (n < k ? -1 : 1) : strcmp(a, b);
 }
 
 size_t pci_root_length(const char *s)

@@ -44,6 +44,9 @@ extern const struct schema schema_pci_function;
  * ("pci0000:00") that is the whole path component at s; 0 when the component is something else. */
 size_t pci_address_length(const char *s);
 size_t pci_root_length(const char *s);
+/* The order of addresses on the bus: bus, device and function are hexadecimal numbers of fixed
+ * width; domains above ffff are longer. */
+int pci_bus_order(const char *a, const char *b);
 
 /* Base class of a 24-bit class code: 0x03 display, 0x02 network, 0x06 bridge, 0x01 storage. */
 static inline unsigned pci_base_class(const struct pci_function *p)

@@ -68,37 +68,57 @@ static void from_kernel(struct probe *p, struct pci_function *f, const char *dir
 	f->subdevice = probe_hex(p, dir, "subsystem_device");
 }
 
-/* First or second half of "PCI_ID=15B3:1021"; the whole of "PCI_CLASS=20000". */
-static struct fact_int uevent_hex(struct probe *p, const char *text, const char *dir,
-				  const char *key, bool second)
+/* The value of a line "KEY=value"; *n gets its length. NULL when there is none. */
+static const char *uevent_value(const char *text, const char *key, size_t *n)
 {
-	const char *v = text_value(p->a, text, key, '='), *colon = v ? strchr(v, ':') : NULL;
-	unsigned long long n;
+	size_t k = strlen(key);
 
-	if (v && second)
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, k) == 0 && line[k] == '=')
+			return str_trim(line + k + 1, strcspn(line + k + 1, "\n"), n);
+	}
+	return NULL;
+}
+
+/* First or second half of "PCI_ID=15B3:1021"; the whole of "PCI_CLASS=20000". */
+static struct fact_int uevent_hex(const char *text, const char *dir, const char *key, bool second)
+{
+	size_t n = 0, half;
+	const char *v = uevent_value(text, key, &n), *colon = v ? memchr(v, ':', n) : NULL;
+	unsigned long long number;
+	char digits[32];
+
+	half = colon ? (size_t)(colon - v) : n;
+	if (second) {
 		v = colon ? colon + 1 : NULL;
-	else if (colon)
-		v = arena_strndup(p->a, v, (size_t)(colon - v));
-	if (!v || parse_hex(v, &n))
+		half = colon ? n - half - 1 : 0;
+	}
+	if (!v || half >= sizeof(digits))
 		return (struct fact_int){ .f = fact_unseen(-EPROTO, dir, "uevent") };
-	return fact_int_of((long long)n, dir, "uevent");
+	memcpy(digits, v, half);
+	digits[half] = '\0';
+	if (parse_hex(digits, &number))
+		return (struct fact_int){ .f = fact_unseen(-EPROTO, dir, "uevent") };
+	return fact_int_of((long long)number, dir, "uevent");
 }
 
 /* One file tells ids, class and driver, where six others tell one each. */
 static bool from_uevent(struct probe *p, struct pci_function *f, const char *dir)
 {
 	const char *driver;
-	char *text;
+	char text[4096]; /* the kernel's own bound */
+	size_t n = 0;
 
-	if (host_read(p->h, arena_printf(p->a, "%suevent", dir), HOST_READ_MAX, p->a, &text, NULL))
+	if (probe_line(p, dir, "uevent", text, sizeof(text)))
 		return false;
-	f->class_ = uevent_hex(p, text, dir, "PCI_CLASS", false);
-	f->vendor = uevent_hex(p, text, dir, "PCI_ID", false);
-	f->device = uevent_hex(p, text, dir, "PCI_ID", true);
-	f->subvendor = uevent_hex(p, text, dir, "PCI_SUBSYS_ID", false);
-	f->subdevice = uevent_hex(p, text, dir, "PCI_SUBSYS_ID", true);
-	driver = text_value(p->a, text, "DRIVER", '=');
-	f->driver = driver ? fact_str_of(driver, dir, "uevent")
+	f->class_ = uevent_hex(text, dir, "PCI_CLASS", false);
+	f->vendor = uevent_hex(text, dir, "PCI_ID", false);
+	f->device = uevent_hex(text, dir, "PCI_ID", true);
+	f->subvendor = uevent_hex(text, dir, "PCI_SUBSYS_ID", false);
+	f->subdevice = uevent_hex(text, dir, "PCI_SUBSYS_ID", true);
+	driver = uevent_value(text, "DRIVER", &n);
+	f->driver = driver ? fact_str_of(arena_strndup(p->a, driver, n), dir, "uevent")
 			   : (struct fact_str){ .f = fact_unseen(-ENOENT, dir, "uevent") };
 	return seen_ok(&f->class_.f) && seen_ok(&f->vendor.f);
 }
@@ -188,14 +208,12 @@ static void details(struct probe *p, struct pci_function *f, const char *dir, st
 
 static struct fact_int virtual_function(struct probe *p, const char *dir)
 {
-	return fact_int_of(host_exists(p->h, arena_printf(p->a, "%sphysfn", dir)), dir, "physfn");
+	return fact_int_of(probe_has(p, dir, "physfn"), dir, "physfn");
 }
 
 /* Identity and configuration space, or what the kernel keeps where that cannot be read. */
 static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
 {
-	char width[32];
-
 	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
 	 * device. */
 	if (fact_is(&f->runtime_status, "suspended")) {
@@ -206,8 +224,7 @@ static void describe(struct probe *p, struct pci_function *f, const char *dir, b
 	}
 	/* The kernel shows link files of PCI Express devices alone; a virtual machine takes a
 	 * millisecond to read the configuration space of each of its own devices. */
-	if (known && host_read_line(p->h, arena_printf(p->a, "%smax_link_width", dir), width,
-				    sizeof(width)) == -ENOENT) {
+	if (known && probe_lacks(p, dir, "max_link_width")) {
 		pci_config_conventional(f, dir);
 		return;
 	}
@@ -244,7 +261,7 @@ static bool needs_little(struct probe *p, struct pci_function *f, const char *di
 
 static void add(struct probe *p, const char *address, struct map *types)
 {
-	struct pci_function *f = list_add(p->a, &p->m->pci, sizeof(*f));
+	struct pci_function *f = list_take(&p->m->pci, sizeof(*f));
 	char path[HOST_PATH_MAX];
 	const char *dir;
 	bool known;
@@ -290,14 +307,9 @@ static void errors_above(struct probe *p)
 	}
 }
 
-/* Domain, bus, device and function are hexadecimal numbers of fixed width; domains above ffff are
- * longer. */
 static int bus_order(const void *a, const void *b)
 {
-	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-	size_t n = strlen(x), k = strlen(y);
-
-	return n != k ? (n < k ? -1 : 1) : strcmp(x, y);
+	return pci_bus_order(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* A lean probe leaves the extended space of GPUs out, because it is slow; of one or two of them it
@@ -322,14 +334,18 @@ void probe_pci(struct probe *p)
 {
 	struct map types = { 0 };
 	char **names;
-	size_t n;
+	size_t all, n = 0;
 
-	if (host_list(p->h, DEVICES, p->a, &names, &n))
+	if (host_list(p->h, DEVICES, p->a, &names, &all))
 		return;
-	qsort(names, n, sizeof(*names), bus_order);
+	for (size_t i = 0; i < all; i++)
+		if (*names[i] && pci_address_length(names[i]) == strlen(names[i]))
+			names[n++] = names[i];
+	if (n)
+		qsort(names, n, sizeof(*names), bus_order);
+	list_reserve(p->a, &p->m->pci, n, sizeof(struct pci_function));
 	for (size_t i = 0; i < n; i++)
-		if (pci_address_length(names[i]) == strlen(names[i]))
-			add(p, names[i], &types);
+		add(p, names[i], &types);
 	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
 		const char *name = pci_known_name(f);
 

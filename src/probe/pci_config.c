@@ -159,23 +159,25 @@ static bool wants_extended(const unsigned char *config, size_t len)
 }
 
 /* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first
- * and often suffice. */
+ * and often suffice. Nothing traps where a capture is read. */
 bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 {
 	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
 	char path[HOST_PATH_MAX];
 	const struct space none = { { NULL, 0 }, dir };
-	size_t len = 0;
-	bool more = false, left_out;
+	size_t first = p->h->id.captured ? sizeof(config) : PCI_CFG_SPACE_SIZE, len = 0;
+	bool more = false, wanted, left_out;
 	int r = -ENAMETOOLONG;
 
 	/* Not host_read(): 500 functions would leave two megabytes in the arena. */
 	if ((size_t)snprintf(path, sizeof(path), "%sconfig", dir) < sizeof(path))
-		r = p->h->ops->read(p->h, path, (char *)config, PCI_CFG_SPACE_SIZE, &len);
+		r = p->h->ops->read(p->h, path, (char *)config, first, &len);
 	if (r == 0 && len > PCI_CFG_SPACE_SIZE) {
-		len = PCI_CFG_SPACE_SIZE;
-		more = wants_extended(config, len);
-		if (more && !(p->lean && !p->deep && config[PCI_CLASS_DEVICE + 1] == 0x03))
+		more = wants_extended(config, PCI_CFG_SPACE_SIZE);
+		wanted = more && !(p->lean && !p->deep && config[PCI_CLASS_DEVICE + 1] == 0x03);
+		if (!wanted)
+			len = PCI_CFG_SPACE_SIZE;
+		else if (first < sizeof(config))
 			r = p->h->ops->read(p->h, path, (char *)config, sizeof(config), &len);
 	}
 	if (r) {

@@ -32,22 +32,45 @@ struct fact_str fact_str_of(const char *v, const char *dir, const char *leaf)
 	return (struct fact_str){ .f = fact_seen(dir, leaf), .v = v };
 }
 
-static int read_leaf(struct probe *p, const char *dir, const char *leaf, char *buf, size_t cap)
+static int leaf_path(const char *dir, const char *leaf, char *path, size_t cap)
 {
-	char path[HOST_PATH_MAX];
 	size_t n = strlen(dir), k = strlen(leaf);
 
-	if (n + k >= sizeof(path))
+	if (n + k >= cap)
 		return -ENAMETOOLONG;
 	memcpy(path, dir, n);
 	memcpy(path + n, leaf, k + 1);
-	return host_read_line(p->h, path, buf, cap);
+	return 0;
+}
+
+int probe_line(struct probe *p, const char *dir, const char *leaf, char *buf, size_t cap)
+{
+	char path[HOST_PATH_MAX];
+	int r = leaf_path(dir, leaf, path, sizeof(path));
+
+	return r ? r : host_read_line(p->h, path, buf, cap);
+}
+
+bool probe_has(struct probe *p, const char *dir, const char *leaf)
+{
+	char path[HOST_PATH_MAX];
+
+	return leaf_path(dir, leaf, path, sizeof(path)) == 0 && host_exists(p->h, path);
+}
+
+bool probe_lacks(struct probe *p, const char *dir, const char *leaf)
+{
+	char path[HOST_PATH_MAX];
+	enum host_kind kind;
+
+	return leaf_path(dir, leaf, path, sizeof(path)) == 0 &&
+	       host_kind(p->h, path, &kind) == -ENOENT;
 }
 
 struct fact_str probe_str(struct probe *p, const char *dir, const char *leaf)
 {
 	char buf[LINE];
-	int r = read_leaf(p, dir, leaf, buf, sizeof(buf));
+	int r = probe_line(p, dir, leaf, buf, sizeof(buf));
 
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, dir, leaf) };
@@ -58,7 +81,7 @@ struct fact_int probe_int(struct probe *p, const char *dir, const char *leaf)
 {
 	char buf[LINE];
 	long long v = 0;
-	int r = read_leaf(p, dir, leaf, buf, sizeof(buf));
+	int r = probe_line(p, dir, leaf, buf, sizeof(buf));
 
 	if (r == 0 && parse_i64(buf, &v))
 		r = -EPROTO;
@@ -71,7 +94,7 @@ struct fact_int probe_hex(struct probe *p, const char *dir, const char *leaf)
 {
 	char buf[LINE];
 	unsigned long long v = 0;
-	int r = read_leaf(p, dir, leaf, buf, sizeof(buf));
+	int r = probe_line(p, dir, leaf, buf, sizeof(buf));
 
 	if (r == 0 && parse_hex(buf, &v))
 		r = -EPROTO;
@@ -84,7 +107,7 @@ struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf)
 {
 	char buf[LINE];
 	struct fact_set out = { 0 };
-	int r = read_leaf(p, dir, leaf, buf, sizeof(buf));
+	int r = probe_line(p, dir, leaf, buf, sizeof(buf));
 
 	/* "(null)" is what some kernels print for an empty nohz_full list. */
 	if (r == 0 && strcmp(buf, "(null)") == 0)
@@ -129,22 +152,35 @@ struct fact_str probe_link_name(struct probe *p, const char *dir, const char *le
 {
 	char path[HOST_PATH_MAX], target[HOST_PATH_MAX];
 	const char *slash;
-	int r;
+	int r = leaf_path(dir, leaf, path, sizeof(path));
 
-	if (strlen(dir) + strlen(leaf) >= sizeof(path))
-		return (struct fact_str){ .f = fact_unseen(-ENAMETOOLONG, dir, leaf) };
-	strcpy(path, dir);
-	strcat(path, leaf);
-	r = host_link(p->h, path, target, sizeof(target));
+	if (r == 0)
+		r = host_link(p->h, path, target, sizeof(target));
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, dir, leaf) };
 	slash = strrchr(target, '/');
 	return fact_str_of(arena_strdup(p->a, slash ? slash + 1 : target), dir, leaf);
 }
 
+/* Whether text is word and a blank, and what is behind them. */
+static const char *behind_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(text, word, n) == 0 && text[n] == ' ' ? text + n + 1 : NULL;
+}
+
+/* "api object ". An object is asked many questions in a row: its facts share one text. */
 static const char *ask_dir(struct probe *p, const char *api, const char *object)
 {
-	return *object ? arena_printf(p->a, "%s %s ", api, object) : arena_printf(p->a, "%s ", api);
+	const char *rest = p->asked ? behind_word(p->asked, api) : NULL;
+
+	if (rest && *object)
+		rest = behind_word(rest, object);
+	if (!rest || *rest)
+		p->asked = *object ? arena_printf(p->a, "%s %s ", api, object)
+				   : arena_printf(p->a, "%s ", api);
+	return p->asked;
 }
 
 struct fact_int probe_ask_int(struct probe *p, const char *api, const char *object,

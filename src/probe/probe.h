@@ -25,6 +25,8 @@ struct probe {
 	/* Find the connection that the user came in over: for plan and apply. Says who is
 	 * connected, so not for captures. */
 	bool session;
+	/* probe.c's own: where the last question was asked. */
+	const char *asked;
 };
 
 /* Fills a zeroed machine. Subjects run in this order because later ones look at earlier ones. */
@@ -58,6 +60,12 @@ struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf);
 /* The word in brackets of "always [madvise] never"; *all (may be NULL) gets the words without
  * brackets. */
 struct fact_str probe_choice(struct probe *p, const char *dir, const char *leaf, const char **all);
+/* The line itself, for what is no fact of its own: as host_read_line. */
+int probe_line(struct probe *p, const char *dir, const char *leaf, char *buf, size_t cap);
+/* As host_exists. */
+bool probe_has(struct probe *p, const char *dir, const char *leaf);
+/* It is known not to be there: neither is true of what nobody may see. */
+bool probe_lacks(struct probe *p, const char *dir, const char *leaf);
 /* Last component of a link's target ("mlx5_core" of .../driver). */
 struct fact_str probe_link_name(struct probe *p, const char *dir, const char *leaf);
 /* Asks a provider. from reads "api object field". */

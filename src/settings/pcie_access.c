@@ -27,6 +27,19 @@ enum { REDIRECT = 0x04 | 0x08 | 0x10 };
 
 enum { PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };
 
+/* Asked of every function for every bridge: the class decides most. */
+static bool is_fast_device(const struct pci_function *p)
+{
+	switch (pci_base_class(p)) {
+	case 0x03:
+		return is_nvidia_display(p);
+	case 0x02:
+		return is_connectx(p);
+	default:
+		return false;
+	}
+}
+
 /* Bridges above a GPU or fast NIC; redirect there sends peer traffic to the root. */
 static bool above_fast_device(const struct machine *m, const void *object)
 {
@@ -38,7 +51,7 @@ static bool above_fast_device(const struct machine *m, const void *object)
 	     b->port_type.v != PORT_ROOT))
 		return false;
 	LIST_FOR_EACH (struct pci_function, p, &m->pci)
-		if ((is_nvidia_display(p) || is_connectx(p)) && is_below(p, b))
+		if (is_fast_device(p) && is_below(p, b))
 			return true;
 	return false;
 }

@@ -231,6 +231,73 @@ static void test_links(void **state)
 	check_links(true);
 }
 
+/* What was asked before decides how a path is resolved, never what it means. */
+static void test_any_order(void **state)
+{
+	static const char *const paths[] = {
+		"/a/file",
+		"/a/relative",
+		"/a/up",
+		"/a/dir/file",
+		"/a/dir/again",
+		"/a/dir/none",
+		"/a/two",
+		"/a/climb",
+		"/a/climb/x",
+		"/a/outside",
+		"/a/me",
+		"/a/ping/x",
+		"/a/nowhere",
+		"/a/file/below",
+		"/b/file",
+		"/b/again",
+		"/a/../b/file",
+		"/a/./file",
+		"//b/file",
+		"/a/dir/../a/file",
+		"/b/",
+		"/",
+		"/a",
+		"/gone/x",
+		"/shut/deep/file",
+		"/x/y/z",
+		"b/file",
+	};
+	enum { N = sizeof(paths) / sizeof(paths[0]), ORDERS = 300 };
+	int read[N], link[N], kind[N];
+	char line[64], target[64];
+
+	(void)state;
+	srand(2);
+	for (int order = 0; order <= ORDERS; order++) {
+		struct world w;
+		HOST_AUTO *h = opened(&w, order == 1, BOX_META("unknown"));
+
+		for (int i = 0; i < N; i++) {
+			size_t at = order > 1 ? (size_t)rand() % N : (size_t)i;
+			enum host_kind k = HOST_OTHER;
+			int is[3] = { host_read_line(h, paths[at], line, sizeof(line)),
+				      host_link(h, paths[at], target, sizeof(target)),
+				      host_kind(h, paths[at], &k) };
+
+			if (is[0] == 0)
+				is[0] = line[0];
+			if (is[2] == 0)
+				is[2] = (int)k + 1;
+			if (order == 0) {
+				read[at] = is[0];
+				link[at] = is[1];
+				kind[at] = is[2];
+			} else if (order > 1) {
+				assert_int_equal(is[0], read[at]);
+				assert_int_equal(is[1], link[at]);
+				assert_int_equal(is[2], kind[at]);
+			}
+		}
+		box_remove(&w.box);
+	}
+}
+
 static void test_states(void **state)
 {
 	(void)state;
@@ -384,10 +451,59 @@ static void test_deep(void **state)
 	}
 }
 
+/* A file of so many bytes that notes how much room was ever offered. */
+struct long_file {
+	struct host host;
+	size_t size, most;
+};
+
+static int long_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct long_file *f = (struct long_file *)h;
+
+	(void)path;
+	f->most = cap > f->most ? cap : f->most;
+	*len = f->size > cap ? cap + 1 : f->size;
+	memset(buf, 'x', *len < cap ? *len : cap);
+	return 0;
+}
+
+/* A bound says what is too much; room is asked for by what is there. */
+static void test_room(void **state)
+{
+	static const struct host_ops ops = { .read = long_read };
+	static const struct {
+		size_t size, bound, most;
+		int r;
+	} rows[] = { { 5000, 512u << 20, 1 << 20, 0 },
+		     { 3 << 20, 512u << 20, 16 << 20, 0 },
+		     { 5000, 5000, 5000, 0 },
+		     { 5001, 5000, 5000, -EFBIG },
+		     { 3 << 20, 2 << 20, 2 << 20, -EFBIG } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct long_file f = { .host = { .ops = &ops }, .size = rows[i].size };
+		struct arena a = { 0 };
+		char *text = NULL;
+		size_t n = 0;
+
+		assert_int_equal(host_read(&f.host, "/f", rows[i].bound, &a, &text, &n), rows[i].r);
+		assert_true(f.most <= rows[i].most);
+		if (rows[i].r == 0) {
+			assert_int_equal(n, rows[i].size);
+			assert_int_equal(strlen(text), n);
+		}
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_api),
 		cmocka_unit_test(test_special_files),

@@ -195,6 +195,29 @@ static void test_links(void **state)
 	two_close(&t);
 }
 
+/* What was known of a folder is not believed once it may be another. */
+static void test_folder_becomes_link(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t);
+	assert_string_equal(text_of(&t, "/etc/deep/a/b/c"), "c\n");
+	assert_string_equal(text_of(&t, "/etc/d/one"), "1\n");
+	assert_string_equal(text_of(&t, "/etc/link/one"), "1\n");
+	assert_string_equal(text_of(&t, "/etc/d/none"), "ENOENT");
+	assert_int_equal(host_remove(t.h, "/etc/d/one"), 0);
+	assert_int_equal(host_remove(t.h, "/etc/d/two"), 0);
+	assert_int_equal(host_remove(t.h, "/etc/d"), 0);
+	assert_string_equal(text_of(&t, "/etc/link/one"), "ENOENT");
+	assert_int_equal(host_make_link(t.h, "/etc/d", "deep/a/b"), 0);
+	assert_string_equal(text_of(&t, "/etc/d/c"), "c\n");
+	assert_string_equal(text_of(&t, "/etc/link/c"), "c\n");
+	assert_true(host_exists(t.h, "/etc/link/c"));
+	assert_false(host_exists(t.h, "/etc/link/one"));
+	two_close(&t);
+}
+
 static void test_kernel_files(void **state)
 {
 	struct answer one = { .kind = ANSWER_INT, .i = 1 };
@@ -341,11 +364,12 @@ static void test_locks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_put),    cmocka_unit_test(test_append),
-		cmocka_unit_test(test_remove), cmocka_unit_test(test_made_again),
-		cmocka_unit_test(test_links),  cmocka_unit_test(test_kernel_files),
-		cmocka_unit_test(test_tar),    cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_paths),  cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_put),	     cmocka_unit_test(test_append),
+		cmocka_unit_test(test_remove),	     cmocka_unit_test(test_made_again),
+		cmocka_unit_test(test_links),	     cmocka_unit_test(test_folder_becomes_link),
+		cmocka_unit_test(test_kernel_files), cmocka_unit_test(test_tar),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

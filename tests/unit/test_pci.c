@@ -388,6 +388,65 @@ static void test_names(void **state)
 	world_end(&w);
 }
 
+/* One file with six facts. */
+static void test_uevent(void **state)
+{
+	static const char *const texts[] = {
+		"DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:1021\nPCI_SUBSYS_ID=15B3:0023\n",
+		"PCI_CLASS=20000\nPCI_ID=15B3\nPCI_SUBSYS_ID=:\nXDRIVER=no\n",
+		"PCI_CLASS=30000000000000000000000000000000000000000\nPCI_ID=10DE:2330\nDRIVER=\n",
+	};
+	const struct pci_function *f;
+	struct world w = { 0 };
+
+	(void)state;
+	box_make(&w.box);
+	for (int i = 0; i < 3; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "pci0000:00/0000:00:0%d.0", i + 1);
+		function(&w.box, path, "020000");
+		leaf(&w.box, path, "uevent", texts[i]);
+	}
+	probe_world(&w);
+	f = w.machine.pci.items;
+	assert_int_equal(w.machine.pci.n, 3);
+	assert_int_equal(f[0].class_.v, 0x020000);
+	assert_int_equal(f[0].vendor.v, 0x15b3);
+	assert_int_equal(f[0].device.v, 0x1021);
+	assert_int_equal(f[0].subvendor.v, 0x15b3);
+	assert_int_equal(f[0].subdevice.v, 0x23);
+	assert_string_equal(f[0].driver.v, "mlx5_core");
+	assert_int_equal(f[1].vendor.v, 0x15b3);
+	assert_int_equal(f[1].device.f.err, EPROTO);
+	assert_int_equal(f[1].subvendor.f.err, EPROTO);
+	assert_int_equal(f[1].subdevice.f.err, EPROTO);
+	assert_int_equal(f[1].driver.f.seen, SEEN_ABSENT);
+	/* The file says nothing of use: the class is read where it stands alone. */
+	assert_int_equal(f[2].class_.v, 0x020000);
+	world_end(&w);
+}
+
+/* Found in bus order, and in any other that facts from elsewhere may have. */
+static void test_found(void **state)
+{
+	struct pci_function all[] = {
+		{ .name = "0000:01:00.0" },  { .name = "0000:80:00.0" }, { .name = "ffff:00:00.0" },
+		{ .name = "10000:00:00.0" }, { .name = "0000:00:00.0" }, { .name = NULL },
+	};
+	struct machine m = { .pci = { .items = all } };
+
+	(void)state;
+	assert_null(machine_pci(&m, "0000:01:00.0"));
+	m.pci.n = sizeof(all) / sizeof(all[0]);
+	for (size_t i = 0; i + 1 < m.pci.n; i++)
+		assert_ptr_equal(machine_pci(&m, all[i].name), &all[i]);
+	assert_null(machine_pci(&m, "0000:02:00.0"));
+	assert_null(machine_pci(&m, ""));
+	assert_null(machine_pci(&m, NULL));
+	assert_true(pci_bus_order("ffff:00:00.0", "10000:00:00.0") < 0);
+}
+
 static void test_addresses(void **state)
 {
 	(void)state;
@@ -414,6 +473,8 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_uevent),
+		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_addresses),
 	};
 
