@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Jansson's writer with an escape behind it. Knows nothing of what is written, nor of who reads it.
+ */
 #include "base/json_print.h"
 
 #include "base/utf8.h"

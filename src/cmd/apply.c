@@ -105,7 +105,7 @@ static int print_report(struct run *r, const struct planned *p, const struct txn
 		run_print_json(r, plan_json(&p->plan, run_code_of(result)));
 	else if (run_wants_json(r))
 		run_print_json(r, report_json("apply", p->m, report, e, run_code_of(result)));
-	else if (!r->value[OPT_DRY_RUN])
+	else if (!r->value[OPT_DRY_RUN] && (report->n || !p->plan.n)) /* else the plan says why */
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
 				     "gputune apply");
 	return 0;
@@ -157,6 +157,30 @@ int verb_apply(struct run *r)
 	else
 		code = apply(r, h, &who);
 	host_close(h);
+	return code;
+}
+
+/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
+static bool journal_names(struct run *r, struct host *h, const char *word)
+{
+	struct journal j;
+	struct err e = { 0 };
+
+	if (journal_load(h, &r->arena, false, &j, &e))
+		return true;
+	for (size_t i = 0; i < j.n; i++)
+		for (size_t k = 0; k < j.items[i].n; k++)
+			if (id_matches(j.items[i].entries[k].id, word))
+				return true;
+	return false;
+}
+
+static int check_only(struct run *r, struct host *h, const struct txn_select *s)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < s->n_only && !code; i++)
+		code = journal_names(r, h, s->only[i]) ? 0 : run_check_id(s->only[i]);
 	return code;
 }
 
@@ -222,7 +246,8 @@ int verb_undo(struct run *r)
 	h = run_change_host(r);
 	if (!h)
 		return EXIT_USAGE;
-	code = undo(r, h, &s);
+	code = check_only(r, h, &s);
+	code = code ? code : undo(r, h, &s);
 	host_close(h);
 	return code;
 }

@@ -57,14 +57,17 @@ static const char *name_of(const char *address)
 	return at ? at + 1 : address;
 }
 
-static int add_target(struct run *r, struct cluster_run *c, const char *name, const char *address)
+/* where: "list:3: ", or "" for a word of the command line. */
+static int add_target(struct run *r, struct cluster_run *c, const char *where, const char *name,
+		      const char *address)
 {
 	if (!cluster_name_sound(address) || !cluster_name_sound(name) ||
 	    strlen(name) > NAME_MAX_HERE)
-		return complain_text(EXIT_USAGE, "\"%.64s\" is no name that a node can have", name);
+		return complain_text(EXIT_USAGE, "%s\"%.64s\" is no name that a node can have",
+				     where, name);
 	for (size_t i = 0; i < c->n; i++)
 		if (strcmp(c->targets[i].name, name) == 0)
-			return complain_text(EXIT_USAGE, "%s is named twice", name);
+			return complain_text(EXIT_USAGE, "%s%s is named twice", where, name);
 	if (c->n == CLUSTER_NODES_MAX)
 		return complain_text(EXIT_USAGE, "a cluster has at most %d nodes",
 				     CLUSTER_NODES_MAX);
@@ -79,7 +82,7 @@ static int from_list(struct run *r, struct cluster_run *c)
 	char *list = arena_strdup(&r->arena, r->value[OPT_NODES]), *save = NULL;
 
 	for (char *p = strtok_r(list, ", ", &save); p; p = strtok_r(NULL, ", ", &save)) {
-		int code = add_target(r, c, name_of(p), p);
+		int code = add_target(r, c, "", name_of(p), p);
 
 		if (code)
 			return code;
@@ -98,7 +101,7 @@ static int from_file(struct run *r, struct cluster_run *c)
 	if (!f)
 		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
 				     strerror(fd < 0 ? -fd : errno));
-	for (long sum = 0; code == 0 && fgets(line, sizeof(line), f);) {
+	for (long sum = 0, number = 1; code == 0 && fgets(line, sizeof(line), f); number++) {
 		char *save = NULL, *name, *address;
 
 		sum += (long)strlen(line);
@@ -110,10 +113,12 @@ static int from_file(struct run *r, struct cluster_run *c)
 		name = strtok_r(line, " \t\r", &save);
 		address = name ? strtok_r(NULL, " \t\r", &save) : NULL;
 		if (name)
-			code = add_target(r, c, address ? name : name_of(name),
-					  address ? address : name);
+			code = add_target(r, c, arena_printf(&r->arena, "%s:%ld: ", path, number),
+					  address ? name : name_of(name), address ? address : name);
 	}
 	fclose(f);
+	if (code == 0 && !c->n)
+		return complain_text(EXIT_USAGE, "%s names no node", path);
 	return code;
 }
 

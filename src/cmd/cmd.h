@@ -206,6 +206,7 @@ enum word_kind {
 	WORD_CHECKPOINTING,
 	WORD_OPTIMIZER,
 	WORD_ATTENTION,
+	WORD_SHELL,
 };
 
 struct option_row {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion scripts, printed from the option tables. */
+#include <ctype.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -24,44 +25,91 @@ static void words(FILE *f, enum word_kind k)
 		fprintf(f, "%s ", *w);
 }
 
+/* Whether a help text has the word. */
+static bool tells(const char *help, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = help; (at = strstr(at, word)) != NULL; at += n)
+		if ((at == help || !isalpha((unsigned char)at[-1])) &&
+		    !isalpha((unsigned char)at[n]))
+			return true;
+	return false;
+}
+
+/* What an option of this verb takes. Formats, and benches where only some can be named, are those
+ * that its help tells; what "bench" does besides measuring is no bench. */
+static void option_words(FILE *f, const struct verb *v, const struct option_row *o)
+{
+	const char *const *w = words_of(o->arg), *help = option_help(v, o->id);
+	bool some = false;
+
+	if (o->arg != WORD_FORMAT && o->arg != WORD_BENCH) {
+		words(f, o->arg);
+		return;
+	}
+	for (size_t i = 0; w[i]; i++)
+		some = some || tells(help, w[i]);
+	for (; *w; w++)
+		if (some ? tells(help, *w) : !tells("all list show serve", *w))
+			fprintf(f, "%s ", *w);
+}
+
+/* Behind how many words files may stand; 0: nowhere. */
+static int files_behind(const struct verb *v)
+{
+	return v->word == WORD_FILE ? 1 : v->word == WORD_STACK || v->word == WORD_DIAGNOSE ? 2 : 0;
+}
+
+static void bash_option(FILE *f, const struct verb *v, const struct option_row *o)
+{
+	fputs("        ", f);
+	if (o->letter)
+		fprintf(f, "-%c|", o->letter);
+	fprintf(f, "--%s)\n            COMPREPLY=(", o->name);
+	if (o->arg != WORD_TEXT) {
+		fprintf(f, "$(compgen %s-W \"",
+			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
+		option_words(f, v, o);
+		fputs("\" -- \"$cur\")", f);
+	}
+	fputs(")\n            return ;;\n", f);
+}
+
 static void bash_verb(FILE *f, const struct verb *v)
 {
-	fprintf(f, "    %s)\n        opts=\"", v->name);
+	fprintf(f, "    %s)\n        case \"$prev\" in\n", v->name);
+	for (size_t i = 0; i < v->n_options; i++)
+		if (option_rows[v->options[i]].arg != WORD_NONE)
+			bash_option(f, v, &option_rows[v->options[i]]);
+	fputs("        esac\n        opts=\"", f);
 	for (size_t i = 0; i < v->n_options; i++)
 		fprintf(f, "--%s ", option_rows[v->options[i]].name);
 	fputs("\"\n        words=\"", f);
 	words(f, v->word);
-	fputs("\" ;;\n", f);
+	fprintf(f, "\"\n        files=%d ;;\n", files_behind(v));
 }
 
 static void bash(FILE *f)
 {
-	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words\n"
+	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words files\n"
 	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
 	      f);
 	for (size_t i = 0; i < verb_count; i++)
 		fprintf(f, "%s ", verbs[i].name);
-	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n    case \"$prev\" in\n",
+	/* Readline takes --format=json for three words. */
+	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n"
+	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
+	      "    elif [ \"$prev\" = = ]; then\n        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+	      "    fi\n    case \"${COMP_WORDS[1]}\" in\n",
 	      f);
-	for (size_t i = 0; i < OPTIONS; i++) {
-		const struct option_row *o = &option_rows[i];
-
-		if (o->arg == WORD_NONE || o->arg == WORD_TEXT)
-			continue;
-		if (o->letter)
-			fprintf(f, "    -%c|", o->letter);
-		else
-			fputs("    ", f);
-		fprintf(f, "--%s)\n        COMPREPLY=($(compgen %s-W \"", o->name,
-			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
-		words(f, o->arg);
-		fputs("\" -- \"$cur\"))\n        return ;;\n", f);
-	}
-	fputs("    esac\n    case \"${COMP_WORDS[1]}\" in\n", f);
 	for (size_t i = 0; i < verb_count; i++)
 		bash_verb(f, &verbs[i]);
-	fputs("    esac\n    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n}\n"
+	fputs("    *)\n        return ;;\n    esac\n"
+	      "    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n"
+	      "    if [ \"$files\" -gt 0 ] && [ \"$COMP_CWORD\" -gt \"$files\" ]; then\n"
+	      "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
 	      "complete -F _gputune gputune\n",
 	      f);
 }
@@ -92,11 +140,16 @@ static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o
 			fputs("_files", f);
 		} else if (o->arg != WORD_TEXT) {
 			fputc('(', f);
-			words(f, o->arg);
+			option_words(f, v, o);
 			fputc(')', f);
 		}
 	}
 	fputc('\'', f);
+}
+
+static bool has_words(const struct verb *v)
+{
+	return v->word != WORD_NONE && v->word != WORD_TEXT && v->word != WORD_FILE;
 }
 
 static void zsh(FILE *f)
@@ -116,11 +169,14 @@ static void zsh(FILE *f)
 		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
 		for (size_t k = 0; k < verbs[i].n_options; k++)
 			zsh_option(f, &verbs[i], &option_rows[verbs[i].options[k]]);
-		if (verbs[i].word != WORD_NONE) {
-			fputs(" \\\n            '1::argument:(", f);
+		if (has_words(&verbs[i])) {
+			fprintf(f, " \\\n            '%s:argument:(",
+				verbs[i].max_args > 1 && !files_behind(&verbs[i]) ? "*" : "1:");
 			words(f, verbs[i].word);
 			fputs(")'", f);
 		}
+		if (files_behind(&verbs[i]))
+			fputs(" \\\n            '*:file:_files'", f);
 		fputs(" ;;\n", f);
 	}
 	fputs("    esac\n}\n_gputune \"$@\"\n", f);
@@ -149,20 +205,22 @@ static void fish_verb(FILE *f, const struct verb *v)
 			o->name);
 		if (o->letter)
 			fprintf(f, " -s %c", o->letter);
-		if (o->arg == WORD_FILE || o->arg == WORD_TEXT) {
+		if (o->arg == WORD_FILE) {
 			fputs(" -r", f);
+		} else if (o->arg == WORD_TEXT) {
+			fputs(" -x", f);
 		} else if (o->arg != WORD_NONE) {
-			fputs(" -x -a \"", f);
-			words(f, o->arg);
+			fputs(o->arg == WORD_PROFILE ? " -r -a \"" : " -x -a \"", f);
+			option_words(f, v, o);
 			fputc('"', f);
 		}
 		fputs(" -d ", f);
 		fish_quote(f, option_help(v, o->id));
 		fputc('\n', f);
 	}
-	if (v->word != WORD_NONE) {
-		fprintf(f, "complete -c gputune -f -n '__fish_seen_subcommand_from %s' -a \"",
-			v->name);
+	if (has_words(v)) {
+		fprintf(f, "complete -c gputune %s-n '__fish_seen_subcommand_from %s' -a \"",
+			files_behind(v) ? "" : "-f ", v->name);
 		words(f, v->word);
 		fputs("\"\n", f);
 	}

@@ -16,6 +16,7 @@
 #include "view/page_plan.h"
 
 enum { SETTLE_MS = 500 };
+#define GATE_LATER "later" /* beside those of plan/plan.h: of these plans alone */
 
 /* The settings that mend what was found, comma-separated; NULL: none does. */
 static const char *settings_of(struct arena *a, const struct examined *x)
@@ -41,6 +42,49 @@ static const char *nothing_to_write(struct arena *a, const struct plan *p)
 		return arena_printf(a, "nothing that gputune writes mends it: %s",
 				    p->advice[0].sentence);
 	return "the profile wants nothing else than what is set";
+}
+
+/* What waits for a boot would be measured as if it had been set, and taken back for nothing. */
+static void leave_for_later(struct arena *a, struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct change *c = &p->changes[i];
+
+		if (c->gate || c->effect == EFFECT_NOW)
+			continue;
+		c->gate = GATE_LATER;
+		c->refusal = arena_printf(
+			a,
+			"%s is not in force at once, so that measuring again would tell nothing: "
+			"\"gputune apply --only %s\", then look again after the boot",
+			c->s->id, c->s->id);
+	}
+}
+
+static bool writes(const struct plan *p, const char *id)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->changes[i].gate && strcmp(p->changes[i].s->id, id) == 0)
+			return true;
+	return false;
+}
+
+/* The settings that are written, comma-separated, and why the others are not. */
+static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix *out)
+{
+	TEXT_AUTO set = { 0 };
+	TEXT_AUTO left = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		struct text *t = c->gate ? &left : &set;
+		const char *say = c->gate ? c->refusal : c->s->id;
+
+		if (!t->s || !strstr(t->s, say))
+			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", say);
+	}
+	out->settings = arena_strdup(a, set.s);
+	out->left = left.len ? arena_strdup(a, left.s) : NULL;
 }
 
 /* What found causes name a value for and the profile leaves alone. */
@@ -69,9 +113,11 @@ static int make_plan(struct doctoring *g, const struct examined *x, const char *
 	r->value[OPT_ONLY] = settings;
 	code = run_plan(r, g->h, p);
 	r->value[OPT_ONLY] = only;
-	if (code == 0)
-		add_values(g, x, p);
-	return code;
+	if (code)
+		return code;
+	add_values(g, x, p);
+	leave_for_later(&r->arena, &p->plan);
+	return 0;
 }
 
 static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
@@ -87,10 +133,10 @@ static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
 					  plan_open_changes(&p->plan), id));
 }
 
-/* What had found the causes, once more: true when it finds none that has a fix. */
-static bool is_gone(struct doctoring *g, const struct examined *x, const struct record *after,
-		    const struct doctor_plan *tests, const char *why[TESTS],
-		    const struct path_look *path)
+/* What had found the causes, once more: true when it finds none that p has set something for. */
+static bool is_gone(struct doctoring *g, const struct examined *x, const struct plan *p,
+		    const struct record *after, const struct doctor_plan *tests,
+		    const char *why[TESTS], const struct path_look *path)
 {
 	struct findings f;
 	struct signs s;
@@ -110,7 +156,8 @@ static bool is_gone(struct doctoring *g, const struct examined *x, const struct 
 			e.not_run[t] = why[t];
 	doctor_examine(&e, x->d, &now);
 	for (size_t i = 0; i < x->d->n; i++)
-		if (now.causes[i].v.how <= CAUSE_LIKELY && now.causes[i].c->fix)
+		if (now.causes[i].v.how <= CAUSE_LIKELY && now.causes[i].c->fix &&
+		    writes(p, now.causes[i].c->fix))
 			return false;
 	return true;
 }
@@ -143,9 +190,9 @@ static bool stopped(struct doctoring *g)
 }
 
 /* The change is in force: measure, then keep or take back. */
-static int judge(struct doctoring *g, const struct examined *x, const struct doctor_plan *tests,
-		 const struct record *before, struct txn_trial *trial, struct doctor_fix *out,
-		 struct err *e)
+static int judge(struct doctoring *g, const struct examined *x, const struct plan *p,
+		 const struct doctor_plan *tests, const struct record *before,
+		 struct txn_trial *trial, struct doctor_fix *out, struct err *e)
 {
 	struct record *after = ARENA_NEW(&g->r->arena, struct record);
 	const char *why[TESTS];
@@ -159,7 +206,7 @@ static int judge(struct doctoring *g, const struct examined *x, const struct doc
 		out->trouble = "interrupted: it was taken back";
 		return txn_trial_back(trial, NULL, e);
 	}
-	gone = is_gone(g, x, after, tests, why, path);
+	gone = is_gone(g, x, p, after, tests, why, path);
 	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
 	out->measured = true;
 	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
@@ -199,7 +246,7 @@ static int try_it(struct doctoring *g, const struct examined *x, const struct pl
 		r = txn_trial_set(trial, p, "apply", &report, &e);
 		out->txn = r == 0 ? report.txn : 0;
 		if (r == 0)
-			r = judge(g, x, &tests, &before, trial, out, &e);
+			r = judge(g, x, p, &tests, &before, trial, out, &e);
 		code = txn_trial_end(trial, r ? &(struct err){ 0 } : &e);
 		r = r ? r : code;
 	}
@@ -240,6 +287,7 @@ static int fix_one(struct doctoring *g, const struct examined *x, const char *se
 		out->trouble = nothing_to_write(a, &p.plan);
 		return 0;
 	}
+	tell_apart(a, &p.plan, out);
 	if (g->r->value[OPT_DRY_RUN]) {
 		out->trouble = "dry run: nothing was written";
 		return 0;

@@ -72,6 +72,8 @@ static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "
 					  "lion",  "sgd",	 "muon",       NULL };
 static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
 
+static const char *const shells[] = { "bash", "zsh", "fish", "man", NULL };
+
 const char *const *words_of(enum word_kind k)
 {
 	switch (k) {
@@ -115,6 +117,8 @@ const char *const *words_of(enum word_kind k)
 		return optimizers;
 	case WORD_ATTENTION:
 		return attentions;
+	case WORD_SHELL:
+		return shells;
 	default:
 		return NULL;
 	}
@@ -155,6 +159,10 @@ static int store(struct run *r, const struct option_row *o, const char *arg)
 	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
+	/* From a script whose variable is not set: to take it for "all" would change or undo all.
+	 */
+	if (o->id == OPT_ONLY && !arg[strspn(arg, ", \t")])
+		return complain_text(EXIT_USAGE, "--only needs ids, and \"%s\" names none", arg);
 	if ((o->id == OPT_ENV || o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) &&
 	    r->value[o->id])
 		arg = arena_printf(&r->arena, "%s,%s", r->value[o->id], arg);

@@ -220,6 +220,7 @@ int verb_persist(struct run *r)
 	if (!s.h)
 		return EXIT_USAGE;
 	s.view.action = actions[i].name;
+	s.view.dry = r->value[OPT_DRY_RUN] != NULL;
 	code = actions[i].run(&s);
 	host_close(s.h);
 	return code;

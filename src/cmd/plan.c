@@ -14,7 +14,7 @@
 #include "view/page_plan.h"
 #include "view/plan_shell.h"
 
-enum { PLAN_FILE_MAX = 16 << 20, WORDS_MAX = 256 };
+enum { PLAN_FILE_MAX = 16 << 20 };
 
 struct host *run_change_host(struct run *r)
 {
@@ -28,32 +28,48 @@ struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
 	return knob_exact(ctx, a, k);
 }
 
-/* "a,b" to words. */
+/* "a, b" to words. */
 const char *const *run_words(struct run *r, const char *list, size_t *n)
 {
-	const char **out = arena_array(&r->arena, WORDS_MAX, sizeof(*out));
+	const char **out = NULL;
 
-	for (*n = 0; list && *list && *n < WORDS_MAX;) {
-		size_t k = strcspn(list, ",");
+	for (*n = 0; list && *list;) {
+		size_t k = strcspn(list, ","), len;
+		const char *word = str_trim(list, k, &len);
 
-		if (k)
-			out[(*n)++] = arena_strndup(&r->arena, list, k);
+		if (len) {
+			out = arena_grow(&r->arena, out, *n, sizeof(*out));
+			out[(*n)++] = arena_strndup(&r->arena, word, len);
+		}
 		list += k + (list[k] == ',');
 	}
 	return out;
 }
 
+int run_check_id(const char *word)
+{
+	struct err e = { 0 };
+	const char *near;
+
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, word))
+			return 0;
+	near = setting_suggest(word);
+	err_set(&e, 0, "there is no setting \"%s\"", word);
+	if (near)
+		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+	else
+		err_hint(&e, "\"gputune list\" shows all ids");
+	return complain(EXIT_USAGE, &e);
+}
+
 int run_check_ids(const char *const *words, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		bool known = false;
+	int code = 0;
 
-		SETTING_FOR_EACH (s)
-			known = known || id_matches(s->id, words[i]);
-		if (!known)
-			return complain_text(EXIT_USAGE, "there is no setting \"%s\"", words[i]);
-	}
-	return 0;
+	for (size_t i = 0; i < n && !code; i++)
+		code = run_check_id(words[i]);
+	return code;
 }
 
 struct machine *run_change_machine(struct run *r, struct host *h)

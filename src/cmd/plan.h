@@ -26,7 +26,9 @@ struct hold_row;
 void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n);
 /* The words of a comma-separated list; *n of them. */
 const char *const *run_words(struct run *r, const char *list, size_t *n);
-/* 0 when each is the id or the prefix of a setting, or an exit code after complaining. */
+/* 0 when it is the id or the prefix of a setting, or an exit code after complaining. */
+int run_check_id(const char *word);
+/* The same of each. */
 int run_check_ids(const char *const *words, size_t n);
 /* As plan_reader; ctx is the struct host. */
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k);

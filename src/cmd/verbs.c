@@ -373,7 +373,7 @@ const struct verb verbs[] = {
 	  OPTION_LIST(capture_options) },
 	{ .name = "completion",
 	  .args = "SHELL|man [PAGE]",
-	  .word = WORD_TEXT,
+	  .word = WORD_SHELL,
 	  .min_args = 1,
 	  .max_args = 2,
 	  .run = verb_completion,

@@ -156,38 +156,24 @@ static const struct cause capped[] = {
 /* --- link ------------------------------------------------------------------------------------
  */
 
-static bool is_target(const struct finding *f, const char *name)
-{
-	for (size_t i = 0; i < f->n_targets; i++)
-		if (strcmp(f->targets[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* A GPU that shares the host's memory shows a link that carries nothing. */
 static void gpu_link(const struct evidence *e, struct judged *out)
 {
 	bool discrete = false, unseen = false;
 
 	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus) {
-		bool judged = false;
+		const struct finding *f;
 
 		if (fact_or(&g->integrated, 0))
 			continue;
 		discrete = true;
-		for (size_t i = 0; i < e->findings->n; i++) {
-			const struct finding *f = &e->findings->items[i];
-
-			if (strcmp(f->s->id, "pcie.link") != 0 || !is_target(f, g->pci))
-				continue;
-			judged = f->v.kind == VERDICT_PASS;
-			if (f->v.kind != VERDICT_FAIL)
-				continue;
+		f = finding_on(e, "pcie.link", g->pci);
+		if (f && f->v.kind == VERDICT_FAIL) {
 			says(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
 			     f->v.current ? f->v.current : "", f->v.reason);
 			return;
 		}
-		unseen = unseen || !judged;
+		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
 	}
 	if (!discrete)
 		says(e, out, CAUSE_NOT_HERE, "%s",

@@ -48,6 +48,31 @@ static void wedged(const struct evidence *e, struct judged *out)
 		     fact_or(&s->log_nic_health, 0));
 }
 
+/* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
+static void nic_link(const struct evidence *e, struct judged *out)
+{
+	bool unseen = false;
+
+	if (no_rdma(e, out))
+		return;
+	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
+		const char *pci = p->pci ? p->pci : "";
+		const struct finding *f = finding_on(e, "pcie.link", pci);
+
+		if (f && f->v.kind == VERDICT_FAIL) {
+			says(e, out, CAUSE_LIKELY, "%s (%s): %s; %s", p->device, pci,
+			     f->v.current ? f->v.current : "", f->v.reason);
+			return;
+		}
+		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
+	}
+	if (unseen)
+		says(e, out, CAUSE_UNSEEN, "the links above the adapters could not be judged");
+	else
+		says(e, out, CAUSE_EXCLUDED,
+		     "every adapter's link is as wide and fast as both ends");
+}
+
 static const struct cause silent[] = {
 	{ .id = "line",
 	  .title = "the NIC carries far less than its line",
@@ -61,7 +86,7 @@ static const struct cause silent[] = {
 	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
 	{ .id = "link",
 	  .title = "a PCIe link above it is degraded",
-	  BY_SETTING("pcie.link", LIKELY),
+	  .rule = nic_link,
 	  .steps = ANYWHERE("reseat the card, look at slot and riser") },
 };
 

@@ -54,6 +54,18 @@ const struct finding *finding_of(const struct evidence *e, const char *setting)
 	return out;
 }
 
+const struct finding *finding_on(const struct evidence *e, const char *setting, const char *target)
+{
+	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
+		const struct finding *f = &e->findings->items[i];
+
+		for (size_t k = 0; strcmp(f->s->id, setting) == 0 && k < f->n_targets; k++)
+			if (strcmp(f->targets[k], target) == 0)
+				return f;
+	}
+	return NULL;
+}
+
 /* "gpu0: 611 MHz: low clock ..." */
 static const char *finding_text(const struct evidence *e, const struct finding *f)
 {

@@ -13,6 +13,8 @@ bool says_unseen(const struct evidence *e, struct judged *out, const struct fact
 		 const char *what);
 /* The worst finding of a setting: FAIL, then UNKNOWN, PASS, NA. NULL: it was not judged. */
 const struct finding *finding_of(const struct evidence *e, const char *setting);
+/* The finding of a setting on that target; NULL: it was not judged there. */
+const struct finding *finding_on(const struct evidence *e, const char *setting, const char *target);
 /* Judged by a setting alone. */
 void rule_by_setting(const struct evidence *e, const char *setting, enum likelihood weight,
 		     struct judged *out);

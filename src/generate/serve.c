@@ -60,7 +60,7 @@ static int try_one(struct arena *a, const struct serve_ask *ask, const struct pl
 	t->tpot_ms = p->tpot.value;
 	t->ttft_ms = p->ttft.value;
 	t->throughput_tok_s = p->throughput.value;
-	t->bytes = p->memory.total;
+	t->bytes = serve_needs(&p->memory);
 	return 0;
 }
 

@@ -144,7 +144,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 	return 0;
 }
 
-static double engine_part(const struct need *m)
+double serve_needs(const struct need *m)
 {
 	return m->total - m->reserve;
 }
@@ -164,7 +164,7 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 {
 	const struct need *m = &out->p.memory;
 	double most = round_down(allowed / out->total_bytes);
-	double want = round_up((engine_part(m) + 0.02 * out->total_bytes) / out->total_bytes);
+	double want = round_up((serve_needs(m) + 0.02 * out->total_bytes) / out->total_bytes);
 
 	if (!out->p.q.ask.place.gpu->unified) {
 		out->fraction = most;
@@ -177,7 +177,7 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 	out->fraction_why = arena_printf(
 		a,
 		"%.1f GB are needed of %.1f GB (%.1f GB free now, %s): the machine needs the rest",
-		engine_part(m) / 1e9, out->total_bytes / 1e9, out->free_bytes / 1e9,
+		serve_needs(m) / 1e9, out->total_bytes / 1e9, out->free_bytes / 1e9,
 		out->free_from);
 }
 
@@ -203,8 +203,8 @@ static void of_rest(struct arena *a, struct serve_plan *out, double allowed)
 {
 	const struct need *m = &out->p.memory;
 	double free = out->free_bytes > 0 ? out->free_bytes : out->total_bytes;
-	double rest = free - (engine_part(m) - m->cache);
-	double most = round_down((allowed - (engine_part(m) - m->cache)) / rest);
+	double rest = free - (serve_needs(m) - m->cache);
+	double most = round_down((allowed - (serve_needs(m) - m->cache)) / rest);
 	double want = round_up(m->cache * 1.05 / rest);
 
 	out->fraction = out->p.q.ask.place.gpu->unified ? fmin(want, most) : most;
@@ -228,11 +228,11 @@ static const char *what_would_fit(struct arena *a, const struct serve_plan *out)
 		return arena_printf(a,
 				    "weights and what belongs to them alone need %.1f GB of %s: "
 				    "fewer bits a weight, or more GPUs",
-				    (engine_part(m) - m->cache - m->state) / 1e9, there);
+				    (serve_needs(m) - m->cache - m->state) / 1e9, there);
 	return arena_printf(a,
 			    "needs %.1f GB of %s; what fits: %d request%s of %.0f tokens, or %.0f "
 			    "of %.0f tokens",
-			    engine_part(m) / 1e9, there, q->batch, q->batch == 1 ? "" : "s",
+			    serve_needs(m) / 1e9, there, q->batch, q->batch == 1 ? "" : "s",
 			    m->most_context, m->most_requests, q->prompt + q->output);
 }
 
@@ -241,7 +241,7 @@ void serve_memory(struct arena *a, const struct serve_ask *ask, struct serve_pla
 	const struct need *m = &out->p.memory;
 	double allowed = m->limit - m->reserve;
 
-	out->wanted_bytes = engine_part(m);
+	out->wanted_bytes = serve_needs(m);
 	out->fits = m->fits;
 	if (!out->fits)
 		out->fits_why = what_would_fit(a, out);

@@ -11,6 +11,8 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 		struct place *place, struct serve_plan *out, struct err *err);
 /* Fills fits, wanted_bytes and fraction from the prediction. */
 void serve_memory(struct arena *a, const struct serve_ask *ask, struct serve_plan *out);
+/* Bytes of one GPU that the engine needs: all but what is left free. */
+double serve_needs(const struct need *m);
 /* Bytes of total that an engine may be given, where can are free (0: not known). */
 double serve_may_take(bool unified, double total, double can);
 /* Tokens of prompts that one step takes, as generated. */

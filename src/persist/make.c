@@ -62,6 +62,7 @@ void persist_header(struct text *t, const struct kept *rows, size_t n, enum keep
 		    const char *path)
 {
 	size_t column;
+	bool none = true;
 
 	text_add(t, "# Written by gputune for:");
 	column = t->len;
@@ -74,7 +75,11 @@ void persist_header(struct text *t, const struct kept *rows, size_t n, enum keep
 		}
 		text_printf(t, " %s", rows[i].id);
 		column += strlen(rows[i].id) + 1;
+		none = false;
 	}
+	/* The unit, where other files keep all of it. */
+	if (none)
+		text_add(t, " the report of each boot");
 	text_add(t, "\n# \"gputune persist status\" shows it, \"gputune persist remove\" takes it "
 		    "back.\n# Put lines of your own into a file of your own: an edited file is "
 		    "left alone.\n\n");

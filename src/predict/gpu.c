@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,35 +104,54 @@ static const struct gpu_kind *kind_named(const char *word)
 	return NULL;
 }
 
-/* "nvidiah200141gb" and "dgxspark1tb" mean what "h200" and "dgxspark" mean: the longest key inside.
- */
-static const struct gpu_kind *kind_inside(const char *word)
+/* Whether s begins with the key, blanks and signs aside. A number that goes on is another card's:
+ * "a1000" is no "a100", and "h200 141gb" is an "h200". */
+static bool begins_with(const char *s, const char *key, size_t len)
+{
+	size_t n = 0;
+
+	for (; *s && n < len; s++)
+		if (isalnum((unsigned char)*s) && tolower((unsigned char)*s) != key[n++])
+			return false;
+	return n == len && !(isdigit((unsigned char)key[len - 1]) && isdigit((unsigned char)*s));
+}
+
+/* "NVIDIA H200 141GB" and "dgxspark1tb" mean what "h200" and "dgxspark" mean: the longest key
+ * inside. */
+static const struct gpu_kind *kind_inside(const char *text)
 {
 	const struct gpu_kind *best = NULL;
 	size_t most = 2;
 
 	for (size_t i = 0; i < gpu_kind_count; i++)
 		for (const char *k = gpu_kinds[i].keys; *k;) {
-			char key[48];
 			size_t len = strcspn(k, " ");
 
-			squeeze(key, sizeof(key), k, len);
-			if (len > most && strstr(word, key))
-				most = len, best = &gpu_kinds[i];
+			for (const char *s = text; *s && len > most; s++)
+				if (begins_with(s, k, len))
+					most = len, best = &gpu_kinds[i];
 			k += len + (k[len] == ' ');
 		}
 	return best;
 }
 
+bool gpu_kind_measured(const struct gpu_kind *g)
+{
+	static const char *const names[] = { "NVIDIA GB10", "NVIDIA H100 80GB HBM3",
+					     "NVIDIA H200" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(g->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 const struct gpu_kind *gpu_kind_of(const char *nvml_name)
 {
-	char word[96];
-
 	for (size_t i = 0; i < gpu_kind_count; i++)
 		if (strcmp(gpu_kinds[i].name, nvml_name) == 0)
 			return &gpu_kinds[i];
-	squeeze(word, sizeof(word), nvml_name, strlen(nvml_name));
-	return kind_inside(word);
+	return kind_inside(nvml_name);
 }
 
 /*
@@ -181,6 +201,8 @@ static long take_count(const char *text, char *rest, size_t size)
 		times = len == 1 && (*s | 32) == 'x';
 		for (; from < to && n + 1 < size; from++)
 			rest[n++] = *from;
+		if (n + 1 < size)
+			rest[n++] = ' ';
 		s += len;
 		s += strspn(s, " ,\t");
 	}
@@ -192,16 +214,13 @@ static long take_count(const char *text, char *rest, size_t size)
 static bool names_card(const char *text, const char *token, size_t n)
 {
 	char whole[128], without[128];
-	size_t before;
 
 	squeeze(whole, sizeof(whole), token, n);
 	if (kind_named(whole))
 		return true;
 	squeeze(whole, sizeof(whole), text, strlen(text));
-	squeeze(without, sizeof(without), text, (size_t)(token - text));
-	before = strlen(without);
-	squeeze(without + before, sizeof(without) - before, token + n, strlen(token + n));
-	return kind_named(whole) || kind_inside(whole) != kind_inside(without);
+	snprintf(without, sizeof(without), "%.*s%s", (int)(token - text), text, token + n);
+	return kind_named(whole) || kind_inside(text) != kind_inside(without);
 }
 
 static bool blank_or_end(char c)
@@ -280,7 +299,7 @@ int place_parse(struct arena *a, const char *text, struct place *out, struct err
 	if (!longer)
 		k = kind_named(word);
 	if (!k && !longer)
-		k = kind_inside(word);
+		k = kind_inside(rest);
 	if (!k || count < 0 || count > 4096) {
 		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
 		err_hint(e,

@@ -39,6 +39,8 @@ int place_parse(struct arena *a, const char *text, struct place *out, struct err
 /* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
  * the data sheet's. The system's share is still in it. */
 double place_unified_bytes(const struct place *p);
+/* Whether runs on it were measured: what constants and intervals of its class are from. */
+bool gpu_kind_measured(const struct gpu_kind *g);
 /* By NVML's name; NULL: not in the list. */
 const struct gpu_kind *gpu_kind_of(const char *nvml_name);
 

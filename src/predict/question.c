@@ -138,6 +138,13 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 			k->pp, k->tp * k->pp, k->place.gpus);
 		return -EINVAL;
 	}
+	if (!gpu_kind_measured(k->place.gpu))
+		note(q,
+		     arena_printf(a,
+				  "nobody's runs on %s are known here: constants and intervals are "
+				  "of %s",
+				  k->place.gpu->name,
+				  k->place.gpu->server ? "H100 and H200" : "GB10"));
 	if (!w->tp && k->tp > 1)
 		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs (not told)", k->tp));
 	if (q->arch.heads > 0 && q->arch.heads % k->tp)

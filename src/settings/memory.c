@@ -85,6 +85,10 @@ static void cma(const struct question *q, struct verdict *v)
 
 static void memlock(const struct question *q, struct verdict *v)
 {
+	bool free = seen_ok(&q->current.f) && strcmp(q->current.v, "-1") == 0;
+
+	if (free)
+		v->current = "unlimited";
 	if (!has_rdma(q->m)) {
 		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device: nothing needs much locked memory");
 		return;
@@ -93,8 +97,7 @@ static void memlock(const struct question *q, struct verdict *v)
 		verdict_unseen(q, v, &q->current.f, NULL);
 		return;
 	}
-	if (strcmp(q->current.v, "-1") == 0) {
-		v->current = "unlimited";
+	if (free) {
 		verdict_pass(v, "RDMA may register what it needs");
 	} else {
 		verdict_fail(v, "unlimited",

@@ -91,7 +91,8 @@ const struct setting *setting_find(const char *id)
 const char *setting_suggest(const char *id)
 {
 	const char *best = NULL;
-	size_t distance = 8;
+	/* More than half of it wrong is no misspelling. */
+	size_t distance = strlen(id) < 14 ? strlen(id) / 2 + 1 : 8;
 
 	SETTING_FOR_EACH (s) {
 		const char *dot = strchr(s->id, '.');

@@ -134,6 +134,9 @@ static void feature_of(struct maker *k, const char *name, enum component c)
 {
 	const struct stack_item *it = library(k, c);
 
+	/* Unseen is not absent: PyTorch's build looks for it by itself. */
+	if (!it && k->out->unseen)
+		return;
 	feature(k, name, it != NULL,
 		it ? arena_printf(k->a, "%s%s%s is at %s", components[c].name,
 				  it->version ? " " : "", it->version ? it->version : "", it->path)
@@ -161,7 +164,7 @@ static void features(struct maker *k)
 		feature(k, "USE_SYSTEM_NCCL", true,
 			arena_printf(k->a, "NCCL %s is installed: one version in all programs",
 				     nccl->version));
-	else
+	else if (nccl || !k->out->unseen)
 		feature(k, "USE_SYSTEM_NCCL", false,
 			nccl ? "the installed NCCL is too old: PyTorch builds its own"
 			     : "no NCCL is installed: PyTorch builds its own");
@@ -182,6 +185,11 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 	const struct stack_place *t = toolkit(&k);
 
 	*out = (struct build_env){ 0 };
+	if (!inv->system_seen)
+		out->unseen = arena_printf(a,
+					   "which libraries the system has could not be seen "
+					   "(%s): variables about them are left out",
+					   inv->system_why);
 	if (!how->n_gpus)
 		out->missing = "no GPU to build for: --gpu sm_121 names one";
 	else if (!t)

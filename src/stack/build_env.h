@@ -28,6 +28,7 @@ struct build_env {
 	size_t n;
 	const char *toolkit; /* its folder; NULL: none that knows the GPU */
 	const char *missing; /* why nothing can be built, a sentence; NULL */
+	const char *unseen;  /* what could not be looked at, a sentence; NULL */
 	unsigned jobs;
 };
 

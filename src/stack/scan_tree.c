@@ -179,6 +179,7 @@ int scan_tree(struct arena *a, const char *path, const struct scan_options *how,
 	}
 	*out = arena_array(a, f.n + 1, sizeof(**out));
 	*n = f.n;
-	run(a, &f, how, how_many(threads, f.n), *out);
+	if (f.n)
+		run(a, &f, how, how_many(threads, f.n), *out);
 	return 0;
 }

@@ -72,13 +72,14 @@ static json_t *fixes_json(const struct doctor_view *v)
 		const struct doctor_fix *f = &v->fixes[i];
 
 		json_array_append_new(
-			out, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "diagnosis",
+			out, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "diagnosis",
 				       f->diagnosis, "settings", f->settings, "transaction",
 				       f->txn ? json_integer((json_int_t)f->txn) : json_null(),
 				       "verdict",
 				       json_text(f->measured ? remeasured_name(f->v.how) : NULL),
 				       "measured", json_text(f->measured ? f->v.says : NULL),
-				       "kept", f->kept, "trouble", json_text(f->trouble)));
+				       "kept", f->kept, "left", json_text(f->left), "trouble",
+				       json_text(f->trouble)));
 	}
 	return out;
 }

@@ -120,7 +120,7 @@ static const struct given_field doctor_figures[] = {
 static const struct given_field doctor_fixes[] = {
 	{ "settings", "Fix tried", GIVEN_CODE, NULL }, { "verdict", "Verdict", GIVEN_WORD, NULL },
 	{ "measured", "Measured", GIVEN_TEXT, NULL },  { "kept", "Kept", GIVEN_YES, NULL },
-	{ "trouble", "Trouble", GIVEN_TEXT, NULL },
+	{ "left", "Not set", GIVEN_TEXT, NULL },       { "trouble", "Trouble", GIVEN_TEXT, NULL },
 };
 
 static const struct given_table doctor_tables[] = {

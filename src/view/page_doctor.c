@@ -73,6 +73,22 @@ static void causes(struct doc *d, const struct doctor_view *v, const struct exam
 	}
 }
 
+/* What the fix of a cause is asked for with, and when it holds. */
+static const char *fix_of(struct arena *a, const struct examined *x, const struct cause *c)
+{
+	const struct setting *s = setting_find(c->fix);
+	const char *allow =
+		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
+
+	if (s && s->effect != EFFECT_NOW)
+		return arena_printf(a,
+				    "\"gputune apply --only %s%s\" sets it for the next boot; look "
+				    "again then",
+				    c->fix, allow);
+	return arena_printf(a, "\"gputune doctor %s --fix%s\" sets %s and measures again", x->d->id,
+			    allow, c->fix);
+}
+
 /* What mends the causes that were found, one bullet each. */
 static void remedies(struct doc *d, const struct doctor_view *v, const struct examined *x)
 {
@@ -86,10 +102,8 @@ static void remedies(struct doc *d, const struct doctor_view *v, const struct ex
 			continue;
 		if (r->c->fix)
 			node_bullet(d, b,
-				    cell_printf(d, STYLE_PLAIN,
-						"%s: \"gputune doctor %s --fix\" sets %s and "
-						"measures again%s%s",
-						r->c->title, x->d->id, r->c->fix,
+				    cell_printf(d, STYLE_PLAIN, "%s: %s%s%s", r->c->title,
+						fix_of(d->arena, x, r->c),
 						step ? "; by hand: " : "", step ? step : ""));
 		else if (step)
 			node_bullet(d, b, cell_printf(d, STYLE_PLAIN, "%s: %s", r->c->title, step));
@@ -110,10 +124,12 @@ static void one(struct doc *d, const struct doctor_view *v, const struct examine
 
 static const char *fix_text(struct arena *a, const struct doctor_fix *f)
 {
+	const char *left = f->left ? arena_printf(a, "; not set: %s", f->left) : "";
+
 	if (f->trouble)
-		return f->trouble;
-	return arena_printf(a, "%s; %s", f->v.says,
-			    f->kept ? "kept (gputune undo takes it back)" : "taken back");
+		return arena_printf(a, "%s%s", f->trouble, left);
+	return arena_printf(a, "%s; %s%s", f->v.says,
+			    f->kept ? "kept (gputune undo takes it back)" : "taken back", left);
 }
 
 static void fixes(struct doc *d, const struct doctor_view *v)

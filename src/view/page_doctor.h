@@ -16,6 +16,7 @@ struct doctor_fix {
 	bool measured;	      /* v holds */
 	struct fix_verdict v;
 	bool kept;
+	const char *left;    /* what was not set besides, and why; NULL */
 	const char *trouble; /* why it was not made, or not taken back; NULL */
 };
 

@@ -259,7 +259,7 @@ static void predicted(struct doc *d, const struct serve_plan *p)
 			      bench_number(d->arena, q->throughput.high)));
 	node_pair(d, n, "limited by", cell(q->limit_why));
 	node_pair(d, n, "memory of a GPU",
-		  cell_printf(d, STYLE_PLAIN, "%.1f GB of %.1f GB; free now: %s%s%s",
+		  cell_printf(d, STYLE_PLAIN, "%.1f GB are needed of %.1f GB; free now: %s%s%s",
 			      p->wanted_bytes / 1e9, p->total_bytes / 1e9,
 			      p->free_bytes > 0
 				      ? arena_printf(d->arena, "%.1f GB (", p->free_bytes / 1e9)

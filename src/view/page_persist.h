@@ -27,6 +27,7 @@ struct persist_view_file {
 
 struct persist_view {
 	const char *action;	 /* "install", "status", "diff", "remove" */
+	bool dry;		 /* install, remove: nothing is written */
 	const struct kept *rows; /* kept or refused */
 	size_t n;
 	struct kept *skipped; /* not looked at: refusal says why */

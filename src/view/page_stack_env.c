@@ -22,6 +22,8 @@ struct doc *page_stack_env(struct arena *a, const struct env_view *v)
 	if (v->env->missing)
 		doc_text(d, "Nothing for CUDA can be built: %s (%s).", v->env->missing,
 			 v->gpus_from);
+	if (v->env->unseen)
+		doc_text(d, "Not seen: %s.", v->env->unseen);
 	t = doc_table(d, NULL, columns, 3);
 	for (size_t i = 0; i < v->env->n; i++) {
 		const struct build_line *l = &v->env->lines[i];
@@ -74,6 +76,10 @@ void stack_env_shell(FILE *out, const struct env_view *v)
 		fputs("# Nothing for CUDA can be built: ", out);
 		comment(out, v->env->missing);
 	}
+	if (v->env->unseen) {
+		fputs("# Not seen: ", out);
+		comment(out, v->env->unseen);
+	}
 	for (size_t i = 0; i < v->env->n; i++) {
 		const struct build_line *l = &v->env->lines[i];
 
@@ -98,6 +104,7 @@ json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code
 
 	json_object_set_new(j, "toolkit", json_text(v->env->toolkit));
 	json_object_set_new(j, "missing", json_text(v->env->missing));
+	json_object_set_new(j, "unseen", json_text(v->env->unseen));
 	json_object_set_new(j, "jobs", json_integer(v->env->jobs));
 	for (size_t i = 0; i < v->env->n; i++) {
 		const struct build_line *l = &v->env->lines[i];

@@ -62,9 +62,11 @@ json_t *persist_json(const struct machine *m, const struct persist_view *v,
 	for (size_t i = 0; i < v->n_notes; i++)
 		json_array_append_new(notes, json_text(v->notes[i]));
 	json_object_set_new(j, "action", json_string(v->action));
+	json_object_set_new(j, "dry_run", json_boolean(v->dry));
 	json_object_set_new(j, "transaction",
-			    report && report->txn ? json_integer((json_int_t)report->txn)
-						  : json_null());
+			    report && report->txn && !report->dry
+				    ? json_integer((json_int_t)report->txn)
+				    : json_null());
 	json_object_set_new(j, "error", json_text(e && *e->text ? e->text : NULL));
 	json_object_set_new(j, "hint", json_text(e && *e->text && *e->hint ? e->hint : NULL));
 	json_object_set_new(j, "rows", rows_json(v->rows, v->n));

@@ -2,7 +2,7 @@
 /*
  * Tables and trees on a terminal. Drawing is libsmartcols'; here stands what it does not do:
  * breaking between words, and folding a table that is too wide into parts that each begin with the
- * first column.
+ * column that names the row.
  */
 #include <libsmartcols.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ struct grid {
 	size_t *titles;	    /* widths of the titles, which are not broken */
 };
 
-/* Columns [lo, hi) and the first one, and how wide each of them may be (0: as it is). */
+/* A first column and [lo, hi), and how wide each of them may be (0: as it is). */
 struct part {
-	size_t lo, hi;
+	size_t first, lo, hi;
 	size_t limit; /* of each column that may be broken; 0: none is */
 };
 
@@ -66,26 +66,40 @@ static size_t column_width(const struct grid *g, size_t c, size_t limit)
 	return limit && g->n->columns[c].wrap && g->widths[c] > least ? least : g->widths[c];
 }
 
-static size_t part_width(const struct grid *g, size_t lo, size_t hi, size_t limit)
+static size_t part_width(const struct grid *g, const struct part *p, size_t limit)
 {
-	size_t w = column_width(g, 0, limit);
+	size_t w = column_width(g, p->first, limit);
 
-	for (size_t c = lo; c < hi; c++)
+	for (size_t c = p->lo; c < p->hi; c++)
 		w += GAP + column_width(g, c, limit);
 	return w;
+}
+
+/* The column behind c in a part. */
+static size_t next_in(const struct part *p, size_t c)
+{
+	return c == p->first ? p->lo : c + 1;
+}
+
+/* What tells rows apart: a column without a title before it only rates them. */
+static size_t naming_column(const struct node *n)
+{
+	return n->kind != NODE_TREE && n->n_columns > 2 && !*n->columns[0].title ? 1 : 0;
 }
 
 /* As many columns from lo on as fit, at least one, and the widest limit that lets them. */
 static struct part part_from(const struct grid *g, size_t lo, size_t width)
 {
-	struct part p = { .lo = lo, .hi = g->n->n_columns };
+	struct part p = { .first = lo > 1 ? naming_column(g->n) : 0,
+			  .lo = lo,
+			  .hi = g->n->n_columns };
 	size_t limit = WRAP_MIN;
 
-	if (!width || part_width(g, lo, p.hi, 0) <= width)
+	if (!width || part_width(g, &p, 0) <= width)
 		return p;
-	while (p.hi > lo + 1 && part_width(g, lo, p.hi, WRAP_MIN) > width)
+	while (p.hi > lo + 1 && part_width(g, &p, WRAP_MIN) > width)
 		p.hi--;
-	while (limit < width && part_width(g, lo, p.hi, limit + 1) <= width)
+	while (limit < width && part_width(g, &p, limit + 1) <= width)
 		limit++;
 	p.limit = limit;
 	return p;
@@ -158,7 +172,7 @@ static void add_row(struct term *t, struct libscols_table *tb, const struct grid
 
 	lines[i] = scols_table_new_line(tb, tree ? parent_of(n, lines, i) : NULL);
 	must(lines[i]);
-	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo) {
+	for (size_t c = p->first; c < p->hi; c = next_in(p, c)) {
 		enum style s = n->rows[i].cells[c].style;
 		struct libscols_cell *ce = scols_line_get_cell(lines[i], at++);
 
@@ -205,7 +219,7 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	 * goes. */
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	set_symbols(t, tb);
-	for (size_t c = 0; c < p->hi; c = c ? c + 1 : p->lo)
+	for (size_t c = p->first; c < p->hi; c = next_in(p, c))
 		add_column(t, tb, g->n, c, p->limit && g->n->columns[c].wrap);
 	for (size_t i = 0; i < g->n->n_rows; i++)
 		add_row(t, tb, g, p, lines, i);

@@ -5,6 +5,8 @@
 #include "view/json_value.h"
 #include "view/txn_json.h"
 
+#include <string.h>
+
 #include "base/stamp.h"
 #include "view/findings.h"
 
@@ -35,7 +37,10 @@ json_t *report_json(const char *verb, const struct machine *m, const struct txn_
 	json_t *j = result_json(verb, m, exit_code), *rows = json_array();
 	bool failed = e && *e->text;
 
-	json_object_set_new(j, "transaction", number(r->txn));
+	/* Of a dry run no transaction remains, and the rows say what would become of it. */
+	json_object_set_new(j, "transaction", number(r->dry ? 0 : r->txn));
+	if (strcmp(verb, "undo") == 0)
+		json_object_set_new(j, "dry_run", json_boolean(r->dry));
 	json_object_set_new(j, "recovered", json_integer((json_int_t)r->recovered));
 	json_object_set_new(j, "error", json_text(failed ? e->text : NULL));
 	json_object_set_new(j, "hint", json_text(failed && *e->hint ? e->hint : NULL));

@@ -40,6 +40,12 @@ says("a short id", ["explain", "swappiness"], 2, 'did you mean "memory.swappines
 says("a group is no setting", ["explain", "nic"], 2, "it is a group", "gputune list --only nic")
 says("an action too few", ["persist"], 2, "persist needs ACTION, one of install, status")
 says("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
+# A script's variable that is not set: to take it for all settings would change, or undo, all of them.
+for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):
+    for ids in ("", " , "):
+        says(f"{argv[0]} --only of nothing", [*argv, "--only", ids], 2, f'"{ids}" names none')
+says("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
+expect("what is far is not suggested", "did you mean" not in run("explain", "xyz")[2], run("explain", "xyz")[2])
 says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
 says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
 says("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")
@@ -112,6 +118,11 @@ with tempfile.TemporaryDirectory() as tmp:
     expect("a bound of one's own", f["verdict"] == "fail" and f["wanted"] == ">= 70", f)
     expect("narrowing", verdict("[profile]\nonly = gpu\n", "memory.swappiness") is None)
 
+with tempfile.TemporaryDirectory() as tmp:
+    argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "tests/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
+    code, out, err = run(*argv)
+    expect("what is refused is not called right", "8 refused" in out and "Nothing had to be changed" not in out, (code, out[-300:]))
+
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
 for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
     for verb, argv in (("check", ["check"]), ("show", ["show"]), ("explain", ["explain", "gpu.bar1-size"])):
@@ -143,6 +154,20 @@ COMP_WORDS=(gputune ch); COMP_CWORD=1; _gputune; echo "${COMPREPLY[@]}"
 COMP_WORDS=(gputune check --format j); COMP_CWORD=3; _gputune; echo "${COMPREPLY[@]}"
 """)
 expect("bash completes", p.stdout.split("\n")[:3] == ["memory.swappiness", "check", "json junit"], p.stdout + p.stderr)
+# What a shell offers is what the verb takes: no format of another one, no option where a value has to stand, files where files go.
+asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "generate")] + ["check --format = j", "predict --batch ''", "prove --bench ''",
+         "stack --bench ''", "completion ''", "apply /etc/host", "stack arch /etc/host"]
+p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
+    f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
+offers = dict(zip(asked, p.stdout.split("\n")))
+for a, want in zip(asked, ("term json md html", "term json", "term json prom", "term json", "term json md html shell systemd compose", "json junit", "", None,
+                           "gemm collectives gds", "--help bash zsh fish man", None, None)):
+    expect(f"bash offers for {a}", want is None or offers[a] == want, offers[a])
+expect("a bench to prove with", "gemm" in offers["prove --bench ''"].split() and not {"list", "serve", "all"} & set(offers["prove --bench ''"].split()), offers)
+expect("files where files go", all("/etc/hosts" in offers[a].split() for a in asked[-2:]), offers)
+for shell, takes in (("fish", r"-n '__fish_seen_subcommand_from show' -l format[^\n]* -a \"([^\"]*)\""), ("zsh", r"show\)\n(?:[^;]*?)--format=\[.*?:FORMAT:\((.*?)\)")):
+    found = re.search(takes, run("completion", shell)[1])
+    expect(f"{shell} offers the verb's formats", found and found.group(1).split() == ["term", "json", "md", "html"], found and found.group(0)[-200:])
 code, out, _ = run("completion", "man")
 p = subprocess.run(["man", "--warnings", "-l", "-"], input=out, text=True, capture_output=True, env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
 expect("the manual page renders", "NAME" in p.stdout and "warning" not in p.stderr, p.stderr[:300])

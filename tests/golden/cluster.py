@@ -89,6 +89,8 @@ for what, argv, word in (("no part", ["cluster"], "needs PART"), ("another part"
                          ("a shell as program", ["cluster", "discover", "--nodes", "a", "--node-command", "gputune $(reboot)"], "shell"),
                          ("a shell as key file", ["cluster", "discover", "--nodes", "a", "--key", "/tmp/a b"], "file"),
                          ("no file of nodes", ["cluster", "discover", "--nodes-file", "/nonexistent"], "cannot be read"),
+                         ("a file of no nodes", ["cluster", "discover", "--nodes-file", "/dev/null"], "/dev/null"),
+                         ("a file of something else", ["cluster", "discover", "--nodes-file", str(root / "schemas/list.json")], "schemas/list.json:1: "),
                          ("no earlier one", ["cluster", "discover", "--from", "/nonexistent"], "cannot be read"),
                          ("too long", ["cluster", "discover", "--nodes", "localhost", "--for", "10m"], "2m")):
     code, out, err = tool(*argv)

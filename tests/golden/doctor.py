@@ -256,6 +256,9 @@ def fix_copy():
     # A gate holds here as it does for apply.
     j = doctor("nccl.slow-between-nodes", *where, "--fix", "--yes", what="--fix behind a gate")
     expect("a gate holds", j["fixes"] and not j["fixes"][0]["kept"] and "refused" in (j["fixes"][0]["trouble"] or ""), j["fixes"])
+    j = doctor("nccl.slow-between-nodes", *where, "--fix", "--yes", "--allow", "pcie", what="--fix of what waits for a boot")
+    expect("what waits for a boot is not measured as if it were in force", j["fixes"][0]["settings"] == "pcie.acs" and j["fixes"][0]["verdict"] == "gone" and
+           j["fixes"][0]["kept"] and "gputune apply --only pcie.iommu" in j["fixes"][0]["left"], j["fixes"])
 
 
 # --- this kernel ------------------------------------------------------------------------------------------------------------------------

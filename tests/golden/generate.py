@@ -317,6 +317,7 @@ def hgx(tmp):
     if j:
         s = j["serve"]
         expect("tensor parallel within the machine", s["tp"] * s["pp"] == 8 and len(s["tries"]) == 4, s)
+        expect("one figure of what it needs", [t["memory_bytes"] for t in s["tries"] if t["tp"] == s["tp"]] == [s["wanted_bytes"]], s)
     j = follows("blocks of experts", ["generate", "vllm", "--model", "Qwen3-235B-A22B-FP8", "--host", str(h)], 0)
     expect("experts as wholes", j and (not j["serve"]["tp"] > 4 or j["serve"]["expert_parallel"]), j and j["serve"])
 

@@ -15,6 +15,7 @@ import tempfile
 import jsonschema
 
 from common import end_suite, expect, root
+from ours import copy_of
 
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("persist", "verify", "history", "undo", "status", "boot",
@@ -231,6 +232,7 @@ def layers(capture, folder):
     code, j = m.json("persist", "install", "--only", "net.rmem-max", "--yes")
     expect(f"{name}: and keeps both", {r["id"] for r in j["rows"]} == {"memory.swappiness", "net.rmem-max"}, j["rows"])
     code, j = m.json("persist", "install", "--only", "net.wmem-max", "--dry-run")
+    expect(f"{name}: a dry run says that it is one", j["dry_run"] and j["transaction"] is None, j)
     expect(f"{name}: a dry run writes nothing", "wmem" not in m.path("/etc/sysctl.d/99-zz-gputune.conf").read_text())
     code, j = m.json("persist", "remove", "--yes")
     expect(f"{name}: remove takes all layers", code == 0 and not m.path("/etc/gputune").exists(), m.left())
@@ -355,6 +357,11 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"{argv} is refused", code == 2 and words in err, (code, err))
     code, out, err = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
     expect("an unknown id", code == 2 and "nope" in err, (code, err))
+    j = m.json("persist", "diff", "--only", "memory.swappiness", "--profile", "default")[1]
+    expect("every file says what it is for", not any(re.search(r"for:$", f["diff"] or "", re.M) for f in j["files"]), j["files"])
+    # Where the program lies matters to who installs it for every boot.
+    p = subprocess.run([copy_of(gputune, tmp), "persist", "diff", "--profile", "default", "--only", "memory"], capture_output=True, text=True, timeout=60)
+    expect("diff does not ask for what only writing needs", p.returncode in (0, 1), (p.returncode, p.stderr))
 for name, n in sorted(skipped.items()):
     print(f"skip {name}: it is not here ({n} checks)")
 end_suite()

@@ -306,10 +306,15 @@ def check(tmp):
     says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "computes on the CPU alone")
     says("no environment", ["check", "--env", tmp / "none"], 2, "no Python environment")
     says("an argument", ["check", "x"], 2, '"x"')
+    (tmp / "no files").mkdir()
+    j = follows("a folder without anything to read", ["arch", tmp / "no files", "--gpu", "sm_121"], 0)
+    expect("is no file", j and j["files"] == [], j)
     image(tmp)
     captures = root / "tests/machines"
     follows("a captured machine", ["check", "--host", captures / "dgx-spark"], 5)
-    follows("and another", ["env", "--host", captures / "hgx-h100"], 0)
+    j = follows("and another", ["env", "--host", captures / "hgx-h100"], 0)
+    names = {v["name"]: v for v in j["variables"]}
+    expect("what is not seen is not called absent", "ld.so.cache" in j["unseen"] and not {"USE_CUDNN", "USE_SYSTEM_NCCL"} & set(names), j)
 
 
 def image(tmp):

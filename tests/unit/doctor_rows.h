@@ -438,6 +438,15 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = "{'log_nic_wedged': 1}" },
 	{ IS("rdma.silently-slow/firmware", EXCLUDED), NULL, .facts = "{" ONE_RDMA "}",
 	  .signs = "{'log_nic_wedged': 0, 'log_nic_health': 0}" },
+	{ IS("rdma.silently-slow/link", LIKELY), "rb (0002:01:00.0)",
+	  .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.link=pass@0000:01:00.0 pcie.link=fail@0002:01:00.0" },
+	/* A disk's or a GPU's link carries no traffic of others. */
+	{ IS("rdma.silently-slow/link", EXCLUDED), NULL, .facts = "{" HALVES("up", "s") "}",
+	  .findings = "pcie.link=fail@0000:a3:00.0 pcie.link=pass@0000:01:00.0 "
+		      "pcie.link=pass@0002:01:00.0" },
+	{ IS("rdma.silently-slow/link", UNSEEN), NULL, .facts = "{" ONE_RDMA "}",
+	  .findings = "pcie.link=fail@0000:a3:00.0" },
 	{ IS("rdma.wedged/firmware", LIKELY), NULL, .facts = "{" ONE_RDMA "}",
 	  .signs = "{'log_nic_wedged': 0, 'log_nic_health': 2}" },
 	{ IS("rdma.wedged/firmware", EXCLUDED), NULL, .facts = "{" ONE_RDMA "}",

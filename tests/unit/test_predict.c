@@ -191,7 +191,11 @@ static void test_places(void **state)
 		{ "6000 ada", "NVIDIA RTX 6000 Ada Generation", 1, 1 },
 		{ "4 a100 40", "NVIDIA A100-SXM4-40GB", 4, 1 },
 		{ "A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB", 1, 1 },
+		{ "NVIDIA H200 141GB", "NVIDIA H200", 1, 1 },
 	};
+	/* Cards that are not in the list, and begin as one that is. */
+	static const char *const others[] = { "h2000", "b2000", "gb100", "rtx a1000",
+					      "NVIDIA RTX A1000 Laptop GPU" };
 	struct arena a = { 0 };
 	struct place p;
 	/* Digits that neither count nor name a card. */
@@ -209,6 +213,9 @@ static void test_places(void **state)
 			fail_msg("%s: %d GPUs in %d machines", cases[i].text, p.gpus, p.nodes);
 	}
 	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (place_parse(&a, others[i], &p, &e) != -ENOENT || gpu_kind_of(others[i]))
+			fail_msg("%s is taken for another", others[i]);
 	assert_int_equal(place_parse(&a, "0x h200", &p, &e), -EINVAL);
 	assert_int_equal(place_parse(&a, "-2x h200", &p, &e), -EINVAL);
 	assert_int_equal(place_parse(&a, "5000 x h200", &p, &e), -EINVAL);

@@ -107,6 +107,29 @@ static void terminal(void **state)
 	arena_free(&a);
 }
 
+/* A rating without a title does not tell which row it is: what follows it does. */
+static void folded(void **state)
+{
+	static const struct column columns[] = { { "", false, false },
+						 { "Setting", false, false },
+						 { "Now", false, false },
+						 { "Wanted", false, false } };
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = doc_table(d, NULL, columns, 4);
+	struct cell *row = node_row(d, n);
+
+	(void)state;
+	row[0] = cell("low");
+	row[1] = cell("nic.mtu");
+	row[2] = cell("1500 bytes");
+	row[3] = cell("9000 bytes");
+	expect(d, TERM_ASCII, 24,
+	       "     Setting  Now\nlow  nic.mtu  1500 bytes\n\nSetting  Wanted\nnic.mtu  9000 "
+	       "bytes\n");
+	arena_free(&a);
+}
+
 static void colours(void **state)
 {
 	struct arena a = { 0 };
@@ -447,12 +470,11 @@ static void sections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(terminal), cmocka_unit_test(colours),
-		cmocka_unit_test(markdown), cmocka_unit_test(html),
-		cmocka_unit_test(trees),    cmocka_unit_test(figures),
-		cmocka_unit_test(lines),    cmocka_unit_test(every_page),
-		cmocka_unit_test(sections), cmocka_unit_test(quick),
-		cmocka_unit_test(drawing),  cmocka_unit_test(matrix),
+		cmocka_unit_test(terminal), cmocka_unit_test(folded), cmocka_unit_test(colours),
+		cmocka_unit_test(markdown), cmocka_unit_test(html),   cmocka_unit_test(trees),
+		cmocka_unit_test(figures),  cmocka_unit_test(lines),  cmocka_unit_test(every_page),
+		cmocka_unit_test(sections), cmocka_unit_test(quick),  cmocka_unit_test(drawing),
+		cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
