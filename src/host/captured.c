@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "host/api_book.h"
 #include "host/captured.h"
-#include "host/plain_json.h"
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 
@@ -258,9 +257,7 @@ json_t *captured_json(struct captured *c, const char *name, size_t max, struct e
 
 	if (!text)
 		return NULL;
-	j = plain_json(text, len);
-	if (!j)
-		j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	free(text);
 	if (!j)
 		err_set(e, -EBADMSG, "%s/%s:%d: %s", c->host.id.source, name, why.line, why.text);

@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "cmd/ansible.h"
+#include "fuzz_captured.h"
 #include "fuzz_file.h"
 #include "fuzz_host.h"
 #include "knob/knob.h"
@@ -24,7 +25,6 @@
 #include "monitor/recording.h"
 #include "persist/persist.h"
 #include "predict/roofline.h"
-#include "probe/probe.h"
 #include "settings/profile.h"
 #include "stack/wheelhouse.h"
 #include "watch/policy.h"
@@ -81,30 +81,13 @@ static void policy(struct arena *a, const unsigned char *data, size_t n)
 		abort();
 }
 
-static const struct machine *machine(void)
-{
-	static struct arena kept;
-	static struct machine *m;
-	static struct host *h; /* facts point into it */
-	struct err e = { 0 };
-
-	if (m)
-		return m;
-	m = ARENA_NEW(&kept, struct machine);
-	h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
-	if (!h)
-		abort();
-	probe_machine(&(struct probe){ .h = h, .a = &kept, .m = m, .lean = true, .config = true });
-	return m;
-}
-
 /* Files for the next boot: each where such files lie, a line what a line of ours can be. */
 static void next_boot(struct arena *a, const struct kept *rows, size_t n)
 {
 	struct persist_wish wish = { .rows = rows, .n = n, .program = "/usr/bin/gputune" };
 	struct persist p = { 0 };
 
-	persist_make(a, machine(), &wish, &p);
+	persist_make(a, fuzz_captured(), &wish, &p);
 	if (p.n != n)
 		abort();
 	for (size_t i = 0; i < p.n; i++)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/probe.h"
+#include "fuzz_captured.h"
 #include "stack/judge.h"
 #include "view/page_stack.h"
 
@@ -143,23 +143,6 @@ static void plant(struct tree *t, struct arena *a, const unsigned char *data, si
 	}
 }
 
-static const struct machine *machine(void)
-{
-	static struct arena kept;
-	static struct machine *m;
-	static struct host *h; /* facts point into it */
-	struct err e = { 0 };
-
-	if (m)
-		return m;
-	m = ARENA_NEW(&kept, struct machine);
-	h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
-	if (!h)
-		abort();
-	probe_machine(&(struct probe){ .h = h, .a = &kept, .m = m, .lean = true });
-	return m;
-}
-
 static int knows(void *ctx, const char *path, unsigned sm)
 {
 	(void)ctx;
@@ -187,9 +170,11 @@ static void look(struct arena *a, struct tree *t)
 	struct inventory_options what = { .scan = &how };
 	struct inventory inv = { 0 };
 	struct stack_findings found;
-	struct stack_ask ask = {
-		.m = machine(), .inv = &inv, .how = &how, .gpus_from = "--gpu", .ptxas_knows = knows
-	};
+	struct stack_ask ask = { .m = fuzz_captured(),
+				 .inv = &inv,
+				 .how = &how,
+				 .gpus_from = "--gpu",
+				 .ptxas_knows = knows };
 	struct stack_view v = { .m = ask.m,
 				.inv = &inv,
 				.found = &found,
