@@ -149,18 +149,31 @@ static void comm_table(struct doc *d, const struct train_answer *p)
 	}
 }
 
+/* A sum is only as good as its interval: where that holds the limit, nobody knows yet. */
+static struct cell fits(const struct train_memory *m)
+{
+	if (m->fits)
+		return m->all.high > m->limit ? cell_as(STYLE_WARN, "Perhaps fits")
+					      : cell_as(STYLE_GOOD, "Fits");
+	return m->all.low < m->limit ? cell_as(STYLE_WARN, "Perhaps does not fit")
+				     : cell_as(STYLE_BAD, "Does not fit");
+}
+
 static void verdict(struct doc *d, const struct train_page *p)
 {
 	const struct train_answer *t = &p->answer;
+	const struct train_memory *m = &t->memory;
 	struct node *n = doc_paragraph(d);
 
+	node_span(d, n, fits(m));
 	node_span(d, n,
-		  t->memory.fits ? cell_as(STYLE_GOOD, "Fits")
-				 : cell_as(STYLE_BAD, "Does not fit"));
+		  cell_printf(d, STYLE_PLAIN,
+			      ": %.1f GB %s; four of five needs lie in %.1f to %.1f GB. ",
+			      fabs(m->limit - m->total) / 1e9, m->fits ? "are left" : "are missing",
+			      m->all.low / 1e9, m->all.high / 1e9));
 	node_span(d, n,
-		  cell_printf(d, STYLE_PLAIN, " by %.1f GB. Limit: %s; %s.",
-			      fabs(t->memory.limit - t->memory.total) / 1e9,
-			      train_limit_names[t->limit], t->limit_why));
+		  cell_printf(d, STYLE_PLAIN, "Limit: %s; %s.", train_limit_names[t->limit],
+			      t->limit_why));
 	if (!p->asked_largest)
 		return;
 	if (p->largest > 0)

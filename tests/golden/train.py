@@ -108,6 +108,21 @@ def check_activations():
             expect(f"micro-batch {b} of at most {most} {more}", k["memory"]["fits"] == fits, k["memory"])
 
 
+def check_verdict():
+    """The first word is only as sure as the interval of the need is."""
+    seen = set()
+    for b in ("1", "2", "3", "4", "5", "16"):
+        args = ("--model", "llama-3.1-8b", "--on", "hgx-h100", "--parallel", "zero-1", "--checkpointing", "none", "--micro-batch", b)
+        need = ask(*args)["memory"]
+        low, high, limit = need["total_bytes"]["low"], need["total_bytes"]["high"], need["limit_bytes"]
+        want = ("Perhaps " * (low < limit < high) + ("fits" if need["fits"] else "does not fit")).capitalize()
+        seen.add(want)
+        text = run(*args, "--no-calibration")[1]
+        expect(f"micro-batch {b}: {want}", f"\n{want}: " in text and f"lie in {low / 1e9:.1f} to {high / 1e9:.1f} GB" in " ".join(text.split()),
+               text[:600])
+    expect("sure and unsure ones", {"Fits", "Perhaps fits", "Perhaps does not fit", "Does not fit"} == seen, seen)
+
+
 def check_stages():
     plain = ask(*BASE[:4], "--global-batch", "64", "--sequence", "4096", "--pp", "4", "--micro-batch", "1", "--checkpointing", "full", "--network", "1000")
     t, q = plain["time"], plain["asked"]
@@ -428,6 +443,7 @@ def other(*argv):
 
 check_ways()
 check_activations()
+check_verdict()
 check_stages()
 check_what_if()
 check_scale()
