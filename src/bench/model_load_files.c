@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -232,35 +233,21 @@ void load_forget(const struct load_set *set)
 		page_cache_drop(set->files[i].fd);
 }
 
-/* Share of what is read that is in the page cache; negative: cannot be seen. */
-static double share(const struct load_set *set)
+int load_make_cold(const struct load_set *set, struct err *e)
 {
-	double sum = 0;
+	double left = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
 		const struct load_file *f = &set->files[i];
-		double part = page_cache_share(f->fd, f->bytes);
 
-		if (part < 0)
-			return part;
-		sum += part * (double)f->bytes;
+		left += fmax(page_cache_empty(f->fd, f->bytes), 0) * (double)f->bytes;
 	}
-	return sum / (double)set->bytes;
-}
-
-int load_make_cold(const struct load_set *set, struct err *e)
-{
-	double left;
-
-	load_forget(set);
-	left = share(set);
+	left /= (double)set->bytes;
 	if (left > 0.05)
 		return err_set(e, -EBUSY,
 			       "%.0f %% of the files stay in the page cache: another program uses "
 			       "them",
 			       100 * left);
-	/* The look itself has read some. */
-	load_forget(set);
 	return 0;
 }
 
