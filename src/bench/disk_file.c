@@ -31,8 +31,6 @@ enum {
 	LOOKS = 64,
 	TRIES = 25
 };
-/* Of a file that counts as cold. */
-#define CACHED 0.05
 
 static int cannot(struct err *e, int code, const char *dir)
 {
@@ -297,7 +295,7 @@ int disk_file_cold(const struct disk_file *f, struct err *e)
 	int r = disk_file_drop(f, e);
 	double left = r ? -1 : page_cache_empty(f->fd, f->bytes);
 
-	if (left > CACHED)
+	if (left > PAGE_CACHE_COLD)
 		return err_set(e, -EBUSY, "%.0f %% of the file stays in the page cache",
 			       100 * left);
 	return r;
@@ -321,7 +319,7 @@ double page_cache_empty(int fd, uint64_t bytes)
 	static const struct timespec nap = { 0, 20 * 1000000 };
 	double left = 1;
 
-	for (int i = 0; i < TRIES && left > CACHED; i++) {
+	for (int i = 0; i < TRIES && left > PAGE_CACHE_COLD; i++) {
 		if (i)
 			nanosleep(&nap, NULL);
 		page_cache_drop(fd);

@@ -49,11 +49,13 @@ void disk_file_close(struct disk_file *f);
 
 /* Any file: drops its clean pages from the page cache. */
 void page_cache_drop(int fd);
-/* Drops until a twentieth is left at most: the kernel itself holds pages for moments. What is left,
- * as page_cache_share after half a second. */
+/* What may be left of a file that counts as cold. */
+#define PAGE_CACHE_COLD 0.05
+/* Drops until no more than that is left: the kernel itself holds pages for moments. What is left,
+ * as page_cache_share, after half a second at most. */
 double page_cache_empty(int fd, uint64_t bytes);
 /* Share of the file's pages that are in the page cache, by a look at some of them that may itself
- * start read-ahead; negative: cannot be seen. */
+ * read those; negative: cannot be seen. */
 double page_cache_share(int fd, uint64_t bytes);
 
 #endif

@@ -243,7 +243,7 @@ int load_make_cold(const struct load_set *set, struct err *e)
 		left += fmax(page_cache_empty(f->fd, f->bytes), 0) * (double)f->bytes;
 	}
 	left /= (double)set->bytes;
-	if (left > 0.05)
+	if (left > PAGE_CACHE_COLD)
 		return err_set(e, -EBUSY,
 			       "%.0f %% of the files stay in the page cache: another program uses "
 			       "them",

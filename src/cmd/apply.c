@@ -160,27 +160,26 @@ int verb_apply(struct run *r)
 	return code;
 }
 
-/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
-static bool journal_names(struct run *r, struct host *h, const char *word)
+static bool journal_names(const struct journal *j, const char *word)
 {
-	struct journal j;
-	struct err e = { 0 };
-
-	if (journal_load(h, &r->arena, false, &j, &e))
-		return true;
-	for (size_t i = 0; i < j.n; i++)
-		for (size_t k = 0; k < j.items[i].n; k++)
-			if (id_matches(j.items[i].entries[k].id, word))
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++)
+			if (id_matches(j->items[i].entries[k].id, word))
 				return true;
 	return false;
 }
 
+/* The journal may hold what this program has forgotten. Who may not read it is told so by undo. */
 static int check_only(struct run *r, struct host *h, const struct txn_select *s)
 {
+	struct journal j;
+	struct err e = { 0 };
 	int code = 0;
 
+	if (!s->n_only || journal_load(h, &r->arena, false, &j, &e))
+		return 0;
 	for (size_t i = 0; i < s->n_only && !code; i++)
-		code = journal_names(r, h, s->only[i]) ? 0 : run_check_id(s->only[i]);
+		code = journal_names(&j, s->only[i]) ? 0 : run_check_id(s->only[i]);
 	return code;
 }
 
