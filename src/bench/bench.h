@@ -46,6 +46,7 @@ struct bench_env {
 	void (*early)(void *ctx, double value, const char *how);
 	void *early_ctx;
 	struct gpu_ahead *ahead; /* what was begun before there were facts; NULL: nothing */
+	double seconds;		 /* that each case is to be measured for, warm-up not counted */
 	bool small;		 /* tiny sizes: tests of the bench itself, no figure for anybody */
 };
 

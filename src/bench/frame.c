@@ -173,6 +173,7 @@ static void one_round(struct turn *t, unsigned left)
 
 	t->f->env.early = early;
 	t->f->env.early_ctx = t;
+	t->f->env.seconds = t->seconds;
 	r = t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e);
 	if (r == -EINTR && stopped(t->f))
 		return;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/knobs.h"
 #include "doctor/signs.h"
@@ -20,6 +21,17 @@ static void read_all_knobs(struct run *r, struct host *h, const struct machine *
 	}
 }
 
+/* Else it would become a folder of that name. */
+static bool compressed(const char *path)
+{
+	static const char *const ends[] = { ".tgz", ".txz", ".gz", ".xz", ".zst", ".bz2" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (str_ends(path, ends[i]))
+			return true;
+	return false;
+}
+
 int verb_capture(struct run *r)
 {
 	const char *path = r->value[OPT_OUTPUT];
@@ -33,6 +45,12 @@ int verb_capture(struct run *r)
 		return complain_text(
 			EXIT_USAGE,
 			"capture needs -o PATH: a new folder, or a name that ends in .tar");
+	if (compressed(path))
+		return complain_text(EXIT_USAGE,
+				     "%s: a capture is a folder or an uncompressed tar; name it "
+				     ".tar, and compress "
+				     "that",
+				     path);
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;

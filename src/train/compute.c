@@ -132,8 +132,10 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 				? 0.4 * m->linear + m->small
 				: m->small * 0.3 + (q->attention == TRAIN_EAGER ? m->attention : 0);
 	train_weights_passes(q, s, m);
-	m->launch = fmax(0, train_host_s(q, s) - m->forward - m->backward - m->recompute -
-				    train_optimizer_s(q, s) / q->accumulation);
+	m->host = train_host_s(q, s);
+	m->busy =
+		m->forward + m->backward + m->recompute + train_optimizer_s(q, s) / q->accumulation;
+	m->launch = fmax(0, m->host - m->busy);
 }
 
 double train_optimizer_s(const struct train_question *q, const struct train_shape *s)

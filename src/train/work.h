@@ -70,8 +70,9 @@ struct train_micro {
 	double casts, accumulated; /* passes over the weights, forward and backward */
 	double back;		   /* backward multiplications over forward ones */
 	double forward, backward, recompute;
-	double launch; /* beyond the GPU's own time */
-	double size;   /* part of the rate that matrices of this size reach */
+	double host, busy; /* the CPU's time to launch it all, the GPU's own */
+	double launch;	   /* of host, what exceeds busy */
+	double size;	   /* part of the rate that matrices of this size reach */
 };
 
 void train_micro_of(const struct train_question *q, const struct train_shape *s,

@@ -105,6 +105,26 @@ static void sources(struct doc *d, const struct record *r, const char *bench)
 		node_bullet(d, list, cell_printf(d, STYLE_MUTED, "usual band: %s", bands));
 }
 
+/* So many pairs of GPUs that a matrix alone says it better than a row each. */
+enum { PAIRS_MANY = 24 };
+
+static bool unremarkable(struct doc *d, const struct record_case *c)
+{
+	return state_cell(c, &c->series[0]).style == STYLE_GOOD &&
+	       band_cell(d, &c->series[0]).style != STYLE_BAD;
+}
+
+/* How many rows are left to the matrices below. */
+static size_t pairs_apart(struct doc *d, const struct record *r, const char *bench)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += strcmp(r->cases[i].bench, bench) == 0 && page_bench_is_pair(&r->cases[i]) &&
+		     unremarkable(d, &r->cases[i]);
+	return n > PAIRS_MANY ? n : 0;
+}
+
 static void figures_of(struct doc *d, const struct record *r, const char *bench, bool verbose)
 {
 	static const struct column columns[] = {
@@ -119,16 +139,29 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 		{ .title = "Variant", .wrap = true },
 	};
 	struct node *t = doc_table(d, bench, columns, verbose ? 9 : 7);
+	size_t apart = verbose ? 0 : pairs_apart(d, r, bench), missed = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_case *c = &r->cases[i];
 
 		if (strcmp(c->bench, bench) != 0)
 			continue;
+		if (apart && page_bench_is_pair(c) && unremarkable(d, c))
+			continue;
+		if (apart && r->partial && !c->n && !c->error) {
+			missed++;
+			continue;
+		}
 		for (size_t k = 0; k < c->n_series; k++)
 			figure_row(d, t, c, k, verbose);
 	}
 	node_drop_empty(t);
+	if (apart)
+		doc_text(d,
+			 "%zu more, of pairs of GPUs with nothing unusual, stand in the matrices "
+			 "below alone%s. --verbose lists all.",
+			 apart,
+			 missed ? arena_printf(d->arena, "; %zu were not reached", missed) : "");
 	figures_bars(d, r, bench);
 	/* Of memory there is a drawing of its own, with the steps of the caches. */
 	if (strcmp(bench, "memory-latency") != 0)

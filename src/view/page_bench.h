@@ -18,6 +18,8 @@ void page_bench_latency(struct doc *d, const struct record *r);
 /* From each GPU to each, and from each node of the host: tables of the copy and latency benches'
  * pairs, where there are at least two. */
 void page_bench_matrix(struct doc *d, const struct record *r);
+/* Does it stand in one of these tables, beside the diagonal? */
+bool page_bench_is_pair(const struct record_case *c);
 struct doc *page_compare(struct arena *a, const struct compare *c);
 
 /* A figure with four digits that count, three below 1: "43.21", "1,234" is "1234", "0.000300". */

@@ -91,6 +91,18 @@ static bool is_kind(const struct pair *p, const char *kind)
 	return kind && strlen(kind) == p->kind_len && memcmp(kind, p->kind, p->kind_len) == 0;
 }
 
+bool page_bench_is_pair(const struct record_case *c)
+{
+	struct pair p;
+
+	if (!c->n_series || !c->series[0].has_summary || !parse(c->name, &p) || p.a == p.b)
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(c->bench, kinds[i].bench) == 0 && is_kind(&p, kinds[i].kind))
+			return true;
+	return false;
+}
+
 static void set(struct matrix *m, unsigned row, unsigned column, double v)
 {
 	m->v[row][column] = v;

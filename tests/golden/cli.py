@@ -51,6 +51,7 @@ says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/nu
 says("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")
 says("a wrong width", ["check", "--width", "3"], 2, "--width")
 says("capture without a place", ["capture"], 2, "-o")
+says("a compressed capture", ["capture", "-o", "/no/such/x.tar.gz"], 2, "/no/such/x.tar.gz", ".tar")
 says("capture over something", ["capture", "-o", "/tmp"], 5, "/tmp exists already")
 says("capture into nowhere", ["capture", "-o", "/no/such/x.tar"], 5, "/no/such/x.tar")
 says("an output that cannot be written", ["check", "-o", "/no/such/x"], 2, "/no/such/x")

@@ -204,6 +204,20 @@ def check_lab():
     expect("their efficiency within 8 points, but for three", len(points) >= 10 and sorted(points)[-4] <= 8 and max(points) <= 17, points)
 
 
+def check_hosts():
+    """The same runs on three hosts of H200s, whose CPUs launched kernels as fast as they do: each lies in the interval where it counts."""
+    def asked(parallel, gpus, micro, shape="24:1024:16:16:4096:2:32000"):
+        return ask("--model", shape, "--on", f"h200 x{gpus}", "--parallel", parallel, "--micro-batch", str(micro), "--accumulation", "1", "--sequence", "1024")
+
+    # ms a step: scripts/training-proof on hosts of two, four and eight GPUs
+    for parallel, gpus, micro, times in (("ddp", 1, 2, (30.0, 39.4)), ("ddp", 2, 2, (33.3,)), ("ddp", 4, 2, (58,)), ("ddp", 8, 2, (67.6,)),
+                                         ("fsdp", 2, 2, (74.4,)), ("fsdp", 8, 2, (115.3,)), ("fsdp", 8, 8, (117.7,))):
+        t = asked(parallel, gpus, micro)["time"]
+        expect(f"{parallel} x{gpus}, micro-batch {micro}: the CPU is in the interval", all(t["step_s"]["low"] <= 1e-3 * v <= t["step_s"]["high"] for v in times), (times, t["step_s"]))
+    small, large = asked("ddp", 8, 2), asked("ddp", 8, 32)
+    expect("it is said where it counts, and only there", "CPU" in small["interval_of"] and "CPU" not in large["interval_of"], (small["interval_of"], large["interval_of"]))
+
+
 def check_experts():
     """What is spread over few ranks is exchanged between few, and dispatchers send a token once to a machine."""
     on = ("--model", "qwen3-30b-a3b", "--on", "2x hgx-h100", "--parallel", "fsdp", "--micro-batch", "1", "--accumulation", "1", "--checkpointing", "full")
@@ -451,6 +465,7 @@ check_source()
 check_rows()
 check_scaling_rows()
 check_lab()
+check_hosts()
 check_experts()
 check_eager()
 with tempfile.TemporaryDirectory() as d:

@@ -778,6 +778,44 @@ static void pairs_make_matrices(void **state)
 	arena_free(&a);
 }
 
+/* A node of eight GPUs: its 56 pairs are no 56 rows, but what is odd about one stays to be seen. */
+static void many_pairs_stand_in_matrices_alone(void **state)
+{
+	struct arena a = { 0 };
+	struct record r = { .id = "x", .version = "1", .partial = true };
+	char *text;
+
+	(void)state;
+	add_pair_case(&a, &r, "copy", "h2d:gpu0", 55);
+	for (unsigned i = 0; i < 8; i++)
+		for (unsigned k = 0; k < 8; k++)
+			if (i != k)
+				add_pair_case(&a, &r, "copy",
+					      arena_printf(&a, "peer-write:gpu%u-gpu%u", i, k),
+					      390 + i);
+	r.cases[2].steady = false;
+	r.cases[3].verified = false;
+	add_pair_case(&a, &r, "copy", "peer-read:gpu0-gpu1", 0);
+	r.cases[r.n - 1].n = 0;
+	r.cases[r.n - 1].series[0].has_summary = false;
+	text = matrix_text(page_bench(&a, &r, false), doc_md);
+	assert_non_null(strstr(text, "h2d:gpu0"));
+	assert_null(strstr(text, "peer-write:gpu0-gpu1"));
+	assert_non_null(strstr(text, "peer-write:gpu0-gpu2"));
+	assert_non_null(strstr(text, "never steady"));
+	assert_non_null(strstr(text, "peer-write:gpu0-gpu3"));
+	assert_null(strstr(text, "peer-read:gpu0-gpu1"));
+	assert_non_null(strstr(text, "54 more, of pairs of GPUs"));
+	assert_non_null(strstr(text, "1 were not reached"));
+	assert_non_null(strstr(text, "| GPU 7 | 397.0 | 397.0 |"));
+	free(text);
+	text = matrix_text(page_bench(&a, &r, true), doc_md);
+	assert_non_null(strstr(text, "peer-write:gpu0-gpu1"));
+	assert_non_null(strstr(text, "peer-read:gpu0-gpu1"));
+	free(text);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -796,6 +834,7 @@ int main(void)
 		cmocka_unit_test(compare_is_drawn),
 		cmocka_unit_test(bands_and_skips_come_back),
 		cmocka_unit_test(pairs_make_matrices),
+		cmocka_unit_test(many_pairs_stand_in_matrices_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
