@@ -69,6 +69,22 @@ static bool writes(const struct plan *p, const char *id)
 	return false;
 }
 
+/* What is to be said of a change: its setting where that is written, else why not. */
+static const char *to_say(const struct change *c)
+{
+	return c->gate ? c->refusal : c->s->id;
+}
+
+/* A setting with many targets is one word. */
+static bool is_said(const struct plan *p, size_t n, const struct change *c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!p->changes[i].gate == !c->gate &&
+		    strcmp(to_say(&p->changes[i]), to_say(c)) == 0)
+			return true;
+	return false;
+}
+
 /* The settings that are written, comma-separated, and why the others are not. */
 static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix *out)
 {
@@ -78,10 +94,9 @@ static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 		struct text *t = c->gate ? &left : &set;
-		const char *say = c->gate ? c->refusal : c->s->id;
 
-		if (!t->s || !strstr(t->s, say))
-			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", say);
+		if (!is_said(p, i, c))
+			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", to_say(c));
 	}
 	out->settings = arena_strdup(a, set.s);
 	out->left = left.len ? arena_strdup(a, left.s) : NULL;
