@@ -167,6 +167,9 @@ static void collective_end(const struct bench_cases *all)
 		collective_close(arg->shared);
 }
 
+/* The links of an H200 carry that in 2 us, an operation takes 9 at least. */
+enum { LATENCY_BELOW = 1 << 20 };
+
 /* Of NVLink, one way: a ring cannot be faster. */
 static struct bench_limit collective_limit(const struct bench_env *env, const struct bench_case *c)
 {
@@ -175,6 +178,10 @@ static struct bench_limit collective_limit(const struct bench_env *env, const st
 	double least = INFINITY;
 
 	(void)env;
+	if (arg->bytes < LATENCY_BELOW)
+		return (struct bench_limit){
+			.source = "unknown: below 1 MiB latency decides, not the links"
+		};
 	if (arg->shared->world && world_machines(arg->shared->world) > 1)
 		return (struct bench_limit){ .source = "unknown: it goes between machines" };
 	for (size_t i = 0; i < on->n; i++) {
