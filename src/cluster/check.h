@@ -13,7 +13,8 @@
 enum {
 	CHECK_PATHS_MAX = 1024,
 	CHECK_RESULTS_MAX = 16384,
-	CHECK_COUNTS_MAX = 16384,
+	CHECK_NODE_COUNTS_MAX = 2048, /* of one node: no other loses its own by them */
+	CHECK_COUNTS_MAX = CHECK_NODE_COUNTS_MAX * CLUSTER_NODES_MAX,
 	CHECK_TOGETHER_MAX = 8, /* paths of one pair at once */
 };
 #define CHECK_NONE ((size_t)-1)

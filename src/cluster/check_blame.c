@@ -281,7 +281,11 @@ static bool known(struct plan *p, struct check *c, const struct check_blame *b)
 		if (!same)
 			continue;
 		x->tests = arena_printf(p->a, "%s, %s", x->tests, check_kinds[b->test].name);
-		x->certain = x->certain || b->certain;
+		/* Now nothing else explains it, and nothing is left to be told apart. */
+		if (b->certain && !x->certain) {
+			x->certain = true;
+			x->others = x->next = NULL;
+		}
 		return true;
 	}
 	return false;

@@ -53,8 +53,9 @@ static void keep(struct check_run *r, size_t node, const json_t *one, bool after
 	struct cluster_port *p = port ? cluster_port_find(check_node(r->c, node), port) : NULL;
 	struct check_count *k;
 
-	/* Names are shown: no more than a counter's has. */
-	if (!p || !name || strlen(name) > 63 || value < 0)
+	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
+	if (!p || !is_end(r->c, node, p) || !name ||
+	    strcmp(cluster_said(r->a, name, 63), name) != 0 || value < 0)
 		return;
 	k = find(r->c, node, p->name, name);
 	if (after) {
@@ -90,7 +91,11 @@ int check_run_count(struct check_run *r, bool after)
 		json_t *one;
 		size_t k;
 
-		json_array_foreach(list, k, one) keep(r, i, one, after);
+		json_array_foreach(list, k, one)
+		{
+			if (k < CHECK_NODE_COUNTS_MAX)
+				keep(r, i, one, after);
+		}
 	}
 	return code;
 }

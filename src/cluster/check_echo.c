@@ -2,7 +2,6 @@
 /* Echoes over every path in both directions, small and as large as the MTU, and through nodes that
  * forward. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "cluster/check_run.h"
@@ -37,14 +36,13 @@ static void want(struct check_run *r, struct asked *by_node, const struct check_
 
 static void hear(struct check_run *r, struct check_result *one, const json_t *echo)
 {
-	const json_t *us = json_object_get(echo, "us");
 	const char *error = json_string_value(json_object_get(echo, "error"));
-	double v = json_is_number(us) ? json_number_value(us) : 0;
-	bool came = json_integer_value(json_object_get(echo, "got")) > 0 && isfinite(v) && v > 0;
+	double v = check_run_figure(json_object_get(echo, "us"));
+	bool came = json_integer_value(json_object_get(echo, "got")) > 0 && v > 0;
 
 	one->state = came ? CHECK_GOOD : CHECK_FAILED;
 	one->how = NULL;
-	one->why = came ? NULL : arena_printf(r->a, "%.200s", error ? error : "no answer");
+	one->why = came ? NULL : cluster_said(r->a, error ? error : "no answer", 200);
 	if (came && one->test == CHECK_PING) {
 		one->n = 1;
 		one->value = one->low = one->high = v;

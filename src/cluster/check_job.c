@@ -36,9 +36,9 @@ static void keep_server(struct check_run *r, size_t node, size_t path, const jso
 		*(p->a.node == node ? &r->server_a[path] : &r->server_b[path]) =
 			arena_strdup(r->a, text);
 	else if (!p->untestable)
-		p->untestable = arena_printf(r->a, "%s does not serve on %s: %.160s",
+		p->untestable = arena_printf(r->a, "%s does not serve on %s: %s",
 					     check_node(r->c, node)->name, check_address(p, node),
-					     why ? why : "no answer");
+					     cluster_said(r->a, why ? why : "no answer", 160));
 }
 
 static struct ends *ends_of_all(struct check_run *r)
@@ -163,9 +163,9 @@ static size_t add_values(const json_t *path, double *sum, size_t most, size_t n,
 	k = k > most ? most : k;
 	n = first || k < n ? k : n;
 	for (size_t i = 0; i < n; i++) {
-		double v = json_number_value(json_array_get(values, i));
+		double v = check_run_figure(json_array_get(values, i));
 
-		sum[i] = (first ? 0 : sum[i]) + (isfinite(v) && v >= 0 ? v : 0);
+		sum[i] = (first ? 0 : sum[i]) + v;
 	}
 	return n;
 }
@@ -184,7 +184,8 @@ static void read_traffic(struct check_run *r, struct check_result *one, size_t n
 		double rx = json_number_value(json_object_get(item, "rx_bytes")),
 		       tx = json_number_value(json_object_get(item, "tx_bytes"));
 
-		if (!p || !isfinite(rx) || !isfinite(tx) || one->n_traffic == CLUSTER_PORTS_MAX)
+		if (!p || !isfinite(rx) || !isfinite(tx) || rx < 0 || tx < 0 ||
+		    one->n_traffic == CLUSTER_PORTS_MAX)
 			continue;
 		one->traffic =
 			arena_grow(r->a, one->traffic, one->n_traffic, sizeof(*one->traffic));
@@ -198,12 +199,12 @@ static const char *error_of(struct check_run *r, const struct check_job *j,
 	const json_t *paths = json_object_get(reply->answer, "paths");
 
 	if (!reply->answer)
-		return arena_printf(r->a, "%.200s", reply->failure ? reply->failure : "no answer");
+		return cluster_said(r->a, reply->failure ? reply->failure : "no answer", 200);
 	for (size_t i = 0; i < j->n_paths; i++) {
 		const json_t *e = json_object_get(json_array_get(paths, i), "error");
 
 		if (json_is_string(e))
-			return arena_printf(r->a, "%.300s", json_string_value(e));
+			return cluster_said(r->a, json_string_value(e), 300);
 	}
 	return NULL;
 }
@@ -219,14 +220,14 @@ static void hear(struct check_run *r, const struct check_job *j, const struct rs
 				    .together = j->together,
 				    .pass = j->pass };
 	double sum[MEASURE_WINDOWS_MAX] = { 0 };
-	size_t n = 0;
+	size_t n = 0, most = r->windows < MEASURE_WINDOWS_MAX ? r->windows : MEASURE_WINDOWS_MAX;
 	const char *how = json_string_value(json_object_get(json_array_get(paths, 0), "how"));
 
 	one.why = error_of(r, j, reply);
-	one.how = how ? arena_printf(r->a, "%.160s", how) : NULL;
+	one.how = how ? cluster_said(r->a, how, 160) : NULL;
 	one.egress = egress_of(r->c, one.from, check_address(&r->c->paths[one.path], one.to));
 	for (size_t i = 0; i < j->n_paths; i++)
-		n = add_values(json_array_get(paths, i), sum, MEASURE_WINDOWS_MAX, n, i == 0);
+		n = add_values(json_array_get(paths, i), sum, most, n, i == 0);
 	read_traffic(r, &one, j->client, json_object_get(reply->answer, "traffic"));
 	one.state = one.why || !n ? CHECK_FAILED : CHECK_GOOD;
 	if (!one.why && !n)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of NCCL between the GPUs of two nodes at a time, from 8 bytes up. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "cluster/node_measure.h"
 
 /* A team that does not come together ends by itself after a minute. */
-enum { ANSWER_MS = 100000, PORT = 21190, WINDOWS = 3, VALUES_MAX = 64 };
+enum { ANSWER_MS = 100000, PORT = 21190, WINDOWS = 3 };
 
 static const struct {
 	const char *name;
@@ -69,10 +68,10 @@ static size_t numbers(const json_t *list, double *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < json_array_size(list) && n < VALUES_MAX; i++) {
-		double v = json_number_value(json_array_get(list, i));
+	for (size_t i = 0; i < json_array_size(list) && n < WINDOWS; i++) {
+		double v = check_run_figure(json_array_get(list, i));
 
-		if (isfinite(v) && v > 0)
+		if (v > 0)
 			out[n++] = v;
 	}
 	stat_sort(out, n);
@@ -84,7 +83,7 @@ static void hear(struct check_run *r, const struct pair *p, size_t operation, co
 	bool small = operations[operation].small;
 	const char *error = json_string_value(json_object_get(one, "error"));
 	const char *how = json_string_value(json_object_get(one, "how"));
-	double x[VALUES_MAX];
+	double x[WINDOWS];
 	size_t n = numbers(json_object_get(one, small ? "time_us" : "bus_gb_per_s"), x);
 	struct check_result out = { .test = small ? CHECK_NCCL_LATENCY : CHECK_NCCL,
 				    .from = p->a,
@@ -94,8 +93,8 @@ static void hear(struct check_run *r, const struct pair *p, size_t operation, co
 				    .pass = 1,
 				    .state = error || !n ? CHECK_FAILED : CHECK_GOOD };
 
-	out.how = how ? arena_printf(r->a, "%.160s", how) : NULL;
-	out.why = error ? arena_printf(r->a, "%.300s", error) : n ? NULL : "it measured nothing";
+	out.how = how ? cluster_said(r->a, how, 160) : NULL;
+	out.why = error ? cluster_said(r->a, error, 300) : n ? NULL : "it measured nothing";
 	if (out.state == CHECK_GOOD) {
 		out.n = n;
 		out.low = x[0];
@@ -128,7 +127,7 @@ static void hear_all(struct check_run *r, const struct pair *p)
 		/* The GPUs of a capture need not be here. */
 		bool captured = fact_or(&check_node(r->c, p->a)->captured, 0);
 
-		left_out(r, p, arena_printf(r->a, "%.300s", lead->failure ? lead->failure : "?"),
+		left_out(r, p, cluster_said(r->a, lead->failure ? lead->failure : "?", 300),
 			 captured ? CHECK_LEFT_OUT : CHECK_FAILED);
 		return;
 	}

@@ -23,6 +23,17 @@ static void check_run_say(const struct check_run *r, const char *text)
 		r->how->say(r->how->ctx, text);
 }
 
+/* Of Gbit/s, GB/s and microseconds alike. */
+#define FIGURE_LEAST 1e-6
+#define FIGURE_MOST 1e12
+
+double check_run_figure(const json_t *told)
+{
+	double v = json_number_value(told);
+
+	return v >= FIGURE_LEAST && v <= FIGURE_MOST ? v : 0;
+}
+
 bool check_run_lives(const struct check_run *r, size_t node)
 {
 	return !*check_node(r->c, node)->failure && !rsh_failure(r->rsh, node);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The asking part of a check: node programs do what check.h needs, all nodes at once where that
- * disturbs nobody. What they answer is checked before it is believed: numbers are finite, lists as
- * long as was asked.
+ * disturbs nobody. What they answer is checked before it is believed: numbers are such as can be
+ * measured, lists as long as was asked, texts short and harmless.
  */
 #ifndef CLUSTER_CHECK_RUN_H
 #define CLUSTER_CHECK_RUN_H
@@ -51,6 +51,9 @@ struct check_job {
 	unsigned pass;
 };
 
+/* A measured figure as a node tells it; 0 where it is none that there can be: what follows from it
+ * would not be finite. */
+double check_run_figure(const json_t *told);
 /* Whether the node still answers. */
 bool check_run_lives(const struct check_run *r, size_t node);
 /* check_routed.c: routes to nodes without a path of their own, added to the nodes'. */

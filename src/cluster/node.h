@@ -22,7 +22,9 @@ enum {
 	CLUSTER_HEARD_MAX = 4096,   /* by one node */
 	CLUSTER_ROUTES_MAX = 4096,
 	CLUSTER_NAME_MAX = 253,
+	CLUSTER_GPUS_MAX = 256,
 };
+#define CLUSTER_MEMORY_MAX (1ll << 50) /* bytes of one node */
 
 /* "192.168.100.1/24" or "fe80::1/64": an address and the length of its prefix. */
 struct cluster_address {
@@ -122,8 +124,8 @@ extern const struct schema schema_cluster_node, schema_cluster_port, schema_clus
 json_t *cluster_node_json(const struct cluster_node *n);
 /*
  * The reverse, for what another machine or a file says: lists within the bounds above, names of
- * interfaces, PCI addresses and IP addresses in their form, no text with control characters. Fills
- * only what the JSON has; -EINVAL and *e, with the place, otherwise.
+ * interfaces, PCI addresses and IP addresses in their form, counts in their range, no text with
+ * control characters. Fills only what the JSON has; -EINVAL and *e, with the place, otherwise.
  */
 int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out, struct err *e);
 
@@ -133,6 +135,9 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 /* A name that may be an argument of ssh and stand in a file name: letters, digits, "._-@:%[]",
  * not beginning with '-' or '.'. */
 bool cluster_name_sound(const char *name);
+/* What another machine says to people, in the arena: whole characters of at most most bytes, each
+ * that would control a terminal as '?'. */
+const char *cluster_said(struct arena *a, const char *s, size_t most);
 
 /* --- addresses --- */
 struct cluster_prefix {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cluster/node.h"
 
 enum { DEPTH_MAX = 12, TEXT_MAX = 4096 };
@@ -42,6 +43,26 @@ bool cluster_name_sound(const char *name)
 	       strspn(name, may) == strlen(name);
 }
 
+const char *cluster_said(struct arena *a, const char *s, size_t most)
+{
+	TEXT_AUTO t = { 0 };
+	uint32_t cp;
+
+	text_add(&t, "");
+	for (size_t n; (n = utf8_next(s, &cp)) > 0 && t.len + n <= most; s += n)
+		if (cp == UTF8_BAD || !utf8_harmless(cp))
+			text_addc(&t, '?');
+		else
+			text_addn(&t, s, n);
+	return arena_strdup(a, t.s);
+}
+
+/* A number that was told lies in its range. */
+static bool within(const struct fact_int *f, long long low, long long high)
+{
+	return !seen_ok(&f->f) || (f->v >= low && f->v <= high);
+}
+
 static bool interface_sound(const char *name)
 {
 	size_t n = strlen(name);
@@ -60,6 +81,9 @@ static int check_port(const struct cluster_node *n, const struct cluster_port *p
 		return err_set(e, -EINVAL, "two ports are called %s", p->name);
 	if (*p->pci && pci_address_length(p->pci) != strlen(p->pci))
 		return err_set(e, -EINVAL, "%s: \"%.32s\" is no PCI address", p->name, p->pci);
+	if (!within(&p->rdma_port, 1, 255))
+		return err_set(e, -EINVAL, "%s: %lld is no number of an RDMA port", p->name,
+			       p->rdma_port.v);
 	if (p->addresses.n > CLUSTER_ADDRESSES_MAX || p->gids.n > CLUSTER_GIDS_MAX)
 		return err_set(e, -EINVAL, "%s has more addresses than a port can have", p->name);
 	LIST_FOR_EACH (struct cluster_address, a, &p->addresses)
@@ -98,6 +122,10 @@ static int check(const struct cluster_node *n, struct err *e)
 	if (n->ports.n > CLUSTER_PORTS_MAX || n->heard.n > CLUSTER_HEARD_MAX ||
 	    n->routes.n > CLUSTER_ROUTES_MAX)
 		return err_set(e, -EINVAL, "more ports, or more heard, than a node can have");
+	if (!within(&n->gpus, 0, CLUSTER_GPUS_MAX) ||
+	    !within(&n->memory_bytes, 0, CLUSTER_MEMORY_MAX))
+		return err_set(e, -EINVAL, "%lld GPUs and %lld bytes of memory are in no node",
+			       n->gpus.v, n->memory_bytes.v);
 	NODE_PORTS(p, n)
 	{
 		r = check_port(n, p, e);

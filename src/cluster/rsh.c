@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/node.h"
 #include "cluster/rsh_inside.h"
 
-enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500 };
+enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500, SENTENCE_MAX = 1000 };
 
 static int spawn(struct rsh_node *n, int in, int out, int err)
 {
@@ -264,8 +265,9 @@ static void hand_over(struct rsh *r, struct rsh_node *n, struct rsh_reply *out)
 		out->answer = json_object_get(m, "answer");
 		return;
 	}
-	out->failure = text && *text ? text : "it refused without a word";
-	out->hint = hint && *hint ? hint : NULL;
+	out->failure = text && *text ? cluster_said(r->a, text, SENTENCE_MAX)
+				     : "it refused without a word";
+	out->hint = hint && *hint ? cluster_said(r->a, hint, SENTENCE_MAX) : NULL;
 }
 
 int rsh_wait(struct rsh *r, const bool *which, int limit_ms, struct rsh_reply *replies)

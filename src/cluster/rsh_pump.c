@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "cluster/node.h"
 #include "cluster/rsh_inside.h"
 
 enum { SLICE_MS = 50, END_MS = 200 };
@@ -38,10 +38,10 @@ void rsh_put_out(struct rsh *r, struct rsh_node *n, const char *fmt, ...)
 		kill(-n->pid, SIGTERM);
 }
 
-/* The last line that it wrote to its standard error, without control characters. */
+/* The last line that it wrote to its standard error. */
 static const char *last_words(struct rsh *r, struct rsh_node *n)
 {
-	char *s = n->errors.s, *nl, *out;
+	char *s = n->errors.s, *nl;
 	size_t len = n->errors.len;
 
 	while (len && (s[len - 1] == '\n' || s[len - 1] == '\r' || s[len - 1] == ' '))
@@ -50,11 +50,8 @@ static const char *last_words(struct rsh *r, struct rsh_node *n)
 		return NULL;
 	nl = memrchr(s, '\n', len);
 	s = nl ? nl + 1 : s;
-	out = arena_strndup(r->a, s, len - (size_t)(s - n->errors.s));
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	return utf8_clean(r->a, out);
+	return cluster_said(r->a, arena_strndup(r->a, s, len - (size_t)(s - n->errors.s)),
+			    ERRORS_MAX);
 }
 
 /* Its output is at its end: what became of it? */

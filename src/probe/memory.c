@@ -9,6 +9,8 @@
 #include "probe/probe.h"
 
 #define MM "/sys/kernel/mm/"
+/* A captured file may say anything, and kB become bytes. */
+#define MOST_KB (1ll << 50)
 
 static void meminfo(struct probe *p)
 {
@@ -39,7 +41,7 @@ static void meminfo(struct probe *p)
 
 		if (value && str_ends(value, " kB"))
 			value[strlen(value) - 3] = '\0';
-		if (!value || parse_i64(value, &kb))
+		if (!value || parse_i64(value, &kb) || kb < 0 || kb > MOST_KB)
 			rows[i].fact->f = fact_unseen(r	      ? r
 						      : value ? -EPROTO
 							      : -ENOENT,

@@ -467,6 +467,56 @@ static void json_there_and_back(void **state)
 	arena_free(&a);
 }
 
+/* Counts end up as numbers of processes and in names of ports. */
+static void counts_have_a_range(void **state)
+{
+	static const struct {
+		const char *gpus, *memory, *number;
+		int r;
+	} told[] = {
+		{ "0", "0", "1", 0 },	     { "256", "1099511627776", "255", 0 },
+		{ "-1", "0", "1", -EINVAL }, { "257", "0", "1", -EINVAL },
+		{ "1", "-1", "1", -EINVAL }, { "1", "9223372036854775807", "1", -EINVAL },
+		{ "1", "0", "0", -EINVAL },  { "1", "0", "4294967297", -EINVAL },
+	};
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		const char *text =
+			arena_printf(&a,
+				     "{\"name\":\"n\",\"address\":\"n\",\"failure\":\"\",\"gpus\":{"
+				     "\"value\":%s},\"memory_bytes\":{\"value\":%s},\"ports\":[{"
+				     "\"name\":\"p\",\"pci\":\"\",\"addresses\":[],\"gids\":[],"
+				     "\"rdma_port\":{\"value\":%s}}],\"heard\":[],\"routes\":[]}",
+				     told[i].gpus, told[i].memory, told[i].number);
+		json_t *j = json_loads(text, 0, NULL);
+		struct cluster_node n;
+		struct err e = { 0 };
+
+		assert_non_null(j);
+		assert_int_equal(cluster_node_read(&a, j, &n, &e), told[i].r);
+		assert_int_equal(*e.text != '\0', told[i].r != 0);
+		json_decref(j);
+	}
+	arena_free(&a);
+}
+
+static void what_nodes_say_is_harmless(void **state)
+{
+	struct arena a = { 0 };
+
+	(void)state;
+	assert_string_equal(cluster_said(&a, "no \033[2Jroute\n", 100), "no ?[2Jroute?");
+	assert_string_equal(cluster_said(&a, "", 100), "");
+	/* Whole characters: two bytes each. */
+	assert_string_equal(cluster_said(&a, "\xc3\xa4\xc3\xa4", 3), "\xc3\xa4");
+	assert_string_equal(cluster_said(&a, "a\xc3", 100), "a?");
+	/* What turns the direction of writing. */
+	assert_string_equal(cluster_said(&a, "a\xe2\x80\xae", 100), "a?");
+	arena_free(&a);
+}
+
 static void codes_are_all_told(void **state)
 {
 	(void)state;
@@ -492,6 +542,8 @@ int main(void)
 		cmocka_unit_test(echoes_are_known_by_their_address),
 		cmocka_unit_test(strangers_make_no_link),
 		cmocka_unit_test(json_there_and_back),
+		cmocka_unit_test(counts_have_a_range),
+		cmocka_unit_test(what_nodes_say_is_harmless),
 		cmocka_unit_test(codes_are_all_told),
 	};
 

@@ -221,12 +221,33 @@ static void test_nonsense(void **state)
 	}
 }
 
+/* Whoever turns kB into bytes multiplies: what no machine can have was not seen. */
+static void test_memory(void **state)
+{
+	struct seen_machine s = { 0 };
+	char path[512];
+	struct box b;
+
+	(void)state;
+	box_make(&b);
+	box_file(&b, "c/meta.json", BOX_META("absent"));
+	box_file(&b, "c/root/proc/meminfo",
+		 "MemTotal: 9223372036854775807 kB\nMemAvailable: -1 kB\nMemFree: 1048576 kB\n");
+	look(&s, box_path(&b, "c", path, sizeof(path)));
+	assert_false(seen_ok(&s.m.memory.total_kb.f));
+	assert_false(seen_ok(&s.m.memory.available_kb.f));
+	assert_true(seen_ok(&s.m.memory.free_kb.f));
+	assert_int_equal(s.m.memory.free_kb.v, 1048576);
+	done(&s);
+	box_remove(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gb10),	 cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_256),	 cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_nonsense), cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
