@@ -8,8 +8,8 @@
  *      g no GPUs, i Ctrl-C after a few requests.
  *   d  a discovery that was kept, as nodes for launch files
  *   w  lines: the name, the address, --rsh, the program, known hosts and key for ssh
- *   r  a folder as the root of a machine: sections "@@f NAME" with a file's bytes, "@@l NAME" with
- * a link's target, "@@p NAME" a pipe, and "@@q PATH" what is looked at besides
+ *   r  a folder as the root of a machine: sections "@@f NAME" with a file's bytes, "@@l NAME"
+ *      with a link's target, "@@p NAME" a pipe, and "@@q PATH" what is looked at besides
  */
 #include <fcntl.h>
 #include <math.h>
@@ -517,14 +517,16 @@ static void put_file(int at, const char *name, const void *s, size_t n)
 
 static void folder_open(struct folder *f)
 {
-	snprintf(f->path, sizeof(f->path), "/dev/shm/gputune-fuzz-%d", (int)getpid());
+	const char *in = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	snprintf(f->path, sizeof(f->path), "%s/gputune-fuzz-%d", in, (int)getpid());
 	f->beside = make_folder(AT_FDCWD, f->path);
 	f->root = make_folder(f->beside, "root");
 	f->below = make_folder(f->root, "d");
 	if (f->beside < 0 || f->root < 0 || f->below < 0)
 		abort();
 	put_file(f->beside, "outside", OUTSIDE, strlen(OUTSIDE));
-	snprintf(f->path, sizeof(f->path), "/dev/shm/gputune-fuzz-%d/root", (int)getpid());
+	snprintf(f->path, sizeof(f->path), "%s/gputune-fuzz-%d/root", in, (int)getpid());
 }
 
 /* Where the section's name lies: a plain name, or one in "d". -1: it is neither. */
