@@ -60,6 +60,11 @@ enum record_place record_place(const struct record_series *s)
 	return s->s.median > s->band.high ? PLACE_ABOVE : PLACE_WITHIN;
 }
 
+bool record_worse(const struct record_series *s)
+{
+	return record_place(s) == (s->better == BENCH_HIGHER ? PLACE_BELOW : PLACE_ABOVE);
+}
+
 const char *record_place_name(enum record_place p)
 {
 	static const char *const names[] = { NULL, "below", "within", "above" };

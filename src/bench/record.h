@@ -156,6 +156,8 @@ void record_note(struct arena *a, struct record *r, const char *fmt, ...)
 void record_skip(struct arena *a, struct record *r, const char *bench, const char *reason);
 /* Where the median lies to the band. */
 enum record_place record_place(const struct record_series *s);
+/* Outside the band on its bad side. */
+bool record_worse(const struct record_series *s);
 /* "below", "within", "above"; NULL when nothing is known. */
 const char *record_place_name(enum record_place p);
 /* True when somebody else used the machine so much that figures suffer. */

@@ -7,12 +7,11 @@
 
 enum { ANSWER_MS = 8000 };
 
-static bool is_end(const struct check *c, size_t node, const struct cluster_port *p)
+static bool is_end(const struct check *c, const struct cluster_port *p)
 {
 	for (size_t i = 0; i < c->n_paths; i++)
 		if (check_port(c, c->paths[i].a) == p || check_port(c, c->paths[i].b) == p)
 			return true;
-	(void)node;
 	return false;
 }
 
@@ -24,7 +23,7 @@ static json_t *ports_of(const struct check *c, size_t node)
 	{
 		json_t *one;
 
-		if (!is_end(c, node, p))
+		if (!is_end(c, p))
 			continue;
 		one = json_pack("{s:s}", "port", p->name);
 		if (seen_ok(&p->rdma_device.f)) {
@@ -54,8 +53,8 @@ static void keep(struct check_run *r, size_t node, const json_t *one, bool after
 	struct check_count *k;
 
 	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
-	if (!p || !is_end(r->c, node, p) || !name ||
-	    strcmp(cluster_said(r->a, name, 63), name) != 0 || value < 0)
+	if (!p || !is_end(r->c, p) || !name || strcmp(cluster_said(r->a, name, 63), name) != 0 ||
+	    value < 0)
 		return;
 	k = find(r->c, node, p->name, name);
 	if (after) {

@@ -48,8 +48,7 @@ int verb_capture(struct run *r)
 	if (compressed(path))
 		return complain_text(EXIT_USAGE,
 				     "%s: a capture is a folder or an uncompressed tar; name it "
-				     ".tar, and compress "
-				     "that",
+				     ".tar, and compress that",
 				     path);
 	h = run_host(r);
 	if (!h)

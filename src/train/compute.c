@@ -105,6 +105,11 @@ static double attention_s(const struct train_question *q, const struct train_sha
 	return seconds;
 }
 
+double train_launch_s(const struct train_micro *m, double cpu)
+{
+	return fmax(0, m->host * cpu - m->busy);
+}
+
 void train_micro_of(const struct train_question *q, const struct train_shape *s,
 		    struct train_micro *m)
 {
@@ -135,7 +140,7 @@ void train_micro_of(const struct train_question *q, const struct train_shape *s,
 	m->host = train_host_s(q, s);
 	m->busy =
 		m->forward + m->backward + m->recompute + train_optimizer_s(q, s) / q->accumulation;
-	m->launch = fmax(0, m->host - m->busy);
+	m->launch = train_launch_s(m, 1);
 }
 
 double train_optimizer_s(const struct train_question *q, const struct train_shape *s)

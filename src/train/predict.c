@@ -115,7 +115,7 @@ static double step_with(const struct train_answer *p, const struct train_shape *
 {
 	struct train_time t;
 
-	m.launch = fmax(0, m.host * cpu - m.busy);
+	m.launch = train_launch_s(&m, cpu);
 	put_together(&p->q, s, &m, x, &t);
 	return t.total.value;
 }

@@ -75,6 +75,8 @@ struct train_micro {
 	double size;	   /* part of the rate that matrices of this size reach */
 };
 
+/* What launching takes longer than the GPU, with a CPU that needs cpu times as long for it. */
+double train_launch_s(const struct train_micro *m, double cpu);
 void train_micro_of(const struct train_question *q, const struct train_shape *s,
 		    struct train_micro *m);
 double train_optimizer_s(const struct train_question *q, const struct train_shape *s);

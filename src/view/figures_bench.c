@@ -13,13 +13,6 @@ enum { UNITS = 8, SPREADS = 6, SPREAD_LEAST = 8, OBSERVED = 6, BARS_MOST = 48 };
 /* Apart by more than this, bars would be invisible. */
 static const double far_apart = 200;
 
-static bool pair_of_gpus(const char *name)
-{
-	const char *gpu = strstr(name, ":gpu");
-
-	return gpu && (strstr(gpu, "-gpu") || strstr(gpu, ":node"));
-}
-
 /* Enough sizes of its kind for a line? */
 static bool swept(struct arena *a, const struct record *r, const struct record_case *c)
 {
@@ -38,8 +31,6 @@ static bool swept(struct arena *a, const struct record *r, const struct record_c
 static struct chart_bar bar_of(struct arena *a, const struct record_case *c)
 {
 	const struct record_series *s = &c->series[0];
-	enum record_place p = record_place(s);
-	bool worse = p == (s->better == BENCH_HIGHER ? PLACE_BELOW : PLACE_ABOVE);
 	struct chart_bar b = { .label = c->name,
 			       .value = s->s.median,
 			       .low = s->s.has_interval ? s->s.interval.low : NAN,
@@ -53,7 +44,7 @@ static struct chart_bar bar_of(struct arena *a, const struct record_case *c)
 	}
 	if (s->band.known)
 		b.band = (struct chart_mark){ s->band.low, s->band.high, s->band.source };
-	if (p != PLACE_UNKNOWN && worse)
+	if (record_worse(s))
 		b.style = STYLE_BAD;
 	else if (s->s.modes.found || !c->verified)
 		b.style = STYLE_WARN;
@@ -95,7 +86,7 @@ void figures_bars(struct doc *d, const struct record *r, const char *bench)
 		size_t k = 0;
 
 		if (strcmp(c->bench, bench) != 0 || !c->n_series || !c->series[0].has_summary ||
-		    c->error || pair_of_gpus(c->name) || swept(d->arena, r, c))
+		    c->error || page_bench_is_pair(c) || swept(d->arena, r, c))
 			continue;
 		take[i] = true;
 		while (k < n && strcmp(units[k], c->series[0].unit_text) != 0)

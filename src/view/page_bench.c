@@ -46,12 +46,11 @@ static struct cell limit_cell(struct doc *d, const struct record_case *c,
 static struct cell band_cell(struct doc *d, const struct record_series *s)
 {
 	enum record_place p = record_place(s);
-	bool worse = p == (s->better == BENCH_HIGHER ? PLACE_BELOW : PLACE_ABOVE);
 
 	if (p == PLACE_UNKNOWN)
 		return (struct cell){ .text = "unknown", .style = STYLE_MUTED, .nothing = true };
-	return cell_printf(d, worse ? STYLE_BAD : STYLE_GOOD, "%s %s to %s", record_place_name(p),
-			   bench_number(d->arena, s->band.low),
+	return cell_printf(d, record_worse(s) ? STYLE_BAD : STYLE_GOOD, "%s %s to %s",
+			   record_place_name(p), bench_number(d->arena, s->band.low),
 			   bench_number(d->arena, s->band.high));
 }
 
@@ -108,20 +107,20 @@ static void sources(struct doc *d, const struct record *r, const char *bench)
 /* So many pairs of GPUs that a matrix alone says it better than a row each. */
 enum { PAIRS_MANY = 24 };
 
-static bool unremarkable(struct doc *d, const struct record_case *c)
+/* Nothing of it need be said beside its place in a matrix. */
+static bool is_plain_pair(const struct record_case *c)
 {
-	return state_cell(c, &c->series[0]).style == STYLE_GOOD &&
-	       band_cell(d, &c->series[0]).style != STYLE_BAD;
+	return page_bench_is_pair(c) && state_cell(c, &c->series[0]).style == STYLE_GOOD &&
+	       !record_worse(&c->series[0]);
 }
 
 /* How many rows are left to the matrices below. */
-static size_t pairs_apart(struct doc *d, const struct record *r, const char *bench)
+static size_t pairs_apart(const struct record *r, const char *bench)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		n += strcmp(r->cases[i].bench, bench) == 0 && page_bench_is_pair(&r->cases[i]) &&
-		     unremarkable(d, &r->cases[i]);
+		n += strcmp(r->cases[i].bench, bench) == 0 && is_plain_pair(&r->cases[i]);
 	return n > PAIRS_MANY ? n : 0;
 }
 
@@ -139,14 +138,14 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 		{ .title = "Variant", .wrap = true },
 	};
 	struct node *t = doc_table(d, bench, columns, verbose ? 9 : 7);
-	size_t apart = verbose ? 0 : pairs_apart(d, r, bench), missed = 0;
+	size_t apart = verbose ? 0 : pairs_apart(r, bench), missed = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct record_case *c = &r->cases[i];
 
 		if (strcmp(c->bench, bench) != 0)
 			continue;
-		if (apart && page_bench_is_pair(c) && unremarkable(d, c))
+		if (apart && is_plain_pair(c))
 			continue;
 		if (apart && r->partial && !c->n && !c->error) {
 			missed++;
@@ -158,8 +157,8 @@ static void figures_of(struct doc *d, const struct record *r, const char *bench,
 	node_drop_empty(t);
 	if (apart)
 		doc_text(d,
-			 "%zu more, of pairs of GPUs with nothing unusual, stand in the matrices "
-			 "below alone%s. --verbose lists all.",
+			 "%zu more, of pairs of GPUs or of a GPU and a node with nothing unusual, "
+			 "stand in the matrices below alone%s. --verbose lists all.",
 			 apart,
 			 missed ? arena_printf(d->arena, "; %zu were not reached", missed) : "");
 	figures_bars(d, r, bench);

@@ -95,7 +95,8 @@ bool page_bench_is_pair(const struct record_case *c)
 {
 	struct pair p;
 
-	if (!c->n_series || !c->series[0].has_summary || !parse(c->name, &p) || p.a == p.b)
+	if (!c->n_series || !c->series[0].has_summary || !parse(c->name, &p) ||
+	    (p.a == p.b && !p.node))
 		return false;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(c->bench, kinds[i].bench) == 0 && is_kind(&p, kinds[i].kind))

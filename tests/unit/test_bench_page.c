@@ -755,6 +755,11 @@ static void pairs_make_matrices(void **state)
 	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpu99", 1);
 	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpux", 1);
 	add_pair_case(&a, &r, "copy", "peer-write:gpu0-gpu1-gpu2", 1);
+	/* A GPU and the node of its own number are two. */
+	for (size_t i = 0; i < r.n; i++)
+		assert_int_equal(page_bench_is_pair(&r.cases[i]),
+				 (strstr(r.cases[i].name, "-gpu") && i < r.n - 3) ||
+					 strstr(r.cases[i].name, ":node"));
 	page_bench_matrix(d, &r);
 	text = matrix_text(d, doc_md);
 	assert_non_null(strstr(text, "by the copy engine of the GPU that gives"));
