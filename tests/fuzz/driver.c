@@ -3,7 +3,7 @@
  * Runs a fuzz target where there is no libFuzzer. A file that is named is run as it is and with
  * changes, always the same; with -d every file of a gzipped tar, if there is one, as it is; with -r
  * PREFIX every file whose path begins so, as it is: what once went wrong. -c N: so many changes of
- * a file; -b N: so many inputs without a beginning.
+ * a file; -b N: so many inputs without a beginning; -e N: of each tar every Nth file only.
  */
 #include <glob.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 struct driver {
 	unsigned char *seed, *b;
-	size_t runs, changed, blind;
+	size_t runs, changed, blind, every;
 	uint64_t s;
 };
 
@@ -90,6 +90,7 @@ static void run_archive(struct driver *d, const char *path)
 {
 	char head[BLOCK], digits[SIZE_DIGITS + 1] = "";
 	gzFile f = gzopen(path, "rb");
+	size_t seen = 0;
 
 	while (f && gzread(f, head, BLOCK) == BLOCK && *head) {
 		size_t n, whole;
@@ -103,7 +104,7 @@ static void run_archive(struct driver *d, const char *path)
 		}
 		/* When it ends here, the last line of standard error names the input. */
 		fprintf(stderr, "%s: %.100s\n", path, head);
-		if (head[TYPE_AT] == '0')
+		if (head[TYPE_AT] == '0' && seen++ % d->every == 0)
 			run(d, d->seed, n);
 	}
 	if (f)
@@ -128,6 +129,7 @@ int main(int argc, char **argv)
 			    .b = malloc(LONGEST),
 			    .changed = CHANGED,
 			    .blind = BLIND,
+			    .every = 1,
 			    .s = 0x9e3779b97f4a7c15u };
 
 	if (!d.seed || !d.b)
@@ -137,6 +139,8 @@ int main(int argc, char **argv)
 			d.changed = strtoul(argv[++i], NULL, 10);
 		else if (i + 1 < argc && strcmp(argv[i], "-b") == 0)
 			d.blind = strtoul(argv[++i], NULL, 10);
+		else if (i + 1 < argc && strcmp(argv[i], "-e") == 0)
+			d.every = strtoul(argv[++i], NULL, 10);
 		else if (i + 1 < argc && strcmp(argv[i], "-r") == 0)
 			run_known(&d, argv[++i]);
 		else if (i + 1 < argc && strcmp(argv[i], "-d") == 0)
