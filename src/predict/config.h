@@ -15,10 +15,10 @@
 
 struct model_file {
 	struct arch arch;
-	const char *format; /* of the weights, as a name for format_find; NULL: not told */
-	const char *kept;   /* modules that stay in BF16, in a sentence; NULL: not told */
-	double bytes;	    /* exact, of all tensors; 0: not told */
-	bool keeps_attention, keeps_shared, keeps_linear; /* are in BF16 though others are not */
+	const char *format;  /* of the weights, as a name for format_find; NULL: not told */
+	const char *kept;    /* modules that stay in BF16, in a sentence; NULL: not told */
+	double bytes;	     /* exact, of all tensors; 0: not told */
+	const char *unknown; /* the quantization that it names and that is not understood */
 	struct format exact; /* bytes by part as the file has them; name NULL: not told */
 	const char *taken;   /* what was read, in a sentence */
 };

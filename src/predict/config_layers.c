@@ -1,140 +1,329 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kinds of layers in a config.json: named one by one ("layer_types"), as a pattern of letters
- * ("hybrid_override_pattern"), or as one of every so many.
+ * ("hybrid_override_pattern"), by their numbers, or as one of every so many.
  */
+#include <math.h>
 #include <string.h>
 
 #include "predict/config_parts.h"
 
-#define INT(o, fallback, ...)                                                                      \
-	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
+#define NUM(o, fallback, ...)                                                                      \
+	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Counts the names that contain the word. */
-static int count_types(const json_t *types, const char *word)
+/* A list with the kind of every layer; NULL: there is none. */
+static const json_t *kinds_of(struct config_reading *r)
 {
-	int n = 0;
-	size_t i;
+	static const char *const names[] = { "layers_block_type", "layer_types" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const json_t *v = config_get(r, names[i]);
+
+		if (json_is_array(v) && json_array_size(v) == (size_t)r->s->layers)
+			return v;
+		if (v && (!json_is_array(v) || json_array_size(v)))
+			config_doubt(r, "%s tells of %zu layers of %d, and is not read", names[i],
+				     json_array_size(v), r->s->layers);
+	}
+	return NULL;
+}
+
+/* Words that a kind's name is known by. */
+static void known_kinds(struct config_reading *r, const json_t *kinds)
+{
+	static const char *const words[] = { "attention", "mamba", "conv", "moe", "mlp", "full" };
+	size_t i, n = 0;
 	json_t *v;
 
-	json_array_foreach(types, i, v) if (json_is_string(v) && strstr(json_string_value(v), word))
-		n++;
+	json_array_foreach(kinds, i, v)
+	{
+		const char *s = json_string_value(v);
+		bool known = false;
+
+		for (size_t k = 0; s && k < sizeof(words) / sizeof(words[0]); k++)
+			known = known || strstr(s, words[k]);
+		n += !known;
+	}
+	if (n)
+		config_doubt(r,
+			     "%zu layers are of a kind that is not known, and counted as full "
+			     "attention",
+			     n);
+}
+
+/* "LLLG": L has a window, over and over. */
+static int letters_with_window(const char *pattern, int layers)
+{
+	int n = 0;
+	size_t len = strlen(pattern);
+
+	for (int i = 0; len && i < layers; i++)
+		n += pattern[(size_t)i % len] == 'L';
 	return n;
 }
 
-static void windows(const json_t *c, const char *type, struct arch *a)
+static int all_but_every(int layers, int every)
 {
-	const json_t *types = json_object_get(c, "layer_types"),
-		     *on = json_object_get(c, "use_sliding_window");
-	int window = INT(c, 0, "sliding_window", "sliding_window_size", "attention_chunk_size");
-	int pattern = INT(c, 0, "sliding_window_pattern", "_sliding_window_pattern",
-			  "global_attn_every_n_layers");
+	return every > 1 ? layers - layers / every : 0;
+}
 
-	if (!window || json_is_false(on))
-		return;
-	a->window = window;
-	if (json_is_array(types))
-		a->window_layers = count_types(types, "sliding") + count_types(types, "chunked");
-	else if (pattern > 1)
-		a->window_layers = a->layers - a->layers / pattern;
-	else if (type && strcmp(type, "gemma2") == 0)
-		a->window_layers = a->layers / 2;
-	else if (type && (strcmp(type, "gemma3") == 0 || strcmp(type, "gemma3_text") == 0))
-		a->window_layers = a->layers - a->layers / 6;
-	else if (type && strcmp(type, "gpt_oss") == 0)
-		a->window_layers = a->layers / 2;
-	else if (type && strcmp(type, "mistral") == 0)
-		a->window_layers = a->layers;
-	if (!a->window_layers)
-		a->window = 0;
-	if (INT(c, 0, "global_head_dim")) {
+/* Layers with a window where no list names the kinds. */
+static int windows_by_rule(struct config_reading *r)
+{
+	const json_t *pattern = config_get(r, "sliding_window_pattern"),
+		     *marks = config_get(r, "hybrid_layer_pattern"),
+		     *rope = config_get(r, "no_rope_layers");
+	int layers = r->s->layers, every = r->known ? r->known->every : 0;
+
+	if (json_is_array(marks))
+		return config_count(marks, NULL);
+	if (json_is_string(pattern))
+		return letters_with_window(json_string_value(pattern), layers);
+	if (config_is(r, TYPE_ASKED)) {
+		every = NUM(r->c, 0, "max_window_layers");
+		return every < layers ? layers - every : 0;
+	}
+	if (config_type_is(r, "llama4_text") && json_array_size(rope))
+		return config_count(rope, NULL);
+	every = NUM(r->c, every, "sliding_window_pattern", "_sliding_window_pattern",
+		    "global_attn_every_n_layers", "no_rope_layer_interval", "layer_switch");
+	if (every > 1)
+		return all_but_every(layers, every);
+	return config_is(r, TYPE_WINDOWS) ? layers : -1;
+}
+
+/* Heads of layers with a window, where they are others. */
+static void window_heads(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	bool gemma4 = config_type_is(r, "gemma4_text") || config_type_is(r, "gemma4");
+	int global = NUM(r->c, gemma4 ? 512 : 0, "global_head_dim");
+	int dim = NUM(r->c, 0, "swa_head_dim");
+
+	if (global) {
 		a->window_head_dim = a->head_dim;
 		a->window_kv_heads = a->kv_heads;
-		a->head_dim = INT(c, a->head_dim, "global_head_dim");
-		a->kv_heads = INT(c, a->kv_heads, "num_global_key_value_heads");
+		a->head_dim = global;
+		if (!config_false(r, "attention_k_eq_v"))
+			a->kv_heads = NUM(r->c, a->kv_heads, "num_global_key_value_heads");
 	}
-	a->kv_shared_layers = INT(c, 0, "num_kv_shared_layers");
+	if (dim)
+		a->window_head_dim = (dim + NUM(r->c, dim, "swa_v_head_dim")) / 2;
+	a->window_kv_heads = NUM(r->c, a->window_kv_heads, "swa_num_key_value_heads");
+}
+
+static void windows(struct config_reading *r, const json_t *kinds)
+{
+	struct arch *a = r->s;
+	int window = NUM(r->c, 0, "sliding_window", "sliding_window_size", "attention_chunk_size");
+	int n;
+
+	if (!window || (a->trained && window >= a->trained) ||
+	    config_false(r, "use_sliding_window") ||
+	    (config_is(r, TYPE_ASKED) && !config_true(r, "use_sliding_window")))
+		return;
+	n = kinds ? config_count(kinds, "sliding") + config_count(kinds, "chunked")
+		  : windows_by_rule(r);
+	if (n < 0)
+		config_doubt(r,
+			     "which layers have the window of %d tokens is not told, none is "
+			     "counted to have it",
+			     window);
+	if (n <= 0)
+		return;
+	a->window = window;
+	a->window_layers = n;
+	window_heads(r);
+}
+
+/* Layers that use the cache of another. */
+static void shared_caches(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int of = NUM(r->c, 0, "cla_share_factor");
+
+	a->kv_shared_layers = NUM(r->c, 0, "num_kv_shared_layers");
+	if (config_true(r, "use_cla") && of > 1)
+		a->kv_shared_layers = all_but_every(a->layers, of);
+}
+
+/* Embeddings that each layer has for itself: looked up, not multiplied with. */
+static void layer_embeddings(struct config_reading *r)
+{
+	int wide = NUM(r->c, 0, "hidden_size_per_layer_input");
+
+	r->s->aside = (double)wide * r->s->layers * NUM(r->c, 262144, "vocab_size_per_layer_input");
+}
+
+/* Value heads of gated delta nets where the file does not tell them; 0: the class has no such. */
+static int delta_heads(const struct config_reading *r)
+{
+	return strncmp(r->type, "qwen3_5", 7) == 0 || config_type_is(r, "qwen3_next") ? 32 : 0;
 }
 
 /* Gated delta nets (Qwen3-Next and later). */
-static void delta(const json_t *c, struct arch *a)
+static void delta(struct config_reading *r, const json_t *kinds, int heads)
 {
-	int v = INT(c, 0, "linear_num_value_heads"), k = INT(c, v, "linear_num_key_heads");
-	int vd = INT(c, 128, "linear_value_head_dim"), kd = INT(c, 128, "linear_key_head_dim");
-	int every = INT(c, 4, "full_attention_interval");
-	const json_t *types = json_object_get(c, "layer_types");
+	struct arch *a = r->s;
+	int k = NUM(r->c, delta_heads(r) ? 16 : heads, "linear_num_key_heads"),
+	    vd = NUM(r->c, 128, "linear_value_head_dim"),
+	    kd = NUM(r->c, 128, "linear_key_head_dim");
 
-	if (!v)
-		return;
 	a->linear_layers =
-		json_is_array(types) ? count_types(types, "linear") : a->layers - a->layers / every;
-	a->linear_params = (double)a->hidden * (2.0 * k * kd + 3.0 * v * vd + 2.0 * v);
-	a->linear_state = (double)v * vd * kd * 4;
+		kinds ? config_count(kinds, "linear")
+		      : all_but_every(a->layers, NUM(r->c, 4, "full_attention_interval"));
+	a->linear_params = (double)a->hidden * (2.0 * k * kd + 3.0 * heads * vd + 2.0 * heads);
+	a->linear_state = (double)heads * vd * kd * 4;
 	a->gated_attention = true;
 }
 
-static void mamba(const json_t *c, struct arch *a)
+/* MiniMax's: projections to queries, keys, values and a gate, and back. */
+static void lightning(struct config_reading *r, int layers)
 {
-	int heads = INT(c, 0, "mamba_num_heads", "mamba_n_heads"),
-	    dim = INT(c, 64, "mamba_head_dim", "mamba_d_head");
-	int state = INT(c, 128, "ssm_state_size", "mamba_d_state"),
-	    groups = INT(c, 1, "n_groups", "mamba_n_groups");
-	double inner = (double)heads * dim;
+	struct arch *a = r->s;
+	double inner = (double)a->heads * a->head_dim;
 
-	if (!heads) { /* the first kind of Mamba: an inner width and a small state */
-		inner = (double)INT(c, 2, "mamba_expand") * a->hidden;
-		a->linear_params =
-			a->hidden * inner * 3 +
-			inner * (INT(c, a->hidden / 16, "mamba_dt_rank") * 2.0 + 2.0 * state);
-	} else {
-		a->linear_params =
-			a->hidden * (2 * inner + 2.0 * groups * state + heads) + inner * a->hidden;
-	}
-	a->linear_state = inner * state * 4;
+	a->linear_layers = layers;
+	a->linear_params = a->hidden * inner * 5;
+	a->linear_state = inner * a->head_dim * 4;
 }
 
-/* "M-M*-": M a state space, * attention, - a dense block, E experts; each is a layer. */
-static void letters(const char *pattern, const json_t *c, struct arch *a)
+static bool convolves(const struct config_reading *r)
+{
+	return config_type_is(r, "lfm2") || config_type_is(r, "lfm2_moe");
+}
+
+/* A gated short convolution: to three times the width, and back. */
+static void convolution(struct config_reading *r, int layers)
+{
+	r->s->linear_layers = layers;
+	r->s->linear_params = 4.0 * r->s->hidden * r->s->hidden;
+	r->s->linear_state = 3.0 * r->s->hidden * 2;
+}
+
+/* Each layer is one thing alone: a state space, attention, a dense block, or experts. */
+static void single(struct config_reading *r, int mamba, int attention, int dense, int experts)
+{
+	struct arch *a = r->s;
+
+	a->linear_layers = mamba;
+	a->attention_layers = attention ? attention : -1;
+	a->ffn_layers = dense;
+	if (!dense)
+		a->ffn = 0;
+	a->moe_layers = a->experts ? experts : 0;
+	if (!a->moe_layers)
+		a->experts = 0;
+	config_mamba(r);
+}
+
+/* "M-M*-": M a state space, * attention, - a dense block, E experts. */
+static void letters(struct config_reading *r, const char *pattern)
 {
 	int kinds[128] = { 0 };
+	size_t len = strlen(pattern);
 
 	for (const char *s = pattern; *s; s++)
 		kinds[*s & 127]++;
-	a->linear_layers = kinds['M'];
-	a->attention_layers = kinds['*'];
-	a->ffn_layers = kinds['-'];
-	a->moe_layers = kinds['E'];
-	if (!a->moe_layers)
-		a->experts = 0;
-	mamba(c, a);
+	if (len != (size_t)r->s->layers)
+		config_doubt(r, "hybrid_override_pattern tells of %zu layers of %d", len,
+			     r->s->layers);
+	single(r, kinds['M'], kinds['*'], kinds['-'], kinds['E']);
 }
 
-void config_layers(const json_t *c, const char *type, struct arch *a)
+/* Attention where the numbers say, something else in all other layers. */
+static bool numbered(struct config_reading *r)
 {
-	const char *pattern = json_string_value(json_object_get(c, "hybrid_override_pattern"));
-	const json_t *types = json_object_get(c, "layer_types"),
-		     *block = json_object_get(c, "layers_block_type");
+	const json_t *list = config_get(r, "attn_layer_indices");
+	int n;
 
-	windows(c, type, a);
-	delta(c, a);
-	if (pattern && strlen(pattern) < 4096) {
-		letters(pattern, c, a);
+	if (!list)
+		list = config_get(r, "full_attn_idxs");
+	if (!json_is_array(list))
+		return false;
+	n = (int)json_array_size(list);
+	n = n < r->s->layers ? r->s->layers - n : 0;
+	if (convolves(r))
+		convolution(r, n);
+	else
+		config_mamba(r);
+	r->s->linear_layers = n;
+	return true;
+}
+
+/* State spaces and convolutions that a list names. */
+static bool named(struct config_reading *r, const json_t *kinds)
+{
+	int mamba = config_count(kinds, "mamba"), conv = config_count(kinds, "conv");
+	int linear = config_count(kinds, "linear");
+
+	if (config_type_is(r, "nemotron_h") && kinds) {
+		single(r, mamba + linear, config_count(kinds, "attention") - linear,
+		       config_count(kinds, "mlp"), config_count(kinds, "moe"));
+		return true;
+	}
+	if (!kinds || mamba + conv + linear == 0)
+		return false;
+	if (config_type_is(r, "minimax")) {
+		lightning(r, linear);
+		return true;
+	}
+	convolution(r, mamba + conv + linear);
+	if (mamba > 0 || config_get(r, "mamba_d_state") || config_get(r, "ssm_state_size"))
+		config_mamba(r);
+	else if (linear > 0 && !convolves(r))
+		config_doubt(r, "layer_types has a linear attention that is not known, counted "
+				"are four square matrices");
+	return true;
+}
+
+/* Kinds that follow from the model_type and a figure or two. */
+static void by_type(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	const json_t *attention = config_get(r, "attn_type_list"),
+		     *kimi = config_get(r, "linear_attn_config");
+	int period, offset;
+
+	if (json_is_array(attention)) { /* 0: linear */
+		if (json_array_size(attention) != (size_t)a->layers)
+			config_doubt(r, "attn_type_list tells of %zu layers of %d",
+				     json_array_size(attention), a->layers);
+		lightning(r, (int)json_array_size(attention) - config_count(attention, NULL));
+	} else if (json_is_object(kimi)) {
+		config_kimi(r, kimi);
+	} else if (config_type_is(r, "minimax")) {
+		lightning(r, a->layers / 2);
+	} else if (config_type_is(r, "falcon_h1")) {
+		a->attention_layers = a->linear_layers = a->layers;
+		config_mamba(r);
+	} else if (config_type_is(r, "jamba")) {
+		period = NUM(r->c, 8, "attn_layer_period");
+		offset = NUM(r->c, 0, "attn_layer_offset") % period;
+		a->linear_layers = a->layers - (a->layers - offset + period - 1) / period;
+		config_mamba(r);
+	}
+}
+
+void config_layers(struct config_reading *r)
+{
+	const json_t *pattern = config_get(r, "hybrid_override_pattern"), *kinds = kinds_of(r);
+	int heads = NUM(r->c, delta_heads(r), "linear_num_value_heads");
+
+	known_kinds(r, kinds);
+	windows(r, kinds);
+	shared_caches(r);
+	layer_embeddings(r);
+	if (heads) {
+		delta(r, kinds, heads);
 		return;
 	}
-	if (json_is_array(block))
-		types = block;
-	if (json_is_array(types) && (count_types(types, "mamba") || count_types(types, "conv"))) {
-		a->linear_layers = count_types(types, "mamba") + count_types(types, "conv");
-		a->linear_params = 4.0 * a->hidden * a->hidden;
-		a->linear_state = 3.0 * a->hidden * 2;
-		if (count_types(types, "mamba"))
-			mamba(c, a);
-		if (!a->experts)
-			a->ffn_layers = a->layers;
-	} else if (type && strcmp(type, "jamba") == 0) {
-		a->linear_layers = a->layers - a->layers / INT(c, 8, "attn_layer_period");
-		a->moe_layers = a->experts ? a->layers / INT(c, 2, "expert_layer_period") : 0;
-		a->ffn_layers = a->layers - a->moe_layers;
-		mamba(c, a);
+	if (json_is_string(pattern)) {
+		letters(r, json_string_value(pattern));
+		return;
 	}
+	if (!numbered(r) && !named(r, kinds))
+		by_type(r);
+	if (r->s->linear_layers >= r->s->layers && !r->s->attention_layers)
+		r->s->attention_layers = -1;
 }

@@ -1,205 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Bytes by format and part. What checkpoints leave in BF16 is from their published quantization
- * settings; GGUF mixtures count the types that the quantizer gives to each matrix.
- */
+/* Finding the format that words name. */
 #include "predict/format.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define BITS(b) ((b) / 8.0)
-#define NVFP4 0.5625  /* 4 bits and an FP8 scale for 16 */
-#define MXFP4 0.53125 /* 4 bits and an 8-bit exponent for 32 */
-#define INT4 0.5195   /* 4 bits, and scale and zero point for 128 */
-#define Q8 BITS(8.5)
-
-/* .kind 1: models with experts, 2: without, 0: both. Earlier rows win. */
-static const struct row {
-	const char *key;
-	int kind;
-	struct format f;
-} rows[] = {
-	{ "qat",
-	  0,
-	  { "q4_0", "trained for 4 bits; output head in Q6_K", MATH_GGML, BITS(4.5), BITS(4.5),
-	    BITS(4.5), BITS(4.5), BITS(4.5), BITS(6.5625), BITS(4.5), true, 1.1 } },
-	{ "iq2xxs",
-	  0,
-	  { "iq2_xxs", "experts in 2 bits, the rest in Q8_0", MATH_GGML, BITS(2.4), BITS(2.4), Q8,
-	    Q8, Q8, Q8, BITS(4.5), true, 0 } },
-	{ "iq1",
-	  0,
-	  { "iq1_s", NULL, MATH_GGML, BITS(1.9), BITS(1.9), BITS(2.5), BITS(2.5), BITS(2.5),
-	    BITS(5.5), BITS(2.625), true, 0 } },
-	{ "iq2",
-	  0,
-	  { "iq2_m", NULL, MATH_GGML, BITS(2.7), BITS(2.7), BITS(4.5), BITS(3.5), BITS(3.5),
-	    BITS(5.5), BITS(3.4375), true, 0 } },
-	{ "iq3",
-	  0,
-	  { "iq3_m", NULL, MATH_GGML, BITS(3.6), BITS(3.6), BITS(4.5), BITS(4.2), BITS(4.2),
-	    BITS(6.5625), BITS(3.4375), true, 0 } },
-	{ "iq4nl",
-	  0,
-	  { "iq4_nl", NULL, MATH_GGML, BITS(4.6), BITS(4.6), BITS(5.5), BITS(4.8), BITS(4.8),
-	    BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "iq4",
-	  0,
-	  { "iq4_xs", NULL, MATH_GGML, BITS(4.35), BITS(4.35), BITS(4.5), BITS(4.6), BITS(4.6),
-	    BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "q8kxl",
-	  0,
-	  { "q8_k_xl", "some matrices in BF16", MATH_GGML, BITS(9.2), BITS(9.2), BITS(12), BITS(12),
-	    BITS(12), BITS(16), BITS(16), true, 0 } },
-	{ "q6kxl",
-	  0,
-	  { "q6_k_xl", NULL, MATH_GGML, BITS(6.8), BITS(6.8), Q8, Q8, Q8, Q8, Q8, true, 0 } },
-	{ "q5kxl",
-	  0,
-	  { "q5_k_xl", NULL, MATH_GGML, BITS(5.8), BITS(5.8), Q8, Q8, Q8, Q8, BITS(6.5625), true,
-	    0 } },
-	{ "q4kxl",
-	  1,
-	  { "q4_k_xl", "attention and shared experts in Q8_0", MATH_GGML, BITS(4.85), BITS(4.85),
-	    Q8, Q8, Q8, BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "q4kxl",
-	  2,
-	  { "q4_k_xl", NULL, MATH_GGML, BITS(4.9), BITS(4.9), BITS(5.5), BITS(5.2), BITS(5.2),
-	    BITS(6.5625), BITS(5.5), true, 0 } },
-	{ "q3kxl",
-	  0,
-	  { "q3_k_xl", NULL, MATH_GGML, BITS(4), BITS(4), BITS(5.5), BITS(5.5), BITS(5.5),
-	    BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "q2kxl",
-	  0,
-	  { "q2_k_xl", NULL, MATH_GGML, BITS(3), BITS(3), BITS(4.5), BITS(4.5), BITS(4.5),
-	    BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "q8", 0, { "q8_0", NULL, MATH_GGML, Q8, Q8, Q8, Q8, Q8, Q8, Q8, true, 0 } },
-	{ "q6",
-	  0,
-	  { "q6_k", NULL, MATH_GGML, BITS(6.5625), BITS(6.5625), BITS(6.5625), BITS(6.5625),
-	    BITS(6.5625), BITS(6.5625), BITS(6.5625), true, 0 } },
-	{ "q5ks",
-	  0,
-	  { "q5_k_s", NULL, MATH_GGML, BITS(5.5), BITS(5.5), BITS(5.5), BITS(5.5), BITS(5.5),
-	    BITS(6.5625), BITS(5.5), true, 0 } },
-	{ "q5",
-	  0,
-	  { "q5_k_m", "half of the down and value matrices in Q6_K", MATH_GGML, BITS(5.69),
-	    BITS(5.69), BITS(5.69), BITS(5.6), BITS(5.6), BITS(6.5625), BITS(5.5), true, 0 } },
-	{ "q41",
-	  0,
-	  { "q4_1", NULL, MATH_GGML, BITS(5), BITS(5), BITS(5), BITS(5), BITS(5), BITS(6.5625),
-	    BITS(5), true, 0 } },
-	{ "q40",
-	  0,
-	  { "q4_0", "output head in Q6_K", MATH_GGML, BITS(4.5), BITS(4.5), BITS(4.5), BITS(4.5),
-	    BITS(4.5), BITS(6.5625), BITS(4.5), true, 1.1 } },
-	{ "q4ks",
-	  0,
-	  { "q4_k_s", NULL, MATH_GGML, BITS(4.55), BITS(4.55), BITS(4.55), BITS(4.6), BITS(4.6),
-	    BITS(6.5625), BITS(4.5), true, 0 } },
-	{ "q4",
-	  0,
-	  { "q4_k_m", "half of the down and value matrices and the output head in Q6_K", MATH_GGML,
-	    BITS(4.84), BITS(4.84), BITS(4.84), BITS(4.75), BITS(4.75), BITS(6.5625), BITS(4.5),
-	    true, 0 } },
-	{ "q3",
-	  0,
-	  { "q3_k_m", NULL, MATH_GGML, BITS(3.9), BITS(3.9), BITS(3.9), BITS(3.9), BITS(3.9),
-	    BITS(6.5625), BITS(3.4375), true, 0 } },
-	{ "q2",
-	  0,
-	  { "q2_k", NULL, MATH_GGML, BITS(2.9), BITS(2.9), BITS(2.9), BITS(3), BITS(3),
-	    BITS(6.5625), BITS(2.625), true, 0 } },
-	{ "nvfp4",
-	  1,
-	  { "nvfp4", "attention, linear attention, output head and embedding in BF16", MATH_FP4,
-	    NVFP4, NVFP4, NVFP4, 2, 2, 2, 2, false, 0 } },
-	{ "nvfp4",
-	  2,
-	  { "nvfp4", "output head and embedding in BF16", MATH_FP4, NVFP4, NVFP4, NVFP4, NVFP4,
-	    NVFP4, 2, 2, false, 0 } },
-	{ "mxfp4all",
-	  0,
-	  { "mxfp4-all", "embedding in BF16", MATH_WEIGHT_ONLY, MXFP4, MXFP4, MXFP4, MXFP4, MXFP4,
-	    MXFP4, 2, false, 0 } },
-	{ "mxfp4",
-	  1,
-	  { "mxfp4", "attention, output head and embedding in BF16", MATH_WEIGHT_ONLY, MXFP4, MXFP4,
-	    MXFP4, 2, 2, 2, 2, false, 0 } },
-	{ "mxfp4",
-	  2,
-	  { "mxfp4", "output head and embedding in BF16", MATH_WEIGHT_ONLY, MXFP4, MXFP4, MXFP4,
-	    MXFP4, MXFP4, 2, 2, false, 0 } },
-	{ "fp8block",
-	  0,
-	  { "fp8-block", "output head, embedding and router in BF16", MATH_FP8_BLOCK, 1.0003,
-	    1.0003, 1.0003, 1.0003, 1.0003, 2, 2, false, 0 } },
-	{ "fp8tensor",
-	  0,
-	  { "fp8-tensor", "one scale a matrix; output head, embedding and router in BF16", MATH_FP8,
-	    1, 1, 1, 1, 1, 2, 2, false, 0 } },
-	{ "fp8",
-	  0,
-	  { "fp8", "output head, embedding and router in BF16", MATH_FP8, 1, 1, 1, 1, 1, 2, 2,
-	    false, 0 } },
-	{ "mxfp8",
-	  0,
-	  { "mxfp8", "output head, embedding and router in BF16", MATH_FP8, BITS(8.25), BITS(8.25),
-	    BITS(8.25), BITS(8.25), BITS(8.25), 2, 2, false, 0 } },
-	{ "fp4",
-	  1,
-	  { "nvfp4", "attention, linear attention, output head and embedding in BF16", MATH_FP4,
-	    NVFP4, NVFP4, NVFP4, 2, 2, 2, 2, false, 0 } },
-	{ "fp4",
-	  2,
-	  { "nvfp4", "output head and embedding in BF16", MATH_FP4, NVFP4, NVFP4, NVFP4, NVFP4,
-	    NVFP4, 2, 2, false, 0 } },
-	{ "autoround",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, 2,
-	    INT4, 2, 2, 2, false, 0 } },
-	{ "awq",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, INT4,
-	    INT4, INT4, 2, 2, false, 0 } },
-	{ "w4a16",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, INT4,
-	    INT4, INT4, 2, 2, false, 0 } },
-	{ "int4",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, INT4,
-	    INT4, INT4, 2, 2, false, 0 } },
-	{ "gptq",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, INT4,
-	    INT4, INT4, 2, 2, false, 0 } },
-	{ "4bit",
-	  0,
-	  { "int4", "output head, embedding and router in BF16", MATH_WEIGHT_ONLY, INT4, INT4, INT4,
-	    INT4, INT4, 2, 2, false, 0 } },
-	{ "w8a8",
-	  0,
-	  { "int8", "output head and embedding in BF16", MATH_FP8, 1, 1, 1, 1, 1, 2, 2, false,
-	    0 } },
-	{ "int8",
-	  0,
-	  { "int8", "output head and embedding in BF16", MATH_FP8, 1, 1, 1, 1, 1, 2, 2, false,
-	    0 } },
-	{ "8bit",
-	  0,
-	  { "int8", "output head and embedding in BF16", MATH_FP8, 1, 1, 1, 1, 1, 2, 2, false,
-	    0 } },
-	{ "bf16", 0, { "bf16", NULL, MATH_HALF, 2, 2, 2, 2, 2, 2, 2, false, 0 } },
-	{ "fp16", 0, { "fp16", NULL, MATH_HALF, 2, 2, 2, 2, 2, 2, 2, false, 0 } },
-	{ "f16", 0, { "f16", NULL, MATH_HALF, 2, 2, 2, 2, 2, 2, 2, true, 0 } },
-	{ "half", 0, { "fp16", NULL, MATH_HALF, 2, 2, 2, 2, 2, 2, 2, false, 0 } },
-	{ "fp32", 0, { "fp32", NULL, MATH_HALF, 4, 4, 4, 4, 4, 4, 4, false, 0 } },
-	{ "f32", 0, { "f32", NULL, MATH_HALF, 4, 4, 4, 4, 4, 4, 4, true, 0 } },
-};
+#include "predict/format_rows.h"
 
 /* gpt-oss in GGUF: the experts as published, everything else in Q8_0. */
 static const struct format gguf_mxfp4 = { "mxfp4 (GGUF)",
@@ -215,45 +21,130 @@ static const struct format gguf_mxfp4 = { "mxfp4 (GGUF)",
 					  true,
 					  0 };
 
-/* Lower-case letters and digits alone. */
-static void squeeze(char *to, size_t size, const char *s)
-{
-	size_t n = 0;
+#define LONGEST 256
 
-	for (; *s && n + 1 < size; s++)
-		if (isalnum((unsigned char)*s))
-			to[n++] = (char)tolower((unsigned char)*s);
-	to[n] = '\0';
+/* Lower-case letters and digits alone; before: what stood before each of them, and at the end. */
+struct squeezed {
+	char text[LONGEST], before[LONGEST];
+	size_t from[LONGEST]; /* where it stood */
+};
+
+static void squeeze(struct squeezed *to, const char *s)
+{
+	const char *start = s;
+	size_t n = 0;
+	char last = ' ';
+
+	for (; *s && n + 1 < LONGEST; last = *s++)
+		if (isalnum((unsigned char)*s)) {
+			to->before[n] = last;
+			to->from[n] = (size_t)(s - start);
+			to->text[n++] = (char)tolower((unsigned char)*s);
+		}
+	to->text[n] = '\0';
+	to->before[n] = *s ? *s : ' ';
+}
+
+/*
+ * Names of GGUF types are short: they begin where a word begins ("awq-4bit" is no Q4), and one that
+ * does not tell its kind ("q5") ends where it ends ("q5_9" is none that is known). Others stand
+ * anywhere, but a number is not part of a longer one.
+ */
+static bool stands_alone(const struct squeezed *s, size_t at, size_t len, bool gguf)
+{
+	char before = s->before[at], after = s->before[at + len];
+
+	if (!gguf)
+		return !isdigit((unsigned char)s->text[at]) || !isdigit((unsigned char)before);
+	if (isalnum((unsigned char)before))
+		return false;
+	return len > (s->text[at] == 'i' ? 3u : 2u) ||
+	       (!isalnum((unsigned char)after) && after != '_');
+}
+
+static const char *word_at(const struct squeezed *s, const char *key, size_t len, bool gguf)
+{
+	const char *at = s->text;
+
+	for (; (at = memmem(at, strlen(at), key, len)); at++)
+		if (stands_alone(s, (size_t)(at - s->text), len, gguf))
+			return at;
+	return NULL;
+}
+
+/* Where the first of these words stands; NULL: none does. */
+static const char *says(const struct squeezed *s, const char *keys, bool gguf)
+{
+	const char *first = NULL, *at;
+
+	for (size_t len; *keys; keys += len + (keys[len] == ' ')) {
+		len = strcspn(keys, " ");
+		at = word_at(s, keys, len, gguf);
+		if (at && (!first || at < first))
+			first = at;
+	}
+	return first;
+}
+
+/* Methods that leave activations as they are make four bits unless another width stands beside. */
+static const char *width_beside(const struct squeezed *s)
+{
+	static const char methods[] = "awq gptq autoround hqq bnb bitsandbytes quanto";
+
+	if (!says(s, methods, false) || says(s, "4bit int4 w4a16 w4a8", false))
+		return NULL;
+	return says(s, "8bit int8 w8a16", false)   ? "w8a16"
+	       : says(s, "3bit int3 w3a16", false) ? "int3"
+	       : says(s, "2bit int2 w2a16", false) ? "int2"
+						   : NULL;
 }
 
 const struct format *format_find(const char *text, bool experts)
 {
-	char s[96];
+	struct squeezed s;
+	const char *width;
 
-	squeeze(s, sizeof(s), text);
-	if (strstr(s, "mxfp4") && strstr(s, "gguf"))
+	squeeze(&s, text);
+	if (strstr(s.text, "mxfp4") && strstr(s.text, "gguf"))
 		return &gguf_mxfp4;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strstr(s, rows[i].key) && (!rows[i].kind || (rows[i].kind == 1) == experts))
-			return &rows[i].f;
+	if ((width = width_beside(&s)))
+		squeeze(&s, width);
+	for (size_t i = 0; i < n_format_rows; i++)
+		if (says(&s, format_rows[i].keys, format_rows[i].f.gguf) &&
+		    (!format_rows[i].kind || (format_rows[i].kind == 1) == experts))
+			return &format_rows[i].f;
 	return NULL;
+}
+
+/* Of "maker/model" the model; what is longer is a path. */
+static const char *without_maker(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	return slash && slash > name && !strchr(slash + 1, '/') ? slash + 1 : name;
 }
 
 const struct format *format_in_name(const char *name, bool experts)
 {
-	static const char *const sure[] = { "nvfp4", "mxfp4",	  "fp8",  "int4", "int8",  "awq",
-					    "gptq",  "autoround", "q2_k", "q3_k", "q4_k",  "q4_0",
-					    "q4_1",  "q5_k",	  "q5_0", "q6_k", "q8_0",  "q8_k",
-					    "iq1_",  "iq2_",	  "iq3_", "iq4_", "w4a16", "w8a8",
-					    "4bit",  "8bit",	  "bf16", "fp16", "fp4" };
+	static const char others[] = "nvfp4 mxfp4 mxfp8 fp8 fp4 int4 int8 int3 int2 awq gptq "
+				     "autoround w4a16 w8a16 w8a8 w4a8 w4afp8 2bit 3bit 4bit 8bit "
+				     "bf16 fp16";
+	static const char types[] = "q2k q3k q4k q40 q41 q5k q50 q51 q6k q80 q8k iq1s iq1m iq2xxs "
+				    "iq2xs iq2s iq2m iq3xxs iq3xs iq3s iq3m iq4xs iq4nl tq10 tq20";
+	struct squeezed s;
+	const char *a, *b;
 
-	for (size_t i = 0; i < sizeof(sure) / sizeof(sure[0]); i++) {
-		const char *at = strcasestr(name, sure[i]);
-
-		if (at)
-			return format_find(at, experts);
-	}
-	return NULL;
+	name = without_maker(name);
+	if (strlen(name) >= LONGEST)
+		name += strlen(name) - LONGEST + 1;
+	squeeze(&s, name);
+	a = says(&s, others, false);
+	b = says(&s, types, true);
+	if (!a && !b)
+		return NULL;
+	/* What stands before the first sure word is the model's own name. */
+	a = a && (!b || a < b) ? a : b;
+	return format_find(name + s.from[a - s.text], experts);
 }
 
 double format_cache_bytes(const char *text)
@@ -265,11 +156,11 @@ double format_cache_bytes(const char *text)
 		      { "q40", BITS(4.5) }, { "nvfp4", NVFP4 }, { "fp4", NVFP4 },
 		      { "bf16", 2 },	    { "fp16", 2 },	{ "f16", 2 },
 		      { "auto", 2 },	    { "half", 2 },	{ "f32", 4 } };
-	char s[64];
+	struct squeezed s;
 
-	squeeze(s, sizeof(s), text);
+	squeeze(&s, text);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strstr(s, kinds[i].key))
+		if (strstr(s.text, kinds[i].key))
 			return kinds[i].bytes;
 	return 0;
 }

@@ -5,8 +5,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 const struct model_list *const model_lists[] = {
 	&models_qwen, &models_meta,	&models_mistral, &models_google, &models_labs,
@@ -100,10 +101,10 @@ static size_t match_row(const char *words, const struct model_row *r, double tot
 /* A size like "27b", "0.8b", "350m" at s, up to a hyphen; 0: none. */
 static double size_at(const char *s)
 {
-	char *end;
-	double v = strtod(s, &end);
+	const char *end;
+	double v;
 
-	if (end == s || !isdigit((unsigned char)*s) || v <= 0)
+	if (!isdigit((unsigned char)*s) || parse_decimal(s, &v, &end) || v <= 0)
 		return 0;
 	if (*end == 'x' && isdigit((unsigned char)end[1])) {
 		double each = size_at(end + 1);

@@ -333,8 +333,10 @@ static const struct model_row rows[] = {
 	    .hidden = 2304,
 	    .vocab = 163840,
 	    .heads = 32,
-	    .kv_heads = 1,
-	    .head_dim = 288,
+	    .kv_lora = 512,
+	    .rope_dim = 64,
+	    .nope_dim = 128,
+	    .v_dim = 128,
 	    .ffn = 9216,
 	    .ffn_layers = 1,
 	    .moe_layers = 26,
@@ -343,7 +345,7 @@ static const struct model_row rows[] = {
 	    .expert_ffn = 1024,
 	    .shared_ffn = 1024,
 	    .linear_layers = 20,
-	    .linear_params = 2304.0 * 4096 * 4.3,
+	    .linear_params = 2304.0 * 4096 * 4.18,
 	    .linear_state = 32 * 128.0 * 128 * 4 } },
 };
 

@@ -145,7 +145,7 @@ static const struct model_row rows[] = {
 	    .kv_heads = 8,
 	    .head_dim = 128,
 	    .attention_layers = 49,
-	    .ffn = 19200 } },
+	    .ffn = 20531 } },
 	{ "nemotron|ultra|253b nemotron|253b",
 	  { .name = "Llama-3.1-Nemotron-Ultra-253B",
 	    CONFIG("nvidia/Llama-3_1-Nemotron-Ultra-253B-v1"),

@@ -31,24 +31,41 @@ static int find_model(struct arena *a, const struct words *w, struct query *q, s
 	return r;
 }
 
-/* What a configuration says of its own format: which parts stay in BF16. */
+/* A file that says its format is believed; what its name or folder says is not: people name both as
+ * they like. */
 static const struct format *format_of_file(struct arena *a, const struct model_file *file,
-					   bool experts)
+					   const char *name, struct query *q)
 {
-	const struct format *f = file->format ? format_find(file->format, experts) : NULL;
-	struct format *own;
+	struct arch_parts parts = arch_parts(&q->arch);
+	bool experts = q->arch.experts > 0;
+	const struct format *f;
+	double each;
 
 	if (file->exact.name)
 		return &file->exact;
-	if (!f || !file->kept)
-		return f;
-	own = ARENA_NEW(a, struct format);
-	*own = *f;
-	own->attention = file->keeps_attention ? 2 : f->experts;
-	own->linear = file->keeps_linear ? 2 : f->experts;
-	own->shared = file->keeps_shared ? 2 : f->experts;
-	own->note = file->kept;
-	return own;
+	if (file->format)
+		return format_find(file->format, experts);
+	each = parts.total > 0 ? file->bytes / parts.total : 0;
+	if (each > 0 && each < 1.6)
+		note(q, arena_printf(a,
+				     "its files have %.2f bytes a parameter, and its configuration "
+				     "names no quantization: --weights tells it",
+				     each));
+	f = name ? format_in_name(name, experts) : NULL;
+	if (f && f->math != MATH_HALF)
+		note(q, arena_printf(a,
+				     "its path names %s, its configuration does not: it is not "
+				     "counted so",
+				     f->name));
+	return NULL;
+}
+
+static int not_understood(const struct model_file *file, struct err *e)
+{
+	err_set(e, -EINVAL, "its configuration names a quantization that is not understood: %s",
+		file->unknown);
+	err_hint(e, "say with --weights in which format it is");
+	return -EINVAL;
 }
 
 static int find_format(struct arena *a, const struct words *w, struct query *q, struct err *e)
@@ -63,14 +80,18 @@ static int find_format(struct arena *a, const struct words *w, struct query *q, 
 		if (!f) {
 			err_set(e, -EINVAL, "\"%.60s\" is no format of weights that is known",
 				text);
-			err_hint(e, "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, or a GGUF "
-				    "type such as "
-				    "q4_k_m or q8_0");
+			err_hint(e,
+				 "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF "
+				 "type such as "
+				 "q4_k_m or q8_0");
 			return -EINVAL;
 		}
 	} else {
-		f = w->file ? format_of_file(a, w->file, experts) : NULL;
-		if (!f && w->model)
+		if (w->file && w->file->unknown)
+			return not_understood(w->file, e);
+		if (w->file)
+			f = format_of_file(a, w->file, w->model, q);
+		else if (w->model)
 			f = format_in_name(w->model, experts);
 		text = f || !q->arch.format ? llama && !f ? "q4_k_m" : "bf16" : q->arch.format;
 		if (!f)
@@ -108,6 +129,35 @@ static int find_engine(struct arena *a, const struct words *w, struct query *q, 
 	return 0;
 }
 
+/* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
+ * for each machine. Computers of one GPU share each layer, as their users have them do. */
+static void layout(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+	int all, each = place_per_node(&k->place);
+
+	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1) {
+		k->pp = k->place.nodes;
+		note(q, arena_printf(a, "stages: %d, one for each machine (not told)", k->pp));
+	}
+	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
+	if (k->tp < 1)
+		k->tp = 1;
+	if (w->tp)
+		return;
+	for (all = k->tp; q->arch.heads > 0 && q->arch.heads % k->tp;)
+		k->tp--;
+	if (k->tp < all)
+		note(q,
+		     arena_printf(a,
+				  "tensor parallelism: %d (not told), for %d heads do not divide "
+				  "by %d: not all GPUs are used",
+				  k->tp, q->arch.heads, all));
+	else if (k->tp > 1)
+		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (not told)", k->tp,
+				     k->pp > 1 ? " of a stage" : ""));
+}
+
 static int find_place(struct arena *a, const struct words *w, struct query *q, struct err *e)
 {
 	struct ask *k = &q->ask;
@@ -128,9 +178,7 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 		     arena_printf(a, "stages: %d, llama.cpp gives each GPU its layers (not told)",
 				  k->pp));
 	}
-	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
-	if (k->tp < 1)
-		k->tp = 1;
+	layout(a, w, q);
 	k->ep = w->ep;
 	if (k->tp * k->pp > k->place.gpus) {
 		err_set(e, -EINVAL,
@@ -138,15 +186,10 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 			k->pp, k->tp * k->pp, k->place.gpus);
 		return -EINVAL;
 	}
-	if (!gpu_kind_measured(k->place.gpu))
-		note(q,
-		     arena_printf(a,
-				  "nobody's runs on %s are known here: constants and intervals are "
-				  "of %s",
-				  k->place.gpu->name,
-				  k->place.gpu->server ? "H100 and H200" : "GB10"));
-	if (!w->tp && k->tp > 1)
-		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs (not told)", k->tp));
+	if (!k->place.gpu->measured)
+		note(q, arena_printf(a, "nobody's runs on %s are known here: constants are of %s",
+				     k->place.gpu->name,
+				     k->place.gpu->server ? "H100 and H200" : "GB10"));
 	if (q->arch.heads > 0 && q->arch.heads % k->tp)
 		note(q, arena_printf(a,
 				     "%d heads do not divide by %d: engines refuse that or answer "
