@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "diagnose/diagnose.h"
 
@@ -64,13 +65,20 @@ static const struct figure_seen *bandwidth_of(const struct run_seen *r)
 	return best;
 }
 
-/* Bytes that a GPU's gradients have: as FP32 unless a narrower type is told. */
+/*
+ * Bytes that a GPU's gradients have on the wire, as "predict training" has them: FP32 where weights
+ * are, and those of DDP and FSDP are FP32 with mixed precision too; Megatron sums BF16 ones as
+ * FP32. ZeRO's are as wide as what is multiplied.
+ */
 static double gradient_bytes(struct arena *a, const struct run_seen *r)
 {
-	const char *p = run_trait(a, r, TRAIT_PRECISION);
+	const char *p = run_trait(a, r, TRAIT_PRECISION), *way = run_trait(a, r, TRAIT_PARALLEL);
 	bool narrow = p[0] == 'b' || (p[0] == 'f' && p[1] == 'p' && (p[2] == '1' || p[2] == '8'));
+	const char *by = run_trait(a, r, TRAIT_FRAMEWORK);
+	bool zero = strcmp(by, "deepspeed") == 0 ||
+		    (strncmp(way, "zero", 4) == 0 && strcmp(by, "megatron-lm") != 0);
 
-	return r->parameters * (narrow ? 2 : 4);
+	return r->parameters * (narrow && zero ? 2 : 4);
 }
 
 static void bandwidth(struct arena *a, const struct run_seen *base, const struct run_seen *r,

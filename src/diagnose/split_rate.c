@@ -64,7 +64,7 @@ static void peak(struct arena *a, struct run_seen *r)
 				    r->gpu->half, r->gpu->source, r->gpu->date);
 }
 
-static void hardware(struct arena *a, struct run_seen *r)
+static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
 {
 	const char *how = run_trait(a, r, TRAIT_CHECKPOINTING);
 	double base = isfinite(r->mfu_attention) ? r->mfu_attention : r->mfu;
@@ -72,7 +72,11 @@ static void hardware(struct arena *a, struct run_seen *r)
 	r->hfu = NAN;
 	if (!*how || !isfinite(base))
 		return;
-	if (strstr(how, "full")) {
+	if (strstr(how, "full") && ask->arch && isfinite(r->attention_flops_token)) {
+		r->hfu = base * (1 + arch_recomputed_ops(ask->arch, r->sequence) /
+					     r->attention_flops_token);
+		r->hfu_from = "every layer's forward pass runs twice, the head's once";
+	} else if (strstr(how, "full")) {
 		r->hfu = base * 4 / 3;
 		r->hfu_from = "every forward pass runs twice: 8 operations a parameter, not 6";
 	} else if (strstr(how, "none")) {
@@ -98,7 +102,7 @@ void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *
 		r->mfu_attention = r->sums[FIGURE_TFLOPS_PER_GPU].median * 1e12 / r->peak_flops;
 		r->formula = "operations as the log counts them";
 	}
-	hardware(a, r);
+	hardware(a, ask, r);
 	if (r->mfu > 1 || r->mfu_attention > 1)
 		run_impossible(a, r,
 			       "an MFU of %.0f %%, more operations a second than the GPU can do: "

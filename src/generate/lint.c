@@ -245,6 +245,37 @@ void lint_text(struct lint *l, const char *name, const char *text, size_t len)
 	l->conf = false;
 }
 
+/*
+ * By how it begins: a script may carry an archive behind it. Bytes beyond ASCII are text in some
+ * encoding; a byte of zero is in none but UTF-16 and UTF-32, which no shell reads.
+ */
+static bool is_text(const char *s, size_t len)
+{
+	enum { LOOKED_AT = 8192, ODD_IN = 20 };
+	size_t odd = 0, n = len < LOOKED_AT ? len : LOOKED_AT;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (!c)
+			return false;
+		odd += c < 0x20 && !strchr("\t\n\v\f\r\b\033", c);
+	}
+	return odd * ODD_IN <= n;
+}
+
+void lint_file(struct lint *l, const char *name, const char *text, size_t len)
+{
+	if (is_text(text, len)) {
+		lint_text(l, name, text, len);
+		return;
+	}
+	l->file = name;
+	lint_add(l, LINT_WARNING, "no-text", 0, name, NULL, NULL,
+		 "this is no text: nothing was judged");
+	l->file = NULL;
+}
+
 void lint_words(struct lint *l, char *const *words, size_t n)
 {
 	struct lint_word *w = arena_array(l->a, n ? n : 1, sizeof(*w));

@@ -84,8 +84,11 @@ void lint_add(struct lint *l, enum lint_level level, const char *code, unsigned 
 /* Worst first, then by file and line; and without what is said twice. */
 void lint_sort(struct lint *l);
 
-/* One file. name decides what it is: "nccl.conf", "hostfile", anything else is shell-like. */
+/* The text of a file. name decides what it is: "nccl.conf", "hostfile", anything else is
+ * shell-like. */
 void lint_text(struct lint *l, const char *name, const char *text, size_t len);
+/* One file that may be anything: of one that is no text, that alone is said. */
+void lint_file(struct lint *l, const char *name, const char *text, size_t len);
 /* A command line as words. */
 void lint_words(struct lint *l, char *const *words, size_t n);
 

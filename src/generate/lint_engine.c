@@ -4,7 +4,6 @@
  * be on this machine. What an engine is told by a file of its own is not seen here.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -60,11 +59,10 @@ static enum engine find_engine(const struct lint_word *w, size_t n, size_t *at)
 static double number(const char *s)
 {
 	static const char letters[] = "kmgt";
-	char *end;
-	double v = strtod(s, &end);
-	const char *at;
+	const char *at, *end;
+	double v;
 
-	if (end == s || !isfinite(v))
+	if (parse_decimal(s, &v, &end))
 		return NAN;
 	at = *end ? strchr(letters, *end | 32) : NULL;
 	if (at) {

@@ -41,6 +41,7 @@ enum var_values {
 	VALUES_INT,   /* digits, maybe with a sign: "4MB" is read as 4 */
 	VALUES_BOOL,  /* 0 or 1 */
 	VALUES_WORDS, /* one of words, in any case */
+	VALUES_LIST,  /* some of them with commas between, or all but those behind "^" */
 };
 
 enum {
@@ -54,11 +55,12 @@ struct known_var {
 	const char *library; /* "NCCL", "PyTorch (gloo)", ... */
 	unsigned flags;
 	enum var_values values;
-	const char *words; /* VALUES_WORDS: blank-separated */
+	const char *words; /* VALUES_WORDS: blank-separated; VALUES_LIST: as well */
 	const char *does;  /* what it sets */
 	const char *harm;  /* when it does harm, a sentence; NULL: nothing is known */
 	const char *instead;
 	const char *source;
+	int least, most; /* VALUES_INT; most 0: no bounds are told */
 };
 
 extern const struct known_var known_vars[];

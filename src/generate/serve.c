@@ -178,7 +178,8 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 			  struct err *err)
 {
 	const struct format *f = out->p.q.ask.weights;
-	const struct format *said = format_in_name(ask->model, out->p.q.arch.experts > 0);
+	const struct format *said =
+		ask->words.file ? NULL : format_in_name(ask->model, out->p.q.arch.experts > 0);
 	bool file = ask->words.file && (ask->words.file->format || ask->words.file->exact.name);
 
 	out->quant = NULL;

@@ -126,7 +126,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 		return -ENOENT;
 	if (named) {
 		*place = *named;
-		out->total_bytes = k->memory * 1e9 * (k->unified ? 1.0205 : 0.99);
+		out->total_bytes = place_memory_bytes(named);
 		out->free_from = "not seen: the machine is only named";
 	} else {
 		*place = (struct place){ .gpu = k, .gpus = (int)gen_gpus(c), .nodes = (int)c->n };

@@ -22,7 +22,7 @@ struct choice {
 static size_t choices(enum train_target t, const struct train_question *q, bool fixed,
 		      struct choice *out)
 {
-	bool several = q->place.nodes > 1;
+	int each = place_per_node(&q->place) / q->tp;
 	size_t n = 0;
 
 	if (fixed || t == TARGET_LAUNCH || q->tp * q->pp * q->cp * q->ep > 1) {
@@ -39,7 +39,7 @@ static size_t choices(enum train_target t, const struct train_question *q, bool 
 	}
 	out[n++] = (struct choice){ TRAIN_FSDP, false };
 	out[n++] = (struct choice){ TRAIN_FSDP, true };
-	if (several && q->place.gpus / q->place.nodes > 1)
+	if (q->place.nodes > 1 && each > 1 && q->dp * q->cp % each == 0)
 		out[n++] = (struct choice){ TRAIN_HSDP, true };
 	return n;
 }
@@ -58,10 +58,12 @@ void train_setup_way(struct train_question *q, enum train_target target, enum tr
 	if (way != q->way) {
 		q->way = way;
 		q->sync_each_micro = sharded || way == TRAIN_ZERO2;
-		q->reduce_fp32 = target != TARGET_DEEPSPEED &&
-				 (way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP);
+		q->reduce_fp32 = target != TARGET_DEEPSPEED && train_way_fp32(way);
 	}
 	q->reshard = reshard;
+	/* Groups of a machine each, unless others were told. */
+	if (way == TRAIN_HSDP && q->shard <= 1)
+		q->shard = place_per_node(&q->place) / q->tp;
 	/* As the files say that are written. */
 	if (target != TARGET_LAUNCH)
 		q->overlap = target != TARGET_DEEPSPEED || way != TRAIN_DDP;

@@ -11,7 +11,7 @@ static int ffn_layers(const struct arch *a)
 
 int arch_full_layers(const struct arch *a)
 {
-	int n = a->attention_layers ? a->attention_layers
+	int n = a->attention_layers ? a->attention_layers /* -1: none */
 				    : a->layers - a->window_layers - a->linear_layers;
 
 	return n > 0 ? n : 0;
@@ -43,7 +43,7 @@ struct arch_parts arch_parts(const struct arch *a)
 	double in = a->expert_in ? a->expert_in : h;
 
 	p.attention =
-		a->kv_lora ? a->layers * latent_params(a)
+		a->kv_lora ? (arch_full_layers(a) + a->window_layers) * latent_params(a)
 			   : arch_full_layers(a) * attention_params(a, a->kv_heads, a->head_dim) +
 				     a->window_layers * attention_params(a, wkv, wdim);
 	p.linear = a->linear_layers * a->linear_params;
@@ -108,22 +108,51 @@ static double seen_sum(double n, double depth, double most)
 	return early * depth + early * early / 2 + (n - early) * most;
 }
 
-/* Heads wider than 128 do not fit the fast kernels' tiles: their cost grows with the square. */
+/* Heads wider than 128 do not fit the fast kernels' tiles: their cost grows with the square. Not
+ * operations: a rate of them is told with those that there are. */
 static double effort(int head_dim)
 {
 	return 2.0 * head_dim * fmax(1, head_dim / 128.0);
 }
 
+/* Of n tokens, where each pair of tokens costs so much in a layer that sees all and in one with a
+ * window. */
+static double pairs(const struct arch *a, double n, double depth, double full, double window)
+{
+	return 2.0 * a->heads *
+	       (arch_full_layers(a) * full * seen_sum(n, depth, a->index_top) +
+		a->window_layers * window * seen_sum(n, depth, fmax(a->window, 1)));
+}
+
+static int window_dim(const struct arch *a)
+{
+	return a->window_head_dim ? a->window_head_dim : a->head_dim;
+}
+
+static double latent_dims(const struct arch *a)
+{
+	return a->nope_dim + a->rope_dim + a->v_dim;
+}
+
 double arch_attention_ops(const struct arch *a, double n, double depth)
 {
-	int wide = a->window_head_dim ? a->window_head_dim : a->head_dim;
-	double dims = a->kv_lora ? a->nope_dim + a->rope_dim + a->v_dim : effort(a->head_dim);
-	double wdims = effort(wide);
-	double most = a->index_top;
+	double full = a->kv_lora ? latent_dims(a) : 2.0 * a->head_dim;
 
-	return 2.0 * a->heads *
-	       (arch_full_layers(a) * dims * seen_sum(n, depth, most) +
-		a->window_layers * wdims * seen_sum(n, depth, fmax(a->window, 1)));
+	return pairs(a, n, depth, full, 2.0 * window_dim(a));
+}
+
+double arch_attention_effort(const struct arch *a, double n, double depth)
+{
+	double full = a->kv_lora ? latent_dims(a) : effort(a->head_dim);
+
+	return pairs(a, n, depth, full, effort(window_dim(a)));
+}
+
+double arch_recomputed_ops(const struct arch *a, double sequence)
+{
+	struct arch_parts p = arch_parts(a);
+
+	return 2 * (p.active - p.head) + arch_attention_ops(a, sequence, 0) / sequence;
 }
 
 double arch_experts_reached(const struct arch *a, double tokens)

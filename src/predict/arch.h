@@ -30,7 +30,7 @@ struct arch {
 	int shared_ffn;			      /* inner width of what every token takes */
 	int window_layers, window;	      /* layers that see the last window tokens alone */
 	int window_kv_heads, window_head_dim; /* 0: as above */
-	int attention_layers; /* with full attention; 0: all that are of no other kind */
+	int attention_layers; /* with full attention; 0: all that are of no other kind; -1: none */
 	int kv_shared_layers; /* that use the cache of an earlier layer */
 	int kv_lora, q_lora, rope_dim, nope_dim, v_dim; /* latent attention */
 	int index_top;	      /* sparse attention reads at most this many tokens */
@@ -63,6 +63,12 @@ double arch_state_bytes(const struct arch *a);
 /* Operations of attention itself (scores and values) for a prompt of n tokens behind depth others.
  */
 double arch_attention_ops(const struct arch *a, double n, double depth);
+/* The same as what it costs: heads wider than kernels are made for take longer than their
+ * operations say. */
+double arch_attention_effort(const struct arch *a, double n, double depth);
+/* Operations that a token of a sequence of so many costs once more where every layer is computed
+ * again before its backward pass; the head is not. */
+double arch_recomputed_ops(const struct arch *a, double sequence);
 /* The part of all experts of a layer that tokens' choices reach on average. */
 double arch_experts_reached(const struct arch *a, double tokens);
 

@@ -7,8 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -46,7 +44,7 @@ static int read_line(struct fits *f, const char *line, size_t len)
 {
 	const char *eq = memchr(line, '=', len), *first, *second;
 	size_t key, value;
-	char number[32], *end;
+	char number[32];
 	int engine, hardware, id;
 	double v;
 
@@ -67,8 +65,7 @@ static int read_line(struct fits *f, const char *line, size_t len)
 		return -EINVAL;
 	memcpy(number, eq, value);
 	number[value] = '\0';
-	v = strtod(number, &end);
-	if (end == number || *end || !isfinite(v) || v < 0 || v > 1e6)
+	if (parse_real(number, &v) || v < 0 || v > 1e6)
 		return -EINVAL;
 	f->of[engine][hardware].v[id] = v;
 	return 0;

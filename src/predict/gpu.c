@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data sheets of GPUs as machines for inference, and reading how people name a machine. */
-#include "predict/gpu.h"
+#include "predict/gpu_name.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,77 +10,100 @@
 
 /* What the kernel shows of unified memory: 121.7 GiB of the 128 GB of a GB10. */
 #define UNIFIED_SHOWN 1.0205
+#define MIB 1048576.0
+#define GIB 1073741824.0
+/* Of a card whose driver nobody has looked at: sheets count GiB, and a part of them is kept. */
+#define SHOWN 0.99
+/* GB/s one way of PCIe 5.0 with 16 lanes, between cards that no bridge joins. */
+#define PCIE 55
 
 const struct gpu_kind gpu_kinds[] = {
 	{ "gb10 dgxspark spark gx10 dellpromaxgb10 zgxnano", "NVIDIA GB10", 128, 273, 125, 250, 500,
-	  250, 0, 1, true, false,
+	  250, 0, 1, true, false, true, 0, 0,
 	  "NVIDIA, DGX Spark: one petaflop of sparse FP4, 256 bits of LPDDR5X-8533", "2025" },
-	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 4, false, true,
-	  "NVIDIA, H200 NVL data sheet", "2024" },
+	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 8, false, true, false,
+	  143771, 4, "NVIDIA, H200 NVL data sheet", "2024" },
 	{ "h200 h200sxm hgxh200 dgxh200", "NVIDIA H200", 141, 4800, 989, 1979, 0, 1979, 450, 8,
-	  false, true, "NVIDIA, H200 data sheet", "2024" },
-	{ "h100nvl", "NVIDIA H100 NVL", 94, 3900, 835, 1671, 0, 1671, 300, 2, false, true,
-	  "NVIDIA, H100 NVL data sheet", "2024" },
-	{ "h100pcie", "NVIDIA H100 PCIe", 80, 2000, 756, 1513, 0, 1513, 55, 8, false, true,
-	  "NVIDIA, H100 data sheet", "2023" },
+	  false, true, true, 143771, 0, "NVIDIA, H200 data sheet", "2024" },
+	{ "h100nvl", "NVIDIA H100 NVL", 94, 3900, 835, 1671, 0, 1671, 300, 8, false, true, false,
+	  95830, 2, "NVIDIA, H100 NVL data sheet", "2024" },
+	{ "h100pcie", "NVIDIA H100 PCIe", 80, 2000, 756, 1513, 0, 1513, 55, 8, false, true, false,
+	  81559, 0, "NVIDIA, H100 data sheet", "2023" },
 	{ "h100 h100sxm hgxh100 dgxh100", "NVIDIA H100 80GB HBM3", 80, 3350, 989, 1979, 0, 1979,
-	  450, 8, false, true, "NVIDIA, H100 data sheet", "2023" },
-	{ "gh200", "NVIDIA GH200 480GB", 96, 4000, 989, 1979, 0, 1979, 450, 1, false, true,
-	  "NVIDIA, GH200 data sheet", "2024" },
+	  450, 8, false, true, true, 81559, 0, "NVIDIA, H100 data sheet", "2023" },
+	{ "gh200144gb gh200144g gh200nvl2", "NVIDIA GH200 144G HBM3e", 144, 4900, 989, 1979, 0,
+	  1979, 450, 1, false, true, false, 145920, 0, "NVIDIA, GH200 data sheet, with HBM3e",
+	  "2024" },
+	{ "gh200 gh200480gb gh200120gb gh20096gb", "NVIDIA GH200 480GB", 96, 4000, 989, 1979, 0,
+	  1979, 450, 1, false, true, false, 97871, 0, "NVIDIA, GH200 data sheet", "2024" },
 	{ "b300 hgxb300 dgxb300", "NVIDIA B300", 270, 8000, 2250, 4500, 13500, 150, 900, 8, false,
-	  true, "NVIDIA, HGX B300 data sheet", "2025" },
-	{ "b200 hgxb200 dgxb200 gb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8,
-	  false, true, "NVIDIA, HGX B200 data sheet", "2025" },
+	  true, false, 275040, 0, "NVIDIA, HGX B300 data sheet", "2025" },
+	/* A rack is one NVLink domain of 18 trays: what joins them is no network. */
+	{ "gb300 gb300nvl72", "NVIDIA GB300", 279, 8000, 2500, 5000, 15000, 167, 900, 72, false,
+	  true, false, 284208, 0,
+	  "NVIDIA, GB300 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
+	{ "gb200 gb200nvl72", "NVIDIA GB200", 186, 8000, 2500, 5000, 10000, 5000, 900, 72, false,
+	  true, false, 189471, 0,
+	  "NVIDIA, GB200 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
+	{ "b200 hgxb200 dgxb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8, false,
+	  true, false, 183359, 0, "NVIDIA, HGX B200 data sheet", "2025" },
 	{ "a10040gb a10040 a100sxm40gb a100sxm440gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0,
-	  624, 300, 8, false, true, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100pcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624, 25, 8, false, true,
-	  "NVIDIA, A100 data sheet", "2021" },
+	  624, 300, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
+	{ "a100pcie40gb a100pcie40 a10040gbpcie", "NVIDIA A100-PCIE-40GB", 40, 1555, 312, 0, 0, 624,
+	  25, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
+	{ "a100pcie a100pcie80gb a10080gbpcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624,
+	  25, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
 	{ "a100 a10080gb a100sxm hgxa100 dgxa100 a100sxm80gb", "NVIDIA A100-SXM4-80GB", 80, 2039,
-	  312, 0, 0, 624, 300, 8, false, true, "NVIDIA, A100 data sheet", "2021" },
-	{ "l40s", "NVIDIA L40S", 48, 864, 362, 733, 0, 733, 25, 8, false, false,
+	  312, 0, 0, 624, 300, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
+	{ "l40s", "NVIDIA L40S", 48, 864, 362, 733, 0, 733, 25, 8, false, false, false, 46068, 0,
 	  "NVIDIA, L40S data sheet", "2023" },
-	{ "l40", "NVIDIA L40", 48, 864, 181, 362, 0, 362, 25, 8, false, false,
+	{ "l40", "NVIDIA L40", 48, 864, 181, 362, 0, 362, 25, 8, false, false, false, 46068, 0,
 	  "NVIDIA, L40 data sheet", "2022" },
-	{ "l4", "NVIDIA L4", 24, 300, 121, 242, 0, 242, 25, 8, false, false,
+	{ "l4", "NVIDIA L4", 24, 300, 121, 242, 0, 242, 25, 8, false, false, false, 23034, 0,
 	  "NVIDIA, L4 data sheet, without sparsity", "2023" },
-	{ "a10", "NVIDIA A10", 24, 600, 125, 0, 0, 250, 25, 4, false, false,
+	{ "a10g", "NVIDIA A10G", 24, 600, 70, 0, 0, 140, 25, 8, false, false, false, 23028, 0,
+	  "NVIDIA, A10G data sheet, without sparsity", "2021" },
+	{ "a10", "NVIDIA A10", 24, 600, 125, 0, 0, 250, 25, 4, false, false, false, 23028, 0,
 	  "NVIDIA, A10 data sheet", "2021" },
-	{ "v100", "Tesla V100-SXM2-32GB", 32, 900, 125, 0, 0, 0, 150, 8, false, true,
-	  "NVIDIA, V100 data sheet", "2018" },
+	{ "v10016gb v10016 v100sxm216gb", "Tesla V100-SXM2-16GB", 16, 900, 125, 0, 0, 0, 150, 8,
+	  false, true, false, 16384, 0, "NVIDIA, V100 data sheet", "2018" },
+	{ "v100pcie v100pcie32gb", "Tesla V100-PCIE-32GB", 32, 900, 112, 0, 0, 0, 13, 8, false,
+	  true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
+	{ "v100pcie16gb", "Tesla V100-PCIE-16GB", 16, 900, 112, 0, 0, 0, 13, 8, false, true, false,
+	  16384, 0, "NVIDIA, V100 data sheet", "2018" },
+	{ "v100 v10032gb v10032 v100sxm2 v100sxm232gb v100sxm", "Tesla V100-SXM2-32GB", 32, 900,
+	  125, 0, 0, 0, 150, 8, false, true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
 	{ "rtx6000ada 6000ada igxorin igx igxrtx6000ada", "NVIDIA RTX 6000 Ada Generation", 48, 960,
-	  364.2, 728.5, 0, 728.5, 25, 1, false, false,
+	  364.2, 728.5, 0, 728.5, 25, 1, false, false, false, 49140, 0,
 	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
-	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro",
-	  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1792, 504, 1008, 2015, 1008, 50, 8,
-	  false, false,
+	{ "rtxpro6000server rtxpro6000blackwellserver rtxpro6000blackwelldc pro6000server "
+	  "rtx6000proserver rtx6000problackwellserver",
+	  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1597, 504, 1008, 2015, 1008, 50, 8,
+	  false, false, false, 97887, 0,
+	  "NVIDIA, RTX PRO 6000 Blackwell Server Edition, product page and data sheet: 1597 GB/s, "
+	  "4 petaflop of sparse FP4; the others follow by halves",
+	  "2025" },
+	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro rtxpro6000blackwell",
+	  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 96, 1792, 504, 1008, 2015, 1008, 50,
+	  8, false, false, false, 97887, 0,
 	  "NVIDIA, RTX PRO 6000 Blackwell: 4 petaflop of sparse FP4; the others follow by halves",
 	  "2025" },
-	{ "rtxa6000 a6000", "NVIDIA RTX A6000", 48, 768, 155, 0, 0, 310, 25, 1, false, false,
-	  "NVIDIA, RTX A6000 data sheet", "2020" },
+	{ "rtxa6000 a6000", "NVIDIA RTX A6000", 48, 768, 155, 0, 0, 310, 25, 1, false, false, false,
+	  49140, 0, "NVIDIA, RTX A6000 data sheet", "2020" },
 	{ "rtx5090 5090", "NVIDIA GeForce RTX 5090", 32, 1792, 210, 419, 1676, 838, 50, 1, false,
-	  false, "NVIDIA, RTX Blackwell architecture paper", "2025" },
+	  false, false, 32607, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
 	{ "rtx4090 4090", "NVIDIA GeForce RTX 4090", 24, 1008, 165, 330, 0, 661, 25, 1, false,
-	  false, "NVIDIA, Ada architecture paper", "2022" },
+	  false, false, 24564, 0, "NVIDIA, Ada architecture paper", "2022" },
 	{ "rtx3090 3090", "NVIDIA GeForce RTX 3090", 24, 936, 71, 0, 0, 284, 25, 1, false, false,
-	  "NVIDIA, Ampere architecture paper", "2020" },
+	  false, 24576, 0, "NVIDIA, Ampere architecture paper", "2020" },
 	{ "agxorin jetsonorin jetsonagxorin", "Orin (nvgpu)", 64, 204.8, 42, 0, 0, 85, 0, 1, true,
-	  false, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
+	  false, false, 0, 0, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
 	{ "jetsonthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035, 517, 0, 1,
-	  true, false,
+	  true, false, false, 0, 0,
 	  "NVIDIA, Jetson Thor: 2070 teraflops of sparse FP4; the others follow by halves",
 	  "2025" },
 };
 const size_t gpu_kind_count = sizeof(gpu_kinds) / sizeof(gpu_kinds[0]);
-
-static void squeeze(char *to, size_t size, const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n + 1 < size; i++)
-		if (isalnum((unsigned char)s[i]))
-			to[n++] = (char)tolower((unsigned char)s[i]);
-	to[n] = '\0';
-}
 
 static bool has_key(const char *keys, const char *word)
 {
@@ -104,56 +127,6 @@ static const struct gpu_kind *kind_named(const char *word)
 	return NULL;
 }
 
-/* Whether s begins with the key, blanks and signs aside. A number that goes on is another card's:
- * "a1000" is no "a100", and "h200 141gb" is an "h200". */
-static bool begins_with(const char *s, const char *key, size_t len)
-{
-	size_t n = 0;
-
-	for (; *s && n < len; s++)
-		if (isalnum((unsigned char)*s) && tolower((unsigned char)*s) != key[n++])
-			return false;
-	return n == len && !(isdigit((unsigned char)key[len - 1]) && isdigit((unsigned char)*s));
-}
-
-/* "NVIDIA H200 141GB" and "dgxspark1tb" mean what "h200" and "dgxspark" mean: the longest key
- * inside. */
-static const struct gpu_kind *kind_inside(const char *text)
-{
-	const struct gpu_kind *best = NULL;
-	size_t most = 2;
-
-	for (size_t i = 0; i < gpu_kind_count; i++)
-		for (const char *k = gpu_kinds[i].keys; *k;) {
-			size_t len = strcspn(k, " ");
-
-			for (const char *s = text; *s && len > most; s++)
-				if (begins_with(s, k, len))
-					most = len, best = &gpu_kinds[i];
-			k += len + (k[len] == ' ');
-		}
-	return best;
-}
-
-bool gpu_kind_measured(const struct gpu_kind *g)
-{
-	static const char *const names[] = { "NVIDIA GB10", "NVIDIA H100 80GB HBM3",
-					     "NVIDIA H200" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(g->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-const struct gpu_kind *gpu_kind_of(const char *nvml_name)
-{
-	for (size_t i = 0; i < gpu_kind_count; i++)
-		if (strcmp(gpu_kinds[i].name, nvml_name) == 0)
-			return &gpu_kinds[i];
-	return kind_inside(nvml_name);
-}
-
 /*
  * A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from and *to become what remains of
  * the word. 0: there is none.
@@ -164,7 +137,7 @@ static long count_in(const char **from, const char **to, bool first)
 	char key[64], *end;
 	long v;
 
-	squeeze(key, sizeof(key), s, (size_t)(last - s));
+	gpu_name_squeeze(key, sizeof(key), s, (size_t)(last - s));
 	if (kind_named(key)) /* "gx10" */
 		return 0;
 	if (isdigit((unsigned char)*s)) {
@@ -199,6 +172,8 @@ static long take_count(const char *text, char *rest, size_t size)
 		if (!count && len)
 			count = count_in(&from, &to, s == text || times);
 		times = len == 1 && (*s | 32) == 'x';
+		if (times)
+			from = to;
 		for (; from < to && n + 1 < size; from++)
 			rest[n++] = *from;
 		if (n + 1 < size)
@@ -215,12 +190,12 @@ static bool names_card(const char *text, const char *token, size_t n)
 {
 	char whole[128], without[128];
 
-	squeeze(whole, sizeof(whole), token, n);
+	gpu_name_squeeze(whole, sizeof(whole), token, n);
 	if (kind_named(whole))
 		return true;
-	squeeze(whole, sizeof(whole), text, strlen(text));
+	gpu_name_squeeze(whole, sizeof(whole), text, strlen(text));
 	snprintf(without, sizeof(without), "%.*s%s", (int)(token - text), text, token + n);
-	return kind_named(whole) || kind_inside(text) != kind_inside(without);
+	return kind_named(whole) || gpu_name_near(text) != gpu_name_near(without);
 }
 
 static bool blank_or_end(char c)
@@ -282,12 +257,49 @@ double place_unified_bytes(const struct place *p)
 	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
 }
 
+double place_memory_bytes(const struct place *p)
+{
+	const struct gpu_kind *g = p->gpu;
+
+	if (g->unified)
+		return place_unified_bytes(p);
+	if (p->memory > 0)
+		return p->memory;
+	return g->shown > 0 ? g->shown * MIB : g->memory * GIB * SHOWN;
+}
+
+double gpu_link_gbs(const struct gpu_kind *g, int gpus)
+{
+	return g->joined && gpus > g->joined ? PCIE : g->link;
+}
+
+/* "hgx", "dgx", "nvl72": whole machines are meant, or racks. */
+static bool names_machine(const char *word, const struct gpu_kind *k)
+{
+	return k->per_node > 1 &&
+	       (strstr(word, "hgx") || strstr(word, "dgx") || strstr(word, "nvl72"));
+}
+
+static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
+{
+	if (near) {
+		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list: it says more than %s",
+			text, near->name);
+		err_hint(e, "the nearest one there is: %s", near->name);
+		return -ENOENT;
+	}
+	err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
+	err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
+		    "a100, l40s, \"rtx pro 6000\"");
+	return -ENOENT;
+}
+
 int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
 {
 	char rest[128], word[128];
 	long count = take_count(text, rest, sizeof(rest));
 	const struct gpu_kind *k = NULL;
-	bool longer = strlen(text) >= sizeof(rest);
+	bool longer = strlen(text) >= sizeof(rest), machines;
 
 	if (!longer && count_is_odd(text))
 		return err_set(
@@ -295,26 +307,24 @@ int place_parse(struct arena *a, const char *text, struct place *out, struct err
 			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
 			"\"h100 x8\"",
 			text);
-	squeeze(word, sizeof(word), rest, strlen(rest));
-	if (!longer)
-		k = kind_named(word);
-	if (!k && !longer)
-		k = kind_inside(rest);
-	if (!k || count < 0 || count > 4096) {
-		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
-		err_hint(e,
-			 "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
-			 "a100, l40s, \"rtx pro 6000\"");
-		return -ENOENT;
+	gpu_name_squeeze(word, sizeof(word), rest, strlen(rest));
+	if (!longer && !(k = kind_named(word)))
+		k = gpu_name_means(rest);
+	if (!k || count < 0 || count > 4096)
+		return no_such(text, longer ? NULL : gpu_name_near(rest), e);
+	machines = names_machine(word, k);
+	*out = (struct place){ .gpu = k, .gpus = count ? (int)count : 1 };
+	if (machines) {
+		out->nodes = out->gpus;
+		out->gpus *= k->per_node;
+	} else {
+		out->nodes = (out->gpus + k->per_node - 1) / k->per_node;
 	}
-	if (!count)
-		count = strncmp(word, "hgx", 3) == 0 || strncmp(word, "dgx", 3) == 0 ? k->per_node
-										     : 1;
-	*out = (struct place){ .gpu = k, .gpus = (int)count };
-	out->nodes = (int)((count + k->per_node - 1) / k->per_node);
 	if (k->per_node == 1 &&
 	    k->link > 0) /* cards in one machine, unless it is a computer by itself */
 		out->nodes = 1;
-	out->taken = arena_printf(a, "%ld x %s", count, k->name);
+	out->taken = machines && out->nodes > 1 ? arena_printf(a, "%d machines of %d x %s",
+							       out->nodes, k->per_node, k->name)
+						: arena_printf(a, "%d x %s", out->gpus, k->name);
 	return 0;
 }

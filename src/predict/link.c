@@ -24,27 +24,35 @@ int link_reduces(const struct arch *a)
 
 static bool between_nodes(const struct ask *q)
 {
-	return q->place.nodes > 1 && q->tp > q->place.gpus / q->place.nodes;
+	return q->place.nodes > 1 && q->tp > place_per_node(&q->place);
 }
 
-static double bandwidth(const struct ask *q, bool between)
+/* A ring passes each machine once over each of its adapters: a server has one for each GPU. */
+static double bandwidth(const struct ask *q, bool between, int gpus, int adapters)
 {
-	if (!between && q->place.gpu->link > 0)
-		return q->place.gpu->link * 1e9;
-	if (q->place.network > 0)
-		return q->place.network * 1e9;
-	return (q->place.gpu->server ? NETWORK_SERVER : NETWORK) * 1e9;
+	const struct gpu_kind *g = q->place.gpu;
+	double link = gpu_link_gbs(g, gpus), net = q->place.network;
+
+	if (!between && link > 0)
+		return link * 1e9;
+	if (net <= 0)
+		net = g->server ? NETWORK_SERVER : NETWORK;
+	if (adapters > 1 && g->server)
+		net = fmin(link > 0 ? link : net, net * adapters);
+	return net * 1e9;
 }
 
 double link_reduce_us(const struct ask *q, double bytes)
 {
 	bool between = between_nodes(q);
 	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
+	int each = place_per_node(&q->place);
 
+	/* Steps over the network go from machine to machine. */
 	if (between)
-		latency *= sqrt(n / 2);
-	return latency +
-	       1e6 * 2 * (n - 1) / n * bytes / (bandwidth(q, between) * q->fit->v[FIT_LINK]);
+		latency *= sqrt(fmax(1, ceil(n / each) / 2));
+	return latency + 1e6 * 2 * (n - 1) / n * bytes /
+				 (bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
 }
 
 double link_stage(const struct ask *q, double tokens)
@@ -56,5 +64,5 @@ double link_stage(const struct ask *q, double tokens)
 		return 0;
 	return 1e3 * (q->pp - 1) *
 	       (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
-		bytes / (bandwidth(q, between) * q->fit->v[FIT_LINK]));
+		bytes / (bandwidth(q, between, q->tp * q->pp, 1) * q->fit->v[FIT_LINK]));
 }

@@ -9,19 +9,8 @@
 #include "predict/work.h"
 
 #define GB 1e9
-#define MIB 1048576.0
-
-/* What of a GPU's memory an engine can use at all: part of what is printed on the sheet. */
-static double usable(const struct ask *q)
-{
-	const struct gpu_kind *g = q->place.gpu;
-
-	if (q->place.memory > 0)
-		return q->place.memory;
-	if (g->unified)
-		return place_unified_bytes(&q->place);
-	return g->memory * GB * 0.99;
-}
+/* What vLLM takes of a card's memory unless it is told otherwise. */
+#define VLLM_PART 0.9
 
 /* Libraries, driver context and allocator of one process on one GPU. */
 static double framework(const struct ask *q)
@@ -57,7 +46,7 @@ static double state_of(const struct ask *q)
 /* The longest context at which batch requests fit, to a token's millionth. */
 static double most_context(const struct ask *q, double room)
 {
-	double low = 0, high = 1 << 24;
+	double low = 0, high = CONTEXT_MOST;
 
 	if (room <= 0)
 		return 0;
@@ -69,14 +58,34 @@ static double most_context(const struct ask *q, double room)
 		else
 			high = at;
 	}
-	return floor(low);
+	return q->batch * (cache_of(q, high) + state_of(q)) <= room ? CONTEXT_MOST : floor(low);
+}
+
+/* Requests of this length that fit: fewer at a time also need less room for what they compute. */
+static double most_requests(const struct ask *q, const struct need *m, double room)
+{
+	struct ask fewer = *q;
+	double low = 0, high = q->batch;
+
+	if (room >= q->batch * m->per_sequence)
+		return floor(room / m->per_sequence);
+	while (high - low > 1) {
+		double at = floor((low + high) / 2);
+
+		fewer.batch = (int)at;
+		if (at * m->per_sequence <= room + m->activations - activations(&fewer))
+			low = at;
+		else
+			high = at;
+	}
+	return low;
 }
 
 void memory_use(const struct ask *q, struct need *m)
 {
 	double context = q->depth + q->prompt + q->output, split = q->tp * q->pp, room;
 
-	*m = (struct need){ .limit = usable(q) };
+	*m = (struct need){ .limit = place_memory_bytes(&q->place) };
 	m->weights = weights_total(q) / split;
 	m->per_sequence = cache_of(q, context) + state_of(q);
 	m->per_token = cache_of(q, context + 1) - cache_of(q, context);
@@ -93,6 +102,10 @@ void memory_use(const struct ask *q, struct need *m)
 		   m->framework + m->reserve;
 	m->fits = m->total <= m->limit;
 	room = m->limit - (m->total - m->cache - m->state);
-	m->most_requests = room > 0 && m->per_sequence > 0 ? floor(room / m->per_sequence) : 0;
+	m->most_requests = m->per_sequence > 0 ? most_requests(q, m, room) : 0;
+	m->usual_requests =
+		m->per_sequence > 0 && q->engine == ENGINE_VLLM && !q->place.gpu->unified
+			? most_requests(q, m, room + m->reserve - (1 - VLLM_PART) * m->limit)
+			: m->most_requests;
 	m->most_context = most_context(q, room);
 }

@@ -20,6 +20,14 @@ static void memory_of(struct arena *a, const struct machine *m, const struct gpu
 	}
 }
 
+int place_per_node(const struct place *p)
+{
+	int each = p->gpu->per_node, even = (p->gpus + p->nodes - 1) / p->nodes;
+
+	/* Full machines but for the last, unless somebody told how many there are. */
+	return p->nodes > 1 && each > even && (p->gpus + each - 1) / each == p->nodes ? each : even;
+}
+
 int place_of(struct arena *a, const struct machine *m, struct place *out, struct err *e)
 {
 	const struct gpu *first = m->gpu.gpus.n ? m->gpu.gpus.items : NULL;

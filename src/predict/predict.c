@@ -9,6 +9,24 @@
 const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth", "compute", "link",
 					  "launch" };
 
+/* Whose runs the constants of a class of hardware are of. */
+static const char *measured_on(enum hardware h)
+{
+	return h == HARDWARE_SERVER    ? "H100 and H200"
+	       : h == HARDWARE_UNIFIED ? "GB10"
+				       : "all kinds";
+}
+
+static const char *spread_whose(struct arena *a, const struct ask *q, const struct spread *s)
+{
+	const char *engine = s->engine == ENGINES ? "all engines" : engine_names[s->engine];
+
+	if (s->engine == q->engine && s->hardware == hardware_of(q->place.gpu))
+		return arena_printf(a, "%s on %s", engine, measured_on(s->hardware));
+	return arena_printf(a, "%s on %s: too few of %s on %s", engine, measured_on(s->hardware),
+			    engine_names[q->engine], measured_on(hardware_of(q->place.gpu)));
+}
+
 static const struct spread *spread_of(const struct ask *q, int measure)
 {
 	const struct spread *best = NULL;
@@ -40,13 +58,24 @@ static struct figure with_spread(const struct prediction *p, const struct spread
 	return f;
 }
 
+/* No step is shorter than reading its bytes at the data sheet's rate. */
+static void clip_by_memory(struct prediction *p)
+{
+	const struct step *s = &p->step;
+	const struct ask *q = &p->q.ask;
+	double least = 1e3 * step_bytes(s) / (q->place.gpu->bandwidth * 1e9) /
+		       fmax(1, p->served.tokens_a_step);
+	double most = least > 0 ? 1e3 * p->served.running * q->pp / least : INFINITY;
+
+	p->tpot.low = fmin(p->tpot.value, fmax(p->tpot.low, least));
+	p->throughput.high = fmax(p->throughput.value, fmin(p->throughput.high, most));
+}
+
 static void limit_of_step(struct arena *a, struct prediction *p)
 {
 	const struct step *s = &p->step;
 	const struct ask *q = &p->q.ask;
-	double gb =
-		(s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read) /
-		1e9;
+	double gb = step_bytes(s) / 1e9 / q->pp;
 
 	if (!p->memory.fits) {
 		p->limit = LIMIT_CAPACITY;
@@ -77,7 +106,9 @@ static void limit_of_step(struct arena *a, struct prediction *p)
 	} else {
 		p->limit = LIMIT_BANDWIDTH;
 		p->limit_why = arena_printf(
-			a, "each GPU reads %.2f GB a step, which takes %.2f of %.2f ms", gb,
+			a, "each GPU reads %.2f GB a step%s, which takes %.2f of %.2f ms", gb,
+			q->pp > 1 ? arena_printf(a, ", one of %d stages after the other", q->pp)
+				  : "",
 			s->memory, s->total);
 	}
 }
@@ -126,8 +157,11 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	step_time(k, out->served.running, k->depth + k->prompt + k->output / 2, 1, &out->step);
 	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
 		    &out->prompt);
-	for (int i = 0; i < MEASURES; i++)
+	for (int i = 0; i < MEASURES; i++) {
 		out->spread[i] = spread_of(k, i);
+		if (out->spread[i])
+			out->whose[i] = spread_whose(a, k, out->spread[i]);
+	}
 	out->ttft = with_spread(out, out->spread[MEASURE_TTFT], out->served.ttft);
 	out->tpot = with_spread(out, out->spread[MEASURE_TPOT], out->served.tpot);
 	out->throughput = with_spread(out, out->spread[MEASURE_THROUGHPUT], out->served.throughput);
@@ -136,6 +170,7 @@ void predict(struct arena *a, const struct query *q, const struct fits *fits,
 	out->bytes.low = 0.97 * (m->weights + m->cache + m->state) + 0.5 * rest;
 	out->bytes.high = 1.05 * (m->weights + m->cache + m->state) + 1.5 * rest;
 	out->weight_bytes = weights_total(k);
+	clip_by_memory(out);
 	limit_of_step(a, out);
 	limit_of_prompt(out);
 	draw_curve(out);
@@ -150,7 +185,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 	double bytes, needed, each = 1e3 / tokens_s;
 
 	step_time(k, 1, k->depth + k->prompt + k->output / 2, 1, &s);
-	bytes = s.dense_bytes + s.expert_bytes + s.head_bytes + s.cache_read;
+	bytes = step_bytes(&s) - s.state_read;
 	needed = bytes / 1e9 * tokens_s / p->served.tokens_a_step;
 	if (needed > k->place.gpu->bandwidth) {
 		*why = arena_printf(a,

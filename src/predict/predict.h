@@ -51,8 +51,10 @@ struct prediction {
 	struct query q;
 	struct figure ttft, tpot, throughput, bytes;
 	const struct spread *spread[4]; /* of ttft, tpot, throughput; NULL: no row is like it */
-	enum limit limit;		/* of decoding; of what does not fit: capacity */
-	const char *limit_why;		/* in a sentence, with the figures */
+	/* Whose measurements they are of: the engine and machine that were asked about, or more. */
+	const char *whose[4];
+	enum limit limit;      /* of decoding; of what does not fit: capacity */
+	const char *limit_why; /* in a sentence, with the figures */
 	enum limit prompt_limit;
 	struct step step;     /* at the requests that run */
 	struct prompt prompt; /* of one request alone */

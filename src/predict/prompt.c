@@ -40,7 +40,7 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 	out->weights = 1e3 * weights * out->chunks;
 	out->ops = 2 * tokens * (arch_parts(a).active - arch_parts(a).head) / q->tp;
 	out->attention_ops = count * arch_attention_ops(a, n, depth) / q->tp;
-	out->attention = 1e3 * out->attention_ops / half;
+	out->attention = 1e3 * count * arch_attention_effort(a, n, depth) / q->tp / half;
 	out->scan = tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
 	out->launch =
 		1e-3 * out->chunks *

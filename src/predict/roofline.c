@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const roof_math_names[ROOF_MATHS + 1] = { "fp64", "fp32", "tf32", "half",
-						      "fp8",  "fp4",  "int8", "unknown" };
+const char *const roof_math_names[ROOF_MATHS + 1] = { "fp64", "fp32", "fp64_tensor",
+						      "tf32", "half", "fp8",
+						      "fp4",  "int8", "unknown" };
 const char *const roof_bound_names[] = { "unknown", "memory", "compute", "latency", "copy" };
 
 /* Below this part of both roofs neither of them is what holds it back. */
@@ -63,6 +64,9 @@ static const char *next_of(struct arena *a, const struct roof_point *p)
 {
 	switch (p->bound) {
 	case BOUND_MEMORY:
+		if (p->cache_share >= near_roof && p->memory_share < near_roof)
+			return "caches, not DRAM: wider loads, fewer bank conflicts, what is used "
+			       "again in registers; ncu --set full says which level";
 		return "read and write less: fuse it with its neighbours, keep what is used again "
 		       "in "
 		       "shared memory or L2, a narrower format; bytes a launch must fall in the "
@@ -123,9 +127,14 @@ static void judge_copy(struct arena *a, const struct roof *r, struct roof_point 
 /* Both shares are known, or one is and the other is nought. */
 static void judge_shares(struct arena *a, struct roof_point *p)
 {
-	double m = p->memory_share, c = p->compute_share;
+	double m = fmax(p->memory_share, p->cache_share), c = p->compute_share;
+	/* As L1 and L2 may be busy with what never comes to DRAM. */
+	bool inside = p->cache_share > p->memory_share;
 	const char *both =
-		arena_printf(a, "%s of memory, %s of %s", percent(a, m), percent(a, c),
+		arena_printf(a, "%s of %s, %s%s%s of %s", percent(a, m),
+			     inside ? "the busiest of L1, L2 and DRAM" : "memory",
+			     inside && p->memory_share > 0 ? percent(a, p->memory_share) : "",
+			     inside && p->memory_share > 0 ? " of DRAM alone, " : "", percent(a, c),
 			     p->math < ROOF_MATHS ? roof_math_names[p->math] : "arithmetic");
 
 	p->reached = fmax(m, c);
@@ -177,10 +186,11 @@ static void judge(struct arena *a, const struct roof *r, struct roof_point *p)
 	rates(r, p);
 	if (p->copy)
 		judge_copy(a, r, p);
-	else if (p->memory_share > 0 || p->compute_share > 0) {
+	else if (p->memory_share > 0 || p->cache_share > 0 || p->compute_share > 0) {
+		double memory = fmax(p->memory_share, p->cache_share);
 		/* Without the other half of the picture a low share says nothing. */
-		bool whole = (p->memory_share > 0 && p->compute_share > 0) ||
-			     fmax(p->memory_share, p->compute_share) >= near_roof ||
+		bool whole = (memory > 0 && p->compute_share > 0) ||
+			     fmax(memory, p->compute_share) >= near_roof ||
 			     (p->bytes > 0 && p->ops <= 0 && !p->other_math && p->counted);
 
 		if (whole)

@@ -23,6 +23,7 @@
 enum roof_math {
 	ROOF_FP64,
 	ROOF_FP32,
+	ROOF_FP64_TENSOR, /* from here on: tensor cores */
 	ROOF_TF32,
 	ROOF_HALF,
 	ROOF_FP8,
@@ -71,6 +72,7 @@ struct roof_point {
 	bool other_math;     /* tensor cores ran and what they did was not counted */
 	double memory_share,
 		compute_share; /* of the peaks as a profiler says, 0 to 1; 0: not told */
+	double cache_share;    /* of the busiest of L1, L2 and DRAM, likewise */
 	double occupancy;      /* 0 to 1; 0: not told */
 	double blocks;	       /* of a launch on average; 0: not told */
 	bool copy;

@@ -32,7 +32,7 @@ static const struct metric metrics[] = {
 	{ "sass_thread_inst_executed_op_dadd_pred_on.sum", "", M_OPS, ROOF_FP64, 1 },
 	{ "sass_thread_inst_executed_op_dmul_pred_on.sum", "", M_OPS, ROOF_FP64, 1 },
 	{ "sass_thread_inst_executed_op_dfma_pred_on.sum", "", M_OPS, ROOF_FP64, 2 },
-	{ "ops_path_tensor", "src_fp64", M_OPS, ROOF_FP64, 1 },
+	{ "ops_path_tensor", "src_fp64", M_OPS, ROOF_FP64_TENSOR, 1 },
 	{ "ops_path_tensor", "src_tf32", M_OPS, ROOF_TF32, 1 },
 	{ "ops_path_tensor", "src_fp16", M_OPS, ROOF_HALF, 1 },
 	{ "ops_path_tensor", "src_bf16", M_OPS, ROOF_HALF, 1 },
@@ -43,6 +43,8 @@ static const struct metric metrics[] = {
 	{ "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "", M_MEMORY,
 	  ROOF_MATHS, 1 },
 	{ "Memory Throughput", "", M_MEMORY, ROOF_MATHS, 1 },
+	{ "dram__throughput.avg.pct_of_peak_sustained_elapsed", "", M_DRAM, ROOF_MATHS, 1 },
+	{ "DRAM Throughput", "", M_DRAM, ROOF_MATHS, 1 },
 	{ "sm__throughput.avg.pct_of_peak_sustained_elapsed", "", M_COMPUTE, ROOF_MATHS, 1 },
 	{ "Compute (SM) Throughput", "", M_COMPUTE, ROOF_MATHS, 1 },
 	{ "sm__warps_active.avg.pct_of_peak_sustained_active", "", M_OCCUPANCY, ROOF_MATHS, 1 },
@@ -70,7 +72,7 @@ static bool scale_of(const char *unit, enum ncu_kind k, double *out)
 	     bytes = k == M_BYTES || k == M_READ || k == M_WRITE || k == M_BYTES_S;
 
 	*out = 1;
-	if (k == M_MEMORY || k == M_COMPUTE || k == M_OCCUPANCY)
+	if (k == M_MEMORY || k == M_DRAM || k == M_COMPUTE || k == M_OCCUPANCY)
 		return strcmp(unit, "%") == 0;
 	if (k == M_CYCLES_S)
 		*out = str_starts(unit, "G") || str_starts(unit, "cycle/n")   ? 1e9

@@ -13,7 +13,8 @@ enum ncu_kind {
 	M_BYTES_S,   /* bytes a second */
 	M_CYCLES_S,  /* clock */
 	M_OPS,	     /* operations: count times weight */
-	M_MEMORY,    /* % */
+	M_MEMORY,    /* %, of the busiest of L1, L2 and DRAM */
+	M_DRAM,	     /* % */
 	M_COMPUTE,   /* % */
 	M_OCCUPANCY, /* % */
 	M_TENSOR,    /* above nought: tensor cores ran */
@@ -21,7 +22,7 @@ enum ncu_kind {
 	NCU_KINDS,
 };
 
-enum { NCU_METRICS = 30 };
+enum { NCU_METRICS = 32 };
 
 /*
  * A count by metric: the same one comes by several names (sm__ and smsp__: the largest counts), and

@@ -35,7 +35,7 @@ static void finish(struct arena *a, struct roof_profile *out, const char *name,
 		double ops = ncu_ops(l, (enum roof_math)m);
 
 		all += ops;
-		if (m >= ROOF_TF32 && ops > 0)
+		if (m >= ROOF_FP64_TENSOR && ops > 0)
 			l->v[M_TENSOR] = 0;
 		if (ops > most) {
 			most = ops;
@@ -43,7 +43,8 @@ static void finish(struct arena *a, struct roof_profile *out, const char *name,
 		}
 	}
 	p->other_math = p->other_math || l->v[M_TENSOR] > 0;
-	p->memory_share = mixed(p->memory_share, p->time_ms, l->v[M_MEMORY] / 100, ms);
+	p->memory_share = mixed(p->memory_share, p->time_ms, l->v[M_DRAM] / 100, ms);
+	p->cache_share = mixed(p->cache_share, p->time_ms, l->v[M_MEMORY] / 100, ms);
 	p->compute_share = mixed(p->compute_share, p->time_ms, l->v[M_COMPUTE] / 100, ms);
 	p->occupancy = mixed(p->occupancy, p->time_ms, l->v[M_OCCUPANCY] / 100, ms);
 	p->blocks = mixed(p->blocks, p->launches, l->v[M_BLOCKS], 1);

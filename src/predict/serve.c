@@ -128,7 +128,8 @@ void serve(const struct ask *q, const struct need *m, struct served *s)
 	struct prompt one, all;
 
 	*s = (struct served){ 0 };
-	l.running = m->most_requests >= 1 ? fmin(l.users, m->most_requests) : l.users;
+	/* Of what does not fit at all: as if it did. */
+	l.running = m->most_requests >= 1 ? fmin(l.users, fmax(1, m->usual_requests)) : l.users;
 	prompt_time(q, 1, fresh, found, &one);
 	prompt_time(q, l.running, fresh, found, &all);
 	l.each = l.running > 1 ? all.total / l.running : one.total;

@@ -157,6 +157,11 @@ static double side_by_side(double gpu, double cpu)
 	return more * sqrt(sqrt(1 + part * part * part * part));
 }
 
+double step_bytes(const struct step *s)
+{
+	return s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read;
+}
+
 void step_time(const struct ask *q, double batch, double context, double width, struct step *s)
 {
 	const struct arch *a = q->arch;

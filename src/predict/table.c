@@ -3,18 +3,16 @@
 #include "predict/table.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/text.h"
 
 double table_number(const char *cell)
 {
-	char *end;
-	double v = cell ? strtod(cell, &end) : 0;
+	double v;
 
-	return cell && *cell && *end == '\0' && isfinite(v) && v > 0 && v < 1e15 ? v : 0;
+	return cell && parse_real(cell, &v) == 0 && v > 0 && v < 1e15 ? v : 0;
 }
 
 int table_count(const char *cell)

@@ -44,9 +44,10 @@ struct step {
 	double host; /* the CPU prepares the next step meanwhile: the longer one counts */
 	double total;
 	double reached; /* part of the experts that are read */
-	double dense_bytes, expert_bytes, head_bytes, cache_read, state_read; /* of one GPU */
-	double ops;							      /* of one GPU */
-	double reduce_us;						      /* one all-reduce */
+	/* Of one GPU, and of one after the other where there are stages. */
+	double dense_bytes, expert_bytes, head_bytes, cache_read, state_read;
+	double ops;	  /* of one GPU */
+	double reduce_us; /* one all-reduce */
 	int reduces;
 };
 
@@ -59,6 +60,9 @@ struct prompt {
 	int chunks;
 };
 
+/* Tokens to which a context's length is looked for. */
+#define CONTEXT_MOST 16777216
+
 struct need {
 	double weights, cache, state, activations, workspace, graphs, framework, reserve;
 	double total;			    /* of one GPU */
@@ -66,6 +70,8 @@ struct need {
 	double per_sequence;		    /* what one more request takes */
 	double per_token;		    /* what one more token of one request takes */
 	double most_requests, most_context; /* that fit, with the others as asked */
+	double usual_requests; /* that run with the part of memory that the engine takes by itself
+				*/
 	bool fits;
 };
 
@@ -89,6 +95,8 @@ double weights_dense(const struct ask *q);
 double weights_experts(const struct ask *q);
 double weights_total(const struct ask *q); /* of the whole model */
 
+/* All bytes that a step reads, of one GPU of each stage. */
+double step_bytes(const struct step *s);
 void step_time(const struct ask *q, double batch, double context, double width, struct step *out);
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);

@@ -84,7 +84,9 @@ static bool set_way(struct train_question *q, enum train_way way)
 
 	if (q->way == way || q->dp * q->cp <= 1)
 		return false;
-	/* Gradients stay in the type that they are summed in. */
+	/* Who told the type that gradients are summed in means it with any way. */
+	if (q->reduce_fp32 == train_way_fp32(q->way))
+		q->reduce_fp32 = train_way_fp32(way);
 	q->bucket_bytes = way == TRAIN_DDP ? 25.0 * 1024 * 1024 : 500e6;
 	q->way = way;
 	q->reshard = sharded;
@@ -115,7 +117,7 @@ static bool fsdp(struct arena *a, struct train_question *q, const char **name)
 
 static bool hsdp(struct arena *a, struct train_question *q, const char **name)
 {
-	int each = q->place.gpus / q->place.nodes / q->tp;
+	int each = place_per_node(&q->place) / q->tp;
 
 	if (q->place.nodes <= 1 || each <= 1 || (q->dp * q->cp) % each || !set_way(q, TRAIN_HSDP))
 		return false;
@@ -208,8 +210,8 @@ static bool half(struct arena *a, struct train_question *q, const char **name)
 	(void)a;
 	if (q->precision != TRAIN_FP32 && q->precision != TRAIN_TF32)
 		return false;
-	q->precision = TRAIN_BF16;
-	*name = "BF16 mixed precision";
+	q->precision = train_half(q->place.gpu);
+	*name = q->precision == TRAIN_BF16 ? "BF16 mixed precision" : "FP16 mixed precision";
 	return true;
 }
 
@@ -299,7 +301,7 @@ const struct train_change_kind train_change_kinds[] = {
 	  NULL },
 	{ "attention", attention, true, "attention reaches more of the tensor cores", NULL },
 	{ "tf32", tf32, false, "tensor cores; 10 bits of mantissa", NULL },
-	{ "bf16", half, false, "tensor cores and half of the bytes; 7 bits of mantissa", NULL },
+	{ "bf16", half, false, "tensor cores and half of the bytes; fewer bits of mantissa", NULL },
 	{ "fp8", fp8, false, "faster tensor cores; needs a check of the loss", NULL },
 	{ "8-bit-states", states8, false,
 	  "memory for a larger micro-batch; needs a check of the loss",

@@ -12,21 +12,25 @@
 #define BUCKET_DDP (25.0 * 1024 * 1024)
 #define BUCKET_ZERO 500e6
 
+bool train_way_fp32(enum train_way way)
+{
+	return way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP;
+}
+
 /* What follows from the way to share. */
 static void follow_way(const struct train_words *w, struct train_question *q)
 {
 	bool sharded = q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
-	bool fp32 = q->way == TRAIN_DDP || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
 
 	q->bucket_bytes = w->bucket_bytes > 0	? w->bucket_bytes
 			  : q->way == TRAIN_DDP ? BUCKET_DDP
 						: BUCKET_ZERO;
-	q->reduce_fp32 = w->reduce_fp32 >= 0 ? w->reduce_fp32 : fp32;
+	q->reduce_fp32 = w->reduce_fp32 >= 0 ? w->reduce_fp32 : train_way_fp32(q->way);
 	q->sync_each_micro =
 		w->sync_each_micro >= 0 ? w->sync_each_micro : sharded || q->way == TRAIN_ZERO2;
 	q->reshard = w->reshard >= 0 ? w->reshard : sharded;
 	if (q->way == TRAIN_HSDP && q->shard <= 0)
-		q->shard = q->place.gpus / q->place.nodes / q->tp;
+		q->shard = place_per_node(&q->place) / q->tp;
 	if (q->shard <= 0)
 		q->shard = 1;
 }
@@ -215,7 +219,11 @@ static void say_defaults(struct arena *a, const struct train_words *w, struct tr
 	if (!w->sequence)
 		train_note(q, arena_printf(a, "samples of %d tokens (--sequence)", q->sequence));
 	if (!w->precision)
-		train_note(q, "BF16 multiplications, FP32 master weights (--precision)");
+		train_note(q,
+			   q->precision == TRAIN_BF16
+				   ? "BF16 multiplications, FP32 master weights (--precision)"
+				   : "FP16 multiplications with loss scaling, FP32 master weights: "
+				     "this GPU has no BF16 (--precision)");
 	if (!w->attention)
 		train_note(q, "attention by a flash kernel, as PyTorch chooses (--attention)");
 	if (w->compile < 0)

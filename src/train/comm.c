@@ -77,7 +77,7 @@ struct part {
 static int parts_of(const struct train_question *q, const struct train_shape *s, struct part *p)
 {
 	double part = train_trained_part(q);
-	int in_node = q->place.gpus / q->place.nodes, n = 1;
+	int in_node = place_per_node(&q->place), n = 1;
 
 	p[0] = (struct part){ s->dense,		  s->dense * part,    s->ranks,
 			      s->per_node,	  "gradients",	      "updated weights",
@@ -204,7 +204,7 @@ static void tensor(struct sum *c, const struct train_shape *s, struct train_expo
 	const struct train_question *q = c->q;
 	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q), hidden;
 	double sums = q->recompute == TRAIN_FULL ? 6 : 4;
-	int in_node = q->place.gpus / q->place.nodes;
+	int in_node = place_per_node(&q->place);
 	struct train_comm *t;
 
 	/* With sequence parallelism a sum is a scatter and a gather: the same bytes. */
@@ -222,7 +222,7 @@ static void tensor(struct sum *c, const struct train_shape *s, struct train_expo
 
 static int near_of(const struct train_question *q, int ranks)
 {
-	int room = q->place.gpus / q->place.nodes / q->tp;
+	int room = place_per_node(&q->place) / q->tp;
 
 	room = room < 1 ? 1 : room;
 	return ranks < room ? ranks : room;
@@ -237,7 +237,7 @@ static void experts(struct sum *c, const struct train_shape *s, struct train_exp
 {
 	const struct train_question *q = c->q;
 	double width = train_weight_bytes(q) * train_expert_in(q) / q->tp;
-	double top = fmin(q->arch.top, q->ep), in_node = q->place.gpus / (double)q->place.nodes;
+	double top = q->arch.top, in_node = place_per_node(&q->place);
 	int near = (int)fmax(1, fmin(q->ep, in_node));
 	double nodes = ceil(q->ep / (double)near), copies = top;
 	struct train_comm *t;
@@ -277,7 +277,7 @@ static void stages(struct sum *c, const struct train_shape *s, struct train_expo
 {
 	const struct train_question *q = c->q;
 	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
-	int in_node = q->place.gpus / q->place.nodes;
+	int in_node = place_per_node(&q->place);
 	bool near = q->tp * q->dp * q->cp * 2 <= in_node;
 	struct train_comm *t = add(c, TRAIN_SEND, "stages", 2.0 * q->interleave * q->accumulation,
 				   bytes, q->pp > 1 ? 2 : 1, near ? 2 : 1);

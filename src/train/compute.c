@@ -97,7 +97,7 @@ static double head_s(const struct train_question *q, const struct train_shape *s
 
 static double attention_s(const struct train_question *q, const struct train_shape *s)
 {
-	double seconds = s->flops_attention / train_flash_rate(q);
+	double seconds = s->effort_attention / train_flash_rate(q);
 	double scores = s->tokens * q->sequence * q->arch.heads / q->tp * s->layers;
 
 	if (q->attention == TRAIN_EAGER) /* twice the work, and scores that come and go */

@@ -82,7 +82,7 @@ static size_t fields(const char *line, size_t len, double *v, size_t most)
 	size_t n = 0, i = 0;
 
 	while (i < len && n < most) {
-		char word[40], *end;
+		char word[40];
 		size_t k = 0;
 
 		while (i < len && strchr(" \t,;", line[i]))
@@ -95,8 +95,7 @@ static size_t fields(const char *line, size_t len, double *v, size_t most)
 		word[k] = '\0';
 		if (!k)
 			break;
-		v[n] = strtod(word, &end);
-		if (*end || !isfinite(v[n]))
+		if (parse_real(word, &v[n]))
 			v[n] = 0;
 		n++;
 	}
@@ -150,7 +149,7 @@ static bool setup_of(const char *setup, double *bytes, int *ranks)
 void train_curve_add(struct arena *a, struct train_question *q, const char *name, const char *setup,
 		     double busbw_gbs, const char *id)
 {
-	int each = q->place.gpus / q->place.nodes, ranks;
+	int each = place_per_node(&q->place), ranks;
 	double bytes;
 	bool between;
 

@@ -67,6 +67,14 @@ static void passes(struct arena *a, struct train_answer *p, const struct train_m
 				     ms(a, m->recompute)));
 }
 
+/* Heads that kernels are not made for. */
+static const char *wide(struct arena *a, const struct train_shape *s)
+{
+	double more = s->effort_attention / s->flops_attention;
+
+	return more > 1.005 ? arena_printf(a, " x %.2f for heads wider than 128", more) : "";
+}
+
 static void compute(struct arena *a, struct train_answer *p, const struct train_shape *s,
 		    const struct train_micro *m)
 {
@@ -80,9 +88,9 @@ static void compute(struct arena *a, struct train_answer *p, const struct train_
 			  "TFLOP/s x %.2f for their size) = %s ms",
 			  s->tokens, train_plain(a, (s->flops_dense + s->flops_expert) / 1e12, 4),
 			  train_plain(a, rate / 1e12, 4), m->size, ms(a, m->linear)));
-	line(p, arena_printf(a, "attention forward: %s TFLOP / %s TFLOP/s%s = %s ms",
+	line(p, arena_printf(a, "attention forward: %s TFLOP / %s TFLOP/s%s%s = %s ms",
 			     train_plain(a, s->flops_attention / 1e12, 4),
-			     train_plain(a, train_flash_rate(q) / 1e12, 4),
+			     train_plain(a, train_flash_rate(q) / 1e12, 4), wide(a, s),
 			     q->attention == TRAIN_EAGER ? " x 2, and scores through memory" : "",
 			     ms(a, m->attention)));
 	passes(a, p, m);

@@ -3,8 +3,6 @@
 #include "train/fit.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -51,7 +49,7 @@ static int read_line(struct train_fit *f, const char *line, size_t len)
 {
 	const char *eq = memchr(line, '=', len);
 	size_t key, value;
-	char number[32], *end;
+	char number[32];
 	double v;
 
 	if (!eq)
@@ -63,8 +61,7 @@ static int read_line(struct train_fit *f, const char *line, size_t len)
 		return -EINVAL;
 	memcpy(number, eq, value);
 	number[value] = '\0';
-	v = strtod(number, &end);
-	if (*end || !isfinite(v) || v < 0 || v > 1e6)
+	if (parse_real(number, &v) || v < 0 || v > 1e6)
 		return -EINVAL;
 	for (int i = 0; i < TFITS; i++)
 		if (strlen(train_fit_names[i]) == key &&

@@ -108,7 +108,7 @@ static void by_host(struct state *s)
 {
 	const struct train_question *q = &s->j->predicted.q;
 	double samples = (double)q->micro_batch * q->accumulation;
-	int each = q->place.gpus / q->place.nodes;
+	int each = place_per_node(&q->place);
 
 	add(s, (struct train_cause){
 		       .what = "the loader, or its storage",

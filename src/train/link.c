@@ -81,9 +81,9 @@ static void by_sheet(struct arena *a, const struct train_question *q, enum train
 		us += NET_START_US +
 		      f->v[TFIT_HOP_US] *
 			      (what == TRAIN_ALL_REDUCE ? 2 * log2(nodes) : fmin(nodes, 64) - 1);
-		l->from =
-			arena_printf(a, "%.4g GB/s of %d adapters one way, %.0f %% of it", //
-				     train_network_gbs(q) * lanes, per_node, 100 * f->v[TFIT_NET]);
+		l->from = arena_printf(a, "%.4g GB/s of %.0f adapter%s one way, %.0f %% of it",
+				       train_network_gbs(q) * lanes, lanes, lanes > 1 ? "s" : "",
+				       100 * f->v[TFIT_NET]);
 	} else {
 		l->from = arena_printf(a, "%.4g GB/s of the link one way, %.0f %% of it",
 				       train_link_gbs(q), 100 * f->v[TFIT_LINK]);

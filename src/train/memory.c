@@ -14,8 +14,6 @@
 #define LOGIT 8
 /* Of unified memory: the rest is the system's, the loader's and the page cache's. */
 #define UNIFIED_PART 0.9
-/* What the driver keeps of a card's memory. */
-#define DRIVER 0.5e9
 
 static bool sharded(const struct train_question *q)
 {
@@ -44,8 +42,8 @@ static double state_bytes(enum train_optimizer o)
 	}
 }
 
-/* FP32 weights are their own master copy; frameworks that shard keep FP32 weights and gather BF16
- * ones; ZeRO and DDP with a mixed optimizer keep both. */
+/* FP32 weights are their own master copy; FSDP keeps FP32 weights and gathers BF16 ones; ZeRO and
+ * DDP with a mixed optimizer keep both, stage 3 each rank its part. */
 static void weights(const struct train_question *q, const struct train_shape *s,
 		    struct train_memory *m)
 {
@@ -65,7 +63,7 @@ static void weights(const struct train_question *q, const struct train_shape *s,
 		m->gradients /= n;
 	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
 	if (sharded(q))
-		m->weights = own ? m->weights / n : frozen * w / n;
+		m->weights = (own || q->way == TRAIN_ZERO3 ? s->params : frozen) * w / n;
 }
 
 /*
@@ -146,7 +144,6 @@ static void buffers(const struct train_question *q, const struct train_shape *s,
 void train_memory_of(const struct train_question *q, struct train_memory *m)
 {
 	struct train_shape s;
-	double sheet = q->place.gpu->memory;
 
 	*m = (struct train_memory){ 0 };
 	train_shape_of(q, &s);
@@ -156,11 +153,11 @@ void train_memory_of(const struct train_question *q, struct train_memory *m)
 	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
 	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
 		   m->logits + m->buffers + m->context + m->waste;
-	/* Cards of 80 GB have 80 GiB; unified memory is shared with everything else, be it read or
-	 * by data sheet. */
-	m->limit = q->place.gpu->unified ? place_unified_bytes(&q->place) * UNIFIED_PART
-		   : q->place.memory > 0 ? q->place.memory
-					 : sheet * (sheet <= 96 ? 1.0737e9 : 1.05e9) - DRIVER;
+	/* Unified memory is shared with everything else, be it read or by data sheet. */
+	m->limit = place_memory_bytes(&q->place);
+	m->shown = q->place.gpu->unified ? m->limit : 0;
+	if (m->shown > 0)
+		m->limit *= UNIFIED_PART;
 	m->all = (struct train_figure){ m->total, m->total * 0.87, m->total * 1.13 };
 	m->fits = m->total <= m->limit;
 }

@@ -2,6 +2,7 @@
 /* What a GPU can do in training, by data sheet and by the fitted part of it. */
 #include <string.h>
 
+#include "base/text.h"
 #include "train/work.h"
 
 /* FP32 without tensor cores, TFLOP/s by data sheet; TF32 is half of the dense BF16 rate. */
@@ -16,18 +17,27 @@ static const struct {
 	{ "NVIDIA H100 PCIe", 51 },
 	{ "NVIDIA H100 80GB HBM3", 67 },
 	{ "NVIDIA GH200 480GB", 67 },
-	{ "NVIDIA B300", 77 },
-	{ "NVIDIA B200", 77 },
+	{ "NVIDIA GH200 144G HBM3e", 67 },
+	{ "NVIDIA B300", 75 },
+	{ "NVIDIA B200", 75 },
+	{ "NVIDIA GB300", 80 },
+	{ "NVIDIA GB200", 80 },
 	{ "NVIDIA A100-SXM4-40GB", 19.5 },
 	{ "NVIDIA A100 80GB PCIe", 19.5 },
+	{ "NVIDIA A100-PCIE-40GB", 19.5 },
 	{ "NVIDIA A100-SXM4-80GB", 19.5 },
 	{ "NVIDIA L40S", 91.6 },
 	{ "NVIDIA L40", 90.5 },
 	{ "NVIDIA L4", 30.3 },
 	{ "NVIDIA A10", 31.2 },
+	{ "NVIDIA A10G", 31.5 },
 	{ "Tesla V100-SXM2-32GB", 15.7 },
+	{ "Tesla V100-SXM2-16GB", 15.7 },
+	{ "Tesla V100-PCIE-32GB", 14 },
+	{ "Tesla V100-PCIE-16GB", 14 },
 	{ "NVIDIA RTX 6000 Ada Generation", 91.1 },
 	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition", 120 },
+	{ "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 125 },
 	{ "NVIDIA RTX A6000", 38.7 },
 	{ "NVIDIA GeForce RTX 5090", 104.8 },
 	{ "NVIDIA GeForce RTX 4090", 82.6 },
@@ -52,21 +62,39 @@ enum train_family train_family_of(const struct gpu_kind *g)
 	return g->fp8 > 0 ? FAMILY_HOPPER : FAMILY_AMPERE;
 }
 
+static double single(const struct gpu_kind *g)
+{
+	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
+		if (strcmp(singles[i].name, g->name) == 0)
+			return singles[i].fp32;
+	return g->half / 16;
+}
+
+/* Its tensor cores know FP16 alone. */
+static bool volta(const struct gpu_kind *g)
+{
+	return str_starts(g->name, "Tesla V100");
+}
+
 double train_peak(const struct gpu_kind *g, enum train_precision p)
 {
 	switch (p) {
 	case TRAIN_FP32:
-		for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
-			if (strcmp(singles[i].name, g->name) == 0)
-				return singles[i].fp32 * 1e12;
-		return g->half * 1e12 / 16;
+		return single(g) * 1e12;
 	case TRAIN_TF32:
-		return g->half * 1e12 / 2;
+		return volta(g) ? 0 : g->half * 1e12 / 2;
+	case TRAIN_BF16:
+		return volta(g) ? 0 : g->half * 1e12;
 	case TRAIN_FP8:
 		return g->fp8 * 1e12;
 	default:
 		return g->half * 1e12;
 	}
+}
+
+enum train_precision train_half(const struct gpu_kind *g)
+{
+	return train_peak(g, TRAIN_BF16) > 0 ? TRAIN_BF16 : TRAIN_FP16;
 }
 
 /* Hopper with HBM3e keeps higher clocks under load than with HBM3. */
@@ -102,7 +130,7 @@ double train_gemm_usual(const struct train_question *q)
 	struct train_question usual = *q;
 
 	usual.gemm_flops = 0;
-	return train_gemm_rate(&usual, TRAIN_BF16);
+	return train_gemm_rate(&usual, TRAIN_FP16);
 }
 
 double train_flash_rate(const struct train_question *q)
@@ -118,13 +146,13 @@ double train_flash_rate(const struct train_question *q)
 	else if (family == FAMILY_HOPPER)
 		id = q->attention == TRAIN_FLASH3 ? TFIT_FLASH3 : TFIT_FLASH_HOPPER;
 	/* Scores that go through memory: half of it, and the traffic besides (compute.c). */
-	return train_peak(q->place.gpu, TRAIN_BF16) * f->v[id] * h200_part(q) *
+	return train_peak(q->place.gpu, TRAIN_FP16) * f->v[id] * h200_part(q) *
 	       (q->attention == TRAIN_EAGER ? 0.5 : 1);
 }
 
 double train_link_gbs(const struct train_question *q)
 {
-	double link = q->place.gpu->link;
+	double link = gpu_link_gbs(q->place.gpu, place_per_node(&q->place));
 
 	return link > 0 ? link : train_network_gbs(q);
 }

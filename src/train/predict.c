@@ -52,10 +52,9 @@ static double hardware_flops(const struct train_answer *p)
 {
 	const struct train_question *q = &p->q;
 	struct arch_parts parts = arch_parts(&q->arch);
-	double attention = arch_attention_ops(&q->arch, q->sequence, 0) / q->sequence;
 
 	if (q->recompute == TRAIN_FULL)
-		return p->model_flops + 2 * (parts.active - parts.head) + attention;
+		return p->model_flops + arch_recomputed_ops(&q->arch, q->sequence);
 	if (q->recompute == TRAIN_SELECTIVE && (q->way == TRAIN_FSDP || q->way == TRAIN_HSDP))
 		return p->model_flops + 0.4 * 2 * (parts.active - parts.head);
 	return p->model_flops;

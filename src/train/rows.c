@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -69,10 +68,10 @@ int train_shape_parse(const char *text, struct arch *out, struct err *e)
 	bool tied = false;
 
 	while (n < 7) {
-		char *end;
+		const char *end;
 
-		v[n] = strtod(s, &end);
-		if (end == s || !(v[n] >= 1 && v[n] <= 1e7) || v[n] != floor(v[n]))
+		if (parse_decimal(s, &v[n], &end) || !(v[n] >= 1 && v[n] <= 1e7) ||
+		    v[n] != floor(v[n]))
 			break;
 		n++;
 		s = end;

@@ -51,11 +51,13 @@ static void flops(const struct train_question *q, struct train_shape *s)
 	s->flops_expert = 2 * t * a->moe_layers * (double)a->top * p->one_expert / split;
 	s->flops_head = 2 * t * p->head / split;
 	s->flops_attention = arch_attention_ops(a, q->sequence, 0) * q->micro_batch / q->cp / split;
+	s->effort_attention =
+		arch_attention_effort(a, q->sequence, 0) * q->micro_batch / q->cp / split;
 }
 
 void train_shape_of(const struct train_question *q, struct train_shape *s)
 {
-	double all, in_node = q->place.gpus / (double)q->place.nodes;
+	double all, in_node = place_per_node(&q->place);
 
 	*s = (struct train_shape){ .parts = arch_parts(&q->arch) };
 	s->layers = ceil(q->arch.layers / (double)q->pp);

@@ -73,7 +73,9 @@ enum train_collective {
 	TRAIN_COLLECTIVES
 };
 
-extern const char *const train_way_names[TRAIN_WAYS];		    /* "ddp", "zero-1", "fsdp" */
+extern const char *const train_way_names[TRAIN_WAYS]; /* "ddp", "zero-1", "fsdp" */
+/* Whether gradients are summed as FP32 with mixed precision unless somebody says otherwise. */
+bool train_way_fp32(enum train_way way);
 extern const char *const train_precision_names[TRAIN_PRECISIONS];   /* "bf16" */
 extern const char *const train_recompute_names[TRAIN_RECOMPUTES];   /* "none" ... */
 extern const char *const train_optimizer_names[TRAIN_OPTIMIZERS];   /* "adamw", "adamw-8bit" */
@@ -176,6 +178,9 @@ struct train_memory {
 	double context; /* CUDA context, libraries, NCCL */
 	double waste;	/* fragmentation of the allocator */
 	double total, limit;
+	/* Of unified memory, what the kernel shows: limit is the part of it that training can have,
+	 * the rest the system's. 0: the GPU's own memory. */
+	double shown;
 	struct train_figure all; /* total with its interval */
 	bool fits;
 };

@@ -93,31 +93,6 @@ static int find_model(struct arena *a, const struct train_words *w, struct train
 	return r;
 }
 
-/* "2x hgx-h100": machines, each with all its GPUs; "16x h100": GPUs. */
-static void whole_machines(struct arena *a, const char *on, struct place *p)
-{
-	bool counted = isdigit((unsigned char)on[0]);
-	char low[96];
-	size_t i;
-
-	for (i = 0; on[i] && i + 1 < sizeof(low); i++) {
-		low[i] = (char)tolower((unsigned char)on[i]);
-		/* "x2", "2x", "x 2" */
-		if (i && isdigit((unsigned char)low[i]) &&
-		    (strchr("x ", low[i - 1]) &&
-		     (i == 1 || low[i - 2] == ' ' || low[i - 1] == ' ')))
-			counted |= low[i - 1] == 'x' || (i > 1 && low[i - 2] == 'x') ||
-				   (on[i + strspn(on + i, "0123456789")] | 32) == 'x';
-	}
-	low[i] = '\0';
-	if (!counted || p->gpu->per_node <= 1 || (!strstr(low, "hgx") && !strstr(low, "dgx")))
-		return;
-	p->nodes = p->gpus;
-	p->gpus *= p->gpu->per_node;
-	p->taken =
-		arena_printf(a, "%d machines of %d x %s", p->nodes, p->gpu->per_node, p->gpu->name);
-}
-
 static int find_place(struct arena *a, const struct train_words *w, struct train_question *q,
 		      struct err *e)
 {
@@ -126,7 +101,6 @@ static int find_place(struct arena *a, const struct train_words *w, struct train
 	if (w->on) {
 		if ((r = place_parse(a, w->on, &q->place, e)) < 0)
 			return r;
-		whole_machines(a, w->on, &q->place);
 	} else if (w->place) {
 		q->place = *w->place;
 	} else {
@@ -159,7 +133,8 @@ static int find_place(struct arena *a, const struct train_words *w, struct train
 static int find_words(struct arena *a, const struct train_words *w, struct train_question *q,
 		      struct err *e)
 {
-	int precision = TRAIN_BF16, recompute = TRAIN_KEEP_ALL, attention = TRAIN_FLASH;
+	int precision = train_half(q->place.gpu), recompute = TRAIN_KEEP_ALL,
+	    attention = TRAIN_FLASH;
 	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
 
 	if ((r = pick(a, "--precision", w->precision, train_precision_names, TRAIN_PRECISIONS,

@@ -13,6 +13,8 @@ enum train_family { FAMILY_AMPERE, FAMILY_HOPPER, FAMILY_BLACKWELL, FAMILY_OTHER
 enum train_family train_family_of(const struct gpu_kind *g);
 /* FLOP/s by data sheet, dense; 0: the GPU has no such units. */
 double train_peak(const struct gpu_kind *g, enum train_precision p);
+/* What mixed precision is on it: BF16, or FP16 where there is no BF16. */
+enum train_precision train_half(const struct gpu_kind *g);
 /* FLOP/s that the largest multiplications reach; attention. */
 double train_gemm_rate(const struct train_question *q, enum train_precision p);
 double train_flash_rate(const struct train_question *q);
@@ -39,9 +41,10 @@ struct train_shape {
 	double tokens;	/* of one micro-batch on this rank */
 	double widest;	/* inner width of a layer that activations have, of a tensor rank */
 	double flops_dense, flops_expert, flops_head, flops_attention; /* forward, one micro */
-	int ranks;	     /* that sum gradients: dp x cp */
-	double expert_ranks; /* that hold the same experts */
-	int per_node;	     /* of them inside one machine */
+	double effort_attention; /* more than its operations where heads are wide */
+	int ranks;		 /* that sum gradients: dp x cp */
+	double expert_ranks;	 /* that hold the same experts */
+	int per_node;		 /* of them inside one machine */
 };
 
 void train_shape_of(const struct train_question *q, struct train_shape *s);

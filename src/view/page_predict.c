@@ -12,15 +12,16 @@ static const char *gb(struct arena *a, double bytes)
 }
 
 static void figure_row(struct doc *d, struct node *t, const char *name, const char *value,
-		       const char *low, const char *high, const struct spread *s)
+		       const char *low, const char *high, const struct prediction *p, int measure)
 {
+	const struct spread *s = p->spread[measure];
 	struct cell *c = node_row(d, t);
 
 	c[0] = cell(name);
 	c[1] = cell_as(STYLE_STRONG, value);
 	c[2] = cell(arena_printf(d->arena, "%s to %s", low, high));
-	c[3] = s && s->rows ? cell_printf(d, STYLE_MUTED, "%d measurements of %d models", s->rows,
-					  s->families)
+	c[3] = s && s->rows ? cell_printf(d, STYLE_MUTED, "%d measurements of %d models, %s",
+					  s->rows, s->families, p->whose[measure])
 			    : cell_as(STYLE_MUTED, "no measurement of this kind: a guess");
 }
 
@@ -35,20 +36,20 @@ static void figures(struct doc *d, const struct prediction *p)
 	const struct figure *r = &p->throughput;
 
 	figure_row(d, t, "time to first token", bench_ms(a, p->ttft.value),
-		   bench_ms(a, p->ttft.low), bench_ms(a, p->ttft.high), p->spread[0]);
+		   bench_ms(a, p->ttft.low), bench_ms(a, p->ttft.high), p, 0);
 	figure_row(d, t, "time per token", bench_ms(a, p->tpot.value), bench_ms(a, p->tpot.low),
-		   bench_ms(a, p->tpot.high), p->spread[1]);
+		   bench_ms(a, p->tpot.high), p, 1);
 	figure_row(d, t, "tokens/s of one request", bench_number(a, 1e3 / p->tpot.value),
-		   bench_number(a, 1e3 / p->tpot.high), bench_number(a, 1e3 / p->tpot.low),
-		   p->spread[1]);
+		   bench_number(a, 1e3 / p->tpot.high), bench_number(a, 1e3 / p->tpot.low), p, 1);
 	figure_row(d, t, "tokens/s of all requests", bench_number(a, r->value),
-		   bench_number(a, r->low), bench_number(a, r->high), p->spread[2]);
+		   bench_number(a, r->low), bench_number(a, r->high), p, 2);
 }
 
 static void memory_pairs(struct doc *d, const struct prediction *p)
 {
 	const struct need *m = &p->memory;
 	struct arena *a = d->arena;
+	bool unified = p->q.ask.place.gpu->unified;
 	const struct {
 		const char *name;
 		double bytes;
@@ -59,7 +60,7 @@ static void memory_pairs(struct doc *d, const struct prediction *p)
 		      { "workspace", m->workspace },
 		      { "CUDA graphs", m->graphs },
 		      { "libraries and context", m->framework },
-		      { "left free", m->reserve },
+		      { unified ? "left to system, page cache" : "left free", m->reserve },
 		      { "together", m->total },
 		      { "there are", m->limit } };
 	struct node *n = doc_pairs(d, "Memory of one GPU");
@@ -70,7 +71,9 @@ static void memory_pairs(struct doc *d, const struct prediction *p)
 	node_pair(d, n, "requests that fit",
 		  cell_printf(d, STYLE_PLAIN, "%.0f of this length", m->most_requests));
 	node_pair(d, n, "context that fits",
-		  cell_printf(d, STYLE_PLAIN, "%.0f tokens a request", m->most_context));
+		  cell_printf(d, STYLE_PLAIN, "%s%.0f tokens a request",
+			      m->most_context >= CONTEXT_MOST ? "more than " : "",
+			      m->most_context));
 }
 
 static void step_pairs(struct doc *d, const struct prediction *p)
@@ -78,7 +81,12 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	const struct step *s = &p->step;
 	const struct prompt *r = &p->prompt;
 	struct arena *a = d->arena;
-	struct node *n = doc_pairs(d, "A step that gives each request a token");
+	struct node *n = doc_pairs(
+		d, p->q.ask.pp > 1 ? arena_printf(a,
+						  "A step that gives each request a token, its %d "
+						  "stages one after the other",
+						  p->q.ask.pp)
+				   : "A step that gives each request a token");
 
 	node_pair(d, n, "weights that every token takes",
 		  cell_printf(d, STYLE_PLAIN, "%s, %.2f ms", gb(a, s->dense_bytes), s->dense));
@@ -146,6 +154,12 @@ static void verdict(struct doc *d, const struct prediction *p, const struct clai
 			      " by %.1f GB. Limit of decoding: %s; %s. Limit of the prompt: %s.",
 			      fabs(m->limit - m->total) / 1e9, limit_names[p->limit], p->limit_why,
 			      limit_names[p->prompt_limit]));
+	if (!m->fits && m->most_requests < 1)
+		doc_text(d, "Not one such request fits: times below are what they would be if the "
+			    "memory were there.");
+	else if (p->served.running < p->q.ask.batch)
+		doc_text(d, "%.0f of the %d requests fit and run at a time; the others wait.",
+			 p->served.running, p->q.ask.batch);
 	if (c && c->verdict)
 		doc_text(d, "%.4g tokens/s: %s; %s.", c->tokens_s, c->verdict, c->why);
 }

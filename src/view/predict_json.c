@@ -9,7 +9,7 @@ static void put(json_t *o, const char *key, double v)
 	json_object_set_new(o, key, json_figure(v));
 }
 
-static json_t *figure(const struct figure *f, const struct spread *s)
+static json_t *figure(const struct figure *f, const struct spread *s, const char *whose)
 {
 	json_t *j = json_object();
 
@@ -19,6 +19,7 @@ static json_t *figure(const struct figure *f, const struct spread *s)
 	if (s) {
 		json_object_set_new(j, "rows", json_integer(s->rows));
 		json_object_set_new(j, "families", json_integer(s->families));
+		json_object_set_new(j, "measured_on", json_text(whose));
 	}
 	return j;
 }
@@ -127,10 +128,11 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_t *j = json_head("gputune.predict/1", now, exit_code);
 
 	json_object_set_new(j, "asked", asked(p));
-	json_object_set_new(j, "ttft_ms", figure(&p->ttft, p->spread[0]));
-	json_object_set_new(j, "tpot_ms", figure(&p->tpot, p->spread[1]));
-	json_object_set_new(j, "throughput_tok_s", figure(&p->throughput, p->spread[2]));
-	json_object_set_new(j, "memory_bytes", figure(&p->bytes, NULL));
+	json_object_set_new(j, "ttft_ms", figure(&p->ttft, p->spread[0], p->whose[0]));
+	json_object_set_new(j, "tpot_ms", figure(&p->tpot, p->spread[1], p->whose[1]));
+	json_object_set_new(j, "throughput_tok_s",
+			    figure(&p->throughput, p->spread[2], p->whose[2]));
+	json_object_set_new(j, "memory_bytes", figure(&p->bytes, NULL, NULL));
 	json_object_set_new(j, "fits", json_boolean(p->memory.fits));
 	json_object_set_new(j, "limit", json_string(limit_names[p->limit]));
 	json_object_set_new(j, "limit_reason", json_text(p->limit_why));

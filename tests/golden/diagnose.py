@@ -143,6 +143,7 @@ p16 = j["scaling"]["points"][1]
 expect("21 % of efficiency", abs(p16["efficiency"] - tokens16 / 16 / (tokens8 / 8)) < 1e-3 and p16["kind"] == "weak", p16)
 expect("a step is 4.8 times as long", abs(p16["step_ratio"] - 4.845) < 0.01, p16)
 expect("bandwidth alone does not explain it", "does not explain" in (j["scaling"]["bandwidth"] or ""), j["scaling"])
+expect("gradients of mixed precision are FP32, as predict training has them", "1.2e+10 bytes" in j["scaling"]["bandwidth"], j["scaling"])
 expect("the loss is found, with what to measure", cause(j, "scaling", 1)["certainty"] == "certain" and "measure" in cause(j, "scaling", 1)["says"],
        cause(j, "scaling", 1))
 expect("the smaller run is not accused of it", cause(j, "scaling", 0)["says"] is None, cause(j, "scaling", 0))

@@ -438,6 +438,14 @@ def lint(tmp):
     expect("a comment sets nothing", j and not [x for x in j["findings"] if x["line"] == 17], j and j["findings"])
     expect("did you mean", find(j, "unknown-variable") and find(j, "unknown-variable")[0]["fix"] == "NCCL_IB_HCA?", j)
     says("file and line", ["lint", f, "--host", a, "--width", "200"], 1, f"{f}:4")
+    odd = tmp / "odd.sh"
+    for value, wrong in (("NCCL_P2P_LEVEL=FOO", 1), ("NCCL_P2P_LEVEL=PXB", 0), ("NCCL_CROSS_NIC=3", 1), ("NCCL_NTHREADS=700", 1), ("NCCL_NTHREADS=256", 0),
+                         ("NCCL_IB_SL=17", 1), ("NCCL_SOCKET_NTHREADS=32", 1), ("NCCL_PROTO=LL64", 1), ("NCCL_PROTO=LL,Simple", 0),
+                         ("NCCL_PROTO=^LL128", 0), ("NCCL_ASYNC_ERROR_HANDLING=1", 0), ("NCCL_BLOCKING_WAIT=1", 0)):
+        odd.write_text(f"export {value}\n")
+        code, out, _ = run("lint", odd, "--format", "json")
+        bad = [x for x in json.loads(out)["findings"] if x["level"] == "error"]
+        expect(f"{value}: {'a value that it does not take' if wrong else 'nothing wrong'}", len(bad) == wrong and all(x["code"] == "bad-value" for x in bad), bad)
     good = tmp / "good.sh"
     good.write_text("export NCCL_NET=IB NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1 NCCL_SOCKET_IFNAME==enP7s7\n")
     j = follows("what is right", ["lint", good, "--host", a], 0)

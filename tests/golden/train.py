@@ -148,6 +148,12 @@ def check_what_if():
         k = ask(*args, *swap)
         expect(f"the gain of {key} is that of asking for it", near(by[key]["gain"]["value"], step(j) / step(k), 1e-4), (by[key]["gain"], step(j), step(k)))
         expect("after", near(by[key]["tokens_per_s"], k["tokens_per_s"]["value"], 1e-6), by[key])
+    j = ask(*args[:8], "--parallel", "zero-1", "--micro-batch", "2", "--checkpointing", "full", "--what-if")
+    ways = {c["key"]: c for c in j["what_if"]["changes"] if c["key"] in ("fsdp", "hsdp")}
+    for key, c in ways.items():
+        k = ask(*args[:8], "--parallel", key, "--micro-batch", "2", "--checkpointing", "full")
+        expect(f"{key} is that of asking for it", near(c["tokens_per_s"], k["tokens_per_s"]["value"], 1e-6), (c, k["tokens_per_s"]))
+    expect("both are offered", set(ways) == {"fsdp", "hsdp"}, ways)
     for c in by.values():
         expect("an interval around a gain, said to be predicted", c["gain"]["low"] < c["gain"]["value"] < c["gain"]["high"] and c["state"] == "predicted" and c["why"], c)
         expect("the global batch stays", c["after"]["global_batch"] == 256, c["after"])
@@ -218,6 +224,43 @@ def check_hosts():
     expect("it is said where it counts, and only there", "CPU" in small["interval_of"] and "CPU" not in large["interval_of"], (small["interval_of"], large["interval_of"]))
 
 
+def check_counting():
+    """Operations are those that there are, whatever they cost; states of ZeRO-3 are 16 bytes a parameter."""
+    # By hand: 6 a parameter, three times causal attention of 21 layers that see all and 21 with a window of 4096.
+    for more, seen in (((), (8192 / 2, 4096 - 4096 * 4096 / 2 / 8192)), (("--sequence", "32768", "--checkpointing", "full"), (32768 / 2, 4096 - 4096 * 4096 / 2 / 32768))):
+        j = ask("--model", "gemma-2-9b", "--on", "h100 x8", "--parallel", "fsdp", "--micro-batch", "1", "--sequence", "8192", *more)
+        attention = 4 * 16 * 256 * 21 * sum(seen)
+        expect("operations of heads of 256", near(j["model_flop_per_token"], 6 * j["parameters"] + 3 * attention, 2e-3), (j["model_flop_per_token"], attention))
+        if more:
+            head = 256000 * 3584
+            expect("all layers twice, the head once", near(j["hardware_flop_per_token"], 8 * j["parameters"] - 2 * head + 4 * attention, 2e-3), j["hardware_flop_per_token"])
+    on = ("--model", "llama-3.1-70b", "--on", "h100 x16", "--micro-batch", "1", "--checkpointing", "full", "--sequence", "4096")
+    m = ask(*on, "--parallel", "zero-3")["memory"]
+    held = sum(m[k] for k in ("weights_bytes", "master_bytes", "gradients_bytes", "states_bytes"))
+    expect("ZeRO-3 keeps 16 bytes a parameter", near(held, 16 * 70.55e9 / 16, 1e-2), (held, m))
+    m = ask(*on, "--parallel", "fsdp")["memory"]
+    held = sum(m[k] for k in ("weights_bytes", "master_bytes", "gradients_bytes", "states_bytes"))
+    expect("FSDP keeps 16: FP32 weights and gradients", near(held, 16 * 70.55e9 / 16, 1e-2), (held, m))
+
+
+def check_volta():
+    """Its tensor cores know FP16 alone."""
+    on = ("--model", "llama-3.2-1b", "--on", "v100", "--micro-batch", "1")
+    expect("FP16 by itself, and why", ask(*on)["asked"]["precision"] == "fp16" and "no BF16" in run(*on)[1], ask(*on)["asked"])
+    for p in ("tf32", "bf16", "fp8"):
+        code, _, err = run(*on, "--precision", p)
+        expect(f"refuses {p}", code == 2 and p in err, (code, err))
+    keys = {c["key"]: c for c in ask(*on, "--precision", "fp32", "--what-if")["what_if"]["changes"]}
+    expect("and is not offered it", "tf32" not in keys and keys["bf16"]["after"]["precision"] == "fp16", keys)
+
+
+def check_uneven():
+    """Twelve GPUs are a machine of eight and half of one."""
+    j = ask("--model", "llama-3.1-8b", "--on", "h100 x12", "--tp", "4", "--micro-batch", "1", "--accumulation", "1")
+    tp = {c["purpose"]: c for c in j["communication"]}["tensor parallel"]
+    expect("tensor parallelism of four stays inside", not tp["network"], tp)
+
+
 def check_experts():
     """What is spread over few ranks is exchanged between few, and dispatchers send a token once to a machine."""
     on = ("--model", "qwen3-30b-a3b", "--on", "2x hgx-h100", "--parallel", "fsdp", "--micro-batch", "1", "--accumulation", "1", "--checkpointing", "full")
@@ -225,7 +268,14 @@ def check_experts():
     expect("experts that one rank alone holds are not gathered", "experts, forward" not in alone and half["experts, forward"]["ranks"] == 2, (alone.keys(), half.keys()))
     expect("without spreading all is gathered by all", "experts" not in whole and whole["weights, forward"]["bytes"] > 5 * half["weights, forward"]["bytes"], whole)
     plain, fused = ({c["purpose"]: c for c in ask(*on, "--ep", "16", *more)["communication"]}["experts"]["bytes"] for more in ((), ("--compile",)))
+    few, many = ({c["purpose"]: c for c in ask("--model", "qwen3-30b-a3b", "--on", "hgx-h200", "--parallel", "zero-1", "--micro-batch", "1", "--accumulation", "1",
+                                               "--sequence", "4096", "--ep", ep)["communication"]}["experts"]["bytes"] for ep in ("2", "8"))
+    expect("a copy for each of eight choices, however few ranks there are", few == many == 4096 * 8 * 2048 * 2, (few, many))
     expect("fused dispatchers send less between machines", 0.1 < fused / plain < 0.5, (plain, fused))
+    sent = run(*on, "--ep", "16")[1]
+    expect("as many adapters as the rate is of", "400 GB/s of 8 adapters" in sent and "50 GB/s of 1 adapter one way" in sent, sent)
+    rack = ask("--model", "llama-3-8b", "--on", "gb200 x72", "--parallel", "fsdp", "--micro-batch", "1", "--accumulation", "1")
+    expect("a rack is one machine", rack["asked"]["gpus"] == 72 and not any("between machines" in n for n in rack["notes"]), rack["asked"])
 
 
 def check_eager():
@@ -372,6 +422,12 @@ def check_places():
         expect(f"reads --on {words}", q["gpus"] == gpus and name in q["gpu"], q)
     by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "tests/machines/dgx-spark")))
     expect("unified memory by data sheet and as it is read", near(by_sheet, seen, 0.002) and 115e9 < seen < 120e9, (by_sheet, seen))
+    # The same machine has the same memory on both pages, and each says what of it is whose.
+    words = ("--model", "qwen3-0.6b", "--on", "dgx-spark", "--no-calibration")
+    for kind, lines in (("training", ("there are +130.62 GB", "of it for training +117.56 GB", "of it for the rest +13.06 GB: the system")),
+                        ("inference", ("there are +130.62 GB", "left to system, page cache +6.53 GB"))):
+        out = subprocess.run([gputune, "predict", kind, *words], capture_output=True, text=True, timeout=60).stdout
+        expect(f"unified memory on the page of {kind}", all(re.search(x, out) for x in lines), out)
 
 
 def check_adapters():
@@ -466,6 +522,9 @@ check_rows()
 check_scaling_rows()
 check_lab()
 check_hosts()
+check_counting()
+check_volta()
+check_uneven()
 check_experts()
 check_eager()
 with tempfile.TemporaryDirectory() as d:

@@ -181,6 +181,29 @@ CONFIGS = {
 }
 
 
+def check_measured():
+    """What is said of a machine that nobody measured is said of those alone that the table has no row of."""
+    known = sorted({k["hardware"].split()[0] for k in csv.DictReader((HERE / "measured.csv").open())})
+    for on in (*known, "h100-pcie", "h200-nvl", "b200", "a100", "l40s", "rtx 6000 ada", "rtx pro 6000", "5090", "thor"):
+        notes = ask("--model", "llama-3.1-8b", "--on", on)["notes"]
+        expect(f"runs on {on} are known", (on in known) != any("nobody's runs" in n for n in notes), notes)
+
+
+def check_places():
+    """One card has one size, whoever asks; what is named twice is refused."""
+    capture = ROOT / "tests/machines/h200-x4"
+    named = ask("--model", "llama-3.1-8b", "--on", "h200")["memory"]["limit_bytes"]
+    seen = ask("--model", "llama-3.1-8b", "--host", str(capture))["memory"]["limit_bytes"]
+    expect("an H200 by name and as it was read", abs(named / seen - 1) < 1e-6, (named, seen))
+    r = run("--model", "llama-3.1-8b", "--on", "h200", "--host", str(capture))
+    expect("--on and --host", r.returncode == 2 and "--host" in r.stderr, r.stderr)
+    r = run("--model", "llama-3.1-8b", "--on", "rtx 4090 laptop")
+    expect("the nearest card is named", r.returncode == 2 and "NVIDIA GeForce RTX 4090" in r.stderr, r.stderr)
+    r = run("--model", "mamba-2.8b", "--on", "h100")
+    if r.returncode == 0:
+        expect("a context without end", "16777216 tokens" not in r.stdout or "more than 16777216" in r.stdout, r.stdout)
+
+
 def check_files():
     with tempfile.TemporaryDirectory() as d:
         for name, (config, params) in CONFIGS.items():
@@ -206,6 +229,26 @@ def check_files():
         expect("a bad configuration", r.returncode == 2 and f"{d}/config.json" in r.stderr, r.stderr)
     j = ask("--model", str(ROOT / "tests/fuzz/seeds/model.gguf"), "--on", "dgx-spark")
     expect("GGUF", "header" in j["asked"]["weights"] and j["asked"]["engine"] == "llama.cpp", j["asked"])
+    check_gguf_files()
+
+
+def check_gguf_files():
+    """A model in two files side by side: read by either's name; not without the other."""
+    two = (ROOT / "tests/fuzz/seeds/model.two.gguf").read_bytes()
+    middle = two.index(b"GGUF", 4)
+    with tempfile.TemporaryDirectory() as d:
+        files = [pathlib.Path(d) / f"m-{i:05}-of-00002.gguf" for i in (1, 2)]
+        files[0].write_bytes(two[:middle])
+        r = run("--model", str(files[0]), "--on", "dgx-spark")
+        expect("a file is missing", r.returncode == 2 and "m-00002-of-00002.gguf" in r.stderr, r.stderr)
+        files[1].write_bytes(two[middle:])
+        # An embedding of 256 x 512 in Q8_0, two layers of 524,288 in Q4_K.
+        for path in files:
+            j = ask("--model", str(path), "--on", "dgx-spark")
+            expect(f"bytes of {path.name}", j["asked"]["model_bytes"] == 256 * 512 * 34 / 32 + 2 * 524288 * 144 / 256, j["asked"])
+        files[1].rename(pathlib.Path(d) / "other.gguf")
+        r = run("--model", f"{d}/other.gguf", "--on", "dgx-spark")
+        expect("the second file alone", r.returncode == 2 and "file 2 of 2" in r.stderr, r.stderr)
 
 
 def check_usage():
@@ -235,6 +278,8 @@ check_errors()
 check_speedups()
 check_published()
 check_capacity()
+check_measured()
+check_places()
 check_files()
 check_usage()
 print(f"{passed} passed, {failed} failed")

@@ -27,6 +27,39 @@ static void close_to(const char *what, double got, double want, double relative)
 }
 
 /* Published totals and active parameters, in billions (model cards). */
+/* One table says what a card has, however it is asked about. */
+static void test_memory_of_a_place(void **state)
+{
+	static const struct {
+		const char *on;
+		double bytes;
+	} cases[] = { { "h100", 81559 * 1048576.0 },
+		      { "h200", 143771 * 1048576.0 },
+		      { "l40s", 46068 * 1048576.0 },
+		      { "gb200", 189471 * 1048576.0 } };
+	struct arena a = { 0 };
+	struct place p;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(place_parse(&a, cases[i].on, &p, &e), 0);
+		assert_true(fabs(place_memory_bytes(&p) - cases[i].bytes) < 1);
+	}
+	/* What is read counts more. */
+	p.memory = 5e9;
+	assert_true(fabs(place_memory_bytes(&p) - 5e9) < 1);
+	for (size_t i = 0; i < gpu_kind_count; i++) {
+		p = (struct place){ .gpu = &gpu_kinds[i], .gpus = 1, .nodes = 1 };
+		assert_true(place_memory_bytes(&p) > 0.98 * gpu_kinds[i].memory * 1e9);
+		assert_true(place_memory_bytes(&p) < 1.08 * gpu_kinds[i].memory * 1e9);
+	}
+	/* A bridge joins two of them. */
+	assert_true(gpu_link_gbs(gpu_kind_of("NVIDIA H100 NVL"), 2) > 200);
+	assert_true(gpu_link_gbs(gpu_kind_of("NVIDIA H100 NVL"), 4) < 100);
+	arena_free(&a);
+}
+
 static void test_counts(void **state)
 {
 	static const struct {
@@ -177,7 +210,14 @@ static void test_places(void **state)
 		{ "h200", "NVIDIA H200", 1, 1 },
 		{ "h200-nvl x4", "NVIDIA H200 NVL", 4, 1 },
 		{ "NVIDIA RTX 6000 Ada", "NVIDIA RTX 6000 Ada Generation", 1, 1 },
-		{ "2x rtx pro 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 2, 1 },
+		{ "2x rtx pro 6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 2, 1 },
+		{ "RTX PRO 6000 server", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 1, 1 },
+		{ "8x NVIDIA RTX PRO 6000 Blackwell Server Edition",
+		  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 8, 1 },
+		{ "NVIDIA RTX Pro 6000 Blackwell DC-96Q",
+		  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 1, 1 },
+		{ "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+		  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 1, 1 },
 		{ "l40s", "NVIDIA L40S", 1, 1 },
 		{ "h200x8", "NVIDIA H200", 8, 1 },
 		{ "gx10", "NVIDIA GB10", 1, 1 },
@@ -192,10 +232,35 @@ static void test_places(void **state)
 		{ "4 a100 40", "NVIDIA A100-SXM4-40GB", 4, 1 },
 		{ "A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB", 1, 1 },
 		{ "NVIDIA H200 141GB", "NVIDIA H200", 1, 1 },
+		{ "2x hgx-h100", "NVIDIA H100 80GB HBM3", 16, 2 },
+		{ "dgx-h200 x3", "NVIDIA H200", 24, 3 },
+		{ "gb200 x72", "NVIDIA GB200", 72, 1 },
+		{ "gb200 nvl72", "NVIDIA GB200", 72, 1 },
+		{ "2x gb300-nvl72", "NVIDIA GB300", 144, 2 },
+		{ "h100 nvl x4", "NVIDIA H100 NVL", 4, 1 },
+		{ "a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 1, 1 },
+		{ "a100-pcie-80gb", "NVIDIA A100 80GB PCIe", 1, 1 },
+		{ "v100-16gb", "Tesla V100-SXM2-16GB", 1, 1 },
+		{ "Tesla V100-PCIE-16GB", "Tesla V100-PCIE-16GB", 1, 1 },
+		{ "gh200 144gb", "NVIDIA GH200 144G HBM3e", 1, 1 },
+		{ "NVIDIA GH200 120GB", "NVIDIA GH200 480GB", 1, 1 },
+		{ "a10g", "NVIDIA A10G", 1, 1 },
+		{ "NVIDIA B300 SXM6 AC", "NVIDIA B300", 1, 1 },
+		{ "b200 192gb", "NVIDIA B200", 1, 1 },
+		{ "dgx spark 4tb", "NVIDIA GB10", 1, 1 },
 	};
 	/* Cards that are not in the list, and begin as one that is. */
-	static const char *const others[] = { "h2000", "b2000", "gb100", "rtx a1000",
-					      "NVIDIA RTX A1000 Laptop GPU" };
+	static const char *const others[] = { "h2000",
+					      "b2000",
+					      "gb100",
+					      "rtx a1000",
+					      "NVIDIA RTX A1000 Laptop GPU",
+					      "rtx 4090 laptop",
+					      "NVIDIA GeForce RTX 5090 Laptop GPU",
+					      "jetson orin nano",
+					      "jetson orin nx",
+					      "h100 64gb",
+					      "rtx 4090 d" };
 	struct arena a = { 0 };
 	struct place p;
 	/* Digits that neither count nor name a card. */
@@ -212,6 +277,10 @@ static void test_places(void **state)
 		if (p.gpus != cases[i].gpus || p.nodes != cases[i].nodes)
 			fail_msg("%s: %d GPUs in %d machines", cases[i].text, p.gpus, p.nodes);
 	}
+	/* The same chip, and slower memory. */
+	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Server Edition")->bandwidth < 1600);
+	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")->bandwidth >
+		    1790);
 	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (place_parse(&a, others[i], &p, &e) != -ENOENT || gpu_kind_of(others[i]))
@@ -359,7 +428,7 @@ static void test_files(void **state)
 	close_to("Qwen3-Next", p.total / 1e9, 79.7, 0.01);
 	assert_int_equal(f.arch.linear_layers, 36);
 	assert_string_equal(f.format, "fp8-block");
-	assert_true(f.keeps_linear && !f.keeps_attention);
+	assert_true(f.exact.linear < 1.1 && !f.kept); /* its short convolution alone */
 	s = slurp(&a, SOURCE_ROOT "/tests/fuzz/seeds/model.gguf", &n);
 	assert_int_equal(gguf_read(&a, "x", (uint8_t *)s, n, &f, &e), 0);
 	assert_int_equal(f.arch.layers, 2);
@@ -494,6 +563,54 @@ static void test_front(void **state)
 }
 
 /* More GPUs never bring more than there are of them, and leave the CPU's work as it is. */
+/* What is not told of several machines, and what is said of memory that several GPUs read. */
+static void test_layout(void **state)
+{
+	static const struct {
+		const char *on;
+		int tp, pp;
+	} cases[] = { { "h100 x16", 8, 2 }, { "2x hgx-h100", 8, 2 }, { "h100 x3", 2, 1 },
+		      { "2x gb10", 2, 1 },  { "gb200 x8", 8, 1 },    { "h100 nvl x4", 4, 1 } };
+	struct arena a = { 0 };
+	struct prediction p;
+	double gpu, claim;
+	const char *why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ask(&a, (struct words){ .model = "llama-3.3-70b", .on = cases[i].on }, &p);
+		if (p.q.ask.tp != cases[i].tp || p.q.ask.pp != cases[i].pp)
+			fail_msg("%s: %d by %d", cases[i].on, p.q.ask.tp, p.q.ask.pp);
+	}
+	/* A ring over two machines has all their adapters, and one way between them. */
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 x16", .tp = 16 }, &p);
+	assert_true(p.step.reduce_us < 1.5 * p.q.ask.fit->v[FIT_NET_US]);
+	/* Cards beyond the bridge are in one machine all the same. */
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 nvl x4", .tp = 4 }, &p);
+	assert_true(p.step.reduce_us < p.q.ask.fit->v[FIT_NET_US]);
+	/* No GPU reads in one step more than it has. */
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "h100 x3", .tp = 1, .pp = 3 }, &p);
+	assert_non_null(strstr(p.limit_why, "each GPU reads "));
+	gpu = strtod(strstr(p.limit_why, "reads ") + 6, NULL);
+	assert_true(gpu > 40 && gpu < 50);
+	/* An interval ends where claims are called impossible. */
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100", .batch = 2 }, &p);
+	claim = 1e3 / p.tpot.low;
+	assert_true(claim * step_bytes(&p.step) <= 1.0001 * p.q.ask.place.gpu->bandwidth * 1e9);
+	assert_string_equal(predict_claim(&a, &p, 1.1 * claim, &why), "impossible");
+	assert_true(p.throughput.high <= 2.0001 * claim);
+	assert_non_null(strstr(p.whose[MEASURE_TPOT], "vllm on H100 and H200"));
+	assert_null(strstr(p.whose[MEASURE_TPOT], "too few"));
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100" }, &p);
+	assert_non_null(strstr(p.whose[MEASURE_TPOT], "too few of vllm on H100 and H200"));
+	/* No more run than fit, however many come. */
+	ask(&a, (struct words){ .model = "llama-3-8b", .on = "h100", .batch = 100000 }, &p);
+	assert_false(p.memory.fits);
+	assert_true(p.memory.most_requests > 50 && p.memory.most_requests < 1000);
+	assert_true(p.served.running <= p.memory.most_requests);
+	arena_free(&a);
+}
+
 static void test_speedup(void **state)
 {
 	struct arena a = { 0 };
@@ -554,13 +671,22 @@ static void test_copies(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts),	cmocka_unit_test(test_list),
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_places),	cmocka_unit_test(test_laws),
-		cmocka_unit_test(test_sums),	cmocka_unit_test(test_claim),
-		cmocka_unit_test(test_files),	cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_guesses), cmocka_unit_test(test_sheets),
-		cmocka_unit_test(test_front),	cmocka_unit_test(test_speedup),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_memory_of_a_place),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_laws),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_claim),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_guesses),
+		cmocka_unit_test(test_sheets),
+		cmocka_unit_test(test_front),
+		cmocka_unit_test(test_speedup),
 		cmocka_unit_test(test_copies),
 	};
 
