@@ -125,7 +125,7 @@ def storage(m, usb, sata, drives):
                                             "hits                            4    918273645", "misses                          4    8273645",
                                             "size                            4    412316860416", "c                               4    541165879296",
                                             "c_min                           4    33822867456", "c_max                           4    541165879296",
-                                            "arc_meta_used                   4    21474836480"])
+                                            "arc_meta_used                   4    21474836480", "arc_meta_limit                  4    405874409472"])
     m.answer("zpool", "tank", "autotrim", "off")
     m.source("/sys/block/sdb: nr_requests 2 of a bulk-only USB disk", DOCUMENTED,
              "block/blk-mq-sched.c: twice the queue depth under an elevator; usb-storage has a depth of 1")

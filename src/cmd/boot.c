@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "cmd/boot.h"
+#include "cmd/ledger.h"
 #include "cmd/page.h"
 #include "cmd/persist.h"
 #include "knob/io.h"
+#include "plan/plan_json.h"
+#include "view/page_plan.h"
 #include "view/txn_json.h"
 
 enum { ATTEMPTS = 24, WAIT_S = 30, STEP_S = 2 };
@@ -204,18 +207,59 @@ static int apply(struct boot *b)
 	return code;
 }
 
-int boot_apply(struct run *r, struct host **h)
+/* What the unit would write now, and what it could not; waits for no device. */
+static int show(struct boot *b)
 {
-	struct boot b = { .r = r, .h = *h };
-	int code = persist_installed(r, *h, &b.rows, &b.n);
+	struct run *r = b->r;
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
+	struct txn_who who = run_who(r);
+	int code = run_recover_first(r, b->h, &who);
+
+	if (code)
+		return code;
+	b->told = arena_array(&r->arena, b->n, sizeof(*b->told));
+	b->dropped = arena_array(&r->arena, b->n, sizeof(*b->dropped));
+	b->m = run_change_machine(r, b->h);
+	make_plan(b);
+	b->plan.profile = "boot.json";
+	b->plan.time_s = fact_or(&b->m->time_s, 0);
+	how.ledger = run_ledger(r, b->h, b->m);
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, plan_json(&b->plan, EXIT_CLEAN));
+	else if (!r->value[OPT_QUIET])
+		code = run_print_doc(r, page_plan(&r->arena, b->m, &b->plan, &how), "gputune plan");
+	for (size_t i = 0; i < b->n; i++)
+		if (b->told[i])
+			complain_text(0, "%s: %s", b->rows[i].id, b->told[i]);
+	return complain_text(code, "dry run: nothing was written");
+}
+
+/* The request says all of what is written: options that narrow a plan would be passed over. */
+static int check_alone(const struct run *r)
+{
+	static const enum option_id others[] = { OPT_PROFILE, OPT_ONLY, OPT_SKIP };
 
 	if (r->n_args)
 		return complain_text(EXIT_USAGE, "either a plan or --boot");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (r->value[others[i]])
+			return complain_text(EXIT_USAGE,
+					     "--boot sets what %s asks for, and takes no --%s",
+					     PERSIST_REQUEST, option_rows[others[i]].name);
+	return 0;
+}
+
+int boot_apply(struct run *r, struct host **h)
+{
+	struct boot b = { .r = r, .h = *h };
+	int code = check_alone(r);
+
+	code = code ? code : persist_installed(r, *h, &b.rows, &b.n);
 	if (code)
 		return code;
 	if (!b.n)
 		return complain_text(EXIT_CLEAN, "%s asks for nothing", PERSIST_REQUEST);
-	code = apply(&b);
+	code = r->value[OPT_DRY_RUN] ? show(&b) : apply(&b);
 	*h = b.h;
 	return code;
 }

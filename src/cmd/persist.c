@@ -37,7 +37,7 @@ static int print(struct persisting *s, const struct txn_report *report, const st
 /* The wish is there: what the files would be. */
 static int make_files(struct persisting *s)
 {
-	s->wish.program = persist_program(s->r, s->h);
+	s->wish.program = persist_program(s);
 	if (!s->wish.program)
 		return EXIT_NOT_APPLIED;
 	persist_make(&s->r->arena, s->m, &s->wish, &s->p);
@@ -111,9 +111,12 @@ static int write_files(struct persisting *s)
 static int install(struct persisting *s)
 {
 	struct run *r = s->r;
+	struct txn_who who = run_who(r);
 	size_t others;
-	int code = make(s);
+	/* What is rolled back first is not to be kept. */
+	int code = run_recover_first(r, s->h, &who);
 
+	code = code ? code : make(s);
 	if (code)
 		return code;
 	others = persist_compare(s, r->value[OPT_FORCE] != NULL);
@@ -221,6 +224,7 @@ int verb_persist(struct run *r)
 		return EXIT_USAGE;
 	s.view.action = actions[i].name;
 	s.view.dry = r->value[OPT_DRY_RUN] != NULL;
+	s.writes = actions[i].writes && !s.view.dry;
 	code = actions[i].run(&s);
 	host_close(s.h);
 	return code;

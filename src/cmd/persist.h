@@ -17,6 +17,7 @@ struct persisting {
 	struct persist p;
 	struct persist_view view;
 	struct plan plan; /* the writes that make the files so */
+	bool writes;	  /* it changes the machine: neither diff or status nor a dry run */
 };
 
 /* --- persist.c, persist_remove.c -------------------------------------------------------------- */
@@ -64,7 +65,8 @@ void persist_reload(struct persisting *s);
 int persist_update_boot(struct persisting *s);
 /* A program by its vector: its exit status, or -errno; *said is what it complained about. */
 int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said);
-/* The path of this program for the unit; NULL after complaining: anybody could replace it. */
-const char *persist_program(struct run *r, struct host *h);
+/* The path of this program for the unit; NULL after complaining: anybody could replace it, which is
+ * of no matter as long as nothing is written. */
+const char *persist_program(const struct persisting *s);
 
 #endif

@@ -163,6 +163,14 @@ size_t persist_look(struct persisting *s)
 			if (strcmp(s->journal.items[i].op, "persist") != 0 || !entry_is_active(e) ||
 			    layer_above(&s->journal, e) || str_ends(e->knob.name, "/"))
 				continue;
+			if (e->unread) {
+				f = add_file(s, arena_printf(&s->r->arena, "transaction %lu, %s",
+							     e->txn, e->id));
+				f->state = PERSIST_FILE_UNSEEN;
+				f->sentence = "the journal's line cannot be read";
+				differ++;
+				continue;
+			}
 			f = add_file(s,
 				     e->knob.kind == KNOB_FILE
 					     ? e->knob.name

@@ -63,6 +63,42 @@ static struct txn_select selection(const struct run *r)
 				    .dry = r->value[OPT_DRY_RUN] != NULL };
 }
 
+static void name_orphan(struct persisting *s, const char *path)
+{
+	/* Others' file: ours are words in it. */
+	if (strcmp(path, PERSIST_KERNEL) != 0 && host_exists(s->h, path))
+		complain_text(0, "the journal does not know %s", path);
+}
+
+/* Files for the next boot that no journal knows of: it was lost, and with it what was there before
+ * them. -ENODATA and *e, with each file named; -ENOENT: there are none. */
+static int find_orphans(struct persisting *s, struct err *e)
+{
+	struct kept *rows;
+	size_t n;
+
+	if (!host_exists(s->h, PERSIST_REQUEST))
+		return -ENOENT;
+	if (persist_installed(s->r, s->h, &rows, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(rows[k].by, rows[i].by) != 0)
+			k++;
+		if (k == i && rows[i].keeper != KEEPER_UNIT)
+			name_orphan(s, rows[i].by);
+	}
+	name_orphan(s, PERSIST_UNIT_LINK);
+	name_orphan(s, PERSIST_UNIT);
+	name_orphan(s, PERSIST_REQUEST);
+	err_set(e, -ENODATA,
+		"values are kept for the next boot, but what was there before is not known; "
+		"nothing was removed");
+	err_hint(e, "by hand: rm takes away the files that are named above");
+	return -ENODATA;
+}
+
 static int remove_all(struct persisting *s)
 {
 	struct txn_select select = selection(s->r);
@@ -75,6 +111,8 @@ static int remove_all(struct persisting *s)
 		return code;
 	s->m = s->m ? s->m : run_machine(s->r, s->h, false);
 	result = txn_undo(s->h, &s->r->arena, &select, &who, &report, &e);
+	if (result == -ENOENT)
+		result = find_orphans(s, &e);
 	return removed(s, &report, result, &e);
 }
 

@@ -121,9 +121,19 @@ static void add_journal(struct persisting *s, const struct profile *only)
 			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
 		};
 
-		if (only && !profile_selects(only, e->id))
+		if (!profile_selects(only, e->id))
 			continue;
-		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
+		if (e->unread)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "what the journal says of it cannot be read");
+		else if (rows[i].t->state == TRANSACTION_OPEN)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "a transaction that was interrupted set it: it is rolled back, not "
+			     "kept");
+		else if (e->state == ENTRY_STUCK)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "it was to be taken back, and is stuck");
+		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
 			skip(s, e->id, e->target, &e->knob, e->after,
 			     "somebody changed it since: what is there now is theirs");
 		else if (!setting_find(e->id))
@@ -233,6 +243,7 @@ int persist_collect_of(struct persisting *s, struct kept *rows, size_t n)
 
 int persist_collect(struct persisting *s)
 {
+	struct profile all = { .name = "" };
 	struct run *r = s->r;
 	struct kept *rows;
 	size_t n;
@@ -246,7 +257,9 @@ int persist_collect(struct persisting *s)
 		if (code)
 			return code;
 	} else {
-		add_journal(s, NULL);
+		if (!run_narrow(r, &all))
+			return EXIT_USAGE;
+		add_journal(s, &all);
 	}
 	persist_read_sources(s);
 	return 0;

@@ -56,19 +56,19 @@ static bool is_safe(const char *path)
 	return true;
 }
 
-const char *persist_program(struct run *r, struct host *h)
+const char *persist_program(const struct persisting *s)
 {
 	char path[HOST_PATH_MAX];
 	ssize_t n;
 
-	if (h->id.captured)
+	if (s->h->id.captured)
 		return "/usr/bin/gputune";
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (n <= 0)
 		return "/usr/bin/gputune";
 	path[n] = '\0';
-	if (is_safe(path) || r->value[OPT_DRY_RUN] || strcmp(r->args[0], "diff") == 0)
-		return arena_strdup(&r->arena, path);
+	if (!s->writes || is_safe(path))
+		return arena_strdup(&s->r->arena, path);
 	complain_text(
 		EXIT_USAGE,
 		"%s would be run at every boot, but it lies where users keep files, or others than "

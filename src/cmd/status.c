@@ -22,12 +22,13 @@ static int load(struct run *r, struct host *h, bool all, struct journal *j)
 		return complain(EXIT_BLIND, &e);
 	}
 	if (j->bad_lines)
-		complain_text(0, "%s: %zu lines could not be read and were left out", TXN_JOURNAL,
-			      j->bad_lines);
+		complain_text(0, "%s: %zu line%s could not be read", TXN_JOURNAL, j->bad_lines,
+			      j->bad_lines == 1 ? "" : "s");
 	return 0;
 }
 
-/* What is not as it was left is a finding; what is stuck or open is worse. */
+/* What is not as it was left is a finding; what is stuck or open is worse. What cannot be seen is
+ * not as it was left for all that is known, as verify says it. */
 static int status_code(const struct journal *j, bool open, const struct hold_row *rows, size_t n)
 {
 	int code = EXIT_CLEAN;
@@ -39,6 +40,8 @@ static int status_code(const struct journal *j, bool open, const struct hold_row
 		if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
 		    rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET)
 			code = EXIT_FINDINGS;
+		else if (rows[i].hold == HOLD_UNKNOWN && code == EXIT_CLEAN)
+			code = EXIT_BLIND;
 	return code;
 }
 

@@ -37,9 +37,8 @@ static struct link *by_index(struct interfaces *s, int index)
 	return l;
 }
 
-/* The attribute after a (or the first, when a is NULL) in len bytes at start; NULL at the end. The
- * kernel's own macros mix signs. */
-static const struct rtattr *attribute(const void *start, size_t len, const struct rtattr *a)
+/* The kernel's own macros mix signs. */
+const struct rtattr *interface_attribute(const void *start, size_t len, const struct rtattr *a)
 {
 	size_t at =
 		a ? (size_t)((const char *)a - (const char *)start) + RTA_ALIGN((size_t)a->rta_len)
@@ -51,8 +50,9 @@ static const struct rtattr *attribute(const void *start, size_t len, const struc
 	return next;
 }
 
-static void on_link(struct interfaces *s, const struct nlmsghdr *h)
+static void on_link(void *to, const struct nlmsghdr *h)
 {
+	struct interfaces *s = to;
 	const struct ifinfomsg *info = NLMSG_DATA(h);
 	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
 	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
@@ -62,8 +62,8 @@ static void on_link(struct interfaces *s, const struct nlmsghdr *h)
 		return;
 	l->index = info->ifi_index;
 	l->max_mtu = -1;
-	for (const struct rtattr *a = attribute(attributes, len, NULL); a;
-	     a = attribute(attributes, len, a)) {
+	for (const struct rtattr *a = interface_attribute(attributes, len, NULL); a;
+	     a = interface_attribute(attributes, len, a)) {
 		if (a->rta_type == IFLA_IFNAME)
 			snprintf(l->name, sizeof(l->name), "%.*s", (int)(a->rta_len - sizeof(*a)),
 				 (const char *)RTA_DATA(a));
@@ -74,8 +74,9 @@ static void on_link(struct interfaces *s, const struct nlmsghdr *h)
 	s->links = l;
 }
 
-static void on_address(struct interfaces *s, const struct nlmsghdr *h)
+static void on_address(void *to, const struct nlmsghdr *h)
 {
+	struct interfaces *s = to;
 	const struct ifaddrmsg *info = NLMSG_DATA(h);
 	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
 	struct link *l = h->nlmsg_len < head ? NULL : by_index(s, (int)info->ifa_index);
@@ -84,16 +85,16 @@ static void on_address(struct interfaces *s, const struct nlmsghdr *h)
 
 	if (!l || info->ifa_family != AF_INET)
 		return;
-	for (const struct rtattr *a = attribute(attributes, len, NULL); a;
-	     a = attribute(attributes, len, a))
+	for (const struct rtattr *a = interface_attribute(attributes, len, NULL); a;
+	     a = interface_attribute(attributes, len, a))
 		if (a->rta_type == IFA_LOCAL && a->rta_len == sizeof(*a) + 4 &&
 		    inet_ntop(AF_INET, RTA_DATA(a), dotted, sizeof(dotted)))
 			text_printf(&l->ipv4, "%s%s/%u", l->ipv4.len ? " " : "", dotted,
 				    info->ifa_prefixlen);
 }
 
-static int dump(struct interfaces *s, int fd, unsigned short type, unsigned short answer,
-		void (*each)(struct interfaces *, const struct nlmsghdr *))
+int interface_dump(int fd, unsigned short type, unsigned short answer,
+		   void (*each)(void *, const struct nlmsghdr *), void *to)
 {
 	/* Links without their counters, which cost a driver time. Addresses take the short header,
 	 * of which the family is the first byte in both. */
@@ -125,12 +126,11 @@ static int dump(struct interfaces *s, int fd, unsigned short type, unsigned shor
 		left = n;
 		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left);
 		     h = NLMSG_NEXT(h, left)) {
-			if (h->nlmsg_type == NLMSG_DONE)
-				return 0;
-			if (h->nlmsg_type == NLMSG_ERROR)
-				return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+			/* A dump that failed on the way says so at its end. */
+			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
+				return interface_error(h);
 			if (h->nlmsg_type == answer)
-				each(s, h);
+				each(to, h);
 		}
 	}
 }
@@ -149,9 +149,9 @@ static struct interfaces *load(void)
 		return s;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	s->error = dump(s, fd, RTM_GETLINK, RTM_NEWLINK, on_link);
+	s->error = interface_dump(fd, RTM_GETLINK, RTM_NEWLINK, on_link, s);
 	if (s->error == 0)
-		s->error = dump(s, fd, RTM_GETADDR, RTM_NEWADDR, on_address);
+		s->error = interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, on_address, s);
 	close(fd);
 	return s;
 }

@@ -1,11 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting the addresses of an interface by rtnetlink. For the provider "if" alone. */
+/* Setting the addresses of an interface by rtnetlink, and what the kernel says to it. For the
+ * provider "if" alone. */
 #ifndef HOST_INTERFACE_H
 #define HOST_INTERFACE_H
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+/* What an answer of the kind NLMSG_ERROR or NLMSG_DONE says: 0 or -errno; -EPROTO: nothing that the
+ * kernel says. Its header has been read whole. */
+int interface_error(const struct nlmsghdr *h);
+
+/* The attribute after a (or the first, when a is NULL) in len bytes at start; NULL at the end. */
+const struct rtattr *interface_attribute(const void *start, size_t len, const struct rtattr *a);
+
+/* Asks for all links or IPv4 addresses (RTM_GETLINK, RTM_GETADDR) and calls each with every message
+ * of the type answer. 0 or -errno. */
+int interface_dump(int fd, unsigned short type, unsigned short answer,
+		   void (*each)(void *, const struct nlmsghdr *), void *to);
+
+/* The IPv4 addresses of one interface, each as the kernel's own message. */
+struct interface_messages {
+	unsigned index;
+	struct text bytes;
+};
+int interface_messages(int fd, unsigned index, struct interface_messages *out);
+/* The next message after h (NULL: the first), and its address; NULL at the end. */
+const struct nlmsghdr *interface_message(const struct interface_messages *m,
+					 const struct nlmsghdr *h, __be32 *ip, unsigned *prefix);
+
 /*
  * Both are lists of IPv4 addresses with prefix length, blank-separated: what the interface has and
- * what it shall have. Takes away what is only in now, then adds what is only in wanted. 0 or
+ * what it shall have. Takes away what is only in now, then adds what is only in wanted. What the
+ * kernel takes along with an address (the others of its network) is put back as it was. 0 or
  * -errno; -EINVAL: wanted is no such list, and nothing was done.
  */
 int interface_set_ipv4(const char *name, const char *now, const char *wanted);

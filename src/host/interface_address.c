@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 enum { ADDRESSES_MAX = 64, WORD_MAX = 24, BITS = 32, ANSWER_BYTES = 4096, NO_BROADCAST = 31 };
+enum { ERRNO_MAX = 4095 }; /* the largest of the kernel's */
 
 struct address {
 	struct in_addr ip;
@@ -100,14 +101,24 @@ static struct request request_of(unsigned index, const struct address *x, bool a
 	return q;
 }
 
+int interface_error(const struct nlmsghdr *h)
+{
+	int error = 0;
+
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(error)))
+		return h->nlmsg_type == NLMSG_DONE ? 0 : -EPROTO;
+	memcpy(&error, NLMSG_DATA(h), sizeof(error));
+	return error > 0 || error < -ERRNO_MAX ? -EPROTO : error;
+}
+
 /* Until the kernel has answered; 0 or what it says. */
-static int transact(int fd, const struct request *q)
+static int transact(int fd, const struct nlmsghdr *q)
 {
 	_Alignas(struct nlmsghdr) char buf[ANSWER_BYTES];
 	const struct nlmsghdr *h = (const struct nlmsghdr *)buf;
 	ssize_t n;
 
-	if (send(fd, q, q->h.nlmsg_len, 0) < 0)
+	if (send(fd, q, q->nlmsg_len, 0) < 0)
 		return -errno;
 	do
 		n = recv(fd, buf, sizeof(buf), 0);
@@ -116,7 +127,7 @@ static int transact(int fd, const struct request *q)
 		return -errno;
 	if ((size_t)n < NLMSG_LENGTH(sizeof(struct nlmsgerr)) || h->nlmsg_type != NLMSG_ERROR)
 		return -EPROTO;
-	return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+	return interface_error(h);
 }
 
 /* All of list that the other one has not. Gone already, or there already, is as good. */
@@ -130,21 +141,102 @@ static int each_missing(int fd, unsigned index, const struct address *list, int 
 
 		if (has(other, n_other, &list[i]))
 			continue;
-		r = transact(fd, &q);
+		r = transact(fd, &q.h);
 		if (r == (add ? -EEXIST : -EADDRNOTAVAIL))
 			r = 0;
 	}
 	return r;
 }
 
+struct lists {
+	struct address have[ADDRESSES_MAX], want[ADDRESSES_MAX];
+	int n_have, n_want;
+};
+
+static bool is_to_go(const struct lists *l, const struct address *x)
+{
+	return has(l->have, l->n_have, x) && !has(l->want, l->n_want, x);
+}
+
+static bool is_among(const struct interface_messages *m, const struct address *x)
+{
+	struct address y;
+
+	for (const struct nlmsghdr *h = interface_message(m, NULL, &y.ip.s_addr, &y.prefix); h;
+	     h = interface_message(m, h, &y.ip.s_addr, &y.prefix))
+		if (has(x, 1, &y))
+			return true;
+	return false;
+}
+
+/* As the kernel told it: with its label, scope, flags and lifetimes. */
+static int tell_back(int fd, const struct nlmsghdr *h)
+{
+	TEXT_AUTO copy = { 0 };
+	struct nlmsghdr *q;
+	int r;
+
+	text_addn(&copy, (const char *)h, h->nlmsg_len);
+	q = (void *)copy.s;
+	q->nlmsg_type = RTM_NEWADDR;
+	q->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+	q->nlmsg_seq = q->nlmsg_pid = 0;
+	r = transact(fd, q);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* All are tried; the first error. */
+static int put_back(int fd, const struct lists *l, const struct interface_messages *before,
+		    const struct interface_messages *after)
+{
+	struct address x;
+	int r = 0;
+
+	for (const struct nlmsghdr *h = interface_message(before, NULL, &x.ip.s_addr, &x.prefix); h;
+	     h = interface_message(before, h, &x.ip.s_addr, &x.prefix)) {
+		int code = is_to_go(l, &x) || is_among(after, &x) ? 0 : tell_back(fd, h);
+
+		r = r ? r : code;
+	}
+	return r;
+}
+
+/*
+ * The first address of a network takes the others of it along when it goes, unless the interface is
+ * told to promote them (promote_secondaries, which is off by default). They are somebody's.
+ */
+static int take_away(int fd, unsigned index, const struct lists *l)
+{
+	struct interface_messages before, after = { 0 };
+	int i = 0, r, back;
+
+	while (i < l->n_have && !is_to_go(l, &l->have[i]))
+		i++;
+	if (i == l->n_have)
+		return 0;
+	r = interface_messages(fd, index, &before);
+	if (r == 0) {
+		r = each_missing(fd, index, l->have, l->n_have, l->want, l->n_want, false);
+		back = interface_messages(fd, index, &after);
+		if (back == 0)
+			back = put_back(fd, l, &before, &after);
+		r = r ? r : back;
+	}
+	text_free(&before.bytes);
+	text_free(&after.bytes);
+	return r;
+}
+
 int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 {
-	struct address have[ADDRESSES_MAX], want[ADDRESSES_MAX];
-	int n_have = parse_list(now, have), n_want = parse_list(wanted, want), fd, r;
+	struct lists l;
+	int fd, r;
 	struct timeval limit = { .tv_sec = 2 };
 	unsigned index = if_nametoindex(name);
 
-	if (n_have < 0 || n_want < 0)
+	l.n_have = parse_list(now, l.have);
+	l.n_want = parse_list(wanted, l.want);
+	if (l.n_have < 0 || l.n_want < 0)
 		return -EINVAL;
 	if (!index)
 		return -ENODEV;
@@ -152,9 +244,9 @@ int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	r = each_missing(fd, index, have, n_have, want, n_want, false);
+	r = take_away(fd, index, &l);
 	if (r == 0)
-		r = each_missing(fd, index, want, n_want, have, n_have, true);
+		r = each_missing(fd, index, l.want, l.n_want, l.have, l.n_have, true);
 	close(fd);
 	return r;
 }

@@ -41,9 +41,10 @@ static void take(struct log *l)
 
 static long long lines_with(const char *text, const char *part, size_t len)
 {
+	const char *end = text + strlen(text);
 	long long n = 0;
 
-	for (const char *at = text; (at = memmem(at, strlen(at), part, len)) != NULL; n++) {
+	for (const char *at = text; (at = memmem(at, (size_t)(end - at), part, len)) != NULL; n++) {
 		at = strchr(at, '\n');
 		if (!at)
 			return n + 1;

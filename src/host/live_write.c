@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 #include "base/fd.h"
 #include "host/live.h"
 #include "host/write.h"
+
+enum { IN_PLACE_MAX = 4 << 20 };
 
 static int live_write_file(struct host *h, const char *path, long long offset, const void *data,
 			   size_t len)
@@ -82,6 +85,55 @@ static int fill(int at, const char *path, const void *data, size_t len, unsigned
 	return r;
 }
 
+static int overwrite(int fd, const void *data, size_t len)
+{
+	int r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd_write_all(fd, data, len);
+
+	/* The end goes last: of what a crash leaves nothing is missing. */
+	if (r == 0 && (ftruncate(fd, (off_t)len) < 0 || fsync(fd) < 0))
+		r = -errno;
+	return r;
+}
+
+/* A file that is a mount point itself, as a container's /etc/hosts is, cannot be another: it gets
+ * the new text in its place, and what a crash would cost lies next to it meanwhile. */
+static int put_in_place(int at, const char *path, const void *data, size_t len, unsigned mode)
+{
+	char saved[HOST_PATH_MAX], *old = NULL;
+	int fd, r = 0;
+	bool mine;
+	struct stat st;
+
+	if (snprintf(saved, sizeof(saved), "%s.gputune-old", path) >= (int)sizeof(saved))
+		return -ENAMETOOLONG;
+	fd = openat(at, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > IN_PLACE_MAX)
+		r = -EBUSY;
+	if (r == 0) {
+		old = malloc((size_t)st.st_size + 1);
+		r = !old ? -ENOMEM : pread(fd, old, (size_t)st.st_size, 0) != st.st_size ? -EIO : 0;
+	}
+	if (r == 0)
+		r = fill(at, saved, old, (size_t)st.st_size, 0600);
+	/* One that is there already is of an earlier crash: the whole one. It stays, as ours does
+	 * where the old text cannot be put back. */
+	mine = r == 0;
+	if (r == 0 || r == -EEXIST) {
+		r = overwrite(fd, data, len);
+		if (r)
+			mine = overwrite(fd, old, (size_t)st.st_size) == 0 && mine;
+		else if (fchmod(fd, (mode_t)mode) < 0)
+			r = -errno;
+		if (mine)
+			unlinkat(at, saved, 0);
+	}
+	free(old);
+	close(fd);
+	return r;
+}
+
 static int live_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
 {
 	char fresh[HOST_PATH_MAX];
@@ -97,7 +149,7 @@ static int live_put(struct host *h, const char *path, const void *data, size_t l
 		r = -errno;
 	if (r) {
 		unlinkat(at, fresh, 0);
-		return r;
+		return r == -EBUSY ? put_in_place(at, path, data, len, mode) : r;
 	}
 	return sync_folder_of(at, path);
 }

@@ -129,22 +129,44 @@ int unit_file_links(struct host *h, struct arena *a, const char *unit, const cha
 	return 0;
 }
 
-/* An alias: a link in /etc to the unit's file under another name. */
-static bool is_alias(struct host *h, const char *path, const char *unit)
+/* What could not be seen is not absent for that. */
+static bool is_failure(int r)
+{
+	return r != -ENOENT && r != -ENOTDIR && r != HOST_NOT_CAPTURED;
+}
+
+/* 1: an alias, which is a link in /etc to the unit's file under another name; 0: not. */
+static int is_alias(struct host *h, const char *path, const char *unit)
 {
 	char target[HOST_PATH_MAX];
 	const char *slash;
+	int r = host_link(h, path, target, sizeof(target));
 
-	if (host_link(h, path, target, sizeof(target)))
-		return false;
+	if (r)
+		return r == -EINVAL || !is_failure(r) ? 0 : r;
 	slash = strrchr(target, '/');
 	return strcmp(slash ? slash + 1 : target, unit) == 0;
+}
+
+/* 1: the name in /etc, or what lies in it, enables the unit; *path is then where. */
+static int enables(struct host *h, struct arena *a, const char *name, const char *unit,
+		   const char **path)
+{
+	enum host_kind kind;
+	int r;
+
+	*path = arena_printf(a, UNIT_ETC "/%s", name);
+	if (str_ends(name, ".wants") || str_ends(name, ".requires") || str_ends(name, ".upholds")) {
+		*path = arena_printf(a, "%s/%s", *path, unit);
+		r = host_kind(h, *path, &kind);
+		return r == 0 ? 1 : is_failure(r) ? r : 0;
+	}
+	return str_ends(name, ".service") && strcmp(name, unit) != 0 ? is_alias(h, *path, unit) : 0;
 }
 
 int unit_links(struct host *h, struct arena *a, const char *unit, const char ***links, size_t *n)
 {
 	struct links l = { .a = a };
-	enum host_kind kind;
 	char **names;
 	size_t count;
 	int r = host_list(h, UNIT_ETC, a, &names, &count);
@@ -152,17 +174,13 @@ int unit_links(struct host *h, struct arena *a, const char *unit, const char ***
 	if (r)
 		return r;
 	for (size_t i = 0; i < count; i++) {
-		const char *path = arena_printf(a, UNIT_ETC "/%s", names[i]);
+		const char *path;
 
-		if (str_ends(names[i], ".wants") || str_ends(names[i], ".requires") ||
-		    str_ends(names[i], ".upholds")) {
-			path = arena_printf(a, "%s/%s", path, unit);
-			if (host_kind(h, path, &kind) == 0)
-				add(&l, path);
-		} else if (str_ends(names[i], ".service") && strcmp(names[i], unit) != 0 &&
-			   is_alias(h, path, unit)) {
+		r = enables(h, a, names[i], unit, &path);
+		if (r < 0)
+			return r;
+		if (r)
 			add(&l, path);
-		}
 	}
 	*links = l.items;
 	*n = l.n;

@@ -69,6 +69,33 @@ static const char *without(struct arena *a, const char *list, const char *at, si
 	return arena_printf(a, "%.*s%s", (int)head, list, rest);
 }
 
+/* Our address is gone, and others' with it that could not be put back: they are named. 0: all is as
+ * wanted after all. */
+static int lost(struct host *h, struct arena *a, const struct knob *k, const char *wanted, int r,
+		struct err *e)
+{
+	TEXT_AUTO out = { 0 };
+	const char *now;
+
+	if (list_of(h, k, &now) || find(now, k->name))
+		return knob_fail(e, r, "remove", k);
+	for (const char *p = wanted; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		const char *word = arena_strndup(a, p, n);
+
+		if (!find(now, word))
+			text_printf(&out, "%s%s", out.len ? ", " : "", word);
+		p += n;
+	}
+	if (!out.len)
+		return 0;
+	return err_set(
+		e, r,
+		"%s is gone from %s, but the kernel took %s along, which are somebody's, and "
+		"did not take them back (%s): ip address add each of them",
+		k->name, k->object, out.s, strerror(-r));
+}
+
 static int address_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		       struct err *e)
 {
@@ -83,6 +110,8 @@ static int address_set(struct host *h, struct arena *a, const struct knob *k, co
 		list = add ? arena_printf(a, "%s%s%s", list, *list ? " " : "", k->name)
 			   : without(a, list, at, strlen(k->name));
 		r = host_tell_text(h, "if", k->object, "ipv4", list);
+		if (r && !add)
+			return lost(h, a, k, list, r, e);
 	}
 	return r ? knob_fail(e, r, add ? "add" : "remove", k) : 0;
 }
@@ -124,6 +153,18 @@ static const char *address_command(struct arena *a, const struct knob *k, const 
 			    strcmp(value, present) == 0 ? " broadcast +" : "");
 }
 
+/* What is as it shall be needs no command, and ip would refuse it. */
+static const char *address_command_here(struct host *h, struct arena *a, const struct knob *k,
+					const char *value)
+{
+	const char *list;
+
+	if (list_of(h, k, &list) == 0 &&
+	    (find(list, k->name) != NULL) == (strcmp(value, present) == 0))
+		return NULL;
+	return address_command(a, k, value);
+}
+
 static const char *address_place(struct host *h, struct arena *a, const struct knob *k)
 {
 	return knob_place_link(h, a, arena_printf(a, "/sys/class/net/%s", k->object));
@@ -134,5 +175,6 @@ const struct knob_ops knob_ops_address = {
 	.set = address_set,
 	.sound = address_sound,
 	.command = address_command,
+	.command_here = address_command_here,
 	.place = address_place,
 };

@@ -109,10 +109,16 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 	return 0;
 }
 
+/* Only what can be read again, with its lines found. */
 static int put(struct host *h, const char *path, const struct text *t)
 {
 	unsigned mode = MODE;
+	struct place p;
 
+	if (t->len > FILE_MAX)
+		return -EFBIG;
+	if (!find_place(t->s ? t->s : "", &p))
+		return -EBADMSG;
 	(void)host_mode(h, path, &mode);
 	return host_put(h, path, t->s ? t->s : "", t->len, mode);
 }
@@ -120,7 +126,10 @@ static int put(struct host *h, const char *path, const struct text *t)
 static int take_out(struct host *h, const char *path, const char *text, const struct place *p)
 {
 	TEXT_AUTO out = { 0 };
-	size_t head = (size_t)(p->begin - text) - (p->before == BEFORE_OPEN);
+	/* The end that we gave to the last line goes with ours, unless other lines have come since.
+	 */
+	bool give_end = p->before == BEFORE_OPEN && !*p->rest;
+	size_t head = (size_t)(p->begin - text) - give_end;
 
 	if (p->before == BEFORE_NOTHING && head == 0 && !*p->rest)
 		return host_remove(h, path);
@@ -160,16 +169,18 @@ static int block_set(struct host *h, struct arena *a, const struct knob *k, cons
 	if (r == -ENOENT)
 		r = 0;
 	if (r == 0 && text && !find_place(text, &p))
-		return err_set(e, -EBADMSG,
-			       "could not set %s: the marks of gputune in it do not belong "
-			       "together",
-			       k->name);
+		r = -EBADMSG;
 	if (r == 0 && strcmp(value, absent) == 0)
 		r = p.begin ? take_out(h, k->name, text, &p) : 0;
 	else if (r == 0)
 		r = knob_file_parse(a, value, &mode, &lines, &len)
 			    ? put_in(h, k->name, text, &p, lines)
 			    : -EINVAL;
+	if (r == -EBADMSG)
+		return err_set(e, r,
+			       "could not set %s: the marks of gputune in it do not belong "
+			       "together",
+			       k->name);
 	return r ? knob_fail(e, r, "set", k) : 0;
 }
 

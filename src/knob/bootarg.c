@@ -291,13 +291,18 @@ static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, co
 	return 0;
 }
 
+/* NULL: to take it out. */
+static const char *token_of(struct arena *a, const struct knob *k, const char *value)
+{
+	if (strcmp(value, not_set) == 0)
+		return NULL;
+	return *value ? arena_printf(a, "%s=%s", k->name, value) : k->name;
+}
+
 static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		       struct err *e)
 {
-	const char *token = strcmp(value, not_set) == 0 ? NULL
-			    : *value			? arena_printf(a, "%s=%s", k->name, value)
-							: k->name,
-		   *found;
+	const char *token = token_of(a, k, value), *found;
 	bool in;
 	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
 
@@ -325,6 +330,19 @@ static const char *bootarg_command(struct arena *a, const struct knob *k, const 
 			    *value ? "=" : "", value, LINE_END, DROP_IN);
 }
 
+static const char *bootarg_command_here(struct host *h, struct arena *a, const struct knob *k,
+					const char *value)
+{
+	struct err ignored = { 0 };
+	const char *found;
+	bool in;
+
+	if (in_kernel_cmdline(h, a, k, &in, &found, &ignored))
+		return NULL;
+	return in ? kernel_cmdline_command(h, a, k, token_of(a, k, value))
+		  : bootarg_command(a, k, value);
+}
+
 /* A write that was cut short is ours, whatever it was to be, so that undo takes it back. */
 static bool bootarg_same(const struct knob *k, const char *x, const char *y)
 {
@@ -339,5 +357,6 @@ const struct knob_ops knob_ops_bootarg = {
 	.set = bootarg_set,
 	.sound = bootarg_sound,
 	.command = bootarg_command,
+	.command_here = bootarg_command_here,
 	.same = bootarg_same,
 };

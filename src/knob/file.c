@@ -8,7 +8,7 @@
 #include "host/write.h"
 #include "knob/file.h"
 
-enum { VALUE_MAX = 4096 };
+enum { VALUE_MAX = 4096, STATISTICS_MAX = 1 << 16 };
 
 /*
  * Writing one sets the other to zero; of a pair only the one that is not zero says what the machine
@@ -29,12 +29,54 @@ static const char *counterpart(const struct knob *k)
 	return NULL;
 }
 
+/*
+ * Limits of ZFS that are its own choice while the parameter is 0, and stay what they are when 0 is
+ * written to it again. What is in force then stands in its statistics, and can be written. Source:
+ * OpenZFS, zfs(4) and module/zfs/arc.c.
+ */
+#define ARC_STATISTICS "/proc/spl/kstat/zfs/arcstats"
+static const char *const limits[][2] = {
+	{ "zfs.zfs_arc_max", "c_max" },
+	{ "zfs.zfs_arc_meta_limit", "arc_meta_limit" },
+};
+
+static const char *limit_in_force(const struct knob *k)
+{
+	for (size_t i = 0; k->kind == KNOB_MODPARAM && i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (strcmp(k->name, limits[i][0]) == 0)
+			return limits[i][1];
+	return NULL;
+}
+
 /* What follows "NAME=" in value, NULL when value does not begin with it. */
 static const char *behind(const char *value, const char *name)
 {
 	size_t n = strlen(name);
 
 	return strncmp(value, name, n) == 0 && value[n] == '=' ? value + n + 1 : NULL;
+}
+
+/* Of the lines "NAME TYPE NUMBER"; NULL. */
+static const char *statistic(struct host *h, struct arena *a, const char *name)
+{
+	size_t n = strlen(name), len;
+	char *text;
+
+	if (host_read(h, ARC_STATISTICS, STATISTICS_MAX, a, &text, &len))
+		return NULL;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *type, *number;
+
+		line += *line == '\n';
+		if (strncmp(line, name, n) != 0 || line[n] != ' ')
+			continue;
+		type = line + n + strspn(line + n, " ");
+		number = type + strcspn(type, " \n");
+		number += strspn(number, " ");
+		number = arena_strndup(a, number, strspn(number, "0123456789"));
+		return *number ? number : NULL;
+	}
+	return NULL;
 }
 
 /* A choice is a word of its own in brackets: "always [madvise] never". */
@@ -87,7 +129,7 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 		    struct err *e)
 {
 	struct knob other = { .kind = k->kind, .name = counterpart(k), .object = "" };
-	const char *own, *its;
+	const char *limit = limit_in_force(k), *own, *its;
 	int r = knob_file_text(h, a, k, &own);
 
 	if (r == 0 && other.name && strcmp(own, "0") == 0) {
@@ -96,6 +138,10 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 		if (r == 0 && strcmp(its, "0") != 0)
 			own = arena_printf(a, "%s=%s", other.name, its);
 		r = r == -ENOENT ? 0 : r;
+	}
+	if (r == 0 && limit && strcmp(own, "0") == 0) {
+		its = statistic(h, a, limit);
+		own = its ? arena_printf(a, "%s=%s", limit, its) : own;
 	}
 	/* That code means something else to the caller: no getter. */
 	if (r)
@@ -135,7 +181,11 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 {
 	struct knob target = *k;
 	const char *other = counterpart(k), *its = other ? behind(value, other) : NULL, *path;
+	const char *limit = limit_in_force(k);
 	int r;
+
+	if (limit && behind(value, limit))
+		value = behind(value, limit);
 
 	if (its) {
 		target.name = other;
@@ -178,11 +228,28 @@ static bool sysctl_sound(const char *name, const char **why)
 	return good || knob_unsound(why, "a sysctl is named like vm.swappiness");
 }
 
-/* What is not a value but does something when it is written. */
+/* What is not a value but does something when it is written; and the bytes of a device. */
 static bool is_trigger(const char *path)
 {
-	static const char *const triggers[] = { "remove", "rescan", "reset",  "bind",  "unbind",
-						"delete", "uevent", "new_id", "probe", "scan" };
+	static const char *const triggers[] = { "remove",
+						"rescan",
+						"reset",
+						"bind",
+						"unbind",
+						"delete",
+						"uevent",
+						"new_id",
+						"remove_id",
+						"probe",
+						"drivers_probe",
+						"scan",
+						"reset_controller",
+						"rescan_controller",
+						"reset_subordinate",
+						"soft_offline_page",
+						"hard_offline_page",
+						"config",
+						"rom" };
 	const char *last = strrchr(path, '/') + 1;
 
 	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
@@ -227,9 +294,15 @@ static bool file_sound(const struct knob *k, const char *value, const char **why
 		     : strchr(k->name, '.')  ? parameter_sound(k->name, why)
 					     : knob_unsound(why, "a module parameter is named like "
 								  "zfs.zfs_arc_max");
+	const char *limit = limit_in_force(k), *its = limit && value ? behind(value, limit) : NULL;
 
 	if (!named)
 		return false;
+	if (its && !knob_is_number(its))
+		return knob_unsound(why, "the limit is no number");
+	if (limit && value && strcmp(value, "0") == 0)
+		return knob_unsound(why, "ZFS never takes 0 back while it runs, and what it uses "
+					 "for it cannot be read");
 	if (!value || !other)
 		return true;
 	if (knob_is_number(value) || (behind(value, other) && knob_is_number(behind(value, other))))
@@ -246,6 +319,11 @@ static const char *file_command(struct arena *a, const struct knob *k, const cha
 			return arena_printf(a, "sysctl -w %s", value);
 		return arena_printf(a, "sysctl -w %s",
 				    knob_quote(a, arena_printf(a, "%s=%s", k->name, value)));
+	}
+	if (limit_in_force(k)) {
+		const char *its = behind(value, limit_in_force(k));
+
+		value = its ? its : value;
 	}
 	path = knob_quote(a, knob_path(a, k));
 	if (!*value)
@@ -276,6 +354,16 @@ static const char *as_number(const char *value)
 								    : value;
 }
 
+/* Left to ZFS is left to ZFS, whatever it makes of that; and what is in force is the same, however
+ * it came. */
+static bool same_limit(const char *x, const char *y, const char *limit)
+{
+	const char *ix = behind(x, limit), *iy = behind(y, limit);
+	bool own_x = ix || strcmp(x, "0") == 0, own_y = iy || strcmp(y, "0") == 0;
+
+	return (own_x && own_y) || knob_same_text(ix ? ix : x, iy ? iy : y);
+}
+
 static bool file_same(const struct knob *k, const char *x, const char *y)
 {
 	const char *other = counterpart(k), *ox = other ? behind(x, other) : NULL,
@@ -283,9 +371,21 @@ static bool file_same(const struct knob *k, const char *x, const char *y)
 
 	if (ox || oy)
 		return ox && oy && knob_same_text(ox, oy);
+	if (limit_in_force(k))
+		return same_limit(x, y, limit_in_force(k));
 	if (k->kind == KNOB_MODPARAM)
 		return knob_same_text(as_number(x), as_number(y));
 	return knob_same_text(x, y);
+}
+
+static const char *file_remains(const struct knob *k, const char *now, const char *value)
+{
+	const char *limit = limit_in_force(k);
+
+	return limit && behind(value, limit) && !behind(now, limit)
+		       ? "the limit is what it was; the parameter, which was 0, holds it until the "
+			 "module is loaded anew or the machine is booted"
+		       : NULL;
 }
 
 const struct knob_ops knob_ops_file = {
@@ -295,4 +395,5 @@ const struct knob_ops knob_ops_file = {
 	.command = file_command,
 	.place = file_place,
 	.same = file_same,
+	.remains = file_remains,
 };

@@ -9,6 +9,8 @@
 #include "knob/file.h"
 #include "knob/kinds.h"
 
+#define CPUFREQ "/sys/devices/system/cpu/cpufreq"
+
 static struct fact_str unseen(int r, const char *from)
 {
 	return (struct fact_str){
@@ -116,7 +118,52 @@ static const struct {
 	{ KNOB_LINK, "adaptive-tx", "tx-usecs", KNOB_LINK },
 };
 
-struct knob *knob_disturbs(struct arena *a, const struct knob *k, size_t *n)
+/* Of all names in folder that begin so the file behind them; added to out. */
+static struct knob *add_listed(struct host *h, struct arena *a, struct knob *out, size_t *n,
+			       const char *folder, const char *begin, const char *file)
+{
+	char **names;
+	size_t found;
+
+	if (!h || host_list(h, folder, a, &names, &found))
+		return out;
+	for (size_t i = 0; i < found; i++) {
+		if (!str_starts(names[i], begin))
+			continue;
+		out = arena_grow(a, out, *n, sizeof(*out));
+		out[(*n)++] = (struct knob){
+			.kind = KNOB_SYSFS,
+			.name = arena_printf(a, "%s/%s%s", folder, names[i], file),
+			.object = "",
+		};
+	}
+	return out;
+}
+
+/*
+ * What has to be looked for. The switch for boost gives every policy its driver's new ceiling, over
+ * what somebody set; a scheduler's own tunables go with it. Source: drivers/cpufreq/cpufreq.c and
+ * drivers with a switch of their own; block/elevator.c.
+ */
+static struct knob *add_found(struct host *h, struct arena *a, struct knob *out, size_t *n,
+			      const struct knob *k)
+{
+	static const char scheduler[] = "/queue/scheduler";
+
+	if (k->kind != KNOB_SYSFS || !k->name)
+		return out;
+	if (strcmp(k->name, CPUFREQ "/boost") == 0)
+		return add_listed(h, a, out, n, CPUFREQ, "policy", "/scaling_max_freq");
+	if (str_ends(k->name, scheduler))
+		return add_listed(h, a, out, n,
+				  arena_printf(a, "%.*siosched",
+					       (int)(strlen(k->name) - strlen("scheduler")),
+					       k->name),
+				  "", "");
+	return out;
+}
+
+struct knob *knob_disturbs(struct host *h, struct arena *a, const struct knob *k, size_t *n)
 {
 	struct knob *out = NULL;
 
@@ -138,5 +185,5 @@ struct knob *knob_disturbs(struct arena *a, const struct knob *k, size_t *n)
 		out = arena_grow(a, out, *n, sizeof(*out));
 		out[(*n)++] = other;
 	}
-	return out;
+	return add_found(h, a, out, n, k);
 }

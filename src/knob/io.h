@@ -54,8 +54,16 @@ int knob_set(struct host *h, struct arena *a, const struct knob *k, const char *
 const char *knob_neutral(const struct knob *k);
 /* True when both texts mean the same state: "0x1d" and "29", "4096 1 2" and "4096  1 2". */
 bool knob_same(const struct knob *k, const char *x, const char *y);
-/* Writing k resets these others (a new I/O scheduler sets the queue's depth): arena array of n. */
-struct knob *knob_disturbs(struct arena *a, const struct knob *k, size_t *n);
+/* The same, and whole: what a write that was cut off has left counts as ours, and holds nothing. */
+bool knob_holds(const struct knob *k, const char *now, const char *value);
+/* What is not as it was all the same though now and value mean the same state, in words; NULL. */
+const char *knob_remains(const struct knob *k, const char *now, const char *value);
+/* As knob_command, for this machine, of which it reads what the command has to name. */
+const char *knob_command_here(struct host *h, struct arena *a, const struct knob *k,
+			      const char *value);
+/* Writing k resets these others (a new I/O scheduler sets the queue's depth): arena array of n. Of
+ * those whose folders have to be listed none are known without a host (h NULL). */
+struct knob *knob_disturbs(struct host *h, struct arena *a, const struct knob *k, size_t *n);
 /*
  * What ties the knob to a device rather than to a name: the place in /sys/devices that its object
  * has today. "" where a name is all there is (sysctl). After a reboot the same name may be another

@@ -138,49 +138,115 @@ int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, co
 	return r == -ENOENT ? 0 : r;
 }
 
-static int store(struct host *h, const struct knob *k, const struct cmdline *c, struct err *e)
+/* What stands for ours in the file, with the blank before it. */
+static void add_ours(struct text *out, const struct cmdline *c)
+{
+	if (c->n)
+		text_printf(out, " " MARK "%zu", c->n);
+	for (size_t i = 0; i < c->n; i++)
+		text_printf(out, " %s", c->ours[i]);
+}
+
+/* What the kernel gets: all lines but comments, with a blank between them. */
+static size_t line_length(const char *text)
+{
+	size_t sum = 0;
+
+	for (const char *line = text; *line;
+	     line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+		const char *at = line + strspn(line, " \t");
+		size_t n = strcspn(at, "\n");
+
+		while (n && is_blank(at[n - 1]))
+			n--;
+		if (n && *at != '#')
+			sum += n + (sum > 0);
+	}
+	return sum;
+}
+
+static int store(struct host *h, const struct knob *k, const struct cmdline *c, bool adds,
+		 struct err *e)
 {
 	TEXT_AUTO out = { 0 };
+	size_t length;
 	int r;
 
 	text_addn(&out, c->text, c->from);
-	if (c->n)
-		text_printf(&out, " " MARK "%zu", c->n);
-	for (size_t i = 0; i < c->n; i++)
-		text_printf(&out, " %s", c->ours[i]);
-	if (out.len >= KERNEL_MAX)
+	add_ours(&out, c);
+	text_add(&out, c->text + c->to);
+	length = line_length(out.s ? out.s : "");
+	if (adds && length >= KERNEL_MAX)
 		return err_set(e, -ENOSPC,
 			       "could not set %s: the kernel takes no line of %zu "
 			       "characters",
-			       k->name, out.len);
-	text_add(&out, c->text + c->to);
+			       k->name, length);
 	r = host_put(h, BOOT_CMDLINE, out.s ? out.s : "", out.len, c->mode);
 	return r ? knob_fail(e, r, "set", k) : 0;
+}
+
+/* Puts token in the place of ours of that name, or behind all; NULL takes it out. False: nothing is
+ * to be done, or there is no room. */
+static bool replace(struct cmdline *c, const char *name, const char *token)
+{
+	size_t at = 0;
+
+	while (at < c->n && !kernel_argument_value(c->ours[at], name))
+		at++;
+	if ((at == c->n && !token) || at == TOKENS_MAX)
+		return false;
+	if (!token)
+		memmove(&c->ours[at], &c->ours[at + 1], (--c->n - at) * sizeof(c->ours[0]));
+	else
+		c->ours[at] = token;
+	c->n += token && at == c->n;
+	return true;
 }
 
 int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
 		       struct err *e)
 {
 	struct cmdline c = { 0 };
-	size_t at = 0;
 	int r = load(h, a, "set", k, &c, e);
 
 	if (r == -ENOENT)
 		return token ? knob_fail(e, r, "set", k) : 0;
 	if (r)
 		return r;
-	while (at < c.n && !kernel_argument_value(c.ours[at], k->name))
-		at++;
-	if (at == c.n && !token)
-		return 0;
-	if (at == TOKENS_MAX)
-		return err_set(e, -ENOSPC,
+	if (replace(&c, k->name, token))
+		return store(h, k, &c, token != NULL, e);
+	return token ? err_set(e, -ENOSPC,
 			       "could not set %s: %s holds %d arguments of ours already", k->name,
-			       BOOT_CMDLINE, TOKENS_MAX);
-	if (!token)
-		memmove(&c.ours[at], &c.ours[at + 1], (--c.n - at) * sizeof(c.ours[0]));
-	else
-		c.ours[at] = token;
-	c.n += token && at == c.n;
-	return store(h, k, &c, e);
+			       BOOT_CMDLINE, TOKENS_MAX)
+		     : 0;
+}
+
+/* A text as sed looks for it; of what arguments of ours are made of these alone mean more. */
+static void add_pattern(struct text *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		text_printf(out, "%s%c", strchr(".*[]^$\\|", s[i]) ? "\\" : "", s[i]);
+}
+
+const char *kernel_cmdline_command(struct host *h, struct arena *a, const struct knob *k,
+				   const char *token)
+{
+	TEXT_AUTO out = { 0 };
+	struct cmdline c = { 0 };
+	struct err ignored = { 0 };
+	size_t from, to;
+
+	if (load(h, a, "read", k, &c, &ignored))
+		return NULL;
+	from = c.from;
+	to = c.to;
+	if (from == to || !replace(&c, k->name, token))
+		return NULL;
+	text_add(&out, "s|");
+	add_pattern(&out, c.text + from, to - from);
+	text_add(&out, "|");
+	add_ours(&out, &c);
+	text_add(&out, "|");
+	return arena_printf(a, "sed -i %s " BOOT_CMDLINE " && kernel-install add-all",
+			    knob_quote(a, out.s));
 }

@@ -27,6 +27,9 @@ struct knob_ops {
 	bool (*sound)(const struct knob *k, const char *value, const char **why);
 	/* As knob_command; knob and value are sound. NULL: no program does it. */
 	const char *(*command)(struct arena *a, const struct knob *k, const char *value);
+	/* As knob_command_here. NULL: the same on every machine. */
+	const char *(*command_here)(struct host *h, struct arena *a, const struct knob *k,
+				    const char *value);
 	/* As knob_place. NULL: a name is all there is. */
 	const char *(*place)(struct host *h, struct arena *a, const struct knob *k);
 	/* As knob_neutral. NULL: every knob of the kind has a getter. */
@@ -34,6 +37,8 @@ struct knob_ops {
 	/* As knob_same, after the texts were found to differ. NULL: numbers and blanks (see
 	 * knob_same_text). */
 	bool (*same)(const struct knob *k, const char *x, const char *y);
+	/* As knob_remains. NULL: what is the same is the same to the letter. */
+	const char *(*remains)(const struct knob *k, const char *now, const char *value);
 };
 
 extern const struct knob_ops knob_ops_file; /* sysctl, sysfs, module-parameter */

@@ -76,6 +76,9 @@ static bool same_address(const char *x, const char *y)
 	       a.bus == b.bus && a.device == b.device && a.function == b.function;
 }
 
+/* No machine has more; what says so is believed up to here. */
+enum { GPUS_MAX = 256 };
+
 /* The index by which NVML knows the GPU now. A GPU that does not even give its address may be the
  * one that is looked for: its reason is the answer then. */
 static int find(struct host *h, struct arena *a, const char *pci, const char **index)
@@ -83,7 +86,7 @@ static int find(struct host *h, struct arena *a, const char *pci, const char **i
 	long long n = 0;
 	int r = host_ask_int(h, "nvml", "", "nvmlDeviceGetCount", &n), mute = 0;
 
-	for (long long i = 0; r == 0 && i < n; i++) {
+	for (long long i = 0; r == 0 && i < n && i < GPUS_MAX; i++) {
 		const char *object = arena_printf(a, "%lld", i);
 		struct answer id;
 		int e = host_ask(h, "nvml", object, "nvmlDeviceGetPciInfo.busId", &id);

@@ -271,11 +271,34 @@ static int folder_remove(struct host *h, struct arena *a, const char *path)
 	return r && !is_missing(r) ? r : remove_path(h, path);
 }
 
-static int link_set(struct host *h, const char *path, const char *target)
+/* What was there before a write that failed, whatever was done of it. */
+static void bring_back(struct host *h, struct arena *a, const char *path, const char *was)
 {
-	int r = remove_path(h, path);
+	const char *now, *text;
+	unsigned mode;
+	size_t len;
 
-	return r ? r : host_make_link(h, path, target);
+	if (plain_get(h, a, path, &now) || strcmp(now, was) == 0 || remove_path(h, path))
+		return;
+	if (str_starts(was, link_start))
+		(void)host_make_link(h, path, was + strlen(link_start));
+	else if (knob_file_parse(a, was, &mode, &text, &len))
+		(void)host_put(h, path, text, len, mode);
+}
+
+static int link_set(struct host *h, struct arena *a, const char *path, const char *target)
+{
+	const char *was;
+	int r = plain_get(h, a, path, &was);
+
+	if (r)
+		return r;
+	r = remove_path(h, path);
+	if (r == 0)
+		r = host_make_link(h, path, target);
+	if (r)
+		bring_back(h, a, path, was);
+	return r;
 }
 
 static int own_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
@@ -295,7 +318,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 			    : 0;
 		r = r ? r : remove_path(h, k->name);
 	} else if (str_starts(value, link_start)) {
-		r = link_set(h, k->name, value + strlen(link_start));
+		r = link_set(h, a, k->name, value + strlen(link_start));
 	} else if (!knob_file_parse(a, value, &mode, &text, &len)) {
 		r = -EINVAL;
 	} else if (is_folder(k->name)) {
@@ -320,7 +343,8 @@ static bool value_sound(const char *name, const char *value)
 	if (strcmp(value, absent) == 0)
 		return true;
 	if (str_starts(value, link_start))
-		return !is_folder(name) && value[strlen(link_start)] == '/';
+		return !is_folder(name) && value[strlen(link_start)] == '/' &&
+		       strlen(value) - strlen(link_start) < HOST_PATH_MAX;
 	good = knob_file_parse(&a, value, &mode, &text, &len) && len <= CONTENT_MAX &&
 	       (!is_folder(name) || len == 0);
 	arena_free(&a);

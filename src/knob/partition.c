@@ -11,6 +11,7 @@
  * Source: admin-guide/cgroup-v2, cpuset.cpus.partition; "isolated" is there since Linux 6.1. Linux
  * before 6.2 forgets, when CPUs come and go, which ones a program had bound itself to.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@
 #define GROUP_CPUS GROUP "/cpuset.cpus"
 #define GROUP_STATE GROUP "/cpuset.cpus.partition"
 
-enum { LINE = 512 };
+/* LIST: a list of every second CPU is long, and no longer than what may be written. */
+enum { LINE = 512, LIST = 4096 + 1 };
 
 static const char none[] = "none", none_off[] = "none, controller off", cut[] = "not finished";
 
@@ -58,7 +60,7 @@ static int handed(struct host *h)
 
 static int read_state(struct host *h, struct arena *a, const char **value)
 {
-	char line[LINE];
+	char line[LINE], list[LIST];
 	int r = handed(h);
 
 	if (r < 0)
@@ -71,9 +73,9 @@ static int read_state(struct host *h, struct arena *a, const char **value)
 	if (!r || host_read_line(h, GROUP_STATE, line, sizeof(line)) < 0 ||
 	    strcmp(line, "isolated") != 0)
 		return 0;
-	r = host_read_line(h, GROUP_CPUS, line, sizeof(line));
+	r = host_read_line(h, GROUP_CPUS, list, sizeof(list));
 	if (r >= 0)
-		*value = arena_strdup(a, line);
+		*value = arena_strdup(a, list);
 	return r < 0 ? r : 0;
 }
 
@@ -134,7 +136,28 @@ static int check_state(struct host *h, const struct knob *k, const char *value, 
 				 value, line);
 }
 
-static int isolate(struct host *h, const struct knob *k, const char *value, struct err *e)
+/* Of a partition that is there the list could only be narrowed. */
+static int give_list(struct host *h, const char *value)
+{
+	int r = host_write(h, GROUP_STATE, "member");
+
+	return r ? r : host_write(h, GROUP_CPUS, value);
+}
+
+/* What was there before a write that failed; where it does not come back either, no group. */
+static void bring_back(struct host *h, const char *old, bool off)
+{
+	char line[LINE];
+
+	if (*old && give_list(h, old) == 0 && host_write(h, GROUP_STATE, "isolated") == 0 &&
+	    host_read_line(h, GROUP_STATE, line, sizeof(line)) == 0 &&
+	    strcmp(line, "isolated") == 0)
+		return;
+	dissolve(h, off);
+}
+
+static int isolate(struct host *h, const struct knob *k, const char *value, const char *old,
+		   struct err *e)
 {
 	int on = handed(h), r = on < 0 ? on : 0;
 
@@ -142,11 +165,8 @@ static int isolate(struct host *h, const struct knob *k, const char *value, stru
 		r = host_make_dir(h, GROUP, 0755);
 	if (r == 0 && !on)
 		r = host_write(h, HANDED, "+cpuset");
-	/* Of a partition that is there the list could only be narrowed. */
 	if (r == 0)
-		r = host_write(h, GROUP_STATE, "member");
-	if (r == 0)
-		r = host_write(h, GROUP_CPUS, value);
+		r = give_list(h, value);
 	if (r == 0) {
 		r = host_write(h, GROUP_STATE, "isolated");
 		if (r == -EINVAL)
@@ -161,7 +181,7 @@ static int isolate(struct host *h, const struct knob *k, const char *value, stru
 		knob_fail(e, r, "set", k);
 	}
 	if (r)
-		dissolve(h, on == 0);
+		bring_back(h, old, on == 0);
 	return r;
 }
 
@@ -169,11 +189,13 @@ static int cpuset_set(struct host *h, struct arena *a, const struct knob *k, con
 		      struct err *e)
 {
 	bool off = strcmp(value, none_off) == 0;
+	const char *old = none;
 	int r;
 
-	(void)a;
-	if (!off && strcmp(value, none) != 0)
-		return isolate(h, k, value, e);
+	if (!off && strcmp(value, none) != 0) {
+		(void)read_state(h, a, &old);
+		return isolate(h, k, value, isdigit((unsigned char)*old) ? old : "", e);
+	}
 	r = dissolve(h, off);
 	if (r == -EBUSY)
 		err_set(e, r, "could not remove %s: processes or groups are in it", GROUP);

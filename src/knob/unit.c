@@ -152,6 +152,15 @@ static int change(struct host *h, const char *unit, const struct state *now,
 	return r;
 }
 
+/* The half that was done of what failed. */
+static void take_back(struct host *h, struct arena *a, const char *unit, const struct state *was)
+{
+	struct state now;
+
+	if (read_state(h, a, unit, &now) == 0)
+		(void)change(h, unit, &now, was);
+}
+
 static int unit_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		    struct err *e)
 {
@@ -164,8 +173,10 @@ static int unit_set(struct host *h, struct arena *a, const struct knob *k, const
 	if (r)
 		return r;
 	r = change(h, k->name, &now, &want);
-	if (r)
+	if (r) {
+		take_back(h, a, k->name, &now);
 		knob_fail(e, r, "set", k);
+	}
 	if (r == -ETIME)
 		err_hint(e, "systemd was asked to leave it as it was: systemctl status %s",
 			 k->name);

@@ -243,6 +243,9 @@ static const struct {
 	{ "vm.swappiness", 0, 200 },
 	{ "vm.dirty_ratio", 0, 100 },
 	{ "vm.dirty_background_ratio", 0, 100 },
+	/* The kernel takes two pages; every writer would stall. */
+	{ "vm.dirty_bytes", 1 << 20, LLONG_MAX },
+	{ "vm.dirty_background_bytes", 1 << 20, LLONG_MAX },
 	{ "vm.vfs_cache_pressure", 0, INT_MAX },
 	{ "vm.zone_reclaim_mode", 0, 7 },
 	{ "vm.overcommit_memory", 0, 2 },

@@ -17,7 +17,7 @@ struct items {
 static bool resets(struct arena *a, const struct knob *x, const struct knob *y)
 {
 	size_t n = 0;
-	struct knob *others = knob_disturbs(a, x, &n);
+	struct knob *others = knob_disturbs(NULL, a, x, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (knob_equal(&others[i], y))

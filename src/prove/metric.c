@@ -220,7 +220,7 @@ static int from_pattern(const struct metric *m, const char *output, double *out,
 {
 	regmatch_t at[2], last = { .rm_so = -1 };
 	size_t from = 0;
-	char text[TEXT_LENGTH], *end;
+	char text[TEXT_LENGTH];
 	int flags = 0;
 
 	while (output[from] && regexec(&m->pattern, output + from, 2, at, flags) == 0) {
@@ -234,8 +234,7 @@ static int from_pattern(const struct metric *m, const char *output, double *out,
 		return err_set(e, -ENODATA, "nothing that the workload printed matches \"%s\"",
 			       m->text);
 	snprintf(text, sizeof(text), "%.*s", (int)(last.rm_eo - last.rm_so), output + last.rm_so);
-	*out = strtod(text, &end);
-	if (end == text || *end)
+	if (parse_real(text + strspn(text, " \t"), out))
 		return err_set(e, -ENODATA, "\"%s\" matches \"%s\", which is no number", m->text,
 			       text);
 	return 0;

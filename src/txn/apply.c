@@ -32,11 +32,23 @@ int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 	return 0;
 }
 
+/* A value that its kind refuses could be neither kept in the journal nor put back. */
+static int check_before(struct txn_run *r, const struct knob *k, const char *before,
+			struct err *why)
+{
+	const char *sentence;
+
+	if (knob_sound(k, before, &sentence))
+		return 0;
+	return err_set(why, -EINVAL, "%s could not be put back to what it is now: %s",
+		       knob_text(r->a, k), sentence);
+}
+
 /* A side that is not there cannot be reset; one that cannot be read could not be put back. */
 static int note_sides(struct txn_run *r, struct entry *e, struct err *why)
 {
 	size_t n = 0;
-	struct knob *others = knob_disturbs(r->a, &e->knob, &n);
+	struct knob *others = knob_disturbs(r->h, r->a, &e->knob, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		struct side s = { .knob = others[i] };
@@ -46,6 +58,9 @@ static int note_sides(struct txn_run *r, struct entry *e, struct err *why)
 			return code;
 		if (code)
 			continue;
+		code = check_before(r, &s.knob, s.before, why);
+		if (code)
+			return code;
 		e->sides = arena_grow(r->a, e->sides, e->n_sides, sizeof(*e->sides));
 		e->sides[e->n_sides++] = s;
 	}
@@ -69,7 +84,7 @@ static int note_before(struct txn_run *r, struct entry *e, struct err *why)
 	const struct entry *below;
 
 	if (code != -ENODATA)
-		return code;
+		return code ? code : check_before(r, &e->knob, e->before, why);
 	below = layer_top(&r->journal, &e->knob);
 	e->before = below ? below->after : NULL;
 	return 0;
@@ -171,7 +186,7 @@ static size_t batch_end(struct txn_run *r, const struct plan *p, size_t i)
 {
 	size_t disturbed = 0, end = i + 1;
 
-	knob_disturbs(r->a, &p->changes[i].knob, &disturbed);
+	knob_disturbs(r->h, r->a, &p->changes[i].knob, &disturbed);
 	/* Of a knob that cannot be read nobody could tell that it was not written. */
 	if (knob_neutral(&p->changes[i].knob))
 		return end;

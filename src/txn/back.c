@@ -22,20 +22,33 @@ static void stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, c
 {
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = sentence;
-	row->command = knob_command(r->a, &e->knob, row->from);
+	row->command = knob_command_here(r->h, r->a, &e->knob, row->from);
 	e->state = ENTRY_STUCK;
 	e->note = sentence;
 	write_stuck(&r->writer, e, r->now ? r->now->txn : e->txn, row->command);
 }
 
-/* Numbers that the machine took in part (huge pages, rounded sizes) lie between the two. */
-static bool lies_between(const char *now, const char *before, const char *after)
+/*
+ * Not there just now: a pool that is not imported, an adapter that is away, a CPU that is offline.
+ * It may come back with our value, so the change stays open, until the boot that ends its value or
+ * whoever is sure gives it up.
+ */
+static void away(struct txn_run *r, struct entry *e, struct outcome_row *row, bool given_up,
+		 const char *what)
 {
-	long long x, lo, hi;
-
-	if (!before || parse_i64(now, &x) || parse_i64(before, &lo) || parse_i64(after, &hi))
-		return false;
-	return lo < hi ? x >= lo && x <= hi : x >= hi && x <= lo;
+	if (given_up) {
+		noted(r, e, row, OUTCOME_GONE, "gone");
+		row->sentence = arena_printf(r->a, "given up, not there: %s", what);
+		return;
+	}
+	row->outcome = OUTCOME_STUCK;
+	row->sentence = arena_printf(r->a,
+				     "left, not there now: %s; undo again when it is there, or "
+				     "with --force to give it up",
+				     what);
+	e->state = ENTRY_STUCK;
+	e->note = NOTE_AWAY;
+	write_stuck(&r->writer, e, r->now ? r->now->txn : e->txn, NULL);
 }
 
 /* Our value: what was read back; where a crash came before that, what was asked for or what a
@@ -46,7 +59,7 @@ static bool is_ours(const struct entry *e, const char *now)
 		return true;
 	if (knob_same(&e->knob, now, e->after))
 		return true;
-	return e->state == ENTRY_INTENDED && lies_between(now, e->before, e->after);
+	return e->state == ENTRY_INTENDED && run_is_half(e, now);
 }
 
 /*
@@ -159,9 +172,12 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		row->sentence = e->before ? NULL : "the value before was not known";
 		return;
 	}
-	/* A write that failed but is in force is in force. */
-	if (got == 0 && knob_same(&e->knob, now, to)) {
+	/* A write that failed but is in force is in force. An address may have cost others. */
+	if (got == 0 && (code == 0 || e->knob.kind != KNOB_ADDRESS) &&
+	    knob_holds(&e->knob, now, to)) {
 		is_back(r, e, row, OUTCOME_RESTORED, "restored", later);
+		if (row->outcome == OUTCOME_RESTORED)
+			row->sentence = knob_remains(&e->knob, now, to);
 		return;
 	}
 	stuck(r, e, row,
@@ -285,6 +301,22 @@ static bool can_force(const struct entry *e, const char *now)
 	return e->knob.kind != KNOB_FILE || knob_sound(&e->knob, now, NULL);
 }
 
+/* It stays as it is in the journal: for the version that wrote it, or for a person. */
+static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome_row *row)
+{
+	const char *version = NULL;
+
+	for (size_t i = 0; i < r->journal.n; i++)
+		if (r->journal.items[i].txn == e->txn)
+			version = r->journal.items[i].version;
+	row->outcome = OUTCOME_STUCK;
+	row->sentence = arena_printf(r->a,
+				     "what the journal says of it cannot be read by this version "
+				     "(%s); version %s wrote it",
+				     r->who->version ? r->who->version : "unknown",
+				     version ? version : "unknown");
+}
+
 void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
 {
 	struct err why = { 0 };
@@ -292,21 +324,25 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 	bool unknown = false;
 	int code;
 
+	if (e->unread) {
+		cannot_read(r, e, row);
+		return;
+	}
 	if (is_covered(r, e, row))
 		return;
 	code = knob_get(r->h, r->a, &e->knob, &now, &why);
 	row->found = code ? NULL : now;
 	if (code == -ENODATA) {
 		take_back_unseen(r, e, row);
-	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR ||
-		   (code == 0 && is_elsewhere(r, e, &unknown))) {
-		noted(r, e, row, OUTCOME_GONE, "gone");
-		row->sentence = "the device is not there any more";
+	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
+		away(r, e, row, forced, arena_strdup(r->a, why.text));
+	} else if (code == 0 && is_elsewhere(r, e, &unknown)) {
+		away(r, e, row, forced, "its name is another device's now");
 	} else if (code) {
 		stuck(r, e, row, arena_strdup(r->a, why.text));
 	} else if (unknown && !forced) {
 		stuck(r, e, row, "whether it is still the same device could not be seen");
-	} else if (e->before && knob_same(&e->knob, now, e->before)) {
+	} else if (e->before && knob_holds(&e->knob, now, e->before)) {
 		/* Not by us: whoever put it back has reset the sides too, and they are theirs. */
 		if (e->restoring)
 			is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);

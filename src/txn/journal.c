@@ -80,13 +80,17 @@ static void note_number(struct scan *s, unsigned long txn)
 
 static bool may_close(const struct line_head *head)
 {
-	return line_is(head, "begin") || line_is(head, "closed") || line_is(head, "end");
+	return line_is(head, "begin") || line_is(head, "closed") || line_is(head, "end") ||
+	       line_is(head, "undoing");
 }
 
 static bool closes(const struct line_head *head, const char *line, size_t len)
 {
 	static const char undo[] = "\"op\":\"undo\"", back[] = "\"result\":\"rolled-back\"";
 
+	/* A line that was cut says nothing. */
+	if (line[len - 1] != '}')
+		return false;
 	if (line_is(head, "closed"))
 		return true;
 	if (line_is(head, "end"))
@@ -142,6 +146,9 @@ static void scan_line(void *ctx, const char *line, size_t n)
 	note_number(s, head.txn);
 	if (closes(&head, line, n))
 		s->closed[head.txn] = 1;
+	/* What an undo has begun to take back by force was left, and is open again. */
+	if (line_is(&head, "undoing"))
+		s->closed[head.txn] = 0;
 	if (!s->n || s->stretches[s->n - 1].txn != head.txn) {
 		if (s->n == s->room)
 			s->stretches =

@@ -14,6 +14,9 @@
 #define TXN_JOURNAL TXN_DIR "/journal.jsonl"
 #define TXN_LOCK TXN_DIR "/lock"
 
+/* A note of an entry whose device could not be seen when it was to be taken back. */
+#define NOTE_AWAY "not there now"
+
 enum entry_state {
 	ENTRY_INTENDED, /* no "done" follows: a crash came between */
 	ENTRY_DONE,
@@ -44,6 +47,11 @@ struct entry {
 	const char
 		*note;	/* of the last state: "restored", "already", "covered", "left", an error */
 	bool restoring; /* an undo has begun to write, which resets the sides as well */
+	bool undoing;	/* an undo has begun; only the machine tells how far it came */
+	/* The line that says what was changed makes no sense to this version: it stands here as an
+	 * entry without a knob, so that nobody takes it for undone. */
+	bool unread;
+	bool lost; /* see txn_mark_lost */
 };
 
 enum transaction_state {
@@ -61,7 +69,7 @@ struct transaction {
 	long long time_s;
 	const char *user, *reason, *profile, *version;
 	enum transaction_state state;
-	struct entry *entries; /* in the order of writing; none for an undo */
+	struct entry *entries; /* in the order of writing, seq ascending; none for an undo */
 	size_t n;
 };
 

@@ -24,8 +24,8 @@ static struct entry *nearest(struct journal *j, const struct knob *k, const stru
 		for (size_t n = 0; n < j->items[i].n; n++) {
 			struct entry *x = &j->items[i].entries[n];
 
-			if (x == e || !entry_is_active(x) || !knob_equal(&x->knob, k) ||
-			    (e && is_newer(x, e) != above))
+			if (x == e || !entry_is_active(x) || x->unread ||
+			    !knob_equal(&x->knob, k) || (e && is_newer(x, e) != above))
 				continue;
 			if (!best || is_newer(x, best) != above)
 				best = x;

@@ -22,8 +22,9 @@ bool line_head(const char *line, size_t n, struct line_head *out)
 		if (out->txn > TXN_MAX)
 			return false;
 	}
-	out->len = p < end ? (size_t)(p - line) + 1 : 0;
-	return out->txn > 0;
+	out->len = (size_t)(p - line) + 1;
+	/* A line that was cut in the middle of a number names another one. */
+	return p < end && out->txn > 0;
 }
 
 static const char *text_of(struct arena *a, const json_t *j, const char *key)
@@ -51,12 +52,64 @@ static bool begins_again(const struct transaction *t, const json_t *j)
 	       json_integer_value(json_object_get(j, "time")) == t->time_s;
 }
 
-static bool intends_again(const struct transaction *t, const struct entry *e)
+static bool intends_again(const struct entry *old, const struct entry *e)
 {
-	const struct entry *old = e->seq >= 1 && e->seq <= t->n ? &t->entries[e->seq - 1] : NULL;
-
-	return old && strcmp(old->id, e->id) == 0 && strcmp(old->after, e->after) == 0 &&
+	return !old->unread && strcmp(old->id, e->id) == 0 && strcmp(old->after, e->after) == 0 &&
 	       knob_equal(&old->knob, &e->knob);
+}
+
+/* 0: it holds none that could be one. */
+static unsigned seq_of(const json_t *j)
+{
+	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
+
+	return seq < 1 || seq > SEQ_MAX ? 0 : (unsigned)seq;
+}
+
+static unsigned last_seq(const struct transaction *t)
+{
+	return t->n ? t->entries[t->n - 1].seq : 0;
+}
+
+static struct entry *entry_of(struct transaction *t, unsigned seq)
+{
+	size_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->entries[mid].seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->n && t->entries[lo].seq == seq ? &t->entries[lo] : NULL;
+}
+
+static struct entry *append(struct arena *a, struct transaction *t, const struct entry *e)
+{
+	t->entries = arena_grow(a, t->entries, t->n, sizeof(*t->entries));
+	t->entries[t->n] = *e;
+	return &t->entries[t->n++];
+}
+
+/* A change that was made and of which no more can be read than this. */
+static struct entry *append_unread(struct arena *a, struct transaction *t, unsigned seq,
+				   const json_t *j)
+{
+	struct entry e = { .txn = t->txn,
+			   .seq = seq,
+			   .id = text_of(a, j, "id"),
+			   .target = text_of(a, j, "target"),
+			   .knob = { KNOB_NONE, "", "" },
+			   .place = "",
+			   .after = text_of(a, j, "after"),
+			   .unread = true };
+
+	e.id = e.id ? e.id : "unreadable";
+	e.target = e.target ? e.target : "";
+	e.after = e.after ? e.after : "";
+	return append(a, t, &e);
 }
 
 static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
@@ -114,27 +167,36 @@ static int sides_of(struct arena *a, const json_t *j, struct entry *e)
 
 static int intend(struct arena *a, struct transaction *t, const json_t *j)
 {
-	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
+	unsigned seq = seq_of(j);
+	const struct entry *old = entry_of(t, seq);
 	const char *why;
 	struct entry e = { .txn = t->txn,
+			   .seq = seq,
 			   .id = text_of(a, j, "id"),
 			   .target = text_of(a, j, "target"),
 			   .place = text_of(a, j, "place"),
 			   .before = text_of(a, j, "before"),
 			   .after = text_of(a, j, "after") };
 
-	if (seq < 1 || seq > (json_int_t)t->n + 1 || !e.id || !e.target || !e.after ||
-	    knob_of(a, json_object_get(j, "knob"), &e.knob) ||
-	    (e.before && !knob_sound(&e.knob, e.before, &why)) ||
-	    sides_of(a, json_object_get(j, "sides"), &e))
+	bool sound = e.id && e.target && e.after &&
+		     knob_of(a, json_object_get(j, "knob"), &e.knob) == 0 &&
+		     (!e.before || knob_sound(&e.knob, e.before, &why)) &&
+		     sides_of(a, json_object_get(j, "sides"), &e) == 0;
+
+	if (!seq || (!old && seq <= last_seq(t)))
 		return -EINVAL;
-	if (!e.place)
-		e.place = "";
-	e.seq = (unsigned)seq;
-	if (e.seq <= t->n)
-		return intends_again(t, &e) ? 0 : -EINVAL;
-	t->entries = arena_grow(a, t->entries, t->n, sizeof(*t->entries));
-	t->entries[t->n++] = e;
+	if (old)
+		return sound && intends_again(old, &e) ? 0 : -EINVAL;
+	/* A line that was cut is written again, with those behind it: what is passed over here was
+	 * whole once. However many they are, one stands for them. */
+	if (seq > last_seq(t) + 1)
+		append_unread(a, t, seq - 1, NULL);
+	if (!sound) {
+		append_unread(a, t, seq, j);
+		return -EINVAL;
+	}
+	e.place = e.place ? e.place : "";
+	append(a, t, &e);
 	return 0;
 }
 
@@ -168,11 +230,18 @@ static int rebase(struct arena *a, struct entry *e, const json_t *j)
 	return 0;
 }
 
-static struct entry *entry_of(struct transaction *t, const json_t *j)
+/* An undo begins. In a transaction that was over it takes up again what was left to somebody. */
+static void undoing(struct transaction *t, struct entry *e)
 {
-	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
+	bool over = t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
 
-	return seq >= 1 && (size_t)seq <= t->n ? &t->entries[seq - 1] : NULL;
+	for (size_t i = 0; over && i < t->n; i++)
+		t->entries[i].state = ENTRY_UNDONE;
+	if (over)
+		t->state = TRANSACTION_APPLIED;
+	if (e->state == ENTRY_UNDONE)
+		e->state = ENTRY_DONE;
+	e->undoing = true;
 }
 
 static int ended(struct transaction *t, const json_t *j)
@@ -206,11 +275,20 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 		t->state = t->state == TRANSACTION_ROLLED_BACK ? t->state : TRANSACTION_UNDONE;
 		return 0;
 	}
-	e = entry_of(t, j);
+	e = entry_of(t, seq_of(j));
+	/* Nothing is done that was not to be: its intent is what could not be read. */
+	if (!e && line_is(head, "done") && seq_of(j) > last_seq(t)) {
+		append_unread(a, t, seq_of(j), NULL);
+		return -EINVAL;
+	}
 	if (!e)
 		return -EINVAL;
 	if (line_is(head, "done"))
 		return done(a, e, j);
+	if (line_is(head, "undoing")) {
+		undoing(t, e);
+		return 0;
+	}
 	if (line_is(head, "rebase"))
 		return rebase(a, e, j);
 	if (line_is(head, "restoring")) {
@@ -218,6 +296,7 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 		return 0;
 	}
 	e->note = text_of(a, j, "note");
+	e->undoing = false;
 	if (line_is(head, "undone"))
 		e->state = ENTRY_UNDONE;
 	else if (line_is(head, "stuck"))

@@ -8,13 +8,14 @@
 
 #include "txn/journal.h"
 
-/* More transactions than anybody makes: a larger number is no number of ours. */
-enum { TXN_MAX = 10000000 };
+/* More transactions, and changes of one, than anybody makes: a larger number is no number of ours.
+ */
+enum { TXN_MAX = 10000000, SEQ_MAX = 10000000 };
 
 struct line_head {
 	char kind[12]; /* "begin", "intend", ..., zeroes behind it */
 	unsigned long txn;
-	size_t len; /* of its text, with the character behind the number; 0: there is none */
+	size_t len; /* of its text, with the character behind the number */
 };
 
 /* What every line begins with; false for anything else. Reads no further. */

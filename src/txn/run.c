@@ -9,15 +9,6 @@
 #include "knob/io.h"
 #include "txn/line.h"
 
-static const char *read_boot_id(struct host *h, struct arena *a)
-{
-	char buf[64];
-
-	return host_read_line(h, "/proc/sys/kernel/random/boot_id", buf, sizeof(buf))
-		       ? ""
-		       : arena_strdup(a, buf);
-}
-
 static int lock(struct host *h, struct arena *a, struct err *e)
 {
 	int r = host_own_dir(h, TXN_DIR);
@@ -62,7 +53,7 @@ static int lock(struct host *h, struct arena *a, struct err *e)
  * undone, the others are done with. That the boot's own value equals ours does not make it ours:
  * what was there before is of a boot that is gone.
  */
-static void forget_lost(struct txn_run *r, struct transaction *t)
+static void forget_lost(struct txn_run *r, struct boot_kept *kept, struct transaction *t)
 {
 	if (!boot_differs(t, r->boot_id))
 		return;
@@ -76,7 +67,7 @@ static void forget_lost(struct txn_run *r, struct transaction *t)
 			e->note = "lost at reboot";
 		if (!entry_is_active(e) || !knob_is_runtime(e->knob.kind))
 			continue;
-		if (t->state != TRANSACTION_OPEN && boot_is_kept(r->a, &r->journal, e) &&
+		if (t->state != TRANSACTION_OPEN && boot_is_kept(kept, e) &&
 		    knob_get(r->h, r->a, &e->knob, &now, &ignored) == 0 &&
 		    knob_same(&e->knob, now, e->after))
 			continue;
@@ -89,12 +80,13 @@ static void forget_lost(struct txn_run *r, struct transaction *t)
 
 static int recover(struct txn_run *r, struct err *e)
 {
+	struct boot_kept kept = { .a = r->a, .j = &r->journal };
 	bool clean = true;
 
 	for (size_t i = r->journal.n; i-- > 0;) {
 		struct transaction *t = &r->journal.items[i];
 
-		forget_lost(r, t);
+		forget_lost(r, &kept, t);
 		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
 			continue;
 		clean = run_roll_back(r, t, false) && clean;
@@ -131,7 +123,7 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 			       "%s: holds a transaction with the last number there is",
 			       TXN_JOURNAL);
 	r->writer.torn = r->journal.torn;
-	r->boot_id = read_boot_id(h, a);
+	r->boot_id = boot_id_of(h, a);
 	code = recover(r, e);
 	/* What is stuck is stuck: that must not keep anybody from undoing the rest. */
 	if (code == 0 || code == -EUCLEAN)

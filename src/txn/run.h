@@ -40,6 +40,12 @@ int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e);
  * rows in the report, which has to be empty. Errors as txn_apply: then all was taken back. */
 int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct err *e);
 
+/* --- half.c ----------------------------------------------------------------------------------- */
+
+/* Half of what was asked for: numbers that the machine granted in part, a service that was stopped
+ * and not yet disabled, a link that was taken away for another. */
+bool run_is_half(const struct entry *e, const char *now);
+
 /* --- run.c, back.c ---------------------------------------------------------------------------- */
 
 /* Row of the report for an entry. */

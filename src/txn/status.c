@@ -95,12 +95,11 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 {
 	/* Looking for layers needs no change of them. */
 	struct journal *layers = (struct journal *)j;
-	char boot[64];
+	const char *boot = boot_id_of(h, a);
+	struct boot_kept kept = { .a = a, .j = j };
 
 	*rows = NULL;
 	*n = 0;
-	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
-		boot[0] = '\0';
 	for (size_t i = 0; i < j->n; i++)
 		for (size_t k = 0; k < j->items[i].n; k++) {
 			const struct transaction *t = &j->items[i];
@@ -111,10 +110,9 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 			if (!entry_is_active(e) || layer_above(layers, e) ||
 			    strcmp(t->op, "persist") == 0)
 				continue;
-			row.hold = judge(h, a, j, e,
-					 boot_differs(t, boot) && knob_is_runtime(e->knob.kind) &&
-						 !boot_is_kept(a, j, e),
-					 &row);
+			row.hold = e->unread ? HOLD_UNKNOWN
+					     : judge(h, a, j, e, boot_has_lost(&kept, t, e, boot),
+						     &row);
 			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
 			(*rows)[(*n)++] = row;
 		}

@@ -29,7 +29,7 @@ enum outcome {
 	OUTCOME_RESET,	  /* undo: the prior value was unknown; the neutral one was set */
 	OUTCOME_COVERED,  /* undo: a later transaction holds the knob; it will restore the value */
 	OUTCOME_FOREIGN,  /* undo: somebody else changed it since; left alone */
-	OUTCOME_GONE,	  /* undo: the device or file is not there any more */
+	OUTCOME_GONE,	  /* undo: the device or file is not there, and was given up */
 };
 
 struct outcome_row {
@@ -73,7 +73,7 @@ struct txn_select {
 	const struct knob *knobs; /* only these; n_knobs 0: all */
 	size_t n_knobs;
 	const char *op; /* only transactions called so; NULL: "apply", or the one of that number */
-	bool force;	/* restore even what somebody changed since */
+	bool force;	/* restore even what somebody changed since; give up what is not there */
 	bool dry;	/* write nothing: report what would come of it */
 };
 
@@ -148,5 +148,8 @@ struct hold_row {
 int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);
+/* Marks every entry whose value went with an earlier boot: a runtime value that no file of ours
+ * sets again. It is over: who wants it back applies it, or keeps it. */
+void txn_mark_lost(struct host *h, struct arena *a, struct journal *j);
 
 #endif

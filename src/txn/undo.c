@@ -53,12 +53,22 @@ static bool is_meant(const struct txn_select *s, const struct transaction *t, un
 	return s->all || s->n_only || t->txn == newest;
 }
 
+/* Of two that are open one of which cannot be read it is the other, however old. */
 static unsigned long newest_open(const struct txn_select *s, const struct journal *j)
 {
-	for (size_t i = j->n; i-- > 0;)
-		if (is_called(s, &j->items[i]) && count_open(s, &j->items[i]))
-			return j->items[i].txn;
-	return 0;
+	unsigned long unread = 0;
+
+	for (size_t i = j->n; i-- > 0;) {
+		const struct transaction *t = &j->items[i];
+		size_t open = is_called(s, t) ? count_open(s, t) : 0;
+
+		for (size_t k = 0; open && k < t->n; k++)
+			if (!t->entries[k].unread && is_open(s, &t->entries[k]) &&
+			    selects(s, &t->entries[k]))
+				return t->txn;
+		unread = open && !unread ? t->txn : unread;
+	}
+	return unread;
 }
 
 static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which)
@@ -71,14 +81,29 @@ static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which
 
 		if (!is_open(s, e) || !selects(s, e))
 			continue;
-		if (!entry_is_active(e))
-			e->state = ENTRY_DONE;
 		row = run_row(r, e);
 		run_take_back(r, e, s->force, row);
 		clean = clean && row->outcome != OUTCOME_STUCK;
 	}
 	run_settle(r, &r->journal.items[which]);
 	return clean;
+}
+
+/* What is to be taken back, before any of it is: where that cannot be said nothing is. What was
+ * left to somebody, in a transaction that is over, is open again from here on. */
+static void announce(struct txn_run *r, const struct txn_select *s, struct transaction *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct entry *e = &t->entries[i];
+
+		if (!is_open(s, e) || !selects(s, e) || e->unread)
+			continue;
+		if (!entry_is_active(e)) {
+			e->state = ENTRY_DONE;
+			t->state = TRANSACTION_APPLIED;
+		}
+		write_undoing(&r->writer, e);
+	}
 }
 
 static int nothing(const struct txn_select *s, struct err *e)
@@ -93,6 +118,7 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 	unsigned long newest = newest_open(s, &r->journal);
 	size_t n = r->journal.n, changes = 0;
 	bool clean = true;
+	int code;
 
 	for (size_t i = 0; i < n; i++)
 		if (is_meant(s, &r->journal.items[i], newest))
@@ -100,6 +126,16 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 	if (!changes)
 		return r->report->recovered ? 0 : nothing(s, e);
 	run_begin(r, "undo", NULL, changes);
+	for (size_t i = n; i-- > 0;)
+		if (is_meant(s, &r->journal.items[i], newest))
+			announce(r, s, &r->journal.items[i]);
+	code = write_flush(&r->writer);
+	if (code) {
+		text_clear(&r->writer.waiting);
+		err_set(e, code, "%s: %s: nothing was taken back", TXN_JOURNAL, strerror(-code));
+		err_hint(e, "what is not written there first is not changed: make room for it");
+		return code;
+	}
 	for (size_t i = n; i-- > 0;)
 		if (is_meant(s, &r->journal.items[i], newest))
 			clean = undo_one(r, s, i) && clean;
@@ -115,7 +151,7 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const struct txn_who *who,
 	     struct txn_report *out, struct err *e)
 {
-	struct err late = { 0 };
+	struct err ignored = { 0 };
 	struct txn_run r;
 	/* What was left to somebody stands in transactions that are finished. */
 	struct txn_how how = { .dry = s->dry, .all = s->force };
@@ -126,10 +162,11 @@ int txn_undo(struct host *h, struct arena *a, const struct txn_select *s, const 
 	if (code)
 		return code;
 	code = undo(&r, s, e);
-	closed = run_close(&r, &late);
-	if (closed && code == 0) {
-		*e = late;
-		code = closed;
-	}
-	return code;
+	closed = run_close(&r, &ignored);
+	if (!closed || (code && code != -EUCLEAN))
+		return code;
+	err_set(e, -EUCLEAN, "%s: %s: what was taken back is not recorded", TXN_JOURNAL,
+		strerror(-closed));
+	err_hint(e, "make room for it and undo again: what is back already is not written again");
+	return -EUCLEAN;
 }

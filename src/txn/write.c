@@ -154,6 +154,11 @@ void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i
 	end_line(w, j);
 }
 
+void write_undoing(struct journal_writer *w, const struct entry *e)
+{
+	end_line(w, entry_line("undoing", e));
+}
+
 void write_restoring(struct journal_writer *w, const struct entry *e)
 {
 	end_line(w, entry_line("restoring", e));

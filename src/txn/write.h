@@ -29,9 +29,11 @@ void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long 
 void write_rebase(struct journal_writer *w, const struct entry *e);
 /* The same of sides[i]. */
 void write_rebase_side(struct journal_writer *w, const struct entry *e, size_t i);
-/* Nothing of this transaction is left to undo. */
+/* An undo has begun. On disk (write_flush) before it writes the first knob. */
+void write_undoing(struct journal_writer *w, const struct entry *e);
 /* An undo is about to write a knob that resets others; on disk before that. */
 void write_restoring(struct journal_writer *w, const struct entry *e);
+/* Nothing of this transaction is left to undo. */
 void write_closed(struct journal_writer *w, unsigned long txn);
 void write_end(struct journal_writer *w, unsigned long txn, enum transaction_state s);
 /* Everything that waited is on disk when it returns 0. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages that look at what was changed: status and verify. */
+#include <string.h>
+
 #include "base/text.h"
+#include "txn/journal.h"
 #include "view/batch.h"
 #include "view/figure.h"
 #include "view/page_txn.h"
@@ -42,6 +45,13 @@ static struct batch *batches(struct arena *a, const struct machine *m, const str
 		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 8) };
 	}
 	return batch_rows(a, m, keys, n, n_out);
+}
+
+/* An undo did not find it, and it is still not there. */
+static bool is_away(const struct hold_row *r)
+{
+	return r->hold == HOLD_UNKNOWN && r->e->state == ENTRY_STUCK && r->e->note &&
+	       strcmp(r->e->note, NOTE_AWAY) == 0;
 }
 
 static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
@@ -96,7 +106,9 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 		c[3] = r->e->before ? cell(r->e->before) : cell_as(STYLE_UNKNOWN, "unknown");
 		c[4] = cell(r->e->after);
 		c[5] = r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[6] = r->e->state == ENTRY_STUCK
+		c[6] = r->e->unread ? cell_as(STYLE_BAD, "open: the journal's line cannot be read")
+		       : is_away(r) ? cell_as(STYLE_BAD, "left: " NOTE_AWAY)
+		       : r->e->state == ENTRY_STUCK
 			       ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
 			       : cell_as(holds[r->hold].style, holds[r->hold].text);
 		c[7] = cell(r->by);

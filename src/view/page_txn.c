@@ -48,12 +48,16 @@ static const char *outcome_text(enum outcome o)
 	return texts[o];
 }
 
-static bool waits(const struct outcome_row *r)
+static bool needs_reboot(const struct outcome_row *r)
 {
 	const struct setting *s = setting_find(r->id);
 
-	return r->outcome == OUTCOME_DONE &&
-	       (r->knob.kind == KNOB_BOOTARG || (s && s->effect == EFFECT_REBOOT));
+	return r->knob.kind == KNOB_BOOTARG || (s && s->effect == EFFECT_REBOOT);
+}
+
+static bool waits(const struct outcome_row *r)
+{
+	return r->outcome == OUTCOME_DONE && needs_reboot(r);
 }
 
 /* undo: what was set is what it comes from. */
@@ -113,6 +117,14 @@ static void commands(struct doc *d, const struct txn_report *r)
 	doc_code(d, arena_strdup(d->arena, t.s));
 }
 
+static bool has_command(const struct txn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].outcome == OUTCOME_STUCK && r->rows[i].command)
+			return true;
+	return false;
+}
+
 static size_t count(const struct txn_report *r, enum outcome o)
 {
 	size_t n = 0;
@@ -132,6 +144,24 @@ static void recovered(struct doc *d, const struct txn_report *r)
 static const char *changes_text(struct arena *a, size_t n)
 {
 	return arena_printf(a, "%zu change%s", n, n == 1 ? "" : "s");
+}
+
+/* What was written of boot arguments is a file that the boot menu is made from. */
+static void boot_menu(struct doc *d, const struct machine *m, const struct txn_report *r,
+		      enum outcome written, struct node *line)
+{
+	size_t i = 0;
+
+	while (i < r->n && (r->rows[i].knob.kind != KNOB_BOOTARG || r->rows[i].outcome != written))
+		i++;
+	if (i == r->n)
+		return;
+	node_span(d, line, cell(" Kernel arguments wait for "));
+	node_span(d, line,
+		  cell_as(STYLE_CODE, fact_is(&m->config.boot_menu, "kernel-install")
+					      ? "kernel-install add-all"
+					      : "update-grub"));
+	node_span(d, line, cell(", which is yours to run, before that reboot."));
 }
 
 static void applied(struct doc *d, const struct machine *m, const struct txn_report *r,
@@ -155,17 +185,7 @@ static void applied(struct doc *d, const struct machine *m, const struct txn_rep
 	node_span(d, line, cell(" Taken back with "));
 	node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", r->txn));
 	node_span(d, line, cell("."));
-	for (size_t i = 0; i < r->n; i++)
-		if (r->rows[i].knob.kind == KNOB_BOOTARG) {
-			node_span(d, line, cell(" Kernel arguments wait for "));
-			node_span(
-				d, line,
-				cell_as(STYLE_CODE, fact_is(&m->config.boot_menu, "kernel-install")
-							    ? "kernel-install add-all"
-							    : "update-grub"));
-			node_span(d, line, cell(", which is yours to run, before that reboot."));
-			break;
-		}
+	boot_menu(d, m, r, OUTCOME_DONE, line);
 }
 
 struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
@@ -209,7 +229,7 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 		{ OUTCOME_RESET, "reset (the prior value was unknown)" },
 		{ OUTCOME_COVERED, "held by a later transaction" },
 		{ OUTCOME_FOREIGN, "left alone (changed since by somebody else)" },
-		{ OUTCOME_GONE, "gone with its device or file" },
+		{ OUTCOME_GONE, "given up (its device or file is not there)" },
 		{ OUTCOME_NOT_TRIED, "not tried" },
 		{ OUTCOME_STUCK, "stuck" },
 	};
@@ -232,6 +252,21 @@ static void undone(struct doc *d, const struct txn_report *r, struct node *line)
 		node_span(d, line, cell(" --force restores what somebody changed since, too."));
 }
 
+/* What was taken back and is in force all the same until the machine is booted. */
+static void restarts(struct doc *d, const struct machine *m, const struct txn_report *r,
+		     struct node *line)
+{
+	size_t later = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		later += needs_reboot(&r->rows[i]) && r->rows[i].outcome == OUTCOME_RESTORED;
+	if (later)
+		node_span(d, line,
+			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
+				      later, later == 1 ? "takes" : "take"));
+	boot_menu(d, m, r, OUTCOME_RESTORED, line);
+}
+
 struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn_report *r,
 		      int result)
 {
@@ -246,9 +281,13 @@ struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn
 		node_span(d, line, cell("There is nothing to undo."));
 	else
 		undone(d, r, line);
-	if (result == -EUCLEAN)
+	if (!r->dry)
+		restarts(d, m, r, line);
+	if (result == -EUCLEAN && count(r, OUTCOME_STUCK))
 		node_span(d, line,
-			  cell_as(STYLE_BAD, " Not everything could be taken back: the commands "
-					     "above do it by hand."));
+			  cell_as(STYLE_BAD, has_command(r)
+						     ? " Not everything could be taken back: the "
+						       "commands above do it by hand."
+						     : " Not everything could be taken back."));
 	return d;
 }

@@ -22,13 +22,20 @@ static json_t *number(unsigned long n)
 	return n ? json_integer((json_int_t)n) : json_null();
 }
 
+/* What the journal says of it may be unreadable. */
+static json_t *knob_or_null(const struct knob *k)
+{
+	return k->kind == KNOB_NONE ? json_null()
+				    : json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(k->kind),
+						"name", json_text(k->name), "object",
+						json_text(k->object ? k->object : ""));
+}
+
 /* The keys that every row about a knob opens with. */
 static json_t *row_json(const char *id, const char *target, const struct knob *k)
 {
-	return json_pack("{s:o, s:o, s:{s:s, s:o, s:o}}", "id", json_text(id), "target",
-			 json_text(target ? target : ""), "knob", "kind", knob_kind_name(k->kind),
-			 "name", json_text(k->name), "object",
-			 json_text(k->object ? k->object : ""));
+	return json_pack("{s:o, s:o, s:o}", "id", json_text(id), "target",
+			 json_text(target ? target : ""), "knob", knob_or_null(k));
 }
 
 json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,

@@ -9,9 +9,10 @@
 #include "base/text.h"
 #include "knob/io.h"
 
+/* Knobs that are equal have the same one, whatever they were made from. */
 static const char *knob_key(struct arena *a, const struct knob *k)
 {
-	return arena_printf(a, "%d %s\n%s", (int)k->kind, k->name, k->object);
+	return arena_printf(a, "%d %s", (int)k->kind, knob_text(a, k));
 }
 
 static bool is_newer(const struct entry *x, const struct entry *y)
@@ -93,7 +94,8 @@ static struct item make(struct arena *a, const struct entry *e, const struct ite
 				     kept(a, e->knob.object, like->knob.object) },
 			   .txn = e->txn,
 			   .seq = e->seq,
-			   .same_boot = same_boot };
+			   .same_boot = same_boot,
+			   .lost = e->lost };
 
 	it.read = kept(a, e->read, it.after);
 	it.path = knob_path(a, &it.knob);
@@ -126,8 +128,17 @@ static void carry_over(struct item *it, struct items *old, size_t *at)
 		it->read = now.read;
 		it->place = now.place;
 		it->path = now.path;
+		it->lost = now.lost;
 		return;
 	}
+}
+
+/* What was interrupted is to be rolled back, and what an undo has begun to be taken back: neither
+ * is to hold. */
+static bool is_open(const struct transaction *t, const struct entry *e)
+{
+	return e->state != ENTRY_UNDONE &&
+	       (e->state == ENTRY_INTENDED || t->state == TRANSACTION_OPEN || e->undoing);
 }
 
 /* What lies in a folder that was made for a file of ours is no change of it. */
@@ -156,11 +167,11 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 			const struct entry *e = &t->entries[k], *by;
 			const char *key = knob_key(&scratch, &e->knob);
 
-			if (e->state == ENTRY_INTENDED)
-				out->open++;
+			out->open += is_open(t, e);
 			by = map_get(&reset, key);
-			if (e->state != ENTRY_DONE || !selects(only, n_only, e->id) ||
-			    is_folder(&e->knob) || map_get(&m, key) != e || (by && is_newer(by, e)))
+			if (e->state != ENTRY_DONE || is_open(t, e) ||
+			    !selects(only, n_only, e->id) || is_folder(&e->knob) ||
+			    map_get(&m, key) != e || (by && is_newer(by, e)))
 				continue;
 			out->list[out->n] =
 				make(&out->arena, e, out->n ? &out->list[out->n - 1] : NULL,
@@ -250,7 +261,8 @@ bool item_is_named(const struct item *it, const struct hint *h)
 
 bool item_is_dear(const struct item *it)
 {
-	return it->knob.kind == KNOB_ZPROP || it->knob.kind == KNOB_HELPER;
+	return it->knob.kind == KNOB_ZPROP || it->knob.kind == KNOB_HELPER ||
+	       it->knob.kind == KNOB_FIRMWARE;
 }
 
 const char *value_shown(struct arena *a, const char *value)

@@ -37,6 +37,7 @@ struct item {
 	unsigned long txn;
 	unsigned seq;
 	bool same_boot;
+	bool lost; /* of an earlier boot, and nothing of ours sets it again: it is over */
 	/* From looking. */
 	enum item_state state;
 	char *now;     /* heap; NULL: not known */
@@ -54,12 +55,13 @@ struct items {
 	struct item *list; /* in the order in which they were written */
 	size_t n;
 	size_t transactions;
-	size_t open; /* changes that are neither done nor undone: not watched */
+	size_t open; /* changes that were interrupted, or their undo was: not watched */
 };
 
 /*
  * Of each knob the newest change that is not undone, when it is done. What was seen of the same
- * change in old is kept. old is emptied. only: ids or prefixes; n_only 0: all.
+ * change in old is kept. old is emptied. only: ids or prefixes; n_only 0: all. The journal went
+ * through txn_mark_lost.
  */
 void items_load(struct host *h, struct items *out, const struct journal *j, struct items *old,
 		const char *const *only, size_t n_only);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "txn/txn.h"
 #include "watch/guard.h"
 
 enum { SETTLE_MS = 200, DEVICE_MS = 2000 };
@@ -53,6 +54,7 @@ void guard_load(struct guard *g)
 			trouble(g, &e);
 		g->blind = true;
 	} else {
+		txn_mark_lost(g->h, &scratch, &j);
 		items_load(g->h, &g->items, &j, &old, g->w->only, g->w->n_only);
 		g->blind = false;
 	}

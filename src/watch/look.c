@@ -46,8 +46,9 @@ static enum sight look_lock(struct host *h, struct arena *a, const struct item *
 	long long most, mhz;
 	char index[8];
 
-	if (it->knob.kind != KNOB_NVML || !comma || parse_i64(comma + 1, &most) ||
-	    !find_gpu(h, it->knob.object, index) ||
+	/* What a journal says is no lock unless the kind takes it. */
+	if (it->knob.kind != KNOB_NVML || !knob_sound(&it->knob, it->after, NULL) || !comma ||
+	    parse_i64(comma + 1, &most) || !find_gpu(h, it->knob.object, index) ||
 	    host_ask_int(h, "nvml", index,
 			 memory ? "nvmlDeviceGetClockInfo(MEM)" : "nvmlDeviceGetClockInfo(SM)",
 			 &mhz) ||
@@ -76,8 +77,8 @@ enum sight item_look(struct host *h, struct arena *a, const struct item *it, con
 		*now = arena_strdup(a, e.text);
 		return SIGHT_UNSEEN;
 	}
-	if (knob_same(&it->knob, *now, it->after) ||
-	    (it->read && knob_same(&it->knob, *now, it->read)))
+	if (knob_holds(&it->knob, *now, it->after) ||
+	    (it->read && knob_holds(&it->knob, *now, it->read)))
 		return SIGHT_OURS;
-	return it->before && knob_same(&it->knob, *now, it->before) ? SIGHT_RESET : SIGHT_OTHER;
+	return it->before && knob_holds(&it->knob, *now, it->before) ? SIGHT_RESET : SIGHT_OTHER;
 }

@@ -137,6 +137,14 @@ static void changed(struct guard *g, struct item *it, enum sight sight, const ch
 	int limit;
 
 	policy_of(&g->policy, it->id, &reaction, &limit);
+	/* Set again it would be a change of this boot that no journal holds: nobody could undo it.
+	 */
+	if (it->lost && it->state != ITEM_LEFT) {
+		say(g, EVENT_LOST, it, now)->note =
+			"it is over with that boot, and is not set again: apply sets it, persist "
+			"install keeps it";
+		it->state = ITEM_LEFT;
+	}
 	if (it->state == ITEM_LEFT || it->state == ITEM_GIVEN_UP) {
 		item_set_now(it, now);
 		return;

@@ -49,7 +49,7 @@ static struct disturbed note_disturbed(struct guard *g, const struct knob *k)
 	struct disturbed d = { 0 };
 	struct err ignored = { 0 };
 
-	d.knobs = knob_disturbs(&g->round, k, &d.n);
+	d.knobs = knob_disturbs(g->writer, &g->round, k, &d.n);
 	d.before = arena_array(&g->round, d.n, sizeof(*d.before));
 	for (size_t i = 0; i < d.n; i++)
 		if (knob_get(g->writer, &g->round, &d.knobs[i], &d.before[i], &ignored))
@@ -79,8 +79,8 @@ static int swap(struct guard *g, const struct item *it, const char **why)
 
 	put_back(g, &d);
 	got = knob_get(g->writer, &g->round, &it->knob, &now, &e);
-	if (got == 0 && (knob_same(&it->knob, now, it->after) ||
-			 (it->read && knob_same(&it->knob, now, it->read))))
+	if (got == 0 && (knob_holds(&it->knob, now, it->after) ||
+			 (it->read && knob_holds(&it->knob, now, it->read))))
 		return 0;
 	if (code == 0 && got == -ENODATA)
 		return 0;

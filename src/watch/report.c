@@ -96,15 +96,20 @@ static void say_what(struct arena *a, struct text *t, const struct event *e)
 		text_printf(t, "is %s", to ? to : "unknown");
 }
 
-/* Values may hold anything; a line is one line, and moves no cursor. */
+/* Values may hold anything; a line is one line, moves no cursor and turns no direction. */
 static const char *one_line(struct arena *a, const char *s)
 {
-	char *out = arena_strdup(a, utf8_clean(a, s));
+	TEXT_AUTO out = { 0 };
+	uint32_t cp;
+	size_t n;
 
-	for (char *c = out; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
-	return out;
+	text_add(&out, "");
+	for (s = utf8_clean(a, s); (n = utf8_next(s, &cp)); s += n)
+		if (utf8_harmless(cp))
+			text_addn(&out, s, n);
+		else
+			text_addc(&out, ' ');
+	return arena_strdup(a, out.s);
 }
 
 static const char *sentence(struct arena *a, const struct line *l)

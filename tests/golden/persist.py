@@ -182,6 +182,10 @@ def boot(m, name, kept):
     unit = [r for r in kept if r["keeper"] == "unit"]
     if not kept:
         return
+    before = m.left()
+    code, out, err = m.run("apply", "--boot", "--dry-run")
+    expect(f"{name}: apply --boot --dry-run shows what it would write", code == 0 and out and "dry run" in err and m.left() == before and
+           not m.path("/var/lib/gputune/boot-report.json").exists(), (code, err))
     code, out, err = m.run("apply", "--boot")
     expect(f"{name}: apply --boot", code in (0, 1), (code, err))
     m.fits("boot-report", m.path("/var/lib/gputune/boot-report.json"))
@@ -240,6 +244,28 @@ def layers(capture, folder):
     m.path("/etc/gputune/boot.json").write_text("{}\n")
     code, out, err = m.run("persist", "install", "--yes")
     expect(f"{name}: a request that is not ours is refused", code == 2 and "boot.json" in err, (code, err))
+
+
+def not_kept(capture, folder):
+    """What --skip leaves out, what was interrupted, and files that no journal knows."""
+    m, name = Machine(capture, folder), f"{capture.name} not kept"
+    journal, request = m.path("/var/lib/gputune/journal.jsonl"), m.path("/etc/gputune/boot.json")
+    m.run("apply", "--profile", "published", "--only", "memory.swappiness,net.rmem-max", "--yes")
+    code, j = m.json("persist", "install", "--skip", "memory", "--dry-run")
+    expect(f"{name}: --skip alone is obeyed", [r["id"] for r in j["rows"]] == ["net.rmem-max"], j["rows"])
+    text = journal.read_text()
+    journal.write_text(text[:text.rindex('{"t":"end"')])
+    code, j = m.json("persist", "install", "--dry-run")
+    expect(f"{name}: what was interrupted is not kept", not j["rows"] and len(j["skipped"]) == 2, j["rows"])
+    code, out, err = m.run("persist", "install", "--yes")
+    expect(f"{name}: it is rolled back first", code == 0 and "was rolled back" in err and not request.exists(), (code, err))
+    m.run("persist", "install", "--profile", "published", "--only", "net.rmem-max", "--yes")
+    code, out, err = m.run("apply", "--boot", "--skip", "net")
+    expect(f"{name}: apply --boot takes no --skip", code == 2 and "--skip" in err, (code, err))
+    journal.unlink()
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: without a journal the files stay, and are named", code == 3 and request.exists() and
+           all(f"does not know {p}" in err for p in ("/etc/gputune/boot.json", "/etc/sysctl.d/99-zz-gputune.conf")), (code, out, err))
 
 
 def partly(capture, folder):
@@ -322,7 +348,8 @@ def boot_paths(capture, tmp):
            "root=UUID=1 ro quiet nohz_full=1 theirs=1\n", (code, file.read_text()))
     code, out, err = m.run("apply", "--profile", "published", "--only", "boot.isolcpus", "--allow", "*", "--yes")
     expect("kernel-install: apply writes it", code == 0 and "isolcpus=" in file.read_text() and "kernel-install" in out, (code, out, err))
-    m.run("undo", "--yes")
+    code, out, err = m.run("undo", "--yes")
+    expect("kernel-install: undo says what makes it so", code == 0 and "kernel-install add-all" in out, (code, out))
     expect("kernel-install: undo is the identity", file.read_text() == "root=UUID=1 ro quiet nohz_full=1 theirs=1\n", file.read_text())
     m = machine("grubby", grubby)
     code, j = m.json(*wish)
@@ -340,6 +367,7 @@ with tempfile.TemporaryDirectory() as tmp:
         end_suite()
     if sys.argv[2:] == ["partly"]:
         partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
+        not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
         end_suite()
     for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
         for profile in ("default", "published", "low-latency", "max-performance"):
@@ -348,6 +376,7 @@ with tempfile.TemporaryDirectory() as tmp:
         expect(f"some machine needs {want}", any(want in s for s in seen), seen)
     foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
     layers(root / "tests/machines/dgx-spark", f"{tmp}/layers")
+    not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
     partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
     boot_paths(root / "tests/machines/dgx-spark", tmp)
     m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")

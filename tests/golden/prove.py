@@ -189,6 +189,8 @@ def refusals():
     before = snapshot()
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--dry-run")
     expect("a dry run writes nothing", code == 0 and snapshot() == before, err)
+    code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-fastopen=1", "--command", "true", "--dry-run")
+    expect("two values for one setting are a usage error", code == 2 and "asked for twice" in err, (code, err))
     for queue in sorted(pathlib.Path("/sys/block").glob("*/queue/nr_requests")):
         disk, now = queue.parts[3], int(queue.read_text(encoding="ascii"))
         code, out, err = run("prove", f"disk.nr-requests@{disk}={now + 44}", "--command", "true", "--dry-run")

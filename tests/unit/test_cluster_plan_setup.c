@@ -143,6 +143,33 @@ static void test_block(void **state)
 	there_and_back(NULL);
 }
 
+/* A last line without its end that would become a mark of ours, and a file that could not be read
+ * again with our lines in it, are left as they are. */
+static void test_block_no_room(void **state)
+{
+	static const struct knob k = { KNOB_BLOCK, HOSTS, "" };
+	static const char *const last[] = { "# gputune cluster: begin", "# gputune cluster: end" };
+	enum { LARGE = 1 << 20 };
+	struct err e = { 0 };
+	char *now, *large;
+	struct lab l;
+
+	(void)state;
+	open_lab(&l);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(host_put(l.h, HOSTS, last[i], strlen(last[i]), 0644), 0);
+		assert_int_equal(knob_set(l.h, &l.a, &k, "0644:x\\n", &e), -EBADMSG);
+		assert_int_equal(host_read(l.h, HOSTS, 1 << 16, &l.a, &now, NULL), 0);
+		assert_string_equal(now, last[i]);
+	}
+	large = arena_alloc(&l.a, LARGE);
+	memset(large, '\n', LARGE);
+	assert_int_equal(host_put(l.h, HOSTS, large, LARGE, 0644), 0);
+	assert_int_equal(knob_set(l.h, &l.a, &k, "0644:x\\n", &e), -EFBIG);
+	assert_string_equal(value(&l, &k), "absent");
+	lab_close(&l);
+}
+
 /* What somebody wrote above and below stays, and what has been done to the marks is not guessed. */
 static void test_block_edited(void **state)
 {
@@ -528,12 +555,19 @@ static void test_wish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_address),	     cmocka_unit_test(test_block),
-		cmocka_unit_test(test_block_edited), cmocka_unit_test(test_nobody),
-		cmocka_unit_test(test_netplan),	     cmocka_unit_test(test_manager_and_networkd),
-		cmocka_unit_test(test_whole_way),    cmocka_unit_test(test_gates),
-		cmocka_unit_test(test_dead_man),     cmocka_unit_test(test_rdma_openers),
-		cmocka_unit_test(test_link_type),    cmocka_unit_test(test_mlxconfig),
+		cmocka_unit_test(test_address),
+		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_block_no_room),
+		cmocka_unit_test(test_block_edited),
+		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_netplan),
+		cmocka_unit_test(test_manager_and_networkd),
+		cmocka_unit_test(test_whole_way),
+		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_dead_man),
+		cmocka_unit_test(test_rdma_openers),
+		cmocka_unit_test(test_link_type),
+		cmocka_unit_test(test_mlxconfig),
 		cmocka_unit_test(test_wish),
 	};
 

@@ -65,7 +65,7 @@ static void test_round_trip(void **state)
 	struct side side = { .knob = { KNOB_SYSFS, LAB_QUEUE "nr_requests", "" }, .before = "64" };
 	struct entry entries[] = {
 		{ 3, 1, "memory.swappiness", "", swappiness, "", "60", "10", "10", NULL, 0,
-		  ENTRY_DONE, NULL, false },
+		  ENTRY_DONE, NULL, false, false, false, false },
 		{ 3,
 		  2,
 		  "disk.scheduler",
@@ -79,6 +79,9 @@ static void test_round_trip(void **state)
 		  1,
 		  ENTRY_UNDONE,
 		  "restored",
+		  false,
+		  false,
+		  false,
 		  false },
 		{ 3,
 		  3,
@@ -93,6 +96,9 @@ static void test_round_trip(void **state)
 		  0,
 		  ENTRY_STUCK,
 		  "no \"quotes\" \\ lost",
+		  false,
+		  false,
+		  false,
 		  false },
 		{ 3,
 		  4,
@@ -107,6 +113,9 @@ static void test_round_trip(void **state)
 		  0,
 		  ENTRY_INTENDED,
 		  NULL,
+		  false,
+		  false,
+		  false,
 		  false },
 	};
 	struct transaction t = { 3,
@@ -222,6 +231,8 @@ static void test_torn(void **state)
 
 static void test_garbage(void **state)
 {
+	/* From here on what has the shape of a change stays open. */
+	enum { SHAPED = 4 };
 	static const char *const junk[] = {
 		"\n",
 		"nonsense\n",
@@ -229,7 +240,6 @@ static void test_garbage(void **state)
 		"{\"t\":\"begin\",\"txn\":1\n",
 		"{\"t\":\"done\",\"txn\":1,\"seq\":1,\"read\":\"10\",\"read\":\"10\"}\n",
 		"{\"t\":\"done\",\"txn\":7,\"seq\":1,\"read\":\"10\"}\n",
-		"{\"t\":\"done\",\"txn\":1,\"seq\":2,\"read\":\"10\"}\n",
 		"{\"t\":\"done\",\"txn\":1,\"seq\":0,\"read\":\"10\"}\n",
 		"{\"t\":\"done\",\"txn\":1,\"seq\":-1,\"read\":\"10\"}\n",
 		"{\"t\":\"done\",\"txn\":1,\"seq\":4294967297,\"read\":\"10\"}\n",
@@ -243,19 +253,23 @@ static void test_garbage(void **state)
 		"{\"t\":\"begin\",\"txn\":-5}\n",
 		"{\"t\":\"begin\",\"txn\":99999999999999999999}\n",
 		"{\"t\":\"begin\",\"txn\":1,\"op\":\"apply\"}\n",
-		"{\"t\":\"intend\",\"txn\":1,\"seq\":2}\n",
-		INTEND(1, 3, "vm.swappiness", "60", "10"),
 		INTEND(1, 1, "vm.swappiness", "60", "11"),
 		INTEND(1, 1, "vm.dirty_ratio", "60", "10"),
 		INTEND(1, 0, "vm.swappiness", "60", "10"),
-		INTEND(1, 2, "vm.../../etc/passwd", "60", "10"),
 		"{\"txn\":1,\"t\":\"begin\"}\n",
 		" {\"t\":\"begin\",\"txn\":1}\n",
 		"\xff\xfe\xfd\n",
+		"{\"t\":\"done\",\"txn\":1,\"seq\":2,\"read\":\"10\"}\n",
+		"{\"t\":\"intend\",\"txn\":1,\"seq\":2}\n",
+		INTEND(1, 2, "vm.../../etc/passwd", "60", "10"),
+		/* Sound by itself, behind one that is missing. */
+		INTEND(1, 3, "vm.dirty_ratio", "20", "20"),
 	};
+	const size_t n = sizeof(junk) / sizeof(junk[0]);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
+		bool shaped = i >= n - SHAPED, sound = i == n - 1;
 		static const char first[] = BEGIN(1) INTEND(1, 1, "vm.swappiness", "60", "10"),
 				  last[] = DONE(1, 1, "10") END(1, "applied");
 		TEXT_AUTO text = { 0 };
@@ -266,13 +280,16 @@ static void test_garbage(void **state)
 		text_add(&text, junk[i]);
 		text_add(&text, last);
 		load(&l, text.s, &j);
-		if (j.bad_lines != (i != 0) || j.n != 1 || j.items[0].n != 1)
+		if (j.bad_lines != (i != 0 && !sound) || j.n != 1 ||
+		    j.items[0].n != (size_t)1 + shaped + sound ||
+		    (shaped && !j.items[0].entries[1].unread))
 			fail_msg("%s: %zu bad lines, %zu transactions", junk[i], j.bad_lines, j.n);
 		assert_int_equal(j.next, strstr(junk[i], "\"txn\":7") ? 8 : 2);
 		assert_int_equal(j.items[0].state, TRANSACTION_APPLIED);
 		assert_int_equal(j.items[0].entries[0].state, ENTRY_DONE);
 		lab_by_hand(&l, "/proc/sys/vm/swappiness", "10");
-		assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+		assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }),
+				 shaped ? -EUCLEAN : 0);
 		assert_true(lab_is_original(&l));
 		lab_close(&l);
 	}
@@ -344,9 +361,11 @@ static void test_large(void **state)
 	text_addc(&text, '\n');
 	text_add(&text, INTEND(1, 1, "vm.swappiness", "60", "10"));
 	load(&l, text.s, &j);
-	assert_int_equal(j.bad_lines, 2);
+	/* The first is a change that cannot be read, and has the number of the last. */
+	assert_int_equal(j.bad_lines, 3);
 	assert_int_equal(j.n, 1);
 	assert_int_equal(j.items[0].n, 1);
+	assert_true(j.items[0].entries[0].unread);
 	lab_close(&l);
 }
 
@@ -400,7 +419,9 @@ static void test_unsound(void **state)
 				    "\"after\":\"10\"}\n",
 				    knob);
 		load(&l, text.s, &j);
-		if (j.bad_lines != 1 || j.n != 1 || j.items[0].n)
+		if (j.bad_lines != 1 || j.n != 1 || j.items[0].n != 1 ||
+		    !j.items[0].entries[0].unread || j.items[0].entries[0].knob.kind != KNOB_NONE ||
+		    j.items[0].entries[0].n_sides)
 			fail_msg("was taken: %s", knob);
 		lab_close(&l);
 	}

@@ -287,6 +287,9 @@ static const struct {
 	{ { KNOB_LINK, "mtu", "eth0" }, "-1" },
 	{ { KNOB_LINK, "rx-ring", "eth0" }, "99999999999999999999" },
 	{ { KNOB_LINK, "adaptive-rx", "eth0" }, "2" },
+	{ { KNOB_SYSFS, "/sys/bus/pci/devices/0000:01:00.0/config", "" }, NULL },
+	{ { KNOB_SYSFS, "/sys/class/nvme/nvme0/reset_controller", "" }, NULL },
+	{ { KNOB_SYSFS, "/sys/class/a/b", "" }, "x\xff" },
 	{ { KNOB_NONE, "vm.swappiness", "" }, NULL },
 	{ { KNOB_KINDS, "vm.swappiness", "" }, NULL },
 };
@@ -413,20 +416,20 @@ static void test_disturbs(void **state)
 	struct knob *k;
 	size_t n;
 
-	k = knob_disturbs(&b->a, &scheduler, &n);
+	k = knob_disturbs(b->h, &b->a, &scheduler, &n);
 	assert_int_equal(n, 2);
 	assert_string_equal(k[0].name, "/sys/block/sda/queue/nr_requests");
 	assert_int_equal(k[0].kind, KNOB_SYSFS);
 	assert_string_equal(k[0].object, "sda");
-	k = knob_disturbs(&b->a, &channels, &n);
+	k = knob_disturbs(b->h, &b->a, &channels, &n);
 	assert_int_equal(n, 6);
 	for (size_t i = 0; i < n; i++)
 		assert_true(knob_sound(&k[i], "1", NULL) && strcmp(k[i].object, "eth0") == 0);
-	k = knob_disturbs(&b->a, &thp, &n);
+	k = knob_disturbs(b->h, &b->a, &thp, &n);
 	assert_int_equal(n, 1);
 	assert_int_equal(k[0].kind, KNOB_SYSCTL);
 	assert_string_equal(k[0].name, "vm.min_free_kbytes");
-	knob_disturbs(&b->a, &mtu, &n);
+	knob_disturbs(b->h, &b->a, &mtu, &n);
 	assert_int_equal(n, 0);
 }
 
@@ -624,6 +627,18 @@ static void test_link(void **state)
 	memory_answer(b->h, "ethtool eth0 rx_max_pending", 8192);
 	set(b, &ring, "8192");
 	refuse(b, &ring, "8193", -ERANGE, "at most 8192");
+}
+
+/* A library that counts more GPUs than there can be is not asked for each. */
+static void test_gpus_without_end(void **state)
+{
+	struct bench *b = *state;
+	const struct knob k = { KNOB_NVML, "persistence-mode", "0000:01:00.0" };
+	const char *value;
+
+	memory_answer(b->h, "nvml  nvmlDeviceGetCount", INT64_MAX);
+	assert_int_equal(knob_get(b->h, &b->a, &k, &value, &b->e), -EOPNOTSUPP);
+	refuse(b, &k, "1", -EOPNOTSUPP, "does not support");
 }
 
 /* --- kernel arguments ------------------------------------------------------------------------- */
@@ -940,7 +955,7 @@ static size_t try(struct bench *b, enum knob_kind kind, const char *name, const 
 {
 	const struct knob k = knob_make(&b->a, kind, name, object);
 	size_t n;
-	const struct knob *sides = knob_disturbs(&b->a, &k, &n);
+	const struct knob *sides = knob_disturbs(b->h, &b->a, &k, &n);
 
 	return there_and_back(b, &k, sides, n);
 }
@@ -1018,7 +1033,8 @@ static void machine(struct bench *b, const char *name, size_t least)
 	       each(b, "/sys/bus/pci/devices", KNOB_PCI, function) +
 	       each(b, "/sys/class/net", KNOB_LINK, link) +
 	       try(b, KNOB_SYSFS, "/sys/kernel/mm/transparent_hugepage/enabled", "") +
-	       try(b, KNOB_MODPARAM, "zfs.zfs_arc_max", "") + try(b, KNOB_BOOTARG, "isolcpus", "");
+	       try(b, KNOB_MODPARAM, "zfs.zfs_txg_timeout", "") +
+	       try(b, KNOB_BOOTARG, "isolcpus", "");
 	/* Only where a boot menu takes it. */
 	assert_int_equal(knob_get(b->h, &b->a, &isolcpus, &(const char *){ NULL }, &b->e),
 			 host_exists(capture, "/etc/default/grub") ? 0 : -EOPNOTSUPP);
@@ -1062,6 +1078,7 @@ int main(void)
 		TEST(mrrs_refused),
 		TEST(acs),
 		TEST(link),
+		TEST(gpus_without_end),
 		TEST(arguments),
 		TEST(arguments_folder),
 		TEST(arguments_cut_short),

@@ -163,6 +163,39 @@ static void test_refused(void **state)
 	assert_int_equal(knob_read(l->h, &l->a, &isolated).f.seen, SEEN_ABSENT);
 }
 
+/* A list that the kernel does not take leaves those CPUs set aside that were. */
+static void test_old_ones_come_back(void **state)
+{
+	struct lab *l = *state;
+
+	assert_int_equal(set(l, "1-3"), 0);
+	assert_int_equal(set(l, "1-9"), -EINVAL);
+	assert_non_null(strstr(l->e.text, "no such CPU"));
+	assert_string_equal(get(l), "1-3");
+	assert_string_equal(memory_text(l->h, STATE), "isolated\n");
+	for (int n = 1; n <= 3; n++) {
+		memory_of(l->h)->tried = 0;
+		memory_of(l->h)->fail_at = n;
+		memory_of(l->h)->fail_once = true;
+		assert_int_equal(set(l, "2"), -EIO);
+		assert_string_equal(get(l), "1-3");
+	}
+	memory_of(l->h)->fail_at = 0;
+}
+
+/* Of a large machine every second CPU. */
+static void test_long_list(void **state)
+{
+	struct lab *l = *state;
+	char list[2048] = "1";
+
+	for (int cpu = 3; cpu < 512; cpu += 2)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), ",%d", cpu);
+	assert_int_equal(set(l, list), 0);
+	assert_string_equal(get(l), list);
+	assert_int_equal(set(l, before), 0);
+}
+
 /* Everything behind the nth write is lost, as when the power goes; what is left counts as ours and
  * goes back to what was there. */
 static void cut_at(struct lab *l, int n, const char *from, const char *to)
@@ -205,6 +238,9 @@ static void test_commands(void **state)
 	assert_false(knob_same(&isolated, "none", "1"));
 	assert_false(knob_same(&isolated, "1", "2"));
 	assert_true(knob_same(&isolated, "not finished", "2"));
+	assert_false(knob_holds(&isolated, "not finished", "2"));
+	assert_true(knob_holds(&isolated, "2,3", "2-3"));
+	assert_true(knob_holds(&isolated, before, "none"));
 	assert_false(knob_same(&isolated, "not finished", "none"));
 }
 
@@ -213,8 +249,9 @@ static void test_commands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_there_and_back), TEST(test_others),	TEST(test_refused),
-		TEST(test_cut_off),	   TEST(test_commands),
+		TEST(test_there_and_back),     TEST(test_others),    TEST(test_refused),
+		TEST(test_old_ones_come_back), TEST(test_long_list), TEST(test_cut_off),
+		TEST(test_commands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

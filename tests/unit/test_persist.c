@@ -540,6 +540,8 @@ static bool sound(const char *name, const char *value)
 
 static void test_file_names(void **state)
 {
+	char longest[HOST_PATH_MAX + 6] = "";
+
 	(void)state;
 	assert_true(sound(PERSIST_SYSCTL, "0644:x"));
 	assert_true(sound(PERSIST_UNIT, "absent"));
@@ -557,6 +559,11 @@ static void test_file_names(void **state)
 	assert_false(sound(PERSIST_SYSCTL, "0644:a\nb"));
 	assert_false(sound(PERSIST_SYSCTL, "x"));
 	assert_false(sound(PERSIST_UNIT_LINK, "link:../x"));
+	memset(longest, 'x', sizeof(longest) - 1);
+	memcpy(longest, "link:/", strlen("link:/"));
+	assert_false(sound(PERSIST_UNIT_LINK, longest));
+	longest[HOST_PATH_MAX + 4] = '\0';
+	assert_true(sound(PERSIST_UNIT_LINK, longest));
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *f)

@@ -231,6 +231,34 @@ static void test_rolled_back(void **state)
 	lab_close(&l);
 }
 
+/* What its kind would refuse to write again is not changed; nor is what would reset such a thing.
+ */
+static void test_no_way_back(void **state)
+{
+	static const char *const odd[] = { "6\x1b[0m0", "6\xff" };
+	struct journal j;
+	struct lab l;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		lab_open(&l);
+		box_file(&l.box, "m/root/proc/sys/vm/swappiness", odd[i]);
+		lab_change(&l, "memory.swappiness", KNOB_SYSCTL, SWAP, "10");
+		assert_int_equal(lab_apply(&l), -ECANCELED);
+		assert_non_null(strstr(l.e.text, "could not be put back"));
+		assert_string_equal(lab_sysctl(&l, SWAP), odd[i]);
+		lab_close(&l);
+		lab_open(&l);
+		box_file(&l.box, "m/root/sys/devices/pci0/nvme0n1/queue/nr_requests", odd[i]);
+		lab_change(&l, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "none");
+		assert_int_equal(lab_apply(&l), -ECANCELED);
+		assert_string_equal(lab_queue(&l, "scheduler"), "mq-deadline");
+		lab_journal(&l, &j);
+		assert_int_equal(j.bad_lines, 0);
+		lab_close(&l);
+	}
+}
+
 /* --- what a write resets besides --------------------------------------------------------------
  */
 
@@ -459,6 +487,101 @@ static void test_reboot(void **state)
 	lab_close(&l);
 }
 
+#define DISK "root/sys/devices/pci0/nvme0n1"
+
+/* The disk goes away, or comes back, with what was written to it. */
+static void plug(struct lab *l, bool in)
+{
+	static const char *const at[][2] = { { "m/" DISK, "m/away" }, { "o/" DISK, "o/away" } };
+	char from[512], to[512];
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(rename(box_path(&l->box, at[i][in], from, sizeof(from)),
+					box_path(&l->box, at[i][!in], to, sizeof(to))),
+				 0);
+	lab_next(l);
+}
+
+static size_t held(struct lab *l)
+{
+	struct hold_row *rows;
+	struct journal j;
+	size_t n;
+
+	lab_journal(l, &j);
+	assert_int_equal(txn_status(l->h, &l->a, &j, &rows, &n), 0);
+	return n;
+}
+
+static void leave_away(struct lab *l)
+{
+	lab_open(l);
+	lab_make(l, "disk.depth", KNOB_SYSFS, DEPTH, "128");
+	plug(l, false);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(lab_undo(l, (struct txn_select){ .all = true }), -EUCLEAN);
+		assert_int_equal(outcome(l, 0), OUTCOME_STUCK);
+		assert_non_null(strstr(l->report.rows[0].sentence, "not there now"));
+		assert_null(l->report.rows[0].command);
+		assert_int_equal(held(l), 1);
+	}
+}
+
+/* What is not there just now is not gone: it is left open until it is there again, until somebody
+ * gives it up, or until the boot that ends its value. */
+static void test_away(void **state)
+{
+	struct lab l;
+
+	(void)state;
+	leave_away(&l);
+	plug(&l, true);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+	assert_int_equal(outcome(&l, 0), OUTCOME_RESTORED);
+	assert_true(lab_is_original(&l));
+	assert_int_equal(held(&l), 0);
+	lab_close(&l);
+
+	leave_away(&l);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true, .force = true }), 0);
+	assert_int_equal(outcome(&l, 0), OUTCOME_GONE);
+	assert_int_equal(held(&l), 0);
+	plug(&l, true);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true, .force = true }), -ENOENT);
+	lab_close(&l);
+
+	leave_away(&l);
+	reboot(&l);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), -ENOENT);
+	assert_int_equal(held(&l), 0);
+	lab_close(&l);
+}
+
+/* Another device under the name is not touched, by force neither. */
+static void test_elsewhere(void **state)
+{
+	struct lab l;
+	char link[512];
+
+	(void)state;
+	lab_open(&l);
+	lab_make(&l, "disk.depth", KNOB_SYSFS, DEPTH, "128");
+	box_path(&l.box, "m/root/sys/block/nvme0n1", link, sizeof(link));
+	box_file(&l.box, "m/root/sys/devices/pci1/nvme0n1/queue/nr_requests", "128\n");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../devices/pci1/nvme0n1", link), 0);
+	lab_next(&l);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), -EUCLEAN);
+	assert_int_equal(outcome(&l, 0), OUTCOME_STUCK);
+	assert_string_equal(lab_queue(&l, "nr_requests"), "128");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../devices/pci0/nvme0n1", link), 0);
+	lab_next(&l);
+	assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+	assert_true(lab_is_original(&l));
+	lab_close(&l);
+}
+
 /* A value that our own file sets again at boot is still ours to take back. */
 static void test_reboot_kept(void **state)
 {
@@ -472,8 +595,11 @@ static void test_reboot_kept(void **state)
 	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
 	assert_int_equal(lab_apply(&l), 0);
 	l.op = "persist";
-	lab_change(&l, "persist", KNOB_FILE, "/etc/sysctl.d/99-zz-gputune.conf",
-		   "0644:vm.dirty_ratio = 5\\n");
+	lab_change(&l, "persist", KNOB_FILE, "/etc/gputune/boot.json",
+		   "0644:{\"schema\":\"gputune.boot/1\",\"written_by\":\"gputune\",\"rows\":[{"
+		   "\"id\":\"memory.swappiness\",\"kind\":\"sysctl\",\"name\":\"vm.dirty_ratio\","
+		   "\"object\":\"\",\"numbers\":\"\",\"value\":\"5\",\"device\":\"\","
+		   "\"keeper\":\"sysctl\",\"by\":\"/etc/sysctl.d/99-zz-gputune.conf\"}]}");
 	assert_int_equal(lab_apply(&l), 0);
 	l.op = NULL;
 	reboot(&l);
@@ -625,7 +751,7 @@ static void fill(struct lab *l)
 
 /* The process that applies ends at the operation, with so many bytes of a line written; true when
  * it came so far. */
-static bool crash(struct lab *l, struct fault_plan fault)
+static bool crash(struct lab *l, void (*fill_plan)(struct lab *l), struct fault_plan fault)
 {
 	struct txn_who who = { .user = "tester", .version = "1" };
 	int status;
@@ -635,7 +761,7 @@ static bool crash(struct lab *l, struct fault_plan fault)
 	if (pid == 0) {
 		struct host *h = fault_open(lab_host(l), fault);
 
-		fill(l);
+		fill_plan(l);
 		txn_apply(h, &l->a, &l->plan, &who, &l->report, &l->e);
 		_exit(0);
 	}
@@ -660,8 +786,9 @@ static void test_crashes(void **state)
 			int r;
 
 			lab_open(&l);
-			more = crash(&l, (struct fault_plan){
-						 .at = at, .torn = i > 0, .keep = kept[i] });
+			more = crash(
+				&l, fill,
+				(struct fault_plan){ .at = at, .torn = i > 0, .keep = kept[i] });
 			lab_next(&l);
 			r = more ? txn_recover(l.h, &l.a, &who, &l.report, &l.e)
 				 : lab_undo(&l, (struct txn_select){ .all = true });
@@ -685,6 +812,111 @@ static void test_crashes(void **state)
 		}
 	print_message("%zu crashes\n", crashes);
 	assert_true(crashes > 100);
+}
+
+#define WANTED "/etc/systemd/system/multi-user.target.wants/"
+
+static void fill_halves(struct lab *l)
+{
+	lab_change(l, "services.x", KNOB_UNIT, "x.service", "disabled inactive");
+	lab_change(l, "persist.files", KNOB_FILE, WANTED "gputune-boot.service",
+		   "link:/etc/systemd/system/gputune-boot.service");
+}
+
+static void open_halves(struct lab *l)
+{
+	lab_open(l);
+	box_file(&l->box, "m/root/usr/lib/systemd/system/x.service",
+		 "[Install]\nWantedBy=multi-user.target\n");
+	box_link(&l->box, "m/root" WANTED "x.service", "/usr/lib/systemd/system/x.service");
+	box_link(&l->box, "m/root" WANTED "gputune-boot.service",
+		 "/etc/systemd/system/old.service");
+	box_file(&l->box, "m/root/sys/fs/cgroup/system.slice/x.service/cgroup.procs", "42\n");
+}
+
+static void expect_whole(struct lab *l, size_t at)
+{
+	const char *unit = lab_value(l, KNOB_UNIT, "x.service"),
+		   *link = lab_value(l, KNOB_FILE, WANTED "gputune-boot.service");
+
+	if (strcmp(unit, "enabled active") != 0 ||
+	    strcmp(link, "link:/etc/systemd/system/old.service") != 0)
+		fail_msg("operation %zu: %s, %s", at, unit, link);
+	lab_close(l);
+}
+
+/* A service is stopped and then disabled, a link is taken away and then made: the first half alone
+ * is ours, and is taken back. */
+static void test_halves(void **state)
+{
+	struct txn_who who = { .user = "tester", .version = "1" };
+	bool more = true;
+
+	(void)state;
+	for (size_t at = 1; more; at++) {
+		struct lab l;
+
+		open_halves(&l);
+		more = crash(&l, fill_halves, (struct fault_plan){ .at = at });
+		lab_next(&l);
+		if (more && txn_recover(l.h, &l.a, &who, &l.report, &l.e))
+			fail_msg("crash at %zu: %s", at, l.e.text);
+		lab_next(&l);
+		lab_undo(&l, (struct txn_select){ .all = true });
+		expect_whole(&l, at);
+	}
+	more = true;
+	for (size_t at = 1; more; at++) {
+		struct lab l;
+		struct host *h;
+
+		open_halves(&l);
+		fill_halves(&l);
+		h = fault_open(lab_host(&l), (struct fault_plan){ .at = at, .code = -EIO });
+		txn_apply(h, &l.a, &l.plan, &who, &l.report, &l.e);
+		more = fault_operations(h) >= at;
+		host_close(h);
+		lab_next(&l);
+		lab_undo(&l, (struct txn_select){ .all = true });
+		expect_whole(&l, at);
+	}
+}
+
+/* One write of two that fails, or that says so: what was there is there. */
+static void test_halves_alone(void **state)
+{
+	static const struct {
+		struct knob k;
+		const char *before, *after;
+	} rows[] = {
+		{ { KNOB_UNIT, "x.service", "" }, "enabled active", "disabled inactive" },
+		{ { KNOB_FILE, WANTED "gputune-boot.service", "" },
+		  "link:/etc/systemd/system/old.service",
+		  "link:/etc/systemd/system/gputune-boot.service" },
+	};
+	bool more = true;
+
+	(void)state;
+	for (size_t at = 1; more; at++)
+		for (size_t i = 0; i < 4; i++) {
+			const struct knob *k = &rows[i / 2].k;
+			struct fault_plan fault = { .at = at, .code = -EIO, .late = i % 2 };
+			const char *want, *now;
+			struct host *h;
+			struct lab l;
+
+			open_halves(&l);
+			h = fault_open(lab_host(&l), fault);
+			want = knob_set(h, &l.a, k, rows[i / 2].after, &l.e) ? rows[i / 2].before
+									     : rows[i / 2].after;
+			more = (i && more) || fault_operations(h) >= at;
+			host_close(h);
+			lab_next(&l);
+			now = lab_value(&l, k->kind, k->name);
+			if (strcmp(now, want) != 0)
+				fail_msg("operation %zu of %s: %s", at, k->name, now);
+			lab_close(&l);
+		}
 }
 
 /* A crash of an undo in the middle of two layers, and the lower one undone next. */
@@ -733,6 +965,7 @@ int main(void)
 		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_gated),
 		cmocka_unit_test(test_rolled_back),
+		cmocka_unit_test(test_no_way_back),
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_sides_in_any_order),
 		cmocka_unit_test(test_side_foreign),
@@ -741,12 +974,16 @@ int main(void)
 		cmocka_unit_test(test_no_getter),
 		cmocka_unit_test(test_sides_of_layers),
 		cmocka_unit_test(test_reboot),
+		cmocka_unit_test(test_away),
+		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_reboot_kept),
 		cmocka_unit_test(test_reboot_open),
 		cmocka_unit_test(test_boot_unknown),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_readonly),
 		cmocka_unit_test(test_crashes),
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_halves_alone),
 		cmocka_unit_test(test_crash_between_layers),
 	};
 

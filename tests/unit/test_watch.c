@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "watch/apart.h"
+#include "watch/item.h"
 #include "watch/watch.h"
 
 #define SWAP "/proc/sys/vm/swappiness"
@@ -463,6 +464,71 @@ static void test_busy(void **state)
 	trial_end(&t);
 }
 
+/* Made from other things, and the same knob: what was applied last is what is to be. */
+static void test_one_knob_twice(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	apply_swap(&t);
+	lab_change(&t.lab, SWAP_ID, KNOB_SYSCTL, "vm.swappiness", "20")->knob.object = "host";
+	assert_int_equal(lab_apply(&t.lab), 0);
+	t.watch.reaction = REACT_REAPPLY;
+	RUN(&t, END(300000));
+	expect(&t, "");
+	assert_int_equal(t.sum.watched, 1);
+	assert_string_equal(lab_sysctl(&t.lab, "vm.swappiness"), "20");
+	trial_end(&t);
+}
+
+/* A journal may hold what no GPU takes for a lock. */
+static void test_lock_of_nonsense(void **state)
+{
+	static const char text[] =
+		"{\"t\":\"begin\",\"txn\":1,\"op\":\"apply\",\"boot\":\"" LAB_BOOT
+		"\",\"time\":1}\n"
+		"{\"t\":\"intend\",\"txn\":1,\"seq\":1,\"id\":\"gpu.sm-clock-lock\",\"target\":"
+		"\"\",\"knob\":{\"kind\":\"nvml\",\"name\":\"gpu-clock-lock\",\"object\":"
+		"\"" LAB_GPU "\"},\"before\":null,\"after\":\"0,9223372036854775807\"}\n"
+		"{\"t\":\"done\",\"txn\":1,\"seq\":1,\"read\":null}\n"
+		"{\"t\":\"end\",\"txn\":1,\"result\":\"applied\"}\n";
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	assert_int_equal(host_put(t.lab.h, TXN_JOURNAL, text, strlen(text), 0600), 0);
+	RUN(&t, END(40000));
+	expect(&t, "");
+	assert_int_equal(t.sum.watched, 1);
+	trial_end(&t);
+}
+
+static void set_turned(struct fake *f)
+{
+	static const char text[] = "a\xe2\x80\xae"
+				   "b\xc2\x9b"
+				   "c\n";
+
+	assert_int_equal(
+		host_put(f->lab->h, "/sys/module/x/parameters/y", text, strlen(text), 0644), 0);
+}
+
+/* Neither what turns the direction of writing nor the controls behind ASCII. */
+static void test_line_is_harmless(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	box_file(&t.lab.box, "m/root/sys/module/x/parameters/y", "old\n");
+	lab_make(&t.lab, "zfs.arc", KNOB_MODPARAM, "x.y", "new");
+	RUN(&t, { .at = 1000, .run = set_turned, .kind = HINT_ALL, .via = "inotify" }, END(9000));
+	assert_int_equal(t.n, 1);
+	assert_non_null(strstr(text_of(t.lines[0], "sentence"), "new became a b c;"));
+	trial_end(&t);
+}
+
 static void replace_journal(struct fake *f)
 {
 	static const char text[] =
@@ -638,13 +704,46 @@ static void test_lost_at_reboot(void **state)
 	apply_swap(&t);
 	lab_by_hand(&t.lab, "/proc/sys/kernel/random/boot_id", "22222222-2222\n");
 	lab_by_hand(&t.lab, SWAP, "60\n");
-	RUN(&t, END(100000));
-	expect(&t, "lost memory.swappiness 10 60 start|");
-	t.watch.reaction = REACT_REAPPLY;
-	RUN(&t, END(100000));
-	expect(&t, "reapplied memory.swappiness 10 60 start|");
-	assert_string_equal(lab_sysctl(&t.lab, "vm.swappiness"), "10");
+	/* It is over with that boot: nobody could take back what is written now. */
+	for (int i = 0; i < 3; i++) {
+		static const int reactions[] = { REACT_REPORT, REACT_REAPPLY, REACT_BACK_OFF };
+
+		t.watch.reaction = reactions[i];
+		RUN(&t, END(100000));
+		expect(&t, "lost memory.swappiness 10 60 start|");
+		assert_string_equal(lab_sysctl(&t.lab, "vm.swappiness"), "60");
+	}
 	trial_end(&t);
+}
+
+/* A transaction that was interrupted, and a change that an undo has begun to take back: neither is
+ * to hold, whatever the policy. */
+static void test_open_is_not_held(void **state)
+{
+	static const char *const lines[] = { "{\"t\":\"undoing\",\"txn\":1,\"seq\":1}\n", NULL };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct trial t;
+		char *text, *end;
+		size_t n;
+
+		trial_begin(&t);
+		apply_swap(&t);
+		assert_int_equal(host_read(t.lab.h, TXN_JOURNAL, 1 << 20, &t.lab.a, &text, &n), 0);
+		end = strstr(text, "{\"t\":\"end\"");
+		assert_non_null(end);
+		if (!lines[i])
+			*end = '\0';
+		box_file(&t.lab.box, "o/root" TXN_JOURNAL,
+			 arena_printf(&t.lab.a, "%s%s", text, lines[i] ? lines[i] : ""));
+		lab_by_hand(&t.lab, SWAP, "44\n");
+		t.watch.reaction = REACT_REAPPLY;
+		RUN(&t, END(100000));
+		expect(&t, "");
+		assert_string_equal(lab_sysctl(&t.lab, "vm.swappiness"), "44");
+		trial_end(&t);
+	}
 }
 
 static void test_flapping_is_quiet(void **state)
@@ -736,6 +835,17 @@ static void test_clock_lock_in_time(void **state)
 	RUN(&t, END(1000));
 	assert_true(t.fake.gpus);
 	trial_end(&t);
+}
+
+/* What only a program can read is not looked at by every poll. */
+static void test_dear(void **state)
+{
+	static const enum knob_kind dear[] = { KNOB_ZPROP, KNOB_HELPER, KNOB_FIRMWARE };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(dear) / sizeof(dear[0]); i++)
+		assert_true(item_is_dear(&(struct item){ .knob.kind = dear[i] }));
+	assert_false(item_is_dear(&(struct item){ .knob.kind = KNOB_SYSCTL }));
 }
 
 static void say_much(void *ctx, struct text *reply)
@@ -1032,6 +1142,7 @@ int main(void)
 		cmocka_unit_test(test_limit_and_reload),
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_lost_at_reboot),
+		cmocka_unit_test(test_open_is_not_held),
 		cmocka_unit_test(test_flapping_is_quiet),
 		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_clock_lock),
@@ -1040,10 +1151,14 @@ int main(void)
 		cmocka_unit_test(test_policy_of),
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_clock_lock_in_time),
+		cmocka_unit_test(test_dear),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_notify),
 		cmocka_unit_test(test_journal_fields),
 		cmocka_unit_test(test_only),
+		cmocka_unit_test(test_one_knob_twice),
+		cmocka_unit_test(test_lock_of_nonsense),
+		cmocka_unit_test(test_line_is_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
