@@ -38,11 +38,11 @@ static struct fact unseen(int error, const char *from)
 
 static unsigned prefix_length(const struct sockaddr *mask, size_t offset, size_t n)
 {
-	const unsigned char *p = (const unsigned char *)mask + offset;
+	const unsigned char *p = (const unsigned char *)mask;
 	unsigned bits = 0;
 
-	for (size_t i = 0; mask && i < n; i++)
-		bits += (unsigned)__builtin_popcount(p[i]);
+	for (size_t i = 0; p && i < n; i++)
+		bits += (unsigned)__builtin_popcount(p[offset + i]);
 	return bits;
 }
 

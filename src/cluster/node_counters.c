@@ -20,7 +20,7 @@
 #include "cluster/node.h"
 #include "cluster/node_measure.h"
 
-enum { DRIVER_COUNTERS_MAX = 4096 };
+enum { DRIVER_COUNTERS_MAX = 32768 };
 
 /* Words in the names of counters that tell of something going wrong. */
 static bool tells(const char *name)
@@ -93,9 +93,12 @@ static void from_driver(struct ask_node *n, int fd, const char *port, json_t *li
 	if (ethtool(fd, port, &info) || !info.n_stats || info.n_stats > DRIVER_COUNTERS_MAX)
 		return;
 	k = info.n_stats;
-	names = arena_alloc(n->arena, sizeof(*names) + (size_t)k * ETH_GSTRING_LEN);
-	/* The driver may have more by now; it fills what it has. */
-	values = arena_alloc(n->arena, sizeof(*values) + ((size_t)k + 64) * sizeof(__u64));
+	/* The kernel writes as many as there are by then, whatever was asked for: with a queue
+	 * more come. */
+	names = arena_alloc(n->arena,
+			    sizeof(*names) + (size_t)DRIVER_COUNTERS_MAX * ETH_GSTRING_LEN);
+	values = arena_alloc(n->arena,
+			     sizeof(*values) + (size_t)DRIVER_COUNTERS_MAX * sizeof(__u64));
 	*names = (struct ethtool_gstrings){ .cmd = ETHTOOL_GSTRINGS,
 					    .string_set = ETH_SS_STATS,
 					    .len = k };

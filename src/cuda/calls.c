@@ -2,6 +2,7 @@
 /* Memory, streams, events and kernels of one GPU, with sentences for errors and limits for waits.
  */
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +25,11 @@ int cuda_alloc(struct cuda_gpu *g, size_t bytes, cuda_address *out, struct err *
 	size_t left = 0, total = 0;
 	int r = g->api->memory_alloc(out, bytes);
 
+	/* What a call that failed left there is nothing to give back. */
+	if (r)
+		*out = 0;
 	if (r != CUDA_ERROR_MEMORY)
 		return cuda_check(g, r, e, "%zu MiB of its memory", bytes >> 20);
-	*out = 0;
 	g->api->memory_info(&left, &total);
 	return err_set(e, -ENOMEM, "GPU %s: no %zu MiB of its memory: %zu of %zu MiB are free",
 		       g->pci, (bytes + (1 << 20) - 1) >> 20, left >> 20, total >> 20);
@@ -92,7 +95,11 @@ void cuda_host_unpin(struct cuda_gpu *g, void *p)
 
 int cuda_stream_make(struct cuda_gpu *g, struct cuda_stream **out, struct err *e)
 {
-	return cuda_check(g, g->api->stream_create(out, CUDA_STREAM_NON_BLOCKING), e, "a stream");
+	int r = g->api->stream_create(out, CUDA_STREAM_NON_BLOCKING);
+
+	if (r)
+		*out = NULL;
+	return cuda_check(g, r, e, "a stream");
 }
 
 void cuda_stream_end(struct cuda_gpu *g, struct cuda_stream *s)
@@ -103,7 +110,11 @@ void cuda_stream_end(struct cuda_gpu *g, struct cuda_stream *s)
 
 int cuda_event_make(struct cuda_gpu *g, struct cuda_event **out, struct err *e)
 {
-	return cuda_check(g, g->api->event_create(out, 0), e, "an event");
+	int r = g->api->event_create(out, 0);
+
+	if (r)
+		*out = NULL;
+	return cuda_check(g, r, e, "an event");
 }
 
 void cuda_event_end(struct cuda_gpu *g, struct cuda_event *ev)
@@ -165,8 +176,9 @@ int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event 
 	int r = cuda_check(g, g->api->event_elapsed(&ms, from, to), e, "the time between events");
 
 	*out = (double)ms / 1e3;
-	if (r == 0 && !(ms > 0))
-		return err_set(e, -ETIME, "GPU %s: its clock stood still", g->pci);
+	if (r == 0 && !(ms > 0 && isfinite(ms)))
+		return err_set(e, -ETIME, "GPU %s: its clock tells no time between two events",
+			       g->pci);
 	return r;
 }
 

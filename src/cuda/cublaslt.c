@@ -194,9 +194,12 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 {
 	int turned_a = s->a_turned, turned_b = s->b_turned;
 	signed char fast = 1;
-	int r = status(p->lt->api.product_make(&p->product, s->compute, s->scale), e,
-		       "this arithmetic");
+	int made = p->lt->api.product_make(&p->product, s->compute, s->scale), r;
 
+	/* What a call that failed left there is nothing to end; so below. */
+	if (made)
+		p->product = NULL;
+	r = status(made, e, "this arithmetic");
 	r = r ? r : set(p, ATTR_TURN_A, &turned_a, sizeof(turned_a), "A turned", e);
 	r = r ? r : set(p, ATTR_TURN_B, &turned_b, sizeof(turned_b), "B turned", e);
 	if (r == 0 && s->fast)
@@ -204,25 +207,32 @@ static int describe_product(struct cublaslt_plan *p, const struct cublaslt_shape
 	return r ? r : set_scales(p, s, e);
 }
 
+static int describe_matrix(struct cublaslt_plan *p, struct cublaslt_layout **out, int type,
+			   uint64_t rows, uint64_t columns, const char *what, struct err *e)
+{
+	int s = p->lt->api.layout_make(out, type, rows, columns, (long long)rows);
+
+	if (s)
+		*out = NULL;
+	return status(s, e, what);
+}
+
 static int describe_matrices(struct cublaslt_plan *p, const struct cublaslt_shape *s, struct err *e)
 {
 	uint64_t a_rows = s->a_turned ? s->k : s->m, a_columns = s->a_turned ? s->m : s->k,
 		 b_rows = s->b_turned ? s->n : s->k, b_columns = s->b_turned ? s->k : s->n;
-	int r = status(p->lt->api.layout_make(&p->a, s->a, a_rows, a_columns, (long long)a_rows), e,
-		       "the matrix A");
+	int r = describe_matrix(p, &p->a, s->a, a_rows, a_columns, "the matrix A", e);
 
-	r = r ? r
-	      : status(p->lt->api.layout_make(&p->b, s->b, b_rows, b_columns, (long long)b_rows), e,
-		       "the matrix B");
-	return r ? r
-		 : status(p->lt->api.layout_make(&p->d, s->d, s->m, s->n, (long long)s->m), e,
-			  "the matrix D");
+	r = r ? r : describe_matrix(p, &p->b, s->b, b_rows, b_columns, "the matrix B", e);
+	return r ? r : describe_matrix(p, &p->d, s->d, s->m, s->n, "the matrix D", e);
 }
 
 static int start(struct cublaslt_plan *p, const struct cuda_gpu *g, struct err *e)
 {
 	int s = p->lt->api.create(&p->handle), driver = g->cuda ? g->cuda->version / 1000 : 0;
 
+	if (s)
+		p->handle = NULL;
 	if (s == CUBLASLT_NOT_INITIALISED && driver && driver < p->lt->version[0])
 		return err_set(e, -ELIBBAD,
 			       "cuBLASLt %d.%d (%s) needs a driver for CUDA %d; this one runs "

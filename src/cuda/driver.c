@@ -163,7 +163,7 @@ static void read_names(struct cuda_gpu *g)
 				      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
 				      (unsigned)id[i]);
 	}
-	if (g->api->device_pci(at, sizeof(at), g->device) == 0 &&
+	if (g->api->device_pci(at, sizeof(at) - 1, g->device) == 0 &&
 	    sscanf(at, "%x:%x:%x.%x", &domain, &bus, &slot, &function) >= 3)
 		snprintf(g->pci, sizeof(g->pci), "%04x:%02x:%02x.%x", domain & 0xffffffu,
 			 bus & 0xffu, slot & 0xffu, function & 0xfu);
@@ -241,7 +241,7 @@ static int list_gpus(struct cuda *c, struct err *e)
 		r = CUDA_ERROR_NO_GPU;
 	if (r)
 		return no_gpu(r, c, e);
-	for (int i = 0; i < n && c->n < CUDA_GPUS_MAX; i++) {
+	for (int i = 0; i < n && i < CUDA_GPUS_MAX; i++) {
 		struct cuda_gpu *g = &c->gpu[c->n];
 
 		*g = (struct cuda_gpu){ .cuda = c, .api = &c->api, .ordinal = i };

@@ -21,6 +21,7 @@
 #include "cluster/check_run.h"
 #include "cluster/discover.h"
 #include "cmd/generate.h"
+#include "fuzz_plain.h"
 #include "fuzz_talk.h"
 #include "stack/root.h"
 #include "view/page_cluster_check.h"
@@ -34,9 +35,7 @@ enum { GPUS_MAX = 4096, WINDOWS_OF_NCCL = 3, SENTENCE_MAX = 4096 };
 
 static void no_control(const char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			abort();
+	fuzz_plain(s, strlen(s), "");
 }
 
 /* For people: UTF-8, and of a length that somebody reads. */
@@ -71,9 +70,7 @@ static void draw(const struct doc *d)
 			doc_term(out, d, &narrow);
 		if (fclose(out))
 			abort();
-		for (size_t i = 0; i < n; i++)
-			if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
-				abort();
+		fuzz_plain(text, n, "\n");
 		free(text);
 	}
 }

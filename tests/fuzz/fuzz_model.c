@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/gguf.h"
 #include "predict/predict.h"
 #include "predict/rows.h"
 
@@ -30,6 +31,20 @@ static void use(struct arena *a, const struct model_file *f)
 		abort();
 }
 
+/* Two files one after the other, which are one model. */
+static void two_files(struct arena *a, const unsigned char *data, size_t size)
+{
+	const unsigned char *second = size > 4 ? memmem(data + 4, size - 4, "GGUF", 4) : NULL;
+	struct model_file f;
+	struct gguf *g;
+	struct err e;
+
+	if (second && gguf_open(a, "m", data, (size_t)(second - data), &g, &e) == 0 &&
+	    gguf_more(g, "n", second, size - (size_t)(second - data), &e) == 0 &&
+	    gguf_model(g, &f, &e) == 0)
+		use(a, &f);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct arena a = { 0 };
@@ -47,6 +62,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (*data == 'G') {
 		if (gguf_read(&a, "m", data, size, &f, &e) == 0)
 			use(&a, &f);
+		two_files(&a, data, size);
 	} else if (*data == '{') {
 		if (config_read(&a, "m", text, size, &f, &e) == 0)
 			use(&a, &f);
