@@ -284,8 +284,11 @@ def software(m):
 
 def storage(m, drives, boot):
     for n, f in enumerate(boot):
-        host.nvme(m, f, n, f"259:{n * 4}", "SAMSUNG MZVL2960HCJR-00A07", "GDA5702Q", 1875385008,
-                  [(1, 2203648, "vfat"), (2, 1873178624, "LVM2_member" if n == 0 else "linux_raid_member")])
+        d = host.nvme(m, f, n, f"259:{n * 4}", "SAMSUNG MZVL2960HCJR-00A07" if n == 0 else "SAMSUNG MZ1L2960HCJR-00A07", "GDA5702Q", 1875385008,
+                      [(1, 2203648, "vfat"), (2, 1873178624, "LVM2_member" if n == 0 else "xfs")])
+        if n == 0:
+            m.link(f"{d}/nvme0n1p2/holders/dm-0", "/sys/devices/virtual/block/dm-0")
+            m.link("/sys/devices/virtual/block/dm-0/slaves/nvme0n1p2", f"{d}/nvme0n1p2")
     md = "/sys/devices/virtual/block/md127"
     for n, f in enumerate(drives):
         d = host.nvme(m, f, 2 + n, f"259:{16 + n}", "SAMSUNG MZWLO7T6HBLA-00A07", "OPPA4B5Q", 15002931888)
@@ -303,10 +306,11 @@ def storage(m, drives, boot):
         "26 1 252:0 / / rw,relatime shared:1 - ext4 /dev/mapper/vg0-root rw",
         "27 26 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw,inode64",
         "28 26 259:1 / /boot/efi rw,relatime shared:30 - vfat /dev/nvme0n1p1 rw",
+        "31 26 259:6 / /scratch rw,noatime shared:41 - xfs /dev/nvme1n1p2 rw,attr2,inode64",
         "30 26 9:127 / /data rw,noatime shared:40 - xfs /dev/md127 rw,attr2,inode64,logbufs=8",
         "29 26 0:32 / /dev/hugepages rw,nosuid,nodev,relatime shared:15 - hugetlbfs hugetlbfs rw,pagesize=2M"])
     for path, size, free in (("/", 942000000000, 700000000000), ("/dev/shm", 811000000000, 811000000000),
-                             ("/data", 61000000000000, 42000000000000), ("/boot/efi", 1127219200, 1120000000)):
+                             ("/data", 61000000000000, 42000000000000), ("/scratch", 958000000000, 940000000000), ("/boot/efi", 1127219200, 1120000000)):
         host.statfs(m, path, size, free)
     m.source("/sys/block/**", PLAUSIBLE, "eight PM1743 and two PM9A1 with the kernel's defaults, as one stripe and one volume")
 

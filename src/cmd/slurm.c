@@ -105,22 +105,28 @@ static int act(struct slurm *s, const char *reason)
 	return 0;
 }
 
-/* Passive: no library is started that check would not start, nothing runs on a GPU. */
-static const char *examine(struct run *r, const struct profile *p, bool *seen)
+/* Passive: no library is started that check would not start, nothing runs on a GPU. False: the
+ * earlier reading is none, which is said. */
+static bool examine(struct run *r, const struct profile *p, bool *seen, const char **reason)
 {
 	struct host *h = host_open_live();
 	struct machine *m = ARENA_NEW(&r->arena, struct machine);
-	struct probe probe = { .h = h, .a = &r->arena, .m = m, .lean = true };
+	struct probe probe = { .h = h, .a = &r->arena, .m = m, .lean = !r->value[OPT_SINCE] };
 	struct findings f;
 	const char *wrong;
+	bool read;
 
 	probe_machine(&probe);
+	if (!(read = run_since(r, m)))
+		goto out;
 	settings_check(&r->arena, m, p, run_read_knob, h, &f);
 	/* Who names settings means them; else it is the machine's health that counts. */
 	wrong = findings_unfit(&r->arena, &f, r->value[OPT_ONLY] != NULL);
 	*seen = f.n > 0 && f.count[VERDICT_UNKNOWN] == 0;
+	*reason = wrong ? node_reason(&r->arena, wrong) : NULL;
+out:
 	host_close(h);
-	return wrong ? node_reason(&r->arena, wrong) : NULL;
+	return read;
 }
 
 static const char *node_name(struct run *r)
@@ -169,7 +175,8 @@ int verb_slurm(struct run *r)
 				     r->args[0], "healthcheck, prolog");
 	if (!run_profile(r, &p) || prepare(r, &s) != 0)
 		return EXIT_USAGE;
-	reason = examine(r, &p, &seen);
+	if (!examine(r, &p, &seen, &reason))
+		return EXIT_USAGE;
 	/* A job starts without a question to the controller when nothing is wrong. */
 	if (prolog && !reason)
 		return EXIT_CLEAN;

@@ -49,8 +49,8 @@ static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_
 static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
 						OPT_SKIP,   OPT_VALUES, OPT_ALL,     OPT_OUTPUT,
 						OPT_QUIET,  COMMON };
-static const enum option_id slurm_options[] = { OPT_PROFILE,  OPT_ONLY,	 OPT_SKIP, OPT_DRY_RUN,
-						OPT_SCONTROL, OPT_QUIET, OPT_HELP };
+static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,  OPT_SINCE,
+						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET, OPT_HELP };
 static const enum option_id bench_options[] = {
 	OPT_FOR,    OPT_RUNS,	OPT_CPUS,  OPT_GPUS,	OPT_DIR,
 	OPT_FILES,  OPT_PEER,	OPT_TOKEN, OPT_LISTEN,	OPT_REQUIRE_IDLE,

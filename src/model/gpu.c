@@ -2,6 +2,8 @@
 /* The tables behind model/gpu.h: key, title, unit and place of every fact. */
 #include "model/gpu.h"
 
+#include "base/text.h"
+
 static const struct field nvlink_fields[] = {
 	FIELD_ROW(nvlink, index, FIELD_ID, "index", "Index", NULL),
 	FIELD_ROW(nvlink, active, FIELD_BOOL, "active", "Active", NULL),
@@ -171,3 +173,10 @@ static const struct field gpus_fields[] = {
 	FIELD_SUB(gpus, xids, FIELD_LIST, "xids", "Xids", &schema_gpu_xid),
 };
 const struct schema schema_gpus = SCHEMA(gpus, gpus_fields);
+
+const char *gpu_name_short(const char *name)
+{
+	static const char maker[] = "NVIDIA ";
+
+	return str_starts(name, maker) ? name + sizeof(maker) - 1 : name;
+}

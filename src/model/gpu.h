@@ -117,6 +117,9 @@ struct gpus {
 extern const struct schema schema_gpus, schema_gpu, schema_nvlink, schema_gpu_peer,
 	schema_gpu_process, schema_gpu_xid;
 
+/* The name of a GPU without its maker, which all of them share: "GB10" of "NVIDIA GB10". */
+const char *gpu_name_short(const char *name);
+
 /* Bits of event_reasons. Source: nvml.h, nvmlClocksEventReason*. */
 enum {
 	EVENT_IDLE = 0x1,

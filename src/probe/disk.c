@@ -152,18 +152,33 @@ struct fact_str disk_udev(struct probe *p, const char *name, const char *key)
 	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", from);
 }
 
-static struct fact_str holders(struct probe *p, const char *dir)
+static int add_holders(struct probe *p, const char *dir, struct text *out)
+{
+	char **names;
+	size_t n;
+	int r = host_list(p->h, arena_printf(p->a, "%sholders", dir), p->a, &names, &n);
+
+	for (size_t i = 0; !r && i < n; i++)
+		add_word(out, names[i]);
+	return r;
+}
+
+/* Of the disk and of its partitions. */
+static struct fact_str holders(struct probe *p, const char *name, const char *dir)
 {
 	TEXT_AUTO t = { 0 };
 	const char *path = arena_printf(p->a, "%sholders", dir);
 	char **names;
 	size_t n;
-	int r = host_list(p->h, path, p->a, &names, &n);
+	int r = add_holders(p, dir, &t);
 
+	if (host_list(p->h, dir, p->a, &names, &n) == 0)
+		for (size_t i = 0; i < n; i++)
+			if (str_starts(names[i], name) &&
+			    add_holders(p, arena_printf(p->a, "%s%s/", dir, names[i]), &t) == 0)
+				r = 0;
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, "", path) };
-	for (size_t i = 0; i < n; i++)
-		text_printf(&t, "%s%s", i ? " " : "", names[i]);
 	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", path);
 }
 
@@ -253,7 +268,7 @@ static void add(struct probe *p, const char *name)
 		controller = nvme_controller(p, d, dir);
 	if (role->queue)
 		queue(p, d, dir);
-	d->holders = holders(p, dir);
+	d->holders = holders(p, d->name, dir);
 	if (*role->prefix)
 		return;
 	device(p, d, dir, controller);

@@ -3,6 +3,7 @@
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -29,6 +30,31 @@ static const struct opinion boost[] = {
 
 static const char no_cpufreq[] =
 	"no frequency policy: a virtual machine, or firmware decides about clocks";
+
+/* Less is no clock of any such processor: who says so means megahertz. */
+#define LEAST_KHZ 1e5
+
+/* "max", "3 GHz", "2800 MHz", "2800000 kHz", "2800000". */
+static const char *ceiling_wish(struct arena *a, const char *text)
+{
+	static const struct {
+		const char *unit;
+		double khz;
+	} units[] = { { "", 1 }, { "kHz", 1 }, { "MHz", 1e3 }, { "GHz", 1e6 } };
+	const char *unit;
+	double v;
+
+	if (strcmp(text, "max") == 0)
+		return text;
+	if (parse_decimal(text, &v, &unit))
+		return NULL;
+	unit += strspn(unit, " ");
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(unit, units[i].unit) == 0 && v * units[i].khz >= LEAST_KHZ &&
+		    v * units[i].khz < INT_MAX)
+			return arena_printf(a, "%.0f", v * units[i].khz);
+	return NULL;
+}
 
 /* The ceiling that the profile wants, never above the processor's own; -1 when it names none. */
 static long long ceiling_khz(const struct question *q)
@@ -167,6 +193,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,
 	  OPINIONS(ceiling),
+	  .wish = ceiling_wish,
+	  .wish_form = "a clock with its unit (3000 MHz)",
 	  .judge = freq_max,
 	  .aim = aim_freq_max },
 	{ .id = "cpu.boost",

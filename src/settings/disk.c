@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/word.h"
 
 static bool is_nvme(const struct disk *d)
 {
@@ -136,6 +137,38 @@ static void aim_nr_requests(const struct question *q, struct aims *out)
 		aim_value(q, out, "256");
 }
 
+/* "/dev/nvme0n1p2" of nvme0n1, "/dev/sda1" of sda. */
+static bool lies_on(const char *device, const char *disk)
+{
+	size_t n = strlen("/dev/"), m = strlen(disk);
+
+	return strncmp(device, "/dev/", n) == 0 && strncmp(device + n, disk, m) == 0 &&
+	       strspn(device + n + m, "p0123456789") == strlen(device + n + m);
+}
+
+/* Files on a partition of its own are read ahead as this disk says, be others held or not. */
+static bool has_files(const struct machine *m, const struct disk *d)
+{
+	LIST_FOR_EACH (struct mount, at, &m->storage.mounts)
+		if (lies_on(fact_text(&at->device, ""), d->name) && !fact_is(&at->type, "vfat"))
+			return true;
+	return false;
+}
+
+/* LVM, RAID or encryption lies on it, with a read-ahead of its own. Those devices are nobody's
+ * subject: their names move from boot to boot. */
+static const char *read_above(const struct question *q, const struct disk *d)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct disk, above, &q->m->storage.disks)
+		if (word_in(d->holders.v, above->name) && seen_ok(&above->read_ahead_kb.f))
+			text_printf(&t, "%s%s (%lld KiB)", t.len ? ", " : "", above->name,
+				    above->read_ahead_kb.v);
+	return arena_printf(q->a, "files on it are read ahead as far as %s says, which lies on it",
+			    t.len ? t.s : d->holders.v);
+}
+
 static bool want_read_ahead(const struct question *q, struct opinion *o)
 {
 	const struct disk *d = q->object;
@@ -157,6 +190,8 @@ static bool want_read_ahead(const struct question *q, struct opinion *o)
 			.rel = WANT_LEAVE,
 			.because = "ZFS does not read through the page cache: it has no effect"
 		};
+	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
+		*o = (struct opinion){ .rel = WANT_LEAVE, .because = read_above(q, d) };
 	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
 		*o = (struct opinion){ .rel = WANT_AT_LEAST,
 				       .value = q->platform == ON_HGX ? "4096" : "1024",

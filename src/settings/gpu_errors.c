@@ -30,12 +30,22 @@ static const char *ago(struct arena *a, const struct gpu_xid *x)
 			  : arena_printf(a, ", last %lld s ago", s);
 }
 
-/* How much an error number matters: 0 nothing, 1 fresh and unknown, 2 fresh, 3 until a reset. */
-static int weight(const struct gpu_xid *x, const struct xid_row *row)
+/* Who gives an earlier reading asks for what came after it: of the GPU that was reset meanwhile,
+ * too, of which no log tells. */
+static bool came_before(const struct question *q, const struct gpu_xid *x)
+{
+	return growth_seconds(q->m) > 0 && fact_or(&x->age_s, 0) > growth_seconds(q->m);
+}
+
+/* How much an error number matters: 0 nothing, 1 fresh and unknown, 2 fresh, 3 as long as the log
+ * has it. */
+static int weight(const struct question *q, const struct gpu_xid *x, const struct xid_row *row)
 {
 	double window = health_figure("gpu.xid", "window", NULL, 0);
 	long long age = fact_or(&x->age_s, 0);
 
+	if (came_before(q, x))
+		return 0;
 	if (row && row->kind == XID_LASTING)
 		return 3;
 	if ((row && row->kind == XID_PROGRAM) || (double)age > window)
@@ -52,6 +62,10 @@ static void xid_says(const struct question *q, struct verdict *v, const struct g
 		verdict_pass(v, "none in the kernel's log of this boot");
 	else if (heavy == 0 && row && row->kind == XID_PROGRAM)
 		verdict_pass(v, "of programs alone: the GPU is not to blame");
+	else if (heavy == 0 && came_before(q, worst))
+		verdict_pass(v, arena_printf(q->a,
+					     "none %s: the last one of hardware (Xid %u) is older",
+					     growth_span(q->a, q->m), worst->index));
 	else if (heavy == 0)
 		verdict_pass(v, arena_printf(q->a,
 					     "the last one of hardware (Xid %u) was survived long "
@@ -82,7 +96,7 @@ static void xid(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct gpu_xid, x, &q->m->gpu.xids) {
-		int w = weight(x, xid_find(x->index));
+		int w = weight(q, x, xid_find(x->index));
 
 		if (strcmp(x->pci, p->name) != 0)
 			continue;
@@ -119,7 +133,10 @@ static void sxid(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal", g->sxid_fatal.v,
 				  fact_or(&g->sxid_nonfatal, 0));
-	if (g->sxid_fatal.v > 0)
+	if (g->sxid_fatal.v > 0 && q->m->earlier && growth_seconds(q->m) > 0 &&
+	    growth(&g->sxid_fatal, &q->m->earlier->gpu.sxid_fatal) == 0)
+		verdict_pass(v, arena_printf(q->a, "no fatal one %s", growth_span(q->a, q->m)));
+	else if (g->sxid_fatal.v > 0)
 		verdict_fail(v, "0 fatal",
 			     "an NVSwitch met a fatal error: jobs over NVLink fail until the "
 			     "fabric and its GPUs are reset");

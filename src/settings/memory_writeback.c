@@ -3,9 +3,14 @@
 #include "settings/predicates.h"
 #include "settings/tables.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+
+/* Less than that lets nobody write: who says so means another unit. */
+enum { LEAST_BYTES = 1 << 20 };
 
 /* Numbers up to 100 are per cent of available memory, larger ones bytes. */
 static const struct opinion dirty_limit[] = {
@@ -36,6 +41,30 @@ static bool want_dirty_limit(const struct question *q, struct opinion *o)
 						  : "a writer that reaches the limit stalls until "
 						    "the disk catches up" };
 	return true;
+}
+
+/* "20", "20 %", "16 GiB", "16384 MiB", "17179869184"; what is neither per cent nor a sensible
+ * number of bytes may be mebibytes as well, and is not guessed. */
+static const char *dirty_wish(struct arena *a, const char *text)
+{
+	unsigned long long bytes;
+	long long percent;
+	char number[40];
+	size_t n = strspn(text, "0123456789");
+	const char *unit = text + n + strspn(text + n, " ");
+
+	snprintf(number, sizeof(number), "%.*s", (int)n, text);
+	if (parse_i64(number, &percent))
+		return NULL;
+	if ((!*unit || strcmp(unit, "%") == 0) && percent <= 100)
+		return arena_printf(a, "%lld", percent);
+	/* parse_size knows "GiB" as "G". */
+	if (*unit && (!strchr("KMGT", *unit) || (unit[1] && strcmp(unit + 1, "iB") != 0)))
+		return NULL;
+	if (parse_size(arena_printf(a, "%s%.1s", number, unit), &bytes) || bytes < LEAST_BYTES ||
+	    bytes > LLONG_MAX)
+		return NULL;
+	return arena_printf(a, "%llu", bytes);
 }
 
 /* A limit as it is set: the ratio, or "NAME=BYTES" of its twin. False: neither can be read from
@@ -168,6 +197,8 @@ static const struct setting rows[] = {
 	  .risk = RISK_SERVICE,
 	  OPINIONS(dirty_limit),
 	  .want = want_dirty_limit,
+	  .wish = dirty_wish,
+	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
 	  .judge = dirty,
 	  .aim = aim_dirty },
 	{ .id = "memory.dirty-background-ratio",
@@ -182,6 +213,8 @@ static const struct setting rows[] = {
 	  .severity = SEVERITY_LOW,
 	  .risk = RISK_LOW,
 	  OPINIONS(dirty_background),
+	  .wish = dirty_wish,
+	  .wish_form = "per cent (20) or bytes with their unit (4 GiB)",
 	  .judge = dirty,
 	  .aim = aim_dirty },
 };

@@ -97,6 +97,9 @@ int profile_narrow(struct arena *a, struct profile *p, const char *list, bool sk
 	const char ***patterns = skip ? &p->skip : &p->only;
 
 	add_patterns(a, patterns, n, list);
+	/* From a variable that is not set: to take it for "all" would change all of them. */
+	if (!skip && *n == before)
+		return err_set(e, -EINVAL, "\"only\" needs ids, and \"%.60s\" names none", list);
 	for (size_t i = before; i < *n; i++) {
 		const char *near;
 
@@ -159,6 +162,13 @@ static int parse_want(struct loading *l, struct profile_override *o, const char 
 		return bad(l, "want of [%s] is empty", o->s->id);
 	if (strcmp(value, "leave") == 0)
 		rel = WANT_LEAVE;
+	if (o->s->wish && rel != WANT_LEAVE) {
+		const char *said = value;
+
+		if (!(value = o->s->wish(l->a, said)))
+			return bad(l, "want of [%s] must be %s, not \"%s\"", o->s->id,
+				   o->s->wish_form, said);
+	}
 	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
 		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"",
 			   o->s->id, value);
@@ -312,6 +322,28 @@ bool profile_selects(const struct profile *p, const char *id)
 	for (size_t i = 0; i < p->n_skip && in; i++)
 		in = !id_matches(id, p->skip[i]);
 	return in;
+}
+
+static const char *joined(struct arena *a, const char **words, size_t n)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "");
+	for (size_t i = 0; i < n; i++)
+		text_printf(&t, "%s%s", i ? "," : "", words[i]);
+	return arena_strdup(a, t.s);
+}
+
+int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
+{
+	SETTING_FOR_EACH (s)
+		if (profile_selects(p, s->id))
+			return 0;
+	err_set(e, -EINVAL, "no setting is left: \"skip\" (%.120s) takes away all of %s%.120s%s",
+		joined(a, p->skip, p->n_skip), p->n_only ? "\"only\" (" : "them",
+		joined(a, p->only, p->n_only), p->n_only ? ")" : "");
+	err_hint(e, "an id that stands in both is skipped");
+	return -EINVAL;
 }
 
 const struct profile_override *profile_override_of(const struct profile *p, const struct setting *s)

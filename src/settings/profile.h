@@ -33,8 +33,11 @@ struct profile {
 /* Name of a built-in profile, or the path of a file (recognised by a slash or an existing file name
  * in the profile directories). -EINVAL, -ENOENT, ... and *e. */
 int profile_load(struct arena *a, const char *name_or_path, struct profile *out, struct err *e);
-/* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. */
+/* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. A
+ * list that names none is no list for --only; for --skip it skips nothing. */
 int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);
+/* -EINVAL and a sentence when nothing is selected: to judge nothing is not to find nothing. */
+int profile_check_some(struct arena *a, const struct profile *p, struct err *e);
 bool profile_selects(const struct profile *p, const char *id);
 const struct profile_override *profile_override_of(const struct profile *p,
 						   const struct setting *s);

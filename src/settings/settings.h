@@ -149,6 +149,10 @@ struct setting {
 	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
 	 * opinions. */
 	bool (*want)(const struct question *q, struct opinion *o);
+	/* What a profile file says is wanted, as the value that rules compare: "4 GiB" as bytes.
+	 * NULL: wish_form says what it must be. Without it: as it stands. */
+	const char *(*wish)(struct arena *a, const char *text);
+	const char *wish_form;
 	/* The whole rule, for checks that are not "a value compared with a wish". A row that has
 	 * opinions as well takes its wish from the question, so that a profile file can change it.
 	 */

@@ -129,7 +129,8 @@ static void figures(struct doc *d, const struct setting *s)
 /* What the driver's error numbers mean, for the row that judges them. */
 static void numbers(struct doc *d, const struct setting *s)
 {
-	static const char *const kinds[] = { "a program", "while fresh", "until a reset" };
+	static const char *const kinds[] = { "a program", "while fresh",
+					     "until a boot or --since" };
 	static const struct column columns[] = {
 		{ .title = "Xid" },
 		{ .title = "What", .wrap = true },

@@ -232,8 +232,6 @@ PLANTED = [
     ("an NVLink that is down", "gpu.nvlink", "gpu4", "17 of 18", lambda n: n.ask("nvml", 4, {"nvmlDeviceGetNvLinkState(11)": 0})),
     ("a slow NVLink", "gpu.nvlink-speed", "gpu4", "lower speed",
      lambda n: n.ask("nvml", 4, {"nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,11)": 13281})),
-    ("NVLink errors", "gpu.nvlink", "gpu4", "1 links counted",
-     lambda n: n.ask("nvml", 4, {"nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,2)": 9})),
     ("no peer access", "gpu.peer-access", "gpu1", "chipset", lambda n: n.ask("nvml", 1, {"nvmlDeviceGetP2PStatus(6,READ)": 1})),
     ("no dma-buf and no peermem", "rdma.gpudirect", "gpu2", "host memory",
      lambda n: n.ask("cuda", "0000:43:00.0", {"cuDeviceGetAttribute(124)": 0})),
@@ -333,7 +331,9 @@ def readings(sound):
         path.write_text(json.dumps(then))
         return later.bad(*ONLY, "--since", path)
 
-    expect("without an earlier reading old counts are findings", {"gpu.ecc-errors", "gpu.nvlink"} <= {r for r, _ in later.bad(*ONLY)}, later.bad(*ONLY))
+    expect("without an earlier reading old ECC errors are findings", {"gpu.ecc-errors"} <= {r for r, _ in later.bad(*ONLY)}, later.bad(*ONLY))
+    link = [f for f in later.check("--only", "gpu.nvlink", "--all")[1]["findings"] if f["target"] == "gpu6"][0]
+    expect("old errors of a link are none: they ask for one", link["verdict"] == "na" and link["reason_code"] == "needs-earlier-reading", link)
     bad = counted(4, 9, 5000, 3)
     expect("what did not grow is quiet", not bad, {k: f["reason"] for k, f in bad.items()})
     bad = counted(3, 9, 5000, 3)
@@ -341,8 +341,20 @@ def readings(sound):
     expect("in an hour", "1 more uncorrected errors in 60 min" in next(iter(bad.values()))["reason"], bad)
     bad = counted(4, 9, 100, 3)
     expect("many replays", {r for r, _ in bad} == {"gpu.pcie-replays"}, bad.keys())
+    bad = counted(4, 8, 5000, 3)
+    expect("a link whose errors grow slower than matters", not bad, {k: f["reason"] for k, f in bad.items()})
     bad = counted(4, 9, 5000, 2)
     expect("a flap", {r for r, _ in bad} == {"rdma.errors"}, bad.keys())
+    xids(later, "0000:23:00.0", "95:1:864000")
+    later.ask("kernel-log", "", {"sxids(Fatal)": 2})
+    then["facts"]["gpu"]["sxid_fatal"] = {"value": 2, "from": "x"}
+    expect("a lasting Xid and a fatal SXid of ten days ago count", {"gpu.xid", "gpu.sxid"} <= {r for r, _ in later.bad(*ONLY)}, later.bad(*ONLY))
+    bad = counted(4, 9, 5000, 3)
+    expect("but not where a reading after the reset is given", not bad, {k: f["reason"] for k, f in bad.items()})
+    xids(later, "0000:23:00.0", "95:2:600")
+    then["facts"]["gpu"]["sxid_fatal"] = {"value": 1, "from": "x"}
+    bad = counted(4, 9, 5000, 3)
+    expect("unless they come again", {r for r, _ in bad} == {"gpu.xid", "gpu.sxid"}, bad.keys())
     for what, text in (("no JSON", "{"), ("another result", '{"schema": "gputune.check/1"}'), ("a wrong fact", '{"schema": "gputune.show/1", '
                        '"subject": "all", "facts": {"nodename": 7}}')):
         path.write_text(text)

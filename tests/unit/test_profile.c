@@ -111,6 +111,8 @@ static void test_bad(void **state)
 	refused("[profile]\nbase = fast\n", 2, "fast", "built-in");
 	refused("[profile]\n\nbases = default\n", 3, "bases", "base, only, skip");
 	refused("[profile]\nonly = memory.swapiness\n", 2, "memory.swapiness", "memory.swappiness");
+	refused("[profile]\nonly =\n", 2, "only", "names none");
+	refused("[profile]\nonly = , ,\n", 2, "only", "names none");
 	refused("[profile]\nskip = gpu., nothing.like.this\n", 2, "nothing.like.this", "");
 	refused("want = 1\n", 1, "want", "before any section");
 	refused("\n[memory.swapiness]\nwant = 1\n", 3, "[memory.swapiness]", "[memory.swappiness]");
@@ -119,6 +121,11 @@ static void test_bad(void **state)
 	refused("[memory.swappiness]\nwish = 1\n", 2, "wish", "want, waive, expires, target");
 	refused("[memory.swappiness]\nwant = low\n", 2, "whole number", "low");
 	refused("[memory.swappiness]\nwant = >= low\n", 2, "whole number", ">=");
+	/* A number that may be bytes or mebibytes is not guessed. */
+	refused("[memory.dirty-ratio]\nwant = <= 16384\n", 2, "bytes with their unit", "16384");
+	refused("[memory.dirty-ratio]\nwant = 4 Gib\n", 2, "bytes with their unit", "4 Gib");
+	refused("[memory.dirty-ratio]\nwant = 101 %\n", 2, "bytes with their unit", "101 %");
+	refused("[cpu.frequency-cap]\nwant = 3000\n", 2, "3000 MHz", "\"3000\"");
 	refused("[memory.swappiness]\nwant =\n", 2, "empty", "");
 	refused("[memory.swappiness]\nwant = >=\n", 2, "empty", "");
 	refused("[memory.swappiness]\nwaive =\n", 2, "reason", "");
