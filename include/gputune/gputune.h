@@ -17,7 +17,8 @@
  *   "profile"  text: a built-in profile or one of /etc/gputune/profiles by name, or a file's path;
  *              "default" when not given                                    (list, check, explain,
  *              plan)
- *   "only"     list of ids or prefixes of them: judge these alone          (list, check, plan)
+ *   "only"     list of ids or prefixes of them: judge these alone; not empty
+ *                                                                          (list, check, plan)
  *   "skip"     list of ids or prefixes: judge all but these                (list, check, plan)
  *   "deep"     true: ask also what costs time, with the CUDA driver loaded (facts, check)
  *   "allow"    list of ids or prefixes: plan also changes that need to be asked for (plan)

@@ -47,6 +47,9 @@ static bool read_words(struct call *c, struct profile *p, const char *name, cons
 {
 	if (json_array_size(list) > WORDS_MAX)
 		return bad(c, "\"%s\" has more than %d words", name, WORDS_MAX);
+	/* From a list that somebody filtered: to take it for "all" would judge all of them. */
+	if (p == &c->profile && !skip && !json_array_size(list))
+		return bad(c, "\"%s\" needs ids, and the list is empty", name);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *id = text_of(json_array_get(list, i));
 
@@ -140,5 +143,7 @@ bool options_read(struct call *c, const char *options, unsigned allowed)
 	}
 	good = take_all(c, j, allowed);
 	json_decref(j);
+	if (good && (c->code = profile_check_some(&c->arena, &c->profile, &c->err)))
+		good = false;
 	return good;
 }

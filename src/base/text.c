@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,83 @@ static bool number_text(const char *s, char *buf, size_t cap)
 	memcpy(buf, p, len);
 	buf[len] = '\0';
 	return true;
+}
+
+/* How many bytes of s are a number: [+-] digits [. digits] [e [+-] digits]. */
+static size_t decimal_length(const char *s)
+{
+	static const char digits[] = "0123456789";
+	size_t n = *s == '-' || *s == '+' ? 1 : 0, whole = strspn(s + n, digits), part = 0, power;
+
+	if (s[n + whole] == '.')
+		part = 1 + strspn(s + n + whole + 1, digits);
+	if (!whole && part < 2)
+		return 0;
+	n += whole + part;
+	if (s[n] != 'e' && s[n] != 'E')
+		return n;
+	power = s[n + 1] == '-' || s[n + 1] == '+' ? 2 : 1;
+	whole = strspn(s + n + power, digits);
+	return whole ? n + power + whole : n;
+}
+
+int parse_decimal(const char *s, double *out, const char **end)
+{
+	char buf[64];
+	size_t n = decimal_length(s);
+	double v;
+
+	if (!n)
+		return -EINVAL;
+	if (n >= sizeof(buf))
+		return -ERANGE;
+	/* What strtod takes besides, such as 0x10, ends here. */
+	memcpy(buf, s, n);
+	buf[n] = '\0';
+	v = strtod(buf, NULL);
+	if (!isfinite(v))
+		return -ERANGE;
+	*out = v + 0.0; /* never -0 */
+	*end = s + n;
+	return 0;
+}
+
+int parse_real(const char *s, double *out)
+{
+	const char *end;
+	double v;
+	int code = parse_decimal(s, &v, &end);
+
+	if (code == 0 && *end)
+		code = -EINVAL;
+	if (code == 0)
+		*out = v;
+	return code;
+}
+
+int parse_seconds(const char *s, double *out)
+{
+	enum { DAY_S = 86400 };
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "", 1 } };
+	const char *end;
+	double v;
+	int code = parse_decimal(s, &v, &end);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].suffix) != 0)
+			continue;
+		v *= units[i].factor;
+		if (!(v > 0 && v <= DAY_S))
+			return -ERANGE;
+		*out = v;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 int parse_i64(const char *s, long long *out)

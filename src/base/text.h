@@ -27,6 +27,17 @@ void text_clear(struct text *t);
 void text_free(struct text *t);
 #define TEXT_AUTO __attribute__((cleanup(text_free))) struct text
 
+/*
+ * The decimal number that s begins with, and where it ends: digits with a point and an exponent, as
+ * people and programs write them. No blanks before it, no inf, nan or 0x. -EINVAL: s begins with
+ * none; -ERANGE: no finite number is that large. "-0" is 0. The only way from a text that somebody
+ * gave us to a double.
+ */
+int parse_decimal(const char *s, double *out, const char **end);
+/* The same where nothing may follow. */
+int parse_real(const char *s, double *out);
+/* A time like 10s, 500ms, 2m, 1.5 or 24h, which is the most; above 0. -EINVAL, -ERANGE. */
+int parse_seconds(const char *s, double *out);
 /* Decimal (or, for parse_hex, hexadecimal with or without 0x); surrounding blanks are allowed,
  * nothing else is. 0 or -EINVAL / -ERANGE; *out is untouched on failure. */
 int parse_i64(const char *s, long long *out);

@@ -305,7 +305,8 @@ static int gemm_run(void *state, struct bench_sample *out, struct err *e)
 	for (size_t i = 0; i < s->arg->n; i++) {
 		const struct lane *l = &s->lanes[i];
 		const struct cuda_gpu *g = l->unit.gpu;
-		double peak = gemm_peak_at(s->arg->type, (unsigned)(g->cc_major * 10 + g->cc_minor),
+		double peak = gemm_peak_at(s->arg->type, g->name,
+					   (unsigned)(g->cc_major * 10 + g->cc_minor),
 					   (unsigned)g->sms, l->mhz);
 
 		out->value[GEMM_RATE] = fmin(out->value[GEMM_RATE], tera(l));

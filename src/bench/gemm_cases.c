@@ -122,7 +122,7 @@ static size_t figures_of(const struct gpu_place *p, size_t n, const struct gemm_
 		    !seen_ok(&p[i].facts->temperature_c.f))
 			return GEMM_CLOCK + 1;
 	for (size_t i = 0; i < n; i++)
-		if (!(gemm_peak_at(t, gemm_cc(&p[i]), 1, 1) > 0))
+		if (!(gemm_peak_at(t, p[i].gpu->name, gemm_cc(&p[i]), 1, 1) > 0))
 			return GEMM_TEMPERATURE + 1;
 	return GEMM_SHARE + 1;
 }

@@ -34,6 +34,10 @@ const struct gemm_sheet gemm_sheets[] = {
 	{ "NVIDIA RTX 6000 Ada Generation", 0, 91.1, 182.1, 364.2, 728.5, 0, 728.5,
 	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
 	{ "NVIDIA L40S", 0, 91.6, 183, 362, 733, 0, 733, "NVIDIA, L40S data sheet", "2023" },
+	{ "NVIDIA GeForce RTX 4090", 0, 82.6, 82.6, 165, 330, 0, 661,
+	  "NVIDIA, Ada architecture paper, with sums in FP32, without sparsity", "2022" },
+	{ "NVIDIA GeForce RTX 5090", 0, 104.8, 104.8, 210, 419, 1676, 838,
+	  "NVIDIA, RTX Blackwell architecture paper, with sums in FP32, without sparsity", "2025" },
 	{ "NVIDIA GB10", 0, 31, 62, 125, 250, 500, 250,
 	  "NVIDIA, DGX Spark: one petaflop of sparse FP4; the others follow by halves", "2025" },
 };
@@ -61,7 +65,18 @@ static enum column column_of(const struct gemm_type *t)
 	}
 }
 
-double gemm_peak_at(const struct gemm_type *t, unsigned cc, unsigned sms, double mhz)
+/* GeForce sums in FP32 at half the rate of a professional card with the same chip; NVIDIA, Ada and
+ * RTX Blackwell architecture papers: 165 and 210 TFLOP/s of an RTX 4090 and 5090. Products in FP4
+ * and integers have the whole rate. */
+static double geforce_part(const char *gpu, unsigned cc, enum column c)
+{
+	bool tensor = c == TF32 || c == HALF || c == FP8;
+
+	return tensor && (cc == 89 || cc == 120) && strstr(gpu, "GeForce") ? 0.5 : 1;
+}
+
+double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,
+		    double mhz)
 {
 	for (size_t i = 0; i < gemm_unit_count; i++) {
 		const struct gemm_unit_row *r = &gemm_units[i];
@@ -70,7 +85,8 @@ double gemm_peak_at(const struct gemm_type *t, unsigned cc, unsigned sms, double
 		};
 
 		if (r->cc == cc)
-			return ops[column_of(t)] * sms * mhz / 1e6 * (t->sparse ? 2 : 1);
+			return ops[column_of(t)] * geforce_part(gpu, cc, column_of(t)) * sms * mhz /
+			       1e6 * (t->sparse ? 2 : 1);
 	}
 	return 0;
 }

@@ -27,8 +27,9 @@ extern const struct gemm_sheet gemm_sheets[];
 extern const size_t gemm_sheet_count;
 
 /* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
- * is not known. */
-double gemm_peak_at(const struct gemm_type *t, unsigned cc, unsigned sms, double mhz);
+ * is not known. gpu is NVML's name: GeForce chips have other rates than professional ones. */
+double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,
+		    double mhz);
 /* 0 and *s NULL when no sheet is known or it says nothing of the format. */
 double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lists of a sweep: "1,2,4", "1-512", "1024,8K"; formats and machines by commas. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -10,10 +9,10 @@
 /* One number, with K or M for thousands; returns where it ends, NULL: none is there. */
 static const char *one_number(const char *s, double *out)
 {
-	char *end;
-	double v = strtod(s, &end);
+	const char *end;
+	double v;
 
-	if (end == s || !isfinite(v) || v < 0)
+	if (parse_decimal(s, &v, &end) || v < 0)
 		return NULL;
 	if ((*end | 32) == 'k')
 		v *= 1e3, end++;

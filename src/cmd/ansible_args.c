@@ -26,7 +26,7 @@ bool module_call(int argc, char **argv)
 	return argc == 2 && argv[1][0] == '/';
 }
 
-enum arg_kind { ARG_STATE, ARG_TEXT, ARG_LIST, ARG_FLAG, ARG_NUMBER };
+enum arg_kind { ARG_STATE, ARG_TEXT, ARG_LIST, ARG_ONLY, ARG_FLAG, ARG_NUMBER };
 
 /* In which states an argument means something: bits of enum module_state. */
 #define IN(s) (1u << MODULE_##s)
@@ -44,7 +44,7 @@ static const struct arg {
 } table[] = {
 	{ "state", ARG_STATE, ~0u, offsetof(struct module_args, state) },
 	{ "profile", ARG_TEXT, IN_WISH, offsetof(struct module_args, profile) },
-	{ "only", ARG_LIST, IN_WISH | IN(UNDO), offsetof(struct module_args, only) },
+	{ "only", ARG_ONLY, IN_WISH | IN(UNDO), offsetof(struct module_args, only) },
 	{ "skip", ARG_LIST, IN_WISH, offsetof(struct module_args, skip) },
 	{ "allow", ARG_LIST, IN_GATED, offsetof(struct module_args, allow) },
 	{ "reason", ARG_TEXT, IN_WRITES, offsetof(struct module_args, reason) },
@@ -69,7 +69,7 @@ static int state_from(const char *word, enum module_state *out)
 	return -EINVAL;
 }
 
-/* "a,b" or ["a", "b"]. An empty one is none. */
+/* "a,b" or ["a", "b"]. An empty one is none: nothing to skip, nothing to allow. */
 static int list_from(struct arena *a, const char *name, const json_t *v, const char **out,
 		     struct err *e)
 {
@@ -81,7 +81,7 @@ static int list_from(struct arena *a, const char *name, const json_t *v, const c
 		for (size_t i = 0; i < json_array_size(v); i++) {
 			const json_t *word = json_array_get(v, i);
 
-			if (!json_is_string(word) || strchr(json_string_value(word), ','))
+			if (!json_string_length(word) || strchr(json_string_value(word), ','))
 				return err_set(e, -EINVAL, "%s takes a list of setting ids", name);
 			text_printf(&t, "%s%s", i ? "," : "", json_string_value(word));
 		}
@@ -89,6 +89,19 @@ static int list_from(struct arena *a, const char *name, const json_t *v, const c
 		return err_set(e, -EINVAL, "%s takes a list of setting ids", name);
 	}
 	*out = t.len ? arena_strdup(a, t.s) : NULL;
+	return 0;
+}
+
+/* Left out it means all; but a list that a filter made empty asks for none of them, and a task
+ * that does nothing is not what somebody wrote. */
+static int only_from(struct arena *a, const char *name, const json_t *v, const char **out,
+		     struct err *e)
+{
+	if (list_from(a, name, v, out, e))
+		return -EINVAL;
+	if (!*out || !(*out)[strspn(*out, ", \t")])
+		return err_set(e, -EINVAL, "%s names no setting: leave it out for all of them",
+			       name);
 	return 0;
 }
 
@@ -137,6 +150,8 @@ static int take(struct arena *a, const struct arg *arg, const json_t *v, struct 
 		return 0;
 	case ARG_LIST:
 		return list_from(a, arg->name, v, to, e);
+	case ARG_ONLY:
+		return only_from(a, arg->name, v, to, e);
 	case ARG_FLAG:
 		return flag_from(v, to) ? err_set(e, -EINVAL, "%s takes true or false", arg->name)
 					: 0;

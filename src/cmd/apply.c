@@ -86,6 +86,39 @@ int run_code_of(int result)
 	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
 }
 
+/* A setting that something can be written for and that is right on all of its targets. */
+static bool anything_is_so(const struct findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *x = &f->items[i];
+		bool so = x->v.kind == VERDICT_PASS && (x->s->knob != KNOB_NONE || x->s->aim);
+
+		for (size_t k = 0; so && k < f->n; k++)
+			so = f->items[k].s != x->s || f->items[k].v.kind != VERDICT_FAIL;
+		if (so)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether all that was asked for is refused: something is, and nothing is as asked. This looks at
+ * what is and not at what this run did: after a run that made some changes and was refused others,
+ * a second one ends as the first.
+ */
+static bool all_is_refused(const struct planned *p, struct err *e)
+{
+	if (!p->plan.n || plan_open_changes(&p->plan) || anything_is_so(&p->findings))
+		return false;
+	if (p->plan.n == 1)
+		err_set(e, -EPERM, "the change of %s is refused; nothing was written",
+			p->plan.changes[0].s->id);
+	else
+		err_set(e, -EPERM, "all %zu changes are refused; nothing was written", p->plan.n);
+	err_hint(e, "\"gputune plan\" says why, and which of them --allow lifts");
+	return true;
+}
+
 static void print_plan(struct run *r, struct host *h, const struct planned *p)
 {
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
@@ -97,47 +130,56 @@ static void print_plan(struct run *r, struct host *h, const struct planned *p)
 }
 
 static int print_report(struct run *r, const struct planned *p, const struct txn_report *report,
-			int result, const struct err *e)
+			int result, int code, const struct err *e)
 {
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (run_wants_json(r) && r->value[OPT_DRY_RUN])
-		run_print_json(r, plan_json(&p->plan, run_code_of(result)));
+		run_print_json(r, plan_json(&p->plan, code));
 	else if (run_wants_json(r))
-		run_print_json(r, report_json("apply", p->m, report, e, run_code_of(result)));
+		run_print_json(r, report_json("apply", p->m, report, e, code));
 	else if (!r->value[OPT_DRY_RUN] && (report->n || !p->plan.n)) /* else the plan says why */
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
 				     "gputune apply");
 	return 0;
 }
 
-static int apply(struct run *r, struct host *h, const struct txn_who *who)
+/* The plan as it is agreed to, and what came of it. */
+static int apply_plan(struct run *r, struct host *h, const struct txn_who *who,
+		      const struct planned *p)
 {
 	struct txn_report report = { 0 };
-	struct planned p = { 0 };
 	struct err e = { 0 };
-	int code = run_recover_first(r, h, who), result = 0;
-	size_t open;
+	size_t open = plan_open_changes(&p->plan);
+	int result = 0, code, failed;
+
+	if (!r->value[OPT_DRY_RUN] && open) {
+		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
+			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
+									 : EXIT_USAGE;
+		result = txn_apply(h, &r->arena, &p->plan, who, &report, &e);
+	}
+	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : run_code_of(result);
+	failed = print_report(r, p, &report, result, code, &e);
+	if (code)
+		complain(0, &e);
+	else if (r->value[OPT_DRY_RUN])
+		complain_text(0, "dry run: nothing was written");
+	return failed ? failed : code;
+}
+
+static int apply(struct run *r, struct host *h, const struct txn_who *who)
+{
+	struct planned p = { 0 };
+	int code = run_recover_first(r, h, who);
 
 	if (code)
 		return code;
 	code = r->n_args ? run_plan_file(r, h, r->args[0], &p) : run_plan(r, h, &p);
 	if (code)
 		return code;
-	open = plan_open_changes(&p.plan);
 	print_plan(r, h, &p);
-	if (!r->value[OPT_DRY_RUN] && open) {
-		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
-			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
-									 : EXIT_USAGE;
-		result = txn_apply(h, &r->arena, &p.plan, who, &report, &e);
-	}
-	code = print_report(r, &p, &report, result, &e);
-	if (result)
-		complain(0, &e);
-	else if (r->value[OPT_DRY_RUN])
-		complain_text(0, "dry run: nothing was written");
-	return code ? code : run_code_of(result);
+	return apply_plan(r, h, who, &p);
 }
 
 int verb_apply(struct run *r)
@@ -202,6 +244,15 @@ static int select_from(struct run *r, struct txn_select *s)
 	return 0;
 }
 
+static bool has_argument(const struct txn_report *report)
+{
+	size_t i = 0;
+
+	while (i < report->n && report->rows[i].knob.kind != KNOB_BOOTARG)
+		i++;
+	return i < report->n;
+}
+
 static int undo(struct run *r, struct host *h, const struct txn_select *s)
 {
 	const char *what = s->all      ? "Undo everything?"
@@ -217,8 +268,9 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 	if (!s->dry && !run_agreed(r, what))
 		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
 	result = txn_undo(h, &r->arena, s, &who, &report, &e);
-	/* Names for the page; read afterwards, so that it shows what is. */
-	m = run_machine(r, h, false);
+	/* Names for the page; read afterwards, so that it shows what is. What makes the boot
+	 * entries is configuration, which takes longest to read. */
+	m = has_argument(&report) ? run_change_machine(r, h) : run_machine(r, h, false);
 	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, report_json("undo", m, &report, &e, code));

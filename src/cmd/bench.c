@@ -37,25 +37,6 @@ struct measuring {
 	long long drawn_ms; /* when it was drawn */
 };
 
-bool bench_seconds(const char *s, double *out)
-{
-	static const struct {
-		const char *suffix;
-		double factor;
-	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "", 1 } };
-	char *end;
-	double v = strtod(s, &end);
-
-	if (end == s || !isfinite(v))
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].suffix) == 0) {
-			*out = v * units[i].factor;
-			return *out > 0 && *out <= 86400;
-		}
-	return false;
-}
-
 /* Five times a second at most: drawing must not be what is measured. */
 static void progress(void *ctx, const struct record_case *c, size_t done, size_t of)
 {
@@ -146,7 +127,7 @@ static int read_options(struct measuring *g)
 	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
 	long long n;
 
-	if (time && !bench_seconds(time, &g->frame.seconds))
+	if (time && parse_seconds(time, &g->frame.seconds))
 		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"", time);
 	if (runs) {
 		if (parse_i64(runs, &n) || n < 1 || n > RECORD_SAMPLES_MAX)

@@ -6,8 +6,6 @@
 #include "bench/record.h"
 #include "cmd/cmd.h"
 
-/* "10s", "500ms", "2m", "1.5": seconds above 0, at most a day. */
-bool bench_seconds(const char *s, double *out);
 /* --state made absolute, or the default. */
 const char *bench_state(struct run *r);
 /* "bench list" and "bench show ID". */

@@ -15,7 +15,7 @@ enum exit_code {
 	EXIT_CLEAN = 0, /* nothing to do */
 	EXIT_FINDINGS = 1,
 	EXIT_USAGE = 2,
-	EXIT_NOT_APPLIED = 3, /* rolled back */
+	EXIT_NOT_APPLIED = 3, /* refused, or rolled back */
 	EXIT_STUCK = 4,	      /* rollback incomplete */
 	EXIT_BLIND = 5,	      /* could not see enough */
 };
@@ -182,6 +182,9 @@ enum option_id {
 enum word_kind {
 	WORD_NONE,
 	WORD_TEXT,
+	WORD_NUMBER, /* begins with a decimal number; what may follow is the verb's */
+	WORD_COUNT,  /* a whole number from 0 on */
+	WORD_TIME,
 	WORD_FILE,
 	WORD_ID,
 	WORD_PROFILE,
@@ -297,6 +300,8 @@ const char *option_help(const struct verb *v, enum option_id id);
 /* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free
  * text. */
 const char *const *words_of(enum word_kind k);
+/* Whether there is nothing to propose: texts, numbers, times. */
+bool word_is_free(enum word_kind k);
 
 /* Prints "gputune: text" and the hint to stderr and returns code. */
 int complain(int code, const struct err *e);
@@ -318,5 +323,7 @@ bool run_tell_open(struct run *r, struct host *h, const struct journal *j);
 bool run_since(struct run *r, struct machine *m);
 /* The profile with --only and --skip; false after complaining. */
 bool run_profile(struct run *r, struct profile *p);
+/* --only and --skip alone, into a profile that is there. */
+bool run_narrow(struct run *r, struct profile *p);
 
 #endif

@@ -67,7 +67,7 @@ static void bash_option(FILE *f, const struct verb *v, const struct option_row *
 	if (o->letter)
 		fprintf(f, "-%c|", o->letter);
 	fprintf(f, "--%s)\n            COMPREPLY=(", o->name);
-	if (o->arg != WORD_TEXT) {
+	if (!word_is_free(o->arg)) {
 		fprintf(f, "$(compgen %s-W \"",
 			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
 		option_words(f, v, o);
@@ -138,7 +138,7 @@ static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o
 		fputc(':', f);
 		if (o->arg == WORD_FILE) {
 			fputs("_files", f);
-		} else if (o->arg != WORD_TEXT) {
+		} else if (!word_is_free(o->arg)) {
 			fputc('(', f);
 			option_words(f, v, o);
 			fputc(')', f);
@@ -149,7 +149,7 @@ static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o
 
 static bool has_words(const struct verb *v)
 {
-	return v->word != WORD_NONE && v->word != WORD_TEXT && v->word != WORD_FILE;
+	return v->word != WORD_NONE && !word_is_free(v->word) && v->word != WORD_FILE;
 }
 
 static void zsh(FILE *f)
@@ -207,7 +207,7 @@ static void fish_verb(FILE *f, const struct verb *v)
 			fprintf(f, " -s %c", o->letter);
 		if (o->arg == WORD_FILE) {
 			fputs(" -r", f);
-		} else if (o->arg == WORD_TEXT) {
+		} else if (word_is_free(o->arg)) {
 			fputs(" -x", f);
 		} else if (o->arg != WORD_NONE) {
 			fputs(o->arg == WORD_PROFILE ? " -r -a \"" : " -x -a \"", f);

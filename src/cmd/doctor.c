@@ -2,8 +2,6 @@
 /* gputune doctor: from a symptom to its cause, with evidence. */
 #include "cmd/doctor.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,24 +14,6 @@
 #include "txn/txn.h"
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
-
-/* "10s", "500ms", "2m", "1.5". */
-static bool parse_seconds(const char *s, double *out)
-{
-	static const struct {
-		const char *suffix;
-		double factor;
-	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "", 1 } };
-	char *end;
-	double v = strtod(s, &end);
-
-	for (size_t i = 0; end != s && isfinite(v) && i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].suffix) == 0) {
-			*out = v * units[i].factor;
-			return *out > 0 && *out <= DAY_S;
-		}
-	return false;
-}
 
 /* --- looking -----------------------------------------------------------------------------------
  */
@@ -181,7 +161,7 @@ static int read_options(struct doctoring *g)
 	const char *only;
 	bool sound;
 
-	if (r->value[OPT_FOR] && !parse_seconds(r->value[OPT_FOR], &g->plan.seconds))
+	if (r->value[OPT_FOR] && parse_seconds(r->value[OPT_FOR], &g->plan.seconds))
 		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"",
 				     r->value[OPT_FOR]);
 	if (r->value[OPT_FIX] && r->value[OPT_HOST] && !r->value[OPT_OVERLAY])

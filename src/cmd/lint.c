@@ -35,7 +35,7 @@ static int given_file(struct linting *w, const char *path)
 	if (!text)
 		return EXIT_USAGE;
 	looked_at(w, path);
-	lint_text(&w->lint, path, text, len);
+	lint_file(&w->lint, path, text, len);
 	if (strspn(text, " \t\r\n") == len) {
 		w->lint.file = path;
 		lint_add(&w->lint, LINT_WARNING, "empty", 0, path, NULL, NULL,
@@ -54,7 +54,7 @@ static void machine_file(struct linting *w, struct host *h, const char *path, co
 	if (host_read(h, path, LINT_TEXT_MAX, &w->r->arena, &text, &len))
 		return;
 	looked_at(w, name);
-	lint_text(&w->lint, name, text, len);
+	lint_file(&w->lint, name, text, len);
 }
 
 /* The files that set variables for everybody. */

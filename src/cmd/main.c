@@ -84,18 +84,29 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 	return m;
 }
 
+bool run_narrow(struct run *r, struct profile *p)
+{
+	struct err e = { 0 };
+
+	if ((r->value[OPT_ONLY] && profile_narrow(&r->arena, p, r->value[OPT_ONLY], false, &e)) ||
+	    (r->value[OPT_SKIP] && profile_narrow(&r->arena, p, r->value[OPT_SKIP], true, &e)) ||
+	    profile_check_some(&r->arena, p, &e)) {
+		complain(EXIT_USAGE, &e);
+		return false;
+	}
+	return true;
+}
+
 bool run_profile(struct run *r, struct profile *p)
 {
 	struct err e = { 0 };
 	const char *name = r->value[OPT_PROFILE] ? r->value[OPT_PROFILE] : "default";
 
-	if (profile_load(&r->arena, name, p, &e) ||
-	    (r->value[OPT_ONLY] && profile_narrow(&r->arena, p, r->value[OPT_ONLY], false, &e)) ||
-	    (r->value[OPT_SKIP] && profile_narrow(&r->arena, p, r->value[OPT_SKIP], true, &e))) {
+	if (profile_load(&r->arena, name, p, &e)) {
 		complain(EXIT_USAGE, &e);
 		return false;
 	}
-	return true;
+	return run_narrow(r, p);
 }
 
 /* A collector may read the file at any moment: it gets the old one or the new one. */

@@ -51,7 +51,8 @@ static void options(FILE *f, const struct verb *v)
 static void exit_status(FILE *f)
 {
 	fputs(".SH EXIT STATUS\n.TP\n0\nclean\n.TP\n1\nfindings\n.TP\n2\nusage error, or an input "
-	      "that cannot be read\n.TP\n3\nnothing was applied, or all of it was taken back\n.TP\n"
+	      "that cannot be read\n.TP\n3\nnothing was applied: all of it was refused or "
+	      "taken back\n.TP\n"
 	      "4\nsomething could not be taken back\n.TP\n5\nno finding, but something could not "
 	      "be seen\n.TP\n71\nno memory was left\n",
 	      f);

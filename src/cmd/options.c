@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a command line by the tables of verbs.c. */
+#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,11 @@ const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
+bool word_is_free(enum word_kind k)
+{
+	return k == WORD_TEXT || k == WORD_NUMBER || k == WORD_COUNT || k == WORD_TIME;
+}
+
 static bool in_words(enum word_kind k, const char *word)
 {
 	const char *const *w = words_of(k);
@@ -151,8 +157,31 @@ static const char *word_list(struct arena *a, enum word_kind k)
 	return arena_strdup(a, t.s);
 }
 
+/* Verbs know the bounds; that it is a number at all holds whatever a verb makes of it. */
+static int check_number(const struct option_row *o, const char *arg)
+{
+	unsigned long long whole;
+	const char *end;
+	double v;
+
+	if (o->arg == WORD_NUMBER &&
+	    (!isdigit((unsigned char)arg[*arg == '.']) || parse_decimal(arg, &v, &end)))
+		return complain_text(EXIT_USAGE, "--%s takes a number, not \"%s\"", o->name, arg);
+	if (o->arg == WORD_COUNT && parse_u64(arg, &whole))
+		return complain_text(EXIT_USAGE, "--%s takes a whole number, not \"%s\"", o->name,
+				     arg);
+	if (o->arg == WORD_TIME && parse_seconds(arg, &v))
+		return complain_text(EXIT_USAGE,
+				     "--%s takes a time like 10s, 500ms or 2m, up to 24h, not "
+				     "\"%s\"",
+				     o->name, arg);
+	return 0;
+}
+
 static int store(struct run *r, const struct option_row *o, const char *arg)
 {
+	if (check_number(o, arg))
+		return EXIT_USAGE;
 	/* A profile may also be a file, so it is not checked here. */
 	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY ||
 	     o->arg == WORD_BETTER || o->arg == WORD_GOAL) &&

@@ -134,6 +134,22 @@ static json_t *read_plan(const char *file, json_error_t *why)
 	return j;
 }
 
+/* Without what --only and --skip leave out; the gates look at the rest alone. */
+static void narrow_plan(struct plan *p, const struct profile *only)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (profile_selects(only, p->changes[i].s->id))
+			p->changes[n++] = p->changes[i];
+	p->n = n;
+	n = 0;
+	for (size_t i = 0; i < p->n_advice; i++)
+		if (profile_selects(only, p->advice[i].finding->s->id))
+			p->advice[n++] = p->advice[i];
+	p->n_advice = n;
+}
+
 int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out)
 {
 	struct plan_wish w = { .profile = &out->profile };
@@ -143,8 +159,11 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 	int code;
 
 	out->profile = (struct profile){ .name = "" };
+	if (r->value[OPT_PROFILE])
+		return complain_text(EXIT_USAGE, "either a plan or --profile: a plan says itself "
+						 "what is to be written");
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
-	if (run_check_ids(w.allow, w.n_allow))
+	if (run_check_ids(w.allow, w.n_allow) || !run_narrow(r, &out->profile))
 		return EXIT_USAGE;
 	j = read_plan(file, &why);
 	if (!j)
@@ -154,6 +173,7 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 	json_decref(j);
 	if (code)
 		return complain(EXIT_USAGE, &e);
+	narrow_plan(&out->plan, &out->profile);
 	plan_gates(&r->arena, out->m, &w, &out->plan);
 	for (size_t i = 0; i < out->plan.n; i++)
 		plan_owners(&r->arena, out->m, &out->plan.changes[i]);

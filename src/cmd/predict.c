@@ -40,6 +40,9 @@ int predict_place(struct run *r, struct words *w, struct place *p, predict_more 
 	struct machine *m;
 	int found;
 
+	if (w->on && r->value[OPT_HOST])
+		return complain_text(EXIT_USAGE, "--on and --host both say on which machine: one "
+						 "of them");
 	if (w->on)
 		return 0;
 	h = run_host(r);

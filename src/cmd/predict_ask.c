@@ -12,9 +12,8 @@
 #include "base/text.h"
 #include "cmd/predict.h"
 
-/* A GGUF header holds the whole vocabulary; a safetensors header every tensor's name. */
+/* A safetensors header holds every tensor's name. */
 #define MOST_CONFIG (4u << 20)
-#define MOST_GGUF (64u << 20)
 #define MOST_HEADER (100u << 20)
 #define MOST_FILES 1000
 
@@ -141,11 +140,7 @@ static int config_file(struct run *r, const char *path, const char *folder, stru
 
 int predict_model_file(struct run *r, const char *path, struct model_file *f)
 {
-	struct err e = { 0 };
 	struct stat st;
-	size_t len;
-	bool cut;
-	char *data;
 
 	if (stat(path, &st) < 0) {
 		if (str_ends(path, ".json") || str_ends(path, ".gguf"))
@@ -157,12 +152,7 @@ int predict_model_file(struct run *r, const char *path, struct model_file *f)
 		return config_file(r, arena_printf(&r->arena, "%s/config.json", path), path, f);
 	if (!str_ends(path, ".gguf"))
 		return config_file(r, path, NULL, f);
-	data = predict_file(r, path, MOST_GGUF, &len, &cut);
-	if (!data)
-		return -EXIT_USAGE;
-	if (gguf_read(&r->arena, path, (const uint8_t *)data, len, f, &e) < 0)
-		return -complain(EXIT_USAGE, &e);
-	return 1;
+	return predict_gguf(r, path, f);
 }
 
 /* A bound as it may be written: with a suffix and without an exponent. */
@@ -186,20 +176,20 @@ int predict_number(struct run *r, enum option_id id, double low, double high, do
 		char letter;
 		double factor;
 	} suffixes[] = { { 'k', 1e3 }, { 'm', 1e6 }, { 'b', 1e9 }, { 'g', 1e9 }, { 't', 1e12 } };
-	const char *s = r->value[id];
-	char *end;
-	double v;
+	const char *s = r->value[id], *end = s;
+	double v = 0;
+	bool sound;
 
 	if (!s)
 		return 0;
-	v = strtod(s, &end);
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (end > s && (*end | 32) == suffixes[i].letter && !end[1]) {
+	sound = parse_decimal(s, &v, &end) == 0;
+	for (size_t i = 0; sound && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if ((*end | 32) == suffixes[i].letter && !end[1]) {
 			v *= suffixes[i].factor;
 			end++;
 			break;
 		}
-	if (end == s || *end || !isfinite(v) || v < low || v > high)
+	if (!sound || *end || v < low || v > high)
 		return complain_text(EXIT_USAGE, "--%s takes a number from %s to %s, not \"%s\"",
 				     option_rows[id].name, bound(r, low), bound(r, high), s);
 	*out = v;

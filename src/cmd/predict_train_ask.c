@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of predict training: what was asked, and which measured curves belong to it. */
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -37,14 +35,12 @@ static const struct unit rate_units[] = {
 static int measure(struct run *r, enum option_id id, const struct unit *units, bool any_case,
 		   double low, double high, const char *like, double *out)
 {
-	const char *s = r->value[id];
-	char *end;
-	double v;
+	const char *s = r->value[id], *end = s;
+	double v = 0;
 
 	if (!s)
 		return 0;
-	v = strtod(s, &end);
-	if (end == s)
+	if (parse_decimal(s, &v, &end))
 		units = NULL;
 	end += strspn(end, " ");
 	for (; units && units->name; units++)
@@ -72,7 +68,7 @@ static int with_units(struct run *r, struct train_words *w)
 	if (loader[strspn(loader, "0123456789.")] == '\0')
 		return complain_text(EXIT_USAGE, "--loader needs a unit: %sms or %ss, not \"%s\"",
 				     loader, loader, loader);
-	if (!bench_seconds(loader, &w->loader_s))
+	if (parse_seconds(loader, &w->loader_s))
 		return complain_text(EXIT_USAGE, "--loader takes a time like 5ms, not \"%s\"",
 				     loader);
 	return 0;
@@ -175,10 +171,10 @@ static int told_curve(struct run *r, struct train_question *q)
 	bool between = q->place.nodes > 1;
 	struct err e = { 0 };
 	size_t len;
-	char *end, *table;
-	double v = strtod(text, &end);
+	char *table;
+	double v;
 
-	if (end > text && !*end) {
+	if (parse_real(text, &v) == 0) {
 		if (!(v > 0 && v < 1e5))
 			return complain_text(
 				EXIT_USAGE,

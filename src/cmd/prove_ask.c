@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What gputune prove was asked for: settings and their values, what is measured, how long. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -85,6 +83,24 @@ static void narrow(struct proving *g, const struct word *words, size_t n)
 	p->n = kept;
 }
 
+/* Of two values for one setting on one target only one could be proven, and nobody could tell
+ * which was. */
+static int check_once(const struct word *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			bool elsewhere = words[i].target && words[k].target &&
+					 strcmp(words[i].target, words[k].target) != 0;
+
+			if ((words[i].value || words[k].value) && !elsewhere &&
+			    strcmp(words[i].id, words[k].id) == 0)
+				return complain_text(EXIT_USAGE,
+						     "%s is asked for twice: one value at a time",
+						     words[i].id);
+		}
+	return 0;
+}
+
 static int complain_nothing(const struct proving *g)
 {
 	const struct plan *p = &g->planned.plan;
@@ -125,6 +141,9 @@ int prove_plan(struct proving *g)
 			return EXIT_USAGE;
 		text_printf(&only, "%s%s", i ? "," : "", words[i].id);
 	}
+	code = check_once(words, n);
+	if (code)
+		return code;
 	if (n)
 		r->value[OPT_ONLY] = arena_strdup(&r->arena, only.s);
 	if (!run_profile(r, &g->planned.profile))
@@ -150,7 +169,7 @@ int prove_time(const struct run *r, enum option_id o, double *out)
 {
 	const char *text = r->value[o];
 
-	if (!text || bench_seconds(text, out))
+	if (!text || parse_seconds(text, out) == 0)
 		return 0;
 	return complain_text(EXIT_USAGE, "--%s takes a time like 10s, not \"%s\"",
 			     option_rows[o].name, text);
@@ -160,19 +179,22 @@ int prove_time(const struct run *r, enum option_id o, double *out)
 int prove_min_effect(const struct run *r, double *out)
 {
 	const char *text = r->value[OPT_MIN_EFFECT];
-	char *end;
+	const char *end;
 	double v;
 
 	*out = 0.01;
 	if (!text)
 		return 0;
-	v = strtod(text, &end);
-	end += strspn(end, " ");
-	end += *end == '%';
+	if (parse_decimal(text, &v, &end) == 0) {
+		end += strspn(end, " ");
+		end += *end == '%';
+		*out = v / 100;
+	} else {
+		end = text;
+	}
 	if (end == text || *end || !(v >= 0.01 && v <= 100))
 		return complain_text(EXIT_USAGE, "--min-effect takes 0.01%% to 100%%, not \"%s\"",
 				     text);
-	*out = v / 100;
 	return 0;
 }
 
@@ -240,7 +262,7 @@ int prove_bench_window(struct proving *g, const char *name, struct err *e)
 					      .gpus = g->r->value[OPT_GPUS] } };
 	r = window_bench(&g->r->arena, &g->env, name, g->r->value[OPT_METRIC], &g->proof.window, e);
 	if (r == 0 && g->r->value[OPT_FOR])
-		bench_seconds(g->r->value[OPT_FOR], &g->proof.window.seconds);
+		parse_seconds(g->r->value[OPT_FOR], &g->proof.window.seconds);
 	return r;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roofs and points from kept results of benches and from data sheets. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +39,9 @@ static void more_sheets(struct roof *roof, const char *gpu)
 
 		if (strcmp(s->gpu, gpu) != 0)
 			continue;
-		sheet(&roof->math[ROOF_FP64], s->fp64, s->source);
+		sheet(&roof->math[ROOF_FP64_TENSOR], s->fp64, s->source);
+		/* Units of FP64 besides tensor cores: half of those of FP32 where there are any. */
+		sheet(&roof->math[ROOF_FP64], fmin(s->fp64, s->fp32 / 2), s->source);
 		sheet(&roof->math[ROOF_FP32], s->fp32, s->source);
 		sheet(&roof->math[ROOF_TF32], s->tf32, s->source);
 	}
@@ -48,14 +51,15 @@ void roof_of(struct run *r, const struct bench_facts *f, const struct place *pla
 	     struct roof *out)
 {
 	static const char *const formats[ROOF_MATHS] = {
-		[ROOF_FP64] = "fp64:8192",    [ROOF_TF32] = "tf32:8192", [ROOF_HALF] = "bf16:8192",
-		[ROOF_FP8] = "fp8-e4m3:8192", [ROOF_FP4] = "nvfp4:8192", [ROOF_INT8] = "int8:8192",
+		[ROOF_FP64_TENSOR] = "fp64:8192", [ROOF_TF32] = "tf32:8192",
+		[ROOF_HALF] = "bf16:8192",	  [ROOF_FP8] = "fp8-e4m3:8192",
+		[ROOF_FP4] = "nvfp4:8192",	  [ROOF_INT8] = "int8:8192",
 	};
 	const struct gpu_kind *g = place->gpu;
 
 	*out = (struct roof){ .machine = place->taken };
 	out->memory = from_bench(r, f, "gpu-memory", "read:gpu", "copy:gpu");
-	for (int m = 0; m < ROOF_MATHS; m++)
+	for (int m = ROOF_FP64_TENSOR; m < ROOF_MATHS; m++)
 		out->math[m] =
 			from_bench(r, f, "gemm", formats[m], m == ROOF_HALF ? "fp16:8192" : NULL);
 	out->copy[COPY_H2D] = from_bench(r, f, "copy", "h2d:gpu", NULL);
@@ -82,7 +86,7 @@ static enum roof_math math_of(const struct gemm_type *t)
 {
 	switch (t->a) {
 	case CODE_F64:
-		return ROOF_FP64;
+		return ROOF_FP64_TENSOR;
 	case CODE_F32:
 		return t->tf32 ? ROOF_TF32 : ROOF_FP32;
 	case CODE_F16:

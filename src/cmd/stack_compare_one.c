@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "bench/bench.h"
 #include "cmd/page.h"
 #include "cmd/stack_compare.h"
@@ -86,7 +87,7 @@ static int one(struct run *r, const struct bench_env *env, const struct first *f
 	if (code)
 		return failed(r, code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
 	if (r->value[OPT_FOR])
-		bench_seconds(r->value[OPT_FOR], &w.seconds);
+		parse_seconds(r->value[OPT_FOR], &w.seconds);
 	code = w.measure ? w.measure(&w, &got, &e) : -ENOSYS;
 	/* As long as it is loaded. */
 	dl_iterate_phdr(each_loaded, &l);

@@ -57,9 +57,12 @@ const struct verb verbs[] = {
 	  .run = verb_apply,
 	  .summary = "make the changes of a plan, so that each can be taken back",
 	  .about =
-		  "Applies PLAN (written by plan -o), or a fresh plan of the profile. Shows it and "
-		  "asks, unless --yes. What was there goes into a journal before each write; every "
-		  "value is read back; when one does not hold, all are taken back.",
+		  "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
+		  "--skip narrow either. Shows it and asks, unless --yes. What was there goes into "
+		  "a journal before each write; every "
+		  "value is read back; when one does not hold, all are taken back. What is refused "
+		  "is left out and listed; that all of what was asked for is refused is exit code "
+		  "3.",
 	  OPTION_LIST(apply_options) },
 	{ .name = "undo",
 	  .args = "[TRANSACTION]",
@@ -69,7 +72,8 @@ const struct verb verbs[] = {
 	  .summary = "put back what was there before",
 	  .about = "Takes back the newest transaction, the one of that number, the settings of "
 		   "--only, or with --all everything. A value that somebody changed since is "
-		   "theirs: it is reported and left alone, unless --force.",
+		   "theirs: it is reported and left alone, unless --force. What is not there just "
+		   "now stays open, with exit code 4, unless --force gives it up.",
 	  OPTION_LIST(undo_options) },
 	{ .name = "status",
 	  .args = "",

@@ -4,7 +4,45 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/gpu.h"
+#include "view/glyph.h"
 #include "view/page_monitor_inside.h"
+
+enum { NUMBER_COLUMNS = 4, NAME_COLUMNS = 20, FIGURE_COLUMNS = 52, NAME_BYTES = 256 };
+
+/* What names take: as much as the longest needs and the terminal has beside all figures. */
+static size_t name_columns(const struct look_page *p)
+{
+	const struct monitor_machine *m = &p->f->mon->machine;
+	size_t room = p->how->width > 0 ? (size_t)p->how->width : 0, widest = NAME_COLUMNS;
+
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		size_t w = m->gpus[i].name ? glyph_width(gpu_name_short(m->gpus[i].name)) : 0;
+
+		widest = w > widest ? w : widest;
+	}
+	room -= room > NUMBER_COLUMNS + FIGURE_COLUMNS ? NUMBER_COLUMNS + FIGURE_COLUMNS : room;
+	return widest <= room ? widest : room > NAME_COLUMNS ? room : NAME_COLUMNS;
+}
+
+/* Without the maker, which tells no GPU from another; as wide as all of them. */
+static void name_cell(struct look_page *p, const char *name, size_t columns)
+{
+	const char *shown = gpu_name_short(name);
+	TEXT_AUTO t = { 0 }, whole = { 0 };
+
+	text_add(&t, "");
+	text_addn(&whole, shown, strnlen(shown, NAME_BYTES));
+	glyph_clean(&t, whole.s, p->how->ascii);
+	while (glyph_width(t.s) > columns) {
+		do
+			t.s[--t.len] = '\0';
+		while (t.len && ((unsigned char)t.s[t.len] & 0xc0) == 0x80);
+	}
+	for (size_t w = glyph_width(t.s); w < columns; w++)
+		text_addc(&t, ' ');
+	look_add_word(p, STYLE_PLAIN, t.s);
+}
 
 static void clock_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
 {
@@ -156,7 +194,7 @@ static void user_lines(struct look_page *p)
 	look_end_line(p);
 }
 
-static void gpu_lines(struct look_page *p, const struct monitor_gpu *g)
+static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t columns)
 {
 	char target[24];
 	double busy, warm, gen, width;
@@ -167,7 +205,7 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g)
 	gen = look_of(p, "gpu.link-generation", target);
 	width = look_of(p, "gpu.link-width", target);
 	look_addf(p, STYLE_STRONG, "%3u ", g->index);
-	look_addf(p, STYLE_PLAIN, "%-20.20s", g->name ? g->name : "GPU");
+	name_cell(p, g->name ? g->name : "GPU", columns);
 	clock_cell(p, g, target);
 	look_addf(p, STYLE_PLAIN, isnan(busy) ? "   -  " : "%4.0f%% ", busy);
 	power_cell(p, g, target);
@@ -184,14 +222,15 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g)
 void look_gpu_lines(struct look_page *p)
 {
 	const struct monitor_machine *m = &p->f->mon->machine;
+	size_t columns = name_columns(p);
 
 	if (!m->n_gpus)
 		return;
-	look_addf(p, STYLE_MUTED, "%-24s%10s%6s%9s%6s%11s  PCIe", "GPU", "clock MHz", "busy",
-		  "power W", "C", "memory GiB");
+	look_addf(p, STYLE_MUTED, "%-*s%10s%6s%9s%6s%11s  PCIe", (int)(NUMBER_COLUMNS + columns),
+		  "GPU", "clock MHz", "busy", "power W", "C", "memory GiB");
 	look_end_line(p);
 	for (size_t i = 0; i < m->n_gpus; i++)
-		gpu_lines(p, &m->gpus[i]);
+		gpu_lines(p, &m->gpus[i], columns);
 	look_end_line(p);
 	user_lines(p);
 }

@@ -81,12 +81,17 @@ static void memory_pairs(struct doc *d, const struct train_memory *m)
 		      { "CUDA context, NCCL", m->context },
 		      { "lost to fragments", m->waste },
 		      { "together", m->total },
-		      { "there are", m->limit } };
+		      { "there are", m->shown > 0 ? m->shown : m->limit },
+		      { "of it for training", m->shown > 0 ? m->limit : 0 } };
 	struct node *n = doc_pairs(d, "Memory of the fullest GPU (predicted)");
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
+	if (m->shown > 0)
+		node_pair(d, n, "of it for the rest",
+			  cell_printf(d, STYLE_PLAIN, "%s: the system, loaders, the page cache",
+				      gb(a, m->shown - m->limit)));
 }
 
 static void time_pairs(struct doc *d, const struct train_answer *p)

@@ -51,6 +51,7 @@ static json_t *point(const struct roof_point *p)
 		{ "tflop_per_s", p->tflops },
 		{ "gb_per_s", p->gb_s },
 		{ "memory_ratio", p->memory_share },
+		{ "cache_ratio", p->cache_share },
 		{ "compute_ratio", p->compute_share },
 		{ "occupancy_ratio", p->occupancy },
 		{ "blocks", p->blocks },

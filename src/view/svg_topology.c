@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "model/gpu.h"
 #include "view/figure.h"
 #include "view/svg_shape.h"
 #include "view/svg_topology_part.h"
@@ -98,8 +99,7 @@ static void draw_leaf(struct drawing *d, const struct place *p, int x, int top, 
 		svg_box(d->t, (struct box){ x + 3, y - 1, w + 2, LEAF_H + 2 }, mark_ring(p), NULL);
 	svg_text(d->t, mid, y + 19, "middle", "strong", w < 84 && strlen(p->label) > 6 ? 11 : 13, w,
 		 p->label);
-	svg_text(d->t, mid, y + 36, "middle", "soft", 11, w,
-		 strncmp(p->detail, "NVIDIA ", 7) == 0 ? p->detail + 7 : p->detail);
+	svg_text(d->t, mid, y + 36, "middle", "soft", 11, w, gpu_name_short(p->detail));
 	svg_text(d->t, mid, y + 52, "middle", "soft", 10, w, address);
 	if (p->spot)
 		draw_badge(d->t, d->s.a, x + 8, y + 1, p->spot, p->degraded);

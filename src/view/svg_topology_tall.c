@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "model/gpu.h"
 #include "view/figure.h"
 #include "view/svg.h"
 #include "view/svg_shape.h"
@@ -26,11 +27,6 @@ struct strip {
 	struct scene s;
 	int y;
 };
-
-static const char *without_vendor(const char *s)
-{
-	return strncmp(s, "NVIDIA ", 7) == 0 ? s + 7 : s;
-}
 
 /* Why, below the line of a place that is narrow; the worst reason is enough. */
 static void draw_reason(struct strip *c, const struct place *p, int x)
@@ -76,7 +72,7 @@ static void draw_row(struct strip *c, const struct place *p, int x)
 			NULL);
 	svg_text(c->t, b.x + 8, b.y + 17, "start", "strong", SIZE, room,
 		 p->kind == PLACE_SWITCH ? arena_printf(c->s.a, "switch %s", p->address)
-		 : *p->detail ? arena_printf(c->s.a, "%s: %s", p->label, without_vendor(p->detail))
+		 : *p->detail ? arena_printf(c->s.a, "%s: %s", p->label, gpu_name_short(p->detail))
 			      : p->label);
 	svg_text(c->t, right, b.y + 17, "end", mark_text(p), SIZE, b.w, link);
 	if (p->n)

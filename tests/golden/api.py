@@ -111,7 +111,7 @@ def refuses(lib):
     m = lib.gputune_open(b"tests/machines/dgx-spark", None)
     bad = [(b"", "options"), (b"[]", "no JSON object"), (b'{"only": "gpu"}', "only"), (b'{"only": ["nic.mtuu"]}', "nic.mtuu"), (b'{"depth": 1}', "depth"),
            (b'{"deep": 1}', "deep"), (b'{"profile": 7}', "profile"), (b'{"profile": "nobody"}', "nobody"), (b'{"allow": ["gpu"]}', "allow"),
-           (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
+           (b'{"only": []}', "empty"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is left"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
            (b"{" + b" " * 70000 + b"}", "65536"), (b'{"only": [' + b'"gpu",' * 300 + b'"cpu"]}', "256"), (b"[" * 60000, "options")]
     for options, word in bad:
         why = ask(lib, "gputune_check", m, options)

@@ -339,6 +339,22 @@ def roofline(tmp):
     k = j["points"][0]
     expect("shares as ncu says", k["bound"] == "memory" and abs(k["memory_ratio"] - 222 / 273) < .001 and k["operations"] is None
            and abs(k["bytes"] - 222e9 * 1.0245e-3) < 1e3, k)
+    h100 = ("roofline", "--on", "h100", "--state", tmp / "none")
+    csv = tmp / "levels.csv"
+
+    def point(*metrics):
+        head = '"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"\n'
+        csv.write_text(head + "".join(f'"0","k","S","{n}","{u}","{v}"\n' for n, u, v in (("Duration", "ms", "1"), *metrics)))
+        return follows(f"ncu, {metrics}", 0, *h100, "--ncu", csv)["points"][0]
+
+    k = point(("Memory Throughput", "%", "92"), ("DRAM Throughput", "%", "3"), ("Compute (SM) Throughput", "%", "20"))
+    expect("busy caches are not DRAM", k["bound"] == "memory" and k["memory_ratio"] == .03 and k["cache_ratio"] == .92
+           and "3.0 % of DRAM" in k["reason"] and "caches" in k["next"], k)
+    k = point(("DRAM Throughput", "%", "90"))
+    expect("DRAM's share alone", k["bound"] == "memory" and k["memory_ratio"] == .9 and k["cache_ratio"] is None, k)
+    dfma = "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum"
+    k = point((dfma, "inst", "16500000000"), ("dram__bytes.sum", "Mbyte", "1"))
+    expect("33 TFLOP/s of FP64 without tensor cores are all there is", k["bound"] == "compute" and k["format"] == "fp64" and k["reached_ratio"] > .97, k)
     j = follows("ncu, raw", 0, *on, "--ncu", seeds / "roof.ncu.raw.csv")
     p = {x["name"]: x for x in j["points"]}
     s, g = p["saxpy(float *)"], p["bf16_gemm"]

@@ -44,6 +44,9 @@ says("an unknown --only", ["check", "--only", "gpu,nope"], 2, '"nope"')
 for argv in (["check"], ["apply", "--dry-run"], ["undo", "--yes"], ["persist", "remove", "--yes"], ["slurm", "prolog", "--dry-run"]):
     for ids in ("", " , "):
         says(f"{argv[0]} --only of nothing", [*argv, "--only", ids], 2, f'"{ids}" names none')
+for argv in (["check"], ["apply", "--dry-run"], ["plan"], ["list"]):
+    says(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is left",
+         '"skip" (gpu,memory)', '"only" (memory.swappiness)')
 says("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
 expect("what is far is not suggested", "did you mean" not in run("explain", "xyz")[2], run("explain", "xyz")[2])
 says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
@@ -72,6 +75,15 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
 says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
 names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/cmd/option_rows.c").read_text())))
+numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/cmd/option_rows.c").read_text()))
+expect("options that take numbers are known", len(numeric) > 40, numeric)
+for name, kind, word in numeric:
+    verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
+    for bad in ("nan", "inf", "-inf", "-0", "1e999", "", "x", *(["0x10"] if kind != "NUMBER" else [])):
+        says(f"{verb} --{name} {bad!r}", [verb, f"--{name}={bad}"], 2, f"--{name} takes a ", f'not "{bad}"')
+says("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
+for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
+    says(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
 rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/cmd/help.c").read_text())
 expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
        [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
@@ -118,11 +130,24 @@ with tempfile.TemporaryDirectory() as tmp:
     f = verdict("[memory.swappiness]\nwant = >= 70\n", "memory.swappiness")
     expect("a bound of one's own", f["verdict"] == "fail" and f["wanted"] == ">= 70", f)
     expect("narrowing", verdict("[profile]\nonly = gpu\n", "memory.swappiness") is None)
+    says("profile: only of nothing", profile("[profile]\nonly = ,\n"), 2, f"{tmp}/p.ini:2:", "names none")
+    says("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is left", "gpu,nic.mtu", "gpu,nic")
 
 with tempfile.TemporaryDirectory() as tmp:
     argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "tests/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "Nothing had to be changed" not in out, (code, out[-300:]))
+    expect("all refused is no success", code == 3 and "all 8 changes are refused; nothing was written" in err, (code, err))
+    says("all refused, quietly", [*argv, "--quiet"], 3, "all 8 changes are refused")
+    code, out, err = run(*argv, "--format", "json")
+    j = json.loads(out)
+    expect("all refused, as JSON", code == j["exit_code"] == 3 and j["transaction"] is None and "refused" in j["error"], (code, out[:300]))
+    code, out, err = run(*argv, "--dry-run", "--format", "json")
+    expect("all refused, as a dry run says", code == json.loads(out)["exit_code"] == 3 and "all 8 changes" in err, (code, err))
+    argv[2] = "pcie.acs,net.tcp-slow-start-after-idle"
+    expect("a part refused is the other part done", [run(*argv)[0], run(*argv)[0]] == [0, 0])
+    code, out, err = run("plan", "--only", "pcie.acs", "-o", f"{tmp}/p.json", *argv[-4:])
+    says("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
 
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
 for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arena, text, strict parsing, natural order, sets of ranges. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -145,6 +146,89 @@ static void numbers_are_strict(void **state)
 
 		assert_int_equal(parse_i64(rows[i].s, &v), rows[i].r);
 		assert_int_equal(v, rows[i].r ? 99 : rows[i].v);
+	}
+}
+
+static void decimals_are_strict(void **state)
+{
+	static const struct {
+		const char *s;
+		int r;
+		double v;
+		size_t n; /* bytes of it that are the number */
+	} rows[] = {
+		{ "0", 0, 0, 1 },
+		{ "12.5", 0, 12.5, 4 },
+		{ ".5", 0, 0.5, 2 },
+		{ "5.", 0, 5, 2 },
+		{ "8e9", 0, 8e9, 3 },
+		{ "1.5E-3x", 0, 1.5e-3, 6 },
+		{ "+2", 0, 2, 2 },
+		{ "-2.5%", 0, -2.5, 4 },
+		{ "-0", 0, 0, 2 },
+		{ "2e", 0, 2, 1 },
+		{ "2e+", 0, 2, 1 },
+		{ "0x10", 0, 0, 1 },
+		{ "1,5", 0, 1, 1 },
+		{ "1.2.3", 0, 1.2, 3 },
+		{ "1e-999", 0, 0, 6 },
+		{ "nan", -EINVAL, 0, 0 },
+		{ "inf", -EINVAL, 0, 0 },
+		{ "-inf", -EINVAL, 0, 0 },
+		{ "infinity", -EINVAL, 0, 0 },
+		{ "", -EINVAL, 0, 0 },
+		{ ".", -EINVAL, 0, 0 },
+		{ "-", -EINVAL, 0, 0 },
+		{ "+.e5", -EINVAL, 0, 0 },
+		{ " 1", -EINVAL, 0, 0 },
+		{ "e5", -EINVAL, 0, 0 },
+		{ "NAN(1)", -EINVAL, 0, 0 },
+		{ "1e999", -ERANGE, 0, 0 },
+		{ "-1e999", -ERANGE, 0, 0 },
+		{ "1e99999999999999999999", -ERANGE, 0, 0 },
+		{ "0000000000000000000000000000000000000000000000000000000000000000000001", -ERANGE,
+		  0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *end = NULL;
+		double v = 99, whole = 99;
+		int r = parse_decimal(rows[i].s, &v, &end), left = rows[i].r;
+
+		assert_int_equal(r, rows[i].r);
+		assert_true(r ? v > 98 && !end
+			      : v >= rows[i].v && v <= rows[i].v &&
+					    !signbit(v) == !signbit(rows[i].v));
+		assert_true(r || end == rows[i].s + rows[i].n);
+		if (!left && rows[i].s[rows[i].n])
+			left = -EINVAL;
+		assert_int_equal(parse_real(rows[i].s, &whole), left);
+		assert_true(left ? whole > 98 : whole <= v && whole >= v);
+	}
+}
+
+static void times_have_units(void **state)
+{
+	static const struct {
+		const char *s;
+		int r;
+		double v;
+	} rows[] = {
+		{ "10s", 0, 10 },	  { "500ms", 0, 0.5 },	   { "2m", 0, 120 },
+		{ "24h", 0, 86400 },	  { "1.5", 0, 1.5 },	   { "1e2s", 0, 100 },
+		{ "0", -ERANGE, 0 },	  { "-1s", -ERANGE, 0 },   { "25h", -ERANGE, 0 },
+		{ "1e999s", -ERANGE, 0 }, { "nan", -EINVAL, 0 },   { "infs", -EINVAL, 0 },
+		{ "10 s", -EINVAL, 0 },	  { "10d", -EINVAL, 0 },   { "s", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },	  { "0x10s", -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double v = 0;
+
+		assert_int_equal(parse_seconds(rows[i].s, &v), rows[i].r);
+		assert_true(v >= rows[i].v && v <= rows[i].v);
 	}
 }
 
@@ -338,6 +422,8 @@ int main(void)
 		cmocka_unit_test(arena_goes_back),
 		cmocka_unit_test(numbers_are_strict),
 		cmocka_unit_test(base64_of_bytes),
+		cmocka_unit_test(decimals_are_strict),
+		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(sizes_take_suffixes),
 		cmocka_unit_test(natural_order_is_total),
 		cmocka_unit_test(distance_suggests),

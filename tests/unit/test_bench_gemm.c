@@ -128,6 +128,8 @@ static void test_tables_agree(void **state)
 		      { "NVIDIA A100-SXM4-80GB", 80, 108, 1410 },
 		      { "NVIDIA RTX 6000 Ada Generation", 89, 142, 2505 },
 		      { "NVIDIA L40S", 89, 142, 2520 },
+		      { "NVIDIA GeForce RTX 4090", 89, 128, 2520 },
+		      { "NVIDIA GeForce RTX 5090", 120, 170, 2407 },
 		      { "NVIDIA GB10", 121, 48, 2550 } };
 	const struct gemm_sheet *sheet;
 
@@ -136,7 +138,8 @@ static void test_tables_agree(void **state)
 		for (size_t k = 0; k < gemm_type_count; k++) {
 			const struct gemm_type *t = &gemm_types[k];
 			double s = gemm_peak_sheet(t, chips[i].gpu, &sheet),
-			       p = gemm_peak_at(t, chips[i].cc, chips[i].sms, chips[i].mhz);
+			       p = gemm_peak_at(t, chips[i].gpu, chips[i].cc, chips[i].sms,
+						chips[i].mhz);
 
 			if (!(s > 0) || !(p > 0) || t->a == CODE_F64)
 				continue;
@@ -148,7 +151,7 @@ static void test_tables_agree(void **state)
 		assert_non_null(gemm_sheets[i].source);
 		assert_non_null(gemm_sheets[i].date);
 	}
-	assert_true(gemm_peak_at(&gemm_types[0], 35, 10, 1000) <= 0);
+	assert_true(gemm_peak_at(&gemm_types[0], "", 35, 10, 1000) <= 0);
 }
 
 static void test_names(void **state)

@@ -491,6 +491,55 @@ static void test_links_and_users(void **state)
 	assert_non_null(strstr(page.s, "beyond 40 columns"));
 }
 
+static void page_of_gpus(struct monitor_gpu *gpus, size_t n, int width, struct text *page)
+{
+	struct monitor mon = { .machine = { .name = "here", .gpus = gpus, .n_gpus = n } };
+	double v[1] = { 0 };
+	struct instant f = instant_two(&mon, v, v);
+	struct term_style how = { .width = width };
+	struct monitor_head head = { "now", NULL, NULL };
+
+	text_clear(page);
+	monitor_page(&f, &f, &head, &how, page);
+}
+
+/* Names that begin alike are told apart where there is room, and in the least that a terminal has;
+ * what they are made of breaks no column. */
+static void test_names(void **state)
+{
+	struct monitor_gpu gpus[] = {
+		{ .index = 0, .name = "NVIDIA RTX PRO 6000 Blackwell Server Edition" },
+		{ .index = 1, .name = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition" },
+		{ .index = 2, .name = "NVIDIA A100-SXM4-80GB" },
+	};
+	struct monitor_gpu strange[] = {
+		{ .index = 0, .name = "NVIDIA " },
+		{ .index = 1, .name = NULL },
+		{ .index = 2,
+		  .name = "\033[2J \xc3\xa9\xc3\xa9\xff GPU of a machine that says anything" },
+	};
+	TEXT_AUTO page = { 0 };
+
+	(void)state;
+	page_of_gpus(gpus, 3, 120, &page);
+	assert_non_null(strstr(page.s, "  0 RTX PRO 6000 Blackwell Server Edition       "));
+	assert_non_null(strstr(page.s, "  1 RTX PRO 6000 Blackwell Workstation Edition  "));
+	assert_non_null(strstr(page.s, "  2 A100-SXM4-80GB     "));
+	page_of_gpus(gpus, 3, 80, &page);
+	assert_non_null(strstr(page.s, "  0 RTX PRO 6000 Blackwell S "));
+	assert_non_null(strstr(page.s, "  1 RTX PRO 6000 Blackwell W "));
+	assert_null(strstr(page.s, "left out:"));
+	for (int width = 20; width < 200; width++) {
+		page_of_gpus(strange, 3, width, &page);
+		assert_null(strchr(page.s, '\033'));
+		for (char *line = page.s, *end; *line; line = end + 1) {
+			end = strchr(line, '\n');
+			*end = '\0';
+			assert_true(glyph_width(line) <= (size_t)width);
+		}
+	}
+}
+
 static void test_hostile(void **state)
 {
 	struct column_of room[2];
@@ -565,13 +614,14 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns), cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_unified), cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_round),	cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_wrong),	cmocka_unit_test(test_later),
-		cmocka_unit_test(test_flipped), cmocka_unit_test(test_page),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_reasons), cmocka_unit_test(test_links_and_users),
+		cmocka_unit_test(test_columns),		cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_unified),		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_round),		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_wrong),		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_flipped),		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_names),		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_metrics),		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_links_and_users),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -96,6 +96,22 @@ static void drop_late(struct lobby *l)
 		}
 }
 
+enum shake lobby_shake(struct caller *c, const struct token *t, const struct opening *o)
+{
+	if (c->challenged && o->kind != OPENING_PROOF)
+		return SHAKE_ENDS;
+	if (c->challenged && handshake_proves(t, &c->auth, o))
+		return SHAKE_PROVEN;
+	if (c->challenged) {
+		handshake_put(c->fd, OPENING_REFUSED, NULL);
+		return SHAKE_REFUSED;
+	}
+	if (o->kind != OPENING_HELLO)
+		return SHAKE_OTHER;
+	c->challenged = true;
+	return handshake_challenge(c->fd, o, &c->auth) ? SHAKE_WAITS : SHAKE_ENDS;
+}
+
 size_t lobby_watch(struct lobby *l, struct pollfd *p)
 {
 	p[0] = (struct pollfd){ .fd = l->listener, .events = POLLIN };

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "bench/net/socket.h"
+#include "bench/net/token.h"
 #include "bench/net/wire.h"
 
 enum { LOBBY_PLACES = 128 };
@@ -29,6 +30,15 @@ struct caller {
 /* TAKEN: the descriptor is somebody else's from now on. */
 enum fate { FATE_WAIT, FATE_CLOSE, FATE_TAKEN };
 
+/* What an opening is of the handshake that every door begins with. */
+enum shake {
+	SHAKE_OTHER,   /* nothing of it: the door's own affair */
+	SHAKE_WAITS,   /* a hello, which was answered: FATE_WAIT */
+	SHAKE_ENDS,    /* a hello that could not be answered, or no proof where one is due */
+	SHAKE_REFUSED, /* another token, which it was told */
+	SHAKE_PROVEN,  /* it knows the token; handshake_admit proves the same to it */
+};
+
 struct lobby {
 	int listener; /* not blocking; owned by whoever filled this in */
 	/* An opening is whole. OPENING_VERSION: of another version, which it was told already. */
@@ -38,6 +48,8 @@ struct lobby {
 	size_t n, polled;
 };
 
+/* The step of the handshake that this opening is. */
+enum shake lobby_shake(struct caller *c, const struct token *t, const struct opening *o);
 /* What to wait for, at most 1 + LOBBY_PLACES; returns how many. lobby_turn gets the same. */
 size_t lobby_watch(struct lobby *l, struct pollfd *p);
 /* Hears all that spoke, lets in who waits outside, forgets who took too long. */

@@ -65,18 +65,13 @@ static void say(struct door *d, const char *client, const char *what)
 	d->s->say(d->s->ctx, line);
 }
 
-/* True when a session took the connection. */
-static bool admit(struct door *d, struct caller *c, const struct opening *o)
+/* It knows the token. True when a session took the connection. */
+static bool admit(struct door *d, struct caller *c)
 {
 	const struct token *t = d->s->token;
 	uint8_t key[WIRE_SECRET];
 	bool taken = false;
 
-	if (!handshake_proves(t, &c->auth, o)) {
-		handshake_put(c->fd, OPENING_REFUSED, NULL);
-		say(d, c->name, "does not know the token");
-		return false;
-	}
 	if (d->session && session_over(d->session)) {
 		session_end(d->session);
 		d->session = NULL;
@@ -105,16 +100,9 @@ static void answer_request(struct door *d, struct caller *c, struct opening *o)
 		return;
 }
 
-static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+static enum fate decide_other(struct door *d, struct caller *c, struct opening *o)
 {
-	struct door *d = ctx;
-
-	if (c->challenged)
-		return o->kind == OPENING_PROOF && admit(d, c, o) ? FATE_TAKEN : FATE_CLOSE;
 	switch (o->kind) {
-	case OPENING_HELLO:
-		c->challenged = true;
-		return handshake_challenge(c->fd, o, &c->auth) ? FATE_WAIT : FATE_CLOSE;
 	case OPENING_STREAM:
 		return d->session && session_take_stream(d->session, o, c->fd) ? FATE_TAKEN
 									       : FATE_CLOSE;
@@ -127,6 +115,26 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 	default:
 		return FATE_CLOSE;
 	}
+}
+
+static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+{
+	struct door *d = ctx;
+
+	switch (lobby_shake(c, d->s->token, o)) {
+	case SHAKE_OTHER:
+		return decide_other(d, c, o);
+	case SHAKE_WAITS:
+		return FATE_WAIT;
+	case SHAKE_PROVEN:
+		return admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
+	case SHAKE_REFUSED:
+		say(d, c->name, "does not know the token");
+		return FATE_CLOSE;
+	case SHAKE_ENDS:
+		break;
+	}
+	return FATE_CLOSE;
 }
 
 /* 1: end. */

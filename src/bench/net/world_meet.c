@@ -118,21 +118,19 @@ static bool joins(struct meeting *m, struct frames *frames)
 	return true;
 }
 
-static bool let_in(struct meeting *m, struct caller *c, const struct opening *o)
+/* It knows the token. */
+static bool let_in(struct meeting *m, struct caller *c)
 {
 	struct frames frames = { .fd = c->fd, .stop = m->ask->stop };
 	uint8_t key[WIRE_SECRET];
-	bool known = handshake_proves(m->token, &c->auth, o);
+	bool known = handshake_admit(c->fd, m->token, &c->auth, key);
 
-	if (!known)
-		handshake_put(c->fd, OPENING_REFUSED, NULL);
-	known = known && handshake_admit(c->fd, m->token, &c->auth, key);
 	if (known) {
 		wire_sides(key, &frames.in, &frames.out);
-		explicit_bzero(key, sizeof(key));
 		if (!m->ask->job)
 			keep_alive(c->fd);
 	}
+	explicit_bzero(key, sizeof(key));
 	return known && joins(m, &frames);
 }
 
@@ -141,12 +139,16 @@ static enum fate decide(void *ctx, struct caller *c, struct opening *o)
 {
 	struct meeting *m = ctx;
 
-	if (c->challenged)
-		return o->kind == OPENING_PROOF && let_in(m, c, o) ? FATE_TAKEN : FATE_CLOSE;
-	if (o->kind != OPENING_HELLO || (m->ask->job && !same_user(c->fd)))
+	if (m->ask->job && !same_user(c->fd))
 		return FATE_CLOSE;
-	c->challenged = true;
-	return handshake_challenge(c->fd, o, &c->auth) ? FATE_WAIT : FATE_CLOSE;
+	switch (lobby_shake(c, m->token, o)) {
+	case SHAKE_WAITS:
+		return FATE_WAIT;
+	case SHAKE_PROVEN:
+		return let_in(m, c) ? FATE_TAKEN : FATE_CLOSE;
+	default:
+		return FATE_CLOSE;
+	}
 }
 
 static unsigned missing(const struct world *w, char *list, size_t size)
