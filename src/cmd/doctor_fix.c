@@ -210,7 +210,7 @@ static int judge(struct doctoring *g, const struct examined *x, const struct pla
 		 struct txn_trial *trial, struct doctor_fix *out, struct err *e)
 {
 	struct record *after = ARENA_NEW(&g->r->arena, struct record);
-	const char *why[TESTS];
+	const char *why[TESTS] = { 0 };
 	struct path_look *path = NULL;
 	bool gone;
 
@@ -239,7 +239,7 @@ static int try_it(struct doctoring *g, const struct examined *x, const struct pl
 	struct txn_who who = run_who(g->r);
 	struct txn_report report = { 0 };
 	struct record before;
-	const char *why[TESTS];
+	const char *why[TESTS] = { 0 };
 	struct path_look *path = NULL;
 	struct txn_trial *trial = NULL;
 	struct err e = { 0 };

@@ -45,7 +45,8 @@ static bool is_booted_with(struct host *h, struct arena *a, const struct entry *
 
 static bool is_ours(const struct entry *e, const char *now)
 {
-	return knob_same(&e->knob, now, e->after) || (e->read && knob_same(&e->knob, now, e->read));
+	return knob_holds(&e->knob, now, e->after) ||
+	       (e->read && knob_holds(&e->knob, now, e->read));
 }
 
 /* The later change of ours that has reset the knob to what it holds now, and is in force; NULL. */
@@ -87,7 +88,7 @@ static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
 		row->by = arena_printf(a, "%s of transaction %lu", reset->id, reset->txn);
 		return HOLD_RESET;
 	}
-	return e->before && knob_same(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
+	return e->before && knob_holds(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
 }
 
 int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
