@@ -133,7 +133,7 @@ static int find_place(struct arena *a, const struct train_words *w, struct train
 static int find_words(struct arena *a, const struct train_words *w, struct train_question *q,
 		      struct err *e)
 {
-	int precision = train_half(q->place.gpu), recompute = TRAIN_KEEP_ALL,
+	int precision = (int)train_half(q->place.gpu), recompute = TRAIN_KEEP_ALL,
 	    attention = TRAIN_FLASH;
 	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
 

@@ -31,7 +31,12 @@ static struct kernel {
 	} told;
 } kernel;
 
-ssize_t send(int fd, const void *buf, size_t n, int flags)
+ssize_t __wrap_send(int fd, const void *buf, size_t n, int flags);
+ssize_t __wrap_recv(int fd, void *buf, size_t n, int flags);
+ssize_t __wrap___recv_chk(int fd, void *buf, size_t n, size_t room, int flags);
+unsigned __wrap_if_nametoindex(const char *name);
+
+ssize_t __wrap_send(int fd, const void *buf, size_t n, int flags)
 {
 	const struct nlmsghdr *h = buf;
 
@@ -47,7 +52,7 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
 	return (ssize_t)n;
 }
 
-ssize_t recv(int fd, void *buf, size_t n, int flags)
+ssize_t __wrap_recv(int fd, void *buf, size_t n, int flags)
 {
 	size_t len;
 
@@ -63,7 +68,14 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
 	return (ssize_t)len;
 }
 
-unsigned if_nametoindex(const char *name)
+/* With the C library's own checks. */
+ssize_t __wrap___recv_chk(int fd, void *buf, size_t n, size_t room, int flags)
+{
+	(void)room;
+	return __wrap_recv(fd, buf, n, flags);
+}
+
+unsigned __wrap_if_nametoindex(const char *name)
 {
 	return strcmp(name, "eth0") == 0 ? 2 : 0;
 }
