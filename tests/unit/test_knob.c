@@ -2,53 +2,16 @@
 /* Knobs that are files, kernel arguments, configuration space and links: what was read is what
  * restores, what is refused says why, and names from files do not lead anywhere else. */
 #include "box.h"
-#include "memory_host.h"
+#include "knob_case.h"
 
 #include <linux/pci_regs.h>
 
 #include "base/text.h"
 #include "host/boot_menu.h"
-#include "knob/io.h"
 #include "model/pci_caps.h"
 
 #define DROP_IN "/etc/default/grub.d/zz-gputune.cfg"
 #define LOADER_INFO "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-
-struct bench {
-	struct host *h;
-	struct arena a;
-	struct err e;
-};
-
-static int setup(void **state)
-{
-	struct bench *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	b->h = memory_open();
-	*state = b;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *b = *state;
-
-	host_close(b->h);
-	arena_free(&b->a);
-	free(b);
-	return 0;
-}
-
-static const char *get(struct bench *b, const struct knob *k)
-{
-	const char *value = NULL;
-	int r = knob_get(b->h, &b->a, k, &value, &b->e);
-
-	if (r)
-		fail_msg("%s: %s", k->name, b->e.text);
-	return value;
-}
 
 static void set(struct bench *b, const struct knob *k, const char *value)
 {

@@ -2,7 +2,7 @@
 /* What is in the way of taking a value back: lines that came later, comments, limits that ZFS does
  * not give up, and the command by hand for those. */
 #include "box.h"
-#include "memory_host.h"
+#include "knob_case.h"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -11,47 +11,12 @@
 
 #include "base/text.h"
 #include "host/boot_menu.h"
-#include "knob/io.h"
 
 #define HOSTS "/etc/hosts"
 #define LINES "0644:10.0.0.1\\tspark-1\\n"
 #define BEGIN_OPEN "# gputune cluster: begin (the line above had no end)\n"
 #define END "# gputune cluster: end\n"
 #define ARC_MAX "/sys/module/zfs/parameters/zfs_arc_max"
-
-struct bench {
-	struct host *h;
-	struct arena a;
-	struct err e;
-};
-
-static int setup(void **state)
-{
-	struct bench *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	b->h = memory_open();
-	*state = b;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *b = *state;
-
-	host_close(b->h);
-	arena_free(&b->a);
-	free(b);
-	return 0;
-}
-
-static const char *get(struct bench *b, const struct knob *k)
-{
-	const char *value = NULL;
-
-	assert_int_equal(knob_get(b->h, &b->a, k, &value, &b->e), 0);
-	return value;
-}
 
 static void set(struct bench *b, const struct knob *k, const char *value)
 {
