@@ -95,6 +95,23 @@ static int overwrite(int fd, const void *data, size_t len)
 	return r;
 }
 
+/* A copy that has its name once it is whole. -EEXIST: there is one. */
+static int save(int at, const char *name, const void *data, size_t len)
+{
+	char part[HOST_PATH_MAX];
+	int r;
+
+	if (snprintf(part, sizeof(part), "%s.part", name) >= (int)sizeof(part))
+		return -ENAMETOOLONG;
+	if (unlinkat(at, part, 0) < 0 && errno != ENOENT)
+		return -errno;
+	r = fill(at, part, data, len, 0600);
+	if (r == 0 && linkat(at, part, at, name, 0) < 0)
+		r = -errno;
+	unlinkat(at, part, 0);
+	return r ? r : sync_folder_of(at, name);
+}
+
 /* A file that is a mount point itself, as a container's /etc/hosts is, cannot be another: it gets
  * the new text in its place, and what a crash would cost lies next to it meanwhile. */
 static int put_in_place(int at, const char *path, const void *data, size_t len, unsigned mode)
@@ -116,7 +133,7 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 		r = !old ? -ENOMEM : pread(fd, old, (size_t)st.st_size, 0) != st.st_size ? -EIO : 0;
 	}
 	if (r == 0)
-		r = fill(at, saved, old, (size_t)st.st_size, 0600);
+		r = save(at, saved, old, (size_t)st.st_size);
 	/* One that is there already is of an earlier crash: the whole one. It stays, as ours does
 	 * where the old text cannot be put back. */
 	mine = r == 0;

@@ -4,6 +4,7 @@
  * public keys of their ssh servers. Nothing else of the file is changed; taking the lines out gives
  * back the file to the byte. The value is "absent" or the lines as knob_file_value writes a text.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -131,8 +132,13 @@ static int take_out(struct host *h, const char *path, const char *text, const st
 	bool give_end = p->before == BEFORE_OPEN && !*p->rest;
 	size_t head = (size_t)(p->begin - text) - give_end;
 
-	if (p->before == BEFORE_NOTHING && head == 0 && !*p->rest)
-		return host_remove(h, path);
+	if (p->before == BEFORE_NOTHING && head == 0 && !*p->rest) {
+		int r = host_remove(h, path);
+
+		/* Of a mount point nothing is left but its name. */
+		if (r != -EBUSY)
+			return r;
+	}
 	text_addn(&out, text, head);
 	text_add(&out, p->rest);
 	return put(h, path, &out);

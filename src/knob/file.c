@@ -141,7 +141,9 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 	}
 	if (r == 0 && limit && strcmp(own, "0") == 0) {
 		its = statistic(h, a, limit);
-		own = its ? arena_printf(a, "%s=%s", limit, its) : own;
+		if (!its)
+			return err_set(e, -EIO, "%s is 0; what ZFS uses cannot be read", k->name);
+		own = arena_printf(a, "%s=%s", limit, its);
 	}
 	/* That code means something else to the caller: no getter. */
 	if (r)
@@ -186,7 +188,8 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 
 	if (limit && behind(value, limit))
 		value = behind(value, limit);
-
+	else if (limit && strcmp(value, "0") == 0)
+		return err_set(e, -EOPNOTSUPP, "ZFS never takes 0 back for %s", k->name);
 	if (its) {
 		target.name = other;
 		value = its;
@@ -300,9 +303,6 @@ static bool file_sound(const struct knob *k, const char *value, const char **why
 		return false;
 	if (its && !knob_is_number(its))
 		return knob_unsound(why, "the limit is no number");
-	if (limit && value && strcmp(value, "0") == 0)
-		return knob_unsound(why, "ZFS never takes 0 back while it runs, and what it uses "
-					 "for it cannot be read");
 	if (!value || !other)
 		return true;
 	if (knob_is_number(value) || (behind(value, other) && knob_is_number(behind(value, other))))

@@ -134,11 +134,12 @@ static void carry_over(struct item *it, struct items *old, size_t *at)
 }
 
 /* What was interrupted is to be rolled back, and what an undo has begun to be taken back: neither
- * is to hold. */
+ * is to hold. Of what cannot be read nobody knows. */
 static bool is_open(const struct transaction *t, const struct entry *e)
 {
 	return e->state != ENTRY_UNDONE &&
-	       (e->state == ENTRY_INTENDED || t->state == TRANSACTION_OPEN || e->undoing);
+	       (e->state == ENTRY_INTENDED || t->state == TRANSACTION_OPEN || e->undoing ||
+		e->unread);
 }
 
 /* What lies in a folder that was made for a file of ours is no change of it. */
