@@ -18,8 +18,8 @@
 #define PCIE 55
 
 const struct gpu_kind gpu_kinds[] = {
-	{ "gb10 dgxspark spark gx10 dellpromaxgb10 zgxnano", "NVIDIA GB10", 128, 273, 125, 250, 500,
-	  250, 0, 1, true, false, true, 0, 0,
+	{ "gb10 dgxspark spark gx10 ascentgx10 asusascentgx10 dellpromaxgb10 zgxnano hpzgxnano",
+	  "NVIDIA GB10", 128, 273, 125, 250, 500, 250, 0, 1, true, false, true, 0, 0,
 	  "NVIDIA, DGX Spark: one petaflop of sparse FP4, 256 bits of LPDDR5X-8533", "2025" },
 	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 8, false, true, false,
 	  143771, 4, "NVIDIA, H200 NVL data sheet", "2024" },
@@ -98,8 +98,8 @@ const struct gpu_kind gpu_kinds[] = {
 	  false, 24576, 0, "NVIDIA, Ampere architecture paper", "2020" },
 	{ "agxorin jetsonorin jetsonagxorin", "Orin (nvgpu)", 64, 204.8, 42, 0, 0, 85, 0, 1, true,
 	  false, false, 0, 0, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
-	{ "jetsonthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035, 517, 0, 1,
-	  true, false, false, 0, 0,
+	{ "jetsonthor jetsonagxthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035,
+	  517, 0, 1, true, false, false, 0, 0,
 	  "NVIDIA, Jetson Thor: 2070 teraflops of sparse FP4; the others follow by halves",
 	  "2025" },
 };
@@ -277,7 +277,8 @@ double gpu_link_gbs(const struct gpu_kind *g, int gpus)
 static bool names_machine(const char *word, const struct gpu_kind *k)
 {
 	return k->per_node > 1 &&
-	       (strstr(word, "hgx") || strstr(word, "dgx") || strstr(word, "nvl72"));
+	       (strstr(word, "hgx") || strstr(word, "dgx") || strstr(word, "nvl72") ||
+		strstr(word, "node") || strstr(word, "machine") || strstr(word, "servers"));
 }
 
 static int no_such(const char *text, const struct gpu_kind *near, struct err *e)

@@ -18,7 +18,7 @@ static const char *const plain_words[] = {
 	"gpu",	   "cards",    "card",	    "sxm2",	  "sxm4",	"sxm5",	     "sxm6",
 	"sxm",	   "hbm2e",    "hbm2",	    "hbm3e",	  "hbm3",	"gddr6",     "gddr7",
 	"maxq",	   "machines", "machine",   "nodes",	  "node",	"servers",   "dgx",
-	"hgx",	   "ac",       "s",
+	"hgx",	   "ac",       "s",	    "developer",  "kit",
 };
 
 void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len)

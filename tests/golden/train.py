@@ -417,7 +417,8 @@ def check_places():
     for words in ("h100 x-3", "h100 -8", "h100 8.5", "h100 xx8"):
         code, out, err = run(*on, "--on", words)
         expect(f"refuses --on {words}", code == 2 and words in err and not out, (code, err))
-    for words, gpus, name in (("h100 x 8", 8, "H100"), ("hgx-h100 2x", 16, "H100"), ("rtx pro 6000 x2", 2, "PRO 6000")):
+    for words, gpus, name in (("2x h100 nodes", 16, "H100"), ("4 machines h200", 32, "H200"), ("Jetson AGX Thor", 1, "Thor"), ("ASUS Ascent GX10", 1, "GB10"),
+                              ("jetson agx orin developer kit", 1, "Orin"), ("h100 x 8", 8, "H100"), ("hgx-h100 2x", 16, "H100"), ("rtx pro 6000 x2", 2, "PRO 6000")):
         q = ask(*on, "--on", words)["asked"]
         expect(f"reads --on {words}", q["gpus"] == gpus and name in q["gpu"], q)
     by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "tests/machines/dgx-spark")))
