@@ -110,22 +110,29 @@ static void add_word(struct text *t, const char *word)
 	text_printf(t, "%s%s", t->len ? " " : "", word);
 }
 
-/* Partitions are folders whose name begins with the disk's. */
+/* Partitions are folders whose name begins with the disk's: how many, and their paths. */
+static size_t partition_dirs(struct probe *p, const char *name, const char *dir, char ***out)
+{
+	size_t n, kept = 0;
+
+	if (host_list(p->h, dir, p->a, out, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (str_starts((*out)[i], name))
+			(*out)[kept++] = arena_printf(p->a, "%s%s/", dir, (*out)[i]);
+	return kept;
+}
+
 static void partitions(struct probe *p, const char *name, const char *dir, const char *key,
 		       struct text *out, int *r)
 {
-	char **names;
-	size_t n;
+	char **dirs;
+	size_t n = partition_dirs(p, name, dir, &dirs);
 
-	if (host_list(p->h, dir, p->a, &names, &n))
-		return;
 	for (size_t i = 0; i < n; i++) {
-		struct fact_str dev;
+		struct fact_str dev = probe_str(p, dirs[i], "dev");
 		const char *value;
 
-		if (!str_starts(names[i], name))
-			continue;
-		dev = probe_str(p, arena_printf(p->a, "%s%s/", dir, names[i]), "dev");
 		value = seen_ok(&dev.f) ? udev_value(p, dev.v, key, r) : NULL;
 		if (value && *value)
 			add_word(out, value);
@@ -168,15 +175,13 @@ static struct fact_str holders(struct probe *p, const char *name, const char *di
 {
 	TEXT_AUTO t = { 0 };
 	const char *path = arena_printf(p->a, "%sholders", dir);
-	char **names;
-	size_t n;
+	char **dirs;
+	size_t n = partition_dirs(p, name, dir, &dirs);
 	int r = add_holders(p, dir, &t);
 
-	if (host_list(p->h, dir, p->a, &names, &n) == 0)
-		for (size_t i = 0; i < n; i++)
-			if (str_starts(names[i], name) &&
-			    add_holders(p, arena_printf(p->a, "%s%s/", dir, names[i]), &t) == 0)
-				r = 0;
+	for (size_t i = 0; i < n; i++)
+		if (add_holders(p, dirs[i], &t) == 0)
+			r = 0;
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, "", path) };
 	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", path);

@@ -133,7 +133,7 @@ static void sxid(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal", g->sxid_fatal.v,
 				  fact_or(&g->sxid_nonfatal, 0));
-	if (g->sxid_fatal.v > 0 && q->m->earlier && growth_seconds(q->m) > 0 &&
+	if (g->sxid_fatal.v > 0 && growth_seconds(q->m) > 0 &&
 	    growth(&g->sxid_fatal, &q->m->earlier->gpu.sxid_fatal) == 0)
 		verdict_pass(v, arena_printf(q->a, "no fatal one %s", growth_span(q->a, q->m)));
 	else if (g->sxid_fatal.v > 0)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "txn/boot.h"
+
 static void note_lock(struct arena *a, struct machine *m, const struct entry *e)
 {
 	bool memory = strcmp(e->knob.name, "memory-clock-lock") == 0;
@@ -24,10 +26,9 @@ static void note_lock(struct arena *a, struct machine *m, const struct entry *e)
 bool own_changes(struct host *h, struct arena *a, struct machine *m, struct journal *j)
 {
 	struct err ignored = { 0 };
-	char boot[64];
+	const char *boot = boot_id_of(h, a);
 
-	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
-	    journal_load(h, a, false, j, &ignored))
+	if (!*boot || journal_load(h, a, false, j, &ignored))
 		return false;
 	for (size_t i = 0; i < j->n; i++) {
 		const struct transaction *t = &j->items[i];

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "knob/io.h"
+#include "txn/boot.h"
 
 /* Knobs that are equal have the same one, whatever they were made from. */
 static const char *knob_key(struct arena *a, const struct knob *k)
@@ -153,12 +154,10 @@ void items_load(struct host *h, struct items *out, const struct journal *j, stru
 {
 	struct arena scratch = { 0 };
 	struct map m = tops(&scratch, j), reset = resets(&scratch, j);
+	const char *boot = boot_id_of(h, &scratch);
 	size_t at = 0;
-	char boot[64];
 
 	*out = (struct items){ 0 };
-	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
-		boot[0] = '\0';
 	out->list = arena_array(&out->arena, m.n, sizeof(*out->list));
 	for (size_t i = 0; i < j->n; i++) {
 		const struct transaction *t = &j->items[i];
