@@ -6,15 +6,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/reap.h"
 #include "base/text.h"
 #include "host/child.h"
 
@@ -117,25 +116,14 @@ static int collect(struct child *c)
 /* A program may close its output and go on: the limit holds for its end too. */
 static int await(const struct child *c, int *status)
 {
-	/* Older kernels have no such descriptor: then it is looked for every millisecond. */
-	int fd = (int)syscall(SYS_pidfd_open, c->pid, 0), result;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
 	for (;;) {
-		pid_t r = waitpid(c->pid, status, WNOHANG);
+		int left = slice(c), r = reap_wait(c->pid, left, status, NULL);
 
-		result = r == c->pid ? 0 : r < 0 && errno != EINTR ? -errno : 1;
-		if (result == 1 && stopped(c))
-			result = -EINTR;
-		if (result == 1 && slice(c) == 0)
-			result = -ETIME;
-		if (result != 1)
-			break;
-		poll(&p, fd >= 0, fd >= 0 ? slice(c) : 1);
+		if (r != -ETIME || left == 0)
+			return r;
+		if (stopped(c))
+			return -EINTR;
 	}
-	if (fd >= 0)
-		close(fd);
-	return result;
 }
 
 /* Both pipes or none. */
@@ -162,9 +150,7 @@ static int see_out(struct child *c)
 		r = await(c, &status);
 	if (r == 0)
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	kill(c->front ? c->pid : -c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	reap_kill(c->pid, !c->front, &status, NULL);
 	return r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/reap.h"
 
 enum { LOOK_MS = 20000 };
 
@@ -44,9 +45,13 @@ static int take_reply(int fd, int limit_ms, struct text *reply)
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		long long left = until - clock_mono_ms();
 		ssize_t n;
+		int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
 
-		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+		if (ready == 0)
 			return -ETIME;
+		/* Interrupted: a read would wait without a limit. */
+		if (ready < 0 && errno == EINTR)
+			continue;
 		n = read(fd, buf, sizeof(buf));
 		if (n == 0)
 			return 0;
@@ -60,12 +65,15 @@ static int take_reply(int fd, int limit_ms, struct text *reply)
 }
 
 int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
-	      struct text *reply, long long *cpu_us)
+	      struct text *reply, pid_t *stuck, long long *cpu_us)
 {
 	struct rusage used = { 0 };
 	int ends[2], status = 0, r;
 	pid_t parent = getpid(), pid;
 
+	if (*stuck && reap_wait(*stuck, 0, &status, NULL) == -ETIME)
+		return -ETIME;
+	*stuck = 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -EIO;
 	pid = fork();
@@ -76,12 +84,10 @@ int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_
 	close(ends[1]);
 	r = pid < 0 ? -EIO : take_reply(ends[0], limit_ms, reply);
 	close(ends[0]);
-	if (pid > 0) {
-		if (r)
-			kill(pid, SIGKILL);
-		while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
-			;
-	}
+	if (pid > 0 && r == 0)
+		r = reap_wait(pid, limit_ms, &status, &used);
+	if (pid > 0 && r && !reap_kill(pid, false, &status, &used))
+		*stuck = pid;
 	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
 		r = -EIO;
 	if (cpu_us)
@@ -149,7 +155,7 @@ void apart_look(struct guard *g, struct look *const *looks, size_t n)
 	struct looking l = { .g = g, .looks = looks, .n = n };
 	TEXT_AUTO reply = { 0 };
 	size_t at = 0, done = 0;
-	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->apart_us);
+	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->stuck, &g->apart_us);
 
 	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
 		done++;

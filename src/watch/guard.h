@@ -3,6 +3,8 @@
 #ifndef WATCH_GUARD_H
 #define WATCH_GUARD_H
 
+#include <sys/types.h>
+
 #include "watch/watch.h"
 
 struct guard {
@@ -24,6 +26,7 @@ struct guard {
 	int quiet;  /* polls in a row that saw no change */
 	int rounds; /* since the machine was opened */
 	long long watchdog_due;
+	pid_t stuck;	    /* such a process that does not end; 0: none */
 	long long apart_us; /* CPU time that the last look in a process of its own took */
 	bool ready;
 	char status[160];

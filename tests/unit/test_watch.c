@@ -4,6 +4,7 @@
 #include "lab.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -882,19 +883,41 @@ static void test_apart(void **state)
 	TEXT_AUTO reply = { 0 };
 	int n = 200000, status = 3, spent = 20;
 	long long cpu_us = 0;
+	pid_t stuck = 0;
 
 	(void)state;
-	assert_int_equal(apart_run(work_ms, &spent, 10000, &reply, &cpu_us), 0);
+	assert_int_equal(apart_run(work_ms, &spent, 10000, &reply, &stuck, &cpu_us), 0);
 	assert_true(cpu_us >= spent * 1000);
-	assert_int_equal(apart_run(say_much, &n, 10000, &reply, NULL), 0);
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), 0);
 	assert_int_equal(reply.len, 200000);
 	text_clear(&reply);
 	n = APART_MAX + 1;
-	assert_int_equal(apart_run(say_much, &n, 10000, &reply, NULL), -EIO);
+	assert_int_equal(apart_run(say_much, &n, 10000, &reply, &stuck, NULL), -EIO);
 	assert_int_equal(reply.len, 0);
-	assert_int_equal(apart_run(die, &status, 10000, &reply, NULL), -EIO);
-	assert_int_equal(apart_run(hang, NULL, 100, &reply, NULL), -ETIME);
+	assert_int_equal(apart_run(die, &status, 10000, &reply, &stuck, NULL), -EIO);
+	assert_int_equal(apart_run(hang, NULL, 100, &reply, &stuck, NULL), -ETIME);
 	/* None is left behind. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+/* While one of them hangs in the kernel no other is started. */
+static void test_apart_stuck(void **state)
+{
+	TEXT_AUTO reply = { 0 };
+	siginfo_t info;
+	pid_t pid = fork(), stuck = pid;
+	int few = 3;
+
+	(void)state;
+	if (pid == 0)
+		hang(NULL, NULL);
+	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), -ETIME);
+	assert_int_equal(stuck, pid);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(apart_run(say_much, &few, 60000, &reply, &stuck, NULL), 0);
+	assert_int_equal(stuck, 0);
+	assert_string_equal(reply.s, "xxx");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
@@ -1153,6 +1176,7 @@ int main(void)
 		cmocka_unit_test(test_clock_lock_in_time),
 		cmocka_unit_test(test_dear),
 		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_apart_stuck),
 		cmocka_unit_test(test_notify),
 		cmocka_unit_test(test_journal_fields),
 		cmocka_unit_test(test_only),
