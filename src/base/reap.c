@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Waits by a descriptor of the child, where the kernel has such, and never without an end. */
 #include "base/reap.h"
 
 #include <errno.h>

@@ -96,6 +96,7 @@ static int add_header(const char *path, double *bytes)
 static int folder_bytes(struct run *r, const char *folder, double *bytes)
 {
 	const char *index = arena_printf(&r->arena, "%s/model.safetensors.index.json", folder);
+	const char *single = arena_printf(&r->arena, "%s/model.safetensors", folder);
 	struct dirent *entry;
 	struct err e = { 0 };
 	size_t len;
@@ -111,6 +112,9 @@ static int folder_bytes(struct run *r, const char *folder, double *bytes)
 			       ? complain_text(EXIT_USAGE, "%s: %s", index, e.text)
 			       : 0;
 	}
+	/* One file may lie there a second time, under another program's name. */
+	if (access(single, R_OK) == 0)
+		return add_header(single, bytes);
 	d = opendir(folder);
 	while (d && !code && (entry = readdir(d)) && files < MOST_FILES)
 		if (str_ends(entry->d_name, ".safetensors")) {
@@ -123,6 +127,34 @@ static int folder_bytes(struct run *r, const char *folder, double *bytes)
 	return code;
 }
 
+/* Quantizers that write a file of their own beside config.json. */
+static int beside(struct run *r, const char *path, struct model_file *f)
+{
+	static const char *const names[] = { "hf_quant_config.json", "quantize_config.json",
+					     "quant_config.json" };
+	const char *name = strrchr(path, '/');
+	int folder = name ? (int)(name - path) + 1 : 0;
+	struct err e = { 0 };
+	size_t len;
+
+	if (f->quantized || strcmp(path + folder, "config.json") != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *other = arena_printf(&r->arena, "%.*s%s", folder, path, names[i]);
+		char *text;
+
+		if (access(other, F_OK) != 0)
+			continue;
+		text = predict_file(r, other, MOST_CONFIG, &len, NULL);
+		if (!text)
+			return EXIT_USAGE;
+		return config_quantization_beside(&r->arena, other, text, len, f, &e) < 0
+			       ? complain(EXIT_USAGE, &e)
+			       : 0;
+	}
+	return 0;
+}
+
 static int config_file(struct run *r, const char *path, const char *folder, struct model_file *f)
 {
 	struct err e = { 0 };
@@ -133,6 +165,8 @@ static int config_file(struct run *r, const char *path, const char *folder, stru
 		return -EXIT_USAGE;
 	if (config_read(&r->arena, path, text, len, f, &e) < 0)
 		return -complain(EXIT_USAGE, &e);
+	if (beside(r, path, f) != 0)
+		return -EXIT_USAGE;
 	if (folder && folder_bytes(r, folder, &f->bytes) != 0)
 		return -EXIT_USAGE;
 	return 1;

@@ -4,7 +4,10 @@
 
 #include <math.h>
 
-static int ffn_layers(const struct arch *a)
+/* What sparse attention finds tokens by, of the width of what it finds. */
+#define INDEX 0.125
+
+int arch_dense_layers(const struct arch *a)
 {
 	return a->ffn_layers ? a->ffn_layers : a->moe_layers ? 0 : a->ffn ? a->layers : 0;
 }
@@ -17,12 +20,19 @@ int arch_full_layers(const struct arch *a)
 	return n > 0 ? n : 0;
 }
 
+double arch_query_params(const struct arch *a, int head_dim)
+{
+	double h = a->hidden, q = (double)a->heads * head_dim * (a->gated_attention ? 2 : 1);
+
+	return a->q_lora ? a->q_lora * (h + q) : h * q;
+}
+
 /* One layer with heads and cached heads of these sizes. */
 static double attention_params(const struct arch *a, int kv_heads, int head_dim)
 {
-	double h = a->hidden, q = (double)a->heads * head_dim;
+	double h = a->hidden, o = (double)a->heads * head_dim;
 
-	return h * q * (a->gated_attention ? 2 : 1) + 2 * h * kv_heads * head_dim + q * h;
+	return arch_query_params(a, head_dim) + 2 * h * kv_heads * head_dim + o * h;
 }
 
 static double latent_params(const struct arch *a)
@@ -47,7 +57,7 @@ struct arch_parts arch_parts(const struct arch *a)
 			   : arch_full_layers(a) * attention_params(a, a->kv_heads, a->head_dim) +
 				     a->window_layers * attention_params(a, wkv, wdim);
 	p.linear = a->linear_layers * a->linear_params;
-	p.dense = ffn_layers(a) * mats * h * a->ffn;
+	p.dense = arch_dense_layers(a) * mats * h * a->ffn;
 	p.one_expert = mats * in * a->expert_ffn * s;
 	p.experts = a->moe_layers * (double)a->experts * mats * in * a->expert_ffn;
 	p.shared = a->moe_layers * (mats * h * a->shared_ffn + (a->expert_in ? 2 * h * in : 0));
@@ -81,13 +91,14 @@ double arch_cache_elements(const struct arch *a, double tokens)
 
 	if (a->kv_shared_layers > 0 && all > 0)
 		own = fmax(0, 1 - a->kv_shared_layers / all);
-	return own * (arch_full_layers(a) * full_width(a) * tokens +
-		      a->window_layers * window_width(a) * fmin(tokens, a->window));
+	return own *
+	       (arch_full_layers(a) * full_width(a) * tokens * (1 + (a->index_top ? INDEX : 0)) +
+		a->window_layers * window_width(a) * fmin(tokens, a->window));
 }
 
 double arch_cache_read(const struct arch *a, double tokens)
 {
-	double seen = a->index_top ? fmin(tokens, a->index_top) + tokens / 8 : tokens;
+	double seen = a->index_top ? fmin(tokens, a->index_top) + tokens * INDEX : tokens;
 
 	return arch_full_layers(a) * full_width(a) * seen +
 	       a->window_layers * window_width(a) * fmin(tokens, a->window);

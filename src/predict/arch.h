@@ -32,7 +32,8 @@ struct arch {
 	int window_kv_heads, window_head_dim; /* 0: as above */
 	int attention_layers; /* with full attention; 0: all that are of no other kind; -1: none */
 	int kv_shared_layers; /* that use the cache of an earlier layer */
-	int kv_lora, q_lora, rope_dim, nope_dim, v_dim; /* latent attention */
+	int kv_lora, rope_dim, nope_dim, v_dim; /* latent attention */
+	int q_lora;				/* queries pass by so few; 0: directly */
 	int index_top;	      /* sparse attention reads at most this many tokens */
 	int linear_layers;    /* linear attention, state space, short convolution */
 	double linear_params; /* of one of them */
@@ -52,8 +53,12 @@ struct arch_parts {
 };
 
 struct arch_parts arch_parts(const struct arch *a);
+/* What makes a layer's queries, of heads so wide, where attention is not latent. */
+double arch_query_params(const struct arch *a, int head_dim);
 /* Layers with full attention that keep a cache of their own, and those with a window. */
 int arch_full_layers(const struct arch *a);
+/* Layers with a dense block. */
+int arch_dense_layers(const struct arch *a);
 /* Elements that a sequence of this many tokens keeps in the cache: (keys and values) by layers. */
 double arch_cache_elements(const struct arch *a, double tokens);
 /* Elements that one more token reads of it. */

@@ -12,8 +12,6 @@
 
 #include "predict/config_parts.h"
 
-#define MOST_BYTES (4u << 20)
-
 int config_int(const json_t *o, const char *const *names, int fallback)
 {
 	for (; *names; names++) {
@@ -95,7 +93,9 @@ static int checked(const struct arch *a, struct err *e)
 /* As engines count it: what YaRN and its kind stretch is stretched. */
 static int trained(const json_t *c)
 {
-	const json_t *rope = json_object_get(c, "rope_scaling");
+	const json_t *scaling = json_object_get(c, "rope_scaling");
+	const json_t *rope =
+		json_is_object(scaling) ? scaling : json_object_get(c, "rope_parameters");
 	double factor = json_number_value(json_object_get(rope, "factor"));
 	int most = INT(c, 0, "max_position_embeddings", "n_positions", "seq_length",
 		       "model_max_length", "max_seq_len"),
@@ -141,17 +141,32 @@ static const char *type_of(const json_t *root, const json_t *c)
 	return type ? type : json_string_value(json_object_get(root, "model_type"));
 }
 
+/* What sees or hears; NULL: the model does neither. */
+static const char *besides(const json_t *root)
+{
+	static const char *const names[] = { "vision_config", "audio_config", "visual",
+					     "vit_config", "vision_tower_config" };
+	const json_t *thinker = json_object_get(root, "thinker_config");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_object_size(json_object_get(root, names[i])) ||
+		    json_object_size(json_object_get(thinker, names[i])))
+			return names[i];
+	return NULL;
+}
+
 /* What the answer says of where its figures are from, and of what was not understood. */
-static const char *taken(struct config_reading *r)
+static const char *taken(struct config_reading *r, const char *other)
 {
 	const char *doubts;
 
 	config_unread(r);
 	doubts = config_doubts(r);
 	r->s->guessed = doubts != NULL;
-	return arena_printf(r->a, "%s (%s), by its config.json%s%s", r->s->name,
-			    *r->type ? r->type : "no model_type", doubts ? "; in doubt: " : "",
-			    doubts ? doubts : "");
+	return arena_printf(r->a, "%s (%s), by its config.json%s%s%s%s", r->s->name,
+			    *r->type ? r->type : "no model_type",
+			    other ? "; its parameters are without those of " : "",
+			    other ? other : "", doubts ? "; in doubt: " : "", doubts ? doubts : "");
 }
 
 static int read_object(struct arena *a, const char *name, const json_t *root,
@@ -178,8 +193,40 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 	if ((bad = config_blocks(&r, e)) < 0 || (bad = checked(r.s, e)) < 0)
 		return bad;
 	config_quantization(a, root, c, out);
-	out->taken = taken(&r);
+	out->besides = besides(root) != NULL;
+	out->taken = taken(&r, besides(root));
 	return 0;
+}
+
+/* A word of Python's outside of texts becomes a number of JSON. */
+static void number_of_python(char *s, const char *end)
+{
+	static const char *const words[] = { "Infinity", "NaN" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(end - s) < n || memcmp(s, words[i], n) != 0)
+			continue;
+		memset(s, ' ', n);
+		*s = '0';
+	}
+}
+
+json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad)
+{
+	char *copy = arena_alloc(a, len + 1), *end = copy + len;
+	bool quoted = false;
+
+	memcpy(copy, text, len);
+	for (char *s = copy; s < end; s++)
+		if (quoted && *s == '\\')
+			s++;
+		else if (*s == '"')
+			quoted = !quoted;
+		else if (!quoted)
+			number_of_python(s, end);
+	return json_loadb(copy, len, JSON_REJECT_DUPLICATES, bad);
 }
 
 int config_read(struct arena *a, const char *name, const char *text, size_t len,
@@ -190,9 +237,9 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 	struct model_file f = { 0 };
 	int r;
 
-	if (len > MOST_BYTES)
+	if (len > CONFIG_BYTES)
 		return err_set(e, -EINVAL, "%.120s is too long for a model's configuration", name);
-	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+	root = config_json(a, text, len, &bad);
 	if (!root)
 		return err_set(e, -EINVAL, "%.120s, line %d: %.160s", name, bad.line, bad.text);
 	r = json_is_object(root) ? read_object(a, name, root, &f, e)

@@ -52,6 +52,7 @@ static void latent(struct config_reading *r)
 	a->index_top = NUM(c, 0, "index_topk");
 	if (!a->kv_lora) { /* keys and values of different widths: as if both had their mean */
 		a->head_dim = (a->head_dim + v) / 2;
+		a->q_lora = NUM(c, 0, "share_q_dim");
 		return;
 	}
 	a->q_lora = NUM(c, 0, "q_lora_rank");

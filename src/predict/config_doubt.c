@@ -59,6 +59,11 @@ const json_t *config_get(struct config_reading *r, const char *name)
 	return member(r, r->c, name);
 }
 
+bool config_absent(const struct config_reading *r, const char *name)
+{
+	return !json_object_get(r->c, name);
+}
+
 bool config_true(struct config_reading *r, const char *name)
 {
 	return json_is_true(config_get(r, name));

@@ -52,8 +52,11 @@ static bool listed(const json_t *list, int layer)
 
 	if (json_array_size(list) > 4096)
 		return false;
-	json_array_foreach(list, i,
-			   v) if (json_is_integer(v) && json_integer_value(v) == layer) return true;
+	json_array_foreach(list, i, v)
+	{
+		if (json_is_integer(v) && json_integer_value(v) == layer)
+			return true;
+	}
 	return false;
 }
 
@@ -169,6 +172,27 @@ static void without_experts(struct config_reading *r)
 		a->ffn += (int)((double)a->ffn * without / a->layers);
 }
 
+/*
+ * ERNIE's that see have two sets of experts in a layer, of two widths: tokens of text take the
+ * first, and pass by the second, which is for what is seen.
+ */
+static bool seeing_experts(struct config_reading *r)
+{
+	const json_t *wide = config_get(r, "moe_intermediate_size"),
+		     *many = config_get(r, "moe_num_experts");
+	double seeing = json_number_value(json_array_get(wide, 1)),
+	       count = json_is_array(many) ? json_number_value(json_array_get(many, 1))
+					   : r->s->experts;
+	json_int_t first = json_integer_value(json_array_get(wide, 0));
+
+	if (strncmp(r->type, "ernie4_5", 8) != 0 || json_array_size(wide) != 2 || first < 1 ||
+	    first >= 1 << 24 || !(seeing >= 0 && seeing < 1 << 24 && count >= 0 && count < 65536))
+		return false;
+	r->s->expert_ffn = (int)first;
+	r->s->aside = 3.0 * r->s->hidden * seeing * count; /* of a layer with experts */
+	return true;
+}
+
 static void experts(struct config_reading *r)
 {
 	struct arch *a = r->s;
@@ -185,11 +209,13 @@ static void experts(struct config_reading *r)
 	}
 	if (none) /* some of those chosen do nothing */
 		a->top = (int)((double)a->top * a->experts / (a->experts + none) + 0.5);
-	a->expert_ffn = NUM(c, a->ffn, "moe_intermediate_size", "expert_ffn_hidden_size");
+	if (!seeing_experts(r))
+		a->expert_ffn = NUM(c, a->ffn, "moe_intermediate_size", "expert_ffn_hidden_size");
 	a->expert_in = NUM(c, 0, "moe_latent_size");
 	a->shared_ffn = shared_width(r);
 	a->ffn = NUM(c, a->ffn, "intermediate_size_mlp");
 	a->moe_layers = expert_layers(r);
+	a->aside *= a->moe_layers;
 	if (!a->moe_layers)
 		a->experts = 0;
 	a->ffn_layers = a->layers - a->moe_layers;
@@ -206,13 +232,16 @@ static void longcat(struct config_reading *r)
 	a->layers = a->ffn_layers = 2 * a->moe_layers;
 }
 
-/* Matrices of a block: two where the activation has no gate. */
+/* Matrices of a block: two where the class has no gate. Of a class that is not known the activation
+ * tells it: most that square it have none. */
 static void gates(struct config_reading *r)
 {
 	static const char *const names[] = { "mlp_hidden_act", "hidden_act" };
 
 	if (config_is(r, TYPE_PLAIN))
 		r->s->ffn_mats = 2;
+	if (r->known)
+		return;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *act = json_string_value(config_get(r, names[i]));
 

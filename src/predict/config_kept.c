@@ -48,7 +48,7 @@ struct kept *kept_new(struct arena *a, const struct arch *arch)
 	k->layers = arch->layers;
 	k->of[ATTENTION] = arch_full_layers(arch) + arch->window_layers;
 	k->of[LINEAR] = arch->linear_layers;
-	k->of[DENSE] = arch->ffn_layers ? arch->ffn_layers : arch->moe_layers ? 0 : arch->layers;
+	k->of[DENSE] = arch_dense_layers(arch);
 	k->of[EXPERTS] = arch->experts ? arch->moe_layers : 0;
 	k->of[SHARED] = arch->shared_ffn ? k->of[EXPERTS] : 0;
 	k->modules = config_modules(arch, k->module);

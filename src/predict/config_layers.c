@@ -31,7 +31,8 @@ static const json_t *kinds_of(struct config_reading *r)
 /* Words that a kind's name is known by. */
 static void known_kinds(struct config_reading *r, const json_t *kinds)
 {
-	static const char *const words[] = { "attention", "mamba", "conv", "moe", "mlp", "full" };
+	static const char *const words[] = { "attention", "mamba",   "conv",	"moe",	 "mlp",
+					     "full",	  "sliding", "chunked", "linear" };
 	size_t i, n = 0;
 	json_t *v;
 
@@ -112,10 +113,23 @@ static void window_heads(struct config_reading *r)
 	a->window_kv_heads = NUM(r->c, a->window_kv_heads, "swa_num_key_value_heads");
 }
 
+/* The window's width; where the file has none of its names, the class's. */
+static int window_width(struct config_reading *r)
+{
+	static const char *const names[] = { "sliding_window", "sliding_window_size",
+					     "attention_chunk_size", NULL };
+	int width = r->known ? r->known->window : 0;
+
+	for (const char *const *s = names; *s; s++)
+		if (!config_absent(r, *s))
+			width = 0;
+	return config_num(r, r->c, width, names);
+}
+
 static void windows(struct config_reading *r, const json_t *kinds)
 {
 	struct arch *a = r->s;
-	int window = NUM(r->c, 0, "sliding_window", "sliding_window_size", "attention_chunk_size");
+	int window = window_width(r);
 	int n;
 
 	if (!window || (a->trained && window >= a->trained) ||
@@ -141,18 +155,30 @@ static void shared_caches(struct config_reading *r)
 {
 	struct arch *a = r->s;
 	int of = NUM(r->c, 0, "cla_share_factor");
+	bool told = !config_absent(r, "num_kv_shared_layers");
 
-	a->kv_shared_layers = NUM(r->c, 0, "num_kv_shared_layers");
+	a->kv_shared_layers =
+		NUM(r->c, r->known && !told ? r->known->shared : 0, "num_kv_shared_layers");
 	if (config_true(r, "use_cla") && of > 1)
 		a->kv_shared_layers = all_but_every(a->layers, of);
+	if (a->kv_shared_layers < a->layers)
+		return;
+	config_doubt(r,
+		     "num_kv_shared_layers is %d of %d layers, which leaves none with a cache: not "
+		     "counted",
+		     a->kv_shared_layers, a->layers);
+	a->kv_shared_layers = 0;
 }
 
 /* Embeddings that each layer has for itself: looked up, not multiplied with. */
 static void layer_embeddings(struct config_reading *r)
 {
-	int wide = NUM(r->c, 0, "hidden_size_per_layer_input");
+	bool told = !config_absent(r, "hidden_size_per_layer_input");
+	int wide =
+		NUM(r->c, r->known && !told ? r->known->inputs : 0, "hidden_size_per_layer_input");
 
-	r->s->aside = (double)wide * r->s->layers * NUM(r->c, 262144, "vocab_size_per_layer_input");
+	r->s->aside +=
+		(double)wide * r->s->layers * NUM(r->c, 262144, "vocab_size_per_layer_input");
 }
 
 /* Value heads of gated delta nets where the file does not tell them; 0: the class has no such. */
@@ -256,9 +282,10 @@ static bool named(struct config_reading *r, const json_t *kinds)
 {
 	int mamba = config_count(kinds, "mamba"), conv = config_count(kinds, "conv");
 	int linear = config_count(kinds, "linear");
+	int both = config_count(kinds, "linear_attention");
 
 	if (config_type_is(r, "nemotron_h") && kinds) {
-		single(r, mamba + linear, config_count(kinds, "attention") - linear,
+		single(r, mamba + linear, config_count(kinds, "attention") - both,
 		       config_count(kinds, "mlp"), config_count(kinds, "moe"));
 		return true;
 	}
@@ -283,13 +310,15 @@ static void by_type(struct config_reading *r)
 	struct arch *a = r->s;
 	const json_t *attention = config_get(r, "attn_type_list"),
 		     *kimi = config_get(r, "linear_attn_config");
-	int period, offset;
+	int period, offset, group = NUM(r->c, 0, "layer_group_size");
 
 	if (json_is_array(attention)) { /* 0: linear */
 		if (json_array_size(attention) != (size_t)a->layers)
 			config_doubt(r, "attn_type_list tells of %zu layers of %d",
 				     json_array_size(attention), a->layers);
 		lightning(r, (int)json_array_size(attention) - config_count(attention, NULL));
+	} else if (group > 1) { /* the last of each group sees everything */
+		lightning(r, all_but_every(a->layers, group));
 	} else if (json_is_object(kimi)) {
 		config_kimi(r, kimi);
 	} else if (config_type_is(r, "minimax")) {

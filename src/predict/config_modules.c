@@ -20,7 +20,7 @@ static void module(struct list *k, enum part part, double share, const char *nam
 static void attention_modules(struct list *k)
 {
 	const struct arch *a = k->arch;
-	double h = a->hidden, q = h * a->heads * a->head_dim * (a->gated_attention ? 2 : 1),
+	double h = a->hidden, q = arch_query_params(a, a->head_dim),
 	       kv = h * a->kv_heads * a->head_dim, o = h * a->heads * a->head_dim,
 	       all = q + 2 * kv + o;
 

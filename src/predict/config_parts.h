@@ -8,6 +8,11 @@
 #include "predict/arch.h"
 #include "predict/config.h"
 
+#define CONFIG_BYTES (4u << 20)
+
+/* A file as Python writes JSON: numbers may be Infinity and NaN, which are 0 here. NULL: bad tells.
+ */
+json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad);
 /* The first of these members that is an integer from 1 to 2^24; else the fallback. */
 int config_int(const json_t *o, const char *const *names, int fallback);
 
@@ -17,6 +22,8 @@ struct model_type {
 	unsigned flags; /* enum type_flag */
 	int every;	/* one layer of so many sees more than the window; 0: told otherwise */
 	int heads, kv_heads, head_dim, vocab; /* 0: the file has them */
+	int window, shared, inputs;	      /* sliding_window, num_kv_shared_layers, and
+						 hidden_size_per_layer_input */
 };
 
 enum type_flag {
@@ -61,6 +68,8 @@ void config_unread(struct config_reading *r);
 
 /* A member of the language part; null is as if it were not there. */
 const json_t *config_get(struct config_reading *r, const char *name);
+/* Whether the file does not have it at all, not even as null: then it is as in the class. */
+bool config_absent(const struct config_reading *r, const char *name);
 bool config_true(struct config_reading *r, const char *name);
 bool config_false(struct config_reading *r, const char *name);
 /* The first of these members that is a whole number above 0, or a list of such (their mean);

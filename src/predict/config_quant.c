@@ -4,6 +4,7 @@
  * such files has its own words; what is not understood is said, never taken for BF16.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <string.h>
@@ -143,21 +144,15 @@ static void all_parts(struct format *f, double bytes)
 			*parts[i] = bytes;
 }
 
-void config_quantization(struct arena *a, const json_t *root, const json_t *c,
-			 struct model_file *out)
+/* out has the shape already; quantized becomes true. */
+static void read_quantization(struct arena *a, const json_t *q, struct model_file *out)
 {
-	const json_t *q = json_object_get(root, "quantization_config");
 	bool is_mixed, listed, named_alone;
 	struct scheme s = { 0 };
 	struct kept *k;
 	struct format f;
 
-	if (!json_is_object(q))
-		q = json_object_get(c, "quantization_config");
-	if (!json_is_object(q))
-		q = json_object_get(root, "compression_config"); /* of the first releases */
-	if (!json_is_object(q))
-		return;
+	out->quantized = true;
 	k = kept_new(a, &out->arch);
 	is_mixed = strcasestr(quant_text(q, "quant_algo"), "MIXED") != NULL;
 	listed = left_alone(q, k);
@@ -187,4 +182,50 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 					 out->kept ? "; " : "", out->kept ? out->kept : "");
 	f.note = out->kept;
 	out->exact = f;
+}
+
+void config_quantization(struct arena *a, const json_t *root, const json_t *c,
+			 struct model_file *out)
+{
+	const json_t *q = json_object_get(root, "quantization_config");
+
+	if (!json_is_object(q))
+		q = json_object_get(c, "quantization_config");
+	if (!json_is_object(q))
+		q = json_object_get(root, "compression_config"); /* of the first releases */
+	if (json_is_object(q))
+		read_quantization(a, q, out);
+}
+
+/* Files of the first AutoGPTQ and AutoAWQ do not say whose they are. */
+static const char *whose(const json_t *q)
+{
+	if (*quant_text(q, "quant_method") || *quant_text(q, "quant_algo"))
+		return NULL;
+	return json_object_get(q, "w_bit") ? "awq" : json_object_get(q, "bits") ? "gptq" : NULL;
+}
+
+int config_quantization_beside(struct arena *a, const char *name, const char *text, size_t len,
+			       struct model_file *out, struct err *e)
+{
+	json_error_t bad;
+	json_t *root, *q;
+	const char *method;
+
+	root = len > CONFIG_BYTES ? NULL : config_json(a, text, len, &bad);
+	if (!json_is_object(root)) {
+		json_decref(root);
+		return err_set(e, -EINVAL, "%.120s is no configuration of a quantization", name);
+	}
+	q = json_object_get(root, "quantization");
+	q = json_is_object(q) ? q : root;
+	method = whose(q);
+	if (method)
+		json_object_set_new(q, "quant_method", json_string(method));
+	if (!json_is_null(json_object_get(q, "quant_algo"))) { /* null: the cache alone */
+		read_quantization(a, q, out);
+		out->taken = arena_printf(a, "%s; weights by %.120s", out->taken, name);
+	}
+	json_decref(root);
+	return 0;
 }

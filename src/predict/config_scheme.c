@@ -243,9 +243,8 @@ struct scheme scheme_algorithm(const char *name, int group)
 		if (strcasestr(name, rows[i][0])) {
 			struct scheme s = { rows[i][1], 0 };
 
-			if (s.name[0] == 'w' || s.name[3] == '4')
-				if (group > 0 && strstr(name, "W4") && !strstr(name, "FP4"))
-					s.bytes = (4 + 16.0 / group) / 8;
+			if (group > 0 && strstr(name, "W4") && !strstr(name, "FP4"))
+				s.bytes = (4 + 16.0 / group) / 8;
 			return s;
 		}
 	return (struct scheme){ NULL, 0 };

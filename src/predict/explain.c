@@ -83,9 +83,13 @@ static void step_lines(struct arena *a, struct prediction *p)
 	say(a, p,
 	    "step: longer of reading %.2f and multiplying %.2f (%.3g operations), + launches %.2f "
 	    "+ sequences "
-	    "%.2f + links %.2f (%d x %.0f us), beside the CPU's work of %.2f ms: %.2f ms",
+	    "%.2f + links %.2f (%d x %.0f us%s), beside the CPU's work of %.2f ms: %.2f ms",
 	    s->memory, s->compute, s->ops, s->launch, s->sequence, s->link, s->reduces,
-	    s->reduce_us, s->host, s->total);
+	    s->reduce_us,
+	    q->pp > 1 ? arena_printf(a, ", %.2f ms from stage to stage",
+				     s->link - 1e-3 * s->reduces * s->reduce_us)
+		      : "",
+	    s->host, s->total);
 	if (q->draft > 0)
 		say(a, p, "guesses: %d ahead, %.0f %% right: %.2f tokens a step, %.2f ms a token",
 		    q->draft, 100 * q->accept, p->served.tokens_a_step, p->served.step);

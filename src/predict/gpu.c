@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data sheets of GPUs as machines for inference, and reading how people name a machine. */
+/* Reading how people name a machine, and what follows from its data sheet. */
 #include "predict/gpu_name.h"
 
 #include <ctype.h>
@@ -16,94 +16,6 @@
 #define SHOWN 0.99
 /* GB/s one way of PCIe 5.0 with 16 lanes, between cards that no bridge joins. */
 #define PCIE 55
-
-const struct gpu_kind gpu_kinds[] = {
-	{ "gb10 dgxspark spark gx10 ascentgx10 asusascentgx10 dellpromaxgb10 zgxnano hpzgxnano",
-	  "NVIDIA GB10", 128, 273, 125, 250, 500, 250, 0, 1, true, false, true, 0, 0,
-	  "NVIDIA, DGX Spark: one petaflop of sparse FP4, 256 bits of LPDDR5X-8533", "2025" },
-	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 8, false, true, false,
-	  143771, 4, "NVIDIA, H200 NVL data sheet", "2024" },
-	{ "h200 h200sxm hgxh200 dgxh200", "NVIDIA H200", 141, 4800, 989, 1979, 0, 1979, 450, 8,
-	  false, true, true, 143771, 0, "NVIDIA, H200 data sheet", "2024" },
-	{ "h100nvl", "NVIDIA H100 NVL", 94, 3900, 835, 1671, 0, 1671, 300, 8, false, true, false,
-	  95830, 2, "NVIDIA, H100 NVL data sheet", "2024" },
-	{ "h100pcie", "NVIDIA H100 PCIe", 80, 2000, 756, 1513, 0, 1513, 55, 8, false, true, false,
-	  81559, 0, "NVIDIA, H100 data sheet", "2023" },
-	{ "h100 h100sxm hgxh100 dgxh100", "NVIDIA H100 80GB HBM3", 80, 3350, 989, 1979, 0, 1979,
-	  450, 8, false, true, true, 81559, 0, "NVIDIA, H100 data sheet", "2023" },
-	{ "gh200144gb gh200144g gh200nvl2", "NVIDIA GH200 144G HBM3e", 144, 4900, 989, 1979, 0,
-	  1979, 450, 1, false, true, false, 145920, 0, "NVIDIA, GH200 data sheet, with HBM3e",
-	  "2024" },
-	{ "gh200 gh200480gb gh200120gb gh20096gb", "NVIDIA GH200 480GB", 96, 4000, 989, 1979, 0,
-	  1979, 450, 1, false, true, false, 97871, 0, "NVIDIA, GH200 data sheet", "2024" },
-	{ "b300 hgxb300 dgxb300", "NVIDIA B300", 270, 8000, 2250, 4500, 13500, 150, 900, 8, false,
-	  true, false, 275040, 0, "NVIDIA, HGX B300 data sheet", "2025" },
-	/* A rack is one NVLink domain of 18 trays: what joins them is no network. */
-	{ "gb300 gb300nvl72", "NVIDIA GB300", 279, 8000, 2500, 5000, 15000, 167, 900, 72, false,
-	  true, false, 284208, 0,
-	  "NVIDIA, GB300 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
-	{ "gb200 gb200nvl72", "NVIDIA GB200", 186, 8000, 2500, 5000, 10000, 5000, 900, 72, false,
-	  true, false, 189471, 0,
-	  "NVIDIA, GB200 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
-	{ "b200 hgxb200 dgxb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8, false,
-	  true, false, 183359, 0, "NVIDIA, HGX B200 data sheet", "2025" },
-	{ "a10040gb a10040 a100sxm40gb a100sxm440gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0,
-	  624, 300, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100pcie40gb a100pcie40 a10040gbpcie", "NVIDIA A100-PCIE-40GB", 40, 1555, 312, 0, 0, 624,
-	  25, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100pcie a100pcie80gb a10080gbpcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624,
-	  25, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100 a10080gb a100sxm hgxa100 dgxa100 a100sxm80gb", "NVIDIA A100-SXM4-80GB", 80, 2039,
-	  312, 0, 0, 624, 300, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "l40s", "NVIDIA L40S", 48, 864, 362, 733, 0, 733, 25, 8, false, false, false, 46068, 0,
-	  "NVIDIA, L40S data sheet", "2023" },
-	{ "l40", "NVIDIA L40", 48, 864, 181, 362, 0, 362, 25, 8, false, false, false, 46068, 0,
-	  "NVIDIA, L40 data sheet", "2022" },
-	{ "l4", "NVIDIA L4", 24, 300, 121, 242, 0, 242, 25, 8, false, false, false, 23034, 0,
-	  "NVIDIA, L4 data sheet, without sparsity", "2023" },
-	{ "a10g", "NVIDIA A10G", 24, 600, 70, 0, 0, 140, 25, 8, false, false, false, 23028, 0,
-	  "NVIDIA, A10G data sheet, without sparsity", "2021" },
-	{ "a10", "NVIDIA A10", 24, 600, 125, 0, 0, 250, 25, 4, false, false, false, 23028, 0,
-	  "NVIDIA, A10 data sheet", "2021" },
-	{ "v10016gb v10016 v100sxm216gb", "Tesla V100-SXM2-16GB", 16, 900, 125, 0, 0, 0, 150, 8,
-	  false, true, false, 16384, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100pcie v100pcie32gb", "Tesla V100-PCIE-32GB", 32, 900, 112, 0, 0, 0, 13, 8, false,
-	  true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100pcie16gb", "Tesla V100-PCIE-16GB", 16, 900, 112, 0, 0, 0, 13, 8, false, true, false,
-	  16384, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100 v10032gb v10032 v100sxm2 v100sxm232gb v100sxm", "Tesla V100-SXM2-32GB", 32, 900,
-	  125, 0, 0, 0, 150, 8, false, true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "rtx6000ada 6000ada igxorin igx igxrtx6000ada", "NVIDIA RTX 6000 Ada Generation", 48, 960,
-	  364.2, 728.5, 0, 728.5, 25, 1, false, false, false, 49140, 0,
-	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
-	{ "rtxpro6000server rtxpro6000blackwellserver rtxpro6000blackwelldc pro6000server "
-	  "rtx6000proserver rtx6000problackwellserver",
-	  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1597, 504, 1008, 2015, 1008, 50, 8,
-	  false, false, false, 97887, 0,
-	  "NVIDIA, RTX PRO 6000 Blackwell Server Edition, product page and data sheet: 1597 GB/s, "
-	  "4 petaflop of sparse FP4; the others follow by halves",
-	  "2025" },
-	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro rtxpro6000blackwell",
-	  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 96, 1792, 504, 1008, 2015, 1008, 50,
-	  8, false, false, false, 97887, 0,
-	  "NVIDIA, RTX PRO 6000 Blackwell: 4 petaflop of sparse FP4; the others follow by halves",
-	  "2025" },
-	{ "rtxa6000 a6000", "NVIDIA RTX A6000", 48, 768, 155, 0, 0, 310, 25, 1, false, false, false,
-	  49140, 0, "NVIDIA, RTX A6000 data sheet", "2020" },
-	{ "rtx5090 5090", "NVIDIA GeForce RTX 5090", 32, 1792, 210, 419, 1676, 838, 50, 1, false,
-	  false, false, 32607, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
-	{ "rtx4090 4090", "NVIDIA GeForce RTX 4090", 24, 1008, 165, 330, 0, 661, 25, 1, false,
-	  false, false, 24564, 0, "NVIDIA, Ada architecture paper", "2022" },
-	{ "rtx3090 3090", "NVIDIA GeForce RTX 3090", 24, 936, 71, 0, 0, 284, 25, 1, false, false,
-	  false, 24576, 0, "NVIDIA, Ampere architecture paper", "2020" },
-	{ "agxorin jetsonorin jetsonagxorin", "Orin (nvgpu)", 64, 204.8, 42, 0, 0, 85, 0, 1, true,
-	  false, false, 0, 0, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
-	{ "jetsonthor jetsonagxthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035,
-	  517, 0, 1, true, false, false, 0, 0,
-	  "NVIDIA, Jetson Thor: 2070 teraflops of sparse FP4; the others follow by halves",
-	  "2025" },
-};
-const size_t gpu_kind_count = sizeof(gpu_kinds) / sizeof(gpu_kinds[0]);
 
 static bool has_key(const char *keys, const char *word)
 {
@@ -302,15 +214,16 @@ int place_parse(struct arena *a, const char *text, struct place *out, struct err
 	const struct gpu_kind *k = NULL;
 	bool longer = strlen(text) >= sizeof(rest), machines;
 
-	if (!longer && count_is_odd(text))
+	gpu_name_squeeze(word, sizeof(word), rest, strlen(rest));
+	if (!longer && !(k = kind_named(word)))
+		k = gpu_name_means(rest);
+	/* Digits of a card that is not known are no count. */
+	if (!longer && (k || gpu_name_near(text)) && count_is_odd(text))
 		return err_set(
 			e, -EINVAL,
 			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
 			"\"h100 x8\"",
 			text);
-	gpu_name_squeeze(word, sizeof(word), rest, strlen(rest));
-	if (!longer && !(k = kind_named(word)))
-		k = gpu_name_means(rest);
 	if (!k || count < 0 || count > 4096)
 		return no_such(text, longer ? NULL : gpu_name_near(rest), e);
 	machines = names_machine(word, k);

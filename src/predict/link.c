@@ -15,11 +15,8 @@
 int link_reduces(const struct arch *a)
 {
 	int mixers = a->linear_layers + arch_full_layers(a) + a->window_layers;
-	int blocks = a->moe_layers + (a->ffn_layers   ? a->ffn_layers
-				      : a->moe_layers ? 0
-						      : a->layers);
 
-	return mixers + blocks;
+	return mixers + a->moe_layers + arch_dense_layers(a);
 }
 
 static bool between_nodes(const struct ask *q)
@@ -55,14 +52,25 @@ double link_reduce_us(const struct ask *q, double bytes)
 				 (bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
 }
 
+/* Milliseconds from one stage to the next. */
+static double handed_on(const struct ask *q, double bytes, bool between)
+{
+	int each = place_per_node(&q->place), gpus = q->tp * q->pp < each ? q->tp * q->pp : each;
+
+	return 1e3 * (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
+		      bytes / (bandwidth(q, between, gpus, 1) * q->fit->v[FIT_LINK]));
+}
+
 double link_stage(const struct ask *q, double tokens)
 {
-	bool between = q->place.nodes > 1;
+	int borders = q->pp - 1, across = borders, each = place_per_node(&q->place);
 	double bytes = tokens * q->arch->hidden * 2;
 
-	if (q->pp <= 1)
+	if (borders < 1)
 		return 0;
-	return 1e3 * (q->pp - 1) *
-	       (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
-		bytes / (bandwidth(q, between, q->tp * q->pp, 1) * q->fit->v[FIT_LINK]));
+	/* Stages stand one after the other: the network is passed from machine to machine. */
+	if (q->tp < each)
+		across = q->place.nodes > 1 ? borders * q->tp / each : 0;
+	return (across ? across * handed_on(q, bytes, true) : 0) +
+	       (borders - across ? (borders - across) * handed_on(q, bytes, false) : 0);
 }

@@ -190,6 +190,15 @@ static void scale_to(struct arch *a, double total)
 	a->scale = total > fixed * 1.05 && rest > 0 ? (total - fixed) / rest : total / p.total;
 }
 
+/* Names of models that see are the language model's with a word more. */
+static bool sees(const char *name)
+{
+	char words[256];
+
+	words_of_name(words, sizeof(words), name);
+	return strstr(words, "-vl-") || strstr(words, "-vision-");
+}
+
 int model_find(struct arena *a, const char *name, const struct model_hint *hint, struct arch *out,
 	       const char **taken, struct err *e)
 {
@@ -199,8 +208,9 @@ int model_find(struct arena *a, const char *name, const struct model_hint *hint,
 
 	if (r) {
 		*out = r->a;
-		*taken = arena_printf(a, "%s, by its name (%s%s)", r->a.name, r->a.source,
-				      r->a.guessed ? ", not all figures checked" : "");
+		*taken = arena_printf(a, "%s, by its name (%s%s)%s", r->a.name, r->a.source,
+				      r->a.guessed ? ", not all figures checked" : "",
+				      sees(name) ? "; without what sees" : "");
 		return 0;
 	}
 	model_sizes(name, &total, &active);

@@ -288,6 +288,30 @@ static const struct model_row rows[] = {
 	    .expert_ffn = 2048,
 	    .shared_ffn = 2048,
 	    .index_top = 2048 } },
+	/* Seven of eight layers have a linear attention; the ranks of the others were not checked.
+	 */
+	{ "ling|2.5|1t ring|2.5|1t ling|2.5 ring|2.5",
+	  { .name = "Ling-2.5-1T",
+	    CONFIG("inclusionAI/Ling-2.5-1T"),
+	    .guessed = true,
+	    .layers = 80,
+	    .hidden = 8192,
+	    .vocab = 157184,
+	    .heads = 64,
+	    .head_dim = 128,
+	    LATENT(1536, 512),
+	    .nope_dim = 128,
+	    .v_dim = 128,
+	    .ffn = 18432,
+	    .ffn_layers = 4,
+	    .moe_layers = 76,
+	    .experts = 256,
+	    .top = 8,
+	    .expert_ffn = 2048,
+	    .shared_ffn = 2048,
+	    .linear_layers = 70,
+	    .linear_params = 5.0 * 8192 * 8192,
+	    .linear_state = 8192.0 * 128 * 4 } },
 };
 
 const struct model_list models_moe = { rows, sizeof(rows) / sizeof(rows[0]) };

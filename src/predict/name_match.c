@@ -18,8 +18,10 @@ bool name_plain(const char *pattern, const char *module)
 {
 	size_t n = strlen(pattern);
 
+	/* "model.layers.0." ends with its word. */
 	for (const char *at = module; n && (at = strstr(at, pattern)); at++)
-		if ((at == module || at[-1] == '.') && (!at[n] || at[n] == '.'))
+		if ((at == module || at[-1] == '.' || *pattern == '.') &&
+		    (!at[n] || at[n] == '.' || pattern[n - 1] == '.'))
 			return true;
 	return false;
 }

@@ -71,6 +71,17 @@ static void clip_by_memory(struct prediction *p)
 	p->throughput.high = fmax(p->throughput.value, fmin(p->throughput.high, most));
 }
 
+static const char *links_why(struct arena *a, const struct step *s)
+{
+	double reduces = 1e-3 * s->reduces * s->reduce_us;
+
+	if (s->link < 2 * reduces)
+		return arena_printf(a, "%d all-reduces of %.0f us take %.2f of %.2f ms a step",
+				    s->reduces, s->reduce_us, reduces, s->total);
+	return arena_printf(a, "what stages send each other takes %.2f of %.2f ms a step",
+			    s->link - reduces, s->total);
+}
+
 static void limit_of_step(struct arena *a, struct prediction *p)
 {
 	const struct step *s = &p->step;
@@ -92,10 +103,7 @@ static void limit_of_step(struct arena *a, struct prediction *p)
 		p->limit = s->link > s->launch + s->sequence ? LIMIT_LINK : LIMIT_LAUNCH;
 		p->limit_why =
 			p->limit == LIMIT_LINK
-				? arena_printf(
-					  a,
-					  "%d all-reduces of %.0f us take %.2f of %.2f ms a step",
-					  s->reduces, s->reduce_us, s->link, s->total)
+				? links_why(a, s)
 				: arena_printf(
 					  a, "launches and scheduling take %.2f of %.2f ms a step",
 					  s->launch + s->sequence, s->total);

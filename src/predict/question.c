@@ -68,49 +68,64 @@ static int not_understood(const struct model_file *file, struct err *e)
 	return -EINVAL;
 }
 
-static int find_format(struct arena *a, const struct words *w, struct query *q, struct err *e)
+/* A format as this model and this engine have it. */
+static const struct format *as_published(const struct query *q, const struct format *f, bool llama)
+{
+	const char *own = q->arch.format ? q->arch.format : "";
+	bool experts = q->arch.experts > 0;
+
+	/* gpt-oss under any label of four bits is what was published. */
+	if (strcmp(own, "mxfp4") == 0 && strcmp(f->name, "nvfp4") == 0)
+		return format_find("mxfp4", experts);
+	/* In GGUF it keeps its experts and has the rest in Q8_0. */
+	if (strcmp(f->name, "mxfp4") == 0 && llama)
+		return format_find("mxfp4 gguf", experts);
+	if (q->arch.fp8_blocks && strcmp(f->name, "fp8") == 0)
+		return format_find("fp8block", experts);
+	return f;
+}
+
+/* Where nobody tells: by its files, by its name, or as it is published. */
+static const struct format *format_untold(struct arena *a, const struct words *w, struct query *q,
+					  bool llama)
 {
 	bool experts = q->arch.experts > 0;
-	const char *text = w->weights;
-	const struct format *f = NULL;
-	bool llama = w->engine && engine_parse(w->engine) == ENGINE_LLAMACPP;
+	const struct format *f = w->file    ? format_of_file(a, w->file, w->model, q)
+				 : w->model ? format_in_name(w->model, experts)
+					    : NULL;
 
-	if (text && *text) {
-		f = format_find(text, experts);
-		if (!f) {
-			err_set(e, -EINVAL, "\"%.60s\" is no format of weights that is known",
-				text);
-			err_hint(e,
-				 "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF "
-				 "type such as "
-				 "q4_k_m or q8_0");
-			return -EINVAL;
-		}
-	} else {
-		if (w->file && w->file->unknown)
-			return not_understood(w->file, e);
-		if (w->file)
-			f = format_of_file(a, w->file, w->model, q);
-		else if (w->model)
-			f = format_in_name(w->model, experts);
-		text = f || !q->arch.format ? llama && !f ? "q4_k_m" : "bf16" : q->arch.format;
-		if (!f)
-			f = format_find(text, experts);
-		note(q, arena_printf(a, "weights: %s (not told)", f->name));
+	return f ? f
+		 : format_find(q->arch.format ? q->arch.format
+			       : llama	      ? "q4_k_m"
+					      : "bf16",
+			       experts);
+}
+
+static int find_format(struct arena *a, const struct words *w, struct query *q, struct err *e)
+{
+	bool llama = w->engine && engine_parse(w->engine) == ENGINE_LLAMACPP;
+	bool told = w->weights && *w->weights;
+	const struct format *f;
+
+	if (!told && w->file && w->file->unknown)
+		return not_understood(w->file, e);
+	f = told ? format_find(w->weights, q->arch.experts > 0) : format_untold(a, w, q, llama);
+	if (!f) {
+		err_set(e, -EINVAL, "\"%.60s\" is no format of weights that is known", w->weights);
+		err_hint(e, "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF type "
+			    "such as q4_k_m or q8_0");
+		return -EINVAL;
 	}
-	/* gpt-oss in GGUF keeps its experts and has the rest in Q8_0. */
-	if (strcmp(f->name, "mxfp4") == 0 && llama)
-		f = format_find("mxfp4 gguf", experts);
-	/* ... and under any label of four bits it is what was published. */
-	if (q->arch.format && strcmp(q->arch.format, "mxfp4") == 0 && strcmp(f->name, "nvfp4") == 0)
-		f = format_find("mxfp4", experts);
-	if (q->arch.fp8_blocks && strcmp(f->name, "fp8") == 0)
-		f = format_find("fp8block", experts);
-	q->ask.weights = f;
+	q->ask.weights = as_published(q, f, llama);
+	if (!told)
+		note(q, arena_printf(a, "weights: %s (not told)", q->ask.weights->name));
+	else if (q->ask.weights != f)
+		note(q, arena_printf(a, "weights: %s, as it is published, where %s is asked for",
+				     q->ask.weights->name, f->name));
 	return 0;
 }
 
-static int find_engine(struct arena *a, const struct words *w, struct query *q, struct err *e)
+static void find_engine(struct arena *a, const struct words *w, struct query *q)
 {
 	struct ask *k = &q->ask;
 
@@ -121,12 +136,16 @@ static int find_engine(struct arena *a, const struct words *w, struct query *q, 
 			note(q, arena_printf(a, "engine: \"%.40s\" is not known, counted as vLLM",
 					     w->engine));
 		}
-		return 0;
+		return;
 	}
 	k->engine = k->weights->gguf ? ENGINE_LLAMACPP : ENGINE_VLLM;
 	note(q, arena_printf(a, "engine: %s (not told)", engine_names[k->engine]));
-	(void)e;
-	return 0;
+}
+
+/* A stage has a layer at least. */
+static int most_stages(const struct query *q, int wanted)
+{
+	return wanted < q->arch.layers ? wanted : q->arch.layers;
 }
 
 /* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
@@ -137,7 +156,7 @@ static void layout(struct arena *a, const struct words *w, struct query *q)
 	int all, each = place_per_node(&k->place);
 
 	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1) {
-		k->pp = k->place.nodes;
+		k->pp = most_stages(q, k->place.nodes);
 		note(q, arena_printf(a, "stages: %d, one for each machine (not told)", k->pp));
 	}
 	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
@@ -173,13 +192,16 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 		return r;
 	k->pp = w->pp > 0 ? w->pp : 1;
 	if (k->engine == ENGINE_LLAMACPP && !w->tp && !w->pp && k->place.gpus > 1) {
-		k->pp = k->place.gpus;
+		k->pp = most_stages(q, k->place.gpus);
 		note(q,
 		     arena_printf(a, "stages: %d, llama.cpp gives each GPU its layers (not told)",
 				  k->pp));
 	}
 	layout(a, w, q);
 	k->ep = w->ep;
+	if (k->pp > q->arch.layers)
+		return err_set(e, -EINVAL, "%d stages are more than the %d layers that there are",
+			       k->pp, q->arch.layers);
 	if (k->tp * k->pp > k->place.gpus) {
 		err_set(e, -EINVAL,
 			"tensor parallelism %d by %d stages needs %d GPUs, there are %d", k->tp,
@@ -238,7 +260,37 @@ static void numbers(struct arena *a, const struct words *w, struct query *q)
 	k->chunk = w->chunk > 0 ? w->chunk : k->engine == ENGINE_LLAMACPP ? 2048 : 8192;
 	/* A desk's few users begin together; a server's come one after the other. */
 	k->rounds = w->rounds > 0 ? w->rounds : k->place.gpu->server ? 10 : 1;
+}
+
+/* So far files may weigh more or less than the format that is told makes of the shape. */
+#define MORE 1.25
+#define LESS 0.8
+/* More than this without a format is FP32. */
+#define WIDE 1.6
+
+/*
+ * Files are exact, if they are what is asked for: another format weighs something else, and engines
+ * make 16 bits of 32. What they have besides a language model that has such parts sees or hears,
+ * and tokens of text do not read it.
+ */
+static void bytes_of_files(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+	double known = weights_by_format(k), part = known > 0 ? w->weight_bytes / known : 0;
+	bool told = w->weights && *w->weights, half = k->weights->math == MATH_HALF;
+
 	k->weight_bytes = w->weight_bytes;
+	if (!w->file || part <= 0)
+		return;
+	if (w->file->besides && part > 1 && part < WIDE) {
+		q->arch.aside += (w->weight_bytes - known) / k->weights->embed;
+	} else if (told ? part > MORE || part < LESS : half && part > WIDE) {
+		note(q,
+		     arena_printf(a,
+				  "its files have %.2f GB, %s makes %.2f GB of it: that is counted",
+				  w->weight_bytes / 1e9, k->weights->name, known / 1e9));
+		k->weight_bytes = 0;
+	}
 }
 
 int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
@@ -247,12 +299,14 @@ int question_make(struct arena *a, const struct words *w, const struct fits *fit
 	int r;
 
 	*q = (struct query){ 0 };
-	if ((r = find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0 ||
-	    (r = find_engine(a, w, q, e)) < 0 || (r = find_place(a, w, q, e)) < 0 ||
-	    (r = find_cache(a, w, q, e)) < 0)
+	if ((r = find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
+		return r;
+	find_engine(a, w, q);
+	if ((r = find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
 		return r;
 	numbers(a, w, q);
 	q->ask.arch = &q->arch;
+	bytes_of_files(a, w, q);
 	q->ask.fit = &fits->of[q->ask.engine][hardware_of(q->ask.place.gpu)];
 	return 0;
 }

@@ -46,6 +46,11 @@ static bool prompts_first(const struct ask *q)
 	return q->engine == ENGINE_LLAMACPP || q->engine == ENGINE_TORCH;
 }
 
+static bool many_rounds(const struct ask *q)
+{
+	return q->rounds > 1 && !prompts_first(q);
+}
+
 /* All begin at once: who is first waits for the others' prompts between tokens, who is last waits
  * for them before. */
 static void at_once(const struct ask *q, const struct load *l, struct served *s)
@@ -83,7 +88,14 @@ static void in_turn(const struct ask *q, const struct load *l, struct served *s)
 	s->ttft = l->each + (n > 1 ? q->fit->v[FIT_LAG] * l->step : 0) +
 		  q->fit->v[FIT_QUEUE] * l->each * (n - 1) * l->each / period;
 	s->waiting = (l->users / n - 1) * period;
-	s->throughput = n * out / ((period + s->ttft - l->each) * 1e-3);
+}
+
+/* All that users have asked, over what each of them waits for it: Little's law. */
+static double answered(const struct ask *q, const struct load *l, const struct served *s)
+{
+	double out = fmax(q->output, 1);
+
+	return 1e3 * l->users * out / (s->ttft + (out - 1) * s->tpot);
 }
 
 /* Prompts that come while another is worked on share the next chunk; where requests are long and
@@ -108,16 +120,15 @@ static void mix(const struct ask *q, const struct load *l, struct served *out)
 	double w = 1 / fmax(1, q->rounds);
 
 	at_once(q, l, &once);
-	turning.each = one_of_several(q, l);
-	in_turn(q, &turning, &turn);
-	if (q->rounds <= 1 || prompts_first(q)) {
+	if (!many_rounds(q)) {
 		*out = once;
 		return;
 	}
+	turning.each = one_of_several(q, l);
+	in_turn(q, &turning, &turn);
 	out->ttft = w * once.ttft + (1 - w) * turn.ttft;
 	out->waiting = w * once.waiting + (1 - w) * turn.waiting;
 	out->tpot = turn.tpot;
-	out->throughput = turn.throughput;
 }
 
 void serve(const struct ask *q, const struct need *m, struct served *s)
@@ -142,4 +153,6 @@ void serve(const struct ask *q, const struct need *m, struct served *s)
 	s->tokens_a_step = tokens;
 	s->ttft += q->fit->v[FIT_FIRST_MS] + q->fit->v[FIT_FIRST_SEQ_MS] * (l.running - 1) +
 		   s->waiting;
+	if (many_rounds(q))
+		s->throughput = answered(q, &l, s);
 }

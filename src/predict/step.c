@@ -4,6 +4,7 @@
  * part; experts as far as anyone chooses them; each sequence's cache and state.
  */
 #include <math.h>
+#include <string.h>
 
 #include "predict/work.h"
 
@@ -12,21 +13,21 @@ enum hardware hardware_of(const struct gpu_kind *g)
 	return g->server ? HARDWARE_SERVER : HARDWARE_UNIFIED;
 }
 
+double weights_by_format(const struct ask *q)
+{
+	struct arch_parts p = arch_parts(q->arch);
+	const struct format *f = q->weights;
+
+	return p.attention * f->attention + p.linear * f->linear + p.dense * f->dense +
+	       p.shared * f->shared + p.experts * f->experts + p.router * 2 + p.head * f->head +
+	       (p.embed + p.aside) * f->embed;
+}
+
 /* Exact bytes of a file scale all parts alike. */
 static double exactly(const struct ask *q)
 {
-	struct arch_parts p;
-	double by_format;
+	double by_format = q->weight_bytes > 0 ? weights_by_format(q) : 0;
 
-	if (q->weight_bytes <= 0)
-		return 1;
-	p = arch_parts(q->arch);
-	by_format = p.attention * q->weights->attention + p.linear * q->weights->linear +
-		    p.dense * q->weights->dense + p.shared * q->weights->shared +
-		    p.experts * q->weights->experts + p.router * 2 +
-		    (p.embed > 0 ? p.head * q->weights->head + p.embed * q->weights->embed
-				 : p.head * q->weights->head) +
-		    p.aside * q->weights->embed;
 	return by_format > 0 ? q->weight_bytes / by_format : 1;
 }
 
@@ -63,6 +64,12 @@ double weights_total(const struct ask *q)
 	       exactly(q) * (p.embed + p.aside) * q->weights->embed;
 }
 
+/* Of whole numbers, which cards without FP8 have, or of FP8. */
+static double eight_bits(const struct ask *q)
+{
+	return strcmp(q->weights->name, "int8") == 0 ? q->place.gpu->int8 : q->place.gpu->fp8;
+}
+
 /*
  * The type that a part's multiplications run in: what a checkpoint leaves in BF16 runs so; experts
  * in FP4 are unpacked first where the chip's own FP4 instructions serve dense matrices alone.
@@ -76,17 +83,19 @@ static enum math math_of(const struct ask *q, bool experts)
 		return MATH_HALF;
 	if (m == MATH_FP4 && (g->fp4 <= 0 || (experts && g->unified)))
 		return MATH_WEIGHT_ONLY;
-	if ((m == MATH_FP8 || m == MATH_FP8_BLOCK) && g->fp8 <= 0)
+	if ((m == MATH_FP8 || m == MATH_FP8_BLOCK) && eight_bits(q) <= 0)
 		return MATH_WEIGHT_ONLY;
 	return m;
 }
 
-static double peak(const struct gpu_kind *g, enum math m)
+static double peak(const struct ask *q, enum math m)
 {
+	const struct gpu_kind *g = q->place.gpu;
+
 	switch (m) {
 	case MATH_FP8:
 	case MATH_FP8_BLOCK:
-		return g->fp8;
+		return eight_bits(q);
 	case MATH_FP4:
 		return g->fp4;
 	case MATH_GGML:
@@ -103,7 +112,7 @@ double math_rate(const struct ask *q, double rows, bool experts)
 	enum math m = math_of(q, experts);
 	double part = q->fit->v[ids[m]] * (experts ? q->fit->v[FIT_MATH_EXPERT] : 1);
 
-	return peak(q->place.gpu, m) * 1e12 * part * rows /
+	return peak(q, m) * 1e12 * part * rows /
 	       (rows + q->fit->v[experts ? FIT_EXPERT_ROWS : FIT_ROWS]);
 }
 

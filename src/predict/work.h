@@ -93,7 +93,8 @@ double link_stage(const struct ask *q, double tokens);
 /* Bytes by part, of one GPU. */
 double weights_dense(const struct ask *q);
 double weights_experts(const struct ask *q);
-double weights_total(const struct ask *q); /* of the whole model */
+double weights_total(const struct ask *q);     /* of the whole model */
+double weights_by_format(const struct ask *q); /* of the shape, whatever its files weigh */
 
 /* All bytes that a step reads, of one GPU of each stage. */
 double step_bytes(const struct step *s);

@@ -80,7 +80,7 @@ static bool recompute_most(struct arena *a, struct train_question *q, const char
 
 static bool set_way(struct train_question *q, enum train_way way)
 {
-	bool sharded = way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
+	bool sharded = train_way_shards(way);
 
 	if (q->way == way || q->dp * q->cp <= 1)
 		return false;

@@ -17,10 +17,15 @@ bool train_way_fp32(enum train_way way)
 	return way == TRAIN_DDP || way == TRAIN_FSDP || way == TRAIN_HSDP;
 }
 
+bool train_way_shards(enum train_way way)
+{
+	return way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
+}
+
 /* What follows from the way to share. */
 static void follow_way(const struct train_words *w, struct train_question *q)
 {
-	bool sharded = q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
+	bool sharded = train_way_shards(q->way);
 
 	q->bucket_bytes = w->bucket_bytes > 0	? w->bucket_bytes
 			  : q->way == TRAIN_DDP ? BUCKET_DDP

@@ -176,7 +176,7 @@ static void exchanges(struct sum *c, const struct train_shape *s, const struct t
 		      struct train_exposed *x)
 {
 	const struct train_question *q = c->q;
-	bool sharded = q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
+	bool sharded = train_way_shards(q->way);
 	double hidden = train_fit_of(q)->v[TFIT_HIDE], forward, back;
 	double times = q->sync_each_micro ? q->accumulation : 1;
 	struct part parts[2];

@@ -42,11 +42,6 @@ bool train_autocast(const struct train_question *q)
 	       (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
 }
 
-static bool sharded(const struct train_question *q)
-{
-	return q->way == TRAIN_FSDP || q->way == TRAIN_HSDP || q->way == TRAIN_ZERO3;
-}
-
 /* Matrices of a layer; a model with two of them in a block has joined queries, keys and values. */
 static double matrices(const struct train_question *q)
 {
@@ -56,7 +51,7 @@ static double matrices(const struct train_question *q)
 /* Parameter tensors of a layer: matrices and norms, in older models with biases. FSDP has one. */
 static double tensors(const struct train_question *q)
 {
-	if (sharded(q))
+	if (train_way_shards(q->way))
 		return 1;
 	return q->arch.ffn_mats == 2 ? 12 : 9;
 }
@@ -81,7 +76,7 @@ double train_host_s(const struct train_question *q, const struct train_shape *s)
 	double each = 1e-6 * train_fit_of(q)->v[TFIT_LAUNCH_US], layer;
 
 	layer = kernels(q) * (1 + BACK + (q->recompute == TRAIN_FULL ? 1 : 0));
-	if (sharded(q) && s->ranks > 1)
+	if (train_way_shards(q->way) && s->ranks > 1)
 		layer += HOOKS;
 	if (!q->compile)
 		layer += UPDATED * tensors(q) / q->accumulation;
@@ -107,7 +102,7 @@ void train_weights_passes(const struct train_question *q, const struct train_sha
 			backward += BUCKETED * s->trained / micros;
 		if (q->recompute == TRAIN_FULL)
 			m->recompute += CAST * s->params / rate;
-	} else if (sharded(q)) {
+	} else if (train_way_shards(q->way)) {
 		double n = q->way == TRAIN_HSDP ? q->shard : s->ranks;
 
 		forward = CAST * s->params / n;

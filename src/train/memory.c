@@ -15,11 +15,6 @@
 /* Of unified memory: the rest is the system's, the loader's and the page cache's. */
 #define UNIFIED_PART 0.9
 
-static bool sharded(const struct train_question *q)
-{
-	return q->way == TRAIN_ZERO3 || q->way == TRAIN_FSDP || q->way == TRAIN_HSDP;
-}
-
 static double shards(const struct train_question *q, const struct train_shape *s)
 {
 	return q->way == TRAIN_HSDP ? q->shard : s->ranks;
@@ -57,12 +52,12 @@ static void weights(const struct train_question *q, const struct train_shape *s,
 	m->master = own ? 0 : s->trained * 4;
 	m->gradients = s->trained * g;
 	m->states = s->trained * state_bytes(q->optimizer);
-	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || sharded(q))
+	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || train_way_shards(q->way))
 		m->states /= n, m->master /= n;
-	if (q->way == TRAIN_ZERO2 || sharded(q))
+	if (q->way == TRAIN_ZERO2 || train_way_shards(q->way))
 		m->gradients /= n;
 	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
-	if (sharded(q))
+	if (train_way_shards(q->way))
 		m->weights = (own || q->way == TRAIN_ZERO3 ? s->params : frozen) * w / n;
 }
 
@@ -125,13 +120,13 @@ static void buffers(const struct train_question *q, const struct train_shape *s,
 {
 	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
 
-	if (s->ranks > 1 && !sharded(q)) {
+	if (s->ranks > 1 && !train_way_shards(q->way)) {
 		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
 		/* Gradients are views into DDP's buckets, which are as large as they. */
 		if (q->way == TRAIN_DDP)
 			m->buffers = q->bucket_bytes;
 	}
-	if (sharded(q) && s->ranks > 1) {
+	if (train_way_shards(q->way) && s->ranks > 1) {
 		double largest = fmax(layer, s->head);
 
 		m->buffers = 2 * largest * w + largest * train_gradient_bytes(q);

@@ -35,13 +35,30 @@ static const struct {
 	{ "Tesla V100-SXM2-16GB", 15.7 },
 	{ "Tesla V100-PCIE-32GB", 14 },
 	{ "Tesla V100-PCIE-16GB", 14 },
+	{ "Tesla T4", 8.1 },
+	{ "NVIDIA A40", 37.4 },
+	{ "NVIDIA A30", 10.3 },
 	{ "NVIDIA RTX 6000 Ada Generation", 91.1 },
+	{ "NVIDIA RTX 5000 Ada Generation", 65.3 },
+	{ "NVIDIA RTX 4500 Ada Generation", 39.6 },
+	{ "NVIDIA RTX 4000 Ada Generation", 26.7 },
 	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition", 120 },
 	{ "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 125 },
+	{ "NVIDIA RTX PRO 5000 Blackwell", 64.5 },
 	{ "NVIDIA RTX A6000", 38.7 },
+	{ "NVIDIA RTX A5000", 27.8 },
+	{ "NVIDIA RTX A4000", 19.2 },
 	{ "NVIDIA GeForce RTX 5090", 104.8 },
+	{ "NVIDIA GeForce RTX 5080", 56.3 },
+	{ "NVIDIA GeForce RTX 5070 Ti", 43.9 },
+	{ "NVIDIA GeForce RTX 5070", 30.9 },
 	{ "NVIDIA GeForce RTX 4090", 82.6 },
+	{ "NVIDIA GeForce RTX 4080 SUPER", 52.2 },
+	{ "NVIDIA GeForce RTX 4080", 48.7 },
+	{ "NVIDIA GeForce RTX 4070", 29.1 },
 	{ "NVIDIA GeForce RTX 3090", 35.6 },
+	{ "NVIDIA GeForce RTX 3080", 29.8 },
+	{ "NVIDIA GeForce RTX 3060", 12.7 },
 	{ "Orin (nvgpu)", 5.3 },
 	{ "NVIDIA Thor", 8 },
 };
@@ -70,10 +87,10 @@ static double single(const struct gpu_kind *g)
 	return g->half / 16;
 }
 
-/* Its tensor cores know FP16 alone. */
+/* Volta and Turing: their tensor cores know FP16 alone. */
 static bool volta(const struct gpu_kind *g)
 {
-	return str_starts(g->name, "Tesla V100");
+	return str_starts(g->name, "Tesla ");
 }
 
 double train_peak(const struct gpu_kind *g, enum train_precision p)

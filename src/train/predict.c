@@ -51,13 +51,14 @@ static struct train_figure scaled(struct train_figure f, double by)
 static double hardware_flops(const struct train_answer *p)
 {
 	const struct train_question *q = &p->q;
-	struct arch_parts parts = arch_parts(&q->arch);
+	struct arch_parts parts;
 
 	if (q->recompute == TRAIN_FULL)
 		return p->model_flops + arch_recomputed_ops(&q->arch, q->sequence);
-	if (q->recompute == TRAIN_SELECTIVE && (q->way == TRAIN_FSDP || q->way == TRAIN_HSDP))
-		return p->model_flops + 0.4 * 2 * (parts.active - parts.head);
-	return p->model_flops;
+	if (q->recompute != TRAIN_SELECTIVE || (q->way != TRAIN_FSDP && q->way != TRAIN_HSDP))
+		return p->model_flops;
+	parts = arch_parts(&q->arch);
+	return p->model_flops + 0.4 * 2 * (parts.active - parts.head);
 }
 
 static void rates(struct train_answer *p)

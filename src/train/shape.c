@@ -34,7 +34,7 @@ double train_model_flops(const struct train_question *q)
 /* Inner widths that one token passes in a layer, together: of its block and of its experts. */
 static double widest(const struct arch *a)
 {
-	double dense = a->ffn_layers ? a->ffn_layers : a->moe_layers ? 0 : a->ffn ? a->layers : 0;
+	double dense = arch_dense_layers(a);
 	double moe = (double)a->top * a->expert_ffn + a->shared_ffn;
 
 	return (dense * a->ffn + a->moe_layers * moe) / fmax(a->layers, 1);

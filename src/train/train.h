@@ -76,6 +76,8 @@ enum train_collective {
 extern const char *const train_way_names[TRAIN_WAYS]; /* "ddp", "zero-1", "fsdp" */
 /* Whether gradients are summed as FP32 with mixed precision unless somebody says otherwise. */
 bool train_way_fp32(enum train_way way);
+/* No GPU holds all the weights: they are gathered where they are used. */
+bool train_way_shards(enum train_way way);
 extern const char *const train_precision_names[TRAIN_PRECISIONS];   /* "bf16" */
 extern const char *const train_recompute_names[TRAIN_RECOMPUTES];   /* "none" ... */
 extern const char *const train_optimizer_names[TRAIN_OPTIMIZERS];   /* "adamw", "adamw-8bit" */

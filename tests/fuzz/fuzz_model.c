@@ -45,6 +45,20 @@ static void two_files(struct arena *a, const unsigned char *data, size_t size)
 		use(a, &f);
 }
 
+/* What a quantizer writes beside a configuration: of the one that was read, or of a plain one. */
+static void beside(struct arena *a, const char *text, size_t size, struct model_file *f)
+{
+	static const char plain[] = "{\"model_type\":\"llama\",\"hidden_size\":1024,"
+				    "\"num_hidden_layers\":8,\"num_attention_heads\":8,"
+				    "\"intermediate_size\":4096,\"vocab_size\":32000}";
+	struct err e;
+
+	if (!f->taken && config_read(a, "m", plain, sizeof(plain) - 1, f, &e) < 0)
+		abort();
+	if (config_quantization_beside(a, "n", text, size, f, &e) == 0)
+		use(a, f);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct arena a = { 0 };
@@ -66,6 +80,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	} else if (*data == '{') {
 		if (config_read(&a, "m", text, size, &f, &e) == 0)
 			use(&a, &f);
+		beside(&a, text, size, &f);
 		safetensors_read(text, size, &bytes, &e);
 		if (!isfinite(bytes) || bytes < 0)
 			abort();

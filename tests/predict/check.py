@@ -216,6 +216,9 @@ def check_files():
         (pathlib.Path(d) / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 12345678901}, "weight_map": {"a": "b"}}')
         j = ask("--model", d, "--on", "dgx-spark")
         expect("bytes of the index", abs(j["asked"]["model_bytes"] / 12345678901 - 1) < 1e-6, j["asked"])
+        (pathlib.Path(d) / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 16060522496}, "weight_map": {"a": "b"}}')
+        j = ask("--model", d, "--on", "dgx-spark", "--weights", "fp8")
+        expect("FP8 of files in BF16", j["asked"]["model_bytes"] < 9.2e9 and any("16.06 GB" in n for n in j["notes"]), j["asked"])
         shape = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
                  "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 8192}
         stretched = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}
@@ -224,6 +227,19 @@ def check_files():
             for prompt, beyond in ((limit - 256, False), (limit, True)):
                 r = run("--model", d, "--on", "h200", "--prompt", str(prompt), "--output", "128")
                 expect(f"made for {limit}, {prompt}", (f"the {limit} that the model was made" in " ".join(r.stdout.split())) == beyond, r.stdout)
+        # A file of the quantizer's own, and one file of weights under two names.
+        (pathlib.Path(d) / "model.safetensors.index.json").unlink()
+        (pathlib.Path(d) / "config.json").write_text(json.dumps(shape))
+        (pathlib.Path(d) / "hf_quant_config.json").write_text('{"quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]}}')
+        for name in ("model.safetensors", "consolidated.safetensors"):
+            header = b'{"a":{"dtype":"U8","shape":[9000000000],"data_offsets":[0,9000000000]}}'
+            (pathlib.Path(d) / name).write_bytes(len(header).to_bytes(8, "little") + header)
+        j = ask("--model", d, "--on", "dgx-spark")
+        expect("FP8 by a file beside", j["asked"]["weights"] == "fp8" and any("hf_quant_config.json" in n for n in j["notes"]), j)
+        expect("one file counts once", abs(j["asked"]["model_bytes"] / 9e9 - 1) < 1e-6, j["asked"])
+        (pathlib.Path(d) / "hf_quant_config.json").write_text("[]")
+        r = run("--model", f"{d}/config.json", "--on", "dgx-spark")
+        expect("a bad file beside", r.returncode == 2 and "hf_quant_config.json" in r.stderr, r.stderr)
         (pathlib.Path(d) / "config.json").write_text('{"hidden_size": 1}')
         r = run("--model", d, "--on", "dgx-spark")
         expect("a bad configuration", r.returncode == 2 and f"{d}/config.json" in r.stderr, r.stderr)
@@ -255,7 +271,8 @@ def check_usage():
     for args, word in ((["--on", "h200"], "--model"), (["--model", "Acme", "--on", "h200"], "Acme"),
                        (["--model", "Qwen3-8B", "--on", "toaster"], "toaster"), (["--model", "Qwen3-8B", "--on", "h200", "--weights", "cheese"], "cheese"),
                        (["--model", "Qwen3-8B", "--on", "h200", "--batch", "0"], "--batch"), (["--model", "Qwen3-8B", "--on", "h200", "--tp", "9"], "9"),
-                       (["--model", "/no/config.json", "--on", "h200"], "/no/config.json"), (["--rows", "/no"], "/no")):
+                       (["--model", "/no/config.json", "--on", "h200"], "/no/config.json"), (["--rows", "/no"], "/no"),
+                       (["--model", "Qwen3-8B", "--on", "h200 x64", "--pp", "40"], "36 layers")):
         r = run(*args)
         expect(f"refuses {args}", r.returncode == 2 and word in r.stderr and not r.stdout, f"{r.returncode} {r.stderr}")
     r = run("--model", "Qwen3-8B", "--on", "h200", "--params", "1e30")

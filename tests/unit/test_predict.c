@@ -87,6 +87,13 @@ static void test_counts(void **state)
 		{ "microsoft/phi-4", 14.7, 0 },
 		{ "ai21labs/AI21-Jamba-Mini", 52, 12 },
 		{ "Llama-4-Scout-17B-16E", 108, 17 },
+		{ "stepfun-ai/step3-fp8", 316, 38 },
+		{ "Ring-flash-linear-2.0", 104.2, 0 },
+		{ "Ring-mini-linear-2.0", 16.4, 0 },
+		{ "inclusionAI/Ring-2.5-1T", 1013, 63 },
+		{ "Ling-1T", 1000, 51 },
+		{ "microsoft/bitnet-b1.58-2B-4T", 2.41, 0 },
+		{ "bigcode/starcoder2-7b", 7.17, 0 },
 	};
 	struct arena a = { 0 };
 
@@ -167,6 +174,10 @@ static void test_names(void **state)
 	close_to("active", active, 3e9, 1e-9);
 	model_sizes("LFM2.5-350M", &total, &active);
 	close_to("total", total, 350e6, 1e-9);
+	assert_int_equal(model_find(&a, "Qwen2.5-VL-7B-Instruct", NULL, &m, &taken, &e), 0);
+	assert_non_null(strstr(taken, "without what sees"));
+	finds(&a, "phi3:mini-4k", "Phi-3-mini-4k");
+	finds(&a, "phi3:mini", "Phi-3-mini");
 	/* Nobody's model of a known size is like another of that size, and exactly as large. */
 	assert_int_equal(model_find(&a, "Acme-Foo-13B", NULL, &m, &taken, &e), 0);
 	assert_true(m.guessed);
@@ -248,6 +259,15 @@ static void test_places(void **state)
 		{ "NVIDIA B300 SXM6 AC", "NVIDIA B300", 1, 1 },
 		{ "b200 192gb", "NVIDIA B200", 1, 1 },
 		{ "dgx spark 4tb", "NVIDIA GB10", 1, 1 },
+		{ "RTX 4000 Ada", "NVIDIA RTX 4000 Ada Generation", 1, 1 },
+		{ "2x RTX 3060 12GB", "NVIDIA GeForce RTX 3060", 2, 1 },
+		{ "4080", "NVIDIA GeForce RTX 4080", 1, 1 },
+		{ "RTX 4080 SUPER", "NVIDIA GeForce RTX 4080 SUPER", 1, 1 },
+		{ "rtx 5070 ti x2", "NVIDIA GeForce RTX 5070 Ti", 2, 1 },
+		{ "RTX PRO 5000 Blackwell", "NVIDIA RTX PRO 5000 Blackwell", 1, 1 },
+		{ "Tesla T4", "Tesla T4", 1, 1 },
+		{ "4x t4", "Tesla T4", 4, 1 },
+		{ "A40-48Q", "NVIDIA A40", 1, 1 },
 	};
 	/* Cards that are not in the list, and begin as one that is. */
 	static const char *const others[] = { "h2000",
@@ -260,7 +280,16 @@ static void test_places(void **state)
 					      "jetson orin nano",
 					      "jetson orin nx",
 					      "h100 64gb",
-					      "rtx 4090 d" };
+					      "rtx 4090 d",
+					      "rtx 2080 ti",
+					      "RTX 3060 Ti",
+					      "rtx 3080 12gb",
+					      "RTX PRO 5000 72GB",
+					      "gtx 1080",
+					      "Quadro RTX 8000",
+					      "quadro rtx 6000",
+					      "2x rtx 2080 ti",
+					      "gaudi 3" };
 	struct arena a = { 0 };
 	struct place p;
 	/* Digits that neither count nor name a card. */
@@ -438,6 +467,14 @@ static void test_files(void **state)
 		 1e-9);
 	assert_int_equal(gguf_read(&a, "x", (uint8_t *)s, n / 2, &f, &e), -ENODATA);
 	assert_int_equal(gguf_read(&a, "x", (const uint8_t *)"GGUX", 4, &f, &e), -EINVAL);
+	/* As Python writes it. */
+	s = arena_strdup(&a, "{\"model_type\":\"llama\",\"hidden_size\":1024,\"time_step_limit\":"
+			     "[0.0, Infinity, -Infinity,NaN],\"num_hidden_layers\":8,"
+			     "\"a \\\" NaN\":\"Infinity\",\"num_attention_heads\":8,"
+			     "\"intermediate_size\":4096,\"vocab_size\":32000}");
+	assert_int_equal(config_read(&a, "x", s, strlen(s), &f, &e), 0);
+	assert_int_equal(f.arch.layers, 8);
+	assert_int_equal(config_read(&a, "x", "{\"a\":Inf", 8, &f, &e), -EINVAL);
 	assert_int_equal(config_read(&a, "x", "[]", 2, &f, &e), -EINVAL);
 	assert_int_equal(config_read(&a, "x", "{}", 2, &f, &e), -EINVAL);
 	s = arena_strdup(&a, "{\"__metadata__\":{},\"w\":{\"dtype\":\"BF16\",\"shape\":[2,3],"
@@ -611,6 +648,135 @@ static void test_layout(void **state)
 	arena_free(&a);
 }
 
+/* Of three borders between four stages on two machines one is the network. */
+static void test_stages(void **state)
+{
+	struct arena a = { 0 };
+	struct prediction p;
+	struct ask q;
+	double across, inside;
+
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 8, .pp = 2 },
+	    &p);
+	across = link_stage(&p.q.ask, 64);
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "hgx-h100", .tp = 4, .pp = 2 }, &p);
+	inside = link_stage(&p.q.ask, 64);
+	assert_true(inside < across);
+	ask(&a, (struct words){ .model = "llama-3.3-70b", .on = "2x hgx-h100", .tp = 4, .pp = 4 },
+	    &p);
+	close_to("stages", link_stage(&p.q.ask, 64), across + 2 * inside, 1e-9);
+	assert_true(p.step.link > link_stage(&p.q.ask, 1));
+	q = p.q.ask;
+	q.pp = 3; /* the last machine is half empty */
+	close_to("three stages", link_stage(&q, 64), across + inside, 1e-9);
+	q.tp = 1, q.pp = 16;
+	close_to("sixteen stages", link_stage(&q, 64), across + 14 * inside, 1e-9);
+	ask(&a, (struct words){ .model = "llama-3.1-8b", .on = "4x hgx-h100", .tp = 1, .pp = 32 },
+	    &p);
+	assert_true(p.limit != LIMIT_LINK || strstr(p.limit_why, "stages send"));
+	arena_free(&a);
+	(void)state;
+}
+
+/* Little's law: those who ask are those who are answered in a second, times how long each waits. */
+static void test_answered(void **state)
+{
+	static const int users[] = { 1, 7, 64, 3000 };
+	struct arena a = { 0 };
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		double answer;
+
+		ask(&a,
+		    (struct words){ .model = "llama-3.1-8b",
+				    .on = "h200",
+				    .batch = users[i],
+				    .prompt = 2000,
+				    .output = 300 },
+		    &p);
+		answer = 1e-3 * (p.ttft.value + 299 * p.tpot.value);
+		close_to("users", p.throughput.value / 300 * answer, users[i], 1e-9);
+	}
+	arena_free(&a);
+	(void)state;
+}
+
+/* Cards without FP8 multiply whole numbers of 8 bits all the same; a B300 has few units for them.
+ */
+static void test_whole_numbers(void **state)
+{
+	static const struct {
+		const char *on;
+		double low, high;
+	} cases[] = { { "a100", 0.3, 0.9 }, { "h200", 0.3, 0.9 }, { "b300", 5, 50 } };
+	struct arena a = { 0 };
+	struct prediction half, eight;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct words w = { .model = "llama-3.1-8b", .on = cases[i].on, .prompt = 8000 };
+		double part;
+
+		w.weights = "bf16";
+		ask(&a, w, &half);
+		w.weights = "w8a8";
+		ask(&a, w, &eight);
+		part = eight.prompt.multiply / half.prompt.multiply;
+		if (!(part > cases[i].low && part < cases[i].high))
+			fail_msg("%s: %.3g of BF16's time", cases[i].on, part);
+	}
+	arena_free(&a);
+	(void)state;
+}
+
+/* What sees is in the files, and no token of text reads it. */
+static void test_besides(void **state)
+{
+	const char *text = "{\"model_type\":\"qwen2_5_vl\",\"hidden_size\":3584,"
+			   "\"num_hidden_layers\":28,\"num_attention_heads\":28,"
+			   "\"num_key_value_heads\":4,\"intermediate_size\":18944,"
+			   "\"vocab_size\":152064,\"tie_word_embeddings\":false,"
+			   "\"vision_config\":{\"hidden_size\":1280}}";
+	struct arena a = { 0 };
+	struct model_file f;
+	struct prediction alone, files;
+	struct err e;
+
+	assert_int_equal(config_read(&a, "x", text, strlen(text), &f, &e), 0);
+	assert_true(f.besides && strstr(f.taken, "without those of vision_config"));
+	assert_false(f.arch.guessed);
+	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200" }, &alone);
+	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200", .weight_bytes = 16.58e9 },
+	    &files);
+	close_to("memory", files.weight_bytes, 16.58e9, 1e-9);
+	close_to("read", files.step.dense_bytes, alone.step.dense_bytes, 1e-9);
+	close_to("parameters", arch_parts(&files.q.arch).total, 8.29e9, 0.001);
+	/* Files of BF16 say nothing of FP8, nor files of FP32 of what engines make of them. */
+	ask(&a,
+	    (struct words){ .model = "x",
+			    .file = &f,
+			    .on = "h200",
+			    .weights = "fp8",
+			    .weight_bytes = 16.58e9 },
+	    &files);
+	assert_true(files.weight_bytes < 9e9);
+	assert_true(files.step.dense_bytes < 0.51 * alone.step.dense_bytes);
+	ask(&a, (struct words){ .model = "x", .file = &f, .on = "h200", .weight_bytes = 31e9 },
+	    &files);
+	close_to("FP32", files.weight_bytes, alone.weight_bytes, 1e-9);
+	/* What is told of files that do not tell is exact. */
+	ask(&a,
+	    (struct words){ .model = "x",
+			    .file = &f,
+			    .on = "h200",
+			    .weights = "awq",
+			    .weight_bytes = 5.2e9 },
+	    &files);
+	close_to("AWQ", files.weight_bytes, 5.2e9, 1e-9);
+	arena_free(&a);
+	(void)state;
+}
+
 static void test_speedup(void **state)
 {
 	struct arena a = { 0 };
@@ -686,6 +852,10 @@ int main(void)
 		cmocka_unit_test(test_guesses),
 		cmocka_unit_test(test_sheets),
 		cmocka_unit_test(test_front),
+		cmocka_unit_test(test_stages),
+		cmocka_unit_test(test_answered),
+		cmocka_unit_test(test_besides),
+		cmocka_unit_test(test_whole_numbers),
 		cmocka_unit_test(test_speedup),
 		cmocka_unit_test(test_copies),
 	};

@@ -288,6 +288,8 @@ static void test_kept(void **state)
 		{ DENSE, "[\"model.layers.0\",\"model.layers.31.mlp.down_proj\"]", 1 / 32.0, 0,
 		  (1 + 1 / 3.0) / 32, 0, 0 },
 		{ DENSE, "[\"self_attn\"]", 1, 0, 0, 0, 0 },
+		{ DENSE, "[\"model.layers.1.\",\".mlp.down_proj\"]", 1 / 32.0, 0,
+		  (32 / 3.0 + 2 / 3.0) / 32, 0, 0 },
 		{ DENSE, "[\"model.layers.*.self_attn\"]", 1, 0, 0, 0, 0 },
 		{ DENSE, "[\"*self_attn*\",\"model.layers.1*\"]", 1, 0, 11 / 32.0, 0, 0 },
 		{ DENSE, "[\"re:.*self_attn.*\"]", 1, 0, 0, 0, 0 },
@@ -414,6 +416,57 @@ static void test_paths(void **state)
 	(void)state;
 }
 
+/* Files that quantizers write beside a configuration that says nothing of it. */
+static void test_beside(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		double dense, attention;
+	} rows[] = {
+		{ "{\"producer\":{\"name\":\"modelopt\"},\"quantization\":{\"quant_algo\":"
+		  "\"NVFP4\","
+		  "\"kv_cache_quant_algo\":\"FP8\",\"group_size\":16,\"exclude_modules\":"
+		  "[\"lm_head\",\"model.layers.*.self_attn*\"]}}",
+		  "nvfp4", 0.5625, 2 },
+		{ "{\"quantization\":{\"quant_algo\":\"FP8\",\"exclude_modules\":[\"lm_head\"]}}",
+		  "fp8", 1, 1 },
+		{ "{\"bits\":4,\"group_size\":128,\"desc_act\":true,\"sym\":true}", "int4",
+		  4.15625 / 8, 4.15625 / 8 },
+		{ "{\"zero_point\":true,\"q_group_size\":128,\"w_bit\":4,\"version\":\"GEMM\"}",
+		  "int4", 4.15625 / 8, 4.15625 / 8 },
+	};
+	static const char *const none[] = { "{\"quantization\":{\"quant_algo\":null}}", "{}" };
+	const char *shape = "{" DENSE "}";
+	struct arena a = { 0 };
+	struct model_file f;
+	struct err e;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(config_read(&a, "x", shape, strlen(shape), &f, &e), 0);
+		assert_false(f.quantized);
+		assert_int_equal(config_quantization_beside(&a, "y.json", rows[i].text,
+							    strlen(rows[i].text), &f, &e),
+				 0);
+		assert_string_equal(counted(&f).name, rows[i].name);
+		close_to(rows[i].text, counted(&f).dense, rows[i].dense, 0.001);
+		close_to(rows[i].text, counted(&f).attention, rows[i].attention, 0.001);
+		assert_non_null(strstr(f.taken, "weights by y.json"));
+	}
+	/* Of the cache alone it says nothing of weights; what it says nothing of is not understood.
+	 */
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(config_read(&a, "x", shape, strlen(shape), &f, &e), 0);
+		assert_int_equal(
+			config_quantization_beside(&a, "y.json", none[i], strlen(none[i]), &f, &e),
+			0);
+		assert_null(f.format);
+		assert_true(!f.unknown == (i == 0));
+	}
+	assert_int_equal(config_quantization_beside(&a, "y.json", "[]", 2, &f, &e), -EINVAL);
+	arena_free(&a);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,7 +474,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),	       cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_not_understood), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_kept_otherwise), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_paths),	       cmocka_unit_test(test_beside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
