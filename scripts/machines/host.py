@@ -312,9 +312,12 @@ def rdma(m, device, function, firmware, board, layer, rate, netdev, active=True,
         m.put(f"{p}/gids/{i}", gid)
         if kind:
             m.put(f"{p}/gid_attrs/types/{i}", kind)
-            m.put(f"{p}/gid_attrs/ndevs/{i}", netdev)
         else:
             m.refuse(f"{p}/gid_attrs/types/{i}", "EINVAL")
+        # Only a GID of Ethernet belongs to an interface.
+        if kind and netdev:
+            m.put(f"{p}/gid_attrs/ndevs/{i}", netdev)
+        else:
             m.refuse(f"{p}/gid_attrs/ndevs/{i}", "EINVAL")
 
 

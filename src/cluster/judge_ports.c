@@ -54,7 +54,8 @@ static void mtu(struct arena *a, struct cluster *c, const struct cluster_path *p
 		find(a, c, "mtu-small", CLUSTER_NOTE, first,
 		     arena_printf(a, "All ends of the path of %s have an MTU of %lld bytes.",
 				  cluster_end_text(a, c, first), mine),
-		     "RDMA takes packets of 1024 bytes then, of 4096 with 9000",
+		     "RDMA takes packets of 1024 bytes at 1500, of 4096 from 4192 on; TCP takes "
+		     "what there is",
 		     "set 9000 at both ends (gputune cluster plan)");
 }
 

@@ -55,17 +55,16 @@ static void judge_topology(struct arena *a, const struct wiring_wish *wish, stru
 	     meant = named && strcmp(wish->topology, is) == 0 && w->n_ports && !data;
 
 	if (!c->supported && !meant)
-		wiring_trouble(
-			a, w,
-			&(struct wiring_trouble){
-				.code = "unsupported",
-				.stops = w->n_ports > 0 || !w->n_switches,
-				.text = arena_printf(a, "unsupported because %s", c->topology_why),
-				.fix = c->topology == CLUSTER_RING_FOUR
-					       ? "put the four on a switch, or make a ring "
-						 "of three"
-					       : "see the findings of \"gputune cluster "
-						 "discover\"" });
+		wiring_trouble(a, w,
+			       &(struct wiring_trouble){
+				       .code = "unsupported",
+				       .stops = w->n_ports > 0 || !w->n_switches,
+				       .text = arena_printf(a, "unsupported: %s", c->topology_why),
+				       .fix = c->topology == CLUSTER_RING_FOUR
+						      ? "put the four on a switch, or make a ring "
+							"of three"
+						      : "see the findings of \"gputune cluster "
+							"discover\"" });
 	else if (named && strcmp(wish->topology, is) != 0)
 		wiring_trouble(a, w,
 			       &(struct wiring_trouble){

@@ -137,8 +137,10 @@ static enum cluster_topology of_cables(struct arena *a, const struct shape *s, c
 static enum cluster_topology of_shape(struct arena *a, const struct shape *s, const char **why)
 {
 	if (!s->cables && !s->switches && !s->unsure) {
-		*why = s->nodes > 1 ? "No port heard a port of another node."
-				    : "There is one node.";
+		*why = s->nodes > 1	   ? "No port heard a port of another node."
+		       : s->nodes == 0	   ? "No node answered."
+		       : s->c->n_nodes > 1 ? "One node alone answered."
+					   : "There is one node.";
 		return CLUSTER_NOTHING;
 	}
 	if (s->switches && s->cables) {

@@ -91,7 +91,8 @@ static int act(struct slurm *s, const char *reason)
 		code = dry ? 0 : update(s, NULL, &e);
 		break;
 	case NODE_THEIRS:
-		said = "was drained by somebody else and is left alone";
+		said = now.drained ? "was drained by somebody else and is left alone"
+				   : "was taken out by somebody else and is left alone";
 		break;
 	case NODE_LEAVE:
 		said = now.drained ? "stays drained" : said;

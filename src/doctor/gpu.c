@@ -156,8 +156,10 @@ static const struct cause capped[] = {
 /* --- link ------------------------------------------------------------------------------------
  */
 
-/* A GPU that shares the host's memory shows a link that carries nothing. */
-static void gpu_link(const struct evidence *e, struct judged *out)
+/* What a setting says of the links of the GPUs themselves: a disk's or an adapter's slows none. A
+ * GPU that shares the host's memory shows a link that carries nothing. */
+static void by_links(const struct evidence *e, const char *setting, const char *well,
+		     struct judged *out)
 {
 	bool discrete = false, unseen = false;
 
@@ -167,7 +169,7 @@ static void gpu_link(const struct evidence *e, struct judged *out)
 		if (fact_or(&g->integrated, 0))
 			continue;
 		discrete = true;
-		f = finding_on(e, "pcie.link", g->pci);
+		f = finding_on(e, setting, g->pci);
 		if (f && f->v.kind == VERDICT_FAIL) {
 			says(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
 			     f->v.current ? f->v.current : "", f->v.reason);
@@ -183,7 +185,17 @@ static void gpu_link(const struct evidence *e, struct judged *out)
 	else if (unseen)
 		says(e, out, CAUSE_UNSEEN, "the links above the GPUs could not be judged");
 	else
-		says(e, out, CAUSE_EXCLUDED, "every GPU's link is as wide and fast as both ends");
+		says(e, out, CAUSE_EXCLUDED, "%s", well);
+}
+
+static void gpu_link(const struct evidence *e, struct judged *out)
+{
+	by_links(e, "pcie.link", "every GPU's link is as wide and fast as both ends", out);
+}
+
+static void link_repairs(const struct evidence *e, struct judged *out)
+{
+	by_links(e, "pcie.errors", "no GPU's link counted errors that matter", out);
 }
 
 static void gpu_copies(const struct evidence *e, struct judged *out)
@@ -209,16 +221,21 @@ static const struct cause links[] = {
 			    "its memory lie on (gputune show topology)") },
 	{ .id = "errors",
 	  .title = "the link repairs itself",
-	  BY_SETTING("pcie.errors", LIKELY),
+	  .rule = link_repairs,
 	  .steps = ANYWHERE("exchange slot, riser or cable, one at a time") },
 };
 
 /* --- broken ----------------------------------------------------------------------------------
  */
 
+/* The setting knows the numbers that are of hardware; the rest are lines of programs. */
 static void xid(const struct evidence *e, struct judged *out)
 {
-	if (!machine_gpu(e->m, 0))
+	const struct finding *f = finding_of(e, "gpu.xid");
+
+	if (f && f->v.kind == VERDICT_FAIL)
+		rule_by_setting(e, "gpu.xid", CAUSE_LIKELY, out);
+	else if (!machine_gpu(e->m, 0))
 		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
 	else if (!says_unseen(e, out, &e->signs->log_xid.f, "the kernel's log"))
 		says(e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,

@@ -82,6 +82,13 @@ static const char *finding_text(const struct evidence *e, const struct finding *
 			    f->v.current && *f->v.current ? "; " : "", f->v.reason);
 }
 
+/* Not judged because somebody has to do something first: that is no "not here". */
+static bool needs_more(const char *code)
+{
+	return strcmp(code, CODE_NEEDS_LOAD) == 0 || strcmp(code, CODE_NEEDS_DEEP) == 0 ||
+	       strcmp(code, CODE_NEEDS_EARLIER) == 0;
+}
+
 void rule_by_setting(const struct evidence *e, const char *setting, enum likelihood weight,
 		     struct judged *out)
 {
@@ -99,10 +106,7 @@ void rule_by_setting(const struct evidence *e, const char *setting, enum likelih
 		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f) };
 		break;
 	case VERDICT_NA:
-		*out = (struct judged){ strcmp(f->v.code, CODE_NEEDS_LOAD) == 0 ||
-							strcmp(f->v.code, CODE_NEEDS_DEEP) == 0
-						? CAUSE_UNSEEN
-						: CAUSE_NOT_HERE,
+		*out = (struct judged){ needs_more(f->v.code) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
 					f->v.reason };
 		break;
 	case VERDICT_UNKNOWN:

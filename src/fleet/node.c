@@ -36,6 +36,19 @@ static const char *reason_of(struct arena *a, const char *s)
 	return arena_strndup(a, s, n);
 }
 
+/* Of "DOWN*+DRAIN": a word, whatever sign stands behind it. "POWERED_DOWN" is another one. */
+static bool is_in_state(const char *state, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = state; at; at = strchr(at, '+')) {
+		at += *at == '+';
+		if (strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == n && strncmp(at, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 int node_parse(struct arena *a, const char *name, const char *output, struct node_state *out,
 	       struct err *e)
 {
@@ -48,6 +61,9 @@ int node_parse(struct arena *a, const char *name, const char *output, struct nod
 	*out = (struct node_state){ .state = arena_strndup(a, state, strcspn(state, " \n")),
 				    .reason = reason ? reason_of(a, reason) : "" };
 	out->drained = strstr(out->state, "DRAIN") != NULL;
+	out->out = is_in_state(out->state, "DOWN") || is_in_state(out->state, "FAIL") ||
+		   is_in_state(out->state, "FAILING");
+	out->rebooting = strstr(out->state, "REBOOT") != NULL;
 	out->ours = str_starts(out->reason, NODE_MARK);
 	return 0;
 }
@@ -73,14 +89,20 @@ const char *node_reason(struct arena *a, const char *text)
 	return arena_strdup(a, t.s);
 }
 
+/*
+ * A drain would put our reason in the place of whoever's is there, and the way back would be ours
+ * then. RESUME would also bring back what is down and call off a reboot.
+ */
 enum node_action node_decide(const struct node_state *s, const char *reason)
 {
 	if (reason) {
-		if (s->drained && !s->ours)
+		if ((s->drained || s->out) && !s->ours)
 			return NODE_THEIRS;
 		return s->drained && strcmp(s->reason, reason) == 0 ? NODE_LEAVE : NODE_DRAIN;
 	}
 	if (!s->drained)
 		return NODE_LEAVE;
-	return s->ours ? NODE_UNDRAIN : NODE_THEIRS;
+	if (!s->ours)
+		return NODE_THEIRS;
+	return s->out || s->rebooting ? NODE_LEAVE : NODE_UNDRAIN;
 }

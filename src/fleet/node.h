@@ -18,14 +18,16 @@ struct node_state {
 	const char *state;  /* "IDLE+DRAIN" */
 	const char *reason; /* without who set it and when; "" when there is none */
 	bool drained;
-	bool ours; /* the reason carries our mark */
+	bool out;	/* DOWN or FAIL: it gets no jobs without any drain */
+	bool rebooting; /* a reboot is asked for or under way */
+	bool ours;	/* the reason carries our mark */
 };
 
 enum node_action {
 	NODE_LEAVE,   /* nothing to do */
 	NODE_DRAIN,   /* take it out, or say the new reason of a drain of ours */
 	NODE_UNDRAIN, /* bring it back */
-	NODE_THEIRS,  /* somebody else took it out: nothing to do either */
+	NODE_THEIRS,  /* somebody else took it out, or Slurm did: nothing to do either */
 };
 
 /* The name that scontrol takes: letters, digits, '.', '-', '_'. */

@@ -203,7 +203,13 @@ struct nvml_field_name {
 	unsigned id;
 	enum nvml_field_group group;
 	unsigned scope; /* where it is not the link that is asked for */
+	/* Its number in R575 and the first releases of R580 (nvml.h of CUDA 12.9 and 13.0), where
+	 * that is another one. Before and after them the power smoothing has those numbers. */
+	unsigned id_575; /* 0: the same */
 };
+
+/* The field whose number tells which numbering a driver has. */
+#define NVML_FIELD_RENUMBERED "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN"
 
 enum { NVML_FIELD_NAMES = 22 };
 

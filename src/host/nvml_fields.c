@@ -49,6 +49,45 @@ static int value_of(const struct nvml_field *f, long long *out)
 	}
 }
 
+static size_t find(const char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < NVML_FIELD_NAMES && (strlen(nvml_field_names[i].name) != len ||
+					memcmp(nvml_field_names[i].name, s, len) != 0))
+		i++;
+	return i;
+}
+
+/* Times are 64 bits wide; what else has had the number (switches, per cent, Watts) is narrower. */
+static bool is_time(struct nvml_gpu *g, unsigned id)
+{
+	struct nvml_field f = { .id = id, .result = UNTOUCHED };
+
+	call(g, &f, 1);
+	return f.result == 0 &&
+	       (f.type == NVML_VALUE_ULL || f.type == NVML_VALUE_LL || f.type == NVML_VALUE_ULONG);
+}
+
+/* The driver's version does not tell: the numbers went back within R580. */
+static void learn_numbering(struct nvml_gpu *g)
+{
+	size_t i = find(NVML_FIELD_RENUMBERED, strlen(NVML_FIELD_RENUMBERED));
+
+	if (g->fields->numbered || i == NVML_FIELD_NAMES)
+		return;
+	g->fields->numbered = true;
+	g->fields->as_575 =
+		!is_time(g, nvml_field_names[i].id) && is_time(g, nvml_field_names[i].id_575);
+}
+
+static unsigned id_of(const struct nvml_gpu *g, size_t i)
+{
+	const struct nvml_field_name *f = &nvml_field_names[i];
+
+	return g->fields->as_575 && f->id_575 ? f->id_575 : f->id;
+}
+
 static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned links)
 {
 	struct nvml_field *batch = calloc(BATCH_MAX, sizeof(*batch));
@@ -56,9 +95,11 @@ static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned link
 
 	if (!batch)
 		out_of_memory(0);
+	if (group == NVML_FIELDS_SLOWDOWN || group == NVML_FIELDS_HW_SLOWDOWN)
+		learn_numbering(g);
 	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
 		for (unsigned l = 0; nvml_field_names[i].group == group && l < links; l++)
-			batch[n++] = (struct nvml_field){ .id = nvml_field_names[i].id,
+			batch[n++] = (struct nvml_field){ .id = id_of(g, i),
 							  .scope = nvml_field_names[i].scope + l,
 							  .result = UNTOUCHED };
 	if (n)
@@ -82,16 +123,6 @@ static unsigned link_count(struct nvml_gpu *g)
 	if (nvml_field(g, name, sizeof(name) - 1, &n) || n < 0)
 		return 0;
 	return n < NVML_LINKS_MAX ? (unsigned)n : NVML_LINKS_MAX;
-}
-
-static size_t find(const char *s, size_t len)
-{
-	size_t i = 0;
-
-	while (i < NVML_FIELD_NAMES && (strlen(nvml_field_names[i].name) != len ||
-					memcmp(nvml_field_names[i].name, s, len) != 0))
-		i++;
-	return i;
 }
 
 int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)

@@ -12,7 +12,7 @@
 
 struct gpu_question {
 	const char *type;
-	const char *ask, *plus; /* plus: added to it, where the driver tells it */
+	const char *ask, *plus; /* plus: added to it, where the driver counts it */
 	double factor;
 };
 
@@ -83,9 +83,10 @@ static void take(const struct look *l, struct host *h, struct monitor_state *s, 
 			*refused = e == -EOPNOTSUPP ? s->now_s : 0;
 		if (e)
 			continue;
-		if (q->plus && host_ask_int(h, "nvml", l->target, q->plus, &more))
-			more = 0;
-		out[i] = (double)(v + more) * q->factor;
+		e = q->plus ? host_ask_int(h, "nvml", l->target, q->plus, &more) : 0;
+		/* Half of a total now and all of it next time would be a rate of its own. */
+		if (e == 0 || e == -EOPNOTSUPP)
+			out[i] = (double)(v + more) * q->factor;
 	}
 }
 

@@ -94,8 +94,11 @@ static void slurm(struct fuzz_host *h, struct arena *a)
 	for (const char *c = reason; *c; c++)
 		if (*c < ' ' || *c > '~')
 			abort();
-	/* Somebody else's drain is never taken back. */
+	/* Somebody else's drain is never taken back, and what he took out is not made ours. */
 	if (state.drained && !state.ours && node_decide(&state, NULL) == NODE_UNDRAIN)
+		abort();
+	if ((state.drained || state.out) && !state.ours &&
+	    node_decide(&state, "gputune: x") == NODE_DRAIN)
 		abort();
 }
 

@@ -450,7 +450,7 @@ try:
         wire(x, P[0], y, P[2])
         wire(x, P[1], y, P[3])
     j = plan("a ring of four is refused", "--apply", "--yes", nodes=[a, b, c, d], code=3)
-    expect("with its reason", j and j["topology"] == "ring-of-four" and "unsupported because" in j["troubles"][0]["text"], j and j["troubles"])
+    expect("with its reason", j and j["topology"] == "ring-of-four" and "unsupported: A ring of four" in j["troubles"][0]["text"], j and j["troubles"])
 finally:
     for n in (a, b, c, d):
         n.end()

@@ -352,6 +352,31 @@ int nvmlDeviceGetGpuFabricInfoV(struct nvml_device *d, struct nvml_fabric_v *out
 	return r;
 }
 
+/*
+ * The field of a number. "- numbering=575": the slowdowns are numbered as drivers of R575 do, where
+ * what has their later numbers is a switch of the power smoothing, which answers in 32 bits.
+ */
+static size_t field_of(unsigned id, struct nvml_field *out)
+{
+	long long numbering = 0;
+	size_t k = 0;
+
+	(void)stub_int("-", "numbering", &numbering);
+	for (; k < NVML_FIELD_NAMES; k++)
+		if (id == (numbering == 575 && nvml_field_names[k].id_575
+				   ? nvml_field_names[k].id_575
+				   : nvml_field_names[k].id))
+			break;
+	if (k == NVML_FIELD_NAMES && numbering == 575 && id >= 256 && id <= 273) {
+		out->value.u = 1;
+		out->type = NVML_VALUE_UINT;
+		out->result = NVML_SUCCESS;
+	} else if (k == NVML_FIELD_NAMES) {
+		out->result = NVML_NOT_SUPPORTED;
+	}
+	return k;
+}
+
 /* As drivers do, leaves what comes after a refused field of the GPU untouched, but never a first
  * one. */
 int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *values)
@@ -361,12 +386,11 @@ int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *va
 
 	for (int i = 0; r == NVML_SUCCESS && i < n && !refused; i++) {
 		struct nvml_field *f = &values[i];
-		size_t k = 0;
+		size_t k = field_of(f->id, f);
 
-		while (k < NVML_FIELD_NAMES && nvml_field_names[k].id != f->id)
-			k++;
-		if (k == NVML_FIELD_NAMES ||
-		    (nvml_field_names[k].scope && nvml_field_names[k].scope != f->scope)) {
+		if (k == NVML_FIELD_NAMES)
+			continue;
+		if (nvml_field_names[k].scope && nvml_field_names[k].scope != f->scope) {
 			f->result = NVML_NOT_SUPPORTED;
 			continue;
 		}

@@ -79,10 +79,11 @@ static inline struct findings *case_findings(struct arena *a, const char *text, 
 	char *copy = arena_strdup(a, text ? text : ""), *save = NULL;
 
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-		char *is = strchr(w, '='), *at = strchr(w, '@');
+		char *is = strchr(w, '='), *at = strchr(w, '@'), *code;
 		struct finding *it;
 
 		assert_non_null(is);
+		code = memchr(is, ':', strcspn(is, "@"));
 		*is = '\0';
 		f->items = arena_grow(a, f->items, f->n, sizeof(*f->items));
 		it = &f->items[f->n++];
@@ -90,7 +91,9 @@ static inline struct findings *case_findings(struct arena *a, const char *text, 
 		if (!it->s)
 			fail_msg("no setting %s", w);
 		it->v = (struct verdict){ .kind = case_verdict(is + 1),
-					  .code = CODE_DIFFERS,
+					  .code = code ? arena_strndup(a, code + 1,
+								       strcspn(code + 1, "@"))
+						       : CODE_DIFFERS,
 					  .reason = "the reason",
 					  .current = current ? current : "the value" };
 		it->targets = arena_array(a, 1, sizeof(*it->targets));

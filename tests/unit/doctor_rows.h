@@ -78,6 +78,11 @@ static const struct doctor_case doctor_rows[] = {
 	  .facts = "{'gpu': {'gpus': [{'pci': '000f:01:00.0', 'integrated': 1, 'pcie_gen': 1, "
 		   "'pcie_width_lanes': 1}]}}",
 	  .findings = "pcie.link=fail@000f:01:00.0" },
+	/* A disk's errors are not the GPU's. */
+	{ IS("gpu.degraded-link/errors", LIKELY), "GPU 0 (0000:01:00.0)", .facts = "{" H200 "}",
+	  .findings = "pcie.errors=pass@0000:09:00.0 pcie.errors=fail@0000:01:00.0" },
+	{ IS("gpu.degraded-link/errors", EXCLUDED), NULL, .facts = "{" H200 "}",
+	  .findings = "pcie.errors=fail@0000:09:00.0 pcie.errors=pass@0000:01:00.0" },
 	{ IS("gpu.degraded-link/copies", LIKELY), "21 units", .facts = "{" H200 "}",
 	  .tests = "[{'bench': 'copy', 'case': 'h2d:gpu0', 'figures': {'rate': 21}, 'band': [48, "
 		   "58]}]" },
@@ -88,6 +93,11 @@ static const struct doctor_case doctor_rows[] = {
 	  .tests = "[{'bench': 'copy', 'case': 'h2d:gpu0', 'figures': {'rate': 55}}]" },
 	{ IS("gpu.memory-errors/xid", POSSIBLE), "3 Xid", .facts = "{" H200 "}",
 	  .signs = "{'log_xid': 3}" },
+	{ IS("gpu.memory-errors/xid", LIKELY), "the reason", .facts = "{" H200 "}",
+	  .findings = "gpu.xid=pass@0000:09:00.0 gpu.xid=fail@0000:01:00.0",
+	  .signs = "{'log_xid': 3}" },
+	{ IS("gpu.memory-errors/xid", POSSIBLE), "3 Xid", .facts = "{" H200 "}",
+	  .findings = "gpu.xid=pass@0000:01:00.0", .signs = "{'log_xid': 3}" },
 	{ IS("gpu.memory-errors/xid", EXCLUDED), NULL, .facts = "{" H200 "}",
 	  .signs = "{'log_xid': 0}" },
 	{ IS("gpu.memory-errors/xid", UNSEEN), "may not see", .facts = "{" H200 "}",

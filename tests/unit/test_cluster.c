@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cluster/hello.h"
 #include "cluster/links.h"
+#include "cluster/links_inside.h"
 #include "cluster/local.h"
 #include "cluster/rsh_inside.h"
 
@@ -358,6 +359,45 @@ static void cheap_switches_are_switches(void **state)
 	arena_free(&a);
 }
 
+#define END(node, port, other, theirs)                                                             \
+	"{'name': '" node "', 'ports': [{'name': '" port "', 'pci': '0000:01:00.0', "              \
+	"'rdma_device': 'r', 'carrier': 1, 'operstate': 'up', 'mtu_bytes': 4200}], 'heard': "      \
+	"[" HEAR(port, "link", other, theirs) "]}"
+
+/* RoCE takes 96 bytes off and the next power of two below: what 9000 adds at 4200 is TCP's. */
+static void small_frames_say_what_they_cost(void **state)
+{
+	struct arena a = { 0 };
+	struct cluster c = nodes_of(&a, (const char *const[]){ END("x", "a", "y", "b"),
+							       END("y", "b", "x", "a"), NULL });
+
+	(void)state;
+	cluster_judge(&a, &c, NULL);
+	assert_true(found(&c, "mtu-small", "4200 bytes"));
+	assert_true(found(&c, "mtu-small", "4096 from 4192 on"));
+	arena_free(&a);
+}
+
+/* How many answered is not how many there are. */
+static void nobody_is_no_node(void **state)
+{
+	static const char alone[] = "{'name': 'x', 'ports': [], 'heard': []}";
+	struct arena a = { 0 };
+	struct cluster c = nodes_of(&a, (const char *const[]){ alone, NULL });
+
+	(void)state;
+	assert_string_equal(c.topology_why, "There is one node.");
+	c.nodes[0].failure = "no answer";
+	cluster_make_topology(&a, &c);
+	assert_string_equal(c.topology_why, "No node answered.");
+	c = nodes_of(&a, (const char *const[]){ alone, "{'name': 'y', 'ports': [], 'heard': []}",
+						NULL });
+	c.nodes[1].failure = "no answer";
+	cluster_make_topology(&a, &c);
+	assert_string_equal(c.topology_why, "One node alone answered.");
+	arena_free(&a);
+}
+
 #define RAIL(name, pci, net)                                                                       \
 	"{'name': '" name "', 'pci': '" pci "', 'rdma_device': 'r', 'carrier': 1, 'operstate': "   \
 	"'up', 'addresses': [{'address': '" net "'}]}"
@@ -538,6 +578,8 @@ int main(void)
 		cmocka_unit_test(command_lines),
 		cmocka_unit_test(twins_hear_both_twins),
 		cmocka_unit_test(cheap_switches_are_switches),
+		cmocka_unit_test(small_frames_say_what_they_cost),
+		cmocka_unit_test(nobody_is_no_node),
 		cmocka_unit_test(rails_are_paths),
 		cmocka_unit_test(echoes_are_known_by_their_address),
 		cmocka_unit_test(strangers_make_no_link),

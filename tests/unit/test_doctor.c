@@ -98,6 +98,9 @@ static void test_by_setting(void **state)
 		enum likelihood how;
 	} rows[] = { { "pass", CAUSE_EXCLUDED },
 		     { "na", CAUSE_NOT_HERE },
+		     { "na:" CODE_NEEDS_LOAD, CAUSE_UNSEEN },
+		     { "na:" CODE_NEEDS_DEEP, CAUSE_UNSEEN },
+		     { "na:" CODE_NEEDS_EARLIER, CAUSE_UNSEEN },
 		     { "unknown", CAUSE_UNSEEN } };
 
 	(void)state;

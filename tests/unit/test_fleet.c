@@ -45,6 +45,22 @@ static void test_node(void **state)
 	/* A node that is down with an old reason of ours is not ours to bring back. */
 	s = node("State=DOWN Reason=gputune: gpu.ecc: bad [root@2026-01-01T00:00:00]");
 	assert_int_equal(node_decide(&s, NULL), NODE_LEAVE);
+	/* Somebody took it out without a drain: draining it would make the way back ours. */
+	s = node("State=DOWN Reason=RMA 4711 [ada@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_THEIRS);
+	s = node("State=FAIL* Reason=bad module [ada@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_THEIRS);
+	s = node("State=IDLE+FAILING Reason=bad module [ada@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_THEIRS);
+	/* What saves power is not out, and an old reason keeps nobody from draining. */
+	s = node("State=IDLE+POWERED_DOWN Reason=RMA 4711 [ada@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, "gputune: x"), NODE_DRAIN);
+	/* The way back from a drain of ours leads neither out of DOWN nor past a reboot. */
+	s = node("State=DOWN*+DRAIN Reason=gputune: gpu.ecc: bad [root@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, NULL), NODE_LEAVE);
+	s = node("State=IDLE+DRAIN+REBOOT_REQUESTED Reason=gputune: x [root@2026-01-01T00:00:00]");
+	assert_int_equal(node_decide(&s, NULL), NODE_LEAVE);
+	assert_int_equal(node_decide(&s, "gputune: y"), NODE_DRAIN);
 	assert_int_equal(node_parse(&arena, "n2", "NodeName=n1 State=IDLE\n", &s, &e), -EINVAL);
 	assert_int_equal(node_parse(&arena, "n1", "NodeName=n10 State=IDLE\n", &s, &e), -EINVAL);
 	assert_int_equal(node_parse(&arena, "n1", "", &s, &e), -EINVAL);

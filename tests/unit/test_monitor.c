@@ -128,6 +128,62 @@ static void test_machines(void **state)
 	}
 }
 
+/* A door that answers as the machine does, but for one question. */
+struct hushed {
+	struct host host;
+	struct host *behind;
+	const char *hushed; /* NULL: all are answered */
+	int with;
+};
+
+static int hushed_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct host *behind = ((struct hushed *)h)->behind;
+
+	return behind->ops->read(behind, path, buf, cap, len);
+}
+
+static int hushed_ask(struct host *h, const char *api, const char *object, const char *field,
+		      struct answer *out)
+{
+	const struct hushed *x = (struct hushed *)h;
+
+	if (x->hushed && strcmp(field, x->hushed) == 0)
+		return x->with;
+	return x->behind->ops->ask(x->behind, api, object, field, out);
+}
+
+/* Half of a total at one look and all of it at the next would be a rate that nothing had. */
+static void test_half_a_total(void **state)
+{
+	static const char hardware[] =
+		"nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)";
+	static const struct host_ops ops = { .read = hushed_read, .ask = hushed_ask };
+	struct sight_of s;
+	struct hushed door;
+	double *values;
+	long at;
+
+	(void)state;
+	see(&s, "hgx-h100");
+	door = (struct hushed){ .host = { .ops = &ops }, .behind = s.h };
+	values = arena_array(&s.a, s.mon.n, sizeof(*values));
+	at = monitor_find(&s.mon, "gpu.warm", "gpu0");
+	assert_true(at >= 0);
+	monitor_look(&s.mon, &door.host, &s.state, 100, values);
+	assert_near(values[at], 0, 0);
+	door.hushed = hardware;
+	door.with = -EIO;
+	monitor_look(&s.mon, &door.host, &s.state, 200, values);
+	assert_true(isnan(values[at]));
+	/* What is never counted is no half. */
+	door.with = -EOPNOTSUPP;
+	monitor_look(&s.mon, &door.host, &s.state, 300, values);
+	assert_near(values[at], 0, 0);
+	arena_free(&door.host.arena);
+	unsee(&s);
+}
+
 /* What the GPU shares with its host is not told as memory of its own. */
 static void test_unified(void **state)
 {
@@ -614,14 +670,14 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),		cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_unified),		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_round),		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_wrong),		cmocka_unit_test(test_later),
-		cmocka_unit_test(test_flipped),		cmocka_unit_test(test_page),
-		cmocka_unit_test(test_names),		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_metrics),		cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_links_and_users),
+		cmocka_unit_test(test_columns),	     cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_half_a_total), cmocka_unit_test(test_unified),
+		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_round),
+		cmocka_unit_test(test_cut),	     cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_later),	     cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_page),	     cmocka_unit_test(test_names),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_reasons),	     cmocka_unit_test(test_links_and_users),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

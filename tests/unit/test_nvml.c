@@ -193,6 +193,38 @@ static void fields_survive_a_refused_neighbour(void **state)
 	assert_int_equal(failure("0", "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,2)"), -EOPNOTSUPP);
 }
 
+/* Drivers of R575 have other numbers for the slowdowns, and something else under the later ones. */
+static void fields_have_the_drivers_numbers(void **state)
+{
+	static const char counted[] =
+		"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN)=1000\n"
+		"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)=2000\n"
+		"0 nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)=3000\n";
+	static const char *const numberings[] = { "", "- numbering=575\n" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char more[512];
+
+		snprintf(more, sizeof(more), "%s%s", counted, numberings[i]);
+		describe(more);
+		assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_"
+					     "HW_POWER_BRAKE_SLOWDOWN)"),
+				 3000);
+		assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_"
+					     "HW_THERM_SLOWDOWN)"),
+				 2000);
+		assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_"
+					     "SW_THERM_SLOWDOWN)"),
+				 1000);
+		assert_int_equal(number("0", "nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_"
+					     "BOOST)"),
+				 77000);
+		provider_nvml.close(state_nvml);
+		state_nvml = NULL;
+	}
+}
+
 static void results_become_errno(void **state)
 {
 	(void)state;
@@ -425,6 +457,7 @@ static const struct CMUnitTest current[] = {
 	TEST(processes_are_listed),
 	TEST(newest_structures_are_preferred),
 	TEST(fields_survive_a_refused_neighbour),
+	TEST(fields_have_the_drivers_numbers),
 	TEST(results_become_errno),
 	TEST(malformed_questions_are_refused),
 	TEST(members_of_one_call_cost_one_call),
