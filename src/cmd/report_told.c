@@ -75,16 +75,19 @@ static bool is_of(const char *name, const char *node, bool alone)
 static bool is_about_here(struct run *r, const struct report_given *g)
 {
 	const char *here = name_of(r, &(struct report_source){ 0 });
+	bool another = false;
 
 	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
 		return true;
 	for (size_t i = 0; i < g->n_told; i++) {
 		const char *node = given_node(g->told[i].j);
 
-		if (!node || strcmp(node, here) == 0)
+		if (node && strcmp(node, here) == 0)
 			return true;
+		another = another || node;
 	}
-	return false;
+	/* What names no machine goes with the one that the others name. */
+	return !another;
 }
 
 static size_t add_source(struct run *r, struct report_given *g, struct report_source s)

@@ -75,6 +75,7 @@ struct step_split {
 	const struct figure_seen *at[PARTS];
 	const char *format; /* which files it is from */
 	bool gpu_clock;	    /* by what ran on the GPU; else by the host's clock */
+	bool window;	    /* no file tells a step: step_s is all that was watched */
 	double too_much;    /* parts told were so much more than the step, as a share; they were
 			       scaled */
 };
@@ -146,6 +147,15 @@ const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind
 /* A trait of that kind whose text has the word in it, letters of any case; NULL. */
 const struct trait_seen *run_trait_with(const struct run_seen *r, enum trait_kind k,
 					const char *word);
+/* What the data-parallel ranks share and what is computed in: of enum train_way and enum
+ * train_precision; -1: not told. */
+int run_way(struct arena *a, const struct run_seen *r);
+int run_precision(struct arena *a, const struct run_seen *r);
+/* One GPU or rank, as far as is told; of a framework for many GPUs that does not tell how many it
+ * is not taken for granted. */
+bool run_alone(const struct run_seen *r);
+/* Gradients are summed as FP32. */
+bool run_sums_fp32(struct arena *a, const struct run_seen *r);
 /* The value of NAME=value that a file shows to be set; NULL: not seen. */
 const char *run_variable(const struct run_seen *r, const char *name, const struct trait_seen **at);
 /* Figures of a kind with that text (any case), as one sum. */

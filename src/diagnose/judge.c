@@ -123,7 +123,7 @@ static bool mostly_unexplained(const struct step_split *s)
 static const char *blind(struct arena *a, const struct run_seen *r)
 {
 	const struct step_split *s = &r->split;
-	bool alone = r->gpus <= 1 || (!isfinite(r->gpus) && r->n_ranks <= 1);
+	bool alone = run_alone(r);
 
 	if (r->impossible)
 		return arena_printf(a, "figures contradict each other: %s", r->impossible);
@@ -169,7 +169,7 @@ static void sentence(struct arena *a, const struct run_seen *r, struct run_verdi
 	if (v->main && isfinite(c->share))
 		v->verdict = arena_printf(a, "%s (%s), at most %.0f %% of the %s: %s",
 					  v->main->title, certainty_names[c->how], 100 * c->share,
-					  r->live ? "time" : "step", c->says);
+					  r->live || r->split.window ? "time" : "step", c->says);
 	else if (v->main)
 		v->verdict = arena_printf(a, "%s (%s): %s", v->main->title, certainty_names[c->how],
 					  c->says);

@@ -30,6 +30,16 @@ static double exposed_part(const struct judging *j)
 	return j->r->sums[FIGURE_COMM_EXPOSED_S].mean / j->r->sums[FIGURE_COMM_S].mean;
 }
 
+static const char *of_what(const struct judging *j)
+{
+	return j->r->split.window ? "that were watched" : "of a step";
+}
+
+static const char *a_step(const struct judging *j)
+{
+	return j->r->split.window ? "in all" : "a step";
+}
+
 static void cite_comm(const struct judging *j, struct judged_cause *out)
 {
 	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
@@ -65,14 +75,16 @@ void rule_overlap(const struct judging *j, struct judged_cause *out)
 	/* No more can be hidden than there is to hide it behind. */
 	if (over > 1)
 		share /= over;
-	judged_say(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
-		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s of a step",
-		   100 * (isfinite(part) ? fmin(part, 1) : 1), j->r->split.s[PART_COMM],
-		   j->r->split.step_s);
 	if (!isfinite(part)) {
-		out->how = IS_LIKELY;
+		judged_say(j, out, IS_LIKELY, share,
+			   "communication takes up to %.3g of %.3g s %s beside nothing",
+			   j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
 		out->against = "whether some of it is hidden is not told";
+		return;
 	}
+	judged_say(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
+		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s %s",
+		   100 * fmin(part, 1), j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
 }
 
 void rule_network(const struct judging *j, struct judged_cause *out)
@@ -88,15 +100,14 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 			   "%.1f %% of a step is communication that nothing hides", 100 * share);
 	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN)
 		judged_say(j, out, IS_CERTAIN, share,
-			   "collectives take %.3g s a step, %.1f times the computation that could "
+			   "collectives take %.3g s %s, %.1f times the computation that could "
 			   "hide them",
-			   j->r->sums[FIGURE_COMM_S].mean, over);
+			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 	else if (isfinite(over) && over > 1)
-		judged_say(
-			j, out, IS_LIKELY, share * (1 - 1 / over),
-			"collectives take %.3g s a step, %.1f times the computation: hiding them "
-			"would not be enough",
-			j->r->sums[FIGURE_COMM_S].mean, over);
+		judged_say(j, out, IS_LIKELY, share * (1 - 1 / over),
+			   "collectives take %.3g s %s, %.1f times the computation: hiding them "
+			   "would not be enough",
+			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
 	else if (part < 0.5)
 		judged_say(j, out, IS_LIKELY, share,
 			   "most of the communication is hidden, and %.0f %% of a step is not: the "

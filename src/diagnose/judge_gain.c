@@ -9,14 +9,19 @@
 #include "base/text.h"
 #include "diagnose/judge.h"
 
-static const char *word_of(struct arena *a, const struct run_seen *r, enum trait_kind k,
-			   const char *const *names, size_t n)
+/* A name of the model's for what a run was; NULL: not told. */
+static const char *name_of(int is, const char *const *names)
 {
-	const char *s = run_trait(a, r, k);
+	return is < 0 ? NULL : names[is];
+}
 
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(s, names[i]) == 0)
-			return names[i];
+static const char *recompute_of(struct arena *a, const struct run_seen *r)
+{
+	const char *s = run_trait(a, r, TRAIT_CHECKPOINTING);
+
+	for (size_t i = 0; i < TRAIN_RECOMPUTES; i++)
+		if (strcmp(s, train_recompute_names[i]) == 0)
+			return train_recompute_names[i];
 	return NULL;
 }
 
@@ -41,13 +46,16 @@ static bool question(struct arena *a, const struct run_seen *r, const struct dia
 	w.model = ask->model;
 	w.file = ask->file;
 	w.place = &place;
-	w.way = word_of(a, r, TRAIT_PARALLEL, train_way_names, TRAIN_WAYS);
-	w.precision = word_of(a, r, TRAIT_PRECISION, train_precision_names, TRAIN_PRECISIONS);
-	w.recompute = word_of(a, r, TRAIT_CHECKPOINTING, train_recompute_names, TRAIN_RECOMPUTES);
+	w.way = name_of(run_way(a, r), train_way_names);
+	w.precision = name_of(run_precision(a, r), train_precision_names);
+	w.recompute = recompute_of(a, r);
+	w.reduce_fp32 = w.way ? run_sums_fp32(a, r) : -1;
 	w.tp = tp ? number_of(tp->value) : 0;
 	w.pp = pp ? number_of(pp->value) : 0;
 	w.micro_batch = number_of(r->micro_batch);
 	w.accumulation = number_of(r->accumulation);
+	/* Megatron-LM tells the global batch, from which it follows. */
+	w.global_batch = w.accumulation ? 0 : number_of(r->global_batch);
 	w.sequence = number_of(r->sequence);
 	w.overlap = overlapped ? -1 : 0;
 	return train_question_make(a, &w, q, &ignored) == 0;

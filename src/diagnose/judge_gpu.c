@@ -30,15 +30,41 @@ static double held_down(const struct judging *j, const char *reason)
 	return most;
 }
 
+/* By anything but the power cap. */
+static double faulty(const struct judging *j, const char **why)
+{
+	static const char *const names[] = { "warm", "brake", "hardware slowdown", "sync boost" };
+	static const char *const said[] = { "by heat", "by the power brake", "by the hardware",
+					    "by another GPU (sync boost)" };
+	double most = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		double here = held_down(j, names[i]);
+
+		if (here > most + 1e-9) {
+			most = here;
+			*why = said[i];
+		}
+	}
+	return most;
+}
+
+static void cite_clocks(const struct judging *j, struct judged_cause *out)
+{
+	judged_cite_sum(j, out, FIGURE_THROTTLED);
+	judged_cite_sum(j, out, FIGURE_SM_MHZ);
+	judged_cite_sum(j, out, FIGURE_SM_MAX_MHZ);
+	judged_cite_sum(j, out, FIGURE_GPU_C);
+	judged_cite_sum(j, out, FIGURE_GPU_POWER_W);
+	judged_cite_sum(j, out, FIGURE_GPU_POWER_LIMIT_W);
+}
+
 void rule_throttled(const struct judging *j, struct judged_cause *out)
 {
-	static const char *const names[] = { "power cap", "warm", "brake", "" };
-	static const char *const said[] = { "by the power cap, as full load does", "by heat",
-					    "by the power brake", "by something else" };
 	const struct figure_sum *t = &j->r->sums[FIGURE_THROTTLED], *c = &j->r->sums[FIGURE_SM_MHZ],
 				*m = &j->r->sums[FIGURE_SM_MAX_MHZ];
-	double slow = 1 - c->mean / m->median, most = 0;
-	const char *why = "";
+	double slow = 1 - c->mean / m->median, capped = fmax(0, held_down(j, "power cap")), fault;
+	const char *why = "", *by = "";
 
 	if (!judging_gpu(j))
 		return;
@@ -46,32 +72,27 @@ void rule_throttled(const struct judging *j, struct judged_cause *out)
 		judged_say(j, out, IS_UNSEEN, NAN, "no recording tells clocks and why they fell");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		double here = held_down(j, names[i]);
-
-		if (here > most + 1e-9) {
-			most = here;
-			why = said[i];
-		}
-	}
-	judged_cite_sum(j, out, FIGURE_THROTTLED);
-	judged_cite_sum(j, out, FIGURE_SM_MHZ);
-	judged_cite_sum(j, out, FIGURE_SM_MAX_MHZ);
-	judged_cite_sum(j, out, FIGURE_GPU_C);
-	judged_cite_sum(j, out, FIGURE_GPU_POWER_W);
-	if (t->n && most < 0.05)
+	cite_clocks(j, out);
+	fault = faulty(j, &why);
+	if (isfinite(slow))
+		by = arena_printf(j->a, ": %.0f of %.0f MHz on average", c->mean, m->median);
+	if (t->n && fmax(fault, capped) < 0.05)
 		judged_say(j, out, IS_EXCLUDED, 0,
 			   "nothing held a clock down for more than %.1f %% of the time",
-			   100 * most);
-	else if (t->n)
-		judged_say(j, out,
-			   isfinite(slow) && slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE,
-			   slow, "the clock of a GPU was held down for %.0f %% of the time %s%s",
-			   100 * most, why,
-			   isfinite(slow) ? arena_printf(j->a, ": %.0f of %.0f MHz on average",
-							 c->mean, m->median)
-					  : "");
-	else if (slow > 0.25 && j->r->sums[FIGURE_GPU_UTIL].mean > 0.8)
+			   100 * fmax(fault, capped));
+	else if (t->n && fault >= 0.05)
+		judged_say(j, out, slow >= DIAGNOSE_WORTH ? IS_CERTAIN : IS_POSSIBLE, slow,
+			   "the clock of a GPU was held down for %.0f %% of the time %s%s",
+			   100 * fault, why, by);
+	else if (t->n) {
+		/* No GPU keeps its highest clock under full load. */
+		judged_say(j, out, IS_POSSIBLE, slow,
+			   "the clock of a GPU was held down for %.0f %% of the time by the power "
+			   "cap%s",
+			   100 * capped, by);
+		out->against = "at a board's own limit full load does that; it costs something "
+			       "where the limit was set lower (nvidia-smi -q -d POWER)";
+	} else if (slow > 0.25 && j->r->sums[FIGURE_GPU_UTIL].mean > 0.8)
 		judged_say(j, out, IS_POSSIBLE, slow, "the GPUs ran at %.0f of %.0f MHz under load",
 			   c->mean, m->median);
 }

@@ -15,7 +15,7 @@ bool judging_gpu(const struct judging *j)
 
 bool judging_alone(const struct judging *j)
 {
-	return j->r->gpus <= 1 || (!isfinite(j->r->gpus) && j->r->n_ranks <= 1);
+	return run_alone(j->r);
 }
 
 static double idle_of(const struct judging *j)
@@ -138,7 +138,12 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (!isfinite(idle))
 		return;
 	/* A wait costs only what the GPU then idles, until work is launched again. */
-	if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
+	if (j->r->split.window && n->n && idle >= DIAGNOSE_WORTH)
+		judged_say(j, out, IS_POSSIBLE, idle,
+			   "the host waits for the GPU %.0f times in %.3g s, and the GPU idles "
+			   "%.0f %% of it; how many steps that were is not told",
+			   n->median, j->r->split.step_s, 100 * idle);
+	else if (n->median >= 4 && idle >= DIAGNOSE_WORTH)
 		judged_say(
 			j, out,
 			n->median < SYNCS_MANY ? IS_POSSIBLE : (told ? IS_CERTAIN : IS_LIKELY),

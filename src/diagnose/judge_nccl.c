@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "diagnose/judge.h"
 
 /* What the ways of NCCL can cost: all communication that nothing hides. */
@@ -30,18 +31,20 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 {
 	const struct trait_seen *net = run_trait_with(j->r, TRAIT_NCCL_NET, "socket");
 	const struct trait_seen *way = run_trait_with(j->r, TRAIT_NCCL_TRANSPORT, "NET/Socket");
-	const struct trait_seen *ib = run_trait_with(j->r, TRAIT_NCCL_NET, "IB"), *off = NULL;
+	/* A plug-in's network has a name of its own: "AWS Libfabric", "FasTrak". */
+	const struct trait_seen *other = net ? NULL : run_trait_with(j->r, TRAIT_NCCL_NET, ""),
+				*off = NULL;
 	double share = comm_share(j);
 	const char *disabled = run_variable(j->r, "NCCL_IB_DISABLE", &off);
 
 	if (judging_alone(j))
 		return;
-	if (!net && !way && !ib && !off) {
+	if (!net && !way && !other && !off) {
 		if (j->r->nodes > 1)
 			judged_say(j, out, IS_UNSEEN, NAN, "which network NCCL uses is not told");
 		return;
 	}
-	judged_cite_trait(j, out, net ? net : ib);
+	judged_cite_trait(j, out, net ? net : other);
 	judged_cite_trait(j, out, way);
 	judged_cite_trait(j, out, off);
 	if (way)
@@ -56,9 +59,18 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 	else
 		judged_say(
 			j, out, IS_EXCLUDED, NAN, "%s",
-			ib ? "NCCL goes over RDMA"
-			   : "sockets are NCCL's network, but no channel between GPUs is seen to "
-			     "use them");
+			!other ? "sockets are NCCL's network, but no channel between GPUs is seen "
+				 "to use them"
+			: str_starts(other->text, "IB")
+				? "NCCL goes over RDMA"
+				: arena_printf(j->a, "NCCL's network is %s", other->text));
+}
+
+/* GeForce since the 40 series: the driver lets none read another's memory. */
+static bool never_peers(const struct judging *j)
+{
+	return run_trait_with(j->r, TRAIT_GPU, "GeForce RTX 40") ||
+	       run_trait_with(j->r, TRAIT_GPU, "GeForce RTX 50");
 }
 
 void rule_peer(const struct judging *j, struct judged_cause *out)
@@ -71,11 +83,17 @@ void rule_peer(const struct judging *j, struct judged_cause *out)
 	double share = comm_share(j);
 	bool one = j->r->nodes <= 1;
 
-	if (judging_alone(j) || (!shm && !p2p && !off && !(way && one)))
+	/* Of machines with one GPU each none has a neighbour. */
+	if (judging_alone(j) || j->r->gpus <= j->r->nodes ||
+	    (!shm && !p2p && !off && !(way && one)))
 		return;
 	judged_cite_trait(j, out, shm ? shm : (way && one ? way : p2p));
 	judged_cite_trait(j, out, off);
-	if (is_on(disabled))
+	if (never_peers(j))
+		judged_say(j, out, IS_EXCLUDED, NAN,
+			   "%s has no direct way to another GPU, whatever is set",
+			   j->r->traits[TRAIT_GPU]->text);
+	else if (is_on(disabled))
 		judged_say(j, out, IS_CERTAIN, share,
 			   "NCCL_P2P_DISABLE is set: NVLink and direct copies over PCI Express are "
 			   "not "
@@ -114,6 +132,8 @@ void rule_warning(const struct judging *j, struct judged_cause *out)
 				*w = j->r->traits[TRAIT_WRONG];
 
 	judged_cite_trait(j, out, t);
+	if (t)
+		out->cites[0].says = "NCCL WARN";
 	judged_cite_trait(j, out, w);
 	if (w && w->value > 0)
 		judged_say(j, out, IS_CERTAIN, NAN, "nccl-tests counted %.0f wrong results",

@@ -68,7 +68,7 @@ const struct cause_row cause_rows[] = {
 	  "take the variable away and measure again: gputune bench collectives", NULL, NULL },
 	{ "nccl-warning", "NCCL complains", rule_warning, "read the line", NULL, NULL },
 	{ "throttled", "the GPU is held back by power or heat", rule_throttled,
-	  "cooling, the power limit; gputune doctor gpu.slow", RECORD, NULL },
+	  "cooling, the power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD, NULL },
 	{ "memory", "GPU memory is nearly full", rule_memory,
 	  "a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free", RECORD,
 	  "zero-1" },

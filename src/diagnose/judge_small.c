@@ -65,6 +65,14 @@ void rule_small_batch(const struct judging *j, struct judged_cause *out)
 	}
 }
 
+/* "1220 kernels a step"; where no file tells a step, in all that was watched. */
+static const char *kernels_of(const struct judging *j, double kernels)
+{
+	return j->r->split.window
+		       ? arena_printf(j->a, "%.0f kernels in %.3g s", kernels, j->r->split.step_s)
+		       : arena_printf(j->a, "%.0f kernels a step", kernels);
+}
+
 void rule_launch(const struct judging *j, struct judged_cause *out)
 {
 	const struct run_seen *r = j->r;
@@ -84,25 +92,22 @@ void rule_launch(const struct judging *j, struct judged_cause *out)
 	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
 		judged_say(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
 			   100 * idle);
-	} else if (r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
+	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
 		judged_say(j, out, IS_POSSIBLE, idle,
-			   "%.0f kernels a step of %.1f us each, and the GPU idles %.0f %% between "
-			   "them",
-			   kernels, 1e6 * each, 100 * idle);
+			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
+			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
 		out->against = arena_printf(j->a,
 					    "the host waits for the GPU %.0f times a step: nothing "
 					    "can be launched ahead",
 					    r->sums[FIGURE_SYNCS].median);
 	} else if (each < 15e-6 || launch > 0.5) {
 		judged_say(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
-			   "%.0f kernels a step of %.1f us each, and the GPU idles %.0f %% between "
-			   "them",
-			   kernels, 1e6 * each, 100 * idle);
+			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
+			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
 	} else {
 		judged_say(j, out, IS_POSSIBLE, idle,
-			   "%.0f kernels a step of %.0f us each: launching them is not what takes "
-			   "long",
-			   kernels, 1e6 * each);
+			   "%s of %.0f us each: launching them is not what takes long",
+			   kernels_of(j, kernels), 1e6 * each);
 	}
 }
 

@@ -88,9 +88,9 @@ struct log_reader {
 	/* The file is over. May be NULL. */
 	void (*end)(struct log *l);
 };
-extern const struct log_reader log_hf, log_lightning, log_lightning_bar, log_megatron, log_timers,
-	log_arguments, log_deepspeed, log_deepspeed_comm, log_titan, log_plain, log_keys, log_nccl,
-	log_nccl_tests;
+extern const struct log_reader log_hf, log_lightning, log_lightning_bar, log_megatron, log_nemo,
+	log_timers, log_arguments, log_deepspeed, log_deepspeed_comm, log_titan, log_plain,
+	log_keys, log_nccl, log_nccl_tests;
 
 enum { LOG_CELLS = 32 };
 
@@ -122,9 +122,10 @@ void log_table(struct log *l, const struct log_reader *r);
 /* The same text of the same kind is told once a file; true: this is the first time. */
 bool log_first(struct log *l, enum trait_kind kind, const char *text);
 void log_trait_once(struct log *l, enum trait_kind kind, const char *text, double value);
-/* A key of a trainer's results, in a log or in JSON; over_s: of the whole run, NAN. Returns whether
- * it is one. */
-bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s);
+/* A key of a trainer's results, in a log or in JSON; over_s: of the whole run, NAN. results: among
+ * those of the whole training, not of a step. Returns whether it is one. */
+bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s,
+		 bool results);
 /* A key that several loggers share: "throughput/device/tokens_per_sec". */
 bool read_metric_key(const struct read_place *p, const char *key, double value);
 /* A name of read_names.c: "step_s", "fwd_time_ms". unit_s: seconds that the value's own unit has,

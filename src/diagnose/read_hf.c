@@ -11,7 +11,15 @@
 #include "base/text.h"
 #include "diagnose/read.h"
 
-bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s)
+/* Tokens that are counted while it trains are gathered of all; those of the results are of one
+ * device, as its documentation says (include_tokens_per_second). */
+static enum figure_kind of_one(enum figure_kind kind, bool results)
+{
+	return results && kind == FIGURE_TOKENS_PER_S ? FIGURE_TOKENS_PER_S_PER_GPU : kind;
+}
+
+bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s,
+		 bool results)
 {
 	static const struct {
 		const char *key;
@@ -33,7 +41,8 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (strcmp(key, keys[i].key) == 0) {
 			bool rate = strcmp(key, "train_steps_per_second") == 0;
-			struct figure_seen f = read_seen(p, keys[i].kind, rate ? 1 / value : value);
+			struct figure_seen f = read_seen(p, of_one(keys[i].kind, results),
+							 rate ? 1 / value : value);
 
 			f.text = key;
 			if (keys[i].run) {
@@ -49,16 +58,16 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 static bool dictionary(struct log *l, const char *s)
 {
 	const char *p = strchr(s, '{');
+	bool told = false, results = strstr(s, "train_samples_per_second") != NULL;
 	double value, run_s;
 	char key[96];
-	bool told = false;
 
 	if (!p)
 		return false;
 	run_s = read_after(p, "train_runtime'");
 	run_s = isnan(run_s) ? read_after(p, "train_runtime\"") : run_s;
 	while (read_pair(&p, key, sizeof(key), &value, NULL))
-		told |= read_hf_key(&l->at, key, value, run_s) ||
+		told |= read_hf_key(&l->at, key, value, run_s, results) ||
 			read_metric_key(&l->at, key, value);
 	return told;
 }
@@ -83,7 +92,7 @@ static bool of_page(struct log *l, const char *s)
 		v = 60 * v + read_number(eq + 1, &eq);
 	if (strcmp(key, "train_runtime") == 0)
 		l->run_s = v;
-	return strcmp(key, "loss") != 0 && read_hf_key(&l->at, key, v, l->run_s);
+	return strcmp(key, "loss") != 0 && read_hf_key(&l->at, key, v, l->run_s, true);
 }
 
 static bool before(struct log *l, const char *s)

@@ -19,7 +19,7 @@ enum { LINE_MOST = 16384, RANK_MOST = 1000000, PREFIXES_MOST = 4 };
 static const struct log_reader *const readers[] = {
 	&log_hf,	&log_lightning, &log_lightning_bar,  &log_megatron, &log_timers,
 	&log_arguments, &log_deepspeed, &log_deepspeed_comm, &log_titan,    &log_plain,
-	&log_keys,	&log_nccl,	&log_nccl_tests,
+	&log_keys,	&log_nccl,	&log_nccl_tests,     &log_nemo,
 };
 
 enum { READERS = sizeof(readers) / sizeof(readers[0]) };

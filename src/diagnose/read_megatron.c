@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Megatron-LM and what is made of it (Megatron-DeepSpeed, Megatron Bridge, NeMo): the line of an
+ * Megatron-LM and what is made of it (Megatron-DeepSpeed, Megatron Bridge): the line of an
  * iteration, "key: value" between bars, and counts of parameters.
  */
 #include <math.h>
@@ -53,6 +53,38 @@ static bool iteration(struct log *l, const char *s)
 	return true;
 }
 
+/* "[Rank 0] (after 1 iterations) memory (MB) | allocated: 9334.4 | ... | max reserved: 16334.0" */
+static bool memory(struct log *l, const char *s)
+{
+	const char *rank = strstr(s, "[Rank ");
+	double mib = read_after(s, "max reserved:");
+	struct read_place at = l->at;
+	struct figure_seen f;
+
+	if (isnan(mib) || !strstr(s, "memory (MB) |"))
+		return false;
+	at.rank = rank ? read_rank(read_number(rank + 6, NULL), at.rank) : at.rank;
+	f = read_seen(&at, FIGURE_GPU_MEMORY, 1048576.0 * mib);
+	f.step = -1;
+	f.text = "reserved by torch";
+	evidence_figure(l->at.ev, f);
+	return true;
+}
+
+/* Megatron Bridge, before the line of an iteration: "Step Time : 5.39s GPU utilization:
+ * 2347.0MODEL_TFLOP/s/GPU". The time stands there as well, in milliseconds. */
+static bool operations(struct log *l, const char *s)
+{
+	double v = read_after(s, "GPU utilization:");
+	struct read_place at = l->at;
+
+	if (isnan(v) || !strstr(s, "MODEL_TFLOP/s/GPU"))
+		return false;
+	at.step = -1;
+	read_figure(&at, FIGURE_TFLOPS_PER_GPU, v, NULL);
+	return true;
+}
+
 static bool parameters(struct log *l, const char *s)
 {
 	double billions = read_after(s, "Total number of parameters in billions:"), shard;
@@ -76,12 +108,15 @@ static bool line(struct log *l, const char *s)
 {
 	if (strstr(s, "elapsed time per iteration ("))
 		return iteration(l, s);
-	return parameters(l, s);
+	return memory(l, s) || operations(l, s) || parameters(l, s);
 }
 
 static const char *const marks[] = { "elapsed time per iteration (",
 				     "umber of parameters in billions:",
-				     "model parallel rank (0, 0)", NULL };
+				     "memory (MB) |",
+				     "MODEL_TFLOP/s/GPU",
+				     "model parallel rank (0, 0)",
+				     NULL };
 const struct log_reader log_megatron = {
 	.framework = "megatron-lm", .format = "Megatron-LM log", .marks = marks, .line = line
 };

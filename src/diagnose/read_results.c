@@ -38,12 +38,12 @@ static bool entry(struct read_place *p, const json_t *o)
 	double run_s = number(json_object_get(o, "train_runtime"));
 	const char *key;
 	json_t *v;
-	bool told = false;
+	bool told = false, results = json_object_get(o, "train_samples_per_second") != NULL;
 
 	p->step = read_whole(number(json_object_get(o, "step")), -1);
 	json_object_foreach((json_t *)o, key, v) told |=
-		!isnan(number(v)) &&
-		(read_hf_key(p, key, number(v), run_s) || read_metric_key(p, key, number(v)));
+		!isnan(number(v)) && (read_hf_key(p, key, number(v), run_s, results) ||
+				      read_metric_key(p, key, number(v)));
 	return told;
 }
 
@@ -89,7 +89,7 @@ static int read_all(struct evidence *ev, size_t file, const char *text, size_t s
 		else if (strcmp(m.key, "train_batch_size") == 0)
 			read_trait_count(&at, TRAIT_MICRO_BATCH, v);
 		else if (!isnan(v))
-			told += read_hf_key(&at, m.key, v, run_s);
+			told += read_hf_key(&at, m.key, v, run_s, true);
 	}
 	/* What stands before the end of a file that was cut off. */
 	if (strcmp(m.key, "log_history") == 0 && !m.size) {

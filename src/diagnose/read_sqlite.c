@@ -15,14 +15,21 @@ enum { ROWS_MAX = 50000000, NAMES_MAX = 200 };
 
 static const double ns = 1e-9;
 
+/* What was watched: the longest time of a GPU, and how many had work. */
+struct watched {
+	double most_s, gpus;
+	size_t rows;
+};
+
 /* One GPU is over. Its time is from its first to its last kernel or copy. */
-static void tell(const struct spans *s, struct read_place p, int64_t device, double *most_s)
+static void tell(const struct spans *s, struct read_place p, int64_t device, struct watched *w)
 {
 	if (!s->begun)
 		return;
+	w->gpus++;
 	p.rank = device >= 0 && device < INT_MAX ? (int)device : -1;
 	spans_tell(s, &p, s->first, s->last, ns, NULL, NULL);
-	*most_s = fmax(*most_s, ns * (s->last - s->first));
+	w->most_s = fmax(w->most_s, ns * (s->last - s->first));
 }
 
 /* Names of kernels, which of them are communication: the same words as everywhere. */
@@ -57,7 +64,7 @@ static struct sqlite3_stmt *ask_spans(struct sql *q)
 	return NULL;
 }
 
-static int devices(struct sql *q, const struct read_place *p, double *over_s, size_t *rows)
+static int devices(struct sql *q, const struct read_place *p, struct watched *w)
 {
 	struct sqlite3_stmt *s = ask_spans(q);
 	struct spans spans = { 0 };
@@ -65,15 +72,15 @@ static int devices(struct sql *q, const struct read_place *p, double *over_s, si
 
 	if (!s)
 		return sql_broken(q);
-	while (*rows < ROWS_MAX && sql_row(q, s)) {
+	while (w->rows < ROWS_MAX && sql_row(q, s)) {
 		int64_t d = sql_integer(q, s, 0), from = sql_integer(q, s, 1),
 			to = sql_integer(q, s, 2), kind = sql_integer(q, s, 3);
 
-		++*rows;
+		w->rows++;
 		if (from < 0 || to < from || d < 0)
 			continue;
 		if (d != device) {
-			tell(&spans, *p, device, over_s);
+			tell(&spans, *p, device, w);
 			spans = (struct spans){ 0 };
 			device = d;
 			base = from; /* times since the boot do not fit a double to the ns */
@@ -84,13 +91,13 @@ static int devices(struct sql *q, const struct read_place *p, double *over_s, si
 				      : SPAN_COMPUTE,
 			  (double)(from - base), (double)(to - base));
 	}
-	tell(&spans, *p, device, over_s);
+	tell(&spans, *p, device, w);
 	sql_end(q, s);
 	return q->late ? sql_broken(q) : 0;
 }
 
-/* Of all threads of all processes together. */
-static void host(struct sql *q, const struct read_place *p, double over_s)
+/* Of all threads of all processes together: a GPU's part of it. */
+static void host(struct sql *q, const struct read_place *p, const struct watched *w)
 {
 	struct sqlite3_stmt *s = sql_ask(
 		q, "SELECT s.value, sum(r.\"end\" - r.start), count(*) "
@@ -102,10 +109,46 @@ static void host(struct sql *q, const struct read_place *p, double over_s)
 		enum figure_kind kind = name ? span_host_call(name) : FIGURE_KINDS;
 
 		if (kind != FIGURE_KINDS)
-			read_total(p, kind, ns * sql_real(q, s, 1), over_s, name);
+			read_total(p, kind, ns * sql_real(q, s, 1) / w->gpus, w->most_s, name);
 		if (kind == FIGURE_SYNC_S)
-			read_total(p, FIGURE_SYNCS, sql_real(q, s, 2), over_s, name);
+			read_total(p, FIGURE_SYNCS, sql_real(q, s, 2) / w->gpus, w->most_s, name);
 	}
+	sql_end(q, s);
+}
+
+/* What products are computed in. Names that are no product's are many: the ones that take most
+ * time. */
+static void products(struct sql *q, const struct read_place *p, const struct watched *w)
+{
+	struct sqlite3_stmt *s = sql_ask(
+		q,
+		"SELECT s.value, sum(k.\"end\" - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
+		"StringIds s ON s.id = k.demangledName WHERE k.\"end\" >= k.start GROUP BY "
+		"k.demangledName ORDER BY 2 DESC LIMIT 200");
+
+	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
+		const char *name = sql_text(q, s, 0), *in = name ? span_gemm(name) : NULL;
+
+		if (in)
+			read_total(p, FIGURE_GEMM_S, ns * sql_real(q, s, 1) / w->gpus, w->most_s,
+				   in);
+	}
+	sql_end(q, s);
+}
+
+/* Copies whose one end is memory of the host that is not pinned. */
+static void pageable(struct sql *q, const struct read_place *p, const struct watched *w)
+{
+#define NOT_PINNED "(SELECT id FROM ENUM_CUDA_MEM_KIND WHERE name LIKE '%PAGEABLE%')"
+	struct sqlite3_stmt *s = sql_ask(
+		q, "SELECT copyKind, sum(\"end\" - start) FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+		   "WHERE \"end\" >= start AND copyKind IN (1, 2) AND (srcKind IN " NOT_PINNED
+		   " OR dstKind IN " NOT_PINNED ") GROUP BY copyKind");
+#undef NOT_PINNED
+
+	while (s && sql_row(q, s))
+		read_total(p, FIGURE_COPY_PAGEABLE_S, ns * sql_real(q, s, 1) / w->gpus, w->most_s,
+			   sql_integer(q, s, 0) == 1 ? "to the GPU" : "from the GPU");
 	sql_end(q, s);
 }
 
@@ -128,8 +171,7 @@ static int open_sqlite(struct evidence *ev, size_t file, const char *path, struc
 {
 	struct read_place p = { .ev = ev, .file = file, .rank = -1, .step = -1 };
 	struct sql q;
-	double over_s = 0;
-	size_t rows = 0;
+	struct watched w = { 0 };
 	int code = sql_open(&q, ev->arena, path, e);
 
 	if (code == -ELIBACC)
@@ -142,16 +184,19 @@ static int open_sqlite(struct evidence *ev, size_t file, const char *path, struc
 					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					path);
 	if (!code)
-		code = devices(&q, &p, &over_s, &rows);
-	if (!code && sql_has(&q, "CUPTI_ACTIVITY_KIND_RUNTIME"))
-		host(&q, &p, over_s);
+		code = devices(&q, &p, &w);
+	if (!code && w.gpus > 0) {
+		host(&q, &p, &w);
+		products(&q, &p, &w);
+		pageable(&q, &p, &w);
+	}
 	if (!code && sql_has(&q, "TARGET_INFO_GPU"))
 		gpus(&q, p);
 	sql_close(&q);
-	ev->files[file].lines = ev->files[file].used = rows;
+	ev->files[file].lines = ev->files[file].used = w.rows;
 	if (code == -EINVAL)
 		code = -EBADMSG;
-	return code || over_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel in it", path);
+	return code || w.most_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel in it", path);
 }
 
 static bool looks(const char *head, size_t n, const char *path)

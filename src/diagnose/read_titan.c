@@ -72,8 +72,8 @@ static bool size(struct log *l, const char *s)
 	return true;
 }
 
-/* "Training starts at step 1, with local batch size 1, global batch size 8, gradient accumulation
- * steps 1, sequence length 8192, ..." */
+/* "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps
+ * 1, sequence length 8192, ..."; before late 2025 "Training starts at step 1, with" all of it. */
 static bool starts(struct log *l, const char *s)
 {
 	static const struct {
@@ -86,11 +86,89 @@ static bool starts(struct log *l, const char *s)
 		{ "sequence length", TRAIT_SEQUENCE },
 	};
 
-	if (!strstr(s, "Training starts at step"))
+	if (!strstr(s, "Training starts at step") && !strstr(s, "Trainer is initialized with"))
 		return false;
 	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++)
 		if (log_first(l, says[i].kind, says[i].words))
 			read_trait_count(&l->at, says[i].kind, read_after(s, says[i].words));
+	return true;
+}
+
+static void count_once(struct log *l, enum trait_kind kind, double v)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_printf(&t, "%.0f", v);
+	log_trait_once(l, kind, t.s, v);
+}
+
+static void mesh_dimension(struct log *l, const char *name, double degree)
+{
+	if (degree > 1 && degree <= 1e6 && strcmp(name, "tp") == 0)
+		count_once(l, TRAIT_TP, degree);
+	if (degree > 1 && degree <= 1e6 && strcmp(name, "pp") == 0)
+		count_once(l, TRAIT_PP, degree);
+}
+
+/* "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]": all dimensions together are all GPUs.
+ */
+static double mesh_of_lists(struct log *l, const char *s)
+{
+	const char *names = strstr(s, "-D device mesh with ["), *sizes, *end;
+	double all = 1;
+
+	sizes = names ? strstr(names, "], [") : NULL;
+	if (!sizes)
+		return (double)NAN;
+	names = strchr(names, '[') + 1;
+	for (sizes += strlen("], ["); *sizes != ']'; sizes = end + strspn(end, ", ")) {
+		double v = read_number(sizes, &end);
+		char name[32] = "";
+		size_t n;
+
+		if (!(v >= 1) || end == sizes)
+			return (double)NAN;
+		all *= v;
+		names += strspn(names, "', ");
+		n = strcspn(names, "',]");
+		if (n < sizeof(name))
+			memcpy(name, names, n);
+		mesh_dimension(l, name, v);
+		names += n;
+	}
+	return all;
+}
+
+/* Since late 2025 "Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1,
+ * tp=1, ep=1": experts are spread over what the others have. */
+static double mesh_of_pairs(struct log *l, const char *s)
+{
+	static const char *const names[] = { " pp=", " dp_replicate=", " dp_shard=", " cp=",
+					     " tp=" };
+	double all = 1;
+
+	if (!strstr(s, "device mesh with parallelism:"))
+		return (double)NAN;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		double v = read_after(s, names[i]);
+		char name[24] = "";
+
+		memcpy(name, names[i] + 1, strlen(names[i]) - 2);
+		mesh_dimension(l, name, v);
+		all *= v;
+	}
+	return all;
+}
+
+static bool mesh(struct log *l, const char *s)
+{
+	double all = mesh_of_lists(l, s);
+
+	if (isnan(all))
+		all = mesh_of_pairs(l, s);
+	if (!(all >= 1) || all > 1e6)
+		return false;
+	count_once(l, TRAIT_WORLD_SIZE, all);
 	return true;
 }
 
@@ -118,7 +196,8 @@ static bool applied(struct log *l, const char *s)
 
 static bool line(struct log *l, const char *s)
 {
-	return step(l, s) || capacity(l, s) || size(l, s) || starts(l, s) || applied(l, s);
+	return step(l, s) || capacity(l, s) || size(l, s) || starts(l, s) || mesh(l, s) ||
+	       applied(l, s);
 }
 
 static const char *const marks[] = { "tps:",
@@ -127,6 +206,8 @@ static const char *const marks[] = { "tps:",
 				     "CUDA capacity: ",
 				     "total parameters",
 				     "Training starts at step",
+				     "Trainer is initialized with",
+				     "device mesh with",
 				     "Applied FSDP",
 				     "Applied HSDP",
 				     "Applied DDP",

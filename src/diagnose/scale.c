@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "diagnose/diagnose.h"
 
 const char *const scale_kind_names[SCALE_KINDS] = { "unknown", "weak", "strong", "same" };
@@ -50,7 +51,14 @@ static void classify(struct arena *a, const struct run_seen *base, const struct 
 	}
 }
 
-/* The best of large all-reduces that some file tells. */
+/* Collectives of gradients; nccl-tests of others say nothing of them. */
+static bool of_gradients(const char *what)
+{
+	return !what || strstr(what, "all_reduce") || strstr(what, "reduce_scatter") ||
+	       strstr(what, "all_gather") || str_starts(what, "collective");
+}
+
+/* The best of large ones that some file tells. */
 static const struct figure_seen *bandwidth_of(const struct run_seen *r)
 {
 	const struct figure_seen *best = NULL;
@@ -59,46 +67,61 @@ static const struct figure_seen *bandwidth_of(const struct run_seen *r)
 		const struct figure_seen *f = &r->ev->figures[i];
 
 		if (f->kind == FIGURE_BUSBW_GBS && r->ev->files[f->file].run == r->run &&
-		    f->value > 0 && !(f->at < LARGE_BYTES) && (!best || f->value > best->value))
+		    f->value > 0 && !(f->at < LARGE_BYTES) && of_gradients(f->text) &&
+		    (!best || f->value > best->value))
 			best = f;
 	}
 	return best;
 }
 
-/*
- * Bytes that a GPU's gradients have on the wire, as "predict training" has them: FP32 where weights
- * are, and those of DDP and FSDP are FP32 with mixed precision too; Megatron sums BF16 ones as
- * FP32. ZeRO's are as wide as what is multiplied.
- */
-static double gradient_bytes(struct arena *a, const struct run_seen *r)
+/* Ranks that hold the same parameters, and the part of the model that each of them has. */
+static double shard_of(const struct run_seen *r)
 {
-	const char *p = run_trait(a, r, TRAIT_PRECISION), *way = run_trait(a, r, TRAIT_PARALLEL);
-	bool narrow = p[0] == 'b' || (p[0] == 'f' && p[1] == 'p' && (p[2] == '1' || p[2] == '8'));
-	const char *by = run_trait(a, r, TRAIT_FRAMEWORK);
-	bool zero = strcmp(by, "deepspeed") == 0 ||
-		    (strncmp(way, "zero", 4) == 0 && strcmp(by, "megatron-lm") != 0);
+	double tp = r->traits[TRAIT_TP] ? r->traits[TRAIT_TP]->value : 1,
+	       pp = r->traits[TRAIT_PP] ? r->traits[TRAIT_PP]->value : 1;
 
-	return r->parameters * (narrow && zero ? 2 : 4);
+	return fmax(1, tp) * fmax(1, pp);
+}
+
+/*
+ * Bytes a parameter that collectives of a step move: an all-reduce moves each gradient twice; where
+ * states are shared, gradients are scattered and updated weights gathered, and where weights are
+ * too, those are gathered for both passes. As wide as "predict training" has them: gradients of DDP
+ * and FSDP are FP32 with mixed precision too, and Megatron sums BF16 ones as FP32.
+ */
+static double moved(double gradient, double weight, int way)
+{
+	return way == TRAIN_ZERO1 || way == TRAIN_ZERO2 ? gradient + weight
+	       : way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP
+		       ? gradient + 2 * weight
+		       : 2 * gradient;
 }
 
 static void bandwidth(struct arena *a, const struct run_seen *base, const struct run_seen *r,
 		      const struct scale_point *p, struct scale_bandwidth *out)
 {
+	int way = run_way(a, r), precision = run_precision(a, r);
+	double ranks = r->gpus / shard_of(r), own = r->parameters / shard_of(r);
+	double weight = precision == TRAIN_FP32 || precision == TRAIN_TF32 || precision < 0 ? 4 : 2;
+	double gradient = run_sums_fp32(a, r) ? 4 : weight;
+
 	*out = (struct scale_bandwidth){ .at = bandwidth_of(r) };
-	if (!out->at || !(r->gpus > 1))
+	if (!out->at || !(ranks > 1))
 		return;
-	out->bytes = gradient_bytes(a, r);
+	out->bytes = own * gradient;
 	out->busbw_gbs = out->at->value;
-	out->needs_s = 2 * (r->gpus - 1) / r->gpus * out->bytes / (out->busbw_gbs * 1e9);
+	out->needs_s =
+		(ranks - 1) / ranks * own * moved(gradient, weight, way) / (out->busbw_gbs * 1e9);
 	out->lost_s = p->kind == SCALE_WEAK ? r->step_s - base->step_s : (double)NAN;
 	out->told = isfinite(out->needs_s) && isfinite(out->lost_s) && out->lost_s > 0;
 	if (!out->told)
 		return;
 	out->says = arena_printf(
 		a,
-		"gradients of %.3g bytes need %.3g s a step at the %.0f GB/s of bus bandwidth that "
-		"was measured; the step is %.3g s longer than with %.0f GPUs: %s",
-		out->bytes, out->needs_s, out->busbw_gbs, out->lost_s, base->gpus,
+		"gradients of %.3g bytes%s need %.3g s a step at the %.0f GB/s of bus bandwidth "
+		"that was measured; the step is %.3g s longer than with %.0f GPUs: %s",
+		out->bytes, way > TRAIN_DDP ? ", with the weights that are gathered," : "",
+		out->needs_s, out->busbw_gbs, out->lost_s, base->gpus,
 		out->needs_s < 0.5 * out->lost_s
 			? "bandwidth alone does not explain it, even if nothing of it were hidden"
 			: "that alone can explain it, if nothing hides it");

@@ -3,6 +3,8 @@
 #ifndef DIAGNOSE_SPLIT_H
 #define DIAGNOSE_SPLIT_H
 
+#include <stdint.h>
+
 #include "diagnose/diagnose.h"
 
 struct sample {
@@ -36,6 +38,19 @@ struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t 
 				const char *format);
 struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
 			  enum figure_kind k, const char *text);
+
+/* split_timers.c: which timers the samples of one kind hold. */
+enum { TIMERS_MOST = 64 };
+struct timers {
+	const char *names[TIMERS_MOST];
+	size_t n_names;
+	uint64_t *of; /* one for each sample: bit i: it holds names[i] */
+	size_t next;  /* the sample behind the one that was found last */
+};
+/* The sample that f adds to; NULL: it begins one. */
+struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const struct figure_seen *f);
+/* Sample n begins with f. */
+void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f);
 
 /* split.c: needs r->sums and r->step_s. */
 void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r);

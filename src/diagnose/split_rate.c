@@ -98,7 +98,7 @@ void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *
 	peak(a, r);
 	r->mfu = r->tokens_s_gpu * r->flops_token / r->peak_flops;
 	r->mfu_attention = r->tokens_s_gpu * r->attention_flops_token / r->peak_flops;
-	if (!isfinite(r->flops_token) && r->sums[FIGURE_TFLOPS_PER_GPU].n) {
+	if (!isfinite(r->flops_token) && r->sums[FIGURE_TFLOPS_PER_GPU].n && r->peak_flops > 0) {
 		r->mfu_attention = r->sums[FIGURE_TFLOPS_PER_GPU].median * 1e12 / r->peak_flops;
 		r->formula = "operations as the log counts them";
 	}

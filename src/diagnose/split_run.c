@@ -65,6 +65,10 @@ static void see_traits(const struct evidence *ev, struct run_seen *r)
 			gpus = t->value;
 			r->traits[t->kind] = t;
 		}
+		/* Who trains in FP8 says BF16 as well: the rest is computed in that. */
+		if (t->kind == TRAIT_PRECISION && strcasestr(t->text, "fp8") &&
+		    !strcasestr(r->traits[t->kind]->text, "fp8"))
+			r->traits[t->kind] = t;
 	}
 	r->gpus = gpus;
 	r->nodes = trait_number(r, TRAIT_NODES);
@@ -80,6 +84,26 @@ static bool far(double x, double y)
 	return isfinite(x) && isfinite(y) && fabs(x - y) > 0.2 * fmax(fabs(x), fabs(y));
 }
 
+/* A step's time, where only rates are told. */
+static void see_step(struct run_seen *r, double batch)
+{
+	const struct figure_sum *samples = &r->sums[FIGURE_SAMPLES_PER_S];
+
+	if (isfinite(r->step_s))
+		return;
+	if (r->tokens_s > 0 && isfinite(batch * r->sequence)) {
+		r->step_s = batch * r->sequence / r->tokens_s;
+		r->step_from = "tokens of a step over tokens a second";
+	} else if (samples->median > 0 && isfinite(batch)) {
+		r->step_s = batch / samples->median;
+		r->step_from =
+			samples->at->text && strstr(samples->at->text, "SamplesPerSec")
+				? "global batch over samples a second, which DeepSpeed counts "
+				  "without the wait for data"
+				: "global batch over samples a second";
+	}
+}
+
 static void see_tokens(struct arena *a, struct run_seen *r)
 {
 	double batch = r->global_batch, told = r->sums[FIGURE_TOKENS_PER_S].median, counted;
@@ -93,16 +117,14 @@ static void see_tokens(struct arena *a, struct run_seen *r)
 		r->tokens_from = "as the log tells it";
 	} else if (r->sums[FIGURE_TOKENS_PER_S_PER_GPU].n) {
 		r->tokens_s = r->sums[FIGURE_TOKENS_PER_S_PER_GPU].median * r->gpus;
-		r->tokens_from = "tokens of a GPU as the log tells them, times GPUs";
-	} else if (r->sums[FIGURE_SAMPLES_PER_S].n) {
+		r->tokens_from = isfinite(r->gpus) ? "tokens of a GPU as the log tells them, times "
+						     "GPUs"
+						   : "tokens of a GPU as the log tells them";
+	} else if (r->sums[FIGURE_SAMPLES_PER_S].n && isfinite(r->sequence)) {
 		r->tokens_s = r->sums[FIGURE_SAMPLES_PER_S].median * r->sequence;
 		r->tokens_from = "samples a second as the log tells them, times the sequence";
 	}
-	if (!isfinite(r->step_s) && r->tokens_s > 0) {
-		r->step_s = batch * r->sequence / r->tokens_s;
-		if (isfinite(r->step_s))
-			r->step_from = "tokens of a step over tokens a second";
-	}
+	see_step(r, batch);
 	counted = batch * r->sequence / r->step_s;
 	if (!isfinite(r->tokens_s) && isfinite(counted)) {
 		r->tokens_s = counted;
@@ -136,6 +158,34 @@ static void see_drift(struct arena *a, const struct run_files *rf, struct run_se
 	k = kept / 4;
 	part = s + kept - k;
 	r->drift = figure_sum_of(a, part, k, NULL).median / figure_sum_of(a, s, k, NULL).median - 1;
+}
+
+/* Few steps that take much longer than the others: their time is in the mean, not in the middle. */
+static void see_long_steps(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	const struct figure_sum *step = &r->sums[FIGURE_STEP_S];
+	struct sample *s;
+	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, step->format, &s), many = 0,
+	       longest = 0;
+	double more = 0, all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		all += s[i].value;
+		if (!(s[i].value > 2 * step->median))
+			continue;
+		many++;
+		more += s[i].value - step->median;
+		longest = s[i].value > s[longest].value ? i : longest;
+	}
+	if (many && more >= DIAGNOSE_WORTH * all)
+		run_note(
+			a, r,
+			"%zu of %zu steps take more than twice as long as the middle one, by %.0f "
+			"%% "
+			"of all time together; the longest %.4g s (%s:%zu). Evaluating, saving and "
+			"waiting for files look so",
+			many, n, 100 * more / all, s[longest].value,
+			r->ev->files[s[longest].f->file].path, s[longest].f->line);
 }
 
 static void see_memory(struct arena *a, const struct run_files *rf, struct run_seen *r)
@@ -180,6 +230,7 @@ void run_see(struct arena *a, const struct evidence *ev, size_t run, const struc
 	see_tokens(a, r);
 	rf.step_s = r->step_s;
 	see_drift(a, &rf, r);
+	see_long_steps(a, &rf, r);
 	see_memory(a, &rf, r);
 	ranks_see(a, &rf, r);
 	split_see(a, &rf, r);

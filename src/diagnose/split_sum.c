@@ -179,6 +179,7 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 		   enum figure_kind k, const char *text, const char *format, struct sample **out)
 {
 	struct sample *s = NULL, *t;
+	struct timers timers = { 0 };
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < ev->n_figures; i++) {
@@ -187,12 +188,13 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 		if (f->kind != k || is_out(ev, rf, f) || (text && !same(text, f->text)) ||
 		    (format && !same(format, ev->files[f->file].format)))
 			continue;
-		t = f->total ? total_of(s, n, f) : NULL;
+		t = f->total ? total_of(s, n, f) : timers_of(&timers, s, n, f);
 		if (t) {
 			t->value += f->value;
 			continue;
 		}
 		s = arena_grow(a, s, n, sizeof(*s));
+		timers_begin(a, &timers, n, f);
 		s[n++] = (struct sample){ .value = f->value, .f = f };
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -237,10 +239,11 @@ struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const stru
 	const char *format = fullest(ev, s, n);
 	bool bars = true, steps = false;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		bars = bars && is_bar(s[i].f);
-		steps = steps || s[i].f->step >= 0;
-	}
+	for (size_t i = 0; i < n; i++)
+		steps = steps || (s[i].f->step >= 0 && (bars || !is_bar(s[i].f)) &&
+				  same(format, ev->files[s[i].f->file].format));
 	for (size_t i = 0; i < n; i++)
 		/* A summary says again what the steps said. */
 		if (same(format, ev->files[s[i].f->file].format) && (bars || !is_bar(s[i].f)) &&

@@ -2,6 +2,7 @@
 /* From facts to the variables that PyTorch's, Triton's and CMake's builds read. */
 #include "stack/build_env.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,7 +61,23 @@ static bool on_spark(const struct maker *k)
 	       (k->how->n_gpus && k->how->gpus[0].sm == 121);
 }
 
-/* The newest toolkit with a compiler. */
+/* A toolkit that has dropped one of the GPUs makes nothing for it. */
+static bool dropped(const struct maker *k, const char *version)
+{
+	for (size_t i = 0; i < k->how->n_gpus; i++) {
+		unsigned since, until;
+		char first[16];
+
+		if (!cuda_makes(k->how->gpus[i].sm, &since, &until) || !until)
+			continue;
+		snprintf(first, sizeof(first), "%u.%u", until / 100, until / 10 % 10);
+		if (version_compare(version, first) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* The newest toolkit with a compiler that serves the GPUs. */
 static const struct stack_place *toolkit(const struct maker *k)
 {
 	const struct stack_place *best = NULL;
@@ -68,7 +85,7 @@ static const struct stack_place *toolkit(const struct maker *k)
 	for (size_t i = 0; i < k->inv->n_places; i++) {
 		const struct stack_place *p = &k->inv->places[i];
 
-		if (p->kind == PLACE_TOOLKIT && p->nvcc && p->version &&
+		if (p->kind == PLACE_TOOLKIT && p->nvcc && p->version && !dropped(k, p->version) &&
 		    (!best || version_compare(p->version, best->version) > 0))
 			best = p;
 	}
@@ -193,7 +210,8 @@ void build_env_make(struct arena *a, const struct machine *m, const struct inven
 	if (!how->n_gpus)
 		out->missing = "no GPU to build for: --gpu sm_121 names one";
 	else if (!t)
-		out->missing = "no CUDA toolkit with nvcc was found in /usr/local/cuda*";
+		out->missing = "no CUDA toolkit with nvcc for this GPU was found in "
+			       "/usr/local/cuda*";
 	if (t && how->n_gpus) {
 		out->toolkit = t->path;
 		compiler(&k, t);

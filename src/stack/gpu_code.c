@@ -67,12 +67,35 @@ unsigned ptx_needs_cuda(unsigned ptx)
 		      { 74, 1140 }, { 75, 1150 }, { 76, 1160 }, { 77, 1170 }, { 78, 1180 },
 		      { 80, 1200 }, { 81, 1210 }, { 82, 1220 }, { 83, 1230 }, { 84, 1240 },
 		      { 85, 1250 }, { 86, 1270 }, { 87, 1280 }, { 88, 1290 }, { 90, 1300 },
-		      { 91, 1310 } };
+		      { 91, 1310 }, { 92, 1320 }, { 93, 1330 }, { 94, 1340 } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (ptx <= table[i].ptx)
 			return table[i].cuda;
-	return 1320; /* newer than any listed: at least newer than the last one */
+	return 1350; /* newer than any listed: at least newer than the last one */
+}
+
+/* NVIDIA's release notes. CUDA 13.0 dropped what came before Turing, and Thor changed its number.
+ */
+bool cuda_makes(unsigned sm, unsigned *since, unsigned *until)
+{
+	static const struct {
+		unsigned sm, since, until;
+	} rows[] = { { 50, 600, 1300 },	  { 52, 650, 1300 }, { 53, 700, 1300 }, { 60, 800, 1300 },
+		     { 61, 800, 1300 },	  { 62, 800, 1300 }, { 70, 900, 1300 }, { 72, 920, 1300 },
+		     { 75, 1000, 0 },	  { 80, 1100, 0 },   { 86, 1110, 0 },	{ 87, 1140, 0 },
+		     { 88, 1300, 0 },	  { 89, 1180, 0 },   { 90, 1180, 0 },	{ 100, 1280, 0 },
+		     { 101, 1280, 1300 }, { 103, 1290, 0 },  { 107, 1340, 0 },	{ 110, 1300, 0 },
+		     { 120, 1280, 0 },	  { 121, 1290, 0 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].sm == sm) {
+			*since = rows[i].since;
+			*until = rows[i].until;
+			return true;
+		}
+	*since = *until = 0;
+	return false;
 }
 
 static bool covers(const struct gpu_code *c, unsigned sm)

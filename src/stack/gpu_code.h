@@ -63,5 +63,8 @@ const char *code_name(struct arena *a, const struct gpu_code *c);
 int gpu_target_parse(const char *text, unsigned *sm, struct err *e);
 /* The CUDA version, as driver_cuda, from which on PTX of this version (90: 9.0) is known. */
 unsigned ptx_needs_cuda(unsigned ptx);
+/* The CUDA releases whose compiler makes code for a GPU, as driver_cuda: from *since on, and before
+ * *until (0: it goes on). false: it is not known here. */
+bool cuda_makes(unsigned sm, unsigned *since, unsigned *until);
 
 #endif

@@ -40,6 +40,15 @@ unsigned judge_driver_cuda(const struct judge *j)
 	return v > 0 ? (unsigned)(v / 10) : 0;
 }
 
+/* The open modules begin with Turing; 580 is the last branch for what came before. */
+const char *judge_driver_package(const struct judge *j)
+{
+	for (size_t i = 0; i < j->ask->how->n_gpus; i++)
+		if (j->ask->how->gpus[i].sm < 75)
+			return "nvidia-driver-580";
+	return "nvidia-driver-580-open";
+}
+
 bool judge_spark(const struct judge *j)
 {
 	if (fact_is(&j->ask->m->platform.kind, "dgx-spark"))
@@ -68,6 +77,19 @@ static const char *for_cuda(struct judge *j, const char *name, int cuda)
 	return d ? arena_printf(j->a, "%.*s%d%s", (int)(d - name), name, cuda, d + 2) : name;
 }
 
+/* The toolkit's own parts have no "-cu13" behind their names since CUDA 13; what counts its
+ * versions by itself (cuDNN, NCCL) has. */
+static const char *pip_name(struct judge *j, enum component c, int cuda)
+{
+	const char *name = components[c].pip, *suffix = strstr(name, "-cu%d");
+	bool own = c == COMPONENT_CUDART || c == COMPONENT_CUBLAS || c == COMPONENT_CUBLASLT ||
+		   c == COMPONENT_CUFILE || c == COMPONENT_NVRTC;
+
+	if (suffix && own && cuda >= 13)
+		return arena_strndup(j->a, name, (size_t)(suffix - name));
+	return for_cuda(j, name, cuda);
+}
+
 const char *judge_command(struct judge *j, enum component c, const struct stack_place *p,
 			  const char *at_least)
 {
@@ -76,14 +98,12 @@ const char *judge_command(struct judge *j, enum component c, const struct stack_
 	int cuda = wanted_cuda(j, p);
 
 	if (p && p->kind == PLACE_PYTHON && row->pip)
-		return arena_printf(j->a, "%s -m pip install --upgrade '%s%s%s'",
-				    p->has_python ? arena_printf(j->a, "%s/bin/python", p->path)
-						  : "python3",
-				    for_cuda(j, row->pip, cuda), at_least ? ">=" : "",
-				    at_least ? at_least : "");
+		return arena_printf(
+			j->a, "%s -m pip install --upgrade '%s%s%s'",
+			p->has_python ? arena_printf(j->a, "%s/bin/python", p->path) : "python3",
+			pip_name(j, c, cuda), at_least ? ">=" : "", at_least ? at_least : "");
 	if (!row->apt && row->pip && !p)
-		return arena_printf(j->a, "python3 -m pip install '%s'",
-				    for_cuda(j, row->pip, cuda));
+		return arena_printf(j->a, "python3 -m pip install '%s'", pip_name(j, c, cuda));
 	if (row->apt && (fact_is(&s->os_id, "ubuntu") || fact_is(&s->os_id, "debian")))
 		return arena_printf(j->a, "sudo apt-get install %s", for_cuda(j, row->apt, cuda));
 	return NULL;

@@ -23,6 +23,8 @@ const char *judge_command(struct judge *j, enum component c, const struct stack_
 			  const char *at_least);
 /* 1300 for a driver of CUDA 13.0; 0: not seen. */
 unsigned judge_driver_cuda(const struct judge *j);
+/* The package of the driver for CUDA 13 that knows these GPUs. */
+const char *judge_driver_package(const struct judge *j);
 /* GB10, by platform or by the GPU that is asked about. */
 bool judge_spark(const struct judge *j);
 

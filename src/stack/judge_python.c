@@ -5,14 +5,21 @@
 
 #include "stack/judge_inside.h"
 
-/* A build of the same version ("2.9.0+cu130") is the version that was asked for ("2.9.0"). */
+/* A build of the same version ("2.9.0+cu130") is the version that was asked for ("2.9.0"), and
+ * zeros at its end are no difference ("13.0.3.0" is 13.0.3). */
 static bool pin_met(const char *installed, const char *wanted)
 {
-	size_t n = strlen(wanted);
+	static const char numbers[] = "0123456789.";
+	size_t n = strcspn(installed, "+");
 
 	if (strcmp(installed, wanted) == 0)
 		return true;
-	return !strchr(wanted, '+') && strncmp(installed, wanted, n) == 0 && installed[n] == '+';
+	if (strchr(wanted, '+'))
+		return false;
+	if (strncmp(installed, wanted, n) == 0 && !wanted[n])
+		return true;
+	return strspn(installed, numbers) == n && !wanted[strspn(wanted, numbers)] &&
+	       version_compare(installed, wanted) == 0;
 }
 
 static void pins(struct judge *j, const struct stack_place *p, const struct dist *d)
@@ -89,7 +96,7 @@ static void torch(struct judge *j, const struct stack_place *p)
 			    ? "the driver runs it"
 			    : "programs of a newer CUDA major version do not start with it";
 	if (f->verdict == VERDICT_FAIL)
-		f->command = "sudo apt-get install nvidia-driver-580-open";
+		f->command = arena_printf(j->a, "sudo apt-get install %s", judge_driver_package(j));
 }
 
 static void triton(struct judge *j, const struct stack_place *p, unsigned sm)

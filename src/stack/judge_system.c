@@ -5,21 +5,6 @@
 
 #include "stack/judge_inside.h"
 
-/* The first toolkit whose compiler knows a GPU, as 1300 for 13.0: NVIDIA's release notes. */
-static unsigned toolkit_for(unsigned sm)
-{
-	static const struct {
-		unsigned sm, cuda;
-	} first[] = { { 70, 900 },   { 72, 920 },   { 75, 1000 },  { 80, 1100 },  { 86, 1110 },
-		      { 87, 1140 },  { 89, 1180 },  { 90, 1180 },  { 100, 1280 }, { 101, 1280 },
-		      { 103, 1290 }, { 110, 1300 }, { 120, 1280 }, { 121, 1290 } };
-
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-		if (first[i].sm == sm)
-			return first[i].cuda;
-	return 0;
-}
-
 /* "13.0.1" -> 1300; 0 when it is none. */
 static unsigned cuda_number(const char *version)
 {
@@ -65,35 +50,41 @@ static void driver(struct judge *j)
 		f->serious = true;
 		f->wanted = "580 or newer";
 		f->reason = "drivers before 580 do not know GB10";
-		f->command = "sudo apt-get update && sudo apt-get install nvidia-driver-580-open";
+		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
+					  judge_driver_package(j));
 	}
 }
 
 static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsigned sm)
 {
-	unsigned need = toolkit_for(sm), have = cuda_number(p->version);
-	bool good = have && need && have >= need;
+	unsigned since, until, have = cuda_number(p->version);
+	bool known = cuda_makes(sm, &since, &until), late = until && have >= until;
+	bool good = have && known && have >= since && !late;
 	struct stack_finding *f = judge_add(j, "stack.toolkit", "CUDA toolkit", judge_place(j, p),
-					    !have || !need ? VERDICT_UNKNOWN
-					    : good	   ? VERDICT_PASS
-							   : VERDICT_FAIL);
+					    !have || !known ? VERDICT_UNKNOWN
+					    : good	    ? VERDICT_PASS
+							    : VERDICT_FAIL);
 
 	f->current = p->version;
 	f->from = p->path;
-	f->source = "CUDA release notes: new architectures";
+	f->source = "CUDA release notes: new and dropped architectures";
 	if (!have)
 		f->reason = "its version could not be seen";
-	else if (!need)
+	else if (!known)
 		f->reason = arena_printf(j->a, "which toolkit knows sm_%u is not known here", sm);
 	else
-		f->reason = arena_printf(j->a, "its compiler %s sm_%u%s",
-					 good ? "knows" : "does not know", sm,
-					 p->nvcc ? "" : "; nvcc itself is not installed");
-	if (!good && need) {
-		f->wanted = arena_printf(j->a, "%s or newer", cuda_text(j, need));
-		f->command = arena_printf(j->a, "sudo apt-get install cuda-toolkit-%u-%u",
-					  need < 1300 ? 13 : need / 100,
-					  need < 1300 ? 0 : need / 10 % 10);
+		f->reason = arena_printf(
+			j->a, "its compiler %s sm_%u%s%s", good ? "knows" : "does not know", sm,
+			late ? " any more" : "", p->nvcc ? "" : "; nvcc itself is not installed");
+	if (!good && known) {
+		f->wanted = until ? arena_printf(j->a, "%s or newer, before %s",
+						 cuda_text(j, since), cuda_text(j, until))
+				  : arena_printf(j->a, "%s or newer", cuda_text(j, since));
+		/* 12.9 is the last one before 13.0. */
+		f->command = until ? "sudo apt-get install cuda-toolkit-12-9"
+				   : arena_printf(j->a, "sudo apt-get install cuda-toolkit-%u-%u",
+						  since < 1300 ? 13 : since / 100,
+						  since < 1300 ? 0 : since / 10 % 10);
 	}
 }
 

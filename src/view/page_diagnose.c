@@ -28,11 +28,14 @@ static void pair(struct doc *d, struct node *n, const char *name, const char *te
 static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
 {
 	const char *s = seconds(d->arena, r->step_s), *high = seconds(d->arena, r->step_p95_s);
+	const struct figure_sum *f = &r->sums[FIGURE_STEP_S];
 
 	if (!s)
 		return;
 	if (r->step_from)
 		s = arena_printf(d->arena, "%s (%s)", s, r->step_from);
+	else if (f->n == 1 && isfinite(f->at->over_s))
+		s = arena_printf(d->arena, "%s (measured, the mean over %.4g s)", s, f->at->over_s);
 	else
 		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu step%s)", s, high,
 				 r->steps, r->steps == 1 ? "" : "s");
@@ -58,6 +61,9 @@ static void utilisation(struct doc *d, struct node *n, const struct run_seen *r)
 		pair(d, n, "HFU", arena_printf(a, "%s (%s)", percent(a, r->hfu), r->hfu_from));
 	if (r->formula)
 		pair(d, n, "Operations of a token", r->formula);
+	if (r->sums[FIGURE_TFLOPS_PER_GPU].n)
+		pair(d, n, "Operations as the log counts them",
+		     arena_printf(a, "%.4g TFLOP/s a GPU", r->sums[FIGURE_TFLOPS_PER_GPU].median));
 	if (r->sums[FIGURE_MFU].n)
 		pair(d, n, "MFU as the log claims it", percent(a, r->sums[FIGURE_MFU].median));
 	pair(d, n, "GPU busy", percent(a, r->sums[FIGURE_GPU_UTIL].mean));
@@ -78,12 +84,10 @@ static void utilisation(struct doc *d, struct node *n, const struct run_seen *r)
 					  : ""));
 }
 
-static void figures(struct doc *d, const struct run_seen *r)
+static void tokens(struct doc *d, struct node *n, const struct run_seen *r)
 {
-	struct node *n = doc_pairs(d, NULL);
 	struct arena *a = d->arena;
 
-	step_time(d, n, r);
 	if (isfinite(r->tokens_s))
 		pair(d, n, "Tokens",
 		     arena_printf(a, "%.0f tokens/s%s (%s)", r->tokens_s,
@@ -93,6 +97,25 @@ static void figures(struct doc *d, const struct run_seen *r)
 							 r->traits[TRAIT_GPU] ? "GPUs" : "ranks")
 					  : "",
 				  r->tokens_from));
+	else if (isfinite(r->tokens_s_gpu))
+		pair(d, n, "Tokens",
+		     arena_printf(a,
+				  "%.0f tokens/s for each GPU (as the log tells it); how many GPUs "
+				  "is not told",
+				  r->tokens_s_gpu));
+}
+
+static void figures(struct doc *d, const struct run_seen *r)
+{
+	struct node *n = doc_pairs(d, NULL);
+	struct arena *a = d->arena;
+
+	step_time(d, n, r);
+	tokens(d, n, r);
+	if (r->sums[FIGURE_SAMPLES_PER_S].n)
+		pair(d, n, "Samples",
+		     arena_printf(a, "%.4g samples/s (as the log tells it)",
+				  r->sums[FIGURE_SAMPLES_PER_S].median));
 	utilisation(d, n, r);
 	pair(d, n, "CPUs busy", percent(a, r->sums[FIGURE_CPU_BUSY].mean));
 	if (r->sums[FIGURE_PROCESS_CPUS].n)
@@ -112,7 +135,9 @@ static void split(struct doc *d, const struct run_seen *r)
 	if (!isfinite(s->step_s))
 		return;
 	t = doc_table(d,
-		      arena_printf(d->arena, "A step of %s on average, by %s",
+		      arena_printf(d->arena,
+				   s->window ? "All of the %s that were watched, by %s"
+					     : "A step of %s on average, by %s",
 				   seconds(d->arena, s->step_s),
 				   s->gpu_clock ? "what ran on the GPU" : "the host's clock"),
 		      columns, 4);

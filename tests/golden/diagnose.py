@@ -16,6 +16,11 @@ import tempfile
 
 import jsonschema
 
+try:
+    import sqlite3
+except ImportError:
+    sqlite3 = None
+
 from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
@@ -169,6 +174,9 @@ j = diagnose("training", f, "--model", "Llama-2-7B", what="gains")
 x = j["runs"][0]["predicted"]
 expect("predicted speed and gain, with intervals", x and x["tokens_per_s"]["low"] < x["tokens_per_s"]["value"] < x["tokens_per_s"]["high"] and
        any(g["cause"] == "recompute" and g["gain"]["value"] > 1 for g in x["gains"]), x)
+told = [diagnose("training", file("gain8.log", HEAD.format(p=7e9, w=8, n=1, b=256).strip() + f" parallel=fsdp{more}\n" + steps(60000, f"{256 * 2048 / 60000:.6f}")),
+                 "--model", "Llama-2-7B", what="accumulation")["runs"][0]["predicted"]["tokens_per_s"]["value"] for more in ("", " accumulation=8", " accumulation=1")]
+expect("accumulation follows from the global batch", told[0] == told[1] != told[2], told)
 p = run("training", f, "--model", "Llama-2-7B")
 expect("what is predicted is called so", "Predicted, not measured" in p.stdout, p.stdout)
 j = diagnose("training", f, what="no model")
@@ -247,6 +255,126 @@ g = file("nccl.log", "node1:100:100 [0] NCCL INFO NCCL_IB_DISABLE set by environ
 j = diagnose("training", f, g, code=1, what="sockets")
 expect("sockets are found", cause(j, "socket")["certainty"] == "certain" and cause(j, "socket")["share"] > 0.3, cause(j, "socket"))
 expect("the line that says so is cited", any(e["line"] for e in cause(j, "socket")["evidence"]), cause(j, "socket"))
+
+# A plug-in's network has a name of its own.
+for network, says in (("IB", "NCCL goes over RDMA"), ("AWS Libfabric", "NCCL's network is AWS Libfabric"), ("FasTrak", "NCCL's network is FasTrak")):
+    g = file("plugin.log", f"node1:100:100 [0] NCCL INFO Using network {network}\nnode1:100:100 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8\n")
+    c = cause(diagnose("training", g, what=network), "socket")
+    expect(f"{network}: no sockets", c["certainty"] == "excluded" and c["says"] == says, c)
+
+# GPUs without a neighbour, or that can never reach one, lose nothing by a variable.
+for what, head, certainty in (("eight in a machine", "world_size=8 nodes=1 gpu=NVIDIA_H200", "certain"), ("one in each machine", "world_size=4 nodes=4 gpu=NVIDIA_H200", "unseen"),
+                              ("GeForce", "world_size=4 nodes=1 gpu=NVIDIA_GeForce_RTX_4090", "excluded")):
+    f = file("peer.log", f"run model=x {head}\nenv NCCL_P2P_DISABLE=1\n" + "step_s=1 data_s=0 forward_s=0.3 backward_s=0.4 comm_s=0.3 comm_exposed_s=0.25\n" * 20)
+    c = cause(diagnose("training", f, what=f"NCCL_P2P_DISABLE, {what}"), "peer")
+    expect(f"NCCL_P2P_DISABLE, {what}: {certainty}", c["certainty"] == certainty, c)
+
+# Megatron-LM: timers of one step add up; who trains in FP8 says BF16 as well.
+MEGATRON = ("  bf16 ............................................ True\n  fp8 ............................................. hybrid\n"
+            "  micro_batch_size ................................ 1\n  seq_length ...................................... 4096\n"
+            "  world_size ...................................... 64\nrun gpu=NVIDIA_H100_80GB_HBM3\n")
+TIMERS = (("forward-compute", 3900, 4000), ("backward-compute", 6900, 7000), ("batch-generator", 9, 10), ("forward-recv", 1, 400),
+          ("backward-recv", 300, 700), ("all-grads-sync", 290, 300), ("embedding-grads-all-reduce", 1, 100), ("optimizer", 190, 200))
+ITERATION = (" [2025-08-01 07:19:37] iteration {:8d}/    5000 | consumed samples:          128 | elapsed time per iteration (ms): 13000.0 | "
+             "throughput per GPU (TFLOP/s/GPU): 412.5 | global batch size:   128 | lm loss: 1.04E+01 |\n(min, max) time across ranks (ms):\n")
+f = file("timers.log", MEGATRON + "".join(ITERATION.format(i) + "".join(f"    {n} {'.' * (47 - len(n))}: ({a:.2f}, {b:.2f})\n" for n, a, b in TIMERS)
+                                          for i in range(1, 21)))
+r = diagnose("training", f, code=1, what="timers")["runs"][0]
+expect("timers of a step add up", abs(r["step"]["parts"]["exposed_communication_s"] - 1.5) < 1e-9, r["step"])
+expect("what they hide is not told, and said so", r["bottleneck"] == "overlap" and "up to 1.5 of 13 s" in r["sentence"] and "100 %" not in r["sentence"], r["sentence"])
+expect("FP8's peak", "FP8" in (r["figures"]["peak_from"] or "") and abs(r["figures"]["mfu_with_attention"] - 412.5e12 / r["figures"]["peak_flops"]) < 1e-9, r["figures"])
+expect("no contradiction by the greatest of ranks", not any("contradict" in n for n in diagnose("training", file("deep.log", f.read_text().replace(
+    ", 700.00)", ", 9700.00)").replace(", 400.00)", ", 9400.00)")), what="a deep pipeline")["runs"][0]["notes"]))
+
+# Saving that stands for every five hundredth step, in a log of every tenth, costs a five hundredth.
+f = file("save.log", "".join(
+    ITERATION.format(i).replace("13000.0", "1000.0") + "".join(f"    {n} {'.' * (47 - len(n))}: ({v:.2f}, {v:.2f})\n" for n, v in (
+        ("forward-compute", 300), ("backward-compute", 600), ("batch-generator", 2), ("optimizer", 50))) +
+    (f"(min, max) time across ranks (ms):\n    save-checkpoint {'.' * 32}: (25000.00, 25000.00)\n" if i % 500 == 0 else "") for i in range(10, 5001, 10)))
+r = diagnose("training", f, what="saving, every tenth step told")["runs"][0]
+expect("without the number of GPUs no clean bill for Megatron-LM", r["verdict"] == "cannot-tell" and "communication" in r["sentence"], r["sentence"])
+expect("saving is spread over all steps", abs(r["step"]["parts"]["checkpoint_s"] - 0.05) < 0.002 and not any("contradict" in n for n in r["notes"]), (r["step"], r["notes"]))
+
+# A few steps that take long are in no middle.
+f = file("spikes.log", "".join(f"step={i} step_s={1.0 if i % 50 else 60.0} data_s=0.01 forward_s=0.3 backward_s=0.6 optimizer_s=0.08\n" for i in range(1, 201)))
+n = diagnose("training", f, what="long steps")["runs"][0]["notes"]
+expect("long steps are said, with a line", any(x.startswith("4 of 180 steps") and "the longest 60 s" in x and ":50)" in x for x in n), n)
+
+# A bar of tqdm beside the results of the whole run, as every log of Hugging Face's has them.
+HF = "".join(f"\r {i}%|#         | {i}/100 [00:{i % 60:02d}<03:20,  2.10s/it]\n{{'loss': 2.3, 'grad_norm': 1.2, 'epoch': 0.{i}}}\n" for i in range(10, 100, 10))
+for what, text, step in (("a bar alone", HF, 2.1), ("with the results", HF + "{'train_runtime': 205.0, 'train_samples_per_second': 30.4, "
+                         "'train_steps_per_second': 0.5, 'train_loss': 2.1, 'epoch': 1.0}\n", 2.0)):
+    r = diagnose("training", file("bar.log", text), what=what)["runs"][0]
+    expect(f"{what}: the step", abs(r["figures"]["step_s"] - step) < 1e-9, r["figures"])
+expect("a mean is called one", "the mean over 205 s" in run("training", "bar.log").stdout)
+
+# A step by samples a second; rates of a GPU where the number of GPUs is not told.
+f = file("ds.log", "  train_batch_size ............. 64\n" + "".join(
+    f"[2025-03-01 10:00:00,000] [INFO] [timer.py:264:stop] epoch=0/micro_step={4 * i}/global_step={i}, RunningAvgSamplesPerSec=15.0, "
+    "CurrSamplesPerSec=16.0, MemAllocated=12.3GB, MaxMemAllocated=54.2GB\n" for i in range(10, 100, 10)))
+r = diagnose("training", f, what="samples a second")["runs"][0]
+expect("a step by samples a second", abs(r["figures"]["step_s"] - 4) < 1e-9 and r["figures"]["tokens_from"] is None, r["figures"])
+p = run("training", f)
+expect("which are told, with what they leave out", "16 samples/s" in p.stdout and "without the wait for data" in p.stdout, p.stdout)
+p = run("training", file("titan.log", "[rank0]:[titan] 2025-05-01 12:00:00,000 - root - INFO - step: 10  loss:  7.1  memory: 47.02GiB(59.45%)  tps: 6,100  tflops: 350.12  mfu: 35.40%\n" * 5))
+expect("rates of one GPU", "6100 tokens/s for each GPU" in p.stdout and "350.1 TFLOP/s a GPU" in p.stdout, p.stdout)
+
+# The power cap alone is what full load does; heat is not.
+SMI = ("timestamp, index, name, utilization.gpu [%], enforced.power.limit [W], clocks.current.sm [MHz], clocks.max.sm [MHz], temperature.gpu, "
+       "clocks_event_reasons.sw_power_cap, clocks_event_reasons.hw_thermal_slowdown\n")
+for what, heat, certainty in (("the cap", "Not Active", "possible"), ("heat as well", "Active", "certain")):
+    f = file("smi.csv", SMI + "".join(f"2026/01/31 12:00:{t:02d}.123, 0, NVIDIA H100 80GB HBM3, 99 %, 700.00 W, 1400 MHz, 1980 MHz, 71, Active, {heat}\n" for t in range(60)))
+    c = cause(diagnose("training", f, what=what), "throttled")
+    expect(f"{what}: {certainty}", c["certainty"] == certainty and abs(c["share"] - (1 - 1400 / 1980)) < 1e-9 and ("by heat" in c["says"]) == (heat == "Active"), c)
+
+
+# nsys marks no step: what it counts is of all that it watched, and with a log of a step.
+def nsys(name, steps, kernels_s, gpus=2):
+    """A step of 100 ms: kernels, then NCCL's to 90 ms; one wait of the host for each GPU."""
+    db = sqlite3.connect(tmp / name)
+    db.executescript("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+                     "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT);"
+                     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, demangledName INTEGER);"
+                     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);")
+    names = ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "ampere_sgemm_128x64_tn", "cudaStreamSynchronize_v3020")
+    db.executemany("INSERT INTO StringIds VALUES(?, ?)", enumerate(names))
+    for g in range(gpus):
+        db.execute("INSERT INTO TARGET_INFO_GPU VALUES(?, 'NVIDIA H100 80GB HBM3')", (g,))
+        for i in range(steps):
+            t, n = 100_000_000 * i, round(60e-3 / kernels_s)
+            each = [(t + 60_000_000 * k // n, t + 60_000_000 * (k + 1) // n, g, 1) for k in range(n)] + [(t + 60_000_000, t + 90_000_000, g, 0)]
+            db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?, ?, ?, ?)", each)
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(?, ?, ?, 2)", (t, t + 90_000_000, g))
+    db.commit()
+    db.close()
+    return tmp / name
+
+
+if sqlite3:
+    j = diagnose("training", nsys("run.sqlite", 40, 1e-3), what="nsys alone")
+    p = run("training", "run.sqlite")
+    expect("a window is no step", "All of the 3.99 s that were watched" in p.stdout and "times a step" not in p.stdout and "kernels a step" not in p.stdout, p.stdout)
+    expect("one wait a step is not taken for 40", cause(j, "sync")["certainty"] == "possible" and "40 times in 3.99 s" in cause(j, "sync")["says"], cause(j, "sync"))
+    expect("the format of products", cause(j, "precision")["certainty"] == "certain", cause(j, "precision"))
+    log = file("nsys.log", "".join(f"step={i} step_s=0.1\n" for i in range(1, 31)))
+    j = diagnose("training", log, "run.sqlite", what="nsys and a log")
+    r = j["runs"][0]
+    expect("with a log, a step is the log's", abs(r["step"]["step_s"] - 0.1) < 1e-9, r["step"])
+    expect("and its waits are counted", cause(j, "sync")["certainty"] == "excluded", cause(j, "sync"))
+    j = diagnose("training", log, nsys("small.sqlite", 40, 1e-5), what="small kernels and a log")
+    expect("a kernel's time is of a step's kernels", "kernels a step of 10.0 us" in cause(j, "launch")["says"], cause(j, "launch"))
+
+# What gradients need, by what ranks share and how the model is split.
+for what, more, tp, factor in (("DDP", "parallel=ddp", 1, 2 * 4), ("ZeRO-1", "parallel=zero-1", 1, 2 + 2), ("FSDP", "parallel=fsdp", 1, 4 + 2 * 2),
+                               ("ZeRO-3", "parallel=zero-3", 1, 2 + 2 * 2), ("tensor parallel", "parallel=ddp tp=4", 4, 2 * 4)):
+    for world in (8, 16):
+        file(f"g{world}/run.log", HEAD.format(p=3_000_000_000, w=world, n=world // 8, b=8 * world).strip() + f" {more}\n" + steps(1000 * world, 1 if world == 8 else 5))
+        file(f"g{world}/all_reduce.log", "# Collective test starting: all_reduce_perf\n" + TESTS.format(us="1", alg="100", bus="100"))
+        file(f"g{world}/alltoall.log", "# Collective test starting: alltoall_perf\n" + TESTS.format(us="1", alg="900", bus="900"))
+    said = diagnose("training", "g8", "g16", what=what)["scaling"]["bandwidth"]
+    ranks = 16 / tp
+    want = f"need {(ranks - 1) / ranks * 3e9 / tp * factor / 100e9:.3g} s a step at the 100 GB/s"
+    expect(f"{what}: {want}", want in (said or ""), said)
 
 # Files that are none, or broken.
 expect("no files", run("training").returncode == 2)

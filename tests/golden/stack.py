@@ -286,7 +286,8 @@ def check(tmp):
     dist(site, "torch", "2.9.0+cu130", ['nvidia-nccl-cu13==2.27.5; platform_system == "Linux"', "triton==3.5.0"])
     dist(site, "triton", "3.5.1")
     dist(site, "nvidia-nccl-cu13", "2.27.5")
-    dist(site, "torchvision", "0.24.0", ["torch==2.9.0"])
+    dist(site, "torchvision", "0.24.0", ["torch==2.9.0", 'cuda-toolkit[cublas,cudart]==13.0.3; platform_system == "Linux"'])
+    dist(site, "cuda-toolkit", "13.0.3.0")
     put(site / "torch/version.py", "__version__ = '2.9.0+cu130'\ncuda: Optional[str] = '13.0'\n")
     put(site / "torch/lib/libtorch_cuda.so", elf(".nv_fatbin", fatbin(entry(2, 90, 0, 0, cubin(90)))))
     put(site / "nvidia/nccl/lib/libnccl.so.2", elf(".nv_fatbin", some_fatbin()))
@@ -302,6 +303,20 @@ def check(tmp):
             expect(f"finding {k}", k in got and got[k]["verdict"] == v, got.get(k))
         expect("what it says", "triton 3.5.1 (wanted 3.5.0)" in got[("stack.pins", "torch")]["current"], got)
         expect("what mends it", ">=2.28.3" in got[("stack.nccl-version", "NCCL")]["command"], got)
+    # CUDA 13 names the toolkit's own parts without "-cu13", and has dropped what came before Turing.
+    put(site / "nvidia/cu13/lib/libcublas.so.13", elf(".nv_fatbin", fatbin(entry(2, 90, 0, 0, cubin(90)))))
+    dist(site, "nvidia-cublas", "13.0.0.19")
+    put(site / "nvidia_cublas-13.0.0.19.dist-info/RECORD", "nvidia/cu13/lib/libcublas.so.13,,\n")
+    j = follows("a library of CUDA 13", ["check", "--env", env, "--gpu", "sm_121"], 1)
+    f = [f for f in j["findings"] if f["id"] == "stack.gpu-code" and f["target"].endswith("cuBLAS")]
+    expect("is called as it is", f and f[0]["command"].endswith("'nvidia-cublas'"), f)
+    old = tmp / "old-image"
+    put(old / "usr/local/cuda-13.0/bin/nvcc", elf(".nv_fatbin", b""))
+    put(old / "usr/local/cuda-13.0/version.json", '{"cuda": {"version": "13.0.1"}}')
+    for gpu, verdict, command in (("sm_70", "fail", "cuda-toolkit-12-9"), ("sm_75", "pass", None), ("sm_107", "fail", "cuda-toolkit-13-4")):
+        j = json.loads(run("check", "--rootfs", old, "--gpu", gpu, "--format", "json")[1])
+        f = [f for f in j["findings"] if f["id"] == "stack.toolkit"]
+        expect(f"{gpu}: {verdict}", len(f) == 1 and f[0]["verdict"] == verdict and (f[0]["command"] or "").endswith(command or ""), f)
     put(site / "torch/version.py", "__version__ = '2.9.0+cpu'\ncuda: Optional[str] = None\n")
     says("a build without CUDA", ["check", "--env", env, "--gpu", "sm_121"], 1, "computes on the CPU alone")
     says("no environment", ["check", "--env", tmp / "none"], 2, "no Python environment")

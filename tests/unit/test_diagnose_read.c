@@ -157,7 +157,8 @@ static void test_hf(void **state)
 	take(&b, "hf-5.log");
 	want(&b, FIGURE_LOSS, 2.413, 1);
 	want(&b, FIGURE_STEP_S, 0.5, 2);
-	assert_true(near(want(&b, FIGURE_TOKENS_PER_S, 131072, 2)->over_s, 100));
+	assert_true(near(want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 131072, 2)->over_s, 100));
+	want(&b, FIGURE_TOKENS_PER_S, 1048576, 3);
 	drop(&b);
 
 	take(&b, "hf-broken.log");
@@ -273,6 +274,8 @@ static void test_megatron(void **state)
 	assert_string_equal(want(&b, FIGURE_COMM_S, 0.31, 26)->text, "all-grads-sync (max)");
 	want(&b, FIGURE_OPTIMIZER_S, 0.0955, 27);
 	want(&b, FIGURE_CHECKPOINT_S, 24.89513, 30);
+	assert_int_equal(want(&b, FIGURE_GPU_MEMORY, 16334.0 * 1048576, 31)->rank, 3);
+	assert_int_equal(want(&b, FIGURE_TFLOPS_PER_GPU, 663.5, 32)->step, -1);
 	drop(&b);
 
 	take(&b, "megatron-2021.log");
@@ -290,6 +293,26 @@ static void test_megatron(void **state)
 	assert_int_equal(b.code, 0);
 	assert_int_equal(b.ev.n_figures, 1);
 	assert_int_equal(want(&b, FIGURE_LOSS, 2, 8)->step, 8);
+	drop(&b);
+}
+
+static void test_nemo(void **state)
+{
+	struct bag b;
+
+	(void)state;
+	take(&b, "nemo.log");
+	format_is(&b, "NeMo log");
+	trait(&b, TRAIT_FRAMEWORK, "nemo", 2);
+	trait(&b, TRAIT_GLOBAL_BATCH, "128", 2);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 12.39, 2)->step, 49);
+	want(&b, FIGURE_GPU_MEMORY, 70833405952, 2);
+	want(&b, FIGURE_LOSS, 11.96, 2);
+	want(&b, FIGURE_TOKENS_PER_S_PER_GPU, 10730, 3);
+	/* The bar of 1.x, in each of its states. */
+	assert_int_equal(want(&b, FIGURE_STEP_S, 5.31, 4)->step, 41);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 5.29, 4)->step, 42);
+	assert_int_equal(count(&b, FIGURE_STEP_S), 4);
 	drop(&b);
 }
 
@@ -357,6 +380,17 @@ static void test_titan(void **state)
 	want(&b, FIGURE_MFU, 0.3429, 6);
 	want(&b, FIGURE_TFLOPS_PER_GPU, 339.16, 6);
 	want(&b, FIGURE_GPU_MEMORY, 49.5 * 1073741824, 6);
+	drop(&b);
+
+	/* How many GPUs, by both ways to say it. */
+	take(&b, "torchtitan-mesh.log");
+	assert_true(near(trait(&b, TRAIT_WORLD_SIZE, "16", 1)->value, 16));
+	assert_true(near(trait(&b, TRAIT_TP, "4", 1)->value, 4));
+	assert_true(near(trait(&b, TRAIT_WORLD_SIZE, "64", 2)->value, 64));
+	assert_true(near(trait(&b, TRAIT_PP, "2", 2)->value, 2));
+	trait(&b, TRAIT_GLOBAL_BATCH, "8", 3);
+	trait(&b, TRAIT_SEQUENCE, "4096", 3);
+	assert_int_equal(count_traits(&b, TRAIT_WORLD_SIZE), 2);
 	drop(&b);
 
 	take(&b, "torchtitan-odd.log");
@@ -795,9 +829,12 @@ static void test_sqlite(void **state)
 	take_path(&b, path);
 	format_is(&b, "nsys SQLite export");
 	check_devices(&b);
-	assert_string_equal(want(&b, FIGURE_SYNC_S, 400e-6, 0)->text,
+	/* The host's calls are those of both GPUs. */
+	assert_string_equal(want(&b, FIGURE_SYNC_S, 200e-6, 0)->text,
 			    "cudaStreamSynchronize_v3020");
-	want(&b, FIGURE_LAUNCH_S, 20e-9, 0);
+	want(&b, FIGURE_LAUNCH_S, 10e-9, 0);
+	want(&b, FIGURE_SYNCS, 0.5, 0);
+	assert_string_equal(want(&b, FIGURE_GEMM_S, 325e-6, 0)->text, "format not told");
 	assert_int_equal(count_traits(&b, TRAIT_GPU), 2);
 	drop(&b);
 	unlink(path);
@@ -816,6 +853,26 @@ static void test_sqlite(void **state)
 	want(&b, FIGURE_COPY_S, 150e-6, 0);
 	want(&b, FIGURE_COPY_EXPOSED_S, 100e-6, 0);
 	want(&b, FIGURE_COMPUTE_S, 200e-6, 0);
+	assert_int_equal(count(&b, FIGURE_COPY_PAGEABLE_S), 0);
+	drop(&b);
+	unlink(path);
+
+	/* Copies from memory that is not pinned, and into such. */
+	make_db(path, KERNEL_ROWS
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, \"end\" INTEGER, "
+		"deviceId INTEGER, demangledName INTEGER);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(0,900000,0,1);"
+		"CREATE TABLE ENUM_CUDA_MEM_KIND(id INTEGER, name TEXT, label TEXT);"
+		"INSERT INTO ENUM_CUDA_MEM_KIND VALUES(0,'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE',"
+		"'Pageable'),(1,'CUDA_MEMOPR_MEMORY_KIND_PINNED','Pinned'),"
+		"(2,'CUDA_MEMOPR_MEMORY_KIND_DEVICE','Device');"
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, \"end\" INTEGER, "
+		"deviceId INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(0,100000,0,1,0,2),"
+		"(200000,230000,0,2,2,0),(300000,400000,0,1,1,2);");
+	take_path(&b, path);
+	assert_string_equal(want(&b, FIGURE_COPY_PAGEABLE_S, 100e-6, 0)->text, "to the GPU");
+	assert_string_equal(want(&b, FIGURE_COPY_PAGEABLE_S, 30e-6, 0)->text, "from the GPU");
 	drop(&b);
 
 	/* Cut off, and a base of something else. */
@@ -1059,17 +1116,17 @@ static void test_spans(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hf),	  cmocka_unit_test(test_hf_json),
-		cmocka_unit_test(test_lightning), cmocka_unit_test(test_megatron),
-		cmocka_unit_test(test_deepspeed), cmocka_unit_test(test_titan),
-		cmocka_unit_test(test_plain),	  cmocka_unit_test(test_nccl_tests),
-		cmocka_unit_test(test_nccl),	  cmocka_unit_test(test_smi),
-		cmocka_unit_test(test_dmon),	  cmocka_unit_test(test_recording),
-		cmocka_unit_test(test_nsys_csv),  cmocka_unit_test(test_trace),
-		cmocka_unit_test(test_packed),	  cmocka_unit_test(test_sqlite),
-		cmocka_unit_test(test_real),	  cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_hf),	   cmocka_unit_test(test_hf_json),
+		cmocka_unit_test(test_lightning),  cmocka_unit_test(test_megatron),
+		cmocka_unit_test(test_deepspeed),  cmocka_unit_test(test_titan),
+		cmocka_unit_test(test_nemo),	   cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_nccl_tests), cmocka_unit_test(test_nccl),
+		cmocka_unit_test(test_smi),	   cmocka_unit_test(test_dmon),
+		cmocka_unit_test(test_recording),  cmocka_unit_test(test_nsys_csv),
+		cmocka_unit_test(test_trace),	   cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_sqlite),	   cmocka_unit_test(test_real),
+		cmocka_unit_test(test_unknown),	   cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,7 @@ static void test_targets(void **state)
 		if (gpu_target_parse(bad[i], &sm, &e) != -EINVAL)
 			fail_msg("\"%s\" was taken", bad[i]);
 	assert_int_equal(ptx_needs_cuda(90), 1300);
+	assert_int_equal(ptx_needs_cuda(93), 1330);
 	assert_int_equal(ptx_needs_cuda(78), 1180);
 	assert_true(version_compare("2.28.9", "2.28.3") > 0);
 	assert_true(version_compare("2.9", "2.28.3") < 0);
