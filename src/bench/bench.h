@@ -137,6 +137,9 @@ struct frame {
 	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks.
 	 */
 	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
+	/* Called before the first of n cases, each of so many seconds without set-ups and warm-up.
+	 * NULL: nobody looks. */
+	void (*begins)(void *ctx, const struct bench *b, size_t n, double seconds);
 	void *ctx;
 	double start; /* set by frame_start */
 };
@@ -144,7 +147,7 @@ struct frame {
 void frame_start(struct frame *f);
 /* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
  * Errors of a case go into the case. -ENOENT: no case has that name. -ENODATA (-EINVAL: because of
- * what was asked): the bench has no case here; why is the last of r->skipped. */
+ * what was asked): the bench has none of them here; why is the last of r->skipped. */
 int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r);
 /* The short form of each of n benches; those that do not run are noted in r->skipped. */
 void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r);

@@ -5,9 +5,10 @@
 #include "base/text.h"
 #include "bench/collective.h"
 
+/* name: as it was asked for; NULL: by operation and size. */
 static void add(const struct bench_env *env, struct bench_cases *out,
 		struct collective_shared *shared, enum collective_op op, uint64_t bytes,
-		bool in_place)
+		bool in_place, const char *name)
 {
 	struct collective_arg *arg = ARENA_NEW(env->a, struct collective_arg);
 	struct collective_sizes z;
@@ -24,9 +25,10 @@ static void add(const struct bench_env *env, struct bench_cases *out,
 	bench_case_add(
 		env->a, out,
 		(struct bench_case){
-			.name = arena_printf(env->a, "%s:%s%s", collective_name(op),
-					     collective_size_text(env->a, bytes),
-					     in_place ? ":in-place" : ""),
+			.name = name ? name
+				     : arena_printf(env->a, "%s:%s%s", collective_name(op),
+						    collective_size_text(env->a, bytes),
+						    in_place ? ":in-place" : ""),
 			.setup = arena_printf(
 				env->a, "%llu bytes, %zu ranks, %s%s%s",
 				(unsigned long long)z.total, shared->all,
@@ -54,7 +56,7 @@ static bool add_named(const struct bench_env *env, struct bench_cases *out,
 				     strlen(name + len + 1) - (inside ? sizeof(in_place) - 1 : 0));
 		if (!collective_size_parse(name, &bytes) || (inside && !collective_in_place(op)))
 			return false;
-		add(env, out, shared, op, bytes, inside);
+		add(env, out, shared, op, bytes, inside, env->ask.name);
 		return true;
 	}
 	return false;
@@ -85,5 +87,5 @@ void collective_cases(const struct bench_env *env, struct bench_cases *out)
 	for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
 		for (int inside = 0; inside < (collective_in_place(op) ? 2 : 1); inside++)
 			for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-				add(env, out, shared, op, sizes[i], inside);
+				add(env, out, shared, op, sizes[i], inside, NULL);
 }

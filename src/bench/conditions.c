@@ -153,7 +153,7 @@ void conditions_look(struct host *h, const struct watch_list *w, struct record_m
 	struct record_track track;
 	struct arena a = { 0 };
 	struct timespec now;
-	struct rusage u;
+	struct rusage u, children;
 	char line[128], *text;
 	long long v;
 	double d;
@@ -185,8 +185,11 @@ void conditions_look(struct host *h, const struct watch_list *w, struct record_m
 	read_stat(h, out);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	out->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	/* The other side over loopback, a workload: they are what is measured. */
 	getrusage(RUSAGE_SELF, &u);
-	out->own_s = seconds_of(&u.ru_utime) + seconds_of(&u.ru_stime);
+	getrusage(RUSAGE_CHILDREN, &children);
+	out->own_s = seconds_of(&u.ru_utime) + seconds_of(&u.ru_stime) +
+		     seconds_of(&children.ru_utime) + seconds_of(&children.ru_stime);
 }
 
 double conditions_others(const struct record_moment *from, const struct record_moment *to)

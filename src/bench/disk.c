@@ -99,6 +99,16 @@ static struct bench_case case_of(const struct bench_env *env, const struct row *
 	};
 }
 
+/* Why a case makes no sense here; NULL: it does. */
+static const char *absent(const struct disk_arg *row, const struct disk_shared *s)
+{
+	if (row->buffered)
+		return !row->write && s->place.own_cache ? DISK_OWN_CACHE : NULL;
+	if (!s->direct.can)
+		return s->direct.why;
+	return row->block < s->direct.align ? "the disk does not take blocks that small" : NULL;
+}
+
 static void disk_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	struct disk_shared *s = ARENA_NEW(env->a, struct disk_shared);
@@ -117,13 +127,14 @@ static void disk_cases(const struct bench_env *env, struct bench_cases *out)
 	}
 	s->cpus = disk_place_cpus(env, &s->place);
 	s->limit = disk_place_limit(env, &s->place);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].arg.buffered || (s->direct.can && rows[i].arg.block >= s->direct.align))
-			bench_case_add(env->a, out, case_of(env, &rows[i], s));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *why = absent(&rows[i].arg, s);
+
+		if (why)
+			bench_case_absent(env->a, out, rows[i].name, why);
 		else
-			bench_case_absent(env->a, out, rows[i].name,
-					  s->direct.can ? "the disk does not take blocks that small"
-							: s->direct.why);
+			bench_case_add(env->a, out, case_of(env, &rows[i], s));
+	}
 }
 
 static void disk_end(const struct bench_cases *all)

@@ -20,17 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/disk_place.h"
 #include "bench/disk_queue.h"
 
-/* ZFS has no number in the kernel's header. */
-enum {
-	FILL_BLOCK = 1 << 20,
-	FILL_DEPTH = 8,
-	ZFS_MAGIC = 0x2fc12fc1,
-	EXTENTS = 64,
-	LOOKS = 64,
-	TRIES = 25
-};
+enum { FILL_BLOCK = 1 << 20, FILL_DEPTH = 8, EXTENTS = 64, LOOKS = 64, TRIES = 25 };
 
 static int cannot(struct err *e, int code, const char *dir)
 {
@@ -61,7 +54,7 @@ static int make_named(const char *dir)
 
 int disk_file_make(const char *dir, struct err *e)
 {
-	int fd = open(dir, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		return fd;
@@ -69,6 +62,23 @@ int disk_file_make(const char *dir, struct err *e)
 	if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL || fd == -ENOENT)
 		fd = make_named(dir);
 	return fd < 0 ? cannot(e, fd, dir) : fd;
+}
+
+int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *e)
+{
+	char own[32];
+	uint32_t word;
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word) ||
+	    (size_t)snprintf(path, cap, "%s/.gputune-bench-%08x", dir, word) >= cap)
+		return err_set(e, -ENAMETOOLONG, "no name can be made up in %.200s", dir);
+	if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	path[0] = '\0';
+	err_set(e, -EOPNOTSUPP, "%.200s cannot give a name to a file that has none", dir);
+	err_hint(e, "--files names files that are there already");
+	return -EOPNOTSUPP;
 }
 
 static bool toggle(int fd, bool direct)
@@ -290,11 +300,12 @@ int disk_file_drop(const struct disk_file *f, struct err *e)
 	return 0;
 }
 
-int disk_file_cold(const struct disk_file *f, struct err *e)
+int disk_file_cold(const struct disk_file *f, bool *seen, struct err *e)
 {
 	int r = disk_file_drop(f, e);
 	double left = r ? -1 : page_cache_empty(f->fd, f->bytes);
 
+	*seen = left >= 0;
 	if (left > PAGE_CACHE_COLD)
 		return err_set(e, -EBUSY, "%.0f %% of the file stays in the page cache",
 			       100 * left);

@@ -27,6 +27,11 @@ struct disk_direct {
 
 /* A nameless file in dir, empty. Its descriptor or -errno and *e, a sentence for people. */
 int disk_file_make(const char *dir, struct err *e);
+/*
+ * Gives a file of disk_file_make a name in the folder it was made in, for who must open it by one;
+ * the caller removes it. 0, or -errno and *e, and path is empty: not every file system can.
+ */
+int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *e);
 struct disk_direct disk_file_direct(int fd);
 /*
  * Bytes (a power of two) that a file there may have: not above most, half of what is free at
@@ -43,8 +48,8 @@ int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool di
 int disk_file_mode(struct disk_file *f, bool direct, struct err *e);
 /* Nothing of it in the page cache any more; what was written is on the device first. */
 int disk_file_drop(const struct disk_file *f, struct err *e);
-/* The same, and looks whether it worked: -EBUSY and *e where pages stay. */
-int disk_file_cold(const struct disk_file *f, struct err *e);
+/* The same, and looks whether it worked: -EBUSY and *e where pages stay. *seen: the kernel told. */
+int disk_file_cold(const struct disk_file *f, bool *seen, struct err *e);
 void disk_file_close(struct disk_file *f);
 
 /* Any file: drops its clean pages from the page cache. */

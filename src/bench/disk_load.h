@@ -31,6 +31,7 @@ struct disk_load {
 	uint64_t *kept; /* where the last writes went */
 	size_t kept_max, n_kept;
 	cpu_set_t *cpus_before;
+	bool blind; /* what the page cache held before could not be seen */
 };
 
 /* Takes what is done until nothing is under way. -errno and *e. */

@@ -95,7 +95,7 @@ static const char *name_of(long type)
 	} known[] = { { TMPFS_MAGIC, "tmpfs" },	      { RAMFS_MAGIC, "ramfs" },
 		      { EXT4_SUPER_MAGIC, "ext4" },   { XFS_SUPER_MAGIC, "xfs" },
 		      { BTRFS_SUPER_MAGIC, "btrfs" }, { OVERLAYFS_SUPER_MAGIC, "overlay" },
-		      { NFS_SUPER_MAGIC, "nfs" } };
+		      { NFS_SUPER_MAGIC, "nfs" },     { ZFS_MAGIC, "zfs" } };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == type)
@@ -119,6 +119,7 @@ int disk_place_look(const struct bench_env *env, const char *path, struct disk_p
 	p.dir = arena_strdup(env->a, real);
 	m = machine_mount_of(env->m, p.dir);
 	p.memory = (long)fs.f_type == TMPFS_MAGIC || (long)fs.f_type == RAMFS_MAGIC;
+	p.own_cache = (long)fs.f_type == ZFS_MAGIC;
 	/* Facts leave most file systems in memory out; what they name then is another one. */
 	if (m && p.memory && !fact_is(&m->type, "tmpfs"))
 		m = NULL;

@@ -9,13 +9,21 @@
 
 #include "bench/bench.h"
 
-enum { DISK_MEMBERS = 32 };
+/* ZFS has no number in the kernel's header. */
+enum { DISK_MEMBERS = 32, ZFS_MAGIC = 0x2fc12fc1 };
+/* Why nothing is read from the disk there. */
+#define DISK_OWN_CACHE                                                                             \
+	"ZFS keeps files in a cache of its own (ARC), which gputune does not empty: they would "   \
+	"be "                                                                                      \
+	"read from memory"
 
 struct disk_place {
 	const char *dir;   /* absolute, links resolved */
 	const char *mount; /* mount point; dir where no fact names it */
 	const char *fs;	   /* "ext4" */
 	bool memory;	   /* the file system lives in memory */
+	bool own_cache; /* what was read or written stays in a cache that no file's user can empty
+			 */
 	/* Disks that facts know, below partitions, RAID and device mapper. */
 	const struct disk *disks[DISK_MEMBERS];
 	size_t n_disks;

@@ -105,6 +105,7 @@ static int prepare(struct disk_load *s, const struct bench_env *env, struct err 
 				      .block = arg->block,
 				      .node = shared->place.node,
 				      .engine = arg->buffered ? ENGINE_PLAIN : shared->engine };
+	bool seen = true;
 	int r = 0;
 
 	if (s->file->spoiled)
@@ -114,11 +115,12 @@ static int prepare(struct disk_load *s, const struct bench_env *env, struct err 
 				   env->stop, e);
 	r = r ? r : disk_file_mode(s->file, !arg->buffered, e);
 	if (r == 0 && arg->buffered && !arg->write && !shared->place.memory)
-		r = disk_file_cold(s->file, e);
+		r = disk_file_cold(s->file, &seen, e);
 	else
 		r = r ? r : disk_file_drop(s->file, e);
 	if (r)
 		return r;
+	s->blind = !seen;
 	ask.fd = s->file->fd;
 	s->random = s->file->id | 1;
 	r = disk_queue_open(&ask, &s->q, e);
@@ -144,7 +146,10 @@ int disk_setup(const struct bench_env *env, const struct bench_case *c, void **s
 		return r;
 	}
 	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
-				arg->buffered ? "page cache" : "O_DIRECT",
+				!arg->buffered ? "O_DIRECT"
+				: s->blind     ? "page cache, and the kernel does not tell what it "
+						 "held"
+					       : "page cache",
 				disk_place_settings(env->a, &arg->shared->place));
 	*state = s;
 	return 0;

@@ -165,6 +165,20 @@ static void measure(struct turn *t, void *state, unsigned left)
 	}
 }
 
+/* What was asked to stop while it looked has said nothing of the samples. */
+static void check(struct turn *t, void *state)
+{
+	struct err e = { 0 };
+	int r = t->b->verify(state, &e);
+
+	if (r == -EINTR && stopped(t->f))
+		t->out->verified = false;
+	else if (r)
+		fail(t, r == -ENOTRECOVERABLE ? "not healthy" : RECORD_WRONG, &e);
+	else
+		t->out->verified = t->out->n > 0;
+}
+
 static void one_round(struct turn *t, unsigned left)
 {
 	struct err e = { 0 };
@@ -187,10 +201,8 @@ static void one_round(struct turn *t, unsigned left)
 		t->out->first[t->out->rounds++] = t->out->n;
 		measure(t, state, left);
 	}
-	if (!t->out->error && (r = t->b->verify(state, &e)) != 0)
-		fail(t, r == -ENOTRECOVERABLE ? "not healthy" : "the result is wrong", &e);
-	else if (!t->out->error)
-		t->out->verified = true;
+	if (!t->out->error)
+		check(t, state);
 	t->b->teardown(state);
 }
 
@@ -214,7 +226,9 @@ static void add_series(struct frame *f, const struct bench *b, const struct benc
 					     .unit = b->figures[i].unit,
 					     .unit_text = b->figures[i].unit_text,
 					     .better = b->figures[i].better };
-		s->band = band_of(f->env.a, f->env.m, c->hardware, b->name, c->name, s);
+		s->band = band_of(f->env.a, f->env.m,
+				  idset_contains(&f->env.cpus, &f->env.m->cpu.online.v),
+				  c->hardware, b->name, c->name, s);
 	}
 }
 
@@ -296,33 +310,53 @@ static void rounds(struct frame *f, const struct bench *b, struct turn *turns, s
 		}
 }
 
+/* Notes the cases that this machine cannot have; where none of those that were asked for can be
+ * had, of these alone. How many. */
+static size_t skip_absent(struct frame *f, const struct bench *b, const char *prefix,
+			  const struct bench_cases *all, struct record *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n_absent; i++) {
+		const struct record_skip *s = &all->absent[i];
+
+		if (prefix && strncmp(s->bench, prefix, strlen(prefix)) != 0)
+			continue;
+		record_skip(f->env.a, r, arena_printf(f->env.a, "%s/%s", b->name, s->bench),
+			    s->reason);
+		n++;
+	}
+	return n;
+}
+
 int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r)
 {
 	struct bench_cases all = { 0 };
 	struct turn *turns;
-	size_t n;
+	size_t n, absent;
 
 	f->env.ask.name = prefix;
 	b->cases(&f->env, &all);
-	for (size_t i = 0; i < all.n_absent; i++)
-		record_skip(f->env.a, r,
-			    arena_printf(f->env.a, "%s/%s", b->name, all.absent[i].bench),
-			    all.absent[i].reason);
+	turns = arena_array(f->env.a, all.n, sizeof(*turns));
+	n = choose(&all, prefix, turns);
+	absent = skip_absent(f, b, n ? NULL : prefix, &all, r);
 	if (!all.n && !all.n_absent)
 		record_skip(f->env.a, r, b->name,
 			    all.none ? all.none : "there is nothing here that it could measure");
-	turns = arena_array(f->env.a, all.n, sizeof(*turns));
-	n = choose(&all, prefix, turns);
 	if (!n) {
 		if (b->end)
 			b->end(&all);
-		return all.n ? -ENOENT : all.usage ? -EINVAL : -ENODATA;
+		if (!absent && (all.n || all.n_absent))
+			return -ENOENT;
+		return all.usage ? -EINVAL : -ENODATA;
 	}
 	/* All places first: what turns point to must not move. */
 	for (size_t i = 0; i < n; i++)
 		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
 	for (size_t i = 0; i < n; i++)
 		begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
+	if (f->begins)
+		f->begins(f->ctx, b, n, turns[0].seconds);
 	rounds(f, b, turns, n);
 	for (size_t i = 0; i < n; i++)
 		finish(&turns[i]);

@@ -6,7 +6,6 @@
 #include "bench/gds.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@ struct shared {
 	struct disk_place place;
 	struct bench_limit limit;
 	struct cufile cufile;
+	struct gds_files taken;
 	struct gpu_places gpus;
 	bool open, has_cufile;
 	const char *why; /* there is no cuFile */
@@ -180,6 +180,7 @@ static void gds_end(const struct bench_cases *all)
 
 	if (!s)
 		return;
+	gds_let_go(&s->taken, &s->cufile);
 	if (s->own.fd >= 0)
 		disk_file_close(&s->own);
 	else if (s->open)
@@ -198,29 +199,12 @@ static void gds_teardown(void *state)
 	struct err ignored;
 
 	if (t->place->gpu->context && cuda_use(t->place->gpu, &ignored) == 0) {
-		for (size_t i = 0; i < t->set->n; i++)
-			if (t->handles[i])
-				t->cufile->api.file_end(t->handles[i]);
 		if (g->buffer)
 			t->cufile->api.buffer_end(t->at);
 		gds_lanes_end(t);
 		cuda_free(t->place->gpu, t->at);
 	}
-	for (size_t i = 0; i < t->set->n; i++)
-		if (t->opened[i] > 0)
-			close(t->opened[i]);
 	free(g);
-}
-
-/* cuFile refuses a file that was opened with flags it does not know; this opens it anew. */
-static int open_anew(int fd, struct err *e)
-{
-	char path[64];
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	return r >= 0 ? r : err_set(e, -errno, "opening a file for cuFile: %s", strerror(errno));
 }
 
 /* The library's own view of files and memory. That memory cannot be registered is no fault: it goes
@@ -228,17 +212,10 @@ static int open_anew(int fd, struct err *e)
 static int make_straight(struct gds *g, struct err *e)
 {
 	struct gds_target *t = &g->target;
-	int r = 0;
+	struct shared *s = g->arg->shared;
+	int r = gds_take(&s->taken, t->cufile, t->set, s->own.fd >= 0 ? s->place.dir : NULL, e);
 
-	for (size_t i = 0; i < t->set->n && r == 0; i++) {
-		struct cufile_file f = { .kind = CUFILE_DESCRIPTOR };
-
-		t->opened[i] = open_anew(t->set->files[i].fd, e);
-		if (t->opened[i] < 0)
-			return t->opened[i];
-		f.file.fd = t->opened[i];
-		r = cufile_check(t->cufile->api.file_add(&t->handles[i], &f), e, "taking a file");
-	}
+	t->handles = s->taken.handle;
 	if (r == 0)
 		g->buffer = !t->cufile->api.buffer_add(t->at, gds_bytes(t->set), 0).error;
 	g->counted = r == 0 && cufile_count(t->cufile, &g->before);
@@ -268,7 +245,7 @@ static int gds_setup(const struct bench_env *env, const struct bench_case *c, vo
 	if (!g)
 		return err_set(e, -ENOMEM, "no memory");
 	g->arg = arg;
-	g->target = (struct gds_target){ .env = env,
+	g->target = (struct gds_target){ .stop = env->stop,
 					 .set = &arg->shared->set,
 					 .place = arg->place,
 					 .cufile = &arg->shared->cufile };
@@ -325,6 +302,8 @@ static int gds_check(void *state, struct err *e)
 
 	if (g->arg->straight)
 		tell_way(g);
+	/* What was measured until somebody asked to stop is checked as well. */
+	t->stop = NULL;
 	r = cuda_use(gpu, e);
 	r = r ? r
 	      : cuda_check(gpu,

@@ -15,13 +15,12 @@ enum { GDS_THREADS = 8, GDS_BUFFERS = 2, GDS_ALIGN = 4096 };
 
 /* One file or several, and where they go. */
 struct gds_target {
-	const struct bench_env *env;
+	const atomic_bool *stop; /* NULL: nobody may stop it */
 	struct load_set *set;
 	struct gpu_place *place;
 	cuda_address at; /* a file's first byte is at gds_offset of it */
 	struct cufile *cufile;
-	void *handles[LOAD_FILES]; /* cuFile's; NULL: the other way */
-	int opened[LOAD_FILES];	   /* the descriptors behind them; 0: none */
+	void *const *handles; /* cuFile's, one a file; NULL: the other way */
 	/* Through the host: of each thread. */
 	struct {
 		struct cuda_stream *stream;
@@ -29,6 +28,22 @@ struct gds_target {
 		void *buffer[GDS_BUFFERS];
 	} lane[GDS_THREADS];
 };
+
+/* The files as cuFile has them, from the first case that needs that to the last one's end. */
+struct gds_files {
+	void *handle[LOAD_FILES];
+	int fd[LOAD_FILES]; /* the descriptors behind them */
+	size_t n;
+	bool tried;
+	int code; /* it did not take one of them; 0: it has all */
+	struct err why;
+};
+
+/* Gives it all of an open set. own_dir: where the bench's own file is; NULL: the user's files.
+ * -errno and *e, then and whenever it is asked again. */
+int gds_take(struct gds_files *f, const struct cufile *c, const struct load_set *set,
+	     const char *own_dir, struct err *e);
+void gds_let_go(struct gds_files *f, const struct cufile *c);
 
 /* Bytes that the target needs. */
 uint64_t gds_bytes(const struct load_set *set);

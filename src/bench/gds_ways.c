@@ -84,7 +84,7 @@ struct piece {
 static bool next(struct team *t, struct piece *out)
 {
 	const struct load_set *set = t->target->set;
-	const atomic_bool *stop = t->target->env->stop;
+	const atomic_bool *stop = t->target->stop;
 	bool more;
 
 	pthread_mutex_lock(&t->lock);
@@ -179,8 +179,8 @@ static void *member_main(void *arg)
 
 	m->error = cuda_use(t->place->gpu, &m->e);
 	for (size_t turn = 0; m->error == 0 && next(m->team, &p); turn++)
-		m->error = t->handles[0] ? straight(m, &p) : through_host(m, &p, turn);
-	if (m->error == 0 && !t->handles[0])
+		m->error = t->handles ? straight(m, &p) : through_host(m, &p, turn);
+	if (m->error == 0 && !t->handles)
 		m->error = cuda_wait_stream(t->place->gpu, t->lane[m->index].stream, COPY_MOST_S,
 					    "the last copies", &m->e);
 	if (m->error) {
@@ -281,11 +281,10 @@ int gds_verify(struct gds_target *t, struct err *e)
 	char *far = t->lane[0].buffer[0], *near = t->lane[0].buffer[1];
 	struct team all = { .target = t };
 	struct piece p = { 0 };
-	const atomic_bool *stop = t->env->stop;
 	int r = 0;
 
 	pthread_mutex_init(&all.lock, NULL);
-	while (r == 0 && !(stop && atomic_load(stop)) && next(&all, &p))
+	while (r == 0 && next(&all, &p))
 		r = compare(t, &p, far, near, e);
 	pthread_mutex_destroy(&all.lock);
 	return r || !p.bytes ? r : plant(t, &p, far, near, e);

@@ -48,6 +48,12 @@ static void choose(const struct bench_env *env, struct bench_cases *cases, struc
 	const char *at = env->ask.gpus;
 	size_t n = 0;
 
+	if (!at[strspn(at, ",")]) {
+		cases->none = "--gpus takes indices or UUIDs like 0-3, not nothing";
+		cases->usage = true;
+		all->n = 0;
+		return;
+	}
 	while (*at) {
 		size_t len = strcspn(at, ",");
 		const char *word = arena_strndup(env->a, at, len);

@@ -59,11 +59,31 @@ static const struct limit_row *row_of(const struct machine *m)
 	return NULL;
 }
 
-struct bench_limit limit_memory(const struct bench_env *env, size_t sockets)
+double limit_sockets(const struct machine *m, const struct idset *cpus, int node)
+{
+	double sockets = (double)fact_or(&m->cpu.sockets, 1);
+	size_t all = 0, used = 0;
+
+	/* A socket may be several nodes, and one node several sockets. */
+	LIST_FOR_EACH (const struct numa_node, n, &m->cpu.nodes) {
+		if (!idset_count(&n->cpus.v))
+			continue;
+		all++;
+		used += node < 0 ? idset_intersects(&n->cpus.v, cpus) : (int)n->index == node;
+	}
+	if (!all)
+		return node < 0 ? sockets : 0;
+	return sockets * (double)used / (double)all;
+}
+
+struct bench_limit limit_memory(const struct bench_env *env, double sockets)
 {
 	const struct machine *m = env->m;
 	const struct limit_row *r;
 
+	if (!(sockets > 0))
+		return (struct bench_limit){ .source = "unknown: no fact tells what memory a node "
+						       "without CPUs has" };
 	if (fact_or(&m->platform.virtual_, 0) || fact_or(&m->cpu.hypervisor, 0))
 		return (struct bench_limit){ .source = "unknown: a virtual machine does not tell "
 						       "what memory it has" };
@@ -72,7 +92,7 @@ struct bench_limit limit_memory(const struct bench_env *env, size_t sockets)
 		return (struct bench_limit){
 			.source = "unknown: no fact tells channels and rate of this memory"
 		};
-	return (struct bench_limit){ true, r->gb_s * (double)sockets,
+	return (struct bench_limit){ true, r->gb_s * sockets,
 				     arena_printf(env->a, "data sheet: %s%s (%s, %s)", r->what,
 						  r->platform ? "" : " a socket, if all are filled",
 						  r->source, r->date) };

@@ -17,8 +17,12 @@ struct limit_row {
 extern const struct limit_row memory_limits[];
 extern const size_t memory_limit_count;
 
-/* GB/s of so many sockets' memory. Unknown in a virtual machine, which does not tell its memory. */
-struct bench_limit limit_memory(const struct bench_env *env, size_t sockets);
+/* GB/s of so many sockets' memory, a node's part of one too. Unknown in a virtual machine, which
+ * does not tell its memory. */
+struct bench_limit limit_memory(const struct bench_env *env, double sockets);
+/* Of how many sockets these CPUs use the memory, each CPU that of its own node; node >= 0: that
+ * node's alone. 0: a node without CPUs, whose memory is of another kind. */
+double limit_sockets(const struct machine *m, const struct idset *cpus, int node);
 /* MHz: the highest frequency that the kernel tells for any of these CPUs. */
 struct bench_limit limit_frequency(const struct bench_env *env, const struct idset *cpus);
 

@@ -19,7 +19,6 @@ struct bandwidth_arg {
 	enum memory_op op;
 	struct idset cpus;
 	int node; /* -1: each CPU's own */
-	size_t sockets;
 };
 
 struct bandwidth {
@@ -244,9 +243,8 @@ static void add(const struct bench_env *env, struct bench_cases *out, enum memor
 {
 	struct bandwidth_arg *arg = ARENA_NEW(env->a, struct bandwidth_arg);
 	const char *list = idset_format(env->a, &cpus);
-	long long sockets = fact_or(&env->m->cpu.sockets, 1);
 
-	*arg = (struct bandwidth_arg){ op, cpus, node, sockets > 0 ? (size_t)sockets : 1 };
+	*arg = (struct bandwidth_arg){ op, cpus, node };
 	bench_case_add(
 		env->a, out,
 		(struct bench_case){
@@ -328,7 +326,7 @@ static struct bench_limit bandwidth_limit(const struct bench_env *env, const str
 {
 	const struct bandwidth_arg *arg = c->arg;
 
-	return limit_memory(env, arg->node < 0 ? arg->sockets : 1);
+	return limit_memory(env, limit_sockets(env->m, &arg->cpus, arg->node));
 }
 
 static const struct bench_figure figures[] = {

@@ -42,6 +42,7 @@ struct load {
 	void *buffers;
 	size_t buffers_bytes;
 	cpu_set_t *cpus_before;
+	bool seen; /* that the page cache was empty */
 };
 
 static const struct {
@@ -67,6 +68,8 @@ static const char *absent(size_t i, const struct shared *s, const struct disk_di
 {
 	if (rows[i].cold && s->place.memory)
 		return "the files lie in memory";
+	if (rows[i].cold && s->place.own_cache)
+		return DISK_OWN_CACHE;
 	if (rows[i].way == LOAD_POPULATE && !load_can_populate())
 		return "the kernel has no MADV_POPULATE_READ (Linux 5.14)";
 	if (rows[i].way == LOAD_DIRECT && !direct->can)
@@ -124,6 +127,7 @@ static void cases(const struct bench_env *env, struct bench_cases *out)
 		out->none = arena_strdup(env->a, e.text);
 		return;
 	}
+	out->usage = false;
 	s->cpus = disk_place_cpus(env, &s->place);
 	s->limit = disk_place_limit(env, &s->place);
 	cpus = idset_count(&s->cpus);
@@ -202,7 +206,7 @@ static int prepare(struct load *l, struct err *e)
 	memset(l->buffers, 0, l->buffers_bytes);
 	l->job.buffers = l->buffers;
 	if (l->arg->cold)
-		r = load_make_cold(&s->set, e);
+		r = load_make_cold(&s->set, &l->seen, e);
 	else
 		r = load_run(&l->job, &all, e);
 	if (r == 0 && l->arg->way == LOAD_DIRECT)
@@ -234,8 +238,10 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 	}
 	*variant = arena_printf(env->a, "%s%s",
 				arg->way == LOAD_DIRECT ? "past the page cache"
-				: arg->cold ? "page cache dropped for these files before each load"
-					    : "read once before",
+				: !arg->cold		? "read once before"
+				: l->seen ? "page cache dropped for these files before each load"
+					  : "page cache told to drop these files before each "
+					    "load; the kernel does not tell whether it did",
 				disk_place_settings(env->a, &arg->shared->place));
 	*state = l;
 	return 0;

@@ -53,8 +53,9 @@ int load_same(const struct load_set *set, struct err *e);
 
 /* The page cache forgets these files, as far as nobody else holds them. */
 void load_forget(const struct load_set *set);
-/* The same, and looks whether it did: -EBUSY and *e where it keeps more than a little. */
-int load_make_cold(const struct load_set *set, struct err *e);
+/* The same, and looks whether it did: -EBUSY and *e where it keeps more than a little. *seen: the
+ * kernel told. */
+int load_make_cold(const struct load_set *set, bool *seen, struct err *e);
 /* Past the page cache from now on, or through it again. */
 void load_direct(const struct load_set *set, bool on);
 

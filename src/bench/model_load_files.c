@@ -233,14 +233,17 @@ void load_forget(const struct load_set *set)
 		page_cache_drop(set->files[i].fd);
 }
 
-int load_make_cold(const struct load_set *set, struct err *e)
+int load_make_cold(const struct load_set *set, bool *seen, struct err *e)
 {
 	double left = 0;
 
+	*seen = true;
 	for (size_t i = 0; i < set->n; i++) {
 		const struct load_file *f = &set->files[i];
+		double share = page_cache_empty(f->fd, f->bytes);
 
-		left += fmax(page_cache_empty(f->fd, f->bytes), 0) * (double)f->bytes;
+		*seen = *seen && share >= 0;
+		left += fmax(share, 0) * (double)f->bytes;
 	}
 	left /= (double)set->bytes;
 	if (left > PAGE_CACHE_COLD)

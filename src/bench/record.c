@@ -24,6 +24,11 @@ int record_stop_parse(const char *name, enum record_stop *out)
 	return -EINVAL;
 }
 
+bool record_wrong(const struct record_case *c)
+{
+	return c->error && strncmp(c->error, RECORD_WRONG, strlen(RECORD_WRONG)) == 0;
+}
+
 void record_summarise(struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -31,6 +36,7 @@ void record_summarise(struct record *r)
 
 		for (size_t k = 0; k < c->n_series; k++)
 			c->series[k].has_summary =
+				!record_wrong(c) &&
 				stat_summary(c->series[k].x, c->n, &c->series[k].s) == 0;
 	}
 }

@@ -85,11 +85,17 @@ struct record_case {
 	const char *error; /* NULL: none */
 };
 
+/* How the error of a case begins whose work was done and came out wrong. */
+#define RECORD_WRONG "the result is wrong"
+/* Of a wrong result there is no figure. */
+bool record_wrong(const struct record_case *c);
+
 /* The machine at one moment. Totals since boot; negative: could not be seen. */
 struct record_moment {
 	double load1, available_mib;
 	double busy_s, steal_s, irq_s, idle_s; /* CPU seconds of all CPUs */
-	double own_s; /* of this process, after: and of the other ranks here */
+	double own_s; /* of this process and its children that have ended; after: and of the other
+			 ranks here */
 	double at_s;
 	long long interrupts, switches;
 	long long throttles; /* thermal throttle events of all CPUs */

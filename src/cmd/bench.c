@@ -20,7 +20,7 @@
 #include "host/write.h"
 #include "view/bench_json.h"
 
-enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9 };
+enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9, LONG_S = 120 };
 
 /* One measurement under way. */
 struct measuring {
@@ -66,6 +66,20 @@ static void progress(void *ctx, const struct record_case *c, size_t done, size_t
 	fflush(stderr);
 }
 
+/* A node of eight GPUs has some hundred copies to measure: whoever waits should know. */
+static void begins(void *ctx, const struct bench *b, size_t n, double seconds)
+{
+	const struct measuring *g = ctx;
+	/* Warm-up and set-ups take at least half as long again. */
+	double all = 1.5 * (double)n * seconds;
+
+	if (all >= LONG_S && !g->frame.samples && !g->r->value[OPT_QUIET])
+		fprintf(stderr,
+			"gputune: %s: %zu cases of %.3g s, about %.0f minutes; a case's name or "
+			"--for TIME makes it shorter\n",
+			b->name, n, seconds, all / 60);
+}
+
 static void end_line(struct measuring *g)
 {
 	if (g->live_line)
@@ -104,22 +118,38 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-static int read_cpus(struct measuring *g)
+static int read_cpus(struct run *r, struct idset *out)
 {
-	const char *list = g->r->value[OPT_CPUS];
-	struct idset allowed = bench_allowed(&g->r->arena), asked;
+	const char *list = r->value[OPT_CPUS];
+	struct idset allowed = bench_allowed(&r->arena), asked;
 
-	g->frame.env.cpus = allowed;
+	*out = allowed;
 	if (!list)
 		return 0;
-	if (idset_parse(&g->r->arena, list, &asked) || !idset_count(&asked))
+	if (idset_parse(&r->arena, list, &asked) || !idset_count(&asked))
 		return complain_text(EXIT_USAGE, "--cpus takes a list like 0-3,8, not \"%s\"",
 				     list);
 	if (!idset_contains(&allowed, &asked))
 		return complain_text(EXIT_USAGE, "--cpus %s: this process may only run on %s", list,
-				     idset_format(&g->r->arena, &allowed));
-	g->frame.env.cpus = asked;
+				     idset_format(&r->arena, &allowed));
+	*out = asked;
 	return 0;
+}
+
+int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus)
+{
+	static const enum option_id words[] = { OPT_DIR, OPT_FILES, OPT_PEER, OPT_TOKEN, OPT_GPUS };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (r->value[words[i]] && !*r->value[words[i]])
+			return complain_text(EXIT_USAGE, "--%s is empty",
+					     option_rows[words[i]].name);
+	*ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
+				   .files = r->value[OPT_FILES],
+				   .peer = r->value[OPT_PEER],
+				   .token = r->value[OPT_TOKEN],
+				   .gpus = r->value[OPT_GPUS] };
+	return read_cpus(r, cpus);
 }
 
 static int read_options(struct measuring *g)
@@ -135,12 +165,7 @@ static int read_options(struct measuring *g)
 					     RECORD_SAMPLES_MAX, runs);
 		g->frame.samples = (size_t)n;
 	}
-	g->frame.env.ask = (struct bench_ask){ .dir = g->r->value[OPT_DIR],
-					       .files = g->r->value[OPT_FILES],
-					       .peer = g->r->value[OPT_PEER],
-					       .token = g->r->value[OPT_TOKEN],
-					       .gpus = g->r->value[OPT_GPUS] };
-	return read_cpus(g);
+	return bench_asked(g->r, &g->frame.env.ask, &g->frame.env.cpus);
 }
 
 /* A wrong name is found before anything is measured. */
@@ -306,6 +331,7 @@ static int run_checked(struct measuring *g)
 	g->frame.env.h = g->h;
 	g->frame.env.stop = &g->stop;
 	g->frame.ctx = g;
+	g->frame.begins = begins;
 	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
 		g->frame.progress = progress;
 	if (bench_ranks_begin(r, &g->frame.env, &g->ranks, &code))

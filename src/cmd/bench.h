@@ -3,11 +3,14 @@
 #ifndef CMD_BENCH_H
 #define CMD_BENCH_H
 
-#include "bench/record.h"
+#include "bench/bench.h"
 #include "cmd/cmd.h"
 
 /* --state made absolute, or the default. */
 const char *bench_state(struct run *r);
+/* What benches are asked besides their names, and --cpus among those that this process may use. 0,
+ * or the exit code of a complaint. */
+int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus);
 /* "bench list" and "bench show ID". */
 int bench_list(struct run *r, struct host *h);
 int bench_show(struct run *r, struct host *h);

@@ -27,12 +27,13 @@ const char *bench_state(struct run *r)
 	return arena_printf(&r->arena, "%s/%s", here, dir);
 }
 
-/* A file when there is one of that name, otherwise a kept result of that id. Complains. */
-static bool bench_load(struct run *r, struct host *h, const char *name, struct record *out)
+/* A file when there is one of that name, otherwise a kept result of that id. Its text; NULL, and a
+ * complaint. */
+static const char *bench_load(struct run *r, struct host *h, const char *name, struct record *out)
 {
 	const char *path = name;
 	struct err e = { 0 };
-	char here[PATH_MAX], *text;
+	char here[PATH_MAX], *text = NULL;
 	int code;
 
 	if (name[0] != '/' && getcwd(here, sizeof(here)))
@@ -46,7 +47,7 @@ static bool bench_load(struct run *r, struct host *h, const char *name, struct r
 		code = bench_from_json(&r->arena, name, text, out, &e);
 	if (code)
 		complain(EXIT_USAGE, &e);
-	return code == 0;
+	return code ? NULL : text;
 }
 
 static struct doc *list_page(struct run *r, const struct record *kept, size_t n)
@@ -120,29 +121,22 @@ int bench_print(struct run *r, const struct machine *m, const struct record *rec
 	return failed ? failed : code;
 }
 
-/* The file itself is the JSON of it. */
-static int print_kept_json(struct run *r, struct host *h, const char *id)
-{
-	struct err e = { 0 };
-	char *text;
-
-	if (store_get(&r->arena, h, bench_state(r), id, &text, &e))
-		return complain(EXIT_USAGE, &e);
-	fputs(text, r->out);
-	return EXIT_CLEAN;
-}
-
 int bench_show(struct run *r, struct host *h)
 {
 	struct record record;
+	const char *text;
 
 	if (r->n_args != 2)
 		return complain_text(EXIT_USAGE, "\"bench show\" needs one ID; \"bench list\" "
 						 "lists them");
-	if (run_wants_json(r))
-		return print_kept_json(r, h, r->args[1]);
-	if (!bench_load(r, h, r->args[1], &record))
+	text = bench_load(r, h, r->args[1], &record);
+	if (!text)
 		return EXIT_USAGE;
+	/* The file itself is the JSON of it. */
+	if (run_wants_json(r) && !r->value[OPT_QUIET]) {
+		fputs(text, r->out);
+		return EXIT_CLEAN;
+	}
 	return bench_print(r, NULL, &record, EXIT_CLEAN);
 }
 

@@ -51,9 +51,10 @@ struct bench_facts {
  * be read is not there. */
 void bench_facts_of(struct run *r, struct host *h, const char *machine, const char *gpu,
 		    struct bench_facts *out);
-/* The case of a bench whose name begins so; NULL: none. Sound ones alone: verified, no error. */
+/* The newest case of a bench that is called so, on whichever GPU: "bf16:8192", "read:gpu"; NULL:
+ * none. Sound ones alone: verified, no error. */
 const struct record_case *bench_fact(const struct bench_facts *f, const char *bench,
-				     const char *prefix, const char **id);
+				     const char *wanted, const char **id);
 /* What they say of constants, for these GPUs. */
 void calibrate_hints(struct run *r, const struct bench_facts *f, const struct place *place,
 		     struct calibrate_hint **out, size_t *n);

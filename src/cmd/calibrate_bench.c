@@ -62,12 +62,24 @@ void bench_facts_of(struct run *r, struct host *h, const char *machine, const ch
 	}
 }
 
+/* "bf16:8192" on any GPU, not "bf16:8192x64x64"; "h2d:gpu" of any, not "h2d:gpu0:node1". */
+static bool is_case(const char *name, const char *wanted)
+{
+	const char *rest;
+
+	if (!str_starts(name, wanted))
+		return false;
+	rest = name + strlen(wanted);
+	if (str_ends(wanted, ":gpu"))
+		return !rest[strspn(rest, "0123456789")];
+	return !*rest || *rest == ':';
+}
+
 const struct record_case *bench_fact(const struct bench_facts *f, const char *bench,
-				     const char *prefix, const char **id)
+				     const char *wanted, const char **id)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (strcmp(f->cases[i]->bench, bench) == 0 &&
-		    str_starts(f->cases[i]->name, prefix)) {
+		if (strcmp(f->cases[i]->bench, bench) == 0 && is_case(f->cases[i]->name, wanted)) {
 			if (id)
 				*id = f->ids[i];
 			return f->cases[i];

@@ -150,7 +150,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_ANSWER] = { OPT_ANSWER, "output", 0, WORD_NUMBER, "N", "tokens of an answer" },
 	[OPT_BATCH] = { OPT_BATCH, "batch", 0, WORD_NUMBER, "N", "requests at a time" },
 	[OPT_TP] = { OPT_TP, "tp", 0, WORD_NUMBER, "N",
-		     "tensor parallelism (default: all GPUs; training: 1)" },
+		     "tensor parallelism (default: all GPUs of a stage; training: 1)" },
 	[OPT_PP] = { OPT_PP, "pp", 0, WORD_NUMBER, "N", "pipeline stages" },
 	[OPT_DEPTH] = { OPT_DEPTH, "depth", 0, WORD_NUMBER, "N",
 			"tokens that are in the cache before the prompt" },

@@ -215,6 +215,7 @@ static int prove(struct proving *g)
 		return code;
 	note_changes(g);
 	prove_times(&g->planned.plan, !r->value[OPT_SETTLE], &g->proof);
+	prove_budget(r, &g->proof);
 	question = question_of(g);
 	if (r->value[OPT_DRY_RUN]) {
 		code = announce(g);

@@ -21,6 +21,7 @@ struct proving {
 	struct proof proof;
 	struct engine engine;
 	struct bench_env env;
+	struct bench_ask ask;
 	struct idset cpus;
 	struct watch_list watch;
 	struct txn_who who;
@@ -46,6 +47,8 @@ int prove_options(struct proving *g);
 int prove_time(const struct run *r, enum option_id o, double *out);
 int prove_min_effect(const struct run *r, double *out);
 int prove_seed(const struct run *r, uint64_t *out);
+/* How long it may take where nobody says: by whether it is of many settings. */
+void prove_budget(const struct run *r, struct proof *out);
 /* The bench's case or the workload. */
 int prove_window(struct proving *g);
 

@@ -198,6 +198,12 @@ int prove_min_effect(const struct run *r, double *out)
 	return 0;
 }
 
+void prove_budget(const struct run *r, struct proof *out)
+{
+	if (!r->value[OPT_BUDGET])
+		out->budget_s = out->many ? MANY_BUDGET_S : ONE_BUDGET_S;
+}
+
 int prove_seed(const struct run *r, uint64_t *out)
 {
 	unsigned long long v;
@@ -216,7 +222,6 @@ int prove_options(struct proving *g)
 	int code = prove_min_effect(g->r, &p->min_effect_asked);
 
 	p->settle_s = SETTLE_S;
-	p->budget_s = g->r->n_args == 1 ? ONE_BUDGET_S : MANY_BUDGET_S;
 	code = code ? code : prove_time(g->r, OPT_SETTLE, &p->settle_s);
 	code = code ? code : prove_time(g->r, OPT_BUDGET, &p->budget_s);
 	code = code ? code : prove_seed(g->r, &p->seed);
@@ -242,6 +247,9 @@ static int command_window(struct proving *g)
 
 	if (code)
 		return code;
+	if (better && strcmp(w.metric, "wall") == 0)
+		return complain_text(EXIT_USAGE, "--better is for what a workload prints: of its "
+						 "time less is better");
 	return window_command(&g->r->arena, &w, &g->proof.window, &e) ? complain(EXIT_USAGE, &e)
 								      : 0;
 }
@@ -255,32 +263,18 @@ int prove_bench_window(struct proving *g, const char *name, struct err *e)
 				     .cpus = g->cpus,
 				     .stop = &g->stop,
 				     .h = g->h,
-				     .ask = { .dir = g->r->value[OPT_DIR],
-					      .files = g->r->value[OPT_FILES],
-					      .peer = g->r->value[OPT_PEER],
-					      .token = g->r->value[OPT_TOKEN],
-					      .gpus = g->r->value[OPT_GPUS] } };
+				     .ask = g->ask };
 	r = window_bench(&g->r->arena, &g->env, name, g->r->value[OPT_METRIC], &g->proof.window, e);
 	if (r == 0 && g->r->value[OPT_FOR])
 		parse_seconds(g->r->value[OPT_FOR], &g->proof.window.seconds);
 	return r;
 }
 
-static int read_cpus(struct proving *g)
-{
-	const char *list = g->r->value[OPT_CPUS];
-
-	g->cpus = bench_allowed(&g->r->arena);
-	if (!list || (idset_parse(&g->r->arena, list, &g->cpus) == 0 && idset_count(&g->cpus)))
-		return 0;
-	return complain_text(EXIT_USAGE, "--cpus takes a list like 0-3,8, not \"%s\"", list);
-}
-
 int prove_window(struct proving *g)
 {
 	struct err e = { 0 };
 	double ignored;
-	int r = read_cpus(g);
+	int r = bench_asked(g->r, &g->ask, &g->cpus);
 
 	r = r ? r : prove_time(g->r, OPT_FOR, &ignored);
 	if (r)

@@ -78,20 +78,38 @@ static void store_targets(struct keeping *k, const char *id, struct ledger_row r
 	}
 }
 
+static size_t screened_pairs(const struct proof *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_windows; i++)
+		n += p->windows[i].part == PART_SCREEN && !p->windows[i].fault;
+	return n / 2;
+}
+
+/* Only what was proven of it by itself: of one that stays beside others that may be what helps,
+ * nothing is known. */
 static void store_member(struct keeping *k, const struct proof_member *m)
 {
 	struct ledger_row row = k->row;
 
 	if (!m->screened)
 		return;
-	row.ratio = m->confirmed ? m->member.ratio : m->effect.ratio;
-	row.low = m->confirmed ? m->member.low : m->effect.low;
-	row.high = m->confirmed ? m->member.high : m->effect.high;
-	row.pairs = m->confirmed ? m->member.n : k->g->proof.n_windows / 2;
-	row.verdict = m->stays ? RULING_HELPS
+	row.verdict = m->shown ? RULING_HELPS
 		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
 			      ? RULING_HURTS
 			      : RULING_UNDECIDED;
+	if (m->confirmed) {
+		row.ratio = m->member.ratio;
+		row.low = m->member.low;
+		row.high = m->member.high;
+		row.pairs = m->member.n;
+	} else if (!m->shown) {
+		row.ratio = m->effect.ratio;
+		row.low = m->effect.low;
+		row.high = m->effect.high;
+		row.pairs = screened_pairs(&k->g->proof);
+	}
 	row.kept = row.kept && m->stays;
 	store_targets(k, m->id, row);
 }

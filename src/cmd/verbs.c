@@ -184,7 +184,7 @@ const struct verb verbs[] = {
 		   "and keeps every sample with the conditions and settings it was taken "
 		   "under. \"bench show ID\" prints a kept result; \"bench serve\" is the other "
 		   "machine of the network benches. Ctrl-C keeps what was measured until "
-		   "then. Exit code 1 when a result was wrong.",
+		   "then. Exit code 1 when a case failed or its result was wrong.",
 	  OPTION_LIST(bench_options) },
 	{ .name = "compare",
 	  .args = "A B",

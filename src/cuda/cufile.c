@@ -84,6 +84,9 @@ static const char *sentence(int error)
 		{ 5018, "not for files of this kind" },
 		{ 5019, "the file is open with flags that it does not know" },
 		{ 5020, "the file is not open past the page cache" },
+		{ 5027, "it did not find the file's disk and file system, which it asks udev: a "
+			"container has udev's answers when /run/udev is mounted into it" },
+		{ 5031, "it could not open the file once more by its name" },
 		{ 5033, "nvidia-fs did not start" },
 		{ 5034, "switched off in cufile.json" },
 		{ CUFILE_MISSING, "the library has no such function" },

@@ -113,6 +113,7 @@ static int measure(struct window *w, struct window_reading *out, struct err *e)
 	void *state = NULL;
 	int r = follow_cpus(w, e), wrong;
 
+	s->env->seconds = w->seconds;
 	r = r ? r : s->b->setup(s->env, s->c, &state, &variant, e);
 	if (r)
 		return stopped(s) ? -EINTR : r;
@@ -145,6 +146,10 @@ static int choose_case(struct measured *s, const char *bench, const char *prefix
 			s->c = &all->items[i];
 	if (s->c)
 		return 0;
+	for (size_t i = 0; i < all->n_absent; i++)
+		if (!prefix || strncmp(all->absent[i].bench, prefix, strlen(prefix)) == 0)
+			return err_set(e, -ENODATA, "%s/%s: %s", bench, all->absent[i].bench,
+				       all->absent[i].reason);
 	if (!all->n)
 		return err_set(e, all->usage ? -EINVAL : -ENODATA, "%s: %s", bench,
 			       all->none ? all->none

@@ -112,6 +112,12 @@ void engine_fail(struct engine *g, int code, const struct err *e)
 	case -EBADMSG:
 		p->why = arena_printf(g->a, "with it, what is measured goes wrong: %s", e->text);
 		return;
+	case -EAGAIN:
+		p->why = arena_printf(g->a,
+				      "what is measured went wrong once with it and not a second "
+				      "time: %s",
+				      e->text);
+		return;
 	case -ENODATA:
 		p->why = arena_printf(g->a, "it cannot be measured, even without a change: %s",
 				      e->text);

@@ -155,6 +155,30 @@ static void void_pair(struct engine *g, size_t from, const char *why)
 			g->p->windows[i].fault = why;
 }
 
+/*
+ * What goes wrong once in a while does so with the setting and without it, so one fault with it is
+ * no proof of harm: it is harmful when it goes wrong again, and without it does not. None of these
+ * windows counts.
+ */
+static int again(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
+		 struct err *e)
+{
+	size_t number = g->coin++, from = g->p->n_windows;
+	struct proof_window w;
+	struct err other = { 0 };
+	int r = one_window(g, part, number, a, false, &w, &other);
+
+	if (r == 0)
+		r = one_window(g, part, number, b, true, &w, &other);
+	else if (r == -EBADMSG)
+		r = -ENODATA;
+	void_pair(g, from, "a second look at what went wrong");
+	if (r == 0)
+		return -EAGAIN;
+	*e = other;
+	return r;
+}
+
 static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
 		    const struct arm *b, struct proof_pairs *out, struct err *e)
 {
@@ -174,7 +198,10 @@ static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
 	}
 	if (r) {
 		void_pair(g, from, "the other window of the pair does not count");
-		return r;
+		/* Of mixtures another one tells, and the same against itself is no setting's. */
+		return r == -EBADMSG && part != PART_SCREEN && part != PART_SAME
+			       ? again(g, part, a, b, e)
+			       : r;
 	}
 	add_pair(g, out, &w[0], &w[1]);
 	/* The slowest of late, so that the budget holds. */
@@ -242,11 +269,17 @@ int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
 
 int engine_admit(struct engine *g, const bool *on, struct err *e)
 {
-	const struct arm with = { .name = "on", .on = on };
+	const struct arm off = { .name = "off" }, with = { .name = "on", .on = on };
 	struct proof_window w;
-	int r = one_window(g, PART_WARM_UP, g->p->n_windows, &with, true, &w, e);
+	int r = one_window(g, PART_WARM_UP, g->p->n_windows, &with, true, &w, e), back;
 	struct err ignored = { 0 };
-	int back = switch_to(g->sw, NULL, false, r ? &ignored : e);
+
+	if (r == -EBADMSG)
+		r = again(g, PART_WARM_UP, &off, &with, e);
+	/* It can be set, and the pairs will tell. */
+	if (r == -EAGAIN)
+		r = 0;
+	back = switch_to(g->sw, NULL, false, r ? &ignored : e);
 
 	return r ? r : back;
 }

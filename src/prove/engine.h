@@ -76,8 +76,8 @@ int engine_admit(struct engine *g, const bool *on, struct err *e);
 int engine_same(struct engine *g, const bool *on, size_t later_pairs, bool *usable, struct err *e);
 /*
  * One pair that counts, added to out. -EINTR: stopped. -EBADMSG: side b made the workload fail.
- * -ENODATA: it fails without b. -ESTALE: somebody else changes the knobs. -ECANCELED: b cannot be
- * made. -EUCLEAN: it cannot be put back.
+ * -ENODATA: it fails without b. -ESTALE: somebody else changes the knobs. -EAGAIN: it failed with
+ * b, and not a second time. -ECANCELED: b cannot be made. -EUCLEAN: it cannot be put back.
  */
 int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
 		struct proof_pairs *out, struct err *e);

@@ -98,6 +98,11 @@ struct ledger_answer {
  */
 void ledger_find(struct arena *a, const struct ledger *l, const char *setting, const char *target,
 		 struct ledger_answer *out);
+/* The same of the rows that counts says true of. NULL: all. */
+void ledger_find_where(struct arena *a, const struct ledger *l, const char *setting,
+		       const char *target,
+		       bool (*counts)(const void *ctx, const struct ledger_row *row),
+		       const void *ctx, struct ledger_answer *out);
 /* Whether the row is about this setting on this machine; *out then says whether it still holds. */
 bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_row *row,
 		  const char *setting, struct ledger_answer *out);

@@ -65,11 +65,20 @@ bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_r
 void ledger_find(struct arena *a, const struct ledger *l, const char *setting, const char *target,
 		 struct ledger_answer *out)
 {
+	ledger_find_where(a, l, setting, target, NULL, NULL, out);
+}
+
+void ledger_find_where(struct arena *a, const struct ledger *l, const char *setting,
+		       const char *target,
+		       bool (*counts)(const void *ctx, const struct ledger_row *row),
+		       const void *ctx, struct ledger_answer *out)
+{
 	*out = (struct ledger_answer){ .valid = l->state ? LEDGER_UNSEEN : LEDGER_NONE };
 	for (size_t i = 0; i < l->n; i++) {
 		struct ledger_answer one;
 
 		if (!is_about(l, &l->rows[i], setting, target) ||
+		    (counts && !counts(ctx, &l->rows[i])) ||
 		    !ledger_judge(a, l, &l->rows[i], setting, &one))
 			continue;
 		if (!out->row || outranks(&one, out))

@@ -225,17 +225,39 @@ static int confirm(struct many *m, struct err *e)
 
 /* --- all ---------------------------------------------------------------------------------------
  */
+/* Nothing looked good enough to go on: what one of them might be worth all the same. */
+static void none_left(struct many *m)
+{
+	struct proof *p = m->g->p;
+	double most = 0;
+
+	for (size_t i = 0; i < m->groups.n; i++) {
+		const struct proof_member *x = &p->members[i];
+
+		if (x->screened)
+			most = fmax(most, x->confirmed ? x->member.high : x->effect.high);
+	}
+	p->verdict = most < 1 + p->rule.min_effect ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
+	p->why = arena_printf(
+		m->g->a,
+		p->verdict == RULING_NO_DIFFERENCE
+			? "none of them looks better by enough to matter: %s at most"
+			: "none of them looks better by enough to matter, but %s could "
+			  "have been missed",
+		proof_percent(m->g->a, most));
+}
+
 static int whole(struct many *m, struct err *e)
 {
 	struct engine *g = m->g;
 	struct arm off = { .name = "off", .other = m->b }, with = { .name = "on", .on = m->b };
 	struct proof *p = g->p;
+	size_t k = count_set(m);
 	int r;
 
 	add_set(m, m->b, m->groups.n);
-	if (!count_set(m)) {
-		p->verdict = RULING_NO_DIFFERENCE;
-		p->why = "none of them looks better by enough to matter";
+	if (!k) {
+		none_left(m);
 		return 0;
 	}
 	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
@@ -243,8 +265,12 @@ static int whole(struct many *m, struct err *e)
 		return r;
 	p->verdict = p->compared.verdict;
 	p->why = p->compared.why;
-	for (size_t i = 0; i < m->groups.n; i++)
-		p->members[i].stays = m->set[i] && p->verdict == RULING_HELPS;
+	for (size_t i = 0; i < m->groups.n; i++) {
+		struct proof_member *x = &p->members[i];
+
+		x->stays = m->set[i] && p->verdict == RULING_HELPS;
+		x->shown = x->stays && (k == 1 || (x->confirmed && x->member.stays));
+	}
 	return 0;
 }
 
@@ -256,7 +282,9 @@ static int prove(struct many *m, struct err *e)
 	int r;
 
 	rule_default(&p->rule, p->min_effect_asked);
-	r = engine_warm_up(g, m->groups.n + p->rule.looks[0], e);
+	/* Each once, one pass of mixtures, and the first look at the whole. */
+	r = engine_warm_up(g, (m->groups.n + 1) / 2 + screen_rows(m->groups.n) + p->rule.looks[0],
+			   e);
 	if (r == 0)
 		r = admit(m, e);
 	if (r == 0 && !m->n)

@@ -60,7 +60,8 @@ struct proof_member {
 	struct screen_effect effect;
 	bool confirmed; /* it was left out once */
 	struct screen_member member;
-	bool stays;
+	bool stays; /* in the set that helps */
+	bool shown; /* and its own part in that was proven: left out, or alone in the set */
 };
 
 struct proof {

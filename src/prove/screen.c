@@ -71,9 +71,14 @@ static size_t rows_for(size_t factors)
 	return n;
 }
 
+size_t screen_rows(size_t factors)
+{
+	return factors && factors <= SCREEN_FACTORS_MAX ? rows_for(factors) : 0;
+}
+
 int screen_design(struct arena *a, size_t factors, struct screen_design *out)
 {
-	size_t rows = factors && factors <= SCREEN_FACTORS_MAX ? rows_for(factors) : 0;
+	size_t rows = screen_rows(factors);
 
 	if (!rows)
 		return -EINVAL;

@@ -29,6 +29,8 @@ struct screen_design {
  * is shuffled by order_shuffle. 0, or -EINVAL: no factor, or more than SCREEN_FACTORS_MAX.
  */
 int screen_design(struct arena *a, size_t factors, struct screen_design *out);
+/* Pairs of one pass over it; 0 where there is no design. */
+size_t screen_rows(size_t factors);
 bool screen_on(const struct screen_design *s, size_t row, size_t factor, bool mirror);
 
 enum screen_say {

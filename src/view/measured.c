@@ -19,30 +19,87 @@ bool measured_any(const struct ledger *l)
 	return false;
 }
 
+/* Values that a verdict may be about: what is wished and what is set, as people are told (">= 1024
+ * KiB"). NULL: not known. */
+struct values {
+	const char *wish, *now;
+};
+
+static struct values values_of(const struct finding *f)
+{
+	return (struct values){ f->v.wanted, f->v.current };
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = text; n && at && (at = strstr(at, word)) != NULL; at += n)
+		if ((at == text || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
+/* Of several words the last one tells: "4096 131072 16777216" is "largest >= 16777216 bytes". */
+static bool is_on(const void *ctx, const struct ledger_row *r)
+{
+	const struct values *v = ctx;
+	const char *last = r->after ? strrchr(r->after, ' ') : NULL;
+
+	if (!r->after || (!v->wish && !v->now))
+		return true;
+	last = last ? last + 1 : r->after;
+	return has_word(v->wish, last) || has_word(v->now, last);
+}
+
+/* What was found of the value that counts goes before what was found of another one. */
+static void find_of(struct arena *a, const struct ledger *l, const char *setting,
+		    const char *target, const struct values *v, struct ledger_answer *out)
+{
+	ledger_find_where(a, l, setting, target, is_on, v, out);
+	if (!out->row)
+		ledger_find(a, l, setting, target, out);
+}
+
+/* A verdict on another value says which one. */
+static const char *text_of(struct arena *a, const struct ledger_answer *answer,
+			   const struct values *v)
+{
+	const struct ledger_row *r = answer->row;
+	const char *text = ledger_text(a, answer);
+
+	if (is_on(v, r))
+		return text;
+	return arena_printf(a, "of %s instead of %s: %s", r->after,
+			    r->before ? r->before : "what was set", text);
+}
+
 /* Of several targets the first that something holds for; else the first that something held for. */
 static struct ledger_answer answer_of(struct arena *a, const struct ledger *l,
 				      const struct finding *f)
 {
+	struct values v = values_of(f);
 	struct ledger_answer best = { 0 };
 
 	for (size_t i = 0; i < f->n_targets && best.valid != LEDGER_VALID; i++) {
 		struct ledger_answer one;
 
-		ledger_find(a, l, f->s->id, f->targets[i], &one);
+		find_of(a, l, f->s->id, f->targets[i], &v, &one);
 		if (!best.row || one.valid == LEDGER_VALID)
 			best = one;
 	}
 	if (!f->n_targets)
-		ledger_find(a, l, f->s->id, NULL, &best);
+		find_of(a, l, f->s->id, NULL, &v, &best);
 	return best;
 }
 
 const char *measured_change(struct arena *a, const struct ledger *l, const struct change *c)
 {
+	struct values v = { .wish = c->after };
 	struct ledger_answer answer;
 
-	ledger_find(a, l, c->s->id, c->target, &answer);
-	return answer.row ? ledger_text(a, &answer) : NULL;
+	find_of(a, l, c->s->id, c->target, &v, &answer);
+	return answer.row ? text_of(a, &answer, &v) : NULL;
 }
 
 void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
@@ -84,14 +141,14 @@ static struct node *found_table(struct doc *d)
 }
 
 static void found_row(struct doc *d, struct node *t, const struct setting *s, const char *on,
-		      const struct ledger_answer *answer)
+		      const struct ledger_answer *answer, const struct values *v)
 {
 	struct cell *c = node_row(d, t);
 
 	c[0] = cell_as(STYLE_CODE, s->id);
 	c[1] = cell(*answer->row->target ? answer->row->target : on);
 	c[2] = cell_as(verdict_style(answer), ruling_name(answer->row->verdict));
-	c[3] = cell(ledger_text(d->arena, answer));
+	c[3] = cell(text_of(d->arena, answer, v));
 }
 
 static void say_missing(struct doc *d, size_t missing, const char *of_what)
@@ -113,6 +170,7 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 	t = found_table(d);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
+		struct values v = values_of(it);
 		struct ledger_answer answer;
 
 		if (!can_be_proven(it->s))
@@ -120,7 +178,7 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 		answer = answer_of(d->arena, l, it);
 		missing += !answer.row && it->v.kind == VERDICT_FAIL;
 		if (answer.row)
-			found_row(d, t, it->s, it->target, &answer);
+			found_row(d, t, it->s, it->target, &answer, &v);
 	}
 	node_drop_empty(t);
 	say_missing(d, missing, "what is to be fixed");
@@ -139,13 +197,14 @@ void measured_changes_page(struct doc *d, const struct plan *p, const struct led
 	t = found_table(d);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
+		struct values v = { .wish = c->after };
 		struct ledger_answer answer;
 
-		ledger_find(d->arena, l, c->s->id, c->target, &answer);
+		find_of(d->arena, l, c->s->id, c->target, &v, &answer);
 		missing += !answer.row && c->s != last;
 		last = c->s;
 		if (answer.row && answer.row != shown)
-			found_row(d, t, c->s, c->target, &answer);
+			found_row(d, t, c->s, c->target, &answer, &v);
 		shown = answer.row;
 	}
 	node_drop_empty(t);

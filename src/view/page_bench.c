@@ -8,8 +8,11 @@
 #include "view/figure.h"
 #include "view/figures.h"
 
-static struct cell interval_cell(struct doc *d, const struct record_series *s)
+static struct cell interval_cell(struct doc *d, const struct record_case *c,
+				 const struct record_series *s)
 {
+	if (record_wrong(c))
+		return cell_as(STYLE_MUTED, "void");
 	if (!s->has_summary || !s->s.has_interval)
 		return cell_as(STYLE_MUTED, "too few samples");
 	return cell_printf(d, STYLE_PLAIN, "%s to %s", bench_number(d->arena, s->s.interval.low),
@@ -65,7 +68,7 @@ static void figure_row(struct doc *d, struct node *t, const struct record_case *
 	if (s->has_summary)
 		row[2] = cell_printf(d, STYLE_STRONG, "%s %s", bench_number(d->arena, s->s.median),
 				     s->unit_text);
-	row[3] = interval_cell(d, s);
+	row[3] = interval_cell(d, c, s);
 	row[4] = limit_cell(d, c, s);
 	row[5] = band_cell(d, s);
 	row[6] = k ? cell("") : state_cell(c, s);

@@ -180,8 +180,12 @@ static void how(struct doc *d, const struct setting *s, const struct ledger *l)
 	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
 	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
 	node_pair(d, n, "Gain",
-		  cell(gain.row ? arena_printf(a, "measured here: %s", ledger_text(a, &gain))
-				: "unmeasured here"));
+		  cell(!gain.row ? "unmeasured here"
+		       : gain.row->before && gain.row->after
+			       ? arena_printf(a, "measured here: %s (%s to %s)",
+					      ledger_text(a, &gain), gain.row->before,
+					      gain.row->after)
+			       : arena_printf(a, "measured here: %s", ledger_text(a, &gain))));
 }
 
 static void cited(struct doc *d, const char *source)

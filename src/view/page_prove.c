@@ -55,7 +55,7 @@ static void headline(struct doc *d, const struct proof *p)
 		doc_text(d, "%c%s.",
 			 p->why[0] >= 'a' && p->why[0] <= 'z' ? p->why[0] - 32 : p->why[0],
 			 p->why + 1);
-	if (p->verdict == RULING_NO_DIFFERENCE)
+	if (p->verdict == RULING_NO_DIFFERENCE && p->compared.done)
 		doc_text(d, "An effect larger than %s would have been seen.",
 			 share_text(d->arena, r->resolution));
 	if (p->verdict == RULING_UNDECIDED && r->needed)
@@ -137,7 +137,7 @@ static const char *said(const struct proof_member *m)
 	if (m->fault)
 		return m->fault;
 	if (m->stays)
-		return "helps";
+		return m->shown ? "helps" : "stays: not shown by itself, the set as a whole helps";
 	if (m->confirmed)
 		return m->member.hurts ? "hurts: dropped" : "no gain shown: dropped";
 	if (!m->screened)

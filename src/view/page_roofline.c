@@ -196,7 +196,8 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
 	const struct roof_profile *f = p->profile;
 
 	doc_heading(d, 1, arena_printf(a, "Under the roofs of %s", p->roof->machine));
-	doc_text(d, "%s (%s): %zu kinds of work%s.", p->source, f->source, f->n,
+	doc_text(d, "%s (%s): %zu kind%s of work%s.", p->source, f->source, f->n,
+		 f->n == 1 ? "" : "s",
 		 f->separate ? ""
 			     : arena_printf(a, ", %s ms of the GPU's time",
 					    bench_number(a, f->all_ms)));

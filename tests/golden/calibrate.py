@@ -247,6 +247,7 @@ def wrong(tmp):
         return tmp / name
 
     on = ("--model", "Qwen3-8B", "--on", "dgx-spark", "--dry-run")
+    says("no log's name", 2, ("--log is empty",), "calibrate", "--log", "", *on)
     says("nothing known", 2, ("no output of a benchmark",), "calibrate", put("x.txt", "hello\n"), *on)
     says("broken JSON", 2, ("x.json:2: JSON",), "calibrate", put("x.json", '{"completed": 3,\n nonsense'), *on)
     says("a broken line", 2, ("y.jsonl:2: JSON",), "calibrate",
@@ -263,7 +264,8 @@ def wrong(tmp):
     says("no format", 1, ("no format of weights",), "calibrate", seeds / "logs.vllm.json", "--model", "Qwen3-8B", "--weights", "stone",
          "--on", "dgx-spark", "--dry-run")
     # One run decides little, and noise nothing: constants stay where they were.
-    j = follows("one run", 0, "calibrate", seeds / "logs.vllm.json", *on, "--weights", "nvfp4")
+    run = json.loads((seeds / "logs.vllm.json").read_text()) | {"mean_tpot_ms": 29, "output_throughput": 4 * 256 / (.5 + 255 * .029)}
+    j = follows("one run", 0, "calibrate", put("run.json", json.dumps(run)), *on, "--weights", "nvfp4")
     g = next(g for g in j["groups"] if g["runs"])
     expect("nothing is left to try it on", not g["error_left_out"] and "nothing is left" in g["reason"], g["reason"])
     # 16 GB of BF16 weights cannot be read in 18 ms: no constants explain that.
@@ -317,8 +319,15 @@ def from_bench(tmp):
     expect("a thin one by memory", thin["bound"] == "memory" and abs(thin["operations_per_byte"] - ops / size) < .01, thin)
     expect("memory", p["gpu-memory read:gpu0"]["bound"] == "memory" and abs(p["gpu-memory read:gpu0"]["reached_ratio"] - 200 / 273) < .001)
     expect("limits of benches are data sheets", j["limits"]["memory_gb_per_s"]["is"] == "data-sheet", j["limits"])
+    # Newer, and of the same rows: another product, and the way to memory that is farther away.
+    bench_file(state, "20261101-100004-e", "gemm", "bf16:8192x64x8192", 4.0, "tflop_per_s", "8192 x 64, sums over 8192, random data")
+    bench_file(state, "20261101-100005-f", "copy", "h2d:gpu0:node1", 5.0, "gb_per_s")
+    j = follows("other products are no measure", 0, "calibrate", "--from-bench", *on)
+    c = {k["name"]: k for k in next(g for g in j["groups"] if g["engine"] == "vllm")["constants"]}
+    expect("of this one", abs(c["math_half"]["value"] / c["math_half"]["built_in"] - 1) < .001, c["math_half"])
     j = follows("limits that were measured", 0, "roofline", "--on", "dgx-spark", "--state", state, "--ncu", seeds / "roof.ncu.csv")
     expect("measured", j["limits"]["memory_gb_per_s"]["is"] == "measured" and j["limits"]["memory_gb_per_s"]["value"] == 200, j["limits"])
+    expect("by the square product", j["limits"]["arithmetic_tflop_per_s"]["half"]["value"] == 93, j["limits"])
 
 
 # --- profiles ---------------------------------------------------------------------------------------------------------------

@@ -121,6 +121,22 @@ with tempfile.TemporaryDirectory() as tmp:
     out = run("advise", "--model", "Qwen3-8B", "--host", machine)[1]
     expect("advise says on what", "+3.1 % [2.4, 3.9]" in out and "prove it again" in out and "not on this model" in out, out)
 
+    # A verdict on another value than the one that counts: not before one on that, and never as if it were on it.
+    (folder / "ledger.jsonl").write_text("\n".join([
+        row(here), row(here, time="2026-11-22T10:00:00Z", after="8", verdict="hurts", ratio=0.1, low=0.05, high=0.2),
+        row(here, setting="disk.scheduler", before="none", after="bfq", verdict="hurts", ratio=0.7, low=0.6, high=0.8), ""]))
+    check = json.loads(run("check", "--format", "json", "--host", machine)[1])
+    m = finding(check, "disk.read-ahead")["measured"]
+    expect("the value that is wished for goes first", m and m["verdict"] == "helps" and m["after"] == "1024", m)
+    code, out, err = run("check", "--host", machine)
+    out = " ".join(out.split())
+    expect("another value is named", "of bfq instead of none: -30.0 %" in out and "of 8 instead" not in out,
+           out[out.find("Measured here"):])
+    out = " ".join(run("plan", "--verbose", "--host", machine)[1].split())
+    expect("a change's own value", "Measured here: +3.1 %" in out and "-90.0 %" not in out, out)
+    out = " ".join(run("explain", "disk.scheduler", "--host", machine)[1].split())
+    expect("explain says from what to what", "measured here: -30.0 %" in out and "(none to bfq)" in out, out)
+
     # Ledgers of two machines beside each other.
     other = pathlib.Path(tmp, "n2.jsonl")
     other.write_text(row({**here, "machine": "00000000000000bb"}, name="n2", verdict="hurts", ratio=0.9, low=0.85,

@@ -116,7 +116,12 @@ for address in ("0.0.0.0", "[::]:0"):
 says("an address of nobody here", ["bench", "serve", "--listen", "192.0.2.1:0", "--token", good], 5, "cannot listen")
 says("serve with a word more", ["bench", "serve", "now", "--token", good], 2, "no argument")
 says("no peer", ["bench", "tcp", "--state", str(tmp / "state")], 2, "--peer", "bench serve")
-says("peer without a token", ["bench", "tcp/send:1", "--peer", "127.0.0.1", "--state", str(tmp / "state")], 1, "--token")
+# What can be known wrong is said before anything is measured, and nothing is kept of it.
+for words, *said in ((["--peer", "127.0.0.1"], "--token"), (["--peer", "127.0.0.1", "--token", str(tmp / "none")], "No such file"),
+                     (["--peer", "127.0.0.1:x", "--token", good], "no address"), (["--peer", ""], "--peer is empty"),
+                     (["--peer", "127.0.0.1", "--token", ""], "--token is empty")):
+    says(f"bench {words}", ["bench", "tcp/send:1", *words, "--state", str(tmp / "state")], 2, *said)
+expect("nothing is kept of it", not (tmp / "state").exists(), list((tmp / "state").glob("**/*")))
 free = socket.socket()
 free.bind(("127.0.0.1", 0))
 says("nobody listens", ["bench", "tcp/send:1", "--peer", f"127.0.0.1:{free.getsockname()[1]}", "--token", good, "--state",

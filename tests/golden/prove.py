@@ -181,6 +181,10 @@ def refusals():
             ("a bad effect", ["prove", "net.tcp-fastopen=3", "--command", "true", "--min-effect", "0"], 2),
             ("a bad budget", ["prove", "net.tcp-fastopen=3", "--command", "true", "--budget", "soon"], 2),
             ("nobody to ask", ["prove", "net.tcp-fastopen=3", "--command", "true"], 2),
+            ("more time as the better", ["prove", "net.tcp-fastopen=3", "--command", "true", "--better", "higher"], 2),
+            ("CPUs that are not there", ["prove", "net.tcp-fastopen=3", "--bench", "cpu-frequency/one", "--cpus", "60000", "--dry-run"], 2),
+            ("a folder of no name", ["prove", "net.tcp-fastopen=3", "--bench", "disk", "--dir", "", "--dry-run"], 2),
+            ("a peer without a token", ["prove", "net.tcp-fastopen=3", "--bench", "tcp", "--peer", "127.0.0.1", "--dry-run"], 2),
             ("as wanted already", ["prove", "net.tcp-fastopen=1", "--command", "true", "--yes"], 5)):
         got, out, err = run(*argv)
         expect(f"refused: {name}", got == code and err, (got, err))
@@ -189,6 +193,12 @@ def refusals():
     before = snapshot()
     code, out, err = run("prove", "net.tcp-fastopen=3", "--command", "true", "--dry-run")
     expect("a dry run writes nothing", code == 0 and snapshot() == before, err)
+    expect("ten minutes for one", "no longer than 600 s" in err, err)
+    code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-slow-start-after-idle=0", "--command", "true", "--dry-run")
+    expect("two hours for many", code == 0 and "no longer than 7200 s" in err, err)
+    # It is the settings that count, not the words: one word may be many of them, and --only one.
+    code, out, err = run("prove", "net", "--command", "true", "--dry-run")
+    expect("one word, many settings", code != 0 or ("no longer than 7200 s" in err) == ("Switch 1 change" not in err), err)
     code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-fastopen=1", "--command", "true", "--dry-run")
     expect("two values for one setting are a usage error", code == 2 and "asked for twice" in err, (code, err))
     for queue in sorted(pathlib.Path("/sys/block").glob("*/queue/nr_requests")):
@@ -276,6 +286,7 @@ print(v * random.gauss(1, 0.003))""")
     if not j:
         return
     stays = {m["id"]: m["stays"] for m in j["members"]}
+    expect("many: only what was shown is said to help", all(m["shown"] == m["stays"] for m in j["members"]), j["members"])
     expect("many: verdict", j["verdict"] == "helps" and 1.03 < j["effect"]["ratio"] < 1.09, (j["why"], j["effect"]))
     expect("many: what stays", stays == {"net.tcp-fastopen": True, "net.tcp-rmem": False,
                                          "net.tcp-slow-start-after-idle": False}, stays)

@@ -87,6 +87,13 @@ code, out, err = finish(start(bench("collectives/all-reduce:64B", "--local-proce
 j = result("two of them", out)
 expect("two processes", j and "2 ranks" in j["cases"][0]["setup"], (code, err, out[:200]))
 nothing_left("by itself")
+code, out, err = finish(start(bench("collectives/all-reduce:64KiB", "collectives/all-reduce:1024KiB", "--format", "json")))
+j = result("a size in other words", out)
+expect("it is the case that was asked for", j and [c["case"] for c in j["cases"]] == ["all-reduce:64KiB", "all-reduce:1024KiB"]
+       and "1048576 bytes" in j["cases"][1]["setup"], (code, err))
+for words, said in (("", "--gpus is empty"), (",", "--gpus takes indices"), ("7", "no GPU that this process may use")):
+    code, out, err = finish(start(bench("collectives/all-reduce:64B", "--gpus", words)))
+    expect(f"--gpus {words!r} is a usage error", code == 2 and said in err and not out, (code, out, err))
 
 # --- as launchers do it -----------------------------------------------------------------------------------------------------------------
 

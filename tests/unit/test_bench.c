@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/conditions.h"
 #include "bench/list.h"
 #include "bench/memory_kernels.h"
@@ -38,6 +40,9 @@ struct script {
 	unsigned samples, setups, teardowns, verifies;
 	unsigned wrong_at; /* verify number that fails; 0: none */
 	unsigned stop_at;  /* sample that sets stop; 0: none */
+	bool hasty;	   /* verify ends with stop */
+	bool lacks;	   /* it has a case that this machine cannot have */
+	size_t begun;	   /* cases that were told of */
 	unsigned nan_at;
 	atomic_bool stop;
 	struct stat_random r;
@@ -48,18 +53,20 @@ static double fake_now(void *ctx)
 	return ((struct script *)ctx)->clock;
 }
 
+/* The script travels in the stop flag's neighbourhood: env has no room for a context. */
+static struct script *script_of(const struct bench_env *env)
+{
+	return (struct script *)((char *)(uintptr_t)env->stop - offsetof(struct script, stop));
+}
+
 static void fake_cases(const struct bench_env *env, struct bench_cases *out)
 {
 	bench_case_add(env->a, out,
 		       (struct bench_case){ .name = "one", .setup = "a", .placement = "here" });
 	bench_case_add(env->a, out,
 		       (struct bench_case){ .name = "other", .setup = "b", .placement = "there" });
-}
-
-/* The script travels in the stop flag's neighbourhood: env has no room for a context. */
-static struct script *script_of(const struct bench_env *env)
-{
-	return (struct script *)((char *)(uintptr_t)env->stop - offsetof(struct script, stop));
+	if (script_of(env)->lacks)
+		bench_case_absent(env->a, out, "third", "it has no third");
 }
 
 static int fake_setup(const struct bench_env *env, const struct bench_case *c, void **state,
@@ -97,6 +104,8 @@ static int fake_verify(void *state, struct err *e)
 {
 	struct script *s = state;
 
+	if (s->hasty && atomic_load(&s->stop))
+		return err_set(e, -EINTR, "interrupted");
 	return ++s->verifies == s->wrong_at ? err_set(e, -EILSEQ, "two and two is five") : 0;
 }
 
@@ -182,6 +191,17 @@ static void stops_when_narrow(void **state)
 	assert_int_equal(s.teardowns, 6);
 	assert_false(r.partial);
 	assert_int_equal(frame_run(&f, &fake, "nothing", &r), -ENOENT);
+	/* One that cannot be had says why, whoever asks. */
+	assert_int_equal(r.n_skipped, 0);
+	s.lacks = true;
+	assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
+	assert_int_equal(r.n_skipped, 1);
+	assert_int_equal(frame_run(&f, &fake, "third", &r), -ENODATA);
+	assert_int_equal(r.n_skipped, 2);
+	assert_string_equal(r.skipped[1].bench, "fake/third");
+	assert_string_equal(r.skipped[1].reason, "it has no third");
+	assert_int_equal(frame_run(&f, &fake, "fourth", &r), -ENOENT);
+	assert_int_equal(r.n_skipped, 2);
 	arena_free(&a);
 }
 
@@ -256,6 +276,10 @@ static void says_what_is_wrong(void **state)
 	assert_non_null(strstr(r.cases[3].error, "no room for one"));
 	assert_int_equal(r.cases[3].n, 0);
 	record_summarise(&r);
+	/* Of a wrong result there is no figure; of one that broke off there is. */
+	assert_true(record_wrong(&r.cases[1]) && r.cases[1].n > 0);
+	assert_false(r.cases[1].series[0].has_summary);
+	assert_true(!record_wrong(&r.cases[2]) && r.cases[2].series[0].has_summary);
 	record_judge(&a, &r);
 	assert_non_null(strstr(r.notes[1], "never became steady"));
 	assert_false(r.cases[3].series[0].has_summary);
@@ -277,6 +301,45 @@ static void keeps_what_there_is_when_interrupted(void **state)
 	assert_int_equal(s.samples, 30);
 	assert_int_equal(s.setups, s.teardowns);
 	assert_true(r.cases[0].n > 0);
+	/* What was not looked at is neither right nor wrong. */
+	for (unsigned hasty = 0; hasty < 2; hasty++) {
+		s = (struct script){ .cost = 0.1, .stop_at = 30, .hasty = hasty };
+		r = (struct record){ 0 };
+		assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
+		assert_int_equal(r.cases[0].stop, STOP_INTERRUPTED);
+		assert_null(r.cases[0].error);
+		assert_int_equal(r.cases[0].verified, !hasty);
+	}
+	/* And without a sample there is nothing that could be right. */
+	s = (struct script){ .cost = 0.1, .stop_at = 1 };
+	r = (struct record){ 0 };
+	assert_int_equal(frame_run(&f, &fake, "one", &r), 0);
+	assert_true(r.cases[0].n == 0 && !r.cases[0].verified);
+	arena_free(&a);
+}
+
+static void count_begun(void *ctx, const struct bench *b, size_t n, double seconds)
+{
+	struct script *s = ctx;
+
+	assert_string_equal(b->name, "fake");
+	assert_true(fabs(seconds - 10) < 1e-9);
+	s->begun += n;
+}
+
+static void says_how_much_there_is(void **state)
+{
+	struct arena a = { 0 };
+	struct script s = { .cost = 0.5 };
+	struct frame f = frame_of(&a, &s);
+	struct record r = { 0 };
+
+	(void)state;
+	f.begins = count_begun;
+	assert_int_equal(frame_run(&f, &fake, NULL, &r), 0);
+	assert_int_equal(s.begun, 2);
+	assert_int_equal(frame_run(&f, &fake, "nothing", &r), -ENOENT);
+	assert_int_equal(s.begun, 2);
 	arena_free(&a);
 }
 
@@ -551,6 +614,12 @@ static void compares(void **state)
 	compare_records(&a, x, same, &c);
 	assert_int_equal(c.n, 4);
 	assert_int_equal(c.count[COMPARE_SAME], 4);
+	/* One that is sure and too small is no difference, and said to be there. */
+	compare_records(&a, x, measured(&a, 1.0095, 12), &c);
+	assert_int_equal(c.rows[0].verdict, COMPARE_SAME);
+	assert_true(c.rows[0].ratio.interval.low > 1);
+	assert_non_null(strstr(c.rows[0].reason, "there is one"));
+	compare_records(&a, x, same, &c);
 	/* Both say that others used the machine. */
 	assert_int_equal(c.n_differs, 2);
 	assert_non_null(strstr(c.differs[0], "the first was taken while others"));
@@ -669,6 +738,29 @@ static void sampler_hears_and_costs_little(void **state)
 	arena_free(&a);
 }
 
+/* What a child has used is ours as soon as it has ended. */
+static void children_are_no_others(void **state)
+{
+	struct host *h = host_open_live();
+	struct watch_list w = { 0 };
+	struct record_moment from, to;
+	pid_t pid;
+
+	(void)state;
+	conditions_look(h, &w, &from);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		while (clock_cpu_s() < 0.1)
+			;
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	conditions_look(h, &w, &to);
+	assert_true(to.own_s - from.own_s >= 0.09);
+	host_close(h);
+}
+
 /* On a machine of the test's own: which files are looked at, and what they come to. */
 static void looks_at_what_there_is(void **state)
 {
@@ -754,6 +846,8 @@ int main(void)
 		cmocka_unit_test(stops_by_time_and_count),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(keeps_what_there_is_when_interrupted),
+		cmocka_unit_test(says_how_much_there_is),
+		cmocka_unit_test(children_are_no_others),
 		cmocka_unit_test(real_benches_verify),
 		cmocka_unit_test(loops_are_right),
 		cmocka_unit_test(workers_all_work),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,13 +121,18 @@ static void expect_error(const char *name, const char *words)
 
 static void test_ways(void **state)
 {
+	char empty[80];
+
 	(void)state;
 	if (!direct)
 		skip();
+	snprintf(empty, sizeof(empty), "%s/own", folder);
+	assert_int_equal(mkdir(empty, 0700), 0);
 	stub("gpus=2 memory=1000000000", "");
 	expect("cufile:gpu0", NULL, "direct: nvidia-fs");
 	expect("through-host:gpu1", NULL, "pinned memory");
-	expect("cufile:gpu0", ".", "direct: nvidia-fs");
+	expect("cufile:gpu0", empty, "direct: nvidia-fs");
+	assert_int_equal(rmdir(empty), 0); /* nothing is left in it */
 	stub("gpus=1 memory=1000000000", "host");
 	expect("cufile:gpu0", NULL, "compatibility mode");
 	stub("gpus=1 memory=1000000000", "host silent");

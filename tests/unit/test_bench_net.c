@@ -1218,6 +1218,20 @@ static void test_no_peer(void **state)
 	frame_run_all(&f, network_benches, 4, &r);
 	assert_int_equal(r.n, 0);
 	assert_int_equal(r.n_skipped, 4);
+	/* What was named and can be known wrong: before anything is measured. */
+	f.env.ask.peer = "127.0.0.1:1";
+	for (size_t i = 0; i < 4; i++) {
+		r.n_skipped = 0;
+		f.env.ask.token = i ? file_of("token", "short\n", 0600) : NULL;
+		assert_int_equal(frame_run(&f, network_benches[i], NULL, &r), -EINVAL);
+		assert_non_null(strstr(r.skipped[0].reason, i ? "a token has" : "--token"));
+	}
+	f.env.ask.token = token_path();
+	f.env.ask.peer = "[::1";
+	r.n_skipped = 0;
+	assert_int_equal(frame_run(&f, network_benches[0], NULL, &r), -EINVAL);
+	assert_non_null(strstr(r.skipped[0].reason, "no address"));
+	assert_int_equal(r.n, 0);
 	arena_free(&a);
 }
 

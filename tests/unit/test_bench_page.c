@@ -137,6 +137,38 @@ static void bands_make_sense(void **state)
 	}
 }
 
+static void add_node(struct arena *a, struct machine *m, unsigned index, unsigned cpu, unsigned n)
+{
+	struct numa_node *it = list_add(a, &m->cpu.nodes, sizeof(*it));
+
+	it->index = index;
+	it->cpus.f.seen = SEEN_OK;
+	for (unsigned i = 0; i < n; i++)
+		idset_add(a, &it->cpus.v, cpu + i);
+}
+
+/* Whose memory is used: of two sockets with two nodes each, and a node that is no processor's. */
+static void limits_of_a_part(void **state)
+{
+	struct arena a = { 0 };
+	struct machine m = { .cpu.sockets = num(2) };
+	struct idset some = { 0 };
+
+	(void)state;
+	idset_add(&a, &some, 0);
+	assert_true(fabs(limit_sockets(&m, &some, -1) - 2) < 1e-9);
+	for (unsigned i = 0; i < 4; i++)
+		add_node(&a, &m, i, 4 * i, 4);
+	add_node(&a, &m, 9, 0, 0);
+	assert_true(fabs(limit_sockets(&m, &some, -1) - 0.5) < 1e-9);
+	idset_add(&a, &some, 4);
+	assert_true(fabs(limit_sockets(&m, &some, -1) - 1) < 1e-9);
+	assert_true(fabs(limit_sockets(&m, &some, 3) - 0.5) < 1e-9);
+	assert_true(fabs(limit_sockets(&m, &some, 9)) < 1e-9);
+	assert_false(limit_memory(&(struct bench_env){ .a = &a, .m = &m }, 0).known);
+	arena_free(&a);
+}
+
 static void bands_follow_the_hardware(void **state)
 {
 	struct arena a = { 0 };
@@ -145,27 +177,41 @@ static void bands_follow_the_hardware(void **state)
 	struct record_band b;
 
 	(void)state;
-	b = band_of(&a, &m, NULL, "cpu-frequency", "one:Cortex-X925", &s);
+	b = band_of(&a, &m, true, NULL, "cpu-frequency", "one:Cortex-X925", &s);
 	assert_false(b.known);
 	assert_non_null(strstr(b.source, "no band is known"));
 	m.platform.kind = str("dgx-spark");
-	b = band_of(&a, &m, NULL, "cpu-frequency", "one:Cortex-X925", &s);
+	b = band_of(&a, &m, true, NULL, "cpu-frequency", "one:Cortex-X925", &s);
 	assert_true(b.known && b.low < 3900 && b.high > 4000);
 	assert_non_null(strstr(b.source, "2025"));
 	/* Not for another case, unit or figure; not for a device of another name. */
-	assert_false(band_of(&a, &m, NULL, "cpu-frequency", "all:Cortex-X925", &s).known);
-	assert_false(band_of(&a, &m, "NVIDIA H200", "cpu-frequency", "one:Cortex-X925", &s).known);
+	assert_false(band_of(&a, &m, true, NULL, "cpu-frequency", "all:Cortex-X925", &s).known);
+	assert_false(
+		band_of(&a, &m, true, "NVIDIA H200", "cpu-frequency", "one:Cortex-X925", &s).known);
 	s.unit = "ghz";
-	assert_false(band_of(&a, &m, NULL, "cpu-frequency", "one:Cortex-X925", &s).known);
+	assert_false(band_of(&a, &m, true, NULL, "cpu-frequency", "one:Cortex-X925", &s).known);
 	s = (struct record_series){ .key = "rate", .unit = "gb_per_s", .better = BENCH_HIGHER };
 	m.platform.kind = str("generic");
 	m.cpu.model = str("AMD EPYC 9654 96-Core Processor");
 	m.cpu.sockets = num(1);
-	assert_true(band_of(&a, &m, NULL, "memory-bandwidth", "triad", &s).high < 461);
+	assert_true(band_of(&a, &m, true, NULL, "memory-bandwidth", "triad", &s).high < 461);
 	m.cpu.sockets = num(2);
-	assert_true(band_of(&a, &m, NULL, "memory-bandwidth", "triad", &s).low > 461);
+	assert_true(band_of(&a, &m, true, NULL, "memory-bandwidth", "triad", &s).low > 461);
+	/* By some of its CPUs. */
+	assert_false(band_of(&a, &m, false, NULL, "memory-bandwidth", "triad", &s).known);
 	m.cpu.hypervisor = num(1);
-	assert_false(band_of(&a, &m, NULL, "memory-bandwidth", "triad", &s).known);
+	assert_false(band_of(&a, &m, true, NULL, "memory-bandwidth", "triad", &s).known);
+	/* On any GPU; another product of the same rows is another product. */
+	s = (struct record_series){ .key = "rate", .unit = "tflop_per_s", .better = BENCH_HIGHER };
+	assert_true(band_of(&a, &m, true, "NVIDIA H200", "gemm", "bf16:8192", &s).known);
+	assert_true(band_of(&a, &m, true, "NVIDIA H200", "gemm", "bf16:8192:gpu12", &s).known);
+	for (size_t i = 0; i < 3; i++)
+		assert_false(
+			band_of(&a, &m, true, "NVIDIA H200", "gemm",
+				(const char *[]){ "bf16:8192x64x8192", "bf16:8192x64x8192:gpu0",
+						  "bf16:81920:gpu0" }[i],
+				&s)
+				.known);
 	arena_free(&a);
 }
 
@@ -585,6 +631,29 @@ static void small_figures_are_no_zeros(void **state)
 	arena_free(&a);
 }
 
+/* A wrong result has an error and no figure; other errors keep what was measured before them. */
+static void wrong_has_no_figure(void **state)
+{
+	static const char *const errors[] = { "running: the cable fell out",
+					      "the result is wrong: two and two is five" };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct record *r = result(&a, 1);
+		char *text;
+
+		r->cases[3].error = errors[i];
+		r->cases[3].verified = false;
+		record_summarise(r);
+		text = drawn(page_bench(&a, r, false));
+		has(text, i ? "void" : "113");
+		assert_true(!i || (!strstr(text, "113") && !strstr(text, "within")));
+		free(text);
+	}
+	arena_free(&a);
+}
+
 static void page_says_it_all(void **state)
 {
 	struct arena a = { 0 };
@@ -827,6 +896,7 @@ int main(void)
 		cmocka_unit_test(limits_follow_the_hardware),
 		cmocka_unit_test(frequency_limit_is_of_the_cpus),
 		cmocka_unit_test(bands_make_sense),
+		cmocka_unit_test(limits_of_a_part),
 		cmocka_unit_test(bands_follow_the_hardware),
 		cmocka_unit_test(verdicts_of_bands),
 		cmocka_unit_test(says_what_did_not_run),
@@ -835,6 +905,7 @@ int main(void)
 		cmocka_unit_test(hand_over_needs_two),
 		cmocka_unit_test(idle_states_are_named),
 		cmocka_unit_test(small_figures_are_no_zeros),
+		cmocka_unit_test(wrong_has_no_figure),
 		cmocka_unit_test(page_says_it_all),
 		cmocka_unit_test(compare_is_drawn),
 		cmocka_unit_test(bands_and_skips_come_back),

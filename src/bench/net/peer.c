@@ -60,7 +60,7 @@ int peer_open(const struct peer_ask *ask, struct peer *p, struct err *e)
 
 	*p = (struct peer){ .frames = { .fd = -1, .stop = ask->stop } };
 	if (ask->address && !ask->token_file)
-		return err_set(e, -EINVAL, "--peer needs --token FILE, the same secret as there");
+		return err_set(e, -EINVAL, NET_NO_TOKEN);
 	if (ask->address) {
 		r = net_address_parse(ask->address, false, &p->address, e);
 		r = r ? r : token_load(ask->token_file, &t, e);

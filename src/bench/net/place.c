@@ -2,7 +2,10 @@
 /* The way to the peer: interface, its speed, its CPUs. */
 #include "bench/net/place.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "bench/net/token.h"
 
 static void find_speed(const struct bench_env *env, struct net_place *p)
 {
@@ -30,10 +33,24 @@ static void find_speed(const struct bench_env *env, struct net_place *p)
 	}
 }
 
+/* What can be known wrong before anybody is spoken to. */
+static int peer_known(const struct bench_env *env, struct net_address *to, struct err *e)
+{
+	struct token t;
+	int r;
+
+	if (!env->ask.token)
+		return err_set(e, -EINVAL, NET_NO_TOKEN);
+	r = net_address_parse(env->ask.peer, false, to, e);
+	r = r ? r : token_load(env->ask.token, &t, e);
+	explicit_bzero(&t, sizeof(t));
+	return r;
+}
+
 bool net_place_find(const struct bench_env *env, struct net_place *out, struct bench_cases *cases)
 {
 	struct net_address to;
-	struct err e;
+	struct err e = { 0 };
 
 	*out = (struct net_place){
 		.peer = env->ask.peer, .prefix = env->ask.peer ? "" : "loopback:", .cpus = env->cpus
@@ -54,9 +71,13 @@ bool net_place_find(const struct bench_env *env, struct net_place *out, struct b
 				       idset_format(env->a, &out->cpus));
 		return true;
 	}
-	/* A wrong name is said when it is used. */
-	if (net_address_parse(out->peer, false, &to, &e) == 0)
-		link_to(&to, &out->link);
+	if (peer_known(env, &to, &e)) {
+		cases->none = *e.hint ? arena_printf(env->a, "%s (%s)", e.text, e.hint)
+				      : arena_strdup(env->a, e.text);
+		cases->usage = true;
+		return false;
+	}
+	link_to(&to, &out->link);
 	find_speed(env, out);
 	out->to = arena_printf(env->a, "from %s to %s, any of CPUs %s",
 			       out->link.name[0] ? out->link.name : "this machine", out->peer,

@@ -212,6 +212,16 @@ int streams_fd(const struct streams *s, size_t i)
 	return s->one[i].fd;
 }
 
+double stream_segment(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || !info.tcpi_snd_mss)
+		return 1448;
+	return info.tcpi_snd_mss;
+}
+
 void stream_describe(int fd, char *buf)
 {
 	char name[16] = "?";

@@ -49,6 +49,8 @@ int streams_finish(struct streams *s);
 void streams_end(struct streams *s);
 /* TCP_INFO of the first connection: "cubic, 1448 bytes a segment". buf: NET_TEXT. */
 void stream_describe(int fd, char *buf);
+/* Bytes of data that a segment of the connection holds at most. */
+double stream_segment(int fd);
 /* For tests that look at a connection from outside. */
 int streams_fd(const struct streams *s, size_t i);
 

@@ -252,7 +252,7 @@ static int rate_verify(void *state, struct err *e)
 	if (r == 0 && again)
 		snprintf(s->variant + n, VARIANT_MAX - n,
 			 "; %llu of about %.0f segments sent twice", (unsigned long long)again,
-			 payload / 1448);
+			 payload / stream_segment(streams_fd(s->streams, 0)));
 	return r;
 }
 

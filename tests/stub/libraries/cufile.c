@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,13 +59,35 @@ struct cufile_answer stub_properties(struct cufile_properties *out)
 	return answer(0);
 }
 
+static bool opens(int fd)
+{
+	char link[32], name[4096];
+	ssize_t n;
+	int again;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	if (n <= 0)
+		return false;
+	name[n] = '\0';
+	again = open(name, O_RDONLY | O_CLOEXEC);
+	if (again >= 0)
+		close(again);
+	return again >= 0;
+}
+
 struct cufile_answer stub_file_add(void **out, const struct cufile_file *f)
 {
 	int *fd = f->kind == CUFILE_DESCRIPTOR && !setting("nofile") ? malloc(sizeof(*fd)) : NULL;
 
 	if (!fd)
 		return answer(5008);
-	/* As the real one: nothing but how it may be used. */
+	/* As the real one: it wants to open the file itself. */
+	if (!opens(f->file.fd)) {
+		free(fd);
+		return answer(5031);
+	}
+	/* And: nothing but how it may be used. */
 	if (fcntl(f->file.fd, F_GETFL) & ~(O_ACCMODE | O_DIRECT | O_LARGEFILE | 0100000)) {
 		free(fd);
 		return answer(5019);
