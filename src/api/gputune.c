@@ -8,6 +8,7 @@
 #include "knob/io.h"
 #include "plan/plan_json.h"
 #include "prove/ledger.h"
+#include "txn/boot.h"
 #include "view/findings.h"
 #include "view/list_json.h"
 #include "view/measured.h"
@@ -159,7 +160,6 @@ char *gputune_plan(const struct gputune_machine *machine, const char *options,
 	json_t *j = NULL;
 	struct plan p;
 	struct call c;
-	char boot[64];
 	int code;
 
 	if (begin(&c, machine, options, KEY_PROFILE | KEY_ONLY | KEY_SKIP | KEY_ALLOW)) {
@@ -170,9 +170,7 @@ char *gputune_plan(const struct gputune_machine *machine, const char *options,
 		call_look(&c, false, true);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
 		plan_make(&c.arena, &c.m, &w, &f, read_knob, exact_knob, c.host, &p);
-		if (host_read_line(c.host, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ==
-		    0)
-			p.boot_id = arena_strdup(&c.arena, boot);
+		p.boot_id = boot_id_of(c.host, &c.arena);
 		code = p.n || p.n_advice ? FINDINGS : f.count[VERDICT_UNKNOWN] ? BLIND : CLEAN;
 		j = plan_json(&p, code);
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other ranks of this machine as processes of their own: this program again, each told its rank. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/reap.h"
 #include "bench/ranks.h"
 
 extern char **environ;
@@ -106,14 +106,12 @@ static bool over(struct ranks_children *c)
 void ranks_reap(struct ranks_children *c, double seconds)
 {
 	struct timespec nap = { 0, 10000000 };
+	int status;
 
 	for (int i = 0; !over(c) && i < (int)(seconds * 100); i++)
 		nanosleep(&nap, NULL);
 	for (size_t i = 0; i < c->n; i++)
-		if (c->pid[i] > 0) {
-			kill(c->pid[i], SIGKILL);
-			while (waitpid(c->pid[i], NULL, 0) < 0 && errno == EINTR)
-				continue;
-		}
+		if (c->pid[i] > 0)
+			reap_kill(c->pid[i], false, &status, NULL);
 	c->n = 0;
 }

@@ -161,6 +161,26 @@ static void tell_problems(const struct generate_view *v)
 		complain_text(0, "it does not fit: %s", v->serve->fits_why);
 }
 
+/* What nobody knows here, and without what a unit seldom starts. */
+static const char unit_needs[] =
+	"# To be added below [Service]: User=NAME (else it runs as root), WorkingDirectory=DIR\n"
+	"# (else /), and Environment=PATH=... where the program is not on systemd's own path.\n";
+
+static const char container_needs[] =
+	"# To be added to each service: volumes: for the model's folder, or for the hub's cache\n"
+	"# (else each new container fetches the model again), and HF_TOKEN where a model asks for\n"
+	"# one.\n";
+
+/* llama.cpp's images have their server outside of every path
+ * (.devops/cuda.Dockerfile, read 2026-11-22). */
+static void in_image(const struct generate_view *v)
+{
+	struct gen_command *c = v->launch && v->launch->n ? v->launch->commands : NULL;
+
+	if (c && c->n && strcmp(c->words[0].text, "llama-server") == 0)
+		c->words[0].text = "/app/llama-server";
+}
+
 /* Whole or not at all: half a unit must not look like one. */
 static int print_file(struct run *r, const struct generate_view *v, const char *format, int code)
 {
@@ -172,12 +192,17 @@ static int print_file(struct run *r, const struct generate_view *v, const char *
 
 	if (!f)
 		out_of_memory(0);
-	if (strcmp(format, "shell") == 0)
+	if (strcmp(format, "shell") == 0) {
 		generate_shell(f, &r->arena, v);
-	else if (strcmp(format, "systemd") == 0)
+	} else if (strcmp(format, "systemd") == 0) {
+		fputs(unit_needs, f);
 		got = generate_systemd(f, &r->arena, v, &e);
-	else
+	} else {
+		in_image(v);
+		if (v->serve)
+			fputs(container_needs, f);
 		got = generate_compose(f, &r->arena, v, &e);
+	}
 	if (fclose(f))
 		out_of_memory(0);
 	if (got == 0)

@@ -32,6 +32,7 @@ static void add_port(struct arena *a, const struct cluster_port *p, struct gen_n
 			.pci = p->pci,
 			.cage = fact_text(&p->port_name, ""),
 			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->link_layer),
 			.up = fact_is(&p->rdma_state, "ACTIVE"),
 			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
 			.address = address,

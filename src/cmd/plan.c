@@ -11,6 +11,7 @@
 #include "cmd/page.h"
 #include "host/write.h"
 #include "plan/plan_json.h"
+#include "txn/boot.h"
 #include "view/page_plan.h"
 #include "view/plan_shell.h"
 
@@ -95,7 +96,6 @@ int run_plan(struct run *r, struct host *h, struct planned *out)
 int run_plan_of(struct run *r, struct host *h, struct planned *out)
 {
 	struct plan_wish w = { .profile = &out->profile };
-	char boot[64];
 
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 	if (run_check_ids(w.allow, w.n_allow))
@@ -104,8 +104,7 @@ int run_plan_of(struct run *r, struct host *h, struct planned *out)
 	settings_check(&r->arena, out->m, &out->profile, run_read_knob, h, &out->findings);
 	plan_make(&r->arena, out->m, &w, &out->findings, run_read_knob, run_exact_knob, h,
 		  &out->plan);
-	if (host_read_line(h, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) == 0)
-		out->plan.boot_id = arena_strdup(&r->arena, boot);
+	out->plan.boot_id = boot_id_of(h, &r->arena);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * length, formats and how the model is spread.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "generate/serve.h"
 
@@ -141,4 +142,51 @@ const char *engine_option_name(enum engine e, enum option_means m)
 		if (engine_options[i].engine == e && engine_options[i].means == m)
 			return engine_options[i].name;
 	return NULL;
+}
+
+/* What a cache may be asked for as, and what the engine calls it: vllm/config/cache.py,
+ * sglang/srt/server_args.py, llama-server --help, trtllm-serve, read 2026-11-22. */
+static const struct {
+	enum engine engine;
+	const char *asked, *word;
+} caches[] = {
+	{ ENGINE_VLLM, "fp8", "fp8" },
+	{ ENGINE_VLLM, "fp8_e4m3", "fp8_e4m3" },
+	{ ENGINE_VLLM, "fp8_e5m2", "fp8_e5m2" },
+	{ ENGINE_SGLANG, "fp8", "fp8_e4m3" },
+	{ ENGINE_SGLANG, "fp8_e4m3", "fp8_e4m3" },
+	{ ENGINE_SGLANG, "fp8_e5m2", "fp8_e5m2" },
+	{ ENGINE_SGLANG, "fp4_e2m1", "fp4_e2m1" },
+	{ ENGINE_LLAMACPP, "q8_0", "q8_0" },
+	{ ENGINE_LLAMACPP, "q4_0", "q4_0" },
+	{ ENGINE_LLAMACPP, "bf16", "bf16" },
+	{ ENGINE_LLAMACPP, "f16", "f16" },
+	{ ENGINE_LLAMACPP, "fp16", "f16" },
+	{ ENGINE_LLAMACPP, "half", "f16" },
+	{ ENGINE_LLAMACPP, "f32", "f32" },
+	{ ENGINE_TRTLLM, "fp8", "fp8" },
+	{ ENGINE_TRTLLM, "nvfp4", "nvfp4" },
+};
+
+const char *engine_cache_word(enum engine e, const char *asked)
+{
+	static const char *const as_model[] = { "auto", "bf16", "fp16", "f16", "half" };
+
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (caches[i].engine == e && strcasecmp(caches[i].asked, asked) == 0)
+			return caches[i].word;
+	for (size_t i = 0; i < sizeof(as_model) / sizeof(as_model[0]); i++)
+		if (strcasecmp(as_model[i], asked) == 0)
+			return "";
+	return NULL;
+}
+
+const char *engine_cache_words(struct arena *a, enum engine e)
+{
+	const char *list = "bf16";
+
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (caches[i].engine == e && strcmp(caches[i].asked, "bf16") != 0)
+			list = arena_printf(a, "%s, %s", list, caches[i].asked);
+	return list;
 }

@@ -89,6 +89,12 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 	const struct gen_node *n = out->node;
 	size_t used, left_out;
 	const char *list = hca_list(a, n, &used, &left_out);
+	const char *exactly =
+		e->c->shape == SHAPE_UNKNOWN
+			? "exactly the ports that are up; a name without \"=\" would "
+			  "match longer names too"
+			: "exactly the ports that are up and have a way to the others; "
+			  "a name without \"=\" would match longer names too";
 
 	if (e->c->shape == SHAPE_SOCKETS)
 		return;
@@ -100,16 +106,15 @@ static void network_vars(struct arena *a, struct gen_envs *e, struct gen_env *ou
 		add(a, out,
 		    (struct gen_var){
 			    "NCCL_IB_HCA", list,
-			    .reason =
-				    left_out && !is_spark(n)
-					    ? arena_printf(a,
-							   "exactly the %zu fast ports; %zu others "
-							   "that are up are slower or without "
-							   "address",
-							   used, left_out)
-					    : "exactly the ports that are up and have a way to "
-					      "the others; a name without \"=\" would match longer "
-					      "names too" });
+			    .reason = left_out && !is_spark(n)
+					      ? arena_printf(
+							a,
+							"exactly the %zu fast port%s; %zu other%s "
+							"slower or without address",
+							used, used == 1 ? "" : "s", left_out,
+							left_out == 1 ? " that is up is"
+								      : "s that are up are")
+					      : exactly });
 	if (is_spark(n))
 		judge_twins(a, e, n);
 }
@@ -219,6 +224,19 @@ static void judge_versions(struct arena *a, struct gen_envs *e)
 
 static void judge_shape(struct arena *a, struct gen_envs *e)
 {
+	static const struct gen_problem no_address = {
+		.node = "",
+		.says = "RDMA ports are up, but how they are joined could not be told: no address "
+			"of theirs was seen",
+		.fix = "give them addresses (gputune cluster plan), or use --cluster FILE"
+	};
+	static const struct gen_problem only_counted = {
+		.node = "",
+		.says = "RDMA ports are up, but how they are joined could not be told: of the "
+			"others no address is known",
+		.fix = "--cluster FILE of \"gputune cluster discover\", or --node NAME=CAPTURE for "
+		       "each"
+	};
 	const struct gen_cluster *c = e->c;
 
 	if (c->shape == SHAPE_NEIGHBOURS)
@@ -231,14 +249,7 @@ static void judge_shape(struct arena *a, struct gen_envs *e)
 						"and fails",
 					.fix = "a switch, or three machines in a ring" });
 	if (c->shape == SHAPE_UNKNOWN)
-		gen_problem_add(
-			a, e,
-			&(struct gen_problem){
-				.node = "",
-				.says = "RDMA ports are up, but how they are joined could not "
-					"be told: no address of theirs was seen",
-				.fix = "give them addresses (gputune cluster plan), or use "
-				       "--cluster FILE" });
+		gen_problem_add(a, e, c->nodes[0].invented ? &only_counted : &no_address);
 	if (c->n > 1 && !*c->nodes[0].control)
 		gen_problem_add(a, e,
 				&(struct gen_problem){
@@ -256,7 +267,8 @@ static void left_alone(struct arena *a, struct gen_envs *e)
 		spark = spark || is_spark(&e->c->nodes[i]);
 	if (e->c->shape == SHAPE_SOCKETS)
 		leave(a, e, "NCCL_NET",
-		      "no RDMA port is up on every machine, so IB would be an error at the start");
+		      "no RDMA port that NCCL's own transport takes is up on every machine, so IB "
+		      "would be an error at the start");
 	leave(a, e, "NCCL_IB_GID_INDEX", known_var("NCCL_IB_GID_INDEX")->harm);
 	leave(a, e, "NCCL_ALGO", known_var("NCCL_ALGO")->harm);
 	leave(a, e, "NCCL_PROTO", known_var("NCCL_PROTO")->harm);

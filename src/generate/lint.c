@@ -100,6 +100,21 @@ static void judge_one(struct lint *l, const char *s, const struct lint_word *w,
 		set_var(l, s, n, next->text, w->line, next->open);
 }
 
+/* Names and values of manifests, "name: NCCL_DEBUG" and "value: INFO" on lines of their own, and of
+ * Dockerfiles without "=": "ENV NCCL_DEBUG INFO". */
+static void judge_apart(struct lint *l, const struct lint_word *w, size_t n)
+{
+	bool manifest = n > 3 && strcmp(w[0].text, "name:") == 0 && w[1].line == w[0].line &&
+			strcmp(w[2].text, "value:") == 0 && w[3].line == w[2].line;
+	bool docker = n > 2 && w[0].end && strcmp(w[0].text, "ENV") == 0 &&
+		      w[2].line == w[0].line && !w[2].end && (n == 3 || w[3].end);
+	size_t len = manifest || docker ? name_length(w[1].text) : 0;
+	const struct lint_word *value = manifest ? &w[3] : &w[2];
+
+	if (len && !w[1].text[len] && (str_starts(w[1].text, "NCCL_") || known_var(w[1].text)))
+		set_var(l, w[1].text, len, value->text, value->line, value->open);
+}
+
 /* What docker, units and srun write in front of it; srun's are several with commas between. */
 static void judge_word(struct lint *l, const struct lint_word *w, const struct lint_word *next)
 {
@@ -153,8 +168,10 @@ static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 		l->zero = l->zero || strcasestr(w[i].text, "deepspeed");
 		l->megatron = l->megatron || strstr(w[i].text, "tensor-model-parallel-size");
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		judge_word(l, &w[i], i + 1 < n ? &w[i + 1] : NULL);
+		judge_apart(l, &w[i], n - i);
+	}
 	judge_twice(l, w, n);
 	lint_batch(l, w, n);
 	lint_train_words(l, w, n);

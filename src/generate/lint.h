@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looking through what people wrote for NCCL, launchers and engines: variables and command lines,
- * in shell scripts, files of environments, compose files, hostfiles, or given as words. Text is
- * read with the quoting rules of a shell, and no shell ever sees it. Pure.
+ * in shell scripts, files of environments, compose files, manifests of Kubernetes, Dockerfiles,
+ * hostfiles, or given as words. Text is read with the quoting rules of a shell, and no shell ever
+ * sees it. Pure.
  */
 #ifndef GENERATE_LINT_H
 #define GENERATE_LINT_H
@@ -103,6 +104,9 @@ void lint_hca(struct lint *l, const struct lint_var *v);
 void lint_interface(struct lint *l, const struct lint_var *v);
 /* lint_engine.c: a command's words; nothing when no engine is started by it. */
 void lint_engine(struct lint *l, const struct lint_word *w, size_t n);
+/* lint_weights.c: the format of weights for a prediction, by the method that an engine is told
+ * (NULL: none); NULL: as the model's files or its name say. file may be NULL. */
+const char *lint_weights(const char *model, const char *method, const struct model_file *file);
 /* lint_batch.c: all words of a script. */
 void lint_batch(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_train.c: false where it is no file of a training. */

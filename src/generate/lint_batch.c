@@ -218,10 +218,11 @@ static void threads(struct lint *l, const struct lint_word *w)
 	const struct gen_node *node = l->on->node;
 	const struct machine *m = node ? node->facts : NULL;
 	long long cpus = m ? fact_or(&m->cpu.threads, 0) : 0, v;
-	long long gpus = node && node->gpus ? (long long)node->gpus : 1;
+	long long gpus = node ? (long long)node->gpus : 0;
 
-	if (!str_starts(w->text, name) || !number(w->text + strlen(name), &v) || cpus < 1 ||
-	    v * gpus <= cpus || v > 1 << 20)
+	/* A machine without a GPU is not the one that trains. */
+	if (gpus < 1 || !str_starts(w->text, name) || !number(w->text + strlen(name), &v) ||
+	    cpus < 1 || v * gpus <= cpus || v > 1 << 20)
 		return;
 	lint_add(l, LINT_WARNING, "too-many-threads", w->line, "OMP_NUM_THREADS",
 		 arena_printf(l->a, "%lld", cpus / gpus > 1 ? cpus / gpus : 1), NULL,

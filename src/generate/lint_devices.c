@@ -11,7 +11,8 @@ struct look {
 	size_t matches;	  /* devices that are taken */
 	size_t down;	  /* of these */
 	const char *more; /* a device that only its beginning names; NULL */
-	const char *of;	  /* by this name */
+	const char *of;	  /* by this name, which another device has */
+	const char *wide; /* a name that no device has, and some begin with; NULL */
 	const char *none; /* a name that no device has; NULL */
 };
 
@@ -23,7 +24,8 @@ static void look_at(struct lint *l, const char *list, bool exact, struct look *o
 
 	*out = (struct look){ 0 };
 	while ((name = var_list_next(&list, &len)) != NULL) {
-		bool found = false;
+		const char *longer = NULL;
+		bool found = false, whole = false;
 
 		out->named++;
 		for (size_t i = 0; i < n->n_ports; i++) {
@@ -34,11 +36,15 @@ static void look_at(struct lint *l, const char *list, bool exact, struct look *o
 			found = true;
 			out->matches++;
 			out->down += !p->up;
-			if (p->device[len] && !out->more) {
-				out->more = p->device;
-				out->of = arena_strndup(l->a, name, len);
-			}
+			whole = whole || !p->device[len];
+			longer = p->device[len] && !longer ? p->device : longer;
 		}
+		if (whole && longer && !out->more) {
+			out->more = longer;
+			out->of = arena_strndup(l->a, name, len);
+		}
+		if (!whole && longer && !out->wide)
+			out->wide = arena_strndup(l->a, name, len);
 		out->known += found;
 		if (!found && !out->none)
 			out->none = arena_strndup(l->a, name, len);
@@ -77,6 +83,32 @@ static void judge_twin(struct lint *l, const struct lint_var *v)
 		}
 }
 
+/* Who names a beginning means all that begin so; among them may be what no collective should go
+ * over. */
+static void judge_wide(struct lint *l, const struct lint_var *v, const char *list, const char *wide)
+{
+	const struct gen_node *n = l->on->node;
+	const char *good = "", *last = "", *odd = NULL;
+
+	for (size_t i = 0; i < n->n_ports; i++) {
+		const struct gen_port *p = &n->ports[i];
+
+		if (!var_list_names(list, p->device))
+			continue;
+		if (!gen_port_used(n, p)) {
+			odd = odd ? odd : p->device;
+		} else if (strcmp(last, p->device) != 0) {
+			last = p->device;
+			good = arena_printf(l->a, "%s%s%s", good, *good ? "," : "=", last);
+		}
+	}
+	if (odd)
+		lint_add(l, LINT_WARNING, "hca-prefix", v->line, v->name, *good ? good : NULL, NULL,
+			 "\"%s\" takes every device that begins so, %s among them, which is down, "
+			 "slower than others or without an address",
+			 wide, odd);
+}
+
 static void judge_own(struct lint *l, const struct lint_var *v, const char *list, bool exact)
 {
 	struct look k;
@@ -95,7 +127,9 @@ static void judge_own(struct lint *l, const struct lint_var *v, const char *list
 			 arena_printf(l->a, "=%s", v->value), NULL,
 			 "\"%s\" without \"=\" in front of the list takes %s as well", k.of,
 			 k.more);
-	if (k.down)
+	if (k.wide)
+		judge_wide(l, v, list, k.wide);
+	else if (k.down)
 		lint_add(l, LINT_WARNING, "hca-down", v->line, v->name, NULL, NULL,
 			 "%zu of the %zu ports that it takes are down now", k.down, k.matches);
 	if (strcmp(l->on->node->platform, "dgx-spark") == 0 && k.known)
@@ -121,7 +155,7 @@ void lint_hca(struct lint *l, const struct lint_var *v)
 		judge_own(l, v, list, exact);
 	else if (!exact)
 		lint_add(l, LINT_NOTE, "hca-prefix", v->line, v->name,
-			 arena_printf(l->a, "=%s", list), known_var("NCCL_IB_HCA")->source,
+			 "\"=\" in front of whole names", known_var("NCCL_IB_HCA")->source,
 			 "%s=%.80s takes every device whose name begins so", v->name, v->value);
 }
 

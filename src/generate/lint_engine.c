@@ -352,7 +352,7 @@ static void judge_fit(struct told *t)
 	w.weight_bytes = w.file ? w.file->bytes : 0;
 	w.place = &place;
 	w.engine = engine_names[t->engine];
-	w.weights = t->quant && format_find(t->quant, true) ? t->quant : NULL;
+	w.weights = lint_weights(t->model, t->quant, w.file);
 	w.tp = t->tp ? t->tp : 1;
 	w.pp = t->pp ? t->pp : 1;
 	if (t->kv && format_cache_bytes(t->kv) <= 0)

@@ -19,8 +19,11 @@ static void machines(const struct train_doc *d)
 	size_t gpus = d->l->on->node ? d->l->on->node->gpus : 0;
 
 	if (n > 1 && !train_at(d, "main_process_ip"))
-		train_say(d, LINT_ERROR, "no-value", "num_machines", "main_process_ip: ADDRESS",
-			  source, "%g machines, and no address where they meet", n);
+		train_say(d, LINT_WARNING, "no-value", "num_machines", "main_process_ip: ADDRESS",
+			  source,
+			  "%g machines, and no address where they meet: it fails unless the "
+			  "command line tells it",
+			  n);
 	if (n >= 1 && all > 0 && fmod(all, n) != 0)
 		train_say(d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
 			  "num_processes is of all machines: %g do not divide by %g", all, n);

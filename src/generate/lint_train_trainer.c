@@ -58,11 +58,11 @@ static void recomputation(const struct train_doc *d)
 			  "gradient_checkpointing_kwargs: {use_reentrant: false}", torch_source,
 			  "which kind of checkpointing is used depends on the releases of PyTorch "
 			  "and transformers");
-	if (on && train_flag(d, "ddp_find_unused_parameters", false))
+	if (on && reentrant && train_flag(d, "ddp_find_unused_parameters", false))
 		train_say(d, LINT_ERROR, "contradiction", "ddp_find_unused_parameters", "false",
 			  torch_source,
-			  "with gradient checkpointing parameters are marked ready twice: DDP "
-			  "stops with an error");
+			  "with re-entrant gradient checkpointing parameters are marked ready "
+			  "twice: DDP stops with an error");
 	if (on && set(d, "fsdp") && train_flag(d, "fsdp_config.activation_checkpointing", false))
 		train_say(d, LINT_ERROR, "contradiction", "gradient_checkpointing", "false", source,
 			  "checkpointing is on twice: here and in fsdp_config");
@@ -76,12 +76,15 @@ static void recomputation(const struct train_doc *d)
 static void together(const struct train_doc *d)
 {
 	double eval = train_number(d, "eval_steps", 0), save = train_number(d, "save_steps", 0);
+	const char *when = train_word(d, train_at(d, "eval_strategy") ? "eval_strategy"
+								      : "evaluation_strategy");
 
 	if (set(d, "deepspeed") && set(d, "fsdp"))
 		train_say(d, LINT_ERROR, "contradiction", "fsdp", "one of them", source,
 			  "deepspeed and fsdp are both on: each wants to shard the model");
+	/* By epochs neither number counts. */
 	if (train_flag(d, "load_best_model_at_end", false) && eval >= 1 && save >= 1 &&
-	    fmod(save, eval) != 0)
+	    (!*when || strcasecmp(when, "steps") == 0) && fmod(save, eval) != 0)
 		train_say(d, LINT_ERROR, "contradiction", "save_steps", "a multiple of eval_steps",
 			  source,
 			  "load_best_model_at_end: save_steps %g is no multiple of eval_steps %g, "

@@ -125,6 +125,15 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 
 	if (strcmp(v->value, "-1") == 0)
 		return;
+	/* Before it took row 0, which RoCE between subnets cannot use. */
+	if (l->on->nccl && version_order(l->on->nccl, "2.21") < 0) {
+		lint_add(l, LINT_NOTE, "gid-pinned", v->line, v->name, "NCCL 2.21 or later",
+			 known_var(v->name)->source,
+			 "%s=%.20s: %s is %s, which does not find the row itself; rows move when "
+			 "addresses change",
+			 v->name, v->value, l->on->nccl_from, l->on->nccl);
+		return;
+	}
 	for (size_t i = 0; n && i < n->n_ports; i++)
 		if (gen_port_used(n, &n->ports[i])) {
 			infiniband = infiniband || n->ports[i].infiniband;
@@ -143,7 +152,13 @@ static void gid_index(struct lint *l, const struct lint_var *v)
 static void algo(struct lint *l, const struct lint_var *v)
 {
 	/* Leaving one out is what releases with a fault in it were told to do. */
-	harmful(l, v, *v->value == '^' ? LINT_NOTE : LINT_WARNING, "forced", NULL);
+	if (*v->value == '^')
+		lint_add(l, LINT_NOTE, "forced", v->line, v->name, known_var(v->name)->instead,
+			 known_var(v->name)->source,
+			 "%s=%.60s: it is left out for all sizes and machines alike", v->name,
+			 v->value);
+	else
+		harmful(l, v, LINT_WARNING, "forced", NULL);
 }
 
 static void gdr(struct lint *l, const struct lint_var *v)

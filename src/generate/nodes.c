@@ -49,6 +49,12 @@ static const char *first_address(struct arena *a, const struct fact_str *f)
 	return arena_strndup(a, list, strcspn(list, " "));
 }
 
+bool gen_foreign(const struct fact_str *link_layer)
+{
+	return seen_ok(&link_layer->f) && !fact_is(link_layer, "InfiniBand") &&
+	       !fact_is(link_layer, "Ethernet");
+}
+
 static bool has_rdma(const struct machine *m, const char *netdev)
 {
 	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
@@ -73,6 +79,7 @@ static void add_ports(struct arena *a, const struct machine *m, struct gen_node 
 			.pci = p->pci ? p->pci : "",
 			.cage = nic ? fact_text(&nic->port, "") : "",
 			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->link_layer),
 			.up = fact_is(&p->state, "ACTIVE"),
 			.rate_mbps = fact_or(&p->rate_mbps, 0),
 			.address = nic ? first_address(a, &nic->ipv4) : "",
@@ -128,12 +135,13 @@ bool gen_port_used(const struct gen_node *n, const struct gen_port *p)
 	bool any_address = false;
 
 	for (size_t i = 0; i < n->n_ports; i++) {
-		if (!n->ports[i].up)
+		if (!n->ports[i].up || n->ports[i].foreign)
 			continue;
 		best = n->ports[i].rate_mbps > best ? n->ports[i].rate_mbps : best;
 		any_address = any_address || (*n->ports[i].address && !n->ports[i].infiniband);
 	}
-	return p->up && p->rate_mbps >= best && (p->infiniband || *p->address || !any_address);
+	return p->up && !p->foreign && p->rate_mbps >= best &&
+	       (p->infiniband || *p->address || !any_address);
 }
 
 /* --- many nodes ---------------------------------------------------------------------------------
@@ -201,15 +209,18 @@ static bool all_pairs_share(const struct gen_cluster *c)
 	return true;
 }
 
-/* What every node has: up ports, InfiniBand alone, an address on each used one. */
-static void look(const struct gen_cluster *c, bool *ports, bool *infiniband, bool *addresses)
+/* What every node has: up ports, InfiniBand alone, an address on each used one; what any has. */
+static void look(const struct gen_cluster *c, bool *ports, bool *infiniband, bool *addresses,
+		 bool *foreign)
 {
 	*ports = *infiniband = *addresses = true;
+	*foreign = false;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *d = &c->nodes[i];
 		bool up = false;
 
 		for (size_t k = 0; k < d->n_ports; k++) {
+			*foreign = *foreign || (d->ports[k].foreign && d->ports[k].up);
 			if (!gen_port_used(d, &d->ports[k]))
 				continue;
 			up = true;
@@ -251,15 +262,20 @@ static void set_shape(struct gen_cluster *c, enum gen_shape s, const char *why)
 
 static void judge_shape(struct gen_cluster *c)
 {
-	bool ports, infiniband, addresses;
+	static const char passed_by[] =
+		"RDMA ports speak neither InfiniBand nor Ethernet (EFA does not): NCCL reaches "
+		"them by a plug-in of the image, or not";
+	bool ports, infiniband, addresses, foreign;
 	size_t wide = widest(c, &c->prefix);
 
-	look(c, &ports, &infiniband, &addresses);
+	look(c, &ports, &infiniband, &addresses, &foreign);
 	if (c->n < 2)
 		set_shape(c, SHAPE_ALONE, "one machine: nothing goes over a network");
 	else if (!ports)
 		set_shape(c, SHAPE_SOCKETS,
-			  "at least one machine has no RDMA port that is up: sockets are left");
+			  foreign ? passed_by
+				  : "at least one machine has no RDMA port that is up: sockets are "
+				    "left");
 	else if (infiniband)
 		set_shape(c, SHAPE_FABRIC, "InfiniBand: the subnet manager joins all ports");
 	else if (wide == c->n)

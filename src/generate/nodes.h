@@ -18,6 +18,7 @@ struct gen_port {
 	const char *netdev, *pci;
 	const char *cage; /* "p0": ports of a machine with an equal one are twins; "": not told */
 	bool infiniband;
+	bool foreign; /* neither of InfiniBand and Ethernet (EFA): not for NCCL's own transport */
 	bool up;
 	long long rate_mbps; /* 0: not known */
 	const char *address; /* "192.168.0.1/24"; "": none, or not seen */
@@ -74,12 +75,15 @@ void gen_node_of(struct arena *a, const struct machine *m, const char *name, con
 		 struct gen_node *out);
 /* Fills shape, and address and control of every node that has none. */
 void gen_cluster_judge(struct arena *a, struct gen_cluster *c);
+/* A link layer that is told and is neither InfiniBand nor Ethernet. */
+bool gen_foreign(const struct fact_str *link_layer);
 /* GPUs of all nodes. */
 size_t gen_gpus(const struct gen_cluster *c);
 /* A name that may stand in hostfiles and as an argument: letters, digits, "._-:", not first '-'. */
 bool gen_name_sound(const char *name);
 /* The ports that carry traffic between machines: up, as fast as the fastest, and with an address
- * where any has one. False: this one does not. */
+ * where any has one, of a kind that NCCL's own transport takes (net_ib: link layers InfiniBand and
+ * Ethernet). False: this one does not. */
 bool gen_port_used(const struct gen_node *n, const struct gen_port *p);
 
 /* "10.0.0.1/24": the subnet's number and length. False: no IPv4 address with prefix. */

@@ -173,11 +173,18 @@ static void choose_experts(struct arena *a, struct serve_plan *out)
 	}
 }
 
+static bool is_fp8(const struct format *f)
+{
+	return f && (f->math == MATH_FP8 || f->math == MATH_FP8_BLOCK);
+}
+
 /* What makes the weights so small: the checkpoint, or an option. */
 static int choose_weights(struct arena *a, const struct serve_ask *ask, struct serve_plan *out,
 			  struct err *err)
 {
 	const struct format *f = out->p.q.ask.weights;
+	const char *own = out->p.q.arch.format;
+	const struct format *published = own ? format_find(own, true) : NULL;
 	const struct format *said =
 		ask->words.file ? NULL : format_in_name(ask->model, out->p.q.arch.experts > 0);
 	bool file = ask->words.file && (ask->words.file->format || ask->words.file->exact.name);
@@ -187,17 +194,20 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	if (!ask->words.weights || file || said || f->math == MATH_HALF ||
 	    (f->gguf && ask->engine == ENGINE_LLAMACPP))
 		return 0;
-	if (f->math == MATH_FP8 || f->math == MATH_FP8_BLOCK) {
-		if (ask->engine == ENGINE_VLLM || ask->engine == ENGINE_SGLANG) {
-			out->quant = "fp8";
-			out->quant_why = "made FP8 while it is loaded; a checkpoint in FP8 loads "
-					 "faster and is as good";
-			return 0;
-		}
-	}
-	if (out->p.q.arch.format && format_find(out->p.q.arch.format, true) &&
-	    strcmp(format_find(out->p.q.arch.format, true)->name, f->name) == 0)
+	/* In FP8 already, scaled by blocks or as a whole: nothing has to be made of it. */
+	if (published &&
+	    (strcmp(published->name, f->name) == 0 || (is_fp8(published) && is_fp8(f))))
 		return 0;
+	if (is_fp8(f) && (ask->engine == ENGINE_VLLM || ask->engine == ENGINE_SGLANG)) {
+		out->quant = "fp8";
+		out->quant_why = ask->engine == ENGINE_VLLM
+					 ? "made FP8 while it is loaded (releases of 2025 hold all "
+					   "weights in 16 bits meanwhile); a checkpoint in FP8 "
+					   "loads faster and is as good"
+					 : "made FP8 when all of it is loaded; a checkpoint in FP8 "
+					   "loads faster and is as good";
+		return 0;
+	}
 	err_set(err, -EINVAL, "\"%.80s\" names no checkpoint in %s, and %s does not make one of it",
 		ask->model, f->name, engine_source(ask->engine)->name);
 	err_hint(err, "name one that is published so, or its folder");
@@ -205,11 +215,51 @@ static int choose_weights(struct arena *a, const struct serve_ask *ask, struct s
 	return -EINVAL;
 }
 
-static int check_ask(const struct serve_ask *ask, const struct gen_cluster *c, struct err *err)
+/* SGLang makes FP8 of a checkpoint of 16 bits once all of it is in memory
+ * (github.com/sgl-project/sglang issues 2895 and 8337, read 2026-11-22); vLLM goes layer by layer
+ * (vllm-project/vllm pull request 31914). */
+static int hold_wide(struct arena *a, const struct serve_ask *ask, const struct place *place,
+		     const struct fits *fits, struct serve_plan *out, struct err *err)
 {
-	if (!*ask->model || *ask->model == '-')
+	struct prediction *p = ARENA_NEW(a, struct prediction);
+	struct words w = words_for(ask, place, out->tp, out->pp, *out->kv ? out->kv : "auto");
+	struct query q;
+	double room;
+	int r;
+
+	if (!out->fits || !out->quant || ask->engine != ENGINE_SGLANG)
+		return 0;
+	w.weights = "bf16";
+	r = question_make(a, &w, fits, &q, err);
+	if (r < 0)
+		return r;
+	predict(a, &q, fits, p);
+	room = p->memory.limit - p->memory.reserve - p->memory.framework;
+	if (p->memory.weights <= room)
+		return 0;
+	out->fits = false;
+	out->fits_why = arena_printf(
+		a,
+		"SGLang holds all weights in 16 bits before it makes FP8 of them: %.1f GB of "
+		"%.1f GB that may be taken; name a checkpoint that is published in FP8",
+		p->memory.weights / 1e9, room / 1e9);
+	return 0;
+}
+
+static int check_ask(struct arena *a, const struct serve_ask *ask, const struct gen_cluster *c,
+		     struct err *err)
+{
+	const char *cache = ask->words.cache;
+
+	if (!*ask->model)
+		return err_set(err, -EINVAL, "--model names no model");
+	if (*ask->model == '-')
 		return err_set(err, -EINVAL, "\"%.80s\" would be read as an option, not as a model",
 			       ask->model);
+	if (cache && *cache && !engine_cache_word(ask->engine, cache))
+		return err_set(err, -EINVAL, "%s has no cache in \"%.40s\": it takes %s",
+			       engine_source(ask->engine)->name, cache,
+			       engine_cache_words(a, ask->engine));
 	if (c->n > 1 && ask->engine == ENGINE_LLAMACPP)
 		for (size_t i = 1; i < c->n; i++)
 			if (!*c->nodes[i].address)
@@ -227,7 +277,7 @@ int serve_plan_make(struct arena *a, const struct serve_ask *given, const struct
 {
 	struct serve_ask ask = *given;
 	struct place place;
-	int r = check_ask(&ask, e->c, err);
+	int r = check_ask(a, &ask, e->c, err);
 
 	*out = (struct serve_plan){ 0 };
 	if (ask.context <= 0)
@@ -246,5 +296,8 @@ int serve_plan_make(struct arena *a, const struct serve_ask *given, const struct
 	out->p.q.ask.arch = &out->p.q.arch;
 	choose_experts(a, out);
 	serve_memory(a, &ask, out);
+	r = hold_wide(a, &ask, &place, fits, out, err);
+	if (r < 0)
+		return r;
 	return out->fits ? serve_flags(a, &ask, e, out, err) : 0;
 }

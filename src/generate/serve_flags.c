@@ -84,12 +84,10 @@ static void put_memory(const struct flags *f)
 static void put_formats(const struct flags *f)
 {
 	const struct serve_plan *p = f->plan;
-	const char *kv = p->kv;
+	const char *kv = *p->kv ? engine_cache_word(f->ask->engine, p->kv) : NULL;
 
-	if (*kv && strcmp(kv, "bf16") != 0 && strcmp(kv, "fp16") != 0)
-		put(f, MEANS_KV,
-		    f->ask->engine == ENGINE_SGLANG && strcmp(kv, "fp8") == 0 ? "fp8_e4m3" : kv,
-		    p->kv_why);
+	if (kv && *kv)
+		put(f, MEANS_KV, kv, p->kv_why);
 	if (p->quant)
 		put(f, MEANS_WEIGHTS, p->quant, p->quant_why);
 }
@@ -193,11 +191,16 @@ static void llama_model(const struct flags *f)
 	/* Where the name has no type of its own: the type that was predicted. */
 	if (!strchr(model, ':'))
 		model = arena_printf(f->a, "%s:%s", model, name);
-	gen_option_add(f->a, f->c, "--hf-repo", model, "a repository of GGUF files, and the type");
+	gen_option_add(f->a, f->c, "--hf-repo", model,
+		       strchr(f->ask->model, '/')
+			       ? "a repository of GGUF files, and the type"
+			       : "the model, as it was named here, and the type; llama.cpp loads "
+				 "OWNER/NAME of a hub, a repository of GGUF files");
 }
 
 static void llamacpp(const struct flags *f, const struct gen_envs *e)
 {
+	const char *kv = *f->plan->kv ? engine_cache_word(ENGINE_LLAMACPP, f->plan->kv) : NULL;
 	const struct serve_ask *ask = f->ask;
 	struct arena *a = f->a;
 	TEXT_AUTO workers = { 0 };
@@ -210,9 +213,9 @@ static void llamacpp(const struct flags *f, const struct gen_envs *e)
 	put_int(f, MEANS_USERS, ask->users, "requests at a time");
 	put_int(f, MEANS_LAYERS, 999, "all layers on the GPU");
 	put(f, MEANS_FLASH, "on", "less memory for long contexts, and what a small cache needs");
-	if (*f->plan->kv) {
-		put(f, MEANS_KV, f->plan->kv, f->plan->kv_why);
-		put(f, MEANS_KV_VALUES, f->plan->kv, "keys and values alike");
+	if (kv && *kv) {
+		put(f, MEANS_KV, kv, f->plan->kv_why);
+		put(f, MEANS_KV_VALUES, kv, "keys and values alike");
 	}
 	put_int(f, MEANS_CHUNK, engine_chunk(ENGINE_LLAMACPP),
 		"tokens of a prompt that a step takes: 512 leave a large GPU idle");
@@ -220,7 +223,8 @@ static void llamacpp(const struct flags *f, const struct gen_envs *e)
 		text_printf(&workers, "%s%s:%d", i > 1 ? "," : "", e->c->nodes[i].address,
 			    ask->meeting_port ? ask->meeting_port : 50052);
 	if (workers.s)
-		put(f, MEANS_WORKERS, arena_strdup(a, workers.s), "the other machines' rpc-server");
+		put(f, MEANS_WORKERS, arena_strdup(a, workers.s),
+		    "the other machines' ggml-rpc-server");
 	put_port(f);
 }
 
@@ -228,7 +232,8 @@ static void rpc_worker(const struct flags *f, const struct gen_node *n)
 {
 	struct arena *a = f->a;
 
-	gen_word_add(a, f->c, "rpc-server", "llama.cpp's worker (built with GGML_RPC)");
+	gen_word_add(a, f->c, "ggml-rpc-server",
+		     "llama.cpp's worker (built with GGML_RPC; older builds call it rpc-server)");
 	gen_option_add(a, f->c, "--host", n->address,
 		       "this address alone: it obeys everybody who can reach it");
 	gen_option_add(a, f->c, "--port",
@@ -303,8 +308,9 @@ int serve_flags(struct arena *a, const struct serve_ask *ask, const struct gen_e
 		gen_command_add(a, &out->launch, &c);
 	}
 	if (ask->engine == ENGINE_LLAMACPP && e->c->n > 1)
-		gen_note_add(a, &out->launch,
-			     "rpc-server asks nobody who they are: only on a network of your own, "
-			     "started before the server");
+		gen_note_add(
+			a, &out->launch,
+			"ggml-rpc-server asks nobody who they are: only on a network of your own, "
+			"started before the server");
 	return 0;
 }

@@ -175,10 +175,11 @@ static void of_total(struct arena *a, struct serve_plan *out, double allowed)
 	}
 	out->fraction = fmin(want, most);
 	out->fraction_why = arena_printf(
-		a,
-		"%.1f GB are needed of %.1f GB (%.1f GB free now, %s): the machine needs the rest",
-		serve_needs(m) / 1e9, out->total_bytes / 1e9, out->free_bytes / 1e9,
-		out->free_from);
+		a, "%.1f GB are needed of %.1f GB (%s): the machine needs the rest",
+		serve_needs(m) / 1e9, out->total_bytes / 1e9,
+		out->free_bytes > 0 ? arena_printf(a, "%.1f GB free now, %s", out->free_bytes / 1e9,
+						   out->free_from)
+				    : "what is free now was not seen");
 }
 
 /* SGLang: weights and cache as part of what is free before loading. */
@@ -191,11 +192,13 @@ static void of_free(struct arena *a, struct serve_plan *out, double allowed)
 	double want = round_up((m->weights + m->cache + m->state) * 1.02 / free);
 
 	out->fraction = out->p.q.ask.place.gpu->unified ? fmin(want, most) : most;
-	out->fraction_why =
-		arena_printf(a,
-			     "weights and cache of %.1f GB that are free; %.1f GB beside them "
-			     "are for activations, graphs and libraries",
-			     free / 1e9, beside / 1e9);
+	out->fraction_why = arena_printf(
+		a,
+		"weights and cache of %.1f GB %s; %.1f GB beside them are for "
+		"activations, graphs and libraries",
+		free / 1e9,
+		out->free_bytes > 0 ? "that are free" : "in all, as what is free was not seen",
+		beside / 1e9);
 }
 
 /* TensorRT-LLM: the cache as part of what is free when all else is there. */

@@ -159,6 +159,26 @@ static void loader(struct arena *a, const struct train_setup *s, struct train_it
 	    "copies to the GPU run beside computation only from pinned memory");
 }
 
+/* Releases before 5 read offload here alone, not in the file (training_args.py,
+ * _process_fsdp_args). */
+static void fsdp_argument(struct arena *a, const struct train_setup *s, struct train_items *out)
+{
+	bool offload = s->offload.optimizer;
+
+	train_item_add(
+		a, out,
+		&(struct train_item){
+			"fsdp",
+			arena_printf(a, "%s auto_wrap%s",
+				     s->after->q.way == TRAIN_HSDP ? "hybrid_shard" : "full_shard",
+				     offload ? " offload" : ""),
+			true,
+			offload ? "with fsdp_config: fsdp_config.json, whose offload releases "
+				  "before 5 do not read"
+				: "with fsdp_config: fsdp_config.json; transformers 5 takes true "
+				  "as well" });
+}
+
 void train_items_trainer(struct arena *a, const struct train_setup *s, struct train_items *out)
 {
 	const struct train_question *q = &s->after->q, *was = &s->before->q;
@@ -174,7 +194,10 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 	    "what holds the global batch with that micro-batch");
 	if (q->precision == TRAIN_FP16)
 		add(a, out, "fp16", "true", "as it was told");
-	else if (q->precision != TRAIN_FP32 && q->precision != TRAIN_TF32)
+	else if (q->precision == TRAIN_TF32)
+		add(a, out, "tf32", "true",
+		    "as it was told: PyTorch multiplies FP32 without tensor cores otherwise");
+	else if (q->precision != TRAIN_FP32)
 		add(a, out, "bf16", "true", "tensor cores, and no loss scaling");
 	/* FSDP has its own, in its file. */
 	if (s->target != TARGET_FSDP && q->way != TRAIN_FSDP && q->way != TRAIN_HSDP)
@@ -189,14 +212,7 @@ void train_items_trainer(struct arena *a, const struct train_setup *s, struct tr
 			       &(struct train_item){ "deepspeed", "ds_config.json", true,
 						     "the file beside; its batches are these" });
 	if (s->target == TARGET_FSDP)
-		train_item_add(
-			a, out,
-			&(struct train_item){ "fsdp",
-					      q->way == TRAIN_HSDP ? "hybrid_shard auto_wrap"
-								   : "full_shard auto_wrap",
-					      true,
-					      "with fsdp_config: fsdp_config.json; transformers "
-					      "5 takes true as well" });
+		fsdp_argument(a, s, out);
 	if (q->way == TRAIN_DDP && q->dp > 1)
 		add(a, out, "ddp_find_unused_parameters", "false",
 		    "every parameter gets a gradient; looking for others costs time in each step");

@@ -21,12 +21,6 @@ static void word(struct arena *a, struct train_items *l, const char *path, const
 	train_item_add(a, l, &(struct train_item){ path, value, true, reason });
 }
 
-static bool sharded(const struct train_setup *s)
-{
-	return s->after->q.way == TRAIN_FSDP || s->after->q.way == TRAIN_HSDP ||
-	       s->after->q.way == TRAIN_ZERO3;
-}
-
 static bool resharded(const struct train_setup *s)
 {
 	return s->after->q.reshard || s->after->q.way == TRAIN_ZERO3;
@@ -100,7 +94,7 @@ static void compiled(struct arena *a, const struct train_setup *s, struct train_
 	    "pad or pack to one length: each new shape is compiled anew");
 	add(a, out, "dynamo_config.dynamo_use_fullgraph", "false",
 	    "a model that breaks the graph still runs");
-	if (sharded(s))
+	if (train_way_shards(s->after->q.way))
 		add(a, out, "dynamo_config.dynamo_use_regional_compilation", "true",
 		    "each block is a graph, as it is a unit of FSDP: gathering does not break it, "
 		    "and "
@@ -117,9 +111,9 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 	word(a, out, "compute_environment", "LOCAL_MACHINE", "no cloud service starts it");
 	add(a, out, "debug", "false", "checks of each collective's shapes are for finding faults");
 	word(a, out, "distributed_type",
-	     !several	  ? "NO"
-	     : sharded(s) ? "FSDP"
-			  : "MULTI_GPU",
+	     !several				 ? "NO"
+	     : train_way_shards(s->after->q.way) ? "FSDP"
+						 : "MULTI_GPU",
 	     several ? s->why : "one GPU");
 	machines(a, s, m, out);
 	word(a, out, "mixed_precision",
@@ -135,7 +129,7 @@ void train_items_accelerate(struct arena *a, const struct train_setup *s,
 		add(a, out, "enable_cpu_affinity", "true",
 		    arena_printf(a, "%d NUMA nodes: each process stays on the CPUs of its GPU",
 				 s->numa_nodes));
-	if (several && sharded(s))
+	if (several && train_way_shards(s->after->q.way))
 		fsdp(a, s, "fsdp_config.fsdp_", out);
 	if (q->way == TRAIN_HSDP) {
 		int shard = q->shard > 0 ? q->shard : s->gpus_each;
@@ -155,14 +149,43 @@ void train_items_fsdp(struct arena *a, const struct train_setup *s, struct train
 	fsdp(a, s, "", out);
 }
 
+/* What the calls below need of PyTorch. */
+static void imports(const struct train_setup *s, struct text *t)
+{
+	text_add(t, "import torch\n");
+	if (s->after->q.recompute == TRAIN_FULL)
+		text_add(t, "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper "
+			    "import checkpoint_wrapper\n");
+	text_printf(t,
+		    "from torch.distributed.device_mesh import init_device_mesh\n"
+		    "from torch.distributed.fsdp import %sMixedPrecisionPolicy, fully_shard\n\n",
+		    s->offload.optimizer ? "CPUOffloadPolicy, " : "");
+}
+
+static void policy(const struct train_question *q, struct text *t)
+{
+	const char *half = q->precision == TRAIN_FP16 ? "float16" : "bfloat16";
+
+	if (q->precision == TRAIN_TF32)
+		text_add(t, "torch.set_float32_matmul_precision(\"high\")  # TF32\n");
+	if (q->precision == TRAIN_FP32 || q->precision == TRAIN_TF32)
+		text_add(t, "policy = MixedPrecisionPolicy()  # all in FP32\n");
+	else
+		text_printf(t,
+			    "policy = MixedPrecisionPolicy(param_dtype=torch.%s, "
+			    "reduce_dtype=torch.%s)\n",
+			    half, q->reduce_fp32 ? "float32" : half);
+}
+
 const char *train_torch_call(struct arena *a, const struct train_setup *s)
 {
 	const struct train_question *q = &s->after->q;
+	const char *offload = s->offload.optimizer ? ", offload_policy=CPUOffloadPolicy()" : "";
+	bool recompute = q->recompute == TRAIN_FULL;
 	int shard = q->shard > 0 ? q->shard : s->gpus_each;
 	TEXT_AUTO t = { 0 };
 
-	text_add(&t, "from torch.distributed.device_mesh import init_device_mesh\n"
-		     "from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard\n\n");
+	imports(s, &t);
 	if (q->way == TRAIN_HSDP)
 		text_printf(&t,
 			    "mesh = init_device_mesh(\"cuda\", (%d, %d), "
@@ -170,19 +193,17 @@ const char *train_torch_call(struct arena *a, const struct train_setup *s)
 			    q->place.gpus / shard, shard);
 	else
 		text_printf(&t, "mesh = init_device_mesh(\"cuda\", (%d,))\n", q->place.gpus);
-	text_printf(&t,
-		    "policy = MixedPrecisionPolicy(param_dtype=torch.%s, reduce_dtype=torch.%s)\n"
-		    "for block in model.layers:  # the list of this model's blocks\n",
-		    q->precision == TRAIN_FP16 ? "float16" : "bfloat16",
-		    q->reduce_fp32		 ? "float32"
-		    : q->precision == TRAIN_FP16 ? "float16"
-						 : "bfloat16");
+	policy(q, &t);
+	text_printf(&t, "for %s:  # the list of this model's blocks\n",
+		    recompute ? "i, block in enumerate(model.layers)" : "block in model.layers");
+	if (recompute)
+		text_add(&t, "    block = model.layers[i] = checkpoint_wrapper(block)\n");
 	if (s->compile)
 		text_add(&t, "    block.compile()\n");
 	text_printf(&t,
 		    "    fully_shard(block, mesh=mesh, mp_policy=policy, "
-		    "reshard_after_forward=%s)\n"
-		    "fully_shard(model, mesh=mesh, mp_policy=policy)\n",
-		    resharded(s) ? "True" : "False");
+		    "reshard_after_forward=%s%s)\n"
+		    "fully_shard(model, mesh=mesh, mp_policy=policy%s)\n",
+		    resharded(s) ? "True" : "False", offload, offload);
 	return arena_strdup(a, t.s);
 }

@@ -32,7 +32,8 @@ const struct train_key accelerate_keys[] = {
 	{ "distributed_type", KEY_WORDS, "", NULL, NULL, NULL,
 	  "NO MULTI_CPU MULTI_GPU MULTI_NPU MULTI_MLU MULTI_SDAA MULTI_MUSA MULTI_XPU DEEPSPEED FSDP XLA "
 	  "MEGATRON_LM MULTI_HPU MULTI_NEURON TPU" },
-	{ "downcast_bf16", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
+	/* Of TPUs alone; "accelerate config" writes 'no'. */
+	{ "downcast_bf16", KEY_WORDS, "no", NULL, NULL, NULL, "no yes true false" },
 	{ "dynamo_backend", KEY_TEXT, "", NULL, NULL, "dynamo_config.dynamo_backend", NULL },
 	{ "dynamo_config", KEY_OBJECT, "", NULL, NULL, NULL, NULL },
 	{ "dynamo_config.dynamo_backend", KEY_TEXT, "", NULL, NULL, NULL, NULL },

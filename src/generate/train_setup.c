@@ -53,11 +53,9 @@ double train_bucket(double parameters)
 void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
 		     bool reshard)
 {
-	bool sharded = way == TRAIN_ZERO3 || way == TRAIN_FSDP || way == TRAIN_HSDP;
-
 	if (way != q->way) {
 		q->way = way;
-		q->sync_each_micro = sharded || way == TRAIN_ZERO2;
+		q->sync_each_micro = train_way_shards(way) || way == TRAIN_ZERO2;
 		q->reduce_fp32 = target != TARGET_DEEPSPEED && train_way_fp32(way);
 	}
 	q->reshard = reshard;
@@ -164,10 +162,14 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
 	return arena_printf(a,
 			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
-			    "(%.1f GB)",
+			    "(%.1f GB%s)",
 			    name_of(a, t), t->memory / 1e9,
 			    100 * (t->tokens_s / plainer->tokens_s - 1), name_of(a, plainer),
-			    plainer->memory / 1e9);
+			    plainer->memory / 1e9,
+			    plainer->micro_batch == t->micro_batch
+				    ? ""
+				    : arena_printf(a, " with the micro-batch of %d that fits there",
+						   plainer->micro_batch));
 }
 
 /* Where CPU and GPU share one memory, what is moved to the host stays where it was. */
@@ -190,9 +192,10 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 {
 	struct train_answer *p = s->after;
 	struct train_offload *o = &s->offload;
+	bool deepspeed = s->target == TARGET_DEEPSPEED;
 	double parts, saved;
 
-	train_setup_way(q, TARGET_DEEPSPEED, TRAIN_ZERO3, true);
+	train_setup_way(q, s->target, deepspeed ? TRAIN_ZERO3 : TRAIN_FSDP, true);
 	q->recompute = TRAIN_FULL;
 	q->micro_batch = 1;
 	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;
@@ -202,7 +205,8 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 	o->optimizer = true;
 	o->saved_bytes = saved;
 	o->moved_bytes = 2 * 2 * p->parameters / parts;
-	if (p->memory.total - saved > p->memory.limit) {
+	/* FSDP's switch takes the weights as well, whether or not they would fit. */
+	if (!deepspeed || p->memory.total - saved > p->memory.limit) {
 		o->weights = true;
 		o->saved_bytes += p->memory.weights;
 		/* Each micro-batch takes them forward and backward. */

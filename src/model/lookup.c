@@ -159,3 +159,18 @@ const char *kernel_arg_value(const struct kernel *k, const char *name)
 			value = fact_text(&arg->value, "");
 	return value;
 }
+
+const char *kernel_arg_with(const struct kernel *k, const char *name, const char *word)
+{
+	size_t n = strlen(word);
+
+	LIST_FOR_EACH (struct kernel_arg, arg, &k->args) {
+		if (!same(arg->name, name))
+			continue;
+		for (const char *at = fact_text(&arg->value, ""); *at;
+		     at += strcspn(at, ","), at += *at == ',')
+			if (strncmp(at, word, n) == 0 && (!at[n] || at[n] == ','))
+				return arg->value.v;
+	}
+	return NULL;
+}

@@ -64,5 +64,8 @@ extern const struct schema schema_kernel, schema_kernel_arg, schema_service, sch
 /* The last value of a kernel argument, NULL when it is not there; the kernel too lets the last one
  * win. */
 const char *kernel_arg_value(const struct kernel *k, const char *name);
+/* The comma-separated value that has the word, of any that stand there: what is written twice
+ * ("pci=noaer pci=pcie_bus_perf") adds up. NULL when none has it. */
+const char *kernel_arg_with(const struct kernel *k, const char *name, const char *word);
 
 #endif

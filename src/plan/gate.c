@@ -104,9 +104,9 @@ static bool exclude(const struct machine *m, const struct change *x, const struc
 
 static const char *overridden(struct gates *g, const struct change *c)
 {
-	const char *pci = kernel_arg_value(&g->m->kernel, "pci");
+	const char *pci = kernel_arg_with(&g->m->kernel, "pci", perf);
 
-	if (pci && has_option(pci, perf) && is_above_payload(g->m, c))
+	if (pci && is_above_payload(g->m, c))
 		return arena_printf(g->a,
 				    "the kernel argument pci=%s makes the payload size the limit "
 				    "of read requests: take it away and boot again first",

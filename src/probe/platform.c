@@ -81,7 +81,9 @@ static bool is_sxm(const struct gpu *g)
 	static const char *const chips[] = { "H100",  "H200",	  "B200", "B300", "GB200",
 					     "GB300", "A100-SXM", "H800", "H20" };
 
-	if (!seen_ok(&g->name.f) || strstr(g->name.v, "PCIe") || strstr(g->name.v, "NVL"))
+	/* A Grace Hopper is a chip of its own, on no baseboard. */
+	if (!seen_ok(&g->name.f) || strstr(g->name.v, "PCIe") || strstr(g->name.v, "NVL") ||
+	    strstr(g->name.v, "GH200"))
 		return false;
 	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
 		if (strstr(g->name.v, chips[i]))

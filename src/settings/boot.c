@@ -5,36 +5,70 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
+/* Every value of an argument that may stand there several times. */
+static const char *all_of(const struct question *q, const char *name)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct kernel_arg, arg, &q->m->kernel.args)
+		if (strcmp(arg->name, name) == 0)
+			text_printf(&t, "%s%s", t.len ? "," : "", fact_text(&arg->value, ""));
+	return t.len ? arena_strdup(q->a, t.s) : "not set";
+}
+
 static void bus_config(const struct question *q, struct verdict *v)
 {
-	const char *value = kernel_arg_value(&q->m->kernel, "pci");
+	const struct kernel *k = &q->m->kernel;
 
-	v->current = value ? value : "not set";
-	if (value && strstr(value, "pcie_bus_perf"))
+	v->current = all_of(q, "pci");
+	if (kernel_arg_with(k, "pci", "pcie_bus_perf"))
 		verdict_fail(v, "without pcie_bus_perf",
 			     "it clamps every read request to the payload size: the opposite of a "
 			     "large MRRS");
-	else if (value && strstr(value, "pcie_bus_peer2peer"))
+	else if (kernel_arg_with(k, "pci", "pcie_bus_peer2peer"))
 		verdict_fail(v, "without pcie_bus_peer2peer", "it sets every payload to 128 bytes");
+	else if (kernel_arg_with(k, "pci", "pcie_bus_safe"))
+		verdict_pass(v, "the largest payload that every device on the way takes; read "
+				"requests stay as they are");
 	else
 		verdict_pass(v, "the kernel's default");
+}
+
+/* Arguments that add up when they stand there twice, and words of theirs that exclude each other.
+ */
+static bool exclude(const struct question *q, struct verdict *v)
+{
+	static const struct {
+		const char *name, *x, *y;
+	} rows[] = { { "iommu", "pt", "nopt" },
+		     { "iommu", "pt", "off" },
+		     { "iommu", "force", "off" },
+		     { "intel_iommu", "on", "off" },
+		     { "pci", "pcie_bus_perf", "pcie_bus_safe" },
+		     { "pci", "pcie_bus_perf", "pcie_bus_peer2peer" },
+		     { "pci", "pcie_bus_safe", "pcie_bus_peer2peer" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!kernel_arg_with(&q->m->kernel, rows[i].name, rows[i].x) ||
+		    !kernel_arg_with(&q->m->kernel, rows[i].name, rows[i].y))
+			continue;
+		v->current = arena_printf(q->a, "%s=%s and %s=%s", rows[i].name, rows[i].x,
+					  rows[i].name, rows[i].y);
+		verdict_fail(v, "one of them", "the two exclude each other");
+		return true;
+	}
+	return false;
 }
 
 /* The last one of two equal arguments wins, which surprises whoever wrote the first. */
 static void duplicates(const struct question *q, struct verdict *v)
 {
-	static const char *const single[] = { "isolcpus",
-					      "nohz_full",
-					      "rcu_nocbs",
-					      "irqaffinity",
-					      "default_hugepagesz",
-					      "transparent_hugepage",
-					      "iommu",
-					      "intel_iommu",
-					      "amd_iommu",
-					      "mitigations",
-					      "pci",
-					      "init_on_alloc" };
+	static const char *const single[] = { "isolcpus",	    "nohz_full",
+					      "rcu_nocbs",	    "irqaffinity",
+					      "default_hugepagesz", "transparent_hugepage",
+					      "mitigations",	    "init_on_alloc" };
 
 	if (!seen_ok(&q->m->kernel.cmdline.f)) {
 		verdict_unseen(q, v, &q->m->kernel.cmdline.f, NULL);
@@ -57,7 +91,8 @@ static void duplicates(const struct question *q, struct verdict *v)
 			first = arg->value.v;
 		}
 	}
-	verdict_pass(v, "no argument contradicts another");
+	if (!exclude(q, v))
+		verdict_pass(v, "no argument contradicts another");
 }
 
 static void secure_boot(const struct question *q, struct verdict *v)
@@ -76,11 +111,22 @@ static void secure_boot(const struct question *q, struct verdict *v)
 		verdict_pass(v, f->v ? "on; the kernel is not locked down" : "off");
 }
 
+/* Of the built-in profile: what a file of the user's wants is not seen here. */
+static const struct opinion *wish_of(const struct question *q, const char *id)
+{
+	return setting_opinion(setting_find(id), q->profile, q->platform);
+}
+
 /* A precondition of others: what cannot be written, and which wishes that meets. */
 static void lockdown(const struct question *q, struct verdict *v)
 {
+	static const struct {
+		const char *id;
+		bool (*wanted)(const struct machine *m, const struct pci_function *p,
+			       const struct opinion *wish);
+	} writes[] = { { "pcie.acs", wants_no_redirect }, { "nic.mrrs", wants_larger_reads } };
 	const struct fact_str *f = &q->m->kernel.lockdown;
-	const char *blocked = NULL;
+	const char *blocked = NULL, *id = NULL;
 
 	if (!seen_ok(&f->f)) {
 		verdict_unseen(q, v, &f->f, "the kernel has no lockdown");
@@ -92,16 +138,18 @@ static void lockdown(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
-		if (pci_base_class(p) == 0x02 && seen_ok(&p->mrrs.f) && p->mrrs.v < 4096 &&
-		    q->profile == PROFILE_PUBLISHED && (q->platform & (ON_SPARK | ON_IGX)))
-			blocked = p->name;
+		for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
+			if (!blocked && writes[i].wanted(q->m, p, wish_of(q, writes[i].id))) {
+				blocked = p->name;
+				id = writes[i].id;
+			}
 	if (blocked)
-		verdict_fail(v, "none while nic.mrrs is changed",
+		verdict_fail(v, arena_printf(q->a, "none while %s is changed", id),
 			     arena_printf(q->a,
-					  "PCI configuration space cannot be written (%s wants "
-					  "another MRRS); only switching off "
-					  "Secure Boot lifts it, which is a security decision",
-					  blocked));
+					  "PCI configuration space cannot be written (%s, for %s); "
+					  "only switching off Secure Boot lifts it, which is a "
+					  "security decision",
+					  blocked, id));
 	else
 		verdict_pass(v, "PCI configuration space and unsigned modules are blocked; nothing "
 				"wanted here needs them");
@@ -171,7 +219,8 @@ static const struct setting rows[] = {
 	  .title = "Contradicting boot arguments",
 	  .scope = SCOPE_HOST,
 	  .read = "/proc/cmdline",
-	  .why = "The last of two wins, and drop-ins append.",
+	  .why = "Of most arguments the last of two wins, and drop-ins append; those of pci= and "
+		 "iommu= add up.",
 	  .source = "kernel-parameters",
 	  .severity = SEVERITY_MEDIUM,
 	  .effect = EFFECT_REBOOT,

@@ -44,6 +44,16 @@ static const char *cpu_list(const char *value)
 	return value;
 }
 
+/* Flags in front of the list and no "domain" among them: load is still balanced onto these CPUs,
+ * and the kernel does not list them as isolated. */
+static bool is_balanced(const struct machine *m)
+{
+	const char *value = kernel_arg_value(&m->kernel, "isolcpus");
+	size_t flags = value ? strcspn(value, "0123456789") : 0;
+
+	return flags && !memmem(value, flags, "domain", strlen("domain"));
+}
+
 static bool parse_cpus(const struct question *q, const char *arg, struct idset *out)
 {
 	const char *value = kernel_arg_value(&q->m->kernel, arg);
@@ -72,7 +82,8 @@ static void isolation(const struct question *q, struct verdict *v)
 	if (idset_has(&isolated, 0))
 		verdict_fail(v, "without CPU 0",
 			     "CPU 0 keeps the machine's housekeeping and cannot be isolated");
-	else if (seen_ok(&c->isolated.f) && !idset_equal(&isolated, &c->isolated.v))
+	else if (seen_ok(&c->isolated.f) && !is_balanced(q->m) &&
+		 !idset_equal(&isolated, &c->isolated.v))
 		verdict_fail(v, v->current,
 			     arena_printf(q->a, "asked for %s, the kernel isolated \"%s\"",
 					  v->current, idset_format(q->a, &c->isolated.v)));

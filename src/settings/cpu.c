@@ -135,6 +135,14 @@ static void aim_idle_states(const struct question *q, struct aims *out)
 		}
 }
 
+/* Half of the CPUs, where the kernel says that no core runs two threads. Arm has no such threads:
+ * there half of the CPUs are cores. */
+static bool is_smt_off(const struct machine *m, const struct idset *off)
+{
+	return fact_or(&m->cpu.smt_active, 1) == 0 && fact_is(&m->kernel.arch, "x86_64") &&
+	       idset_count(off) == idset_count(&m->cpu.online.v);
+}
+
 static void online(const struct question *q, struct verdict *v)
 {
 	const struct cpus *c = &q->m->cpu;
@@ -148,6 +156,10 @@ static void online(const struct question *q, struct verdict *v)
 	v->current = idset_format(q->a, &c->online.v);
 	if (!off.n)
 		verdict_pass(v, "all present CPUs are online");
+	else if (is_smt_off(q->m, &off))
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "SMT is off: the second thread of every core is offline, as somebody "
+			   "chose");
 	else
 		verdict_fail(v, idset_format(q->a, &c->present.v),
 			     arena_printf(q->a, "CPUs %s are present but offline",

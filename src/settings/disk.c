@@ -214,6 +214,11 @@ static void usb_transport(const struct question *q, struct verdict *v)
 		verdict_pass(v, "many requests at a time");
 		return;
 	}
+	/* Sticks, card readers, what a management controller shows as a disk. */
+	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
+		verdict_na(v, CODE_NO_EFFECT, "bulk-only, and nothing of this machine lies on it");
+		return;
+	}
 	verdict_fail(v, "usb-uas",
 		     "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS "
 		     "is the cure; no "
@@ -309,7 +314,7 @@ static const struct setting rows[] = {
 	  .of = &schema_disk,
 	  .fact = "transport",
 	  .health = true,
-	  .not_when = "there is no USB disk",
+	  .not_when = "there is no USB disk, or nothing lies on it",
 	  .why = "UAS keeps many requests in flight, the older bulk-only transport one.",
 	  .note = "The published guide raises nr_requests from 2; 2 is the sign of bulk-only "
 		  "transport, not its cause.",

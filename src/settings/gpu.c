@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/word.h"
+
 static const struct opinion persistence[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
 	  "locks, accounting and compute mode are lost when the last program ends and the driver "
@@ -56,6 +58,19 @@ static void mig(const struct question *q, struct verdict *v)
 			   "with it");
 }
 
+/* Compute cards with HBM, by NVML's name: "NVIDIA A100-PCIE-40GB", "NVIDIA H100 NVL". */
+static bool has_hbm(const struct gpu *g)
+{
+	static const char *const chips[] = { "V100", "A100",  "A800", "A30",   "H100",
+					     "H200", "H800",  "H20",  "GH200", "B200",
+					     "B300", "GB200", "GB300" };
+
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if (word_in(fact_text(&g->name, ""), chips[i]))
+			return true;
+	return false;
+}
+
 static void ecc(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
@@ -71,10 +86,11 @@ static void ecc(const struct question *q, struct verdict *v)
 					  g->ecc_pending.v ? "on" : "off"));
 	else if (g->ecc.v)
 		verdict_pass(v, "on");
-	else if (q->platform == ON_HGX)
+	else if (q->platform == ON_HGX || has_hbm(g))
 		verdict_fail(v, "on", "data-centre parts ship with it on; off is no safe gain");
 	else
-		verdict_na(v, CODE_LEFT_ALONE, "off, as graphics cards ship");
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "off, as graphics cards ship; data-centre cards ship with it on");
 }
 
 /* GPUDirect RDMA maps GPU memory through BAR1; 1 GiB is the published minimum, the whole memory the

@@ -67,6 +67,17 @@ static const char *missing(const struct question *q)
 	return arena_strdup(q->a, t.s ? t.s : "");
 }
 
+/* A card for a screen beside the baseboard is another kind, and counts as none of its. */
+static bool of_one_kind(const struct machine *m)
+{
+	const struct gpu *first = machine_gpu(m, 0);
+
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (first && strcmp(fact_text(&g->name, ""), fact_text(&first->name, "")) != 0)
+			return false;
+	return true;
+}
+
 static void all_visible(const struct question *q, struct verdict *v)
 {
 	size_t bus = machine_bus_gpus(q->m, false), n = q->m->gpu.gpus.n;
@@ -88,7 +99,7 @@ static void all_visible(const struct question *q, struct verdict *v)
 					  missing(q)));
 	/* Baseboards carry 4, 8 or 16: a GPU that left the bus too is missed here alone. */
 	else if (q->platform == ON_HGX && !is_virtual(q->m) && !machine_bus_gpus(q->m, true) &&
-		 bus != 4 && bus != 8 && bus != 16)
+		 !is_superchip(q->m) && of_one_kind(q->m) && bus != 4 && bus != 8 && bus != 16)
 		verdict_fail(v, "4, 8 or 16", "an HGX baseboard has more GPUs than the bus shows");
 	else
 		verdict_pass(v, "the driver knows every GPU on the bus");

@@ -39,10 +39,16 @@ static void throttle_now(const struct question *q, struct verdict *v)
 	v->current = t.len ? arena_strdup(q->a, t.s) : mask & EVENT_IDLE ? "none (idle)" : "none";
 	if (mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL))
 		verdict_fail(v, "none", "the GPU is too hot: cooling first, clocks after");
-	else if (mask & (EVENT_HW_SLOWDOWN | EVENT_HW_POWER))
+	else if (mask & EVENT_HW_POWER)
 		verdict_fail(v, "none",
 			     "hardware holds the GPU below its clock: power supply or cable; no "
 			     "clock setting lifts that");
+	/* nvml.h: it may be told while the clock changes, too. */
+	else if (mask & EVENT_HW_SLOWDOWN)
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "hardware slows it down, for neither heat nor power brake: told for a "
+			   "moment of every change of the clock, too; an earlier reading (--since) "
+			   "tells how long");
 	else if (mask & EVENT_SW_POWER)
 		verdict_pass(v, "at its power limit, as a working GPU is: no fault, and no clock "
 				"lock lifts it");
@@ -124,7 +130,12 @@ static void temperature(const struct question *q, struct verdict *v)
 				  : arena_printf(q->a, "%lld C below its limit", margin);
 	if (limit >= 0 && now != -1000)
 		margin = limit - now;
-	if (margin == -1000)
+	if (margin == -1000 && (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
+				g->temperature_margin_c.f.seen == SEEN_UNASKED))
+		verdict_na(v, CODE_NEEDS_DEEP,
+			   "its limit was not asked, because that takes time (--deep asks); what "
+			   "heat takes away is in gpu.throttle");
+	else if (margin == -1000)
 		verdict_pass(v, "the driver gives no limit to compare with");
 	else if (margin >= 5)
 		verdict_pass(v, arena_printf(q->a, "%lld C below the slow-down limit", margin));

@@ -90,17 +90,19 @@ const struct setting *setting_find(const char *id)
 
 const char *setting_suggest(const char *id)
 {
+	enum { MISSPELT = 2 };
 	const char *best = NULL;
 	/* More than half of it wrong is no misspelling. */
 	size_t distance = strlen(id) < 14 ? strlen(id) / 2 + 1 : 8;
 
 	SETTING_FOR_EACH (s) {
 		const char *dot = strchr(s->id, '.');
-		size_t d = str_distance(s->id, id, distance);
+		size_t d = str_distance(s->id, id, distance),
+		       last = dot ? str_distance(dot + 1, id, MISSPELT) : MISSPELT + 1;
 
 		/* "swappiness" should lead to "memory.swappiness". */
-		if (dot && str_distance(dot + 1, id, 2) < d)
-			d = str_distance(dot + 1, id, 2);
+		if (last <= MISSPELT && last < d)
+			d = last;
 		if (d < distance) {
 			distance = d;
 			best = s->id;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NICs as PCI functions: on the bus at all, drivers, read request and payload sizes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "settings/predicates.h"
@@ -88,13 +89,20 @@ static const struct opinion read_request[] = {
 /* What would stop the write, or take it back; NULL when nothing would. */
 static const char *mrrs_obstacle(const struct machine *m)
 {
-	const char *pci = kernel_arg_value(&m->kernel, "pci");
-
 	if (is_locked_down(m))
 		return "kernel lockdown blocks the write while Secure Boot is on";
-	if (pci && strstr(pci, "pcie_bus_perf"))
+	if (kernel_arg_with(&m->kernel, "pci", "pcie_bus_perf"))
 		return "pci=pcie_bus_perf on the kernel command line clamps it to the payload size";
 	return NULL;
+}
+
+bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
+			const struct opinion *wish)
+{
+	char now[24];
+
+	snprintf(now, sizeof(now), "%lld", fact_or(&p->mrrs, 0));
+	return wish && is_data_function(m, p) && seen_ok(&p->mrrs.f) && !opinion_met(wish, now);
 }
 
 static void mrrs(const struct question *q, struct verdict *v)

@@ -146,7 +146,7 @@ static void gpu_nic(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "%s to %s", path_class_name(best), nearest);
 	if (best <= PATH_PXB)
 		verdict_pass(v, "the nearest NIC is reached without the processor");
-	else if (q->platform == ON_HGX)
+	else if (q->platform == ON_HGX && !is_superchip(q->m))
 		verdict_fail(v, "PIX or PXB",
 			     "this GPU has no active NIC behind its own switch: its traffic "
 			     "crosses the processor");
@@ -204,14 +204,17 @@ static void aer(const struct question *q, struct verdict *v)
 	}
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal, %lld corrected", fatal,
 				  nonfatal, fixed);
-	if (fatal || nonfatal)
-		verdict_fail(v, "0 uncorrected",
-			     fatal ? "the link failed since boot: a transfer was lost"
-				   : "accesses over this link failed since boot; some at start-up "
-				     "are harmless, growth is not");
+	if (fatal)
+		verdict_fail(v, "0 fatal", "the link failed since boot: a transfer was lost");
+	else if (nonfatal)
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "accesses over this link failed since boot: some at start-up are "
+			   "harmless, growth is not; an earlier reading (--since) tells");
 	else if ((double)fixed > few)
-		verdict_fail(v, "few corrected",
-			     "the link repairs itself often: card, slot or riser");
+		verdict_na(
+			v, CODE_NEEDS_EARLIER,
+			"the link has repaired itself since boot: a count is no rate, an earlier "
+			"reading (--since) tells whether it grows");
 	else
 		verdict_pass(v, "none that matters since boot");
 }

@@ -94,6 +94,16 @@ static const char *harmless(const struct machine *m, const struct pci_function *
 	return gpus == 0 || gpus + nics < 2 ? "no GPU has a peer behind this switch" : NULL;
 }
 
+bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
+		       const struct opinion *wish)
+{
+	const char *code;
+
+	return wish && wish->rel == WANT_IS && strcmp(wish->value, "off") == 0 && !is_virtual(m) &&
+	       seen_ok(&b->acs_ctrl.f) && b->acs_ctrl.v & REDIRECT && above_fast_device(m, b) &&
+	       !harmless(m, b, &code);
+}
+
 static void acs(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *b = q->object;

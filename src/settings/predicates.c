@@ -20,6 +20,14 @@ bool has_unified_memory(const struct machine *m)
 	return false;
 }
 
+bool is_superchip(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (fact_or(&g->c2c, 0) == 1)
+			return true;
+	return false;
+}
+
 bool has_rdma(const struct machine *m)
 {
 	return m->net.rdma.n > 0;

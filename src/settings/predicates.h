@@ -43,6 +43,15 @@ const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n);
 /* A port for data: one with an RDMA device, or of 25 Gb/s and more, that is not much slower than
  * the machine's fastest, as a management port is. */
 bool is_data_port(const struct machine *m, const void *nic);
+/* What could only be written to configuration space: the adapter's read requests are smaller than
+ * wished (nic_function.c); the bridge's redirect stands between peers (pcie_access.c). */
+bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
+			const struct opinion *wish);
+bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
+		       const struct opinion *wish);
+/* GPUs that hang from their CPUs by NVLink-C2C (Grace Hopper, Grace Blackwell): no baseboard, and
+ * no PCIe switch between them and the NICs. */
+bool is_superchip(const struct machine *m);
 /* The link is up. */
 bool is_up(const struct nic *n);
 

@@ -7,16 +7,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/reap.h"
 #include "host/vendor.h"
 #include "stack/inventory_inside.h"
 
@@ -104,7 +103,7 @@ static bool listen_to(int in, pid_t pid, struct said *out)
 	struct pollfd p = { .fd = in, .events = POLLIN };
 	long long until = clock_mono_ms() + LIMIT_MS, left;
 	ssize_t n = -1;
-	int ready = 0;
+	int ready = 0, status;
 
 	do {
 		left = until - clock_mono_ms();
@@ -112,10 +111,8 @@ static bool listen_to(int in, pid_t pid, struct said *out)
 	} while (ready < 0 && errno == EINTR);
 	if (ready > 0)
 		n = read(in, out, sizeof(*out));
-	if (n != (ssize_t)sizeof(*out))
-		kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (n != (ssize_t)sizeof(*out) || reap_wait(pid, LIMIT_MS, &status, NULL))
+		reap_kill(pid, false, &status, NULL);
 	return n == (ssize_t)sizeof(*out);
 }
 

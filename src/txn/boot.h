@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reboot means for entries of the journal. For txn/ alone. */
+/* What a reboot means for entries of the journal. For txn/, and for who names the boot of a plan.
+ */
 #ifndef TXN_BOOT_H
 #define TXN_BOOT_H
 

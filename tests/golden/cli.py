@@ -48,7 +48,8 @@ for argv in (["check"], ["apply", "--dry-run"], ["plan"], ["list"]):
     says(f"{argv[0]} of nothing that is left", [*argv, "--only", "memory.swappiness", "--skip", "gpu,memory"], 2, "no setting is left",
          '"skip" (gpu,memory)', '"only" (memory.swappiness)')
 says("far from any id", ["explain", "xyz"], 2, '"gputune list" shows all ids')
-expect("what is far is not suggested", "did you mean" not in run("explain", "xyz")[2], run("explain", "xyz")[2])
+for word in ("xyz", "nosuch", "quantisation"):
+    expect(f"what is far from {word} is not suggested", "did you mean" not in run("explain", word)[2], run("explain", word)[2])
 says("a capture that is not there", ["check", "--host", "/no/such"], 2, "/no/such", "No such file")
 says("a capture that is a device", ["check", "--host", "/dev/null"], 2, "/dev/null")
 says("a profile that is not there", ["check", "--profile", "fast"], 2, '"fast"', "default")

@@ -86,6 +86,7 @@ ELSEWHERE = (
     (r"^check --deep --since", "health.py", '"--since"'),
     (r"^cluster (plan|undo)", "cluster_plan.py", '"undo"'),
     (r"^cluster check", "cluster_check.py", '"check"'),
+    (r"^generate \w+ --cluster", "generate.py", '"--cluster"'),
     (r"^stack compare", "stack.py", '"compare"'),
     (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),
     (r"^diagnose --attach", "diagnose.py", '"--attach"'),

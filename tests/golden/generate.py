@@ -111,7 +111,7 @@ def in_shell(tmp, script, *argv, env=None):
                     "open(os.environ['STUB_OUT'],'w'))\n")
     stub.chmod(0o755)
     for name in ("vllm", "python3", "llama-server", "trtllm-serve", "trtllm-llmapi-launch", "torchrun", "mpirun",
-                 "rpc-server", "srun"):
+                 "ggml-rpc-server", "srun"):
         link = bin_ / name
         if not link.exists():
             os.symlink("stub", link)
@@ -240,7 +240,12 @@ def real_mpi(tmp, a):
     p = subprocess.run(argv, capture_output=True, text=True, timeout=90, cwd=tmp,
                        env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm": "isolated"})
-    said = sorted((json.loads(x) for x in p.stdout.splitlines() if x.startswith("[")), key=lambda x: x[1])
+    # mpirun may put what two ranks say into one line.
+    said, text = [], p.stdout.replace("\n", "")
+    while text.startswith("["):
+        one, end = json.JSONDecoder().raw_decode(text)
+        said, text = [*said, one], text[end:]
+    said.sort(key=lambda x: x[1])
     expect("mpirun gives each its own", p.returncode == 0 and [x[0] for x in said] ==
            ["=rocep1s0f0:1", "=rocep1s0f1:1"] and all(x[2] == HOSTILE for x in said), (argv[:20], p.returncode,
                                                                                       said, p.stderr[-500:]))
@@ -300,8 +305,55 @@ def serving(tmp, a, b):
     says("three heads of eight", ["generate", "vllm", "--model", "Qwen3-8B", "--tp", "3", "--on", "3x dgx-spark",
                                   "--head", "h"], 2, "do not divide")
     says("many machines by name", ["generate", "vllm", "--model", "Qwen3-8B", "--on", "2x dgx-spark"], 2, "--head")
+    weights(a)
     hgx(tmp)
+    foreign(tmp)
     files(tmp, a, b)
+
+
+def weights(a):
+    j = follows("a checkpoint that is FP8 already", ["generate", "sglang", "--model", "deepseek-r1", "--weights", "fp8",
+                                                     "--on", "h200 x8"], 0)
+    expect("stays as it is", j and "--quantization" not in j["commands"][0]["argv"], j and j["commands"])
+    says("SGLang holds 16 bits before it makes FP8", ["generate", "sglang", "--model", "Llama-3.3-70B", "--weights", "fp8",
+                                                      "--host", a], 1, "does not fit", "in 16 bits before it makes FP8")
+    says("vLLM goes layer by layer", ["generate", "vllm", "--model", "Llama-3.3-70B", "--weights", "fp8", "--host", a], 0,
+         "--quantization fp8")
+    says("where it fits SGLang may", ["generate", "sglang", "--model", "Qwen3-8B", "--weights", "fp8", "--host", a], 0,
+         "--quantization fp8")
+    for engine in ("vllm", "sglang"):
+        got, out, _ = run("generate", engine, "--model", "Qwen3-8B", "--on", "dgx-spark")
+        expect(f"{engine}: what was not seen is no figure", got == 0 and "0.0 GB" not in out and "was not seen" in out, out)
+    for engine, asked, word in (("vllm", "fp8", "--kv-cache-dtype fp8 "), ("sglang", "FP8", "--kv-cache-dtype fp8_e4m3"),
+                                ("llamacpp", "fp16", "--cache-type-v f16"), ("llamacpp", "q8_0", "--cache-type-k q8_0"),
+                                ("trtllm", "nvfp4", "--kv_cache_dtype nvfp4")):
+        says(f"{engine} with a cache in {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 0, word)
+    for engine, asked in (("vllm", "q8_0"), ("vllm", "nvfp4"), ("sglang", "int8"), ("llamacpp", "fp8"), ("trtllm", "q8_0")):
+        says(f"{engine} has no {asked}", ["generate", engine, "--model", "Qwen3-8B", "--host", a, "--kv", asked], 2,
+             "has no cache in", "it takes bf16")
+    got, out, _ = run("generate", "vllm", "--model", "Qwen3-8B", "--host", a, "--kv", "half")
+    expect("16 bits are the model's own", got == 0 and "--kv-cache-dtype" not in out, out)
+    says("no name of a model", ["generate", "vllm", "--model", "", "--host", a], 2, "names no model")
+    says("a short name is told for llama.cpp too", ["generate", "llamacpp", "--model", "Qwen3-8B", "--host", a], 0,
+         "OWNER/NAME")
+
+
+def foreign(tmp):
+    """Ports that NCCL's own transport passes by, as AWS's EFA: to ask for IB would be an error at the start."""
+    to = tmp / "efa"
+    shutil.copytree(machines / "hgx-h100", to, symlinks=True)
+    for f in to.glob("root/sys/devices/**/link_layer"):
+        f.write_text("Unknown\n")
+    j = follows("EFA", ["generate", "nccl", "--node", f"n0={to}", "--node", f"n1={to}"], 0)
+    v = variables(j, 0) if j else {}
+    expect("no transport is forced", j and j["joined"] == "sockets" and not {"NCCL_NET", "NCCL_IB_HCA"} & set(v), (v, j))
+    says("and why", ["generate", "nccl", "--node", f"n0={to}", "--node", f"n1={to}"], 0, "plug-in")
+    says("one of many that is slower", ["generate", "nccl", "--host", machines / "hgx-h100", "--nodes", "2", "--head", "n0"], 0,
+         "1 other that is up is slower")
+    says("machines of which only the number is told", ["generate", "nccl", "--host", machines / "dgx-spark", "--nodes", "2",
+                                                       "--head", "n0"], 0, "of the others no address is known", "cluster discover")
+    says("ports without a way that was seen", ["generate", "nccl", "--host", machines / "dgx-spark", "--nodes", "2", "--head",
+                                               "n0"], 0, "exactly the ports that are up; a name")
 
 
 def hgx(tmp):
@@ -337,7 +389,12 @@ def files(tmp, a, b):
                                    "--format", "systemd"], 2, "cannot stand in a unit")
     expect("nor half of one", not run("generate", "vllm", "--model", "Qwen3-8B\nx", "--host", a, "--format",
                                       "systemd")[1])
+    expect("what a unit lacks is said in it", "User=NAME" in out and "WorkingDirectory=" in out, out[:300])
     says("no image", [*base, "--format", "compose"], 2, "--image")
+    got, out, err = run("generate", "llamacpp", "--model", "o/Qwen3-8B-GGUF:Q4_K_M", "--host", a, "--format", "compose", "--image",
+                        "ghcr.io/ggml-org/llama.cpp:server-cuda")
+    expect("what a container lacks is said in it", "volumes: for the model's folder" in out, out[:300])
+    expect("llama.cpp's server lies on no path of its image", got == 0 and 'entrypoint: ["/app/llama-server"]' in out, (out, err))
     got, out, err = run(*base, "--format", "compose", "--image", "vllm/vllm-openai:v1")
     try:
         import yaml
@@ -475,6 +532,45 @@ def lint(tmp):
     expect("its nccl.conf", find(j, "image-conf", 2) and find(j, "no-assignment", 3) and find(j, "quotes-in-conf", 4), j)
     j = follows("on InfiniBand", ["lint", "--host", machines / "hgx-h100", "--", "env", "NCCL_IB_GID_INDEX=3", "x"], 1)
     expect("it is not read", find(j, "gid-pinned") and find(j, "gid-pinned")[0]["level"] == "warning", j)
+    # Names of devices: a beginning that somebody meant, one that takes another as well, and what would take none.
+    for value, code, fix in (("mlx5", "hca-prefix", "=" + ",".join(f"mlx5_{i}" for i in range(8))), ("mlx5_0,mlx5_1", None, None),
+                             ("=mlx5", "hca-unknown", None)):
+        x = json.loads(run("lint", "--host", machines / "hgx-h100", "--format", "json", "--", "env", f"NCCL_IB_HCA={value}", "x")[1])["findings"]
+        expect(f"NCCL_IB_HCA={value}", [f["code"] for f in x] == ([code] if code else []) and (not fix or x[0]["fix"] == fix), x)
+    odd.write_text("export NCCL_IB_HCA=mlx5\n")
+    x = json.loads(run("lint", odd, "--format", "json")[1])["findings"]
+    expect("no name is made up", all("=mlx5" not in (f["fix"] or "") for f in x), x)
+    # What is an error with one way of checkpointing and evaluating is none with the other.
+    args = tmp / "args.yaml"
+    base = "output_dir: x\nper_device_train_batch_size: 1\nbf16: true\nload_best_model_at_end: true\neval_steps: 300\nsave_steps: 500\ngradient_checkpointing: true\nddp_find_unused_parameters: true\n"
+    for what, more, errors in (("as it is by itself", "", ["ddp_find_unused_parameters", "save_steps"]),
+                               ("by epochs, not re-entrant", "eval_strategy: epoch\ngradient_checkpointing_kwargs: {use_reentrant: false}\n", [])):
+        args.write_text(base + more)
+        x = json.loads(run("lint", args, "--format", "json")[1])["findings"]
+        expect(f"arguments of the Trainer, {what}", sorted(f["subject"] for f in x if f["level"] == "error") == errors, x)
+    own = tmp / "accelerate.yaml"
+    own.write_text("compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: MULTI_GPU\ndowncast_bf16: 'no'\nenable_cpu_affinity: false\n"
+                   "gpu_ids: all\nmachine_rank: 0\nmain_training_function: main\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
+                   "rdzv_backend: static\nsame_network: true\ntpu_env: []\ntpu_use_cluster: false\ntpu_use_sudo: false\nuse_cpu: false\n")
+    j = follows("what accelerate config writes", ["lint", own], 0)
+    expect("nothing is wrong with it", j and j["configs"] == 1 and not j["findings"], j)
+    pod = tmp / "pod.yaml"
+    pod.write_text("spec:\n  containers:\n  - env:\n    - name: NCCL_IB_DISABLE\n      value: \"1\"\n    - name: HOME\n      value: x\n")
+    j = follows("a manifest", ["lint", pod], 1)
+    expect("its variable", find(j, "harmful", 5, "NCCL_IB_DISABLE") and j["variables"] == 1, j)
+    docker = tmp / "Dockerfile"
+    docker.write_text("FROM x\nENV NCCL_P2P_DISABLE 1\nENV NCCL_DEBUG=WARN\nRUN echo ENV NCCL_NET Socket\n")
+    j = follows("a Dockerfile", ["lint", docker], 1)
+    expect("its variable", find(j, "harmful", 2, "NCCL_P2P_DISABLE") and j["variables"] == 2, j)
+    for version, level in (("2.20.5", "note"), ("2.21.5", "error")):
+        odd.write_text("export NCCL_IB_GID_INDEX=3\n")
+        x = find(json.loads(run("lint", odd, "--nccl", version, "--format", "json")[1]), "gid-pinned")
+        expect(f"a pinned row of the GID table and NCCL {version}: {level}", x and x[0]["level"] == level, x)
+    # How wide weights are, the model's name tells, not the method.
+    for model, method, fits in (("Qwen2.5-72B-Instruct-GPTQ-Int8", "gptq_marlin", 0), ("Qwen2.5-72B-Instruct-GPTQ-Int4", "gptq_marlin", 1),
+                                ("Qwen2.5-72B-Instruct", "bitsandbytes", 1), ("Qwen2.5-72B-Instruct", "gptq_marlin", 1)):
+        j = json.loads(run("lint", "--host", machines / "hgx-h100", "--format", "json", "--", "vllm", "serve", model, "--quantization", method, "--max-model-len", "8192")[1])
+        expect(f"{model} by {method}: {'fits' if fits else 'does not'}", bool(find(j, "memory")) != bool(fits), j["findings"])
     hosts = tmp / "hostfile"
     hosts.write_text("a slots=1\nb slots=8\na slots=1\nc\nd slots=x\n")
     j = follows("a hostfile", ["lint", hosts, "--host", a], 1)

@@ -93,6 +93,25 @@ def generated(tmp):
     expect("the calls are Python", compile(j["train"]["torch_call"], "x", "exec"), j["train"]["torch_call"])
     expect("nothing to find there", findings(tmp, "fsdp_config.json", j["file_text"]) == [], c)
 
+    for precision, call in (("fp32", "MixedPrecisionPolicy()"), ("tf32", 'set_float32_matmul_precision("high")'),
+                            ("fp16", "param_dtype=torch.float16")):
+        j = follows(f"fsdp in {precision}", ["generate", "fsdp", "--model", "llama-3-8b", "--on", "hgx-h100", "--no-calibration",
+                                             "--precision", precision], 0)
+        expect(f"calls in {precision}", j and call in j["train"]["torch_call"] and
+               ("bfloat16" not in j["train"]["torch_call"]) and compile(j["train"]["torch_call"], "x", "exec"), j)
+        expect(f"arguments in {precision}", j and ({x["path"] for x in j["train"]["arguments"]} & {"bf16", "fp16", "tf32"}) ==
+               ({precision} - {"fp32"}), j and j["train"]["arguments"])
+    j = follows("fsdp with offload", ["generate", "fsdp", "--model", "llama-3.3-70b", "--on", "hgx-h100", "--no-calibration",
+                                      "--global-batch", "128"], 0)
+    o = j["train"]["offload"]
+    expect("is FSDP's own way, and takes the weights too", o and o["weights"] and o["optimizer"] and
+           j["train"]["after"]["way"] == "fsdp", (o, j["train"]["after"]))
+    expect("where the Trainer reads it", any(x["path"] == "fsdp" and x["value"] == "full_shard auto_wrap offload"
+                                             for x in j["train"]["arguments"]), j["train"]["arguments"])
+    expect("the calls do what the file says", all(x in j["train"]["torch_call"] for x in (
+        "offload_policy=CPUOffloadPolicy()", "checkpoint_wrapper(block)")) and
+        compile(j["train"]["torch_call"], "x", "exec"), j["train"]["torch_call"])
+
     j = follows("offload where nothing else fits", ["generate", "deepspeed", "--model", "llama-3.3-70b", "--on", "hgx-h100",
                                                     "--no-calibration", "--global-batch", "128"], 0)
     o, c = j["train"]["offload"], json.loads(j["file_text"])

@@ -433,8 +433,19 @@ def drawings():
     expect("and in HTML", "<script" not in html and html.count("<svg") == 2)
 
 
+def kinds():
+    """An HGX baseboard by the names of its GPUs: a Grace Hopper is named like an H200, and is none."""
+    for name, kind in (("NVIDIA H200", "hgx"), ("NVIDIA GH200 480GB", "generic"), ("NVIDIA H100 PCIe", "generic"), ("NVIDIA B200", "hgx")):
+        n = Node(name.replace(" ", "-"))
+        for i in range(8):
+            n.ask("nvml", i, {"nvmlDeviceGetName": name})
+        j = json.loads(run("show", "--format", "json", *n.argv)[1])
+        expect(f"{name}: {kind}", j["facts"]["platform"]["kind"]["value"] == kind, j["facts"]["platform"])
+
+
 try:
     drawings()
+    kinds()
     planting()
 finally:
     shutil.rmtree(tmp, ignore_errors=True)

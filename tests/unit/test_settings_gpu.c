@@ -6,6 +6,9 @@
 #define ON(kind, facts) "{'platform': {'kind': '" kind "'}, 'gpu': {'gpus': [{" facts "}]}}"
 #define CARD "{'name': '0000:01:00.0', 'vendor': 4318, 'class': 196608}"
 #define CARD2 "{'name': '0000:02:00.0', 'vendor': 4318, 'class': 197120}"
+#define AER(fatal, nonfatal, fixed)                                                                \
+	"{'pci': [{'name': 'a', 'vendor': 4318, 'class': 197120, 'pcie_cap': 96, "                 \
+	"'aer_fatal': " fatal ", 'aer_nonfatal': " nonfatal ", 'aer_correctable': " fixed "}]}"
 #define RDMA "'net': {'rdma': [{'name': 'mlx5_0/1', 'device': 'mlx5_0'}]}"
 
 static void test_modes(void **state)
@@ -56,6 +59,11 @@ static void test_modes(void **state)
 		{ ROW("gpu.ecc", GPU("'ecc': 1, 'ecc_pending': 0"), FAIL, DIFFERS, "will be off") },
 		{ ROW("gpu.ecc", GPU("'ecc': 0, 'ecc_pending': 0"), NA, LEFT_ALONE, "off") },
 		{ ROW("gpu.ecc", ON("hgx", "'ecc': 0"), FAIL, DIFFERS, NULL) },
+		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA A100-PCIE-40GB'"), FAIL, DIFFERS,
+		      "ship with it on") },
+		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA H100 NVL'"), FAIL, DIFFERS, NULL) },
+		{ ROW("gpu.ecc", GPU("'ecc': 0, 'name': 'NVIDIA RTX A3000'"), NA, LEFT_ALONE,
+		      "data-centre cards ship with it on") },
 	};
 
 	(void)state;
@@ -338,6 +346,18 @@ static void test_driver(void **state)
 		      "'0000:01:00.0'}]}}",
 		      PASS, OK, NULL) },
 
+		/* A superchip has no baseboard; a card for a screen is none of it. */
+		{ ROW("gpu.count",
+		      "{'platform': {'kind': 'hgx'}, 'pci': [" CARD "], 'gpu': {'gpus': [{'pci': "
+		      "'0000:01:00.0', 'c2c': 1}]}}",
+		      PASS, OK, NULL) },
+		{ ROW("gpu.count",
+		      "{'platform': {'kind': 'hgx'}, 'pci': [" CARD ", " CARD2
+		      "], 'gpu': {'gpus': [{'pci': '0000:01:00.0', 'name': 'NVIDIA "
+		      "A100-SXM4-80GB'}, "
+		      "{'pci': '0000:02:00.0', 'name': 'NVIDIA DGX Display'}]}}",
+		      PASS, OK, "2 of 2") },
+
 		{ ROW("gpu.driver-flavour", "{}", NA, NO_HARDWARE, NULL) },
 		{ ROW("gpu.driver-flavour",
 		      "{'gpu': {'driver_flavour': 'open', 'gpus': [{'cc_major': 12}]}}", PASS, OK,
@@ -380,6 +400,20 @@ static void test_driver(void **state)
 	FAKE_CHECK(rows);
 }
 
+/* A count over the life of a machine is no rate, but one fatal error is one too many. */
+static void test_bus_errors(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("pcie.errors", AER("0", "0", "1000"), PASS, OK, NULL) },
+		{ ROW("pcie.errors", AER("0", "0", "1001"), NA, NEEDS_EARLIER, "--since") },
+		{ ROW("pcie.errors", AER("0", "2", "0"), NA, NEEDS_EARLIER, "--since") },
+		{ ROW("pcie.errors", AER("1", "2", "0"), FAIL, DIFFERS, "a transfer was lost") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
 static void test_throttle(void **state)
 {
 	static const struct fake_row rows[] = {
@@ -392,7 +426,10 @@ static void test_throttle(void **state)
 		{ ROW("gpu.throttle", GPU("'event_reasons': 32"), FAIL, DIFFERS, "too hot") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 72"), FAIL, DIFFERS, "too hot") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': 128"), FAIL, DIFFERS, "power supply") },
-		{ ROW("gpu.throttle", GPU("'event_reasons': 12"), FAIL, DIFFERS,
+		{ ROW("gpu.throttle", GPU("'event_reasons': 136"), FAIL, DIFFERS,
+		      "hardware slowdown, hardware") },
+		/* Told of a clock that changes, too. */
+		{ ROW("gpu.throttle", GPU("'event_reasons': 12"), NA, NEEDS_EARLIER,
 		      "software power cap, hardware") },
 		{ ROW("gpu.throttle", GPU("'event_reasons': '!denied'"), UNKNOWN, DENIED, NULL) },
 		/* A lifetime counter is no rate: a long software power cap is none. */
@@ -425,7 +462,12 @@ static void test_throttle(void **state)
 		{ ROW("gpu.temperature",
 		      GPU("'temperature_c': '!unsupported', 'temperature_margin_c': 1"), FAIL,
 		      DIFFERS, NULL) },
-		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), PASS, OK, "no limit") },
+		{ ROW("gpu.temperature",
+		      GPU("'temperature_c': 60, 'temperature_slowdown_c': '!unsupported', "
+			  "'temperature_margin_c': '!unsupported'"),
+		      PASS, OK, "no limit") },
+		/* On many GPUs it is left out: then there is nothing to pass. */
+		{ ROW("gpu.temperature", GPU("'temperature_c': 60"), NA, NEEDS_DEEP, "not asked") },
 		{ ROW("gpu.temperature", GPU("'temperature_c': '!denied'"), UNKNOWN, DENIED,
 		      NULL) },
 	};
@@ -599,9 +641,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modes),	    cmocka_unit_test(test_bar1),
 		cmocka_unit_test(test_clock_locks), cmocka_unit_test(test_power_and_clocks),
-		cmocka_unit_test(test_driver),	    cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_health),	    cmocka_unit_test(test_links),
-		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_driver),	    cmocka_unit_test(test_bus_errors),
+		cmocka_unit_test(test_throttle),    cmocka_unit_test(test_health),
+		cmocka_unit_test(test_links),	    cmocka_unit_test(test_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about the command line, processors, disks and PCI: facts in, verdict out, one row a branch.
+ */
+#include "fake.h"
+
+#define ARGS(list) "'kernel': {'cmdline': 'x', 'args': [" list "]}"
+#define ARG(name, value) "{'name': '" name "', 'text': '" value "'}"
+/* An adapter with read requests of 512 bytes, on a machine that is locked down. */
+#define LOCKED(kind)                                                                               \
+	"{'platform': {'kind': '" kind                                                             \
+	"'}, 'kernel': {'lockdown': 'integrity'}, 'pci': [{'name': "                               \
+	"'0000:01:00.0', 'vendor': 5555, 'class': 131072, 'mrrs_bytes': 512}]}"
+/* A port of a switch with redirect on, above a GPU and an adapter. */
+#define BEHIND_SWITCH                                                                              \
+	"{'name': 's', 'path': '/s', 'class': 394240, 'port_type': 6, 'acs_cap': 256, "            \
+	"'acs_ctrl': 29}, {'name': '0000:02:00.0', 'path': '/s/g', 'vendor': 4318, "               \
+	"'class': 197120}, {'name': '0000:03:00.0', 'path': '/s/n', 'vendor': 5555, "              \
+	"'class': 131072, 'mrrs_bytes': 512}"
+#define USB(more)                                                                                  \
+	"{'storage': {'disks': [{'name': 'sdb', 'role': 'disk', 'transport': 'usb-storage', "      \
+	"'usb_speed_mbps': 480" more                                                               \
+	"}], 'mounts': [{'name': '/mnt', 'type': 'exfat', 'device': '"
+
+static void test_command_line(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("boot.arguments",
+		      "{" ARGS(ARG("isolcpus", "1-3") ", " ARG("isolcpus", "2-3")) "}", FAIL,
+		      DIFFERS, "isolcpus=1-3 and isolcpus=2-3") },
+		/* These add up: none is lost. */
+		{ ROW("boot.arguments",
+		      "{" ARGS(ARG("pci", "realloc") ", " ARG("pci", "noaer")) "}", PASS, OK,
+		      NULL) },
+		{ ROW("boot.arguments",
+		      "{" ARGS(ARG("intel_iommu", "on") ", " ARG("intel_iommu", "sm_on")) "}", PASS,
+		      OK, NULL) },
+		{ ROW("boot.arguments", "{" ARGS(ARG("iommu", "pt") ", " ARG("iommu", "off")) "}",
+		      FAIL, DIFFERS, "exclude each other") },
+		{ ROW("boot.arguments",
+		      "{" ARGS(ARG("pci", "noaer,pcie_bus_safe") ", " ARG("pci",
+									  "pcie_bus_perf")) "}",
+		      FAIL, DIFFERS, "pcie_bus_safe") },
+		{ ROW("boot.pcie-bus", "{" ARGS("") "}", PASS, OK, "not set") },
+		{ ROW("boot.pcie-bus", "{" ARGS(ARG("pci", "pcie_bus_safe")) "}", PASS, OK,
+		      "every device") },
+		{ ROW("boot.pcie-bus",
+		      "{" ARGS(ARG("pci", "pcie_bus_perf") ", " ARG("pci", "noaer")) "}", FAIL,
+		      DIFFERS, "pcie_bus_perf,noaer") },
+		{ ROW("boot.pcie-bus", "{" ARGS(ARG("pci", "pcie_bus_performance")) "}", PASS, OK,
+		      NULL) },
+		/* Lists that the kernel does and does not keep load balancing off. */
+		{ ROW("boot.isolation",
+		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
+			      ARG("isolcpus", "4-7")) "}",
+		      FAIL, DIFFERS, "asked for 4-7") },
+		{ ROW("boot.isolation",
+		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
+			      ARG("isolcpus", "domain,managed_irq,4-7")) "}",
+		      FAIL, DIFFERS, "asked for 4-7") },
+		{ ROW("boot.isolation",
+		      "{'cpu': {'online': '0-7', 'isolated': ''}, " ARGS(
+			      ARG("isolcpus", "managed_irq,4-7")) "}",
+		      PASS, OK, "consistent") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_lockdown(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("boot.lockdown", LOCKED("dgx-spark"), PASS, OK, "nothing wanted here") },
+		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
+		  .profile = PROFILE_MAX_PERFORMANCE },
+		{ ROW("boot.lockdown", LOCKED("dgx-spark"), FAIL, DIFFERS, "for nic.mrrs"),
+		  .profile = PROFILE_LOW_LATENCY },
+		{ ROW("boot.lockdown", LOCKED("igx-orin"), FAIL, DIFFERS, "for nic.mrrs") },
+		{ ROW("boot.lockdown", LOCKED("hgx"), PASS, OK, "nothing wanted here"),
+		  .profile = PROFILE_PUBLISHED },
+		{ ROW("boot.lockdown",
+		      "{'kernel': {'lockdown': 'integrity'}, 'pci': [" BEHIND_SWITCH "]}", FAIL,
+		      DIFFERS, "for pcie.acs") },
+		{ ROW("boot.lockdown",
+		      "{'kernel': {'lockdown': 'integrity'}, 'pci': [" BEHIND_SWITCH "]}", PASS, OK,
+		      NULL),
+		  .profile = PROFILE_BALANCED },
+		{ ROW("nic.mrrs",
+		      "{'platform': {'kind': 'igx-orin'}, " ARGS(
+			      ARG("pci", "pcie_bus_perf") ", " ARG(
+				      "pci", "noaer")) ", 'pci': [{'name': '0000:01:00.0', "
+						       "'vendor': 5555, "
+						       "'class': 131072, 'mrrs_bytes': 512}]}",
+		      FAIL, DIFFERS, "clamps it") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_cpus(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("cpu.online", "{'cpu': {'online': '0-7', 'present': '0-7'}}", PASS, OK,
+		      NULL) },
+		{ ROW("cpu.online", "{'cpu': {'online': '0-3', 'present': '0-7'}}", FAIL, DIFFERS,
+		      "4-7 are present but offline") },
+		{ ROW("cpu.online",
+		      "{'kernel': {'arch': 'x86_64'}, 'cpu': {'online': '0-3', 'present': '0-7', "
+		      "'smt_active': 0}}",
+		      NA, LEFT_ALONE, "SMT is off") },
+		{ ROW("cpu.online",
+		      "{'kernel': {'arch': 'x86_64'}, 'cpu': {'online': '0-3', 'present': '0-7', "
+		      "'smt_active': 1}}",
+		      FAIL, DIFFERS, "offline") },
+		{ ROW("cpu.online",
+		      "{'kernel': {'arch': 'x86_64'}, 'cpu': {'online': '0-2', 'present': '0-7', "
+		      "'smt_active': 0}}",
+		      FAIL, DIFFERS, "offline") },
+		{ ROW("cpu.online",
+		      "{'kernel': {'arch': 'aarch64'}, 'cpu': {'online': '0-9', 'present': '0-19', "
+		      "'smt_active': 0}}",
+		      FAIL, DIFFERS, "offline") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+static void test_usb(void **state)
+{
+	static const struct fake_row rows[] = {
+		{ ROW("disk.usb-transport", USB("") "/dev/sdb1'}]}}", FAIL, DIFFERS, "bulk-only") },
+		{ ROW("disk.usb-transport", USB("") "/dev/sda1'}]}}", NA, NO_EFFECT,
+		      "nothing of this") },
+		{ ROW("disk.usb-transport", USB(", 'content': 'zfs_member'") "/dev/sda1'}]}}", FAIL,
+		      DIFFERS, "bulk-only") },
+		{ ROW("disk.usb-transport", USB(", 'holders': 'dm-0'") "/dev/sda1'}]}}", FAIL,
+		      DIFFERS, "bulk-only") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+/* A GPU of a superchip hangs from its CPU: no switch stands between it and the adapter. */
+static void test_superchip(void **state)
+{
+#define TWO(c2c)                                                                                   \
+	"{'platform': {'kind': 'hgx'}, 'net': {'rdma': [{'name': 'mlx5_0/1', 'device': 'mlx5_0', " \
+	"'pci': '0000:01:00.0', 'state': 'ACTIVE'}]}, 'pci': [{'name': '0000:01:00.0', 'path': "   \
+	"'/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.0', 'numa_node': 0}, {'name': "          \
+	"'0009:01:00.0', 'path': '/sys/devices/pci0009:00/0009:00:00.0/0009:01:00.0', "            \
+	"'numa_node': 0}], 'gpu': {'gpus': [{'pci': '0009:01:00.0', 'c2c': " c2c "}]}}"
+	static const struct fake_row rows[] = {
+		{ ROW("pcie.gpu-nic-path", TWO("0"), FAIL, DIFFERS,
+		      "no active NIC behind its own") },
+		{ ROW("pcie.gpu-nic-path", TWO("1"), PASS, OK, "without a PCIe switch") },
+	};
+
+	(void)state;
+	FAKE_CHECK(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_command_line), cmocka_unit_test(test_lockdown),
+		cmocka_unit_test(test_cpus),	     cmocka_unit_test(test_usb),
+		cmocka_unit_test(test_superchip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
