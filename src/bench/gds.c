@@ -131,9 +131,10 @@ static void add(const struct bench_env *env, struct bench_cases *out, struct sha
 		env->a, out,
 		(struct bench_case){
 			.name = name,
-			.setup = arena_printf(env->a, "%llu MiB in %zu files, %d KiB a read; %s",
+			.setup = arena_printf(env->a, "%llu MiB in %zu file%s, %d KiB a read; %s",
 					      (unsigned long long)s->set.bytes >> 20, s->set.n,
-					      LOAD_BLOCK >> 10, disk_place_text(env->a, &s->place)),
+					      s->set.n == 1 ? "" : "s", LOAD_BLOCK >> 10,
+					      disk_place_text(env->a, &s->place)),
 			.placement = arena_printf(env->a, "%d threads, %s", GDS_THREADS,
 						  gpu_place_text(env->a, p)),
 			.arg = arg,

@@ -89,7 +89,7 @@ void glyph_escape(struct text *t, const char *s)
 		else if (cp == '\'')
 			text_add(t, "&#39;");
 		else if (cp == '\n' || cp == '\t')
-			text_addc(t, (char)cp);
+			text_addc(t, cp == '\n' ? '\n' : ' ');
 		else if (!utf8_harmless(cp) || (cp == UTF8_BAD && n == 1))
 			text_add(t, "\xef\xbf\xbd");
 		else

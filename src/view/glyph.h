@@ -19,7 +19,8 @@ size_t glyph_width(const char *s);
 void glyph_clean(struct text *t, const char *s, bool ascii);
 /* Adds s broken by newlines so that no line is wider than width; between words where it can be. */
 void glyph_wrap(struct text *t, const char *s, size_t width);
-/* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped. */
+/* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped,
+ * blanks for tabs. */
 void glyph_escape(struct text *t, const char *s);
 /* A label of an exposition for Prometheus: name="value". */
 void glyph_label(FILE *out, const char *name, const char *value);

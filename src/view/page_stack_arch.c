@@ -114,8 +114,8 @@ static void summary(struct doc *d, const struct arch_view *v, size_t with_code)
 		bytes += v->files[i].size;
 		opened += v->files[i].opened;
 	}
-	doc_text(d, "%zu files, %.1f GB; %zu carry GPU code.", v->n, (double)bytes / 1e9,
-		 with_code);
+	doc_text(d, "%zu file%s, %.1f GB; %zu with GPU code.", v->n, v->n == 1 ? "" : "s",
+		 (double)bytes / 1e9, with_code);
 	if (v->how->deep)
 		doc_text(d,
 			 "%zu entries were unpacked and say of themselves what their headers say.",
