@@ -44,11 +44,14 @@ static bool names(const struct setting *s, const char *word)
 static bool try_word(struct proving *g, const char *word)
 {
 	struct err e = { 0 };
+	bool named;
 
 	if (prove_bench_window(g, word, &e) == 0)
 		return true;
-	/* The last one that was tried says why there is none. */
-	g->none = arena_printf(&g->r->arena, "%s: %s", word, e.text);
+	/* The last one that was tried says why there is none; most of these name the bench. */
+	named = strncmp(e.text, word, strcspn(word, "/")) == 0;
+	g->none =
+		arena_printf(&g->r->arena, "%s%s%s", named ? "" : word, named ? "" : ": ", e.text);
 	return false;
 }
 

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -260,6 +261,8 @@ int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
 pid_t __real_waitpid(pid_t pid, int *status, int how);
 pid_t __wrap_waitpid(pid_t pid, int *status, int how);
+pid_t __real_wait4(pid_t pid, int *status, int how, struct rusage *used);
+pid_t __wrap_wait4(pid_t pid, int *status, int how, struct rusage *used);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
@@ -382,6 +385,15 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int how)
 	return pid;
 }
 
+pid_t __wrap_wait4(pid_t pid, int *status, int how, struct rusage *used)
+{
+	if (!live)
+		return __real_wait4(pid, status, how, used);
+	if (used)
+		memset(used, 0, sizeof(*used));
+	return __wrap_waitpid(pid, status, how);
+}
+
 /* pidfd_open alone, the one that is called so; an older kernel has none. */
 long __wrap_syscall(long number, ...)
 {
@@ -397,13 +409,14 @@ long __wrap_syscall(long number, ...)
 	if (!live)
 		return __real_syscall(number, pid, 0);
 	c = child_of(pid);
-	if (c->reaped || c->event >= 0)
+	if (c->reaped)
 		abort();
 	if (live_byte() % 4 == 3) {
 		errno = ENOSYS;
 		return -1;
 	}
-	c->event = eventfd(c->ended, EFD_CLOEXEC);
+	if (c->event < 0)
+		c->event = eventfd(c->ended, EFD_CLOEXEC);
 	/* The caller closes its own. */
 	return fcntl(c->event, F_DUPFD_CLOEXEC, 3);
 }
