@@ -165,6 +165,8 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 	if (run_check_ids(w.allow, w.n_allow) || !run_narrow(r, &out->profile))
 		return EXIT_USAGE;
 	j = read_plan(file, &why);
+	if (!j && why.line <= 0)
+		return complain_text(EXIT_USAGE, "%s: %s", file, why.text);
 	if (!j)
 		return complain_text(EXIT_USAGE, "%s:%d: %s", file, why.line, why.text);
 	out->m = run_change_machine(r, h);

@@ -148,6 +148,7 @@ with tempfile.TemporaryDirectory() as tmp:
     argv[2] = "pcie.acs,net.tcp-slow-start-after-idle"
     expect("a part refused is the other part done", [run(*argv)[0], run(*argv)[0]] == [0, 0])
     code, out, err = run("plan", "--only", "pcie.acs", "-o", f"{tmp}/p.json", *argv[-4:])
+    says("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: cannot be read")
     says("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
 
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
