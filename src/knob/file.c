@@ -125,12 +125,6 @@ int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const 
 	return 0;
 }
 
-/* Limits of what waits to be written: "_ratio" or "_bytes". */
-static bool is_writeback(const char *name, const char *form)
-{
-	return str_starts(name, "vm.dirty_") && str_ends(name, form);
-}
-
 static int file_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		    struct err *e)
 {
@@ -141,8 +135,7 @@ static int file_get(struct host *h, struct arena *a, const struct knob *k, const
 	if (r == 0 && other.name && strcmp(own, "0") == 0) {
 		/* A kernel that has only one of the two has no pair. */
 		r = knob_file_text(h, a, &other, &its);
-		/* Both may be zero, and zero bytes cannot be written: the other stands for them. */
-		if (r == 0 && (strcmp(its, "0") != 0 || is_writeback(k->name, "_bytes")))
+		if (r == 0 && strcmp(its, "0") != 0)
 			own = arena_printf(a, "%s=%s", other.name, its);
 		r = r == -ENOENT ? 0 : r;
 	}
@@ -201,15 +194,13 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 		target.name = other;
 		value = its;
 	}
-	if (!its && strcmp(value, "0") == 0 && is_writeback(k->name, "_bytes"))
+	if (!its && strcmp(value, "0") == 0 && str_starts(k->name, "vm.dirty_") &&
+	    str_ends(k->name, "_bytes"))
 		return err_set(e, -EINVAL,
 			       "could not set %s to 0: it is zero only while %s holds; set that "
 			       "(%s=PERCENT)",
 			       k->name, other, other);
 	path = knob_path(a, &target);
-	/* The kernel zeroes the bytes only when the share changes, and it may be zero already. */
-	if (strcmp(value, "0") == 0 && is_writeback(target.name, "_ratio"))
-		(void)host_write(h, path, "1");
 	/* Without a newline, which text parameters of modules would keep; an empty text has no
 	 * other way to arrive. */
 	r = host_write(h, path, *value ? value : "\n");
