@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/reap.h"
 #include "bench/net/peer.h"
 #include "bench/net/serve.h"
 
@@ -51,9 +51,8 @@ int loopback_start(const struct token *t, struct net_address *out, pid_t *child,
 
 void loopback_end(pid_t child)
 {
-	if (child <= 0)
-		return;
-	kill(child, SIGKILL);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	int status;
+
+	if (child > 0)
+		reap_kill(child, false, &status, NULL);
 }
