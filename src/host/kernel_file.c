@@ -3,7 +3,9 @@
 #include "host/kernel_file.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -59,14 +61,45 @@ static const char *choose(const struct kernel_file *f, const char *word)
 
 static bool is_numbers(const char *s)
 {
-	bool any = false;
+	bool any = false, begins = true;
 
 	for (; *s; s++) {
-		any = any || isdigit((unsigned char)*s);
-		if (!isdigit((unsigned char)*s) && !isspace((unsigned char)*s) && *s != '-')
+		bool digit = isdigit((unsigned char)*s), blank = isspace((unsigned char)*s);
+
+		any = any || digit;
+		if (!digit && !blank && (*s != '-' || !begins))
 			return false;
+		begins = blank;
 	}
 	return any;
+}
+
+/* Numbers of /proc/sys as it prints them: a leading 0 is octal, and what is left over is refused.
+ * NULL: refused. */
+static const char *printed(const struct kernel_file *f, const char *numbers)
+{
+	TEXT_AUTO out = { 0 };
+
+	if (!str_starts(f->path, "/proc/sys/"))
+		return numbers;
+	for (const char *p = numbers; *p;) {
+		size_t blank = strspn(p, " \t\n");
+		char *end;
+		unsigned long long n;
+
+		text_printf(&out, "%.*s", (int)blank, p);
+		p += blank;
+		errno = 0;
+		n = *p == '-' ? (unsigned long long)strtoll(p, &end, 0) : strtoull(p, &end, 0);
+		if (errno || end == p || (*end && !isspace((unsigned char)*end)))
+			return NULL;
+		if (*p == '-')
+			text_printf(&out, "%lld", (long long)n);
+		else
+			text_printf(&out, "%llu", n);
+		p = end;
+	}
+	return arena_strdup(f->a, out.s ? out.s : "");
 }
 
 /* The separators and the end that the file had: the kernel prints numbers with tabs between. */
@@ -81,8 +114,8 @@ static const char *in_its_style(const struct kernel_file *f, const char *text)
 	return s;
 }
 
-/* vm.dirty_ratio and vm.dirty_bytes are one setting: writing one zeroes the other, and zero bytes
- * are refused. */
+/* vm.dirty_ratio and vm.dirty_bytes are one setting: who changes one zeroes the other, and zero
+ * bytes are refused. */
 static int dirty(const struct kernel_file *f, const char *text, kernel_file_beside *beside,
 		 void *ctx)
 {
@@ -99,6 +132,8 @@ static int dirty(const struct kernel_file *f, const char *text, kernel_file_besi
 				continue;
 			if (k == 1 && strcmp(text, "0") == 0)
 				return -EINVAL;
+			if (str_starts(f->old, text) && strchr("\n", f->old[strlen(text)]))
+				return 0;
 			return beside(ctx, sibling(f, pairs[i][1 - k]), "0\n");
 		}
 	return 0;
@@ -138,7 +173,9 @@ int kernel_file_write(struct kernel_file *f, const char *text, kernel_file_besid
 		f->now = choose(f, word);
 		return scheduler(f, word, beside, ctx);
 	}
-	if (is_numbers(f->old) && !is_numbers(word))
+	if (is_numbers(f->old))
+		word = is_numbers(word) ? printed(f, word) : NULL;
+	if (!word)
 		return -EINVAL;
 	r = governor(f, word);
 	if (r == 0)

@@ -113,7 +113,8 @@ static void knob_file_normalise(enum knob_kind kind, char *s)
 	*out = '\0';
 }
 
-int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const char **value)
+/* What the knob's own file says. */
+static int own_text(struct host *h, struct arena *a, const struct knob *k, const char **value)
 {
 	char buf[VALUE_MAX + 1];
 	int r = host_read_line(h, knob_path(a, k), buf, sizeof(buf));
@@ -125,20 +126,34 @@ int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const 
 	return 0;
 }
 
+/* A limit in bytes of what waits to be written: zero only while a share holds, and never by a write
+ * of its own. */
+static bool is_dirty_bytes(const char *name)
+{
+	return str_starts(name, "vm.dirty_") && str_ends(name, "_bytes");
+}
+
+int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const char **value)
+{
+	struct knob other = { .kind = k->kind, .name = counterpart(k), .object = "" };
+	const char *its;
+	int r = own_text(h, a, k, value);
+
+	if (r || !other.name || strcmp(*value, "0") != 0)
+		return r;
+	/* A kernel that has only one of the two has no pair. */
+	r = own_text(h, a, &other, &its);
+	if (r == 0 && (strcmp(its, "0") != 0 || is_dirty_bytes(k->name)))
+		*value = arena_printf(a, "%s=%s", other.name, its);
+	return r == -ENOENT ? 0 : r;
+}
+
 static int file_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		    struct err *e)
 {
-	struct knob other = { .kind = k->kind, .name = counterpart(k), .object = "" };
 	const char *limit = limit_in_force(k), *own, *its;
 	int r = knob_file_text(h, a, k, &own);
 
-	if (r == 0 && other.name && strcmp(own, "0") == 0) {
-		/* A kernel that has only one of the two has no pair. */
-		r = knob_file_text(h, a, &other, &its);
-		if (r == 0 && strcmp(its, "0") != 0)
-			own = arena_printf(a, "%s=%s", other.name, its);
-		r = r == -ENOENT ? 0 : r;
-	}
 	if (r == 0 && limit && strcmp(own, "0") == 0) {
 		its = statistic(h, a, limit);
 		if (!its)
@@ -194,8 +209,7 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 		target.name = other;
 		value = its;
 	}
-	if (!its && strcmp(value, "0") == 0 && str_starts(k->name, "vm.dirty_") &&
-	    str_ends(k->name, "_bytes"))
+	if (!its && strcmp(value, "0") == 0 && is_dirty_bytes(k->name))
 		return err_set(e, -EINVAL,
 			       "could not set %s to 0: it is zero only while %s holds; set that "
 			       "(%s=PERCENT)",
@@ -207,107 +221,24 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	return r ? refused(h, &target, path, value, r, e) : 0;
 }
 
-/* Every part between slashes is a name: not empty, not "." and not "..". */
-static bool parts_are_names(const char *path)
-{
-	while (*path == '/') {
-		size_t n = strcspn(++path, "/");
-
-		if (!n || (n == 1 && *path == '.') || (n == 2 && path[0] == '.' && path[1] == '.'))
-			return false;
-		path += n;
-	}
-	return !*path;
-}
-
-static bool sysctl_sound(const char *name, const char **why)
-{
-	struct arena a = { 0 };
-	struct knob k = { .kind = KNOB_SYSCTL, .name = name, .object = "" };
-	bool good = knob_is_word(name, VALUE_MAX, "_.-/:@") && strchr(name, '.') &&
-		    parts_are_names(knob_path(&a, &k));
-
-	arena_free(&a);
-	return good || knob_unsound(why, "a sysctl is named like vm.swappiness");
-}
-
-/* What is not a value but does something when it is written; and the bytes of a device. */
-static bool is_trigger(const char *path)
-{
-	static const char *const triggers[] = { "remove",
-						"rescan",
-						"reset",
-						"bind",
-						"unbind",
-						"delete",
-						"uevent",
-						"new_id",
-						"remove_id",
-						"probe",
-						"drivers_probe",
-						"scan",
-						"reset_controller",
-						"rescan_controller",
-						"reset_subordinate",
-						"soft_offline_page",
-						"hard_offline_page",
-						"config",
-						"rom" };
-	const char *last = strrchr(path, '/') + 1;
-
-	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
-		if (strcmp(last, triggers[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool sysfs_sound(const char *path, const char **why)
-{
-	static const char *const roots[] = { "/sys/block/",   "/sys/bus/",	 "/sys/class/",
-					     "/sys/devices/", "/sys/kernel/mm/", "/sys/module/" };
-	size_t i = 0;
-
-	while (i < sizeof(roots) / sizeof(roots[0]) && !str_starts(path, roots[i]))
-		i++;
-	if (i == sizeof(roots) / sizeof(roots[0]))
-		return knob_unsound(why, "a sysfs knob lies below /sys, in a folder of devices, "
-					 "memory or modules");
-	for (const char *c = path; *c; c++)
-		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("*?{}\\", *c))
-			return knob_unsound(why, "the path holds characters that no path of sysfs "
-						 "has");
-	if (!parts_are_names(path))
-		return knob_unsound(why, "the path is not the shortest one to its place");
-	return !is_trigger(path) || knob_unsound(why, "the file is no value but a command");
-}
-
-static bool parameter_sound(const char *name, const char **why)
-{
-	const char *dot = strchr(name, '.');
-
-	return (knob_is_word(name, VALUE_MAX, "_.-") && dot[1] && !strchr(dot + 1, '.')) ||
-	       knob_unsound(why, "a module parameter is named like zfs.zfs_arc_max");
-}
-
 static bool file_sound(const struct knob *k, const char *value, const char **why)
 {
 	const char *other = counterpart(k);
-	bool named = k->kind == KNOB_SYSCTL  ? sysctl_sound(k->name, why)
-		     : k->kind == KNOB_SYSFS ? sysfs_sound(k->name, why)
-		     : strchr(k->name, '.')  ? parameter_sound(k->name, why)
-					     : knob_unsound(why, "a module parameter is named like "
-								  "zfs.zfs_arc_max");
 	const char *limit = limit_in_force(k), *its = limit && value ? behind(value, limit) : NULL;
 
-	if (!named)
+	if (!knob_file_named(k, why))
 		return false;
 	if (its && !knob_is_number(its))
 		return knob_unsound(why, "the limit is no number");
 	if (!value || !other)
 		return true;
-	if (knob_is_number(value) || (behind(value, other) && knob_is_number(behind(value, other))))
-		return true;
-	return knob_unsound(why, "the value is neither a number nor its counterpart's");
+	its = behind(value, other);
+	/* The kernel zeroes the bytes only when the share changes, and that is zero already. */
+	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
+		return knob_unsound(why,
+				    "it and its share are both 0, which no one write brings back");
+	return knob_is_number(its ? its : value) ||
+	       knob_unsound(why, "the value is neither a number nor its counterpart's");
 }
 
 static const char *file_command(struct arena *a, const struct knob *k, const char *value)

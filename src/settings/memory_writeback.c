@@ -70,7 +70,8 @@ static const char *dirty_wish(struct arena *a, const char *text)
 /* A limit as it is set: the ratio, or "NAME=BYTES" of its twin. False: neither can be read from
  * it. */
 struct limit {
-	long long ratio, bytes; /* bytes: what the ratio comes to, -1 when that is not known */
+	long long ratio; /* -1: the bytes are in force */
+	long long bytes; /* what the ratio comes to, -1 when that is not known */
 };
 
 static bool parse_limit(const struct question *q, struct limit *out)
@@ -80,7 +81,7 @@ static bool parse_limit(const struct question *q, struct limit *out)
 
 	if (parse_i64(twin ? twin + 1 : q->current.v, &n) || n < 0)
 		return false;
-	*out = (struct limit){ .ratio = twin ? 0 : n,
+	*out = (struct limit){ .ratio = twin ? -1 : n,
 			       .bytes = twin		? n
 					: available < 0 ? -1
 							: available / 100 * n };
@@ -98,7 +99,7 @@ static bool dirty_met(const struct question *q, const struct limit *have, long l
 
 	if (!is_percent(q->wish, &want))
 		return opinion_met(q->wish, arena_printf(q->a, "%lld", have->bytes));
-	if (have->ratio)
+	if (have->ratio >= 0)
 		return opinion_met(q->wish, arena_printf(q->a, "%lld", have->ratio));
 	in_bytes.value = arena_printf(q->a, "%lld",
 				      fact_or(&q->m->memory.available_kb, 0) * 1024 / 100 * want);
@@ -126,12 +127,7 @@ static void dirty(const struct question *q, struct verdict *v)
 		verdict_unknown(v, CODE_ERROR, "neither per cent nor a number of bytes");
 		return;
 	}
-	if (strcmp(q->current.v, "0") == 0) {
-		v->current = "set in bytes";
-		verdict_pass(v, "the number of bytes is in force instead of the ratio");
-		return;
-	}
-	v->current = !have.ratio      ? arena_printf(q->a, "%lld MiB", have.bytes >> 20)
+	v->current = have.ratio < 0   ? arena_printf(q->a, "%lld MiB", have.bytes >> 20)
 		     : have.bytes < 0 ? arena_printf(q->a, "%lld %%", have.ratio)
 				      : arena_printf(q->a, "%lld %% = %lld MiB", have.ratio,
 						     have.bytes >> 20);
@@ -146,7 +142,13 @@ static void dirty(const struct question *q, struct verdict *v)
 							      .value = arena_printf(q->a, "%lld",
 										    want >> 20) },
 					   "MiB");
-	if (have.bytes < 0 && !is_percent(q->wish, &want))
+	/* Above the start of writing in the background, which may be zero. */
+	if (have.ratio == 0 && strcmp(q->s->name, "vm.dirty_ratio") == 0)
+		verdict_fail(
+			v, v->wanted,
+			"neither per cent nor bytes may wait to be written: every writer waits "
+			"for the disk");
+	else if (have.bytes < 0 && !is_percent(q->wish, &want))
 		verdict_unseen(q, v, &q->m->memory.available_kb.f, NULL);
 	else if (dirty_met(q, &have, want))
 		verdict_pass(v, is_percent(q->wish, &want)
@@ -160,13 +162,26 @@ static void dirty(const struct question *q, struct verdict *v)
 						    have.bytes >> 30, q->wish->because));
 }
 
-/* Whichever of the twins the wish is in. */
+/* Of what is available; at least 1, for 0 stops every writer. */
+static long long percent_of(const struct question *q, long long bytes)
+{
+	long long one = fact_or(&q->m->memory.available_kb, 0) * 1024 / 100,
+		  n = one > 0 ? bytes / one : 1;
+
+	return n < 1 ? 1 : n > 100 ? 100 : n;
+}
+
+/* Whichever of the twins the wish is in; where both are zero the ratio, which alone can be put
+ * back to that. */
 static void aim_dirty(const struct question *q, struct aims *out)
 {
 	long long n;
 
 	if (is_percent(q->wish, &n))
 		aim_value(q, out, q->wish->value);
+	else if (q->current.v && strcmp(q->current.v, "0") == 0 &&
+		 parse_i64(q->wish->value, &n) == 0)
+		aim_value(q, out, arena_printf(q->a, "%lld", percent_of(q, n)));
 	else
 		aim_knob(q, out,
 			 (struct knob){ KNOB_SYSCTL,

@@ -130,14 +130,16 @@ static void test_pair(void **state)
 	assert_string_equal(get(b, &ratio), "20");
 	before = get(b, &bytes);
 	assert_string_equal(before, "vm.dirty_ratio=20");
-	/* For judging it is the number that stands there. */
+	/* For judging it is what is in force as well. */
 	judged = knob_read(b->h, &b->a, &bytes);
-	assert_string_equal(judged.v, "0");
+	assert_string_equal(judged.v, "vm.dirty_ratio=20");
 
 	set(b, &bytes, "4096000");
 	kernel_zeroes(b, "dirty_ratio");
 	assert_string_equal(get(b, &bytes), "4096000");
 	assert_string_equal(get(b, &ratio), "vm.dirty_bytes=4096000");
+	judged = knob_read(b->h, &b->a, &ratio);
+	assert_string_equal(judged.v, "vm.dirty_bytes=4096000");
 
 	set(b, &bytes, before);
 	kernel_zeroes(b, "dirty_bytes");
@@ -152,6 +154,12 @@ static void test_pair(void **state)
 	refuse(b, &bytes, "vm.dirty_ratio=1 2", -EINVAL, "counterpart");
 	refuse(b, &bytes, "20%", -EINVAL, "counterpart");
 	refuse(b, &bytes, "0", -EINVAL, "only while vm.dirty_ratio holds");
+	/* Both zero: no one write leads back to that from bytes. */
+	memory_file(b->h, "/proc/sys/vm/dirty_ratio", "0\n");
+	assert_string_equal(get(b, &ratio), "0");
+	assert_string_equal(get(b, &bytes), "vm.dirty_ratio=0");
+	assert_false(knob_sound(&bytes, "vm.dirty_ratio=0", &before));
+	refuse(b, &bytes, "vm.dirty_ratio=0", -EINVAL, "both 0");
 	/* A kernel without the other half. */
 	memory_file(b->h, "/proc/sys/vm/overcommit_ratio", "0\n");
 	assert_string_equal(get(b, &alone), "0");

@@ -231,6 +231,10 @@ static void test_kernel_files(void **state)
 	assert_string_equal(text_of(&t, "/sys/devices/q/scheduler"), "none [bfq]\n");
 	assert_int_equal(host_write(t.h, "/sys/q/scheduler", "cfq"), -EINVAL);
 	assert_int_equal(host_write(t.h, "/proc/sys/vm/swappiness", "many"), -EINVAL);
+	/* Octal, as Linux reads it; shown without. */
+	assert_int_equal(host_write(t.h, "/proc/sys/vm/swappiness", "08"), -EINVAL);
+	assert_int_equal(host_write(t.h, "/proc/sys/vm/swappiness", "012"), 0);
+	assert_string_equal(text_of(&t, "/proc/sys/vm/swappiness"), "10\n");
 	/* Files of the kernel are never made. */
 	assert_int_equal(host_write(t.h, "/proc/sys/vm/none", "1"), -ENOENT);
 	assert_int_equal(host_write_at(t.h, "/proc/sys/vm/swappiness", 3, "11", 2), -EINVAL);
