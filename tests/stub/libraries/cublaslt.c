@@ -395,6 +395,19 @@ static double *doubles_of(const struct cublaslt_product *p, int which, cuda_addr
 	return out;
 }
 
+/* In four sums, which do not wait for one another. */
+static double dot(const double *x, const double *y, uint64_t k)
+{
+	double sum[4] = { 0 };
+
+	for (uint64_t q = 0; q + 4 <= k; q += 4)
+		for (int i = 0; i < 4; i++)
+			sum[i] += x[q + (uint64_t)i] * y[q + (uint64_t)i];
+	for (uint64_t q = k & ~3ull; q < k; q++)
+		sum[0] += x[q] * y[q];
+	return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
 static void product(const struct cublaslt_product *p, cuda_address a,
 		    const struct cublaslt_layout *la, cuda_address b,
 		    const struct cublaslt_layout *lb, cuda_address d,
@@ -405,13 +418,8 @@ static void product(const struct cublaslt_product *p, cuda_address a,
 	double *x = doubles_of(p, 0, a, la, m, k), *y = doubles_of(p, 1, b, lb, ld->columns, k);
 
 	for (uint64_t j = 0; x && y && j < n; j++)
-		for (uint64_t i = 0; i < m; i++) {
-			double sum = 0;
-
-			for (uint64_t q = 0; q < k; q++)
-				sum += x[i * k + q] * y[j * k + q];
-			store(ld->type, d, j * m + i, sum);
-		}
+		for (uint64_t i = 0; i < m; i++)
+			store(ld->type, d, j * m + i, dot(x + i * k, y + j * k, k));
 	free(x);
 	free(y);
 }

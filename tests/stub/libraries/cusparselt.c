@@ -316,34 +316,42 @@ static void store(int type, char *d, uint64_t i, double v)
 	memcpy(d + i * 2, &h, 2);
 }
 
+static double *doubles_of(int type, const char *p, uint64_t n)
+{
+	double *out = calloc(n, sizeof(*out));
+
+	for (uint64_t i = 0; out && i < n; i++)
+		out[i] = value_of(type, p + i * bytes_of(type));
+	return out;
+}
+
 int stub_multiply(const void *handle, const void *plan, const void *alpha, cuda_address a,
 		  cuda_address b, const void *beta, cuda_address c, cuda_address d,
 		  cuda_address workspace, struct cuda_stream **streams, int32_t n_streams)
 {
 	const struct product *p = &((const struct plan *)plan)->choice->product;
 	uint64_t m = p->d.rows, n = p->d.columns, k = p->a.rows;
-	unsigned bytes = bytes_of(p->a.type);
-	const char *packed = (const char *)(uintptr_t)a, *dense = (const char *)(uintptr_t)b,
-		   *where = packed + m * k * bytes / 2;
+	const char *packed = (const char *)(uintptr_t)a,
+		   *where = packed + m * k * bytes_of(p->a.type) / 2;
+	double *kept, *other, wrong = setting("wrong") > 0 ? 1e4 : 0;
 
 	if (!handle || !alpha || !beta || c != d || !workspace || n_streams != 1 || !*streams)
 		return INVALID;
-	for (uint64_t j = 0; j < n; j++)
+	kept = doubles_of(p->a.type, packed, m * k / 2);
+	other = doubles_of(p->b.type, (const char *)(uintptr_t)b, n * k);
+	for (uint64_t j = 0; kept && other && j < n; j++)
 		for (uint64_t i = 0; i < m; i++) {
-			double sum = 0;
+			double sum = i + j == 0 ? wrong : 0;
 
 			for (uint64_t x = 0; x < k / 2; x++) {
 				uint64_t at = i * (k / 2) + x;
 
-				sum += value_of(p->a.type, packed + at * bytes) *
-				       value_of(p->b.type,
-						dense + (j * k + x / 2 * 4 + (uint64_t)where[at]) *
-								bytes);
+				sum += kept[at] * other[j * k + x / 2 * 4 + (uint64_t)where[at]];
 			}
-			if (setting("wrong") > 0 && i + j == 0)
-				sum += 1e4;
 			store(p->d.type, (char *)(uintptr_t)d, j * m + i, sum);
 		}
+	free(kept);
+	free(other);
 	return 0;
 }
 
