@@ -100,7 +100,9 @@ struct log {
 	struct map seen; /* texts that are told once a file */
 	const struct log_reader *open;
 	size_t open_line;
-	double run_s; /* Hugging Face: of the whole training */
+	int prefix_rank; /* whose line it is, by what stands before it; -1 */
+	int open_rank;	 /* that of the open table's first line */
+	double run_s;	 /* Hugging Face: of the whole training */
 	long long bar_total, bar_told;
 	double tp, pp; /* Megatron: as its arguments say */
 	struct {       /* an open table */
@@ -117,6 +119,9 @@ struct log {
 	double ranks;
 };
 
+/* s without what stands before the line because something passed it on; *rank is set where that
+ * says whose line it is. */
+const char *read_prefix(const char *s, int *rank);
 void log_figure(struct log *l, enum figure_kind kind, double value, const char *text);
 void log_table(struct log *l, const struct log_reader *r);
 /* The same text of the same kind is told once a file; true: this is the first time. */

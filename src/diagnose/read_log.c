@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A log of a job, line by line: whose line it is, colours and progress bars that overwrite
- * themselves, and which readers are asked.
+ * A log of a job, line by line: colours and progress bars that overwrite themselves, and which
+ * readers are asked.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "diagnose/read.h"
 
 /* Longer lines are cut: nothing that is read stands so far back. */
-enum { LINE_MOST = 16384, RANK_MOST = 1000000, PREFIXES_MOST = 4 };
+enum { LINE_MOST = 16384 };
 
 static const struct log_reader *const readers[] = {
 	&log_hf,	&log_lightning, &log_lightning_bar,  &log_megatron, &log_timers,
@@ -42,6 +42,7 @@ void log_table(struct log *l, const struct log_reader *r)
 
 	l->open = r;
 	l->open_line = l->at.line;
+	l->open_rank = l->prefix_rank;
 	memset(&l->table, 0, sizeof(l->table));
 	l->table.over_s = (double)NAN;
 	l->ranks = ranks;
@@ -89,65 +90,13 @@ static size_t plain(char *to, const char *s, size_t n)
 	return k;
 }
 
-static bool rank_of(const char *s, int *rank, const char **end)
-{
-	char *stop;
-	long v;
-
-	if (!isdigit((unsigned char)*s))
-		return false;
-	v = strtol(s, &stop, 10);
-	if (v > RANK_MOST || stop - s > 7)
-		return false;
-	*rank = (int)v;
-	*end = stop;
-	return true;
-}
-
-/* "[rank3]:", "[default3]:", "[1,3]<stdout>:" or srun's "3: " before the line. */
-static const char *behind_rank(const char *s, int *rank)
-{
-	const char *p = s + strspn(s, " "), *end;
-	int r = -1;
-
-	if ((str_starts(p, "[rank") && rank_of(p + 5, &r, &end) && str_starts(end, "]:")) ||
-	    (str_starts(p, "[default") && rank_of(p + 8, &r, &end) && str_starts(end, "]:"))) {
-		*rank = r;
-		return end + 2;
-	}
-	if (*p == '[' && isdigit((unsigned char)p[1])) {
-		const char *comma = p + 1 + strspn(p + 1, "0123456789");
-
-		if (*comma == ',' && rank_of(comma + 1, &r, &end) && str_starts(end, "]<std")) {
-			const char *colon = strchr(end, ':');
-
-			*rank = r;
-			return colon ? colon + 1 : end;
-		}
-	}
-	if (rank_of(p, &r, &end) && end[0] == ':' && end[1] == ' ') {
-		*rank = r;
-		return end + 2;
-	}
-	return NULL;
-}
-
-static const char *bare(struct walk *w, const char *s)
-{
-	const char *next;
-
-	w->l.at.rank = -1;
-	for (int i = 0; i < PREFIXES_MOST && (next = behind_rank(s, &w->l.at.rank)); i++)
-		s = next;
-	return s;
-}
-
 static bool ask(struct walk *w, const char *s, unsigned found)
 {
 	struct log *l = &w->l;
 	bool told = false;
 
-	if (l->open) {
+	/* Lines of other ranks may stand between the rows of a table. */
+	if (l->open && l->open_rank == l->prefix_rank) {
 		const struct log_reader *r = l->open;
 		enum log_row row = r->row(l, s);
 
@@ -174,14 +123,18 @@ static void line(struct walk *w, const char *s, size_t n)
 
 	if (!found && !w->l.open)
 		return;
-	/* A bar overwrites itself: each state of it is a line. */
+	w->l.prefix_rank = -1;
+	/* A bar overwrites itself: each state of it is a line, of whom the first one says. */
 	while (s <= end) {
 		const char *stop = memchr(s, '\r', (size_t)(end - s));
 		size_t part = (size_t)((stop ? stop : end) - s);
+		const char *bare;
 
 		if (part) {
 			plain(w->buf, s, part);
-			told = ask(w, bare(w, w->buf), found) || told;
+			bare = read_prefix(w->buf, &w->l.prefix_rank);
+			w->l.at.rank = w->l.prefix_rank;
+			told = ask(w, bare, found) || told;
 		}
 		if (!stop)
 			break;

@@ -38,6 +38,7 @@ struct told {
 	size_t parts, steps;
 	bool window; /* no step is marked: parts of the whole that was watched */
 	double watched_s;
+	double beside_s; /* of step_s: saving that the step's own time leaves out */
 };
 
 static const enum figure_kind parts_kinds[] = {
@@ -104,6 +105,19 @@ static double steps_between(const struct sample *s, size_t n)
 		       : 1;
 }
 
+/* Megatron-LM's clock of an iteration stands still while it saves: the time is beside the step. Not
+ * in that of 2021, whose timers have one figure instead of the least and most of the ranks. */
+static void add_saving(struct told *t)
+{
+	const struct figure_seen *f = t->at[FIGURE_CHECKPOINT_S];
+
+	t->beside_s = 0;
+	if (t->steps && f && f->text && str_starts(f->text, "save-checkpoint") &&
+	    strchr(f->text, '(') && isfinite(t->v[FIGURE_CHECKPOINT_S]))
+		t->beside_s = t->v[FIGURE_CHECKPOINT_S];
+	t->step_s += t->beside_s;
+}
+
 static void tell(struct arena *a, const struct run_files *rf, const struct run_seen *r,
 		 const char *format, struct told *t)
 {
@@ -134,6 +148,7 @@ static void tell(struct arena *a, const struct run_files *rf, const struct run_s
 			t->v[k] = sum.mean * (double)n / ((double)steps * between);
 	}
 	t->steps = steps;
+	add_saving(t);
 	t->parts = parts_of(t);
 }
 
@@ -356,6 +371,11 @@ void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 		run_note(a, r, "%s marks no step: the parts are of the %.3g s that it watched%s",
 			 out->format, t[best].watched_s,
 			 out->window ? "" : ", as shares of a step");
+	if (t[best].beside_s > 0 && !out->gpu_clock)
+		run_note(a, r,
+			 "%s leaves saving out of a step's time: %.3g s of it for each step are "
+			 "added to the parts",
+			 out->format, t[best].beside_s);
 	longer_than_step(a, &t[best], r);
 	part_wait(r);
 	if (out->gpu_clock)

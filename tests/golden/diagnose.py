@@ -295,6 +295,15 @@ r = diagnose("training", f, what="saving, every tenth step told")["runs"][0]
 expect("without the number of GPUs no clean bill for Megatron-LM", r["verdict"] == "cannot-tell" and "communication" in r["sentence"], r["sentence"])
 expect("saving is spread over all steps", abs(r["step"]["parts"]["checkpoint_s"] - 0.05) < 0.002 and not any("contradict" in n for n in r["notes"]), (r["step"], r["notes"]))
 
+# Megatron-LM stops the clock of its iterations while it saves.
+f = file("beside.log", "".join(
+    ITERATION.format(i).replace("13000.0", "1000.0") + "".join(f"    {n} {'.' * (47 - len(n))}: ({v:.2f}, {v:.2f})\n" for n, v in (
+        ("forward-compute", 300), ("backward-compute", 600), ("batch-generator", 2), ("optimizer", 50))) +
+    f"(min, max) time across ranks (ms):\n    save-checkpoint {'.' * 32}: (3000.00, 3000.00)\n" for i in range(1, 11)))
+r = diagnose("training", f, what="saving longer than a step")["runs"][0]
+expect("saving lies beside the step", abs(r["step"]["parts"]["checkpoint_s"] - 3) < 0.01 and abs(r["step"]["parts"]["compute_s"] - 0.9) < 0.01 and
+       not any("contradict" in n for n in r["notes"]) and any("leaves saving out" in n for n in r["notes"]), (r["step"], r["notes"]))
+
 # A few steps that take long are in no middle.
 f = file("spikes.log", "".join(f"step={i} step_s={1.0 if i % 50 else 60.0} data_s=0.01 forward_s=0.3 backward_s=0.6 optimizer_s=0.08\n" for i in range(1, 201)))
 n = diagnose("training", f, what="long steps")["runs"][0]["notes"]

@@ -1017,6 +1017,190 @@ static void test_unknown(void **state)
 	rmdir(dir);
 }
 
+/* --- behind what passes a job's output on --------------------------------------------------------
+ */
+
+/* Each line of the file behind the prefix. */
+static void prefixed(char *path, size_t n, const char *name, const char *prefix)
+{
+	TEXT_AUTO t = { 0 };
+	char from[512], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(from, sizeof(from), "%s/tests/data/training/%s", SOURCE_ROOT, name);
+	f = fopen(from, "re");
+	assert_non_null(f);
+	while (getline(&line, &room, f) > 0)
+		text_printf(&t, "%s%s", prefix, line);
+	free(line);
+	fclose(f);
+	snprintf(path, n, "/tmp/gputune-prefix-%d.log", (int)getpid());
+	write_file(path, t.s, strlen(t.s));
+}
+
+/* A log tells the same, line by line, whatever stands before its lines. */
+static void check_prefix(const char *name, const char *prefix, int rank)
+{
+	struct bag a, b;
+	char path[64];
+
+	take(&a, name);
+	prefixed(path, sizeof(path), name, prefix);
+	take_path(&b, path);
+	unlink(path);
+	assert_int_equal(a.code, b.code);
+	if (a.ev.n_figures != b.ev.n_figures || a.ev.n_traits != b.ev.n_traits)
+		fail_msg("%s behind '%s': %zu figures of %zu, %zu traits of %zu", name, prefix,
+			 b.ev.n_figures, a.ev.n_figures, b.ev.n_traits, a.ev.n_traits);
+	for (size_t i = 0; i < a.ev.n_figures; i++) {
+		const struct figure_seen *x = &a.ev.figures[i], *y = &b.ev.figures[i];
+
+		if (x->kind != y->kind || x->line != y->line || !near(x->value, y->value) ||
+		    x->step != y->step || y->rank != (x->rank < 0 ? rank : x->rank))
+			fail_msg("%s behind '%s': %s of %.9g, line %zu, rank %d, but %s of %.9g, "
+				 "line %zu, rank %d",
+				 name, prefix, figure_types[y->kind].name, y->value, y->line,
+				 y->rank, figure_types[x->kind].name, x->value, x->line, x->rank);
+	}
+	for (size_t i = 0; i < a.ev.n_traits; i++) {
+		assert_int_equal(a.ev.traits[i].kind, b.ev.traits[i].kind);
+		assert_string_equal(a.ev.traits[i].text, b.ev.traits[i].text);
+	}
+	drop(&a);
+	drop(&b);
+}
+
+static void test_prefixes(void **state)
+{
+	static const char *const logs[] = {
+		"hf.log",
+		"hf-5.log",
+		"lightning.log",
+		"lightning-old.log",
+		"megatron.log",
+		"megatron-2021.log",
+		"nemo.log",
+		"deepspeed.log",
+		"deepspeed-2021.log",
+		"torchtitan.log",
+		"torchtitan-odd.log",
+		"torchtitan-mesh.log",
+		"plain.log",
+		"nccl.log",
+		"nccl-2020.log",
+		"nccl-tests.log",
+		"nccl-tests-2019.log",
+	};
+	static const struct {
+		const char *prefix;
+		int rank;
+	} prefixes[] = {
+		{ "2026-11-22T10:00:00.123456789Z ", -1 }, /* kubectl --timestamps, docker -t */
+		{ "2026-11-22T11:00:00.123456789+01:00 ", -1 },
+		{ "2026-11-22T10:00:00.1Z stdout F ", -1 },
+		{ "[pod/train-0/main] 2026-11-22T10:00:00.123456789Z ", -1 },
+		{ "train-1  | ", -1 },
+		{ "train-1  | 2026-11-22T10:00:00.123456789Z ", -1 },
+		{ "Nov 22 10:00:00 gpu-node1 train.sh[4121]: ", -1 }, /* journalctl */
+		{ "Nov  2 10:00:00.123456 gpu-node1 train.sh[4121]: ", -1 },
+		{ "2026-11-22T10:00:00+0000 gpu-node1 python3[4121]: ", -1 },
+		{ "Sun 2026-11-22 10:00:00 UTC gpu-node1 python3[4121]: ", -1 },
+		{ "(RayTrainWorker pid=4121, ip=10.0.0.5) ", -1 },
+		{ "[default0]:", 0 }, /* torchrun */
+		{ "[rank5]:", 5 },
+		{ "0: ", 0 }, /* srun --label */
+		{ " 9: ", 9 },
+		{ "[1,3]<stdout>:", 3 },
+		{ "2026-11-22T10:00:00.123456789Z [default0]:", 0 },
+		{ "2026-11-22T10:00:00.123456789Z 0: [default2]:", 2 },
+		{ "0: 2026-11-22 10:00:00,123 ", 0 },
+		{ "Nov 22 10:00:00 gpu-node1 slurm[1]: 12: [rank4]:", 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
+		for (size_t k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
+			check_prefix(logs[i], prefixes[k].prefix, prefixes[k].rank);
+}
+
+/* What is no prefix stays, and no line is taken off piece by piece without end. */
+static void test_no_prefix(void **state)
+{
+	static const char *const same[] = {
+		"",
+		"    forward-compute .......: (1.0, 2.0)",
+		"step:  1  loss:  8.1",
+		"12:30 is when it began",
+		"rank  0: 1.0",
+		"[rank]: 1",
+		"[rank12345678]: 1",
+		"2026-11-22 is a day",
+		"2026-11-22T10:00:00.123456789Zx",
+		"Nov 22 10:00:00 without a program",
+		"(pid 12) of it",
+		"[2026-11-22 10:00:00] iteration 10/ 500",
+		"Name  | Type",
+		"step 10 | loss 1.0",
+		"gpu-node1:4121:4121 [0] NCCL INFO x",
+	};
+	int rank = -1;
+	const char *end;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		if (read_prefix(same[i], &rank) != same[i])
+			fail_msg("'%s' becomes '%s'", same[i], read_prefix(same[i], &rank));
+		assert_int_equal(rank, -1);
+	}
+	end = read_prefix("1: 1: 1: 1: 1: 1: 1: 1: 1: 1: 1: 1: x", &rank);
+	assert_string_equal(end, "1: 1: 1: 1: 1: 1: x");
+	/* The blank behind a time gets lost where the line is empty. */
+	assert_string_equal(read_prefix("2026-11-22T10:00:00Z", &rank), "");
+}
+
+/* Ranks print at once: the rows of a table stand among lines of others. */
+static void test_ranks_between(void **state)
+{
+	static const char text[] = "7: (min, max) time across ranks (ms):\n"
+				   "0: saving checkpoint\n"
+				   "7:     forward-compute ......: (3010.50, 3050.25)\n"
+				   "3:  something else\n"
+				   "7:     optimizer ............: (90.00, 95.50)\n"
+				   "7: [2026-11-22 10:00:00] iteration 1/ 5 | elapsed time per "
+				   "iteration (ms): 19138.8 |\n";
+	char path[64];
+	struct bag b;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/gputune-prefix-%d.log", (int)getpid());
+	write_file(path, text, sizeof(text) - 1);
+	take_path(&b, path);
+	unlink(path);
+	want(&b, FIGURE_FORWARD_S, 3.05025, 3);
+	want(&b, FIGURE_OPTIMIZER_S, 0.0955, 5);
+	want(&b, FIGURE_STEP_S, 19.1388, 6);
+	drop(&b);
+}
+
+/* A bar that overwrites itself says at its first state alone whose it is. */
+static void test_rank_of_bar(void **state)
+{
+	static const char text[] = "[rank3]:step_s=1.5\rstep_s=2.5\nstep_s=3.5\n";
+	char path[64];
+	struct bag b;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/gputune-prefix-%d.log", (int)getpid());
+	write_file(path, text, sizeof(text) - 1);
+	take_path(&b, path);
+	unlink(path);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 1.5, 1)->rank, 3);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 2.5, 1)->rank, 3);
+	assert_int_equal(want(&b, FIGURE_STEP_S, 3.5, 2)->rank, -1);
+	drop(&b);
+}
+
 /* A log in which a line tells too much, and more figures than are kept. */
 static void test_bounds(void **state)
 {
@@ -1116,17 +1300,32 @@ static void test_spans(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hf),	   cmocka_unit_test(test_hf_json),
-		cmocka_unit_test(test_lightning),  cmocka_unit_test(test_megatron),
-		cmocka_unit_test(test_deepspeed),  cmocka_unit_test(test_titan),
-		cmocka_unit_test(test_nemo),	   cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_nccl_tests), cmocka_unit_test(test_nccl),
-		cmocka_unit_test(test_smi),	   cmocka_unit_test(test_dmon),
-		cmocka_unit_test(test_recording),  cmocka_unit_test(test_nsys_csv),
-		cmocka_unit_test(test_trace),	   cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_sqlite),	   cmocka_unit_test(test_real),
-		cmocka_unit_test(test_unknown),	   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_hf),
+		cmocka_unit_test(test_hf_json),
+		cmocka_unit_test(test_lightning),
+		cmocka_unit_test(test_megatron),
+		cmocka_unit_test(test_deepspeed),
+		cmocka_unit_test(test_titan),
+		cmocka_unit_test(test_nemo),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_nccl_tests),
+		cmocka_unit_test(test_nccl),
+		cmocka_unit_test(test_smi),
+		cmocka_unit_test(test_dmon),
+		cmocka_unit_test(test_recording),
+		cmocka_unit_test(test_nsys_csv),
+		cmocka_unit_test(test_trace),
+		cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_sqlite),
+		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_no_prefix),
+		cmocka_unit_test(test_ranks_between),
+		cmocka_unit_test(test_rank_of_bar),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
