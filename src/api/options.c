@@ -41,7 +41,8 @@ static bool bad(struct call *c, const char *fmt, ...)
 	return false;
 }
 
-/* Ids or prefixes of them, added to what the profile's file has. */
+/* Ids or prefixes of them; those of "only" narrow what the profile's file has, those of "skip" add
+ * to it. */
 static bool read_words(struct call *c, struct profile *p, const char *name, const json_t *list,
 		       bool skip)
 {

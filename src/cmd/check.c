@@ -139,6 +139,8 @@ int verb_explain(struct run *r)
 	if (!run_profile(r, &p) || !(h = run_host(r)))
 		return EXIT_USAGE;
 	m = run_machine(r, h, false);
+	/* Also of one that the profile leaves out. */
+	p.n_within = 0;
 	if (profile_narrow(&r->arena, &p, s->id, false, &e))
 		return complain(EXIT_USAGE, &e);
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);

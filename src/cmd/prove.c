@@ -64,7 +64,7 @@ static void note_changes(struct proving *g)
 	}
 	if (first && !out->many)
 		out->what = first->id;
-	else if (g->r->n_args)
+	else if (g->r->value[OPT_ONLY])
 		out->what = arena_strdup(a, g->r->value[OPT_ONLY]);
 	else
 		out->what = arena_printf(a, "profile:%s", g->planned.profile.name);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/bench.h"
 #include "cmd/prove.h"
 #include "host/write.h"
@@ -88,13 +89,18 @@ static size_t screened_pairs(const struct proof *p)
 }
 
 /* Only what was proven of it by itself: of one that stays beside others that may be what helps,
- * nothing is known. */
-static void store_member(struct keeping *k, const struct proof_member *m)
+ * nothing is known. What was left alone in the end is what the whole was. */
+static void store_member(struct keeping *k, const struct proof_member *m, bool alone)
 {
 	struct ledger_row row = k->row;
 
 	if (!m->screened)
 		return;
+	row.kept = row.kept && m->stays;
+	if (alone && m->tried) {
+		store_targets(k, m->id, row);
+		return;
+	}
 	row.verdict = m->shown ? RULING_HELPS
 		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
 			      ? RULING_HURTS
@@ -104,14 +110,56 @@ static void store_member(struct keeping *k, const struct proof_member *m)
 		row.low = m->member.low;
 		row.high = m->member.high;
 		row.pairs = m->member.n;
-	} else if (!m->shown) {
+	} else {
 		row.ratio = m->effect.ratio;
 		row.low = m->effect.low;
 		row.high = m->effect.high;
 		row.pairs = screened_pairs(&k->g->proof);
 	}
-	row.kept = row.kept && m->stays;
 	store_targets(k, m->id, row);
+}
+
+/* What never came to a comparison says nothing of the setting. */
+static bool has_said(const struct proof *p)
+{
+	return p->compared.ruling.pairs || p->verdict != RULING_UNDECIDED;
+}
+
+/* A profile by its name; other settings by those that were on, which may be fewer than were named.
+ */
+static void store_whole(struct keeping *k, size_t tried)
+{
+	const struct proof *p = &k->g->proof;
+	struct ledger_row row = k->row;
+	TEXT_AUTO joined = { 0 };
+
+	/* That none by itself is worth it says nothing of all together. */
+	if (!has_said(p) || (p->verdict == RULING_NO_DIFFERENCE && !p->compared.done))
+		return;
+	for (size_t i = 0; i < p->n_members; i++)
+		if (p->members[i].tried)
+			text_printf(&joined, "%s%s", joined.len ? "+" : "", p->members[i].id);
+	if (str_starts(p->what, "profile:"))
+		row.verdict = p->verdict;
+	else
+		row.setting = joined.s;
+	if (row.setting == p->what || tried > 1)
+		store(k, &row);
+}
+
+static void store_many(struct keeping *k)
+{
+	const struct proof *p = &k->g->proof;
+	size_t tried = 0;
+
+	/* Of the set that was compared; the others may leave the proof undecided. */
+	if (p->compared.verdict != RULING_GO_ON)
+		k->row.verdict = p->compared.verdict;
+	for (size_t i = 0; i < p->n_members; i++)
+		tried += p->members[i].tried;
+	for (size_t i = 0; i < p->n_members; i++)
+		store_member(k, &p->members[i], tried == 1 && has_said(p));
+	store_whole(k, tried);
 }
 
 static void keep_rows(struct proving *g)
@@ -139,10 +187,8 @@ static void keep_rows(struct proving *g)
 				     .kept = p->kept,
 				     .version = GPUTUNE_VERSION };
 	ledger_here(&g->r->arena, g->h, g->planned.m, &k.row.where);
-	for (size_t i = 0; i < p->n_members; i++)
-		store_member(&k, &p->members[i]);
 	if (p->many)
-		store(&k, &k.row);
+		store_many(&k);
 	else
 		store_targets(&k, p->what, k.row);
 }
@@ -151,8 +197,7 @@ int prove_store(struct proving *g, int code)
 {
 	const struct proof *p = &g->proof;
 
-	/* What never came to a comparison says nothing of the setting. */
-	if (!p->stopped && (p->compared.ruling.pairs || p->verdict != RULING_UNDECIDED))
+	if (!p->stopped && (p->many || has_said(p)))
 		keep_rows(g);
 	return g->r->value[OPT_JSON] ? write_file(g, code) : code;
 }

@@ -91,10 +91,12 @@ struct ledger_answer {
 	enum ledger_valid valid;
 	const struct ledger_row *row; /* NULL with LEDGER_NONE and LEDGER_UNSEEN */
 	const char *changed;	      /* LEDGER_EXPIRED: "kernel, driver" */
+	const char *with; /* "b+c": the row is of these and the setting as one; NULL: of it alone */
 };
 /*
  * The newest valid row of this setting and target on this machine; without one the newest expired.
- * target NULL: any. A row of another machine is never one.
+ * target NULL: any. A row of another machine is never one. One of several settings as one
+ * ("a+b") is of each of them, after those of the setting alone.
  */
 void ledger_find(struct arena *a, const struct ledger *l, const char *setting, const char *target,
 		 struct ledger_answer *out);

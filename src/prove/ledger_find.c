@@ -31,15 +31,43 @@ static const char *changed(struct arena *a, const struct ledger_here *then,
 	return out;
 }
 
+/* Where the setting stands in "a+b+c"; NULL: it does not. */
+static const char *part_of(const char *joined, const char *setting)
+{
+	size_t n = strlen(setting);
+	const char *at = joined;
+
+	while (strncmp(at, setting, n) != 0 || (at[n] && at[n] != '+')) {
+		at = strchr(at, '+');
+		if (!at++)
+			return NULL;
+	}
+	return at;
+}
+
+/* "a+c" of "a+b+c" and b; NULL: it is this setting's alone. */
+static const char *others(struct arena *a, const char *joined, const char *setting)
+{
+	const char *at = part_of(joined, setting), *after = at + strlen(setting);
+	int before = (int)(at - joined);
+
+	if (!before && !*after)
+		return NULL;
+	/* The sign behind it goes with it, at the end the one before it. */
+	return arena_printf(a, "%.*s%s", *after ? before : before - 1, joined,
+			    *after ? after + 1 : "");
+}
+
 /* A verdict on all targets holds for each. */
 static bool is_about(const struct ledger *l, const struct ledger_row *r, const char *setting,
 		     const char *target)
 {
-	return strcmp(r->setting, setting) == 0 && strcmp(r->where.machine, l->here.machine) == 0 &&
+	return part_of(r->setting, setting) && strcmp(r->where.machine, l->here.machine) == 0 &&
 	       (!target || !*r->target || strcmp(r->target, target) == 0);
 }
 
-/* What is valid before what is not, what is decided before what is not, and then the newest. */
+/* What is valid before what is not, what is decided before what is not, the setting's own before
+ * what it shares with others, and then the newest. */
 static bool outranks(const struct ledger_answer *x, const struct ledger_answer *y)
 {
 	bool x_decided = x->row->verdict != RULING_UNDECIDED,
@@ -49,6 +77,8 @@ static bool outranks(const struct ledger_answer *x, const struct ledger_answer *
 		return x->valid == LEDGER_VALID;
 	if (x_decided != y_decided)
 		return x_decided;
+	if (!x->with != !y->with)
+		return !x->with;
 	return x->row->time_s >= y->row->time_s;
 }
 
@@ -57,7 +87,9 @@ bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_r
 {
 	if (!is_about(l, row, setting, NULL))
 		return false;
-	*out = (struct ledger_answer){ .row = row, .changed = changed(a, &row->where, &l->here) };
+	*out = (struct ledger_answer){ .row = row,
+				       .changed = changed(a, &row->where, &l->here),
+				       .with = others(a, row->setting, setting) };
 	out->valid = out->changed ? LEDGER_EXPIRED : LEDGER_VALID;
 	return true;
 }
@@ -98,6 +130,8 @@ static const char *effect(struct arena *a, const struct ledger_row *r)
 
 	switch (r->verdict) {
 	case RULING_NO_DIFFERENCE:
+		if (!isfinite(r->high) || r->low <= 0)
+			return "no difference";
 		return arena_printf(a, "no difference (less than %.2g %%)", widest);
 	case RULING_UNDECIDED:
 		if (!isfinite(r->high) || r->low <= 0)
@@ -125,11 +159,15 @@ const char *ledger_row_text(struct arena *a, const struct ledger_row *r)
 
 const char *ledger_text(struct arena *a, const struct ledger_answer *w)
 {
+	const char *text = w->row ? ledger_row_text(a, w->row) : NULL;
+
+	if (text && w->with)
+		text = arena_printf(a, "together with %s: %s", w->with, text);
 	switch (w->valid) {
 	case LEDGER_VALID:
-		return ledger_row_text(a, w->row);
+		return text;
 	case LEDGER_EXPIRED:
-		return arena_printf(a, "%s; expired: %s", ledger_row_text(a, w->row), w->changed);
+		return arena_printf(a, "%s; expired: %s", text, w->changed);
 	case LEDGER_UNSEEN:
 		return "unknown: the ledger cannot be read";
 	default:
@@ -149,6 +187,7 @@ json_t *ledger_answer_json(struct arena *a, const struct ledger_answer *w)
 	}
 	stamp_format(r->time_s, stamp);
 	json_object_set_new(j, "verdict", json_string(ruling_name(r->verdict)));
+	json_object_set_new(j, "with", w->with ? json_string(w->with) : json_null());
 	json_object_set_new(j, "valid", json_boolean(w->valid == LEDGER_VALID));
 	json_object_set_new(j, "expired_because",
 			    w->changed ? json_string(w->changed) : json_null());

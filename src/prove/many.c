@@ -225,26 +225,36 @@ static int confirm(struct many *m, struct err *e)
 
 /* --- all ---------------------------------------------------------------------------------------
  */
-/* Nothing looked good enough to go on: what one of them might be worth all the same. */
-static void none_left(struct many *m)
+/* What one of those that are not in the set might be worth all the same. */
+static double most_left(const struct many *m)
 {
-	struct proof *p = m->g->p;
 	double most = 0;
 
 	for (size_t i = 0; i < m->groups.n; i++) {
-		const struct proof_member *x = &p->members[i];
+		const struct proof_member *x = &m->g->p->members[i];
 
-		if (x->screened)
+		if (x->screened && !m->set[i])
 			most = fmax(most, x->confirmed ? x->member.high : x->effect.high);
 	}
-	p->verdict = most < 1 + p->rule.min_effect ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
-	p->why = arena_printf(
-		m->g->a,
-		p->verdict == RULING_NO_DIFFERENCE
-			? "none of them looks better by enough to matter: %s at most"
-			: "none of them looks better by enough to matter, but %s could "
-			  "have been missed",
-		proof_percent(m->g->a, most));
+	return most;
+}
+
+/* The set makes no difference, or is empty: an answer only if the others cannot make one. */
+static void no_difference(struct many *m)
+{
+	struct proof *p = m->g->p;
+	double most = most_left(m);
+	bool sure = most < 1 + p->rule.min_effect;
+
+	p->verdict = sure ? RULING_NO_DIFFERENCE : RULING_UNDECIDED;
+	if (sure && p->compared.done)
+		return;
+	p->why =
+		arena_printf(m->g->a, sure ? "%s: %s at most" : "%s, but %s could have been missed",
+			     p->compared.done ? "what looked best makes no difference"
+					      : "none of them by itself looks better by enough to "
+						"matter",
+			     isfinite(most) ? proof_percent(m->g->a, most) : "anything");
 }
 
 static int whole(struct many *m, struct err *e)
@@ -257,18 +267,22 @@ static int whole(struct many *m, struct err *e)
 
 	add_set(m, m->b, m->groups.n);
 	if (!k) {
-		none_left(m);
+		no_difference(m);
 		return 0;
 	}
+	for (size_t i = 0; i < m->groups.n; i++)
+		p->members[i].tried = m->set[i];
 	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
 	if (r)
 		return r;
 	p->verdict = p->compared.verdict;
 	p->why = p->compared.why;
+	if (p->verdict == RULING_NO_DIFFERENCE)
+		no_difference(m);
 	for (size_t i = 0; i < m->groups.n; i++) {
 		struct proof_member *x = &p->members[i];
 
-		x->stays = m->set[i] && p->verdict == RULING_HELPS;
+		x->stays = x->tried && p->verdict == RULING_HELPS;
 		x->shown = x->stays && (k == 1 || (x->confirmed && x->member.stays));
 	}
 	return 0;

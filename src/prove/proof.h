@@ -60,6 +60,7 @@ struct proof_member {
 	struct screen_effect effect;
 	bool confirmed; /* it was left out once */
 	struct screen_member member;
+	bool tried; /* in the set that was compared with none of them */
 	bool stays; /* in the set that helps */
 	bool shown; /* and its own part in that was proven: left out, or alone in the set */
 };

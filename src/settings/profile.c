@@ -308,17 +308,29 @@ int profile_load(struct arena *a, const char *name, struct profile *out, struct 
 				 dirs[0]);
 		}
 	}
-	if (r == 0)
-		*out = p;
-	return r;
+	if (r)
+		return r;
+	p.within = p.only;
+	p.n_within = p.n_only;
+	p.only = NULL;
+	p.n_only = 0;
+	*out = p;
+	return 0;
+}
+
+static bool selects(const char **patterns, size_t n, const char *id)
+{
+	bool in = n == 0;
+
+	for (size_t i = 0; i < n && !in; i++)
+		in = id_matches(id, patterns[i]);
+	return in;
 }
 
 bool profile_selects(const struct profile *p, const char *id)
 {
-	bool in = p->n_only == 0;
+	bool in = selects(p->within, p->n_within, id) && selects(p->only, p->n_only, id);
 
-	for (size_t i = 0; i < p->n_only && !in; i++)
-		in = id_matches(id, p->only[i]);
 	for (size_t i = 0; i < p->n_skip && in; i++)
 		in = !id_matches(id, p->skip[i]);
 	return in;
@@ -336,12 +348,24 @@ static const char *joined(struct arena *a, const char **words, size_t n)
 
 int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
 {
-	SETTING_FOR_EACH (s)
+	const char **only = p->n_only ? p->only : p->within;
+	size_t n = p->n_only ? p->n_only : p->n_within;
+	bool met = false;
+
+	SETTING_FOR_EACH (s) {
 		if (profile_selects(p, s->id))
 			return 0;
+		met = met || (selects(p->within, p->n_within, s->id) &&
+			      selects(p->only, p->n_only, s->id));
+	}
+	if (!met)
+		return err_set(e, -EINVAL,
+			       "no setting is left: the profile has \"only\" (%.120s), and none of "
+			       "these is one of %.120s",
+			       joined(a, p->within, p->n_within), joined(a, only, n));
 	err_set(e, -EINVAL, "no setting is left: \"skip\" (%.120s) takes away all of %s%.120s%s",
-		joined(a, p->skip, p->n_skip), p->n_only ? "\"only\" (" : "them",
-		joined(a, p->only, p->n_only), p->n_only ? ")" : "");
+		joined(a, p->skip, p->n_skip), n ? "\"only\" (" : "them", joined(a, only, n),
+		n ? ")" : "");
 	err_hint(e, "an id that stands in both is skipped");
 	return -EINVAL;
 }

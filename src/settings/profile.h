@@ -25,9 +25,10 @@ struct profile {
 	enum profile_id base;
 	struct profile_override *overrides;
 	size_t n_overrides;
-	/* Id patterns; an empty only list selects all. */
-	const char **only, **skip;
-	size_t n_only, n_skip;
+	/* Id patterns; an empty list of the first two selects all. within is what the file has as
+	 * "only": what is asked for besides narrows it and never adds to it. */
+	const char **within, **only, **skip;
+	size_t n_within, n_only, n_skip;
 };
 
 /* Name of a built-in profile, or the path of a file (recognised by a slash or an existing file name

@@ -19,15 +19,11 @@ bool measured_any(const struct ledger *l)
 	return false;
 }
 
-/* Values that a verdict may be about: what is wished and what is set, as people are told (">= 1024
- * KiB"). NULL: not known. */
-struct values {
-	const char *wish, *now;
-};
-
-static struct values values_of(const struct finding *f)
+/* The value that a verdict is shown beside, as people are told (">= 1024 KiB"): what is wished for,
+ * or what is right already. NULL: not known. */
+static const char *value_of(const struct finding *f)
 {
-	return (struct values){ f->v.wanted, f->v.current };
+	return f->v.kind == VERDICT_PASS && f->v.current ? f->v.current : f->v.wanted;
 }
 
 static bool has_word(const char *text, const char *word)
@@ -43,32 +39,27 @@ static bool has_word(const char *text, const char *word)
 /* Of several words the last one tells: "4096 131072 16777216" is "largest >= 16777216 bytes". */
 static bool is_on(const void *ctx, const struct ledger_row *r)
 {
-	const struct values *v = ctx;
-	const char *last = r->after ? strrchr(r->after, ' ') : NULL;
+	const char *value = ctx, *last = r->after ? strrchr(r->after, ' ') : NULL;
 
-	if (!r->after || (!v->wish && !v->now))
-		return true;
-	last = last ? last + 1 : r->after;
-	return has_word(v->wish, last) || has_word(v->now, last);
+	return !r->after || has_word(value, last ? last + 1 : r->after);
 }
 
 /* What was found of the value that counts goes before what was found of another one. */
 static void find_of(struct arena *a, const struct ledger *l, const char *setting,
-		    const char *target, const struct values *v, struct ledger_answer *out)
+		    const char *target, const char *value, struct ledger_answer *out)
 {
-	ledger_find_where(a, l, setting, target, is_on, v, out);
+	ledger_find_where(a, l, setting, target, is_on, value, out);
 	if (!out->row)
 		ledger_find(a, l, setting, target, out);
 }
 
 /* A verdict on another value says which one. */
-static const char *text_of(struct arena *a, const struct ledger_answer *answer,
-			   const struct values *v)
+static const char *text_of(struct arena *a, const struct ledger_answer *answer, const char *value)
 {
 	const struct ledger_row *r = answer->row;
 	const char *text = ledger_text(a, answer);
 
-	if (is_on(v, r))
+	if (is_on(value, r))
 		return text;
 	return arena_printf(a, "of %s instead of %s: %s", r->after,
 			    r->before ? r->before : "what was set", text);
@@ -78,28 +69,27 @@ static const char *text_of(struct arena *a, const struct ledger_answer *answer,
 static struct ledger_answer answer_of(struct arena *a, const struct ledger *l,
 				      const struct finding *f)
 {
-	struct values v = values_of(f);
+	const char *value = value_of(f);
 	struct ledger_answer best = { 0 };
 
 	for (size_t i = 0; i < f->n_targets && best.valid != LEDGER_VALID; i++) {
 		struct ledger_answer one;
 
-		find_of(a, l, f->s->id, f->targets[i], &v, &one);
+		find_of(a, l, f->s->id, f->targets[i], value, &one);
 		if (!best.row || one.valid == LEDGER_VALID)
 			best = one;
 	}
 	if (!f->n_targets)
-		find_of(a, l, f->s->id, NULL, &v, &best);
+		find_of(a, l, f->s->id, NULL, value, &best);
 	return best;
 }
 
 const char *measured_change(struct arena *a, const struct ledger *l, const struct change *c)
 {
-	struct values v = { .wish = c->after };
 	struct ledger_answer answer;
 
-	find_of(a, l, c->s->id, c->target, &v, &answer);
-	return answer.row ? text_of(a, &answer, &v) : NULL;
+	find_of(a, l, c->s->id, c->target, c->after, &answer);
+	return answer.row ? text_of(a, &answer, c->after) : NULL;
 }
 
 void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
@@ -141,14 +131,14 @@ static struct node *found_table(struct doc *d)
 }
 
 static void found_row(struct doc *d, struct node *t, const struct setting *s, const char *on,
-		      const struct ledger_answer *answer, const struct values *v)
+		      const struct ledger_answer *answer, const char *value)
 {
 	struct cell *c = node_row(d, t);
 
 	c[0] = cell_as(STYLE_CODE, s->id);
 	c[1] = cell(*answer->row->target ? answer->row->target : on);
 	c[2] = cell_as(verdict_style(answer), ruling_name(answer->row->verdict));
-	c[3] = cell(text_of(d->arena, answer, v));
+	c[3] = cell(text_of(d->arena, answer, value));
 }
 
 static void say_missing(struct doc *d, size_t missing, const char *of_what)
@@ -170,7 +160,6 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 	t = found_table(d);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *it = &f->items[i];
-		struct values v = values_of(it);
 		struct ledger_answer answer;
 
 		if (!can_be_proven(it->s))
@@ -178,7 +167,7 @@ void measured_findings_page(struct doc *d, const struct findings *f, const struc
 		answer = answer_of(d->arena, l, it);
 		missing += !answer.row && it->v.kind == VERDICT_FAIL;
 		if (answer.row)
-			found_row(d, t, it->s, it->target, &answer, &v);
+			found_row(d, t, it->s, it->target, &answer, value_of(it));
 	}
 	node_drop_empty(t);
 	say_missing(d, missing, "what is to be fixed");
@@ -197,14 +186,13 @@ void measured_changes_page(struct doc *d, const struct plan *p, const struct led
 	t = found_table(d);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
-		struct values v = { .wish = c->after };
 		struct ledger_answer answer;
 
-		find_of(d->arena, l, c->s->id, c->target, &v, &answer);
+		find_of(d->arena, l, c->s->id, c->target, c->after, &answer);
 		missing += !answer.row && c->s != last;
 		last = c->s;
 		if (answer.row && answer.row != shown)
-			found_row(d, t, c->s, c->target, &answer, &v);
+			found_row(d, t, c->s, c->target, &answer, c->after);
 		shown = answer.row;
 	}
 	node_drop_empty(t);
@@ -276,7 +264,7 @@ void measured_verdicts(struct doc *d, const char *id, const struct ledger *l)
 		stamp_format(r->time_s, stamp);
 		c = node_row(d, t);
 		c[0] = cell(arena_strdup(d->arena, stamp));
-		c[1] = cell_as(STYLE_CODE, id ? NULL : r->setting);
+		c[1] = cell_as(STYLE_CODE, id && !answer.with ? NULL : r->setting);
 		c[2] = cell(r->target);
 		c[3] = cell(r->before ? r->before : "");
 		c[4] = cell(r->after ? r->after : "");

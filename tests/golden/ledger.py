@@ -137,6 +137,34 @@ with tempfile.TemporaryDirectory() as tmp:
     out = " ".join(run("explain", "disk.scheduler", "--host", machine)[1].split())
     expect("explain says from what to what", "measured here: -30.0 %" in out and "(none to bfq)" in out, out)
 
+    # What is set is not what is wished for: a verdict on it is no verdict on the change.
+    now = finding(check, "disk.read-ahead")
+    (folder / "ledger.jsonl").write_text(row(here, before="64", after="128", verdict="hurts", ratio=0.8, low=0.7, high=0.9) + "\n")
+    out = " ".join(run("check", "--host", machine)[1].split())
+    expect("a verdict on what is set", now["current"].startswith("128") and now["verdict"] == "fail" and
+           "of 128 instead of 64: -20.0 %" in out, (now, out[out.find("Measured here"):]))
+
+    # Settings that were switched as one: what was found of them is said beside each of them, as joint.
+    joint = row(here, setting="disk.nr-requests+disk.read-ahead+disk.scheduler", target="", before=None, after=None)
+    (folder / "ledger.jsonl").write_text(joint + "\n")
+    check = json.loads(run("check", "--format", "json", "--host", machine)[1])
+    jsonschema.validate(check, schemas["check"])
+    text = f"+3.1 % [2.4, 3.9] on disk/read-seq:128KiB:buffered, kernel {here['kernel']}"
+    for id, others in (("disk.nr-requests", "disk.read-ahead+disk.scheduler"), ("disk.read-ahead", "disk.nr-requests+disk.scheduler"),
+                       ("disk.scheduler", "disk.nr-requests+disk.read-ahead")):
+        m = finding(check, id)["measured"]
+        expect(f"{id}: with others", m and m["with"] == others and m["text"].startswith(f"together with {others}: {text}"), m)
+    for verb in (("check",), ("plan", "--verbose"), ("explain", "disk.read-ahead")):
+        out = " ".join(run(*verb, "--host", machine)[1].split())
+        expect(f"{verb[0]}: as joint", "together with disk.nr-requests+disk.scheduler: +3.1 %" in out, out)
+    expect("explain names them all", "disk.nr-requests+disk.read-ahead+disk.scheduler" in out, out)
+    e = json.loads(run("explain", "disk.read-ahead", "--format", "json", "--host", machine)[1])
+    jsonschema.validate(e, schemas["explain"])
+    expect("explain: with others", [m["with"] for m in e["measured"]] == ["disk.nr-requests+disk.scheduler"], e["measured"])
+    (folder / "ledger.jsonl").write_text(row(here, verdict="no-difference", ratio=1, low=0.995, high=1.005) + "\n" + joint + "\n")
+    m = finding(json.loads(run("check", "--format", "json", "--host", machine)[1]), "disk.read-ahead")["measured"]
+    expect("its own goes first", m and m["with"] is None and m["verdict"] == "no-difference", m)
+
     # Ledgers of two machines beside each other.
     other = pathlib.Path(tmp, "n2.jsonl")
     other.write_text(row({**here, "machine": "00000000000000bb"}, name="n2", verdict="hurts", ratio=0.9, low=0.85,

@@ -275,22 +275,61 @@ def killed():
     print(f"{caught} of {kills} kills met the setting in force", flush=True)
 
 
+def stays_of(j):
+    return {m["id"]: m["stays"] for m in j["members"]}
+
+
 def many():
     score = workload(LOOK + f"""
 v = 100 * (1.06 if set_ else 1)
 v *= 0.93 if open('{RMEM}').read().split()[1] == '87380' else 1
 print(v * random.gauss(1, 0.003))""")
-    code, out, err = run("prove", "net.tcp-fastopen=3", "net.tcp-rmem=4096 87380 6291456",
-                         "net.tcp-slow-start-after-idle=0", "--command", score, "--metric", "([0-9.]+)", *QUICK)
+    state = pathlib.Path(tempfile.mkdtemp(prefix="gputune-prove-"))
+    made.append(state)
+    three = ("net.tcp-fastopen=3", "net.tcp-rmem=4096 87380 6291456", "net.tcp-slow-start-after-idle=0")
+
+    def kept():
+        text = (state / "ledger.jsonl").read_text()
+        (state / "ledger.jsonl").unlink()
+        return {r["setting"]: r for r in map(json.loads, text.splitlines())}
+
+    code, out, err = run("prove", *three, "--command", score, "--metric", "([0-9.]+)", *QUICK, "--state", state)
     j = result("many", code, out, err)
     if not j:
         return
-    stays = {m["id"]: m["stays"] for m in j["members"]}
+    rows = kept()
+    one = rows.get("net.tcp-fastopen", {})
+    expect("many: what alone is left is what was compared", set(rows) == set(stays_of(j)) and one["verdict"] == "helps" and
+           [one[k] for k in ("ratio", "low", "high", "pairs")] ==
+           [j["effect"][k] for k in ("ratio", "low", "high", "pairs")], (rows, err))
+    expect("many: harm is kept", rows["net.tcp-rmem"]["verdict"] == "hurts", rows)
+    stays = stays_of(j)
     expect("many: only what was shown is said to help", all(m["shown"] == m["stays"] for m in j["members"]), j["members"])
     expect("many: verdict", j["verdict"] == "helps" and 1.03 < j["effect"]["ratio"] < 1.09, (j["why"], j["effect"]))
     expect("many: what stays", stays == {"net.tcp-fastopen": True, "net.tcp-rmem": False,
                                          "net.tcp-slow-start-after-idle": False}, stays)
     expect("many: all as before", read(KNOB) == "1" and read(RMEM).split()[1] == "131072", read(RMEM))
+
+    both = workload(LOOK + """
+v = 100 * (1.06 if set_ else 1)
+v *= 1.05 if open('/proc/sys/net/ipv4/tcp_slow_start_after_idle').read().strip() == '0' else 1
+print(v * random.gauss(1, 0.003))""")
+    j = result("two that help", *run("prove", *three, "--command", both, "--metric", "([0-9.]+)", *QUICK, "--state", state))
+    rows = kept() if j else {}
+    expect("two that help: the whole is kept by what was on", set(rows) == {*stays_of(j),
+           "net.tcp-fastopen+net.tcp-slow-start-after-idle"}, rows.keys())
+
+    # The same noise each time, in which nothing looks good.
+    noisy = workload(f"""
+import random
+with open('{state}/n', 'a+') as f:
+    f.write('.')
+    noise = random.Random(f.tell()).gauss(100, 4)
+print(noise * (0.5 if open('{RMEM}').read().split()[1] == '87380' else 1))""")
+    j = result("harm alone", *run("prove", *three, "--command", noisy, "--metric", "([0-9.]+)", *QUICK, "--state", state,
+                                  "--seed", "5"))
+    expect("harm alone: undecided", j and j["verdict"] == "undecided" and "could have been missed" in j["why"], j and j["why"])
+    expect("harm alone: is kept", kept().get("net.tcp-rmem", {}).get("verdict") == "hurts" if j else False)
 
 
 PROFILE = """
@@ -358,6 +397,10 @@ def profile():
     now = {i: read(place) for i, (_, place, _) in EFFECTS.items()}
     expect("profile: one undo takes it all back", code == 0 and now == before, (code, out, err, now))
     print(f"profile: {len(j['windows'])} windows, {j['effect']}", flush=True)
+    two = "net.somaxconn,net.tcp-fastopen"
+    j = result("two of a profile", *run(*argv, "--only", two))
+    rows = [json.loads(line)["setting"] for line in pathlib.Path("/var/lib/gputune/ledger.jsonl").read_text().splitlines()]
+    expect("two of a profile are not called the profile", j and j["what"] == two and sum(r.startswith("profile:") for r in rows) == 1, (j and j["what"], rows))
 
 
 if "--inside" not in sys.argv:

@@ -40,6 +40,33 @@ static void refused(const char *text, int line, const char *word, const char *wo
 	arena_free(&l.a);
 }
 
+/* What is asked for besides a file's own list narrows it: "apply --only X" must never write more
+ * than X. */
+static void test_only_twice(void **state)
+{
+	static const char text[] = "[profile]\nonly = memory, cpu.governor\n";
+	struct loaded l;
+
+	(void)state;
+	load(&l, text, sizeof(text) - 1);
+	assert_int_equal(l.r, 0);
+	assert_true(profile_selects(&l.p, "memory.swappiness"));
+	assert_true(profile_selects(&l.p, "cpu.governor"));
+	assert_false(profile_selects(&l.p, "nic.mtu"));
+	assert_int_equal(profile_narrow(&l.a, &l.p, "memory.swappiness,nic.mtu", false, &l.e), 0);
+	assert_int_equal(profile_check_some(&l.a, &l.p, &l.e), 0);
+	assert_true(profile_selects(&l.p, "memory.swappiness"));
+	assert_false(profile_selects(&l.p, "memory.dirty-ratio"));
+	assert_false(profile_selects(&l.p, "cpu.governor"));
+	assert_false(profile_selects(&l.p, "nic.mtu"));
+	arena_free(&l.a);
+	load(&l, text, sizeof(text) - 1);
+	assert_int_equal(profile_narrow(&l.a, &l.p, "nic", false, &l.e), 0);
+	assert_int_equal(profile_check_some(&l.a, &l.p, &l.e), -EINVAL);
+	assert_non_null(strstr(l.e.text, "(memory,cpu.governor)"));
+	arena_free(&l.a);
+}
+
 static void test_good(void **state)
 {
 	static const char text[] =
@@ -258,9 +285,10 @@ static void test_waivers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),  cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_bad),   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_waivers),
+		cmocka_unit_test(test_only_twice), cmocka_unit_test(test_good),
+		cmocka_unit_test(test_forms),	   cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_names),
+		cmocka_unit_test(test_waivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

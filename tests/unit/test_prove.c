@@ -496,6 +496,39 @@ static void test_many_nothing(void **state)
 	assert_true(seen);
 }
 
+/* That what looked best is nothing says little of what looked worse by chance. */
+static void test_many_little(void **state)
+{
+	struct world w;
+	size_t no = 0, missed = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		const struct proof *p = &w.proof;
+		double most = 0;
+
+		open_world(&w, seed);
+		w.sigma = 0.015;
+		prove_three(&w, 3600);
+		for (size_t i = 0; i < p->n_members; i++) {
+			const struct proof_member *m = &p->members[i];
+
+			if (m->screened && !m->tried)
+				most = fmax(most, m->confirmed ? m->member.high : m->effect.high);
+		}
+		if (p->verdict == RULING_NO_DIFFERENCE) {
+			no++;
+			assert_true(most < 1.01);
+		} else if (p->compared.verdict == RULING_NO_DIFFERENCE) {
+			missed++;
+			assert_int_equal(p->verdict, RULING_UNDECIDED);
+			assert_non_null(strstr(p->why, "what looked best"));
+		}
+		close_world(&w);
+	}
+	assert_true(no && missed);
+}
+
 /* Where the time is over before each was left out once, the whole may help; who helps in it is not
  * known. However short the time is, it holds, and what began comes to the whole. */
 static void test_many_short(void **state)
@@ -625,14 +658,15 @@ static void test_cut_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_helps),	   cmocka_unit_test(test_hurts),
-		cmocka_unit_test(test_nothing),	   cmocka_unit_test(test_guard),
-		cmocka_unit_test(test_breaks),	   cmocka_unit_test(test_flake),
-		cmocka_unit_test(test_coarse),	   cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_stopped),	   cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_keep),	   cmocka_unit_test(test_cannot_be_set),
-		cmocka_unit_test(test_many),	   cmocka_unit_test(test_many_nothing),
-		cmocka_unit_test(test_many_short), cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_helps),	    cmocka_unit_test(test_hurts),
+		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_breaks),	    cmocka_unit_test(test_flake),
+		cmocka_unit_test(test_coarse),	    cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_stopped),	    cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_keep),	    cmocka_unit_test(test_cannot_be_set),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_many_nothing),
+		cmocka_unit_test(test_many_little), cmocka_unit_test(test_many_short),
+		cmocka_unit_test(test_cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,53 @@ static void test_expiry(void **state)
 }
 
 /* Whatever stands in the file: what is sound is found, the rest named, nothing rewritten. */
+/* What was found of several as one is said of each of them, and never as if it were of it alone. */
+static void test_joint(void **state)
+{
+	static const struct {
+		const char *setting, *text;
+	} rows[] = { { "a.b", "together with c.d+e.f: +3.1 %" },
+		     { "c.d", "together with a.b+e.f: +3.1 %" },
+		     { "e.f", "together with a.b+c.d: +3.1 %" },
+		     { "a.b+c.d+e.f", "+3.1 %" } };
+	struct lab lab;
+	const struct machine *m;
+	struct ledger_here here;
+	struct ledger_row row;
+	const char *text;
+
+	(void)state;
+	lab_open(&lab);
+	m = a_machine(&lab.a, "6.17.0");
+	ledger_here(&lab.a, lab.h, m, &here);
+	row = a_row(&here);
+	row.setting = "a.b+c.d+e.f";
+	row.target = "";
+	row.before = row.after = NULL;
+	add(lab.h, &row);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		text = said(&lab.a, lab.h, m, rows[i].setting, "nvme0n1", LEDGER_VALID);
+		assert_int_equal(strncmp(text, rows[i].text, strlen(rows[i].text)), 0);
+	}
+	said(&lab.a, lab.h, m, "a", NULL, LEDGER_NONE);
+	said(&lab.a, lab.h, m, "d", NULL, LEDGER_NONE);
+	/* One of its own that decides nothing says less; one that does says more, however old. */
+	row.setting = "c.d";
+	row.time_s -= 10;
+	row.verdict = RULING_UNDECIDED;
+	add(lab.h, &row);
+	text = said(&lab.a, lab.h, m, "c.d", NULL, LEDGER_VALID);
+	assert_non_null(strstr(text, "together with"));
+	row.verdict = RULING_NO_DIFFERENCE;
+	row.ratio = 1;
+	row.low = 0;
+	row.high = (double)INFINITY;
+	add(lab.h, &row);
+	text = said(&lab.a, lab.h, m, "c.d", NULL, LEDGER_VALID);
+	assert_int_equal(strncmp(text, "no difference on ", 17), 0);
+	lab_close(&lab);
+}
+
 static void test_damage(void **state)
 {
 	static const char *const lines[] = { "rubbish", "{}", "[1]",
@@ -361,8 +408,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_expiry),	   cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_joint),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bytes),	   cmocka_unit_test(test_unreadable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
