@@ -65,7 +65,7 @@ static void judge(struct arena *a, const struct record_case *x, const struct rec
 	if (i->low > 1 - COMPARE_THRESHOLD && i->high < 1 + COMPARE_THRESHOLD)
 		row->reason = "a difference of 1 % would have been seen";
 	else if (up || i->high < 1)
-		row->reason = "there is one, but of less than 1 %, which does not count";
+		row->reason = "there is one, but its middle is less than the 1 % that counts";
 	else
 		row->reason = arena_printf(
 			a, "a difference below %.1f %% cannot be seen here",

@@ -123,16 +123,14 @@ static enum gpu_load_verdict give(struct gpu_load_answer *out, enum gpu_load_ver
 	return v;
 }
 
-static bool latched(const struct gpu_load_sample *s, size_t n, const struct gpu_load_answer *a,
+/* Low clock and low power at full use. */
+static bool starved(const struct gpu_load_sample *s, size_t n, const struct gpu_load_answer *a,
 		    const struct gpu_load_limit *l)
 {
 	double busy = MEDIAN(s, n, busy_percent);
-	long long held = EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL |
-			 EVENT_HW_POWER;
 
 	return l && a->mhz >= 0 && a->mhz < l->latch_mhz && a->power_w >= 0 &&
-	       a->power_w < l->latch_w && (busy < 0 || busy >= BUSY_PERCENT) &&
-	       said(s, n, held) < CAPPED_SHARE;
+	       a->power_w < l->latch_w && (busy < 0 || busy >= BUSY_PERCENT);
 }
 
 /* In most samples narrower or slower than card and slot can do: at full load no link sleeps. */
@@ -156,6 +154,9 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 {
 	bool slow = l && ((out->tflop_s >= 0 && out->tflop_s < l->tflop_s) ||
 			  (out->copy_gb_s >= 0 && out->copy_gb_s < l->copy_gb_s));
+	double held = said(s, n,
+			   EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL |
+				   EVENT_HW_THERMAL | EVENT_HW_POWER);
 	bool lowered =
 		f->limit_w > 0 && f->limit_default_w > 0 && f->limit_w < 0.99 * f->limit_default_w;
 
@@ -169,7 +170,7 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 		return give(out, GPU_LOAD_BRAKE,
 			    "the server pulls its power brake: look at power supplies, their "
 			    "redundancy and the chassis' power limit");
-	if (latched(s, n, out, l))
+	if (starved(s, n, out, l) && held >= 0 && held < CAPPED_SHARE)
 		return give(
 			out, GPU_LOAD_LATCH,
 			"low clock and low power at full use without any reason: power delivery "
@@ -182,6 +183,13 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 	if (slow && lowered && out->capped > CAPPED_SHARE)
 		return give(out, GPU_LOAD_CAPPED,
 			    "its power limit is below the default: nvidia-smi -pl sets it");
+	/* Where no reason can be told, that there is none was not seen. */
+	if (starved(s, n, out, l) && held < 0)
+		return give(
+			out, GPU_LOAD_SLOW,
+			"low clock and low power at full use, and NVML does not tell reasons: look "
+			"at its power limit and temperature; where these are as usual, power "
+			"delivery may be latched: take the machine off mains power for a minute");
 	if (slow)
 		return give(out, GPU_LOAD_SLOW,
 			    "look who else uses it, at ECC and remapped rows (\"show gpu\"), and "

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/reap.h"
 #include "bench/ranks.h"
 
@@ -91,27 +90,16 @@ int ranks_spawn(char *const *argv, unsigned ranks, const char *job, struct ranks
 	return 0;
 }
 
-static bool over(struct ranks_children *c)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->pid[i] > 0 && waitpid(c->pid[i], NULL, WNOHANG) != 0)
-			c->pid[i] = 0;
-		left += c->pid[i] > 0;
-	}
-	return !left;
-}
-
 void ranks_reap(struct ranks_children *c, double seconds)
 {
-	struct timespec nap = { 0, 10000000 };
+	long long until = clock_mono_ms() + (long long)(seconds * 1000);
 	int status;
 
-	for (int i = 0; !over(c) && i < (int)(seconds * 100); i++)
-		nanosleep(&nap, NULL);
-	for (size_t i = 0; i < c->n; i++)
-		if (c->pid[i] > 0)
+	for (size_t i = 0; i < c->n; i++) {
+		long long left = until - clock_mono_ms();
+
+		if (reap_wait(c->pid[i], left > 0 ? (int)left : 0, &status, NULL) == -ETIME)
 			reap_kill(c->pid[i], false, &status, NULL);
+	}
 	c->n = 0;
 }

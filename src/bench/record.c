@@ -29,6 +29,14 @@ bool record_wrong(const struct record_case *c)
 	return c->error && strncmp(c->error, RECORD_WRONG, strlen(RECORD_WRONG)) == 0;
 }
 
+bool record_empty(const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->cases[i].n || r->cases[i].early.known || record_wrong(&r->cases[i]))
+			return false;
+	return true;
+}
+
 void record_summarise(struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {

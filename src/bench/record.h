@@ -147,12 +147,15 @@ struct record {
 	struct record_skip *skipped;
 	size_t n_skipped;
 	bool partial; /* interrupted */
+	bool unkept;  /* it is in no state folder: there is nothing to show or compare by its id */
 	const char **notes;
 	size_t n_notes;
 };
 
 const char *record_stop_name(enum record_stop s);
 int record_stop_parse(const char *name, enum record_stop *out);
+/* No case has a figure, nor a result that was found wrong: it says nothing of the machine. */
+bool record_empty(const struct record *r);
 /* Fills every series' summary from its samples. */
 void record_summarise(struct record *r);
 /* Writes into notes what a reader must know: busy machine, throttling, never steady, two states. */

@@ -272,7 +272,8 @@ static int write_json_file(struct measuring *g, const char *text)
 	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : 0;
 }
 
-/* In the state folder, and where --json says. A result that cannot be kept is still printed. */
+/* In the state folder, and where --json says. A result that cannot be kept is still printed; one
+ * without any figure is not kept among those that have some. */
 static int keep(struct measuring *g, int code)
 {
 	json_t *j = bench_json(g->m, &g->record, code);
@@ -282,10 +283,13 @@ static int keep(struct measuring *g, int code)
 	json_decref(j);
 	if (!text)
 		return complain_text(EXIT_BLIND, "no memory for the result");
-	if (store_put(g->h, bench_state(g->r), g->record.id, text, &e)) {
+	if (record_empty(&g->record)) {
+		g->record.unkept = true;
+	} else if (store_put(g->h, bench_state(g->r), g->record.id, text, &e)) {
 		/* Not asked for by name: a user without the right to write there still measures. */
 		complain(0, &e);
 		record_note(&g->r->arena, &g->record, "not kept: %s", e.text);
+		g->record.unkept = true;
 		if (g->r->value[OPT_STATE])
 			code = EXIT_BLIND;
 	}

@@ -293,8 +293,11 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose)
 		node_bullet(d, notes, cell_as(STYLE_WARN, r->notes[i]));
 	if (verbose)
 		details(d, r);
-	doc_text(d, "%s: %s. Result %s.", figure_time(a, r->time_s),
-		 r->partial ? "interrupted" : "complete", r->id);
+	doc_text(d, "%s: %s. %s%s.", figure_time(a, r->time_s),
+		 r->partial	   ? "interrupted"
+		 : record_empty(r) ? "nothing was measured"
+				   : "complete",
+		 r->unkept ? "Not kept" : "Result ", r->unkept ? "" : r->id);
 	return d;
 }
 

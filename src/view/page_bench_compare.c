@@ -120,7 +120,7 @@ static void plot(struct doc *d, const struct compare *c)
 	chart_add_ratios(d, &all);
 }
 
-/* How many figures of two measurements of the same thing would be called another. */
+/* How many figures of two measurements of the same thing are called another, on average at most. */
 static double by_chance(const struct compare *c)
 {
 	return (1 - COMPARE_LEVEL) * (double)(c->n - c->count[COMPARE_CANNOT]);
@@ -139,8 +139,8 @@ struct doc *page_compare(struct arena *a, const struct compare *c)
 			 "Where there is no difference: the least one that would have been seen.");
 	if (by_chance(c) >= 1)
 		doc_text(d,
-			 "So many figures, each with an interval that is wrong once in 100: up to "
-			 "%.0f of %zu may be called better or worse by chance alone.",
+			 "So many figures, each with an interval that is wrong once in 100: about "
+			 "%.0f of %zu would be called better or worse by chance alone.",
 			 ceil(by_chance(c)), c->n - c->count[COMPARE_CANNOT]);
 	if (c->n_differs)
 		doc_heading(d, 2, "What else is not the same");

@@ -125,7 +125,14 @@ expect("nothing is kept of it", not (tmp / "state").exists(), list((tmp / "state
 free = socket.socket()
 free.bind(("127.0.0.1", 0))
 says("nobody listens", ["bench", "tcp/send:1", "--peer", f"127.0.0.1:{free.getsockname()[1]}", "--token", good, "--state",
-                        str(tmp / "state")], 1, "nothing listens", )
+                        str(tmp / "state")], 1, "nothing listens", "nothing was measured. Not kept.")
+expect("nothing is kept where nothing was measured", not (tmp / "state").exists(), list((tmp / "state").glob("**/*")))
+# Who asks for a file by its name gets it: a program reads there why.
+code, out, err = run("bench", "tcp/send:1", "tcp-latency/64B", "--peer", f"127.0.0.1:{free.getsockname()[1]}", "--token", good, "--state",
+                     str(tmp / "state"), "--json", str(tmp / "why.json"))
+j = json.loads((tmp / "why.json").read_text())
+expect("but said where it was asked for", code == 1 and j["exit_code"] == 1 and all("nothing listens" in c["error"] for c in j["cases"]) and
+       not (tmp / "state").exists(), (code, out, err))
 free.close()
 
 # --- over loopback ----------------------------------------------------------------------------------------------------------------------
@@ -136,7 +143,7 @@ expect("five cases", j and len(j["cases"]) == 5, j and [c["case"] for c in j["ca
 p, address = serve("--listen", "127.0.0.1:0", "--token", good)
 measure("with a server", "tcp/send:4", "tcp/receive:1", "--peer", address, "--token", good, "--runs", "3")
 says("another token", ["bench", "tcp/send:1", "--peer", address, "--token", token("other", "another secret of some length"), "--state",
-                       str(tmp / "state")], 1, "another token")
+                       str(tmp / "state")], 1, "another token", "Not kept")
 port = int(address.rsplit(":", 1)[1])
 for noise in (b"GET / HTTP/1.0\r\n\r\n" + b"x" * 64, bytes(64), b"gputune\n" + bytes(56), b"\xff" * 4096):
     with socket.create_connection(("127.0.0.1", port), timeout=10) as s:

@@ -26,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -37,6 +38,19 @@
 #include "bench/model_load.h"
 
 static const struct machine no_machine;
+
+/* What file system the program is told that it is on; 0: the real one. */
+static long told_type;
+
+/* In the place of the C library's. */
+int statfs(const char *path, struct statfs *out)
+{
+	int r = (int)syscall(SYS_statfs, path, out);
+
+	if (r == 0 && told_type)
+		out->f_type = told_type;
+	return r;
+}
 
 struct lab {
 	struct arena a;
@@ -808,6 +822,35 @@ static void same_sum(void **state)
 	lab_close(&l);
 }
 
+/* On ZFS the page cache can be told what one likes: what is read comes from another one. Neither
+ * bench calls that a disk's figure; what does not read from the disk stays. */
+static void own_cache(void **state)
+{
+	struct lab l;
+	size_t skipped = 0, cold = 0;
+
+	(void)state;
+	lab_open(&l, "/var/tmp");
+	put_model(l.dir);
+	l.f.env.ask.files = l.dir;
+	told_type = ZFS_MAGIC;
+	assert_int_equal(frame_run(&l.f, &bench_disk, "read-seq:128KiB:buffered", &l.r), -ENODATA);
+	assert_int_equal(l.r.n_skipped, 1);
+	assert_string_equal(l.r.skipped[0].reason, DISK_OWN_CACHE);
+	assert_int_equal(frame_run(&l.f, &bench_disk, "write-seq:1MiB:buffered", &l.r), 0);
+	assert_non_null(strstr(l.r.cases[0].setup, "zfs"));
+	l.r = (struct record){ 0 };
+	assert_int_equal(frame_run(&l.f, &bench_model_load, NULL, &l.r), 0);
+	told_type = 0;
+	for (size_t i = 0; i < l.r.n_skipped; i++)
+		skipped += strcmp(l.r.skipped[i].reason, DISK_OWN_CACHE) == 0;
+	for (size_t i = 0; i < l.r.n; i++)
+		cold += strncmp(l.r.cases[i].name, "cold:", 5) == 0;
+	assert_true(skipped > 0 && cold == 0 && l.r.n > 0);
+	take_model(l.dir);
+	lab_close(&l);
+}
+
 static void every_load(void **state)
 {
 	(void)state;
@@ -1075,6 +1118,7 @@ int main(void)
 		cmocka_unit_test(found),
 		cmocka_unit_test(same_sum),
 		cmocka_unit_test(every_load),
+		cmocka_unit_test(own_cache),
 		cmocka_unit_test(changed_load),
 		cmocka_unit_test(cut_while_mapped),
 	};

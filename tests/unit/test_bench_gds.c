@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files to a GPU on stand-ins of the CUDA driver and cuFile, and what goes wrong in each place. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +22,7 @@
 
 static char folder[64];
 static bool direct; /* files there can be read past the page cache */
+static atomic_bool stop;
 
 static void put(const char *name, size_t bytes)
 {
@@ -69,13 +72,41 @@ static int drop_files(void **state)
 	return rmdir(folder);
 }
 
+static bool is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	size_t n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n == 2;
+}
+
+static bool interrupt; /* at the first sample */
+static size_t samples;
+
+/* Whatever ends it from here on, nothing can stay: its own file has no name any more. */
+static void on_sample(void *ctx, const struct record_case *c, size_t done, size_t of)
+{
+	(void)done, (void)of;
+	assert_true(!ctx || is_empty(ctx));
+	samples += c->n > 0;
+	if (c->n && interrupt)
+		stop = true;
+}
+
 static struct record *measured(struct arena *a, const char *name, const char *dir, int *code)
 {
 	struct record *r = ARENA_NEW(a, struct record);
 	struct frame f = { .env = { .a = a,
 				    .m = ARENA_NEW(a, struct machine),
 				    .ask = { .files = dir ? NULL : folder, .dir = dir },
+				    .stop = &stop,
 				    .small = true },
+			   .progress = on_sample,
+			   .ctx = (void *)(uintptr_t)dir,
 			   .seconds = 0.01,
 			   .samples = 3 };
 
@@ -141,6 +172,39 @@ static void test_ways(void **state)
 	expect("cufile:gpu0", NULL, "does not count");
 }
 
+/* Ctrl-C: what was measured until then is checked like the rest, and nothing is left. */
+static void test_interrupted(void **state)
+{
+	static const char *const ways[] = { "cufile:gpu0", "through-host:gpu0" };
+	struct arena a = { 0 };
+	char empty[80];
+
+	(void)state;
+	if (!direct)
+		skip();
+	snprintf(empty, sizeof(empty), "%s/own", folder);
+	assert_int_equal(mkdir(empty, 0700), 0);
+	stub("gpus=1 memory=1000000000", "");
+	for (size_t i = 0; i < 2; i++) {
+		const struct record_case *c;
+		int code;
+
+		interrupt = true;
+		samples = 0;
+		c = measured(&a, ways[i], empty, &code)->cases;
+		interrupt = false;
+		stop = false;
+		assert_int_equal(code, 0);
+		if (c->error)
+			fail_msg("%s: %s", ways[i], c->error);
+		assert_true(samples > 0 && c->n > 0 && c->verified);
+		assert_int_equal(c->stop, STOP_INTERRUPTED);
+		assert_true(is_empty(empty));
+	}
+	assert_int_equal(rmdir(empty), 0);
+	arena_free(&a);
+}
+
 static void test_faults(void **state)
 {
 	(void)state;
@@ -180,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_absent),
 	};

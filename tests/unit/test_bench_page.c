@@ -678,6 +678,27 @@ static void page_says_it_all(void **state)
 	arena_free(&a);
 }
 
+/* The page of the first figure n times, in one line; lives in the arena. */
+static const char *drawn_many(struct arena *a, const struct compare *c, size_t n)
+{
+	struct compare many = *c;
+	char *text;
+	const char *out;
+
+	many.rows = arena_array(a, n, sizeof(*many.rows));
+	for (size_t i = 0; i < n; i++)
+		many.rows[i] = c->rows[0];
+	many.n = n;
+	memset(many.count, 0, sizeof(many.count));
+	many.count[c->rows[0].verdict] = n;
+	text = drawn(page_compare(a, &many));
+	for (char *at = text; *at; at++)
+		*at = *at == '\n' ? ' ' : *at;
+	out = arena_strdup(a, text);
+	free(text);
+	return out;
+}
+
 static void compare_is_drawn(void **state)
 {
 	struct arena a = { 0 };
@@ -702,6 +723,9 @@ static void compare_is_drawn(void **state)
 	has(text, "sees 1.0 %");
 	has(text, "-1 ");
 	free(text);
+	/* Of a few figures none is another by chance; of very many some are. */
+	assert_null(strstr(drawn_many(&a, &c, 99), "by chance"));
+	has(drawn_many(&a, &c, 250), "about 3 of 250 would be called better or worse by chance");
 	/* Beyond half as much it is told in times, and nothing is cut off. */
 	y = result(&a, 5);
 	compare_records(&a, x, y, &c);

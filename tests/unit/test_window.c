@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "bench/list.h"
 #include "prove/window.h"
 
 static void split(const char *line, const char *const *want)
@@ -203,13 +204,89 @@ static void test_bench(void **state)
 	arena_free(&a);
 }
 
+/* --- a bench that tells for how long it was asked -----------------------------------------------
+ */
+
+static double told_s;
+
+static void told_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	bench_case_add(env->a, out, (struct bench_case){ .name = "only" });
+}
+
+static int told_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	(void)c, (void)e;
+	told_s = env->seconds;
+	*state = NULL;
+	*variant = "";
+	return 0;
+}
+
+static int told_run(void *state, struct bench_sample *out, struct err *e)
+{
+	(void)state, (void)e;
+	out->value[0] = 1;
+	return 0;
+}
+
+static int told_verify(void *state, struct err *e)
+{
+	(void)state, (void)e;
+	return 0;
+}
+
+static void told_teardown(void *state)
+{
+	(void)state;
+}
+
+static const struct bench_figure told_figures[] = { { "n", "n", "n", "n", BENCH_HIGHER } };
+static const struct bench told = { .name = "told",
+				   .figures = told_figures,
+				   .n_figures = 1,
+				   .cases = told_cases,
+				   .setup = told_setup,
+				   .run = told_run,
+				   .verify = told_verify,
+				   .teardown = told_teardown };
+
+const struct bench *__real_bench_find(const char *name);
+const struct bench *__wrap_bench_find(const char *name);
+
+const struct bench *__wrap_bench_find(const char *name)
+{
+	return strcmp(name, "told") == 0 ? &told : __real_bench_find(name);
+}
+
+/* By it a bench chooses how long a sample is: not told, copies to a GPU would all be as short as
+ * can be. */
+static void test_seconds(void **state)
+{
+	struct arena a = { 0 };
+	struct bench_env env = { .a = &a,
+				 .m = ARENA_NEW(&a, struct machine),
+				 .cpus = bench_allowed(&a) };
+	struct window_reading out = { 0 };
+	struct err e = { 0 };
+	struct window w;
+
+	(void)state;
+	assert_int_equal(window_bench(&a, &env, "told", NULL, &w, &e), 0);
+	w.seconds = 0.003;
+	assert_int_equal(w.measure(&w, &out, &e), 0);
+	assert_true(told_s >= w.seconds && told_s <= w.seconds);
+	window_close(&w);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_workload),
-		cmocka_unit_test(test_bench),
+		cmocka_unit_test(test_words),	 cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_workload), cmocka_unit_test(test_bench),
+		cmocka_unit_test(test_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
