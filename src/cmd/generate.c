@@ -166,23 +166,8 @@ static const char unit_needs[] =
 	"# To be added below [Service]: User=NAME (else it runs as root), WorkingDirectory=DIR\n"
 	"# (else /), and Environment=PATH=... where the program is not on systemd's own path.\n";
 
-static const char container_needs[] =
-	"# To be added to each service: volumes: for the model's folder, or for the hub's cache\n"
-	"# (else each new container fetches the model again), and HF_TOKEN where a model asks for\n"
-	"# one.\n";
-
-/* llama.cpp's images have their server outside of every path
- * (.devops/cuda.Dockerfile, read 2026-11-22). */
-static void in_image(const struct generate_view *v)
-{
-	struct gen_command *c = v->launch && v->launch->n ? v->launch->commands : NULL;
-
-	if (c && c->n && strcmp(c->words[0].text, "llama-server") == 0)
-		c->words[0].text = "/app/llama-server";
-}
-
 /* Whole or not at all: half a unit must not look like one. */
-static int print_file(struct run *r, const struct generate_view *v, const char *format, int code)
+static int print_file(struct run *r, struct generate_view *v, const char *format, int code)
 {
 	struct err e = { 0 };
 	char *text = NULL;
@@ -198,9 +183,7 @@ static int print_file(struct run *r, const struct generate_view *v, const char *
 		fputs(unit_needs, f);
 		got = generate_systemd(f, &r->arena, v, &e);
 	} else {
-		in_image(v);
-		if (v->serve)
-			fputs(container_needs, f);
+		fputs(generate_in_container(r, v), f);
 		got = generate_compose(f, &r->arena, v, &e);
 	}
 	if (fclose(f))
@@ -211,7 +194,7 @@ static int print_file(struct run *r, const struct generate_view *v, const char *
 	return got < 0 ? complain(EXIT_USAGE, &e) : code;
 }
 
-static int tell(struct run *r, const struct generate_view *v)
+static int tell(struct run *r, struct generate_view *v)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	int code = exit_code(v), got = 0;

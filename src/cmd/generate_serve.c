@@ -41,6 +41,27 @@ static int numbers(struct run *r, struct serve_ask *ask)
 	return code;
 }
 
+/* The shape was read from a file; an engine loads the folder around it. llama.cpp loads GGUF alone.
+ */
+static int file_to_load(struct run *r, struct serve_ask *ask)
+{
+	const char *slash = strrchr(ask->model, '/');
+
+	if (str_ends(ask->model, ".gguf"))
+		return 0;
+	if (ask->engine == ENGINE_LLAMACPP)
+		return complain_text(EXIT_USAGE,
+				     "llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is "
+				     "neither",
+				     ask->model);
+	if (str_ends(ask->model, ".json"))
+		ask->model = slash ? arena_strndup(
+					     &r->arena, ask->model,
+					     slash == ask->model ? 1 : (size_t)(slash - ask->model))
+				   : ".";
+	return 0;
+}
+
 int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
 		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan)
 {
@@ -77,6 +98,9 @@ int generate_serve(struct run *r, enum engine engine, const struct generate_node
 	if (code > 0) {
 		ask->words.file = file;
 		ask->words.weight_bytes = file->bytes;
+		code = file_to_load(r, ask);
+		if (code)
+			return code;
 	}
 	return serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e) < 0
 		       ? complain(EXIT_USAGE, &e)

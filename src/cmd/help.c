@@ -18,7 +18,8 @@ static const struct {
 	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
 	  "compose" },
 	{ "stack", OPT_FORMAT, "term (default), json, md or html; stack env also shell" },
-	{ "monitor", OPT_FORMAT, "term, json (default in a pipe) or, with --once, prom" },
+	{ "monitor", OPT_FORMAT,
+	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
 	{ "watch", OPT_FORMAT, "term (default) or json" },
 	{ "list", OPT_FORMAT, "term (default) or json" },
 	{ "report", OPT_FORMAT, "html (default), md, term or json" },

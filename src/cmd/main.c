@@ -136,7 +136,7 @@ static bool wants_whole(const struct run *r, const char *path)
 	const char *format = r->value[OPT_FORMAT];
 	struct stat st;
 
-	return format && strcmp(format, "prom") == 0 &&
+	return format && (strcmp(format, "prom") == 0 || strcmp(format, "openmetrics") == 0) &&
 	       (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 

@@ -15,7 +15,7 @@
 
 enum { SETTINGS_MS = 15000, USERS_MS = 3000, STANDARD_MS = 1000 };
 
-enum format { FORMAT_SCREEN, FORMAT_PAGE, FORMAT_JSON, FORMAT_METRICS };
+enum format { FORMAT_SCREEN, FORMAT_PAGE, FORMAT_JSON, FORMAT_PROM, FORMAT_OPENMETRICS };
 
 struct viewing {
 	struct run *r;
@@ -36,6 +36,11 @@ struct viewing {
 	struct monitor_processes users;
 	double cost; /* of one CPU, since it began */
 };
+
+static bool is_exposition(enum format f)
+{
+	return f == FORMAT_PROM || f == FORMAT_OPENMETRICS;
+}
 
 struct term_style monitor_style_of(const struct run *r)
 {
@@ -64,7 +69,9 @@ bool monitor_for(struct run *r, long long *out)
 
 	*out = 0;
 	if (text && interval_parse(text, out)) {
-		complain_text(EXIT_USAGE, "--for takes a time like 30s, 10m or 2h, not \"%s\"",
+		complain_text(EXIT_USAGE,
+			      "--for takes a time from 100ms to 24h, like 30s, 10m or 2h, not "
+			      "\"%s\"",
 			      text);
 		return false;
 	}
@@ -170,8 +177,10 @@ static void tell(struct viewing *s)
 	struct timespec ts;
 	TEXT_AUTO line = { 0 };
 
-	if (s->format == FORMAT_METRICS) {
-		monitor_openmetrics(s->r->out, &f);
+	if (is_exposition(s->format)) {
+		monitor_exposition(s->r->out, &f,
+				   s->format == FORMAT_PROM ? EXPOSITION_TEXT
+							    : EXPOSITION_OPENMETRICS);
 		return;
 	}
 	if (s->format != FORMAT_JSON) {
@@ -213,7 +222,7 @@ static void key(struct viewing *s, char c)
 /* Rates need a second look; an exposition has none. */
 static bool done_once(const struct viewing *s)
 {
-	return s->once && (s->rows > 1 || s->format == FORMAT_METRICS || s->h->id.captured);
+	return s->once && (s->rows > 1 || is_exposition(s->format) || s->h->id.captured);
 }
 
 static void round_of(struct viewing *s, double began_s, double cpu_s)
@@ -225,7 +234,7 @@ static void round_of(struct viewing *s, double began_s, double cpu_s)
 	if (!s->paused)
 		look(s);
 	/* Not at each look: the driver takes longer for it. */
-	if (!s->paused && s->format != FORMAT_METRICS && clock_mono_ms() >= s->users_due) {
+	if (!s->paused && !is_exposition(s->format) && clock_mono_ms() >= s->users_due) {
 		monitor_processes(&s->mon, s->h, &s->users);
 		s->users_due = clock_mono_ms() + USERS_MS;
 	}
@@ -293,7 +302,12 @@ static int run_session(struct viewing *s, long long for_ms)
 
 static int format_of(struct run *r, enum format *out)
 {
+	static const char *const names[] = { [FORMAT_PAGE] = "term",
+					     [FORMAT_JSON] = "json",
+					     [FORMAT_PROM] = "prom",
+					     [FORMAT_OPENMETRICS] = "openmetrics" };
 	const char *f = r->value[OPT_FORMAT];
+	size_t i = FORMAT_PAGE;
 
 	*out = r->tty && !r->value[OPT_ONCE] ? FORMAT_SCREEN : FORMAT_PAGE;
 	/* In a pipe a program reads it. */
@@ -301,12 +315,21 @@ static int format_of(struct run *r, enum format *out)
 		*out = FORMAT_JSON;
 	if (!f || strcmp(f, "term") == 0)
 		return 0;
-	*out = strcmp(f, "json") == 0 ? FORMAT_JSON : FORMAT_METRICS;
-	if (strcmp(f, "json") != 0 && strcmp(f, "prom") != 0)
-		return complain_text(EXIT_USAGE, "monitor writes term, json or prom, not %s", f);
-	if (*out == FORMAT_METRICS && !r->value[OPT_ONCE])
-		return complain_text(EXIT_USAGE, "--format prom goes with --once: a collector "
-						 "reads one exposition at a time");
+	while (i < sizeof(names) / sizeof(names[0]) && strcmp(names[i], f) != 0)
+		i++;
+	if (i == sizeof(names) / sizeof(names[0]))
+		return complain_text(EXIT_USAGE,
+				     "monitor writes term, json, prom or openmetrics, not %s", f);
+	*out = (enum format)i;
+	if (!is_exposition(*out))
+		return 0;
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "a recording is shown as term or json");
+	if (!r->value[OPT_ONCE])
+		return complain_text(EXIT_USAGE,
+				     "--format %s goes with --once: a collector reads one "
+				     "exposition at a time",
+				     f);
 	return 0;
 }
 

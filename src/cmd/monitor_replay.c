@@ -196,7 +196,7 @@ static int show(struct run *r, const struct tape *t)
 	struct screen *screen;
 	int code;
 
-	if (format ? strcmp(format, "json") == 0 : !r->tty)
+	if (format ? strcmp(format, "json") == 0 : !r->tty && !r->value[OPT_ONCE])
 		return print_all(r, t);
 	screen = r->value[OPT_ONCE] ? NULL : screen_open();
 	if (screen) {
@@ -215,8 +215,6 @@ int monitor_replay(struct run *r, const char *path)
 	struct err e = { 0 };
 	int code;
 
-	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "prom") == 0)
-		return complain_text(EXIT_USAGE, "a recording is shown as term or json");
 	code = recording_read(&r->arena, path, &t.rec, keep, &t, &e);
 	if (code)
 		code = complain(EXIT_USAGE, &e);

@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 
-static const char *const formats[] = { "term",	"json",	  "md",	 "html",    "junit",   "prom",
-				       "shell", "nagios", "npd", "systemd", "compose", NULL };
+static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
+				       "prom",	  "openmetrics", "shell", "nagios", "npd",
+				       "systemd", "compose",	 NULL };
 static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
 					"disk", "kernel", "software", "topology", NULL };
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };

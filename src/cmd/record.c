@@ -28,6 +28,7 @@ struct taping {
 	struct host *h;
 	struct monitor mon;
 	struct monitor_state state;
+	const char *path;
 	struct recorder *out;
 	struct job job;
 	int interval_ms;
@@ -80,6 +81,35 @@ static void reap(struct job *j)
 		   (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
+ * more. */
+static bool wait_until(struct taping *s, struct waiter *w, long long due)
+{
+	bool over;
+
+	/* A thread that some library began may have swallowed the signal. */
+	reap(&s->job);
+	over = s->job.ended;
+	for (enum wake k; !over && (k = waiter_until(w, due)) != WAKE_TIME;) {
+		reap(&s->job);
+		/* Ctrl-C reaches the job by itself; who told us alone means both. */
+		if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
+			kill(s->job.pid, w->signal);
+		over = s->job.ended || (k == WAKE_STOP && !s->job.pid);
+	}
+	return over;
+}
+
+/* The job matters more than its record: it goes on, and still gets what we are told. */
+static int go_on_without(struct taping *s, struct waiter *w, int e)
+{
+	complain_text(0, "%s could not be written: %s%s", s->path, strerror(-e),
+		      s->job.pid && !s->job.ended ? "; the job goes on" : "");
+	while (s->job.pid && !wait_until(s, w, clock_mono_ms() + STANDARD_MS))
+		;
+	return e;
+}
+
 /* Rows until the job ends, the time is up, or somebody stops it without a job. */
 static int rows(struct taping *s, struct waiter *w)
 {
@@ -95,27 +125,18 @@ static int rows(struct taping *s, struct waiter *w)
 		monitor_look(&s->mon, s->h, &s->state, clock_mono_s(), values);
 		e = recorder_row(s->out, now - begin, values);
 		if (e)
-			return e;
+			return go_on_without(s, w, e);
 		s->rows++;
 		if (last || (!s->job.pid && s->for_ms && now - begin >= s->for_ms))
 			return 0;
-		/* A thread that some library began may have swallowed the signal. */
-		reap(&s->job);
-		last = s->job.ended;
 		due += s->interval_ms;
 		if (due < now)
 			due = now;
-		for (enum wake k; !last && (k = waiter_until(w, due)) != WAKE_TIME;) {
-			reap(&s->job);
-			/* Ctrl-C reaches the job by itself; who told us alone means both. */
-			if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
-				kill(s->job.pid, w->signal);
-			last = s->job.ended || (k == WAKE_STOP && !s->job.pid);
-		}
+		last = wait_until(s, w, due);
 	}
 }
 
-static int finish(struct taping *s, int e, double cpu_before, const char *path)
+static int finish(struct taping *s, int e, double cpu_before)
 {
 	struct recording_end end = { .whole = true,
 				     .status = s->job.pid ? s->job.status : -1,
@@ -124,27 +145,17 @@ static int finish(struct taping *s, int e, double cpu_before, const char *path)
 				     .rows = s->rows };
 	int closed = recorder_close(s->out, e ? NULL : &end);
 
-	e = e ? e : closed;
-	if (e) {
-		/* The job matters more than its record. */
-		if (s->job.pid && !s->job.ended) {
-			int status;
-
-			while (waitpid(s->job.pid, &status, 0) < 0 && errno == EINTR)
-				;
-			s->job.status =
-				WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-		}
-		complain_text(EXIT_BLIND, "%s could not be written: %s", path, strerror(-e));
+	if (closed && !e)
+		complain_text(0, "%s could not be written: %s", s->path, strerror(-closed));
+	if (e || closed)
 		return s->job.pid ? s->job.status : EXIT_BLIND;
-	}
 	if (!s->r->value[OPT_QUIET])
 		fprintf(stderr, "gputune: %llu rows in %s; recording took %.2f s of CPU\n",
-			(unsigned long long)s->rows, path, end.cpu_s);
+			(unsigned long long)s->rows, s->path, end.cpu_s);
 	return s->job.pid ? s->job.status : EXIT_CLEAN;
 }
 
-static int record(struct taping *s, char **argv, const char *path)
+static int record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
 	struct waiter w;
@@ -153,7 +164,7 @@ static int record(struct taping *s, char **argv, const char *path)
 
 	if (!waiter_open(&w, false))
 		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
-	s->out = recorder_open(path, &s->mon, argv, (long long)time(NULL), s->interval_ms, &e);
+	s->out = recorder_open(s->path, &s->mon, argv, (long long)time(NULL), s->interval_ms, &e);
 	if (!s->out) {
 		waiter_close(&w);
 		return complain(EXIT_USAGE, &e);
@@ -161,20 +172,19 @@ static int record(struct taping *s, char **argv, const char *path)
 	code = argv ? start(&s->job, argv, &e) : 0;
 	if (code) {
 		recorder_close(s->out, NULL);
-		unlink(path);
+		unlink(s->path);
 		waiter_close(&w);
 		complain(EXIT_USAGE, &e);
 		return code == -ENOENT ? NOT_FOUND : NOT_RUN;
 	}
-	code = finish(s, rows(s, &w), cpu, path);
+	code = finish(s, rows(s, &w), cpu);
 	waiter_close(&w);
 	return code;
 }
 
 int verb_record(struct run *r)
 {
-	const char *path = r->value[OPT_OUTPUT];
-	struct taping s = { .r = r };
+	struct taping s = { .r = r, .path = r->value[OPT_OUTPUT] };
 	struct machine *m;
 	int code;
 
@@ -182,14 +192,14 @@ int verb_record(struct run *r)
 		return EXIT_USAGE;
 	if (r->n_args && s.for_ms)
 		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
-	if (!path)
-		path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
+	if (!s.path)
+		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
 	s.h = run_host(r);
 	if (!s.h)
 		return EXIT_USAGE;
 	m = run_machine(r, s.h, false);
 	monitor_make(&r->arena, s.h, m, &s.mon);
-	code = record(&s, r->n_args ? r->args : NULL, path);
+	code = record(&s, r->n_args ? r->args : NULL);
 	monitor_state_free(&s.state);
 	host_close(s.h);
 	return code;

@@ -118,12 +118,14 @@ const struct verb verbs[] = {
 	  .max_args = 1,
 	  .run = verb_monitor,
 	  .summary = "see what the machine does from moment to moment",
-	  .about = "Clock, power, temperature, memory and what holds back each GPU, with the time "
-		   "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
-		   "settings are still as they were left. On a terminal a page that is drawn again "
-		   "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
-		   "--once one page, JSON object or OpenMetrics exposition. With a RECORDING of "
-		   "\"gputune record\": plays it again.",
+	  .about =
+		  "Clock, power, temperature, memory and what holds back each GPU, with the time "
+		  "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
+		  "settings are still as they were left. On a terminal a page that is drawn again "
+		  "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
+		  "--once one page, JSON object or exposition: prom for a node exporter's textfile "
+		  "folder, openmetrics for what asks for that. With a RECORDING of "
+		  "\"gputune record\": plays it again.",
 	  OPTION_LIST(monitor_options) },
 	{ .name = "record",
 	  .args = "[-- COMMAND...]",

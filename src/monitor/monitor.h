@@ -24,7 +24,7 @@ struct column_type {
 	const char *name; /* "gpu.sm-clock" */
 	const char *unit; /* "MHz" */
 	enum column_kind kind;
-	const char *metric; /* OpenMetrics name without suffix and prefix: "gpu_sm_clock_hertz" */
+	const char *metric; /* its name without prefix and "_total": "gpu_sm_clock_hertz" */
 	double factor;	    /* from our unit to the metric's */
 	const char *what;   /* a sentence for people */
 };

@@ -73,14 +73,17 @@ double health_figure(const char *setting, const char *key, const char *gpu, doub
 }
 
 const char xid_source[] =
-	"NVIDIA Xid catalog, immediate actions; Azure HPC node health checks, the "
-	"fatal set";
+	"NVIDIA Xid catalog, immediate actions and trigger conditions; NVIDIA's open "
+	"kernel modules 595.45.04 (175); Azure HPC node health checks, the fatal set";
 const char xid_date[] = "2026-11";
 
 #define RESET "reset the GPU with nothing running on it"
 #define WHEN_IDLE "restart what ran on it, and reset it when it is idle"
 #define VENDOR "drain the node: a case for the vendor where a reset does not mend it"
 #define LINK "look at gpu.nvlink and at the far end, then " RESET
+#define SECRET                                                                                     \
+	"of confidential computing alone, and NVIDIA names no action: look at what the log has "   \
+	"beside it"
 
 const struct xid_row xid_rows[] = {
 	{ 8, 8, XID_PROGRAM, "a program's channel timed out", NULL },
@@ -149,11 +152,25 @@ const struct xid_row xid_rows[] = {
 	{ 156, 156, XID_LASTING, "a part of the chip is retired at the next reset", RESET },
 	{ 157, 157, XID_EVENT, "a part of the chip could not be retired", VENDOR },
 	{ 158, 158, XID_LASTING, "the GPU timed out", RESET },
+	{ 159, 159, XID_LASTING, "error on NVLink-C2C",
+	  "look at the other Xids first; where programs used memory of GPU and CPU as "
+	  "one, " RESET },
 	{ 160, 161, XID_EVENT, "a memory channel was to be retired", WHEN_IDLE },
 	{ 162, 163, XID_PROGRAM, "note of the power smoothing", NULL },
+	{ 164, 164, XID_EVENT, "the hardware that smooths power is nearly worn out",
+	  "see whether the site bears the swings without it; otherwise plan for another board" },
+	{ 165, 165, XID_LASTING, "the hardware that smooths power is worn out, and off",
+	  "see whether the site bears the swings; otherwise replace the board" },
+	{ 166, 166, XID_EVENT, "data on NVLink before its encryption was set up", SECRET },
 	{ 167, 167, XID_EVENT, "PCIe timed out", RESET },
+	{ 168, 168, XID_LASTING, "errors in the write-protected part of the memory",
+	  "turn ECC on (gpu.ecc), which remaps bad rows, and " RESET },
 	{ 169, 169, XID_EVENT, "an internal controller halted", RESET },
+	{ 170, 170, XID_EVENT, "an interrupt of NVLink's encryption", SECRET },
 	{ 171, 172, XID_LASTING, "uncorrectable memory error", RESET },
+	/* Instead of 119, where memory is why; the driver marks the GPU for reset (kernel_gsp.c).
+	 */
+	{ 175, 175, XID_LASTING, "the GPU's memory does not answer its firmware", RESET },
 };
 const size_t xid_row_count = sizeof(xid_rows) / sizeof(xid_rows[0]);
 

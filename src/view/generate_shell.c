@@ -240,6 +240,8 @@ int generate_systemd(FILE *out, struct arena *a, const struct generate_view *v, 
 
 /* --- compose ------------------------------------------------------------------------------------
  */
+static const char models_inside[] = "/models";
+
 /* JSON's strings are YAML's; a "$" of compose is written twice. */
 static void scalar(FILE *out, const char *s)
 {
@@ -253,6 +255,38 @@ static void scalar(FILE *out, const char *s)
 	}
 	free(text);
 	json_decref(j);
+}
+
+static void environment(FILE *out, const struct generate_view *v, const struct gen_command *c)
+{
+	if ((c->env && c->env->n) || v->model_cache)
+		fputs("    environment:\n", out);
+	for (size_t i = 0; c->env && i < c->env->n; i++) {
+		comment(out, "      ", c->env->vars[i].reason);
+		fprintf(out, "      %s: ", c->env->vars[i].name);
+		scalar(out, c->env->vars[i].value);
+		fputc('\n', out);
+	}
+	if (v->model_cache)
+		fprintf(out, "      # where models are kept that are fetched\n      %s: \"%s\"\n",
+			v->model_cache, models_inside);
+}
+
+/* A folder of the machine has the same name inside, so that the command means the same. Where it is
+ * not there, nothing is made in its place. */
+static void volumes(FILE *out, const struct generate_view *v)
+{
+	if (v->model_folder) {
+		fputs("    volumes:\n      - type: bind\n        source: ", out);
+		scalar(out, v->model_folder);
+		fputs("\n        target: ", out);
+		scalar(out, v->model_folder);
+		fputs("\n        read_only: true\n        bind:\n"
+		      "          create_host_path: false\n",
+		      out);
+	} else if (v->model_cache) {
+		fprintf(out, "    volumes: [\"models:%s\"]\n", models_inside);
+	}
 }
 
 static void service(FILE *out, const struct generate_view *v, const struct gen_command *c)
@@ -272,14 +306,8 @@ static void service(FILE *out, const struct generate_view *v, const struct gen_c
 	      "            - driver: nvidia\n              count: all\n"
 	      "              capabilities: [\"gpu\"]\n",
 	      out);
-	if (c->env && c->env->n)
-		fputs("    environment:\n", out);
-	for (size_t i = 0; c->env && i < c->env->n; i++) {
-		comment(out, "      ", c->env->vars[i].reason);
-		fprintf(out, "      %s: ", c->env->vars[i].name);
-		scalar(out, c->env->vars[i].value);
-		fputc('\n', out);
-	}
+	environment(out, v, c);
+	volumes(out, v);
 	fputs("    entrypoint: [", out);
 	scalar(out, c->words[0].text);
 	fputs("]\n    command:\n", out);
@@ -305,5 +333,7 @@ int generate_compose(FILE *out, struct arena *a, const struct generate_view *v, 
 	for (size_t i = 0; i < v->launch->n; i++)
 		if (v->launch->n == 1 || wanted(v, v->launch->commands[i].rank))
 			service(out, v, &v->launch->commands[i]);
+	if (!v->model_folder && v->model_cache)
+		fputs("volumes:\n  models: {}\n", out);
 	return 0;
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look for collectors: OpenMetrics. */
+/*
+ * A look for collectors: Prometheus' text format 0.0.4, and OpenMetrics 1.0. They differ in what a
+ * counter's family is called (in the text format as its samples, with "_total"; in OpenMetrics
+ * without), in "# UNIT" and in "# EOF", which the text format does not have.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "view/glyph.h"
 #include "view/page_monitor.h"
 
+static const char *suffix(const struct column_type *t)
+{
+	return t->kind == COLUMN_TOTAL ? "_total" : "";
+}
+
 static void sample(FILE *out, const struct column_of *c, double v)
 {
 	const struct column_type *t = c->type;
 
-	fprintf(out, "gputune_%s%s", t->metric, t->kind == COLUMN_TOTAL ? "_total" : "");
+	fprintf(out, "gputune_%s%s", t->metric, suffix(t));
 	if (*c->target) {
 		/* "gpu" for gpu0's number, "device" for the names of everything else. */
 		bool gpu = strncmp(t->name, "gpu.", 4) == 0;
@@ -35,26 +44,31 @@ static const char *unit_of(const char *metric)
 	return NULL;
 }
 
-void monitor_openmetrics(FILE *out, const struct instant *f)
+static void head(FILE *out, const struct column_type *t, enum exposition how)
+{
+	const char *end = how == EXPOSITION_TEXT ? suffix(t) : "", *unit = unit_of(t->metric);
+
+	fprintf(out, "# HELP gputune_%s%s %s\n# TYPE gputune_%s%s %s\n", t->metric, end, t->what,
+		t->metric, end, t->kind == COLUMN_TOTAL ? "counter" : "gauge");
+	if (unit && how == EXPOSITION_OPENMETRICS)
+		fprintf(out, "# UNIT gputune_%s %s\n", t->metric, unit);
+}
+
+void monitor_exposition(FILE *out, const struct instant *f, enum exposition how)
 {
 	for (size_t k = 0; k < column_types_n; k++) {
 		const struct column_type *t = &column_types[k];
-		const char *unit = unit_of(t->metric);
 		bool headed = false;
 
 		for (size_t i = 0; i < f->mon->n; i++) {
 			if (f->mon->columns[i].type != t || isnan(f->now[i]))
 				continue;
-			if (!headed) {
-				fprintf(out, "# TYPE gputune_%s %s\n", t->metric,
-					t->kind == COLUMN_TOTAL ? "counter" : "gauge");
-				if (unit)
-					fprintf(out, "# UNIT gputune_%s %s\n", t->metric, unit);
-				fprintf(out, "# HELP gputune_%s %s\n", t->metric, t->what);
-			}
+			if (!headed)
+				head(out, t, how);
 			headed = true;
 			sample(out, &f->mon->columns[i], f->now[i]);
 		}
 	}
-	fputs("# EOF\n", out);
+	if (how == EXPOSITION_OPENMETRICS)
+		fputs("# EOF\n", out);
 }

@@ -28,6 +28,9 @@ struct generate_view {
 	const struct serve_ask *ask;	 /* with serve */
 	const struct train_view *train;	 /* NULL: no training */
 	const char *image;		 /* for compose */
+	const char *model_folder;	 /* the same, of a model that lies on the machine; NULL */
+	const char *model_cache;	 /* the same: the variable that says where fetched models
+					    are kept; NULL */
 	long long only;			 /* the rank whose part is wanted; -1: all */
 	bool named; /* the machines are only named: nothing of theirs was seen */
 };

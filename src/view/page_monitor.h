@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One look at the machine (monitor/): lines for a terminal, a line of JSON, OpenMetrics. */
+/* One look at the machine (monitor/): lines for a terminal, a line of JSON, metrics. */
 #ifndef VIEW_PAGE_MONITOR_H
 #define VIEW_PAGE_MONITOR_H
 
@@ -26,8 +26,12 @@ struct monitor_line *monitor_line_make(struct arena *a, const struct monitor *mo
 /* f->mon is the one that it was made from. time_ms: since 1970. Ends with a newline. */
 void monitor_line_add(const struct monitor_line *l, const struct instant *f, long long time_ms,
 		      struct text *out);
-/* The whole exposition in OpenMetrics 1.0, ended by "# EOF". */
-void monitor_openmetrics(FILE *out, const struct instant *f);
+enum exposition {
+	EXPOSITION_TEXT,	/* Prometheus' text format 0.0.4: what a textfile collector reads */
+	EXPOSITION_OPENMETRICS, /* OpenMetrics 1.0, ended by "# EOF" */
+};
+/* The whole exposition, without times: it is of now. */
+void monitor_exposition(FILE *out, const struct instant *f, enum exposition how);
 
 /* The driver's bits in words, the most telling first: "power cap, too warm"; "" for none. */
 void monitor_reasons(double bits, struct text *out);

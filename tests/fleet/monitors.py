@@ -96,6 +96,7 @@ def scrape(t, gputune, work, board):
         text = work / "textfile"
         text.mkdir()
         done = check(gputune, "cpu-256", "prom", "-o", text / "gputune.prom")
+        subprocess.run([str(gputune), "monitor", "--once", "--format", "prom", "-o", str(text / "gputune-now.prom")], timeout=60)
         (work / "prometheus.yml").write_text(
             "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: node\n  static_configs:\n"
             "  - targets: ['127.0.0.1:9100']\n")
@@ -121,6 +122,11 @@ def scrape(t, gputune, work, board):
           (info, (space.root / "log").read_text()[-2000:]))
         t("the exporter found no fault with the file", [r["value"][1] for r in ask("node_textfile_scrape_error")] == ["0"],
           ask("node_textfile_scrape_error"))
+        types = space.enter("curl", "-s", "-m", "5", "http://127.0.0.1:9090/api/v1/metadata", check=False).stdout
+        types = {name: of[0]["type"] for name, of in json.loads(types)["data"].items() if name.startswith("gputune_")}
+        t("a counter of the monitor arrives as a counter, with its name", ask("gputune_cpu_busy_seconds_total") and
+          types.get("gputune_cpu_busy_seconds_total") == "counter" and types.get("gputune_memory_available_bytes") == "gauge" and
+          "unknown" not in types.values(), types)
         facts = json.loads(check(gputune, "cpu-256", "json").stdout)["summary"]
         t("the numbers are those of check", {r["metric"]["verdict"]: int(r["value"][1]) for r in ask("gputune_findings")}
           == {v: facts[v] for v in ("pass", "fail", "na", "unknown")}, (ask("gputune_findings"), facts))

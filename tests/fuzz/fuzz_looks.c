@@ -107,7 +107,8 @@ static void monitor(struct subject *s, struct arena *a)
 	if (!j)
 		abort();
 	json_decref(j);
-	monitor_openmetrics(mem, &f);
+	monitor_exposition(mem, &f, EXPOSITION_TEXT);
+	monitor_exposition(mem, &f, EXPOSITION_OPENMETRICS);
 	fclose(mem);
 	free(text);
 	monitor_state_free(&state);

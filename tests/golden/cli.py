@@ -70,7 +70,7 @@ helps = {v: run(v, "--help")[1] for v in re.findall(r"^  ([a-z]+) ", run("help")
 expect("help is no wider than 100 columns", max(len(x) for h in helps.values() for x in h.splitlines() if not x.startswith("Usage")) <= 100)
 for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.bar1-size"]), ("monitor", ["--once"]), ("watch", ["--once"]), ("list", [])):
     told = re.search(r"--format FORMAT +(.*)", helps[verb]).group(1)
-    for form in ("term", "json", "md", "html", "junit", "prom", "shell", "nagios", "npd", "systemd", "compose"):
+    for form in ("term", "json", "md", "html", "junit", "prom", "openmetrics", "shell", "nagios", "npd", "systemd", "compose"):
         code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(root / "tests/machines/nothing")]))
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
 says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
@@ -188,7 +188,7 @@ asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "gener
 p = subprocess.run(["bash"], text=True, capture_output=True, input=run("completion", "bash")[1] + "".join(
     f"set -- gputune {a}; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gputune; echo \"${{COMPREPLY[@]}}\"\n" for a in asked))
 offers = dict(zip(asked, p.stdout.split("\n")))
-for a, want in zip(asked, ("term json md html", "term json", "term json prom", "term json", "term json md html shell systemd compose", "json junit", "", None,
+for a, want in zip(asked, ("term json md html", "term json", "term json prom openmetrics", "term json", "term json md html shell systemd compose", "json junit", "", None,
                            "gemm collectives gds", "--help bash zsh fish man", None, None)):
     expect(f"bash offers for {a}", want is None or offers[a] == want, offers[a])
 expect("a bench to prove with", "gemm" in offers["prove --bench ''"].split() and not {"list", "serve", "all"} & set(offers["prove --bench ''"].split()), offers)

@@ -374,6 +374,46 @@ def hgx(tmp):
     expect("experts as wholes", j and (not j["serve"]["tp"] > 4 or j["serve"]["expert_parallel"]), j and j["serve"])
 
 
+SHAPE = {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 4096, "num_hidden_layers": 36, "num_attention_heads": 32,
+         "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936, "torch_dtype": "bfloat16",
+         "tie_word_embeddings": False, "max_position_embeddings": 40960}
+
+
+def containers(tmp, a):
+    """A model that lies on the machine is mounted where it is, and the command names that place, from whatever folder it was asked."""
+    hub = tmp / "hub/models--o--m/snapshots/abc"
+    plain = tmp / "mo $x"
+    for folder in (hub, plain):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text(json.dumps(SHAPE))
+
+    def mount(source):
+        text = json.dumps(str(source)).replace("$", "$$")
+        return (f"    volumes:\n      - type: bind\n        source: {text}\n        target: {text}\n        read_only: true\n"
+                "        bind:\n          create_host_path: false\n")
+
+    at = json.dumps(str(plain)).replace("$", "$$")
+    for what, model, engine in (("a folder", plain, "vllm"), ("from where it is", "./mo $x", "sglang"), ("its config", plain / "config.json", "vllm"),
+                                ("its config from there", "mo $x/config.json", "trtllm"), ("by a way back", "hub/../mo $x/.", "vllm")):
+        got, out, err = run("generate", engine, "--model", model, "--host", a, "--format", "compose", "--image", "i:1", cwd=tmp)
+        expect(f"{what} is mounted where it is", got == 0 and mount(plain) in out and f"      - {at}\n" in out and "models:" not in out and
+               "HF_HOME" not in out, (got, out, err))
+    got, out, err = run("generate", "vllm", "--model", hub, "--host", a, "--format", "compose", "--image", "i:1")
+    expect("what the hub's files link to is mounted too", mount(tmp / "hub/models--o--m") in out and f'      - "{hub}"\n' in out, (out, err))
+    for model in (plain, plain / "config.json"):
+        says("llama.cpp loads GGUF alone", ["generate", "llamacpp", "--model", model, "--host", a], 2, "GGUF file", "neither")
+    got, out, err = run("generate", "vllm", "--model", plain / "config.json", "--host", a, "--format", "shell")
+    expect("an engine loads the folder of a config", got == 0 and f"vllm serve \\\n    '{plain}' \\\n" in out, (out, err))
+    try:
+        import yaml
+        out = run("generate", "vllm", "--model", plain, "--host", a, "--format", "compose", "--image", "i:1")[1]
+        v = yaml.safe_load(out)["services"]["vllm-0"]["volumes"]
+        expect("and YAML has it so", v == [{"type": "bind", "source": str(plain).replace("$", "$$"), "target": str(plain).replace("$", "$$"),
+                                            "read_only": True, "bind": {"create_host_path": False}}], v)
+    except ImportError:
+        pass
+
+
 def files(tmp, a, b):
     model = "org/Qwen3-8B $(touch pwned) 'x' \"y\" %h"
     base = ["generate", "vllm", "--model", model, *nodes_of(a, b)]
@@ -393,7 +433,9 @@ def files(tmp, a, b):
     says("no image", [*base, "--format", "compose"], 2, "--image")
     got, out, err = run("generate", "llamacpp", "--model", "o/Qwen3-8B-GGUF:Q4_K_M", "--host", a, "--format", "compose", "--image",
                         "ghcr.io/ggml-org/llama.cpp:server-cuda")
-    expect("what a container lacks is said in it", "volumes: for the model's folder" in out, out[:300])
+    expect("what a container lacks is said in it", "HF_TOKEN" in out[:400], out[:400])
+    expect("what llama.cpp fetches is kept", 'LLAMA_CACHE: "/models"' in out and 'volumes: ["models:/models"]' in out and
+           out.endswith("volumes:\n  models: {}\n"), out)
     expect("llama.cpp's server lies on no path of its image", got == 0 and 'entrypoint: ["/app/llama-server"]' in out, (out, err))
     got, out, err = run(*base, "--format", "compose", "--image", "vllm/vllm-openai:v1")
     try:
@@ -405,6 +447,9 @@ def files(tmp, a, b):
                first["ulimits"]["memlock"] == -1 and first["cap_add"] == ["IPC_LOCK"], first)
     except ImportError:
         expect("compose", got == 0 and json.dumps(model.replace("$", "$$")) in out, out)
+    expect("what is fetched is kept", out.count('HF_HOME: "/models"') == 2 and out.count('volumes: ["models:/models"]') == 2 and
+           out.count("  models: {}\n") == 1, out)
+    containers(tmp, a)
     got, out, _ = run(*base, "--format", "shell", "--rank", "1")
     (words, env), p = in_shell(tmp, out)
     expect("one machine's part", words and "--headless" in words and model in words and env["VLLM_HOST_IP"] ==

@@ -11,6 +11,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -75,14 +76,58 @@ expect("the first has no rate, the others have", rows[0]["cpu"]["busy"]["per_sec
 # A look that comes late shortens the wait for the next one; none comes before its time.
 early = [(i, x["time_ms"] - begun * 1000) for i, x in enumerate(rows) if x["time_ms"] - begun * 1000 < i * 100 - 2]
 expect("none before its time", not early, early)
-p = run("monitor", "--once", "--interval", "100ms", "--format", "prom", "--host", root / "tests/machines/h200-x4")
-text = p.stdout
-families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M)
-expect("an exposition ends in EOF", text.endswith("# EOF\n"), text[-200:])
-expect("each family once", len(families) == len({n for n, _ in families}) > 10, families)
-for name, kind in families:
-    samples = re.findall(rf"^{name}{'_total' if kind == 'counter' else ''}(?:{{[^}}]*}})? (\S+)$", text, re.M)
-    expect(f"{name} has samples", samples and all(float(x) >= 0 for x in samples), samples)
+
+
+def exposition(form, machine):
+    """Families and samples of one exposition, by the rules that both formats share; what differs is asked for below."""
+    p = run("monitor", "--once", "--format", form, "--host", root / "tests/machines" / machine)
+    families, samples, at = {}, {}, None
+    for line in p.stdout.splitlines():
+        head = re.fullmatch(r"# (HELP|TYPE|UNIT|EOF)(?: (\w+) (.+))?", line)
+        if head and head[1] == "EOF":
+            continue
+        if head and head[2] != at:
+            at = head[2]
+            expect(f"{form}: {at} is in one piece", at not in families, line)
+            families[at] = {}
+        if head:
+            expect(f"{form}: one {head[1]} before the samples", head[1] not in families[at] and not samples.get(at), line)
+            families[at][head[1]] = head[3]
+            continue
+        sample = re.fullmatch(r'(\w+)(?:\{\w+="[^"]*"\})? (\S+)', line)
+        expect(f"{form}: a sample has a name, one label at most, a value and no time", sample and float(sample[2]) >= 0, line)
+        samples.setdefault(at, []).append(sample[1])
+    expect(f"{form} of {machine}", p.returncode == 0 and (families or machine == "nothing"), p)
+    for name, what in families.items():
+        expect(f"{form}: {name} says what it is, and has samples", {"HELP", "TYPE"} <= set(what) and samples.get(name), what)
+    return p.stdout, families, samples
+
+
+# The text format of Prometheus, which is what a node exporter reads: a counter is called as its samples, and there is nothing
+# besides HELP, TYPE and samples. In OpenMetrics its samples end in _total, the unit is told, and the end is marked.
+for machine in ("h200-x4", "dgx-spark", "nothing"):
+    text, families, samples = exposition("prom", machine)
+    expect(f"prom of {machine}: no line but HELP, TYPE and samples", "# UNIT" not in text and "# EOF" not in text, text[-200:])
+    for name, what in families.items():
+        expect(f"prom: {name} is the name of its samples", set(samples[name]) == {name} and
+               name.endswith("_total") == (what["TYPE"] == "counter"), (what, samples[name]))
+    same = [x for x in text.splitlines() if not x.startswith("#")]
+    text, families, samples = exposition("openmetrics", machine)
+    expect(f"openmetrics of {machine} ends in EOF", text.endswith("# EOF\n") and text.count("# EOF") == 1, text[-200:])
+    for name, what in families.items():
+        expect(f"openmetrics: {name} and its samples", set(samples[name]) ==
+               {name + ("_total" if what["TYPE"] == "counter" else "")}, (what, samples[name]))
+        expect(f"openmetrics: the unit of {name} ends its name", "UNIT" not in what or name.endswith("_" + what["UNIT"]), what)
+    expect(f"both of {machine} have the same samples", same == [x for x in text.splitlines() if not x.startswith("#")], same[:5])
+p = run("monitor", "--once", "--format", "prom", "-o", "live.prom")
+expect("a file for a collector", p.returncode == 0 and "# TYPE gputune_cpu_busy_seconds_total counter\n" in
+       (tmp / "live.prom").read_text() and (tmp / "live.prom").stat().st_mode & 0o777 == 0o644, p)
+inode = (tmp / "live.prom").stat().st_ino
+p = run("monitor", "--once", "--format", "openmetrics", "-o", "live.prom")
+expect("is replaced, not written over", p.returncode == 0 and (tmp / "live.prom").stat().st_ino != inode and
+       (tmp / "live.prom").read_text().endswith("# EOF\n"), p)
+text, families, _ = exposition("prom", "h200-x4")
+expect("all of an H200", len(families) > 10, families)
 expect("hertz, not MHz", all(float(x) >= 1e8 for x in re.findall(r"^gputune_gpu_sm_clock_hertz\S* (\S+)$", text, re.M)), text[:600])
 # Alerts and dashboard ask for what there is.
 known = {f"gputune_{name}{'_total' if kind == 'TOTAL' else ''}"
@@ -95,10 +140,12 @@ if shutil.which("promtool"):
     p = subprocess.run(["promtool", "check", "rules", root / "packaging/prometheus/gputune.rules.yml"], capture_output=True, text=True,
                        check=False)
     expect("promtool takes the alerts", p.returncode == 0, p.stderr)
-    p = subprocess.run(["promtool", "check", "metrics"], input=text.replace("# EOF\n", ""), capture_output=True, text=True, check=False)
-    expect("promtool reads the exposition", "error while linting" not in p.stderr, p.stderr)
+    p = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    expect("promtool has nothing against the exposition", p.returncode == 0 and not p.stderr.strip(), p.stderr)
 
-for options, says in ((("--format", "prom"), "--once"), (("--format", "md"), "term, json or prom"), (("--interval", "1ms"), "100ms"),
+for options, says in ((("--format", "prom"), "--once"), (("--format", "openmetrics"), "--format openmetrics goes with --once"),
+                      (("--format", "md"), "term, json, prom or openmetrics"), (("--format", "prom", "job.rec"), "term or json"),
+                      (("--format", "openmetrics", "--once", "job.rec"), "term or json"), (("--interval", "1ms"), "100ms"),
                       (("--for", "soon"), "--for"), (("no-such-file",), "no-such-file"), (("--once", "--for", "1s"), "no --for"),
                       (("job.rec", "--host", "/"), "as it was taken")):
     p = run("monitor", *options)
@@ -148,6 +195,24 @@ job.wait(30)
 p = run("monitor", "--once", "killed.rec", "--format", "term")
 expect("killed: most of it can be read", p.returncode == 0 and "cut off" in p.stdout, p)
 expect("killed: up to the last second", len(lines(run("monitor", "killed.rec", "--format", "json").stdout)) >= 2)
+expect("--once is a page in a pipe, too", "recording, " in run("monitor", "--once", "killed.rec").stdout)
+
+
+def no_room():
+    """The disk is full after what the shortest recording takes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), len(before)))
+
+
+# A recording that cannot be written any more: said at once, the job goes on, gets what we are told, and its exit code is ours.
+run("record", "-q", "-o", "short.rec", "--interval", "100ms", "--for", "100ms")
+before = (tmp / "short.rec").read_bytes()
+job = subprocess.Popen([gputune, "record", "-o", "full.rec", "--interval", "100ms", "--", "sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.1; done"],
+                       cwd=tmp, stderr=subprocess.PIPE, text=True, preexec_fn=no_room, restore_signals=False)
+said = job.stderr.readline()
+expect("a full disk is said while the job goes on", "full.rec could not be written" in said and "the job goes on" in said and job.poll() is None, said)
+job.send_signal(signal.SIGTERM)
+expect("and the job still hears us", job.wait(60) == 7 and not job.stderr.read(), job.returncode)
+job.stderr.close()
 # The job's own words, signals and descriptors stay as they are.
 job_of = ["record", "-q", "-o", "words.rec", "--interval", "100ms", "--", "sh", "-c", "cat; echo said >&2; exit 7"]
 p = subprocess.run([gputune, *job_of], input=bytes(range(256)) * 4096, capture_output=True, cwd=tmp, timeout=60, check=False)

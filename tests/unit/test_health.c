@@ -142,6 +142,16 @@ static void data_is_sound(void **state)
 	assert_int_equal(xid_find(79)->kind, XID_LASTING);
 	assert_int_equal(xid_find(147)->kind, XID_EVENT);
 	assert_int_equal(xid_find(31)->kind, XID_PROGRAM);
+	/* All that the catalog had in 2026-11, and what the driver writes besides. */
+	for (unsigned n = 154; n <= 172; n++)
+		if (!xid_find(n))
+			fail_msg("Xid %u is in no row", n);
+	assert_int_equal(xid_find(159)->kind, XID_LASTING);
+	assert_int_equal(xid_find(164)->kind, XID_EVENT);
+	assert_int_equal(xid_find(165)->kind, XID_LASTING);
+	assert_non_null(strstr(xid_find(168)->todo, "ECC"));
+	assert_int_equal(xid_find(175)->kind, XID_LASTING);
+	assert_null(xid_find(173)); /* a name without a meaning */
 	assert_null(xid_find(9));
 	assert_null(xid_find(4000000000u));
 	assert_true(health_figure("gpu.nvlink", "links", "NVIDIA H100 80GB HBM3", 0) > 17.5);

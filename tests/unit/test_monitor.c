@@ -614,13 +614,27 @@ static void test_hostile(void **state)
 	assert_null(strchr(page.s, '\007'));
 }
 
-static void test_metrics(void **state)
+static char *exposed(const struct instant *now, enum exposition how)
 {
 	char *out = NULL;
 	size_t n = 0;
-	struct sight_of s;
-	double *v;
 	FILE *f = open_memstream(&out, &n);
+
+	monitor_exposition(f, now, how);
+	fclose(f);
+	assert_non_null(strstr(out, "# TYPE gputune_gpu_power_watts gauge\n"));
+	assert_non_null(strstr(out, "gputune_gpu_power_watts{gpu=\"3\"} "));
+	assert_null(strstr(strstr(out, "# TYPE gputune_gpu_power_watts") + 1,
+			   "# TYPE gputune_gpu_power_watts"));
+	assert_non_null(strstr(out, "\ngputune_gpu_power_cap_seconds_total{gpu=\"0\"} "));
+	return out;
+}
+
+static void test_metrics(void **state)
+{
+	struct sight_of s;
+	char *out;
+	double *v;
 
 	(void)state;
 	see(&s, "h200-x4");
@@ -628,13 +642,16 @@ static void test_metrics(void **state)
 	monitor_look(&s.mon, s.h, &s.state, 100, v);
 	struct instant now = instant_two(&s.mon, v, v);
 
-	monitor_openmetrics(f, &now);
-	fclose(f);
-	assert_non_null(strstr(out, "# TYPE gputune_gpu_power_watts gauge\n"));
-	assert_non_null(strstr(out, "gputune_gpu_power_watts{gpu=\"3\"} "));
-	assert_null(strstr(strstr(out, "# TYPE gputune_gpu_power_watts") + 1,
-			   "# TYPE gputune_gpu_power_watts"));
-	assert_string_equal(out + n - 6, "# EOF\n");
+	/* There a counter is called as its samples are; here without the end of their name. */
+	out = exposed(&now, EXPOSITION_TEXT);
+	assert_non_null(strstr(out, "# TYPE gputune_gpu_power_cap_seconds_total counter\n"));
+	assert_null(strstr(out, "# UNIT"));
+	assert_null(strstr(out, "# EOF"));
+	free(out);
+	out = exposed(&now, EXPOSITION_OPENMETRICS);
+	assert_non_null(strstr(out, "# TYPE gputune_gpu_power_cap_seconds counter\n"));
+	assert_non_null(strstr(out, "# UNIT gputune_gpu_power_cap_seconds seconds\n"));
+	assert_string_equal(out + strlen(out) - 6, "# EOF\n");
 	free(out);
 	unsee(&s);
 }
