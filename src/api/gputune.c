@@ -141,10 +141,8 @@ char *gputune_explain(const struct gputune_machine *machine, const char *id, con
 	json_t *j = NULL;
 	struct call c;
 
-	if (begin(&c, machine, options, KEY_PROFILE) && (s = find_setting(&c, id)))
-		/* Also of one that the profile leaves out. */
-		c.profile.n_within = 0;
-	if (s && (c.code = profile_narrow(&c.arena, &c.profile, s->id, false, &c.err)) == 0) {
+	if (begin(&c, machine, options, KEY_PROFILE) && (s = find_setting(&c, id))) {
+		profile_one(&c.arena, &c.profile, s->id);
 		call_look(&c, false, false);
 		settings_check(&c.arena, &c.m, &c.profile, read_knob, c.host, &f);
 		l = read_ledger(&c);

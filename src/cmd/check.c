@@ -127,7 +127,6 @@ int verb_explain(struct run *r)
 {
 	const struct setting *s = setting_find(r->args[0]);
 	const struct ledger *l;
-	struct err e = { 0 };
 	struct findings f;
 	struct machine *m;
 	struct profile p;
@@ -139,10 +138,7 @@ int verb_explain(struct run *r)
 	if (!run_profile(r, &p) || !(h = run_host(r)))
 		return EXIT_USAGE;
 	m = run_machine(r, h, false);
-	/* Also of one that the profile leaves out. */
-	p.n_within = 0;
-	if (profile_narrow(&r->arena, &p, s->id, false, &e))
-		return complain(EXIT_USAGE, &e);
+	profile_one(&r->arena, &p, s->id);
 	settings_check(&r->arena, m, &p, run_read_knob, h, &f);
 	l = run_ledger(r, h, m);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {

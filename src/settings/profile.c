@@ -116,6 +116,12 @@ int profile_narrow(struct arena *a, struct profile *p, const char *list, bool sk
 	return 0;
 }
 
+void profile_one(struct arena *a, struct profile *p, const char *id)
+{
+	add_patterns(a, &p->only, &p->n_only, id);
+	p->n_within = 0;
+}
+
 static int profile_key(struct loading *l, const char *key, const char *value)
 {
 	struct err e = { 0 };

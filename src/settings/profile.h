@@ -37,6 +37,8 @@ int profile_load(struct arena *a, const char *name_or_path, struct profile *out,
 /* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. A
  * list that names none is no list for --only; for --skip it skips nothing. */
 int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);
+/* For explain: this setting, an id, also where the profile's own "only" leaves it out. */
+void profile_one(struct arena *a, struct profile *p, const char *id);
 /* -EINVAL and a sentence when nothing is selected: to judge nothing is not to find nothing. */
 int profile_check_some(struct arena *a, const struct profile *p, struct err *e);
 bool profile_selects(const struct profile *p, const char *id);
