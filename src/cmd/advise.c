@@ -16,7 +16,7 @@
 static int context(struct run *r, struct words *w)
 {
 	double all = 0;
-	int code = predict_number(r, OPT_CONTEXT, 1, 1e8, &all);
+	int code = predict_number(r, OPT_CONTEXT, 1, QUESTION_TOKENS, &all);
 
 	if (code || all <= 0)
 		return code;
@@ -39,7 +39,7 @@ static int asked_words(struct run *r, struct words *w, struct advise_facts *f)
 				    .cached_told = r->value[OPT_CACHED] != NULL };
 	code = predict_words(r, w, &claim);
 	if (!code)
-		code = predict_number(r, OPT_USERS, 1, 100000, &n);
+		code = predict_number(r, OPT_USERS, 1, QUESTION_REQUESTS, &n);
 	if (!code && n > 0)
 		w->batch = (int)n;
 	n = 0;

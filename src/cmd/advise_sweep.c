@@ -91,12 +91,17 @@ int advise_lists(struct run *r, struct sweep *s)
 		double low, high;
 		struct numbers *to;
 	} numbers[] = {
-		{ OPT_TP, 1, 4096, &s->tp },	     { OPT_PP, 1, 4096, &s->pp },
-		{ OPT_COPIES, 1, 4096, &s->copies }, { OPT_BATCH, 1, 100000, &s->batch },
-		{ OPT_USERS, 1, 100000, &s->batch }, { OPT_PROMPT, 1, 1e8, &s->prompt },
-		{ OPT_ANSWER, 1, 1e8, &s->output },  { OPT_DEPTH, 0, 1e8, &s->depth },
-		{ OPT_CHUNK, 16, 1e7, &s->chunk },   { OPT_DRAFT, 0, 64, &s->draft },
-		{ OPT_CONTEXT, 1, 1e8, &s->prompt },
+		{ OPT_TP, 1, 4096, &s->tp },
+		{ OPT_PP, 1, 4096, &s->pp },
+		{ OPT_COPIES, 1, 4096, &s->copies },
+		{ OPT_BATCH, 1, QUESTION_REQUESTS, &s->batch },
+		{ OPT_USERS, 1, QUESTION_REQUESTS, &s->batch },
+		{ OPT_PROMPT, 1, QUESTION_TOKENS, &s->prompt },
+		{ OPT_ANSWER, 1, QUESTION_TOKENS, &s->output },
+		{ OPT_DEPTH, 0, QUESTION_TOKENS, &s->depth },
+		{ OPT_CHUNK, 16, 1e7, &s->chunk },
+		{ OPT_DRAFT, 0, 64, &s->draft },
+		{ OPT_CONTEXT, 1, QUESTION_TOKENS, &s->prompt },
 	};
 	int code = 0;
 

@@ -23,7 +23,7 @@ static int port(struct run *r, enum option_id id, int *out)
 static int numbers(struct run *r, struct serve_ask *ask)
 {
 	double users = 0;
-	int code = predict_number(r, OPT_CONTEXT, 256, 1e8, &ask->context);
+	int code = predict_number(r, OPT_CONTEXT, 256, QUESTION_TOKENS, &ask->context);
 
 	if (!code)
 		code = predict_number(r, OPT_USERS, 1, 10000, &users);

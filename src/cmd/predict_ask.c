@@ -249,9 +249,9 @@ int predict_words(struct run *r, struct words *w, double *claim)
 		double low, high;
 		double *to;
 	} numbers[] = {
-		{ OPT_PROMPT, 1, 1e8, &w->prompt },
-		{ OPT_ANSWER, 1, 1e8, &w->output },
-		{ OPT_DEPTH, 0, 1e8, &w->depth },
+		{ OPT_PROMPT, 1, QUESTION_TOKENS, &w->prompt },
+		{ OPT_ANSWER, 1, QUESTION_TOKENS, &w->output },
+		{ OPT_DEPTH, 0, QUESTION_TOKENS, &w->depth },
 		{ OPT_CACHED, 0, 1, &w->cached },
 		{ OPT_ROUNDS, 1, 1e6, &w->rounds },
 		{ OPT_CHUNK, 16, 1e7, &w->chunk },
@@ -280,7 +280,7 @@ int predict_words(struct run *r, struct words *w, double *claim)
 		code = predict_number(r, numbers[i].id, numbers[i].low, numbers[i].high,
 				      numbers[i].to);
 	if (!code)
-		code = predict_whole(r, OPT_BATCH, 100000, &w->batch);
+		code = predict_whole(r, OPT_BATCH, QUESTION_REQUESTS, &w->batch);
 	if (!code)
 		code = predict_whole(r, OPT_TP, 4096, &w->tp);
 	if (!code)

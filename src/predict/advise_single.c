@@ -80,7 +80,7 @@ static void try_users(struct adviser *v)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		struct way *way;
-		bool twice = list[i] < 1 || list[i] == before || list[i] > 100000;
+		bool twice = list[i] < 1 || list[i] == before || list[i] > QUESTION_REQUESTS;
 
 		for (size_t k = 0; k < i; k++)
 			twice |= list[k] == list[i];

@@ -106,12 +106,12 @@ void predict_explain(struct arena *a, struct prediction *p)
 	memory_lines(a, p);
 	step_lines(a, p);
 	say(a, p,
-	    "prompt of %.0f tokens in %d chunk%s: multiplying %.3g operations %.1f ms (%.1f "
+	    "prompt of %.0f tokens in %.0f chunk%s: multiplying %.3g operations %.1f ms (%.1f "
 	    "TFLOP/s) + reading "
 	    "weights %.1f + attention %.3g operations %.1f + linear attention %.1f + launches %.1f "
 	    "+ links %.1f "
 	    "= %.1f ms",
-	    q->prompt * (1 - q->cached), r->chunks, r->chunks == 1 ? "" : "s", r->ops, r->multiply,
+	    q->prompt * (1 - q->cached), r->chunks, r->chunks < 2 ? "" : "s", r->ops, r->multiply,
 	    r->multiply > 0 ? r->ops / r->multiply / 1e9 : 0, r->weights, r->attention_ops,
 	    r->attention, r->scan, r->launch, r->link, r->total);
 	say(a, p,

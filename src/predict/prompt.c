@@ -34,7 +34,7 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 	*out = (struct prompt){ 0 };
 	if (tokens <= 0)
 		return;
-	out->chunks = (int)ceil(tokens / chunk - 1e-9);
+	out->chunks = fmax(1, ceil(tokens / chunk - 1e-9));
 	chunk_time(q, tokens / out->chunks, &multiply, &weights);
 	out->multiply = 1e3 * multiply * out->chunks;
 	out->weights = 1e3 * weights * out->chunks;

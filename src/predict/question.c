@@ -293,12 +293,29 @@ static void bytes_of_files(struct arena *a, const struct words *w, struct query 
 	}
 }
 
+/* A number that is none, or none of tokens, is in nobody's interest to predict with. */
+static int sizes(const struct words *w, struct err *e)
+{
+	const double tokens[] = { w->prompt, w->output, w->depth };
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
+		if (!(tokens[i] >= 0 && tokens[i] <= QUESTION_TOKENS))
+			return err_set(e, -EINVAL, "%g tokens are none that a request can have",
+				       tokens[i]);
+	if (w->batch > QUESTION_REQUESTS)
+		return err_set(e, -EINVAL, "%d requests at a time are more than %d", w->batch,
+			       QUESTION_REQUESTS);
+	return 0;
+}
+
 int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
 		  struct err *e)
 {
 	int r;
 
 	*q = (struct query){ 0 };
+	if ((r = sizes(w, e)) < 0)
+		return r;
 	if ((r = find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
 		return r;
 	find_engine(a, w, q);

@@ -22,6 +22,9 @@ struct words {
 };
 
 #define QUESTION_NOTES 12
+/* What a question may ask at most: tokens of a prompt, an answer, or before them; requests. */
+#define QUESTION_TOKENS 1e8
+#define QUESTION_REQUESTS 100000
 
 struct query {
 	struct ask ask;

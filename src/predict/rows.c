@@ -2,6 +2,7 @@
 /* Reading a table of measurements (RFC 4180) and asking for each row what would be predicted. */
 #include "predict/rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,8 +78,9 @@ static bool speaks_of_guesses(const char *notes)
 static double after(const char *notes, const char *key)
 {
 	const char *at = notes ? strstr(notes, key) : NULL;
+	double v = at ? strtod(at + strlen(key), NULL) : 0;
 
-	return at ? strtod(at + strlen(key), NULL) : 0;
+	return v > 0 && isfinite(v) ? v : 0;
 }
 
 static void words_of_row(const char **f, struct words *w)

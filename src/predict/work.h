@@ -57,7 +57,7 @@ struct prompt {
 	double attention, scan, launch, link; /* scan: linear attention */
 	double total;
 	double ops, attention_ops; /* of one GPU */
-	int chunks;
+	double chunks;		   /* a whole number; of many long prompts more than an int holds */
 };
 
 /* Tokens to which a context's length is looked for. */

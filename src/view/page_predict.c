@@ -112,8 +112,8 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 	n = doc_pairs(d, "A prompt alone");
 	node_pair(d, n, "multiplying", cell_printf(d, STYLE_PLAIN, "%.1f ms", r->multiply));
 	node_pair(d, n, "reading weights",
-		  cell_printf(d, STYLE_PLAIN, "%.1f ms in %d chunk%s", r->weights, r->chunks,
-			      r->chunks == 1 ? "" : "s"));
+		  cell_printf(d, STYLE_PLAIN, "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
+			      r->chunks < 2 ? "" : "s"));
 	node_pair(d, n, "attention",
 		  cell_printf(d, STYLE_PLAIN, "%.1f ms", r->attention + r->scan));
 	node_pair(d, n, "launches, links",

@@ -515,6 +515,21 @@ static void test_rows(void **state)
 	close_to("total", r.items[1].measured[MEASURE_THROUGHPUT], 90, 1e-9);
 	assert_true(r.items[1].speculative && !r.items[0].speculative);
 	assert_string_equal(r.items[0].notes, "a \"b\"");
+	/* Tokens that no request has: the row is left out, and says why. */
+	assert_int_equal(rows_predict(&a,
+				      "model,hardware,batch_or_concurrency,prompt_len,notes\n"
+				      "qwen3-8b,h200 x1,1,111111111111111,\n"
+				      "qwen3-8b,h200 x1,1,512,depth=1e300\n"
+				      "qwen3-8b,h200 x1,1000000,512,\n"
+				      "qwen3-8b,h200 x1,1,512,depth=nan\n",
+				      &fits, &r, &e),
+			 0);
+	assert_int_equal(r.n, 4);
+	assert_non_null(strstr(r.items[0].skipped, "tokens are none"));
+	assert_non_null(strstr(r.items[1].skipped, "tokens are none"));
+	assert_non_null(strstr(r.items[2].skipped, "1000000 requests"));
+	assert_null(r.items[3].skipped);
+	assert_true(r.items[3].predicted[MEASURE_TPOT] > 0);
 	assert_int_equal(rows_predict(&a, "a,b\n1,2\n", &fits, &r, &e), -EINVAL);
 	assert_int_equal(rows_predict(&a, "model,hardware\n\"x", &fits, &r, &e), -EINVAL);
 	assert_int_equal(fits_read(&fits, "# mine\nvllm.unified.dense = 0.5\n", &e), 0);
