@@ -54,7 +54,7 @@ static int gpu_of(const char *target)
 
 static void tell_reasons(struct attach *s, double bits, int gpu)
 {
-	if (!(bits >= 0))
+	if (!(bits >= 0 && bits < 0x1p64))
 		return;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		tell(s, FIGURE_THROTTLED, ((unsigned long long)bits & reasons[i].bits) != 0, gpu,

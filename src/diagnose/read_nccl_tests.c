@@ -114,7 +114,7 @@ static bool device(struct log *l, const char *s)
 	double r = read_after(s, "Rank ");
 	const char *name = strstr(s, " device "), *close = name ? strchr(name, ']') : NULL;
 
-	if (isnan(r) || r > 1e6 || !close || !strstr(s, " Pid "))
+	if (!(r >= 0 && r <= 1e6) || !close || !strstr(s, " Pid "))
 		return false;
 	l->ranks = fmax(l->ranks, r + 1);
 	l->at.rank = (int)r;

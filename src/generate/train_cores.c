@@ -31,13 +31,12 @@ static void workers(struct arena *a, struct train_setup *s, long long threads)
 			      : 0;
 	/* One CPU of a GPU's share stays with the process that trains. */
 	int room = threads > 0 ? (int)(threads / s->gpus_each) - 1 : WORKERS_GUESS;
-	int need;
+	double need;
 
 	room = room < 1 ? 1 : room > WORKERS_MOST ? WORKERS_MOST : room;
 	if (q->loader_s > 0 && rate > 0) {
-		need = (int)ceil(rate * q->loader_s * 1.25);
-		need = need < 1 ? 1 : need;
-		s->workers = need < room ? need : room;
+		need = fmax(1, ceil(rate * q->loader_s * 1.25));
+		s->workers = (int)fmin(need, room);
 		s->workers_why = arena_printf(
 			a,
 			"%.2f samples a second and GPU (predicted) x %.4g s a sample (measured) "

@@ -185,7 +185,8 @@ static void deepspeed(struct train_edit *e, const struct train_setup *s,
 	static const char *const slow[] = { "wall_clock_breakdown", "comms_logger.enabled",
 					    "flops_profiler.enabled", "memory_breakdown" };
 	const char *why = pays(s) ? gain_of(e, s) : NULL;
-	int was = (int)number(e, "zero_optimization.stage", 0), stage = was;
+	double told = number(e, "zero_optimization.stage", 0);
+	int was = told > 0 && told <= 3 ? (int)told : 0, stage = was;
 	double bucket = number(e, "zero_optimization.reduce_bucket_size", 5e8);
 
 	batches(e, s, items, why);

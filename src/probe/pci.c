@@ -53,7 +53,7 @@ static struct fact_int speed_text(struct probe *p, const char *dir, const char *
 
 	if (!seen_ok(&text.f))
 		return (struct fact_int){ .f = text.f };
-	if (sscanf(text.v, "%lf GT/s", &gts) != 1 || gts < 0 || gts > 1000)
+	if (sscanf(text.v, "%lf GT/s", &gts) != 1 || !(gts >= 0 && gts <= 1000))
 		return (struct fact_int){ .f = fact_unseen(-EOPNOTSUPP, dir, leaf) };
 	return fact_int_of((long long)(gts * 1000 + 0.5), dir, leaf);
 }

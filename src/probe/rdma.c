@@ -28,7 +28,7 @@ static struct fact_int rate(const struct fact_str *text)
 
 	if (!seen_ok(&text->f))
 		return (struct fact_int){ .f = text->f };
-	if (sscanf(text->v, "%lf Gb/sec", &gbit) != 1)
+	if (sscanf(text->v, "%lf Gb/sec", &gbit) != 1 || !(gbit >= 0 && gbit <= 1e6))
 		return (struct fact_int){ .f = fact_unseen(-EPROTO, text->f.dir, text->f.leaf) };
 	return fact_int_of((long long)(gbit * 1000 + 0.5), text->f.dir, text->f.leaf);
 }

@@ -86,6 +86,8 @@ static void test_rdma(void **state)
 	root(w, HCA "/ports/1/link_layer", "Ethernet\n");
 	root(w, HCA "/ports/1/rate", "200 Gb/sec (4X HDR)\n");
 	root(w, HCA "/ports/1/counters/link_downed", "2\n");
+	root(w, HCA "/ports/2/state", "1: DOWN\n");
+	root(w, HCA "/ports/2/rate", "1e300 Gb/sec (4X HDR)\n");
 	root(w, HCA "/ports/x/state", "4: ACTIVE\n");
 	for (int i = 0; i < 40; i++) {
 		snprintf(name, sizeof(name), HCA "/ports/1/gids/%d", i);
@@ -99,8 +101,10 @@ static void test_rdma(void **state)
 	world_open(w);
 	probe_rdma(&w->probe);
 
-	assert_int_equal(w->machine.net.rdma.n, 1);
+	assert_int_equal(w->machine.net.rdma.n, 2);
 	p = w->machine.net.rdma.items;
+	assert_string_equal(p[1].name, "mlx5_0/2");
+	assert_int_equal(p[1].rate_mbps.f.seen, SEEN_ERROR);
 	assert_string_equal(p->name, "mlx5_0/1");
 	assert_string_equal(p->pci, "0000:01:00.0");
 	assert_string_equal(p->state.v, "ACTIVE");

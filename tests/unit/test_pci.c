@@ -317,6 +317,7 @@ static void test_states(void **state)
 	config(&w.box, gone, b, FULL);
 	make(b);
 	function(&w.box, port, "060400");
+	leaf(&w.box, port, "current_link_speed", "nan GT/s PCIe\n");
 	leaf(&w.box, port, "aer_dev_fatal", "Undefined 0\nTOTAL_ERR_FATAL 3\n");
 	leaf(&w.box, port, "aer_dev_correctable", "RxErr 1\nTOTAL_ERR_COR 1\n");
 	leaf(&w.box, port, "aer_dev_nonfatal", "TOTAL_ERR_NONFATAL x\n");
@@ -340,6 +341,7 @@ static void test_states(void **state)
 	assert_int_equal(f->config_bytes.f.err, EIO);
 	assert_false(seen_ok(&f->max_width.f));
 	f = machine_pci(&w.machine, "0000:00:04.0");
+	assert_int_equal(f->speed_mts.f.seen, SEEN_UNSUPPORTED);
 	assert_int_equal(f->aer_fatal.v, 3);
 	assert_int_equal(f->aer_correctable.v, 1);
 	assert_int_equal(f->aer_nonfatal.f.seen, SEEN_ERROR);
