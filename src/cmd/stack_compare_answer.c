@@ -79,7 +79,7 @@ int compare_answer(struct arena *a, const struct stack_side *side, const struct 
 		code = err_set(
 			e, -EBADMSG, "the process that measures it ended with signal %d (%s)%s%s",
 			r->status - 128, strsignal(r->status - 128), *said ? ": " : "", said);
-	else if (why)
+	else if (why && *why)
 		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%s", why);
 	else if (r->status || !j)
 		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
