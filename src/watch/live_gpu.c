@@ -5,6 +5,7 @@
  * a critical error, that the driver may have set itself anew. Interface: NVML's reference manual,
  * "Event Handling Methods"; declared here by hand, because it is called from nowhere else.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -106,7 +107,7 @@ static const struct vendor_symbol symbols[] = {
 struct live_gpu {
 	struct api api;
 	struct nvml_event_set *set;
-	int event;
+	int event; /* its own: the watcher's is closed, and its number used again, while it waits */
 	atomic_bool stop;
 };
 
@@ -131,6 +132,7 @@ static void *listen_to_gpus(void *ctx)
 			break;
 		}
 	}
+	close(g->event);
 	return NULL;
 }
 
@@ -181,11 +183,13 @@ void live_gpu_start(struct live_source *s)
 			&lib) == 0 &&
 	    g->api.init() == NVML_SUCCESS && enlist_all(g)) {
 		s->gpu_event = live_add(s, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-		g->event = s->gpu_event;
-		if (s->gpu_event >= 0 && start_thread(g)) {
+		g->event = s->gpu_event < 0 ? -1 : fcntl(s->gpu_event, F_DUPFD_CLOEXEC, 0);
+		if (g->event >= 0 && start_thread(g)) {
 			s->gpu = g;
 			return;
 		}
+		if (g->event >= 0)
+			close(g->event);
 	}
 	free(g);
 }

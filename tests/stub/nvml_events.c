@@ -11,6 +11,8 @@
 struct nvml_event_set {
 	struct nvml_device *first;
 	unsigned long long types;
+	/* Who waits is a thread that may be here after the stand-in was told another machine. */
+	long long after_ms;
 };
 
 struct nvml_event {
@@ -36,10 +38,12 @@ int nvmlDeviceGetSupportedEventTypes(struct nvml_device *d, unsigned long long *
 
 int nvmlEventSetCreate(struct nvml_event_set **out)
 {
-	/* One for the whole process: it is never freed. */
-	static struct nvml_event_set set;
+	/* Enough for a process, and never freed. */
+	static struct nvml_event_set sets[64];
+	static unsigned n;
 
-	*out = &set;
+	*out = &sets[n++ % (sizeof(sets) / sizeof(sets[0]))];
+	**out = (struct nvml_event_set){ .after_ms = stub_setting("event_after", -1) };
 	return NVML_SUCCESS;
 }
 
@@ -60,9 +64,8 @@ int nvmlDeviceRegisterEvents(struct nvml_device *d, unsigned long long types,
 #ifndef STUB_OLD
 int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *out, unsigned ms)
 {
-	long long after = stub_setting("event_after", -1);
-	bool happens = after >= 0 && after < ms && set->first;
-	long long wait = happens ? after : ms;
+	bool happens = set->after_ms >= 0 && set->after_ms < ms && set->first;
+	long long wait = happens ? set->after_ms : ms;
 	struct timespec t = { .tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000 };
 
 	nanosleep(&t, NULL);

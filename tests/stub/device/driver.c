@@ -63,9 +63,9 @@ static struct block {
 static struct cuda_context contexts[GPUS_MAX];
 /* Contexts are a thread's own. */
 static _Thread_local int current = -1;
-static int launches;
+static atomic_int launches;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool dead;
+static atomic_bool dead;
 
 /*
  * What was made and not given back belongs to the driver until the process ends, as with the real
