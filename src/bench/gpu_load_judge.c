@@ -157,6 +157,7 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 	double held = said(s, n,
 			   EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL |
 				   EVENT_HW_THERMAL | EVENT_HW_POWER);
+	bool low = starved(s, n, out, l);
 	bool lowered =
 		f->limit_w > 0 && f->limit_default_w > 0 && f->limit_w < 0.99 * f->limit_default_w;
 
@@ -170,7 +171,7 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 		return give(out, GPU_LOAD_BRAKE,
 			    "the server pulls its power brake: look at power supplies, their "
 			    "redundancy and the chassis' power limit");
-	if (starved(s, n, out, l) && held >= 0 && held < CAPPED_SHARE)
+	if (low && held >= 0 && held < CAPPED_SHARE)
 		return give(
 			out, GPU_LOAD_LATCH,
 			"low clock and low power at full use without any reason: power delivery "
@@ -184,7 +185,7 @@ static enum gpu_load_verdict rule(const struct gpu_load_sample *s, size_t n,
 		return give(out, GPU_LOAD_CAPPED,
 			    "its power limit is below the default: nvidia-smi -pl sets it");
 	/* Where no reason can be told, that there is none was not seen. */
-	if (starved(s, n, out, l) && held < 0)
+	if (low && held < 0)
 		return give(
 			out, GPU_LOAD_SLOW,
 			"low clock and low power at full use, and NVML does not tell reasons: look "

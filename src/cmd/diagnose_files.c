@@ -26,12 +26,14 @@ static const char *last_part(struct arena *a, const char *path)
 	return slash && slash[1] ? slash + 1 : own;
 }
 
-static void trouble(struct diagnosing *g, const char *path, const char *why)
+static void trouble(struct diagnosing *g, const char *path, const struct err *e)
 {
+	const char *why = *e->hint ? arena_printf(&g->r->arena, "%s; %s", e->text, e->hint)
+				   : arena_strdup(&g->r->arena, e->text);
+
 	g->troubles =
 		arena_grow(&g->r->arena, g->troubles, g->view.n_troubles, sizeof(*g->troubles));
-	g->troubles[g->view.n_troubles++] =
-		(struct diagnose_trouble){ path, arena_strdup(&g->r->arena, why) };
+	g->troubles[g->view.n_troubles++] = (struct diagnose_trouble){ path, why };
 }
 
 /* A file that was named has to be there; a broken one is said and the others are read. */
@@ -48,7 +50,7 @@ static int read_file(struct diagnosing *g, const char *path, size_t run, bool na
 	if (code == 0)
 		g->read++;
 	else if (named || code != -ENOTSUP)
-		trouble(g, path, e.text);
+		trouble(g, path, &e);
 	return 0;
 }
 

@@ -62,8 +62,18 @@ const struct figure_type figure_types[FIGURE_KINDS] = {
 	[FIGURE_THREAD_BUSY] = { "busiest thread", "" },
 	[FIGURE_WAITING_IO] = { "waiting for disks", "" },
 	[FIGURE_CPUS] = { "CPUs", "CPUs" },
+	[FIGURE_IDLE_IN_S] = { "idle in a range", "s" },
 	[FIGURE_PCIE_GBS] = { "PCI Express", "GB/s" },
 };
+
+size_t evidence_warming_up(size_t n)
+{
+	enum { LONG = 10, SHORT = 4, LEAST = 2 };
+
+	if (n < LONG)
+		return n >= SHORT ? 1 : 0;
+	return n / 10 > LEAST ? n / 10 : LEAST;
+}
 
 /* Each text once: a log names the same few a million times. */
 static const char *once(struct evidence *ev, const char *text)
@@ -224,6 +234,11 @@ int evidence_add(struct evidence *ev, const char *path, size_t run, struct err *
 	free(head);
 	if (!n)
 		return err_set(e, -ENOTSUP, "%s: it is empty", path);
+	if (!f && (str_ends(path, ".nsys-rep") || str_ends(path, ".qdrep"))) {
+		err_set(e, -ENOTSUP, "%s: nsys's own report, which nsys alone can read", path);
+		err_hint(e, "nsys export -t sqlite makes a file of it that is read here");
+		return -ENOTSUP;
+	}
 	if (!f)
 		return err_set(e, -ENOTSUP, "%s: no format that is known here", path);
 	return with_format(ev, f, path, run, e);

@@ -70,6 +70,8 @@ enum figure_kind {
 	FIGURE_THREAD_BUSY,	/* of its busiest thread, 0 to 1; text: the thread's name */
 	FIGURE_WAITING_IO,	/* part of the time that waited for a disk, 0 to 1 */
 	FIGURE_CPUS,		/* logical CPUs of the machine */
+	FIGURE_IDLE_IN_S,	/* seconds a step in which nothing runs on the GPU while the host
+				   is in a range that the program marks; text: its name */
 	FIGURE_KINDS,
 };
 
@@ -153,6 +155,9 @@ struct evidence {
 	size_t dropped; /* figures beyond EVIDENCE_FIGURES_MAX, traits beyond EVIDENCE_TRAITS_MAX */
 	struct map texts; /* each text once */
 };
+
+/* How many of n steps are warming-up. */
+size_t evidence_warming_up(size_t n);
 
 /* Adds; texts are copied into the arena. A value that is not finite, below zero (but
  * for a loss) or beyond 1e18 is not added: it says that it is not known. */

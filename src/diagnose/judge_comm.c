@@ -167,10 +167,14 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 				 slow->own_s));
 	for (size_t i = 0; i < j->r->n_ranks && out->n_cites < 3; i++)
 		if (&j->r->ranks[i] != slow)
-			judged_cite(j, out, j->r->ranks[i].at,
-				    arena_printf(j->a, "rank %d: %.4g s, and waits %.4g s",
-						 j->r->ranks[i].rank, j->r->ranks[i].own_s,
-						 j->r->ranks[i].wait_s));
+			judged_cite(
+				j, out, j->r->ranks[i].at,
+				isfinite(j->r->ranks[i].wait_s)
+					? arena_printf(j->a, "rank %d: %.4g s, and waits %.4g s",
+						       j->r->ranks[i].rank, j->r->ranks[i].own_s,
+						       j->r->ranks[i].wait_s)
+					: arena_printf(j->a, "rank %d: %.4g s", j->r->ranks[i].rank,
+						       j->r->ranks[i].own_s));
 	if (s->steps < DIAGNOSE_STEPS_LEAST) {
 		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
 			   fmax(share, 0),

@@ -138,7 +138,7 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 	if (!isfinite(idle))
 		return;
 	/* A wait costs only what the GPU then idles, until work is launched again. */
-	if (j->r->split.window && n->n && idle >= DIAGNOSE_WORTH)
+	if (j->r->split.window && n->median > 0 && idle >= DIAGNOSE_WORTH)
 		judged_say(j, out, IS_POSSIBLE, idle,
 			   "the host waits for the GPU %.0f times in %.3g s, and the GPU idles "
 			   "%.0f %% of it; how many steps that were is not told",
@@ -151,6 +151,16 @@ void rule_sync(const struct judging *j, struct judged_cause *out)
 			"the host waits for the GPU %.0f times a step, and the GPU idles %.0f %% "
 			"of it",
 			n->median, 100 * idle);
+	else if (!n->n && told && idle >= DIAGNOSE_WORTH)
+		judged_say(j, out, IS_POSSIBLE, fmin(idle, sync->mean / j->r->step_s),
+			   "fetching figures and logging take %.3g of %.3g s of a step, and the "
+			   "GPU idles %.0f %% of it",
+			   sync->mean, j->r->step_s, 100 * idle);
+	else if (n->n && idle >= DIAGNOSE_WORTH)
+		judged_say(j, out, IS_EXCLUDED, NAN,
+			   "the host waits for the GPU %.3g times a step, too seldom for the %.0f "
+			   "%% that it idles",
+			   n->median, 100 * idle);
 	else
 		judged_say(j, out, IS_EXCLUDED, fmin(idle, 1), "the GPU idles %.1f %% of a step",
 			   100 * idle);

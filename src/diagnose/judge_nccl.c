@@ -39,7 +39,8 @@ void rule_socket(const struct judging *j, struct judged_cause *out)
 
 	if (judging_alone(j))
 		return;
-	if (!net && !way && !other && !off) {
+	if (!net && !way && !other && (!is_on(disabled) || !many_nodes(j))) {
+		judged_cite_trait(j, out, off);
 		if (j->r->nodes > 1)
 			judged_say(j, out, IS_UNSEEN, NAN, "which network NCCL uses is not told");
 		return;

@@ -9,6 +9,8 @@
 #define TOKENS_FEW 512
 #define TOKENS_SOME 2048
 
+enum { RANGES_MAX = 64 };
+
 static double or_zero(double v)
 {
 	return isfinite(v) ? v : 0;
@@ -111,6 +113,48 @@ void rule_launch(const struct judging *j, struct judged_cause *out)
 	}
 }
 
+/* Where the host was while the GPU had nothing to do: the range of the program's own that holds
+ * most of it, with its seconds a step; NULL: nobody marked any. */
+static const char *idle_in(const struct judging *j, double *s, const struct figure_seen **at)
+{
+	const struct evidence *ev = j->r->ev;
+	struct map seen = { 0 };
+	const char *most = NULL;
+
+	*s = 0;
+	for (size_t i = 0; i < ev->n_figures && seen.n < RANGES_MAX; i++) {
+		const struct figure_seen *f = &ev->figures[i];
+		struct figure_sum sum;
+
+		if (f->kind != FIGURE_IDLE_IN_S || ev->files[f->file].run != j->r->run ||
+		    !f->text || map_get(&seen, f->text))
+			continue;
+		*map_at(j->a, &seen, f->text) = (void *)(uintptr_t)1;
+		sum = run_sum_text(j->a, j->r, FIGURE_IDLE_IN_S, f->text);
+		if (!(sum.mean > *s))
+			continue;
+		*s = sum.mean;
+		*at = sum.at;
+		most = f->text;
+	}
+	return most;
+}
+
+/* The larger part of what idles is in one range: who reads it knows that name. */
+static void say_where(const struct judging *j, struct judged_cause *out)
+{
+	const struct figure_seen *at = NULL;
+	double s, share;
+	const char *name = idle_in(j, &s, &at);
+
+	share = s / j->r->split.s[PART_IDLE];
+	if (!name || !(share > 0.2) || out->how == IS_EXCLUDED)
+		return;
+	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of that",
+				 out->says, name, 100 * fmin(share, 1));
+	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s", name, at->value));
+}
+
 void rule_idle(const struct judging *j, struct judged_cause *out)
 {
 	const struct figure_sum *util = &j->r->sums[FIGURE_GPU_UTIL];
@@ -126,6 +170,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		   traced ? "nothing runs on the GPU for %.0f %% of a step"
 			  : "no kernel was resident for %.0f %% of the time",
 		   100 * fmax(idle, 0));
+	if (traced)
+		say_where(j, out);
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,

@@ -94,15 +94,32 @@ extern const struct log_reader log_hf, log_lightning, log_lightning_bar, log_meg
 
 enum { LOG_CELLS = 32 };
 
+/* What stands before all lines of a file, and could be anything else before one. */
+struct prefix_kinds {
+	bool host;    /* "node01: " */
+	bool hydra;   /* "[0] " */
+	bool nodes;   /* labels of more than one node or task stand beside each other */
+	int per_node; /* ranks on a node, where each task shows the same ones; 0 */
+};
+
+/* What stands before one line. */
+struct prefix {
+	int task, local;  /* by a launcher of tasks; by torchrun, on its node; -1 */
+	const char *from; /* host, pod or container; NULL */
+	size_t from_n;
+	bool host, hydra; /* one of prefix_kinds' is among them */
+};
+
 /* What readers keep from line to line. */
 struct log {
 	struct read_place at;
 	struct map seen; /* texts that are told once a file */
 	const struct log_reader *open;
 	size_t open_line;
-	int prefix_rank; /* whose line it is, by what stands before it; -1 */
-	int open_rank;	 /* that of the open table's first line */
-	double run_s;	 /* Hugging Face: of the whole training */
+	struct prefix_kinds prefixes;
+	unsigned whose;	     /* line this is, by what stands before it */
+	unsigned open_whose; /* that of the open table's first line */
+	double run_s;	     /* Hugging Face: of the whole training */
 	long long bar_total, bar_told;
 	double tp, pp; /* Megatron: as its arguments say */
 	struct {       /* an open table */
@@ -119,9 +136,15 @@ struct log {
 	double ranks;
 };
 
-/* s without what stands before the line because something passed it on; *rank is set where that
- * says whose line it is. */
-const char *read_prefix(const char *s, int *rank);
+/* s without what stands before the line because something passed it on. */
+const char *read_prefix(const struct prefix_kinds *k, const char *s, struct prefix *p);
+/* The rank that labels say; -1: none, or only one on its node, of several nodes of which not all
+ * ranks are seen. */
+int prefix_rank(const struct prefix_kinds *k, const struct prefix *p);
+/* The same for all lines that one rank wrote. */
+unsigned prefix_whose(const struct prefix *p);
+/* Which kinds a file's lines begin with. */
+void prefix_look(struct prefix_kinds *k, const char *text, size_t size);
 void log_figure(struct log *l, enum figure_kind kind, double value, const char *text);
 void log_table(struct log *l, const struct log_reader *r);
 /* The same text of the same kind is told once a file; true: this is the first time. */
@@ -141,6 +164,13 @@ bool read_own_name(const char *key);
 /* What a profiler's range is of, by names that people give ranges ("forward",
  * "PyTorch:optimizer.step"); FIGURE_KINDS: not known. */
 enum figure_kind read_range(const char *name);
+/* Whether a range of that name is a step ("step 12", "iteration"); *number: -1, it has none. */
+bool read_range_step(const char *name, long long *number);
+/* Whether a name is the stem: letters of either size are the same, and so are "-", " ", "." and
+ * "_". */
+bool read_is_named(const char *name, const char *stem);
+/* The name without the number at its end. */
+const char *read_range_stem(struct arena *a, const char *name);
 /* Seconds of the unit of time that is all of s; NAN. */
 double read_unit(const char *s);
 /* The names, for who used others. */

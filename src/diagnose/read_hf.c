@@ -34,6 +34,8 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 		{ "tokens_per_second_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU, false },
 		{ "tokens/train_per_sec_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU, false },
 		{ "step_time", FIGURE_STEP_S, false },
+		/* Axolotl. */
+		{ "memory/device_reserved (GiB)", FIGURE_GPU_MEMORY, false },
 	};
 
 	if (strcmp(key, "train_runtime") == 0)
@@ -44,6 +46,7 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 			struct figure_seen f = read_seen(p, of_one(keys[i].kind, results),
 							 rate ? 1 / value : value);
 
+			f.value *= f.kind == FIGURE_GPU_MEMORY ? 0x1p30 : 1;
 			f.text = key;
 			if (keys[i].run) {
 				f.step = -1;

@@ -42,7 +42,7 @@ void log_table(struct log *l, const struct log_reader *r)
 
 	l->open = r;
 	l->open_line = l->at.line;
-	l->open_rank = l->prefix_rank;
+	l->open_whose = l->whose;
 	memset(&l->table, 0, sizeof(l->table));
 	l->table.over_s = (double)NAN;
 	l->ranks = ranks;
@@ -96,7 +96,7 @@ static bool ask(struct walk *w, const char *s, unsigned found)
 	bool told = false;
 
 	/* Lines of other ranks may stand between the rows of a table. */
-	if (l->open && l->open_rank == l->prefix_rank) {
+	if (l->open && l->open_whose == l->whose) {
 		const struct log_reader *r = l->open;
 		enum log_row row = r->row(l, s);
 
@@ -119,11 +119,11 @@ static void line(struct walk *w, const char *s, size_t n)
 {
 	unsigned found = marks_find(w->marks, s, n);
 	const char *end = s + n;
-	bool told = false;
+	struct prefix prefix, first = { .task = -1, .local = -1 };
+	bool told = false, begun = false;
 
 	if (!found && !w->l.open)
 		return;
-	w->l.prefix_rank = -1;
 	/* A bar overwrites itself: each state of it is a line, of whom the first one says. */
 	while (s <= end) {
 		const char *stop = memchr(s, '\r', (size_t)(end - s));
@@ -132,8 +132,13 @@ static void line(struct walk *w, const char *s, size_t n)
 
 		if (part) {
 			plain(w->buf, s, part);
-			bare = read_prefix(w->buf, &w->l.prefix_rank);
-			w->l.at.rank = w->l.prefix_rank;
+			bare = read_prefix(&w->l.prefixes, w->buf, &prefix);
+			if (!begun || prefix.task >= 0 || prefix.local >= 0) {
+				first = prefix;
+				w->l.whose = prefix_whose(&first);
+			}
+			begun = true;
+			w->l.at.rank = prefix_rank(&w->l.prefixes, &first);
 			told = ask(w, bare, found) || told;
 		}
 		if (!stop)
@@ -182,6 +187,7 @@ static int read_all(struct evidence *ev, size_t file, const char *text, size_t s
 	w->l.at = (struct read_place){ .ev = ev, .file = file, .rank = -1, .step = -1 };
 	w->l.run_s = (double)NAN;
 	w->l.tp = w->l.pp = (double)NAN;
+	prefix_look(&w->l.prefixes, text, size);
 	w->marks = marks_make(ev->arena, readers, READERS);
 	while (s < end) {
 		const char *stop = memchr(s, '\n', (size_t)(end - s));

@@ -210,8 +210,7 @@ static enum figure_kind kind_of(const char *key, double unit_s, double *factor)
 	return FIGURE_KINDS;
 }
 
-/* Letters of either size are the same, and so are "-", " ", "." and "_". */
-static bool is_named(const char *name, const char *stem)
+bool read_is_named(const char *name, const char *stem)
 {
 	for (; *name && *stem; name++, stem++)
 		if (*stem == '_' ? !strchr("_-. ", *name) : tolower((unsigned char)*name) != *stem)
@@ -225,7 +224,7 @@ enum figure_kind read_range(const char *name)
 
 	name = colon ? colon + 1 : name;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].range && is_named(name, parts[i].stem))
+		if (parts[i].range && read_is_named(name, parts[i].stem))
 			return parts[i].kind;
 	return FIGURE_KINDS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NCCL says of itself under NCCL_DEBUG=INFO (2.4 to 2.27): version, network, devices, ways
+ * What NCCL says of itself under NCCL_DEBUG=INFO (2.4 to 2.28): version, network, devices, ways
  * between ranks, channels, algorithms, variables that were set. It says it once a rank and channel:
  * each thing is kept once a file, where it stands first.
  */
@@ -27,20 +27,25 @@ static const char *upto(const char *s, const char *ends, char *buf)
 	return buf;
 }
 
-/* "NCCL_IB_DISABLE set by environment to 1.", and of a file or of a plugin. */
+/* "NCCL_IB_DISABLE set by environment to 1.", and of a file or of a plugin; since 2.28 some are
+ * "set to" alone, as other things are that are no variables. */
 static bool variable(struct log *l, const char *s)
 {
-	const char *at = strstr(s, " set by environment to "), *name = at;
+	static const char *const words[] = { " set by environment to ", " set to " };
+	const char *at = strstr(s, words[0]), *name;
 	char buf[2 * VALUE_MOST], value[VALUE_MOST];
+	bool bare = !at;
 	size_t n;
 
+	if (bare)
+		at = strstr(s, words[1]);
 	if (!at)
 		return false;
-	while (name > s && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+	for (name = at; name > s && (isalnum((unsigned char)name[-1]) || name[-1] == '_');)
 		name--;
-	if (name == at)
+	if (name == at || (bare && !str_starts(name, "NCCL_")))
 		return false;
-	upto(at + strlen(" set by environment to "), "", value);
+	upto(at + strlen(words[bare]), "", value);
 	n = strlen(value);
 	if (n && value[n - 1] == '.')
 		value[n - 1] = '\0';
@@ -68,15 +73,18 @@ static bool devices(struct log *l, const char *s)
 	return true;
 }
 
-/* "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", "... [send] via NET/IB/0/GDRDMA". */
+/* "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM", "... [send] via NET/IB/0/GDRDMA"; a plugin's name
+ * has blanks: "NET/AWS Libfabric/0/GDRDMA". */
 static bool way(struct log *l, const char *s)
 {
 	const char *at = strstr(s, " via ");
-	char buf[VALUE_MOST];
+	char buf[VALUE_MOST], *comm;
 
 	if (!at || !strstr(s, "->"))
 		return false;
-	upto(at + 5, " ", buf);
+	upto(at + 5, str_starts(at + 5, "NET/") ? "" : " ", buf);
+	if ((comm = strstr(buf, " comm ")))
+		*comm = '\0';
 	if (!str_starts(buf, "P2P/") && !str_starts(buf, "SHM") && !str_starts(buf, "NET/") &&
 	    !str_starts(buf, "direct") && !str_starts(buf, "COLLNET"))
 		return false;

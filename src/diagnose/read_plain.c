@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of small training programs (nanoGPT and its children, llm.c, LitGPT, torchtune) and keys of
- * metrics that several loggers share (Composer, LLM Foundry, OLMo, Lightning's throughput monitor).
+ * Lines of small training programs (nanoGPT and its children, llm.c, LitGPT, torchtune), MaxText's,
+ * and keys of metrics that several loggers share (Composer, LLM Foundry, OLMo, Lightning's
+ * throughput monitor).
  */
 #include <ctype.h>
 #include <math.h>
@@ -151,6 +152,26 @@ static bool tune(struct log *l, const char *s)
 	return true;
 }
 
+/* "completed step: 3, seconds: 1.952, TFLOP/s/device: 200.1, Tokens/s/device: 4200.5, ..., loss:
+ * 9.8"; before 2024 "TFLOP/s: 200.1". */
+static bool maxtext(struct log *l, const char *s)
+{
+	const char *at = strstr(s, "completed step:");
+	double step = at ? read_after(at, "step:") : (double)NAN,
+	       seconds = at ? read_after(at, ", seconds:") : (double)NAN, tflops;
+
+	if (isnan(step) || isnan(seconds))
+		return false;
+	l->at.step = read_whole(step, -1);
+	tflops = read_after(at, "TFLOP/s/device:");
+	log_figure(l, FIGURE_STEP_S, seconds, NULL);
+	log_figure(l, FIGURE_TFLOPS_PER_GPU, isnan(tflops) ? read_after(at, "TFLOP/s:") : tflops,
+		   NULL);
+	log_figure(l, FIGURE_TOKENS_PER_S_PER_GPU, read_after(at, "Tokens/s/device:"), NULL);
+	log_figure(l, FIGURE_LOSS, read_after(at, " loss:"), NULL);
+	return true;
+}
+
 static bool line(struct log *l, const char *s)
 {
 	const char *batch = strstr(s, "[batch=");
@@ -159,16 +180,12 @@ static bool line(struct log *l, const char *s)
 		l->at.step = read_whole(read_number(batch + 7, NULL), -1);
 		return true;
 	}
-	return nano(l, s) || lit(l, s) || gpt2(l, s) || tune(l, s) || shared(l, s);
+	return nano(l, s) || maxtext(l, s) || lit(l, s) || gpt2(l, s) || tune(l, s) || shared(l, s);
 }
 
-static const char *const marks[] = { ", time ",
-				     "tok/s",
-				     "iter time:",
-				     "throughput/",
-				     "time_metrics/",
-				     "throughput(tps)",
-				     "[batch=",
-				     "tokens_per_second_per_gpu:",
-				     NULL };
+static const char *const marks[] = { ", time ",		"tok/s",
+				     "iter time:",	"throughput/",
+				     "time_metrics/",	"throughput(tps)",
+				     "[batch=",		"tokens_per_second_per_gpu:",
+				     "completed step:", NULL };
 const struct log_reader log_plain = { .format = "training log", .marks = marks, .line = line };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What stands before a line because something passed the job's output on: whose line it is
- * (torchrun, srun --label, mpirun, Ray), when it came (kubectl logs --timestamps, docker logs -t,
- * journalctl) and where from (kubectl logs --prefix, docker compose). Tables are known by how their
- * rows begin, so each prefix is taken with the one blank that it puts there, and blanks of the line
- * itself stay.
+ * (torchrun, srun --label, mpirun, Hydra, Ray), when it came (kubectl logs --timestamps, docker
+ * logs -t, journalctl) and where from (kubectl logs --prefix, docker compose, pdsh). Tables are
+ * known by how their rows begin, so each prefix is taken with the one blank that it puts there, and
+ * blanks of the line itself stay.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 enum { RANK_MOST = 1000000, PREFIXES_MOST = 6, NAME_MOST = 600 };
 
 /* Each takes one prefix off s; NULL: there is none of that kind. */
-typedef const char *(*taker)(const char *s, int *rank);
+typedef const char *(*taker)(const char *s, struct prefix *p);
 
 /* Behind one blank, or at the end of an empty line, whose blank gets lost on the way. */
 static const char *one_blank(const char *s)
@@ -71,8 +71,8 @@ static bool rank_of(const char *s, int *rank, const char **end)
 /* --- whose line it is ----------------------------------------------------------------------------
  */
 
-/* "[rank3]:", "[default3]:" */
-static const char *torchrun(const char *s, int *rank)
+/* "[rank3]:", "[default3]:": the role's name and the rank on its node. */
+static const char *torchrun(const char *s, struct prefix *p)
 {
 	static const char *const roles[] = { "[rank", "[default", "[trainer" };
 	const char *end;
@@ -82,31 +82,55 @@ static const char *torchrun(const char *s, int *rank)
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
 		if (str_starts(s, roles[i]) && rank_of(s + strlen(roles[i]), &r, &end) &&
 		    str_starts(end, "]:")) {
-			*rank = r;
+			p->local = r;
 			return end + 2;
 		}
 	return NULL;
 }
 
-/* "[1,3]<stdout>:" */
-static const char *mpirun(const char *s, int *rank)
+/* "<stdout>:", with the one blank that PMIx (Open MPI 5) puts behind it. Open MPI 4 puts none, and
+ * more than one are the line's. */
+static const char *stream(const char *s)
 {
-	const char *end;
-	int r;
+	if (!str_starts(s, "<std") || !(s = strchr(s, ':')))
+		return NULL;
+	return s[1] == ' ' && s[2] != ' ' ? s + 2 : s + 1;
+}
+
+/* "[1,3]<stdout>:"; since Open MPI 5 also "[3]<stdout>: ", "[prterun-node1-412@1,3]<stdout>: ",
+ * "[1,3][node1:412]<stdout>: ", and each of them behind "[Sun Nov 22 10:00:00 2026]". */
+static const char *mpirun(const char *s, struct prefix *p)
+{
+	const char *at, *end;
+	int r = -1;
 
 	s += strspn(s, " ");
-	if (*s != '[' || !isdigit((unsigned char)s[1]))
+	if ((at = formed(s, "[aaa aaa _0 00:00:00 0000]"))) {
+		if ((end = stream(at)))
+			return end;
+		s = at;
+	}
+	if (*s != '[')
 		return NULL;
-	s += 1 + strspn(s + 1, "0123456789");
-	if (*s != ',' || !rank_of(s + 1, &r, &end) || !str_starts(end, "]<std"))
+	if (!(at = name(s + 1, "._-@")) || (*at == ',' && !rank_of(at + 1, &r, &at)) || *at != ']')
 		return NULL;
-	s = strchr(end, ':');
-	*rank = r;
-	return s ? s + 1 : end;
+	/* Without a comma the name is the rank. */
+	if (!memchr(s, ',', (size_t)(at - s)) && (!rank_of(s + 1, &r, &end) || end != at))
+		return NULL;
+	at++;
+	if (*at == '[') {
+		if (!(end = name(at + 1, "._-:")) || *end != ']')
+			return NULL;
+		at = end + 1;
+	}
+	if (!(at = stream(at)))
+		return NULL;
+	p->task = r;
+	return at;
 }
 
 /* "3: ", or " 3: " where there are ten tasks */
-static const char *srun(const char *s, int *rank)
+static const char *srun(const char *s, struct prefix *p)
 {
 	const char *end;
 	int r;
@@ -114,17 +138,17 @@ static const char *srun(const char *s, int *rank)
 	s += strspn(s, " ");
 	if (!rank_of(s, &r, &end) || *end != ':' || (end[1] && end[1] != ' '))
 		return NULL;
-	*rank = r;
+	p->task = r;
 	return one_blank(end + 1);
 }
 
 /* "(pid=412) ", "(Worker pid=412, ip=10.0.0.5) " */
-static const char *ray(const char *s, int *rank)
+static const char *ray(const char *s, struct prefix *p)
 {
 	const char *pid = *s == '(' ? strstr(s, "pid=") : NULL,
 		   *end = *s == '(' ? strchr(s, ')') : NULL;
 
-	(void)rank;
+	(void)p;
 	if (!pid || !end || pid > end || end - s > NAME_MOST || !isdigit((unsigned char)pid[4]))
 		return NULL;
 	return one_blank(end + 1);
@@ -169,13 +193,13 @@ static const char *journal(const char *s, bool pid)
 
 /* "2026-11-22T10:00:00.123456789Z ", with the stream of a container's log file ("stdout F ") or a
  * journal's host and program behind it. */
-static const char *iso(const char *s, int *rank)
+static const char *iso(const char *s, struct prefix *prefix)
 {
 	static const char *const streams[] = { "stdout F", "stdout P", "stderr F", "stderr P" };
 	const char *p = formed(s, "aaa 0000-00-00 00:00:00"), *zone, *more;
 	bool full = p != NULL;
 
-	(void)rank;
+	(void)prefix;
 	if (!p)
 		p = formed(s, "0000-00-00T00:00:00");
 	if (!p)
@@ -195,11 +219,11 @@ static const char *iso(const char *s, int *rank)
 }
 
 /* "Nov 22 10:00:00 host program[412]: " */
-static const char *syslog_line(const char *s, int *rank)
+static const char *syslog_line(const char *s, struct prefix *prefix)
 {
 	const char *p = formed(s, "aaa _0 00:00:00");
 
-	(void)rank;
+	(void)prefix;
 	p = p ? one_blank(fraction_and_zone(p)) : NULL;
 	return p ? journal(p, false) : NULL;
 }
@@ -208,42 +232,117 @@ static const char *syslog_line(const char *s, int *rank)
  */
 
 /* "[pod/train-0/main] " */
-static const char *pod(const char *s, int *rank)
+static const char *pod(const char *s, struct prefix *prefix)
 {
 	const char *p = str_starts(s, "[pod/") ? name(s + 5, "._-/") : NULL;
 
-	(void)rank;
-	return p && *p == ']' ? one_blank(p + 1) : NULL;
+	if (!p || *p != ']')
+		return NULL;
+	prefix->from = s;
+	prefix->from_n = (size_t)(p - s);
+	return one_blank(p + 1);
 }
 
 /* "train-1  | " */
-static const char *compose(const char *s, int *rank)
+static const char *compose(const char *s, struct prefix *prefix)
 {
 	const char *p = name(s, "._-"), *digits = p;
 
-	(void)rank;
+	(void)prefix;
 	while (digits && digits > s && isdigit((unsigned char)digits[-1]))
 		digits--;
 	if (!p || digits == p || digits == s || !strchr("-_", digits[-1]) || *p != ' ')
 		return NULL;
+	prefix->from_n = (size_t)(p - s);
 	p += strspn(p, " ");
-	return *p == '|' ? one_blank(p + 1) : NULL;
+	if (*p != '|')
+		return NULL;
+	prefix->from = s;
+	return one_blank(p + 1);
 }
 
-const char *read_prefix(const char *s, int *rank)
+/* "node01: " of pdsh (and what starts jobs by it, as DeepSpeed does) and clush: only where all of
+ * the file is like that, since many other words stand before a colon. */
+static const char *host(const char *s, struct prefix *prefix)
+{
+	const char *p = isalpha((unsigned char)*s) ? name(s, "._-") : NULL;
+	char word[64];
+	bool odd = false;
+
+	if (!p || *p != ':' || (size_t)(p - s) >= sizeof(word) || str_starts(s, "rank"))
+		return NULL;
+	memcpy(word, s, (size_t)(p - s));
+	word[p - s] = '\0';
+	for (const char *c = word; *c; c++)
+		odd = odd || isdigit((unsigned char)*c) || *c == '-' || *c == '.';
+	if (!odd || read_own_name(word))
+		return NULL;
+	prefix->host = true;
+	prefix->from = s;
+	prefix->from_n = (size_t)(p - s);
+	return one_blank(p + 1);
+}
+
+/* "[0] " of Hydra (MPICH, Intel MPI, MVAPICH) with -prepend-rank: only where all of the file is
+ * like that, since steps are numbered so too. */
+static const char *hydra(const char *s, struct prefix *p)
+{
+	const char *end;
+	int r;
+
+	if (*s != '[' || !rank_of(s + 1, &r, &end) || *end != ']')
+		return NULL;
+	p->hydra = true;
+	p->task = r;
+	return one_blank(end + 1);
+}
+
+static const char *take(const struct prefix_kinds *k, const char *s, struct prefix *p)
 {
 	static const taker takers[] = {
 		torchrun, mpirun, srun, ray, iso, syslog_line, pod, compose
 	};
+	const char *next = NULL;
 
+	for (size_t i = 0; !next && i < sizeof(takers) / sizeof(takers[0]); i++)
+		next = takers[i](s, p);
+	if (!next && k && k->host)
+		next = host(s, p);
+	if (!next && k && k->hydra)
+		next = hydra(s, p);
+	return next;
+}
+
+const char *read_prefix(const struct prefix_kinds *k, const char *s, struct prefix *p)
+{
+	*p = (struct prefix){ .task = -1, .local = -1 };
 	for (int left = PREFIXES_MOST; left; left--) {
-		const char *next = NULL;
+		const char *next = take(k, s, p);
 
-		for (size_t i = 0; !next && i < sizeof(takers) / sizeof(takers[0]); i++)
-			next = takers[i](s, rank);
 		if (!next)
 			break;
 		s = next;
 	}
 	return s;
+}
+
+int prefix_rank(const struct prefix_kinds *k, const struct prefix *p)
+{
+	if (p->local < 0)
+		return p->task;
+	if (!k || !k->nodes)
+		return p->local;
+	/* torchrun counts node by node. */
+	return k->per_node && p->task >= 0 && p->local < k->per_node
+		       ? p->task * k->per_node + p->local
+		       : -1;
+}
+
+unsigned prefix_whose(const struct prefix *p)
+{
+	unsigned h = (unsigned)(p->task + 1) * 65599U + (unsigned)(p->local + 1);
+
+	for (size_t i = 0; i < p->from_n && p->from; i++)
+		h = h * 31 + (unsigned char)p->from[i];
+	return h;
 }

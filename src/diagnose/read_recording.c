@@ -51,8 +51,13 @@ static const struct {
 static void tell(struct walk *w, enum figure_kind kind, double v, double s, int rank,
 		 const char *text)
 {
-	struct figure_seen f = read_seen(&w->at, kind, v);
+	struct figure_seen f;
 
+	/* The driver's totals and our clock are not read at one moment: a share a little above all
+	 * of the time is all of it. */
+	if (kind == FIGURE_THROTTLED || kind == FIGURE_WAITING_IO)
+		v = v > 1 ? 1 : v;
+	f = read_seen(&w->at, kind, v);
 	f.at = s;
 	f.rank = rank;
 	f.text = text;

@@ -1,108 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SQLite export of nsys: kernels and copies of each GPU laid over one another, and what the
- * host waited and launched. Rows come in order of their start, so that nothing is kept.
+ * The SQLite export of nsys: what GPUs did (read_sqlite_gpu.c), and what the host waited and
+ * launched meanwhile.
  */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "diagnose/read.h"
-#include "predict/sqlite.h"
+#include "diagnose/read_sqlite.h"
 
-enum { ROWS_MAX = 50000000, NAMES_MAX = 200 };
+enum { NAMES_MAX = 200 };
 
 static const double ns = 1e-9;
 
-/* What was watched: the longest time of a GPU, and how many had work. */
-struct watched {
-	double most_s, gpus;
-	size_t rows;
-};
-
-/* One GPU is over. Its time is from its first to its last kernel or copy. */
-static void tell(const struct spans *s, struct read_place p, int64_t device, struct watched *w)
+/* The steps that ranges mark; all, where there are none. */
+static const char *within(struct arena *a, const struct watched *w, const char *table)
 {
-	if (!s->begun)
-		return;
-	w->gpus++;
-	p.rank = device >= 0 && device < INT_MAX ? (int)device : -1;
-	spans_tell(s, &p, s->first, s->last, ns, NULL, NULL);
-	w->most_s = fmax(w->most_s, ns * (s->last - s->first));
-}
-
-/* Names of kernels, which of them are communication: the same words as everywhere. */
-static const char kernels_of[] =
-	"SELECT k.deviceId, k.start, k.\"end\", CASE WHEN s.value LIKE '%%nccl%%' OR s.value LIKE "
-	"'%%rccl%%' OR s.value LIKE '%%nvshmem%%' OR s.value LIKE '%%cross_device_reduce%%' OR "
-	"s.value LIKE '%%multimem\\_%%' ESCAPE '\\' OR s.value LIKE '%%shot_all_reduce%%' OR "
-	"s.value LIKE '%%deep_ep::%%' THEN 1 ELSE 0 END "
-	"FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = k.%s";
-
-static struct sqlite3_stmt *ask_spans(struct sql *q)
-{
-	static const char *const names[] = { "demangledName", "shortName" };
-	bool copies = sql_has(q, "CUPTI_ACTIVITY_KIND_MEMCPY"),
-	     sets = sql_has(q, "CUPTI_ACTIVITY_KIND_MEMSET");
-
-	for (size_t i = 0; i < 2; i++) {
-		char *kernels = arena_printf(q->a, kernels_of, names[i]);
-		struct sqlite3_stmt *s = sql_ask(
-			q, arena_printf(q->a, "%s%s%s ORDER BY 1, 2", kernels,
-					copies ? " UNION ALL SELECT deviceId, start, \"end\", "
-						 "CASE copyKind WHEN 8 THEN 0 ELSE 2 END "
-						 "FROM CUPTI_ACTIVITY_KIND_MEMCPY"
-					       : "",
-					sets ? " UNION ALL SELECT deviceId, start, \"end\", 0 "
-					       "FROM CUPTI_ACTIVITY_KIND_MEMSET"
-					     : ""));
-
-		if (s)
-			return s;
-	}
-	return NULL;
-}
-
-static int devices(struct sql *q, const struct read_place *p, struct watched *w)
-{
-	struct sqlite3_stmt *s = ask_spans(q);
-	struct spans spans = { 0 };
-	int64_t device = -1, base = 0;
-
-	if (!s)
-		return sql_broken(q);
-	while (w->rows < ROWS_MAX && sql_row(q, s)) {
-		int64_t d = sql_integer(q, s, 0), from = sql_integer(q, s, 1),
-			to = sql_integer(q, s, 2), kind = sql_integer(q, s, 3);
-
-		w->rows++;
-		if (from < 0 || to < from || d < 0)
-			continue;
-		if (d != device) {
-			tell(&spans, *p, device, w);
-			spans = (struct spans){ 0 };
-			device = d;
-			base = from; /* times since the boot do not fit a double to the ns */
-		}
-		spans_add(&spans,
-			  kind == 2   ? SPAN_COPY
-			  : kind == 1 ? SPAN_COMM
-				      : SPAN_COMPUTE,
-			  (double)(from - base), (double)(to - base));
-	}
-	tell(&spans, *p, device, w);
-	sql_end(q, s);
-	return q->late ? sql_broken(q) : 0;
+	if (w->to <= w->from)
+		return "1";
+	return arena_printf(a, "%s.start >= %lld AND %s.start < %lld", table, (long long)w->from,
+			    table, (long long)w->to);
 }
 
 /* Of all threads of all processes together: a GPU's part of it. */
 static void host(struct sql *q, const struct read_place *p, const struct watched *w)
 {
 	struct sqlite3_stmt *s = sql_ask(
-		q, "SELECT s.value, sum(r.\"end\" - r.start), count(*) "
-		   "FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId "
-		   "WHERE r.\"end\" >= r.start GROUP BY r.nameId ORDER BY 2 DESC LIMIT 200");
+		q, arena_printf(q->a,
+				"SELECT s.value, sum(r.\"end\" - r.start), count(*) FROM "
+				"CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId "
+				"WHERE r.\"end\" >= r.start AND %s GROUP BY r.nameId ORDER BY 2 "
+				"DESC LIMIT 200",
+				within(q->a, w, "r")));
 
 	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
 		const char *name = sql_text(q, s, 0);
@@ -121,10 +51,12 @@ static void host(struct sql *q, const struct read_place *p, const struct watched
 static void products(struct sql *q, const struct read_place *p, const struct watched *w)
 {
 	struct sqlite3_stmt *s = sql_ask(
-		q,
-		"SELECT s.value, sum(k.\"end\" - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
-		"StringIds s ON s.id = k.demangledName WHERE k.\"end\" >= k.start GROUP BY "
-		"k.demangledName ORDER BY 2 DESC LIMIT 200");
+		q, arena_printf(q->a,
+				"SELECT s.value, sum(k.\"end\" - k.start) FROM "
+				"CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = "
+				"k.demangledName WHERE k.\"end\" >= k.start AND %s GROUP BY "
+				"k.demangledName ORDER BY 2 DESC LIMIT 200",
+				within(q->a, w, "k")));
 
 	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
 		const char *name = sql_text(q, s, 0), *in = name ? span_gemm(name) : NULL;
@@ -139,11 +71,14 @@ static void products(struct sql *q, const struct read_place *p, const struct wat
 /* Copies whose one end is memory of the host that is not pinned. */
 static void pageable(struct sql *q, const struct read_place *p, const struct watched *w)
 {
-#define NOT_PINNED "(SELECT id FROM ENUM_CUDA_MEM_KIND WHERE name LIKE '%PAGEABLE%')"
+#define NOT_PINNED "(SELECT id FROM ENUM_CUDA_MEM_KIND WHERE name LIKE '%%PAGEABLE%%')"
 	struct sqlite3_stmt *s = sql_ask(
-		q, "SELECT copyKind, sum(\"end\" - start) FROM CUPTI_ACTIVITY_KIND_MEMCPY "
-		   "WHERE \"end\" >= start AND copyKind IN (1, 2) AND (srcKind IN " NOT_PINNED
-		   " OR dstKind IN " NOT_PINNED ") GROUP BY copyKind");
+		q, arena_printf(q->a,
+				"SELECT copyKind, sum(m.\"end\" - m.start) FROM "
+				"CUPTI_ACTIVITY_KIND_MEMCPY m WHERE m.\"end\" >= m.start AND "
+				"copyKind IN (1, 2) AND (srcKind IN " NOT_PINNED
+				" OR dstKind IN " NOT_PINNED ") AND %s GROUP BY copyKind",
+				within(q->a, w, "m")));
 #undef NOT_PINNED
 
 	while (s && sql_row(q, s))
@@ -184,7 +119,7 @@ static int open_sqlite(struct evidence *ev, size_t file, const char *path, struc
 					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					path);
 	if (!code)
-		code = devices(&q, &p, &w);
+		code = read_sqlite_gpus(&q, &p, &w);
 	if (!code && w.gpus > 0) {
 		host(&q, &p, &w);
 		products(&q, &p, &w);

@@ -105,28 +105,14 @@ static double steps_between(const struct sample *s, size_t n)
 		       : 1;
 }
 
-/* Megatron-LM's clock of an iteration stands still while it saves: the time is beside the step. Not
- * in that of 2021, whose timers have one figure instead of the least and most of the ranks. */
-static void add_saving(struct told *t)
-{
-	const struct figure_seen *f = t->at[FIGURE_CHECKPOINT_S];
-
-	t->beside_s = 0;
-	if (t->steps && f && f->text && str_starts(f->text, "save-checkpoint") &&
-	    strchr(f->text, '(') && isfinite(t->v[FIGURE_CHECKPOINT_S]))
-		t->beside_s = t->v[FIGURE_CHECKPOINT_S];
-	t->step_s += t->beside_s;
-}
-
 static void tell(struct arena *a, const struct run_files *rf, const struct run_seen *r,
 		 const char *format, struct told *t)
 {
 	struct run_files own = *rf;
-	struct sample *s;
-	size_t n = run_samples(a, r->ev, &own, FIGURE_STEP_S, NULL, format, &s);
-	struct figure_sum step = figure_sum_of(a, s, n, format);
-	size_t steps = n;
-	double between = steps_between(s, n);
+	struct sample *s, *all;
+	size_t n, steps = run_samples(a, r->ev, &own, FIGURE_STEP_S, NULL, format, &all);
+	struct figure_sum step = figure_sum_of(a, all, steps, format);
+	double between = steps_between(all, steps);
 
 	t->format = format;
 	t->watched_s = step.n ? (double)NAN : window_of(r->ev, r->run, format);
@@ -146,9 +132,12 @@ static void tell(struct arena *a, const struct run_files *rf, const struct run_s
 		/* Only those steps tell of it that save. */
 		if (k == FIGURE_CHECKPOINT_S && n && n < steps && !s[0].f->total)
 			t->v[k] = sum.mean * (double)n / ((double)steps * between);
+		if (k == FIGURE_CHECKPOINT_S && isfinite(t->v[k]) &&
+		    saving_beside(all, steps, step.median, between, s, n))
+			t->beside_s = t->v[k];
 	}
 	t->steps = steps;
-	add_saving(t);
+	t->step_s += t->beside_s;
 	t->parts = parts_of(t);
 }
 

@@ -52,6 +52,11 @@ struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const str
 /* Sample n begins with f. */
 void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f);
 
+/* split_saving.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
+ * from one that is told to the next. */
+bool saving_beside(const struct sample *steps, size_t n, double middle_s, double between,
+		   const struct sample *saves, size_t n_saves);
+
 /* split.c: needs r->sums and r->step_s. */
 void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
 /* split_rank.c: needs r->step_s. */

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "diagnose/read.h"
 
-enum { STEPS_LONG = 10, STEPS_SHORT = 4, LOOK_BACK = 256 };
+enum { STEPS_LONG = 10, LOOK_BACK = 256 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -116,8 +116,7 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 	out->files = f;
 	for (size_t i = 0; i < ev->n_files; i++) {
 		struct file_steps *s = &f[i];
-		double skip = s->n >= STEPS_LONG ? fmax(2, floor((double)s->n / 10))
-						 : (s->n >= STEPS_SHORT ? 1 : 0);
+		double skip = (double)evidence_warming_up(s->n);
 
 		s->from = s->first;
 		if (s->n > 1)

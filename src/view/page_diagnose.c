@@ -34,7 +34,7 @@ static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
 		return;
 	if (r->step_from)
 		s = arena_printf(d->arena, "%s (%s)", s, r->step_from);
-	else if (f->n == 1 && isfinite(f->at->over_s))
+	else if (f->n && f->at->step < 0 && isfinite(f->at->over_s))
 		s = arena_printf(d->arena, "%s (measured, the mean over %.4g s)", s, f->at->over_s);
 	else
 		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu step%s)", s, high,

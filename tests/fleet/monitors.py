@@ -82,7 +82,7 @@ def contrib(t, gputune):
     rule = npd["rules"][0]
     t("the npd plugin runs what there is", rule["args"] == ["check", "--format", "npd"] and
       npd["pluginConfig"]["max_output_length"] >= 80 and npd["conditions"][0]["type"] == rule["condition"], npd)
-    board = json.loads((ROOT / "contrib/grafana/gputune.json").read_text())
+    board = json.loads((ROOT / "packaging/prometheus/dashboard-settings.json").read_text())
     asked = set(re.findall(r"gputune_\w+", json.dumps([p.get("targets", []) for p in board["panels"]])))
     given = set(re.findall(r"^# TYPE (\w+)", check(gputune, "hgx-h100", "prom").stdout, re.M))
     t("the dashboard asks for metrics that there are", asked and asked <= given, (asked, given))
@@ -98,7 +98,8 @@ def scrape(t, gputune, work, board):
         done = check(gputune, "cpu-256", "prom", "-o", text / "gputune.prom")
         subprocess.run([str(gputune), "monitor", "--once", "--format", "prom", "-o", str(text / "gputune-now.prom")], timeout=60)
         (work / "prometheus.yml").write_text(
-            "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: node\n  static_configs:\n"
+            "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+            f"rule_files: [{ROOT}/packaging/prometheus/gputune.rules.yml]\nscrape_configs:\n- job_name: node\n  static_configs:\n"
             "  - targets: ['127.0.0.1:9100']\n")
         daemons.append(space.start("prometheus-node-exporter", "--web.listen-address=127.0.0.1:9100",
                                    "--collector.disable-defaults", "--collector.textfile",
@@ -130,10 +131,19 @@ def scrape(t, gputune, work, board):
         facts = json.loads(check(gputune, "cpu-256", "json").stdout)["summary"]
         t("the numbers are those of check", {r["metric"]["verdict"]: int(r["value"][1]) for r in ask("gputune_findings")}
           == {v: facts[v] for v in ("pass", "fail", "na", "unknown")}, (ask("gputune_findings"), facts))
+        rules = [r for g in json.loads(space.enter("curl", "-s", "-m", "5", "http://127.0.0.1:9090/api/v1/rules", check=False).stdout)["data"]["groups"]
+                 for r in g["rules"]]
+        t("prometheus takes the alerts", len(rules) > 6 and {r["health"] for r in rules} <= {"ok", "unknown"}, rules)
         for panel in board["panels"]:
             for target in panel.get("targets", []):
                 query = target["expr"].replace("$instance", ".*").replace("$__range", "1h")
                 t(f"dashboard: {panel['title']}", ask(query), query)
+        wrong = 'ALERTS{alertname="GputuneSettingWrong"}'
+        t("a machine without grave faults raises no alert for them", not ask(wrong), ask(wrong))
+        check(gputune, "hgx-h100", "prom", "-o", text / "gputune.prom")
+        while time.monotonic() < end and not ask(wrong):
+            time.sleep(1)
+        t("what check finds wrong raises one", ask(wrong), rules)
     finally:
         for d in daemons:
             stop(d)

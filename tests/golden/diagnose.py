@@ -262,6 +262,13 @@ for network, says in (("IB", "NCCL goes over RDMA"), ("AWS Libfabric", "NCCL's n
     c = cause(diagnose("training", g, what=network), "socket")
     expect(f"{network}: no sockets", c["certainty"] == "excluded" and c["says"] == says, c)
 
+# A variable alone says which network is not taken, never which one is.
+for what, nodes, value, certainty in (("off on machines", 2, "1", "likely"), ("on", 2, "0", "unseen"), ("off on one machine", 1, "1", "unseen")):
+    f = file("ib.log", f"run model=x world_size=16 nodes={nodes} gpu=NVIDIA_H200\nenv NCCL_IB_DISABLE={value}\n" +
+             "step_s=1 data_s=0 forward_s=0.3 backward_s=0.4 comm_s=0.3 comm_exposed_s=0.25\n" * 20)
+    c = cause(diagnose("training", f, what=f"NCCL_IB_DISABLE, {what}"), "socket")
+    expect(f"NCCL_IB_DISABLE, {what}: {certainty}", c["certainty"] == certainty and "are NCCL's network" not in (c["says"] or ""), c)
+
 # GPUs without a neighbour, or that can never reach one, lose nothing by a variable.
 for what, head, certainty in (("eight in a machine", "world_size=8 nodes=1 gpu=NVIDIA_H200", "certain"), ("one in each machine", "world_size=4 nodes=4 gpu=NVIDIA_H200", "unseen"),
                               ("GeForce", "world_size=4 nodes=1 gpu=NVIDIA_GeForce_RTX_4090", "excluded")):
@@ -303,6 +310,38 @@ f = file("beside.log", "".join(
 r = diagnose("training", f, what="saving longer than a step")["runs"][0]
 expect("saving lies beside the step", abs(r["step"]["parts"]["checkpoint_s"] - 3) < 0.01 and abs(r["step"]["parts"]["compute_s"] - 0.9) < 0.01 and
        not any("contradict" in n for n in r["notes"]) and any("leaves saving out" in n for n in r["notes"]), (r["step"], r["notes"]))
+
+# Until 2024 it ran on, and the step that is told next holds it.
+f = file("within.log", "".join(
+    ITERATION.format(i).replace("13000.0", "4000.0" if i % 5 == 1 and i > 1 else "1000.0") + "".join(f"    {n} {'.' * (47 - len(n))}: ({v:.2f}, {v:.2f})\n" for n, v in (
+        ("forward-compute", 300), ("backward-compute", 600), ("batch-generator", 2), ("optimizer", 50))) +
+    (f"(min, max) time across ranks (ms):\n    save-checkpoint {'.' * 32}: (3000.00, 3000.00)\n" if i % 5 == 0 else "") for i in range(1, 22)))
+r = diagnose("training", f, what="a clock that runs while it saves")["runs"][0]
+expect("saving lies in the step", abs(r["step"]["step_s"] - (15 * 1 + 4 * 4) / 19) < 0.01 and abs(r["step"]["parts"]["checkpoint_s"] - 12 / 19) < 0.01 and
+       not any("leaves saving out" in n for n in r["notes"]), (r["step"], r["notes"]))
+
+# Labels of tasks and of torchrun together; and pdsh's, where the line says the rank.
+LINE = "step={} step_s=0.5 data_s=0.01 forward_s={} backward_s=0.3 optimizer_s=0.02"
+for name, label in (("srun.log", lambda n, r: f"{n}: [rank{r}]:"), ("pdsh.log", lambda n, r: f"node{n}: rank={4 * n + r} ")):
+    f = file(name, "".join(label(n, r) + LINE.format(i, 0.2 if (n, r) == (1, 2) else 0.1) + "\n" for i in range(1, 30) for n in (0, 1) for r in range(4)))
+    c = cause(diagnose("training", f, what=name), "straggler")
+    expect(f"{name}: the rank of the job", c["certainty"] == "certain" and c["says"].startswith("rank 6 is the last") and "nan" not in json.dumps(c), c)
+
+# The results of the Trainer, as a dictionary and as a page, are of the whole run and no two steps.
+f = file("results.log", "{'train_runtime': 220.0, 'train_samples_per_second': 14.5, 'train_steps_per_second': 0.5, 'train_loss': 1.3, 'epoch': 1.0}\n"
+         "***** train metrics *****\n  train_runtime            = 0:03:40.00\n  train_steps_per_second   =        0.5\n")
+p = run("training", f)
+expect("a summary is no step", "2 s (measured, the mean over 220 s)" in p.stdout, p.stdout)
+
+# MaxText; and the memory that Axolotl adds to the Trainer's lines.
+f = file("maxtext.log", "".join(f"completed step: {i}, seconds: {40 if i == 0 else 2:.3f}, TFLOP/s/device: {200.5 if i else 10:.3f}, Tokens/s/device: {4200 if i else 200:.3f}, "
+                                f"total_weights: 65536, loss: {10 - i / 10:.3f}\n" for i in range(30)))
+r = diagnose("training", f, what="MaxText")["runs"][0]
+expect("MaxText's steps, without the one that compiles", r["figures"]["step_s"] == 2 and r["figures"]["step_p95_s"] == 2, r)
+p = run("training", f)
+expect("MaxText's rates", "4200 tokens/s for each GPU" in p.stdout and "200.5 TFLOP/s a GPU" in p.stdout, p.stdout)
+p = run("training", file("axolotl.log", "".join(f"{{'loss': 1.5, 'memory/max_active (GiB)': 40.1, 'memory/device_reserved (GiB)': 44.0, 'tokens_per_second_per_gpu': {3200 + i}.5, 'epoch': 0.{i}}}\n" for i in range(10, 40))))
+expect("Axolotl's memory", "44.0 GiB" in p.stdout and "tokens/s for each GPU" in p.stdout, p.stdout)
 
 # A few steps that take long are in no middle.
 f = file("spikes.log", "".join(f"step={i} step_s={1.0 if i % 50 else 60.0} data_s=0.01 forward_s=0.3 backward_s=0.6 optimizer_s=0.08\n" for i in range(1, 201)))
@@ -373,6 +412,67 @@ if sqlite3:
     j = diagnose("training", log, nsys("small.sqlite", 40, 1e-5), what="small kernels and a log")
     expect("a kernel's time is of a step's kernels", "kernels a step of 10.0 us" in cause(j, "launch")["says"], cause(j, "launch"))
 
+# Ranges of NVTX: steps, and where the host is while a GPU has nothing to do. Two processes, each of which counts its GPU as 0; the first 50 ms of
+# each of 12 steps of 100 ms are the loader's, then 30 ms of kernels, a captured graph of 10 ms, and 10 ms of writing figures.
+def nvtx(name, ranges, gpus=2, graph=True, numbered=True, startup=3.0):
+    db = sqlite3.connect(tmp / name)
+    db.executescript("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+                     "CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT);"
+                     "CREATE TABLE TARGET_INFO_CUDA_DEVICE(gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT NOT NULL, numMultiprocessors INTEGER NOT NULL);"
+                     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL);"
+                     "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, graphId INTEGER NOT NULL, globalPid INTEGER);"
+                     "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER,"
+                     " endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);")
+    ms = 1_000_000
+    strings = ["ampere_bf16_gemm", "forward"]
+    db.executemany("INSERT INTO StringIds VALUES(?, ?)", enumerate(strings))
+    for g in range(gpus):
+        pid = 4000 + g
+        tid = pid << 24 | pid
+        db.execute("INSERT INTO TARGET_INFO_GPU VALUES(?, 'NVIDIA H100 80GB HBM3')", (g,))
+        db.execute("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES(?, 0, ?, 'GPU-0', 132)", (g, pid))
+        kernel = lambda a, b: db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?, ?, 0, ?, 0, 0)", (round(a * ms), round(b * ms), pid << 24))
+        put = lambda a, b, text, kind=59, at=tid: db.execute("INSERT INTO NVTX_EVENTS(start, end, eventType, text, textId, globalTid) VALUES(?, ?, ?, ?, ?, ?)",
+                                                            (round(a * ms), b and round(b * ms), kind, None if text in strings else text,
+                                                             strings.index(text) if text in strings else None, at))
+        kernel(0, 1)  # the model is built: no part of a step
+        if ranges:
+            put(100, 2900, "sanity validation")
+            for i in range(4):
+                put(200 + 600 * i, 700 + 600 * i, f"step {i}")
+        put(1, 0, "not closed")
+        put(5, None, "a mark", 34)
+        for i in range(12):
+            t = 1000 * startup + 100 * i
+            if ranges:
+                put(t, t + 99, f"step {100 + i}" if numbered else "train_step")
+                put(t + 1, t + 51, ranges)
+                put(t + 51, t + 70, "forward")
+                put(t + 52, t + 53, "aten::mm, seq = 5")
+                put(t + 89, t + 98, "log metrics")
+                put(t, t + 99, "worker", at=tid + 1)
+            for k in range(30):
+                kernel(t + 50 + k, t + 51 + k)
+            if graph:
+                db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(?, ?, 0, 1, ?)", ((t + 80) * ms, (t + 90) * ms, pid << 24))
+    db.commit()
+    db.close()
+    return tmp / name
+
+
+if sqlite3:
+    j = diagnose("training", nvtx("nvtx.sqlite", "dataloader"), what="ranges of NVTX")
+    r = j["runs"][0]
+    c = cause(j, "loader")
+    expect("ranges mark steps: the start is no part of one", abs(r["step"]["step_s"] - 0.1) < 2e-4, r["step"])
+    expect("idle in the loader's range is the loader's", r["bottleneck"] == "loader" and c["certainty"] == "certain" and abs(c["share"] - 0.49) < 0.02, c)
+    expect("GPUs are told apart by process, and a graph is work", abs(r["step"]["parts"]["compute_s"] - 0.04) < 1e-4, r["step"])
+    j = diagnose("training", nvtx("own.sqlite", "shuffle buffer", numbered=False), what="a range of one's own")
+    c = cause(j, "idle")
+    expect("a range that nobody knows is named", c["certainty"] == "likely" and 'in the range "shuffle buffer" for 8' in c["says"], c)
+    j = diagnose("training", nvtx("bare.sqlite", None), what="no ranges")
+    expect("without ranges all of it is one window", j["runs"][0]["step"]["step_s"] > 4, j["runs"][0]["step"])
+
 # What gradients need, by what ranks share and how the model is split.
 for what, more, tp, factor in (("DDP", "parallel=ddp", 1, 2 * 4), ("ZeRO-1", "parallel=zero-1", 1, 2 + 2), ("FSDP", "parallel=fsdp", 1, 4 + 2 * 2),
                                ("ZeRO-3", "parallel=zero-3", 1, 2 + 2 * 2), ("tensor parallel", "parallel=ddp tp=4", 4, 2 * 4)):
@@ -391,6 +491,8 @@ expect("a file that is not there", run("training", "nowhere.log").returncode == 
 expect("something else than training", run("cooking", f).returncode == 2)
 p = run("training", file("none.bin", "\x01\x02 nothing of a training run\n"))
 expect("nothing of training: cannot tell", p.returncode == 5 and "none.bin" in p.stderr, (p.returncode, p.stderr))
+p = run("training", file("run.nsys-rep", "\x01\0 a report\n"))
+expect("nsys's own report: what makes a readable one", p.returncode == 5 and "nsys export -t sqlite" in p.stderr, p.stderr)
 (tmp / "mixed").mkdir()
 shutil.copy(data / "real-loader-2/rank0.log", tmp / "mixed")
 (tmp / "mixed/empty").write_text("")

@@ -131,11 +131,14 @@ expect("all of an H200", len(families) > 10, families)
 expect("hertz, not MHz", all(float(x) >= 1e8 for x in re.findall(r"^gputune_gpu_sm_clock_hertz\S* (\S+)$", text, re.M)), text[:600])
 # Alerts and dashboard ask for what there is.
 known = {f"gputune_{name}{'_total' if kind == 'TOTAL' else ''}"
-         for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/monitor/columns.c").read_text())} | {"gputune_score_ratio"}
-for name in ("gputune.rules.yml", "dashboard.json"):
+         for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/monitor/columns.c").read_text())}
+known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", root / "tests/machines/hgx-h100", "--format", "prom").stdout, re.M))
+dashboards = ("dashboard.json", "dashboard-settings.json")
+for name in ("gputune.rules.yml", *dashboards):
     asked = set(re.findall(r"gputune_\w+", (root / "packaging/prometheus" / name).read_text()))
     expect(f"{name} asks for what is exported", asked and asked <= known, asked - known)
-json.loads((root / "packaging/prometheus/dashboard.json").read_text())
+boards = [json.loads((root / "packaging/prometheus" / name).read_text()) for name in dashboards]
+expect("neither dashboard replaces the other", len({b["uid"] for b in boards}) == len({b["title"] for b in boards}) == 2, [b["uid"] for b in boards])
 if shutil.which("promtool"):
     p = subprocess.run(["promtool", "check", "rules", root / "packaging/prometheus/gputune.rules.yml"], capture_output=True, text=True,
                        check=False)
