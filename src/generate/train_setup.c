@@ -10,6 +10,10 @@
 
 /* Plainer ways are taken unless another is faster by this much. */
 #define WORTH 1.02
+/* And a step that may run out of memory, as its interval says: over one that does not. */
+#define DARING 1.1
+/* Host memory of a machine with eight GPUs: 2 TB are usual, twice as much is rare. */
+#define HOST_MOST 4e12
 /* One way, of a GPU: PCIe 5.0 x16 as measured on an H200 host (55.5 GB/s), 4.0 half of it. */
 #define PCIE_GBS 55.5
 
@@ -71,6 +75,12 @@ void train_setup_way(struct train_question *q, enum train_target target, enum tr
 	}
 }
 
+/* What may not fit counts for less. */
+static double worth(const struct train_try *t)
+{
+	return t->sure ? t->tokens_s : t->tokens_s / DARING;
+}
+
 /* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
 static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
 		    const struct train_bounds *b, double parameters, struct train_try *t,
@@ -78,6 +88,7 @@ static void try_one(struct arena *a, const struct train_question *told, enum tra
 {
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_try now;
 	struct err e = { 0 };
 	int most, all = told->global_batch;
 
@@ -100,14 +111,18 @@ static void try_one(struct arena *a, const struct train_question *told, enum tra
 		q->accumulation = all / (m * q->dp);
 		q->global_batch = all;
 		train_predict(a, q, p);
-		if (!p->memory.fits || (t->fits && p->tokens_s.value < t->tokens_s * 1.005))
+		now = *t;
+		now.fits = p->memory.fits;
+		now.sure = p->memory.all.high <= p->memory.limit;
+		now.tokens_s = p->tokens_s.value;
+		now.step_s = p->time.total.value;
+		now.memory = p->memory.total;
+		now.memory_high = p->memory.all.high;
+		now.micro_batch = m;
+		now.accumulation = q->accumulation;
+		if (!now.fits || (t->fits && worth(&now) < worth(t) * 1.005))
 			continue;
-		t->fits = true;
-		t->tokens_s = p->tokens_s.value;
-		t->step_s = p->time.total.value;
-		t->memory = p->memory.total;
-		t->micro_batch = m;
-		t->accumulation = q->accumulation;
+		*t = now;
 		*best = *q;
 	}
 }
@@ -128,11 +143,19 @@ static size_t pick(const struct train_setup *s)
 	double most = 0;
 
 	for (size_t i = 0; i < s->n_tries; i++)
-		most = fmax(most, s->tries[i].fits ? s->tries[i].tokens_s : 0);
+		most = fmax(most, s->tries[i].fits ? worth(&s->tries[i]) : 0);
 	for (size_t i = 0; i < s->n_tries; i++)
-		if (s->tries[i].fits && s->tries[i].tokens_s * WORTH >= most)
+		if (s->tries[i].fits && worth(&s->tries[i]) * WORTH >= most)
 			return i;
 	return s->n_tries;
+}
+
+/* "2.1 % faster" */
+static const char *apart(struct arena *a, const struct train_try *t, const struct train_try *than)
+{
+	double part = 100 * (t->tokens_s / than->tokens_s - 1);
+
+	return arena_printf(a, "%.1f %% %s", fabs(part), part < 0 ? "slower" : "faster");
 }
 
 static const char *choice_why(struct arena *a, const struct train_setup *s, size_t taken)
@@ -149,17 +172,24 @@ static const char *choice_why(struct arena *a, const struct train_setup *s, size
 			faster = o;
 	}
 	if (!plainer)
-		return arena_printf(
-			a, "%s fits (%.1f GB of a GPU, predicted), and %s%s", name_of(a, t),
-			t->memory / 1e9,
-			faster ? arena_printf(a, "%s is predicted to be only %.1f %% faster",
-					      name_of(a, faster),
-					      100 * (faster->tokens_s / t->tokens_s - 1))
-			       : "nothing that shards more is predicted to be faster",
-			"");
+		return arena_printf(a, "%s fits (%.1f GB of a GPU, predicted), and %s%s",
+				    name_of(a, t), t->memory / 1e9,
+				    !faster ? "nothing that shards more is predicted to be faster"
+					    : arena_printf(a, "%s is predicted to be only %s",
+							   name_of(a, faster), apart(a, faster, t)),
+				    !faster || faster->sure
+					    ? ""
+					    : arena_printf(a, " and may need as much as %.1f GB",
+							   faster->memory_high / 1e9));
 	if (!plainer->fits)
 		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
 				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
+	if (t->sure && !plainer->sure)
+		return arena_printf(a,
+				    "%s may need as much as %.1f GB of a GPU and then not fit; %s "
+				    "has room (%.1f GB, predicted), and is predicted to be %s",
+				    name_of(a, plainer), plainer->memory_high / 1e9, name_of(a, t),
+				    t->memory / 1e9, apart(a, t, plainer));
 	return arena_printf(a,
 			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
 			    "(%.1f GB%s)",
@@ -187,13 +217,26 @@ static void no_offload(struct arena *a, struct train_setup *s)
 	s->why = "nothing fits";
 }
 
-/* What has to move in each step, where states are kept in host memory. */
+/*
+ * Bytes of a parameter that cross PCI Express in a step, at least. FSDP keeps its FP32 shard on the
+ * host: it comes for the forward and for the backward pass of each micro-batch, whose gradient goes
+ * back. DeepSpeed sends each micro-batch's 16-bit gradient and takes it back to add the next to it,
+ * and takes the weights once; if they are on the host as well, forward and backward.
+ */
+static double crossing(const struct train_offload *o, bool deepspeed, double micros)
+{
+	if (!deepspeed)
+		return (4 + 4 + 4) * micros;
+	return (2 + 2) * micros + (o->weights ? (2 + 2) * micros : 0) + 2;
+}
+
 static void offload(struct arena *a, struct train_setup *s, struct train_question *q)
 {
 	struct train_answer *p = s->after;
 	struct train_offload *o = &s->offload;
 	bool deepspeed = s->target == TARGET_DEEPSPEED;
-	double parts, saved;
+	bool narrow = deepspeed && (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
+	double parts;
 
 	train_setup_way(q, s->target, deepspeed ? TRAIN_ZERO3 : TRAIN_FSDP, true);
 	q->recompute = TRAIN_FULL;
@@ -201,29 +244,34 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;
 	train_predict(a, q, p);
 	parts = p->q.dp > 0 ? p->q.dp : 1;
-	saved = p->memory.master + p->memory.states;
 	o->optimizer = true;
-	o->saved_bytes = saved;
-	o->moved_bytes = 2 * 2 * p->parameters / parts;
+	o->saved_bytes = p->memory.master + p->memory.states + p->memory.gradients;
 	/* FSDP's switch takes the weights as well, whether or not they would fit. */
-	if (!deepspeed || p->memory.total - saved > p->memory.limit) {
-		o->weights = true;
+	o->weights = !deepspeed || p->memory.total - o->saved_bytes > p->memory.limit;
+	if (o->weights)
 		o->saved_bytes += p->memory.weights;
-		/* Each micro-batch takes them forward and backward. */
-		o->moved_bytes += 2.0 * 2 * p->parameters / parts * p->q.accumulation;
-	}
+	o->moved_bytes = crossing(o, deepspeed, p->q.accumulation) * p->parameters / parts;
+	/* The host's update takes FP32 gradients. */
+	o->host_bytes = o->saved_bytes + (narrow ? p->memory.gradients : 0);
+	o->host_bytes *= s->gpus_each > 0 ? s->gpus_each : 1;
 	o->step_s_least = o->moved_bytes / 1e9 / PCIE_GBS;
-	o->host_bytes = o->saved_bytes * (s->gpus_each > 0 ? s->gpus_each : 1);
-	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit;
+	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit && o->host_bytes <= HOST_MOST;
 	o->why = arena_printf(
 		a,
-		"nothing fits without: it takes %.1f GB from each GPU (%.0f GB of host memory on "
-		"a machine) and moves %.2f GB of each in every step, at least %.2f s over PCIe 5.0 "
+		"nothing fits without: it takes %.1f GB from each GPU (at least %.0f GB of host "
+		"memory on a machine) and moves %.2f GB of each in every step, at least %.2f s "
+		"over PCIe 5.0 "
 		"x16 (%.1f GB/s, measured on an H200 host) beside what the CPU needs to update the "
 		"weights, which is not predicted",
 		o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9, o->step_s_least,
 		PCIE_GBS);
-	if (!s->fits)
+	if (o->host_bytes > HOST_MOST)
+		s->fits_why = arena_printf(
+			a,
+			"offload would take %.1f TB of host memory on each machine, more than "
+			"such machines usually have: more GPUs, or a smaller model",
+			o->host_bytes / 1e12);
+	else if (!s->fits)
 		s->fits_why = arena_printf(
 			a,
 			"even with offload %.1f GB of %.1f GB would be needed on each GPU: more "

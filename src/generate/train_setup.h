@@ -28,8 +28,8 @@ struct train_try {
 	enum train_recompute recompute;
 	bool reshard;
 	int micro_batch, accumulation;
-	bool fits;
-	double tokens_s, step_s, memory;
+	bool fits, sure; /* sure: even if it needs as much as its interval says */
+	double tokens_s, step_s, memory, memory_high;
 };
 
 /* Keeping optimizer states or weights in host memory: only where nothing else fits. */

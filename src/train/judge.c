@@ -176,17 +176,26 @@ static void say(struct state *s)
 	const char *measured = train_plain(s->a, j->measured, 6);
 	const char *predicted = train_plain(s->a, f->value, 6),
 		   *high = train_plain(s->a, f->high, 6);
+	double mfu = j->predicted.mfu.value, most = mfu > 0 ? f->value / mfu : 0;
 
 	if (j->inside)
 		j->verdict = arena_printf(s->a,
 					  "inside what is predicted: %s tokens/s measured, %s "
 					  "predicted (%s to %s)",
 					  measured, predicted, train_plain(s->a, f->low, 6), high);
+	else if (most > 0 && j->measured > most)
+		j->verdict = arena_printf(
+			s->a,
+			"more than the GPUs can do: %s tokens/s measured, and at all of their "
+			"peak, by data sheet, they would do %s: another model, precision or count "
+			"of "
+			"tokens",
+			measured, train_plain(s->a, most, 6));
 	else if (j->lost_s < 0)
 		j->verdict = arena_printf(
 			s->a,
 			"faster than predicted: %s tokens/s measured, %s predicted (up to "
-			"%s): is it the same model, precision and batch?",
+			"%s); see that model, precision and batch are the same",
 			measured, predicted, high);
 	else
 		j->verdict = arena_printf(

@@ -76,8 +76,12 @@ static double train_kept_bytes(const struct train_question *q, const struct trai
 	double blocks = s->widest * (q->compile ? (gated ? 3 : 2) : (gated ? 3.4 : 2));
 	double rows = along * (q->compile || !gated ? 4 : 5);
 
-	if (a->kv_lora)
-		qkv = 3.0 * a->heads * a->v_dim / q->tp + a->kv_lora;
+	/* Latent attention keeps what it projects down as well, on each tensor rank. */
+	if (a->kv_lora) {
+		qkv = a->heads * (2.0 * (a->nope_dim + a->rope_dim) + a->v_dim) / q->tp +
+		      a->q_lora + a->kv_lora + a->rope_dim;
+		out = (double)a->heads * a->v_dim / q->tp;
+	}
 	if (a->moe_layers)
 		rows += 2.0 * a->top * along;
 	return w * (rows + qkv + out + blocks);
@@ -122,9 +126,10 @@ static void buffers(const struct train_question *q, const struct train_shape *s,
 
 	if (s->ranks > 1 && !train_way_shards(q->way)) {
 		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
-		/* Gradients are views into DDP's buckets, which are as large as they. */
-		if (q->way == TRAIN_DDP)
-			m->buffers = q->bucket_bytes;
+		/* PyTorch's DDP keeps copies of all gradients in its buckets: to have them there
+		 * alone (gradient_as_bucket_view) is not what it does by itself. */
+		if (q->way == TRAIN_DDP && q->reduce_fp32)
+			m->buffers = s->trained * train_gradient_bytes(q);
 	}
 	if (train_way_shards(q->way) && s->ranks > 1) {
 		double largest = fmax(layer, s->head);
@@ -136,12 +141,46 @@ static void buffers(const struct train_question *q, const struct train_shape *s,
 	m->context = CONTEXT + (q->place.gpus > 1 ? NCCL : 0);
 }
 
+/* What a stage of so many layers holds; in all but the first each has experts, if those without are
+ * few enough to be the first one's. */
+static double stage_experts(const struct train_question *q, const struct train_shape *s,
+			    double layers)
+{
+	double moe = q->arch.moe_layers;
+
+	if (moe <= 0 || q->arch.layers - moe >= s->layers)
+		return s->experts * layers * q->pp / q->arch.layers;
+	return s->experts * fmin(moe, layers) * q->pp / moe;
+}
+
+/* Layers that do not divide leave one more to some stages than to the last, which has the output
+ * head besides. */
+static void fullest_stage(const struct train_question *q, struct train_shape *s)
+{
+	double mean = q->arch.layers / (double)q->pp, least = floor(mean);
+	double layer = (s->dense - s->head) / mean;
+	double middle = stage_experts(q, s, s->layers), last = stage_experts(q, s, least);
+
+	if (q->pp <= 1)
+		return;
+	if (layer * s->layers + middle > layer * least + s->head + last) {
+		s->dense = layer * s->layers;
+		s->experts = middle;
+	} else {
+		s->dense = layer * least + s->head;
+		s->experts = last;
+	}
+	s->params = s->dense + s->experts;
+	s->trained = s->params * train_trained_part(q);
+}
+
 void train_memory_of(const struct train_question *q, struct train_memory *m)
 {
 	struct train_shape s;
 
 	*m = (struct train_memory){ 0 };
 	train_shape_of(q, &s);
+	fullest_stage(q, &s);
 	weights(q, &s, m);
 	activations(q, &s, m);
 	buffers(q, &s, m);

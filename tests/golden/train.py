@@ -94,6 +94,36 @@ def check_ways():
     expect("overlap helps", step(bare) > step(by["fsdp"]))
 
 
+def check_copies():
+    """PyTorch's DDP has all gradients in its buckets as well: 4 bytes a parameter, and 4 again."""
+    m = ask("--model", "llama-3-8b", "--on", "h200 x8", "--parallel", "ddp", "--micro-batch", "1")["memory"]
+    expect("buckets of DDP", near(m["buffers_bytes"], 4 * 8.03e9, 0.01) and near(m["buffers_bytes"], m["gradients_bytes"]), m)
+
+
+def check_fullest():
+    """61 layers on 16 stages, three of them without experts: most stages have four layers with experts, of 2.8 G parameters in 16 parts."""
+    args = ("--model", "deepseek-v3", "--on", "h100-sxm x256", "--ep", "16", "--parallel", "zero-1", "--sequence", "4096", "--global-batch", "1024",
+            "--micro-batch", "1", "--checkpointing", "full")
+    m = ask(*args, "--pp", "16")["memory"]
+    layer = 256 * 3 * 7168 * 2048 / 16
+    expect("four layers with experts", 2 * 4 * layer < m["weights_bytes"] < 2 * 4.7 * layer + 2 * 4 * 0.25e9, m)
+    # What does not divide: 32 layers on 12 stages, three each, or two and the output head of 0.525 G.
+    m = ask("--model", "llama-3-8b", "--on", "h200 x24", "--pp", "12", "--parallel", "zero-1", "--micro-batch", "1")["memory"]
+    expect("the head's stage has fewer layers", near(m["weights_bytes"], 2 * (2 * 0.2181e9 + 0.5253e9), 0.01), m)
+
+
+def check_latent():
+    """Latent attention keeps queries and keys of 192, values of 128 for each of 128 heads, and what they come from."""
+    by = {}
+    for tokens in ("2048", "4096"):
+        by[tokens] = ask("--model", "deepseek-v3", "--on", "h100-sxm x256", "--pp", "16", "--ep", "16", "--parallel", "zero-1", "--sequence", tokens,
+                         "--global-batch", "1024", "--micro-batch", "1", "--checkpointing", "full")["memory"]["working_bytes"]
+    token = (by["4096"] - by["2048"]) / 2048
+    heads = 128 * (2 * 192 + 128) + 1536 + 512 + 64 + 128 * 128
+    inner = 3.4 * (3 * 18432 + 58 * 9 * 2048) / 61
+    expect("of the layer at work", near(token, 2 * (heads + 7168 * (5 + 2 * 8) + inner), 0.01), (token, heads))
+
+
 def check_activations():
     by = {c: ask(*BASE, "--parallel", "fsdp", "--micro-batch", "1", "--checkpointing", c) for c in ("none", "selective", "full")}
     expect("recomputing saves memory", memory(by["none"]) > memory(by["selective"]) > memory(by["full"]))
@@ -313,7 +343,11 @@ def check_source():
     expect("nothing measured, nothing excluded by it", not {c["what"]: c for c in blind["judgement"]["causes"]}["bandwidth of the links"]["excluded"], blind["judgement"])
     expect("then the headline excludes nothing either", "cannot explain" not in blind["judgement"]["verdict"] and "only if the links give" in blind["judgement"]["verdict"],
            blind["judgement"]["verdict"])
-    fast = ask(*SOURCE, "--on", "hgx-h100", "--claim", "3000000")
+    never = ask("--model", "llama-3-8b", "--on", "hgx-h100", "--claim", "1e9")
+    most = never["tokens_per_s"]["value"] / never["mfu_ratio"]["value"]
+    expect("more than the peak is no measurement of this", never["judgement"]["verdict"].startswith("more than the GPUs can do") and
+           f"would do {round(most, -1):.0f}"[:12] in never["judgement"]["verdict"], never["judgement"]["verdict"])
+    fast = ask(*SOURCE, "--on", "hgx-h100", "--claim", "600000")
     expect("too fast is said", "faster than predicted" in fast["judgement"]["verdict"], fast["judgement"])
 
 
@@ -513,6 +547,9 @@ def other(*argv):
 
 
 check_ways()
+check_copies()
+check_fullest()
+check_latent()
 check_activations()
 check_verdict()
 check_stages()
