@@ -17,6 +17,8 @@
 struct model_file {
 	struct arch arch;
 	const char *format;  /* of the weights, as a name for format_find; NULL: not told */
+	const char *cache;   /* keys and values, of format_cache_bytes; NULL: not told */
+	bool cache_scheme;   /* as compressed tensors tell it, which not every engine reads */
 	const char *kept;    /* modules that stay in BF16, in a sentence; NULL: not told */
 	double bytes;	     /* exact, of all tensors; 0: not told */
 	bool besides;	     /* its files have what sees or hears besides, which is not counted */

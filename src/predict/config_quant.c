@@ -144,6 +144,26 @@ static void all_parts(struct format *f, double bytes)
 			*parts[i] = bytes;
 }
 
+/*
+ * A checkpoint with scales for keys and values: Model Optimizer has an algorithm's name, compressed
+ * tensors a scheme. Engines keep the cache so unless they are told otherwise.
+ */
+static void read_cache(const json_t *q, struct model_file *out)
+{
+	static const char *const known[] = { "nvfp4", "fp8" };
+	const json_t *scheme = json_object_get(q, "kv_cache_scheme");
+	const char *algo = quant_text(q, "kv_cache_quant_algo"), *type = quant_text(scheme, "type");
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !out->cache; i++)
+		if (strcasecmp(algo, known[i]) == 0)
+			out->cache = known[i];
+	if (out->cache || json_integer_value(json_object_get(scheme, "num_bits")) != 8 ||
+	    strcasecmp(type, "float") != 0)
+		return;
+	out->cache = "fp8";
+	out->cache_scheme = strncmp(quant_text(q, "quant_method"), "modelopt", 8) != 0;
+}
+
 /* out has the shape already; quantized becomes true. */
 static void read_quantization(struct arena *a, const json_t *q, struct model_file *out)
 {
@@ -193,8 +213,10 @@ void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 		q = json_object_get(c, "quantization_config");
 	if (!json_is_object(q))
 		q = json_object_get(root, "compression_config"); /* of the first releases */
-	if (json_is_object(q))
-		read_quantization(a, q, out);
+	if (!json_is_object(q))
+		return;
+	read_cache(q, out);
+	read_quantization(a, q, out);
 }
 
 /* Files of the first AutoGPTQ and AutoAWQ do not say whose they are. */
@@ -222,6 +244,7 @@ int config_quantization_beside(struct arena *a, const char *name, const char *te
 	method = whose(q);
 	if (method)
 		json_object_set_new(q, "quant_method", json_string(method));
+	read_cache(q, out);
 	if (!json_is_null(json_object_get(q, "quant_algo"))) { /* null: the cache alone */
 		read_quantization(a, q, out);
 		out->taken = arena_printf(a, "%s; weights by %.120s", out->taken, name);

@@ -98,7 +98,13 @@ static size_t match_row(const char *words, const struct model_row *r, double tot
 	return best;
 }
 
-/* A size like "27b", "0.8b", "350m" at s, up to a hyphen; 0: none. */
+/* Of no model are fewer parameters, and of none more. */
+static double likely_size(double parameters)
+{
+	return parameters >= 1e6 && parameters <= 1e14 ? parameters : 0;
+}
+
+/* A size like "27b", "0.8b", "350m", "7b1" at s, up to a hyphen; 0: none. */
 static double size_at(const char *s)
 {
 	const char *end;
@@ -111,9 +117,11 @@ static double size_at(const char *s)
 
 		return v * each * 0.83; /* attention is shared by the experts */
 	}
+	if (*end == 'b' && isdigit((unsigned char)end[1]) && end[2] == '-')
+		return likely_size(1e9 * (v + 0.1 * (end[1] - '0')));
 	if (end[0] && end[1] != '-' && end[1] != '\0')
 		return 0;
-	return *end == 'b' ? v * 1e9 : *end == 'm' ? v * 1e6 : *end == 't' ? v * 1e12 : 0;
+	return likely_size(v * (*end == 'b' ? 1e9 : *end == 'm' ? 1e6 : *end == 't' ? 1e12 : 0));
 }
 
 void model_sizes(const char *name, double *total, double *active)
@@ -132,6 +140,16 @@ void model_sizes(const char *name, double *total, double *active)
 
 /* Above this size models have experts, unless they are said to have none. */
 #define MOSTLY_EXPERTS 130e9
+/* A shape like those of most models is taken though its size is off by so much more. */
+#define UNUSUAL 0.15
+
+/* What most models of today have; others are as large, and their cache is not. */
+static bool usual(const struct arch *a)
+{
+	bool few = a->kv_lora > 0 || (a->kv_heads > 1 && a->kv_heads < a->heads);
+
+	return few && a->ffn_mats != 2 && !a->linear_layers;
+}
 
 static double distance(const struct arch *a, double total, double active)
 {
@@ -141,6 +159,8 @@ static double distance(const struct arch *a, double total, double active)
 
 	if (active > 0)
 		return d + fabs(log(p.active / active));
+	if (!usual(a))
+		d += UNUSUAL;
 	return (a->experts > 0) == likely ? d : d + 3;
 }
 
@@ -218,6 +238,11 @@ int model_find(struct arena *a, const char *name, const struct model_hint *hint,
 		total = hint->total;
 	if (hint && hint->active > 0)
 		active = hint->active;
+	if (hint && hint->active > 0 && total > 0 && active > total)
+		return err_set(e, -EINVAL,
+			       "a token uses at most the %.3g billion parameters that there are, "
+			       "not %.3g billion",
+			       total / 1e9, active / 1e9);
 	if (strcasestr(name, "dense"))
 		active = total;
 	if (total <= 0) {

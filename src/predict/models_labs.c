@@ -74,7 +74,7 @@ static const struct model_row rows[] = {
 	    .experts = 16,
 	    .top = 2,
 	    .expert_ffn = 6400 } },
-	{ "phi4|mini phi|4|mini phi4|3.8b",
+	{ "phi4|mini phi|4|mini phi4|3.8b phi4|mini|reasoning phi|4|mini|reasoning",
 	  { .name = "Phi-4-mini",
 	    CONFIG("microsoft/Phi-4-mini-instruct"),
 	    .layers = 32,

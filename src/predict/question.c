@@ -220,11 +220,36 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 	return 0;
 }
 
+/* As the checkpoint has scales for, with the engines that look for such. */
+static const char *cache_of_file(const struct words *w, const struct ask *k)
+{
+	const struct model_file *f = w->file;
+
+	if (!f || !f->cache)
+		return NULL;
+	switch (k->engine) {
+	case ENGINE_VLLM:
+	case ENGINE_TRTLLM:
+		return f->cache;
+	case ENGINE_SGLANG: /* Model Optimizer's FP8 alone */
+		return f->cache_scheme || strcmp(f->cache, "fp8") != 0 ? NULL : f->cache;
+	default:
+		return NULL;
+	}
+}
+
 static int find_cache(struct arena *a, const struct words *w, struct query *q, struct err *e)
 {
 	struct ask *k = &q->ask;
 
 	k->cache_name = w->cache && *w->cache ? w->cache : "auto";
+	if (strcmp(k->cache_name, "auto") == 0 && cache_of_file(w, k)) {
+		k->cache_name = cache_of_file(w, k);
+		note(q, arena_printf(a,
+				     "cache: %s, by the model's files, which engines of today go "
+				     "by (not told)",
+				     k->cache_name));
+	}
 	k->cache_bytes = format_cache_bytes(k->cache_name);
 	if (k->cache_bytes <= 0)
 		return err_set(e, -EINVAL, "\"%.40s\" is no format of the cache that is known",

@@ -79,7 +79,7 @@ static json_t *prompt_json(const struct prompt *r)
 	put(j, "launches_ms", r->launch);
 	put(j, "links_ms", r->link);
 	put(j, "prompt_ms", r->total);
-	json_object_set_new(j, "chunks", json_integer(r->chunks));
+	json_object_set_new(j, "chunks", json_integer((json_int_t)r->chunks));
 	return j;
 }
 

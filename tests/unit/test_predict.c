@@ -94,6 +94,14 @@ static void test_counts(void **state)
 		{ "Ling-1T", 1000, 51 },
 		{ "microsoft/bitnet-b1.58-2B-4T", 2.41, 0 },
 		{ "bigcode/starcoder2-7b", 7.17, 0 },
+		{ "Qwen/Qwen1.5-MoE-A2.7B-Chat", 14.3, 2.4 }, /* and its embedding */
+		{ "microsoft/Phi-4-mini-reasoning", 3.84, 0 },
+		{ "bigscience/bloomz-7b1", 7.07, 0 },
+		{ "bigscience/bloom-1b7", 1.7, 0 },
+		{ "tiiuae/Falcon-H1-7B-Instruct", 7.59, 0 },
+		{ "tiiuae/falcon-mamba-7b-instruct", 7.27, 0 },
+		{ "stabilityai/stablelm-2-1_6b", 1.644, 0 },
+		{ "internlm/internlm3-8b-instruct", 8.8, 0 },
 	};
 	struct arena a = { 0 };
 
@@ -124,10 +132,13 @@ static void test_list(void **state)
 			const char *taken;
 			struct arch m;
 			struct err e;
+			bool attends = r->attention_layers >= 0;
 
-			assert_true(r->layers > 0 && r->hidden > 0 && r->vocab > 0 && r->heads > 0);
+			assert_true(r->layers > 0 && r->hidden > 0 && r->vocab > 0);
+			assert_true(!attends || r->heads > 0);
 			assert_true(r->source && *r->source && r->name);
-			assert_true(r->kv_lora > 0 || (r->kv_heads > 0 && r->head_dim > 0));
+			assert_true(!attends || r->kv_lora > 0 ||
+				    (r->kv_heads > 0 && r->head_dim > 0));
 			assert_true(!r->experts ||
 				    (r->top > 0 && r->top <= r->experts && r->expert_ffn > 0));
 			assert_true(arch_full_layers(r) >= 0);
@@ -155,6 +166,7 @@ static void finds(struct arena *a, const char *name, const char *want)
 static void test_names(void **state)
 {
 	struct arena a = { 0 };
+	struct model_hint more = { 0 };
 	double total, active;
 	const char *taken;
 	struct arch m;
@@ -178,11 +190,25 @@ static void test_names(void **state)
 	assert_non_null(strstr(taken, "without what sees"));
 	finds(&a, "phi3:mini-4k", "Phi-3-mini-4k");
 	finds(&a, "phi3:mini", "Phi-3-mini");
+	finds(&a, "deepseek-coder-v2:16b", "DeepSeek-V2-Lite");
+	finds(&a, "deepseek-ai/DeepSeek-Math-V2", "DeepSeek-V3.2");
+	finds(&a, "zai-org/GLM-4.6V-Flash", "GLM-4-9B");
+	finds(&a, "zai-org/GLM-4.6V", "GLM-4.5-Air");
+	finds(&a, "qwen2.5vl:7b", "Qwen2.5-7B");
+	finds(&a, "granite4:tiny-h", "Granite-4.0-H-Tiny");
 	/* Nobody's model of a known size is like another of that size, and exactly as large. */
 	assert_int_equal(model_find(&a, "Acme-Foo-13B", NULL, &m, &taken, &e), 0);
 	assert_true(m.guessed);
 	close_to("scaled", arch_parts(&m).total, 13e9, 0.001);
+	/* Of that size with one head of keys and values there was one model, years ago. */
+	assert_int_equal(model_find(&a, "Acme-Foo-7B", NULL, &m, &taken, &e), 0);
+	assert_true(m.kv_heads > 1 && m.kv_heads < m.heads);
 	assert_int_equal(model_find(&a, "Acme-Foo", NULL, &m, &taken, &e), -ENOENT);
+	assert_int_equal(model_find(&a, "Acme-999999999B", NULL, &m, &taken, &e), -ENOENT);
+	more.active = 80e9;
+	assert_int_equal(model_find(&a, "Acme-Foo-8B", &more, &m, &taken, &e), -EINVAL);
+	more.active = 2e9;
+	assert_int_equal(model_find(&a, "Acme-Foo-8B", &more, &m, &taken, &e), 0);
 	arena_free(&a);
 	(void)state;
 }
@@ -227,6 +253,9 @@ static void test_places(void **state)
 		  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 8, 1 },
 		{ "NVIDIA RTX Pro 6000 Blackwell DC-96Q",
 		  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 1, 1 },
+		{ "NVIDIA H20", "NVIDIA H20", 1, 1 },
+		{ "h20 x8", "NVIDIA H20", 8, 1 },
+		{ "2x hgx-h800", "NVIDIA H800", 16, 2 },
 		{ "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
 		  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 1, 1 },
 		{ "l40s", "NVIDIA L40S", 1, 1 },
@@ -277,6 +306,7 @@ static void test_places(void **state)
 					      "NVIDIA RTX A1000 Laptop GPU",
 					      "rtx 4090 laptop",
 					      "NVIDIA GeForce RTX 5090 Laptop GPU",
+					      "h20 141gb",
 					      "jetson orin nano",
 					      "jetson orin nx",
 					      "h100 64gb",

@@ -262,6 +262,52 @@ static void test_not_understood(void **state)
 	(void)state;
 }
 
+/* Scales for keys and values in a checkpoint make engines keep the cache so, unless they are told.
+ */
+static void test_cache(void **state)
+{
+#define SCHEME(bits, type) ",\"kv_cache_scheme\":{\"num_bits\":" bits ",\"type\":\"" type "\"}"
+	static const struct {
+		const char *quantization, *engine, *told;
+		double bytes;
+	} rows[] = {
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"FP8\"", "vllm", NULL, 1 },
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"FP8\"", "sglang", "auto", 1 },
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"FP8\"", "vllm", "bf16", 2 },
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"NVFP4\"", "trtllm", NULL, 0.5625 },
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"FP8\"", "llama.cpp", NULL, 2 },
+		{ BY("FP8") ",\"kv_cache_quant_algo\":null", "vllm", NULL, 2 },
+		{ BY("FP8") ",\"kv_cache_quant_algo\":\"chocolate\"", "vllm", NULL, 2 },
+		{ BY("FP8") SCHEME("8", "float"), "vllm", NULL, 1 },
+		{ BY("FP8") SCHEME("8", "float"), "sglang", NULL, 1 },
+		{ OF("fp8") SCHEME("8", "float"), "trtllm", NULL, 1 },
+		{ OF("fp8") SCHEME("8", "float"), "sglang", NULL, 2 },
+		{ BY("NVFP4") ",\"kv_cache_quant_algo\":\"NVFP4\"", "sglang", NULL, 2 },
+		{ BY("FP8") SCHEME("8", "int"), "vllm", NULL, 2 },
+		{ BY("FP8") ",\"kv_cache_scheme\":null", "vllm", NULL, 2 },
+	};
+	struct arena a = { 0 };
+	struct fits fits;
+	struct query q;
+	struct err e;
+
+	fits_default(&fits);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model_file f = read_config(&a, DENSE, rows[i].quantization);
+		struct words w = { .model = "x",
+				   .file = &f,
+				   .on = "h200",
+				   .engine = rows[i].engine,
+				   .cache = rows[i].told };
+
+		assert_int_equal(question_make(&a, &w, &fits, &q, &e), 0);
+		close_to(rows[i].quantization, q.ask.cache_bytes, rows[i].bytes, 1e-9);
+	}
+#undef SCHEME
+	arena_free(&a);
+	(void)state;
+}
+
 #define FP8 OF("fp8") ",\"modules_to_not_convert\":"
 #define ALL(projection) "model.layers.*." projection
 
@@ -451,6 +497,7 @@ static void test_beside(void **state)
 		close_to(rows[i].text, counted(&f).dense, rows[i].dense, 0.001);
 		close_to(rows[i].text, counted(&f).attention, rows[i].attention, 0.001);
 		assert_non_null(strstr(f.taken, "weights by y.json"));
+		assert_true(i == 0 ? f.cache && strcmp(f.cache, "fp8") == 0 : !f.cache);
 	}
 	/* Of the cache alone it says nothing of weights; what it says nothing of is not understood.
 	 */
@@ -475,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_not_understood), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_kept_otherwise), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_paths),	       cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
