@@ -39,7 +39,7 @@ struct search {
 	size_t n;
 	void *table;
 	struct cuda_library *out;
-	char said[256]; /* the loader's reason, of a file that is there */
+	char said[256]; /* of a file that is there: the loader's reason, or ours */
 };
 
 static bool open_file(struct search *s, const char *soname, const char *path)
@@ -74,7 +74,11 @@ static bool take_file(struct search *s, const char *soname, const char *path, bo
 	if (named || geteuid() != 0)
 		return access(path, R_OK) == 0 && open_file(s, soname, path);
 	real = realpath(path, NULL);
-	taken = real && vendor_trusted(real) && open_file(s, soname, real);
+	taken = real && vendor_trusted(real);
+	if (real && !taken)
+		snprintf(s->said, sizeof(s->said),
+			 "others than root may write to it or to a folder above it: %s", real);
+	taken = taken && open_file(s, soname, real);
 	free(real);
 	return taken;
 }
@@ -187,9 +191,10 @@ int cuda_library_open(const char *const *sonames, bool wheels, const struct vend
 	    ((wheels || geteuid() != 0) && look_wheels(&s)) || look_list(&s, sdk))
 		return 0;
 	if (*s.said)
-		return err_set(e, -ELIBACC, "%s cannot be opened: %s", sonames[0], s.said);
-	err_set(e, -ELIBACC, "%s%s is not found on this machine", sonames[0],
-		sonames[1] ? " (or an older one)" : "");
+		err_set(e, -ELIBACC, "%s cannot be opened: %s", sonames[0], s.said);
+	else
+		err_set(e, -ELIBACC, "%s%s is not found on this machine", sonames[0],
+			sonames[1] ? " (or an older one)" : "");
 	err_hint(e, "GPUTUNE_LIB_DIR may name the folders where it lies");
 	return -ELIBACC;
 }

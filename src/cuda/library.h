@@ -27,7 +27,7 @@ extern const char *const cuda_cublaslt[], *const cuda_nccl[], *const cuda_cufile
  * with any of the sonames wins. Wheels are searched for a user other than root, or when wheels is
  * true; a folder that others may write to is left out for root. Fills the table like vendor_open;
  * the caller checks that the functions it cannot do without are there.
- * -ELIBACC and *e: not found, or not loadable (with the loader's reason).
+ * -ELIBACC and *e: not found, not loadable (with the loader's reason), or left out for root.
  */
 int cuda_library_open(const char *const *sonames, bool wheels, const struct vendor_symbol *symbols,
 		      size_t n, void *table, struct cuda_library *out, struct err *e);

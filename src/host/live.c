@@ -47,11 +47,15 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 int live_at(const struct host *h, const char **path)
 {
 	const struct live *l = (const struct live *)h;
-	size_t n = l->own_fd < 0 ? 0 : strlen(l->own);
+	size_t n = l->own_fd < 0 ? 0 : strlen(l->own), slashes;
 
-	if (!n || strncmp(*path, l->own, n) != 0 || (*path)[n] != '/' || !(*path)[n + 1])
+	if (!n || strncmp(*path, l->own, n) != 0)
 		return AT_FDCWD;
-	*path += n + 1;
+	/* All of them: what is left with one in front would be looked up from the root. */
+	slashes = strspn(*path + n, "/");
+	if (!slashes || !(*path)[n + slashes])
+		return AT_FDCWD;
+	*path += n + slashes;
 	return l->own_fd;
 }
 

@@ -319,6 +319,10 @@ ssize_t __real_readlink(const char *path, char *buf, size_t n);
 ssize_t __wrap_readlink(const char *path, char *buf, size_t n);
 int __real_statfs(const char *path, struct statfs *out);
 int __wrap_statfs(const char *path, struct statfs *out);
+/* By these names where files may be large. */
+int __wrap_openat64(int at, const char *path, int flags, ...)
+	__attribute__((alias("__wrap_openat")));
+int __wrap_statfs64(const char *path, struct statfs *out) __attribute__((alias("__wrap_statfs")));
 
 int __wrap_openat(int at, const char *path, int flags, ...)
 {

@@ -496,6 +496,43 @@ static void test_library(void **state)
 	rmdir(folder);
 }
 
+/* What is there and is not taken is not "not found": below /tmp all may write. */
+static void test_library_of_others(void **state)
+{
+	static const char *const names[] = { "libgputune-no-such-thing.so.1", NULL };
+	static const char *const parts[] = { "/.local", "/lib",	    "/python3.99", "/site-packages",
+					     "/nvidia", "/nothing", "/lib" };
+	const struct vendor_symbol symbol = { "cuInit", 0, NULL };
+	const char *home = getenv("HOME");
+	char *before = home ? strdup(home) : NULL, folder[] = "/tmp/gputune-library-XXXXXX";
+	char path[512];
+	int (*init)(unsigned) = NULL;
+	struct cuda_library l;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s", folder);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		strcat(path, parts[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	strcat(path, "/libgputune-no-such-thing.so.1");
+	fclose(fopen(path, "w"));
+	setenv("HOME", folder, 1);
+	assert_int_equal(cuda_library_open(names, true, &symbol, 1, &init, &l, &e), -ELIBACC);
+	assert_non_null(strstr(e.text, "cannot be opened"));
+	assert_non_null(strstr(e.text, geteuid() == 0 ? "others than root may write" : path));
+	assert_non_null(strstr(e.text, path));
+	unlink(path);
+	for (char *slash; (slash = strrchr(path, '/')) && strlen(path) > strlen(folder);) {
+		*slash = '\0';
+		rmdir(path);
+	}
+	before ? setenv("HOME", before, 1) : unsetenv("HOME");
+	free(before);
+}
+
 static void test_absent(void **state)
 {
 	struct arena a = { 0 };
@@ -522,7 +559,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_in_use),	cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_lost),	cmocka_unit_test(test_waits_end),
 		cmocka_unit_test(test_guard),	cmocka_unit_test(test_driver),
-		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_library), cmocka_unit_test(test_library_of_others),
 	};
 	const struct CMUnitTest absent[] = { cmocka_unit_test(test_absent) };
 
