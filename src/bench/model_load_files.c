@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "bench/disk_file.h"
 #include "bench/model_load.h"
@@ -149,13 +150,11 @@ int load_find(struct arena *a, const char *path, uint64_t least, uint64_t most,
 	set.path = arena_strdup(a, real);
 	set.folder = set.path;
 	if (S_ISREG(st.st_mode)) {
-		set.folder = arena_strndup(a, real, (size_t)(strrchr(real, '/') - real));
-		if (!*set.folder)
-			set.folder = "/";
+		set.folder = path_folder(a, real);
 		if (access(real, R_OK))
 			return err_set(e, -errno, "%.200s cannot be read: %s", real,
 				       strerror(errno));
-		add(&s, strrchr(set.path, '/') + 1, &st);
+		add(&s, path_name(set.path), &st);
 	} else if (S_ISDIR(st.st_mode)) {
 		s.root = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s.root < 0)

@@ -190,14 +190,9 @@ int verb_apply(struct run *r)
 
 	if (!h)
 		return EXIT_USAGE;
-	if (r->value[OPT_HOST] && !r->value[OPT_OVERLAY] && !r->value[OPT_DRY_RUN])
-		code = complain_text(EXIT_USAGE,
-				     "a captured machine is not changed: --overlay DIR takes the "
-				     "changes, --dry-run shows them");
-	else if (r->value[OPT_BOOT])
-		code = boot_apply(r, &h);
-	else
-		code = apply(r, h, &who);
+	code = run_check_overlay(r);
+	if (!code)
+		code = r->value[OPT_BOOT] ? boot_apply(r, &h) : apply(r, h, &who);
 	host_close(h);
 	return code;
 }
@@ -297,7 +292,8 @@ int verb_undo(struct run *r)
 	h = run_change_host(r);
 	if (!h)
 		return EXIT_USAGE;
-	code = check_only(r, h, &s);
+	code = run_check_overlay(r);
+	code = code ? code : check_only(r, h, &s);
 	code = code ? code : undo(r, h, &s);
 	host_close(h);
 	return code;

@@ -138,12 +138,6 @@ static int read_cpus(struct run *r, struct idset *out)
 
 int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus)
 {
-	static const enum option_id words[] = { OPT_DIR, OPT_FILES, OPT_PEER, OPT_TOKEN, OPT_GPUS };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (r->value[words[i]] && !*r->value[words[i]])
-			return complain_text(EXIT_USAGE, "--%s is empty",
-					     option_rows[words[i]].name);
 	*ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
 				   .files = r->value[OPT_FILES],
 				   .peer = r->value[OPT_PEER],

@@ -79,7 +79,7 @@ static int read_log(struct run *r, const char *path, struct log_runs *runs)
 static int read_logs(struct run *r, struct log_runs *runs)
 {
 	const char *list = r->value[OPT_LOG];
-	int code = list && !*list ? complain_text(EXIT_USAGE, "--log is empty") : 0;
+	int code = 0;
 
 	while (!code && list && *list) {
 		size_t n = strcspn(list, "\n");

@@ -311,6 +311,8 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 struct host *run_host(struct run *r);
 /* The same for verbs that write: with --dry-run nothing can be written. */
 struct host *run_change_host(struct run *r);
+/* A captured machine takes changes into an overlay alone: 0, or EXIT_USAGE after complaining. */
+int run_check_overlay(const struct run *r);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
 /* Adds what the journal knows of this boot: done by run_machine. */

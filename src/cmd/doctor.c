@@ -164,10 +164,8 @@ static int read_options(struct doctoring *g)
 	if (r->value[OPT_FOR] && parse_seconds(r->value[OPT_FOR], &g->plan.seconds))
 		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"",
 				     r->value[OPT_FOR]);
-	if (r->value[OPT_FIX] && r->value[OPT_HOST] && !r->value[OPT_OVERLAY])
-		return complain_text(EXIT_USAGE,
-				     "a captured machine is not changed: --overlay DIR takes the "
-				     "changes");
+	if (r->value[OPT_FIX] && run_check_overlay(r))
+		return EXIT_USAGE;
 	g->ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
 				     .files = r->value[OPT_FILES],
 				     .peer = r->value[OPT_PEER],

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/generate.h"
 
@@ -11,15 +12,14 @@
  * stays as it is named, since files of the hub's cache are links to others without a type. */
 static const char *whole_path(struct arena *a, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
-	const char *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
+	const char *last = path_name(path);
 	bool steps = !*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
 	char *real;
 	const char *out;
 
 	if (*path == '/')
 		return path;
-	real = realpath(steps ? path : folder, NULL);
+	real = realpath(steps ? path : path_folder(a, path), NULL);
 	if (!real)
 		return path;
 	out = steps ? arena_strdup(a, real)
@@ -32,12 +32,12 @@ static const char *whole_path(struct arena *a, const char *path)
  * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
 static const char *folder_of(struct arena *a, const char *path)
 {
-	const char *hub = strstr(path, "/snapshots/"), *slash = strrchr(path, '/');
-	bool file = str_ends(path, ".gguf");
+	const char *hub = strstr(path, "/snapshots/"), *folder = path_folder(a, path);
 
 	if (hub && hub > path)
 		return arena_strndup(a, path, (size_t)(hub - path));
-	return file && slash > path ? arena_strndup(a, path, (size_t)(slash - path)) : path;
+	/* Of what lies in the root that file alone. */
+	return str_ends(path, ".gguf") && folder[1] ? folder : path;
 }
 
 static bool is_local(const char *model)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/generate.h"
 #include "cmd/predict.h"
@@ -45,8 +46,6 @@ static int numbers(struct run *r, struct serve_ask *ask)
  */
 static int file_to_load(struct run *r, struct serve_ask *ask)
 {
-	const char *slash = strrchr(ask->model, '/');
-
 	if (str_ends(ask->model, ".gguf"))
 		return 0;
 	if (ask->engine == ENGINE_LLAMACPP)
@@ -55,10 +54,7 @@ static int file_to_load(struct run *r, struct serve_ask *ask)
 				     "neither",
 				     ask->model);
 	if (str_ends(ask->model, ".json"))
-		ask->model = slash ? arena_strndup(
-					     &r->arena, ask->model,
-					     slash == ask->model ? 1 : (size_t)(slash - ask->model))
-				   : ".";
+		ask->model = path_folder(&r->arena, ask->model);
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --help prints, and what an option means to one verb where its row says it of all. */
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
-enum { COLUMNS = 100, MARGIN = 31 };
+enum { COLUMNS = 100, NARROW = 60, MARGIN = 31, VERB_MARGIN = 15 };
 
 /* One option means several things: here is which one to whom. */
 static const struct {
@@ -97,13 +99,26 @@ const char *option_help(const struct verb *v, enum option_id id)
 	return option_rows[id].help;
 }
 
+/* A terminal that is narrower than our lines breaks them within words. */
+static size_t columns_of(FILE *f)
+{
+	struct winsize w;
+
+	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col ||
+	    w.ws_col >= COLUMNS)
+		return COLUMNS;
+	return w.ws_col < NARROW ? NARROW : w.ws_col;
+}
+
 /* Words up to the last column; lines after the first are indented. */
 static void wrapped(FILE *f, const char *s, size_t at, int indent)
 {
+	size_t columns = columns_of(f);
+
 	while (*s) {
 		size_t n = strcspn(s, " ");
 
-		if (at > (size_t)indent && at + 1 + n > COLUMNS) {
+		if (at > (size_t)indent && at + 1 + n > columns) {
 			fprintf(f, "\n%*s", indent, "");
 			at = (size_t)indent;
 		} else if (at > (size_t)indent) {
@@ -139,9 +154,14 @@ void usage(FILE *f)
 	fprintf(f, "Usage: gputune VERB [ARGUMENTS] [OPTIONS]\n\nWhat an NVIDIA GPU machine is and "
 		   "what holds it back.\n\n"
 		   "Verbs:\n");
-	for (size_t i = 0; i < verb_count; i++)
-		fprintf(f, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
-	fprintf(f, "\n\"gputune VERB --help\" tells more. Exit codes: 0 clean, 1 findings, 2 "
-		   "usage, 3 nothing applied, 4 rollback incomplete, 5 could not see enough, 71 "
-		   "out of memory.\n");
+	for (size_t i = 0; i < verb_count; i++) {
+		fprintf(f, "  %-12s ", verbs[i].name);
+		wrapped(f, verbs[i].summary, VERB_MARGIN, VERB_MARGIN);
+	}
+	fputc('\n', f);
+	wrapped(f,
+		"\"gputune VERB --help\" tells more. Exit codes: 0 clean, 1 findings, 2 usage, 3 "
+		"nothing applied, 4 rollback incomplete, 5 could not see enough, 71 out of "
+		"memory.",
+		0, 0);
 }

@@ -30,6 +30,8 @@ int verb_list(struct run *r)
 	if (!json && strcmp(format, "term") != 0)
 		return complain_text(EXIT_USAGE, "list has the formats term and json, not %s",
 				     format);
+	if (facts && (r->value[OPT_ONLY] || r->value[OPT_SKIP]))
+		return complain_text(EXIT_USAGE, "--only and --skip narrow settings, not --facts");
 	if (!run_profile(r, &p))
 		return EXIT_USAGE;
 	if (json)

@@ -342,6 +342,20 @@ static int run_verb(struct run *r)
 	return r->verb->run(r);
 }
 
+/* "gputune help", "gputune help VERB". */
+static int help(const char *name)
+{
+	const struct verb *v = name ? find_verb(name) : NULL;
+
+	if (name && !v)
+		return EXIT_USAGE;
+	if (v)
+		verb_usage(stdout, v);
+	else
+		usage(stdout);
+	return EXIT_CLEAN;
+}
+
 int main(int argc, char **argv)
 {
 	struct late late = { 0 };
@@ -354,10 +368,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
-		usage(stdout);
-		return EXIT_CLEAN;
-	}
+	    strcmp(argv[1], "help") == 0)
+		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
 		return EXIT_CLEAN;

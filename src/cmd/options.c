@@ -179,20 +179,34 @@ static int check_number(const struct option_row *o, const char *arg)
 	return 0;
 }
 
+/* From a script whose variable is not set: to take it for "all", or for the default, would change,
+ * undo or measure something else. */
+static int check_something(const struct option_row *o, const char *arg)
+{
+	if (o->id == OPT_ONLY && !arg[strspn(arg, ", \t")])
+		return complain_text(EXIT_USAGE, "--only needs ids, and \"%s\" names none", arg);
+	if (o->arg != WORD_NONE && !*arg && o->id != OPT_SKIP && o->id != OPT_ALLOW &&
+	    o->id != OPT_REASON)
+		return complain_text(EXIT_USAGE, "--%s is empty; it needs %s", o->name,
+				     o->arg_name);
+	return 0;
+}
+
 static int store(struct run *r, const struct option_row *o, const char *arg)
 {
 	if (check_number(o, arg))
 		return EXIT_USAGE;
+	if (o->id == OPT_FORMAT && !in_words(o->arg, arg))
+		return complain_text(EXIT_USAGE, "--format takes %s, not \"%s\"",
+				     option_help(r->verb, o->id), arg);
 	/* A profile may also be a file, so it is not checked here. */
-	if ((o->arg == WORD_FORMAT || o->arg == WORD_DRAWING || o->arg == WORD_POLICY ||
-	     o->arg == WORD_BETTER || o->arg == WORD_GOAL) &&
+	if ((o->arg == WORD_DRAWING || o->arg == WORD_POLICY || o->arg == WORD_BETTER ||
+	     o->arg == WORD_GOAL) &&
 	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
-	/* From a script whose variable is not set: to take it for "all" would change or undo all.
-	 */
-	if (o->id == OPT_ONLY && !arg[strspn(arg, ", \t")])
-		return complain_text(EXIT_USAGE, "--only needs ids, and \"%s\" names none", arg);
+	if (check_something(o, arg))
+		return EXIT_USAGE;
 	if ((o->id == OPT_ENV || o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) &&
 	    r->value[o->id])
 		arg = arena_printf(&r->arena, "%s,%s", r->value[o->id], arg);
@@ -219,10 +233,56 @@ static int check_args(struct run *r)
 	if (r->n_args > v->max_args)
 		return complain_text(EXIT_USAGE, "%s takes no argument \"%s\"", v->name,
 				     r->args[v->max_args]);
+	for (int i = 0; i < r->n_before; i++)
+		if (!*r->args[i])
+			return complain_text(EXIT_USAGE, "%s: argument %d is empty", v->name,
+					     i + 1);
 	if (r->n_args && v->word == WORD_SUBJECT && !in_words(WORD_SUBJECT, r->args[0]))
 		return complain_text(EXIT_USAGE, "%s knows no subject \"%s\"; it knows %s", v->name,
 				     r->args[0], word_list(&r->arena, WORD_SUBJECT));
 	return 0;
+}
+
+/* The verb's option whose name looks most like a word of the command line; NULL: none does. */
+static const char *near_option(const struct verb *v, const char *word)
+{
+	size_t n = strcspn(word, "="), best = n < 6 ? n / 2 : 3;
+	const char *near = NULL;
+	char name[32];
+
+	if (n >= sizeof(name))
+		return NULL;
+	memcpy(name, word, n);
+	name[n] = '\0';
+	for (size_t i = 0; i < v->n_options; i++) {
+		const char *own = option_rows[v->options[i]].name;
+		size_t d = str_distance(own, name, best);
+
+		if (d < best) {
+			best = d;
+			near = own;
+		}
+	}
+	return near;
+}
+
+/* What getopt_long refused; word is the one that it looked at last. */
+static int no_option(const struct verb *v, const char *word)
+{
+	const char *near = NULL;
+
+	if (optopt >= 256)
+		return complain_text(EXIT_USAGE, "--%s takes no value: %s",
+				     option_rows[optopt - 256].name, word);
+	/* Of several letters behind one sign the word may not be over. */
+	if (optopt)
+		return complain_text(EXIT_USAGE, "%s takes no option -%c", v->name, optopt);
+	near = near_option(v, word + 2);
+	if (near)
+		return complain_text(EXIT_USAGE, "%s takes no option %s; did you mean --%s?",
+				     v->name, word, near);
+	return complain_text(EXIT_USAGE, "%s takes no option %s; \"gputune %s --help\" lists them",
+			     v->name, word, v->name);
 }
 
 int options_parse(struct run *r, int argc, char **argv)
@@ -256,10 +316,10 @@ int options_parse(struct run *r, int argc, char **argv)
 			r->args[r->n_args++] = optarg;
 			continue;
 		}
-		if (c == ':' || c == '?')
-			return complain_text(
-				EXIT_USAGE, c == ':' ? "%s needs a value" : "%s takes no option %s",
-				c == ':' ? argv[optind - 1] : r->verb->name, argv[optind - 1]);
+		if (c == ':')
+			return complain_text(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
+		if (c == '?')
+			return no_option(r->verb, argv[optind - 1]);
 		for (size_t i = 0; i < OPTIONS; i++)
 			if (c == 256 + (int)i || c == option_rows[i].letter)
 				o = &option_rows[i];

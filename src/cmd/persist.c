@@ -214,11 +214,8 @@ int verb_persist(struct run *r)
 		return complain_text(EXIT_USAGE,
 				     "persist knows install, status, diff and remove, not \"%s\"",
 				     r->args[0]);
-	if (actions[i].writes && r->value[OPT_HOST] && !r->value[OPT_OVERLAY] &&
-	    !r->value[OPT_DRY_RUN])
-		return complain_text(EXIT_USAGE,
-				     "a captured machine is not changed: --overlay DIR takes the "
-				     "changes, --dry-run shows them");
+	if (actions[i].writes && run_check_overlay(r))
+		return EXIT_USAGE;
 	s.h = run_change_host(r);
 	if (!s.h)
 		return EXIT_USAGE;

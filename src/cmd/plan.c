@@ -24,6 +24,14 @@ struct host *run_change_host(struct run *r)
 	return h && r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
 }
 
+int run_check_overlay(const struct run *r)
+{
+	if (!r->value[OPT_HOST] || r->value[OPT_OVERLAY] || r->value[OPT_DRY_RUN])
+		return 0;
+	return complain_text(EXIT_USAGE, "a captured machine is not changed: --overlay DIR takes "
+					 "the changes, --dry-run shows them");
+}
+
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
 {
 	return knob_exact(ctx, a, k);

@@ -96,12 +96,12 @@ static void store_member(struct keeping *k, const struct proof_member *m, bool a
 
 	if (!m->screened)
 		return;
-	row.kept = row.kept && m->stays;
-	if (alone && m->tried) {
+	row.kept = row.kept && m->state >= MEMBER_STAYS;
+	if (alone && m->state >= MEMBER_TRIED) {
 		store_targets(k, m->id, row);
 		return;
 	}
-	row.verdict = m->shown ? RULING_HELPS
+	row.verdict = m->state == MEMBER_SHOWN ? RULING_HELPS
 		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
 			      ? RULING_HURTS
 			      : RULING_UNDECIDED;
@@ -137,7 +137,7 @@ static void store_whole(struct keeping *k, size_t tried)
 	if (!has_said(p) || (p->verdict == RULING_NO_DIFFERENCE && !p->compared.done))
 		return;
 	for (size_t i = 0; i < p->n_members; i++)
-		if (p->members[i].tried)
+		if (p->members[i].state >= MEMBER_TRIED)
 			text_printf(&joined, "%s%s", joined.len ? "+" : "", p->members[i].id);
 	if (str_starts(p->what, "profile:"))
 		row.verdict = p->verdict;
@@ -156,7 +156,7 @@ static void store_many(struct keeping *k)
 	if (p->compared.verdict != RULING_GO_ON)
 		k->row.verdict = p->compared.verdict;
 	for (size_t i = 0; i < p->n_members; i++)
-		tried += p->members[i].tried;
+		tried += p->members[i].state >= MEMBER_TRIED;
 	for (size_t i = 0; i < p->n_members; i++)
 		store_member(k, &p->members[i], tried == 1 && has_said(p));
 	store_whole(k, tried);

@@ -35,6 +35,9 @@ int verb_show(struct run *r)
 
 	if (r->value[OPT_AS] && !topology)
 		return complain_text(EXIT_USAGE, "--as belongs to \"gputune show topology\"");
+	if (r->value[OPT_AS] && run_wants_json(r))
+		return complain_text(EXIT_USAGE,
+				     "either --as or --format json, which draws nothing");
 	h = run_host(r);
 	if (!h)
 		return EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "cmd/page.h"
 #include "cmd/stack.h"
 #include "view/page_stack.h"
@@ -13,15 +14,13 @@
 /* Folders need not exist yet, the one they lie in has to. */
 static const char *absolute(struct run *r, const char *dir)
 {
-	char full[4096], *copy = arena_strdup(&r->arena, dir), *slash = strrchr(copy, '/');
+	char full[4096];
 
 	if (realpath(dir, full))
 		return arena_strdup(&r->arena, full);
-	if (slash)
-		*slash = '\0';
-	if (!realpath(!slash ? "." : *copy ? copy : "/", full))
+	if (!realpath(path_folder(&r->arena, dir), full))
 		return NULL;
-	return arena_printf(&r->arena, "%s/%s", full, slash ? slash + 1 : copy);
+	return arena_printf(&r->arena, "%s/%s", full, path_name(dir));
 }
 
 static int one_step(struct run *r, struct build_plan *p, struct build_step *s)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
+
 enum { LINKS_MAX = 40 };
 
 /* Puts a link's target in front of what is still to walk. */
@@ -131,7 +133,7 @@ int resolve_walk(struct resolver *r, const char *path, bool follow_last, char *p
 /* One component more than a folder that is known: the common case needs one look-up. */
 static int folder_below(struct resolver *r, const char *parent, const char *dir, const char **known)
 {
-	const char *name = strrchr(dir, '/') + 1;
+	const char *name = path_name(dir);
 	char phys[HOST_PATH_MAX];
 	bool is_link = false;
 	int e;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "host/unit_file.h"
 #include "host/write.h"
@@ -12,7 +13,7 @@
 /* A folder that is empty now goes too, as systemctl does with what it made. */
 static void remove_empty_parent(struct host *h, struct arena *a, const char *path)
 {
-	const char *dir = arena_strndup(a, path, (size_t)(strrchr(path, '/') - path));
+	const char *dir = path_folder(a, path);
 	char **names;
 	size_t n;
 
@@ -44,9 +45,7 @@ static int make_links(struct host *h, struct arena *a, const char *unit)
 	if (r == 0)
 		r = unit_file_links(h, a, unit, path, &links, &n);
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = host_make_dir(
-			h, arena_strndup(a, links[i], (size_t)(strrchr(links[i], '/') - links[i])),
-			0755);
+		r = host_make_dir(h, path_folder(a, links[i]), 0755);
 		if (r == 0 || r == -EEXIST)
 			r = host_make_link(h, links[i], path);
 		if (r == -EEXIST)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 enum { UNIT_MAX = 128 * 1024, LINKS_MAX = 64 };
@@ -139,13 +140,11 @@ static bool is_failure(int r)
 static int is_alias(struct host *h, const char *path, const char *unit)
 {
 	char target[HOST_PATH_MAX];
-	const char *slash;
 	int r = host_link(h, path, target, sizeof(target));
 
 	if (r)
 		return r == -EINVAL || !is_failure(r) ? 0 : r;
-	slash = strrchr(target, '/');
-	return strcmp(slash ? slash + 1 : target, unit) == 0;
+	return strcmp(path_name(target), unit) == 0;
 }
 
 /* 1: the name in /etc, or what lies in it, enables the unit; *path is then where. */

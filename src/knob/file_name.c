@@ -2,6 +2,7 @@
 /* Which names of files of the kernel a knob may have: values of theirs, and nothing that acts. */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "knob/file.h"
 
@@ -53,7 +54,7 @@ static bool is_trigger(const char *path)
 						"hard_offline_page",
 						"config",
 						"rom" };
-	const char *last = strrchr(path, '/') + 1;
+	const char *last = path_name(path);
 
 	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
 		if (strcmp(last, triggers[i]) == 0)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "persist/netplan.h"
 #include "persist/persist.h"
@@ -31,7 +32,7 @@ static const char *generated_id(struct arena *a, const struct persist_wish *w, c
 
 	for (size_t i = 0; i < w->n_sources; i++) {
 		const struct persist_source *s = &w->sources[i];
-		const char *id = strstr(strrchr(s->path, '/'), key);
+		const char *id = strstr(path_name(s->path), key);
 
 		if (id && str_ends(id, end) &&
 		    networkd_matches(a, s->text, n->name, fact_text(&n->mac, "")))
@@ -209,7 +210,7 @@ static const char *networkd_file(struct links *l, const struct nic *n)
 
 		if (str_ends(s->path, ".network") &&
 		    networkd_matches(l->a, s->text, n->name, fact_text(&n->mac, "")))
-			return strrchr(s->path, '/') + 1;
+			return path_name(s->path);
 	}
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 enum { LINE = 4096 };
@@ -151,15 +152,13 @@ struct fact_str probe_choice(struct probe *p, const char *dir, const char *leaf,
 struct fact_str probe_link_name(struct probe *p, const char *dir, const char *leaf)
 {
 	char path[HOST_PATH_MAX], target[HOST_PATH_MAX];
-	const char *slash;
 	int r = leaf_path(dir, leaf, path, sizeof(path));
 
 	if (r == 0)
 		r = host_link(p->h, path, target, sizeof(target));
 	if (r)
 		return (struct fact_str){ .f = fact_unseen(r, dir, leaf) };
-	slash = strrchr(target, '/');
-	return fact_str_of(arena_strdup(p->a, slash ? slash + 1 : target), dir, leaf);
+	return fact_str_of(arena_strdup(p->a, path_name(target)), dir, leaf);
 }
 
 /* Whether text is word and a blank, and what is behind them. */

@@ -45,10 +45,10 @@ static const char *part_of(const char *joined, const char *setting)
 	return at;
 }
 
-/* "a+c" of "a+b+c" and b; NULL: it is this setting's alone. */
-static const char *others(struct arena *a, const char *joined, const char *setting)
+/* "a+c" of "a+b+c" and where b stands in it; NULL: it is this setting's alone. */
+static const char *others(struct arena *a, const char *joined, const char *at)
 {
-	const char *at = part_of(joined, setting), *after = at + strlen(setting);
+	const char *after = at + strcspn(at, "+");
 	int before = (int)(at - joined);
 
 	if (!before && !*after)
@@ -56,14 +56,6 @@ static const char *others(struct arena *a, const char *joined, const char *setti
 	/* The sign behind it goes with it, at the end the one before it. */
 	return arena_printf(a, "%.*s%s", *after ? before : before - 1, joined,
 			    *after ? after + 1 : "");
-}
-
-/* A verdict on all targets holds for each. */
-static bool is_about(const struct ledger *l, const struct ledger_row *r, const char *setting,
-		     const char *target)
-{
-	return part_of(r->setting, setting) && strcmp(r->where.machine, l->here.machine) == 0 &&
-	       (!target || !*r->target || strcmp(r->target, target) == 0);
 }
 
 /* What is valid before what is not, what is decided before what is not, the setting's own before
@@ -85,11 +77,13 @@ static bool outranks(const struct ledger_answer *x, const struct ledger_answer *
 bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_row *row,
 		  const char *setting, struct ledger_answer *out)
 {
-	if (!is_about(l, row, setting, NULL))
+	const char *at = part_of(row->setting, setting);
+
+	if (!at || strcmp(row->where.machine, l->here.machine) != 0)
 		return false;
 	*out = (struct ledger_answer){ .row = row,
 				       .changed = changed(a, &row->where, &l->here),
-				       .with = others(a, row->setting, setting) };
+				       .with = others(a, row->setting, at) };
 	out->valid = out->changed ? LEDGER_EXPIRED : LEDGER_VALID;
 	return true;
 }
@@ -107,11 +101,12 @@ void ledger_find_where(struct arena *a, const struct ledger *l, const char *sett
 {
 	*out = (struct ledger_answer){ .valid = l->state ? LEDGER_UNSEEN : LEDGER_NONE };
 	for (size_t i = 0; i < l->n; i++) {
+		const struct ledger_row *row = &l->rows[i];
 		struct ledger_answer one;
 
-		if (!is_about(l, &l->rows[i], setting, target) ||
-		    (counts && !counts(ctx, &l->rows[i])) ||
-		    !ledger_judge(a, l, &l->rows[i], setting, &one))
+		/* A verdict on all targets holds for each. */
+		if ((target && *row->target && strcmp(row->target, target) != 0) ||
+		    (counts && !counts(ctx, row)) || !ledger_judge(a, l, row, setting, &one))
 			continue;
 		if (!out->row || outranks(&one, out))
 			*out = one;

@@ -271,7 +271,7 @@ static int whole(struct many *m, struct err *e)
 		return 0;
 	}
 	for (size_t i = 0; i < m->groups.n; i++)
-		p->members[i].tried = m->set[i];
+		p->members[i].state = m->set[i] ? MEMBER_TRIED : MEMBER_OUT;
 	r = engine_compare(g, &p->rule, &off, &with, &p->compared, e);
 	if (r)
 		return r;
@@ -282,8 +282,9 @@ static int whole(struct many *m, struct err *e)
 	for (size_t i = 0; i < m->groups.n; i++) {
 		struct proof_member *x = &p->members[i];
 
-		x->stays = x->tried && p->verdict == RULING_HELPS;
-		x->shown = x->stays && (k == 1 || (x->confirmed && x->member.stays));
+		if (x->state == MEMBER_TRIED && p->verdict == RULING_HELPS)
+			x->state = k == 1 || (x->confirmed && x->member.stays) ? MEMBER_SHOWN
+									       : MEMBER_STAYS;
 	}
 	return 0;
 }

@@ -52,6 +52,14 @@ struct proof_change {
 	const char *id, *target, *knob, *before, *after;
 };
 
+/* How far a setting of many came; each has done what those before it did. */
+enum member_state {
+	MEMBER_OUT,   /* not in the set that was compared with none of them */
+	MEMBER_TRIED, /* in that set */
+	MEMBER_STAYS, /* the set helps */
+	MEMBER_SHOWN  /* and its own part in that was proven: left out, or alone in the set */
+};
+
 /* One setting of many. */
 struct proof_member {
 	const char *id;
@@ -60,9 +68,7 @@ struct proof_member {
 	struct screen_effect effect;
 	bool confirmed; /* it was left out once */
 	struct screen_member member;
-	bool tried; /* in the set that was compared with none of them */
-	bool stays; /* in the set that helps */
-	bool shown; /* and its own part in that was proven: left out, or alone in the set */
+	enum member_state state;
 };
 
 struct proof {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "stack/inventory_inside.h"
 #include "stack/ld_cache.h"
@@ -214,10 +215,8 @@ static void scan_pattern(struct take *t, struct stack_item *item, const char *ba
 static void take_code(struct take *t, struct stack_item *item)
 {
 	const struct component_row *row = &components[item->c];
-	const char *slash = strrchr(item->path, '/');
-	const char *base = item->soname
-				   ? arena_strndup(t->a, item->path, (size_t)(slash - item->path))
-				   : t->out->places[item->place].packages;
+	const char *base =
+		item->soname ? path_folder(t->a, item->path) : t->out->places[item->place].packages;
 
 	if (!row->code || !base)
 		return;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "stack/elf.h"
 #include "stack/inventory.h"
@@ -65,10 +66,7 @@ static bool take(struct finding_side *f, const char *place, const char *folder)
 
 static bool take_item_of(struct finding_side *f, const char *place, const struct stack_item *item)
 {
-	const char *slash = strrchr(item->path, '/');
-
-	if (!slash ||
-	    !take(f, place, arena_strndup(f->a, item->path, (size_t)(slash - item->path))))
+	if (!strchr(item->path, '/') || !take(f, place, path_folder(f->a, item->path)))
 		return false;
 	f->out->version = item->version;
 	f->out->version_from = item->version_from;
@@ -152,8 +150,7 @@ static int look_folder(struct finding_side *f, const char *path, struct err *e)
 /* The loader's name in the same folder has to lead to it: that name is what is opened. */
 static int look_file(struct finding_side *f, const char *path, struct err *e)
 {
-	const char *name = strrchr(path, '/') + 1;
-	const char *folder = arena_strndup(f->a, path, (size_t)(name - 1 - path));
+	const char *name = path_name(path), *folder = path_folder(f->a, path);
 	char *own = realpath(path, NULL), *theirs = NULL;
 	int r = 0;
 

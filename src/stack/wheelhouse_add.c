@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/stamp.h"
 #include "stack/wheelhouse.h"
 
@@ -189,7 +190,6 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 		   enum house_added *what, struct err *e)
 {
 	struct wheel_target t = { h->arch, h->python };
-	const char *slash = strrchr(path, '/');
 	struct scan_options how = { 0 };
 	struct input_file f;
 	struct wheel w;
@@ -199,7 +199,7 @@ int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool
 		code = input_open(&f, path, e);
 	if (code)
 		return code;
-	code = wheel_read(a, &f.in, slash ? slash + 1 : path, &how, &w, e);
+	code = wheel_read(a, &f.in, path_name(path), &how, &w, e);
 	if (!code)
 		code = wheel_fits(&w, &t, e);
 	if (!code)

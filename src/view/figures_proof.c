@@ -135,9 +135,10 @@ void figures_proof(struct doc *d, const struct proof *p)
 		const struct proof_member *m = &p->members[i];
 
 		if (m->confirmed)
-			rows[c.n++] = ratio_row(m->id, m->member.ratio, m->member.low,
-						m->member.high, m->stays ? "stays" : "goes",
-						m->stays ? STYLE_GOOD : STYLE_PLAIN);
+			rows[c.n++] =
+				ratio_row(m->id, m->member.ratio, m->member.low, m->member.high,
+					  m->state >= MEMBER_STAYS ? "stays" : "goes",
+					  m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_PLAIN);
 		else if (m->screened)
 			rows[c.n++] = ratio_row(m->id, m->effect.ratio, m->effect.low,
 						m->effect.high, "screened", STYLE_UNKNOWN);

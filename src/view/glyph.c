@@ -40,6 +40,26 @@ void glyph_clean(struct text *t, const char *s, bool ascii)
 	text_addn(t, start, (size_t)(s - start));
 }
 
+/* What a line may end behind; a blank goes with it. */
+static bool may_end(uint32_t cp)
+{
+	return cp == ' ' || cp == ',' || cp == '/';
+}
+
+size_t glyph_word_width(const char *s)
+{
+	size_t most = 0, w = 0, n;
+	uint32_t cp;
+
+	for (; (n = utf8_next(s, &cp)); s += n) {
+		w += cp == ' ' ? 0 : width_of(cp);
+		most = w > most ? w : most;
+		if (may_end(cp))
+			w = 0;
+	}
+	return most;
+}
+
 /* The end of the longest beginning of s that fits, and where the next line begins. */
 static const char *line_end(const char *s, size_t width, const char **next)
 {
@@ -51,7 +71,7 @@ static const char *line_end(const char *s, size_t width, const char **next)
 		w += width_of(cp);
 		if (w > width && p > s)
 			break;
-		if (cp == ' ' || cp == ',' || cp == '/')
+		if (may_end(cp))
 			gap = p + n;
 	}
 	if (n && *p != ' ' && gap)

@@ -17,6 +17,8 @@ size_t glyph_width(const char *s);
 /* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not
  * ASCII. */
 void glyph_clean(struct text *t, const char *s, bool ascii);
+/* Columns that its longest piece takes, of those that glyph_wrap breaks only for want of room. */
+size_t glyph_word_width(const char *s);
 /* Adds s broken by newlines so that no line is wider than width; between words where it can be. */
 void glyph_wrap(struct text *t, const char *s, size_t width);
 /* Adds s for the inside of an HTML, SVG or Markdown element or quoted attribute: escaped,

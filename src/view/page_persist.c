@@ -106,6 +106,11 @@ static void files_table(struct doc *d, const struct persist_view *v)
 	node_drop_empty(t);
 }
 
+/* Who has just tried undo installs nothing: that is to be seen. */
+static const char nothing_kept[] = "gputune keeps nothing for the next boot. What is kept is what "
+				   "apply changed and nobody took "
+				   "back, or what --profile and --only name.";
+
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
 {
 	struct doc *d = doc_new(a);
@@ -119,11 +124,13 @@ struct doc *page_persist(struct arena *a, const struct machine *m, const struct 
 				any = true;
 			}
 		if (!any)
-			doc_text(d, "What is installed is what install would write.");
+			doc_text(d, v->n || v->n_skipped
+					    ? "What is installed is what install would write."
+					    : nothing_kept);
 		return d;
 	}
 	if (!v->n && !v->n_skipped) {
-		doc_text(d, "gputune keeps nothing for the next boot.");
+		doc_text(d, nothing_kept);
 		return d;
 	}
 	settings_table(d, m, v->rows, v->n, NULL);

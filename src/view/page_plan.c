@@ -195,7 +195,7 @@ static void refusals(struct doc *d, const struct plan *p, const struct batch *b,
 static void fights(struct doc *d, const struct plan *p)
 {
 	static const struct column columns[] = {
-		{ .title = "Daemon" },
+		{ .title = "Daemon", .wrap = true },
 		{ .title = "Sets", .wrap = true },
 	};
 	struct node *t = doc_table(d, "May be set again at any time by", columns, 2);

@@ -136,8 +136,10 @@ static const char *said(const struct proof_member *m)
 {
 	if (m->fault)
 		return m->fault;
-	if (m->stays)
-		return m->shown ? "helps" : "stays: not shown by itself, the set as a whole helps";
+	if (m->state >= MEMBER_STAYS)
+		return m->state == MEMBER_SHOWN
+			       ? "helps"
+			       : "stays: not shown by itself, the set as a whole helps";
 	if (m->confirmed)
 		return m->member.hurts ? "hurts: dropped" : "no gain shown: dropped";
 	if (!m->screened)
@@ -168,7 +170,7 @@ static void members(struct doc *d, const struct proof *p)
 		if (m->confirmed)
 			c[2] = cell(effect_text(d->arena, m->member.ratio, m->member.low,
 						m->member.high));
-		c[3] = cell_as(m->stays ? STYLE_GOOD : STYLE_MUTED, said(m));
+		c[3] = cell_as(m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_MUTED, said(m));
 	}
 }
 

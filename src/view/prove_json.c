@@ -136,8 +136,8 @@ static json_t *members_json(const struct proof *p)
 		json_t *j = json_object();
 
 		json_object_set_new(j, "id", json_text(m->id));
-		json_object_set_new(j, "stays", json_boolean(m->stays));
-		json_object_set_new(j, "shown", json_boolean(m->shown));
+		json_object_set_new(j, "stays", json_boolean(m->state >= MEMBER_STAYS));
+		json_object_set_new(j, "shown", json_boolean(m->state == MEMBER_SHOWN));
 		json_object_set_new(j, "fault", json_text(m->fault));
 		json_object_set_new(j, "screened",
 				    m->screened

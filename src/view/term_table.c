@@ -23,12 +23,14 @@ struct grid {
 	const char **texts; /* by row, then column */
 	size_t *widths;	    /* natural ones, by column */
 	size_t *titles;	    /* widths of the titles, which are not broken */
+	size_t *words;	    /* of the widest words */
 };
 
 /* A first column and [lo, hi), and how wide each of them may be (0: as it is). */
 struct part {
 	size_t first, lo, hi;
 	size_t limit; /* of each column that may be broken; 0: none is */
+	bool whole;   /* between words alone: half a value is another value */
 };
 
 static void grid_measure(struct term *t, struct grid *g, const struct node *n)
@@ -39,6 +41,7 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 	g->texts = arena_array(&t->arena, n->n_rows * n->n_columns, sizeof(char *));
 	g->widths = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	g->titles = arena_array(&t->arena, n->n_columns, sizeof(size_t));
+	g->words = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	for (size_t c = 0; c < n->n_columns; c++)
 		g->widths[c] = g->titles[c] = glyph_width(n->columns[c].title);
 	for (size_t i = 0; i < n->n_rows; i++) {
@@ -54,24 +57,28 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 			if (c == 0 && n->kind == NODE_TREE)
 				w += TREE_STEP * (size_t)n->rows[i].depth;
 			g->widths[c] = w > g->widths[c] ? w : g->widths[c];
+			w = glyph_word_width(g->texts[i * n->n_columns + c]);
+			g->words[c] = w > g->words[c] ? w : g->words[c];
 		}
 	}
 }
 
 /* Width of a column that may be broken down to limit. */
-static size_t column_width(const struct grid *g, size_t c, size_t limit)
+static size_t column_width(const struct grid *g, size_t c, size_t limit, bool whole)
 {
 	size_t least = g->titles[c] > limit ? g->titles[c] : limit;
 
+	if (whole && g->words[c] > least)
+		least = g->words[c];
 	return limit && g->n->columns[c].wrap && g->widths[c] > least ? least : g->widths[c];
 }
 
 static size_t part_width(const struct grid *g, const struct part *p, size_t limit)
 {
-	size_t w = column_width(g, p->first, limit);
+	size_t w = column_width(g, p->first, limit, p->whole);
 
 	for (size_t c = p->lo; c < p->hi; c++)
-		w += GAP + column_width(g, c, limit);
+		w += GAP + column_width(g, c, limit, p->whole);
 	return w;
 }
 
@@ -99,18 +106,21 @@ static struct part part_from(const struct grid *g, size_t lo, size_t width)
 		return p;
 	while (p.hi > lo + 1 && part_width(g, &p, WRAP_MIN) > width)
 		p.hi--;
+	p.whole = true;
+	p.whole = part_width(g, &p, WRAP_MIN) <= width;
 	while (limit < width && part_width(g, &p, limit + 1) <= width)
 		limit++;
 	p.limit = limit;
 	return p;
 }
 
-static const char *cell_text(struct term *t, const struct grid *g, size_t i, size_t c, size_t limit)
+static const char *cell_text(struct term *t, const struct grid *g, const struct part *p, size_t i,
+			     size_t c)
 {
 	const char *s = g->texts[i * g->n->n_columns + c];
+	size_t limit = column_width(g, c, p->limit, p->whole);
 	TEXT_AUTO wrapped = { 0 };
 
-	limit = column_width(g, c, limit);
 	if (glyph_width(s) <= limit)
 		return s;
 	glyph_wrap(&wrapped, s, limit);
@@ -176,7 +186,7 @@ static void add_row(struct term *t, struct libscols_table *tb, const struct grid
 		enum style s = n->rows[i].cells[c].style;
 		struct libscols_cell *ce = scols_line_get_cell(lines[i], at++);
 
-		must(ce && !scols_cell_set_data(ce, cell_text(t, g, i, c, p->limit)));
+		must(ce && !scols_cell_set_data(ce, cell_text(t, g, p, i, c)));
 		if (t->how->colour && term_colour(s))
 			scols_cell_set_color(ce, term_colour(s));
 	}

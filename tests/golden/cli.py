@@ -12,6 +12,7 @@ import tempfile
 import jsonschema
 
 from common import end_suite, expect, root
+from terminal import at_terminal
 
 gputune = os.path.abspath(sys.argv[1])
 spark = str(root / "tests/machines/dgx-spark")
@@ -30,8 +31,26 @@ def says(what, argv, code, *words):
 
 says("no verb", [], 2, "Usage")
 says("a wrong verb", ["chekc"], 2, 'no verb "chekc"', "check")
-says("a wrong option", ["check", "--fromat", "json"], 2, "--fromat")
-says("a wrong format", ["check", "--format", "yaml"], 2, "yaml", "json")
+says("a wrong option", ["check", "--fromat", "json"], 2, "--fromat; did you mean --format?")
+says("a wrong option with a value", ["check", "--fromat=json"], 2, "--fromat=json; did you mean --format?")
+says("an option of nothing that is near", ["check", "--model=x"], 2, 'no option --model=x; "gputune check --help" lists them')
+says("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: --all=1")
+says("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
+for letters in ("-xq", "-qx"):
+    says("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
+says("a wrong format", ["check", "--format", "yaml"], 2, 'term (default), json, md, html, junit, prom, nagios or npd, not "yaml"')
+for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
+                     ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
+    says(f"{verb} --{option} of a variable that is not set", [verb, f"--{option}="], 2, f"--{option} is empty; it needs ")
+expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
+for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):
+    says(f"{argv} of a variable that is not set", argv, 2, f"{argv[0]}: argument {len(argv) - 1} is empty")
+expect("help of a verb", run("help", "check") == run("check", "--help"))
+says("help of no verb", ["help", "chekc"], 2, 'no verb "chekc"', "check")
+says("facts are not narrowed", ["list", "--facts", "--only", "gpu"], 2, "--only and --skip narrow settings")
+says("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "json"], 2, "either --as or --format json")
+for argv in (["apply", "--yes"], ["undo", "--yes"], ["persist", "install", "--yes"], ["persist", "remove", "--yes"], ["doctor", "slow", "disk", "--fix", "--yes"]):
+    says(f"{argv} on a capture", [*argv, "--host", spark], 2, "a captured machine is not changed: --overlay DIR takes the changes, --dry-run shows them")
 says("a wrong subject", ["show", "gpus"], 2, '"gpus"', "gpu")
 says("an argument too many", ["check", "gpu"], 2, '"gpu"')
 says("a missing argument", ["explain"], 2, "explain needs ID")
@@ -67,7 +86,10 @@ for verb in ("show", "check", "explain", "list", "capture", "completion"):
     expect(f"{verb} --help", code == 0 and f"gputune {verb}" in out and not err, (code, err))
 # Help names the formats that a verb has, no others, and says of an option what it means there.
 helps = {v: run(v, "--help")[1] for v in re.findall(r"^  ([a-z]+) ", run("help")[1], re.M)}
-expect("help is no wider than 100 columns", max(len(x) for h in helps.values() for x in h.splitlines() if not x.startswith("Usage")) <= 100)
+expect("help is no wider than 100 columns", max(len(x) for h in [*helps.values(), run("help")[1]] for x in h.splitlines() if not x.startswith("Usage")) <= 100)
+for columns in (60, 80):
+    wide = [x for verb in (["help"], ["stack", "--help"], ["prove", "--help"]) for x in at_terminal([gputune, *verb], columns).splitlines() if len(x) > columns and not x.startswith("Usage")]
+    expect(f"help fits a terminal of {columns} columns", not wide, wide[:3])
 for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.bar1-size"]), ("monitor", ["--once"]), ("watch", ["--once"]), ("list", [])):
     told = re.search(r"--format FORMAT +(.*)", helps[verb]).group(1)
     for form in ("term", "json", "md", "html", "junit", "prom", "openmetrics", "shell", "nagios", "npd", "systemd", "compose"):
@@ -135,6 +157,9 @@ with tempfile.TemporaryDirectory() as tmp:
     says("profile: nothing left", profile("[profile]\nonly = gpu, nic.mtu\nskip = gpu, nic\n"), 2, "no setting is left", "gpu,nic.mtu", "gpu,nic")
 
 with tempfile.TemporaryDirectory() as tmp:
+    for action in ("install", "status", "diff"):
+        code, out, err = run("persist", action, "--yes", "--host", spark, "--overlay", f"{tmp}/nothing")
+        expect(f"persist {action} where nothing is applied", code == 0 and "keeps nothing" in out and "--profile and --only name" in out, (code, out, err))
     argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "tests/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "Nothing had to be changed" not in out, (code, out[-300:]))
@@ -150,6 +175,11 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("plan", "--only", "pcie.acs", "-o", f"{tmp}/p.json", *argv[-4:])
     says("a plan that is not there", ["apply", f"{tmp}/none.json"], 2, f"{tmp}/none.json: cannot be read")
     says("a plan that is refused", ["apply", f"{tmp}/p.json", "--quiet", *argv[3:]], 3, "all 8 changes are refused")
+
+# Whoever may make a transaction is in the schema: "op" is what made it.
+made = {m for f in (root / "src").rglob("*.[ch]") for m in re.findall(r'(?:\bwho\.op = |\.op = |define (?:SETUP_OP|TXN_PROVE) |who->op : )"([a-z]+)"', f.read_text())}
+named = json.loads((root / "schemas/history.json").read_text())["properties"]["transactions"]["items"]["properties"]["op"]["enum"]
+expect("the schema of history has all that make transactions", {"apply", "cluster", "persist", "prove"} <= made and made <= set(named), (made, named))
 
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
 for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):

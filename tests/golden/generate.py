@@ -333,7 +333,7 @@ def weights(a):
              "has no cache in", "it takes bf16")
     got, out, _ = run("generate", "vllm", "--model", "Qwen3-8B", "--host", a, "--kv", "half")
     expect("16 bits are the model's own", got == 0 and "--kv-cache-dtype" not in out, out)
-    says("no name of a model", ["generate", "vllm", "--model", "", "--host", a], 2, "names no model")
+    says("no name of a model", ["generate", "vllm", "--model", "", "--host", a], 2, "--model is empty")
     says("a short name is told for llama.cpp too", ["generate", "llamacpp", "--model", "Qwen3-8B", "--host", a], 0,
          "OWNER/NAME")
 

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose standard error is a terminal: what it says there, progress above all, is read as it comes and can be waited for."""
+"""A program whose standard error is a terminal: what it says there, progress above all, is read as it comes and can be waited for. And what
+one prints to a terminal of some width."""
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 import threading
 
 from ours import until
@@ -41,3 +45,20 @@ class OnTerminal:
             return "it hangs", self.p.communicate()[0]
         self.reader.join(seconds)
         return self.p.returncode, out
+
+
+def at_terminal(argv, columns):
+    """What it prints where its standard output is a terminal of that many columns."""
+    fd, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    seen = b""
+    try:
+        while more := os.read(fd, 65536):
+            seen += more
+    except OSError:
+        pass  # the other end is closed
+    os.close(fd)
+    p.communicate(timeout=60)
+    return seen.decode(errors="replace").replace("\r\n", "\n")

@@ -263,11 +263,43 @@ static void lines(void **state)
 	glyph_wrap(&t, "0-16,18-223,300-400", 12);
 	assert_string_equal(t.s, "0-16,18-223,\n300-400");
 	text_clear(&t);
+	assert_int_equal(glyph_word_width(""), 0);
+	assert_int_equal(glyph_word_width("one two,three /four"), 5);
 	glyph_clean(&t,
 		    "a\xe2\x80\xae"
 		    "b\x9b\xc2\x9b",
 		    true);
 	assert_string_equal(t.s, "a?b??");
+}
+
+/* Half a value would be read as another: other columns give way first, where they can. */
+static void words_stay_whole(void **state)
+{
+	static const struct column columns[] = { { .title = "Setting" },
+						 { .title = "Before", .wrap = true },
+						 { .title = "After", .wrap = true } };
+	struct arena a = { 0 };
+	struct doc *d = doc_new(&a);
+	struct node *n = doc_table(d, NULL, columns, 3);
+	struct cell *c = node_row(d, n);
+
+	(void)state;
+	c[0] = cell("dirty");
+	c[1] = cell("vm.dirty_ratio=200");
+	c[2] = cell("1 2 3 4 5 6 7 8 9 10 11");
+	expect(d, TERM, 45,
+	       "Setting  Before              After\n"
+	       "dirty    vm.dirty_ratio=200  1 2 3 4 5 6 7 8\n"
+	       "                             9 10 11\n");
+	/* Where they cannot, the table is folded, and keeps to its width. */
+	expect(d, TERM, 20,
+	       "Setting  Before\n"
+	       "dirty    vm.dirty_ratio=2\n"
+	       "         00\n\n"
+	       "Setting  After\n"
+	       "dirty    1 2 3 4 5 6 7 8\n"
+	       "         9 10 11\n");
+	arena_free(&a);
 }
 
 /* Nothing of a machine's texts may act: no escape sequence, no tag that is not ours. */
@@ -470,11 +502,13 @@ static void sections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(terminal), cmocka_unit_test(folded), cmocka_unit_test(colours),
-		cmocka_unit_test(markdown), cmocka_unit_test(html),   cmocka_unit_test(trees),
-		cmocka_unit_test(figures),  cmocka_unit_test(lines),  cmocka_unit_test(every_page),
-		cmocka_unit_test(sections), cmocka_unit_test(quick),  cmocka_unit_test(drawing),
-		cmocka_unit_test(matrix),
+		cmocka_unit_test(terminal),   cmocka_unit_test(folded),
+		cmocka_unit_test(colours),    cmocka_unit_test(markdown),
+		cmocka_unit_test(html),	      cmocka_unit_test(trees),
+		cmocka_unit_test(figures),    cmocka_unit_test(lines),
+		cmocka_unit_test(every_page), cmocka_unit_test(words_stay_whole),
+		cmocka_unit_test(sections),   cmocka_unit_test(quick),
+		cmocka_unit_test(drawing),    cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
