@@ -45,10 +45,10 @@ static const char *part_of(const char *joined, const char *setting)
 	return at;
 }
 
-/* "a+c" of "a+b+c" and where b stands in it; NULL: it is this setting's alone. */
-static const char *others(struct arena *a, const char *joined, const char *at)
+/* "a+c" of "a+b+c", where b of n bytes stands in it; NULL: it is this setting's alone. */
+static const char *others(struct arena *a, const char *joined, const char *at, size_t n)
 {
-	const char *after = at + strcspn(at, "+");
+	const char *after = at + n;
 	int before = (int)(at - joined);
 
 	if (!before && !*after)
@@ -83,7 +83,7 @@ bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_r
 		return false;
 	*out = (struct ledger_answer){ .row = row,
 				       .changed = changed(a, &row->where, &l->here),
-				       .with = others(a, row->setting, at) };
+				       .with = others(a, row->setting, at, strlen(setting)) };
 	out->valid = out->changed ? LEDGER_EXPIRED : LEDGER_VALID;
 	return true;
 }
