@@ -98,12 +98,18 @@ void rule_network(const struct judging *j, struct judged_cause *out)
 	if (share < COMM_WORTH)
 		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
 			   "%.1f %% of a step is communication that nothing hides", 100 * share);
-	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN)
-		judged_say(j, out, IS_CERTAIN, share,
+	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN) {
+		/* Who waits for a slower rank is in a collective meanwhile. */
+		bool apart = isfinite(judging_share(j, PART_WAIT));
+
+		judged_say(j, out, apart ? IS_CERTAIN : IS_LIKELY, share,
 			   "collectives take %.3g s %s, %.1f times the computation that could "
 			   "hide them",
 			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
-	else if (isfinite(over) && over > 1)
+		if (!apart)
+			out->against = "how much of that is waiting for a slower rank is not told: "
+				       "it takes figures of every rank";
+	} else if (isfinite(over) && over > 1)
 		judged_say(j, out, IS_LIKELY, share * (1 - 1 / over),
 			   "collectives take %.3g s %s, %.1f times the computation: hiding them "
 			   "would not be enough",

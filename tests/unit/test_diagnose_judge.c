@@ -279,6 +279,37 @@ static void test_comm(void **state)
 	}
 }
 
+/* One file of many ranks does not tell waiting for a slower rank from a slow network. */
+static void test_comm_of_one(void **state)
+{
+	struct bench_of b = { 0 };
+	const struct judged_cause *c;
+
+	(void)state;
+	comm(&b, 1.8, 1.2);
+	c = of(judge(&b, 1), "network");
+	assert_true(c->how == IS_LIKELY);
+	assert_non_null(c->against);
+	arena_free(&b.a);
+
+	b = (struct bench_of){ 0 };
+	file(&b, "training log", 0);
+	text(&b, TRAIT_WORLD_SIZE, "2", 2);
+	for (int i = 1; i <= 20; i++)
+		for (int r = 0; r < 2; r++) {
+			one(&b, FIGURE_STEP_S, 2.2, r, i);
+			one(&b, FIGURE_COMM_EXPOSED_S, 1.2, r, i);
+			one(&b, FIGURE_COMM_S, 1.8, r, i);
+			one(&b, FIGURE_FORWARD_S, 0.4, r, i);
+			one(&b, FIGURE_BACKWARD_S, 0.6, r, i);
+			one(&b, FIGURE_DATA_S, 0, r, i);
+		}
+	c = of(judge(&b, 1), "network");
+	assert_true(c->how == IS_CERTAIN);
+	assert_null(c->against);
+	arena_free(&b.a);
+}
+
 /* A traced GPU: two steps of 1 s in a window of 2 s. */
 static void traced(struct bench_of *b, double compute, double idle, double kernels)
 {
@@ -531,13 +562,14 @@ static void test_wild(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_healthy),	 cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_seldom),	 cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_comm),	 cmocka_unit_test(test_trace),
-		cmocka_unit_test(test_gpu),	 cmocka_unit_test(test_nccl),
-		cmocka_unit_test(test_too_much), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_warm_up),	 cmocka_unit_test(test_wild),
-		cmocka_unit_test(test_alike),	 cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_healthy), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_seldom),	cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_comm),	cmocka_unit_test(test_comm_of_one),
+		cmocka_unit_test(test_trace),	cmocka_unit_test(test_gpu),
+		cmocka_unit_test(test_nccl),	cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_warm_up),
+		cmocka_unit_test(test_wild),	cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_untold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
