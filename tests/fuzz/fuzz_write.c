@@ -28,7 +28,9 @@ int __real_fchmod(int fd, mode_t mode);
 int __wrap_fchmod(int fd, mode_t mode);
 int __real_openat(int at, const char *path, int flags, ...);
 int __wrap_openat(int at, const char *path, int flags, ...);
-int __wrap_openat64(int at, const char *path, int flags, ...);
+/* By this name where files may be large. */
+int __wrap_openat64(int at, const char *path, int flags, ...)
+	__attribute__((alias("__wrap_openat")));
 int __real_unlinkat(int at, const char *path, int flags);
 int __wrap_unlinkat(int at, const char *path, int flags);
 int __real_mkdirat(int at, const char *path, mode_t mode);
@@ -101,34 +103,17 @@ static const char *inside(const char *path)
 	return path;
 }
 
-static int open_inside(int at, const char *path, int flags, va_list ap)
-{
-	mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-
-	return __real_openat(at, inside(path), flags, mode);
-}
-
 int __wrap_openat(int at, const char *path, int flags, ...)
 {
+	mode_t mode = 0;
 	va_list ap;
-	int fd;
 
-	va_start(ap, flags);
-	fd = open_inside(at, path, flags, ap);
-	va_end(ap);
-	return fd;
-}
-
-/* By this name where files may be large. */
-int __wrap_openat64(int at, const char *path, int flags, ...)
-{
-	va_list ap;
-	int fd;
-
-	va_start(ap, flags);
-	fd = open_inside(at, path, flags, ap);
-	va_end(ap);
-	return fd;
+	if (flags & O_CREAT) {
+		va_start(ap, flags);
+		mode = va_arg(ap, mode_t);
+		va_end(ap);
+	}
+	return __real_openat(at, inside(path), flags, mode);
 }
 
 int __wrap_unlinkat(int at, const char *path, int flags)
