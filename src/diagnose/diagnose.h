@@ -44,8 +44,10 @@ struct figure_sum {
 /* A rank, where ranks are told apart. NAN: not told. */
 struct rank_seen {
 	int rank;
-	double own_s;  /* step without exposed communication: what it does itself, median */
-	double wait_s; /* exposed communication, median */
+	double own_s;	/* step without exposed communication: what it does itself, median */
+	double wait_s;	/* exposed communication, median */
+	double idle_s;	/* of a step: nothing runs on its GPU; NAN */
+	double kernels; /* of a step; NAN */
 	double clock_mhz, throttled, util;
 	const struct figure_seen *at;
 };
@@ -106,7 +108,8 @@ struct run_seen {
 	size_t skipped; /* of warming-up */
 	double step_s, step_p95_s;
 	const char *step_from; /* NULL: told; else how it follows */
-	double drift;	       /* of the last quarter's median over the first one's, less 1; NAN */
+	double drift; /* a step of the last quarter over one of the first (middle of pairs) less 1
+		       */
 	double tokens_s, tokens_s_gpu;
 	const char *tokens_from;
 	struct step_split split;

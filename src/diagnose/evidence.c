@@ -63,6 +63,7 @@ const struct figure_type figure_types[FIGURE_KINDS] = {
 	[FIGURE_WAITING_IO] = { "waiting for disks", "" },
 	[FIGURE_CPUS] = { "CPUs", "CPUs" },
 	[FIGURE_IDLE_IN_S] = { "idle in a range", "s" },
+	[FIGURE_STEP_EXPOSED_S] = { "exposed communication of a step", "s" },
 	[FIGURE_PCIE_GBS] = { "PCI Express", "GB/s" },
 };
 

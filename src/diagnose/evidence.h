@@ -72,6 +72,8 @@ enum figure_kind {
 	FIGURE_CPUS,		/* logical CPUs of the machine */
 	FIGURE_IDLE_IN_S,	/* seconds a step in which nothing runs on the GPU while the host
 				   is in a range that the program marks; text: its name */
+	FIGURE_STEP_EXPOSED_S,	/* exposed communication of one step, beside a total of all: ranks
+				   are held beside each other by it */
 	FIGURE_KINDS,
 };
 

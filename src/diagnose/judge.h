@@ -27,6 +27,9 @@ double judging_share(const struct judging *j, enum step_part p);
 bool judging_gpu(const struct judging *j);
 /* One GPU or rank alone, as far as is told. */
 bool judging_alone(const struct judging *j);
+/* The parts of a step are nsys's; what it does to them. */
+bool judging_by_nsys(const struct judging *j);
+extern const char judging_nsys_slows[];
 
 /* judge_gain.c: fills v->predicted and v->gains. */
 void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,

@@ -132,26 +132,74 @@ static const struct rank_seen *rank_of(const struct run_seen *r, int rank)
 	return NULL;
 }
 
-/* What the slow rank's GPU did differently. */
-static const char *because(const struct judging *j, const struct rank_seen *slow)
+static double idle_of(const struct rank_seen *r)
 {
-	double clock = 0;
+	return r->idle_s;
+}
+
+static double kernels_of_rank(const struct rank_seen *r)
+{
+	return r->kernels;
+}
+
+static double clock_of(const struct rank_seen *r)
+{
+	return r->clock_mhz;
+}
+
+/* The mean of the other ranks; NAN. */
+static double others(const struct judging *j, const struct rank_seen *slow,
+		     double (*of)(const struct rank_seen *))
+{
+	double sum = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < j->r->n_ranks; i++)
-		if (&j->r->ranks[i] != slow && isfinite(j->r->ranks[i].clock_mhz)) {
-			clock += j->r->ranks[i].clock_mhz;
+		if (&j->r->ranks[i] != slow && isfinite(of(&j->r->ranks[i]))) {
+			sum += of(&j->r->ranks[i]);
 			n++;
 		}
-	if (!n || !isfinite(slow->clock_mhz))
+	return n ? sum / (double)n : (double)NAN;
+}
+
+/* Where what it takes longer is time in which its GPU has nothing to do, that; else NAN. */
+static double rests_longer(const struct judging *j, const struct rank_seen *slow)
+{
+	double more = slow->idle_s - others(j, slow, idle_of);
+
+	return more >= j->r->slow.slowest_s / 2 ? more : (double)NAN;
+}
+
+static bool does_more(const struct judging *j, const struct rank_seen *slow)
+{
+	return slow->kernels > 1.1 * others(j, slow, kernels_of_rank);
+}
+
+/* What the slow rank's GPU did differently. */
+static const char *because(const struct judging *j, const struct rank_seen *slow)
+{
+	double clock = others(j, slow, clock_of), idle = rests_longer(j, slow);
+
+	if (does_more(j, slow))
+		return arena_printf(j->a, "; it launches %.0f kernels %s, the others %.0f",
+				    slow->kernels, a_step(j), others(j, slow, kernels_of_rank));
+	if (isfinite(idle))
+		return arena_printf(
+			j->a, "; its GPU rests %.3g s longer: it is the host that is slower", idle);
+	if (!isfinite(clock) || !isfinite(slow->clock_mhz))
 		return "";
-	clock /= (double)n;
 	if (slow->clock_mhz > 0.95 * clock)
 		return arena_printf(j->a, "; its GPU's clock is like the others', %.0f MHz",
 				    slow->clock_mhz);
 	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
 			    slow->clock_mhz, clock,
 			    slow->throttled > 0.05 ? ", held down by power or heat" : "");
+}
+
+/* The same work by a slower host: nsys slows one host more than another. */
+static bool may_be_nsys(const struct judging *j, const struct rank_seen *slow)
+{
+	return judging_by_nsys(j) && isfinite(rests_longer(j, slow)) && !does_more(j, slow);
 }
 
 void rule_straggler(const struct judging *j, struct judged_cause *out)
@@ -192,11 +240,18 @@ void rule_straggler(const struct judging *j, struct judged_cause *out)
 		return;
 	}
 	/* By chance one of n is last in every n-th step. */
-	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH)
-		judged_say(j, out, s->steps >= STEPS_SURE ? IS_CERTAIN : IS_LIKELY, share,
-			   "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
+	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH) {
+		bool nsys = may_be_nsys(j, slow);
+
+		judged_say(j, out,
+			   nsys			    ? IS_POSSIBLE
+			   : s->steps >= STEPS_SURE ? IS_CERTAIN
+						    : IS_LIKELY,
+			   share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
 			   s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
-	else
+		if (nsys)
+			out->against = judging_nsys_slows;
+	} else
 		judged_say(j, out, IS_EXCLUDED, fmax(share, 0),
 			   "rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
 			   s->slowest, 100 * s->often, s->steps, s->slowest_s);

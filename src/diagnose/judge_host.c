@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diagnose/judge.h"
+#include "diagnose/read.h"
 
 bool judging_gpu(const struct judging *j)
 {
@@ -17,6 +18,17 @@ bool judging_alone(const struct judging *j)
 {
 	return run_alone(j->r);
 }
+
+bool judging_by_nsys(const struct judging *j)
+{
+	const char *format = j->r->split.format;
+
+	return format && strcmp(format, evidence_sqlite.name) == 0;
+}
+
+const char judging_nsys_slows[] =
+	"nsys makes every launch take longer, and one process more than another: how long a step "
+	"takes without it tells how much of this is its own";
 
 static double idle_of(const struct judging *j)
 {

@@ -152,7 +152,7 @@ static void say_where(const struct judging *j, struct judged_cause *out)
 		return;
 	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of that",
 				 out->says, name, 100 * fmin(share, 1));
-	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s", name, at->value));
+	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s a step", name, s));
 }
 
 void rule_idle(const struct judging *j, struct judged_cause *out)
@@ -172,6 +172,8 @@ void rule_idle(const struct judging *j, struct judged_cause *out)
 		   100 * fmax(idle, 0));
 	if (traced)
 		say_where(j, out);
+	if (judging_by_nsys(j) && out->how == IS_LIKELY)
+		out->against = judging_nsys_slows;
 	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
 		out->how = IS_POSSIBLE;
 		out->against = arena_printf(j->a,

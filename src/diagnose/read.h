@@ -111,6 +111,24 @@ struct prefix {
 };
 
 /* What readers keep from line to line. */
+/* Tokens and seconds since the training began, told line by line; 0: not yet. */
+struct hf_stretch {
+	double tokens, seconds, until; /* until: tokens at its end */
+	size_t line;
+};
+
+struct hf_stretches {
+	double tokens, run_s; /* of the line before */
+	long long step;	      /* -1: not told */
+	size_t line;
+	struct hf_stretch *items;
+	size_t n;
+};
+void hf_stretch(struct hf_stretches *h, const struct read_place *p, double tokens, double run_s);
+/* Training is over after so many steps: how long each took. NAN: nobody says how many, or lines
+ * said their step. */
+void hf_stretches_end(struct hf_stretches *h, const struct read_place *p, double steps);
+
 struct log {
 	struct read_place at;
 	struct map seen; /* texts that are told once a file */
@@ -120,6 +138,7 @@ struct log {
 	unsigned whose;	     /* line this is, by what stands before it */
 	unsigned open_whose; /* that of the open table's first line */
 	double run_s;	     /* Hugging Face: of the whole training */
+	struct hf_stretches hf;
 	long long bar_total, bar_told;
 	double tp, pp; /* Megatron: as its arguments say */
 	struct {       /* an open table */

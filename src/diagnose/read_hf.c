@@ -58,19 +58,35 @@ bool read_hf_key(const struct read_place *p, const char *key, double value, doub
 	return false;
 }
 
+/* The number behind a key in quotes of either kind. */
+static double behind(const char *s, const char *key)
+{
+	const char *at = strstr(s, key);
+
+	at = at ? at + strlen(key) : NULL;
+	return at && (*at == '\'' || *at == '"') ? read_number(at + 1, NULL) : (double)NAN;
+}
+
 static bool dictionary(struct log *l, const char *s)
 {
 	const char *p = strchr(s, '{');
-	bool told = false, results = strstr(s, "train_samples_per_second") != NULL;
-	double value, run_s;
+	bool told = false, results = strstr(s, "train_samples_per_second") != NULL, since;
+	double value, run_s, tokens;
 	char key[96];
 
 	if (!p)
 		return false;
-	run_s = read_after(p, "train_runtime'");
-	run_s = isnan(run_s) ? read_after(p, "train_runtime\"") : run_s;
+	run_s = behind(p, "train_runtime");
+	tokens = behind(p, "num_input_tokens_seen");
+	since = !results && run_s > 0 && tokens > 0;
+	if (since)
+		hf_stretch(&l->hf, &l->at, tokens, run_s);
+	if (results)
+		hf_stretches_end(&l->hf, &l->at,
+				 round(run_s * behind(p, "train_steps_per_second")));
 	while (read_pair(&p, key, sizeof(key), &value, NULL))
-		told |= read_hf_key(&l->at, key, value, run_s, results) ||
+		told |= (since && strcmp(key, "train_tokens_per_second") == 0) ||
+			read_hf_key(&l->at, key, value, run_s, results) ||
 			read_metric_key(&l->at, key, value);
 	return told;
 }
@@ -125,6 +141,11 @@ static bool line(struct log *l, const char *s)
 	return before(l, s) || dictionary(l, s) || of_page(l, s);
 }
 
+static void end(struct log *l)
+{
+	hf_stretches_end(&l->hf, &l->at, (double)NAN);
+}
+
 static const char *const marks[] = { "'loss':",
 				     "\"loss\":",
 				     "train_runtime",
@@ -141,4 +162,5 @@ static const char *const marks[] = { "'loss':",
 const struct log_reader log_hf = { .framework = "hf-trainer",
 				   .format = "Hugging Face Trainer log",
 				   .marks = marks,
-				   .line = line };
+				   .line = line,
+				   .end = end };

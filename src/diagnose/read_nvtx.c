@@ -256,6 +256,16 @@ const struct nvtx_process *nvtx_of(const struct nvtx *all, int64_t pid)
 	return all->n == 1 && !pid ? all->items : NULL;
 }
 
+bool nvtx_saves(struct nvtx_idle *i, int64_t at)
+{
+	if (!i->p)
+		return false;
+	while (i->save < i->p->n_phases && i->p->phases[i->save].to <= at)
+		i->save++;
+	return i->save < i->p->n_phases && i->p->phases[i->save].from <= at &&
+	       i->p->names[i->p->phases[i->save].name].kind == FIGURE_CHECKPOINT_S;
+}
+
 void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to)
 {
 	if (!i->p)

@@ -55,9 +55,23 @@ const struct nvtx_process *nvtx_of(const struct nvtx *all, int64_t pid);
 /* How long a GPU had nothing to do in each range: told in order of time. */
 struct nvtx_idle {
 	const struct nvtx_process *p; /* NULL: none */
-	size_t next;
+	size_t next, save;
 	int64_t idle[NVTX_NAMES];
 };
 void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to);
+/* Whether the process saved at that time; asked in order of time. */
+bool nvtx_saves(struct nvtx_idle *i, int64_t at);
+
+/* What of each step was communication that nothing hid. */
+struct nvtx_rounds {
+	const struct nvtx_process *p;
+	double *exposed; /* ns, of each of p's steps; NAN: warming-up. NULL: it has none */
+	size_t at;
+	struct spans now;
+	int64_t until[SPAN_KINDS]; /* when the last kernel of each kind ends */
+};
+void nvtx_rounds_begin(struct arena *a, struct nvtx_rounds *r, const struct nvtx_process *p);
+void nvtx_rounds_add(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to);
+void nvtx_rounds_end(struct nvtx_rounds *r);
 
 #endif

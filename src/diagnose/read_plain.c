@@ -31,7 +31,8 @@ static const struct {
 	{ "tflops", FIGURE_TFLOPS_PER_GPU, 1 },
 	{ "memory/num_alloc_retries", FIGURE_ALLOC_RETRIES, 1 },
 	{ "samples_per_sec", FIGURE_SAMPLES_PER_S, 1 },
-	{ "batches_per_sec", FIGURE_STEP_S, 0 },
+	/* Lightning's without "device/" counts each device's own batch. */
+	{ "device/batches_per_sec", FIGURE_STEP_S, 0 },
 	{ "device/flops_per_sec", FIGURE_TFLOPS_PER_GPU, 1e-12 },
 	{ "device/mfu", FIGURE_MFU, 1 },
 	{ "tokens_per_second_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU, 1 },
@@ -44,7 +45,7 @@ static const struct {
 
 bool read_metric_key(const struct read_place *p, const char *key, double value)
 {
-	if (str_starts(key, "train|"))
+	if (str_starts(key, "train|") || str_starts(key, "train/device/"))
 		key += strlen("train|");
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		if (strcmp(metrics[i].key, key) == 0) {

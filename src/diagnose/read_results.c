@@ -33,16 +33,21 @@ static double number(const json_t *j)
 }
 
 /* An entry of the history: a step's loss, or at the end the rates of all. */
-static bool entry(struct read_place *p, const json_t *o)
+static bool entry(struct read_place *p, const json_t *o, struct hf_stretches *h)
 {
-	double run_s = number(json_object_get(o, "train_runtime"));
+	double run_s = number(json_object_get(o, "train_runtime")),
+	       tokens = number(json_object_get(o, "num_input_tokens_seen"));
 	const char *key;
 	json_t *v;
-	bool told = false, results = json_object_get(o, "train_samples_per_second") != NULL;
+	bool told = false, results = json_object_get(o, "train_samples_per_second") != NULL, since;
 
 	p->step = read_whole(number(json_object_get(o, "step")), -1);
+	since = !results && run_s > 0 && tokens > 0;
+	if (since)
+		hf_stretch(h, p, tokens, run_s);
 	json_object_foreach((json_t *)o, key, v) told |=
-		!isnan(number(v)) && (read_hf_key(p, key, number(v), run_s, results) ||
+		!isnan(number(v)) && ((since && strcmp(key, "train_tokens_per_second") == 0) ||
+				      read_hf_key(p, key, number(v), run_s, results) ||
 				      read_metric_key(p, key, number(v)));
 	return told;
 }
@@ -51,6 +56,7 @@ static size_t history(struct read_place *p, const struct json_piece *list, const
 {
 	const char *s = list->value + 1, *end = list->value + list->size, *counted = text;
 	struct json_piece item;
+	struct hf_stretches stretches = { 0 };
 	size_t told = 0;
 
 	p->line = 1;
@@ -59,9 +65,10 @@ static size_t history(struct read_place *p, const struct json_piece *list, const
 
 		p->line += (size_t)csv_lines(counted, item.value);
 		counted = item.value;
-		told += o && entry(p, o);
+		told += o && entry(p, o, &stretches);
 		json_decref(o);
 	}
+	hf_stretches_end(&stretches, p, (double)NAN);
 	return told;
 }
 

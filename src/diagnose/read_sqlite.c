@@ -68,23 +68,32 @@ static void products(struct sql *q, const struct read_place *p, const struct wat
 	sql_end(q, s);
 }
 
-/* Copies whose one end is memory of the host that is not pinned. */
-static void pageable(struct sql *q, const struct read_place *p, const struct watched *w)
+/* nsys says so where it stopped: one that is older than the CUDA it watched. Of what is missing
+ * then a GPU would seem to rest. */
+static int is_whole(struct sql *q, const char *path, struct err *e)
 {
-#define NOT_PINNED "(SELECT id FROM ENUM_CUDA_MEM_KIND WHERE name LIKE '%%PAGEABLE%%')"
-	struct sqlite3_stmt *s = sql_ask(
-		q, arena_printf(q->a,
-				"SELECT copyKind, sum(m.\"end\" - m.start) FROM "
-				"CUPTI_ACTIVITY_KIND_MEMCPY m WHERE m.\"end\" >= m.start AND "
-				"copyKind IN (1, 2) AND (srcKind IN " NOT_PINNED
-				" OR dstKind IN " NOT_PINNED ") AND %s GROUP BY copyKind",
-				within(q->a, w, "m")));
-#undef NOT_PINNED
+	static const char *const places[] = {
+		"SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE "
+		"'Error when processing events%' LIMIT 1",
+		"SELECT value FROM StringIds WHERE value LIKE 'Error when processing events%' "
+		"LIMIT 1",
+	};
 
-	while (s && sql_row(q, s))
-		read_total(p, FIGURE_COPY_PAGEABLE_S, ns * sql_real(q, s, 1) / w->gpus, w->most_s,
-			   sql_integer(q, s, 0) == 1 ? "to the GPU" : "from the GPU");
-	sql_end(q, s);
+	for (size_t i = 0; i < 2; i++) {
+		struct sqlite3_stmt *s = sql_ask(q, places[i]);
+		const char *says = s && sql_row(q, s) ? sql_text(q, s, 0) : NULL;
+		const char *why = says ? strstr(says, "message*] = ") : NULL;
+
+		sql_end(q, s);
+		if (!says)
+			continue;
+		why = why ? why + strlen("message*] = ") : "error when processing events";
+		return err_set(e, -EBADMSG,
+			       "%s: not whole: nsys could not take in all that it had collected "
+			       "(%.*s)",
+			       path, (int)strcspn(why, "\n"), why);
+	}
+	return 0;
 }
 
 static void gpus(struct sql *q, struct read_place p)
@@ -118,12 +127,17 @@ static int open_sqlite(struct evidence *ev, size_t file, const char *path, struc
 					"%s: no export of nsys with kernels in it (tables "
 					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
 					path);
+	if (!code) {
+		code = is_whole(&q, path, e);
+		if (code)
+			err_hint(e, "record with an nsys that is not older than the driver's CUDA; "
+				    "what is missing would look like a GPU that rests");
+	}
 	if (!code)
 		code = read_sqlite_gpus(&q, &p, &w);
 	if (!code && w.gpus > 0) {
 		host(&q, &p, &w);
 		products(&q, &p, &w);
-		pageable(&q, &p, &w);
 	}
 	if (!code && sql_has(&q, "TARGET_INFO_GPU"))
 		gpus(&q, p);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/stat.h"
+
 enum { RANKS_MAX = 4096, GPUS_MAX = 64 };
 
 /* One rank in one step. */
@@ -41,6 +43,7 @@ static void set(struct place_in *p, enum figure_kind k, double v)
 		p->step_s = v;
 		break;
 	case FIGURE_COMM_EXPOSED_S:
+	case FIGURE_STEP_EXPOSED_S:
 		p->exposed = v;
 		break;
 	case FIGURE_FORWARD_S:
@@ -68,9 +71,10 @@ static double own_of(const struct place_in *p)
 static struct places gather(struct arena *a, const struct run_files *rf, const struct run_seen *r,
 			    const char *format)
 {
-	static const enum figure_kind kinds[] = { FIGURE_STEP_S, FIGURE_COMM_EXPOSED_S,
-						  FIGURE_FORWARD_S, FIGURE_DATA_S,
-						  FIGURE_COMPUTE_S };
+	static const enum figure_kind kinds[] = { FIGURE_STEP_S,	 FIGURE_STEP_EXPOSED_S,
+						  FIGURE_COMM_EXPOSED_S, FIGURE_FORWARD_S,
+						  FIGURE_DATA_S,	 FIGURE_COMPUTE_S };
+	const bool by_step = r->sums[FIGURE_STEP_EXPOSED_S].n > 0;
 	struct places out = { 0 };
 	struct sample *s;
 	size_t kept = 0;
@@ -80,6 +84,9 @@ static struct places gather(struct arena *a, const struct run_files *rf, const s
 
 		for (size_t i = 0; i < n; i++) {
 			if (s[i].f->rank < 0 || s[i].f->rank >= RANKS_MAX)
+				continue;
+			/* A total of all of them is no step beside them. */
+			if (by_step && s[i].f->step < 0)
 				continue;
 			out.items = arena_grow(a, out.items, out.n, sizeof(*out.items));
 			out.items[out.n] =
@@ -107,19 +114,9 @@ static struct places gather(struct arena *a, const struct run_files *rf, const s
 	return out;
 }
 
-static int by_double(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 static double middle(double *v, size_t n)
 {
-	if (!n)
-		return NAN;
-	qsort(v, n, sizeof(*v), by_double);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	return n ? stat_median_in_place(v, n) : (double)NAN;
 }
 
 /* The middle over steps of a rank's own time, or of its waiting. v: room for n. */
@@ -161,6 +158,8 @@ static void list_ranks(struct arena *a, const struct places *p, struct run_seen 
 			(struct rank_seen){ .rank = mine[i].rank,
 					    .own_s = middle_of(&mine[i], n, v, true),
 					    .wait_s = middle_of(&mine[i], n, v, false),
+					    .idle_s = NAN,
+					    .kernels = NAN,
 					    .clock_mhz = NAN,
 					    .throttled = NAN,
 					    .util = NAN,
@@ -244,31 +243,43 @@ static void compare(struct arena *a, const struct places *p, struct run_seen *r)
 	out->slowest_s = own - middle(others, n);
 }
 
-/* GPUs of one machine carry the numbers of the ranks. */
-static void clocks(struct arena *a, const struct run_files *rf, struct run_seen *r)
+/* The mean of a kind for each rank: GPUs of one machine carry the numbers of the ranks. */
+static double *of_ranks(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+			enum figure_kind kind, const char *format)
 {
-	static const enum figure_kind kinds[] = { FIGURE_SM_MHZ, FIGURE_THROTTLED,
-						  FIGURE_GPU_UTIL };
 	struct sample *s, *mine;
+	size_t n = run_samples(a, r->ev, rf, kind, NULL, format, &s);
+	double *out = arena_array(a, r->n_ranks + 1, sizeof(*out));
+
+	mine = arena_array(a, n + 1, sizeof(*mine));
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		size_t m = 0;
+
+		for (size_t x = 0; x < n; x++)
+			if (s[x].f->rank == r->ranks[i].rank)
+				mine[m++] = s[x];
+		out[i] = figure_sum_of(a, mine, m, NULL).mean;
+	}
+	return out;
+}
+
+static void gpus_of_ranks(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	const double *idle, *kernels, *clock, *throttled, *util;
 
 	if ((isfinite(r->nodes) && r->nodes > 1) || r->n_ranks > GPUS_MAX)
 		return;
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		size_t n = run_samples(a, r->ev, rf, kinds[k], NULL, NULL, &s);
-
-		mine = arena_array(a, n + 1, sizeof(*mine));
-		for (size_t i = 0; i < r->n_ranks; i++) {
-			size_t m = 0;
-			double v;
-
-			for (size_t x = 0; x < n; x++)
-				if (s[x].f->rank == r->ranks[i].rank)
-					mine[m++] = s[x];
-			v = figure_sum_of(a, mine, m, NULL).mean;
-			*(k == 0   ? &r->ranks[i].clock_mhz
-			  : k == 1 ? &r->ranks[i].throttled
-				   : &r->ranks[i].util) = v;
-		}
+	idle = of_ranks(a, rf, r, FIGURE_IDLE_S, r->slow.format);
+	kernels = of_ranks(a, rf, r, FIGURE_KERNELS, r->slow.format);
+	clock = of_ranks(a, rf, r, FIGURE_SM_MHZ, NULL);
+	throttled = of_ranks(a, rf, r, FIGURE_THROTTLED, NULL);
+	util = of_ranks(a, rf, r, FIGURE_GPU_UTIL, NULL);
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		r->ranks[i].idle_s = idle[i];
+		r->ranks[i].kernels = kernels[i];
+		r->ranks[i].clock_mhz = clock[i];
+		r->ranks[i].throttled = throttled[i];
+		r->ranks[i].util = util[i];
 	}
 }
 
@@ -289,5 +300,5 @@ void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	list_ranks(a, &p, r);
 	if (r->n_ranks > 1)
 		compare(a, &p, r);
-	clocks(a, rf, r);
+	gpus_of_ranks(a, rf, r);
 }

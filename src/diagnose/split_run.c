@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "bench/stat.h"
 
-enum { NOTES_MAX = 24, STEPS_FOR_DRIFT = 20 };
+enum { NOTES_MAX = 24, STEPS_FOR_DRIFT = 20, PAIRS_OF = 64 };
 
 void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
 {
@@ -139,10 +140,30 @@ static void see_tokens(struct arena *a, struct run_seen *r)
 					    : r->sums[FIGURE_TOKENS_PER_S_PER_GPU].median;
 }
 
+/* How much longer the later n steps take, by the middle of all pairs: where every other step saves,
+ * the middles of both lie far apart by chance. */
+static double later_by(struct arena *a, const struct sample *first, const struct sample *last,
+		       size_t n)
+{
+	const size_t m = n < PAIRS_OF ? n : PAIRS_OF;
+	double *x = arena_array(a, n, sizeof(*x)), *y = arena_array(a, n, sizeof(*y));
+	double *pairs = arena_array(a, m * m, sizeof(*pairs));
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] = first[i].value;
+		y[i] = last[i].value;
+	}
+	stat_sort(x, n);
+	stat_sort(y, n);
+	for (size_t i = 0; i < m * m; i++)
+		pairs[i] = y[(2 * (i % m) + 1) * n / (2 * m)] / x[(2 * (i / m) + 1) * n / (2 * m)];
+	return stat_median_in_place(pairs, m * m) - 1;
+}
+
 /* Both ends of the run held beside each other. */
 static void see_drift(struct arena *a, const struct run_files *rf, struct run_seen *r)
 {
-	struct sample *s, *part;
+	struct sample *s;
 	size_t n = run_samples(a, r->ev, rf, FIGURE_STEP_S, NULL, r->sums[FIGURE_STEP_S].format,
 			       &s),
 	       kept = 0, k;
@@ -156,8 +177,7 @@ static void see_drift(struct arena *a, const struct run_files *rf, struct run_se
 	if (kept < STEPS_FOR_DRIFT)
 		return;
 	k = kept / 4;
-	part = s + kept - k;
-	r->drift = figure_sum_of(a, part, k, NULL).median / figure_sum_of(a, s, k, NULL).median - 1;
+	r->drift = later_by(a, s, s + kept - k, k);
 }
 
 /* Few steps that take much longer than the others: their time is in the mean, not in the middle. */

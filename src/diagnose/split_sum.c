@@ -180,6 +180,7 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 	struct sample *s = NULL, *t;
 	struct timers timers = { 0 };
 	size_t n = 0, kept = 0;
+	bool bars = true;
 
 	for (size_t i = 0; i < ev->n_figures; i++) {
 		const struct figure_seen *f = &ev->figures[i];
@@ -196,9 +197,14 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 		timers_begin(a, &timers, n, f);
 		s[n++] = (struct sample){ .value = f->value, .f = f };
 	}
+	for (size_t i = 0; i < n; i++)
+		bars = bars && is_bar(s[i].f);
 	for (size_t i = 0; i < n; i++) {
 		bool seconds = s[i].f->total;
 
+		/* Smoothed ones only where there is nothing else. */
+		if (!bars && is_bar(s[i].f))
+			continue;
 		s[kept] = s[i];
 		if (seconds)
 			s[kept].value = by_step(rf, s[i].f, s[i].value);
@@ -208,7 +214,7 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 	return kept;
 }
 
-/* The format that has most samples; smoothed ones only where there is nothing else. */
+/* The format that has most samples. */
 static const char *fullest(const struct evidence *ev, const struct sample *s, size_t n)
 {
 	const char *best = NULL;
@@ -221,7 +227,7 @@ static const char *fullest(const struct evidence *ev, const struct sample *s, si
 		if (i && same(format, ev->files[s[i - 1].f->file].format))
 			continue;
 		for (size_t k = 0; k < n; k++)
-			here += same(format, ev->files[s[k].f->file].format) && !is_bar(s[k].f);
+			here += same(format, ev->files[s[k].f->file].format);
 		if (!best || here > most) {
 			most = here;
 			best = format;
@@ -236,16 +242,14 @@ struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const stru
 	struct sample *s;
 	size_t n = run_samples(a, ev, rf, k, text, NULL, &s), kept = 0;
 	const char *format = fullest(ev, s, n);
-	bool bars = true, steps = false;
+	bool steps = false;
 
 	for (size_t i = 0; i < n; i++)
-		bars = bars && is_bar(s[i].f);
-	for (size_t i = 0; i < n; i++)
-		steps = steps || (s[i].f->step >= 0 && (bars || !is_bar(s[i].f)) &&
-				  same(format, ev->files[s[i].f->file].format));
+		steps = steps ||
+			(s[i].f->step >= 0 && same(format, ev->files[s[i].f->file].format));
 	for (size_t i = 0; i < n; i++)
 		/* A summary says again what the steps said. */
-		if (same(format, ev->files[s[i].f->file].format) && (bars || !is_bar(s[i].f)) &&
+		if (same(format, ev->files[s[i].f->file].format) &&
 		    (!steps || s[i].f->step >= 0 || s[i].f->total))
 			s[kept++] = s[i];
 	return figure_sum_of(a, s, kept, format);

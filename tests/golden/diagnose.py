@@ -5,6 +5,7 @@ other jobs beside), what is made up around them (several runs, contradictions, G
 
 diagnose.py GPUTUNE
 """
+import gzip
 import json
 import os
 import pathlib
@@ -472,6 +473,61 @@ if sqlite3:
     expect("a range that nobody knows is named", c["certainty"] == "likely" and 'in the range "shuffle buffer" for 8' in c["says"], c)
     j = diagnose("training", nvtx("bare.sqlite", None), what="no ranges")
     expect("without ranges all of it is one window", j["runs"][0]["step"]["step_s"] > 4, j["runs"][0]["step"])
+
+# Exports of a real nsys 2024.2 (two H200; kernels of 0.5 ms, four all-reduces of 256 MiB; rank 1 has 20 kernels more), cut to what is read; and
+# of 2023.4, which is older than the CUDA that it watched.
+def unpacked(name):
+    (tmp / name).write_bytes(gzip.decompress((data / f"{name}.gz").read_bytes()))
+    return tmp / name
+
+
+if sqlite3:
+    j = diagnose("training", unpacked("nsys-slow-rank.sqlite"), what="a slow rank under nsys")
+    r, c = j["runs"][0], cause(j, "straggler")
+    expect("ranks are held beside each other step by step", r["bottleneck"] == "straggler" and c["certainty"] == "certain" and "rank 1 is the last one in 100 %" in c["says"] and "it launches 55 kernels a step, the others 35" in c["says"], c)
+    expect("its own 10 ms", abs(c["share"] - 10.05 / 30.5) < 0.01, c)
+    expect("what nothing hides is certain too", cause(j, "overlap")["certainty"] == "certain", cause(j, "overlap"))
+    r = diagnose("training", unpacked("nsys-graph.sqlite"), what="a graph under nsys", code=0)["runs"][0]
+    expect("a graph of 30 kernels of 0.5 ms, and one of 1 ms", abs(r["step"]["parts"]["compute_s"] - 16e-3) < 1e-4 and abs(r["step"]["step_s"] - 16.68e-3) < 1e-4, r["step"])
+    p = run("training", unpacked("nsys-not-whole.sqlite"))
+    expect("an export that is not whole is refused", p.returncode == 5 and "not whole" in p.stderr and "function index: 468" in p.stderr and "older" in p.stderr, (p.returncode, p.stderr))
+
+    def mended(name, sql):
+        db = sqlite3.connect(nvtx(name, "dataloader"))
+        db.executescript(sql)
+        db.commit()
+        db.close()
+        return tmp / name
+
+    # Each of two processes sees one GPU alone, and the export does not say which (2024.2 has no such table).
+    parts = diagnose("training", mended("alone.sqlite", "DROP TABLE TARGET_INFO_CUDA_DEVICE;"), what="GPUs that nobody numbers")["runs"][0]["step"]["parts"]
+    expect("each process has its own GPU", abs(parts["compute_s"] - 0.04) < 1e-4, parts)
+    parts = diagnose("training", mended("shared.sqlite", "DROP TABLE TARGET_INFO_CUDA_DEVICE; DELETE FROM TARGET_INFO_GPU WHERE id = 1;"), what="one GPU")["runs"][0]
+    expect("two processes on one GPU share it", parts["figures"]["step_s"] and parts["step"]["parts"]["wait_s"] is None, parts["step"])
+    # Three of the ten steps behind warming-up fetch weights to save them, 8 ms of it behind all kernels; a copy of a batch of 5 ms lies in the loader's range.
+    j = diagnose("training", mended("save.sqlite", "CREATE TABLE ENUM_CUDA_MEM_KIND(id INTEGER, name TEXT); INSERT INTO ENUM_CUDA_MEM_KIND VALUES(0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE');"
+                                     "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, end INTEGER, deviceId INTEGER, globalPid INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
+                                     "UPDATE NVTX_EVENTS SET text = 'save_checkpoint' WHERE text = 'log metrics' AND start / 100000000 % 3 = 0;"
+                                     "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT start + 2000000, end, 0, (globalTid >> 24) << 24, 2, 2, 0 FROM NVTX_EVENTS WHERE text = 'save_checkpoint';"
+                                     "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT start + 10000000, start + 15000000, 0, (globalTid >> 24) << 24, 1, 0, 2 FROM NVTX_EVENTS WHERE text = 'dataloader';"),
+                 what="copies of saving")
+    parts = j["runs"][0]["step"]["parts"]
+    expect("what is fetched to be saved is saving", abs(parts["checkpoint_s"] - 8e-3 * 3 / 10) < 1e-4 and abs(parts["copy_s"] - 5e-3) < 1e-4, parts)
+    expect("copies of batches from memory that is not pinned", cause(j, "pageable")["certainty"] in ("certain", "likely"), cause(j, "pageable"))
+    # Every other step is twice as long: no step gets slower.
+    j = diagnose("training", file("flip.log", "".join(f"step={i} step_s={0.1 + 0.1 * (i % 2)}\n" for i in range(1, 41))), what="steps of two lengths")
+    expect("steps of two lengths do not get slower", cause(j, "drift")["certainty"] == "excluded" and abs(j["runs"][0]["figures"]["drift"]) < 0.01, cause(j, "drift"))
+
+# Real logs of two H200: transformers 5.17 with include_num_input_tokens_seen (first step 2 s, saving after 30 and 60), Lightning 2.6.
+for name, told in (("hf-tokens-5.17.log", 11), ("trainer_state-5.17.json", 10)):
+    r = diagnose("training", data / name, what=name)["runs"][0]["figures"]
+    expect(f"{name}: what lies between two lines", 0.07 < r["step_s"] < 0.08 and r["steps"] == told and 210e3 < r["tokens_per_s"] < 230e3, r)
+r = diagnose("training", file("throughput.csv", "epoch,step,train/batches,train/time,train/batches_per_sec,train/device/batches_per_sec,train/samples_per_sec,train_loss\n" +
+                              "".join(f"0,{10 * i},{10 * i},{2.5 * i},32,4,256,\n0,{10 * i},,,,,,2.5\n" for i in range(12, 40))), what="Lightning's throughput")["runs"][0]["figures"]
+expect("a batch of each of eight devices is no step", abs(r["step_s"] - 0.25) < 1e-9, r)
+r = diagnose("training", data / "lightning-2.6.log", what="Lightning 2.6")["runs"][0]
+expect("shares are of the loop, not of the set-up before it", 0.75 < r["step"]["parts"]["compute_s"] / r["step"]["step_s"] < 0.82 and
+       r["step"]["parts"]["unexplained_s"] < 0.1 * r["step"]["step_s"], r["step"])
 
 # What gradients need, by what ranks share and how the model is split.
 for what, more, tp, factor in (("DDP", "parallel=ddp", 1, 2 * 4), ("ZeRO-1", "parallel=zero-1", 1, 2 + 2), ("FSDP", "parallel=fsdp", 1, 4 + 2 * 2),

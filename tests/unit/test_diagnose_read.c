@@ -207,7 +207,7 @@ static void test_lightning(void **state)
 	f = want(&b, FIGURE_STEP_S, 0.0625, 9);
 	assert_true(near(f->over_s, 20) && !f->total);
 	f = want(&b, FIGURE_DATA_S, 16, 11);
-	assert_true(near(f->over_s, 40.5) && f->total);
+	assert_true(near(f->over_s, 39.9) && f->total);
 	want(&b, FIGURE_BACKWARD_S, 9.6, 12);
 	want(&b, FIGURE_FORWARD_S, 6.4, 13);
 	want(&b, FIGURE_COPY_S, 0.32, 14);
