@@ -14,20 +14,28 @@ int folder_names(int fd, struct arena *a, char ***names, size_t *n)
 	size_t count = 0;
 	char **list = NULL;
 	struct dirent *de;
+	int r;
 
 	if (fd < 0)
 		return fd;
 	if (!dir) {
+		/* No memory, or gone since it was opened: a process that ended takes its folders
+		 * along. */
+		r = -errno;
 		close(fd);
-		return -ENOMEM;
+		return r;
 	}
-	while ((de = readdir(dir)) && count < HOST_LIST_MAX) {
+	for (errno = 0; count < HOST_LIST_MAX && (de = readdir(dir)); errno = 0) {
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
 			continue;
 		list = arena_grow(a, list, count, sizeof(*list));
 		list[count++] = arena_strdup(a, de->d_name);
 	}
+	/* What failed half-way is no list. */
+	r = count < HOST_LIST_MAX ? -errno : 0;
 	closedir(dir);
+	if (r)
+		return r;
 	*names = list;
 	*n = count;
 	return 0;

@@ -25,22 +25,20 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 	size_t n = 0;
 	char more;
 
-	while (n < cap) {
-		ssize_t k = read(fd, buf + n, cap - n);
+	/* Full: one byte more tells "exactly cap" from "larger", without trusting st_size, which
+	 * sysfs and procfs make up. */
+	while (n <= cap) {
+		ssize_t k = n < cap ? read(fd, buf + n, cap - n) : read(fd, &more, 1);
 
 		if (k < 0 && errno == EINTR)
 			continue;
-		if (k < 0)
+		if (k < 0 && n < cap)
 			return -errno;
-		if (k == 0) {
-			*len = n;
-			return 0;
-		}
+		if (k <= 0)
+			break;
 		n += (size_t)k;
 	}
-	/* Full: one byte more tells "exactly cap" from "larger", without trusting st_size, which
-	 * sysfs and procfs make up. */
-	*len = read(fd, &more, 1) > 0 ? n + 1 : n;
+	*len = n;
 	return 0;
 }
 
@@ -59,6 +57,18 @@ int live_at(const struct host *h, const char **path)
 	return l->own_fd;
 }
 
+/* The same for what only looks, at that folder itself too. */
+static int look_at(const struct host *h, const char **path)
+{
+	const struct live *l = (const struct live *)h;
+	size_t n = l->own_fd < 0 ? 0 : strlen(l->own);
+
+	if (!n || strncmp(*path, l->own, n) != 0 || (*path)[n + strspn(*path + n, "/")])
+		return live_at(h, path);
+	*path = ".";
+	return l->own_fd;
+}
+
 static int live_read(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
 {
 	int at = live_at(h, &path), r;
@@ -74,9 +84,9 @@ static int live_read(struct host *h, const char *path, char *buf, size_t cap, si
 
 static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 {
-	ssize_t n = readlink(path, buf, cap);
+	int at = look_at(h, &path);
+	ssize_t n = readlinkat(at, path, buf, cap);
 
-	(void)h;
 	if (n < 0)
 		return -errno;
 	if ((size_t)n >= cap)
@@ -87,15 +97,15 @@ static int live_link(struct host *h, const char *path, char *buf, size_t cap)
 
 static int live_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	int at = look_at(h, &path);
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 
-	(void)h;
 	return folder_names(fd < 0 ? -errno : fd, a, names, n);
 }
 
 static int live_kind(struct host *h, const char *path, enum host_kind *out)
 {
-	int at = live_at(h, &path);
+	int at = look_at(h, &path);
 	struct stat st;
 
 	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -106,10 +116,10 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 
 static int live_mode(struct host *h, const char *path, unsigned *out)
 {
+	int at = look_at(h, &path);
 	struct stat st;
 
-	(void)h;
-	if (lstat(path, &st) < 0)
+	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	*out = st.st_mode & 07777;
 	return 0;

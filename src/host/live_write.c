@@ -109,7 +109,31 @@ static int save(int at, const char *name, const void *data, size_t len)
 	if (r == 0 && linkat(at, part, at, name, 0) < 0)
 		r = -errno;
 	unlinkat(at, part, 0);
-	return r ? r : sync_folder_of(at, name);
+	if (r)
+		return r;
+	/* One that a crash may take away is none; left there, it would count as a crash's. */
+	r = sync_folder_of(at, name);
+	if (r)
+		unlinkat(at, name, 0);
+	return r;
+}
+
+/* Both, or neither: what is refused is refused before a byte is written. *back: what was there is
+ * there again. */
+static int replace(int fd, const struct stat *was, const void *old, const void *data, size_t len,
+		   unsigned mode, bool *back)
+{
+	bool other = (was->st_mode & 07777) != mode;
+	int r;
+
+	*back = true;
+	if (other && fchmod(fd, (mode_t)mode) < 0)
+		return -errno;
+	r = overwrite(fd, data, len);
+	if (r)
+		*back = overwrite(fd, old, (size_t)was->st_size) == 0 &&
+			(!other || fchmod(fd, was->st_mode & 07777) == 0);
+	return r;
 }
 
 /* A file that is a mount point itself, as a container's /etc/hosts is, cannot be another: it gets
@@ -118,7 +142,7 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 {
 	char saved[HOST_PATH_MAX], *old = NULL;
 	int fd, r = 0;
-	bool mine;
+	bool mine, back;
 	struct stat st;
 
 	if (snprintf(saved, sizeof(saved), "%s.gputune-old", path) >= (int)sizeof(saved))
@@ -138,12 +162,8 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 	 * where the old text cannot be put back. */
 	mine = r == 0;
 	if (r == 0 || r == -EEXIST) {
-		r = overwrite(fd, data, len);
-		if (r)
-			mine = overwrite(fd, old, (size_t)st.st_size) == 0 && mine;
-		else if (fchmod(fd, (mode_t)mode) < 0)
-			r = -errno;
-		if (mine)
+		r = replace(fd, &st, old, data, len, mode, &back);
+		if (mine && back)
 			unlinkat(at, saved, 0);
 	}
 	free(old);

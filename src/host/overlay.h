@@ -12,10 +12,12 @@
 struct overlay {
 	struct store store;
 	struct store *lower, *upper;
-	int fd; /* the folder */
+	char *folder;
+	int fd; /* the folder; -1: it is not there yet, and upper is empty */
 };
 
-/* Owns lower from then on, also when it fails. The folder is made when it is missing. */
+/* Owns lower from then on, also when it fails. The folder is made by the first write when it is
+ * missing; the one that it lies in has to be there. */
 struct overlay *overlay_open(struct store *lower, const char *folder, struct err *e);
 
 /* As host_put, host_append and so on. Folders on the way are made. */
@@ -28,5 +30,15 @@ int overlay_remove(struct overlay *o, const char *path);
 int overlay_mode(struct overlay *o, const char *path, unsigned *out);
 /* A descriptor that holds the lock until it is closed, or a negative errno. */
 int overlay_lock(struct overlay *o, const char *path);
+
+/* --- between overlay.c and overlay_write.c -----------------------------------------------------
+ */
+
+/* What was removed has this file in a folder of its name below gone/: a folder and what was in it
+ * can both be gone. */
+#define OVERLAY_MARK "/.gputune-gone"
+int overlay_marker(const char *path, char *buf, size_t cap);
+/* Before each write: the folder is there. */
+int overlay_begin(struct overlay *o);
 
 #endif

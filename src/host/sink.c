@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing captures: without a name, or under a temporary one beside the final one; synced, then
- * named. */
+/* Writing captures: without a name, or under a temporary one beside the final one; then named, a
+ * tar when it is on disk. */
 #include "host/sink.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 enum { RECORD = 512, NAMELESS = 32 /* "/proc/self/fd/N" */ };
@@ -22,6 +23,7 @@ struct sink {
 	char *path, *tmp;
 	FILE *tar; /* NULL: a folder */
 	bool nameless;
+	bool made; /* tmp is ours: what has that name otherwise is somebody's */
 	int dir;
 };
 
@@ -151,11 +153,14 @@ struct sink *sink_open(const char *path, struct err *e)
 		if (fd < 0)
 			fd = open(s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				  0600);
+		s->made = fd >= 0 && !s->nameless;
 		s->tar = fd < 0 ? NULL : fdopen(fd, "w");
 		ok = s->tar != NULL;
+		if (fd >= 0 && !ok)
+			close(fd);
 	} else {
-		ok = mkdir(s->tmp, 0700) == 0 &&
-		     (s->dir = open(s->tmp, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
+		s->made = mkdir(s->tmp, 0700) == 0;
+		ok = s->made && (s->dir = open(s->tmp, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
 	}
 	if (ok)
 		return s;
@@ -185,15 +190,16 @@ int sink_link(struct sink *s, const char *name, const char *target, struct err *
 static int folder_file(struct sink *s, const char *name, const char *data, size_t len)
 {
 	int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ssize_t n;
+	int r;
 
 	if (fd < 0)
 		return -1;
-	while (len && (n = write(fd, data, len)) > 0) {
-		data += n;
-		len -= (size_t)n;
-	}
-	return close(fd) < 0 || len ? -1 : 0;
+	r = fd_write_all(fd, data, len);
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r)
+		errno = -r;
+	return r ? -1 : 0;
 }
 
 int sink_file(struct sink *s, const char *name, const char *data, size_t len, struct err *e)
@@ -259,11 +265,9 @@ int sink_close(struct sink *s, int ok, struct err *e)
 
 	if (s->tar)
 		fclose(s->tar);
-	if (s->tmp && !s->nameless && (!ok || r)) {
-		if (s->dir >= 0)
+	if (s->made && (!ok || r)) {
+		if (unlink(s->tmp) < 0)
 			remove_tree(AT_FDCWD, s->tmp);
-		else
-			unlink(s->tmp);
 	}
 	if (s->dir >= 0)
 		close(s->dir);

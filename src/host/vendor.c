@@ -75,21 +75,28 @@ void vendor_call(void (*fn)(void *ctx), void *ctx)
 		pthread_join(thread, NULL);
 }
 
+static bool is_roots_alone(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 bool vendor_trusted(const char *path)
 {
 	char part[PATH_MAX];
-	struct stat st;
 	char *slash;
 
 	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
 		return false;
 	while (*part) {
-		if (stat(part, &st) || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		if (!is_roots_alone(part))
 			return false;
 		slash = strrchr(part, '/');
 		if (!slash)
 			return false;
 		*slash = '\0';
 	}
-	return true;
+	/* Who may write to the top can put another folder in the place of any below it. */
+	return is_roots_alone("/");
 }

@@ -340,6 +340,39 @@ static void test_paths(void **state)
 	two_close(&t);
 }
 
+/* The folder comes with the first write, and who looked before sees it then. Below a folder that is
+ * not there it never can. */
+static void test_made_by_writing(void **state)
+{
+	struct host *mine, *other;
+	struct err e = { 0 };
+	char lower[512], upper[512];
+	struct stat st;
+	struct two t;
+
+	(void)state;
+	two_open(&t);
+	assert_string_equal(text_of(&t, "/etc/d/one"), "1\n");
+	assert_int_equal(stat(box_path(&t.box, "o", upper, sizeof(upper)), &st), -1);
+	other = host_open_overlay(box_path(&t.box, "m", lower, sizeof(lower)), upper, &e);
+	assert_non_null(other);
+	put(&t, "/etc/d/one", "x");
+	mine = t.h;
+	t.h = other;
+	assert_string_equal(text_of(&t, "/etc/d/one"), "x");
+	t.h = mine;
+	host_close(other);
+	assert_int_equal(stat(upper, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_string_equal(text_of(&t, "/etc/d/one"), "x");
+	two_again(&t, "m");
+	assert_string_equal(text_of(&t, "/etc/d/one"), "x");
+	box_path(&t.box, "m", lower, sizeof(lower));
+	assert_null(host_open_overlay(lower, box_path(&t.box, "none/o", upper, sizeof(upper)), &e));
+	assert_non_null(strstr(e.text, "none/o: No such file"));
+	two_close(&t);
+}
+
 static void test_locks(void **state)
 {
 	int status;
@@ -373,7 +406,7 @@ int main(void)
 		cmocka_unit_test(test_links),	     cmocka_unit_test(test_folder_becomes_link),
 		cmocka_unit_test(test_kernel_files), cmocka_unit_test(test_tar),
 		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_locks),	     cmocka_unit_test(test_made_by_writing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,27 @@ static void test_sink(void **state)
 	sink_cases("c.tar");
 }
 
+/* What has the name beforehand is somebody's, and stays. */
+static void test_temporary_of_others(void **state)
+{
+	static const char *const names[] = { "c", "c.tar" };
+	char name[64], path[512], other[512];
+	struct err e = { 0 };
+	struct box box;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		box_make(&box);
+		snprintf(name, sizeof(name), "%s.partial-%ld", names[i], (long)getpid());
+		box_file(&box, name, "theirs");
+		box_path(&box, name, other, sizeof(other));
+		assert_null(sink_open(box_path(&box, names[i], path, sizeof(path)), &e));
+		assert_non_null(strstr(e.text, "cannot be written: File exists"));
+		assert_int_equal(access(other, F_OK), 0);
+		box_remove(&box);
+	}
+}
+
 /* Names and targets at and beyond what an old header holds. */
 static void test_long_names(void **state)
 {
@@ -228,9 +249,8 @@ static void test_long_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folder),
-		cmocka_unit_test(test_tar),
-		cmocka_unit_test(test_sink),
+		cmocka_unit_test(test_folder),	   cmocka_unit_test(test_tar),
+		cmocka_unit_test(test_sink),	   cmocka_unit_test(test_temporary_of_others),
 		cmocka_unit_test(test_long_names),
 	};
 
