@@ -31,7 +31,7 @@ static int context(struct run *r, struct words *w)
 
 static int asked_words(struct run *r, struct words *w, struct advise_facts *f)
 {
-	double claim = 0, n = 0;
+	double claim = 0;
 	int code;
 
 	*f = (struct advise_facts){ .goal = advise_goal(r),
@@ -39,13 +39,9 @@ static int asked_words(struct run *r, struct words *w, struct advise_facts *f)
 				    .cached_told = r->value[OPT_CACHED] != NULL };
 	code = predict_words(r, w, &claim);
 	if (!code)
-		code = predict_number(r, OPT_USERS, 1, QUESTION_REQUESTS, &n);
-	if (!code && n > 0)
-		w->batch = (int)n;
-	n = 0;
+		code = predict_whole(r, OPT_USERS, QUESTION_REQUESTS, &w->batch);
 	if (!code)
-		code = predict_number(r, OPT_COPIES, 1, 4096, &n);
-	f->copies = (int)n;
+		code = predict_whole(r, OPT_COPIES, 4096, &f->copies);
 	return code ? code : context(r, w);
 }
 

@@ -29,7 +29,8 @@ static int wrong(enum option_id id, const char *text)
 			     option_rows[id].name, SWEEP_LIST, text);
 }
 
-static int number_list(struct run *r, enum option_id id, double low, double high,
+/* whole: there is no half GPU and no half request; of tokens there is a mean. */
+static int number_list(struct run *r, enum option_id id, double low, double high, bool whole,
 		       struct numbers *out)
 {
 	const char *text = r->value[id], *s = text;
@@ -45,7 +46,7 @@ static int number_list(struct run *r, enum option_id id, double low, double high
 		if (s && *s == '-')
 			s = one_number(s + 1, &to);
 		if (!s || (*s && *s != ',') || from < low || to > high || to < from ||
-		    (to > from && floor(from) != from) || to - from >= SWEEP_LIST)
+		    ((whole || to > from) && floor(from) != from) || to - from >= SWEEP_LIST)
 			return wrong(id, text);
 		for (size_t i = 0, more = (size_t)(to - from) + 1; i < more; i++) {
 			if (n == SWEEP_LIST)
@@ -89,25 +90,26 @@ int advise_lists(struct run *r, struct sweep *s)
 	const struct {
 		enum option_id id;
 		double low, high;
+		bool whole;
 		struct numbers *to;
 	} numbers[] = {
-		{ OPT_TP, 1, 4096, &s->tp },
-		{ OPT_PP, 1, 4096, &s->pp },
-		{ OPT_COPIES, 1, 4096, &s->copies },
-		{ OPT_BATCH, 1, QUESTION_REQUESTS, &s->batch },
-		{ OPT_USERS, 1, QUESTION_REQUESTS, &s->batch },
-		{ OPT_PROMPT, 1, QUESTION_TOKENS, &s->prompt },
-		{ OPT_ANSWER, 1, QUESTION_TOKENS, &s->output },
-		{ OPT_DEPTH, 0, QUESTION_TOKENS, &s->depth },
-		{ OPT_CHUNK, 16, 1e7, &s->chunk },
-		{ OPT_DRAFT, 0, 64, &s->draft },
-		{ OPT_CONTEXT, 1, QUESTION_TOKENS, &s->prompt },
+		{ OPT_TP, 1, 4096, true, &s->tp },
+		{ OPT_PP, 1, 4096, true, &s->pp },
+		{ OPT_COPIES, 1, 4096, true, &s->copies },
+		{ OPT_BATCH, 1, QUESTION_REQUESTS, true, &s->batch },
+		{ OPT_USERS, 1, QUESTION_REQUESTS, true, &s->batch },
+		{ OPT_PROMPT, 1, QUESTION_TOKENS, false, &s->prompt },
+		{ OPT_ANSWER, 1, QUESTION_TOKENS, false, &s->output },
+		{ OPT_DEPTH, 0, QUESTION_TOKENS, false, &s->depth },
+		{ OPT_CHUNK, 16, 1e7, false, &s->chunk },
+		{ OPT_DRAFT, 0, 64, true, &s->draft },
+		{ OPT_CONTEXT, 1, QUESTION_TOKENS, false, &s->prompt },
 	};
 	int code = 0;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !code; i++)
 		code = number_list(r, numbers[i].id, numbers[i].low, numbers[i].high,
-				   numbers[i].to);
+				   numbers[i].whole, numbers[i].to);
 	if (!code)
 		code = name_list(r, OPT_ON, &s->machines);
 	if (!code)

@@ -2,6 +2,7 @@
 /* gputune generate: files and command lines for other programs, from what the machines are. */
 #include "cmd/generate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -77,6 +78,11 @@ static int port_of(struct run *r, int usual, int *out)
 	return 0;
 }
 
+int generate_refused(int got, const struct err *e)
+{
+	return complain(got == -ENODEV ? EXIT_BLIND : EXIT_USAGE, e);
+}
+
 static int make_launch(struct run *r, const struct kind *k, const struct gen_envs *envs,
 		       struct gen_launch *l)
 {
@@ -107,7 +113,7 @@ static int make_launch(struct run *r, const struct kind *k, const struct gen_env
 		got = gen_hostfile(&r->arena, envs, l, &e);
 	else if (k->is == IS_DEEPSPEED)
 		got = gen_deepspeed_env(&r->arena, envs, l, &e);
-	return got < 0 ? complain(EXIT_USAGE, &e) : 0;
+	return got < 0 ? generate_refused(got, &e) : 0;
 }
 
 /* A job is a file: what is sent to sbatch. */

@@ -47,4 +47,8 @@ int generate_train(struct run *r, enum train_target target);
 int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen_envs *envs,
 			  struct gen_launch *l);
 
+/* Complains. EXIT_BLIND where a machine's GPUs are not seen or not known (-ENODEV), as of predict;
+ * else EXIT_USAGE. */
+int generate_refused(int got, const struct err *e);
+
 #endif

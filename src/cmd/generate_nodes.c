@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machines of generate: this one, captured ones, those of a discovery, or named ones. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -153,7 +154,8 @@ int generate_nodes(struct run *r, struct generate_nodes *out)
 				     "the machines come from one of --node, --cluster, --on and "
 				     "--host");
 	if (r->value[OPT_NODES] &&
-	    (parse_i64(r->value[OPT_NODES], &n) || n < 1 || n > GEN_NODES_MAX))
+	    (!isdigit((unsigned char)*r->value[OPT_NODES]) || parse_i64(r->value[OPT_NODES], &n) ||
+	     n < 1 || n > GEN_NODES_MAX))
 		return complain_text(EXIT_USAGE, "--nodes takes 1 to %d, not \"%s\"", GEN_NODES_MAX,
 				     r->value[OPT_NODES]);
 	if (r->value[OPT_HEAD] && !gen_name_sound(r->value[OPT_HEAD]))

@@ -29,7 +29,8 @@ static int numbers(struct run *r, struct serve_ask *ask)
 	if (!code)
 		code = predict_number(r, OPT_USERS, 1, 10000, &users);
 	if (!code && users != floor(users))
-		code = complain_text(EXIT_USAGE, "--users takes a whole number");
+		code = complain_text(EXIT_USAGE, "--users takes a whole number, not \"%s\"",
+				     r->value[OPT_USERS]);
 	if (!code)
 		code = port(r, OPT_PORT, &ask->port);
 	ask->users = (int)users;
@@ -98,7 +99,6 @@ int generate_serve(struct run *r, enum engine engine, const struct generate_node
 		if (code)
 			return code;
 	}
-	return serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e) < 0
-		       ? complain(EXIT_USAGE, &e)
-		       : 0;
+	code = serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e);
+	return code < 0 ? generate_refused(code, &e) : 0;
 }

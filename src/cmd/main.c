@@ -342,6 +342,14 @@ static int run_verb(struct run *r)
 	return r->verb->run(r);
 }
 
+/* What is told without a run: a text that nobody got is none. */
+static int told(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_CLEAN;
+	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
+}
+
 /* "gputune help", "gputune help VERB". */
 static int help(const char *name)
 {
@@ -353,7 +361,7 @@ static int help(const char *name)
 		verb_usage(stdout, v);
 	else
 		usage(stdout);
-	return EXIT_CLEAN;
+	return told();
 }
 
 int main(int argc, char **argv)
@@ -372,7 +380,7 @@ int main(int argc, char **argv)
 		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("gputune %s\n", GPUTUNE_VERSION);
-		return EXIT_CLEAN;
+		return told();
 	}
 	if (module_call(argc, argv))
 		return module_main(argv[1]);
@@ -380,10 +388,12 @@ int main(int argc, char **argv)
 	if (!r.verb)
 		return EXIT_USAGE;
 	code = options_parse(&r, argc - 1, argv + 1);
-	if (code == 0 && r.value[OPT_HELP])
+	if (code == 0 && r.value[OPT_HELP]) {
 		verb_usage(stdout, r.verb);
-	else if (code == 0 && (code = open_output(&r, &late)) == 0)
+		code = told();
+	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
 		code = close_output(&r, &late, run_verb(&r));
+	}
 	arena_free(&r.arena);
 	return code;
 }

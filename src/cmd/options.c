@@ -5,126 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idset.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
-
-static const char *const formats[] = { "term",	  "json",	 "md",	  "html",   "junit",
-				       "prom",	  "openmetrics", "shell", "nagios", "npd",
-				       "systemd", "compose",	 NULL };
-static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "nic",
-					"disk", "kernel", "software", "topology", NULL };
-static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
-static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
-static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
-static const char *const betters[] = { "higher", "lower", NULL };
-static const char *const modes[] = { "healthcheck", "prolog", NULL };
-static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
-					"balanced", "inference", "training",	    NULL };
-
-static const char *const measurements[] = { "all",
-					    "list",
-					    "show",
-					    "serve",
-					    "memory-bandwidth",
-					    "memory-latency",
-					    "disk",
-					    "model-load",
-					    "timer-wake-up",
-					    "idle-wake-up",
-					    "cpu-frequency",
-					    "hand-over",
-					    "tcp",
-					    "tcp-latency",
-					    "tcp-connect",
-					    "tcp-idle",
-					    "rdma",
-					    "rdma-latency",
-					    "gpu-memory",
-					    "gpu-latency",
-					    "copy",
-					    "launch",
-					    "gemm",
-					    "gpu-load",
-					    "collectives",
-					    "gds",
-					    NULL };
-
-static const char *const stack_parts[] = { "arch",	 "check",      "compare", "env",
-					   "build-plan", "wheelhouse", NULL };
-
-static const char *const kinds[] = { "nccl",	   "vllm-env", "torchrun",	"mpi",
-				     "sbatch",	   "hostfile", "deepspeed_env", "vllm",
-				     "sglang",	   "llamacpp", "trtllm",	"deepspeed",
-				     "accelerate", "fsdp",     "nccl-env",	NULL };
-
-static const char *const diagnoses[] = { "training", NULL };
-
-static const char *const goals[] = { "latency", "first-token", "throughput", "users", NULL };
-
-static const char *const cluster_parts[] = { "discover", "check",     "plan", "undo",
-					     "node",	 "take-back", NULL };
-
-static const char *const predictions[] = { "inference", "training", NULL };
-static const char *const parallels[] = {
-	"ddp", "zero-1", "zero-2", "zero-3", "fsdp", "hsdp", NULL
-};
-static const char *const precisions[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
-static const char *const checkpointings[] = { "none", "selective", "full", NULL };
-static const char *const optimizers[] = { "adamw", "adamw-bf16", "adamw-8bit", "adafactor",
-					  "lion",  "sgd",	 "muon",       NULL };
-static const char *const attentions[] = { "eager", "flash", "flash3", NULL };
-
-static const char *const shells[] = { "bash", "zsh", "fish", "man", NULL };
-
-const char *const *words_of(enum word_kind k)
-{
-	switch (k) {
-	case WORD_FORMAT:
-		return formats;
-	case WORD_SUBJECT:
-		return subjects;
-	case WORD_DRAWING:
-		return drawings;
-	case WORD_POLICY:
-		return policies;
-	case WORD_PERSIST:
-		return actions;
-	case WORD_SLURM:
-		return modes;
-	case WORD_PROFILE:
-		return profiles;
-	case WORD_BENCH:
-		return measurements;
-	case WORD_BETTER:
-		return betters;
-	case WORD_STACK:
-		return stack_parts;
-	case WORD_CLUSTER:
-		return cluster_parts;
-	case WORD_DIAGNOSE:
-		return diagnoses;
-	case WORD_GOAL:
-		return goals;
-	case WORD_KIND:
-		return kinds;
-	case WORD_PREDICT:
-		return predictions;
-	case WORD_PARALLEL:
-		return parallels;
-	case WORD_PRECISION:
-		return precisions;
-	case WORD_CHECKPOINTING:
-		return checkpointings;
-	case WORD_OPTIMIZER:
-		return optimizers;
-	case WORD_ATTENTION:
-		return attentions;
-	case WORD_SHELL:
-		return shells;
-	default:
-		return NULL;
-	}
-}
 
 const struct verb *verb_find(const char *name)
 {
@@ -132,11 +15,6 @@ const struct verb *verb_find(const char *name)
 		if (strcmp(verbs[i].name, name) == 0)
 			return &verbs[i];
 	return NULL;
-}
-
-bool word_is_free(enum word_kind k)
-{
-	return k == WORD_TEXT || k == WORD_NUMBER || k == WORD_COUNT || k == WORD_TIME;
 }
 
 static bool in_words(enum word_kind k, const char *word)
@@ -168,15 +46,39 @@ static int check_number(const struct option_row *o, const char *arg)
 	if (o->arg == WORD_NUMBER &&
 	    (!isdigit((unsigned char)arg[*arg == '.']) || parse_decimal(arg, &v, &end)))
 		return complain_text(EXIT_USAGE, "--%s takes a number, not \"%s\"", o->name, arg);
-	if (o->arg == WORD_COUNT && parse_u64(arg, &whole))
+	if (o->arg == WORD_COUNT && (arg[strspn(arg, "0123456789")] || parse_u64(arg, &whole)))
 		return complain_text(EXIT_USAGE, "--%s takes a whole number, not \"%s\"", o->name,
 				     arg);
-	if (o->arg == WORD_TIME && parse_seconds(arg, &v))
+	if (o->arg == WORD_TIME &&
+	    (!isdigit((unsigned char)arg[*arg == '.']) || parse_seconds(arg, &v)))
 		return complain_text(EXIT_USAGE,
 				     "--%s takes a time like 10s, 500ms or 2m, up to 24h, not "
 				     "\"%s\"",
 				     o->name, arg);
 	return 0;
+}
+
+/* Indices, ranges of them and (the beginnings of) UUIDs: whether there is such a GPU is the bench's
+ * to say, and a bench without GPUs never asks. */
+static int check_gpus(struct run *r, const char *list)
+{
+	struct idset set;
+	bool some = false, bad = false;
+
+	for (const char *at = list; *at;) {
+		size_t n = strcspn(at, ",");
+		const char *word = arena_strndup(&r->arena, at, n);
+
+		some = some || n;
+		bad = bad || (isdigit((unsigned char)*word) && n < 8
+				      ? idset_parse(&r->arena, word, &set) != 0
+				      : n && (n < 8 || word[strcspn(word, " \t")]));
+		at += n + (at[n] == ',');
+	}
+	if (some && !bad)
+		return 0;
+	return complain_text(EXIT_USAGE, "--gpus takes indices or UUIDs like 0-3, not \"%s\"",
+			     list);
 }
 
 /* From a script whose variable is not set: to take it for "all", or for the default, would change,
@@ -205,7 +107,7 @@ static int store(struct run *r, const struct option_row *o, const char *arg)
 	    !in_words(o->arg, arg))
 		return complain_text(EXIT_USAGE, "--%s takes one of %s, not \"%s\"", o->name,
 				     word_list(&r->arena, o->arg), arg);
-	if (check_something(o, arg))
+	if (check_something(o, arg) || (o->id == OPT_GPUS && check_gpus(r, arg)))
 		return EXIT_USAGE;
 	if ((o->id == OPT_ENV || o->id == OPT_ONLY || o->id == OPT_SKIP || o->id == OPT_ALLOW) &&
 	    r->value[o->id])
@@ -243,11 +145,14 @@ static int check_args(struct run *r)
 	return 0;
 }
 
-/* The verb's option whose name looks most like a word of the command line; NULL: none does. */
-static const char *near_option(const struct verb *v, const char *word)
+/* The verb's options whose names begin as a word of the command line does, or the one that looks
+ * most like it: "--force or --format"; NULL: none does. */
+static const char *near_option(struct run *r, const char *word)
 {
 	size_t n = strcspn(word, "="), best = n < 6 ? n / 2 : 3;
+	const struct verb *v = r->verb;
 	const char *near = NULL;
+	TEXT_AUTO begun = { 0 };
 	char name[32];
 
 	if (n >= sizeof(name))
@@ -258,31 +163,63 @@ static const char *near_option(const struct verb *v, const char *word)
 		const char *own = option_rows[v->options[i]].name;
 		size_t d = str_distance(own, name, best);
 
+		if (n && strncmp(own, name, n) == 0)
+			text_printf(&begun, "%s--%s", begun.len ? " or " : "", own);
 		if (d < best) {
 			best = d;
 			near = own;
 		}
 	}
-	return near;
+	return begun.len ? arena_strdup(&r->arena, begun.s)
+	       : near	 ? arena_printf(&r->arena, "--%s", near)
+			 : NULL;
 }
 
-/* What getopt_long refused; word is the one that it looked at last. */
-static int no_option(const struct verb *v, const char *word)
+/* What getopt_long refused, or took for another; word is the one that it looked at last. */
+static int no_option(struct run *r, const char *word, int why)
 {
+	const struct verb *v = r->verb;
 	const char *near = NULL;
 
-	if (optopt >= 256)
+	if (why >= 256)
 		return complain_text(EXIT_USAGE, "--%s takes no value: %s",
-				     option_rows[optopt - 256].name, word);
+				     option_rows[why - 256].name, word);
 	/* Of several letters behind one sign the word may not be over. */
-	if (optopt)
-		return complain_text(EXIT_USAGE, "%s takes no option -%c", v->name, optopt);
-	near = near_option(v, word + 2);
+	if (why)
+		return complain_text(EXIT_USAGE, "%s takes no option -%c", v->name, why);
+	near = near_option(r, word + 2);
 	if (near)
-		return complain_text(EXIT_USAGE, "%s takes no option %s; did you mean --%s?",
-				     v->name, word, near);
+		return complain_text(EXIT_USAGE, "%s takes no option %s; did you mean %s?", v->name,
+				     word, near);
 	return complain_text(EXIT_USAGE, "%s takes no option %s; \"gputune %s --help\" lists them",
 			     v->name, word, v->name);
+}
+
+/*
+ * getopt_long takes the beginning of a name for the name. --fo for --force is what nobody meant,
+ * and what is one option's beginning today is two options' tomorrow: a name is written in full.
+ */
+static bool is_shortened(int option, const char *word)
+{
+	size_t n;
+
+	if (option < 256 || !str_starts(word, "--"))
+		return false;
+	n = strcspn(word + 2, "=");
+	return n != strlen(option_rows[option - 256].name);
+}
+
+/* "-o -" is what goes nowhere else: no file of that name. */
+static int check_output(struct run *r)
+{
+	const char *path = r->value[OPT_OUTPUT];
+
+	if (!path || strcmp(path, "-") != 0)
+		return 0;
+	if (r->verb->run == verb_capture || r->verb->run == verb_record || r->value[OPT_EDIT])
+		return complain_text(EXIT_USAGE, "--output needs a file here, not \"-\"");
+	r->value[OPT_OUTPUT] = NULL;
+	return 0;
 }
 
 int options_parse(struct run *r, int argc, char **argv)
@@ -290,7 +227,7 @@ int options_parse(struct run *r, int argc, char **argv)
 	struct option longs[OPTIONS + 1] = { 0 };
 	char shorts[2 * OPTIONS + 3] = "+:";
 	size_t n = 0, k = 2;
-	int c, code;
+	int c, at, code;
 
 	for (size_t i = 0; i < r->verb->n_options; i++) {
 		const struct option_row *o = &option_rows[r->verb->options[i]];
@@ -309,8 +246,12 @@ int options_parse(struct run *r, int argc, char **argv)
 	r->args = arena_array(&r->arena, (size_t)argc + 1, sizeof(char *));
 	optind = 1;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while ((at = optind, c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const struct option_row *o = NULL;
+		bool refused = c == '?' || c == ':';
+
+		if (c != 1 && is_shortened(refused ? optopt : c, argv[at]))
+			return no_option(r, argv[at], 0);
 
 		if (c == 1) {
 			r->args[r->n_args++] = optarg;
@@ -319,7 +260,7 @@ int options_parse(struct run *r, int argc, char **argv)
 		if (c == ':')
 			return complain_text(EXIT_USAGE, "%s needs a value", argv[optind - 1]);
 		if (c == '?')
-			return no_option(r->verb, argv[optind - 1]);
+			return no_option(r, argv[optind - 1], optopt);
 		for (size_t i = 0; i < OPTIONS; i++)
 			if (c == 256 + (int)i || c == option_rows[i].letter)
 				o = &option_rows[i];
@@ -330,5 +271,8 @@ int options_parse(struct run *r, int argc, char **argv)
 	r->n_before = r->n_args;
 	while (optind < argc)
 		r->args[r->n_args++] = argv[optind++];
-	return r->value[OPT_HELP] ? 0 : check_args(r);
+	if (r->value[OPT_HELP])
+		return 0;
+	code = check_output(r);
+	return code ? code : check_args(r);
 }

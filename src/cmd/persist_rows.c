@@ -216,6 +216,11 @@ void persist_read_sources(struct persisting *s)
 	add_sources(s, "/run/systemd/network", ".network");
 	add_sources(s, "/usr/lib/systemd/network", ".network");
 	add_sources(s, "/etc/default/grub.d", ".cfg");
+	add_sources(s, "/etc/security", "/limits.conf");
+	add_sources(s, "/etc/security/limits.d", ".conf");
+	add_sources(s, "/etc/systemd/system.conf.d", ".conf");
+	add_sources(s, "/run/systemd/system.conf.d", ".conf");
+	add_sources(s, "/usr/lib/systemd/system.conf.d", ".conf");
 }
 
 static int begin(struct persisting *s, struct kept *rows, size_t n)

@@ -236,7 +236,8 @@ int predict_whole(struct run *r, enum option_id id, double high, int *out)
 	int code = predict_number(r, id, 1, high, &v);
 
 	if (!code && v != floor(v))
-		return complain_text(EXIT_USAGE, "--%s takes a whole number", option_rows[id].name);
+		return complain_text(EXIT_USAGE, "--%s takes a whole number, not \"%s\"",
+				     option_rows[id].name, r->value[id]);
 	if (r->value[id])
 		*out = (int)v;
 	return code;

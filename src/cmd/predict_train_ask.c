@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cmd/bench.h"
@@ -181,13 +182,18 @@ static int told_curve(struct run *r, struct train_question *q)
 				"--all-reduce takes GB/s of bus bandwidth above 0 and below "
 				"100000, not \"%s\"",
 				text);
-		train_curve_flat(&r->arena, q, v, between);
+		if (q->place.gpus > 1)
+			train_curve_flat(&r->arena, q, v, between);
 		return 0;
 	}
+	if (access(text, F_OK))
+		return complain_text(EXIT_USAGE,
+				     "--all-reduce takes GB/s or a file, and \"%s\" is neither",
+				     text);
 	table = predict_file(r, text, MOST_CURVE, &len, NULL);
 	if (!table)
 		return EXIT_USAGE;
-	if (train_curve_read(&r->arena, text, table, between, q, &e) < 0)
+	if (q->place.gpus > 1 && train_curve_read(&r->arena, text, table, between, q, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	return 0;
 }
@@ -235,7 +241,7 @@ int train_ask_curves(struct run *r, struct train_question *q)
 {
 	if (!r->value[OPT_NO_CALIBRATION])
 		kept(r, q);
-	return r->value[OPT_ALL_REDUCE] && q->place.gpus > 1 ? told_curve(r, q) : 0;
+	return r->value[OPT_ALL_REDUCE] ? told_curve(r, q) : 0;
 }
 
 int train_ask(struct run *r, struct place *place, struct train_question *q)

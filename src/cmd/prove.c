@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/page.h"
+#include "plan/plan_json.h"
 #include "view/page_plan.h"
 #include "view/page_prove.h"
 
@@ -160,13 +161,23 @@ static int run_proof(struct proving *g)
 	return print(g, code);
 }
 
+/* A dry run's JSON is the plan, as of apply: there is no proof. Also where nothing can be proven.
+ */
+static int tell_plan(struct proving *g, int code)
+{
+	if (g->r->value[OPT_DRY_RUN] && run_wants_json(g->r) && !g->r->value[OPT_QUIET] &&
+	    g->planned.m && code != EXIT_USAGE)
+		run_print_json(g->r, plan_json(&g->planned.plan, code));
+	return code;
+}
+
 /* What will be done, for who is asked to agree. */
 static int announce(struct proving *g)
 {
 	struct plan_view how = { 0 };
 
 	if (run_wants_json(g->r) || g->r->value[OPT_QUIET])
-		return 0;
+		return tell_plan(g, EXIT_CLEAN);
 	if (run_print_doc(g->r, page_plan(&g->r->arena, g->planned.m, &g->planned.plan, &how),
 			  "gputune prove"))
 		return EXIT_USAGE;
@@ -208,11 +219,9 @@ static int prove(struct proving *g)
 
 	code = code ? code : run_recover_first(r, g->h, &g->who);
 	code = code ? code : prove_plan(g);
+	code = code ? code : prove_window(g);
 	if (code)
-		return code;
-	code = prove_window(g);
-	if (code)
-		return code;
+		return tell_plan(g, code);
 	note_changes(g);
 	prove_times(&g->planned.plan, !r->value[OPT_SETTLE], &g->proof);
 	prove_budget(r, &g->proof);

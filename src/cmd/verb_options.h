@@ -170,7 +170,7 @@ static const enum option_id diagnose_options[] = { OPT_RUN_FILES, OPT_MODEL, OPT
 						   OPT_INTERVAL,  OPT_HOST,  OPT_ALL,	 OPT_FORMAT,
 						   OPT_OUTPUT,	  OPT_QUIET, COMMON };
 static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
-					       OPT_FACTS,  OPT_OUTPUT, COMMON };
+					       OPT_FACTS,  OPT_OUTPUT, OPT_HELP };
 static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
 						  OPT_HELP };
 static const enum option_id completion_options[] = { OPT_HELP };

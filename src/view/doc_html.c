@@ -182,12 +182,24 @@ static void table(struct text *t, const struct node *n, bool tools)
 	text_add(t, "</tbody>\n</table></div>\n");
 }
 
-/* A drawing without its own style sheet: the page has one for all, in the reader's colours. */
+static void code(struct text *t, const char *s)
+{
+	text_add(t, "<pre><code>");
+	glyph_escape(t, s);
+	text_add(t, "</code></pre>\n");
+}
+
+/* A drawing without its own style sheet: the page has one for all, in the reader's colours. In
+ * letters where there is too little for one. */
 static void figure(struct text *t, const struct node *n)
 {
-	bool chart = strstr(n->svg, "class=\"chart\"") != NULL;
+	bool chart = n->svg && strstr(n->svg, "class=\"chart\"");
 	const char *p = n->svg, *from, *to;
 
+	if (!p) {
+		code(t, n->text ? n->text : "");
+		return;
+	}
 	text_printf(t, "<figure class=\"wide %s\">\n", chart ? "plot" : "drawing");
 	while ((from = strstr(p, "<style>")) && (to = strstr(from, "</style>"))) {
 		text_addn(t, p, (size_t)(from - p));
@@ -237,9 +249,7 @@ static void draw(struct text *t, const struct node *n, bool tools)
 		bullets(t, n);
 		break;
 	case NODE_CODE:
-		text_add(t, "<pre><code>");
-		glyph_escape(t, n->text);
-		text_add(t, "</code></pre>\n");
+		code(t, n->text);
 		break;
 	case NODE_FIGURE:
 		figure(t, n);

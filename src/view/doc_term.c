@@ -25,21 +25,32 @@ struct flow {
 	struct text word; /* with its colours */
 	size_t word_width;
 	bool blank; /* before the word */
+	size_t pad; /* before the first word, where it stays in this line; counted in column */
 };
 
+enum { LESS = 4 };
+
+/* A word that has no room behind the indent stands further left: to break it makes another value of
+ * it. */
 static void flow_word(struct flow *f)
 {
-	size_t width = (size_t)f->t->how->width;
+	size_t width = (size_t)f->t->how->width, at = f->indent;
 
 	if (!f->word.len)
 		return;
-	if (width && f->blank && f->column > f->indent && f->column + 1 + f->word_width > width) {
-		fprintf(f->t->out, "\n%*s", (int)f->indent, "");
-		f->column = f->indent;
+	if (at > LESS && at + f->word_width > width)
+		at = LESS;
+	if (width && f->column > at && f->column + f->blank + f->word_width > width &&
+	    (f->blank || f->pad || at < f->indent)) {
+		fprintf(f->t->out, "\n%*s", (int)at, "");
+		f->column = at;
 	} else if (f->blank) {
 		fputc(' ', f->t->out);
 		f->column++;
+	} else if (f->pad) {
+		fprintf(f->t->out, "%*s", (int)f->pad, "");
 	}
+	f->pad = 0;
 	fwrite(f->word.s, 1, f->word.len, f->t->out);
 	f->column += f->word_width;
 	f->word_width = 0;
@@ -110,6 +121,37 @@ static void bullets(struct term *t, const struct node *n)
 	}
 }
 
+void term_pair(struct term *t, const char *name, size_t columns, const struct cell *value)
+{
+	size_t behind = columns + 4, width = (size_t)t->how->width, w;
+	struct flow f = { .t = t, .indent = behind, .column = behind };
+	TEXT_AUTO clean = { 0 };
+
+	/* Names that take the half leave a column of single words. */
+	if (behind > width / 2 && value->text && behind + glyph_width(value->text) > width)
+		f.indent = LESS;
+	glyph_clean(&clean, name, t->how->ascii);
+	w = glyph_width(clean.s ? clean.s : "");
+	f.pad = w < columns + 2 ? columns + 2 - w : 0;
+	fprintf(t->out, "  %s", clean.s ? clean.s : "");
+	flow_add(&f, value);
+	flow_end(&f);
+}
+
+void term_line(struct term *t, const struct cell *cells, size_t n)
+{
+	struct flow f = { .t = t };
+
+	for (size_t i = 0; i < n; i++) {
+		if (cell_empty(&cells[i]))
+			continue;
+		if (f.column || f.word.len)
+			flow_add(&f, &(struct cell){ .text = " " });
+		flow_add(&f, &cells[i]);
+	}
+	flow_end(&f);
+}
+
 static void pairs(struct term *t, const struct node *n)
 {
 	size_t widest = 0;
@@ -119,16 +161,8 @@ static void pairs(struct term *t, const struct node *n)
 
 		widest = w > widest ? w : widest;
 	}
-	for (size_t i = 0; i < n->n_rows; i++) {
-		struct flow f = { .t = t, .indent = widest + 4, .column = widest + 4 };
-		TEXT_AUTO name = { 0 };
-
-		glyph_clean(&name, n->rows[i].cells[0].text, t->how->ascii);
-		fprintf(t->out, "  %s%*s", name.s ? name.s : "",
-			(int)(widest + 2 - glyph_width(name.s ? name.s : "")), "");
-		flow_add(&f, &n->rows[i].cells[1]);
-		flow_end(&f);
-	}
+	for (size_t i = 0; i < n->n_rows; i++)
+		term_pair(t, n->rows[i].cells[0].text, widest, &n->rows[i].cells[1]);
 }
 
 static void code(struct term *t, const char *text)

@@ -8,7 +8,13 @@
 #include "view/figures.h"
 #include "view/page_bench.h"
 
-enum { WIDTH = 42, SIZES_MAX = 64 };
+enum {
+	WIDTH = 42,
+	LEAST = 3,
+	FIGURES = 26, /* columns before the bar */
+	STEP = 7,     /* behind it: "  x10.5" */
+	SIZES_MAX = 64,
+};
 
 /* From here on a size is called a step up. */
 static const double step_least = 1.3;
@@ -53,27 +59,34 @@ static size_t gather(struct arena *a, const struct record *r, struct walk *walks
 	return n;
 }
 
-/* Logarithmic: a cache and memory are a hundred times apart. */
-static size_t length(double v, double most)
-{
-	double n = WIDTH * log1p(fmax(v, 0)) / log1p(most);
+/* What is drawn. */
+struct plot {
+	const struct walk *walks;
+	size_t n;
+	double most;
+};
 
-	return n < 0 ? 0 : n > WIDTH ? WIDTH : (size_t)lround(n);
+/* Logarithmic: a cache and memory are a hundred times apart. */
+static size_t length(double v, double most, size_t width)
+{
+	double n = (double)width * log1p(fmax(v, 0)) / log1p(most);
+
+	return n < 0 ? 0 : n > (double)width ? width : (size_t)lround(n);
 }
 
 /* "#####o   x2.1": small pages, huge ones, and how much more than the size before. */
-static const char *bar(struct arena *a, const struct walk *w, const struct walk *before,
-		       double most)
+static const char *bar(struct arena *a, const struct plot *p, size_t i, size_t width)
 {
-	char *s = arena_alloc(a, WIDTH + 2);
-	size_t n = w->has_small ? length(w->small, most) : 0;
-	size_t at = w->has_huge ? length(w->huge, most) : 0;
+	const struct walk *w = &p->walks[i], *before = i ? w - 1 : NULL;
+	char *s = arena_alloc(a, width + 2);
+	size_t n = w->has_small ? length(w->small, p->most, width) : 0;
+	size_t at = w->has_huge ? length(w->huge, p->most, width) : 0;
 
-	memset(s, ' ', WIDTH + 1);
+	memset(s, ' ', width + 1);
 	memset(s, '#', n);
 	if (at)
 		s[at - 1] = 'o';
-	for (n = WIDTH + 1; n && s[n - 1] == ' '; n--)
+	for (n = width + 1; n && s[n - 1] == ' '; n--)
 		s[n - 1] = '\0';
 	if (!before || !before->has_small || !w->has_small ||
 	    !(w->small >= step_least * before->small))
@@ -86,28 +99,46 @@ static const char *number(struct arena *a, bool there, double v)
 	return there ? bench_number(a, v) : "";
 }
 
+static const char *letters(struct arena *a, const void *what, const struct term_style *how)
+{
+	const char *signs = "# small pages, o huge pages", *step = "x: a step up";
+	const struct plot *p = what;
+	TEXT_AUTO t = { 0 };
+	bool room = !how || how->width >= FIGURES + WIDTH;
+	size_t width = room				     ? WIDTH
+		       : how->width < FIGURES + LEAST + STEP ? LEAST
+							     : (size_t)how->width - FIGURES - STEP;
+
+	if (!room)
+		text_printf(&t, "%s\n%s\n", signs, step);
+	text_printf(&t, "%8s %7s %7s", "region", "ns", "huge ns");
+	if (room)
+		text_printf(&t, "  %s, %s", signs, step);
+	text_add(&t, "\n");
+	for (size_t i = 0; i < p->n; i++)
+		text_printf(&t, "%8.8s %7s %7s  %s\n", p->walks[i].name,
+			    number(a, p->walks[i].has_small, p->walks[i].small),
+			    number(a, p->walks[i].has_huge, p->walks[i].huge), bar(a, p, i, width));
+	return arena_strdup(a, t.s);
+}
+
 void page_bench_latency(struct doc *d, const struct record *r)
 {
-	struct walk walks[SIZES_MAX];
-	size_t n = gather(d->arena, r, walks);
-	TEXT_AUTO t = { 0 };
-	double most = 0;
+	struct walk *walks = arena_array(d->arena, SIZES_MAX, sizeof(*walks));
+	struct plot *p = ARENA_NEW(d->arena, struct plot);
+	struct node *n;
 
-	for (size_t i = 0; i < n; i++)
-		most = fmax(most, fmax(walks[i].small, walks[i].huge));
+	*p = (struct plot){ .walks = walks, .n = gather(d->arena, r, walks) };
+	for (size_t i = 0; i < p->n; i++)
+		p->most = fmax(p->most, fmax(walks[i].small, walks[i].huge));
 	/* One size is no plot. */
-	if (n < 2 || !(most > 0))
+	if (p->n < 2 || !(p->most > 0))
 		return;
-	text_printf(&t, "%8s %7s %7s  # small pages, o huge pages, x: a step up\n", "region", "ns",
-		    "huge ns");
-	for (size_t i = 0; i < n; i++)
-		text_printf(&t, "%8.8s %7s %7s  %s\n", walks[i].name,
-			    number(d->arena, walks[i].has_small, walks[i].small),
-			    number(d->arena, walks[i].has_huge, walks[i].huge),
-			    bar(d->arena, &walks[i], i ? &walks[i - 1] : NULL, most));
 	doc_heading(d, 2, "Latency by size of the region, logarithmic");
-	doc_figure(d, NULL,
-		   figures_sweep_svg(d->arena, r, "memory-latency",
-				     "Latency by size of the region, logarithmic"),
-		   arena_strdup(d->arena, t.s));
+	n = doc_figure(d, NULL,
+		       figures_sweep_svg(d->arena, r, "memory-latency",
+					 "Latency by size of the region, logarithmic"),
+		       letters(d->arena, p, NULL));
+	n->letters = letters;
+	n->what = p;
 }

@@ -4,6 +4,7 @@
  * breaking between words, and folding a table that is too wide into parts that each begin with the
  * column that names the row.
  */
+#include <ctype.h>
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ enum {
 	GAP = 2,       /* between columns */
 	WRAP_MIN = 16, /* a column is not broken to less */
 	TREE_STEP = 2, /* columns that a level of a tree takes */
+	NARROW = 60,   /* up to here a table is rather stacked than a word broken */
 };
 
 /* A table, cleaned and measured. */
@@ -24,6 +26,7 @@ struct grid {
 	size_t *widths;	    /* natural ones, by column */
 	size_t *titles;	    /* widths of the titles, which are not broken */
 	size_t *words;	    /* of the widest words */
+	bool tight;	    /* a tree without room: every column but the first may be broken */
 };
 
 /* A first column and [lo, hi), and how wide each of them may be (0: as it is). */
@@ -38,6 +41,7 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 	TEXT_AUTO clean = { 0 };
 
 	g->n = n;
+	g->tight = false;
 	g->texts = arena_array(&t->arena, n->n_rows * n->n_columns, sizeof(char *));
 	g->widths = arena_array(&t->arena, n->n_columns, sizeof(size_t));
 	g->titles = arena_array(&t->arena, n->n_columns, sizeof(size_t));
@@ -63,6 +67,11 @@ static void grid_measure(struct term *t, struct grid *g, const struct node *n)
 	}
 }
 
+static bool may_break(const struct grid *g, size_t c)
+{
+	return g->n->columns[c].wrap || (g->tight && c > 0);
+}
+
 /* Width of a column that may be broken down to limit. */
 static size_t column_width(const struct grid *g, size_t c, size_t limit, bool whole)
 {
@@ -70,7 +79,7 @@ static size_t column_width(const struct grid *g, size_t c, size_t limit, bool wh
 
 	if (whole && g->words[c] > least)
 		least = g->words[c];
-	return limit && g->n->columns[c].wrap && g->widths[c] > least ? least : g->widths[c];
+	return limit && may_break(g, c) && g->widths[c] > least ? least : g->widths[c];
 }
 
 static size_t part_width(const struct grid *g, const struct part *p, size_t limit)
@@ -230,7 +239,7 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	set_symbols(t, tb);
 	for (size_t c = p->first; c < p->hi; c = next_in(p, c))
-		add_column(t, tb, g->n, c, p->limit && g->n->columns[c].wrap);
+		add_column(t, tb, g->n, c, p->limit && may_break(g, c));
 	for (size_t i = 0; i < g->n->n_rows; i++)
 		add_row(t, tb, g, p, lines, i);
 	must(!scols_print_table_to_string(tb, &drawn));
@@ -242,12 +251,69 @@ static void draw_part(struct term *t, const struct grid *g, const struct part *p
 	scols_unref_table(tb);
 }
 
+/* Whether the part is too wide; in little room also whether it breaks a word that has room in a
+ * line of its own. */
+static bool does_not_fit(const struct grid *g, const struct part *p, size_t width)
+{
+	size_t word = g->words[p->first];
+
+	if (!width || part_width(g, p, p->limit) > width)
+		return width > 0;
+	for (size_t c = p->lo; c < p->hi; c++)
+		word = g->words[c] > word ? g->words[c] : word;
+	return width <= NARROW && p->limit && !p->whole && word + 4 <= width;
+}
+
+static bool has_no_room(const struct grid *g, size_t width)
+{
+	struct part p = { .hi = 1 };
+
+	if (g->n->n_columns < 2)
+		return false;
+	do {
+		p = part_from(g, p.hi, width);
+		if (does_not_fit(g, &p, width))
+			return true;
+	} while (p.hi < g->n->n_columns);
+	return false;
+}
+
+/* Too narrow for two columns beside each other: each row is its name and, below it, its cells. */
+static void draw_stacked(struct term *t, const struct grid *g)
+{
+	size_t first = naming_column(g->n) + 1, titles = 0;
+
+	for (size_t c = first; c < g->n->n_columns; c++)
+		titles = g->titles[c] > titles ? g->titles[c] : titles;
+	for (size_t i = 0; i < g->n->n_rows; i++) {
+		const struct cell *cells = g->n->rows[i].cells;
+		const struct column *name = &g->n->columns[first - 1];
+
+		/* A figure alone does not tell what it counts. */
+		if (name->right ||
+		    (cells[first - 1].text && isdigit((unsigned char)*cells[first - 1].text)))
+			term_line(t, (struct cell[]){ cell(name->title), cells[first - 1] }, 2);
+		else
+			term_line(t, cells, first);
+		for (size_t c = first; c < g->n->n_columns; c++)
+			if (!cell_empty(&cells[c]))
+				term_pair(t, g->n->columns[c].title, titles, &cells[c]);
+	}
+}
+
 void term_table(struct term *t, const struct node *n)
 {
 	struct grid g;
 	struct part p = { .hi = 1 };
 
 	grid_measure(t, &g, n);
+	if (has_no_room(&g, (size_t)t->how->width)) {
+		if (n->kind != NODE_TREE) {
+			draw_stacked(t, &g);
+			return;
+		}
+		g.tight = true;
+	}
 	do {
 		p = part_from(&g, p.hi, (size_t)t->how->width);
 		if (p.lo > 1)

@@ -38,6 +38,20 @@ says("a value where none goes", ["check", "--all=1"], 2, "--all takes no value: 
 says("a wrong letter", ["check", "-x"], 2, "check takes no option -x")
 for letters in ("-xq", "-qx"):
     says("a wrong letter among others", ["check", letters], 2, "check takes no option -x")
+# The beginning of a name is no name: what looks like a slip must not be --force, and a script must not break when an option is added.
+says("the beginning of two options", ["undo", "--fo"], 2, "undo takes no option --fo; did you mean --format or --force?")
+says("the beginning of one", ["apply", "--y"], 2, "apply takes no option --y; did you mean --yes?")
+says("the beginning of one, with a value", ["check", "--form=json"], 2, "check takes no option --form=json; did you mean --format?")
+says("the beginning of one, with a value behind", ["check", "--hos", spark], 2, "check takes no option --hos; did you mean --host?")
+says("the beginning of one, without its value", ["check", "--hos"], 2, "check takes no option --hos; did you mean --host?")
+says("the beginning of a flag, with a value", ["undo", "--al=1"], 2, "undo takes no option --al=1; did you mean --all?")
+for verb in re.findall(r"^  ([a-z]+) ", run("--help")[1], re.M):
+    names = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run(verb, "--help")[1], re.M)
+    expect(f"{verb} has options", "help" in names, names)
+    for name in sorted({n[:-1] for n in names} - set(names)) if verb in ("undo", "persist", "cluster") else ["hel"]:
+        got, out, err = run(verb, f"--{name}")
+        expect(f"{verb} --{name} is no option", got == 2 and not out and f"{verb} takes no option --{name}; did you mean --" in err, (got, out, err))
+says("no page is as wide as asked", ["list", "--width", "80"], 2, "list takes no option --width")
 says("a wrong format", ["check", "--format", "yaml"], 2, 'term (default), json, md, html, junit, prom, nagios or npd, not "yaml"')
 for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"), ("check", "since"), ("apply", "profile"), ("stack", "env"), ("predict", "precision"),
                      ("advise", "weights"), ("roofline", "nsys"), ("cluster", "nodes"), ("bench", "json"), ("prove", "bench")):
@@ -45,6 +59,11 @@ for verb, option in (("check", "host"), ("plan", "overlay"), ("show", "output"),
 expect("nothing to leave out", run("check", "--host", spark, "--skip", "")[0] == 1)
 for argv in (["apply", ""], ["fleet", ""], ["compare", "a", ""], ["report", ""], ["lint", ""], ["monitor", ""]):
     says(f"{argv} of a variable that is not set", argv, 2, f"{argv[0]}: argument {len(argv) - 1} is empty")
+if os.path.exists("/dev/full"):
+    for argv in (["--help"], ["help"], ["help", "check"], ["check", "--help"], ["--version"], ["list"]):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([gputune, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        expect(f"{argv} on a full disk", p.returncode == 5 and "could not be written: No space left" in p.stderr, (p.returncode, p.stderr))
 expect("help of a verb", run("help", "check") == run("check", "--help"))
 says("help of no verb", ["help", "chekc"], 2, 'no verb "chekc"', "check")
 says("facts are not narrowed", ["list", "--facts", "--only", "gpu"], 2, "--only and --skip narrow settings")
@@ -52,6 +71,72 @@ says("a drawing is no JSON", ["show", "topology", "--as", "svg", "--format", "js
 for argv in (["apply", "--yes"], ["undo", "--yes"], ["persist", "install", "--yes"], ["persist", "remove", "--yes"], ["doctor", "slow", "disk", "--fix", "--yes"]):
     says(f"{argv} on a capture", [*argv, "--host", spark], 2, "a captured machine is not changed: --overlay DIR takes the changes, --dry-run shows them")
 says("a wrong subject", ["show", "gpus"], 2, '"gpus"', "gpu")
+# One who only looks makes no folder; what is there later is what a change put there.
+with tempfile.TemporaryDirectory() as tmp:
+    over = os.path.join(tmp, "over")
+    at = ["--host", spark, "--overlay"]
+    for argv in (["show"], ["check"], ["plan"], ["status"], ["history"], ["verify"], ["explain", "nic.mtu"], ["persist", "status"], ["persist", "diff"], ["doctor", "--passive"],
+                 ["apply", "--dry-run", "--yes"], ["persist", "install", "--dry-run"], ["generate", "nccl"], ["lint"], ["watch", "--once"], ["stack", "check"]):
+        got, out, err = run(*argv, *at, over)
+        expect(f"{argv} makes no overlay", got in (0, 1, 5) and not os.listdir(tmp), (got, err, os.listdir(tmp)))
+        expect(f"{argv} below an overlay that is not there", got == run(*argv, *at[:2])[0] or argv[0] in ("status", "history", "watch"), got)
+    says("an overlay below nothing", ["check", *at, os.path.join(over, "x")], 2, "over/x: No such file")
+    expect("a change makes it", run("apply", "--yes", "--only", "memory.swappiness", *at, over + "/")[0] == 0 and os.path.isdir(over))
+    expect("and it is looked at", "in force" in run("status", *at, over)[1])
+    expect("undone there", run("undo", "--yes", *at, over)[0] == 0 and "in force" not in run("status", *at, over)[1])
+# Numbers that are none, by the option's name; of what cannot be halved no half.
+model = ["--model", "llama-3.1-8b", "--on", "h100"]
+for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1", "99999999999999999999")), (["monitor", "--once"], "interval", ("+1", " 1", "1e", "nan", "-1s", "25h")),
+                          (["bench", "memory-latency"], "gpus", ("abc", "-1", "0x1", "1 2", "1.5", "3-1", ",", "1k")), (["bench", "list"], "runs", ("+1", "1 ", "0x1", "1.5")), (["generate", "nccl"], "nodes", ("+1", " 1", "0", "1e1")),
+                          (["advise", *model], "users", ("1.5", "0", "-1", "1e99")), (["advise", *model], "copies", ("1.5", "0")), (["advise", "--sweep", *model], "tp", ("1.5", "1,1.5", "2-1")),
+                          (["advise", "--sweep", *model], "batch", ("0.5", "1,,2")), (["predict", "inference", *model], "batch", ("1.5", "1 ", "inf")),
+                          (["predict", "training", *model], "all-reduce", ("0x10", "abc", "1k", "-5", "1e400"))):
+    for b in bad:
+        says(f"{argv[0]} --{option} of {b!r}", [*argv, f"--{option}={b}"], 2, f"--{option} takes ", f'"{b}"')
+# What it would take is looked at, and nothing is there: 5 of all.
+blind = ["--host", str(root / "tests/machines/nothing")]
+for argv in (["generate", "vllm", "--model", "llama-3.1-8b"], ["generate", "hostfile"], ["generate", "deepspeed", "--model", "llama-3.1-8b"], ["predict", "inference", "--model", "llama-3.1-8b"],
+             ["predict", "training", "--model", "llama-3.1-8b"], ["advise", "--model", "llama-3.1-8b"]):
+    says(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
+says("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU is seen")
+# What would be proven is the plan, also where that is nothing.
+for argv in (["gpu.power-limit", "--bench", "gemm"], ["--only", "gpu"]):
+    got, out, err = run("prove", *argv, "--dry-run", "--format", "json")
+    try:
+        jsonschema.validate(json.loads(out), json.loads((root / "schemas/plan.json").read_text()))
+        expect(f"prove {argv} --dry-run is a plan", got == json.loads(out)["exit_code"], (got, err))
+    except ValueError as e:
+        expect(f"prove {argv} --dry-run is JSON", False, (got, out, err, e))
+# "-" is standard output, and no file of that name.
+with tempfile.TemporaryDirectory() as tmp:
+    for argv in (["show"], ["report", "--format", "md"], ["plan"], ["check", "--format", "prom"]):
+        p = subprocess.run([gputune, *argv, "--host", spark, "-o", "-"], capture_output=True, text=True, timeout=120, cwd=tmp)
+        expect(f"{argv} -o -", p.stdout and not os.listdir(tmp), (p.returncode, p.stderr, os.listdir(tmp)))
+    for argv in (["capture", "-o", "-"], ["record", "-o", "-", "--", "true"]):
+        says(f"{argv[0]} -o -", argv, 2, '--output needs a file here, not "-"')
+# In little room a table is a row below the other; a line is too wide only where one value is, which is not cut.
+for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(root / "tests/machines/hgx-h100"), "vm.dirty_ratio=2")):
+    for verb in (["check"], ["check", "--all"], ["plan"], ["plan", "--verbose"], ["show"], ["show", "gpu"], ["show", "pci"], ["show", "nic"], ["show", "kernel"], ["show", "software"],
+                 ["explain", "nic.mtu"], ["doctor", "--passive", "--all"], ["stack", "check", "--all"], ["predict", "inference", "--model", "llama-3.1-8b"],
+                 ["predict", "training", "--model", "llama-3.1-8b", "--what-if"], ["advise", "--model", "llama-3.1-8b"]):
+        for width in (40, 50, 60):
+            got, out, err = run(*verb, "--host", machine, "--width", str(width), env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+            wide = [line for line in out.split("\n") if len(line) > width and len(line.split()) > 1]
+            expect(f"{verb} in {width} columns", got in (0, 1, 5) and not wide, (got, err, wide[:3]))
+            expect(f"{verb} in {width} columns leaves values whole", verb != ["plan"] or value in out, out[:2000])
+            expect(f"{verb} in {width} columns ends lines", not any(line.endswith(" ") for line in out.split("\n")), out[:500])
+bench = json.loads((root / "tests/fuzz/seeds/bench.json").read_text())
+walk = [c for c in bench["cases"] if c["bench"] == "memory-latency"][0]
+bench["cases"] = []
+for name, ns in (("16KiB", 1.1), ("8MiB", 179.5), ("8MiB:huge", 20.25), ("256MiB", 394.9)):
+    bench["cases"].append(json.loads(json.dumps(walk)) | {"case": name})
+    bench["cases"][-1]["figures"][0]["median_ns"] = ns
+with tempfile.TemporaryDirectory() as tmp:
+    pathlib.Path(tmp, "b.json").write_text(json.dumps(bench))
+    for width in (40, 60, 80):
+        got, out, err = run("bench", "show", f"{tmp}/b.json", "--width", str(width), "--ascii")
+        wide = [line for line in out.split("\n") if len(line) > width and len(line.split()) > 1]
+        expect(f"memory by size in {width} columns", got == 0 and "x: a step up" in out and "##" in out and not wide, (got, out, err, wide[:3]))
 says("an argument too many", ["check", "gpu"], 2, '"gpu"')
 says("a missing argument", ["explain"], 2, "explain needs ID")
 says("an unknown id", ["explain", "memory.swapiness"], 2, "memory.swapiness", 'did you mean "memory.swappiness"')

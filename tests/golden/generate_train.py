@@ -91,6 +91,8 @@ def generated(tmp):
     c = json.loads(j["file_text"])
     expect("fsdp_config.json", c["version"] == 2 and "fully_shard(block" in j["train"]["torch_call"], c)
     expect("the calls are Python", compile(j["train"]["torch_call"], "x", "exec"), j["train"]["torch_call"])
+    bare = findings(tmp, "fsdp_config.json", json.dumps({k: v for k, v in c.items() if k != "version"}))
+    expect("without a version nobody knows which", [(x[0], x[2]) for x in bare] == [("fsdp-version", "note")], bare)
     expect("nothing to find there", findings(tmp, "fsdp_config.json", j["file_text"]) == [], c)
 
     for precision, call in (("fp32", "MixedPrecisionPolicy()"), ("tf32", 'set_float32_matmul_precision("high")'),

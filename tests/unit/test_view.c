@@ -99,11 +99,18 @@ static void terminal(void **state)
 	       "Power\nGPU   Power  Why\n0    76.5 W  hardware\n             slowdown, heat\n1    "
 	       "denied\n\n- point\n");
 	/* Narrower still: folded, each part with the first column. */
-	expect(d, TERM_ASCII, 20,
+	expect(d, TERM_ASCII, 22,
 	       "A|B <x>\nTwo things: a|b`c\n\n"
-	       "  Name         one &\n               two\n  Longer name  ?[2Jbad\n\n"
+	       "  Name         one &\n    two\n  Longer name  ?[2Jbad\n\n"
 	       "Power\nGPU   Power\n0    76.5 W\n1    denied\n\n"
 	       "GPU  Why\n0    hardware\n     slowdown, heat\n1\n\n- point\n");
+	/* Not even two columns: row by row. A figure alone would not tell what it counts. */
+	expect(d, TERM_ASCII, 20,
+	       "A|B <x>\nTwo things: a|b`c\n\n"
+	       "  Name         one &\n    two\n  Longer name\n    ?[2Jbad\n\n"
+	       "Power\nGPU 0\n  Power  76.5 W\n  Why    hardware\n         slowdown,\n         "
+	       "heat\n"
+	       "GPU 1\n  Power  denied\n\n- point\n");
 	arena_free(&a);
 }
 
@@ -291,14 +298,22 @@ static void words_stay_whole(void **state)
 	       "Setting  Before              After\n"
 	       "dirty    vm.dirty_ratio=200  1 2 3 4 5 6 7 8\n"
 	       "                             9 10 11\n");
-	/* Where they cannot, the table is folded, and keeps to its width. */
+	/* Where they cannot, rows are stacked; a word that has no room beside its title stands
+	 * below. */
+	expect(d, TERM, 26,
+	       "dirty\n"
+	       "  Before\n"
+	       "    vm.dirty_ratio=200\n"
+	       "  After   1 2 3 4 5 6 7 8\n"
+	       "          9 10 11\n");
+	/* A single word is as wide as it is. */
 	expect(d, TERM, 20,
-	       "Setting  Before\n"
-	       "dirty    vm.dirty_ratio=2\n"
-	       "         00\n\n"
-	       "Setting  After\n"
-	       "dirty    1 2 3 4 5 6 7 8\n"
-	       "         9 10 11\n");
+	       "dirty\n"
+	       "  Before\n"
+	       "    vm.dirty_ratio=200\n"
+	       "  After   1 2 3 4 5\n"
+	       "          6 7 8 9 10\n"
+	       "          11\n");
 	arena_free(&a);
 }
 
