@@ -22,7 +22,7 @@ struct reader {
 	void *ctx;
 	double *values;
 	uint64_t line;
-	bool ended, enough;
+	bool ended, enough, torn;
 	const char *path;
 	struct err *e;
 	char packed[1 << 16], plain[1 << 16];
@@ -265,37 +265,64 @@ static int take_text(struct reader *r, struct text *line, const char *s, size_t 
 	return e;
 }
 
+/* As much as the decoder asks for, which is a block: more would lose what is good before what is
+ * damaged. *ask: of the next piece. */
+static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_inBuffer *in,
+		      size_t *ask)
+{
+	int e = 0;
+
+	while (e == 0 && !r->enough) {
+		ZSTD_outBuffer out = { r->plain, sizeof(r->plain), 0 };
+		size_t left = ZSTD_decompressStream(z, &out, in);
+
+		if (ZSTD_isError(left) && !r->line)
+			return err_set(r->e, -EBADMSG,
+				       "%s: it is no recording, or its beginning is damaged "
+				       "(zstd: %s)",
+				       r->path, ZSTD_getErrorName(left));
+		if (ZSTD_isError(left) && r->ended)
+			return bad(r, ZSTD_getErrorName(left));
+		/* Where power failed, a file system may leave zeros for what was written last. */
+		r->torn = ZSTD_isError(left);
+		if (r->torn)
+			return 0;
+		e = take_text(r, line, r->plain, out.pos);
+		*ask = left ? left : 1;
+		if (in->pos == in->size && out.pos < out.size)
+			break;
+	}
+	return e;
+}
+
 static int take_file(struct reader *r, int fd, ZSTD_DCtx *z)
 {
 	TEXT_AUTO line = { 0 };
+	size_t ask = 1;
 	ssize_t got;
 	int e = 0;
 
-	while (e == 0 && !r->enough && (got = read(fd, r->packed, sizeof(r->packed))) != 0) {
-		ZSTD_inBuffer in = { r->packed, got > 0 ? (size_t)got : 0, 0 };
+	while (e == 0 && !r->enough && !r->torn &&
+	       (got = read(fd, r->packed, sizeof(r->packed))) != 0) {
+		size_t n = got > 0 ? (size_t)got : 0;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return err_set(r->e, -errno, "%s cannot be read: %s", r->path,
 				       strerror(errno));
-		while (e == 0 && !r->enough) {
-			ZSTD_outBuffer out = { r->plain, sizeof(r->plain), 0 };
-			size_t left = ZSTD_decompressStream(z, &out, &in);
+		for (size_t at = 0; at < n && e == 0 && !r->enough && !r->torn;) {
+			size_t piece = ask < n - at ? ask : n - at;
+			ZSTD_inBuffer in = { r->packed + at, piece, 0 };
 
-			if (ZSTD_isError(left))
-				return r->line ? bad(r, ZSTD_getErrorName(left))
-					       : err_set(r->e, -EBADMSG,
-							 "%s: it is no recording, or its beginning "
-							 "is damaged (zstd: %s)",
-							 r->path, ZSTD_getErrorName(left));
-			e = take_text(r, &line, r->plain, out.pos);
-			if (in.pos == in.size && out.pos < out.size)
-				break;
+			e = take_piece(r, z, &line, &in, &ask);
+			at += piece;
 		}
 	}
 	if (e == 0 && r->line == 0)
-		return bad(r, "it is no recording");
+		return err_set(r->e, -EBADMSG,
+			       "%s: it is no recording, or cut off before its first line ends",
+			       r->path);
 	return e;
 }
 

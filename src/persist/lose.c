@@ -15,21 +15,46 @@ static const char *file_name(struct arena *a, const char *what)
 	return path_name(arena_strndup(a, what, strcspn(what, ":")));
 }
 
-static bool is_later_file(struct arena *a, const struct kept *row, const char *what)
+/* systemd reads /etc/sysctl.conf where a folder links to it, in the place of the link, which every
+ * distribution calls 99-sysctl.conf; other init systems read it last. */
+static const char *name_in_order(struct arena *a, const struct machine *m, const char *what)
 {
-	return strcmp(file_name(a, what), path_name(row->by)) > 0;
+	if (str_starts(what, "/etc/sysctl.conf:") && fact_is(&m->software.init, "systemd"))
+		return "99-sysctl.conf";
+	return file_name(a, what);
+}
+
+static bool is_later_file(struct arena *a, const struct machine *m, const struct kept *row,
+			  const char *what)
+{
+	return strcmp(name_in_order(a, m, what), path_name(row->by)) > 0;
+}
+
+/* A pattern of sysctl.d sets nothing that some file names, and ours names it. */
+static bool is_by_pattern(struct arena *a, const struct machine *m, const struct kept *row,
+			  const struct owner *o)
+{
+	if (row->keeper != KEEPER_SYSCTL)
+		return false;
+	LIST_FOR_EACH (struct assignment, it, &m->config.assignments)
+		if (it->kind && it->name && it->file && strcmp(it->kind, "sysctl") == 0 &&
+		    strpbrk(it->name, "*?[") &&
+		    strcmp(arena_printf(a, "%s:%u", it->file, it->line), o->what) == 0)
+			return true;
+	return false;
 }
 
 /* Whether the owner acts after ours. Lines of files of the same kind go by name; the kernel's
  * arguments come before all; services after all but the unit, which waits for them. */
-static bool acts_later(struct arena *a, const struct kept *row, const struct owner *o)
+static bool acts_later(struct arena *a, const struct machine *m, const struct kept *row,
+		       const struct owner *o)
 {
 	/* kernel-install makes the entries anew. */
 	if (strcmp(row->by, PERSIST_KERNEL) == 0)
 		return false;
 	if (str_starts(o->what, "kernel argument"))
 		return row->keeper == KEEPER_BOOT_ARGUMENT && strchr(o->what, '/') &&
-		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, row, o->what);
+		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, m, row, o->what);
 	if (strstr(o->what, ".service"))
 		return row->keeper != KEEPER_UNIT || o->fights;
 	if (*o->what != '/')
@@ -39,7 +64,9 @@ static bool acts_later(struct arena *a, const struct kept *row, const struct own
 		return true;
 	if (strstr(o->what, "/tmpfiles.d/") && row->keeper == KEEPER_UDEV)
 		return false;
-	return row->keeper != KEEPER_UNIT && is_later_file(a, row, o->what);
+	if (is_by_pattern(a, m, row, o))
+		return false;
+	return row->keeper != KEEPER_UNIT && is_later_file(a, m, row, o->what);
 }
 
 static bool is_number_same(const char *x, const char *y)
@@ -63,7 +90,7 @@ static void by_owner(struct arena *a, const struct machine *m, struct kept *row)
 		const struct owner *o = &c.owners[i];
 
 		if ((!o->at_boot && !o->fights) || is_same_value(o->value, row->value) ||
-		    strstr(o->what, "gputune") || !acts_later(a, row, o))
+		    strstr(o->what, "gputune") || !acts_later(a, m, row, o))
 			continue;
 		if (o->value && o->at_boot)
 			row->loses = arena_printf(a, "%s sets %s%s", o->what, o->value,
@@ -134,11 +161,12 @@ void persist_losers(struct arena *a, const struct machine *m, const struct persi
 	for (size_t i = 0; i < p->n; i++) {
 		struct kept *row = &p->rows[i];
 
-		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF ||
-		    row->keeper == KEEPER_LIMITS)
+		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF)
 			continue;
 		row->loses = row->contested = NULL;
-		if (row->keeper == KEEPER_LINK)
+		if (row->keeper == KEEPER_LIMITS)
+			persist_limits_losers(a, w, row);
+		else if (row->keeper == KEEPER_LINK)
 			row->loses = by_netplan(a, m, w, row);
 		else
 			by_owner(a, m, row);

@@ -150,14 +150,25 @@ static bool is_listed(struct arena *a, const char *list, const char *name, const
 	return false;
 }
 
+/* What the line gives the key, with or without blanks around the sign; NULL: another line. */
+static const char *given(const char *line, const char *key)
+{
+	size_t n = strlen(key);
+
+	if (!str_starts(line, key))
+		return NULL;
+	line += n + strspn(line + n, " \t");
+	return *line == '=' ? line + 1 : NULL;
+}
+
 bool networkd_matches(struct arena *a, const char *text, const char *interface, const char *mac)
 {
-	static const char *const addresses[] = { "MACAddress=", "PermanentMACAddress=" };
+	static const char *const addresses[] = { "MACAddress", "PermanentMACAddress" };
 	bool in_match = false, matches = false;
 
 	while (*text) {
 		size_t n = strcspn(text, "\n");
-		const char *line = unquoted(a, text, n);
+		const char *line = unquoted(a, text, n), *list;
 
 		text += n + (text[n] == '\n');
 		if (*line == '[')
@@ -165,15 +176,17 @@ bool networkd_matches(struct arena *a, const char *text, const char *interface, 
 		if (!in_match)
 			continue;
 		/* All that is asked for has to be so. */
-		if (str_starts(line, "Name=")) {
-			if (!is_listed(a, line + strlen("Name="), interface, ""))
+		list = given(line, "Name");
+		if (list) {
+			if (!is_listed(a, list, interface, ""))
 				return false;
 			matches = true;
 		}
 		for (size_t i = 0; i < 2; i++) {
-			if (!str_starts(line, addresses[i]))
+			list = given(line, addresses[i]);
+			if (!list)
 				continue;
-			if (!is_listed(a, line + strlen(addresses[i]), NULL, mac))
+			if (!is_listed(a, list, NULL, mac))
 				return false;
 			matches = true;
 		}

@@ -63,7 +63,8 @@ struct persist_file {
 	const char *text;
 };
 
-/* A file of somebody else that says how a link is configured, or what the boot menu appends. */
+/* A file of somebody else that says how a link is configured, what the boot menu appends, or what
+ * limits sessions and services have. */
 struct persist_source {
 	const char *path, *text;
 };
@@ -143,6 +144,9 @@ const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, co
 /* unit.c */
 const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
 			 const char *program);
+/* limits.c: fills loses and contested of the row of KEEPER_LIMITS, from files of /etc/security and
+ * systemd's system.conf.d among the sources. */
+void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row);
 /* lose.c: fills loses of every row. */
 void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
 		    struct persist *p);

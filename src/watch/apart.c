@@ -49,9 +49,11 @@ static int take_reply(int fd, int limit_ms, struct text *reply)
 
 		if (ready == 0)
 			return -ETIME;
-		/* Interrupted: a read would wait without a limit. */
+		/* Not told that there is something: a read would wait without a limit. */
 		if (ready < 0 && errno == EINTR)
 			continue;
+		if (ready < 0)
+			return -EIO;
 		n = read(fd, buf, sizeof(buf));
 		if (n == 0)
 			return 0;
@@ -111,12 +113,26 @@ struct looking {
 	size_t n;
 };
 
-/* What is written for one: the same program reads it. */
+/* What is written for one: the same program reads it, but what a driver's library did to the child
+ * meanwhile is not known. */
 struct seen {
-	enum sight sight;
-	bool has_value;
+	int sight;
+	int has_value;
 	size_t len; /* of what follows */
 };
+
+static bool has_value(int sight)
+{
+	return sight == SIGHT_OURS || sight == SIGHT_RESET || sight == SIGHT_OTHER ||
+	       sight == SIGHT_UNSEEN;
+}
+
+static bool is_sound(const struct seen *s)
+{
+	return (has_value(s->sight) && s->has_value == 1) ||
+	       ((s->sight == SIGHT_GONE || s->sight == SIGHT_BLIND) && s->has_value == 0 &&
+		s->len == 0);
+}
 
 static void look_in_child(void *ctx, struct text *reply)
 {
@@ -124,9 +140,9 @@ static void look_in_child(void *ctx, struct text *reply)
 
 	for (size_t i = 0; i < l->n; i++) {
 		const char *now = NULL;
-		struct seen s = { .sight =
-					  item_look(l->g->h, &l->g->round, l->looks[i]->it, &now) };
+		struct seen s = { 0 };
 
+		s.sight = (int)item_look(l->g->h, &l->g->round, l->looks[i]->it, &now);
 		s.has_value = now != NULL;
 		s.len = now ? strlen(now) : 0;
 		text_addn(reply, (const char *)&s, sizeof(s));
@@ -142,9 +158,9 @@ static bool take_seen(struct guard *g, const struct text *reply, size_t *at, str
 		return false;
 	memcpy(&s, reply->s + *at, sizeof(s));
 	*at += sizeof(s);
-	if (reply->len - *at < s.len)
+	if (reply->len - *at < s.len || !is_sound(&s))
 		return false;
-	out->sight = s.sight;
+	out->sight = (enum sight)s.sight;
 	out->now = s.has_value ? arena_strndup(&g->round, reply->s + *at, s.len) : NULL;
 	*at += s.len;
 	return true;
@@ -155,13 +171,18 @@ void apart_look(struct guard *g, struct look *const *looks, size_t n)
 	struct looking l = { .g = g, .looks = looks, .n = n };
 	TEXT_AUTO reply = { 0 };
 	size_t at = 0, done = 0;
+	const char *why;
 	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->stuck, &g->apart_us);
 
 	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
 		done++;
-	for (; done < n; done++) {
-		looks[done]->sight = SIGHT_UNSEEN;
-		looks[done]->now = r == -ETIME ? "the driver does not answer"
-					       : "the process that asks the driver failed";
+	/* All of it or nothing. */
+	if (r == 0 && done == n && at == reply.len)
+		return;
+	why = r == -ETIME ? "the driver does not answer"
+			  : "the process that asks the driver failed";
+	for (size_t i = 0; i < n; i++) {
+		looks[i]->sight = SIGHT_UNSEEN;
+		looks[i]->now = why;
 	}
 }

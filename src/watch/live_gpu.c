@@ -103,13 +103,20 @@ static const struct vendor_symbol symbols[] = {
 	{ "nvmlEventSetWait_v2", offsetof(struct api, wait), (void (*)(void))no_wait },
 };
 
-/* Shared with the thread, which outlives the watcher. */
+/* Shared with the thread, which outlives the watcher or ends before it. */
 struct live_gpu {
 	struct api api;
 	struct nvml_event_set *set;
 	int event; /* its own: the watcher's is closed, and its number used again, while it waits */
 	atomic_bool stop;
+	atomic_int users;
 };
+
+static void drop(struct live_gpu *g)
+{
+	if (atomic_fetch_sub(&g->users, 1) == 1)
+		free(g);
+}
 
 static void *listen_to_gpus(void *ctx)
 {
@@ -118,21 +125,21 @@ static void *listen_to_gpus(void *ctx)
 
 	while (!atomic_load(&g->stop)) {
 		int r = g->api.wait(g->set, &ev, WAIT_MS);
+		uint64_t one = 1;
 
 		if (atomic_load(&g->stop))
 			break;
-		if (r == NVML_SUCCESS) {
-			uint64_t one = 1;
-
-			if (write(g->event, &one, sizeof(one)) < 0)
-				break;
-			/* A busy GPU changes its clock all the time. */
-			sleep(PAUSE_S);
-		} else if (r != NVML_TIMEOUT) {
+		/* A wait that fails is news as well: a GPU fell off the bus, or the driver went. */
+		if (r != NVML_TIMEOUT && write(g->event, &one, sizeof(one)) < 0)
 			break;
-		}
+		if (r != NVML_TIMEOUT && r != NVML_SUCCESS)
+			break;
+		/* A busy GPU changes its state all the time. */
+		if (r == NVML_SUCCESS)
+			sleep(PAUSE_S);
 	}
 	close(g->event);
+	drop(g);
 	return NULL;
 }
 
@@ -143,7 +150,8 @@ static bool enlist_all(struct live_gpu *g)
 	bool any = false;
 	unsigned n = 0;
 
-	if (g->api.count(&n) != NVML_SUCCESS || g->api.create(&g->set) != NVML_SUCCESS)
+	if (g->api.wait == no_wait || g->api.count(&n) != NVML_SUCCESS ||
+	    g->api.create(&g->set) != NVML_SUCCESS)
 		return false;
 	for (unsigned i = 0; i < n && i < GPUS_MAX; i++) {
 		if (g->api.handle(i, &d) != NVML_SUCCESS ||
@@ -165,6 +173,7 @@ static bool start_thread(struct live_gpu *g)
 		return false;
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	atomic_init(&g->users, 2);
 	ok = pthread_create(&thread, &attr, listen_to_gpus, g) == 0;
 	pthread_attr_destroy(&attr);
 	return ok;
@@ -205,6 +214,9 @@ void live_gpu_read(struct live_source *s, struct hint_list *l)
 void live_gpu_stop(struct live_source *s)
 {
 	/* What it uses is left to it; the process ends soon. */
-	if (s->gpu)
-		atomic_store(&s->gpu->stop, true);
+	if (!s->gpu)
+		return;
+	atomic_store(&s->gpu->stop, true);
+	drop(s->gpu);
+	s->gpu = NULL;
 }

@@ -111,6 +111,8 @@ static void reload_policy(struct guard *g)
 			it->past->n_tried = 0;
 		it->gap = it->quiet_until = 0;
 	}
+	/* Whether GPUs are to be heard is in it, too. */
+	listen(g);
 	guard_say(g, EVENT_RELOADED, NULL, NULL, NULL)->note = "the policy was read again";
 	g->quiet = 0;
 	g->poll_due = guard_now(g);

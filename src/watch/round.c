@@ -38,18 +38,18 @@ static bool is_news(const struct item *it, enum sight sight)
 	return sight != SIGHT_BLIND && !(sight == SIGHT_OURS && it->state == ITEM_OURS);
 }
 
-/* Nobody tells of a GPU's lock that went: where its events are not heard, it is looked at by a time
- * of its own, however quiet it is. */
-static bool is_timed(const struct guard *g, const struct item *it)
+/* Nobody tells of a GPU's limit or lock that went (its events are of states and errors): it is
+ * looked at by a time of its own, however quiet it is. */
+static bool is_timed(const struct item *it)
 {
-	return it->knob.kind == KNOB_NVML && !g->policy.gpu_events;
+	return it->knob.kind == KNOB_NVML;
 }
 
 static void look_again(struct guard *g, struct item *it)
 {
 	long long least = g->apart_us * APART_SHARE / 1000, interval = g->policy.interval_ms;
 
-	if (is_timed(g, it))
+	if (is_timed(it))
 		it->due = guard_now(g) + (interval > least ? interval : least);
 }
 
@@ -76,7 +76,7 @@ static size_t look_at_due(struct guard *g, bool poll, bool dear, struct look *lo
 		struct item *it = &g->items.list[i];
 		bool due = it->due && it->due <= now;
 
-		if (!due && is_timed(g, it) && it->due)
+		if (!due && is_timed(it) && it->due)
 			continue;
 		if (!due && !(poll && (dear || !item_is_dear(it) || it->state == ITEM_NEW)))
 			continue;

@@ -13,7 +13,9 @@ static const unsigned long long no_login = 0xffffffff;
 
 static void look_unit(struct host *h, long pid, struct who *w)
 {
-	char path[64], line[512], *end;
+	/* A container's unit is named in each of a dozen lines, where there is a tree for each
+	 * controller. */
+	char path[64], line[8192], *end;
 	const char *last;
 
 	snprintf(path, sizeof(path), "/proc/%ld/cgroup", pid);

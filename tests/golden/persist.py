@@ -306,6 +306,20 @@ def partly(capture, folder):
     m.json("history")
 
 
+def limits(capture, tmp):
+    """A later file for everybody wins over ours, one for a group is told of, an earlier one loses."""
+    to = pathlib.Path(tmp) / "limits"
+    shutil.copytree(capture, to, symlinks=True)
+    site = to / "root/etc/security/limits.d"
+    site.mkdir(parents=True, exist_ok=True)
+    for name, text, says in (("99-site.conf", "* hard memlock 64\n", "loses: /etc/security/limits.d/99-site.conf:1 sets 64 for *"),
+                             ("10-site.conf", "* hard memlock 64\n", None), ("10-site.conf", "@hpc - memlock 64\n", "sets 64 for @hpc")):
+        (site / name).write_text(text)
+        code, out, err = Machine(to, f"{tmp}/limits-overlay").run("persist", "install", "--dry-run", "--only", "memory.memlock", "--profile", "published")
+        expect(f"limits: {name} {text.strip()}", says in out if says else "loses" not in out and "limits.d/10" not in out, (code, out, err))
+        (site / name).unlink()
+
+
 def boot_paths(capture, tmp):
     """Kernel arguments where GRUB's drop-ins are not what makes the boot entries."""
     def machine(name, change):
@@ -379,6 +393,7 @@ with tempfile.TemporaryDirectory() as tmp:
     not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
     partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
     boot_paths(root / "tests/machines/dgx-spark", tmp)
+    limits(root / "tests/machines/dgx-spark", tmp)
     m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
                         (["verify", "--reboot"], "captured")):

@@ -190,6 +190,8 @@ def service(machine, overlay, tmp):
     if not shutil.which("systemd-analyze") or not unit.exists():
         return
     text = re.sub(r"ExecStart=\S+", f"ExecStart={pathlib.Path(gputune).resolve()}", unit.read_text())
+    after = " ".join(re.findall(r"^After=(.*)$", unit.read_text(), re.M)).split()
+    expect("it looks first when each boot's settings are in force", "gputune-boot.service" in after, after)
     copy = pathlib.Path(tmp, "gputune-watch.service")
     copy.write_text(text.replace("Documentation=man:gputune(1)\n", ""))
     p = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's events, of which the stub has one kind: after "stub event_after=MS" of waiting something
- * happens to the first GPU that was enlisted; without it nothing ever does. */
+ * happens to the first GPU that was enlisted; without it nothing ever does. With "stub
+ * event_lost=1" that is its falling off the bus. */
 #include <stdbool.h>
 #include <time.h>
 
@@ -13,6 +14,7 @@ struct nvml_event_set {
 	unsigned long long types;
 	/* Who waits is a thread that may be here after the stand-in was told another machine. */
 	long long after_ms;
+	bool lost;
 };
 
 struct nvml_event {
@@ -43,7 +45,8 @@ int nvmlEventSetCreate(struct nvml_event_set **out)
 	static unsigned n;
 
 	*out = &sets[n++ % (sizeof(sets) / sizeof(sets[0]))];
-	**out = (struct nvml_event_set){ .after_ms = stub_setting("event_after", -1) };
+	**out = (struct nvml_event_set){ .after_ms = stub_setting("event_after", -1),
+					 .lost = stub_setting("event_lost", 0) == 1 };
 	return NVML_SUCCESS;
 }
 
@@ -71,6 +74,8 @@ int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *out, unsi
 	nanosleep(&t, NULL);
 	if (!happens)
 		return NVML_TIMEOUT;
+	if (set->lost)
+		return NVML_GPU_IS_LOST;
 	*out = (struct nvml_event){ .device = set->first, .type = set->types };
 	return NVML_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -461,7 +462,7 @@ static void test_library(void **state)
 	const struct vendor_symbol symbol = { "cuInit", 0, NULL };
 	struct cuda_library l;
 	struct err e = { 0 };
-	char folder[] = "/tmp/gputune-library-XXXXXX", link[64], path[512];
+	char folder[] = "/tmp/gputune-library-XXXXXX", link[64], path[PATH_MAX];
 
 	(void)state;
 	assert_int_equal(cuda_library_open(names, false, &symbol, 1, &init, &l, &e), 0);
@@ -492,8 +493,45 @@ static void test_library(void **state)
 	unlink(link);
 	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
 	assert_non_null(strstr(e.text, "is not found on this machine"));
-	unsetenv("GPUTUNE_LIB_DIR");
 	rmdir(folder);
+	unsetenv("GPUTUNE_LIB_DIR");
+}
+
+static void test_library_paths(void **state)
+{
+	static const char *const none[] = { "libgputune-no-such-thing.so.1", NULL };
+	int (*init)(unsigned) = NULL;
+	const struct vendor_symbol symbol = { "cuInit", 0, NULL };
+	struct cuda_library l;
+	struct err e = { 0 };
+	char deep[5000], file[5100];
+
+	(void)state;
+	/* Longer than any: told. */
+	memset(deep, 'x', sizeof(deep) - 1);
+	deep[0] = '/';
+	deep[sizeof(deep) - 1] = '\0';
+	setenv("GPUTUNE_LIB_DIR", deep, 1);
+	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
+	assert_non_null(strstr(e.text, "a folder of GPUTUNE_LIB_DIR is longer than a path may be"));
+	/* Long: looked into, and a pipe that nobody writes to is not waited for. */
+	snprintf(deep, sizeof(deep), "/tmp/gputune-library-%0*d", 200, (int)getpid());
+	assert_int_equal(mkdir(deep, 0755), 0);
+	for (int i = 0; i < 3; i++) {
+		strcat(deep, "/");
+		memset(deep + strlen(deep), 0, 201);
+		memset(deep + strlen(deep), 'd', 200);
+		assert_int_equal(mkdir(deep, 0755), 0);
+	}
+	snprintf(file, sizeof(file), "%s/libgputune-no-such-thing.so.1", deep);
+	assert_int_equal(mkfifo(file, 0644), 0);
+	setenv("GPUTUNE_LIB_DIR", deep, 1);
+	assert_int_equal(cuda_library_open(none, false, &symbol, 1, &init, &l, &e), -ELIBACC);
+	assert_non_null(strstr(e.text, "cannot be opened: /tmp/gputune-library-"));
+	unlink(file);
+	for (char *slash; (slash = strrchr(deep, '/')) && slash >= deep + 4; *slash = '\0')
+		rmdir(deep);
+	unsetenv("GPUTUNE_LIB_DIR");
 }
 
 /* What is there and is not taken is not "not found": below /tmp all may write. */
@@ -504,7 +542,8 @@ static void test_library_of_others(void **state)
 					     "/nvidia", "/nothing", "/lib" };
 	const struct vendor_symbol symbol = { "cuInit", 0, NULL };
 	const char *home = getenv("HOME");
-	char *before = home ? strdup(home) : NULL, folder[] = "/tmp/gputune-library-XXXXXX";
+	/* That name alone, and not what it stands for as a pattern. */
+	char *before = home ? strdup(home) : NULL, folder[] = "/tmp/gputune-[l]ibrary-XXXXXX";
 	char path[512];
 	int (*init)(unsigned) = NULL;
 	struct cuda_library l;
@@ -553,13 +592,14 @@ static void test_absent(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest present[] = {
-		cmocka_unit_test(test_all),	cmocka_unit_test(test_lesser),
-		cmocka_unit_test(test_brief),	cmocka_unit_test(test_choose),
-		cmocka_unit_test(test_twins),	cmocka_unit_test(test_wrong_results),
-		cmocka_unit_test(test_in_use),	cmocka_unit_test(test_ahead),
-		cmocka_unit_test(test_lost),	cmocka_unit_test(test_waits_end),
-		cmocka_unit_test(test_guard),	cmocka_unit_test(test_driver),
-		cmocka_unit_test(test_library), cmocka_unit_test(test_library_of_others),
+		cmocka_unit_test(test_all),	      cmocka_unit_test(test_lesser),
+		cmocka_unit_test(test_brief),	      cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_twins),	      cmocka_unit_test(test_wrong_results),
+		cmocka_unit_test(test_in_use),	      cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_lost),	      cmocka_unit_test(test_waits_end),
+		cmocka_unit_test(test_guard),	      cmocka_unit_test(test_driver),
+		cmocka_unit_test(test_library),	      cmocka_unit_test(test_library_of_others),
+		cmocka_unit_test(test_library_paths),
 	};
 	const struct CMUnitTest absent[] = { cmocka_unit_test(test_absent) };
 

@@ -358,6 +358,37 @@ static void test_cut(void **state)
 	assert_true(readable > n / 2);
 }
 
+/* Where power failed, zeros may stand for what was written last: what was before them is read. */
+static void test_torn(void **state)
+{
+	char data[1 << 16], zeros[1 << 12] = { 0 };
+	size_t n;
+	FILE *f;
+
+	(void)state;
+	write_one(file_of("untorn"), 40);
+	f = fopen(file_of("untorn"), "re");
+	n = fread(data, 1, sizeof(data), f);
+	fclose(f);
+	for (size_t cut = 0; cut + 8 < n; cut++) {
+		struct recording rec;
+		struct tally cut_off = { 0 }, torn = { 0 };
+		struct arena a = { 0 };
+		struct err e = { 0 };
+		int r;
+
+		put(file_of("torn"), data, cut);
+		r = recording_read(&a, file_of("torn"), &rec, count, &cut_off, &e);
+		f = fopen(file_of("torn"), "ae");
+		assert_int_equal(fwrite(zeros, 1, sizeof(zeros), f), sizeof(zeros));
+		fclose(f);
+		if (r == 0 && recording_read(&a, file_of("torn"), &rec, count, &torn, &e))
+			fail_msg("cut at %zu of %zu: %s", cut, n, e.text);
+		assert_true(r != 0 || torn.rows >= cut_off.rows);
+		arena_free(&a);
+	}
+}
+
 #define HEAD                                                                                       \
 	"{\"schema\":\"gputune.recording/1\",\"started_s\":1,\"interval_ms\":500,"                 \
 	"\"machine\":{\"name\":\"x\",\"gpus\":[]},\"columns\":["                                   \
@@ -383,7 +414,7 @@ static void test_wrong(void **state)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{ "", "no recording" },
+		{ "", "text: it is no recording, or cut off before its first line ends" },
 		{ "nothing\n", "line 1: it is no JSON" },
 		{ "[1]\n", "line 1: it is no recording" },
 		{ "{\"schema\":\"gputune.bench/1\"}\n", "line 1: it is no recording" },
@@ -687,14 +718,23 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),	     cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_half_a_total), cmocka_unit_test(test_unified),
-		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_round),
-		cmocka_unit_test(test_cut),	     cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_later),	     cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_page),	     cmocka_unit_test(test_names),
-		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_reasons),	     cmocka_unit_test(test_links_and_users),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_half_a_total),
+		cmocka_unit_test(test_unified),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_round),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_links_and_users),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -331,6 +331,11 @@ static void test_netplan(void **state)
 	assert_true(networkd_matches(&a, "[Match]\nMACAddress=02:aa\n", "eno1", "02:AA"));
 	assert_false(networkd_matches(&a, "[Match]\nMACAddress=02:aa\nName=eth*", "eno1", "02:aa"));
 	assert_false(networkd_matches(&a, "[Match]\nMACAddress=\n", "eno1", ""));
+	/* Blanks around the sign are no part of the key. */
+	assert_true(networkd_matches(&a, "[Match]\nName = en*\n", "eno1", ""));
+	assert_false(
+		networkd_matches(&a, "[Match]\nMACAddress=02:aa\nName\t=eth*", "eno1", "02:aa"));
+	assert_false(networkd_matches(&a, "[Match]\nNames=en*\n", "eno1", ""));
 	arena_free(&a);
 }
 
@@ -371,6 +376,92 @@ static void test_losers(void **state)
 	assert_null(b.p.rows[3].loses);
 	assert_non_null(strstr(b.p.rows[4].loses, "zzz-image.cfg drops"));
 	arena_free(&b.a);
+}
+
+/* limits.d and system.conf.d: who comes after ours, and whom ours does not mean. */
+static void test_limits_losers(void **state)
+{
+	static const struct {
+		struct persist_source file;
+		const char *loses, *contested;
+	} cases[] = {
+		{ { "/etc/security/limits.d/99-site.conf",
+		    "# memlock\n* soft nofile 9\n*\thard memlock 65536 # small\n" },
+		  "/etc/security/limits.d/99-site.conf:3 sets 65536 for *",
+		  NULL },
+		{ { "/etc/security/limits.d/99-site.conf", "* - memlock unlimited\n" },
+		  NULL,
+		  NULL },
+		{ { "/etc/security/limits.d/20-site.conf", "* - memlock 64\n" }, NULL, NULL },
+		{ { "/etc/security/limits.conf", "* - memlock 64\nroot hard memlock 64" },
+		  NULL,
+		  NULL },
+		{ { "/etc/security/limits.conf", "\n@hpc hard memlock 64\n" },
+		  NULL,
+		  "/etc/security/limits.conf:2 sets 64 for @hpc" },
+		{ { "/etc/security/limits.d/90-gputune.conf", "@hpc hard memlock 64\n" },
+		  NULL,
+		  NULL },
+		{ { "/usr/lib/systemd/system.conf.d/95-x.conf",
+		    "[Manager]\nDefaultLimitMEMLOCK = 64M\n" },
+		  "/usr/lib/systemd/system.conf.d/95-x.conf:2 sets 64M for services",
+		  NULL },
+		{ { "/etc/systemd/system.conf.d/10-x.conf", "DefaultLimitMEMLOCK=64M" },
+		  NULL,
+		  NULL },
+		{ { "/etc/systemd/system.conf.d/95-x.conf", "#DefaultLimitMEMLOCK=64M" },
+		  NULL,
+		  NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct box b;
+
+		make_box(&b, "{}");
+		b.w.sources = &cases[i].file;
+		b.w.n_sources = 1;
+		ask(&b, PERSIST_MEMLOCK, KNOB_NONE, "", "", "unlimited");
+		persist_make(&b.a, b.m, &b.w, &b.p);
+		assert_int_equal(b.p.rows[0].keeper, KEEPER_LIMITS);
+		assert_string_equal(b.p.rows[0].loses ? b.p.rows[0].loses : "",
+				    cases[i].loses ? cases[i].loses : "");
+		assert_string_equal(b.p.rows[0].contested ? b.p.rows[0].contested : "",
+				    cases[i].contested ? cases[i].contested : "");
+		arena_free(&b.a);
+	}
+}
+
+/* What systemd reads in another order than by the names of the files. */
+static void test_sysctl_order(void **state)
+{
+	static const char lines[] =
+		"'config': {'assignments': ["
+		"{'name': 'vm.swappiness', 'kind': 'sysctl', 'file': '/etc/sysctl.conf',"
+		" 'line': 1, 'rank': 300000, 'value': '60'},"
+		"{'name': 'net.core.*', 'kind': 'sysctl', 'file': '/etc/sysctl.d/zzz.conf',"
+		" 'line': 2, 'rank': 400000, 'value': '7'}]}}";
+	static const char *const inits[] = { "systemd", "sysvinit" };
+	TEXT_AUTO facts = { 0 };
+	struct box b;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		text_clear(&facts);
+		text_printf(&facts, "{'software': {'init': '%s'}, %s", inits[i], lines);
+		make_box(&b, facts.s);
+		ask(&b, "memory.swappiness", KNOB_SYSCTL, "vm.swappiness", "", "10");
+		ask(&b, "net.rmem-max", KNOB_SYSCTL, "net.core.rmem_max", "", "10");
+		persist_make(&b.a, b.m, &b.w, &b.p);
+		/* A folder links to it as 99-sysctl.conf; elsewhere it comes last. */
+		if (i == 0)
+			assert_null(b.p.rows[0].loses);
+		else
+			assert_string_equal(b.p.rows[0].loses, "/etc/sysctl.conf:1 sets 60");
+		/* A pattern never touches what is named. */
+		assert_null(b.p.rows[1].loses);
+		arena_free(&b.a);
+	}
 }
 
 /* --- the request -------------------------------------------------------------------------------
@@ -623,6 +714,8 @@ int main(void)
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_netplan),
 		cmocka_unit_test(test_losers),
+		cmocka_unit_test(test_limits_losers),
+		cmocka_unit_test(test_sysctl_order),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_refuses),
 		cmocka_unit_test(test_find),

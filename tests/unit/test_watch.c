@@ -832,9 +832,52 @@ static void test_clock_lock_in_time(void **state)
 	/* Later than the interval only by what a dear look stretches it. */
 	RUN(&t, { .at = 7200000, .run = unlock_clock }, END(7400000));
 	expect(&t, "changed gpu.clock-lock 300,300 no lock: the SM clock runs above 300 MHz poll|");
-	policy(&t, "[watch]\ngpu-events = on\n");
-	RUN(&t, END(1000));
+	trial_end(&t);
+}
+
+static void hear_gpus(struct fake *f)
+{
+	box_file(&f->lab->box, CONF, "[watch]\ngpu-events = on\n");
+}
+
+/* Hearing of GPUs begins when it is asked for, and takes the place of no look: events tell of
+ * states and errors, not of limits. */
+static void test_gpu_events(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	t.watch.apart = true;
+	lab_change(&t.lab, "gpu.clock-lock", KNOB_NVML, "gpu-clock-lock", "300,300");
+	assert_int_equal(lab_apply(&t.lab), 0);
+	RUN(&t, { .at = 1000, .run = hear_gpus, .kind = HINT_RELOAD, .via = "signal" }, END(2000));
 	assert_true(t.fake.gpus);
+	expect(&t, "reloaded - - - -|");
+	RUN(&t, { .at = 7200000, .run = unlock_clock }, END(7260000));
+	expect(&t, "changed gpu.clock-lock 300,300 no lock: the SM clock runs above 300 MHz poll|");
+	trial_end(&t);
+}
+
+/* A tree for each controller, and in each a container: the file is long, and the last line tells.
+ */
+static void test_who_in_container(void **state)
+{
+	static const char pod[] = "/kubepods.slice/kubepods-burstable.slice/"
+				  "kubepods-burstable-pod0123456789abcdef.slice/";
+	TEXT_AUTO text = { 0 };
+	struct who w;
+	struct trial t;
+
+	(void)state;
+	trial_begin(&t);
+	for (int i = 13; i >= 0; i--)
+		text_printf(&text, "%d:controller%d:%scri-containerd-0123456789abcdef.scope\n", i,
+			    i, pod);
+	assert_true(text.len > 1024);
+	box_file(&t.lab.box, "m/root/proc/4242/cgroup", text.s);
+	who_look(t.lab.h, 4242, &w);
+	assert_string_equal(w.unit, "cri-containerd-0123456789abcdef.scope");
 	trial_end(&t);
 }
 
@@ -1174,6 +1217,8 @@ int main(void)
 		cmocka_unit_test(test_policy_of),
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_clock_lock_in_time),
+		cmocka_unit_test(test_gpu_events),
+		cmocka_unit_test(test_who_in_container),
 		cmocka_unit_test(test_dear),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_apart_stuck),

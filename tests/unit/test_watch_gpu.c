@@ -79,6 +79,17 @@ static void test_silence(void **state)
 	assert_true(started);
 }
 
+/* Waiting fails from then on: that is looked into, and nobody waits any more. */
+static void test_lost(void **state)
+{
+	bool started;
+
+	(void)state;
+	describe("1 nvmlDeviceGetSupportedEventTypes=12\nstub event_after=50\nstub event_lost=1\n");
+	assert_true(hears(true, &started));
+	assert_true(started);
+}
+
 /* No thread that spins on a function which is not there. */
 static void test_without(void **state)
 {
@@ -87,12 +98,14 @@ static void test_without(void **state)
 	(void)state;
 	describe("0 nvmlDeviceGetSupportedEventTypes=28\nstub event_after=50\n");
 	assert_false(hears(true, &started));
+	assert_false(started);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest current[] = { cmocka_unit_test(test_event),
-					      cmocka_unit_test(test_silence) },
+					      cmocka_unit_test(test_silence),
+					      cmocka_unit_test(test_lost) },
 				without[] = { cmocka_unit_test(test_without) };
 	int failed;
 
