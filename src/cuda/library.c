@@ -5,10 +5,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const cuda_cublaslt[] = { "libcublasLt.so.14", "libcublasLt.so.13", "libcublasLt.so.12",
@@ -39,8 +42,20 @@ struct search {
 	size_t n;
 	void *table;
 	struct cuda_library *out;
-	char said[256]; /* of a file that is there: the loader's reason, or ours */
+	char said[512]; /* of a file that is there: the loader's reason, or ours */
 };
+
+/* The first stays: it is of what was named, or of the newest. */
+__attribute__((format(printf, 2, 3))) static void say(struct search *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*s->said)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(s->said, sizeof(s->said), fmt, ap);
+	va_end(ap);
+}
 
 static bool open_file(struct search *s, const char *soname, const char *path)
 {
@@ -51,7 +66,7 @@ static bool open_file(struct search *s, const char *soname, const char *path)
 	if (vendor_open(path, s->symbols, s->n, s->table, &s->out->handle)) {
 		why = dlerror();
 		if (strchr(path, '/') && why)
-			snprintf(s->said, sizeof(s->said), "%s", why);
+			say(s, "%s", why);
 		return false;
 	}
 	snprintf(s->out->soname, sizeof(s->out->soname), "%s", soname);
@@ -64,6 +79,17 @@ static bool open_file(struct search *s, const char *soname, const char *path)
 	return true;
 }
 
+/* The loader would wait for who writes to a pipe. */
+static bool is_file(struct search *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		return true;
+	say(s, "%s is no file", path);
+	return false;
+}
+
 /* Root takes nothing that somebody else could have written, by a name that nobody can exchange;
  * unless the folder was named. */
 static bool take_file(struct search *s, const char *soname, const char *path, bool named)
@@ -72,26 +98,34 @@ static bool take_file(struct search *s, const char *soname, const char *path, bo
 	char *real;
 
 	if (named || geteuid() != 0)
-		return access(path, R_OK) == 0 && open_file(s, soname, path);
+		return access(path, R_OK) == 0 && is_file(s, path) && open_file(s, soname, path);
 	real = realpath(path, NULL);
 	taken = real && vendor_trusted(real);
 	if (real && !taken)
-		snprintf(s->said, sizeof(s->said),
-			 "others than root may write to it or to a folder above it: %s", real);
-	taken = taken && open_file(s, soname, real);
+		say(s, "others than root may write to it or to a folder above it: %s", real);
+	taken = taken && is_file(s, real) && open_file(s, soname, real);
 	free(real);
 	return taken;
 }
 
+static void say_too_long(struct search *s)
+{
+	say(s, "a folder of GPUTUNE_LIB_DIR is longer than a path may be (%d bytes)", PATH_MAX - 1);
+}
+
 static bool look_in(struct search *s, const char *folder, bool named)
 {
-	char path[1024];
+	char path[PATH_MAX];
 
 	for (const char *const *name = s->sonames; *name; name++) {
 		int n = snprintf(path, sizeof(path), "%s/%s", folder, *name);
 
-		if (n > 0 && (size_t)n < sizeof(path) && take_file(s, *name, path, named))
+		if (n >= (int)sizeof(path)) {
+			if (named)
+				say_too_long(s);
+		} else if (take_file(s, *name, path, named)) {
 			return true;
+		}
 	}
 	return false;
 }
@@ -126,12 +160,14 @@ static bool look_where(struct search *s, const char *pattern)
 static bool look_own(struct search *s)
 {
 	const char *at = getenv("GPUTUNE_LIB_DIR");
-	char folder[512];
+	char folder[PATH_MAX];
 
 	while (at && *at) {
 		size_t n = strcspn(at, ":");
 
-		if (n && n < sizeof(folder)) {
+		if (n >= sizeof(folder)) {
+			say_too_long(s);
+		} else if (n) {
 			memcpy(folder, at, n);
 			folder[n] = '\0';
 			if (look_in(s, folder, true))
@@ -142,6 +178,23 @@ static bool look_own(struct search *s)
 	return false;
 }
 
+/* What glob() takes for that very text: a folder may be called "a[1]". False: no path is as long.
+ */
+static bool escape(const char *text, char out[2 * PATH_MAX])
+{
+	size_t n = 0;
+
+	if (strlen(text) >= PATH_MAX)
+		return false;
+	for (; *text; text++) {
+		if (strchr("*?[]\\", *text))
+			out[n++] = '\\';
+		out[n++] = *text;
+	}
+	out[n] = '\0';
+	return true;
+}
+
 static bool look_wheels(struct search *s)
 {
 	static const char *const below[] = { "nvidia/cu1*/lib", "nvidia/*/lib" };
@@ -149,17 +202,20 @@ static bool look_wheels(struct search *s)
 	const char *const folders[] = { "lib/python3*/site-packages",
 					".local/lib/python3*/site-packages",
 					"lib/python3*/dist-packages" };
-	char pattern[1024];
+	char root[2 * PATH_MAX], pattern[2 * PATH_MAX + 64];
 
-	for (size_t r = 0; r < sizeof(roots) / sizeof(roots[0]); r++)
-		for (size_t f = 0; roots[r] && f < sizeof(folders) / sizeof(folders[0]); f++)
+	for (size_t r = 0; r < sizeof(roots) / sizeof(roots[0]); r++) {
+		if (!roots[r] || !*roots[r] || !escape(roots[r], root))
+			continue;
+		for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++)
 			for (size_t b = 0; b < sizeof(below) / sizeof(below[0]); b++) {
-				int n = snprintf(pattern, sizeof(pattern), "%s/%s/%s", roots[r],
+				int n = snprintf(pattern, sizeof(pattern), "%s/%s/%s", root,
 						 folders[f], below[b]);
 
-				if (n > 0 && (size_t)n < sizeof(pattern) && look_where(s, pattern))
+				if (n < (int)sizeof(pattern) && look_where(s, pattern))
 					return true;
 			}
+	}
 	return false;
 }
 

@@ -6,6 +6,7 @@
 #ifndef CUDA_LIBRARY_H
 #define CUDA_LIBRARY_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -13,8 +14,8 @@
 
 struct cuda_library {
 	void *handle;
-	char soname[64]; /* "libcublasLt.so.13" */
-	char path[512];	 /* the file that was opened, behind all links */
+	char soname[64];     /* "libcublasLt.so.13" */
+	char path[PATH_MAX]; /* the file that was opened, behind all links */
 };
 
 /* Newest first, NULL at the end: what cuda_library_open takes. */

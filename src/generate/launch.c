@@ -63,7 +63,7 @@ static int check_nodes(const struct gen_cluster *c, bool reached, struct err *e)
 				       "\"%.80s\" is no name that a launcher takes for a machine",
 				       reach(n));
 		if (!n->gpus)
-			return err_set(e, -EINVAL, "%.80s has no GPU that is seen", n->name);
+			return err_set(e, -ENODEV, "no GPU is seen on %.80s", n->name);
 	}
 	return 0;
 }

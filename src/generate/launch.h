@@ -45,7 +45,8 @@ struct gen_command *gen_command_add(struct arena *a, struct gen_launch *l,
 				    const struct gen_command *c);
 
 /* program: what the user starts, with its arguments. head NULL: the first node's address. -EINVAL
- * and *e where a node has no address, no GPU, or a name that launchers would misread. */
+ * and *e where a node has no address or a name that launchers would misread, -ENODEV where it has
+ * no GPU. */
 int gen_torchrun(struct arena *a, const struct gen_envs *e, char *const *program, size_t n,
 		 const char *head, int port, struct gen_launch *out, struct err *err);
 /* Open MPI. */

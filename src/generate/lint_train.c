@@ -209,6 +209,10 @@ enum train_language train_language_of(const char *name, const char *text, size_t
 		return TRAIN_JSON;
 	if (str_ends(name, ".yaml") || str_ends(name, ".yml"))
 		return TRAIN_YAML;
+	/* What a change leaves of it may begin like another language. */
+	if (str_ends(name, ".sh") || str_ends(name, ".bash") || str_ends(name, ".sbatch") ||
+	    str_ends(name, ".slurm"))
+		return TRAIN_SHELL;
 	if (begins_as_json(text, len))
 		return TRAIN_JSON;
 	return begins_as_yaml(text, len) ? TRAIN_YAML : TRAIN_SHELL;

@@ -114,7 +114,11 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 	version = key(fsdp, "version");
 	if (!markup_number(version, &number))
 		number = 1;
-	if (number != 1 && number != 2)
+	if (!version && d->format != ACCELERATE_FILE)
+		say(d, LINT_NOTE, "fsdp-version", fsdp, "version: 2",
+		    "without it transformers 4 takes FSDP 1, and 5.17 FSDP 2: what the other keys "
+		    "do depends on that");
+	else if (number != 1 && number != 2)
 		say(d, LINT_ERROR, "bad-value", version, "2", "there are versions 1 and 2");
 	else if (number == 2)
 		version_two(d, fsdp);

@@ -108,7 +108,8 @@ struct serve_plan {
 	struct gen_launch launch; /* empty when it does not fit */
 };
 
-/* -EINVAL, -ENOENT with a sentence. on: machines by name, without facts; NULL. */
+/* -EINVAL, -ENOENT with a sentence; -ENODEV: the GPUs or their memory are not seen or not known.
+ * on: machines by name, without facts; NULL. */
 int serve_plan_make(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,
 		    const struct place *place, const struct fits *fits, struct serve_plan *out,
 		    struct err *err);

@@ -56,30 +56,28 @@ static double network_of(const struct gen_node *n)
 	return used ? fmin(CAGE_GB_S, TWIN_GB_S * (double)used) : 0;
 }
 
-static const struct gpu_kind *kind_of(const struct gen_cluster *c, struct err *err)
+/* 0; -ENODEV: what it is could not be seen, or is not known; -EINVAL: there are several. */
+static int kind_of(const struct gen_cluster *c, const struct gpu_kind **out, struct err *err)
 {
-	const struct gpu_kind *k = NULL;
-
+	*out = NULL;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *n = &c->nodes[i];
 		const struct gpu_kind *here = *n->gpu ? gpu_kind_of(n->gpu) : NULL;
 
 		if (!here) {
-			err_set(err, -ENOENT,
+			err_set(err, -ENODEV,
 				*n->gpu ? "the GPU \"%.80s\" of %.80s is not in the list"
 					: "no GPU is seen%.0s on %.80s",
 				n->gpu, n->name);
 			err_hint(err, "name a machine: --on dgx-spark, --on \"2x dgx-spark\"");
-			return NULL;
+			return -ENODEV;
 		}
-		if (k && here != k) {
-			err_set(err, -EINVAL, "%.80s has another GPU than %.80s", n->name,
-				c->nodes[0].name);
-			return NULL;
-		}
-		k = here;
+		if (*out && here != *out)
+			return err_set(err, -EINVAL, "%.80s has another GPU than %.80s", n->name,
+				       c->nodes[0].name);
+		*out = here;
 	}
-	return k;
+	return 0;
 }
 
 /* The poorest machine's memory, all and free. */
@@ -120,10 +118,11 @@ double serve_may_take(bool unified, double total, double can)
 int serve_place(struct arena *a, const struct gen_cluster *c, const struct place *named,
 		struct place *place, struct serve_plan *out, struct err *err)
 {
-	const struct gpu_kind *k = named ? named->gpu : kind_of(c, err);
+	const struct gpu_kind *k = named ? named->gpu : NULL;
+	int r = named ? 0 : kind_of(c, &k, err);
 
-	if (!k)
-		return -ENOENT;
+	if (r)
+		return r;
 	if (named) {
 		*place = *named;
 		out->total_bytes = place_memory_bytes(named);
@@ -138,7 +137,7 @@ int serve_place(struct arena *a, const struct gen_cluster *c, const struct place
 			place->network = network_of(&c->nodes[0]);
 	}
 	if (out->total_bytes <= 0)
-		return err_set(err, -ENOENT, "how much memory there is could not be seen");
+		return err_set(err, -ENODEV, "how much memory there is could not be seen");
 	place->memory = limit_of(k->unified, out->total_bytes, out->free_bytes);
 	place->memory_from = out->free_from;
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every key that Accelerate's configuration file may have, releases 0.20.0 to 1.14.0: facts of
- * src/accelerate/commands/launch.py and commands/config/config_args.py, read 2026-11-21. since
- * NULL: the oldest or earlier.
+ * Every key that Accelerate's configuration file may have, releases 0.20.0 to 1.15.0: facts of
+ * src/accelerate/commands/launch.py and commands/config/config_args.py, read 2026-11-21 (1.15.0:
+ * 2026-11-23). since NULL: the oldest or earlier.
  */
 #include "generate/train_keys.h"
 
@@ -62,6 +62,7 @@ const struct train_key accelerate_keys[] = {
 	{ "fp8_config.optimization_level", KEY_ANY, "", NULL, NULL, NULL, NULL },
 	{ "fsdp_config", KEY_OBJECT, "", NULL, NULL, NULL, NULL },
 	{ "fsdp_config.fsdp_activation_checkpointing", KEY_BOOL, "false", "0.31.0", NULL, NULL, NULL },
+	{ "fsdp_config.fsdp_activation_checkpointing_offload", KEY_BOOL, "false", "1.15.0", NULL, NULL, NULL },
 	{ "fsdp_config.fsdp_auto_wrap_policy", KEY_WORDS, "", NULL, NULL, NULL,
 	  "TRANSFORMER_BASED_WRAP SIZE_BASED_WRAP NO_WRAP" },
 	{ "fsdp_config.fsdp_backward_prefetch", KEY_WORDS, "", "0.26.0", NULL, NULL,

@@ -2,7 +2,8 @@
 /*
  * The keys of fsdp_config.json as transformers' Trainer reads it (each may begin with fsdp_):
  * facts of src/transformers/training_args.py and of Accelerate's FullyShardedDataParallelPlugin,
- * read 2026-11-21.
+ * read 2026-11-21; 5.17.0, where version 2 is usual and Accelerate's plugin alone still knows
+ * offload_params and sharding_strategy, 2026-11-23.
  */
 #include "generate/train_keys.h"
 
@@ -15,7 +16,7 @@ const struct train_key fsdp_keys[] = {
 	{ "cpu_ram_efficient_loading", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "forward_prefetch", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "fsdp_min_num_params", KEY_INT, "0", NULL, NULL, NULL, NULL },
-	{ "fsdp_version", KEY_INT, "1", NULL, NULL, NULL, NULL },
+	{ "fsdp_version", KEY_INT, "", NULL, NULL, NULL, NULL },
 	{ "limit_all_gathers", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "min_num_params", KEY_INT, "0", NULL, NULL, NULL, NULL },
 	{ "offload_params", KEY_ANY, "", NULL, NULL, NULL, NULL },
@@ -25,7 +26,7 @@ const struct train_key fsdp_keys[] = {
 	{ "sync_module_states", KEY_BOOL, "true", NULL, NULL, NULL, NULL },
 	{ "transformer_layer_cls_to_wrap", KEY_ANY, "", NULL, NULL, NULL, NULL },
 	{ "use_orig_params", KEY_BOOL, "true", NULL, NULL, NULL, NULL },
-	{ "version", KEY_INT, "1", NULL, NULL, NULL, NULL },
+	{ "version", KEY_INT, "", NULL, NULL, NULL, NULL },
 	{ "xla", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "xla_fsdp_grad_ckpt", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "xla_fsdp_settings", KEY_ANY, "", NULL, NULL, NULL, NULL },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of transformers' Trainer, 4.40 to 5: facts of src/transformers/training_args.py,
- * read 2026-11-21. until 5.0: version 4 knows it, version 5 may not.
+ * The arguments of transformers' Trainer, 4.40 to 5.17: facts of src/transformers/training_args.py,
+ * read 2026-11-21 and, of 5.17.0, 2026-11-23. until 5.0: version 4 knows it, version 5 may not.
  */
 #include "generate/train_keys.h"
 
@@ -19,6 +19,8 @@ const struct train_key trainer_keys[] = {
 	{ "bf16_full_eval", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "data_seed", KEY_INT, "", NULL, NULL, NULL, NULL },
 	{ "dataloader_drop_last", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
+	{ "dataloader_in_order", KEY_BOOL, "true", "5.0", NULL, NULL, NULL },
+	{ "dataloader_multiprocessing_context", KEY_WORDS, "", "5.0", NULL, NULL, "fork spawn forkserver" },
 	{ "dataloader_num_workers", KEY_INT, "0", NULL, NULL, NULL, NULL },
 	{ "dataloader_persistent_workers", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
 	{ "dataloader_pin_memory", KEY_BOOL, "true", NULL, NULL, NULL, NULL },
@@ -27,6 +29,7 @@ const struct train_key trainer_keys[] = {
 	{ "ddp_broadcast_buffers", KEY_BOOL, "", NULL, NULL, NULL, NULL },
 	{ "ddp_bucket_cap_mb", KEY_INT, "", NULL, NULL, NULL, NULL },
 	{ "ddp_find_unused_parameters", KEY_BOOL, "", NULL, NULL, NULL, NULL },
+	{ "ddp_static_graph", KEY_BOOL, "", "5.0", NULL, NULL, NULL },
 	{ "ddp_timeout", KEY_INT, "1800", NULL, NULL, NULL, NULL },
 	{ "debug", KEY_ANY, "", NULL, NULL, NULL, NULL },
 	{ "deepspeed", KEY_ANY, "", NULL, NULL, NULL, NULL },
@@ -137,7 +140,9 @@ const struct train_key trainer_keys[] = {
 	{ "torchdynamo", KEY_TEXT, "", NULL, "5.0", "torch_compile_backend", NULL },
 	{ "tpu_metrics_debug", KEY_ANY, "", NULL, "5.0", NULL, NULL },
 	{ "tpu_num_cores", KEY_ANY, "", NULL, "5.0", NULL, NULL },
+	{ "trackio_bucket_id", KEY_TEXT, "", "5.0", NULL, NULL, NULL },
 	{ "trackio_space_id", KEY_TEXT, "", NULL, NULL, NULL, NULL },
+	{ "trackio_static_space_id", KEY_TEXT, "", "5.0", NULL, NULL, NULL },
 	{ "train_sampling_strategy", KEY_WORDS, "random", "5.0", NULL, NULL, "random sequential group_by_length" },
 	{ "use_cache", KEY_BOOL, "false", "5.0", NULL, NULL, NULL },
 	{ "use_cpu", KEY_BOOL, "false", NULL, NULL, NULL, NULL },
