@@ -2,7 +2,9 @@
 /*
  * The watcher's work in a process of its own: the input says what the child answers and how it
  * ends. What comes back is all of it or nothing, a child is always taken, one that ended badly or
- * stays counts as no answer, and no descriptor is lost.
+ * stays counts as no answer, and no descriptor is lost. Or it looks at knobs there: what it saw is
+ * what arrives, and of an answer that is cut, longer or of other bytes nothing is believed that a
+ * look cannot have seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +15,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "watch/apart.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+int __real_fd_write_all(int fd, const void *data, size_t len);
+int __wrap_fd_write_all(int fd, const void *data, size_t len);
+enum sight __wrap_item_look(struct host *h, struct arena *a, const struct item *it,
+			    const char **now);
 
 enum end { RETURNS, EXITS, KILLED, STAYS, STAYS_SILENT, ENDS };
 enum { SOON_MS = 5, LATE_MS = 20000, BLOCK = 4096 };
@@ -92,16 +99,132 @@ static void judge(const struct order *o, const struct text *reply)
 		must(reply->s[i * BLOCK] == 'x');
 }
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+/* --- what it saw of knobs
+ * -------------------------------------------------------------------------- */
+
+enum { LOOKS_FROM = 192, LOOKS = 5, SIGHTS = SIGHT_BLIND + 1 };
+enum wrong { HONEST, CUT, LONGER, CHANGED, OTHER_BYTES, ENDS_EARLY, WRONGS };
+
+static struct sights {
+	bool on;
+	enum wrong wrong;
+	unsigned at, byte;
+	size_t n;
+	struct item items[LOOKS];
+	enum sight sight[LOOKS];
+	char value[LOOKS][8];
+	const unsigned char *s; /* other bytes */
+	size_t len;
+} sights;
+
+static bool has_value(enum sight s)
+{
+	return s != SIGHT_GONE && s != SIGHT_BLIND;
+}
+
+/* In the child alone. */
+enum sight __wrap_item_look(struct host *h, struct arena *a, const struct item *it,
+			    const char **now)
+{
+	size_t i = (size_t)(it - sights.items);
+
+	(void)h;
+	must(i < sights.n);
+	if (sights.wrong == ENDS_EARLY && i == sights.at % sights.n)
+		_exit((int)(sights.byte % 2));
+	*now = has_value(sights.sight[i]) ? arena_strdup(a, sights.value[i]) : NULL;
+	return sights.sight[i];
+}
+
+int __wrap_fd_write_all(int fd, const void *data, size_t len)
+{
+	unsigned char *b;
+	int code;
+
+	if (!sights.on)
+		return __real_fd_write_all(fd, data, len);
+	if (sights.wrong == OTHER_BYTES)
+		return __real_fd_write_all(fd, sights.s, sights.len);
+	b = malloc(len + sights.len + 1);
+	must(b && len);
+	memcpy(b, data, len);
+	if (sights.wrong == CUT)
+		len = sights.at % len;
+	if (sights.wrong == CHANGED)
+		b[sights.at % len] = (unsigned char)sights.byte;
+	if (sights.wrong == LONGER) {
+		memcpy(b + len, sights.s, sights.len);
+		len += sights.len;
+	}
+	code = __real_fd_write_all(fd, b, len);
+	free(b);
+	return code;
+}
+
+static bool as_it_was(const struct look *l, size_t i)
+{
+	return l->sight == sights.sight[i] &&
+	       (l->now ? has_value(l->sight) && strcmp(l->now, sights.value[i]) == 0
+		       : !has_value(l->sight));
+}
+
+static void judge_sights(const struct look *looks)
+{
+	size_t same = 0, failed = 0;
+
+	for (size_t i = 0; i < sights.n; i++) {
+		const struct look *l = &looks[i];
+
+		must(l->it == &sights.items[i] && (int)l->sight >= 0 && (int)l->sight < SIGHTS);
+		must((l->now != NULL) == has_value(l->sight));
+		must(!l->now || strlen(l->now) < APART_MAX);
+		same += as_it_was(l, i);
+		failed += l->now && strstr(l->now, "asks the driver failed") != NULL;
+	}
+	must(failed == 0 || failed == sights.n);
+	must(sights.wrong != HONEST || same == sights.n);
+	must((sights.wrong != CUT && sights.wrong != ENDS_EARLY &&
+	      (sights.wrong != LONGER || !sights.len)) ||
+	     failed == sights.n);
+}
+
+static void see(const unsigned char *data, size_t size)
+{
+	struct look looks[LOOKS] = { 0 }, *order[LOOKS];
+	struct guard g = { 0 };
+	const unsigned char *at = data + 4;
+
+	sights = (struct sights){
+		.on = true, .wrong = data[1] % WRONGS, .at = data[2], .byte = data[3]
+	};
+	sights.n = 1 + data[1] / WRONGS % LOOKS;
+	for (size_t i = 0; i < sights.n; i++) {
+		sights.sight[i] = at < data + size ? *at++ % SIGHTS : SIGHT_OURS;
+		for (size_t k = 0; k + 1 < sizeof(sights.value[i]) && at < data + size && *at; k++)
+			sights.value[i][k] = (char)*at++;
+		looks[i].it = &sights.items[i];
+		order[i] = &looks[i];
+	}
+	sights.s = at;
+	sights.len = (size_t)(data + size - at);
+	apart_look(&g, order, sights.n);
+	sights.on = false;
+	must(!g.stuck);
+	judge_sights(looks);
+	arena_free(&g.round);
+}
+
+/* --- any work
+ * -------------------------------------------------------------------------------------- */
+
+static void run(const unsigned char *data, size_t size)
 {
 	struct order o = { 0 };
 	TEXT_AUTO reply = { 0 };
 	long long cpu_us = -1;
 	pid_t stuck = 0;
-	int fd = next_fd(), r;
+	int r;
 
-	if (size < 3)
-		return 0;
 	o = (struct order){ data[0] % ENDS, data[1], data[2], data + 3, size - 3 };
 	/* An exit of its own is no answer, whatever the code: its words are lost with it. */
 	if (o.end == EXITS && o.code == 0)
@@ -115,6 +238,18 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		judge(&o, &reply);
 	else
 		must(reply.len == 0);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	int fd = next_fd();
+
+	if (size < 4)
+		return 0;
+	if (data[0] >= LOOKS_FROM)
+		see(data, size);
+	else
+		run(data, size);
 	/* It was taken: there is none left to wait for. */
 	must(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	must(next_fd() == fd);

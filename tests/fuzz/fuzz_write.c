@@ -2,9 +2,11 @@
 /*
  * The live machine's writes, in a folder of this target's own: what is written is what is read, a
  * refusal leaves what was there, no link is followed, once the lock is held all of it lands in the
- * folder that was locked whatever its name leads to, and no descriptor is lost. An input is a list
+ * folder that was locked whatever its name leads to, what is looked at lies there, and no
+ * descriptor is lost. An input is a list
  * of steps; some let a call of the kernel fail, or take a part.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -41,6 +43,10 @@ int __real_linkat(int from_at, const char *from, int to_at, const char *to, int 
 int __wrap_linkat(int from_at, const char *from, int to_at, const char *to, int flags);
 int __real_renameat(int from_at, const char *from, int to_at, const char *to);
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to);
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+/* By this name where files may be large. */
+struct dirent *__wrap_readdir64(DIR *dir) __attribute__((alias("__wrap_readdir")));
 
 enum { STEPS = 24, BODY_MAX = 6000, PATH = 256 };
 
@@ -93,6 +99,11 @@ int __wrap_fdatasync(int fd)
 int __wrap_fchmod(int fd, mode_t mode)
 {
 	return fails() ? -1 : __real_fchmod(fd, mode);
+}
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+	return fails() ? NULL : __real_readdir(dir);
 }
 
 /* Nothing of this machine is written, whatever is wrong: it ends here instead. */
@@ -309,9 +320,11 @@ static void put(struct run *r, const char *name, const char *path, unsigned how)
 		return;
 	}
 	must(code < 0);
-	/* The old one or the new one, or the old one lies next to it. */
-	must(same(&r->after, &r->before) || (failed && is(&r->after, body, n)) ||
-	     (failed && kernel.mount && is_aside(r->ours, name, ".gputune-old", &r->aside)));
+	/* The old one; or, where it took the name and the folder is not on disk yet, the new one.
+	 */
+	must((same(&r->after, &r->before) && r->after.mode == r->before.mode) ||
+	     (failed && !kernel.mount && is(&r->after, body, n)));
+	must(earlier || !is_aside(r->ours, name, ".gputune-old", &r->aside));
 }
 
 static void append(struct run *r, const char *name, const char *path, unsigned how)
@@ -409,6 +422,54 @@ static void turn(bool away)
 		  : unlink(ours) == 0 && rename(aside, ours) == 0);
 }
 
+/* What is listed of a folder is all that lies there. */
+static void list(struct run *r, int fd, const char *path)
+{
+	struct arena a = { 0 };
+	char **found;
+	size_t n, there = 0;
+	struct dirent *de;
+	struct stat st;
+	DIR *dir;
+
+	must(host_list(r->h, path, &a, &found, &n) == 0);
+	for (size_t i = 0; i < n; i++)
+		must(fstatat(fd, found[i], &st, AT_SYMLINK_NOFOLLOW) == 0);
+	dir = fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	must(dir != NULL);
+	while ((de = readdir(dir)))
+		there += strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0;
+	closedir(dir);
+	must(there == n);
+	/* One that cannot be read to its end is none. */
+	begin_kernel(4 + 8 * (unsigned)(n % 3));
+	must(host_list(r->h, path, &a, &found, &n) == -EIO && kernel.failed);
+	kernel.on = false;
+	arena_free(&a);
+}
+
+/* Looking tells what lies in the folder itself, whatever its name leads to. */
+static void look_through(struct run *r, const char *name, const char *path)
+{
+	char ours[PATH], target[PATH];
+	enum host_kind kind;
+	unsigned mode;
+	int code;
+
+	look(r->ours, name, &r->after);
+	code = host_kind(r->h, path, &kind);
+	must((code == 0) == (r->after.mode != 0));
+	must(host_mode(r->h, path, &mode) == code);
+	must(code || mode == (r->after.mode & 07777));
+	must(code || (kind == HOST_LINK) == !!S_ISLNK(r->after.mode));
+	code = host_link(r->h, path, target, sizeof(target));
+	must((code == 0) == !!S_ISLNK(r->after.mode));
+	must(code || (strlen(target) == r->after.n && !memcmp(target, r->after.s, r->after.n)));
+	snprintf(ours, sizeof(ours), "%s/ours", scratch);
+	list(r, r->ours, ours);
+	must(host_kind(r->h, ours, &kind) == 0 && kind == HOST_DIR);
+}
+
 /* Somebody exchanges the folder for a link: before the lock it is refused, after it nothing of
  * ours goes where the link leads. */
 static void exchange(struct run *r, const char *path)
@@ -485,8 +546,9 @@ static void step(struct run *r)
 			lock(r, plain, how);
 		else
 			exchange(r, plain);
-		return;
+		fd = next_fd(); /* the lock and its folder are held */
 	}
+	look_through(r, name, path);
 	must(next_fd() == fd);
 }
 
