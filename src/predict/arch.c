@@ -55,7 +55,8 @@ struct arch_parts arch_parts(const struct arch *a)
 	p.attention =
 		a->kv_lora ? (arch_full_layers(a) + a->window_layers) * latent_params(a)
 			   : arch_full_layers(a) * attention_params(a, a->kv_heads, a->head_dim) +
-				     a->window_layers * attention_params(a, wkv, wdim);
+				     a->window_layers * attention_params(a, wkv, wdim) -
+				     a->cross_layers * 2 * h * a->kv_heads * a->head_dim;
 	p.linear = a->linear_layers * a->linear_params;
 	p.dense = arch_dense_layers(a) * mats * h * a->ffn;
 	p.one_expert = mats * in * a->expert_ffn * s;
@@ -91,9 +92,9 @@ double arch_cache_elements(const struct arch *a, double tokens)
 
 	if (a->kv_shared_layers > 0 && all > 0)
 		own = fmax(0, 1 - a->kv_shared_layers / all);
-	return own *
-	       (arch_full_layers(a) * full_width(a) * tokens * (1 + (a->index_top ? INDEX : 0)) +
-		a->window_layers * window_width(a) * fmin(tokens, a->window));
+	return own * ((arch_full_layers(a) - a->cross_layers) * full_width(a) * tokens *
+			      (1 + (a->index_top ? INDEX : 0)) +
+		      a->window_layers * window_width(a) * fmin(tokens, a->window));
 }
 
 double arch_cache_read(const struct arch *a, double tokens)

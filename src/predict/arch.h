@@ -32,6 +32,7 @@ struct arch {
 	int window_kv_heads, window_head_dim; /* 0: as above */
 	int attention_layers; /* with full attention; 0: all that are of no other kind; -1: none */
 	int kv_shared_layers; /* that use the cache of an earlier layer */
+	int cross_layers;     /* of those with full attention: see another's keys, and make none */
 	int kv_lora, rope_dim, nope_dim, v_dim; /* latent attention */
 	int q_lora;				/* queries pass by so few; 0: directly */
 	int index_top;	      /* sparse attention reads at most this many tokens */

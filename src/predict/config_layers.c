@@ -80,6 +80,8 @@ static int windows_by_rule(struct config_reading *r)
 		return config_count(marks, NULL);
 	if (json_is_string(pattern))
 		return letters_with_window(json_string_value(pattern), layers);
+	if (config_type_is(r, "phi4flash")) /* every second one of the first half */
+		return layers / 4;
 	if (config_is(r, TYPE_ASKED)) {
 		every = NUM(r->c, 0, "max_window_layers");
 		return every < layers ? layers - every : 0;
@@ -326,6 +328,8 @@ static void by_type(struct config_reading *r)
 	} else if (config_type_is(r, "falcon_h1")) {
 		a->attention_layers = a->linear_layers = a->layers;
 		config_mamba(r);
+	} else if (config_type_is(r, "phi4flash")) {
+		config_sambay(r);
 	} else if (config_type_is(r, "jamba")) {
 		period = NUM(r->c, 8, "attn_layer_period");
 		offset = NUM(r->c, 0, "attn_layer_offset") % period;

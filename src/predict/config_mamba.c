@@ -53,3 +53,30 @@ void config_kimi(struct config_reading *r, const json_t *linear)
 	a->linear_params = 4 * h * inner + 2 * (h * dim + dim * inner) + h * heads;
 	a->linear_state = inner * dim * 4;
 }
+
+/*
+ * Every second layer is a Mamba, the others attention. Behind one with full attention, just past
+ * the middle, no layer keeps anything: a gate over the last Mamba's values, two square matrices of
+ * twice the width, and attention over the one cache.
+ */
+void config_sambay(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int each = NUM(r->c, 2, "mb_per_layer"), mixers = a->layers / 2, mamba = a->layers / 4 + 1,
+	    attention = a->layers - mixers - a->layers / 4;
+	double part = (double)mamba / mixers, gate = 4.0 * a->hidden * a->hidden;
+
+	if (each != 2 || a->layers % 4 || a->layers < 4) {
+		config_doubt(r,
+			     "%d layers of which one in %d is a Mamba are no SambaY that is "
+			     "known here, and counted as attention",
+			     a->layers, each);
+		return;
+	}
+	config_mamba(r);
+	a->linear_layers = mixers;
+	a->linear_params = part * a->linear_params + (1 - part) * gate;
+	a->linear_state *= part;
+	a->attention_layers = attention;
+	a->cross_layers = attention - 1;
+}

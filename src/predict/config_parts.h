@@ -85,6 +85,8 @@ void config_layers(struct config_reading *r);
 /* How many parameters and how much state a layer of a kind has. */
 void config_mamba(struct config_reading *r);
 void config_kimi(struct config_reading *r, const json_t *linear);
+/* SambaY, of Phi-4-mini-flash: all kinds of layers but those with a window. */
+void config_sambay(struct config_reading *r);
 /* Layers that are told one by one ("block_configs"). -EINVAL: not all, or not understood. */
 int config_blocks(struct config_reading *r, struct err *e);
 

@@ -13,12 +13,12 @@
 
 /* Words that tell nothing that the key does not tell; a longer one before its own beginning. */
 static const char *const plain_words[] = {
-	"nvidia",  "tesla",    "geforce",   "generation", "tensorcore", "superchip", "workstation",
-	"edition", "founder",  "blackwell", "hopper",	  "grace",	"ampere",    "gpus",
-	"gpu",	   "cards",    "card",	    "sxm2",	  "sxm4",	"sxm5",	     "sxm6",
-	"sxm",	   "hbm2e",    "hbm2",	    "hbm3e",	  "hbm3",	"gddr6",     "gddr7",
-	"maxq",	   "machines", "machine",   "nodes",	  "node",	"servers",   "dgx",
-	"hgx",	   "ac",       "s",	    "developer",  "kit",
+	"nvidia",   "tesla",   "geforce",   "generation", "tensorcore", "superchip", "workstation",
+	"edition",  "founder", "blackwell", "hopper",	  "grace",	"ampere",    "gpus",
+	"gpu",	    "cards",   "card",	    "sxm2",	  "sxm4",	"sxm5",	     "sxm6",
+	"sxm",	    "hbm2e",   "hbm2",	    "hbm3e",	  "hbm3",	"gddr6",     "gddr7",
+	"machines", "machine", "nodes",	    "node",	  "servers",	"dgx",	     "hgx",
+	"ac",	    "s",       "developer", "kit",
 };
 
 void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len)

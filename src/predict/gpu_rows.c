@@ -88,6 +88,13 @@ const struct gpu_kind gpu_kinds[] = {
 	  "NVIDIA, RTX PRO 6000 Blackwell Server Edition, product page and data sheet: 1597 GB/s, "
 	  "4 petaflop of sparse FP4; the others follow by halves",
 	  "2025" },
+	{ "rtxpro6000maxq pro6000maxq rtx6000promaxq 6000promaxq rtxpro6000blackwellmaxq "
+	  "rtx6000problackwellmaxq",
+	  "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 96, 1792, 439, 878, 1755.5,
+	  878, 50, 8, false, false, false, 97887, 0,
+	  "NVIDIA, RTX PRO 6000 Blackwell Max-Q data sheet (300 W): 3511 teraflops of sparse FP4; "
+	  "the others follow by halves",
+	  "2025" },
 	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro rtxpro6000blackwell",
 	  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 96, 1792, 504, 1008, 2015, 1008, 50,
 	  8, false, false, false, 97887, 0,

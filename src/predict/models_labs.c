@@ -85,6 +85,30 @@ static const struct model_row rows[] = {
 	    .kv_heads = 8,
 	    .head_dim = 128,
 	    .ffn = 8192 } },
+	/* SambaY: 9 Mamba layers and 7 gates (two matrices of twice the width), 8 layers with a
+	 * window, and 8 with full attention, which have one cache together. */
+	{ "phi4|mini|flash phi|4|mini|flash phi4|mini|flash|reasoning "
+	  "phi|4|mini|flash|reasoning",
+	  { .name = "Phi-4-mini-flash",
+	    CONFIG("microsoft/Phi-4-mini-flash-reasoning; a prompt is counted through all layers, "
+		   "of which the last 14 need its last token alone"),
+	    .layers = 32,
+	    .hidden = 2560,
+	    .vocab = 200064,
+	    .tied = true,
+	    .heads = 40,
+	    .kv_heads = 20,
+	    .head_dim = 64,
+	    .ffn = 10240,
+	    .window_layers = 8,
+	    .window = 512,
+	    .attention_layers = 8,
+	    .cross_layers = 7,
+	    .linear_layers = 16,
+	    .linear_params = (9 * (2560.0 * 5120 * 3 + 5120.0 * (160 + 32) + 160 * 5120.0) +
+			      7 * 4 * 2560.0 * 2560) /
+			     16,
+	    .linear_state = 9 * 5120 * 16 * 4.0 / 16 } },
 	{ "phi4|multimodal phi|4|multimodal",
 	  { .name = "Phi-4-multimodal (language part)",
 	    CONFIG("microsoft/Phi-4-multimodal-instruct"),

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "train/words.h"
+
 static const char *micro_name(struct arena *a, const struct train_question *q)
 {
 	return arena_printf(a, "micro-batch %d, accumulation %d", q->micro_batch, q->accumulation);
@@ -254,7 +256,7 @@ static bool chunks(struct arena *a, struct train_question *q, const char **name)
 		return false;
 	q->interleave *= 2;
 	*name = arena_printf(a, "%d interleaved chunks a stage", q->interleave);
-	return true;
+	return train_interleave_divides(q);
 }
 
 static bool less_tensor(struct arena *a, struct train_question *q, const char **name)

@@ -3,6 +3,8 @@
  * the model fits. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "train/words.h"
 
@@ -81,6 +83,38 @@ static void choose_way(struct arena *a, const struct train_words *w, struct trai
 						  : "not even with this it fits"));
 }
 
+bool train_interleave_divides(const struct train_question *q)
+{
+	long long chunks = (long long)q->pp * q->interleave;
+	int more = q->arch.moe_layers ? 3 : 2;
+
+	for (int i = 0; i <= more && q->interleave > 1; i++)
+		if ((q->arch.layers + i) % chunks == 0)
+			return true;
+	return q->interleave <= 1;
+}
+
+/* Says which chunks there could be instead. */
+static int odd_chunks(const struct train_question *q, struct err *e)
+{
+	struct train_question t = *q;
+	char fit[64] = "";
+
+	for (t.interleave = 2; t.interleave <= q->arch.layers / q->pp + 1; t.interleave++)
+		if (train_interleave_divides(&t) && strlen(fit) + 8 < sizeof(fit))
+			snprintf(fit + strlen(fit), sizeof(fit) - strlen(fit), "%s%d",
+				 *fit ? ", " : "", t.interleave);
+	err_set(e, -EINVAL,
+		"%d layers, embedding and head counted or not, cannot be cut evenly into %lld "
+		"chunks (%d stages of %d): Megatron refuses them",
+		q->arch.layers, (long long)q->pp * q->interleave, q->pp, q->interleave);
+	if (*fit)
+		err_hint(e, "with --pp %d, --interleave can be %s", q->pp, fit);
+	else
+		err_hint(e, "with --pp %d no --interleave does", q->pp);
+	return -EINVAL;
+}
+
 static int check_layout(struct train_question *q, struct err *e)
 {
 	long long cut = 1;
@@ -99,6 +133,8 @@ static int check_layout(struct train_question *q, struct err *e)
 	if ((long long)q->pp * q->interleave > q->arch.layers + 2)
 		return err_set(e, -EINVAL, "%d layers cannot be cut into %d stages of %d chunks",
 			       q->arch.layers, q->pp, q->interleave);
+	if (!train_interleave_divides(q))
+		return odd_chunks(q, e);
 	if (q->ep > 1 && !q->arch.moe_layers)
 		return err_set(e, -EINVAL, "%s has no experts to spread (--ep)", q->arch.name);
 	if (q->ep > 1 && (q->arch.experts % q->ep || (q->dp * q->cp * q->tp) % q->ep))

@@ -44,6 +44,7 @@ static const struct {
 	{ "NVIDIA RTX 4000 Ada Generation", 26.7 },
 	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition", 120 },
 	{ "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 125 },
+	{ "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 110 },
 	{ "NVIDIA RTX PRO 5000 Blackwell", 64.5 },
 	{ "NVIDIA RTX A6000", 38.7 },
 	{ "NVIDIA RTX A5000", 27.8 },

@@ -514,6 +514,7 @@ def check_usage():
                        ((*on, "--tp", "3"), "8 GPUs"), ((*on, "--global-batch", "9"), "9"), ((*on, "--global-batch", "64", "--micro-batch", "3"), "3"),
                        ((*on, "--precision", "fp5"), "fp5"), ((*on, "--parallel", "magic"), "magic"), ((*on, "--checkpointing", "some"), "some"),
                        ((*on, "--optimizer", "hope"), "hope"), ((*on, "--attention", "none"), "none"), ((*on, "--ep", "2"), "experts"), ((*on, "--pp", "8", "--interleave", "8"), "layers"),
+                       ((*on, "--pp", "4", "--interleave", "3"), "12 chunks"), ((*on, "--pp", "2", "--interleave", "5"), "10 chunks"),
                        ((*on, "--sequence", "1001", "--cp", "8"), "1001"), ((*on, "--scale", "1,,2"), "1,,2"), ((*on, "--scale", "0"), "--scale"), ((*on, "--scale", "1,"), "1,"),
                        ((*on, "--loader", "soon"), "soon"), ((*on, "--loader", "5"), "unit"), ((*on, "--shard", "4"), "hsdp"), ((*on, "--interleave", "2"), "--pp"),
                        ((*on, "--strong"), "--scale"), ((*on, "--tp-overlap"), "--tp"), ((*on, "--workers", "4"), "--loader"), ((*on, "--trained", "100B"), "100 G"),

@@ -96,6 +96,7 @@ static void test_counts(void **state)
 		{ "bigcode/starcoder2-7b", 7.17, 0 },
 		{ "Qwen/Qwen1.5-MoE-A2.7B-Chat", 14.3, 2.4 }, /* and its embedding */
 		{ "microsoft/Phi-4-mini-reasoning", 3.84, 0 },
+		{ "microsoft/Phi-4-mini-flash-reasoning", 3.85, 0 },
 		{ "bigscience/bloomz-7b1", 7.07, 0 },
 		{ "bigscience/bloom-1b7", 1.7, 0 },
 		{ "tiiuae/Falcon-H1-7B-Instruct", 7.59, 0 },
@@ -190,6 +191,8 @@ static void test_names(void **state)
 	assert_non_null(strstr(taken, "without what sees"));
 	finds(&a, "phi3:mini-4k", "Phi-3-mini-4k");
 	finds(&a, "phi3:mini", "Phi-3-mini");
+	finds(&a, "phi4-mini-reasoning:3.8b", "Phi-4-mini");
+	finds(&a, "microsoft/Phi-4-mini-flash-reasoning", "Phi-4-mini-flash");
 	finds(&a, "deepseek-coder-v2:16b", "DeepSeek-V2-Lite");
 	finds(&a, "deepseek-ai/DeepSeek-Math-V2", "DeepSeek-V3.2");
 	finds(&a, "zai-org/GLM-4.6V-Flash", "GLM-4-9B");
@@ -257,6 +260,10 @@ static void test_places(void **state)
 		{ "h20 x8", "NVIDIA H20", 8, 1 },
 		{ "2x hgx-h800", "NVIDIA H800", 16, 2 },
 		{ "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+		  "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 1, 1 },
+		{ "4x rtx pro 6000 max-q",
+		  "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 4, 1 },
+		{ "RTX PRO 6000 Workstation Edition",
 		  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 1, 1 },
 		{ "l40s", "NVIDIA L40S", 1, 1 },
 		{ "h200x8", "NVIDIA H200", 8, 1 },
@@ -314,6 +321,7 @@ static void test_places(void **state)
 					      "rtx 2080 ti",
 					      "RTX 3060 Ti",
 					      "rtx 3080 12gb",
+					      "RTX 3080 Max-Q",
 					      "RTX PRO 5000 72GB",
 					      "gtx 1080",
 					      "Quadro RTX 8000",
@@ -340,6 +348,9 @@ static void test_places(void **state)
 	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Server Edition")->bandwidth < 1600);
 	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")->bandwidth >
 		    1790);
+	/* 300 W against 600: the same memory, and a lower clock. */
+	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition")->half <
+		    450);
 	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (place_parse(&a, others[i], &p, &e) != -ENOENT || gpu_kind_of(others[i]))
