@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys of FSDP, version 1 and 2: what the version does not know, what overlaps nothing. Facts of
- * Accelerate's FullyShardedDataParallelPlugin (utils/dataclasses.py, 1.15.0).
+ * Accelerate's FullyShardedDataParallelPlugin (utils/dataclasses.py, 1.15.0) and of what the
+ * Trainer hands to it (training_args.py, 5.17.0).
  */
 #include <string.h>
 #include <strings.h>
@@ -10,6 +11,7 @@
 #include "generate/lint_train.h"
 
 static const char source[] = "Accelerate's sources (utils/dataclasses.py)";
+static const char trainer_source[] = "transformers' sources (training_args.py)";
 
 /* With or without "fsdp_" in front. */
 static const struct markup_node *key(const struct markup_node *fsdp, const char *name)
@@ -99,9 +101,22 @@ static void version_one(const struct train_doc *d, const struct markup_node *fsd
 			    ? "the next weights are gathered when they are needed: nothing hides it"
 			    : "the next weights are gathered after the computation that could "
 			      "hide it");
-	n = key(fsdp, "sharding_strategy");
+	n = d->format == ACCELERATE_FILE ? key(fsdp, "sharding_strategy") : NULL;
 	if (n && (called(n, "NO_SHARD") || called(n, "3")))
 		say(d, LINT_NOTE, "no-shard", n, "DDP", "nothing is sharded: that is DDP, slower");
+}
+
+/* Accelerate's own file and variables have these; the Trainer hands others on to its plugin. */
+static void of_accelerate(const struct train_doc *d, const struct markup_node *n, const char *fix,
+			  const char *word)
+{
+	if (n)
+		lint_add(
+			d->l, LINT_WARNING, "dead-key", n->key ? n->key->line : n->line,
+			n->key ? n->key->text : "", fix, trainer_source,
+			"transformers' Trainer does not read it: %s does it in 5.17, %s in fsdp in "
+			"version 4",
+			fix, word);
 }
 
 void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
@@ -133,7 +148,12 @@ void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp)
 	if (wrap && n && called(wrap, "SIZE_BASED_WRAP"))
 		say(d, LINT_WARNING, "dead-key", n, "TRANSFORMER_BASED_WRAP",
 		    "with SIZE_BASED_WRAP classes are not looked at");
-	n = key(fsdp, "offload_params");
+	if (d->format != ACCELERATE_FILE)
+		of_accelerate(d, key(fsdp, "offload_params"), "cpu_offload", "the word offload");
+	if (d->format != ACCELERATE_FILE && number != 2)
+		of_accelerate(d, key(fsdp, "sharding_strategy"), "reshard_after_forward",
+			      "a word like full_shard");
+	n = key(fsdp, d->format == ACCELERATE_FILE ? "offload_params" : "cpu_offload");
 	if (is(n, false))
 		say(d, LINT_NOTE, "offload", n,
 		    "only where it does not fit without: gputune predict training",

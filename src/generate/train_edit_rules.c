@@ -276,6 +276,27 @@ static void trainer(struct train_edit *e, const struct train_setup *s,
 
 /* --- Accelerate and FSDP ------------------------------------------------------------------------
  */
+/* The Trainer's file has another key for it than Accelerate's. */
+static void offload(struct train_edit *e, const char *front, const struct train_items *items)
+{
+	const char *old = arena_printf(e->a, "%soffload_params", front),
+		   *its = arena_printf(e->a, "%scpu_offload", front),
+		   *why = "transformers' Trainer does not read offload_params";
+	const struct train_item *i = train_item_find(items, "cpu_offload");
+
+	if (e->format == ACCELERATE_FILE) {
+		if (on(e, old))
+			apply(e, items, old, NULL);
+		return;
+	}
+	if (on(e, its))
+		apply(e, items, its, NULL);
+	if (on(e, old) && i && strcmp(i->value, "true") == 0 && !train_edit_at(e, its))
+		train_edit_rename(e, train_edit_at(e, old), its, why);
+	else
+		drop(e, old, why);
+}
+
 static void fsdp(struct train_edit *e, const char *section, const struct train_items *items)
 {
 	const char *prefix = *section ? arena_printf(e->a, "%s.", section) : "";
@@ -293,8 +314,7 @@ static void fsdp(struct train_edit *e, const char *section, const struct train_i
 			    train_edit_at(e, arena_printf(e->a, "%sreshard_after_forward", front))))
 			apply(e, items, arena_printf(e->a, "%sreshard_after_forward", front),
 			      "FSDP 2 takes true or false");
-		if (on(e, arena_printf(e->a, "%soffload_params", front)))
-			apply(e, items, arena_printf(e->a, "%soffload_params", front), NULL);
+		offload(e, front, items);
 	}
 }
 

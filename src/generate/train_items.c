@@ -173,8 +173,8 @@ static void fsdp_argument(struct arena *a, const struct train_setup *s, struct t
 				     s->after->q.way == TRAIN_HSDP ? "hybrid_shard" : "full_shard",
 				     offload ? " offload" : ""),
 			true,
-			offload ? "with fsdp_config: fsdp_config.json, whose offload releases "
-				  "before 5 do not read"
+			offload ? "with fsdp_config: fsdp_config.json, whose cpu_offload earlier "
+				  "releases than 5.17 may not read"
 				: "with fsdp_config: fsdp_config.json; transformers 5 takes true "
 				  "as well" });
 }

@@ -26,7 +26,8 @@ static bool resharded(const struct train_setup *s)
 	return s->after->q.reshard || s->after->q.way == TRAIN_ZERO3;
 }
 
-/* prefix: "fsdp_config.fsdp_" in Accelerate's file, "" in the Trainer's. */
+/* prefix: "fsdp_config.fsdp_" in Accelerate's file, "" in the Trainer's, which calls offload by
+ * another name. */
 static void fsdp(struct arena *a, const struct train_setup *s, const char *prefix,
 		 struct train_items *out)
 {
@@ -44,7 +45,8 @@ static void fsdp(struct arena *a, const struct train_setup *s, const char *prefi
 		    "saved");
 	word(a, out, arena_printf(a, "%sstate_dict_type", prefix), "SHARDED_STATE_DICT",
 	     "each rank writes its part; a full one would gather everything on the first");
-	add(a, out, arena_printf(a, "%soffload_params", prefix), offload ? "true" : "false",
+	add(a, out, *prefix ? arena_printf(a, "%soffload_params", prefix) : "cpu_offload",
+	    offload ? "true" : "false",
 	    offload   ? s->offload.why
 	    : s->fits ? "it fits without"
 		      : "CPU and GPU share one memory: it frees nothing");

@@ -2,8 +2,9 @@
 /*
  * The keys of fsdp_config.json as transformers' Trainer reads it (each may begin with fsdp_):
  * facts of src/transformers/training_args.py and of Accelerate's FullyShardedDataParallelPlugin,
- * read 2026-11-21; 5.17.0, where version 2 is usual and Accelerate's plugin alone still knows
- * offload_params and sharding_strategy, 2026-11-23.
+ * read 2026-11-21; 5.17.0, where version 2 is usual, 2026-11-23. offload_params and
+ * sharding_strategy are words of Accelerate's own file: people write them here, and nobody reads
+ * them (lint_train_fsdp.c).
  */
 #include "generate/train_keys.h"
 

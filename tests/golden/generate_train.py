@@ -111,6 +111,7 @@ def generated(tmp):
     # FP32 shards come forward and backward, FP32 gradients go, in each of 16 micro-batches.
     expect("moved with FSDP, of an eighth", abs(o["moved_bytes"] / (12 * 16 * 70.55e9 / 8) - 1) < 0.02 and
            abs(o["host_bytes"] / (16 * 70.55e9) - 1) < 0.02, o)
+    expect("by the Trainer's own key", json.loads(j["file_text"]).get("cpu_offload") is True and "offload_params" not in j["file_text"], j["file_text"])
     expect("where the Trainer reads it", any(x["path"] == "fsdp" and x["value"] == "full_shard auto_wrap offload"
                                              for x in j["train"]["arguments"]), j["train"]["arguments"])
     expect("the calls do what the file says", all(x in j["train"]["torch_call"] for x in (
@@ -535,6 +536,10 @@ FAULTS = [
     ("ds.json", b'\xef\xbb\xbf{"train_batch_size": 8}', "byte-order-mark", 1),
     ("a.yaml", "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n  fsdp_sharding_strategy: FULL_SHARD\n",
      "dead-key", 5),
+    ("fsdp_config.json", '{"version": 2, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",\n"offload_params": true}', "dead-key", 2),
+    ("fsdp_config.json", '{"version": 1, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",\n"sharding_strategy": "FULL_SHARD"}', "dead-key", 2),
+    ("fsdp_config.json", '{"version": 2, "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",\n"cpu_offload": true}', "offload", 2),
+    ("a.yaml", "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n  fsdp_offload_params: true\n", "offload", 5),
     ("a.yaml", "distributed_type: MULTI_GPU\nnum_processes: 15\nnum_machines: 2\nmain_process_ip: x\n", "batch-arithmetic", 2),
     ("a.yaml", "distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 16\n", "no-value", 2),
     ("a.yaml", "distributed_type: MULTI_GPU\nnum_proceses: 8\n", "unknown-key", 2),
