@@ -19,6 +19,10 @@ int fd_write_all(int fd, const void *data, size_t len)
 			continue;
 		if (n < 0)
 			return -errno;
+		/* Some drivers take nothing and name no reason: asked again they would do so for
+		 * ever. */
+		if (n == 0)
+			return -EIO;
 		at += n;
 		len -= (size_t)n;
 	}

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* All of it, however often that takes; 0 or -errno. What was written before a failure stays. */
+/* All of it, however often that takes; 0 or -errno, -EIO where the kernel takes nothing and says no
+ * more. What was written before a failure stays. */
 int fd_write_all(int fd, const void *data, size_t len);
 /*
  * Opens what a user named to be read: a file, or a pipe that somebody writes to ("<(...)"). Never

@@ -2,8 +2,10 @@
 /* Who gives a link its addresses: by the files that are about it, else by the daemons that run. */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cluster/setup.h"
+#include "host/merged.h"
 #include "persist/netplan.h"
 #include "persist/persist.h"
 
@@ -27,19 +29,18 @@ const char *setup_owner_name(enum setup_owner o)
 	return names[o];
 }
 
-static void add_sources(struct arena *a, struct setup_sources *s, const char *dir, const char *end)
+static void add_sources(struct arena *a, struct setup_sources *s, const char *const *folders,
+			size_t n_folders, const char *end)
 {
 	struct persist_source *list = (struct persist_source *)s->files.sources;
-	char **found, *text;
 	size_t n;
+	char **found = host_merged(s->h, a, folders, n_folders, end, NULL, &n), *text;
 
-	if (host_list(s->h, dir, a, &found, &n))
-		return;
 	for (size_t i = 0; i < n && s->files.n_sources < FILES_MAX; i++) {
-		const char *path = arena_printf(a, "%s/%s", dir, found[i]);
+		const char *path = found[i];
 
 		/* What is ours says what was wished, not whose the link is. */
-		if (!str_ends(found[i], end) || strstr(found[i], "gputune-cluster") ||
+		if (strstr(path_name(path), "gputune-cluster") ||
 		    host_read(s->h, path, HOST_READ_MAX, a, &text, NULL))
 			continue;
 		list = arena_grow(a, list, s->files.n_sources, sizeof(*list));
@@ -50,12 +51,13 @@ static void add_sources(struct arena *a, struct setup_sources *s, const char *di
 
 struct setup_sources *setup_sources_read(struct arena *a, struct host *h, const struct machine *m)
 {
+	static const char *const netplans[] = { "/etc/netplan" };
+	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
 	struct setup_sources *s = ARENA_NEW(a, struct setup_sources);
 
 	*s = (struct setup_sources){ .h = h, .m = m };
-	add_sources(a, s, "/etc/netplan", ".yaml");
-	add_sources(a, s, "/etc/systemd/network", ".network");
-	add_sources(a, s, "/run/systemd/network", ".network");
+	add_sources(a, s, netplans, 1, ".yaml");
+	add_sources(a, s, networks, MERGED_N, ".network");
 	return s;
 }
 

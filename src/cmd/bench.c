@@ -273,20 +273,24 @@ static int keep(struct measuring *g, int code)
 	json_t *j = bench_json(g->m, &g->record, code);
 	char *text = json_dumps(j, JSON_INDENT(1));
 	struct err e = { 0 };
+	int failed = 0;
 
 	json_decref(j);
 	if (!text)
 		return complain_text(EXIT_BLIND, "no memory for the result");
-	if (record_empty(&g->record)) {
+	if (record_empty(&g->record))
 		g->record.unkept = true;
-	} else if (store_put(g->h, bench_state(g->r), g->record.id, text, &e)) {
-		/* Not asked for by name: a user without the right to write there still measures. */
+	else
+		failed = store_put(g->h, bench_state(g->r), g->record.id, text, &e);
+	if (failed) {
 		complain(0, &e);
 		record_note(&g->r->arena, &g->record, "not kept: %s", e.text);
 		g->record.unkept = true;
-		if (g->r->value[OPT_STATE])
-			code = EXIT_BLIND;
 	}
+	/* Where nobody asked for it by name, a user without the right to write there still
+	 * measures. */
+	if (failed && (g->r->value[OPT_STATE] || (failed != -EACCES && failed != -EPERM)))
+		code = EXIT_BLIND;
 	if (g->r->value[OPT_JSON] && write_json_file(g, text))
 		code = EXIT_BLIND;
 	free(text);

@@ -6,10 +6,17 @@
 #include "cmd/cmd.h"
 #include "doctor/doctor.h"
 
+#define HELP_SAYS "what a verb does and takes"
+
 static void words(FILE *f, enum word_kind k)
 {
 	const char *const *w = words_of(k);
 
+	if (k == WORD_VERB) {
+		for (size_t i = 0; i < verb_count; i++)
+			fprintf(f, "%s ", verbs[i].name);
+		return;
+	}
 	if (k == WORD_ID) {
 		SETTING_FOR_EACH (s)
 			fprintf(f, "%s ", s->id);
@@ -96,17 +103,20 @@ static void bash(FILE *f)
 	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
 	      f);
-	for (size_t i = 0; i < verb_count; i++)
-		fprintf(f, "%s ", verbs[i].name);
+	words(f, WORD_VERB);
 	/* Readline takes --format=json for three words. */
-	fputs("--help --version\" -- \"$cur\"))\n        return\n    fi\n"
+	fputs("help --help --version\" -- \"$cur\"))\n        return\n    fi\n"
 	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
 	      "    elif [ \"$prev\" = = ]; then\n        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
 	      "    fi\n    case \"${COMP_WORDS[1]}\" in\n",
 	      f);
 	for (size_t i = 0; i < verb_count; i++)
 		bash_verb(f, &verbs[i]);
-	fputs("    *)\n        return ;;\n    esac\n"
+	fputs("    help)\n        [ \"$COMP_CWORD\" -eq 2 ] || return\n        opts=\n        "
+	      "words=\"",
+	      f);
+	words(f, WORD_VERB);
+	fputs("\"\n        files=0 ;;\n    *)\n        return ;;\n    esac\n"
 	      "    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n"
 	      "    if [ \"$files\" -gt 0 ] && [ \"$COMP_CWORD\" -gt \"$files\" ]; then\n"
 	      "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
@@ -160,7 +170,8 @@ static void zsh(FILE *f)
 		zsh_text(f, verbs[i].summary);
 		fputs("'\n", f);
 	}
-	fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        "
+	fputs("        'help:" HELP_SAYS "'\n"
+	      "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        "
 	      "return\n    fi\n"
 	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case "
 	      "\"$verb\" in\n",
@@ -179,7 +190,9 @@ static void zsh(FILE *f)
 			fputs(" \\\n            '*:file:_files'", f);
 		fputs(" ;;\n", f);
 	}
-	fputs("    esac\n}\n_gputune \"$@\"\n", f);
+	fputs("    help)\n        _arguments '1:verb:(", f);
+	words(f, WORD_VERB);
+	fputs(")' ;;\n    esac\n}\n_gputune \"$@\"\n", f);
 }
 
 static void fish_quote(FILE *f, const char *s)
@@ -226,6 +239,17 @@ static void fish_verb(FILE *f, const struct verb *v)
 	}
 }
 
+static void fish(FILE *f)
+{
+	for (size_t i = 0; i < verb_count; i++)
+		fish_verb(f, &verbs[i]);
+	fputs("complete -c gputune -f -n __fish_use_subcommand -a help -d '" HELP_SAYS "'\n"
+	      "complete -c gputune -f -n '__fish_seen_subcommand_from help' -a \"",
+	      f);
+	words(f, WORD_VERB);
+	fputs("\"\n", f);
+}
+
 int verb_completion(struct run *r)
 {
 	const char *shell = r->args[0];
@@ -239,8 +263,7 @@ int verb_completion(struct run *r)
 	else if (strcmp(shell, "man") == 0)
 		return manual_print(r);
 	else if (strcmp(shell, "fish") == 0)
-		for (size_t i = 0; i < verb_count; i++)
-			fish_verb(r->out, &verbs[i]);
+		fish(r->out);
 	else
 		return complain_text(EXIT_USAGE,
 				     "completion knows bash, zsh, fish and man, not \"%s\"", shell);

@@ -5,6 +5,7 @@
 
 #include "cmd/persist.h"
 #include "host/boot_menu.h"
+#include "host/merged.h"
 #include "knob/io.h"
 #include "plan/owner_match.h"
 
@@ -188,39 +189,57 @@ static int add_profile(struct persisting *s)
 /* --- files of others ---------------------------------------------------------------------------
  */
 
-static void add_sources(struct persisting *s, const char *folder, const char *suffix)
+static void add_source(struct persisting *s, const char *path)
 {
 	struct persist_source *list = (struct persist_source *)s->wish.sources;
 	struct arena *a = &s->r->arena;
-	char **names, *text;
-	size_t n = 0, len;
+	char *text;
+	size_t len;
+
+	if (s->wish.n_sources >= SOURCES_MAX || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
+	    strlen(text) != len)
+		return;
+	list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
+	list[s->wish.n_sources++] = (struct persist_source){ path, text };
+	s->wish.sources = list;
+}
+
+static void add_sources(struct persisting *s, const char *folder, const char *suffix)
+{
+	struct arena *a = &s->r->arena;
+	char **names;
+	size_t n = 0;
 
 	if (host_list(s->h, folder, a, &names, &n))
 		return;
-	for (size_t i = 0; i < n && s->wish.n_sources < SOURCES_MAX; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
 
-		if (!str_ends(path, suffix) || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
-		    strlen(text) != len)
-			continue;
-		list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
-		list[s->wish.n_sources++] = (struct persist_source){ path, text };
+		if (str_ends(path, suffix))
+			add_source(s, path);
 	}
-	s->wish.sources = list;
+}
+
+static void add_merged(struct persisting *s, const char *const *folders, const char *suffix)
+{
+	size_t n;
+	char **paths = host_merged(s->h, &s->r->arena, folders, MERGED_N, suffix, NULL, &n);
+
+	for (size_t i = 0; i < n; i++)
+		add_source(s, paths[i]);
 }
 
 void persist_read_sources(struct persisting *s)
 {
+	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
+	static const char *const systems[MERGED_N] = MERGED_FOLDERS("system.conf.d");
+
 	add_sources(s, "/etc/netplan", ".yaml");
-	add_sources(s, "/etc/systemd/network", ".network");
-	add_sources(s, "/run/systemd/network", ".network");
-	add_sources(s, "/usr/lib/systemd/network", ".network");
+	add_merged(s, networks, ".network");
 	add_sources(s, "/etc/default/grub.d", ".cfg");
 	add_sources(s, "/etc/security", "/limits.conf");
 	add_sources(s, "/etc/security/limits.d", ".conf");
-	add_sources(s, "/etc/systemd/system.conf.d", ".conf");
-	add_sources(s, "/run/systemd/system.conf.d", ".conf");
-	add_sources(s, "/usr/lib/systemd/system.conf.d", ".conf");
+	add_merged(s, systems, ".conf");
 }
 
 static int begin(struct persisting *s, struct kept *rows, size_t n)
@@ -231,7 +250,7 @@ static int begin(struct persisting *s, struct kept *rows, size_t n)
 	if (code) {
 		if (code == -EACCES || code == -EPERM)
 			err_hint(&e, "the journal is root's: run it with sudo");
-		return complain(EXIT_BLIND, &e);
+		return complain(s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
 	}
 	s->m = run_change_machine(s->r, s->h);
 	add_installed(s, rows, n);

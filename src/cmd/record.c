@@ -155,6 +155,12 @@ static int finish(struct taping *s, int e, double cpu_before)
 	return s->job.pid ? s->job.status : EXIT_CLEAN;
 }
 
+/* A name that cannot be is a mistake; what has no room is a result that was not written. */
+static bool is_full(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+}
+
 static int record(struct taping *s, char **argv)
 {
 	double cpu = clock_cpu_s();
@@ -166,8 +172,9 @@ static int record(struct taping *s, char **argv)
 		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
 	s->out = recorder_open(s->path, &s->mon, argv, (long long)time(NULL), s->interval_ms, &e);
 	if (!s->out) {
+		code = is_full(errno) ? EXIT_BLIND : EXIT_USAGE;
 		waiter_close(&w);
-		return complain(EXIT_USAGE, &e);
+		return complain(code, &e);
 	}
 	code = argv ? start(&s->job, argv, &e) : 0;
 	if (code) {

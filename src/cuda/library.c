@@ -63,6 +63,10 @@ static bool open_file(struct search *s, const char *soname, const char *path)
 	const char *why;
 	char *real;
 
+	if (!vendor_literal(path)) {
+		say(s, "the loader would put a folder of its own in the place of '$': %s", path);
+		return false;
+	}
 	if (vendor_open(path, s->symbols, s->n, s->table, &s->out->handle)) {
 		why = dlerror();
 		if (strchr(path, '/') && why)

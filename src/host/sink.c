@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing captures: without a name, or under a temporary one beside the final one; then named, a
- * tar when it is on disk. */
+/* Writing captures: without a name, or under a temporary one beside the final one; then named, when
+ * it is on disk. */
 #include "host/sink.h"
 
 #include <dirent.h>
@@ -226,6 +226,20 @@ static void remove_tree(int parent, const char *name)
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
+/* Hundreds of files, each of which would wait for the disk by itself: the file system is asked
+ * once. What cannot be asked (no such call, on a file system of its own kind) is no failure. */
+static bool folder_is_on_disk(struct sink *s)
+{
+	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+
+	if (fd < 0)
+		return false;
+	r = syncfs(fd) < 0 && errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP ? errno : 0;
+	close(fd);
+	errno = r;
+	return r == 0;
+}
+
 static int finish(struct sink *s, struct err *e)
 {
 	static const char zero[2 * RECORD];
@@ -235,6 +249,8 @@ static int finish(struct sink *s, struct err *e)
 	struct stat st;
 
 	errno = 0;
+	if (!s->tar && !folder_is_on_disk(s))
+		return cannot(s, "", e);
 	if (s->tar && (fwrite(zero, 1, sizeof(zero), s->tar) != sizeof(zero) || fflush(s->tar) ||
 		       fsync(fileno(s->tar)) < 0))
 		return cannot(s, "", e);

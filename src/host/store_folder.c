@@ -26,7 +26,7 @@ struct folder {
 static int open_walk(int root, const char *path, int flags)
 {
 	char part[256];
-	int fd = dup(root), next;
+	int fd = fcntl(root, F_DUPFD_CLOEXEC, 0), next;
 
 	while (fd >= 0) {
 		size_t n = strcspn(path, "/");
@@ -75,10 +75,11 @@ static int open_last(struct folder *f, const char *path, size_t n)
 		close(f->last_fd);
 	memcpy(f->last, path, n);
 	f->last[n] = '\0';
-	f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY) : dup(f->fd);
+	f->last_fd = n ? open_inside(f, f->last, O_PATH | O_DIRECTORY)
+		       : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	if (f->last_fd >= 0)
 		return 0;
-	r = f->last_fd;
+	r = n ? f->last_fd : -errno;
 	f->last_fd = -1;
 	return r;
 }

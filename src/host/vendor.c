@@ -25,10 +25,15 @@ static void set_pointer(void *table, const struct vendor_symbol *s, void *lib)
 	memcpy((char *)table + s->offset, &fn, sizeof(fn));
 }
 
+bool vendor_literal(const char *soname)
+{
+	return !strchr(soname, '$');
+}
+
 int vendor_open(const char *soname, const struct vendor_symbol *symbols, size_t n, void *table,
 		void **lib)
 {
-	*lib = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	*lib = vendor_literal(soname) ? dlopen(soname, RTLD_NOW | RTLD_LOCAL) : NULL;
 	for (size_t i = 0; i < n; i++)
 		set_pointer(table, &symbols[i], *lib);
 	return *lib ? 0 : -ELIBACC;

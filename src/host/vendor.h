@@ -18,6 +18,9 @@ struct vendor_symbol {
 	void (*fallback)(void);
 };
 
+/* Whether the loader takes a name as it is: for words behind a '$' ("$LIB", "${ORIGIN}") it puts
+ * folders of its own, so that another file than the one that was looked at is loaded. */
+bool vendor_literal(const char *soname);
 /*
  * Opens soname (searched like any library), resolves every symbol into table. The symbols stay
  * private to the caller. 0 and *lib (close with vendor_close), or -ELIBACC with every pointer at

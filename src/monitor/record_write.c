@@ -163,6 +163,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	if (!r->last || !r->z) {
 		err_set(e, -ENOMEM, "no memory");
 		drop(r);
+		errno = ENOMEM;
 		return NULL;
 	}
 	ZSTD_CCtx_setParameter(r->z, ZSTD_c_compressionLevel, LEVEL);
@@ -170,8 +171,10 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 	ZSTD_CCtx_setParameter(r->z, ZSTD_c_checksumFlag, 1);
 	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (r->fd < 0) {
-		err_set(e, -errno, "%s cannot be made: %s", path, strerror(errno));
+		error = errno;
+		err_set(e, -error, "%s cannot be made: %s", path, strerror(error));
 		drop(r);
+		errno = error;
 		return NULL;
 	}
 	error = put_json(r, head_json(mon, command, started_s, interval_ms), ZSTD_e_flush);
@@ -179,6 +182,7 @@ struct recorder *recorder_open(const char *path, const struct monitor *mon, char
 		err_set(e, error, "%s cannot be written: %s", path, strerror(-error));
 		unlink(path);
 		drop(r);
+		errno = -error;
 		return NULL;
 	}
 	return r;

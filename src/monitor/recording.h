@@ -26,7 +26,7 @@ struct recording_end {
 };
 
 /* started_s: seconds since 1970; command: NULL or its words. Makes the file, which must not be
- * there yet, for its owner alone to read. NULL and *e. */
+ * there yet, for its owner alone to read. NULL, *e and errno. */
 struct recorder *recorder_open(const char *path, const struct monitor *mon, char *const *command,
 			       long long started_s, int interval_ms, struct err *e);
 /* A row of mon->n values, ms after the start. 0 or -errno (a full disk). */

@@ -4,11 +4,12 @@
 #include "probe/config.h"
 
 #include "host/boot_menu.h"
+#include "host/merged.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/utf8.h"
 
 static void note_unread(struct config_reader *r, const char *path)
@@ -17,45 +18,15 @@ static void note_unread(struct config_reader *r, const char *path)
 		text_printf(&r->unread, "%s%s", r->unread.len ? " " : "", path);
 }
 
-static bool is_masked(struct config_reader *r, const char *path)
-{
-	char target[HOST_PATH_MAX];
-
-	return host_link(r->p->h, path, target, sizeof(target)) == 0 &&
-	       strcmp(target, "/dev/null") == 0;
-}
-
 char **config_files(struct config_reader *r, const char *const *folders, size_t n_folders,
 		    const char *suffix, size_t *n)
 {
-	struct arena *a = r->p->a;
-	struct map found = { 0 };
-	struct map_entry *sorted;
-	char **paths;
+	int *why = arena_array(r->p->a, n_folders, sizeof(*why));
+	char **paths = host_merged(r->p->h, r->p->a, folders, n_folders, suffix, why, n);
 
-	for (size_t i = 0; i < n_folders; i++) {
-		char **names;
-		size_t count;
-		int ret = host_list(r->p->h, folders[i], a, &names, &count);
-
-		if (ret == -EACCES || ret == -EPERM)
+	for (size_t i = 0; i < n_folders; i++)
+		if (why[i] == -EACCES || why[i] == -EPERM)
 			note_unread(r, folders[i]);
-		for (size_t k = 0; ret == 0 && k < count && found.n < CONFIG_FILES_MAX; k++) {
-			void **at;
-
-			if (!str_ends(names[k], suffix))
-				continue;
-			at = map_at(a, &found, names[k]);
-			if (!*at)
-				*at = arena_printf(a, "%s/%s", folders[i], names[k]);
-		}
-	}
-	sorted = map_sorted(a, &found);
-	paths = arena_array(a, found.n + 1, sizeof(*paths));
-	*n = 0;
-	for (size_t i = 0; i < found.n; i++)
-		if (!is_masked(r, sorted[i].value))
-			paths[(*n)++] = sorted[i].value;
 	return paths;
 }
 

@@ -28,7 +28,6 @@ enum config_layer {
 enum {
 	CONFIG_FILE_MAX = 256 * 1024,  /* bytes of one file */
 	CONFIG_BYTES_MAX = 16 << 20,   /* of all */
-	CONFIG_FILES_MAX = 1024,       /* of one set of folders */
 	CONFIG_LINE_MAX = 8192,	       /* a longer line is left out */
 	CONFIG_ASSIGNMENTS_MAX = 8192, /* of all files */
 	CONFIG_UNREAD_MAX = 32,	       /* files named as not read */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "host/merged.h"
 #include "probe/config.h"
 
 static const struct {
@@ -91,17 +92,14 @@ static bool runs_networkd(const struct machine *m)
 
 void config_network(struct config_reader *r)
 {
-	static const char *const folders[] = { "/etc/systemd/network", "/run/systemd/network",
-					       "/usr/local/lib/systemd/network",
-					       "/usr/lib/systemd/network" };
-	enum { N = sizeof(folders) / sizeof(folders[0]) };
+	static const char *const folders[MERGED_N] = MERGED_FOLDERS("network");
 	enum config_layer layer = runs_networkd(r->p->m) ? LAYER_NETWORKD : LAYER_NONE;
 	size_t n;
-	char **paths = config_files(r, folders, N, ".link", &n);
+	char **paths = config_files(r, folders, MERGED_N, ".link", &n);
 
 	for (size_t i = 0; i < n; i++)
 		network_file(r, paths[i], LAYER_UDEV);
-	paths = config_files(r, folders, N, ".network", &n);
+	paths = config_files(r, folders, MERGED_N, ".network", &n);
 	for (size_t i = 0; i < n; i++)
 		network_file(r, paths[i], layer);
 }

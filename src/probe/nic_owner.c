@@ -3,8 +3,15 @@
 #include "probe/nic.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
+#include "host/merged.h"
+
+#define NETWORKD "/etc/systemd/network"
+#define NETWORKD_RUN "/run/systemd/network"
 
 /*
  * netplan writes "10-netplan-NAME.network" and "netplan-NAME.nmconnection" for the program that
@@ -13,11 +20,11 @@
 static const struct {
 	const char *dir, *part, *owner;
 } places[] = {
-	{ "/run/systemd/network", "netplan-", "netplan" },
+	{ NETWORKD_RUN, "netplan-", "netplan" },
 	{ "/run/NetworkManager/system-connections", "netplan-", "netplan" },
 	{ "/etc/NetworkManager/system-connections", "", "NetworkManager" },
 	{ "/run/NetworkManager/system-connections", "", "NetworkManager" },
-	{ "/etc/systemd/network", "", "networkd" },
+	{ NETWORKD, "", "networkd" },
 	{ "/etc/network/interfaces.d", "", "ifupdown" },
 };
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
@@ -30,19 +37,53 @@ struct nic_owners {
 	int why; /* of seeing none: -ENOENT, or the last refusal */
 };
 
+static void note(struct nic_owners *o, int why)
+{
+	if (why && why != -ENOENT && why != -ENOTDIR)
+		o->why = why;
+}
+
+/* Of one name /etc has the say, also over what netplan made; a link to /dev/null says that none
+ * shall count. */
+static void read_networkd(struct probe *p, struct nic_owners *o)
+{
+	static const char *const folders[] = { NETWORKD, NETWORKD_RUN };
+	int why[2];
+	size_t n;
+	char **paths = host_merged(p->h, p->a, folders, 2, "", why, &n);
+
+	note(o, why[1]);
+	note(o, why[0]);
+	for (size_t i = 0; i < PLACES; i++) {
+		size_t dir = strlen(places[i].dir);
+
+		if (strcmp(places[i].dir, NETWORKD) != 0 &&
+		    strcmp(places[i].dir, NETWORKD_RUN) != 0)
+			continue;
+		o->files[i].names = arena_array(p->a, n + 1, sizeof(*o->files[i].names));
+		for (size_t k = 0; k < n; k++)
+			if (str_starts(paths[k], places[i].dir) && paths[k][dir] == '/')
+				o->files[i].names[o->files[i].n++] = paths[k] + dir + 1;
+	}
+}
+
 const struct nic_owners *nic_owners_read(struct probe *p)
 {
 	struct nic_owners *o = ARENA_NEW(p->a, struct nic_owners);
 
 	o->why = -ENOENT;
 	for (size_t i = 0; i < PLACES; i++) {
-		int r = host_list(p->h, places[i].dir, p->a, &o->files[i].names, &o->files[i].n);
+		int r;
 
+		if (strcmp(places[i].dir, NETWORKD) == 0 ||
+		    strcmp(places[i].dir, NETWORKD_RUN) == 0)
+			continue;
+		r = host_list(p->h, places[i].dir, p->a, &o->files[i].names, &o->files[i].n);
 		if (r)
 			o->files[i].n = 0;
-		if (r && r != -ENOENT && r != -ENOTDIR)
-			o->why = r;
+		note(o, r);
 	}
+	read_networkd(p, o);
 	return o;
 }
 

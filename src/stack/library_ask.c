@@ -55,7 +55,7 @@ static const struct question *question_of(enum component c)
 static struct said ask(const char *path, const struct question *q)
 {
 	struct said s = { SAID_NOT_LOADED, 0 };
-	void *lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *symbol;
+	void *lib = vendor_literal(path) ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL, *symbol;
 	int x = 0, y = 0, failed = 0;
 
 	if (!lib)

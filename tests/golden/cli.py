@@ -126,6 +126,12 @@ for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(root / "tests/
             expect(f"{verb} in {width} columns leaves values whole", verb != ["plan"] or value in out, out[:2000])
             expect(f"{verb} in {width} columns ends lines", not any(line.endswith(" ") for line in out.split("\n")), out[:500])
 bench = json.loads((root / "tests/fuzz/seeds/bench.json").read_text())
+# The fuzzer changes this file: what it lacks is seldom reached.
+try:
+    jsonschema.validate(bench, json.loads((root / "schemas/bench.json").read_text()))
+    expect("the fuzzer's result is a whole one", all(bench[k] for k in ("cases", "not_run", "notes", "settings")), list(bench))
+except jsonschema.ValidationError as e:
+    expect("the fuzzer's result fits the schema", False, e.message)
 walk = [c for c in bench["cases"] if c["bench"] == "memory-latency"][0]
 bench["cases"] = []
 for name, ns in (("16KiB", 1.1), ("8MiB", 179.5), ("8MiB:huge", 20.25), ("256MiB", 394.9)):
@@ -295,8 +301,10 @@ p = subprocess.run(["bash"], text=True, capture_output=True, input=out + """
 COMP_WORDS=(gputune explain memory.sw); COMP_CWORD=2; _gputune; echo "${COMPREPLY[@]}"
 COMP_WORDS=(gputune ch); COMP_CWORD=1; _gputune; echo "${COMPREPLY[@]}"
 COMP_WORDS=(gputune check --format j); COMP_CWORD=3; _gputune; echo "${COMPREPLY[@]}"
+COMP_WORDS=(gputune hel); COMP_CWORD=1; _gputune; echo "${COMPREPLY[@]}"
+COMP_WORDS=(gputune help pl); COMP_CWORD=2; _gputune; echo "${COMPREPLY[@]}"
 """)
-expect("bash completes", p.stdout.split("\n")[:3] == ["memory.swappiness", "check", "json junit"], p.stdout + p.stderr)
+expect("bash completes", p.stdout.split("\n")[:5] == ["memory.swappiness", "check", "json junit", "help", "plan"], p.stdout + p.stderr)
 # What a shell offers is what the verb takes: no format of another one, no option where a value has to stand, files where files go.
 asked = [f"{v} --format ''" for v in ("show", "list", "monitor", "watch", "generate")] + ["check --format = j", "predict --batch ''", "prove --bench ''",
          "stack --bench ''", "completion ''", "apply /etc/host", "stack arch /etc/host"]
@@ -311,6 +319,9 @@ expect("files where files go", all("/etc/hosts" in offers[a].split() for a in as
 for shell, takes in (("fish", r"-n '__fish_seen_subcommand_from show' -l format[^\n]* -a \"([^\"]*)\""), ("zsh", r"show\)\n(?:[^;]*?)--format=\[.*?:FORMAT:\((.*?)\)")):
     found = re.search(takes, run("completion", shell)[1])
     expect(f"{shell} offers the verb's formats", found and found.group(1).split() == ["term", "json", "md", "html"], found and found.group(0)[-200:])
+for shell, takes in (("fish", r"-n '__fish_seen_subcommand_from help' -a \"([^\"]*)\""), ("zsh", r"\n    help\)\n *_arguments '1:verb:\((.*?)\)'")):
+    found = re.search(takes, run("completion", shell)[1])
+    expect(f"{shell} offers verbs behind help", found and {"check", "plan", "completion"} <= set(found.group(1).split()), found)
 code, out, _ = run("completion", "man")
 p = subprocess.run(["man", "--warnings", "-l", "-"], input=out, text=True, capture_output=True, env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
 expect("the manual page renders", "NAME" in p.stdout and "warning" not in p.stderr, p.stderr[:300])

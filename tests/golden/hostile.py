@@ -639,16 +639,20 @@ def others_journal():
     expect("no file was made through the link", not os.path.exists("/var/made-by-a-link"))
 
 
-def no_room():
-    fresh()
-    sh("mount", "-t", "tmpfs", "-o", "mode=700,size=16k", "none", STATE)
-    (STATE / "journal.jsonl").write_text(journal_lines())
-    with open(STATE / "filler", "wb", buffering=0) as f:
+def fill(path):
+    with open(path, "wb", buffering=0) as f:
         try:
             while f.write(b"x" * 1024):
                 pass
         except OSError:
             pass
+
+
+def no_room():
+    fresh()
+    sh("mount", "-t", "tmpfs", "-o", "mode=700,size=16k", "none", STATE)
+    (STATE / "journal.jsonl").write_text(journal_lines())
+    fill(STATE / "filler")
     ran = run("undo", "--yes")
     # What is undone without a line about it is undone again: the same value.
     expect("undo on a full disk says so or has room", ended(ran) and (ran.code == 0 or "No space left" in ran.err), ran)
@@ -659,7 +663,22 @@ def no_room():
     ran = run("capture", "--host", machine, "-o", out)
     expect("a capture that has no room", ended(ran) and ran.code and "No space left" in ran.err, ran)
     expect("leaves nothing behind", sorted(p.name for p in STATE.iterdir()) == ["journal.jsonl", "lock"], list(STATE.iterdir()))
+    fill(STATE / "filler")
+    ran = run("bench", "memory-latency/16KiB", "--runs", "3", "--format", "json")
+    expect("a result that has no room is printed and said", ran.code == 5 and "not kept" in ran.out and "No space left" in ran.err and
+           json.loads(ran.out)["exit_code"] == 5, ran)
     sh("umount", STATE)
+
+
+def not_root():
+    """Whoever may not change the machine is refused with one code by all that would."""
+    fresh()
+    program = shutil.copy(gputune, "/var/gputune")
+    os.chmod(program, 0o755)
+    for argv in (["apply"], ["undo"], ["persist", "install"], ["persist", "remove"]):
+        p = subprocess.run([program, *argv, "--yes"], capture_output=True, text=True, timeout=LIMIT_S, cwd="/", env=ENV, check=False,
+                           stdin=subprocess.DEVNULL, user=65534, group=65534, extra_groups=[])
+        expect(f"not root: {' '.join(argv)}", p.returncode == 3 and "Permission denied" in p.stderr and "sudo" in p.stderr, Ran(p.returncode, p.stdout, p.stderr))
 
 
 def no_var():
@@ -779,6 +798,7 @@ def inside():
     swapped_library()
     jumping_clock()
     no_room()
+    not_root()
     no_var()
     read_only_root()
 

@@ -217,6 +217,14 @@ expect("a full disk is said while the job goes on", "full.rec could not be writt
 job.send_signal(signal.SIGTERM)
 expect("and the job still hears us", job.wait(60) == 7 and not job.stderr.read(), job.returncode)
 job.stderr.close()
+# Not even its first line: whichever verb it is, a result that was not written is 5, and what cannot be a name 2.
+for argv in (["record", "-o", "none.rec", "--for", "100ms"], ["record", "-o", "none.rec", "--", "true"], ["monitor", "--once", "-o", "none.rec"]):
+    p = run(*argv, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8)), restore_signals=False,
+            env={**os.environ, "GCOV_ERROR_FILE": os.devnull})
+    expect(f"no room at all: {argv}", p.returncode == 5 and "written" in p.stderr and "File too large" in p.stderr, p)
+    (tmp / "none.rec").unlink(missing_ok=True)
+p = run("record", "-o", "no/such/folder.rec", "--for", "100ms")
+expect("no such folder", p.returncode == 2 and "cannot be made" in p.stderr, p)
 # The job's own words, signals and descriptors stay as they are.
 job_of = ["record", "-q", "-o", "words.rec", "--interval", "100ms", "--", "sh", "-c", "cat; echo said >&2; exit 7"]
 p = subprocess.run([gputune, *job_of], input=bytes(range(256)) * 4096, capture_output=True, cwd=tmp, timeout=60, check=False)

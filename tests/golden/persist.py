@@ -374,8 +374,29 @@ def boot_paths(capture, tmp):
     expect("grubby: the plan says it too", gates and all(g and "grubby" in s for g, s in gates), gates)
 
 
+def networkd(capture, tmp):
+    """Of networkd's files that match a link the first by its name counts, in whatever folder it lies; what leads to /dev/null
+    counts in none."""
+    to = pathlib.Path(tmp) / "networkd"
+    shutil.copytree(capture, to, symlinks=True)
+    for folder, name in (("etc", "50-wired"), ("run", "10-masked"), ("run", "40-generated"), ("usr/local/lib", "20-first"), ("usr/lib", "20-first")):
+        at = to / "root" / folder / "systemd/network"
+        at.mkdir(parents=True, exist_ok=True)
+        (at / f"{name}.network").write_text(f"[Match]\nName={'lo' if folder == 'usr/lib' else 'eth0'}\n")
+    (to / "root/etc/systemd/network/10-masked.network").symlink_to("/dev/null")
+    m = Machine(to, f"{tmp}/networkd-overlay")
+    code, j = m.json("persist", "install", "--profile", "published", "--only", "nic.mtu", "--allow", "*", "--yes")
+    expect("networkd: the drop-in is of the file that counts", [r["kept_by"] for r in j["rows"]] ==
+           ["/etc/systemd/network/20-first.network.d/90-gputune.conf"], j["rows"])
+    ours = m.path("/etc/systemd/network/20-first.network.d/90-gputune.conf")
+    expect("networkd: and stands there", ours.exists() and "MTUBytes=" in ours.read_text())
+
+
 with tempfile.TemporaryDirectory() as tmp:
     seen = set()
+    if sys.argv[2:] == ["networkd"]:
+        networkd(root / "tests/machines/igx-orin", tmp)
+        end_suite()
     if sys.argv[2:] == ["boot"]:
         boot_paths(root / "tests/machines/dgx-spark", tmp)
         end_suite()
@@ -394,6 +415,7 @@ with tempfile.TemporaryDirectory() as tmp:
     partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
     boot_paths(root / "tests/machines/dgx-spark", tmp)
     limits(root / "tests/machines/dgx-spark", tmp)
+    networkd(root / "tests/machines/igx-orin", tmp)
     m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
                         (["verify", "--reboot"], "captured")):

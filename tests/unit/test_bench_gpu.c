@@ -457,6 +457,7 @@ static void test_driver(void **state)
 static void test_library(void **state)
 {
 	static const char *const names[] = { "libcuda.so.99", "libcuda.so.1", NULL },
+				 *const only[] = { "libcuda.so.99", NULL },
 				 *const none[] = { "libgputune-no-such-thing.so.1", NULL };
 	int (*init)(unsigned) = NULL;
 	const struct vendor_symbol symbol = { "cuInit", 0, NULL };
@@ -484,6 +485,20 @@ static void test_library(void **state)
 	assert_int_equal(cuda_library_open(names, false, &symbol, 1, &init, &l, &e), 0);
 	assert_string_equal(l.soname, "libcuda.so.99");
 	cuda_library_close(&l);
+	/* The loader would look into another folder than the one that was named. */
+	snprintf(path, sizeof(path), "%s/$LIB", folder);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/$LIB/libcuda.so.99", folder);
+	assert_int_equal(rename(link, path), 0);
+	snprintf(path, sizeof(path), "%s/$LIB", folder);
+	setenv("GPUTUNE_LIB_DIR", path, 1);
+	assert_int_equal(cuda_library_open(only, false, &symbol, 1, &init, &l, &e), -ELIBACC);
+	assert_non_null(strstr(e.text, "in the place of '$'"));
+	snprintf(path, sizeof(path), "%s/$LIB/libcuda.so.99", folder);
+	assert_int_equal(rename(path, link), 0);
+	snprintf(path, sizeof(path), "%s/$LIB", folder);
+	assert_int_equal(rmdir(path), 0);
+	setenv("GPUTUNE_LIB_DIR", folder, 1);
 	/* Not a library: the loader's reason is told. */
 	unlink(link);
 	snprintf(link, sizeof(link), "%s/libgputune-no-such-thing.so.1", folder);

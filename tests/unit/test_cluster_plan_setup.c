@@ -305,6 +305,35 @@ static void test_manager_and_networkd(void **state)
 	lab_close(&l);
 }
 
+/* Of files of one name /etc has the say, by their names the first that means the link; what leads
+ * to /dev/null counts nowhere. */
+static void test_networkd_merged(void **state)
+{
+	static const char match[] = "[Match]\nName=" IF0 "\n", second[] = "[Match]\nName=" IF1 "\n";
+	struct setup s;
+	struct lab l;
+
+	(void)state;
+	open_lab(&l);
+	for (int i = 0; i < 4; i++) {
+		static const char *const folders[] = { "/etc/systemd", "/etc/systemd/network",
+						       "/run/systemd", "/run/systemd/network" };
+
+		host_make_dir(l.h, folders[i], 0755);
+	}
+	host_put(l.h, "/etc/systemd/network/20-own.network", match, sizeof(match) - 1, 0644);
+	host_put(l.h, "/run/systemd/network/10-netplan-" IF0 ".network", match, sizeof(match) - 1,
+		 0644);
+	host_put(l.h, "/etc/systemd/network/30-own.network", second, sizeof(second) - 1, 0644);
+	host_make_link(l.h, "/etc/systemd/network/10-netplan-" IF1 ".network", "/dev/null");
+	host_put(l.h, "/run/systemd/network/10-netplan-" IF1 ".network", second, sizeof(second) - 1,
+		 0644);
+	make(&l, &s);
+	assert_int_equal(s.owners[0], SETUP_NETPLAN_OWNS);
+	assert_int_equal(s.owners[1], SETUP_NETWORKD);
+	lab_close(&l);
+}
+
 static int apply(struct lab *l, const struct plan *p)
 {
 	struct txn_who who = { .user = "tester", .version = "1", .op = SETUP_OP };
@@ -562,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_netplan),
 		cmocka_unit_test(test_manager_and_networkd),
+		cmocka_unit_test(test_networkd_merged),
 		cmocka_unit_test(test_whole_way),
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_dead_man),

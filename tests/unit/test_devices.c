@@ -33,6 +33,9 @@ static void test_interfaces(void **state)
 	root(w, "/sys/class/net/bonding_masters", "bond0\n");
 	root(w, "/run/systemd/network/10-netplan-eth10.network", "");
 	root(w, "/etc/systemd/network/20-eth1.network", "");
+	/* One that counts nowhere. */
+	root(w, "/run/systemd/network/10-netplan-eth1.network", "");
+	root_link(w, "/etc/systemd/network/10-netplan-eth1.network", "/dev/null");
 	root(w, "/proc/net/softnet_stat",
 	     "00000001 0000000a 00000000\n00000002 00000005 00000000\nrubbish\n");
 	box_file(&w->box, "c/answers.tsv",
