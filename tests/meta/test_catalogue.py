@@ -4,17 +4,17 @@
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = sys.argv[1]
 ROWS = 356
-KINDS = {"setting", "fact", "command", "bench", "generator", "diagnosis", "persist", "probe", "none", "planned"}
-# What a machine alone and at rest shows is done in these groups: no row is left for later, but those that need
-# a far end, load, or files for the next boot.
-DONE = {"gpu", "cpu", "mem", "vm", "io", "zfs", "net", "pcie", "nic", "boot", "rdma"}
-LATER = ("persist: ", "bench: ", "diagnosis: ", "generator: ")
+KINDS = {"setting", "fact", "command", "bench", "test", "variable", "trainer-key", "deepspeed-key", "none"}
+SPARK = str(root / "tests/machines/dgx-spark")
+OTHERS = ("SPARK", "--on", "--help", "monitor", "diagnose")  # commands that look at another machine, or at none
 passed = failed = 0
 
 
@@ -26,25 +26,73 @@ def expect(ok, what):
 
 
 def run(*argv):
-    return subprocess.run([gputune, *argv], capture_output=True, timeout=60)
+    return subprocess.run([gputune, *argv], capture_output=True, timeout=60, cwd=root)
 
 
 def listed(*argv):
     return json.loads(run("list", *argv, "--format", "json").stdout)
 
 
-def prefixed(row, note):
-    """A planned row says what it will be; a bench or generator named must have a row of its own."""
-    expect(note.startswith((*LATER, "monitor: ")), f"{row}: planned as what?")
-    group = row.split(".")[0]
-    expect(group not in DONE or note.startswith(LATER), f"{row}: still planned")
-    kind, _, rest = note.partition(": ")
-    name = re.match(r"[\w-]*", rest).group()
-    expect(name, f"{row}: planned under which name?")
-    owner = {"bench": "bench", "generator": "gen", "monitor": "mon"}.get(kind)
-    expect(not owner or f"{owner}.{name}" in ids, f"{row}: no row {owner}.{name}")
+def words(note):
+    return re.findall("`([^`]+)`", note)
 
 
+def command(row, name, note):
+    """It ends well, with findings, or could not see all of a captured machine; and says the words in backquotes."""
+    argv = [w.replace("SPARK", SPARK) for w in shlex.split(name)]
+    done = run(*argv, *([] if any(w in name for w in OTHERS) else ["--host", SPARK]))
+    said = (done.stdout + done.stderr).decode()
+    expect(done.returncode in (0, 1, 5) and done.stdout, f"{row}: {name}: {done.returncode} {done.stderr}")
+    for word in words(note):
+        expect(word in said, f"{row}: {name} does not say {word}")
+
+
+def in_test(row, name, note):
+    """A test that needs more than one machine, root or files of others names it."""
+    path = root / name
+    text = path.read_text() if name.startswith("tests/") and path.is_file() else ""
+    expect(words(note), f"{row}: which words of {name}?")
+    for word in words(note):
+        expect(word in text, f"{row}: {name} says nothing of {word}")
+
+
+def linted(file, text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, file)
+        path.write_text(text)
+        j = json.loads(run("lint", path, "--host", SPARK, "--format", "json").stdout)
+        return j, {f["subject"] for f in j["findings"] if f["code"] in ("unknown-variable", "unknown-key") or " knows " in f["says"]}
+
+
+def variable(row, name, note):
+    """lint knows it, and not a name that is nearly it."""
+    word, _, value = name.partition("=")
+    expect(word not in linted("nccl.conf", name + "\n")[1], f"{row}: lint does not know {word}")
+    expect(word + "X" in linted("nccl.conf", f"{word}X={value}\n")[1], f"{row}: lint knows {word}X")
+
+
+def trainer_key(row, key, note):
+    know = "output_dir: out\nper_device_train_batch_size: 1\nlearning_rate: 0.1\n"
+    j, wrong = linted("train.yaml", know + f"{key}: 1\n" * (key not in know))
+    expect(j["configs"] == 1 and key not in wrong, f"{row}: lint does not know {key}")
+    expect(key + "x" in linted("train.yaml", know + f"{key}x: 1\n")[1], f"{row}: lint knows {key}x")
+
+
+def deepspeed_key(row, key, note):
+    def config(path):
+        top = at = {"zero_optimization": {"stage": 3}}
+        *above, last = path.split(".")
+        for part in above:
+            at = at.setdefault(part, {})
+        at[last] = 1
+        return linted("ds_config.json", json.dumps(top))
+
+    j, wrong = config(key)
+    expect(j["configs"] == 1 and key not in wrong, f"{row}: lint does not know {key}")
+    expect(key + "x" in config(key + "x")[1], f"{row}: lint knows {key}x")
+
+
+HOW = {"command": command, "test": in_test, "variable": variable, "trainer-key": trainer_key, "deepspeed-key": deepspeed_key}
 settings = {s["id"] for s in listed()["settings"]}
 facts = {f["path"] for f in listed("--facts")["facts"]}
 benches = {b["name"] for b in json.loads(run("bench", "list", "--format", "json").stdout)["benches"]}
@@ -66,19 +114,16 @@ named = set()
 for row, kind, name, note in rows:
     expect(kind in KINDS, f"{row}: kind {kind}")
     expect(row != "-" or (kind == "setting" and note), f"{name}: a setting with a note")
-    also = re.findall(r"\b(setting|fact):(\S*[^\s,;.])", note)
+    also = re.findall(r"\b(setting|fact|bench):(\S*[^\s,;.:])", note)
     for k, n in [(kind, name), *also]:
         expect(k not in exists or n in exists[k], f"{row}: {k} {n} does not exist")
         if k == "setting":
             named.add(n)
-    expect((name == "-") == (kind in {"none", "planned"}), f"{row}: {kind} named {name}")
-    if kind == "command":
-        done = run(*name.split(), "--host", str(root / "tests/machines/dgx-spark"))
-        expect(done.returncode == 0 and done.stdout, f"{row}: {name}: {done.returncode} {done.stderr}")
-    elif kind == "none":
+    expect((name == "-") == (kind == "none"), f"{row}: {kind} named {name}")
+    if kind == "none":
         expect(len(note) >= 20, f"{row}: a reason why not")
-    elif kind == "planned":
-        prefixed(row, note)
+    elif kind in HOW:
+        HOW[kind](row, name, note)
 for s in sorted(settings):
     expect(s in named, f"setting {s} is named by no row")
 print(f"{passed} passed, {failed} failed")
