@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of names that folders hold together: first rank first, then by name. Knows no file's meaning. */
+/* The map of names that folders hold together: first rank first, then by name. Knows no file's
+ * meaning. */
 #include "host/merged.h"
 
 #include <string.h>
