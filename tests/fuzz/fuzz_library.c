@@ -205,9 +205,11 @@ static bool loads(const char *path)
 static bool may_be_taken(const struct place *p)
 {
 	char real[PATH_MAX];
+	const char *by = r.root && p->class != NAMED ? real : p->path;
 
 	resolve(p->path, real);
-	return *real && loads(real) && (!r.root || p->class == NAMED || is_trusted(real));
+	return *real && !strchr(by, '$') && loads(real) &&
+	       (!r.root || p->class == NAMED || is_trusted(real));
 }
 
 /* --- the machine
@@ -305,7 +307,8 @@ void *__wrap_dlopen(const char *path, int flags)
 
 	if (!r.on)
 		return __real_dlopen(path, flags);
-	must(!r.open);
+	/* It would put folders of its own there. */
+	must(!r.open && !strchr(path, '$'));
 	if (!strchr(path, '/')) {
 		if (!loader_knows(path))
 			return NULL;
