@@ -217,8 +217,8 @@ def many():
 
 
 LIVE = r"""
-mount -t sysfs sysfs /sys && mount --bind "$1" /var/lib/gputune && ip link set lo up || exit 77
-exec "$2" watch --format json --interval 60s
+mount -t sysfs sysfs /sys && ip link set lo up || exit 77
+exec "$2" "$1" "$3" watch --format json --interval 60s
 """
 
 
@@ -241,12 +241,9 @@ def live():
                       {"t": "done", "txn": 1, "seq": n, "read": value}]
         lines.append({"t": "end", "txn": 1, "result": "applied"})
         pathlib.Path(tmp, "journal.jsonl").write_text("".join(json.dumps(x, separators=(",", ":")) + "\n" for x in lines))
-        ours = pathlib.Path("/var/lib/gputune")
-        made = not ours.exists()
-        ours.mkdir(exist_ok=True)
         w = Watch.__new__(Watch)
         w.buf = b""
-        w.p = subprocess.Popen(["unshare", "--mount", "--net", "sh", "-c", LIVE, "sh", tmp, gputune],
+        w.p = subprocess.Popen(["unshare", "--mount", "--net", "sh", "-c", LIVE, "sh", tmp, root / "scripts/own-state", gputune],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = w.line()
         if first is None and w.p.wait() == 77:
@@ -263,8 +260,6 @@ def live():
             expect("live: and who", got and (got["via"] != "fanotify" or got["who"]["pid"] > 0), got)
             code, _, _ = w.stop()
             expect("live: stops at once", code == 0, code)
-        if made:
-            ours.rmdir()
 
 
 with tempfile.TemporaryDirectory() as tmp:
