@@ -4,6 +4,7 @@
 
 #include "doctor/rule.h"
 #include "doctor/tables.h"
+#include "generate/nccl_vars.h"
 
 static bool no_gpu(const struct evidence *e, struct judged *out)
 {
@@ -112,17 +113,20 @@ static void desktop(const struct evidence *e, struct judged *out)
 
 static void blocking(const struct evidence *e, struct judged *out)
 {
-	const struct sign_var *v = var_of(e, "CUDA_LAUNCH_BLOCKING");
+	static const char *const names[] = { "CUDA_LAUNCH_BLOCKING",
+					     "PYTORCH_NO_CUDA_MEMORY_CACHING" };
 
-	if (!v)
-		v = var_of(e, "PYTORCH_NO_CUDA_MEMORY_CACHING");
-	if (v && !fact_is(&v->value, "0") && !fact_is(&v->value, ""))
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct sign_var *v = var_of(e, names[i]);
+
+		if (!v || !var_takes_away(known_var(names[i]), fact_text(&v->value, "")))
+			continue;
 		says(e, out, CAUSE_LIKELY, "%s: made for finding faults, costs much",
 		     var_text(e, v));
-	else
-		says(e, out, CAUSE_EXCLUDED,
-		     "no variable that makes launches or allocations wait is set in what can be "
-		     "seen");
+		return;
+	}
+	says(e, out, CAUSE_EXCLUDED,
+	     "no variable that makes launches or allocations wait is set in what can be seen");
 }
 
 static const struct cause unsteady[] = {

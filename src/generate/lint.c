@@ -162,11 +162,12 @@ static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
 
 static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 {
-	l->fsdp = l->zero = l->megatron = false;
+	l->fsdp = l->zero = l->megatron = l->slurm = false;
 	for (size_t i = 0; i < n; i++) {
 		l->fsdp = l->fsdp || strcasestr(w[i].text, "fsdp");
 		l->zero = l->zero || strcasestr(w[i].text, "deepspeed");
 		l->megatron = l->megatron || strstr(w[i].text, "tensor-model-parallel-size");
+		l->slurm = l->slurm || strcmp(w[i].text, "#SBATCH") == 0;
 	}
 	for (size_t i = 0; i < n; i++) {
 		judge_word(l, &w[i], i + 1 < n ? &w[i + 1] : NULL);

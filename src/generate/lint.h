@@ -59,6 +59,7 @@ struct lint {
 	bool fsdp;			   /* it speaks of FSDP */
 	bool zero;			   /* it speaks of DeepSpeed */
 	bool megatron;			   /* its tensor parallelism is Megatron's */
+	bool slurm;			   /* it is a job of Slurm's */
 };
 
 /* A variable that is set somewhere, for judging it. */
@@ -102,6 +103,10 @@ void lint_var(struct lint *l, const struct lint_var *v);
 /* lint_devices.c: NCCL_IB_HCA and interfaces against the machine. */
 void lint_hca(struct lint *l, const struct lint_var *v);
 void lint_interface(struct lint *l, const struct lint_var *v);
+/* lint_torch.c: values with an inside. The value is neither empty nor open. */
+void lint_allocator(struct lint *l, const struct lint_var *v);
+void lint_visible(struct lint *l, const struct lint_var *v);
+void lint_workspace(struct lint *l, const struct lint_var *v);
 /* lint_engine.c: a command's words; nothing when no engine is started by it. */
 void lint_engine(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_weights.c: the format of weights for a prediction, by the method that an engine is told

@@ -32,16 +32,22 @@ static void not_known(struct lint *l, const struct lint_var *v, enum nccl_knows 
 		 v->name);
 }
 
-/* Names that other programs use and that begin like NCCL's. */
-static bool of_others(const char *name)
+/* PyTorch (ProcessGroupNCCL) reads what is TORCH_NCCL_... today by its old name too. NULL: it is no
+ * such name. */
+static const char *torch_name(struct lint *l, const char *name)
 {
-	/* PyTorch (ProcessGroupNCCL) reads what is TORCH_NCCL_... today by its old name too. */
 	static const char *const torch[] = { "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT",
 					     "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING" };
 
 	for (size_t i = 0; i < sizeof(torch) / sizeof(torch[0]); i++)
 		if (strcmp(name, torch[i]) == 0)
-			return true;
+			return arena_printf(l->a, "TORCH_%s", name);
+	return NULL;
+}
+
+/* Names that other programs use and that begin like NCCL's. */
+static bool of_others(const char *name)
+{
 	return str_starts(name, "NCCL_TESTS_") || str_starts(name, "NCCL_ROOT") ||
 	       str_starts(name, "NCCL_HOME") || str_starts(name, "NCCL_LIB") ||
 	       str_starts(name, "NCCL_INCLUDE") || str_starts(name, "NCCL_VERSION") ||
@@ -205,6 +211,30 @@ static void connections(struct lint *l, const struct lint_var *v)
 				  : NULL);
 }
 
+static void dist_debug(struct lint *l, const struct lint_var *v)
+{
+	if (strcasecmp(v->value, "DETAIL") == 0)
+		harmful(l, v, LINT_WARNING, "debug-left", NULL);
+}
+
+static void errors_unseen(struct lint *l, const struct lint_var *v)
+{
+	if (strcmp(v->value, "0") == 0)
+		harmful(l, v, LINT_WARNING, "harmful", NULL);
+}
+
+static void blocking_wait(struct lint *l, const struct lint_var *v)
+{
+	if (strchr("1yYtT", *v->value))
+		harmful(l, v, LINT_WARNING, "harmful", NULL);
+}
+
+static void loading(struct lint *l, const struct lint_var *v)
+{
+	if (strcasecmp(v->value, "EAGER") == 0)
+		harmful(l, v, LINT_NOTE, "harmful", NULL);
+}
+
 static void merge(struct lint *l, const struct lint_var *v)
 {
 	if (gb10(l) && strcmp(v->value, "1") == 0)
@@ -250,13 +280,39 @@ static const struct {
 	{ "CUDA_DEVICE_MAX_CONNECTIONS", connections },
 	{ "NCCL_IB_MERGE_NICS", merge },
 	{ "NCCL_TOPO_FILE", topology },
+	{ "PYTORCH_ALLOC_CONF", lint_allocator },
+	{ "PYTORCH_CUDA_ALLOC_CONF", lint_allocator },
+	{ "TORCH_NCCL_ASYNC_ERROR_HANDLING", errors_unseen },
+	{ "TORCH_NCCL_BLOCKING_WAIT", blocking_wait },
+	{ "TORCH_DISTRIBUTED_DEBUG", dist_debug },
+	{ "CUDA_VISIBLE_DEVICES", lint_visible },
+	{ "CUDA_MODULE_LOADING", loading },
+	{ "CUBLAS_WORKSPACE_CONFIG", lint_workspace },
 };
+
+static void old_name(struct lint *l, const struct lint_var *v, const char *today)
+{
+	struct lint_var as = *v;
+
+	lint_add(l, LINT_NOTE, "old-name", v->line, v->name, today,
+		 "PyTorch sources, torch/csrc/distributed/c10d/Utils.hpp",
+		 "%s is no variable of NCCL's but PyTorch's, which has called it %s since 2.2 and "
+		 "warns of this name",
+		 v->name, today);
+	as.name = today;
+	lint_var(l, &as);
+}
 
 void lint_var(struct lint *l, const struct lint_var *v)
 {
+	const char *today = torch_name(l, v->name);
 	const struct known_var *k = known_var(v->name);
 	enum nccl_knows knows = NCCL_KNOWN;
 
+	if (today) {
+		old_name(l, v, today);
+		return;
+	}
 	if (str_starts(v->name, "NCCL_") && !of_others(v->name)) {
 		knows = nccl_knows(v->name, l->on->nccl);
 		if (l->on->image && l->conf)
@@ -276,10 +332,10 @@ void lint_var(struct lint *l, const struct lint_var *v)
 	if (!k)
 		return;
 	judge_value(l, v, k);
+	if (!v->open && var_takes_away(k, v->value))
+		harmful(l, v, LINT_WARNING, "harmful", NULL);
 	if (v->open || !*v->value)
 		return;
-	if ((k->flags & VAR_OFF) && strcmp(v->value, "0") != 0)
-		harmful(l, v, LINT_WARNING, "harmful", NULL);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (strcmp(rules[i].name, v->name) == 0)
 			rules[i].judge(l, v);

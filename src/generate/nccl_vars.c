@@ -15,6 +15,11 @@
 #define LEVELS "LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS 0 1 2 3 4 5"
 #define FAULTS_ONLY "unset it; it is made for finding faults"
 
+#define CUDA "CUDA programming guide, environment variables"
+#define TORCH_NCCL "PyTorch documentation, ProcessGroupNCCL environment variables"
+#define ALLOCATOR                                                                                  \
+	"PyTorch sources, c10/core/AllocatorConfig.cpp and c10/cuda/CUDAAllocatorConfig.cpp"
+
 #define WATCHED .flags = VAR_WATCHED
 #define WATCHED_FORCES .flags = VAR_WATCHED | VAR_FORCES
 #define WATCHED_OFF .flags = VAR_WATCHED | VAR_OFF
@@ -88,14 +93,48 @@ const struct known_var known_vars[] = {
 	{ "CUDA_LAUNCH_BLOCKING", "CUDA", WATCHED_OFF, VALUES_BOOL,
 	  .does = "each launch waits for its end", .harm = "nothing overlaps any more",
 	  .instead = FAULTS_ONLY, .source = "CUDA programming guide" },
-	{ "PYTORCH_NO_CUDA_MEMORY_CACHING", "PyTorch", WATCHED_OFF, VALUES_BOOL,
-	  .does = "every tensor is a cudaMalloc", .harm = "many times slower",
-	  .instead = FAULTS_ONLY, .source = "PyTorch documentation, CUDA semantics" },
+	{ "PYTORCH_NO_CUDA_MEMORY_CACHING", "PyTorch", .flags = VAR_WATCHED | VAR_SET,
+	  .does = "every tensor is a cudaMalloc",
+	  .harm = "many times slower; PyTorch looks whether it is set, not to what",
+	  .instead = FAULTS_ONLY,
+	  .source = "PyTorch documentation, CUDA semantics; PyTorch sources, "
+		    "c10/cuda/CUDACachingAllocator.cpp" },
 	{ "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA", WATCHED, VALUES_INT,
 	  .does = "hardware queues for launches",
 	  .harm = "1 orders communication behind compute: Megatron's tensor parallelism wants "
 		  "that, FSDP overlaps nothing with it",
 	  .instead = "unset it for FSDP", .source = "Megatron-LM and PyTorch FSDP documentation" },
+	{ "PYTORCH_ALLOC_CONF", "PyTorch", 0, .does = "how the GPU's memory is cached",
+	  .source = ALLOCATOR },
+	{ "PYTORCH_CUDA_ALLOC_CONF", "PyTorch", 0,
+	  .does = "the same by its old name, which does not count beside the new one",
+	  .source = ALLOCATOR },
+	{ "TORCH_NCCL_ASYNC_ERROR_HANDLING", "PyTorch", 0, VALUES_INT,
+	  .does = "what follows a collective that fails: 1 and 3 end the process",
+	  .harm = "nobody looks after collectives that fail: the other ranks wait for ever",
+	  .instead = "unset it (3)", .source = TORCH_NCCL, .most = 3 },
+	{ "TORCH_NCCL_BLOCKING_WAIT", "PyTorch", 0, VALUES_WORDS, "0 1 n no f false y yes t true",
+	  .does = "a wait for a collective waits on the host",
+	  .harm = "the host stands until each collective ends, and launches nothing meanwhile",
+	  .instead = "unset it", .source = TORCH_NCCL },
+	{ "TORCH_DISTRIBUTED_DEBUG", "PyTorch", 0, VALUES_WORDS, "OFF INFO DETAIL",
+	  .does = "checks of collectives",
+	  .harm = "before each collective all ranks compare what they are about to do",
+	  .instead = "OFF when all works", .source = "PyTorch documentation, torch.distributed" },
+	{ "CUDA_DEVICE_ORDER", "CUDA", 0, VALUES_WORDS, "FASTEST_FIRST PCI_BUS_ID",
+	  .does = "which GPU is number 0; nvidia-smi's is that of PCI_BUS_ID", .source = CUDA },
+	{ "CUDA_VISIBLE_DEVICES", "CUDA", 0, .does = "which GPUs programs see", .source = CUDA },
+	{ "CUDA_MODULE_LOADING", "CUDA", 0, VALUES_WORDS, "DEFAULT LAZY EAGER",
+	  .does = "when kernels are loaded",
+	  .harm = "every kernel of every library is loaded at the start, needed or not: that takes "
+		  "time and the GPU's memory",
+	  .instead = "unset it (LAZY since CUDA 12.2)", .source = CUDA },
+	{ "CUDA_CACHE_DISABLE", "CUDA", VAR_OFF, VALUES_BOOL,
+	  .does = "code that is compiled for this GPU at run time is not kept",
+	  .harm = "it is compiled anew at every start", .instead = "unset it", .source = CUDA },
+	{ "CUBLAS_WORKSPACE_CONFIG", "cuBLAS", 0, .does = "memory that products may use meanwhile",
+	  .instead = "unset it, or :4096:8 for results that are the same each time",
+	  .source = "cuBLAS documentation, results reproducibility" },
 	{ "NCCL_NET_GDR_READ", "NCCL", 0, VALUES_BOOL, .does = "GPUDirect also for sending",
 	  .source = DOCS },
 	{ "NCCL_DMABUF_ENABLE", "NCCL", 0, VALUES_BOOL, .does = "GPUDirect by dma-buf",
@@ -166,6 +205,11 @@ const struct known_var *known_var(const char *name)
 		if (strcmp(known_vars[i].name, name) == 0)
 			return &known_vars[i];
 	return NULL;
+}
+
+bool var_takes_away(const struct known_var *k, const char *value)
+{
+	return (k->flags & VAR_SET) || ((k->flags & VAR_OFF) && *value && strcmp(value, "0") != 0);
 }
 
 const char *var_list_next(const char **list, size_t *n)

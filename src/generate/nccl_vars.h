@@ -48,6 +48,7 @@ enum {
 	VAR_WATCHED = 1, /* read out of this shell's and GPU processes' environments */
 	VAR_FORCES = 2,	 /* for finding faults: forces an algorithm or a path */
 	VAR_OFF = 4,	 /* takes the fast way away when it is neither "" nor 0 */
+	VAR_SET = 8,	 /* takes it away whenever it is set, to nothing and 0 too */
 };
 
 struct known_var {
@@ -68,6 +69,8 @@ extern const size_t known_var_count;
 
 /* NULL: nothing more than its name is known. */
 const struct known_var *known_var(const char *name);
+/* Whether that value takes the fast way away: VAR_OFF, VAR_SET. */
+bool var_takes_away(const struct known_var *k, const char *value);
 
 /* NCCL_IB_HCA and its like: "=a:1,b" names exactly, "a" all that begin so; "^" is not looked at. */
 bool var_list_names(const char *list, const char *device);

@@ -522,6 +522,72 @@ echo $NCCL_IB_GID_INDEX # NCCL_ALGO=Tree
 """
 
 
+OUTSIDE = (
+    # What PyTorch and CUDA read: code and level of every finding, in order; none: nothing is wrong.
+    ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",),
+    ("PYTORCH_ALLOC_CONF='expandable_segments: True, max_split_size_mb:128'",),
+    ("PYTORCH_ALLOC_CONF=roundup_power2_divisions:[256:1,512:2,>:8],garbage_collection_threshold:0.8",),
+    ("PYTORCH_ALLOC_CONF=pinned_use_cuda_host_register:True,pinned_num_register_threads:8",),
+    ("PYTORCH_ALLOC_CONF=max_split_size_mb:$SIZE",),
+    ("PYTORCH_ALLOC_CONF=",),
+    ("PYTORCH_ALLOC_CONF=expandable_segment:True", "unknown-key error"),
+    ("PYTORCH_ALLOC_CONF=of_tomorrow:True", "unknown-key warning"),
+    ("PYTORCH_ALLOC_CONF=expandable_segments=True", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=expandable_segments:", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=expandable_segments:true", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=max_split_size_mb:19", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=max_split_size_mb:20",),
+    ("PYTORCH_ALLOC_CONF=garbage_collection_threshold:1", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=per_process_memory_fraction:1",),
+    ("PYTORCH_ALLOC_CONF=per_process_memory_fraction:1.5", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=roundup_power2_divisions:3", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=pinned_num_register_threads:256", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=backend:cudaMalloc", "bad-value error"),
+    ("PYTORCH_ALLOC_CONF=backend:cudaMallocAsync",),
+    ("PYTORCH_ALLOC_CONF=backend:cudaMallocAsync,max_split_size_mb:64", "contradiction note"),
+    ("PYTORCH_NO_CUDA_MEMORY_CACHING=1", "harmful warning"),
+    ("PYTORCH_NO_CUDA_MEMORY_CACHING=0", "harmful warning"),
+    ("CUDA_LAUNCH_BLOCKING=0",),
+    ("CUDA_CACHE_DISABLE=1", "harmful warning"),
+    ("CUDA_DEVICE_ORDER=PCI_BUS_ID",),
+    ("CUDA_DEVICE_ORDER=PCI", "bad-value error"),
+    ("CUDA_MODULE_LOADING=EAGER", "harmful note"),
+    ("CUDA_VISIBLE_DEVICES=0",),
+    ("CUDA_VISIBLE_DEVICES=GPU-8932f937",),
+    ("CUDA_VISIBLE_DEVICES=$1",),
+    ("CUDA_VISIBLE_DEVICES=all", "bad-value error"),
+    ("CUDA_VISIBLE_DEVICES=-1", "no-gpu note"),
+    ("CUDA_VISIBLE_DEVICES=0,-1,1", "cut-short warning"),
+    ("CUDA_VISIBLE_DEVICES=0,1", "cut-short warning"),  # the machine has one
+    ("CUBLAS_WORKSPACE_CONFIG=:4096:8",),
+    ("CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8",),
+    ("CUBLAS_WORKSPACE_CONFIG=:16:8", "harmful note"),
+    ("CUBLAS_WORKSPACE_CONFIG=:0:0", "harmful warning"),
+    ("CUBLAS_WORKSPACE_CONFIG=4096", "bad-value error"),
+    ("TORCH_NCCL_ASYNC_ERROR_HANDLING=1",),
+    ("TORCH_NCCL_ASYNC_ERROR_HANDLING=0", "harmful warning"),
+    ("TORCH_NCCL_ASYNC_ERROR_HANDLING=4", "bad-value error"),
+    ("NCCL_ASYNC_ERROR_HANDLING=1", "old-name note"),
+    ("NCCL_BLOCKING_WAIT=true", "harmful warning", "old-name note"),
+    ("TORCH_NCCL_BLOCKING_WAIT=0",),
+    ("TORCH_DISTRIBUTED_DEBUG=info",),
+    ("TORCH_DISTRIBUTED_DEBUG=DETAIL", "debug-left warning"),
+    ("TORCH_DISTRIBUTED_DEBUG=1", "bad-value error"),
+)
+
+
+def outside(script):
+    for value, *want in OUTSIDE:
+        script.write_text(f"export {value}\n")
+        code, out, _ = run("lint", script, "--host", machines / "dgx-spark", "--format", "json")
+        got = [f'{x["code"]} {x["level"]}' for x in json.loads(out)["findings"]]
+        expect(f"{value}: {', '.join(want) or 'nothing wrong'}", got == want and json.loads(out)["variables"] == 1, got)
+    for line, want in (("#SBATCH -N 2\n", ["fixed-gpus"]), ("", [])):
+        script.write_text(f"#!/bin/sh\n{line}export CUDA_VISIBLE_DEVICES=0,1\n")
+        j = json.loads(run("lint", script, "--host", machines / "hgx-h100", "--format", "json")[1])
+        expect(f"a list of GPUs in {'a job' if line else 'a script'}", [x["code"] for x in j["findings"]] == want, j["findings"])
+
+
 def lint(tmp):
     a = up_all(spark(tmp, "lint", PAIR[0], nccl="2.28.9"))
     f = tmp / "job.sbatch"
@@ -548,6 +614,7 @@ def lint(tmp):
         code, out, _ = run("lint", odd, "--format", "json")
         bad = [x for x in json.loads(out)["findings"] if x["level"] == "error"]
         expect(f"{value}: {'a value that it does not take' if wrong else 'nothing wrong'}", len(bad) == wrong and all(x["code"] == "bad-value" for x in bad), bad)
+    outside(odd)
     good = tmp / "good.sh"
     good.write_text("export NCCL_NET=IB NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1 NCCL_SOCKET_IFNAME==enP7s7\n")
     j = follows("what is right", ["lint", good, "--host", a], 0)

@@ -135,6 +135,8 @@ static const struct doctor_case doctor_rows[] = {
 	  .signs = VAR("CUDA_LAUNCH_BLOCKING", "1") },
 	{ IS("gpu.unsteady/debugging", EXCLUDED), NULL, .facts = "{" H200 "}",
 	  .signs = VAR("CUDA_LAUNCH_BLOCKING", "0") },
+	{ IS("gpu.unsteady/debugging", LIKELY), "PYTORCH_NO_CUDA_MEMORY_CACHING=0",
+	  .facts = "{" H200 "}", .signs = VAR("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") },
 	{ IS("gpu.wrong-results/hardware", CERTAIN), NULL, .facts = "{" H200 "}",
 	  .tests = LOAD("'error': 'the result is wrong: a product differs'") },
 	{ IS("gpu.wrong-results/hardware", EXCLUDED), "right bits", .facts = "{" H200 "}",
