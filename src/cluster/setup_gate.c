@@ -59,6 +59,25 @@ const char *setup_rdma_users(struct arena *a, const char *json, const char *devi
 	return arena_strdup(a, out.s);
 }
 
+/* Descriptors of one process are forgotten before the next is looked at: a machine has millions. */
+static bool opens_rdma(struct host *h, const char *pid)
+{
+	struct arena own = { 0 };
+	const char *folder = arena_printf(&own, "/proc/%s/fd", pid);
+	char path[HOST_PATH_MAX], target[HOST_PATH_MAX], **fds;
+	bool found = false;
+	size_t n;
+
+	if (host_list(h, folder, &own, &fds, &n))
+		n = 0;
+	for (size_t i = 0; i < n && !found; i++)
+		found = snprintf(path, sizeof(path), "%s/%s", folder, fds[i]) < (int)sizeof(path) &&
+			host_link(h, path, target, sizeof(target)) == 0 &&
+			str_starts(target, "/dev/infiniband/uverbs");
+	arena_free(&own);
+	return found;
+}
+
 const char *setup_rdma_openers(struct arena *a, struct host *h)
 {
 	TEXT_AUTO out = { 0 };
@@ -69,18 +88,9 @@ const char *setup_rdma_openers(struct arena *a, struct host *h)
 	if (host_list(h, "/proc", a, &pids, &n))
 		return "";
 	for (size_t i = 0; i < n && shown < SHOWN; i++) {
-		char **fds, target[HOST_PATH_MAX], name[64] = "?";
-		size_t n_fds, k = 0;
+		char name[64] = "?";
 
-		if (*pids[i] < '1' || *pids[i] > '9' ||
-		    host_list(h, arena_printf(a, "/proc/%s/fd", pids[i]), a, &fds, &n_fds))
-			continue;
-		while (k < n_fds &&
-		       (host_link(h, arena_printf(a, "/proc/%s/fd/%s", pids[i], fds[k]), target,
-				  sizeof(target)) ||
-			!str_starts(target, "/dev/infiniband/uverbs")))
-			k++;
-		if (k == n_fds)
+		if (*pids[i] < '1' || *pids[i] > '9' || !opens_rdma(h, pids[i]))
 			continue;
 		(void)host_read_line(h, arena_printf(a, "/proc/%s/comm", pids[i]), name,
 				     sizeof(name));
