@@ -21,10 +21,6 @@ from stack_files import wheel  # noqa: E402
 from common import end_suite, expect, tally
 
 gputune = os.path.abspath(sys.argv[1])
-if gputune.startswith("/root/"):  # which is covered by an empty one here
-    print("skip sync: the program lies below /root")
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
 HERE, SIZE, CUT = "127.0.0.1", 6 << 20, 2 << 20
 NAME = "big-1.0-py3-none-any.whl"
 # In there home is empty: a Python of the user's own is not found.
@@ -202,6 +198,8 @@ def inside():
 
 if "--inside" in sys.argv:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/mnt"], check=True)
+    gputune = shutil.copy2(gputune, "/mnt")  # it may lie below /root
     for place in ("/root", "/run"):
         subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     inside()
