@@ -76,28 +76,45 @@ static size_t name_length(const char *s)
 	return n;
 }
 
-static void set_var(struct lint *l, const char *name, size_t n, const char *value, unsigned line,
-		    bool open)
+/* from: the word that the value stands in. */
+static void set_var(struct lint *l, const char *name, size_t n, const char *value,
+		    const struct lint_word *from, bool once)
 {
-	struct lint_var v = { arena_strndup(l->a, name, n), value, line, open };
+	struct lint_var v = { arena_strndup(l->a, name, n), value, from->line, from->open, once };
 
 	l->variables++;
 	lint_var(l, &v);
 }
 
-/* "NAME=VALUE", or YAML's "NAME:" with the value in the next word of that line. */
-static void judge_one(struct lint *l, const char *s, const struct lint_word *w,
-		      const struct lint_word *next)
+/* A program stands behind it on the same command line: "A=1 B=2 program", "env A=1 program". */
+static bool before_program(const struct lint_word *w, size_t left)
 {
+	enum {
+		FAR = 64
+	}; /* words: nobody sets more, and a long line is not walked again and again */
+
+	for (size_t i = 1; i < left && i < FAR && !w[i].end; i++) {
+		size_t n = name_length(w[i].text);
+
+		if (!n || w[i].text[n] != '=')
+			return true;
+	}
+	return false;
+}
+
+/* "NAME=VALUE", or YAML's "NAME:" with the value in the next word of that line. */
+static void judge_one(struct lint *l, const char *s, const struct lint_word *w, size_t left)
+{
+	const struct lint_word *next = left > 1 ? w + 1 : NULL;
 	size_t n = name_length(s);
 
 	if (!n)
 		return;
 	if (s[n] == '=')
-		set_var(l, s, n, s + n + 1, w->line, w->open);
+		set_var(l, s, n, s + n + 1, w, s != w->text || before_program(w, left));
 	else if (s[n] == ':' && !s[n + 1] && next && next->line == w->line && !next->end &&
 		 (str_starts(s, "NCCL_") || known_var(arena_strndup(l->a, s, n))))
-		set_var(l, s, n, next->text, w->line, next->open);
+		set_var(l, s, n, next->text, next, false);
 }
 
 /* Names and values of manifests, "name: NCCL_DEBUG" and "value: INFO" on lines of their own, and of
@@ -112,11 +129,11 @@ static void judge_apart(struct lint *l, const struct lint_word *w, size_t n)
 	const struct lint_word *value = manifest ? &w[3] : &w[2];
 
 	if (len && !w[1].text[len] && (str_starts(w[1].text, "NCCL_") || known_var(w[1].text)))
-		set_var(l, w[1].text, len, value->text, value->line, value->open);
+		set_var(l, w[1].text, len, value->text, value, false);
 }
 
 /* What docker, units and srun write in front of it; srun's are several with commas between. */
-static void judge_word(struct lint *l, const struct lint_word *w, const struct lint_word *next)
+static void judge_word(struct lint *l, const struct lint_word *w, size_t left)
 {
 	static const char *const fronts[] = { "--env=", "-e=", "Environment=", "-x=" };
 	char *list, *one;
@@ -124,15 +141,15 @@ static void judge_word(struct lint *l, const struct lint_word *w, const struct l
 	if (str_starts(w->text, "--export=")) {
 		list = arena_strdup(l->a, w->text + strlen("--export="));
 		while ((one = strsep(&list, ",")) != NULL)
-			judge_one(l, one, w, NULL);
+			judge_one(l, one, w, 1);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++)
 		if (str_starts(w->text, fronts[i])) {
-			judge_one(l, w->text + strlen(fronts[i]), w, NULL);
+			judge_one(l, w->text + strlen(fronts[i]), w, 1);
 			return;
 		}
-	judge_one(l, w->text, w, next);
+	judge_one(l, w->text, w, left);
 }
 
 /* The same variable twice in one file, with another value. */
@@ -170,7 +187,7 @@ static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
 		l->slurm = l->slurm || strcmp(w[i].text, "#SBATCH") == 0;
 	}
 	for (size_t i = 0; i < n; i++) {
-		judge_word(l, &w[i], i + 1 < n ? &w[i + 1] : NULL);
+		judge_word(l, &w[i], n - i);
 		judge_apart(l, &w[i], n - i);
 	}
 	judge_twice(l, w, n);
@@ -214,7 +231,7 @@ static void judge_conf(struct lint *l, const char *text, size_t len)
 			lint_add(l, LINT_ERROR, "quotes-in-conf", line,
 				 arena_strndup(l->a, own, name), "take the quotes out", NULL,
 				 "quotes in this file are part of the value");
-		set_var(l, own, name, own + name + 1, line, false);
+		set_var(l, own, name, own + name + 1, &(struct lint_word){ .line = line }, false);
 	}
 }
 

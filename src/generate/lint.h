@@ -67,6 +67,8 @@ struct lint_var {
 	const char *name, *value;
 	unsigned line;
 	bool open; /* the value has $ or ` in it: it is not known */
+	bool once; /* it is set for one command: what stands behind it in a script does not see it
+		    */
 };
 
 /* A word as a shell would make it. */

@@ -206,7 +206,7 @@ void lint_visible(struct lint *l, const struct lint_var *v)
 		}
 		first = false;
 	}
-	if (l->slurm && isdigit((unsigned char)*v->value))
+	if (l->slurm && !v->once && isdigit((unsigned char)*v->value))
 		lint_add(l, LINT_WARNING, "fixed-gpus", v->line, v->name, "take it out",
 			 "Slurm documentation, generic resources",
 			 "%s=%.60s: Slurm tells a job which GPUs are its own; a list in the script "

@@ -582,10 +582,14 @@ def outside(script):
         code, out, _ = run("lint", script, "--host", machines / "dgx-spark", "--format", "json")
         got = [f'{x["code"]} {x["level"]}' for x in json.loads(out)["findings"]]
         expect(f"{value}: {', '.join(want) or 'nothing wrong'}", got == want and json.loads(out)["variables"] == 1, got)
-    for line, want in (("#SBATCH -N 2\n", ["fixed-gpus"]), ("", [])):
-        script.write_text(f"#!/bin/sh\n{line}export CUDA_VISIBLE_DEVICES=0,1\n")
+    job = "#SBATCH -N 2\n"
+    for text, want in ((f"{job}export CUDA_VISIBLE_DEVICES=0,1", 1), (f"{job}CUDA_VISIBLE_DEVICES=0,1", 1), ("export CUDA_VISIBLE_DEVICES=0,1", 0),
+                       # Each program of a job a GPU of its own.
+                       (f"{job}CUDA_VISIBLE_DEVICES=0 A=1 ./a &\nenv CUDA_VISIBLE_DEVICES=1 ./b", 0),
+                       (f"{job}srun --export=ALL,CUDA_VISIBLE_DEVICES=0 ./a", 0)):
+        script.write_text(f"#!/bin/sh\n{text}\n")
         j = json.loads(run("lint", script, "--host", machines / "hgx-h100", "--format", "json")[1])
-        expect(f"a list of GPUs in {'a job' if line else 'a script'}", [x["code"] for x in j["findings"]] == want, j["findings"])
+        expect(f"a list of GPUs: {text!r}", [x["code"] for x in j["findings"]] == ["fixed-gpus"] * want, j["findings"])
 
 
 def lint(tmp):
