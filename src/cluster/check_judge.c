@@ -102,9 +102,9 @@ static size_t peers(const struct check *c, const struct check_result *r, double 
 static double top_apart(const double *sorted, size_t n, bool lower)
 {
 	double best = stat_quantile(sorted, n, lower ? 0 : 1),
-	       quarter = stat_quantile(sorted, n, lower ? 0.25 : 0.75);
+	       quarter = stat_quantile(sorted, n, lower ? 0.25 : 0.75), least = fmin(best, quarter);
 
-	return quarter > 0 ? fabs(best - quarter) / fmin(best, quarter) : 0;
+	return least > 0 ? fabs(best - quarter) / least : 0;
 }
 
 static bool is_virtual(const struct check *c, struct cluster_end e)
@@ -121,7 +121,7 @@ static bool wired(const struct check *c, const struct check_result *r)
 static void by_peers(struct arena *a, const struct check *c, struct check_result *r)
 {
 	double *best = arena_array(a, c->n_results, sizeof(*best)),
-	       *apart = arena_array(a, c->n_results, sizeof(*apart)), good, waver;
+	       *apart = arena_array(a, c->n_results, sizeof(*apart)), good, waver, wanted;
 	size_t n = peers(c, r, best, apart);
 	bool lower = lower_is_better(r);
 	double share = wired(c, r) ? SHARE : SHARE_VIRTUAL,
@@ -135,7 +135,11 @@ static void by_peers(struct arena *a, const struct check *c, struct check_result
 	if (!(good > 0))
 		return;
 	waver = 1 + WAVER * fmax(stat_quantile(apart, n, 0.5) / good, top_apart(best, n, lower));
-	r->wanted = lower ? good * times * waver + SLACK_US : good * share / waver;
+	wanted = lower ? good * times * waver + SLACK_US : good * share / waver;
+	/* Of figures that lie so far apart nothing follows. */
+	if (!isfinite(wanted) || !(wanted > 0))
+		return;
+	r->wanted = wanted;
 	r->wanted_by =
 		arena_printf(a, "%s; the good ones of %zu alike in this cluster reach %s",
 			     lower ? arena_printf(a, "%.2g times as long and %g us at most",
