@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "bench/disk_file.h"
 #include "bench/model_load.h"
+#include "host/folder.h"
 
 struct search {
 	struct arena *a;
@@ -32,15 +32,13 @@ struct search {
 /* name below root; links only as long as they stay below it. Never waits for a pipe's other end. */
 static int open_below(int root, const char *name, int flags)
 {
-	struct open_how how = { .flags = (uint64_t)(unsigned)(O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-							      O_NOCTTY | flags),
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-	int fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+	int fd = folder_open_below(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags,
+				   RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 
+	if (fd != -ENOSYS && fd != -EPERM)
+		return fd;
 	/* Before Linux 5.6, or behind a filter: no links at all. */
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(root, name,
-			    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | flags);
+	fd = openat(root, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | flags);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -4,9 +4,26 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+int folder_open_below(int at, const char *path, int flags, unsigned long long resolve)
+{
+	enum { TIMES = 1000 };
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = resolve };
+	long fd = -1;
+
+	for (int i = 0; i < TIMES; i++) {
+		fd = syscall(SYS_openat2, at, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
 
 int folder_names(int fd, struct arena *a, char ***names, size_t *n)
 {

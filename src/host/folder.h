@@ -11,6 +11,10 @@
  * without "." and "..", at most HOST_LIST_MAX. fd below 0 is the negative errno of its opening, and
  * comes back. */
 int folder_names(int fd, struct arena *a, char ***names, size_t *n);
+/* openat2 with O_CLOEXEC: a descriptor of path below the folder at, with resolve's RESOLVE_...
+ * Where something is renamed or mounted anywhere meanwhile, the kernel is not sure of a ".." and
+ * gives up: it is asked again, a thousand times at most. -errno. */
+int folder_open_below(int at, const char *path, int flags, unsigned long long resolve);
 /* Of a file's mode, as lstat tells it. */
 enum host_kind folder_kind_of(mode_t mode);
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/folder.h"
@@ -19,12 +18,8 @@ struct rootfs {
 
 static int open_in(int root, const char *path, int flags)
 {
-	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, root, *path == '/' && !path[1] ? "." : path, &how,
-			  sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return folder_open_below(root, *path == '/' && !path[1] ? "." : path, flags,
+				 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 static int root_fd(struct host *h)

@@ -2,6 +2,7 @@
 /* Listing a folder that another takes away between its opening and its reading. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -73,12 +74,48 @@ static void test_no_folder(void **state)
 	arena_free(&a);
 }
 
+/* Somebody else renames without end: the way over ".." is found all the same. */
+static void test_renamed_meanwhile(void **state)
+{
+	char dir[] = "/tmp/gputune-folder-XXXXXX";
+	int at, failed = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(at, "d", 0700) | mkdirat(at, "x", 0700), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	while (pid == 0)
+		(void)(renameat(at, "x", at, "y") + renameat(at, "y", at, "x"));
+	for (int i = 0; i < 5000; i++) {
+		int fd = folder_open_below(at, "d/../d/../d/..", O_RDONLY | O_DIRECTORY,
+					   RESOLVE_IN_ROOT);
+
+		failed += fd < 0;
+		if (fd >= 0)
+			close(fd);
+		else if (fd == -ENOSYS || fd == -EPERM)
+			break; /* an emulator without it */
+		assert_true(fd >= 0 || fd == -EAGAIN);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	(void)(unlinkat(at, "d", AT_REMOVEDIR) + unlinkat(at, "x", AT_REMOVEDIR) +
+	       unlinkat(at, "y", AT_REMOVEDIR));
+	close(at);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(failed > 1, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_of_a_process_that_ended),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_no_folder),
+		cmocka_unit_test(test_renamed_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
