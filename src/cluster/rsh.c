@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,16 +17,44 @@
 #include "base/clock.h"
 #include "cluster/node.h"
 #include "cluster/rsh_inside.h"
+#include "host/child.h"
 
 enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500, SENTENCE_MAX = 1000 };
 
-static int spawn(struct rsh_node *n, int in, int out, int err)
+/*
+ * What ssh needs of ours: whose keys, agent and tickets. Its PATH, its language, and the SHELL by
+ * which it runs a ProxyCommand, are not for the environment of who became root to say.
+ */
+static char **environment(struct arena *a)
 {
+	static const char *const kept[] = { "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK",
+					    "KRB5CCNAME" };
+	enum { KEPT = sizeof(kept) / sizeof(kept[0]) };
+	char **out = arena_array(a, KEPT + 3, sizeof(*out));
+	size_t n = 0;
+
+	out[n++] = arena_strdup(a, "PATH=" SPAWN_PATH);
+	out[n++] = arena_strdup(a, "LC_ALL=C");
+	for (size_t i = 0; i < KEPT; i++)
+		if (getenv(kept[i]))
+			out[n++] = arena_printf(a, "%s=%s", kept[i], getenv(kept[i]));
+	return out;
+}
+
+/* This program itself, for this machine, gets all: nobody is looked for by it. */
+static int spawn(const struct rsh *run, struct rsh_node *n, int in, int out, int err)
+{
+	bool self = run->how->self && strcmp(n->argv[0], run->how->self) == 0;
+	char buf[PATH_MAX];
+	const char *path = spawn_find(n->argv[0], true, buf, sizeof(buf));
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
-	int r = posix_spawn_file_actions_init(&actions);
+	int r;
 
+	if (!path)
+		return ENOENT;
+	r = posix_spawn_file_actions_init(&actions);
 	if (r)
 		return r;
 	r = posix_spawnattr_init(&attr);
@@ -44,7 +73,8 @@ static int spawn(struct rsh_node *n, int in, int out, int err)
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
-	r = posix_spawnp(&n->pid, n->argv[0], &actions, &attr, n->argv, environ);
+	r = posix_spawn(&n->pid, path, &actions, &attr, n->argv,
+			self ? environ : environment(run->a));
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	if (r)
@@ -67,7 +97,7 @@ static void start(struct rsh *r, struct rsh_node *n)
 	    pipe2(err, O_CLOEXEC))
 		error = errno;
 	else
-		error = spawn(n, in[1], out[1], err[1]);
+		error = spawn(r, n, in[1], out[1], err[1]);
 	shut(in[1]);
 	shut(out[1]);
 	shut(err[1]);

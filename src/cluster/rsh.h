@@ -33,8 +33,9 @@ struct rsh_target {
 };
 
 struct rsh_how {
-	/* Blank-separated words that begin the command; {node} in a word becomes the address,
-	 * {name} the name. NULL: ssh -o BatchMode=yes -o StrictHostKeyChecking=yes ... {node}. */
+	/* Blank-separated words that begin the command, of which the first is an absolute path or
+	 * a name in the folders of SPAWN_PATH; {node} in a word becomes the address, {name} the
+	 * name. NULL: ssh -o BatchMode=yes -o StrictHostKeyChecking=yes ... {node}. */
 	const char *rsh;
 	/* The program on the node, blank-separated words, with the same two marks. NULL: "gputune
 	 * cluster node". */

@@ -10,6 +10,7 @@
 #include "cmd/page.h"
 #include "cmd/plan.h"
 #include "plan/plan_json.h"
+#include "txn/state.h"
 #include "txn/txn.h"
 #include "view/page_plan.h"
 #include "view/page_txn.h"
@@ -45,6 +46,14 @@ struct txn_who run_who(struct run *r)
 	};
 }
 
+void run_tell_lost_at_boot(struct host *h)
+{
+	const char *why = state_is_lost_at_boot(h);
+
+	if (why)
+		complain_text(0, "%s", why);
+}
+
 int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
 {
 	struct txn_report report;
@@ -54,6 +63,8 @@ int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
 
 	/* Who may not read it may not write either; that is said when it is tried, after the plan.
 	 */
+	if (state_check(h, &e))
+		return complain(EXIT_NOT_APPLIED, &e);
 	if (code == -EACCES || code == -EPERM)
 		return 0;
 	if (code)
@@ -76,6 +87,8 @@ int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
 			return complain(code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
 		complain_text(0, "transaction %lu, which was interrupted, was rolled back",
 			      j.items[i].txn);
+		for (size_t k = 0; k < report.n_leftovers; k++)
+			complain_text(0, "%s", report.leftovers[k]);
 		return 0;
 	}
 	return 0;
@@ -119,6 +132,37 @@ static bool all_is_refused(const struct planned *p, struct err *e)
 	return true;
 }
 
+/* Whether a setting that was asked for, and that can be written, could not be read. Then "nothing
+ * to change" would be wrong. */
+static bool is_blind(const struct planned *p, struct err *e)
+{
+	const char *first = NULL, *why = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->findings.n; i++) {
+		const struct finding *f = &p->findings.items[i];
+
+		if (f->v.kind != VERDICT_UNKNOWN || strcmp(f->v.code, CODE_ERROR) != 0 ||
+		    (f->s->knob == KNOB_NONE && !f->s->aim))
+			continue;
+		why = n++ ? why : f->v.reason;
+		first = first ? first : f->s->id;
+	}
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const struct change *c = &p->plan.changes[i];
+
+		if (!c->unseen)
+			continue;
+		why = n++ ? why : c->refusal;
+		first = first ? first : c->s->id;
+	}
+	if (!n)
+		return false;
+	err_set(e, -EIO, "%zu of the settings asked for could not be seen: %s: %s", n, first, why);
+	err_hint(e, "whether they are in force is not known; the kernel's log may say what fails");
+	return true;
+}
+
 static void print_plan(struct run *r, struct host *h, const struct planned *p)
 {
 	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
@@ -138,7 +182,8 @@ static int print_report(struct run *r, const struct planned *p, const struct txn
 		run_print_json(r, plan_json(&p->plan, code));
 	else if (run_wants_json(r))
 		run_print_json(r, report_json("apply", p->m, report, e, code));
-	else if (!r->value[OPT_DRY_RUN] && (report->n || !p->plan.n)) /* else the plan says why */
+	/* Else the plan says why, or what could not be seen. */
+	else if (!r->value[OPT_DRY_RUN] && (report->n || (!p->plan.n && code == EXIT_CLEAN)))
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
 				     "gputune apply");
 	return 0;
@@ -157,9 +202,12 @@ static int apply_plan(struct run *r, struct host *h, const struct txn_who *who,
 		if (!run_agreed(r, arena_printf(&r->arena, "Make %zu changes?", open)))
 			return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED
 									 : EXIT_USAGE;
+		run_tell_lost_at_boot(h);
 		result = txn_apply(h, &r->arena, &p->plan, who, &report, &e);
 	}
 	code = all_is_refused(p, &e) ? EXIT_NOT_APPLIED : run_code_of(result);
+	if (code == EXIT_CLEAN && is_blind(p, &e))
+		code = EXIT_BLIND;
 	failed = print_report(r, p, &report, result, code, &e);
 	if (code)
 		complain(0, &e);

@@ -156,7 +156,7 @@ int verb_compare(struct run *r)
 
 	if (compare_are_recordings(r, &code))
 		return code;
-	h = host_open_live();
+	h = run_live(r);
 	if (bench_load(r, h, r->args[0], &a) && bench_load(r, h, r->args[1], &b)) {
 		compare_records(&r->arena, &a, &b, &c);
 		code = compare_code(&c);

@@ -31,6 +31,8 @@ enum option_id {
 	OPT_OVERLAY,
 	OPT_ALLOW,
 	OPT_YES,
+	OPT_NOW,
+	OPT_EXIT_CODE,
 	OPT_DRY_RUN,
 	OPT_FORCE,
 	OPT_REASON,
@@ -193,6 +195,7 @@ enum word_kind {
 	WORD_DRAWING,
 	WORD_POLICY,
 	WORD_PERSIST,
+	WORD_JOURNAL,
 	WORD_VERB,
 	WORD_SLURM,
 	WORD_BENCH,
@@ -222,6 +225,7 @@ struct option_row {
 };
 
 struct run;
+struct run_machine;
 
 struct verb {
 	const char *name;
@@ -247,7 +251,16 @@ struct run {
 	FILE *out;
 	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
 	bool tty;
-	int width; /* columns; 0: not a terminal */
+	int width;	 /* columns; 0: not a terminal */
+	bool unreadable; /* lines of the journal are lost: what it holds is not known for sure */
+	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
+	int file; /* with machine: takes the text of a file for -o; -1: there is none */
+};
+
+/* A process that looks at the machine for this one: host/asked.h. */
+struct run_machine {
+	struct host_identity id;
+	int requests, answers;
 };
 
 extern const struct option_row option_rows[OPTIONS];
@@ -264,6 +277,7 @@ int verb_status(struct run *r);
 int verb_history(struct run *r);
 int verb_verify(struct run *r);
 int verb_persist(struct run *r);
+int verb_journal(struct run *r);
 int verb_watch(struct run *r);
 int verb_list(struct run *r);
 int verb_capture(struct run *r);
@@ -309,8 +323,17 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Opens the live machine or --host, with --overlay; complains and returns NULL when it cannot. */
 struct host *run_host(struct run *r);
-/* The same for verbs that write: with --dry-run nothing can be written. */
+/* This machine, as far as this process may look at it. */
+struct host *run_live(const struct run *r);
+/* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
+ * EXIT_BLIND after complaining. */
+int run_hand_over(struct run *r, const char *text, size_t len);
+/* As run_host, for verbs that write: with --dry-run nothing can be written. */
 struct host *run_change_host(struct run *r);
+/* Says on stderr what is damaged, and sets r->unreadable. Done by run_change_host, but for plan. */
+void run_look_at_journal(struct run *r, struct host *h);
+/* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
+int run_journal_code(const struct run *r, int code);
 /* A captured machine takes changes into an overlay alone: 0, or EXIT_USAGE after complaining. */
 int run_check_overlay(const struct run *r);
 /* Probes it. */

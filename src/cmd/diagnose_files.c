@@ -57,7 +57,7 @@ static int read_file(struct diagnosing *g, const char *path, size_t run, bool na
 static int read_folder(struct diagnosing *g, const char *folder, size_t run)
 {
 	struct arena *a = &g->r->arena;
-	struct host *h = host_open_live();
+	struct host *h = run_live(g->r);
 	char **names = NULL, real[HOST_PATH_MAX];
 	size_t n = 0;
 	int code = 0;

@@ -51,4 +51,7 @@ int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen
  * else EXIT_USAGE. */
 int generate_refused(int got, const struct err *e);
 
+/* A new file for -o, whole or not at all: 0, or an exit code after complaining. */
+int generate_write_new(struct run *r, const char *text, size_t len);
+
 #endif

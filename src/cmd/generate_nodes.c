@@ -28,7 +28,7 @@ static int one_node(struct run *r, struct generate_nodes *out, const char *text)
 	const char *is = strchr(text, '=');
 	const char *name = is ? arena_strndup(&r->arena, text, (size_t)(is - text)) : text;
 	struct err e = { 0 };
-	struct host *h = is ? host_open_capture(is + 1, &e) : host_open_live();
+	struct host *h = is ? host_open_capture(is + 1, &e) : run_live(r);
 	struct machine *m;
 
 	if (!h)

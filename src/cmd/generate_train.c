@@ -162,22 +162,25 @@ static void make_files(struct run *r, enum train_target target, const struct tra
 	train_items_trainer(a, v->setup, &v->arguments);
 }
 
-/* A new file, whole or not at all. */
-static int write_new(const char *path, const char *text, size_t len)
+int generate_write_new(struct run *r, const char *text, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666), r;
+	const char *path = r->value[OPT_OUTPUT];
+	int fd, why;
 
+	if (r->file >= 0)
+		return run_hand_over(r, text, len);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return complain_text(EXIT_USAGE, "%s cannot be written: %s", path, strerror(errno));
-	r = fd_write_all(fd, text, len);
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	if (close(fd) < 0 && r == 0)
-		r = -errno;
-	if (r == 0)
+	why = fd_write_all(fd, text, len);
+	if (why == 0 && fsync(fd) < 0)
+		why = -errno;
+	if (close(fd) < 0 && why == 0)
+		why = -errno;
+	if (why == 0)
 		return 0;
 	unlink(path);
-	return complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r));
+	return complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-why));
 }
 
 static int make_edit(struct run *r, struct train_edit *e, const struct gen_cluster *c,
@@ -198,7 +201,7 @@ static int make_edit(struct run *r, struct train_edit *e, const struct gen_clust
 	edits_diff(&r->arena, &e->edits, e->name, out ? out : e->name, &diff);
 	v->edit = e;
 	v->diff = arena_strdup(&r->arena, diff.s ? diff.s : "");
-	return out ? write_new(out, now.s ? now.s : "", now.len) : 0;
+	return out ? generate_write_new(r, now.s ? now.s : "", now.len) : 0;
 }
 
 static int tell(struct run *r, const struct generate_view *v)

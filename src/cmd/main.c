@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "cmd/ansible.h"
 #include "cmd/cmd.h"
-#include "host/confine.h"
+#include "cmd/fenced.h"
 #include "host/write.h"
 #include "probe/pci.h"
 #include "probe/probe.h"
@@ -56,7 +56,7 @@ struct host *run_host(struct run *r)
 		return NULL;
 	}
 	if (!capture)
-		return host_open_live();
+		return run_live(r);
 	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
 	if (!h)
 		complain(EXIT_USAGE, &e);
@@ -223,23 +223,33 @@ static int place_output(struct run *r, int code, bool good)
 	return code;
 }
 
+/* A full disk shows only now; a result that was not written must not look like one. */
+static bool flush_output(struct run *r)
+{
+	if (!fflush(r->out) && !ferror(r->out))
+		return true;
+	complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
+		      r->out != stdout ? " to " : "", r->out != stdout ? r->value[OPT_OUTPUT] : "",
+		      strerror(errno));
+	return false;
+}
+
+/* What the run, or its reader, wrote goes where it was meant to; code < 0: it could not be
+ * written. */
 static int close_output(struct run *r, const struct late *late, int code)
 {
-	/* A full disk shows only now; a result that was not written must not look like one. */
-	bool bad = fflush(r->out) || ferror(r->out) || (r->partial && fsync(fileno(r->out)));
-	int why = errno;
+	struct stat st;
+	bool bad = code < 0, said = !late->fresh || fstat(late->fd, &st) || st.st_size,
+	     lost = r->partial && fsync(fileno(r->out));
 
-	if (r->out != stdout && fclose(r->out) && !bad) {
-		why = errno;
+	if (r->out != stdout && (fclose(r->out) || lost) && !bad) {
+		complain_text(EXIT_BLIND, "the result could not be written to %s: %s",
+			      r->value[OPT_OUTPUT], strerror(errno));
 		bad = true;
 	}
-	if (bad)
-		complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
-			      r->out != stdout ? " to " : "",
-			      r->out != stdout ? r->value[OPT_OUTPUT] : "", strerror(why));
 	if (r->partial)
 		code = place_output(r, code, !bad);
-	else if (late->fresh && !late->said)
+	else if (!said)
 		unlink(r->value[OPT_OUTPUT]);
 	return bad ? EXIT_BLIND : code;
 }
@@ -310,36 +320,26 @@ static void prepare(void)
 	sigaction(SIGXFSZ, &limit, NULL);
 }
 
-/* What others wrote is read, and nothing but the result, which is open by now, is written. */
-static bool only_reads_others(const struct run *r)
+/* The verb, and what it said as it has to be: its code, or one below zero. */
+static int run_here(struct run *r)
 {
-	/* Of a capture; of files that are named, behind that first word. */
-	int (*const on_captures[])(struct run *) = { verb_check,  verb_show,   verb_plan,
-						     verb_doctor, verb_advise, verb_predict,
-						     verb_lint,	  verb_explain };
-	const struct {
-		int (*run)(struct run *);
-		const char *word;
-	} on_files[] = { { verb_fleet, NULL },		{ verb_compare, NULL },
-			 { verb_monitor, NULL },	{ verb_bench, "show" },
-			 { verb_diagnose, "training" }, { verb_stack, "arch" } };
+	int code = run_journal_code(r, r->verb->run(r));
 
-	for (size_t i = 0; i < sizeof(on_captures) / sizeof(on_captures[0]); i++)
-		if (r->verb->run == on_captures[i])
-			return r->value[OPT_HOST] && !r->value[OPT_OVERLAY];
-	for (size_t i = 0; i < sizeof(on_files) / sizeof(on_files[0]); i++)
-		if (r->verb->run == on_files[i].run)
-			return r->n_args &&
-			       (!on_files[i].word || strcmp(r->args[0], on_files[i].word) == 0);
-	return false;
+	return flush_output(r) ? code : -1;
 }
 
-static int run_verb(struct run *r)
+static int run_verb(struct run *r, struct late *late)
 {
-	/* A file that -o names may have to be put into its place, or taken away, at the end. */
-	if (only_reads_others(r))
-		confine(!r->value[OPT_OUTPUT]);
-	return r->verb->run(r);
+	enum fence fence = fence_of(r);
+	int code;
+
+	if (fence == FENCE_APART && fence_divide(r, &code) == FENCED_READER) {
+		code = run_here(r);
+		return code < 0 ? FENCED_UNWRITTEN : code;
+	}
+	if (fence == FENCE_HERE)
+		fence_here(r);
+	return close_output(r, late, fence == FENCE_APART ? code : run_here(r));
 }
 
 /* What is told without a run: a text that nobody got is none. */
@@ -367,7 +367,7 @@ static int help(const char *name)
 int main(int argc, char **argv)
 {
 	struct late late = { 0 };
-	struct run r = { 0 };
+	struct run r = { .file = -1 };
 	int code;
 
 	prepare();
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
 		verb_usage(stdout, r.verb);
 		code = told();
 	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
-		code = close_output(&r, &late, run_verb(&r));
+		code = run_verb(&r, &late);
 	}
 	arena_free(&r.arena);
 	return code;

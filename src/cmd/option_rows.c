@@ -20,6 +20,11 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_ALLOW] = { OPT_ALLOW, "allow", 0, WORD_ID, "IDS",
 			"also what is dangerous or disturbs running work: ids or prefixes" },
 	[OPT_YES] = { OPT_YES, "yes", 'y', WORD_NONE, NULL, "do not ask" },
+	[OPT_NOW] = { OPT_NOW, "now", 0, WORD_NONE, NULL,
+		      "remove: take back as well what the files have set at this boot" },
+	[OPT_EXIT_CODE] = { OPT_EXIT_CODE, "exit-code", 0, WORD_NONE, NULL,
+			    "0 only where nothing of ours is left, now or for the next boot, and "
+			    "every line of the journal could be read" },
 	[OPT_DRY_RUN] = { OPT_DRY_RUN, "dry-run", 'n', WORD_NONE, NULL,
 			  "say what would be done and write nothing" },
 	[OPT_FORCE] = { OPT_FORCE, "force", 0, WORD_NONE, NULL,

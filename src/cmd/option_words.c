@@ -10,6 +10,7 @@ static const char *const subjects[] = { "cpu",	"memory", "gpu",      "pci",	  "n
 static const char *const policies[] = { "report", "re-apply", "back-off", NULL };
 static const char *const drawings[] = { "matrix", "tree", "svg", "svg-tall", NULL };
 static const char *const actions[] = { "install", "status", "diff", "remove", NULL };
+static const char *const journal_actions[] = { "check", "repair", "compact", "export", NULL };
 static const char *const betters[] = { "higher", "lower", NULL };
 static const char *const modes[] = { "healthcheck", "prolog", NULL };
 static const char *const profiles[] = { "default",  "published", "max-performance", "low-latency",
@@ -83,6 +84,8 @@ const char *const *words_of(enum word_kind k)
 		return policies;
 	case WORD_PERSIST:
 		return actions;
+	case WORD_JOURNAL:
+		return journal_actions;
 	case WORD_SLURM:
 		return modes;
 	case WORD_PROFILE:

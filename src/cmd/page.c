@@ -52,6 +52,10 @@ bool run_wants_json(const struct run *r)
 
 void run_print_json(struct run *r, json_t *j)
 {
+	json_t *code = json_object_get(j, "exit_code");
+
+	if (json_is_integer(code))
+		json_integer_set(code, run_journal_code(r, (int)json_integer_value(code)));
 	json_print(r->out, j, JSON_INDENT(2));
 	fputc('\n', r->out);
 	json_decref(j);

@@ -89,6 +89,7 @@ static int write_files(struct persisting *s)
 	int result, code;
 
 	who.op = "persist";
+	run_tell_lost_at_boot(s->h);
 	s->plan.profile = r->value[OPT_PROFILE];
 	result = txn_apply(s->h, &r->arena, &s->plan, &who, &report, &e);
 	if (run_wants_json(r))
@@ -180,8 +181,10 @@ int persist_see(struct persisting *s, size_t *differ)
 	s->p.n = n;
 	persist_losers(&r->arena, s->m, &s->wish, &s->p);
 	*differ = persist_look(s);
+	persist_doubt_rows(s);
 	for (size_t i = 0; i < n; i++)
 		*differ += rows[i].loses != NULL;
+	*differ += persist_note_open(s);
 	fill_view(s);
 	return 0;
 }
@@ -214,6 +217,8 @@ int verb_persist(struct run *r)
 		return complain_text(EXIT_USAGE,
 				     "persist knows install, status, diff and remove, not \"%s\"",
 				     r->args[0]);
+	if (r->value[OPT_NOW] && strcmp(actions[i].name, "remove") != 0)
+		return complain_text(EXIT_USAGE, "--now is for persist remove");
 	if (actions[i].writes && run_check_overlay(r))
 		return EXIT_USAGE;
 	s.h = run_change_host(r);

@@ -16,8 +16,10 @@ struct persisting {
 	struct persist_wish wish;
 	struct persist p;
 	struct persist_view view;
-	struct plan plan; /* the writes that make the files so */
-	bool writes;	  /* it changes the machine: neither diff or status nor a dry run */
+	struct plan plan;	 /* the writes that make the files so */
+	const struct kept *gone; /* remove: the rows that --only names; NULL: all */
+	size_t n_gone;
+	bool writes; /* it changes the machine: neither diff or status nor a dry run */
 };
 
 /* --- persist.c, persist_remove.c -------------------------------------------------------------- */
@@ -30,6 +32,15 @@ int persist_make_of(struct persisting *s, struct kept *rows, size_t n);
 int persist_see(struct persisting *s, size_t *differ);
 /* The verb's remove, of all or of what --only names. */
 int persist_remove(struct persisting *s);
+
+/* --- persist_now.c --------------------------------------------------------------------------- */
+
+/*
+ * After files were removed: what they have set at this boot and what is in effect still, into
+ * view.in_effect; only these rows, n_only 0: all. Takes it back, into view.now, with --now or where
+ * a person at a terminal agrees. 0 where nothing was to be taken back; else what txn_undo says.
+ */
+int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e);
 
 /* --- rows: persist_rows.c -------------------------------------------------------------------- */
 
@@ -53,8 +64,22 @@ size_t persist_compare(struct persisting *s, bool force);
 /* The files that the journal holds as ours, with their state: fills view.files. Returns how many
  * are not as they were written. */
 size_t persist_look(struct persisting *s);
+/* Notes an installation or removal that was interrupted, with the files of it that lie there.
+ * Returns how many were. */
+size_t persist_note_open(struct persisting *s);
+/* After persist_look: what stands in a file that is not as it was written is not said to be in
+ * force.
+ */
+void persist_doubt_rows(struct persisting *s);
 /* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
 const char *persist_diff(struct arena *a, const char *path, const char *before, const char *after);
+
+/* --- what stays: persist_rest.c -------------------------------------------------------------- */
+
+/* A file beside path that holds the text of value: it was moved or copied there. NULL: none. */
+const char *persist_copy_of(struct persisting *s, const char *path, const char *value);
+/* Names what a removal, of which report is, left behind and why. How many there are. */
+size_t persist_rest(struct persisting *s, const struct txn_report *report);
 
 /* --- programs: persist_tell.c ---------------------------------------------------------------- */
 

@@ -149,6 +149,43 @@ size_t persist_compare(struct persisting *s, bool force)
 	return others;
 }
 
+static const char *look_sentence(struct persisting *s, const struct entry *e,
+				 enum persist_file_state state)
+{
+	const char *copy = NULL;
+
+	if (state == PERSIST_FILE_FOREIGN)
+		return "edited since gputune wrote it";
+	if (state == PERSIST_FILE_MISSING && e->knob.kind == KNOB_FILE)
+		copy = persist_copy_of(s, e->knob.name, e->after);
+	return copy ? arena_printf(&s->r->arena, "its text is in %s", copy) : NULL;
+}
+
+/* What the file of a row does by now; NULL: what it says. */
+static const char *file_trouble(const struct persist_view *v, const struct kept *row)
+{
+	for (size_t i = 0; i < v->n_files && *row->by; i++) {
+		const struct persist_view_file *f = &v->files[i];
+
+		if (strcmp(f->path, row->by) == 0)
+			return f->state == PERSIST_FILE_MISSING ? "its file is not there any more"
+			       : f->state == PERSIST_FILE_FOREIGN
+				       ? "its file was edited since gputune wrote it"
+				       : NULL;
+	}
+	return NULL;
+}
+
+void persist_doubt_rows(struct persisting *s)
+{
+	for (size_t i = 0; i < s->p.n; i++) {
+		const char *trouble = file_trouble(&s->view, &s->p.rows[i]);
+
+		if (trouble && !s->p.rows[i].loses)
+			s->p.rows[i].contested = trouble;
+	}
+}
+
 size_t persist_look(struct persisting *s)
 {
 	size_t differ = 0;
@@ -185,11 +222,61 @@ size_t persist_look(struct persisting *s)
 					: strcmp(now, "absent") == 0 || strcmp(now, "not set") == 0
 						? PERSIST_FILE_MISSING
 						: PERSIST_FILE_FOREIGN;
-				f->sentence = f->state == PERSIST_FILE_FOREIGN
-						      ? "edited since gputune wrote it"
-						      : NULL;
+				f->sentence = look_sentence(s, e, f->state);
 			}
 			differ += f->state != PERSIST_FILE_SAME;
 		}
 	return differ;
+}
+
+/* --- what was interrupted ----------------------------------------------------------------------
+ */
+
+/* Adds the entry's file, unless it holds what it held before, and temporary files next to it. */
+static void add_there(struct persisting *s, const struct entry *e, struct text *out)
+{
+	struct arena *a = &s->r->arena;
+	struct err ignored = { 0 };
+	const char *now;
+	size_t n;
+	struct knob_left *left = knob_left_over(s->h, a, &e->knob, &n);
+
+	if (knob_get(s->h, a, &e->knob, &now, &ignored) == 0 && e->before &&
+	    !knob_same(&e->knob, now, e->before))
+		text_printf(out, "%s%s", out->len ? ", " : "",
+			    e->knob.kind == KNOB_FILE ? e->knob.name : knob_text(a, &e->knob));
+	for (size_t i = 0; i < n; i++)
+		text_printf(out, "%s%s", out->len ? ", " : "", left[i].path);
+}
+
+size_t persist_note_open(struct persisting *s)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < s->journal.n; i++) {
+		const struct transaction *t = &s->journal.items[i];
+		bool open = t->state == TRANSACTION_OPEN, back = false;
+		TEXT_AUTO there = { 0 };
+
+		if (strcmp(t->op, "persist") != 0)
+			continue;
+		for (size_t k = 0; k < t->n; k++) {
+			const struct entry *e = &t->entries[k];
+
+			back = back || (entry_is_active(e) && e->undoing);
+			if (entry_is_active(e) && !e->unread && !layer_above(&s->journal, e))
+				add_there(s, e, &there);
+		}
+		if (!open && !back)
+			continue;
+		found++;
+		persist_note(&s->r->arena, &s->p,
+			     arena_printf(&s->r->arena,
+					  "%s was interrupted (transaction %lu). It left: "
+					  "%s. \"gputune persist remove\" takes all of it "
+					  "away.",
+					  back ? "A removal" : "An installation", t->txn,
+					  there.len ? there.s : "nothing"));
+	}
+	return found;
 }

@@ -19,25 +19,42 @@ static bool has_argument(const struct txn_report *r)
 	return false;
 }
 
-static int removed(struct persisting *s, const struct txn_report *report, int result,
-		   const struct err *e)
+/* A value that a recovery left to somebody is no file of theirs: values say whether it counts. */
+static bool has_foreign(const struct outcome_row *rows, size_t n, bool values)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].outcome == OUTCOME_FOREIGN &&
+		    (values || !knob_is_runtime(rows[i].knob.kind)))
+			return true;
+	return false;
+}
+
+static int removed(struct persisting *s, const struct txn_report *report, int result, size_t rest,
+		   struct err *e)
 {
 	struct run *r = s->r;
-	int code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	int code, files = result;
 
-	for (size_t i = 0; code == EXIT_CLEAN && i < report->n; i++)
-		if (report->rows[i].outcome == OUTCOME_FOREIGN)
-			code = EXIT_FINDINGS;
+	if (result == 0 || result == -ENOENT) {
+		int now = persist_now(s, s->gone, s->n_gone, e);
+
+		result = now ? now : result;
+	}
+	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	if (code == EXIT_CLEAN && (rest || has_foreign(report->rows, report->n, false) ||
+				   has_foreign(report->recovery, report->n_recovery, false) ||
+				   has_foreign(s->view.now.rows, s->view.now.n, true)))
+		code = EXIT_FINDINGS;
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
 		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
 	else if (!r->value[OPT_QUIET])
-		run_print_doc(r, page_persist_removed(&r->arena, report, result),
+		run_print_doc(r, page_persist_removed(&r->arena, s->m, &s->view, report, files),
 			      "gputune persist");
 	if (result && result != -ENOENT)
 		complain(0, e);
 	if (r->value[OPT_DRY_RUN])
 		return complain_text(code, "dry run: nothing was written");
-	if (result == 0)
+	if (files == 0)
 		persist_reload(s);
 	/* Said is done: what is gone from the files may have gone with an undo before this. */
 	if (r->value[OPT_UPDATE_GRUB])
@@ -105,15 +122,18 @@ static int remove_all(struct persisting *s)
 	struct txn_who who = run_who(s->r);
 	struct txn_report report;
 	struct err e = { 0 };
+	size_t rest = 0;
 	int result, code = agreed(s->r, "Remove what gputune keeps for the next boot?");
 
 	if (code)
 		return code;
 	s->m = s->m ? s->m : run_machine(s->r, s->h, false);
 	result = txn_undo(s->h, &s->r->arena, &select, &who, &report, &e);
-	if (result == -ENOENT)
+	if (!select.dry && (result == 0 || result == -ENOENT))
+		rest = persist_rest(s, &report);
+	if (result == -ENOENT && !rest)
 		result = find_orphans(s, &e);
-	return removed(s, &report, result, &e);
+	return removed(s, &report, result, rest, &e);
 }
 
 /* --- some of it --------------------------------------------------------------------------------
@@ -279,7 +299,7 @@ static int remove_parts(struct persisting *s, const struct txn_select *select)
 			result = txn_apply(s->h, &s->r->arena, &s->plan, &who, &again, &e);
 		add_rewritten(s, &report, &again);
 	}
-	return removed(s, &report, result, &e);
+	return removed(s, &report, result, 0, &e);
 }
 
 static int remove_some(struct persisting *s)
@@ -309,6 +329,8 @@ static int remove_some(struct persisting *s)
 	keep_rewrites(s);
 	s->view.rows = s->p.rows;
 	s->view.n = s->p.n;
+	s->gone = p.rows + p.n_rest;
+	s->n_gone = p.n - p.n_rest;
 	find_needless(s, &p, &select);
 	code = agreed(s->r,
 		      arena_printf(&s->r->arena, "Remove %zu of the %zu values that gputune keeps?",

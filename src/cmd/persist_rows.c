@@ -8,6 +8,7 @@
 #include "host/merged.h"
 #include "knob/io.h"
 #include "plan/owner_match.h"
+#include "txn/layer.h"
 
 enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
 
@@ -55,7 +56,11 @@ static void place(struct persisting *s, const struct kept *row)
 
 	for (size_t i = 0; i < s->wish.n; i++) {
 		if (is_same(&rows[i], row)) {
-			rows[n++] = *row;
+			const char *before = rows[i].before;
+
+			rows[n] = *row;
+			rows[n].before = row->before ? row->before : before;
+			n++;
 			placed = true;
 		} else if (!excludes(&rows[i].knob, &row->knob)) {
 			rows[n++] = rows[i];
@@ -80,14 +85,37 @@ static void skip(struct persisting *s, const char *id, const char *target, const
 	};
 }
 
-static void add(struct persisting *s, const struct kept *row)
+/* What the knob held before anything of ours: the oldest layer knows; of a value that was never
+ * applied it is what is there now. */
+static const char *original_of(struct persisting *s, const struct kept *row, bool fresh)
+{
+	const struct entry *bottom = layer_bottom(&s->journal, &row->knob);
+	struct err ignored = { 0 };
+	const char *now = NULL;
+
+	if (row->knob.kind == KNOB_NONE || !knob_is_runtime(row->knob.kind))
+		return NULL;
+	if (bottom)
+		now = bottom->before;
+	else if (!fresh || knob_get(s->h, &s->r->arena, &row->knob, &now, &ignored))
+		now = row->before;
+	else if (!knob_sound(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
+		return NULL;
+	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
+}
+
+static void add(struct persisting *s, struct kept *row, bool fresh)
 {
 	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
 
-	if (why)
+	/* It may be from a journal of a version with other bounds. */
+	if (why || (row->knob.kind != KNOB_NONE &&
+		    !knob_allows(&s->r->arena, &row->knob, row->value, &why)))
 		skip(s, row->id, row->target, &row->knob, row->value, why);
-	else
+	else {
+		row->before = original_of(s, row, fresh);
 		place(s, row);
+	}
 }
 
 static void add_installed(struct persisting *s, const struct kept *rows, size_t n)
@@ -106,7 +134,7 @@ static void add_installed(struct persisting *s, const struct kept *rows, size_t 
 		row.knob = *k;
 		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
 		row.target = target ? target : "";
-		add(s, &row);
+		add(s, &row, false);
 	}
 }
 
@@ -118,7 +146,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
 	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *e = rows[i].e;
-		const struct kept row = {
+		struct kept row = {
 			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
 		};
 
@@ -141,7 +169,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
 			skip(s, e->id, e->target, &e->knob, e->after,
 			     "this version does not know the setting");
 		else
-			add(s, &row);
+			add(s, &row, true);
 	}
 }
 
@@ -149,7 +177,7 @@ static void add_journal(struct persisting *s, const struct profile *only)
  * first. */
 static void add_change(struct persisting *s, const struct change *c)
 {
-	const struct kept row = {
+	struct kept row = {
 		.id = c->s->id, .target = c->target, .knob = c->knob, .value = c->after
 	};
 
@@ -159,7 +187,7 @@ static void add_change(struct persisting *s, const struct change *c)
 		skip(s, c->s->id, c->target, &c->knob, c->after,
 		     "apply sets it, and it outlives a boot by itself");
 	else
-		add(s, &row);
+		add(s, &row, true);
 }
 
 static int add_profile(struct persisting *s)
@@ -175,13 +203,13 @@ static int add_profile(struct persisting *s)
 		add_change(s, &p.plan.changes[i]);
 	for (size_t i = 0; i < p.findings.n; i++) {
 		const struct finding *f = &p.findings.items[i];
-		const struct kept row = { .id = f->s->id,
-					  .target = "",
-					  .knob = { KNOB_NONE, "", "" },
-					  .value = "unlimited" };
+		struct kept row = { .id = f->s->id,
+				    .target = "",
+				    .knob = { KNOB_NONE, "", "" },
+				    .value = "unlimited" };
 
 		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
-			add(s, &row);
+			add(s, &row, true);
 	}
 	return 0;
 }
@@ -252,6 +280,7 @@ static int begin(struct persisting *s, struct kept *rows, size_t n)
 			err_hint(&e, "the journal is root's: run it with sudo");
 		return complain(s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
 	}
+	txn_carry_over(s->h, &s->r->arena, &s->journal);
 	s->m = run_change_machine(s->r, s->h);
 	add_installed(s, rows, n);
 	return 0;

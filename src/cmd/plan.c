@@ -21,6 +21,9 @@ struct host *run_change_host(struct run *r)
 {
 	struct host *h = run_host(r);
 
+	/* A plan holds nothing, and relies on nothing that is held. */
+	if (h && r->verb->run != verb_plan)
+		run_look_at_journal(r, h);
 	return h && r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
 }
 

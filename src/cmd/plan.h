@@ -37,6 +37,8 @@ bool run_agreed(struct run *r, const char *question);
 /* Who runs this, for the journal. */
 struct txn_who;
 struct txn_who run_who(struct run *r);
+/* Says it where the journal does not outlive a boot. */
+void run_tell_lost_at_boot(struct host *h);
 /* A transaction that a crash left open changes what a plan sees: asks, and rolls it back. 0, or an
  * exit code after complaining. */
 int run_recover_first(struct run *r, struct host *h, const struct txn_who *who);

@@ -103,7 +103,7 @@ static void ledger_of(struct reporting *g)
 	if (!g->h)
 		return;
 	if (g->run.value[OPT_STATE]) {
-		live = host_open_live();
+		live = run_live(&g->run);
 		ledger_load(a, live, g->p.m, bench_state(&g->run), l);
 		host_close(live);
 		ledger_here(a, g->h, g->p.m, &l->here);

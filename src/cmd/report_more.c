@@ -65,7 +65,7 @@ void report_part_changes(struct reporting *g)
 	run_find_culprits(&g->run, g->p.m, rows, n);
 	persist_fill_kept(&g->run, g->h, rows, n);
 	doc_heading(d, 2, "In force, and what drifted");
-	doc_append(d, page_status(a, g->p.m, rows, n), 2);
+	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
 	doc_heading(d, 2, "History");
 	doc_append(d, page_history(a, g->p.m, &all, NULL), 2);
 	report_add(g, "changes", "What changed", d, holds_say(d, rows, n))->open = g->alone;
@@ -81,7 +81,7 @@ static struct record *kept(struct reporting *g, size_t *n, const char **why)
 {
 	struct arena *a = &g->run.arena;
 	const char *dir = bench_state(&g->run);
-	struct host *h = g->run.value[OPT_STATE] ? host_open_live() : g->h;
+	struct host *h = g->run.value[OPT_STATE] ? run_live(&g->run) : g->h;
 	struct record *items = NULL;
 	struct err e = { 0 };
 	size_t all = 0, bad = 0;

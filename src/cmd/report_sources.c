@@ -212,6 +212,8 @@ int report_write(struct run *r, const char *text, size_t len)
 		fwrite(text, 1, len, r->out);
 		return 0;
 	}
+	if (r->file >= 0)
+		return run_hand_over(r, text, len);
 	/* It may have come since we looked. */
 	if (report_may_write(r))
 		return EXIT_USAGE;

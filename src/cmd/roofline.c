@@ -134,7 +134,7 @@ static int tell(struct run *r, const struct roofline_page *p)
 
 int verb_roofline(struct run *r)
 {
-	struct host *h = host_open_live();
+	struct host *h = run_live(r);
 	struct roof_profile profile = { 0 };
 	struct bench_facts facts;
 	struct roof roof;

@@ -7,6 +7,8 @@
 #include "cmd/persist.h"
 #include "cmd/plan.h"
 #include "knob/io.h"
+#include "txn/layer.h"
+#include "txn/state.h"
 #include "txn/txn.h"
 #include "view/page_txn.h"
 #include "view/txn_json.h"
@@ -19,12 +21,25 @@ static int load(struct run *r, struct host *h, bool all, struct journal *j)
 	if (code) {
 		if (code == -EACCES || code == -EPERM)
 			err_hint(&e, "the journal is root's: run it with sudo");
-		return complain(EXIT_BLIND, &e);
+		return complain(code == -EPROTONOSUPPORT ? EXIT_STUCK : EXIT_BLIND, &e);
 	}
-	if (j->bad_lines)
-		complain_text(0, "%s: %zu line%s could not be read", TXN_JOURNAL, j->bad_lines,
-			      j->bad_lines == 1 ? "" : "s");
 	return 0;
+}
+
+/* What somebody else can have written is told, and not vouched for. */
+static bool is_believed(struct host *h)
+{
+	struct err e = { 0 };
+
+	if (state_check(h, &e) == 0)
+		return true;
+	complain(0, &e);
+	return false;
+}
+
+static int believed_code(bool believed, int code)
+{
+	return believed || code == EXIT_STUCK ? code : EXIT_BLIND;
 }
 
 /* What is not as it was left is a finding; what is stuck or open is worse. What cannot be seen is
@@ -43,6 +58,27 @@ static int status_code(const struct journal *j, bool open, const struct hold_row
 		else if (rows[i].hold == HOLD_UNKNOWN && code == EXIT_CLEAN)
 			code = EXIT_BLIND;
 	return code;
+}
+
+/* Whether anything of ours is left that an undo or persist remove would find; j is of this boot. */
+static bool is_anything_left(struct host *h, const struct journal *j)
+{
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; transaction_holds(&j->items[i]) && k < j->items[i].n; k++)
+			if (entry_is_active(&j->items[i].entries[k]) &&
+			    !j->items[i].entries[k].lost)
+				return true;
+	return host_exists(h, PERSIST_REQUEST);
+}
+
+/* For scripts. Lines that cannot be read make any code 4: run_journal_code. */
+static int left_code(struct run *r, struct host *h, const struct journal *j, int code)
+{
+	if (!r->value[OPT_EXIT_CODE] || code == EXIT_STUCK)
+		return code;
+	if (!is_anything_left(h, j))
+		return EXIT_CLEAN;
+	return code == EXIT_CLEAN ? EXIT_FINDINGS : code;
 }
 
 void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
@@ -86,6 +122,7 @@ int verb_status(struct run *r)
 	struct journal j;
 	struct machine *m;
 	int code, failed = 0;
+	bool believed;
 	size_t n;
 
 	if (!h)
@@ -94,13 +131,19 @@ int verb_status(struct run *r)
 	if (code == 0) {
 		txn_status(h, &r->arena, &j, &rows, &n);
 		code = status_code(&j, run_tell_open(r, h, &j), rows, n);
+		believed = is_believed(h);
+		code = believed_code(believed, left_code(r, h, &j, code));
+		if (n)
+			run_tell_lost_at_boot(h);
 		m = machine_for(r, h, rows, n);
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (run_wants_json(r))
 				run_print_json(r, status_json(m, rows, n, code));
 			else
-				failed = run_print_doc(r, page_status(&r->arena, m, rows, n),
+				failed = run_print_doc(r,
+						       page_status(&r->arena, m, rows, n,
+								   believed && !j.bad_lines),
 						       "gputune status");
 		}
 	}
@@ -113,6 +156,7 @@ static int print_history(struct run *r, struct host *h, const struct journal *j)
 	const struct transaction *only = NULL;
 	struct machine *m;
 	long long n;
+	int code;
 
 	if (r->n_args) {
 		if (parse_i64(r->args[0], &n) || n < 1)
@@ -122,13 +166,18 @@ static int print_history(struct run *r, struct host *h, const struct journal *j)
 		if (!only)
 			return complain_text(EXIT_USAGE, "there is no transaction %lld", n);
 	}
+	code = believed_code(is_believed(h), EXIT_CLEAN);
 	m = run_machine(r, h, false);
 	if (r->value[OPT_QUIET])
-		return 0;
-	if (!run_wants_json(r))
-		return run_print_doc(r, page_history(&r->arena, m, j, only), "gputune history");
-	run_print_json(r, history_json(m, j, only, 0));
-	return 0;
+		return code;
+	if (!run_wants_json(r)) {
+		int failed =
+			run_print_doc(r, page_history(&r->arena, m, j, only), "gputune history");
+
+		return failed ? failed : code;
+	}
+	run_print_json(r, history_json(m, j, only, code));
+	return code;
 }
 
 int verb_history(struct run *r)
@@ -177,7 +226,7 @@ static int verify(struct run *r, struct host *h)
 		txn_status(h, &r->arena, &j, &rows, &n);
 		verify_holds(&r->arena, rows, n, &v);
 	}
-	code = verify_code(&v);
+	code = believed_code(is_believed(h), verify_code(&v));
 	if (r->value[OPT_QUIET])
 		return code;
 	if (!run_wants_json(r)) {

@@ -24,16 +24,21 @@ static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORM
 					       OPT_ALL,	   OPT_FORCE,	OPT_YES,    OPT_DRY_RUN,
 					       OPT_REASON, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
 					       COMMON };
-static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
-						 OPT_QUIET, OPT_VERBOSE, COMMON };
+static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT,	OPT_OUTPUT,
+						 OPT_QUIET, OPT_VERBOSE, OPT_EXIT_CODE, COMMON };
+static const enum option_id history_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
+						  OPT_QUIET, OPT_VERBOSE, COMMON };
 static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
 						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
 						 OPT_VERBOSE, COMMON };
 static const enum option_id persist_options[] = {
-	OPT_HOST,   OPT_OVERLAY, OPT_FORMAT,  OPT_PROFILE,     OPT_ONLY,   OPT_SKIP,
-	OPT_ALLOW,  OPT_YES,	 OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON, OPT_FORCE,
-	OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
+	OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE, OPT_ONLY,	  OPT_SKIP,
+	OPT_ALLOW, OPT_YES,	OPT_NOW,    OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON,
+	OPT_FORCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE, COMMON
 };
+static const enum option_id journal_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_FORCE,
+						  OPT_YES,   OPT_DRY_RUN, OPT_REASON, OPT_OUTPUT,
+						  OPT_QUIET, COMMON };
 static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
 						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
 						OPT_QUIET, OPT_HELP };

@@ -12,7 +12,16 @@ static const char about_persist[] =
 	"is touched. status says what keeps what and who would win at boot, diff what "
 	"install would change, and remove takes all of it back, or with --only what it "
 	"names: a file that somebody "
-	"edited is reported and left, unless --force.";
+	"edited is reported and left, unless --force. What the files have set at this boot stays "
+	"in "
+	"effect until a reboot: remove lists it, and takes it back with --now.";
+
+static const char about_journal[] =
+	"check reads the journal, its copy and the history line by line: exit code 4 when lines "
+	"are lost in both files, 1 when one of the two needs repair. repair writes what one lacks "
+	"from the other; with --force it also forgets what both have lost. compact moves "
+	"transactions that are over to the history, which happens by itself when the journal grows "
+	"long. export prints every line that can be read.";
 
 static const char about_watch[] =
 	"Watches every setting that was applied and not undone, until it is told to "

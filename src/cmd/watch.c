@@ -70,6 +70,8 @@ static int code_of(const struct run *r, const struct watch_sum *s)
 {
 	if (!r->value[OPT_ONCE])
 		return EXIT_CLEAN;
+	if (s->bad_lines)
+		return EXIT_STUCK;
 	if (s->blind)
 		return EXIT_BLIND;
 	if (s->state[ITEM_CHANGED] || s->state[ITEM_LEFT] || s->state[ITEM_GIVEN_UP] ||

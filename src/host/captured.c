@@ -347,5 +347,5 @@ const struct host_ops overlaid_ops = {
 	.ask = captured_ask,
 	.close = captured_close,
 	.writes = &captured_writes,
-	.mode = captured_mode,
+	.stat = captured_stat,
 };

@@ -28,7 +28,7 @@ extern const struct host_ops captured_ops;
 /* The same with captured_write.c's half. */
 extern const struct host_ops overlaid_ops;
 extern const struct host_writes captured_writes;
-int captured_mode(struct host *h, const char *path, unsigned *out);
+int captured_stat(struct host *h, const char *path, struct host_stat *out);
 
 /* Loads what an earlier run told this overlay; remembered. Never NULL. */
 json_t *captured_told(struct captured *c, const char *api);

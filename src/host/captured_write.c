@@ -186,13 +186,20 @@ static int captured_put(struct host *h, const char *path, const void *data, size
 	return r ? r : overlay_put(c->overlay, name, data, len, mode);
 }
 
-int captured_mode(struct host *h, const char *path, unsigned *out)
+int captured_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct captured *c = (struct captured *)h;
+	struct host_stat st = { .uid = h->id.euid, .links = 1 };
 	char name[HOST_PATH_MAX];
 	int r = place(c, path, name, sizeof(name));
 
-	return r ? r : overlay_mode(c->overlay, name, out);
+	if (r == 0)
+		r = overlay_mode(c->overlay, name, &st.mode);
+	if (r == 0)
+		r = host_kind(h, path, &st.kind);
+	if (r == 0)
+		*out = st;
+	return r;
 }
 
 static int captured_append(struct host *h, const char *path, const void *data, size_t len)

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Where programs are looked for whatever this process's own PATH says; /usr/local only where local
+ * is asked for. */
+#define SPAWN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 struct spawn {
 	const char *path;  /* absolute; NULL: argv[0] is looked for by this process's own PATH */
 	char *const *argv; /* by argument vector, NULL-terminated */

@@ -228,8 +228,8 @@ int command_run_own(struct arena *a, char *const *argv, const struct command_own
 
 int command_front(const struct command_front *f, struct err *e)
 {
-	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-	     locale[] = "LC_ALL=C", home[PATH_MAX + 8] = "HOME=/", buf[PATH_MAX];
+	char path[] = "PATH=" SPAWN_PATH, locale[] = "LC_ALL=C", home[PATH_MAX + 8] = "HOME=/",
+	     buf[PATH_MAX];
 	char *const plain[] = { path, locale, home, NULL };
 	struct spawn s = { .path = spawn_find(f->argv[0], true, buf, sizeof(buf)),
 			   .argv = f->argv,

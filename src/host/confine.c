@@ -1,143 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seccomp and Landlock, by their system calls: what a parser that went wrong could not do. */
+/* seccomp, Landlock and capabilities, by their system calls: what a parser that went wrong could
+ * not do. */
 #include "host/confine.h"
 
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
+#define ARCH CONFINE_X86_64
 #elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
+#define ARCH CONFINE_AARCH64
 #else
-#define ARCH 0
+#define ARCH CONFINE_ARCHES
 #endif
 
-/* The leak checker stops its own threads by ptrace. */
-#if defined(__SANITIZE_ADDRESS__)
-#define LEAKS 1
+/* The leak checker looks at its process from another one, by ptrace. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WATCHED CONFINE_WATCHED
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LEAKS 1
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WATCHED CONFINE_WATCHED
 #endif
+#endif
+/* What was covered is written at the end. */
+#ifdef COUNTS_COVERAGE
+#define COVERAGE true
+#undef WATCHED
+#define WATCHED CONFINE_WATCHED
+#else
+#define COVERAGE false
+#endif
+#ifndef WATCHED
+#define WATCHED 0
 #endif
 
-/* Which older headers do not name; both architectures have the same. */
-enum { FCHMODAT2 = 452, SETXATTRAT = 463, REMOVEXATTRAT = 466, OPEN_TREE_ATTR = 467 };
+enum { NOBODY = 65534, TRUNCATE_SINCE = 3 };
 
-/* Numbers are those of the architecture that this is compiled for. */
-static const unsigned refused[] = {
-	SYS_execve,
-	SYS_execveat,
-	SYS_socket,
-	SYS_connect,
-	SYS_mount,
-	SYS_umount2,
-	SYS_fsopen,
-	SYS_fsconfig,
-	SYS_fsmount,
-	SYS_fspick,
-	SYS_open_tree,
-	SYS_move_mount,
-	SYS_mount_setattr,
-	SYS_pivot_root,
-	SYS_chroot,
-	SYS_setns,
-	SYS_unshare,
-	SYS_init_module,
-	SYS_finit_module,
-	SYS_delete_module,
-	SYS_kexec_load,
-	SYS_kexec_file_load,
-	SYS_reboot,
-	SYS_bpf,
-	SYS_perf_event_open,
-	SYS_keyctl,
-	SYS_add_key,
-	SYS_request_key,
-	SYS_process_vm_readv,
-	SYS_process_vm_writev,
-	SYS_pidfd_getfd,
-	SYS_open_by_handle_at,
-	SYS_userfaultfd,
-	SYS_mknodat,
-	SYS_swapon,
-	SYS_swapoff,
-	SYS_acct,
-	SYS_settimeofday,
-	SYS_clock_settime,
-	SYS_clock_adjtime,
-	SYS_adjtimex,
-	SYS_sethostname,
-	SYS_setdomainname,
-#ifdef SYS_io_uring_setup
-	SYS_io_uring_setup,
-#endif
-	/* What Landlock lets through: a file's mode, owner, attributes and length, by its name. */
-	SYS_fchmod,
-	SYS_fchmodat,
-	SYS_fchown,
-	SYS_fchownat,
-	SYS_setxattr,
-	SYS_lsetxattr,
-	SYS_fsetxattr,
-	SYS_removexattr,
-	SYS_lremovexattr,
-	SYS_fremovexattr,
-	SYS_truncate,
-	FCHMODAT2,
-	SETXATTRAT,
-	REMOVEXATTRAT,
-	OPEN_TREE_ATTR,
-#ifdef SYS_chmod
-	SYS_chmod,
-	SYS_chown,
-	SYS_lchown,
-	SYS_mknod,
-#endif
-#ifdef SYS_iopl
-	SYS_iopl,
-	SYS_ioperm,
-#endif
-#ifndef LEAKS
-	SYS_ptrace,
-#endif
-};
-enum { REFUSED = sizeof(refused) / sizeof(refused[0]), FIRST = 4, X32 = 0x40000000 };
-
-/* if (arch != ARCH) kill; if (nr is x32's) refuse; if (nr is one of them) refuse; allow */
-static bool confine_calls(void)
+static bool confine_calls(unsigned needs)
 {
-	struct sock_filter f[FIRST + 1 + REFUSED + 2];
+	struct sock_filter f[CONFINE_PROGRAM_MAX];
 	struct sock_fprog program = { .filter = f };
-	unsigned short n = 0;
 
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					      offsetof(struct seccomp_data, arch));
-	f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					      offsetof(struct seccomp_data, nr));
-	f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, REFUSED + 1, 0);
-	for (unsigned i = 0; i < REFUSED; i++)
-		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i],
-						      (uint8_t)(REFUSED - i), 0);
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	program.len = n;
+	if (ARCH == CONFINE_ARCHES)
+		return false;
+	program.len = confine_program(ARCH, needs, f);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-/* Every way of writing is handled and none allowed: a rule set without rules. */
-static bool confine_files(void)
+/* Every way of writing is handled and none allowed: a rule set without rules. Landlock's version; 0
+ * where it does not stand. */
+static long confine_files(void)
 {
 	/* LANDLOCK_ACCESS_FS_REFER and _TRUNCATE, which older headers do not name. */
 	enum { REFER = 1 << 13, TRUNCATE = 1 << 14 };
@@ -154,32 +72,70 @@ static bool confine_files(void)
 	bool stands;
 
 	if (version < 1)
-		return false;
+		return 0;
 	if (version >= 2)
 		all.handled_access_fs |= REFER;
-	if (version >= 3)
+	if (version >= TRUNCATE_SINCE)
 		all.handled_access_fs |= TRUNCATE;
 	fd = syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 	if (fd < 0)
-		return false;
+		return 0;
 	stands = syscall(SYS_landlock_restrict_self, (int)fd, 0) == 0;
 	close((int)fd);
-	return stands;
+	return stands ? version : 0;
 }
 
-unsigned confine(bool files)
+unsigned confine(unsigned needs)
 {
 	unsigned stand = 0;
+	long files;
 
-	if (!ARCH || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return 0;
-#ifdef COUNTS_COVERAGE
-	/* What was covered is written at the end. */
-	files = false;
-#endif
-	if (files && confine_files())
+	files = COVERAGE ? 0 : confine_files();
+	if (files)
 		stand |= CONFINED_FILES;
-	if (confine_calls())
+	if (COVERAGE || files >= TRUNCATE_SINCE)
+		needs |= CONFINE_OPENAT2;
+	if (confine_calls(needs | WATCHED))
 		stand |= CONFINED_CALLS;
 	return stand;
+}
+
+/* Of all capabilities these few; version 3 has two words of each set. */
+static bool keep_capabilities(unsigned keep)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { .effective = keep, .permitted = keep } };
+
+	return syscall(SYS_capset, &head, data) == 0;
+}
+
+unsigned confine_rights(void)
+{
+	bool root = geteuid() == 0, gone = true;
+
+	setsid();
+	if (COVERAGE)
+		return 0;
+	if (root) {
+		/* A change of user takes no capability away, and access() looks with those that are
+		 * left. Before SETPCAP goes. */
+		prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
+		prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+		for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+		gone = setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+		       setresuid(NOBODY, NOBODY, NOBODY) == 0;
+	}
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	/* Containers often have the second alone, and what it allows besides is refused by calls.
+	 */
+	gone = ((root && (keep_capabilities(1u << CAP_DAC_READ_SEARCH) ||
+			  keep_capabilities(1u << CAP_DAC_OVERRIDE))) ||
+		keep_capabilities(0)) &&
+	       gone;
+	if (WATCHED)
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	return gone ? CONFINED_RIGHTS : 0;
 }

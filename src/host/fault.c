@@ -73,12 +73,12 @@ static int fault_kind(struct host *h, const char *path, enum host_kind *out)
 	return r ? r : done(f, f->inner->ops->kind(f->inner, path, out));
 }
 
-static int fault_mode(struct host *h, const char *path, unsigned *out)
+static int fault_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct fault *f = (struct fault *)h;
 	int r = due(f, "", "", path);
 
-	return r ? r : done(f, host_mode(f->inner, path, out));
+	return r ? r : done(f, host_stat(f->inner, path, out));
 }
 
 static int fault_ask(struct host *h, const char *api, const char *object, const char *field,
@@ -108,25 +108,36 @@ static int fault_tell(struct host *h, const char *api, const char *object, const
 	return r ? r : done(f, host_tell(f->inner, api, object, field, value));
 }
 
+/* How much of what is to be written a run that ends in the middle leaves; false: it does not. */
+static bool tears(const struct fault *f, size_t len, size_t *kept)
+{
+	*kept = !f->plan.keep ? len / 2 : f->plan.keep < len ? f->plan.keep : len;
+	return f->plan.torn && f->operations + 1 == f->plan.at;
+}
+
 static int fault_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
 {
 	struct fault *f = (struct fault *)h;
-	int r = due(f, "", "", path);
+	size_t kept;
+	int r;
 
-	return r ? r : done(f, host_put(f->inner, path, data, len, mode));
+	if (tears(f, len, &kept))
+		host_put(f->inner, arena_printf(&h->arena, "%s" HOST_NEW, path), data, kept, 0600);
+	r = due(f, "", "", path);
+	r = r ? r : done(f, host_put(f->inner, path, data, len, mode));
+	h->lost = f->inner->lost;
+	return r;
 }
 
 /* Dying in the middle of adding a line leaves a part of it, as a full disk or a power cut does. */
 static int fault_append(struct host *h, const char *path, const void *data, size_t len)
 {
 	struct fault *f = (struct fault *)h;
+	size_t kept;
 	int r;
 
-	if (f->plan.torn && f->operations + 1 == f->plan.at)
-		host_append(f->inner, path, data,
-			    !f->plan.keep	 ? len / 2
-			    : f->plan.keep < len ? f->plan.keep
-						 : len);
+	if (tears(f, len, &kept))
+		host_append(f->inner, path, data, kept);
 	r = due(f, "", "", path);
 	return r ? r : done(f, host_append(f->inner, path, data, len));
 }
@@ -186,7 +197,7 @@ static const struct host_ops fault_ops = {
 	.ask = fault_ask,
 	.close = fault_close,
 	.writes = &fault_writes,
-	.mode = fault_mode,
+	.stat = fault_stat,
 };
 
 struct host *fault_open(struct host *inner, struct fault_plan plan)

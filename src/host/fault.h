@@ -12,7 +12,9 @@ struct fault_plan {
 	int code;  /* the negative errno it fails with; 0: the process ends at once, with status
 		      FAULT_EXIT */
 	bool late; /* the operation is done all the same, and only then fails or ends the process */
-	bool torn; /* an append that is operation at first writes keep of its bytes; 0: half */
+	/* An append that is operation at first writes keep of its bytes; 0: half. A put leaves as
+	 * many in its new file, beside the old one. */
+	bool torn;
 	size_t keep;
 };
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,6 +57,36 @@ int folder_names(int fd, struct arena *a, char ***names, size_t *n)
 	*names = list;
 	*n = count;
 	return 0;
+}
+
+/* The file that is locked is the one that has the name. */
+static bool has_name(int fd, int dir, const char *name)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+int folder_lock(int dir, const char *name)
+{
+	enum { TIMES = 100 };
+
+	/* Over NFS a folder takes no lock: there the file's is all there is. */
+	if (flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EWOULDBLOCK;
+	for (int i = 0; i < TIMES; i++) {
+		int fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		int r = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+
+		if (r == 0 && has_name(fd, dir, name))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		if (r)
+			return r;
+	}
+	return -EWOULDBLOCK;
 }
 
 enum host_kind folder_kind_of(mode_t mode)

@@ -15,6 +15,13 @@ int folder_names(int fd, struct arena *a, char ***names, size_t *n);
  * Where something is renamed or mounted anywhere meanwhile, the kernel is not sure of a ".." and
  * gives up: it is asked again, a thousand times at most. -errno. */
 int folder_open_below(int at, const char *path, int flags, unsigned long long resolve);
+/*
+ * Takes the lock of name in the folder dir, made when it is missing: a descriptor that holds it.
+ * The folder itself is locked too, for as long as dir is open: a lock file that is removed and made
+ * anew lets nobody in who asks for both. Version 0.1.0 asks for the file alone. -EWOULDBLOCK:
+ * another process has one of them. -errno.
+ */
+int folder_lock(int dir, const char *name);
 /* Of a file's mode, as lstat tells it. */
 enum host_kind folder_kind_of(mode_t mode);
 

@@ -121,9 +121,19 @@ int host_kind(struct host *h, const char *path, enum host_kind *out)
 	return h->ops->kind(h, path, out);
 }
 
+int host_stat(struct host *h, const char *path, struct host_stat *out)
+{
+	return h->ops->stat ? h->ops->stat(h, path, out) : HOST_NOT_CAPTURED;
+}
+
 int host_mode(struct host *h, const char *path, unsigned *out)
 {
-	return h->ops->mode ? h->ops->mode(h, path, out) : HOST_NOT_CAPTURED;
+	struct host_stat st;
+	int r = host_stat(h, path, &st);
+
+	if (r == 0)
+		*out = st.mode;
+	return r;
 }
 
 bool host_exists(struct host *h, const char *path)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one door: the only thing that reads the machine, and (host/write.h) writes it. A probe cannot
- * tell a live machine from a captured one. Implementations: live (live.c), a captured folder or tar
- * (tree.c, tar.c), a recorder that stores every answer (record.c), and one that fails on purpose
- * (fault.c).
+ * tell a live machine from a captured one. Implementations: live (live.c), live through another
+ * process (asked.c), a captured folder or tar (captured.c), a recorder that stores every answer
+ * (record.c), and one that fails on purpose (fault.c).
  *
  * Every call returns 0 or a negative errno. The values that matter to a probe:
  *   -ENOENT, -ENOTDIR   the machine does not have it
@@ -45,6 +45,14 @@ struct host_identity {
 
 enum host_kind { HOST_FILE, HOST_DIR, HOST_LINK, HOST_OTHER };
 
+/* What is known of a name besides; a captured machine's files are its own user's, with one name. */
+struct host_stat {
+	enum host_kind kind;
+	unsigned mode; /* permission bits */
+	long long uid;
+	unsigned long links;
+};
+
 /* What a library, ioctl or command answered. Integers stay exact; text is owned by the host. */
 struct answer {
 	enum { ANSWER_INT, ANSWER_TEXT } kind;
@@ -66,8 +74,8 @@ struct host_ops {
 		   struct answer *out);
 	void (*close)(struct host *h);
 	const struct host_writes *writes; /* NULL: it takes none */
-	/* As host_mode. NULL: not known. */
-	int (*mode)(struct host *h, const char *path, unsigned *out);
+	/* As host_stat. NULL: not known. */
+	int (*stat)(struct host *h, const char *path, struct host_stat *out);
 };
 
 /* The writing half, as host/write.h describes it. offset < 0: the whole file. */
@@ -90,6 +98,7 @@ struct host {
 	const struct host_ops *ops;
 	struct host_identity id;
 	struct arena arena; /* identity texts and answers */
+	const char *lost;   /* what the last put that said HOST_NOT_KEPT could not keep */
 };
 
 /* --- opening ------------------------------------------------------------------------------------
@@ -123,8 +132,9 @@ int host_link_path(struct host *h, const char *path, char *buf, size_t cap);
 int host_list(struct host *h, const char *path, struct arena *a, char ***names, size_t *n);
 /* Does not follow a link in the last component. */
 int host_kind(struct host *h, const char *path, enum host_kind *out);
-/* The permission bits of a file or folder, links not followed in the last component.
- * HOST_NOT_CAPTURED: a capture does not tell. */
+/* Links are not followed in the last component. HOST_NOT_CAPTURED: a capture does not tell. */
+int host_stat(struct host *h, const char *path, struct host_stat *out);
+/* The permission bits alone. */
 int host_mode(struct host *h, const char *path, unsigned *out);
 /* True for anything that is there, links followed in all but the last component. */
 bool host_exists(struct host *h, const char *path);

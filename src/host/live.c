@@ -114,14 +114,17 @@ static int live_kind(struct host *h, const char *path, enum host_kind *out)
 	return 0;
 }
 
-static int live_mode(struct host *h, const char *path, unsigned *out)
+static int live_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	int at = look_at(h, &path);
 	struct stat st;
 
 	if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*out = st.st_mode & 07777;
+	*out = (struct host_stat){ .kind = folder_kind_of(st.st_mode),
+				   .mode = st.st_mode & 07777,
+				   .uid = st.st_uid,
+				   .links = st.st_nlink };
 	return 0;
 }
 
@@ -167,7 +170,7 @@ static const struct host_ops live_ops = {
 	.ask = live_ask,
 	.close = live_close,
 	.writes = &live_writes,
-	.mode = live_mode,
+	.stat = live_stat,
 };
 
 struct host *host_open_live(void)

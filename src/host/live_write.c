@@ -3,15 +3,17 @@
  * leaves the old one or the new one. */
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "host/folder.h"
+#include "host/keep.h"
 #include "host/live.h"
 #include "host/write.h"
 
@@ -70,13 +72,23 @@ static int sync_folder_of(int at, const char *path)
 	return r;
 }
 
-static int fill(int at, const char *path, const void *data, size_t len, unsigned mode)
+/* What a new file gets from the one that it replaces. */
+struct kept_from {
+	int fd; /* -1: there is none */
+	char lost[XATTR_NAME_MAX + 1];
+};
+
+static int fill(int at, const char *path, const void *data, size_t len, unsigned mode,
+		struct kept_from *old)
 {
-	int fd = openat(at, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
+	/* Attributes are asked of it as well as given to it. */
+	int fd = openat(at, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r;
 
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, data, len);
+	if (r == 0 && old && old->fd >= 0)
+		r = keep_attributes(old->fd, fd, old->lost, sizeof(old->lost));
 	/* fchmod: the mode that was asked for, whatever the umask. */
 	if (r == 0 && (fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0))
 		r = -errno;
@@ -101,11 +113,11 @@ static int save(int at, const char *name, const void *data, size_t len)
 	char part[HOST_PATH_MAX];
 	int r;
 
-	if (snprintf(part, sizeof(part), "%s.part", name) >= (int)sizeof(part))
+	if (snprintf(part, sizeof(part), "%s" HOST_PART, name) >= (int)sizeof(part))
 		return -ENAMETOOLONG;
 	if (unlinkat(at, part, 0) < 0 && errno != ENOENT)
 		return -errno;
-	r = fill(at, part, data, len, 0600);
+	r = fill(at, part, data, len, 0600, NULL);
 	if (r == 0 && linkat(at, part, at, name, 0) < 0)
 		r = -errno;
 	unlinkat(at, part, 0);
@@ -145,7 +157,7 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 	bool mine, back;
 	struct stat st;
 
-	if (snprintf(saved, sizeof(saved), "%s.gputune-old", path) >= (int)sizeof(saved))
+	if (snprintf(saved, sizeof(saved), "%s" HOST_OLD, path) >= (int)sizeof(saved))
 		return -ENAMETOOLONG;
 	fd = openat(at, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -171,24 +183,65 @@ static int put_in_place(int at, const char *path, const void *data, size_t len, 
 	return r;
 }
 
+/* *fd: the file that is to be replaced; -1 where there is none, or a link or a device, which have
+ * nothing to hand on. */
+static int open_old(int at, const char *path, int *fd)
+{
+	struct stat st;
+
+	*fd = openat(at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*fd < 0)
+		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -errno;
+	if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(*fd);
+		*fd = -1;
+	}
+	return 0;
+}
+
+/* Kernels before 5.8 do not tell; there the new name is refused later. */
+static bool is_mount_point(int at, const char *path)
+{
+	struct statx st;
+
+	return statx(at, path, AT_SYMLINK_NOFOLLOW, 0, &st) == 0 &&
+	       (st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* A new file that takes the name. -EBUSY: nothing can take this one. */
+static int put_new(int at, const char *path, const char *fresh, const void *data, size_t len,
+		   unsigned mode, struct kept_from *old)
+{
+	int r = open_old(at, path, &old->fd);
+
+	if (r)
+		return r;
+	r = fill(at, fresh, data, len, mode, old);
+	if (old->fd >= 0)
+		close(old->fd);
+	if (r == 0 && renameat(at, fresh, at, path) < 0)
+		r = -errno;
+	if (r)
+		unlinkat(at, fresh, 0);
+	return r ? r : sync_folder_of(at, path);
+}
+
 static int live_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode)
 {
 	char fresh[HOST_PATH_MAX];
-	int at = live_at(h, &path), r;
+	struct kept_from old;
+	int at = live_at(h, &path), r = -EBUSY;
 
-	if (snprintf(fresh, sizeof(fresh), "%s.gputune-new", path) >= (int)sizeof(fresh))
+	if (snprintf(fresh, sizeof(fresh), "%s" HOST_NEW, path) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/* Left behind by a crash. */
 	if (unlinkat(at, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;
-	r = fill(at, fresh, data, len, mode);
-	if (r == 0 && renameat(at, fresh, at, path) < 0)
-		r = -errno;
-	if (r) {
-		unlinkat(at, fresh, 0);
-		return r == -EBUSY ? put_in_place(at, path, data, len, mode) : r;
-	}
-	return sync_folder_of(at, path);
+	if (!is_mount_point(at, path))
+		r = put_new(at, path, fresh, data, len, mode, &old);
+	if (r == HOST_NOT_KEPT)
+		h->lost = arena_strdup(&h->arena, old.lost);
+	return r == -EBUSY ? put_in_place(at, path, data, len, mode) : r;
 }
 
 static int live_append(struct host *h, const char *path, const void *data, size_t len)
@@ -266,20 +319,17 @@ static int live_lock(struct host *h, const char *path)
 {
 	struct live *l = (struct live *)h;
 	const char *name = strrchr(path, '/');
-	int dir, fd, r;
+	int dir, fd;
 
 	if (l->lock_fd >= 0)
 		return 0;
 	dir = own_folder_of(path);
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, name + 1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	r = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-	if (r) {
+	fd = folder_lock(dir, name + 1);
+	if (fd < 0) {
 		close(dir);
-		if (fd >= 0)
-			close(fd);
-		return r;
+		return fd;
 	}
 	l->lock_fd = fd;
 	l->own_fd = dir;

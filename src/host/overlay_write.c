@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an overlay takes: into its folder, and nowhere else. */
 #include "base/fd.h"
+#include "host/folder.h"
 #include "host/overlay.h"
 
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -219,15 +219,11 @@ int overlay_mode(struct overlay *o, const char *path, unsigned *out)
 int overlay_lock(struct overlay *o, const char *path)
 {
 	const char *name;
-	int dir = open_folder(o, path, &name), fd, r = 0;
+	int dir = open_folder(o, path, &name), fd;
 
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		r = -errno;
+	fd = folder_lock(dir, name);
 	close(dir);
-	if (r && fd >= 0)
-		close(fd);
-	return r ? r : fd;
+	return fd;
 }

@@ -125,9 +125,9 @@ static int readonly_kind(struct host *h, const char *path, enum host_kind *out)
 	return inner_of(h)->ops->kind(inner_of(h), path, out);
 }
 
-static int readonly_mode(struct host *h, const char *path, unsigned *out)
+static int readonly_stat(struct host *h, const char *path, struct host_stat *out)
 {
-	return host_mode(inner_of(h), path, out);
+	return host_stat(inner_of(h), path, out);
 }
 
 static int readonly_ask(struct host *h, const char *api, const char *object, const char *field,
@@ -150,7 +150,7 @@ static const struct host_ops readonly_ops = {
 	.kind = readonly_kind,
 	.ask = readonly_ask,
 	.close = readonly_close,
-	.mode = readonly_mode,
+	.stat = readonly_stat,
 };
 
 struct host *host_open_readonly(struct host *inner)

@@ -33,8 +33,19 @@ int host_tell_text(struct host *h, const char *api, const char *object, const ch
 /* --- files that are ours ------------------------------------------------------------------------
  */
 
-/* Makes or replaces a file as a whole: after a crash it is the old one or the new one. */
+/*
+ * Makes or replaces a file as a whole: after a crash it is the old one or the new one, and the new
+ * one's bytes may lie next to it under a name that ends in HOST_NEW. What is replaced hands on its
+ * owner, group, access list and extended attributes, labels among them; other names of it (hard
+ * links) stay with the old bytes. HOST_NOT_KEPT: one of these cannot be handed on, h->lost says
+ * which, and nothing was changed. A file that is a mount point is written in its place, with what
+ * it held under a name that ends in HOST_OLD meanwhile.
+ */
 int host_put(struct host *h, const char *path, const void *data, size_t len, unsigned mode);
+#define HOST_NOT_KEPT (-EBADE)
+#define HOST_NEW ".gputune-new"
+#define HOST_OLD ".gputune-old"
+#define HOST_PART ".part" /* behind that, until it is whole */
 /* Adds to the end of a file, made with mode 0600 when it is missing; on disk when it returns 0. */
 int host_append(struct host *h, const char *path, const void *data, size_t len);
 /* One folder or one link; -EEXIST when something is there. */
@@ -45,9 +56,10 @@ int host_own_dir(struct host *h, const char *path);
 /* A file, a link or an empty folder. */
 int host_remove(struct host *h, const char *path);
 #define HOST_NOT_OURS (-EMEDIUMTYPE)
-/* Takes the lock file, made when it is missing, until the host is closed. -EWOULDBLOCK: another
- * process has it. HOST_NOT_OURS: its folder is a link, belongs to somebody else than this user and
- * root, or others may write to it: what lies in it may be anybody's. */
+/* Takes the lock file, made when it is missing, and its folder, until the host is closed: whoever
+ * removes the file lets nobody in. -EWOULDBLOCK: another process has one of them. HOST_NOT_OURS:
+ * the folder is a link, belongs to somebody else than this user and root, or others may write to
+ * it: what lies in it may be anybody's. */
 int host_lock(struct host *h, const char *path);
 
 /* --- hosts ------------------------------------------------------------------------------------ */

@@ -110,21 +110,31 @@ static int block_get(struct host *h, struct arena *a, const struct knob *k, cons
 	return 0;
 }
 
+static int broken_marks(const struct knob *k, struct err *e)
+{
+	return err_set(e, -EBADMSG,
+		       "could not set %s: the marks of gputune in it do not belong together",
+		       k->name);
+}
+
 /* Only what can be read again, with its lines found. */
-static int put(struct host *h, const char *path, const struct text *t)
+static int put(struct host *h, const struct knob *k, const struct text *t, struct err *e)
 {
 	unsigned mode = MODE;
 	struct place p;
+	int r = t->len > FILE_MAX ? -EFBIG : 0;
 
-	if (t->len > FILE_MAX)
-		return -EFBIG;
-	if (!find_place(t->s ? t->s : "", &p))
-		return -EBADMSG;
-	(void)host_mode(h, path, &mode);
-	return host_put(h, path, t->s ? t->s : "", t->len, mode);
+	if (r == 0 && !find_place(t->s ? t->s : "", &p))
+		return broken_marks(k, e);
+	if (r == 0 && knob_check_links(h, e, k, k->name))
+		return -EMLINK;
+	(void)host_mode(h, k->name, &mode);
+	r = r ? r : host_put(h, k->name, t->s ? t->s : "", t->len, mode);
+	return r ? knob_put_fail(h, e, r, k, k->name) : 0;
 }
 
-static int take_out(struct host *h, const char *path, const char *text, const struct place *p)
+static int take_out(struct host *h, const struct knob *k, const char *text, const struct place *p,
+		    struct err *e)
 {
 	TEXT_AUTO out = { 0 };
 	/* The end that we gave to the last line goes with ours, unless other lines have come since.
@@ -133,19 +143,19 @@ static int take_out(struct host *h, const char *path, const char *text, const st
 	size_t head = (size_t)(p->begin - text) - give_end;
 
 	if (p->before == BEFORE_NOTHING && head == 0 && !*p->rest) {
-		int r = host_remove(h, path);
+		int r = host_remove(h, k->name);
 
 		/* Of a mount point nothing is left but its name. */
 		if (r != -EBUSY)
-			return r;
+			return r ? knob_fail(e, r, "set", k) : 0;
 	}
 	text_addn(&out, text, head);
 	text_add(&out, p->rest);
-	return put(h, path, &out);
+	return put(h, k, &out, e);
 }
 
-static int put_in(struct host *h, const char *path, const char *text, const struct place *p,
-		  const char *lines)
+static int put_in(struct host *h, const struct knob *k, const char *text, const struct place *p,
+		  const char *lines, struct err *e)
 {
 	enum before before = p->begin			      ? p->before
 			     : !text			      ? BEFORE_NOTHING
@@ -159,7 +169,7 @@ static int put_in(struct host *h, const char *path, const char *text, const stru
 		text_printf(&out, "%s%s", text, before == BEFORE_OPEN ? "\n" : "");
 	text_printf(&out, "%s%s%s%s", begin_marks[before], lines, end_mark,
 		    p->begin ? p->rest : "");
-	return put(h, path, &out);
+	return put(h, k, &out, e);
 }
 
 static int block_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
@@ -175,19 +185,12 @@ static int block_set(struct host *h, struct arena *a, const struct knob *k, cons
 	if (r == -ENOENT)
 		r = 0;
 	if (r == 0 && text && !find_place(text, &p))
-		r = -EBADMSG;
+		return broken_marks(k, e);
 	if (r == 0 && strcmp(value, absent) == 0)
-		r = p.begin ? take_out(h, k->name, text, &p) : 0;
-	else if (r == 0)
-		r = knob_file_parse(a, value, &mode, &lines, &len)
-			    ? put_in(h, k->name, text, &p, lines)
-			    : -EINVAL;
-	if (r == -EBADMSG)
-		return err_set(e, r,
-			       "could not set %s: the marks of gputune in it do not belong "
-			       "together",
-			       k->name);
-	return r ? knob_fail(e, r, "set", k) : 0;
+		return p.begin ? take_out(h, k, text, &p, e) : 0;
+	if (r == 0 && knob_file_parse(a, value, &mode, &lines, &len))
+		return put_in(h, k, text, &p, lines, e);
+	return knob_fail(e, r ? r : -EINVAL, "set", k);
 }
 
 /* Lines of printable characters, none of them a mark. */
@@ -236,7 +239,14 @@ static bool block_same(const struct knob *k, const char *x, const char *y)
 	return strcmp(x, y) == 0;
 }
 
+static size_t block_files(const struct knob *k, const char **out)
+{
+	out[0] = k->name;
+	return 1;
+}
+
 const struct knob_ops knob_ops_block = {
+	.files = block_files,
 	.get = block_get,
 	.set = block_set,
 	.sound = block_sound,

@@ -13,7 +13,7 @@
 #define FOLDER "/etc/default/grub.d"
 #define DROP_IN FOLDER "/zz-gputune.cfg"
 /* Where a write to DROP_IN that a crash cut short may leave its half. */
-#define DROP_IN_NEW DROP_IN ".gputune-new"
+#define DROP_IN_NEW DROP_IN HOST_NEW
 /* Stands as long as FOLDER is one that we made: from before it is there until after it is gone. */
 #define FOLDER_MARK "/etc/default/.gputune-made-grub.d"
 
@@ -219,7 +219,7 @@ static int store(struct host *h, struct arena *a, const struct knob *k, const st
 		if (r == 0)
 			r = tidy(h);
 	}
-	return r ? knob_fail(e, r, "set", k) : 0;
+	return r ? knob_put_fail(h, e, r, k, DROP_IN) : 0;
 }
 
 /* Puts token in the place of the one with the same name, or behind all; NULL takes that one out. */
@@ -352,7 +352,17 @@ static bool bootarg_same(const struct knob *k, const char *x, const char *y)
 	return strcmp(y, not_finished) == 0 && strcmp(x, not_set) != 0;
 }
 
+static size_t bootarg_files(const struct knob *k, const char **out)
+{
+	(void)k;
+	out[0] = DROP_IN;
+	out[1] = FOLDER_MARK;
+	out[2] = BOOT_CMDLINE;
+	return 3;
+}
+
 const struct knob_ops knob_ops_bootarg = {
+	.files = bootarg_files,
 	.get = bootarg_get,
 	.set = bootarg_set,
 	.sound = bootarg_sound,

@@ -187,3 +187,10 @@ struct knob *knob_disturbs(struct host *h, struct arena *a, const struct knob *k
 	}
 	return add_found(h, a, out, n, k);
 }
+
+bool knob_grants_part(const struct knob *k)
+{
+	return (k->kind == KNOB_SYSCTL && strcmp(k->name, "vm.nr_hugepages") == 0) ||
+	       (k->kind == KNOB_SYSFS && strstr(k->name, "/hugepages-") &&
+		str_ends(k->name, "/nr_hugepages"));
+}

@@ -56,6 +56,9 @@ const char *knob_neutral(const struct knob *k);
 bool knob_same(const struct knob *k, const char *x, const char *y);
 /* The same, and whole: what a write that was cut off has left counts as ours, and holds nothing. */
 bool knob_holds(const struct knob *k, const char *now, const char *value);
+/* Whether the kernel may grant a part of what is asked for: a number between the two values is then
+ * our own write, and of any other knob another writer's. */
+bool knob_grants_part(const struct knob *k);
 /* What is not as it was all the same though now and value mean the same state, in words; NULL. */
 const char *knob_remains(const struct knob *k, const char *now, const char *value);
 /* As knob_command, for this machine, of which it reads what the command has to name. */
@@ -64,6 +67,17 @@ const char *knob_command_here(struct host *h, struct arena *a, const struct knob
 /* Writing k resets these others (a new I/O scheduler sets the queue's depth): arena array of n. Of
  * those whose folders have to be listed none are known without a host (h NULL). */
 struct knob *knob_disturbs(struct host *h, struct arena *a, const struct knob *k, size_t *n);
+/* A file that a write of the knob left next to one of its own when it was cut off. */
+struct knob_left {
+	const char *path;
+	const char *of; /* the knob's own file */
+	bool saved;	/* it holds what of held before the write; else half of what was to come */
+	bool spare;	/* nothing is lost with it: half a new file, or what of holds now */
+	bool ours;	/* a plain file of this user's with one name */
+};
+/* Those that are there: an arena array of n. Reads only. */
+struct knob_left *knob_left_over(struct host *h, struct arena *a, const struct knob *k, size_t *n);
+bool knob_left_is_ours(struct host *h, const char *path);
 /*
  * What ties the knob to a device rather than to a name: the place in /sys/devices that its object
  * has today. "" where a name is all there is (sysctl). After a reboot the same name may be another

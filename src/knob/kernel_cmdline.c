@@ -181,8 +181,11 @@ static int store(struct host *h, const struct knob *k, const struct cmdline *c, 
 			       "could not set %s: the kernel takes no line of %zu "
 			       "characters",
 			       k->name, length);
+	r = knob_check_links(h, e, k, BOOT_CMDLINE);
+	if (r)
+		return r;
 	r = host_put(h, BOOT_CMDLINE, out.s ? out.s : "", out.len, c->mode);
-	return r ? knob_fail(e, r, "set", k) : 0;
+	return r ? knob_put_fail(h, e, r, k, BOOT_CMDLINE) : 0;
 }
 
 /* Puts token in the place of ours of that name, or behind all; NULL takes it out. False: nothing is

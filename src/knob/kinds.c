@@ -57,7 +57,7 @@ bool knob_sound(const struct knob *k, const char *value, const char **why)
 										 : VALUE_MAX))
 		return knob_unsound(
 			why, "the value is too long, not UTF-8, or holds control characters");
-	return ops->sound(k, value, why);
+	return ops->sound(k, value, why) && (!value || knob_form_sound(k, value, why));
 }
 
 const char *knob_command(struct arena *a, const struct knob *k, const char *value)

@@ -9,6 +9,8 @@
 #include "knob/io.h"
 #include "knob/knob.h"
 
+enum { KNOB_FILES_MAX = 3 };
+
 struct knob_ops {
 	/*
 	 * As knob_get and knob_set. The caller has asked sound(): name, object and value have the
@@ -37,6 +39,8 @@ struct knob_ops {
 	/* As knob_same, after the texts were found to differ. NULL: numbers and blanks (see
 	 * knob_same_text). */
 	bool (*same)(const struct knob *k, const char *x, const char *y);
+	/* The files that set() puts, KNOB_FILES_MAX at most. NULL: none. */
+	size_t (*files)(const struct knob *k, const char **out);
 	/* As knob_remains. NULL: what is the same is the same to the letter. */
 	const char *(*remains)(const struct knob *k, const char *now, const char *value);
 };
@@ -58,11 +62,20 @@ extern const struct knob_ops knob_ops_cpuset;
 /* NULL for KNOB_NONE and numbers that are no kind. */
 const struct knob_ops *knob_ops_of(enum knob_kind kind);
 
+/* Whether the value has the form of what this place holds: a number, one word, three numbers. Knobs
+ * without a row of bounds, and those that hold anything, take all. */
+bool knob_form_sound(const struct knob *k, const char *value, const char **why);
+
 /* --- what kinds share --------------------------------------------------------------------------
  */
 
 /* "could not {verb} {knob}: {reason}" with a reason for r (negative errno); returns r. */
 int knob_fail(struct err *e, int r, const char *verb, const struct knob *k);
+/* The same for what host_put said of path: a file that could not be replaced without a loss is
+ * named with what would have been lost. */
+int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, const char *path);
+/* A file of somebody's that has other names would be parted from them: -EMLINK and *e. */
+int knob_check_links(struct host *h, struct err *e, const struct knob *k, const char *path);
 /* *why = sentence; returns false. */
 bool knob_unsound(const char **why, const char *sentence);
 /* word as a POSIX shell takes it: itself when it is plain, else in single quotes. */

@@ -59,9 +59,21 @@ const char *knob_text(struct arena *a, const struct knob *k);
  */
 const char *knob_command(struct arena *a, const struct knob *k, const char *value);
 /* Whether name, object and value have the shape that the kind allows: no control characters, a path
- * below /sys or /proc/sys without "..", a PCI address, an interface name. *why gets a sentence. For
- * knobs that come from files. */
+ * below /sys or /proc/sys without "..", a PCI address, an interface name; of a place that holds
+ * numbers a number. *why gets a sentence. For knobs that come from files. */
 bool knob_sound(const struct knob *k, const char *value, const char **why);
+/*
+ * Whether this name is ever written: by a setting of the list or of an older version's, or put back
+ * because such a write resets it. For knobs that come from files: a sound name may still be any
+ * sysctl of the machine.
+ */
+bool knob_known(const struct knob *k);
+/*
+ * Whether value is one that may be asked for: sound, of a known knob, within what its row of the
+ * table of bounds says. *why gets a sentence with the range; literal or arena. What is put back is
+ * what the machine held, whatever somebody set it to: for that knob_sound is all there is.
+ */
+bool knob_allows(struct arena *a, const struct knob *k, const char *value, const char **why);
 /* The value of a file of ours: "0644:TEXT" with \n, \t, \\ and \0NNN; a folder has no text. */
 const char *knob_file_value(struct arena *a, unsigned mode, const char *text, size_t len);
 /* The reverse; false when the value is none of that form. *text is ended by a NUL too. */

@@ -18,8 +18,7 @@
 
 enum { CONTENT_MAX = 1 << 18 };
 
-static const char absent[] = "absent", link_start[] = "link:", others[] = "others",
-		  left_over[] = ".gputune-new";
+static const char absent[] = "absent", link_start[] = "link:", others[] = "others";
 
 /* No star matches a slash. The mode is the one such a file has where it cannot be asked. */
 static const struct {
@@ -187,9 +186,10 @@ static const char *folder_path(struct arena *a, const char *name)
 }
 
 /* What a crash in the middle of a write left. */
-static bool is_left_over(const char *name)
+static bool is_left_over(struct host *h, struct arena *a, const char *folder, const char *name)
 {
-	return str_ends(name, left_over);
+	return str_ends(name, HOST_NEW) &&
+	       knob_left_is_ours(h, arena_printf(a, "%s/%s", folder, name));
 }
 
 static int folder_get(struct host *h, struct arena *a, const char *name, const char **value)
@@ -212,7 +212,7 @@ static int folder_get(struct host *h, struct arena *a, const char *name, const c
 		return r;
 	*value = knob_file_value(a, mode_of(h, path, name), "", 0);
 	for (size_t i = 0; i < n; i++)
-		if (!is_left_over(names[i]))
+		if (!is_left_over(h, a, path, names[i]))
 			*value = knob_file_value(a, mode_of(h, path, name), others, strlen(others));
 	return 0;
 }
@@ -266,7 +266,7 @@ static int folder_remove(struct host *h, struct arena *a, const char *path)
 	int r = host_list(h, path, a, &names, &n);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (is_left_over(names[i]))
+		if (is_left_over(h, a, path, names[i]))
 			r = remove_path(h, arena_printf(a, "%s/%s", path, names[i]));
 	return r && !is_missing(r) ? r : remove_path(h, path);
 }
@@ -312,11 +312,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 	if (strcmp(value, absent) == 0 && is_folder(k->name)) {
 		r = folder_remove(h, a, folder_path(a, k->name));
 	} else if (strcmp(value, absent) == 0) {
-		/* Half a file of a write that was cut short is nobody's. */
-		r = host_exists(h, arena_printf(a, "%s%s", k->name, left_over))
-			    ? remove_path(h, arena_printf(a, "%s%s", k->name, left_over))
-			    : 0;
-		r = r ? r : remove_path(h, k->name);
+		r = remove_path(h, k->name);
 	} else if (str_starts(value, link_start)) {
 		r = link_set(h, a, k->name, value + strlen(link_start));
 	} else if (!knob_file_parse(a, value, &mode, &text, &len)) {
@@ -326,7 +322,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 	} else {
 		r = host_put(h, k->name, text, len, mode);
 	}
-	return r ? knob_fail(e, r, "set", k) : 0;
+	return r ? knob_put_fail(h, e, r, k, k->name) : 0;
 }
 
 /* --- the rest ----------------------------------------------------------------------------------
@@ -387,7 +383,14 @@ static bool own_same(const struct knob *k, const char *x, const char *y)
 	return strcmp(x, y) == 0;
 }
 
+static size_t own_files(const struct knob *k, const char **out)
+{
+	out[0] = k->name;
+	return !is_folder(k->name);
+}
+
 const struct knob_ops knob_ops_own_file = {
+	.files = own_files,
 	.get = own_get,
 	.set = own_set,
 	.sound = own_sound,

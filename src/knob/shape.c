@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "host/write.h"
 #include "knob/kinds.h"
 
 enum { WORD_MAX_LEN = 63 };
@@ -175,6 +176,41 @@ int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
 		err_hint(e, "changing the machine needs root");
 	arena_free(&a);
 	return r;
+}
+
+int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, const char *path)
+{
+	struct arena a = { 0 };
+
+	if (r != HOST_NOT_KEPT)
+		return knob_fail(e, r, "set", k);
+	err_set(e, r,
+		"could not set %s: a new %s cannot have %s of the one that is there; nothing "
+		"was changed",
+		knob_text(&a, k), path, h->lost);
+	err_hint(e,
+		 "its owner and its attributes are kept or nothing is written: getfattr -d -m - "
+		 "%s shows them",
+		 path);
+	arena_free(&a);
+	return r;
+}
+
+int knob_check_links(struct host *h, struct err *e, const struct knob *k, const char *path)
+{
+	struct arena a = { 0 };
+	struct host_stat st;
+
+	if (host_stat(h, path, &st) || st.kind != HOST_FILE || st.links < 2)
+		return 0;
+	err_set(e, -EMLINK,
+		"could not set %s: %s has %lu names (hard links), and a new file would have one of "
+		"them alone; nothing was changed",
+		knob_text(&a, k), path, st.links);
+	err_hint(e, "find / -xdev -samefile %s names them; let %s be a file of its own first", path,
+		 path);
+	arena_free(&a);
+	return -EMLINK;
 }
 
 const char *knob_place_link(struct host *h, struct arena *a, const char *path)

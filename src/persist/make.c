@@ -279,6 +279,18 @@ static void notes(struct arena *a, const struct machine *m, struct persist *p)
 	}
 }
 
+/* The first that is written and the last that goes: whatever a crash leaves of the others, it says
+ * what they set and what was there before. */
+static void request_file(struct arena *a, struct persist *p)
+{
+	struct persist_file request;
+
+	persist_add_file(a, p, PERSIST_REQUEST, 0644, persist_request(a, p->rows, p->n));
+	request = p->files[p->n_files - 1];
+	memmove(p->files + 1, p->files, (p->n_files - 1) * sizeof(*p->files));
+	p->files[0] = request;
+}
+
 static bool keeps_any(const struct persist *p)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -305,7 +317,7 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 		return;
 	persist_losers(a, m, w, out);
 	notes(a, m, out);
-	persist_add_file(a, out, PERSIST_REQUEST, 0644, persist_request(a, out->rows, out->n));
+	request_file(a, out);
 	/* Last: it is what acts on the others. */
 	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));
 }

@@ -48,6 +48,7 @@ struct kept {
 	const char *target; /* as a plan calls it; "" for the machine */
 	struct knob knob;   /* KNOB_NONE: what only PERSIST_MEMLOCK is */
 	const char *value;  /* as knob/io.h has it */
+	const char *before; /* what a runtime knob held before anything of ours; NULL: not known */
 	const char *device; /* what has to stand there at boot: "15b3:1021" of a PCI function, the
 			       address of an interface's function, the name of an idle state; "" */
 	enum keeper keeper;
@@ -95,7 +96,7 @@ const char *persist_boot_file(const struct machine *m);
 /* --- the request: what the boot-time unit and verify --boot read -------------------------------
  */
 
-/* All rows that are kept as JSON, schema gputune.boot/1; 256 CPUs with one value are one row. */
+/* All rows that are kept as JSON, schema gputune.boot/2; 256 CPUs with one value are one row. */
 const char *persist_request(struct arena *a, const struct kept *rows, size_t n);
 /* The reverse, strict: bounded, no unknown key, every knob and value sound. Targets are left empty.
  * *e names what is wrong. */

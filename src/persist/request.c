@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "persist/persist.h"
 
-enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16 };
+enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16, KEYS = 10 };
 
 static const char written_by[] =
 	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" takes it back";
@@ -51,15 +51,18 @@ static bool split_number(struct arena *a, const struct knob *k, const char **pat
 static bool is_alike(const struct kept *x, const struct kept *y)
 {
 	return x->keeper == y->keeper && strcmp(x->id, y->id) == 0 &&
-	       strcmp(x->value, y->value) == 0 && strcmp(x->device, y->device) == 0;
+	       strcmp(x->value, y->value) == 0 && strcmp(x->device, y->device) == 0 &&
+	       (x->before && y->before ? strcmp(x->before, y->before) == 0
+				       : x->before == y->before);
 }
 
 static json_t *row_json(const struct kept *row, const char *name, const char *numbers)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", row->id, "kind",
-			 knob_kind_name(row->knob.kind), "name", name, "object", row->knob.object,
-			 "numbers", numbers, "value", row->value, "device", row->device, "keeper",
-			 keeper_name(row->keeper), "by", row->by);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?}", "id", row->id,
+			 "kind", knob_kind_name(row->knob.kind), "name", name, "object",
+			 row->knob.object, "numbers", numbers, "value", row->value, "device",
+			 row->device, "keeper", keeper_name(row->keeper), "by", row->by, "before",
+			 row->before);
 }
 
 /* The numbers of all rows from i on that are the same but for it; they are marked as told. */
@@ -88,7 +91,7 @@ const char *persist_request(struct arena *a, const struct kept *rows, size_t n)
 	char *text;
 	const char *out;
 
-	json_object_set_new(j, "schema", json_string("gputune.boot/1"));
+	json_object_set_new(j, "schema", json_string("gputune.boot/2"));
 	json_object_set_new(j, "written_by", json_string(written_by));
 	for (size_t i = 0; i < n; i++) {
 		const char *pattern = NULL;
@@ -122,6 +125,7 @@ struct reading {
 	struct kept *rows;
 	size_t n;
 	size_t item; /* counted from 1; 0: the top level */
+	size_t keys; /* of a row: the first format has no "before" */
 	struct err *e;
 };
 
@@ -182,7 +186,8 @@ static int add(struct reading *r, const struct kept *row)
 	if (!s)
 		return bad(r, "there is no setting \"%.60s\"", row->id);
 	if (row->knob.kind == KNOB_NONE ? row->keeper != KEEPER_LIMITS
-					: !knob_sound(&row->knob, row->value, &why))
+					: !knob_allows(r->a, &row->knob, row->value, &why) ||
+						  !knob_sound(&row->knob, row->before, &why))
 		return bad(r, "%.60s: %s", row->id, why);
 	if (r->n == EXPANDED_MAX)
 		return bad(r, "it stands for more than %d values", EXPANDED_MAX);
@@ -217,8 +222,11 @@ static int row_of(struct reading *r, const json_t *j)
 	struct kept row = { .target = "" };
 	const char *numbers = "";
 
-	if (!json_is_object(j) || json_object_size(j) != 9)
-		return bad(r, "it has not the nine keys of a row");
+	if (!json_is_object(j) || json_object_size(j) != r->keys)
+		return bad(r, "it has not the %zu keys of a row", r->keys);
+	if (r->keys == KEYS && !json_is_null(json_object_get(j, "before")) &&
+	    text_of(r, j, "before", &row.before))
+		return -EINVAL;
 	if (text_of(r, j, "id", &row.id) || kind_of(r, j, &row) ||
 	    text_of(r, j, "name", &row.knob.name) || text_of(r, j, "object", &row.knob.object) ||
 	    text_of(r, j, "numbers", &numbers) || text_of(r, j, "value", &row.value) ||
@@ -236,7 +244,8 @@ static int document(struct reading *r, const json_t *j)
 		return bad(r, "it is no request of gputune");
 	if (text_of(r, j, "schema", &schema) || text_of(r, j, "written_by", &ignored))
 		return -EINVAL;
-	if (strcmp(schema, "gputune.boot/1") != 0)
+	r->keys = strcmp(schema, "gputune.boot/1") == 0 ? KEYS - 1 : KEYS;
+	if (r->keys == KEYS && strcmp(schema, "gputune.boot/2") != 0)
 		return bad(r, "its schema is \"%.60s\", which this version does not read", schema);
 	if (!json_is_array(list) || json_array_size(list) > ROWS_MAX)
 		return bad(r, "\"rows\" is no list of at most %d rows", ROWS_MAX);

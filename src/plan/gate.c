@@ -211,6 +211,16 @@ static const char *dangerous(struct gates *g, const struct change *c)
 			    c->s->id, c->s->id);
 }
 
+/* What no machine is asked for, by a profile file: those above say more where they hold. */
+static const char *out_of_bounds(struct gates *g, const struct change *c)
+{
+	const char *why = NULL;
+
+	if (knob_known(&c->knob))
+		(void)knob_allows(g->a, &c->knob, c->after, &why);
+	return why;
+}
+
 /* --- all ----------------------------------------------------------------------------------------
  */
 
@@ -223,6 +233,7 @@ static const struct {
 	{ GATE_OVERRIDDEN, false, overridden },
 	{ GATE_LIMIT, false, gate_limit },
 	{ GATE_HOUSEKEEPING, false, gate_housekeeping },
+	{ GATE_LIMIT, false, out_of_bounds },
 	{ GATE_LOCKDOWN, false, lockdown },
 	{ GATE_OWN_LINK, true, own_link },
 	{ GATE_GPU_BUSY, true, gate_gpu_busy },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that the hardware or the kernel does not take: the machine's own maxima where they are
- * facts, else the kernel's documented bounds. Memory for huge pages is in gate_memory.c. */
+ * facts. Memory for huge pages is in gate_memory.c. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,74 +209,28 @@ static const char *policy_limit(struct gates *g, const struct change *c)
 
 static const char *file_limit(struct gates *g, const struct change *c)
 {
-	static const struct {
-		const char *path, *words;
-	} rows[] = {
-		{ "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise never" },
-		{ "/sys/kernel/mm/transparent_hugepage/defrag",
-		  "always defer defer+madvise madvise never" },
-		{ "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
-		  "always within_size advise never deny force" },
-	};
 	const struct disk *d;
 	const char *leaf = gate_queue_leaf(g->m, c->knob.name, &d);
 
 	if (leaf)
 		return queue_limit(g, c, d, leaf);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(c->knob.name, rows[i].path) == 0)
-			return no_such_word(g, c, rows[i].words);
-	if (str_starts(c->knob.name, "/sys/devices/system/cpu/cpu") &&
-	    str_ends(c->knob.name, "/disable"))
-		return no_such_word(g, c, "0 1");
 	return policy_limit(g, c);
 }
 
 /* --- sysctls ------------------------------------------------------------------------------------
  */
 
-/* The bounds of the kernel's own tables: kernel/sysctl.c, mm/, net/core/sysctl_net_core.c. */
-static const struct {
-	const char *name;
-	long long min, max;
-} sysctls[] = {
-	{ "vm.swappiness", 0, 200 },
-	{ "vm.dirty_ratio", 0, 100 },
-	{ "vm.dirty_background_ratio", 0, 100 },
-	/* The kernel takes two pages; every writer would stall. */
-	{ "vm.dirty_bytes", 1 << 20, LLONG_MAX },
-	{ "vm.dirty_background_bytes", 1 << 20, LLONG_MAX },
-	{ "vm.vfs_cache_pressure", 0, INT_MAX },
-	{ "vm.zone_reclaim_mode", 0, 7 },
-	{ "vm.overcommit_memory", 0, 2 },
-	{ "vm.overcommit_ratio", 0, INT_MAX },
-	{ "kernel.sched_autogroup_enabled", 0, 1 },
-	{ "net.core.rmem_max", 2304, INT_MAX },
-	{ "net.core.wmem_max", 4608, INT_MAX },
-	{ "net.core.rmem_default", 2304, INT_MAX },
-	{ "net.core.wmem_default", 4608, INT_MAX },
-	{ "net.core.netdev_max_backlog", 0, INT_MAX },
-	{ "net.core.somaxconn", 0, INT_MAX },
-};
-
+/* 200 came with Linux 5.8. */
 static const char *sysctl_limit(struct gates *g, const struct change *c)
 {
-	for (size_t i = 0; i < sizeof(sysctls) / sizeof(sysctls[0]); i++) {
-		struct fact_int max = { .f.seen = SEEN_OK, .v = sysctls[i].max };
-		const char *why;
-		int major, minor;
+	const struct fact_int most = { .f.seen = SEEN_OK, .v = 100 };
+	int major, minor;
 
-		if (strcmp(c->knob.name, sysctls[i].name) != 0)
-			continue;
-		/* 200 came with 5.8. */
-		if (max.v == 200 &&
-		    sscanf(fact_text(&g->m->kernel.release, ""), "%d.%d", &major, &minor) == 2 &&
-		    major * 100 + minor < 508)
-			max.v = 100;
-		why = above(g, c, &max, "");
-		return why ? why : below(g, c, sysctls[i].min, "");
-	}
-	return NULL;
+	if (strcmp(c->knob.name, "vm.swappiness") != 0 ||
+	    sscanf(fact_text(&g->m->kernel.release, ""), "%d.%d", &major, &minor) != 2 ||
+	    major * 100 + minor >= 508)
+		return NULL;
+	return above(g, c, &most, "");
 }
 
 /* OpenZFS ignores a limit of all memory or more. */

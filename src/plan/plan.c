@@ -43,6 +43,7 @@ static void add_change(struct making *k, const struct finding *f, const char *ta
 			      .knob = aim->knob,
 			      .before = seen_ok(&now.f) ? now.v : NULL,
 			      .after = aim->value,
+			      .unseen = now.f.seen == SEEN_ERROR,
 			      .why = f->v.why,
 			      .source = f->s->source,
 			      .risk = f->s->risk,

@@ -39,6 +39,7 @@ struct change {
 	enum effect effect;
 	const struct owner *owners;
 	size_t n_owners;
+	bool unseen;	     /* reading its value failed: not for want of it or of a right */
 	const char *gate;    /* NULL: nothing is against it */
 	const char *refusal; /* the gate's sentence */
 };

@@ -199,7 +199,7 @@ static const void *target(const struct reader *r, const struct change *c)
 static int place(const struct reader *r, const json_t *j, struct change *c)
 {
 	const void *object;
-	const char *why = "not sound";
+	const char *why = "not sound", *code;
 
 	if (knob(r, j, &c->knob) || text(r, j, "target", false, &c->target) ||
 	    text(r, j, "before", true, &c->before) || text(r, j, "after", false, &c->after))
@@ -213,6 +213,15 @@ static int place(const struct reader *r, const json_t *j, struct change *c)
 	if (!setting_reaches(r->a, c->s, object, &c->knob))
 		return bad(r, "%s does not write the %s knob \"%.100s\" of \"%.60s\"", c->s->id,
 			   knob_kind_name(c->knob.kind), c->knob.name, c->target);
+	/* The machine may hold anything before; what is asked for is bounded. */
+	if (knob_allows(r->a, &c->knob, c->after, &why))
+		return 0;
+	/* So it was when the plan was made: it stays refused. */
+	code = json_string_value(json_object_get(j, "gate"));
+	if (!code || strcmp(code, GATE_LIMIT) != 0)
+		return bad(r, "%.60s: %s", c->s->id, why);
+	c->gate = GATE_LIMIT;
+	c->refusal = why;
 	return 0;
 }
 

@@ -12,11 +12,14 @@ int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
-		const char *now = NULL;
+		const char *now = NULL, *why = "";
 		int code;
 
 		if (c->gate)
 			continue;
+		/* No reader of the journal would believe it. */
+		if (!knob_allows(r->a, &c->knob, c->after, &why))
+			return err_set(e, -EINVAL, "%s: %s", c->s->id, why);
 		code = knob_get(r->h, r->a, &c->knob, &now, e);
 		if (code == -ENODATA)
 			continue;
@@ -42,6 +45,13 @@ static int check_before(struct txn_run *r, const struct knob *k, const char *bef
 		return 0;
 	return err_set(why, -EINVAL, "%s could not be put back to what it is now: %s",
 		       knob_text(r->a, k), sentence);
+}
+
+static int set_just_now(struct txn_run *r, const struct knob *k, const char *now, struct err *why)
+{
+	err_set(why, -ESTALE, "another program set %s to %s just now", knob_text(r->a, k), now);
+	err_hint(why, "make a new plan when it has ended");
+	return -ESTALE;
 }
 
 /* A side that is not there cannot be reset; one that cannot be read could not be put back. */
@@ -77,12 +87,32 @@ static void note_left(struct txn_run *r, struct entry *e)
 	}
 }
 
-/* What was there before: of a knob without a getter, what we set last in this boot. */
+/* Whether an earlier change of this transaction set the knob, or reset it. */
+static bool is_own_doing(const struct txn_run *r, const struct knob *k)
+{
+	for (size_t i = 0; i < r->now->n; i++) {
+		const struct entry *e = &r->now->entries[i];
+
+		if (knob_equal(&e->knob, k))
+			return true;
+		for (size_t s = 0; s < e->n_sides; s++)
+			if (knob_equal(&e->sides[s].knob, k))
+				return true;
+	}
+	return false;
+}
+
+/* What was there before: what the plan saw, as long as the changes before it took; of a knob
+ * without a getter, what we set last in this boot. */
 static int note_before(struct txn_run *r, struct entry *e, struct err *why)
 {
+	const char *seen = e->before;
 	int code = knob_get(r->h, r->a, &e->knob, &e->before, why);
 	const struct entry *below;
 
+	if (code == 0 && seen && !knob_same(&e->knob, e->before, seen) &&
+	    !is_own_doing(r, &e->knob))
+		return set_just_now(r, &e->knob, e->before, why);
 	if (code != -ENODATA)
 		return code ? code : check_before(r, &e->knob, e->before, why);
 	below = layer_top(&r->journal, &e->knob);
@@ -154,8 +184,22 @@ static int prepare(struct txn_run *r, const struct change *c, struct err *why)
 	e->n_sides = fresh.n_sides;
 	e->place = knob_place(r->h, r->a, &e->knob);
 	run_row(r, e)->outcome = OUTCOME_NOT_TRIED;
-	write_intend(&r->writer, e);
+	write_intend(&r->writer, r->now, e);
 	return 0;
+}
+
+/* The intent took time to reach the disk: a value that another writer set meanwhile is theirs. */
+static int check_still(struct txn_run *r, struct entry *e, struct outcome_row *row, struct err *why)
+{
+	const char *now = NULL;
+	int code = knob_get(r->h, r->a, &e->knob, &now, why);
+
+	if (code == -ENODATA || (code == 0 && e->before && knob_same(&e->knob, now, e->before)))
+		return 0;
+	row->found = code ? NULL : now;
+	if (code == 0)
+		set_just_now(r, &e->knob, now, why);
+	return failed(row, OUTCOME_FAILED, r, why);
 }
 
 /* One write, read back. i counts the transaction's entries. */
@@ -165,6 +209,10 @@ static int carry_out(struct txn_run *r, size_t i, struct err *why)
 	struct outcome_row *row = &r->report->rows[i];
 	int code;
 
+	code = check_still(r, e, row, why);
+	if (code)
+		return code;
+	e->written = true;
 	if (knob_set(r->h, r->a, &e->knob, e->after, why))
 		return failed(row, OUTCOME_FAILED, r, why);
 	code = read_back(r, e, row, why);
@@ -208,7 +256,9 @@ static int make_batch(struct txn_run *r, const struct plan *p, size_t from, size
 		return code;
 	code = write_flush(&r->writer);
 	if (code)
-		return err_set(why, code, "%s: %s", TXN_JOURNAL, strerror(-code));
+		return err_set(why, code,
+			       "%s: %s; what cannot be written there first is not changed",
+			       TXN_JOURNAL, strerror(-code));
 	for (size_t i = first; code == 0 && i < r->now->n; i++)
 		code = carry_out(r, i, why);
 	return code;
@@ -242,6 +292,12 @@ static bool take_all_back(struct txn_run *r)
 		struct entry *e = &t->entries[i];
 		struct outcome_row *row = &r->report->rows[i], own = *row;
 
+		if (!e->written) {
+			e->state = ENTRY_UNDONE;
+			e->note = "not written";
+			write_undone(&r->writer, e, e->txn);
+			continue;
+		}
 		run_take_back(r, e, false, &own);
 		if (own.outcome == OUTCOME_STUCK) {
 			clean = false;

@@ -18,7 +18,7 @@ static void noted(struct txn_run *r, struct entry *e, struct outcome_row *row, e
 	write_undone(&r->writer, e, r->now ? r->now->txn : e->txn);
 }
 
-static void stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence)
+void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence)
 {
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = sentence;
@@ -139,7 +139,7 @@ static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row,
 	const char *trouble = r->dry ? NULL : restore_sides(r, e, later);
 
 	if (trouble)
-		stuck(r, e, row, trouble);
+		run_stuck(r, e, row, trouble);
 	else
 		noted(r, e, row, o, note);
 }
@@ -154,6 +154,7 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 	row->from = to;
 	if (r->dry) {
 		noted(r, e, row, e->before ? OUTCOME_RESTORED : OUTCOME_RESET, "restored");
+		row->sentence = run_until_reboot(r, e);
 		return;
 	}
 	later = later_sides(r, e);
@@ -162,6 +163,13 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		write_restoring(&r->writer, e);
 		/* Where it cannot be written the end says so. */
 		(void)write_flush(&r->writer);
+		if (row->found && knob_get(r->h, r->a, &e->knob, &now, &why) == 0 &&
+		    !knob_same(&e->knob, now, row->found)) {
+			row->found = now;
+			noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);
+			row->sentence = arena_printf(r->a, "another program set it to %s", now);
+			return;
+		}
 	}
 	code = knob_set(r->h, r->a, &e->knob, to, &why);
 	got = knob_get(r->h, r->a, &e->knob, &now, &why);
@@ -178,11 +186,13 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		is_back(r, e, row, OUTCOME_RESTORED, "restored", later);
 		if (row->outcome == OUTCOME_RESTORED)
 			row->sentence = knob_remains(&e->knob, now, to);
+		if (!row->sentence && row->outcome == OUTCOME_RESTORED)
+			row->sentence = run_until_reboot(r, e);
 		return;
 	}
-	stuck(r, e, row,
-	      code || got ? arena_strdup(r->a, why.text)
-			  : arena_printf(r->a, "wrote %s, but it is %s", to, now));
+	run_stuck(r, e, row,
+		  code || got ? arena_strdup(r->a, why.text)
+			      : arena_printf(r->a, "wrote %s, but it is %s", to, now));
 }
 
 static void take_back_unseen(struct txn_run *r, struct entry *e, struct outcome_row *row)
@@ -194,7 +204,7 @@ static void take_back_unseen(struct txn_run *r, struct entry *e, struct outcome_
 	else if (neutral)
 		restore(r, e, row, neutral);
 	else
-		stuck(r, e, row, "its prior value was not known, and it has no neutral one");
+		run_stuck(r, e, row, "its prior value was not known, and it has no neutral one");
 }
 
 /* The same name may be another device after a reboot. A place that cannot be read just now says
@@ -256,8 +266,16 @@ static void hand_down_sides(struct txn_run *r, const struct entry *e, struct ent
 
 static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *row)
 {
-	struct entry *above = layer_in_force(r, e);
+	const char *to;
+	struct entry *above = run_pair_above(r, e, &to);
 
+	if (above) {
+		above->before = to;
+		write_rebase(&r->writer, above);
+		covered(r, e, row, above);
+		return true;
+	}
+	above = layer_in_force(r, e);
 	if (!above)
 		return false;
 	if (layer_hands_down(e, above)) {
@@ -288,19 +306,6 @@ static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct
 	return true;
 }
 
-/* A dry run leaves in our folder what would be gone by the time the folder's turn comes. */
-static bool is_full_folder(const struct txn_run *r, const struct entry *e, const char *now)
-{
-	return r->dry && e->knob.kind == KNOB_FILE && str_ends(e->knob.name, "/") &&
-	       str_starts(now, e->after);
-}
-
-/* A folder of ours in which somebody put something cannot go, whatever is asked for. */
-static bool can_force(const struct entry *e, const char *now)
-{
-	return e->knob.kind != KNOB_FILE || knob_sound(&e->knob, now, NULL);
-}
-
 /* It stays as it is in the journal: for the version that wrote it, or for a person. */
 static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome_row *row)
 {
@@ -317,15 +322,20 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 				     version ? version : "unknown");
 }
 
-void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
+void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
 {
 	struct err why = { 0 };
-	const char *now = NULL;
+	const char *now = NULL, *needs;
 	bool unknown = false;
 	int code;
 
 	if (e->unread) {
 		cannot_read(r, e, row);
+		return;
+	}
+	needs = run_needs_request(r, e);
+	if (needs) {
+		run_stuck(r, e, row, arena_printf(r->a, "%s is still there, and needs it", needs));
 		return;
 	}
 	if (is_covered(r, e, row))
@@ -339,24 +349,30 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 	} else if (code == 0 && is_elsewhere(r, e, &unknown)) {
 		away(r, e, row, forced, "its name is another device's now");
 	} else if (code) {
-		stuck(r, e, row, arena_strdup(r->a, why.text));
+		run_stuck(r, e, row, arena_strdup(r->a, why.text));
 	} else if (unknown && !forced) {
-		stuck(r, e, row, "whether it is still the same device could not be seen");
+		run_stuck(r, e, row, "whether it is still the same device could not be seen");
 	} else if (e->before && knob_holds(&e->knob, now, e->before)) {
 		/* Not by us: whoever put it back has reset the sides too, and they are theirs. */
 		if (e->restoring)
 			is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
 		else
 			noted(r, e, row, OUTCOME_ALREADY, "already");
+		if (row->outcome == OUTCOME_ALREADY)
+			row->sentence = run_until_reboot(r, e);
+	} else if (run_went_further(r, e, now)) {
+		noted(r, e, row, OUTCOME_ALREADY, "already");
+	} else if (!r->dry && run_holds_file(r, e)) {
+		run_stuck(r, e, row, arena_printf(r->a, "it still holds %s", run_holds_file(r, e)));
 	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
 		return;
-	} else if ((is_ours(e, now) || is_full_folder(r, e, now) ||
-		    (forced && can_force(e, now))) &&
+	} else if ((is_ours(e, now) || run_is_full_folder(r, e, now) ||
+		    (forced && run_can_force(e, now))) &&
 		   e->before) {
 		restore(r, e, row, e->before);
 	} else {
 		noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);
-		row->sentence = arena_printf(r->a, "somebody set it to %s since", now);
+		row->sentence = run_foreign(r, e, now);
 	}
 }
 

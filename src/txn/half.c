@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "knob/io.h"
 #include "txn/run.h"
 
-/* Numbers that the machine took in part (huge pages, rounded sizes) lie between the two. */
+/* Of huge pages the kernel grants as many as it finds memory for: numbers between the two. */
 static bool lies_between(const char *now, const char *before, const char *after)
 {
 	long long x, lo, hi;
@@ -40,5 +41,5 @@ bool run_is_half(const struct entry *e, const char *now)
 		return has_words_of_both(now, e->before, e->after);
 	if (e->knob.kind == KNOB_FILE && str_starts(e->after, "link:"))
 		return strcmp(now, "absent") == 0;
-	return lies_between(now, e->before, e->after);
+	return knob_grants_part(&e->knob) && lies_between(now, e->before, e->after);
 }

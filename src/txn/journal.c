@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "txn/line.h"
-
-enum { JOURNAL_MAX = 512 << 20 };
+#include "txn/scan.h"
+#include "txn/store.h"
 
 const char *entry_state_name(enum entry_state s)
 {
@@ -32,140 +31,34 @@ bool transaction_holds(const struct transaction *t)
 	return strcmp(t->op, "undo") != 0;
 }
 
-/* Lines of one transaction that stand together. */
-struct stretch {
-	const char *from, *to;
-	unsigned long txn;
-};
-
-/* How a line began. */
-struct begun {
-	const char *text;
-	size_t n; /* 0: none */
-};
-
-/* What the first pass finds: which transactions need no second look, and where the others stand. */
-struct scan {
-	unsigned char *closed; /* by number */
-	size_t cap;
-	unsigned long last;
-	struct stretch *stretches;
-	size_t n, room;
-	size_t bad_lines;
-	struct begun heads[2]; /* of the newest stretch, of lines that say nothing of its end */
-	unsigned turn;
-};
-
-static void *grown(void *list, size_t *cap, size_t want, size_t size)
+bool transaction_is_over(const struct transaction *t)
 {
-	size_t n = *cap ? *cap : 1024;
-
-	while (n < want)
-		n *= 2;
-	list = realloc(list, n * size);
-	if (!list)
-		out_of_memory(0);
-	memset((char *)list + *cap * size, 0, (n - *cap) * size);
-	*cap = n;
-	return list;
-}
-
-static void note_number(struct scan *s, unsigned long txn)
-{
-	if (txn >= s->cap)
-		s->closed = grown(s->closed, &s->cap, txn + 1, sizeof(*s->closed));
-	if (txn > s->last)
-		s->last = txn;
-}
-
-static bool may_close(const struct line_head *head)
-{
-	return line_is(head, "begin") || line_is(head, "closed") || line_is(head, "end") ||
-	       line_is(head, "undoing");
-}
-
-static bool closes(const struct line_head *head, const char *line, size_t len)
-{
-	static const char undo[] = "\"op\":\"undo\"", back[] = "\"result\":\"rolled-back\"";
-
-	/* A line that was cut says nothing. */
-	if (line[len - 1] != '}')
-		return false;
-	if (line_is(head, "closed"))
-		return true;
-	if (line_is(head, "end"))
-		return memmem(line, len, back, sizeof(back) - 1) != NULL;
-	/* An undo holds nothing of its own. */
-	return line_is(head, "begin") && memmem(line, len, undo, sizeof(undo) - 1) != NULL;
-}
-
-/* Calls each for every whole line; true when the last one was cut short. */
-static bool for_lines(const char *text, size_t len,
-		      void (*each)(void *ctx, const char *line, size_t n), void *ctx)
-{
-	const char *end = text + len;
-
-	while (text < end) {
-		const char *nl = memchr(text, '\n', (size_t)(end - text));
-
-		if (!nl)
-			return true;
-		if (nl > text)
-			each(ctx, text, (size_t)(nl - text));
-		text = nl + 1;
-	}
-	return false;
-}
-
-/* An intent and its "done" take turns through most of a journal: what begins as one of the two
- * lines before it did, to the end of the number, tells this pass no more than that line. */
-static bool goes_on(const struct scan *s, const char *line, size_t n)
-{
-	for (int i = 0; i < 2; i++) {
-		const struct begun *b = &s->heads[i];
-
-		if (b->n && n >= b->n && memcmp(line, b->text, b->n) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void scan_line(void *ctx, const char *line, size_t n)
-{
-	struct scan *s = ctx;
-	struct line_head head;
-
-	if (goes_on(s, line, n)) {
-		s->stretches[s->n - 1].to = line + n + 1;
-		return;
-	}
-	if (!line_head(line, n, &head)) {
-		s->bad_lines++;
-		return;
-	}
-	note_number(s, head.txn);
-	if (closes(&head, line, n))
-		s->closed[head.txn] = 1;
-	/* What an undo has begun to take back by force was left, and is open again. */
-	if (line_is(&head, "undoing"))
-		s->closed[head.txn] = 0;
-	if (!s->n || s->stretches[s->n - 1].txn != head.txn) {
-		if (s->n == s->room)
-			s->stretches =
-				grown(s->stretches, &s->room, s->n + 1, sizeof(*s->stretches));
-		s->stretches[s->n++] = (struct stretch){ .from = line, .txn = head.txn };
-		s->heads[0] = s->heads[1] = (struct begun){ 0 };
-	}
-	s->stretches[s->n - 1].to = line + n + 1;
-	if (!may_close(&head))
-		s->heads[s->turn++ % 2] = (struct begun){ .text = line, .n = head.len };
+	return t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
 }
 
 struct reader {
 	struct arena *a;
 	struct journal *out;
-	size_t *at; /* by number: place in out->items, plus one */
+	const char *text;  /* that is being read */
+	unsigned long txn; /* of the stretch */
+	size_t *at;	   /* by number: place in out->items, plus one */
 };
+
+static void note_bad(struct journal *out, size_t line)
+{
+	out->bad_at = out->bad_lines++ ? out->bad_at : line;
+}
+
+static size_t line_number(const char *text, const char *line)
+{
+	size_t n = 1;
+
+	while ((text = memchr(text, '\n', (size_t)(line - text)))) {
+		text++;
+		n++;
+	}
+	return n;
+}
 
 static void read_line(void *ctx, const char *line, size_t n)
 {
@@ -174,19 +67,35 @@ static void read_line(void *ctx, const char *line, size_t n)
 	json_error_t why;
 	json_t *j;
 
-	/* Counted by the first pass. */
-	if (!line_head(line, n, &head))
+	/* Between the transaction's own lines, and counted by the first pass. */
+	if (!line_head(line, n, &head) || head.txn != r->txn)
 		return;
 	j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!j || line_apply(r->a, r->out, &r->at[head.txn], &head, j))
-		r->out->bad_lines++;
+		note_bad(r->out, r->out->bad_lines ? 0 : line_number(r->text, line));
 	json_decref(j);
+}
+
+static void read_stretches(struct reader *r, const struct scan *s, const char *text, bool all)
+{
+	r->text = text;
+	if (s->bad_lines) {
+		note_bad(r->out, s->bad_at);
+		r->out->bad_lines += s->bad_lines - 1;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const struct stretch *one = &s->stretches[i];
+
+		r->txn = one->txn;
+		if (all || !scan_is_past(s, one->txn))
+			scan_lines(one->from, (size_t)(one->to - one->from), read_line, r);
+	}
 }
 
 static void settle(struct transaction *t)
 {
 	size_t undone = 0, stuck = 0;
-	bool over = t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
+	bool over = transaction_is_over(t);
 
 	/* A line that was cut short, and ended by what was added later, says nothing any more. */
 	for (size_t i = 0; over && i < t->n; i++)
@@ -203,36 +112,55 @@ static void settle(struct transaction *t)
 		t->state = TRANSACTION_UNDONE;
 }
 
-int journal_load(struct host *h, struct arena *a, bool all, struct journal *out, struct err *e)
+static int by_number(const void *x, const void *y)
 {
-	struct reader r = { .a = a, .out = out };
-	struct scan scan = { 0 };
-	char *text;
-	size_t len;
-	int code = host_read(h, TXN_JOURNAL, JOURNAL_MAX, a, &text, &len);
+	const struct transaction *a = x, *b = y;
 
-	*out = (struct journal){ .next = 1 };
-	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
-		return 0;
-	if (code)
-		return err_set(e, code, "%s: %s", TXN_JOURNAL, strerror(-code));
-	note_number(&scan, 0);
-	out->torn = for_lines(text, len, scan_line, &scan);
-	out->next = scan.last + 1;
-	out->bad_lines = scan.bad_lines;
-	r.at = calloc(scan.last + 1, sizeof(*r.at));
+	return (a->txn > b->txn) - (a->txn < b->txn);
+}
+
+/* Both texts; past is empty unless everything is asked for. */
+static void read_all(struct arena *a, const struct store *now, const struct seal_read *past,
+		     bool all, struct journal *out)
+{
+	struct scan s = { .sealed = now->read.sealed }, old = { .sealed = true };
+	struct reader r = { .a = a, .out = out };
+	unsigned long last;
+
+	scan_text(&s, now->read.text, now->read.len);
+	scan_text(&old, past->text, past->len);
+	last = s.last > old.last ? s.last : old.last;
+	out->next = now->next > last ? now->next : last + 1;
+	r.at = calloc(last + 1, sizeof(*r.at));
 	if (!r.at)
 		out_of_memory(0);
-	for (size_t i = 0; i < scan.n; i++) {
-		const struct stretch *s = &scan.stretches[i];
-
-		if (all || !scan.closed[s->txn])
-			for_lines(s->from, (size_t)(s->to - s->from), read_line, &r);
-	}
+	read_stretches(&r, &old, past->text, true);
+	read_stretches(&r, &s, now->read.text, all);
 	for (size_t i = 0; i < out->n; i++)
 		settle(&out->items[i]);
+	if (past->len)
+		qsort(out->items, out->n, sizeof(*out->items), by_number);
 	free(r.at);
-	free(scan.closed);
-	free(scan.stretches);
+	scan_free(&s);
+	scan_free(&old);
+}
+
+int journal_load(struct host *h, struct arena *a, bool all, struct journal *out, struct err *e)
+{
+	struct seal_read past = { .text = "" };
+	struct store now;
+	int code = store_load(h, a, &now, e);
+
+	*out = (struct journal){ .next = 1 };
+	if (code == 0 && all)
+		code = store_history(h, a, &now.files, &past, e);
+	if (code)
+		return code;
+	out->bad_lines = now.read.bad + past.bad;
+	out->bad_at = now.read.bad_at;
+	out->mended = now.read.mended;
+	out->torn = now.torn;
+	out->files = now.files;
+	read_all(a, &now, &past, all, out);
 	return 0;
 }

@@ -4,12 +4,15 @@
 
 #include <string.h>
 
+#include "knob/io.h"
+#include "plan/owner_match.h"
+
 bool entry_is_active(const struct entry *e)
 {
 	return e->state != ENTRY_UNDONE;
 }
 
-static bool is_newer(const struct entry *x, const struct entry *y)
+bool entry_is_newer(const struct entry *x, const struct entry *y)
 {
 	return x->txn > y->txn || (x->txn == y->txn && x->seq > y->seq);
 }
@@ -24,10 +27,10 @@ static struct entry *nearest(struct journal *j, const struct knob *k, const stru
 		for (size_t n = 0; n < j->items[i].n; n++) {
 			struct entry *x = &j->items[i].entries[n];
 
-			if (x == e || !entry_is_active(x) || x->unread ||
-			    !knob_equal(&x->knob, k) || (e && is_newer(x, e) != above))
+			if (x == e || !entry_is_active(x) || x->unread || x->lost ||
+			    !knob_equal(&x->knob, k) || (e && entry_is_newer(x, e) != above))
 				continue;
-			if (!best || is_newer(x, best) != above)
+			if (!best || entry_is_newer(x, best) != above)
 				best = x;
 		}
 	return best;
@@ -60,8 +63,8 @@ struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *sid
 		for (size_t n = 0; n < j->items[i].n; n++) {
 			struct entry *x = &j->items[i].entries[n];
 
-			if (!entry_is_active(x) || !is_newer(x, e) || !has_side(x, &e->knob, &at) ||
-			    (best && is_newer(x, best)))
+			if (!entry_is_active(x) || !entry_is_newer(x, e) ||
+			    !has_side(x, &e->knob, &at) || (best && entry_is_newer(x, best)))
 				continue;
 			best = x;
 			*side = at;
@@ -72,6 +75,43 @@ struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *sid
 struct entry *layer_top(struct journal *j, const struct knob *k)
 {
 	return nearest(j, k, NULL, false);
+}
+
+struct entry *layer_below(struct journal *j, const struct entry *e)
+{
+	return nearest(j, &e->knob, e, false);
+}
+
+struct entry *layer_bottom(struct journal *j, const struct knob *k)
+{
+	return nearest(j, k, NULL, true);
+}
+
+static bool has_set(struct journal *j, const struct knob *k, const char *value)
+{
+	for (const struct entry *x = layer_top(j, k); x; x = layer_below(j, x))
+		if (knob_same(k, x->after, value))
+			return true;
+	return false;
+}
+
+const char *layer_original(struct arena *a, struct journal *j, const struct knob *k,
+			   const char *before)
+{
+	const char *partner = k->kind == KNOB_SYSCTL ? sysctl_partner(k->name) : NULL;
+	const struct knob other = { KNOB_SYSCTL, partner ? partner : "", "" };
+	size_t n = strlen(other.name), own = strlen(k->name);
+	const char *first;
+
+	if (!n || !before || strncmp(before, other.name, n) != 0 || before[n] != '=' ||
+	    !has_set(j, &other, before + n + 1))
+		return before;
+	first = layer_bottom(j, &other)->before;
+	if (!first)
+		return before;
+	return strncmp(first, k->name, own) == 0 && first[own] == '='
+		       ? first + own + 1
+		       : arena_printf(a, "%s=%s", other.name, first);
 }
 
 bool layer_hands_down(const struct entry *e, const struct entry *above)

@@ -14,6 +14,8 @@
 
 /* It may still hold a value. */
 bool entry_is_active(const struct entry *e);
+/* Which of two was written later. */
+bool entry_is_newer(const struct entry *x, const struct entry *y);
 /* The next active entry of the same knob above (newer than) e; NULL. */
 struct entry *layer_above(struct journal *j, const struct entry *e);
 /* The oldest active entry of the knob that is newer than e, which is of another one; NULL. */
@@ -23,6 +25,17 @@ struct entry *layer_above_side(struct journal *j, const struct knob *k, const st
 struct entry *layer_resets(struct journal *j, const struct entry *e, size_t *side);
 /* The newest active entry of the knob; NULL. */
 struct entry *layer_top(struct journal *j, const struct knob *k);
+/* The newest active entry of the same knob that is older than e; NULL. */
+struct entry *layer_below(struct journal *j, const struct entry *e);
+/* The oldest active entry of the knob; NULL. */
+struct entry *layer_bottom(struct journal *j, const struct knob *k);
+/*
+ * What was there before anything of ours, where before is what a layer of k goes back to. Of two
+ * sysctls of which writing one zeroes the other, before may be a value of the other that is ours:
+ * "vm.dirty_ratio=40" of vm.dirty_bytes.
+ */
+const char *layer_original(struct arena *a, struct journal *j, const struct knob *k,
+			   const char *before);
 /* Whether the one above, when e is taken out, goes back to what was there before e. Not when
  * somebody changed the knob between the two: then that value is what it goes back to. */
 bool layer_hands_down(const struct entry *e, const struct entry *above);

@@ -59,11 +59,16 @@ static bool intends_again(const struct entry *old, const struct entry *e)
 }
 
 /* 0: it holds none that could be one. */
+static unsigned number_of(const json_t *j, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(j, key));
+
+	return n < 1 || n > SEQ_MAX ? 0 : (unsigned)n;
+}
+
 static unsigned seq_of(const json_t *j)
 {
-	json_int_t seq = json_integer_value(json_object_get(j, "seq"));
-
-	return seq < 1 || seq > SEQ_MAX ? 0 : (unsigned)seq;
+	return number_of(j, "seq");
 }
 
 static unsigned last_seq(const struct transaction *t)
@@ -112,13 +117,11 @@ static struct entry *append_unread(struct arena *a, struct transaction *t, unsig
 	return append(a, t, &e);
 }
 
-static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
-		 const json_t *j)
+static struct transaction *add_transaction(struct arena *a, struct journal *out, size_t *at,
+					   const struct line_head *head, const json_t *j)
 {
 	struct transaction *t;
 
-	if (*at)
-		return begins_again(&out->items[*at - 1], j) ? 0 : -EINVAL;
 	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
 	t = &out->items[out->n++];
 	*at = out->n;
@@ -132,6 +135,15 @@ static int begin(struct arena *a, struct journal *out, size_t *at, const struct 
 				   .version = text_of(a, j, "version") };
 	if (!t->op)
 		t->op = "apply";
+	return t;
+}
+
+static int begin(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
+		 const json_t *j)
+{
+	if (*at)
+		return begins_again(&out->items[*at - 1], j) ? 0 : -EINVAL;
+	add_transaction(a, out, at, head, j);
 	return 0;
 }
 
@@ -145,8 +157,9 @@ static int knob_of(struct arena *a, const json_t *j, struct knob *k)
 	k->kind = (enum knob_kind)n;
 	k->name = text_of(a, j, "name");
 	k->object = text_of(a, j, "object");
-	/* What comes from a file is written to the machine again: its shape is checked. */
-	return k->name && k->object && knob_sound(k, NULL, &why) ? 0 : -EINVAL;
+	/* What comes from a file is written to the machine again: its shape is checked, and that it
+	 * is a place which is ever written. */
+	return k->name && k->object && knob_sound(k, NULL, &why) && knob_known(k) ? 0 : -EINVAL;
 }
 
 static int sides_of(struct arena *a, const json_t *j, struct entry *e)
@@ -176,10 +189,14 @@ static int intend(struct arena *a, struct transaction *t, const json_t *j)
 			   .target = text_of(a, j, "target"),
 			   .place = text_of(a, j, "place"),
 			   .before = text_of(a, j, "before"),
-			   .after = text_of(a, j, "after") };
+			   .after = text_of(a, j, "after"),
+			   .of = number_of(j, "of") };
 
 	bool sound = e.id && e.target && e.after &&
 		     knob_of(a, json_object_get(j, "knob"), &e.knob) == 0 &&
+		     /* Not knob_allows: undo never writes this value, it compares with it. A value
+		      * that an older version allowed has to be undone as well. */
+		     knob_sound(&e.knob, e.after, &why) &&
 		     (!e.before || knob_sound(&e.knob, e.before, &why)) &&
 		     sides_of(a, json_object_get(j, "sides"), &e) == 0;
 
@@ -233,7 +250,7 @@ static int rebase(struct arena *a, struct entry *e, const json_t *j)
 /* An undo begins. In a transaction that was over it takes up again what was left to somebody. */
 static void undoing(struct transaction *t, struct entry *e)
 {
-	bool over = t->state == TRANSACTION_ROLLED_BACK || t->state == TRANSACTION_UNDONE;
+	bool over = transaction_is_over(t);
 
 	for (size_t i = 0; over && i < t->n; i++)
 		t->entries[i].state = ENTRY_UNDONE;
@@ -264,6 +281,9 @@ int line_apply(struct arena *a, struct journal *out, size_t *at, const struct li
 
 	if (line_is(head, "begin"))
 		return begin(a, out, at, head, j);
+	/* Whose beginning is lost: an intent says as much as undoing it needs. */
+	if (!*at && line_is(head, "intend") && json_object_get(j, "op"))
+		add_transaction(a, out, at, head, j);
 	if (!*at)
 		return -EINVAL;
 	t = &out->items[*at - 1];

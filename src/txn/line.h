@@ -9,7 +9,7 @@
 #include "txn/journal.h"
 
 /* More transactions, and changes of one, than anybody makes: a larger number is no number of ours.
- */
+ * The largest stands in lines that are of no transaction (store.c). */
 enum { TXN_MAX = 10000000, SEQ_MAX = 10000000 };
 
 struct line_head {

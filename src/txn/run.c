@@ -8,6 +8,7 @@
 #include "host/write.h"
 #include "knob/io.h"
 #include "txn/line.h"
+#include "txn/state.h"
 
 static int lock(struct host *h, struct arena *a, struct err *e)
 {
@@ -23,22 +24,24 @@ static int lock(struct host *h, struct arena *a, struct err *e)
 		err_hint(e, "wait for it to end; it holds %s", TXN_LOCK);
 		return r;
 	}
-	if (r == HOST_NOT_OURS) {
+	if (r == HOST_NOT_OURS)
+		return state_folder_refused(e);
+	if (r == -EROFS && !h->ops->writes)
+		return err_set(e, r, "nothing can be changed here: only looking was asked for");
+	if (r == -EROFS) {
 		err_set(e, r,
-			"%s is a link, belongs to somebody else, or others may write to it: what "
-			"lies "
-			"there is not believed",
+			"%s is on a read-only file system: what cannot be recorded there "
+			"first is not changed",
 			TXN_DIR);
-		err_hint(e,
-			 "look at it with ls -ld; \"chown root: %s; chmod 700 %s\" where it is to "
-			 "be trusted",
-			 TXN_DIR, TXN_DIR);
+		err_hint(e, "\"findmnt -T %s\" shows which; mount -o remount,rw makes it writable",
+			 TXN_DIR);
 		return r;
 	}
-	if (r == -EROFS)
-		return err_set(e, r,
-			       "nothing can be changed here: it is read-only, or only looking was "
-			       "asked for");
+	if (r == -ENOSPC || r == -EDQUOT) {
+		err_set(e, r, "%s: %s: nothing was changed", TXN_DIR, strerror(-r));
+		err_hint(e, "what is not written there first is not changed: make room for it");
+		return r;
+	}
 	if (r == -EACCES || r == -EPERM) {
 		err_set(e, r, "%s: %s: only root can change the machine", TXN_DIR, strerror(-r));
 		err_hint(e, "run it again with sudo; \"plan --format shell\" prints what it would "
@@ -48,52 +51,47 @@ static int lock(struct host *h, struct arena *a, struct err *e)
 	return r ? err_set(e, r, "%s: %s", TXN_DIR, strerror(-r)) : 0;
 }
 
-/*
- * Values of an earlier boot went with it, unless our own files set them again: those are kept to be
- * undone, the others are done with. That the boot's own value equals ours does not make it ours:
- * what was there before is of a boot that is gone.
- */
-static void forget_lost(struct txn_run *r, struct boot_kept *kept, struct transaction *t)
+/* Rolled back like an undo, row by row: who runs the next command is shown what became of it. */
+static bool roll_back_open(struct txn_run *r, struct transaction *t)
 {
-	if (!boot_differs(t, r->boot_id))
-		return;
-	for (size_t i = 0; i < t->n; i++) {
-		struct entry *e = &t->entries[i];
-		const char *now;
-		struct err ignored = { 0 };
+	struct txn_report rows = { 0 }, *own = r->report;
+	bool clean;
 
-		/* What somebody had set by then went too: nothing to force any more. */
-		if (!entry_is_active(e) && knob_is_runtime(e->knob.kind))
-			e->note = "lost at reboot";
-		if (!entry_is_active(e) || !knob_is_runtime(e->knob.kind))
-			continue;
-		if (t->state != TRANSACTION_OPEN && boot_is_kept(kept, e) &&
-		    knob_get(r->h, r->a, &e->knob, &now, &ignored) == 0 &&
-		    knob_same(&e->knob, now, e->after))
-			continue;
-		e->state = ENTRY_UNDONE;
-		e->note = "lost at reboot";
-		write_undone(&r->writer, e, 0);
+	r->report = &rows;
+	clean = run_roll_back(r, t, true);
+	r->report = own;
+	run_add_leftovers(r, &rows);
+	for (size_t i = 0; own && i < rows.n; i++) {
+		own->recovery =
+			arena_grow(r->a, own->recovery, own->n_recovery, sizeof(*own->recovery));
+		own->recovery[own->n_recovery++] = rows.rows[i];
 	}
-	run_settle(r, t);
+	t->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
+	write_end(&r->writer, t->txn, t->state);
+	if (own)
+		own->recovered++;
+	return clean;
 }
 
+/* First what a reboot means, on disk before anything else is done: files that go now are what says
+ * whose the values are. */
 static int recover(struct txn_run *r, struct err *e)
 {
-	struct boot_kept kept = { .a = r->a, .j = &r->journal };
 	bool clean = true;
+	int code;
 
+	boot_carry_over(r->h, r->a, &r->journal, r->boot_id, &r->writer);
+	for (size_t i = 0; i < r->journal.n; i++)
+		if (boot_differs(&r->journal.items[i], r->boot_id))
+			run_settle(r, &r->journal.items[i]);
+	code = write_flush(&r->writer);
+	if (code)
+		return code;
 	for (size_t i = r->journal.n; i-- > 0;) {
 		struct transaction *t = &r->journal.items[i];
 
-		forget_lost(r, &kept, t);
-		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
-			continue;
-		clean = run_roll_back(r, t, false) && clean;
-		t->state = clean ? TRANSACTION_ROLLED_BACK : TRANSACTION_INCOMPLETE;
-		write_end(&r->writer, t->txn, t->state);
-		if (r->report)
-			r->report->recovered++;
+		if (t->state == TRANSACTION_OPEN && transaction_holds(t))
+			clean = roll_back_open(r, t) && clean;
 	}
 	return clean ? write_flush(&r->writer)
 		     : err_set(e, -EUCLEAN,
@@ -114,7 +112,9 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 			       .writer = { .h = h, .dry = how.dry } };
 	if (code)
 		return code;
-	code = journal_load(h, a, how.all, &r->journal, e);
+	code = state_check(h, e);
+	if (code == 0)
+		code = journal_load(h, a, how.all, &r->journal, e);
 	if (code)
 		return code;
 	/* A number that no reader takes would be a change that nobody can undo. */
@@ -122,8 +122,10 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 		return err_set(e, -EOVERFLOW,
 			       "%s: holds a transaction with the last number there is",
 			       TXN_JOURNAL);
-	r->writer.torn = r->journal.torn;
-	r->boot_id = boot_id_of(h, a);
+	/* What went with an earlier boot could not be told from what is in effect. */
+	code = boot_id_read(h, a, &r->boot_id);
+	if (code)
+		return err_set(e, code, "%s: %s", BOOT_ID, strerror(-code));
 	code = recover(r, e);
 	/* What is stuck is stuck: that must not keep anybody from undoing the rest. */
 	if (code == 0 || code == -EUCLEAN)
@@ -175,7 +177,7 @@ void run_settle(struct txn_run *r, struct transaction *t)
 	for (size_t i = 0; i < t->n; i++)
 		if (entry_is_active(&t->entries[i]))
 			return;
-	if (t->state == TRANSACTION_UNDONE || t->state == TRANSACTION_ROLLED_BACK)
+	if (transaction_is_over(t))
 		return;
 	t->state = TRANSACTION_UNDONE;
 	write_closed(&r->writer, t->txn);

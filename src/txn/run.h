@@ -46,15 +46,56 @@ int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct er
  * and not yet disabled, a link that was taken away for another. */
 bool run_is_half(const struct entry *e, const char *now);
 
+/* --- status.c --------------------------------------------------------------------------------- */
+
+/* That what is back where it is kept is in effect all the same: a boot argument of the running
+ * kernel. NULL: it is not. */
+const char *run_until_reboot(struct txn_run *r, const struct entry *e);
+
+/* --- kin.c ------------------------------------------------------------------------------------ */
+
+/* A file of ours that lies in the entry's folder and is not taken back yet; NULL. */
+const char *run_holds_file(struct txn_run *r, const struct entry *e);
+/*
+ * e is the request (boot.json). A file for the next boot that still needs it: one that is not
+ * undone yet and was written later, in the same transaction, or in any where no newer request
+ * stands above e. Without the request nobody could tell after a reboot which values that file has
+ * set. NULL: e can be removed, or is no request.
+ */
+const char *run_needs_request(struct txn_run *r, const struct entry *e);
+/* Whether an interrupted undo of several layers has come further than this one: the knob holds what
+ * a lower layer goes back to. */
+bool run_went_further(struct txn_run *r, const struct entry *e, const char *now);
+/* Of two sysctls of which writing one zeroes the other: the later change of the other, which goes
+ * back to what e has set, and what it has to go back to when e is taken out; NULL. */
+struct entry *run_pair_above(struct txn_run *r, const struct entry *e, const char **hands_down);
+
+/* A dry run leaves in our folder what would be gone by the time the folder's turn comes. */
+bool run_is_full_folder(const struct txn_run *r, const struct entry *e, const char *now);
+/* What somebody made of it, in words. */
+const char *run_foreign(struct txn_run *r, const struct entry *e, const char *now);
+/* A folder of ours in which another program put something cannot go, whatever is asked for. */
+bool run_can_force(const struct entry *e, const char *now);
+
+/* --- left.c ----------------------------------------------------------------------------------- */
+
+/*
+ * Takes one entry back as far as it is ours, restores what writing it reset, removes what a write
+ * of it that was cut off left beside its files, and notes it. forced: also when somebody changed it
+ * since. Fills row.
+ */
+void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
+/* Hands the sentences of from on to the report. */
+void run_add_leftovers(struct txn_run *r, const struct txn_report *from);
+
 /* --- run.c, back.c ---------------------------------------------------------------------------- */
 
 /* Row of the report for an entry. */
 struct outcome_row *run_row(struct txn_run *r, const struct entry *e);
-/*
- * Takes one entry back as far as it is ours, restores what writing it reset, and notes it. forced:
- * also when somebody changed it since. Fills row.
- */
-void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
+/* run_take_back without what lies beside the files. */
+void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
+/* It could not be taken back: noted, with the sentence and the command for a person. */
+void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence);
 /* Takes back all active entries of t, newest first; true when nothing is stuck. */
 bool run_roll_back(struct txn_run *r, struct transaction *t, bool report);
 /* Writes "closed" for transactions that have nothing left. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "knob/io.h"
-#include "txn/boot.h"
 #include "txn/layer.h"
+#include "txn/run.h"
 #include "txn/txn.h"
 
 const char *hold_name(enum hold h)
@@ -43,6 +43,13 @@ static bool is_booted_with(struct host *h, struct arena *a, const struct entry *
 	return false;
 }
 
+const char *run_until_reboot(struct txn_run *r, const struct entry *e)
+{
+	return e->knob.kind == KNOB_BOOTARG && is_booted_with(r->h, r->a, e)
+		       ? "in effect until reboot"
+		       : NULL;
+}
+
 static bool is_ours(const struct entry *e, const char *now)
 {
 	return knob_holds(&e->knob, now, e->after) ||
@@ -66,9 +73,8 @@ static const struct entry *reset_by(struct host *h, struct arena *a, const struc
 		       : NULL;
 }
 
-/* lost: of an earlier boot, and nothing of ours sets it again. */
 static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
-		       const struct entry *e, bool lost, struct hold_row *row)
+		       const struct entry *e, struct hold_row *row)
 {
 	const struct entry *reset;
 	struct err ignored = { 0 };
@@ -76,9 +82,9 @@ static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
 
 	if (code) {
 		row->now = NULL;
-		return code == -ENODATA && lost ? HOLD_LOST : HOLD_UNKNOWN;
+		return code == -ENODATA && e->lost ? HOLD_LOST : HOLD_UNKNOWN;
 	}
-	if (lost)
+	if (e->lost)
 		return HOLD_LOST;
 	if (is_ours(e, row->now))
 		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
@@ -91,14 +97,10 @@ static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
 	return e->before && knob_holds(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
 }
 
-int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
+int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
 	       size_t *n)
 {
-	/* Looking for layers needs no change of them. */
-	struct journal *layers = (struct journal *)j;
-	const char *boot = boot_id_of(h, a);
-	struct boot_kept kept = { .a = a, .j = j };
-
+	txn_carry_over(h, a, j);
 	*rows = NULL;
 	*n = 0;
 	for (size_t i = 0; i < j->n; i++)
@@ -108,12 +110,10 @@ int txn_status(struct host *h, struct arena *a, const struct journal *j, struct 
 			struct hold_row row = { .t = t, .e = e };
 
 			/* Of several on one knob the newest is in force. */
-			if (!entry_is_active(e) || layer_above(layers, e) ||
+			if (!entry_is_active(e) || layer_above(j, e) ||
 			    strcmp(t->op, "persist") == 0)
 				continue;
-			row.hold = e->unread ? HOLD_UNKNOWN
-					     : judge(h, a, j, e, boot_has_lost(&kept, t, e, boot),
-						     &row);
+			row.hold = e->unread ? HOLD_UNKNOWN : judge(h, a, j, e, &row);
 			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
 			(*rows)[(*n)++] = row;
 		}

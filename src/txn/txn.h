@@ -46,8 +46,12 @@ struct txn_report {
 	unsigned long txn; /* 0: none was begun */
 	struct outcome_row *rows;
 	size_t n;
-	size_t recovered; /* interrupted transactions that were rolled back first */
-	bool dry;	  /* nothing was written: the rows say what would become of it */
+	size_t recovered;	      /* interrupted transactions that were rolled back first */
+	struct outcome_row *recovery; /* what became of their changes */
+	size_t n_recovery;
+	const char **leftovers; /* what writes that were cut off left beside files: sentences */
+	size_t n_leftovers;
+	bool dry; /* nothing was written: the rows say what would become of it */
 };
 
 /*
@@ -121,6 +125,21 @@ const char *txn_holder(struct host *h, struct arena *a);
  * cannot be read. */
 const char *txn_process_began(struct host *h, struct arena *a, long long pid);
 
+/* --- the journal's files: tend.c ---------------------------------------------------------------
+ */
+
+enum txn_tend {
+	TXN_REPAIR,  /* what one of the two files lacks is written from the other */
+	TXN_GIVE_UP, /* and what both have lost is forgotten */
+	TXN_COMPACT, /* what is over goes to the history */
+};
+
+/* Rolls back first what was interrupted. 0, or -errno and *e. */
+int txn_tend(struct host *h, struct arena *a, enum txn_tend how, const struct txn_who *who,
+	     struct txn_report *out, struct err *e);
+/* Every line that can be read, history first, as JSON lines in arena memory. */
+int txn_export(struct host *h, struct arena *a, const char **text, size_t *len, struct err *e);
+
 /* --- looking ---------------------------------------------------------------------------------- */
 
 enum hold {
@@ -143,13 +162,14 @@ struct hold_row {
 };
 
 /* What became of every change that is not undone, but for files that are kept for the next boot.
- * Writes nothing; kept is left NULL, and by but where
- * one of ours did it. */
-int txn_status(struct host *h, struct arena *a, const struct journal *j, struct hold_row **rows,
+ * Carries j over first.
+ * Writes nothing; kept is left NULL, and by but where one of ours did it. */
+int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
 	       size_t *n);
 const char *hold_name(enum hold h);
-/* Marks every entry whose value went with an earlier boot: a runtime value that no file of ours
- * sets again. It is over: who wants it back applies it, or keeps it. */
-void txn_mark_lost(struct host *h, struct arena *a, struct journal *j);
+/* Brings the journal in memory into the boot that runs, as whoever writes next will: what our boot
+ * files have set stands in a transaction of this boot, and what went with an earlier one is marked
+ * as lost. Writes nothing; a second call changes nothing. */
+void txn_carry_over(struct host *h, struct arena *a, struct journal *j);
 
 #endif

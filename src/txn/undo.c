@@ -2,6 +2,7 @@
 /* Undoing: the selected entries, newest first. */
 #include <string.h>
 
+#include "txn/boot.h"
 #include "txn/run.h"
 
 static bool selects(const struct txn_select *s, const struct entry *e)
@@ -24,12 +25,23 @@ static bool is_open(const struct txn_select *s, const struct entry *e)
 	return entry_is_active(e) || (s->force && e->note && strcmp(e->note, NOTE_LEFT) == 0);
 }
 
+/* Of a transaction that is called by its number also what was carried over to a later boot. */
+static bool is_numbered(const struct txn_select *s, const struct entry *e)
+{
+	return !s->txn || e->txn == s->txn || e->of == s->txn;
+}
+
+static bool takes(const struct txn_select *s, const struct entry *e)
+{
+	return is_open(s, e) && selects(s, e) && is_numbered(s, e);
+}
+
 static size_t count_open(const struct txn_select *s, const struct transaction *t)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
-		n += is_open(s, &t->entries[i]) && selects(s, &t->entries[i]);
+		n += takes(s, &t->entries[i]);
 	return n;
 }
 
@@ -38,9 +50,10 @@ static bool is_called(const struct txn_select *s, const struct transaction *t)
 {
 	if (s->txn && !s->op)
 		return transaction_holds(t);
-	/* What a trial could not take back is asked for as what was applied is. */
+	/* What a trial could not take back, and what our boot files set, is asked for as what was
+	 * applied is. */
 	return strcmp(t->op, s->op ? s->op : "apply") == 0 ||
-	       (!s->op && strcmp(t->op, TXN_PROVE) == 0);
+	       (!s->op && (strcmp(t->op, TXN_PROVE) == 0 || strcmp(t->op, TXN_BOOT) == 0));
 }
 
 /* The transactions meant: with ids and without a number, all that hold one of them. */
@@ -48,9 +61,7 @@ static bool is_meant(const struct txn_select *s, const struct transaction *t, un
 {
 	if (!is_called(s, t) || !count_open(s, t))
 		return false;
-	if (s->txn)
-		return t->txn == s->txn;
-	return s->all || s->n_only || t->txn == newest;
+	return s->txn || s->all || s->n_only || t->txn == newest;
 }
 
 /* Of two that are open one of which cannot be read it is the other, however old. */
@@ -63,8 +74,7 @@ static unsigned long newest_open(const struct txn_select *s, const struct journa
 		size_t open = is_called(s, t) ? count_open(s, t) : 0;
 
 		for (size_t k = 0; open && k < t->n; k++)
-			if (!t->entries[k].unread && is_open(s, &t->entries[k]) &&
-			    selects(s, &t->entries[k]))
+			if (!t->entries[k].unread && takes(s, &t->entries[k]))
 				return t->txn;
 		unread = open && !unread ? t->txn : unread;
 	}
@@ -79,7 +89,7 @@ static bool undo_one(struct txn_run *r, const struct txn_select *s, size_t which
 		struct entry *e = &r->journal.items[which].entries[i];
 		struct outcome_row *row;
 
-		if (!is_open(s, e) || !selects(s, e))
+		if (!takes(s, e))
 			continue;
 		row = run_row(r, e);
 		run_take_back(r, e, s->force, row);
@@ -96,7 +106,7 @@ static void announce(struct txn_run *r, const struct txn_select *s, struct trans
 	for (size_t i = 0; i < t->n; i++) {
 		struct entry *e = &t->entries[i];
 
-		if (!is_open(s, e) || !selects(s, e) || e->unread)
+		if (!takes(s, e) || e->unread)
 			continue;
 		if (!entry_is_active(e)) {
 			e->state = ENTRY_DONE;
@@ -106,8 +116,13 @@ static void announce(struct txn_run *r, const struct txn_select *s, struct trans
 	}
 }
 
-static int nothing(const struct txn_select *s, struct err *e)
+static int nothing(const struct txn_select *s, const struct journal *j, struct err *e)
 {
+	if (j->bad_lines) {
+		err_set(e, -ENOENT, "there is nothing to undo among what can be read");
+		err_hint(e, "\"gputune journal check\" tells what cannot");
+		return -ENOENT;
+	}
 	if (s->txn)
 		return err_set(e, -ENOENT, "transaction %lu has nothing to undo", s->txn);
 	return err_set(e, -ENOENT, "there is nothing to undo");
@@ -124,7 +139,7 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 		if (is_meant(s, &r->journal.items[i], newest))
 			changes += count_open(s, &r->journal.items[i]);
 	if (!changes)
-		return r->report->recovered ? 0 : nothing(s, e);
+		return r->report->recovered ? 0 : nothing(s, &r->journal, e);
 	run_begin(r, "undo", NULL, changes);
 	for (size_t i = n; i-- > 0;)
 		if (is_meant(s, &r->journal.items[i], newest))

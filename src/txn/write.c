@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "host/write.h"
@@ -65,13 +66,18 @@ static json_t *entry_line(const char *kind, const struct entry *e)
 	return j;
 }
 
+static void add_origin(json_t *j, const struct transaction *t)
+{
+	add(j, "op", t->op);
+	add(j, "boot", t->boot_id);
+	json_object_set_new(j, "time", json_integer(t->time_s));
+}
+
 void write_begin(struct journal_writer *w, const struct transaction *t, size_t changes)
 {
 	json_t *j = line_of("begin", t->txn);
 
-	add(j, "op", t->op);
-	add(j, "boot", t->boot_id);
-	json_object_set_new(j, "time", json_integer(t->time_s));
+	add_origin(j, t);
 	add(j, "user", t->user);
 	add(j, "reason", t->reason);
 	add(j, "profile", t->profile);
@@ -80,16 +86,19 @@ void write_begin(struct journal_writer *w, const struct transaction *t, size_t c
 	end_line(w, j);
 }
 
-void write_intend(struct journal_writer *w, const struct entry *e)
+void write_intend(struct journal_writer *w, const struct transaction *t, const struct entry *e)
 {
 	json_t *j = entry_line("intend", e), *sides = json_array();
 
+	add_origin(j, t);
 	add(j, "id", e->id);
 	add(j, "target", e->target);
 	json_object_set_new(j, "knob", knob_object(&e->knob));
 	add(j, "place", e->place);
 	add(j, "before", e->before);
 	add(j, "after", e->after);
+	if (e->of)
+		json_object_set_new(j, "of", json_integer((json_int_t)e->of));
 	for (size_t i = 0; i < e->n_sides; i++) {
 		json_t *side = json_object();
 
@@ -177,20 +186,39 @@ void write_end(struct journal_writer *w, unsigned long txn, enum transaction_sta
 	end_line(w, j);
 }
 
+/* Sealed only now: a line that waits does not know which one it will follow. */
+static uint32_t seal_all(const struct journal_writer *w, struct text *out)
+{
+	uint32_t chain = w->end.chain;
+
+	for (const char *s = w->waiting.s, *nl; (nl = strchr(s, '\n')); s = nl + 1)
+		seal_line(out, s, (size_t)(nl - s), &chain);
+	return chain;
+}
+
 int write_flush(struct journal_writer *w)
 {
 	TEXT_AUTO all = { 0 };
+	uint32_t chain;
 	int r;
 
 	if (!w->waiting.len || w->dry)
 		return 0;
-	if (w->torn)
+	r = w->ready ? 0 : store_ready(w->h, STORE_MEND, &w->end);
+	if (r)
+		return r;
+	w->ready = true;
+	if (w->end.torn)
 		text_addc(&all, '\n');
-	text_addn(&all, w->waiting.s, w->waiting.len);
+	chain = seal_all(w, &all);
 	r = host_append(w->h, TXN_JOURNAL, all.s, all.len);
 	/* A failed addition may have left a part of a line; what waited is kept and tried again. */
-	w->torn = r != 0;
-	if (r == 0)
-		text_clear(&w->waiting);
-	return r;
+	w->end.torn = r != 0;
+	if (r)
+		return r;
+	w->end.chain = chain;
+	text_clear(&w->waiting);
+	if (w->end.copied)
+		w->end.copied = host_append(w->h, TXN_COPY, all.s, all.len) == 0;
+	return 0;
 }

@@ -5,22 +5,25 @@
 
 #include "base/text.h"
 #include "host/host.h"
+#include "txn/store.h"
 #include "txn/txn.h"
 
 /*
- * Lines wait until write_flush. What was done or undone need not be on disk by itself: reading the
- * knob tells the same.
+ * Lines wait until write_flush, which first brings the files into order (store_ready). What was
+ * done or undone need not be on disk by itself: reading the knob tells the same.
  */
 struct journal_writer {
 	struct host *h;
-	bool torn; /* the file does not end with a line: the first addition ends it */
 	struct text waiting;
+	struct store_end end; /* of the files, once they are */
+	bool ready;
 	bool dry; /* nothing is ever added */
 };
 
 void write_begin(struct journal_writer *w, const struct transaction *t, size_t changes);
-/* Has to be on disk (write_flush) before the knob is written. */
-void write_intend(struct journal_writer *w, const struct entry *e);
+/* Has to be on disk (write_flush) before the knob is written. Says of its transaction what undoing
+ * needs, in case that the line which began it is lost. */
+void write_intend(struct journal_writer *w, const struct transaction *t, const struct entry *e);
 void write_done(struct journal_writer *w, const struct entry *e);
 void write_undone(struct journal_writer *w, const struct entry *e, unsigned long by);
 void write_stuck(struct journal_writer *w, const struct entry *e, unsigned long by,

@@ -40,6 +40,38 @@ void glyph_clean(struct text *t, const char *s, bool ascii)
 	text_addn(t, start, (size_t)(s - start));
 }
 
+/* The length of a change of colour at s; 0: it is none. */
+static size_t colour(const char *s)
+{
+	size_t n = strspn(s + 1, "[");
+
+	n = n == 1 ? 2 + strspn(s + 2, "0123456789;") : 0;
+	return n && s[n] == 'm' ? n + 1 : 0;
+}
+
+void glyph_page(struct text *t, const char *s, size_t n)
+{
+	const char *end = s + n;
+
+	while (s < end) {
+		uint32_t cp;
+		size_t k = *s ? utf8_next(s, &cp) : 0, keep = k;
+
+		if (!k)
+			keep = 0;
+		else if (cp == '\033')
+			keep = colour(s);
+		else if ((!utf8_harmless(cp) && cp != '\n' && cp != '\t') ||
+			 (cp == UTF8_BAD && k == 1))
+			keep = 0;
+		if (keep)
+			text_addn(t, s, keep);
+		else
+			text_add(t, "\xef\xbf\xbd");
+		s += keep ? keep : k ? k : 1;
+	}
+}
+
 /* What a line may end behind; a blank goes with it. */
 static bool may_end(uint32_t cp)
 {

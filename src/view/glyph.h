@@ -17,6 +17,9 @@ size_t glyph_width(const char *s);
 /* Adds s: blanks for newlines and tabs, a replacement for what is not harmless or, if ascii, not
  * ASCII. */
 void glyph_clean(struct text *t, const char *s, bool ascii);
+/* Adds n bytes of a whole page for a terminal: its lines, tabs and colours ("ESC [ 1;31 m") stay,
+ * what else is not harmless is replaced. */
+void glyph_page(struct text *t, const char *s, size_t n);
 /* Columns that its longest piece takes, of those that glyph_wrap breaks only for want of room. */
 size_t glyph_word_width(const char *s);
 /* Adds s broken by newlines so that no line is wider than width; between words where it can be. */

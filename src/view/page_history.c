@@ -143,7 +143,7 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 		one(d, m, only);
 	else if (j->n)
 		overview(d, j);
-	else
+	else if (!j->bad_lines)
 		doc_text(d, "gputune has changed nothing on this machine.");
 	if (j->bad_lines)
 		doc_text(d,

@@ -72,7 +72,7 @@ static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
 }
 
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
-			size_t n)
+			size_t n, bool sure)
 {
 	static const struct column columns[] = {
 		{ .title = "Txn", .right = true },
@@ -91,7 +91,8 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 	size_t n_batches;
 
 	if (!n) {
-		doc_text(d, "gputune holds no change on this machine.");
+		doc_text(d, sure ? "gputune holds no change on this machine."
+				 : "What gputune holds is not known.");
 		return d;
 	}
 	t = doc_table(d, NULL, columns, 9);

@@ -36,12 +36,17 @@ struct persist_view {
 	size_t n_files;
 	const char **notes;
 	size_t n_notes;
+	struct kept *in_effect; /* remove: set by the files at this boot, and not taken back */
+	size_t n_in_effect;
+	struct txn_report now; /* remove: of such values, what became of those taken back */
 };
 
 const char *persist_file_state_name(enum persist_file_state s);
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v);
-/* What remove did; result is what txn_undo returned. */
-struct doc *page_persist_removed(struct arena *a, const struct txn_report *r, int result);
+/* What remove did with the files; result is what txn_undo returned of them. */
+struct doc *page_persist_removed(struct arena *a, const struct machine *m,
+				 const struct persist_view *v, const struct txn_report *r,
+				 int result);
 /* Schema gputune.persist/1. report NULL: nothing was done; e NULL or without text: no error. */
 json_t *persist_json(const struct machine *m, const struct persist_view *v,
 		     const struct txn_report *report, const struct err *e, int exit_code);

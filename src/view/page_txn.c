@@ -3,6 +3,7 @@
 #include "view/page_txn.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "view/batch.h"
@@ -60,6 +61,21 @@ static bool waits(const struct outcome_row *r)
 	return r->outcome == OUTCOME_DONE && needs_reboot(r);
 }
 
+/* Of a file of ours that it is there; its text is for who opens it. */
+static struct cell value_cell(struct doc *d, const struct knob *k, const char *value)
+{
+	if (!value)
+		return cell_as(STYLE_UNKNOWN, "unknown");
+	if ((k->kind != KNOB_FILE && k->kind != KNOB_BLOCK) || value[0] != '0' || !value[5])
+		return cell(value);
+	return cell_printf(d, STYLE_PLAIN, "%.4s, %zu characters", value, strlen(value + 5));
+}
+
+static const char *file_of(const struct outcome_row *o)
+{
+	return o->knob.kind == KNOB_FILE ? o->knob.name : "";
+}
+
 /* undo: what was set is what it comes from. */
 static void outcomes(struct doc *d, const struct machine *m, const struct txn_report *r, bool undo)
 {
@@ -79,11 +95,12 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome_row *o = &r->rows[i];
-		const char *const key[] = { o->from, o->to, o->found, outcome_text(o->outcome),
-					    o->sentence };
+		const char *const key[] = { o->from,	 o->to,
+					    o->found,	 outcome_text(o->outcome),
+					    o->sentence, file_of(o) };
 
 		rows[i] = (struct batch_row){ o->id, o->target, &o->knob,
-					      batch_key(d->arena, key, 5) };
+					      batch_key(d->arena, key, 6) };
 	}
 	b = batch_rows(d->arena, m, rows, r->n, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -92,12 +109,12 @@ static void outcomes(struct doc *d, const struct machine *m, const struct txn_re
 		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
 
 		c[0] = cell_as(STYLE_CODE, b[i].what);
-		c[1] = cell(b[i].on);
-		c[2] = o->from ? cell(o->from) : cell_as(STYLE_UNKNOWN, "unknown");
-		c[3] = o->to ? cell(o->to) : cell_as(STYLE_UNKNOWN, "unknown");
+		c[1] = cell(*file_of(o) ? file_of(o) : b[i].on);
+		c[2] = value_cell(d, &o->knob, o->from);
+		c[3] = value_cell(d, &o->knob, o->to);
 		c[4] = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
 				: cell_as(outcome_style(o->outcome), outcome_text(o->outcome));
-		c[5] = cell(done ? NULL : o->found);
+		c[5] = done || !o->found ? cell(NULL) : value_cell(d, &o->knob, o->found);
 		c[6] = cell(o->sentence);
 	}
 	node_drop_empty(t);
@@ -134,11 +151,22 @@ static size_t count(const struct txn_report *r, enum outcome o)
 	return n;
 }
 
-static void recovered(struct doc *d, const struct txn_report *r)
+void page_recovered(struct doc *d, const struct machine *m, const struct txn_report *r,
+		    bool with_rows)
 {
-	if (r->recovered)
-		doc_text(d, "%zu interrupted transaction%s found first and rolled back.",
-			 r->recovered, r->recovered == 1 ? " was" : "s were");
+	const struct txn_report rows = { .rows = r->recovery, .n = r->n_recovery };
+	struct node *leftovers = r->n_leftovers ? doc_bullets(d) : NULL;
+
+	for (size_t i = 0; i < r->n_leftovers; i++)
+		node_bullet(d, leftovers, cell(r->leftovers[i]));
+	if (!r->recovered)
+		return;
+	doc_text(d, "%zu interrupted transaction%s found first and rolled back.", r->recovered,
+		 r->recovered == 1 ? " was" : "s were");
+	if (!with_rows)
+		return;
+	outcomes(d, m, &rows, true);
+	commands(d, &rows);
 }
 
 static const char *changes_text(struct arena *a, size_t n)
@@ -194,7 +222,7 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 	struct doc *d = doc_new(a);
 	struct node *line;
 
-	recovered(d, r);
+	page_recovered(d, m, r, true);
 	outcomes(d, m, r, false);
 	commands(d, r);
 	line = doc_paragraph(d);
@@ -267,15 +295,20 @@ static void restarts(struct doc *d, const struct machine *m, const struct txn_re
 	boot_menu(d, m, r, OUTCOME_RESTORED, line);
 }
 
+void page_taken_back(struct doc *d, const struct machine *m, const struct txn_report *r)
+{
+	outcomes(d, m, r, true);
+	commands(d, r);
+}
+
 struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn_report *r,
 		      int result)
 {
 	struct doc *d = doc_new(a);
 	struct node *line;
 
-	recovered(d, r);
-	outcomes(d, m, r, true);
-	commands(d, r);
+	page_recovered(d, m, r, true);
+	page_taken_back(d, m, r);
 	line = doc_paragraph(d);
 	if (result == -ENOENT && !r->n)
 		node_span(d, line, cell("There is nothing to undo."));

@@ -11,8 +11,14 @@ struct doc *page_apply(struct arena *a, const struct machine *m, const struct tx
 		       int result);
 struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn_report *r,
 		      int result);
+/* What a crash left and was rolled back first (rows: with its changes), and what was found beside
+ * files; nothing where there was none. */
+void page_recovered(struct doc *d, const struct machine *m, const struct txn_report *r, bool rows);
+/* The rows of page_undo alone, with the commands for what is stuck. */
+void page_taken_back(struct doc *d, const struct machine *m, const struct txn_report *r);
+/* sure: every line of the journal could be read, and nobody else can have written it. */
 struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
-			size_t n);
+			size_t n, bool sure);
 /* only NULL: one line a transaction, newest first. Otherwise that one, from what to what. */
 struct doc *page_history(struct arena *a, const struct machine *m, const struct journal *j,
 			 const struct transaction *only);

@@ -38,21 +38,12 @@ static json_t *row_json(const char *id, const char *target, const struct knob *k
 			 json_text(target ? target : ""), "knob", knob_or_null(k));
 }
 
-json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
-		    const struct err *e, int exit_code)
+static json_t *outcomes_json(const struct outcome_row *list, size_t n)
 {
-	json_t *j = result_json(verb, m, exit_code), *rows = json_array();
-	bool failed = e && *e->text;
+	json_t *rows = json_array();
 
-	/* Of a dry run no transaction remains, and the rows say what would become of it. */
-	json_object_set_new(j, "transaction", number(r->dry ? 0 : r->txn));
-	if (strcmp(verb, "undo") == 0)
-		json_object_set_new(j, "dry_run", json_boolean(r->dry));
-	json_object_set_new(j, "recovered", json_integer((json_int_t)r->recovered));
-	json_object_set_new(j, "error", json_text(failed ? e->text : NULL));
-	json_object_set_new(j, "hint", json_text(failed && *e->hint ? e->hint : NULL));
-	for (size_t i = 0; i < r->n; i++) {
-		const struct outcome_row *o = &r->rows[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct outcome_row *o = &list[i];
 		json_t *row = row_json(o->id, o->target, &o->knob);
 
 		json_object_set_new(row, "from", json_text(o->from));
@@ -63,7 +54,27 @@ json_t *report_json(const char *verb, const struct machine *m, const struct txn_
 		json_object_set_new(row, "command", json_text(o->command));
 		json_array_append_new(rows, row);
 	}
-	json_object_set_new(j, "rows", rows);
+	return rows;
+}
+
+json_t *report_json(const char *verb, const struct machine *m, const struct txn_report *r,
+		    const struct err *e, int exit_code)
+{
+	json_t *j = result_json(verb, m, exit_code), *leftovers = json_array();
+	bool failed = e && *e->text;
+
+	/* Of a dry run no transaction remains, and the rows say what would become of it. */
+	json_object_set_new(j, "transaction", number(r->dry ? 0 : r->txn));
+	if (strcmp(verb, "undo") == 0)
+		json_object_set_new(j, "dry_run", json_boolean(r->dry));
+	json_object_set_new(j, "recovered", json_integer((json_int_t)r->recovered));
+	json_object_set_new(j, "error", json_text(failed ? e->text : NULL));
+	json_object_set_new(j, "hint", json_text(failed && *e->hint ? e->hint : NULL));
+	json_object_set_new(j, "recovery", outcomes_json(r->recovery, r->n_recovery));
+	json_object_set_new(j, "rows", outcomes_json(r->rows, r->n));
+	for (size_t i = 0; i < r->n_leftovers; i++)
+		json_array_append_new(leftovers, json_text(r->leftovers[i]));
+	json_object_set_new(j, "leftovers", leftovers);
 	return j;
 }
 

@@ -16,6 +16,7 @@ struct guard {
 	struct policy policy;
 	unsigned long long stamp; /* of the journal that was read */
 	bool loaded, blind;
+	size_t bad_lines; /* of the journal, when it was read last */
 	/* One round: one waking up. */
 	struct arena round;
 	struct event *events;

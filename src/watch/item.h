@@ -61,7 +61,7 @@ struct items {
 /*
  * Of each knob the newest change that is not undone, when it is done. What was seen of the same
  * change in old is kept. old is emptied. only: ids or prefixes; n_only 0: all. The journal went
- * through txn_mark_lost.
+ * through txn_carry_over.
  */
 void items_load(struct host *h, struct items *out, const struct journal *j, struct items *old,
 		const char *const *only, size_t n_only);

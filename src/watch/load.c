@@ -38,6 +38,19 @@ static void listen(struct guard *g)
 	g->w->source->ops->listen(g->w->source, marks, n, gpus);
 }
 
+/* What is lost is not watched. */
+static void tell_bad_lines(struct guard *g, const struct journal *j)
+{
+	struct err e = { 0 };
+
+	if (j->bad_lines && j->bad_lines != g->bad_lines) {
+		err_set(&e, 0, "%s: %zu line%s could not be read: what they held is not watched",
+			TXN_JOURNAL, j->bad_lines, j->bad_lines == 1 ? "" : "s");
+		trouble(g, &e);
+	}
+	g->bad_lines = j->bad_lines;
+}
+
 /* The old list stays when the journal cannot be read. */
 void guard_load(struct guard *g)
 {
@@ -54,7 +67,8 @@ void guard_load(struct guard *g)
 			trouble(g, &e);
 		g->blind = true;
 	} else {
-		txn_mark_lost(g->h, &scratch, &j);
+		tell_bad_lines(g, &j);
+		txn_carry_over(g->h, &scratch, &j);
 		items_load(g->h, &g->items, &j, &old, g->w->only, g->w->n_only);
 		g->blind = false;
 	}

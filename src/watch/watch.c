@@ -57,7 +57,9 @@ static void say_all(struct guard *g)
 
 static void sum_up(const struct guard *g, struct watch_sum *out)
 {
-	*out = (struct watch_sum){ .watched = g->items.n, .blind = g->blind };
+	*out = (struct watch_sum){ .watched = g->items.n,
+				   .blind = g->blind,
+				   .bad_lines = g->bad_lines };
 	for (size_t i = 0; i < g->items.n; i++)
 		out->state[g->items.list[i].state]++;
 }

@@ -31,6 +31,7 @@ struct watch_sum {
 	size_t watched;
 	size_t state[ITEM_STATES]; /* by enum item_state */
 	bool blind;		   /* the journal could not be read */
+	size_t bad_lines;	   /* of the journal that could not be read */
 };
 
 /* Until it is told to stop. -EINVAL and *e: the policy is wrong; other errors: the machine cannot

@@ -173,7 +173,7 @@ static const struct host_ops fuzz_box_ops = {
 	.list = fuzz_list,
 	.kind = box_kind,
 	.ask = fuzz_ask,
-	.mode = fuzz_mode,
+	.stat = fuzz_stat,
 	.writes = &fuzz_box_writes,
 };
 

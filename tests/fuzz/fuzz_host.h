@@ -246,7 +246,7 @@ static inline int fuzz_ask(struct host *host, const char *api, const char *objec
 	return k->r;
 }
 
-static inline int fuzz_mode(struct host *host, const char *path, unsigned *out)
+static inline int fuzz_stat(struct host *host, const char *path, struct host_stat *out)
 {
 	(void)host;
 	(void)path;
@@ -260,7 +260,7 @@ static const struct host_ops fuzz_host_ops = {
 	.list = fuzz_list,
 	.kind = fuzz_kind,
 	.ask = fuzz_ask,
-	.mode = fuzz_mode,
+	.stat = fuzz_stat,
 };
 
 /* Over the captured machine of that name; once a process. */

@@ -272,14 +272,14 @@ static inline int kernel_ask(struct host *h, const char *api, const char *object
 	return 0;
 }
 
-static inline int kernel_mode(struct host *h, const char *path, unsigned *out)
+static inline int kernel_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct made *k = kernel_of(h);
 	struct kernel_node *n = kernel_at(k, path, false);
 
 	if (!n)
 		return -ENOENT;
-	*out = n->mode;
+	*out = (struct host_stat){ .kind = n->kind, .mode = n->mode, .links = 1 };
 	return 0;
 }
 
@@ -647,7 +647,7 @@ static inline struct host *kernel_open(struct made *k)
 		.list = kernel_list,
 		.kind = kernel_kind,
 		.ask = kernel_ask,
-		.mode = kernel_mode,
+		.stat = kernel_stat,
 		.close = kernel_close,
 		.writes = &writes,
 	};

@@ -2,17 +2,21 @@
 /*
  * Any bytes as what other programs told: sftp of the folder that wheels are copied into ('l': a
  * listing, then a manifest behind a NUL), the process that measures one side of a comparison ('c',
- * its exit status, what it printed, and behind a NUL what it complained of), and the report of the
- * last boot ('b').
+ * its exit status, what it printed, and behind a NUL what it complained of), the report of the
+ * last boot ('b'), and the requests of a confined reader, which may be anything ('q').
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/boot_report_read.h"
 #include "cmd/stack_compare_side.h"
 #include "cmd/stack_sync_there.h"
+#include "host/asked.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -78,6 +82,95 @@ static void report(struct arena *a, const char *text, size_t n)
 	json_decref(j);
 }
 
+/* --- requests -----------------------------------------------------------------------------------
+ */
+
+/* Whatever is asked for is asked of the machine by a path from the root. */
+static int path_holds(const char *path)
+{
+	size_t n = strlen(path);
+
+	if (*path != '/' || n >= HOST_PATH_MAX)
+		abort();
+	return n % 3 ? 0 : -ENOENT;
+}
+
+static int read_some(struct host *h, const char *path, char *buf, size_t cap, size_t *len)
+{
+	(void)h;
+	*len = strlen(path) * 100;
+	memset(buf, 'x', *len < cap ? *len : cap);
+	return path_holds(path);
+}
+
+static int link_some(struct host *h, const char *path, char *buf, size_t cap)
+{
+	(void)h;
+	strncpy(buf, path, cap);
+	return path_holds(path);
+}
+
+static int list_some(struct host *h, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	(void)h;
+	*n = strlen(path) % 7;
+	*names = arena_array(a, *n, sizeof(**names));
+	for (size_t i = 0; i < *n; i++)
+		(*names)[i] = arena_strdup(a, path + i % 2);
+	return path_holds(path);
+}
+
+static int kind_of(struct host *h, const char *path, enum host_kind *out)
+{
+	(void)h;
+	*out = HOST_DIR;
+	return path_holds(path);
+}
+
+static int stat_of(struct host *h, const char *path, struct host_stat *out)
+{
+	(void)h, (void)path;
+	*out = (struct host_stat){ .kind = HOST_FILE, .mode = 0644, .links = 1 };
+	return 0;
+}
+
+static int ask_some(struct host *h, const char *api, const char *object, const char *field,
+		    struct answer *out)
+{
+	bool text = strlen(field) % 2;
+
+	if (strlen(api) + strlen(object) + strlen(field) >= 3 * HOST_PATH_MAX)
+		abort();
+	*out = (struct answer){ .kind = text ? ANSWER_TEXT : ANSWER_INT, .i = 7 };
+	out->text = text ? arena_strdup(&h->arena, object) : NULL;
+	return 0;
+}
+
+/* Into a pipe, which takes that many bytes at once; answers go nowhere. */
+static void requests(const unsigned char *data, size_t size)
+{
+	static const struct host_ops ops = { .read = read_some,
+					     .link = link_some,
+					     .list = list_some,
+					     .kind = kind_of,
+					     .stat = stat_of,
+					     .ask = ask_some };
+	struct host h = { .ops = &ops };
+	int ends[2], nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC), r;
+
+	size = size < 65536 ? size : 65536;
+	if (nowhere < 0 || pipe(ends) || write(ends[1], data, size) != (ssize_t)size)
+		abort();
+	close(ends[1]);
+	while ((r = host_answer_one(&h, ends[0], nowhere)) == 0)
+		;
+	if (r != -EPIPE && r != -EPROTO)
+		abort();
+	close(ends[0]);
+	close(nowhere);
+	arena_free(&h.arena);
+}
+
 /* Of its own size: a byte too far is seen. */
 static char *copy(const unsigned char *from, size_t n)
 {
@@ -108,6 +201,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		break;
 	case 'b':
 		report(&a, text, strlen(text));
+		break;
+	case 'q':
+		requests(data + 2, size - 2);
 		break;
 	default:
 		break;

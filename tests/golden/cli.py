@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,27 @@ for argv in (["generate", "vllm", "--model", "llama-3.1-8b"], ["generate", "host
              ["predict", "training", "--model", "llama-3.1-8b"], ["advise", "--model", "llama-3.1-8b"]):
     says(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
 says("torchrun without a GPU", ["generate", "torchrun", *blind, "--", "x.py"], 5, "no GPU is seen")
+# A disk or a kernel that fails at every reading: what is in force is not known, which is no success.
+with tempfile.TemporaryDirectory() as tmp:
+    failing = pathlib.Path(tmp, "m")
+    shutil.copytree(spark, failing, symlinks=True)
+    unread = [p for top in ("proc/sys/vm", "proc/sys/net", "sys/kernel/mm", "sys/block", "sys/devices") for p in (failing / "root" / top).rglob("*")
+              if p.is_file() and not p.is_symlink()]
+    with open(failing / "answers.tsv", "a") as answers:
+        for p in unread:
+            p.unlink()
+            answers.write(f"/{p.relative_to(failing / 'root')}\tEIO\n")
+    for only, want in ((["--only", "memory"], 5), (["--only", "memory,scheduler"], 5), ([], 5)):
+        for more in (["--yes"], ["--dry-run"], ["--yes", "--format", "json"]):
+            argv = ["apply", "--profile", "published", *only, *more, "--host", str(failing), "--overlay", f"{tmp}/o"]
+            got, out, err = run(*argv)
+            expect(f"apply {only} {more} where reading fails", got == want and "could not be seen" in err and "EIO" in err and "Nothing had to" not in out, (got, out[-300:], err))
+            if "json" in more:
+                data = json.loads(out)
+                jsonschema.validate(data, json.loads((root / "schemas/apply.json").read_text()))
+                expect(f"apply {only} where reading fails, as JSON", data["exit_code"] == want and "could not be seen" in data["error"], data["error"])
+    expect("plan ends the same", run("plan", "--profile", "published", "--only", "memory.dirty-ratio", "--host", str(failing))[0] == 5)
+    expect("where all can be read it is 0", run("apply", "--profile", "published", "--only", "memory", "--yes", "--host", spark, "--overlay", f"{tmp}/p")[0] == 0)
 # What would be proven is the plan, also where that is nothing.
 for argv in (["gpu.power-limit", "--bench", "gemm"], ["--only", "gpu"]):
     got, out, err = run("prove", *argv, "--dry-run", "--format", "json")

@@ -72,7 +72,7 @@ ADDED = (
     (r"^monitor \S+\.rec", "--format json"),
     (r"^(compare|calibrate|roofline) ", "--state state"),
     (r"^(calibrate|roofline)$", "--state state"),
-    (r"^(apply|undo|persist (install|remove))( |$)", "--yes"),
+    (r"^(apply|undo|persist (install|remove)|journal (repair|compact))( |$)", "--yes"),
 )
 # What is not run here, the suite that runs it, and a word of it there.
 ELSEWHERE = (

@@ -6,6 +6,7 @@ systemd-sysctl, systemd-tmpfiles, udevadm, modprobe, netplan. A program that is 
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -219,7 +220,9 @@ def foreign(capture, folder):
     code, out, err = m.run("persist", "remove", "--yes")
     expect(f"{name}: remove leaves what is theirs", code == 1 and sysctl.read_text() == before and extra.exists()
            and rules.exists() and not unit.exists() and "left" in out, (code, out, err))
-    expect(f"{name}: a second remove has nothing to do", m.run("persist", "remove", "--yes")[0] == 0)
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: a second remove has nothing to do but to name what stays", code == 1 and all(f"{w} stays: " in err for w in
+           ("/etc/sysctl.d/99-zz-gputune.conf", "/etc/udev/rules.d/99-zz-gputune.rules", "/etc/gputune/")), (code, out, err))
     code, out, err = m.run("persist", "remove", "--yes", "--force")
     expect(f"{name}: --force takes them too", code in (0, 1) and not sysctl.exists() and not rules.exists() and extra.exists(),
            (code, out, err))
@@ -250,11 +253,13 @@ def not_kept(capture, folder):
     """What --skip leaves out, what was interrupted, and files that no journal knows."""
     m, name = Machine(capture, folder), f"{capture.name} not kept"
     journal, request = m.path("/var/lib/gputune/journal.jsonl"), m.path("/etc/gputune/boot.json")
+    copy = m.path("/var/lib/gputune/journal.copy.jsonl")
     m.run("apply", "--profile", "published", "--only", "memory.swappiness,net.rmem-max", "--yes")
     code, j = m.json("persist", "install", "--skip", "memory", "--dry-run")
     expect(f"{name}: --skip alone is obeyed", [r["id"] for r in j["rows"]] == ["net.rmem-max"], j["rows"])
     text = journal.read_text()
     journal.write_text(text[:text.rindex('{"t":"end"')])
+    copy.unlink()
     code, j = m.json("persist", "install", "--dry-run")
     expect(f"{name}: what was interrupted is not kept", not j["rows"] and len(j["skipped"]) == 2, j["rows"])
     code, out, err = m.run("persist", "install", "--yes")
@@ -263,9 +268,109 @@ def not_kept(capture, folder):
     code, out, err = m.run("apply", "--boot", "--skip", "net")
     expect(f"{name}: apply --boot takes no --skip", code == 2 and "--skip" in err, (code, err))
     journal.unlink()
+    copy.unlink()
     code, out, err = m.run("persist", "remove", "--yes")
     expect(f"{name}: without a journal the files stay, and are named", code == 3 and request.exists() and
            all(f"does not know {p}" in err for p in ("/etc/gputune/boot.json", "/etc/sysctl.d/99-zz-gputune.conf")), (code, out, err))
+
+
+def interrupted(capture, folder):
+    """What an installation that was killed leaves in /etc is told by status, and named when it goes."""
+    m, name = Machine(capture, folder), f"{capture.name} interrupted"
+    journal, request = m.path("/var/lib/gputune/journal.jsonl"), m.path("/etc/gputune/boot.json")
+    half, saved = (pathlib.Path(f"{request}.gputune-{w}") for w in ("new", "old"))
+
+    def kill(before_rename):
+        m.run("persist", "install", "--profile", "published", "--only", "memory,net", "--yes")
+        text = journal.read_text()
+        journal.write_text(text[:text.rindex('{"t":"end"')])
+        m.path("/var/lib/gputune/journal.copy.jsonl").unlink()
+        if before_rename:
+            request.rename(half)
+            m.path("/etc/sysctl.d/99-zz-gputune.conf").unlink()
+
+    for before_rename in (False, True):
+        kill(before_rename)
+        there = "/etc/gputune/boot.json" + (".gputune-new" if before_rename else "")
+        code, out, err = m.run("persist", "status")
+        expect(f"{name}: status names what lies there", code == 1 and "was interrupted" in out and there in out and "keeps nothing" not in out,
+               (code, out, err))
+        code, j = m.json("persist", "status")
+        expect(f"{name}: so does its JSON", code == 1 and any("was interrupted" in n and there in n for n in j["notes"]), j["notes"])
+        expect(f"{name}: looking removes nothing", m.path(there).exists())
+        code, out, err = m.run("persist", "remove", "--yes")
+        expect(f"{name}: remove takes it away and says so", code == 0 and not m.path("/etc/gputune").exists() and
+               "1 interrupted transaction was found first" in out and (f"removed {there}," in out) == before_rename, (code, out, err, m.left()))
+        code, out, err = m.run("persist", "status")
+        expect(f"{name}: then nothing is kept", code == 0 and "keeps nothing" in out and "interrupted" not in out, (code, out))
+    for verb in ("undo", "install"):
+        kill(True)
+        code, out, err = m.run(*(["undo", "--yes"] if verb == "undo" else ["persist", "install", "--yes"]))
+        expect(f"{name}: {verb} does so too", code == 0 and not half.exists() and f"removed /etc/gputune/{half.name}," in out + err, (code, out, err))
+    kill(True)
+    code, j = m.json("undo", "--yes")
+    expect(f"{name}: and JSON lists it", len(j["leftovers"]) == 1 and half.name in j["leftovers"][0], j["leftovers"])
+    # Somebody else's, by its kind: a link is not followed and not removed.
+    kill(True)
+    half.unlink()
+    half.symlink_to("/etc/passwd")
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: what is not ours stays, and is named", code == 1 and half.is_symlink() and f"{half.name} is no plain file" in out, (code, out))
+    half.unlink()
+    m.run("persist", "remove", "--yes", "--force")
+    # The text of before, saved beside a file that is written in its place: gone when the file holds it again.
+    kill(False)
+    saved.write_text("another text\n")
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: what was saved stays while it is the only one", saved.exists() and "compare the two" in out, (code, out))
+    saved.unlink()
+
+
+def by_hand(capture, tmp):
+    """What people do to files of ours: remove, rename and replace some. Status tells, and remove ends with all of it gone or named."""
+    sysctl, mine = "/etc/sysctl.d/99-zz-gputune.conf", "/etc/sysctl.d/50-mine.conf"
+    for what, state, stays in (("removed", "missing", ()), ("renamed", "missing", (mine,)), ("copied", "same", ()), ("a link", "foreign", (sysctl,)),
+                               ("without request", "same", ()), ("folder renamed", "same", ()), ("cut short", "foreign", (sysctl,)),
+                               ("request edited", None, ("/etc/gputune/boot.json", "/etc/gputune/"))):
+        m, name = Machine(capture, f"{tmp}/by-hand-{what.replace(' ', '-')}"), f"{capture.name} by hand, {what}"
+        m.run("persist", "install", "--profile", "published", "--only", "memory,net", "--yes")
+        file, request = m.path(sysctl), m.path("/etc/gputune/boot.json")
+        if what == "removed":
+            file.unlink()
+            m.path("/etc/systemd/system/gputune-boot.service").unlink()
+        elif what == "renamed":
+            file.rename(m.path(mine))
+        elif what == "copied":
+            shutil.copy(file, m.path(mine))
+        elif what == "a link":
+            file.rename(m.path("/etc/other"))
+            file.symlink_to("/etc/other")
+        elif what == "without request":
+            request.unlink()
+        elif what == "folder renamed":
+            request.parent.rename(m.path("/etc/gputune.bak"))
+        elif what == "cut short":
+            file.write_text(file.read_text()[:200])
+        else:
+            request.write_text(request.read_text() + "more\n")
+        if state:
+            code, j = m.json("persist", "status")
+            states = {f["path"]: f for f in j["files"]}
+            expect(f"{name}: status tells", states[sysctl]["state"] == state and code == (0 if what == "copied" else 1), (code, states[sysctl]))
+            if what == "renamed":
+                expect(f"{name}: and where it is", states[sysctl]["sentence"] == f"its text is in {mine}", states[sysctl])
+            kept = [r for r in j["rows"] if r["kept_by"] == sysctl]
+            expect(f"{name}: what is not there is not called in force", all((state == "same") == (not r["contested"]) for r in kept), kept)
+        code, out, err = m.run("persist", "remove", "--yes")
+        expect(f"{name}: remove names what stays", code == (1 if stays else 0) and all(f"{s} stays: " in err for s in stays) and
+               err.count(" stays: ") == len(stays), (code, out, err))
+        expect(f"{name}: and nothing else of ours does", not m.path("/etc/systemd/system/gputune-boot.service").exists() and
+               request.parent.exists() == ("/etc/gputune/" in stays) and file.exists() == (sysctl in stays and what != "a link"), m.left())
+        code, out, err = m.run("persist", "remove", "--yes", "--force")
+        expect(f"{name}: --force takes what is left in our place", code in (0, 1) and not file.is_symlink() and not file.exists() and
+               not request.parent.exists(), (code, out, err))
+        code, out, err = m.run("persist", "remove", "--yes")
+        expect(f"{name}: then nothing is named", code == 0 and not err, (code, err))
 
 
 def partly(capture, folder):
@@ -304,6 +409,85 @@ def partly(capture, folder):
     code, j = m.json("persist", "remove", "--only", "net.rmem-max,memory.swappiness", "--yes")
     expect(f"{name}: of all it is remove", code == 0 and not m.left(), m.left())
     m.json("history")
+
+
+BOOTS = [f"{n}1111111-2222-4333-8444-555555555555\n" for n in (1, 2)]
+SMALL = {"memory.dirty-ratio": ("/proc/sys/vm/dirty_ratio", "20", "40"), "net.rmem-max": ("/proc/sys/net/core/rmem_max", "4194304", "16777216")}
+
+
+def kept_over_a_boot(capture, folder):
+    """Two values that files have set at the boot that runs."""
+    m = Machine(capture, folder)
+    boot = m.path("/proc/sys/kernel/random/boot_id")
+    boot.parent.mkdir(parents=True)
+    boot.write_text(BOOTS[0])
+    m.run("apply", "--profile", "published", "--only", ",".join(SMALL), "--yes")
+    m.run("persist", "install", "--yes")
+    boot.write_text(BOOTS[1])
+    return m
+
+
+def values(m):
+    return {k: m.path(path).read_text().strip() for k, (path, _, _) in SMALL.items()}
+
+
+def on_a_terminal(m, answers, *argv):
+    """Each question is answered by the next word."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    p = subprocess.run([gputune, *argv, *m.host], stdin=theirs, capture_output=True, text=True, timeout=300, cwd="/", env={"PATH": "/usr/bin:/bin"})
+    os.close(ours)
+    os.close(theirs)
+    return p.returncode, p.stdout, p.stderr
+
+
+def in_effect(capture, tmp):
+    """What the files that are removed have set at this boot: told, and taken back by --now alone, or by a person's yes."""
+    name, ours, before = f"{capture.name} in effect", {k: v[2] for k, v in SMALL.items()}, {k: v[1] for k, v in SMALL.items()}
+    m = kept_over_a_boot(capture, tmp + "/a")
+    code, j = m.json("persist", "remove", "--yes", "--dry-run", "--now")
+    expect(f"{name}: a dry run writes nothing", code == 0 and values(m) == ours and m.path("/etc/gputune/boot.json").exists() and
+           {o["name"] for o in j["outcomes"]} >= {"vm.dirty_ratio", "net.core.rmem_max"}, (code, j["outcomes"]))
+    code, j = m.json("persist", "remove", "--yes")
+    expect(f"{name}: --yes takes the files, and tells the values", code == 0 and values(m) == ours and not m.path("/etc/gputune").exists() and
+           {(r["id"], r["value"], r["before"]) for r in j["in_effect"]} == {(k, b, a) for k, (_, a, b) in SMALL.items()}, (code, j["in_effect"]))
+    code, out, err = m.run("persist", "remove", "--yes")
+    expect(f"{name}: asked again it tells them again", code == 0 and "keeps nothing" in out and "memory.dirty-ratio" in out and "--now" in out, out)
+    code, j = m.json("persist", "remove", "--now", "--yes")
+    expect(f"{name}: --now takes them back", code == 0 and values(m) == before and not j["in_effect"] and not j["error"] and
+           {(o["name"], o["outcome"]) for o in j["outcomes"]} == {("vm.dirty_ratio", "restored"), ("net.core.rmem_max", "restored")}, (code, j))
+    code, out, err = m.run("status", "--exit-code")
+    expect(f"{name}: nothing is held then", code == 0 and "no change" in out, (code, out, err))
+    m = kept_over_a_boot(capture, tmp + "/b")
+    code, j = m.json("persist", "remove", "--only", "memory.dirty-ratio", "--now", "--yes")
+    expect(f"{name}: --only and --now take that one", code == 0 and values(m) == {**ours, "memory.dirty-ratio": "20"} and not j["in_effect"] and
+           [r["id"] for r in j["rows"]] == ["net.rmem-max"], (code, j))
+    code, out, err = on_a_terminal(m, "y\nn\n", "persist", "remove")
+    expect(f"{name}: a person says no", code == 0 and values(m)["net.rmem-max"] == "16777216" and "still in effect (net.rmem-max)" in err and
+           not m.path("/etc/gputune").exists() and "In effect" in out, (code, out, err))
+    m = kept_over_a_boot(capture, tmp + "/c")
+    m.path("/proc/sys/vm/dirty_ratio").write_text("33\n")
+    code, out, err = on_a_terminal(m, "y\ny\n", "persist", "remove")
+    expect(f"{name}: a person says yes; what somebody changed is no matter of ours", code == 0 and
+           values(m) == {"memory.dirty-ratio": "33", "net.rmem-max": "4194304"} and "(net.rmem-max)" in err, (code, out, err))
+    code, out, err = m.run("persist", "install", "--now", "--yes")
+    expect(f"{name}: --now is of remove alone", code == 2 and "--now" in err, (code, err))
+
+
+def until_reboot(capture, tmp):
+    """A boot argument that is taken back is in effect all the same where the kernel was booted with it."""
+    for booted in (True, False):
+        m, name = Machine(capture, f"{tmp}/{booted}"), f"{capture.name} booted with it: {booted}"
+        code, out, err = m.run("apply", "--profile", "published", "--only", "boot.isolcpus", "--allow", "boot", "--yes")
+        expect(f"{name}: applied", code == 0, (code, out, err))
+        line = m.path("/proc/cmdline")
+        if booted:
+            line.parent.mkdir(parents=True, exist_ok=True)
+            line.write_text((capture / "root/proc/cmdline").read_text().rstrip() + " isolcpus=16-19\n")
+        for argv in (["--dry-run"], ["--yes"]):
+            code, j = m.json("undo", *argv)
+            expect(f"{name}: undo {argv[0]} says so", code == 0 and [(r["outcome"], r["sentence"]) for r in j["rows"]] ==
+                   [("restored", "in effect until reboot" if booted else None)], (code, j["rows"]))
 
 
 def limits(capture, tmp):
@@ -403,6 +587,13 @@ with tempfile.TemporaryDirectory() as tmp:
     if sys.argv[2:] == ["partly"]:
         partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
         not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
+        interrupted(root / "tests/machines/dgx-spark", f"{tmp}/interrupted")
+        by_hand(root / "tests/machines/dgx-spark", tmp)
+        foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
+        end_suite()
+    if sys.argv[2:] == ["now"]:
+        in_effect(root / "tests/machines/dev-vm", tmp)
+        until_reboot(root / "tests/machines/dgx-spark", tmp)
         end_suite()
     for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
         for profile in ("default", "published", "low-latency", "max-performance"):
@@ -412,7 +603,11 @@ with tempfile.TemporaryDirectory() as tmp:
     foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
     layers(root / "tests/machines/dgx-spark", f"{tmp}/layers")
     not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
+    interrupted(root / "tests/machines/dgx-spark", f"{tmp}/interrupted")
+    by_hand(root / "tests/machines/dgx-spark", tmp)
     partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
+    in_effect(root / "tests/machines/dev-vm", tmp)
+    until_reboot(root / "tests/machines/dgx-spark", tmp)
     boot_paths(root / "tests/machines/dgx-spark", tmp)
     limits(root / "tests/machines/dgx-spark", tmp)
     networkd(root / "tests/machines/igx-orin", tmp)

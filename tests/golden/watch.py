@@ -235,7 +235,7 @@ def live():
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         lines = [{"t": "begin", "txn": 1, "op": "apply", "boot": boot, "time": 1, "user": "test"}]
         for n, (kind, name, target, value) in enumerate((("link", "mtu", "lo", "65536"),
-                                                         ("sysctl", "net.ipv4.ip_default_ttl", "", "64")), 1):
+                                                         ("sysctl", "net.ipv4.tcp_fastopen", "", "1")), 1):
             lines += [{"t": "intend", "txn": 1, "seq": n, "id": "nic.mtu", "target": target, "before": "1500", "after": value,
                        "knob": {"kind": kind, "name": name, "object": target}, "place": "", "sides": []},
                       {"t": "done", "txn": 1, "seq": n, "read": value}]
@@ -254,9 +254,9 @@ def live():
             subprocess.run([*inside, "ip", "link", "set", "lo", "mtu", "9000"], check=True)
             got = w.line()
             expect("live: netlink", got and (got["via"], got["from"], got["to"]) == ("netlink", "65536", "9000"), got)
-            subprocess.run([*inside, "sh", "-c", "echo 65 >/proc/sys/net/ipv4/ip_default_ttl"], check=True)
+            subprocess.run([*inside, "sh", "-c", "echo 3 >/proc/sys/net/ipv4/tcp_fastopen"], check=True)
             got = w.line()
-            expect("live: a write to /proc/sys", got and got["noticed_by"] == "event" and got["to"] == "65", got)
+            expect("live: a write to /proc/sys", got and got["noticed_by"] == "event" and got["to"] == "3", got)
             expect("live: and who", got and (got["via"] != "fanotify" or got["who"]["pid"] > 0), got)
             code, _, _ = w.stop()
             expect("live: stops at once", code == 0, code)

@@ -3,7 +3,8 @@
  * Loaded before the C library (LD_PRELOAD): the allocation number NOMEM_AT of the process fails,
  * and with NOMEM_ON=1 every later one. NOMEM_COUNT names a file that gets how many there were when
  * the process ends by exit(). Before write number SIGNAL_AT, or allocation number SIGNAL_ALLOC,
- * the process gets the signal SIGNAL.
+ * the process gets the signal SIGNAL. Before allocation number ESCAPE_AT the process does what one
+ * that was taken over would: it writes the file ESCAPE, and becomes another program.
  * CLOCK_JUMPS=N: each reading of the calendar's clock is decades from the one before; N: where in
  * the row of jumps it begins.
  */
@@ -24,7 +25,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
 static atomic_ulong count, writes, readings;
-static unsigned long at, signal_at, signal_alloc;
+static unsigned long at, signal_at, signal_alloc, escape_at;
 static int signal_number;
 static int count_fd = -1;
 static bool on, jumps;
@@ -34,6 +35,7 @@ __attribute__((constructor)) static void begin(void)
 	const char *n = getenv("NOMEM_AT"), *more = getenv("NOMEM_ON"), *s = getenv("SIGNAL_AT"),
 		   *number = getenv("SIGNAL"), *alloc = getenv("SIGNAL_ALLOC");
 
+	escape_at = getenv("ESCAPE_AT") ? strtoul(getenv("ESCAPE_AT"), NULL, 10) : 0;
 	signal_at = s ? strtoul(s, NULL, 10) : 0;
 	signal_alloc = alloc ? strtoul(alloc, NULL, 10) : 0;
 	signal_number = number ? (int)strtol(number, NULL, 10) : 0;
@@ -57,12 +59,23 @@ __attribute__((destructor)) static void end(void)
 	}
 }
 
+static void escape(void)
+{
+	int fd = open(getenv("ESCAPE"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	execl("/bin/echo", "echo", "escaped", (char *)NULL);
+}
+
 static bool fails(void)
 {
 	unsigned long n = atomic_fetch_add(&count, 1) + 1;
 
 	if (signal_alloc && n == signal_alloc)
 		raise(signal_number);
+	if (escape_at && n == escape_at)
+		escape();
 	if (!at || (on ? n < at : n != at))
 		return false;
 	errno = ENOMEM;

@@ -199,7 +199,7 @@ static bool journal_is_fine(const char *overlay)
 	struct arena a = { 0 };
 	struct err e = { 0 };
 	struct journal j;
-	bool fine = journal_load(h, &a, true, &j, &e) == 0 && j.bad_lines <= 1;
+	bool fine = journal_load(h, &a, true, &j, &e) == 0 && !j.bad_lines;
 
 	for (size_t i = 0; fine && i < j.n; i++)
 		fine = strcmp(j.items[i].op, "undo") == 0 ||

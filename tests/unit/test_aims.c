@@ -70,7 +70,7 @@ static void check_row(const struct aim_row *row, size_t i)
 			     .n_overrides = row->want.value != NULL };
 	struct findings f;
 	struct aims aims;
-	const char *said;
+	const char *said, *why = NULL;
 
 	if (!override.s)
 		fail_msg("row %zu: no setting %s", i, row->id);
@@ -83,6 +83,9 @@ static void check_row(const struct aim_row *row, size_t i)
 		return;
 	}
 	settings_aims(&a, m, &p, &f.items[0], 0, read_given, (void *)row, &aims);
+	for (size_t n = 0; n < aims.n; n++)
+		if (!knob_allows(&a, &aims.items[n].knob, aims.items[n].value, &why))
+			fail_msg("row %zu, %s: %s", i, row->id, why);
 	said = aims_text(&a, &aims);
 	if (!row->writes || (str_starts(row->writes, "hand: ")
 				     ? !str_starts(said, "hand: ") || !strstr(said, row->writes + 6)
@@ -1058,12 +1061,13 @@ static void look_end(struct look *l)
 }
 
 /* What a write can do is what its row says that it does. */
-static void check_aim(const char *machine, const struct setting *s, const struct aim *x)
+static void check_aim(struct arena *a, const char *machine, const struct setting *s,
+		      const struct aim *x)
 {
 	const char *why = NULL;
 	bool boot = x->knob.kind == KNOB_BOOTARG;
 
-	if (!knob_sound(&x->knob, x->value, &why))
+	if (!knob_allows(a, &x->knob, x->value, &why))
 		fail_msg("%s, %s: %s = %s: %s", machine, s->id, x->knob.name, x->value, why);
 	if (boot != (s->effect == EFFECT_REBOOT))
 		fail_msg("%s: effect %s of a %s", s->id, effect_name(s->effect),
@@ -1097,7 +1101,7 @@ static void test_shape(void **state)
 						continue;
 					}
 					for (size_t n = 0; n < aims.n; n++)
-						check_aim(machines[i], f->s, &aims.items[n]);
+						check_aim(&l.a, machines[i], f->s, &aims.items[n]);
 					writes += aims.n;
 					sentences += aims.by_hand != NULL;
 				}
@@ -1131,6 +1135,51 @@ static void test_rows(void **state)
 				fail_msg("%s: a wish of %s without a reason", s->id,
 					 profile_name(s->opinions[i].profile));
 	}
+}
+
+/* Every word or number of an opinion that goes into the row's own knob as it stands. */
+static void check_wished(struct arena *a, const struct setting *s, const struct opinion *o)
+{
+	const struct knob k = knob_make(a, s->knob, s->name, "0");
+	const char *why = NULL;
+
+	for (const char *p = o->value; p;) {
+		size_t n = o->rel == WANT_ONE_OF ? strcspn(p, " ") : strlen(p);
+
+		if (!knob_allows(a, &k, arena_strndup(a, p, n), &why))
+			fail_msg("%s, %s: %s", s->id, profile_name(o->profile), why);
+		p = p[n] ? p + n + strspn(p + n, " ") : NULL;
+	}
+}
+
+/* What a row writes has bounds, and what its opinions ask for lies within them. */
+static void test_bounds(void **state)
+{
+	struct arena a = { 0 };
+	size_t rows = 0, wishes = 0;
+
+	(void)state;
+	SETTING_FOR_EACH (s) {
+		struct knob k;
+
+		if (s->knob == KNOB_NONE || s->effect == EFFECT_FIRMWARE)
+			continue;
+		k = knob_make(&a, s->knob, s->name, "0");
+		/* CPUs of idle states are numbered, not named by the target. */
+		if (strchr(k.name, '*'))
+			k.name = "/sys/devices/system/cpu/cpu0/cpuidle/state1/disable";
+		if (!knob_known(&k))
+			fail_msg("%s writes %s, which has no bounds", s->id, k.name);
+		rows++;
+		for (size_t i = 0; !s->aim && knob_path(&a, &k) && i < s->n_opinions; i++)
+			if (s->opinions[i].value && s->opinions[i].rel != WANT_NOT &&
+			    s->opinions[i].rel != WANT_LEAVE) {
+				check_wished(&a, s, &s->opinions[i]);
+				wishes++;
+			}
+	}
+	assert_true(rows > 50 && wishes > 30);
+	arena_free(&a);
 }
 
 /* The switch of Intel's own driver says the opposite of the others'. */
@@ -1254,8 +1303,9 @@ int main(void)
 		cmocka_unit_test(test_disk),	  cmocka_unit_test(test_net),
 		cmocka_unit_test(test_pcie),	  cmocka_unit_test(test_boot),
 		cmocka_unit_test(test_gpu),	  cmocka_unit_test(test_units),
-		cmocka_unit_test(test_no_turbo),  cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_shape),	  cmocka_unit_test(test_law),
+		cmocka_unit_test(test_no_turbo),  cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_law),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* What stands against a change, and in which order changes are made: rows of facts and changes. */
 #include "fake.h"
 
+#include <limits.h>
+
 #include "base/text.h"
 #include "plan/plan.h"
 
@@ -139,6 +141,7 @@ static const struct row rows[] = {
 	{ GPU BUSY GPU_END, { MODE "exclusive-process" }, "gpu.compute-mode", NULL, NULL },
 	{ GPU GPU_END, { MODE "exclusive-process" }, NULL, GATE_ALLOW, "explain" },
 	{ GPU BUSY GPU_END, { LIMIT "400000" }, NULL, GATE_GPU_BUSY, "--allow gpu.power-limit" },
+	{ GPU BUSY GPU_END, { LIMIT "500000" }, NULL, NULL, NULL },
 	{ GPU BUSY GPU_END, { LIMIT "600000" }, NULL, NULL, NULL },
 	{ GPU BUSY GPU_END, { PERSIST "0" }, NULL, GATE_GPU_BUSY, "gpu0" },
 	{ GPU BUSY GPU_END,
@@ -252,6 +255,19 @@ static const struct row rows[] = {
 	  NULL,
 	  NULL,
 	  NULL },
+	/* Said in words of the argument's own. */
+	{ empty,
+	  { "memory.swappiness sysctl kernel.numa_balancing - 1 0",
+	    "boot.arguments boot-argument numa_balancing - not~set disable" },
+	  NULL,
+	  NULL,
+	  NULL },
+	{ empty,
+	  { "memory.swappiness sysctl kernel.sched_autogroup_enabled - 1 0",
+	    "boot.arguments boot-argument noautogroup - not~set set" },
+	  NULL,
+	  NULL,
+	  NULL },
 	/* CPUs left for the kernel's own work */
 	{ CPUS, { "boot.isolcpus boot-argument isolcpus - not~set 2-7,9-15" }, "boot", NULL, NULL },
 	{ CPUS,
@@ -343,7 +359,7 @@ static const struct row rows[] = {
 	{ MEMORY, { POOL "- 0 41" }, NULL, GATE_LIMIT, "40 more at most" },
 	{ MEMORY, { POOL "- 30 60" }, NULL, NULL, NULL },
 	{ MEMORY, { POOL "- 60 0" }, NULL, NULL, NULL },
-	{ MEMORY, { POOL "- 0 9223372036854775807" }, NULL, GATE_LIMIT, "free memory first" },
+	{ MEMORY, { POOL "- 0 4000000" }, NULL, GATE_LIMIT, "free memory first" },
 	{ MEMORY, { NODE "- 0 15" }, NULL, NULL, NULL },
 	{ MEMORY, { NODE "- 0 16" }, NULL, GATE_LIMIT, "node 0" },
 	/* What earlier changes take counts; what they are refused does not. */
@@ -369,7 +385,11 @@ static const struct row rows[] = {
 	  NULL,
 	  GATE_LIMIT,
 	  "100" },
-	{ empty, { "memory.dirty-ratio sysctl vm.dirty_ratio - 20 -1" }, NULL, GATE_LIMIT, "0 at" },
+	{ empty,
+	  { "memory.dirty-ratio sysctl vm.dirty_ratio - 20 91" },
+	  NULL,
+	  GATE_LIMIT,
+	  "1 to 90 %" },
 	{ "{'memory': {'total_kb': 1024}}",
 	  { "zfs.arc-max module-parameter zfs.zfs_arc_max - 0 1048576" },
 	  NULL,
@@ -382,6 +402,49 @@ static void gates(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check(&rows[i], i);
+}
+
+static void bound(const char *id, const char *name, long long v, bool beyond)
+{
+	struct arena a = { 0 };
+	struct row r = { .facts = empty, .code = beyond ? GATE_LIMIT : NULL, .says = "" };
+
+	r.changes[0] = arena_printf(&a, "%s sysctl %s - 60 %lld", id, name, v);
+	check(&r, (size_t)v);
+	arena_free(&a);
+}
+
+/* The least and the most that is ever asked for, and one beyond each. */
+static void bounds(void **state)
+{
+	static const struct {
+		const char *id, *name;
+		long long min, max;
+	} limits[] = {
+		{ "memory.swappiness", "vm.swappiness", 0, 200 },
+		{ "memory.dirty-ratio", "vm.dirty_ratio", 1, 90 },
+		{ "memory.dirty-ratio", "vm.dirty_background_ratio", 1, 90 },
+		{ "memory.dirty-ratio", "vm.dirty_bytes", 1 << 20, 1ll << 40 },
+		{ "memory.dirty-ratio", "vm.dirty_background_bytes", 1 << 20, 1ll << 40 },
+		{ "memory.swappiness", "vm.vfs_cache_pressure", 1, 1000 },
+		{ "memory.swappiness", "vm.zone_reclaim_mode", 0, 7 },
+		{ "memory.swappiness", "vm.overcommit_memory", 0, 2 },
+		{ "memory.swappiness", "kernel.sched_autogroup_enabled", 0, 1 },
+		{ "net.rmem-max", "net.core.rmem_max", 2304, 1 << 30 },
+		{ "net.rmem-max", "net.core.wmem_max", 4608, 1 << 30 },
+		{ "net.rmem-max", "net.core.rmem_default", 2304, 1 << 28 },
+		{ "net.rmem-max", "net.core.wmem_default", 4608, 1 << 28 },
+		{ "net.rmem-max", "net.core.netdev_max_backlog", 100, 1000000 },
+		{ "net.rmem-max", "net.core.somaxconn", 128, 1000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		bound(limits[i].id, limits[i].name, limits[i].min, false);
+		bound(limits[i].id, limits[i].name, limits[i].max, false);
+		bound(limits[i].id, limits[i].name, limits[i].min - 1, true);
+		bound(limits[i].id, limits[i].name, limits[i].max + 1, true);
+	}
 }
 
 /* A gate that is there already stays, and is not in the way of others. */
@@ -463,6 +526,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gates),
+		cmocka_unit_test(bounds),
 		cmocka_unit_test(keeps),
 		cmocka_unit_test(order),
 	};

@@ -400,8 +400,96 @@ static void test_disturbs(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(k[0].kind, KNOB_SYSCTL);
 	assert_string_equal(k[0].name, "vm.min_free_kbytes");
+	assert_true(knob_known(&k[0]));
 	knob_disturbs(b->h, &b->a, &mtu, &n);
 	assert_int_equal(n, 0);
+	/* A reader of the journal takes no other names. */
+	k = knob_disturbs(b->h, &b->a, &scheduler, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(knob_known(&k[i]));
+}
+
+/* value NULL: the name is none that is ever written. says: NULL when it is allowed. */
+struct bounded {
+	struct knob k;
+	const char *value, *says;
+};
+
+#define POLICY0 "/sys/devices/system/cpu/cpufreq/policy0/"
+
+static const struct bounded bounded[] = {
+	{ { KNOB_SYSCTL, "kernel.core_pattern", "" }, NULL, NULL },
+	{ { KNOB_SYSCTL, "vm.swappiness2", "" }, NULL, NULL },
+	{ { KNOB_SYSCTL, "vm.swappines", "" }, NULL, NULL },
+	{ { KNOB_SYSFS, "/sys/block/sda/queue/x/scheduler", "" }, NULL, NULL },
+	{ { KNOB_SYSFS, "/sys/block/sda/queue/nomerges", "" }, NULL, NULL },
+	{ { KNOB_SYSFS, "/sys/module/firmware_class/parameters/path", "" }, NULL, NULL },
+	{ { KNOB_MODPARAM, "firmware_class.path", "" }, NULL, NULL },
+	{ { KNOB_BOOTARG, "init", "" }, NULL, NULL },
+	{ { KNOB_UNIT, "ssh.service", "" }, NULL, NULL },
+	{ { KNOB_NONE, "vm.swappiness", "" }, NULL, NULL },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "0", NULL },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "200", NULL },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "201", "0 to 200" },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "-1", "0 to 200" },
+	{ { KNOB_SYSCTL, "vm.swappiness", "" }, "x", "no number" },
+	{ { KNOB_SYSCTL, "vm.dirty_ratio", "" }, "vm.dirty_bytes=1048576", "1 to 90 %" },
+	{ { KNOB_SYSCTL, "vm.min_free_kbytes", "" }, "1048576", "only put back" },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 6291456", NULL },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072", "three numbers" },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 65536", "three numbers" },
+	{ { KNOB_SYSCTL, "net.ipv4.tcp_rmem", "" }, "4096 131072 2147483647", "1073741824" },
+	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "schedutil", NULL },
+	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "sched", "one of: conservative" },
+	{ { KNOB_SYSFS, POLICY0 "scaling_governor", "" }, "", "no single word" },
+	{ { KNOB_BOOTARG, "isolcpus", "" }, "managed_irq,domain,2-5,8", NULL },
+	{ { KNOB_BOOTARG, "isolcpus", "" }, "managed_irq", "list of CPUs" },
+	{ { KNOB_BOOTARG, "nohz_full", "" }, "managed_irq,2", "list of CPUs" },
+	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "", NULL },
+	{ { KNOB_BOOTARG, "rcu_nocb_poll", "" }, "1", "no value" },
+	{ { KNOB_BOOTARG, "pci", "" }, "pcie_bus_perf", "only put back" },
+	{ { KNOB_LINK, "mtu", "eth0" }, "9000", NULL },
+	{ { KNOB_LINK, "mtu", "eth0" }, "67", "68 to 65536" },
+	{ { KNOB_UNIT, "irqbalance.service", "" }, "disabled inactive", NULL },
+};
+
+static void test_bounds(void **state)
+{
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(bounded) / sizeof(bounded[0]); i++) {
+		const struct bounded *row = &bounded[i];
+		const char *why = NULL;
+		bool allowed = knob_allows(&b->a, &row->k, row->value ? row->value : "1", &why);
+
+		if (knob_known(&row->k) != (row->value != NULL))
+			fail_msg("%s: known or not", row->k.name);
+		if (row->value && allowed != !row->says)
+			fail_msg("%s = %s: %s", row->k.name, row->value, why ? why : "allowed");
+		if (!row->value && allowed)
+			fail_msg("%s was allowed", row->k.name);
+		if (row->says && !strstr(why, row->says))
+			fail_msg("%s = %s: \"%s\" does not say \"%s\"", row->k.name, row->value,
+				 why, row->says);
+	}
+}
+
+/* What is put back is whatever the machine held, if it is of the place's form. */
+static void test_put_back(void **state)
+{
+	const struct knob pressure = { KNOB_SYSCTL, "vm.vfs_cache_pressure", "" },
+			  arc = { KNOB_MODPARAM, "zfs.zfs_arc_max", "" },
+			  thp = sysfs("/sys/kernel/mm/transparent_hugepage/enabled");
+
+	(void)state;
+	assert_true(knob_sound(&pressure, "0", NULL));
+	assert_true(knob_sound(&pressure, "2147483647", NULL));
+	assert_false(knob_sound(&pressure, "|/tmp/x", NULL));
+	assert_false(knob_sound(&pressure, "", NULL));
+	assert_true(knob_sound(&arc, "c_max=8589934592", NULL));
+	assert_false(knob_sound(&arc, "c_max=", NULL));
+	assert_true(knob_sound(&thp, "inherit", NULL));
+	assert_false(knob_sound(&thp, "always never", NULL));
 }
 
 static void test_place(void **state)
@@ -1044,6 +1132,8 @@ int main(void)
 		TEST(commands),
 		TEST(kinds),
 		TEST(disturbs),
+		TEST(bounds),
+		TEST(put_back),
 		TEST(place),
 		TEST(mrrs),
 		TEST(mrrs_refused),

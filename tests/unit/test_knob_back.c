@@ -198,11 +198,52 @@ static void test_mounted(void **state)
 	box_remove(&box);
 }
 
+/* In a process of its own, with an /etc of its own: a file that has another name. */
+static int set_in_linked(struct bench *b)
+{
+	static const struct knob hosts = { KNOB_BLOCK, "/etc/hosts", "" },
+				 args = { KNOB_BOOTARG, "nosmt", "" };
+	static const char *const files[] = { "/etc/hosts", "/etc/kernel/cmdline" };
+	struct host *h;
+	char *text;
+
+	if (geteuid() || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/etc", "tmpfs", 0, NULL) < 0 || mkdir("/etc/kernel", 0755) < 0)
+		return MOUNTED_NOT;
+	h = host_open_live();
+	for (size_t i = 0; i < 2; i++)
+		if (host_put(h, files[i], "ro\n", 3, 0644) || link(files[i], "/etc/other") < 0 ||
+		    knob_set(h, &b->a, i ? &args : &hosts, i ? "" : "0644:10.0.0.1 a\\n", &b->e) !=
+			    -EMLINK ||
+		    !strstr(b->e.text, files[i]) || !strstr(b->e.text, "2 names") ||
+		    host_read(h, files[i], 100, &b->a, &text, NULL) || strcmp(text, "ro\n") != 0 ||
+		    unlink("/etc/other") < 0 ||
+		    knob_set(h, &b->a, i ? &args : &hosts, i ? "" : "0644:10.0.0.1 a\\n", &b->e))
+			return fprintf(stderr, "%s: %s\n", files[i], b->e.text), MOUNTED_BAD;
+	host_close(h);
+	return MOUNTED_GOOD;
+}
+
+static void test_linked(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(set_in_linked(*state));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == MOUNTED_NOT)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), MOUNTED_GOOD);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = { TEST(open_line), TEST(arc_limit), TEST(cmdline),
-					    TEST(listed), TEST(mounted) };
+					    TEST(listed),    TEST(mounted),   TEST(linked) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,6 +286,21 @@ static void boot_arguments(void **state)
 			    "* kernel argument numa_balancing, /proc/cmdline = disable\n");
 }
 
+/* "-" and "_" are one letter to the kernel, and no other two are. */
+static void near_names(void **state)
+{
+	struct world *w = *state;
+
+	root(w, "/etc/default/grub",
+	     "GRUB_CMDLINE_LINUX=\"zfs.zfs-arc_max=1 zfs.zfsxarc_max=2 zfs.zfs_arc_ma=3 "
+	     "zfs.zfs_arc_max2=4\"\n");
+	probe_it(w);
+	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfs_arc_max", ""),
+			    "* kernel argument zfs.zfs-arc_max, /etc/default/grub:1 = 1\n");
+	assert_string_equal(owners_of(w, KNOB_MODPARAM, "zfs.zfsxarc-max", ""),
+			    "* kernel argument zfs.zfsxarc_max, /etc/default/grub:1 = 2\n");
+}
+
 static void tuned(void **state)
 {
 	struct world *w = *state;
@@ -653,6 +668,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(udev_rules, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(network_files, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(boot_arguments, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(near_names, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(tuned, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(tuned_last, world_setup, world_teardown),
 		cmocka_unit_test(daemons),

@@ -314,14 +314,15 @@ static void status_page(void **state)
 	set_up(&f);
 	make_journal(&f, &j);
 	rows = make_holds(&f, &j);
-	s = term(&f.a, page_status(&f.a, f.m, rows, f.p.n));
+	s = term(&f.a, page_status(&f.a, f.m, rows, f.p.n, true));
 	says(s, "6  memory.of-old  60  10  30  changed by somebody  nothing\n");
 	says(s,
 	     "6  cpu.governor  cpu0-7  powersave  performance  performance  in force  nothing\n");
 	says(s, "lost at reboot  /etc/udev/rules.d/90-gputune.rules\n");
 	says(s, "22 changes of gputune: 17 in force, 1 after a reboot, 1 changed by somebody, 1 as "
 		"before gputune, 1 lost at reboot, 1 unknown.\n");
-	says(term(&f.a, page_status(&f.a, f.m, NULL, 0)), "holds no change");
+	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, true)), "holds no change");
+	says(term(&f.a, page_status(&f.a, f.m, NULL, 0, false)), "is not known");
 	verify_holds(&f.a, rows, f.p.n, &v);
 	s = term(&f.a, page_verify(&f.a, f.m, &v));
 	says(s, "memory.of-old  10  30  not in force  somebody changed it since\n");

@@ -134,7 +134,10 @@ static void test_lines(void **state)
 	ask(&b, "pcie.iommu", KNOB_BOOTARG, "iommu", "", "pt");
 	ask(&b, "zfs.autotrim", KNOB_ZPROP, "autotrim", "tank", "on");
 	ask(&b, "net.rmem-max", KNOB_SYSCTL, "net.core.rmem_max", "", "a\nb");
+	/* Named once, however many lines it has. */
+	ask(&b, "memory.dirty-ratio", KNOB_SYSCTL, "vm.dirty_background_ratio", "", "5");
 	persist_make(&b.a, b.m, &b.w, &b.p);
+	has(&b, PERSIST_SYSCTL, "\nvm.dirty_background_ratio = 5\n");
 	has(&b, PERSIST_SYSCTL, "\nvm.swappiness = 10\n");
 	has(&b, PERSIST_SYSCTL, "\nvm.dirty_bytes = 4096\n");
 	has(&b, PERSIST_SYSCTL, "# Written by gputune for: memory.swappiness memory.dirty-ratio\n");
@@ -149,6 +152,8 @@ static void test_lines(void **state)
 	assert_int_equal(b.p.rows[5].keeper, KEEPER_BOOT_ARGUMENT);
 	assert_int_equal(b.p.rows[6].keeper, KEEPER_SELF);
 	assert_non_null(b.p.rows[7].refusal);
+	assert_int_equal(b.p.rows[7].keeper, KEEPER_NONE);
+	assert_string_equal(b.p.rows[7].by, "");
 	assert_null(strstr(file(&b, PERSIST_SYSCTL), "rmem_max"));
 	arena_free(&b.a);
 }
@@ -210,6 +215,48 @@ static void test_udev(void **state)
 		    strstr(file(&b, PERSIST_UDEV), "ATTR{queue/nr_requests}="));
 	assert_null(strstr(file(&b, PERSIST_UDEV), "sda"));
 	arena_free(&b.a);
+}
+
+/* What the other disk of a class has already is the same value as what is asked for the first. */
+static void test_udev_agrees(void **state)
+{
+	static const struct {
+		const char *attribute, *fact;
+		bool agrees;
+	} rows[] = {
+		{ "queue/nr_requests", "'nr_requests': 64", true },
+		{ "queue/nr_requests", "'nr_requests': 65", false },
+		{ "queue/read_ahead_kb", "'read_ahead_kb': 64", true },
+		{ "queue/read_ahead_kb", "'nr_requests': 64", false },
+		{ "queue/max_sectors_kb", "'max_sectors_kb': 64", true },
+		{ "queue/rq_affinity", "'rq_affinity': 64", true },
+		{ "queue/nomerges", "'nomerges': 64", true },
+		{ "queue/wbt_lat_usec", "'wbt_lat_us': 64", true },
+		{ "queue/nr_requests", "'wbt_lat_us': 64, 'nomerges': 64", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *text;
+		struct box b;
+
+		make_box(&b, "{}");
+		b.m = fake_machine(
+			&b.a,
+			arena_printf(&b.a,
+				     "{'storage': {'disks': [{'name': 'nvme0n1', 'role': 'disk', "
+				     "'model': 'A', 'rotational': 0}, {'name': 'nvme1n1', 'role': "
+				     "'disk', 'model': 'B', 'rotational': 0, %s}]}}",
+				     rows[i].fact));
+		ask(&b, "disk.read-ahead", KNOB_SYSFS,
+		    arena_printf(&b.a, "/sys/block/nvme0n1/%s", rows[i].attribute), "", "64");
+		persist_make(&b.a, b.m, &b.w, &b.p);
+		text = file(&b, PERSIST_UDEV);
+		assert_non_null(text);
+		if (!strstr(text, "ATTRS{model}") != rows[i].agrees)
+			fail_msg("%s with %s: %s", rows[i].attribute, rows[i].fact, text);
+		arena_free(&b.a);
+	}
 }
 
 static void test_udev_class(void **state)
@@ -378,6 +425,51 @@ static void test_losers(void **state)
 	arena_free(&b.a);
 }
 
+/* An argument of the kernel sets what a sysctl is before any file of ours is read; another file
+ * for arguments that is read after ours wins. */
+static void test_argument_losers(void **state)
+{
+	static const char facts[] =
+		"{'config': {'assignments': ["
+		"{'name': 'numa_balancing', 'kind': 'boot-argument', 'file': "
+		"'/etc/default/grub.d/zzz-site.cfg', 'line': 1, 'rank': 1, 'value': 'enable'},"
+		"{'name': 'iommu', 'kind': 'boot-argument', 'file': "
+		"'/etc/default/grub.d/zzz-site.cfg', 'line': 2, 'rank': 2, 'value': 'off'}]}}";
+	struct box b;
+
+	(void)state;
+	make_box(&b, facts);
+	ask(&b, "kernel.numa-balancing", KNOB_SYSCTL, "kernel.numa_balancing", "", "0");
+	ask(&b, "pcie.iommu", KNOB_BOOTARG, "iommu", "", "pt");
+	persist_make(&b.a, b.m, &b.w, &b.p);
+	assert_null(b.p.rows[0].loses);
+	assert_non_null(b.p.rows[1].loses);
+	assert_non_null(strstr(b.p.rows[1].loses, "zzz-site.cfg:2"));
+	arena_free(&b.a);
+}
+
+/* Which of a setting's targets a knob belongs to. */
+static void test_target(void **state)
+{
+	static const struct knob
+		policy = { KNOB_SYSFS, "/sys/devices/system/cpu/cpufreq/policy4/scaling_governor",
+			   "" },
+		swap = { KNOB_SYSCTL, "vm.swappiness", "" };
+	struct persist_targets cache = { 0 };
+	struct box b;
+
+	(void)state;
+	make_box(&b, "{'cpu': {'policies': [{'index': 0, 'governor': 'x'}, {'index': 4, "
+		     "'governor': 'x'}]}}");
+	assert_null(persist_target(&b.a, b.m, "no.such", &swap, &cache));
+	assert_string_equal(persist_target(&b.a, b.m, "memory.swappiness", &swap, &cache), "");
+	assert_null(persist_target(&b.a, b.m, "memory.swappiness", &policy, &cache));
+	for (int again = 0; again < 2; again++)
+		assert_non_null(persist_target(&b.a, b.m, "cpu.governor", &policy, &cache));
+	assert_null(persist_target(&b.a, b.m, "cpu.governor", &swap, &cache));
+	arena_free(&b.a);
+}
+
 /* limits.d and system.conf.d: who comes after ours, and whom ours does not mean. */
 static void test_limits_losers(void **state)
 {
@@ -403,7 +495,7 @@ static void test_limits_losers(void **state)
 		  NULL,
 		  NULL },
 		{ { "/usr/lib/systemd/system.conf.d/95-x.conf",
-		    "[Manager]\nDefaultLimitMEMLOCK = 64M\n" },
+		    "[Manager]\nDefaultLimitMEMLOCK = 64M \t\n" },
 		  "/usr/lib/systemd/system.conf.d/95-x.conf:2 sets 64M for services",
 		  NULL },
 		{ { "/etc/systemd/system.conf.d/10-x.conf", "DefaultLimitMEMLOCK=64M" },
@@ -542,10 +634,10 @@ static void test_request_refuses(void **state)
 	(void)state;
 	refuses("", "boot.json");
 	refuses("[]", "no request");
-	refuses("{'schema': 'gputune.boot/2', 'written_by': 'x', 'rows': []}", "gputune.boot/2");
+	refuses("{'schema': 'gputune.boot/3', 'written_by': 'x', 'rows': []}", "gputune.boot/3");
 	refuses("{'schema': 'gputune.boot/1', 'written_by': 'x', 'rows': [], 'exec': 'x'}",
 		"no request");
-	refuses(HEAD "{}]}", "nine keys");
+	refuses(HEAD "{}]}", "9 keys");
 	refuses(HEAD REQUEST("no.such", "sysctl", "vm.swappiness", "", "1") "]}", "no.such");
 	refuses(HEAD REQUEST("memory.swappiness", "shell", "x", "", "1") "]}", "\"shell\"");
 	refuses(HEAD REQUEST("memory.swappiness", "file", "/etc/gputune/x.json", "", "absent") "]}",
@@ -558,9 +650,20 @@ static void test_request_refuses(void **state)
 		"numbers");
 	refuses(HEAD REQUEST("cpu.governor", "sysfs",
 			     "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor", "0-99999",
-			     "x") "]}",
+			     "powersave") "]}",
 		"more than");
+	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "kernel.core_pattern", "", "1") "]}",
+		"no setting writes kernel.core_pattern");
+	refuses(HEAD REQUEST("memory.swappiness", "sysctl", "vm.swappiness", "", "201") "]}",
+		"row 1: memory.swappiness: vm.swappiness takes 0 to 200, not \"201\"");
 	refuses(HEAD REQUEST("memory.swappiness", "check", "", "", "1") "]}", "memory.swappiness");
+	refuses(HEAD REQUEST("memory.dirty-ratio", "sysctl", "vm.dirty_ratio", "", "x") "]}",
+		"neither a number");
+	refuses("{'schema': 'gputune.boot/2', 'written_by': 'x', 'rows': [{"
+		"'id': 'memory.dirty-ratio', 'kind': 'sysctl', 'name': 'vm.dirty_ratio', "
+		"'object': '', 'numbers': '', 'value': '5', 'device': '', 'keeper': 'sysctl', "
+		"'by': '', 'before': 'x'}]}",
+		"neither a number");
 }
 
 static void test_find(void **state)
@@ -711,9 +814,12 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_udev),
 		cmocka_unit_test(test_udev_class),
+		cmocka_unit_test(test_udev_agrees),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_netplan),
 		cmocka_unit_test(test_losers),
+		cmocka_unit_test(test_argument_losers),
+		cmocka_unit_test(test_target),
 		cmocka_unit_test(test_limits_losers),
 		cmocka_unit_test(test_sysctl_order),
 		cmocka_unit_test(test_request),

@@ -74,22 +74,33 @@ static size_t there(struct lab *l)
 	return n;
 }
 
-static bool left_over(struct lab *l)
+static size_t new_files(struct lab *l)
 {
-	return host_exists(l->h, DROP_IN ".gputune-new") ||
-	       host_exists(l->h, PERSIST_REQUEST ".gputune-new") ||
-	       host_exists(l->h, "/etc/default/grub.d");
+	static const char *const names[] = { DROP_IN HOST_NEW, PERSIST_REQUEST HOST_NEW,
+					     PERSIST_GRUB HOST_NEW,
+					     "/etc/default/.gputune-made-grub.d.gputune-new" };
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		n += host_exists(l->h, names[i]);
+	return n;
 }
 
-/* The process ends at operation at; true when it came so far. */
-static bool dies(struct lab *l, size_t at, int (*what)(struct lab *l, struct host *h))
+static bool left_over(struct lab *l)
+{
+	return new_files(l) || host_exists(l->h, "/etc/default/grub.d");
+}
+
+/* The process ends at operation at, torn: in the middle of it; true when it came so far. */
+static bool dies(struct lab *l, size_t at, bool torn, int (*what)(struct lab *l, struct host *h))
 {
 	int status;
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		struct host *h = fault_open(lab_host(l), (struct fault_plan){ .at = at });
+		struct host *h =
+			fault_open(lab_host(l), (struct fault_plan){ .at = at, .torn = torn });
 
 		what(l, h);
 		_exit(0);
@@ -185,21 +196,26 @@ static void test_install_fails(void **state)
 	assert_true(failures > 50);
 }
 
-static void test_install_dies(void **state)
+static size_t install_dies(bool torn, size_t *half)
 {
 	size_t crashes = 0;
 	bool more = true;
 
-	(void)state;
 	for (size_t at = 1; more; at++) {
 		struct txn_who who = { .user = "tester", .version = "1" };
 		struct lab l;
+		size_t left;
 
 		open_lab(&l);
 		fill(&l, files[1].value);
-		more = dies(&l, at, install);
+		more = dies(&l, at, torn, install);
 		lab_next(&l);
+		left = new_files(&l);
+		*half += left;
 		assert_int_equal(txn_recover(l.h, &l.a, &who, &l.report, &l.e), 0);
+		if (l.report.n_leftovers != left || new_files(&l))
+			fail_msg("died at %zu: %zu of %zu files were removed", at,
+				 l.report.n_leftovers, left);
 		lab_next(&l);
 		if (there(&l) && there(&l) != FILES)
 			fail_msg("died at %zu: %zu files are there", at, there(&l));
@@ -211,23 +227,36 @@ static void test_install_dies(void **state)
 		lab_close(&l);
 	}
 	print_message("%zu crashes\n", crashes);
-	assert_true(crashes > 50);
+	return crashes;
 }
 
-static void test_remove_dies(void **state)
+static void test_install_dies(void **state)
+{
+	size_t half = 0;
+
+	(void)state;
+	assert_true(install_dies(false, &half) > 50);
+	assert_int_equal(half, 0);
+	assert_true(install_dies(true, &half) > 50);
+	assert_int_equal(half, 4);
+}
+
+static size_t remove_dies(void)
 {
 	size_t crashes = 0;
 	bool more = true;
 
-	(void)state;
 	for (size_t at = 1; more; at++) {
 		struct lab l;
 
 		open_lab(&l);
-		fill(&l, files[1].value);
+		fill(&l, "0644:vm.swappiness = 5\\n");
 		assert_int_equal(install(&l, l.h), 0);
 		lab_next(&l);
-		more = dies(&l, at, take_back);
+		lab_change(&l, "persist.files", KNOB_FILE, DROP_IN, files[1].value);
+		assert_int_equal(install(&l, l.h), 0);
+		lab_next(&l);
+		more = dies(&l, at, true, take_back);
 		lab_next(&l);
 		take_back(&l, l.h);
 		lab_next(&l);
@@ -237,7 +266,87 @@ static void test_remove_dies(void **state)
 		lab_close(&l);
 	}
 	print_message("%zu crashes\n", crashes);
-	assert_true(crashes > 50);
+	return crashes;
+}
+
+static void test_remove_dies(void **state)
+{
+	(void)state;
+	assert_true(remove_dies() > 50);
+}
+
+/* What is not ours keeps its place beside the file, whatever it is called; and what cannot be
+ * removed keeps the change open. */
+static void test_beside(void **state)
+{
+	static const char mine[] = DROP_IN HOST_NEW;
+	struct lab l;
+	struct host *h;
+
+	(void)state;
+	open_lab(&l);
+	fill(&l, files[1].value);
+	assert_int_equal(install(&l, l.h), 0);
+	lab_next(&l);
+	assert_int_equal(host_make_link(l.h, mine, "/etc/passwd"), 0);
+	assert_int_equal(take_back(&l, l.h), 0);
+	assert_int_equal(l.report.n_leftovers, 1);
+	assert_string_equal(l.report.leftovers[0],
+			    DROP_IN HOST_NEW " is no plain file of root's: it stays");
+	assert_true(host_exists(l.h, mine));
+	lab_next(&l);
+	assert_int_equal(host_remove(l.h, mine), 0);
+	/* The folder stayed with it. */
+	assert_int_equal(host_remove(l.h, "/etc/sysctl.d"), 0);
+	fill(&l, files[1].value);
+	assert_int_equal(install(&l, l.h), 0);
+	lab_next(&l);
+	for (size_t at = 1; at; at++) {
+		size_t n;
+
+		host_put(l.h, mine, "half", 4, 0600);
+		h = fault_open(lab_host(&l), (struct fault_plan){ .at = at, .code = -EIO });
+		take_back(&l, h);
+		n = fault_operations(h);
+		host_close(h);
+		lab_next(&l);
+		take_back(&l, l.h);
+		if (there(&l) || left_over(&l))
+			fail_msg("failed at %zu: something was left", at);
+		lab_next(&l);
+		if (n < at)
+			break;
+		fill(&l, files[1].value);
+		assert_int_equal(install(&l, l.h), 0);
+		lab_next(&l);
+	}
+	lab_close(&l);
+}
+
+/* What a file that is written in its place held before lies beside it: it goes once the file holds
+ * it again, and stays while it is the only copy. */
+static void test_saved(void **state)
+{
+	static const char hosts[] = "/etc/hosts", saved[] = "/etc/hosts" HOST_OLD,
+			  before[] = "127.0.0.1 localhost\n";
+
+	(void)state;
+	for (int other = 0; other < 2; other++) {
+		struct lab l;
+
+		open_lab(&l);
+		assert_int_equal(host_put(l.h, hosts, before, strlen(before), 0644), 0);
+		lab_make(&l, "cluster.hosts", KNOB_BLOCK, hosts, "0644:10.0.0.1 a\\n");
+		assert_int_equal(host_put(l.h, saved, before, strlen(before) - (size_t)other, 0600),
+				 0);
+		assert_int_equal(lab_undo(&l, (struct txn_select){ .all = true }), 0);
+		assert_string_equal(lab_value(&l, KNOB_BLOCK, hosts), "absent");
+		assert_int_equal(l.report.n_leftovers, 1);
+		assert_non_null(strstr(l.report.leftovers[0],
+				       other ? "it stays; compare" : "removed /etc/hosts"));
+		assert_int_equal(host_exists(l.h, saved), other);
+		lab_close(&l);
+	}
 }
 
 int main(void)
@@ -245,7 +354,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_edited),
 		cmocka_unit_test(test_install_fails),  cmocka_unit_test(test_install_dies),
-		cmocka_unit_test(test_remove_dies),
+		cmocka_unit_test(test_remove_dies),    cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

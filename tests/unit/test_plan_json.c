@@ -215,6 +215,52 @@ static void refused(void **state)
 	}
 }
 
+/* What a person would not ask of any machine is not taken from a file, whatever risk it names. */
+static void out_of_bounds(void **state)
+{
+	static const struct {
+		const char *id, *before, *after, *says;
+	} rows[] = {
+		{ "net.rmem-max", "212992", "2147483647", "2304 to 1073741824 bytes" },
+		{ "net.wmem-max", "212992", "2147483647", "4608 to 1073741824 bytes" },
+		{ "memory.dirty-ratio", "20", "100", "1 to 90 %" },
+		{ "memory.vfs-cache-pressure", "100", "0", "1 to 1000" },
+		{ "net.netdev-max-backlog", "1000", "1", "100 to 1000000 packets" },
+		{ "net.tcp-fastopen", "1", "1027", "0 to 3" },
+		{ "memory.thp-enabled", "always", "sometimes", "one of: always madvise never" },
+		{ "net.tcp-rmem", "4096 131072 6291456", "1 1 1 1", "three numbers" },
+	};
+	static const char *const gates[] = { NULL, GATE_LIMIT };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *gate = gates[i % 2], *id = rows[i / 2].id;
+		struct arena a = { 0 };
+		struct machine *m = fake_machine(&a, plan_box_facts);
+		struct plan p = { .profile = "default", .nodename = "box", .boot_id = "" }, out;
+		struct change *c =
+			plan_box_own(&a, m, &p, id, "", rows[i / 2].before, rows[i / 2].after);
+		struct err e = { 0 };
+		json_t *j;
+		int code;
+
+		c->gate = gate;
+		c->refusal = gate ? "it was refused" : NULL;
+		j = plan_json(&p, 0);
+		code = plan_from_json(&a, m, j, "p.json", &out, &e);
+		/* What was refused when the plan was made is read, and refused again. */
+		if (gate ? code || !out.changes[0].gate ||
+				    strcmp(out.changes[0].gate, GATE_LIMIT) != 0 ||
+				    !strstr(out.changes[0].refusal, rows[i / 2].says)
+			 : code != -EINVAL || !strstr(e.text, rows[i / 2].says) ||
+				    !strstr(e.text, id) || !strstr(e.text, rows[i / 2].after) ||
+				    strncmp(e.text, "p.json: change 1: ", 18) != 0)
+			fail_msg("%s = %s: \"%s\"", id, rows[i / 2].after, e.text);
+		json_decref(j);
+		arena_free(&a);
+	}
+}
+
 /* The one of a pair that the kernel uses, huge pages by node, a disk's scheduler before its depth.
  */
 static void beside(void **state)
@@ -489,10 +535,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(any_bytes),
-		cmocka_unit_test(refused),    cmocka_unit_test(beside),
-		cmocka_unit_test(our_own),    cmocka_unit_test(not_milder),
-		cmocka_unit_test(bounded),    cmocka_unit_test(truncated),
-		cmocka_unit_test(every_type), cmocka_unit_test(regrouped),
+		cmocka_unit_test(refused),    cmocka_unit_test(out_of_bounds),
+		cmocka_unit_test(beside),     cmocka_unit_test(our_own),
+		cmocka_unit_test(not_milder), cmocka_unit_test(bounded),
+		cmocka_unit_test(truncated),  cmocka_unit_test(every_type),
+		cmocka_unit_test(regrouped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -374,7 +374,7 @@ static void test_cannot_be_set(void **state)
 
 	(void)state;
 	open_world(&w, 10);
-	lab_change(&w.lab, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "bogus");
+	lab_change(&w.lab, "disk.scheduler", KNOB_SYSFS, SCHEDULER, "bfq");
 	verdict_of(&w, RULING_UNDECIDED);
 	assert_non_null(strstr(w.proof.why, "cannot be set"));
 	close_world(&w);
@@ -620,7 +620,7 @@ static void one_point(size_t at, int way, bool many)
 		fail_msg("cut off at %zu, way %d: not as it was: %s", at, way, w.lab.e.text);
 	lab_next(&w.lab);
 	lab_journal(&w.lab, &j);
-	assert_true(j.bad_lines <= 1);
+	assert_int_equal(j.bad_lines, 0);
 	for (size_t n = 0; n < j.n; n++)
 		if (strcmp(j.items[n].op, "undo") != 0 &&
 		    j.items[n].state != TRANSACTION_ROLLED_BACK &&

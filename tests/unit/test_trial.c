@@ -143,7 +143,7 @@ static void test_refused(void **state)
 	(void)state;
 	lab_open(&l);
 	t = begin(&l);
-	l.changes[1].after = "bogus";
+	l.changes[1].after = "bfq";
 	assert_int_equal(txn_trial_set(t, &l.plan, NULL, &l.report, &l.e), -ECANCELED);
 	assert_true(lab_is_original(&l));
 	l.changes[1].after = "none";

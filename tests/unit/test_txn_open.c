@@ -300,7 +300,7 @@ static void test_kept_by_object(void **state)
 		assert_int_equal(n, 1);
 		assert_int_equal(found[0].hold, rows[i].hold);
 		lab_journal(&l, &j);
-		txn_mark_lost(l.h, &l.a, &j);
+		txn_carry_over(l.h, &l.a, &j);
 		assert_int_equal(j.items[0].entries[0].lost, rows[i].hold == HOLD_LOST);
 		lab_close(&l);
 	}

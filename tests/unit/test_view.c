@@ -279,6 +279,36 @@ static void lines(void **state)
 	assert_string_equal(t.s, "a?b??");
 }
 
+/* What a page may be made of, whoever made it: no cursor, no title, no answer of the terminal. */
+static void whole_pages(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} of[] = {
+		{ "one\n\ttwo\n", "one\n\ttwo\n" },
+		{ "\033[1;31mred\033[0m\033[m", "\033[1;31mred\033[0m\033[m" },
+		{ "\033[2J", "\xef\xbf\xbd[2J" },
+		{ "\033[31", "\xef\xbf\xbd[31" },
+		{ "\033]0;title\007", "\xef\xbf\xbd]0;title\xef\xbf\xbd" },
+		{ "\033[[m\033m", "\xef\xbf\xbd[[m\xef\xbf\xbdm" },
+		{ "\r\b\177", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xe2\x80\xae\xc2\x9b\x9b", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xe2\x94\x80 \xc3\xa4", "\xe2\x94\x80 \xc3\xa4" },
+	};
+	TEXT_AUTO t = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		text_clear(&t);
+		glyph_page(&t, of[i].in, strlen(of[i].in));
+		assert_string_equal(t.s, of[i].out);
+	}
+	text_clear(&t);
+	glyph_page(&t, "a\0b", 3);
+	assert_string_equal(t.s, "a\xef\xbf\xbd"
+				 "b");
+}
+
 /* Half a value would be read as another: other columns give way first, where they can. */
 static void words_stay_whole(void **state)
 {
@@ -517,13 +547,21 @@ static void sections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(terminal),   cmocka_unit_test(folded),
-		cmocka_unit_test(colours),    cmocka_unit_test(markdown),
-		cmocka_unit_test(html),	      cmocka_unit_test(trees),
-		cmocka_unit_test(figures),    cmocka_unit_test(lines),
-		cmocka_unit_test(every_page), cmocka_unit_test(words_stay_whole),
-		cmocka_unit_test(sections),   cmocka_unit_test(quick),
-		cmocka_unit_test(drawing),    cmocka_unit_test(matrix),
+		cmocka_unit_test(terminal),
+		cmocka_unit_test(folded),
+		cmocka_unit_test(colours),
+		cmocka_unit_test(markdown),
+		cmocka_unit_test(html),
+		cmocka_unit_test(trees),
+		cmocka_unit_test(figures),
+		cmocka_unit_test(lines),
+		cmocka_unit_test(every_page),
+		cmocka_unit_test(whole_pages),
+		cmocka_unit_test(words_stay_whole),
+		cmocka_unit_test(sections),
+		cmocka_unit_test(quick),
+		cmocka_unit_test(drawing),
+		cmocka_unit_test(matrix),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -9,6 +9,7 @@ import time
 import by_ansible
 import lab
 import watching
+import witness
 from steps_change import name_of, plan_of, see
 from vm import DIR, VM
 
@@ -247,14 +248,34 @@ def after_boot(r, b, changes, name, asked=False):
             v.run("systemctl --failed --no-legend")[1])
 
 
-def take_back(r, b):
+def not_as_before(v, changes):
+    """Faults of values that another boot is not needed for: what other programs find against what was there before apply."""
+    faults, looked = [], 0
+    for c in changes:
+        if c["knob"]["kind"] == "boot-argument" or c["before"] is None:
+            continue
+        looked += 1
+        seen = witness.found(v, c["knob"])
+        if seen is None or not witness.same(c["knob"], seen, c["before"]):
+            faults.append(f"{name_of(c)}: {c['before']} before apply, {seen} now")
+    return faults, looked
+
+
+def take_back(r, b, changes):
+    """The files first: what they have set at this boot is still to be found, and goes back without another boot."""
     v = b.v
-    code, out = lab.gputune(v, "persist remove --yes")
-    r.check("persist remove", code == 0, f"{code}: {out[-1500:]}")
-    code, out = lab.gputune(v, "undo --all --yes")
-    r.check("undo --all", code == 0, f"{code}: {out[-2500:]}")
-    code, out = lab.gputune(v, "status")
+    code, out = lab.gputune(v, "persist remove --yes --format json 2>/dev/null")
+    kept = (lab.as_json(out) or {}).get("in_effect", [])
+    r.check(f"persist remove: {len(kept)} values that the files have set are named", code == 0 and len(kept) > 10, f"{code}: {out[-1500:]}")
+    faults, looked = in_force(v, changes)
+    r.check(f"persist remove takes none of {looked} values back by itself", not faults, "\n".join(faults))
+    code, told_of = lab.gputune(v, "undo --all --yes")
+    r.check("undo --all", code == 0, f"{code}: {told_of[-2500:]}")
+    r.check("undo says that arguments are in effect until reboot", "in effect until reboot" in out + told_of, told_of[-2500:])
+    code, out = lab.gputune(v, "status --exit-code")
     r.check("status: nothing is held", code == 0 and "no change" in out, f"{code}: {out[-800:]}")
+    faults, looked = not_as_before(v, changes)
+    r.check(f"before any reboot other programs find {looked} values as they were before apply", looked > 10 and not faults, "\n".join(faults))
     v.must("update-grub 2>/dev/null", 300)
 
 
@@ -282,7 +303,7 @@ def persist(r):
         r.check("verify --reboot without an answer does nothing", code == 2, f"{code}: {out}")
         b.again("verify --reboot", "gputune verify --reboot --yes")
         after_boot(r, b, changes, "verify --reboot", asked=True)
-        take_back(r, b)
+        take_back(r, b, changes)
         now = state(b.v)
         etc = {k for k in differing(start, now) if is_configuration(k)}
         r.check("/etc and /boot as at the start to the byte, before any reboot", not etc, told(start, now, etc))
