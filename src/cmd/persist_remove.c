@@ -243,20 +243,28 @@ static const char *blocked_by(struct persisting *s)
 	return NULL;
 }
 
-/* Removing makes nothing that somebody took away, and asks for no argument again. */
+/*
+ * Removing makes nothing that somebody took away, and asks for no argument again. A folder comes
+ * before what lies in it, and is made with it: from the last change to the first.
+ */
 static void keep_rewrites(struct persisting *s)
 {
 	struct plan *p = &s->plan;
-	size_t n = 0;
+	size_t first = p->n;
 
-	for (size_t i = 0; i < p->n; i++) {
-		const struct change *c = &p->changes[i];
+	for (size_t i = p->n; i-- > 0;) {
+		const struct change c = p->changes[i];
+		bool keeps = false;
 
-		if (c->knob.kind == KNOB_FILE && c->before &&
-		    (strcmp(c->before, "absent") != 0 || !layer_top(&s->journal, &c->knob)))
-			p->changes[n++] = *c;
+		for (size_t k = first; str_ends(c.knob.name, "/") && k < p->n && !keeps; k++)
+			keeps = str_starts(p->changes[k].knob.name, c.knob.name);
+		if (c.knob.kind == KNOB_FILE && c.before &&
+		    (keeps || strcmp(c.before, "absent") != 0 || !layer_top(&s->journal, &c.knob)))
+			p->changes[--first] = c;
 	}
-	p->n = n;
+	p->n -= first;
+	if (p->n)
+		memmove(p->changes, p->changes + first, p->n * sizeof(*p->changes));
 }
 
 /* What applying did, or would do, as lines of the same report. */

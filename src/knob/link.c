@@ -86,13 +86,13 @@ static int link_set(struct host *h, struct arena *a, const struct knob *k, const
 	long long v = 0, max;
 	int r = parse_i64(value, &v);
 
-	if (r == 0 && maximum(h, k, f, &max) && v > max)
-		return err_set(e, -ERANGE,
-			       "could not set %s of %s to %s: its driver takes at most %lld",
-			       k->name, k->object, value, max);
 	if (r == 0)
 		r = f->ask ? host_tell_int(h, "ethtool", k->object, f->ask, v)
 			   : host_write(h, mtu_path(a, k), value);
+	/* Asked for only now: before the write another program would have had the time for one. */
+	if ((r == -EINVAL || r == -ERANGE) && maximum(h, k, f, &max) && v > max)
+		return err_set(e, r, "could not set %s of %s to %s: its driver takes at most %lld",
+			       k->name, k->object, value, max);
 	if (r == -EINVAL || r == -ERANGE)
 		return err_set(e, r, "could not set %s of %s to %s: its driver refuses the value",
 			       k->name, k->object, value);

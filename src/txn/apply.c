@@ -143,6 +143,23 @@ static int failed(struct outcome_row *row, enum outcome o, struct txn_run *r, co
 	return -ECANCELED;
 }
 
+/*
+ * Whether another program wrote between our write and the reading, so that the machine did not
+ * clamp: it takes the same write whole now. What the other one set is put there again. A machine
+ * that still has the old value is only slow.
+ */
+static bool took_a_rivals(struct txn_run *r, const struct entry *e)
+{
+	struct err ignored = { 0 };
+	const char *now = NULL;
+
+	if (knob_grants_part(&e->knob) || !e->before || knob_same(&e->knob, e->read, e->before) ||
+	    knob_set(r->h, r->a, &e->knob, e->after, &ignored) ||
+	    knob_get(r->h, r->a, &e->knob, &now, &ignored) || !knob_same(&e->knob, now, e->after))
+		return false;
+	return knob_set(r->h, r->a, &e->knob, e->read, &ignored) == 0;
+}
+
 /* Reads back what was written. Without a getter the write's own word is all there is. */
 static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row, struct err *why)
 {
@@ -157,6 +174,11 @@ static int read_back(struct txn_run *r, struct entry *e, struct outcome_row *row
 		return failed(row, OUTCOME_FAILED, r, why);
 	if (knob_same(&e->knob, e->read, e->after))
 		return 0;
+	if (took_a_rivals(r, e)) {
+		e->written = false;
+		set_just_now(r, &e->knob, e->read, why);
+		return failed(row, OUTCOME_FAILED, r, why);
+	}
 	err_set(why, -ECANCELED, "%s: asked for %s, the machine took %s", knob_text(r->a, &e->knob),
 		e->after, e->read);
 	return failed(row, OUTCOME_CLAMPED, r, why);

@@ -158,11 +158,13 @@ static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row,
 		return;
 	}
 	later = later_sides(r, e);
-	if (e->n_sides && !e->restoring) {
-		e->restoring = true;
-		write_restoring(&r->writer, e);
-		/* Where it cannot be written the end says so. */
-		(void)write_flush(&r->writer);
+	if (e->n_sides) {
+		if (!e->restoring) {
+			e->restoring = true;
+			write_restoring(&r->writer, e);
+			/* Where it cannot be written the end says so. */
+			(void)write_flush(&r->writer);
+		}
 		if (row->found && knob_get(r->h, r->a, &e->knob, &now, &why) == 0 &&
 		    !knob_same(&e->knob, now, row->found)) {
 			row->found = now;
@@ -326,7 +328,7 @@ void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct 
 {
 	struct err why = { 0 };
 	const char *now = NULL, *needs;
-	bool unknown = false;
+	bool elsewhere, unknown;
 	int code;
 
 	if (e->unread) {
@@ -340,13 +342,15 @@ void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct 
 	}
 	if (is_covered(r, e, row))
 		return;
+	/* The value last: what is read after it gives another program time to set it. */
+	elsewhere = is_elsewhere(r, e, &unknown);
 	code = knob_get(r->h, r->a, &e->knob, &now, &why);
 	row->found = code ? NULL : now;
 	if (code == -ENODATA) {
 		take_back_unseen(r, e, row);
 	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
 		away(r, e, row, forced, arena_strdup(r->a, why.text));
-	} else if (code == 0 && is_elsewhere(r, e, &unknown)) {
+	} else if (code == 0 && elsewhere) {
 		away(r, e, row, forced, "its name is another device's now");
 	} else if (code) {
 		run_stuck(r, e, row, arena_strdup(r->a, why.text));

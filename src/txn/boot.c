@@ -38,7 +38,7 @@ struct carried {
 	size_t n;
 	bool asked;   /* a request names it */
 	bool over;    /* this boot has decided already, or has its own entry */
-	bool waits;   /* it could not be read */
+	bool waits;   /* it has no getter; the unit that sets it records it */
 	bool decided; /* it is carried over */
 };
 
@@ -330,7 +330,7 @@ void boot_carry_over(struct host *h, struct arena *a, struct journal *j, const c
 	for (size_t i = 0; i < c.knobs.cap; i++) {
 		struct carried *of = c.knobs.slots[i].value;
 
-		if (of && !of->decided && !of->waits)
+		if (of && !of->decided)
 			close_old(&c, of, "lost at reboot", true);
 	}
 	if (c.now && w)

@@ -9,6 +9,14 @@
 #include "plan/owner_match.h"
 #include "txn/run.h"
 
+static bool is_absent(struct txn_run *r, const struct knob *k)
+{
+	struct err ignored = { 0 };
+	const char *now;
+
+	return knob_get(r->h, r->a, k, &now, &ignored) == 0 && strcmp(now, "absent") == 0;
+}
+
 const char *run_holds_file(struct txn_run *r, const struct entry *e)
 {
 	if (e->knob.kind != KNOB_FILE || !str_ends(e->knob.name, "/"))
@@ -19,7 +27,7 @@ const char *run_holds_file(struct txn_run *r, const struct entry *e)
 
 			if (x != e && entry_is_active(x) && !x->unread &&
 			    x->knob.kind == KNOB_FILE && str_starts(x->knob.name, e->knob.name) &&
-			    strcmp(x->knob.name, e->knob.name) != 0)
+			    strcmp(x->knob.name, e->knob.name) != 0 && !is_absent(r, &x->knob))
 				return x->knob.name;
 		}
 	return NULL;
@@ -42,7 +50,8 @@ const char *run_needs_request(struct txn_run *r, const struct entry *e)
 			const struct entry *x = &r->journal.items[i].entries[k];
 
 			if ((is_top || x->txn == e->txn) && is_newer_file(x, e) &&
-			    strcmp(r->journal.items[i].op, "persist") == 0)
+			    strcmp(r->journal.items[i].op, "persist") == 0 &&
+			    !is_absent(r, &x->knob))
 				return x->knob.name;
 		}
 	return NULL;

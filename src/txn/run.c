@@ -118,7 +118,7 @@ int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct tx
 	if (code)
 		return code;
 	/* A number that no reader takes would be a change that nobody can undo. */
-	if (r->journal.next > TXN_MAX)
+	if (r->journal.next >= TXN_MAX)
 		return err_set(e, -EOVERFLOW,
 			       "%s: holds a transaction with the last number there is",
 			       TXN_JOURNAL);

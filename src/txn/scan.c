@@ -159,7 +159,7 @@ static void keep_boots(struct scan *s)
 	for (size_t i = 0; i < s->n_boots; i++) {
 		const struct scanned_boot *b = &s->boots[i];
 
-		if (b->id.n == id->n && memcmp(b->id.text, id->text, id->n) == 0)
+		if (b->id.n == id->n && (!id->n || memcmp(b->id.text, id->text, id->n) == 0))
 			s->closed[b->txn] = 0;
 	}
 }

@@ -2,6 +2,7 @@
 /* Undoing: the selected entries, newest first. */
 #include <string.h>
 
+#include "persist/persist.h"
 #include "txn/boot.h"
 #include "txn/run.h"
 
@@ -128,6 +129,28 @@ static int nothing(const struct txn_select *s, const struct journal *j, struct e
 	return err_set(e, -ENOENT, "there is nothing to undo");
 }
 
+/*
+ * Files for the next boot belong together: the request says what the others set. Where a later
+ * transaction has written the request anew, the others alone cannot go back.
+ */
+static int check_order(struct txn_run *r, const struct txn_select *s, struct err *e)
+{
+	const struct knob request = { KNOB_FILE, PERSIST_REQUEST, "" };
+	const struct entry *top = layer_top(&r->journal, &request);
+
+	for (size_t i = 0; s->txn && top && i < r->journal.n; i++) {
+		const struct transaction *t = &r->journal.items[i];
+
+		if (t->txn != s->txn || t->txn >= top->txn || strcmp(t->op, "persist") != 0)
+			continue;
+		err_set(e, -EBUSY, "transaction %lu wrote the files for the next boot anew",
+			top->txn);
+		err_hint(e, "undo it first, or all of them: \"gputune persist remove\"");
+		return -EBUSY;
+	}
+	return 0;
+}
+
 static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 {
 	unsigned long newest = newest_open(s, &r->journal);
@@ -140,6 +163,9 @@ static int undo(struct txn_run *r, const struct txn_select *s, struct err *e)
 			changes += count_open(s, &r->journal.items[i]);
 	if (!changes)
 		return r->report->recovered ? 0 : nothing(s, &r->journal, e);
+	code = check_order(r, s, e);
+	if (code)
+		return code;
 	run_begin(r, "undo", NULL, changes);
 	for (size_t i = n; i-- > 0;)
 		if (is_meant(s, &r->journal.items[i], newest))

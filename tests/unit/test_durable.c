@@ -477,6 +477,26 @@ static void test_lock(void **state)
 	host_close(two);
 }
 
+/* The file may be gone, and version 0.1 locks nothing else: either of the two locks keeps the
+ * second out. */
+static void test_lock_twice(void **state)
+{
+	struct host *one = open_locked(), *two = host_open_live();
+	int fd;
+
+	(void)state;
+	assert_int_equal(unlink(in_box("lock")), 0);
+	assert_int_equal(host_lock(two, in_box("lock")), -EWOULDBLOCK);
+	host_close(one);
+	fd = open(in_box("lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(__real_flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(host_lock(two, in_box("lock")), -EWOULDBLOCK);
+	close(fd);
+	assert_int_equal(host_lock(two, in_box("lock")), 0);
+	host_close(two);
+}
+
 static void test_lock_folder(void **state)
 {
 	static const struct {
@@ -528,6 +548,7 @@ int main(void)
 					    TEST(names),
 					    TEST(write),
 					    TEST(lock),
+					    TEST(lock_twice),
 					    TEST(lock_folder) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

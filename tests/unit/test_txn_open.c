@@ -261,6 +261,29 @@ static void test_undo_says_so_first(void **state)
 	assert_true(refused > 0);
 }
 
+/* The last number that a reader takes is the format's: there is none to give. */
+static void test_last_number(void **state)
+{
+	enum { JUMP = 100000, LAST = 9999999 };
+	TEXT_AUTO text = { 0 };
+	struct journal j;
+	struct lab l;
+
+	(void)state;
+	for (int n = JUMP; n < LAST; n += JUMP)
+		text_printf(&text, "{\"t\":\"closed\",\"txn\":%d}\n", n);
+	text_add(&text, BEGIN(9999999) INTEND(9999999, 1, "sysctl", SWAP, "60", "60")
+				DONE(9999999, 1, "60") APPLIED(9999999));
+	load(&l, text.s, &j);
+	assert_int_equal(j.n, 1);
+	assert_int_equal(j.next, LAST + 1);
+	lab_change(&l, "memory.dirty", KNOB_SYSCTL, "vm.dirty_ratio", "5");
+	assert_int_equal(lab_apply(&l), -EOVERFLOW);
+	assert_non_null(strstr(l.e.text, "the last number"));
+	assert_true(lab_is_original(&l));
+	lab_close(&l);
+}
+
 static void keep(struct lab *l, const char *gpu)
 {
 	l->op = "persist";
@@ -309,13 +332,10 @@ static void test_kept_by_object(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_unread_is_newest),
-		cmocka_unit_test(test_unread_open),
-		cmocka_unit_test(test_cut_number),
-		cmocka_unit_test(test_force_stuck),
-		cmocka_unit_test(test_kept_by_object),
-		cmocka_unit_test(test_undo_says_so_first),
+		cmocka_unit_test(test_unread),	       cmocka_unit_test(test_unread_is_newest),
+		cmocka_unit_test(test_unread_open),    cmocka_unit_test(test_cut_number),
+		cmocka_unit_test(test_last_number),    cmocka_unit_test(test_force_stuck),
+		cmocka_unit_test(test_kept_by_object), cmocka_unit_test(test_undo_says_so_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,6 @@ enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 static struct {
 	const char *machine;
-	const struct with *with;
 	unsigned boots;
 	size_t rival, value;
 	bool wrote[RIVALS][2], installs;
@@ -126,18 +125,9 @@ static void boot_disk(enum disk_name which)
 	host_close(h);
 }
 
-static void forget_new(void *ctx, const char *path, const struct node *n)
-{
-	(void)ctx, (void)n;
-	if (str_ends(path, ".gputune-new"))
-		disk_put(path, (struct node){ .kind = NODE_LOWER });
-}
-
 static void lose_power(unsigned dice)
 {
 	kernel_lose(dice);
-	if (!sim.with->leftovers)
-		disk_each(forget_new, NULL);
 }
 
 static void reboot(struct door_plan in_unit)
@@ -322,13 +312,6 @@ static bool is_rivals(const char *path, const char *text)
 	return false;
 }
 
-/* A size and a share that reset each other: which of two of our layers came first is not seen over
- * a boot yet. */
-static bool is_pair(const char *path)
-{
-	return sim.boots && !sim.with->strict && str_starts(path, "/proc/sys/vm/dirty_");
-}
-
 static bool says_same(struct compared *c, const char *path)
 {
 	struct arena a = { 0 };
@@ -341,9 +324,6 @@ static bool says_same(struct compared *c, const char *path)
 		k[0] = HOST_OTHER;
 	if (host_kind(c->twin, path, &k[1]))
 		k[1] = HOST_OTHER;
-	/* A folder of ours whose file could not be removed at once stays. */
-	if (!sim.with->strict && k[0] == HOST_DIR && k[1] == HOST_OTHER)
-		return true;
 	if (k[0] == HOST_LINK && k[1] == HOST_LINK) {
 		host_link(c->ours, path, to[0], sizeof(to[0]));
 		host_link(c->twin, path, to[1], sizeof(to[1]));
@@ -353,7 +333,7 @@ static bool says_same(struct compared *c, const char *path)
 	}
 	same = k[0] == k[1] && strcmp(to[0], to[1]) == 0 && n[0] == n[1] &&
 	       (!x || !y || memcmp(x, y, n[0]) == 0);
-	same = same || is_pair(path) || (x && y && is_rivals(path, x));
+	same = same || (x && y && is_rivals(path, x));
 	if (!same)
 		wrong("%s is \"%.60s\", and not \"%.60s\"", path,
 		      x			   ? x
@@ -458,8 +438,7 @@ static bool end(bool remove_first)
 
 		code[i] =
 			remove ? RUN("persist", "remove", "--yes") : RUN("undo", "--yes", "--all");
-		/* A removal in layers that was cut off takes the rest for somebody's. */
-		if (code[i] && (sim.with->strict || code[i] != EXIT_FINDINGS))
+		if (code[i])
 			return wrong("%s ends with %d", remove ? "persist remove" : "undo --all",
 				     code[i]);
 	}
@@ -468,10 +447,9 @@ static bool end(bool remove_first)
 	return holds_nothing() || wrong("all is as before, but status says that values are held");
 }
 
-bool sim_walk(const char *machine, const struct walk *w, const struct with *with, char *why)
+bool sim_walk(const char *machine, const struct walk *w, char *why)
 {
 	sim.machine = machine;
-	sim.with = with;
 	sim.why = why;
 	sim.boots = 0;
 	sim.installs = false;
@@ -496,21 +474,18 @@ bool sim_walk(const char *machine, const struct walk *w, const struct with *with
 /* --- choosing ----------------------------------------------------------------------------------
  */
 
-static void choose_happening(char *out, size_t cap, const struct with *with,
-			     unsigned (*next)(void *ctx), void *ctx)
+static void choose_happening(char *out, size_t cap, unsigned (*next)(void *ctx), void *ctx)
 {
 	int what = HAPPENS_EIO + (int)(next(ctx) % (HAPPENINGS - 1));
 	unsigned most = 1 + next(ctx) % LONGEST, at = 1 + next(ctx) % most, dice = next(ctx) % 1000;
 
 	*out = '\0';
-	if ((what == HAPPENS_POWER && !with->reboot) || (what == HAPPENS_RIVAL && !with->gap))
-		what = HAPPENS_KILL;
 	snprintf(out, cap, " @%u %s", at, happenings[what]);
 	if (what == HAPPENS_POWER || what == HAPPENS_RIVAL)
 		snprintf(out + strlen(out), cap - strlen(out), " %u %u", dice, next(ctx) % 2);
 }
 
-void sim_choose(char *move, const struct with *with, unsigned (*next)(void *ctx), void *ctx)
+void sim_choose(char *move, unsigned (*next)(void *ctx), void *ctx)
 {
 	static const char *const plain[] = {
 		"apply published", "apply default",	"undo",	  "undo all", "install",
@@ -523,16 +498,16 @@ void sim_choose(char *move, const struct with *with, unsigned (*next)(void *ctx)
 	unsigned dice = next(ctx) % 20, x = next(ctx), y = next(ctx);
 	size_t n;
 
-	if (dice < 3 && with->reboot && x % 3 == 0) {
+	if (dice < 3 && x % 3 == 0) {
 		snprintf(move, MOVE_MAX, "power %u", y % 1000);
 		return;
-	} else if (dice < 3 && with->reboot) {
+	} else if (dice < 3) {
 		snprintf(move, MOVE_MAX, "reboot");
 	} else if (dice < 6) {
 		snprintf(move, MOVE_MAX, "rival %u %u", x % RIVALS, y % 2);
 		return;
 	} else if (dice < 15) {
-		snprintf(move, MOVE_MAX, "%s", plain[x % (with->strict ? PLAIN : PLAIN - 3)]);
+		snprintf(move, MOVE_MAX, "%s", plain[x % PLAIN]);
 	} else {
 		snprintf(move, MOVE_MAX, "%s %s", some[x % 6], groups[y % GROUPS]);
 	}
@@ -540,5 +515,5 @@ void sim_choose(char *move, const struct with *with, unsigned (*next)(void *ctx)
 	if (strncmp(move, "trial", 5) == 0 && next(ctx) % 2)
 		n += (size_t)snprintf(move + n, MOVE_MAX - n, " keep");
 	if (next(ctx) % 3 == 0)
-		choose_happening(move + n, MOVE_MAX - n, with, next, ctx);
+		choose_happening(move + n, MOVE_MAX - n, next, ctx);
 }

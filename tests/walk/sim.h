@@ -16,18 +16,9 @@ struct walk {
 	size_t n;
 };
 
-/* What may come to pass in a walk. */
-struct with {
-	bool reboot;	/* the machine is booted, power goes */
-	bool gap;	/* a rival writes between two operations of a run */
-	bool leftovers; /* a put that was interrupted leaves its new file */
-	bool strict; /* older transactions are undone before newer ones; every exit code and every
-			folder is judged */
-};
-
 /* Makes every move and judges; false and why. */
-bool sim_walk(const char *machine, const struct walk *w, const struct with *with, char *why);
+bool sim_walk(const char *machine, const struct walk *w, char *why);
 /* A move of chance; next gives numbers. */
-void sim_choose(char *move, const struct with *with, unsigned (*next)(void *ctx), void *ctx);
+void sim_choose(char *move, unsigned (*next)(void *ctx), void *ctx);
 
 #endif

@@ -4,7 +4,7 @@
  * everything is taken back, and the machine has to be what its untouched twin is. A walk that fails
  * is made as short as it still fails, and printed as a line that tests/walk/regressions can keep.
  *
- *   walk [--walks N] [--seed N] [--with reboot,gap,leftovers,strict] [--machine FOLDER] [--keep N]
+ *   walk [--walks N] [--seed N] [--machine FOLDER] [--keep N]
  *        [FILE...]
  *
  * FILE: walks of earlier faults, each played again. --keep: ends after so many faults.
@@ -23,7 +23,6 @@
 
 enum { BATCH = 50, LONGEST_WALK = 9 };
 
-static struct with with;
 static const char *machine = SOURCE_ROOT "/tests/machines/igx-orin";
 static FILE *said; /* where we speak: the verbs write into nothing */
 
@@ -45,7 +44,7 @@ static void choose_walk(unsigned long long seed, struct walk *w)
 
 	w->n = 1 + next_number(&state) % LONGEST_WALK;
 	for (size_t i = 0; i < w->n; i++)
-		sim_choose(w->moves[i], &with, next_number, &state);
+		sim_choose(w->moves[i], next_number, &state);
 	if (next_number(&state) % 2)
 		strcpy(w->moves[w->n++], "end remove");
 }
@@ -63,7 +62,7 @@ static bool fails(const struct walk *w)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		_exit(!sim_walk(machine, w, &with, why));
+		_exit(!sim_walk(machine, w, why));
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status != 0;
 }
 
@@ -114,7 +113,7 @@ static void report(unsigned long long seed, struct walk *w)
 	char why[WHY_MAX] = "";
 
 	shorten(w);
-	sim_walk(machine, w, &with, why);
+	sim_walk(machine, w, why);
 	fprintf(said, "seed %llu: %s\n", seed,
 		*why ? why : "the program crashed, or it is not the same twice");
 	print_walk(w);
@@ -153,7 +152,7 @@ static void begin_batch(unsigned long long from, unsigned long long to, int keep
 		struct walk w;
 
 		choose_walk(seed, &w);
-		if (sim_walk(machine, &w, &with, why))
+		if (sim_walk(machine, &w, why))
 			continue;
 		bad++;
 		report(seed, &w);
@@ -206,26 +205,8 @@ static void parse(char *line, struct walk *w)
 		snprintf(w->moves[w->n++], MOVE_MAX, "%s", m + strspn(m, " "));
 }
 
-static struct with read_with(const char *words)
-{
-	return (struct with){ .reboot = strstr(words, "reboot") != NULL,
-			      .gap = strstr(words, "gap") != NULL,
-			      .leftovers = strstr(words, "leftovers") != NULL,
-			      .strict = strstr(words, "strict") != NULL };
-}
-
-/* "# with reboot": what the walks below it need; without that they are passed over. */
-static bool is_possible(const char *line)
-{
-	struct with w = read_with(line);
-
-	return w.reboot <= with.reboot && w.gap <= with.gap && w.leftovers <= with.leftovers &&
-	       w.strict <= with.strict;
-}
-
 static int replay(const char *path)
 {
-	bool possible = true;
 	char line[MOVES_MAX * MOVE_MAX], why[WHY_MAX];
 	FILE *f = fopen(path, "r");
 	struct walk w;
@@ -236,15 +217,13 @@ static int replay(const char *path)
 		return 1;
 	}
 	while (fgets(line, sizeof(line), f)) {
-		if (str_starts(line, "# with "))
-			possible = is_possible(line);
-		if (*line == '#' || *line == '\n' || !possible)
+		if (*line == '#' || *line == '\n')
 			continue;
 		parse(line, &w);
 		if (!fails(&w))
 			continue;
 		bad++;
-		sim_walk(machine, &w, &with, why);
+		sim_walk(machine, &w, why);
 		fprintf(said, "%s: %s\n", path, why);
 		print_walk(&w);
 	}
@@ -270,8 +249,6 @@ int main(int argc, char **argv)
 			keep = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--machine") == 0 && i + 1 < argc)
 			machine = argv[++i];
-		else if (strcmp(argv[i], "--with") == 0 && i + 1 < argc)
-			with = read_with(argv[++i]);
 		else
 			bad += replay(argv[i]);
 	}
