@@ -495,6 +495,17 @@ static void test_lock_twice(void **state)
 	close(fd);
 	assert_int_equal(host_lock(two, in_box("lock")), 0);
 	host_close(two);
+	/* Over NFS a folder cannot be locked. */
+	kernel.fails = "flock .";
+	kernel.error = ENOLCK;
+	kernel.lasts = true;
+	one = open_locked();
+	two = host_open_live();
+	assert_int_equal(host_lock(two, in_box("lock")), -EWOULDBLOCK);
+	kernel.lasts = false;
+	kernel.fails = NULL;
+	host_close(one);
+	host_close(two);
 }
 
 static void test_lock_folder(void **state)

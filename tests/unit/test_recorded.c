@@ -108,7 +108,9 @@ static void change_two(struct lab *l)
 /* An addition that failed in its middle is made again, and nothing is lost by its first half. */
 static void test_again(void **state)
 {
-	struct transaction t = { .txn = 1, .op = "apply", .boot_id = LAB_BOOT, .time_s = 1 };
+	struct transaction t = {
+		.txn = 1, .op = "apply", .boot_id = LAB_BOOT, .time_s = 1, .user = "ada"
+	};
 	struct entry e = { .txn = 1,
 			   .seq = 1,
 			   .id = "memory.swappiness",
@@ -134,9 +136,12 @@ static void test_again(void **state)
 	assert_int_equal(write_flush(&w), 0);
 	assert_int_equal(write_flush(&w), 0);
 	assert_int_equal(seen.added, 2);
+	/* Not from the copy. */
+	assert_int_equal(host_remove(l.h, TXN_COPY), 0);
 	lab_next(&l);
 	lab_journal(&l, &j);
 	assert_int_equal(j.n, 1);
+	assert_string_equal(j.items[0].user, "ada");
 	assert_int_equal(j.items[0].n, 1);
 	assert_string_equal(j.items[0].entries[0].before, "60");
 	assert_false(j.torn);
