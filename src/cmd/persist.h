@@ -58,6 +58,8 @@ void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, siz
 
 /* --- files: persist_files.c ------------------------------------------------------------------ */
 
+/* The plan is of use only while the knob holds this. */
+void persist_stays(struct persisting *s, const struct knob *k, const char *value);
 /* Compares every file with the machine and the journal: fills view.files and, where nothing stands
  * against it, plan. Returns how many are somebody else's. */
 size_t persist_compare(struct persisting *s, bool force);

@@ -78,6 +78,14 @@ static const char *text_of(struct arena *a, const char *value)
 	return knob_file_parse(a, value, &mode, &text, &len) ? text : NULL;
 }
 
+void persist_stays(struct persisting *s, const struct knob *k, const char *value)
+{
+	struct plan *p = &s->plan;
+
+	p->stays = arena_grow(&s->r->arena, p->stays, p->n_stays, sizeof(*p->stays));
+	p->stays[p->n_stays++] = (struct stays){ *k, value };
+}
+
 /* One file or link that shall be; true when it is somebody else's. */
 static bool compare(struct persisting *s, const char *path, const char *want, bool force)
 {
@@ -106,6 +114,10 @@ static bool compare(struct persisting *s, const char *path, const char *want, bo
 	if (f->state != PERSIST_FILE_SAME) {
 		add_folders(s, path);
 		add_change(s, &for_files, "", &k, now, want);
+	} else {
+		s->plan.stays =
+			arena_grow(a, s->plan.stays, s->plan.n_stays, sizeof(*s->plan.stays));
+		s->plan.stays[s->plan.n_stays++] = (struct stays){ k, now };
 	}
 	return false;
 }

@@ -290,6 +290,17 @@ static void add_rewritten(struct persisting *s, struct txn_report *out,
 	out->txn = done->txn ? done->txn : out->txn;
 }
 
+/* What has gone stays away: who keeps it again meanwhile has written a request of their own. */
+static void stay_away(struct persisting *s, const struct txn_report *gone)
+{
+	for (size_t i = 0; i < gone->n; i++) {
+		const struct outcome_row *row = &gone->rows[i];
+
+		if (row->knob.kind == KNOB_FILE && row->from && row->outcome == OUTCOME_RESTORED)
+			persist_stays(s, &row->knob, row->from);
+	}
+}
+
 /*
  * What nothing needs goes first: the request still names it then, so that a crash in between is
  * mended by asking again.
@@ -303,6 +314,7 @@ static int remove_parts(struct persisting *s, const struct txn_select *select)
 
 	if (result == 0 && s->plan.n) {
 		who.op = "persist";
+		stay_away(s, &report);
 		if (!select->dry)
 			result = txn_apply(s->h, &s->r->arena, &s->plan, &who, &again, &e);
 		add_rewritten(s, &report, &again);

@@ -50,6 +50,11 @@ struct advice {
 	const char *sentence;
 };
 
+struct stays {
+	struct knob knob;
+	const char *value;
+};
+
 struct plan {
 	const char *profile;
 	const char *nodename, *boot_id;
@@ -58,6 +63,8 @@ struct plan {
 	size_t n;
 	struct advice *advice;
 	size_t n_advice;
+	struct stays *stays; /* what is as it shall be, and the changes are of use only beside it */
+	size_t n_stays;
 };
 
 /* Reads a knob for its exact value: as knob_get, as a fact. */

@@ -8,8 +8,30 @@
 #include "knob/io.h"
 #include "txn/run.h"
 
+static int changed_since(struct txn_run *r, const struct knob *k, const char *now, const char *seen,
+			 struct err *e)
+{
+	if (k->kind == KNOB_FILE)
+		err_set(e, -ESTALE, "%s is not what the plan saw", k->name);
+	else
+		err_set(e, -ESTALE, "%s is %s now; the plan saw %s", knob_text(r->a, k), now,
+			seen ? seen : "no value");
+	err_hint(e, "somebody changed it since; make a new plan");
+	return -ESTALE;
+}
+
 int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 {
+	for (size_t i = 0; i < p->n_stays; i++) {
+		const struct knob *k = &p->stays[i].knob;
+		const char *now = NULL;
+		int code = knob_get(r->h, r->a, k, &now, e);
+
+		if (code)
+			return code;
+		if (!knob_same(k, now, p->stays[i].value))
+			return changed_since(r, k, now, p->stays[i].value, e);
+	}
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
 		const char *now = NULL, *why = "";
@@ -25,12 +47,8 @@ int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e)
 			continue;
 		if (code)
 			return code;
-		if (!c->before || !knob_same(&c->knob, now, c->before)) {
-			err_set(e, -ESTALE, "%s is %s now; the plan saw %s",
-				knob_text(r->a, &c->knob), now, c->before ? c->before : "no value");
-			err_hint(e, "somebody changed it since; make a new plan");
-			return -ESTALE;
-		}
+		if (!c->before || !knob_same(&c->knob, now, c->before))
+			return changed_since(r, &c->knob, now, c->before, e);
 	}
 	return 0;
 }

@@ -34,8 +34,7 @@
  *   4  originals: follows from 1, which asks for them everywhere
  *
  * Known limits, as in the program: where another writer had set a knob when it was applied or kept, and the machine was booted since, undo goes
- * back to that value (tainted): what the boot would have set instead nobody can know. Two runs at once (TWO) are explored to two moves: with
- * three, an install that looks at its files while a removal is at work writes a drop-in whose request is gone when it gets the lock.
+ * back to that value (tainted): what the boot would have set instead nobody can know.
  *
  * Not in the model, but in the walks: what a write resets besides, pairs of sysctls, folders, half-granted values, edited drop-ins, damaged
  * lines, --force.
@@ -138,6 +137,7 @@
 #define F_AWAY_WAITS 24
 #define F_CLOSE_OLDEST_FIRST 25
 #define F_REQUEST_OF_OWN_ONLY 26
+#define F_STAYS_UNSEEN 27
 
 #define WORLD 2 /* whose turn it is; 0 and 1 are runs of gputune */
 #define NONE 15
@@ -756,6 +756,9 @@ inline plan_files()
 	z = 0; v = 0; fb = 0
 }
 
+#define STAYS(kn) (8 << (kn))
+#define CHANGES(c) ((c) & 31)
+
 inline plan_place(kn, after)
 {
 	if
@@ -767,6 +770,8 @@ inline plan_place(kn, after)
 		:: else
 		fi;
 		chg = chg | (1 << (kn)); pb[kn] = cur[kn]; pa[kn] = after
+	/* It is as it shall be, and has to stay so. */
+	:: cur[kn] == after && kn >= REQ && fault != F_STAYS_UNSEEN -> chg = chg | STAYS(kn); pb[kn] = after
 	:: else
 	fi
 }
@@ -1080,14 +1085,14 @@ idle:
 						fi
 					fi
 				fi;
-				some = refused || ((verb == V_UNIT || verb == V_INSTALL) && chg == 0);
+				some = refused || ((verb == V_UNIT || verb == V_INSTALL) && CHANGES(chg) == 0);
 				i = some;
 				v = verb; w = arg; x = op; act = chg;
 				top = 0; above = 0; bottom = 0
 			};
 			d_step { forget(); verb = v; arg = w; chg = chg; v = 0; w = 0; act = 0 };
 			if
-			:: (verb == V_UNIT || verb == V_INSTALL || verb == V_REMOVE_KNOB) && chg == 0 -> goto finish
+			:: (verb == V_UNIT || verb == V_INSTALL || verb == V_REMOVE_KNOB) && CHANGES(chg) == 0 -> goto finish
 			:: else
 			fi
 		:: else
@@ -1212,11 +1217,12 @@ make:
 			x = 0; fail = 0;
 			do
 			:: x < PLACES ->
-				fail = fail || ((chg & (1 << x)) && !IS_BLIND(x) && cur[x] != pb[x] && fault != F_NO_FRESH);
+				fail = fail || ((chg & (1 << x)) && !IS_BLIND(x) && cur[x] != pb[x] && fault != F_NO_FRESH) ||
+				       (x >= REQ && (chg & STAYS(x)) && cur[x] != pb[x]);
 				x++
 			:: else -> break
 			od;
-			x = 0
+			x = 0; chg = CHANGES(chg)
 		};
 		if
 		:: fail -> goto finish
@@ -1342,10 +1348,15 @@ finish:
 			/* 2: exit code 0 of undo --all */
 			assert(verb != V_UNDO_ALL || !clean || !locked || (!mine[0] && (!mine[1] || !IS_RUNTIME(1) || away)) || two);
 			some = verb == V_REMOVE_KNOB && clean && (chg & (1 << REQ)) != 0 && locked;
+			/* What has gone has to stay away until the request says so. */
+			if
+			:: some && arg < 2 -> chg = (1 << REQ) | STAYS(FILE0 + arg); pb[FILE0 + arg] = cur[FILE0 + arg]
+			:: else
+			fi;
 			if :: locked -> lock = 0; locked = 0; busy = 0 :: else fi
 		};
 		if
-		:: some -> d_step { want = pa[REQ]; x = chg; forget(); verb = V_REWRITE; op = O_PERSIST; chg = 1 << REQ }; gap(); goto begin
+		:: some -> d_step { want = pa[REQ]; forget(); verb = V_REWRITE; op = O_PERSIST }; gap(); goto begin
 		:: else
 		fi;
 		if
