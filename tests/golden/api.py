@@ -39,7 +39,7 @@ def install(build, to):
 
 
 def program(*argv):
-    p = run(BUILD / "src/cmd/gputune", *argv)
+    p = run(BUILD / "gputune", *argv)
     return p.stdout.rstrip("\n")
 
 
@@ -94,7 +94,7 @@ def same_as_program(lib):
     expect("settings are listed", ask(lib, "gputune_list", None) == program("list", "--format", "json"))
     expect("facts are listed", ask(lib, "gputune_list", b'{"facts": true}') == program("list", "--facts", "--format", "json"))
     expect("a list is narrowed", ask(lib, "gputune_list", b'{"only": ["nic"]}') == program("list", "--only", "nic", "--format", "json"))
-    version = run(BUILD / "src/cmd/gputune", "--version").stdout.split()[1]
+    version = run(BUILD / "gputune", "--version").stdout.split()[1]
     expect("its version", lib.gputune_version().decode() == version)
 
 

@@ -111,7 +111,7 @@ def commands(text):
         found = [block] if block is not None else re.findall(r"`([^`]+)`", line)
         for c in found:
             c = re.sub(r"^([\w-]*[$#]) ", "", c.strip()).replace("\\|", "|")
-            if re.match(r"(sudo )?(\w+=\S+ )*((mpirun|mpiexec|srun|torchrun) .*?)?(build/src/cmd/)?gputune [a-z]", c):
+            if re.match(r"(sudo )?(\w+=\S+ )*((mpirun|mpiexec|srun|torchrun) .*?)?(build/)?gputune [a-z]", c):
                 yield re.split(r"\s{2,}|\s+#\s", re.sub(r"^.*?gputune ", "", c))[0], block is not None
 
 
