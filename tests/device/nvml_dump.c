@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/ask.h"
-#include "host/nvml_gpu.h"
+#include "machine/host/ask.h"
+#include "machine/host/nvml_gpu.h"
 
 static struct arena arena;
 static void *nvml_state, *cuda_state;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/apply.h"
-#include "cluster/check.h"
-#include "cluster/setup.h"
+#include "many/cluster/apply.h"
+#include "many/cluster/check.h"
+#include "many/cluster/setup.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/bench_json.h"
-#include "view/page_bench.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/page_bench.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -7,7 +7,7 @@
 #define FUZZ_BOX_H
 
 #include "fuzz_host.h"
-#include "host/write.h"
+#include "machine/write/write.h"
 
 struct fuzz_box {
 	struct fuzz_host f;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "probe/probe.h"
+#include "look/probe/probe.h"
 
 static inline const struct machine *fuzz_captured(void)
 {

@@ -17,14 +17,14 @@
 #include <sys/stat.h>
 
 #include "base/utf8.h"
-#include "bench/net/socket.h"
-#include "cluster/check_run.h"
-#include "cluster/discover.h"
-#include "cmd/generate.h"
+#include "measure/bench/net/socket.h"
+#include "many/cluster/check_run.h"
+#include "many/cluster/discover.h"
+#include "front/verbs/generate.h"
 #include "fuzz_plain.h"
 #include "fuzz_talk.h"
-#include "stack/root.h"
-#include "view/page_cluster_check.h"
+#include "look/stack/root.h"
+#include "many/cluster/page_cluster_check.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/hello.h"
-#include "cluster/links.h"
+#include "many/cluster/hello.h"
+#include "many/cluster/links.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "fuzz_file.h"
-#include "view/page_diagnose.h"
+#include "models/diagnose/page_diagnose.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "generate/train_edit.h"
+#include "models/generate/train_edit.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

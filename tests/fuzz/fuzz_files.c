@@ -15,20 +15,20 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "cmd/ansible.h"
+#include "front/verbs/ansible.h"
 #include "fuzz_captured.h"
 #include "fuzz_file.h"
 #include "fuzz_host.h"
 #include "fuzz_plain.h"
-#include "knob/knob.h"
-#include "model/machine.h"
-#include "monitor/contrast.h"
-#include "monitor/recording.h"
-#include "persist/persist.h"
-#include "predict/roofline.h"
-#include "settings/profile.h"
-#include "stack/wheelhouse.h"
-#include "watch/policy.h"
+#include "machine/knob/knob.h"
+#include "machine/model/machine.h"
+#include "look/monitor/contrast.h"
+#include "look/monitor/recording.h"
+#include "tune/persist/persist.h"
+#include "models/inference/roofline.h"
+#include "look/settings/profile.h"
+#include "look/stack/wheelhouse.h"
+#include "tune/watch/policy.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/fleet.h"
+#include "many/fleet/fleet.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -20,7 +20,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "host/host.h"
+#include "machine/host/host.h"
 
 struct section {
 	const char *s;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "fuzz_captured.h"
-#include "stack/judge.h"
-#include "view/page_stack.h"
+#include "look/stack/judge.h"
+#include "look/stack/page_stack.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "diagnose/attach.h"
-#include "fleet/node.h"
+#include "models/diagnose/attach.h"
+#include "many/fleet/node.h"
 #include "fuzz_host.h"
-#include "host/unit_file.h"
-#include "probe/probe.h"
+#include "machine/host/unit_file.h"
+#include "look/probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
-#include "host/write.h"
-#include "txn/txn.h"
+#include "machine/host/host.h"
+#include "machine/write/write.h"
+#include "tune/txn/txn.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

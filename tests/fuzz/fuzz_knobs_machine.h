@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "fuzz_kernel.h"
-#include "txn/txn.h"
-#include "watch/source.h"
+#include "tune/txn/txn.h"
+#include "tune/watch/source.h"
 
 #define GPU "0000:01:00.0"
 #define QUEUE "/sys/block/nvme0n1/queue/"

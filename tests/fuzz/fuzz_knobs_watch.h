@@ -12,8 +12,8 @@
 
 #include "base/utf8.h"
 #include "fuzz_knobs_machine.h"
-#include "knob/io.h"
-#include "watch/watch.h"
+#include "machine/knob/io.h"
+#include "tune/watch/watch.h"
 
 int __real_knob_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
 		    struct err *e);

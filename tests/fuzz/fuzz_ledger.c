@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/fleet.h"
-#include "prove/ledger.h"
+#include "many/fleet/fleet.h"
+#include "measure/prove/ledger.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

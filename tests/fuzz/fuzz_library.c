@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cuda/library.h"
+#include "machine/cuda/library.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 char *__real_getenv(const char *name);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generate/lint.h"
-#include "view/shell_read.h"
+#include "models/generate/lint.h"
+#include "machine/knob/shell_read.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -19,14 +19,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cluster/air.h"
-#include "cluster/local.h"
-#include "cluster/node_measure.h"
-#include "cluster/taken.h"
+#include "many/cluster/air.h"
+#include "many/cluster/local.h"
+#include "many/cluster/node_measure.h"
+#include "many/cluster/taken.h"
 #include "fuzz_live_child.h"
 #include "fuzz_live_gpu.h"
 #include "fuzz_live_kernel.h"
-#include "host/command.h"
+#include "machine/host/command.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

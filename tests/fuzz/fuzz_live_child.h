@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cluster/rsh.h"
+#include "many/cluster/rsh.h"
 #include "fuzz_live.h"
 
 enum {

@@ -9,15 +9,15 @@
 
 #include <stdio.h>
 
-#include "cuda/cublaslt.h"
-#include "cuda/cufile.h"
-#include "cuda/cusparselt.h"
-#include "cuda/driver.h"
-#include "cuda/library.h"
-#include "cuda/nccl.h"
+#include "machine/cuda/cublaslt.h"
+#include "machine/cuda/cufile.h"
+#include "machine/cuda/cusparselt.h"
+#include "machine/cuda/driver.h"
+#include "machine/cuda/library.h"
+#include "machine/cuda/nccl.h"
 #include "fuzz_live.h"
-#include "host/nvml_gpu.h"
-#include "host/vendor.h"
+#include "machine/host/nvml_gpu.h"
+#include "machine/host/vendor.h"
 
 /* --- what all of them answer --------------------------------------------------------------------
  */
@@ -127,7 +127,7 @@ static inline int driver_give(void **out)
 		*second = (unsigned)live_number();                                                 \
 		return driver_uint(first);                                                         \
 	}
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 
 static int nvml_said(char *text, unsigned size)
 {
@@ -283,7 +283,7 @@ static int plain_cuDeviceGetByPCIBusId(int *device, const char *address)
 	{                                                                                          \
 		return driver_result();                                                            \
 	}
-#include "cuda/driver.def"
+#include "machine/cuda/driver.def"
 
 static int cuda_number(int *out)
 {
@@ -385,14 +385,14 @@ static int cuda_module_of(struct cuda_module **out, const void *image, unsigned 
 	{                                                                                          \
 		return driver_result();                                                            \
 	}
-#include "cuda/nccl.def"
+#include "machine/cuda/nccl.def"
 
 #define CUBLASLT_CALL(field, symbol, params)                                                       \
 	static int plain_lt_##field params                                                         \
 	{                                                                                          \
 		return driver_result();                                                            \
 	}
-#include "cuda/cublaslt.def"
+#include "machine/cuda/cublaslt.def"
 
 static int lt_begin(struct cublaslt_handle **out)
 {
@@ -460,7 +460,7 @@ static int lt_check(struct cublaslt_handle *h, struct cublaslt_product *p,
 	{                                                                                          \
 		return driver_result();                                                            \
 	}
-#include "cuda/cusparselt.def"
+#include "machine/cuda/cusparselt.def"
 
 static int sparse_begin(void *handle)
 {
@@ -658,17 +658,17 @@ static const struct driver_function {
 #define NVML_UINT_OF(name, args) TO(#name, plain_##name),
 #define NVML_TEXT(name) TO(#name, plain_##name),
 #define NVML_PAIR(name, a, b) TO(#name, plain_##name),
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 #define CUDA_CALL(field, symbol, params) TO(symbol, plain_cuda_##field),
-#include "cuda/driver.def"
+#include "machine/cuda/driver.def"
 #define NCCL_CALL(field, symbol, params) TO(symbol, plain_nccl_##field),
-#include "cuda/nccl.def"
+#include "machine/cuda/nccl.def"
 #define CUBLASLT_CALL(field, symbol, params) TO(symbol, plain_lt_##field),
-#include "cuda/cublaslt.def"
+#include "machine/cuda/cublaslt.def"
 #define CUSPARSELT_CALL(field, symbol, params) TO(symbol, plain_sparse_##field),
-#include "cuda/cusparselt.def"
+#include "machine/cuda/cusparselt.def"
 #define CUFILE_CALL(answer, field, symbol, params) TO(symbol, plain_file_##field),
-#include "cuda/cufile.def"
+#include "machine/cuda/cufile.def"
 #undef TO
 };
 

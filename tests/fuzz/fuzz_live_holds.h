@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "fuzz_live.h"
-#include "host/ask.h"
+#include "machine/host/ask.h"
 
 enum { OPERATIONS = 64, ERRNO_MAX = 4095, TEXT_LONGEST = 1 << 16, SENTENCE_MAX = 4096 };
 

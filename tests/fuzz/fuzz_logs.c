@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/calibrate.h"
+#include "models/inference/calibrate.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "cluster/setup.h"
-#include "doctor/doctor.h"
+#include "many/cluster/setup.h"
+#include "measure/doctor/doctor.h"
 #include "fuzz_mutate.h"
-#include "knob/io.h"
-#include "monitor/monitor.h"
-#include "probe/probe.h"
-#include "view/page_monitor.h"
+#include "machine/knob/io.h"
+#include "look/monitor/monitor.h"
+#include "look/probe/probe.h"
+#include "look/monitor/page_monitor.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 #include "fuzz_mutate.h"
-#include "knob/io.h"
-#include "plan/plan.h"
-#include "plan/plan_json.h"
-#include "probe/pci.h"
-#include "probe/probe.h"
-#include "view/findings.h"
-#include "view/page_check.h"
-#include "view/page_plan.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan.h"
+#include "tune/plan/plan_json.h"
+#include "look/probe/pci.h"
+#include "look/probe/probe.h"
+#include "look/settings/findings.h"
+#include "front/pages/page_check.h"
+#include "front/pages/page_plan.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/gguf.h"
-#include "predict/predict.h"
-#include "predict/rows.h"
+#include "models/inference/gguf.h"
+#include "models/inference/predict.h"
+#include "models/inference/rows.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/net/link.h"
-#include "bench/net/wire.h"
+#include "measure/bench/net/link.h"
+#include "measure/bench/net/wire.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -14,9 +14,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cluster/ask.h"
-#include "cluster/rsh.h"
-#include "probe/probe.h"
+#include "many/cluster/ask.h"
+#include "many/cluster/rsh.h"
+#include "look/probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

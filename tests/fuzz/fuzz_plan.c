@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "fuzz_box.h"
-#include "knob/io.h"
-#include "plan/plan_json.h"
-#include "plan/reach.h"
-#include "probe/probe.h"
-#include "txn/txn.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan_json.h"
+#include "tune/plan/reach.h"
+#include "look/probe/probe.h"
+#include "tune/txn/txn.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -21,10 +21,10 @@
 
 #include <linux/sockios.h>
 
-#include "bench/net/handshake.h"
-#include "bench/net/peer.h"
-#include "bench/net/session.h"
-#include "bench/net/world.h"
+#include "measure/bench/net/handshake.h"
+#include "measure/bench/net/peer.h"
+#include "measure/bench/net/session.h"
+#include "measure/bench/net/world.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

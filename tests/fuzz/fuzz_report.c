@@ -14,15 +14,17 @@
 #include <zstd.h>
 
 #include "fuzz_plain.h"
-#include "monitor/recording.h"
-#include "settings/check.h"
-#include "settings/profile.h"
-#include "view/bench_json.h"
-#include "view/figures.h"
-#include "view/findings.h"
-#include "view/given.h"
-#include "view/page_check.h"
-#include "view/page_report.h"
+#include "look/monitor/recording.h"
+#include "look/settings/check.h"
+#include "look/settings/profile.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/figures_bench.h"
+#include "measure/prove/figures_proof.h"
+#include "look/monitor/figures_recording.h"
+#include "look/settings/findings.h"
+#include "front/report/given.h"
+#include "front/pages/page_check.h"
+#include "front/report/page_report.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

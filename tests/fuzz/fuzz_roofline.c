@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/page_calibrate.h"
-#include "view/page_roofline.h"
+#include "models/inference/page_calibrate.h"
+#include "models/inference/page_roofline.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack/ld_cache.h"
-#include "stack/unpack.h"
-#include "stack/wheel.h"
+#include "look/stack/ld_cache.h"
+#include "look/stack/unpack.h"
+#include "look/stack/wheel.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

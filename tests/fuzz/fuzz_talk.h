@@ -26,8 +26,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cluster/node_measure.h"
-#include "cluster/rsh_inside.h"
+#include "many/cluster/node_measure.h"
+#include "many/cluster/rsh_inside.h"
 
 enum {
 	TALK_NODES = 4,

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/boot_report_read.h"
-#include "cmd/stack_compare_side.h"
-#include "cmd/stack_sync_there.h"
-#include "host/asked.h"
+#include "front/verbs/boot_report_read.h"
+#include "front/verbs/stack_compare_side.h"
+#include "front/verbs/stack_sync_there.h"
+#include "machine/host/asked.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/curve.h"
-#include "train/fit.h"
-#include "train/rows.h"
+#include "models/training/curve.h"
+#include "models/training/fit.h"
+#include "models/training/rows.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

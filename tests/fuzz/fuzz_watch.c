@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "watch/live.h"
+#include "tune/watch/live.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/live.h"
-#include "host/write.h"
+#include "machine/host/live.h"
+#include "machine/write/write.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 ssize_t __real_write(int fd, const void *data, size_t n);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 enum { FUZZ_RECORD = 512 };
 

@@ -174,7 +174,7 @@ def manners(lib):
     lib.gputune_close(live)
     with tempfile.TemporaryDirectory() as d:
         script = (f"import os, sys; sys.dont_write_bytecode = True; sys.argv = ['x', {str(BUILD)!r}]; sys.path.insert(0, {str(root / 'tests/golden')!r})\n"
-                  f"import api; lib = api.load({str(BUILD / 'src/api/libgputune.so.0')!r}); os.chdir({d!r}); m = lib.gputune_open(None, None)\n"
+                  f"import api; lib = api.load({str(BUILD / 'src/front/library/libgputune.so.0')!r}); os.chdir({d!r}); m = lib.gputune_open(None, None)\n"
                   "for name in ('gputune_check', 'gputune_plan', 'gputune_facts'): api.ask(lib, name, m, None)\n"
                   "lib.gputune_open(b'/nonexistent', None)")
         p = run(sys.executable, "-c", script)
@@ -184,7 +184,7 @@ def manners(lib):
 def symbols(so):
     shown = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", so).stdout.splitlines()} - {"GPUTUNE_0"}
     expect("it shows what the header declares, and nothing else", shown == DECLARED, shown ^ DECLARED)
-    listed = set(re.findall(r"^\t(gputune_\w+);", (root / "src/api/gputune.map").read_text(), re.M))
+    listed = set(re.findall(r"^\t(gputune_\w+);", (root / "src/front/library/gputune.map").read_text(), re.M))
     expect("so does the version script", listed == DECLARED, listed ^ DECLARED)
     told = set(re.findall(r"^### `.*?(gputune_\w+)\(", (root / "docs/API.md").read_text(), re.M))
     expect("and docs/API.md", told == DECLARED, told ^ DECLARED)
@@ -264,7 +264,7 @@ def main():
         folder, env = install(BUILD, d)
         lib = load(folder / "libgputune.so.0")
         symbols(folder / "libgputune.so.0")
-        abi(BUILD / "src/api/libgputune.so.0")
+        abi(BUILD / "src/front/library/libgputune.so.0")
         from_c(folder, env, "release")
         from_python(folder)
         same_as_program(lib)

@@ -210,8 +210,8 @@ for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
 says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
-names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/cmd/option_rows.c").read_text())))
-numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/cmd/option_rows.c").read_text()))
+names = dict(re.findall(r"\[(OPT_\w+)\] = \{ \w+, \"([\w-]+)\"", re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text())))
+numeric = re.findall(r'"([\w-]+)", 0, WORD_(NUMBER|COUNT|TIME), "([^"]+)"', re.sub(r"\s+", " ", (root / "src/front/options/option_rows.c").read_text()))
 expect("options that take numbers are known", len(numeric) > 40, numeric)
 for name, kind, word in numeric:
     verb = next(v for v, h in helps.items() if f"--{name} {word}" in h)
@@ -220,7 +220,7 @@ for name, kind, word in numeric:
 says("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
     says(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
-rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/cmd/help.c").read_text())
+rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/help.c").read_text())
 expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
        [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
 expect("--version", run("--version")[1].startswith("gputune "))

@@ -80,7 +80,7 @@ class Node:
         return self
 
     def gone(self, path):
-        """Takes a file or folder away, as src/host/overlay.c marks it."""
+        """Takes a file or folder away, as src/machine/host/overlay.c marks it."""
         return self.put(self.at / "gone/root" / path.lstrip("/") / ".gputune-gone", b"")
 
     def ask(self, api, target, answers):

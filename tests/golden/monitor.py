@@ -131,7 +131,7 @@ expect("all of an H200", len(families) > 10, families)
 expect("hertz, not MHz", all(float(x) >= 1e8 for x in re.findall(r"^gputune_gpu_sm_clock_hertz\S* (\S+)$", text, re.M)), text[:600])
 # Alerts and dashboard ask for what there is.
 known = {f"gputune_{name}{'_total' if kind == 'TOTAL' else ''}"
-         for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/monitor/columns.c").read_text())}
+         for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/look/monitor/columns.c").read_text())}
 known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", root / "tests/machines/hgx-h100", "--format", "prom").stdout, re.M))
 dashboards = ("dashboard.json", "dashboard-settings.json")
 for name in ("gputune.rules.yml", *dashboards):

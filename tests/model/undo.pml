@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state machine of changes: what src/txn, src/persist and the verbs do to a machine, what people, other programs, crashes and
+ * The state machine of changes: what src/tune/txn, src/tune/persist and the verbs do to a machine, what people, other programs, crashes and
  * boots do to it meanwhile, and what must be true after any order of all that. spin goes through every order within the budgets of
  * a scene. tests/model/run runs it and says how; docs/UNDO.md says what is promised.
  *
@@ -15,7 +15,7 @@
  * The journal. Lines wait in the process, then lie in the page cache (q[0..nf)), then on the disk (D). A killed process loses
  * what waits, a power cut also any end of what is in the page cache; a line that was cut is no line. What is finished is dropped
  * from D between runs (tidy), as journal_load passes over it, so that long histories are few states. Entries and transactions are
- * as in src/txn/journal.h; "old" is a transaction of an earlier boot.
+ * as in src/tune/txn/journal.h; "old" is a transaction of an earlier boot.
  *
  * Steps. A run of gputune is atomic but for its gaps; in each of them the world does one thing or nothing: another writer writes,
  * the process is killed, the power goes. Between runs the world may also boot the machine in order, and take a device away.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the constants of src/predict on measured.csv with the program itself, and cross-validates them.
+"""Fits the constants of src/models/inference on measured.csv with the program itself, and cross-validates them.
 
-  fit.py GPUTUNE fit        fit all rows, write src/predict/fit_table.h
-  fit.py GPUTUNE crossval [CSV]   leave out families of models in turn, write src/predict/spread_table.c, change_table.c,
+  fit.py GPUTUNE fit        fit all rows, write src/models/inference/fit_table.h
+  fit.py GPUTUNE crossval [CSV]   leave out families of models in turn, write src/models/inference/spread_table.c, change_table.c,
                             errors.json and gains.json
   fit.py GPUTUNE tables CSV  the same from what crossval wrote to CSV
 
@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = HERE.parent.parent / "src/predict"
+SOURCE = HERE.parent.parent / "src/models/inference"
 NAMES = ("dense expert cache layer_us linear_us step_ms seq_us math_half math_fp8 math_fp4 math_weight math_ggml math_expert rows "
          "math_cache chunk_us first_ms first_seq_ms link_us net_us link queue finish width four math_block scan cast_us touch_us spread host_us lag fill_us expert_rows").split()
 # Bounds keep every constant a thing that can be: no engine reads faster than memory gives.
@@ -289,8 +289,8 @@ def write_pairs(found):
         lines.append(f"\t{{ {change}, {h_name}, {m_name}, {low:.3f}, {high:.3f}, {len(v)}, {families} }},")
     (SOURCE / "change_table.c").write_text("""/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by tests/predict/fit.py: a gain as measured over as predicted, by cross-validation. */
-#include "predict/change.h"
-#include "predict/rows.h"
+#include "models/inference/change.h"
+#include "models/inference/rows.h"
 
 const struct change_spread change_spreads[] = {
 """ + "\n".join(lines) + "\n};\nconst size_t change_spread_count = sizeof(change_spreads) / sizeof(change_spreads[0]);\n")
@@ -346,8 +346,8 @@ def main():
         flipped.append(f"{head}, {1 / float(high):.3f}, {1 / float(low):.3f}, {rest}")
     (SOURCE / "spread_table.c").write_text("""/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by tests/predict/fit.py: measured over predicted, by cross-validation over families. */
-#include "predict/predict.h"
-#include "predict/rows.h"
+#include "models/inference/predict.h"
+#include "models/inference/rows.h"
 
 const struct spread spreads[] = {
 """ + "\n".join(lines + flipped) + "\n};\nconst size_t spread_count = sizeof(spreads) / sizeof(spreads[0]);\n")

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "bench/stat.h"
-#include "prove/order.h"
-#include "prove/rule.h"
+#include "base/stat.h"
+#include "measure/prove/order.h"
+#include "measure/prove/rule.h"
 
 enum { WORDS = 1 << 15, ROUNDS = 20 };
 

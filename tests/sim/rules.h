@@ -3,7 +3,7 @@
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
 
-#include "prove/rule.h"
+#include "measure/prove/rule.h"
 #include "scene.h"
 
 struct trial {
@@ -20,7 +20,7 @@ struct candidate {
 
 extern const struct candidate candidates[];
 extern const size_t candidate_count;
-/* The one that is used: prove/rule.h. */
+/* The one that is used: measure/prove/rule.h. */
 struct trial run_adopted(struct scene *s, double effect, double min_effect,
 			 unsigned long long seed);
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench/stat.h"
+#include "base/stat.h"
 
 enum scene_kind {
 	SCENE_QUIET,   /* independent normal noise */

@@ -3,7 +3,7 @@
 #ifndef SIM_SIGN_H
 #define SIM_SIGN_H
 
-#include "bench/stat.h"
+#include "base/stat.h"
 
 /*
  * The number of order statistics that the exact sign test cuts off on one side: the largest k with

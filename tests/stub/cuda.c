@@ -4,18 +4,18 @@
  * question "cuDeviceGetAttribute(116)". Devices are numbered in the order in which they are asked
  * for.
  */
-#include "host/cuda.h"
+#include "machine/host/cuda.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 #include "stub.h"
 
 #define CUDA_FN(name, params) int name params;
-#include "host/cuda.def"
+#include "machine/host/cuda.def"
 
 static char addresses[64][32];
 static int initialised;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 #include "stub.h"
 
 struct nvml_device {
@@ -131,7 +131,7 @@ static int get_pair(struct nvml_device *d, const char *name, const char *a, cons
 #define NVML_TEXT(name) NVML_FN(name, (struct nvml_device * d, char *text, unsigned size))
 #define NVML_PAIR(name, a, b)                                                                      \
 	NVML_FN(name, (struct nvml_device * d, unsigned *first, unsigned *second))
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 
 #define NVML_FN(name, params)
 #define NVML_UINT(name)                                                                            \
@@ -154,7 +154,7 @@ static int get_pair(struct nvml_device *d, const char *name, const char *a, cons
 	{                                                                                          \
 		return get_pair(d, #name, "." #a, "." #b, first, second);                          \
 	}
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 
 /* --- the machine ---------------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 #include "nvml.h"
 #include "stub.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/idset.h"
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 #include "nvml.h"
 #include "stub.h"
 
@@ -13,7 +13,7 @@
 #define NVML_UINT_OF(name, args)
 #define NVML_TEXT(name)
 #define NVML_PAIR(name, a, b)
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 
 /* One call's members, NULL-terminated, into v; what is not listed but the first stays 0. */
 static int members(struct nvml_device *d, const char *name, const char *const *list, long long *v)

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 #include "stub.h"
 
 /* NVML_FN is needed for the prototypes alone. */
@@ -17,7 +17,7 @@
 #define NVML_UINT_OF(name, args)
 #define NVML_TEXT(name)
 #define NVML_PAIR(name, a, b)
-#include "host/nvml.def"
+#include "machine/host/nvml.def"
 
 static const char sm_clock[] = "nvmlDeviceGetClockInfo(SM)",
 		  graphics_clock[] = "nvmlDeviceGetClockInfo(GRAPHICS)",

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "host/nvml.h"
+#include "machine/host/nvml.h"
 
 /* What a library of C functions without a handle has to keep: the description, and what was set. */
 static json_t *machine, *told;

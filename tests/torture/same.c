@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 #define OWN "root/var/lib/gputune"
 #define MARK ".gputune-gone"

@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/fault.h"
-#include "host/write.h"
+#include "machine/host/fault.h"
+#include "machine/write/write.h"
 #include "same.h"
-#include "knob/io.h"
-#include "plan/plan.h"
-#include "probe/probe.h"
-#include "txn/txn.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan.h"
+#include "look/probe/probe.h"
+#include "tune/txn/txn.h"
 
 enum { WORKERS_MAX = 16, POINTS = 1200 };
 

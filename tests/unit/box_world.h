@@ -5,7 +5,7 @@
 
 #include "box.h"
 
-#include "probe/probe.h"
+#include "look/probe/probe.h"
 
 struct world {
 	struct box box;

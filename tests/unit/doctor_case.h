@@ -9,7 +9,7 @@
 
 #include "fake.h"
 
-#include "doctor/rule.h"
+#include "measure/doctor/rule.h"
 
 struct doctor_case {
 	const char *id; /* "gpu.low-clock-low-power/latch" */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "settings/check.h"
+#include "look/settings/check.h"
 
 static inline json_t *fake_object(const struct schema *s, json_t *plain);
 

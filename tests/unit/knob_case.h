@@ -5,7 +5,7 @@
 
 #include "memory_host.h"
 
-#include "knob/io.h"
+#include "machine/knob/io.h"
 
 struct bench {
 	struct host *h;

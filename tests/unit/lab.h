@@ -5,11 +5,11 @@
 
 #include "box.h"
 
-#include "host/fault.h"
-#include "host/write.h"
-#include "knob/io.h"
-#include "settings/settings.h"
-#include "txn/txn.h"
+#include "machine/host/fault.h"
+#include "machine/write/write.h"
+#include "machine/knob/io.h"
+#include "look/settings/settings.h"
+#include "tune/txn/txn.h"
 
 #define LAB_GPU "0000:01:00.0"
 #define LAB_BOOT "11111111-1111-1111-1111-111111111111"

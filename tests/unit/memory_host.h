@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "host/write.h"
+#include "machine/write/write.h"
 
 enum { MEMORY_PLACES = 64, MEMORY_BYTES = 4096 };
 

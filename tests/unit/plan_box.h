@@ -5,9 +5,9 @@
 
 #include "fake.h"
 
-#include "plan/plan.h"
-#include "plan/reach.h"
-#include "settings/current.h"
+#include "tune/plan/plan.h"
+#include "tune/plan/reach.h"
+#include "look/settings/current.h"
 
 static const char plan_box_facts[] =
 	"{'nodename': 'box', 'time_s': 1790000000, 'captured': 1, 'kernel': {'release': '6.8.0'},"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writers of the formats that src/stack reads, for tests that then break what they wrote. */
+/* Writers of the formats that src/look/stack reads, for tests that then break what they wrote. */
 #ifndef UNIT_STACK_BYTES_H
 #define UNIT_STACK_BYTES_H
 

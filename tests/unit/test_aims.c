@@ -11,10 +11,10 @@
 
 #include "base/text.h"
 #include "fake.h"
-#include "host/write.h"
-#include "knob/io.h"
-#include "probe/probe.h"
-#include "settings/check.h"
+#include "machine/write/write.h"
+#include "machine/knob/io.h"
+#include "look/probe/probe.h"
+#include "look/settings/check.h"
 
 static const char *const machines[] = { "cpu-256",  "dev-vm",	"dgx-spark", "h200-x4",
 					"hgx-h100", "igx-orin", "nothing" };

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "host/asked.h"
+#include "machine/host/asked.h"
 
 struct both {
 	struct host *live, *asked;

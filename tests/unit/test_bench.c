@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bench/conditions.h"
-#include "bench/list.h"
-#include "bench/memory_kernels.h"
-#include "bench/store.h"
-#include "bench/workers.h"
-#include "view/bench_json.h"
-#include "view/page_bench.h"
+#include "measure/bench/conditions.h"
+#include "measure/bench/list.h"
+#include "measure/bench/memory_kernels.h"
+#include "measure/bench/store.h"
+#include "measure/bench/workers.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/page_bench.h"
 
 #include "memory_host.h"
 

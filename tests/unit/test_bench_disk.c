@@ -32,10 +32,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/disk_load.h"
-#include "bench/list.h"
-#include "bench/map_guard.h"
-#include "bench/model_load.h"
+#include "measure/bench/disk_load.h"
+#include "measure/bench/list.h"
+#include "measure/bench/map_guard.h"
+#include "measure/bench/model_load.h"
 
 static const struct machine no_machine;
 

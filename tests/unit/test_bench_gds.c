@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "bench/bench.h"
-#include "bench/disk_file.h"
-#include "bench/list.h"
+#include "measure/bench/bench.h"
+#include "measure/bench/disk_file.h"
+#include "measure/bench/list.h"
 
 static char folder[64];
 static bool direct; /* files there can be read past the page cache */

@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/collective.h"
-#include "bench/gemm.h"
-#include "bench/gpu_load_judge.h"
-#include "bench/list.h"
+#include "measure/bench/collective.h"
+#include "measure/bench/gemm.h"
+#include "measure/bench/gpu_load_judge.h"
+#include "measure/bench/list.h"
 
 /* --- number formats -----------------------------------------------------------------------------
  */

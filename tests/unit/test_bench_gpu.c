@@ -20,11 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/gpu_ahead.h"
-#include "bench/gpu_common.h"
-#include "bench/list.h"
-#include "cuda/library.h"
-#include "host/vendor.h"
+#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/gpu_common.h"
+#include "measure/bench/list.h"
+#include "machine/cuda/library.h"
+#include "machine/host/vendor.h"
 
 static const struct bench *const gpu_benches[] = { &bench_gpu_memory, &bench_gpu_latency,
 						   &bench_gpu_copy, &bench_gpu_launch };

@@ -26,14 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/list.h"
-#include "bench/net/link.h"
-#include "bench/net/peer.h"
-#include "bench/net/place.h"
-#include "bench/net/rdma_client.h"
-#include "bench/net/rdma_serve.h"
-#include "bench/net/serve.h"
-#include "bench/net/stream.h"
+#include "measure/bench/list.h"
+#include "measure/bench/net/link.h"
+#include "measure/bench/net/peer.h"
+#include "measure/bench/net/place.h"
+#include "measure/bench/net/rdma_client.h"
+#include "measure/bench/net/rdma_serve.h"
+#include "measure/bench/net/serve.h"
+#include "measure/bench/net/stream.h"
 
 /* --- SHA-256 and HMAC ---------------------------------------------------------------------------
  */

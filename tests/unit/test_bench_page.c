@@ -16,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bands.h"
-#include "bench/compare.h"
-#include "bench/cycles.h"
-#include "bench/limit_table.h"
-#include "bench/list.h"
-#include "view/bench_json.h"
-#include "view/page_bench.h"
+#include "render/figure.h"
+#include "measure/bench/bands.h"
+#include "measure/bench/compare.h"
+#include "measure/bench/cycles.h"
+#include "measure/bench/limit_table.h"
+#include "measure/bench/list.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/page_bench.h"
 
 #include "memory_host.h"
 
@@ -625,9 +626,9 @@ static void small_figures_are_no_zeros(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_string_equal(bench_number(&a, rows[i].v), rows[i].text);
+		assert_string_equal(figure_number(&a, rows[i].v), rows[i].text);
 	/* What is nothing at all stays short. */
-	assert_true(strlen(bench_number(&a, 1e-300)) < 20);
+	assert_true(strlen(figure_number(&a, 1e-300)) < 20);
 	arena_free(&a);
 }
 

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "lab.h"
-#include "txn/layer.h"
+#include "tune/txn/layer.h"
 
 #define SWAP "vm.swappiness"
 #define SWAP_FILE "root/proc/sys/vm/swappiness"

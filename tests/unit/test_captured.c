@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "host/host.h"
-#include "host/sink.h"
+#include "machine/host/host.h"
+#include "machine/host/sink.h"
 
 struct world {
 	struct box box;

@@ -11,11 +11,11 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "cluster/hello.h"
-#include "cluster/links.h"
-#include "cluster/links_inside.h"
-#include "cluster/local.h"
-#include "cluster/rsh_inside.h"
+#include "many/cluster/hello.h"
+#include "many/cluster/links.h"
+#include "many/cluster/links_inside.h"
+#include "many/cluster/local.h"
+#include "many/cluster/rsh_inside.h"
 
 /* --- announcements ------------------------------------------------------------------------------
  */

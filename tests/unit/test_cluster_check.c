@@ -14,10 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cluster/bands.h"
-#include "cluster/blame.h"
-#include "cluster/pairs.h"
-#include "cluster/symptoms.h"
+#include "many/cluster/bands.h"
+#include "many/cluster/blame.h"
+#include "many/cluster/pairs.h"
+#include "many/cluster/symptoms.h"
 
 static struct arena arena;
 

@@ -4,10 +4,10 @@
 #include "box.h"
 
 #include "base/text.h"
-#include "cluster/deadman.h"
-#include "cluster/nm_text.h"
-#include "cluster/plan.h"
-#include "cluster/setup.h"
+#include "many/cluster/deadman.h"
+#include "many/cluster/nm_text.h"
+#include "many/cluster/plan.h"
+#include "many/cluster/setup.h"
 
 enum { NODES = 4, PORTS = 4 };
 

@@ -7,10 +7,10 @@
 #include "lab.h"
 
 #include "base/text.h"
-#include "cluster/deadman.h"
-#include "cluster/setup.h"
-#include "host/mlxconfig.h"
-#include "probe/probe.h"
+#include "many/cluster/deadman.h"
+#include "many/cluster/setup.h"
+#include "machine/host/mlxconfig.h"
+#include "look/probe/probe.h"
 
 #define IF0 "enp1s0f0np0"
 #define IF1 "enp1s0f1np1"

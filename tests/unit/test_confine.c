@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include "host/confine.h"
+#include "machine/host/confine.h"
 
 enum { NO_FENCE = 200, KILLED = 201 };
 

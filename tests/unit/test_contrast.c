@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "monitor/contrast.h"
-#include "probe/probe.h"
+#include "look/monitor/contrast.h"
+#include "look/probe/probe.h"
 
 static char folder[64];
 

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
-#include "host/host.h"
-#include "host/sink.h"
-#include "host/vendor.h"
+#include "machine/host/host.h"
+#include "machine/host/sink.h"
+#include "machine/host/vendor.h"
 
 static struct {
 	int takes_nothing; /* calls of write() that are answered so; then it is an endless loop */

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "diagnose/diagnose.h"
+#include "models/diagnose/diagnose.h"
 
 struct bench_of {
 	struct arena a;

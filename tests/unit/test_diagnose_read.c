@@ -17,9 +17,9 @@
 #include <zlib.h>
 
 #include "base/text.h"
-#include "diagnose/evidence.h"
-#include "diagnose/read.h"
-#include "monitor/recording.h"
+#include "models/diagnose/evidence.h"
+#include "models/diagnose/read.h"
+#include "look/monitor/recording.h"
 
 struct bag {
 	struct arena a;

@@ -7,8 +7,8 @@
 
 #include "doctor_rows.h"
 
-#include "doctor/test.h"
-#include "generate/nccl_vars.h"
+#include "measure/doctor/test.h"
+#include "knowledge/nccl_vars.h"
 
 #include "base/text.h"
 

@@ -9,8 +9,8 @@
 #include <libgen.h>
 #include <sys/file.h>
 
-#include "host/host.h"
-#include "host/write.h"
+#include "machine/host/host.h"
+#include "machine/write/write.h"
 
 static struct {
 	struct box box;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 
-#include "host/ask.h"
+#include "machine/host/ask.h"
 
 /* One driver; a new number of channels makes its rings anew. */
 static struct driver {

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 
 #include "base/map.h"
-#include "host/fault.h"
-#include "knob/io.h"
-#include "probe/probe.h"
-#include "settings/check.h"
+#include "machine/host/fault.h"
+#include "machine/knob/io.h"
+#include "look/probe/probe.h"
+#include "look/settings/check.h"
 
 enum { WORKERS_MAX = 16 };
 

@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 
-#include "model/gpu.h"
-#include "monitor/monitor.h"
-#include "view/figures.h"
+#include "machine/model/gpu.h"
+#include "look/monitor/monitor.h"
+#include "measure/bench/figures_bench.h"
+#include "measure/prove/figures_proof.h"
+#include "look/monitor/figures_recording.h"
 
 static void test_size(void **state)
 {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fleet/fleet.h"
-#include "fleet/node.h"
+#include "many/fleet/fleet.h"
+#include "many/fleet/node.h"
 
 static struct arena arena;
 

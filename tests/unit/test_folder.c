@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "host/folder.h"
+#include "machine/host/folder.h"
 
 /* A process that ends takes its folder of descriptors along. That is an absent folder, and nothing
  * of our memory: host_list() ends the program where memory is short. */

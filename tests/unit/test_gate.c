@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "base/text.h"
-#include "plan/plan.h"
+#include "tune/plan/plan.h"
 
 /* "ID KIND NAME OBJECT BEFORE AFTER", "-" for none. */
 enum { FIELDS = 6 };

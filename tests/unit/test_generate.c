@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generate/env.h"
-#include "generate/lint.h"
-#include "generate/nccl_vars.h"
-#include "generate/serve.h"
-#include "generate/serve_memory.h"
+#include "models/generate/env.h"
+#include "models/generate/lint.h"
+#include "knowledge/nccl_vars.h"
+#include "models/generate/serve.h"
+#include "models/generate/serve_memory.h"
 
 static void names_by_release(void **state)
 {

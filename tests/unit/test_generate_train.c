@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "generate/edit.h"
-#include "generate/markup.h"
-#include "generate/train_edit.h"
-#include "generate/train_keys.h"
+#include "models/generate/edit.h"
+#include "models/generate/markup.h"
+#include "models/generate/train_edit.h"
+#include "models/generate/train_keys.h"
 
 static struct markup read_text(struct arena *a, const char *text, bool json)
 {

@@ -18,8 +18,8 @@
 
 #include "stub_file.h"
 
-#include "host/ask.h"
-#include "probe/gpu.h"
+#include "machine/host/ask.h"
+#include "look/probe/gpu.h"
 
 /* A door with a handful of files, and the vendor libraries behind it. */
 struct fake {

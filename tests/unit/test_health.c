@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/ask.h"
-#include "host/fabric_manager.h"
-#include "host/xid.h"
-#include "model/narrow.h"
-#include "probe/gpu.h"
-#include "settings/growth.h"
-#include "settings/health_data.h"
+#include "machine/host/ask.h"
+#include "machine/host/fabric_manager.h"
+#include "machine/host/xid.h"
+#include "machine/model/narrow.h"
+#include "look/probe/gpu.h"
+#include "look/settings/growth.h"
+#include "look/settings/health_data.h"
 
 static struct arena arena, doors[32];
 static size_t n_doors;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "host/ask.h"
+#include "machine/host/ask.h"
 
 enum { ROOM = 1024, MESSAGES = 16 };
 

@@ -6,7 +6,7 @@
 #include "lab.h"
 
 #include "base/text.h"
-#include "txn/write.h"
+#include "tune/txn/write.h"
 
 #define JOURNAL_FILE "o/root" TXN_JOURNAL
 #define BEGIN(n)                                                                                   \

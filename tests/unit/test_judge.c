@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "knob/io.h"
-#include "probe/probe.h"
-#include "settings/check.h"
+#include "machine/knob/io.h"
+#include "look/probe/probe.h"
+#include "look/settings/check.h"
 
 static void test_relations(void **state)
 {

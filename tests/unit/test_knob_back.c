@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "host/boot_menu.h"
+#include "machine/host/boot_menu.h"
 
 #define HOSTS "/etc/hosts"
 #define LINES "0644:10.0.0.1\\tspark-1\\n"

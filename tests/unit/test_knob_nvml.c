@@ -20,8 +20,8 @@
 
 #include "stub_file.h"
 
-#include "host/write.h"
-#include "knob/io.h"
+#include "machine/write/write.h"
+#include "machine/knob/io.h"
 
 static const char first[] = "0000:18:00.0", second[] = "0001:2a:00.0";
 static char description[] = "/tmp/gputune-stub-XXXXXX", state_file[] = "/tmp/gputune-state-XXXXXX";

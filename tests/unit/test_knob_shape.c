@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <net/if.h>
 
-#include "host/host.h"
-#include "knob/io.h"
+#include "machine/host/host.h"
+#include "machine/knob/io.h"
 
 #define EQUAL(a, b) assert_string_equal(a, b)
 

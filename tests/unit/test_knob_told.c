@@ -3,11 +3,11 @@
  * and what the machine is after they were set and set back. */
 #include "box.h"
 
-#include "host/boost.h"
-#include "host/command.h"
-#include "host/unit_file.h"
-#include "host/write.h"
-#include "knob/io.h"
+#include "machine/host/boost.h"
+#include "machine/host/command.h"
+#include "machine/host/unit_file.h"
+#include "machine/write/write.h"
+#include "machine/knob/io.h"
 
 struct world {
 	struct box box;

@@ -16,10 +16,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "monitor/recording.h"
-#include "probe/probe.h"
-#include "view/glyph.h"
-#include "view/page_monitor.h"
+#include "look/monitor/recording.h"
+#include "look/probe/probe.h"
+#include "render/glyph.h"
+#include "look/monitor/page_monitor.h"
 
 static char folder[64];
 

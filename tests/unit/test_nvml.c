@@ -22,8 +22,8 @@
 
 #include "stub_file.h"
 
-#include "host/ask.h"
-#include "host/nvml.h"
+#include "machine/host/ask.h"
+#include "machine/host/nvml.h"
 
 static struct arena arena;
 static void *state_nvml, *state_cuda;

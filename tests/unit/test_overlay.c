@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "host/record.h"
-#include "host/write.h"
+#include "machine/host/record.h"
+#include "machine/write/write.h"
 
 struct two {
 	struct box box;

@@ -7,10 +7,10 @@
 #include "fake.h"
 
 #include "base/text.h"
-#include "host/fault.h"
-#include "host/record.h"
-#include "plan/plan.h"
-#include "probe/probe.h"
+#include "machine/host/fault.h"
+#include "machine/host/record.h"
+#include "tune/plan/plan.h"
+#include "look/probe/probe.h"
 
 static void probe_it(struct world *w)
 {

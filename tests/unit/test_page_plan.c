@@ -7,10 +7,10 @@
 #include "plan_box.h"
 
 #include "base/text.h"
-#include "plan/plan_json.h"
-#include "view/page_plan.h"
-#include "view/plan_shell.h"
-#include "view/txn_json.h"
+#include "tune/plan/plan_json.h"
+#include "front/pages/page_plan.h"
+#include "tune/plan/plan_shell.h"
+#include "tune/txn/txn_json.h"
 
 struct fixture {
 	struct arena a;

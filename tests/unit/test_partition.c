@@ -2,7 +2,7 @@
 /* CPUs set aside at run time: made, read back, refused, cut off at every write, and taken away. */
 #include <errno.h>
 
-#include "knob/io.h"
+#include "machine/knob/io.h"
 #include "memory_host.h"
 
 #define CGROUPS "/sys/fs/cgroup"

@@ -6,11 +6,11 @@
 #include <ftw.h>
 #include <stdio.h>
 
-#include "host/write.h"
-#include "knob/io.h"
-#include "persist/netplan.h"
-#include "persist/persist.h"
-#include "persist/quote.h"
+#include "machine/write/write.h"
+#include "machine/knob/io.h"
+#include "tune/persist/netplan.h"
+#include "tune/persist/persist.h"
+#include "tune/persist/quote.h"
 
 /* --- quoting -----------------------------------------------------------------------------------
  */

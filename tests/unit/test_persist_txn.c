@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "persist/persist.h"
+#include "tune/persist/persist.h"
 
 #define DROP_IN "/etc/sysctl.d/99-zz-gputune.conf"
 

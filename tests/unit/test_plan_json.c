@@ -4,9 +4,9 @@
 
 #include "plan_box.h"
 
-#include "knob/io.h"
-#include "plan/plan_json.h"
-#include "probe/probe.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan_json.h"
+#include "look/probe/probe.h"
 
 struct fixture {
 	struct arena a;

@@ -3,9 +3,9 @@
  * person mends it, and nothing is forgotten. */
 #include "box.h"
 
-#include "knob/io.h"
-#include "plan/plan.h"
-#include "probe/probe.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan.h"
+#include "look/probe/probe.h"
 
 static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *k)
 {

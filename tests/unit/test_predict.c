@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/gemm_peak.h"
-#include "predict/predict.h"
-#include "predict/rows.h"
-#include "predict/sweep.h"
+#include "measure/bench/gemm_peak.h"
+#include "models/inference/predict.h"
+#include "models/inference/rows.h"
+#include "models/inference/sweep.h"
 
 static void close_to(const char *what, double got, double want, double relative)
 {

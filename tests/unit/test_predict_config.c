@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/config.h"
-#include "predict/models.h"
+#include "models/inference/config.h"
+#include "models/inference/models.h"
 
 #define NEAR 0.01
 

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predict/gguf.h"
-#include "predict/models.h"
+#include "models/inference/gguf.h"
+#include "models/inference/models.h"
 
 enum { U32 = 4, ARRAY = 9, TEXT = 8, F32 = 0, Q8_0 = 8, Q4_K = 12, Q6_K = 14 };
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predict/name_match.h"
-#include "predict/question.h"
+#include "models/inference/name_match.h"
+#include "models/inference/question.h"
 
 static void close_to(const char *what, double got, double want, double relative)
 {

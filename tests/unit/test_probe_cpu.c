@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "probe/probe.h"
+#include "look/probe/probe.h"
 
 struct seen_machine {
 	struct arena a;

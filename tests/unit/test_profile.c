@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "settings/profile.h"
-#include "settings/waive.h"
+#include "look/settings/profile.h"
+#include "look/settings/waive.h"
 
 struct loaded {
 	struct arena a;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "bench/stat.h"
+#include "base/stat.h"
 #include "lab.h"
-#include "prove/engine.h"
-#include "prove/window.h"
+#include "measure/prove/engine.h"
+#include "measure/prove/window.h"
 
 #define SWAP "vm.swappiness"
 #define SWAP_FILE "/proc/sys/vm/swappiness"

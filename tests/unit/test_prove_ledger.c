@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "box.h"
-#include "host/write.h"
-#include "prove/ledger.h"
+#include "machine/write/write.h"
+#include "measure/prove/ledger.h"
 
 /* A captured machine without anything, that takes writes. */
 struct lab {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../sim/rules.h"
-#include "prove/order.h"
+#include "measure/prove/order.h"
 
 enum { TRIALS = 1000 };
 static const unsigned long long SEED = 20261121;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "../sim/scene.h"
-#include "prove/order.h"
-#include "prove/screen.h"
+#include "measure/prove/order.h"
+#include "measure/prove/screen.h"
 
 static const unsigned long long SEED = 20261121;
 

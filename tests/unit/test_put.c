@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "host/write.h"
+#include "machine/write/write.h"
 
 enum { GOOD, BAD, NOT_HERE };
 

@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "bench/net/serve.h"
-#include "bench/net/wire_cursor.h"
-#include "bench/net/world.h"
-#include "bench/ranks.h"
+#include "measure/bench/net/serve.h"
+#include "measure/bench/net/wire_cursor.h"
+#include "measure/bench/net/world.h"
+#include "measure/bench/ranks.h"
 
 /* --- environments -------------------------------------------------------------------------------
  */

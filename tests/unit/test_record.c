@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "host/record.h"
-#include "host/sink.h"
-#include "knob/io.h"
-#include "probe/probe.h"
-#include "settings/check.h"
+#include "machine/host/record.h"
+#include "machine/host/sink.h"
+#include "machine/knob/io.h"
+#include "look/probe/probe.h"
+#include "look/settings/check.h"
 
 static const char *const machines[] = { "dgx-spark", "cpu-256", "hgx-h100", "igx-orin", "nothing" };
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "host/record.h"
-#include "host/resolve.h"
+#include "machine/host/record.h"
+#include "machine/host/resolve.h"
 
 enum { LONG_FILE = 9000, STEPS = 25, ROUNDS = 400 };
 /* Apart from what the resolver itself makes of a missing folder. */

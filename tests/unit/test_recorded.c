@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "lab.h"
-#include "txn/write.h"
+#include "tune/txn/write.h"
 
 #define REQUEST "/etc/gputune/boot.json"
 #define SWAP_FILE "/proc/sys/vm/swappiness"

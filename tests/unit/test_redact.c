@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "host/record.h"
-#include "host/redact.h"
+#include "machine/host/record.h"
+#include "machine/host/redact.h"
 
 static char *redacted(struct redactor *r, const char *s)
 {

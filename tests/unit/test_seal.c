@@ -7,8 +7,8 @@
 
 #include "base/crc32c.h"
 #include "base/text.h"
-#include "txn/seal.h"
-#include "txn/write.h"
+#include "tune/txn/seal.h"
+#include "tune/txn/write.h"
 
 #define JOURNAL_FILE "o/root" TXN_JOURNAL
 

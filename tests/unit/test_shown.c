@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "bench/bench.h"
-#include "settings/settings.h"
+#include "measure/bench/bench.h"
+#include "look/settings/settings.h"
 
 static bool has_case(const struct bench_env *env, const struct bench *b, const char *prefix)
 {

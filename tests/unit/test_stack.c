@@ -10,12 +10,12 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "stack/archive.h"
-#include "stack/fatbin.h"
-#include "stack/inventory.h"
-#include "stack/ld_cache.h"
-#include "stack/scan.h"
-#include "stack/unpack.h"
+#include "look/stack/archive.h"
+#include "look/stack/fatbin.h"
+#include "look/stack/inventory.h"
+#include "look/stack/ld_cache.h"
+#include "look/stack/scan.h"
+#include "look/stack/unpack.h"
 #include "stack_bytes.h"
 
 static const struct scan_options on_gb10 = { .gpus = { { 121, 1300 } }, .n_gpus = 1, .deep = true };

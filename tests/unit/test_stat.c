@@ -19,7 +19,7 @@
 
 #include "base/arena.h"
 #include "../sim/sign.h"
-#include "bench/stat.h"
+#include "base/stat.h"
 
 static json_t *reference;
 

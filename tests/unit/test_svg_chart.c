@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "view/chart.h"
-#include "view/chart_text.h"
-#include "view/glyph.h"
-#include "view/svg_chart.h"
+#include "render/chart.h"
+#include "render/chart_text.h"
+#include "render/glyph.h"
+#include "render/svg_chart.h"
 
 static const struct chart_mark none = { NAN, NAN, NULL };
 

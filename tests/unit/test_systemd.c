@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "host/ask.h"
-#include "host/command.h"
+#include "machine/host/ask.h"
+#include "machine/host/command.h"
 
 static struct {
 	struct text said; /* a line for each call: its arguments behind the options of all */

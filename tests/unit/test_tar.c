@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "host/host.h"
-#include "host/sink.h"
+#include "machine/host/host.h"
+#include "machine/host/sink.h"
 
 static void start(struct bytes *b)
 {

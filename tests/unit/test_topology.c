@@ -3,9 +3,9 @@
  * on such. */
 #include "box.h"
 
-#include "model/topology.h"
-#include "probe/nic.h"
-#include "probe/pci.h"
+#include "machine/model/topology.h"
+#include "look/probe/nic.h"
+#include "look/probe/pci.h"
 
 struct world {
 	struct arena arena;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "host/fault.h"
-#include "host/write.h"
+#include "machine/host/fault.h"
+#include "machine/write/write.h"
 #include "lab.h"
 
 #define SWAP "vm.swappiness"

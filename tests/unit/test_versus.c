@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "prove/versus.h"
+#include "measure/prove/versus.h"
 
 struct lab {
 	struct stat_random random;

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "test_view_machine.h"
-#include "view/figure.h"
-#include "view/glyph.h"
-#include "view/page.h"
-#include "view/svg.h"
+#include "render/figure.h"
+#include "render/glyph.h"
+#include "look/show/page.h"
+#include "render/svg.h"
 
 enum medium { TERM, TERM_WIDE, TERM_ASCII, TERM_COLOUR, MD, HTML, MEDIA };
 

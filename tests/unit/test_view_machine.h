@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "model/machine.h"
+#include "machine/model/machine.h"
 
 struct maker {
 	struct arena *a;

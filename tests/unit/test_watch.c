@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "base/text.h"
-#include "txn/write.h"
-#include "watch/apart.h"
-#include "watch/item.h"
-#include "watch/watch.h"
+#include "tune/txn/write.h"
+#include "tune/watch/apart.h"
+#include "tune/watch/item.h"
+#include "tune/watch/watch.h"
 
 #define SWAP "/proc/sys/vm/swappiness"
 #define SWAP_ID "memory.swappiness"

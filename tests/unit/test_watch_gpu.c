@@ -14,7 +14,7 @@
 
 #include "stub_file.h"
 
-#include "watch/live.h"
+#include "tune/watch/live.h"
 
 static char description[] = "/tmp/gputune-stub-XXXXXX";
 

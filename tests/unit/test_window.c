@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "bench/list.h"
-#include "prove/window.h"
+#include "measure/bench/list.h"
+#include "measure/prove/window.h"
 
 static void split(const char *line, const char *const *want)
 {

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "disk.h"
-#include "host/write.h"
-#include "persist/persist.h"
+#include "machine/write/write.h"
+#include "tune/persist/persist.h"
 
 enum { FILE_MAX = 1 << 20 };
 

@@ -3,7 +3,7 @@
 #ifndef WALK_BOOT_H
 #define WALK_BOOT_H
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 /*
  * To the machine that h is and whose disk is in use, after disk_boot: the files below /etc are

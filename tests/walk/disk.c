@@ -10,14 +10,14 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "host/live.h"
-#include "host/overlay.h"
+#include "machine/host/live.h"
+#include "machine/host/overlay.h"
 #include "kernel.h"
 
 enum { REMEMBER_MAX = 1 << 16 };
 
 struct memory {
-	struct overlay o; /* first: host/captured.h knows it as this */
+	struct overlay o; /* first: machine/host/captured.h knows it as this */
 	struct map *nodes;
 };
 

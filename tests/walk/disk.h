@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simulated machine holds, in memory: takes the place of host/overlay.h's folder, so that a
- * run costs no system calls and a crash can leave whatever a real disk may leave. Two of them live
- * at once: the machine, and its twin that gputune never touched.
+ * What a simulated machine holds, in memory: takes the place of machine/host/overlay.h's folder, so
+ * that a run costs no system calls and a crash can leave whatever a real disk may leave. Two of
+ * them live at once: the machine, and its twin that gputune never touched.
  */
 #ifndef WALK_DISK_H
 #define WALK_DISK_H
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 enum node_kind { NODE_LOWER, NODE_FILE, NODE_DIR, NODE_LINK, NODE_GONE };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "host/write.h"
+#include "machine/write/write.h"
 #include "kernel.h"
 
 struct door {

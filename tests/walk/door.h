@@ -6,7 +6,7 @@
 #ifndef WALK_DOOR_H
 #define WALK_DOOR_H
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 enum happening {
 	HAPPENS_NOTHING,

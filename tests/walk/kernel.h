@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "host/write.h"
+#include "machine/write/write.h"
 
 /* The protocol of live_write.c on this kernel. */
 extern const struct host_writes walk_writes;

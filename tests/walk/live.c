@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* src/host/live_write.c once more, on the simulated kernel: what it forgets to sync gets lost. */
+/* src/machine/host/live_write.c once more, on the simulated kernel: what it forgets to sync gets
+ * lost. */
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "host/live.h"
+#include "machine/host/live.h"
 #include "kernel.h"
 
 #define live_writes walk_writes
@@ -28,4 +29,4 @@
 #define symlinkat kernel_symlinkat
 /* No name is a mount point there. */
 #define statx(at, path, flags, mask, out) kernel_statx(at, path, flags, mask, out)
-#include "host/live_write.c"
+#include "machine/host/live_write.c"

@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 #include "boot.h"
-#include "cmd/cmd.h"
+#include "front/verbs/cmd.h"
 #include "disk.h"
 #include "door.h"
-#include "host/write.h"
+#include "machine/write/write.h"
 #include "kernel.h"
 #include "trial.h"
-#include "txn/txn.h"
+#include "tune/txn/txn.h"
 
 #define CMDLINE "root/proc/cmdline"
 #define BOOT_ID "root/proc/sys/kernel/random/boot_id"

@@ -2,10 +2,10 @@
 /* Plans a trial and takes its steps. */
 #include "trial.h"
 
-#include "knob/io.h"
-#include "plan/plan.h"
-#include "probe/probe.h"
-#include "txn/txn.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan.h"
+#include "look/probe/probe.h"
+#include "tune/txn/txn.h"
 
 static const struct txn_who who = { .user = "walk", .version = GPUTUNE_VERSION };
 

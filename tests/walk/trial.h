@@ -3,7 +3,7 @@
 #ifndef WALK_TRIAL_H
 #define WALK_TRIAL_H
 
-#include "host/host.h"
+#include "machine/host/host.h"
 
 /* Makes the changes of the profile (only: those of this group) and takes them back, twice; keep:
  * the second time they stay. Errors are the trial's own business. Closes h. */

@@ -15,12 +15,12 @@
 #include "kernels.h"
 #include "settings.h"
 
-#include "cuda/driver.h"
+#include "machine/cuda/driver.h"
 
 enum { GPUS_MAX = 8, LAUNCH_FAILED = 719, NOT_READY = 600, BLOCKS_MAX = 4096 };
 
 #define CUDA_CALL(field, symbol, params) int stub_##field params __asm__(symbol);
-#include "cuda/driver.def"
+#include "machine/cuda/driver.def"
 
 struct cuda_context {
 	int device;

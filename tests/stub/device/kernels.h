@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What our kernels do, written once more in C, from their contracts in cuda/kernels.h. */
+/* What our kernels do, written once more in C, from their contracts in machine/cuda/kernels.h. */
 #ifndef STUB_DEVICE_KERNELS_H
 #define STUB_DEVICE_KERNELS_H
 

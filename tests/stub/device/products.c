@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels around matrix products and collectives, from their contracts (bench/gemm_kernels.h,
- * bench/collective_data.c). */
+/* The kernels around matrix products and collectives, from their contracts
+ * (measure/bench/gemm_kernels.h, measure/bench/collective_data.c). */
 #include <stdint.h>
 #include <string.h>
 #include <time.h>

@@ -21,10 +21,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cuda/cublaslt.h"
+#include "machine/cuda/cublaslt.h"
 
 #define CUBLASLT_CALL(field, symbol, params) int stub_##field params __asm__(symbol);
-#include "cuda/cublaslt.def"
+#include "machine/cuda/cublaslt.def"
 
 enum { ALGORITHMS = 3 };
 #ifdef STUB_OLDER

@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cufile.h"
+#include "machine/cuda/cufile.h"
 
 #define CUFILE_CALL(answer, field, symbol, params) answer stub_##field params __asm__(symbol);
-#include "cuda/cufile.def"
+#include "machine/cuda/cufile.def"
 
 /* Of CUfileStatsLevel3_t, in 64-bit words. */
 enum { GPUS = 128, FIRST = 129, READS = 6, MODULE = 8, HOST = 9 };

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cublaslt.h"
-#include "cuda/cusparselt.h"
+#include "machine/cuda/cublaslt.h"
+#include "machine/cuda/cusparselt.h"
 
 #define CUSPARSELT_CALL(field, symbol, params) int stub_##field params __asm__(symbol);
-#include "cuda/cusparselt.def"
+#include "machine/cuda/cusparselt.def"
 
 enum { INVALID = 3, NOT_SUPPORTED = 10, ALGORITHMS = 3, SIZE = 512 };
 

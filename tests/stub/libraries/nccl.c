@@ -26,12 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/nccl.h"
+#include "machine/cuda/nccl.h"
 
 /* Not there: ncclAlltoAll. */
 #define NCCL_CALL(field, symbol, params) int stub_##field params __asm__(symbol);
 #define stub_all_to_all stub_nothing
-#include "cuda/nccl.def"
+#include "machine/cuda/nccl.def"
 #undef stub_all_to_all
 
 enum { RANKS_MAX = 8, OPS_MAX = 64, SLOT = 1 << 20, MAIL = 1 << 18, DIE_AT = 30 };

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program: find the verb, read its options, run it. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "front/verbs/ansible.h"
+#include "front/verbs/cmd.h"
+#include "front/verbs/fenced.h"
+#include "machine/write/write.h"
+#include "look/probe/pci.h"
+#include "look/probe/probe.h"
+#include "render/glyph.h"
+
+/* A sentence may hold a name or a text of others: none of it moves the cursor or sets a colour. */
+int complain(int code, const struct err *e)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "gputune: ");
+	glyph_clean(&t, e->text, false);
+	if (e->hint[0]) {
+		text_add(&t, "\n         ");
+		glyph_clean(&t, e->hint, false);
+	}
+	fprintf(stderr, "%s\n", t.s);
+	return code;
+}
+
+int complain_text(int code, const char *fmt, ...)
+{
+	struct err e = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	return complain(code, &e);
+}
+
+struct host *run_host(struct run *r)
+{
+	const char *capture = r->value[OPT_HOST], *overlay = r->value[OPT_OVERLAY];
+	struct err e = { 0 };
+	struct host *h;
+
+	if (overlay && !capture) {
+		complain_text(EXIT_USAGE, "--overlay goes with --host CAPTURE");
+		return NULL;
+	}
+	if (!capture)
+		return run_live(r);
+	h = overlay ? host_open_overlay(capture, overlay, &e) : host_open_capture(capture, &e);
+	if (!h)
+		complain(EXIT_USAGE, &e);
+	return h;
+}
+
+struct machine *run_machine(struct run *r, struct host *h, bool deep)
+{
+	struct machine *m = ARENA_NEW(&r->arena, struct machine);
+	/* A capture answers everything at once; on a machine `check` leaves out what rules do not
+	 * need. */
+	struct probe p = { .h = h,
+			   .a = &r->arena,
+			   .m = m,
+			   .deep = deep || h->id.captured,
+			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE] &&
+				   !r->value[OPT_SINCE],
+			   .config = r->verb->run == verb_capture };
+
+	probe_machine(&p);
+	run_own_changes(r, h, m);
+	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
+	if (r->verb->run == verb_show && r->n_args && strcmp(r->args[0], "pci") == 0)
+		pci_names_fill(&p);
+	return m;
+}
+
+bool run_narrow(struct run *r, struct profile *p)
+{
+	struct err e = { 0 };
+
+	if ((r->value[OPT_ONLY] && profile_narrow(&r->arena, p, r->value[OPT_ONLY], false, &e)) ||
+	    (r->value[OPT_SKIP] && profile_narrow(&r->arena, p, r->value[OPT_SKIP], true, &e)) ||
+	    profile_check_some(&r->arena, p, &e)) {
+		complain(EXIT_USAGE, &e);
+		return false;
+	}
+	return true;
+}
+
+bool run_profile(struct run *r, struct profile *p)
+{
+	struct err e = { 0 };
+	const char *name = r->value[OPT_PROFILE] ? r->value[OPT_PROFILE] : "default";
+
+	if (profile_load(&r->arena, name, p, &e)) {
+		complain(EXIT_USAGE, &e);
+		return false;
+	}
+	return run_narrow(r, p);
+}
+
+/* A collector may read the file at any moment: it gets the old one or the new one. */
+static FILE *open_partial(struct run *r, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	int dir = name ? (int)(name - path) + 1 : 0, fd;
+	FILE *f = NULL;
+
+	r->partial = arena_printf(&r->arena, "%.*s.%s.%ld", dir, path, path + dir, (long)getpid());
+	fd = open(r->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	/* Whoever runs the collector has to be able to read it, whatever our umask says. */
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
+		f = fdopen(fd, "w");
+	if (!f) {
+		if (fd >= 0) {
+			close(fd);
+			unlink(r->partial);
+		}
+		r->partial = NULL;
+	}
+	return f;
+}
+
+static bool wants_whole(const struct run *r, const char *path)
+{
+	const char *format = r->value[OPT_FORMAT];
+	struct stat st;
+
+	return format && (strcmp(format, "prom") == 0 || strcmp(format, "openmetrics") == 0) &&
+	       (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+/* A file that -o names: what was in it stays there until there is something to write. */
+struct late {
+	int fd;
+	bool fresh, said;
+};
+
+static ssize_t late_write(void *at, const char *text, size_t n)
+{
+	struct late *l = at;
+	struct stat st;
+
+	if (!l->said && fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(l->fd, 0))
+		return 0;
+	l->said = true;
+	return fd_write_all(l->fd, text, n) ? 0 : (ssize_t)n;
+}
+
+static int late_close(void *at)
+{
+	return close(((struct late *)at)->fd);
+}
+
+static FILE *open_late(struct late *l, const char *path)
+{
+	const cookie_io_functions_t way = { .write = late_write, .close = late_close };
+	FILE *f = NULL;
+
+	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	l->fresh = l->fd >= 0;
+	if (!l->fresh)
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (l->fd >= 0)
+		f = fopencookie(l, "w", way);
+	if (!f && l->fd >= 0)
+		close(l->fd);
+	return f;
+}
+
+/* Where the result goes, and how wide and coloured it may be. */
+static int open_output(struct run *r, struct late *late)
+{
+	const char *path = r->verb->run == verb_capture || r->verb->run == verb_record ||
+					   r->verb->run == verb_report || r->value[OPT_EDIT]
+				   ? NULL
+				   : r->value[OPT_OUTPUT];
+	long long columns = 0;
+	struct winsize w;
+
+	r->out = stdout;
+	if (path) {
+		r->out = wants_whole(r, path) ? open_partial(r, path) : open_late(late, path);
+		if (!r->out)
+			return complain_text(EXIT_USAGE, "%s cannot be written: %s", path,
+					     strerror(errno));
+	}
+	r->tty = !path && isatty(STDOUT_FILENO);
+	if (r->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
+		r->width = w.ws_col;
+	if (r->value[OPT_WIDTH]) {
+		if (parse_i64(r->value[OPT_WIDTH], &columns) || columns < 40 || columns > 1000)
+			return complain_text(EXIT_USAGE,
+					     "--width takes 40 to 1000 columns, not \"%s\"",
+					     r->value[OPT_WIDTH]);
+		r->width = (int)columns;
+	}
+	return 0;
+}
+
+/* A run that said nothing leaves the old file as it is. */
+static int place_output(struct run *r, int code, bool good)
+{
+	struct stat st;
+
+	if (good && code != EXIT_USAGE && stat(r->partial, &st) == 0 && st.st_size) {
+		if (rename(r->partial, r->value[OPT_OUTPUT]) == 0)
+			return code;
+		code = complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
+				     strerror(errno));
+	}
+	unlink(r->partial);
+	return code;
+}
+
+/* A full disk shows only now; a result that was not written must not look like one. */
+static bool flush_output(struct run *r)
+{
+	if (!fflush(r->out) && !ferror(r->out))
+		return true;
+	complain_text(EXIT_BLIND, "the result could not be written%s%s: %s",
+		      r->out != stdout ? " to " : "", r->out != stdout ? r->value[OPT_OUTPUT] : "",
+		      strerror(errno));
+	return false;
+}
+
+/* What the run, or its reader, wrote goes where it was meant to; code < 0: it could not be
+ * written. */
+static int close_output(struct run *r, const struct late *late, int code)
+{
+	struct stat st;
+	bool bad = code < 0, said = !late->fresh || fstat(late->fd, &st) || st.st_size,
+	     lost = r->partial && fsync(fileno(r->out));
+
+	if (r->out != stdout && (fclose(r->out) || lost) && !bad) {
+		complain_text(EXIT_BLIND, "the result could not be written to %s: %s",
+			      r->value[OPT_OUTPUT], strerror(errno));
+		bad = true;
+	}
+	if (r->partial)
+		code = place_output(r, code, !bad);
+	else if (!said)
+		unlink(r->value[OPT_OUTPUT]);
+	return bad ? EXIT_BLIND : code;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	const struct verb *v = verb_find(name), *near = NULL;
+	size_t best = 3;
+
+	if (v)
+		return v;
+	for (size_t i = 0; i < verb_count; i++) {
+		size_t d = str_distance(verbs[i].name, name, best);
+
+		if (d < best) {
+			best = d;
+			near = &verbs[i];
+		}
+	}
+	if (near)
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
+			      near->name);
+	else
+		complain_text(EXIT_USAGE, "there is no verb \"%s\"; \"gputune --help\" lists them",
+			      name);
+	return NULL;
+}
+
+static void *room(size_t n)
+{
+	void *p = malloc(n);
+
+	if (!p)
+		out_of_memory(n);
+	return p;
+}
+
+static void too_large(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * Where we were started without standard descriptors, the next file would get one of their numbers
+ * and a message would land in it. What is put there instead fails when it is used.
+ */
+static void hold_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			_exit(EXIT_BLIND);
+}
+
+/*
+ * A JSON object that could not grow would silently lack a key. A file that reaches the user's limit
+ * is an error of that write, and no end of the process; a handler, unlike an ignored signal, is not
+ * passed on to programs that we run. Who ignores the end of children passes that on to us, and none
+ * could be waited for.
+ */
+static void prepare(void)
+{
+	const struct sigaction limit = { .sa_handler = too_large, .sa_flags = SA_RESTART };
+
+	hold_descriptors();
+	signal(SIGCHLD, SIG_DFL);
+	json_set_alloc_funcs(room, free);
+	sigaction(SIGXFSZ, &limit, NULL);
+}
+
+/* The verb, and what it said as it has to be: its code, or one below zero. */
+static int run_here(struct run *r)
+{
+	int code = run_journal_code(r, r->verb->run(r));
+
+	return flush_output(r) ? code : -1;
+}
+
+static int run_verb(struct run *r, struct late *late)
+{
+	enum fence fence = fence_of(r);
+	int code;
+
+	if (fence == FENCE_APART && fence_divide(r, &code) == FENCED_READER) {
+		code = run_here(r);
+		return code < 0 ? FENCED_UNWRITTEN : code;
+	}
+	if (fence == FENCE_HERE)
+		fence_here(r);
+	return close_output(r, late, fence == FENCE_APART ? code : run_here(r));
+}
+
+/* What is told without a run: a text that nobody got is none. */
+static int told(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_CLEAN;
+	return complain_text(EXIT_BLIND, "the text could not be written: %s", strerror(errno));
+}
+
+/* "gputune help", "gputune help VERB". */
+static int help(const char *name)
+{
+	const struct verb *v = name ? find_verb(name) : NULL;
+
+	if (name && !v)
+		return EXIT_USAGE;
+	if (v)
+		verb_usage(stdout, v);
+	else
+		usage(stdout);
+	return told();
+}
+
+int main(int argc, char **argv)
+{
+	struct late late = { 0 };
+	struct run r = { .file = -1 };
+	int code;
+
+	prepare();
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return help(argc > 2 ? argv[2] : NULL);
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		printf("gputune %s\n", GPUTUNE_VERSION);
+		return told();
+	}
+	if (module_call(argc, argv))
+		return module_main(argv[1]);
+	r.verb = find_verb(argv[1]);
+	if (!r.verb)
+		return EXIT_USAGE;
+	code = options_parse(&r, argc - 1, argv + 1);
+	if (code == 0 && r.value[OPT_HELP]) {
+		verb_usage(stdout, r.verb);
+		code = told();
+	} else if (code == 0 && (code = open_output(&r, &late)) == 0) {
+		code = run_verb(&r, &late);
+	}
+	arena_free(&r.arena);
+	return code;
+}

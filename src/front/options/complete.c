@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion scripts, printed from the option tables. */
+#include <ctype.h>
+#include <string.h>
+
+#include "front/verbs/cmd.h"
+#include "measure/doctor/doctor.h"
+
+#define HELP_SAYS "what a verb does and takes"
+
+static void words(FILE *f, enum word_kind k)
+{
+	const char *const *w = words_of(k);
+
+	if (k == WORD_VERB) {
+		for (size_t i = 0; i < verb_count; i++)
+			fprintf(f, "%s ", verbs[i].name);
+		return;
+	}
+	if (k == WORD_ID) {
+		SETTING_FOR_EACH (s)
+			fprintf(f, "%s ", s->id);
+		return;
+	}
+	if (k == WORD_SYMPTOM) {
+		DIAGNOSIS_FOR_EACH (d)
+			fprintf(f, "%s ", d->id);
+		fputs("list ", f);
+		return;
+	}
+	for (; w && *w; w++)
+		fprintf(f, "%s ", *w);
+}
+
+/* Whether a help text has the word. */
+static bool tells(const char *help, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = help; (at = strstr(at, word)) != NULL; at += n)
+		if ((at == help || !isalpha((unsigned char)at[-1])) &&
+		    !isalpha((unsigned char)at[n]))
+			return true;
+	return false;
+}
+
+/* What an option of this verb takes. Formats, and benches where only some can be named, are those
+ * that its help tells; what "bench" does besides measuring is no bench. */
+static void option_words(FILE *f, const struct verb *v, const struct option_row *o)
+{
+	const char *const *w = words_of(o->arg), *help = option_help(v, o->id);
+	bool some = false;
+
+	if (o->arg != WORD_FORMAT && o->arg != WORD_BENCH) {
+		words(f, o->arg);
+		return;
+	}
+	for (size_t i = 0; w[i]; i++)
+		some = some || tells(help, w[i]);
+	for (; *w; w++)
+		if (some ? tells(help, *w) : !tells("all list show serve", *w))
+			fprintf(f, "%s ", *w);
+}
+
+/* Behind how many words files may stand; 0: nowhere. */
+static int files_behind(const struct verb *v)
+{
+	return v->word == WORD_FILE ? 1 : v->word == WORD_STACK || v->word == WORD_DIAGNOSE ? 2 : 0;
+}
+
+static void bash_option(FILE *f, const struct verb *v, const struct option_row *o)
+{
+	fputs("        ", f);
+	if (o->letter)
+		fprintf(f, "-%c|", o->letter);
+	fprintf(f, "--%s)\n            COMPREPLY=(", o->name);
+	if (!word_is_free(o->arg)) {
+		fprintf(f, "$(compgen %s-W \"",
+			o->arg == WORD_FILE || o->arg == WORD_PROFILE ? "-f " : "");
+		option_words(f, v, o);
+		fputs("\" -- \"$cur\")", f);
+	}
+	fputs(")\n            return ;;\n", f);
+}
+
+static void bash_verb(FILE *f, const struct verb *v)
+{
+	fprintf(f, "    %s)\n        case \"$prev\" in\n", v->name);
+	for (size_t i = 0; i < v->n_options; i++)
+		if (option_rows[v->options[i]].arg != WORD_NONE)
+			bash_option(f, v, &option_rows[v->options[i]]);
+	fputs("        esac\n        opts=\"", f);
+	for (size_t i = 0; i < v->n_options; i++)
+		fprintf(f, "--%s ", option_rows[v->options[i]].name);
+	fputs("\"\n        words=\"", f);
+	words(f, v->word);
+	fprintf(f, "\"\n        files=%d ;;\n", files_behind(v));
+}
+
+static void bash(FILE *f)
+{
+	fputs("# bash completion for gputune\n_gputune() {\n    local cur prev opts words files\n"
+	      "    cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+	      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
+	      f);
+	words(f, WORD_VERB);
+	/* Readline takes --format=json for three words. */
+	fputs("help --help --version\" -- \"$cur\"))\n        return\n    fi\n"
+	      "    if [ \"$cur\" = = ]; then\n        cur=\n"
+	      "    elif [ \"$prev\" = = ]; then\n        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+	      "    fi\n    case \"${COMP_WORDS[1]}\" in\n",
+	      f);
+	for (size_t i = 0; i < verb_count; i++)
+		bash_verb(f, &verbs[i]);
+	fputs("    help)\n        [ \"$COMP_CWORD\" -eq 2 ] || return\n        opts=\n        "
+	      "words=\"",
+	      f);
+	words(f, WORD_VERB);
+	fputs("\"\n        files=0 ;;\n    *)\n        return ;;\n    esac\n"
+	      "    COMPREPLY=($(compgen -W \"$opts $words\" -- \"$cur\"))\n"
+	      "    if [ \"$files\" -gt 0 ] && [ \"$COMP_CWORD\" -gt \"$files\" ]; then\n"
+	      "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
+	      "complete -F _gputune gputune\n",
+	      f);
+}
+
+/* zsh specs are in single quotes: a quote in a help text would end them. */
+static void zsh_text(FILE *f, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", f);
+		else if (*s == '[' || *s == ']' || *s == ':' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else
+			fputc(*s, f);
+	}
+}
+
+static void zsh_option(FILE *f, const struct verb *v, const struct option_row *o)
+{
+	fprintf(f, " \\\n            '--%s%s[", o->name, o->arg == WORD_NONE ? "" : "=");
+	zsh_text(f, option_help(v, o->id));
+	fputc(']', f);
+	if (o->arg != WORD_NONE) {
+		fputc(':', f);
+		zsh_text(f, o->arg_name);
+		fputc(':', f);
+		if (o->arg == WORD_FILE) {
+			fputs("_files", f);
+		} else if (!word_is_free(o->arg)) {
+			fputc('(', f);
+			option_words(f, v, o);
+			fputc(')', f);
+		}
+	}
+	fputc('\'', f);
+}
+
+static bool has_words(const struct verb *v)
+{
+	return v->word != WORD_NONE && !word_is_free(v->word) && v->word != WORD_FILE;
+}
+
+static void zsh(FILE *f)
+{
+	fputs("#compdef gputune\n_gputune() {\n    local -a verbs\n    verbs=(\n", f);
+	for (size_t i = 0; i < verb_count; i++) {
+		fprintf(f, "        '%s:", verbs[i].name);
+		zsh_text(f, verbs[i].summary);
+		fputs("'\n", f);
+	}
+	fputs("        'help:" HELP_SAYS "'\n"
+	      "    )\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        "
+	      "return\n    fi\n"
+	      "    local verb=\"${words[2]}\"\n    shift words\n    (( CURRENT-- ))\n    case "
+	      "\"$verb\" in\n",
+	      f);
+	for (size_t i = 0; i < verb_count; i++) {
+		fprintf(f, "    %s)\n        _arguments", verbs[i].name);
+		for (size_t k = 0; k < verbs[i].n_options; k++)
+			zsh_option(f, &verbs[i], &option_rows[verbs[i].options[k]]);
+		if (has_words(&verbs[i])) {
+			fprintf(f, " \\\n            '%s:argument:(",
+				verbs[i].max_args > 1 && !files_behind(&verbs[i]) ? "*" : "1:");
+			words(f, verbs[i].word);
+			fputs(")'", f);
+		}
+		if (files_behind(&verbs[i]))
+			fputs(" \\\n            '*:file:_files'", f);
+		fputs(" ;;\n", f);
+	}
+	fputs("    help)\n        _arguments '1:verb:(", f);
+	words(f, WORD_VERB);
+	fputs(")' ;;\n    esac\n}\n_gputune \"$@\"\n", f);
+}
+
+static void fish_quote(FILE *f, const char *s)
+{
+	fputc('\'', f);
+	for (; *s; s++) {
+		if (*s == '\'' || *s == '\\')
+			fputc('\\', f);
+		fputc(*s, f);
+	}
+	fputc('\'', f);
+}
+
+static void fish_verb(FILE *f, const struct verb *v)
+{
+	fprintf(f, "complete -c gputune -f -n __fish_use_subcommand -a %s -d ", v->name);
+	fish_quote(f, v->summary);
+	fputc('\n', f);
+	for (size_t i = 0; i < v->n_options; i++) {
+		const struct option_row *o = &option_rows[v->options[i]];
+
+		fprintf(f, "complete -c gputune -n '__fish_seen_subcommand_from %s' -l %s", v->name,
+			o->name);
+		if (o->letter)
+			fprintf(f, " -s %c", o->letter);
+		if (o->arg == WORD_FILE) {
+			fputs(" -r", f);
+		} else if (word_is_free(o->arg)) {
+			fputs(" -x", f);
+		} else if (o->arg != WORD_NONE) {
+			fputs(o->arg == WORD_PROFILE ? " -r -a \"" : " -x -a \"", f);
+			option_words(f, v, o);
+			fputc('"', f);
+		}
+		fputs(" -d ", f);
+		fish_quote(f, option_help(v, o->id));
+		fputc('\n', f);
+	}
+	if (has_words(v)) {
+		fprintf(f, "complete -c gputune %s-n '__fish_seen_subcommand_from %s' -a \"",
+			files_behind(v) ? "" : "-f ", v->name);
+		words(f, v->word);
+		fputs("\"\n", f);
+	}
+}
+
+static void fish(FILE *f)
+{
+	for (size_t i = 0; i < verb_count; i++)
+		fish_verb(f, &verbs[i]);
+	fputs("complete -c gputune -f -n __fish_use_subcommand -a help -d '" HELP_SAYS "'\n"
+	      "complete -c gputune -f -n '__fish_seen_subcommand_from help' -a \"",
+	      f);
+	words(f, WORD_VERB);
+	fputs("\"\n", f);
+}
+
+int verb_completion(struct run *r)
+{
+	const char *shell = r->args[0];
+
+	if (r->n_args > 1 && strcmp(shell, "man") != 0)
+		return complain_text(EXIT_USAGE, "completion takes no argument \"%s\"", r->args[1]);
+	if (strcmp(shell, "bash") == 0)
+		bash(r->out);
+	else if (strcmp(shell, "zsh") == 0)
+		zsh(r->out);
+	else if (strcmp(shell, "man") == 0)
+		return manual_print(r);
+	else if (strcmp(shell, "fish") == 0)
+		fish(r->out);
+	else
+		return complain_text(EXIT_USAGE,
+				     "completion knows bash, zsh, fish and man, not \"%s\"", shell);
+	return EXIT_CLEAN;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Results of other verbs that come as files ("check --format json > node7.json"): which kinds there
+ * are, and each as a page. What a kind holds and how it is shown are rows of data (given_rows.c).
+ * The files are not trusted: what is missing or of the wrong type is not shown, lists are bounded.
+ */
+#ifndef REPORT_GIVEN_H
+#define REPORT_GIVEN_H
+
+#include <jansson.h>
+
+#include "machine/host/host.h"
+#include "render/doc.h"
+
+enum { GIVEN_ROWS_MAX = 2000, GIVEN_TEXT_MAX = 8192 };
+
+/* How a value is written. */
+enum given_as {
+	GIVEN_TEXT,
+	GIVEN_STRONG,
+	GIVEN_CODE,
+	GIVEN_WORD,	/* a verdict: coloured by what it means */
+	GIVEN_NUMBER,	/* with the field's unit */
+	GIVEN_BYTES,	/* "7.1 GiB" */
+	GIVEN_SHARE,	/* 0.41 is "41.0 %" */
+	GIVEN_TIMES,	/* {ratio or value, low, high}: "1.031 (1.024 to 1.039)" */
+	GIVEN_INTERVAL, /* {value, low, high} with the field's unit */
+	GIVEN_YES,	/* a boolean as "yes" or "no" */
+	GIVEN_LIST,	/* texts, joined */
+};
+
+/* A path goes by '.' from the row, after '^' from the row's parent; "": the row itself. */
+struct given_field {
+	const char *path, *title;
+	enum given_as as;
+	const char *unit;
+};
+
+/* A list of objects. With outer, one that lies in each object of another list. */
+struct given_table {
+	const char *outer, *path, *title;
+	const struct given_field *fields;
+	size_t n;
+	const char *drop; /* rows with one of these two words here are only counted */
+	const char *words[2];
+	bool must; /* without it the file is none of its kind */
+};
+
+/* Ratios around "the same" of a list's rows, or of one object. */
+struct given_ratios {
+	const char *path, *title;
+	const char *label[3]; /* paths, joined by blanks */
+	const char *ratio;    /* path of {ratio or value, low, high} */
+	const char *word;     /* path of a verdict; NULL: none */
+	const char *interval; /* what the whiskers are */
+	/* What stands on either side of 1; NULL: it differs from row to row. */
+	const char *left, *right;
+};
+
+/* A line over a list's rows. */
+struct given_curve {
+	const char *path, *title, *x, *y, *x_title, *y_title;
+};
+
+struct given_kind {
+	const char *schema, *verb; /* "gputune.check/1", "check" */
+	const char *part;	   /* id of the section of a report in which it is shown */
+	const char *says;	   /* what its figures are: measured, predicted */
+	const struct given_field *pairs;
+	size_t n_pairs;
+	const struct given_table *tables;
+	size_t n_tables;
+	const struct given_ratios *ratios;
+	size_t n_ratios;
+	struct given_curve curve; /* path NULL: none */
+	const char *texts[3];	  /* lists of sentences, or one sentence each */
+};
+
+/* NULL: no such kind. */
+const struct given_kind *given_kind_of(const char *schema);
+/* All that can be given: "check, prove and diagnose"; arena. */
+const char *given_verbs(struct arena *a);
+/* Whether its lists are there. 0 or -EINVAL and *e. */
+int given_sound(const struct given_kind *k, const json_t *j, struct err *e);
+/* Everything in the arena; j is not needed afterwards. */
+struct doc *given_page(struct arena *a, const struct given_kind *k, const json_t *j);
+/* The name of the machine that it is about; NULL: it names none. */
+const char *given_node(const json_t *j);
+/* A text of j by its path, in the arena and of bounded length; NULL: there is none. */
+const char *given_text(struct arena *a, const json_t *j, const char *path);
+/* The value at a path from row or, after '^', from outer. NULL: there is none. */
+const json_t *given_at(const json_t *row, const json_t *outer, const char *path);
+struct cell given_cell(struct doc *d, const json_t *row, const json_t *outer,
+		       const struct given_field *f);
+/* given_chart.c */
+void given_charts(struct doc *d, const struct given_kind *k, const json_t *j);
+enum style given_style(const char *word);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of a report: its front, and a machine's sections in order. */
+#include "front/report/page_report.h"
+
+#include <string.h>
+
+#include "render/figure.h"
+
+static const char *what_it_is(struct arena *a, const struct machine *m)
+{
+	const struct gpu *g = machine_gpu(m, 0);
+	const char *product = fact_text(&m->platform.product, NULL);
+	const char *gpus = g ? arena_printf(a, "%zu x %s", m->gpu.gpus.n,
+					    fact_text(&g->name, "GPU of unknown name"))
+			     : "no GPU seen";
+
+	return product ? arena_printf(a, "%s, %s", product, gpus) : gpus;
+}
+
+struct report_head report_head_of(struct arena *a, const struct machine *m,
+				  const struct findings *f)
+{
+	struct report_head h = { .name = fact_text(&m->nodename, "this machine"),
+				 .what = what_it_is(a, m),
+				 .kernel = fact_text(&m->kernel.release, ""),
+				 .time_s = fact_or(&m->time_s, 0),
+				 .judged = f != NULL,
+				 .score = f ? f->score : -1 };
+
+	if (!f)
+		return h;
+	memcpy(h.count, f->count, sizeof(h.count));
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *it = &f->items[i];
+
+		if (it->v.kind != VERDICT_FAIL || (h.worst && it->s->severity <= h.severity))
+			continue;
+		h.worst = it->s->id;
+		h.severity = it->s->severity;
+	}
+	return h;
+}
+
+static enum style worst_style(const struct report_head *h)
+{
+	return h->severity >= SEVERITY_HIGH ? STYLE_BAD : STYLE_WARN;
+}
+
+static void head_row(struct doc *d, struct node *t, const struct report_head *h)
+{
+	struct cell *c = node_row(d, t);
+
+	c[0] = cell(h->name);
+	c[0].link = h->id;
+	c[1] = cell(h->what);
+	c[2] = cell(h->kernel);
+	c[7] = cell_as(STYLE_MUTED, h->from);
+	if (!h->judged) {
+		c[6] = cell_as(STYLE_UNKNOWN, "not judged");
+		return;
+	}
+	c[3] = h->score < 0 ? cell_as(STYLE_UNKNOWN, "none")
+			    : cell_printf(d, STYLE_STRONG, "%d", h->score);
+	c[4] = cell_printf(d, STYLE_PLAIN, "%zu", h->count[VERDICT_FAIL]);
+	c[5] = cell_printf(d, STYLE_PLAIN, "%zu", h->count[VERDICT_UNKNOWN]);
+	c[6] = h->worst ? cell_printf(d, worst_style(h), "%s: %s", severity_name(h->severity),
+				      h->worst)
+			: cell_as(STYLE_GOOD, "nothing to fix");
+}
+
+struct doc *page_report_front(struct arena *a, const char *title, long long time_s,
+			      const struct report_head *heads, size_t n)
+{
+	static const struct column columns[] = {
+		{ .title = "Machine" },
+		{ .title = "What it is", .wrap = true },
+		{ .title = "Kernel" },
+		{ .title = "Score of 100", .right = true },
+		{ .title = "To fix", .right = true },
+		{ .title = "Unseen", .right = true },
+		{ .title = "Gravest", .wrap = true },
+		{ .title = "From", .wrap = true },
+	};
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_heading(d, 1, title);
+	doc_text(d,
+		 "Made %s by gputune " GPUTUNE_VERSION
+		 ". Nothing was changed on any machine for it. A figure is measured, read or "
+		 "predicted as its section says; what was not seen is named there.",
+		 figure_time(a, time_s));
+	if (n < 2)
+		return d;
+	t = doc_table(d, arena_printf(a, "%zu machines", n), columns, 8);
+	for (size_t i = 0; i < n; i++)
+		head_row(d, t, &heads[i]);
+	node_drop_empty(t);
+	return d;
+}
+
+static void part(struct doc *d, const struct report_part *p, const char *id, unsigned level)
+{
+	bool folds = p->doc || p->given;
+
+	if (!folds)
+		doc_heading(d, level, p->title);
+	else
+		doc_section(d, level, id, p->title, p->doc ? p->say : cell(NULL), p->open);
+	if (p->doc)
+		doc_append(d, p->doc, level);
+	else if (!p->given && p->say.text)
+		node_span(d, doc_paragraph(d), cell_as(STYLE_MUTED, p->say.text));
+	if (p->given)
+		doc_append(d, p->given, level);
+	if (p->unseen)
+		node_span(d, doc_paragraph(d),
+			  cell_printf(d, STYLE_UNKNOWN, "Not seen: %s.", p->unseen));
+	if (folds)
+		doc_section_end(d);
+}
+
+static struct cell machine_say(struct doc *d, const struct report_head *h)
+{
+	if (!h->judged)
+		return cell_printf(d, STYLE_MUTED, "%s; not judged", h->what);
+	if (!h->count[VERDICT_FAIL])
+		return cell_printf(d, STYLE_GOOD, "%s; nothing to fix", h->what);
+	return cell_printf(d, worst_style(h), "%s; %zu to fix, gravest %s (%s)", h->what,
+			   h->count[VERDICT_FAIL], h->worst, severity_name(h->severity));
+}
+
+struct doc *page_report_machine(struct arena *a, const struct report_machine *m, bool alone)
+{
+	struct doc *d = doc_new(a);
+
+	d->tools = true;
+	if (!alone) {
+		doc_section(d, 2, m->head.id, m->head.name, machine_say(d, &m->head), false);
+		d->nodes[d->n - 1]->apart = true;
+	}
+	for (size_t i = 0; i < m->n; i++)
+		part(d, &m->parts[i],
+		     alone ? m->parts[i].id : arena_printf(a, "%s-%s", m->head.id, m->parts[i].id),
+		     alone ? 2 : 3);
+	if (!alone)
+		doc_section_end(d);
+	return d;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program as an Ansible module: one argument, the path of a JSON file with the task's
+ * arguments; one JSON object on standard output, once, when everything is done.
+ */
+#ifndef VERBS_ANSIBLE_H
+#define VERBS_ANSIBLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum module_state {
+	MODULE_APPLY,
+	MODULE_UNDO,
+	MODULE_PERSIST,
+	MODULE_UNPERSIST,
+	MODULE_CHECK, /* from here on nothing is written */
+	MODULE_PLAN,
+	MODULE_STATUS,
+	MODULE_VERIFY,
+	MODULE_SHOW,
+	MODULE_STATES,
+};
+
+/* A task's arguments. Lists are joined by commas; NULL: not given. */
+struct module_args {
+	enum module_state state;
+	const char *profile, *only, *skip, *allow, *reason;
+	long long transaction; /* 0: the newest */
+	bool all, force, boot, update_grub, strict;
+	bool check, diff; /* Ansible's own */
+	bool info;	  /* run as gputune_info: nothing may be written */
+};
+
+/* One run of a verb: its JSON (NULL: none), what it complained of, its exit code. */
+struct module_ran {
+	int code;
+	json_t *result;
+	const char *errors;
+};
+
+const char *module_state_name(enum module_state s);
+/* True for a command line that only Ansible uses: one absolute path. */
+bool module_call(int argc, char **argv);
+/* Reads and checks the arguments. 0, or -EINVAL and a sentence for the person who wrote the task.
+ */
+int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e);
+/* The words after "gputune" for a task; real: without --dry-run. NULL-terminated. */
+char **module_words(struct arena *a, const struct module_args *m, bool real);
+/* What the task's result is. look: the run that only looked (NULL: there was none); did: the one
+ * that wrote, or read (NULL: none was needed). The caller owns the reference. */
+json_t *module_result(struct arena *a, const struct module_args *m, const struct module_ran *look,
+		      const struct module_ran *did);
+/* True when, by what the look found, there is something to write. */
+bool module_needed(const struct module_args *m, const struct module_ran *look);
+/* Runs as a module; the exit status. */
+int module_main(const char *path);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune bench NAME...: measure, say, keep. */
+#include "front/verbs/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "measure/bench/conditions.h"
+#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/store.h"
+#include "front/verbs/bench_ranks.h"
+#include "front/verbs/bench_serve.h"
+#include "front/verbs/knobs.h"
+#include "front/verbs/page.h"
+#include "machine/write/write.h"
+#include "measure/bench/bench_json.h"
+
+enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9, LONG_S = 120 };
+
+/* One measurement under way. */
+struct measuring {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct frame frame;
+	struct record record;
+	struct bench_ranks ranks;
+	struct watch_list watch;
+	atomic_bool stop;
+	int left_out;	    /* exit code for what was asked for by name and has no case here; 0 */
+	bool live_line;	    /* a progress line is on the terminal */
+	long long drawn_ms; /* when it was drawn */
+};
+
+/* Five times a second at most: drawing must not be what is measured. */
+static void progress(void *ctx, const struct record_case *c, size_t done, size_t of)
+{
+	struct measuring *g = ctx;
+	double last[PROGRESS_SAMPLES], value;
+	size_t n = c->n < PROGRESS_SAMPLES ? c->n : PROGRESS_SAMPLES;
+	struct timespec t;
+	long long now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now = t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+	if (now - g->drawn_ms < PROGRESS_MS)
+		return;
+	g->drawn_ms = now;
+	g->live_line = true;
+	fprintf(stderr, "\r\033[K%s %s: round %zu of %zu, ", c->bench, c->name, done + 1, of);
+	if (n) {
+		memcpy(last, c->series[0].x + c->n - n, n * sizeof(*last));
+		value = stat_median_in_place(last, n);
+		fprintf(stderr, "%zu samples, %.4g %s", c->n, value, c->series[0].unit_text);
+	} else if (c->early.known) {
+		fprintf(stderr, "%.4g %s so far, %s", c->early.last, c->series[0].unit_text,
+			c->early.how);
+	} else {
+		fputs("warming up", stderr);
+	}
+	fflush(stderr);
+}
+
+/* A node of eight GPUs has some hundred copies to measure: whoever waits should know. */
+static void begins(void *ctx, const struct bench *b, size_t n, double seconds)
+{
+	const struct measuring *g = ctx;
+	/* Warm-up and set-ups take at least half as long again. */
+	double all = 1.5 * (double)n * seconds;
+
+	if (all >= LONG_S && !g->frame.samples && !g->r->value[OPT_QUIET])
+		fprintf(stderr,
+			"gputune: %s: %zu cases of %.3g s, about %.0f minutes; a case's name or "
+			"--for TIME makes it shorter\n",
+			b->name, n, seconds, all / 60);
+}
+
+static void end_line(struct measuring *g)
+{
+	if (g->live_line)
+		fputs("\r\033[K", stderr);
+	g->live_line = false;
+}
+
+/* Every readable setting with its value: what a later compare can say has changed. */
+static void note_settings(struct measuring *g)
+{
+	struct arena *a = &g->r->arena;
+	struct record *rec = &g->record;
+	struct profile p;
+	struct findings f;
+	struct err e = { 0 };
+
+	if (profile_load(a, "default", &p, &e))
+		return;
+	settings_check(a, g->m, &p, run_read_knob, g->h, &f);
+	rec->settings = arena_array(a, f.n, sizeof(*rec->settings));
+	for (size_t i = 0; i < f.n; i++) {
+		const struct finding *it = &f.items[i];
+		const char *meaning;
+
+		if (it->s->health || !it->s->knob || !it->v.current || !*it->v.current)
+			continue;
+		meaning = strstr(it->v.current, " = ");
+		rec->settings[rec->n_settings++] = (struct record_pair){
+			*it->target ? arena_printf(a, "%s (%s)", it->s->id, it->target) : it->s->id,
+			/* "10 % = 2191 MiB": what is set, without what it comes to at the moment.
+			 */
+			meaning ? arena_strndup(a, it->v.current, (size_t)(meaning - it->v.current))
+				: it->v.current
+		};
+	}
+	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
+}
+
+static int read_cpus(struct run *r, struct idset *out)
+{
+	const char *list = r->value[OPT_CPUS];
+	struct idset allowed = bench_allowed(&r->arena), asked;
+
+	*out = allowed;
+	if (!list)
+		return 0;
+	if (idset_parse(&r->arena, list, &asked) || !idset_count(&asked))
+		return complain_text(EXIT_USAGE, "--cpus takes a list like 0-3,8, not \"%s\"",
+				     list);
+	if (!idset_contains(&allowed, &asked))
+		return complain_text(EXIT_USAGE, "--cpus %s: this process may only run on %s", list,
+				     idset_format(&r->arena, &allowed));
+	*out = asked;
+	return 0;
+}
+
+int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus)
+{
+	*ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
+				   .files = r->value[OPT_FILES],
+				   .peer = r->value[OPT_PEER],
+				   .token = r->value[OPT_TOKEN],
+				   .gpus = r->value[OPT_GPUS] };
+	return read_cpus(r, cpus);
+}
+
+static int read_options(struct measuring *g)
+{
+	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
+	long long n;
+
+	if (time && parse_seconds(time, &g->frame.seconds))
+		return complain_text(EXIT_USAGE, "--for takes a time like 10s, not \"%s\"", time);
+	if (runs) {
+		if (parse_i64(runs, &n) || n < 1 || n > RECORD_SAMPLES_MAX)
+			return complain_text(EXIT_USAGE, "--runs takes 1 to %d, not \"%s\"",
+					     RECORD_SAMPLES_MAX, runs);
+		g->frame.samples = (size_t)n;
+	}
+	return bench_asked(g->r, &g->frame.env.ask, &g->frame.env.cpus);
+}
+
+/* A wrong name is found before anything is measured. */
+static int check_names(const struct run *r)
+{
+	for (int i = 0; i < r->n_args; i++) {
+		char name[64] = "";
+		size_t n = strcspn(r->args[i], "/");
+
+		if (n < sizeof(name))
+			memcpy(name, r->args[i], n);
+		if (strcmp(name, "all") != 0 && !bench_find(name))
+			return complain_text(EXIT_USAGE,
+					     "there is no bench \"%s\"; \"gputune bench list\" "
+					     "lists them",
+					     r->args[i]);
+	}
+	return 0;
+}
+
+static int measure_one(struct measuring *g, const char *arg)
+{
+	const char *slash = strchr(arg, '/');
+	char *name = arena_strndup(&g->r->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg));
+	const struct bench *b = bench_find(name);
+
+	if (!b) {
+		/* "all"; other names were refused. */
+		frame_run_all(&g->frame, benches, bench_count, &g->record);
+		return 0;
+	}
+	switch (frame_run(&g->frame, b, slash ? slash + 1 : NULL, &g->record)) {
+	case -ENOENT:
+		return complain_text(EXIT_USAGE, "%s has no case \"%s\" on this machine", name,
+				     slash ? slash + 1 : "");
+	case -EINVAL:
+		g->left_out = EXIT_USAGE;
+		break;
+	case -ENODATA:
+		g->left_out = g->left_out ? g->left_out : EXIT_BLIND;
+		break;
+	}
+	return 0;
+}
+
+/* What was asked for by name and has no case here. Without any other result there is none. */
+static int check_left_out(struct measuring *g)
+{
+	const struct record *r = &g->record;
+
+	if (!g->left_out || r->n)
+		return 0;
+	for (size_t i = 0; i + 1 < r->n_skipped; i++)
+		complain_text(g->left_out, "%s: %s", r->skipped[i].bench, r->skipped[i].reason);
+	return complain_text(g->left_out, "%s: %s", r->skipped[r->n_skipped - 1].bench,
+			     r->skipped[r->n_skipped - 1].reason);
+}
+
+static int measure(struct measuring *g)
+{
+	struct record_conditions *c = &g->record.conditions;
+	struct record_moment first;
+	struct sampler *s;
+	int code = 0;
+
+	watch_list_make(&g->r->arena, g->h, g->m, &g->watch);
+	c->cpus = g->watch.cpus;
+	conditions_look(g->h, &g->watch, &first);
+	usleep(LOOK_MS * 1000);
+	conditions_look(g->h, &g->watch, &c->before);
+	c->idle_others = conditions_others(&first, &c->before);
+	c->others = -1;
+	c->steal_percent = conditions_steal(&first, &c->before);
+	if (g->r->value[OPT_REQUIRE_IDLE] && record_busy(c))
+		return complain_text(EXIT_NOT_APPLIED,
+				     "the machine is busy: others use %.2f CPUs, %.1f %% of its "
+				     "time is stolen; nothing was measured",
+				     fmax(c->idle_others, 0), fmax(c->steal_percent, 0));
+	s = sampler_start(g->h, &g->watch, &g->stop);
+	frame_start(&g->frame);
+	for (int i = 0; i < g->r->n_args && code == 0 && !atomic_load(&g->stop); i++)
+		code = measure_one(g, g->r->args[i]);
+	if (s)
+		sampler_end(&g->r->arena, s, c);
+	end_line(g);
+	g->record.partial = g->record.partial || atomic_load(&g->stop);
+	conditions_look(g->h, &g->watch, &c->after);
+	/* The other ranks are no others: they are what is measured. */
+	c->after.own_s += team_near_cpu_s(g->ranks.team);
+	c->others = conditions_others(&c->before, &c->after);
+	c->steal_percent = conditions_steal(&c->before, &c->after);
+	return code;
+}
+
+static int write_json_file(struct measuring *g, const char *text)
+{
+	const char *path = g->r->value[OPT_JSON];
+	char here[HOST_PATH_MAX];
+	int r;
+
+	if (path[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&g->r->arena, "%s/%s", here, path);
+	r = host_put(g->h, path, text, strlen(text), 0644);
+	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : 0;
+}
+
+/* In the state folder, and where --json says. A result that cannot be kept is still printed; one
+ * without any figure is not kept among those that have some. */
+static int keep(struct measuring *g, int code)
+{
+	json_t *j = bench_json(g->m, &g->record, code);
+	char *text = json_dumps(j, JSON_INDENT(1));
+	struct err e = { 0 };
+	int failed = 0;
+
+	json_decref(j);
+	if (!text)
+		return complain_text(EXIT_BLIND, "no memory for the result");
+	if (record_empty(&g->record))
+		g->record.unkept = true;
+	else
+		failed = store_put(g->h, bench_state(g->r), g->record.id, text, &e);
+	if (failed) {
+		complain(0, &e);
+		record_note(&g->r->arena, &g->record, "not kept: %s", e.text);
+		g->record.unkept = true;
+	}
+	/* Where nobody asked for it by name, a user without the right to write there still
+	 * measures. */
+	if (failed && (g->r->value[OPT_STATE] || (failed != -EACCES && failed != -EPERM)))
+		code = EXIT_BLIND;
+	if (g->r->value[OPT_JSON] && write_json_file(g, text))
+		code = EXIT_BLIND;
+	free(text);
+	return code;
+}
+
+static int result_code(const struct record *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->cases[i].error)
+			return EXIT_FINDINGS;
+	return r->partial ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static const char *id_word(struct run *r)
+{
+	char *word = arena_strndup(&r->arena, r->args[0], strcspn(r->args[0], "/"));
+
+	return r->n_args > 1 ? arena_printf(&r->arena, "%s-and-more", word) : word;
+}
+
+/* What the first of the benches can begin before there are facts. */
+static struct gpu_ahead *begin_ahead(const struct measuring *g)
+{
+	const char *arg = g->r->args[0], *slash = strchr(arg, '/');
+	const struct bench *b = bench_find(
+		arena_strndup(&g->r->arena, arg, slash ? (size_t)(slash - arg) : strlen(arg)));
+
+	return b && b->ahead ? b->ahead(&g->frame.env.ask, slash ? slash + 1 : NULL) : NULL;
+}
+
+static int run_checked(struct measuring *g)
+{
+	struct run *r = g->r;
+	int code;
+
+	g->m = run_machine(r, g->h, false);
+	g->frame.env.a = &r->arena;
+	g->frame.env.m = g->m;
+	g->frame.env.h = g->h;
+	g->frame.env.stop = &g->stop;
+	g->frame.ctx = g;
+	g->frame.begins = begins;
+	if (isatty(STDERR_FILENO) && !r->value[OPT_QUIET])
+		g->frame.progress = progress;
+	if (bench_ranks_begin(r, &g->frame.env, &g->ranks, &code))
+		return code;
+	g->record.version = GPUTUNE_VERSION;
+	g->record.time_s = fact_or(&g->m->time_s, 0);
+	record_fingerprint(&r->arena, g->h, g->m, &g->record);
+	note_settings(g);
+	g->record.id = store_new_id(&r->arena, g->h, bench_state(r), g->record.time_s, id_word(r));
+	code = measure(g);
+	bench_ranks_end(&g->ranks);
+	code = code ? code : check_left_out(g);
+	if (code)
+		return code;
+	record_summarise(&g->record);
+	record_judge(&r->arena, &g->record);
+	code = result_code(&g->record);
+	code = keep(g, code ? code : g->left_out);
+	return bench_print(r, g->m, &g->record, code);
+}
+
+static int run_bench(struct measuring *g)
+{
+	int code = check_names(g->r);
+
+	code = code ? code : read_options(g);
+	code = code ? code : run_check_result_file(g->r);
+	if (code)
+		return code;
+	g->frame.env.ahead = begin_ahead(g);
+	code = run_checked(g);
+	gpu_ahead_end(g->frame.env.ahead);
+	return code;
+}
+
+int verb_bench(struct run *r)
+{
+	struct measuring g = { .r = r, .h = host_open_live() };
+	int code;
+
+	if (strcmp(r->args[0], "list") == 0)
+		code = bench_list(r, g.h);
+	else if (strcmp(r->args[0], "show") == 0)
+		code = bench_show(r, g.h);
+	else if (strcmp(r->args[0], "serve") == 0)
+		code = bench_serve(r);
+	else
+		code = run_bench(&g);
+	host_close(g.h);
+	return code;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputune apply --boot, as the boot-time unit runs it: each setting of the request by itself, so
+ * that one which fails takes no other with it; then the report of the boot.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "front/verbs/boot.h"
+#include "front/verbs/ledger.h"
+#include "front/verbs/page.h"
+#include "front/verbs/persist.h"
+#include "machine/knob/io.h"
+#include "tune/plan/plan_json.h"
+#include "front/pages/page_plan.h"
+#include "tune/txn/txn_json.h"
+
+enum { ATTEMPTS = 24, WAIT_S = 30, STEP_S = 2 };
+
+struct boot {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct kept *rows;
+	size_t n;
+	const char **told; /* by row: what became of it; NULL: nothing yet */
+	bool *dropped;	   /* by row: not tried again */
+	struct plan plan;
+};
+
+/* The knob of a row and what is there now. 0; 1: nothing to write; or a negative errno, told. */
+static int look(struct boot *b, size_t i, struct persist_targets *cache, struct change *out)
+{
+	struct arena *a = &b->r->arena;
+	const struct kept *row = &b->rows[i];
+	const char *why = "", *now = NULL, *target;
+	const struct knob *k = persist_find(a, b->m, row, &why);
+	struct err e = { 0 };
+	int r;
+
+	b->told[i] = why;
+	if (!k)
+		return -ENODEV;
+	target = persist_target(a, b->m, row->id, k, cache);
+	b->told[i] = "the setting has no such place on this machine";
+	if (!target)
+		return -ENODEV;
+	r = knob_get(b->h, a, k, &now, &e);
+	b->told[i] = r && r != -ENODATA ? arena_strdup(a, e.text) : NULL;
+	if (r && r != -ENODATA)
+		return r;
+	if (now && knob_same(k, now, row->value))
+		return 1;
+	*out = (struct change){ .s = setting_find(row->id),
+				.target = target,
+				.knob = *k,
+				.before = now,
+				.after = row->value,
+				.risk = setting_find(row->id)->risk };
+	return 0;
+}
+
+/* The unit's share of the request as a plan; returns how many devices are not there (yet). */
+static size_t make_plan(struct boot *b)
+{
+	static const char *const all[] = { "*" };
+	const struct profile none = { .name = "" };
+	const struct plan_wish w = { .profile = &none, .allow = all, .n_allow = 1 };
+	struct persist_targets cache = { 0 };
+	size_t missing = 0;
+
+	b->plan = (struct plan){ .nodename = fact_text(&b->m->nodename, ""), .boot_id = "" };
+	for (size_t i = 0; i < b->n; i++) {
+		struct change c;
+		int r;
+
+		if (b->rows[i].keeper != KEEPER_UNIT || b->dropped[i])
+			continue;
+		r = look(b, i, &cache, &c);
+		missing += r < 0;
+		if (r)
+			continue;
+		b->plan.changes = arena_grow(&b->r->arena, b->plan.changes, b->plan.n,
+					     sizeof(*b->plan.changes));
+		b->plan.changes[b->plan.n++] = c;
+	}
+	plan_sort(&b->plan);
+	/* What was agreed to when it was installed is not asked again; what is impossible stays so.
+	 */
+	plan_gates(&b->r->arena, b->m, &w, &b->plan);
+	return missing;
+}
+
+/* Drivers and links may come later than this unit: libraries are opened anew each time. */
+static void wait_for_devices(struct boot *b)
+{
+	for (int waited = 0;; waited += STEP_S) {
+		b->m = run_change_machine(b->r, b->h);
+		if (!make_plan(b) || b->h->id.captured || waited >= WAIT_S)
+			return;
+		sleep(STEP_S);
+		host_close(b->h);
+		b->h = run_change_host(b->r);
+	}
+}
+
+/* What the transaction says of each row; rows of a setting that failed are not tried again. */
+static bool note_report(struct boot *b, const struct txn_report *report)
+{
+	bool dropped = false;
+
+	for (size_t k = 0; k < report->n; k++) {
+		const struct outcome_row *o = &report->rows[k];
+		bool failed = o->outcome == OUTCOME_FAILED || o->outcome == OUTCOME_CLAMPED ||
+			      o->outcome == OUTCOME_STUCK;
+
+		for (size_t i = 0; i < b->n; i++) {
+			if (strcmp(b->rows[i].id, o->id) != 0)
+				continue;
+			if (o->outcome == OUTCOME_DONE &&
+			    knob_same(&o->knob, b->rows[i].value, o->to) &&
+			    strcmp(b->rows[i].knob.name, o->knob.name) == 0)
+				b->told[i] = "set at boot";
+			if (failed && !b->dropped[i]) {
+				b->told[i] = o->sentence ? o->sentence : "it was refused";
+				b->dropped[i] = dropped = true;
+			}
+		}
+	}
+	return dropped;
+}
+
+static void note_gates(struct boot *b)
+{
+	for (size_t k = 0; k < b->plan.n; k++)
+		for (size_t i = 0; b->plan.changes[k].gate && i < b->n; i++)
+			if (strcmp(b->rows[i].id, b->plan.changes[k].s->id) == 0 &&
+			    strcmp(b->rows[i].knob.name, b->plan.changes[k].knob.name) == 0)
+				b->told[i] = b->plan.changes[k].refusal;
+}
+
+/* Transactions until one holds: whatever fails is left out of the next. */
+static int write_all(struct boot *b, struct err *e)
+{
+	struct txn_who who = { .user = "root (" PERSIST_UNIT_NAME ")",
+			       .reason = "at boot, as " PERSIST_REQUEST " asks",
+			       .version = GPUTUNE_VERSION };
+	int result = 0;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct txn_report report = { 0 };
+
+		note_gates(b);
+		if (!plan_open_changes(&b->plan))
+			return 0;
+		result = txn_apply(b->h, &b->r->arena, &b->plan, &who, &report, e);
+		if (result == -EWOULDBLOCK || result == -ESTALE) {
+			if (!b->h->id.captured)
+				sleep(1);
+		} else if (!note_report(b, &report)) {
+			return result;
+		}
+		make_plan(b);
+	}
+	return result;
+}
+
+static int exit_of(const struct verify *v)
+{
+	return v->count[VERIFY_DIFFERS] || v->count[VERIFY_WAITS] ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+/* The same of the same setting was said already: one line for 256 CPUs. */
+static bool is_told(const struct verify *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (v->rows[k].state == VERIFY_DIFFERS &&
+		    strcmp(v->rows[k].id, v->rows[i].id) == 0 &&
+		    strcmp(v->rows[k].wanted, v->rows[i].wanted) == 0)
+			return true;
+	return false;
+}
+
+static int apply(struct boot *b)
+{
+	struct verify v;
+	struct err e = { 0 };
+	int result, code;
+
+	b->told = arena_array(&b->r->arena, b->n, sizeof(*b->told));
+	b->dropped = arena_array(&b->r->arena, b->n, sizeof(*b->dropped));
+	wait_for_devices(b);
+	result = write_all(b, &e);
+	if (result)
+		complain(0, &e);
+	/* Facts name things here; values are read anew. */
+	boot_compare(b->r, b->h, b->m, b->rows, b->n, b->told, &v);
+	code = result == -EUCLEAN ? EXIT_STUCK : exit_of(&v);
+	if (boot_report_write(b->r, b->h, b->m, &v, code))
+		code = code ? code : EXIT_FINDINGS;
+	for (size_t i = 0; i < v.n; i++)
+		if (v.rows[i].state == VERIFY_DIFFERS && !is_told(&v, i))
+			complain_text(0, "%s: %s asked for, %s%s%s", v.rows[i].id, v.rows[i].wanted,
+				      v.rows[i].now ? v.rows[i].now : "not seen",
+				      v.rows[i].sentence ? ": " : "",
+				      v.rows[i].sentence ? v.rows[i].sentence : "");
+	return code;
+}
+
+/* What the unit would write now, and what it could not; waits for no device. */
+static int show(struct boot *b)
+{
+	struct run *r = b->r;
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL };
+	struct txn_who who = run_who(r);
+	int code = run_recover_first(r, b->h, &who);
+
+	if (code)
+		return code;
+	b->told = arena_array(&r->arena, b->n, sizeof(*b->told));
+	b->dropped = arena_array(&r->arena, b->n, sizeof(*b->dropped));
+	b->m = run_change_machine(r, b->h);
+	make_plan(b);
+	b->plan.profile = "boot.json";
+	b->plan.time_s = fact_or(&b->m->time_s, 0);
+	how.ledger = run_ledger(r, b->h, b->m);
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, plan_json(&b->plan, EXIT_CLEAN));
+	else if (!r->value[OPT_QUIET])
+		code = run_print_doc(r, page_plan(&r->arena, b->m, &b->plan, &how), "gputune plan");
+	for (size_t i = 0; i < b->n; i++)
+		if (b->told[i])
+			complain_text(0, "%s: %s", b->rows[i].id, b->told[i]);
+	return complain_text(code, "dry run: nothing was written");
+}
+
+/* The request says all of what is written: options that narrow a plan would be passed over. */
+static int check_alone(const struct run *r)
+{
+	static const enum option_id others[] = { OPT_PROFILE, OPT_ONLY, OPT_SKIP };
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "either a plan or --boot");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (r->value[others[i]])
+			return complain_text(EXIT_USAGE,
+					     "--boot sets what %s asks for, and takes no --%s",
+					     PERSIST_REQUEST, option_rows[others[i]].name);
+	return 0;
+}
+
+int boot_apply(struct run *r, struct host **h)
+{
+	struct boot b = { .r = r, .h = *h };
+	int code = check_alone(r);
+
+	code = code ? code : persist_installed(r, *h, &b.rows, &b.n);
+	if (code)
+		return code;
+	if (!b.n)
+		return complain_text(EXIT_CLEAN, "%s asks for nothing", PERSIST_REQUEST);
+	code = r->value[OPT_DRY_RUN] ? show(&b) : apply(&b);
+	*h = b.h;
+	return code;
+}

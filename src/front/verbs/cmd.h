@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs share: options, the run, exit codes. Only this layer prints errors or exits. */
+#ifndef VERBS_CMD_H
+#define VERBS_CMD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "machine/host/host.h"
+#include "machine/model/machine.h"
+#include "look/settings/check.h"
+
+/* Versioned API: scripts compare them. */
+enum exit_code {
+	EXIT_CLEAN = 0, /* nothing to do */
+	EXIT_FINDINGS = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_APPLIED = 3, /* refused, or rolled back */
+	EXIT_STUCK = 4,	      /* rollback incomplete */
+	EXIT_BLIND = 5,	      /* could not see enough */
+};
+
+/* The options of all verbs; a verb's table says which of them it takes. */
+enum option_id {
+	OPT_HOST,
+	OPT_FORMAT,
+	OPT_PROFILE,
+	OPT_ONLY,
+	OPT_SKIP,
+	OPT_ALL,
+	OPT_OVERLAY,
+	OPT_ALLOW,
+	OPT_YES,
+	OPT_NOW,
+	OPT_EXIT_CODE,
+	OPT_DRY_RUN,
+	OPT_FORCE,
+	OPT_REASON,
+	OPT_UPDATE_GRUB,
+	OPT_BOOT,
+	OPT_REBOOT,
+	OPT_DEEP,
+	OPT_SINCE,
+	OPT_OUTPUT,
+	OPT_NO_REDACT,
+	OPT_GOLDEN,
+	OPT_VALUES,
+	OPT_SCONTROL,
+	OPT_AS,
+	OPT_FACTS,
+	OPT_FOR,
+	OPT_RUNS,
+	OPT_CPUS,
+	OPT_REQUIRE_IDLE,
+	OPT_STATE,
+	OPT_JSON,
+	OPT_DIR,
+	OPT_FILES,
+	OPT_PEER,
+	OPT_TOKEN,
+	OPT_LISTEN,
+	OPT_RANK,
+	OPT_RANKS,
+	OPT_LOCAL_PROCESSES,
+	OPT_GPUS,
+	OPT_INTERVAL,
+	OPT_POLICY,
+	OPT_ONCE,
+	OPT_BENCH,
+	OPT_COMMAND,
+	OPT_METRIC,
+	OPT_BETTER,
+	OPT_MIN_EFFECT,
+	OPT_BUDGET,
+	OPT_KEEP,
+	OPT_SETTLE,
+	OPT_TIMEOUT,
+	OPT_SEED,
+	OPT_GPU,
+	OPT_ENV,
+	OPT_ROOTFS,
+	OPT_RUN,
+	OPT_PYTHON,
+	OPT_ARCH,
+	OPT_KEY,
+	OPT_FIX,
+	OPT_PASSIVE,
+	OPT_MODEL,
+	OPT_WEIGHTS,
+	OPT_ON,
+	OPT_ENGINE,
+	OPT_CACHE,
+	OPT_PROMPT,
+	OPT_ANSWER,
+	OPT_BATCH,
+	OPT_TP,
+	OPT_PP,
+	OPT_DEPTH,
+	OPT_CACHED,
+	OPT_ROUNDS,
+	OPT_CHUNK,
+	OPT_DRAFT,
+	OPT_ACCEPT,
+	OPT_DRAFT_COST,
+	OPT_EAGER,
+	OPT_PARAMS,
+	OPT_ACTIVE,
+	OPT_CLAIM,
+	OPT_ROWS,
+	OPT_CALIBRATION,
+	OPT_NO_CALIBRATION,
+	OPT_LOG,
+	OPT_FROM_BENCH,
+	OPT_FORGET,
+	OPT_NSYS,
+	OPT_NCU,
+	OPT_EXPLAIN,
+	OPT_GOAL,
+	OPT_SWEEP,
+	OPT_CONTEXT,
+	OPT_USERS,
+	OPT_COPIES,
+	OPT_NODES,
+	OPT_NODES_FILE,
+	OPT_RSH,
+	OPT_NODE_COMMAND,
+	OPT_KNOWN_HOSTS,
+	OPT_FROM,
+	OPT_AGAINST,
+	OPT_ALL_LINKS,
+	OPT_QUICK,
+	OPT_TOPOLOGY,
+	OPT_APPLY,
+	OPT_SUBNETS,
+	OPT_MTU,
+	OPT_CONFIRM,
+	OPT_NO_NAMES,
+	OPT_NODE,
+	OPT_CLUSTER,
+	OPT_HEAD,
+	OPT_PORT,
+	OPT_EDIT,
+	OPT_IMAGE,
+	OPT_NCCL,
+	OPT_PARALLEL,
+	OPT_GLOBAL_BATCH,
+	OPT_MICRO_BATCH,
+	OPT_ACCUMULATION,
+	OPT_SEQUENCE,
+	OPT_PRECISION,
+	OPT_CHECKPOINTING,
+	OPT_OPTIMIZER,
+	OPT_ATTENTION,
+	OPT_COMPILE,
+	OPT_NO_OVERLAP,
+	OPT_TP_OVERLAP,
+	OPT_SHARD,
+	OPT_CP,
+	OPT_EP,
+	OPT_INTERLEAVE,
+	OPT_BUCKET,
+	OPT_TRAINED,
+	OPT_LOADER,
+	OPT_WORKERS,
+	OPT_NETWORK,
+	OPT_ALL_REDUCE,
+	OPT_LARGEST,
+	OPT_WHAT_IF,
+	OPT_SCALE,
+	OPT_STRONG,
+	OPT_ATTACH,
+	OPT_RUN_FILES,
+	OPT_NO_COLOR,
+	OPT_ASCII,
+	OPT_WIDTH,
+	OPT_QUIET,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
+	OPTIONS,
+};
+
+/* What a word may be, for completion and for messages. */
+enum word_kind {
+	WORD_NONE,
+	WORD_TEXT,
+	WORD_NUMBER, /* begins with a decimal number; what may follow is the verb's */
+	WORD_COUNT,  /* a whole number from 0 on */
+	WORD_TIME,
+	WORD_FILE,
+	WORD_ID,
+	WORD_PROFILE,
+	WORD_FORMAT,
+	WORD_SUBJECT,
+	WORD_DRAWING,
+	WORD_POLICY,
+	WORD_PERSIST,
+	WORD_JOURNAL,
+	WORD_VERB,
+	WORD_SLURM,
+	WORD_BENCH,
+	WORD_BETTER,
+	WORD_STACK,
+	WORD_SYMPTOM,
+	WORD_CLUSTER,
+	WORD_GOAL,
+	WORD_KIND,
+	WORD_DIAGNOSE,
+	WORD_PREDICT,
+	WORD_PARALLEL,
+	WORD_PRECISION,
+	WORD_CHECKPOINTING,
+	WORD_OPTIMIZER,
+	WORD_ATTENTION,
+	WORD_SHELL,
+};
+
+struct option_row {
+	enum option_id id;
+	const char *name;   /* long name */
+	char letter;	    /* 0: none */
+	enum word_kind arg; /* WORD_NONE: a flag */
+	const char *arg_name;
+	const char *help;
+};
+
+struct run;
+struct run_machine;
+
+struct verb {
+	const char *name;
+	const char *args;    /* "[SUBJECT]", "ID" */
+	enum word_kind word; /* of the first argument */
+	int min_args, max_args;
+	const char *summary;
+	const char *about; /* a paragraph for --help and the manual page */
+	const enum option_id *options;
+	size_t n_options;
+	int (*run)(struct run *r);
+};
+
+/* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL
+ * otherwise; of repeated options only, skip and allow keep all, joined by commas. */
+struct run {
+	struct arena arena;
+	const struct verb *verb;
+	const char *value[OPTIONS];
+	char **args;
+	int n_args;
+	int n_before; /* arguments in front of "--" */
+	FILE *out;
+	const char *partial; /* what out writes until it is whole; NULL: to its place at once */
+	bool tty;
+	int width;	 /* columns; 0: not a terminal */
+	bool unreadable; /* lines of the journal are lost: what it holds is not known for sure */
+	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
+	int file; /* with machine: takes the text of a file for -o; -1: there is none */
+};
+
+/* A process that looks at the machine for this one: machine/host/asked.h. */
+struct run_machine {
+	struct host_identity id;
+	int requests, answers;
+};
+
+extern const struct option_row option_rows[OPTIONS];
+extern const struct verb verbs[];
+extern const size_t verb_count;
+
+int verb_show(struct run *r);
+int verb_check(struct run *r);
+int verb_explain(struct run *r);
+int verb_plan(struct run *r);
+int verb_apply(struct run *r);
+int verb_undo(struct run *r);
+int verb_status(struct run *r);
+int verb_history(struct run *r);
+int verb_verify(struct run *r);
+int verb_persist(struct run *r);
+int verb_journal(struct run *r);
+int verb_watch(struct run *r);
+int verb_list(struct run *r);
+int verb_capture(struct run *r);
+int verb_completion(struct run *r);
+int verb_fleet(struct run *r);
+/* "completion man [VERB]": the manual page. */
+int manual_print(struct run *r);
+int verb_slurm(struct run *r);
+int verb_bench(struct run *r);
+int verb_compare(struct run *r);
+int verb_predict(struct run *r);
+int verb_calibrate(struct run *r);
+int verb_roofline(struct run *r);
+int verb_advise(struct run *r);
+int verb_doctor(struct run *r);
+int verb_diagnose(struct run *r);
+int verb_generate(struct run *r);
+int verb_lint(struct run *r);
+int verb_prove(struct run *r);
+int verb_stack(struct run *r);
+int verb_cluster(struct run *r);
+int verb_monitor(struct run *r);
+int verb_record(struct run *r);
+int verb_report(struct run *r);
+
+/* Fills r from the words after the verb. Returns 0, or EXIT_USAGE after saying what is wrong. */
+int options_parse(struct run *r, int argc, char **argv);
+const struct verb *verb_find(const char *name);
+void usage(FILE *f);
+void verb_usage(FILE *f, const struct verb *v);
+/* A sentence for the option, as this verb means it. */
+const char *option_help(const struct verb *v, enum option_id id);
+
+/* The words that an option or argument can be ("term", "json", ...); NULL-terminated; NULL: free
+ * text. */
+const char *const *words_of(enum word_kind k);
+/* Whether there is nothing to propose: texts, numbers, times. */
+bool word_is_free(enum word_kind k);
+
+/* Prints "gputune: text" and the hint to stderr and returns code. */
+int complain(int code, const struct err *e);
+int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Opens the live machine or --host, with --overlay; complains and returns NULL when it cannot. */
+struct host *run_host(struct run *r);
+/* This machine, as far as this process may look at it. */
+struct host *run_live(const struct run *r);
+/* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
+ * EXIT_BLIND after complaining. */
+int run_hand_over(struct run *r, const char *text, size_t len);
+/* As run_host, for verbs that write: with --dry-run nothing can be written. */
+struct host *run_change_host(struct run *r);
+/* Says on stderr what is damaged, and sets r->unreadable. Done by run_change_host, but for plan. */
+void run_look_at_journal(struct run *r, struct host *h);
+/* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
+int run_journal_code(const struct run *r, int code);
+/* A captured machine takes changes into an overlay alone: 0, or EXIT_USAGE after complaining. */
+int run_check_overlay(const struct run *r);
+/* Probes it. */
+struct machine *run_machine(struct run *r, struct host *h, bool deep);
+/* Adds what the journal knows of this boot: done by run_machine. */
+void run_own_changes(struct run *r, struct host *h, struct machine *m);
+/* Says which changes are open: of a proof that is under way, or interrupted. True when something
+ * was interrupted. */
+struct journal;
+bool run_tell_open(struct run *r, struct host *h, const struct journal *j);
+/* Puts the earlier reading that --since names into m; false after complaining. */
+bool run_since(struct run *r, struct machine *m);
+/* The profile with --only and --skip; false after complaining. */
+bool run_profile(struct run *r, struct profile *p);
+/* --only and --skip alone, into a profile that is there. */
+bool run_narrow(struct run *r, struct profile *p);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What persist, verify --boot and apply --boot share. */
+#ifndef VERBS_PERSIST_H
+#define VERBS_PERSIST_H
+
+#include "front/verbs/plan.h"
+#include "tune/persist/persist.h"
+#include "tune/txn/txn.h"
+#include "tune/persist/page_persist.h"
+
+struct persisting {
+	struct run *r;
+	struct host *h;
+	struct machine *m;
+	struct journal journal;
+	struct persist_wish wish;
+	struct persist p;
+	struct persist_view view;
+	struct plan plan;	 /* the writes that make the files so */
+	const struct kept *gone; /* remove: the rows that --only names; NULL: all */
+	size_t n_gone;
+	bool writes; /* it changes the machine: neither diff or status nor a dry run */
+};
+
+/* --- persist.c, persist_remove.c -------------------------------------------------------------- */
+
+/* The files that would keep these rows of the request and no others. 0, or an exit code after
+ * complaining. */
+int persist_make_of(struct persisting *s, struct kept *rows, size_t n);
+/* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
+ * 0, or an exit code after complaining. */
+int persist_see(struct persisting *s, size_t *differ);
+/* The verb's remove, of all or of what --only names. */
+int persist_remove(struct persisting *s);
+
+/* --- persist_now.c --------------------------------------------------------------------------- */
+
+/*
+ * After files were removed: what they have set at this boot and what is in effect still, into
+ * view.in_effect; only these rows, n_only 0: all. Takes it back, into view.now, with --now or where
+ * a person at a terminal agrees. 0 where nothing was to be taken back; else what txn_undo says.
+ */
+int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e);
+
+/* --- rows: persist_rows.c -------------------------------------------------------------------- */
+
+/* The rows of the request that is installed: 0 rows when there is none. 0, or an exit code after
+ * complaining. */
+int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n);
+/* Fills the wish: what is kept already, and what the options or the journal ask for besides. */
+int persist_collect(struct persisting *s);
+/* Fills the wish with these rows of the request alone, and loads the journal. */
+int persist_collect_of(struct persisting *s, struct kept *rows, size_t n);
+/* Others' files that say how links and the boot menu are configured. */
+void persist_read_sources(struct persisting *s);
+/* Everything that the machine keeps at boot: fills kept of the rows. */
+void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n);
+
+/* --- files: persist_files.c ------------------------------------------------------------------ */
+
+/* The plan is of use only while the knob holds this. */
+void persist_stays(struct persisting *s, const struct knob *k, const char *value);
+/* Compares every file with the machine and the journal: fills view.files and, where nothing stands
+ * against it, plan. Returns how many are somebody else's. */
+size_t persist_compare(struct persisting *s, bool force);
+/* The files that the journal holds as ours, with their state: fills view.files. Returns how many
+ * are not as they were written. */
+size_t persist_look(struct persisting *s);
+/* Notes an installation or removal that was interrupted, with the files of it that lie there.
+ * Returns how many were. */
+size_t persist_note_open(struct persisting *s);
+/* After persist_look: what stands in a file that is not as it was written is not said to be in
+ * force.
+ */
+void persist_doubt_rows(struct persisting *s);
+/* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
+const char *persist_diff(struct arena *a, const char *path, const char *before, const char *after);
+
+/* --- what stays: persist_rest.c -------------------------------------------------------------- */
+
+/* A file beside path that holds the text of value: it was moved or copied there. NULL: none. */
+const char *persist_copy_of(struct persisting *s, const char *path, const char *value);
+/* Names what a removal, of which report is, left behind and why. How many there are. */
+size_t persist_rest(struct persisting *s, const struct txn_report *report);
+
+/* --- programs: persist_tell.c ---------------------------------------------------------------- */
+
+/* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
+void persist_reload(struct persisting *s);
+/* Runs update-grub or kernel-install, and looks whether the arguments are in the boot entries. 0,
+ * or an exit code after complaining. */
+int persist_update_boot(struct persisting *s);
+/* A program by its vector: its exit status, or -errno; *said is what it complained about. */
+int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said);
+/* The path of this program for the unit; NULL after complaining: anybody could replace it, which is
+ * of no matter as long as nothing is written. */
+const char *persist_program(const struct persisting *s);
+
+#endif

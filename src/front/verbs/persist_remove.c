@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputune persist remove: all of it is the undo of what install did. Of some settings only: the
+ * files that nothing else needs go back to what was there before, the others are written anew.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "front/verbs/page.h"
+#include "front/verbs/persist.h"
+#include "machine/knob/io.h"
+#include "tune/txn/layer.h"
+
+static bool has_argument(const struct txn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].knob.kind == KNOB_BOOTARG && r->rows[i].outcome == OUTCOME_RESTORED)
+			return true;
+	return false;
+}
+
+/* A value that a recovery left to somebody is no file of theirs: values say whether it counts. */
+static bool has_foreign(const struct outcome_row *rows, size_t n, bool values)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].outcome == OUTCOME_FOREIGN &&
+		    (values || !knob_is_runtime(rows[i].knob.kind)))
+			return true;
+	return false;
+}
+
+static int removed(struct persisting *s, const struct txn_report *report, int result, size_t rest,
+		   struct err *e)
+{
+	struct run *r = s->r;
+	int code, files = result;
+
+	if (result == 0 || result == -ENOENT) {
+		int now = persist_now(s, s->gone, s->n_gone, e);
+
+		result = now ? now : result;
+	}
+	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	if (code == EXIT_CLEAN && (rest || has_foreign(report->rows, report->n, false) ||
+				   has_foreign(report->recovery, report->n_recovery, false) ||
+				   has_foreign(s->view.now.rows, s->view.now.n, true)))
+		code = EXIT_FINDINGS;
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
+	else if (!r->value[OPT_QUIET])
+		run_print_doc(r, page_persist_removed(&r->arena, s->m, &s->view, report, files),
+			      "gputune persist");
+	if (result && result != -ENOENT)
+		complain(0, e);
+	if (r->value[OPT_DRY_RUN])
+		return complain_text(code, "dry run: nothing was written");
+	if (files == 0)
+		persist_reload(s);
+	/* Said is done: what is gone from the files may have gone with an undo before this. */
+	if (r->value[OPT_UPDATE_GRUB])
+		return persist_update_boot(s) ? EXIT_FINDINGS : code;
+	if (!has_argument(report))
+		return code;
+	return complain_text(code, "boot arguments were taken back: update-grub or kernel-install "
+				   "makes it so at the next boot");
+}
+
+static int agreed(struct run *r, const char *question)
+{
+	if (r->value[OPT_DRY_RUN] || run_agreed(r, question))
+		return 0;
+	return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+}
+
+static struct txn_select selection(const struct run *r)
+{
+	return (struct txn_select){ .all = true,
+				    .op = "persist",
+				    .force = r->value[OPT_FORCE] != NULL,
+				    .dry = r->value[OPT_DRY_RUN] != NULL };
+}
+
+static void name_orphan(struct persisting *s, const char *path)
+{
+	/* Others' file: ours are words in it. */
+	if (strcmp(path, PERSIST_KERNEL) != 0 && host_exists(s->h, path))
+		complain_text(0, "the journal does not know %s", path);
+}
+
+/* Files for the next boot that no journal knows of: it was lost, and with it what was there before
+ * them. -ENODATA and *e, with each file named; -ENOENT: there are none. */
+static int find_orphans(struct persisting *s, struct err *e)
+{
+	struct kept *rows;
+	size_t n;
+
+	if (!host_exists(s->h, PERSIST_REQUEST))
+		return -ENOENT;
+	if (persist_installed(s->r, s->h, &rows, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(rows[k].by, rows[i].by) != 0)
+			k++;
+		if (k == i && rows[i].keeper != KEEPER_UNIT)
+			name_orphan(s, rows[i].by);
+	}
+	name_orphan(s, PERSIST_UNIT_LINK);
+	name_orphan(s, PERSIST_UNIT);
+	name_orphan(s, PERSIST_REQUEST);
+	err_set(e, -ENODATA,
+		"values are kept for the next boot, but what was there before is not known; "
+		"nothing was removed");
+	err_hint(e, "by hand: rm takes away the files that are named above");
+	return -ENODATA;
+}
+
+static int remove_all(struct persisting *s)
+{
+	struct txn_select select = selection(s->r);
+	struct txn_who who = run_who(s->r);
+	struct txn_report report;
+	struct err e = { 0 };
+	size_t rest = 0;
+	int result, code = agreed(s->r, "Remove what gputune keeps for the next boot?");
+
+	if (code)
+		return code;
+	s->m = s->m ? s->m : run_machine(s->r, s->h, false);
+	result = txn_undo(s->h, &s->r->arena, &select, &who, &report, &e);
+	if (!select.dry && (result == 0 || result == -ENOENT))
+		rest = persist_rest(s, &report);
+	if (result == -ENOENT && !rest)
+		result = find_orphans(s, &e);
+	return removed(s, &report, result, rest, &e);
+}
+
+/* --- some of it --------------------------------------------------------------------------------
+ */
+
+/* The rows of the request, those that stay first: n_rest of them. */
+struct parted {
+	struct kept *rows;
+	size_t n, n_rest;
+};
+
+static int part(struct persisting *s, struct parted *out)
+{
+	struct kept *rows;
+	size_t n, n_words, rest = 0;
+	const char *const *words = run_words(s->r, s->r->value[OPT_ONLY], &n_words);
+	int code = run_check_ids(words, n_words);
+
+	code = code ? code : persist_installed(s->r, s->h, &rows, &n);
+	if (code)
+		return code;
+	for (size_t i = 0; i < n; i++) {
+		struct kept row = rows[i];
+		size_t k = 0;
+
+		while (k < n_words && !id_matches(row.id, words[k]))
+			k++;
+		if (k < n_words)
+			continue;
+		rows[i] = rows[rest];
+		rows[rest++] = row;
+	}
+	*out = (struct parted){ .rows = rows, .n = n, .n_rest = rest };
+	return 0;
+}
+
+static bool is_needed_folder(const struct persisting *s, const char *path)
+{
+	for (size_t i = 0; i < s->p.n_files; i++)
+		if (str_starts(s->p.files[i].path, path))
+			return true;
+	return str_starts(PERSIST_UNIT_LINK, path);
+}
+
+/* Whether what stays needs this file of ours. A row whose device is away just now needs its too. */
+static bool is_needed(const struct persisting *s, const struct parted *p, const struct knob *k)
+{
+	const char *by = strcmp(k->name, PERSIST_SYSTEM_CONF) == 0 ? PERSIST_LIMITS : k->name;
+
+	if (k->kind != KNOB_FILE) {
+		for (size_t i = p->n_rest; i < p->n; i++)
+			if (knob_equal(&p->rows[i].knob, k))
+				return false;
+		return true;
+	}
+	if (str_ends(k->name, "/"))
+		return is_needed_folder(s, k->name);
+	for (size_t i = 0; i < s->p.n_files; i++)
+		if (strcmp(s->p.files[i].path, k->name) == 0)
+			return true;
+	for (size_t i = 0; i < p->n_rest; i++)
+		if (strcmp(p->rows[i].by, by) == 0)
+			return true;
+	return strcmp(k->name, PERSIST_UNIT_LINK) == 0;
+}
+
+/* What of ours nothing needs any more. */
+static void find_needless(struct persisting *s, const struct parted *p, struct txn_select *out)
+{
+	struct knob *knobs = NULL;
+
+	for (size_t i = 0; i < s->journal.n; i++)
+		for (size_t k = 0; k < s->journal.items[i].n; k++) {
+			const struct entry *e = &s->journal.items[i].entries[k];
+
+			if (strcmp(s->journal.items[i].op, "persist") != 0 || !entry_is_active(e) ||
+			    layer_above(&s->journal, e) || is_needed(s, p, &e->knob))
+				continue;
+			knobs = arena_grow(&s->r->arena, knobs, out->n_knobs, sizeof(*knobs));
+			knobs[out->n_knobs++] = e->knob;
+		}
+	out->knobs = knobs;
+}
+
+/* The change of a file that stays, or NULL: its text would be the same. */
+static const char *blocked_by(struct persisting *s)
+{
+	for (size_t i = 0; i < s->view.n_files; i++) {
+		const struct persist_view_file *f = &s->view.files[i];
+		const struct knob k = { KNOB_FILE, f->path, "" };
+		const struct entry *ours = layer_top(&s->journal, &k);
+
+		if (f->state == PERSIST_FILE_UNSEEN)
+			return f->path;
+		if (f->state != PERSIST_FILE_FOREIGN || s->r->value[OPT_FORCE])
+			continue;
+		for (size_t n = 0; n < s->p.n_files; n++) {
+			const struct persist_file *want = &s->p.files[n];
+
+			if (strcmp(want->path, f->path) == 0 &&
+			    !(ours && strcmp(ours->after,
+					     knob_file_value(&s->r->arena, want->mode, want->text,
+							     strlen(want->text))) == 0))
+				return f->path;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Removing makes nothing that somebody took away, and asks for no argument again. A folder comes
+ * before what lies in it, and is made with it: from the last change to the first.
+ */
+static void keep_rewrites(struct persisting *s)
+{
+	struct plan *p = &s->plan;
+	size_t first = p->n;
+
+	for (size_t i = p->n; i-- > 0;) {
+		const struct change c = p->changes[i];
+		bool keeps = false;
+
+		for (size_t k = first; str_ends(c.knob.name, "/") && k < p->n && !keeps; k++)
+			keeps = str_starts(p->changes[k].knob.name, c.knob.name);
+		if (c.knob.kind == KNOB_FILE && c.before &&
+		    (keeps || strcmp(c.before, "absent") != 0 || !layer_top(&s->journal, &c.knob)))
+			p->changes[--first] = c;
+	}
+	p->n -= first;
+	if (p->n)
+		memmove(p->changes, p->changes + first, p->n * sizeof(*p->changes));
+}
+
+/* What applying did, or would do, as lines of the same report. */
+static void add_rewritten(struct persisting *s, struct txn_report *out,
+			  const struct txn_report *done)
+{
+	struct outcome_row *rows = done->rows;
+	size_t n = done->n;
+
+	if (s->r->value[OPT_DRY_RUN]) {
+		n = s->plan.n;
+		rows = arena_array(&s->r->arena, n, sizeof(*rows));
+		for (size_t i = 0; i < n; i++)
+			rows[i] = (struct outcome_row){ .knob = s->plan.changes[i].knob,
+							.from = s->plan.changes[i].before,
+							.to = s->plan.changes[i].after,
+							.outcome = OUTCOME_DONE };
+	}
+	for (size_t i = 0; i < n; i++) {
+		out->rows = arena_grow(&s->r->arena, out->rows, out->n, sizeof(*out->rows));
+		out->rows[out->n++] = rows[i];
+	}
+	out->txn = done->txn ? done->txn : out->txn;
+}
+
+/* What has gone stays away: who keeps it again meanwhile has written a request of their own. */
+static void stay_away(struct persisting *s, const struct txn_report *gone)
+{
+	for (size_t i = 0; i < gone->n; i++) {
+		const struct outcome_row *row = &gone->rows[i];
+
+		if (row->knob.kind == KNOB_FILE && row->from && row->outcome == OUTCOME_RESTORED)
+			persist_stays(s, &row->knob, row->from);
+	}
+}
+
+/*
+ * What nothing needs goes first: the request still names it then, so that a crash in between is
+ * mended by asking again.
+ */
+static int remove_parts(struct persisting *s, const struct txn_select *select)
+{
+	struct txn_report report = { 0 }, again = { 0 };
+	struct txn_who who = run_who(s->r);
+	struct err e = { 0 };
+	int result = select->n_knobs ? txn_undo(s->h, &s->r->arena, select, &who, &report, &e) : 0;
+
+	if (result == 0 && s->plan.n) {
+		who.op = "persist";
+		stay_away(s, &report);
+		if (!select->dry)
+			result = txn_apply(s->h, &s->r->arena, &s->plan, &who, &again, &e);
+		add_rewritten(s, &report, &again);
+	}
+	return removed(s, &report, result, 0, &e);
+}
+
+static int remove_some(struct persisting *s)
+{
+	struct txn_select select = selection(s->r);
+	struct parted p;
+	const char *blocked;
+	int code = part(s, &p);
+
+	if (code)
+		return code;
+	if (p.n_rest == p.n)
+		return complain_text(EXIT_CLEAN, "nothing of \"%s\" is kept for the next boot",
+				     s->r->value[OPT_ONLY]);
+	code = persist_make_of(s, p.rows, p.n_rest);
+	if (code)
+		return code;
+	if (!s->p.n_files)
+		return remove_all(s);
+	persist_compare(s, s->r->value[OPT_FORCE] != NULL);
+	blocked = blocked_by(s);
+	if (blocked)
+		return complain_text(EXIT_NOT_APPLIED,
+				     "%s is not as gputune left it, and would have to be written "
+				     "anew; nothing was written",
+				     blocked);
+	keep_rewrites(s);
+	s->view.rows = s->p.rows;
+	s->view.n = s->p.n;
+	s->gone = p.rows + p.n_rest;
+	s->n_gone = p.n - p.n_rest;
+	find_needless(s, &p, &select);
+	code = agreed(s->r,
+		      arena_printf(&s->r->arena, "Remove %zu of the %zu values that gputune keeps?",
+				   p.n - p.n_rest, p.n));
+	return code ? code : remove_parts(s, &select);
+}
+
+int persist_remove(struct persisting *s)
+{
+	if (s->r->value[OPT_SKIP] || s->r->value[OPT_PROFILE])
+		return complain_text(EXIT_USAGE, "persist remove takes ids with --only, no --%s",
+				     s->r->value[OPT_SKIP] ? "skip" : "profile");
+	return s->r->value[OPT_ONLY] ? remove_some(s) : remove_all(s);
+}

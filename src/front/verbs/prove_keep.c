@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stays of a proof besides the page: its rows in the ledger, and a file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "front/verbs/bench.h"
+#include "front/verbs/prove.h"
+#include "machine/write/write.h"
+#include "measure/prove/ledger.h"
+#include "measure/prove/page_prove.h"
+
+enum { TARGETS_MAX = 64 };
+
+static int write_file(struct proving *g, int code)
+{
+	const char *path = g->r->value[OPT_JSON];
+	json_t *j = prove_json(g->planned.m, &g->proof, code);
+	char *text = json_dumps(j, JSON_INDENT(1)), here[HOST_PATH_MAX];
+	int r = text ? 0 : -ENOMEM;
+
+	json_decref(j);
+	if (path[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&g->r->arena, "%s/%s", here, path);
+	if (r == 0)
+		r = host_put(g->h, path, text, strlen(text), 0644);
+	free(text);
+	return r ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(-r)) : code;
+}
+
+/* --- ledger ------------------------------------------------------------------------------------
+ */
+
+struct keeping {
+	struct proving *g;
+	struct ledger_row row; /* what all rows share */
+	const char *dir;
+	int failed;
+};
+
+static void store(struct keeping *k, const struct ledger_row *row)
+{
+	struct err e = { 0 };
+
+	if (k->failed)
+		return;
+	k->failed = ledger_add(k->g->h, k->dir, row, &e);
+	if (k->failed)
+		complain_text(0, "the verdict could not be kept: %s", e.text);
+}
+
+/* One row a target of the setting; of very many the setting alone. */
+static void store_targets(struct keeping *k, const char *id, struct ledger_row row)
+{
+	const struct proof *p = &k->g->proof;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_changes; i++)
+		n += strcmp(p->changes[i].id, id) == 0;
+	row.setting = id;
+	if (n == 0 || n > TARGETS_MAX) {
+		store(k, &row);
+		return;
+	}
+	for (size_t i = 0; i < p->n_changes; i++) {
+		const struct proof_change *c = &p->changes[i];
+		const char *last = i ? p->changes[i - 1].target : "";
+
+		/* A setting may write several knobs of one target. */
+		if (strcmp(c->id, id) != 0 ||
+		    (i && strcmp(p->changes[i - 1].id, id) == 0 && strcmp(last, c->target) == 0))
+			continue;
+		row.target = c->target;
+		row.before = c->before;
+		row.after = c->after;
+		store(k, &row);
+	}
+}
+
+static size_t screened_pairs(const struct proof *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_windows; i++)
+		n += p->windows[i].part == PART_SCREEN && !p->windows[i].fault;
+	return n / 2;
+}
+
+/* Only what was proven of it by itself: of one that stays beside others that may be what helps,
+ * nothing is known. What was left alone in the end is what the whole was. */
+static void store_member(struct keeping *k, const struct proof_member *m, bool alone)
+{
+	struct ledger_row row = k->row;
+
+	if (!m->screened)
+		return;
+	row.kept = row.kept && m->state >= MEMBER_STAYS;
+	if (alone && m->state >= MEMBER_TRIED) {
+		store_targets(k, m->id, row);
+		return;
+	}
+	row.verdict = m->state == MEMBER_SHOWN ? RULING_HELPS
+		      : (m->confirmed ? m->member.hurts : m->effect.say == SCREEN_HURTS)
+			      ? RULING_HURTS
+			      : RULING_UNDECIDED;
+	if (m->confirmed) {
+		row.ratio = m->member.ratio;
+		row.low = m->member.low;
+		row.high = m->member.high;
+		row.pairs = m->member.n;
+	} else {
+		row.ratio = m->effect.ratio;
+		row.low = m->effect.low;
+		row.high = m->effect.high;
+		row.pairs = screened_pairs(&k->g->proof);
+	}
+	store_targets(k, m->id, row);
+}
+
+/* What never came to a comparison says nothing of the setting. */
+static bool has_said(const struct proof *p)
+{
+	return p->compared.ruling.pairs || p->verdict != RULING_UNDECIDED;
+}
+
+/* A profile by its name; other settings by those that were on, which may be fewer than were named.
+ */
+static void store_whole(struct keeping *k, size_t tried)
+{
+	const struct proof *p = &k->g->proof;
+	struct ledger_row row = k->row;
+	TEXT_AUTO joined = { 0 };
+
+	/* That none by itself is worth it says nothing of all together. */
+	if (!has_said(p) || (p->verdict == RULING_NO_DIFFERENCE && !p->compared.done))
+		return;
+	for (size_t i = 0; i < p->n_members; i++)
+		if (p->members[i].state >= MEMBER_TRIED)
+			text_printf(&joined, "%s%s", joined.len ? "+" : "", p->members[i].id);
+	if (str_starts(p->what, "profile:"))
+		row.verdict = p->verdict;
+	else
+		row.setting = joined.s;
+	if (row.setting == p->what || tried > 1)
+		store(k, &row);
+}
+
+static void store_many(struct keeping *k)
+{
+	const struct proof *p = &k->g->proof;
+	size_t tried = 0;
+
+	/* Of the set that was compared; the others may leave the proof undecided. */
+	if (p->compared.verdict != RULING_GO_ON)
+		k->row.verdict = p->compared.verdict;
+	for (size_t i = 0; i < p->n_members; i++)
+		tried += p->members[i].state >= MEMBER_TRIED;
+	for (size_t i = 0; i < p->n_members; i++)
+		store_member(k, &p->members[i], tried == 1 && has_said(p));
+	store_whole(k, tried);
+}
+
+static void keep_rows(struct proving *g)
+{
+	const struct proof *p = &g->proof;
+	const struct ruling *r = &p->compared.ruling;
+	const struct window *w = &p->window;
+	bool is_bench = strcmp(w->kind, "bench") == 0;
+	struct keeping k = { .g = g, .dir = g->r->value[OPT_STATE] ? bench_state(g->r) : NULL };
+
+	k.row = (struct ledger_row){ .setting = p->what,
+				     .target = "",
+				     .bench = is_bench ? w->name : NULL,
+				     .command = is_bench ? NULL : w->name,
+				     .figure = is_bench ? w->figures[w->main].key : w->of,
+				     .unit = w->figures[w->main].unit_text,
+				     .verdict = p->verdict,
+				     .ratio = r->pairs ? r->ratio : 1,
+				     .low = r->low,
+				     .high = r->pairs ? r->high : (double)INFINITY,
+				     .min_effect = p->rule.min_effect,
+				     .pairs = r->pairs,
+				     .seed = p->seed,
+				     .time_s = p->machine.time_s,
+				     .kept = p->kept,
+				     .version = GPUTUNE_VERSION };
+	ledger_here(&g->r->arena, g->h, g->planned.m, &k.row.where);
+	if (p->many)
+		store_many(&k);
+	else
+		store_targets(&k, p->what, k.row);
+}
+
+int prove_store(struct proving *g, int code)
+{
+	const struct proof *p = &g->proof;
+
+	if (!p->stopped && (p->many || has_said(p)))
+		keep_rows(g);
+	return g->r->value[OPT_JSON] ? write_file(g, code) : code;
+}

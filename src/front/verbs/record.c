@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gputune record -- COMMAND: looks beside a job until it ends, kept in one file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "front/verbs/monitor.h"
+#include "look/monitor/recording.h"
+
+enum { STANDARD_MS = 500, NOT_FOUND = 127, NOT_RUN = 126 };
+
+struct job {
+	pid_t pid; /* 0: none */
+	bool ended;
+	int status;
+	double cpu_s;
+};
+
+struct taping {
+	struct run *r;
+	struct host *h;
+	struct monitor mon;
+	struct monitor_state state;
+	const char *path;
+	struct recorder *out;
+	struct job job;
+	int interval_ms;
+	long long for_ms;
+	uint64_t rows;
+};
+
+/* The job has our terminal, our environment and our folder; signals as they were. */
+static int start(struct job *j, char **argv, struct err *e)
+{
+	int fds[2], error = 0;
+	sigset_t none;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_set(e, -errno, "no pipe: %s", strerror(errno));
+	j->pid = fork();
+	if (j->pid == 0) {
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execvp(argv[0], argv);
+		error = errno;
+		_exit(write(fds[1], &error, sizeof(error)) == (ssize_t)sizeof(error)
+			      ? (error == ENOENT ? NOT_FOUND : NOT_RUN)
+			      : NOT_RUN);
+	}
+	close(fds[1]);
+	if (j->pid < 0) {
+		close(fds[0]);
+		return err_set(e, -errno, "no process: %s", strerror(errno));
+	}
+	if (read(fds[0], &error, sizeof(error)) == (ssize_t)sizeof(error) && error) {
+		waitpid(j->pid, NULL, 0);
+		j->pid = 0;
+		err_set(e, -error, "%s cannot be run: %s", argv[0], strerror(error));
+	}
+	close(fds[0]);
+	return -error;
+}
+
+static void reap(struct job *j)
+{
+	struct rusage u;
+	int status;
+
+	if (!j->pid || j->ended || wait4(j->pid, &status, WNOHANG, &u) != j->pid)
+		return;
+	j->ended = true;
+	j->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	j->cpu_s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+		   (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* Until then, the job's end or, without a job, a signal. True: there is nothing to wait for any
+ * more. */
+static bool wait_until(struct taping *s, struct waiter *w, long long due)
+{
+	bool over;
+
+	/* A thread that some library began may have swallowed the signal. */
+	reap(&s->job);
+	over = s->job.ended;
+	for (enum wake k; !over && (k = waiter_until(w, due)) != WAKE_TIME;) {
+		reap(&s->job);
+		/* Ctrl-C reaches the job by itself; who told us alone means both. */
+		if (k == WAKE_STOP && s->job.pid && w->signal != SIGINT)
+			kill(s->job.pid, w->signal);
+		over = s->job.ended || (k == WAKE_STOP && !s->job.pid);
+	}
+	return over;
+}
+
+/* The job matters more than its record: it goes on, and still gets what we are told. */
+static int go_on_without(struct taping *s, struct waiter *w, int e)
+{
+	complain_text(0, "%s could not be written: %s%s", s->path, strerror(-e),
+		      s->job.pid && !s->job.ended ? "; the job goes on" : "");
+	while (s->job.pid && !wait_until(s, w, clock_mono_ms() + STANDARD_MS))
+		;
+	return e;
+}
+
+/* Rows until the job ends, the time is up, or somebody stops it without a job. */
+static int rows(struct taping *s, struct waiter *w)
+{
+	double *values = arena_array(&s->r->arena, s->mon.n + 1, sizeof(*values));
+	long long begin = clock_mono_ms(), due = begin;
+	bool last = false;
+
+	for (;;) {
+		long long now = clock_mono_ms();
+		int e;
+
+		s->state.all = last;
+		monitor_look(&s->mon, s->h, &s->state, clock_mono_s(), values);
+		e = recorder_row(s->out, now - begin, values);
+		if (e)
+			return go_on_without(s, w, e);
+		s->rows++;
+		if (last || (!s->job.pid && s->for_ms && now - begin >= s->for_ms))
+			return 0;
+		due += s->interval_ms;
+		if (due < now)
+			due = now;
+		last = wait_until(s, w, due);
+	}
+}
+
+static int finish(struct taping *s, int e, double cpu_before)
+{
+	struct recording_end end = { .whole = true,
+				     .status = s->job.pid ? s->job.status : -1,
+				     .cpu_s = clock_cpu_s() - cpu_before,
+				     .command_cpu_s = s->job.pid ? s->job.cpu_s : -1,
+				     .rows = s->rows };
+	int closed = recorder_close(s->out, e ? NULL : &end);
+
+	if (closed && !e)
+		complain_text(0, "%s could not be written: %s", s->path, strerror(-closed));
+	if (e || closed)
+		return s->job.pid ? s->job.status : EXIT_BLIND;
+	if (!s->r->value[OPT_QUIET])
+		fprintf(stderr, "gputune: %llu rows in %s; recording took %.2f s of CPU\n",
+			(unsigned long long)s->rows, s->path, end.cpu_s);
+	return s->job.pid ? s->job.status : EXIT_CLEAN;
+}
+
+/* A name that cannot be is a mistake; what has no room is a result that was not written. */
+static bool is_full(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+}
+
+static int record(struct taping *s, char **argv)
+{
+	double cpu = clock_cpu_s();
+	struct waiter w;
+	struct err e = { 0 };
+	int code;
+
+	if (!waiter_open(&w, false))
+		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+	s->out = recorder_open(s->path, &s->mon, argv, (long long)time(NULL), s->interval_ms, &e);
+	if (!s->out) {
+		code = is_full(errno) ? EXIT_BLIND : EXIT_USAGE;
+		waiter_close(&w);
+		return complain(code, &e);
+	}
+	code = argv ? start(&s->job, argv, &e) : 0;
+	if (code) {
+		recorder_close(s->out, NULL);
+		unlink(s->path);
+		waiter_close(&w);
+		complain(EXIT_USAGE, &e);
+		return code == -ENOENT ? NOT_FOUND : NOT_RUN;
+	}
+	code = finish(s, rows(s, &w), cpu);
+	waiter_close(&w);
+	return code;
+}
+
+int verb_record(struct run *r)
+{
+	struct taping s = { .r = r, .path = r->value[OPT_OUTPUT] };
+	struct machine *m;
+	int code;
+
+	if (!monitor_interval(r, STANDARD_MS, &s.interval_ms) || !monitor_for(r, &s.for_ms))
+		return EXIT_USAGE;
+	if (r->n_args && s.for_ms)
+		return complain_text(EXIT_USAGE, "a command says itself when it ends: no --for");
+	if (!s.path)
+		s.path = arena_printf(&r->arena, "gputune-%lld.rec", (long long)time(NULL));
+	s.h = run_host(r);
+	if (!s.h)
+		return EXIT_USAGE;
+	m = run_machine(r, s.h, false);
+	monitor_make(&r->arena, s.h, m, &s.mon);
+	code = record(&s, r->n_args ? r->args : NULL);
+	monitor_state_free(&s.state);
+	host_close(s.h);
+	return code;
+}

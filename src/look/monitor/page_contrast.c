@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two recordings: the jobs, then every quantity of both side by side. */
+#include "look/monitor/page_contrast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "render/figure.h"
+
+struct scale_of {
+	double factor;
+	const char *unit;
+};
+
+static bool is_a(const struct contrast_row *r, const char *group)
+{
+	return str_starts(r->type->name, group);
+}
+
+/* What people read it in: both sides in one unit. */
+static struct scale_of scale_of(const struct contrast_row *r)
+{
+	static const struct scale_of rates[] = { { 1e-9, "GB/s" },
+						 { 1e-6, "MB/s" },
+						 { 1e-3, "kB/s" } };
+	double most = fmax(fabs(r->a.p95), fabs(r->b.p95));
+	bool rate = r->type->kind == COLUMN_TOTAL;
+
+	if (strcmp(r->type->unit, "bytes") == 0 && !rate)
+		return (struct scale_of){ 1 / 0x1p30, "GiB" };
+	if (strcmp(r->type->unit, "bytes") == 0) {
+		for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+			if (most * rates[i].factor >= 1)
+				return rates[i];
+		return (struct scale_of){ 1, "B/s" };
+	}
+	if (strcmp(r->type->unit, "s") == 0 && rate)
+		return is_a(r, "cpu.") ? (struct scale_of){ 1, "CPUs" }
+				       : (struct scale_of){ 100, "% of the time" };
+	return (struct scale_of){ 1, rate ? "a second" : r->type->unit };
+}
+
+/* Both the same, and nothing moved. */
+static bool still(const struct contrast_row *r)
+{
+	return r->verdict == CONTRAST_SAME && !(fabs(r->difference) > 0) && !(r->a.deviation > 0) &&
+	       !(r->b.deviation > 0);
+}
+
+static struct cell verdict_cell(const struct contrast_row *r)
+{
+	static const struct {
+		const char *text;
+		enum style style;
+	} looks[] = { { "higher", STYLE_STRONG },
+		      { "lower", STYLE_STRONG },
+		      { "no difference", STYLE_PLAIN },
+		      { "not comparable", STYLE_UNKNOWN } };
+
+	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
+}
+
+static const char *number(struct doc *d, double v, const struct scale_of *s)
+{
+	return figure_number(d->arena, v * s->factor);
+}
+
+static void side_cells(struct doc *d, const struct contrast_figures *f, const struct scale_of *s,
+		       struct cell *out)
+{
+	if (!f->n)
+		return;
+	out[0] = cell(number(d, f->mean, s));
+	out[1] = cell_printf(d, STYLE_MUTED, "%s/%s/%s", number(d, f->p5, s),
+			     number(d, f->median, s), number(d, f->p95, s));
+}
+
+static void add_row(struct doc *d, struct node *t, const struct contrast_row *r)
+{
+	struct scale_of s = scale_of(r);
+	struct cell *row = node_row(d, t);
+	const char *name = strchr(r->type->name, '.');
+
+	row[0] = cell(arena_printf(d->arena, "%s%s%s", r->target, *r->target ? " " : "",
+				   name ? name + 1 : r->type->name));
+	row[1] = cell(s.unit);
+	side_cells(d, &r->a, &s, &row[2]);
+	side_cells(d, &r->b, &s, &row[4]);
+	if (r->verdict != CONTRAST_CANNOT)
+		row[6] = cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", number(d, r->difference, &s),
+				     number(d, r->interval.low, &s),
+				     number(d, r->interval.high, &s));
+	row[7] = verdict_cell(r);
+}
+
+static size_t group_length(const char *name)
+{
+	return strcspn(name, ".");
+}
+
+/* All rows of the group that row at opens; false where an earlier row has opened it. */
+static bool table_of(struct doc *d, const struct contrast *v, size_t at, size_t *stood)
+{
+	static const struct column columns[] = {
+		{ .title = "Quantity" },
+		{ .title = "Unit" },
+		{ .title = "A mean", .right = true },
+		{ .title = "5/50/95 %", .right = true },
+		{ .title = "B mean", .right = true },
+		{ .title = "5/50/95 %", .right = true },
+		{ .title = "B - A (interval)", .right = true },
+		{ .title = "Verdict" },
+	};
+	const char *name = v->rows[at].type->name;
+	size_t length = group_length(name);
+	struct node *t, *why;
+
+	for (size_t i = 0; i < at; i++)
+		if (group_length(v->rows[i].type->name) == length &&
+		    strncmp(v->rows[i].type->name, name, length) == 0)
+			return false;
+	t = doc_table(d, arena_printf(d->arena, "%.*s", (int)length, name), columns, 8);
+	why = doc_bullets(d);
+	for (size_t i = at; i < v->n; i++) {
+		const struct contrast_row *r = &v->rows[i];
+
+		if (group_length(r->type->name) != length ||
+		    strncmp(r->type->name, name, length) != 0)
+			continue;
+		if (still(r)) {
+			(*stood)++;
+			continue;
+		}
+		add_row(d, t, r);
+		if (r->reason)
+			node_bullet(d, why,
+				    cell_printf(d, STYLE_UNKNOWN, "%s%s%s: %s", r->target,
+						*r->target ? " " : "", r->type->name + length + 1,
+						r->reason));
+	}
+	node_drop_empty(t);
+	return true;
+}
+
+static const char *ended(struct doc *d, const struct recording *rec)
+{
+	if (!rec->end.whole)
+		return "its end is missing";
+	if (rec->end.status < 0)
+		return "no job";
+	return arena_printf(d->arena, "%d", rec->end.status);
+}
+
+static const char *cpu(struct doc *d, const struct recording *rec)
+{
+	return rec->end.whole && rec->end.command_cpu_s >= 0
+		       ? arena_printf(d->arena, "%.2f s", rec->end.command_cpu_s)
+		       : NULL;
+}
+
+/* How the jobs went: one each, so that there is nothing to judge by. */
+static void jobs(struct doc *d, const struct contrast *v)
+{
+	static const struct column columns[] = {
+		{ .title = "" },
+		{ .title = "A", .right = true },
+		{ .title = "B", .right = true },
+	};
+	const struct recording *x = &v->a.rec, *y = &v->b.rec;
+	struct node *t = doc_table(d, NULL, columns, 3);
+	struct cell *row = node_row(d, t);
+
+	row[0] = cell("took");
+	row[1] = cell_printf(d, STYLE_PLAIN, "%.1f s", 1e-3 * (double)x->ms);
+	row[2] = cell_printf(d, STYLE_PLAIN, "%.1f s", 1e-3 * (double)y->ms);
+	row = node_row(d, t);
+	row[0] = cell("exit code of the job");
+	row[1] = cell(ended(d, x));
+	row[2] = cell(ended(d, y));
+	row = node_row(d, t);
+	row[0] = cell("CPU time of the job");
+	row[1] = cell(cpu(d, x));
+	row[2] = cell(cpu(d, y));
+	row = node_row(d, t);
+	row[0] = cell("rows");
+	row[1] = cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)x->end.rows);
+	row[2] = cell_printf(d, STYLE_PLAIN, "%llu", (unsigned long long)y->end.rows);
+}
+
+struct doc *page_contrast(struct arena *a, const struct contrast *v)
+{
+	struct doc *d = doc_new(a);
+	struct node *list;
+	size_t stood = 0;
+
+	jobs(d, v);
+	for (size_t i = 0; i < v->n; i++)
+		table_of(d, v, i, &stood);
+	if (stood)
+		doc_text(d, "%zu quantit%s stood still at the same value on both sides.", stood,
+			 stood == 1 ? "y" : "ies");
+	doc_text(d,
+		 "Totals are rates a second. Intervals (%.2f %% each, so that all rows together "
+		 "are wrong once in twenty comparisons) are of the difference of the means; "
+		 "samples that follow each other count as fewer. A difference below %.0f %% is "
+		 "called none.",
+		 100 * v->level, 100 * CONTRAST_THRESHOLD);
+	if (v->n_differs)
+		doc_heading(d, 2, "What else is not the same");
+	list = doc_bullets(d);
+	for (size_t i = 0; i < v->n_differs; i++)
+		node_bullet(d, list, cell(v->differs[i]));
+	doc_text(d,
+		 "A: %s. B: %s. %zu higher in B, %zu lower, %zu without a difference, %zu not "
+		 "comparable.",
+		 v->a.path, v->b.path, v->count[CONTRAST_HIGHER], v->count[CONTRAST_LOWER],
+		 v->count[CONTRAST_SAME], v->count[CONTRAST_CANNOT]);
+	return d;
+}

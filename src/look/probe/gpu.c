@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs: the driver, and of every GPU what NVML tells. A question that goes to the GPU's firmware
+ * costs 0.1 to 3 ms, on an idle GPU twice as much as on a busy one, and NVML answers one at a time
+ * for all GPUs. So what no rule reads is left out of a lean probe, and what costs most is asked in
+ * a deep probe only. Answers that share a call to the firmware stand together.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/probe/gpu.h"
+
+struct int_row {
+	const char *field;
+	size_t offset; /* of a struct fact_int in struct gpu */
+};
+
+#define ROW(question, member)                                                                      \
+	{                                                                                          \
+		(question), offsetof(struct gpu, member)                                           \
+	}
+
+static const struct int_row lean_rows[] = {
+	ROW("nvmlDeviceGetPersistenceMode", persistence),
+	ROW("nvmlDeviceGetAccountingMode", accounting),
+	ROW("nvmlDeviceGetCudaComputeCapability.major", cc_major),
+	ROW("nvmlDeviceGetCudaComputeCapability.minor", cc_minor),
+	ROW("nvmlDeviceGetNumaNodeId", memory_numa_node),
+	ROW("nvmlDeviceGetMemoryInfo.total", memory_bytes),
+	ROW("nvmlDeviceGetMemoryInfo.used", memory_used_bytes),
+	ROW("nvmlDeviceGetMemoryInfo.reserved", memory_reserved_bytes),
+	ROW("nvmlDeviceGetFieldValues(ECC_CURRENT)", ecc),
+	ROW("nvmlDeviceGetFieldValues(ECC_PENDING)", ecc_pending),
+	ROW("nvmlDeviceGetMigMode.current", mig),
+	ROW("nvmlDeviceGetMigMode.pending", mig_pending),
+	ROW("nvmlDeviceGetPowerManagementLimit", power_limit_mw),
+	ROW("nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default_mw),
+	ROW("nvmlDeviceGetPowerManagementLimitConstraints.minLimit", power_limit_min_mw),
+	ROW("nvmlDeviceGetPowerManagementLimitConstraints.maxLimit", power_limit_max_mw),
+	ROW("nvmlDeviceGetTemperatureThreshold(GPU_MAX)", temperature_max_c),
+	ROW("nvmlDeviceGetBAR1MemoryInfo.bar1Total", bar1_bytes),
+	ROW("nvmlDeviceGetBAR1MemoryInfo.bar1Used", bar1_used_bytes),
+	ROW("nvmlDeviceGetC2cModeInfo.isC2cEnabled", c2c),
+	ROW("nvmlDeviceGetRemappedRows.corrRows", remap_corrected),
+	ROW("nvmlDeviceGetRemappedRows.uncRows", remap_uncorrected),
+	ROW("nvmlDeviceGetRemappedRows.isPending", remap_pending),
+	ROW("nvmlDeviceGetRemappedRows.failureOccurred", remap_failed),
+	ROW("nvmlDeviceGetTotalEccErrors(CORRECTED,AGGREGATE)", ecc_corrected),
+	ROW("nvmlDeviceGetTotalEccErrors(UNCORRECTED,AGGREGATE)", ecc_uncorrected),
+	ROW("nvmlDeviceGetCurrentClocksEventReasons", event_reasons),
+	ROW("nvmlDeviceGetTemperature(GPU)", temperature_c),
+	ROW("nvmlDeviceGetUtilizationRates.gpu", util_gpu_pct),
+	ROW("nvmlDeviceGetUtilizationRates.memory", util_mem_pct),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_POWER_CAP)", event_sw_power_us),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN)", event_sw_thermal_us),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_SYNC_BOOST)", event_sync_boost_us),
+	ROW("nvmlDeviceGetGpuFabricInfo.status", fabric_status),
+	ROW("nvmlDeviceGetGpuFabricInfo.healthMask", fabric_health),
+	ROW("nvmlDeviceGetCurrPcieLinkGeneration", pcie_gen),
+	ROW("nvmlDeviceGetMaxPcieLinkGeneration", pcie_gen_max),
+	ROW("nvmlDeviceGetGpuMaxPcieLinkGeneration", pcie_gen_device_max),
+	ROW("nvmlDeviceGetCurrPcieLinkWidth", pcie_width),
+	ROW("nvmlDeviceGetMaxPcieLinkWidth", pcie_width_max),
+};
+
+static const struct int_row more_rows[] = {
+	ROW("nvmlDeviceGetMemoryBusWidth", memory_bus_bits),
+	ROW("nvmlDeviceGetSupportedMemoryClocks.count", mem_clocks),
+	ROW("nvmlDeviceGetMaxClockInfo(MEM)", clock_mem_max_mhz),
+	ROW("nvmlDeviceGetTemperatureThreshold(SHUTDOWN)", temperature_shutdown_c),
+	ROW("nvmlDeviceGetPcieReplayCounter", pcie_replays),
+	ROW("nvmlDeviceGetClockInfo(SM)", clock_sm_mhz),
+	ROW("nvmlDeviceGetClockInfo(MEM)", clock_mem_mhz),
+	ROW("nvmlDeviceGetPowerUsage", power_mw),
+	ROW("nvmlDeviceGetEnforcedPowerLimit", power_limit_enforced_mw),
+	ROW("nvmlDeviceGetPerformanceState", pstate),
+	ROW("nvmlDeviceGetTemperatureThreshold(SLOWDOWN)", temperature_slowdown_c),
+};
+
+static const struct int_row slow_rows[] = {
+	ROW("nvmlDeviceGetMaxClockInfo(SM)", clock_sm_max_mhz),
+	ROW("nvmlDeviceGetMaxClockInfo(GRAPHICS)", clock_graphics_max_mhz),
+	ROW("nvmlDeviceGetApplicationsClock(SM)", clock_app_sm_mhz),
+	ROW("nvmlDeviceGetDefaultApplicationsClock(SM)", clock_app_default_sm_mhz),
+	ROW("nvmlDeviceGetMaxCustomerBoostClock(SM)", clock_boost_max_mhz),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN)", event_hw_thermal_us),
+	ROW("nvmlDeviceGetFieldValues(CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN)",
+	    event_hw_power_us),
+	ROW("nvmlDeviceGetMarginTemperature.marginTemperature", temperature_margin_c),
+	ROW("nvmlDeviceGetFieldValues(MEMORY_TEMP)", temperature_memory_c),
+};
+
+#define NAMES(list)                                                                                \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
+
+static const char *const brands[] = { "unknown",     "quadro",	     "tesla",
+				      "nvs",	     "grid",	     "geforce",
+				      "titan",	     "nvidia-vapps", "nvidia-vpc",
+				      "nvidia-vcs",  "nvidia-vws",   "nvidia-cloud-gaming",
+				      "quadro-rtx",  "nvidia-rtx",   "nvidia",
+				      "geforce-rtx", "titan-rtx" };
+static const char *const architectures[] = {
+	[2] = "kepler", [3] = "maxwell", [4] = "pascal", [5] = "volta",	     [6] = "turing",
+	[7] = "ampere", [8] = "ada",	 [9] = "hopper", [10] = "blackwell", [13] = "rubin"
+};
+static const char *const compute_modes[] = { "default", "exclusive-thread", "prohibited",
+					     "exclusive-process" };
+static const char *const addressing[] = { "none", "hmm", "ats" };
+static const char *const virtualization[] = { "none", "passthrough", "vgpu", "host-vgpu",
+					      "host-vsga" };
+static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress",
+					     "completed" };
+static const char *const recovery[] = { "none", "reset", "reboot", "drain-p2p", "drain-and-reset" };
+
+struct name_row {
+	const char *field;
+	size_t offset; /* of a struct fact_str in struct gpu */
+	struct gpu_names names;
+};
+
+static const struct name_row brand_row = { "nvmlDeviceGetBrand", offsetof(struct gpu, brand),
+					   NAMES(brands) };
+static const struct name_row name_rows[] = {
+	{ "nvmlDeviceGetArchitecture", offsetof(struct gpu, architecture), NAMES(architectures) },
+	{ "nvmlDeviceGetComputeMode", offsetof(struct gpu, compute_mode), NAMES(compute_modes) },
+	{ "nvmlDeviceGetAddressingMode.value", offsetof(struct gpu, addressing_mode),
+	  NAMES(addressing) },
+	{ "nvmlDeviceGetVirtualizationMode", offsetof(struct gpu, virtualization),
+	  NAMES(virtualization) },
+	{ "nvmlDeviceGetGpuFabricInfo.state", offsetof(struct gpu, fabric_state),
+	  NAMES(fabric_states) },
+	{ "nvmlDeviceGetFieldValues(GET_GPU_RECOVERY_ACTION)",
+	  offsetof(struct gpu, recovery_action), NAMES(recovery) },
+};
+
+struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names)
+{
+	struct fact_str out = { .f = f.f };
+
+	if (!seen_ok(&f.f))
+		return out;
+	if (f.v >= 0 && (size_t)f.v < names->n && names->names[f.v])
+		out.v = names->names[f.v];
+	else
+		out.f = fact_unseen(-EPROTO, f.f.dir, f.f.leaf);
+	return out;
+}
+
+char *gpu_address(struct arena *a, const char *busid)
+{
+	unsigned domain, bus, device, function;
+	char rest;
+
+	if (sscanf(busid, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest) != 4)
+		return NULL;
+	if (bus == 0xff && device == 0xff)
+		return NULL;
+	return arena_printf(a, "%04x:%02x:%02x.%x", domain, bus, device, function);
+}
+
+static void ask_rows(struct probe *p, struct gpu *g, const char *object, const struct int_row *rows,
+		     size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct fact_int f = probe_ask_int(p, "nvml", object, rows[i].field);
+
+		memcpy((char *)g + rows[i].offset, &f, sizeof(f));
+	}
+}
+
+static void ask_name(struct probe *p, struct gpu *g, const char *object, const struct name_row *row)
+{
+	struct fact_str f = gpu_named(probe_ask_int(p, "nvml", object, row->field), &row->names);
+
+	memcpy((char *)g + row->offset, &f, sizeof(f));
+}
+
+/* NVML counts these in nanoseconds. */
+static void microseconds(struct fact_int *f)
+{
+	if (seen_ok(&f->f))
+		f->v /= 1000;
+}
+
+/* SMs from cores: how many cores one has follows from the compute capability. */
+static void derive_sm_count(struct probe *p, struct gpu *g, const char *object)
+{
+	static const struct {
+		long long cc, cores;
+	} per_sm[] = { { 60, 64 },   { 61, 128 },  { 70, 64 },	 { 72, 64 },   { 75, 64 },
+		       { 80, 64 },   { 86, 128 },  { 87, 128 },	 { 89, 128 },  { 90, 128 },
+		       { 100, 128 }, { 103, 128 }, { 110, 128 }, { 120, 128 }, { 121, 128 } };
+	struct fact_int cores = probe_ask_int(p, "nvml", object, "nvmlDeviceGetNumGpuCores");
+	long long cc = fact_or(&g->cc_major, 0) * 10 + fact_or(&g->cc_minor, 0);
+
+	g->sm_count = cores;
+	if (!seen_ok(&cores.f))
+		return;
+	for (size_t i = 0; i < sizeof(per_sm) / sizeof(per_sm[0]); i++)
+		if (per_sm[i].cc == cc && cores.v % per_sm[i].cores == 0) {
+			g->sm_count.v = cores.v / per_sm[i].cores;
+			return;
+		}
+	g->sm_count = (struct fact_int){ .f = fact_unseen(-EOPNOTSUPP, cores.f.dir, cores.f.leaf) };
+}
+
+/*
+ * Its place on the bus, and what follows from it. NVML could name the CPUs too, but builds its own
+ * map of the whole machine for that (28 ms on four GPUs), while the kernel has the answer in a
+ * file.
+ */
+static void place(struct probe *p, struct gpu *g, const char *object)
+{
+	struct fact_str busid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetPciInfo.busId");
+	char *address = seen_ok(&busid.f) ? gpu_address(p->a, busid.v) : NULL;
+	const struct pci_function *f = address ? machine_pci(p->m, address) : NULL;
+
+	g->pci = address ? address : "";
+	if (f)
+		g->numa_node = f->numa_node;
+	if (address)
+		g->cpu_affinity =
+			probe_set(p, arena_printf(p->a, "/sys/bus/pci/devices/%s/", address),
+				  "local_cpulist");
+}
+
+static void probe_more(struct probe *p, struct gpu *g, const char *object)
+{
+	g->vbios = probe_ask_str(p, "nvml", object, "nvmlDeviceGetVbiosVersion");
+	ask_name(p, g, object, &brand_row);
+	ask_rows(p, g, object, more_rows, sizeof(more_rows) / sizeof(more_rows[0]));
+	derive_sm_count(p, g, object);
+}
+
+static void probe_one(struct probe *p, struct gpu *g)
+{
+	const char *object = arena_printf(p->a, "%u", g->index);
+
+	g->name = probe_ask_str(p, "nvml", object, "nvmlDeviceGetName");
+	g->uuid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetUUID");
+	g->serial = probe_ask_str(p, "nvml", object, "nvmlDeviceGetSerial");
+	place(p, g, object);
+	for (size_t i = 0; i < sizeof(name_rows) / sizeof(name_rows[0]); i++)
+		ask_name(p, g, object, &name_rows[i]);
+	ask_rows(p, g, object, lean_rows, sizeof(lean_rows) / sizeof(lean_rows[0]));
+	if (!p->lean || p->deep) {
+		probe_more(p, g, object);
+		ask_rows(p, g, object, slow_rows, sizeof(slow_rows) / sizeof(slow_rows[0]));
+	}
+	microseconds(&g->event_sw_power_us);
+	microseconds(&g->event_sw_thermal_us);
+	microseconds(&g->event_sync_boost_us);
+	microseconds(&g->event_hw_thermal_us);
+	microseconds(&g->event_hw_power_us);
+	probe_gpu_links(p, g, object);
+	probe_gpu_processes(p, g, object);
+	probe_gpu_cuda(p, g);
+}
+
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build": first
+ * number with a dot. */
+static char *version_in(struct arena *a, const char *line)
+{
+	for (const char *s = line; (s = strpbrk(s, " \t"));) {
+		size_t n;
+
+		s += strspn(s, " \t");
+		n = strspn(s, "0123456789.");
+		if (n > 2 && memchr(s, '.', n) && (s[n] == ' ' || s[n] == '\t' || !s[n]))
+			return arena_strndup(a, s, n);
+	}
+	return NULL;
+}
+
+static void probe_driver(struct probe *p, struct gpus *g)
+{
+	static const char path[] = "/proc/driver/nvidia/version";
+	char *text = NULL, *line, *version;
+	int r = host_read(p->h, path, 1 << 16, p->a, &text, NULL);
+
+	g->driver_flavour.f = g->driver.f = fact_unseen(r, NULL, path);
+	if (r)
+		return;
+	line = arena_strndup(p->a, text, strcspn(text, "\n"));
+	version = version_in(p->a, line);
+	if (version)
+		g->driver = fact_str_of(version, NULL, path);
+	else
+		g->driver.f = fact_unseen(-EPROTO, NULL, path);
+	if (strstr(line, "NVRM version:"))
+		g->driver_flavour = fact_str_of(
+			strstr(line, "Open Kernel Module") ? "open" : "proprietary", NULL, path);
+	else
+		g->driver_flavour.f = fact_unseen(-EPROTO, NULL, path);
+}
+
+/*
+ * NVML loads the kernel driver when it is not there, and a check changes nothing: without a trace
+ * of a driver NVML is not asked. -ENXIO then.
+ */
+static int driver_there(struct probe *p)
+{
+	static const char *const traces[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
+					      "/dev/dxg", "/sys/module/nvgpu" };
+	enum host_kind kind;
+
+	for (size_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
+		int r = host_kind(p->h, traces[i], &kind);
+
+		if (r != -ENOENT && r != -ENOTDIR)
+			return 0;
+	}
+	return -ENXIO;
+}
+
+static long long count_pci(const struct machine *m)
+{
+	long long n = 0;
+
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
+		n += fact_or(&f->vendor, 0) == 0x10de && pci_base_class(f) == 0x03 &&
+		     fact_or(&f->is_vf, 0) != 1;
+	return n;
+}
+
+static void probe_library(struct probe *p, struct gpus *g)
+{
+	struct fact_str version;
+
+	g->nvml = probe_ask_str(p, "nvml", "", "nvmlSystemGetNVMLVersion");
+	g->count = probe_ask_int(p, "nvml", "", "nvmlDeviceGetCount");
+	g->cuda_driver = probe_ask_int(p, "nvml", "", "nvmlSystemGetCudaDriverVersion");
+	version = probe_ask_str(p, "nvml", "", "nvmlSystemGetDriverVersion");
+	if (seen_ok(&version.f) || g->driver.f.seen != SEEN_OK)
+		g->driver = version;
+}
+
+void probe_gpu(struct probe *p)
+{
+	static const char count[] = "nvmlDeviceGetCount";
+	struct gpus *g = &p->m->gpu;
+	int r = driver_there(p);
+
+	probe_driver(p, g);
+	g->pci_count = fact_int_of(count_pci(p->m), NULL, "/sys/bus/pci/devices");
+	g->uvm_loaded = host_exists(p->h, "/sys/module/nvidia_uvm")
+				? fact_str_of("yes", NULL, "/sys/module/nvidia_uvm")
+				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL,
+								      "/sys/module/nvidia_uvm") };
+	if (r) {
+		g->count.f = fact_unseen(r, "nvml ", count);
+		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");
+		g->cuda_driver.f = fact_unseen(r, "nvml ", "nvmlSystemGetCudaDriverVersion");
+		probe_gpu_log(p);
+		return;
+	}
+	probe_library(p, g);
+	/* On one or two GPUs the whole costs less than anybody notices. */
+	if (fact_or(&g->count, 0) <= 2)
+		p->lean = false;
+	for (long long i = 0; i < fact_or(&g->count, 0) && i < 256; i++) {
+		struct gpu *one = list_add(p->a, &g->gpus, sizeof(*one));
+
+		one->index = (unsigned)i;
+		probe_one(p, one);
+	}
+	for (size_t i = 0; p->deep && i < g->gpus.n; i++) {
+		struct gpu *one = machine_gpu(p->m, i);
+
+		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
+	}
+	probe_gpu_log(p);
+}

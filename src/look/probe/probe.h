@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes: the door in, facts out. One file a subject. A probe never fails and never judges; what it
+ * could not see stands in the fact. It reads as little as the fact needs, and in the order of
+ * directories, because implementations of the door keep the last directory at hand.
+ */
+#ifndef PROBE_PROBE_H
+#define PROBE_PROBE_H
+
+#include "machine/host/host.h"
+#include "machine/model/machine.h"
+
+struct probe {
+	struct host *h;
+	struct arena *a;
+	struct machine *m;
+	/* Ask what costs noticeable time: cuInit for CUDA attributes. */
+	bool deep;
+	/* Leave out what no rule reads and what costs a millisecond and more a GPU: clocks and
+	 * power of the moment, their tables, firmware versions. For a check of a machine with many
+	 * GPUs. */
+	bool lean;
+	/* Read what configures the machine, some hundred files: for plan, status and capture. */
+	bool config;
+	/* Find the connection that the user came in over: for plan and apply. Says who is
+	 * connected, so not for captures. */
+	bool session;
+	/* probe.c's own: where the last question was asked. */
+	const char *asked;
+};
+
+/* Fills a zeroed machine. Subjects run in this order because later ones look at earlier ones. */
+void probe_machine(struct probe *p);
+
+void probe_kernel(struct probe *p); /* identity, kernel, command line, boot security */
+void probe_cpu(struct probe *p);
+void probe_memory(struct probe *p);
+void probe_pci(struct probe *p);
+void probe_gpu(struct probe *p);
+void probe_nic(struct probe *p);      /* interfaces */
+void probe_rdma(struct probe *p);     /* RDMA ports and modules */
+void probe_disk(struct probe *p);     /* block devices */
+void probe_fs(struct probe *p);	      /* mounts, ZFS */
+void probe_software(struct probe *p); /* distribution, services, libraries */
+void probe_platform(struct probe *p); /* which kind of machine; last */
+void probe_config(struct probe *p);   /* who sets what, when p->config */
+void probe_session(struct probe *p);  /* the user's own connection, when p->session */
+
+/* --- reading one fact
+ * ----------------------------------------------------------------------------- */
+/*
+ * dir ends with "/" (or is "" with an absolute leaf) and must outlive the machine (arena or
+ * literal), so must leaf. Text is trimmed of its newline. A number that does not parse is
+ * SEEN_ERROR with EPROTO.
+ */
+struct fact_str probe_str(struct probe *p, const char *dir, const char *leaf);
+struct fact_int probe_int(struct probe *p, const char *dir, const char *leaf);
+struct fact_int probe_hex(struct probe *p, const char *dir, const char *leaf); /* "0x15b3" */
+struct fact_set probe_set(struct probe *p, const char *dir, const char *leaf);
+/* The word in brackets of "always [madvise] never"; *all (may be NULL) gets the words without
+ * brackets. */
+struct fact_str probe_choice(struct probe *p, const char *dir, const char *leaf, const char **all);
+/* The line itself, for what is no fact of its own: as host_read_line. */
+int probe_line(struct probe *p, const char *dir, const char *leaf, char *buf, size_t cap);
+/* As host_exists. */
+bool probe_has(struct probe *p, const char *dir, const char *leaf);
+/* It is known not to be there: neither is true of what nobody may see. */
+bool probe_lacks(struct probe *p, const char *dir, const char *leaf);
+/* Last component of a link's target ("mlx5_core" of .../driver). */
+struct fact_str probe_link_name(struct probe *p, const char *dir, const char *leaf);
+/* Asks a provider. from reads "api object field". */
+struct fact_int probe_ask_int(struct probe *p, const char *api, const char *object,
+			      const char *field);
+struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object,
+			      const char *field);
+
+/* --- making facts
+ * --------------------------------------------------------------------------------- */
+struct fact fact_seen(const char *dir, const char *leaf);
+struct fact fact_unseen(int r, const char *dir,
+			const char *leaf); /* r: negative errno of the door */
+struct fact_int fact_int_of(long long v, const char *dir, const char *leaf);
+struct fact_str fact_str_of(const char *v, const char *dir, const char *leaf);
+/* Value of "Key: value" or "Key=value" in a text, trimmed, in arena memory; NULL when it is not
+ * there. */
+char *text_value(struct arena *a, const char *text, const char *key, char separator);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judging: every selected setting on every target, equal answers folded into one finding. */
+#include "look/settings/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "look/settings/question.h"
+#include "look/settings/subject.h"
+#include "look/settings/waive.h"
+
+struct run {
+	struct asker by;
+	const struct setting *s;
+	struct findings *out;
+	size_t first; /* index of this setting's first finding */
+};
+
+static const char *no_wish_reason(const struct question *q)
+{
+	return arena_printf(q->a, "the profile %s has no wish for it", profile_name(q->profile));
+}
+
+static void compare(const struct question *q, struct verdict *v)
+{
+	const struct opinion *o = q->wish;
+
+	if (!o) {
+		verdict_na(v, CODE_NOT_IN_PROFILE, no_wish_reason(q));
+		return;
+	}
+	if (o->rel == WANT_LEAVE) {
+		verdict_na(v, CODE_LEFT_ALONE, o->because ? o->because : no_wish_reason(q));
+		return;
+	}
+	v->why = o->because;
+	v->wanted = opinion_text(q->a, o, q->s->unit);
+	if (!seen_ok(&q->current.f)) {
+		verdict_unseen(q, v, &q->current.f, NULL);
+		return;
+	}
+	if (opinion_met(o, q->current.v)) {
+		verdict_pass(v, "as wanted");
+		return;
+	}
+	v->kind = VERDICT_FAIL;
+	v->code = CODE_DIFFERS;
+	v->reason = arena_printf(q->a, "is %s%s%s, wanted %s", q->current.v, q->s->unit ? " " : "",
+				 q->s->unit ? q->s->unit : "", v->wanted);
+}
+
+static void judge(struct run *r, struct question *q, struct verdict *v)
+{
+	struct opinion room = { 0 };
+
+	if (q->s->applies && !q->s->applies(q, v))
+		return;
+	q->wish = question_wish(&r->by, q, &room);
+	if (q->s->judge)
+		q->s->judge(q, v);
+	else
+		compare(q, v);
+	q->wish = NULL;
+}
+
+static void fill(const struct question *q, struct verdict *v)
+{
+	if (!v->current && seen_ok(&q->current.f))
+		v->current = q->s->unit ? arena_printf(q->a, "%s %s", q->current.v, q->s->unit)
+					: q->current.v;
+	if (!v->why)
+		v->why = q->s->why;
+	if (!v->reason)
+		v->reason = "";
+	if (!v->code)
+		v->code = v->kind == VERDICT_PASS ? CODE_OK : CODE_DIFFERS;
+}
+
+static bool same_text(const char *x, const char *y)
+{
+	return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static bool same_answer(const struct verdict *x, const struct verdict *y)
+{
+	return x->kind == y->kind && same_text(x->code, y->code) &&
+	       same_text(x->reason, y->reason) && same_text(x->current, y->current) &&
+	       same_text(x->wanted, y->wanted);
+}
+
+static struct finding *finding_for(struct run *r, const struct verdict *v)
+{
+	struct findings *out = r->out;
+	struct finding *f;
+
+	for (size_t i = r->first; i < out->n; i++)
+		if (same_answer(&out->items[i].v, v))
+			return &out->items[i];
+	out->items = arena_grow(r->by.a, out->items, out->n, sizeof(*out->items));
+	f = &out->items[out->n++];
+	*f = (struct finding){ .s = r->s, .v = *v };
+	return f;
+}
+
+static void one(const void *object, const char *name, void *ctx)
+{
+	struct run *r = ctx;
+	struct question q = question_of(&r->by, r->s, object, name);
+	struct verdict v = { 0 };
+	struct finding *f;
+
+	judge(r, &q, &v);
+	fill(&q, &v);
+	waive(r->by.a, r->by.p, r->s, name, fact_or(&r->by.m->time_s, 0), &v);
+	f = finding_for(r, &v);
+	f->targets = arena_grow(r->by.a, f->targets, f->n_targets, sizeof(*f->targets));
+	f->objects = arena_grow(r->by.a, f->objects, f->n_targets, sizeof(*f->objects));
+	f->targets[f->n_targets] = name;
+	f->objects[f->n_targets++] = object;
+	if (!f->read_from)
+		f->read_from = r->s->read ? r->s->read : fact_from(r->by.a, &q.current.f);
+}
+
+static void nobody(struct run *r)
+{
+	struct verdict v = { .kind = VERDICT_NA,
+			     .code = r->s->none_code ? r->s->none_code : CODE_NO_HARDWARE,
+			     .why = r->s->why };
+	struct finding *f;
+
+	v.reason = r->s->none		      ? r->s->none
+		   : r->s->scope == SCOPE_GPU ? machine_no_gpu(r->by.a, r->by.m)
+					      : arena_printf(r->by.a, "this machine has no %s",
+							     scope_name(r->s->scope));
+	f = finding_for(r, &v);
+	f->target = "";
+	f->read_from = "";
+}
+
+/* What to look at first: failed health checks, because a setting is not to blame for a broken link;
+ * then what fails, by severity; then what could not be seen; the rest in table order. */
+static int importance(const struct finding *f)
+{
+	if (f->v.kind == VERDICT_FAIL)
+		return 10 + (int)f->s->severity + (f->s->health ? 10 : 0);
+	return f->v.kind == VERDICT_UNKNOWN ? 5 : 0;
+}
+
+static int by_importance(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	int more = importance(y) - importance(x);
+
+	return more ? more : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void summarise(struct findings *out)
+{
+	/* A critical finding weighs as much as ten low ones. Only pass and fail count: what does
+	 * not apply and what could not be seen say nothing about the machine. */
+	static const int weights[] = { [SEVERITY_INFO] = 0,
+				       [SEVERITY_LOW] = 1,
+				       [SEVERITY_MEDIUM] = 3,
+				       [SEVERITY_HIGH] = 6,
+				       [SEVERITY_CRITICAL] = 10 };
+	long good = 0, all = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		const struct finding *f = &out->items[i];
+		int w = weights[f->s->severity];
+
+		out->count[f->v.kind]++;
+		if (f->v.kind == VERDICT_PASS)
+			good += w;
+		if (f->v.kind == VERDICT_PASS || f->v.kind == VERDICT_FAIL)
+			all += w;
+	}
+	out->score = all ? (int)(good * 100 / all) : -1;
+}
+
+void settings_check(struct arena *a, const struct machine *m, const struct profile *p,
+		    knob_reader *read, void *ctx, struct findings *out)
+{
+	struct run r = { .by = { a, m, p, platform_bit(m), read, ctx }, .out = out };
+
+	memset(out, 0, sizeof(*out));
+	SETTING_FOR_EACH (s) {
+		if (!profile_selects(p, s->id))
+			continue;
+		r.s = s;
+		r.first = out->n;
+		if (!setting_subjects(a, m, s, one, &r))
+			nobody(&r);
+		for (size_t i = r.first; i < out->n; i++)
+			if (!out->items[i].target)
+				out->items[i].target = targets_text(a, s, out->items[i].objects,
+								    out->items[i].targets,
+								    out->items[i].n_targets);
+	}
+	for (size_t i = 0; i < out->n; i++)
+		out->items[i].order = i;
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), by_importance);
+	summarise(out);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Block devices, chosen by what they are and hold, never by a letter that moves between boots. */
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "base/word.h"
+
+static bool is_nvme(const struct disk *d)
+{
+	return fact_is(&d->transport, "nvme");
+}
+
+static bool holds_zfs(const struct disk *d)
+{
+	return seen_ok(&d->content.f) && strstr(d->content.v, "zfs_member");
+}
+
+static bool is_usb(const struct disk *d)
+{
+	return seen_ok(&d->transport.f) && str_starts(d->transport.v, "usb");
+}
+
+static bool is_virtual_disk(const struct disk *d)
+{
+	return fact_is(&d->transport, "virtio") || fact_is(&d->transport, "virtual");
+}
+
+static bool offers(const struct disk *d, const char *scheduler)
+{
+	return seen_ok(&d->schedulers.f) && strstr(d->schedulers.v, scheduler);
+}
+
+/* none where the device or ZFS orders requests itself; an elevator where a head or a slow bridge is
+ * behind. */
+static bool want_scheduler(const struct question *q, struct opinion *o)
+{
+	const struct disk *d = q->object;
+
+	if (q->profile == PROFILE_PUBLISHED) {
+		if (!holds_zfs(d) && !is_usb(d)) {
+			*o = (struct opinion){ .rel = WANT_LEAVE,
+					       .because = "the published rule is for ZFS members" };
+			return true;
+		}
+		*o = (struct opinion){ .rel = WANT_IS,
+				       .value = "none",
+				       .because = "published as: ZFS schedules itself" };
+		return true;
+	}
+	if (is_nvme(d) || holds_zfs(d) || is_virtual_disk(d)) {
+		*o = (struct opinion){ .rel = WANT_IS,
+				       .value = "none",
+				       .because = holds_zfs(d) ? "ZFS orders its requests itself"
+						  : is_nvme(d) ? "the device has queues of its own"
+							       : "the host orders the requests" };
+		return true;
+	}
+	if (fact_or(&d->rotational, 0) == 1 && !is_usb(d)) {
+		*o = (struct opinion){ .rel = WANT_ONE_OF,
+				       .value = "mq-deadline bfq",
+				       .because = "a moving head gains from ordered requests" };
+		return true;
+	}
+	*o = (struct opinion){ .rel = WANT_LEAVE,
+			       .because = "no measured difference on this kind of disk" };
+	return true;
+}
+
+static bool has_scheduler(const struct question *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+
+	if (!seen_ok(&d->scheduler.f) || offers(d, "none"))
+		return true;
+	verdict_na(v, CODE_NO_SUPPORT,
+		   "the device takes no scheduler (it stands above another device)");
+	return false;
+}
+
+/*
+ * Published: 256. Under "none" the number cannot exceed what the device takes at once, and changing
+ * the scheduler resets it; so the published pair of writes never took effect.
+ */
+static void nr_requests(const struct question *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+	long long depth = fact_or(&d->queue_depth, 0);
+
+	if (!seen_ok(&d->nr_requests.f)) {
+		verdict_unseen(q, v, &d->nr_requests.f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld", d->nr_requests.v);
+	if (q->profile == PROFILE_PUBLISHED && (holds_zfs(d) || is_usb(d))) {
+		if (d->nr_requests.v >= 256)
+			verdict_pass(v, "as published");
+		else if (fact_is(&d->scheduler, "none"))
+			verdict_na(v, CODE_NO_EFFECT,
+				   "under scheduler none the kernel refuses more than the device's "
+				   "own depth: "
+				   "the published 256 cannot be set");
+		else
+			verdict_fail(v, "256",
+				     "published as: more parallel requests; it is lost when the "
+				     "scheduler changes");
+		return;
+	}
+	if (d->nr_requests.v <= 2 && is_usb(d))
+		verdict_na(v, CODE_NO_EFFECT,
+			   "2 is twice the device's queue depth of 1: the USB disk runs bulk-only, "
+			   "see "
+			   "disk.usb-transport");
+	else if (depth && d->nr_requests.v < depth)
+		verdict_fail(v, arena_printf(q->a, ">= %lld", depth),
+			     "fewer requests than the device takes at once");
+	else
+		verdict_na(v, CODE_LEFT_ALONE, "it follows the device's depth and the scheduler");
+}
+
+/*
+ * The scheduler none lets nobody raise the number above the device's depth, and is what this
+ * profile sets first: a write of the published 256 could only fail.
+ */
+static void aim_nr_requests(const struct question *q, struct aims *out)
+{
+	const struct disk *d = q->object;
+
+	if (q->profile != PROFILE_PUBLISHED)
+		aim_value(q, out, arena_printf(q->a, "%lld", fact_or(&d->queue_depth, 0)));
+	else if (offers(d, "none"))
+		aim_by_hand(out, "nothing to write: under the scheduler none, which is published "
+				 "with it, the kernel refuses more than the device's own depth");
+	else
+		aim_value(q, out, "256");
+}
+
+/* "/dev/nvme0n1p2" of nvme0n1, "/dev/sda1" of sda. */
+static bool lies_on(const char *device, const char *disk)
+{
+	size_t n = strlen("/dev/"), m = strlen(disk);
+
+	return strncmp(device, "/dev/", n) == 0 && strncmp(device + n, disk, m) == 0 &&
+	       strspn(device + n + m, "p0123456789") == strlen(device + n + m);
+}
+
+/* Files on a partition of its own are read ahead as this disk says, be others held or not. */
+static bool has_files(const struct machine *m, const struct disk *d)
+{
+	LIST_FOR_EACH (struct mount, at, &m->storage.mounts)
+		if (lies_on(fact_text(&at->device, ""), d->name) && !fact_is(&at->type, "vfat"))
+			return true;
+	return false;
+}
+
+/* LVM, RAID or encryption lies on it, with a read-ahead of its own. Those devices are nobody's
+ * subject: their names move from boot to boot. */
+static const char *read_above(const struct question *q, const struct disk *d)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct disk, above, &q->m->storage.disks)
+		if (word_in(d->holders.v, above->name) && seen_ok(&above->read_ahead_kb.f))
+			text_printf(&t, "%s%s (%lld KiB)", t.len ? ", " : "", above->name,
+				    above->read_ahead_kb.v);
+	return arena_printf(q->a, "files on it are read ahead as far as %s says, which lies on it",
+			    t.len ? t.s : d->holders.v);
+}
+
+static bool want_read_ahead(const struct question *q, struct opinion *o)
+{
+	const struct disk *d = q->object;
+
+	if (q->profile == PROFILE_PUBLISHED) {
+		if (holds_zfs(d) || is_usb(d))
+			*o = (struct opinion){
+				.rel = WANT_IS,
+				.value = "4096",
+				.because = "published as: fewer round trips for large files"
+			};
+		else
+			*o = (struct opinion){ .rel = WANT_LEAVE,
+					       .because = "the published rule is for ZFS members" };
+		return true;
+	}
+	if (holds_zfs(d))
+		*o = (struct opinion){
+			.rel = WANT_LEAVE,
+			.because = "ZFS does not read through the page cache: it has no effect"
+		};
+	else if (*fact_text(&d->holders, "") && !has_files(q->m, d))
+		*o = (struct opinion){ .rel = WANT_LEAVE, .because = read_above(q, d) };
+	else if (is_nvme(d) || fact_or(&d->rotational, 0) == 1)
+		*o = (struct opinion){ .rel = WANT_AT_LEAST,
+				       .value = q->platform == ON_HGX ? "4096" : "1024",
+				       .because = "model files are read from front to back; random "
+						  "readers are not helped. "
+						  "Gain unmeasured here" };
+	else
+		*o = (struct opinion){ .rel = WANT_LEAVE,
+				       .because = "no measured difference on this kind of disk" };
+	return true;
+}
+
+static void usb_transport(const struct question *q, struct verdict *v)
+{
+	const struct disk *d = q->object;
+
+	v->current = arena_printf(q->a, "%s at %lld Mb/s", d->transport.v,
+				  fact_or(&d->usb_speed_mbps, 0));
+	if (fact_is(&d->transport, "usb-uas")) {
+		verdict_pass(v, "many requests at a time");
+		return;
+	}
+	/* Sticks, card readers, what a management controller shows as a disk. */
+	if (!has_files(q->m, d) && !holds_zfs(d) && !*fact_text(&d->holders, "")) {
+		verdict_na(v, CODE_NO_EFFECT, "bulk-only, and nothing of this machine lies on it");
+		return;
+	}
+	verdict_fail(v, "usb-uas",
+		     "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS "
+		     "is the cure; no "
+		     "queue setting is");
+}
+
+static bool only_usb(const struct machine *m, const void *object)
+{
+	(void)m;
+	return is_usb(object);
+}
+
+static bool has_queue(const struct machine *m, const void *object)
+{
+	const struct disk *d = object;
+
+	(void)m;
+	return fact_or(&d->size_bytes, 0) > 0;
+}
+
+/* The model folder is unknown; what can be seen is whether the root file system is a network one.
+ */
+static void local_root(const struct question *q, struct verdict *v)
+{
+	const struct mount *root = machine_mount_of(q->m, "/");
+
+	if (!root || !seen_ok(&root->type.f)) {
+		verdict_na(v, CODE_NO_SUPPORT,
+			   "the root file system is not a disk's (a container or a RAM disk)");
+		return;
+	}
+	v->current = root->type.v;
+	if (strstr(root->type.v, "nfs") || strstr(root->type.v, "9p") ||
+	    strstr(root->type.v, "cifs"))
+		verdict_fail(v, "a local file system",
+			     "models and libraries are loaded over the network");
+	else
+		verdict_pass(v, "local");
+}
+
+/* In a unit of which there is at least one. */
+static const char *sized(struct arena *a, long long bytes)
+{
+	return bytes >= 10ll << 30  ? arena_printf(a, "%lld GiB", bytes >> 30)
+	       : bytes >= 1ll << 30 ? arena_printf(a, "%.1f GiB", (double)bytes / (1 << 30))
+	       : bytes >= 1ll << 20 ? arena_printf(a, "%lld MiB", bytes >> 20)
+				    : arena_printf(a, "%lld KiB", bytes >> 10);
+}
+
+/* Less than 5 % free: checkpoints fail, and flash and copy-on-write file systems slow down well
+ * before. */
+static void free_space(const struct question *q, struct verdict *v)
+{
+	const struct mount *root = machine_mount_of(q->m, "/");
+	long long size, left;
+
+	if (!root || !seen_ok(&root->size_bytes.f) || !seen_ok(&root->free_bytes.f) ||
+	    !root->size_bytes.v) {
+		verdict_na(v, CODE_NO_SUPPORT, "no sized root file system was seen");
+		return;
+	}
+	size = root->size_bytes.v;
+	left = root->free_bytes.v;
+	v->current = arena_printf(q->a, "%s of %s free", sized(q->a, left), sized(q->a, size));
+	if (left * 20 >= size)
+		verdict_pass(v, "enough");
+	else
+		verdict_fail(v, ">= 5 % free",
+			     "checkpoints will fail, and copy-on-write file systems slow down "
+			     "before that");
+}
+
+#define QUEUE                                                                                      \
+	.scope = SCOPE_DISK, .select = has_queue, .none = "no disk of its own",                    \
+	.knob = KNOB_SYSFS, .of = &schema_disk
+
+static const struct setting rows[] = {
+	{ .id = "disk.free-space",
+	  .title = "Free space",
+	  .scope = SCOPE_HOST,
+	  .read = "statfs /",
+	  .health = true,
+	  .why = "Checkpoints and models need room.",
+	  .source = "S4",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = free_space,
+	  .by_hand = "make room: checkpoints, containers and logs are what fills it most often" },
+	{ .id = "disk.usb-transport",
+	  .title = "USB disk transport",
+	  .scope = SCOPE_DISK,
+	  .select = only_usb,
+	  .none = "no USB disk",
+	  .of = &schema_disk,
+	  .fact = "transport",
+	  .health = true,
+	  .not_when = "there is no USB disk, or nothing lies on it",
+	  .why = "UAS keeps many requests in flight, the older bulk-only transport one.",
+	  .note = "The published guide raises nr_requests from 2; 2 is the sign of bulk-only "
+		  "transport, not its cause.",
+	  .source = "S0; kernel drivers usb-storage and uas",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = usb_transport,
+	  .by_hand = "another cable, port or enclosure: one that speaks UAS" },
+	{ .id = "disk.scheduler",
+	  .title = "I/O scheduler",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/scheduler",
+	  .fact = "scheduler",
+	  .not_when = "the device stands above another one or takes no scheduler",
+	  .why = "Orders requests before the device sees them. Devices and file systems that order "
+		 "themselves gain nothing "
+		 "from it.",
+	  .source = "S0; queue-sysfs",
+	  .shown_by = "disk/read-rand:4KiB:qd32 disk/read-rand:4KiB:qd128",
+	  .settle_s = 1,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  .want = want_scheduler,
+	  .applies = has_scheduler },
+	{ .id = "disk.nr-requests",
+	  .title = "Requests in the queue",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/nr_requests",
+	  .fact = "nr_requests",
+	  .not_when = "the scheduler is none: it then follows the device",
+	  .why = "How many requests wait in the block layer. Under scheduler none it cannot exceed "
+		 "the device's depth.",
+	  .note = "256 is published. The script sets it and then switches the scheduler, which "
+		  "resets it; the udev rule sets the "
+		  "scheduler first and then fails. It was never in force.",
+	  .source = "S0; queue-sysfs",
+	  .shown_by = "disk/read-rand:4KiB:qd128",
+	  .settle_s = 1,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  .judge = nr_requests,
+	  .aim = aim_nr_requests },
+	{ .id = "disk.read-ahead",
+	  .title = "Read-ahead",
+	  QUEUE,
+	  .name = "/sys/block/{}/queue/read_ahead_kb",
+	  .fact = "read_ahead_kb",
+	  .unit = "KiB",
+	  .not_when = "the disk is a ZFS member: ZFS has its own prefetch",
+	  .why = "How far the kernel reads ahead of a sequential reader through the page cache. "
+		 "O_DIRECT and ZFS do not use it.",
+	  .source = "S0; queue-sysfs; TuneD throughput-performance",
+	  .shown_by = "disk/read-seq:128KiB:buffered model-load disk/read-rand:4KiB:buffered",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_NONE,
+	  .want = want_read_ahead },
+	{ .id = "disk.root-local",
+	  .title = "Root file system is local",
+	  .scope = SCOPE_HOST,
+	  .read = "/proc/self/mountinfo",
+	  .why = "Libraries and models load at the speed of their file system.",
+	  .source = "S0",
+	  .severity = SEVERITY_LOW,
+	  .judge = local_root,
+	  .by_hand = "keep models and libraries on a disk of this machine" },
+};
+
+const struct setting_table settings_disk = SETTING_TABLE(rows);

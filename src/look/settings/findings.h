@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings for programs: JSON, JUnit and Prometheus text. What people read is in page_check.c. */
+#ifndef SETTINGS_FINDINGS_H
+#define SETTINGS_FINDINGS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "look/settings/check.h"
+
+/* The host object that every JSON result carries. The caller owns the reference. */
+json_t *host_json(const struct machine *m);
+/* Top level of every result: schema "gputune.VERB/1", tool version, host, time, exit code. */
+json_t *result_json(const char *verb, const struct machine *m, int exit_code);
+/* Schema gputune.check/1, see schemas/check.json. */
+json_t *findings_json(const struct findings *f, const struct machine *m, const struct profile *p,
+		      int exit_code);
+/* Schema gputune.explain/1: one setting, and its findings on this machine. */
+json_t *explain_json(const struct setting *s, const struct machine *m, const struct findings *f);
+/* One test case a finding: FAIL is a failure, UNKNOWN an error, NA skipped. */
+void findings_junit(FILE *out, const struct findings *f);
+/* node_exporter textfile: one sample a finding, value 1, verdict as label; and the score. */
+void findings_prom(FILE *out, const struct findings *f, const struct machine *m);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU health: preconditions. A setting is not to blame for a throttled or degraded GPU. Whether it
+ * answers at all is in gpu_driver.c, links are in gpu_link.c. */
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "look/settings/growth.h"
+#include "look/settings/health_data.h"
+
+/* The reasons that take clocks away; idle, application clocks and display are no fault. */
+static void throttle_now(const struct question *q, struct verdict *v)
+{
+	static const struct {
+		long long bit;
+		const char *name;
+	} bits[] = {
+		{ EVENT_SW_POWER, "software power cap" },
+		{ EVENT_HW_SLOWDOWN, "hardware slowdown" },
+		{ EVENT_SW_THERMAL, "software thermal" },
+		{ EVENT_HW_THERMAL, "hardware thermal" },
+		{ EVENT_HW_POWER, "hardware power brake" },
+		{ EVENT_SYNC_BOOST, "sync boost" },
+	};
+	const struct gpu *g = q->object;
+	TEXT_AUTO t = { 0 };
+	long long mask;
+
+	if (!seen_ok(&g->event_reasons.f)) {
+		verdict_unseen(q, v, &g->event_reasons.f, NULL);
+		return;
+	}
+	mask = g->event_reasons.v;
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		if (mask & bits[i].bit)
+			text_printf(&t, "%s%s", t.len ? ", " : "", bits[i].name);
+	v->current = t.len ? arena_strdup(q->a, t.s) : mask & EVENT_IDLE ? "none (idle)" : "none";
+	if (mask & (EVENT_SW_THERMAL | EVENT_HW_THERMAL))
+		verdict_fail(v, "none", "the GPU is too hot: cooling first, clocks after");
+	else if (mask & EVENT_HW_POWER)
+		verdict_fail(v, "none",
+			     "hardware holds the GPU below its clock: power supply or cable; no "
+			     "clock setting lifts that");
+	/* nvml.h: it may be told while the clock changes, too. */
+	else if (mask & EVENT_HW_SLOWDOWN)
+		verdict_na(v, CODE_NEEDS_EARLIER,
+			   "hardware slows it down, for neither heat nor power brake: told for a "
+			   "moment of every change of the clock, too; an earlier reading (--since) "
+			   "tells how long");
+	else if (mask & EVENT_SW_POWER)
+		verdict_pass(v, "at its power limit, as a working GPU is: no fault, and no clock "
+				"lock lifts it");
+	else if (mask & EVENT_SYNC_BOOST)
+		verdict_pass(v, "kept in step with the slowest GPU of its group, as configured");
+	else
+		verdict_pass(v, fact_or(&g->integrated, 0)
+					? "none reported; hidden limits of a GB10 do not show "
+					  "here, only under load"
+					: "clocks are not held back now");
+}
+
+/* What part of the time between two readings hardware held the clock down. */
+static void throttle_growth(const struct question *q, struct verdict *v, const struct gpu *before)
+{
+	const struct gpu *g = q->object;
+	long long thermal = growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us),
+		  brake = growth(&g->event_hw_power_us, &before->event_hw_power_us);
+	double most = health_figure(q->s->id, "share", NULL, 0),
+	       share = ((double)thermal + (double)(brake > 0 ? brake : 0)) / 1e4 /
+		       (double)growth_seconds(q->m);
+
+	v->current = arena_printf(q->a, "%.1f %% of the time %s", share, growth_span(q->a, q->m));
+	if (share > most)
+		verdict_fail(v, arena_printf(q->a, "<= %.0f %%", most),
+			     "hardware slows this GPU down now: cooling and power supply");
+	else
+		verdict_pass(v, "hardware did not slow it down between the two readings");
+}
+
+/* Counters run since the driver was loaded: only their share against each other says anything at
+ * rest. */
+static void throttle_history(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	long long thermal, brake,
+		most = (long long)(health_figure(q->s->id, "time", NULL, 0) * 1e6);
+
+	if (!seen_ok(&g->event_hw_thermal_us.f) || !seen_ok(&g->event_hw_power_us.f)) {
+		verdict_unseen(q, v,
+			       seen_ok(&g->event_hw_thermal_us.f) ? &g->event_hw_power_us.f
+								  : &g->event_hw_thermal_us.f,
+			       "the driver does not count it on this GPU");
+		return;
+	}
+	thermal = g->event_hw_thermal_us.v;
+	brake = g->event_hw_power_us.v;
+	v->current = arena_printf(
+		q->a,
+		"thermal %lld s, power brake %lld s, software power cap %lld s since driver load",
+		thermal / 1000000, brake / 1000000, fact_or(&g->event_sw_power_us, 0) / 1000000);
+	if (before && growth(&g->event_hw_thermal_us, &before->event_hw_thermal_us) >= 0) {
+		throttle_growth(q, v, before);
+		return;
+	}
+	/* A lifetime count is no rate, so it is a hint and no more. */
+	if (thermal > most || brake > most)
+		verdict_fail(v, "0 s of thermal and power brake",
+			     "hardware slowed this GPU down since the driver was loaded: look at "
+			     "cooling and power supply, then watch whether it grows");
+	else
+		verdict_pass(
+			v,
+			"hardware never slowed it down; a software power cap under load is normal");
+}
+
+static void temperature(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long now = fact_or(&g->temperature_c, -1000),
+		  limit = fact_or(&g->temperature_slowdown_c, -1);
+	long long margin = fact_or(&g->temperature_margin_c, -1000);
+
+	if (now == -1000 && margin == -1000) {
+		verdict_unseen(q, v, &g->temperature_c.f, NULL);
+		return;
+	}
+	v->current = now != -1000 ? arena_printf(q->a, "%lld C", now)
+				  : arena_printf(q->a, "%lld C below its limit", margin);
+	if (limit >= 0 && now != -1000)
+		margin = limit - now;
+	if (margin == -1000 && (g->temperature_slowdown_c.f.seen == SEEN_UNASKED ||
+				g->temperature_margin_c.f.seen == SEEN_UNASKED))
+		verdict_na(v, CODE_NEEDS_DEEP,
+			   "its limit was not asked, because that takes time (--deep asks); what "
+			   "heat takes away is in gpu.throttle");
+	else if (margin == -1000)
+		verdict_pass(v, "the driver gives no limit to compare with");
+	else if (margin >= 5)
+		verdict_pass(v, arena_printf(q->a, "%lld C below the slow-down limit", margin));
+	else
+		verdict_fail(v, "5 C below the slow-down limit",
+			     margin >= 0
+				     ? "at the slow-down limit: cooling first, clocks after"
+				     : "above the slow-down limit: cooling first, clocks after");
+}
+
+/*
+ * GB10: a power-delivery fault leaves the GPU at 500 to 850 MHz and under 20 W while it works, with
+ * no reason set. It can only be told while the GPU works.
+ */
+static void power_latch(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long util = fact_or(&g->util_gpu_pct, -1), sm = fact_or(&g->clock_sm_mhz, -1),
+		  mw = fact_or(&g->power_mw, -1);
+
+	if (q->platform != ON_SPARK || (seen_ok(&g->integrated.f) && !g->integrated.v)) {
+		verdict_na(v, CODE_NOT_HERE, "known of GB10 only");
+		return;
+	}
+	if (util < 0 || sm < 0 || !seen_ok(&g->event_reasons.f)) {
+		verdict_unseen(q, v,
+			       util < 0 ? &g->util_gpu_pct.f
+			       : sm < 0 ? &g->clock_sm_mhz.f
+					: &g->event_reasons.f,
+			       NULL);
+		return;
+	}
+	v->current =
+		mw < 0 ? arena_printf(q->a, "%lld %% busy, %lld MHz", util, sm)
+		       : arena_printf(q->a, "%lld %% busy, %lld MHz, %lld W", util, sm, mw / 1000);
+	if (util < 80)
+		verdict_na(v, CODE_NEEDS_LOAD, "the GPU is idle: the fault shows only under load");
+	else if (sm >= 1400)
+		verdict_pass(v, "the clock is up under load");
+	else if (g->event_reasons.v & ~(long long)EVENT_IDLE)
+		verdict_na(v, CODE_NO_EFFECT, "low, but with a reason: see gpu.throttle");
+	else
+		verdict_fail(
+			v, "> 2000 MHz under load",
+			"low clock, busy, no throttle reason: the USB-C power supply latched "
+			"low. Unplug it from the wall and the unit for a minute; a reboot does "
+			"not clear it");
+}
+
+static void remapped_rows(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+
+	if (!seen_ok(&g->remap_failed.f)) {
+		verdict_unseen(q, v, &g->remap_failed.f, "this GPU does not remap rows");
+		return;
+	}
+	v->current =
+		arena_printf(q->a, "%lld corrected, %lld uncorrected",
+			     fact_or(&g->remap_corrected, 0), fact_or(&g->remap_uncorrected, 0));
+	if (g->remap_failed.v)
+		verdict_fail(v, "no failure",
+			     "a row could not be remapped: the board has to be replaced");
+	else if (fact_or(&g->remap_pending, 0))
+		verdict_fail(v, "none pending", "a remap waits for a GPU reset");
+	else if ((double)fact_or(&g->remap_uncorrected, 0) >
+		 health_figure(q->s->id, "uncorrected", NULL, 1e18))
+		verdict_fail(v, "few after uncorrected errors",
+			     "so many rows were lost that the board should be replaced");
+	else
+		verdict_pass(v, "no remap failed or waits");
+}
+
+static void ecc_errors(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object, *before = earlier_gpu(q->m, g);
+	double corrected_most = health_figure(q->s->id, "corrected", NULL, 1e18);
+	long long more;
+
+	if (!seen_ok(&g->ecc_uncorrected.f)) {
+		verdict_unseen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v,
+				  fact_or(&g->ecc_corrected, 0));
+	more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
+	if ((double)fact_or(&g->ecc_corrected, 0) > corrected_most)
+		verdict_fail(v, arena_printf(q->a, "<= %.0f corrected", corrected_most),
+			     "so many corrected errors that uncorrected ones are near: exchange "
+			     "the board");
+	else if (more > 0)
+		verdict_fail(v, "no growth",
+			     arena_printf(q->a, "%lld more uncorrected errors %s", more,
+					  growth_span(q->a, q->m)));
+	else if (g->ecc_uncorrected.v == 0)
+		verdict_pass(v, "no uncorrected error over its life");
+	else if (more == 0)
+		verdict_pass(v, arena_printf(q->a, "errors over its life, none of them new %s",
+					     growth_span(q->a, q->m)));
+	else if (fact_or(&g->remap_uncorrected, 0) > 0 && fact_or(&g->remap_pending, 1) == 0 &&
+		 fact_or(&g->remap_failed, 1) == 0)
+		verdict_pass(v, "errors over its life; the rows were remapped and none waits");
+	else
+		verdict_fail(v, "0 uncorrected",
+			     "uncorrected memory errors over its life that no remapped row "
+			     "explains: only growth is a fault, look again after a day of work");
+}
+
+static void recovery(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+
+	if (!seen_ok(&g->recovery_action.f)) {
+		verdict_unseen(q, v, &g->recovery_action.f, "the driver does not say");
+		return;
+	}
+	v->current = g->recovery_action.v;
+	if (strcmp(g->recovery_action.v, "none") == 0)
+		verdict_pass(v, "the driver asks for nothing");
+	else
+		verdict_fail(v, "none",
+			     arena_printf(q->a, "the driver asks for: %s", g->recovery_action.v));
+}
+
+#define HEALTH .health = true
+#define GPU HEALTH, .scope = SCOPE_GPU
+
+static const struct setting rows[] = {
+	{ .id = "gpu.throttle",
+	  .title = "Clocks held back now",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "event_reasons",
+	  .why = "The driver's own word on why the clock is low.",
+	  .note = "Published as: all inactive once clocks are locked. A lock lifts no cap.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_HIGH,
+	  .judge = throttle_now,
+	  .by_hand = "cooling and power supply first: fans, airflow, inlet temperature, cables" },
+	{ .id = "gpu.throttle-history",
+	  .title = "Slowed down by hardware",
+	  GPU,
+	  .read = "clocks event reason counters",
+	  .not_when = "the driver does not count it",
+	  .why = "Counters since the driver was loaded. A count is no rate: only growth under load "
+		 "is a fault.",
+	  .note = "27.8e9 us of power cap are published as evidence: 7.7 hours of a driver's life.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = throttle_history,
+	  .by_hand = "look again under load: only what grows now is a fault to look for" },
+	{ .id = "gpu.temperature",
+	  .title = "Temperature",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "temperature_c",
+	  .why = "Close to its limit a GPU slows itself down.",
+	  .note = "90 C is published as safe without a source; the driver knows each board's "
+		  "limit.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_HIGH,
+	  .judge = temperature,
+	  .by_hand = "fans, airflow and inlet temperature" },
+	{ .id = "gpu.power-latch",
+	  .title = "Power-delivery latch",
+	  GPU,
+	  .read = "utilisation, SM clock and power together",
+	  .not_when = "the GPU is no GB10, or idle",
+	  .why = "A GB10 can stay at 500 to 850 MHz after a power-supply negotiation went wrong, "
+		 "with no reason reported.",
+	  .source = "NVIDIA developer forum threads 376039 and 361294",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = power_latch,
+	  .by_hand = "shut down and take the mains adapter off for a minute: a reboot keeps the "
+		     "state" },
+	{ .id = "gpu.remapped-rows",
+	  .title = "Remapped memory rows",
+	  GPU,
+	  .read = "nvmlDeviceGetRemappedRows",
+	  .not_when = "the GPU does not remap rows",
+	  .why = "A pending or failed remap needs a reset or a new board.",
+	  .source = "nvml; NVIDIA GPU memory error management",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = remapped_rows,
+	  .by_hand = "reset the GPU with nothing running on it; a failed remap is a case for the "
+		     "vendor" },
+	{ .id = "gpu.ecc-errors",
+	  .title = "Uncorrected memory errors",
+	  GPU,
+	  .read = "nvmlDeviceGetTotalEccErrors",
+	  .not_when = "the GPU counts none",
+	  .why = "Uncorrected errors end jobs. The count is of the board's life, not of today.",
+	  .source = "nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = ecc_errors,
+	  .by_hand = "reset the GPU, run the vendor's memory diagnosis, and exchange the GPU if "
+		     "they come back" },
+	{ .id = "gpu.recovery-action",
+	  .title = "Recovery asked for",
+	  GPU,
+	  .of = &schema_gpu,
+	  .fact = "recovery_action",
+	  .not_when = "the driver does not say",
+	  .why = "The driver knows when a GPU needs a reset, a drain or a reboot.",
+	  .source = "nvml",
+	  .severity = SEVERITY_CRITICAL,
+	  .judge = recovery,
+	  .by_hand = "do what the driver asks for, with nothing running on the GPU" },
+};
+
+const struct setting_table settings_gpu_health = SETTING_TABLE(rows);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared questions of the rules. */
+#include "look/settings/predicates.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool is_virtual(const struct machine *m)
+{
+	return fact_or(&m->platform.virtual_, 0) == 1;
+}
+
+bool has_unified_memory(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (fact_or(&g->integrated, 0) == 1)
+			return true;
+	return false;
+}
+
+bool is_superchip(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (fact_or(&g->c2c, 0) == 1)
+			return true;
+	return false;
+}
+
+bool has_rdma(const struct machine *m)
+{
+	return m->net.rdma.n > 0;
+}
+
+bool has_isolated_cpus(const struct machine *m)
+{
+	return seen_ok(&m->cpu.isolated.f) && m->cpu.isolated.v.n > 0;
+}
+
+bool service_active(const struct machine *m, const char *unit)
+{
+	const struct service *s = machine_service(m, unit);
+
+	return s && fact_or(&s->active, 0) == 1;
+}
+
+bool is_numa(const struct machine *m)
+{
+	return m->cpu.nodes.n > 1;
+}
+
+bool is_locked_down(const struct machine *m)
+{
+	return seen_ok(&m->kernel.lockdown.f) && strcmp(m->kernel.lockdown.v, "none") != 0;
+}
+
+int zfs_release(const struct machine *m)
+{
+	int major, minor;
+
+	if (!seen_ok(&m->storage.zfs_version.f) ||
+	    sscanf(m->storage.zfs_version.v, "%d.%d", &major, &minor) != 2)
+		return 0;
+	return major * 100 + minor;
+}
+
+const struct fact *first_unread(const struct fact *const *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (facts[i]->seen != SEEN_OK && facts[i]->seen != SEEN_ABSENT)
+			return facts[i];
+	return NULL;
+}
+
+bool is_placed(const struct machine *m, const struct pci_function *f)
+{
+	for (size_t hops = 0; f && f->path && *f->path && hops < 32; hops++) {
+		if (!f->parent || !*f->parent)
+			return true;
+		f = machine_pci(m, f->parent);
+	}
+	return false;
+}
+
+bool not_integrated(const struct question *q, struct verdict *v, const char *why)
+{
+	const struct gpu *g = q->object;
+
+	if (fact_or(&g->integrated, 0) != 1)
+		return true;
+	verdict_na(v, CODE_INTEGRATED, why);
+	return false;
+}
+
+bool has_wish(const struct question *q, struct verdict *v)
+{
+	if (q->wish && q->wish->rel != WANT_LEAVE)
+		return true;
+	if (q->wish)
+		verdict_na(v, q->s->risk == RISK_DANGER ? CODE_OPT_IN : CODE_LEFT_ALONE,
+			   q->wish->because ? q->wish->because : "the profile leaves it alone");
+	else
+		verdict_na(v, CODE_NOT_IN_PROFILE,
+			   arena_printf(q->a, "the profile %s has no wish for it",
+					profile_name(q->profile)));
+	return false;
+}
+
+bool is_connectx(const struct pci_function *p)
+{
+	return fact_or(&p->vendor, 0) == 0x15b3 && pci_base_class(p) == 0x02 &&
+	       fact_or(&p->is_vf, 0) != 1;
+}
+
+bool is_below(const struct pci_function *p, const struct pci_function *b)
+{
+	return p->path && b->path && *b->path && str_starts(p->path, b->path) &&
+	       p->path[strlen(b->path)] == '/';
+}
+
+const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n)
+{
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
+		if (fact_is(&p->netdev, n->name))
+			return p;
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
+		if (*p->pci && strcmp(p->pci, n->pci) == 0)
+			return p;
+	return NULL;
+}
+
+bool is_data_port(const struct machine *m, const void *nic)
+{
+	const struct nic *n = nic;
+	long long speed = fact_or(&n->speed_mbps, 0), fastest = 0;
+
+	LIST_FOR_EACH (struct nic, other, &m->net.nics)
+		if (*other->pci && is_up(other) && fact_or(&other->speed_mbps, 0) > fastest)
+			fastest = other->speed_mbps.v;
+	/* 25 Gb/s beside rails of 400 is the way in, not the way between nodes. */
+	if (speed > 0 && speed * 4 < fastest)
+		return false;
+	return rdma_of(m, n) || speed >= 25000;
+}
+
+bool is_up(const struct nic *n)
+{
+	return fact_is(&n->operstate, "up") || fact_or(&n->carrier, 0) == 1;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about a machine that several rules ask. Pure. */
+#ifndef SETTINGS_PREDICATES_H
+#define SETTINGS_PREDICATES_H
+
+#include "look/settings/settings.h"
+
+/* A virtual machine: its host decides about clocks, idle states and PCIe. */
+bool is_virtual(const struct machine *m);
+/* Some GPU shares the host's memory, so that page cache and huge pages are taken from CUDA. */
+bool has_unified_memory(const struct machine *m);
+/* Some RDMA port, or a NIC of a vendor whose user-space drivers poll. */
+bool has_rdma(const struct machine *m);
+/* Somebody set CPUs aside: isolcpus or a cpuset partition. */
+bool has_isolated_cpus(const struct machine *m);
+bool service_active(const struct machine *m, const char *unit);
+/* More than one NUMA node with CPUs or memory. */
+bool is_numa(const struct machine *m);
+/* Kernel lockdown is integrity or confidentiality: PCI configuration and kernel memory cannot be
+ * written. */
+bool is_locked_down(const struct machine *m);
+/* The OpenZFS version as major * 100 + minor; 0 when it is not loaded. */
+int zfs_release(const struct machine *m);
+/* The first of n facts that is neither seen nor absent: nothing may be concluded from it. NULL when
+ * there is none. */
+const struct fact *first_unread(const struct fact *const *facts, size_t n);
+/* The function's place in the tree was read, and all bridges above it are known. */
+bool is_placed(const struct machine *m, const struct pci_function *f);
+
+/* True for a GPU with its own memory (q's object); otherwise false and *v is NA with the sentence.
+ */
+bool not_integrated(const struct question *q, struct verdict *v, const char *why);
+
+/* The profile wishes something of this row; otherwise false and *v is NA: left alone, or not in the
+ * profile. For rules that judge by q->wish. */
+bool has_wish(const struct question *q, struct verdict *v);
+/* A physical function of a Mellanox/NVIDIA network adapter. */
+bool is_connectx(const struct pci_function *p);
+/* p stands below the bridge b in the tree. */
+bool is_below(const struct pci_function *p, const struct pci_function *b);
+/* The RDMA port of an interface, by its name or its PCI function; NULL when it has none. */
+const struct rdma_port *rdma_of(const struct machine *m, const struct nic *n);
+/* A port for data: one with an RDMA device, or of 25 Gb/s and more, that is not much slower than
+ * the machine's fastest, as a management port is. */
+bool is_data_port(const struct machine *m, const void *nic);
+/* What could only be written to configuration space: the adapter's read requests are smaller than
+ * wished (nic_function.c); the bridge's redirect stands between peers (pcie_access.c). */
+bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
+			const struct opinion *wish);
+bool wants_no_redirect(const struct machine *m, const struct pci_function *b,
+		       const struct opinion *wish);
+/* GPUs that hang from their CPUs by NVLink-C2C (Grace Hopper, Grace Blackwell): no baseboard, and
+ * no PCIe switch between them and the NICs. */
+bool is_superchip(const struct machine *m);
+/* The link is up. */
+bool is_up(const struct nic *n);
+
+#endif

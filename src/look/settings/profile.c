@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading profiles: built-in names and INI files, with the line of everything that is wrong. */
+#include "look/settings/profile.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "look/settings/waive.h"
+
+/* inih cuts longer lines without saying so; we refuse them instead. */
+enum { LINE_MAX_BYTES = 190, FILE_MAX_BYTES = 1 << 20 };
+
+struct loading {
+	struct arena *a;
+	struct profile *p;
+	FILE *f;
+	const char *path;
+	int line, complained; /* the line that is read, and the one that was wrong */
+	size_t bytes;
+	struct err *e;
+	int result;
+};
+
+static int bad(struct loading *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The first complaint is kept: later ones usually follow from it. 0 tells inih that the line
+ * failed. */
+static int bad(struct loading *l, const char *fmt, ...)
+{
+	char what[400];
+	va_list ap;
+
+	if (l->result)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	l->complained = l->line;
+	l->result = err_set(l->e, -EINVAL, "%s:%d: %s", l->path, l->line, what);
+	return 0;
+}
+
+static char *next_line(char *buf, int cap, void *stream)
+{
+	struct loading *l = stream;
+	char line[4096];
+	size_t n;
+
+	if (l->result || !fgets(line, sizeof(line), l->f))
+		return NULL;
+	l->line++;
+	n = strlen(line);
+	l->bytes += n;
+	if (l->bytes > FILE_MAX_BYTES)
+		bad(l, "the file is larger than 1 MiB");
+	else if (n > LINE_MAX_BYTES || n >= (size_t)cap)
+		bad(l, "the line is longer than %d characters", LINE_MAX_BYTES);
+	if (l->result)
+		return NULL;
+	memcpy(buf, line, n + 1);
+	return buf;
+}
+
+static void add_patterns(struct arena *a, const char ***list, size_t *n, const char *text)
+{
+	while (*text) {
+		size_t k, len;
+		const char *word;
+
+		text += strspn(text, ", \t");
+		k = strcspn(text, ",");
+		word = str_trim(text, k, &len);
+		if (len) {
+			*list = arena_grow(a, *list, *n, sizeof(**list));
+			(*list)[(*n)++] = arena_strndup(a, word, len);
+		}
+		text += k;
+	}
+}
+
+static bool matches_any(const char *pattern)
+{
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, pattern))
+			return true;
+	return false;
+}
+
+int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e)
+{
+	size_t *n = skip ? &p->n_skip : &p->n_only, before = *n;
+	const char ***patterns = skip ? &p->skip : &p->only;
+
+	add_patterns(a, patterns, n, list);
+	/* From a variable that is not set: to take it for "all" would change all of them. */
+	if (!skip && *n == before)
+		return err_set(e, -EINVAL, "\"only\" needs ids, and \"%.60s\" names none", list);
+	for (size_t i = before; i < *n; i++) {
+		const char *near;
+
+		if (matches_any((*patterns)[i]))
+			continue;
+		near = setting_suggest((*patterns)[i]);
+		err_set(e, -EINVAL, "there is no setting \"%s\"", (*patterns)[i]);
+		if (near)
+			err_hint(e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+		else
+			err_hint(e, "\"gputune list\" shows all ids");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void profile_one(struct arena *a, struct profile *p, const char *id)
+{
+	add_patterns(a, &p->only, &p->n_only, id);
+	p->n_within = 0;
+}
+
+static int profile_key(struct loading *l, const char *key, const char *value)
+{
+	struct err e = { 0 };
+	int id;
+
+	if (strcmp(key, "base") == 0) {
+		id = profile_parse(value);
+		if (id < 0)
+			return bad(l, "base \"%s\" is not a built-in profile", value);
+		l->p->base = (enum profile_id)id;
+		return 1;
+	}
+	if (strcmp(key, "only") == 0 || strcmp(key, "skip") == 0) {
+		if (profile_narrow(l->a, l->p, value, key[0] == 's', &e))
+			return bad(l, "%s%s%s", e.text, e.hint[0] ? "; " : "", e.hint);
+		return 1;
+	}
+	return bad(l, "unknown key \"%s\" in [profile]; known are base, only, skip", key);
+}
+
+/* "10", ">= 10", "<= 10", "not 1", "one of none mq-deadline", "leave" */
+static int parse_want(struct loading *l, struct profile_override *o, const char *value)
+{
+	static const struct {
+		const char *prefix;
+		enum relation rel;
+	} forms[] = {
+		{ ">=", WANT_AT_LEAST },
+		{ "<=", WANT_AT_MOST },
+		{ "not ", WANT_NOT },
+		{ "one of ", WANT_ONE_OF },
+	};
+	enum relation rel = WANT_IS;
+	long long number;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (str_starts(value, forms[i].prefix)) {
+			rel = forms[i].rel;
+			value += strlen(forms[i].prefix);
+			break;
+		}
+	value += strspn(value, " ");
+	if (!*value)
+		return bad(l, "want of [%s] is empty", o->s->id);
+	if (strcmp(value, "leave") == 0)
+		rel = WANT_LEAVE;
+	if (o->s->wish && rel != WANT_LEAVE) {
+		const char *said = value;
+
+		if (!(value = o->s->wish(l->a, said)))
+			return bad(l, "want of [%s] must be %s, not \"%s\"", o->s->id,
+				   o->s->wish_form, said);
+	}
+	if ((rel == WANT_AT_LEAST || rel == WANT_AT_MOST) && parse_i64(value, &number))
+		return bad(l, "want of [%s] must be a whole number after >= or <=, not \"%s\"",
+			   o->s->id, value);
+	if (o->s->judge && !o->s->n_opinions)
+		return bad(l, "[%s] is a check without a wanted value; it can be waived", o->s->id);
+	if (o->s->n_opinions && o->s->opinions[0].rel != WANT_ONE_OF && rel == WANT_IS &&
+	    parse_i64(o->s->opinions[0].value ? o->s->opinions[0].value : "", &number) == 0 &&
+	    parse_i64(value, &number))
+		return bad(l, "want of [%s] must be a whole number, not \"%s\"", o->s->id, value);
+	o->o = (struct opinion){ .rel = rel,
+				 .value = arena_strdup(l->a, value),
+				 .because = arena_printf(l->a, "asked for by %s:%d", l->path,
+							 l->line) };
+	o->has_want = true;
+	return 1;
+}
+
+static struct profile_override *override_for(struct loading *l, const struct setting *s)
+{
+	struct profile *p = l->p;
+
+	for (size_t i = 0; i < p->n_overrides; i++)
+		if (p->overrides[i].s == s)
+			return &p->overrides[i];
+	p->overrides = arena_grow(l->a, p->overrides, p->n_overrides, sizeof(*p->overrides));
+	p->overrides[p->n_overrides] = (struct profile_override){ .s = s, .line = l->line };
+	return &p->overrides[p->n_overrides++];
+}
+
+static int setting_key(struct loading *l, const struct setting *s, const char *key,
+		       const char *value)
+{
+	struct profile_override *o = override_for(l, s);
+	long long deadline;
+
+	if (strcmp(key, "want") == 0)
+		return parse_want(l, o, value);
+	if (strcmp(key, "waive") == 0) {
+		if (!*value)
+			return bad(l, "a waiver needs a reason");
+		o->waive = arena_strdup(l->a, value);
+		return 1;
+	}
+	if (strcmp(key, "expires") == 0) {
+		if (waive_deadline(value, &deadline))
+			return bad(l, "expires must be a date like 2027-01-31, not \"%s\"", value);
+		o->expires = arena_strdup(l->a, value);
+		return 1;
+	}
+	if (strcmp(key, "target") == 0) {
+		o->target = arena_strdup(l->a, value);
+		return 1;
+	}
+	return bad(l, "unknown key \"%s\" in [%s]; known are want, waive, expires, target", key,
+		   s->id);
+}
+
+static int on_key(void *user, const char *section, const char *key, const char *value)
+{
+	struct loading *l = user;
+	const struct setting *s;
+	const char *near;
+
+	if (strcmp(section, "profile") == 0)
+		return profile_key(l, key, value);
+	if (!*section)
+		return bad(l, "\"%s\" stands before any section", key);
+	s = setting_find(section);
+	if (s)
+		return setting_key(l, s, key, value);
+	near = setting_suggest(section);
+	return bad(l, "[%s] is not a setting%s%s%s", section, near ? "; did you mean [" : "",
+		   near ? near : "", near ? "]?" : "");
+}
+
+static int check_waivers(struct loading *l)
+{
+	for (size_t i = 0; i < l->p->n_overrides; i++) {
+		const struct profile_override *o = &l->p->overrides[i];
+
+		l->line = o->line;
+		if ((o->expires || o->target) && !o->waive)
+			bad(l, "[%s] has %s but no waive", o->s->id,
+			    o->expires ? "expires" : "target");
+	}
+	return l->result;
+}
+
+static int load_file(struct arena *a, const char *path, struct profile *out, struct err *e)
+{
+	struct loading l = { .a = a, .p = out, .path = arena_strdup(a, path), .e = e };
+	int fd, r;
+
+	fd = fd_open_input(path);
+	l.f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!l.f)
+		return err_set(e, fd < 0 ? fd : -ENOMEM, "profile %s: %s", path,
+			       fd < 0 ? strerror(-fd) : "out of memory");
+	r = ini_parse_stream(next_line, &l, on_key, &l);
+	if (!l.result && ferror(l.f))
+		l.result = err_set(e, -EIO, "profile %s could not be read", path);
+	fclose(l.f);
+	/* A line that is no INI is passed over by the parser; what follows from it must not hide
+	 * it. */
+	if (r > 0 && l.complained > r)
+		l.result = 0;
+	if (!l.result && r) {
+		l.line = r > 0 ? r : l.line;
+		bad(&l, "not \"key = value\", not \"[section]\" and not a comment");
+	}
+	return l.result ? l.result : check_waivers(&l);
+}
+
+int profile_load(struct arena *a, const char *name, struct profile *out, struct err *e)
+{
+	static const char *const dirs[] = { "/etc/gputune/profiles",
+					    "/usr/share/gputune/profiles" };
+	struct profile p = { .name = arena_strdup(a, name), .base = PROFILE_DEFAULT };
+	int id = profile_parse(name), r = -ENOENT;
+
+	if (id >= 0) {
+		p.base = (enum profile_id)id;
+		*out = p;
+		return 0;
+	}
+	if (strchr(name, '/') || str_ends(name, ".ini") || str_ends(name, ".conf")) {
+		r = load_file(a, name, &p, e);
+	} else {
+		for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && r == -ENOENT; i++)
+			r = load_file(a, arena_printf(a, "%s/%s.ini", dirs[i], name), &p, e);
+		if (r == -ENOENT) {
+			err_set(e, r, "there is no profile \"%s\"", name);
+			err_hint(e,
+				 "built in are default, published, max-performance, low-latency, "
+				 "balanced, "
+				 "inference, training; a file is named by its path or lies in %s",
+				 dirs[0]);
+		}
+	}
+	if (r)
+		return r;
+	p.within = p.only;
+	p.n_within = p.n_only;
+	p.only = NULL;
+	p.n_only = 0;
+	*out = p;
+	return 0;
+}
+
+static bool selects(const char **patterns, size_t n, const char *id)
+{
+	bool in = n == 0;
+
+	for (size_t i = 0; i < n && !in; i++)
+		in = id_matches(id, patterns[i]);
+	return in;
+}
+
+bool profile_selects(const struct profile *p, const char *id)
+{
+	bool in = selects(p->within, p->n_within, id) && selects(p->only, p->n_only, id);
+
+	for (size_t i = 0; i < p->n_skip && in; i++)
+		in = !id_matches(id, p->skip[i]);
+	return in;
+}
+
+static const char *joined(struct arena *a, const char **words, size_t n)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "");
+	for (size_t i = 0; i < n; i++)
+		text_printf(&t, "%s%s", i ? "," : "", words[i]);
+	return arena_strdup(a, t.s);
+}
+
+int profile_check_some(struct arena *a, const struct profile *p, struct err *e)
+{
+	const char **only = p->n_only ? p->only : p->within;
+	size_t n = p->n_only ? p->n_only : p->n_within;
+	bool met = false;
+
+	SETTING_FOR_EACH (s) {
+		if (profile_selects(p, s->id))
+			return 0;
+		met = met || (selects(p->within, p->n_within, s->id) &&
+			      selects(p->only, p->n_only, s->id));
+	}
+	if (!met)
+		return err_set(e, -EINVAL,
+			       "no setting is left: the profile has \"only\" (%.120s), and none of "
+			       "these is one of %.120s",
+			       joined(a, p->within, p->n_within), joined(a, only, n));
+	err_set(e, -EINVAL, "no setting is left: \"skip\" (%.120s) takes away all of %s%.120s%s",
+		joined(a, p->skip, p->n_skip), n ? "\"only\" (" : "them", joined(a, only, n),
+		n ? ")" : "");
+	err_hint(e, "an id that stands in both is skipped");
+	return -EINVAL;
+}
+
+const struct profile_override *profile_override_of(const struct profile *p, const struct setting *s)
+{
+	for (size_t i = 0; i < p->n_overrides; i++)
+		if (p->overrides[i].s == s)
+			return &p->overrides[i];
+	return NULL;
+}

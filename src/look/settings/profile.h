@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile: which opinions hold. A built-in one by name, or an INI file that starts from one and
+ * overrides, waives or narrows it. Files are untrusted input: bounded, unknown sections, keys and
+ * ids are errors with their line.
+ */
+#ifndef SETTINGS_PROFILE_H
+#define SETTINGS_PROFILE_H
+
+#include "base/err.h"
+#include "look/settings/settings.h"
+
+struct profile_override {
+	const struct setting *s;
+	struct opinion o; /* profile and on are not used; value "" and WANT_LEAVE for "leave" */
+	bool has_want;
+	const char *waive;   /* reason; NULL when not waived */
+	const char *expires; /* "2027-01-31"; NULL: never */
+	const char *target;  /* pattern of target names the waiver is for; NULL: all */
+	int line;
+};
+
+struct profile {
+	const char *name;
+	enum profile_id base;
+	struct profile_override *overrides;
+	size_t n_overrides;
+	/* Id patterns; an empty list of the first two selects all. within is what the file has as
+	 * "only": what is asked for besides narrows it and never adds to it. */
+	const char **within, **only, **skip;
+	size_t n_within, n_only, n_skip;
+};
+
+/* Name of a built-in profile, or the path of a file (recognised by a slash or an existing file name
+ * in the profile directories). -EINVAL, -ENOENT, ... and *e. */
+int profile_load(struct arena *a, const char *name_or_path, struct profile *out, struct err *e);
+/* For --only and --skip: comma-separated ids or prefixes; each must match at least one setting. A
+ * list that names none is no list for --only; for --skip it skips nothing. */
+int profile_narrow(struct arena *a, struct profile *p, const char *list, bool skip, struct err *e);
+/* For explain: this setting, an id, also where the profile's own "only" leaves it out. */
+void profile_one(struct arena *a, struct profile *p, const char *id);
+/* -EINVAL and a sentence when nothing is selected: to judge nothing is not to find nothing. */
+int profile_check_some(struct arena *a, const struct profile *p, struct err *e);
+bool profile_selects(const struct profile *p, const char *id);
+const struct profile_override *profile_override_of(const struct profile *p,
+						   const struct setting *s);
+
+#endif

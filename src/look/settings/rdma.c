@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RDMA ports, and the ways from a NIC into GPU memory. */
+#include "machine/model/topology.h"
+#include "look/settings/growth.h"
+#include "look/settings/health_data.h"
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
+
+#include <string.h>
+
+static const char no_rdma[] = "no RDMA device";
+
+static bool is_active(const struct rdma_port *p)
+{
+	return fact_is(&p->state, "ACTIVE");
+}
+
+/* The same adapter: one bus and device number. */
+static bool same_adapter(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+
+	return *a && strcspn(b, ".") == n && strncmp(a, b, n) == 0;
+}
+
+/* Behind the same switch as a GPU, and no second port of an adapter whose first is in use: such a
+ * port is a rail of the node and has to be up. */
+static bool is_rail(const struct machine *m, const struct rdma_port *p)
+{
+	LIST_FOR_EACH (struct rdma_port, other, &m->net.rdma)
+		if (other != p && is_active(other) && same_adapter(p->pci, other->pci))
+			return false;
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (*p->pci && topology_path(m, g->pci, p->pci) <= PATH_PXB)
+			return true;
+	return false;
+}
+
+/* Why a port without a link is no fault; NULL when it says that it should have one. */
+static const char *resting(const struct question *q, const struct rdma_port *p)
+{
+	if (q->platform == ON_HGX && is_rail(q->m, p))
+		return NULL;
+	/* An Ethernet port without a link says Disabled whatever the reason. */
+	if (fact_is(&p->phys_state, "Disabled"))
+		return fact_is(&p->link_layer, "InfiniBand")
+			       ? "switched off by the administrator"
+			       : "no cable, the far end is off, or the interface is switched off";
+	return fact_is(&p->phys_state, "Polling") ? "no cable, or the far end is off" : NULL;
+}
+
+static void state(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object;
+
+	if (!seen_ok(&p->state.f)) {
+		verdict_unseen(q, v, &p->state.f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%s, %s", p->state.v, fact_text(&p->phys_state, "?"));
+	if (is_active(p))
+		verdict_pass(v, "active");
+	else if (!seen_ok(&p->phys_state.f))
+		verdict_unseen(q, v, &p->phys_state.f, NULL);
+	else if (resting(q, p))
+		verdict_na(v, CODE_NO_EFFECT, resting(q, p));
+	else if (strcmp(p->state.v, "INIT") == 0)
+		verdict_fail(v, "ACTIVE", "the link is up but no subnet manager configured it");
+	else
+		verdict_fail(v, "ACTIVE",
+			     q->platform == ON_HGX && is_rail(q->m, p)
+				     ? "the link is down on a port that stands beside a GPU: one "
+				       "rail less for every job"
+				     : "the link is down");
+}
+
+/* On a node of a fabric all ports of one kind should have one rate. */
+static void rate(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object;
+	long long best = 0;
+
+	if (!is_active(p)) {
+		v->current = "not active";
+		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
+		return;
+	}
+	if (!seen_ok(&p->rate_mbps.f)) {
+		verdict_unseen(q, v, &p->rate_mbps.f, NULL);
+		return;
+	}
+	LIST_FOR_EACH (struct rdma_port, other, &q->m->net.rdma)
+		if (is_active(other) &&
+		    strcmp(fact_text(&other->link_layer, ""), fact_text(&p->link_layer, "?")) ==
+			    0 &&
+		    strcmp(fact_text(&other->hca_type, ""), fact_text(&p->hca_type, "?")) == 0 &&
+		    fact_or(&other->rate_mbps, 0) > best)
+			best = other->rate_mbps.v;
+	v->current =
+		fact_text(&p->rate_text, arena_printf(q->a, "%lld Gb/s", p->rate_mbps.v / 1000));
+	if (p->rate_mbps.v >= best)
+		verdict_pass(v, "as fast as its like on this machine");
+	else
+		verdict_fail(v, arena_printf(q->a, "%lld Gb/s", best / 1000),
+			     "slower than the other ports of its kind: cable, module or switch "
+			     "port");
+}
+
+/* Integrity errors do not come on a sound link, and a link in use does not go down. */
+static void error_growth(const struct question *q, struct verdict *v, const struct rdma_port *old)
+{
+	const struct rdma_port *p = q->object;
+	long long symbol = growth(&p->symbol_errors, &old->symbol_errors),
+		  rcv = growth(&p->rcv_errors, &old->rcv_errors),
+		  down = growth(&p->link_downed, &old->link_downed);
+	const char *span = growth_span(q->a, q->m);
+
+	v->current =
+		arena_printf(q->a, "%lld symbol, %lld receive, %lld times down more %s",
+			     symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down, span);
+	if ((double)down > health_figure(q->s->id, "flaps", NULL, 0))
+		verdict_fail(v, "no more",
+			     arena_printf(q->a,
+					  "the link went down %s: cable, module or switch "
+					  "port",
+					  span));
+	else if (symbol > 0 || rcv > 0)
+		verdict_fail(v, "no more",
+			     arena_printf(q->a, "integrity errors grew %s: cable or module", span));
+	else
+		verdict_pass(v, arena_printf(q->a, "nothing grew %s", span));
+}
+
+static void errors(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object, *before = earlier_port(q->m, p);
+	double few = health_figure(q->s->id, "few", NULL, 0),
+	       downs = health_figure(q->s->id, "downs", NULL, 0);
+	long long symbol = fact_or(&p->symbol_errors, -1), rcv = fact_or(&p->rcv_errors, -1),
+		  down = fact_or(&p->link_downed, -1);
+
+	if (symbol < 0 && rcv < 0 && down < 0) {
+		verdict_unseen(q, v, &p->symbol_errors.f, "the driver does not count them");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld symbol, %lld receive, %lld times down",
+				  symbol < 0 ? 0 : symbol, rcv < 0 ? 0 : rcv, down < 0 ? 0 : down);
+	/* One look gives no rate: what a few training rounds of a link leave behind is no fault. */
+	if (before)
+		error_growth(q, v, before);
+	else if ((double)symbol > few || (double)rcv > few)
+		verdict_fail(v, "few symbol and receive errors",
+			     "many errors since the counters were reset: watch whether they grow, "
+			     "then change cable or module");
+	else if ((double)down > downs)
+		verdict_fail(v, "few times down",
+			     "the link went down often since the driver was loaded: cable, module "
+			     "or switch port, if it goes on");
+	else
+		verdict_pass(v, symbol > 0 || rcv > 0 ? "few since the counters were reset: only "
+							"growth is a fault"
+						      : "no integrity error counted");
+}
+
+static void link_layer(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object;
+	bool ethernet = q->platform == ON_SPARK || q->platform == ON_IGX;
+
+	if (!seen_ok(&p->link_layer.f)) {
+		verdict_unseen(q, v, &p->link_layer.f, NULL);
+		return;
+	}
+	v->current = p->link_layer.v;
+	if (!ethernet) {
+		verdict_na(v, CODE_LEFT_ALONE, "the site's fabric decides");
+		return;
+	}
+	if (strcmp(p->link_layer.v, "Ethernet") == 0)
+		verdict_pass(v, "Ethernet");
+	else
+		verdict_fail(v, "Ethernet",
+			     "raw Ethernet and RoCE need it; the switch is in the NIC's own "
+			     "configuration (LINK_TYPE) and needs a "
+			     "reboot");
+}
+
+static void gid(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object;
+	const struct nic *n;
+
+	if (fact_is(&p->link_layer, "InfiniBand")) {
+		verdict_na(v, CODE_NO_EFFECT, "InfiniBand does not choose by GID type");
+		return;
+	}
+	if (!is_active(p)) {
+		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
+		return;
+	}
+	LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+		if (fact_is(&g->type, "RoCE v2") && seen_ok(&g->gid.f) &&
+		    strstr(g->gid.v, "0000:0000:0000:0000:0000:ffff:")) {
+			v->current = arena_printf(q->a, "index %u", g->index);
+			verdict_pass(v, "a RoCE v2 address from IPv4 exists; its index moves, so "
+					"let NCCL choose");
+			return;
+		}
+	n = machine_nic(q->m, fact_text(&p->netdev, ""));
+	if (!p->gids.n) {
+		verdict_unknown(v, CODE_ERROR, "an active port has GIDs, but none could be read");
+		return;
+	}
+	v->current = arena_printf(q->a, "none of %zu", p->gids.n);
+	/* What the interface has decides between "nothing to make one from" and a fault. */
+	if (!n) {
+		verdict_unknown(v, CODE_ERROR, "the port's network interface was not seen");
+		return;
+	}
+	if (!seen_ok(&n->ipv4.f)) {
+		verdict_unseen(q, v, &n->ipv4.f, NULL);
+		return;
+	}
+	if (!*n->ipv4.v) {
+		verdict_na(v, CODE_NO_EFFECT,
+			   "the interface has no IPv4 address to make one from: see nic.address");
+		return;
+	}
+	verdict_fail(
+		v, "one RoCE v2 GID from IPv4",
+		"RoCE v2 falls back to link-local addresses, which do not reach other subnets");
+}
+
+/* Adapters of one board with different firmware: an update stopped half-way, or one was exchanged.
+ */
+static void firmware(const struct question *q, struct verdict *v)
+{
+	const struct rdma_port *p = q->object;
+	size_t alike = 0;
+
+	if (!seen_ok(&p->firmware.f) || !seen_ok(&p->board_id.f)) {
+		verdict_unseen(q, v, seen_ok(&p->firmware.f) ? &p->board_id.f : &p->firmware.f,
+			       "the driver does not tell");
+		return;
+	}
+	v->current = p->firmware.v;
+	LIST_FOR_EACH (struct rdma_port, other, &q->m->net.rdma) {
+		if (other == p || !fact_is(&other->board_id, p->board_id.v) ||
+		    !seen_ok(&other->firmware.f))
+			continue;
+		alike++;
+		if (strcmp(other->firmware.v, p->firmware.v) != 0) {
+			verdict_fail(v, "one version on equal boards",
+				     arena_printf(q->a,
+						  "%s has %s: the same board (%s) behaves "
+						  "differently by firmware",
+						  other->device, other->firmware.v, p->board_id.v));
+			return;
+		}
+	}
+	if (alike)
+		verdict_pass(v, "the same on every equal board");
+	else
+		verdict_na(v, CODE_NO_EFFECT, "no second board of its kind");
+}
+
+#define PORT .scope = SCOPE_RDMA, .none = no_rdma
+
+static const struct setting rows[] = {
+	{ .id = "rdma.state",
+	  .title = "Port state",
+	  PORT,
+	  .health = true,
+	  .of = &schema_rdma_port,
+	  .fact = "state",
+	  .why = "A port that is not active carries nothing.",
+	  .source = "S1; S3; S4",
+	  .severity = SEVERITY_HIGH,
+	  .judge = state,
+	  .by_hand =
+		  "cable, far end and switch port; on InfiniBand the subnet manager has to run" },
+	{ .id = "rdma.rate",
+	  .title = "Port rate",
+	  PORT,
+	  .health = true,
+	  .of = &schema_rdma_port,
+	  .fact = "rate_mbps",
+	  .not_when = "the port is not active",
+	  .why = "One slow rail slows every collective.",
+	  .source = "S4; Azure HPC node health checks",
+	  .severity = SEVERITY_HIGH,
+	  .judge = rate,
+	  .by_hand = "a cable and a far end of the port's own rate" },
+	{ .id = "rdma.errors",
+	  .title = "Port errors",
+	  PORT,
+	  .health = true,
+	  .read = "ports/N/counters",
+	  .not_when = "the driver does not count them",
+	  .why = "Integrity errors mean retransmission. A count since a reset is no rate.",
+	  .source = "kernel ABI sysfs-class-infiniband",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = errors,
+	  .by_hand = "clean or exchange the cable, then the module; look whether the count grows" },
+	{ .id = "rdma.firmware",
+	  .title = "Same firmware on like adapters",
+	  PORT,
+	  .health = true,
+	  .of = &schema_rdma_port,
+	  .fact = "firmware",
+	  .not_when = "there is no second adapter of its kind",
+	  .why = "Rails are as fast as the slowest; behaviour differs by firmware.",
+	  .source = "Meta GPU cluster monitoring; Azure HPC node health checks",
+	  .severity = SEVERITY_LOW,
+	  .effect = EFFECT_FIRMWARE,
+	  .judge = firmware,
+	  .by_hand = "bring equal boards to one firmware with the vendor's updater" },
+	{ .id = "rdma.link-layer",
+	  .title = "Link layer",
+	  PORT,
+	  .of = &schema_rdma_port,
+	  .fact = "link_layer",
+	  .not_when = "the site's fabric decides (HGX and generic machines)",
+	  .why = "A VPI port speaks Ethernet or InfiniBand, chosen in its own flash.",
+	  .source = "S1",
+	  .severity = SEVERITY_HIGH,
+	  .risk = RISK_DANGER,
+	  .effect = EFFECT_REBOOT,
+	  .judge = link_layer,
+	  .by_hand = "mlxconfig -d PCI set LINK_TYPE_P1=2 (Ethernet), then reboot; the fabric has "
+		     "to be of the same kind" },
+	{ .id = "rdma.gid",
+	  .title = "RoCE v2 address",
+	  PORT,
+	  .read = "ports/N/gids, gid_attrs/types",
+	  .not_when = "the link layer is InfiniBand, the port is down, or it has no IPv4 address",
+	  .why = "RoCE v2 over IPv4 is what routes and what NCCL chooses.",
+	  .note = "Pinning NCCL_IB_GID_INDEX=3 is published; the index differs by host and moves.",
+	  .source = "S4; NCCL 2.21 release "
+		    "notes",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = gid,
+	  .by_hand = "look at the address and that IPv6 link-local is not all that the interface "
+		     "has; then take the port down and up" },
+};
+
+const struct setting_table settings_rdma = SETTING_TABLE(rows);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services that set what gputune judges, and what published scripts left behind. */
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static const char no_systemd[] = "no systemd: services are not seen";
+
+static bool with_systemd(const struct machine *m, const void *object)
+{
+	(void)object;
+	return fact_is(&m->software.init, "systemd");
+}
+
+/* A unit that runs once and ends leaves no trace but that it is enabled. */
+static bool in_use(const struct service *s)
+{
+	return s && (fact_or(&s->active, 0) == 1 || fact_or(&s->enabled, 0) == 1);
+}
+
+/* More than one of them means that the last writer wins. */
+static void tuners(const struct question *q, struct verdict *v)
+{
+	static const struct {
+		const char *unit;
+		bool once;
+	} units[] = { { "tuned.service", false },
+		      { "power-profiles-daemon.service", false },
+		      { "tlp.service", true },
+		      { "auto-cpufreq.service", false },
+		      { "cpupower.service", true } };
+	TEXT_AUTO t = { 0 };
+	const struct service *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const struct service *s = machine_service(q->m, units[i].unit);
+
+		if (!s || (fact_or(&s->active, 0) != 1 && !(units[i].once && in_use(s))))
+			continue;
+		text_printf(&t, "%s%.*s", n ? ", " : "", (int)strcspn(units[i].unit, "."),
+			    units[i].unit);
+		n++;
+		last = s;
+	}
+	v->current = n ? arena_strdup(q->a, t.s) : "none";
+	if (n > 1)
+		verdict_fail(v, "one", "they set the same knobs and overwrite each other");
+	else if (n)
+		verdict_pass(v, arena_printf(q->a, "one tuner; it will set again what it owns: %s",
+					     fact_text(&last->owns, "?")));
+	else
+		verdict_pass(v, "no other tuner runs");
+}
+
+/* Started now and at every boot; what is not installed has to be installed first. */
+static void aim_start(const struct question *q, struct aims *out)
+{
+	if (machine_service(q->m, q->s->name))
+		aim_value(q, out, "enabled active");
+}
+
+/* Isolated CPUs and a program that moves interrupts about do not go together. */
+static void aim_stop(const struct question *q, struct aims *out)
+{
+	aim_value(q, out, "disabled inactive");
+}
+
+static void irqbalance(const struct question *q, struct verdict *v)
+{
+	bool active = service_active(q->m, "irqbalance.service");
+
+	v->current = active ? "active" : "not active";
+	if (active && has_isolated_cpus(q->m))
+		verdict_fail(v, "not active, or banned from the isolated CPUs",
+			     "it may move interrupts onto isolated CPUs");
+	else
+		verdict_pass(v, active ? "no CPU is isolated" : "not active");
+}
+
+/* Persistence mode is off on some GPU that has it. */
+static bool some_not_persistent(const struct machine *m)
+{
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		if (seen_ok(&g->persistence.f) && g->persistence.v == 0)
+			return true;
+	return false;
+}
+
+static void persistenced(const struct question *q, struct verdict *v)
+{
+	const struct service *s = machine_service(q->m, "nvidia-persistenced.service");
+	bool active = s && fact_or(&s->active, 0) == 1;
+
+	if (!q->m->gpu.gpus.n) {
+		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
+		return;
+	}
+	v->current = !s	      ? "not installed"
+		     : active ? "active"
+			      : (fact_or(&s->enabled, 0) ? "enabled, not active"
+							 : "installed, not enabled");
+	if (seen_ok(&q->m->software.container.f))
+		verdict_na(v, CODE_VIRTUAL, "a container: its host keeps the driver loaded");
+	else if (!in_use(s))
+		verdict_fail(
+			v, "enabled",
+			"persistence mode set by hand is lost at reboot; the service keeps it");
+	else if (!some_not_persistent(q->m))
+		verdict_pass(v, "keeps the driver loaded, also after a reboot");
+	else
+		verdict_fail(
+			v, "active, with persistence mode",
+			active ? "it runs, but persistence mode is off: some packages start it "
+				 "with --no-persistence-mode, which a drop-in of the unit "
+				 "overrides"
+			       : "enabled, but it does not run and persistence mode is off");
+}
+
+/* A daemon that runs without persistence mode was started so on purpose, by a drop-in or package.
+ */
+static void aim_persistenced(const struct question *q, struct aims *out)
+{
+	if (!service_active(q->m, q->s->name))
+		aim_start(q, out);
+}
+
+static void leftovers(const struct question *q, struct verdict *v)
+{
+	static const char *const units[] = { "dgx-optimize.service", "gpu-max-clocks.service",
+					     "cpu-performance.service", "nic-mrrs.service" };
+	TEXT_AUTO t = { 0 };
+	bool undoes = false;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const struct service *s = machine_service(q->m, units[i]);
+
+		if (!s)
+			continue;
+		text_printf(&t, "%s%s%s", t.len ? ", " : "", units[i],
+			    in_use(s) ? "" : " (not enabled)");
+		undoes = undoes || i == 0;
+	}
+	if (!t.len) {
+		v->current = "none";
+		verdict_pass(v, "none found");
+		return;
+	}
+	v->current = arena_strdup(q->a, t.s);
+	verdict_fail(v, "removed",
+		     undoes ? "a published script's unit sets clocks in a fixed way, and its stop "
+			      "action resets the GPU to guessed defaults at every shutdown"
+			    : "units of a published recipe: fixed commands that fail on several "
+			      "GPUs or after hot-plug");
+}
+
+static void rc_local(const struct question *q, struct verdict *v)
+{
+	const struct fact_str *file = &q->m->software.rc_local;
+	const struct service *s = machine_service(q->m, "rc-local.service");
+
+	v->current = seen_ok(&file->f) ? "/etc/rc.local exists" : in_use(s) ? "in use" : "none";
+	if (seen_ok(&file->f) && machine_service(q->m, "dgx-optimize.service"))
+		verdict_fail(v, "tmpfiles.d, sysctl.d or a unit of its own",
+			     "the published script that installed dgx-optimize.service writes "
+			     "/etc/rc.local too, in place of what was there: such settings come "
+			     "late and unchecked");
+	else if (seen_ok(&file->f) || in_use(s))
+		verdict_na(
+			v, CODE_LEFT_ALONE,
+			"an administrator's script: look whether it sets what is judged here; it "
+			"is not read");
+	else
+		verdict_pass(v, "not in use");
+}
+
+/* DGX Spark's own service for its NIC: takes it off the bus without a cable, updates its firmware.
+ */
+static void spark_nic(const struct question *q, struct verdict *v)
+{
+	const struct service *s =
+		machine_service(q->m, "nvidia-spark-mlnx-firmware-manager.service");
+
+	if (q->platform != ON_SPARK) {
+		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
+		return;
+	}
+	v->current = !s ? "not installed" : in_use(s) ? "enabled" : "installed, not enabled";
+	if (in_use(s))
+		verdict_pass(v, "as DGX OS ships it");
+	else if (s)
+		verdict_fail(v, "enabled",
+			     "the platform's NIC management is switched off: hot-plug and firmware "
+			     "of the ConnectX-7 depend on it");
+	else
+		verdict_na(v, CODE_NO_SUPPORT, "not installed: this system is not DGX OS");
+}
+
+static bool manager_differs(const struct gpus *g)
+{
+	return seen_ok(&g->fabric_manager_version.f) && seen_ok(&g->driver.f) &&
+	       strcmp(g->fabric_manager_version.v, g->driver.v) != 0;
+}
+
+/* Starting one of another version mends nothing. */
+static void aim_manager(const struct question *q, struct aims *out)
+{
+	if (!manager_differs(&q->m->gpu))
+		aim_start(q, out);
+}
+
+static void fabric_manager(const struct question *q, struct verdict *v)
+{
+	const char *version = fact_text(&q->m->gpu.fabric_manager_version, NULL);
+	bool switches = false, active = service_active(q->m, "nvidia-fabricmanager.service");
+
+	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
+		switches = switches || is_nvswitch(p);
+	if (!switches) {
+		verdict_na(v, CODE_NO_HARDWARE, "no NVSwitch is visible on this machine");
+		return;
+	}
+	v->current = active ? "active" : fact_text(&q->m->gpu.fabric_manager, "not installed");
+	if (version)
+		v->current = arena_printf(q->a, "%s, version %s", v->current, version);
+	if (manager_differs(&q->m->gpu))
+		verdict_fail(v, arena_printf(q->a, "version %s", q->m->gpu.driver.v),
+			     "Fabric Manager is of another version than the driver and refuses to "
+			     "start with it");
+	else if (active)
+		verdict_pass(v, "active");
+	else
+		verdict_fail(v, "active",
+			     "without it CUDA does not start on a machine with NVSwitches");
+}
+
+#define SERVICE                                                                                    \
+	.scope = SCOPE_HOST, .select = with_systemd, .none = no_systemd,                           \
+	.none_code = CODE_NO_SUPPORT, .read = "systemd unit files, links and control groups"
+
+static const struct setting rows[] = {
+	{ .id = "service.fabric-manager",
+	  .title = "NVIDIA Fabric Manager",
+	  SERVICE,
+	  .knob = KNOB_UNIT,
+	  .name = "nvidia-fabricmanager.service",
+	  .health = true,
+	  .not_when = "the machine has no NVSwitch",
+	  .why = "Sets up the NVSwitch fabric that CUDA needs.",
+	  .source = "NVIDIA Fabric Manager user guide",
+	  .not_shown = "without it GPUs behind NVSwitch do not work at all, which is no matter of "
+		       "how fast",
+	  .severity = SEVERITY_CRITICAL,
+	  .risk = RISK_SERVICE,
+	  .judge = fabric_manager,
+	  .aim = aim_manager,
+	  .by_hand = "install the nvidia-fabricmanager package of the driver's own version" },
+	{ .id = "service.persistenced",
+	  .title = "NVIDIA Persistence Daemon",
+	  SERVICE,
+	  .knob = KNOB_UNIT,
+	  .name = "nvidia-persistenced.service",
+	  .not_when = "there is no NVIDIA GPU, or this is a container",
+	  .why = "Keeps the driver's state when no program uses the GPU, from boot on.",
+	  .source = "S0; S1; nvml",
+	  .not_shown = "it shows in the first call after the last program has left the GPU, and a "
+		       "bench of ours holds the GPU all the time; a command that opens it shows it "
+		       "(--command)",
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_LOW,
+	  .judge = persistenced,
+	  .aim = aim_persistenced,
+	  .by_hand = "install nvidia-persistenced; where it runs with --no-persistence-mode, a "
+		     "drop-in of the unit takes that away" },
+	{ .id = "service.tuners",
+	  .title = "Services that set the same knobs",
+	  SERVICE,
+	  .why = "Two tuners overwrite each other; one will overwrite what is set by hand.",
+	  .source = "TuneD documentation",
+	  .severity = SEVERITY_LOW,
+	  .judge = tuners,
+	  .by_hand = "keep one of them and disable the others with systemctl disable --now" },
+	{ .id = "service.irqbalance",
+	  .title = "irqbalance and isolation",
+	  SERVICE,
+	  .knob = KNOB_UNIT,
+	  .name = "irqbalance.service",
+	  .not_when = "no CPU is isolated",
+	  .why = "Moves interrupts between CPUs by load.",
+	  .source = "S1; irqbalance(1)",
+	  .shown_by = "tcp-latency/64B tcp/receive timer-wake-up/100us",
+	  .settle_s = 15,
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  .judge = irqbalance,
+	  .aim = aim_stop },
+	{ .id = "service.published-units",
+	  .title = "Units of published scripts",
+	  SERVICE,
+	  .why = "They re-apply fixed values at every boot, whatever else is configured.",
+	  .source = "S0; S1",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = leftovers,
+	  .by_hand = "systemctl disable --now each of them, then take the unit's file away" },
+	{ .id = "service.spark-nic",
+	  .title = "NIC management of DGX Spark",
+	  SERVICE,
+	  .knob = KNOB_UNIT,
+	  .name = "nvidia-spark-mlnx-firmware-manager.service",
+	  .not_when = "the machine is no DGX Spark, or does not run DGX OS",
+	  .why = "Looks after firmware and hot-plug of the ConnectX-7. It changes no speed by "
+		 "itself.",
+	  .source = "S1",
+	  .not_shown = "it works at boot alone: what it takes is boot time",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_SERVICE,
+	  .judge = spark_nic,
+	  .aim = aim_start },
+	{ .id = "service.rc-local",
+	  .title = "Settings by rc.local",
+	  .scope = SCOPE_HOST,
+	  .select = with_systemd,
+	  .none = no_systemd,
+	  .none_code = CODE_NO_SUPPORT,
+	  .read = "/etc/rc.local",
+	  .why = "A published script writes transparent huge pages there, replacing the file "
+		 "without a copy.",
+	  .source = "S0",
+	  .severity = SEVERITY_LOW,
+	  .judge = rc_local,
+	  .by_hand =
+		  "take the lines out of /etc/rc.local; gputune persist writes what has to stay" },
+};
+
+const struct setting_table settings_service = SETTING_TABLE(rows);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings: opinions about knobs and about health, one const row each, one table a topic. A rule is
+ * pure: facts in, verdict out; it cannot reach the machine and prints nothing.
+ */
+#ifndef SETTINGS_SETTINGS_H
+#define SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "machine/knob/knob.h"
+#include "machine/model/machine.h"
+
+enum scope {
+	SCOPE_HOST,   /* one: object is the struct machine */
+	SCOPE_GPU,    /* struct gpu */
+	SCOPE_POLICY, /* struct freq_policy */
+	SCOPE_IDLE,   /* struct idle_group */
+	SCOPE_POOL,   /* struct huge_pool */
+	SCOPE_NIC,    /* struct nic, those with a PCI function */
+	SCOPE_RDMA,   /* struct rdma_port */
+	SCOPE_PCI,    /* struct pci_function */
+	SCOPE_DISK,   /* struct disk with role "disk" */
+	SCOPE_ZPOOL,  /* struct zpool */
+	SCOPES,
+};
+
+/* The platforms of our sources' columns; a bit each so that an opinion can name several. */
+enum on { ON_SPARK = 1, ON_IGX = 2, ON_HGX = 4, ON_GENERIC = 8, ON_ALL = 15 };
+
+enum profile_id {
+	PROFILE_DEFAULT,   /* what evidence supports */
+	PROFILE_PUBLISHED, /* exactly what the two published guides list */
+	PROFILE_MAX_PERFORMANCE,
+	PROFILE_LOW_LATENCY,
+	PROFILE_BALANCED,
+	PROFILE_INFERENCE,
+	PROFILE_TRAINING,
+	PROFILES,
+};
+
+enum relation {
+	WANT_LEAVE,    /* no wish: because says why it is left alone */
+	WANT_IS,       /* equal, as number where both are numbers */
+	WANT_AT_LEAST, /* numbers */
+	WANT_AT_MOST,
+	WANT_ONE_OF, /* blank-separated words */
+	WANT_NOT,    /* anything but */
+};
+
+/* First match by profile and platform wins; a profile without a row of its own, other than
+ * published, takes the default's. */
+struct opinion {
+	enum profile_id profile;
+	unsigned on; /* platforms */
+	enum relation rel;
+	const char *value;
+	const char *because;
+	const char *source; /* NULL: the row's */
+};
+
+enum verdict_kind { VERDICT_PASS, VERDICT_FAIL, VERDICT_NA, VERDICT_UNKNOWN };
+enum severity { SEVERITY_INFO, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_CRITICAL };
+/* What changing it can do: 0 harmless, 1 visible and reversible, 2 can stall or cut service, 3 can
+ * hang, overheat or make the machine unbootable. */
+enum risk { RISK_NONE, RISK_LOW, RISK_SERVICE, RISK_DANGER };
+enum effect { EFFECT_NOW, EFFECT_DRIVER_RELOAD, EFFECT_REBOOT, EFFECT_FIRMWARE };
+
+struct setting;
+
+/* What a rule sees. */
+struct question {
+	struct arena *a;
+	const struct machine *m;
+	const struct setting *s;
+	const void *object; /* by scope */
+	const char *name;   /* the target's name; "" for the host */
+	enum on platform;
+	enum profile_id profile;
+	struct fact_str current; /* the knob's or fact's value as text */
+	const struct opinion
+		*wish; /* of the profile file, the rule's want() or the tables; or NULL */
+};
+
+/* What a rule says. Texts are literals or arena memory. */
+struct verdict {
+	enum verdict_kind kind;
+	const char *code;    /* stable reason code, see codes below; NULL is filled in by judge */
+	const char *reason;  /* a sentence */
+	const char *current; /* NULL: taken from question.current */
+	const char *wanted;  /* NULL when there is no wish */
+	const char *why;     /* NULL: the opinion's because, or the row's why */
+};
+
+/* One write that would make a failed finding right. */
+struct aim {
+	struct knob knob;
+	const char *value; /* as machine/knob/io.h describes the kind's values */
+};
+
+struct aims {
+	struct aim *items; /* in the order in which they have to be written; arena */
+	size_t n;
+	const char *by_hand; /* a sentence: why no write of ours makes it right, and what does */
+};
+
+struct setting {
+	const char *id;	   /* "group.name", append-only */
+	const char *title; /* up to about 40 characters */
+	const char *
+		why; /* one to three sentences: what it does to performance, and what it does not */
+	const char *source;   /* "; "-separated; keys of sources.h or titles of public documents */
+	const char *not_when; /* when it does not apply, in words */
+	const char *note;     /* why the published value differs from ours, or a trap; NULL */
+	enum scope scope;
+	/* The knob: kind and pattern ("{}" is the target's name, or for NVML and PCI the PCI
+	 * address). */
+	enum knob_kind knob;
+	const char *name;
+	/* The current value as a fact of the scope's struct instead of a knob reading. */
+	const struct schema *of; /* NULL: read the knob */
+	const char *fact;	 /* the field's key in that schema: "persistence" */
+	const char *read;	 /* how it is read, in words; NULL: follows from knob or fact */
+	const char *unit;	 /* of current and wanted; NULL */
+	enum severity severity;
+	enum risk risk;
+	enum effect effect;
+	/*
+	 * Where its effect shows: benches and cases, "bench" or "bench/how-the-case-begins", the
+	 * best first, separated by blanks. NULL where none of ours shows it: not_shown says why, in
+	 * a sentence. Every row that something can be written for has one of both; a setting that
+	 * waits for a reboot is compared over several boots.
+	 */
+	const char *shown_by;
+	const char *not_shown;
+	double settle_s;  /* from the write until its effect is all there; 0: at once */
+	double warm_up_s; /* of load before anything counts: what it changes depends on heat */
+	bool health;	  /* a precondition: reported before settings, judged in every profile */
+	const struct opinion *opinions;
+	size_t n_opinions;
+	/* Objects of the scope that the question is about at all; NULL: all. */
+	bool (*select)(const struct machine *m, const void *object);
+	/* Sentence (and code) when no object is selected: "no ZFS pool"; NULL: follows from the
+	 * scope. */
+	const char *none, *none_code;
+	/* False: not applicable here, *v says why (code and reason). NULL: always applies. */
+	bool (*applies)(const struct question *q, struct verdict *v);
+	/* A wish that depends on facts: fills rel and value (arena), returns false to fall back to
+	 * opinions. */
+	bool (*want)(const struct question *q, struct opinion *o);
+	/* What a profile file says is wanted, as the value that rules compare: "4 GiB" as bytes.
+	 * NULL: wish_form says what it must be. Without it: as it stands. */
+	const char *(*wish)(struct arena *a, const char *text);
+	const char *wish_form;
+	/* The whole rule, for checks that are not "a value compared with a wish". A row that has
+	 * opinions as well takes its wish from the question, so that a profile file can change it.
+	 */
+	void (*judge)(const struct question *q, struct verdict *v);
+	/* The writes that make it right on this target, for rows with a knob; asked only where the
+	 * verdict is FAIL. NULL: the wish's value (the first of a choice) into the row's knob. */
+	void (*aim)(const struct question *q, struct aims *out);
+	/* What a person does where no write of ours makes it right; NULL where there always is one.
+	 */
+	const char *by_hand;
+};
+
+struct setting_table {
+	const struct setting *rows;
+	size_t n;
+};
+
+#define OPINIONS(list) .opinions = (list), .n_opinions = sizeof(list) / sizeof((list)[0])
+#define SETTING_TABLE(list)                                                                        \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
+
+/* Every row, in the order of topics. */
+extern const struct setting_table *const setting_tables[];
+extern const size_t setting_table_count;
+#define SETTING_FOR_EACH(s)                                                                        \
+	for (size_t table_ = 0; table_ < setting_table_count; table_++)                            \
+		for (const struct setting *s = setting_tables[table_]->rows;                       \
+		     s < setting_tables[table_]->rows + setting_tables[table_]->n; s++)
+
+const struct setting *setting_find(const char *id);
+/* The nearest id by edit distance, NULL when none is near. */
+const char *setting_suggest(const char *id);
+
+const char *profile_name(enum profile_id p);
+int profile_parse(const char *name); /* -1 when unknown */
+const char *scope_name(enum scope s);
+const char *verdict_name(enum verdict_kind v);
+const char *severity_name(enum severity s);
+const char *risk_name(enum risk r);
+const char *effect_name(enum effect e);
+enum on platform_bit(const struct machine *m);
+
+/* The opinion that holds for this profile and platform; NULL when the row has none. */
+const struct opinion *setting_opinion(const struct setting *s, enum profile_id p, enum on platform);
+/* "10", ">= 4096", "none or mq-deadline": a wish as people read it. */
+const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit);
+bool opinion_met(const struct opinion *o, const char *current);
+
+/* --- verdict helpers for rules: each returns nothing and fills *v
+ * ---------------------------------- */
+void verdict_pass(struct verdict *v, const char *reason);
+void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
+void verdict_na(struct verdict *v, const char *code, const char *reason);
+void verdict_unknown(struct verdict *v, const char *code, const char *reason);
+/* UNKNOWN or NA by how the fact was (not) seen: absent -> NA with absent_reason, denied/error ->
+ * UNKNOWN. */
+void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
+		    const char *absent_reason);
+
+/* --- aim helpers
+ * ------------------------------------------------------------------------------------------ */
+/* Adds a write to the row's own knob on this target; to another knob. */
+void aim_value(const struct question *q, struct aims *out, const char *value);
+void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);
+/* The wished value; the first word of a choice. */
+const char *aim_wished(const struct question *q);
+void aim_by_hand(struct aims *out, const char *sentence);
+/* A boot argument of our own. By hand where the command line has it with another value already: a
+ * second one would contradict the first. */
+void aim_argument(const struct question *q, struct aims *out, const char *name, const char *value);
+
+/* Reason codes, stable: scripts compare them. */
+#define CODE_OK "ok"
+#define CODE_DIFFERS "differs"
+#define CODE_NO_HARDWARE "no-hardware"
+#define CODE_INTEGRATED "integrated-gpu"
+#define CODE_VIRTUAL "virtual-machine"
+#define CODE_NO_SUPPORT "not-supported" /* kernel, driver or chip has no such thing */
+#define CODE_LEFT_ALONE "left-alone"	/* the profile has no wish, on purpose */
+#define CODE_NOT_IN_PROFILE "not-in-profile"
+#define CODE_OPT_IN "opt-in" /* only for a workload that asks for it */
+#define CODE_NOT_HERE "not-this-platform"
+#define CODE_NO_EFFECT "no-effect"		   /* has no effect in this machine's state */
+#define CODE_NEEDS_LOAD "needs-load"		   /* can only be judged while the device works */
+#define CODE_NEEDS_DEEP "needs-deep"		   /* asked with --deep only */
+#define CODE_NEEDS_EARLIER "needs-earlier-reading" /* a count without an earlier one: --since */
+#define CODE_WAIVED "waived"
+#define CODE_DENIED "no-permission"
+#define CODE_NOT_CAPTURED "not-captured"
+#define CODE_ERROR "read-error"
+
+#endif

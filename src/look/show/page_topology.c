@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show topology: how near every two devices are, in the words of nvidia-smi, and the drawing. */
+#include "machine/model/topology.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "render/figure.h"
+#include "look/show/page.h"
+#include "render/svg.h"
+
+/* More than any machine has; a table beyond it says nothing to a reader. */
+enum { ENDPOINTS_MAX = 96 };
+
+static const char *class_text(struct arena *a, const struct machine *m, const struct endpoint *x,
+			      const struct endpoint *y, enum path_class c)
+{
+	if (c == PATH_NV && x->gpu && y->gpu)
+		return arena_printf(a, "NV%zu", topology_nvlinks(m, x->gpu, y->gpu));
+	return path_class_name(c);
+}
+
+static struct cell class_cell(struct doc *d, const struct machine *m, const struct endpoint *x,
+			      const struct endpoint *y)
+{
+	static const enum style styles[] = {
+		[PATH_SELF] = STYLE_MUTED, [PATH_NV] = STYLE_GOOD,
+		[PATH_PIX] = STYLE_GOOD,   [PATH_PXB] = STYLE_GOOD,
+		[PATH_PHB] = STYLE_PLAIN,  [PATH_NODE] = STYLE_PLAIN,
+		[PATH_SYS] = STYLE_WARN,   [PATH_UNKNOWN] = STYLE_UNKNOWN,
+	};
+	enum path_class c = x == y ? PATH_SELF : topology_between(m, x, y);
+
+	return cell_as(styles[c], class_text(d->arena, m, x, y, c));
+}
+
+/* A machine with one node need not say which a device belongs to. */
+static const struct numa_node *node_of(const struct machine *m, const struct endpoint *e)
+{
+	const struct pci_function *f = machine_pci(m, e->pci);
+	long long index = f ? fact_or(&f->numa_node, -1) : -1;
+
+	LIST_FOR_EACH (struct numa_node, n, &m->cpu.nodes)
+		if (n->index == index || (index < 0 && m->cpu.nodes.n == 1))
+			return n;
+	return NULL;
+}
+
+/* NICs have long names; in the table they are numbered, as nvidia-smi does, and named below it. */
+static const char **short_names(struct arena *a, const struct machine *m,
+				const struct endpoint *list, size_t n)
+{
+	const char **names = arena_array(a, n, sizeof(*names));
+	size_t nics = 0;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = list[i].gpu || machine_disk(m, list[i].name)
+				   ? list[i].name
+				   : arena_printf(a, "NIC%zu", nics++);
+	return names;
+}
+
+static void matrix(struct doc *d, const struct machine *m, const struct endpoint *list, size_t n,
+		   const char **names)
+{
+	struct column *columns = arena_array(d->arena, n + 2, sizeof(*columns));
+	struct node *t;
+
+	columns[0].title = "";
+	for (size_t i = 0; i < n; i++)
+		columns[i + 1].title = names[i];
+	columns[n + 1].title = "NUMA";
+	t = doc_table(d, NULL, columns, n + 2);
+	for (size_t i = 0; i < n; i++) {
+		const struct numa_node *node = node_of(m, &list[i]);
+		struct cell *row = node_row(d, t);
+
+		row[0] = cell_as(STYLE_STRONG, names[i]);
+		for (size_t k = 0; k < n; k++)
+			row[k + 1] = class_cell(d, m, &list[i], &list[k]);
+		if (node)
+			row[n + 1] = cell_printf(d, STYLE_PLAIN, "%u", node->index);
+	}
+	node_drop_empty(t);
+}
+
+/* Which CPUs stand beside which devices. */
+static void affinity(struct doc *d, const struct machine *m, const struct endpoint *list, size_t n,
+		     const char **names)
+{
+	static const struct column columns[] = {
+		{ "NUMA", false, false },
+		{ "CPUs", false, true },
+		{ "Devices", false, true },
+	};
+	struct node *t = doc_table(d, "CPUs near", columns, 3);
+
+	LIST_FOR_EACH (struct numa_node, node, &m->cpu.nodes) {
+		TEXT_AUTO near = { 0 };
+		struct cell *row;
+
+		for (size_t i = 0; i < n; i++)
+			if (node_of(m, &list[i]) == node)
+				text_printf(&near, "%s%s", near.len ? " " : "", names[i]);
+		if (!near.len)
+			continue;
+		row = node_row(d, t);
+		row[0] = cell_printf(d, STYLE_PLAIN, "%u", node->index);
+		row[1] = cell_set(d, &node->cpus);
+		row[2] = cell(arena_strndup(d->arena, near.s, near.len));
+	}
+}
+
+static void nearest(struct doc *d, const struct machine *m, const struct endpoint *list, size_t n,
+		    const char **names)
+{
+	static const struct column columns[] = {
+		{ "GPU", false, false },
+		{ "Nearest NIC", false, false },
+		{ "Way", false, false },
+	};
+	struct node *t = doc_table(d, "Nearest network adapter", columns, 3);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct endpoint *nic =
+			list[i].gpu ? topology_nearest_nic(m, list, n, list[i].gpu) : NULL;
+		struct cell *row;
+
+		if (!nic)
+			continue;
+		row = node_row(d, t);
+		row[0] = cell(names[i]);
+		row[1] = cell(nic->name);
+		row[2] = class_cell(d, m, &list[i], nic);
+	}
+}
+
+static void legend(struct doc *d, const struct endpoint *list, size_t n, const char **names)
+{
+	static const char *const classes[][2] = {
+		{ "NV#", "# NVLinks" },
+		{ "PIX", "one PCIe switch at most" },
+		{ "PXB", "several PCIe switches, not the host bridge" },
+		{ "PHB", "the PCIe host bridge" },
+		{ "NODE", "host bridges of one NUMA node" },
+		{ "SYS", "the link between NUMA nodes" },
+	};
+	struct node *p = doc_pairs(d, "Network adapters");
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], list[i].name) != 0)
+			node_pair(d, p, names[i],
+				  cell_printf(d, STYLE_PLAIN, "%s, %s", list[i].name, list[i].pci));
+	p = doc_pairs(d, "What the way leads over, from near to far");
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		node_pair(d, p, classes[i][0], cell(classes[i][1]));
+}
+
+struct doc *page_topology(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+	size_t n;
+	const struct endpoint *list = topology_endpoints(a, m, &n);
+	const char **names;
+
+	doc_heading(d, 1, "Topology");
+	if (!n) {
+		doc_text(d, "No GPU, network adapter or NVMe disk was seen on the PCI bus.");
+		return d;
+	}
+	doc_figure(d, NULL,
+		   arena_printf(a,
+				"<div class=\"broad\">\n%s</div>\n<div class=\"tall\">\n%s</div>\n",
+				svg_topology(a, m), svg_topology_tall(a, m)),
+		   NULL);
+	if (n > ENDPOINTS_MAX) {
+		doc_text(d, "%zu devices; the table shows the first %d.", n, ENDPOINTS_MAX);
+		n = ENDPOINTS_MAX;
+	}
+	names = short_names(a, m, list, n);
+	matrix(d, m, list, n, names);
+	affinity(d, m, list, n, names);
+	nearest(d, m, list, n, names);
+	if (n > 1)
+		legend(d, list, n, names);
+	return d;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From facts to the variables that PyTorch's, Triton's and CMake's builds read. */
+#include "look/stack/build_env.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* What one compiler of PyTorch's CUDA sources takes at its peak; others take less. */
+enum { GIB_A_JOB = 4, GIB_BESIDE = 8 };
+
+struct maker {
+	struct arena *a;
+	const struct machine *m;
+	const struct inventory *inv;
+	const struct scan_options *how;
+	struct build_env *out;
+};
+
+/* Parallel compilers so that memory lasts: gib each, beside 8 GiB for everything else; at least 1.
+ */
+static unsigned build_jobs(const struct machine *m, unsigned gib)
+{
+	long long memory = fact_or(&m->memory.available_kb, fact_or(&m->memory.total_kb, 0));
+	long long cpus = seen_ok(&m->cpu.online.f) ? (long long)idset_count(&m->cpu.online.v) : 1;
+	long long fit = memory / (1ll << 20) - GIB_BESIDE;
+
+	fit = fit > 0 ? fit / gib : 0;
+	if (!memory || fit > cpus)
+		fit = cpus;
+	return fit > 1 ? (unsigned)fit : 1;
+}
+
+static void line(struct maker *k, const char *name, const char *value, const char *reason)
+{
+	k->out->lines = arena_grow(k->a, k->out->lines, k->out->n, sizeof(*k->out->lines));
+	k->out->lines[k->out->n++] =
+		(struct build_line){ .name = name, .value = value, .reason = reason };
+}
+
+static const struct stack_item *library(const struct maker *k, enum component c)
+{
+	const struct stack_item *best = NULL;
+
+	for (size_t i = 0; i < k->inv->n_items; i++) {
+		const struct stack_item *it = &k->inv->items[i];
+
+		if (it->c == c && it->soname && k->inv->places[it->place].kind != PLACE_PYTHON &&
+		    (!best || (it->version && best->version &&
+			       version_compare(it->version, best->version) > 0)))
+			best = it;
+	}
+	return best;
+}
+
+static bool on_spark(const struct maker *k)
+{
+	return fact_is(&k->m->platform.kind, "dgx-spark") ||
+	       (k->how->n_gpus && k->how->gpus[0].sm == 121);
+}
+
+/* A toolkit that has dropped one of the GPUs makes nothing for it. */
+static bool dropped(const struct maker *k, const char *version)
+{
+	for (size_t i = 0; i < k->how->n_gpus; i++) {
+		unsigned since, until;
+		char first[16];
+
+		if (!cuda_makes(k->how->gpus[i].sm, &since, &until) || !until)
+			continue;
+		snprintf(first, sizeof(first), "%u.%u", until / 100, until / 10 % 10);
+		if (version_compare(version, first) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* The newest toolkit with a compiler that serves the GPUs. */
+static const struct stack_place *toolkit(const struct maker *k)
+{
+	const struct stack_place *best = NULL;
+
+	for (size_t i = 0; i < k->inv->n_places; i++) {
+		const struct stack_place *p = &k->inv->places[i];
+
+		if (p->kind == PLACE_TOOLKIT && p->nvcc && p->version && !dropped(k, p->version) &&
+		    (!best || version_compare(p->version, best->version) > 0))
+			best = p;
+	}
+	return best;
+}
+
+/* "12.1" joined by ';' for PyTorch, "121" for CMake. */
+static const char *archs(struct maker *k, bool dotted)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < k->how->n_gpus; i++) {
+		unsigned sm = k->how->gpus[i].sm;
+
+		text = arena_printf(k->a, "%s%s%s", text, i ? ";" : "",
+				    dotted ? arena_printf(k->a, "%u.%u", sm / 10, sm % 10)
+					   : arena_printf(k->a, "%u", sm));
+	}
+	return text;
+}
+
+static void compiler(struct maker *k, const struct stack_place *t)
+{
+	line(k, "CUDA_HOME", t->path,
+	     arena_printf(k->a, "the newest toolkit with a compiler: %s", t->version));
+	line(k, "PATH", arena_printf(k->a, "%s/bin", t->path), "its nvcc before any other");
+	k->out->lines[k->out->n - 1].before = true;
+	line(k, "CUDACXX", arena_printf(k->a, "%s/bin/nvcc", t->path),
+	     "which compiler CMake takes for CUDA");
+	line(k, "TORCH_CUDA_ARCH_LIST", archs(k, true),
+	     "this machine's GPU alone: each further architecture adds its share of compiling");
+	line(k, "CUDAARCHS", archs(k, false), "the same for projects that leave it to CMake");
+	if (k->how->gpus[0].sm >= 100) {
+		line(k, "TRITON_PTXAS_BLACKWELL_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
+		     "Triton's own copy may be older than this toolkit's");
+	}
+	line(k, "TRITON_PTXAS_PATH", arena_printf(k->a, "%s/bin/ptxas", t->path),
+	     "the same of Triton before 3.5, and for older GPUs");
+}
+
+static void jobs(struct maker *k)
+{
+	long long memory = fact_or(&k->m->memory.available_kb, 0);
+	const char *text;
+
+	k->out->jobs = build_jobs(k->m, GIB_A_JOB);
+	text = arena_printf(k->a, "%u", k->out->jobs);
+	line(k, "MAX_JOBS", text,
+	     arena_printf(k->a,
+			  "a CUDA compiler takes up to %d GiB; %.0f GiB are free now, %d of "
+			  "them stay so",
+			  GIB_A_JOB, (double)memory / (1 << 20), GIB_BESIDE));
+	line(k, "CMAKE_BUILD_PARALLEL_LEVEL", text, "the same for CMake");
+	line(k, "NVCC_THREADS", "1", "threads inside nvcc multiply with MAX_JOBS");
+}
+
+static void feature(struct maker *k, const char *name, bool on, const char *reason)
+{
+	line(k, name, on ? "1" : "0", reason);
+}
+
+static void feature_of(struct maker *k, const char *name, enum component c)
+{
+	const struct stack_item *it = library(k, c);
+
+	/* Unseen is not absent: PyTorch's build looks for it by itself. */
+	if (!it && k->out->unseen)
+		return;
+	feature(k, name, it != NULL,
+		it ? arena_printf(k->a, "%s%s%s is at %s", components[c].name,
+				  it->version ? " " : "", it->version ? it->version : "", it->path)
+		   : arena_printf(k->a, "%s is not installed outside Python", components[c].name));
+}
+
+static void features(struct maker *k)
+{
+	const struct stack_item *nccl = library(k, COMPONENT_NCCL);
+	bool arm = fact_is(&k->m->kernel.arch, "aarch64");
+	bool good = nccl && nccl->version &&
+		    (!on_spark(k) || version_compare(nccl->version, "2.28.3") >= 0);
+
+	feature(k, "USE_CUDA", k->how->n_gpus > 0, "the whole point");
+	feature_of(k, "USE_CUDNN", COMPONENT_CUDNN);
+	feature_of(k, "USE_CUSPARSELT", COMPONENT_CUSPARSELT);
+	if (on_spark(k))
+		feature(k, "USE_CUFILE", false,
+			"GPU and CPU share one memory: a plain direct read is as direct");
+	else
+		feature_of(k, "USE_CUFILE", COMPONENT_CUFILE);
+	feature(k, "USE_DISTRIBUTED", true, "several GPUs or machines");
+	feature(k, "USE_NCCL", true, "collectives");
+	if (good)
+		feature(k, "USE_SYSTEM_NCCL", true,
+			arena_printf(k->a, "NCCL %s is installed: one version in all programs",
+				     nccl->version));
+	else if (nccl || !k->out->unseen)
+		feature(k, "USE_SYSTEM_NCCL", false,
+			nccl ? "the installed NCCL is too old: PyTorch builds its own"
+			     : "no NCCL is installed: PyTorch builds its own");
+	feature(k, "USE_FLASH_ATTENTION", true, "fused attention");
+	feature(k, "USE_MEM_EFF_ATTENTION", true, "for shapes that flash attention does not take");
+	feature(k, "USE_FBGEMM", !arm,
+		arm ? "written for the vector units of x86-64" : "quantised products on the CPU");
+	if (arm)
+		feature(k, "USE_PRIORITIZED_TEXT_FOR_LD", true,
+			"PyTorch's advice for arm64: the code is linked in order of use");
+	feature(k, "BUILD_TEST", false, "its tests take as long to compile as itself");
+}
+
+void build_env_make(struct arena *a, const struct machine *m, const struct inventory *inv,
+		    const struct scan_options *how, struct build_env *out)
+{
+	struct maker k = { a, m, inv, how, out };
+	const struct stack_place *t = toolkit(&k);
+
+	*out = (struct build_env){ 0 };
+	if (!inv->system_seen)
+		out->unseen = arena_printf(a,
+					   "which libraries the system has could not be seen "
+					   "(%s): variables about them are left out",
+					   inv->system_why);
+	if (!how->n_gpus)
+		out->missing = "no GPU to build for: --gpu sm_121 names one";
+	else if (!t)
+		out->missing = "no CUDA toolkit with nvcc for this GPU was found in "
+			       "/usr/local/cuda*";
+	if (t && how->n_gpus) {
+		out->toolkit = t->path;
+		compiler(&k, t);
+	}
+	jobs(&k);
+	features(&k);
+}
+
+const struct dead_flag dead_flags[] = {
+	{ "USE_CUBLAS=1", "PyTorch has no such option: cuBLAS is always part of a CUDA build", NULL,
+	  "USE_CUBLAS" },
+	{ "USE_TENSORPIPE=1", "needs nothing: it follows USE_DISTRIBUTED", NULL, "USE_TENSORPIPE" },
+	{ "USE_FBGEMM=1, USE_FBGEMM_GENAI=1",
+	  "on arm64 FBGEMM is left out whatever is said, and its generative part has no kernels "
+	  "for "
+	  "compute capability 12.x",
+	  "USE_FBGEMM=0", "USE_FBGEMM_GENAI" },
+	{ "TORCH_CUDA_ARCH_LIST=\"12.0;12.1\"",
+	  "compiles everything twice: code for 12.0 runs on 12.1, and code for 12.1 is wanted "
+	  "there",
+	  "TORCH_CUDA_ARCH_LIST=12.1", NULL },
+	{ "TORCH_NVCC_FLAGS=\"-gencode=arch=compute_121,code=sm_121 ...\"",
+	  "adds a target behind the back of TORCH_CUDA_ARCH_LIST: kernels are compiled once more, "
+	  "and "
+	  "what PyTorch asks of the list gives another answer",
+	  "TORCH_CUDA_ARCH_LIST", "TORCH_NVCC_FLAGS" },
+	{ "NVCC_FLAGS_EXTRA=-\"gencode;arch=...\"",
+	  "a misplaced quote, and nothing reads the variable from the environment", NULL,
+	  "NVCC_FLAGS_EXTRA" },
+	{ "NVCC_APPEND_FLAGS=\"-D_FORCE_INLINES -allow-unsupported-compiler\"",
+	  "the first is for CUDA 7 with glibc 2.23; the second hides that nvcc and gcc do not fit",
+	  "a gcc that the toolkit supports", "NVCC_APPEND_FLAGS" },
+	{ "CUDA_NVCC_EXECUTABLE, CUDA_TOOLKIT_ROOT_DIR",
+	  "of CMake's old CUDA module; where they name other folders than CUDA_HOME (cuda-13 and "
+	  "cuda-13.0) headers and libraries get mixed",
+	  "CUDA_HOME and CUDACXX", "CUDA_TOOLKIT_ROOT_DIR" },
+	{ "CMAKE_LIBRARY_PATH=.../site-packages/nvidia/cu13/include",
+	  "a folder of headers is no place for libraries, and ${user} is not set in a shell", NULL,
+	  "CMAKE_LIBRARY_PATH" },
+	{ "CPATH=$CUDA_HOME/include:$CPATH",
+	  "with an empty CPATH the colon at its end adds the current folder to all header searches",
+	  "nothing: nvcc knows its headers", "CPATH" },
+	{ "CMAKE_CUDA_ARCHITECTURES=\"120;121\" in the environment",
+	  "CMake does not read it from there (PyTorch's setup.py alone hands it on)", "CUDAARCHS",
+	  "CMAKE_CUDA_ARCHITECTURES" },
+	{ "LLVM_BUILD_DIR=$HOME/llvm-install",
+	  "not where the recipe built LLVM ($HOME/llvm-project/build), so Triton downloads its own",
+	  "LLVM_SYSPATH=<the build folder>", "LLVM_BUILD_DIR" },
+	{ "set -euo pipefail in a file that is sourced",
+	  "stays in force in the shell: the first command that fails closes it", NULL, NULL },
+	{ "CMAKE_ARGS twice in a row", "the second assignment replaces the first",
+	  "both options in one", NULL },
+	{ "git checkout v0.9.2 of torchvision with PyTorch 2.9",
+	  "a release of 2021; 2.9 belongs with 0.24", "v0.24.0", NULL },
+	{ "wget --no-check-certificate",
+	  "takes whatever somebody on the way sends, for root to install",
+	  "the package of the signed repository", NULL },
+};
+const size_t dead_flag_count = sizeof(dead_flags) / sizeof(dead_flags[0]);

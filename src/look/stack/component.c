@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of components. */
+#include "look/stack/component.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+const struct component_row components[COMPONENTS] = {
+	[COMPONENT_CUDART] = { "CUDA runtime", "cudart", "libcudart.so.",
+			       LIST("nvidia-cuda-runtime"), NULL, "cuda-cudart-%d-0",
+			       "nvidia-cuda-runtime-cu%d", "what CUDA programs start with" },
+	[COMPONENT_CUBLAS] = { "cuBLAS", "cublas", "libcublas.so.", LIST("nvidia-cublas"),
+			       LIST("libcublas.so.*"), "libcublas-%d-0", "nvidia-cublas-cu%d",
+			       "matrix products" },
+	[COMPONENT_CUBLASLT] = { "cuBLASLt", "cublaslt", "libcublasLt.so.", NULL,
+				 LIST("libcublasLt.so.*"), "libcublas-%d-0", "nvidia-cublas-cu%d",
+				 "the matrix products of PyTorch" },
+	[COMPONENT_CUDNN] = { "cuDNN", "cudnn", "libcudnn.so.", LIST("nvidia-cudnn"),
+			      LIST("libcudnn_ops.so.*", "libcudnn_engines_precompiled.so.*",
+				   "libcudnn_adv.so.*"),
+			      "libcudnn9-cuda-%d", "nvidia-cudnn-cu%d",
+			      "convolutions and attention" },
+	[COMPONENT_CUFILE] = { "cuFile", "cufile", "libcufile.so.", LIST("nvidia-cufile"), NULL,
+			       "nvidia-gds-%d-0", "nvidia-cufile-cu%d",
+			       "direct reading from disk to GPU memory" },
+	[COMPONENT_CUSPARSELT] = { "cuSPARSELt", "cusparselt", "libcusparseLt.so.",
+				   LIST("nvidia-cusparselt"), LIST("libcusparseLt.so.*"),
+				   "libcusparselt0-cuda-%d", "nvidia-cusparselt-cu%d",
+				   "products with 2:4 sparse matrices" },
+	[COMPONENT_NCCL] = { "NCCL", "nccl", "libnccl.so.", LIST("nvidia-nccl"),
+			     LIST("libnccl.so.*"), "libnccl2", "nvidia-nccl-cu%d",
+			     "collectives between GPUs and machines" },
+	[COMPONENT_NVRTC] = { "NVRTC", "nvrtc", "libnvrtc.so.", LIST("nvidia-cuda-nvrtc"), NULL,
+			      "cuda-nvrtc-%d-0", "nvidia-cuda-nvrtc-cu%d",
+			      "compiling kernels at run time" },
+	[COMPONENT_LLVM] = { "LLVM", "llvm", "libLLVM", LIST("llvmlite"), NULL, "llvm", NULL,
+			     "compilers; Triton brings its own" },
+	[COMPONENT_TRITON] = { "Triton", "triton", NULL, LIST("triton", "pytorch-triton"), NULL,
+			       NULL, "triton", "kernels of torch.compile" },
+	[COMPONENT_TORCH] = { "PyTorch", "torch", NULL, LIST("torch"),
+			      LIST("torch/lib/libtorch_cuda.so",
+				   "torch/lib/libtorch_cuda_linalg.so"),
+			      NULL, "torch", "training and inference" },
+	[COMPONENT_TORCHVISION] = { "torchvision", "torchvision", NULL, LIST("torchvision"),
+				    LIST("torchvision/_C.so", "torchvision/_C.*"), NULL,
+				    "torchvision", "image models" },
+	[COMPONENT_TORCHAUDIO] = { "torchaudio", "torchaudio", NULL, LIST("torchaudio"),
+				   LIST("torchaudio/lib/*"), NULL, "torchaudio", "audio models" },
+	[COMPONENT_FLASH_ATTN] = { "flash-attention", "flash-attn", NULL,
+				   LIST("flash-attn", "flash-attn-3"),
+				   LIST("flash_attn_2_cuda.*", "flash_attn_3/_C.*"), NULL,
+				   "flash-attn", "fused attention" },
+	[COMPONENT_VLLM] = { "vLLM", "vllm", NULL, LIST("vllm"),
+			     LIST("vllm/_C.*", "vllm/_moe_C.*",
+				  "vllm/vllm_flash_attn/_vllm_fa2_C.*",
+				  "vllm/vllm_flash_attn/_vllm_fa3_C.*"),
+			     NULL, "vllm", "serving of language models" },
+	[COMPONENT_ONNXRUNTIME] = { "ONNX Runtime", "onnxruntime", "libonnxruntime.so.",
+				    LIST("onnxruntime-gpu", "onnxruntime"),
+				    LIST("onnxruntime/capi/libonnxruntime_providers_cuda.so"), NULL,
+				    "onnxruntime-gpu", "inference of ONNX models" },
+	[COMPONENT_ONNX] = { "ONNX", "onnx", NULL, LIST("onnx"), NULL, NULL, "onnx",
+			     "models between frameworks" },
+};
+
+/* Without "-cu12" at its end. */
+static size_t bare_length(const char *name)
+{
+	size_t n = strlen(name), i = n;
+
+	while (i && isdigit((unsigned char)name[i - 1]))
+		i--;
+	return i < n && i >= 3 && strncmp(name + i - 3, "-cu", 3) == 0 ? i - 3 : n;
+}
+
+enum component component_of_dist(const char *name)
+{
+	size_t n = bare_length(name);
+
+	for (size_t i = 0; i < COMPONENTS; i++)
+		for (const char *const *d = components[i].dists; d && *d; d++)
+			if (strlen(*d) == n && strncmp(*d, name, n) == 0)
+				return (enum component)i;
+	return COMPONENTS;
+}
+
+enum component component_of_soname(const char *name)
+{
+	for (size_t i = 0; i < COMPONENTS; i++)
+		if (components[i].soname && str_starts(name, components[i].soname))
+			return (enum component)i;
+	return COMPONENTS;
+}
+
+void dist_normalise(const char *name, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	for (; *name && n + 1 < cap; name++) {
+		bool dash = *name == '-' || *name == '_' || *name == '.';
+
+		if (dash && n && out[n - 1] == '-')
+			continue;
+		out[n++] = dash ? '-' : (char)tolower((unsigned char)*name);
+	}
+	out[n] = '\0';
+}

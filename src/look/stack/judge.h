@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is the software that was found built for this GPU, and does it fit together? Pure: an inventory
+ * and the machine's facts in, findings out.
+ */
+#ifndef STACK_JUDGE_H
+#define STACK_JUDGE_H
+
+#include "machine/model/machine.h"
+#include "look/settings/settings.h"
+#include "look/stack/inventory.h"
+
+struct stack_finding {
+	const char *id; /* "stack.nccl-version" */
+	const char *title;
+	const char *target; /* place and component: "/opt/venv: NCCL" */
+	enum verdict_kind verdict;
+	bool serious;	     /* of a FAIL: it does not work, rather than works slowly */
+	const char *current; /* NULL: nothing there */
+	const char *wanted;
+	const char *reason; /* a sentence */
+	const char *source;
+	const char *from;    /* where it was read */
+	const char *command; /* mends it; NULL */
+};
+
+struct stack_findings {
+	struct stack_finding *items;
+	size_t n;
+	size_t count[4]; /* by verdict_kind */
+};
+
+struct stack_ask {
+	const struct machine *m;
+	const struct inventory *inv;
+	const struct scan_options *how; /* the GPUs; ptxas_knows is theirs */
+	const char *gpus_from;
+	/* True when the compiler at that path knows sm; asked of Triton's own. -errno: not seen. */
+	int (*ptxas_knows)(void *ctx, const char *path, unsigned sm);
+	void *ctx;
+};
+
+void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_findings *out);
+
+#endif

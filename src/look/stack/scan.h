@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What GPU code a file carries: shared libraries and programs (.nv_fatbin, __nv_relfatbin), static
+ * libraries, wheels, bare fat binaries, cubins and PTX. Only headers are read.
+ */
+#ifndef STACK_SCAN_H
+#define STACK_SCAN_H
+
+#include "look/stack/gpu_code.h"
+#include "look/stack/zip.h"
+
+enum scan_kind {
+	SCAN_OTHER, /* carries no GPU code by its nature */
+	SCAN_ELF,
+	SCAN_ARCHIVE,
+	SCAN_WHEEL,
+	SCAN_FATBIN,
+	SCAN_CUBIN,
+	SCAN_PTX,
+};
+
+enum { SCAN_PROBLEMS = 8 };
+
+struct scan {
+	const char *path; /* of a wheel's member: its name in the wheel */
+	enum scan_kind kind;
+	uint16_t machine; /* of an ELF file: ELF_X86_64, ...; 0: none */
+	uint64_t size;	  /* bytes */
+	struct code_set codes;
+	size_t containers, entries;
+	size_t registered; /* wrappers in .nvFatBinSegment, which the CUDA runtime is given */
+	size_t opened;	   /* entries whose head was unpacked and held against the header */
+	/* How many containers have at best this answer, for each GPU asked about. */
+	size_t served[GPU_TARGETS_MAX][CODE_ANSWERS];
+	const char *problems[SCAN_PROBLEMS]; /* sentences */
+	size_t n_problems;		     /* all, also those not kept */
+	const char *error;		     /* it could not be read: why; NULL */
+	struct scan *parts;		     /* members of a wheel with GPU code or an error */
+	size_t n_parts;
+};
+
+struct scan_options {
+	struct gpu_target gpus[GPU_TARGETS_MAX];
+	size_t n_gpus;
+	bool deep; /* unpack the head of each entry and compare */
+};
+
+/* Fills out, whatever the file is like; what went wrong is in it. Texts live in a. */
+void scan_file(struct arena *a, const char *path, const struct scan_options *how, struct scan *out);
+/* The same for an open input; name is shown. */
+void scan_input(struct arena *a, struct input *in, const char *name, const struct scan_options *how,
+		struct scan *out);
+/* The GPU code of a wheel's members; z is open. */
+void scan_wheel(struct arena *a, const struct zip *z, const struct scan_options *how,
+		struct scan *out);
+const char *scan_kind_name(enum scan_kind k);
+/* True for a name that may carry GPU code ("x.so", "x.so.13", "x.a", "x.cubin"...). */
+bool scan_name(const char *name);
+
+/*
+ * Scans a file or everything of interest below a folder, on `threads` threads (0: as many as there
+ * are CPUs, at most 16). Links below it are not followed. Sorted by path. -errno and *e when the
+ * path itself cannot be read.
+ */
+int scan_tree(struct arena *a, const char *path, const struct scan_options *how, unsigned threads,
+	      struct scan **out, size_t *n, struct err *e);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a wheel, its tags and its metadata. */
+#include "look/stack/wheel.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/stack/component.h"
+#include "look/stack/wheel_record.h"
+
+enum { METADATA_MAX = 1 << 22, PARTS = 6 };
+
+/* What a name may be made of: it becomes a file and a word of a command. */
+static bool sound_word(const char *s)
+{
+	if (!*s || *s == '-' || *s == '.')
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("._+!", *s))
+			return false;
+	return true;
+}
+
+int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err *e)
+{
+	char *copy, *part[PARTS] = { 0 }, *p;
+	size_t n = 0;
+
+	if (!str_ends(file, ".whl"))
+		return err_set(e, -EBADMSG, "%.200s is no wheel: its name does not end in .whl",
+			       file);
+	copy = arena_strndup(a, file, strlen(file) - 4);
+	for (p = copy; p && n < PARTS; n++) {
+		part[n] = p;
+		p = strchr(p, '-');
+		if (p)
+			*p++ = '\0';
+	}
+	if (p || n < 5)
+		return err_set(
+			e, -EBADMSG,
+			"%.200s is no wheel's name: NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM",
+			file);
+	for (size_t i = 0; i < n; i++)
+		if (!sound_word(part[i]))
+			return err_set(e, -EBADMSG,
+				       "%.200s: \"%.100s\" cannot be part of a "
+				       "wheel's name",
+				       file, part[i]);
+	if (n == 6 && !isdigit((unsigned char)*part[2]))
+		return err_set(e, -EBADMSG, "%.200s: a build number begins with a digit", file);
+	*out = (struct wheel){ .file = arena_strdup(a, file),
+			       .name = part[0],
+			       .version = part[1],
+			       .build = n == 6 ? part[2] : "",
+			       .python = part[n - 3],
+			       .abi = part[n - 2],
+			       .platform = part[n - 1] };
+	return 0;
+}
+
+/* --- tags --- */
+
+/* Each of the words of "a.b.c" that are joined by dots. */
+static bool any_word(const char *words, bool (*fits)(const char *word, size_t n, const void *ctx),
+		     const void *ctx)
+{
+	while (*words) {
+		size_t n = strcspn(words, ".");
+
+		if (fits(words, n, ctx))
+			return true;
+		words += n + (words[n] == '.');
+	}
+	return false;
+}
+
+static bool platform_fits(const char *word, size_t n, const void *ctx)
+{
+	const char *arch = ctx;
+	size_t len = strlen(arch);
+
+	if (n == 3 && strncmp(word, "any", 3) == 0)
+		return true;
+	if (n <= len + 1 || strncmp(word + n - len, arch, len) != 0 || word[n - len - 1] != '_')
+		return false;
+	return strncmp(word, "linux_", 6) == 0 || strncmp(word, "manylinux", 9) == 0;
+}
+
+struct python_wanted {
+	unsigned minor;
+	bool stable_abi;
+};
+
+static bool python_fits(const char *word, size_t n, const void *ctx)
+{
+	const struct python_wanted *p = ctx;
+	unsigned minor = 0;
+
+	if (n < 3 || (strncmp(word, "py3", 3) != 0 && strncmp(word, "cp3", 3) != 0))
+		return false;
+	if (n == 3)
+		return true;
+	for (size_t i = 3; i < n; i++) {
+		if (!isdigit((unsigned char)word[i]) || minor > 999)
+			return false;
+		minor = minor * 10 + (unsigned)(word[i] - '0');
+	}
+	/* cp310-abi3 and py310 run on everything newer, cp310-cp310 on 3.10 alone. */
+	return minor == p->minor || (minor < p->minor && (p->stable_abi || *word == 'p'));
+}
+
+static bool word_is(const char *word, size_t n, const void *ctx)
+{
+	return strlen(ctx) == n && strncmp(word, ctx, n) == 0;
+}
+
+/* "cp312t" of free-threaded Python is another ABI than "cp312". */
+static bool abi_fits(const char *word, size_t n, const void *ctx)
+{
+	const struct python_wanted *p = ctx;
+	char own[16];
+
+	snprintf(own, sizeof(own), "cp3%u", p->minor);
+	return word_is(word, n, "none") || word_is(word, n, "abi3") || word_is(word, n, own);
+}
+
+int wheel_fits(const struct wheel *w, const struct wheel_target *t, struct err *e)
+{
+	struct python_wanted p = { 0, any_word(w->abi, word_is, "abi3") };
+	unsigned long long minor;
+
+	if (!any_word(w->platform, platform_fits, t->arch))
+		return err_set(e, -ENOEXEC, "%.200s is for %.100s, not for %s", w->file,
+			       w->platform, t->arch);
+	if (w->machine && strcmp(w->machine, t->arch) != 0)
+		return err_set(e, -ENOEXEC, "%.200s holds libraries for %s, not for %s", w->file,
+			       w->machine, t->arch);
+	if (!t->python)
+		return 0;
+	if (strncmp(t->python, "3.", 2) != 0 || parse_u64(t->python + 2, &minor) || minor > 999)
+		return err_set(e, -EINVAL, "\"%.40s\" is no version of Python: 3.12", t->python);
+	p.minor = (unsigned)minor;
+	if (!any_word(w->python, python_fits, &p) || !any_word(w->abi, abi_fits, &p))
+		return err_set(e, -ENOEXEC, "%.200s is for Python %.40s (%.40s), not for %s",
+			       w->file, w->python, w->abi, t->python);
+	return 0;
+}
+
+/* --- what is inside --- */
+
+static const struct zip_entry *info_file(const struct zip *z, const char *leaf, struct arena *a,
+					 const struct wheel *w)
+{
+	return zip_find(z, arena_printf(a, "%s-%s.dist-info/%s", w->name, w->version, leaf));
+}
+
+/* The value of "Name: value" among the headers; of several the nth. */
+static char *header(struct arena *a, const char *text, const char *name, size_t nth)
+{
+	size_t len = strlen(name);
+
+	while (*text && *text != '\n' && *text != '\r') {
+		size_t n = strcspn(text, "\n"), k = n;
+
+		if (k && text[k - 1] == '\r')
+			k--;
+		if (k > len + 1 && strncmp(text, name, len) == 0 && text[len] == ':' && !nth--) {
+			const char *v = str_trim(text + len + 1, k - len - 1, &n);
+
+			return arena_strndup(a, v, n);
+		}
+		text += n + (text[n] == '\n');
+	}
+	return NULL;
+}
+
+static int check_metadata(struct arena *a, const char *text, struct wheel *w, struct err *e)
+{
+	char *name = header(a, text, "Name", 0), *version = header(a, text, "Version", 0);
+	char x[256], y[256];
+
+	w->requires_python = header(a, text, "Requires-Python", 0);
+	if (!name || !version)
+		return err_set(e, -EBADMSG, "%.200s: its metadata lack a name or version", w->file);
+	dist_normalise(name, x, sizeof(x));
+	dist_normalise(w->name, y, sizeof(y));
+	if (strcmp(x, y) != 0)
+		return err_set(e, -EBADMSG, "%.200s: inside it is called %.100s", w->file, name);
+	/* "1.0-1" becomes "1.0_1" in a name. */
+	dist_normalise(version, x, sizeof(x));
+	dist_normalise(w->version, y, sizeof(y));
+	if (strcmp(x, y) != 0)
+		return err_set(e, -EBADMSG, "%.200s: inside it is version %.100s", w->file,
+			       version);
+	return 0;
+}
+
+/* A name may promise a newer "manylinux" than what the build tool wrote inside; never another
+ * processor. */
+static bool same_processor(const char *platforms, const char *inside)
+{
+	static const char *const archs[] = { "x86_64", "aarch64" };
+
+	for (size_t i = 0; i < 2; i++)
+		if (str_ends(inside, archs[i]) && str_ends(platforms, archs[i]) &&
+		    strstr(inside, "linux"))
+			return true;
+	return false;
+}
+
+/* Every tag of the file WHEEL has to be one of those that the name stands for. */
+static int check_tags(struct arena *a, const char *text, const struct wheel *w, struct err *e)
+{
+	size_t n = 0;
+
+	for (char *tag; n < WHEEL_TAGS && (tag = header(a, text, "Tag", n)); n++) {
+		char *abi = strchr(tag, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL;
+
+		if (platform) {
+			*abi++ = '\0';
+			*platform++ = '\0';
+		}
+		if (!platform || !any_word(w->python, word_is, tag) ||
+		    !any_word(w->abi, word_is, abi) ||
+		    !(any_word(w->platform, word_is, platform) ||
+		      same_processor(w->platform, platform)))
+			return err_set(e, -EBADMSG,
+				       "%.200s: inside it is tagged %.60s-%.60s-%.100s", w->file,
+				       tag, platform ? abi : "", platform ? platform : "");
+	}
+	return n ? 0 : err_set(e, -EBADMSG, "%.200s: inside it has no tag", w->file);
+}
+
+static int text_of(struct arena *a, const struct zip *z, const char *leaf, const struct wheel *w,
+		   char **out, struct err *e)
+{
+	const struct zip_entry *entry = info_file(z, leaf, a, w);
+
+	if (!entry)
+		return err_set(e, -EBADMSG, "%.200s lacks %s-%s.dist-info/%s", w->file, w->name,
+			       w->version, leaf);
+	return zip_text(a, z, entry, METADATA_MAX, out, e);
+}
+
+static const char *without_file(struct arena *a, const char *file, const struct err *e)
+{
+	return str_starts(e->text, file) ? e->text : arena_printf(a, "%s: %s", file, e->text);
+}
+
+int wheel_read(struct arena *a, struct input *in, const char *file, const struct scan_options *how,
+	       struct wheel *out, struct err *e)
+{
+	struct wheel w;
+	struct zip z;
+	char *metadata, *tags;
+	int code = wheel_name(a, file, &w, e);
+
+	if (code)
+		return code;
+	code = zip_open(a, in, &z, e);
+	if (!code)
+		code = text_of(a, &z, "METADATA", &w, &metadata, e);
+	if (!code)
+		code = check_metadata(a, metadata, &w, e);
+	if (!code)
+		code = text_of(a, &z, "WHEEL", &w, &tags, e);
+	if (!code)
+		code = check_tags(a, tags, &w, e);
+	if (!code)
+		code = wheel_record(a, &z, &w, e);
+	if (code) {
+		char *text = arena_strdup(a, without_file(a, file, e));
+
+		return err_set(e, code, "%s", text);
+	}
+	w.members = z.n;
+	w.code = (struct scan){ .path = w.file, .kind = SCAN_WHEEL, .size = in->size };
+	scan_wheel(a, &z, how, &w.code);
+	if (w.code.n_problems)
+		return err_set(e, -EBADMSG, "%.200s: %.250s", w.file, w.code.problems[0]);
+	*out = w;
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A folder of wheels with a manifest: what each is, its SHA-256, the GPU code in it. The manifest
+ * is replaced as a whole; a wheel stands in the folder only after it was checked there.
+ */
+#ifndef STACK_WHEELHOUSE_H
+#define STACK_WHEELHOUSE_H
+
+#include <jansson.h>
+
+#include "look/stack/wheel.h"
+
+#define WHEELHOUSE_MANIFEST "manifest.json"
+#define WHEELHOUSE_SIGNATURE "manifest.json.sig"
+#define WHEELHOUSE_OLDER "older"
+
+struct house_wheel {
+	const char *file, *sha256;
+	uint64_t size;
+	const char *name, *version, *build, *python, *abi, *platform, *requires_python;
+	const char *gpu_code; /* "sm_90, sm_120"; "" */
+	const char *added;    /* time */
+};
+
+struct wheelhouse {
+	const char *dir;
+	int fd;			   /* of the folder, locked when it is to be changed */
+	const char *arch, *python; /* whom it is for; python NULL: any */
+	const char *gpus;	   /* "sm_121": wheels with GPU code have to serve them; "" */
+	struct house_wheel *wheels;
+	size_t n;
+	bool is_signed;	      /* there is a signature */
+	const char *manifest; /* what was read: this, and not what lies there later, is verified */
+	size_t manifest_len;
+};
+
+/* A new, empty one; the folder must not exist or be empty. */
+int wheelhouse_create(struct arena *a, const char *dir, const struct wheel_target *t,
+		      const char *gpus, struct wheelhouse *out, struct err *e);
+/* lock: nobody else may change it meanwhile (-EBUSY). */
+int wheelhouse_open(struct arena *a, const char *dir, bool lock, struct wheelhouse *out,
+		    struct err *e);
+void wheelhouse_close(struct wheelhouse *h);
+enum house_added { HOUSE_ADDED, HOUSE_SAME, HOUSE_REPLACED };
+/*
+ * Checks a wheel, copies it, checks the copy, and takes it into the list (not yet to disk). One of
+ * that name with other contents is refused (-EEXIST), or, with replace, kept in a folder of its
+ * own.
+ */
+int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool replace,
+		   enum house_added *what, struct err *e);
+/* Writes the manifest; with key (NULL: none) signs it by ssh-keygen. A signed wheelhouse is not
+ * changed without a key (-EPERM). */
+int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e);
+
+struct house_problem {
+	const char *file;
+	const char *what; /* a sentence */
+};
+struct house_verdict {
+	struct house_problem *items;
+	size_t n;
+	size_t checked;	    /* wheels that are what the manifest says */
+	const char *signer; /* who signed it; NULL: not asked, or nobody */
+};
+/* Every wheel against the manifest, whole; signers (NULL: not asked) is a file of allowed signers.
+ */
+int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *signers,
+		      struct house_verdict *out, struct err *e);
+json_t *wheelhouse_json(const struct wheelhouse *h);
+/* SHA-256 of a file's contents as hexadecimal text, 65 bytes with the NUL. */
+int file_sha256(struct input *in, char out[65]);
+
+#endif

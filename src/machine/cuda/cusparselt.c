@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuSPARSELt's calls in the order that it wants them, and its answers as errors. */
+#include "machine/cuda/cusparselt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cusparseStatus_t, cusparseOrder_t, cusparseOperation_t, cusparseComputeType (from 0.6 on),
+ * cusparseLtMatmulAlgAttribute_t. */
+enum {
+	STATUS_NO_MEMORY = 2,
+	STATUS_INVALID = 3,
+	STATUS_ARCH = 4,
+	STATUS_INTERNAL = 7,
+	STATUS_NOT_SUPPORTED = 10,
+	ORDER_COLUMN = 1,
+	AS_STORED = 0,
+	TURNED = 1,
+	COMPUTE_32I = 0,
+	COMPUTE_32F = 2,
+	CHOICE_NUMBER = 0,
+	CHOICE_HIGHEST = 1,
+	CHOICE_SPLIT = 3,
+	ALIGNMENT = 16
+};
+
+/* Attribute numbers of a choice's words: number, split, its mode, its buffers. */
+static const int choice_words[CUSPARSELT_WORDS] = { CHOICE_NUMBER, CHOICE_SPLIT, 4, 5 };
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define CUSPARSELT_CALL(field, symbol, params)                                                     \
+	static int missing_##field params                                                          \
+	{                                                                                          \
+		return STATUS_NOT_SUPPORTED;                                                       \
+	}
+#include "machine/cuda/cusparselt.def"
+#pragma GCC diagnostic pop
+
+#define CUSPARSELT_CALL(field, symbol, params)                                                     \
+	{ symbol, offsetof(struct cusparselt_api, field), (void (*)(void))missing_##field },
+static const struct vendor_symbol symbols[] = {
+#include "machine/cuda/cusparselt.def"
+};
+
+/* Storage of one descriptor. */
+struct room {
+	_Alignas(64) unsigned char bytes[16384];
+};
+
+struct cusparselt_plan {
+	struct room handle, a, b, d, product, choice, plan;
+	struct cusparselt *lt;
+	struct cuda_gpu *gpu;
+	bool begun, have_a, have_b, have_d, chosen, planned;
+};
+
+static int status(int s, struct err *e, const char *what)
+{
+	int r = s == STATUS_NO_MEMORY						       ? -ENOMEM
+		: s == STATUS_NOT_SUPPORTED || s == STATUS_INVALID || s == STATUS_ARCH ? -EOPNOTSUPP
+										       : -EIO;
+	const char *name = s == STATUS_NO_MEMORY       ? "CUSPARSE_STATUS_ALLOC_FAILED"
+			   : s == STATUS_INVALID       ? "CUSPARSE_STATUS_INVALID_VALUE"
+			   : s == STATUS_ARCH	       ? "CUSPARSE_STATUS_ARCH_MISMATCH"
+			   : s == STATUS_INTERNAL      ? "CUSPARSE_STATUS_INTERNAL_ERROR"
+			   : s == STATUS_NOT_SUPPORTED ? "CUSPARSE_STATUS_NOT_SUPPORTED"
+						       : "a cuSPARSE status";
+
+	return s ? err_set(e, r, "cuSPARSELt: %s: %s (%d)", what, name, s) : 0;
+}
+
+int cusparselt_open(struct cusparselt *l, struct err *e)
+{
+	int r;
+
+	*l = (struct cusparselt){ 0 };
+	r = cuda_library_open(cuda_cusparselt, false, symbols, sizeof(symbols) / sizeof(symbols[0]),
+			      &l->api, &l->lib, e);
+	if (r)
+		return r;
+	for (int i = 0; i < 3; i++)
+		if (l->api.property(i, &l->version[i]))
+			l->version[i] = 0;
+	if (l->api.multiply == missing_multiply || l->api.search == missing_search)
+		r = err_set(e, -ELIBACC, "%s has no cusparseLtMatmul", l->lib.path);
+	else if (l->version[0] == 0 && l->version[1] < 6)
+		r = err_set(e, -ELIBBAD,
+			    "%s is version %d.%d.%d, whose interface is another: 0.6 is needed",
+			    l->lib.path, l->version[0], l->version[1], l->version[2]);
+	if (r)
+		cuda_library_close(&l->lib);
+	return r;
+}
+
+void cusparselt_plan_end(struct cusparselt_plan *p)
+{
+	const struct cusparselt_api *api;
+
+	if (!p)
+		return;
+	api = &p->lt->api;
+	/* All of them may speak to the GPU; in the order of the vendor's own examples. */
+	if (!*p->gpu->lost) {
+		if (p->have_a)
+			api->matrix_end(&p->a);
+		if (p->have_b)
+			api->matrix_end(&p->b);
+		if (p->have_d)
+			api->matrix_end(&p->d);
+		if (p->chosen)
+			api->choice_end(&p->choice);
+		if (p->planned)
+			api->plan_end(&p->plan);
+		if (p->begun)
+			api->end(&p->handle);
+	}
+	free(p);
+}
+
+static int describe(struct cusparselt_plan *p, const struct cusparselt_shape *s, struct err *e)
+{
+	const struct cusparselt_api *api = &p->lt->api;
+	int64_t m = (int64_t)s->m, n = (int64_t)s->n, k = (int64_t)s->k;
+	int r = status(api->begin(&p->handle), e, "starting on this GPU");
+
+	p->begun = r == 0;
+	r = r ? r
+	      : status(api->sparse_make(&p->handle, &p->a, k, m, k, ALIGNMENT, s->type,
+					ORDER_COLUMN, 0),
+		       e, "the sparse matrix A");
+	p->have_a = r == 0;
+	r = r ? r
+	      : status(api->dense_make(&p->handle, &p->b, k, n, k, ALIGNMENT, s->type,
+				       ORDER_COLUMN),
+		       e, "the matrix B");
+	p->have_b = r == 0;
+	r = r ? r
+	      : status(api->dense_make(&p->handle, &p->d, m, n, m, ALIGNMENT, s->d, ORDER_COLUMN),
+		       e, "the matrix D");
+	p->have_d = r == 0;
+	r = r ? r
+	      : status(api->product_make(&p->handle, &p->product, TURNED, AS_STORED, &p->a, &p->b,
+					 &p->d, &p->d, s->integer ? COMPUTE_32I : COMPUTE_32F),
+		       e, "this product");
+	r = r ? r
+	      : status(api->choice_make(&p->handle, &p->choice, &p->product, 0), e,
+		       "choosing an algorithm");
+	p->chosen = r == 0;
+	return r;
+}
+
+/* One that a search found. It has to be taken before there is a plan: storage of a plan that was
+ * ended takes no other (0.8). */
+static int take(struct cusparselt_plan *p, const struct cusparselt_choice *c, struct err *e)
+{
+	const struct cusparselt_api *api = &p->lt->api;
+
+	for (size_t i = 0; i < CUSPARSELT_WORDS; i++) {
+		int now = 0,
+		    s = api->choice_get(&p->handle, &p->choice, choice_words[i], &now, sizeof(now));
+
+		if (s == 0 && now != c->word[i])
+			s = api->choice_set(&p->handle, &p->choice, choice_words[i], &c->word[i],
+					    sizeof(c->word[i]));
+		if (s && choice_words[i] == CHOICE_NUMBER)
+			return status(s, e, "the algorithm that was found before");
+	}
+	return 0;
+}
+
+static int plan(struct cusparselt_plan *p, struct err *e)
+{
+	int r = status(p->lt->api.plan_make(&p->handle, &p->plan, &p->product, &p->choice), e,
+		       "a plan");
+
+	p->planned = r == 0;
+	return r;
+}
+
+int cusparselt_plan_make(struct cusparselt *l, struct cuda_gpu *g,
+			 const struct cusparselt_shape *shape,
+			 const struct cusparselt_choice *known, struct cusparselt_plan **out,
+			 struct err *e)
+{
+	struct cusparselt_plan *p = aligned_alloc(_Alignof(struct cusparselt_plan), sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(e, -ENOMEM, "no memory");
+	memset(p, 0, sizeof(*p));
+	p->lt = l;
+	p->gpu = g;
+	r = describe(p, shape, e);
+	if (r == 0 && known)
+		r = take(p, known, e);
+	r = r ? r : plan(p, e);
+	if (r) {
+		cusparselt_plan_end(p);
+		return r;
+	}
+	*out = p;
+	return 0;
+}
+
+int cusparselt_plan_bytes(struct cusparselt_plan *p, size_t *compressed, size_t *scratch,
+			  struct err *e)
+{
+	*compressed = *scratch = 0;
+	return status(p->lt->api.compressed(&p->handle, &p->plan, compressed, scratch), e,
+		      "the size without zeros");
+}
+
+int cusparselt_check(struct cusparselt_plan *p, cuda_address a, cuda_address wrong,
+		     struct cuda_stream *s, struct err *e)
+{
+	return status(p->lt->api.check(&p->handle, &p->product, a, wrong, s), e,
+		      "looking for the zeros");
+}
+
+int cusparselt_compress(struct cusparselt_plan *p, cuda_address a, cuda_address to,
+			cuda_address scratch, struct cuda_stream *s, struct err *e)
+{
+	return status(p->lt->api.compress(&p->handle, &p->plan, a, to, scratch, s), e,
+		      "taking the zeros out");
+}
+
+/* The plan's algorithm must not need more than there is. */
+static int fits(struct cusparselt_plan *p, size_t have, struct err *e)
+{
+	size_t want = 0;
+	int r = status(p->lt->api.workspace(&p->handle, &p->plan, &want), e,
+		       "the size of the workspace");
+
+	if (r == 0 && want > have)
+		r = err_set(e, -EOPNOTSUPP,
+			    "cuSPARSELt: its algorithm wants %zu MiB besides, and has %zu",
+			    want >> 20, have >> 20);
+	return r;
+}
+
+int cusparselt_search(struct cusparselt_plan *p, const struct cusparselt_buffers *at,
+		      struct cuda_stream *s, struct cusparselt_choice *out, struct err *e)
+{
+	const struct cusparselt_api *api = &p->lt->api;
+	const float one = 1, zero = 0;
+	int r = fits(p, at->workspace_bytes, e);
+
+	r = r ? r
+	      : status(api->search(&p->handle, &p->plan, &one, at->a, at->b, &zero, at->d, at->d,
+				   at->workspace, &s, 1),
+		       e, "the search for an algorithm");
+	r = r ? r : fits(p, at->workspace_bytes, e);
+	*out = (struct cusparselt_choice){ 0 };
+	for (size_t i = 0; i < CUSPARSELT_WORDS && r == 0; i++)
+		if (api->choice_get(&p->handle, &p->choice, choice_words[i], &out->word[i],
+				    sizeof(out->word[i])))
+			out->word[i] = 0;
+	if (r == 0 && api->choice_get(&p->handle, &p->choice, CHOICE_HIGHEST, &out->highest,
+				      sizeof(out->highest)))
+		out->highest = 0;
+	return r;
+}
+
+int cusparselt_multiply(struct cusparselt_plan *p, const struct cusparselt_buffers *at,
+			struct cuda_stream *s, struct err *e)
+{
+	const float one = 1, zero = 0;
+
+	return status(p->lt->api.multiply(&p->handle, &p->plan, &one, at->a, at->b, &zero, at->d,
+					  at->d, at->workspace, &s, 1),
+		      e, "the product");
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the PTX of the streaming kernels, one entry a shape. A block takes pieces of
+ * threads x unroll x 16 bytes; all loads of a piece come before its stores, so that many are under
+ * way.
+ */
+#include "machine/cuda/kernels.h"
+
+#include <stdio.h>
+
+/*
+ * Copies gain when few bytes lie between the first and the last block under way (small pieces, in
+ * order), and when what was read stays in the cache longer than what is to be written: then writes
+ * leave it early and in order. On an H200: 4346 GB/s against 4185; reading alone reaches 4680 and
+ * writing alone 4700, the rest goes where memory turns from one to the other. Tried there, and not
+ * better: the multiprocessors' bulk copies (4123), asking for 256 bytes (4090), fetching ahead into
+ * the cache (4316), fewer blocks (4208), all reading and then all writing (3482), writing through
+ * and any other number of threads from 128 to 384 (4345 to 4349).
+ */
+const struct cuda_shape cuda_shapes[] = {
+	{ CUDA_OP_READ, 512, 4, 4, false, false },  { CUDA_OP_READ, 1024, 4, 2, false, false },
+	{ CUDA_OP_READ, 512, 8, 4, false, false },  { CUDA_OP_READ, 256, 8, 8, false, false },
+	{ CUDA_OP_WRITE, 1024, 1, 0, true, false }, { CUDA_OP_WRITE, 512, 1, 0, true, false },
+	{ CUDA_OP_WRITE, 512, 4, 0, true, false },  { CUDA_OP_WRITE, 512, 4, 4, false, false },
+	{ CUDA_OP_COPY, 512, 4, 0, false, false },  { CUDA_OP_COPY, 256, 1, 0, false, true },
+	{ CUDA_OP_COPY, 128, 1, 0, false, true },   { CUDA_OP_COPY, 1024, 2, 0, false, true },
+	{ CUDA_OP_COPY, 512, 1, 0, true, false },   { CUDA_OP_COPY, 512, 4, 2, false, false },
+	{ CUDA_OP_TRIAD, 1024, 1, 0, false, true }, { CUDA_OP_TRIAD, 256, 1, 0, false, true },
+	{ CUDA_OP_TRIAD, 512, 2, 0, false, false }, { CUDA_OP_TRIAD, 512, 4, 2, true, false },
+};
+const size_t cuda_shape_count = sizeof(cuda_shapes) / sizeof(cuda_shapes[0]);
+
+static const char *const op_names[CUDA_OPS] = { "read", "write", "copy", "triad" };
+
+void cuda_shape_name(const struct cuda_shape *s, char *out, size_t size)
+{
+	char stay[16] = "";
+
+	if (s->per_sm)
+		snprintf(stay, sizeof(stay), "_p%u", s->per_sm);
+	snprintf(out, size, "%s_%ux%u%s%s%s", op_names[s->op], s->threads, s->unroll, stay,
+		 s->once ? "_once" : "", s->keep ? "_keep" : "");
+}
+
+size_t cuda_shape_piece(const struct cuda_shape *s)
+{
+	return (size_t)s->threads * s->unroll * 16;
+}
+
+bool cuda_shape_runs(const struct cuda_shape *s, int cc_major)
+{
+	return !s->keep || cc_major >= 8;
+}
+
+unsigned cuda_op_factor(enum cuda_op op)
+{
+	return op == CUDA_OP_TRIAD ? 3 : op == CUDA_OP_COPY ? 2 : 1;
+}
+
+static void load(struct text *t, const struct cuda_shape *s, const char *reg, const char *from)
+{
+	/* Reading alone goes past the first cache, so that it cannot serve what the second should.
+	 */
+	const char *op = s->keep		 ? "ld.global.L2::cache_hint"
+			 : s->op == CUDA_OP_READ ? "ld.global.cg"
+						 : "ld.global";
+
+	for (unsigned u = 0; u < s->unroll; u++)
+		text_printf(t, "%s.v4.b32 {%%%s%u_0, %%%s%u_1, %%%s%u_2, %%%s%u_3}, [%%%s+%u]%s;\n",
+			    op, reg, u, reg, u, reg, u, reg, u, from, u * s->threads * 16,
+			    s->keep ? ", %policy" : "");
+}
+
+static void store(struct text *t, const struct cuda_shape *s, unsigned u, const char *reg)
+{
+	text_printf(t, "st.global%s.v4.b32 [%%to+%u], {%%%s%u_0, %%%s%u_1, %%%s%u_2, %%%s%u_3};\n",
+		    s->once ? ".cs" : "", u * s->threads * 16, reg, u, reg, u, reg, u, reg, u);
+}
+
+/* The words of write: index and seed, and what follows from them. Twin: check_write. */
+static void write_words(struct text *t, const struct cuda_shape *s)
+{
+	text_add(t, "shr.u64 %w, %at, 4; cvt.u32.u64 %r1, %w;\n");
+	for (unsigned u = 0; u < s->unroll; u++) {
+		text_printf(t, "add.u32 %%x%u_0, %%r1, %u; xor.b32 %%x%u_0, %%x%u_0, %%r4;\n", u,
+			    u * s->threads, u, u);
+		text_printf(t,
+			    "add.u32 %%x%u_1, %%x%u_0, 0x9e3779b9; not.b32 %%x%u_2, %%x%u_0; "
+			    "xor.b32 %%x%u_3, %%x%u_0, 0x85ebca6b;\n",
+			    u, u, u, u, u, u);
+	}
+}
+
+static void sum_words(struct text *t, const struct cuda_shape *s)
+{
+	for (unsigned u = 0; u < s->unroll; u++)
+		text_printf(t,
+			    "mov.b64 %%w, {%%x%u_0, %%x%u_1}; add.u64 %%sum, %%sum, %%w;\n"
+			    "mov.b64 %%w, {%%x%u_2, %%x%u_3}; add.u64 %%sum, %%sum, %%w;\n",
+			    u, u, u, u);
+}
+
+static void triad_words(struct text *t, const struct cuda_shape *s)
+{
+	for (unsigned u = 0; u < s->unroll; u++)
+		for (unsigned k = 0; k < 4; k++)
+			text_printf(t, "fma.rn.f32 %%x%u_%u, %%y%u_%u, 0f40400000, %%x%u_%u;\n", u,
+				    k, u, k, u, k);
+}
+
+/* The warp's sums together, and one addition to memory. */
+static void add_up(struct text *t)
+{
+	for (unsigned lanes = 16; lanes; lanes /= 2)
+		text_printf(t,
+			    "mov.b64 {%%r1, %%r2}, %%sum;\n"
+			    "shfl.sync.bfly.b32 %%r1, %%r1, %u, 31, 0xffffffff;\n"
+			    "shfl.sync.bfly.b32 %%r2, %%r2, %u, 31, 0xffffffff;\n"
+			    "mov.b64 %%w, {%%r1, %%r2}; add.u64 %%sum, %%sum, %%w;\n",
+			    lanes, lanes);
+	text_add(t, "mov.u32 %r1, %laneid; setp.eq.u32 %p, %r1, 0;\n"
+		    "@%p red.global.add.u64 [%slot], %sum;\n");
+}
+
+static void body(struct text *t, const struct cuda_shape *s)
+{
+	if (s->op == CUDA_OP_WRITE)
+		write_words(t, s);
+	else
+		load(t, s, "x", "from");
+	if (s->op == CUDA_OP_TRIAD) {
+		load(t, s, "y", "other");
+		triad_words(t, s);
+	}
+	if (s->op == CUDA_OP_READ)
+		sum_words(t, s);
+	for (unsigned u = 0; s->op != CUDA_OP_READ && u < s->unroll; u++)
+		store(t, s, u, "x");
+}
+
+static void head(struct text *t, const struct cuda_shape *s)
+{
+	char name[64];
+
+	cuda_shape_name(s, name, sizeof(name));
+	text_printf(t,
+		    ".visible .entry %s(.param .u64 to_, .param .u64 from_, .param .u64 other_,"
+		    " .param .u64 bytes_, .param .u64 seed_, .param .u64 sum_,"
+		    " .param .u32 passes_)\n.reqntid %u, 1, 1\n{\n",
+		    name, s->threads);
+}
+
+/* One entry: passes over all pieces that are this block's; the next pass begins with another
+ * block's pieces, so that the first cache cannot serve it. */
+static void entry(struct text *t, const struct cuda_shape *s)
+{
+	const char *type = s->op == CUDA_OP_TRIAD ? "f32" : "b32";
+
+	head(t, s);
+	text_add(t, ".reg .pred %p;\n.reg .b32 %r<8>;\n"
+		    ".reg .b64 %to, %from, %other, %end, %sum, %slot, %step, %at, %w, %policy;\n");
+	for (unsigned u = 0; u < s->unroll; u++)
+		text_printf(t, ".reg .%s %%x%u_<4>, %%y%u_<4>;\n", type, u, u);
+	text_printf(t,
+		    "ld.param.u64 %%end, [bytes_]; ld.param.u64 %%w, [seed_]; cvt.u32.u64 %%r4, "
+		    "%%w;\nld.param.u64 %%slot, [sum_]; ld.param.u32 %%r5, [passes_];\n"
+		    "mov.u32 %%r6, %%ctaid.x; mov.u32 %%r7, %%nctaid.x; mov.u32 %%r2, %%tid.x;\n"
+		    "mul.wide.u32 %%step, %%r7, %zu; mov.b64 %%sum, 0;\n"
+		    "pass:\nmul.wide.u32 %%at, %%r6, %zu; mul.wide.u32 %%w, %%r2, 16;\n"
+		    "add.u64 %%at, %%at, %%w;\n",
+		    cuda_shape_piece(s), cuda_shape_piece(s));
+	text_add(t, s->keep ? "createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;\n" : "");
+	text_add(t, "loop:\nsetp.ge.u64 %p, %at, %end;\n@%p bra over;\n"
+		    "ld.param.u64 %to, [to_]; add.u64 %to, %to, %at;\n"
+		    "ld.param.u64 %from, [from_]; add.u64 %from, %from, %at;\n"
+		    "ld.param.u64 %other, [other_]; add.u64 %other, %other, %at;\n");
+	body(t, s);
+	text_add(t, "add.u64 %at, %at, %step;\nbra loop;\nover:\n"
+		    "add.u32 %r6, %r6, 1; setp.ge.u32 %p, %r6, %r7;\n@%p mov.u32 %r6, 0;\n"
+		    "sub.u32 %r5, %r5, 1; setp.gt.u32 %p, %r5, 0;\n@%p bra pass;\n");
+	if (s->op == CUDA_OP_READ)
+		add_up(t);
+	text_add(t, "ret;\n}\n");
+}
+
+void cuda_stream_text(struct text *out, enum cuda_op op, int cc_major)
+{
+	text_printf(out, ".version 7.4\n.target sm_%d0\n.address_size 64\n", cc_major >= 8 ? 8 : 7);
+	for (size_t i = 0; i < cuda_shape_count; i++)
+		if (cuda_shapes[i].op == op && cuda_shape_runs(&cuda_shapes[i], cc_major))
+			entry(out, &cuda_shapes[i]);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A captured machine: what captured.c (answering) and captured_open.c (opening) share. */
+#ifndef HOST_CAPTURED_H
+#define HOST_CAPTURED_H
+
+#include <jansson.h>
+
+#include "machine/host/overlay.h"
+#include "machine/host/resolve.h"
+
+/* Codes in the answers map; errno values are positive, so these are apart. */
+enum { LISTED = -1 };
+
+struct captured {
+	struct host host;
+	struct store *store;
+	bool unlisted_absent;
+	struct map answers; /* path on the machine -> (void *)(intptr_t)errno or LISTED */
+	struct resolver resolver;
+	struct map pages;	 /* api -> json_t */
+	struct map broken;	 /* api -> negative errno */
+	struct overlay *overlay; /* the store, where it takes writes; NULL */
+	struct map told; /* api -> json_t, of an overlay: answers that go before the pages */
+	int lock_fd;	 /* -1: none */
+};
+
+extern const struct host_ops captured_ops;
+/* The same with captured_write.c's half. */
+extern const struct host_ops overlaid_ops;
+extern const struct host_writes captured_writes;
+int captured_stat(struct host *h, const char *path, struct host_stat *out);
+
+/* Loads what an earlier run told this overlay; remembered. Never NULL. */
+json_t *captured_told(struct captured *c, const char *api);
+
+/* What stands at a place of the machine in the capture, and a link's target: for the resolver. ctx
+ * is the capture. */
+int captured_store_kind(void *ctx, const char *phys, enum host_kind *out);
+int captured_store_link(void *ctx, const char *phys, char *buf, size_t cap);
+/* A whole file of the capture, NUL-terminated; the caller frees. NULL and *e when it cannot be read
+ * or is larger. */
+char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e);
+/* The same parsed; the caller owns the reference. */
+json_t *captured_json(struct captured *c, const char *name, size_t max, struct err *e);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeing one program to its end: its environment, its time and its output are ours. */
+#include "machine/host/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/reap.h"
+#include "base/text.h"
+#include "machine/host/child.h"
+
+enum { LOOK_MS = 50, FACTOR = 2, SLICE_MS = 60000 };
+
+/* A program under way. */
+struct child {
+	pid_t pid;
+	int out, err; /* -1: at its end */
+	double begin; /* seconds, monotonic */
+	long long deadline;
+	size_t max;
+	bool tail;  /* more than max bytes of output are cut at their beginning; else they are too
+		       much */
+	bool front; /* it is in our own group: it is ended alone */
+	const atomic_bool *stop;
+	struct text text, errors;
+};
+
+/* Keeps the last max bytes, when twice as many have come together. */
+static void cut_head(struct text *t, size_t max)
+{
+	if (t->len < FACTOR * max)
+		return;
+	memmove(t->s, t->s + t->len - max, max);
+	t->s[max] = '\0';
+	t->len = max;
+}
+
+/* Takes what one of the two pipes holds; what does not fit of its errors is dropped. 1 at the end
+ * of the pipe, 0, -EFBIG or another negative errno. */
+static int take(struct child *c, bool errors)
+{
+	struct text *t = errors ? &c->errors : &c->text;
+	char buf[4096];
+	ssize_t n = read(errors ? c->err : c->out, buf, sizeof(buf));
+	size_t room;
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (!errors && c->tail) {
+		text_addn(t, buf, (size_t)n);
+		cut_head(t, c->max);
+		return n == 0;
+	}
+	room = (errors ? COMMAND_ERRORS_MAX : c->max) - t->len;
+	if ((size_t)n > room && !errors)
+		return -EFBIG;
+	text_addn(t, buf, (size_t)n > room ? room : (size_t)n);
+	return n == 0;
+}
+
+/* How long one wait may be; 0 when there is no more time. Who can be stopped looks now and then. */
+static int slice(const struct child *c)
+{
+	long long left = c->deadline - clock_mono_ms();
+
+	if (left <= 0)
+		return 0;
+	if (c->stop && left > LOOK_MS)
+		return LOOK_MS;
+	return left > SLICE_MS ? SLICE_MS : (int)left;
+}
+
+static bool stopped(const struct child *c)
+{
+	return c->stop && atomic_load(c->stop);
+}
+
+/* Reads both pipes until their end, the time limit or the size limit. 0, -EINTR, -ETIME or
+ * -EFBIG. */
+static int collect(struct child *c)
+{
+	while (c->out >= 0 || c->err >= 0) {
+		struct pollfd p[2] = { { .fd = c->out, .events = POLLIN },
+				       { .fd = c->err, .events = POLLIN } };
+		int left = slice(c), ready = left > 0 ? poll(p, 2, left) : 0;
+
+		if (stopped(c))
+			return -EINTR;
+		if (ready == 0 && slice(c) == 0)
+			return -ETIME;
+		/* Interrupted: a read would wait without a limit. */
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready < 0)
+			return -errno;
+		for (int i = 0; i < 2; i++) {
+			int r = p[i].fd >= 0 && p[i].revents ? take(c, i) : 0;
+
+			if (r < 0)
+				return r;
+			if (r)
+				*(i ? &c->err : &c->out) = -1;
+		}
+	}
+	return 0;
+}
+
+/* A program may close its output and go on: the limit holds for its end too. */
+static int await(const struct child *c, int *status)
+{
+	for (;;) {
+		int left = slice(c), r = reap_wait(c->pid, left, status, NULL);
+
+		if (r != -ETIME || left == 0)
+			return r;
+		if (stopped(c))
+			return -EINTR;
+	}
+}
+
+/* Both pipes or none. */
+static int open_pipes(int out[2], int err[2])
+{
+	int r = pipe2(out, O_CLOEXEC) < 0 ? -errno : 0;
+
+	if (r)
+		return r;
+	if (pipe2(err, O_CLOEXEC) == 0)
+		return 0;
+	r = -errno;
+	close(out[0]);
+	close(out[1]);
+	return r;
+}
+
+/* Until it ends by itself or has to: its exit status, or 128 + signal. */
+static int see_out(struct child *c)
+{
+	int status = 0, r = collect(c);
+
+	if (r == 0)
+		r = await(c, &status);
+	if (r == 0)
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	reap_kill(c->pid, !c->front, &status, NULL);
+	return r;
+}
+
+static int attend(struct arena *a, struct child *c, struct command_result *out)
+{
+	int r = see_out(c);
+
+	if (r < 0)
+		return r;
+	out->seconds = clock_mono_s() - c->begin;
+	out->status = r;
+	if (c->tail && c->text.len > c->max) {
+		memmove(c->text.s, c->text.s + c->text.len - c->max, c->max + 1);
+		c->text.len = c->max;
+	}
+	out->output = arena_strdup(a, c->text.s ? c->text.s : "");
+	out->errors = arena_strdup(a, c->errors.s ? c->errors.s : "");
+	return 0;
+}
+
+static int run(struct arena *a, struct spawn *s, const struct command_own *how, bool own,
+	       struct command_result *out)
+{
+	struct child c = { .pid = -1,
+			   .max = how->max,
+			   .tail = own,
+			   .stop = how->stop,
+			   .begin = clock_mono_s(),
+			   .deadline = clock_mono_ms() + how->limit_ms };
+	int o[2], e[2], r = open_pipes(o, e);
+
+	if (r)
+		return r;
+	s->output = o[1];
+	s->errors = e[1];
+	r = spawn_start(s, &c.pid);
+	close(o[1]);
+	close(e[1]);
+	c.out = o[0];
+	c.err = e[0];
+	if (r == 0 && c.pid > 0)
+		r = attend(a, &c, out);
+	close(o[0]);
+	close(e[0]);
+	text_free(&c.text);
+	text_free(&c.errors);
+	return r;
+}
+
+int command_run(struct arena *a, char *const *argv, int limit_ms, size_t max,
+		struct command_result *out)
+{
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C", buf[256];
+	char *const environment[] = { path, locale, NULL };
+	/* posix_spawnp() would search this process's PATH, not the child's. Asked first also
+	 * because where vfork is a plain fork, posix_spawn does not tell a missing file. */
+	struct spawn s = { .path = strchr(argv[0], '/')
+					   ? NULL
+					   : spawn_find(argv[0], false, buf, sizeof(buf)),
+			   .argv = argv,
+			   .env = environment };
+
+	return s.path ? run(a, &s, &(struct command_own){ .limit_ms = limit_ms, .max = max }, false,
+			    out)
+		      : -ENOENT;
+}
+
+int command_run_own(struct arena *a, char *const *argv, const struct command_own *how,
+		    struct command_result *out)
+{
+	struct spawn s = { .argv = argv, .env = how->env ? how->env : environ };
+
+	return run(a, &s, how, true, out);
+}
+
+int command_front(const struct command_front *f, struct err *e)
+{
+	char path[] = "PATH=" SPAWN_PATH, locale[] = "LC_ALL=C", home[PATH_MAX + 8] = "HOME=/",
+	     buf[PATH_MAX];
+	char *const plain[] = { path, locale, home, NULL };
+	struct spawn s = { .path = spawn_find(f->argv[0], true, buf, sizeof(buf)),
+			   .argv = f->argv,
+			   .env = f->env ? f->env : plain,
+			   .dir = f->dir,
+			   .input = f->input,
+			   .output = f->output,
+			   .errors = f->errors_apart ? -1 : f->output,
+			   .front = true };
+	struct child c = { .out = -1, .err = -1, .front = true };
+	int r;
+
+	if (!s.path)
+		return err_set(e, -ENOENT, "there is no program %.200s here", f->argv[0]);
+	if (getenv("HOME"))
+		snprintf(home, sizeof(home), "HOME=%s", getenv("HOME"));
+	fflush(NULL);
+	r = spawn_start(&s, &c.pid);
+	if (r)
+		return err_set(e, r, "%.200s cannot be started: %s", f->argv[0], strerror(-r));
+	c.deadline = f->limit_s ? clock_mono_ms() + f->limit_s * 1000ll : LLONG_MAX;
+	r = see_out(&c);
+	if (r == -ETIME)
+		return err_set(e, r, "%.200s was ended after %d s", f->argv[0], f->limit_s);
+	return r < 0 ? err_set(e, r, "%.200s: %s", f->argv[0], strerror(-r)) : r;
+}
+
+bool command_is_pci(const char *s)
+{
+	unsigned domain, bus, device, function;
+	char rest;
+
+	return strlen(s) <= 16 && !s[strspn(s, "0123456789abcdefABCDEF:.")] &&
+	       sscanf(s, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest) == 4;
+}
+
+int command_errno(const struct command_result *r)
+{
+	/* Words of systemctl, zpool and nvidia-smi, in the C locale. */
+	static const struct {
+		const char *word;
+		int error;
+	} said[] = {
+		{ "ermission", EACCES },
+		{ "Access denied", EACCES },
+		{ "must be root", EACCES },
+		{ "uthentication", EACCES },
+		{ "ead-only", EPERM },
+		{ "No devices were found", ENODEV },
+		{ "not been booted", EOPNOTSUPP },
+		{ "Failed to connect to bus", EOPNOTSUPP },
+		{ "not supported", EOPNOTSUPP },
+		{ "Not Supported", EOPNOTSUPP },
+		{ "does not exist", ENOENT },
+		{ "no such pool", ENOENT },
+		{ "not found", ENOENT },
+		{ "not loaded", ENOENT },
+		{ "already exists", EEXIST },
+		{ "is masked", EBUSY },
+		{ "in use", EBUSY },
+		{ "invalid property", EOPNOTSUPP },
+		{ "out of range", EINVAL },
+		{ "must be", EINVAL },
+	};
+
+	if (r->status == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (strstr(r->errors, said[i].word) || strstr(r->output, said[i].word))
+			return -said[i].error;
+	return -EIO;
+}
+
+int command_say(struct arena *a, char *const *argv, int limit_ms, size_t max, const char **output)
+{
+	struct command_result result = { 0 };
+	int r = command_run(a, argv, limit_ms, max, &result);
+
+	if (r == 0)
+		r = command_errno(&result);
+	if (r == 0 && output)
+		*output = result.output;
+	return r;
+}
+
+const char *command_last_line(struct arena *a, const char *text, size_t max)
+{
+	size_t n = strlen(text), from;
+	char *line;
+
+	while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
+		n--;
+	for (from = n; from && text[from - 1] != '\n' && n - from < max; from--)
+		;
+	line = arena_strndup(a, text + from, n - from);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	return line;
+}

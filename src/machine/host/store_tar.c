@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture in a tar (ustar, with the pax and GNU extensions for long names). Headers are indexed
+ * when it is opened; data are read when asked. The archive may be hostile: every size and name is
+ * checked.
+ */
+#include "machine/host/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "machine/host/tar_extension.h"
+#include "machine/host/tar_header.h"
+
+/* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
+enum { MEMBERS_MAX = 200000, EXTENSION_MAX = 65536, NAMES_MAX = 64 << 20, WINDOW = 1 << 17 };
+
+struct node {
+	const char *path; /* the key in tar.nodes */
+	enum host_kind kind;
+	long long offset, size;
+	const char *target; /* of a link */
+	bool fresh;	    /* made for the member that is being added */
+	struct node *children, *next;
+};
+
+struct tar {
+	struct store store;
+	int fd;
+	const char *path;
+	struct arena arena;
+	struct map nodes;  /* "root/proc" -> struct node */
+	struct node *last; /* folder of the last member */
+	size_t members;
+	size_t names; /* bytes of names so far */
+	struct tar_extension extension;
+	struct err *e;
+};
+
+/* The part of the archive that is being indexed: most members are shorter than what one read can
+ * bring. */
+struct window {
+	long long at;
+	size_t len;
+	char bytes[WINDOW];
+};
+
+static int wrong(struct tar *t, long long at, const char *what, const char *name)
+{
+	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what,
+		       *name ? " " : "", name, at);
+}
+
+/* The node of a path below a known folder; made as a folder when there is none. */
+static int node_below(struct tar *t, struct node *folder, const char *path, struct node **out)
+{
+	void **at = map_at(&t->arena, &t->nodes, path);
+
+	*out = *at;
+	if (*at)
+		return 0;
+	if (folder->kind != HOST_DIR)
+		return -ENOTDIR;
+	t->names += strlen(path) + sizeof(**out);
+	if (t->names > NAMES_MAX)
+		return -E2BIG;
+	*at = *out = ARENA_NEW(&t->arena, struct node);
+	**out = (struct node){
+		.path = map_key(at), .kind = HOST_DIR, .next = folder->children, .fresh = true
+	};
+	folder->children = *out;
+	return 0;
+}
+
+/* The node of a path, made with its folders as needed: 0, -ENOTDIR when a file stands where a
+ * folder must be, -E2BIG when that would take too much memory. */
+static int node_make(struct tar *t, const char *path, struct node **out)
+{
+	const char *slash = strrchr(path, '/');
+	struct node *at = map_get(&t->nodes, "");
+	size_t n = 0, folder = slash ? (size_t)(slash - path) : 0;
+	char part[HOST_PATH_MAX];
+	int r;
+
+	/* Its folder is that of the member before it most of the time. */
+	if (folder == strlen(t->last->path) && memcmp(path, t->last->path, folder) == 0) {
+		at = t->last;
+		n = folder;
+	}
+	strcpy(part, path);
+	while (path[n]) {
+		n += path[n] == '/';
+		n += strcspn(path + n, "/");
+		part[n] = '\0';
+		r = node_below(t, at, part, out);
+		if (r)
+			return r;
+		if (path[n]) {
+			at = *out;
+			at->fresh = false;
+		}
+		part[n] = path[n];
+	}
+	t->last = at;
+	return 0;
+}
+
+static int add_member(struct tar *t, const struct tar_header *h, const char *raw, const char *link,
+		      long long at, long long size)
+{
+	char name[HOST_PATH_MAX];
+	struct node *n = NULL;
+	int r;
+
+	if (!tar_clean_name(raw, name, sizeof(name)))
+		return wrong(t, at, "a name that leaves the archive", raw);
+	if (!*name)
+		return 0;
+	if (++t->members > MEMBERS_MAX)
+		return wrong(t, at, "more than 200000 members", "");
+	r = node_make(t, name, &n);
+	if (r == -E2BIG)
+		return wrong(t, at, "its names are too long in all:", name);
+	if (r)
+		return wrong(t, at, "a file used as a folder:", name);
+	if (!n->fresh && (h->type != '5' || n->kind != HOST_DIR))
+		return wrong(t, at, "a name that stands there twice:", name);
+	n->fresh = false;
+	switch (h->type) {
+	case '0':
+	case '\0':
+		n->kind = HOST_FILE;
+		break;
+	case '2':
+		n->kind = HOST_LINK;
+		n->target = arena_strdup(&t->arena, link);
+		break;
+	case '5':
+		break;
+	default:
+		return wrong(t, at, "a member that is no file, folder or symbolic link:", name);
+	}
+	n->offset = at + TAR_RECORD;
+	n->size = size;
+	return 0;
+}
+
+static int pread_all(int fd, char *buf, size_t n, long long at)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t k = pread(fd, buf + done, n - done, (off_t)(at + (long long)done));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k ? -errno : -ENODATA;
+		done += (size_t)k;
+	}
+	return 0;
+}
+
+/* Records that describe the next member: 'x' pax, 'g' pax for all, 'L' and 'K' GNU long names. */
+static int extension(struct tar *t, char type, long long at, long long size)
+{
+	const char *why = "a truncated extension record";
+	char *text;
+	int r;
+
+	if (type == 'g')
+		return 0;
+	if (size > EXTENSION_MAX)
+		return wrong(t, at, "an extension record that is too large", "");
+	text = calloc(1, (size_t)size + 1);
+	if (!text)
+		out_of_memory(0);
+	r = pread_all(t->fd, text, (size_t)size, at + TAR_RECORD);
+	if (r == 0)
+		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
+	free(text);
+	return r ? wrong(t, at, why, "") : 0;
+}
+
+static int one_record(struct tar *t, const struct tar_header *h, long long *at, long long end)
+{
+	char name[sizeof(h->prefix) + sizeof(h->name) + 2], link[sizeof(h->link) + 1];
+	long long size;
+	int r;
+
+	if (!tar_checksum_fits(h))
+		return wrong(t, *at, "a header whose checksum does not fit", "");
+	if (tar_octal(h->size, sizeof(h->size), &size) || size < 0 || size > end - *at - TAR_RECORD)
+		return wrong(t, *at, "a member that is larger than the archive", "");
+	if (strchr("xgLK", h->type) && h->type) {
+		r = extension(t, h->type, *at, size);
+	} else {
+		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)sizeof(h->prefix),
+			 memcmp(h->magic, "ustar", 6) == 0 ? h->prefix : "",
+			 memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0] ? "/" : "",
+			 (int)sizeof(h->name), h->name);
+		snprintf(link, sizeof(link), "%.*s", (int)sizeof(h->link), h->link);
+		r = add_member(t, h, *t->extension.name ? t->extension.name : name,
+			       *t->extension.link ? t->extension.link : link, *at, size);
+		*t->extension.name = *t->extension.link = '\0';
+	}
+	*at += TAR_RECORD + (size + TAR_RECORD - 1) / TAR_RECORD * TAR_RECORD;
+	return r;
+}
+
+/* The header at a byte of the archive; NULL when it cannot be read. */
+static const struct tar_header *header_at(struct tar *t, struct window *w, long long at,
+					  long long end)
+{
+	if (at < w->at || at + TAR_RECORD > w->at + (long long)w->len) {
+		w->at = at;
+		w->len = end - at < WINDOW ? (size_t)(end - at) : WINDOW;
+		if (pread_all(t->fd, w->bytes, w->len, at))
+			return NULL;
+	}
+	return (const struct tar_header *)(w->bytes + (at - w->at));
+}
+
+static int index_all(struct tar *t, long long end)
+{
+	static const struct tar_header zero;
+	const struct tar_header *h;
+	struct window *w = calloc(1, sizeof(*w));
+	long long at = 0;
+	int r = 0;
+
+	if (!w)
+		out_of_memory(0);
+	while (r == 0) {
+		if (at + TAR_RECORD > end) {
+			r = wrong(t, at, "it ends without its end mark: truncated", "");
+			break;
+		}
+		h = header_at(t, w, at, end);
+		if (!h)
+			r = wrong(t, at, "it cannot be read", "");
+		else if (memcmp(h, &zero, sizeof(zero)) == 0)
+			break;
+		else
+			r = one_record(t, h, &at, end);
+	}
+	free(w);
+	return r;
+}
+
+static int tar_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
+{
+	struct tar *t = (struct tar *)s;
+	const struct node *n = map_get(&t->nodes, path);
+	size_t want;
+	int r;
+
+	if (!n)
+		return -ENOENT;
+	if (n->kind != HOST_FILE)
+		return n->kind == HOST_LINK ? -ELOOP : -EISDIR;
+	want = n->size > (long long)cap ? cap : (size_t)n->size;
+	r = pread_all(t->fd, buf, want, n->offset);
+	if (r == 0)
+		*len = n->size > (long long)cap ? cap + 1 : want;
+	return r;
+}
+
+static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
+{
+	const struct node *n = map_get(&((struct tar *)s)->nodes, path);
+
+	if (!n)
+		return -ENOENT;
+	if (n->kind != HOST_LINK)
+		return -EINVAL;
+	if (strlen(n->target) >= cap)
+		return -ENAMETOOLONG;
+	strcpy(buf, n->target);
+	return 0;
+}
+
+static int tar_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
+{
+	const struct node *dir = map_get(&((struct tar *)s)->nodes, path);
+	char **list = NULL;
+	size_t count = 0, below;
+
+	if (!dir)
+		return -ENOENT;
+	if (dir->kind != HOST_DIR)
+		return -ENOTDIR;
+	below = *path ? strlen(path) + 1 : 0;
+	for (const struct node *c = dir->children; c; c = c->next) {
+		list = arena_grow(a, list, count, sizeof(*list));
+		list[count++] = arena_strdup(a, c->path + below);
+	}
+	*names = list;
+	*n = count;
+	return 0;
+}
+
+static int tar_kind(struct store *s, const char *path, enum host_kind *out)
+{
+	const struct node *n = map_get(&((struct tar *)s)->nodes, path);
+
+	if (!n)
+		return -ENOENT;
+	*out = n->kind;
+	return 0;
+}
+
+static void tar_close(struct store *s)
+{
+	struct tar *t = (struct tar *)s;
+
+	close(t->fd);
+	arena_free(&t->arena);
+	free(t);
+}
+
+static const struct store_ops tar_ops = {
+	.read = tar_read,
+	.link = tar_link,
+	.list = tar_list,
+	.kind = tar_kind,
+	.close = tar_close,
+};
+
+struct store *store_open_tar(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	struct tar *t;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		out_of_memory(0);
+	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
+	t->path = arena_strdup(&t->arena, path);
+	t->last = ARENA_NEW(&t->arena, struct node);
+	*t->last = (struct node){ .path = "", .kind = HOST_DIR };
+	*map_at(&t->arena, &t->nodes, "") = t->last;
+	if (!S_ISREG(st.st_mode))
+		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
+	else if (index_all(t, st.st_size) == 0)
+		return &t->store;
+	tar_close(&t->store);
+	return NULL;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How GPUs, pools and services of a captured machine answer after they were told something. GPUs
+ * clamp nothing here: what is out of range is refused, as most drivers do. Services stand in
+ * told_unit.c.
+ */
+#include "machine/host/told.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/host/told_unit.h"
+
+struct telling {
+	struct host *h;
+	const char *api, *object;
+	told_set *set;
+	void *ctx;
+};
+
+static void set_int(const struct telling *t, const char *field, long long v)
+{
+	struct answer a = { .kind = ANSWER_INT, .i = v };
+
+	t->set(t->ctx, t->api, t->object, field, &a);
+}
+
+static void forget(const struct telling *t, const char *field)
+{
+	t->set(t->ctx, t->api, t->object, field, NULL);
+}
+
+/* 0 and the number, or what the machine answers instead. */
+static int number(const struct telling *t, const char *field, long long *out)
+{
+	return host_ask_int(t->h, t->api, t->object, field, out);
+}
+
+/* What was told, unless it is what the capture says anyway: a machine that was put back is the
+ * machine it was. */
+static void set_or_forget(const struct telling *t, const char *field, const struct answer *value)
+{
+	struct answer own;
+
+	forget(t, field);
+	if (host_ask(t->h, t->api, t->object, field, &own) || own.kind != value->kind ||
+	    (value->kind == ANSWER_INT ? own.i != value->i : strcmp(own.text, value->text) != 0))
+		t->set(t->ctx, t->api, t->object, field, value);
+}
+
+/* --- GPUs --------------------------------------------------------------------------------------
+ */
+
+static const char *const sm_clocks[] = { "nvmlDeviceGetClockInfo(SM)",
+					 "nvmlDeviceGetClockInfo(GRAPHICS)", NULL };
+static const char *const mem_clocks[] = { "nvmlDeviceGetClockInfo(MEM)", NULL };
+
+static const struct lock {
+	const char *field, *max;
+	const char *const *clocks;
+} locks[] = {
+	{ "nvmlDeviceSetGpuLockedClocks", "nvmlDeviceGetMaxClockInfo(SM)", sm_clocks },
+	{ "nvmlDeviceSetMemoryLockedClocks", "nvmlDeviceGetMaxClockInfo(MEM)", mem_clocks },
+};
+enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
+
+static void unlock(const struct telling *t, const struct lock *l)
+{
+	for (size_t i = 0; l->clocks[i]; i++)
+		forget(t, l->clocks[i]);
+}
+
+/* Boards whose memory has one clock take no lock of it, and those with stacked memory (told by its
+ * wide bus) only one that waits for the driver's next start. */
+static bool memory_locks(const struct telling *t)
+{
+	long long n;
+
+	if (number(t, "nvmlDeviceGetSupportedMemoryClocks.count", &n) == 0 && n == 1)
+		return false;
+	return number(t, "nvmlDeviceGetMemoryBusWidth", &n) || n < 2048;
+}
+
+/*
+ * "MIN,MAX": a resting GPU's clock stands at the least that the lock lets it, a clock above it
+ * comes down.
+ */
+static int tell_lock(const struct telling *t, const struct lock *l, const struct answer *value)
+{
+	unsigned min, max;
+	long long limit, now;
+	char rest;
+	int r = number(t, l->max, &limit);
+
+	if (value->kind != ANSWER_TEXT)
+		return -EINVAL;
+	if (r == 0)
+		r = number(t, l->clocks[0], &now);
+	if (r)
+		return r == HOST_NOT_CAPTURED ? r : -EOPNOTSUPP;
+	if (l->clocks == mem_clocks && !memory_locks(t))
+		return -EOPNOTSUPP;
+	if (!*value->text) {
+		unlock(t, l);
+		return 0;
+	}
+	if (sscanf(value->text, "%7u,%7u%c", &min, &max, &rest) != 2 || min > max ||
+	    (long long)max > limit)
+		return -EINVAL;
+	unlock(t, l);
+	for (size_t i = 0; l->clocks[i]; i++) {
+		if (number(t, l->clocks[i], &now))
+			continue;
+		if (now < min)
+			set_int(t, l->clocks[i], min);
+		else if (now > max)
+			set_int(t, l->clocks[i], max);
+	}
+	return 0;
+}
+
+static int tell_power(const struct telling *t, const char *field, long long mw)
+{
+	long long min, max, old = -1, enforced = -1;
+
+	if (number(t, "nvmlDeviceGetPowerManagementLimitConstraints.minLimit", &min) == 0 &&
+	    mw < min)
+		return -EINVAL;
+	if (number(t, "nvmlDeviceGetPowerManagementLimitConstraints.maxLimit", &max) == 0 &&
+	    mw > max)
+		return -EINVAL;
+	number(t, field, &old);
+	if (number(t, "nvmlDeviceGetEnforcedPowerLimit", &enforced) == 0 && enforced == old)
+		set_or_forget(t, "nvmlDeviceGetEnforcedPowerLimit",
+			      &(struct answer){ .kind = ANSWER_INT, .i = mw });
+	return 0;
+}
+
+static int tell_gpu(const struct telling *t, const char *field, const struct answer *value)
+{
+	static const struct {
+		const char *field;
+		long long min, max;
+	} modes[] = { { "nvmlDeviceGetPersistenceMode", 0, 1 },
+		      { "nvmlDeviceGetAccountingMode", 0, 1 },
+		      { "nvmlDeviceGetComputeMode", 0, 3 },
+		      { "nvmlDeviceGetPowerManagementLimit", 1, 0xffffffff } };
+	long long old, users = 0;
+	size_t i = 0;
+	int r;
+
+	for (size_t l = 0; l < LOCKS; l++)
+		if (strcmp(field, locks[l].field) == 0)
+			return tell_lock(t, &locks[l], value);
+	while (i < 4 && strcmp(field, modes[i].field) != 0)
+		i++;
+	if (i == 4)
+		return -EOPNOTSUPP;
+	if (value->kind != ANSWER_INT || value->i < modes[i].min || value->i > modes[i].max)
+		return -EINVAL;
+	/* What cannot be read cannot be set either. */
+	r = number(t, field, &old);
+	if (r == 0 && i == 3)
+		r = tell_power(t, field, value->i);
+	if (r)
+		return r;
+	set_or_forget(t, field, value);
+	/* Nobody keeps the driver loaded any more: it forgets the locks. */
+	number(t, "nvmlDeviceGetComputeRunningProcesses", &users);
+	for (size_t l = 0; i == 0 && value->i == 0 && users == 0 && l < LOCKS; l++)
+		unlock(t, &locks[l]);
+	return 0;
+}
+
+/* --- the rest ----------------------------------------------------------------------------------
+ */
+
+static int tell_boost(const struct telling *t, const char *field, const struct answer *value)
+{
+	long long max;
+	int r = number(t, "vboost.max", &max);
+
+	if (strcmp(field, "vboost") != 0)
+		return -EOPNOTSUPP;
+	if (r)
+		return r;
+	if (value->kind != ANSWER_INT || value->i < 0 || value->i > max)
+		return -EINVAL;
+	set_or_forget(t, field, value);
+	return 0;
+}
+
+/* What answers takes a value of the same kind. */
+static int tell_any(const struct telling *t, const char *field, const struct answer *value)
+{
+	struct answer old;
+	int r = host_ask(t->h, t->api, t->object, field, &old);
+
+	if (r)
+		return r;
+	if (old.kind != value->kind)
+		return -EINVAL;
+	set_or_forget(t, field, value);
+	return 0;
+}
+
+int told_effects(struct host *h, const char *api, const char *object, const char *field,
+		 const struct answer *value, told_set *set, void *ctx)
+{
+	struct telling t = { h, api, object, set, ctx };
+
+	if (strcmp(api, "nvml") == 0)
+		return tell_gpu(&t, field, value);
+	if (strcmp(api, "boost-slider") == 0)
+		return tell_boost(&t, field, value);
+	if (strcmp(api, "systemd") == 0)
+		return told_unit(h, object, field, value);
+	return tell_any(&t, field, value);
+}

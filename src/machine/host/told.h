@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   int told_effects(struct host *h, const char *api, const char *object, const char *field,
+ *                    const struct answer *value, told_set *set, void *ctx);
+ *
+ * What a captured machine does when it is told something: what the device answers from then on,
+ * what it refuses, what else changes with it. It stands in for the providers of the live machine,
+ * so that plans can be tried on captures.
+ */
+#ifndef HOST_TOLD_H
+#define HOST_TOLD_H
+
+#include "machine/host/host.h"
+
+/* This question answers value from now on; NULL: what the capture itself says. Has to be in force
+ * for host_ask(h, ...) when it returns. */
+typedef void told_set(void *ctx, const char *api, const char *object, const char *field,
+		      const struct answer *value);
+
+/*
+ * 0: taken, and set was called for everything that answers differently now, the told question
+ * itself included; a service's links and control group were made or removed through h. A negative
+ * errno: refused as the device would, and nothing changed. h is the machine that takes the writes.
+ */
+int told_effects(struct host *h, const char *api, const char *object, const char *field,
+		 const struct answer *value, told_set *set, void *ctx);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One IPv4 address of one interface, there or not: the name is the address with its prefix length,
+ * the object the interface. Others' addresses of the interface are not touched.
+ */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/write/write.h"
+#include "machine/knob/kinds.h"
+
+enum { WORD_MAX = 24, BITS = 32 };
+
+static const char present[] = "present", absent[] = "absent";
+
+/* Anew, where somebody may have changed it since; a capture has one answer alone. */
+static int list_of(struct host *h, const struct knob *k, const char **list)
+{
+	struct answer now;
+	int r = host_ask(h, "if", k->object, "ipv4-now", &now);
+
+	if (r)
+		r = host_ask(h, "if", k->object, "ipv4", &now);
+	if (r)
+		return r;
+	if (now.kind != ANSWER_TEXT)
+		return -EPROTO;
+	*list = now.text;
+	return 0;
+}
+
+/* Where the word stands in the list; NULL. */
+static const char *find(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list + strspn(list, " "); *p; p += strspn(p, " ")) {
+		size_t len = strcspn(p, " ");
+
+		if (len == n && strncmp(p, word, n) == 0)
+			return p;
+		p += len;
+	}
+	return NULL;
+}
+
+static int address_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		       struct err *e)
+{
+	const char *list;
+	int r = list_of(h, k, &list);
+
+	(void)a;
+	if (r)
+		return knob_fail(e, r == -ENODATA ? -EIO : r, "read", k);
+	*value = find(list, k->name) ? present : absent;
+	return 0;
+}
+
+static const char *without(struct arena *a, const char *list, const char *at, size_t n)
+{
+	const char *rest = at + n + strspn(at + n, " ");
+	size_t head = (size_t)(at - list);
+
+	while (head && !*rest && list[head - 1] == ' ')
+		head--;
+	return arena_printf(a, "%.*s%s", (int)head, list, rest);
+}
+
+/* Our address is gone, and others' with it that could not be put back: they are named. 0: all is as
+ * wanted after all. */
+static int lost(struct host *h, struct arena *a, const struct knob *k, const char *wanted, int r,
+		struct err *e)
+{
+	TEXT_AUTO out = { 0 };
+	const char *now;
+
+	if (list_of(h, k, &now) || find(now, k->name))
+		return knob_fail(e, r, "remove", k);
+	for (const char *p = wanted; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		const char *word = arena_strndup(a, p, n);
+
+		if (!find(now, word))
+			text_printf(&out, "%s%s", out.len ? ", " : "", word);
+		p += n;
+	}
+	if (!out.len)
+		return 0;
+	return err_set(
+		e, r,
+		"%s is gone from %s, but the kernel took %s along, which are somebody's, and "
+		"did not take them back (%s): ip address add each of them",
+		k->name, k->object, out.s, strerror(-r));
+}
+
+static int address_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		       struct err *e)
+{
+	bool add = strcmp(value, present) == 0;
+	const char *list, *at;
+	int r = list_of(h, k, &list);
+
+	if (r == 0) {
+		at = find(list, k->name);
+		if ((at != NULL) == add)
+			return 0;
+		list = add ? arena_printf(a, "%s%s%s", list, *list ? " " : "", k->name)
+			   : without(a, list, at, strlen(k->name));
+		r = host_tell_text(h, "if", k->object, "ipv4", list);
+		if (r && !add)
+			return lost(h, a, k, list, r, e);
+	}
+	return r ? knob_fail(e, r, add ? "add" : "remove", k) : 0;
+}
+
+/* As inet_ntop writes it, with a prefix length of 1 to 32: nothing else is ever asked for. */
+static bool is_address(const char *s)
+{
+	char text[WORD_MAX], again[INET_ADDRSTRLEN], *slash;
+	struct in_addr ip;
+	long long prefix;
+
+	if (strlen(s) >= sizeof(text))
+		return false;
+	strcpy(text, s);
+	slash = strchr(text, '/');
+	if (!slash || !knob_is_number(slash + 1) || slash[1] == '0' ||
+	    parse_i64(slash + 1, &prefix) || prefix > BITS)
+		return false;
+	*slash = '\0';
+	return inet_pton(AF_INET, text, &ip) == 1 &&
+	       inet_ntop(AF_INET, &ip, again, sizeof(again)) && strcmp(again, text) == 0;
+}
+
+static bool address_sound(const struct knob *k, const char *value, const char **why)
+{
+	if (!is_address(k->name))
+		return knob_unsound(why, "an address is written like 192.168.100.1/24");
+	if (!knob_is_word(k->object, IFNAMSIZ - 1, "_.-@"))
+		return knob_unsound(why, "the object is no name of an interface");
+	if (value && strcmp(value, present) != 0 && strcmp(value, absent) != 0)
+		return knob_unsound(why, "an address is present or absent");
+	return true;
+}
+
+static const char *address_command(struct arena *a, const struct knob *k, const char *value)
+{
+	return arena_printf(a, "ip address %s %s dev %s%s",
+			    strcmp(value, present) == 0 ? "add" : "del", k->name, k->object,
+			    strcmp(value, present) == 0 ? " broadcast +" : "");
+}
+
+/* What is as it shall be needs no command, and ip would refuse it. */
+static const char *address_command_here(struct host *h, struct arena *a, const struct knob *k,
+					const char *value)
+{
+	const char *list;
+
+	if (list_of(h, k, &list) == 0 &&
+	    (find(list, k->name) != NULL) == (strcmp(value, present) == 0))
+		return NULL;
+	return address_command(a, k, value);
+}
+
+static const char *address_place(struct host *h, struct arena *a, const struct knob *k)
+{
+	return knob_place_link(h, a, arena_printf(a, "/sys/class/net/%s", k->object));
+}
+
+const struct knob_ops knob_ops_address = {
+	.get = address_get,
+	.set = address_set,
+	.sound = address_sound,
+	.command = address_command,
+	.command_here = address_command_here,
+	.place = address_place,
+};

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel arguments for the next boot, in a drop-in of our own that the boot menu's generator reads,
+ * or among those of kernel-install. Only what we wrote is ever changed; without either nothing is.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/host/boot_menu.h"
+#include "machine/write/write.h"
+#include "machine/knob/kernel_cmdline.h"
+
+#define FOLDER "/etc/default/grub.d"
+#define DROP_IN FOLDER "/zz-gputune.cfg"
+/* Where a write to DROP_IN that a crash cut short may leave its half. */
+#define DROP_IN_NEW DROP_IN HOST_NEW
+/* Stands as long as FOLDER is one that we made: from before it is there until after it is gone. */
+#define FOLDER_MARK "/etc/default/.gputune-made-grub.d"
+
+#define LINE_START "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "
+#define LINE_END "\""
+
+static const char not_set[] = "not set", not_finished[] = "not finished";
+
+static const char header[] =
+	"# Written by gputune: kernel arguments for the next boot, one a line.\n"
+	"# Take them back with \"gputune undo\", or remove this file; then run update-grub.\n";
+
+enum { FILE_MAX = 1 << 16, TOKENS_MAX = 128, NAME_MAX_LEN = 64, VALUE_MAX = 1024 };
+
+/* "name=value" or "name". */
+struct tokens {
+	const char *items[TOKENS_MAX];
+	size_t n;
+};
+
+static bool is_name(const char *s)
+{
+	return knob_is_word(s, NAME_MAX_LEN, "_.-");
+}
+
+/* Also passes unquoted through the boot menu, where ; & | < > { } $ and quotes mean something. */
+static bool is_value(const char *s)
+{
+	return !*s || (strlen(s) <= VALUE_MAX &&
+		       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				 "_.,:=/@+-*%") == strlen(s));
+}
+
+static bool is_token(const char *s)
+{
+	struct arena a = { 0 };
+	const char *equals = strchr(s, '=');
+	bool good = is_name(equals ? arena_strndup(&a, s, (size_t)(equals - s)) : s) &&
+		    (!equals || is_value(equals + 1));
+
+	arena_free(&a);
+	return good;
+}
+
+/* Exactly what format() makes; -EBADMSG for anything else. */
+static int parse(struct arena *a, const char *text, struct tokens *out)
+{
+	if (!str_starts(text, header))
+		return -EBADMSG;
+	text += strlen(header);
+	out->n = 0;
+	while (*text) {
+		size_t len = strcspn(text, "\n"), start = strlen(LINE_START),
+		       end = strlen(LINE_END);
+		const char *token;
+
+		if (!text[len] || out->n == TOKENS_MAX || len <= start + end ||
+		    !str_starts(text, LINE_START) || strncmp(text + len - end, LINE_END, end) != 0)
+			return -EBADMSG;
+		token = arena_strndup(a, text + start, len - start - end);
+		if (!is_token(token))
+			return -EBADMSG;
+		out->items[out->n++] = token;
+		text += len + 1;
+	}
+	return 0;
+}
+
+static const char *format(struct arena *a, const struct tokens *t)
+{
+	TEXT_AUTO out = { 0 };
+
+	text_add(&out, header);
+	for (size_t i = 0; i < t->n; i++)
+		text_printf(&out, LINE_START "%s" LINE_END "\n", t->items[i]);
+	return arena_strdup(a, out.s);
+}
+
+/* -ENOENT: there is no drop-in of ours. */
+static int load(struct host *h, struct arena *a, const char *verb, const struct knob *k,
+		struct tokens *out, struct err *e)
+{
+	char *text;
+	size_t len;
+	int r = host_read(h, DROP_IN, FILE_MAX, a, &text, &len);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return -ENOENT;
+	if (r)
+		return knob_fail(e, r, verb, k);
+	if (strlen(text) == len && parse(a, text, out) == 0)
+		return 0;
+	err_set(e, -EBADMSG, "could not %s %s: %s holds lines that gputune did not write", verb,
+		k->name, DROP_IN);
+	err_hint(e, "move your lines to a file of their own next to it");
+	return -EBADMSG;
+}
+
+/* 0 when there is a place for a drop-in that the next boot menu takes up. */
+static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k, struct err *e)
+{
+	enum boot_menu menu = host_boot_menu(h);
+
+	if (menu == BOOT_MENU_GRUB)
+		return 0;
+	err_set(e, -EOPNOTSUPP,
+		"could not %s the kernel argument %s: this machine's boot loader takes no drop-in "
+		"(%s)",
+		verb, k->name, FOLDER);
+	err_hint(e, menu == BOOT_MENU_GRUBBY
+			    ? "grubby --update-kernel=ALL --args=... adds it to the loader entries"
+		    : menu == BOOT_MENU_NO_CMDLINE
+			    ? "write the arguments of /proc/cmdline and this one into " BOOT_CMDLINE
+			      ", then run kernel-install add-all"
+			    : "add it by hand to the boot loader's own configuration");
+	return -EOPNOTSUPP;
+}
+
+/*
+ * Whether the argument stands, or belongs, in kernel-install's file: there, or what was written
+ * while another program made the entries. *value is ours in it, NULL when there is none.
+ */
+static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob *k, bool *in,
+			     const char **value, struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	struct err ignored = { 0 };
+	bool dropped = load(h, a, "read", k, &t, &ignored) == 0;
+	int r = kernel_cmdline_get(h, a, k, value, e);
+
+	for (size_t i = 0; dropped && i < t.n; i++)
+		if (kernel_argument_value(t.items[i], k->name)) {
+			*in = false;
+			return 0;
+		}
+	*in = *value || host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL;
+	return *in ? r : 0;
+}
+
+static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		       struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	const char *found = not_set;
+	int r = load(h, a, "read", k, &t, e);
+
+	if (r && r != -ENOENT)
+		return r;
+	if (r == -ENOENT) {
+		/* A crash between the folder and the file: neither what was there nor what was to
+		 * be. */
+		*value = host_exists(h, FOLDER_MARK) ? not_finished : not_set;
+		return *value == not_finished ? 0 : takes_drop_ins(h, "read", k, e);
+	}
+	for (size_t i = 0; i < t.n; i++)
+		if (kernel_argument_value(t.items[i], k->name))
+			found = kernel_argument_value(t.items[i], k->name);
+	*value = found;
+	return 0;
+}
+
+/* Takes the folder away if it is ours and nobody else put something there. */
+static int tidy(struct host *h)
+{
+	int r;
+
+	if (!host_exists(h, FOLDER_MARK) || host_exists(h, DROP_IN))
+		return 0;
+	if (host_exists(h, DROP_IN_NEW)) {
+		r = host_remove(h, DROP_IN_NEW);
+		if (r)
+			return r;
+	}
+	r = host_remove(h, FOLDER);
+	if (r && r != -ENOENT && r != -ENOTEMPTY && r != -EEXIST)
+		return r;
+	return host_remove(h, FOLDER_MARK);
+}
+
+static int make_folder(struct host *h, const struct knob *k, struct err *e)
+{
+	static const char mark[] = "gputune made the folder grub.d next to this file.\n";
+	int r = takes_drop_ins(h, "set", k, e);
+
+	if (r || host_exists(h, FOLDER))
+		return r;
+	r = host_put(h, FOLDER_MARK, mark, strlen(mark), 0644);
+	if (r == 0)
+		r = host_make_dir(h, FOLDER, 0755);
+	return r ? knob_fail(e, r, "set", k) : 0;
+}
+
+static int store(struct host *h, struct arena *a, const struct knob *k, const struct tokens *t,
+		 struct err *e)
+{
+	const char *text = format(a, t);
+	int r;
+
+	if (t->n) {
+		r = host_put(h, DROP_IN, text, strlen(text), 0644);
+	} else {
+		r = host_remove(h, DROP_IN);
+		if (r == 0)
+			r = tidy(h);
+	}
+	return r ? knob_put_fail(h, e, r, k, DROP_IN) : 0;
+}
+
+/* Puts token in the place of the one with the same name, or behind all; NULL takes that one out. */
+static bool replace(struct tokens *t, const char *name, const char *token)
+{
+	size_t at = 0;
+
+	while (at < t->n && !kernel_argument_value(t->items[at], name))
+		at++;
+	if (at == t->n && !token)
+		return false;
+	if (at == TOKENS_MAX)
+		return false;
+	if (!token)
+		memmove(&t->items[at], &t->items[at + 1], (--t->n - at) * sizeof(t->items[0]));
+	else if (at == t->n)
+		t->items[t->n++] = token;
+	else
+		t->items[at] = token;
+	return true;
+}
+
+/* The first argument makes the file, and the folder where there is none. */
+static int begin(struct host *h, struct arena *a, const struct knob *k, const char *token,
+		 struct err *e)
+{
+	const struct tokens t = { .items = { token }, .n = 1 };
+	int r = make_folder(h, k, e);
+
+	if (r == 0)
+		r = store(h, a, k, &t, e);
+	/* A folder without the file is of no use; what stays now goes when it is undone. */
+	if (r)
+		(void)tidy(h);
+	return r;
+}
+
+static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
+		       struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	int r = load(h, a, "set", k, &t, e);
+
+	if (r == -ENOENT && token)
+		return begin(h, a, k, token, e);
+	if (r == -ENOENT) {
+		r = tidy(h);
+		return r ? knob_fail(e, r, "set", k) : 0;
+	}
+	if (r)
+		return r;
+	if (replace(&t, k->name, token))
+		return store(h, a, k, &t, e);
+	return token ? err_set(e, -ENOSPC, "could not set %s: %s has %d arguments already", k->name,
+			       DROP_IN, TOKENS_MAX)
+		     : 0;
+}
+
+static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		       struct err *e)
+{
+	const char *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r || !in)
+		return r ? r : drop_in_get(h, a, k, value, e);
+	*value = found ? found : not_set;
+	return 0;
+}
+
+/* NULL: to take it out. */
+static const char *token_of(struct arena *a, const struct knob *k, const char *value)
+{
+	if (strcmp(value, not_set) == 0)
+		return NULL;
+	return *value ? arena_printf(a, "%s=%s", k->name, value) : k->name;
+}
+
+static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		       struct err *e)
+{
+	const char *token = token_of(a, k, value), *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r)
+		return r;
+	return in ? kernel_cmdline_set(h, a, k, token, e) : drop_in_set(h, a, k, token, e);
+}
+
+static bool bootarg_sound(const struct knob *k, const char *value, const char **why)
+{
+	if (!is_name(k->name))
+		return knob_unsound(why, "a kernel argument is named with letters, digits, dots, "
+					 "dashes and underscores");
+	if (value && strcmp(value, not_set) != 0 && !is_value(value))
+		return knob_unsound(why, "the argument's value holds characters that the boot menu "
+					 "would read as its own");
+	return true;
+}
+
+static const char *bootarg_command(struct arena *a, const struct knob *k, const char *value)
+{
+	if (strcmp(value, not_set) == 0)
+		return arena_printf(a, "sed -i '/ %s[=\"]/d' %s && update-grub", k->name, DROP_IN);
+	return arena_printf(a, "echo '%s%s%s%s%s' >> %s && update-grub", LINE_START, k->name,
+			    *value ? "=" : "", value, LINE_END, DROP_IN);
+}
+
+static const char *bootarg_command_here(struct host *h, struct arena *a, const struct knob *k,
+					const char *value)
+{
+	struct err ignored = { 0 };
+	const char *found;
+	bool in;
+
+	if (in_kernel_cmdline(h, a, k, &in, &found, &ignored))
+		return NULL;
+	return in ? kernel_cmdline_command(h, a, k, token_of(a, k, value))
+		  : bootarg_command(a, k, value);
+}
+
+/* A write that was cut short is ours, whatever it was to be, so that undo takes it back. */
+static bool bootarg_same(const struct knob *k, const char *x, const char *y)
+{
+	(void)k;
+	if (strcmp(x, not_finished) == 0)
+		return strcmp(y, not_set) != 0;
+	return strcmp(y, not_finished) == 0 && strcmp(x, not_set) != 0;
+}
+
+static size_t bootarg_files(const struct knob *k, const char **out)
+{
+	(void)k;
+	out[0] = DROP_IN;
+	out[1] = FOLDER_MARK;
+	out[2] = BOOT_CMDLINE;
+	return 3;
+}
+
+const struct knob_ops knob_ops_bootarg = {
+	.files = bootarg_files,
+	.get = bootarg_get,
+	.set = bootarg_set,
+	.sound = bootarg_sound,
+	.command = bootarg_command,
+	.command_here = bootarg_command_here,
+	.same = bootarg_same,
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kinds share: the shapes of names, comparing values, quoting for a shell, sentences of
+ * refusal, and where a device's link leads. */
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/write/write.h"
+#include "machine/knob/kinds.h"
+
+enum { WORD_MAX_LEN = 63 };
+
+bool knob_unsound(const char **why, const char *sentence)
+{
+	*why = sentence;
+	return false;
+}
+
+static bool plain_letter(char c)
+{
+	return isalnum((unsigned char)c) && (unsigned char)c < 0x80;
+}
+
+const char *knob_quote(struct arena *a, const char *word)
+{
+	TEXT_AUTO out = { 0 };
+	const char *c = word;
+
+	while (*c && (plain_letter(*c) || strchr("_./:=,+-@%", *c)))
+		c++;
+	if (*word && !*c)
+		return word;
+	text_addc(&out, '\'');
+	for (c = word; *c; c++)
+		if (*c == '\'')
+			text_add(&out, "'\\''");
+		else
+			text_addc(&out, *c);
+	text_addc(&out, '\'');
+	return arena_strdup(a, out.s);
+}
+
+static bool hex_run(const char **s, size_t least, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && isxdigit((unsigned char)(*s)[n]))
+		n++;
+	*s += n;
+	return n >= least;
+}
+
+bool knob_is_pci_address(const char *s)
+{
+	if (!hex_run(&s, 4, 8) || *s++ != ':' || !hex_run(&s, 2, 2) || *s++ != ':' ||
+	    !hex_run(&s, 2, 2) || *s++ != '.')
+		return false;
+	return *s >= '0' && *s <= '7' && !s[1];
+}
+
+bool knob_is_word(const char *s, size_t max, const char *extra)
+{
+	size_t n = 0;
+
+	if (!plain_letter(*s))
+		return false;
+	while (s[n] && (plain_letter(s[n]) || strchr(extra, s[n])))
+		n++;
+	return !s[n] && n <= max;
+}
+
+bool knob_is_number(const char *s)
+{
+	unsigned long long v;
+
+	return isdigit((unsigned char)*s) && strspn(s, "0123456789") == strlen(s) &&
+	       parse_u64(s, &v) == 0;
+}
+
+/* The next word of *s, which is moved behind it; false at the end. */
+static bool next_word(const char **s, const char **word, size_t *len)
+{
+	while (isspace((unsigned char)**s))
+		++*s;
+	*word = *s;
+	while (**s && !isspace((unsigned char)**s))
+		++*s;
+	*len = (size_t)(*s - *word);
+	return *len > 0;
+}
+
+static bool word_number(const char *word, size_t len, long long *out)
+{
+	char buf[WORD_MAX_LEN + 1];
+	unsigned long long hex;
+
+	if (len > WORD_MAX_LEN)
+		return false;
+	memcpy(buf, word, len);
+	buf[len] = '\0';
+	if (!str_starts(buf, "0x") && !str_starts(buf, "0X"))
+		return parse_i64(buf, out) == 0;
+	if (parse_hex(buf, &hex) || hex > LLONG_MAX)
+		return false;
+	*out = (long long)hex;
+	return true;
+}
+
+bool knob_same_text(const char *x, const char *y)
+{
+	const char *wx, *wy;
+	size_t nx, ny;
+
+	for (;;) {
+		bool more_x = next_word(&x, &wx, &nx), more_y = next_word(&y, &wy, &ny);
+		long long vx, vy;
+
+		if (!more_x || !more_y)
+			return more_x == more_y;
+		if (nx == ny && memcmp(wx, wy, nx) == 0)
+			continue;
+		if (!word_number(wx, nx, &vx) || !word_number(wy, ny, &vy) || vx != vy)
+			return false;
+	}
+}
+
+/* Why, in words that hold for every kind. */
+static const char *reason(int r)
+{
+	switch (r) {
+	case HOST_NOT_CAPTURED:
+		return "the capture does not hold it";
+	case -EROFS:
+		return "it cannot be written here: a dry run, a captured machine, or a read-only "
+		       "mount";
+	case -EACCES:
+	case -EPERM:
+		return "permission denied";
+	case -ENOENT:
+	case -ENOTDIR:
+		return "this machine does not have it";
+	case -ENODEV:
+	case -ENXIO:
+		return "the device is gone";
+	case -EOPNOTSUPP:
+	case -ENOSYS:
+		return "the kernel, driver or library does not support it";
+	case -EINVAL:
+		return "the value or the request is not accepted";
+	case -ERANGE:
+		return "the value is out of range";
+	case -EBUSY:
+		return "it is in use";
+	case -EIO:
+		return "input/output error";
+	case -EFBIG:
+		return "it is larger than any value that is expected there";
+	case -ENOMEM:
+		return "not enough memory";
+	case -ENOSPC:
+		return "no space left";
+	default:
+		return NULL;
+	}
+}
+
+int knob_fail(struct err *e, int r, const char *verb, const struct knob *k)
+{
+	struct arena a = { 0 };
+	const char *why = reason(r);
+
+	err_set(e, r, "could not %s %s: %s%s%s", verb, knob_text(&a, k), why ? why : "",
+		why ? "" : "error ", why ? "" : errno_name(r));
+	if (r == -EACCES || r == -EPERM)
+		err_hint(e, "changing the machine needs root");
+	arena_free(&a);
+	return r;
+}
+
+int knob_put_fail(struct host *h, struct err *e, int r, const struct knob *k, const char *path)
+{
+	struct arena a = { 0 };
+
+	if (r != HOST_NOT_KEPT)
+		return knob_fail(e, r, "set", k);
+	err_set(e, r,
+		"could not set %s: a new %s cannot have %s of the one that is there; nothing "
+		"was changed",
+		knob_text(&a, k), path, h->lost);
+	err_hint(e,
+		 "its owner and its attributes are kept or nothing is written: getfattr -d -m - "
+		 "%s shows them",
+		 path);
+	arena_free(&a);
+	return r;
+}
+
+int knob_check_links(struct host *h, struct err *e, const struct knob *k, const char *path)
+{
+	struct arena a = { 0 };
+	struct host_stat st;
+
+	if (host_stat(h, path, &st) || st.kind != HOST_FILE || st.links < 2)
+		return 0;
+	err_set(e, -EMLINK,
+		"could not set %s: %s has %lu names (hard links), and a new file would have one of "
+		"them alone; nothing was changed",
+		knob_text(&a, k), path, st.links);
+	err_hint(e, "find / -xdev -samefile %s names them; let %s be a file of its own first", path,
+		 path);
+	arena_free(&a);
+	return -EMLINK;
+}
+
+const char *knob_place_link(struct host *h, struct arena *a, const char *path)
+{
+	char buf[HOST_PATH_MAX];
+
+	if (host_link_path(h, path, buf, sizeof(buf)) || !str_starts(buf, "/sys/devices/"))
+		return "";
+	return arena_strdup(a, buf);
+}
+
+const char *knob_place_pci(struct host *h, struct arena *a, const struct knob *k)
+{
+	return knob_place_link(h, a, arena_printf(a, "/sys/bus/pci/devices/%s", k->object));
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Block devices, file systems and ZFS. */
+#ifndef MODEL_DISK_H
+#define MODEL_DISK_H
+
+#include "machine/model/fact.h"
+#include "machine/model/schema.h"
+
+struct disk {
+	const char *name; /* "nvme0n1" */
+	const char *pci;  /* PCI function it hangs from, "" when none */
+	struct fact_str model, firmware;
+	/* "nvme", "nvme-of", "sata", "sas", "fc", "iscsi", "scsi", "usb-uas", "usb-storage", "usb",
+	 * "virtio", "mmc", "virtual" */
+	struct fact_str transport;
+	/* "disk", "loop", "zram", "dm", "md", "zvol", "ram", "optical", "network", "floppy" */
+	struct fact_str role;
+	struct fact_str
+		content; /* ID_FS_TYPE of the whole device or of a partition, blank-separated */
+	struct fact_int size_bytes;
+	struct fact_int rotational, removable; /* 0 or 1 */
+	struct fact_str scheduler, schedulers; /* chosen; all offered, blank-separated */
+	struct fact_int nr_requests, read_ahead_kb, queue_depth;
+	struct fact_int max_sectors_kb, hw_sectors_kb;
+	struct fact_int discard_max_bytes;
+	struct fact_int rq_affinity, nomerges, wbt_lat_us;
+	struct fact_str write_cache;
+	struct fact_int usb_speed_mbps; /* Mb/s */
+	struct fact_int numa_node;
+	struct fact_str holders; /* dm and md devices above it, blank-separated */
+};
+
+struct mount {
+	const char *name; /* mount point */
+	struct fact_str type, device, options;
+	struct fact_int size_bytes, free_bytes;
+};
+
+struct zpool {
+	const char *name;
+	struct fact_str state;	  /* "ONLINE" */
+	struct fact_str autotrim; /* "on", "off" */
+	struct fact_str members;  /* disks, blank-separated */
+};
+
+struct storage {
+	struct fact_str zfs_version;
+	struct fact_int zfs_arc_size, zfs_arc_c_max, zfs_arc_max; /* bytes */
+	struct list disks;					  /* struct disk */
+	struct list mounts; /* struct mount: real file systems and hugetlbfs only */
+	struct list pools;  /* struct zpool */
+};
+
+extern const struct schema schema_storage, schema_disk, schema_mount, schema_zpool;
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding one object among a machine's facts by name, address or place. Knows the structs, not
+ * their tables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/model/machine.h"
+
+void *list_add(struct arena *a, struct list *l, size_t size)
+{
+	char *item;
+
+	l->items = arena_grow(a, l->items, l->n, size);
+	item = (char *)l->items + l->n++ * size;
+	memset(item, 0, size);
+	return item;
+}
+
+void list_reserve(struct arena *a, struct list *l, size_t n, size_t size)
+{
+	size_t room = 4;
+
+	/* As arena_grow would have it, so that list_add can go on. */
+	while (room < n)
+		room *= 2;
+	l->items = arena_array(a, room, size);
+}
+
+void *list_take(struct list *l, size_t size)
+{
+	return (char *)l->items + l->n++ * size;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static int by_address(const void *address, const void *function)
+{
+	const char *name = ((const struct pci_function *)function)->name;
+
+	return pci_bus_order(address, name ? name : "");
+}
+
+struct pci_function *machine_pci(const struct machine *m, const char *address)
+{
+	struct pci_function *found;
+
+	if (!address || !*address || !m->pci.n)
+		return NULL;
+	found = bsearch(address, m->pci.items, m->pci.n, sizeof(*found), by_address);
+	if (found)
+		return found;
+	/* What was read from elsewhere may be in another order. */
+	LIST_FOR_EACH (struct pci_function, f, &m->pci)
+		if (same(f->name, address))
+			return f;
+	return NULL;
+}
+
+struct gpu *machine_gpu(const struct machine *m, size_t i)
+{
+	return i < m->gpu.gpus.n ? (struct gpu *)m->gpu.gpus.items + i : NULL;
+}
+
+struct nic *machine_nic(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH (struct nic, n, &m->net.nics)
+		if (same(n->name, name))
+			return n;
+	return NULL;
+}
+
+struct disk *machine_disk(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH (struct disk, d, &m->storage.disks)
+		if (same(d->name, name))
+			return d;
+	return NULL;
+}
+
+struct service *machine_service(const struct machine *m, const char *name)
+{
+	LIST_FOR_EACH (struct service, s, &m->software.services)
+		if (same(s->name, name))
+			return s;
+	return NULL;
+}
+
+/* True when path is dir or lies below it. */
+static bool path_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n && dir[n - 1] == '/')
+		n--;
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+const struct mount *machine_mount_of(const struct machine *m, const char *path)
+{
+	const struct mount *best = NULL;
+
+	/* Of mounts on one point the last hides the others. */
+	LIST_FOR_EACH (struct mount, it, &m->storage.mounts)
+		if (it->name && path_below(path, it->name) &&
+		    (!best || strlen(it->name) >= strlen(best->name)))
+			best = it;
+	return best;
+}
+
+bool is_nvidia_display(const struct pci_function *p)
+{
+	return fact_or(&p->vendor, 0) == 0x10de && pci_base_class(p) == 0x03 &&
+	       fact_or(&p->is_vf, 0) != 1;
+}
+
+bool is_nvswitch(const struct pci_function *p)
+{
+	return fact_or(&p->vendor, 0) == 0x10de && fact_or(&p->class_, 0) >> 8 == 0x0680;
+}
+
+size_t machine_bus_gpus(const struct machine *m, bool given_away)
+{
+	size_t n = 0;
+
+	LIST_FOR_EACH (struct pci_function, p, &m->pci)
+		n += is_nvidia_display(p) && fact_is(&p->driver, "vfio-pci") == given_away;
+	return n;
+}
+
+const char *machine_no_gpu(struct arena *a, const struct machine *m)
+{
+	size_t n = machine_bus_gpus(m, false);
+
+	if (n == 1)
+		return "one NVIDIA GPU, but no driver answers for it";
+	if (n)
+		return arena_printf(a, "%zu NVIDIA GPUs, but no driver answers for them", n);
+	return machine_bus_gpus(m, true) ? "every NVIDIA GPU is given to virtual machines"
+					 : "no NVIDIA GPU";
+}
+
+const struct idset *machine_big_cpus(const struct machine *m)
+{
+	LIST_FOR_EACH (struct core_type, t, &m->cpu.types)
+		if (fact_is(&t->role, "big") && seen_ok(&t->cpus.f))
+			return &t->cpus.v;
+	return seen_ok(&m->cpu.online.f) ? &m->cpu.online.v : NULL;
+}
+
+const char *kernel_arg_value(const struct kernel *k, const char *name)
+{
+	const char *value = NULL;
+
+	LIST_FOR_EACH (struct kernel_arg, arg, &k->args)
+		if (same(arg->name, name))
+			value = fact_text(&arg->value, "");
+	return value;
+}
+
+const char *kernel_arg_with(const struct kernel *k, const char *name, const char *word)
+{
+	size_t n = strlen(word);
+
+	LIST_FOR_EACH (struct kernel_arg, arg, &k->args) {
+		if (!same(arg->name, name))
+			continue;
+		for (const char *at = fact_text(&arg->value, ""); *at;
+		     at += strcspn(at, ","), at += *at == ',')
+			if (strncmp(at, word, n) == 0 && (!at[n] || at[n] == ','))
+				return arg->value.v;
+	}
+	return NULL;
+}

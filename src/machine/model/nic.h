@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Network interfaces and RDMA devices. */
+#ifndef MODEL_NIC_H
+#define MODEL_NIC_H
+
+#include "machine/model/fact.h"
+#include "machine/model/schema.h"
+
+struct nic {
+	const char *name; /* "enp1s0f0np0" */
+	const char *pci;  /* address of its PCI function, "" for virtual ones */
+	struct fact_str driver, firmware, driver_version; /* ethtool */
+	struct fact_str mac;
+	struct fact_str operstate;  /* "up", "down" */
+	struct fact_int carrier;    /* 0 or 1; unsupported while administratively down */
+	struct fact_int speed_mbps; /* Mb/s */
+	struct fact_str duplex;
+	struct fact_int mtu, max_mtu; /* bytes, layer 3 */
+	struct fact_str type;	      /* "ethernet", "infiniband", "loopback", "other" */
+	struct fact_str port;	      /* phys_port_name, "p0" */
+	struct fact_str switch_id;    /* phys_switch_id */
+	struct fact_int numa_node;
+	struct fact_int rx_ring, rx_ring_max, tx_ring, tx_ring_max; /* descriptors */
+	struct fact_int rx_coalesce_us, tx_coalesce_us, adaptive_rx;
+	struct fact_int channels, channels_max;		      /* combined */
+	struct fact_int rx_dropped, rx_missed, rx_crc_errors; /* counts since boot */
+	struct fact_int wireless;			      /* 1: has a phy80211 link */
+	struct fact_str owner; /* "netplan", "NetworkManager", "networkd", "ifupdown", "none" */
+	struct fact_str ipv4;  /* addresses, blank-separated, with prefix length */
+	struct fact_str bond_master;
+};
+
+struct rdma_gid {
+	unsigned index;
+	struct fact_str gid, type; /* type "IB/RoCE v1", "RoCE v2" */
+	struct fact_str netdev;
+};
+
+struct rdma_port {
+	const char *name;   /* "mlx5_0/1" */
+	const char *device; /* "mlx5_0" */
+	const char *pci;
+	unsigned number;
+	struct fact_str state;	    /* "ACTIVE" */
+	struct fact_str phys_state; /* "LinkUp" */
+	struct fact_str link_layer; /* "Ethernet", "InfiniBand" */
+	struct fact_int rate_mbps;  /* Mb/s */
+	struct fact_str rate_text;  /* "400 Gb/sec (4X NDR)" */
+	struct fact_str firmware, board_id, hca_type, node_type;
+	struct fact_str netdev;
+	struct fact_int numa_node;
+	struct fact_int symbol_errors, link_downed, rcv_errors, out_of_sequence; /* counts */
+	struct list gids; /* struct rdma_gid */
+};
+
+struct network {
+	struct fact_str ib_core, mlx5_core, mlx5_ib; /* module state: "loaded" */
+	struct fact_str ofed_version;	/* mlx5_core's own version; absent: the kernel's driver */
+	struct fact_str peermem;	/* nvidia_peermem: version or "loaded" */
+	struct fact_str peermem_client; /* memory_peers/nv_mem version */
+	struct fact_str verbs_provider; /* /etc/libibverbs.d/mlx5.driver present */
+	struct fact_str spark_hotplug; /* DGX Spark's scripts that remove the NIC without a cable */
+	struct fact_int
+		softnet_dropped;     /* packets, sum over CPUs, /proc/net/softnet_stat column 2 */
+	struct fact_int bad_subnets; /* pairs of up interfaces that share an IPv4 subnet */
+	struct list nics;	     /* struct nic */
+	struct list rdma;	     /* struct rdma_port */
+};
+
+extern const struct schema schema_network, schema_nic, schema_rdma_port, schema_rdma_gid;
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables behind machine/model/pci.h: key, title, unit and place of every fact; and how
+ * addresses are written. */
+#include "machine/model/pci.h"
+
+#include <string.h>
+
+static bool component_ends(char c)
+{
+	return c == '\0' || c == '/';
+}
+
+/* strspn() would make a table of the digits each time; paths are asked at every component. */
+static size_t hex_length(const char *s)
+{
+	size_t n = 0;
+
+	while ((s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'f') ||
+	       (s[n] >= 'A' && s[n] <= 'F'))
+		n++;
+	return n;
+}
+
+/* "DDDD:BB" */
+static size_t bus_length(const char *s)
+{
+	size_t n = hex_length(s);
+
+	return n >= 4 && n <= 8 && s[n] == ':' && hex_length(s + n + 1) == 2 ? n + 3 : 0;
+}
+
+size_t pci_address_length(const char *s)
+{
+	size_t n = bus_length(s);
+
+	if (!n || s[n] != ':' || hex_length(s + n + 1) != 2 || s[n + 3] != '.' || s[n + 4] < '0' ||
+	    s[n + 4] > '7' || !component_ends(s[n + 5]))
+		return 0;
+	return n + 5;
+}
+
+int pci_bus_order(const char *a, const char *b)
+{
+	size_t n = strlen(a), k = strlen(b);
+
+	return n != k ? (n < k ? -1 : 1) : strcmp(a, b);
+}
+
+size_t pci_root_length(const char *s)
+{
+	size_t n = strncmp(s, "pci", 3) == 0 ? bus_length(s + 3) : 0;
+
+	return n && component_ends(s[n + 3]) ? n + 3 : 0;
+}
+
+static const struct field pci_function_fields[] = {
+	FIELD_ROW(pci_function, name, FIELD_NAME, "name", "Name", NULL),
+	FIELD_ROW(pci_function, path, FIELD_NAME, "path", "Path", NULL),
+	FIELD_ROW(pci_function, parent, FIELD_NAME, "parent", "Parent", NULL),
+	FIELD_ROW(pci_function, root, FIELD_NAME, "root", "Root", NULL),
+	FIELD_ROW(pci_function, vendor, FIELD_HEX, "vendor", "Vendor", NULL),
+	FIELD_ROW(pci_function, device, FIELD_HEX, "device", "Device", NULL),
+	FIELD_ROW(pci_function, subvendor, FIELD_HEX, "subvendor", "Subvendor", NULL),
+	FIELD_ROW(pci_function, subdevice, FIELD_HEX, "subdevice", "Subdevice", NULL),
+	FIELD_ROW(pci_function, class_, FIELD_HEX, "class", "Class", NULL),
+	FIELD_ROW(pci_function, vendor_name, FIELD_STR, "vendor_name", "Vendor name", NULL),
+	FIELD_ROW(pci_function, device_name, FIELD_STR, "device_name", "Device name", NULL),
+	FIELD_ROW(pci_function, driver, FIELD_STR, "driver", "Driver", NULL),
+	FIELD_ROW(pci_function, numa_node, FIELD_INT, "numa_node", "NUMA node", NULL),
+	FIELD_ROW(pci_function, iommu_group, FIELD_INT, "iommu_group", "IOMMU group", NULL),
+	FIELD_ROW(pci_function, iommu_type, FIELD_STR, "iommu_type", "IOMMU type", NULL),
+	FIELD_ROW(pci_function, is_vf, FIELD_BOOL, "is_vf", "Is VF", NULL),
+	FIELD_ROW(pci_function, runtime_status, FIELD_STR, "runtime_status", "Runtime status",
+		  NULL),
+	FIELD_ROW(pci_function, config_bytes, FIELD_INT, "config_bytes", "Config", "bytes"),
+	FIELD_ROW(pci_function, pcie_cap, FIELD_HEX, "pcie_cap", "PCIe cap", NULL),
+	FIELD_ROW(pci_function, port_type, FIELD_INT, "port_type", "Port type", NULL),
+	FIELD_ROW(pci_function, speed_mts, FIELD_INT, "speed_mts", "Speed", "MT/s"),
+	FIELD_ROW(pci_function, max_speed_mts, FIELD_INT, "max_speed_mts", "Maximum speed", "MT/s"),
+	FIELD_ROW(pci_function, width, FIELD_INT, "width_lanes", "Width", "lanes"),
+	FIELD_ROW(pci_function, max_width, FIELD_INT, "max_width_lanes", "Maximum width", "lanes"),
+	FIELD_ROW(pci_function, mps, FIELD_INT, "mps_bytes", "MPS", "bytes"),
+	FIELD_ROW(pci_function, mps_cap, FIELD_INT, "mps_cap_bytes", "MPS cap", "bytes"),
+	FIELD_ROW(pci_function, mrrs, FIELD_INT, "mrrs_bytes", "MRRS", "bytes"),
+	FIELD_ROW(pci_function, relaxed_ordering, FIELD_BOOL, "relaxed_ordering",
+		  "Relaxed ordering", NULL),
+	FIELD_ROW(pci_function, aspm, FIELD_INT, "aspm", "ASPM", NULL),
+	FIELD_ROW(pci_function, acs_cap, FIELD_HEX, "acs_cap", "ACS cap", NULL),
+	FIELD_ROW(pci_function, acs_ctrl, FIELD_HEX, "acs_ctrl", "ACS ctrl", NULL),
+	FIELD_ROW(pci_function, rebar_bytes, FIELD_INT, "rebar_bytes", "Resizable BAR", "bytes"),
+	FIELD_ROW(pci_function, rebar_max_bytes, FIELD_INT, "rebar_max_bytes",
+		  "Resizable BAR maximum", "bytes"),
+	FIELD_ROW(pci_function, aer_correctable, FIELD_INT, "aer_correctable", "AER correctable",
+		  NULL),
+	FIELD_ROW(pci_function, aer_fatal, FIELD_INT, "aer_fatal", "AER fatal", NULL),
+	FIELD_ROW(pci_function, aer_nonfatal, FIELD_INT, "aer_nonfatal", "AER nonfatal", NULL),
+	FIELD_ROW(pci_function, sriov_numvfs, FIELD_INT, "sriov_numvfs", "SR-IOV VFs", NULL),
+};
+const struct schema schema_pci_function = SCHEMA(pci_function, pci_function_fields);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PCI functions: identity, link, transfer sizes, access control, place in the tree. */
+#ifndef MODEL_PCI_H
+#define MODEL_PCI_H
+
+#include "machine/model/fact.h"
+#include "machine/model/schema.h"
+
+struct pci_function {
+	const char *name;   /* full-domain address, "0000:01:00.0" */
+	const char *path;   /* /sys/devices/..., the place in the tree */
+	const char *parent; /* address of the bridge above, "" under a root */
+	const char *root;   /* "pci0000:00" */
+	struct fact_int vendor, device, subvendor, subdevice,
+		class_;				  /* PCI ids; class is 24 bits */
+	struct fact_str vendor_name, device_name; /* from pci.ids where installed */
+	struct fact_str driver;
+	struct fact_int numa_node;
+	struct fact_int iommu_group;
+	struct fact_str iommu_type;	/* "DMA", "DMA-FQ", "identity" */
+	struct fact_int is_vf;		/* 1: has a physfn link */
+	struct fact_str runtime_status; /* "active", "suspended" */
+	/* Configuration space. A function that answers all ones has config.seen == error. */
+	struct fact_int config_bytes; /* how much of it this user could read: 64, 256 or 4096 */
+	struct fact_int
+		pcie_cap; /* offset of the PCI Express capability; absent: conventional PCI */
+	struct fact_int
+		port_type; /* PCIe device/port type, 0 endpoint, 4 root port, 5 up, 6 down */
+	struct fact_int speed_mts, max_speed_mts; /* link, MT/s: 2500 .. 64000 */
+	struct fact_int width, max_width;	  /* lanes */
+	struct fact_int mps, mps_cap;		  /* Max Payload Size now and capable, bytes */
+	struct fact_int mrrs;			  /* Max Read Request Size, bytes */
+	struct fact_int relaxed_ordering;	  /* DevCtl bit 4 */
+	struct fact_int aspm;			  /* LnkCtl bits 1:0: 0 off, 1 L0s, 2 L1, 3 both */
+	struct fact_int acs_cap, acs_ctrl;	  /* ACS capability and control words */
+	struct fact_int rebar_bytes, rebar_max_bytes; /* Resizable BAR of BAR1/0: now and largest */
+	struct fact_int aer_correctable, aer_fatal, aer_nonfatal; /* totals since boot */
+	struct fact_int sriov_numvfs;
+};
+
+extern const struct schema schema_pci_function;
+
+/* Length of the address ("0000:01:00.0", domains of four to eight digits) or of the root bus
+ * ("pci0000:00") that is the whole path component at s; 0 when the component is something else. */
+size_t pci_address_length(const char *s);
+size_t pci_root_length(const char *s);
+/* The order of addresses on the bus: bus, device and function are hexadecimal numbers of fixed
+ * width; domains above ffff are longer. */
+int pci_bus_order(const char *a, const char *b);
+
+/* Base class of a 24-bit class code: 0x03 display, 0x02 network, 0x06 bridge, 0x01 storage. */
+static inline unsigned pci_base_class(const struct pci_function *p)
+{
+	return (unsigned)(fact_or(&p->class_, 0) >> 16) & 0xff;
+}
+
+/* An NVIDIA GPU as a PCI function. */
+bool is_nvidia_display(const struct pci_function *p);
+/* An NVSwitch as a PCI function. */
+bool is_nvswitch(const struct pci_function *p);
+
+#endif

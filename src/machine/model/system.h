@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel, its command line, boot security, services, and installed software. */
+#ifndef MODEL_SYSTEM_H
+#define MODEL_SYSTEM_H
+
+#include "machine/model/fact.h"
+#include "machine/model/schema.h"
+
+struct kernel_arg {
+	const char *name;	  /* "isolcpus" */
+	struct fact_str value;	  /* "" for a bare word */
+	struct fact_int position; /* order on the command line, from 0 */
+};
+
+struct kernel {
+	struct fact_str release, version, arch;
+	struct fact_str cmdline;
+	struct fact_str boot_mode;   /* "uefi", "bios", "device-tree" */
+	struct fact_int secure_boot; /* 0 or 1 */
+	struct fact_str lockdown;    /* "none", "integrity", "confidentiality" */
+	struct fact_str clocksource;
+	struct fact_str
+		preempt; /* "none", "voluntary", "full", "rt", "lazy" where it can be seen */
+	struct fact_int modules; /* number of loaded modules */
+	struct fact_int tainted;
+	struct fact_str iommu; /* "off", "identity", "DMA", "DMA-FQ", "mixed" */
+	struct list args;      /* struct kernel_arg */
+};
+
+struct service {
+	const char *name;			    /* "tuned.service" */
+	struct fact_int installed, enabled, active; /* 0 or 1 */
+	struct fact_str owns;			    /* what it sets, in words */
+};
+
+struct library {
+	const char *name; /* "libnccl.so.2" */
+	struct fact_str version, path;
+};
+
+struct software {
+	struct fact_str os_id, os_version, os_name; /* os-release */
+	struct fact_str dgx_release;		    /* /etc/dgx-release DGX_SWBUILD_VERSION */
+	struct fact_str glibc;
+	struct fact_str init; /* "systemd", "other" */
+	struct fact_str cuda_toolkit, nvcc;
+	struct fact_str container; /* name of the container runtime we run in; absent on a host */
+	struct fact_str container_runtime; /* NVIDIA container runtime path */
+	struct fact_str rc_local;	   /* "present": there is an /etc/rc.local */
+	struct list services;		   /* struct service */
+	struct list libraries;		   /* struct library */
+};
+
+struct platform {
+	struct fact_str kind; /* "dgx-spark", "igx-orin", "hgx", "generic" */
+	struct fact_str why;  /* the evidence, in words */
+	struct fact_str product, vendor, board, bios_version, bios_date; /* DMI or device tree */
+	struct fact_int virtual_;					 /* 1: a virtual machine */
+};
+
+extern const struct schema schema_kernel, schema_kernel_arg, schema_service, schema_library,
+	schema_software, schema_platform;
+
+/* The last value of a kernel argument, NULL when it is not there; the kernel too lets the last one
+ * win. */
+const char *kernel_arg_value(const struct kernel *k, const char *name);
+/* The comma-separated value that has the word, of any that stand there: what is written twice
+ * ("pci=noaer pci=pcie_bus_perf") adds up. NULL when none has it. */
+const char *kernel_arg_with(const struct kernel *k, const char *name, const char *word);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node program's loop: a line in, one handler, a line out. */
+#include "many/cluster/ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "many/cluster/node_measure.h"
+#include "many/cluster/rsh.h"
+
+static const struct ask_group *const groups[] = {
+	&ask_look,
+	&ask_configure,
+	&ask_measure,
+};
+enum { GROUPS = sizeof(groups) / sizeof(groups[0]), LOOK_MS = 100 };
+
+struct server {
+	struct ask_node *node;
+	void *state[GROUPS];
+	struct text line;
+	size_t begin; /* of the line that is not answered yet */
+	bool ended;
+	int in, out;
+};
+
+static int send_json(struct server *s, json_t *j)
+{
+	char *text = json_dumps(j, JSON_COMPACT);
+	int r;
+
+	json_decref(j);
+	if (!text)
+		return -ENOMEM;
+	r = fd_write_all(s->out, text, strlen(text));
+	if (r == 0)
+		r = fd_write_all(s->out, "\n", 1);
+	free(text);
+	return r;
+}
+
+static int send_answer(struct server *s, json_int_t id, json_t *answer)
+{
+	return send_json(s, json_pack("{s:s, s:I, s:b, s:o}", "schema", CLUSTER_NODE_SCHEMA, "id",
+				      id, "ok", 1, "answer", answer));
+}
+
+static int send_error(struct server *s, json_int_t id, const struct err *e)
+{
+	json_t *text = json_string(e->text), *hint = json_string(e->hint);
+
+	/* What a library said need not be UTF-8. */
+	return send_json(s, json_pack("{s:s, s:I, s:b, s:o, s:o}", "schema", CLUSTER_NODE_SCHEMA,
+				      "id", id, "ok", 0, "error",
+				      text ? text : json_string("a sentence that is no text"),
+				      "hint", hint ? hint : json_string("")));
+}
+
+static int greet(struct server *s)
+{
+	json_t *asks = json_array();
+
+	for (size_t i = 0; i < GROUPS; i++)
+		for (size_t k = 0; k < groups[i]->n; k++)
+			json_array_append_new(asks, json_string(groups[i]->kinds[k].name));
+	return send_answer(s, 0, json_pack("{s:s, s:o}", "version", GPUTUNE_VERSION, "asks", asks));
+}
+
+static const struct ask_kind *find(const char *name, size_t *group)
+{
+	for (size_t i = 0; i < GROUPS; i++)
+		for (size_t k = 0; k < groups[i]->n; k++)
+			if (strcmp(groups[i]->kinds[k].name, name) == 0) {
+				*group = i;
+				return &groups[i]->kinds[k];
+			}
+	return NULL;
+}
+
+static int answer_one(struct server *s, const json_t *ask)
+{
+	const char *schema = json_string_value(json_object_get(ask, "schema"));
+	const char *name = json_string_value(json_object_get(ask, "ask"));
+	json_t *with = json_object_get(ask, "with"), *none = json_object(), *out = NULL;
+	json_int_t id = json_integer_value(json_object_get(ask, "id"));
+	const struct ask_kind *kind;
+	struct err e = { 0 };
+	size_t group = 0;
+	int r;
+
+	kind = name ? find(name, &group) : NULL;
+	if (!schema || strcmp(schema, CLUSTER_NODE_SCHEMA) != 0 || id <= 0 ||
+	    (with && !json_is_object(with)))
+		r = err_set(&e, -EINVAL, "a request that is not of the form %s",
+			    CLUSTER_NODE_SCHEMA);
+	else if (!kind)
+		r = err_set(&e, -ENOSYS, "gputune %s cannot do \"%.32s\" as a node",
+			    GPUTUNE_VERSION, name ? name : "");
+	else
+		r = kind->answer(s->node, &s->state[group], with ? with : none, &out, &e);
+	json_decref(none);
+	if (r == 0)
+		return send_answer(s, id, out ? out : json_object());
+	json_decref(out);
+	if (!e.text[0])
+		err_set(&e, r, "\"%.32s\" did not work: %s", name ? name : "", strerror(-r));
+	return send_error(s, id, &e);
+}
+
+static int on_line(struct server *s, const char *line, size_t n)
+{
+	struct err e = { 0 };
+	json_error_t why;
+	json_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	int r;
+
+	if (json_is_object(j)) {
+		r = answer_one(s, j);
+	} else {
+		err_set(&e, -EINVAL, "a line that is no JSON object: %s", why.text);
+		r = send_error(s, 0, &e);
+	}
+	json_decref(j);
+	arena_free(s->node->arena);
+	*s->node->arena = (struct arena){ 0 };
+	return r;
+}
+
+/* Everything up to the last end of a line. */
+static int on_text(struct server *s)
+{
+	size_t begin = 0;
+	int r = 0;
+
+	for (char *nl; r == 0 && !atomic_load(s->node->stop) &&
+		       (nl = memchr(s->line.s + begin, '\n', s->line.len - begin)) != NULL;) {
+		size_t n = (size_t)(nl - s->line.s) - begin;
+
+		if (n)
+			r = on_line(s, s->line.s + begin, n);
+		begin += n + 1;
+	}
+	memmove(s->line.s, s->line.s + begin, s->line.len - begin + 1);
+	s->line.len -= begin;
+	/* Nobody of ours sends that: there is no telling where the next request begins. */
+	return r == 0 && s->line.len > RSH_ASK_MAX ? -EMSGSIZE : r;
+}
+
+static int receive(struct server *s)
+{
+	struct pollfd p = { .fd = s->in, .events = POLLIN };
+	char buf[65536];
+	ssize_t n;
+
+	if (poll(&p, 1, LOOK_MS) <= 0)
+		return 0;
+	n = read(s->in, buf, sizeof(buf));
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -errno;
+	if (n == 0) {
+		s->ended = true;
+		return 0;
+	}
+	text_addn(&s->line, buf, (size_t)n);
+	return on_text(s);
+}
+
+bool ask_stopped(const struct ask_node *n)
+{
+	struct pollfd p = { .fd = n->in, .events = POLLRDHUP };
+
+	if (atomic_load(n->stop))
+		return true;
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR));
+}
+
+int ask_serve(struct ask_node *n, int in, int out)
+{
+	struct server s = { .node = n, .in = in, .out = out };
+	int r;
+
+	n->in = in;
+	r = greet(&s);
+
+	while (r == 0 && !s.ended && !atomic_load(n->stop))
+		r = receive(&s);
+	for (size_t i = 0; i < GROUPS; i++)
+		if (groups[i]->end)
+			groups[i]->end(s.state[i]);
+	text_free(&s.line);
+	return r;
+}
+
+int ask_text(const json_t *with, const char *key, size_t max, const char **out, struct err *e)
+{
+	const json_t *j = json_object_get(with, key);
+	const char *s = json_string_value(j);
+	size_t n = json_string_length(j);
+
+	if (!j)
+		return 0;
+	if (!s || n > max)
+		return err_set(e, -EINVAL, "\"%s\" has to be a text of at most %zu bytes", key,
+			       max);
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+			return err_set(e, -EINVAL, "\"%s\" has control characters in it", key);
+	*out = s;
+	return 0;
+}
+
+int ask_int(const json_t *with, const char *key, long long low, long long high, long long *out,
+	    struct err *e)
+{
+	const json_t *j = json_object_get(with, key);
+
+	if (!j)
+		return 0;
+	if (!json_is_integer(j) || json_integer_value(j) < low || json_integer_value(j) > high)
+		return err_set(e, -EINVAL, "\"%s\" has to be a number from %lld to %lld", key, low,
+			       high);
+	*out = json_integer_value(j);
+	return 0;
+}

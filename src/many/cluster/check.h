@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A check of a cluster: what was tried between which ports, what came out, what it was compared
+ * with, and who is to blame. Data and its pure parts; the asking is in check_run.c. Everything
+ * lives in the arena of the check.
+ */
+#ifndef CLUSTER_CHECK_H
+#define CLUSTER_CHECK_H
+
+#include "measure/bench/record.h"
+#include "many/cluster/links.h"
+
+enum {
+	CHECK_PATHS_MAX = 1024,
+	CHECK_RESULTS_MAX = 16384,
+	CHECK_NODE_COUNTS_MAX = 2048, /* of one node: no other loses its own by them */
+	CHECK_COUNTS_MAX = CHECK_NODE_COUNTS_MAX * CLUSTER_NODES_MAX,
+	CHECK_TOGETHER_MAX = 8, /* paths of one pair at once */
+};
+#define CHECK_NONE ((size_t)-1)
+
+enum check_test {
+	CHECK_PING,	    /* a small echo, from and to the path's own addresses */
+	CHECK_JUMBO,	    /* an echo as large as the MTU, which nobody may cut */
+	CHECK_ROUTED,	    /* an echo to an address behind another node */
+	CHECK_TCP,	    /* how much streams carry */
+	CHECK_TCP_LATENCY,  /* a request there and back */
+	CHECK_RDMA_WRITE,   /* how much RDMA writes carry */
+	CHECK_RDMA_READ,    /* how much RDMA reads carry: data come from the other end */
+	CHECK_RDMA_LATENCY, /* a small write, half of there and back */
+	CHECK_NCCL,	    /* GPUs of both nodes: what a large operation carries */
+	CHECK_NCCL_LATENCY, /* how long a small one takes */
+	CHECK_TESTS
+};
+
+struct check_kind {
+	const char *name;  /* "tcp", "rdma-write": never renamed */
+	const char *title; /* "TCP, 4 streams" */
+	const char *unit;  /* key's suffix: "gbit_per_s"; NULL: it works or not */
+	const char *unit_text;
+	enum bench_better better;
+	const char *bench, *there, *back; /* of our own benches the case; back: data come here */
+	bool judged;			  /* its figure is compared, not only that it works */
+	bool one_way;			  /* data go from from to to; else there and back */
+};
+extern const struct check_kind check_kinds[CHECK_TESTS];
+
+enum check_state {
+	CHECK_GOOD,
+	CHECK_LOW,	/* slower than it has to be */
+	CHECK_FAILED,	/* it did not work */
+	CHECK_LEFT_OUT, /* not tried; why says the reason */
+	CHECK_STATES
+};
+const char *check_state_name(enum check_state s);
+
+/* A way between two ports of two nodes, with the addresses that are used. */
+struct check_path {
+	struct cluster_end a, b;
+	const char *address_a, *address_b; /* without prefix; NULL: untestable */
+	size_t wire;			   /* CLUSTER_NONE: found by subnet alone */
+	size_t place;			   /* which twin: 0, 1 */
+	bool cable;			   /* both ends on one cable; else through a switch */
+	const char *untestable;		   /* why, a sentence; NULL: it can be tried */
+};
+
+/* What went through a port while something was measured. */
+struct check_traffic {
+	size_t node;
+	const char *port;
+	double rx, tx; /* bytes */
+};
+
+struct check_result {
+	enum check_test test;
+	size_t from, to; /* nodes; data went this way */
+	size_t asker;	 /* the one of them that measured; the other served */
+	size_t path;	 /* together: the first of them; CHECK_NONE: of no path (routed, NCCL) */
+	const char *address;   /* routed: where to; NULL */
+	const char *operation; /* NCCL: "all-reduce:64MiB"; NULL */
+	bool together;	       /* all paths of the pair on that wire at the same time */
+	unsigned pass; /* 1; 2: tried again, with known good partners where that is possible */
+	unsigned long long bytes; /* of the echo or message; 0: does not matter */
+	enum check_state state;
+	size_t n; /* windows measured; 0: no figure */
+	double value, low, high;
+	double wanted;	       /* at least, or at most so much; 0: nothing to compare with */
+	const char *wanted_by; /* where that comes from; NULL: nowhere */
+	struct record_band band;
+	double before;		       /* in an earlier check; 0: none */
+	const char *why;	       /* the error, or why it was left out; NULL */
+	const char *how;	       /* what the bench chose; NULL */
+	const char *egress;	       /* interface that the sender used; NULL: not told */
+	struct check_traffic *traffic; /* both nodes' ports that carried anything */
+	size_t n_traffic;
+};
+
+/* A count of errors that grew (or would have). */
+struct check_count {
+	size_t node;
+	const char *port, *name;
+	long long before, after;
+};
+
+/* Somebody to blame, in words. */
+struct check_blame {
+	enum check_test test;	 /* the first by which it was found */
+	const char *tests;	 /* all of them: "tcp, rdma-write" */
+	const char *what;	 /* "port enp1s0f0np0 of b" */
+	const char *node, *port; /* "" where it is none or not one alone */
+	const char *others;	 /* what explains it as well; NULL: nothing */
+	size_t explains;
+	bool certain;
+	const char *next; /* what would tell them apart; NULL */
+	const char *evidence;
+};
+
+struct check {
+	struct cluster *cluster;
+	struct check_path *paths;
+	size_t n_paths;
+	struct check_result *results;
+	size_t n_results;
+	struct check_count *counts; /* all that were read */
+	size_t n_counts;
+	struct check_blame *blames;
+	size_t n_blames;
+	const char **notes;
+	size_t n_notes;
+	double seconds, discover_seconds;
+	const char *earlier; /* id of the check that figures are compared with; NULL */
+	bool quick, partial;
+};
+
+/* --- check_paths.c: pure ------------------------------------------------------------------------
+ */
+/* From what discovery found: wires' paths, and pairs of ports in one subnet where nothing was
+ * heard. */
+void check_paths(struct arena *a, struct check *c);
+const struct cluster_node *check_node(const struct check *c, size_t node);
+const struct cluster_port *check_port(const struct check *c, struct cluster_end e);
+/* The path's end at that node, and the one at the other; the address there. */
+struct cluster_end check_end(const struct check_path *p, size_t node);
+struct cluster_end check_far(const struct check_path *p, size_t node);
+const char *check_address(const struct check_path *p, size_t node);
+/* "a enp1s0f0np0 - b enp1s0f0np0"; of a result also with its direction. */
+const char *check_path_text(struct arena *a, const struct check *c, const struct check_path *p);
+const char *check_result_text(struct arena *a, const struct check *c, const struct check_result *r);
+/* The echo that fills the MTU of the path's ends; 0: an end tells none. */
+unsigned check_jumbo_bytes(const struct check *c, const struct check_path *p);
+/* Adds one, zeroed but for what is given. */
+struct check_result *check_add(struct arena *a, struct check *c, const struct check_result *r);
+
+/* --- check_judge.c: pure ------------------------------------------------------------------------
+ */
+/* What every figure is compared with, and its state. Again after more results came. */
+void check_judge(struct arena *a, struct check *c);
+/* "12.3 Gbit/s", "12.3 us". */
+const char *check_figure_text(struct arena *a, enum check_test test, double value);
+/* The newest result of the same test between the same ends; NULL: none. */
+const struct check_result *check_newest(const struct check *c, const struct check_result *like);
+/* Whether nodes x and y have a path of their own. */
+bool check_has_path(const struct check *c, size_t x, size_t y);
+
+/* --- check_blame.c: pure ------------------------------------------------------------------------
+ */
+/* Fills blames from the results' states, the newest of each counting. */
+void check_blame(struct arena *a, struct check *c);
+/* What to try again: bad ones, and what tells suspects apart. Results of pass 2 without a figure,
+ * with CHECK_LEFT_OUT; they are not added. */
+size_t check_again(struct arena *a, const struct check *c, struct check_result **out);
+
+/* --- JSON: gputune.cluster-check/1: check_json.c ------------------------------------------------
+ */
+json_t *check_json(const struct check *c, const char *time, int exit_code);
+/* Figures of an earlier one as before of ours, where both ends are the same nodes' ports; and GIDs
+ * that moved since, as findings. -EINVAL and *e: it is no such thing. */
+int check_compare(struct arena *a, struct check *c, const json_t *earlier, struct err *e);
+
+#endif

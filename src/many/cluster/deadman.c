@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arming, disarming and firing. What has to be taken back is known by the journal alone; nothing
+ * of it stands in the claim. */
+#include "many/cluster/deadman.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "many/cluster/setup.h"
+#include "machine/host/command.h"
+#include "machine/write/write.h"
+
+enum {
+	RUN_MS = 10000,
+	SAID_MAX = 1 << 14,
+	GONE_MS = 5000,
+	TRIES = 50,
+	TRY_MS = 200,
+	LATE_MS = 60000,
+	DECIDE_TRIES = 300,
+};
+
+const char *deadman_how(const struct deadman *d)
+{
+	return d->child ? "a process of its own" : "a systemd timer";
+}
+
+/* --- arming ------------------------------------------------------------------------------------
+ */
+
+char *const *deadman_timer(struct arena *a, const char *unit, const char *program, int limit_s)
+{
+	const char *const words[] = { "systemd-run",
+				      "--quiet",
+				      "--collect",
+				      arena_printf(a, "--unit=%s", unit),
+				      "--description=gputune: takes an unconfirmed network back",
+				      arena_printf(a, "--on-active=%ds", limit_s),
+				      "--timer-property=AccuracySec=100ms",
+				      "--",
+				      program,
+				      "cluster",
+				      "take-back" };
+	size_t n = sizeof(words) / sizeof(words[0]);
+	char **argv = arena_array(a, n + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < n; i++)
+		argv[i] = arena_strdup(a, words[i]);
+	return argv;
+}
+
+static int program_path(char *buf, size_t cap)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, cap - 1);
+
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	/* It was replaced since: the new one stands there. */
+	if (str_ends(buf, " (deleted)"))
+		buf[n - (ssize_t)strlen(" (deleted)")] = '\0';
+	return access(buf, X_OK) < 0 ? -errno : 0;
+}
+
+static int start_timer(struct arena *a, const char *program, struct deadman *d)
+{
+	snprintf(d->unit, sizeof(d->unit), "gputune-take-back-%ld", (long)getpid());
+	return command_say(a, deadman_timer(a, d->unit, program, d->limit_s), RUN_MS, SAID_MAX,
+			   NULL);
+}
+
+/* In a session of its own, with nothing of ours open. */
+static int start_process(struct arena *a, const char *program, struct deadman *d)
+{
+	char *const argv[] = { arena_strdup(a, program),	   arena_strdup(a, "cluster"),
+			       arena_strdup(a, "take-back"),	   arena_strdup(a, "--for"),
+			       arena_printf(a, "%ds", d->limit_s), NULL };
+	char *const env[] = { arena_strdup(a, "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
+			      arena_strdup(a, "LC_ALL=C"), NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t all, none;
+	int r = posix_spawn_file_actions_init(&files);
+
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r) {
+		posix_spawn_file_actions_destroy(&files);
+		return -r;
+	}
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETSIGMASK);
+	for (int fd = 0; fd < 3; fd++)
+		posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_addclosefrom_np(&files, 3);
+	r = posix_spawn(&d->child, program, &files, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return -r;
+}
+
+/* Whose time is long over: the dead man himself was ended. What is open is rolled back by whoever
+ * writes next, and that is us. */
+static bool is_stale(struct host *h)
+{
+	char line[128], *at;
+	long long until;
+
+	if (host_read_line(h, DEADMAN_CLAIM, line, sizeof(line)))
+		return false;
+	at = strrchr(line, ' ');
+	return at && parse_i64(at + 1, &until) == 0 && clock_mono_ms() > until + LATE_MS;
+}
+
+static int put_claim(struct host *h, struct arena *a, int limit_s, struct err *e)
+{
+	const char *line =
+		arena_printf(a, "%ld %s %lld\n", (long)getpid(), txn_process_began(h, a, getpid()),
+			     clock_mono_ms() + limit_s * 1000LL);
+	int r;
+
+	if (host_exists(h, DEADMAN_CLAIM) && !is_stale(h)) {
+		err_set(e, -EBUSY, "another change of the network waits to be confirmed here");
+		err_hint(e, "it is taken back by itself within %d s of its beginning", DEADMAN_S);
+		return -EBUSY;
+	}
+	r = host_own_dir(h, DEADMAN_DIR);
+	if (r == 0)
+		r = host_put(h, DEADMAN_CLAIM, line, strlen(line), 0600);
+	return r ? err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r)) : 0;
+}
+
+int deadman_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out, struct err *e)
+{
+	char program[HOST_PATH_MAX];
+	int r = program_path(program, sizeof(program));
+
+	*out = (struct deadman){ .limit_s = limit_s };
+	if (r)
+		return err_set(e, r, "this program's own file is not to be found: %s",
+			       strerror(-r));
+	r = put_claim(h, a, limit_s, e);
+	if (r)
+		return r;
+	if (!host_exists(h, "/run/systemd/system") || start_timer(a, program, out))
+		r = start_process(a, program, out);
+	if (r == 0)
+		return 0;
+	(void)host_remove(h, DEADMAN_CLAIM);
+	return err_set(e, r, "nobody could be started who would take it back: %s", strerror(-r));
+}
+
+static void stop(struct arena *a, struct deadman *d)
+{
+	if (d->child) {
+		kill(d->child, SIGKILL);
+		while (waitpid(d->child, NULL, 0) < 0 && errno == EINTR)
+			;
+	} else {
+		char *const argv[] = { arena_strdup(a, "systemctl"), arena_strdup(a, "stop"),
+				       arena_printf(a, "%s.timer", d->unit), NULL };
+
+		/* Without the claim it does nothing anyway. */
+		(void)command_say(a, argv, RUN_MS, SAID_MAX, NULL);
+	}
+	*d = (struct deadman){ 0 };
+}
+
+int deadman_decide(struct host *h, struct err *e)
+{
+	char line[128];
+	int r = host_read_line(h, DEADMAN_CLAIM, line, sizeof(line));
+
+	if (r == 0)
+		r = host_put(h, DEADMAN_DECIDED, line, strlen(line), 0600);
+	if (r == 0)
+		r = host_remove(h, DEADMAN_CLAIM);
+	if (r == 0)
+		return 0;
+	(void)host_remove(h, DEADMAN_DECIDED);
+	if (r == -ENOENT)
+		return err_set(e, -ESTALE,
+			       "it is too late: the old configuration is being taken back");
+	return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
+}
+
+void deadman_end(struct host *h, struct arena *a, struct deadman *d)
+{
+	(void)host_remove(h, DEADMAN_CLAIM);
+	stop(a, d);
+	(void)host_remove(h, DEADMAN_DECIDED);
+}
+
+/* --- firing ------------------------------------------------------------------------------------
+ */
+
+/* The node program, if it is still that one. It holds the lock, and it was told to be quicker. */
+static void end_node(struct host *h, struct arena *a, long long pid, const char *began)
+{
+	int fd = pid > 1 && *began ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0)
+		return;
+	if (strcmp(txn_process_began(h, a, pid), began) == 0) {
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		poll(&p, 1, GONE_MS);
+	}
+	close(fd);
+}
+
+/* Number and beginning of the process that a claim names; false: it is none of ours. */
+static bool read_claim(struct host *h, struct arena *a, const char *path, long long *pid,
+		       const char **began)
+{
+	char line[128], *rest;
+
+	if (host_read_line(h, path, line, sizeof(line)))
+		return false;
+	rest = strchr(line, ' ');
+	if (!rest)
+		return false;
+	*rest++ = '\0';
+	*began = arena_strndup(a, rest, strcspn(rest, " "));
+	return parse_i64(line, pid) == 0;
+}
+
+/* What is only waited for by its parent does nothing any more. */
+static bool lives(struct host *h, struct arena *a, long long pid, const char *began)
+{
+	char *text, *end;
+
+	if (host_read(h, arena_printf(a, "/proc/%lld/stat", pid), HOST_READ_MAX, a, &text, NULL))
+		return false;
+	end = strrchr(text, ')');
+	return end && strlen(end) > 2 && !strchr("ZX", end[2]) &&
+	       strcmp(txn_process_began(h, a, pid), began) == 0;
+}
+
+/* The node program confirms just now: it is left alone while it lives. 0: it ended without having
+ * said that it is done. */
+static int await_decider(struct host *h, struct arena *a)
+{
+	const char *began = "";
+	long long pid = 0;
+
+	for (int i = 0; i < DECIDE_TRIES; i++) {
+		if (!read_claim(h, a, DEADMAN_DECIDED, &pid, &began))
+			return -ENOENT;
+		if (!lives(h, a, pid, began))
+			return host_remove(h, DEADMAN_DECIDED);
+		poll(NULL, 0, TRY_MS);
+	}
+	end_node(h, a, pid, began);
+	return host_remove(h, DEADMAN_DECIDED);
+}
+
+static int claim(struct host *h, struct arena *a)
+{
+	const char *began;
+	long long pid;
+	bool known = read_claim(h, a, DEADMAN_CLAIM, &pid, &began);
+	int r = host_remove(h, DEADMAN_CLAIM);
+
+	if (r == -ENOENT)
+		return await_decider(h, a);
+	if (r == 0 && known)
+		end_node(h, a, pid, began);
+	return r;
+}
+
+/* What the transactions that are open have written: it tells whose files were touched. */
+static struct knob *open_knobs(struct host *h, struct arena *a, size_t *n)
+{
+	struct knob *out = NULL;
+	struct err ignored;
+	struct journal j;
+
+	*n = 0;
+	if (journal_load(h, a, false, &j, &ignored))
+		return NULL;
+	for (size_t i = 0; i < j.n; i++)
+		for (size_t k = 0; k < j.items[i].n; k++) {
+			if (j.items[i].state != TRANSACTION_OPEN ||
+			    strcmp(j.items[i].op, SETUP_OP) != 0)
+				continue;
+			out = arena_grow(a, out, *n, sizeof(*out));
+			out[(*n)++] = j.items[i].entries[k].knob;
+		}
+	return out;
+}
+
+/* Another command may hold the lock for a moment. */
+static int recover(struct host *h, struct arena *a, const struct txn_who *who,
+		   struct txn_report *report, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		r = txn_recover(h, a, who, report, e);
+		if (r != -EWOULDBLOCK)
+			return r;
+		poll(NULL, 0, TRY_MS);
+	}
+	return r;
+}
+
+int deadman_fire(struct host *h, struct arena *a, const struct txn_who *who,
+		 struct deadman_report *out, struct err *e)
+{
+	struct txn_report report = { 0 };
+	struct err late = { 0 };
+	struct knob *knobs;
+	int r = claim(h, a), reloaded;
+	size_t n;
+
+	*out = (struct deadman_report){ 0 };
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r)
+		return err_set(e, r, "%s: %s", DEADMAN_CLAIM, strerror(-r));
+	out->fired = true;
+	knobs = open_knobs(h, a, &n);
+	r = recover(h, a, who, &report, e);
+	out->recovered = report.recovered;
+	reloaded = n ? setup_reload(a, h, knobs, n, &late) : 0;
+	if (r == 0 && reloaded) {
+		*e = late;
+		r = reloaded;
+	}
+	return r;
+}

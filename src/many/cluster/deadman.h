@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Somebody else who takes a node's network back when nobody confirms it: a timer of systemd's, or
+ * where that does not run a process of its own, which outlives the node program, its connection and
+ * its session. Both run "gputune cluster take-back" when the time is over. Who removes the claim
+ * file decides: the node program that confirms, or the dead man that fires; never both.
+ */
+#ifndef CLUSTER_DEADMAN_H
+#define CLUSTER_DEADMAN_H
+
+#include <sys/types.h>
+
+#include "tune/txn/txn.h"
+
+#define DEADMAN_DIR "/run/gputune"
+#define DEADMAN_CLAIM DEADMAN_DIR "/take-back"
+#define DEADMAN_DECIDED DEADMAN_DIR "/decided" /* the same, by the node program that confirms */
+
+enum { DEADMAN_LEAST_S = 3, DEADMAN_MOST_S = 600, DEADMAN_S = 60 };
+
+struct deadman {
+	pid_t child; /* 0: a timer */
+	char unit[64];
+	int limit_s;
+};
+/* "a systemd timer" or "a process of its own". */
+const char *deadman_how(const struct deadman *d);
+
+/* From now on what is open is taken back after limit_s, unless it is disarmed before. -EBUSY: one
+ * is armed already. -errno and *e: nothing was armed. */
+int deadman_arm(struct host *h, struct arena *a, int limit_s, struct deadman *out, struct err *e);
+/* From now on the caller decides: the dead man acts only should this process end before
+ * deadman_end. -ESTALE and *e: he has fired; what was open is his to take back. */
+int deadman_decide(struct host *h, struct err *e);
+/* He is not needed any more, decided or not. */
+void deadman_end(struct host *h, struct arena *a, struct deadman *d);
+
+struct deadman_report {
+	bool fired;	  /* false: there was nothing to take back */
+	size_t recovered; /* transactions */
+};
+/*
+ * The dead man's end: ends the node program if it is still there, rolls back what it left open and
+ * has the owners of the links read their files again. 0, or as txn_recover; also when nothing is
+ * armed.
+ */
+int deadman_fire(struct host *h, struct arena *a, const struct txn_who *who,
+		 struct deadman_report *out, struct err *e);
+
+/* The words with which systemd is asked for the timer, ended by NULL. Pure. */
+char *const *deadman_timer(struct arena *a, const char *unit, const char *program, int limit_s);
+
+#endif

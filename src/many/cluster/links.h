@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What nodes said and heard, put together: which ports share a cage, which cages a cable or a
+ * switch joins, what topology that is, and what is wrong with it. Pure: nodes in, cluster out.
+ *
+ * A cage is one socket for a cable. Its ports (twins on a DGX Spark) are those of one node with
+ * equal phys_switch_id and phys_port_name, or, on a DGX Spark, the same device and function number
+ * on two PCI domains where phys_port_name does not say otherwise; never by the interface's name.
+ * All indices are into the lists of struct cluster.
+ */
+#ifndef CLUSTER_LINKS_H
+#define CLUSTER_LINKS_H
+
+#include "many/cluster/node.h"
+
+struct cluster_end {
+	size_t node, port; /* port: into the node's list of ports */
+};
+
+enum cluster_way {
+	CLUSTER_CABLE,	/* a frame came through that no bridge forwards */
+	CLUSTER_SWITCH, /* broadcasts alone come through */
+	CLUSTER_UNSURE, /* only datagrams or echoes: cable or switch */
+	CLUSTER_WAYS,
+};
+
+/* Two ports that hear each other (or one of them the other). A twin hears both twins of the cage
+ * at the other end, so one cable may show as four links; wires fold them. */
+struct cluster_link {
+	struct cluster_end a, b; /* a before b */
+	enum cluster_way way;
+	bool a_hears, b_hears;
+};
+
+struct cluster_cage {
+	size_t node;
+	const char *name; /* "p0"; the port's name where the driver tells no other */
+	size_t *ports;	  /* its twins, by PCI address */
+	size_t n_ports;
+	const char *twins_by;  /* how twins are known, in words; NULL: one port */
+	size_t wire;	       /* CLUSTER_NONE: nothing heard */
+	const char *neighbour; /* system name that LLDP tells of the other end; NULL */
+};
+#define CLUSTER_NONE ((size_t)-1)
+
+/* One way for packets, with one end a node: of a cable the twins of the same place in their cages,
+ * on a switch the first ports of all nodes, the second, ... A plan gives each path a subnet of its
+ * own. */
+struct cluster_path {
+	struct cluster_end *ends;
+	size_t n_ends;
+	long long speed_mbps; /* the slowest end's; 0: not told */
+};
+
+/* A cable between two cages, or a switch with all cages on it. */
+struct cluster_wire {
+	enum cluster_way way;
+	size_t *cages;
+	size_t n_cages;
+	struct cluster_path *paths;
+	size_t n_paths;
+};
+
+enum cluster_topology {
+	CLUSTER_NOTHING,   /* no two nodes hear each other */
+	CLUSTER_PAIR,	   /* two nodes, cables between them */
+	CLUSTER_RING,	   /* three nodes, each with both others */
+	CLUSTER_SWITCHED,  /* all on one switch (or more than one) */
+	CLUSTER_RING_FOUR, /* four nodes in a ring without a switch: unsupported */
+	CLUSTER_PARTIAL,   /* something is missing for any of these */
+	CLUSTER_MIXED,	   /* cables between nodes and a switch */
+	CLUSTER_TOPOLOGIES,
+};
+/* "pair", "ring", "switch", "ring-of-four", "partial", "mixed", "nothing". */
+const char *cluster_topology_name(enum cluster_topology t);
+const char *cluster_way_name(enum cluster_way w); /* "cable", "switch", "unsure" */
+
+enum cluster_severity { CLUSTER_NOTE, CLUSTER_WARNING, CLUSTER_FAULT };
+const char *cluster_severity_name(enum cluster_severity s); /* "note", "warning", "fault" */
+
+struct cluster_finding {
+	const char *code; /* a value of cluster_codes, never renamed: "mtu-mismatch" */
+	enum cluster_severity severity;
+	const char *node;     /* "" for the cluster */
+	const char *port;     /* "" for the node */
+	const char *text;     /* what is wrong, a sentence */
+	const char *evidence; /* what was seen and where */
+	const char *fix;      /* what a person does about it */
+};
+
+struct cluster {
+	struct cluster_node *nodes; /* in the order of the user's list */
+	size_t n_nodes;
+	struct cluster_link *links;
+	size_t n_links;
+	struct cluster_cage *cages;
+	size_t n_cages;
+	struct cluster_wire *wires;
+	size_t n_wires;
+	enum cluster_topology topology;
+	const char *topology_why;	  /* a sentence; of what is unsupported the reason */
+	bool supported;			  /* a topology that a plan can be made for */
+	struct cluster_finding *findings; /* worst first */
+	size_t n_findings;
+};
+
+/* The codes that findings have, in words; the last has a NULL code. */
+struct cluster_code {
+	const char *code, *means;
+};
+extern const struct cluster_code cluster_codes[];
+
+/* Fills links, cages, wires and topology from out->nodes. */
+void cluster_link(struct arena *a, struct cluster *out);
+/* Adds findings; before (nodes of an earlier discovery, or NULL) is what GIDs are compared with. */
+void cluster_judge(struct arena *a, struct cluster *c, const struct cluster *before);
+/* Adds one finding, and keeps the order. Texts are not copied. */
+void cluster_find(struct arena *a, struct cluster *c, const struct cluster_finding *f);
+
+/* --- look-ups --- */
+struct cluster_port *cluster_end_port(const struct cluster *c, struct cluster_end e);
+/* The cage of a port, CLUSTER_NONE when it has none (virtual, wireless). */
+size_t cluster_cage_of(const struct cluster *c, size_t node, const struct cluster_port *p);
+/* True when the link can carry packets: carrier, and up. */
+bool cluster_port_up(const struct cluster_port *p);
+/* A port for data, not for management: one with an RDMA device, or of 25 Gb/s and more. */
+bool cluster_port_data(const struct cluster_port *p);
+/* The wire has such a port. */
+bool cluster_wire_data(const struct cluster *c, const struct cluster_wire *w);
+/* "spark-1 p0", for sentences. */
+const char *cluster_cage_text(struct arena *a, const struct cluster *c, size_t cage);
+
+/* --- JSON: gputune.cluster-discover/1 (schemas/cluster-discover.json) --- */
+json_t *cluster_json(const struct cluster *c, const char *time, int exit_code);
+/* Nodes of such a file, with links and wires made anew; findings are not read. */
+int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct err *e);
+/* The same from a file of at most 64 MiB. */
+int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that change a node's network, in this order:
+ *   "network-plan" {"ports", "hosts", "known_hosts"}: what would be changed; writes nothing
+ *   "network-set"  the same and {"digest", "limit_s"}: arms the dead man, makes the trial
+ *   "network-look" {"ports"}: whether addresses and MTUs are there now
+ *   "network-keep" {}: disarms, and writes what is kept
+ *   "network-back" {}: takes the trial back
+ *   "network-undo" {"dry"}: takes back all that was ever kept
+ * The trial is an open transaction of the journal; when the program ends it is taken back.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "many/cluster/ask.h"
+#include "many/cluster/deadman.h"
+#include "many/cluster/node_configure.h"
+#include "many/cluster/setup_json.h"
+#include "many/cluster/taken.h"
+#include "machine/knob/io.h"
+#include "tune/txn/layer.h"
+
+enum { DIGEST_MAX = 64 };
+
+/* One run's: from network-set to network-keep or network-back. */
+struct configure {
+	struct host *h;
+	struct arena a;
+	struct txn_trial *trial; /* NULL: nothing was begun */
+	struct txn_who who;
+	struct setup setup;
+	struct deadman deadman;
+	bool armed;
+};
+
+static struct txn_who who_is(struct arena *a)
+{
+	const struct passwd *pw = getpwuid(getuid());
+
+	return (struct txn_who){ .user = pw ? arena_strdup(a, pw->pw_name)
+					    : arena_printf(a, "uid %u", getuid()),
+				 .reason = "cluster plan",
+				 .version = GPUTUNE_VERSION,
+				 .op = SETUP_OP };
+}
+
+static struct knob *knobs_of(struct arena *a, const struct plan *p)
+{
+	struct knob *out = arena_array(a, p->n, sizeof(*out));
+
+	for (size_t i = 0; i < p->n; i++)
+		out[i] = p->changes[i].knob;
+	return out;
+}
+
+static void forget(struct configure *c)
+{
+	host_close(c->h);
+	arena_free(&c->a);
+	*c = (struct configure){ 0 };
+}
+
+/* --- planning ----------------------------------------------------------------------------------
+ */
+
+/* A file of our name that somebody edited, or wrote, is theirs. */
+static void refuse_edited(struct arena *a, const struct journal *j, const struct plan *p,
+			  struct setup *s)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		const struct entry *ours;
+
+		if ((c->knob.kind != KNOB_FILE && c->knob.kind != KNOB_BLOCK) ||
+		    strcmp(c->before, "absent") == 0)
+			continue;
+		ours = layer_top((struct journal *)j, &c->knob);
+		if (ours && strcmp(ours->after, c->before) == 0)
+			continue;
+		setup_refuse(a, s,
+			     &(struct setup_refusal){
+				     .code = "edited",
+				     .text = arena_printf(a, "%s: %s", c->knob.name,
+							  ours ? "edited since gputune wrote it"
+							       : "not written by gputune"),
+				     .fix = "move what stands there to a file of your own" });
+	}
+}
+
+/* Somebody who is no node of the cluster: on a switch there may be anybody. */
+static void refuse_taken(struct arena *a, struct setup *s)
+{
+	struct taken_ask asks[TAKEN_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->trial.n && n < TAKEN_MAX; i++) {
+		const struct knob *k = &s->trial.changes[i].knob;
+
+		if (k->kind == KNOB_ADDRESS)
+			asks[n++] = (struct taken_ask){ .port = k->object, .address = k->name };
+	}
+	/* What cannot be asked is said by the echoes afterwards. */
+	if (!n || taken_probe(asks, n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (*asks[i].by)
+			setup_refuse(a, s,
+				     &(struct setup_refusal){
+					     .code = "address-taken",
+					     .port = arena_strdup(a, asks[i].port),
+					     .text = arena_printf(a,
+								  "%s is somebody's already: %s "
+								  "answers for it",
+								  asks[i].address, asks[i].by),
+					     .fix = "take another range with --subnets" });
+}
+
+static int make(struct ask_node *n, struct host *h, struct arena *a, const json_t *with,
+		struct setup_want *want, struct setup *out, struct err *e)
+{
+	struct journal j;
+	int r = setup_want_read(a, with, want, e);
+
+	if (r)
+		return r;
+	setup_make(a, h, n->look(n, true), want, out);
+	if (!n->captured)
+		refuse_taken(a, out);
+	r = journal_load(h, a, false, &j, e);
+	if (r && r != -EACCES && r != -EPERM && r != HOST_NOT_CAPTURED)
+		return r;
+	if (r == 0) {
+		refuse_edited(a, &j, &out->trial, out);
+		refuse_edited(a, &j, &out->keep, out);
+	}
+	return 0;
+}
+
+static int answer_plan(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		       struct err *e)
+{
+	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
+	struct setup s;
+	int r = make(n, n->h, n->arena, with, want, &s, e);
+
+	(void)state;
+	if (r == 0)
+		*out = setup_json(n->arena, n->h, &s, want);
+	return r;
+}
+
+/* --- the trial ---------------------------------------------------------------------------------
+ */
+
+static int check_wish(struct configure *c, const json_t *with, long long *limit_s, struct err *e)
+{
+	const char *digest = "";
+
+	*limit_s = DEADMAN_S;
+	if (ask_text(with, "digest", DIGEST_MAX, &digest, e) ||
+	    ask_int(with, "limit_s", DEADMAN_LEAST_S, DEADMAN_MOST_S, limit_s, e))
+		return -EINVAL;
+	if (c->setup.n_refusals)
+		return err_set(e, -EBUSY, "%s", c->setup.refusals[0].text);
+	if (strcmp(digest, setup_digest(&c->a, &c->setup)) != 0)
+		return err_set(e, -ESTALE,
+			       "something was changed since the plan was made; make a new one");
+	return 0;
+}
+
+/* What is open goes back, and the owners of the links hear of it. */
+static int take_back(struct configure *c, struct txn_report *report, struct err *e)
+{
+	struct knob *knobs = knobs_of(&c->a, &c->setup.trial);
+	bool made = c->trial && c->setup.trial.n;
+	struct err late = { 0 };
+	int r = c->trial ? txn_trial_back(c->trial, report, e) : 0, ended, reloaded = 0;
+
+	ended = c->trial ? txn_trial_end(c->trial, &late) : 0;
+	c->trial = NULL;
+	if (made)
+		reloaded = setup_reload(&c->a, c->h, knobs, c->setup.trial.n, &late);
+	if (r == 0 && (ended || reloaded)) {
+		*e = late;
+		r = ended ? ended : reloaded;
+	}
+	/* Whether he has fired meanwhile does not matter: it is back, or he could not do more. */
+	if (c->armed)
+		deadman_end(c->h, &c->a, &c->deadman);
+	c->armed = false;
+	return r;
+}
+
+static int try_it(struct configure *c, int limit_s, struct err *e)
+{
+	struct txn_report report = { 0 };
+	struct err ignored = { 0 };
+	int r = deadman_arm(c->h, &c->a, limit_s, &c->deadman, e);
+
+	if (r)
+		return r;
+	c->armed = true;
+	r = txn_trial_begin(c->h, &c->a, &c->who, "cluster plan", &report, &c->trial, e);
+	if (r == 0 && c->setup.trial.n)
+		r = txn_trial_set(c->trial, &c->setup.trial, SETUP_OP, &report, e);
+	if (r == 0 && c->setup.trial.n)
+		r = setup_reload(&c->a, c->h, knobs_of(&c->a, &c->setup.trial), c->setup.trial.n,
+				 e);
+	if (r)
+		(void)take_back(c, NULL, &ignored);
+	return r;
+}
+
+static int answer_set(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		      struct err *e)
+{
+	struct configure *c = *state;
+	struct setup_want *want;
+	long long limit_s;
+	int r;
+
+	if (n->captured)
+		return err_set(e, -EROFS, "a captured machine is not changed");
+	if (!c && !(c = *state = calloc(1, sizeof(*c))))
+		return err_set(e, -ENOMEM, "no memory");
+	if (c->h)
+		return err_set(e, -EBUSY, "a change waits to be kept or taken back already");
+	c->h = host_open_live();
+	c->who = who_is(&c->a);
+	want = ARENA_NEW(&c->a, struct setup_want);
+	r = make(n, c->h, &c->a, with, want, &c->setup, e);
+	if (r == 0)
+		r = check_wish(c, with, &limit_s, e);
+	if (r == 0)
+		r = try_it(c, (int)limit_s, e);
+	if (r) {
+		forget(c);
+		return r;
+	}
+	*out = json_pack("{s:I, s:s, s:I}", "changes", (json_int_t)c->setup.trial.n, "dead_man",
+			 deadman_how(&c->deadman), "limit_s", (json_int_t)limit_s);
+	return 0;
+}
+
+/* --- keeping and taking back --------------------------------------------------------------------
+ */
+
+static int keep(struct configure *c, struct err *e)
+{
+	struct txn_report report = { 0 };
+	int r = deadman_decide(c->h, e);
+
+	if (r)
+		return r;
+	if (c->setup.trial.n)
+		r = txn_trial_keep(c->trial, e);
+	if (r == 0 && c->setup.keep.n)
+		r = txn_trial_set(c->trial, &c->setup.keep, SETUP_OP, &report, e);
+	if (r == 0 && c->setup.keep.n)
+		r = txn_trial_keep(c->trial, e);
+	return r;
+}
+
+static int answer_keep(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		       struct err *e)
+{
+	struct configure *c = *state;
+	struct err ignored = { 0 };
+	size_t changes;
+	int r;
+
+	(void)n;
+	(void)with;
+	if (!c || !c->trial)
+		return err_set(e, -ENOENT, "nothing waits to be kept");
+	r = keep(c, e);
+	changes = c->setup.trial.n + c->setup.keep.n;
+	/* What is still open is taken back. */
+	if (r) {
+		(void)take_back(c, NULL, &ignored);
+	} else {
+		(void)txn_trial_end(c->trial, &ignored);
+		deadman_end(c->h, &c->a, &c->deadman);
+	}
+	forget(c);
+	if (r == 0)
+		*out = json_pack("{s:I}", "changes", (json_int_t)changes);
+	return r;
+}
+
+static int answer_back(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		       struct err *e)
+{
+	struct configure *c = *state;
+	struct txn_report report = { 0 };
+	int r;
+
+	(void)n;
+	(void)with;
+	if (!c || !c->trial) {
+		*out = json_pack("{s:[]}", "rows");
+		return 0;
+	}
+	r = take_back(c, &report, e);
+	*out = json_pack("{s:o}", "rows", setup_rows_json(&report));
+	forget(c);
+	return r;
+}
+
+static void configure_end(void *state)
+{
+	struct configure *c = state;
+	struct err ignored = { 0 };
+
+	if (c && c->h) {
+		(void)take_back(c, NULL, &ignored);
+		forget(c);
+	}
+	free(c);
+}
+
+static int answer_undo(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		       struct err *e)
+{
+	struct txn_select s = { .all = true,
+				.op = SETUP_OP,
+				.dry = json_is_true(json_object_get(with, "dry")),
+				.force = json_is_true(json_object_get(with, "force")) };
+	struct txn_who who = who_is(n->arena);
+	HOST_AUTO *h = host_open_live();
+	struct txn_report report = { 0 };
+	struct knob *knobs;
+	int r;
+
+	(void)state;
+	if (n->captured)
+		return err_set(e, -EROFS, "a captured machine is not changed");
+	r = txn_undo(h, n->arena, &s, &who, &report, e);
+	if (r && r != -ENOENT)
+		return r;
+	knobs = arena_array(n->arena, report.n, sizeof(*knobs));
+	for (size_t i = 0; i < report.n; i++)
+		knobs[i] = report.rows[i].knob;
+	r = s.dry || !report.n ? 0 : setup_reload(n->arena, h, knobs, report.n, e);
+	if (r == 0)
+		*out = json_pack("{s:o}", "rows", setup_rows_json(&report));
+	return r;
+}
+
+static const struct ask_kind kinds[] = {
+	{ "preflight", answer_preflight }, { "network-plan", answer_plan },
+	{ "network-set", answer_set },	   { "network-look", answer_settled },
+	{ "network-keep", answer_keep },   { "network-back", answer_back },
+	{ "network-undo", answer_undo },
+};
+
+const struct ask_group ask_configure = { .name = "configure",
+					 .kinds = kinds,
+					 .n = sizeof(kinds) / sizeof(kinds[0]),
+					 .end = configure_end };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one node has to change for its part of a wiring: from the wish that came over the network to
+ * knobs with values, the texts of files, and what stands against it. Two steps: a trial, which is
+ * gone after a reboot and is taken back unless it is confirmed (addresses, MTU, files below /run),
+ * and what is kept afterwards (files below /etc). Reads the machine through the door, writes
+ * nothing.
+ */
+#ifndef CLUSTER_SETUP_H
+#define CLUSTER_SETUP_H
+
+#include <jansson.h>
+
+#include "many/cluster/netplan_text.h"
+#include "machine/host/host.h"
+#include "tune/plan/plan.h"
+
+/* What transactions of clusters are called in the journal. */
+#define SETUP_OP "cluster"
+#define SETUP_NETPLAN "90-gputune-cluster.yaml"
+
+enum { SETUP_PORTS_MAX = 64, SETUP_TEXT_MAX = 1 << 16 };
+
+struct setup_port {
+	const char *name, *address; /* sound, as wire_port has them */
+	long long mtu;		    /* bytes, 576 to 65536 */
+};
+
+/* A ConnectX port that is to speak Ethernet from the next boot on. */
+struct setup_type {
+	const char *pci, *parameter; /* "0000:01:00.0", "LINK_TYPE_P1" */
+};
+
+struct setup_want {
+	struct setup_port ports[SETUP_PORTS_MAX];
+	size_t n;
+	struct setup_type types[SETUP_PORTS_MAX];
+	size_t n_types;
+	const char *hosts, *known_hosts; /* lines, checked by their knob; "" none */
+};
+
+/* From a request {"ports": [{"name", "address", "mtu"}], "hosts", "known_hosts"}. -EINVAL and *e.
+ */
+int setup_want_read(struct arena *a, const json_t *with, struct setup_want *out, struct err *e);
+
+enum setup_owner { SETUP_NOBODY, SETUP_NETPLAN_OWNS, SETUP_MANAGER, SETUP_NETWORKD, SETUP_OWNERS };
+const char *setup_owner_name(enum setup_owner o); /* "netplan", ...; "nobody" */
+
+struct setup_refusal {
+	const char *code; /* stable: "rdma-in-use", "gpu-busy", "own-link", ... */
+	const char *port; /* "" the node */
+	const char *text, *fix;
+};
+
+struct setup_file {
+	const char *path, *text; /* as it will be kept */
+};
+
+struct setup {
+	struct plan trial, keep;		  /* of both every change is open */
+	enum setup_owner owners[SETUP_PORTS_MAX]; /* by the wish's ports */
+	struct setup_file *files;
+	size_t n_files;
+	struct setup_refusal *refusals;
+	size_t n_refusals;
+	const char **notes;
+	size_t n_notes;
+};
+
+void setup_make(struct arena *a, struct host *h, const struct machine *m,
+		const struct setup_want *want, struct setup *out);
+/* Equal for equal changes: what a person agreed to is what is made. Hexadecimal SHA-256. */
+const char *setup_digest(struct arena *a, const struct setup *s);
+
+/* --- setup_owner.c: who gives links their addresses, and its files --- */
+struct setup_sources; /* the files of others that may name a link */
+struct setup_sources *setup_sources_read(struct arena *a, struct host *h, const struct machine *m);
+enum setup_owner setup_owner_of(const struct setup_sources *s, const struct nic *n);
+/* The definition of netplan for the port, as wire_port has it. */
+void setup_definition(struct arena *a, const struct setup_sources *s, const struct nic *n,
+		      struct wire_port *p);
+/* Its daemon runs here. */
+bool setup_runs(struct host *h, enum setup_owner o);
+
+/* --- setup_gate.c: what stands against changing these ports --- */
+void setup_gates(struct arena *a, struct host *h, const struct machine *m,
+		 const struct setup_want *want, struct setup *out);
+void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r);
+/* Whose queue pairs "rdma -j res show qp" lists on that device: "ib_write_bw (process 123), ...";
+ * "" nobody's; NULL: the text is none of that. Pure. */
+const char *setup_rdma_users(struct arena *a, const char *json, const char *device);
+/* Where no program lists queue pairs: who has an RDMA device open, in the same words; "" nobody. */
+const char *setup_rdma_openers(struct arena *a, struct host *h);
+
+/* --- setup_reload.c: having owners read their files --- */
+/* Programs that make those knobs' files hold, as argument vectors ended by NULL; *n of them. */
+char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs, size_t n_knobs,
+		      size_t *n);
+/* Runs them, one after the other; -errno and *e of the first that fails. */
+int setup_reload(struct arena *a, struct host *h, const struct knob *knobs, size_t n,
+		 struct err *e);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, and the symptoms of addresses, routes, forwarding, RDMA and data. */
+#include "many/cluster/symptoms.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Bytes; what says the same of further paths is left out beyond that. */
+enum { EVIDENCE_ENOUGH = 240 };
+
+void check_find(struct arena *a, struct check *c, const struct cluster_finding *f)
+{
+	for (size_t i = 0; i < c->cluster->n_findings; i++) {
+		struct cluster_finding *x = &c->cluster->findings[i];
+
+		if (strcmp(x->code, f->code) != 0 || strcmp(x->node, f->node) != 0 ||
+		    strcmp(x->port, f->port) != 0)
+			continue;
+		if (strlen(x->evidence) < EVIDENCE_ENOUGH && !strstr(x->evidence, f->evidence))
+			x->evidence = arena_printf(a, "%s; %s", x->evidence, f->evidence);
+		if (f->severity > x->severity)
+			x->severity = f->severity;
+		return;
+	}
+	cluster_find(a, c->cluster, f);
+}
+
+static bool bad(const struct check_result *r)
+{
+	return r->state == CHECK_LOW || r->state == CHECK_FAILED;
+}
+
+/* The last word on this test. */
+static bool stands(const struct check *c, const struct check_result *r)
+{
+	return check_newest(c, r) == r;
+}
+
+/* --- large packets ------------------------------------------------------------------------------
+ */
+
+static void jumbo(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+		const struct check_path *p = r->path == CHECK_NONE ? NULL : &c->paths[r->path];
+		long long x, y;
+		struct cluster_end e;
+
+		if (r->test != CHECK_JUMBO || r->state != CHECK_FAILED || !p || !stands(c, r))
+			continue;
+		x = fact_or(&check_port(c, p->a)->mtu, 0);
+		y = fact_or(&check_port(c, p->b)->mtu, 0);
+		e = y < x ? p->b : p->a;
+		check_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = x != y ? "mtu-mismatch" : "mtu-path",
+				.severity = CLUSTER_FAULT,
+				.node = check_node(c, e.node)->name,
+				.port = check_port(c, e)->name,
+				.text = arena_printf(
+					a, "Packets as large as the MTU do not come through on %s.",
+					check_path_text(a, c, p)),
+				.evidence = arena_printf(
+					a,
+					"an echo of %llu bytes from %s did not come back (%s), a "
+					"small one did; MTU %lld bytes on %s, %lld bytes on %s",
+					r->bytes, check_node(c, r->from)->name,
+					r->why ? r->why : "no answer", x,
+					check_node(c, p->a.node)->name, y,
+					check_node(c, p->b.node)->name),
+				.fix = x != y ? "set the same MTU at both ends, 9000 (gputune "
+						"cluster plan)"
+					      : "both ends agree: let what is between them (the "
+						"switch) take packets of 9216 bytes" });
+	}
+}
+
+/* --- which port it went by ----------------------------------------------------------------------
+ */
+
+static double through(const struct check_result *r, size_t node, const char *port)
+{
+	for (size_t i = 0; i < r->n_traffic; i++)
+		if (r->traffic[i].node == node && strcmp(r->traffic[i].port, port) == 0)
+			return r->traffic[i].rx + r->traffic[i].tx;
+	return 0;
+}
+
+/* The port of the measuring node that carried most. */
+static const struct check_traffic *busiest(const struct check_result *r)
+{
+	const struct check_traffic *best = NULL;
+
+	for (size_t i = 0; i < r->n_traffic; i++)
+		if (!best || r->traffic[i].rx + r->traffic[i].tx > best->rx + best->tx)
+			best = &r->traffic[i];
+	return best;
+}
+
+static void egress(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+		const struct check_traffic *t = busiest(r);
+		const char *port;
+
+		if (!t || r->together || r->path == CHECK_NONE || !check_kinds[r->test].one_way ||
+		    !stands(c, r))
+			continue;
+		port = check_port(c, check_end(&c->paths[r->path], t->node))->name;
+		/* What others do on that port meanwhile is no evidence. */
+		if (strcmp(port, t->port) == 0 || through(r, t->node, port) > 0.1 * (t->rx + t->tx))
+			continue;
+		check_find(a, c,
+			   &(struct cluster_finding){
+				   .code = "wrong-egress",
+				   .severity = CLUSTER_FAULT,
+				   .node = check_node(c, t->node)->name,
+				   .port = port,
+				   .text = arena_printf(a,
+							"What %s sends to the other end of %s goes "
+							"by another port.",
+							check_node(c, t->node)->name, port),
+				   .evidence = arena_printf(
+					   a, "%s: %.3g MB went through %s, %.3g MB through %s",
+					   check_kinds[r->test].name, (t->rx + t->tx) / 1e6,
+					   t->port, through(r, t->node, port) / 1e6, port),
+				   .fix = "give every path a subnet of its own (gputune cluster "
+					  "plan); see \"ip route get ADDRESS\"" });
+	}
+}
+
+static bool says(const struct check_result *r, const char *word)
+{
+	return r->why && strstr(r->why, word) != NULL;
+}
+
+/* A figure that is void, because the bytes were not seen at the port where they had to be. */
+static void ingress(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+		struct cluster_end e;
+
+		if (r->state != CHECK_FAILED || r->together || r->path == CHECK_NONE ||
+		    !says(r, "through the peer's") || !stands(c, r))
+			continue;
+		e = check_far(&c->paths[r->path], r->asker);
+		check_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "wrong-ingress",
+				.severity = CLUSTER_FAULT,
+				.node = check_node(c, e.node)->name,
+				.port = check_port(c, e)->name,
+				.text = arena_printf(a,
+						     "Packets for %s of %s arrive at another port "
+						     "of that node.",
+						     check_port(c, e)->name,
+						     check_node(c, e.node)->name),
+				.evidence = r->why,
+				.fix = "ports on one switch answer for each other's addresses: "
+				       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 on that "
+				       "node, or a VLAN for each half; then \"ip neigh flush\" at "
+				       "the other end" });
+	}
+}
+
+static bool good_alone(const struct check *c, const struct check_result *together, size_t path)
+{
+	struct check_result like = *together;
+	const struct check_result *r;
+
+	like.together = false;
+	like.path = path;
+	r = check_newest(c, &like);
+	return r && r->state == CHECK_GOOD;
+}
+
+static void twin_unused(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+		const struct check_traffic *t = busiest(r);
+
+		if (!r->together || !t || r->state == CHECK_FAILED || !stands(c, r))
+			continue;
+		for (size_t k = 0; k < c->n_paths; k++) {
+			const struct check_path *p = &c->paths[k], *first = &c->paths[r->path];
+			const char *port;
+
+			if (p->untestable || p->wire != first->wire || p->a.node != first->a.node ||
+			    p->b.node != first->b.node)
+				continue;
+			port = check_port(c, check_end(p, t->node))->name;
+			/* One that is slow by itself is something else. */
+			if (through(r, t->node, port) > 0.1 * (t->rx + t->tx) ||
+			    !good_alone(c, r, k))
+				continue;
+			check_find(
+				a, c,
+				&(struct cluster_finding){
+					.code = "half-speed-twin-unused",
+					.severity = CLUSTER_FAULT,
+					.node = check_node(c, t->node)->name,
+					.port = port,
+					.text = arena_printf(a,
+							     "%s of %s carries nothing while both "
+							     "halves of its cage are used: half of "
+							     "the speed is missing.",
+							     port, check_node(c, t->node)->name),
+					.evidence = arena_printf(
+						a,
+						"%s over all paths: %s; %.3g MB through %s, %.3g "
+						"MB through %s",
+						check_kinds[r->test].name,
+						check_figure_text(a, r->test, r->value),
+						(t->rx + t->tx) / 1e6, t->port,
+						through(r, t->node, port) / 1e6, port),
+					.fix = "an address in a subnet of its own for each half "
+					       "(gputune cluster plan), and both in NCCL_IB_HCA" });
+		}
+	}
+}
+
+/* --- through another node -----------------------------------------------------------------------
+ */
+
+/* Who sits at the other end of the port that a packet leaves by. */
+static size_t next_node(const struct check *c, size_t node, const char *port)
+{
+	for (size_t i = 0; i < c->n_paths; i++) {
+		const struct check_path *p = &c->paths[i];
+
+		if ((p->a.node == node || p->b.node == node) &&
+		    strcmp(check_port(c, check_end(p, node))->name, port) == 0)
+			return check_far(p, node).node;
+	}
+	return CHECK_NONE;
+}
+
+static const char *forwards(struct arena *a, const struct cluster_node *n)
+{
+	return arena_printf(
+		a, "net.ipv4.ip_forward is %s there, what is forwarded is %s",
+		fact_or(&n->ip_forward, 0) ? "1" : "0",
+		fact_is(&n->forward, "drop")
+			? arena_printf(a, "dropped by default (%s)",
+				       fact_text(&n->forward_by, "a forward chain"))
+			: fact_text(&n->forward, "judged by a firewall that was not seen"));
+}
+
+static void forwarding(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+		size_t by = r->egress ? next_node(c, r->from, r->egress) : CHECK_NONE;
+
+		if (r->test != CHECK_ROUTED || r->state != CHECK_FAILED || by == CHECK_NONE ||
+		    !stands(c, r))
+			continue;
+		check_find(
+			a, c,
+			&(struct cluster_finding){
+				.code = "forward-drop",
+				.severity = CLUSTER_FAULT,
+				.node = check_node(c, by)->name,
+				.port = "",
+				.text = arena_printf(
+					a, "What %s sends to %s does not come through %s.",
+					check_node(c, r->from)->name, check_node(c, r->to)->name,
+					check_node(c, by)->name),
+				.evidence = arena_printf(
+					a,
+					"an echo from %s to %s by way of %s did not come back; %s",
+					check_node(c, r->from)->name, r->address,
+					check_node(c, by)->name, forwards(a, check_node(c, by))),
+				.fix = "net.ipv4.ip_forward=1 there, and accept the subnets of the "
+				       "links in the forward chain (with Docker in DOCKER-USER), "
+				       "from a unit, since neither outlives a boot" });
+	}
+}
+
+/* --- RDMA and data ------------------------------------------------------------------------------
+ */
+
+static void add_rdma(struct arena *a, struct check *c, const struct check_result *r,
+		     const char *code, const char *text, const char *fix)
+{
+	struct cluster_end e = { r->from, 0 };
+	const char *port = "";
+
+	if (r->path != CHECK_NONE) {
+		e = check_end(&c->paths[r->path], r->from);
+		port = check_port(c, e)->name;
+	}
+	check_find(a, c,
+		   &(struct cluster_finding){
+			   .code = code,
+			   .severity = CLUSTER_FAULT,
+			   .node = check_node(c, e.node)->name,
+			   .port = port,
+			   .text = text,
+			   .evidence = arena_printf(a, "%s, %s: %s", check_kinds[r->test].name,
+						    check_result_text(a, c, r), r->why),
+			   .fix = fix });
+}
+
+static void rdma(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+
+		if (r->state != CHECK_FAILED || !stands(c, r))
+			continue;
+		if (says(r, "over TCP sockets") || says(r, "libibverbs") ||
+		    says(r, "no RDMA device"))
+			add_rdma(
+				a, c, r, "socket-fallback",
+				"RDMA is there and cannot be used, so NCCL would fall back to TCP "
+				"sockets: 0.4 to 1 GB/s where 20 are possible.",
+				"libibverbs1 and ibverbs-providers installed; in containers the "
+				"device /dev/infiniband, IPC_LOCK and memlock -1; NCCL_IB_HCA that "
+				"names devices of this node; NCCL_NET=IB makes it an error");
+		else if (says(r, "Cannot allocate memory"))
+			add_rdma(a, c, r, "rdma-memory",
+				 "The kernel refuses to register memory for RDMA.",
+				 "raise the locked-memory limit (ulimit -l unlimited). Where "
+				 "/proc/meminfo shows CmaTotal 0 and CmaFree above it, it is a "
+				 "fault "
+				 "of kernels 7.0 for this machine: boot with kho=off, or another "
+				 "kernel");
+		else if (r->operation)
+			add_rdma(a, c, r, "nccl-failed", "NCCL does not work between two nodes.",
+				 "the same by hand says more: NCCL_DEBUG=INFO gputune bench "
+				 "collectives --rank N --ranks 2 --peer ADDRESS --token FILE");
+	}
+}
+
+static void wrong_data(struct arena *a, struct check *c)
+{
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+
+		if (bad(r) && says(r, "other data than was sent"))
+			add_rdma(a, c, r, "data-wrong", "Data arrived other than they were sent.",
+				 "take the node out of service: memory, adapter or firmware is "
+				 "faulty; look for machine checks in the kernel's log");
+	}
+}
+
+void check_symptoms(struct arena *a, struct check *c)
+{
+	static void (*const look[])(struct arena * a, struct check * c) = {
+		jumbo,		  /* echoes that fill the MTU and do not come back */
+		egress,		  /* traffic that went through another port than the path's */
+		ingress,	  /* traffic that came in through another port than the path's */
+		twin_unused,	  /* one half of a cage without traffic while both are used */
+		forwarding,	  /* echoes through another node that do not come back */
+		rdma,		  /* RDMA tests that could not be run, and NCCL over sockets */
+		wrong_data,	  /* data that were compared and found wrong */
+		symptom_blames,	  /* whom the tests that went wrong have in common */
+		symptom_counters, /* counters of errors that grew during the tests */
+		symptom_earlier,  /* figures far below those of an earlier check */
+		symptom_unsteady, /* tests that were bad once and good again */
+	};
+
+	for (size_t i = 0; i < sizeof(look) / sizeof(look[0]); i++)
+		look[i](a, c);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results of bench of many machines: the medians of like hardware beside each other, and who lies
+ * far from its peers. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/stat.h"
+#include "many/fleet/store.h"
+
+#define SCHEMA "gputune.bench/1"
+
+enum { LOOK = 4096, CASES_MAX = 4096, FIGURES_MAX = 16, ALONE_ONE_IN = 20 };
+
+/*
+ * Far: five robust sigmas, which of a million like machines' figures less than one passes. Sigma is
+ * at least half a per cent of the median, because machines that agree to the last digit make every
+ * other one look far; and what is less than three per cent off is nobody's trouble.
+ */
+static const double far_sigmas = 5, least_sigma = 0.005, least_share = 0.03;
+
+bool benches_next(const char *at, const char *end)
+{
+	size_t n = (size_t)(end - at) < LOOK ? (size_t)(end - at) : LOOK;
+	const char *schema = memmem(at, n, "\"schema\"", 8), *p;
+
+	if (!schema)
+		return false;
+	p = schema + 8;
+	while (p < at + n && (*p == ' ' || *p == ':' || *p == '\n' || *p == '\t' || *p == '\r'))
+		p++;
+	return (size_t)(at + n - p) > sizeof(SCHEMA) &&
+	       memcmp(p, "\"" SCHEMA "\"", sizeof(SCHEMA) + 1) == 0;
+}
+
+static const char *get(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+static struct fleet_bench *bench_at(struct fleet *f, const char *name, const char *hardware,
+				    const char *unit, unsigned version)
+{
+	struct fleet_store *st = f->store;
+	struct fleet_bench *b;
+	void **place;
+
+	text_clear(&st->key);
+	text_printf(&st->key, "%zu:%s%zu:%s%zu:%s%u", strlen(name), name, strlen(hardware),
+		    hardware, strlen(unit), unit, version);
+	place = map_at(f->arena, &st->benches, st->key.s);
+	if (*place || f->n_benches == FLEET_BENCHES_MAX)
+		return *place;
+	b = ARENA_NEW(f->arena, struct fleet_bench);
+	*b = (struct fleet_bench){ .name = store_text(f, name),
+				   .unit = store_text(f, unit),
+				   .hardware = hardware,
+				   .number = f->n_benches };
+	*place = b;
+	f->benches = arena_grow(f->arena, f->benches, f->n_benches, sizeof(struct fleet_bench *));
+	f->benches[f->n_benches++] = b;
+	return b;
+}
+
+/* The newest result of a machine counts. */
+static void take_value(struct fleet *f, struct fleet_bench *b, struct fleet_machine *m, double v,
+		       const char *time)
+{
+	struct fleet_store *st = f->store;
+	struct fleet_value *kept;
+	void **place;
+
+	text_clear(&st->key);
+	text_printf(&st->key, "%zu:%s", b->number, m->name);
+	place = map_at(f->arena, &st->measured, st->key.s);
+	kept = *place;
+	if (!kept) {
+		kept = ARENA_NEW(f->arena, struct fleet_value);
+		*place = kept;
+		b->by = arena_grow(f->arena, b->by, b->n, sizeof(struct fleet_value *));
+		b->by[b->n++] = kept;
+		m->n_values++;
+	} else if (strcmp(time, kept->time) < 0) {
+		return;
+	}
+	*kept = (struct fleet_value){ .machine = m, .value = v, .time = time };
+}
+
+static bool figure_is_sound(const json_t *c, const json_t *j)
+{
+	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
+		   *unit = get(j, "unit");
+
+	return bench && name && key && unit && get(j, "better") && strlen(unit) <= 48 &&
+	       strlen(bench) + strlen(name) + strlen(key) <= FLEET_TEXT_MAX / 4;
+}
+
+/* Of a sound one. */
+static void take_figure(struct fleet *f, struct fleet_machine *m, const json_t *c, const json_t *j,
+			const char *time)
+{
+	const char *bench = get(c, "bench"), *name = get(c, "case"), *key = get(j, "key"),
+		   *unit = get(j, "unit"), *shown = get(j, "unit_text"), *better = get(j, "better");
+	const json_t *median;
+	struct fleet_bench *b;
+	char median_key[64];
+
+	snprintf(median_key, sizeof(median_key), "median_%s", unit);
+	median = json_object_get(j, median_key);
+	if (!json_is_number(median) || !isfinite(json_number_value(median)))
+		return; /* it was not measured */
+	b = bench_at(f, arena_printf(f->arena, "%s %s %s", bench, name, key), m->hardware,
+		     shown ? shown : unit,
+		     (unsigned)json_integer_value(json_object_get(c, "method_version")));
+	if (!b)
+		return;
+	b->lower = strcmp(better, "lower") == 0;
+	take_value(f, b, m, json_number_value(median), time);
+}
+
+/* All of it before anything is taken: a result that is refused makes no machine. */
+static int check_cases(const json_t *j, struct err *e)
+{
+	const json_t *cases = json_object_get(j, "cases"), *c, *figure;
+	size_t i, k;
+
+	if (!json_is_array(cases) || json_array_size(cases) > CASES_MAX)
+		return err_set(e, -EINVAL, "it has no list of cases, or too long a one");
+	json_array_foreach(cases, i, c)
+	{
+		const json_t *figures = json_object_get(c, "figures");
+
+		if (!json_is_array(figures) || json_array_size(figures) > FIGURES_MAX)
+			return err_set(e, -EINVAL, "case %zu has no list of figures", i);
+		json_array_foreach(figures, k, figure)
+		{
+			if (!figure_is_sound(c, figure))
+				return err_set(e, -EINVAL, "a figure of case %zu makes no sense",
+					       i);
+		}
+	}
+	return 0;
+}
+
+static void take_cases(struct fleet *f, struct fleet_machine *m, const json_t *j)
+{
+	const json_t *c, *figure;
+	const char *time = get(j, "time");
+	size_t i, k;
+
+	time = time && strlen(time) <= 32 ? store_text(f, time) : "";
+	json_array_foreach(json_object_get(j, "cases"), i, c)
+	{
+		json_array_foreach(json_object_get(c, "figures"), k, figure)
+		{
+			take_figure(f, m, c, figure, time);
+		}
+	}
+}
+
+int benches_add(struct fleet *f, const char *file, const char *name, const char **at,
+		const char *end, struct err *e)
+{
+	struct fleet_machine *m = NULL;
+	json_error_t why;
+	json_t *j = json_loadb(*at, (size_t)(end - *at),
+			       JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	int code;
+
+	if (!j)
+		return err_set(e, -EINVAL, "it is no JSON: %s", why.text);
+	*at += why.position;
+	code = check_cases(j, e);
+	if (code == 0 && json_is_object(json_object_get(j, "host")))
+		m = store_machine(f, j, name, e);
+	if (m) {
+		store_host(f, m, j, file);
+		m->hardware = hardware_text(f, json_object_get(j, "fingerprint"));
+		hardware_software(f, json_object_get(j, "fingerprint"), m->software);
+		take_cases(f, m, j);
+	} else if (code == 0) {
+		code = *e->text ? -EINVAL
+				: err_set(e, -EINVAL, "it does not say which machine it is of");
+	}
+	json_decref(j);
+	return code;
+}
+
+/* --- comparing ----------------------------------------------------------------------------------
+ */
+
+static int by_machine(const void *a, const void *b)
+{
+	return str_natural((*(struct fleet_value *const *)a)->machine->name,
+			   (*(struct fleet_value *const *)b)->machine->name);
+}
+
+static double sigma_of(double mad, double median)
+{
+	return fmax(1.4826 * mad, least_sigma * fabs(median));
+}
+
+static bool far_from(double v, double median, double sigma)
+{
+	return sigma > 0 && fabs(v - median) >= far_sigmas * sigma &&
+	       fabs(v - median) >= least_share * fabs(median);
+}
+
+/* Far ones on one side that are too many to be alone are a state of their own; only who is far from
+ * that one too still stands alone. x is scratch. */
+static void second_state(struct fleet *f, struct fleet_bench *b, bool above, double *x)
+{
+	struct fleet_state *s = above ? &b->above : &b->below;
+	size_t n = 0, few = b->n / ALONE_ONE_IN > 2 ? b->n / ALONE_ONE_IN : 2;
+	double mad = 0, nearest = above ? INFINITY : -INFINITY;
+
+	for (size_t i = 0; i < b->n; i++)
+		if (b->by[i]->outlier && (b->by[i]->value > b->median) == above)
+			x[n++] = b->by[i]->value;
+	if (n <= few || stat_median(x, n, &s->median) || stat_mad(x, n, &mad))
+		return;
+	for (size_t i = 0; i < b->n; i++) {
+		struct fleet_value *v = b->by[i];
+
+		if (!v->outlier || (v->value > b->median) != above ||
+		    far_from(v->value, s->median, sigma_of(mad, s->median)))
+			continue;
+		v->outlier = false;
+		v->second = true;
+		nearest = above ? fmin(nearest, v->value) : fmax(nearest, v->value);
+		s->machines = arena_grow(f->arena, s->machines, s->n, sizeof(*s->machines));
+		s->machines[s->n++] = v->machine;
+	}
+	s->nearest = nearest;
+	f->n_states += s->n > 0;
+}
+
+static void judge(struct fleet *f, struct fleet_bench *b, double *x)
+{
+	double sigma = sigma_of(b->mad, b->median);
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct fleet_value *v = b->by[i];
+		double off = v->value - b->median;
+
+		v->z = sigma > 0 ? off / sigma : 0;
+		v->worse = b->lower ? off > 0 : off < 0;
+		v->outlier = far_from(v->value, b->median, sigma);
+	}
+	second_state(f, b, false, x);
+	second_state(f, b, true, x);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct fleet_value *v = b->by[i];
+
+		b->n_outliers += v->outlier;
+		v->machine->n_slow += v->outlier && v->worse;
+		v->machine->n_fast += v->outlier && !v->worse;
+	}
+}
+
+static void settle_bench(struct fleet *f, struct fleet_bench *b)
+{
+	struct arena a = { 0 };
+	double *x = arena_array(&a, b->n, sizeof(*x));
+
+	qsort(b->by, b->n, sizeof(struct fleet_value *), by_machine);
+	for (size_t i = 0; i < b->n; i++)
+		x[i] = b->by[i]->value;
+	if (b->n && stat_median(x, b->n, &b->median) == 0 && stat_mad(x, b->n, &b->mad) == 0 &&
+	    b->n >= FLEET_PEERS_MIN)
+		judge(f, b, x);
+	arena_free(&a);
+}
+
+/* 2: somebody stands alone; 1: there are two states; 0: neither. */
+static int noteworthy(const struct fleet_bench *b)
+{
+	return b->n_outliers ? 2 : b->below.n || b->above.n ? 1 : 0;
+}
+
+static int by_outliers(const void *a, const void *b)
+{
+	const struct fleet_bench *x = *(struct fleet_bench *const *)a,
+				 *y = *(struct fleet_bench *const *)b;
+
+	if (noteworthy(x) != noteworthy(y))
+		return noteworthy(y) - noteworthy(x);
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void benches_settle(struct fleet *f)
+{
+	for (size_t i = 0; i < f->n_benches; i++)
+		settle_bench(f, f->benches[i]);
+	if (f->n_benches)
+		qsort(f->benches, f->n_benches, sizeof(struct fleet_bench *), by_outliers);
+	for (size_t i = 0; i < f->n; i++)
+		f->n_bench_outliers += f->machines[i]->n_slow + f->machines[i]->n_fast > 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bench and the frame it runs in. A bench knows how to do one thing once, how to tell that it was
+ * done right, and what the hardware could do at best; the frame knows warm-up, rounds, when to
+ * stop, conditions and records.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "base/idset.h"
+#include "measure/bench/histogram.h"
+#include "measure/bench/record.h"
+#include "machine/host/host.h"
+#include "machine/model/machine.h"
+
+struct collective_shared;
+struct gpu_ahead;
+
+/* What the user asked for besides the name of a bench; NULL where nothing was said. */
+struct bench_ask {
+	const char *dir;   /* --dir: where disk may make a file of its own */
+	const char *files; /* --files: a file or folder that is only read */
+	const char *peer;  /* --peer: host[:port] where "bench serve" runs */
+	const char *token; /* --token: the file with the secret that both sides know */
+	const char *gpus;  /* --gpus: indices or UUIDs */
+	const char *name;  /* what stands after the bench's name: a case, or how some begin */
+	/* collectives: the processes that take part (measure/bench/ranks.h); NULL: this one alone.
+	 */
+	struct collective_shared *team;
+};
+
+/* What benches may use. */
+struct bench_env {
+	struct arena *a;
+	const struct machine *m;
+	struct idset cpus; /* that this process may run on, and --cpus allows */
+	/* Set when the user asked to stop; long work looks at it. */
+	const atomic_bool *stop;
+	struct bench_ask ask;
+	/* To look at the machine before and after samples, never within one. NULL: nobody looks. */
+	struct host *h;
+	/* A set-up that takes long tells what it has seen so far: the first figure, and how it came
+	 * about ("by the library's first proposal"). NULL: nobody looks. */
+	void (*early)(void *ctx, double value, const char *how);
+	void *early_ctx;
+	struct gpu_ahead *ahead; /* what was begun before there were facts; NULL: nothing */
+	double seconds;		 /* that each case is to be measured for, warm-up not counted */
+	bool small;		 /* tiny sizes: tests of the bench itself, no figure for anybody */
+};
+
+struct bench_figure {
+	const char *key, *title, *unit, *unit_text;
+	enum bench_better better;
+};
+
+struct bench_limit {
+	bool known;
+	double value;
+	const char *source; /* where it stands, or why it is not known */
+};
+
+struct bench_case {
+	const char *name;      /* unique in its bench */
+	const char *setup;     /* goes into the record */
+	const char *placement; /* the same */
+	const void *arg;       /* the bench's own */
+	/* Whose known band counts, as the fact names it ("NVIDIA H200"). NULL: the machine's. */
+	const char *hardware;
+	size_t n_figures; /* only so many of the bench's figures; 0: all */
+};
+
+struct bench_cases {
+	struct bench_case *items;
+	size_t n;
+	const char *none; /* without any: why, in a sentence ("no disk of its own under /tmp") */
+	bool usage;	  /* and it is what was asked or not asked, not what the machine has */
+	struct record_skip *absent; /* cases that this machine cannot have, and why */
+	size_t n_absent;
+};
+
+struct bench_sample {
+	double value[BENCH_FIGURES];
+	struct histogram *observed; /* may be filled with single observations */
+};
+
+struct bench {
+	const char *name, *title, *method;
+	unsigned version;
+	const struct bench_figure *figures;
+	size_t n_figures;
+	/* From observations to the unit of the first figure; 0: no observations. */
+	double observed_scale;
+	unsigned observed_of; /* another figure's unit than the first's */
+	/* How the cases' names begin that "bench all" runs; NULL: all of them, "-": none. */
+	const char *brief;
+	double seconds;	 /* of measuring per case, when nobody says otherwise */
+	unsigned rounds; /* fresh set-ups per case */
+	/* Begins what takes long and needs no facts (gpu_ahead.h), once it is known that this bench
+	 * runs. name: of the case, or NULL. NULL: there is nothing. */
+	struct gpu_ahead *(*ahead)(const struct bench_ask *ask, const char *name);
+	/* Every case that makes sense on this machine. */
+	void (*cases)(const struct bench_env *env, struct bench_cases *out);
+	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record; its text
+	 * may still be filled in until teardown. */
+	int (*setup)(const struct bench_env *env, const struct bench_case *c, void **state,
+		     const char **variant, struct err *e);
+	/* One sample: fills value[] of each figure. */
+	int (*run)(void *state, struct bench_sample *out, struct err *e);
+	/* 0 when what the runs since setup did was right; -ENOTRECOVERABLE: it was, and shows that
+	 * the hardware is not healthy. */
+	int (*verify)(void *state, struct err *e);
+	void (*teardown)(void *state);
+	/* After the last case of a call: gives back what cases share. NULL: they share nothing. */
+	void (*end)(const struct bench_cases *all);
+	struct bench_limit (*limit)(const struct bench_env *env, const struct bench_case *c);
+};
+
+extern const struct bench *const benches[];
+extern const size_t bench_count;
+const struct bench *bench_find(const char *name);
+void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c);
+/* name: "nvfp4:8192"; it is shown among what did not run. */
+void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,
+		       const char *why);
+
+/* --- frame: frame.c -----------------------------------------------------------------------------
+ */
+struct frame {
+	struct bench_env env;
+	double seconds; /* per case; 0: the bench's own, or less when the interval is narrow */
+	size_t samples; /* per case; 0: no count */
+	double width;	/* half the interval's width that is narrow enough; 0: 1 % */
+	/* Seconds, monotonic. NULL: the clock. */
+	double (*now)(void *ctx);
+	/* Called after each sample, of the warm-up too: c->n is 0 in the first. NULL: nobody looks.
+	 */
+	void (*progress)(void *ctx, const struct record_case *c, size_t done, size_t of);
+	/* Called before the first of n cases, each of so many seconds without set-ups and warm-up.
+	 * NULL: nobody looks. */
+	void (*begins)(void *ctx, const struct bench *b, size_t n, double seconds);
+	void *ctx;
+	double start; /* set by frame_start */
+};
+
+void frame_start(struct frame *f);
+/* Runs the case named prefix, or all whose name begins so (NULL: all), and appends them to r.
+ * Errors of a case go into the case. -ENOENT: no case has that name. -ENODATA (-EINVAL: because of
+ * what was asked): the bench has none of them here; why is the last of r->skipped. */
+int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r);
+/* The short form of each of n benches; those that do not run are noted in r->skipped. */
+void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r);
+
+/* --- what stands around it ----------------------------------------------------------------------
+ */
+/* Fills fingerprint and machine digest from facts. */
+void record_fingerprint(struct arena *a, struct host *h, const struct machine *m, struct record *r);
+/* CPUs that this process may use. */
+struct idset bench_allowed(struct arena *a);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bench of collectives. A sample is a row of operations on every rank, queued back to back and
+ * timed by each GPU's own events behind two that bring the ranks into step; the slowest rank
+ * counts.
+ */
+#include "measure/bench/collective.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/bench/list.h"
+
+/* Never more in a row than a stream takes at once: queueing would wait for the GPU. */
+enum { TIMES_MAX = 200, VARIANT_MAX = 512, TRIAL = 200, TRIALS = 3 };
+#define SAMPLE_S 0.06
+/* Above, the host is never what it takes longest to wait for. */
+enum { TRIAL_BYTES = 1 << 20 };
+
+enum { FIGURE_BUS, FIGURE_ALGORITHM, FIGURE_TIME };
+
+/* --- the bench's functions ----------------------------------------------------------------------
+ */
+
+static void collective_teardown(void *state)
+{
+	struct collective_run *run = state;
+	struct err ignored;
+
+	collective_all(run, COLLECTIVE_DROP, &ignored);
+	if (!run->stuck)
+		free(run);
+}
+
+static const char *describe(const struct collective_run *run)
+{
+	const struct collective_shared *s = run->arg->shared;
+	const struct nccl *n = &s->nccl;
+	const char *via = *s->paths.via ? s->paths.via : run->seen.via;
+	char *text = arena_alloc(run->env->a, VARIANT_MAX);
+
+	snprintf(text, VARIANT_MAX, "NCCL %d.%d.%d%s%s%s%s%s%s%s", n->version / 10000,
+		 n->version / 100 % 100, n->version % 100, *run->seen.algorithm ? ", " : "",
+		 run->seen.algorithm, *via ? ", via " : "", via,
+		 run->arg->op == COLLECTIVE_ALL_TO_ALL && !n->has_all_to_all
+			 ? ", sends and receives in a group"
+			 : "",
+		 run->n < 2	 ? ""
+		 : run->together ? ", one thread queues for all GPUs"
+				 : ", a thread for each GPU queues",
+		 n->multicast ? ", NVLink multicast as the environment wants it"
+			      : ", NVLink multicast off");
+	return text;
+}
+
+/* Small operations wait for the host: which way to queue them is faster is found out. */
+static int choose_way(struct collective_run *run, struct err *e)
+{
+	double best[2] = { INFINITY, INFINITY };
+	int r = 0;
+
+	if (run->n < 2 || run->arg->bytes > TRIAL_BYTES)
+		return 0;
+	run->times = run->arg->small ? 1 : TRIAL;
+	for (size_t i = 0; i < 2 * TRIALS && r == 0; i++) {
+		run->together = i % 2;
+		r = collective_all(run, COLLECTIVE_ROW, e);
+		best[i % 2] = fmin(best[i % 2], run->seconds);
+	}
+	run->together = best[1] < best[0];
+	return r;
+}
+
+/* The first operation; how they are queued; how many make a sample. */
+static int warm(struct collective_run *run, struct err *e)
+{
+	int r = collective_all(run, COLLECTIVE_FIRST, e);
+
+	r = r ? r : choose_way(run, e);
+	run->times = 1;
+	r = r ? r : collective_all(run, COLLECTIVE_ROW, e);
+	if (r == 0 && !run->arg->small)
+		run->times = (size_t)fmin(fmax(SAMPLE_S / run->seconds, 4), TIMES_MAX);
+	return r;
+}
+
+static int collective_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+			    const char **variant, struct err *e)
+{
+	const struct collective_arg *arg = c->arg;
+	struct collective_run *run = calloc(1, sizeof(*run));
+	int r;
+
+	if (!run)
+		return err_set(e, -ENOMEM, "no memory");
+	run->arg = arg;
+	run->env = env;
+	r = collective_open(arg->shared, e);
+	r = r ? r : collective_all(run, COLLECTIVE_MAKE, e);
+	r = r ? r : warm(run, e);
+	*variant = describe(run);
+	if (r) {
+		collective_teardown(run);
+		return r;
+	}
+	*state = run;
+	return 0;
+}
+
+static int collective_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct collective_run *run = state;
+	int r = collective_all(run, COLLECTIVE_ROW, e);
+
+	if (r)
+		return r;
+	out->value[FIGURE_ALGORITHM] = (double)run->sizes.total / run->seconds / 1e9;
+	out->value[FIGURE_BUS] =
+		out->value[FIGURE_ALGORITHM] * collective_bus_factor(run->arg->op, run->all);
+	out->value[FIGURE_TIME] = run->seconds * 1e6;
+	return 0;
+}
+
+static bool has_rdma(const struct machine *m)
+{
+	return m->net.rdma.n > 0;
+}
+
+/* TCP within a machine, or between machines that could do better. */
+static int judge_path(const struct collective_run *run, struct err *e)
+{
+	const struct collective_shared *s = run->arg->shared;
+	bool far = s->world && world_machines(s->world) > 1;
+
+	if (!s->paths.sockets || (far && !has_rdma(run->env->m)))
+		return 0;
+	err_set(e, -ENOTRECOVERABLE, "NCCL carries data between %s over TCP sockets",
+		far ? "machines that have RDMA" : "GPUs of this machine");
+	if (far)
+		err_hint(e, "look at NCCL_IB_DISABLE, NCCL_IB_HCA, NCCL_NET, the locked-memory "
+			    "limit, and whether the ports are up");
+	else
+		err_hint(e, "look at NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, the size of /dev/shm and "
+			    "peer access");
+	return -ENOTRECOVERABLE;
+}
+
+static int collective_verify(void *state, struct err *e)
+{
+	struct collective_run *run = state;
+	int r = judge_path(run, e);
+
+	r = r ? r : collective_all(run, COLLECTIVE_AGAIN, e);
+	r = r ? r : collective_all(run, COLLECTIVE_CHECK, e);
+	return r ? r : collective_all(run, COLLECTIVE_PLANT, e);
+}
+
+static void collective_end(const struct bench_cases *all)
+{
+	const struct collective_arg *arg = all->n ? all->items[0].arg : NULL;
+
+	if (arg)
+		collective_close(arg->shared);
+}
+
+/* The links of an H200 carry that in 2 us, an operation takes 9 at least. */
+enum { LATENCY_BELOW = 1 << 20 };
+
+/* Of NVLink, one way: a ring cannot be faster. */
+static struct bench_limit collective_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct collective_arg *arg = c->arg;
+	const struct gpu_places *on = &arg->shared->places;
+	double least = INFINITY;
+
+	(void)env;
+	if (arg->bytes < LATENCY_BELOW)
+		return (struct bench_limit){
+			.source = "unknown: below 1 MiB latency decides, not the links"
+		};
+	if (arg->shared->world && world_machines(arg->shared->world) > 1)
+		return (struct bench_limit){ .source = "unknown: it goes between machines" };
+	for (size_t i = 0; i < on->n; i++) {
+		double sum = 0;
+
+		if (on->items[i].facts)
+			LIST_FOR_EACH (const struct nvlink, l, &on->items[i].facts->links)
+				if (fact_or(&l->active, 0))
+					sum += (double)fact_or(&l->speed_mbs, 0) / 1e3;
+		least = fmin(least, sum);
+	}
+	if (!(least > 0) || !isfinite(least))
+		return (struct bench_limit){
+			.source = "unknown: NVML tells no speed of NVLinks here"
+		};
+	return (struct bench_limit){ true, least,
+				     "read: all active NVLinks of a GPU, one way; what a ring can "
+				     "carry at most" };
+}
+
+static const struct bench_figure figures[] = {
+	[FIGURE_BUS] = { "bus", "bus bandwidth", "gb_per_s", "GB/s", BENCH_HIGHER },
+	[FIGURE_ALGORITHM] = { "algorithm", "size over time", "gb_per_s", "GB/s", BENCH_HIGHER },
+	[FIGURE_TIME] = { "time", "time of one operation", "us", "us", BENCH_LOWER },
+};
+
+const struct bench bench_collectives = {
+	.name = "collectives",
+	.title = "how fast GPUs exchange and add up data",
+	.method =
+		"NCCL on all GPUs of this machine in one process, or of all processes that take "
+		"part; operations queued back to back, timed by the GPUs' own events, the slowest "
+		"rank counts. Small ones are queued by a thread for each GPU or by one for all, "
+		"whichever is faster here. The size is that of "
+		"the whole: what a rank has after an all-gather, or before a reduce-scatter. Bus "
+		"bandwidth by the usual factors: 2(n-1)/n for all-reduce, (n-1)/n for all-gather, "
+		"reduce-scatter and all-to-all, 1 for the others; it is what a link of a ring "
+		"carries, and exceeds it where switches add up. 32-bit floats, checked exactly.",
+	.version = 2,
+	.figures = figures,
+	.n_figures = sizeof(figures) / sizeof(figures[0]),
+	.brief = "all-reduce:1GiB",
+	.seconds = 0.6,
+	.rounds = 3,
+	.cases = collective_cases,
+	.setup = collective_setup,
+	.run = collective_run,
+	.verify = collective_verify,
+	.teardown = collective_teardown,
+	.end = collective_end,
+	.limit = collective_limit,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk bench's cases, and one case at work. */
+#ifndef BENCH_DISK_H
+#define BENCH_DISK_H
+
+#include "measure/bench/disk_file.h"
+#include "measure/bench/disk_place.h"
+#include "measure/bench/disk_queue.h"
+
+/* What all cases of one call have in common. The file is made when the first of them needs it. */
+struct disk_shared {
+	struct disk_place place;
+	struct disk_direct direct;
+	struct disk_file file;
+	struct idset cpus;
+	struct bench_limit limit;
+	enum disk_engine engine; /* ENGINE_BEST; tests ask for another */
+	uint64_t bytes;
+};
+
+struct disk_arg {
+	bool write, random, buffered;
+	size_t block;
+	unsigned depth;
+	struct disk_shared *shared;
+};
+
+/* Figures, in this order. */
+enum { DISK_RATE, DISK_IOPS, DISK_P50, DISK_CPU, DISK_FIGURES };
+
+/* One case at work: the frame's setup, run, verify and teardown. */
+int disk_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+	       const char **variant, struct err *e);
+int disk_run(void *state, struct bench_sample *out, struct err *e);
+int disk_verify(void *state, struct err *e);
+void disk_teardown(void *state);
+
+#endif

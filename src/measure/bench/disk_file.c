@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, filling and looking at one file. */
+#include "measure/bench/disk_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measure/bench/disk_place.h"
+#include "measure/bench/disk_queue.h"
+
+enum { FILL_BLOCK = 1 << 20, FILL_DEPTH = 8, EXTENTS = 64, LOOKS = 64, TRIES = 25 };
+
+static int cannot(struct err *e, int code, const char *dir)
+{
+	if (code == -EROFS)
+		return err_set(e, code, "%.200s is on a file system that can only be read", dir);
+	if (code == -EACCES || code == -EPERM)
+		return err_set(e, code, "this user may not make a file in %.200s", dir);
+	if (code == -ENOSPC || code == -EDQUOT)
+		return err_set(e, code, "there is no space left in %.200s: %s", dir,
+			       strerror(-code));
+	return err_set(e, code, "no file can be made in %.200s: %s", dir, strerror(-code));
+}
+
+/* For file systems without O_TMPFILE: the name is gone before anything is written. */
+static int make_named(const char *dir)
+{
+	char path[4096];
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/.gputune-bench-XXXXXX", dir) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+int disk_file_make(const char *dir, struct err *e)
+{
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	fd = -errno;
+	if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL || fd == -ENOENT)
+		fd = make_named(dir);
+	return fd < 0 ? cannot(e, fd, dir) : fd;
+}
+
+int disk_file_lend(int fd, const char *dir, char *path, size_t cap, struct err *e)
+{
+	char own[32];
+	uint32_t word;
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word) ||
+	    (size_t)snprintf(path, cap, "%s/.gputune-bench-%08x", dir, word) >= cap)
+		return err_set(e, -ENAMETOOLONG, "no name can be made up in %.200s", dir);
+	if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	path[0] = '\0';
+	err_set(e, -EOPNOTSUPP, "%.200s cannot give a name to a file that has none", dir);
+	err_hint(e, "--files names files that are there already");
+	return -EOPNOTSUPP;
+}
+
+static bool toggle(int fd, bool direct)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+struct disk_direct disk_file_direct(int fd)
+{
+	struct disk_direct d = { .align = DISK_PAGE };
+	struct statfs fs;
+
+	/* These take the flag and go through memory all the same. */
+	if (fstatfs(fd, &fs) == 0) {
+		if ((long)fs.f_type == TMPFS_MAGIC || (long)fs.f_type == RAMFS_MAGIC)
+			d.why = "the file system lives in memory";
+		else if ((unsigned long)fs.f_type == ZFS_MAGIC)
+			d.why = "ZFS goes through its own cache";
+		if (d.why)
+			return d;
+	}
+#ifdef STATX_DIOALIGN
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) == 0 &&
+	    (x.stx_mask & STATX_DIOALIGN)) {
+		d.align = x.stx_dio_offset_align > x.stx_dio_mem_align ? x.stx_dio_offset_align
+								       : x.stx_dio_mem_align;
+		if (!x.stx_dio_offset_align) {
+			d.why = "the file system says that it cannot do without the page cache";
+			return d;
+		}
+	}
+#endif
+	if (!toggle(fd, true)) {
+		d.why = "the file system does not take O_DIRECT";
+		return d;
+	}
+	toggle(fd, false);
+	d.can = true;
+	return d;
+}
+
+uint64_t disk_file_room(int fd, uint64_t least, uint64_t most, uint64_t *free_bytes)
+{
+	struct statvfs v;
+
+	*free_bytes = 0;
+	if (fstatvfs(fd, &v))
+		return 0;
+	*free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+	while (most >= least && most > *free_bytes / 2)
+		most /= 2;
+	return most >= least ? most : 0;
+}
+
+struct filling {
+	struct disk_file *f;
+	struct disk_queue *q;
+	uint64_t next;
+	unsigned under_way;
+};
+
+static void fill_one(struct filling *s, unsigned slot)
+{
+	void *block = disk_queue_buffer(s->q, slot);
+
+	disk_fill(block, FILL_BLOCK, s->f->id, s->f->id + s->next / DISK_PAGE);
+	disk_stamp(block, FILL_BLOCK, s->next, 0);
+	disk_queue_put(s->q, slot, s->next, true);
+	s->next += FILL_BLOCK;
+	s->under_way++;
+}
+
+static int fill_all(struct filling *s, const char *dir, const atomic_bool *stop, struct err *e)
+{
+	struct uring_done done[FILL_DEPTH];
+
+	for (unsigned i = 0; i < FILL_DEPTH && s->next < s->f->bytes; i++)
+		fill_one(s, i);
+	while (s->under_way) {
+		int n = disk_queue_wait(s->q, done);
+
+		if (n < 0)
+			return err_set(e, n, "writing the file in %.200s failed: %s", dir,
+				       strerror(-n));
+		s->under_way -= (unsigned)n;
+		for (int i = 0; i < n; i++) {
+			if (done[i].result < 0)
+				return cannot(e, done[i].result, dir);
+			if (done[i].result != FILL_BLOCK)
+				return cannot(e, -ENOSPC, dir);
+			if (s->next < s->f->bytes)
+				fill_one(s, done[i].slot);
+		}
+		if (stop && atomic_load(stop))
+			return err_set(e, -EINTR, "interrupted while the file was written");
+	}
+	return 0;
+}
+
+/* A hole or an extent that was only promised is read without touching the disk. */
+static int check_written(const struct disk_file *f, struct err *e)
+{
+	union {
+		struct fiemap map;
+		char room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)];
+	} m;
+	const uint32_t bad = FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_DELALLOC;
+	off_t hole = lseek(f->fd, 0, SEEK_HOLE);
+	uint64_t at = 0;
+
+	if (hole >= 0 && (uint64_t)hole < f->bytes)
+		return err_set(e, -EIO, "the file has a hole at byte %lld after it was written",
+			       (long long)hole);
+	while (at < f->bytes) {
+		memset(&m, 0, sizeof(m));
+		m.map.fm_start = at;
+		m.map.fm_length = f->bytes - at;
+		m.map.fm_extent_count = EXTENTS;
+		/* Not every file system can tell. */
+		if (ioctl(f->fd, FS_IOC_FIEMAP, &m) || !m.map.fm_mapped_extents)
+			return 0;
+		for (uint32_t i = 0; i < m.map.fm_mapped_extents; i++) {
+			const struct fiemap_extent *x = &m.map.fm_extents[i];
+
+			if (x->fe_flags & bad)
+				return err_set(e, -EIO,
+					       "the file system has not written byte %llu yet",
+					       (unsigned long long)x->fe_logical);
+			if (x->fe_flags & FIEMAP_EXTENT_LAST || x->fe_logical + x->fe_length <= at)
+				return 0;
+			at = x->fe_logical + x->fe_length;
+		}
+	}
+	return 0;
+}
+
+static int allow_size(uint64_t bytes, struct err *e)
+{
+	struct rlimit most;
+
+	/* Beyond it a signal would end the program. */
+	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+	    most.rlim_cur < bytes)
+		return err_set(e, -EFBIG,
+			       "files of this process may have %llu MiB (ulimit -f), %llu are "
+			       "needed",
+			       (unsigned long long)most.rlim_cur >> 20,
+			       (unsigned long long)bytes >> 20);
+	return 0;
+}
+
+static int write_all(struct disk_file *f, const char *dir, bool direct, const atomic_bool *stop,
+		     struct err *e)
+{
+	struct disk_queue_ask ask = { .fd = f->fd,
+				      .depth = FILL_DEPTH,
+				      .block = FILL_BLOCK,
+				      .node = -1,
+				      .engine = ENGINE_BEST };
+	struct filling s = { .f = f };
+	int r = allow_size(f->bytes, e);
+
+	if (r)
+		return r;
+	/* In one piece, where the file system can promise one. */
+	if (fallocate(f->fd, 0, 0, (off_t)f->bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
+		return cannot(e, -errno, dir);
+	if (ftruncate(f->fd, (off_t)f->bytes))
+		return cannot(e, -errno, dir);
+	r = disk_file_mode(f, direct, e);
+	r = r ? r : disk_queue_open(&ask, &s.q, e);
+	if (r)
+		return r;
+	r = fill_all(&s, dir, stop, e);
+	disk_queue_close(s.q);
+	if (r == 0 && fsync(f->fd))
+		r = cannot(e, -errno, dir);
+	return r ? r : check_written(f, e);
+}
+
+int disk_file_open(struct disk_file *f, const char *dir, uint64_t bytes, bool direct,
+		   const atomic_bool *stop, struct err *e)
+{
+	struct disk_file made = { .bytes = bytes };
+	int r;
+
+	made.fd = disk_file_make(dir, e);
+	if (made.fd < 0)
+		return made.fd;
+	made.turns = calloc(bytes / DISK_PAGE, sizeof(*made.turns));
+	if (!made.turns || getrandom(&made.id, sizeof(made.id), 0) != sizeof(made.id))
+		r = err_set(e, -ENOMEM, "no memory for the file's page numbers");
+	else
+		r = write_all(&made, dir, direct, stop, e);
+	r = r ? r : disk_file_drop(&made, e);
+	if (r)
+		disk_file_close(&made);
+	*f = made;
+	return r;
+}
+
+int disk_file_mode(struct disk_file *f, bool direct, struct err *e)
+{
+	return toggle(f->fd, direct)
+		       ? 0
+		       : err_set(e, -EINVAL, "the file system does not take O_DIRECT");
+}
+
+int disk_file_drop(const struct disk_file *f, struct err *e)
+{
+	if (fdatasync(f->fd))
+		return err_set(e, -errno, "what was written does not reach the device: %s",
+			       strerror(errno));
+	page_cache_drop(f->fd);
+	return 0;
+}
+
+int disk_file_cold(const struct disk_file *f, bool *seen, struct err *e)
+{
+	int r = disk_file_drop(f, e);
+	double left = r ? -1 : page_cache_empty(f->fd, f->bytes);
+
+	*seen = left >= 0;
+	if (left > PAGE_CACHE_COLD)
+		return err_set(e, -EBUSY, "%.0f %% of the file stays in the page cache",
+			       100 * left);
+	return r;
+}
+
+void disk_file_close(struct disk_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->turns);
+	*f = (struct disk_file){ .fd = -1 };
+}
+
+void page_cache_drop(int fd)
+{
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+double page_cache_empty(int fd, uint64_t bytes)
+{
+	static const struct timespec nap = { 0, 20 * 1000000 };
+	double left = 1;
+
+	for (int i = 0; i < TRIES && left > PAGE_CACHE_COLD; i++) {
+		if (i)
+			nanosleep(&nap, NULL);
+		page_cache_drop(fd);
+		left = page_cache_share(fd, bytes);
+	}
+	/* The look itself has read some. */
+	page_cache_drop(fd);
+	return left;
+}
+
+double page_cache_share(int fd, uint64_t bytes)
+{
+	uint64_t pages = bytes / DISK_PAGE;
+	unsigned there = 0, looks = pages < LOOKS ? (unsigned)pages : LOOKS;
+	bool blind = false;
+	char byte;
+
+	/* Newer kernels read ahead even here, and what one look reads must not be what the next one
+	 * finds. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (unsigned i = 0; i < looks && !blind; i++) {
+		struct iovec v = { &byte, 1 };
+		off_t at = (off_t)(pages / looks * i * DISK_PAGE);
+
+		if (preadv2(fd, &v, 1, at, RWF_NOWAIT) == 1)
+			there++;
+		else if (errno != EAGAIN)
+			blind = true;
+	}
+	posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
+	return looks && !blind ? (double)there / looks : -1;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results of benches as charts: bars, percentiles, distributions. */
+#include "measure/bench/figures_bench.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "measure/bench/page_bench.h"
+#include "render/svg_chart.h"
+
+enum { UNITS = 8, SPREADS = 6, SPREAD_LEAST = 8, OBSERVED = 6, BARS_MOST = 48 };
+
+/* Apart by more than this, bars would be invisible. */
+static const double far_apart = 200;
+
+/* Enough sizes of its kind for a line? */
+static bool swept(struct arena *a, const struct record *r, const struct record_case *c)
+{
+	const char *kind, *other;
+	double size, at;
+	size_t n = 0;
+
+	if (!figures_size(a, c->name, &size, &kind))
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		n += strcmp(r->cases[i].bench, c->bench) == 0 &&
+		     figures_size(a, r->cases[i].name, &at, &other) && strcmp(kind, other) == 0;
+	return n >= 3;
+}
+
+static struct chart_bar bar_of(struct arena *a, const struct record_case *c)
+{
+	const struct record_series *s = &c->series[0];
+	struct chart_bar b = { .label = c->name,
+			       .value = s->s.median,
+			       .low = s->s.has_interval ? s->s.interval.low : NAN,
+			       .high = s->s.has_interval ? s->s.interval.high : NAN,
+			       .limit = { NAN, NAN, NULL },
+			       .band = { NAN, NAN, NULL } };
+
+	if (c->has_limit && c->limit > 0) {
+		b.limit = (struct chart_mark){ c->limit, c->limit, c->limit_source };
+		b.note = arena_printf(a, "%.0f %% of limit", 100 * s->s.median / c->limit);
+	}
+	if (s->band.known)
+		b.band = (struct chart_mark){ s->band.low, s->band.high, s->band.source };
+	if (record_worse(s))
+		b.style = STYLE_BAD;
+	else if (s->s.modes.found || !c->verified)
+		b.style = STYLE_WARN;
+	return b;
+}
+
+static void bars_of_unit(struct doc *d, const struct record *r, const char *bench, const char *unit,
+			 const bool *take)
+{
+	struct chart_bar *rows = arena_array(d->arena, r->n, sizeof(*rows));
+	struct chart_bars c = { .unit = unit,
+				.interval = "95 % interval of the median",
+				.base = { NAN, NAN, NULL },
+				.rows = rows };
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < r->n && c.n < BARS_MOST; i++) {
+		if (!take[i] || strcmp(r->cases[i].series[0].unit_text, unit) != 0)
+			continue;
+		rows[c.n] = bar_of(d->arena, &r->cases[i]);
+		least = fmin(least, fabs(rows[c.n].value));
+		most = fmax(most, fabs(rows[c.n].value));
+		c.n++;
+	}
+	c.log = least > 0 && most > far_apart * least;
+	c.title = arena_printf(d->arena, "%s: %s, %s", bench,
+			       c.n == 1 ? rows[0].label : "each case", unit);
+	chart_add_bars(d, &c);
+}
+
+void figures_bars(struct doc *d, const struct record *r, const char *bench)
+{
+	bool *take = arena_array(d->arena, r->n, sizeof(*take));
+	const char *units[UNITS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *c = &r->cases[i];
+		size_t k = 0;
+
+		if (strcmp(c->bench, bench) != 0 || !c->n_series || !c->series[0].has_summary ||
+		    c->error || page_bench_is_pair(c) || swept(d->arena, r, c))
+			continue;
+		take[i] = true;
+		while (k < n && strcmp(units[k], c->series[0].unit_text) != 0)
+			k++;
+		if (k == n && n < UNITS)
+			units[n++] = c->series[0].unit_text;
+	}
+	for (size_t k = 0; k < n; k++)
+		bars_of_unit(d, r, bench, units[k], take);
+}
+
+/* --- distributions ------------------------------------------------------------------------------
+ */
+
+static struct chart_spread spread_of(struct arena *a, const struct record_case *c)
+{
+	const struct record_series *s = &c->series[0];
+
+	return (struct chart_spread){
+		.title = arena_printf(a, "%s %s: how its samples lie", c->bench, c->name),
+		.unit = s->unit_text,
+		.what = "samples",
+		.x = s->x,
+		.n = c->n,
+		.median = s->s.median,
+		.low = s->s.has_interval ? s->s.interval.low : NAN,
+		.high = s->s.has_interval ? s->s.interval.high : NAN,
+		.split = s->s.modes.found ? s->s.modes.split : NAN,
+		.limit = c->has_limit ? (struct chart_mark){ c->limit, c->limit, c->limit_source }
+				      : (struct chart_mark){ NAN, NAN, NULL },
+		.band = s->band.known
+				? (struct chart_mark){ s->band.low, s->band.high, s->band.source }
+				: (struct chart_mark){ NAN, NAN, NULL }
+	};
+}
+
+void figures_spreads(struct doc *d, const struct record *r, bool all)
+{
+	size_t drawn = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *c = &r->cases[i];
+		struct chart_spread s;
+
+		if (!c->n_series || !c->series[0].has_summary || !c->series[0].x || c->error)
+			continue;
+		s = spread_of(d->arena, c);
+		if (c->series[0].s.modes.found || all)
+			chart_add_spread(d, &s);
+		else if (r->n <= SPREADS && c->n >= SPREAD_LEAST && drawn++ < SPREADS)
+			doc_figure(d, s.title, svg_spread(d->arena, &s), NULL);
+	}
+}
+
+/* --- percentiles --------------------------------------------------------------------------------
+ */
+
+void figures_percentiles(struct doc *d, const struct record *r)
+{
+	static const char *const names[] = { "p50", "p90", "p99", "p99.9", "max" };
+
+	for (size_t i = 0, drawn = 0; i < r->n && drawn < OBSERVED; i++) {
+		const struct record_case *c = &r->cases[i];
+		const struct record_observed *o = &c->observed;
+		const double v[] = { o->p50, o->p90, o->p99, o->p999, o->max };
+		struct chart_bar *rows;
+
+		if (!o->n || o->of >= c->n_series)
+			continue;
+		rows = arena_array(d->arena, 5, sizeof(*rows));
+		for (size_t k = 0; k < 5; k++)
+			rows[k] = (struct chart_bar){ .label = names[k],
+						      .value = v[k],
+						      .low = NAN,
+						      .high = NAN,
+						      .limit = { NAN, NAN, NULL },
+						      .band = { NAN, NAN, NULL } };
+		chart_add_bars(d, &(struct chart_bars){
+					  .title = arena_printf(d->arena,
+								"%s %s: %llu single observations",
+								c->bench, c->name, o->n),
+					  .unit = c->series[o->of].unit_text,
+					  .base = { NAN, NAN, NULL },
+					  .rows = rows,
+					  .n = 5,
+					  .log = v[4] > 20 * v[0] && v[0] > 0 });
+		drawn++;
+	}
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rounds of warm-up and samples. Cases take turns, a fresh set-up each time, so that what a set-up
+ * happens to get (which pages, which neighbour) and a slow drift are spread over all of them, and
+ * so that the spread between set-ups is known.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "measure/bench/bands.h"
+#include "base/clock.h"
+#include "measure/bench/bench.h"
+
+enum {
+	WARM_WINDOW = 8,
+	WARM_AGAIN = 2,
+	WARM_MOST_S = 5,
+	ROUNDS_MIN = 3,
+	SAMPLES_PER_ROUND_MIN = 2
+};
+
+static double clock_now(void *ctx)
+{
+	(void)ctx;
+	return clock_mono_s();
+}
+
+static double now(const struct frame *f)
+{
+	return (f->now ? f->now : clock_now)(f->ctx);
+}
+
+void frame_start(struct frame *f)
+{
+	f->start = now(f);
+}
+
+static bool stopped(const struct frame *f)
+{
+	return f->env.stop && atomic_load(f->env.stop);
+}
+
+/* One case under way. */
+struct turn {
+	struct frame *f;
+	const struct bench *b;
+	const struct bench_case *c;
+	struct record_case *out;
+	struct histogram *seen;
+	double *warm; /* first figure of the warm-up's samples */
+	double seconds;
+	bool done;
+};
+
+static void fail(struct turn *t, const char *what, const struct err *e)
+{
+	t->out->error = arena_printf(t->f->env.a, "%s: %s", what, e->text);
+	t->out->stop = STOP_ERROR;
+	t->out->verified = false;
+	t->done = true;
+}
+
+static int sample(struct turn *t, void *state, struct bench_sample *s)
+{
+	struct err e = { 0 };
+	int r = t->b->run(state, s, &e);
+
+	for (size_t i = 0; r == 0 && i < t->out->n_series; i++)
+		if (!isfinite(s->value[i]))
+			r = err_set(&e, -EDOM, "a sample that is no number");
+	if (r == -EINTR && stopped(t->f))
+		return r;
+	if (r)
+		fail(t, "running", &e);
+	return r;
+}
+
+/* done: rounds that are over. */
+static void tell(const struct turn *t, size_t done)
+{
+	if (t->f->progress)
+		t->f->progress(t->f->ctx, t->out, done, t->b->rounds);
+}
+
+/* What there is before the first sample that counts. */
+static void early(void *ctx, double value, const char *how)
+{
+	struct turn *t = ctx;
+	struct record_early *e = &t->out->early;
+
+	if (!isfinite(value))
+		return;
+	if (!e->known)
+		*e = (struct record_early){
+			.known = true, .value = value, .at_s = clock_process_s(), .how = how
+		};
+	e->last = value;
+	tell(t, t->out->rounds);
+}
+
+/* Until the last samples show no trend, or half the case's time is over and they could have. */
+static int warm_up(struct turn *t, void *state, bool again)
+{
+	double begin = now(t->f), end = begin + fmax(t->seconds / 2, 0.2), at;
+	struct bench_sample s = { 0 };
+	size_t n = 0;
+
+	while (!stopped(t->f)) {
+		int r = sample(t, state, &s);
+
+		if (r)
+			return r;
+		t->out->warmup++;
+		t->warm = arena_grow(t->f->env.a, t->warm, n, sizeof(*t->warm));
+		t->warm[n++] = s.value[0];
+		early(t, s.value[0], "the first sample of the warm-up");
+		if (again && n >= WARM_AGAIN)
+			return 0;
+		if (!again && stat_steady(t->warm, n, WARM_WINDOW, 0.01)) {
+			t->out->steady = true;
+			return 0;
+		}
+		at = now(t->f);
+		if (at >= end && (n >= WARM_WINDOW || at >= begin + WARM_MOST_S))
+			return 0;
+	}
+	return -EINTR;
+}
+
+static void keep(struct turn *t, const struct bench_sample *s, double at)
+{
+	struct record_case *c = t->out;
+	struct arena *a = t->f->env.a;
+
+	for (size_t i = 0; i < c->n_series; i++) {
+		c->series[i].x = arena_grow(a, c->series[i].x, c->n, sizeof(double));
+		c->series[i].x[c->n] = s->value[i];
+	}
+	c->at_s = arena_grow(a, c->at_s, c->n, sizeof(double));
+	c->at_s[c->n++] = at - t->f->start;
+}
+
+/* The samples of one round. *left: rounds still to come, this one included. */
+static void measure(struct turn *t, void *state, unsigned left)
+{
+	struct bench_sample s = { .observed = t->seen };
+	size_t want = t->f->samples, before = t->out->n;
+	double end = now(t->f) + t->seconds / t->b->rounds, at;
+
+	if (want)
+		want = before + (want - before + left - 1) / left;
+	while (t->out->n < RECORD_SAMPLES_MAX && (!want || t->out->n < want)) {
+		if (stopped(t->f))
+			return;
+		at = now(t->f);
+		/* A time limit that was asked for holds for counts too. */
+		if (at >= end && t->out->n >= before + SAMPLES_PER_ROUND_MIN &&
+		    (!want || t->f->seconds > 0))
+			return;
+		if (sample(t, state, &s))
+			return;
+		keep(t, &s, at);
+		tell(t, t->b->rounds - left);
+	}
+}
+
+/* What was asked to stop while it looked has said nothing of the samples. */
+static void check(struct turn *t, void *state)
+{
+	struct err e = { 0 };
+	int r = t->b->verify(state, &e);
+
+	if (r == -EINTR && stopped(t->f))
+		t->out->verified = false;
+	else if (r)
+		fail(t, r == -ENOTRECOVERABLE ? "not healthy" : RECORD_WRONG, &e);
+	else
+		t->out->verified = t->out->n > 0;
+}
+
+static void one_round(struct turn *t, unsigned left)
+{
+	struct err e = { 0 };
+	void *state = NULL;
+	int r;
+
+	t->f->env.early = early;
+	t->f->env.early_ctx = t;
+	t->f->env.seconds = t->seconds;
+	r = t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e);
+	if (r == -EINTR && stopped(t->f))
+		return;
+	if (r) {
+		fail(t, "setting up", &e);
+		return;
+	}
+	if (warm_up(t, state, t->out->rounds > 0) == 0) {
+		t->out->first = arena_grow(t->f->env.a, t->out->first, t->out->rounds,
+					   sizeof(*t->out->first));
+		t->out->first[t->out->rounds++] = t->out->n;
+		measure(t, state, left);
+	}
+	if (!t->out->error)
+		check(t, state);
+	t->b->teardown(state);
+}
+
+static bool narrow(const struct turn *t)
+{
+	struct stat_summary s;
+
+	return stat_summary(t->out->series[0].x, t->out->n, &s) == 0 &&
+	       stat_half_width(&s) <= (t->f->width > 0 ? t->f->width : 0.01);
+}
+
+static void add_series(struct frame *f, const struct bench *b, const struct bench_case *c,
+		       struct record_case *out)
+{
+	out->n_series = c->n_figures ? c->n_figures : b->n_figures;
+	for (size_t i = 0; i < out->n_series; i++) {
+		struct record_series *s = &out->series[i];
+
+		*s = (struct record_series){ .key = b->figures[i].key,
+					     .title = b->figures[i].title,
+					     .unit = b->figures[i].unit,
+					     .unit_text = b->figures[i].unit_text,
+					     .better = b->figures[i].better };
+		s->band = band_of(f->env.a, f->env.m,
+				  idset_contains(&f->env.cpus, &f->env.m->cpu.online.v),
+				  c->hardware, b->name, c->name, s);
+	}
+}
+
+static void begin(struct frame *f, const struct bench *b, const struct bench_case *c,
+		  struct record_case *out, struct turn *t)
+{
+	struct bench_limit limit = b->limit(&f->env, c);
+
+	*out = (struct record_case){ .bench = b->name,
+				     .name = c->name,
+				     .method = b->method,
+				     .version = b->version,
+				     .setup = c->setup,
+				     .placement = c->placement,
+				     .variant = "",
+				     .has_limit = limit.known,
+				     .limit = limit.value,
+				     .limit_source = limit.source,
+				     .stop = f->samples ? STOP_COUNT : STOP_TIME };
+	add_series(f, b, c, out);
+	*t = (struct turn){ .f = f,
+			    .b = b,
+			    .c = c,
+			    .out = out,
+			    .seen = ARENA_NEW(f->env.a, struct histogram),
+			    .seconds = f->seconds > 0 ? f->seconds : b->seconds };
+}
+
+static void finish(struct turn *t)
+{
+	const struct histogram *h = t->seen;
+	double scale = t->b->observed_scale;
+
+	if (!t->done && stopped(t->f))
+		t->out->stop = STOP_INTERRUPTED;
+	if (!h->n)
+		return;
+	t->out->observed = (struct record_observed){ .n = h->n,
+						     .p50 = histogram_quantile(h, 0.5) * scale,
+						     .p90 = histogram_quantile(h, 0.9) * scale,
+						     .p99 = histogram_quantile(h, 0.99) * scale,
+						     .p999 = histogram_quantile(h, 0.999) * scale,
+						     .max = h->max * scale,
+						     .of = t->b->observed_of };
+}
+
+/* The case of that name; where there is none, all that begin so. */
+static size_t choose(const struct bench_cases *all, const char *name, struct turn *turns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; name && i < all->n; i++)
+		if (strcmp(all->items[i].name, name) == 0) {
+			turns[0].c = &all->items[i];
+			return 1;
+		}
+	for (size_t i = 0; i < all->n; i++)
+		if (!name || strncmp(all->items[i].name, name, strlen(name)) == 0)
+			turns[n++].c = &all->items[i];
+	return n;
+}
+
+static void rounds(struct frame *f, const struct bench *b, struct turn *turns, size_t n)
+{
+	for (unsigned round = 0; round < b->rounds; round++)
+		for (size_t i = 0; i < n && !stopped(f); i++) {
+			struct turn *t = &turns[i];
+
+			if (t->done)
+				continue;
+			one_round(t, b->rounds - round);
+			if (!t->done && !(f->seconds > 0) && !f->samples &&
+			    round + 1 >= ROUNDS_MIN && narrow(t)) {
+				t->done = true;
+				t->out->stop = STOP_INTERVAL;
+			}
+			if (f->samples && t->out->n >= f->samples)
+				t->done = true;
+		}
+}
+
+/* Notes the cases that this machine cannot have; where none of those that were asked for can be
+ * had, of these alone. How many. */
+static size_t skip_absent(struct frame *f, const struct bench *b, const char *prefix,
+			  const struct bench_cases *all, struct record *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n_absent; i++) {
+		const struct record_skip *s = &all->absent[i];
+
+		if (prefix && strncmp(s->bench, prefix, strlen(prefix)) != 0)
+			continue;
+		record_skip(f->env.a, r, arena_printf(f->env.a, "%s/%s", b->name, s->bench),
+			    s->reason);
+		n++;
+	}
+	return n;
+}
+
+int frame_run(struct frame *f, const struct bench *b, const char *prefix, struct record *r)
+{
+	struct bench_cases all = { 0 };
+	struct turn *turns;
+	size_t n, absent;
+
+	f->env.ask.name = prefix;
+	b->cases(&f->env, &all);
+	turns = arena_array(f->env.a, all.n, sizeof(*turns));
+	n = choose(&all, prefix, turns);
+	absent = skip_absent(f, b, n ? NULL : prefix, &all, r);
+	if (!all.n && !all.n_absent)
+		record_skip(f->env.a, r, b->name,
+			    all.none ? all.none : "there is nothing here that it could measure");
+	if (!n) {
+		if (b->end)
+			b->end(&all);
+		if (!absent && (all.n || all.n_absent))
+			return -ENOENT;
+		return all.usage ? -EINVAL : -ENODATA;
+	}
+	/* All places first: what turns point to must not move. */
+	for (size_t i = 0; i < n; i++)
+		r->cases = arena_grow(f->env.a, r->cases, r->n + i, sizeof(*r->cases));
+	for (size_t i = 0; i < n; i++)
+		begin(f, b, turns[i].c, &r->cases[r->n + i], &turns[i]);
+	if (f->begins)
+		f->begins(f->ctx, b, n, turns[0].seconds);
+	rounds(f, b, turns, n);
+	for (size_t i = 0; i < n; i++)
+		finish(&turns[i]);
+	if (b->end)
+		b->end(&all);
+	r->n += n;
+	r->partial = r->partial || stopped(f);
+	return 0;
+}
+
+void frame_run_all(struct frame *f, const struct bench *const *list, size_t n, struct record *r)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct bench *b = list[i];
+
+		if (stopped(f))
+			record_skip(f->env.a, r, b->name, "interrupted before it began");
+		else if (b->brief && strcmp(b->brief, "-") == 0)
+			record_skip(f->env.a, r, b->name, "runs when asked for by name");
+		else if (frame_run(f, b, b->brief, r) == -ENOENT)
+			record_skip(f->env.a, r, b->name,
+				    "has no case here that a short run includes");
+	}
+}

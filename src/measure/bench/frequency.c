@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frequency a core really runs at: a chain of additions that each need the one before, of which
+ * every core since two decades does one a cycle, against the clock. Where the kernel lets this
+ * process count cycles, they say how many an addition took; nothing is believed that a driver says.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/bench/cycles.h"
+#include "measure/bench/limit_table.h"
+#include "measure/bench/list.h"
+#include "measure/bench/workers.h"
+
+enum { PIECES_MAX = 256, STEP = 3 };
+
+static const double piece_s = 100e-6, load_s = 1e-3;
+
+struct frequency_arg {
+	struct idset cpus; /* that work */
+	struct idset of;   /* whose frequency is the figure */
+	bool vector;	   /* between pieces, vector units work */
+};
+
+struct frequency_core {
+	double mhz;
+	size_t wrong;
+};
+
+struct frequency {
+	const struct frequency_arg *arg;
+	struct workers *workers;
+	struct frequency_core *cores;
+	double *sorted;
+	bool *counts; /* by worker */
+	double cycles_an_add, sample_s;
+	uint64_t loops; /* a piece */
+	double calibrated;
+};
+
+/* The rate of one piece in additions a second. */
+static double piece(const struct frequency *s, struct frequency_core *core)
+{
+	double from = clock_mono_s(), to;
+	uint64_t sum = cycles_chain(1, STEP, s->loops);
+
+	to = clock_mono_s();
+	core->wrong += sum != 1 + STEP * CYCLES_CHAIN * s->loops;
+	return (double)(CYCLES_CHAIN * s->loops) / (to - from);
+}
+
+static void work(void *ctx, size_t i)
+{
+	struct frequency *s = ctx;
+	struct frequency_core *core = &s->cores[i];
+	double rates[PIECES_MAX], end = clock_mono_s() + s->sample_s;
+	size_t n = 0;
+
+	do {
+		if (s->arg->vector)
+			core->wrong += !cycles_vector_load(load_s);
+		rates[n++] = piece(s, core);
+	} while (n < PIECES_MAX && clock_mono_s() < end);
+	/* The median: a piece in which an interrupt came is no frequency. */
+	core->mhz = stat_median_in_place(rates, n) * s->cycles_an_add / 1e6;
+}
+
+/* How many loops are a piece, and what an addition costs. On a core that has woken up. */
+static void calibrate(void *ctx, size_t i)
+{
+	struct frequency *s = ctx;
+	double from, t, end = clock_mono_s() + 2e-3;
+
+	if (i)
+		return;
+	while (clock_mono_s() < end)
+		cycles_chain(1, STEP, 1000);
+	from = clock_mono_s();
+	cycles_chain(1, STEP, 10000);
+	t = clock_mono_s() - from;
+	s->loops = t > 0 ? (uint64_t)(piece_s / t * 10000) + 1 : 1000;
+	s->calibrated = cycles_an_add();
+}
+
+static void frequency_teardown(void *state)
+{
+	struct frequency *s = state;
+
+	if (s->workers)
+		workers_end(s->workers);
+	free(s->cores);
+	free(s->sorted);
+	free(s->counts);
+	free(s);
+}
+
+static int prepare(struct frequency *s, struct err *e)
+{
+	size_t n = idset_count(&s->arg->cpus), i = 0;
+
+	s->cores = calloc(n, sizeof(*s->cores));
+	s->sorted = calloc(n, sizeof(*s->sorted));
+	s->counts = calloc(n, sizeof(*s->counts));
+	if (!s->cores || !s->sorted || !s->counts)
+		return err_set(e, -ENOMEM, "no memory for %zu cores", n);
+	IDSET_FOR_EACH (cpu, &s->arg->cpus)
+		s->counts[i++] = idset_has(&s->arg->of, cpu);
+	return workers_start(&s->arg->cpus, &s->workers, e);
+}
+
+static int frequency_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+			   const char **variant, struct err *e)
+{
+	struct frequency *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->sample_s = env->small ? 1e-3 : 10e-3;
+	r = prepare(s, e);
+	if (r) {
+		frequency_teardown(s);
+		return r;
+	}
+	workers_run(s->workers, calibrate, s);
+	s->cycles_an_add = s->calibrated > 0 ? s->calibrated : 1;
+	*variant = s->calibrated > 0
+			   ? arena_printf(env->a, "%.2f cycles an addition, by the cycle counter",
+					  s->calibrated)
+			   : "one cycle an addition: no cycle counter may be read";
+	*state = s;
+	return 0;
+}
+
+static int frequency_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct frequency *s = state;
+	size_t n = 0;
+
+	workers_run(s->workers, work, s);
+	for (size_t i = 0; i < workers_count(s->workers); i++)
+		if (s->counts[i])
+			s->sorted[n++] = s->cores[i].mhz;
+	if (!n)
+		return err_set(e, -EINVAL, "no core counts");
+	out->value[0] = stat_median_in_place(s->sorted, n);
+	out->value[1] = out->value[0];
+	for (size_t i = 0; i < n; i++)
+		out->value[1] = fmin(out->value[1], s->sorted[i]);
+	return 0;
+}
+
+static int frequency_verify(void *state, struct err *e)
+{
+	struct frequency *s = state;
+
+	for (size_t i = 0; i < workers_count(s->workers); i++)
+		if (s->cores[i].wrong)
+			return err_set(e, -EILSEQ, "core %zu of %zu computed wrong, %zu times",
+				       i + 1, workers_count(s->workers), s->cores[i].wrong);
+	return 0;
+}
+
+/* --- cases --------------------------------------------------------------------------------------
+ */
+
+static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
+		const struct frequency_arg *want)
+{
+	struct frequency_arg *arg = ARENA_NEW(env->a, struct frequency_arg);
+	const char *list = idset_format(env->a, &want->cpus), *of;
+
+	*arg = *want;
+	of = idset_equal(&arg->cpus, &arg->of) ? ""
+					       : arena_printf(env->a, "; those of CPUs %s count",
+							      idset_format(env->a, &arg->of));
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){
+			.name = name,
+			.setup = arg->vector ? "1 ms of vector arithmetic before each piece of "
+					       "0.1 ms"
+					     : "pieces of 0.1 ms, one after the other",
+			.placement =
+				arena_printf(env->a, "one thread on each of CPUs %s%s", list, of),
+			.arg = arg,
+			/* The slowest of one is that one. */
+			.n_figures = idset_count(&arg->of) > 1 ? 2 : 1 });
+}
+
+/* One core of these alone, then all CPUs at once. type: NULL where there is one type alone. */
+static void add_type(const struct bench_env *env, struct bench_cases *out, const char *type,
+		     const struct idset *of)
+{
+	struct frequency_arg arg = { .of = { 0 } };
+	const char *suffix = type ? arena_printf(env->a, ":%s", type) : "";
+	unsigned last;
+
+	if (!of->n)
+		return;
+	/* The last one: the first ones have the most interrupts. */
+	last = of->r[of->n - 1].hi;
+	idset_add(env->a, &arg.of, last);
+	arg.cpus = arg.of;
+	add(env, out, arena_printf(env->a, "one%s", suffix), &arg);
+	arg = (struct frequency_arg){ env->cpus, *of, false };
+	if (idset_count(&env->cpus) > 1)
+		add(env, out, arena_printf(env->a, "all%s", suffix), &arg);
+	arg.vector = true;
+	add(env, out, arena_printf(env->a, "all%s:vector", suffix), &arg);
+}
+
+static void frequency_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	if (!CYCLES_CHAIN) {
+		out->none = "there is no loop of known cycles for this kind of processor";
+		return;
+	}
+	if (env->m->cpu.types.n < 2) {
+		add_type(env, out, NULL, &env->cpus);
+		return;
+	}
+	LIST_FOR_EACH (const struct core_type, t, &env->m->cpu.types) {
+		struct idset of = { 0 };
+
+		IDSET_FOR_EACH (id, &env->cpus)
+			if (idset_has(&t->cpus.v, id))
+				idset_add(env->a, &of, id);
+		add_type(env, out, t->name, &of);
+	}
+}
+
+static struct bench_limit frequency_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	return limit_frequency(env, &((const struct frequency_arg *)c->arg)->of);
+}
+
+static const struct bench_figure figures[] = {
+	{ "frequency", "median of the cores", "mhz", "MHz", BENCH_HIGHER },
+	{ "slowest", "slowest core", "mhz", "MHz", BENCH_HIGHER },
+};
+
+const struct bench bench_cpu_frequency = {
+	.name = "cpu-frequency",
+	.title = "which frequency cores really run at, one alone and all at once",
+	.method = "A chain of register additions, each needing the one before: a cycle each, timed "
+		  "in pieces of 0.1 ms; a core's figure is the median of its pieces, so that "
+		  "interrupts do not count. Where cycles may be counted, the counter says what an "
+		  "addition takes. With :vector, vector multiplications of 256 bits (128 on arm64) "
+		  "load the core for 1 ms before each piece. The sums are checked.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = 2,
+	.seconds = 1,
+	.rounds = 3,
+	.cases = frequency_cases,
+	.setup = frequency_setup,
+	.run = frequency_run,
+	.verify = frequency_verify,
+	.teardown = frequency_teardown,
+	.limit = frequency_limit,
+};

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bench of matrix products. A sample is a batch on each of the case's GPUs at once, timed by
+ * the devices' own events, and afterwards one product more over a poisoned result whose bits have
+ * to be those of the first one. Of several GPUs, the slowest is the figure.
+ */
+#include "measure/bench/gemm.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/list.h"
+
+enum { BATCH_MAX = 20000, VARIANT_MAX = 1024 };
+#define SAMPLE_S 0.06
+#define BURN_S 1.0
+#define SMALL_S 1e-3
+#define GLANCE_S 0.03
+#define SEARCH_S 0.8
+/* Under load before the first sample: the power limit bites late. */
+#define SETTLE_S 0.8
+
+/* One GPU of a case. */
+struct lane {
+	struct gpu_place *place;
+	struct gemm_unit unit;
+	struct gpu_watch watch;
+	const struct gemm_arg *arg;
+	const struct bench_env *env; /* while it is set up */
+	struct gemm_choice choice;
+	struct err e;
+	int r;
+	double seconds, mhz; /* of one product, in the last sample */
+	struct gpu_look look;
+	double sum;   /* TFLOP/s, of all samples */
+	size_t n_sum; /* of them */
+};
+
+struct gemm_state {
+	const struct gemm_arg *arg;
+	struct lane *lanes;
+	const atomic_bool *stop;
+	char *variant; /* arena */
+};
+
+static double tera(const struct lane *l)
+{
+	const struct gemm_dims *d = &l->arg->dims;
+
+	return 2.0 * (double)d->m * (double)d->n * (double)d->k / l->seconds / 1e12;
+}
+
+/* --- all lanes at once --------------------------------------------------------------------------
+ */
+struct work {
+	struct gemm_state *s;
+	void (*of)(struct lane *l);
+};
+
+static void one_lane(void *ctx, size_t i)
+{
+	const struct work *w = ctx;
+
+	w->of(&w->s->lanes[i]);
+}
+
+/* The first error of any. */
+static int each(struct gemm_state *s, void (*of)(struct lane *l), struct err *e)
+{
+	struct work w = { s, of };
+
+	gpu_each(s->arg->n, one_lane, &w);
+	for (size_t i = 0; i < s->arg->n; i++)
+		if (s->lanes[i].r) {
+			*e = s->lanes[i].e;
+			return s->lanes[i].r;
+		}
+	return 0;
+}
+
+/* --- setting up ---------------------------------------------------------------------------------
+ */
+
+static int lane_settle(struct lane *l)
+{
+	double one = l->choice.seconds, want = l->arg->small ? SMALL_S : SETTLE_S;
+	size_t n = (size_t)fmin(fmax(want / one, 1), BATCH_MAX);
+	int r = gemm_unit_start(&l->unit, n, &l->e);
+
+	return r ? r : gemm_unit_finish(&l->unit, n, &l->seconds, &l->e);
+}
+
+static void lane_make(struct lane *l)
+{
+	l->r = gemm_unit_make(&l->unit, l->place, &l->arg->shared->lt, l->arg->type, l->arg->dims,
+			      &l->e);
+}
+
+/* What does not run is met again by the search. */
+static void lane_glance(struct lane *l)
+{
+	struct err ignored = { 0 };
+
+	if (gemm_unit_glance(&l->unit, l->arg->small ? SMALL_S : GLANCE_S, &l->seconds, &ignored))
+		l->seconds = 0;
+}
+
+/* A first figure long before the fastest way is found: of several GPUs the slowest's. */
+static void glance(struct gemm_state *s, const struct bench_env *env)
+{
+	double low = INFINITY;
+	struct err ignored = { 0 };
+
+	if (!env->early || s->arg->choice->made)
+		return;
+	each(s, lane_glance, &ignored);
+	for (size_t i = 0; i < s->arg->n; i++)
+		if (s->lanes[i].seconds > 0)
+			low = fmin(low, tera(&s->lanes[i]));
+	env->early(env->early_ctx, low,
+		   "by the library's first proposal, not checked yet; looking for a faster one");
+}
+
+static void told(void *ctx, double seconds)
+{
+	struct lane *l = ctx;
+
+	l->seconds = seconds;
+	l->env->early(l->env->early_ctx, tera(l), "looking for the fastest way");
+}
+
+static void lane_choose(struct lane *l)
+{
+	if (l->r == 0)
+		l->r = gemm_unit_choose(&l->unit, &l->choice, l->arg->small ? 0.1 : SEARCH_S,
+					&l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_repeat(&l->unit, &l->e);
+	if (l->r == 0)
+		l->r = lane_settle(l);
+}
+
+static void gemm_teardown(void *state)
+{
+	struct gemm_state *s = state;
+	double low = INFINITY, high = 0;
+
+	for (size_t i = 0; s->lanes && i < s->arg->n; i++) {
+		struct lane *l = &s->lanes[i];
+		double mean = l->n_sum ? l->sum / (double)l->n_sum : 0;
+
+		low = fmin(low, mean);
+		high = fmax(high, mean);
+		if (l->unit.gpu && l->unit.gpu->context) {
+			/* A GPU that is lost only has host memory to give back. */
+			cuda_use(l->unit.gpu, &l->e);
+			gemm_unit_end(&l->unit);
+		}
+		gpu_watch_close(&l->watch);
+	}
+	if (s->arg->n > 1 && s->variant && low > 0 && low < INFINITY) {
+		size_t at = strlen(s->variant);
+
+		snprintf(s->variant + at, VARIANT_MAX - at, "; GPUs from %.1f to %.1f TFLOP/s", low,
+			 high);
+	}
+	free(s->lanes);
+	free(s);
+}
+
+int gemm_open(struct gemm_shared *shared, struct err *e)
+{
+	int r = 0;
+
+	if (!shared->open && !gpu_ahead_cublaslt(shared->ahead, &shared->lt, &r, e))
+		r = cublaslt_open(&shared->lt, e);
+	shared->open = r == 0;
+	return r;
+}
+
+int gemm_open_sparse(struct gemm_shared *shared, struct err *e)
+{
+	int r = shared->sparse_open ? 0 : cusparselt_open(&shared->sparse, e);
+
+	shared->sparse_open = r == 0;
+	return r;
+}
+
+static void describe_sparse(struct gemm_state *s)
+{
+	const int *version = s->arg->shared->sparse.version;
+
+	snprintf(s->variant, VARIANT_MAX, "cuSPARSELt %d.%d.%d %s; rate as if there were no zeros",
+		 version[0], version[1], version[2], s->lanes[0].choice.text);
+}
+
+static void describe(struct gemm_state *s)
+{
+	const struct cublaslt *lt = &s->arg->shared->lt;
+
+	snprintf(s->variant, VARIANT_MAX, "cuBLASLt %d.%d.%d %s%s%s", lt->version[0],
+		 lt->version[1], lt->version[2], s->lanes[0].choice.text,
+		 *lt->cleared ? "; taken out of the environment: " : "", lt->cleared);
+}
+
+static int set_up(struct gemm_state *s, const struct bench_env *env, struct err *e)
+{
+	struct gemm_shared *shared = s->arg->shared;
+	bool sparse = s->arg->type->sparse;
+	int r = sparse ? gemm_open_sparse(shared, e) : gemm_open(shared, e);
+
+	for (size_t i = 0; i < s->arg->n; i++) {
+		struct lane *l = &s->lanes[i];
+
+		l->arg = s->arg;
+		l->place = &s->arg->places[i];
+		l->choice = *s->arg->choice;
+		l->unit.stop = s->stop;
+		l->unit.sparse_lt = &shared->sparse;
+		l->env = env;
+		/* Threads of several GPUs would talk at once. */
+		if (env->early && s->arg->n == 1) {
+			l->unit.tell = told;
+			l->unit.tell_ctx = l;
+		}
+		gpu_watch_open(&l->watch, l->place);
+	}
+	r = r ? r : each(s, lane_make, e);
+	if (r)
+		return r;
+	glance(s, env);
+	r = each(s, lane_choose, e);
+	if (r)
+		return r;
+	if (sparse)
+		describe_sparse(s);
+	else
+		describe(s);
+	*s->arg->choice = s->lanes[0].choice;
+	return 0;
+}
+
+static int gemm_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	struct gemm_state *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->stop = env->stop;
+	s->variant = arena_alloc(env->a, VARIANT_MAX);
+	s->lanes = calloc(s->arg->n, sizeof(*s->lanes));
+	r = s->lanes ? set_up(s, env, e) : err_set(e, -ENOMEM, "no memory");
+	if (r) {
+		s->variant = NULL;
+		gemm_teardown(s);
+		return r;
+	}
+	*variant = s->variant;
+	*state = s;
+	return 0;
+}
+
+/* --- running ------------------------------------------------------------------------------------
+ */
+
+static void lane_sample(struct lane *l)
+{
+	double want = l->arg->small ? SMALL_S : l->arg->burn ? BURN_S : SAMPLE_S;
+	double one = l->seconds > 0 ? l->seconds : l->choice.seconds;
+	size_t n = (size_t)fmin(fmax(ceil(want / one), 1), BATCH_MAX);
+
+	l->r = gemm_unit_start(&l->unit, n, &l->e);
+	/* While it runs. */
+	if (l->r == 0)
+		gpu_watch_brief(&l->watch, &l->look);
+	if (l->r == 0)
+		l->r = gemm_unit_finish(&l->unit, n, &l->seconds, &l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_clock(&l->unit, &l->mhz, &l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_repeat(&l->unit, &l->e);
+	if (l->r == 0) {
+		l->sum += tera(l);
+		l->n_sum++;
+	}
+}
+
+static int gemm_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct gemm_state *s = state;
+	int r = each(s, lane_sample, e);
+	double share = INFINITY;
+
+	if (r)
+		return r;
+	out->value[GEMM_RATE] = out->value[GEMM_CLOCK] = INFINITY;
+	out->value[GEMM_POWER] = out->value[GEMM_TEMPERATURE] = -INFINITY;
+	for (size_t i = 0; i < s->arg->n; i++) {
+		const struct lane *l = &s->lanes[i];
+		const struct cuda_gpu *g = l->unit.gpu;
+		double peak = gemm_peak_at(s->arg->type, g->name,
+					   (unsigned)(g->cc_major * 10 + g->cc_minor),
+					   (unsigned)g->sms, l->mhz);
+
+		out->value[GEMM_RATE] = fmin(out->value[GEMM_RATE], tera(l));
+		out->value[GEMM_CLOCK] = fmin(out->value[GEMM_CLOCK], l->mhz);
+		out->value[GEMM_POWER] = fmax(out->value[GEMM_POWER], l->look.power_w);
+		out->value[GEMM_TEMPERATURE] =
+			fmax(out->value[GEMM_TEMPERATURE], l->look.temperature_c);
+		share = fmin(share, peak > 0 ? 100 * tera(l) / peak : 0);
+	}
+	out->value[GEMM_SHARE] = share;
+	return 0;
+}
+
+static void lane_verify(struct lane *l)
+{
+	l->r = cuda_use(l->unit.gpu, &l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_repeat(&l->unit, &l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_sample(&l->unit, &l->e);
+	if (l->r == 0)
+		l->r = gemm_unit_plant(&l->unit, &l->e);
+}
+
+static int gemm_verify(void *state, struct err *e)
+{
+	return each(state, lane_verify, e);
+}
+
+static struct bench_limit gemm_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct gemm_arg *arg = c->arg;
+
+	return gemm_limit_of(env->a, arg->type, arg->places[0].gpu->name);
+}
+
+static const struct bench_figure figures[] = {
+	[GEMM_RATE] = { "rate", "rate", "tflop_per_s", "TFLOP/s", BENCH_HIGHER },
+	[GEMM_CLOCK] = { "clock", "clock after the batch, by the chip's own counter", "mhz", "MHz",
+			 BENCH_HIGHER },
+	[GEMM_POWER] = { "power", "power while it runs, by NVML", "w", "W", BENCH_LOWER },
+	[GEMM_TEMPERATURE] = { "temperature", "temperature while it runs, by NVML", "c", "C",
+			       BENCH_LOWER },
+	[GEMM_SHARE] = { "share", "of what all multiprocessors could do at this clock", "percent",
+			 "%", BENCH_HIGHER },
+};
+
+const struct bench bench_gemm = {
+	.name = "gemm",
+	.title = "how fast matrices are multiplied",
+	.method =
+		"Products by cuBLASLt on normally distributed random data (never zeros), by the "
+		"fastest of all algorithms that the library proposes, with operands stored either "
+		"way. Rate: 2 m n k operations, batches timed by the GPU's own events; TFLOP are "
+		"10^12. Of several GPUs at once the slowest counts. After every batch one product "
+		"more over a poisoned result must have the bits of the first one; at the end 256 "
+		"elements are compared with sums in double precision, and a planted bit must be "
+		"noticed.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = sizeof(figures) / sizeof(figures[0]),
+	.brief = "bf16:8192",
+	.seconds = 2,
+	.rounds = 3,
+	.ahead = gpu_ahead_products,
+	.cases = gemm_cases,
+	.setup = gemm_setup,
+	.run = gemm_run,
+	.verify = gemm_verify,
+	.teardown = gemm_teardown,
+	.limit = gemm_limit,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which products are measured: names to formats, sizes and GPUs. */
+#ifndef BENCH_GEMM_H
+#define BENCH_GEMM_H
+
+#include "measure/bench/gemm_peak.h"
+#include "measure/bench/gemm_unit.h"
+#include "measure/bench/gpu_load_watch.h"
+
+/* Of all cases of one run. */
+struct gemm_shared {
+	struct cublaslt lt;
+	bool open;
+	struct cusparselt sparse;
+	bool sparse_open;
+	struct gpu_ahead *ahead; /* that may have loaded it; NULL: nothing has */
+};
+
+struct gemm_arg {
+	const struct gemm_type *type;
+	struct gemm_dims dims;
+	struct gpu_place *places;
+	size_t n;   /* of them; more than one only in a burn */
+	bool burn;  /* samples of a second, all GPUs at once */
+	bool small; /* a test of ourselves */
+	/* Kept from one set-up to the next: the search is made once. */
+	struct gemm_choice *choice;
+	struct gemm_shared *shared;
+};
+
+enum { GEMM_DIM_MAX = 1 << 17 };
+
+/*
+ * "bf16:8192", "fp8-e4m3:4096x4096x16384" (rows, columns, and what is summed over),
+ * "burn:bf16", "burn:bf16:16384". False for anything else, and sizes out of 1 to GEMM_DIM_MAX.
+ */
+bool gemm_name_parse(const char *name, bool *burn, const struct gemm_type **t,
+		     struct gemm_dims *dims);
+/* Opens cuBLASLt, or for sparse products cuSPARSELt, the first time. */
+int gemm_open(struct gemm_shared *s, struct err *e);
+int gemm_open_sparse(struct gemm_shared *s, struct err *e);
+/* A sentence why this GPU or this format cannot do it; NULL when it can. */
+const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm_dims d,
+			 unsigned cc);
+/* TFLOP/s by the GPU's data sheet. */
+struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, const char *gpu);
+void gemm_cases(const struct bench_env *env, struct bench_cases *out);
+
+/* Indices into the bench's figures. */
+enum { GEMM_RATE, GEMM_CLOCK, GEMM_POWER, GEMM_TEMPERATURE, GEMM_SHARE };
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of number formats, their codes there and back, and the random tables. Layouts of the
+ * eight-bit formats: "FP8 Formats for Deep Learning" (Micikevicius and others, 2022); of four bits:
+ * OCP Microscaling Formats 1.0.
+ */
+#include "measure/bench/gemm_type.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stat.h"
+
+#define ULP(bits) (1.0 / (double)(1ull << (bits)))
+
+const struct gemm_type gemm_types[] = {
+	{ .name = "bf16",
+	  .a = CODE_BF16,
+	  .b = CODE_BF16,
+	  .d = CODE_BF16,
+	  .multiple = 8,
+	  .cc_min = 80,
+	  .why = "tensor cores take BF16 from compute capability 8.0 on",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "fp16",
+	  .a = CODE_F16,
+	  .b = CODE_F16,
+	  .d = CODE_F16,
+	  .multiple = 8,
+	  .cc_min = 70,
+	  .why = "tensor cores came with compute capability 7.0",
+	  .sigma = 1,
+	  .round = ULP(10),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "fp8-e4m3",
+	  .a = CODE_E4M3,
+	  .b = CODE_E4M3,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 16,
+	  .cc_min = 89,
+	  .why = "tensor cores take FP8 from compute capability 8.9 on",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = 0.1,
+	  .sum_k = ULP(18) },
+	{ .name = "fp8-e5m2",
+	  .a = CODE_E5M2,
+	  .b = CODE_E4M3,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 16,
+	  .cc_min = 89,
+	  .why = "tensor cores take FP8 from compute capability 8.9 on",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = 0.1,
+	  .sum_k = ULP(18) },
+	{ .name = "int8",
+	  .a = CODE_I8,
+	  .b = CODE_I8,
+	  .d = CODE_I32,
+	  .tn_only = true,
+	  .multiple = 16,
+	  .cc_min = 75,
+	  .why = "tensor cores take INT8 from compute capability 7.5 on",
+	  .uniform = true },
+	{ .name = "tf32",
+	  .a = CODE_F32,
+	  .b = CODE_F32,
+	  .d = CODE_F32,
+	  .tf32 = true,
+	  .multiple = 4,
+	  .cc_min = 80,
+	  .why = "tensor cores take TF32 from compute capability 8.0 on",
+	  .sigma = 1,
+	  .round = ULP(9),
+	  .sum = ULP(8),
+	  .sum_k = ULP(23) },
+	{ .name = "fp32",
+	  .a = CODE_F32,
+	  .b = CODE_F32,
+	  .d = CODE_F32,
+	  .multiple = 1,
+	  .cc_min = 0,
+	  .sigma = 1,
+	  .round = ULP(23),
+	  .sum_k = ULP(24) },
+	{ .name = "fp64",
+	  .a = CODE_F64,
+	  .b = CODE_F64,
+	  .d = CODE_F64,
+	  .multiple = 1,
+	  .cc_min = 0,
+	  .sigma = 1,
+	  .round = ULP(52),
+	  .sum_k = ULP(52) },
+	{ .name = "sparse-bf16",
+	  .a = CODE_BF16,
+	  .b = CODE_BF16,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "sparse-fp16",
+	  .a = CODE_F16,
+	  .b = CODE_F16,
+	  .d = CODE_F16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .sigma = 1,
+	  .round = ULP(10),
+	  .sum = ULP(11),
+	  .sum_k = ULP(23) },
+	{ .name = "sparse-fp8",
+	  .a = CODE_E4M3,
+	  .b = CODE_E4M3,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 89,
+	  .why = "tensor cores take sparse FP8 from compute capability 8.9 on",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = 0.1,
+	  .sum_k = ULP(18) },
+	{ .name = "sparse-int8",
+	  .a = CODE_I8,
+	  .b = CODE_I8,
+	  .d = CODE_I32,
+	  .tn_only = true,
+	  .multiple = 32,
+	  .sparse = true,
+	  .cc_min = 80,
+	  .why = "sparse tensor cores came with compute capability 8.0",
+	  .uniform = true },
+	{ .name = "mxfp8",
+	  .a = CODE_E4M3,
+	  .b = CODE_E4M3,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 128,
+	  .block = 32,
+	  .cc_min = 100,
+	  .why = "block-scaled FP8 came with compute capability 10.0 (Blackwell)",
+	  .sigma = 1,
+	  .round = ULP(8),
+	  .sum = 0.02,
+	  .sum_k = ULP(20) },
+	{ .name = "nvfp4",
+	  .a = CODE_E2M1,
+	  .b = CODE_E2M1,
+	  .d = CODE_BF16,
+	  .tn_only = true,
+	  .multiple = 128,
+	  .block = 16,
+	  .cc_min = 100,
+	  .why = "NVFP4 came with compute capability 10.0 (Blackwell)",
+	  .sigma = 2,
+	  .round = ULP(8),
+	  .sum = 0.02,
+	  .sum_k = ULP(20) },
+};
+const size_t gemm_type_count = sizeof(gemm_types) / sizeof(gemm_types[0]);
+
+const struct gemm_type *gemm_type_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < gemm_type_count; i++)
+		if (strlen(gemm_types[i].name) == len && memcmp(gemm_types[i].name, name, len) == 0)
+			return &gemm_types[i];
+	return NULL;
+}
+
+/* --- codes --------------------------------------------------------------------------------------
+ */
+struct layout {
+	unsigned bits, mantissa; /* mantissa 0: an integer */
+	int bias;
+	uint64_t largest; /* code of the largest finite value */
+};
+
+static const struct layout layouts[GEMM_CODES] = {
+	[CODE_F64] = { 64, 52, 1023, 0x7fefffffffffffff },
+	[CODE_F32] = { 32, 23, 127, 0x7f7fffff },
+	[CODE_F16] = { 16, 10, 15, 0x7bff },
+	[CODE_BF16] = { 16, 7, 127, 0x7f7f },
+	[CODE_E4M3] = { 8, 3, 7, 0x7e },
+	[CODE_E5M2] = { 8, 2, 15, 0x7b },
+	[CODE_E2M1] = { 4, 1, 1, 0x7 },
+	[CODE_I8] = { 8, 0, 0, 0x7f },
+	[CODE_I32] = { 32, 0, 0, 0x7fffffff },
+};
+
+unsigned gemm_code_bits(enum gemm_code c)
+{
+	return layouts[c].bits;
+}
+
+static double decode_integer(const struct layout *l, uint64_t code)
+{
+	uint64_t sign = 1ull << (l->bits - 1), all = (sign << 1) - 1;
+
+	code &= all;
+	return code & sign ? -(double)(all - code + 1) : (double)code;
+}
+
+double gemm_decode(enum gemm_code c, uint64_t code)
+{
+	const struct layout *l = &layouts[c];
+	uint64_t sign = 1ull << (l->bits - 1), magnitude = code & (sign - 1),
+		 m = magnitude & ((1ull << l->mantissa) - 1);
+	int e = (int)(magnitude >> l->mantissa);
+	double v;
+
+	if (!l->mantissa)
+		return decode_integer(l, code);
+	if (magnitude > l->largest)
+		/* E4M3 has no infinity; elsewhere it is the code after the largest. */
+		v = c != CODE_E4M3 && magnitude == l->largest + 1 ? INFINITY : NAN;
+	else if (e)
+		v = ldexp((double)(m + (1ull << l->mantissa)), e - l->bias - (int)l->mantissa);
+	else
+		v = ldexp((double)m, 1 - l->bias - (int)l->mantissa);
+	return code & sign ? -v : v;
+}
+
+double gemm_largest(enum gemm_code c)
+{
+	return gemm_decode(c, layouts[c].largest);
+}
+
+static uint64_t encode_integer(const struct layout *l, double v)
+{
+	double most = (double)l->largest;
+
+	v = rint(fmin(fmax(v, -most), most));
+	return (uint64_t)(int64_t)v & (l->largest << 1 | 1);
+}
+
+uint64_t gemm_encode(enum gemm_code c, double v)
+{
+	const struct layout *l = &layouts[c];
+	uint64_t sign = signbit(v) ? 1ull << (l->bits - 1) : 0, q;
+	int e;
+
+	if (!l->mantissa)
+		return encode_integer(l, v);
+	v = fabs(v);
+	if (v >= gemm_largest(c))
+		return sign | l->largest;
+	if (!(v > 0))
+		return sign;
+	frexp(v, &e);
+	e = e - 1 < 1 - l->bias ? 1 - l->bias : e - 1;
+	/* An integer, ties to even; a carry goes on into the exponent by itself. */
+	q = (uint64_t)rint(ldexp(v, (int)l->mantissa - e));
+	q += (uint64_t)(e + l->bias - 1) << l->mantissa;
+	return sign | (q > l->largest ? l->largest : q);
+}
+
+void gemm_bad_bits(enum gemm_code c, uint64_t *bits, uint64_t *value)
+{
+	const struct layout *l = &layouts[c];
+
+	*bits = (l->largest << 1 | 1);
+	*value = 0x8080808080808080 & *bits;
+	if (!l->mantissa)
+		return;
+	*bits = ((1ull << (l->bits - 1)) - 1) & ~((1ull << l->mantissa) - 1);
+	*value = *bits;
+}
+
+unsigned char gemm_poison(enum gemm_code c)
+{
+	return layouts[c].mantissa ? 0xff : 0x80;
+}
+
+/* --- random tables ------------------------------------------------------------------------------
+ */
+void gemm_table_fill(const struct gemm_type *t, enum gemm_code c, uint64_t seed, uint64_t *table)
+{
+	struct stat_random r = { seed };
+	double most = gemm_largest(c);
+
+	for (size_t i = 0; i < GEMM_TABLE; i++) {
+		double v = INFINITY;
+
+		if (t->uniform)
+			v = (double)stat_random_below(&r, 2 * (size_t)most + 1) - most;
+		while (fabs(v) > most)
+			v = t->sigma * stat_random_normal(&r);
+		table[i] = gemm_encode(c, v);
+	}
+}
+
+/* The constants of a 64-bit mixer (Stafford's variant 13), as in gemm_kernels.c. */
+uint32_t gemm_pick(uint64_t seed, uint64_t i)
+{
+	uint64_t z = (i + seed) * 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (uint32_t)(z >> 48);
+}
+
+bool gemm_stays(uint64_t seed, uint64_t i)
+{
+	/* Of the six pairs, four bits each. */
+	unsigned pair = gemm_pick(seed, i / 4) * 6 >> 16;
+
+	return 0xca6953u >> (4 * pair + i % 4) & 1;
+}
+
+/* --- scales of blocks ---------------------------------------------------------------------------
+ */
+enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE_BYTES = 512, TILE_STRIDE = 32 };
+
+size_t gemm_scale_bytes(const struct gemm_type *t, uint64_t rows, uint64_t k)
+{
+	uint64_t tile = (uint64_t)TILE_BLOCKS * t->block;
+
+	return t->block ? (size_t)((k + tile - 1) / tile * ((rows + TILE_ROWS - 1) / TILE_ROWS) *
+				   TILE_BYTES)
+			: 0;
+}
+
+uint64_t gemm_scale_place(const struct gemm_type *t, uint64_t row, uint64_t at, uint64_t k)
+{
+	uint64_t tile = (uint64_t)TILE_BLOCKS * t->block, across = (k + tile - 1) / tile,
+		 block = at / t->block;
+
+	return (row / TILE_ROWS * across + block / TILE_BLOCKS) * TILE_BYTES +
+	       row % TILE_STRIDE * (TILE_BYTES / TILE_STRIDE) +
+	       row % TILE_ROWS / TILE_STRIDE * TILE_BLOCKS + block % TILE_BLOCKS;
+}
+
+void gemm_scale_table(const struct gemm_type *t, uint64_t seed, uint64_t *table, double *values)
+{
+	/* UE4M3 is E4M3 without a sign: 0.5 to 2; UE8M0 is the exponent alone: 0.5, 1, 2. */
+	enum { HALF_E4M3 = 0x30, E4M3_STEPS = 17, HALF_E8M0 = 0x7e, E8M0_STEPS = 3, ONE = 0x7f };
+	struct stat_random r = { seed };
+	bool small = t->block == 16;
+
+	for (size_t i = 0; i < GEMM_TABLE; i++) {
+		table[i] = small ? HALF_E4M3 + stat_random_below(&r, E4M3_STEPS)
+				 : HALF_E8M0 + stat_random_below(&r, E8M0_STEPS);
+		values[i] =
+			small ? gemm_decode(CODE_E4M3, table[i]) : ldexp(1, (int)table[i] - ONE);
+	}
+}
+
+size_t gemm_bytes(enum gemm_code c, uint64_t n)
+{
+	return (size_t)((n * layouts[c].bits + 127) / 128 * 16);
+}
+
+double gemm_tolerance(const struct gemm_type *t, double exact, double magnitude, uint64_t k)
+{
+	return t->round * fabs(exact) +
+	       (t->sum + t->sum_k * (double)k) * magnitude / sqrt((double)k);
+}
+
+bool gemm_close(const struct gemm_type *t, double got, double exact, double magnitude, uint64_t k)
+{
+	return fabs(got - exact) <= gemm_tolerance(t, exact, magnitude, k);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One product on one GPU: its matrices of random data, the algorithm that was found to be the
+ * fastest, batches of it timed by the device, and the proof that what came out is right.
+ */
+#ifndef BENCH_GEMM_UNIT_H
+#define BENCH_GEMM_UNIT_H
+
+#include <stdatomic.h>
+
+#include "measure/bench/gemm_type.h"
+#include "measure/bench/gpu_common.h"
+#include "machine/cuda/cublaslt.h"
+#include "machine/cuda/cusparselt.h"
+
+struct gemm_dims {
+	uint64_t m, n, k;
+};
+
+/* What the search found. It holds for one product on one kind of GPU and library. */
+struct gemm_choice {
+	bool made;
+	bool a_turned, b_turned; /* stored with k running fastest, and with n */
+	bool fast;		 /* FP8 with quick sums */
+	struct cublaslt_algorithm algorithm;
+	struct cusparselt_choice sparse; /* instead, of a sparse product */
+	double seconds;			 /* of one product, when it was found */
+	size_t tried;			 /* algorithms that ran */
+	char text[160];
+};
+
+struct gemm_unit {
+	struct gpu_place *place;
+	struct cuda_gpu *gpu;
+	struct cublaslt *lt;
+	struct cusparselt *sparse_lt; /* instead, of a sparse product; set before it is made */
+	const struct gemm_type *type;
+	struct gemm_dims dims;
+	struct gemm_choice choice;
+	const atomic_bool *stop; /* may be NULL */
+	/* Told during a search: seconds of one product of what was just timed. NULL: nobody looks.
+	 */
+	void (*tell)(void *ctx, double seconds);
+	void *tell_ctx;
+
+	struct cuda_stream *stream;
+	struct cuda_event *begin, *end;
+	struct cuda_module *module, *zeros;
+	struct cuda_function *fill, *scan, *clock, *prune, *fours;
+	cuda_address a, b, d, workspace, scales_a, scales_b;
+	cuda_address packed; /* A without its zeros, of a sparse product */
+	cuda_address out;    /* two words of results */
+	size_t workspace_bytes, d_bytes;
+	struct cublaslt_plan *plan;
+	struct cusparselt_plan *sparse;
+	/* What the elements of A and B are drawn from: GEMM_TABLE values each. */
+	double *values_a, *values_b;
+	double *values_scale; /* the same of both scales; NULL: there are none */
+	bool have_sum;
+	uint64_t sum;	  /* of the result's bits, of the first product that was checked */
+	size_t n_checked; /* products whose bits were compared with it */
+};
+
+enum { GEMM_WORKSPACE = 64 << 20, GEMM_SAMPLES = 256, GEMM_WAIT_S = 60, GEMM_THREADS = 256 };
+
+/*
+ * Everything but the choice: memory, data, kernels. The GPU's context is current in this thread
+ * then. *u is zeroed, or set up; gemm_unit_end either way.
+ */
+int gemm_unit_make(struct gemm_unit *u, struct gpu_place *place, struct cublaslt *lt,
+		   const struct gemm_type *t, struct gemm_dims dims, struct err *e);
+void gemm_unit_end(struct gemm_unit *u);
+/* The user asked to stop. */
+static inline bool gemm_stopped(const struct gemm_unit *u)
+{
+	return u->stop && atomic_load(u->stop);
+}
+
+/* *seconds: of one product by the library's first proposal, measured for so long: a first figure.
+ * -EOPNOTSUPP: that one does not run, which says nothing of others. */
+int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e);
+/* Finds the fastest algorithm (gemm_search.c), or takes the one that was found before. */
+int gemm_unit_choose(struct gemm_unit *u, struct gemm_choice *known, double budget_s,
+		     struct err *e);
+
+/* Queues n products and the event after them. */
+int gemm_unit_start(struct gemm_unit *u, size_t n, struct err *e);
+/* Waits for it; seconds of one product. */
+int gemm_unit_finish(struct gemm_unit *u, size_t n, double *seconds, struct err *e);
+/* The clock that the multiprocessors have at this moment, MHz, by their own counter. */
+int gemm_unit_clock(struct gemm_unit *u, double *mhz, struct err *e);
+
+/* One more product over a poisoned result: all written, no NaN, the same bits as the first time. */
+int gemm_unit_repeat(struct gemm_unit *u, struct err *e);
+/* GEMM_SAMPLES entries of the result against sums in double precision. */
+int gemm_unit_sample(struct gemm_unit *u, struct err *e);
+/* Flips one bit of one element and looks whether the check sees it; the result is broken after. */
+int gemm_unit_plant(struct gemm_unit *u, struct err *e);
+/* The result's checksum, and how many of its codes are none. */
+int gemm_unit_scan(struct gemm_unit *u, uint64_t out[2], struct err *e);
+/* Waits for what a kernel left at u->out. */
+int gemm_unit_out(struct gemm_unit *u, uint64_t out[2], const char *what, struct err *e);
+/* A grid that fills the GPU, of GEMM_THREADS each. */
+unsigned gemm_blocks(const struct cuda_gpu *g);
+/* The shape as cuBLASLt wants it. */
+void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
+		     struct cublaslt_shape *out);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the GPU benches share: which GPUs are meant, our kernels on each of them, windows of work
+ * that are timed by the GPU's own clock, data that can be checked.
+ */
+#ifndef BENCH_GPU_COMMON_H
+#define BENCH_GPU_COMMON_H
+
+#include "measure/bench/bench.h"
+#include "machine/cuda/gate.h"
+#include "machine/cuda/guard.h"
+#include "machine/cuda/kernels.h"
+
+/* The tools of machine/cuda/kernels.h. */
+#define GPU_TOOLS(X)                                                                               \
+	X(fill)                                                                                    \
+	X(check)                                                                                   \
+	X(check_triad)                                                                             \
+	X(check_write)                                                                             \
+	X(add)                                                                                     \
+	X(chain)                                                                                   \
+	X(chase)                                                                                   \
+	X(chase_far)                                                                               \
+	X(empty)                                                                                   \
+	X(flag)                                                                                    \
+	X(spin)                                                                                    \
+	X(echo)
+
+struct gpu_tools {
+#define GPU_TOOL(name) struct cuda_function *name;
+	GPU_TOOLS(GPU_TOOL)
+#undef GPU_TOOL
+};
+
+/* Shapes of streaming kernels for data in memory and in the cache; the fastest is found once. */
+enum { GPU_FAR, GPU_NEAR, GPU_PLACES };
+
+/* One GPU that was asked for. Lives as long as the run; so does its context. */
+struct gpu_place {
+	struct cuda_gpu *gpu;
+	const struct gpu *facts; /* NULL: the driver's management library did not tell */
+	unsigned index;		 /* NVML's, or CUDA's without facts */
+	struct cuda_module *module, *streams[CUDA_OPS];
+	struct gpu_tools tools;
+	const struct cuda_shape *best[CUDA_OPS][GPU_PLACES];
+};
+
+struct gpu_places {
+	struct gpu_place *items;
+	size_t n;
+};
+
+/*
+ * The GPUs of --gpus (indices as "show gpu" counts, or UUIDs from their beginning), or all. Without
+ * any: out->n is 0 and cases->none says why, cases->usage when it is because of --gpus.
+ */
+void gpu_places_find(const struct bench_env *env, struct bench_cases *cases,
+		     struct gpu_places *out);
+/* Its context current in this thread, our kernels loaded. Says who uses a GPU that is exclusive. */
+int gpu_place_open(struct gpu_place *p, struct err *e);
+/* The same without our kernels. */
+int gpu_place_use(struct gpu_place *p, struct err *e);
+/* "GPU 0 (NVIDIA H200, 0000:18:00.0)", and that it is a slice when it is one. */
+const char *gpu_place_text(struct arena *a, const struct gpu_place *p);
+/* cuda_alloc that says who uses the GPU when there is no room. */
+int gpu_alloc(struct gpu_place *p, size_t bytes, cuda_address *out, struct err *e);
+/* The kernel of that shape; its module is loaded at the first call. */
+int gpu_stream_kernel(struct gpu_place *p, const struct cuda_shape *s, struct cuda_function **out,
+		      struct err *e);
+
+/* --- windows ------------------------------------------------------------------------------------
+ */
+struct gpu_lane {
+	struct gpu_place *place;
+	struct cuda_stream *s;
+	struct cuda_event *from, *to;
+	double seconds; /* of the last window */
+};
+
+struct gpu_timer {
+	struct cuda_guard guard; /* from make to end: touched by every window, wait and check */
+	struct cuda_gate gate;
+	struct gpu_lane *lane;
+	size_t n;
+};
+
+/* One stream for each place (a place may come twice). Opened places only. t stays where it is. */
+int gpu_timer_make(struct gpu_timer *t, struct gpu_place *const *places, size_t n, struct err *e);
+void gpu_timer_end(struct gpu_timer *t);
+
+/* Queues the work of one lane n times. */
+typedef int gpu_work(void *ctx, size_t lane, struct err *e);
+/* One window: work n times in every lane. */
+int gpu_window(struct gpu_timer *t, gpu_work *work, void *ctx, size_t n, double *seconds,
+	       struct err *e);
+/* How often the work fits in that many seconds, from a window of one after another to warm up. */
+int gpu_window_fit(struct gpu_timer *t, gpu_work *work, void *ctx, double seconds, size_t *n,
+		   struct err *e);
+
+/* --- data ---------------------------------------------------------------------------------------
+ */
+/* What memory should hold. */
+struct gpu_data {
+	uint64_t seed;
+	bool floats; /* two floats between 1 and 2 a word */
+};
+
+/* Fills bytes (a multiple of 8) at that address, and waits. */
+int gpu_fill(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t bytes,
+	     struct gpu_data d, struct err *e);
+/* Every bit 0xa5: what was not written shows. Waits. */
+int gpu_poison(struct gpu_place *p, struct gpu_timer *t, cuda_address at, size_t bytes,
+	       struct err *e);
+
+enum gpu_check {
+	GPU_CHECK_DATA,
+	GPU_CHECK_TRIAD, /* of floats: d.seed's words and second's */
+	GPU_CHECK_WRITE, /* what a write kernel leaves */
+	GPU_CHECK_SET	 /* gpu_set_word in every word of 32 bits */
+};
+unsigned gpu_set_word(struct gpu_data d);
+
+/*
+ * Compares memory with what it should hold; what names it in the sentence ("the copy"). Then one
+ * bit is turned and the comparison must find it, so that a blind check is not taken for a good
+ * result. second: the other array of a triad.
+ */
+int gpu_verify(struct gpu_place *p, struct gpu_timer *t, enum gpu_check how, cuda_address at,
+	       size_t bytes, struct gpu_data d, uint64_t second, const char *what, struct err *e);
+/* The sum of the words of d. */
+int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_data d,
+	    uint64_t *out, struct err *e);
+
+#endif

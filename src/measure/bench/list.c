@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of all benches. */
+#include "measure/bench/list.h"
+
+#include <string.h>
+
+const struct bench *const benches[] = {
+	&bench_memory_bandwidth,
+	&bench_memory_latency,
+	&bench_cpu_frequency,
+	&bench_wake,
+	&bench_idle_wake,
+	&bench_hand_over,
+	&bench_disk,
+	&bench_model_load,
+	&bench_tcp,
+	&bench_tcp_latency,
+	&bench_tcp_connect,
+	&bench_tcp_idle,
+	&bench_rdma,
+	&bench_rdma_latency,
+	&bench_gpu_memory,
+	&bench_gpu_latency,
+	&bench_gpu_copy,
+	&bench_gpu_launch,
+	&bench_gemm,
+	&bench_gpu_load,
+	&bench_collectives,
+	&bench_gds,
+};
+const size_t bench_count = sizeof(benches) / sizeof(benches[0]);
+
+const struct bench *bench_find(const char *name)
+{
+	for (size_t i = 0; i < bench_count; i++)
+		if (strcmp(benches[i]->name, name) == 0)
+			return benches[i];
+	return NULL;
+}
+
+void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c)
+{
+	cases->items = arena_grow(a, cases->items, cases->n, sizeof(*cases->items));
+	cases->items[cases->n++] = c;
+}
+
+void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,
+		       const char *why)
+{
+	cases->absent = arena_grow(a, cases->absent, cases->n_absent, sizeof(*cases->absent));
+	cases->absent[cases->n_absent++] = (struct record_skip){ name, why };
+}

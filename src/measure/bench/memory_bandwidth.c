@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast memory is read, written, copied, and combined (a = b + 3 c), by which CPUs and from
+ * which node. Every worker touches its own part first, so that it lies on its own node unless a
+ * node is asked for.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/bench/limit_table.h"
+#include "measure/bench/list.h"
+#include "measure/bench/memory_kernels.h"
+#include "measure/bench/memory_map.h"
+#include "measure/bench/workers.h"
+
+struct bandwidth_arg {
+	enum memory_op op;
+	struct idset cpus;
+	int node; /* -1: each CPU's own */
+};
+
+struct bandwidth {
+	const struct bandwidth_arg *arg;
+	const struct memory_kernel *kernel;
+	struct workers *workers;
+	double *a, *b, *c;
+	size_t n, part; /* doubles: of an array, of a worker */
+	size_t passes;
+	double sample_s;	/* how long a sample takes */
+	uint64_t *want, *wrong; /* sums, and passes with another sum; one a worker */
+};
+
+static double pattern_b(size_t i)
+{
+	return 1 + (double)(i % 1024) / 1024;
+}
+
+static double pattern_c(size_t i)
+{
+	return 2 + (double)(i % 509) / 512;
+}
+
+static void part_of(const struct bandwidth *s, size_t i, size_t *from, size_t *n)
+{
+	*from = i * s->part;
+	*n = *from >= s->n ? 0 : s->n - *from < s->part ? s->n - *from : s->part;
+}
+
+static void touch(void *ctx, size_t i)
+{
+	struct bandwidth *s = ctx;
+	size_t from, n;
+
+	part_of(s, i, &from, &n);
+	for (size_t k = from; k < from + n; k++) {
+		uint64_t bits;
+
+		s->b[k] = pattern_b(k);
+		memcpy(&bits, &s->b[k], sizeof(bits));
+		s->want[i] += bits;
+		if (s->c)
+			s->c[k] = pattern_c(k);
+		if (s->a)
+			s->a[k] = 0;
+	}
+}
+
+static void pass(void *ctx, size_t i)
+{
+	struct bandwidth *s = ctx;
+	size_t from, n;
+
+	part_of(s, i, &from, &n);
+	for (size_t p = 0; p < s->passes; p++)
+		switch (s->arg->op) {
+		case MEMORY_READ:
+			s->wrong[i] += s->kernel->read(s->b + from, n) != s->want[i];
+			break;
+		case MEMORY_WRITE:
+			s->kernel->write(s->a + from, n);
+			break;
+		case MEMORY_COPY:
+			s->kernel->copy(s->a + from, s->b + from, n);
+			break;
+		default:
+			s->kernel->triad(s->a + from, s->b + from, s->c + from, n);
+		}
+}
+
+/* Tries all kernels, keeps the fastest, and how many passes make a sample. */
+static void choose(struct bandwidth *s)
+{
+	double best = INFINITY;
+
+	s->passes = 1;
+	for (size_t i = 0; i < memory_kernel_count; i++) {
+		const struct memory_kernel *k = &memory_kernels[i], *old = s->kernel;
+		double t = INFINITY;
+
+		if (!k->usable() || !memory_kernel_has(k, s->arg->op))
+			continue;
+		s->kernel = k;
+		for (int again = 0; again < 3; again++)
+			t = fmin(t, workers_run(s->workers, pass, s));
+		if (t < best)
+			best = t;
+		else
+			s->kernel = old;
+	}
+	s->passes = best < s->sample_s ? (size_t)fmin(s->sample_s / fmax(best, 1e-7), 10000) : 1;
+	if (!s->passes)
+		s->passes = 1;
+}
+
+static size_t array_bytes(const struct bench_env *env)
+{
+	long long cache = memory_cache_total(env->m),
+		  free_kb = fact_or(&env->m->memory.available_kb, 1 << 20),
+		  want = cache > 0 ? 4 * cache : 256ll << 20;
+
+	if (env->small)
+		return 256 << 10;
+	if (want < 64ll << 20)
+		want = 64ll << 20;
+	if (want > free_kb * 1024 / 8)
+		want = free_kb * 1024 / 8;
+	return (size_t)want / 4096 * 4096;
+}
+
+static void bandwidth_teardown(void *state)
+{
+	struct bandwidth *s = state;
+	size_t bytes = s->n * sizeof(double);
+
+	if (s->workers)
+		workers_end(s->workers);
+	memory_unmap(s->a, bytes);
+	memory_unmap(s->b, bytes);
+	memory_unmap(s->c, bytes);
+	free(s->want);
+	free(s->wrong);
+	free(s);
+}
+
+static int map_arrays(struct bandwidth *s, struct err *e)
+{
+	size_t bytes = s->n * sizeof(double);
+	void *p[3] = { NULL, NULL, NULL };
+	int r = memory_map(bytes, PAGES_HUGE, s->arg->node, &p[1], e);
+
+	if (r == 0 && s->arg->op != MEMORY_READ)
+		r = memory_map(bytes, PAGES_HUGE, s->arg->node, &p[0], e);
+	if (r == 0 && s->arg->op == MEMORY_TRIAD)
+		r = memory_map(bytes, PAGES_HUGE, s->arg->node, &p[2], e);
+	s->a = p[0];
+	s->b = p[1];
+	s->c = p[2];
+	return r;
+}
+
+static int bandwidth_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+			   const char **variant, struct err *e)
+{
+	struct bandwidth *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->n = array_bytes(env) / sizeof(double);
+	s->sample_s = env->small ? 1e-3 : 20e-3;
+	r = map_arrays(s, e);
+	if (r == 0)
+		r = workers_start(&s->arg->cpus, &s->workers, e);
+	if (r == 0) {
+		size_t n = workers_count(s->workers);
+
+		s->part = (s->n / n + 63) / 64 * 64;
+		s->want = calloc(n, sizeof(*s->want));
+		s->wrong = calloc(n, sizeof(*s->wrong));
+		if (!s->want || !s->wrong)
+			r = err_set(e, -ENOMEM, "no memory");
+	}
+	if (r) {
+		bandwidth_teardown(s);
+		return r;
+	}
+	workers_run(s->workers, touch, s);
+	choose(s);
+	*variant = s->kernel->name;
+	*state = s;
+	return 0;
+}
+
+static int bandwidth_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct bandwidth *s = state;
+	double t = workers_run(s->workers, pass, s);
+
+	if (!(t > 0))
+		return err_set(e, -ETIME, "the clock stood still");
+	out->value[0] = (double)(s->n * memory_op_bytes(s->arg->op) * s->passes) / t / 1e9;
+	return 0;
+}
+
+static double wanted(const struct bandwidth *s, size_t i)
+{
+	switch (s->arg->op) {
+	case MEMORY_WRITE:
+		return MEMORY_FILL;
+	case MEMORY_COPY:
+		return pattern_b(i);
+	default:
+		return pattern_b(i) + MEMORY_SCALE * pattern_c(i);
+	}
+}
+
+static int bandwidth_verify(void *state, struct err *e)
+{
+	struct bandwidth *s = state;
+
+	for (size_t i = 0; s->arg->op == MEMORY_READ && i < workers_count(s->workers); i++)
+		if (s->wrong[i])
+			return err_set(e, -EILSEQ,
+				       "worker %zu read other data than was written, %llu "
+				       "times",
+				       i, (unsigned long long)s->wrong[i]);
+	for (size_t i = 0; s->a && i < s->n; i++)
+		/* Bit for bit: all values are exact. */
+		if (s->a[i] < wanted(s, i) || s->a[i] > wanted(s, i) || isnan(s->a[i]))
+			return err_set(e, -EILSEQ, "element %zu of %zu is %g, not %g", i, s->n,
+				       s->a[i], wanted(s, i));
+	return 0;
+}
+
+/* --- cases --------------------------------------------------------------------------------------
+ */
+
+static void add(const struct bench_env *env, struct bench_cases *out, enum memory_op op,
+		const char *suffix, struct idset cpus, int node)
+{
+	struct bandwidth_arg *arg = ARENA_NEW(env->a, struct bandwidth_arg);
+	const char *list = idset_format(env->a, &cpus);
+
+	*arg = (struct bandwidth_arg){ op, cpus, node };
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){
+			.name = arena_printf(env->a, "%s%s", memory_op_name(op), suffix),
+			.setup = arena_printf(env->a, "arrays of %zu MiB, %zu threads",
+					      array_bytes(env) >> 20, idset_count(&cpus)),
+			.placement = node < 0
+					     ? arena_printf(env->a,
+							    "one thread on each of CPUs %s, memory "
+							    "on the node of who touches it first",
+							    list)
+					     : arena_printf(env->a,
+							    "one thread on each of CPUs %s, memory "
+							    "on node %d",
+							    list, node),
+			.arg = arg });
+}
+
+static struct idset both(struct arena *a, const struct idset *x, const struct idset *y)
+{
+	struct idset out = { 0 };
+
+	IDSET_FOR_EACH (id, x)
+		if (idset_has(y, id))
+			idset_add(a, &out, id);
+	return out;
+}
+
+/* Every node's CPUs from their own memory, and from every other node's. */
+static void add_nodes(const struct bench_env *env, struct bench_cases *out)
+{
+	LIST_FOR_EACH (const struct numa_node, n, &env->m->cpu.nodes) {
+		struct idset cpus = both(env->a, &n->cpus.v, &env->cpus);
+
+		if (!idset_count(&cpus))
+			continue;
+		LIST_FOR_EACH (const struct numa_node, memory, &env->m->cpu.nodes)
+			if (fact_or(&memory->mem_total_bytes, 0) > 0)
+				add(env, out, n == memory ? MEMORY_TRIAD : MEMORY_READ,
+				    arena_printf(env->a, n == memory ? ":node%u" : ":node%u-from%u",
+						 n->index, memory->index),
+				    cpus, (int)memory->index);
+	}
+}
+
+static void bandwidth_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	size_t all = idset_count(&env->cpus), n = 0;
+	struct idset some = { 0 };
+
+	for (enum memory_op op = 0; op < MEMORY_OPS; op++)
+		add(env, out, op, "", env->cpus, -1);
+	if (env->m->cpu.nodes.n > 1)
+		add_nodes(env, out);
+	if (env->m->cpu.types.n > 1)
+		LIST_FOR_EACH (const struct core_type, t, &env->m->cpu.types) {
+			struct idset cpus = both(env->a, &t->cpus.v, &env->cpus);
+
+			if (idset_count(&cpus))
+				add(env, out, MEMORY_TRIAD, arena_printf(env->a, ":%s", t->name),
+				    cpus, -1);
+		}
+	/* How many threads it takes: 1, 2, 4, ... in the order of the CPUs' numbers. */
+	IDSET_FOR_EACH (cpu, &env->cpus) {
+		struct idset copy = { 0 };
+
+		idset_add(env->a, &some, cpu);
+		n++;
+		if (n >= all || (n & (n - 1)))
+			continue;
+		IDSET_FOR_EACH (id, &some)
+			idset_add(env->a, &copy, id);
+		add(env, out, MEMORY_TRIAD,
+		    arena_printf(env->a, ":%zu-thread%s", n, n > 1 ? "s" : ""), copy, -1);
+	}
+}
+
+static struct bench_limit bandwidth_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct bandwidth_arg *arg = c->arg;
+
+	return limit_memory(env, limit_sockets(env->m, &arg->cpus, arg->node));
+}
+
+static const struct bench_figure figures[] = {
+	{ "rate", "rate", "gb_per_s", "GB/s", BENCH_HIGHER },
+};
+
+const struct bench bench_memory_bandwidth = {
+	.name = "memory-bandwidth",
+	.title = "how fast memory is read, written, copied and combined",
+	.method =
+		"Passes over arrays of at least four times the last-level cache. GB are 10^9 bytes "
+		"as the program sees them: read 8, write 8, copy 16, triad 24 an element; what a "
+		"cache reads before it writes is not counted. The fastest of all vector widths, "
+		"through the cache and past it. All data is checked afterwards.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = 1,
+	.seconds = 2,
+	.rounds = 5,
+	.cases = bandwidth_cases,
+	.setup = bandwidth_setup,
+	.run = bandwidth_run,
+	.verify = bandwidth_verify,
+	.teardown = bandwidth_teardown,
+	.limit = bandwidth_limit,
+};

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast the files of a model come into memory, in the ways that loaders take, from the disk and
+ * from the page cache. Only reads; the one trace is that the page cache forgets these files.
+ */
+#include "measure/bench/model_load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/bench/disk_file.h"
+#include "measure/bench/disk_pin.h"
+#include "measure/bench/disk_place.h"
+#include "measure/bench/disk_queue.h"
+#include "measure/bench/list.h"
+#include "measure/bench/memory_map.h"
+
+static const uint64_t LEAST = 1 << 20, MOST = 2ull << 30, SMALL_LEAST = 4096, SMALL_MOST = 16 << 20;
+
+struct shared {
+	struct load_set set;
+	struct disk_place place;
+	struct idset cpus;
+	struct bench_limit limit;
+	unsigned threads;
+	bool open, summed;
+	uint64_t sum; /* of a plain read of all */
+};
+
+struct arg {
+	enum load_way way;
+	bool cold;
+	struct shared *shared;
+};
+
+struct load {
+	const struct arg *arg;
+	struct load_job job;
+	void *buffers;
+	size_t buffers_bytes;
+	cpu_set_t *cpus_before;
+	bool seen; /* that the page cache was empty */
+};
+
+static const struct {
+	const char *name;
+	enum load_way way;
+	bool cold;
+} rows[] = {
+	{ "cold:mmap", LOAD_MMAP, true },
+	{ "cold:mmap-populate", LOAD_POPULATE, true },
+	{ "cold:read", LOAD_READ, true },
+	{ "cold:pread-parallel", LOAD_PARALLEL, true },
+	{ "cold:direct-parallel", LOAD_DIRECT, true },
+	{ "warm:mmap", LOAD_MMAP, false },
+	{ "warm:mmap-populate", LOAD_POPULATE, false },
+	{ "warm:read", LOAD_READ, false },
+	{ "warm:pread-parallel", LOAD_PARALLEL, false },
+};
+
+/* --- which cases there are ----------------------------------------------------------------------
+ */
+/* Why a case makes no sense here; NULL: it does. */
+static const char *absent(size_t i, const struct shared *s, const struct disk_direct *direct)
+{
+	if (rows[i].cold && s->place.memory)
+		return "the files lie in memory";
+	if (rows[i].cold && s->place.own_cache)
+		return DISK_OWN_CACHE;
+	if (rows[i].way == LOAD_POPULATE && !load_can_populate())
+		return "the kernel has no MADV_POPULATE_READ (Linux 5.14)";
+	if (rows[i].way == LOAD_DIRECT && !direct->can)
+		return direct->why;
+	if (rows[i].way == LOAD_DIRECT && direct->align > DISK_PAGE)
+		return "the disk does not take blocks of 4 KiB";
+	return NULL;
+}
+
+static int look(const struct bench_env *env, struct shared *s, struct disk_direct *direct,
+		struct err *e)
+{
+	int r = load_find(env->a, env->ask.files, env->small ? SMALL_LEAST : LEAST,
+			  env->small ? SMALL_MOST : MOST, &s->set, e);
+
+	r = r ? r : disk_place_look(env, s->set.folder, &s->place, e);
+	r = r ? r : load_open(&s->set, e);
+	if (r)
+		return r;
+	*direct = disk_file_direct(s->set.files[0].fd);
+	load_close(&s->set);
+	return 0;
+}
+
+static const char *setup_text(const struct bench_env *env, const struct shared *s)
+{
+	const struct load_set *set = &s->set;
+	const char *more = set->n_all > set->n || set->all_bytes > set->bytes
+				   ? arena_printf(env->a, " of %zu with %llu MiB", set->n_all,
+						  (unsigned long long)set->all_bytes >> 20)
+				   : "";
+	const char *left = set->left_out
+				   ? arena_printf(env->a, ", without %zu links that lead out of it",
+						  set->left_out)
+				   : "";
+
+	return arena_printf(env->a, "the first %llu MiB in %zu file%s%s%s; %s",
+			    (unsigned long long)set->bytes >> 20, set->n, set->n == 1 ? "" : "s",
+			    more, left, disk_place_text(env->a, &s->place));
+}
+
+static void cases(const struct bench_env *env, struct bench_cases *out)
+{
+	struct shared *s = ARENA_NEW(env->a, struct shared);
+	struct disk_direct direct;
+	struct err e = { 0 };
+	size_t cpus;
+
+	out->usage = true;
+	if (!env->ask.files) {
+		out->none = "no file or folder was named that may be read: --files PATH";
+		return;
+	}
+	if (look(env, s, &direct, &e)) {
+		out->none = arena_strdup(env->a, e.text);
+		return;
+	}
+	out->usage = false;
+	s->cpus = disk_place_cpus(env, &s->place);
+	s->limit = disk_place_limit(env, &s->place);
+	cpus = idset_count(&s->cpus);
+	s->threads = cpus < 4 ? 4 : cpus < LOAD_THREADS ? (unsigned)cpus : LOAD_THREADS;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *why = absent(i, s, &direct);
+		struct arg *arg;
+
+		if (why) {
+			bench_case_absent(env->a, out, rows[i].name, why);
+			continue;
+		}
+		arg = ARENA_NEW(env->a, struct arg);
+		*arg = (struct arg){ rows[i].way, rows[i].cold, s };
+		bench_case_add(
+			env->a, out,
+			(struct bench_case){ .name = rows[i].name,
+					     .setup = setup_text(env, s),
+					     .placement = arena_printf(
+						     env->a, "%u threads on CPUs %s",
+						     arg->way >= LOAD_PARALLEL ? s->threads : 1,
+						     idset_format(env->a, &s->cpus)),
+					     .arg = arg });
+	}
+}
+
+static struct bench_limit limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct arg *arg = c->arg;
+
+	(void)env;
+	if (!arg->cold)
+		return (struct bench_limit){
+			.source = "unknown: the files are in memory already; copying and page "
+				  "faults bound it"
+		};
+	return arg->shared->limit;
+}
+
+static void end(const struct bench_cases *all)
+{
+	const struct arg *arg = all->n ? all->items[0].arg : NULL;
+
+	if (arg && arg->shared->open) {
+		load_close(&arg->shared->set);
+		arg->shared->open = false;
+	}
+}
+
+/* --- before and after ---------------------------------------------------------------------------
+ */
+static void teardown(void *state)
+{
+	struct load *l = state;
+
+	if (l->arg->way == LOAD_DIRECT && l->arg->shared->open)
+		load_direct(&l->arg->shared->set, false);
+	memory_unmap(l->buffers, l->buffers_bytes);
+	pin_back(l->cpus_before);
+	free(l);
+}
+
+static int prepare(struct load *l, struct err *e)
+{
+	struct shared *s = l->arg->shared;
+	struct load_result all;
+	int r = s->open ? 0 : load_open(&s->set, e);
+
+	if (r)
+		return r;
+	s->open = true;
+	r = disk_buffers(l->buffers_bytes, s->place.node, &l->buffers, e);
+	if (r)
+		return r;
+	/* Present from now on: their page faults belong to nobody's figure. */
+	memset(l->buffers, 0, l->buffers_bytes);
+	l->job.buffers = l->buffers;
+	if (l->arg->cold)
+		r = load_make_cold(&s->set, &l->seen, e);
+	else
+		r = load_run(&l->job, &all, e);
+	if (r == 0 && l->arg->way == LOAD_DIRECT)
+		load_direct(&s->set, true);
+	return r;
+}
+
+static int setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		 const char **variant, struct err *e)
+{
+	const struct arg *arg = c->arg;
+	struct load *l = calloc(1, sizeof(*l));
+	int r;
+
+	if (!l)
+		return err_set(e, -ENOMEM, "no memory for a load");
+	l->arg = arg;
+	l->job = (struct load_job){ .set = &arg->shared->set,
+				    .way = arg->way,
+				    .threads = arg->shared->threads,
+				    .stop = env->stop };
+	l->buffers_bytes =
+		(size_t)LOAD_BLOCK * (arg->way >= LOAD_PARALLEL ? arg->shared->threads : 1);
+	l->cpus_before = pin_to(&arg->shared->cpus);
+	r = prepare(l, e);
+	if (r) {
+		teardown(l);
+		return r;
+	}
+	*variant = arena_printf(env->a, "%s%s",
+				arg->way == LOAD_DIRECT ? "past the page cache"
+				: !arg->cold		? "read once before"
+				: l->seen ? "page cache dropped for these files before each load"
+					  : "page cache told to drop these files before each "
+					    "load; the kernel does not tell whether it did",
+				disk_place_settings(env->a, &arg->shared->place));
+	*state = l;
+	return 0;
+}
+
+/* --- a sample -----------------------------------------------------------------------------------
+ */
+static int run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct load *l = state;
+	struct load_set *set = &l->arg->shared->set;
+	struct load_result all;
+	double from, cpu;
+	int r = load_same(set, e);
+
+	if (r)
+		return r;
+	if (l->arg->cold)
+		load_forget(set);
+	cpu = clock_cpu_s();
+	from = clock_mono_s();
+	r = load_run(&l->job, &all, e);
+	from = clock_mono_s() - from;
+	cpu = clock_cpu_s() - cpu;
+	if (r)
+		return r;
+	if (all.bytes != set->bytes)
+		return err_set(e, -EIO, "%llu of %llu bytes were read",
+			       (unsigned long long)all.bytes, (unsigned long long)set->bytes);
+	out->value[0] = (double)all.bytes / from / 1e9;
+	out->value[1] = fmax(cpu, 1e-6) / ((double)all.bytes / 1e9);
+	return 0;
+}
+
+/* A plain read says what the bytes are; every other way has to say the same. */
+static int reference(struct load *l, struct err *e)
+{
+	struct shared *s = l->arg->shared;
+	struct load_job job = l->job;
+	struct load_result all;
+	int r;
+
+	if (s->summed)
+		return 0;
+	job.way = LOAD_READ;
+	job.sum = true;
+	job.stop = NULL;
+	if (l->arg->way == LOAD_DIRECT)
+		load_direct(&s->set, false);
+	r = load_run(&job, &all, e);
+	if (l->arg->way == LOAD_DIRECT)
+		load_direct(&s->set, true);
+	if (r)
+		return r;
+	s->sum = all.sum;
+	s->summed = true;
+	return 0;
+}
+
+static int verify(void *state, struct err *e)
+{
+	struct load *l = state;
+	struct shared *s = l->arg->shared;
+	struct load_job job = l->job;
+	struct load_result all;
+	int r = load_same(&s->set, e);
+
+	r = r ? r : reference(l, e);
+	job.sum = true;
+	/* What was measured until somebody asked to stop is checked as well. */
+	job.stop = NULL;
+	r = r ? r : load_run(&job, &all, e);
+	if (r)
+		return r;
+	if (all.bytes != s->set.bytes || all.sum != s->sum)
+		return err_set(e, -EILSEQ,
+			       "this way of reading gave other bytes than a plain read, or the "
+			       "files were changed meanwhile");
+	return 0;
+}
+
+static const struct bench_figure figures[] = {
+	{ "rate", "bytes brought into memory", "gb_per_s", "GB/s", BENCH_HIGHER },
+	{ "cpu", "CPU time of all threads", "s_per_gb", "s/GB", BENCH_LOWER },
+};
+
+const struct bench bench_model_load = {
+	.name = "model-load",
+	.title = "reading large files (--files) as the loaders of models do",
+	.method =
+		"Up to 2 GiB of a file, or of the large files of a folder in natural order, as "
+		"often "
+		"as there is time; a sample is one load. mmap: mapped, one byte of each page "
+		"touched in order, unmapped; mmap-populate: MADV_POPULATE_READ before, 64 MiB at a "
+		"time; read: one thread, 4 MiB at a time; pread-parallel: threads that each take "
+		"the next 4 MiB; direct-parallel: the same with O_DIRECT. cold: the page cache was "
+		"told to forget these files, and nothing else, before each load; warm: it held "
+		"them. The buffers are used again and again, so where the bytes end up costs what "
+		"it costs a loader that does so too. All ways have to give the same sum of all "
+		"bytes and places as a plain read.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = 2,
+	.brief = "cold:",
+	.seconds = 3,
+	.rounds = 3,
+	.cases = cases,
+	.setup = setup,
+	.run = run,
+	.verify = verify,
+	.teardown = teardown,
+	.end = end,
+	.limit = limit,
+};

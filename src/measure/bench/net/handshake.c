@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The openings of both sides. */
+#include "measure/bench/net/handshake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int handshake_fail(const char *who, int r, const char *what, struct err *e)
+{
+	switch (r) {
+	case -EINTR:
+		return err_set(e, r, "interrupted");
+	case -ETIMEDOUT:
+		return err_set(e, r, "%s did not answer in time, %s", who, what);
+	case -ECONNRESET:
+		return err_set(e, r, "%s closed the connection, %s", who, what);
+	case -EBADMSG:
+		return err_set(e, r, "%s does not speak gputune's protocol, %s", who, what);
+	case -EKEYREJECTED:
+		return err_set(e, r, "somebody else answered for %s, %s", who, what);
+	default:
+		return err_set(e, r, "%s: %s, %s", who, strerror(-r), what);
+	}
+}
+
+/* --- client -------------------------------------------------------------------------------------
+ */
+
+static int exchange(int fd, const char *who, const struct opening *mine, struct opening *theirs,
+		    const struct net_wait *w, const char *what, struct err *e)
+{
+	uint8_t bytes[WIRE_OPENING];
+	int r;
+
+	opening_write(mine, bytes);
+	r = net_write(fd, bytes, sizeof(bytes), w);
+	r = r ? r : net_read(fd, bytes, sizeof(bytes), w);
+	r = r ? r : opening_read(bytes, theirs);
+	if (r == -EPROTO)
+		return err_set(e, r,
+			       "%s speaks version %u of the protocol, this gputune version %d", who,
+			       theirs->version, WIRE_VERSION);
+	return r ? handshake_fail(who, r, what, e) : 0;
+}
+
+static int prove(int fd, const char *who, const struct token *t, const struct net_wait *w,
+		 const struct wire_auth *auth, struct err *e)
+{
+	struct opening mine = { .kind = OPENING_PROOF, .version = WIRE_VERSION }, theirs = { 0 };
+	uint8_t want[WIRE_SECRET];
+	int r;
+
+	wire_proof(t->secret, t->n, auth, PROOF_CLIENT, mine.secret);
+	r = exchange(fd, who, &mine, &theirs, w, "while it checked our token", e);
+	if (r)
+		return r;
+	if (theirs.kind == OPENING_REFUSED)
+		return err_set(e, -EKEYREJECTED, "%s knows another token", who);
+	if (theirs.kind == OPENING_BUSY)
+		return err_set(e, -EBUSY, "%s is busy with another client", who);
+	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
+	if (theirs.kind != OPENING_PROOF || !secret_equal(want, theirs.secret, WIRE_SECRET))
+		return err_set(e, -EKEYREJECTED,
+			       "%s does not know the token, but pretends to; nothing was measured",
+			       who);
+	return 0;
+}
+
+int handshake_client(int fd, const char *who, const struct token *t, const struct net_wait *w,
+		     uint8_t key[WIRE_SECRET], struct err *e)
+{
+	struct opening hello = { .kind = OPENING_HELLO, .version = WIRE_VERSION }, theirs = { 0 };
+	struct wire_auth auth;
+	int r = random_bytes(auth.client, WIRE_SECRET);
+
+	if (r)
+		return err_set(e, r, "the kernel gives no random bytes");
+	memcpy(hello.secret, auth.client, WIRE_SECRET);
+	r = exchange(fd, who, &hello, &theirs, w, "after our hello", e);
+	if (r == 0 && theirs.kind != OPENING_CHALLENGE)
+		r = handshake_fail(who, -EBADMSG, "after our hello", e);
+	if (r)
+		return r;
+	memcpy(auth.server, theirs.secret, WIRE_SECRET);
+	r = prove(fd, who, t, w, &auth, e);
+	if (r == 0)
+		wire_proof(t->secret, t->n, &auth, PROOF_KEY, key);
+	return r;
+}
+
+/* --- server -------------------------------------------------------------------------------------
+ */
+
+bool handshake_put(int fd, enum opening_kind kind, const uint8_t *secret)
+{
+	struct opening o = { .kind = kind, .version = WIRE_VERSION };
+	uint8_t bytes[WIRE_OPENING];
+
+	if (secret)
+		memcpy(o.secret, secret, WIRE_SECRET);
+	opening_write(&o, bytes);
+	return send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(bytes);
+}
+
+bool handshake_challenge(int fd, const struct opening *hello, struct wire_auth *a)
+{
+	memcpy(a->client, hello->secret, WIRE_SECRET);
+	return random_bytes(a->server, WIRE_SECRET) == 0 &&
+	       handshake_put(fd, OPENING_CHALLENGE, a->server);
+}
+
+bool handshake_proves(const struct token *t, const struct wire_auth *a, const struct opening *o)
+{
+	uint8_t proof[WIRE_SECRET];
+
+	wire_proof(t->secret, t->n, a, PROOF_CLIENT, proof);
+	return secret_equal(proof, o->secret, WIRE_SECRET);
+}
+
+bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
+		     uint8_t key[WIRE_SECRET])
+{
+	uint8_t proof[WIRE_SECRET];
+
+	wire_proof(t->secret, t->n, a, PROOF_SERVER, proof);
+	wire_proof(t->secret, t->n, a, PROOF_KEY, key);
+	return handshake_put(fd, OPENING_PROOF, proof);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way to the peer: interface, its speed, its CPUs. */
+#include "measure/bench/net/place.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "measure/bench/net/token.h"
+
+static void find_speed(const struct bench_env *env, struct net_place *p)
+{
+	const struct nic *n = machine_nic(env->m, p->link.name);
+
+	p->no_speed = p->link.loopback ? "unknown: loopback has no line"
+				       : "unknown: the interface tells no speed";
+	if (!n)
+		return;
+	/* What virtual interfaces call their speed is a number from nowhere. */
+	if (!*n->pci)
+		p->no_speed = "unknown: a virtual interface has no line of its own";
+	else if (fact_or(&n->speed_mbps, 0) > 0)
+		p->speed_mbps = fact_or(&n->speed_mbps, 0);
+	LIST_FOR_EACH (const struct numa_node, m, &env->m->cpu.nodes) {
+		struct idset both = { 0 };
+
+		if ((long long)m->index != fact_or(&n->numa_node, -1))
+			continue;
+		IDSET_FOR_EACH (id, &env->cpus)
+			if (idset_has(&m->cpus.v, id))
+				idset_add(env->a, &both, id);
+		if (idset_count(&both))
+			p->cpus = both;
+	}
+}
+
+/* What can be known wrong before anybody is spoken to. */
+static int peer_known(const struct bench_env *env, struct net_address *to, struct err *e)
+{
+	struct token t;
+	int r;
+
+	if (!env->ask.token)
+		return err_set(e, -EINVAL, NET_NO_TOKEN);
+	r = net_address_parse(env->ask.peer, false, to, e);
+	r = r ? r : token_load(env->ask.token, &t, e);
+	explicit_bzero(&t, sizeof(t));
+	return r;
+}
+
+bool net_place_find(const struct bench_env *env, struct net_place *out, struct bench_cases *cases)
+{
+	struct net_address to;
+	struct err e = { 0 };
+
+	*out = (struct net_place){
+		.peer = env->ask.peer, .prefix = env->ask.peer ? "" : "loopback:", .cpus = env->cpus
+	};
+	if (!out->peer && (!env->ask.name || strncmp(env->ask.name, "loopback", 8) != 0)) {
+		cases->none = "no --peer: a network is measured between two machines, of which the "
+			      "other runs \"gputune bench serve\"; cases that begin with loopback: "
+			      "need none";
+		cases->usage = true;
+		return false;
+	}
+	if (!out->peer) {
+		out->link = (struct net_link){
+			.name = "lo", .loopback = true, .headers = 40, .mtu = 65536
+		};
+		find_speed(env, out);
+		out->to = arena_printf(env->a, "over loopback to a child process, any of CPUs %s",
+				       idset_format(env->a, &out->cpus));
+		return true;
+	}
+	if (peer_known(env, &to, &e)) {
+		cases->none = *e.hint ? arena_printf(env->a, "%s (%s)", e.text, e.hint)
+				      : arena_strdup(env->a, e.text);
+		cases->usage = true;
+		return false;
+	}
+	link_to(&to, &out->link);
+	find_speed(env, out);
+	out->to = arena_printf(env->a, "from %s to %s, any of CPUs %s",
+			       out->link.name[0] ? out->link.name : "this machine", out->peer,
+			       idset_format(env->a, &out->cpus));
+	return true;
+}
+
+void net_case_add(const struct bench_env *env, struct bench_cases *out, const struct net_place *p,
+		  const char *name, const char *setup, const struct frame_start_test *t,
+		  bool fast_open)
+{
+	struct net_arg *arg = ARENA_NEW(env->a, struct net_arg);
+
+	*arg = (struct net_arg){ *p, *t, fast_open, env->small };
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){ .name = arena_printf(env->a, "%s%s", p->prefix, name),
+				     .setup = setup,
+				     .placement = p->to,
+				     .arg = arg,
+				     .n_figures = t->kind == TEST_CONNECT && !fast_open ? 2 : 0 });
+}
+
+struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c)
+{
+	(void)env;
+	(void)c;
+	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a network bench measures to, and what its cases have in common. */
+#ifndef NET_PLACE_H
+#define NET_PLACE_H
+
+#include "measure/bench/bench.h"
+#include "measure/bench/net/link.h"
+#include "measure/bench/net/stream.h"
+
+struct net_place {
+	const char *peer;     /* as the user said; NULL: a child over loopback */
+	const char *prefix;   /* of case names: "loopback:" or "" */
+	const char *to;	      /* for placement: "from eth0 to 10.0.0.2:21187, any of CPUs 0-3" */
+	struct net_link link; /* that leads there */
+	long long speed_mbps; /* of the link; 0: not known */
+	const char *no_speed; /* why */
+	struct idset cpus;    /* of the interface's node, or all that are allowed */
+};
+
+/* What one case does there. */
+struct net_arg {
+	struct net_place place;
+	struct frame_start_test test;
+	bool fast_open; /* TEST_CONNECT */
+	bool small;
+};
+
+/*
+ * With --peer that one, or loopback when cases are asked for that begin so; arena memory. False
+ * without either, and why is in cases.
+ */
+bool net_place_find(const struct bench_env *env, struct net_place *out, struct bench_cases *cases);
+/* Adds a case; what is formatted comes from the arena. */
+void net_case_add(const struct bench_env *env, struct bench_cases *out, const struct net_place *p,
+		  const char *name, const char *setup, const struct frame_start_test *t,
+		  bool fast_open);
+/* Of what no data sheet states. */
+struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c);
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door: who comes in by the lobby is a client, a stream of one, or a stranger. */
+#include "measure/bench/net/serve.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "measure/bench/net/handshake.h"
+#include "measure/bench/net/lobby.h"
+#include "measure/bench/net/session.h"
+
+enum { TICK_MS = 200, FAST_OPEN_QUEUE = 256 };
+
+struct door {
+	const struct serve *s;
+	int wake; /* a session is over */
+	struct lobby lobby;
+	struct session *session;
+	long long said_ms; /* when a stranger was last spoken of */
+};
+
+int serve_listen(struct net_address *a, int *fd, struct err *e)
+{
+	int on = 1, queue = FAST_OPEN_QUEUE, s, r = 0;
+
+	if (net_address_any(a))
+		return err_set(e, -EINVAL,
+			       "%s is every address of this machine; name the one that the other "
+			       "machine reaches",
+			       a->text);
+	s = socket(a->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s < 0)
+		return err_set(e, -errno, "no socket: %s", strerror(errno));
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(s, (const struct sockaddr *)&a->ss, a->len) || listen(s, 256))
+		r = -errno;
+	/* Refused where the kernel takes no fast open; then there is none. */
+	setsockopt(s, IPPROTO_TCP, TCP_FASTOPEN, &queue, sizeof(queue));
+	a->len = sizeof(a->ss);
+	if (r == 0 && getsockname(s, (struct sockaddr *)&a->ss, &a->len))
+		r = -errno;
+	if (r) {
+		close(s);
+		return err_set(e, r, "cannot listen on %s: %s", a->text, strerror(-r));
+	}
+	net_address_name(a);
+	*fd = s;
+	return 0;
+}
+
+/* Once a second at most: strangers must not fill a log. */
+static void say(struct door *d, const char *client, const char *what)
+{
+	char line[200];
+
+	if (!d->s->say || net_now_ms() - d->said_ms < 1000)
+		return;
+	d->said_ms = net_now_ms();
+	snprintf(line, sizeof(line), "%s: %s", client, what);
+	d->s->say(d->s->ctx, line);
+}
+
+/* It knows the token. True when a session took the connection. */
+static bool admit(struct door *d, struct caller *c)
+{
+	const struct token *t = d->s->token;
+	uint8_t key[WIRE_SECRET];
+	bool taken = false;
+
+	if (d->session && session_over(d->session)) {
+		session_end(d->session);
+		d->session = NULL;
+	}
+	if (d->session) {
+		handshake_put(c->fd, OPENING_BUSY, NULL);
+		return false;
+	}
+	if (handshake_admit(c->fd, t, &c->auth, key)) {
+		d->session = session_start(d->s, c->fd, key, c->name, d->wake);
+		taken = d->session != NULL;
+	}
+	explicit_bzero(key, sizeof(key));
+	return taken;
+}
+
+static void answer_request(struct door *d, struct caller *c, struct opening *o)
+{
+	uint8_t bytes[WIRE_OPENING];
+
+	if (!d->session || !session_take_request(d->session, o))
+		return;
+	o->kind = OPENING_REPLY;
+	opening_write(o, bytes);
+	if (send(c->fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return;
+}
+
+static enum fate decide_other(struct door *d, struct caller *c, struct opening *o)
+{
+	switch (o->kind) {
+	case OPENING_STREAM:
+		return d->session && session_take_stream(d->session, o, c->fd) ? FATE_TAKEN
+									       : FATE_CLOSE;
+	case OPENING_REQUEST:
+		answer_request(d, c, o);
+		return FATE_CLOSE;
+	case OPENING_VERSION:
+		say(d, c->name, "speaks another version");
+		return FATE_CLOSE;
+	default:
+		return FATE_CLOSE;
+	}
+}
+
+static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+{
+	struct door *d = ctx;
+
+	switch (lobby_shake(c, d->s->token, o)) {
+	case SHAKE_OTHER:
+		return decide_other(d, c, o);
+	case SHAKE_WAITS:
+		return FATE_WAIT;
+	case SHAKE_PROVEN:
+		return admit(d, c) ? FATE_TAKEN : FATE_CLOSE;
+	case SHAKE_REFUSED:
+		say(d, c->name, "does not know the token");
+		return FATE_CLOSE;
+	case SHAKE_ENDS:
+		break;
+	}
+	return FATE_CLOSE;
+}
+
+/* 1: end. */
+static int turn(struct door *d)
+{
+	struct pollfd p[3 + LOBBY_PLACES] = { { .fd = d->wake, .events = POLLIN },
+					      { .fd = d->s->wake, .events = POLLIN } };
+	size_t n = lobby_watch(&d->lobby, p + 2);
+	uint64_t gone;
+
+	if (poll(p, (nfds_t)(2 + n), TICK_MS) < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (p[1].revents || (d->s->stop && atomic_load(d->s->stop)))
+		return 1;
+	if (p[0].revents && read(d->wake, &gone, sizeof(gone)) > 0 && d->session &&
+	    session_over(d->session)) {
+		session_end(d->session);
+		d->session = NULL;
+	}
+	lobby_turn(&d->lobby, p + 2);
+	return 0;
+}
+
+int serve_run(const struct serve *s, struct err *e)
+{
+	struct door d = { .s = s, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	int r = 0;
+
+	if (d.wake < 0)
+		return err_set(e, -errno, "no event: %s", strerror(errno));
+	d.lobby.listener = s->listener;
+	d.lobby.decide = decide;
+	d.lobby.ctx = &d;
+	while (r == 0)
+		r = turn(&d);
+	session_end(d.session);
+	lobby_close(&d.lobby);
+	close(d.wake);
+	return r < 0 ? err_set(e, r, "the server cannot wait: %s", strerror(-r)) : 0;
+}

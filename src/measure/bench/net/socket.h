@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses, and connections on which no wait is without an end. Descriptors are owned by who got
+ * them; results are 0 (or a descriptor) or -errno.
+ */
+#ifndef NET_SOCKET_H
+#define NET_SOCKET_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+enum { NET_PORT = 21187, NET_TEXT = 80 };
+
+struct net_address {
+	struct sockaddr_storage ss;
+	socklen_t len;
+	char text[NET_TEXT]; /* "10.0.0.2:21187" */
+};
+
+/* How long, and what cuts it short; stop may be NULL. */
+struct net_wait {
+	int ms;
+	const atomic_bool *stop;
+};
+
+/* "host", "host:port", "[v6]:port" or a bare v6 address. numeric: names are refused. */
+int net_address_parse(const char *text, bool numeric, struct net_address *out, struct err *e);
+void net_address_name(struct net_address *a);
+bool net_address_loopback(const struct net_address *a);
+bool net_address_any(const struct net_address *a);
+
+/* The clocks of base/clock.h, in nanoseconds as they go over the wire. */
+static inline uint64_t net_now_ns(void)
+{
+	return (uint64_t)clock_mono_ns();
+}
+
+static inline long long net_now_ms(void)
+{
+	return clock_mono_ms();
+}
+
+static inline uint64_t net_cpu_ns(void)
+{
+	return (uint64_t)clock_cpu_ns();
+}
+
+/* The socket is non-blocking afterwards. segment: TCP_MAXSEG, 0: as the path allows. */
+int net_dial(const struct net_address *to, int segment, const struct net_wait *w);
+/* All n bytes. -EINTR: stopped; -ETIMEDOUT; -ECONNRESET also when the other side closed. */
+int net_read(int fd, void *p, size_t n, const struct net_wait *w);
+int net_write(int fd, const void *p, size_t n, const struct net_wait *w);
+/* -ECONNRESET when the other side has closed, which is what is waited for; else as above. */
+int net_read_end(int fd, const struct net_wait *w);
+
+/* on: what a call sends goes at once; off: small rests wait for more. */
+void net_no_delay(int fd, bool on);
+/* Blocking again, and no call on it waits longer than ms. */
+int net_blocking(int fd, int ms);
+/* close, without what TCP would keep of the connection. */
+void net_drop(int fd);
+
+#endif

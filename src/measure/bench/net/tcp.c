@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much TCP carries: streams to the peer and from it, and what a byte costs both sides. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <stdio.h>
+
+#include "measure/bench/list.h"
+#include "measure/bench/net/peer.h"
+#include "measure/bench/net/place.h"
+
+enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, SLICE_NS = 10000000, VARIANT_MAX = 160 };
+
+/* Both sides at one moment. */
+struct moment {
+	struct peer_counts peer;
+	struct frame_counts own;
+	uint64_t own_cpu_ns;
+	struct link_bytes link;
+};
+
+struct rate {
+	const struct net_arg *arg;
+	const struct bench_env *env;
+	struct peer peer;
+	struct streams *streams;
+	struct net_link link; /* that the connections really use */
+	struct moment first, last;
+	char *variant;
+};
+
+static bool sending(const struct rate *s)
+{
+	return s->arg->test.kind == TEST_SEND;
+}
+
+static void look_here(struct rate *s, struct moment *m)
+{
+	streams_count(s->streams, &m->own);
+	m->own_cpu_ns = net_cpu_ns();
+	m->link = link_count(&s->link);
+}
+
+static int look(struct rate *s, struct moment *m, struct err *e)
+{
+	int r = peer_count(&s->peer, &m->peer, e);
+
+	look_here(s, m);
+	return r;
+}
+
+/* --- set-up -------------------------------------------------------------------------------------
+ */
+
+static void rate_teardown(void *state)
+{
+	struct rate *s = state;
+
+	streams_end(s->streams);
+	peer_close(&s->peer);
+	free(s);
+}
+
+static int open_streams(struct rate *s, struct err *e)
+{
+	int fds[WIRE_STREAMS_MAX] = { 0 };
+	size_t n = s->arg->test.streams;
+
+	for (size_t i = 0; i < n; i++) {
+		fds[i] = peer_stream(&s->peer, i, e);
+		if (fds[i] < 0) {
+			int r = fds[i];
+
+			while (i-- > 0)
+				net_drop(fds[i]);
+			return r;
+		}
+	}
+	link_of_socket(fds[0], &s->link);
+	stream_describe(fds[0], s->variant);
+	return streams_start(sending(s) ? STREAM_SENDER : STREAM_RECEIVER, fds, n, s->peer.test, 0,
+			     &s->arg->place.cpus, &s->streams, e);
+}
+
+static int rate_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	struct rate *s = calloc(1, sizeof(*s));
+	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->env = env;
+	s->variant = arena_alloc(env->a, VARIANT_MAX);
+	ask.address = s->arg->place.peer;
+	r = peer_open(&ask, &s->peer, e);
+	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	r = r ? r : open_streams(s, e);
+	r = r ? r : peer_ready(&s->peer, e);
+	r = r ? r : look(s, &s->first, e);
+	if (r) {
+		rate_teardown(s);
+		return r;
+	}
+	s->last = s->first;
+	*variant = s->variant;
+	*state = s;
+	return 0;
+}
+
+/* --- samples ------------------------------------------------------------------------------------
+ */
+
+static int sleep_window(const struct rate *s)
+{
+	struct timespec slice = { 0, SLICE_NS };
+	int n = (s->arg->small ? SMALL_WINDOW_MS : WINDOW_MS) * 1000000 / SLICE_NS;
+
+	for (int i = 0; i < n; i++) {
+		if (s->env->stop && atomic_load(s->env->stop))
+			return -EINTR;
+		nanosleep(&slice, NULL);
+	}
+	return 0;
+}
+
+/* Nobody can have received what was not sent. A sender counts a call when it returns, so there may
+ * be one under way on each connection. */
+static int check(struct rate *s, const struct moment *now, struct err *e)
+{
+	uint64_t sent = sending(s) ? now->own.bytes : now->peer.c.bytes,
+		 got = sending(s) ? now->peer.c.bytes : s->last.own.bytes;
+	unsigned long long wrong;
+	uint64_t under_way = (uint64_t)s->arg->test.streams * STREAM_BUFFER;
+	int r = peer_believable(&s->peer, &s->last.peer, &now->peer, e);
+
+	if (r)
+		return r;
+	if (got > sent + under_way && sending(s))
+		return err_set(
+			e, -EPROTO, "%s says that it received %llu bytes, but only %llu were sent",
+			s->peer.address.text, (unsigned long long)got, (unsigned long long)sent);
+	if (got > sent + under_way)
+		return err_set(e, -EPROTO, "%s says that it sent %llu bytes, but %llu came here",
+			       s->peer.address.text, (unsigned long long)sent,
+			       (unsigned long long)got);
+	wrong = now->own.wrong + now->peer.c.wrong;
+	if (wrong)
+		return err_set(e, -EILSEQ, "%llu blocks arrived with other data than was sent",
+			       wrong);
+	return 0;
+}
+
+static int rate_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct rate *s = state;
+	struct moment now = { 0 };
+	long long end = net_now_ms() + STREAM_QUIET_MS;
+	double bytes, ns, here, there;
+	int r;
+
+	do {
+		r = sleep_window(s);
+		if (r)
+			return err_set(e, r, "interrupted");
+		r = look(s, &now, e);
+		if (r)
+			return r;
+		r = check(s, &now, e);
+		if (r)
+			return r;
+		bytes = sending(s) ? (double)(now.peer.c.bytes - s->last.peer.c.bytes)
+				   : (double)(now.own.bytes - s->last.own.bytes);
+		r = bytes > 0 ? 0 : streams_error(s->streams);
+	} while (!(bytes > 0) && r == 0 && net_now_ms() < end);
+	if (!(bytes > 0))
+		return peer_fail(&s->peer, r ? r : -ETIMEDOUT, "no data moves", e);
+	ns = sending(s) ? (double)(now.peer.c.at_ns - s->last.peer.c.at_ns)
+			: (double)(now.own.at_ns - s->last.own.at_ns);
+	here = (double)(now.own_cpu_ns - s->last.own_cpu_ns) / bytes;
+	there = (double)(now.peer.c.cpu_ns - s->last.peer.c.cpu_ns) / bytes;
+	out->value[0] = bytes * 8 / ns;
+	/* Nanoseconds a byte are seconds a GB. */
+	out->value[1] = sending(s) ? here : there;
+	out->value[2] = sending(s) ? there : here;
+	s->last = now;
+	return 0;
+}
+
+/* --- verdict ------------------------------------------------------------------------------------
+ */
+
+static int check_link(const struct rate *s, const struct moment *end, double payload, struct err *e)
+{
+	/* What was under way while the counters were read. */
+	const double slack = 8e6, least = 0.9 * payload - slack;
+	double here = sending(s) ? (double)(end->link.tx - s->first.link.tx)
+				 : (double)(end->link.rx - s->first.link.rx);
+	double there = sending(s) ? (double)(end->peer.c.nic_rx - s->first.peer.c.nic_rx)
+				  : (double)(end->peer.c.nic_tx - s->first.peer.c.nic_tx);
+
+	if (s->link.loopback)
+		return 0;
+	if (end->link.known && s->first.link.known && here < least)
+		return err_set(e, -EXDEV,
+			       "%.3g MB were measured, but only %.3g MB went through %s: it never "
+			       "left the machine that way; the figures are void",
+			       payload / 1e6, here / 1e6, s->link.name);
+	if (!((end->peer.c.flags | s->first.peer.c.flags) & COUNTS_NO_NIC) && there < least)
+		return err_set(e, -EXDEV,
+			       "%.3g MB were measured, but only %.3g MB went through the peer's "
+			       "interface: it never came in that way; the figures are void",
+			       payload / 1e6, there / 1e6);
+	return 0;
+}
+
+/* Stops both sides; the totals must be the same to the byte. */
+static int rate_verify(void *state, struct err *e)
+{
+	struct rate *s = state;
+	struct moment end = { 0 };
+	double payload;
+	size_t n = strlen(s->variant);
+	uint64_t again;
+	int r, here;
+
+	peer_finishing(&s->peer);
+	r = sending(s) ? streams_finish(s->streams) : 0;
+
+	if (r)
+		return peer_fail(&s->peer, r, "ending its streams", e);
+	r = peer_stop(&s->peer, &end.peer, e);
+	/* Also when it failed: what it stopped, ends here. */
+	here = sending(s) ? 0 : streams_finish(s->streams);
+	if (r)
+		return r;
+	if (here)
+		return peer_fail(&s->peer, here, "waiting for the last bytes", e);
+	look_here(s, &end);
+	if (end.own.bytes != end.peer.c.bytes)
+		return err_set(e, -EPROTO, "%llu bytes were sent, %llu received",
+			       (unsigned long long)(sending(s) ? end.own.bytes : end.peer.c.bytes),
+			       (unsigned long long)(sending(s) ? end.peer.c.bytes : end.own.bytes));
+	r = check(s, &end, e);
+	payload = (double)(end.own.bytes - s->first.own.bytes);
+	r = r ? r : check_link(s, &end, payload, e);
+	again = sending(s) ? end.own.retransmits : end.peer.c.retransmits;
+	if (r == 0 && again)
+		snprintf(s->variant + n, VARIANT_MAX - n,
+			 "; %llu of about %.0f segments sent twice", (unsigned long long)again,
+			 payload / stream_segment(streams_fd(s->streams, 0)));
+	return r;
+}
+
+/* --- cases --------------------------------------------------------------------------------------
+ */
+
+static void add_segments(const struct bench_env *env, struct bench_cases *out,
+			 const struct net_place *p)
+{
+	static const int mtus[] = { 576, 1280, 1500, 4200, 9000 };
+
+	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
+		struct frame_start_test t = { .kind = TEST_SEND,
+					      .streams = 1,
+					      .segment = (uint32_t)(mtus[i] - p->link.headers) };
+
+		if (p->link.mtu > mtus[i] && mtus[i] >= (p->link.headers > 40 ? 1280 : 576))
+			net_case_add(env, out, p, arena_printf(env->a, "mtu:%d", mtus[i]),
+				     arena_printf(env->a,
+						  "1 stream to the peer, segments as if the MTU "
+						  "were %d bytes (it is %d)",
+						  mtus[i], p->link.mtu),
+				     &t, false);
+	}
+}
+
+static void rate_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	size_t cpus = idset_count(&env->cpus), many = cpus > 16 ? 16 : cpus < 8 ? 8 : cpus;
+	const size_t streams[] = { 1, 4, many };
+	struct net_place p;
+
+	if (!net_place_find(env, &p, out))
+		return;
+	for (size_t i = 0; i < 2 * 3; i++) {
+		bool down = i >= 3;
+		struct frame_start_test t = { .kind = down ? TEST_RECEIVE : TEST_SEND,
+					      .streams = (uint32_t)streams[i % 3] };
+
+		net_case_add(env, out, &p,
+			     arena_printf(env->a, "%s:%u", down ? "receive" : "send", t.streams),
+			     arena_printf(env->a, "%u stream%s %s the peer, %d KiB a call",
+					  t.streams, t.streams > 1 ? "s" : "", down ? "from" : "to",
+					  STREAM_BUFFER >> 10),
+			     &t, false);
+	}
+	add_segments(env, out, &p);
+}
+
+/* What the line carries less the bytes around a segment: preamble, Ethernet, IP, TCP, stamps. */
+static struct bench_limit rate_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct net_arg *arg = c->arg;
+	const struct net_place *p = &arg->place;
+	double headers = p->link.headers, share,
+	       mtu = arg->test.segment ? arg->test.segment + headers : p->link.mtu;
+
+	if (p->speed_mbps <= 0 || mtu < 88)
+		return (struct bench_limit){ .source = p->no_speed };
+	share = (mtu - headers - 12) / (mtu + 38);
+	return (struct bench_limit){
+		true, (double)p->speed_mbps / 1e3 * share,
+		arena_printf(env->a,
+			     "%s runs at %lld Mb/s; %.1f %% of that is data at an MTU of %.0f",
+			     p->link.name, p->speed_mbps, 100 * share, mtu)
+	};
+}
+
+static const struct bench_figure figures[] = {
+	{ "rate", "received", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
+	{ "sender_cpu", "CPU of the sender", "s_per_gb", "s/GB", BENCH_LOWER },
+	{ "receiver_cpu", "CPU of the receiver", "s_per_gb", "s/GB", BENCH_LOWER },
+};
+
+const struct bench bench_tcp = {
+	.name = "tcp",
+	.title = "how much TCP carries to another machine and back",
+	.method =
+		"Threads that send and receive without pause, one for every two CPUs at most, "
+		"each with its connections in turns; a sample is what the receiver counted in "
+		"100 ms by its own clock, which must agree with ours. CPU is user and system time "
+		"of the process on each side; work that the kernel does in interrupts of other "
+		"processes is not in it. Each 64 KiB block "
+		"carries its offset, one in 16 is compared whole; at the end both sides' totals "
+		"must be equal, and the interfaces must have carried 90 % of it.",
+	.version = 2,
+	.figures = figures,
+	.n_figures = 3,
+	.brief = "send:",
+	.seconds = 3,
+	.rounds = 3,
+	.cases = rate_cases,
+	.setup = rate_setup,
+	.run = rate_run,
+	.verify = rate_verify,
+	.teardown = rate_teardown,
+	.limit = rate_limit,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long a small request takes there and back, on a connection that stands. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/bench/list.h"
+#include "measure/bench/net/peer.h"
+#include "measure/bench/net/place.h"
+
+enum { WINDOW = 1000, WINDOW_MS = 100, SMALL_WINDOW = 20, MESSAGE_MAX = 4096 };
+
+struct request {
+	const struct net_arg *arg;
+	struct peer peer;
+	int fd;
+	uint64_t count, wrong;
+	uint8_t out[MESSAGE_MAX], in[MESSAGE_MAX];
+	double us[WINDOW];
+};
+
+static void request_teardown(void *state)
+{
+	struct request *s = state;
+
+	if (s->fd >= 0)
+		net_drop(s->fd);
+	peer_close(&s->peer);
+	free(s);
+}
+
+static int request_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+			 const char **variant, struct err *e)
+{
+	struct request *s = calloc(1, sizeof(*s));
+	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	char *text = arena_alloc(env->a, NET_TEXT);
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->fd = -1;
+	ask.address = s->arg->place.peer;
+	r = peer_open(&ask, &s->peer, e);
+	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	if (r == 0) {
+		s->fd = peer_stream(&s->peer, 0, e);
+		r = s->fd < 0 ? s->fd : peer_ready(&s->peer, e);
+	}
+	if (r) {
+		request_teardown(s);
+		return r;
+	}
+	net_no_delay(s->fd, true);
+	net_blocking(s->fd, 1000);
+	stream_describe(s->fd, text);
+	*variant = text;
+	*state = s;
+	return 0;
+}
+
+/* n bytes by a blocking call; looks at the stop flag once a second at least. */
+static int whole(const struct request *s, bool reading, uint8_t *p, size_t n)
+{
+	long long end = 0;
+
+	for (size_t done = 0; done < n;) {
+		ssize_t k = reading ? recv(s->fd, p + done, n - done, 0)
+				    : send(s->fd, p + done, n - done, MSG_NOSIGNAL);
+
+		if (k > 0) {
+			done += (size_t)k;
+			continue;
+		}
+		if (k == 0)
+			return -ECONNRESET;
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+			return -EINTR;
+		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
+		if (net_now_ms() > end)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static int one_request(struct request *s)
+{
+	size_t n = s->arg->test.size;
+	int r;
+
+	memcpy(s->out, &s->count, sizeof(s->count));
+	s->count++;
+	r = whole(s, false, s->out, n);
+	r = r ? r : whole(s, true, s->in, n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		s->wrong += (s->in[i] ^ s->out[i]) != 0xff;
+	return r;
+}
+
+static int request_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct request *s = state;
+	size_t most = s->arg->small ? SMALL_WINDOW : WINDOW, n = 0;
+	long long end = net_now_ms() + WINDOW_MS;
+
+	for (; n < most && (n < 10 || net_now_ms() < end); n++) {
+		uint64_t begin = net_now_ns();
+		int r = one_request(s);
+
+		if (r)
+			return peer_fail(&s->peer, r, "waiting for an answer", e);
+		s->us[n] = (double)(net_now_ns() - begin) / 1e3;
+		if (out->observed)
+			histogram_add(out->observed, s->us[n] * 1e3);
+	}
+	if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+		return err_set(e, -EINTR, "interrupted");
+	stat_sort(s->us, n);
+	out->value[0] = stat_quantile(s->us, n, 0.5);
+	out->value[1] = stat_quantile(s->us, n, 0.99);
+	return 0;
+}
+
+static int request_verify(void *state, struct err *e)
+{
+	struct request *s = state;
+	struct peer_counts counts;
+	int r;
+
+	peer_finishing(&s->peer);
+	shutdown(s->fd, SHUT_WR);
+	r = peer_stop(&s->peer, &counts, e);
+	if (r)
+		return r;
+	if (s->wrong)
+		return err_set(e, -EILSEQ, "%llu bytes came back other than they must",
+			       (unsigned long long)s->wrong);
+	if (counts.c.bytes != s->count * s->arg->test.size)
+		return err_set(e, -EPROTO, "%llu requests were answered here, %llu there",
+			       (unsigned long long)s->count,
+			       (unsigned long long)(counts.c.bytes / s->arg->test.size));
+	return 0;
+}
+
+static void request_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	static const uint32_t sizes[] = { 64, 4096 };
+	struct net_place p;
+
+	if (!net_place_find(env, &p, out))
+		return;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct frame_start_test t = { .kind = TEST_ECHO, .streams = 1, .size = sizes[i] };
+
+		net_case_add(env, out, &p, arena_printf(env->a, "%uB", sizes[i]),
+			     arena_printf(env->a,
+					  "%u bytes there and %u back, one after the other, "
+					  "TCP_NODELAY",
+					  sizes[i], sizes[i]),
+			     &t, false);
+	}
+}
+
+static const struct bench_figure figures[] = {
+	{ "p50", "there and back, median of a window", "us", "us", BENCH_LOWER },
+	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
+};
+
+const struct bench bench_tcp_latency = {
+	.name = "tcp-latency",
+	.title = "how long a request over TCP takes there and back",
+	.method = "Messages on one connection, each sent when the answer to the one before is "
+		  "there; microseconds there and back, not half of it. Every answer is checked, "
+		  "and both sides must have counted the same. A sample is the median, and the 99th "
+		  "percentile, of up to 1000 of them.",
+	.version = 1,
+	.figures = figures,
+	.n_figures = 2,
+	.observed_scale = 1e-3,
+	.brief = "64B",
+	.seconds = 3,
+	.rounds = 3,
+	.cases = request_cases,
+	.setup = request_setup,
+	.run = request_run,
+	.verify = request_verify,
+	.teardown = request_teardown,
+	.limit = net_limit_unknown,
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Openings and frames to bytes and back. What is not exactly as expected is refused. */
+#include "measure/bench/net/wire_cursor.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint8_t magic[8] = { 'g', 'p', 'u', 't', 'u', 'n', 'e', '\n' };
+
+/* --- openings -----------------------------------------------------------------------------------
+ */
+
+void opening_write(const struct opening *o, uint8_t out[WIRE_OPENING])
+{
+	struct cursor c = { .out = out };
+
+	put_bytes(&c, magic, sizeof(magic));
+	put(&c, o->version, 2);
+	put(&c, o->kind, 2);
+	put(&c, o->index, 4);
+	put(&c, o->test, 8);
+	put(&c, 0, 8);
+	put_bytes(&c, o->secret, WIRE_SECRET);
+}
+
+int opening_read(const uint8_t in[WIRE_OPENING], struct opening *out)
+{
+	struct cursor c = { .in = in, .at = sizeof(magic), .end = WIRE_OPENING };
+
+	*out = (struct opening){ 0 };
+	if (memcmp(in, magic, sizeof(magic)) != 0)
+		return -EBADMSG;
+	out->version = (unsigned)take(&c, 2);
+	if (out->version != WIRE_VERSION)
+		return -EPROTO;
+	out->kind = (enum opening_kind)take_within(&c, 2, OPENING_HELLO, OPENING_KINDS - 1);
+	out->index = (uint32_t)take(&c, 4);
+	out->test = take(&c, 8);
+	take_within(&c, 8, 0, 0);
+	take_bytes(&c, out->secret, WIRE_SECRET);
+	return c.bad ? -EBADMSG : 0;
+}
+
+void wire_proof(const void *token, size_t n, const struct wire_auth *a, enum proof_by by,
+		uint8_t out[WIRE_SECRET])
+{
+	/* Different words, so that a proof can never be sent back as one's own. */
+	static const char words[][16] = { "gputune client", "gputune server", "gputune session" };
+	uint8_t version[2] = { WIRE_VERSION, 0 };
+	struct hmac m;
+
+	hmac_begin(&m, token, n);
+	hmac_add(&m, words[by], sizeof(words[by]));
+	hmac_add(&m, version, sizeof(version));
+	hmac_add(&m, a->client, WIRE_SECRET);
+	hmac_add(&m, a->server, WIRE_SECRET);
+	hmac_end(&m, out);
+}
+
+static void opening_proof(const struct opening *o, const uint8_t key[WIRE_SECRET],
+			  uint8_t out[WIRE_SECRET])
+{
+	uint8_t bytes[WIRE_OPENING];
+	struct hmac m;
+
+	opening_write(o, bytes);
+	hmac_begin(&m, key, WIRE_SECRET);
+	hmac_add(&m, bytes, WIRE_OPENING - WIRE_SECRET);
+	hmac_end(&m, out);
+}
+
+void opening_seal(struct opening *o, const uint8_t key[WIRE_SECRET])
+{
+	opening_proof(o, key, o->secret);
+}
+
+bool opening_sealed(const struct opening *o, const uint8_t key[WIRE_SECRET])
+{
+	uint8_t want[WIRE_SECRET];
+
+	opening_proof(o, key, want);
+	return secret_equal(want, o->secret, WIRE_SECRET);
+}
+
+/* --- bodies -------------------------------------------------------------------------------------
+ */
+
+static void write_counts(struct cursor *c, const struct frame_counts *k)
+{
+	const uint64_t all[] = { k->bytes,	 k->wrong,  k->cpu_ns, k->at_ns,
+				 k->retransmits, k->nic_rx, k->nic_tx };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		put(c, all[i], 8);
+	put(c, k->flags, 4);
+}
+
+static void read_counts(struct cursor *c, struct frame_counts *k)
+{
+	uint64_t *const all[] = { &k->bytes,	   &k->wrong,  &k->cpu_ns, &k->at_ns,
+				  &k->retransmits, &k->nic_rx, &k->nic_tx };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		*all[i] = take(c, 8);
+	k->flags = (uint32_t)take_within(c, 4, 0, COUNTS_NO_NIC | COUNTS_LOOPBACK);
+}
+
+static void write_verbs(struct cursor *c, const struct frame_verbs *v)
+{
+	put(c, v->qp, 4);
+	put(c, v->psn, 4);
+	put(c, v->rkey, 4);
+	put(c, v->address, 8);
+	put(c, v->length, 8);
+	put(c, v->lid, 2);
+	put(c, v->mtu, 1);
+	put(c, v->link, 1);
+	put_bytes(c, v->gid, sizeof(v->gid));
+}
+
+static void read_verbs(struct cursor *c, struct frame_verbs *v)
+{
+	v->qp = (uint32_t)take_within(c, 4, 0, 0xffffff);
+	v->psn = (uint32_t)take_within(c, 4, 0, 0xffffff);
+	v->rkey = (uint32_t)take(c, 4);
+	v->address = take(c, 8);
+	v->length = take(c, 8);
+	v->lid = (uint16_t)take(c, 2);
+	v->mtu = (uint8_t)take_within(c, 1, 1, 5);
+	v->link = (uint8_t)take_within(c, 1, 1, 2);
+	take_bytes(c, v->gid, sizeof(v->gid));
+}
+
+static void read_start(struct cursor *c, struct frame_start_test *s)
+{
+	s->kind = (enum test_kind)take_within(c, 4, TEST_SEND, TEST_KINDS - 1);
+	s->streams = (uint32_t)take_within(c, 4, 1, WIRE_STREAMS_MAX);
+	s->segment = (uint32_t)take_within(c, 4, 0, WIRE_SEGMENT_MAX);
+	s->size = (uint32_t)take_within(c, 4, 0, WIRE_BURST_MAX);
+}
+
+static void write_body(struct cursor *c, const struct wire_frame *f)
+{
+	switch (f->kind) {
+	case FRAME_START:
+		put(c, f->start.kind, 4);
+		put(c, f->start.streams, 4);
+		put(c, f->start.segment, 4);
+		put(c, f->start.size, 4);
+		break;
+	case FRAME_STARTED:
+		put(c, f->started.test, 8);
+		put(c, f->started.fast_open, 1);
+		put(c, f->started.slow_start_after_idle, 1);
+		break;
+	case FRAME_COUNTS:
+		write_counts(c, &f->counts);
+		break;
+	case FRAME_VERBS:
+		write_verbs(c, &f->verbs);
+		break;
+	case FRAME_ERROR:
+		put_bytes(c, f->error.text, strnlen(f->error.text, WIRE_TEXT_MAX));
+		break;
+	case FRAME_JOIN:
+	case FRAME_ORDER:
+	case FRAME_DONE:
+		wire_ranks_write(c, f);
+		break;
+	default:
+		break;
+	}
+}
+
+static int read_body(struct cursor *c, struct wire_frame *f)
+{
+	switch (f->kind) {
+	case FRAME_START:
+		read_start(c, &f->start);
+		break;
+	case FRAME_STARTED:
+		f->started.test = take(c, 8);
+		f->started.fast_open = take_within(c, 1, 0, 1);
+		f->started.slow_start_after_idle = take_within(c, 1, 0, 1);
+		break;
+	case FRAME_COUNTS:
+		read_counts(c, &f->counts);
+		break;
+	case FRAME_VERBS:
+		read_verbs(c, &f->verbs);
+		break;
+	case FRAME_ERROR:
+		take_text(c, f->error.text, WIRE_TEXT_MAX);
+		break;
+	case FRAME_JOIN:
+	case FRAME_ORDER:
+	case FRAME_DONE:
+		wire_ranks_read(c, f);
+		break;
+	default:
+		break;
+	}
+	return c->bad || c->at != c->end ? -EBADMSG : 0;
+}
+
+/* --- frames -------------------------------------------------------------------------------------
+ */
+
+void wire_sides(const uint8_t key[WIRE_SECRET], struct wire_side *client, struct wire_side *server)
+{
+	static const char words[][8] = { "client", "server" };
+	struct wire_side *sides[] = { client, server };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct hmac m;
+
+		hmac_begin(&m, key, WIRE_SECRET);
+		hmac_add(&m, words[i], sizeof(words[i]));
+		hmac_end(&m, sides[i]->key);
+		sides[i]->next = 0;
+	}
+}
+
+static void seal(const struct wire_side *side, const uint8_t *bytes, size_t n,
+		 uint8_t out[SHA256_BYTES])
+{
+	struct hmac m;
+
+	hmac_begin(&m, side->key, WIRE_SECRET);
+	hmac_add(&m, bytes, n);
+	hmac_end(&m, out);
+}
+
+size_t frame_write(const struct wire_frame *f, struct wire_side *side, uint8_t out[WIRE_FRAME_MAX])
+{
+	struct cursor body = { .out = out, .at = WIRE_HEAD }, head = { .out = out };
+
+	write_body(&body, f);
+	put(&head, body.at - WIRE_HEAD, 4);
+	put(&head, f->kind, 4);
+	put(&head, side->next++, 8);
+	seal(side, out, body.at, out + body.at);
+	return body.at + SHA256_BYTES;
+}
+
+int frame_length(const uint8_t head[WIRE_HEAD], size_t *total)
+{
+	struct cursor c = { .in = head, .end = WIRE_HEAD };
+	uint64_t n = take_within(&c, 4, 0, WIRE_BODY_MAX);
+
+	take_within(&c, 4, FRAME_START, FRAME_KINDS - 1);
+	if (c.bad)
+		return -EBADMSG;
+	*total = WIRE_HEAD + (size_t)n + SHA256_BYTES;
+	return 0;
+}
+
+int frame_read(const uint8_t *in, size_t n, struct wire_side *side, struct wire_frame *out)
+{
+	struct cursor c = { .in = in, .at = 4, .end = WIRE_HEAD };
+	uint8_t want[SHA256_BYTES];
+	uint64_t number;
+	size_t total;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	if (n < WIRE_HEAD + SHA256_BYTES || frame_length(in, &total) || total != n)
+		return -EBADMSG;
+	out->kind = (enum frame_kind)take(&c, 4);
+	number = take(&c, 8);
+	seal(side, in, n - SHA256_BYTES, want);
+	if (!secret_equal(want, in + n - SHA256_BYTES, SHA256_BYTES) || number != side->next)
+		return -EKEYREJECTED;
+	c.end = n - SHA256_BYTES;
+	r = read_body(&c, out);
+	if (r == 0)
+		side->next++;
+	return r;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of one measurement, on one machine or several: rank 0 leads and says what all do,
+ * the others do it and answer. Every connection is either one whose other end the kernel vouches
+ * for (same machine, same user) or one whose other end has proven that it knows the token. No wait
+ * is without an end, and who vanishes is named. Knows nothing of what is measured.
+ */
+#ifndef NET_WORLD_H
+#define NET_WORLD_H
+
+#include "base/arena.h"
+#include "measure/bench/net/frames.h"
+#include "measure/bench/net/token.h"
+
+enum { WORLD_JOIN_S = 60, WORLD_QUIET_S = 300 };
+
+struct world_ask {
+	unsigned rank, ranks; /* 2 to WIRE_RANKS_MAX */
+	/* All are on this machine: they meet at a socket of this name. NULL: at address. */
+	const char *job;
+	struct net_address address; /* where rank 0 listens */
+	struct token token;	    /* with an address */
+	double limit_s;		    /* for all to come; 0: WORLD_JOIN_S */
+	const atomic_bool *stop;
+};
+
+struct world;
+
+/*
+ * Waits until all are there. own: rank and ranks are taken from ask. Rank 0 fails, and tells the
+ * others why, when one does not come, cannot take part (gpus or nccl is 0: its text says why), has
+ * another version of gputune or NCCL, or drives a GPU that another one drives already.
+ */
+int world_open(const struct world_ask *ask, const struct frame_join *own, struct world **out,
+	       struct err *e);
+/* Says good-bye where that still can be. NULL is nothing. */
+void world_close(struct world *w);
+bool world_leads(const struct world *w);
+unsigned world_total(const struct world *w); /* GPUs of all; rank 0 alone knows */
+size_t world_machines(const struct world *w);
+/* "4 processes on 2 machines"; "rank 0: box GPU 0; rank 1: ..." */
+const char *world_text(struct arena *a, const struct world *w);
+const char *world_placement(struct arena *a, const struct world *w);
+
+/* Without waiting: rank 0: one of the others is gone or failed; else: rank 0 is gone. */
+bool world_trouble(struct world *w);
+
+/* --- rank 0 -------------------------------------------------------------------------------------
+ */
+/* To all; first and total of it are filled in for each. */
+int world_tell(struct world *w, const struct frame_order *o, struct err *e);
+/* All answers. out: the slowest time, all flags, the longest text of those that went well. -errno
+ * and *e with the name of who failed; after -ECONNRESET and -ETIME the world is over. */
+int world_gather(struct world *w, double limit_s, const char *what, struct frame_done *out,
+		 struct err *e);
+/* CPU seconds that the other processes on this machine have taken since they joined, as each last
+ * said. */
+double world_near_cpu_s(const struct world *w);
+/* Nobody is asked anything any more: connections are closed, so that others stop waiting. */
+void world_break(struct world *w, const char *why);
+
+/* --- the others ---------------------------------------------------------------------------------
+ */
+/* 1: good-bye. */
+int world_next(struct world *w, struct frame_order *out, struct err *e);
+int world_answer(struct world *w, const struct frame_done *d, struct err *e);
+
+#endif

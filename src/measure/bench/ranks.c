@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What launchers tell their processes. Sources: the documentation of each, named at its row. */
+#include "measure/bench/ranks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* Names of variables; NULL: it has none. */
+struct launcher {
+	const char *by;
+	const char *rank, *ranks, *local, *locals;
+	const char *needs; /* set for processes of a job alone, not for the shell that starts it */
+	const char *nodes; /* how many machines */
+	const char *job[2];
+	const char *host, *port, *list; /* of rank 0; list: of all machines, the first is meant */
+};
+
+static const struct launcher launchers[] = {
+	/* Our own, for launchers that are not known here. */
+	{ .by = "GPUTUNE_RANKS",
+	  .rank = "GPUTUNE_RANK",
+	  .ranks = "GPUTUNE_RANKS",
+	  .local = "GPUTUNE_LOCAL_RANK",
+	  .locals = "GPUTUNE_LOCAL_RANKS",
+	  .job = { "GPUTUNE_JOB" },
+	  .host = "GPUTUNE_MEET" },
+	/* Open MPI 2 to 5, "Environmental variables of mpirun". */
+	{ .by = "Open MPI",
+	  .rank = "OMPI_COMM_WORLD_RANK",
+	  .ranks = "OMPI_COMM_WORLD_SIZE",
+	  .local = "OMPI_COMM_WORLD_LOCAL_RANK",
+	  .locals = "OMPI_COMM_WORLD_LOCAL_SIZE",
+	  .job = { "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid" },
+	  .host = "MASTER_ADDR" },
+	/* PyTorch, torchrun's "Environment variables". Its port is taken by its own store. */
+	{ .by = "torchrun",
+	  .rank = "RANK",
+	  .ranks = "WORLD_SIZE",
+	  .local = "LOCAL_RANK",
+	  .locals = "LOCAL_WORLD_SIZE",
+	  .needs = "MASTER_ADDR",
+	  .job = { "TORCHELASTIC_RUN_ID", "MASTER_PORT" },
+	  .host = "MASTER_ADDR" },
+	/* Slurm, srun's "Output environment variables": those of a step. */
+	{ .by = "Slurm",
+	  .rank = "SLURM_PROCID",
+	  .ranks = "SLURM_STEP_NUM_TASKS",
+	  .local = "SLURM_LOCALID",
+	  .needs = "SLURM_STEP_ID",
+	  .nodes = "SLURM_STEP_NUM_NODES",
+	  .job = { "SLURM_JOB_ID", "SLURM_STEP_ID" },
+	  .host = "MASTER_ADDR",
+	  .list = "SLURM_STEP_NODELIST" },
+	/* MPICH's Hydra and those made from it. */
+	{ .by = "PMI",
+	  .rank = "PMI_RANK",
+	  .ranks = "PMI_SIZE",
+	  .local = "MPI_LOCALRANKID",
+	  .locals = "MPI_LOCALNRANKS",
+	  .host = "MASTER_ADDR" },
+};
+
+struct reader {
+	struct arena *a;
+	const char *(*get)(void *ctx, const char *name);
+	void *ctx;
+};
+
+static const char *value(const struct reader *r, const char *name)
+{
+	const char *v = name ? r->get(r->ctx, name) : NULL;
+
+	return v && *v ? v : NULL;
+}
+
+static int number(const struct reader *r, const char *name, unsigned most, unsigned *out,
+		  struct err *e)
+{
+	const char *v = value(r, name);
+	unsigned long long n;
+
+	if (!v || parse_u64(v, &n) || n > most)
+		return err_set(e, -EINVAL, "%s is \"%.40s\", not a number up to %u", name,
+			       v ? v : "", most);
+	*out = (unsigned)n;
+	return 0;
+}
+
+static bool name_letter(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '-' || c == '.' || c == '_' || c == ':';
+}
+
+const char *ranks_first_host(struct arena *a, const char *list)
+{
+	size_t head = 0, digits = 0;
+
+	while (name_letter(list[head]))
+		head++;
+	if (list[head] == '[')
+		while (list[head + 1 + digits] >= '0' && list[head + 1 + digits] <= '9')
+			digits++;
+	if ((list[head] == '[' && !digits) || head + digits == 0 || head + digits > 200 ||
+	    (list[head] && !strchr("[,", list[head])))
+		return NULL;
+	return arena_printf(a, "%.*s%.*s", (int)head, list, (int)digits,
+			    list + head + 1 * !!digits);
+}
+
+/* Only letters that can stand in a socket's name. */
+static const char *job_of(const struct reader *r, const struct launcher *l)
+{
+	const char *one = value(r, l->job[0]), *two = value(r, l->job[1]);
+	/* Where nothing names the job, all processes of a machine have one parent. */
+	char *text = !one && !two ? arena_printf(r->a, "parent-%d", (int)getppid())
+				  : arena_printf(r->a, "%s%s%s", one ? one : "", two ? "." : "",
+						 two ? two : "");
+
+	for (char *c = text; *c; c++)
+		*c = name_letter(*c) ? *c : '_';
+	return text;
+}
+
+static const char *meet_of(const struct reader *r, const struct launcher *l)
+{
+	const char *host = value(r, l->host), *list = value(r, l->list);
+
+	if (!host && list)
+		host = ranks_first_host(r->a, list);
+	return host;
+}
+
+static bool launched_by(const struct reader *r, const struct launcher *l)
+{
+	return value(r, l->rank) && value(r, l->ranks) && (!l->needs || value(r, l->needs));
+}
+
+static int read_launcher(const struct reader *r, const struct launcher *l, struct ranks *out,
+			 struct err *e)
+{
+	unsigned nodes = 0;
+	int s = number(r, l->ranks, RANKS_MAX, &out->ranks, e);
+
+	s = s || out->ranks < 2 ? s : number(r, l->rank, out->ranks - 1, &out->rank, e);
+	if (s == 0 && value(r, l->local))
+		s = number(r, l->local, RANKS_MAX - 1, &out->local, e);
+	if (s == 0 && value(r, l->locals))
+		s = number(r, l->locals, RANKS_MAX, &out->locals, e);
+	if (s == 0 && value(r, l->nodes))
+		s = number(r, l->nodes, 1u << 20, &nodes, e);
+	if (s)
+		return s;
+	out->by = l->by;
+	if (nodes == 1)
+		out->locals = out->ranks;
+	if (out->locals == out->ranks)
+		out->job = job_of(r, l);
+	else
+		out->meet = meet_of(r, l);
+	return 0;
+}
+
+int ranks_from_environment(struct arena *a, const char *(*get)(void *ctx, const char *name),
+			   void *ctx, struct ranks *out, struct err *e)
+{
+	struct reader r = { a, get, ctx };
+
+	*out = (struct ranks){ 0 };
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		int s;
+
+		if (!launched_by(&r, &launchers[i]))
+			continue;
+		s = read_launcher(&r, &launchers[i], out, e);
+		if (s || out->ranks < 2)
+			*out = (struct ranks){ 0 };
+		return s;
+	}
+	return 0;
+}

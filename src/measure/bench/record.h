@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a measurement leaves behind: every sample, under which conditions, on which machine with
+ * which settings. It is what results are stored as and what compare reads; everything lives in the
+ * arena it was built in.
+ */
+#ifndef BENCH_RECORD_H
+#define BENCH_RECORD_H
+
+#include "base/arena.h"
+#include "base/stat.h"
+
+enum bench_better { BENCH_HIGHER, BENCH_LOWER };
+
+enum { BENCH_FIGURES = 6, RECORD_SAMPLES_MAX = 1000000, RECORD_CASES_MAX = 4096 };
+
+/* What is known to be usual for this hardware, in the unit of the figure. */
+struct record_band {
+	bool known;
+	double low, high;
+	const char *source; /* who measured it and when; why there is none. NULL: nobody looked */
+};
+
+enum record_place { PLACE_UNKNOWN, PLACE_BELOW, PLACE_WITHIN, PLACE_ABOVE };
+
+/* One figure of one case. */
+struct record_series {
+	const char *key;   /* "rate", "p99" */
+	const char *title; /* "median of the window" */
+	const char *unit;  /* as a key's suffix: "gb_per_s", "ns" */
+	const char *unit_text;
+	enum bench_better better;
+	double *x; /* one a sample, in order of time */
+	struct stat_summary s;
+	bool has_summary; /* false without samples */
+	struct record_band band;
+};
+
+/* Percentiles over all single observations, where a sample is a window of many. */
+struct record_observed {
+	unsigned long long n; /* 0: none */
+	double p50, p90, p99, p999, max;
+	size_t of; /* whose series' unit they have */
+};
+
+enum record_stop {
+	STOP_INTERVAL, /* the median's interval was narrow enough */
+	STOP_TIME,
+	STOP_COUNT,
+	STOP_INTERRUPTED,
+	STOP_ERROR,
+};
+
+/* The first figure that there was, of a warm-up or before the best way was found. */
+struct record_early {
+	bool known;
+	double value; /* in the unit of the first series */
+	double at_s;  /* since the process began */
+	const char *how;
+	double last; /* what was seen after it; goes into no file */
+};
+
+struct record_case {
+	const char *bench, *name; /* "memory-bandwidth", "triad" */
+	const char *method;	  /* what is done, and what counts */
+	unsigned version;	  /* of the method; figures of different ones do not compare */
+	const char *setup;	  /* what the figure depends on: sizes, threads. "" when nothing */
+	const char *placement;	  /* CPUs and nodes, in words */
+	const char *variant;	  /* what was chosen at run time: "avx2, non-temporal"; "" */
+	bool has_limit;
+	double limit;		  /* in the unit of the first series */
+	const char *limit_source; /* "unknown: ..." without one */
+	struct record_series series[BENCH_FIGURES];
+	size_t n_series;
+	double *at_s; /* each sample's start, since the record's */
+	size_t n;     /* samples */
+	size_t *first;
+	size_t rounds;
+	struct record_observed observed;
+	struct record_early early;
+	size_t warmup; /* samples thrown away */
+	bool steady;   /* false: the warm-up never became steady */
+	bool verified; /* the result was checked and right */
+	enum record_stop stop;
+	const char *error; /* NULL: none */
+};
+
+/* How the error of a case begins whose work was done and came out wrong. */
+#define RECORD_WRONG "the result is wrong"
+/* Of a wrong result there is no figure. */
+bool record_wrong(const struct record_case *c);
+
+/* The machine at one moment. Totals since boot; negative: could not be seen. */
+struct record_moment {
+	double load1, available_mib;
+	double busy_s, steal_s, irq_s, idle_s; /* CPU seconds of all CPUs */
+	double own_s; /* of this process and its children that have ended; after: and of the other
+			 ranks here */
+	double at_s;
+	long long interrupts, switches;
+	long long throttles; /* thermal throttle events of all CPUs */
+	long long mhz_min, mhz_max;
+	double temp_c;	     /* the hottest zone */
+	long long pm_qos_us; /* what /dev/cpu_dma_latency holds CPUs to */
+};
+
+/* What the sampler saw. */
+struct record_track {
+	double at_s;
+	long long mhz_min, mhz_max;
+	double temp_c;
+};
+
+struct record_conditions {
+	struct record_moment before, after;
+	struct record_track *track;
+	size_t n_track;
+	double idle_others;	/* CPUs that others kept busy in a look before the first sample */
+	double others;		/* and while it was measured */
+	double steal_percent;	/* of all CPU time */
+	double sampler_percent; /* of one CPU: what the sampler itself cost */
+	unsigned cpus;
+};
+
+struct record_pair {
+	const char *name, *value;
+};
+
+/* A bench that did not run. */
+struct record_skip {
+	const char *bench, *reason;
+};
+
+struct record {
+	const char *id; /* "20261121-045000-memory-bandwidth" */
+	const char *version;
+	long long time_s;
+	const char *machine; /* digest: the same on one machine, different on others */
+	struct record_pair *fingerprint;
+	size_t n_fingerprint;
+	const char *settings_digest;
+	struct record_pair *settings; /* "cpu.governor (policy 0)" and its value */
+	size_t n_settings;
+	struct record_conditions conditions;
+	struct record_case *cases;
+	size_t n;
+	struct record_skip *skipped;
+	size_t n_skipped;
+	bool partial; /* interrupted */
+	bool unkept;  /* it is in no state folder: there is nothing to show or compare by its id */
+	const char **notes;
+	size_t n_notes;
+};
+
+const char *record_stop_name(enum record_stop s);
+int record_stop_parse(const char *name, enum record_stop *out);
+/* No case has a figure, nor a result that was found wrong: it says nothing of the machine. */
+bool record_empty(const struct record *r);
+/* Fills every series' summary from its samples. */
+void record_summarise(struct record *r);
+/* Writes into notes what a reader must know: busy machine, throttling, never steady, two states. */
+void record_judge(struct arena *a, struct record *r);
+void record_note(struct arena *a, struct record *r, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void record_skip(struct arena *a, struct record *r, const char *bench, const char *reason);
+/* Where the median lies to the band. */
+enum record_place record_place(const struct record_series *s);
+/* Outside the band on its bad side. */
+bool record_worse(const struct record_series *s);
+/* "below", "within", "above"; NULL when nothing is known. */
+const char *record_place_name(enum record_place p);
+/* True when somebody else used the machine so much that figures suffer. */
+bool record_busy(const struct record_conditions *c);
+/* 16 hexadecimal digits of a 64-bit hash (FNV-1a). */
+const char *record_digest(struct arena *a, const struct record_pair *pairs, size_t n);
+
+#endif

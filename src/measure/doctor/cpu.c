@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processors that are slow, late or busy with something else. */
+#include <string.h>
+
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+static void warm(const struct evidence *e, struct judged *out)
+{
+	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
+	long long during = c && c->before.throttles >= 0 && c->after.throttles >= 0
+				   ? c->after.throttles - c->before.throttles
+				   : 0;
+
+	if (during > 0)
+		says(e, out, CAUSE_CERTAIN,
+		     "CPUs were slowed down for heat %lld times during the "
+		     "tests",
+		     during);
+	else if (!says_unseen(e, out, &e->signs->log_throttled.f, "the kernel's log"))
+		says(e, out, e->signs->log_throttled.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "the kernel's log of this boot has %lld lines of CPUs that were too warm",
+		     e->signs->log_throttled.v);
+}
+
+static void clock_measured(const struct evidence *e, struct judged *out)
+{
+	const struct record_case *c = case_of(e, "cpu-frequency", "one");
+	double mhz;
+
+	rule_by_band(e, TEST_CPU_CLOCK, out);
+	/* One core alone reaches the highest frequency, but for a few per cent. */
+	if (out->how == CAUSE_UNSEEN && c && c->has_limit && c->limit > 0 &&
+	    figure_of(c, "frequency", &mhz))
+		says(e, out, mhz < 0.85 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "one core alone runs at %.0f of %.0f MHz (%s)", mhz, c->limit,
+		     c->limit_source);
+}
+
+static const struct cause clocks[] = {
+	{ .id = "governor",
+	  .title = "the governor saves power",
+	  BY_SETTING("cpu.governor", LIKELY),
+	  .fix = "cpu.governor",
+	  .steps = ANYWHERE("cpupower frequency-set -g performance") },
+	{ .id = "cap",
+	  .title = "a ceiling below what the CPU can do",
+	  BY_SETTING("cpu.frequency-cap", CERTAIN),
+	  .fix = "cpu.frequency-cap",
+	  .steps = ANYWHERE("cpupower frequency-set -u with the highest frequency") },
+	{ .id = "boost",
+	  .title = "turbo is off",
+	  BY_SETTING("cpu.boost", LIKELY),
+	  .fix = "cpu.boost",
+	  .steps = ANYWHERE("echo 1 > /sys/devices/system/cpu/cpufreq/boost, or in firmware "
+			    "set-up") },
+	{ .id = "warm",
+	  .title = "too warm",
+	  .rule = warm,
+	  .steps = ANYWHERE("fans, air flow, filters, the heat sink's contact") },
+	{ .id = "measured",
+	  .title = "it really runs slower than its kind does",
+	  .rule = clock_measured,
+	  .steps = ANYWHERE("look at power and heat limits in firmware set-up") },
+};
+
+/* --- late ------------------------------------------------------------------------------------
+ */
+static void sleeps(const struct evidence *e, struct judged *out)
+{
+	enum { WORTH_US = 50 };
+	double asleep, awake;
+	struct judged by;
+
+	rule_by_setting(e, "cpu.idle-states", CAUSE_POSSIBLE, &by);
+	if (test_missing(e, TEST_WAKE, out)) {
+		if (by.how == CAUSE_POSSIBLE || by.how == CAUSE_NOT_HERE)
+			*out = by;
+		return;
+	}
+	if (!figure_of(case_of(e, "idle-wake-up", "10ms"), "p50", &asleep) ||
+	    !figure_of(case_of(e, "idle-wake-up", "10ms:awake"), "p50", &awake)) {
+		says(e, out, CAUSE_UNSEEN, "only one half of the test ran");
+		return;
+	}
+	says(e, out, asleep - awake > WORTH_US ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+	     "a thread that slept 10 ms wakes %.1f us late on an idle CPU and %.1f us on one that "
+	     "is kept awake",
+	     asleep, awake);
+}
+
+static void stolen(const struct evidence *e, struct judged *out)
+{
+	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
+
+	if (!is_virtual(e->m))
+		says(e, out, CAUSE_NOT_HERE, "no virtual machine");
+	else if (!c || c->steal_percent < 0 || !e->record->n)
+		says(e, out, CAUSE_UNSEEN,
+		     "no test ran during which stolen time could have been seen");
+	else
+		says(e, out, c->steal_percent > 2 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+		     "the host took %.1f %% of the CPU time during the tests", c->steal_percent);
+}
+
+static const struct cause late[] = {
+	{ .id = "idle-states",
+	  .title = "deep idle states take long to leave",
+	  .rule = sleeps,
+	  .fix = "cpu.idle-states",
+	  .steps = ANYWHERE("disable the states by their latency, or have the program hold "
+			    "/dev/cpu_dma_latency") },
+	{ .id = "isolation",
+	  .title = "isolated CPUs are not consistently isolated",
+	  BY_SETTING("boot.isolation", LIKELY),
+	  .steps = ANYWHERE("one list in isolcpus, nohz_full and rcu_nocbs") },
+	{ .id = "interrupts",
+	  .title = "interrupts go to isolated CPUs",
+	  BY_SETTING("cpu.irq-affinity", LIKELY),
+	  .fix = "cpu.irq-affinity",
+	  .steps = ANYWHERE("irqaffinity= without the isolated CPUs") },
+	{ .id = "stolen",
+	  .title = "the host takes the CPU away",
+	  .rule = stolen,
+	  .steps = ANYWHERE("ask who runs the host for CPUs of your own") },
+};
+
+/* --- others ----------------------------------------------------------------------------------
+ */
+static void loaded(const struct evidence *e, struct judged *out)
+{
+	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);
+	double each;
+
+	if (says_unseen(e, out, &e->signs->load.f, "the load") || !cpus)
+		return;
+	each = (double)e->signs->load.v / 100 / cpus;
+	says(e, out, each > 1.2 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "%.2f tasks wanted to run on %u CPUs over the last minute",
+	     (double)e->signs->load.v / 100, cpus);
+}
+
+static void pressed(const struct evidence *e, struct judged *out)
+{
+	if (e->signs->pressure_cpu.f.seen == SEEN_ABSENT)
+		says(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");
+	else if (!says_unseen(e, out, &e->signs->pressure_cpu.f, "CPU pressure"))
+		says(e, out, e->signs->pressure_cpu.v > 2000 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "in %.1f %% of the last 10 s some task waited for a CPU",
+		     (double)e->signs->pressure_cpu.v / 100);
+}
+
+static const struct cause busy[] = {
+	{ .id = "load",
+	  .title = "more tasks than CPUs",
+	  .rule = loaded,
+	  .steps = ANYWHERE("top; end or move what is not wanted, give the job CPUs of its own") },
+	{ .id = "pressure",
+	  .title = "tasks wait for CPUs",
+	  .rule = pressed,
+	  .steps = ANYWHERE("top; look at limits of containers (cpu.max) as well") },
+	{ .id = "offline",
+	  .title = "CPUs are switched off",
+	  BY_SETTING("cpu.online", LIKELY),
+	  .fix = "cpu.online",
+	  .steps = ANYWHERE("echo 1 > /sys/devices/system/cpu/cpuN/online, or take maxcpus= out of "
+			    "the command line") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "cpu.slow-clock",
+	  .symptom = "the CPU is slower than it should be",
+	  .words = "governor frequency turbo boost throttle tokenizer data loader",
+	  .tests = TEST_BIT(TEST_CPU_CLOCK),
+	  CAUSES(clocks) },
+	{ .id = "cpu.late-wake",
+	  .symptom = "short requests take long, the first after a pause most",
+	  .words = "latency jitter wake idle c-states api p99 tail virtual steal",
+	  .tests = TEST_BIT(TEST_WAKE),
+	  CAUSES(late) },
+	{ .id = "cpu.busy",
+	  .symptom = "something else uses the CPUs",
+	  .words = "load contention slow others background",
+	  CAUSES(busy) },
+};
+const struct diagnosis_table diagnoses_cpu = DIAGNOSIS_TABLE(rows);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading and saving that take long. */
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+/* A setting that differs from the wish is a cause only where reading was measured: what it is worth
+ * shows after the fix. */
+static void with_reading(const struct evidence *e, const char *setting, struct judged *out)
+{
+	struct judged test;
+	bool measured = !test_missing(e, TEST_FILES, &test) || !test_missing(e, TEST_DISK, &test);
+
+	rule_by_setting(e, setting, measured ? CAUSE_LIKELY : CAUSE_POSSIBLE, out);
+	if (out->how == CAUSE_POSSIBLE)
+		says(e, out, CAUSE_POSSIBLE,
+		     "%s; what it is worth was not measured (--files or --dir)", out->says);
+}
+
+static void read_ahead(const struct evidence *e, struct judged *out)
+{
+	with_reading(e, "disk.read-ahead", out);
+}
+
+static void scheduler(const struct evidence *e, struct judged *out)
+{
+	with_reading(e, "disk.scheduler", out);
+}
+
+static const struct cause slow[] = {
+	{ .id = "remote",
+	  .title = "it is read over the network",
+	  BY_SETTING("disk.root-local", LIKELY),
+	  .steps = ANYWHERE("copy models to a disk of this machine") },
+	{ .id = "usb",
+	  .title = "a USB disk runs in its old mode, one request at a time",
+	  BY_SETTING("disk.usb-transport", CERTAIN),
+	  .steps = ANYWHERE("a bridge and a port that speak UAS; look at lsusb -t") },
+	{ .id = "full",
+	  .title = "the file system is nearly full",
+	  BY_SETTING("disk.free-space", LIKELY),
+	  .steps = ANYWHERE("delete or move something") },
+	{ .id = "pool",
+	  .title = "a ZFS pool is degraded",
+	  BY_SETTING("zfs.pool-state", CERTAIN),
+	  .steps = ANYWHERE("zpool status tells which disk") },
+	{ .id = "read-ahead",
+	  .title = "little is read ahead",
+	  .rule = read_ahead,
+	  .fix = "disk.read-ahead",
+	  .steps = ANYWHERE("a larger read_ahead_kb of the disk") },
+	{ .id = "scheduler",
+	  .title = "the I/O scheduler does not fit the disk",
+	  .rule = scheduler,
+	  .fix = "disk.scheduler",
+	  .steps = ANYWHERE("none for NVMe, mq-deadline for others") },
+};
+
+static void dirty(const struct evidence *e, struct judged *out)
+{
+	long long kb;
+	struct judged by;
+
+	rule_by_setting(e, "memory.dirty-ratio", CAUSE_LIKELY, &by);
+	if (by.how != CAUSE_LIKELY) {
+		*out = by;
+		return;
+	}
+	if (says_unseen(e, out, &e->m->memory.dirty_kb.f, "what waits to be written"))
+		return;
+	kb = e->m->memory.dirty_kb.v;
+	/* More waits now than the wish would ever let wait. */
+	says(e, out, kb > 1 << 20 ? CAUSE_LIKELY : CAUSE_POSSIBLE, "%s; %lld MiB wait now", by.says,
+	     kb / 1024);
+}
+
+static const struct cause saving[] = {
+	{ .id = "writeback",
+	  .title = "so much may wait to be written that writers stall",
+	  .rule = dirty,
+	  .fix = "memory.dirty-ratio",
+	  .steps = ANYWHERE("sysctl vm.dirty_bytes and vm.dirty_background_bytes of a few GiB") },
+	{ .id = "full",
+	  .title = "the file system is nearly full",
+	  BY_SETTING("disk.free-space", LIKELY),
+	  .steps = ANYWHERE("delete or move something") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "disk.slow-load",
+	  .symptom = "loading a model takes long",
+	  .words = "disk read nvme ssd start cold storage nfs usb safetensors checkpoint",
+	  .missing = "how fast it is read was not measured: --files MODEL, or --dir FOLDER",
+	  .missing_test = TEST_BIT(TEST_FILES) | TEST_BIT(TEST_DISK),
+	  .tests = TEST_BIT(TEST_FILES) | TEST_BIT(TEST_DISK),
+	  CAUSES(slow) },
+	{ .id = "disk.stalls-saving",
+	  .symptom = "everything stalls while a checkpoint is saved",
+	  .words = "write writeback dirty flush sync freeze save",
+	  CAUSES(saving) },
+};
+const struct diagnosis_table diagnoses_disk = DIAGNOSIS_TABLE(rows);

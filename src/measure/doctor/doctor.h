@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Diagnoses: from a symptom in a person's words to causes with evidence. One const row each, one
+ * table a topic. A rule is pure: facts, findings of the settings, signs and results of tests in, a
+ * likelihood and a sentence out. What was not tested is never said to be fine.
+ */
+#ifndef DOCTOR_DOCTOR_H
+#define DOCTOR_DOCTOR_H
+
+#include "measure/bench/record.h"
+#include "measure/doctor/signs.h"
+#include "look/settings/check.h"
+
+/* Most telling first. */
+enum likelihood {
+	CAUSE_CERTAIN,	/* it is so, and it makes the symptom */
+	CAUSE_LIKELY,	/* it is so; whether it makes the symptom depends on the work */
+	CAUSE_POSSIBLE, /* nothing speaks against it, something for it */
+	CAUSE_UNSEEN,	/* could not be looked at */
+	CAUSE_EXCLUDED,
+	CAUSE_NOT_HERE, /* this machine has no such part */
+	LIKELIHOODS
+};
+
+/* What a rule says; says is a literal or arena memory. */
+struct judged {
+	enum likelihood how;
+	const char *says;
+};
+
+/* Short tests by the benches, where what can be read does not tell. Bits of diagnosis.tests. */
+enum doctor_test_id {
+	TEST_GPU_LOAD,	   /* gpu-load */
+	TEST_GPU_COPY,	   /* copy between host and GPUs */
+	TEST_GPU_MEMORY,   /* gpu-memory */
+	TEST_GPU_STEADY,   /* gpu-memory for long: two states */
+	TEST_MEMORY_ONE,   /* memory-bandwidth of one thread */
+	TEST_MEMORY_PAGES, /* memory-latency on huge pages */
+	TEST_CPU_CLOCK,	   /* cpu-frequency */
+	TEST_WAKE,	   /* idle-wake-up, asleep and kept awake */
+	TEST_TIMER,	   /* timer-wake-up */
+	TEST_TCP,	   /* one stream to --peer */
+	TEST_TCP_BACK,	   /* and from it */
+	TEST_TCP_IDLE,	   /* a burst after a pause, to --peer */
+	TEST_RDMA,	   /* to --peer */
+	TEST_PATH,	   /* what the connection to --peer says of its way */
+	TEST_FILES,	   /* model-load of --files */
+	TEST_DISK,	   /* disk in --dir */
+	TESTS
+};
+#define TEST_BIT(t) (1U << (t))
+
+enum doctor_need { NEED_NOTHING, NEED_GPU, NEED_PEER, NEED_FILES, NEED_DIR };
+
+struct doctor_test {
+	enum doctor_test_id id;
+	const char *name;  /* "gpu-load" */
+	const char *bench; /* NULL: measure/doctor/path.h */
+	const char *cases; /* a case, or how their names begin; NULL: all */
+	double seconds;	   /* a case; 0: the bench's own */
+	enum doctor_need need;
+	bool by_name; /* so long that it runs only when its symptom was asked for */
+};
+extern const struct doctor_test doctor_tests[TESTS];
+
+/* What the way to the peer turned out to be; see measure/doctor/path.h. */
+struct path_look {
+	const char *to, *interface; /* "": not known */
+	bool wireless;
+	double rtt_s;		/* round trip of the first packets; 0: not told */
+	long long mtu;		/* of our interface, bytes */
+	long long path_mtu;	/* that the kernel believes in; 0: not told */
+	long long own_segment;	/* largest segment that we announce */
+	long long segment;	/* that may be sent: the smaller of both ends and the way */
+	long long speed_mbps;	/* of our interface; 0: not known */
+	long long fastest_mbps; /* of this machine's interfaces that are up */
+	const char *fastest;
+};
+
+/* Everything a rule may look at. */
+struct evidence {
+	struct arena *a;
+	const struct machine *m;
+	const struct findings *findings;
+	const struct signs *signs;
+	const struct signs *earlier; /* apart_s before; NULL: looked at once */
+	double apart_s;
+	const struct record *record;  /* of the tests that ran; NULL: none */
+	const struct path_look *path; /* NULL: not looked at */
+	const char *not_run[TESTS];   /* why; NULL: it ran */
+	const char *own_unkept; /* settings of ours in force that no file keeps; NULL: unknown */
+};
+
+struct step {
+	unsigned on; /* enum on */
+	const char *text;
+};
+
+struct cause {
+	const char *id, *title;
+	/* Judged by this setting's findings: a failed one weighs so much. */
+	const char *setting;
+	enum likelihood weight;
+	/* Or by a rule of its own; with both the rule looks at the setting itself. */
+	void (*rule)(const struct evidence *e, struct judged *out);
+	/* The setting that mends it, by a transaction; NULL: none does. */
+	const char *fix;
+	const char *value; /* for it, where the profile has no wish; NULL: then it is left */
+	/* What a person does, the first that fits the platform; with fix: what else. */
+	struct step steps[3];
+};
+
+/* What a machine has to have for a diagnosis to be about it. */
+enum doctor_part { PART_ANY, PART_GPU, PART_RDMA, PART_DATA_PORT };
+
+struct diagnosis {
+	const char *id;	     /* "topic.name", append-only */
+	const char *symptom; /* as people say it */
+	const char *words;   /* that they may use besides */
+	/* What this machine alone cannot see, and what would show it; NULL: it sees all. */
+	const char *missing;
+	unsigned missing_test; /* that shows it: a bit; 0: none does */
+	unsigned tests;
+	enum doctor_part part;
+	bool ask_only; /* looked at only when asked for */
+	bool normal;   /* what it finds is no fault */
+	const struct cause *causes;
+	size_t n;
+};
+
+#define CAUSES(list) .causes = (list), .n = sizeof(list) / sizeof((list)[0])
+
+struct diagnosis_table {
+	const struct diagnosis *rows;
+	size_t n;
+};
+extern const struct diagnosis_table *const diagnosis_tables[];
+extern const size_t diagnosis_table_count;
+#define DIAGNOSIS_FOR_EACH(d)                                                                      \
+	for (size_t table_ = 0; table_ < diagnosis_table_count; table_++)                          \
+		for (const struct diagnosis *d = diagnosis_tables[table_]->rows;                   \
+		     d < diagnosis_tables[table_]->rows + diagnosis_tables[table_]->n; d++)
+
+const char *likelihood_name(enum likelihood l);
+
+/* --- choosing: search.c ----------------------------------------------------------------------- */
+struct chosen {
+	const struct diagnosis **items;
+	size_t n;
+	bool named; /* somebody asked for them */
+};
+/* Ids, prefixes of ids or words of a symptom, together; n 0: all. False: nothing fits. */
+bool doctor_choose(struct arena *a, const char *const *words, size_t n, struct chosen *out);
+/* Ids or prefixes alone. False: *bad is none. */
+bool doctor_only(struct arena *a, const char *const *ids, size_t n, struct chosen *io,
+		 const char **bad);
+
+/* --- judging: examine.c ----------------------------------------------------------------------- */
+enum doctor_state { DOCTOR_FOUND, DOCTOR_OPEN, DOCTOR_FINE, DOCTOR_NOT_HERE, DOCTOR_STATES };
+
+struct cause_result {
+	const struct cause *c;
+	struct judged v;
+};
+
+struct examined {
+	const struct diagnosis *d;
+	enum doctor_state state;
+	struct cause_result *causes; /* d->n of them, most telling first */
+	const char *why;	     /* OPEN: what was not tested; NOT_HERE: why not */
+};
+
+const char *doctor_state_name(enum doctor_state s);
+void doctor_examine(const struct evidence *e, const struct diagnosis *d, struct examined *out);
+/* The step for this platform; NULL: none. */
+const char *doctor_step(const struct cause *c, const struct machine *m);
+/* Tests of all of them. */
+unsigned doctor_tests_of(const struct chosen *c);
+
+/* --- after a fix: remeasure.c ------------------------------------------------------------------
+ */
+enum remeasured { FIX_BETTER, FIX_SAME, FIX_WORSE, FIX_UNDECIDED, FIX_GONE, FIX_STAYS };
+struct fix_verdict {
+	enum remeasured how;
+	const char *says; /* with figures */
+	bool keep;	  /* without --keep */
+};
+/*
+ * a, b: two runs before the fix, c: after it; NULL where there is no test. gone: what had found the
+ * cause finds it no more. A difference that a and b show as well decides nothing.
+ */
+void doctor_remeasure(struct arena *arena, const struct record *a, const struct record *b,
+		      const struct record *c, bool gone, struct fix_verdict *out);
+const char *remeasured_name(enum remeasured r);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GPU that is slow, hot, gone or broken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/bench/gpu_load_judge.h"
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+/* --- what the load test found ----------------------------------------------------------------
+ */
+
+/* The verdict that the load test gave a GPU, "healthy" when all are; NULL: it gave none. */
+static const char *load_verdict(const struct evidence *e, const char **text)
+{
+	const struct record_case *c = case_of(e, "gpu-load", "signature");
+	static const char begin[] = "not healthy: GPU ";
+
+	if (!c)
+		return NULL;
+	*text = c->error ? c->error : c->variant;
+	for (int v = GPU_LOAD_THERMAL; c->error && v < GPU_LOAD_UNKNOWN; v++) {
+		const char *name = gpu_load_verdict_name((enum gpu_load_verdict)v), *at;
+
+		if (strncmp(c->error, begin, sizeof(begin) - 1) != 0)
+			return NULL;
+		at = strchr(c->error + sizeof(begin) - 1, ':');
+		if (at && strncmp(at + 2, name, strlen(name)) == 0 && at[2 + strlen(name)] == ':')
+			return name;
+	}
+	return c->verified && c->variant && strstr(c->variant, "unknown") == NULL ? "healthy"
+										  : NULL;
+}
+
+/* CERTAIN for this verdict, EXCLUDED for another; false when the test gave none. */
+static bool by_load(const struct evidence *e, enum gpu_load_verdict want, struct judged *out)
+{
+	const char *text = NULL, *verdict = load_verdict(e, &text);
+
+	if (!verdict)
+		return false;
+	says(e, out,
+	     strcmp(verdict, gpu_load_verdict_name(want)) == 0 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+	     "under load: %s", text);
+	return true;
+}
+
+/* By the load test; without it by a setting, and what the test would add is said. */
+static void load_or_setting(const struct evidence *e, enum gpu_load_verdict want,
+			    const char *setting, enum likelihood weight, struct judged *out)
+{
+	struct judged test;
+
+	if (by_load(e, want, out)) {
+		/* What the driver says now counts beside a test that found something else. */
+		rule_by_setting(e, setting, weight, &test);
+		if (out->how == CAUSE_EXCLUDED && test.how <= CAUSE_LIKELY)
+			*out = test;
+		return;
+	}
+	rule_by_setting(e, setting, weight, out);
+	if (out->how == CAUSE_EXCLUDED || out->how == CAUSE_UNSEEN) {
+		const char *so_far = out->says;
+
+		if (test_missing(e, TEST_GPU_LOAD, &test))
+			says(e, out, CAUSE_UNSEEN, "%s; it shows under load, and %s", so_far,
+			     test.says);
+	}
+}
+
+static void latch(const struct evidence *e, struct judged *out)
+{
+	load_or_setting(e, GPU_LOAD_LATCH, "gpu.power-latch", CAUSE_LIKELY, out);
+}
+
+static void heat(const struct evidence *e, struct judged *out)
+{
+	load_or_setting(e, GPU_LOAD_THERMAL, "gpu.temperature", CAUSE_CERTAIN, out);
+}
+
+static void brake(const struct evidence *e, struct judged *out)
+{
+	load_or_setting(e, GPU_LOAD_BRAKE, "gpu.throttle", CAUSE_LIKELY, out);
+}
+
+static void cap(const struct evidence *e, struct judged *out)
+{
+	load_or_setting(e, GPU_LOAD_CAPPED, "gpu.power-limit", CAUSE_LIKELY, out);
+}
+
+static void slow(const struct evidence *e, struct judged *out)
+{
+	if (!machine_gpu(e->m, 0))
+		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+	else if (!by_load(e, GPU_LOAD_SLOW, out) && !test_missing(e, TEST_GPU_LOAD, out))
+		says(e, out, CAUSE_UNSEEN,
+		     "no thresholds are known for this hardware: compare with its neighbours");
+	else if (out->how == CAUSE_CERTAIN)
+		out->how = CAUSE_LIKELY;
+}
+
+static const struct cause low_clock[] = {
+	{ .id = "latch",
+	  .title = "power delivery is latched low",
+	  .rule = latch,
+	  .steps = SPARK_OR(
+		  "shut down; take the adapter off the wall and its cable off the unit; wait a "
+		  "full minute; plug in the wall first, then the unit, at its own adapter. A "
+		  "reboot, a driver reload or a clock lock does not clear it. If it comes back, "
+		  "update the firmware, then exchange the adapter",
+		  "shut down and take the machine off mains power for a minute, then update its "
+		  "firmware") },
+	{ .id = "working-clock",
+	  .title = "a low clock while it works",
+	  BY_SETTING("gpu.working-clock", LIKELY),
+	  .steps = ANYWHERE("look for a clock lock that somebody set (nvidia-smi -rgc resets it), "
+			    "then at heat and power") },
+	{ .id = "slow",
+	  .title = "slow under load without any reason told",
+	  .rule = slow,
+	  .steps = ANYWHERE("look who else uses it, at remapped rows and the link, and compare "
+			    "with its neighbours under the same load") },
+};
+
+static const struct cause warm[] = {
+	{ .id = "heat",
+	  .title = "too warm",
+	  .rule = heat,
+	  .steps = SPARK_OR("free the air openings on both sides, do not stack units; until then "
+			    "an upper clock limit (nvidia-smi -lgc 0,2200) costs little and takes "
+			    "many degrees",
+			    "fans, filters, air flow, the cold plate's contact, the temperature "
+			    "of what cools it") },
+	{ .id = "history",
+	  .title = "hardware slowed it down before",
+	  BY_SETTING("gpu.throttle-history", POSSIBLE),
+	  .steps = ANYWHERE("look at the counters under load: only what grows is a fault") },
+};
+
+static const struct cause brakes[] = {
+	{ .id = "brake",
+	  .title = "the server pulls its power brake",
+	  .rule = brake,
+	  .steps = ANYWHERE("power supplies and their redundancy, the chassis' power limit in the "
+			    "management controller, cables to the GPU") },
+};
+
+static const struct cause capped[] = {
+	{ .id = "limit",
+	  .title = "a power limit below its default",
+	  .rule = cap,
+	  .fix = "gpu.power-limit",
+	  .steps = ANYWHERE("nvidia-smi -pl with the default of nvidia-smi -q -d POWER") },
+};
+
+/* --- link ------------------------------------------------------------------------------------
+ */
+
+/* What a setting says of the links of the GPUs themselves: a disk's or an adapter's slows none. A
+ * GPU that shares the host's memory shows a link that carries nothing. */
+static void by_links(const struct evidence *e, const char *setting, const char *well,
+		     struct judged *out)
+{
+	bool discrete = false, unseen = false;
+
+	LIST_FOR_EACH (struct gpu, g, &e->m->gpu.gpus) {
+		const struct finding *f;
+
+		if (fact_or(&g->integrated, 0))
+			continue;
+		discrete = true;
+		f = finding_on(e, setting, g->pci);
+		if (f && f->v.kind == VERDICT_FAIL) {
+			says(e, out, CAUSE_LIKELY, "GPU %u (%s): %s; %s", g->index, g->pci,
+			     f->v.current ? f->v.current : "", f->v.reason);
+			return;
+		}
+		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
+	}
+	if (!discrete)
+		says(e, out, CAUSE_NOT_HERE, "%s",
+		     machine_gpu(e->m, 0) ? "the GPU shares the host's memory: what it tells of a "
+					    "PCIe link is a placeholder"
+					  : machine_no_gpu(e->a, e->m));
+	else if (unseen)
+		says(e, out, CAUSE_UNSEEN, "the links above the GPUs could not be judged");
+	else
+		says(e, out, CAUSE_EXCLUDED, "%s", well);
+}
+
+static void gpu_link(const struct evidence *e, struct judged *out)
+{
+	by_links(e, "pcie.link", "every GPU's link is as wide and fast as both ends", out);
+}
+
+static void link_repairs(const struct evidence *e, struct judged *out)
+{
+	by_links(e, "pcie.errors", "no GPU's link counted errors that matter", out);
+}
+
+static void gpu_copies(const struct evidence *e, struct judged *out)
+{
+	const struct gpu *g = machine_gpu(e->m, 0);
+
+	if (!g || fact_or(&g->integrated, 0))
+		says(e, out, CAUSE_NOT_HERE, "no GPU with memory of its own");
+	else
+		rule_by_band(e, TEST_GPU_COPY, out);
+}
+
+static const struct cause links[] = {
+	{ .id = "link",
+	  .title = "its PCIe link is narrower or slower than it could be",
+	  .rule = gpu_link,
+	  .steps = ANYWHERE("reseat the card and its riser, clean the contacts; firmware set-up: "
+			    "slot speed and splitting; then look whether pcie.errors grow") },
+	{ .id = "copies",
+	  .title = "copies between host and GPU are slow",
+	  .rule = gpu_copies,
+	  .steps = ANYWHERE("look at the link first, then which processor the copying thread and "
+			    "its memory lie on (gputune show topology)") },
+	{ .id = "errors",
+	  .title = "the link repairs itself",
+	  .rule = link_repairs,
+	  .steps = ANYWHERE("exchange slot, riser or cable, one at a time") },
+};
+
+/* --- broken ----------------------------------------------------------------------------------
+ */
+
+/* The setting knows the numbers that are of hardware; the rest are lines of programs. */
+static void xid(const struct evidence *e, struct judged *out)
+{
+	const struct finding *f = finding_of(e, "gpu.xid");
+
+	if (f && f->v.kind == VERDICT_FAIL)
+		rule_by_setting(e, "gpu.xid", CAUSE_LIKELY, out);
+	else if (!machine_gpu(e->m, 0))
+		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+	else if (!says_unseen(e, out, &e->signs->log_xid.f, "the kernel's log"))
+		says(e, out, e->signs->log_xid.v ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+		     "the kernel's log of this boot has %lld Xid lines%s", e->signs->log_xid.v,
+		     e->signs->log_xid.v ? "; most come from programs, not from hardware" : "");
+}
+
+static const struct cause broken[] = {
+	{ .id = "rows",
+	  .title = "memory rows that could not be remapped, or wait for it",
+	  BY_SETTING("gpu.remapped-rows", CERTAIN),
+	  .steps = ANYWHERE("a waiting remap: stop the GPU's work and reset it; a failed one: have "
+			    "the board exchanged") },
+	{ .id = "ecc",
+	  .title = "uncorrected memory errors",
+	  BY_SETTING("gpu.ecc-errors", LIKELY),
+	  .steps = ANYWHERE("look again after a day of work: growth is a case for the vendor") },
+	{ .id = "recovery",
+	  .title = "the driver asks for a recovery",
+	  BY_SETTING("gpu.recovery-action", CERTAIN),
+	  .steps = ANYWHERE("do what it asks for: drain, reset or reboot") },
+	{ .id = "xid",
+	  .title = "Xid lines in the kernel's log",
+	  .rule = xid,
+	  .steps = ANYWHERE("dmesg | grep Xid: 13, 31, 43 and 45 are a program's own; 48, 63, 64, "
+			    "74, 79, 92, 94, 95, 119 and 120 are not") },
+};
+
+static void skew(const struct evidence *e, struct judged *out)
+{
+	const struct gpus *g = &e->m->gpu;
+
+	if (!seen_ok(&e->signs->module.f) || !seen_ok(&g->driver.f))
+		says(e, out, seen_ok(&e->signs->module.f) ? CAUSE_UNSEEN : CAUSE_NOT_HERE, "%s",
+		     seen_ok(&e->signs->module.f) ? "the driver's library does not tell its version"
+						  : "no nvidia module is loaded, or it cannot be "
+						    "seen");
+	else if (strcmp(e->signs->module.v, g->driver.v) != 0)
+		says(e, out, CAUSE_CERTAIN, "the loaded module is %s, the library %s",
+		     e->signs->module.v, g->driver.v);
+	else
+		says(e, out, CAUSE_EXCLUDED, "module and library are both %s", g->driver.v);
+}
+
+static const struct cause missing[] = {
+	{ .id = "driver",
+	  .title = "the driver does not answer",
+	  BY_SETTING("gpu.driver", CERTAIN),
+	  .steps = ANYWHERE("after an update: reboot, or unload all nvidia modules and load them "
+			    "again; otherwise install the driver for this kernel") },
+	{ .id = "skew",
+	  .title = "module and library of different versions",
+	  .rule = skew,
+	  .steps = ANYWHERE("reboot, or unload all nvidia modules and load them again; in a "
+			    "container the library has to come from the host") },
+	{ .id = "count",
+	  .title = "a GPU is on the bus, but not usable",
+	  BY_SETTING("gpu.count", CERTAIN),
+	  .steps = ANYWHERE("kernel log for Xid 79 (fell off the bus), power and seat of the card, "
+			    "a cold start") },
+};
+
+static const struct cause fabric[] = {
+	{ .id = "registration",
+	  .title = "a GPU is not registered with the NVSwitch fabric",
+	  BY_SETTING("gpu.fabric", CERTAIN),
+	  .steps = ANYWHERE(
+		  "the log of nvidia-fabricmanager, whose version has to be the driver's") },
+	{ .id = "manager",
+	  .title = "Fabric Manager does not run",
+	  BY_SETTING("service.fabric-manager", CERTAIN),
+	  .fix = "service.fabric-manager",
+	  .steps = ANYWHERE("systemctl enable --now nvidia-fabricmanager") },
+	{ .id = "links",
+	  .title = "NVLinks are down or count errors",
+	  BY_SETTING("gpu.nvlink", LIKELY),
+	  .steps = ANYWHERE("restart Fabric Manager where there is one; a link that stays down is "
+			    "a case for the vendor") },
+	{ .id = "peers",
+	  .title = "GPUs cannot reach each other's memory",
+	  BY_SETTING("gpu.peer-access", LIKELY),
+	  .steps = ANYWHERE("pcie.acs, pcie.iommu and gpu.mig are the usual reasons") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "gpu.low-clock-low-power",
+	  .part = PART_GPU,
+	  .symptom = "the GPU stays at 500 to 850 MHz and 14 to 30 W although it is busy",
+	  .words = "stuck slow clock throttle latch power delivery 30w pd usb-c half tokens spark",
+	  .tests = TEST_BIT(TEST_GPU_LOAD),
+	  CAUSES(low_clock) },
+	{ .id = "gpu.too-warm",
+	  .part = PART_GPU,
+	  .symptom = "the GPU gets hot and slows down",
+	  .words = "thermal throttle heat temperature fan cooling clock",
+	  .tests = TEST_BIT(TEST_GPU_LOAD),
+	  CAUSES(warm) },
+	{ .id = "gpu.power-brake",
+	  .part = PART_GPU,
+	  .symptom = "the clock drops by itself under load, in steps",
+	  .words = "hardware slowdown psu power supply brake throttle",
+	  .tests = TEST_BIT(TEST_GPU_LOAD),
+	  CAUSES(brakes) },
+	{ .id = "gpu.power-cap",
+	  .part = PART_GPU,
+	  .symptom = "the GPU does not draw the power it may and is slow",
+	  .words = "power limit cap watt pl throttle",
+	  .tests = TEST_BIT(TEST_GPU_LOAD),
+	  CAUSES(capped) },
+	{ .id = "gpu.degraded-link",
+	  .part = PART_GPU,
+	  .symptom = "data gets to the GPU slowly",
+	  .words = "pcie link gen1 x1 x8 width speed downgrade copy h2d host to device transfer",
+	  .tests = TEST_BIT(TEST_GPU_COPY),
+	  CAUSES(links) },
+	{ .id = "gpu.memory-errors",
+	  .part = PART_GPU,
+	  .symptom = "programs on the GPU die with memory errors or an Xid",
+	  .words = "ecc xid row remap uncorrectable crash reset illegal",
+	  CAUSES(broken) },
+	{ .id = "gpu.gone",
+	  .symptom = "no GPU is found, or one too few",
+	  .words = "nvidia-smi driver library version mismatch nvml failed missing fell off bus",
+	  CAUSES(missing) },
+	{ .id = "gpu.fabric",
+	  .part = PART_GPU,
+	  .symptom = "CUDA does not start, or GPUs talk to each other slowly on one node",
+	  .words = "nvlink nvswitch fabric manager p2p peer initialization 802 nccl intra",
+	  CAUSES(fabric) },
+};
+const struct diagnosis_table diagnoses_gpu = DIAGNOSIS_TABLE(rows);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that is short, slow, or not to be had. */
+#include <string.h>
+
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+/* --- fabric ----------------------------------------------------------------------------------
+ */
+
+/*
+ * One thread of a GB10 reads 92 GB/s with the fabric ramped up and 32 without (owners of NixOS and
+ * NVIDIA's kernel, 2026); a triad moves less than reads do, so that the line is drawn well below.
+ */
+static void one_thread(const struct evidence *e, struct judged *out)
+{
+	enum { RAMPED_GB_S = 45 };
+	double v;
+
+	if (!is_spark(e)) {
+		says(e, out, CAUSE_NOT_HERE, "known of DGX Spark only");
+		return;
+	}
+	if (test_missing(e, TEST_MEMORY_ONE, out))
+		return;
+	if (!figure_of(case_of(e, "memory-bandwidth", "triad:1-thread"), "rate", &v))
+		return;
+	says(e, out, v < RAMPED_GB_S ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "one thread moves %.1f GB/s; 32 GB/s were read without autonomous selection, 92 GB/s "
+	     "with it",
+	     v);
+}
+
+static const struct cause fabric[] = {
+	{ .id = "autonomous-selection",
+	  .title = "CPPC autonomous selection is off",
+	  BY_SETTING("cpu.cppc-auto-select", LIKELY),
+	  .fix = "cpu.cppc-auto-select",
+	  .steps = ANYWHERE("kernel argument cppc_cpufreq.auto_sel_mode=1, then reboot") },
+	{ .id = "one-thread",
+	  .title = "one thread gets a third of the memory's speed",
+	  .rule = one_thread,
+	  .steps = ANYWHERE("kernel argument cppc_cpufreq.auto_sel_mode=1, then measure again") },
+};
+
+/* --- short -----------------------------------------------------------------------------------
+ */
+static void exhausted(const struct evidence *e, struct judged *out)
+{
+	const struct memory *m = &e->m->memory;
+	long long percent;
+
+	if (says_unseen(e, out, &m->available_kb.f, "available memory") ||
+	    says_unseen(e, out, &m->total_kb.f, "memory") || m->total_kb.v <= 0)
+		return;
+	percent = 100 * m->available_kb.v / m->total_kb.v;
+	says(e, out,
+	     percent < 5    ? CAUSE_LIKELY
+	     : percent < 15 ? CAUSE_POSSIBLE
+			    : CAUSE_EXCLUDED,
+	     "%lld MiB of %lld MiB are available now (%lld %%)", m->available_kb.v / 1024,
+	     m->total_kb.v / 1024, percent);
+}
+
+static void killed(const struct evidence *e, struct judged *out)
+{
+	const struct signs *s = e->signs;
+
+	if (says_unseen(e, out, &s->log_oom.f, "the kernel's log"))
+		return;
+	if (fact_or(&s->log_no_memory, 0))
+		says(e, out, CAUSE_CERTAIN,
+		     "the driver ran out of memory: %lld lines in the kernel's log of this boot",
+		     s->log_no_memory.v);
+	else
+		says(e, out, s->log_oom.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "the kernel killed %lld processes for memory in this boot", s->log_oom.v);
+}
+
+/* Only where memory that the GPU takes can starve the whole machine. */
+static void unguarded(const struct evidence *e, struct judged *out)
+{
+	if (!has_unified_memory(e->m))
+		says(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own");
+	else if (service_active(e->m, "earlyoom.service") ||
+		 service_active(e->m, "systemd-oomd.service"))
+		says(e, out, CAUSE_EXCLUDED, "a service ends programs before memory is gone");
+	else if (!e->m->software.services.n)
+		says(e, out, CAUSE_UNSEEN, "the services could not be looked at");
+	else
+		says(e, out, CAUSE_POSSIBLE,
+		     "neither earlyoom nor systemd-oomd runs: a program that takes all memory "
+		     "takes the machine with it");
+}
+
+static const struct cause freezes[] = {
+	{ .id = "log",
+	  .title = "memory ran out before",
+	  .rule = killed,
+	  .steps = SPARK_OR("a smaller share for the engine (vLLM: --kv-cache-memory-bytes "
+			    "instead of a share of the total), no expandable segments, earlyoom",
+			    "a smaller job, or more memory") },
+	{ .id = "now",
+	  .title = "almost no memory is available",
+	  .rule = exhausted,
+	  .steps = ANYWHERE("end what holds it; memory of a container that was stopped may come "
+			    "back minutes later") },
+	{ .id = "no-guard",
+	  .title = "nothing ends a program that takes all memory",
+	  .rule = unguarded,
+	  .steps = ANYWHERE("install earlyoom, or enable systemd-oomd") },
+};
+
+/* --- CUDA cannot have it ---------------------------------------------------------------------
+ */
+static bool not_unified(const struct evidence *e, struct judged *out)
+{
+	if (has_unified_memory(e->m))
+		return false;
+	says(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own, or there is none");
+	return true;
+}
+
+static void page_cache(const struct evidence *e, struct judged *out)
+{
+	const struct memory *m = &e->m->memory;
+	long long free_percent, cached_percent;
+
+	if (not_unified(e, out) || says_unseen(e, out, &m->cached_kb.f, "page cache") ||
+	    says_unseen(e, out, &m->free_kb.f, "free memory") || fact_or(&m->total_kb, 0) <= 0)
+		return;
+	free_percent = 100 * m->free_kb.v / m->total_kb.v;
+	cached_percent = 100 * m->cached_kb.v / m->total_kb.v;
+	says(e, out, free_percent < 15 && cached_percent > 30 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "page cache %lld MiB (%lld %%), free %lld MiB (%lld %%)", m->cached_kb.v / 1024,
+	     cached_percent, m->free_kb.v / 1024, free_percent);
+}
+
+static void huge_unused(const struct evidence *e, struct judged *out)
+{
+	long long kb = 0, total = fact_or(&e->m->memory.total_kb, 0);
+
+	if (not_unified(e, out))
+		return;
+	LIST_FOR_EACH (struct huge_pool, p, &e->m->memory.pools)
+		if (fact_or(&p->node, -1) < 0)
+			kb += fact_or(&p->free, 0) * fact_or(&p->size_kb, 0);
+	says(e, out, total && kb > total / 20 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "%lld MiB lie in huge pages that nobody uses", kb / 1024);
+}
+
+static void arc(const struct evidence *e, struct judged *out)
+{
+	const struct storage *s = &e->m->storage;
+	long long total = fact_or(&e->m->memory.total_kb, 0);
+
+	if (not_unified(e, out))
+		return;
+	if (!seen_ok(&s->zfs_arc_size.f))
+		says(e, out, CAUSE_NOT_HERE, "no ZFS");
+	else
+		says(e, out,
+		     total && s->zfs_arc_size.v / 1024 > total / 10 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "ZFS holds %lld MiB", s->zfs_arc_size.v >> 20);
+}
+
+static const struct cause cannot_have[] = {
+	{ .id = "page-cache",
+	  .title = "page cache holds what CUDA asks for",
+	  .rule = page_cache,
+	  .steps = ANYWHERE("sync, then echo 1 > /proc/sys/vm/drop_caches relieves once; read "
+			    "models with direct I/O, and have programs ask MemAvailable instead of "
+			    "free memory") },
+	{ .id = "huge-pages",
+	  .title = "memory lies in huge pages that nobody uses",
+	  .rule = huge_unused,
+	  .steps = ANYWHERE("echo 0 > nr_hugepages of that size below "
+			    "/sys/kernel/mm/hugepages, and take hugepages= out of the kernel "
+			    "command line") },
+	{ .id = "arc",
+	  .title = "ZFS's cache holds it",
+	  .rule = arc,
+	  .fix = "zfs.arc-max",
+	  .steps = ANYWHERE("a smaller zfs_arc_max") },
+};
+
+/* --- swapping, merging -------------------------------------------------------------------------
+ */
+static void swapping(const struct evidence *e, struct judged *out)
+{
+	const struct memory *m = &e->m->memory;
+	double in = 0, outward = 0;
+	long long used = fact_or(&m->swap_total_kb, 0) - fact_or(&m->swap_free_kb, 0);
+
+	if (says_unseen(e, out, &m->swap_total_kb.f, "swap"))
+		return;
+	if (!m->swap_total_kb.v) {
+		says(e, out, CAUSE_NOT_HERE, "no swap");
+		return;
+	}
+	if (!e->earlier || !grows(e, &e->earlier->swapped_in, &e->signs->swapped_in, &in) ||
+	    !grows(e, &e->earlier->swapped_out, &e->signs->swapped_out, &outward)) {
+		says(e, out, used > 64 << 10 ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+		     "%lld MiB lie in swap; whether pages move now was not looked at", used / 1024);
+		return;
+	}
+	says(e, out, in + outward > 10 ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+	     "%lld MiB lie in swap; %.0f pages/s come in and %.0f go out", used / 1024, in,
+	     outward);
+}
+
+static void eager(const struct evidence *e, struct judged *out)
+{
+	struct judged moving;
+
+	swapping(e, &moving);
+	rule_by_setting(e, "memory.swappiness", CAUSE_LIKELY, out);
+	/* A wish alone is no cause: only where pages move. */
+	if (out->how == CAUSE_LIKELY && moving.how != CAUSE_CERTAIN)
+		says(e, out, moving.how == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_EXCLUDED,
+		     "%s; but %s", out->says, moving.says);
+}
+
+static void ksm(const struct evidence *e, struct judged *out)
+{
+	if (says_unseen(e, out, &e->signs->ksm_run.f, "KSM"))
+		return;
+	says(e, out, e->signs->ksm_run.v == 1 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "/sys/kernel/mm/ksm/run is %lld, %lld pages are shared", e->signs->ksm_run.v,
+	     fact_or(&e->signs->ksm_sharing, 0));
+}
+
+static const struct cause swaps[] = {
+	{ .id = "moving",
+	  .title = "pages go to swap and back",
+	  .rule = swapping,
+	  .steps = ANYWHERE("less memory for the job, or no swap at all (swapoff -a) where a "
+			    "service ends programs instead") },
+	{ .id = "swappiness",
+	  .title = "the kernel swaps early",
+	  .rule = eager,
+	  .fix = "memory.swappiness",
+	  .steps = ANYWHERE("sysctl vm.swappiness=10") },
+};
+
+static const struct cause merging[] = {
+	{ .id = "ksm",
+	  .title = "the kernel looks for equal pages",
+	  .rule = ksm,
+	  .steps = ANYWHERE("echo 2 > /sys/kernel/mm/ksm/run (stops it and gives every program its "
+			    "own pages), and disable ksmtuned") },
+};
+
+/* --- locked memory -----------------------------------------------------------------------------
+ */
+static void locked(const struct evidence *e, struct judged *out)
+{
+	long long total = fact_or(&e->m->memory.total_kb, 0), limit;
+
+	LIST_FOR_EACH (struct sign_process, p, &e->signs->processes)
+		if (seen_ok(&p->memlock.f) && p->memlock.v >= 0 && p->memlock.v < 1 << 30) {
+			says(e, out, CAUSE_LIKELY,
+			     "process %u (%s) may lock %lld KiB, and uses a GPU: in a container "
+			     "--ulimit memlock=-1 is missing",
+			     p->index, fact_text(&p->command, "unnamed"), p->memlock.v / 1024);
+			return;
+		}
+	if (says_unseen(e, out, &e->m->memory.memlock.f, "the limit of locked memory"))
+		return;
+	limit = e->m->memory.memlock.v;
+	if (limit < 0 || (total && limit / 1024 > total / 2))
+		says(e, out, CAUSE_EXCLUDED,
+		     limit < 0 ? "this session may lock without limit"
+			       : "this session may lock %lld MiB",
+		     limit >> 20);
+	else
+		says(e, out, has_rdma(e->m) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
+		     "this session may lock %lld KiB; a service may have another limit",
+		     limit / 1024);
+}
+
+static const struct cause registering[] = {
+	{ .id = "cma",
+	  .title = "the kernel gave all of its contiguous memory away at boot",
+	  BY_SETTING("memory.cma-accounting", CERTAIN),
+	  .steps = ANYWHERE("kernel argument kho=off, or a kernel without the fault (6.17.0-1031 "
+			    "was well, 7.0.0-1019 and 7.0.0-31 were not; 2026-10)") },
+	{ .id = "memlock",
+	  .title = "programs may not lock enough memory",
+	  .rule = locked,
+	  .steps =
+		  ANYWHERE("\"gputune persist install --only memory.memlock\" for sessions and "
+			   "services; --ulimit memlock=-1 and --cap-add IPC_LOCK for containers") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "memory.fabric-not-ramping",
+	  .symptom = "everything is a little slow on a DGX Spark without NVIDIA's own system",
+	  .words = "fabric memory bandwidth cppc nixos ubuntu fedora kernel prompt processing",
+	  .tests = TEST_BIT(TEST_MEMORY_ONE),
+	  CAUSES(fabric) },
+	{ .id = "memory.freezes",
+	  .symptom = "the machine freezes or resets when a big model is loaded",
+	  .words = "hang hard reset oom out of memory unified exhausted wedge power cycle",
+	  CAUSES(freezes) },
+	{ .id = "memory.cuda-cannot-allocate",
+	  .symptom = "CUDA is out of memory although memory is free",
+	  .words = "page cache oom allocation unified drop_caches gpu_memory_utilization vllm",
+	  CAUSES(cannot_have) },
+	{ .id = "memory.swapping",
+	  .symptom = "it gets slow when memory is nearly full",
+	  .words = "swap swapping paging stutter",
+	  CAUSES(swaps) },
+	{ .id = "memory.page-merging",
+	  .symptom = "a kernel thread called ksmd takes CPU time",
+	  .words = "ksm merge same page cpu background",
+	  CAUSES(merging) },
+	{ .id = "memory.register-fails",
+	  .symptom = "registering memory for RDMA fails: cannot allocate memory",
+	  .words = "ibv_reg_mr enomem memlock kho cma nccl unhandled system error",
+	  CAUSES(registering) },
+};
+const struct diagnosis_table diagnoses_memory = DIAGNOSIS_TABLE(rows);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way that connections take, and what holds TCP back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+/* --- the wrong interface ------------------------------------------------------------------------
+ */
+
+/* The first name of "=a:1,b" or "^a", and whether it excludes. */
+static const char *first_name(struct arena *a, const char *list, bool *excludes)
+{
+	*excludes = *list == '^';
+	list += strspn(list, "^=");
+	return arena_strndup(a, list, strcspn(list, ",:"));
+}
+
+static void named(const struct evidence *e, struct judged *out)
+{
+	static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+					     "TP_SOCKET_IFNAME" };
+
+	says(e, out, CAUSE_EXCLUDED,
+	     "no variable that can be seen names an interface that is "
+	     "missing or slow");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct sign_var *v = var_of(e, names[i]);
+		const struct nic *found = NULL;
+		const char *want;
+		bool excludes;
+
+		if (!v || !*fact_text(&v->value, ""))
+			continue;
+		want = first_name(e->a, v->value.v, &excludes);
+		if (excludes)
+			continue;
+		LIST_FOR_EACH (struct nic, n, &e->m->net.nics)
+			if (strncmp(n->name, want, strlen(want)) == 0)
+				found = n;
+		if (!found)
+			says(e, out, CAUSE_CERTAIN, "%s: this machine has no such interface",
+			     var_text(e, v));
+		else if (fact_or(&found->wireless, 0))
+			says(e, out, CAUSE_LIKELY, "%s: that is wireless", var_text(e, v));
+		if (out->how != CAUSE_EXCLUDED)
+			return;
+	}
+}
+
+static void routed(const struct evidence *e, struct judged *out)
+{
+	const struct path_look *p = e->path;
+
+	if (test_missing(e, TEST_PATH, out))
+		return;
+	if (!p || !*p->interface)
+		says(e, out, CAUSE_UNSEEN, "which interface leads there is not told");
+	else if (p->wireless)
+		says(e, out, CAUSE_CERTAIN, "%s is reached over %s, which is wireless", p->to,
+		     p->interface);
+	else if (p->speed_mbps && p->fastest_mbps >= 4 * p->speed_mbps)
+		says(e, out, CAUSE_LIKELY,
+		     "%s is reached over %s (%lld Mb/s), while %s has %lld Mb/s", p->to,
+		     p->interface, p->speed_mbps, p->fastest, p->fastest_mbps);
+	else
+		says(e, out, CAUSE_EXCLUDED, "%s is reached over %s", p->to, p->interface);
+}
+
+static const struct cause wrong[] = {
+	{ .id = "variable",
+	  .title = "a variable names the wrong interface",
+	  .rule = named,
+	  .steps = ANYWHERE("set it on each machine by that machine's own name, or not at all") },
+	{ .id = "route",
+	  .title = "the route takes a slow interface",
+	  .rule = routed,
+	  .steps = ANYWHERE("use the other machine's address on the fast network, also in "
+			    "VLLM_HOST_IP, SGLANG_HOST_IP and the like") },
+};
+
+/* --- Wi-Fi ---------------------------------------------------------------------------------------
+ */
+static void power_save(const struct evidence *e, struct judged *out)
+{
+	says(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
+		const struct sign_link *s = NULL;
+
+		if (!fact_or(&n->wireless, 0) || !is_up(n))
+			continue;
+		LIST_FOR_EACH (struct sign_link, l, &e->signs->links)
+			if (strcmp(l->name, n->name) == 0)
+				s = l;
+		if (!s || (s->wifi_power_save.f.seen != SEEN_OK &&
+			   s->wifi_power_save.f.seen != SEEN_ABSENT))
+			says(e, out, CAUSE_UNSEEN, "NetworkManager's files could not be seen");
+		else if (seen_ok(&s->wifi_power_save.f) && s->wifi_power_save.v == 2)
+			says(e, out, CAUSE_EXCLUDED, "power saving is off for %s", n->name);
+		else
+			says(e, out, seen_ok(&s->wifi_power_save.f) ? CAUSE_LIKELY : CAUSE_POSSIBLE,
+			     "%s is up and power saving is %s", n->name,
+			     seen_ok(&s->wifi_power_save.f) ? "on (wifi.powersave in "
+							      "NetworkManager's files)"
+							    : "as the driver wants it");
+	}
+}
+
+static const struct cause wifi[] = {
+	{ .id = "power-save",
+	  .title = "Wi-Fi saves power",
+	  .rule = power_save,
+	  .steps = ANYWHERE("wifi.powersave = 2 in a file of /etc/NetworkManager/conf.d, or a "
+			    "cable") },
+};
+
+/* --- forwarding
+ * ------------------------------------------------------------------------------------
+ */
+/* Two cables with networks of their own: a machine of a ring. The halves of one port are one. */
+static bool stands_between(const struct machine *m)
+{
+	const char *first = NULL;
+
+	LIST_FOR_EACH (struct nic, n, &m->net.nics) {
+		if (!is_data_port(m, n) || !is_up(n) || !seen_ok(&n->ipv4.f) || !*n->ipv4.v ||
+		    !seen_ok(&n->port.f))
+			continue;
+		if (first && strcmp(first, n->port.v) != 0)
+			return true;
+		first = n->port.v;
+	}
+	return false;
+}
+
+static void dropped(const struct evidence *e, struct judged *out)
+{
+	if (!is_spark(e) || !stands_between(e->m))
+		says(e, out, CAUSE_NOT_HERE, "this machine is no part of a ring without a switch");
+	else if (says_unseen(e, out, &e->signs->ip_forward.f, "ip_forward"))
+		return;
+	else if (!e->signs->ip_forward.v)
+		says(e, out, CAUSE_POSSIBLE,
+		     "two cables, and ip_forward is 0: nothing is passed on from one to the other, "
+		     "which a ring of four needs and a ring of three does not");
+	else if (service_active(e->m, "docker.service"))
+		says(e, out, CAUSE_POSSIBLE,
+		     "Docker runs, which lets nothing pass between other interfaces by default");
+	else
+		says(e, out, CAUSE_EXCLUDED, "ip_forward is 1 and Docker does not run");
+}
+
+static const struct cause forwarding[] = {
+	{ .id = "drop",
+	  .title = "this machine does not pass packets on",
+	  .rule = dropped,
+	  .steps = ANYWHERE("in a ring: net.ipv4.ip_forward=1 and iptables -I DOCKER-USER -i A -o "
+			    "B -j ACCEPT for the ports of the ring, in a unit, because neither "
+			    "stays; without a ring nothing has to be passed on") },
+};
+
+/* --- ARP -----------------------------------------------------------------------------------------
+ */
+static void flux(const struct evidence *e, struct judged *out)
+{
+	bool strict = e->signs->links.n > 0;
+
+	rule_by_setting(e, "nic.subnets", CAUSE_LIKELY, out);
+	if (out->how != CAUSE_LIKELY)
+		return;
+	LIST_FOR_EACH (struct sign_link, l, &e->signs->links)
+		strict = strict && fact_or(&l->arp_ignore, 0) >= 1 &&
+			 fact_or(&l->arp_announce, 0) >= 2;
+	if (strict)
+		says(e, out, CAUSE_EXCLUDED,
+		     "%s; but arp_ignore and arp_announce keep every interface to its own "
+		     "addresses",
+		     out->says);
+}
+
+static const struct cause arp[] = {
+	{ .id = "flux",
+	  .title = "two interfaces in one subnet answer for each other",
+	  .rule = flux,
+	  .steps = ANYWHERE("one subnet an interface; where that cannot be: arp_ignore=1, "
+			    "arp_announce=2, rp_filter=2") },
+};
+
+/* --- TCP -----------------------------------------------------------------------------------------
+ */
+
+/* The third figure of "4096 16384 4194304", as the setting's finding shows it; 0: not seen. */
+static double largest_of(const struct finding *f)
+{
+	long long x[3];
+
+	return f && f->v.current && sscanf(f->v.current, "%lld %lld %lld", &x[0], &x[1], &x[2]) == 3
+		       ? (double)x[2]
+		       : 0;
+}
+
+/*
+ * Bytes on their way are rate times round trip. Where they come near what the buffer allows, the
+ * buffer is the limit; of a buffer about half is data, the rest is what the kernel keeps beside it.
+ */
+static void buffers(const struct evidence *e, const char *setting, enum doctor_test_id t,
+		    struct judged *out)
+{
+	double most = largest_of(finding_of(e, setting)), rate, on_way;
+	struct judged test;
+
+	rule_by_setting(e, setting, CAUSE_POSSIBLE, out);
+	if (test_missing(e, t, &test) || test_missing(e, TEST_PATH, &test)) {
+		if (out->how != CAUSE_EXCLUDED)
+			says(e, out, out->how == CAUSE_POSSIBLE ? CAUSE_POSSIBLE : CAUSE_UNSEEN,
+			     "%s; %s", out->says, test.says);
+		return;
+	}
+	if (!(most > 0) || !e->path || !(e->path->rtt_s > 0) ||
+	    !figure_of(case_of(e, "tcp", doctor_tests[t].cases), "rate", &rate)) {
+		says(e, out, CAUSE_UNSEEN, "the buffer's limit or the round trip is not told");
+		return;
+	}
+	on_way = rate * 1e9 / 8 * e->path->rtt_s;
+	says(e, out, on_way > 0.35 * most ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "%.3g Gbit/s over a round trip of %.2f ms are %.0f KiB on their way; the buffer may "
+	     "grow to %.0f KiB",
+	     rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
+}
+
+static void receive_buffer(const struct evidence *e, struct judged *out)
+{
+	buffers(e, "net.tcp-rmem", TEST_TCP_BACK, out);
+}
+
+static void send_buffer(const struct evidence *e, struct judged *out)
+{
+	buffers(e, "net.tcp-wmem", TEST_TCP, out);
+}
+
+static const struct cause stream[] = {
+	{ .id = "send-buffer",
+	  .title = "one stream may not have enough on its way: send buffer",
+	  .rule = send_buffer,
+	  .fix = "net.tcp-wmem",
+	  .value = "4096 16384 16777216",
+	  .steps = ANYWHERE("sysctl net.ipv4.tcp_wmem with a larger third figure") },
+	{ .id = "receive-buffer",
+	  .title = "one stream may not have enough on its way: receive buffer",
+	  .rule = receive_buffer,
+	  .fix = "net.tcp-rmem",
+	  .value = "4096 131072 16777216",
+	  .steps = ANYWHERE("sysctl net.ipv4.tcp_rmem with a larger third figure, on the side that "
+			    "receives") },
+};
+
+static void forgets(const struct evidence *e, struct judged *out)
+{
+	const struct finding *f = finding_of(e, "net.tcp-slow-start-after-idle");
+	const struct record_case *c = case_of(e, "tcp-idle", "1MiB");
+	bool on = f && f->v.current && *f->v.current == '1';
+	struct judged test;
+	double share;
+
+	if (!f || !f->v.current) {
+		says(e, out, CAUSE_UNSEEN, "net.tcp-slow-start-after-idle could not be seen");
+		return;
+	}
+	if (test_missing(e, TEST_TCP_IDLE, &test) || !figure_of(c, "share", &share)) {
+		says(e, out, on ? CAUSE_POSSIBLE : CAUSE_EXCLUDED, "it is %s%s%s", f->v.current,
+		     on ? "; " : "", on ? test.says : "");
+		return;
+	}
+	says(e, out, share >= 80 || !on ? CAUSE_EXCLUDED : CAUSE_CERTAIN,
+	     "a burst after a pause runs at %.0f %% of one after a burst, and "
+	     "slow start after a pause is %s",
+	     share, on ? "on" : "off");
+}
+
+static const struct cause pause_causes[] = {
+	{ .id = "slow-start",
+	  .title = "TCP forgets during a pause how much the way carries",
+	  .rule = forgets,
+	  .fix = "net.tcp-slow-start-after-idle",
+	  .value = "0",
+	  .steps = ANYWHERE("sysctl net.ipv4.tcp_slow_start_after_idle=0") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "net.wrong-interface",
+	  .symptom = "traffic goes over Wi-Fi or the management port",
+	  .words = "slow network interface ifname gloo host ip ethernet 10g route wrong",
+	  .missing = "which way leads to the other machine: --peer",
+	  .missing_test = TEST_BIT(TEST_PATH),
+	  .tests = TEST_BIT(TEST_PATH),
+	  CAUSES(wrong) },
+	{ .id = "net.wifi-sleeps",
+	  .symptom = "the machine drops off the network at night",
+	  .words = "wifi wi-fi wireless power save disconnect unreachable",
+	  CAUSES(wifi) },
+	{ .id = "net.not-forwarded",
+	  .symptom = "a machine that is not next to this one cannot be reached",
+	  .words = "ring forward docker iptables dead cable neighbour ping",
+	  .missing = "whether packets pass: ping the machine behind this one from its other side",
+	  CAUSES(forwarding) },
+	{ .id = "net.wrong-twin-answers",
+	  .symptom = "the first connection is slow or fails, answers come from the wrong port",
+	  .words = "arp flux subnet same rp_filter connect timeout",
+	  CAUSES(arp) },
+	{ .id = "net.slow-stream",
+	  .symptom = "one TCP connection is slow over a long way",
+	  .words = "tcp bandwidth wan buffer window rmem wmem download slow network",
+	  .missing = "how fast it is: --peer and --token",
+	  .missing_test = TEST_BIT(TEST_TCP),
+	  .tests = TEST_BIT(TEST_TCP) | TEST_BIT(TEST_TCP_BACK) | TEST_BIT(TEST_PATH),
+	  CAUSES(stream) },
+	{ .id = "net.slow-after-pause",
+	  .symptom = "the first request after a pause is slow",
+	  .words = "tcp idle burst slow start api latency keep-alive",
+	  .missing = "what a pause costs: --peer and --token",
+	  .missing_test = TEST_BIT(TEST_TCP_IDLE),
+	  .tests = TEST_BIT(TEST_TCP_IDLE),
+	  CAUSES(pause_causes) },
+};
+const struct diagnosis_table diagnoses_net = DIAGNOSIS_TABLE(rows);

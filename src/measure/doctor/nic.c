@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports: gone, slow, half used, of different sizes, not configured as they were. */
+#include <string.h>
+
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+#include "knowledge/nccl_vars.h"
+
+/* --- twins -----------------------------------------------------------------------------------
+ */
+static bool on_one_switch(const struct nic *a, const struct nic *b)
+{
+	return seen_ok(&a->switch_id.f) && seen_ok(&b->switch_id.f) &&
+	       strcmp(a->switch_id.v, b->switch_id.v) == 0;
+}
+
+/* The halves of a DGX Spark's port are functions of two PCI domains, each with a switch of its own:
+ * there the port's name tells. */
+static bool are_halves(const struct machine *m, const struct nic *a, const struct nic *b)
+{
+	return on_one_switch(a, b) ||
+	       (fact_is(&m->platform.kind, "dgx-spark") && fact_is(&a->driver, "mlx5_core") &&
+		fact_is(&b->driver, "mlx5_core") && strcmp(a->pci, b->pci) != 0);
+}
+
+static const struct nic *twin_of(const struct machine *m, const struct nic *n)
+{
+	LIST_FOR_EACH (struct nic, t, &m->net.nics)
+		if (t != n && seen_ok(&t->port.f) && seen_ok(&n->port.f) &&
+		    strcmp(t->port.v, n->port.v) == 0 && are_halves(m, t, n))
+			return t;
+	return NULL;
+}
+
+static const struct sign_port *counters_of(const struct evidence *e, const struct nic *n)
+{
+	const struct rdma_port *p = rdma_of(e->m, n);
+
+	LIST_FOR_EACH (struct sign_port, s, &e->signs->ports)
+		if (p && strcmp(s->name, p->name) == 0)
+			return s;
+	return NULL;
+}
+
+/* Gigabytes that a port sent and received since its driver was loaded; negative: not told. */
+static double traffic_of(const struct evidence *e, const struct nic *n)
+{
+	const struct sign_port *s = counters_of(e, n);
+
+	return s && seen_ok(&s->sent.f) && seen_ok(&s->received.f)
+		       ? 4e-9 * ((double)s->sent.v + (double)s->received.v)
+		       : -1;
+}
+
+/* Counters of what was carried tell more than what is configured. */
+static void one_carries(const struct evidence *e, struct judged *out)
+{
+	bool twins = false;
+
+	says(e, out, CAUSE_NOT_HERE, "no port of this machine has two halves");
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
+		const struct nic *t = twin_of(e->m, n);
+		double mine = traffic_of(e, n), other = t ? traffic_of(e, t) : -1;
+
+		if (!t || !is_up(n))
+			continue;
+		if (mine < 0 || other < 0) {
+			if (!twins)
+				says(e, out, CAUSE_UNSEEN, "what %s carried is not told", n->name);
+			twins = true;
+			continue;
+		}
+		twins = true;
+		/* Below ten gigabytes nobody has used the port for work. */
+		says(e, out,
+		     mine < 10		 ? CAUSE_POSSIBLE
+		     : other < mine / 10 ? CAUSE_LIKELY
+					 : CAUSE_EXCLUDED,
+		     "RDMA carried %.1f GB by %s and %.1f GB by its twin %s%s", mine, n->name,
+		     other, t->name, mine < 10 ? ": too little to tell" : "");
+		if (out->how == CAUSE_LIKELY)
+			return;
+	}
+}
+
+/* The devices that a list names, of those that are up. "=a,b" is exact, "^a" excludes. */
+static void one_listed(const struct evidence *e, struct judged *out)
+{
+	const struct sign_var *v = var_of(e, "NCCL_IB_HCA");
+	const char *list;
+
+	if (!v) {
+		says(e, out, CAUSE_EXCLUDED, "nothing that can be seen sets NCCL_IB_HCA");
+		return;
+	}
+	list = fact_text(&v->value, "");
+	says(e, out, CAUSE_EXCLUDED, "%s names both halves, or no half of a port", var_text(e, v));
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
+		const struct nic *t = twin_of(e->m, n);
+		const struct rdma_port *p = rdma_of(e->m, n), *q = t ? rdma_of(e->m, t) : NULL;
+
+		if (p && q && *list != '^' && var_list_names(list, p->device) &&
+		    !var_list_names(list, q->device))
+			says(e, out, CAUSE_CERTAIN, "%s leaves out %s, the other half of %s's port",
+			     var_text(e, v), q->device, p->device);
+	}
+}
+
+static const struct cause half[] = {
+	{ .id = "twin-down",
+	  .title = "one half of the port is not configured",
+	  BY_SETTING("nic.twins", CERTAIN),
+	  .steps = SPARK_OR("give the second name of the same cage (enP2p...) an address in a "
+			    "subnet of its own, MTU 9000, no link-local, in netplan",
+			    "give the twin an address in a subnet of its own") },
+	{ .id = "list",
+	  .title = "NCCL is told to use one half",
+	  .rule = one_listed,
+	  .steps = ANYWHERE("NCCL_IB_HCA with both devices of the port, exactly: =a,b") },
+	{ .id = "traffic",
+	  .title = "only one half carried traffic",
+	  .rule = one_carries,
+	  .steps = ANYWHERE("both halves in NCCL_IB_HCA; two streams at once when measuring") },
+};
+
+/* --- there, and fast ---------------------------------------------------------------------------
+ */
+static void unplugged(const struct evidence *e, struct judged *out)
+{
+	rule_by_setting(e, "nic.cable", CAUSE_LIKELY, out);
+	/* Without a cable the machine takes the NIC away: nothing is broken, but it is why. */
+	if (out->how == CAUSE_NOT_HERE && is_spark(e) && seen_ok(&e->m->net.spark_hotplug.f))
+		out->how = CAUSE_POSSIBLE;
+}
+
+static const struct cause gone[] = {
+	{ .id = "cable",
+	  .title = "no cable, so that the NIC was taken off the bus",
+	  .rule = unplugged,
+	  .steps = ANYWHERE("plug the cable in at both ends, wait half a minute, look again; then "
+			    "reboot; only then suspect firmware") },
+	{ .id = "drivers",
+	  .title = "drivers are not loaded",
+	  BY_SETTING("nic.drivers", CERTAIN),
+	  .steps = ANYWHERE("modprobe mlx5_core mlx5_ib") },
+};
+
+static const struct cause slow_link[] = {
+	{ .id = "speed",
+	  .title = "the link came up slower than the port can",
+	  BY_SETTING("nic.speed", CERTAIN),
+	  .steps = SPARK_OR("an approved 200G cable; at a switch set 200G (200G-baseCR4) by hand "
+			    "instead of auto-negotiation",
+			    "cable, module, the switch port's own setting") },
+	{ .id = "rate",
+	  .title = "an RDMA port is slower than its like",
+	  BY_SETTING("rdma.rate", LIKELY),
+	  .steps = ANYWHERE("cable, module, the switch port's own setting") },
+	{ .id = "carrier",
+	  .title = "no link",
+	  BY_SETTING("nic.carrier", CERTAIN),
+	  .steps = ANYWHERE("cable, far end, switch port") },
+	{ .id = "state",
+	  .title = "an RDMA port is not active",
+	  BY_SETTING("rdma.state", LIKELY),
+	  .steps = ANYWHERE("cable; on InfiniBand the subnet manager has to run") },
+};
+
+/* --- MTU ---------------------------------------------------------------------------------------
+ */
+
+/* Ports of one adapter that are up with an address belong to one fabric. */
+static void own_ports(const struct evidence *e, struct judged *out)
+{
+	const struct nic *first = NULL;
+
+	says(e, out, CAUSE_NOT_HERE, "no two data ports are up");
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
+		if (!is_data_port(e->m, n) || !is_up(n) || !seen_ok(&n->mtu.f))
+			continue;
+		if (!first) {
+			first = n;
+			continue;
+		}
+		if (first->mtu.v != n->mtu.v) {
+			says(e, out, CAUSE_LIKELY, "%s has %lld bytes, %s %lld", first->name,
+			     first->mtu.v, n->name, n->mtu.v);
+			return;
+		}
+		says(e, out, CAUSE_EXCLUDED, "every data port that is up has %lld bytes",
+		     first->mtu.v);
+	}
+}
+
+/* An end announces what its own interface can take: 40 bytes of headers less, in IPv6 60. */
+static void far_end(const struct evidence *e, struct judged *out)
+{
+	enum { HEADERS = 40, OPTIONS = 12, SLACK = 32 };
+	const struct path_look *p = e->path;
+
+	if (test_missing(e, TEST_PATH, out))
+		return;
+	if (!p || p->segment <= 0 || p->own_segment <= 0)
+		says(e, out, CAUSE_UNSEEN, "the connection does not tell its segment size");
+	else if (p->segment + HEADERS + OPTIONS + SLACK < p->own_segment)
+		says(e, out, CAUSE_CERTAIN,
+		     "%s has %lld bytes here, but %s takes segments of %lld: its end has about "
+		     "%lld",
+		     p->interface, p->mtu, p->to, p->segment, p->segment + HEADERS + OPTIONS);
+	else if (p->path_mtu && p->mtu && p->path_mtu < p->mtu)
+		says(e, out, CAUSE_CERTAIN, "%s has %lld bytes, the way to %s carries %lld",
+		     p->interface, p->mtu, p->to, p->path_mtu);
+	else
+		says(e, out, CAUSE_EXCLUDED, "%s has %lld bytes and %s takes segments of %lld",
+		     p->interface, p->mtu, p->to, p->segment);
+}
+
+static const struct cause mtu[] = {
+	{ .id = "far-end",
+	  .title = "the other end or the way has a smaller MTU",
+	  .rule = far_end,
+	  .steps = SPARK_OR("mtu: 9000 in netplan on both machines and on the switch, then "
+			    "netplan apply on both",
+			    "one MTU on both ends and on everything between them") },
+	{ .id = "own-ports",
+	  .title = "this machine's ports differ",
+	  .rule = own_ports,
+	  .fix = "nic.mtu",
+	  .steps = ANYWHERE("one MTU on every port of one network") },
+};
+
+/* --- configuration -------------------------------------------------------------------------------
+ */
+static void unowned(const struct evidence *e, struct judged *out)
+{
+	says(e, out, CAUSE_NOT_HERE, "no data port has an address");
+	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
+		if (!is_data_port(e->m, n) || !seen_ok(&n->ipv4.f) || !*n->ipv4.v)
+			continue;
+		if (!seen_ok(&n->owner.f)) {
+			says(e, out, CAUSE_UNSEEN, "who configures %s could not be seen", n->name);
+			return;
+		}
+		if (fact_is(&n->owner, "none")) {
+			says(e, out, CAUSE_CERTAIN,
+			     "%s has %s, and no file gives it that address at boot", n->name,
+			     n->ipv4.v);
+			return;
+		}
+		says(e, out, CAUSE_EXCLUDED, "%s gets its address from %s", n->name, n->owner.v);
+	}
+}
+
+static void no_address(const struct evidence *e, struct judged *out)
+{
+	rule_by_setting(e, "nic.address", CAUSE_LIKELY, out);
+}
+
+static const struct cause lost[] = {
+	{ .id = "unowned",
+	  .title = "an address that no file gives",
+	  .rule = unowned,
+	  .steps = SPARK_OR("write it into a netplan file of its own (mode 600); edits by nmcli "
+			    "live in /run where netplan owns the port",
+			    "write it into the files of whoever owns the port") },
+	{ .id = "no-address",
+	  .title = "a data port without an address",
+	  .rule = no_address,
+	  .steps = ANYWHERE("an address of a private range, one subnet a path") },
+	{ .id = "two-owners",
+	  .title = "two managers, or the wrong one",
+	  BY_SETTING("nic.owner", LIKELY),
+	  .steps = ANYWHERE("leave the port to one manager and take it out of the other's files") },
+};
+
+static const struct cause rewritten[] = {
+	{ .id = "owner",
+	  .title = "several managers configure the port",
+	  BY_SETTING("nic.owner", LIKELY),
+	  .steps = SPARK_OR("let one tool own netplan; a cluster assistant that applies netplan "
+			    "again empties the table of addresses under a running engine",
+			    "leave the port to one manager") },
+	{ .id = "spark-service",
+	  .title = "a service of the machine changes the NIC",
+	  BY_SETTING("service.spark-nic", POSSIBLE),
+	  .steps = ANYWHERE("know what it does before changing it: gputune explain "
+			    "service.spark-nic") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "nic.half-speed-twin",
+	  .part = PART_DATA_PORT,
+	  .symptom = "the network runs at exactly half its speed",
+	  .words = "half 100 gb 96 110 11 13.5 12 bandwidth twin connectx spark 200g nccl qsfp",
+	  .missing = "what it carries was not measured: --peer and --token, with \"gputune bench "
+		     "serve\" on the other machine",
+	  .missing_test = TEST_BIT(TEST_RDMA) | TEST_BIT(TEST_TCP),
+	  .tests = TEST_BIT(TEST_RDMA) | TEST_BIT(TEST_TCP),
+	  CAUSES(half) },
+	{ .id = "nic.gone",
+	  .symptom = "there is no ConnectX NIC",
+	  .words = "missing lspci cx7 cx-7 hot-plug no device mlx5 interface",
+	  CAUSES(gone) },
+	{ .id = "nic.slow-link",
+	  .part = PART_DATA_PORT,
+	  .symptom = "the link came up at 100 Gb/s, or not at all",
+	  .words = "negotiation switch speed 200g down cable carrier slow network",
+	  CAUSES(slow_link) },
+	{ .id = "nic.mtu-mismatch",
+	  .symptom = "it worked until a reboot or update, now transfers hang or retry",
+	  .words = "mtu 9000 1500 jumbo ibv_wc_retry_exc_err 12 timeout mismatch frames",
+	  .missing = "the other end's MTU: --peer",
+	  .missing_test = TEST_BIT(TEST_PATH),
+	  .tests = TEST_BIT(TEST_PATH),
+	  CAUSES(mtu) },
+	{ .id = "nic.address-lost",
+	  .part = PART_DATA_PORT,
+	  .symptom = "addresses vanish after a reboot",
+	  .words = "ip netplan nmcli networkmanager lost gone link-local repeat",
+	  CAUSES(lost) },
+	{ .id = "nic.rewritten",
+	  .part = PART_DATA_PORT,
+	  .symptom = "a running engine dies minutes after it started, the GPU stays busy at 20 W",
+	  .words = "gid table netplan apply sync assistant hang 96 percent util",
+	  .missing = "whether the network is configured again while it runs: look at the times in "
+		     "journalctl -u systemd-networkd and NetworkManager",
+	  CAUSES(rewritten) },
+};
+const struct diagnosis_table diagnoses_nic = DIAGNOSIS_TABLE(rows);

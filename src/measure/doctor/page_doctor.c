@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was found, with its causes and what mends them; what was tested and is fine; what was not
+ * tested, and why. The three are kept apart: silence is no good news.
+ */
+#include "measure/doctor/page_doctor.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+struct doctor_count doctor_count(const struct doctor_view *v)
+{
+	struct doctor_count out = { 0 };
+
+	for (size_t i = 0; i < v->n; i++)
+		out.of[v->items[i].state]++;
+	return out;
+}
+
+static enum style style_of(enum likelihood l)
+{
+	static const enum style styles[LIKELIHOODS] = { STYLE_BAD,     STYLE_WARN, STYLE_UNKNOWN,
+							STYLE_UNKNOWN, STYLE_GOOD, STYLE_MUTED };
+
+	return styles[l];
+}
+
+/* What this machine alone cannot see was not seen by a test either. */
+static bool is_missing(const struct doctor_view *v, const struct diagnosis *d)
+{
+	for (unsigned i = 0; i < TESTS; i++)
+		if ((d->missing_test & TEST_BIT(i)) && !v->e->not_run[i])
+			return false;
+	return d->missing != NULL;
+}
+
+/* The causes that are left, by name: the evidence is shown for what is asked for. */
+static const char *left(struct arena *a, const struct doctor_view *v, const struct examined *x)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (x->state != DOCTOR_OPEN)
+		return x->why;
+	for (size_t i = 0; i < x->d->n; i++)
+		if (x->causes[i].v.how == CAUSE_POSSIBLE || x->causes[i].v.how == CAUSE_UNSEEN)
+			text_printf(&t, "%s%s (%s)", t.len ? "; " : "", x->causes[i].c->title,
+				    likelihood_name(x->causes[i].v.how));
+	if (is_missing(v, x->d))
+		text_printf(&t, "%s%s", t.len ? "; " : "", x->d->missing);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static void causes(struct doc *d, const struct doctor_view *v, const struct examined *x)
+{
+	static const struct column columns[] = {
+		{ .title = "" },
+		{ .title = "Cause", .wrap = true },
+		{ .title = "Evidence", .wrap = true },
+	};
+	struct node *t = doc_table(d, NULL, columns, 3);
+
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause_result *r = &x->causes[i];
+		struct cell *c;
+
+		if (!v->named && !v->all && r->v.how > CAUSE_POSSIBLE)
+			continue;
+		c = node_row(d, t);
+		c[0] = cell_as(style_of(r->v.how), likelihood_name(r->v.how));
+		c[1] = cell(r->c->title);
+		c[2] = cell(r->v.says);
+	}
+}
+
+/* What the fix of a cause is asked for with, and when it holds. */
+static const char *fix_of(struct arena *a, const struct examined *x, const struct cause *c)
+{
+	const struct setting *s = setting_find(c->fix);
+	const char *allow =
+		s && s->risk == RISK_DANGER ? arena_printf(a, " --allow %s", c->fix) : "";
+
+	if (s && s->effect != EFFECT_NOW)
+		return arena_printf(a,
+				    "\"gputune apply --only %s%s\" sets it for the next boot; look "
+				    "again then",
+				    c->fix, allow);
+	return arena_printf(a, "\"gputune doctor %s --fix%s\" sets %s and measures again", x->d->id,
+			    allow, c->fix);
+}
+
+/* What mends the causes that were found, one bullet each. */
+static void remedies(struct doc *d, const struct doctor_view *v, const struct examined *x)
+{
+	struct node *b = doc_bullets(d);
+
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause_result *r = &x->causes[i];
+		const char *step = doctor_step(r->c, v->m);
+
+		if (r->v.how > CAUSE_LIKELY)
+			continue;
+		if (r->c->fix)
+			node_bullet(d, b,
+				    cell_printf(d, STYLE_PLAIN, "%s: %s%s%s", r->c->title,
+						fix_of(d->arena, x, r->c),
+						step ? "; by hand: " : "", step ? step : ""));
+		else if (step)
+			node_bullet(d, b, cell_printf(d, STYLE_PLAIN, "%s: %s", r->c->title, step));
+	}
+}
+
+static void one(struct doc *d, const struct doctor_view *v, const struct examined *x)
+{
+	doc_heading(d, 2, x->d->id);
+	doc_text(d, "%s: %s.%s", v->named ? "Symptom" : "Would show so", x->d->symptom,
+		 x->d->normal && x->state == DOCTOR_FOUND ? " This is no fault." : "");
+	causes(d, v, x);
+	if (x->state == DOCTOR_FOUND)
+		remedies(d, v, x);
+	if (is_missing(v, x->d) && x->state != DOCTOR_NOT_HERE)
+		doc_text(d, "Not seen from here: %s.", x->d->missing);
+}
+
+static const char *fix_text(struct arena *a, const struct doctor_fix *f)
+{
+	const char *left = f->left ? arena_printf(a, "; not set: %s", f->left) : "";
+
+	if (f->trouble)
+		return arena_printf(a, "%s%s", f->trouble, left);
+	return arena_printf(a, "%s; %s%s", f->v.says,
+			    f->kept ? "kept (gputune undo takes it back)" : "taken back", left);
+}
+
+static void fixes(struct doc *d, const struct doctor_view *v)
+{
+	static const struct column columns[] = {
+		{ .title = "" },
+		{ .title = "Diagnosis" },
+		{ .title = "Set", .wrap = true },
+		{ .title = "Measured again", .wrap = true },
+	};
+	struct node *t;
+
+	if (!v->n_fixes)
+		return;
+	t = doc_table(d, "Fixes", columns, 4);
+	for (size_t i = 0; i < v->n_fixes; i++) {
+		const struct doctor_fix *f = &v->fixes[i];
+		struct cell *c = node_row(d, t);
+		bool good = f->measured && f->v.keep;
+
+		c[0] = cell_as(good ? STYLE_GOOD : STYLE_WARN,
+			       f->measured ? remeasured_name(f->v.how) : "not made");
+		c[1] = cell_as(STYLE_CODE, f->diagnosis);
+		c[2] = cell_as(STYLE_CODE, f->settings);
+		c[3] = cell(fix_text(d->arena, f));
+	}
+}
+
+static void others(struct doc *d, const struct doctor_view *v, enum doctor_state state,
+		   const char *title)
+{
+	static const struct column columns[] = {
+		{ .title = "Diagnosis" },
+		{ .title = "Symptom", .wrap = true },
+		{ .title = "Why", .wrap = true },
+	};
+	bool why = state != DOCTOR_FINE;
+	struct node *t = doc_table(d, title, columns, why ? 3 : 2);
+
+	for (size_t i = 0; i < v->n; i++) {
+		struct cell *c;
+
+		if (v->items[i].state != state)
+			continue;
+		c = node_row(d, t);
+		c[0] = cell_as(STYLE_CODE, v->items[i].d->id);
+		c[1] = cell(v->items[i].d->symptom);
+		if (why)
+			c[2] = cell(left(d->arena, v, &v->items[i]));
+	}
+}
+
+static void tests(struct doc *d, const struct doctor_view *v)
+{
+	static const struct column columns[] = { { .title = "Test" },
+						 { .title = "Why it did not run", .wrap = true } };
+	struct node *table = doc_table(d, NULL, columns, 2);
+	TEXT_AUTO t = { 0 };
+
+	for (unsigned i = 0; i < TESTS; i++) {
+		struct cell *c;
+
+		if (!(v->tests & TEST_BIT(i)))
+			continue;
+		if (!v->e->not_run[i]) {
+			text_printf(&t, "%s%s", t.len ? ", " : "", doctor_tests[i].name);
+			continue;
+		}
+		c = node_row(d, table);
+		c[0] = cell_as(STYLE_CODE, doctor_tests[i].name);
+		c[1] = cell(v->e->not_run[i]);
+	}
+	doc_text(d, t.len ? "Tests that ran: %s." : "No test ran%s.", t.len ? t.s : "");
+}
+
+struct doc *page_doctor(struct arena *a, const struct doctor_view *v)
+{
+	struct doc *d = doc_new(a);
+	struct doctor_count n = doctor_count(v);
+
+	for (size_t i = 0; i < v->n; i++)
+		if (v->named || v->items[i].state == DOCTOR_FOUND)
+			one(d, v, &v->items[i]);
+	fixes(d, v);
+	others(d, v, DOCTOR_OPEN, "Not tested, or not to the end");
+	others(d, v, DOCTOR_FINE, "Tested and fine");
+	if (v->all)
+		others(d, v, DOCTOR_NOT_HERE, "Not on this machine");
+	tests(d, v);
+	doc_text(d,
+		 "%zu found, %zu tested and fine, %zu not tested, %zu not on this machine. What "
+		 "was not tested may be so all the same.",
+		 n.of[DOCTOR_FOUND], n.of[DOCTOR_FINE], n.of[DOCTOR_OPEN], n.of[DOCTOR_NOT_HERE]);
+	return d;
+}
+
+struct doc *page_doctor_list(struct arena *a)
+{
+	static const struct column columns[] = { { .title = "Diagnosis" },
+						 { .title = "Symptom", .wrap = true },
+						 { .title = "Tests", .wrap = true } };
+	struct doc *d = doc_new(a);
+	struct node *t = doc_table(d, NULL, columns, 3);
+
+	DIAGNOSIS_FOR_EACH (x) {
+		struct cell *c = node_row(d, t);
+		TEXT_AUTO names = { 0 };
+
+		for (unsigned i = 0; i < TESTS; i++)
+			if (x->tests & TEST_BIT(i))
+				text_printf(&names, "%s%s", names.len ? ", " : "",
+					    doctor_tests[i].name);
+		c[0] = cell_as(STYLE_CODE, x->id);
+		c[1] = cell(x->symptom);
+		c[2] = cell(names.len ? arena_strdup(a, names.s) : "");
+	}
+	return d;
+}

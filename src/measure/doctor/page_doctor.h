@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagnoses for people and for programs. */
+#ifndef DOCTOR_PAGE_DOCTOR_H
+#define DOCTOR_PAGE_DOCTOR_H
+
+#include <jansson.h>
+
+#include "measure/doctor/doctor.h"
+#include "render/doc.h"
+
+/* What became of the fixes of one diagnosis. */
+struct doctor_fix {
+	const char *diagnosis;
+	const char *settings; /* ids, comma-separated */
+	unsigned long txn;    /* 0: nothing was written */
+	bool measured;	      /* v holds */
+	struct fix_verdict v;
+	bool kept;
+	const char *left;    /* what was not set besides, and why; NULL */
+	const char *trouble; /* why it was not made, or not taken back; NULL */
+};
+
+struct doctor_view {
+	const struct machine *m;
+	const struct evidence *e;
+	const struct examined *items;
+	size_t n;
+	const struct doctor_fix *fixes;
+	size_t n_fixes;
+	unsigned tests; /* that were asked for */
+	bool named;	/* somebody asked for these: all causes are shown */
+	bool all;	/* --all */
+};
+
+struct doctor_count {
+	size_t of[DOCTOR_STATES];
+};
+struct doctor_count doctor_count(const struct doctor_view *v);
+struct doc *page_doctor(struct arena *a, const struct doctor_view *v);
+/* Every diagnosis with its symptom. */
+struct doc *page_doctor_list(struct arena *a);
+/* Schema gputune.doctor/1; the caller owns the reference. */
+json_t *doctor_json(const struct doctor_view *v, int exit_code);
+/* Schema gputune.doctor-list/1. */
+json_t *doctor_list_json(void);
+
+#endif

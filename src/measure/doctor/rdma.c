@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RDMA between machines: slow without a sign, lossy, wedged, not connecting. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+static bool no_rdma(const struct evidence *e, struct judged *out)
+{
+	if (e->m->net.rdma.n)
+		return false;
+	says(e, out, CAUSE_NOT_HERE, "no RDMA device");
+	return true;
+}
+
+/* --- slow without a sign -------------------------------------------------------------------------
+ */
+static void below_line(const struct evidence *e, struct judged *out)
+{
+	const struct record_case *c = case_of(e, "rdma", "write:1MiB");
+	double v;
+
+	if (no_rdma(e, out) || test_missing(e, TEST_RDMA, out))
+		return;
+	if (!c->has_limit || !(c->limit > 0) || !figure_of(c, c->series[0].key, &v)) {
+		says(e, out, CAUSE_UNSEEN, "measured, but the line's speed is not known");
+		return;
+	}
+	says(e, out, v < 0.6 * c->limit ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+	     "RDMA writes of 1 MiB: %.4g of %.4g %s that the line carries", v, c->limit,
+	     c->series[0].unit_text);
+}
+
+static void wedged(const struct evidence *e, struct judged *out)
+{
+	const struct signs *s = e->signs;
+
+	if (no_rdma(e, out) || says_unseen(e, out, &s->log_nic_wedged.f, "the kernel's log"))
+		return;
+	if (s->log_nic_wedged.v)
+		says(e, out, CAUSE_CERTAIN,
+		     "the NIC's firmware does not answer: %lld lines in the kernel's log",
+		     s->log_nic_wedged.v);
+	else
+		says(e, out, fact_or(&s->log_nic_health, 0) ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "the kernel's log has %lld lines of the NIC's health reports",
+		     fact_or(&s->log_nic_health, 0));
+}
+
+/* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
+static void nic_link(const struct evidence *e, struct judged *out)
+{
+	bool unseen = false;
+
+	if (no_rdma(e, out))
+		return;
+	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
+		const char *pci = p->pci ? p->pci : "";
+		const struct finding *f = finding_on(e, "pcie.link", pci);
+
+		if (f && f->v.kind == VERDICT_FAIL) {
+			says(e, out, CAUSE_LIKELY, "%s (%s): %s; %s", p->device, pci,
+			     f->v.current ? f->v.current : "", f->v.reason);
+			return;
+		}
+		unseen = unseen || !f || f->v.kind != VERDICT_PASS;
+	}
+	if (unseen)
+		says(e, out, CAUSE_UNSEEN, "the links above the adapters could not be judged");
+	else
+		says(e, out, CAUSE_EXCLUDED,
+		     "every adapter's link is as wide and fast as both ends");
+}
+
+static const struct cause silent[] = {
+	{ .id = "line",
+	  .title = "the NIC carries far less than its line",
+	  .rule = below_line,
+	  .steps = SPARK_OR("reboot; if that does not help shut down and take all power off for "
+			    "a minute: some states of the NIC show nowhere and survive a reboot",
+			    "look at both ends' PCIe link and MRRS, then power-cycle") },
+	{ .id = "firmware",
+	  .title = "the NIC's firmware hangs",
+	  .rule = wedged,
+	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
+	{ .id = "link",
+	  .title = "a PCIe link above it is degraded",
+	  .rule = nic_link,
+	  .steps = ANYWHERE("reseat the card, look at slot and riser") },
+};
+
+static const struct cause wedge[] = {
+	{ .id = "firmware",
+	  .title = "the NIC's firmware hangs",
+	  .rule = wedged,
+	  .steps = ANYWHERE("take all power off for a minute, then update the NIC's firmware") },
+};
+
+/* --- losses --------------------------------------------------------------------------------------
+ */
+struct loss {
+	const char *port;
+	long long total;
+	double per_s;
+	bool told, rate;
+};
+
+static void look(const struct evidence *e, const struct sign_port *now,
+		 const struct sign_port *then, struct loss *out)
+{
+	const struct fact_int *const n[] = { &now->retransmits, &now->sequence_errors,
+					     &now->timeouts, &now->out_of_sequence },
+				     *const t[] = { then ? &then->retransmits : NULL,
+						    then ? &then->sequence_errors : NULL,
+						    then ? &then->timeouts : NULL,
+						    then ? &then->out_of_sequence : NULL };
+
+	*out = (struct loss){ .port = now->name };
+	for (size_t i = 0; i < sizeof(n) / sizeof(n[0]); i++) {
+		double r;
+
+		out->told = out->told || seen_ok(&n[i]->f);
+		out->total += fact_or(n[i], 0);
+		if (grows(e, t[i], n[i], &r)) {
+			out->rate = true;
+			out->per_s += r;
+		}
+	}
+}
+
+static struct loss worst_loss(const struct evidence *e)
+{
+	struct loss out = { 0 };
+
+	LIST_FOR_EACH (struct sign_port, now, &e->signs->ports) {
+		const struct sign_port *then = NULL;
+		struct loss l;
+
+		if (e->earlier)
+			LIST_FOR_EACH (struct sign_port, p, &e->earlier->ports)
+				if (strcmp(p->name, now->name) == 0)
+					then = p;
+		look(e, now, then, &l);
+		if (!out.port || l.per_s > out.per_s || (!(out.per_s > 0) && l.total > out.total))
+			out = l;
+	}
+	return out;
+}
+
+/* Counts that stand still are old news; without traffic nothing can be lost. */
+static void lossy(const struct evidence *e, struct judged *out)
+{
+	struct loss l = worst_loss(e);
+	bool loaded = !e->not_run[TEST_RDMA];
+
+	if (no_rdma(e, out))
+		return;
+	if (!l.port || !l.told)
+		says(e, out, CAUSE_UNSEEN, "the ports tell no counts of losses");
+	else if (l.per_s > 0)
+		says(e, out, CAUSE_CERTAIN,
+		     "%s lost or repeated %.1f packets/s while it was "
+		     "looked at",
+		     l.port, l.per_s);
+	else if (!l.total)
+		says(e, out, CAUSE_EXCLUDED, "no loss was counted since the driver was loaded");
+	else if (l.rate && loaded)
+		says(e, out, CAUSE_EXCLUDED,
+		     "%lld losses are counted on %s, and none came while it was loaded", l.total,
+		     l.port);
+	else
+		says(e, out, CAUSE_POSSIBLE,
+		     "%lld losses are counted on %s since the driver was loaded; whether they grow "
+		     "shows under load%s",
+		     l.total, l.port, l.rate ? ", and it was idle now" : "");
+}
+
+static void bad_line(const struct evidence *e, struct judged *out)
+{
+	long long total = 0;
+	bool grow = false, told = false;
+
+	if (no_rdma(e, out))
+		return;
+	LIST_FOR_EACH (struct sign_port, now, &e->signs->ports) {
+		told = told || seen_ok(&now->symbol_errors.f);
+		total += fact_or(&now->symbol_errors, 0);
+		if (e->earlier)
+			LIST_FOR_EACH (struct sign_port, p, &e->earlier->ports)
+				grow = grow || (strcmp(p->name, now->name) == 0 &&
+						fact_or(&now->symbol_errors, 0) >
+							fact_or(&p->symbol_errors, 0));
+	}
+	if (!told)
+		says(e, out, CAUSE_UNSEEN, "the ports tell no symbol errors");
+	else
+		says(e, out, grow ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+		     grow ? "symbol errors grow, %lld by now"
+			  : "%lld symbol errors, which did not grow: old counts are no fault",
+		     total);
+}
+
+static const struct cause losses[] = {
+	{ .id = "losses",
+	  .title = "the network loses packets",
+	  .rule = lossy,
+	  .steps = ANYWHERE("priority flow control and ECN on switch and NIC alike; one switch "
+			    "port at a time") },
+	{ .id = "line",
+	  .title = "the line itself is bad",
+	  .rule = bad_line,
+	  .steps = ANYWHERE("clean or exchange the cable, then the module") },
+};
+
+/* --- connecting
+ * -----------------------------------------------------------------------------------
+ */
+static void pinned(const struct evidence *e, struct judged *out)
+{
+	const struct sign_var *v = var_of(e, "NCCL_IB_GID_INDEX");
+	char *end;
+	unsigned long index;
+
+	if (no_rdma(e, out))
+		return;
+	if (!v || !*fact_text(&v->value, "")) {
+		says(e, out, CAUSE_EXCLUDED, "nothing that can be seen pins a GID index");
+		return;
+	}
+	index = strtoul(v->value.v, &end, 10);
+	says(e, out, CAUSE_LIKELY,
+	     "%s: a table that changes with every address makes it point elsewhere",
+	     var_text(e, v));
+	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma) {
+		bool good = false;
+
+		if (!fact_is(&p->state, "ACTIVE") || !fact_is(&p->link_layer, "Ethernet") || *end)
+			continue;
+		LIST_FOR_EACH (struct rdma_gid, g, &p->gids)
+			good = good || (g->index == index && fact_is(&g->type, "RoCE v2") &&
+					strstr(fact_text(&g->gid, ""), ":ffff:"));
+		if (!good && p->gids.n)
+			says(e, out, CAUSE_CERTAIN,
+			     "%s: on %s that entry is no RoCE v2 address of IPv4", var_text(e, v),
+			     p->name);
+	}
+}
+
+static const struct cause gid[] = {
+	{ .id = "pinned",
+	  .title = "a GID index is pinned",
+	  .rule = pinned,
+	  .steps = ANYWHERE("unset NCCL_IB_GID_INDEX: NCCL finds it since 2.21; no IPv6 link-local "
+			    "on data ports") },
+	{ .id = "no-address",
+	  .title = "a port has no RoCE v2 address",
+	  BY_SETTING("rdma.gid", LIKELY),
+	  .steps = ANYWHERE("an IPv4 address on the interface; then the port down and up") },
+};
+
+static void leg(const struct evidence *e, struct judged *out)
+{
+	if (no_rdma(e, out))
+		return;
+	says(e, out, CAUSE_UNSEEN,
+	     "which port hears which is seen from both ends only: ping -I PORT along each cable");
+}
+
+static const struct cause connecting[] = {
+	{ .id = "wrong-leg",
+	  .title = "the cables do not go where the addresses say",
+	  .rule = leg,
+	  .steps = SPARK_OR("two machines: the same cage on both; three: first port to second port "
+			    "around the ring, one subnet a cable, NCCL 2.30.7 or later",
+			    "compare cables with the plan of addresses") },
+	{ .id = "subnets",
+	  .title = "two ports share a subnet",
+	  BY_SETTING("nic.subnets", LIKELY),
+	  .steps = ANYWHERE("one subnet a path") },
+	{ .id = "link",
+	  .title = "no link",
+	  BY_SETTING("nic.carrier", CERTAIN),
+	  .steps = ANYWHERE("cable and far end") },
+};
+
+/* --- unsteady
+ * ---------------------------------------------------------------------------------------
+ */
+static void negotiates(const struct evidence *e, struct judged *out)
+{
+	const struct sign_var *v = var_of(e, "NCCL_IB_ECE_ENABLE");
+	bool roce = false;
+
+	LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma)
+		roce = roce || fact_is(&p->link_layer, "Ethernet");
+	if (!roce)
+		says(e, out, CAUSE_NOT_HERE, "no RDMA over Ethernet");
+	else if (v && fact_is(&v->value, "0"))
+		says(e, out, CAUSE_EXCLUDED, "%s", var_text(e, v));
+	else
+		says(e, out, CAUSE_POSSIBLE,
+		     "adapters negotiate enhanced connections, which some "
+		     "firmware does badly; nothing switches it off");
+}
+
+static const struct cause swings[] = {
+	{ .id = "negotiation",
+	  .title = "enhanced connection establishment",
+	  .rule = negotiates,
+	  .steps = ANYWHERE("NCCL_IB_ECE_ENABLE=0 to see whether it is that; then newer NIC "
+			    "firmware") },
+	{ .id = "firmware",
+	  .title = "like adapters with different firmware",
+	  BY_SETTING("rdma.firmware", LIKELY),
+	  .steps = ANYWHERE("one firmware on all of them") },
+	{ .id = "losses",
+	  .title = "the network loses packets",
+	  .rule = lossy,
+	  .steps = ANYWHERE("flow control and ECN on switch and NIC alike") },
+};
+
+#define NEEDS_PEER                                                                                 \
+	.missing = "needs the other machine: --peer and --token, with \"gputune bench serve\" "    \
+		   "there",                                                                        \
+	.missing_test = TEST_BIT(TEST_RDMA), .tests = TEST_BIT(TEST_RDMA)
+
+static const struct diagnosis rows[] = {
+	{ .id = "rdma.silently-slow",
+	  .part = PART_RDMA,
+	  .symptom = "the network between machines is several times too slow and nothing shows why",
+	  .words = "slow nccl rdma 6x clean firmware state power drain bandwidth",
+	  NEEDS_PEER,
+	  CAUSES(silent) },
+	{ .id = "rdma.wedged",
+	  .part = PART_RDMA,
+	  .symptom = "the NIC stays at 13 Gb/s, or its firmware does not answer",
+	  .words = "irisc not responding mlx5 health wedge 13",
+	  CAUSES(wedge) },
+	{ .id = "rdma.losses",
+	  .part = PART_RDMA,
+	  .symptom = "retries and jitter over a switch, or error counts on a port",
+	  .words = "roce_adp_retrans lossy pfc ecn out of sequence packet errors residual counters",
+	  NEEDS_PEER,
+	  CAUSES(losses) },
+	{ .id = "rdma.gid-drift",
+	  .part = PART_RDMA,
+	  .symptom = "connecting fails with EINVAL 22, or an invalid GID",
+	  .words = "ibv_modify_qp invalid gid index drift roce 22",
+	  CAUSES(gid) },
+	{ .id = "rdma.connect-times-out",
+	  .part = PART_RDMA,
+	  .symptom = "connecting times out with ETIMEDOUT 110",
+	  .words = "ibv_modify_qp timeout 110 cabling wrong leg miscabled mesh ring",
+	  .missing = "the far ends of the cables: look from both machines",
+	  CAUSES(connecting) },
+	{ .id = "rdma.unsteady",
+	  .part = PART_RDMA,
+	  .symptom = "RoCE bandwidth changes from run to run",
+	  .words = "unstable ece h100 variance swings jitter",
+	  NEEDS_PEER,
+	  CAUSES(swings) },
+};
+const struct diagnosis_table diagnoses_rdma = DIAGNOSIS_TABLE(rows);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to the evidence. */
+#include "measure/doctor/rule.h"
+#include "knowledge/nccl_vars.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void says(const struct evidence *e, struct judged *out, enum likelihood how, const char *fmt, ...)
+{
+	TEXT_AUTO t = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_vprintf(&t, fmt, ap);
+	va_end(ap);
+	*out = (struct judged){ how, arena_strdup(e->a, t.s ? t.s : "") };
+}
+
+bool says_unseen(const struct evidence *e, struct judged *out, const struct fact *f,
+		 const char *what)
+{
+	if (seen_ok(f))
+		return false;
+	says(e, out, CAUSE_UNSEEN, "%s: %s", what,
+	     f->seen == SEEN_UNASKED	   ? "not looked at"
+	     : f->seen == SEEN_DENIED	   ? "this user may not see it"
+	     : f->seen == SEEN_ABSENT	   ? "not there"
+	     : f->seen == SEEN_UNSUPPORTED ? "not told here"
+					   : "could not be read");
+	return true;
+}
+
+static int telling(enum verdict_kind k)
+{
+	return k == VERDICT_FAIL ? 3 : k == VERDICT_UNKNOWN ? 2 : k == VERDICT_PASS ? 1 : 0;
+}
+
+static bool is_on(const struct finding *f, const char *target)
+{
+	for (size_t i = 0; i < f->n_targets; i++)
+		if (strcmp(f->targets[i], target) == 0)
+			return true;
+	return false;
+}
+
+/* target NULL: on any. */
+static const struct finding *worst(const struct evidence *e, const char *setting,
+				   const char *target)
+{
+	const struct finding *out = NULL;
+
+	for (size_t i = 0; e->findings && i < e->findings->n; i++) {
+		const struct finding *f = &e->findings->items[i];
+
+		if (strcmp(f->s->id, setting) == 0 && (!target || is_on(f, target)) &&
+		    (!out || telling(f->v.kind) > telling(out->v.kind)))
+			out = f;
+	}
+	return out;
+}
+
+const struct finding *finding_of(const struct evidence *e, const char *setting)
+{
+	return worst(e, setting, NULL);
+}
+
+const struct finding *finding_on(const struct evidence *e, const char *setting, const char *target)
+{
+	return worst(e, setting, target);
+}
+
+/* "gpu0: 611 MHz: low clock ..." */
+static const char *finding_text(const struct evidence *e, const struct finding *f)
+{
+	return arena_printf(e->a, "%s%s%s%s%s", f->target ? f->target : "",
+			    f->target && *f->target ? ": " : "", f->v.current ? f->v.current : "",
+			    f->v.current && *f->v.current ? "; " : "", f->v.reason);
+}
+
+/* Not judged because somebody has to do something first: that is no "not here". */
+static bool needs_more(const char *code)
+{
+	return strcmp(code, CODE_NEEDS_LOAD) == 0 || strcmp(code, CODE_NEEDS_DEEP) == 0 ||
+	       strcmp(code, CODE_NEEDS_EARLIER) == 0;
+}
+
+void rule_by_setting(const struct evidence *e, const char *setting, enum likelihood weight,
+		     struct judged *out)
+{
+	const struct finding *f = finding_of(e, setting);
+
+	if (!f) {
+		says(e, out, CAUSE_UNSEEN, "%s was not judged", setting);
+		return;
+	}
+	switch (f->v.kind) {
+	case VERDICT_FAIL:
+		*out = (struct judged){ weight, finding_text(e, f) };
+		break;
+	case VERDICT_PASS:
+		*out = (struct judged){ CAUSE_EXCLUDED, finding_text(e, f) };
+		break;
+	case VERDICT_NA:
+		*out = (struct judged){ needs_more(f->v.code) ? CAUSE_UNSEEN : CAUSE_NOT_HERE,
+					f->v.reason };
+		break;
+	case VERDICT_UNKNOWN:
+		*out = (struct judged){ CAUSE_UNSEEN, finding_text(e, f) };
+		break;
+	}
+}
+
+/* --- tests --------------------------------------------------------------------------------------
+ */
+
+const struct record_case *next_case(const struct evidence *e, const char *bench, const char *name,
+				    size_t *at)
+{
+	for (; e->record && *at < e->record->n; ++*at) {
+		const struct record_case *c = &e->record->cases[*at];
+
+		if (strcmp(c->bench, bench) == 0 && (!name || str_starts(c->name, name))) {
+			++*at;
+			return c;
+		}
+	}
+	return NULL;
+}
+
+const struct record_case *case_of(const struct evidence *e, const char *bench, const char *name)
+{
+	const struct record_case *c;
+
+	for (size_t at = 0; (c = next_case(e, bench, name, &at)) != NULL;)
+		if (strcmp(c->name, name) == 0 && c->n)
+			return c;
+	return NULL;
+}
+
+bool figure_of(const struct record_case *c, const char *key, double *out)
+{
+	for (size_t i = 0; c && i < c->n_series; i++)
+		if (strcmp(c->series[i].key, key) == 0 && c->series[i].has_summary) {
+			*out = c->series[i].s.median;
+			return true;
+		}
+	return false;
+}
+
+bool test_missing(const struct evidence *e, enum doctor_test_id t, struct judged *out)
+{
+	const struct doctor_test *test = &doctor_tests[t];
+	const struct record_case *c;
+
+	if (e->not_run[t]) {
+		says(e, out, CAUSE_UNSEEN, "the test %s did not run: %s", test->name,
+		     e->not_run[t]);
+		return true;
+	}
+	if (!test->bench)
+		return false;
+	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;)
+		if (c->n)
+			return false;
+	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;)
+		if (c->error) {
+			says(e, out, CAUSE_UNSEEN, "the test %s failed: %s", test->name, c->error);
+			return true;
+		}
+	says(e, out, CAUSE_UNSEEN, "the test %s gave no figure", test->name);
+	return true;
+}
+
+void rule_by_band(const struct evidence *e, enum doctor_test_id t, struct judged *out)
+{
+	const struct doctor_test *test = &doctor_tests[t];
+	const struct record_case *c;
+
+	if (test_missing(e, t, out))
+		return;
+	says(e, out, CAUSE_UNSEEN, "measured, but nobody's figures of this hardware are known");
+	for (size_t at = 0; (c = next_case(e, test->bench, test->cases, &at)) != NULL;) {
+		const struct record_series *s = &c->series[0];
+		enum record_place place = record_place(s);
+		bool bad = s->better == BENCH_HIGHER ? place == PLACE_BELOW : place == PLACE_ABOVE;
+
+		if (!c->n || place == PLACE_UNKNOWN)
+			continue;
+		says(e, out, bad ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "%s %s: %.4g %s measured, usual %.4g to %.4g (%s)", c->bench, c->name,
+		     s->s.median, s->unit_text, s->band.low, s->band.high, s->band.source);
+		if (bad)
+			return;
+	}
+}
+
+/* --- signs --------------------------------------------------------------------------------------
+ */
+
+const struct sign_var *var_of(const struct evidence *e, const char *name)
+{
+	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
+		if (strcmp(v->name, name) == 0)
+			return v;
+	return NULL;
+}
+
+const char *var_text(const struct evidence *e, const struct sign_var *v)
+{
+	return arena_printf(e->a, "%s=%s in %s", v->name, fact_text(&v->value, ""),
+			    fact_text(&v->origin, "?"));
+}
+
+void list_count(const struct evidence *e, const char *list, size_t *names, size_t *known)
+{
+	const char *at = list + (*list == '='), *name;
+	size_t n;
+
+	*names = *known = 0;
+	while ((name = var_list_next(&at, &n)) != NULL) {
+		const char *one =
+			arena_printf(e->a, "%s%.*s", *list == '=' ? "=" : "", (int)n, name);
+		bool found = false;
+
+		LIST_FOR_EACH (struct rdma_port, p, &e->m->net.rdma)
+			found = found || var_list_names(one, p->device);
+		++*names;
+		*known += found;
+	}
+}
+
+bool is_spark(const struct evidence *e)
+{
+	return fact_is(&e->m->platform.kind, "dgx-spark");
+}
+
+bool grows(const struct evidence *e, const struct fact_int *before, const struct fact_int *now,
+	   double *per_s)
+{
+	if (!before || !seen_ok(&before->f) || !seen_ok(&now->f) || !(e->apart_s > 0) ||
+	    now->v < before->v)
+		return false;
+	*per_s = (double)(now->v - before->v) / e->apart_s;
+	return true;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a diagnosis looks at besides the facts: what programs are told (environment, NCCL's files),
+ * counters that only mean something when they grow, counts of lines in the kernel's log. Read
+ * through the door, so that a captured machine answers what it was asked then.
+ */
+#ifndef DOCTOR_SIGNS_H
+#define DOCTOR_SIGNS_H
+
+#include "machine/host/host.h"
+#include "machine/model/machine.h"
+
+/* A variable that changes what a communication library does, and who has it. */
+struct sign_var {
+	const char *name;	/* "NCCL_IB_HCA" */
+	struct fact_str value;	/* "" when set to nothing */
+	struct fact_str origin; /* "/etc/nccl.conf", "process 4711 (python3)", "this shell" */
+};
+
+/* A process that uses a GPU. */
+struct sign_process {
+	unsigned index; /* process id */
+	struct fact_str command;
+	struct fact_str nccl;	 /* path of the libnccl.so.2 that it has loaded */
+	struct fact_int memlock; /* bytes, soft limit; -1 is unlimited */
+};
+
+/* Counters of an RDMA port since the driver was loaded. */
+struct sign_port {
+	const char *name; /* "mlx5_0/1" */
+	struct fact_int retransmits, sequence_errors, timeouts, rnr_retries, congestion_marks;
+	struct fact_int out_of_sequence, symbol_errors, link_downed, receive_errors;
+	struct fact_int sent, received; /* 4-byte words */
+};
+
+/* Counters of an interface since it is there. */
+struct sign_link {
+	const char *name;
+	struct fact_int receive_errors, crc_errors, missed, dropped;
+	struct fact_int arp_ignore, arp_announce, rp_filter;
+	struct fact_int wifi_power_save; /* NetworkManager's wifi.powersave: 2 off, 3 on */
+};
+
+struct signs {
+	struct fact_int ksm_run, ksm_sharing;		 /* pages */
+	struct fact_int swapped_in, swapped_out;	 /* pages since boot */
+	struct fact_int compaction_stalls, thp_fallback; /* since boot */
+	struct fact_int numa_moved;			 /* pages since boot */
+	struct fact_int pressure_memory, pressure_cpu;	 /* hundredths of a per cent, 10 s mean */
+	struct fact_int load;				 /* hundredths, running tasks, 1 min mean */
+	struct fact_int rdma_devices;			 /* uverbs files that programs open */
+	struct fact_int ip_forward;
+	struct fact_int crash_dumps;   /* files in pstore */
+	struct fact_int ssh_folder;    /* 1: ~/.ssh is there */
+	struct fact_int avahi;	       /* 1: the discovery daemon runs */
+	struct fact_int log_no_memory; /* NVRM: out of memory */
+	struct fact_int log_xid;
+	struct fact_int log_nic_wedged; /* mlx5: firmware's processor does not answer */
+	struct fact_int log_nic_health;
+	struct fact_int log_doe; /* PCI DOE mailbox errors */
+	struct fact_int log_aer;
+	struct fact_int log_oom;       /* the kernel killed a process for memory */
+	struct fact_int log_throttled; /* a CPU was too warm */
+	struct fact_str module;	       /* version of the loaded nvidia module */
+	struct list vars;	       /* struct sign_var */
+	struct list processes;	       /* struct sign_process */
+	struct list ports;	       /* struct sign_port */
+	struct list links;	       /* struct sign_link */
+};
+
+extern const struct schema schema_signs, schema_sign_var, schema_sign_process, schema_sign_port,
+	schema_sign_link;
+
+/* Never fails; what could not be seen stands in the fact. */
+void signs_read(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+/* The part that is nobody's secret, for captures: without environments and home folders. */
+void signs_read_machine(struct arena *a, struct host *h, const struct machine *m,
+			struct signs *out);
+/* signs_vars.c: fills vars: of the machine's files; of this user and of processes on GPUs, which it
+ * lists. */
+void signs_read_conf(struct arena *a, struct host *h, struct signs *out);
+void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+/* signs_links.c: fills ports and links. */
+void signs_read_links(struct arena *a, struct host *h, const struct machine *m, struct signs *out);
+/* The whole file as a number. from: path. */
+struct fact_int sign_file(struct arena *a, struct host *h, const char *path);
+struct fact_int sign_int(long long v, const char *from);
+struct fact_str sign_text(const char *v, const char *from);
+struct fact_int sign_unseen(int r, const char *from);
+
+#endif

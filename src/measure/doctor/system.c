@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine as a whole: kernels known to be bad, power-offs, settings that do not stay. */
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/doctor/rule.h"
+#include "measure/doctor/tables.h"
+
+/* --- kernels ---------------------------------------------------------------------------------
+ */
+struct bad_kernel {
+	const char *begin; /* of the release */
+	const char *what, *date;
+};
+/* Reports of owners; a row goes out when nobody can have that kernel any more. */
+static const struct bad_kernel bad_kernels[] = {
+	{ "6.17.0-1008-nvidia", "panics, with PCI DOE mailbox errors, on DGX OS 7.4.0", "2026-02" },
+	{ "7.0.0-1019-nvidia", "gives all contiguous memory away at boot: RDMA registers nothing",
+	  "2026-10" },
+	{ "7.0.0-31-", "gives all contiguous memory away at boot: RDMA registers nothing",
+	  "2026-10" },
+};
+
+static void known_bad(const struct evidence *e, struct judged *out)
+{
+	const char *release = fact_text(&e->m->kernel.release, NULL);
+
+	if (!is_spark(e)) {
+		says(e, out, CAUSE_NOT_HERE, "the list is of DGX Spark's kernels");
+		return;
+	}
+	if (says_unseen(e, out, &e->m->kernel.release.f, "the kernel's release"))
+		return;
+	says(e, out, CAUSE_EXCLUDED, "kernel %s is not among the %zu that were reported (2026-10)",
+	     release, sizeof(bad_kernels) / sizeof(bad_kernels[0]));
+	for (size_t i = 0; i < sizeof(bad_kernels) / sizeof(bad_kernels[0]); i++)
+		if (str_starts(release, bad_kernels[i].begin))
+			says(e, out, CAUSE_LIKELY, "kernel %s: %s (%s)", release,
+			     bad_kernels[i].what, bad_kernels[i].date);
+}
+
+static void mailbox(const struct evidence *e, struct judged *out)
+{
+	if (!says_unseen(e, out, &e->signs->log_doe.f, "the kernel's log"))
+		says(e, out, e->signs->log_doe.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "the kernel's log of this boot has %lld lines of PCI DOE errors",
+		     e->signs->log_doe.v);
+}
+
+static void dumps(const struct evidence *e, struct judged *out)
+{
+	if (e->signs->crash_dumps.f.seen == SEEN_ABSENT)
+		says(e, out, CAUSE_UNSEEN, "this machine keeps no record of a crash (pstore)");
+	else if (!says_unseen(e, out, &e->signs->crash_dumps.f, "crash records"))
+		says(e, out, e->signs->crash_dumps.v ? CAUSE_CERTAIN : CAUSE_EXCLUDED,
+		     "%lld files in /sys/fs/pstore, which a kernel leaves when it crashes",
+		     e->signs->crash_dumps.v);
+}
+
+static const struct cause panics[] = {
+	{ .id = "kernel",
+	  .title = "a kernel that was reported to do it",
+	  .rule = known_bad,
+	  .steps = ANYWHERE("update, or boot the kernel before it") },
+	{ .id = "mailbox",
+	  .title = "PCI DOE mailbox errors",
+	  .rule = mailbox,
+	  .steps = ANYWHERE("update kernel and firmware") },
+	{ .id = "record",
+	  .title = "the last crash left a record",
+	  .rule = dumps,
+	  .steps = ANYWHERE("read /sys/fs/pstore (systemd-pstore moves it to /var/lib/systemd)") },
+};
+
+/* --- power-off ---------------------------------------------------------------------------------
+ */
+static void near_limit(const struct evidence *e, struct judged *out)
+{
+	const struct record_case *c = case_of(e, "gpu-load", "signature");
+	const struct gpu *g = machine_gpu(e->m, 0);
+	double t;
+
+	if (!g) {
+		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
+		return;
+	}
+	if (test_missing(e, TEST_GPU_LOAD, out))
+		return;
+	if (!figure_of(c, "temperature", &t))
+		says(e, out, CAUSE_UNSEEN, "the GPU told no temperature under load");
+	else
+		says(e, out, t >= 85 ? CAUSE_LIKELY : CAUSE_EXCLUDED,
+		     "%.0f C after %zu samples under full load; units went off at 91 to 92 C "
+		     "(owners, 2026)",
+		     t, c->n);
+}
+
+static const struct cause power_off[] = {
+	{ .id = "heat",
+	  .title = "it gets hot under load",
+	  .rule = near_limit,
+	  .steps = SPARK_OR("an upper clock limit at boot (nvidia-smi -lgc 0,2100: 91 to 65 C for "
+			    "a few per cent of speed), free air openings",
+			    "cooling and power supply") },
+	{ .id = "record",
+	  .title = "the kernel crashed",
+	  .rule = dumps,
+	  .steps = ANYWHERE("read /sys/fs/pstore") },
+	{ .id = "brake",
+	  .title = "hardware slowed the GPU down before",
+	  BY_SETTING("gpu.throttle-history", POSSIBLE),
+	  .steps = ANYWHERE("cooling and power supply") },
+};
+
+/* --- settings ----------------------------------------------------------------------------------
+ */
+static void unkept(const struct evidence *e, struct judged *out)
+{
+	if (!e->own_unkept)
+		says(e, out, CAUSE_UNSEEN, "the journal was not read");
+	else
+		says(e, out, *e->own_unkept ? CAUSE_CERTAIN : CAUSE_EXCLUDED, "%s",
+		     *e->own_unkept ? e->own_unkept
+				    : "gputune set nothing that is in force and not kept");
+}
+
+static const struct cause lost[] = {
+	{ .id = "unkept",
+	  .title = "set for this boot only",
+	  .rule = unkept,
+	  .steps = ANYWHERE("\"gputune persist install\" keeps what is in force") },
+	{ .id = "script",
+	  .title = "an rc.local that may not run",
+	  BY_SETTING("service.rc-local", LIKELY),
+	  .steps = ANYWHERE("move what it sets to \"gputune persist install\"") },
+	{ .id = "units",
+	  .title = "units of published scripts that set it back",
+	  BY_SETTING("service.published-units", LIKELY),
+	  .steps = ANYWHERE("disable them; their ExecStop writes guessed defaults") },
+	{ .id = "tuners",
+	  .title = "a service sets the same values",
+	  BY_SETTING("service.tuners", LIKELY),
+	  .steps = ANYWHERE("keep one of them; \"gputune watch\" says who wins") },
+};
+
+/* --- setting up a cluster ------------------------------------------------------------------------
+ */
+static void ssh(const struct evidence *e, struct judged *out)
+{
+	if (fact_or(&e->m->captured, 0))
+		says(e, out, CAUSE_UNSEEN, "a capture does not hold what is in home folders");
+	else if (!says_unseen(e, out, &e->signs->ssh_folder.f, "~/.ssh"))
+		says(e, out, e->signs->ssh_folder.v ? CAUSE_EXCLUDED : CAUSE_LIKELY, "~/.ssh is %s",
+		     e->signs->ssh_folder.v ? "there" : "missing: scripts that write keys fail");
+}
+
+static void avahi(const struct evidence *e, struct judged *out)
+{
+	if (fact_or(&e->m->captured, 0) && !fact_or(&e->signs->avahi, 0))
+		says(e, out, CAUSE_UNSEEN, "a capture does not hold what runs");
+	else if (!says_unseen(e, out, &e->signs->avahi.f, "the discovery daemon"))
+		says(e, out, e->signs->avahi.v ? CAUSE_EXCLUDED : CAUSE_POSSIBLE,
+		     e->signs->avahi.v ? "avahi-daemon runs"
+				       : "avahi-daemon does not run: names ending in .local are "
+					 "not found");
+}
+
+static const struct cause discovery[] = {
+	{ .id = "ssh",
+	  .title = "no ~/.ssh",
+	  .rule = ssh,
+	  .steps = ANYWHERE("ssh-keygen makes it, with a key of its own for each machine") },
+	{ .id = "avahi",
+	  .title = "no discovery daemon",
+	  .rule = avahi,
+	  .steps = ANYWHERE("systemctl enable --now avahi-daemon, or use addresses") },
+};
+
+static const struct diagnosis rows[] = {
+	{ .id = "system.panics",
+	  .symptom = "the kernel panics or reboots by itself",
+	  .words = "crash doe mailbox reset oops update",
+	  CAUSES(panics) },
+	{ .id = "system.powers-off",
+	  .symptom = "the machine switches itself off under load, without a log",
+	  .words = "power off shutdown heat training over-current dead",
+	  .missing = "what the power supply and the firmware saw is not told to a program",
+	  .tests = TEST_BIT(TEST_GPU_LOAD),
+	  CAUSES(power_off) },
+	{ .id = "system.settings-lost",
+	  .symptom = "settings are gone after a reboot",
+	  .words = "persist boot clocks lost reset runtime sysctl unit",
+	  CAUSES(lost) },
+	{ .id = "system.discovery",
+	  .ask_only = true,
+	  .symptom = "the other machines are not found when a cluster is set up",
+	  .words = "discover sparks ssh avahi mdns local keys",
+	  .missing = "whether the others answer: ping and ssh to each of them",
+	  CAUSES(discovery) },
+};
+const struct diagnosis_table diagnoses_system = DIAGNOSIS_TABLE(rows);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows and pairs: switching, waiting, reading back, measuring, and what does not count. */
+#include "measure/prove/engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/prove/order.h"
+
+enum {
+	WARM_MIN = 4, /* windows before it can be called steady */
+	WARM_MAX = 12,
+	SAME_SHORT_PAIRS = 8,
+	FAULTS_MAX = 3, /* void pairs in a row */
+	WAIT_MS = 100,
+};
+
+static double real_now(void *ctx)
+{
+	(void)ctx;
+	return clock_mono_s();
+}
+
+static void real_wait(void *ctx, double seconds, const atomic_bool *stop)
+{
+	double end = clock_mono_s() + seconds, left;
+
+	(void)ctx;
+	while ((left = end - clock_mono_s()) > 0 && !(stop && atomic_load(stop)))
+		poll(NULL, 0, left * 1e3 > WAIT_MS ? WAIT_MS : (int)(left * 1e3) + 1);
+}
+
+const struct engine_clock engine_real = { .now = real_now, .wait = real_wait };
+
+static double now(const struct engine *g)
+{
+	return g->clock->now(g->clock->ctx);
+}
+
+static bool stopped(const struct engine *g)
+{
+	return g->stop && atomic_load(g->stop);
+}
+
+static void settle(struct engine *g)
+{
+	g->clock->wait(g->clock->ctx, g->p->settle_s, g->stop);
+}
+
+void engine_start(struct engine *g)
+{
+	g->start = now(g);
+}
+
+bool engine_has_time(const struct engine *g, size_t pairs)
+{
+	return now(g) + (double)pairs * g->pair_s <= g->start + g->p->budget_s;
+}
+
+/* --- one window --------------------------------------------------------------------------------
+ */
+
+static struct proof_window *new_window(struct engine *g, enum proof_part part, size_t pair,
+				       const struct arm *s)
+{
+	struct proof *p = g->p;
+	struct proof_window *w;
+
+	p->windows = arena_grow(g->a, p->windows, p->n_windows, sizeof(*p->windows));
+	w = &p->windows[p->n_windows++];
+	*w = (struct proof_window){
+		.part = part, .pair = pair, .state = s->name, .at_s = now(g) - g->start
+	};
+	return w;
+}
+
+/* Made anew, also where it is that state already: whatever a switch brings by chance must not stay
+ * for two windows, or their pairs are not independent (docs/PROVE.md). */
+static int switch_side(struct engine *g, const struct arm *s, struct err *e)
+{
+	int r = 0;
+
+	if (s->other && switch_is(g->sw, s->on))
+		r = switch_to(g->sw, s->other, false, e);
+	return r ? r : switch_to(g->sw, s->on, true, e);
+}
+
+static int measure(struct engine *g, struct proof_window *w, const struct arm *s, struct err *e)
+{
+	struct window_reading reading = { 0 };
+	int r = switch_side(g, s, e);
+
+	if (r)
+		return r;
+	settle(g);
+	if (stopped(g))
+		return -EINTR;
+	r = switch_look(g->sw, e);
+	if (r == 0)
+		r = g->p->window.measure(&g->p->window, &reading, e);
+	if (r == 0)
+		r = switch_look(g->sw, e);
+	memcpy(w->value, reading.value, sizeof(w->value));
+	w->samples = reading.samples;
+	return r;
+}
+
+static int one_window(struct engine *g, enum proof_part part, size_t pair, const struct arm *s,
+		      bool b, struct proof_window *out, struct err *e)
+{
+	struct proof_window *w = new_window(g, part, pair, s);
+	int r;
+
+	w->b = b;
+	if (g->progress)
+		g->progress(g->ctx, g, part, pair, g->expect);
+	r = stopped(g) ? -EINTR : measure(g, w, s, e);
+	if (r)
+		w->fault = r == -EINTR ? "stopped" : arena_strdup(g->a, e->text);
+	*out = *w;
+	return r;
+}
+
+/* --- pairs -------------------------------------------------------------------------------------
+ */
+
+double engine_log_ratio(const struct bench_figure *f, double a, double b)
+{
+	/* A guard that was 0 both times has not changed. */
+	if (a <= 0 || b <= 0)
+		return 0;
+	return f->better == BENCH_HIGHER ? log(b / a) : log(a / b);
+}
+
+static void add_pair(struct engine *g, struct proof_pairs *out, const struct proof_window *a,
+		     const struct proof_window *b)
+{
+	const struct window *w = &g->p->window;
+
+	for (size_t i = 0; i < w->n_figures; i++) {
+		out->d[i] = arena_grow(g->a, out->d[i], out->n, sizeof(double));
+		out->d[i][out->n] = engine_log_ratio(&w->figures[i], a->value[i], b->value[i]);
+	}
+	out->n++;
+}
+
+/* Both windows of a void pair are void. */
+static void void_pair(struct engine *g, size_t from, const char *why)
+{
+	for (size_t i = from; i < g->p->n_windows; i++)
+		if (!g->p->windows[i].fault)
+			g->p->windows[i].fault = why;
+}
+
+/*
+ * What goes wrong once in a while does so with the setting and without it, so one fault with it is
+ * no proof of harm: it is harmful when it goes wrong again, and without it does not. None of these
+ * windows counts.
+ */
+static int again(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
+		 struct err *e)
+{
+	size_t number = g->coin++, from = g->p->n_windows;
+	struct proof_window w;
+	struct err other = { 0 };
+	int r = one_window(g, part, number, a, false, &w, &other);
+
+	if (r == 0)
+		r = one_window(g, part, number, b, true, &w, &other);
+	else if (r == -EBADMSG)
+		r = -ENODATA;
+	void_pair(g, from, "a second look at what went wrong");
+	if (r == 0)
+		return -EAGAIN;
+	*e = other;
+	return r;
+}
+
+static int try_pair(struct engine *g, enum proof_part part, const struct arm *a,
+		    const struct arm *b, struct proof_pairs *out, struct err *e)
+{
+	size_t number = g->coin++, from = g->p->n_windows;
+	bool b_first = order_b_first(g->p->seed, number);
+	struct proof_window w[2];
+	double begin = now(g);
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < 2; i++) {
+		bool is_b = (i == 0) == b_first;
+
+		r = one_window(g, part, number, is_b ? b : a, is_b, &w[is_b], e);
+		/* That it fails without b too says nothing of b. */
+		if (r == -EBADMSG && !is_b)
+			r = -ENODATA;
+	}
+	if (r) {
+		void_pair(g, from, "the other window of the pair does not count");
+		/* Of mixtures another one tells, and the same against itself is no setting's. */
+		return r == -EBADMSG && part != PART_SCREEN && part != PART_SAME
+			       ? again(g, part, a, b, e)
+			       : r;
+	}
+	add_pair(g, out, &w[0], &w[1]);
+	/* The slowest of late, so that the budget holds. */
+	g->pair_s = fmax(now(g) - begin, 0.9 * g->pair_s);
+	return 0;
+}
+
+int engine_pair(struct engine *g, enum proof_part part, const struct arm *a, const struct arm *b,
+		struct proof_pairs *out, struct err *e)
+{
+	int r = -ESTALE;
+
+	for (int i = 0; i < FAULTS_MAX && r == -ESTALE; i++)
+		r = try_pair(g, part, a, b, out, e);
+	return r;
+}
+
+/* --- before the pairs --------------------------------------------------------------------------
+ */
+
+static int too_short(struct engine *g, size_t pairs, struct err *e)
+{
+	double need = now(g) - g->start + (double)pairs * g->pair_s;
+
+	err_set(e, -ETIME,
+		"the time is too short: one pair takes %.1f s, and %zu is the least that can show "
+		"anything",
+		g->pair_s, pairs);
+	err_hint(e, "--budget %.0fs", ceil(need * 1.2));
+	return -ETIME;
+}
+
+int engine_warm_up(struct engine *g, size_t min_pairs, struct err *e)
+{
+	static const struct arm off = { .name = "off" };
+	struct proof *p = g->p;
+	double x[WARM_MAX], began = now(g);
+	size_t n = 0, kept = 0;
+	bool long_enough = false;
+
+	while ((kept < WARM_MAX || !long_enough) && !p->warm) {
+		struct proof_window w;
+		int r = one_window(g, PART_WARM_UP, n, &off, false, &w, e);
+
+		if (r)
+			return r == -EBADMSG ? -ENODATA : r;
+		/* Of a long warm-up the last windows tell. */
+		if (kept == WARM_MAX)
+			memmove(x, x + 1, --kept * sizeof(x[0]));
+		x[kept++] = w.value[p->window.main];
+		g->pair_s = 2 * (now(g) - began) / (double)++n;
+		long_enough = now(g) - began >= p->warm_up_s;
+		p->warm = long_enough && kept >= WARM_MIN &&
+			  stat_steady(x, kept, kept < 8 ? kept : 8, 0.01);
+		if (n >= 2 && !engine_has_time(g, min_pairs + SAME_SHORT_PAIRS))
+			break;
+		/* Half a warm-up leaves more to the pairs, which drift cannot fool. */
+		if (n >= WARM_MIN && now(g) - g->start > p->budget_s / 6)
+			break;
+	}
+	return engine_has_time(g, min_pairs + SAME_SHORT_PAIRS)
+		       ? 0
+		       : too_short(g, min_pairs + SAME_SHORT_PAIRS, e);
+}
+
+int engine_admit(struct engine *g, const bool *on, struct err *e)
+{
+	const struct arm off = { .name = "off" }, with = { .name = "on", .on = on };
+	struct proof_window w;
+	int r = one_window(g, PART_WARM_UP, g->p->n_windows, &with, true, &w, e), back;
+	struct err ignored = { 0 };
+
+	if (r == -EBADMSG)
+		r = again(g, PART_WARM_UP, &off, &with, e);
+	/* It can be set, and the pairs will tell. */
+	if (r == -EAGAIN)
+		r = 0;
+	back = switch_to(g->sw, NULL, false, r ? &ignored : e);
+
+	return r ? r : back;
+}
+
+int engine_same(struct engine *g, const bool *on, size_t later_pairs, bool *usable, struct err *e)
+{
+	const struct arm off = { .name = "off", .other = on };
+	struct proof *p = g->p;
+	size_t pairs = engine_has_time(g, RULE_SAME_PAIRS + later_pairs) ? RULE_SAME_PAIRS
+									 : SAME_SHORT_PAIRS;
+
+	p->same_done = true;
+	g->expect = pairs;
+	while (p->same_pairs.n < pairs) {
+		int r = engine_pair(g, PART_SAME, &off, &off, &p->same_pairs, e);
+
+		if (r)
+			return r == -EBADMSG ? -ENODATA : r;
+	}
+	rule_same(p->same_pairs.d[p->window.main], p->same_pairs.n, p->min_effect_asked, &p->same);
+	/* The rule is right however coarse it is; only what is large can be seen then. */
+	*usable = p->same.kind == SAME_OK || p->same.kind == SAME_COARSE;
+	if (!*usable)
+		p->why = p->same.why;
+	return 0;
+}

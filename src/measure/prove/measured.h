@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was proven here of a setting, beside what is said of it. */
+#ifndef PROVE_MEASURED_H
+#define PROVE_MEASURED_H
+
+#include "tune/plan/plan.h"
+#include "measure/prove/ledger.h"
+#include "render/doc.h"
+
+/* Whether the ledger has anything at all to say of this machine. */
+bool measured_any(const struct ledger *l);
+/* "+3.1 % [2.4, 3.9] on disk/sequential, kernel 6.17"; NULL: unmeasured. */
+const char *measured_change(struct arena *a, const struct ledger *l, const struct change *c);
+/* Adds "measured" to each of the findings in a result of check or explain. */
+void measured_findings_json(struct arena *a, json_t *result, const struct findings *f,
+			    const struct ledger *l);
+/* Adds what shows the setting, and every verdict on it, to a result of explain. */
+void measured_setting_json(struct arena *a, json_t *result, const struct setting *s,
+			   const struct ledger *l);
+/* Those findings of which something was proven here, and how many of what is to be fixed is not. */
+void measured_findings_page(struct doc *d, const struct findings *f, const struct ledger *l);
+/* Those changes of which something was proven here; nothing where that is none. */
+void measured_changes_page(struct doc *d, const struct plan *p, const struct ledger *l);
+/* Every verdict on this setting (NULL: on any) on this machine, the newest first. */
+void measured_verdicts(struct doc *d, const char *id, const struct ledger *l);
+/* The same for people: where it shows, and what was found. */
+void measured_setting_page(struct doc *d, const struct setting *s, const struct ledger *l);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two builds of one library against each other, for people and for programs. */
+#ifndef PROVE_PAGE_STACK_COMPARE_H
+#define PROVE_PAGE_STACK_COMPARE_H
+
+#include <jansson.h>
+
+#include "measure/prove/versus.h"
+#include "look/stack/side.h"
+#include "render/doc.h"
+
+/* What a library said it is and chose, and in how many windows that count. */
+struct compare_choice {
+	const char *text;
+	size_t windows;
+};
+
+enum { COMPARE_CHOICES_MAX = 32 };
+
+struct compare_side_view {
+	const struct stack_side *side;
+	struct compare_choice choices[COMPARE_CHOICES_MAX]; /* each once; later ones are left out */
+	size_t n_choices;
+	const char *fault; /* why it has no figure; NULL */
+};
+
+struct compare_view {
+	const char *bench, *setup; /* setup NULL: it was never known */
+	const char *component;	   /* "cuBLASLt" */
+	struct compare_side_view sides[2];
+	const struct versus *v;
+	enum ruling_kind verdict; /* of B against A */
+	bool failed;		  /* a side has no figure */
+	const char *why;
+	struct record_conditions conditions;
+	struct record machine; /* fingerprint alone */
+};
+
+struct doc *page_stack_compare(struct arena *a, const struct compare_view *v);
+/* Schema gputune.stack-compare/1, see schemas/stack-compare.json. */
+json_t *stack_compare_json(const struct compare_view *v, long long time_s, int exit_code);
+/* The median of a side's windows; NAN without any. */
+double compare_median(const struct versus *v, size_t figure, bool b);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stop rule, the A/A gate and the soft guards. */
+#include "measure/prove/rule.h"
+
+#include <math.h>
+
+/*
+ * Signed ranks at six looks. Each look is exact by itself, so that all of them together are wrong
+ * at most as often as their levels' sum, 0.0498, whatever the windows depend on. At 8 pairs the
+ * least that can be asked for is that all have the same sign. docs/PROVE.md has what other levels
+ * and other rules cost.
+ */
+static const struct rule standard = {
+	.alpha = 0.05,
+	.looks = { 8, 12, 16, 24, 32, 48 },
+	.level = { 0.00782, 0.00685, 0.00764, 0.00793, 0.00829, 0.01124 },
+	.n_looks = 6,
+};
+
+void rule_default(struct rule *r, double min_effect)
+{
+	*r = standard;
+	r->min_effect = min_effect > 0 ? min_effect : 0.01;
+}
+
+size_t rule_next(const struct rule *r, size_t n)
+{
+	for (size_t i = 0; i < r->n_looks; i++)
+		if (r->looks[i] > n)
+			return r->looks[i];
+	return 0;
+}
+
+/* The look that n pairs are, or are counted as; n_looks: it is none. */
+static size_t look_of(const struct rule *r, size_t n, bool last)
+{
+	size_t i = 0;
+
+	while (i < r->n_looks && r->looks[i] < n)
+		i++;
+	/* More pairs than the rule has looks for: the last one was not used. */
+	if (i == r->n_looks)
+		return n ? i - 1 : i;
+	return r->looks[i] == n || last ? i : r->n_looks;
+}
+
+static void decide(const struct rule *r, struct ruling *out)
+{
+	double matters = 1 + r->min_effect;
+
+	if (out->low > 1 && out->ratio >= matters) {
+		out->kind = RULING_HELPS;
+		out->why = "better, by enough to matter, in more pairs than chance makes";
+	} else if (out->high < 1 && out->ratio <= 1 / matters) {
+		out->kind = RULING_HURTS;
+		out->why = "worse, by enough to matter, in more pairs than chance makes";
+	} else if (out->low > 1 / matters && out->high < matters) {
+		out->kind = RULING_NO_DIFFERENCE;
+		out->why = "an effect that matters would have shown";
+	}
+}
+
+/* Why it stays undecided, and how much more would do: intervals shrink with the root of n. */
+static void give_up(const struct rule *r, struct ruling *out)
+{
+	double size = fabs(log(out->ratio)), matters = log1p(r->min_effect),
+	       half = (log(out->high) - log(out->low)) / 2, goal, n;
+
+	out->kind = RULING_UNDECIDED;
+	if (!isfinite(half)) {
+		out->why = "too few pairs for any verdict";
+		out->needed = r->n_looks ? r->looks[0] : 0;
+		return;
+	}
+	if (out->low > 1)
+		out->why = "better, but not surely by enough to matter";
+	else if (out->high < 1)
+		out->why = "worse, but not surely by enough to matter";
+	else
+		out->why = "the noise hides effects that would matter";
+	goal = size >= matters ? size : matters - size;
+	n = (double)out->pairs * (half / goal) * (half / goal) * 1.1;
+	if (n < 10000)
+		out->needed = (size_t)fmax(ceil(n), (double)out->pairs + 1);
+}
+
+void rule_look(const struct rule *r, const double *d, size_t n, bool last, struct ruling *out)
+{
+	size_t look = look_of(r, n, last);
+	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY, 1 };
+
+	*out = (struct ruling){ .kind = RULING_GO_ON, .pairs = n, .why = "more pairs are needed" };
+	if (look == r->n_looks && !last)
+		return;
+	if (n && look < r->n_looks)
+		rank_interval(d, n < RULE_PAIRS_MAX ? n : RULE_PAIRS_MAX, r->level[look], &i);
+	out->ratio = exp(i.estimate);
+	out->low = exp(i.low);
+	out->high = exp(i.high);
+	out->resolution = expm1(fmax(fabs(i.low), fabs(i.high)));
+	decide(r, out);
+	if (out->kind == RULING_GO_ON && (last || look + 1 == r->n_looks))
+		give_up(r, out);
+}
+
+const char *ruling_name(enum ruling_kind k)
+{
+	static const char *const names[] = { "go-on", "helps", "hurts", "no-difference",
+					     "undecided" };
+
+	return names[k];
+}
+
+/* Nothing within the interval is nearer to no effect than that. */
+static double at_least(const struct rank_interval *i)
+{
+	return fmax(0, fmax(i->low, -i->high));
+}
+
+void rule_same(const double *d, size_t n, double min_effect, struct same *out)
+{
+	struct rank_interval sure, i;
+	double wish = min_effect > 0 ? min_effect : 0.01;
+
+	*out = (struct same){ .kind = SAME_SHORT,
+			      .ratio = 1,
+			      .high = (double)INFINITY,
+			      .resolution = (double)INFINITY,
+			      .min_effect = wish,
+			      .why = "fewer than 8 pairs tell nothing" };
+	if (n < 8 || n > RULE_PAIRS_MAX)
+		return;
+	rank_interval(d, n, 0.01, &sure);
+	rank_interval(d, n, 0.05, &i);
+	out->ratio = exp(sure.estimate);
+	out->low = exp(sure.low);
+	out->high = exp(sure.high);
+	out->resolution = expm1((i.high - i.low) / 2 * sqrt((double)n / RULE_SAME_PAIRS));
+	out->min_effect = fmax(wish, expm1(at_least(&i)));
+	if (at_least(&sure) > 0 && fabs(sure.estimate) >= log1p(wish) / 2) {
+		out->kind = SAME_BIASED;
+		out->why = "the same state measured twice differs: the procedure favours one side";
+	} else if (out->resolution > RULE_COARSE) {
+		out->kind = SAME_COARSE;
+		out->why = "the same state measured twice differs by too much to decide anything";
+	} else {
+		out->kind = SAME_OK;
+		out->why = "the same state measured twice is the same";
+	}
+}
+
+void rule_guard(const double *d, size_t n, double tolerance, struct guard *out)
+{
+	struct rank_interval i = { 0, -(double)INFINITY, (double)INFINITY, 1 };
+	double most = tolerance > 0 ? tolerance : 0.01;
+
+	if (n)
+		rank_interval(d, n < RULE_PAIRS_MAX ? n : RULE_PAIRS_MAX, 0.1, &i);
+	*out = (struct guard){ .early = n < RULE_GUARD_PAIRS,
+			       .ratio = exp(i.estimate),
+			       .low = exp(i.low),
+			       .high = exp(i.high) };
+	out->veto = !out->early && i.high < 0 && i.estimate < -log1p(most);
+}

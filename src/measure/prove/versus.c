@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of windows of two processes, until the rule has seen enough. */
+#include "measure/prove/versus.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "measure/prove/order.h"
+
+static double now(const struct versus *v)
+{
+	return v->clock->now(v->clock->ctx);
+}
+
+static int window(struct versus *v, double start, bool b, struct versus_window *out, struct err *e)
+{
+	struct versus_window *w;
+	int r;
+
+	if (v->progress)
+		v->progress(v->ctx, v);
+	*out = (struct versus_window){ .pair = v->pairs, .b = b, .at_s = now(v) - start };
+	r = v->measure(v->ctx, b, out->value, e);
+	if (r)
+		return r;
+	v->windows = arena_grow(v->a, v->windows, v->n_windows, sizeof(*v->windows));
+	w = &v->windows[v->n_windows++];
+	*w = *out;
+	return 0;
+}
+
+static int pair(struct versus *v, double start, struct err *e)
+{
+	bool b_first = order_b_first(v->seed, v->pairs);
+	struct versus_window w[2];
+	double begin = now(v);
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < 2; i++) {
+		bool b = (i == 0) == b_first;
+
+		r = window(v, start, b, &w[b], e);
+	}
+	if (r)
+		return r;
+	for (size_t i = 0; i < v->n_figures; i++) {
+		v->d[i] = arena_grow(v->a, v->d[i], v->pairs, sizeof(double));
+		v->d[i][v->pairs] = engine_log_ratio(&v->figures[i], w[0].value[i], w[1].value[i]);
+	}
+	v->pairs++;
+	/* The slowest of late, so that the budget holds. */
+	v->pair_s = fmax(now(v) - begin, 0.9 * v->pair_s);
+	return 0;
+}
+
+static bool has_time(const struct versus *v, double start, size_t pairs)
+{
+	return now(v) + (double)pairs * v->pair_s <= start + v->budget_s;
+}
+
+static int too_short(const struct versus *v, double start, struct err *e)
+{
+	double need = now(v) - start + (double)v->rule.looks[0] * v->pair_s;
+
+	err_set(e, -ETIME,
+		"the time is too short: one pair takes %.1f s, and %zu is the least that can show "
+		"anything",
+		v->pair_s, v->rule.looks[0]);
+	err_hint(e, "--budget %.0fs", ceil(need * 1.2));
+	return -ETIME;
+}
+
+static int pairs_until_decided(struct versus *v, double start, struct err *e)
+{
+	size_t next;
+
+	while ((next = rule_next(&v->rule, v->pairs)) != 0) {
+		/* How long one takes is known when there was one. */
+		int r = v->pairs || v->pair_s > 0 ? 0 : pair(v, start, e);
+
+		if (r)
+			return r;
+		if (!has_time(v, start, next - v->pairs))
+			break;
+		while (r == 0 && v->pairs < next)
+			r = pair(v, start, e);
+		if (r)
+			return r;
+		rule_look(&v->rule, v->d[0], v->pairs, !rule_next(&v->rule, v->pairs),
+			  &v->ruling[0]);
+		if (v->ruling[0].kind != RULING_GO_ON)
+			return 0;
+	}
+	if (v->pairs < v->rule.looks[0])
+		return too_short(v, start, e);
+	rule_look(&v->rule, v->d[0], v->pairs, true, &v->ruling[0]);
+	return 0;
+}
+
+int versus_run(struct versus *v, struct err *e)
+{
+	double start = now(v);
+	int r;
+
+	rule_default(&v->rule, v->min_effect);
+	r = pairs_until_decided(v, start, e);
+	for (size_t i = r ? 0 : 1; i < v->n_figures && v->pairs; i++)
+		rule_look(&v->rule, v->d[i], v->pairs, true, &v->ruling[i]);
+	v->took_s = now(v) - start;
+	return r;
+}

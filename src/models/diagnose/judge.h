@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What rules share; for judge*.c alone. A rule is pure. It says nothing (UNSEEN without a
+ * sentence) where its question does not arise, UNSEEN with a sentence where the measurement is
+ * missing.
+ */
+#ifndef DIAGNOSE_JUDGE_H
+#define DIAGNOSE_JUDGE_H
+
+#include "models/diagnose/diagnose.h"
+
+/* As many waits for the GPU in a step keep the host from launching ahead. */
+enum { SYNCS_MANY = 20 };
+
+/* Sets how, share and the sentence. */
+void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
+		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Adds lines that it stands on: a sum's, a figure's, a trait's. NULL or not told adds nothing. */
+void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k);
+void judged_cite(const struct judging *j, struct judged_cause *out, const struct figure_seen *f,
+		 const char *says);
+void judged_cite_trait(const struct judging *j, struct judged_cause *out,
+		       const struct trait_seen *t);
+/* Part of the step; NAN where there is no split or the part is not told. */
+double judging_share(const struct judging *j, enum step_part p);
+/* Some GPU is named or was watched; else training is by CPUs, as far as is told. */
+bool judging_gpu(const struct judging *j);
+/* One GPU or rank alone, as far as is told. */
+bool judging_alone(const struct judging *j);
+/* The parts of a step are nsys's; what it does to them. */
+bool judging_by_nsys(const struct judging *j);
+extern const char judging_nsys_slows[];
+
+/* judge_gain.c: fills v->predicted and v->gains. */
+void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
+		  struct run_verdict *v);
+
+/* judge_host.c */
+void rule_loader(const struct judging *j, struct judged_cause *out);
+void rule_disk(const struct judging *j, struct judged_cause *out);
+void rule_sync(const struct judging *j, struct judged_cause *out);
+void rule_checkpoint(const struct judging *j, struct judged_cause *out);
+void rule_starved(const struct judging *j, struct judged_cause *out);
+void rule_thread(const struct judging *j, struct judged_cause *out);
+/* judge_small.c: work too small for the machine */
+void rule_small_batch(const struct judging *j, struct judged_cause *out);
+void rule_launch(const struct judging *j, struct judged_cause *out);
+void rule_idle(const struct judging *j, struct judged_cause *out);
+void rule_accumulation(const struct judging *j, struct judged_cause *out);
+void rule_drift(const struct judging *j, struct judged_cause *out);
+/* judge_comm.c */
+void rule_overlap(const struct judging *j, struct judged_cause *out);
+void rule_network(const struct judging *j, struct judged_cause *out);
+void rule_straggler(const struct judging *j, struct judged_cause *out);
+void rule_uneven(const struct judging *j, struct judged_cause *out);
+void rule_scaling(const struct judging *j, struct judged_cause *out);
+/* judge_nccl.c */
+void rule_socket(const struct judging *j, struct judged_cause *out);
+void rule_peer(const struct judging *j, struct judged_cause *out);
+void rule_forced(const struct judging *j, struct judged_cause *out);
+void rule_warning(const struct judging *j, struct judged_cause *out);
+/* judge_gpu.c */
+void rule_throttled(const struct judging *j, struct judged_cause *out);
+void rule_memory(const struct judging *j, struct judged_cause *out);
+void rule_recompute(const struct judging *j, struct judged_cause *out);
+void rule_precision(const struct judging *j, struct judged_cause *out);
+void rule_pageable(const struct judging *j, struct judged_cause *out);
+
+#endif

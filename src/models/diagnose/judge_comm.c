@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Causes between ranks: communication that nothing hides, slow ranks, more GPUs that give little.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "models/diagnose/judge.h"
+
+enum { STEPS_SURE = 8 };
+
+/* The last of the gradients can never be hidden: less than this is as it should be, unless nothing
+ * is hidden at all. */
+#define COMM_WORTH 0.1
+#define NOTHING_HIDDEN 0.97
+
+/* Communication over what there is to hide it behind; NAN: not told. */
+static double against_compute(const struct judging *j)
+{
+	const struct run_seen *r = j->r;
+	double back = r->sums[FIGURE_BACKWARD_S].mean;
+
+	if (!isfinite(back))
+		back = r->sums[FIGURE_COMPUTE_S].mean;
+	return r->sums[FIGURE_COMM_S].mean / back;
+}
+
+/* Exposed of all communication; NAN: not told. */
+static double exposed_part(const struct judging *j)
+{
+	return j->r->sums[FIGURE_COMM_EXPOSED_S].mean / j->r->sums[FIGURE_COMM_S].mean;
+}
+
+static const char *of_what(const struct judging *j)
+{
+	return j->r->split.window ? "that were watched" : "of a step";
+}
+
+static const char *a_step(const struct judging *j)
+{
+	return j->r->split.window ? "in all" : "a step";
+}
+
+static void cite_comm(const struct judging *j, struct judged_cause *out)
+{
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	judged_cite_sum(j, out, FIGURE_COMM_S);
+	judged_cite_sum(j, out, FIGURE_BACKWARD_S);
+}
+
+void rule_overlap(const struct judging *j, struct judged_cause *out)
+{
+	double share = judging_share(j, PART_COMM), part = exposed_part(j),
+	       over = against_compute(j);
+
+	if (judging_alone(j))
+		return;
+	if (!isfinite(share)) {
+		judged_say(j, out, IS_UNSEEN, NAN,
+			   "no file tells how much of the communication nothing hides");
+		return;
+	}
+	cite_comm(j, out);
+	if (share < (part > NOTHING_HIDDEN ? DIAGNOSE_WORTH : COMM_WORTH) || part < 0.5) {
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "%.1f %% of a step is communication that nothing hides%s", 100 * share,
+			   part < 0.5 ? ", the smaller part of all" : "");
+		return;
+	}
+	if (isfinite(over) && over > 1 && !(part > NOTHING_HIDDEN)) {
+		judged_say(j, out, IS_POSSIBLE, share,
+			   "communication takes %.1f times the computation that could hide it",
+			   over);
+		return;
+	}
+	/* No more can be hidden than there is to hide it behind. */
+	if (over > 1)
+		share /= over;
+	if (!isfinite(part)) {
+		judged_say(j, out, IS_LIKELY, share,
+			   "communication takes up to %.3g of %.3g s %s beside nothing",
+			   j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
+		out->against = "whether some of it is hidden is not told";
+		return;
+	}
+	judged_say(j, out, part > NOTHING_HIDDEN ? IS_CERTAIN : IS_LIKELY, share,
+		   "%.0f %% of the communication runs beside nothing, %.3g of %.3g s %s",
+		   100 * fmin(part, 1), j->r->split.s[PART_COMM], j->r->split.step_s, of_what(j));
+}
+
+void rule_network(const struct judging *j, struct judged_cause *out)
+{
+	double share = judging_share(j, PART_COMM), over = against_compute(j);
+	double part = exposed_part(j);
+
+	if (judging_alone(j) || !isfinite(share))
+		return;
+	cite_comm(j, out);
+	if (share < COMM_WORTH)
+		judged_say(j, out, share < DIAGNOSE_WORTH ? IS_EXCLUDED : IS_POSSIBLE, share,
+			   "%.1f %% of a step is communication that nothing hides", 100 * share);
+	else if (isfinite(over) && over > 1 && part < NOTHING_HIDDEN) {
+		/* Who waits for a slower rank is in a collective meanwhile. */
+		bool apart = isfinite(judging_share(j, PART_WAIT));
+
+		judged_say(j, out, apart ? IS_CERTAIN : IS_LIKELY, share,
+			   "collectives take %.3g s %s, %.1f times the computation that could "
+			   "hide them",
+			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
+		if (!apart)
+			out->against = "how much of that is waiting for a slower rank is not told: "
+				       "it takes figures of every rank";
+	} else if (isfinite(over) && over > 1)
+		judged_say(j, out, IS_LIKELY, share * (1 - 1 / over),
+			   "collectives take %.3g s %s, %.1f times the computation: hiding them "
+			   "would not be enough",
+			   j->r->sums[FIGURE_COMM_S].mean, a_step(j), over);
+	else if (part < 0.5)
+		judged_say(j, out, IS_LIKELY, share,
+			   "most of the communication is hidden, and %.0f %% of a step is not: the "
+			   "last of it comes after the computation",
+			   100 * share);
+	else
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "there is enough computation to hide the communication behind");
+}
+
+static const struct rank_seen *rank_of(const struct run_seen *r, int rank)
+{
+	for (size_t i = 0; i < r->n_ranks; i++)
+		if (r->ranks[i].rank == rank)
+			return &r->ranks[i];
+	return NULL;
+}
+
+static double idle_of(const struct rank_seen *r)
+{
+	return r->idle_s;
+}
+
+static double kernels_of_rank(const struct rank_seen *r)
+{
+	return r->kernels;
+}
+
+static double clock_of(const struct rank_seen *r)
+{
+	return r->clock_mhz;
+}
+
+/* The mean of the other ranks; NAN. */
+static double others(const struct judging *j, const struct rank_seen *slow,
+		     double (*of)(const struct rank_seen *))
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->r->n_ranks; i++)
+		if (&j->r->ranks[i] != slow && isfinite(of(&j->r->ranks[i]))) {
+			sum += of(&j->r->ranks[i]);
+			n++;
+		}
+	return n ? sum / (double)n : (double)NAN;
+}
+
+/* Where what it takes longer is time in which its GPU has nothing to do, that; else NAN. */
+static double rests_longer(const struct judging *j, const struct rank_seen *slow)
+{
+	double more = slow->idle_s - others(j, slow, idle_of);
+
+	return more >= j->r->slow.slowest_s / 2 ? more : (double)NAN;
+}
+
+static bool does_more(const struct judging *j, const struct rank_seen *slow)
+{
+	return slow->kernels > 1.1 * others(j, slow, kernels_of_rank);
+}
+
+/* What the slow rank's GPU did differently. */
+static const char *because(const struct judging *j, const struct rank_seen *slow)
+{
+	double clock = others(j, slow, clock_of), idle = rests_longer(j, slow);
+
+	if (does_more(j, slow))
+		return arena_printf(j->a, "; it launches %.0f kernels %s, the others %.0f",
+				    slow->kernels, a_step(j), others(j, slow, kernels_of_rank));
+	if (isfinite(idle))
+		return arena_printf(
+			j->a, "; its GPU rests %.3g s longer: it is the host that is slower", idle);
+	if (!isfinite(clock) || !isfinite(slow->clock_mhz))
+		return "";
+	if (slow->clock_mhz > 0.95 * clock)
+		return arena_printf(j->a, "; its GPU's clock is like the others', %.0f MHz",
+				    slow->clock_mhz);
+	return arena_printf(j->a, "; its GPU runs at %.0f MHz, the others at %.0f%s",
+			    slow->clock_mhz, clock,
+			    slow->throttled > 0.05 ? ", held down by power or heat" : "");
+}
+
+/* The same work by a slower host: nsys slows one host more than another. */
+static bool may_be_nsys(const struct judging *j, const struct rank_seen *slow)
+{
+	return judging_by_nsys(j) && isfinite(rests_longer(j, slow)) && !does_more(j, slow);
+}
+
+void rule_straggler(const struct judging *j, struct judged_cause *out)
+{
+	const struct rank_judged *s = &j->r->slow;
+	const struct rank_seen *slow = rank_of(j->r, s->slowest);
+	/* A profiler does not make all ranks equally slow. */
+	bool traced = s->format && j->r->split.format && strcmp(s->format, j->r->split.format) == 0;
+	double share = (s->slowest_s - (traced ? j->r->profiler_s : 0)) / j->r->split.step_s;
+
+	if (judging_alone(j))
+		return;
+	if (!slow || !isfinite(share)) {
+		judged_say(j, out, IS_UNSEEN, NAN, "ranks are not told apart");
+		return;
+	}
+	judged_cite(j, out, slow->at,
+		    arena_printf(j->a, "rank %d: its own part of a step takes %.4g s", s->slowest,
+				 slow->own_s));
+	for (size_t i = 0; i < j->r->n_ranks && out->n_cites < 3; i++)
+		if (&j->r->ranks[i] != slow)
+			judged_cite(
+				j, out, j->r->ranks[i].at,
+				isfinite(j->r->ranks[i].wait_s)
+					? arena_printf(j->a, "rank %d: %.4g s, and waits %.4g s",
+						       j->r->ranks[i].rank, j->r->ranks[i].own_s,
+						       j->r->ranks[i].wait_s)
+					: arena_printf(j->a, "rank %d: %.4g s", j->r->ranks[i].rank,
+						       j->r->ranks[i].own_s));
+	if (s->steps < DIAGNOSE_STEPS_LEAST) {
+		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN,
+			   fmax(share, 0),
+			   "rank %d takes %.3g s longer than the others, but only %zu step%s of "
+			   "all ranks can be compared: one of them is always last; it takes %d "
+			   "steps to tell, and %d to be certain",
+			   s->slowest, s->slowest_s, s->steps, s->steps == 1 ? "" : "s",
+			   DIAGNOSE_STEPS_LEAST, STEPS_SURE);
+		return;
+	}
+	/* By chance one of n is last in every n-th step. */
+	if (s->often >= 0.7 && s->often > 1.4 / (double)j->r->n_ranks && share >= DIAGNOSE_WORTH) {
+		bool nsys = may_be_nsys(j, slow);
+
+		judged_say(j, out,
+			   nsys			    ? IS_POSSIBLE
+			   : s->steps >= STEPS_SURE ? IS_CERTAIN
+						    : IS_LIKELY,
+			   share, "rank %d is the last one in %.0f %% of %zu steps, by %.3g s%s",
+			   s->slowest, 100 * s->often, s->steps, s->slowest_s, because(j, slow));
+		if (nsys)
+			out->against = judging_nsys_slows;
+	} else
+		judged_say(j, out, IS_EXCLUDED, fmax(share, 0),
+			   "rank %d is the last one most often, in %.0f %% of %zu steps, by %.3g s",
+			   s->slowest, 100 * s->often, s->steps, s->slowest_s);
+}
+
+void rule_uneven(const struct judging *j, struct judged_cause *out)
+{
+	const struct rank_judged *s = &j->r->slow;
+	double share = judging_share(j, PART_WAIT);
+	const char *model = run_trait(j->a, j->r, TRAIT_MODEL);
+	bool moe = strstr(model, "moe") || strstr(model, "x7b") || strstr(model, "-a3b");
+
+	if (judging_alone(j) || s->slowest < 0 || !isfinite(share))
+		return;
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	if (s->steps < DIAGNOSE_STEPS_LEAST)
+		judged_say(j, out, share >= DIAGNOSE_WORTH ? IS_POSSIBLE : IS_UNSEEN, share,
+			   "ranks wait %.1f %% of a step for the last; whether that changes takes "
+			   "%d steps to tell",
+			   100 * share, DIAGNOSE_STEPS_LEAST);
+	else if (share < DIAGNOSE_WORTH || s->often >= 0.7)
+		judged_say(j, out, IS_EXCLUDED, share,
+			   "ranks wait %.1f %% of a step for the last%s", 100 * share,
+			   s->often >= 0.7 ? ", which is one and the same" : "");
+	else
+		judged_say(
+			j, out, s->steps >= STEPS_SURE && share > 0.1 ? IS_LIKELY : IS_POSSIBLE,
+			share,
+			"ranks wait %.0f %% of a step for whoever is last, and that changes: rank "
+			"%d in %.0f %% of the steps%s",
+			100 * share, s->slowest, 100 * s->often,
+			moe ? "; tokens that crowd on some experts do that" : "");
+}
+
+void rule_scaling(const struct judging *j, struct judged_cause *out)
+{
+	const struct scaling *s = j->scale;
+	const struct scale_point *p = NULL;
+	const struct run_seen *r = j->r;
+
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->points[i].run == r->run && s->points[i].run != s->base)
+			p = &s->points[i];
+	if (!p || p->kind == SCALE_SAME || !isfinite(p->efficiency))
+		return;
+	judged_cite_sum(j, out, FIGURE_TOKENS_PER_S);
+	judged_cite_sum(j, out, FIGURE_TOKENS_PER_S_PER_GPU);
+	judged_cite_sum(j, out, FIGURE_STEP_S);
+	judged_cite(j, out, s->bandwidth.at,
+		    s->bandwidth.at
+			    ? arena_printf(j->a, "bus bandwidth %.4g GB/s", s->bandwidth.at->value)
+			    : NULL);
+	if (p->efficiency >= 0.9) {
+		judged_say(j, out, IS_EXCLUDED, 1 - p->efficiency,
+			   "%.0f GPUs do %.0f %% of what they would without loss", p->gpus,
+			   100 * p->efficiency);
+		return;
+	}
+	judged_say(
+		j, out, p->kind == SCALE_WEAK ? IS_CERTAIN : IS_LIKELY, 1 - p->efficiency,
+		"each of %.0f GPUs does %.0f %% of what each of %.0f does (%s); %s%s. To measure: "
+		"time of each rank's step, exposed communication by a trace on both nodes, "
+		"NCCL_DEBUG=INFO (which network and transport), gputune bench collectives between "
+		"the nodes",
+		p->gpus, 100 * p->efficiency, s->points[s->base < s->n ? s->base : 0].gpus, p->why,
+		s->bandwidth.told ? s->bandwidth.says
+				  : "whether bandwidth explains it is not told without parameters "
+				    "and the bus "
+				    "bandwidth of a large all-reduce",
+		p->kind == SCALE_STRONG ? "; with less work a GPU some loss is by design" : "");
+}

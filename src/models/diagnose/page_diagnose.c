@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run after the other: what is the bottleneck, where a step's time goes, the causes with the
+ * lines that they stand on, and what would have to be measured; then how the runs scale.
+ */
+#include "models/diagnose/page_diagnose.h"
+
+#include <math.h>
+
+static const char *percent(struct arena *a, double v)
+{
+	return isfinite(v) ? arena_printf(a, v < 0.1 ? "%.1f %%" : "%.0f %%", 100 * v) : NULL;
+}
+
+static const char *seconds(struct arena *a, double s)
+{
+	if (!isfinite(s))
+		return NULL;
+	return s < 1 ? arena_printf(a, "%.3g ms", 1e3 * s) : arena_printf(a, "%.4g s", s);
+}
+
+static void pair(struct doc *d, struct node *n, const char *name, const char *text)
+{
+	if (text)
+		node_pair(d, n, name, cell(text));
+}
+
+static void step_time(struct doc *d, struct node *n, const struct run_seen *r)
+{
+	const char *s = seconds(d->arena, r->step_s), *high = seconds(d->arena, r->step_p95_s);
+	const struct figure_sum *f = &r->sums[FIGURE_STEP_S];
+
+	if (!s)
+		return;
+	if (r->step_from)
+		s = arena_printf(d->arena, "%s (%s)", s, r->step_from);
+	else if (f->n && f->at->step < 0 && isfinite(f->at->over_s))
+		s = arena_printf(d->arena, "%s (measured, the mean over %.4g s)", s, f->at->over_s);
+	else
+		s = arena_printf(d->arena, "%s, 95 %% within %s (measured, %zu step%s)", s, high,
+				 r->steps, r->steps == 1 ? "" : "s");
+	if (isfinite(r->drift))
+		s = arena_printf(d->arena, "%s; last quarter %+.1f %% over the first", s,
+				 100 * r->drift);
+	node_pair(d, n, "Step", cell(s));
+}
+
+static void utilisation(struct doc *d, struct node *n, const struct run_seen *r)
+{
+	struct arena *a = d->arena;
+
+	if (isfinite(r->mfu_attention) || isfinite(r->mfu))
+		pair(d, n, "MFU",
+		     arena_printf(a, "%s%s%s of the %s", isfinite(r->mfu) ? percent(a, r->mfu) : "",
+				  isfinite(r->mfu) && isfinite(r->mfu_attention)
+					  ? ", with attention "
+					  : "",
+				  isfinite(r->mfu_attention) ? percent(a, r->mfu_attention) : "",
+				  r->peak_from));
+	if (isfinite(r->hfu))
+		pair(d, n, "HFU", arena_printf(a, "%s (%s)", percent(a, r->hfu), r->hfu_from));
+	if (r->formula)
+		pair(d, n, "Operations of a token", r->formula);
+	if (r->sums[FIGURE_TFLOPS_PER_GPU].n)
+		pair(d, n, "Operations as the log counts them",
+		     arena_printf(a, "%.4g TFLOP/s a GPU", r->sums[FIGURE_TFLOPS_PER_GPU].median));
+	if (r->sums[FIGURE_MFU].n)
+		pair(d, n, "MFU as the log claims it", percent(a, r->sums[FIGURE_MFU].median));
+	pair(d, n, "GPU busy", percent(a, r->sums[FIGURE_GPU_UTIL].mean));
+	pair(d, n, "SM activity", percent(a, r->sums[FIGURE_SM_ACTIVITY].mean));
+	if (isfinite(r->memory_used))
+		pair(d, n, "GPU memory",
+		     arena_printf(a, "%.1f GiB%s at most, of the fullest GPU",
+				  r->memory_used / 0x1p30,
+				  isfinite(r->memory_total)
+					  ? arena_printf(a, " of %.1f", r->memory_total / 0x1p30)
+					  : ""));
+	if (r->sums[FIGURE_SM_MHZ].n)
+		pair(d, n, "SM clock",
+		     arena_printf(a, "%.0f MHz%s", r->sums[FIGURE_SM_MHZ].mean,
+				  r->sums[FIGURE_SM_MAX_MHZ].n
+					  ? arena_printf(a, " of %.0f",
+							 r->sums[FIGURE_SM_MAX_MHZ].median)
+					  : ""));
+}
+
+static void tokens(struct doc *d, struct node *n, const struct run_seen *r)
+{
+	struct arena *a = d->arena;
+
+	if (isfinite(r->tokens_s))
+		pair(d, n, "Tokens",
+		     arena_printf(a, "%.0f tokens/s%s (%s)", r->tokens_s,
+				  isfinite(r->tokens_s_gpu) && isfinite(r->gpus)
+					  ? arena_printf(a, ", %.0f for each of %.0f %s",
+							 r->tokens_s_gpu, r->gpus,
+							 r->traits[TRAIT_GPU] ? "GPUs" : "ranks")
+					  : "",
+				  r->tokens_from));
+	else if (isfinite(r->tokens_s_gpu))
+		pair(d, n, "Tokens",
+		     arena_printf(a,
+				  "%.0f tokens/s for each GPU (as the log tells it); how many GPUs "
+				  "is not told",
+				  r->tokens_s_gpu));
+}
+
+static void figures(struct doc *d, const struct run_seen *r)
+{
+	struct node *n = doc_pairs(d, NULL);
+	struct arena *a = d->arena;
+
+	step_time(d, n, r);
+	tokens(d, n, r);
+	if (r->sums[FIGURE_SAMPLES_PER_S].n)
+		pair(d, n, "Samples",
+		     arena_printf(a, "%.4g samples/s (as the log tells it)",
+				  r->sums[FIGURE_SAMPLES_PER_S].median));
+	utilisation(d, n, r);
+	pair(d, n, "CPUs busy", percent(a, r->sums[FIGURE_CPU_BUSY].mean));
+	if (r->sums[FIGURE_PROCESS_CPUS].n)
+		pair(d, n, "CPUs of the job",
+		     arena_printf(a, "%.2f", r->sums[FIGURE_PROCESS_CPUS].mean));
+}
+
+static void split(struct doc *d, const struct run_seen *r)
+{
+	static const struct column columns[] = { { .title = "Part of a step" },
+						 { .title = "Time", .right = true },
+						 { .title = "Share", .right = true },
+						 { .title = "By", .wrap = true } };
+	const struct step_split *s = &r->split;
+	struct node *t;
+
+	if (!isfinite(s->step_s))
+		return;
+	t = doc_table(d,
+		      arena_printf(d->arena,
+				   s->window ? "All of the %s that were watched, by %s"
+					     : "A step of %s on average, by %s",
+				   seconds(d->arena, s->step_s),
+				   s->gpu_clock ? "what ran on the GPU" : "the host's clock"),
+		      columns, 4);
+	for (size_t p = 0; p < PARTS; p++) {
+		struct cell *c;
+		struct cite by;
+
+		if (!s->told[p] && (p != PART_REST || !(s->s[p] > 0.005 * s->step_s)))
+			continue;
+		c = node_row(d, t);
+		c[0] = cell(step_part_names[p]);
+		c[1] = cell(seconds(d->arena, s->s[p]));
+		c[2] = cell(percent(d->arena, s->s[p] / s->step_s));
+		if (!s->at[p])
+			continue;
+		by = (struct cite){ s->at[p]->file, s->at[p]->line, NULL };
+		c[3] = cell_as(STYLE_CODE, cite_place(d->arena, r->ev, &by));
+	}
+}
+
+static enum style style_of(enum certainty c)
+{
+	static const enum style styles[CERTAINTIES] = { STYLE_BAD, STYLE_WARN, STYLE_UNKNOWN,
+							STYLE_UNKNOWN, STYLE_GOOD };
+
+	return styles[c];
+}
+
+static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c)
+{
+	if (!c->says)
+		return false;
+	return v->all || (c->how <= IS_POSSIBLE && !(c->share < DIAGNOSE_WORTH));
+}
+
+static void causes(struct doc *d, const struct diagnose_view *v, const struct run_verdict *x)
+{
+	static const struct column columns[] = {
+		{ .title = "" },
+		{ .title = "Cause", .wrap = true },
+		{ .title = "At most", .right = true },
+		{ .title = "Evidence", .wrap = true },
+	};
+	struct node *t = doc_table(d, "Causes", columns, 4);
+
+	for (size_t i = 0; i < cause_rows_n; i++) {
+		const struct judged_cause *c = &x->causes[x->order[i]];
+		const char *says = c->says;
+		struct cell *row;
+
+		if (!is_shown(v, c))
+			continue;
+		for (size_t k = 0; k < c->n_cites; k++)
+			says = arena_printf(d->arena, "%s%s%s (%s)", says, k ? "; " : ". ",
+					    c->cites[k].says,
+					    cite_place(d->arena, v->d->ev, &c->cites[k]));
+		if (c->against)
+			says = arena_printf(d->arena, "%s. Against it: %s", says, c->against);
+		row = node_row(d, t);
+		row[0] = cell_as(style_of(c->how), certainty_names[c->how]);
+		row[1] = cell(cause_rows[x->order[i]].title);
+		row[2] = cell(c->how <= IS_POSSIBLE ? percent(d->arena, c->share) : NULL);
+		row[3] = cell(says);
+	}
+}
+
+static void list(struct doc *d, const char *title, const char *const *texts, size_t n)
+{
+	struct node *b;
+
+	if (!n)
+		return;
+	doc_text(d, "%s", title);
+	b = doc_bullets(d);
+	for (size_t i = 0; i < n; i++)
+		node_bullet(d, b, cell(texts[i]));
+}
+
+static void remedies(struct doc *d, const struct run_verdict *x)
+{
+	struct node *b;
+
+	if (!x->found)
+		return;
+	doc_text(d, "What mends it; the share above is the most that it can give:");
+	b = doc_bullets(d);
+	for (size_t i = 0; i < x->found; i++)
+		node_bullet(d, b,
+			    cell_printf(d, STYLE_PLAIN, "%s: %s", cause_rows[x->order[i]].title,
+					cause_rows[x->order[i]].mend));
+}
+
+static void predicted(struct doc *d, const struct run_seen *r, const struct run_verdict *x)
+{
+	static const struct column columns[] = { { .title = "Cause", .wrap = true },
+						 { .title = "Change", .wrap = true },
+						 { .title = "Tokens/s", .right = true },
+						 { .title = "From", .right = true },
+						 { .title = "To", .right = true } };
+	const struct train_figure *f;
+	struct node *t;
+
+	if (!x->predicted)
+		return;
+	f = &x->predicted->before.tokens_s;
+	doc_text(d,
+		 "Predicted, not measured: %.0f tokens/s as it is set up (%.0f to %.0f); measured "
+		 "are "
+		 "%.0f.%s",
+		 f->value, f->low, f->high, r->tokens_s,
+		 r->tokens_s < f->low ? " Less than the model explains: gains below are of a run "
+					"that loses nothing else."
+				      : "");
+	t = doc_table(d, "Predicted gains", columns, 5);
+	for (size_t i = 0; i < cause_rows_n; i++) {
+		const struct train_change *g = x->gains[x->order[i]];
+		struct cell *c;
+
+		if (!g)
+			continue;
+		c = node_row(d, t);
+		c[0] = cell(cause_rows[x->order[i]].title);
+		c[1] = cell(g->name);
+		c[2] = cell(arena_printf(d->arena, "%.2fx", g->gain.value));
+		c[3] = cell(arena_printf(d->arena, "%.2fx", g->gain.low));
+		c[4] = cell(arena_printf(d->arena, "%.2fx", g->gain.high));
+	}
+}
+
+static void one(struct doc *d, const struct diagnose_view *v, size_t i)
+{
+	const struct run_seen *r = &v->d->runs[i];
+	const struct run_verdict *x = &v->d->verdicts[i];
+	struct node *p;
+
+	if (v->d->n > 1)
+		doc_heading(d, 2, r->name);
+	p = doc_paragraph(d);
+	node_span(d, p,
+		  cell_as(x->main      ? STYLE_BAD
+			  : x->healthy ? STYLE_GOOD
+				       : STYLE_UNKNOWN,
+			  x->main      ? "Bottleneck: "
+			  : x->healthy ? "Healthy: "
+				       : ""));
+	node_span(d, p, cell(x->verdict));
+	figures(d, r);
+	split(d, r);
+	causes(d, v, x);
+	remedies(d, x);
+	predicted(d, r, x);
+	if (!x->healthy || v->all)
+		list(d, "Not seen, and what would show it:", x->missing, x->n_missing);
+	list(d, "Notes:", r->notes, r->n_notes);
+}
+
+static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
+{
+	static const struct column columns[] = {
+		{ .title = "Run" },
+		{ .title = "GPUs", .right = true },
+		{ .title = "Tokens/s", .right = true },
+		{ .title = "Efficiency", .right = true },
+		{ .title = "Step", .right = true },
+		{ .title = "Scaling" },
+		{ .title = "Why", .wrap = true },
+	};
+	struct node *t;
+
+	if (!x->scale.n)
+		return;
+	t = doc_table(d, "Scaling", columns, 7);
+	for (size_t i = 0; i < x->scale.n; i++) {
+		const struct scale_point *p = &x->scale.points[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell(x->runs[p->run].name);
+		c[1] = cell(arena_printf(d->arena, "%.0f", p->gpus));
+		c[2] = cell(arena_printf(d->arena, "%.0f", p->tokens_s));
+		c[3] = cell(percent(d->arena, p->efficiency));
+		c[4] = cell(isfinite(p->step_ratio) ? arena_printf(d->arena, "%.2fx", p->step_ratio)
+						    : NULL);
+		c[5] = cell(scale_kind_names[p->kind]);
+		c[6] = cell(p->why);
+	}
+	if (x->scale.bandwidth.told)
+		doc_text(d, "Bandwidth: %s.", x->scale.bandwidth.says);
+}
+
+static void files(struct doc *d, const struct diagnose_view *v)
+{
+	static const struct column columns[] = { { .title = "File", .wrap = true },
+						 { .title = "Read as" },
+						 { .title = "Lines", .right = true },
+						 { .title = "Of use", .right = true } };
+	const struct evidence *ev = v->d->ev;
+	struct node *t = doc_table(d, "Files", columns, 4);
+
+	for (size_t i = 0; i < ev->n_files; i++) {
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, ev->files[i].path);
+		c[1] = cell(ev->files[i].format);
+		if (ev->files[i].lines)
+			c[2] = cell(arena_printf(d->arena, "%zu", ev->files[i].lines));
+		if (ev->files[i].used)
+			c[3] = cell(arena_printf(d->arena, "%zu", ev->files[i].used));
+	}
+	for (size_t i = 0; i < v->n_troubles; i++)
+		doc_text(d, "%s: %s", v->troubles[i].path, v->troubles[i].why);
+	if (ev->dropped)
+		doc_text(d, "%zu figures were more than are kept, and were left out.", ev->dropped);
+}
+
+struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)
+{
+	struct doc *d = doc_new(a);
+
+	for (size_t i = 0; i < v->d->n; i++)
+		one(d, v, i);
+	scaling(d, v->d);
+	files(d, v);
+	if (v->model_taken)
+		doc_text(d, "Model: %s.", v->model_taken);
+	return d;
+}

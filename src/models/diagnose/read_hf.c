@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face Trainer: what its callbacks print (transformers 4.20 to 5: dictionaries, from 5 on
+ * with quoted numbers), the page of results, what it says before training, and progress bars of
+ * tqdm.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+
+/* Tokens that are counted while it trains are gathered of all; those of the results are of one
+ * device, as its documentation says (include_tokens_per_second). */
+static enum figure_kind of_one(enum figure_kind kind, bool results)
+{
+	return results && kind == FIGURE_TOKENS_PER_S ? FIGURE_TOKENS_PER_S_PER_GPU : kind;
+}
+
+bool read_hf_key(const struct read_place *p, const char *key, double value, double over_s,
+		 bool results)
+{
+	static const struct {
+		const char *key;
+		enum figure_kind kind;
+		bool run; /* of the whole training */
+	} keys[] = {
+		{ "loss", FIGURE_LOSS, false },
+		{ "train_loss", FIGURE_LOSS, true },
+		{ "train_samples_per_second", FIGURE_SAMPLES_PER_S, true },
+		{ "train_tokens_per_second", FIGURE_TOKENS_PER_S, true },
+		{ "train_steps_per_second", FIGURE_STEP_S, true },
+		{ "tokens_per_second_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU, false },
+		{ "tokens/train_per_sec_per_gpu", FIGURE_TOKENS_PER_S_PER_GPU, false },
+		{ "step_time", FIGURE_STEP_S, false },
+		/* Axolotl. */
+		{ "memory/device_reserved (GiB)", FIGURE_GPU_MEMORY, false },
+	};
+
+	if (strcmp(key, "train_runtime") == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(key, keys[i].key) == 0) {
+			bool rate = strcmp(key, "train_steps_per_second") == 0;
+			struct figure_seen f = read_seen(p, of_one(keys[i].kind, results),
+							 rate ? 1 / value : value);
+
+			f.value *= f.kind == FIGURE_GPU_MEMORY ? 0x1p30 : 1;
+			f.text = key;
+			if (keys[i].run) {
+				f.step = -1;
+				f.over_s = over_s;
+			}
+			evidence_figure(p->ev, f);
+			return true;
+		}
+	return false;
+}
+
+/* The number behind a key in quotes of either kind. */
+static double behind(const char *s, const char *key)
+{
+	const char *at = strstr(s, key);
+
+	at = at ? at + strlen(key) : NULL;
+	return at && (*at == '\'' || *at == '"') ? read_number(at + 1, NULL) : (double)NAN;
+}
+
+static bool dictionary(struct log *l, const char *s)
+{
+	const char *p = strchr(s, '{');
+	bool told = false, results = strstr(s, "train_samples_per_second") != NULL, since;
+	double value, run_s, tokens;
+	char key[96];
+
+	if (!p)
+		return false;
+	run_s = behind(p, "train_runtime");
+	tokens = behind(p, "num_input_tokens_seen");
+	since = !results && run_s > 0 && tokens > 0;
+	if (since)
+		hf_stretch(&l->hf, &l->at, tokens, run_s);
+	if (results)
+		hf_stretches_end(&l->hf, &l->at,
+				 round(run_s * behind(p, "train_steps_per_second")));
+	while (read_pair(&p, key, sizeof(key), &value, NULL))
+		told |= (since && strcmp(key, "train_tokens_per_second") == 0) ||
+			read_hf_key(&l->at, key, value, run_s, results) ||
+			read_metric_key(&l->at, key, value);
+	return told;
+}
+
+/* "  train_samples_per_second = 12.3" of the page of results; times as 1:02:03.45. */
+static bool of_page(struct log *l, const char *s)
+{
+	char key[64];
+	size_t n;
+	const char *eq;
+	double v;
+
+	s += strspn(s, " ");
+	n = strspn(s, "abcdefghijklmnopqrstuvwxyz_");
+	eq = s + n + strspn(s + n, " ");
+	if (!n || n >= sizeof(key) || *eq != '=')
+		return false;
+	memcpy(key, s, n);
+	key[n] = '\0';
+	v = read_number(eq + 1, &eq);
+	for (int i = 0; *eq == ':' && i < 2; i++)
+		v = 60 * v + read_number(eq + 1, &eq);
+	if (strcmp(key, "train_runtime") == 0)
+		l->run_s = v;
+	return strcmp(key, "loss") != 0 && read_hf_key(&l->at, key, v, l->run_s, true);
+}
+
+static bool before(struct log *l, const char *s)
+{
+	static const struct {
+		const char *words;
+		enum trait_kind kind;
+	} says[] = {
+		{ "Instantaneous batch size per device =", TRAIT_MICRO_BATCH },
+		{ "distributed & accumulation) =", TRAIT_GLOBAL_BATCH },
+		{ "Gradient Accumulation steps =", TRAIT_ACCUMULATION },
+	};
+
+	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+		double v = read_after(s, says[i].words);
+
+		if (v > 0) {
+			read_trait_count(&l->at, says[i].kind, v);
+			return true;
+		}
+	}
+	return strstr(s, "***** Running training *****") != NULL;
+}
+
+static bool line(struct log *l, const char *s)
+{
+	return before(l, s) || dictionary(l, s) || of_page(l, s);
+}
+
+static void end(struct log *l)
+{
+	hf_stretches_end(&l->hf, &l->at, (double)NAN);
+}
+
+static const char *const marks[] = { "'loss':",
+				     "\"loss\":",
+				     "train_runtime",
+				     "train_samples_per_second",
+				     "train_steps_per_second",
+				     "train_tokens_per_second",
+				     "tokens_per_second_per_gpu'",
+				     "tokens/train_per_sec_per_gpu",
+				     "Instantaneous batch size per device =",
+				     "distributed & accumulation) =",
+				     "Gradient Accumulation steps =",
+				     "***** Running training *****",
+				     NULL };
+const struct log_reader log_hf = { .framework = "hf-trainer",
+				   .format = "Hugging Face Trainer log",
+				   .marks = marks,
+				   .line = line,
+				   .end = end };

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch Lightning (0.7 to 2.6): reports of the simple profiler, a table of actions with times of
+ * the whole run, and of the advanced profiler, a block an action. An optimizer step of versions
+ * since 1.2 holds the passes too, because they run in its closure.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+
+static const struct {
+	const char *ends; /* the action's name ends so */
+	enum figure_kind kind;
+} actions[] = {
+	{ "train_dataloader_next", FIGURE_DATA_S },
+	{ "get_train_batch", FIGURE_DATA_S },
+	{ ".batch_to_device", FIGURE_COPY_S },
+	{ "model_forward", FIGURE_FORWARD_S },
+	{ "Strategy.training_step", FIGURE_FORWARD_S },
+	{ "model_backward", FIGURE_BACKWARD_S },
+	{ "Strategy.backward", FIGURE_BACKWARD_S },
+	{ "Strategy.save_checkpoint", FIGURE_CHECKPOINT_S },
+};
+
+static enum figure_kind kind_of(const char *action)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (str_ends(action, actions[i].ends))
+			return actions[i].kind;
+	return FIGURE_KINDS;
+}
+
+/* The step is a plain update only where passes have rows of their own beside it. */
+static bool is_step(const char *action)
+{
+	return strstr(action, "optimizer_step_and_closure") ||
+	       strstr(action, "optimizer_step_with_closure") ||
+	       (strstr(action, "[LightningModule]") && str_ends(action, ".optimizer_step"));
+}
+
+/* --- the simple profiler -------------------------------------------------------------------------
+ */
+
+static size_t cells_of(char *s, char **cells)
+{
+	size_t n = read_words(s, "|", cells, LOG_CELLS);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len;
+		const char *t = str_trim(cells[i], strlen(cells[i]), &len);
+
+		cells[i] += t - cells[i];
+		cells[i][len] = '\0';
+	}
+	/* Tables since 1.5 have a line at both ends. */
+	if (n && !*cells[0]) {
+		memmove(cells, cells + 1, (n - 1) * sizeof(*cells));
+		n--;
+	}
+	return n;
+}
+
+static bool head(struct log *l, char **cells, size_t n)
+{
+	log_table(l, &log_lightning);
+	l->table.action = l->table.mean = l->table.calls = l->table.total = -1;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(cells[i], "Action") == 0)
+			l->table.action = (int)i;
+		else if (str_starts(cells[i], "Mean duration"))
+			l->table.mean = (int)i;
+		else if (str_starts(cells[i], "Num calls"))
+			l->table.calls = (int)i;
+		else if (str_starts(cells[i], "Total time"))
+			l->table.total = (int)i;
+	if (l->table.action < 0 || l->table.mean < 0 || l->table.total < 0)
+		l->open = NULL;
+	return l->open != NULL;
+}
+
+static void action(struct log *l, const char *name, double mean, double total)
+{
+	enum figure_kind kind = kind_of(name);
+
+	if (strcmp(name, "Total") == 0) {
+		l->table.over_s = total;
+	} else if (strcmp(name, "run_training_epoch") == 0) {
+		/* The loop itself; the table's total counts from when the profiler was made, with
+		 * all that is set up before. It stands above what it holds. */
+		l->table.over_s = total;
+	} else if (strcmp(name, "run_training_batch") == 0) {
+		struct figure_seen f = read_seen(&l->at, FIGURE_STEP_S, mean);
+
+		f.over_s = total;
+		f.step = -1;
+		f.text = name;
+		evidence_figure(l->at.ev, f);
+	} else if (is_step(name)) {
+		l->table.step = total;
+		l->table.step_line = l->at.line;
+	} else if (strcmp(name, "optimizer_step") == 0) {
+		read_total(&l->at, FIGURE_OPTIMIZER_S, total, l->table.over_s, name);
+	} else if (kind != FIGURE_KINDS) {
+		if (kind == FIGURE_FORWARD_S)
+			l->table.forward = total;
+		if (kind == FIGURE_BACKWARD_S)
+			l->table.backward = total;
+		read_total(&l->at, kind, total, l->table.over_s, name);
+	}
+}
+
+/* What the step's closure did not take is the update. */
+static void finish(struct log *l)
+{
+	struct read_place p = l->at;
+
+	p.line = l->table.step_line;
+	if (l->table.step > 0 && l->table.forward > 0 && l->table.backward > 0 &&
+	    l->table.step > l->table.forward + l->table.backward)
+		read_total(&p, FIGURE_OPTIMIZER_S,
+			   l->table.step - l->table.forward - l->table.backward, l->table.over_s,
+			   "optimizer_step without training_step and backward");
+	l->table.step = 0;
+}
+
+static enum log_row table_row(struct log *l, const char *s)
+{
+	char copy[4096], *cells[LOG_CELLS];
+	size_t n, most;
+	double mean, total;
+
+	if (strspn(s, "-= \t") == strlen(s) && l->at.line - l->open_line < 2000 && *s)
+		return LOG_ROW;
+	if (!strchr(s, '|') || strlen(s) >= sizeof(copy)) {
+		finish(l);
+		return LOG_END;
+	}
+	strcpy(copy, s);
+	n = cells_of(copy, cells);
+	most = (size_t)(l->table.total > l->table.mean ? l->table.total : l->table.mean);
+	if (n <= most || n <= (size_t)l->table.action)
+		return LOG_OTHER;
+	mean = read_number(cells[l->table.mean], NULL);
+	total = read_number(cells[l->table.total], NULL);
+	if (isnan(total))
+		return LOG_OTHER;
+	action(l, cells[l->table.action], mean, total);
+	return LOG_ROW;
+}
+
+/* --- the advanced profiler -----------------------------------------------------------------------
+ */
+
+/* "Profile stats for: ACTION rank: 0", then "  12 function calls (10 primitive calls) in 1.5
+ * seconds". How long the run was, no block says. */
+static enum log_row block_row(struct log *l, const char *s)
+{
+	const char *in = strstr(s, " function calls");
+	double v;
+	enum figure_kind kind;
+
+	if (!*s)
+		return LOG_ROW;
+	in = in ? strstr(in, " in ") : NULL;
+	if (!in)
+		return LOG_END;
+	v = read_number(in + 4, NULL);
+	kind = kind_of(l->table.op);
+	if (kind != FIGURE_KINDS)
+		read_total(&l->at, kind, v, (double)NAN, l->table.op);
+	l->open = NULL;
+	return LOG_ROW;
+}
+
+static bool block(struct log *l, const char *s)
+{
+	const char *name = strstr(s, "Profile stats for:") + strlen("Profile stats for:"), *end;
+	size_t n;
+
+	name += strspn(name, " ");
+	end = strstr(name, " rank:");
+	n = end ? (size_t)(end - name) : strlen(name);
+	log_table(l, &log_lightning);
+	if (n >= sizeof(l->table.op)) { /* the end of the name tells which it is */
+		name += n - sizeof(l->table.op) + 1;
+		n = sizeof(l->table.op) - 1;
+	}
+	memcpy(l->table.op, name, n);
+	l->table.op[n] = '\0';
+	return true;
+}
+
+static enum log_row row(struct log *l, const char *s)
+{
+	return *l->table.op ? block_row(l, s) : table_row(l, s);
+}
+
+static bool line(struct log *l, const char *s)
+{
+	char copy[4096], *cells[LOG_CELLS];
+
+	if (strstr(s, "Profile stats for:"))
+		return block(l, s);
+	if (!strchr(s, '|') || strlen(s) >= sizeof(copy))
+		return false;
+	strcpy(copy, s);
+	return head(l, cells, cells_of(copy, cells));
+}
+
+static void end(struct log *l)
+{
+	if (l->open == &log_lightning && !*l->table.op)
+		finish(l);
+}
+
+static const char *const marks[] = { "Mean duration (s)", "Profile stats for:", NULL };
+const struct log_reader log_lightning = { .framework = "lightning",
+					  .format = "Lightning profiler report",
+					  .marks = marks,
+					  .line = line,
+					  .row = row,
+					  .end = end };

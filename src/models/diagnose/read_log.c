@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A log of a job, line by line: colours and progress bars that overwrite themselves, and which
+ * readers are asked.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+
+/* Longer lines are cut: nothing that is read stands so far back. */
+enum { LINE_MOST = 16384 };
+
+static const struct log_reader *const readers[] = {
+	&log_hf,	&log_lightning, &log_lightning_bar,  &log_megatron, &log_timers,
+	&log_arguments, &log_deepspeed, &log_deepspeed_comm, &log_titan,    &log_plain,
+	&log_keys,	&log_nccl,	&log_nccl_tests,     &log_nemo,
+};
+
+enum { READERS = sizeof(readers) / sizeof(readers[0]) };
+
+struct walk {
+	struct log l;
+	struct marks *marks;
+	size_t used[READERS], used_lines;
+	char *buf;
+};
+
+void log_figure(struct log *l, enum figure_kind kind, double value, const char *text)
+{
+	read_figure(&l->at, kind, value, text);
+}
+
+void log_table(struct log *l, const struct log_reader *r)
+{
+	double ranks = l->ranks;
+
+	l->open = r;
+	l->open_line = l->at.line;
+	l->open_whose = l->whose;
+	memset(&l->table, 0, sizeof(l->table));
+	l->table.over_s = (double)NAN;
+	l->ranks = ranks;
+}
+
+bool log_first(struct log *l, enum trait_kind kind, const char *text)
+{
+	char key[1100];
+	void **place;
+
+	if (l->seen.n >= EVIDENCE_TRAITS_MAX)
+		return false;
+	snprintf(key, sizeof(key), "%d %.1024s", (int)kind, text);
+	place = map_get(&l->seen, key) ? NULL : map_at(l->at.ev->arena, &l->seen, key);
+	if (place)
+		*place = l;
+	return place != NULL;
+}
+
+void log_trait_once(struct log *l, enum trait_kind kind, const char *text, double value)
+{
+	if (*text && log_first(l, kind, text))
+		read_trait(&l->at, kind, text, value);
+}
+
+/* --- a line --------------------------------------------------------------------------------------
+ */
+
+/* Without what terminals take for colours. */
+static size_t plain(char *to, const char *s, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && k + 1 < LINE_MOST; i++) {
+		if (s[i] == '\x1b' && i + 1 < n && s[i + 1] == '[') {
+			i += 2;
+			while (i < n && !isalpha((unsigned char)s[i]))
+				i++;
+			continue;
+		}
+		if (s[i])
+			to[k++] = s[i];
+	}
+	to[k] = '\0';
+	return k;
+}
+
+static bool ask(struct walk *w, const char *s, unsigned found)
+{
+	struct log *l = &w->l;
+	bool told = false;
+
+	/* Lines of other ranks may stand between the rows of a table. */
+	if (l->open && l->open_whose == l->whose) {
+		const struct log_reader *r = l->open;
+		enum log_row row = r->row(l, s);
+
+		if (row == LOG_ROW)
+			return true;
+		if (row == LOG_END && l->open == r)
+			l->open = NULL;
+	}
+	for (size_t i = 0; i < READERS; i++)
+		if (found >> i & 1 && readers[i]->line(l, s)) {
+			told = true;
+			if (!w->used[i]++ && readers[i]->framework)
+				log_trait_once(l, TRAIT_FRAMEWORK, readers[i]->framework,
+					       (double)NAN);
+		}
+	return told;
+}
+
+static void line(struct walk *w, const char *s, size_t n)
+{
+	unsigned found = marks_find(w->marks, s, n);
+	const char *end = s + n;
+	struct prefix prefix, first = { .task = -1, .local = -1 };
+	bool told = false, begun = false;
+
+	if (!found && !w->l.open)
+		return;
+	/* A bar overwrites itself: each state of it is a line, of whom the first one says. */
+	while (s <= end) {
+		const char *stop = memchr(s, '\r', (size_t)(end - s));
+		size_t part = (size_t)((stop ? stop : end) - s);
+		const char *bare;
+
+		if (part) {
+			plain(w->buf, s, part);
+			bare = read_prefix(&w->l.prefixes, w->buf, &prefix);
+			if (!begun || prefix.task >= 0 || prefix.local >= 0) {
+				first = prefix;
+				w->l.whose = prefix_whose(&first);
+			}
+			begun = true;
+			w->l.at.rank = prefix_rank(&w->l.prefixes, &first);
+			told = ask(w, bare, found) || told;
+		}
+		if (!stop)
+			break;
+		s = stop + 1;
+	}
+	w->used_lines += told;
+}
+
+/* --- a file --------------------------------------------------------------------------------------
+ */
+
+static bool looks(const char *head, size_t n, const char *path)
+{
+	(void)path;
+	return n && !memchr(head, '\0', n);
+}
+
+/* A framework's name says more than that of what it prints besides. */
+static const char *format_of(const struct walk *w)
+{
+	const char *name = evidence_log.name;
+	size_t most = 0;
+
+	for (int besides = 0; besides < 2 && !most; besides++)
+		for (size_t i = 0; i < READERS; i++)
+			if (readers[i]->format && (besides || readers[i]->framework) &&
+			    w->used[i] > most) {
+				most = w->used[i];
+				name = readers[i]->format;
+			}
+	return name;
+}
+
+static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	const char *s = text, *end = text + size;
+	int code = 0;
+
+	if (!w || !(w->buf = malloc(LINE_MOST))) {
+		free(w);
+		return err_set(e, -ENOMEM, "%s: not enough memory to read it",
+			       ev->files[file].path);
+	}
+	w->l.at = (struct read_place){ .ev = ev, .file = file, .rank = -1, .step = -1 };
+	w->l.run_s = (double)NAN;
+	w->l.tp = w->l.pp = (double)NAN;
+	prefix_look(&w->l.prefixes, text, size);
+	w->marks = marks_make(ev->arena, readers, READERS);
+	while (s < end) {
+		const char *stop = memchr(s, '\n', (size_t)(end - s));
+
+		w->l.at.line++;
+		line(w, s, (size_t)((stop ? stop : end) - s));
+		s = stop ? stop + 1 : end;
+	}
+	for (size_t i = 0; i < READERS; i++)
+		if (readers[i]->end)
+			readers[i]->end(&w->l);
+	ev->files[file].used = w->used_lines;
+	ev->files[file].format = format_of(w);
+	if (!w->used_lines)
+		code = err_set(e, -ENOTSUP, "%s: no line in it is known here; %s",
+			       ev->files[file].path, read_names_said);
+	free(w->buf);
+	free(w);
+	return code;
+}
+
+const struct evidence_format evidence_log = { .name = "log", .looks = looks, .read = read_all };

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges of NVTX, thread by thread: what encloses what, which are steps, and phases. */
+#include "models/diagnose/read_nvtx.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { NONE = -1 };
+
+struct range {
+	int64_t from, to;
+	const char *name;
+	enum figure_kind kind;
+	long long number;
+	int parent;
+	bool marks; /* its name is that of a step */
+	bool step, inner, outer;
+};
+
+struct thread {
+	struct range *items;
+	size_t n;
+	int64_t tid;
+};
+
+/* --- names ---------------------------------------------------------------------------------------
+ */
+
+/* Those of torch's own operators, and those that people give. */
+static enum figure_kind kind_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	enum figure_kind kind = read_range(name);
+
+	if (str_starts(name, "enumerate(DataLoader)"))
+		return FIGURE_DATA_S;
+	if (str_starts(name, "Optimizer.step#"))
+		return FIGURE_OPTIMIZER_S;
+	/* "DeepSpeedEngine.forward" */
+	return kind == FIGURE_KINDS && dot ? read_range(dot + 1) : kind;
+}
+
+/* --- a thread ------------------------------------------------------------------------------------
+ */
+
+/* Which range each lies in. */
+static void nest(struct thread *t)
+{
+	int stack[NVTX_DEPTH], depth = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct range *r = &t->items[i];
+
+		while (depth && t->items[stack[depth - 1]].to <= r->from)
+			depth--;
+		r->parent = depth ? stack[depth - 1] : NONE;
+		if (depth)
+			t->items[r->parent].inner = true;
+		if (depth < NVTX_DEPTH)
+			stack[depth++] = (int)i;
+	}
+}
+
+/* Steps in here are none of training. */
+static bool evaluates(const char *name)
+{
+	return strcasestr(name, "eval") || strcasestr(name, "valid");
+}
+
+/* Steps are the outermost of their names. "step" without a number may be the optimizer's, which
+ * has nothing in it. */
+static size_t find_steps(struct thread *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct range *r = &t->items[i];
+		bool within = false;
+
+		for (int p = r->parent; p != NONE; p = t->items[p].parent)
+			within = within || t->items[p].step || t->items[p].kind != FIGURE_KINDS ||
+				 evaluates(t->items[p].name);
+		r->step = r->marks && !within && (r->number >= 0 || r->inner);
+		n += r->step;
+	}
+	return n;
+}
+
+/* Ranges that hold steps, or those whose names are known, are no phases. */
+static void find_outer(struct thread *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct range *r = &t->items[i];
+
+		if (!r->step && r->kind == FIGURE_KINDS)
+			continue;
+		for (int p = r->parent; p != NONE; p = t->items[p].parent)
+			if (t->items[p].kind == FIGURE_KINDS)
+				t->items[p].outer = true;
+	}
+}
+
+static size_t name_of(struct nvtx_process *p, const struct range *r)
+{
+	size_t i = 0;
+
+	while (i < p->n_names && strcmp(p->names[i].text, r->name) != 0)
+		i++;
+	if (i < p->n_names)
+		return i;
+	if (p->n_names == NVTX_NAMES)
+		return NVTX_NAMES;
+	p->names[p->n_names] = (struct nvtx_name){ r->name, r->kind };
+	return p->n_names++;
+}
+
+static void put_phases(struct arena *a, const struct thread *t, struct nvtx_process *p)
+{
+	int64_t end = INT64_MIN;
+
+	p->phases = arena_array(a, t->n, sizeof(*p->phases));
+	for (size_t i = 0; i < t->n; i++) {
+		const struct range *r = &t->items[i];
+		size_t name;
+
+		if (r->step || r->outer || r->from < end)
+			continue;
+		end = r->to;
+		name = name_of(p, r);
+		if (name < NVTX_NAMES)
+			p->phases[p->n_phases++] = (struct nvtx_phase){ r->from, r->to, name };
+	}
+}
+
+static void put_steps(struct arena *a, const struct thread *t, size_t n, struct nvtx_process *p)
+{
+	size_t first = evidence_warming_up(n);
+
+	p->steps = arena_array(a, n + 1, sizeof(*p->steps));
+	for (size_t i = 0; i < t->n; i++) {
+		const struct range *r = &t->items[i];
+
+		if (!r->step)
+			continue;
+		/* What lies between two of them, the wait for a batch often, is of the first. */
+		if (p->n_steps)
+			p->steps[p->n_steps - 1].to = r->from;
+		p->steps[p->n_steps++] = (struct nvtx_step){ r->from, r->to, r->number };
+	}
+	if (n) {
+		p->from = p->steps[first].from;
+		p->to = p->steps[n - 1].to;
+	}
+}
+
+static struct nvtx_process *process_of(struct arena *a, struct nvtx *out, int64_t pid)
+{
+	for (size_t i = 0; i < out->n; i++)
+		if (out->items[i].pid == pid)
+			return &out->items[i];
+	if (out->n == NVTX_PROCESSES)
+		return NULL;
+	out->items = arena_grow(a, out->items, out->n, sizeof(*out->items));
+	out->items[out->n] = (struct nvtx_process){ .pid = pid };
+	return &out->items[out->n++];
+}
+
+static void thread_over(struct arena *a, struct nvtx *out, struct thread *t)
+{
+	struct nvtx_process *p = t->n ? process_of(a, out, t->tid >> 24) : NULL;
+	int64_t weight = 0, end = INT64_MIN;
+	size_t steps;
+
+	if (!p)
+		return;
+	nest(t);
+	steps = find_steps(t);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->items[i].from >= end) {
+			weight += (t->items[i].to - t->items[i].from) / 2;
+			end = t->items[i].to;
+		}
+	/* One that marks steps goes before any other. */
+	if (steps)
+		weight = weight / 2 + INT64_MAX / 2;
+	if (weight <= p->weight)
+		return;
+	*p = (struct nvtx_process){ .pid = p->pid, .weight = weight };
+	find_outer(t);
+	put_steps(a, t, steps, p);
+	put_phases(a, t, p);
+}
+
+/* --- the table -----------------------------------------------------------------------------------
+ */
+
+/* Ranges alone (59: pushed and popped, 60: begun and ended). Operators and calls of libraries are
+ * millions. Older exports have all texts in the table. */
+static struct sqlite3_stmt *ask_ranges(struct sql *q)
+{
+	static const char *const texts[] = { "coalesce(n.text, s.value)", "n.text" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sqlite3_stmt *s = sql_ask(
+			q,
+			arena_printf(
+				q->a,
+				"SELECT n.globalTid, n.start, n.\"end\", substr(%s, 1, 80) AS t "
+				"FROM NVTX_EVENTS n %s WHERE n.eventType IN (59, 60) AND "
+				"n.\"end\" > n.start AND n.start >= 0 AND t NOT LIKE '%%::%%' AND "
+				"t NOT LIKE 'nccl%%' ORDER BY 1, 2, 3 DESC LIMIT %d",
+				texts[i], i ? "" : "LEFT JOIN StringIds s ON s.id = n.textId",
+				NVTX_ROWS_MAX));
+
+		if (s)
+			return s;
+	}
+	return NULL;
+}
+
+void nvtx_read(struct sql *q, struct nvtx *out)
+{
+	struct sqlite3_stmt *s = ask_ranges(q);
+	struct thread t = { 0 };
+
+	*out = (struct nvtx){ 0 };
+	while (s && sql_row(q, s)) {
+		int64_t tid = sql_integer(q, s, 0);
+		const char *name = sql_text(q, s, 3);
+		struct range r = { .from = sql_integer(q, s, 1), .to = sql_integer(q, s, 2) };
+
+		if (!name)
+			continue;
+		if (t.n && tid != t.tid) {
+			thread_over(q->a, out, &t);
+			t.n = 0;
+			t.items = NULL;
+		}
+		t.tid = tid;
+		r.marks = read_range_step(name, &r.number);
+		r.kind = kind_of(name);
+		r.name = read_range_stem(q->a, name);
+		t.items = arena_grow(q->a, t.items, t.n, sizeof(*t.items));
+		t.items[t.n++] = r;
+	}
+	thread_over(q->a, out, &t);
+	sql_end(q, s);
+}
+
+const struct nvtx_process *nvtx_of(const struct nvtx *all, int64_t pid)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i].pid == pid)
+			return &all->items[i];
+	return all->n == 1 && !pid ? all->items : NULL;
+}
+
+bool nvtx_saves(struct nvtx_idle *i, int64_t at)
+{
+	if (!i->p)
+		return false;
+	while (i->save < i->p->n_phases && i->p->phases[i->save].to <= at)
+		i->save++;
+	return i->save < i->p->n_phases && i->p->phases[i->save].from <= at &&
+	       i->p->names[i->p->phases[i->save].name].kind == FIGURE_CHECKPOINT_S;
+}
+
+void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to)
+{
+	if (!i->p)
+		return;
+	while (i->next < i->p->n_phases && i->p->phases[i->next].to <= from)
+		i->next++;
+	for (size_t k = i->next; k < i->p->n_phases && i->p->phases[k].from < to; k++) {
+		const struct nvtx_phase *x = &i->p->phases[k];
+		int64_t first = x->from > from ? x->from : from, last = x->to < to ? x->to : to;
+
+		if (last > first)
+			i->idle[x->name] += last - first;
+	}
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording of our own: columns become figures of the time of their row. A long one is thinned to
+ * rows at equal distances (rates stay exact: they are differences of counters), never averaged.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+#include "look/monitor/recording.h"
+
+enum { FIGURES_TOLD = 200000 };
+
+static const unsigned char zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+struct walk {
+	struct read_place at;
+	struct recording rec, again; /* again: as it was when it was read for the second time */
+	struct recording_rates rates;
+	double *v; /* gauges and rates of this row; NAN: not asked anew */
+	size_t row, every, told;
+};
+
+/* What a column is; the rate of a total. */
+static const struct {
+	const char *column;
+	enum figure_kind kind;
+	double factor;
+	const char *text;
+} gauges[] = {
+	{ "gpu.busy", FIGURE_GPU_UTIL, 0.01, NULL },
+	{ "gpu.sm-activity", FIGURE_SM_ACTIVITY, 0.01, NULL },
+	{ "gpu.power", FIGURE_GPU_POWER_W, 1, NULL },
+	{ "gpu.sm-clock", FIGURE_SM_MHZ, 1, NULL },
+	{ "gpu.temperature", FIGURE_GPU_C, 1, NULL },
+	{ "gpu.memory-used", FIGURE_GPU_MEMORY, 1, NULL },
+	{ "gpu.capped", FIGURE_THROTTLED, 1, "power cap" },
+	{ "gpu.warm", FIGURE_THROTTLED, 1, "too warm" },
+	{ "gpu.brake", FIGURE_THROTTLED, 1, "power brake" },
+	{ "pressure.io", FIGURE_WAITING_IO, 1, NULL },
+	{ "cpu.busiest", FIGURE_CPU_ONE_MAX, 0.01, NULL },
+	{ "gpu.nvlink-received", FIGURE_NVLINK_GBS, 1e-9, "received" },
+	{ "gpu.nvlink-sent", FIGURE_NVLINK_GBS, 1e-9, "sent" },
+	{ "gpu.pcie-received", FIGURE_PCIE_GBS, 1e-9, "received" },
+	{ "gpu.pcie-sent", FIGURE_PCIE_GBS, 1e-9, "sent" },
+};
+
+static void tell(struct walk *w, enum figure_kind kind, double v, double s, int rank,
+		 const char *text)
+{
+	struct figure_seen f;
+
+	/* The driver's totals and our clock are not read at one moment: a share a little above all
+	 * of the time is all of it. */
+	if (kind == FIGURE_THROTTLED || kind == FIGURE_WAITING_IO)
+		v = v > 1 ? 1 : v;
+	f = read_seen(&w->at, kind, v);
+	f.at = s;
+	f.rank = rank;
+	f.text = text;
+	if (read_sane(v)) {
+		evidence_figure(w->at.ev, f);
+		w->told++;
+	}
+}
+
+static double pair_rate(const struct walk *w, size_t i, const char *other)
+{
+	long k = monitor_find(&w->rec.mon, other, w->rec.mon.columns[i].target);
+	double a = w->v[i], b = k < 0 ? 0 : w->v[k];
+
+	return a + (isnan(b) ? 0 : b);
+}
+
+static void columns(struct walk *w, double s)
+{
+	double net = (double)NAN, disk = (double)NAN;
+
+	for (size_t i = 0; i < w->rec.mon.n; i++) {
+		const char *name = w->rec.mon.columns[i].type->name;
+		const char *target = w->rec.mon.columns[i].target;
+		double v = w->v[i];
+		int rank = str_starts(target, "gpu") ? read_rank(read_number(target + 3, NULL), -1)
+						     : -1;
+
+		for (size_t k = 0; k < sizeof(gauges) / sizeof(gauges[0]); k++)
+			if (strcmp(gauges[k].column, name) == 0)
+				tell(w, gauges[k].kind, gauges[k].factor * v, s, rank,
+				     gauges[k].text);
+		if (strcmp(name, "cpu.busy") == 0 && w->rec.mon.machine.cpus)
+			/* Ticks make it a little more than all. */
+			tell(w, FIGURE_CPU_BUSY,
+			     v / w->rec.mon.machine.cpus > 1 ? 1 : v / w->rec.mon.machine.cpus, s,
+			     -1, NULL);
+		if (strcmp(name, "net.received") == 0)
+			net = fmax(net, pair_rate(w, i, "net.sent"));
+		if (strcmp(name, "rdma.received") == 0)
+			net = fmax(net, pair_rate(w, i, "rdma.sent"));
+		if (strcmp(name, "disk.read") == 0)
+			disk = fmax(disk, pair_rate(w, i, "disk.written"));
+	}
+	tell(w, FIGURE_NET_GBS, 1e-9 * net, s, -1, NULL);
+	tell(w, FIGURE_DISK_GBS, 1e-9 * disk, s, -1, NULL);
+}
+
+static bool count_row(void *ctx, int64_t ms, const double *values)
+{
+	struct walk *w = ctx;
+
+	(void)ms;
+	(void)values;
+	w->row++;
+	return true;
+}
+
+static bool take_row(void *ctx, int64_t ms, const double *values)
+{
+	struct walk *w = ctx;
+	double s = 1e-3 * (double)ms;
+
+	if (!recording_alike(&w->rec, &w->again))
+		return false;
+	w->at.line = w->row + 2; /* behind the line of the columns */
+	if (w->row++ % w->every)
+		return true;
+	recording_rates(w->at.ev->arena, &w->rates, &w->rec.mon, s, values, w->v);
+	columns(w, s);
+	return true;
+}
+
+/* What the first line says of the machine and the command. */
+static void head(struct walk *w)
+{
+	TEXT_AUTO t = { 0 };
+
+	w->at.line = 1;
+	for (char **s = w->rec.command; s && *s; s++) {
+		if (t.len)
+			text_addc(&t, ' ');
+		text_add(&t, *s);
+	}
+	if (t.len)
+		read_trait(&w->at, TRAIT_COMMAND, t.s, (double)NAN);
+	if (w->rec.mon.machine.cpus)
+		read_figure(&w->at, FIGURE_CPUS, w->rec.mon.machine.cpus, NULL);
+	for (size_t i = 0; i < w->rec.mon.machine.n_gpus; i++) {
+		const struct monitor_gpu *g = &w->rec.mon.machine.gpus[i];
+
+		w->at.rank = (int)g->index;
+		if (g->name)
+			read_trait(&w->at, TRAIT_GPU, g->name, (double)NAN);
+		read_figure(&w->at, FIGURE_GPU_POWER_LIMIT_W, g->power_limit_w, NULL);
+		read_figure(&w->at, FIGURE_SM_MAX_MHZ, g->sm_max_mhz, NULL);
+		read_figure(&w->at, FIGURE_GPU_MEMORY_TOTAL, g->memory_bytes, NULL);
+	}
+	w->at.rank = -1;
+}
+
+static int open_recording(struct evidence *ev, size_t file, const char *path, struct err *e)
+{
+	struct walk w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 }, .every = 1 };
+	int code = recording_read(ev->arena, path, &w.rec, count_row, &w, e);
+
+	if (code)
+		return code;
+	ev->files[file].lines = w.row + 1 + w.rec.end.whole;
+	ev->files[file].used = w.row;
+	w.every = 1 + w.row * w.rec.mon.n / FIGURES_TOLD;
+	w.v = arena_array(ev->arena, w.rec.mon.n, sizeof(*w.v));
+	head(&w);
+	w.row = 0;
+	code = recording_read(ev->arena, path, &w.again, take_row, &w, e);
+	if (!code && !recording_alike(&w.rec, &w.again))
+		return err_set(e, -ESTALE, "%s was exchanged while it was read", path);
+	/* Of the last line: of the command and all that it waited for. */
+	if (!code && w.rec.end.whole && w.rec.end.command_cpu_s >= 0 && w.rec.ms > 0) {
+		struct figure_seen f =
+			read_seen(&w.at, FIGURE_PROCESS_CPUS,
+				  w.rec.end.command_cpu_s / (1e-3 * (double)w.rec.ms));
+
+		f.line = ev->files[file].lines;
+		f.over_s = 1e-3 * (double)w.rec.ms;
+		evidence_figure(ev, f);
+	}
+	return code;
+}
+
+static bool looks(const char *head_of, size_t n, const char *path)
+{
+	(void)path;
+	return n > sizeof(zstd_magic) && memcmp(head_of, zstd_magic, sizeof(zstd_magic)) == 0;
+}
+
+const struct evidence_format evidence_recording = { .name = "gputune recording",
+						    .looks = looks,
+						    .open = open_recording };

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of a step goes. The parts are of one tool, the one that told most; what it did
+ * not tell another one may, as a share of its own step. They add up to the step: what nobody told
+ * is the rest.
+ */
+#include "models/diagnose/split.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *const step_part_names[PARTS] = {
+	[PART_COMPUTE] = "compute",
+	[PART_COMM] = "exposed communication",
+	[PART_WAIT] = "waiting for slower ranks",
+	[PART_DATA] = "data loading",
+	[PART_OPTIMIZER] = "optimizer",
+	[PART_COPY] = "copies",
+	[PART_HOST] = "host: fetching figures, logging, launching",
+	[PART_CHECKPOINT] = "checkpoint saving",
+	[PART_IDLE] = "GPU idle",
+	[PART_REST] = "unexplained",
+};
+
+enum { FORMATS_MAX = 16 };
+
+/* So much more than the step its parts may be together: clocks are not that exact. */
+#define OVERLAP 0.02
+
+/* What one format tells, seconds a step; NAN: nothing. */
+struct told {
+	const char *format;
+	double step_s;
+	double v[FIGURE_KINDS];
+	const struct figure_seen *at[FIGURE_KINDS];
+	size_t parts, steps;
+	bool window; /* no step is marked: parts of the whole that was watched */
+	double watched_s;
+	double beside_s; /* of step_s: saving that the step's own time leaves out */
+};
+
+static const enum figure_kind parts_kinds[] = {
+	FIGURE_DATA_S,	     FIGURE_FORWARD_S,	    FIGURE_BACKWARD_S,	   FIGURE_OPTIMIZER_S,
+	FIGURE_COMPUTE_S,    FIGURE_COMM_S,	    FIGURE_COMM_EXPOSED_S, FIGURE_COPY_S,
+	FIGURE_IDLE_S,	     FIGURE_COPY_EXPOSED_S, FIGURE_SYNC_S,	   FIGURE_LAUNCH_S,
+	FIGURE_CHECKPOINT_S,
+};
+enum { PART_KINDS = sizeof(parts_kinds) / sizeof(parts_kinds[0]) };
+
+/* The longest time that a total of this format was taken over; NAN. */
+static double window_of(const struct evidence *ev, size_t run, const char *format)
+{
+	double out = NAN;
+
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct figure_seen *f = &ev->figures[i];
+
+		if (f->total && isfinite(f->over_s) && ev->files[f->file].run == run &&
+		    strcmp(ev->files[f->file].format, format) == 0)
+			out = fmax(isfinite(out) ? out : 0, f->over_s);
+	}
+	return out;
+}
+
+/* A trace without a GPU: its "idle" is the host's, between operators. */
+static bool on_host(const struct told *t)
+{
+	const struct figure_seen *f = t->at[FIGURE_IDLE_S];
+
+	return f && f->text && strstr(f->text, "host");
+}
+
+/* How much of a step a format explains. What ran on the GPU goes before what the host's clock
+ * says. */
+static size_t parts_of(const struct told *t)
+{
+	static const enum figure_kind alone[] = { FIGURE_DATA_S, FIGURE_OPTIMIZER_S, FIGURE_SYNC_S,
+						  FIGURE_CHECKPOINT_S };
+	size_t n = 0;
+
+	if (isfinite(t->v[FIGURE_IDLE_S]) && !on_host(t))
+		return 100;
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+		n += isfinite(t->v[alone[i]]) ? 1 : 0;
+	n += isfinite(t->v[FIGURE_COMPUTE_S]) || isfinite(t->v[FIGURE_BACKWARD_S]);
+	n += isfinite(t->v[FIGURE_COMM_S]) || isfinite(t->v[FIGURE_COMM_EXPOSED_S]);
+	return n;
+}
+
+/* How many steps lie between two that are told: a log may tell every tenth. */
+static double steps_between(const struct sample *s, size_t n)
+{
+	long long first = n ? s[0].f->step : -1, last = first;
+	size_t told = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i].f->file == s[0].f->file && s[i].f->rank == s[0].f->rank) {
+			last = s[i].f->step;
+			told++;
+		}
+	return told > 1 && first >= 0 && last - first > (long long)told - 1
+		       ? (double)(last - first) / (double)(told - 1)
+		       : 1;
+}
+
+static void tell(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+		 const char *format, struct told *t)
+{
+	struct run_files own = *rf;
+	struct sample *s, *all;
+	size_t n, steps = run_samples(a, r->ev, &own, FIGURE_STEP_S, NULL, format, &all);
+	struct figure_sum step = figure_sum_of(a, all, steps, format);
+	double between = steps_between(all, steps);
+
+	t->format = format;
+	t->watched_s = step.n ? (double)NAN : window_of(r->ev, r->run, format);
+	t->window = isfinite(t->watched_s);
+	/* A step that another tool tells is as much of what was watched. */
+	own.step_s = t->step_s = step.n		       ? step.mean
+				 : isfinite(r->step_s) ? r->step_s
+						       : t->watched_s;
+	for (size_t i = 0; i < PART_KINDS; i++) {
+		enum figure_kind k = parts_kinds[i];
+		struct figure_sum sum;
+
+		n = run_samples(a, r->ev, &own, k, NULL, format, &s);
+		sum = figure_sum_of(a, s, n, format);
+		t->v[k] = sum.mean;
+		t->at[k] = sum.at;
+		/* Only those steps tell of it that save. */
+		if (k == FIGURE_CHECKPOINT_S && n && n < steps && !s[0].f->total)
+			t->v[k] = sum.mean * (double)n / ((double)steps * between);
+		if (k == FIGURE_CHECKPOINT_S && isfinite(t->v[k]) &&
+		    saving_beside(all, steps, step.median, between, s, n))
+			t->beside_s = t->v[k];
+	}
+	t->steps = steps;
+	t->step_s += t->beside_s;
+	t->parts = parts_of(t);
+}
+
+static double or_zero(double v)
+{
+	return isfinite(v) ? v : 0;
+}
+
+static void put(struct step_split *out, enum step_part p, double v, const struct figure_seen *at)
+{
+	if (!isfinite(v))
+		return;
+	out->s[p] = fmax(v, 0);
+	out->told[p] = true;
+	out->at[p] = at;
+}
+
+/* From the time in which the GPU did nothing, what the host did meanwhile. */
+static void from_idle(const struct told *t, struct step_split *out, enum step_part p,
+		      enum figure_kind k)
+{
+	if (!isfinite(t->v[k]))
+		return;
+	put(out, p, fmin(t->v[k], out->s[PART_IDLE]), t->at[k]);
+	out->s[PART_IDLE] -= out->s[p];
+}
+
+static void by_gpu(const struct told *t, struct step_split *out)
+{
+	out->gpu_clock = true;
+	put(out, PART_COMPUTE, t->v[FIGURE_COMPUTE_S], t->at[FIGURE_COMPUTE_S]);
+	put(out, PART_COMM, t->v[FIGURE_COMM_EXPOSED_S], t->at[FIGURE_COMM_EXPOSED_S]);
+	put(out, PART_COPY, t->v[FIGURE_COPY_EXPOSED_S], t->at[FIGURE_COPY_EXPOSED_S]);
+	put(out, PART_IDLE, t->v[FIGURE_IDLE_S], t->at[FIGURE_IDLE_S]);
+	from_idle(t, out, PART_DATA, FIGURE_DATA_S);
+	from_idle(t, out, PART_CHECKPOINT, FIGURE_CHECKPOINT_S);
+}
+
+static void by_host(const struct told *t, struct step_split *out)
+{
+	double both = or_zero(t->v[FIGURE_FORWARD_S]) + or_zero(t->v[FIGURE_BACKWARD_S]);
+	bool passes = !isfinite(t->v[FIGURE_COMPUTE_S]) ||
+		      (isfinite(t->v[FIGURE_FORWARD_S]) && isfinite(t->v[FIGURE_BACKWARD_S]));
+	/* Operators of the host: the optimizer's are among them. */
+	double compute =
+		t->v[FIGURE_COMPUTE_S] - (on_host(t) ? or_zero(t->v[FIGURE_OPTIMIZER_S]) : 0);
+	enum figure_kind comm =
+		isfinite(t->v[FIGURE_COMM_EXPOSED_S]) ? FIGURE_COMM_EXPOSED_S : FIGURE_COMM_S;
+	enum figure_kind copy =
+		isfinite(t->v[FIGURE_COPY_EXPOSED_S]) ? FIGURE_COPY_EXPOSED_S : FIGURE_COPY_S;
+	double used = 0, left;
+
+	put(out, PART_COMPUTE, passes ? (both > 0 ? both : (double)NAN) : compute,
+	    t->at[passes ? (isfinite(t->v[FIGURE_BACKWARD_S]) ? FIGURE_BACKWARD_S
+							      : FIGURE_FORWARD_S)
+			 : FIGURE_COMPUTE_S]);
+	put(out, PART_DATA, t->v[FIGURE_DATA_S], t->at[FIGURE_DATA_S]);
+	put(out, PART_OPTIMIZER, t->v[FIGURE_OPTIMIZER_S], t->at[FIGURE_OPTIMIZER_S]);
+	put(out, PART_COPY, t->v[copy], t->at[copy]);
+	put(out, PART_CHECKPOINT, t->v[FIGURE_CHECKPOINT_S], t->at[FIGURE_CHECKPOINT_S]);
+	put(out, PART_HOST, t->v[FIGURE_SYNC_S], t->at[FIGURE_SYNC_S]);
+	for (size_t p = 0; p < PARTS; p++)
+		used += out->s[p];
+	left = fmax(0, out->step_s - used);
+	/* Hidden or not is not told: no more than what is left can be exposed. What nobody told is
+	 * no communication: fmin() would take the other one for NAN. */
+	if (isfinite(t->v[comm]))
+		put(out, PART_COMM, comm == FIGURE_COMM_S ? fmin(t->v[comm], left) : t->v[comm],
+		    t->at[comm]);
+}
+
+/* What the chosen format does not tell and another one does: its share of its own step. */
+static void fill_in(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	static const struct {
+		enum step_part p;
+		enum figure_kind k;
+	} more[] = { { PART_DATA, FIGURE_DATA_S },
+		     { PART_CHECKPOINT, FIGURE_CHECKPOINT_S },
+		     { PART_OPTIMIZER, FIGURE_OPTIMIZER_S },
+		     { PART_COMM, FIGURE_COMM_EXPOSED_S },
+		     { PART_HOST, FIGURE_SYNC_S } };
+	struct step_split *out = &r->split;
+	enum step_part from = out->gpu_clock ? PART_IDLE : PART_REST;
+
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		double share = t->v[more[i].k] / t->step_s, s = share * out->step_s;
+
+		if (out->told[more[i].p] || !isfinite(s) || t->window || !(s > 0) ||
+		    (out->gpu_clock && (more[i].p == PART_OPTIMIZER || more[i].p == PART_COMM ||
+					more[i].p == PART_HOST)))
+			continue;
+		if (share > 1 + OVERLAP)
+			run_impossible(a, r, "%s takes %.0f %% of a step by %s",
+				       step_part_names[more[i].p], 100 * share, t->format);
+		s = fmin(s, out->s[from]);
+		put(out, more[i].p, s, t->at[more[i].k]);
+		out->s[from] -= s;
+		run_note(a, r, "%s is as %s tells it, %.0f %% of the step that it saw",
+			 step_part_names[more[i].p], t->format, 100 * share);
+	}
+}
+
+static void settle(struct arena *a, struct run_seen *r)
+{
+	struct step_split *out = &r->split;
+	double sum = 0;
+
+	for (size_t p = 0; p < PART_REST; p++)
+		sum += out->s[p];
+	out->too_much = fmax(0, sum / out->step_s - 1);
+	if (sum > out->step_s)
+		for (size_t p = 0; p < PART_REST; p++)
+			out->s[p] *= out->step_s / sum;
+	else
+		out->s[PART_REST] = out->step_s - sum;
+	if (out->too_much > OVERLAP)
+		run_impossible(a, r,
+			       "the parts that %s tells add up to %.0f %% of the step (they were "
+			       "scaled to it)",
+			       out->format, 100 * (1 + out->too_much));
+}
+
+/* No part of a step takes longer than it. Of a window sums over streams are told: they may; so may
+ * the greatest of all ranks of each timer together, which no rank has. */
+static void longer_than_step(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	for (size_t i = 0; i < PART_KINDS && !r->split.gpu_clock && !t->window; i++) {
+		enum figure_kind k = parts_kinds[i];
+
+		if (t->v[k] > (1 + OVERLAP) * t->step_s && t->at[k] && !t->at[k]->total &&
+		    !(k == FIGURE_COMM_S && t->at[k]->text && str_ends(t->at[k]->text, "(max)")))
+			run_impossible(a, r, "%s takes %.3g s in a step of %.3g s (%s)",
+				       figure_types[k].name, t->v[k], t->step_s, t->format);
+	}
+}
+
+/* What ranks wait for each other is no fault of the network. */
+static void part_wait(struct run_seen *r)
+{
+	struct step_split *out = &r->split;
+	double share;
+
+	if (r->slow.slowest < 0 || !out->told[PART_COMM] || !isfinite(r->slow.wait_s))
+		return;
+	share = r->slow.wait_s / (r->slow.wait_s + r->slow.comm_s);
+	if (!isfinite(share))
+		return;
+	put(out, PART_WAIT, out->s[PART_COMM] * share, out->at[PART_COMM]);
+	out->s[PART_COMM] -= out->s[PART_WAIT];
+}
+
+/* A profiler makes the host slower: steps take longer while it looks, since GPUs wait for launches
+ * and ranks for each other. */
+static void without_profiler(struct arena *a, const struct told *t, struct run_seen *r)
+{
+	static const enum step_part parts[] = { PART_IDLE, PART_WAIT };
+	struct step_split *out = &r->split;
+	double left = t->step_s - r->step_s, before = out->step_s;
+
+	if (r->sums[FIGURE_STEP_S].format == t->format || t->window ||
+	    !(left > DIAGNOSE_WORTH * r->step_s))
+		return;
+	r->profiler_s = left;
+	r->traced_s = before;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double cut = fmin(left, out->s[parts[i]]);
+
+		out->s[parts[i]] -= cut;
+		out->step_s -= cut;
+		left -= cut;
+	}
+	run_note(a, r,
+		 "a step takes %.3g ms where %s looked, %.3g ms by the log: %.3g ms in which GPUs "
+		 "idled or ranks waited are put down to the profiler and taken off",
+		 1e3 * before, t->format, 1e3 * r->step_s, 1e3 * (before - out->step_s));
+}
+
+static size_t formats_of(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+			 struct told *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ev->n_files && n < FORMATS_MAX; i++) {
+		bool known = r->ev->files[i].run != r->run || !r->ev->files[i].format;
+
+		for (size_t k = 0; k < n; k++)
+			known = known || strcmp(t[k].format, r->ev->files[i].format) == 0;
+		if (!known) {
+			tell(a, rf, r, r->ev->files[i].format, &t[n]);
+			n++;
+		}
+	}
+	return n;
+}
+
+void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	struct told t[FORMATS_MAX] = { 0 };
+	size_t n = formats_of(a, rf, r, t), best = 0;
+	struct step_split *out = &r->split;
+
+	for (size_t i = 1; i < n; i++)
+		if (isfinite(t[i].step_s) &&
+		    (t[i].parts > t[best].parts ||
+		     (t[i].parts == t[best].parts && t[i].steps > t[best].steps)))
+			best = i;
+	*out = (struct step_split){ .step_s = NAN };
+	if (!n || !t[best].parts || !isfinite(t[best].step_s) || !(t[best].step_s > 0))
+		return;
+	out->step_s = t[best].step_s;
+	out->format = t[best].format;
+	if (isfinite(t[best].v[FIGURE_IDLE_S]) && !on_host(&t[best])) {
+		by_gpu(&t[best], out);
+	} else {
+		by_host(&t[best], out);
+	}
+	out->window = t[best].window && !isfinite(r->step_s);
+	if (t[best].window)
+		run_note(a, r, "%s marks no step: the parts are of the %.3g s that it watched%s",
+			 out->format, t[best].watched_s,
+			 out->window ? "" : ", as shares of a step");
+	if (t[best].beside_s > 0 && !out->gpu_clock)
+		run_note(a, r,
+			 "%s leaves saving out of a step's time: %.3g s of it for each step are "
+			 "added to the parts",
+			 out->format, t[best].beside_s);
+	longer_than_step(a, &t[best], r);
+	part_wait(r);
+	if (out->gpu_clock)
+		without_profiler(a, &t[best], r);
+	settle(a, r);
+	for (size_t i = 0; i < n; i++)
+		if (i != best && isfinite(t[i].step_s) && t[i].step_s > 0)
+			fill_in(a, &t[i], r);
+}

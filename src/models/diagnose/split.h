@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of seeing a run share; for split*.c alone. */
+#ifndef DIAGNOSE_SPLIT_H
+#define DIAGNOSE_SPLIT_H
+
+#include <stdint.h>
+
+#include "models/diagnose/diagnose.h"
+
+struct sample {
+	double value; /* of a step */
+	const struct figure_seen *f;
+};
+
+struct file_steps {
+	long long first, last, from; /* steps that it tells; those before from are warming-up; -1 */
+	size_t n;
+	long long traced_first,
+		traced_last;	      /* steps in which a profiler looked; first > last: none */
+	double busy_first, busy_last; /* when a GPU had work, by the file's own clock */
+};
+
+struct run_files {
+	size_t run;
+	struct file_steps *files; /* one a file of the evidence */
+	double step_s;		  /* what totals are told by; NAN: as they stand */
+	double cut_s; /* the stretch of a recording that is taken for the steps; NAN: all */
+};
+
+void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out);
+/* split_window.c: narrows busy_first and busy_last to the steps that a log tells; called by the
+ * former. */
+void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf);
+/* text, format NULL: any. Totals of one file and rank are added up. */
+size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+		   enum figure_kind k, const char *text, const char *format, struct sample **out);
+struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t n,
+				const char *format);
+struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+			  enum figure_kind k, const char *text);
+
+/* split_timers.c: which timers the samples of one kind hold. */
+enum { TIMERS_MOST = 64 };
+struct timers {
+	const char *names[TIMERS_MOST];
+	size_t n_names;
+	uint64_t *of; /* one for each sample: bit i: it holds names[i] */
+	size_t next;  /* the sample behind the one that was found last */
+};
+/* The sample that f adds to; NULL: it begins one. */
+struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const struct figure_seen *f);
+/* Sample n begins with f. */
+void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f);
+
+/* split_saving.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
+ * from one that is told to the next. */
+bool saving_beside(const struct sample *steps, size_t n, double middle_s, double between,
+		   const struct sample *saves, size_t n_saves);
+
+/* split.c: needs r->sums and r->step_s. */
+void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
+/* split_rank.c: needs r->step_s. */
+void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
+/* split_rate.c: needs r->step_s and tokens. */
+void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks held beside each other, step by step: whoever does its own part last makes the others wait.
+ * A collective takes as long as it takes the last one to come: the least time among ranks is its
+ * own, the others wait.
+ */
+#include "models/diagnose/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stat.h"
+
+enum { RANKS_MAX = 4096, GPUS_MAX = 64 };
+
+/* One rank in one step. */
+struct place_in {
+	long long step;
+	int rank;
+	double step_s, exposed, forward, data, compute;
+	const struct figure_seen *at;
+};
+
+struct places {
+	struct place_in *items;
+	size_t n;
+};
+
+static int by_step_rank(const void *x, const void *y)
+{
+	const struct place_in *a = x, *b = y;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void set(struct place_in *p, enum figure_kind k, double v)
+{
+	switch (k) {
+	case FIGURE_STEP_S:
+		p->step_s = v;
+		break;
+	case FIGURE_COMM_EXPOSED_S:
+	case FIGURE_STEP_EXPOSED_S:
+		p->exposed = v;
+		break;
+	case FIGURE_FORWARD_S:
+		p->forward = v;
+		break;
+	case FIGURE_DATA_S:
+		p->data = v;
+		break;
+	default:
+		p->compute = v;
+		break;
+	}
+}
+
+static double own_of(const struct place_in *p)
+{
+	if (isfinite(p->step_s) && isfinite(p->exposed))
+		return p->step_s - p->exposed;
+	if (isfinite(p->compute))
+		return p->compute;
+	/* A backward pass has the waiting in it. */
+	return isfinite(p->forward) ? p->forward + (isfinite(p->data) ? p->data : 0) : (double)NAN;
+}
+
+static struct places gather(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+			    const char *format)
+{
+	static const enum figure_kind kinds[] = { FIGURE_STEP_S,	 FIGURE_STEP_EXPOSED_S,
+						  FIGURE_COMM_EXPOSED_S, FIGURE_FORWARD_S,
+						  FIGURE_DATA_S,	 FIGURE_COMPUTE_S };
+	const bool by_step = r->sums[FIGURE_STEP_EXPOSED_S].n > 0;
+	struct places out = { 0 };
+	struct sample *s;
+	size_t kept = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		size_t n = run_samples(a, r->ev, rf, kinds[k], NULL, format, &s);
+
+		for (size_t i = 0; i < n; i++) {
+			if (s[i].f->rank < 0 || s[i].f->rank >= RANKS_MAX)
+				continue;
+			/* A total of all of them is no step beside them. */
+			if (by_step && s[i].f->step < 0)
+				continue;
+			out.items = arena_grow(a, out.items, out.n, sizeof(*out.items));
+			out.items[out.n] =
+				(struct place_in){ s[i].f->step, s[i].f->rank, NAN, NAN,
+						   NAN,		 NAN,	       NAN, s[i].f };
+			set(&out.items[out.n++], kinds[k], s[i].value);
+		}
+	}
+	if (out.n)
+		qsort(out.items, out.n, sizeof(*out.items), by_step_rank);
+	for (size_t i = 0; i < out.n; i++) {
+		struct place_in *p = kept ? &out.items[kept - 1] : NULL, q = out.items[i];
+
+		if (!p || by_step_rank(p, &q) != 0) {
+			out.items[kept++] = q;
+			continue;
+		}
+		p->step_s = isfinite(q.step_s) ? q.step_s : p->step_s;
+		p->exposed = isfinite(q.exposed) ? q.exposed : p->exposed;
+		p->forward = isfinite(q.forward) ? q.forward : p->forward;
+		p->data = isfinite(q.data) ? q.data : p->data;
+		p->compute = isfinite(q.compute) ? q.compute : p->compute;
+	}
+	out.n = kept;
+	return out;
+}
+
+static double middle(double *v, size_t n)
+{
+	return n ? stat_median_in_place(v, n) : (double)NAN;
+}
+
+/* The middle over steps of a rank's own time, or of its waiting. v: room for n. */
+static double middle_of(const struct place_in *p, size_t n, double *v, bool own)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x = own ? own_of(&p[i]) : p[i].exposed;
+
+		if (isfinite(x))
+			v[m++] = x;
+	}
+	return middle(v, m);
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct place_in *a = x, *b = y;
+
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void list_ranks(struct arena *a, const struct places *p, struct run_seen *r)
+{
+	struct place_in *mine = arena_array(a, p->n + 1, sizeof(*mine));
+	double *v = arena_array(a, p->n + 1, sizeof(*v));
+	size_t n;
+
+	if (!p->n)
+		return;
+	memcpy(mine, p->items, p->n * sizeof(*mine));
+	qsort(mine, p->n, sizeof(*mine), by_rank);
+	for (size_t i = 0; i < p->n; i += n) {
+		for (n = 1; i + n < p->n && mine[i + n].rank == mine[i].rank;)
+			n++;
+		r->ranks = arena_grow(a, r->ranks, r->n_ranks, sizeof(*r->ranks));
+		r->ranks[r->n_ranks++] =
+			(struct rank_seen){ .rank = mine[i].rank,
+					    .own_s = middle_of(&mine[i], n, v, true),
+					    .wait_s = middle_of(&mine[i], n, v, false),
+					    .idle_s = NAN,
+					    .kernels = NAN,
+					    .clock_mhz = NAN,
+					    .throttled = NAN,
+					    .util = NAN,
+					    .at = mine[i].at };
+	}
+}
+
+/* One step of all ranks: which one was last, and how long the others waited. */
+struct round {
+	int last;
+	double wait, comm;
+};
+
+static bool round_of(const struct place_in *p, size_t n, struct round *out)
+{
+	double most = -INFINITY, least_own = INFINITY, least = INFINITY, sum = 0;
+
+	*out = (struct round){ -1, NAN, NAN };
+	for (size_t i = 0; i < n; i++) {
+		double own = own_of(&p[i]);
+
+		if (!isfinite(own))
+			return false;
+		if (own > most) {
+			most = own;
+			out->last = p[i].rank;
+		}
+		least_own = fmin(least_own, own);
+		least = fmin(least, p[i].exposed);
+		sum += p[i].exposed;
+	}
+	if (isfinite(sum)) {
+		out->comm = least;
+		out->wait = sum / (double)n - least;
+	}
+	/* All at once: none of them is last. */
+	if (!(most > least_own))
+		out->last = -1;
+	return true;
+}
+
+static void compare(struct arena *a, const struct places *p, struct run_seen *r)
+{
+	struct rank_judged *out = &r->slow;
+	size_t *last = arena_array(a, RANKS_MAX, sizeof(*last)), waits = 0, n;
+	double wait = 0, comm = 0, *others = arena_array(a, r->n_ranks, sizeof(*others));
+	double own = NAN;
+
+	for (size_t i = 0; i < p->n; i += n) {
+		struct round one;
+
+		for (n = 1; i + n < p->n && p->items[i + n].step == p->items[i].step;)
+			n++;
+		if (n != r->n_ranks || !round_of(&p->items[i], n, &one))
+			continue;
+		out->steps++;
+		if (one.last >= 0)
+			last[one.last]++;
+		if (isfinite(one.wait)) {
+			wait += one.wait;
+			comm += one.comm;
+			waits++;
+		}
+	}
+	if (!out->steps)
+		return;
+	for (size_t i = 0; i < r->n_ranks; i++)
+		if (out->slowest < 0 || last[r->ranks[i].rank] > last[out->slowest])
+			out->slowest = r->ranks[i].rank;
+	out->often = (double)last[out->slowest] / (double)out->steps;
+	if (waits) {
+		out->wait_s = wait / (double)waits;
+		out->comm_s = comm / (double)waits;
+	}
+	n = 0;
+	for (size_t i = 0; i < r->n_ranks; i++)
+		if (r->ranks[i].rank == out->slowest)
+			own = r->ranks[i].own_s;
+		else if (isfinite(r->ranks[i].own_s))
+			others[n++] = r->ranks[i].own_s;
+	out->slowest_s = own - middle(others, n);
+}
+
+/* The mean of a kind for each rank: GPUs of one machine carry the numbers of the ranks. */
+static double *of_ranks(struct arena *a, const struct run_files *rf, const struct run_seen *r,
+			enum figure_kind kind, const char *format)
+{
+	struct sample *s, *mine;
+	size_t n = run_samples(a, r->ev, rf, kind, NULL, format, &s);
+	double *out = arena_array(a, r->n_ranks + 1, sizeof(*out));
+
+	mine = arena_array(a, n + 1, sizeof(*mine));
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		size_t m = 0;
+
+		for (size_t x = 0; x < n; x++)
+			if (s[x].f->rank == r->ranks[i].rank)
+				mine[m++] = s[x];
+		out[i] = figure_sum_of(a, mine, m, NULL).mean;
+	}
+	return out;
+}
+
+static void gpus_of_ranks(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	const double *idle, *kernels, *clock, *throttled, *util;
+
+	if ((isfinite(r->nodes) && r->nodes > 1) || r->n_ranks > GPUS_MAX)
+		return;
+	idle = of_ranks(a, rf, r, FIGURE_IDLE_S, r->slow.format);
+	kernels = of_ranks(a, rf, r, FIGURE_KERNELS, r->slow.format);
+	clock = of_ranks(a, rf, r, FIGURE_SM_MHZ, NULL);
+	throttled = of_ranks(a, rf, r, FIGURE_THROTTLED, NULL);
+	util = of_ranks(a, rf, r, FIGURE_GPU_UTIL, NULL);
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		r->ranks[i].idle_s = idle[i];
+		r->ranks[i].kernels = kernels[i];
+		r->ranks[i].clock_mhz = clock[i];
+		r->ranks[i].throttled = throttled[i];
+		r->ranks[i].util = util[i];
+	}
+}
+
+void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
+{
+	struct places p;
+
+	r->slow = (struct rank_judged){
+		.slowest = -1, .slowest_s = NAN, .often = NAN, .wait_s = NAN, .comm_s = NAN
+	};
+	if (!r->sums[FIGURE_STEP_S].format && !r->sums[FIGURE_COMPUTE_S].format)
+		return;
+	r->slow.format = r->sums[r->sums[FIGURE_COMM_EXPOSED_S].n ? FIGURE_COMM_EXPOSED_S
+				 : r->sums[FIGURE_STEP_S].n	  ? FIGURE_STEP_S
+								  : FIGURE_COMPUTE_S]
+				 .format;
+	p = gather(a, rf, r, r->slow.format);
+	list_ranks(a, &p, r);
+	if (r->n_ranks > 1)
+		compare(a, &p, r);
+	gpus_of_ranks(a, rf, r);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Figures of a run, kind by kind: steps of warming-up left out, totals told by the step, and of
+ * several tools only the one that said most. Nothing is judged here.
+ */
+#include "models/diagnose/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "models/diagnose/read.h"
+
+enum { STEPS_LONG = 10, LOOK_BACK = 256 };
+
+static int by_value(const void *a, const void *b)
+{
+	double x = ((const struct sample *)a)->value, y = ((const struct sample *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t n,
+				const char *format)
+{
+	struct figure_sum out = { .n = n,
+				  .median = NAN,
+				  .mean = NAN,
+				  .p95 = NAN,
+				  .low = NAN,
+				  .high = NAN,
+				  .format = format };
+	struct sample *sorted;
+	double sum = 0;
+
+	if (!n)
+		return out;
+	sorted = arena_array(a, n, sizeof(*sorted));
+	memcpy(sorted, s, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	for (size_t i = 0; i < n; i++)
+		sum += sorted[i].value;
+	out.median =
+		n % 2 ? sorted[n / 2].value : (sorted[n / 2 - 1].value + sorted[n / 2].value) / 2;
+	out.mean = sum / (double)n;
+	out.p95 = sorted[(size_t)ceil(0.95 * (double)n) - 1].value;
+	out.low = sorted[0].value;
+	out.high = sorted[n - 1].value;
+	out.at = sorted[n / 2].f;
+	return out;
+}
+
+/* --- steps -------------------------------------------------------------------------------------
+ */
+
+static bool is_bar(const struct figure_seen *f)
+{
+	return f->text && strcasecmp(f->text, "progress bar") == 0;
+}
+
+/* Steps of a log in which a profiler looked, or got ready (the step before) or wrote (the two
+ * behind), are slower than others: left out where enough others are left. A trace counts steps from
+ * 0, a log from 1. */
+static void leave_traced(const struct evidence *ev, struct run_files *rf)
+{
+	for (size_t i = 0; i < ev->n_files; i++) {
+		const struct file_steps *trace = &rf->files[i];
+
+		if (ev->files[i].run != rf->run || trace->n == 0 || !ev->files[i].format ||
+		    strcmp(ev->files[i].format, evidence_trace.name) != 0)
+			continue;
+		for (size_t k = 0; k < ev->n_files; k++) {
+			struct file_steps *s = &rf->files[k];
+			long long first = trace->first - 1, last = trace->last + 3;
+
+			if (k == i || ev->files[k].run != rf->run || s->n < 2 * STEPS_LONG ||
+			    last < s->first || first > s->last ||
+			    strcmp(ev->files[k].format, evidence_trace.name) == 0 ||
+			    s->last - s->first - (last - first) < STEPS_LONG)
+				continue;
+			s->traced_first = first;
+			s->traced_last = last;
+		}
+	}
+}
+
+/* First and last step that a file tells the time of, and how many. */
+void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out)
+{
+	struct file_steps *f = arena_array(a, ev->n_files, sizeof(*f));
+
+	for (size_t i = 0; i < ev->n_files; i++)
+		f[i] = (struct file_steps){ .first = -1,
+					    .busy_first = INFINITY,
+					    .busy_last = -INFINITY,
+					    .traced_first = 1,
+					    .traced_last = 0 };
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct figure_seen *x = &ev->figures[i];
+		struct file_steps *s = &f[x->file];
+
+		if (x->kind == FIGURE_GPU_UTIL && x->value > 0.01 && isfinite(x->at)) {
+			s->busy_first = fmin(s->busy_first, x->at);
+			s->busy_last = fmax(s->busy_last, x->at);
+		}
+		if (x->kind != FIGURE_STEP_S || x->step < 0)
+			continue;
+		if (s->first < 0 || x->step < s->first)
+			s->first = x->step;
+		s->last = x->step > s->last ? x->step : s->last;
+		s->n++;
+	}
+	out->run = run;
+	out->files = f;
+	for (size_t i = 0; i < ev->n_files; i++) {
+		struct file_steps *s = &f[i];
+		double skip = (double)evidence_warming_up(s->n);
+
+		s->from = s->first;
+		if (s->n > 1)
+			s->from += (long long)ceil(skip * (double)(s->last - s->first) /
+						   (double)(s->n - 1));
+	}
+	leave_traced(ev, out);
+	run_window_see(a, ev, out);
+}
+
+/* Left out: another run's, warming-up, the time before the first and after the last work of a
+ * GPU. */
+static bool is_out(const struct evidence *ev, const struct run_files *rf,
+		   const struct figure_seen *f)
+{
+	const struct file_steps *s = &rf->files[f->file];
+
+	if (ev->files[f->file].run != rf->run)
+		return true;
+	if (f->step >= 0 && s->first >= 0 && f->step < s->from)
+		return true;
+	/* Both ends of a rank's timers: the longer one is what a step waits for. */
+	if (f->text && str_ends(f->text, "(min)"))
+		return true;
+	if (f->step >= 0 && f->step >= s->traced_first && f->step <= s->traced_last)
+		return true;
+	return ((f->kind >= FIGURE_GPU_UTIL && f->kind <= FIGURE_PCIE_GBS) ||
+		f->kind == FIGURE_WAITING_IO) &&
+	       isfinite(f->at) && isfinite(s->busy_first) &&
+	       (f->at < s->busy_first || f->at > s->busy_last);
+}
+
+/* --- one kind ----------------------------------------------------------------------------------
+ */
+
+static bool same(const char *x, const char *y)
+{
+	return x == y || (x && y && strcasecmp(x, y) == 0);
+}
+
+static struct sample *total_of(struct sample *s, size_t n, const struct figure_seen *f)
+{
+	/* Parts of one total stand together. */
+	for (size_t i = n > LOOK_BACK ? n - LOOK_BACK : 0; i < n; i++)
+		if (s[i].f->total && s[i].f->file == f->file && s[i].f->rank == f->rank)
+			return &s[i];
+	return NULL;
+}
+
+/* Seconds of a step for what is told of the whole of over_s. */
+static double by_step(const struct run_files *rf, const struct figure_seen *f, double v)
+{
+	if (isfinite(f->over_s) && f->over_s > 0 && isfinite(rf->step_s))
+		return v * rf->step_s / f->over_s;
+	return isfinite(rf->step_s) ? (double)NAN : v;
+}
+
+size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+		   enum figure_kind k, const char *text, const char *format, struct sample **out)
+{
+	struct sample *s = NULL, *t;
+	struct timers timers = { 0 };
+	size_t n = 0, kept = 0;
+	bool bars = true;
+
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct figure_seen *f = &ev->figures[i];
+
+		if (f->kind != k || is_out(ev, rf, f) || (text && !same(text, f->text)) ||
+		    (format && !same(format, ev->files[f->file].format)))
+			continue;
+		t = f->total ? total_of(s, n, f) : timers_of(&timers, s, n, f);
+		if (t) {
+			t->value += f->value;
+			continue;
+		}
+		s = arena_grow(a, s, n, sizeof(*s));
+		timers_begin(a, &timers, n, f);
+		s[n++] = (struct sample){ .value = f->value, .f = f };
+	}
+	for (size_t i = 0; i < n; i++)
+		bars = bars && is_bar(s[i].f);
+	for (size_t i = 0; i < n; i++) {
+		bool seconds = s[i].f->total;
+
+		/* Smoothed ones only where there is nothing else. */
+		if (!bars && is_bar(s[i].f))
+			continue;
+		s[kept] = s[i];
+		if (seconds)
+			s[kept].value = by_step(rf, s[i].f, s[i].value);
+		kept += isfinite(s[kept].value) ? 1 : 0;
+	}
+	*out = s;
+	return kept;
+}
+
+/* The format that has most samples. */
+static const char *fullest(const struct evidence *ev, const struct sample *s, size_t n)
+{
+	const char *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *format = ev->files[s[i].f->file].format;
+		size_t here = 0;
+
+		if (i && same(format, ev->files[s[i - 1].f->file].format))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			here += same(format, ev->files[s[k].f->file].format);
+		if (!best || here > most) {
+			most = here;
+			best = format;
+		}
+	}
+	return best;
+}
+
+struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+			  enum figure_kind k, const char *text)
+{
+	struct sample *s;
+	size_t n = run_samples(a, ev, rf, k, text, NULL, &s), kept = 0;
+	const char *format = fullest(ev, s, n);
+	bool steps = false;
+
+	for (size_t i = 0; i < n; i++)
+		steps = steps ||
+			(s[i].f->step >= 0 && same(format, ev->files[s[i].f->file].format));
+	for (size_t i = 0; i < n; i++)
+		/* A summary says again what the steps said. */
+		if (same(format, ev->files[s[i].f->file].format) &&
+		    (!steps || s[i].f->step >= 0 || s[i].f->total))
+			s[kept++] = s[i];
+	return figure_sum_of(a, s, kept, format);
+}
+
+struct figure_sum run_sum_text(struct arena *a, const struct run_seen *r, enum figure_kind k,
+			       const char *text)
+{
+	struct run_files rf;
+
+	run_files_see(a, r->ev, r->run, &rf);
+	rf.step_s = r->step_s;
+	return run_sum(a, r->ev, &rf, k, text);
+}
+
+/* --- traits ------------------------------------------------------------------------------------
+ */
+
+const struct trait_seen *run_trait_with(const struct run_seen *r, enum trait_kind k,
+					const char *word)
+{
+	for (size_t i = 0; i < r->ev->n_traits; i++) {
+		const struct trait_seen *t = &r->ev->traits[i];
+
+		if (t->kind == k && r->ev->files[t->file].run == r->run &&
+		    strcasestr(t->text, word))
+			return t;
+	}
+	return NULL;
+}
+
+const char *run_trait(struct arena *a, const struct run_seen *r, enum trait_kind k)
+{
+	char *s;
+
+	if (!r->traits[k])
+		return "";
+	s = arena_strdup(a, r->traits[k]->text);
+	for (char *p = s; *p; p++)
+		*p = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
+	return s;
+}
+
+const char *run_variable(const struct run_seen *r, const char *name, const struct trait_seen **at)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < r->ev->n_traits; i++) {
+		const struct trait_seen *t = &r->ev->traits[i];
+
+		if (t->kind == TRAIT_VARIABLE && r->ev->files[t->file].run == r->run &&
+		    strncmp(t->text, name, n) == 0 && t->text[n] == '=') {
+			if (at)
+				*at = t;
+			return t->text + n + 1;
+		}
+	}
+	return NULL;
+}

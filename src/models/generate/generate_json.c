@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was generated, and what was found in what people wrote, as JSON. Keys are API. */
+#include <string.h>
+
+#include "render/json_value.h"
+#include "models/generate/page_generate_train.h"
+
+static const char *const knows_names[] = {
+	[NCCL_KNOWN] = "yes",	[NCCL_NOT_YET] = "not-yet",   [NCCL_NO_MORE] = "no-more",
+	[NCCL_NEVER] = "never", [NCCL_NOT_TOLD] = "not-told",
+};
+
+static void put(json_t *o, const char *key, const char *text)
+{
+	json_object_set_new(o, key, json_text(text));
+}
+
+static json_t *vars_json(const struct gen_env *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; e && i < e->n; i++) {
+		const struct gen_var *v = &e->vars[i];
+		bool nccl = v->library && strcmp(v->library, "NCCL") == 0;
+		json_t *o = json_object();
+
+		put(o, "name", v->name);
+		put(o, "value", v->value);
+		put(o, "reason", v->reason);
+		put(o, "library", v->library);
+		put(o, "since", v->since); /* null: all releases of the list */
+		put(o, "known", nccl ? knows_names[v->known] : NULL);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *node_json(const struct gen_envs *e, size_t i)
+{
+	const struct gen_node *n = &e->c->nodes[i];
+	json_t *o = json_object();
+
+	json_object_set_new(o, "rank", json_integer((json_int_t)i));
+	put(o, "name", n->name);
+	put(o, "address", *n->address ? n->address : NULL);
+	put(o, "interface", *n->control ? n->control : NULL);
+	put(o, "platform", *n->platform ? n->platform : NULL);
+	put(o, "gpu", *n->gpu ? n->gpu : NULL);
+	json_object_set_new(o, "gpus", json_integer((json_int_t)n->gpus));
+	put(o, "nccl", n->nccl);
+	put(o, "from", n->from);
+	json_object_set_new(o, "variables", vars_json(&e->of[i]));
+	return o;
+}
+
+static json_t *command_json(const struct gen_command *c)
+{
+	json_t *o = json_object(), *argv = json_array(), *why = json_array();
+
+	put(o, "node", c->node ? c->node->name : NULL);
+	json_object_set_new(o, "rank", json_integer((json_int_t)c->rank));
+	put(o, "role", c->role);
+	for (size_t i = 0; i < c->n; i++) {
+		json_array_append_new(argv, json_text(c->words[i].text));
+		json_array_append_new(why, json_text(c->words[i].reason));
+	}
+	json_object_set_new(o, "argv", argv);
+	json_object_set_new(o, "reasons", why);
+	json_object_set_new(o, "variables", vars_json(c->env));
+	return o;
+}
+
+static json_t *launch_json(const struct generate_view *v)
+{
+	const struct gen_launch *l = v->launch;
+	json_t *list = json_array();
+
+	for (size_t i = 0; l && i < l->n; i++)
+		if (v->only < 0 || l->n == 1 || (size_t)v->only == l->commands[i].rank)
+			json_array_append_new(list, command_json(&l->commands[i]));
+	return list;
+}
+
+static json_t *problems_json(const struct gen_envs *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < e->n_problems; i++) {
+		const struct gen_problem *p = &e->problems[i];
+		json_t *o = json_object();
+
+		put(o, "node", *p->node ? p->node : NULL);
+		put(o, "says", p->says);
+		put(o, "fix", p->fix);
+		json_object_set_new(o, "fatal", json_boolean(p->fatal));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *left_json(const struct gen_envs *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < e->n_left; i++) {
+		json_t *o = json_object();
+
+		put(o, "name", e->left[i].name);
+		put(o, "why", e->left[i].why);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *figure_json(const struct figure *f)
+{
+	return json_interval(f->value, f->low, f->high);
+}
+
+static json_t *tries_json(const struct serve_plan *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_tries; i++) {
+		const struct serve_try *x = &p->tries[i];
+
+		json_array_append_new(
+			list, json_pack("{s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "tp", x->tp,
+					"pp", x->pp, "fits", (int)x->fits, "throughput_tok_s",
+					json_figure(x->throughput_tok_s), "tpot_ms",
+					json_figure(x->tpot_ms), "ttft_ms", json_figure(x->ttft_ms),
+					"memory_bytes", json_figure(x->bytes), "not_possible",
+					json_text(x->not_possible)));
+	}
+	return list;
+}
+
+static json_t *serve_json(const struct generate_view *v)
+{
+	const struct serve_plan *p = v->serve;
+	const struct engine_source *s = engine_source(v->ask->engine);
+	json_t *o = json_object();
+
+	put(o, "engine", s->name);
+	put(o, "options_of", s->version);
+	put(o, "options_need", s->needs);
+	put(o, "options_source", s->source);
+	put(o, "options_read", s->date);
+	put(o, "model", v->ask->model);
+	put(o, "weights", p->p.q.ask.weights->name);
+	json_object_set_new(o, "fits", json_boolean(p->fits));
+	put(o, "fits_why", p->fits_why);
+	json_object_set_new(o, "tp", json_integer(p->tp));
+	json_object_set_new(o, "pp", json_integer(p->pp));
+	json_object_set_new(o, "expert_parallel", json_boolean(p->expert_parallel));
+	put(o, "kv", *p->kv ? p->kv : "auto");
+	json_object_set_new(o, "fraction",
+			    p->fits && p->fraction > 0 ? json_figure(p->fraction) : json_null());
+	json_object_set_new(o, "wanted_bytes", json_figure(p->wanted_bytes));
+	json_object_set_new(o, "total_bytes", json_figure(p->total_bytes));
+	json_object_set_new(o, "free_bytes",
+			    p->free_bytes > 0 ? json_figure(p->free_bytes) : json_null());
+	put(o, "free_from", p->free_from);
+	json_object_set_new(o, "ttft_ms", figure_json(&p->p.ttft));
+	json_object_set_new(o, "tpot_ms", figure_json(&p->p.tpot));
+	json_object_set_new(o, "throughput_tok_s", figure_json(&p->p.throughput));
+	json_object_set_new(o, "most_requests", json_figure(p->p.memory.most_requests));
+	json_object_set_new(o, "most_context_tokens", json_figure(p->p.memory.most_context));
+	json_object_set_new(o, "tries", tries_json(p));
+	return o;
+}
+
+json_t *generate_json(const struct generate_view *v, long long now, int exit_code)
+{
+	json_t *j = json_head("gputune.generate/1", now, exit_code), *nodes = json_array();
+	json_t *notes = json_array();
+
+	put(j, "kind", v->kind);
+	put(j, "joined", gen_shape_names[v->envs->c->shape]);
+	put(j, "joined_reason", v->envs->c->shape_why);
+	for (size_t i = 0; i < v->envs->c->n; i++)
+		if (v->only < 0 || (size_t)v->only == i)
+			json_array_append_new(nodes, node_json(v->envs, i));
+	json_object_set_new(j, "nodes", nodes);
+	json_object_set_new(j, "commands", launch_json(v));
+	put(j, "file_name",
+	    v->train	? v->train->file.name
+	    : v->launch ? v->launch->file_name
+			: NULL);
+	put(j, "file_text",
+	    v->train	? v->train->file.text
+	    : v->launch ? v->launch->file_text
+			: NULL);
+	for (size_t i = 0; v->launch && i < v->launch->n_notes; i++)
+		json_array_append_new(notes, json_text(v->launch->notes[i]));
+	json_object_set_new(j, "notes", notes);
+	json_object_set_new(j, "problems", problems_json(v->envs));
+	json_object_set_new(j, "left_alone", left_json(v->envs));
+	json_object_set_new(j, "serve", v->serve ? serve_json(v) : json_null());
+	json_object_set_new(j, "train", v->train ? generate_train_json(v->train) : json_null());
+	return j;
+}
+
+json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
+{
+	json_t *j = json_head("gputune.lint/1", now, exit_code), *list = json_array();
+	json_t *files = json_array();
+	const struct lint *l = v->l;
+	size_t count[LINT_LEVELS] = { 0 };
+
+	put(j, "nccl", v->on->nccl);
+	put(j, "nccl_from", v->on->nccl_from);
+	put(j, "machine", v->on->node ? v->on->node->from : NULL);
+	for (size_t i = 0; i < v->n; i++)
+		json_array_append_new(files, json_text(v->looked_at[i]));
+	json_object_set_new(j, "files", files);
+	json_object_set_new(j, "variables", json_integer((json_int_t)l->variables));
+	json_object_set_new(j, "commands", json_integer((json_int_t)l->commands));
+	json_object_set_new(j, "hosts", json_integer((json_int_t)l->hosts));
+	json_object_set_new(j, "configs", json_integer((json_int_t)l->configs));
+	for (size_t i = 0; i < l->n; i++) {
+		const struct lint_finding *f = &l->findings[i];
+		json_t *o = json_object();
+
+		count[f->level]++;
+		put(o, "level", lint_level_names[f->level]);
+		put(o, "code", f->code);
+		put(o, "file", f->file);
+		json_object_set_new(o, "line", f->line ? json_integer(f->line) : json_null());
+		put(o, "subject", f->subject);
+		put(o, "says", f->says);
+		put(o, "fix", f->fix);
+		put(o, "source", f->source);
+		json_array_append_new(list, o);
+	}
+	json_object_set_new(j, "findings", list);
+	json_object_set_new(j, "summary",
+			    json_pack("{s:I, s:I, s:I}", "errors", (json_int_t)count[LINT_ERROR],
+				      "warnings", (json_int_t)count[LINT_WARNING], "notes",
+				      (json_int_t)count[LINT_NOTE]));
+	return j;
+}

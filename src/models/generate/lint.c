@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file is, and what of it is judged by whom; keeping findings in order. */
+#include "models/generate/lint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "knowledge/nccl_vars.h"
+
+const char *const lint_level_names[LINT_LEVELS] = { "error", "warning", "note" };
+
+void lint_add(struct lint *l, enum lint_level level, const char *code, unsigned line,
+	      const char *subject, const char *fix, const char *source, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (l->n >= LINT_FINDINGS_MAX)
+		return;
+	l->findings = arena_grow(l->a, l->findings, l->n, sizeof(*l->findings));
+	va_start(ap, fmt);
+	l->findings[l->n++] = (struct lint_finding){ .level = level,
+						     .code = code,
+						     .file = l->file ? l->file : "command line",
+						     .line = line,
+						     .subject = arena_strdup(l->a, subject),
+						     .says = arena_vprintf(l->a, fmt, ap),
+						     .fix = fix,
+						     .source = source };
+	va_end(ap);
+}
+
+static int by_weight(const void *x, const void *y)
+{
+	const struct lint_finding *a = x, *b = y;
+	int r;
+
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	r = strcmp(a->file, b->file);
+	if (r)
+		return r;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	r = strcmp(a->code, b->code);
+	return r ? r : strcmp(a->says, b->says);
+}
+
+void lint_sort(struct lint *l)
+{
+	size_t kept = 0;
+
+	if (l->n)
+		qsort(l->findings, l->n, sizeof(*l->findings), by_weight);
+	for (size_t i = 0; i < l->n; i++)
+		if (!kept || by_weight(&l->findings[kept - 1], &l->findings[i]) != 0)
+			l->findings[kept++] = l->findings[i];
+	l->n = kept;
+}
+
+static bool name_char(char c, bool first)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+/* Length of a variable's name at the beginning of s; 0: none. */
+static size_t name_length(const char *s)
+{
+	size_t n = 0;
+
+	while (name_char(s[n], n == 0))
+		n++;
+	return n;
+}
+
+/* from: the word that the value stands in. */
+static void set_var(struct lint *l, const char *name, size_t n, const char *value,
+		    const struct lint_word *from, bool once)
+{
+	struct lint_var v = { arena_strndup(l->a, name, n), value, from->line, from->open, once };
+
+	l->variables++;
+	lint_var(l, &v);
+}
+
+/* A program stands behind it on the same command line: "A=1 B=2 program", "env A=1 program". */
+static bool before_program(const struct lint_word *w, size_t left)
+{
+	enum {
+		FAR = 64
+	}; /* words: nobody sets more, and a long line is not walked again and again */
+
+	for (size_t i = 1; i < left && i < FAR && !w[i].end; i++) {
+		size_t n = name_length(w[i].text);
+
+		if (!n || w[i].text[n] != '=')
+			return true;
+	}
+	return false;
+}
+
+/* "NAME=VALUE", or YAML's "NAME:" with the value in the next word of that line. */
+static void judge_one(struct lint *l, const char *s, const struct lint_word *w, size_t left)
+{
+	const struct lint_word *next = left > 1 ? w + 1 : NULL;
+	size_t n = name_length(s);
+
+	if (!n)
+		return;
+	if (s[n] == '=')
+		set_var(l, s, n, s + n + 1, w, s != w->text || before_program(w, left));
+	else if (s[n] == ':' && !s[n + 1] && next && next->line == w->line && !next->end &&
+		 (str_starts(s, "NCCL_") || known_var(arena_strndup(l->a, s, n))))
+		set_var(l, s, n, next->text, next, false);
+}
+
+/* Names and values of manifests, "name: NCCL_DEBUG" and "value: INFO" on lines of their own, and of
+ * Dockerfiles without "=": "ENV NCCL_DEBUG INFO". */
+static void judge_apart(struct lint *l, const struct lint_word *w, size_t n)
+{
+	bool manifest = n > 3 && strcmp(w[0].text, "name:") == 0 && w[1].line == w[0].line &&
+			strcmp(w[2].text, "value:") == 0 && w[3].line == w[2].line;
+	bool docker = n > 2 && w[0].end && strcmp(w[0].text, "ENV") == 0 &&
+		      w[2].line == w[0].line && !w[2].end && (n == 3 || w[3].end);
+	size_t len = manifest || docker ? name_length(w[1].text) : 0;
+	const struct lint_word *value = manifest ? &w[3] : &w[2];
+
+	if (len && !w[1].text[len] && (str_starts(w[1].text, "NCCL_") || known_var(w[1].text)))
+		set_var(l, w[1].text, len, value->text, value, false);
+}
+
+/* What docker, units and srun write in front of it; srun's are several with commas between. */
+static void judge_word(struct lint *l, const struct lint_word *w, size_t left)
+{
+	static const char *const fronts[] = { "--env=", "-e=", "Environment=", "-x=" };
+	char *list, *one;
+
+	if (str_starts(w->text, "--export=")) {
+		list = arena_strdup(l->a, w->text + strlen("--export="));
+		while ((one = strsep(&list, ",")) != NULL)
+			judge_one(l, one, w, 1);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++)
+		if (str_starts(w->text, fronts[i])) {
+			judge_one(l, w->text + strlen(fronts[i]), w, 1);
+			return;
+		}
+	judge_one(l, w->text, w, left);
+}
+
+/* The same variable twice in one file, with another value. */
+static void judge_twice(struct lint *l, const struct lint_word *w, size_t n)
+{
+	struct map seen = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = name_length(w[i].text);
+		const struct lint_word *before;
+		const char *name;
+		void **place;
+
+		if (!str_starts(w[i].text, "NCCL_") || w[i].text[len] != '=')
+			continue;
+		name = arena_strndup(l->a, w[i].text, len);
+		place = map_at(l->a, &seen, name);
+		before = *place;
+		if (before && strcmp(before->text, w[i].text) != 0)
+			lint_add(l, LINT_NOTE, "set-twice", w[i].line, name, NULL, NULL,
+				 "line %u sets %.80s: the later one counts, unless they are of "
+				 "different commands",
+				 before->line, before->text);
+		*place = (void *)(uintptr_t)&w[i];
+	}
+}
+
+static void judge_words(struct lint *l, const struct lint_word *w, size_t n)
+{
+	l->fsdp = l->zero = l->megatron = l->slurm = false;
+	for (size_t i = 0; i < n; i++) {
+		l->fsdp = l->fsdp || strcasestr(w[i].text, "fsdp");
+		l->zero = l->zero || strcasestr(w[i].text, "deepspeed");
+		l->megatron = l->megatron || strstr(w[i].text, "tensor-model-parallel-size");
+		l->slurm = l->slurm || strcmp(w[i].text, "#SBATCH") == 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		judge_word(l, &w[i], n - i);
+		judge_apart(l, &w[i], n - i);
+	}
+	judge_twice(l, w, n);
+	lint_batch(l, w, n);
+	lint_train_words(l, w, n);
+	for (size_t i = 0; i < n;) {
+		size_t k = i + 1;
+
+		while (k < n && !w[k].end)
+			k++;
+		lint_engine(l, w + i, k - i);
+		i = k;
+	}
+}
+
+/* NAME=VALUE a line, the value up to its end; "#" begins a comment. */
+static void judge_conf(struct lint *l, const char *text, size_t len)
+{
+	unsigned line = 1;
+
+	for (size_t at = 0; at < len; line++) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
+		const char *s = str_trim(text + at, n, &trimmed);
+		const char *own = arena_strndup(l->a, s, trimmed);
+		size_t name = name_length(own);
+
+		at += n + 1;
+		if (!*own || *own == '#')
+			continue;
+		if (!name || own[name] != '=') {
+			lint_add(
+				l, LINT_ERROR, "no-assignment", line, own,
+				"NAME=VALUE, without \"export\" and quotes", NULL,
+				"\"%.60s\" sets nothing: this file has NAME=VALUE on each line and "
+				"is read by no shell",
+				own);
+			continue;
+		}
+		if (own[name + 1] == '"' || own[name + 1] == '\'')
+			lint_add(l, LINT_ERROR, "quotes-in-conf", line,
+				 arena_strndup(l->a, own, name), "take the quotes out", NULL,
+				 "quotes in this file are part of the value");
+		set_var(l, own, name, own + name + 1, &(struct lint_word){ .line = line }, false);
+	}
+}
+
+/* Every line is "HOST slots=N", with comments: it is a hostfile, whatever its name. */
+static bool looks_like_hosts(const char *text, size_t len)
+{
+	bool any = false;
+
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at, trimmed;
+		const char *s = str_trim(text + at, n, &trimmed);
+
+		at += n + 1;
+		if (!trimmed || *s == '#')
+			continue;
+		if (!memmem(s, trimmed, "slots=", 6))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+void lint_text(struct lint *l, const char *name, const char *text, size_t len)
+{
+	const char *base = path_name(name);
+	size_t n;
+
+	l->file = name;
+	l->conf = str_ends(base, "nccl.conf");
+	if (len > LINT_TEXT_MAX) {
+		lint_add(l, LINT_NOTE, "too-long", 0, name, NULL, NULL,
+			 "only the first %d bytes were looked at", LINT_TEXT_MAX);
+		len = LINT_TEXT_MAX;
+	}
+	if (l->conf || strcmp(base, ".deepspeed_env") == 0) {
+		judge_conf(l, text, len);
+	} else if (strstr(base, "hostfile") || looks_like_hosts(text, len)) {
+		lint_hostfile(l, text, len);
+	} else if (!lint_train(l, name, text, len)) {
+		struct lint_word *w = lint_split(l, text, len, &n);
+
+		judge_words(l, w, n);
+	}
+	l->file = NULL;
+	l->conf = false;
+}
+
+/*
+ * By how it begins: a script may carry an archive behind it. Bytes beyond ASCII are text in some
+ * encoding; a byte of zero is in none but UTF-16 and UTF-32, which no shell reads.
+ */
+static bool is_text(const char *s, size_t len)
+{
+	enum { LOOKED_AT = 8192, ODD_IN = 20 };
+	size_t odd = 0, n = len < LOOKED_AT ? len : LOOKED_AT;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (!c)
+			return false;
+		odd += c < 0x20 && !strchr("\t\n\v\f\r\b\033", c);
+	}
+	return odd * ODD_IN <= n;
+}
+
+void lint_file(struct lint *l, const char *name, const char *text, size_t len)
+{
+	if (is_text(text, len)) {
+		lint_text(l, name, text, len);
+		return;
+	}
+	l->file = name;
+	lint_add(l, LINT_WARNING, "no-text", 0, name, NULL, NULL,
+		 "this is no text: nothing was judged");
+	l->file = NULL;
+}
+
+void lint_words(struct lint *l, char *const *words, size_t n)
+{
+	struct lint_word *w = arena_array(l->a, n ? n : 1, sizeof(*w));
+
+	for (size_t i = 0; i < n; i++)
+		w[i] = (struct lint_word){ .text = words[i], .quoted = true, .end = i == 0 };
+	judge_words(l, w, n);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON and YAML through libyaml's events, which have places. What is JSON by name is first read by
+ * a strict reader: YAML takes more than JSON's readers do.
+ */
+#include "models/generate/markup.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/map.h"
+
+struct reader {
+	struct arena *a;
+	struct markup *m;
+	const uint32_t *bytes; /* of each character; NULL: one byte each */
+	size_t characters;
+	size_t skip; /* bytes of a byte-order mark */
+	struct map anchors;
+	struct markup_node *at; /* the open map or list */
+	struct markup_node *key;
+	size_t nodes, depth;
+	bool later; /* in the second document or behind it */
+};
+
+/* libyaml counts characters; places are bytes. A byte-order mark it would take for a column. */
+static void count_characters(struct reader *r)
+{
+	const char *s = r->m->text;
+	uint32_t *table;
+	bool wide = false;
+	size_t n = 0;
+
+	for (size_t i = r->skip; i < r->m->len; i++)
+		wide = wide || (s[i] & 0x80);
+	if (!wide)
+		return;
+	table = arena_array(r->a, r->m->len + 2, sizeof(*table));
+	for (size_t i = r->skip; i < r->m->len; i++)
+		if (((unsigned char)s[i] & 0xc0) != 0x80)
+			table[n++] = (uint32_t)i;
+	table[n] = (uint32_t)r->m->len;
+	r->characters = n;
+	r->bytes = table;
+}
+
+static size_t byte_of(const struct reader *r, size_t character)
+{
+	size_t at = character + r->skip;
+
+	if (r->bytes)
+		at = character < r->characters ? r->bytes[character] : r->m->len;
+	return at < r->m->len ? at : r->m->len;
+}
+
+static struct markup_node *add(struct reader *r, enum markup_kind kind, const yaml_event_t *ev)
+{
+	struct markup_node *n = ARENA_NEW(r->a, struct markup_node);
+
+	*n = (struct markup_node){ .kind = kind,
+				   .text = "",
+				   .begin = byte_of(r, ev->start_mark.index),
+				   .end = byte_of(r, ev->end_mark.index),
+				   .line = (unsigned)ev->start_mark.line + 1,
+				   .column = ev->start_mark.column,
+				   .parent = r->at };
+	r->nodes++;
+	if (!r->at) {
+		if (!r->later)
+			r->m->root = n;
+		return n;
+	}
+	if (r->at->kind == MARKUP_MAP && !r->key) {
+		r->key = n;
+		return n;
+	}
+	n->key = r->key;
+	r->key = NULL;
+	if (r->at->last)
+		r->at->last->next = n;
+	else
+		r->at->first = n;
+	r->at->last = n;
+	return n;
+}
+
+static void anchor(struct reader *r, struct markup_node *n, const unsigned char *name)
+{
+	if (!name)
+		return;
+	r->m->anchors = true;
+	n->anchor = arena_strdup(r->a, (const char *)name);
+	*map_at(r->a, &r->anchors, n->anchor) = n;
+}
+
+static int open_node(struct reader *r, struct markup_node *n, struct err *e)
+{
+	if (++r->depth > MARKUP_DEPTH_MAX)
+		return err_set(e, -E2BIG, "it is nested deeper than %d levels", MARKUP_DEPTH_MAX);
+	/* A map as a key has no name; its own entries are read, and it is no entry itself. */
+	if (r->key == n)
+		return err_set(e, -EINVAL, "a map or list as a key has no name");
+	r->at = n;
+	return 0;
+}
+
+static void close_node(struct reader *r, const yaml_event_t *ev)
+{
+	struct markup_node *n = r->at;
+
+	if (!n)
+		return;
+	n->end = byte_of(r, ev->end_mark.index);
+	if (!n->flow && n->last)
+		n->end = n->last->end;
+	r->at = n->parent;
+	r->depth--;
+}
+
+static void scalar(struct reader *r, const yaml_event_t *ev)
+{
+	struct markup_node *n = add(r, MARKUP_SCALAR, ev);
+	yaml_scalar_style_t style = ev->data.scalar.style;
+
+	n->text = arena_strndup(r->a, (const char *)ev->data.scalar.value, ev->data.scalar.length);
+	n->quoted = style != YAML_PLAIN_SCALAR_STYLE;
+	n->block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+	n->tagged = ev->data.scalar.tag != NULL;
+	anchor(r, n, ev->data.scalar.anchor);
+}
+
+static int take(struct reader *r, const yaml_event_t *ev, struct err *e)
+{
+	struct markup_node *n;
+
+	switch (ev->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		r->later = r->m->documents > 0;
+		if (++r->m->documents == 2)
+			r->m->second = (unsigned)ev->start_mark.line + 1;
+		return 0;
+	case YAML_SCALAR_EVENT:
+		scalar(r, ev);
+		return 0;
+	case YAML_ALIAS_EVENT:
+		n = add(r, MARKUP_ALIAS, ev);
+		n->text = arena_strdup(r->a, (const char *)ev->data.alias.anchor);
+		n->target = map_get(&r->anchors, n->text);
+		r->m->anchors = true;
+		return 0;
+	case YAML_MAPPING_START_EVENT:
+		n = add(r, MARKUP_MAP, ev);
+		n->flow = ev->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+		n->tagged = ev->data.mapping_start.tag != NULL;
+		anchor(r, n, ev->data.mapping_start.anchor);
+		return open_node(r, n, e);
+	case YAML_SEQUENCE_START_EVENT:
+		n = add(r, MARKUP_LIST, ev);
+		n->flow = ev->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+		n->tagged = ev->data.sequence_start.tag != NULL;
+		anchor(r, n, ev->data.sequence_start.anchor);
+		return open_node(r, n, e);
+	case YAML_MAPPING_END_EVENT:
+	case YAML_SEQUENCE_END_EVENT:
+		close_node(r, ev);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int events(struct reader *r, yaml_parser_t *p, unsigned *line, struct err *e)
+{
+	yaml_event_t ev;
+	bool end = false;
+	int got = 0;
+
+	while (!end && got == 0) {
+		if (!yaml_parser_parse(p, &ev)) {
+			*line = (unsigned)p->problem_mark.line + 1;
+			return err_set(e, -EINVAL, "%s",
+				       p->problem ? p->problem : "it cannot be read");
+		}
+		*line = (unsigned)ev.start_mark.line + 1;
+		if (r->nodes >= MARKUP_NODES_MAX)
+			got = err_set(e, -E2BIG, "it has more than %d parts", MARKUP_NODES_MAX);
+		else
+			got = take(r, &ev, e);
+		end = ev.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&ev);
+	}
+	return got;
+}
+
+static int strict_json(const char *text, size_t len, unsigned *line, struct err *e)
+{
+	json_error_t at;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &at);
+
+	if (!j) {
+		*line = at.line > 0 ? (unsigned)at.line : 0;
+		return err_set(e, -EINVAL, "%s", at.text);
+	}
+	json_decref(j);
+	return 0;
+}
+
+/* YAML has more ends of lines than a file has lines, and says of an end that comes too early that
+ * it is behind them all. */
+static unsigned last_line(const char *text, size_t len)
+{
+	unsigned n = 1;
+
+	for (size_t i = 0; i + 1 < len; i++)
+		n += text[i] == '\n';
+	return n;
+}
+
+int markup_read(struct arena *a, const char *text, size_t len, bool json, struct markup *out,
+		unsigned *line, struct err *e)
+{
+	struct reader r = { .a = a, .m = out };
+	yaml_parser_t p;
+	unsigned own = 0;
+	int got = 0;
+
+	*out = (struct markup){ .text = text, .len = len, .json = json };
+	line = line ? line : &own;
+	*line = 0;
+	if (len > MARKUP_TEXT_MAX)
+		return err_set(e, -E2BIG, "it is larger than %d bytes", MARKUP_TEXT_MAX);
+	out->bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
+	out->crlf = memmem(text, len, "\r\n", 2) != NULL;
+	r.skip = out->bom ? 3 : 0;
+	if (json)
+		got = strict_json(text + r.skip, len - r.skip, line, e);
+	if (got < 0)
+		return got;
+	count_characters(&r);
+	if (!yaml_parser_initialize(&p))
+		return err_set(e, -ENOMEM, "out of memory");
+	yaml_parser_set_input_string(&p, (const unsigned char *)text + r.skip, len - r.skip);
+	yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
+	got = events(&r, &p, line, e);
+	yaml_parser_delete(&p);
+	if (got == 0)
+		*line = 0;
+	else if (*line > last_line(text, len))
+		*line = last_line(text, len);
+	return got;
+}
+
+/* --- looking up ---------------------------------------------------------------------------------
+ */
+const struct markup_node *markup_real(const struct markup_node *n)
+{
+	return n && n->kind == MARKUP_ALIAS ? n->target : n;
+}
+
+static const struct markup_node *own_entry(const struct markup_node *map, const char *key)
+{
+	for (const struct markup_node *c = map->first; c; c = c->next)
+		if (c->key && c->key->kind == MARKUP_SCALAR && strcmp(c->key->text, key) == 0)
+			return c;
+	return NULL;
+}
+
+static const struct markup_node *get(const struct markup_node *map, const char *key, int depth)
+{
+	const struct markup_node *c, *found;
+
+	map = markup_real(map);
+	if (!map || map->kind != MARKUP_MAP || depth > 8)
+		return NULL;
+	c = own_entry(map, key);
+	if (c)
+		return c;
+	c = markup_real(own_entry(map, "<<"));
+	if (!c || c->kind != MARKUP_LIST)
+		return c ? get(c, key, depth + 1) : NULL;
+	for (c = c->first; c; c = c->next) {
+		found = get(c, key, depth + 1);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+const struct markup_node *markup_get(const struct markup_node *map, const char *key)
+{
+	return get(map, key, 0);
+}
+
+const struct markup_node *markup_find(const struct markup_node *map, const char *path)
+{
+	char name[128];
+
+	while (map && *path) {
+		size_t n = strcspn(path, ".");
+
+		if (n >= sizeof(name))
+			return NULL;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		map = markup_get(map, name);
+		path += n + (path[n] == '.');
+	}
+	return map;
+}

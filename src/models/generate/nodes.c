@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From facts to nodes, and from nodes' addresses to how they are joined. Pure. */
+#include "models/generate/nodes.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *const gen_shape_names[SHAPES] = {
+	"alone", "fabric", "common", "ring", "neighbours", "sockets", "unknown",
+};
+
+bool gen_name_sound(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				"._-:");
+
+	return n && !name[n] && n <= 253 && *name != '-';
+}
+
+bool gen_subnet(const char *address, unsigned long *net, unsigned *bits)
+{
+	char host[INET_ADDRSTRLEN];
+	const char *slash = strchr(address, '/');
+	long long len;
+	struct in_addr in;
+
+	if (!slash || (size_t)(slash - address) >= sizeof(host) || parse_i64(slash + 1, &len) ||
+	    len < 1 || len > 32)
+		return false;
+	memcpy(host, address, (size_t)(slash - address));
+	host[slash - address] = '\0';
+	if (inet_pton(AF_INET, host, &in) != 1)
+		return false;
+	*bits = (unsigned)len;
+	*net = ntohl(in.s_addr) & (0xffffffffUL << (32 - len)) & 0xffffffffUL;
+	return true;
+}
+
+/* --- one node -----------------------------------------------------------------------------------
+ */
+/* The first address of a blank-separated list. */
+static const char *first_address(struct arena *a, const struct fact_str *f)
+{
+	const char *list = fact_text(f, "");
+
+	return arena_strndup(a, list, strcspn(list, " "));
+}
+
+bool gen_foreign(const struct fact_str *link_layer)
+{
+	return seen_ok(&link_layer->f) && !fact_is(link_layer, "InfiniBand") &&
+	       !fact_is(link_layer, "Ethernet");
+}
+
+static bool has_rdma(const struct machine *m, const char *netdev)
+{
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
+		if (fact_is(&p->netdev, netdev))
+			return true;
+	return false;
+}
+
+static void add_ports(struct arena *a, const struct machine *m, struct gen_node *n)
+{
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
+		const char *netdev = fact_text(&p->netdev, "");
+		const struct nic *nic = *netdev ? machine_nic(m, netdev) : NULL;
+
+		if (n->n_ports >= GEN_PORTS_MAX)
+			return;
+		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
+		n->ports[n->n_ports++] = (struct gen_port){
+			.device = p->device,
+			.number = p->number,
+			.netdev = netdev,
+			.pci = p->pci ? p->pci : "",
+			.cage = nic ? fact_text(&nic->port, "") : "",
+			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->link_layer),
+			.up = fact_is(&p->state, "ACTIVE"),
+			.rate_mbps = fact_or(&p->rate_mbps, 0),
+			.address = nic ? first_address(a, &nic->ipv4) : "",
+		};
+	}
+}
+
+static void add_links(struct arena *a, const struct machine *m, struct gen_node *n)
+{
+	LIST_FOR_EACH (struct nic, c, &m->net.nics) {
+		const char *address = first_address(a, &c->ipv4);
+
+		if (n->n_links >= GEN_PORTS_MAX || !*address || fact_is(&c->type, "loopback") ||
+		    !fact_is(&c->operstate, "up") || !*c->pci || has_rdma(m, c->name))
+			continue;
+		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
+		n->links[n->n_links++] = (struct gen_link){
+			.name = c->name,
+			.address = address,
+			.speed_mbps = fact_or(&c->speed_mbps, 0),
+			.wireless = fact_or(&c->wireless, 0) == 1,
+		};
+	}
+}
+
+void gen_node_of(struct arena *a, const struct machine *m, const char *name, const char *from,
+		 struct gen_node *out)
+{
+	const struct gpu *g = m->gpu.gpus.n ? m->gpu.gpus.items : NULL;
+
+	*out = (struct gen_node){ .name = name,
+				  .address = "",
+				  .control = "",
+				  .from = from,
+				  .platform = fact_text(&m->platform.kind, ""),
+				  .gpu = g ? fact_text(&g->name, "") : "",
+				  .gpus = m->gpu.gpus.n,
+				  .unified = g && fact_or(&g->integrated, 0) == 1,
+				  .total_bytes = fact_or(&m->memory.total_kb, 0) * 1024,
+				  .available_bytes = fact_or(&m->memory.available_kb, 0) * 1024,
+				  .free_bytes = fact_or(&m->memory.free_kb, 0) * 1024,
+				  .facts = m };
+	LIST_FOR_EACH (struct library, l, &m->software.libraries)
+		if (str_starts(l->name, "libnccl.so") && seen_ok(&l->version.f))
+			out->nccl = l->version.v;
+	add_ports(a, m, out);
+	add_links(a, m, out);
+}
+
+bool gen_port_used(const struct gen_node *n, const struct gen_port *p)
+{
+	long long best = 0;
+	bool any_address = false;
+
+	for (size_t i = 0; i < n->n_ports; i++) {
+		if (!n->ports[i].up || n->ports[i].foreign)
+			continue;
+		best = n->ports[i].rate_mbps > best ? n->ports[i].rate_mbps : best;
+		any_address = any_address || (*n->ports[i].address && !n->ports[i].infiniband);
+	}
+	return p->up && !p->foreign && p->rate_mbps >= best &&
+	       (p->infiniband || *p->address || !any_address);
+}
+
+/* --- many nodes ---------------------------------------------------------------------------------
+ */
+size_t gen_gpus(const struct gen_cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->nodes[i].gpus;
+	return n;
+}
+
+static bool in_subnet(const char *address, unsigned long net, unsigned bits)
+{
+	unsigned long other;
+	unsigned len;
+
+	return gen_subnet(address, &other, &len) && other == net && len == bits;
+}
+
+/* How many nodes have a used RDMA port in that subnet. */
+static size_t nodes_in(const struct gen_cluster *c, unsigned long net, unsigned bits)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct gen_node *d = &c->nodes[i];
+		bool found = false;
+
+		for (size_t k = 0; k < d->n_ports && !found; k++)
+			found = gen_port_used(d, &d->ports[k]) &&
+				in_subnet(d->ports[k].address, net, bits);
+		n += found;
+	}
+	return n;
+}
+
+/* Whether nodes i and k share a subnet of RDMA ports. */
+static bool share(const struct gen_cluster *c, size_t i, size_t k)
+{
+	const struct gen_node *x = &c->nodes[i], *y = &c->nodes[k];
+
+	for (size_t p = 0; p < x->n_ports; p++) {
+		unsigned long net;
+		unsigned bits;
+
+		if (!gen_port_used(x, &x->ports[p]) ||
+		    !gen_subnet(x->ports[p].address, &net, &bits))
+			continue;
+		for (size_t q = 0; q < y->n_ports; q++)
+			if (gen_port_used(y, &y->ports[q]) &&
+			    in_subnet(y->ports[q].address, net, bits))
+				return true;
+	}
+	return false;
+}
+
+static bool all_pairs_share(const struct gen_cluster *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = i + 1; k < c->n; k++)
+			if (!share(c, i, k))
+				return false;
+	return true;
+}
+
+/* What every node has: up ports, InfiniBand alone, an address on each used one; what any has. */
+static void look(const struct gen_cluster *c, bool *ports, bool *infiniband, bool *addresses,
+		 bool *foreign)
+{
+	*ports = *infiniband = *addresses = true;
+	*foreign = false;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct gen_node *d = &c->nodes[i];
+		bool up = false;
+
+		for (size_t k = 0; k < d->n_ports; k++) {
+			*foreign = *foreign || (d->ports[k].foreign && d->ports[k].up);
+			if (!gen_port_used(d, &d->ports[k]))
+				continue;
+			up = true;
+			*infiniband = *infiniband && d->ports[k].infiniband;
+			*addresses = *addresses && *d->ports[k].address;
+		}
+		*ports = *ports && up;
+	}
+}
+
+/* The largest number of nodes that one subnet of RDMA ports has, and its prefix. */
+static size_t widest(const struct gen_cluster *c, unsigned *prefix)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; k < c->nodes[i].n_ports; k++) {
+			unsigned long net;
+			unsigned bits;
+			size_t n;
+
+			if (!gen_port_used(&c->nodes[i], &c->nodes[i].ports[k]) ||
+			    !gen_subnet(c->nodes[i].ports[k].address, &net, &bits))
+				continue;
+			n = nodes_in(c, net, bits);
+			if (n > best) {
+				best = n;
+				*prefix = bits;
+			}
+		}
+	return best;
+}
+
+static void set_shape(struct gen_cluster *c, enum gen_shape s, const char *why)
+{
+	c->shape = s;
+	c->shape_why = why;
+}
+
+static void judge_shape(struct gen_cluster *c)
+{
+	static const char passed_by[] =
+		"RDMA ports speak neither InfiniBand nor Ethernet (EFA does not): NCCL reaches "
+		"them by a plug-in of the image, or not";
+	bool ports, infiniband, addresses, foreign;
+	size_t wide = widest(c, &c->prefix);
+
+	look(c, &ports, &infiniband, &addresses, &foreign);
+	if (c->n < 2)
+		set_shape(c, SHAPE_ALONE, "one machine: nothing goes over a network");
+	else if (!ports)
+		set_shape(c, SHAPE_SOCKETS,
+			  foreign ? passed_by
+				  : "at least one machine has no RDMA port that is up: sockets are "
+				    "left");
+	else if (infiniband)
+		set_shape(c, SHAPE_FABRIC, "InfiniBand: the subnet manager joins all ports");
+	else if (wide == c->n)
+		set_shape(c, SHAPE_COMMON,
+			  c->n == 2 ? "two machines with a subnet in common"
+				    : "all machines have a subnet in common: a switch");
+	else if (!addresses)
+		set_shape(c, SHAPE_UNKNOWN,
+			  "RDMA ports are up, but have no address that could be seen");
+	else if (c->n == 3 && all_pairs_share(c))
+		set_shape(c, SHAPE_RING, "three machines, each two with subnets of their own");
+	else
+		set_shape(c, SHAPE_NEIGHBOURS,
+			  "no subnet is common to all machines, and not every two share one");
+}
+
+/* Better: wired, then faster. */
+static bool better(const struct gen_link *a, const struct gen_link *b)
+{
+	if (a->wireless != b->wireless)
+		return !a->wireless;
+	return a->speed_mbps > b->speed_mbps;
+}
+
+static const struct gen_link *link_in(const struct gen_node *d, unsigned long net, unsigned bits)
+{
+	const struct gen_link *best = NULL;
+
+	for (size_t i = 0; i < d->n_links; i++)
+		if (in_subnet(d->links[i].address, net, bits) &&
+		    (!best || better(&d->links[i], best)))
+			best = &d->links[i];
+	return best;
+}
+
+static const char *plain(struct arena *a, const char *address)
+{
+	return arena_strndup(a, address, strcspn(address, "/"));
+}
+
+/* Gives every node the interface that it has in this subnet. False: one has none. */
+static bool take_subnet(struct arena *a, struct gen_cluster *c, unsigned long net, unsigned bits)
+{
+	struct in_addr in = { .s_addr = htonl((uint32_t)net) };
+	char text[INET_ADDRSTRLEN];
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!link_in(&c->nodes[i], net, bits))
+			return false;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct gen_link *l = link_in(&c->nodes[i], net, bits);
+
+		c->nodes[i].control = l->name;
+		if (!*c->nodes[i].address)
+			c->nodes[i].address = plain(a, l->address);
+	}
+	c->common = arena_printf(a, "%s/%u", inet_ntop(AF_INET, &in, text, sizeof(text)), bits);
+	return true;
+}
+
+/* Without a management network: the subnet of RDMA ports that all share. */
+static bool take_data(struct arena *a, struct gen_cluster *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct gen_node *d = &c->nodes[i];
+
+		for (size_t k = 0; k < d->n_ports && !*d->control; k++) {
+			unsigned long net;
+			unsigned bits;
+
+			if (!gen_port_used(d, &d->ports[k]) ||
+			    !gen_subnet(d->ports[k].address, &net, &bits) ||
+			    nodes_in(c, net, bits) != c->n)
+				continue;
+			d->control = d->ports[k].netdev;
+			if (!*d->address)
+				d->address = plain(a, d->ports[k].address);
+		}
+		if (!*d->control)
+			return false;
+	}
+	return true;
+}
+
+/* As the buses count them, whatever order they were seen in. */
+static int by_place(const void *x, const void *y)
+{
+	const struct gen_port *a = x, *b = y;
+	int r = str_natural(a->pci, b->pci);
+
+	return r ? r : str_natural(a->device, b->device);
+}
+
+void gen_cluster_judge(struct arena *a, struct gen_cluster *c)
+{
+	bool tried[GEN_PORTS_MAX] = { false };
+
+	c->common = "";
+	for (size_t i = 0; i < c->n; i++)
+		if (c->nodes[i].n_ports)
+			qsort(c->nodes[i].ports, c->nodes[i].n_ports, sizeof(struct gen_port),
+			      by_place);
+	judge_shape(c);
+	/* The best interface of the first machine whose subnet all others have as well. */
+	for (;;) {
+		const struct gen_node *d = &c->nodes[0];
+		const struct gen_link *best = NULL;
+		unsigned long net;
+		unsigned bits;
+
+		for (size_t i = 0; i < d->n_links && i < GEN_PORTS_MAX; i++)
+			if (!tried[i] && (!best || better(&d->links[i], best)))
+				best = &d->links[i];
+		if (!best)
+			break;
+		tried[best - d->links] = true;
+		if (gen_subnet(best->address, &net, &bits) && take_subnet(a, c, net, bits))
+			return;
+	}
+	if (c->shape == SHAPE_COMMON || c->shape == SHAPE_FABRIC)
+		take_data(a, c);
+}

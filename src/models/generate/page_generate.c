@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was generated, for people: the thing itself, and why every part of it is there. */
+#include "models/generate/page_generate.h"
+
+#include <string.h>
+
+#include "render/figure.h"
+#include "models/generate/page_generate_train.h"
+
+static const char *since_text(struct arena *a, const struct gen_var *v, const char *nccl)
+{
+	if (!v->library || strcmp(v->library, "NCCL") != 0)
+		return "";
+	if (v->known == NCCL_NOT_YET)
+		return arena_printf(a, "since %s: NOT read by %s", v->since, nccl);
+	return arena_printf(a, "%s %s%s%s%s", v->since ? "since" : "in all since",
+			    v->since ? v->since : nccl_oldest, v->known == NCCL_KNOWN ? "; " : "",
+			    v->known == NCCL_KNOWN ? nccl : "",
+			    v->known == NCCL_KNOWN ? " reads it" : "");
+}
+
+static void env_table(struct doc *d, const struct gen_env *e, const char *title)
+{
+	static const struct column columns[] = { { .title = "Variable" },
+						 { .title = "Value" },
+						 { .title = "Why", .wrap = true },
+						 { .title = "Read by", .wrap = true } };
+	struct node *t = doc_table(d, title, columns, 4);
+
+	for (size_t i = 0; i < e->n; i++) {
+		const struct gen_var *v = &e->vars[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_STRONG, v->name);
+		c[1] = cell_as(STYLE_CODE, v->value);
+		c[2] = cell(v->reason);
+		c[3] = cell_as(v->known == NCCL_NOT_YET ? STYLE_BAD : STYLE_MUTED,
+			       arena_printf(d->arena, "%s %s", v->library ? v->library : "",
+					    since_text(d->arena, v, e->node->nccl)));
+	}
+}
+
+static bool wanted(const struct generate_view *v, size_t rank)
+{
+	return v->only < 0 || (size_t)v->only == rank;
+}
+
+static void variables(struct doc *d, const struct generate_view *v)
+{
+	const struct gen_envs *e = v->envs;
+	bool any = false;
+
+	for (size_t i = 0; i < e->c->n; i++)
+		any = any || e->of[i].n;
+	if (!any) {
+		if (!v->launch)
+			doc_text(d,
+				 v->named ? "The machines are only named: which variables they "
+					    "need follows from their devices (--node, --host)."
+					  : "No variable is needed: %s. NCCL finds GPUs and links "
+					    "of one machine by itself.",
+				 e->c->shape_why);
+		return;
+	}
+	doc_heading(d, 2, "Environment");
+	if (e->same && e->c->n > 1) {
+		doc_text(d, "The same on all %zu machines.", e->c->n);
+		env_table(d, &e->of[0], NULL);
+		return;
+	}
+	for (size_t i = 0; i < e->c->n; i++)
+		if (wanted(v, i))
+			env_table(d, &e->of[i], e->of[i].node->name);
+}
+
+static void problems(struct doc *d, const struct gen_envs *e)
+{
+	static const struct column columns[] = { { .title = "Machine" },
+						 { .title = "What", .wrap = true },
+						 { .title = "What to do", .wrap = true } };
+	struct node *t;
+
+	if (!e->n_problems)
+		return;
+	doc_heading(d, 2, "What is wrong with the machines");
+	t = doc_table(d, NULL, columns, 3);
+	for (size_t i = 0; i < e->n_problems; i++) {
+		const struct gen_problem *p = &e->problems[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell(*p->node ? p->node : "all");
+		c[1] = cell_as(p->fatal ? STYLE_BAD : STYLE_WARN, p->says);
+		c[2] = cell(p->fix);
+	}
+}
+
+static void left_alone(struct doc *d, const struct gen_envs *e)
+{
+	static const struct column columns[] = { { .title = "Variable" },
+						 { .title = "Why not", .wrap = true } };
+	struct node *t;
+
+	if (!e->n_left)
+		return;
+	doc_heading(d, 2, "Left alone");
+	t = doc_table(d, NULL, columns, 2);
+	for (size_t i = 0; i < e->n_left; i++) {
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, e->left[i].name);
+		c[1] = cell(e->left[i].why);
+	}
+}
+
+static void machines(struct doc *d, const struct generate_view *v)
+{
+	static const struct column columns[] = { { .title = "Rank", .right = true },
+						 { .title = "Machine" },
+						 { .title = "Address" },
+						 { .title = "Interface" },
+						 { .title = "GPUs", .right = true },
+						 { .title = "GPU" },
+						 { .title = "NCCL" },
+						 { .title = "From", .wrap = true } };
+	const struct gen_cluster *c = v->envs->c;
+	struct node *t;
+
+	if (v->named)
+		return;
+	if (c->n == 1)
+		doc_text(d, "%s.", c->shape_why);
+	else
+		doc_text(d, "%zu machines: %s.", c->n, c->shape_why);
+	t = doc_table(d, NULL, columns, 8);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct gen_node *n = &c->nodes[i];
+		struct cell *r = node_row(d, t);
+
+		r[0] = cell_printf(d, STYLE_PLAIN, "%zu", i);
+		r[1] = cell_as(STYLE_STRONG, n->name);
+		r[2] = cell(n->address);
+		r[3] = cell(n->control);
+		r[4] = cell_printf(d, STYLE_PLAIN, "%zu", n->gpus);
+		r[5] = cell(n->gpu);
+		r[6] = cell(n->nccl);
+		r[7] = cell_as(STYLE_MUTED, n->from);
+	}
+	node_drop_empty(t);
+}
+
+/* An option with its value in one row. */
+static void word_table(struct doc *d, const struct gen_command *c)
+{
+	static const struct column columns[] = { { .title = "Word", .wrap = true },
+						 { .title = "Why", .wrap = true } };
+	struct node *t = doc_table(d, NULL, columns, 2);
+
+	for (size_t i = 0; i < c->n;) {
+		struct cell *r;
+		const char *text = c->words[i].text, *reason = c->words[i].reason;
+
+		for (i++; i < c->n && !c->words[i].reason; i++)
+			text = arena_printf(d->arena, "%s %s", text, c->words[i].text);
+		r = node_row(d, t);
+		r[0] = cell_as(STYLE_CODE, text);
+		r[1] = cell(reason ? reason : "");
+	}
+}
+
+static void commands(struct doc *d, const struct generate_view *v)
+{
+	const struct gen_launch *l = v->launch;
+	bool first = true;
+
+	if (!l)
+		return;
+	if (l->file_text) {
+		doc_heading(d, 2, l->file_name);
+		doc_code(d, l->file_text);
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct gen_command *c = &l->commands[i];
+
+		if (l->n > 1 && !wanted(v, c->rank))
+			continue;
+		if (c->meeting_port) {
+			word_table(d, c);
+			continue;
+		}
+		doc_heading(d, 2,
+			    c->node ? arena_printf(d->arena, "On %s%s%s", c->node->name,
+						   c->role ? ", " : "", c->role ? c->role : "")
+				    : arena_printf(d->arena, "On %s, for all",
+						   v->envs->c->nodes[0].name));
+		doc_code(d, command_line(d->arena, c));
+		if (first)
+			word_table(d, c);
+		first = false;
+	}
+	for (size_t i = 0; i < l->n_notes; i++)
+		doc_text(d, "Note: %s.", l->notes[i]);
+}
+
+/* --- serving ------------------------------------------------------------------------------------
+ */
+static void tries(struct doc *d, const struct serve_plan *p)
+{
+	static const struct column columns[] = { { .title = "Tensor", .right = true },
+						 { .title = "Pipeline", .right = true },
+						 { .title = "All, tokens/s", .right = true },
+						 { .title = "Per token, ms", .right = true },
+						 { .title = "First token, ms", .right = true },
+						 { .title = "A GPU, GB", .right = true },
+						 { .title = "", .wrap = true } };
+	struct node *t;
+
+	if (p->n_tries < 2)
+		return;
+	t = doc_table(d, "Ways to spread it (predicted)", columns, 7);
+	for (size_t i = 0; i < p->n_tries; i++) {
+		const struct serve_try *x = &p->tries[i];
+		struct cell *c = node_row(d, t);
+		bool chosen = x->tp == p->tp && x->pp == p->pp;
+
+		c[0] = cell_printf(d, chosen ? STYLE_STRONG : STYLE_PLAIN, "%d", x->tp);
+		c[1] = cell_printf(d, chosen ? STYLE_STRONG : STYLE_PLAIN, "%d", x->pp);
+		if (!x->not_possible) {
+			c[2] = cell(figure_number(d->arena, x->throughput_tok_s));
+			c[3] = cell(figure_number(d->arena, x->tpot_ms));
+			c[4] = cell(figure_number(d->arena, x->ttft_ms));
+			c[5] = cell_printf(d, STYLE_PLAIN, "%.1f", x->bytes / 1e9);
+		}
+		c[6] = x->not_possible ? cell_as(STYLE_MUTED, x->not_possible)
+		       : !x->fits      ? cell_as(STYLE_BAD, "does not fit")
+		       : chosen	       ? cell_as(STYLE_GOOD, "chosen")
+				       : cell("");
+	}
+}
+
+static void predicted(struct doc *d, const struct serve_plan *p)
+{
+	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
+	const struct prediction *q = &p->p;
+
+	node_pair(d, n, "first token",
+		  cell_printf(d, STYLE_PLAIN, "%s ms (%s to %s)",
+			      figure_number(d->arena, q->ttft.value),
+			      figure_number(d->arena, q->ttft.low),
+			      figure_number(d->arena, q->ttft.high)));
+	node_pair(d, n, "each token",
+		  cell_printf(d, STYLE_PLAIN, "%s ms (%s to %s)",
+			      figure_number(d->arena, q->tpot.value),
+			      figure_number(d->arena, q->tpot.low),
+			      figure_number(d->arena, q->tpot.high)));
+	node_pair(d, n, "all requests",
+		  cell_printf(d, STYLE_PLAIN, "%s tokens/s (%s to %s)",
+			      figure_number(d->arena, q->throughput.value),
+			      figure_number(d->arena, q->throughput.low),
+			      figure_number(d->arena, q->throughput.high)));
+	node_pair(d, n, "limited by", cell(q->limit_why));
+	node_pair(d, n, "memory of a GPU",
+		  cell_printf(d, STYLE_PLAIN, "%.1f GB are needed of %.1f GB; free now: %s%s%s",
+			      p->wanted_bytes / 1e9, p->total_bytes / 1e9,
+			      p->free_bytes > 0
+				      ? arena_printf(d->arena, "%.1f GB (", p->free_bytes / 1e9)
+				      : "",
+			      p->free_from, p->free_bytes > 0 ? ")" : ""));
+	for (size_t i = 0; i < q->q.n_notes; i++)
+		node_pair(d, n, i ? "" : "taken", cell_as(STYLE_MUTED, q->q.notes[i]));
+}
+
+static void serving(struct doc *d, const struct generate_view *v)
+{
+	const struct serve_plan *p = v->serve;
+	const struct engine_source *s;
+
+	if (!p)
+		return;
+	s = engine_source(v->ask->engine);
+	if (!p->fits)
+		doc_text(d, "It does not fit: %s.", p->fits_why);
+	predicted(d, p);
+	tries(d, p);
+	if (p->quant || p->expert_parallel || *p->expert_why)
+		doc_text(d, "Experts: %s. Weights: %s.", *p->expert_why ? p->expert_why : "none",
+			 p->quant_why);
+	doc_text(d, "Options as %s %s has them, for %s and later (%s, read %s).", s->name,
+		 s->version, s->needs, s->source, s->date);
+}
+
+struct doc *page_generate(struct arena *a, const struct generate_view *v)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, arena_printf(a, "Generated: %s", v->kind));
+	machines(d, v);
+	problems(d, v->envs);
+	if (v->train) {
+		page_generate_train(d, v->train);
+		return d;
+	}
+	commands(d, v);
+	serving(d, v);
+	variables(d, v);
+	left_alone(d, v->envs);
+	return d;
+}

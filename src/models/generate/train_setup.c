@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice between ways to shard: by need and by predicted speed. */
+#include "models/generate/train_setup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "models/training/change.h"
+
+/* Plainer ways are taken unless another is faster by this much. */
+#define WORTH 1.02
+/* And a step that may run out of memory, as its interval says: over one that does not. */
+#define DARING 1.1
+/* Host memory of a machine with eight GPUs: 2 TB are usual, twice as much is rare. */
+#define HOST_MOST 4e12
+/* One way, of a GPU: PCIe 5.0 x16 as measured on an H200 host (55.5 GB/s), 4.0 half of it. */
+#define PCIE_GBS 55.5
+
+struct choice {
+	enum train_way way;
+	bool reshard;
+};
+
+/* From the plainest to what shards most. */
+static size_t choices(enum train_target t, const struct train_question *q, bool fixed,
+		      struct choice *out)
+{
+	int each = place_per_node(&q->place) / q->tp;
+	size_t n = 0;
+
+	if (fixed || t == TARGET_LAUNCH || q->tp * q->pp * q->cp * q->ep > 1) {
+		out[n++] = (struct choice){ q->way, q->reshard };
+		return n;
+	}
+	if (t == TARGET_DEEPSPEED || t == TARGET_ACCELERATE)
+		out[n++] = (struct choice){ TRAIN_DDP, false };
+	if (t == TARGET_DEEPSPEED) {
+		out[n++] = (struct choice){ TRAIN_ZERO1, false };
+		out[n++] = (struct choice){ TRAIN_ZERO2, false };
+		out[n++] = (struct choice){ TRAIN_ZERO3, true };
+		return n;
+	}
+	out[n++] = (struct choice){ TRAIN_FSDP, false };
+	out[n++] = (struct choice){ TRAIN_FSDP, true };
+	if (q->place.nodes > 1 && each > 1 && q->dp * q->cp % each == 0)
+		out[n++] = (struct choice){ TRAIN_HSDP, true };
+	return n;
+}
+
+/* Ten collectives beside the backward pass, none so small that latency binds it. */
+double train_bucket(double parameters)
+{
+	return round(fmin(fmax(parameters / 10, 2.5e7), 5e8) / 1e6) * 1e6;
+}
+
+void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
+		     bool reshard)
+{
+	if (way != q->way) {
+		q->way = way;
+		q->sync_each_micro = train_way_shards(way) || way == TRAIN_ZERO2;
+		q->reduce_fp32 = target != TARGET_DEEPSPEED && train_way_fp32(way);
+	}
+	q->reshard = reshard;
+	/* Groups of a machine each, unless others were told. */
+	if (way == TRAIN_HSDP && q->shard <= 1)
+		q->shard = place_per_node(&q->place) / q->tp;
+	/* As the files say that are written. */
+	if (target != TARGET_LAUNCH)
+		q->overlap = target != TARGET_DEEPSPEED || way != TRAIN_DDP;
+	if (target == TARGET_DEEPSPEED && way == TRAIN_DDP) {
+		q->reduce_fp32 = false;
+		q->bucket_bytes = DEEPSPEED_REDUCE;
+	}
+}
+
+/* What may not fit counts for less. */
+static double worth(const struct train_try *t)
+{
+	return t->sure ? t->tokens_s : t->tokens_s / DARING;
+}
+
+/* The fastest micro-batch of the same global batch; a larger one has to be worth it. */
+static void try_one(struct arena *a, const struct train_question *told, enum train_target target,
+		    const struct train_bounds *b, double parameters, struct train_try *t,
+		    struct train_question *best)
+{
+	struct train_answer *p = ARENA_NEW(a, struct train_answer);
+	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct train_try now;
+	struct err e = { 0 };
+	int most, all = told->global_batch;
+
+	*q = *told;
+	train_setup_way(q, b->way ? TARGET_LAUNCH : target, t->way, t->reshard);
+	q->recompute = t->recompute;
+	if (target == TARGET_DEEPSPEED && t->way != TRAIN_DDP)
+		q->bucket_bytes = 2 * train_bucket(parameters);
+	else if (b->bucket && t->way == told->way)
+		q->bucket_bytes = told->bucket_bytes;
+	*best = *q;
+	if (train_question_settle(a, q, &e) < 0)
+		return;
+	most = train_largest_micro_batch(a, q, true);
+	for (int m = 1; m <= most; m++) {
+		if (q->dp < 1 || all % (m * q->dp) != 0 ||
+		    (b->micro_batch && m != told->micro_batch))
+			continue;
+		q->micro_batch = m;
+		q->accumulation = all / (m * q->dp);
+		q->global_batch = all;
+		train_predict(a, q, p);
+		now = *t;
+		now.fits = p->memory.fits;
+		now.sure = p->memory.all.high <= p->memory.limit;
+		now.tokens_s = p->tokens_s.value;
+		now.step_s = p->time.total.value;
+		now.memory = p->memory.total;
+		now.memory_high = p->memory.all.high;
+		now.micro_batch = m;
+		now.accumulation = q->accumulation;
+		if (!now.fits || (t->fits && worth(&now) < worth(t) * 1.005))
+			continue;
+		*t = now;
+		*best = *q;
+	}
+}
+
+static const char *name_of(struct arena *a, const struct train_try *t)
+{
+	const char *way = train_way_names[t->way];
+
+	if (t->way == TRAIN_FSDP)
+		way = t->reshard ? "FSDP" : "FSDP without resharding";
+	return arena_printf(a, "%s%s", way,
+			    t->recompute == TRAIN_FULL ? " with recomputation" : "");
+}
+
+/* Which of all is taken: the first of those that are as fast as the fastest. */
+static size_t pick(const struct train_setup *s)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < s->n_tries; i++)
+		most = fmax(most, s->tries[i].fits ? worth(&s->tries[i]) : 0);
+	for (size_t i = 0; i < s->n_tries; i++)
+		if (s->tries[i].fits && worth(&s->tries[i]) * WORTH >= most)
+			return i;
+	return s->n_tries;
+}
+
+/* "2.1 % faster" */
+static const char *apart(struct arena *a, const struct train_try *t, const struct train_try *than)
+{
+	double part = 100 * (t->tokens_s / than->tokens_s - 1);
+
+	return arena_printf(a, "%.1f %% %s", fabs(part), part < 0 ? "slower" : "faster");
+}
+
+static const char *choice_why(struct arena *a, const struct train_setup *s, size_t taken)
+{
+	const struct train_try *t = &s->tries[taken], *faster = NULL, *plainer = NULL;
+
+	for (size_t i = 0; i < s->n_tries; i++) {
+		const struct train_try *o = &s->tries[i];
+
+		if (i < taken && (!plainer || o->fits))
+			plainer = o;
+		if (o->fits && o->tokens_s > t->tokens_s &&
+		    (!faster || o->tokens_s > faster->tokens_s))
+			faster = o;
+	}
+	if (!plainer)
+		return arena_printf(a, "%s fits (%.1f GB of a GPU, predicted), and %s%s",
+				    name_of(a, t), t->memory / 1e9,
+				    !faster ? "nothing that shards more is predicted to be faster"
+					    : arena_printf(a, "%s is predicted to be only %s",
+							   name_of(a, faster), apart(a, faster, t)),
+				    !faster || faster->sure
+					    ? ""
+					    : arena_printf(a, " and may need as much as %.1f GB",
+							   faster->memory_high / 1e9));
+	if (!plainer->fits)
+		return arena_printf(a, "%s does not fit; %s does (%.1f GB of a GPU, predicted)",
+				    name_of(a, plainer), name_of(a, t), t->memory / 1e9);
+	if (t->sure && !plainer->sure)
+		return arena_printf(a,
+				    "%s may need as much as %.1f GB of a GPU and then not fit; %s "
+				    "has room (%.1f GB, predicted), and is predicted to be %s",
+				    name_of(a, plainer), plainer->memory_high / 1e9, name_of(a, t),
+				    t->memory / 1e9, apart(a, t, plainer));
+	return arena_printf(a,
+			    "%s (%.1f GB of a GPU) is predicted to be %.0f %% faster than %s "
+			    "(%.1f GB%s)",
+			    name_of(a, t), t->memory / 1e9,
+			    100 * (t->tokens_s / plainer->tokens_s - 1), name_of(a, plainer),
+			    plainer->memory / 1e9,
+			    plainer->micro_batch == t->micro_batch
+				    ? ""
+				    : arena_printf(a, " with the micro-batch of %d that fits there",
+						   plainer->micro_batch));
+}
+
+/* Where CPU and GPU share one memory, what is moved to the host stays where it was. */
+static void no_offload(struct arena *a, struct train_setup *s)
+{
+	*s->after = *s->before;
+	s->fits = false;
+	s->compile_why = "it does not fit";
+	s->fits_why = arena_printf(
+		a,
+		"%.1f GB of %.1f GB would be needed on each GPU, and no other way fits; CPU and "
+		"GPU share one memory here, so offload frees nothing: more machines, or a "
+		"shorter sequence",
+		s->before->memory.total / 1e9, s->before->memory.limit / 1e9);
+	s->why = "nothing fits";
+}
+
+/*
+ * Bytes of a parameter that cross PCI Express in a step, at least. FSDP keeps its FP32 shard on the
+ * host: it comes for the forward and for the backward pass of each micro-batch, whose gradient goes
+ * back. DeepSpeed sends each micro-batch's 16-bit gradient and takes it back to add the next to it,
+ * and takes the weights once; if they are on the host as well, forward and backward.
+ */
+static double crossing(const struct train_offload *o, bool deepspeed, double micros)
+{
+	if (!deepspeed)
+		return (4 + 4 + 4) * micros;
+	return (2 + 2) * micros + (o->weights ? (2 + 2) * micros : 0) + 2;
+}
+
+static void offload(struct arena *a, struct train_setup *s, struct train_question *q)
+{
+	struct train_answer *p = s->after;
+	struct train_offload *o = &s->offload;
+	bool deepspeed = s->target == TARGET_DEEPSPEED;
+	bool narrow = deepspeed && (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16);
+	double parts;
+
+	train_setup_way(q, s->target, deepspeed ? TRAIN_ZERO3 : TRAIN_FSDP, true);
+	q->recompute = TRAIN_FULL;
+	q->micro_batch = 1;
+	q->accumulation = q->dp > 0 && q->global_batch >= q->dp ? q->global_batch / q->dp : 1;
+	train_predict(a, q, p);
+	parts = p->q.dp > 0 ? p->q.dp : 1;
+	o->optimizer = true;
+	o->saved_bytes = p->memory.master + p->memory.states + p->memory.gradients;
+	/* FSDP's switch takes the weights as well, whether or not they would fit. */
+	o->weights = !deepspeed || p->memory.total - o->saved_bytes > p->memory.limit;
+	if (o->weights)
+		o->saved_bytes += p->memory.weights;
+	o->moved_bytes = crossing(o, deepspeed, p->q.accumulation) * p->parameters / parts;
+	/* The host's update takes FP32 gradients. */
+	o->host_bytes = o->saved_bytes + (narrow ? p->memory.gradients : 0);
+	o->host_bytes *= s->gpus_each > 0 ? s->gpus_each : 1;
+	o->step_s_least = o->moved_bytes / 1e9 / PCIE_GBS;
+	s->fits = p->memory.total - o->saved_bytes <= p->memory.limit && o->host_bytes <= HOST_MOST;
+	o->why = arena_printf(
+		a,
+		"nothing fits without: it takes %.1f GB from each GPU (at least %.0f GB of host "
+		"memory on a machine) and moves %.2f GB of each in every step, at least %.2f s "
+		"over PCIe 5.0 "
+		"x16 (%.1f GB/s, measured on an H200 host) beside what the CPU needs to update the "
+		"weights, which is not predicted",
+		o->saved_bytes / 1e9, o->host_bytes / 1e9, o->moved_bytes / 1e9, o->step_s_least,
+		PCIE_GBS);
+	if (o->host_bytes > HOST_MOST)
+		s->fits_why = arena_printf(
+			a,
+			"offload would take %.1f TB of host memory on each machine, more than "
+			"such machines usually have: more GPUs, or a smaller model",
+			o->host_bytes / 1e12);
+	else if (!s->fits)
+		s->fits_why = arena_printf(
+			a,
+			"even with offload %.1f GB of %.1f GB would be needed on each GPU: more "
+			"GPUs, or a shorter sequence",
+			(p->memory.total - o->saved_bytes) / 1e9, p->memory.limit / 1e9);
+}
+
+/* "1.12 times (1.05 to 1.19)". */
+static const char *train_gain_text(struct arena *a, const struct train_figure *gain)
+{
+	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
+}
+
+static void compile(struct arena *a, struct train_setup *s, const struct train_question *told)
+{
+	struct train_question *with = ARENA_NEW(a, struct train_question);
+	struct train_figure gain;
+
+	*with = s->after->q;
+	if (with->compile) {
+		s->compile = true;
+		s->compile_why = "as it was told";
+		return;
+	}
+	if (with->way == TRAIN_ZERO3) {
+		s->compile_why = "ZeRO-3 fetches weights by hooks, at which compiled graphs break";
+		return;
+	}
+	with->compile = true;
+	gain = train_ratio(with, &s->after->q);
+	s->compile = gain.value > WORTH && told->attention != TRAIN_EAGER;
+	s->compile_why = arena_printf(
+		a, "predicted: %s of the tokens a second without it%s", train_gain_text(a, &gain),
+		s->compile			 ? ""
+		: told->attention == TRAIN_EAGER ? "; left off, because attention is eager"
+						 : "; not worth the time that compiling takes");
+}
+
+/* Every way with everything kept comes before those that recompute. */
+static void list_tries(const struct choice *c, size_t n, const struct train_question *told,
+		       bool fixed, struct train_setup *out)
+{
+	static const enum train_recompute both[] = { TRAIN_KEEP_ALL, TRAIN_FULL };
+
+	for (size_t k = 0; k < (fixed ? 1 : 2); k++)
+		for (size_t i = 0; i < n && out->n_tries < TRAIN_TRIES; i++)
+			out->tries[out->n_tries++] =
+				(struct train_try){ .way = c[i].way,
+						    .reshard = c[i].reshard,
+						    .recompute =
+							    fixed ? told->recompute : both[k] };
+}
+
+int train_setup_within(struct arena *a, const struct train_question *told, enum train_target target,
+		       const struct gen_cluster *cluster, const struct train_bounds *bounds,
+		       struct train_setup *out, struct err *e)
+{
+	struct train_question *best = arena_array(a, TRAIN_TRIES, sizeof(*best));
+	struct train_question *q = ARENA_NEW(a, struct train_question);
+	struct choice c[8];
+	size_t n = choices(target, told, bounds->way, c), taken;
+
+	*out = (struct train_setup){ .target = target, .fits = true, .clip = true };
+	if (told->place.nodes < 1 || told->place.gpus < told->place.nodes)
+		return err_set(e, -EINVAL, "%d GPUs in %d machines", told->place.gpus,
+			       told->place.nodes);
+	out->gpus_each = told->place.gpus / told->place.nodes;
+	out->before = ARENA_NEW(a, struct train_answer);
+	out->after = ARENA_NEW(a, struct train_answer);
+	train_predict(a, told, out->before);
+	list_tries(c, n, told, bounds->recompute, out);
+	for (size_t i = 0; i < out->n_tries; i++)
+		try_one(a, told, target, bounds, out->before->parameters, &out->tries[i], &best[i]);
+	taken = pick(out);
+	*q = *told;
+	if (taken < out->n_tries) {
+		train_predict(a, &best[taken], out->after);
+		out->why = choice_why(a, out, taken);
+		out->gain = train_ratio(&out->after->q, told);
+		compile(a, out, told);
+	} else if (target == TARGET_LAUNCH) {
+		*out->after = *out->before;
+		out->fits = false;
+		out->fits_why = out->before->limit_why;
+	} else if (told->place.gpu && told->place.gpu->unified) {
+		no_offload(a, out);
+	} else {
+		offload(a, out, q);
+		out->why = out->offload.why;
+		out->compile_why = "with offload the GPU waits for PCIe, not for kernels";
+	}
+	train_setup_cores(a, cluster, out);
+	return 0;
+}
+
+int train_setup_make(struct arena *a, const struct train_question *told, enum train_target target,
+		     const struct gen_cluster *cluster, struct train_setup *out, struct err *e)
+{
+	return train_setup_within(a, told, target, cluster, &(struct train_bounds){ 0 }, out, e);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fitting the constants of fit.h to what was measured on one machine: results of the engines' own
+ * benchmarks (logs.h), and what our benches say of the hardware. The built-in constants are where
+ * the fit begins and what it is held by; only what the results decide is changed. Pure.
+ */
+#ifndef INFERENCE_CALIBRATE_H
+#define INFERENCE_CALIBRATE_H
+
+#include "models/inference/logs.h"
+#include "models/inference/question.h"
+
+/* What a bench of ours says of a constant on this machine. */
+struct calibrate_hint {
+	enum fit_id id;
+	double scale; /* the built-in value times this is expected; 0: see value */
+	double value; /* this is expected; 0: nothing is */
+	double most;  /* more than this it cannot be; 0: no bound */
+	const char
+		*from; /* "gpu-memory read:gpu0: 215 GB/s (measured), usual are 220 to 245 ..." */
+};
+
+/* One figure of one run. */
+struct calibrate_figure {
+	size_t run;
+	enum log_figure what;
+	double measured, built_in, fitted;
+	double left_out; /* predicted by constants that had not seen this run; 0: not tried */
+};
+
+struct calibrate_run {
+	const struct log_run *log;
+	struct query q;
+	const char *skipped; /* NULL: it counts */
+	size_t group;
+};
+
+enum constant_state {
+	CONSTANT_FITTED,   /* the results decide it */
+	CONSTANT_EXPECTED, /* a bench of ours moved it, no result decides it */
+	CONSTANT_OPEN,	   /* results depend on it and do not decide it */
+	CONSTANT_UNTOUCHED /* no result depends on it */
+};
+
+struct calibrate_constant {
+	enum fit_id id;
+	enum constant_state state;
+	double built_in, value;
+	double sigma;	     /* of the logarithm of value, where fitted */
+	const char *missing; /* which measurement would decide it */
+	const char *from;    /* of the hint; NULL: none */
+};
+
+/*
+ * An engine on a kind of hardware: what is fitted together. One model's runs show that model's
+ * kernels as well as the machine: a fit is for the models that it has seen, unless models that it
+ * had not seen are predicted better with it, too.
+ */
+struct calibrate_group {
+	enum engine engine;
+	enum hardware hardware;
+	size_t runs, figures;
+	const char **models; /* names of the shapes, each once */
+	size_t n_models;
+	struct calibrate_constant constants[FITS];
+	bool kept;    /* the fit is used afterwards */
+	bool general; /* for every model; else for those above */
+	bool hinted;  /* benches moved constants: for every model, whatever became of the fit */
+	struct fit expected; /* what they say alone */
+	const char *why;     /* the fit is or is not used, in a sentence */
+	/* |predicted / measured - 1|, the middle one and nine of ten */
+	double built_in[2], fitted[2];
+	double left_out[2], left_model[2]; /* by fits without the run, without the model */
+	bool tried, tried_models;	   /* those are known */
+};
+
+struct calibration {
+	struct calibrate_run *runs;
+	size_t n_runs, used;
+	struct calibrate_figure *figures;
+	size_t n_figures;
+	struct calibrate_group *groups;
+	size_t n_groups;
+};
+
+/* More runs than this are thinned out evenly before the fit. */
+enum { CALIBRATE_RUNS_MAX = 400 };
+
+/*
+ * told: what the user says of all runs (model, machine, ...): model, weights and cache of it go
+ * before what a log says, everything else fills what a log leaves out. hints apply to every engine
+ * on hardware. Never fails: runs that cannot be used say why.
+ */
+void calibrate(struct arena *a, const struct log_runs *logs, const struct words *told,
+	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
+	       const struct fits *base, struct calibration *out);
+
+/* What the model says of one figure of a run. */
+double calibrate_predict(const struct ask *q, enum log_figure f);
+
+/* Which measurement decides a constant, in words that follow "missing: ". */
+const char *calibrate_missing(enum fit_id id);
+/* Standard deviation of the logarithm that a constant has before anything is measured here, and its
+ * bounds; 0: it is never fitted. */
+double calibrate_prior(enum fit_id id, double *low, double *high);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file that keeps a calibration: written from one, read back as anybody's text. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/stamp.h"
+#include "base/text.h"
+#include "render/json_value.h"
+#include "models/inference/page_calibrate.h"
+
+enum { TEXT_MAX = 1024, PAIRS_MAX = 1000, MODELS_MAX = 10000, SETS_MAX = 2 * ENGINES * HARDWARES };
+
+const char *calibration_from(struct arena *a, const struct calibration *c)
+{
+	size_t count[LOG_TOOLS] = { 0 }, moved = 0;
+	const char *text;
+
+	for (size_t i = 0; i < c->n_runs; i++)
+		if (!c->runs[i].skipped)
+			count[c->runs[i].log->tool]++;
+	for (size_t g = 0; g < c->n_groups; g++)
+		for (int k = 0; k < FITS; k++)
+			moved += c->groups[g].constants[k].state == CONSTANT_EXPECTED;
+	text = arena_printf(a, "%zu run%s", c->used, c->used == 1 ? "" : "s");
+	for (int t = 0; t < LOG_TOOLS; t++)
+		if (count[t])
+			text = arena_printf(a, "%s, %s %zu", text, log_tool_names[t], count[t]);
+	if (moved)
+		text = arena_printf(a, "%s, own benches", text);
+	return text;
+}
+
+static bool stored(const struct calibrate_group *g, int k, bool fit)
+{
+	const struct calibrate_constant *c = &g->constants[k];
+
+	if (!fit)
+		return fabs(g->expected.v[k] - c->built_in) > 1e-9 * c->built_in;
+	return c->state == CONSTANT_FITTED || c->state == CONSTANT_EXPECTED;
+}
+
+/* What benches say alone, or the fit. */
+static json_t *set(const struct calibrate_group *g, bool fit)
+{
+	json_t *values = json_object(), *models = json_array();
+
+	for (int k = 0; k < FITS; k++)
+		if (stored(g, k, fit))
+			json_object_set_new(
+				values, fit_names[k],
+				json_real(fit ? g->constants[k].value : g->expected.v[k]));
+	for (size_t i = 0; i < g->n_models; i++)
+		json_array_append_new(models, json_text(g->models[i]));
+	if (!fit || g->general) {
+		json_decref(models);
+		models = json_null();
+	}
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "engine",
+			 engine_names[g->engine], "hardware", hardware_names[g->hardware], "models",
+			 models, "constants", values, "runs", (json_int_t)(fit ? g->runs : 0),
+			 "built_in_ratio", fit ? json_figure(g->built_in[0]) : json_null(),
+			 "fitted_ratio", fit ? json_figure(g->fitted[0]) : json_null(),
+			 "left_out_ratio",
+			 fit && g->tried ? json_figure(g->left_out[0]) : json_null());
+}
+
+json_t *calibration_kept_json(const struct calibration *c, const char *taken,
+			      const struct record_pair *pairs, size_t n, long long now)
+{
+	struct arena a = { 0 };
+	char stamp[STAMP_SIZE];
+	json_t *j = json_object(), *print = json_object(), *sets = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(print, pairs[i].name, json_text(pairs[i].value));
+	for (size_t i = 0; i < c->n_groups; i++) {
+		if (c->groups[i].hinted)
+			json_array_append_new(sets, set(&c->groups[i], false));
+		if (c->groups[i].kept)
+			json_array_append_new(sets, set(&c->groups[i], true));
+	}
+	json_object_set_new(j, "schema", json_string("gputune.calibration/1"));
+	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
+	json_object_set_new(j, "time",
+			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
+	json_object_set_new(j, "machine", json_text(taken));
+	json_object_set_new(j, "fingerprint", print);
+	json_object_set_new(j, "from", json_text(calibration_from(&a, c)));
+	json_object_set_new(j, "sets", sets);
+	arena_free(&a);
+	return j;
+}
+
+static const char *text_of(struct arena *a, const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
+}
+
+/* Names go into lines that fits_read splits: nothing but what such names are made of. */
+static bool sound_name(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && !strchr("._-", s[i]))
+			return false;
+	return n > 0 && n < 96;
+}
+
+static bool take_constants(struct arena *a, json_t *j, struct calibration_set *out)
+{
+	const char *engine = json_string_value(json_object_get(j, "engine")),
+		   *hardware = json_string_value(json_object_get(j, "hardware")), *key;
+	json_t *o = json_object_get(j, "constants"), *v;
+	TEXT_AUTO lines = { 0 };
+
+	if (!json_is_object(o) || json_object_size(o) > FITS || !engine || !hardware ||
+	    !sound_name(engine) || !sound_name(hardware))
+		return false;
+	json_object_foreach(o, key, v)
+	{
+		double x = json_number_value(v);
+
+		if (!sound_name(key) || !json_is_number(v) || !isfinite(x) || x <= 0 || x > 1e6)
+			return false;
+		text_printf(&lines, "%s.%s.%s = %.9g\n", engine, hardware, key, x);
+		out->n++;
+	}
+	out->constants = arena_strdup(a, lines.s ? lines.s : "");
+	return true;
+}
+
+static bool take_set(struct arena *a, json_t *j, struct calibration_set *out)
+{
+	json_t *models = json_object_get(j, "models");
+
+	if (!take_constants(a, j, out) || json_array_size(models) > MODELS_MAX ||
+	    (!json_is_array(models) && !json_is_null(models)))
+		return false;
+	if (json_is_null(models))
+		return true;
+	out->models = arena_array(a, json_array_size(models) + 1, sizeof(*out->models));
+	for (size_t i = 0; i < json_array_size(models); i++) {
+		const char *s = json_string_value(json_array_get(models, i));
+
+		if (!s || strlen(s) > TEXT_MAX)
+			return false;
+		out->models[out->n_models++] = arena_strdup(a, s);
+	}
+	return true;
+}
+
+static bool take_sets(struct arena *a, json_t *list, struct calibration_kept *out)
+{
+	size_t n = json_array_size(list);
+
+	if (!json_is_array(list) || n > SETS_MAX)
+		return false;
+	out->sets = arena_array(a, n + 1, sizeof(*out->sets));
+	for (size_t i = 0; i < n; i++)
+		if (!take_set(a, json_array_get(list, i), &out->sets[out->n_sets++]))
+			return false;
+	return true;
+}
+
+bool calibration_for(const struct calibration_set *s, const char *model)
+{
+	for (size_t i = 0; model && i < s->n_models; i++)
+		if (strcmp(s->models[i], model) == 0)
+			return true;
+	return s->models == NULL;
+}
+
+static bool take_pairs(struct arena *a, json_t *o, struct calibration_kept *out)
+{
+	const char *key;
+	json_t *v;
+
+	if (!json_is_object(o) || json_object_size(o) > PAIRS_MAX)
+		return false;
+	out->pairs = arena_array(a, json_object_size(o) + 1, sizeof(*out->pairs));
+	json_object_foreach(o, key, v)
+	{
+		const char *s = json_string_value(v);
+
+		if (!s || strlen(s) > TEXT_MAX || strlen(key) > TEXT_MAX)
+			return false;
+		out->pairs[out->n_pairs++] =
+			(struct record_pair){ arena_strdup(a, key), arena_strdup(a, s) };
+	}
+	return true;
+}
+
+int calibration_kept_read(struct arena *a, const char *text, struct calibration_kept *out,
+			  struct err *e)
+{
+	const char *schema;
+	json_error_t why;
+	long long when;
+	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+	bool good;
+
+	if (!j)
+		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
+	schema = json_string_value(json_object_get(j, "schema"));
+	out->time = text_of(a, j, "time");
+	out->taken = text_of(a, j, "machine");
+	out->from = text_of(a, j, "from");
+	good = schema && strcmp(schema, "gputune.calibration/1") == 0 && out->time &&
+	       stamp_parse(out->time, &when) == 0 && out->taken && out->from &&
+	       take_pairs(a, json_object_get(j, "fingerprint"), out) &&
+	       take_sets(a, json_object_get(j, "sets"), out);
+	json_decref(j);
+	return good ? 0
+		    : err_set(e, -EINVAL, "it is no calibration as gputune calibrate writes it");
+}

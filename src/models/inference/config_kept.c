@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shares of a model's parts by the names of their matrices. Makers name the same matrix
+ * differently, and engines join some of them; norms, routers, embeddings and what sees or hears are
+ * no part of what a format is counted for, and names of those mean nothing here.
+ */
+#include "models/inference/config_kept.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/inference/config_modules.h"
+#include "models/inference/name_match.h"
+
+#define NAME 256
+#define ALTERNATIVES 64
+#define STEPS 50000000
+
+/* Of a module in a layer: which part of it was named, and its bytes a parameter by that part. */
+struct cell {
+	double named, bytes, high;
+};
+
+struct kept {
+	struct arena *a;
+	const struct arch *arch;
+	struct module module[MODULES];
+	size_t modules;
+	int layers;
+	double of[PARTS]; /* layers that have the part */
+	struct cell *cell;
+	char (*each)[NAME];  /* of one expression */
+	long left;	     /* work that may still be done for names that somebody else wrote */
+	const char *unknown; /* the first name that means nothing known */
+	size_t unknowns;
+};
+
+struct kept *kept_new(struct arena *a, const struct arch *arch)
+{
+	struct kept *k = ARENA_NEW(a, struct kept);
+
+	*k = (struct kept){ .a = a, .arch = arch, .left = STEPS };
+	if (arch->layers < 1 || arch->layers > 4096 || arch->heads < 1 || arch->head_dim < 1)
+		return k; /* such a shape is refused anyway */
+	k->layers = arch->layers;
+	k->of[ATTENTION] = arch_full_layers(arch) + arch->window_layers;
+	k->of[LINEAR] = arch->linear_layers;
+	k->of[DENSE] = arch_dense_layers(arch);
+	k->of[EXPERTS] = arch->experts ? arch->moe_layers : 0;
+	k->of[SHARED] = arch->shared_ffn ? k->of[EXPERTS] : 0;
+	k->modules = config_modules(arch, k->module);
+	k->cell = arena_alloc(a, sizeof(*k->cell) * k->modules * (size_t)k->layers);
+	memset(k->cell, 0, sizeof(*k->cell) * k->modules * (size_t)k->layers);
+	k->each = arena_alloc(a, sizeof(*k->each) * ALTERNATIVES);
+	return k;
+}
+
+/* --- one name ------------------------------------------------------------------------------------
+ */
+
+/* What is no matrix of a layer of the language model, or stays as it is in every format. */
+static bool elsewhere(const char *s)
+{
+	static const char *const words[] = {
+		"norm",	     "embed",	 "lm_head",	"router",      "gate",	    "conv1d",
+		"visual",    "vision",	 "audio",	"speech",      "image",	    "mtp",
+		"projector", "merger",	 "rotary",	"A_log",       "dt_",	    "in_proj_a",
+		"in_proj_b", "bias",	 "indexer",	"shared_head", "eh_proj",   "wte",
+		"wpe",	     "ln_",	 "patch",	"talker",      "code2wav",  "score",
+		"nextn",     "mm_",	 "multi_modal", "encoder",     "x_proj",    "f_a_proj",
+		"f_b_proj",  "g_a_proj", "g_b_proj",	"b_proj",      "connector", "latent_proj",
+		"output",    "dora",	 "lora"
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(s, words[i]))
+			return true;
+	return false;
+}
+
+/* Whole models besides the language model: their layers have the same names. */
+static bool other_model(const char *s)
+{
+	static const char *const words[] = { "visual", "vision", "audio",    "speech", "image",
+					     "mtp",    "talker", "code2wav", "nextn" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(s, words[i]))
+			return true;
+	return false;
+}
+
+/* A dot as names and as expressions write it: its characters. */
+static size_t dot(const char *s)
+{
+	return *s == '.' ? 1 : s[0] == '\\' && s[1] == '.' ? 2 : 0;
+}
+
+/* The number that stands alone behind "layers." or "experts."; -1: none. */
+static long number_behind(const char *s, const char *word, const char **at, const char **end)
+{
+	const char *p = strstr(s, word);
+	size_t n;
+	char *stop;
+	long v;
+
+	if (!p || !(n = dot(p + strlen(word))) || !isdigit((unsigned char)p[strlen(word) + n]))
+		return -1;
+	p += strlen(word) + n;
+	v = strtol(p, &stop, 10);
+	if (*stop && *stop != '$' && !dot(stop))
+		return -1;
+	if (*stop == '.' && stop[1] && strchr("*+?", stop[1]) && dot(stop) == 1)
+		return -1; /* "1.*" is 1 and 12 in an expression */
+	if (at)
+		*at = p, *end = stop;
+	return v < 1 << 24 ? v : 1 << 24;
+}
+
+struct pattern {
+	enum name_kind kind;
+	char text[NAME];
+	double part;   /* of the experts of a layer; 1: not one of them */
+	long layer;    /* the only one; -1: any */
+	bool by_layer; /* may mean some layers and not others */
+};
+
+/* From "layers" on, one expert as the first, what is around the language model left out. */
+static bool prepare(const struct kept *k, const char *s, enum name_kind kind, struct pattern *p)
+{
+	const char *layers = strstr(s, "layers"), *at, *end;
+	long expert;
+	int n;
+
+	if (kind == NAME_EXPRESSION && str_starts(s, ".*"))
+		s += 2; /* it may begin anywhere */
+	if (layers && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.\\^*") >=
+			      (size_t)(layers - s))
+		s = layers;
+	*p = (struct pattern){ .kind = kind, .part = 1 };
+	p->layer = number_behind(s, "layers", NULL, NULL);
+	expert = number_behind(s, "experts", &at, &end);
+	if (expert >= 0 && k->arch->experts > 0) {
+		p->part = expert < k->arch->experts ? 1.0 / k->arch->experts : 0;
+		n = snprintf(p->text, sizeof(p->text), "%.*s0%s", (int)(at - s), s, end);
+	} else {
+		n = snprintf(p->text, sizeof(p->text), "%s%s",
+			     kind == NAME_GLOB && !layers && *s != '*' ? "*" : "", s);
+	}
+	p->by_layer =
+		p->layer < 0 && kind != NAME_PLAIN && (layers || strpbrk(p->text, "0123456789[\\"));
+	return n > 0 && (size_t)n < sizeof(p->text);
+}
+
+static bool matches(struct kept *k, const struct pattern *p, const char *name)
+{
+	return p->kind == NAME_PLAIN  ? name_plain(p->text, name)
+	       : p->kind == NAME_GLOB ? name_glob(p->text, name, &k->left)
+				      : name_expression(p->text, name, &k->left);
+}
+
+/* head: "layers.N.", of so many characters. */
+static bool names_module(struct kept *k, const struct pattern *p, const char *head, size_t n,
+			 const struct module *m)
+{
+	char name[128];
+	size_t len;
+
+	memcpy(name, head, n);
+	for (const char *s = m->names; *s; s += len + (s[len] == ' ')) {
+		len = strcspn(s, " ");
+		if (n + len >= sizeof(name))
+			continue;
+		memcpy(name + n, s, len);
+		name[n + len] = '\0';
+		if (matches(k, p, name))
+			return true;
+	}
+	return false;
+}
+
+static void mark(struct kept *k, long layer, size_t m, double part, double bytes)
+{
+	struct cell *c = &k->cell[(size_t)layer * k->modules + m];
+
+	if (part > 1 - c->named)
+		part = 1 - c->named;
+	c->named += part;
+	c->bytes += part * bytes;
+	if (bytes >= 2)
+		c->high += part;
+}
+
+/*
+ * A name of what every layer has may mean layers of either kind (attention and linear attention, a
+ * dense block and experts); which layer is of which is not told, so each kind gets its part.
+ */
+static void mark_all(struct kept *k, long layer, const bool *hit, double part, double bytes)
+{
+	bool parts[PARTS] = { false };
+	double share;
+
+	k->left -= (long)k->modules;
+	for (size_t m = 0; m < k->modules; m++)
+		if (hit[m])
+			parts[k->module[m].part] = true;
+	for (size_t m = 0; m < k->modules; m++) {
+		enum part p = k->module[m].part;
+		bool mixed = p <= LINEAR ? parts[ATTENTION] && parts[LINEAR]
+					 : parts[DENSE] && (parts[EXPERTS] || parts[SHARED]);
+
+		share = mixed ? k->of[p] / k->layers : 1;
+		if (hit[m])
+			mark(k, layer, m, share * (p == EXPERTS ? part : 1), bytes);
+	}
+}
+
+static bool hits(struct kept *k, const struct pattern *p, long layer, bool *hit)
+{
+	char head[32];
+	size_t n = (size_t)snprintf(head, sizeof(head), "layers.%ld.", layer);
+	bool any = false;
+
+	for (size_t m = 0; m < k->modules; m++) {
+		k->left -= 40;
+		hit[m] = k->of[k->module[m].part] > 0 && names_module(k, p, head, n, &k->module[m]);
+		any |= hit[m];
+	}
+	return any;
+}
+
+static bool add_one(struct kept *k, const char *text, enum name_kind kind, double bytes)
+{
+	bool hit[MODULES] = { false }, any = false, some = false;
+	struct pattern p;
+
+	if (!prepare(k, text, kind, &p))
+		return false;
+	if (p.layer >= k->layers)
+		return true; /* layers that guess ahead stand behind the others */
+	for (long l = p.layer < 0 ? 0 : p.layer; l < k->layers && k->left > 0; l++) {
+		if (l == 0 || l == p.layer || p.by_layer)
+			any |= some = hits(k, &p, l, hit);
+		if (some)
+			mark_all(k, l, hit, p.part, bytes);
+		if (l == p.layer || (!some && !p.by_layer))
+			break;
+	}
+	return any;
+}
+
+static void not_understood(struct kept *k, const char *name)
+{
+	char *shown;
+
+	if (k->unknowns++)
+		return;
+	shown = arena_printf(k->a, "%.60s", name);
+	for (char *s = shown; *s; s++)
+		if (!isprint((unsigned char)*s))
+			*s = '?';
+	k->unknown = shown;
+}
+
+void kept_add(struct kept *k, const char *name, double bytes)
+{
+	enum name_kind kind = name_kind_of(name);
+	size_t n = 1;
+	bool any = false;
+
+	if (!k->layers || other_model(name))
+		return;
+	if (kind == NAME_EXPRESSION && k->left > 0) {
+		k->left -= 1000;
+		name += strlen("re:");
+		n = name_alternatives(name, k->each, ALTERNATIVES);
+	}
+	for (size_t i = 0; i < n && k->left > 0; i++)
+		any |= add_one(k, kind == NAME_EXPRESSION ? k->each[i] : name, kind, bytes);
+	if (k->left <= 0 || (!any && !elsewhere(name)))
+		not_understood(k, name);
+}
+
+/* --- the parts -----------------------------------------------------------------------------------
+ */
+
+static double sum(const struct kept *k, enum part part, double base, double *high)
+{
+	double named = 0, bytes = 0, scale;
+
+	*high = 0;
+	for (int l = 0; l < k->layers; l++)
+		for (size_t m = 0; m < k->modules; m++) {
+			const struct cell *c = &k->cell[(size_t)l * k->modules + m];
+			double share = k->module[m].share;
+
+			if (k->module[m].part != part)
+				continue;
+			named += share * c->named;
+			bytes += share * c->bytes;
+			*high += share * c->high;
+		}
+	if (k->of[part] <= 0 || named <= 0)
+		return base;
+	scale = 1 / (named > k->of[part] ? named : k->of[part]);
+	*high *= scale;
+	return base * (1 - named * scale) + bytes * scale;
+}
+
+const char *kept_apply(struct kept *k, double base, struct format *f)
+{
+	static const char *const names[] = { "attention", "linear attention", "dense blocks",
+					     "experts", "shared experts" };
+	double *to[] = { &f->attention, &f->linear, &f->dense, &f->experts, &f->shared }, high;
+	const char *said = "";
+
+	for (enum part p = ATTENTION; p < PARTS; p++) {
+		*to[p] = sum(k, p, base, &high);
+		if (high >= 0.995)
+			said = arena_printf(k->a, "%s%s %s", said, *said ? "," : "", names[p]);
+		else if (high >= 0.001)
+			said = arena_printf(k->a, "%s%s %.2g %% of %s", said, *said ? "," : "",
+					    100 * high, names[p]);
+	}
+	if (*said)
+		said = arena_printf(k->a, "stay in BF16:%s", said);
+	if (k->unknowns)
+		said = arena_printf(k->a,
+				    "%s%s%zu of its names of modules are not understood and "
+				    "not counted, such as \"%s\"",
+				    said, *said ? "; " : "", k->unknowns, k->unknown);
+	return *said ? said : NULL;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds of layers in a config.json: named one by one ("layer_types"), as a pattern of letters
+ * ("hybrid_override_pattern"), by their numbers, or as one of every so many.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "models/inference/config_parts.h"
+
+#define NUM(o, fallback, ...)                                                                      \
+	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
+
+/* A list with the kind of every layer; NULL: there is none. */
+static const json_t *kinds_of(struct config_reading *r)
+{
+	static const char *const names[] = { "layers_block_type", "layer_types" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const json_t *v = config_get(r, names[i]);
+
+		if (json_is_array(v) && json_array_size(v) == (size_t)r->s->layers)
+			return v;
+		if (v && (!json_is_array(v) || json_array_size(v)))
+			config_doubt(r, "%s tells of %zu layers of %d, and is not read", names[i],
+				     json_array_size(v), r->s->layers);
+	}
+	return NULL;
+}
+
+/* Words that a kind's name is known by. */
+static void known_kinds(struct config_reading *r, const json_t *kinds)
+{
+	static const char *const words[] = { "attention", "mamba",   "conv",	"moe",	 "mlp",
+					     "full",	  "sliding", "chunked", "linear" };
+	size_t i, n = 0;
+	json_t *v;
+
+	json_array_foreach(kinds, i, v)
+	{
+		const char *s = json_string_value(v);
+		bool known = false;
+
+		for (size_t k = 0; s && k < sizeof(words) / sizeof(words[0]); k++)
+			known = known || strstr(s, words[k]);
+		n += !known;
+	}
+	if (n)
+		config_doubt(r,
+			     "%zu layers are of a kind that is not known, and counted as full "
+			     "attention",
+			     n);
+}
+
+/* "LLLG": L has a window, over and over. */
+static int letters_with_window(const char *pattern, int layers)
+{
+	int n = 0;
+	size_t len = strlen(pattern);
+
+	for (int i = 0; len && i < layers; i++)
+		n += pattern[(size_t)i % len] == 'L';
+	return n;
+}
+
+static int all_but_every(int layers, int every)
+{
+	return every > 1 ? layers - layers / every : 0;
+}
+
+/* Layers with a window where no list names the kinds. */
+static int windows_by_rule(struct config_reading *r)
+{
+	const json_t *pattern = config_get(r, "sliding_window_pattern"),
+		     *marks = config_get(r, "hybrid_layer_pattern"),
+		     *rope = config_get(r, "no_rope_layers");
+	int layers = r->s->layers, every = r->known ? r->known->every : 0;
+
+	if (json_is_array(marks))
+		return config_count(marks, NULL);
+	if (json_is_string(pattern))
+		return letters_with_window(json_string_value(pattern), layers);
+	if (config_type_is(r, "phi4flash")) /* every second one of the first half */
+		return layers / 4;
+	if (config_is(r, TYPE_ASKED)) {
+		every = NUM(r->c, 0, "max_window_layers");
+		return every < layers ? layers - every : 0;
+	}
+	if (config_type_is(r, "llama4_text") && json_array_size(rope))
+		return config_count(rope, NULL);
+	every = NUM(r->c, every, "sliding_window_pattern", "_sliding_window_pattern",
+		    "global_attn_every_n_layers", "no_rope_layer_interval", "layer_switch");
+	if (every > 1)
+		return all_but_every(layers, every);
+	return config_is(r, TYPE_WINDOWS) ? layers : -1;
+}
+
+/* Heads of layers with a window, where they are others. */
+static void window_heads(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	bool gemma4 = config_type_is(r, "gemma4_text") || config_type_is(r, "gemma4");
+	int global = NUM(r->c, gemma4 ? 512 : 0, "global_head_dim");
+	int dim = NUM(r->c, 0, "swa_head_dim");
+
+	if (global) {
+		a->window_head_dim = a->head_dim;
+		a->window_kv_heads = a->kv_heads;
+		a->head_dim = global;
+		if (!config_false(r, "attention_k_eq_v"))
+			a->kv_heads = NUM(r->c, a->kv_heads, "num_global_key_value_heads");
+	}
+	if (dim)
+		a->window_head_dim = (dim + NUM(r->c, dim, "swa_v_head_dim")) / 2;
+	a->window_kv_heads = NUM(r->c, a->window_kv_heads, "swa_num_key_value_heads");
+}
+
+/* The window's width; where the file has none of its names, the class's. */
+static int window_width(struct config_reading *r)
+{
+	static const char *const names[] = { "sliding_window", "sliding_window_size",
+					     "attention_chunk_size", NULL };
+	int width = r->known ? r->known->window : 0;
+
+	for (const char *const *s = names; *s; s++)
+		if (!config_absent(r, *s))
+			width = 0;
+	return config_num(r, r->c, width, names);
+}
+
+static void windows(struct config_reading *r, const json_t *kinds)
+{
+	struct arch *a = r->s;
+	int window = window_width(r);
+	int n;
+
+	if (!window || (a->trained && window >= a->trained) ||
+	    config_false(r, "use_sliding_window") ||
+	    (config_is(r, TYPE_ASKED) && !config_true(r, "use_sliding_window")))
+		return;
+	n = kinds ? config_count(kinds, "sliding") + config_count(kinds, "chunked")
+		  : windows_by_rule(r);
+	if (n < 0)
+		config_doubt(r,
+			     "which layers have the window of %d tokens is not told, none is "
+			     "counted to have it",
+			     window);
+	if (n <= 0)
+		return;
+	a->window = window;
+	a->window_layers = n;
+	window_heads(r);
+}
+
+/* Layers that use the cache of another. */
+static void shared_caches(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int of = NUM(r->c, 0, "cla_share_factor");
+	bool told = !config_absent(r, "num_kv_shared_layers");
+
+	a->kv_shared_layers =
+		NUM(r->c, r->known && !told ? r->known->shared : 0, "num_kv_shared_layers");
+	if (config_true(r, "use_cla") && of > 1)
+		a->kv_shared_layers = all_but_every(a->layers, of);
+	if (a->kv_shared_layers < a->layers)
+		return;
+	config_doubt(r,
+		     "num_kv_shared_layers is %d of %d layers, which leaves none with a cache: not "
+		     "counted",
+		     a->kv_shared_layers, a->layers);
+	a->kv_shared_layers = 0;
+}
+
+/* Embeddings that each layer has for itself: looked up, not multiplied with. */
+static void layer_embeddings(struct config_reading *r)
+{
+	bool told = !config_absent(r, "hidden_size_per_layer_input");
+	int wide =
+		NUM(r->c, r->known && !told ? r->known->inputs : 0, "hidden_size_per_layer_input");
+
+	r->s->aside +=
+		(double)wide * r->s->layers * NUM(r->c, 262144, "vocab_size_per_layer_input");
+}
+
+/* Value heads of gated delta nets where the file does not tell them; 0: the class has no such. */
+static int delta_heads(const struct config_reading *r)
+{
+	return strncmp(r->type, "qwen3_5", 7) == 0 || config_type_is(r, "qwen3_next") ? 32 : 0;
+}
+
+/* Gated delta nets (Qwen3-Next and later). */
+static void delta(struct config_reading *r, const json_t *kinds, int heads)
+{
+	struct arch *a = r->s;
+	int k = NUM(r->c, delta_heads(r) ? 16 : heads, "linear_num_key_heads"),
+	    vd = NUM(r->c, 128, "linear_value_head_dim"),
+	    kd = NUM(r->c, 128, "linear_key_head_dim");
+
+	a->linear_layers =
+		kinds ? config_count(kinds, "linear")
+		      : all_but_every(a->layers, NUM(r->c, 4, "full_attention_interval"));
+	a->linear_params = (double)a->hidden * (2.0 * k * kd + 3.0 * heads * vd + 2.0 * heads);
+	a->linear_state = (double)heads * vd * kd * 4;
+	a->gated_attention = true;
+}
+
+/* MiniMax's: projections to queries, keys, values and a gate, and back. */
+static void lightning(struct config_reading *r, int layers)
+{
+	struct arch *a = r->s;
+	double inner = (double)a->heads * a->head_dim;
+
+	a->linear_layers = layers;
+	a->linear_params = a->hidden * inner * 5;
+	a->linear_state = inner * a->head_dim * 4;
+}
+
+static bool convolves(const struct config_reading *r)
+{
+	return config_type_is(r, "lfm2") || config_type_is(r, "lfm2_moe");
+}
+
+/* A gated short convolution: to three times the width, and back. */
+static void convolution(struct config_reading *r, int layers)
+{
+	r->s->linear_layers = layers;
+	r->s->linear_params = 4.0 * r->s->hidden * r->s->hidden;
+	r->s->linear_state = 3.0 * r->s->hidden * 2;
+}
+
+/* Each layer is one thing alone: a state space, attention, a dense block, or experts. */
+static void single(struct config_reading *r, int mamba, int attention, int dense, int experts)
+{
+	struct arch *a = r->s;
+
+	a->linear_layers = mamba;
+	a->attention_layers = attention ? attention : -1;
+	a->ffn_layers = dense;
+	if (!dense)
+		a->ffn = 0;
+	a->moe_layers = a->experts ? experts : 0;
+	if (!a->moe_layers)
+		a->experts = 0;
+	config_mamba(r);
+}
+
+/* "M-M*-": M a state space, * attention, - a dense block, E experts. */
+static void letters(struct config_reading *r, const char *pattern)
+{
+	int kinds[128] = { 0 };
+	size_t len = strlen(pattern);
+
+	for (const char *s = pattern; *s; s++)
+		kinds[*s & 127]++;
+	if (len != (size_t)r->s->layers)
+		config_doubt(r, "hybrid_override_pattern tells of %zu layers of %d", len,
+			     r->s->layers);
+	single(r, kinds['M'], kinds['*'], kinds['-'], kinds['E']);
+}
+
+/* Attention where the numbers say, something else in all other layers. */
+static bool numbered(struct config_reading *r)
+{
+	const json_t *list = config_get(r, "attn_layer_indices");
+	int n;
+
+	if (!list)
+		list = config_get(r, "full_attn_idxs");
+	if (!json_is_array(list))
+		return false;
+	n = (int)json_array_size(list);
+	n = n < r->s->layers ? r->s->layers - n : 0;
+	if (convolves(r))
+		convolution(r, n);
+	else
+		config_mamba(r);
+	r->s->linear_layers = n;
+	return true;
+}
+
+/* State spaces and convolutions that a list names. */
+static bool named(struct config_reading *r, const json_t *kinds)
+{
+	int mamba = config_count(kinds, "mamba"), conv = config_count(kinds, "conv");
+	int linear = config_count(kinds, "linear");
+	int both = config_count(kinds, "linear_attention");
+
+	if (config_type_is(r, "nemotron_h") && kinds) {
+		single(r, mamba + linear, config_count(kinds, "attention") - both,
+		       config_count(kinds, "mlp"), config_count(kinds, "moe"));
+		return true;
+	}
+	if (!kinds || mamba + conv + linear == 0)
+		return false;
+	if (config_type_is(r, "minimax")) {
+		lightning(r, linear);
+		return true;
+	}
+	convolution(r, mamba + conv + linear);
+	if (mamba > 0 || config_get(r, "mamba_d_state") || config_get(r, "ssm_state_size"))
+		config_mamba(r);
+	else if (linear > 0 && !convolves(r))
+		config_doubt(r, "layer_types has a linear attention that is not known, counted "
+				"are four square matrices");
+	return true;
+}
+
+/* Kinds that follow from the model_type and a figure or two. */
+static void by_type(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	const json_t *attention = config_get(r, "attn_type_list"),
+		     *kimi = config_get(r, "linear_attn_config");
+	int period, offset, group = NUM(r->c, 0, "layer_group_size");
+
+	if (json_is_array(attention)) { /* 0: linear */
+		if (json_array_size(attention) != (size_t)a->layers)
+			config_doubt(r, "attn_type_list tells of %zu layers of %d",
+				     json_array_size(attention), a->layers);
+		lightning(r, (int)json_array_size(attention) - config_count(attention, NULL));
+	} else if (group > 1) { /* the last of each group sees everything */
+		lightning(r, all_but_every(a->layers, group));
+	} else if (json_is_object(kimi)) {
+		config_kimi(r, kimi);
+	} else if (config_type_is(r, "minimax")) {
+		lightning(r, a->layers / 2);
+	} else if (config_type_is(r, "falcon_h1")) {
+		a->attention_layers = a->linear_layers = a->layers;
+		config_mamba(r);
+	} else if (config_type_is(r, "phi4flash")) {
+		config_sambay(r);
+	} else if (config_type_is(r, "jamba")) {
+		period = NUM(r->c, 8, "attn_layer_period");
+		offset = NUM(r->c, 0, "attn_layer_offset") % period;
+		a->linear_layers = a->layers - (a->layers - offset + period - 1) / period;
+		config_mamba(r);
+	}
+}
+
+void config_layers(struct config_reading *r)
+{
+	const json_t *pattern = config_get(r, "hybrid_override_pattern"), *kinds = kinds_of(r);
+	int heads = NUM(r->c, delta_heads(r), "linear_num_value_heads");
+
+	known_kinds(r, kinds);
+	windows(r, kinds);
+	shared_caches(r);
+	layer_embeddings(r);
+	if (heads) {
+		delta(r, kinds, heads);
+		return;
+	}
+	if (json_is_string(pattern)) {
+		letters(r, json_string_value(pattern));
+		return;
+	}
+	if (!numbered(r) && !named(r, kinds))
+		by_type(r);
+	if (r->s->linear_layers >= r->s->layers && !r->s->attention_layers)
+		r->s->attention_layers = -1;
+}

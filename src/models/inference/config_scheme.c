@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Widths of weights in the words of each program that makes such files. */
+#include "models/inference/config_scheme.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/inference/config_parts.h"
+#include "models/inference/format.h"
+
+#define INT(o, fallback, ...)                                                                      \
+	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
+
+const char *quant_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+/* more: bits that a group of weights has besides; group 0: none told, -1: one a row. */
+static struct scheme integers(int bits, int group, int more)
+{
+	static const char *const names[] = {
+		[2] = "int2", [3] = "int3", [4] = "int4", [8] = "w8a16"
+	};
+	struct scheme s = { 0 };
+
+	if (bits < 2 || bits > 8 || !names[bits])
+		return s;
+	s.name = names[bits];
+	if (group)
+		s.bytes = (bits + (group > 0 ? (double)more / group : 0)) / 8;
+	return s;
+}
+
+int quant_group_size(const json_t *o)
+{
+	const json_t *v = json_object_get(o, "group_size");
+
+	if (!v)
+		v = json_object_get(o, "q_group_size");
+	return json_is_integer(v)
+		       ? json_integer_value(v) < 0 ? -1 : INT(o, 0, "group_size", "q_group_size")
+		       : 0;
+}
+
+/* --- by program ----------------------------------------------------------------------------------
+ */
+
+struct scheme scheme_gptq(const json_t *q)
+{
+	int bits = INT(q, 0, "bits", "w_bit");
+
+	return integers(bits, quant_group_size(q), 16 + bits);
+}
+
+static struct scheme awq(const json_t *q)
+{
+	int bits = INT(q, 4, "bits", "w_bit");
+	bool zero = !json_is_false(json_object_get(q, "zero_point"));
+
+	return integers(bits, quant_group_size(q), zero ? 16 + bits : 16);
+}
+
+static struct scheme auto_round(const json_t *q)
+{
+	const char *type = quant_text(q, "data_type");
+	int bits = INT(q, 4, "bits");
+
+	if (str_starts(type, "nv_fp") && bits == 4)
+		return (struct scheme){ "nvfp4", 0 };
+	if (str_starts(type, "mx_fp"))
+		return (struct scheme){ bits == 4 ? "mxfp4" : bits == 8 ? "mxfp8" : NULL, 0 };
+	if (str_starts(type, "fp") || str_starts(type, "float"))
+		return (struct scheme){ bits == 8 ? "fp8" : NULL, 0 };
+	return integers(bits, quant_group_size(q), 16 + bits);
+}
+
+static struct scheme fp8(const json_t *q)
+{
+	bool blocks = json_is_array(json_object_get(q, "weight_block_size"));
+
+	return (struct scheme){ blocks ? "fp8-block" : "fp8", 0 };
+}
+
+static struct scheme fp_quant(const json_t *q)
+{
+	const char *type = quant_text(q, "forward_dtype");
+
+	if (json_is_true(json_object_get(q, "store_master_weights")))
+		return (struct scheme){ NULL, 0 };
+	if (!*type || strcmp(type, "nvfp4") == 0)
+		return (struct scheme){ "nvfp4", 0 };
+	return (struct scheme){ strcmp(type, "mxfp4") == 0 ? "mxfp4" : NULL, 0 };
+}
+
+/* Four bits and 32 for 64 weights; where those are quantized too, 8 for 64 and 32 for 256 of them.
+ */
+static struct scheme bitsandbytes(const json_t *q)
+{
+	bool four = json_is_true(json_object_get(q, "load_in_4bit")) ||
+		    json_is_true(json_object_get(q, "_load_in_4bit"));
+	bool eight = json_is_true(json_object_get(q, "load_in_8bit")) ||
+		     json_is_true(json_object_get(q, "_load_in_8bit"));
+	bool twice = json_is_true(json_object_get(q, "bnb_4bit_use_double_quant"));
+
+	if (four)
+		return (struct scheme){
+			"int4", (4 + (twice ? 8.0 / 64 + 32.0 / 64 / 256 : 32.0 / 64)) / 8
+		};
+	return (struct scheme){ eight ? "w8a16" : NULL, eight };
+}
+
+static struct scheme hqq(const json_t *q)
+{
+	const json_t *w =
+		json_object_get(json_object_get(q, "quant_config"), "weight_quant_params");
+
+	return integers(INT(w, 0, "nbits"), quant_group_size(w), 32);
+}
+
+static struct scheme aqlm(const json_t *q)
+{
+	double bits = INT(q, 1, "num_codebooks") * (double)INT(q, 16, "nbits_per_codebook") /
+		      (INT(q, 8, "in_group_size") * (double)INT(q, 1, "out_group_size"));
+
+	return bits >= 1 && bits <= 8 ? (struct scheme){ bits < 3 ? "int2" : "int4", bits / 8 }
+				      : (struct scheme){ NULL, 0 };
+}
+
+static struct scheme quanto(const json_t *q)
+{
+	const char *w = quant_text(q, "weights");
+
+	if (!*w || strcmp(w, "int8") == 0 || strcmp(w, "float8") == 0)
+		return (struct scheme){ "w8a16", 1 };
+	return integers(strcmp(w, "int4") == 0 ? 4 : strcmp(w, "int2") == 0 ? 2 : 0, 128, 32);
+}
+
+static struct scheme higgs(const json_t *q)
+{
+	return integers(INT(q, 4, "bits"), INT(q, 256, "group_size"), 16);
+}
+
+static struct scheme bitnet(const json_t *q)
+{
+	bool packed = strcmp(quant_text(q, "quantization_mode"), "online") != 0;
+
+	return (struct scheme){ packed ? "int2" : NULL, 0.25 };
+}
+
+/* "int4_weight_only", or what a configuration class wrote of itself. */
+static struct scheme torchao(const json_t *q)
+{
+	static const char *const names[][2] = {
+		{ "int8dynamicactivationint4", "w4a8" },
+		{ "int8dynamicactivationint8", "int8" },
+		{ "int8dynactint4", "w4a8" },
+		{ "int4weight", "int4" },
+		{ "int8weight", "w8a16" },
+		{ "float8weight", "w8a16" },
+		{ "float8dynamicactivationint4", "w4a8" },
+		{ "float8dynamic", "fp8" },
+		{ "float8static", "fp8" },
+	};
+	const json_t *type = json_object_get(q, "quant_type"), *of = type;
+	const json_t *own = json_object_get(of, "default");
+	const char *s = json_is_string(type) ? json_string_value(type) : quant_text(own, "_type");
+	const json_t *more = json_is_string(type) ? json_object_get(q, "quant_type_kwargs")
+						  : json_object_get(own, "_data");
+	char key[64];
+	size_t n = 0;
+
+	for (; *s && n + 1 < sizeof(key); s++)
+		if (isalnum((unsigned char)*s))
+			key[n++] = (char)tolower((unsigned char)*s);
+	key[n] = '\0';
+	if (json_is_object(type) && json_object_size(type) > 1)
+		return (struct scheme){ NULL, 0 };
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_starts(key, names[i][0])) {
+			struct scheme r = { names[i][1], 0 };
+
+			if (strcmp(r.name, "int4") == 0)
+				r = integers(4,
+					     quant_group_size(more) ? quant_group_size(more) : 128,
+					     32);
+			if (strcmp(r.name, "w8a16") == 0)
+				r.bytes = 1;
+			return r;
+		}
+	return (struct scheme){ NULL, 0 };
+}
+
+struct scheme scheme_quark(const json_t *layer)
+{
+	const json_t *w = json_object_get(layer, "weight");
+	const json_t *in = json_object_get(layer, "input_tensors");
+	bool alone = !in || json_is_null(in);
+	const char *type;
+
+	if (json_is_array(w))
+		return (struct scheme){ NULL, 0 }; /* in two steps */
+	type = quant_text(w, "dtype");
+	if (str_starts(type, "fp8"))
+		return (struct scheme){ alone ? "w8a16" : "fp8", 1 };
+	if (strcmp(type, "int8") == 0)
+		return (struct scheme){ alone ? "w8a16" : "int8", 1 };
+	if (strcmp(type, "mxfp4") == 0 ||
+	    (strcmp(type, "fp4") == 0 && INT(w, 0, "group_size") == 32))
+		return (struct scheme){ "mxfp4", 0 };
+	if (strcmp(type, "int4") == 0 || strcmp(type, "uint4") == 0) {
+		struct scheme s = integers(4, quant_group_size(w), 20);
+
+		s.name = alone ? s.name : "w4a8";
+		return s;
+	}
+	return (struct scheme){ NULL, 0 };
+}
+
+static struct scheme quark(const json_t *q)
+{
+	return scheme_quark(json_object_get(q, "global_quant_config"));
+}
+
+/* --- Model Optimizer, compressed-tensors ---------------------------------------------------------
+ */
+
+/* "W4A16_AWQ", "NVFP4": the first row that is in it. */
+struct scheme scheme_algorithm(const char *name, int group)
+{
+	static const char *const rows[][2] = {
+		{ "NVFP4", "nvfp4" },	   { "MXFP4", "mxfp4" },	 { "MXFP8", "mxfp8" },
+		{ "FP8_PB", "fp8-block" }, { "FP8_BLOCK", "fp8-block" }, { "W4A8", "w4a8" },
+		{ "W8A8", "int8" },	   { "W8A16", "w8a16" },	 { "W4A16", "int4" },
+		{ "INT4", "int4" },	   { "INT8", "int8" },		 { "FP8", "fp8" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcasestr(name, rows[i][0])) {
+			struct scheme s = { rows[i][1], 0 };
+
+			if (group > 0 && strstr(name, "W4") && !strstr(name, "FP4"))
+				s.bytes = (4 + 16.0 / group) / 8;
+			return s;
+		}
+	return (struct scheme){ NULL, 0 };
+}
+
+/* One group of compressed-tensors: weights, and whether what they are multiplied by is as small. */
+struct scheme scheme_of_group(const json_t *g)
+{
+	const json_t *w = json_object_get(g, "weights"),
+		     *in = json_object_get(g, "input_activations");
+	bool whole = json_is_object(in) && INT(in, 16, "num_bits") <= 8;
+	int bits = INT(w, 0, "num_bits"), group = quant_group_size(w);
+	const char *type = quant_text(w, "type");
+	struct scheme s = { NULL, 0 };
+
+	if (strcmp(type, "float") == 0) {
+		if (bits == 8)
+			s.name = group == 32					   ? "mxfp8"
+				 : strcmp(quant_text(w, "strategy"), "block") == 0 ? "fp8-block"
+				 : in && !whole && json_is_null(in)		   ? "w8a16"
+										   : "fp8";
+		if (bits == 4)
+			s.name = group == 32 ? "mxfp4" : "nvfp4";
+		if (s.name && strcmp(s.name, "w8a16") == 0)
+			s.bytes = 1;
+		return s;
+	}
+	if (strcmp(type, "int") != 0)
+		return s;
+	s = integers(bits, group ? group : -1,
+		     json_is_false(json_object_get(w, "symmetric")) ? 16 + bits : 16);
+	if (whole && s.name)
+		s.name = bits == 8 ? "int8" : bits == 4 ? "w4a8" : NULL;
+	return s;
+}
+
+bool group_for_all(const json_t *g)
+{
+	const json_t *targets = json_object_get(g, "targets"), *v;
+	size_t i;
+
+	json_array_foreach(targets, i, v)
+	{
+		const char *s = json_string_value(v);
+
+		if (s && (strcmp(s, "Linear") == 0 || strcmp(s, "FusedMoE") == 0))
+			return true;
+	}
+	return !json_array_size(targets);
+}
+
+/* Whether what no group names is left as it was. */
+bool no_group_for_all(const json_t *q)
+{
+	const json_t *groups = json_object_get(q, "config_groups"), *g;
+	const char *key;
+
+	json_object_foreach((json_t *)(uintptr_t)groups, key, g) if (group_for_all(g)) return false;
+	return json_object_size(groups) > 0;
+}
+
+static struct scheme compressed(const json_t *q)
+{
+	const json_t *groups = json_object_get(q, "config_groups"), *g;
+	struct scheme s = { NULL, 0 };
+	const char *key;
+
+	if (strcmp(quant_text(q, "format"), "dense") == 0 ||
+	    strstr(quant_text(q, "format"), "marlin-24") ||
+	    (*quant_text(json_object_get(q, "sparsity_config"), "format") &&
+	     strcmp(quant_text(json_object_get(q, "sparsity_config"), "format"), "dense") != 0))
+		return s;
+	json_object_foreach((json_t *)(uintptr_t)groups, key, g)
+	{
+		struct scheme one = scheme_of_group(g);
+
+		if (!one.name)
+			return one;
+		if (!s.name || group_for_all(g))
+			s = one;
+	}
+	return s;
+}
+
+static const struct {
+	const char *method;
+	struct scheme (*read)(const json_t *q); /* NULL: always the same one */
+	struct scheme fixed;
+} methods[] = {
+	{ "gptq", scheme_gptq, { NULL, 0 } },
+	{ "gptq_marlin", scheme_gptq, { NULL, 0 } },
+	{ "awq", awq, { NULL, 0 } },
+	{ "awq_marlin", awq, { NULL, 0 } },
+	{ "auto-round", auto_round, { NULL, 0 } },
+	{ "auto_round", auto_round, { NULL, 0 } },
+	{ "autoround", auto_round, { NULL, 0 } },
+	{ "intel/auto-round", auto_round, { NULL, 0 } },
+	{ "fp8", fp8, { NULL, 0 } },
+	{ "fbgemm_fp8", NULL, { "fp8", 0 } },
+	{ "ptpc_fp8", NULL, { "fp8", 0 } },
+	{ "w8a8_fp8", NULL, { "fp8", 0 } },
+	{ "w8a8_int8", NULL, { "int8", 0 } },
+	{ "blockwise_int8", NULL, { "int8", 0 } },
+	{ "mxfp4", NULL, { "mxfp4", 0 } },
+	{ "fp_quant", fp_quant, { NULL, 0 } },
+	{ "bitsandbytes", bitsandbytes, { NULL, 0 } },
+	{ "hqq", hqq, { NULL, 0 } },
+	{ "aqlm", aqlm, { NULL, 0 } },
+	{ "eetq", NULL, { "w8a16", 1 } },
+	{ "quanto", quanto, { NULL, 0 } },
+	{ "higgs", higgs, { NULL, 0 } },
+	{ "bitnet", bitnet, { NULL, 0 } },
+	{ "torchao", torchao, { NULL, 0 } },
+	{ "quark", quark, { NULL, 0 } },
+	{ "compressed-tensors", compressed, { NULL, 0 } },
+	{ "compressed_tensors", compressed, { NULL, 0 } },
+};
+
+struct scheme scheme_read(const json_t *q)
+{
+	const char *method = quant_text(q, "quant_method"), *algo = quant_text(q, "quant_algo");
+
+	if (*algo)
+		return scheme_algorithm(algo, quant_group_size(q));
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (strcasecmp(method, methods[i].method) == 0)
+			return methods[i].read ? methods[i].read(q) : methods[i].fixed;
+	if (!*method && json_object_get(q, "config_groups"))
+		return compressed(q);
+	if (!*method)
+		return bitsandbytes(q);
+	return (struct scheme){ NULL, 0 };
+}
+
+double scheme_bytes(struct scheme s)
+{
+	const struct format *f = s.name ? format_find(s.name, true) : NULL;
+
+	return s.bytes > 0 ? s.bytes : f ? f->experts : 2;
+}

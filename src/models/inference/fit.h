@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The few constants that are fitted, not derived: one set for each engine on each kind of
+ * hardware. Every one is a part of a physical limit or a time; docs/PREDICT.md says what each was
+ * fitted on. tests/predict/fit.py fits them; a user's own set comes as a file of "name = value".
+ */
+#ifndef INFERENCE_FIT_H
+#define INFERENCE_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum engine { ENGINE_VLLM, ENGINE_SGLANG, ENGINE_TRTLLM, ENGINE_LLAMACPP, ENGINE_TORCH, ENGINES };
+
+/* What the fitting knows apart. */
+enum hardware { HARDWARE_UNIFIED, HARDWARE_SERVER, HARDWARES };
+
+enum fit_id {
+	FIT_DENSE,  /* part of the memory bandwidth that weights every token takes are read with */
+	FIT_EXPERT, /* the same for routed experts */
+	FIT_CACHE,  /* the same for keys and values */
+	FIT_LAYER_US,  /* a layer's launches and small kernels, us */
+	FIT_LINEAR_US, /* a linear layer's more, us */
+	FIT_STEP_MS,   /* a step's scheduling and sampling, ms */
+	FIT_SEQ_US,    /* a sequence's part in a step, us */
+	FIT_MATH_HALF, /* part of the peak that a prompt's multiplications reach, by format */
+	FIT_MATH_FP8,
+	FIT_MATH_FP4,
+	FIT_MATH_WEIGHT,  /* of the BF16 peak: weights unpacked, then multiplied */
+	FIT_MATH_GGML,	  /* of the INT8 peak */
+	FIT_MATH_EXPERT,  /* what experts reach of that */
+	FIT_ROWS,	  /* tokens of one matrix at which half of it is reached */
+	FIT_MATH_CACHE,	  /* part of the BF16 peak that attention reaches */
+	FIT_CHUNK_US,	  /* a layer's time in each chunk of a prompt besides, us */
+	FIT_FIRST_MS,	  /* a request's way to the engine and back, ms */
+	FIT_FIRST_SEQ_MS, /* more for each other request at the same time, ms */
+	FIT_LINK_US,	  /* one all-reduce inside a machine, us */
+	FIT_NET_US,	  /* one all-reduce between machines, us */
+	FIT_LINK,	  /* part of the link's bandwidth that an all-reduce reaches */
+	FIT_QUEUE,	  /* how much requests that come in turn wait for each other's prompts */
+	FIT_FINISH,	  /* part of the time that all users are busy in a run to the end */
+	FIT_WIDTH,	  /* hidden width at which half of the bandwidth is reached */
+	FIT_FOUR,	  /* bandwidth of 4-bit weights against others */
+	FIT_MATH_BLOCK,	  /* part of the FP8 peak with a scale for each block of a matrix */
+	FIT_SCAN,	  /* linear attention: TB/s of state that a prompt passes through */
+	FIT_CAST_US,  /* a layer's more where what goes into a multiplication is made FP8 or FP4, us
+		       */
+	FIT_TOUCH_US, /* each expert that a step reaches, whatever its width, us */
+	FIT_SPREAD,   /* how much requests differ in the experts they choose, 0 to 1 */
+	FIT_HOST_US,  /* the CPU's work for a sequence in each step, beside the GPU's, us */
+	FIT_LAG,      /* steps between a prompt's and its first token's way to the user */
+	FIT_FILL_US,  /* each expert that a chunk of a prompt reaches, whatever its width, us */
+	FIT_EXPERT_ROWS, /* tokens of one expert at which half of its rate is reached */
+	FITS,
+};
+
+struct fit {
+	double v[FITS];
+};
+
+extern const char *const fit_names[FITS];
+extern const char *const engine_names[ENGINES];
+extern const char *const hardware_names[HARDWARES];
+
+/* All sets; the built-in ones unless a file replaced some. */
+struct fits {
+	struct fit of[ENGINES][HARDWARES];
+	const char *origin;
+};
+
+void fits_default(struct fits *f);
+/* Lines "vllm.unified.dense = 0.85"; blank lines and # are skipped. -EINVAL names the line. */
+int fits_read(struct fits *f, const char *text, struct err *e);
+/* "vllm", "TensorRT-LLM", "ollama"; ENGINES: none of them. */
+enum engine engine_parse(const char *text);
+
+#endif

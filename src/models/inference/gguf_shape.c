@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shape of a model from a GGUF header. Where tensors show a width they are right; keys tell
+ * what no tensor shows: heads, windows, states, how many experts a token takes.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "models/inference/gguf_parts.h"
+
+void gguf_say(struct arena *a, struct gguf_said *said, const char *text)
+{
+	said->text = arena_printf(a, "%s; %s", said->text, text);
+}
+
+void gguf_doubt(struct arena *a, struct gguf_said *said, const char *text)
+{
+	gguf_say(a, said, text);
+	said->doubt = true;
+}
+
+/* Layers of one kind, added up. */
+struct kind {
+	int n;
+	double heads, kv_heads;
+};
+
+static int rounded(double v)
+{
+	return v > 0 && v < 1 << 24 ? (int)lround(v) : 0;
+}
+
+/* Keys and values of a head: their mean where they differ. */
+static int width(int key, int value)
+{
+	return value > 0 ? (key + value + 1) / 2 : key;
+}
+
+static int key_width(const struct gguf_keys *k, bool window)
+{
+	int key = k->key ? k->key : k->heads ? k->hidden / k->heads : 0;
+
+	return window && k->key_window ? k->key_window : key;
+}
+
+static int value_width(const struct gguf_keys *k, bool window)
+{
+	int value = k->value ? k->value : key_width(k, false);
+
+	if (window && k->key_window)
+		value = k->value_window ? k->value_window : k->key_window;
+	return value;
+}
+
+/* Cached heads of a layer: as its tensor shows, else as the keys tell. */
+static double kv_heads(const struct gguf_keys *k, const struct gguf_layer *l, int i, bool window)
+{
+	int key = key_width(k, window);
+	int told = gguf_of(&k->kv_heads_of, i, k->told_kv_heads ? k->kv_heads : k->heads);
+
+	if (l->k > 0 && key > 0 && l->k < 1 << 24 && fmod(l->k, key) == 0)
+		return l->k / key;
+	return told;
+}
+
+static void add_layer(struct kind *to, const struct gguf_keys *k, const struct gguf_layer *l, int i,
+		      bool window)
+{
+	to->n++;
+	to->heads += gguf_of(&k->heads_of, i, k->heads);
+	to->kv_heads += kv_heads(k, l, i, window);
+}
+
+/*
+ * Heads of layers that differ, as ones that are alike: their sum stays, which is what the cache is
+ * made of, if need be by another number of layers.
+ */
+static int alike(struct arena *a, struct kind *kind, int *heads, struct gguf_said *said)
+{
+	double each = kind->n ? kind->kv_heads / kind->n : 0, off;
+	int n = kind->n;
+
+	*heads = each > 0 && each < 1 ? 1 : rounded(each);
+	if (*heads && fabs(*heads * (double)n - kind->kv_heads) > 0.01 * kind->kv_heads)
+		n = rounded(kind->kv_heads / *heads);
+	off = kind->kv_heads > 0 ? *heads * (double)n / kind->kv_heads - 1 : 0;
+	if (fabs(off) > 0.01)
+		gguf_doubt(a, said,
+			   arena_printf(
+				   a,
+				   "its layers differ in their heads: counted as alike, the cache "
+				   "%.0f %% too %s",
+				   100 * fabs(off), off > 0 ? "large" : "small"));
+	return n;
+}
+
+static int latent_attention(const struct gguf_keys *k, const struct gguf_tensors *t, struct arch *s)
+{
+	int key = k->key_mla ? k->key_mla : k->key;
+
+	s->kv_lora = k->kv_lora;
+	s->q_lora = k->q_lora;
+	s->rope_dim = k->rope;
+	for (int i = 0; i < t->n; i++)
+		if (t->layers[i].latent > k->kv_lora)
+			s->rope_dim = rounded(t->layers[i].latent - k->kv_lora);
+	s->nope_dim = s->head_dim = key - s->rope_dim;
+	s->v_dim = k->value_mla ? k->value_mla : k->value;
+	return s->rope_dim > 0 && s->nope_dim > 0 && s->v_dim > 0 ? 0 : -EINVAL;
+}
+
+/* Old files keep one matrix that llama.cpp does not take apart. */
+static void say_latent(struct arena *a, const struct gguf_tensors *t, const struct arch *s,
+		       struct gguf_said *said)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->layers[i].latent > 0 && !t->layers[i].absorbed) {
+			gguf_doubt(
+				a, said,
+				arena_printf(
+					a,
+					"it has no attn_k_b (files of before 2025 have none): "
+					"llama.cpp then keeps "
+					"keys and values of all heads, %.0f times the cache "
+					"counted here",
+					s->heads * (double)(s->nope_dim + s->rope_dim + s->v_dim) /
+						(s->kv_lora + s->rope_dim)));
+			return;
+		}
+}
+
+static void gates(const struct gguf_keys *k, const struct gguf_tensors *t, struct arch *s)
+{
+	for (int i = 0; i < t->n; i++) {
+		const struct gguf_layer *l = &t->layers[i];
+		double q = gguf_of(&k->heads_of, i, k->heads) *
+			   (double)key_width(k, gguf_window(k, i) > 0);
+
+		if (gguf_is_attention(l) && q > 0 && (l->q == 2 * q || l->gate == q))
+			s->gated_attention = true;
+	}
+}
+
+static int attention(struct arena *a, const struct gguf_keys *k, const struct gguf_tensors *t,
+		     struct arch *s, struct gguf_said *said)
+{
+	struct kind full = { 0 }, windows = { 0 };
+	int counted;
+
+	for (int i = 0; i < t->n; i++) {
+		const struct gguf_layer *l = &t->layers[i];
+		int window = gguf_is_attention(l) ? gguf_window(k, i) : 0;
+
+		if (gguf_is_attention(l))
+			add_layer(window ? &windows : &full, k, l, i, window > 0);
+		s->window = window ? window : s->window;
+	}
+	s->window_layers = alike(a, &windows, &s->window_kv_heads, said);
+	counted = alike(a, &full, &s->kv_heads, said);
+	s->heads = rounded((full.heads + windows.heads) / fmax(1, counted + s->window_layers));
+	s->head_dim = width(key_width(k, false), value_width(k, false));
+	s->window_head_dim = s->window_layers ? width(key_width(k, true), value_width(k, true)) : 0;
+	if (!full.n) { /* all layers have one */
+		s->kv_heads = s->window_kv_heads;
+		s->head_dim = s->window_layers ? s->window_head_dim : s->head_dim;
+	}
+	if (s->kv_heads == s->window_kv_heads && s->head_dim == s->window_head_dim)
+		s->window_kv_heads = s->window_head_dim = 0;
+	if (counted != t->n - s->window_layers - s->linear_layers)
+		s->attention_layers = counted ? counted : -1;
+	s->kv_shared_layers = k->shared_kv < t->n ? k->shared_kv : 0;
+	s->index_top = k->index_top;
+	gates(k, t, s);
+	if (gguf_window_unknown(k))
+		gguf_say(a, said,
+			 arena_printf(a,
+				      "its window of %d tokens is not counted: llama.cpp gives no "
+				      "layer of %s one",
+				      k->window, k->family));
+	return s->heads || s->linear_layers ? 0 : -EINVAL;
+}
+
+/* Gemma 3n's last layers use an earlier one's cache: not in all files. */
+static void family_facts(const struct gguf_keys *k, struct arch *s)
+{
+	if (strcmp(k->family, "gemma3n") == 0 && !s->kv_shared_layers && s->layers > 20)
+		s->kv_shared_layers = s->layers - 20;
+}
+
+static void states(struct arena *a, const struct gguf_keys *k, const struct gguf_tensors *t,
+		   struct arch *s, struct gguf_said *said)
+{
+	double params = 0, convolving = 0;
+
+	for (int i = 0; i < t->n; i++) {
+		const struct gguf_layer *l = &t->layers[i];
+
+		if (!gguf_is_linear(l))
+			continue;
+		s->linear_layers++;
+		convolving += l->convolves;
+		params += l->linear.params + (gguf_is_attention(l) ? 0 : l->attention.params);
+	}
+	if (!s->linear_layers)
+		return;
+	s->linear_params = params / s->linear_layers;
+	if (convolving > 0 && k->conv)
+		s->linear_state = (double)k->conv * k->hidden * 2;
+	else if (k->kda)
+		s->linear_state = (double)k->heads * k->kda * k->kda * 4;
+	else
+		s->linear_state = (double)k->inner * k->state * 4;
+	if (s->linear_state <= 0)
+		gguf_doubt(a, said,
+			   "what a sequence keeps in its layers with a state is not told: "
+			   "not counted");
+}
+
+static void blocks(const struct gguf_keys *k, const struct gguf_tensors *t, struct arch *s)
+{
+	double ffn = 0, expert = 0, shared = 0, in = 0;
+	double mats = t->experts_down > 0 ? t->experts.params / t->experts_down
+		      : t->dense_down > 0 ? t->dense.params / t->dense_down
+					  : 3;
+
+	for (int i = 0; i < t->n; i++) {
+		const struct gguf_layer *l = &t->layers[i];
+
+		s->ffn_layers += l->ffn > 0;
+		s->moe_layers += l->expert_ffn > 0;
+		ffn += l->ffn;
+		expert += l->expert_ffn;
+		in += l->expert_in;
+		shared += l->shared;
+	}
+	s->ffn_mats = mats < 2.5 ? 2 : 3;
+	s->ffn = s->ffn_layers ? rounded(ffn / s->ffn_layers) : 0;
+	if (!s->moe_layers)
+		return;
+	s->experts = t->expert_count > 0 ? rounded(t->expert_count) : k->experts;
+	s->top = k->top;
+	s->expert_ffn = rounded(expert / s->moe_layers);
+	s->expert_in = rounded(in / s->moe_layers);
+	if (s->expert_in == k->hidden)
+		s->expert_in = 0;
+	s->shared_ffn = rounded(shared / s->moe_layers);
+}
+
+static bool sound(const struct arch *s)
+{
+	if (s->hidden < 16 || s->hidden > 1 << 20 || s->vocab < 16 || s->heads > 4096 ||
+	    s->head_dim > 65536 || s->window_head_dim > 65536 || s->kv_heads > 65536 ||
+	    s->window_kv_heads > 65536)
+		return false;
+	/* Without attention there are no heads. */
+	if (s->linear_layers < s->layers && (s->heads < 1 || s->head_dim < 1))
+		return false;
+	return !s->moe_layers ||
+	       (s->experts <= 65536 && s->top >= 1 && s->top <= s->experts && s->expert_ffn >= 1);
+}
+
+int gguf_shape(struct arena *a, const char *name, const struct gguf_keys *k,
+	       const struct gguf_tensors *t, struct arch *s, struct gguf_said *said, struct err *e)
+{
+	*s = (struct arch){ .layers = t->n, .trained = k->trained, .hidden = k->hidden };
+	s->vocab = t->vocab > 0 ? rounded(t->vocab) : k->vocab ? k->vocab : k->tokens;
+	s->tied = t->head.params <= 0;
+	s->aside = t->aside.params;
+	states(a, k, t, s, said);
+	blocks(k, t, s);
+	if (attention(a, k, t, s, said) < 0)
+		return err_set(e, -EINVAL, "%.120s: no layers of \"%.40s\" are understood", name,
+			       k->family);
+	family_facts(k, s);
+	if (k->kv_lora && latent_attention(k, t, s) < 0)
+		return err_set(e, -EINVAL, "%.120s: its latent attention does not give its widths",
+			       name);
+	if (!sound(s))
+		return err_set(e, -EINVAL,
+			       "%.120s does not give layers, widths, heads and vocabulary", name);
+	if (k->kv_lora)
+		say_latent(a, t, s, said);
+	return 0;
+}

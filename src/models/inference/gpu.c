@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading how people name a machine, and what follows from its data sheet. */
+#include "models/inference/gpu_name.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the kernel shows of unified memory: 121.7 GiB of the 128 GB of a GB10. */
+#define UNIFIED_SHOWN 1.0205
+#define MIB 1048576.0
+#define GIB 1073741824.0
+/* Of a card whose driver nobody has looked at: sheets count GiB, and a part of them is kept. */
+#define SHOWN 0.99
+/* GB/s one way of PCIe 5.0 with 16 lanes, between cards that no bridge joins. */
+#define PCIE 55
+
+static bool has_key(const char *keys, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *k = keys; *k;) {
+		size_t len = strcspn(k, " ");
+
+		if (len == n && strncmp(k, word, n) == 0)
+			return true;
+		k += len + (k[len] == ' ');
+	}
+	return false;
+}
+
+static const struct gpu_kind *kind_named(const char *word)
+{
+	for (size_t i = 0; i < gpu_kind_count; i++)
+		if (has_key(gpu_kinds[i].keys, word))
+			return &gpu_kinds[i];
+	return NULL;
+}
+
+/*
+ * A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from and *to become what remains of
+ * the word. 0: there is none.
+ */
+static long count_in(const char **from, const char **to, bool first)
+{
+	const char *s = *from, *last = *to, *digits = last;
+	char key[64], *end;
+	long v;
+
+	gpu_name_squeeze(key, sizeof(key), s, (size_t)(last - s));
+	if (kind_named(key)) /* "gx10" */
+		return 0;
+	if (isdigit((unsigned char)*s)) {
+		v = strtol(s, &end, 10);
+		/* "2" at the beginning; in the middle it is a model's number. */
+		if ((end == last && first && v <= 4096) || (end < last && (*end | 32) == 'x')) {
+			*from = end == last ? last : end + 1;
+			return v;
+		}
+		return 0;
+	}
+	while (digits > s && isdigit((unsigned char)digits[-1]))
+		digits--;
+	if (digits == last || digits == s || (digits[-1] | 32) != 'x')
+		return 0;
+	*to = digits - 1;
+	return strtol(digits, NULL, 10);
+}
+
+/* Takes the count out of the words; 0: there is none. */
+static long take_count(const char *text, char *rest, size_t size)
+{
+	long count = 0;
+	size_t n = 0;
+	bool times = false;
+
+	for (const char *s = text; *s;) {
+		size_t len = strcspn(s, " ,\t");
+		const char *from = s, *to = s + len;
+
+		/* "h100 x 8": what stands behind a lonely x counts as well. */
+		if (!count && len)
+			count = count_in(&from, &to, s == text || times);
+		times = len == 1 && (*s | 32) == 'x';
+		if (times)
+			from = to;
+		for (; from < to && n + 1 < size; from++)
+			rest[n++] = *from;
+		if (n + 1 < size)
+			rest[n++] = ' ';
+		s += len;
+		s += strspn(s, " ,\t");
+	}
+	rest[n] = '\0';
+	return count;
+}
+
+/* Whether digits belong to a card's name: without them it is another one, or none. */
+static bool names_card(const char *text, const char *token, size_t n)
+{
+	char whole[128], without[128];
+
+	gpu_name_squeeze(whole, sizeof(whole), token, n);
+	if (kind_named(whole))
+		return true;
+	gpu_name_squeeze(whole, sizeof(whole), text, strlen(text));
+	snprintf(without, sizeof(without), "%.*s%s", (int)(token - text), text, token + n);
+	return kind_named(whole) || gpu_name_near(text) != gpu_name_near(without);
+}
+
+static bool blank_or_end(char c)
+{
+	return !c || strchr(" ,\t", c);
+}
+
+/* "8", "8x", "x8", as a word of its own or at the edge of one where count_in takes it. */
+static bool is_count(const char *text, const char *token, size_t n, bool times)
+{
+	size_t behind = (*token | 32) == 'x', digits = strspn(token + behind, "0123456789");
+	bool begins = token == text || blank_or_end(token[-1]), ends = blank_or_end(token[n]);
+	long v = digits && digits < 6 ? strtol(token + behind, NULL, 10) : 0;
+
+	if (v < 1 || v > 4096)
+		return false;
+	if (behind)
+		return digits + 1 == n && ends;
+	if (digits + 1 == n)
+		return begins;
+	return digits == n && begins && ends && (token == text || times);
+}
+
+/*
+ * "0x h200", "-1x h200", "5000 x h200", "2x h200 x8", "h100 x-3", "h100 8.5", "h100 xx8": digits
+ * that neither say how many nor belong to a card's name.
+ */
+static bool count_is_odd(const char *text)
+{
+	bool times = false;
+	int counts = 0;
+
+	for (const char *s = text; *s;) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)s[n]))
+			n++;
+		if (!n) {
+			/* "8.5", "+8", "/8" */
+			if (strchr(".+*/", *s) && isdigit((unsigned char)s[1]))
+				return true;
+			s++;
+			continue;
+		}
+		for (size_t i = 1; i + 1 < n; i++)
+			if ((s[i - 1] | 32) == 'x' && (s[i] | 32) == 'x')
+				return true;
+		if (strspn(s, "0123456789xX") >= n && strcspn(s, "0123456789") < n &&
+		    !names_card(text, s, n) && (!is_count(text, s, n, times) || ++counts > 1))
+			return true;
+		times = n == 1 && (*s | 32) == 'x';
+		s += n;
+	}
+	return false;
+}
+
+double place_unified_bytes(const struct place *p)
+{
+	return p->memory > 0 ? p->memory : p->gpu->memory * 1e9 * UNIFIED_SHOWN;
+}
+
+double place_memory_bytes(const struct place *p)
+{
+	const struct gpu_kind *g = p->gpu;
+
+	if (g->unified)
+		return place_unified_bytes(p);
+	if (p->memory > 0)
+		return p->memory;
+	return g->shown > 0 ? g->shown * MIB : g->memory * GIB * SHOWN;
+}
+
+double gpu_link_gbs(const struct gpu_kind *g, int gpus)
+{
+	return g->joined && gpus > g->joined ? PCIE : g->link;
+}
+
+/* "hgx", "dgx", "nvl72": whole machines are meant, or racks. */
+static bool names_machine(const char *word, const struct gpu_kind *k)
+{
+	return k->per_node > 1 &&
+	       (strstr(word, "hgx") || strstr(word, "dgx") || strstr(word, "nvl72") ||
+		strstr(word, "node") || strstr(word, "machine") || strstr(word, "servers"));
+}
+
+static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
+{
+	if (near) {
+		err_set(e, -ENOENT, "\"%.80s\" names no machine of the list: it says more than %s",
+			text, near->name);
+		err_hint(e, "the nearest one there is: %s", near->name);
+		return -ENOENT;
+	}
+	err_set(e, -ENOENT, "\"%.80s\" names no machine of the list", text);
+	err_hint(e, "for example: dgx-spark, \"2x dgx-spark\", \"h100-sxm x8\", h200, b200, "
+		    "a100, l40s, \"rtx pro 6000\"");
+	return -ENOENT;
+}
+
+int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
+{
+	char rest[128], word[128];
+	long count = take_count(text, rest, sizeof(rest));
+	const struct gpu_kind *k = NULL;
+	bool longer = strlen(text) >= sizeof(rest), machines;
+
+	gpu_name_squeeze(word, sizeof(word), rest, strlen(rest));
+	if (!longer && !(k = kind_named(word)))
+		k = gpu_name_means(rest);
+	/* Digits of a card that is not known are no count. */
+	if (!longer && (k || gpu_name_near(text)) && count_is_odd(text))
+		return err_set(
+			e, -EINVAL,
+			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
+			"\"h100 x8\"",
+			text);
+	if (!k || count < 0 || count > 4096)
+		return no_such(text, longer ? NULL : gpu_name_near(rest), e);
+	machines = names_machine(word, k);
+	*out = (struct place){ .gpu = k, .gpus = count ? (int)count : 1 };
+	if (machines) {
+		out->nodes = out->gpus;
+		out->gpus *= k->per_node;
+	} else {
+		out->nodes = (out->gpus + k->per_node - 1) / k->per_node;
+	}
+	if (k->per_node == 1 &&
+	    k->link > 0) /* cards in one machine, unless it is a computer by itself */
+		out->nodes = 1;
+	out->taken = machines && out->nodes > 1 ? arena_printf(a, "%d machines of %d x %s",
+							       out->nodes, k->per_node, k->name)
+						: arena_printf(a, "%d x %s", out->gpus, k->name);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named machines: how many GPUs of which kind, and what joins them. Pure. */
+#ifndef INFERENCE_GPU_H
+#define INFERENCE_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* By data sheet, dense. TFLOP/s, GB/s, GB. 0: it has none. */
+struct gpu_kind {
+	const char *keys; /* words that name it, separated by blanks; letters and digits alone */
+	const char *name; /* "NVIDIA GB10 (DGX Spark)" */
+	double memory, bandwidth;
+	double half, fp8, fp4, int8;
+	double link;   /* one way to another GPU of the same machine; 0: none is there */
+	int per_node;  /* GPUs of a machine, or of a rack that one link joins */
+	bool unified;  /* shares its memory with the CPU and the page cache */
+	bool server;   /* HBM: calibrated on H100 and H200 */
+	bool measured; /* runs on it are rows of measured.csv: constants and intervals are of them
+			*/
+	double shown;  /* MiB that a driver shows; 0: nobody has looked */
+	int joined;    /* GPUs that the link joins, PCIe the others; 0: all of a machine */
+	const char *source, *date;
+};
+
+struct place {
+	const struct gpu_kind *gpu;
+	int gpus;	/* of all machines */
+	int nodes;	/* machines */
+	double memory;	/* bytes of one GPU that can be used at all; 0: by data sheet */
+	double network; /* GB/s one way between machines; 0: what such machines have */
+	const char *memory_from, *taken;
+};
+
+extern const struct gpu_kind gpu_kinds[];
+extern const size_t gpu_kind_count;
+
+/* "2x dgx-spark", "gb10 x2", "h100-sxm x8", "hgx-h200"; "2x hgx-h100" are two machines with all
+ * their GPUs. -ENOENT: names no machine of the list. */
+int place_parse(struct arena *a, const char *text, struct place *out, struct err *e);
+/* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
+ * the data sheet's. The system's share is still in it. */
+double place_unified_bytes(const struct place *p);
+/* Bytes of one GPU, or of unified memory, that there are in all: read, as drivers show such a card,
+ * or by data sheet. */
+double place_memory_bytes(const struct place *p);
+/* GB/s one way between so many GPUs of one machine; 0: none. */
+double gpu_link_gbs(const struct gpu_kind *g, int gpus);
+/* GPUs of the fullest machine. */
+int place_per_node(const struct place *p);
+/* By NVML's name; NULL: not in the list. */
+const struct gpu_kind *gpu_kind_of(const char *nvml_name);
+
+#endif

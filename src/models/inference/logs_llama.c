@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * llama.cpp: rows of llama-bench in each of its formats (Markdown, CSV, SQL; JSON comes from
+ * logs_json.c), and the timings that llama-server and llama-cli print.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "models/inference/logs_parts.h"
+
+enum { COLUMNS_MAX = 96 };
+
+/* "Q4_K - Medium" as "q4_k_m", "BF16" as "bf16"; from the end of a llama.cpp model type. */
+static const char *log_gguf_type(struct arena *a, const char *type)
+{
+	static const char *const sizes[][2] = { { " - Medium", "_m" },
+						{ " - Small", "_s" },
+						{ " - Large", "_l" } };
+	/* "llama 8B Q4_K - Medium": the last word that looks like a type, and its size. */
+	const char *last = NULL, *end;
+	char *out;
+
+	for (const char *s = type; *s; s++)
+		if ((s == type || s[-1] == ' ') && strchr("QIBFMTN", *s) && strcspn(s, " ") >= 3 &&
+		    strpbrk(s, "0123456789") && strpbrk(s, "0123456789") < s + strcspn(s, " "))
+			last = s;
+	if (!last)
+		return NULL;
+	end = last + strcspn(last, " ");
+	out = arena_strndup(a, last, (size_t)(end - last));
+	for (char *p = out; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	for (size_t i = 0; i < 3; i++)
+		if (str_starts(end, sizes[i][0]))
+			return arena_printf(a, "%s%s", out, sizes[i][1]);
+	return out;
+}
+
+/* --- a row --------------------------------------------------------------------------------------
+ */
+
+static double cell(const struct log_cells *c, const char *key)
+{
+	const char *s = c->get(c->row, key);
+
+	return s ? log_number(s, NULL) : 0;
+}
+
+/* "pp512", "pp 512", "tg128 @ d4096", "pp512+tg128" */
+static void test_of(const char *s, double *prompt, double *gen, double *depth)
+{
+	const char *at = strstr(s, "@ d"), *tg = strstr(s, "tg");
+
+	*prompt = str_starts(s, "pp") ? log_number(s + 2, NULL) : 0;
+	*gen = tg ? log_number(tg + 2, NULL) : 0;
+	*depth = at ? log_number(at + 3, NULL) : 0;
+}
+
+/* GiB, or a number with B for thousands of millions, as the Markdown has them; else plain. */
+static double scaled(const char *s)
+{
+	const char *end = s;
+	double v;
+
+	if (!s)
+		return 0;
+	v = log_number(s, &end);
+	if (!(v > 0))
+		return 0;
+	end += strspn(end, " ");
+	if (str_starts(end, "GiB"))
+		return v * 1073741824.0;
+	if (str_starts(end, "MiB"))
+		return v * 1048576.0;
+	return *end == 'B' ? v * 1e9 : *end == 'M' ? v * 1e6 : v;
+}
+
+static void times(struct log_run *r, double prompt, double gen, double rate)
+{
+	if (!(rate > 0)) {
+		r->skipped = "no tokens a second";
+		return;
+	}
+	r->prompt = prompt > 0 ? prompt : 1;
+	r->output = gen;
+	if (prompt > 0 && gen > 0)
+		r->figure[LOG_LATENCY] = 1e3 * (prompt + gen) / rate;
+	else if (prompt > 0)
+		r->figure[LOG_PREFILL] = 1e3 * prompt / rate;
+	else
+		r->figure[LOG_STEP] = 1e3 / rate;
+}
+
+void log_llama_row(struct log_walk *w, const struct log_cells *c, double item)
+{
+	struct log_run *r = log_add(w, LOG_LLAMA_BENCH, "llama.cpp", item);
+	const char *test = c->get(c->row, "test"), *type = c->get(c->row, "model_type"),
+		   *path = c->get(c->row, "model_filename"), *ngl = c->get(c->row, "n_gpu_layers");
+	double prompt = cell(c, "n_prompt"), gen = cell(c, "n_gen"), rate = cell(c, "avg_ts");
+
+	if (!r)
+		return;
+	r->depth = cell(c, "n_depth");
+	if (test)
+		test_of(test, &prompt, &gen, &r->depth);
+	r->batch = 1;
+	r->model = path && *path ? arena_strdup(w->a, path_name(path))
+		   : type	 ? arena_strdup(w->a, type)
+				 : NULL;
+	r->weights = type ? log_gguf_type(w->a, type) : NULL;
+	r->cache = c->get(c->row, "type_k") ? arena_strdup(w->a, c->get(c->row, "type_k")) : NULL;
+	r->bytes = scaled(c->get(c->row, "model_size"));
+	r->params = scaled(c->get(c->row, "model_n_params"));
+	times(r, prompt, gen, rate);
+	if (ngl && strcmp(ngl, "0") == 0)
+		r->skipped = "no layer is on the GPU";
+	else if (cell(c, "n_cpu_moe") > 0)
+		r->skipped = "experts are on the CPU";
+}
+
+struct named_row {
+	const char **head, **cell;
+	size_t n;
+	bool markdown;
+};
+
+static const char *by_name(const void *row, const char *key)
+{
+	static const char *const alias[][2] = {
+		{ "model_type", "model" }, { "model_size", "size" }, { "model_n_params", "params" },
+		{ "n_gpu_layers", "ngl" }, { "avg_ts", "t/s" },
+	};
+	const struct named_row *r = row;
+
+	for (size_t i = 0; r->markdown && i < sizeof(alias) / sizeof(alias[0]); i++)
+		if (strcmp(key, alias[i][0]) == 0)
+			key = alias[i][1];
+	for (size_t i = 0; i < r->n; i++)
+		if (r->head[i] && strcmp(r->head[i], key) == 0)
+			return r->cell[i];
+	return NULL;
+}
+
+static void named(struct log_walk *w, struct named_row *r)
+{
+	struct log_cells c = { by_name, r };
+
+	log_llama_row(w, &c, 0);
+}
+
+/* --- CSV ----------------------------------------------------------------------------------------
+ */
+
+const char *log_llama_csv(struct log_walk *w, const char *s)
+{
+	const char **head, **cells;
+	struct named_row r = { .markdown = false };
+	const char *from = s;
+	long first = w->line;
+	size_t n;
+
+	if (!str_starts(s, "build_commit,"))
+		return NULL;
+	head = arena_array(w->a, COLUMNS_MAX, sizeof(*head));
+	s = csv_record(w->a, s, head, COLUMNS_MAX, &r.n);
+	cells = arena_array(w->a, COLUMNS_MAX, sizeof(*cells));
+	while (s && *s == '"' && !w->failed) {
+		const char *next = csv_record(w->a, s, cells, COLUMNS_MAX, &n);
+
+		w->line++;
+		if (!next) {
+			w->failed = err_set(w->e, -EINVAL, "%s:%ld: a quote that is not closed",
+					    w->file, w->line);
+			break;
+		}
+		for (; n < r.n; n++)
+			cells[n] = "";
+		r.head = head;
+		r.cell = cells;
+		named(w, &r);
+		s = next;
+	}
+	w->line = first; /* the caller counts on from here */
+	return s ? s : from + strlen(from);
+}
+
+/* --- Markdown -----------------------------------------------------------------------------------
+ */
+
+static size_t split(struct log_walk *w, const char *line, const char **out)
+{
+	size_t n = 0, len;
+
+	for (line += strspn(line, " \t") + 1; *line && n < COLUMNS_MAX; n++) {
+		size_t room = strcspn(line, "|");
+		const char *s = str_trim(line, room, &len);
+
+		out[n] = arena_strndup(w->a, s, len);
+		if (!line[room])
+			break;
+		line += room + 1;
+	}
+	return n;
+}
+
+static bool markdown(struct log_walk *w, const char *line)
+{
+	const char *cells[COLUMNS_MAX];
+	struct named_row r = { .markdown = true, .cell = cells };
+	const char *s = line + strspn(line, " \t");
+
+	if (*s != '|') {
+		w->head = NULL;
+		return false;
+	}
+	if (strstr(s, " t/s |") && strstr(s, " test ") && str_starts(s, "| model ")) {
+		w->head = arena_array(w->a, COLUMNS_MAX, sizeof(*w->head));
+		w->n_head = split(w, s, w->head);
+		return true;
+	}
+	if (!w->head || strspn(s, "|-: ") == strlen(s))
+		return w->head != NULL;
+	r.head = w->head;
+	r.n = split(w, s, cells);
+	r.n = r.n < w->n_head ? r.n : w->n_head;
+	named(w, &r);
+	return true;
+}
+
+/* --- SQL ----------------------------------------------------------------------------------------
+ */
+
+/* Names or quoted values up to the closing bracket; returns what follows it. */
+static const char *sql_list(struct log_walk *w, const char *s, const char **out, size_t *n)
+{
+	*n = 0;
+	while (*s && *s != ')' && *n < COLUMNS_MAX) {
+		size_t len;
+
+		s += strspn(s, " ,");
+		if (*s == '\'') {
+			s++;
+			/* Apostrophes in names are not doubled by llama-bench: a value ends with
+			 * one before a comma or a bracket. */
+			for (len = 0; s[len] && !(s[len] == '\'' && strchr(",)", s[len + 1]));)
+				len++;
+			out[(*n)++] = arena_strndup(w->a, s, len);
+			s += len + (s[len] == '\'');
+			continue;
+		}
+		len = strcspn(s, ",)");
+		out[(*n)++] = arena_strndup(w->a, s, len);
+		s += len;
+	}
+	return *s == ')' ? s + 1 : s;
+}
+
+static bool sql(struct log_walk *w, const char *line)
+{
+	const char *head[COLUMNS_MAX], *cells[COLUMNS_MAX], *s;
+	struct named_row r = { .head = head, .cell = cells };
+	size_t n;
+
+	if (!str_starts(line, "INSERT INTO llama_bench ("))
+		return false;
+	s = sql_list(w, strchr(line, '(') + 1, head, &r.n);
+	s = strstr(s, "VALUES (");
+	if (!s) {
+		w->failed = err_set(w->e, -EINVAL, "%s:%ld: no VALUES", w->file, w->line);
+		return true;
+	}
+	sql_list(w, s + 8, cells, &n);
+	if (n != r.n)
+		w->failed = err_set(w->e, -EINVAL, "%s:%ld: %zu columns and %zu values", w->file,
+				    w->line, r.n, n);
+	else
+		named(w, &r);
+	return true;
+}
+
+/* --- timings ------------------------------------------------------------------------------------
+ */
+
+/* "... = 123.45 ms / 14 tokens (...": milliseconds and how many. */
+static bool timing(const char *s, double *ms, double *n)
+{
+	const char *slash;
+
+	s = strchr(s, '=');
+	slash = s ? strstr(s, " ms / ") : NULL;
+	*ms = s ? log_number(s + 1, NULL) : 0;
+	*n = slash ? log_number(slash + 6, NULL) : 0;
+	return *ms > 0 && *n > 0;
+}
+
+static void eval(struct log_walk *w, const char *s)
+{
+	double ms, n, each = log_after(s, "(");
+	struct log_run *r;
+
+	if (!timing(s, &ms, &n) || !(r = log_add(w, LOG_LLAMA_SERVER, "llama.cpp", 0)))
+		return;
+	r->batch = 1;
+	r->prompt = w->prompt_n > 0 ? w->prompt_n : 1;
+	r->output = n;
+	r->figure[LOG_PREFILL] = w->prompt_ms;
+	r->figure[LOG_STEP] = each > 0 ? each : ms / n;
+	w->prompt_ms = w->prompt_n = 0;
+}
+
+bool log_llama_line(struct log_walk *w, const char *line)
+{
+	const char *s = strstr(line, "prompt eval time =");
+	struct log_run *last = w->out->n > w->first ? &w->out->items[w->out->n - 1] : NULL;
+
+	if (s) {
+		w->known = timing(s, &w->prompt_ms, &w->prompt_n) || w->known;
+		return true;
+	}
+	s = strstr(line, "eval time =");
+	if (s) {
+		eval(w, s);
+		return true;
+	}
+	if (strstr(line, "draft acceptance") && last && last->tool == LOG_LLAMA_SERVER) {
+		last->speculative = true;
+		return true;
+	}
+	return sql(w, line) || markdown(w, line);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in list of models, and finding a shape by a name as people write it. Pure. */
+#ifndef INFERENCE_MODELS_H
+#define INFERENCE_MODELS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "models/inference/arch.h"
+
+/*
+ * keys: how names of the model are recognised: words that have to follow each other in it, letters
+ * and digits alone ("qwen3|8b"); several alternatives are separated by blanks.
+ */
+struct model_row {
+	const char *keys;
+	struct arch a;
+};
+
+struct model_list {
+	const struct model_row *rows;
+	size_t n;
+};
+
+extern const struct model_list models_qwen, models_meta, models_mistral, models_google, models_labs,
+	models_moe, models_moe_more, models_hybrid, models_others;
+/* All lists, ended by NULL. */
+extern const struct model_list *const model_lists[];
+
+/* What is known of a model besides its name; 0: unknown. */
+struct model_hint {
+	double total, active; /* parameters */
+	int layers, hidden, kv_heads, head_dim;
+};
+
+/*
+ * The model of the list that the name means; else a shape like that of the nearest model of the
+ * sizes in the name ("27B", "30B-A3B", "8x7B") or in the hint, scaled to them. *taken says in a
+ * sentence what was taken. -ENOENT: neither name nor sizes are known.
+ */
+int model_find(struct arena *a, const char *name, const struct model_hint *hint, struct arch *out,
+	       const char **taken, struct err *e);
+/* Sizes in a name, in parameters: total and active ("35B-A3B", "8x7B", "350M"); 0: none. */
+void model_sizes(const char *name, double *total, double *active);
+
+#endif

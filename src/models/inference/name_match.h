@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of modules against what a configuration writes for them: a plain name, a glob with * and ?,
+ * or an expression after "re:". The patterns are somebody else's: work is counted and limited.
+ */
+#ifndef INFERENCE_NAME_MATCH_H
+#define INFERENCE_NAME_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum name_kind { NAME_PLAIN, NAME_GLOB, NAME_EXPRESSION };
+
+enum name_kind name_kind_of(const char *pattern);
+/* A plain name is the module, one that holds it, or whole words of its path. */
+bool name_plain(const char *pattern, const char *module);
+/* * is anything, ? one character; what matches a holder matches what it holds. */
+bool name_glob(const char *pattern, const char *module, long *left);
+/*
+ * Without groups (name_alternatives resolves them): characters, ., [...], \d, \., and *, + or ?
+ * behind one; ^ and $. It may begin anywhere and, without $, end anywhere.
+ */
+bool name_expression(const char *pattern, const char *module, long *left);
+/* A pattern of expressions as those without "(a|b)"; 0: more than most, or nested. */
+size_t name_alternatives(const char *pattern, char (*out)[256], size_t most);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advice on a page: how it is, what each change would bring and cost, and all of them at once. */
+#include "models/inference/page_advise.h"
+
+#include <math.h>
+
+#include "models/inference/rows.h"
+#include "render/chart.h"
+#include "render/figure.h"
+
+/* Without --verbose. */
+enum { SHOWN = 12 };
+
+static const char *gain_text(struct arena *a, double v)
+{
+	return arena_printf(a, v < 10 ? "%.2f x" : "%.1f x", v);
+}
+
+static const char *goal_text(enum goal g)
+{
+	static const char *const texts[GOALS] = { "the time of a whole answer",
+						  "the time to the first token",
+						  "tokens a second of all requests",
+						  "requests that fit at a time" };
+
+	return texts[g];
+}
+
+static void now_pairs(struct doc *d, const struct advice *o)
+{
+	const struct outcome *n = &o->now;
+	const struct figure *t = &o->before.tpot, *f = &o->before.ttft;
+	struct arena *a = d->arena;
+	struct node *p = doc_pairs(d, "As it is asked");
+
+	node_pair(d, p, "time to first token",
+		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", figure_ms(a, n->ttft),
+			      figure_ms(a, f->low), figure_ms(a, f->high)));
+	node_pair(d, p, "time per token",
+		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", figure_ms(a, n->tpot),
+			      figure_ms(a, t->low), figure_ms(a, t->high)));
+	node_pair(d, p, "a whole answer", cell(figure_ms(a, n->answer)));
+	node_pair(d, p, "tokens/s of all requests", cell(figure_number(a, n->throughput)));
+	node_pair(d, p, "memory of one GPU",
+		  cell_printf(d, n->fits ? STYLE_PLAIN : STYLE_BAD, "%.1f of %.1f GB%s",
+			      n->bytes / 1e9, o->before.memory.limit / 1e9,
+			      n->fits ? "" : ": does not fit"));
+	node_pair(d, p, "requests that fit", cell_printf(d, STYLE_PLAIN, "%.0f", n->users));
+	node_pair(d, p, "limit of decoding",
+		  cell_printf(d, STYLE_PLAIN, "%s: %s", limit_names[o->before.limit],
+			      o->before.limit_why));
+}
+
+static void change_row(struct doc *d, struct node *t, const struct advice *o,
+		       const struct change *c)
+{
+	const struct figure *g = &c->gain[o->goal];
+	struct arena *a = d->arena;
+	struct cell *r = node_row(d, t);
+
+	r[0] = cell(c->what);
+	r[1] = g->value > 0 ? cell_as(c->includes_nothing ? STYLE_MUTED : STYLE_STRONG,
+				      gain_text(a, g->value))
+			    : cell_as(STYLE_MUTED, "fits");
+	r[2] = g->value > 0 ? cell_printf(d, c->includes_nothing ? STYLE_WARN : STYLE_PLAIN,
+					  "%.2f to %.2f%s", g->low, g->high,
+					  c->includes_nothing ? ", perhaps nothing" : "")
+			    : cell("");
+	r[3] = cell(confidence_names[c->confidence]);
+	r[4] = cell(figure_ms(a, c->after.ttft));
+	r[5] = cell(figure_ms(a, c->after.tpot));
+	r[6] = cell(figure_number(a, c->after.throughput));
+	r[7] = cell_printf(d, STYLE_PLAIN, "%.1f GB", c->after.bytes / 1e9);
+	r[8] = cell_as(STYLE_CODE, c->options);
+}
+
+static void change_table(struct doc *d, const struct advice *o, const char *title,
+			 const struct change *list, size_t n)
+{
+	static const struct column columns[] = { { "change", false, true },
+						 { "better", true, false },
+						 { "four of five lie in", false, false },
+						 { "confidence", false, false },
+						 { "first token", true, false },
+						 { "a token", true, false },
+						 { "tokens/s of all", true, false },
+						 { "memory of a GPU", true, false },
+						 { "asked for by", false, true } };
+	struct node *t = doc_table(d, title, columns, 9);
+
+	for (size_t i = 0; i < n; i++)
+		change_row(d, t, o, &list[i]);
+}
+
+/* Gains of the goal beside each other, against how it is. */
+static void gains(struct doc *d, const struct advice *o, size_t n)
+{
+	struct chart_bar *rows = arena_array(d->arena, n ? n : 1, sizeof(*rows));
+	struct chart_bars c = { .title = arena_printf(d->arena, "How many times better: %s",
+						      goal_text(o->goal)),
+				.unit = "x",
+				.interval = "four of five lie in it, predicted",
+				.base = { 1, 1, "as it is asked" },
+				.rows = rows };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct change *k = &o->changes[i];
+		const struct figure *g = &k->gain[o->goal];
+
+		if (g->value > 0)
+			rows[c.n++] =
+				(struct chart_bar){ .label = k->what,
+						    .value = g->value,
+						    .low = g->low,
+						    .high = g->high,
+						    .limit = { NAN, NAN, NULL },
+						    .band = { NAN, NAN, NULL },
+						    .style = k->includes_nothing ? STYLE_MUTED
+										 : STYLE_PLAIN };
+	}
+	chart_add_bars(d, &c);
+}
+
+/* One of each kind: the sentences of a kind are the same. */
+static void costs(struct doc *d, const struct advice *o, size_t n, bool verbose)
+{
+	struct node *b;
+	unsigned seen = 0;
+
+	if (!n)
+		return;
+	doc_heading(d, 2, "What it costs, and what would show that it is so");
+	b = doc_bullets(d);
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &o->changes[i];
+
+		if (!verbose && seen & 1u << c->kind)
+			continue;
+		seen |= 1u << c->kind;
+		node_bullet(d, b,
+			    cell_printf(d, STYLE_PLAIN, "%s: %s. Measure %s. Known from: %s.",
+					c->what, c->trade, c->measure, c->known_from));
+	}
+}
+
+static void together(struct doc *d, const struct advice *o)
+{
+	struct node *b;
+
+	if (!o->n_together)
+		return;
+	change_table(d, o, "Several at once", o->together, o->n_together);
+	b = doc_bullets(d);
+	for (size_t i = 0; i < o->n_together; i++) {
+		const struct change *c = &o->together[i];
+
+		if (c->gain[o->goal].value > 0 && isfinite(c->parts))
+			node_bullet(d, b,
+				    cell_printf(d, STYLE_MUTED,
+						"%s: %.2f times better together; what each "
+						"brings alone would multiply to %.2f",
+						c->what, c->gain[o->goal].value, c->parts));
+	}
+}
+
+static void own_settings(struct doc *d, const struct advise_settings *own)
+{
+	static const struct column columns[] = { { "setting", false, false },
+						 { "measured on this machine", false, true },
+						 { "", false, false } };
+	struct node *t;
+
+	if (!own->n)
+		return;
+	t = doc_table(d, "Settings of this machine, by their proofs", columns, 3);
+	for (size_t i = 0; i < own->n; i++) {
+		const struct advise_setting *s = &own->rows[i];
+		struct cell *r = node_row(d, t);
+
+		r[0] = cell_as(STYLE_CODE, s->row->setting);
+		r[1] = cell(s->text);
+		r[2] = s->expired ? cell_as(STYLE_WARN, "expired: prove it again")
+				  : cell_as(STYLE_MUTED, ruling_name(s->row->verdict));
+	}
+	doc_text(d, "Each was measured on the bench named there, not on this model: "
+		    "\"prove ID --command\" measures it on yours.");
+}
+
+struct doc *page_advise(struct arena *a, const struct advice *o, const struct advise_settings *own,
+			bool verbose)
+{
+	struct doc *d = doc_new(a);
+	const struct ask *q = &o->base->q.ask;
+	size_t n = verbose || o->n < SHOWN ? o->n : SHOWN;
+	struct node *b;
+
+	doc_heading(d, 1,
+		    arena_printf(a, "Advice: %s, %s, on %s", o->base->q.arch.name, q->weights->name,
+				 q->place.taken));
+	doc_text(d,
+		 "Goal: %s (--goal). %s, tensor parallelism %d, stages %d, copies %d, %d request%s "
+		 "of %.0f + %.0f tokens. Everything here is predicted.",
+		 goal_text(o->goal), engine_names[q->engine], q->tp, q->pp, o->base->copies,
+		 q->batch, q->batch == 1 ? "" : "s", q->depth + q->prompt, q->output);
+	now_pairs(d, o);
+	if (o->n)
+		change_table(d, o, "Changes, the best first", o->changes, n);
+	else
+		doc_text(d, "Nothing that was looked at would make it better.");
+	if (n < o->n)
+		doc_text(d, "%zu more with --verbose.", o->n - n);
+	gains(d, o, n);
+	together(d, o);
+	costs(d, o, n, verbose);
+	own_settings(d, own);
+	b = doc_bullets(d);
+	for (size_t i = 0; i < o->n_notes; i++)
+		node_bullet(d, b, cell_as(STYLE_MUTED, o->notes[i]));
+	for (size_t i = 0; i < o->base->q.n_notes; i++)
+		node_bullet(d, b, cell_as(STYLE_MUTED, o->base->q.notes[i]));
+	node_bullet(d, b,
+		    cell_printf(d, STYLE_MUTED, "%zu ways looked at; constants: %s", o->tried,
+				o->before.calibration));
+	return d;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advice and sweeps: for people, and for programs. */
+#ifndef INFERENCE_PAGE_ADVISE_H
+#define INFERENCE_PAGE_ADVISE_H
+
+#include <jansson.h>
+
+#include "models/inference/advise.h"
+#include "models/inference/sweep.h"
+#include "measure/prove/ledger.h"
+#include "render/doc.h"
+
+/* A setting of the machine that was measured here. */
+struct advise_setting {
+	const struct ledger_row *row;
+	const char *text; /* the ledger's */
+	bool expired;
+};
+
+struct advise_settings {
+	struct advise_setting *rows;
+	size_t n;
+};
+
+struct sweep_page {
+	const struct sweep *asked;
+	const struct sweep_result *result;
+};
+
+struct doc *page_advise(struct arena *a, const struct advice *o, const struct advise_settings *own,
+			bool verbose);
+/* Schema gputune.advise/1; the caller owns the reference. */
+json_t *advise_json(const struct advice *o, const struct advise_settings *own, long long now,
+		    int exit_code);
+struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
+/* Schema gputune.sweep/1. */
+json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
+
+/* --- the drawing of a front: page_sweep.c, front_plot.c ----------------------------------------
+ */
+enum { FRONT_SHOWN = 24 };
+
+/* The letter that stands for the i-th of them. */
+char front_letter(size_t i);
+/* Adds throughput over latency of these points, both axes logarithmic. */
+void front_plot(struct doc *d, const struct front *f, const struct sweep_point *const *p, size_t n);
+
+#endif

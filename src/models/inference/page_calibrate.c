@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A calibration on a page: which constants moved, how well runs are predicted, what is missing. */
+#include "models/inference/page_calibrate.h"
+
+#include <math.h>
+
+#include "render/figure.h"
+
+enum { ROWS_MAX = 60 };
+
+static const char *percent(struct arena *a, double predicted, double measured)
+{
+	return predicted > 0 ? arena_printf(a, "%+.1f %%", 100 * (predicted / measured - 1)) : "-";
+}
+
+static void residuals(struct doc *d, const struct calibration *c)
+{
+	static const struct column columns[] = {
+		{ "run", false, true },	     { "model", false, true },
+		{ "requests", true, false }, { "tokens", true, false },
+		{ "figure", false, false },  { "measured", true, false },
+		{ "built in", true, false }, { "fitted", true, false },
+		{ "not seen", true, false },
+	};
+	struct node *t = doc_table(d, "Predicted against measured", columns, 9);
+	struct arena *a = d->arena;
+
+	for (size_t i = 0; i < c->n_figures && i < ROWS_MAX; i++) {
+		const struct calibrate_figure *f = &c->figures[i];
+		const struct calibrate_run *r = &c->runs[f->run];
+		struct cell *row = node_row(d, t);
+
+		row[0] = cell(r->log->where);
+		row[1] = cell_printf(d, STYLE_PLAIN, "%s, %s", r->q.arch.name,
+				     r->q.ask.weights->name);
+		row[2] = cell_printf(d, STYLE_PLAIN, "%d", r->q.ask.batch);
+		row[3] = cell_printf(d, STYLE_PLAIN, "%.0f + %.0f", r->q.ask.prompt,
+				     r->q.ask.output);
+		row[4] = cell(log_figure_names[f->what]);
+		row[5] = cell(figure_number(a, f->measured));
+		row[6] = cell(percent(a, f->built_in, f->measured));
+		row[7] = cell_as(STYLE_STRONG, percent(a, f->fitted, f->measured));
+		row[8] = cell(percent(a, f->left_out, f->measured));
+	}
+	if (c->n_figures > ROWS_MAX)
+		doc_text(d, "and %zu more: --format json has all.", c->n_figures - ROWS_MAX);
+}
+
+static double most_of(enum fit_id id)
+{
+	double low, high;
+
+	calibrate_prior(id, &low, &high);
+	return high;
+}
+
+static void constants(struct doc *d, const struct calibrate_group *g)
+{
+	static const struct column columns[] = { { "constant", false, false },
+						 { "built in", true, false },
+						 { "here", true, false },
+						 { "two of three lie in", false, false },
+						 { "from", false, true } };
+	struct node *t = doc_table(d, NULL, columns, 5);
+	struct arena *a = d->arena;
+
+	for (int k = 0; k < FITS; k++) {
+		const struct calibrate_constant *c = &g->constants[k];
+		struct cell *row;
+
+		if (c->state != CONSTANT_FITTED && c->state != CONSTANT_EXPECTED)
+			continue;
+		row = node_row(d, t);
+		row[0] = cell(fit_names[k]);
+		row[1] = cell_printf(d, STYLE_PLAIN, "%.4g", c->built_in);
+		row[2] = cell_printf(d, STYLE_STRONG, "%.4g", c->value);
+		if (c->state == CONSTANT_FITTED)
+			row[3] = cell_printf(d, STYLE_PLAIN, "%.4g to %.4g",
+					     c->value / (1 + c->sigma),
+					     fmin(c->value * (1 + c->sigma), most_of(c->id)));
+		row[4] =
+			cell(c->from ? arena_printf(a, "%s%s", c->from,
+						    c->state == CONSTANT_FITTED ? ", and runs" : "")
+				     : "runs");
+	}
+}
+
+/* Constants by what would decide them: the same measurement is named once. */
+static void missing(struct doc *d, const struct calibrate_group *g, enum constant_state state,
+		    const char *intro)
+{
+	struct node *n = NULL;
+
+	for (int k = 0; k < FITS; k++) {
+		const struct calibrate_constant *c = &g->constants[k];
+
+		if (c->state != state || !c->missing)
+			continue;
+		if (!n) {
+			doc_text(d, "%s", intro);
+			n = doc_bullets(d);
+		}
+		node_bullet(
+			d, n,
+			cell_printf(d, STYLE_PLAIN, "%s: missing is %s", fit_names[k], c->missing));
+	}
+}
+
+static size_t count(const struct calibrate_group *g, enum constant_state state)
+{
+	size_t n = 0;
+
+	for (int k = 0; k < FITS; k++)
+		n += g->constants[k].state == state && g->constants[k].missing;
+	return n;
+}
+
+static void group(struct doc *d, const struct calibrate_group *g, bool verbose)
+{
+	size_t others;
+	struct node *n;
+
+	doc_heading(d, 2,
+		    arena_printf(d->arena, "%s, %s memory", engine_names[g->engine],
+				 g->hardware == HARDWARE_UNIFIED ? "unified" : "server's"));
+	n = doc_paragraph(d);
+	node_span(d, n, g->kept ? cell_as(STYLE_GOOD, "Used") : cell_as(STYLE_WARN, "Not used"));
+	node_span(d, n,
+		  cell_printf(d, STYLE_PLAIN, ": %s. %zu figure%s of %zu run%s.", g->why,
+			      g->figures, g->figures == 1 ? "" : "s", g->runs,
+			      g->runs == 1 ? "" : "s"));
+	if (g->runs)
+		doc_text(d,
+			 "Off in the middle, and nine of ten below: built in %.1f and %.1f %%, "
+			 "fitted %.1f and %.1f %%%s.",
+			 100 * g->built_in[0], 100 * g->built_in[1], 100 * g->fitted[0],
+			 100 * g->fitted[1],
+			 g->tried ? arena_printf(d->arena, ", runs not seen %.1f and %.1f %%",
+						 100 * g->left_out[0], 100 * g->left_out[1])
+				  : "");
+	constants(d, g);
+	if (!g->runs)
+		return;
+	missing(d, g, CONSTANT_OPEN, "The runs depend on these and do not decide them (built in):");
+	if (verbose)
+		missing(d, g, CONSTANT_UNTOUCHED, "No run here depends on these (built in):");
+	else if ((others = count(g, CONSTANT_UNTOUCHED)))
+		doc_text(d, "No run here depends on %zu more; --verbose says what would show them.",
+			 others);
+}
+
+static void skipped(struct doc *d, const struct calibration *c)
+{
+	struct node *n = NULL;
+	size_t more = 0, shown = 0;
+
+	for (size_t i = 0; i < c->n_runs; i++) {
+		const struct calibrate_run *r = &c->runs[i];
+
+		if (!r->skipped)
+			continue;
+		if (shown++ >= ROWS_MAX / 2) {
+			more++;
+			continue;
+		}
+		if (!n) {
+			doc_text(d, "Left out:");
+			n = doc_bullets(d);
+		}
+		node_bullet(d, n,
+			    cell_printf(d, STYLE_PLAIN, "%s (%s): %s", r->log->where,
+					log_tool_names[r->log->tool], r->skipped));
+	}
+	if (more)
+		doc_text(d, "and %zu more.", more);
+}
+
+struct doc *page_calibrate(struct arena *a, const struct calibration *c,
+			   const struct calibrate_page *p)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, arena_printf(a, "Constants of predictions for %s", p->taken));
+	doc_text(d, "%s, %s; %zu of %zu runs count.", p->gpu, calibration_from(a, c), c->used,
+		 c->n_runs);
+	if (p->asked_bench && !p->hints)
+		doc_text(d,
+			 "No kept result of a bench moves a constant (%zu sound cases): gputune "
+			 "bench gpu-memory gemm collectives measures what does.",
+			 p->bench_cases);
+	for (size_t i = 0; i < c->n_groups; i++)
+		group(d, &c->groups[i], p->verbose);
+	residuals(d, c);
+	skipped(d, c);
+	if (p->stored)
+		doc_text(d,
+			 "Kept in %s: predictions for this machine take it from now on "
+			 "(--no-calibration does not).",
+			 p->stored);
+	else
+		doc_text(d, "Nothing was kept%s.", p->code ? "" : ": --dry-run");
+	return d;
+}
+
+struct doc *page_calibration_kept(struct arena *a, const struct calibration_kept *k,
+				  const char *taken)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, arena_printf(a, "Calibration kept for %s", taken));
+	if (!k) {
+		doc_text(d, "None: predictions take the built-in constants.");
+		return d;
+	}
+	if (k->why_not) {
+		doc_text(d, "%s is not used: %s.", k->path, k->why_not);
+		return d;
+	}
+	doc_text(d, "%s: %s, of %s.", k->path, k->time, k->from);
+	for (size_t i = 0; i < k->n_sets; i++) {
+		const struct calibration_set *s = &k->sets[i];
+		const char *list = s->models ? "" : "every model";
+
+		for (size_t m = 0; s->models && m < s->n_models; m++)
+			list = arena_printf(a, "%s%s%s", list, m ? ", " : "", s->models[m]);
+		doc_text(d, "For %s:", list);
+		doc_code(d, s->constants);
+	}
+	return d;
+}

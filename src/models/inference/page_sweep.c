@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fronts of a sweep on a page: a table, a plot with the same letters, and a drawing. */
+#include <math.h>
+#include <string.h>
+
+#include "models/inference/page_advise.h"
+#include "render/figure.h"
+
+/* Columns where all points are of one machine; the last one names it otherwise. */
+enum { SINGLE = 12 };
+
+char front_letter(size_t i)
+{
+	return (char)(i < 26 ? 'a' + (char)i : '*');
+}
+
+/* Whether p is the one of its stretch of latencies that gives the most. */
+static bool more(const struct sweep_point *p, const struct sweep_point *than)
+{
+	return !than || p->o.throughput > than->o.throughput;
+}
+
+/* At most FRONT_SHOWN points over the whole width, in order; returns how many. */
+static size_t front_shown(const struct front *f, const struct sweep_point **out)
+{
+	const struct sweep_point *best[FRONT_SHOWN] = { NULL };
+	double from, to;
+	size_t n = 0;
+
+	if (f->n <= FRONT_SHOWN) {
+		for (size_t i = 0; i < f->n; i++)
+			out[i] = &f->points[i];
+		return f->n;
+	}
+	from = log(f->points[0].latency);
+	to = log(f->points[f->n - 1].latency);
+	for (size_t i = 0; i < f->n; i++) {
+		double at = to > from ? (log(f->points[i].latency) - from) / (to - from) : 0;
+		size_t k = (size_t)fmin(FRONT_SHOWN - 1, floor(at * FRONT_SHOWN));
+
+		if (more(&f->points[i], best[k]))
+			best[k] = &f->points[i];
+	}
+	/* The fastest one always. */
+	best[0] = &f->points[0];
+	for (size_t k = 0; k < FRONT_SHOWN; k++)
+		if (best[k])
+			out[n++] = best[k];
+	return n;
+}
+
+static const char *layout(struct arena *a, const struct sweep_point *p)
+{
+	const struct ask *q = &p->way->q.ask;
+	const char *stages = q->pp > 1 ? arena_printf(a, " pp %d", q->pp) : "";
+
+	return p->copies > 1 ? arena_printf(a, "%d x tp %d%s", p->copies, q->tp, stages)
+			     : arena_printf(a, "tp %d%s", q->tp, stages);
+}
+
+static void front_row(struct doc *d, struct node *t, const struct sweep_point *p, size_t i)
+{
+	const struct ask *q = &p->way->q.ask;
+	struct arena *a = d->arena;
+	struct cell *r = node_row(d, t);
+
+	r[0] = cell_printf(d, STYLE_STRONG, "%c", front_letter(i));
+	r[1] = cell(figure_ms(a, p->latency));
+	r[2] = cell(figure_ms(a, p->o.tpot));
+	r[3] = cell(figure_number(a, p->o.throughput));
+	r[4] = cell_printf(d, STYLE_PLAIN, "%.1f GB", p->o.bytes_all / 1e9);
+	r[5] = cell_printf(d, STYLE_PLAIN, "%d of %d", p->o.gpus, q->place.gpus);
+	r[6] = cell(q->weights->name);
+	r[7] = cell(strcmp(q->cache_name, "auto") == 0 ? "16 bits" : q->cache_name);
+	r[8] = cell(layout(a, p));
+	r[9] = cell_printf(d, STYLE_PLAIN, "%d", p->batch);
+	r[10] = cell_printf(d, STYLE_PLAIN, "%.0f", p->chunk);
+	r[11] = p->draft ? cell_printf(d, STYLE_PLAIN, "%d", p->draft) : cell("");
+	if (t->n_columns > SINGLE)
+		r[SINGLE] = cell(q->place.gpu->name);
+}
+
+static bool one_machine(const struct front *f)
+{
+	for (size_t i = 1; i < f->n; i++)
+		if (f->points[i].way->q.ask.place.gpu != f->points[0].way->q.ask.place.gpu)
+			return false;
+	return true;
+}
+
+static void front_table(struct doc *d, const struct sweep_page *s, const struct front *f,
+			const struct sweep_point *const *p, size_t n)
+{
+	const struct column columns[] = {
+		{ "", false, false },
+		{ s->asked->goal == GOAL_FIRST ? "first token" : "a whole answer", true, false },
+		{ "a token", true, false },
+		{ "tokens/s of all", true, false },
+		{ "memory in use", true, false },
+		{ "GPUs", true, false },
+		{ "weights", false, false },
+		{ "cache", false, false },
+		{ "layout", false, false },
+		{ "requests", true, false },
+		{ "chunk", true, false },
+		{ "guesses", true, false },
+		{ "machine", false, false }
+	};
+	struct node *t = doc_table(d, NULL, columns, one_machine(f) ? SINGLE : SINGLE + 1);
+
+	for (size_t i = 0; i < n; i++)
+		front_row(d, t, p[i], i);
+}
+
+static void one_front(struct doc *d, const struct sweep_page *s, const struct front *f)
+{
+	const struct sweep_point *shown[FRONT_SHOWN];
+	size_t n = front_shown(f, shown);
+
+	doc_heading(d, 2,
+		    arena_printf(d->arena, "Requests of %.0f + %.0f tokens", f->depth + f->prompt,
+				 f->output));
+	if (!n) {
+		doc_text(d, "None of %llu mixtures fits.", f->tried);
+		return;
+	}
+	doc_text(d,
+		 "%llu mixtures, %llu fit; %zu of them are beaten by no other in latency, "
+		 "throughput and memory at once%s.",
+		 f->tried, f->fit, f->n,
+		 n < f->n ? arena_printf(d->arena, ", %zu are shown (all in --format json)", n)
+			  : "");
+	front_table(d, s, f, shown, n);
+	front_plot(d, f, shown, n);
+}
+
+struct doc *page_sweep(struct arena *a, const struct sweep_page *s)
+{
+	struct doc *d = doc_new(a);
+	const struct sweep_result *r = s->result;
+
+	doc_heading(d, 1,
+		    arena_printf(a, "%llu ways to serve %s", r->tried,
+				 s->asked->words->model ? s->asked->words->model : "it"));
+	doc_text(d,
+		 "Everything here is predicted; %llu more mixtures make no sense (more GPUs than "
+		 "there are, heads that do not split, more copies than requests). Constants: %s.",
+		 r->senseless, s->asked->fits->origin);
+	for (size_t i = 0; i < r->n; i++)
+		one_front(d, s, &r->fronts[i]);
+	return d;
+}

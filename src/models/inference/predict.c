@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting the parts together: figures, their intervals, and which part is the longest. */
+#include "models/inference/predict.h"
+
+#include <math.h>
+
+#include "models/inference/rows.h"
+
+const char *const limit_names[LIMITS] = { "memory-capacity", "memory-bandwidth", "compute", "link",
+					  "launch" };
+
+/* Whose runs the constants of a class of hardware are of. */
+static const char *measured_on(enum hardware h)
+{
+	return h == HARDWARE_SERVER    ? "H100 and H200"
+	       : h == HARDWARE_UNIFIED ? "GB10"
+				       : "all kinds";
+}
+
+static const char *spread_whose(struct arena *a, const struct ask *q, const struct spread *s)
+{
+	const char *engine = s->engine == ENGINES ? "all engines" : engine_names[s->engine];
+
+	if (s->engine == q->engine && s->hardware == hardware_of(q->place.gpu))
+		return arena_printf(a, "%s on %s", engine, measured_on(s->hardware));
+	return arena_printf(a, "%s on %s: too few of %s on %s", engine, measured_on(s->hardware),
+			    engine_names[q->engine], measured_on(hardware_of(q->place.gpu)));
+}
+
+static const struct spread *spread_of(const struct ask *q, int measure)
+{
+	const struct spread *best = NULL;
+	enum hardware h = hardware_of(q->place.gpu);
+
+	for (size_t i = 0; i < spread_count; i++) {
+		const struct spread *s = &spreads[i];
+
+		if (s->measure != measure || s->many != (q->batch > 1) ||
+		    (s->engine != ENGINES && s->engine != q->engine) ||
+		    (s->hardware != HARDWARES && s->hardware != h))
+			continue;
+		if (!best || (s->engine != ENGINES) + (s->hardware != HARDWARES) >
+				     (best->engine != ENGINES) + (best->hardware != HARDWARES))
+			best = s;
+	}
+	return best;
+}
+
+static struct figure with_spread(const struct prediction *p, const struct spread *s, double v)
+{
+	struct figure f = { v, v * 0.5, v * 2 };
+	double wider = p->q.arch.guessed ? 1.5 : 1;
+
+	if (!s)
+		return f;
+	f.low = v * fmin(1, pow(s->low, wider));
+	f.high = v * fmax(1, pow(s->high, wider));
+	return f;
+}
+
+/* No step is shorter than reading its bytes at the data sheet's rate. */
+static void clip_by_memory(struct prediction *p)
+{
+	const struct step *s = &p->step;
+	const struct ask *q = &p->q.ask;
+	double least = 1e3 * step_bytes(s) / (q->place.gpu->bandwidth * 1e9) /
+		       fmax(1, p->served.tokens_a_step);
+	double most = least > 0 ? 1e3 * p->served.running * q->pp / least : INFINITY;
+
+	p->tpot.low = fmin(p->tpot.value, fmax(p->tpot.low, least));
+	p->throughput.high = fmax(p->throughput.value, fmin(p->throughput.high, most));
+}
+
+static const char *links_why(struct arena *a, const struct step *s)
+{
+	double reduces = 1e-3 * s->reduces * s->reduce_us;
+
+	if (s->link < 2 * reduces)
+		return arena_printf(a, "%d all-reduces of %.0f us take %.2f of %.2f ms a step",
+				    s->reduces, s->reduce_us, reduces, s->total);
+	return arena_printf(a, "what stages send each other takes %.2f of %.2f ms a step",
+			    s->link - reduces, s->total);
+}
+
+static void limit_of_step(struct arena *a, struct prediction *p)
+{
+	const struct step *s = &p->step;
+	const struct ask *q = &p->q.ask;
+	double gb = step_bytes(s) / 1e9 / q->pp;
+
+	if (!p->memory.fits) {
+		p->limit = LIMIT_CAPACITY;
+		p->limit_why = arena_printf(
+			a, "needs %.1f GB of %s, there are %.1f GB", p->memory.total / 1e9,
+			q->place.gpu->unified ? "the machine's memory" : "each GPU",
+			p->memory.limit / 1e9);
+	} else if (s->host > 0.8 * s->total) {
+		p->limit = LIMIT_LAUNCH;
+		p->limit_why = arena_printf(
+			a, "the CPU's work for %.0f requests takes %.2f of %.2f ms a step",
+			p->served.running, s->host, s->total);
+	} else if (fmax(s->memory, s->compute) < fmax(s->link, s->launch + s->sequence)) {
+		p->limit = s->link > s->launch + s->sequence ? LIMIT_LINK : LIMIT_LAUNCH;
+		p->limit_why =
+			p->limit == LIMIT_LINK
+				? links_why(a, s)
+				: arena_printf(
+					  a, "launches and scheduling take %.2f of %.2f ms a step",
+					  s->launch + s->sequence, s->total);
+	} else if (s->compute > s->memory) {
+		p->limit = LIMIT_COMPUTE;
+		p->limit_why = arena_printf(a, "multiplications take %.2f of %.2f ms a step",
+					    s->compute, s->total);
+	} else {
+		p->limit = LIMIT_BANDWIDTH;
+		p->limit_why = arena_printf(
+			a, "each GPU reads %.2f GB a step%s, which takes %.2f of %.2f ms", gb,
+			q->pp > 1 ? arena_printf(a, ", one of %d stages after the other", q->pp)
+				  : "",
+			s->memory, s->total);
+	}
+}
+
+static void limit_of_prompt(struct prediction *p)
+{
+	const struct prompt *r = &p->prompt;
+	double compute = r->multiply + r->attention + r->scan;
+
+	p->prompt_limit = r->link > fmax(compute, r->weights)	  ? LIMIT_LINK
+			  : r->launch > fmax(compute, r->weights) ? LIMIT_LAUNCH
+			  : r->weights > compute		  ? LIMIT_BANDWIDTH
+								  : LIMIT_COMPUTE;
+}
+
+static void draw_curve(struct prediction *p)
+{
+	struct ask q = p->q.ask;
+	bool fits = true;
+
+	for (int batch = 1; p->n_curve < CURVE_POINTS && fits; batch *= 2) {
+		struct need m;
+		struct served s;
+
+		q.batch = batch;
+		memory_use(&q, &m);
+		serve(&q, &m, &s);
+		fits = m.fits;
+		p->curve[p->n_curve++] =
+			(struct curve_point){ batch, s.ttft, s.tpot, s.throughput, fits };
+	}
+}
+
+void predict(struct arena *a, const struct query *q, const struct fits *fits,
+	     struct prediction *out)
+{
+	const struct ask *k;
+	const struct need *m = &out->memory;
+	double rest;
+
+	*out = (struct prediction){ .q = *q, .calibration = fits->origin };
+	out->q.ask.arch = &out->q.arch;
+	k = &out->q.ask;
+	memory_use(k, &out->memory);
+	serve(k, m, &out->served);
+	step_time(k, out->served.running, k->depth + k->prompt + k->output / 2, 1, &out->step);
+	prompt_time(k, 1, k->prompt * (1 - k->cached), k->depth + k->prompt * k->cached,
+		    &out->prompt);
+	for (int i = 0; i < MEASURES; i++) {
+		out->spread[i] = spread_of(k, i);
+		if (out->spread[i])
+			out->whose[i] = spread_whose(a, k, out->spread[i]);
+	}
+	out->ttft = with_spread(out, out->spread[MEASURE_TTFT], out->served.ttft);
+	out->tpot = with_spread(out, out->spread[MEASURE_TPOT], out->served.tpot);
+	out->throughput = with_spread(out, out->spread[MEASURE_THROUGHPUT], out->served.throughput);
+	rest = m->activations + m->workspace + m->graphs + m->framework;
+	out->bytes.value = m->total - m->reserve;
+	out->bytes.low = 0.97 * (m->weights + m->cache + m->state) + 0.5 * rest;
+	out->bytes.high = 1.05 * (m->weights + m->cache + m->state) + 1.5 * rest;
+	out->weight_bytes = weights_total(k);
+	clip_by_memory(out);
+	limit_of_step(a, out);
+	limit_of_prompt(out);
+	draw_curve(out);
+	predict_explain(a, out);
+}
+
+const char *predict_claim(struct arena *a, const struct prediction *p, double tokens_s,
+			  const char **why)
+{
+	const struct ask *k = &p->q.ask;
+	struct step s;
+	double bytes, needed, each = 1e3 / tokens_s;
+
+	step_time(k, 1, k->depth + k->prompt + k->output / 2, 1, &s);
+	bytes = step_bytes(&s) - s.state_read;
+	needed = bytes / 1e9 * tokens_s / p->served.tokens_a_step;
+	if (needed > k->place.gpu->bandwidth) {
+		*why = arena_printf(a,
+				    "%.3g tokens/s would read %.1f GB a token %.3g times a second, "
+				    "%.0f GB/s, from "
+				    "memory that gives %.0f GB/s by data sheet: not with these "
+				    "weights, unless a "
+				    "step brings more than %.3g token%s",
+				    tokens_s, bytes / 1e9, tokens_s, needed,
+				    k->place.gpu->bandwidth, p->served.tokens_a_step,
+				    p->served.tokens_a_step > 1 ? "s" : "");
+		return "impossible";
+	}
+	*why = arena_printf(
+		a,
+		"%.3g tokens/s is %.4g ms a token, predicted are %.4g (%.4g to %.4g); it reads "
+		"%.0f of %.0f GB/s",
+		tokens_s, each, p->tpot.value, p->tpot.low, p->tpot.high, needed,
+		k->place.gpu->bandwidth);
+	return each < p->tpot.low || each > p->tpot.high ? "outside" : "inside";
+}

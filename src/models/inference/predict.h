@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A prediction: figures with intervals, what binds, and every part they are made of. An interval is
+ * where four of five measurements of that class lay beside what was predicted for a family of
+ * models that the constants had not seen.
+ */
+#ifndef INFERENCE_PREDICT_H
+#define INFERENCE_PREDICT_H
+
+#include "models/inference/question.h"
+
+struct figure {
+	double value, low, high;
+};
+
+/* Measured over predicted: the tenth and the ninetieth of a hundred, of one class. */
+struct spread {
+	enum engine engine;	/* ENGINES: all of them */
+	enum hardware hardware; /* HARDWARES: both */
+	int measure;		/* enum measure */
+	bool many;		/* more than one request at a time */
+	double low, high;
+	int rows, families;
+};
+
+extern const struct spread spreads[];
+extern const size_t spread_count;
+
+enum limit {
+	LIMIT_CAPACITY,	 /* does not fit */
+	LIMIT_BANDWIDTH, /* reading weights, cache, state */
+	LIMIT_COMPUTE,
+	LIMIT_LINK,
+	LIMIT_LAUNCH,
+	LIMITS,
+};
+
+extern const char *const limit_names[LIMITS];
+
+#define EXPLAIN_LINES 40
+#define CURVE_POINTS 12
+
+/* What so many requests at a time would give. */
+struct curve_point {
+	int batch;
+	double ttft, tpot, throughput;
+	bool fits;
+};
+
+struct prediction {
+	struct query q;
+	struct figure ttft, tpot, throughput, bytes;
+	const struct spread *spread[4]; /* of ttft, tpot, throughput; NULL: no row is like it */
+	/* Whose measurements they are of: the engine and machine that were asked about, or more. */
+	const char *whose[4];
+	enum limit limit;      /* of decoding; of what does not fit: capacity */
+	const char *limit_why; /* in a sentence, with the figures */
+	enum limit prompt_limit;
+	struct step step;     /* at the requests that run */
+	struct prompt prompt; /* of one request alone */
+	struct need memory;
+	struct served served;
+	double weight_bytes;			/* of the whole model */
+	struct curve_point curve[CURVE_POINTS]; /* 1, 2, 4, ...; ends with what does not fit */
+	size_t n_curve;
+	const char *calibration;
+	const char *lines[EXPLAIN_LINES]; /* equations with the numbers put in */
+	size_t n_lines;
+};
+
+void predict(struct arena *a, const struct query *q, const struct fits *fits,
+	     struct prediction *out);
+/* Fills lines: done by predict. */
+void predict_explain(struct arena *a, struct prediction *p);
+
+/*
+ * What to say of somebody's figure of tokens a second of one request: "impossible" when more bytes
+ * would have to be read than the memory gives, "outside", "inside". *why is a sentence.
+ */
+const char *predict_claim(struct arena *a, const struct prediction *p, double tokens_s,
+			  const char **why);
+
+/* The machine of these facts as a place. -ENOENT: no GPU that is known. */
+struct machine;
+int place_of(struct arena *a, const struct machine *m, struct place *out, struct err *e);
+
+#endif

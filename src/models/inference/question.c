@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing what was not told, and saying so. */
+#include "models/inference/question.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void note(struct query *q, const char *text)
+{
+	if (q->n_notes < QUESTION_NOTES)
+		q->notes[q->n_notes++] = text;
+}
+
+static int find_model(struct arena *a, const struct words *w, struct query *q, struct err *e)
+{
+	const char *taken;
+	int r;
+
+	q->model = w->model ? w->model : "";
+	if (w->file) {
+		q->arch = w->file->arch;
+		note(q, arena_printf(a, "model: %s%s%s", w->file->taken, w->file->kept ? "; " : "",
+				     w->file->kept ? w->file->kept : ""));
+		return 0;
+	}
+	if (!w->model)
+		return err_set(e, -EINVAL, "no model is named");
+	r = model_find(a, w->model, &w->hint, &q->arch, &taken, e);
+	if (r == 0)
+		note(q, arena_printf(a, "model: %s", taken));
+	return r;
+}
+
+/* A file that says its format is believed; what its name or folder says is not: people name both as
+ * they like. */
+static const struct format *format_of_file(struct arena *a, const struct model_file *file,
+					   const char *name, struct query *q)
+{
+	struct arch_parts parts = arch_parts(&q->arch);
+	bool experts = q->arch.experts > 0;
+	const struct format *f;
+	double each;
+
+	if (file->exact.name)
+		return &file->exact;
+	if (file->format)
+		return format_find(file->format, experts);
+	each = parts.total > 0 ? file->bytes / parts.total : 0;
+	if (each > 0 && each < 1.6)
+		note(q, arena_printf(a,
+				     "its files have %.2f bytes a parameter, and its configuration "
+				     "names no quantization: --weights tells it",
+				     each));
+	f = name ? format_in_name(name, experts) : NULL;
+	if (f && f->math != MATH_HALF)
+		note(q, arena_printf(a,
+				     "its path names %s, its configuration does not: it is not "
+				     "counted so",
+				     f->name));
+	return NULL;
+}
+
+static int not_understood(const struct model_file *file, struct err *e)
+{
+	err_set(e, -EINVAL, "its configuration names a quantization that is not understood: %s",
+		file->unknown);
+	err_hint(e, "say with --weights in which format it is");
+	return -EINVAL;
+}
+
+/* A format as this model and this engine have it. */
+static const struct format *as_published(const struct query *q, const struct format *f, bool llama)
+{
+	const char *own = q->arch.format ? q->arch.format : "";
+	bool experts = q->arch.experts > 0;
+
+	/* gpt-oss under any label of four bits is what was published. */
+	if (strcmp(own, "mxfp4") == 0 && strcmp(f->name, "nvfp4") == 0)
+		return format_find("mxfp4", experts);
+	/* In GGUF it keeps its experts and has the rest in Q8_0. */
+	if (strcmp(f->name, "mxfp4") == 0 && llama)
+		return format_find("mxfp4 gguf", experts);
+	if (q->arch.fp8_blocks && strcmp(f->name, "fp8") == 0)
+		return format_find("fp8block", experts);
+	return f;
+}
+
+/* Where nobody tells: by its files, by its name, or as it is published. */
+static const struct format *format_untold(struct arena *a, const struct words *w, struct query *q,
+					  bool llama)
+{
+	bool experts = q->arch.experts > 0;
+	const struct format *f = w->file    ? format_of_file(a, w->file, w->model, q)
+				 : w->model ? format_in_name(w->model, experts)
+					    : NULL;
+
+	return f ? f
+		 : format_find(q->arch.format ? q->arch.format
+			       : llama	      ? "q4_k_m"
+					      : "bf16",
+			       experts);
+}
+
+static int find_format(struct arena *a, const struct words *w, struct query *q, struct err *e)
+{
+	bool llama = w->engine && engine_parse(w->engine) == ENGINE_LLAMACPP;
+	bool told = w->weights && *w->weights;
+	const struct format *f;
+
+	if (!told && w->file && w->file->unknown)
+		return not_understood(w->file, e);
+	f = told ? format_find(w->weights, q->arch.experts > 0) : format_untold(a, w, q, llama);
+	if (!f) {
+		err_set(e, -EINVAL, "\"%.60s\" is no format of weights that is known", w->weights);
+		err_hint(e, "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, w8a16, or a GGUF type "
+			    "such as q4_k_m or q8_0");
+		return -EINVAL;
+	}
+	q->ask.weights = as_published(q, f, llama);
+	if (!told)
+		note(q, arena_printf(a, "weights: %s (not told)", q->ask.weights->name));
+	else if (q->ask.weights != f)
+		note(q, arena_printf(a, "weights: %s, as it is published, where %s is asked for",
+				     q->ask.weights->name, f->name));
+	return 0;
+}
+
+static void find_engine(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+
+	if (w->engine && *w->engine) {
+		k->engine = engine_parse(w->engine);
+		if (k->engine == ENGINES) {
+			k->engine = ENGINE_VLLM;
+			note(q, arena_printf(a, "engine: \"%.40s\" is not known, counted as vLLM",
+					     w->engine));
+		}
+		return;
+	}
+	k->engine = k->weights->gguf ? ENGINE_LLAMACPP : ENGINE_VLLM;
+	note(q, arena_printf(a, "engine: %s (not told)", engine_names[k->engine]));
+}
+
+/* A stage has a layer at least. */
+static int most_stages(const struct query *q, int wanted)
+{
+	return wanted < q->arch.layers ? wanted : q->arch.layers;
+}
+
+/* What is not told: tensor parallelism inside a machine, which the heads divide by, and a stage
+ * for each machine. Computers of one GPU share each layer, as their users have them do. */
+static void layout(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+	int all, each = place_per_node(&k->place);
+
+	if (!w->tp && !w->pp && k->pp == 1 && k->place.nodes > 1 && each > 1) {
+		k->pp = most_stages(q, k->place.nodes);
+		note(q, arena_printf(a, "stages: %d, one for each machine (not told)", k->pp));
+	}
+	k->tp = w->tp > 0 ? w->tp : k->place.gpus / k->pp;
+	if (k->tp < 1)
+		k->tp = 1;
+	if (w->tp)
+		return;
+	for (all = k->tp; q->arch.heads > 0 && q->arch.heads % k->tp;)
+		k->tp--;
+	if (k->tp < all)
+		note(q,
+		     arena_printf(a,
+				  "tensor parallelism: %d (not told), for %d heads do not divide "
+				  "by %d: not all GPUs are used",
+				  k->tp, q->arch.heads, all));
+	else if (k->tp > 1)
+		note(q, arena_printf(a, "tensor parallelism: %d, over all GPUs%s (not told)", k->tp,
+				     k->pp > 1 ? " of a stage" : ""));
+}
+
+static int find_place(struct arena *a, const struct words *w, struct query *q, struct err *e)
+{
+	struct ask *k = &q->ask;
+	int r = 0;
+
+	if (w->place)
+		k->place = *w->place;
+	else if (w->on)
+		r = place_parse(a, w->on, &k->place, e);
+	else
+		r = err_set(e, -EINVAL, "no machine is named");
+	if (r < 0)
+		return r;
+	k->pp = w->pp > 0 ? w->pp : 1;
+	if (k->engine == ENGINE_LLAMACPP && !w->tp && !w->pp && k->place.gpus > 1) {
+		k->pp = most_stages(q, k->place.gpus);
+		note(q,
+		     arena_printf(a, "stages: %d, llama.cpp gives each GPU its layers (not told)",
+				  k->pp));
+	}
+	layout(a, w, q);
+	k->ep = w->ep;
+	if (k->pp > q->arch.layers)
+		return err_set(e, -EINVAL, "%d stages are more than the %d layers that there are",
+			       k->pp, q->arch.layers);
+	if (k->tp * k->pp > k->place.gpus) {
+		err_set(e, -EINVAL,
+			"tensor parallelism %d by %d stages needs %d GPUs, there are %d", k->tp,
+			k->pp, k->tp * k->pp, k->place.gpus);
+		return -EINVAL;
+	}
+	if (!k->place.gpu->measured)
+		note(q, arena_printf(a, "nobody's runs on %s are known here: constants are of %s",
+				     k->place.gpu->name,
+				     k->place.gpu->server ? "H100 and H200" : "GB10"));
+	if (q->arch.heads > 0 && q->arch.heads % k->tp)
+		note(q, arena_printf(a,
+				     "%d heads do not divide by %d: engines refuse that or answer "
+				     "nonsense; counted as if they did",
+				     q->arch.heads, k->tp));
+	return 0;
+}
+
+/* As the checkpoint has scales for, with the engines that look for such. */
+static const char *cache_of_file(const struct words *w, const struct ask *k)
+{
+	const struct model_file *f = w->file;
+
+	if (!f || !f->cache)
+		return NULL;
+	switch (k->engine) {
+	case ENGINE_VLLM:
+	case ENGINE_TRTLLM:
+		return f->cache;
+	case ENGINE_SGLANG: /* Model Optimizer's FP8 alone */
+		return f->cache_scheme || strcmp(f->cache, "fp8") != 0 ? NULL : f->cache;
+	default:
+		return NULL;
+	}
+}
+
+static int find_cache(struct arena *a, const struct words *w, struct query *q, struct err *e)
+{
+	struct ask *k = &q->ask;
+
+	k->cache_name = w->cache && *w->cache ? w->cache : "auto";
+	if (strcmp(k->cache_name, "auto") == 0 && cache_of_file(w, k)) {
+		k->cache_name = cache_of_file(w, k);
+		note(q, arena_printf(a,
+				     "cache: %s, by the model's files, which engines of today go "
+				     "by (not told)",
+				     k->cache_name));
+	}
+	k->cache_bytes = format_cache_bytes(k->cache_name);
+	if (k->cache_bytes <= 0)
+		return err_set(e, -EINVAL, "\"%.40s\" is no format of the cache that is known",
+			       k->cache_name);
+	if (strcmp(k->cache_name, "auto") == 0)
+		note(q, arena_strdup(a, "cache: 2 bytes an element (not told)"));
+	return 0;
+}
+
+static void numbers(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+
+	k->batch = w->batch > 0 ? w->batch : 1;
+	k->prompt = w->prompt > 0 ? w->prompt : 1024;
+	k->output = w->output > 0 ? w->output : 256;
+	if (w->prompt <= 0 || w->output <= 0)
+		note(q,
+		     arena_printf(a, "a prompt of %.0f and an answer of %.0f tokens%s", k->prompt,
+				  k->output, w->prompt > 0 ? " (answer not told)" : " (not told)"));
+	k->depth = w->depth;
+	if (q->arch.trained && k->depth + k->prompt + k->output > q->arch.trained)
+		note(q, arena_printf(a,
+				     "%.0f tokens are more than the %d that the model was made "
+				     "for: engines refuse that unless they are told otherwise, and "
+				     "answers suffer",
+				     k->depth + k->prompt + k->output, q->arch.trained));
+	k->cached = w->cached;
+	k->eager = w->eager;
+	k->draft = w->draft;
+	k->accept = w->accept;
+	k->draft_cost = w->draft_cost;
+	k->chunk = w->chunk > 0 ? w->chunk : k->engine == ENGINE_LLAMACPP ? 2048 : 8192;
+	/* A desk's few users begin together; a server's come one after the other. */
+	k->rounds = w->rounds > 0 ? w->rounds : k->place.gpu->server ? 10 : 1;
+}
+
+/* So far files may weigh more or less than the format that is told makes of the shape. */
+#define MORE 1.25
+#define LESS 0.8
+/* More than this without a format is FP32. */
+#define WIDE 1.6
+
+/*
+ * Files are exact, if they are what is asked for: another format weighs something else, and engines
+ * make 16 bits of 32. What they have besides a language model that has such parts sees or hears,
+ * and tokens of text do not read it.
+ */
+static void bytes_of_files(struct arena *a, const struct words *w, struct query *q)
+{
+	struct ask *k = &q->ask;
+	double known = weights_by_format(k), part = known > 0 ? w->weight_bytes / known : 0;
+	bool told = w->weights && *w->weights, half = k->weights->math == MATH_HALF;
+
+	k->weight_bytes = w->weight_bytes;
+	if (!w->file || part <= 0)
+		return;
+	if (w->file->besides && part > 1 && part < WIDE) {
+		q->arch.aside += (w->weight_bytes - known) / k->weights->embed;
+	} else if (told ? part > MORE || part < LESS : half && part > WIDE) {
+		note(q,
+		     arena_printf(a,
+				  "its files have %.2f GB, %s makes %.2f GB of it: that is counted",
+				  w->weight_bytes / 1e9, k->weights->name, known / 1e9));
+		k->weight_bytes = 0;
+	}
+}
+
+/* A number that is none, or none of tokens, is in nobody's interest to predict with. */
+static int sizes(const struct words *w, struct err *e)
+{
+	const double tokens[] = { w->prompt, w->output, w->depth };
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
+		if (!(tokens[i] >= 0 && tokens[i] <= QUESTION_TOKENS))
+			return err_set(e, -EINVAL, "%g tokens are none that a request can have",
+				       tokens[i]);
+	if (w->batch > QUESTION_REQUESTS)
+		return err_set(e, -EINVAL, "%d requests at a time are more than %d", w->batch,
+			       QUESTION_REQUESTS);
+	return 0;
+}
+
+int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
+		  struct err *e)
+{
+	int r;
+
+	*q = (struct query){ 0 };
+	if ((r = sizes(w, e)) < 0)
+		return r;
+	if ((r = find_model(a, w, q, e)) < 0 || (r = find_format(a, w, q, e)) < 0)
+		return r;
+	find_engine(a, w, q);
+	if ((r = find_place(a, w, q, e)) < 0 || (r = find_cache(a, w, q, e)) < 0)
+		return r;
+	numbers(a, w, q);
+	q->ask.arch = &q->arch;
+	bytes_of_files(a, w, q);
+	q->ask.fit = &fits->of[q->ask.engine][hardware_of(q->ask.place.gpu)];
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From words that people write (a model's name, a format, machines, an engine) to what is asked. */
+#ifndef INFERENCE_QUESTION_H
+#define INFERENCE_QUESTION_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "models/inference/config.h"
+#include "models/inference/models.h"
+#include "models/inference/work.h"
+
+/* NULL and 0: not told, and then chosen; what was chosen is said. */
+struct words {
+	const char *model, *weights, *cache, *on, *engine;
+	const struct model_file *file; /* what was read from files: the name is not looked up */
+	double weight_bytes;	       /* of its files */
+	const struct place *place;     /* of facts: "on" is not read */
+	struct model_hint hint;
+	int tp, pp, ep, batch, draft;
+	double prompt, output, depth, cached, rounds, chunk, accept, draft_cost;
+	bool eager;
+};
+
+#define QUESTION_NOTES 12
+/* What a question may ask at most: tokens of a prompt, an answer, or before them; requests. */
+#define QUESTION_TOKENS 1e8
+#define QUESTION_REQUESTS 100000
+
+struct query {
+	struct ask ask;
+	struct arch arch;
+	const char *model;		   /* as it was named */
+	const char *notes[QUESTION_NOTES]; /* what was taken for what was not told */
+	size_t n_notes;
+};
+
+/* -EINVAL, -ENOENT with a sentence. */
+int question_make(struct arena *a, const struct words *w, const struct fits *fits, struct query *q,
+		  struct err *e);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judging points: which roof is above each, how far below it is, and what to try next. */
+#include "models/inference/roofline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const roof_math_names[ROOF_MATHS + 1] = { "fp64", "fp32", "fp64_tensor",
+						      "tf32", "half", "fp8",
+						      "fp4",  "int8", "unknown" };
+const char *const roof_bound_names[] = { "unknown", "memory", "compute", "latency", "copy" };
+
+/* Below this part of both roofs neither of them is what holds it back. */
+static const double near_roof = 0.6;
+/* A kernel this short is about as long as starting it takes, us. */
+static const double short_us = 5;
+/* Below this part of the span the GPU waits for the host. */
+static const double busy_enough = 0.8;
+
+struct roof_point *roof_point_of(struct arena *a, struct roof_profile *p, const char *name)
+{
+	void **at;
+
+	if (p->n >= ROOF_POINTS_MAX && !map_get(&p->by_name, name))
+		return NULL;
+	at = map_at(a, &p->by_name, name);
+	if (!*at) {
+		size_t *i = ARENA_NEW(a, size_t);
+
+		*i = p->n;
+		*at = i;
+		p->points = arena_grow(a, p->points, p->n, sizeof(*p->points));
+		p->points[p->n++] = (struct roof_point){ .name = map_key(at), .math = ROOF_MATHS };
+	}
+	return &p->points[*(size_t *)*at];
+}
+
+static double each_us(const struct roof_point *p)
+{
+	return p->launches > 0 ? 1e3 * p->time_ms / p->launches : 0;
+}
+
+static void rates(const struct roof *r, struct roof_point *p)
+{
+	double s = p->time_ms * 1e-3;
+
+	p->tflops = s > 0 ? p->ops / s / 1e12 : 0;
+	p->gb_s = s > 0 ? p->bytes / s / 1e9 : 0;
+	if (p->ops > 0 && p->bytes > 0 && !p->other_math)
+		p->intensity = p->ops / p->bytes;
+	if (p->copy)
+		return;
+	if (p->gb_s > 0 && r->memory.value > 0)
+		p->memory_share = p->gb_s / r->memory.value;
+	if (p->tflops > 0 && p->math < ROOF_MATHS && r->math[p->math].value > 0 && !p->other_math)
+		p->compute_share = p->tflops / r->math[p->math].value;
+}
+
+/* --- what to try --------------------------------------------------------------------------------
+ */
+
+static const char *next_of(struct arena *a, const struct roof_point *p)
+{
+	switch (p->bound) {
+	case BOUND_MEMORY:
+		if (p->cache_share >= near_roof && p->memory_share < near_roof)
+			return "caches, not DRAM: wider loads, fewer bank conflicts, what is used "
+			       "again in registers; ncu --set full says which level";
+		return "read and write less: fuse it with its neighbours, keep what is used again "
+		       "in "
+		       "shared memory or L2, a narrower format; bytes a launch must fall in the "
+		       "next "
+		       "measurement";
+	case BOUND_COMPUTE:
+		return p->math == ROOF_FP64 || p->math == ROOF_FP32
+			       ? "tensor cores or a narrower format; then the clock: gputune bench "
+				 "gemm says what this GPU gives under load"
+			       : "a narrower format, or less to do; then the clock: gputune bench "
+				 "gemm says what this GPU gives under load";
+	case BOUND_LATENCY:
+		return each_us(p) > 0 && each_us(p) < short_us
+			       ? "start less: fuse small kernels, CUDA graphs; the number of "
+				 "launches "
+				 "must fall in the next measurement"
+			       : "more at a time: a larger batch, more blocks (split along the "
+				 "sum), "
+				 "more loads in flight; occupancy and stall reasons by ncu --set "
+				 "full";
+	case BOUND_COPY:
+		return "copy less or while the GPU computes: pinned memory, streams, keep it on "
+		       "the "
+		       "GPU; gputune bench copy says what the way gives";
+	default:
+		return arena_printf(a, "count it: ncu --set roofline --csv --page raw "
+				       "--launch-skip 10 --launch-count 3 --kernel-name with this "
+				       "kernel's name, then roofline --ncu");
+	}
+}
+
+/* --- judging ------------------------------------------------------------------------------------
+ */
+
+static const char *percent(struct arena *a, double part)
+{
+	return arena_printf(a, part < 0.095 ? "%.1f %%" : "%.0f %%", 100 * part);
+}
+
+static void judge_copy(struct arena *a, const struct roof *r, struct roof_point *p)
+{
+	const struct roof_limit *limit = &r->copy[p->way];
+
+	p->bound = BOUND_COPY;
+	if (!(p->gb_s > 0)) {
+		p->why = "bytes were not counted: the report of sizes is missing";
+		return;
+	}
+	if (!(limit->value > 0)) {
+		p->why = arena_printf(a, "%.3g GB/s; what the way gives is not known", p->gb_s);
+		return;
+	}
+	p->reached = p->gb_s / limit->value;
+	p->why = arena_printf(a, "%.3g of %.3g GB/s (%s), %s", p->gb_s, limit->value,
+			      limit->measured ? "measured" : "data sheet", percent(a, p->reached));
+}
+
+/* Both shares are known, or one is and the other is nought. */
+static void judge_shares(struct arena *a, struct roof_point *p)
+{
+	double m = fmax(p->memory_share, p->cache_share), c = p->compute_share;
+	/* As L1 and L2 may be busy with what never comes to DRAM. */
+	bool inside = p->cache_share > p->memory_share;
+	const char *both =
+		arena_printf(a, "%s of %s, %s%s%s of %s", percent(a, m),
+			     inside ? "the busiest of L1, L2 and DRAM" : "memory",
+			     inside && p->memory_share > 0 ? percent(a, p->memory_share) : "",
+			     inside && p->memory_share > 0 ? " of DRAM alone, " : "", percent(a, c),
+			     p->math < ROOF_MATHS ? roof_math_names[p->math] : "arithmetic");
+
+	p->reached = fmax(m, c);
+	p->over = p->reached > 1.05;
+	if (p->reached < near_roof) {
+		p->bound = BOUND_LATENCY;
+		p->why = arena_printf(a, "%s: neither holds it back", both);
+	} else {
+		p->bound = m >= c ? BOUND_MEMORY : BOUND_COMPUTE;
+		p->why = both;
+	}
+	if (p->over)
+		p->why = arena_printf(a,
+				      "%s: more than the roof, so the limit or a count is wrong "
+				      "(caches give more than memory)",
+				      both);
+}
+
+static void judge_time(struct arena *a, const struct roof *r, struct roof_point *p)
+{
+	double us = each_us(p);
+
+	if (us > 0 && us < short_us) {
+		p->bound = BOUND_LATENCY;
+		p->why = r->launch.value > 0
+				 ? arena_printf(
+					   a,
+					   "%.2f us a launch; one empty kernel to the next takes "
+					   "%.2f us here (measured)",
+					   us, r->launch.value)
+				 : arena_printf(a, "%.2f us a launch: about what starting takes",
+						us);
+	} else if (p->blocks > 0 && r->sms > 0 && p->blocks < r->sms) {
+		p->bound = BOUND_LATENCY;
+		p->why = arena_printf(a,
+				      "%.0f blocks a launch for %.0f multiprocessors: part of the "
+				      "GPU has nothing to do",
+				      p->blocks, r->sms);
+	} else {
+		p->bound = BOUND_UNKNOWN;
+		p->why = p->counted ? p->counted
+				    : "neither operations nor bytes were counted; its name tells "
+				      "neither";
+	}
+}
+
+static void judge(struct arena *a, const struct roof *r, struct roof_point *p)
+{
+	rates(r, p);
+	if (p->copy)
+		judge_copy(a, r, p);
+	else if (p->memory_share > 0 || p->cache_share > 0 || p->compute_share > 0) {
+		double memory = fmax(p->memory_share, p->cache_share);
+		/* Without the other half of the picture a low share says nothing. */
+		bool whole = (memory > 0 && p->compute_share > 0) ||
+			     fmax(memory, p->compute_share) >= near_roof ||
+			     (p->bytes > 0 && p->ops <= 0 && !p->other_math && p->counted);
+
+		if (whole)
+			judge_shares(a, p);
+		else
+			judge_time(a, r, p);
+	} else
+		judge_time(a, r, p);
+	p->next = next_of(a, p);
+}
+
+static int by_time(const void *x, const void *y)
+{
+	double a = ((const struct roof_point *)x)->time_ms,
+	       b = ((const struct roof_point *)y)->time_ms;
+
+	return a < b   ? 1
+	       : a > b ? -1
+		       : strcmp(((const struct roof_point *)x)->name,
+				((const struct roof_point *)y)->name);
+}
+
+/* The farthest below its roof first. */
+static int by_reach(const void *x, const void *y)
+{
+	double a = ((const struct roof_point *)x)->reached,
+	       b = ((const struct roof_point *)y)->reached;
+
+	return a < b ? -1 : a > b;
+}
+
+void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p)
+{
+	p->all_ms = 0;
+	for (size_t i = 0; i < p->n; i++)
+		p->all_ms += p->points[i].time_ms;
+	for (size_t i = 0; i < p->n; i++) {
+		judge(a, r, &p->points[i]);
+		p->points[i].share_of_time =
+			p->all_ms > 0 && !p->separate ? p->points[i].time_ms / p->all_ms : 0;
+	}
+	if (p->n)
+		qsort(p->points, p->n, sizeof(*p->points), p->separate ? by_reach : by_time);
+	p->by_name = (struct map){ 0 };
+	if (p->span_ms > 0 && p->busy_ms > 0 && p->busy_ms < busy_enough * p->span_ms)
+		p->host_bound = arena_printf(
+			a,
+			"the GPU ran in %.1f of %.1f ms (%s): the rest it waited for the host or "
+			"for "
+			"data; fewer and longer kernels, CUDA graphs, a loader that is ahead come "
+			"before any kernel",
+			p->busy_ms, p->span_ms, percent(a, p->busy_ms / p->span_ms));
+}

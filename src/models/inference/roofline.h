@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where measured work stands against what a GPU could do: operations and bytes over time, beside
+ * the roofs of memory and of arithmetic. What no profiler counted stays unknown: a kernel's name
+ * tells neither operations nor bytes. Exports of profilers are somebody else's data: bounded and
+ * checked. Pure but for the reading of an SQLite file.
+ *
+ * Read are: nsys 2022.1 to 2025.5 "stats --format csv" (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum,
+ * cuda_gpu_mem_size_sum, cuda_gpu_trace, one or several in a file) and its SQLite export; ncu
+ * 2022.1 to 2025.3 "--csv", pages details and raw (with the row of units).
+ */
+#ifndef INFERENCE_ROOFLINE_H
+#define INFERENCE_ROOFLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+
+/* What arithmetic runs in. */
+enum roof_math {
+	ROOF_FP64,
+	ROOF_FP32,
+	ROOF_FP64_TENSOR, /* from here on: tensor cores */
+	ROOF_TF32,
+	ROOF_HALF,
+	ROOF_FP8,
+	ROOF_FP4,
+	ROOF_INT8,
+	ROOF_MATHS, /* not told */
+};
+
+extern const char *const roof_math_names[ROOF_MATHS + 1];
+
+/* One roof. value 0: not known. */
+struct roof_limit {
+	double value;  /* TFLOP/s, GB/s or us */
+	bool measured; /* by a bench of ours on this machine; else a data sheet */
+	const char *source;
+};
+
+enum roof_copy { COPY_H2D, COPY_D2H, COPY_D2D, COPY_P2P, COPY_SET, COPIES };
+
+struct roof {
+	const char *machine;
+	struct roof_limit memory; /* GB/s */
+	struct roof_limit math[ROOF_MATHS];
+	struct roof_limit copy[COPIES]; /* GB/s, of what is copied */
+	struct roof_limit launch;	/* us from one empty kernel to the next */
+	double sms;			/* 0: not known */
+};
+
+enum roof_bound {
+	BOUND_UNKNOWN,
+	BOUND_MEMORY,
+	BOUND_COMPUTE,
+	BOUND_LATENCY, /* neither: too little at a time, or too short */
+	BOUND_COPY,    /* the way between host and GPU, or between GPUs */
+};
+
+extern const char *const roof_bound_names[];
+
+struct roof_point {
+	const char *name;
+	double time_ms, launches; /* all of them together */
+	double shortest_ms, longest_ms;
+	double ops, bytes;   /* of all; 0: not counted */
+	const char *counted; /* where ops and bytes are from, or why they are not known */
+	enum roof_math math; /* of the largest part of ops */
+	bool other_math;     /* tensor cores ran and what they did was not counted */
+	double memory_share,
+		compute_share; /* of the peaks as a profiler says, 0 to 1; 0: not told */
+	double cache_share;    /* of the busiest of L1, L2 and DRAM, likewise */
+	double occupancy;      /* 0 to 1; 0: not told */
+	double blocks;	       /* of a launch on average; 0: not told */
+	bool copy;
+	enum roof_copy way;
+	/* --- judged --- */
+	double share_of_time; /* of all points */
+	double intensity;     /* operations a byte; 0: not known */
+	double tflops, gb_s;  /* reached; 0: not known */
+	double reached;	      /* part of the roof above it; 0: not known */
+	bool over;	      /* more than a roof: the limit or a count is wrong */
+	enum roof_bound bound;
+	const char *why, *next;
+};
+
+struct roof_profile {
+	const char *source; /* "nsys stats, cuda_gpu_kern_sum" */
+	const char *gpu;    /* as the export names it; NULL: it does not */
+	struct roof_point *points;
+	size_t n;
+	struct map by_name;	 /* of points, + 1 */
+	double span_ms, busy_ms; /* from the first to the last, and the part in which anything ran;
+				    0: not told */
+	size_t dropped;		 /* rows that made no sense */
+	bool separate;		 /* points are no parts of one run: their times do not add up */
+	double all_ms;		 /* set by roof_judge */
+	const char *host_bound;	 /* the GPU waits for the host, in a sentence; NULL: not so, or not
+				    known */
+};
+
+enum { ROOF_POINTS_MAX = 20000, ROOF_BYTES_MAX = 256 << 20 };
+
+/* The point of that name, made when it was not there; NULL: there are too many. */
+struct roof_point *roof_point_of(struct arena *a, struct roof_profile *p, const char *name);
+/* Fills what is judged and orders the points by time. */
+void roof_judge(struct arena *a, const struct roof *r, struct roof_profile *p);
+
+/* name: for messages. text is NUL-terminated. -EINVAL with "name:line: ..."; -ENODATA: nothing in
+ * it is known. */
+int roof_read_nsys(struct arena *a, const char *name, const char *text, struct roof_profile *out,
+		   struct err *e);
+int roof_read_ncu(struct arena *a, const char *name, const char *text, struct roof_profile *out,
+		  struct err *e);
+/*
+ * The SQLite export of nsys, read in place and never written (no journal is made beside it). At
+ * most a minute. -ELIBACC: there is no libsqlite3 here; -EINVAL: it is none, or makes no sense.
+ */
+int roof_read_sqlite(struct arena *a, const char *path, struct roof_profile *out, struct err *e);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a table of measurements (RFC 4180) and asking for each row what would be predicted. */
+#include "models/inference/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/inference/table.h"
+
+const char *const measure_names[MEASURES] = { "ttft_ms", "tpot_ms", "throughput_tok_s" };
+
+#define MOST_ROWS 100000
+
+enum column {
+	C_SOURCE,
+	C_HARDWARE,
+	C_ENGINE,
+	C_MODEL,
+	C_TOTAL,
+	C_ACTIVE,
+	C_WEIGHTS,
+	C_CACHE,
+	C_TP,
+	C_PP,
+	C_BATCH,
+	C_PROMPT,
+	C_OUTPUT,
+	C_PREFILL,
+	C_TTFT,
+	C_DECODE,
+	C_TPOT,
+	C_NOTES,
+	COLUMNS,
+};
+
+static const char *const column_names[COLUMNS] = {
+	"source_url",
+	"hardware",
+	"engine",
+	"model",
+	"params_total_b",
+	"params_active_b",
+	"weight_format",
+	"kv_format",
+	"tp",
+	"pp",
+	"batch_or_concurrency",
+	"prompt_len",
+	"output_len",
+	"prefill_tok_s",
+	"ttft_ms",
+	"decode_tok_s",
+	"tpot_ms",
+	"notes",
+};
+
+static bool says(const char *notes, const char *what)
+{
+	return notes && strcasestr(notes, what) != NULL;
+}
+
+/* Guesses ahead make a step bring more than a token: such rows are no plain decoding. */
+static bool speaks_of_guesses(const char *notes)
+{
+	static const char *const words[] = { "mtp",	    "dflash",	"eagle",
+					     "speculative", "spec dec", "dspark",
+					     "draft",	    "medusa",	"ngram" };
+
+	if (says(notes, "no speculation"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (says(notes, words[i]))
+			return true;
+	return false;
+}
+
+static double after(const char *notes, const char *key)
+{
+	const char *at = notes ? strstr(notes, key) : NULL;
+	double v = at ? strtod(at + strlen(key), NULL) : 0;
+
+	return v > 0 && isfinite(v) ? v : 0;
+}
+
+static void words_of_row(const char **f, struct words *w)
+{
+	const char *notes = f[C_NOTES];
+
+	*w = (struct words){ .model = f[C_MODEL],
+			     .weights = f[C_WEIGHTS],
+			     .cache = f[C_CACHE],
+			     .on = f[C_HARDWARE],
+			     .engine = f[C_ENGINE],
+			     .eager = says(notes, "eager"),
+			     .tp = table_count(f[C_TP]),
+			     .pp = table_count(f[C_PP]),
+			     .batch = table_count(f[C_BATCH]),
+			     .prompt = table_number(f[C_PROMPT]),
+			     .output = table_number(f[C_OUTPUT]),
+			     .depth = after(notes, "depth=") };
+	w->hint.total = table_number(f[C_TOTAL]) * 1e9;
+	w->hint.active = table_number(f[C_ACTIVE]) * 1e9;
+	if (w->prompt <= 0)
+		w->prompt = 100;
+	if (says(notes, "llama-benchy") || says(notes, "closed loop"))
+		w->rounds = 1;
+}
+
+/* What a row measured, in our three figures: rates of one request are times, of many a total. */
+static void measured(const char **f, struct row_result *r)
+{
+	double rate = table_number(f[C_DECODE]), each = after(f[C_NOTES], "per request ");
+
+	r->measured[MEASURE_TTFT] = table_number(f[C_TTFT]);
+	/* A rate of prompts alone is the time of one of them. */
+	if (r->measured[MEASURE_TTFT] <= 0 && table_number(f[C_PREFILL]) > 0 && r->batch <= 1 &&
+	    r->prompt > 0)
+		r->measured[MEASURE_TTFT] = 1e3 * r->prompt / table_number(f[C_PREFILL]);
+	r->measured[MEASURE_TPOT] = table_number(f[C_TPOT]);
+	if (rate > 0 && r->batch <= 1)
+		r->measured[MEASURE_TPOT] = 1e3 / rate;
+	else if (each > 0)
+		r->measured[MEASURE_TPOT] = 1e3 / each;
+	if (rate > 0 && r->batch > 1)
+		r->measured[MEASURE_THROUGHPUT] = rate;
+}
+
+static const char *reason_to_skip(const char **f, const struct words *w)
+{
+	if (!f[C_BATCH] || !*f[C_BATCH])
+		return "no number of requests at a time";
+	if (after(f[C_NOTES], "attention_dp=") > 1)
+		return "data parallelism of attention";
+	if (w->engine && *w->engine && engine_parse(w->engine) == ENGINES)
+		return "an engine that is not known";
+	return NULL;
+}
+
+static void predict_row(struct arena *a, const char **f, const struct fits *fits,
+			struct row_result *r)
+{
+	struct query q;
+	struct words w;
+	struct need m;
+	struct served s;
+	struct err e = { 0 };
+
+	words_of_row(f, &w);
+	r->batch = w.batch;
+	r->prompt = w.prompt, r->output = w.output;
+	r->speculative = speaks_of_guesses(f[C_NOTES]);
+	measured(f, r);
+	r->skipped = reason_to_skip(f, &w);
+	if (r->skipped)
+		return;
+	if (question_make(a, &w, fits, &q, &e) < 0) {
+		r->skipped = arena_strdup(a, e.text);
+		return;
+	}
+	r->tp = q.ask.tp;
+	r->family = q.arch.name;
+	memory_use(&q.ask, &m);
+	serve(&q.ask, &m, &s);
+	r->fits = m.fits;
+	r->predicted[MEASURE_TTFT] = s.ttft;
+	r->predicted[MEASURE_TPOT] = s.tpot;
+	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
+}
+
+struct reading {
+	struct arena *a;
+	const struct fits *fits;
+	struct rows *out;
+};
+
+static void add_row(void *ctx, const char **cell, long line)
+{
+	struct reading *g = ctx;
+	struct rows *out = g->out;
+	struct row_result *item;
+
+	out->items = arena_grow(g->a, out->items, out->n, sizeof(*out->items));
+	item = &out->items[out->n++];
+	*item = (struct row_result){ .line = line,
+				     .model = cell[C_MODEL],
+				     .hardware = cell[C_HARDWARE],
+				     .engine = cell[C_ENGINE],
+				     .weights = cell[C_WEIGHTS],
+				     .source = cell[C_SOURCE],
+				     .notes = cell[C_NOTES] };
+	predict_row(g->a, cell, g->fits, item);
+}
+
+int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
+		 struct err *e)
+{
+	static const int needed[] = { C_MODEL, C_HARDWARE };
+	const struct table t = { column_names, COLUMNS, needed, sizeof(needed) / sizeof(needed[0]),
+				 MOST_ROWS };
+
+	*out = (struct rows){ 0 };
+	return table_read(a, &t, csv, add_row, &(struct reading){ a, fits, out }, e);
+}

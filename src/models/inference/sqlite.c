@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads libsqlite3 and asks it: bounded in time and size, and nothing is written. */
+#include "models/inference/sqlite.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "machine/host/vendor.h"
+
+/* The library's own numbers (sqlite3.h, which building does not need). */
+enum {
+	SQL_OK = 0,
+	SQL_ROW = 100,
+	SQL_OPEN_READONLY = 0x1,
+	SQL_OPEN_URI = 0x40,
+	SQL_OPEN_NOMUTEX = 0x8000,
+	SQL_LIMIT_LENGTH = 0,
+};
+
+enum { TEXT_MAX = 4096, VALUE_MAX = 1 << 20 };
+
+static const double most_s = 60;
+
+static void missing(void)
+{
+}
+
+static const struct vendor_symbol symbols[] = {
+	{ "sqlite3_open_v2", offsetof(struct sql_library, open), missing },
+	{ "sqlite3_close_v2", offsetof(struct sql_library, close), missing },
+	{ "sqlite3_prepare_v2", offsetof(struct sql_library, prepare), missing },
+	{ "sqlite3_step", offsetof(struct sql_library, step), missing },
+	{ "sqlite3_finalize", offsetof(struct sql_library, finalize), missing },
+	{ "sqlite3_column_int64", offsetof(struct sql_library, integer), missing },
+	{ "sqlite3_column_double", offsetof(struct sql_library, real), missing },
+	{ "sqlite3_column_text", offsetof(struct sql_library, text), missing },
+	{ "sqlite3_limit", offsetof(struct sql_library, limit), missing },
+	{ "sqlite3_progress_handler", offsetof(struct sql_library, progress), missing },
+	{ "sqlite3_errmsg", offsetof(struct sql_library, why), missing },
+};
+
+enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
+
+static int load(struct sql *q)
+{
+	void (*all[SYMBOLS])(void);
+
+	if (vendor_open("libsqlite3.so.0", symbols, SYMBOLS, &q->lib, &q->handle)) {
+		q->handle = NULL;
+		return err_set(q->e, -ELIBACC,
+			       "%s: there is no libsqlite3 on this system to read it with",
+			       q->path);
+	}
+	_Static_assert(sizeof(all) == sizeof(struct sql_library), "one symbol a member");
+	memcpy(all, &q->lib, sizeof(all));
+	for (size_t i = 0; i < SYMBOLS; i++)
+		if (all[i] == missing)
+			return err_set(q->e, -ELIBACC, "%s: libsqlite3 here has no %s", q->path,
+				       symbols[i].name);
+	return 0;
+}
+
+static int too_late(void *ctx)
+{
+	struct sql *q = ctx;
+
+	q->late = clock_mono_s() > q->until;
+	return q->late;
+}
+
+/* file:PATH?mode=ro&immutable=1: nothing is made beside it, whatever journal it says it has. */
+static char *uri(struct arena *a, const char *path)
+{
+	TEXT_AUTO t = { 0 };
+
+	text_add(&t, "file:");
+	for (const char *s = path; *s; s++)
+		if (isalnum((unsigned char)*s) || strchr("/._-", *s))
+			text_addc(&t, *s);
+		else
+			text_printf(&t, "%%%02X", (unsigned)(unsigned char)*s);
+	text_add(&t, "?mode=ro&immutable=1");
+	return arena_strdup(a, t.s);
+}
+
+int sql_broken(struct sql *q)
+{
+	if (q->late)
+		return err_set(q->e, -EINVAL, "%s: reading it takes longer than %.0f s", q->path,
+			       most_s);
+	return err_set(q->e, -EINVAL, "%s: %.200s", q->path,
+		       q->db ? q->lib.why(q->db) : "no memory");
+}
+
+int sql_open(struct sql *q, struct arena *a, const char *path, struct err *e)
+{
+	static const char *const quiet[] = { "PRAGMA trusted_schema = OFF",
+					     "PRAGMA temp_store = MEMORY",
+					     "PRAGMA cell_size_check = ON" };
+	int code;
+
+	*q = (struct sql){ .a = a, .path = path, .e = e };
+	code = load(q);
+	if (code)
+		return code;
+	q->until = clock_mono_s() + most_s;
+	if (q->lib.open(uri(a, path), &q->db, SQL_OPEN_READONLY | SQL_OPEN_URI | SQL_OPEN_NOMUTEX,
+			NULL) != SQL_OK)
+		return sql_broken(q);
+	q->lib.limit(q->db, SQL_LIMIT_LENGTH, VALUE_MAX);
+	q->lib.progress(q->db, 10000, too_late, q);
+	for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++) {
+		struct sqlite3_stmt *s = sql_ask(q, quiet[i]);
+
+		if (s)
+			sql_row(q, s);
+		sql_end(q, s);
+	}
+	return 0;
+}
+
+void sql_close(struct sql *q)
+{
+	if (q->db)
+		q->lib.close(q->db);
+	if (q->handle)
+		vendor_close(q->handle);
+	q->db = NULL;
+	q->handle = NULL;
+}
+
+struct sqlite3_stmt *sql_ask(struct sql *q, const char *sql)
+{
+	struct sqlite3_stmt *s = NULL;
+
+	return q->lib.prepare(q->db, sql, -1, &s, NULL) == SQL_OK ? s : NULL;
+}
+
+bool sql_row(struct sql *q, struct sqlite3_stmt *s)
+{
+	return q->lib.step(s) == SQL_ROW;
+}
+
+int64_t sql_integer(struct sql *q, struct sqlite3_stmt *s, int column)
+{
+	return q->lib.integer(s, column);
+}
+
+double sql_real(struct sql *q, struct sqlite3_stmt *s, int column)
+{
+	return q->lib.real(s, column);
+}
+
+const char *sql_text(struct sql *q, struct sqlite3_stmt *s, int column)
+{
+	const char *t = (const char *)q->lib.text(s, column);
+
+	return t && *t ? arena_strndup(q->a, t, strnlen(t, TEXT_MAX)) : NULL;
+}
+
+void sql_end(struct sql *q, struct sqlite3_stmt *s)
+{
+	if (s)
+		q->lib.finalize(s);
+}
+
+bool sql_has(struct sql *q, const char *table)
+{
+	struct sqlite3_stmt *s =
+		sql_ask(q, arena_printf(q->a,
+					"SELECT count(*) FROM sqlite_master WHERE type = 'table' "
+					"AND name = '%s' AND sql NOT LIKE 'CREATE VIRTUAL%%'",
+					table));
+	bool there = s && sql_row(q, s) && sql_integer(q, s, 0) > 0;
+
+	sql_end(q, s);
+	return there;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Going through all mixtures. What costs words (machine, weights, cache, how the GPUs share the
+ * model) is asked once; what is only numbers is put into the answer.
+ */
+#include "models/inference/sweep.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const double powers[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
+static const double one[] = { 1 }, zero[] = { 0 };
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* The lists with what stands for empty ones. */
+static struct sweep filled(const struct sweep *s)
+{
+	static const double chunks[] = { 2048, 8192, 16384 };
+	static const char *const none[] = { NULL };
+	struct sweep f = *s;
+	const struct {
+		struct numbers *list;
+		const double *v;
+		size_t n;
+	} empty[] = { { &f.tp, powers, COUNT(powers) },
+		      { &f.pp, one, 1 },
+		      { &f.copies, powers, COUNT(powers) },
+		      { &f.batch, powers, COUNT(powers) },
+		      { &f.prompt, zero, 1 },
+		      { &f.output, zero, 1 },
+		      { &f.depth, zero, 1 },
+		      { &f.chunk, chunks, COUNT(chunks) },
+		      { &f.draft, zero, 1 } };
+
+	for (size_t i = 0; i < COUNT(empty); i++)
+		if (!empty[i].list->n)
+			*empty[i].list = (struct numbers){ empty[i].v, empty[i].n };
+	if (!f.machines.n)
+		f.machines = (struct names){ none, 1 };
+	if (!f.weights.n)
+		f.weights = (struct names){ none, 1 };
+	if (!f.caches.n)
+		f.caches = (struct names){ none, 1 };
+	return f;
+}
+
+/* Ways that make sense; the others are counted. */
+struct ways {
+	struct way *v;
+	size_t n;
+	unsigned long long senseless;
+};
+
+static int add_way(struct arena *a, const struct sweep *s, const struct words *w, struct ways *out,
+		   struct err *e)
+{
+	struct way *way;
+	struct words alone = *w;
+	struct query q;
+	int r;
+
+	/* Everything but the layout has to be sound by itself. */
+	alone.tp = alone.pp = 0;
+	r = question_make(a, &alone, s->fits, &q, e);
+	if (r < 0)
+		return r;
+	if (w->tp * w->pp > q.ask.place.gpus || (q.arch.heads > 0 && q.arch.heads % w->tp) ||
+	    w->pp > q.arch.layers || question_make(a, w, s->fits, &q, e) < 0) {
+		out->senseless++;
+		return 0;
+	}
+	out->v = arena_grow(a, out->v, out->n, sizeof(*out->v));
+	way = &out->v[out->n++];
+	*way = (struct way){ .q = q, .copies = 1 };
+	return 0;
+}
+
+static int find_ways(struct arena *a, const struct sweep *s, struct ways *out, struct err *e)
+{
+	int r = 0;
+
+	for (size_t m = 0; m < s->machines.n; m++)
+		for (size_t i = 0; i < s->weights.n; i++)
+			for (size_t c = 0; c < s->caches.n; c++)
+				for (size_t t = 0; t < s->tp.n; t++)
+					for (size_t p = 0; p < s->pp.n && r == 0; p++) {
+						struct words w = *s->words;
+
+						if (s->machines.v[m]) {
+							w.on = s->machines.v[m];
+							w.place = NULL;
+						}
+						if (s->weights.v[i]) {
+							w.weights = s->weights.v[i];
+							w.weight_bytes = 0;
+						}
+						if (s->caches.v[c])
+							w.cache = s->caches.v[c];
+						w.tp = (int)s->tp.v[t];
+						w.pp = (int)s->pp.v[p];
+						r = add_way(a, s, &w, out, e);
+					}
+	/* They moved while there were more and more. */
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i].q.ask.arch = &out->v[i].q.arch;
+	return r;
+}
+
+static void look(const struct sweep *s, const struct sweep_point *p, struct ask *k,
+		 struct front_list *list, struct sweep_result *out)
+{
+	struct sweep_point q = *p;
+
+	k->batch = q.batch;
+	k->draft = q.draft;
+	k->chunk = q.chunk;
+	way_outcome(k, q.copies, &q.o);
+	out->tried++;
+	if (!q.o.fits)
+		return;
+	out->fit++;
+	q.latency = s->goal == GOAL_FIRST ? q.o.ttft : q.o.answer;
+	front_add(list, &q);
+}
+
+/* All numbers of one way. */
+static void go_through(const struct sweep *s, const struct way *way, const struct front *f,
+		       struct front_list *list, struct sweep_result *out)
+{
+	struct ask k = way->q.ask;
+	int gpus = k.tp * k.pp;
+
+	if (f->prompt > 0)
+		k.prompt = f->prompt;
+	if (f->output > 0)
+		k.output = f->output;
+	if (f->depth > 0)
+		k.depth = f->depth;
+	for (size_t c = 0; c < s->copies.n; c++)
+		for (size_t b = 0; b < s->batch.n; b++) {
+			struct sweep_point p = { .way = way,
+						 .copies = (int)s->copies.v[c],
+						 .batch = (int)s->batch.v[b] };
+
+			if (p.copies * gpus > k.place.gpus || p.copies > p.batch) {
+				out->senseless += s->chunk.n * s->draft.n;
+				continue;
+			}
+			for (size_t h = 0; h < s->chunk.n; h++)
+				for (size_t d = 0; d < s->draft.n; d++) {
+					p.chunk = s->chunk.v[h];
+					p.draft = (int)s->draft.v[d];
+					look(s, &p, &k, list, out);
+				}
+		}
+}
+
+static void one_front(struct arena *a, const struct sweep *s, const struct ways *ways,
+		      struct front *f, struct sweep_result *out)
+{
+	struct front_list list = { .arena = a };
+	unsigned long long tried = out->tried, fit = out->fit;
+
+	for (size_t i = 0; i < ways->n; i++)
+		go_through(s, &ways->v[i], f, &list, out);
+	front_sort(&list);
+	f->points = list.v;
+	f->n = list.n;
+	f->tried = out->tried - tried;
+	f->fit = out->fit - fit;
+	if (ways->n && f->prompt <= 0)
+		f->prompt = ways->v[0].q.ask.prompt;
+	if (ways->n && f->output <= 0)
+		f->output = ways->v[0].q.ask.output;
+	if (ways->n && f->depth <= 0)
+		f->depth = ways->v[0].q.ask.depth;
+}
+
+static int check_size(const struct sweep *s, struct err *e)
+{
+	const size_t sizes[] = { s->machines.n, s->weights.n, s->caches.n, s->tp.n,
+				 s->pp.n,	s->copies.n,  s->batch.n,  s->prompt.n,
+				 s->output.n,	s->depth.n,   s->chunk.n,  s->draft.n };
+	double all = 1, ways = 1;
+
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		all *= (double)sizes[i];
+	/* These are asked in words, which takes longer and stays in memory. */
+	for (size_t i = 0; i < 5; i++)
+		ways *= (double)sizes[i];
+	if (ways > SWEEP_WAYS)
+		return err_set(e, -EINVAL,
+			       "%.3g ways to share the model (machines, weights, caches, tp, pp) "
+			       "are more than %d: shorter lists",
+			       ways, SWEEP_WAYS);
+	if (all > (double)SWEEP_MOST)
+		return err_set(e, -EINVAL, "%.3g mixtures are more than %llu: shorter lists", all,
+			       SWEEP_MOST);
+	return 0;
+}
+
+int sweep_run(struct arena *a, const struct sweep *s, struct sweep_result *out, struct err *e)
+{
+	struct sweep f = filled(s);
+	struct ways ways = { 0 };
+	int r = check_size(&f, e);
+
+	*out = (struct sweep_result){ 0 };
+	if (r < 0 || (r = find_ways(a, &f, &ways, e)) < 0)
+		return r;
+	out->n = f.prompt.n * f.output.n * f.depth.n;
+	out->fronts = arena_array(a, out->n, sizeof(*out->fronts));
+	for (size_t p = 0; p < f.prompt.n; p++)
+		for (size_t o = 0; o < f.output.n; o++)
+			for (size_t d = 0; d < f.depth.n; d++) {
+				struct front *front =
+					&out->fronts[(p * f.output.n + o) * f.depth.n + d];
+
+				front->prompt = f.prompt.v[p];
+				front->output = f.output.v[o];
+				front->depth = f.depth.v[d];
+				one_front(a, &f, &ways, front, out);
+			}
+	out->senseless += ways.senseless * f.copies.n * f.batch.n * f.chunk.n * f.draft.n * out->n;
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked (a model in a format on machines, with requests) and the times and bytes that
+ * follow, each with its parts, so that a person can add them up. Pure. Times in ms, sizes in bytes,
+ * unless a name says otherwise.
+ */
+#ifndef INFERENCE_WORK_H
+#define INFERENCE_WORK_H
+
+#include <stdbool.h>
+
+#include "models/inference/arch.h"
+#include "models/inference/fit.h"
+#include "models/inference/format.h"
+#include "models/inference/gpu.h"
+
+struct ask {
+	const struct arch *arch;
+	const struct format *weights;
+	double weight_bytes; /* exact, from files; 0: by format */
+	double cache_bytes;  /* an element of keys and values */
+	const char *cache_name;
+	struct place place;
+	int tp, pp, ep; /* ep: experts spread over this many GPUs of the tp group; 0: not */
+	int batch;	/* requests at a time */
+	double prompt, output, depth; /* tokens; depth: in the cache before the prompt */
+	double cached;		      /* part of the prompt found in the prefix cache, 0 to 1 */
+	enum engine engine;
+	const struct fit *fit;
+	bool eager;    /* no CUDA graphs */
+	double chunk;  /* tokens of a prompt that one step takes */
+	double rounds; /* requests of one user, one after the other; 1: all users begin at once */
+	double rate;   /* requests a second that come whatever happens; 0: batch users */
+	int draft;     /* tokens guessed ahead; 0: none */
+	double accept; /* part of the guesses that are right */
+	double draft_cost; /* a guess's time as part of a step's */
+};
+
+/* One step of the whole model that gives every sequence a token. */
+struct step {
+	double dense, expert, head, cache, state; /* reading them */
+	double memory, compute; /* what is read, what is multiplied: the longer one counts */
+	double launch, sequence, link;
+	double host; /* the CPU prepares the next step meanwhile: the longer one counts */
+	double total;
+	double reached; /* part of the experts that are read */
+	/* Of one GPU, and of one after the other where there are stages. */
+	double dense_bytes, expert_bytes, head_bytes, cache_read, state_read;
+	double ops;	  /* of one GPU */
+	double reduce_us; /* one all-reduce */
+	int reduces;
+};
+
+/* A prompt's, or many prompts', way through the model. */
+struct prompt {
+	double multiply, weights; /* multiplications, reading weights: the longer one counts */
+	double attention, scan, launch, link; /* scan: linear attention */
+	double total;
+	double ops, attention_ops; /* of one GPU */
+	double chunks;		   /* a whole number; of many long prompts more than an int holds */
+};
+
+/* Tokens to which a context's length is looked for. */
+#define CONTEXT_MOST 16777216
+
+struct need {
+	double weights, cache, state, activations, workspace, graphs, framework, reserve;
+	double total;			    /* of one GPU */
+	double limit;			    /* of one GPU; on unified memory what the machine has */
+	double per_sequence;		    /* what one more request takes */
+	double per_token;		    /* what one more token of one request takes */
+	double most_requests, most_context; /* that fit, with the others as asked */
+	double usual_requests; /* that run with the part of memory that the engine takes by itself
+				*/
+	bool fits;
+};
+
+struct served {
+	double ttft, tpot;    /* of a request, on average */
+	double step;	      /* without others' prompts in between */
+	double throughput;    /* output tokens a second, all requests */
+	double running;	      /* requests that run at a time; the rest waits */
+	double waiting;	      /* for that, part of ttft */
+	double tokens_a_step; /* more than 1 with guesses */
+};
+
+/* All-reduces of a step, and the time of one over these bytes, us. */
+int link_reduces(const struct arch *a);
+double link_reduce_us(const struct ask *q, double bytes);
+/* Time between pipeline stages for these tokens. */
+double link_stage(const struct ask *q, double tokens);
+
+/* Bytes by part, of one GPU. */
+double weights_dense(const struct ask *q);
+double weights_experts(const struct ask *q);
+double weights_total(const struct ask *q);     /* of the whole model */
+double weights_by_format(const struct ask *q); /* of the shape, whatever its files weigh */
+
+/* All bytes that a step reads, of one GPU of each stage. */
+double step_bytes(const struct step *s);
+void step_time(const struct ask *q, double batch, double context, double width, struct step *out);
+/* count prompts of n tokens each behind depth others. */
+void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
+void memory_use(const struct ask *q, struct need *out);
+void serve(const struct ask *q, const struct need *m, struct served *out);
+
+/* Operations a second that a multiplication of these rows reaches; experts or not. */
+double math_rate(const struct ask *q, double rows, bool experts);
+/* Bytes a second that a part of the model is read with, given its bytes a parameter. */
+double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each);
+enum hardware hardware_of(const struct gpu_kind *g);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ranks tell each other in a step: which collectives, how large, and what computation hides.
+ */
+#include <math.h>
+
+#include "models/training/work.h"
+
+/* What one way to train sends, while it is collected. */
+struct sum {
+	struct arena *a;
+	const struct train_question *q;
+	struct train_answer *out;
+};
+
+/* Adds count calls of so many bytes; returns their seconds. */
+static struct train_comm *add(struct sum *c, enum train_collective what, const char *purpose,
+			      double count, double bytes, int ranks, int per_node)
+{
+	struct train_comm *t;
+	struct train_link link;
+
+	if (ranks <= 1 || count <= 0 || bytes <= 0 || c->out->n_comms >= TRAIN_COMMS)
+		return NULL;
+	train_link_of(c->a, c->q, what, bytes, ranks, per_node, &link);
+	t = &c->out->comms[c->out->n_comms++];
+	*t = (struct train_comm){ .what = what,
+				  .purpose = purpose,
+				  .ranks = ranks,
+				  .between = link.between,
+				  .count = count,
+				  .bytes = bytes,
+				  .busbw_gbs = link.busbw_gbs,
+				  .total_s = count * link.seconds,
+				  .from = link.from };
+	return t;
+}
+
+/* Hides seconds behind what is left of computation; what cannot be hidden is exposed. */
+static void hide(const struct train_question *q, struct train_comm *t, double *room,
+		 struct train_exposed *x, double *exposed)
+{
+	double part = q->overlap ? fmin(t->total_s, fmax(0, *room)) : 0;
+
+	*room -= part;
+	t->exposed_s = t->total_s - part;
+	*exposed += t->exposed_s;
+	x->contend_s += part * train_fit_of(q)->v[TFIT_CONTEND];
+	x->total_s += t->total_s;
+}
+
+/* What cannot be hidden, whatever room there is: the first or the last of them. */
+static void at_least(struct train_comm *t, double seconds, struct train_exposed *x)
+{
+	double more = fmin(seconds, t->total_s) - t->exposed_s;
+
+	if (more <= 0)
+		return;
+	t->exposed_s += more;
+	x->step_s += more;
+}
+
+/* Parameters of the embedding on this rank: the first that are needed, the last whose gradients are
+ * there. */
+static double edge_of(const struct train_question *q)
+{
+	return q->pp > 1 ? 0 : (double)q->arch.hidden * q->arch.vocab / q->tp;
+}
+
+/* Parameters that the same ranks hold: those outside experts, or experts. */
+struct part {
+	double params, trained;
+	int ranks, near; /* near: of them in one machine */
+	const char *gradients, *updated, *forward, *backward;
+};
+
+/* Both parts; experts that nobody else holds need no exchange of weights. */
+static int parts_of(const struct train_question *q, const struct train_shape *s, struct part *p)
+{
+	double part = train_trained_part(q);
+	int in_node = place_per_node(&q->place), n = 1;
+
+	p[0] = (struct part){ s->dense,		  s->dense * part,    s->ranks,
+			      s->per_node,	  "gradients",	      "updated weights",
+			      "weights, forward", "weights, backward" };
+	if (q->ep <= 1) {
+		p[0].params = s->params;
+		p[0].trained = s->trained;
+	} else if (s->expert_ranks > 1) {
+		p[n++] = (struct part){
+			s->experts,
+			s->experts * part,
+			(int)s->expert_ranks,
+			(int)fmin(s->expert_ranks, fmax(1, floor((double)in_node / q->ep))),
+			"experts' gradients",
+			"updated experts",
+			"experts, forward",
+			"experts, backward"
+		};
+	}
+	return n;
+}
+
+/* Gradients that are summed at the end of a step, in buckets, behind the last backward pass. */
+static void copies(struct sum *c, const struct part *p, double *forward, double *back,
+		   struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	double bytes = p->trained * train_gradient_bytes(q), buckets;
+	double times = q->sync_each_micro ? q->accumulation : 1;
+	struct train_comm *t;
+
+	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
+	t = add(c, q->way == TRAIN_DDP ? TRAIN_ALL_REDUCE : TRAIN_REDUCE_SCATTER, p->gradients,
+		buckets * times, bytes / fmax(buckets, 1), p->ranks, p->near);
+	if (t)
+		hide(q, t, back, x, &x->step_s);
+	if (q->way == TRAIN_DDP) {
+		/* The last bucket waits for the last gradient: that of the embedding. */
+		if (t)
+			at_least(t,
+				 t->total_s * fmax(1 / t->count,
+						   edge_of(q) * train_trained_part(q) / p->params),
+				 x);
+		return;
+	}
+	bytes = p->trained * train_weight_bytes(q);
+	buckets = ceil(bytes / fmin(fmax(q->bucket_bytes, 1e5), bytes + 1));
+	t = add(c, TRAIN_ALL_GATHER, p->updated, buckets, bytes / fmax(buckets, 1), p->ranks,
+		p->near);
+	if (t)
+		hide(q, t, forward, x, &x->step_s);
+}
+
+/* Weights gathered layer by layer, gradients scattered; all of it again for each micro-batch. */
+static void shards(struct sum *c, const struct train_shape *s, const struct part *p,
+		   double *forward, double *back, struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	int n = q->way == TRAIN_HSDP ? (q->shard < p->ranks ? q->shard : p->ranks) : p->ranks;
+	int near = n < p->near ? n : p->near;
+	double micros = q->accumulation, layers = fmax(s->layers, 1);
+	double syncs = q->sync_each_micro ? micros : 1;
+	double layer = p->params / layers * train_weight_bytes(q);
+	double scattered = p->trained / layers * train_gradient_bytes(q);
+	/* Embedding and head are a unit of their own: gathered before anything runs, scattered when
+	 * nothing is left. */
+	double edge = edge_of(q) * (q->arch.tied ? 1 : 2) / p->params;
+	struct train_comm *t;
+
+	if (p->params < s->dense) /* experts */
+		edge = 0;
+	t = add(c, TRAIN_ALL_GATHER, p->forward, layers * micros, layer, n, near);
+	if (t) {
+		hide(q, t, forward, x, &x->step_s);
+		at_least(t, t->total_s * edge, x);
+	}
+	t = q->reshard ? add(c, TRAIN_ALL_GATHER, p->backward, layers * micros, layer, n, near)
+		       : NULL;
+	if (t)
+		hide(q, t, back, x, &x->step_s);
+	t = add(c, TRAIN_REDUCE_SCATTER, p->gradients, layers * syncs, scattered, n, near);
+	if (t) {
+		hide(q, t, back, x, &x->step_s);
+		at_least(t, t->total_s * edge * train_trained_part(q), x);
+	}
+	if (q->way != TRAIN_HSDP || n >= p->ranks)
+		return;
+	t = add(c, TRAIN_ALL_REDUCE, "gradients between groups", layers * syncs, scattered / n,
+		p->ranks / n, p->near / n > 1 ? p->near / n : 1);
+	if (t)
+		hide(q, t, back, x, &x->step_s);
+}
+
+/* Weights and gradients between the ranks that hold the same parameters. */
+static void exchanges(struct sum *c, const struct train_shape *s, const struct train_micro *m,
+		      struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	bool sharded = train_way_shards(q->way);
+	double hidden = train_fit_of(q)->v[TFIT_HIDE], forward, back;
+	double times = q->sync_each_micro ? q->accumulation : 1;
+	struct part parts[2];
+	int n = parts_of(q, s, parts);
+
+	back = m->backward + m->recompute;
+	if (sharded) {
+		forward = hidden * q->accumulation * (m->forward + m->launch / 3);
+		back = hidden * q->accumulation * (back + m->launch * 2 / 3);
+	} else {
+		forward = hidden * m->forward;
+		back *= times * hidden;
+	}
+	for (int i = 0; i < n; i++) {
+		if (sharded)
+			shards(c, s, &parts[i], &forward, &back, x);
+		else
+			copies(c, &parts[i], &forward, &back, x);
+	}
+}
+
+/* Two sums forward and two backward in each layer, of one micro-batch's activations. */
+static void tensor(struct sum *c, const struct train_shape *s, struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q), hidden;
+	double sums = q->recompute == TRAIN_FULL ? 6 : 4;
+	int in_node = place_per_node(&q->place);
+	struct train_comm *t;
+
+	/* With sequence parallelism a sum is a scatter and a gather: the same bytes. */
+	t = add(c, q->sp ? TRAIN_REDUCE_SCATTER : TRAIN_ALL_REDUCE, "tensor parallel",
+		sums * (q->sp ? 2 : 1) * s->layers * q->accumulation, bytes, q->tp,
+		q->tp < in_node ? q->tp : in_node);
+	if (!t)
+		return;
+	hidden = q->tp_overlap ? train_fit_of(q)->v[TFIT_TP_HIDDEN] : 0;
+	t->exposed_s = t->total_s * (1 - hidden);
+	x->micro_s += t->exposed_s / q->accumulation;
+	x->total_s += t->total_s;
+	x->contend_s += t->total_s * hidden * train_fit_of(q)->v[TFIT_CONTEND];
+}
+
+static int near_of(const struct train_question *q, int ranks)
+{
+	int room = place_per_node(&q->place) / q->tp;
+
+	room = room < 1 ? 1 : room;
+	return ranks < room ? ranks : room;
+}
+
+/*
+ * Each token goes to its experts and back, forward and backward. Plain all-to-all sends a copy for
+ * each choice; fused dispatchers (DeepEP, HybridEP) send one to each machine and copy there, so
+ * that the network carries what a token's choices reach of the other machines.
+ */
+static void experts(struct sum *c, const struct train_shape *s, struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	double width = train_weight_bytes(q) * train_expert_in(q) / q->tp;
+	double top = q->arch.top, in_node = place_per_node(&q->place);
+	int near = (int)fmax(1, fmin(q->ep, in_node));
+	double nodes = ceil(q->ep / (double)near), copies = top;
+	struct train_comm *t;
+
+	/* As many bytes as with all of them going to other ranks alike. */
+	if (q->compile && nodes > 1)
+		copies = fmin(top, (nodes * (1 - pow(1 - 1 / nodes, top))) * (nodes - 1) / nodes *
+					   q->ep / (q->ep - 1.0));
+	t = add(c, TRAIN_ALL_TO_ALL, "experts", 4.0 * q->arch.moe_layers / q->pp * q->accumulation,
+		s->tokens * copies * width, q->ep, near);
+	if (!t)
+		return;
+	t->exposed_s = t->total_s * (q->overlap ? train_fit_of(q)->v[TFIT_EP_EXPOSED] : 1);
+	x->micro_s += t->exposed_s / q->accumulation;
+	x->total_s += t->total_s;
+}
+
+/* Keys and values travel around the ranks of one sequence, behind attention. */
+static void context(struct sum *c, const struct train_shape *s, const struct train_micro *m,
+		    struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	double kv = 2.0 * q->arch.kv_heads * q->arch.head_dim / q->tp * train_weight_bytes(q);
+	double micros = q->accumulation, exposed = 0, room;
+	struct train_comm *t =
+		add(c, TRAIN_ALL_GATHER, "sequence (context) parallel", 3 * s->layers * micros,
+		    s->tokens * q->cp * kv, q->cp, near_of(q, q->cp));
+
+	if (!t)
+		return;
+	room = 3.5 * m->attention * micros * train_fit_of(q)->v[TFIT_HIDE];
+	hide(q, t, &room, x, &exposed);
+	x->micro_s += exposed / micros;
+}
+
+static void stages(struct sum *c, const struct train_shape *s, struct train_exposed *x)
+{
+	const struct train_question *q = c->q;
+	double bytes = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
+	int in_node = place_per_node(&q->place);
+	bool near = q->tp * q->dp * q->cp * 2 <= in_node;
+	struct train_comm *t = add(c, TRAIN_SEND, "stages", 2.0 * q->interleave * q->accumulation,
+				   bytes, q->pp > 1 ? 2 : 1, near ? 2 : 1);
+
+	if (!t)
+		return;
+	/* Interleaved schedules send while they compute; 1F1B waits for what it needs next. */
+	t->exposed_s = t->total_s * (q->overlap && q->interleave > 1 ? 0.25 : 0.5);
+	x->micro_s += t->exposed_s / q->accumulation;
+	x->total_s += t->total_s;
+}
+
+void train_comms_of(struct arena *a, const struct train_shape *s, const struct train_micro *m,
+		    struct train_answer *out, struct train_exposed *x)
+{
+	const struct train_question *q = &out->q;
+	struct sum c = { a, q, out };
+
+	*x = (struct train_exposed){ 0 };
+	exchanges(&c, s, m, x);
+	if (q->tp > 1)
+		tensor(&c, s, x);
+	if (q->ep > 1)
+		experts(&c, s, x);
+	if (q->cp > 1)
+		context(&c, s, m, x);
+	if (q->pp > 1)
+		stages(&c, s, x);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A measured rate held beside the prediction: whether communication can explain what is missing,
+ * how large each other cause would have to be, and which measurement tells them apart.
+ */
+#include <math.h>
+
+#include "models/training/work.h"
+
+/* A needed bandwidth below this part of the known one is no fluctuation. */
+#define FAR 0.5
+/* Bus bandwidth that sockets over an ordinary network give: 10 to 100 Gb/s Ethernet. */
+#define SOCKETS_LOW 0.5
+#define SOCKETS_HIGH 10.0
+
+struct state {
+	struct arena *a;
+	struct train_judgement *j;
+	double ratio; /* measured step over predicted */
+	double step;  /* measured */
+	double bus;   /* bytes on the bus, with each collective's factor */
+	double known; /* GB/s of all communication as predicted */
+	double calls;
+	bool curves; /* all bandwidths are measured */
+};
+
+static void add(struct state *s, struct train_cause c)
+{
+	if (s->j->n < TRAIN_CAUSES)
+		s->j->causes[s->j->n++] = c;
+}
+
+static void by_link(struct state *s)
+{
+	struct arena *a = s->a;
+	double need = s->j->busbw_needed_gbs;
+	bool gone = need > 0 && need < FAR * s->known;
+
+	if (s->bus <= 0)
+		return;
+	add(s,
+	    (struct train_cause){
+		    .what = "bandwidth of the links",
+		    .measure = "all-reduce by size between these machines: gputune bench "
+			       "collectives",
+		    .needs = need,
+		    .needs_unit = "GB/s of bus bandwidth",
+		    .excluded = gone && s->curves,
+		    .why = arena_printf(
+			    a,
+			    "even with nothing hidden, the step's %s GB on the bus would have to "
+			    "pass at %s GB/s; %s %s GB/s%s",
+			    train_plain(a, s->bus / 1e9, 4), train_plain(a, need, 3),
+			    s->curves ? "measured are" : "such links give",
+			    train_plain(a, s->known, 4),
+			    gone && !s->curves ? " by data sheet, which nobody measured here"
+					       : "") });
+	add(s,
+	    (struct train_cause){
+		    .what = "latency of the links",
+		    .measure = "all-reduce of 8 KiB to 64 KiB: gputune bench collectives",
+		    .needs = 1e6 * s->j->lost_s / fmax(1, s->calls),
+		    .needs_unit = "us more for each collective",
+		    .excluded = s->j->lost_s / fmax(1, s->calls) > 1e-3,
+		    .why = arena_printf(
+			    a,
+			    "%.0f collectives a step would have to take %s us longer "
+			    "each; a fabric's latency is 2 to 50 us",
+			    s->calls, train_plain(a, 1e6 * s->j->lost_s / fmax(1, s->calls), 4)) });
+	add(s,
+	    (struct train_cause){
+		    .what = "another transport in the job than in the test of the links",
+		    .measure = "NCCL_DEBUG=INFO in the job itself: which network, which channels; "
+			       "bytes of the adapters' counters during training",
+		    .needs = need,
+		    .needs_unit = "GB/s of bus bandwidth",
+		    .excluded = need < SOCKETS_LOW || need > SOCKETS_HIGH,
+		    .why = need >= SOCKETS_LOW && need <= SOCKETS_HIGH
+				   ? "TCP sockets over one Ethernet interface give about this"
+				   : "sockets give 0.5 to 10 GB/s, which does not match" });
+}
+
+static void by_overlap(struct state *s)
+{
+	struct train_question *q = ARENA_NEW(s->a, struct train_question);
+	struct train_answer *p = ARENA_NEW(s->a, struct train_answer);
+
+	if (s->bus <= 0 || !s->j->predicted.q.overlap)
+		return;
+	*q = s->j->predicted.q;
+	q->overlap = false;
+	train_predict(s->a, q, p);
+	add(s, (struct train_cause){
+		       .what = "communication that is not overlapped",
+		       .measure = "nsys or the PyTorch profiler: NCCL kernels beside or behind "
+				  "computation; CUDA_DEVICE_MAX_CONNECTIONS unset",
+		       .needs = 1e3 * s->j->lost_s,
+		       .needs_unit = "ms of a step",
+		       .excluded = p->time.total.value * 1.1 < s->step,
+		       .why = arena_printf(s->a,
+					   "with nothing overlapped a step is predicted to take "
+					   "%s ms, measured are %s ms",
+					   train_plain(s->a, 1e3 * p->time.total.value, 4),
+					   train_plain(s->a, 1e3 * s->step, 4)) });
+}
+
+static void by_host(struct state *s)
+{
+	const struct train_question *q = &s->j->predicted.q;
+	double samples = (double)q->micro_batch * q->accumulation;
+	int each = place_per_node(&q->place);
+
+	add(s, (struct train_cause){
+		       .what = "the loader, or its storage",
+		       .measure = "time that a step waits for its batch; the same run with random "
+				  "tokens made on the GPU",
+		       .needs = 1e3 * s->step / samples,
+		       .needs_unit = "ms a sample and rank",
+		       .why = "samples that come this slowly explain all of it" });
+	add(s, (struct train_cause){
+		       .what = "several ranks on one GPU",
+		       .measure = "processes on each GPU while it trains (gputune monitor, "
+				  "nvidia-smi): one each? does each rank set its device?",
+		       .needs = fmax(1, s->ratio),
+		       .needs_unit = "ranks on the fullest GPU, about",
+		       .excluded = s->ratio > each + 0.5,
+		       .why = arena_printf(s->a,
+					   "a machine has %d ranks; each that shares a GPU "
+					   "makes every step longer for all",
+					   each) });
+	add(s, (struct train_cause){
+		       .what = "one slow GPU, rank or machine",
+		       .measure = "step times and SM clocks of each rank; throttle reasons; a GEMM "
+				  "on each GPU (gputune bench gemm)",
+		       .needs = 100 / fmax(1, s->ratio),
+		       .needs_unit = "% of the others' speed, the slowest",
+		       .why = "all wait for the slowest at each sum of gradients" });
+	add(s, (struct train_cause){
+		       .what = "the host stops the GPU: logging, .item(), saving, evaluation in "
+			       "the timed steps",
+		       .measure = "idle gaps on the GPU (nsys, profiler); the same run without "
+				  "logging, saving and evaluation",
+		       .needs = 1e3 * s->j->lost_s,
+		       .needs_unit = "ms of a step",
+		       .why = "work between steps adds in full" });
+	add(s,
+	    (struct train_cause){
+		    .what = "warm-up in the average",
+		    .measure = "each step's time, the first ones left out",
+		    .needs = s->j->lost_s,
+		    .needs_unit = "s of each step on average",
+		    .why = "connections, compilation and allocation happen in the first steps" });
+}
+
+/* What a bandwidth that is far off says: with measured links it excludes them, with data sheets it
+ * asks for a measurement. */
+static const char *by_bandwidth(const struct state *s)
+{
+	double need = s->j->busbw_needed_gbs;
+
+	if (s->bus <= 0 || need >= FAR * s->known)
+		return "";
+	return arena_printf(s->a,
+			    s->curves
+				    ? ", which bandwidth alone cannot explain: it would have to be "
+				      "%s GB/s, and is %s GB/s (measured)"
+				    : ", which bandwidth alone explains only if the links give %s "
+				      "GB/s and not the %s GB/s of data sheets: measure them",
+			    train_plain(s->a, need, 3), train_plain(s->a, s->known, 4));
+}
+
+static void say(struct state *s)
+{
+	struct train_judgement *j = s->j;
+	const struct train_figure *f = &j->predicted.tokens_s, *t = &j->predicted.time.total;
+	const char *measured = train_plain(s->a, j->measured, 6);
+	const char *predicted = train_plain(s->a, f->value, 6),
+		   *high = train_plain(s->a, f->high, 6);
+	double mfu = j->predicted.mfu.value, most = mfu > 0 ? f->value / mfu : 0;
+
+	if (j->inside)
+		j->verdict = arena_printf(s->a,
+					  "inside what is predicted: %s tokens/s measured, %s "
+					  "predicted (%s to %s)",
+					  measured, predicted, train_plain(s->a, f->low, 6), high);
+	else if (most > 0 && j->measured > most)
+		j->verdict = arena_printf(
+			s->a,
+			"more than the GPUs can do: %s tokens/s measured, and at all of their "
+			"peak, by data sheet, they would do %s: another model, precision or count "
+			"of "
+			"tokens",
+			measured, train_plain(s->a, most, 6));
+	else if (j->lost_s < 0)
+		j->verdict = arena_printf(
+			s->a,
+			"faster than predicted: %s tokens/s measured, %s predicted (up to "
+			"%s); see that model, precision and batch are the same",
+			measured, predicted, high);
+	else
+		j->verdict = arena_printf(
+			s->a,
+			"a step took %s ms, predicted are %s ms (up to %s): %s ms are missing%s",
+			train_plain(s->a, 1e3 * s->step, 4), train_plain(s->a, 1e3 * t->value, 4),
+			train_plain(s->a, 1e3 * t->high, 4), train_plain(s->a, 1e3 * j->lost_s, 4),
+			by_bandwidth(s));
+}
+
+static void add_up(struct state *s)
+{
+	const struct train_answer *p = &s->j->predicted;
+
+	s->curves = p->n_comms > 0;
+	for (size_t i = 0; i < p->n_comms; i++) {
+		const struct train_comm *c = &p->comms[i];
+		bool measured = false;
+
+		s->bus += c->total_s * c->busbw_gbs * 1e9;
+		s->calls += c->count;
+		for (size_t k = 0; k < p->q.n_curves; k++)
+			measured |= c->from == p->q.curves[k].from;
+		s->curves &= measured;
+	}
+	/* The best that these links were seen to give, at any size. */
+	for (size_t k = 0; k < p->q.n_curves; k++)
+		for (size_t i = 0; i < p->q.curves[k].n; i++)
+			if (p->n_comms && p->q.curves[k].between == p->comms[0].between)
+				s->known = fmax(s->known, p->q.curves[k].at[i].busbw_gbs);
+	if (s->known <= 0 && p->time.comm > 0)
+		s->known = s->bus / p->time.comm / 1e9;
+}
+
+void train_judge(struct arena *a, const struct train_question *q, double claim,
+		 struct train_judgement *out)
+{
+	struct state s = { .a = a, .j = out };
+	double bare;
+
+	*out = (struct train_judgement){ .measured = claim };
+	train_predict(a, q, &out->predicted);
+	s.step = (double)q->global_batch * q->sequence / claim;
+	s.ratio = s.step / out->predicted.time.total.value;
+	out->lost_s = s.step - out->predicted.time.total.value;
+	out->inside = claim >= out->predicted.tokens_s.low && claim <= out->predicted.tokens_s.high;
+	add_up(&s);
+	bare = out->predicted.time.total.value - out->predicted.time.exposed -
+	       out->predicted.time.contention;
+	if (s.bus > 0 && s.step > bare)
+		out->busbw_needed_gbs = s.bus / (s.step - bare) / 1e9;
+	say(&s);
+	if (out->inside || out->lost_s <= 0)
+		return;
+	by_link(&s);
+	by_overlap(&s);
+	by_host(&s);
+}

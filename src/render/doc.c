@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building documents. Knows no medium and no fact. */
+#include "render/doc.h"
+
+#include <string.h>
+
+struct doc *doc_new(struct arena *a)
+{
+	struct doc *d = ARENA_NEW(a, struct doc);
+
+	d->arena = a;
+	return d;
+}
+
+static struct node *add(struct doc *d, enum node_kind kind, const char *title)
+{
+	struct node *n = ARENA_NEW(d->arena, struct node);
+
+	n->kind = kind;
+	n->title = title;
+	d->nodes = arena_grow(d->arena, d->nodes, d->n, sizeof(struct node *));
+	d->nodes[d->n++] = n;
+	return n;
+}
+
+static struct row *add_row(struct doc *d, struct node *n, size_t cells)
+{
+	struct row *r;
+
+	n->rows = arena_grow(d->arena, n->rows, n->n_rows, sizeof(struct row));
+	r = &n->rows[n->n_rows++];
+	r->cells = arena_array(d->arena, cells, sizeof(struct cell));
+	r->depth = 0;
+	return r;
+}
+
+void doc_heading(struct doc *d, unsigned level, const char *text)
+{
+	add(d, NODE_HEADING, text)->level = level;
+}
+
+struct node *doc_paragraph(struct doc *d)
+{
+	return add(d, NODE_PARAGRAPH, NULL);
+}
+
+struct node *doc_text(struct doc *d, const char *fmt, ...)
+{
+	struct node *n = doc_paragraph(d);
+	va_list ap;
+
+	va_start(ap, fmt);
+	node_span(d, n, cell(arena_vprintf(d->arena, fmt, ap)));
+	va_end(ap);
+	return n;
+}
+
+struct node *doc_pairs(struct doc *d, const char *title)
+{
+	return add(d, NODE_PAIRS, title);
+}
+
+static struct node *add_columns(struct doc *d, enum node_kind kind, const char *title,
+				const struct column *columns, size_t n)
+{
+	struct node *t = add(d, kind, title);
+
+	t->columns = arena_array(d->arena, n, sizeof(*columns));
+	memcpy(t->columns, columns, n * sizeof(*columns));
+	t->n_columns = n;
+	return t;
+}
+
+struct node *doc_table(struct doc *d, const char *title, const struct column *columns, size_t n)
+{
+	return add_columns(d, NODE_TABLE, title, columns, n);
+}
+
+struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n)
+{
+	return add_columns(d, NODE_TREE, title, columns, n);
+}
+
+struct node *doc_bullets(struct doc *d)
+{
+	return add(d, NODE_BULLETS, NULL);
+}
+
+void doc_code(struct doc *d, const char *text)
+{
+	add(d, NODE_CODE, NULL)->text = text;
+}
+
+struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative)
+{
+	struct node *n = add(d, NODE_FIGURE, title);
+
+	n->svg = svg;
+	n->text = alternative;
+	return n;
+}
+
+void doc_section(struct doc *d, unsigned level, const char *id, const char *title, struct cell say,
+		 bool open)
+{
+	struct node *n = add(d, NODE_SECTION, title);
+
+	n->level = level;
+	n->id = id;
+	n->say = say;
+	n->open = open;
+}
+
+void doc_section_end(struct doc *d)
+{
+	add(d, NODE_SECTION_END, NULL);
+}
+
+void doc_append(struct doc *d, const struct doc *part, unsigned level)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		struct node *n = add(d, NODE_PARAGRAPH, NULL);
+
+		*n = *part->nodes[i];
+		if (n->kind != NODE_HEADING && n->kind != NODE_SECTION)
+			continue;
+		if (n->kind == NODE_HEADING && n->level <= 1)
+			d->n--;
+		n->level += level - 1;
+	}
+}
+
+void node_span(struct doc *d, struct node *paragraph, struct cell span)
+{
+	add_row(d, paragraph, 1)->cells[0] = span;
+}
+
+void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell value)
+{
+	struct row *r = add_row(d, pairs, 2);
+
+	r->cells[0] = cell(name);
+	r->cells[1] = value;
+}
+
+void node_bullet(struct doc *d, struct node *bullets, struct cell text)
+{
+	add_row(d, bullets, 1)->cells[0] = text;
+}
+
+struct cell *node_row(struct doc *d, struct node *table)
+{
+	return add_row(d, table, table->n_columns)->cells;
+}
+
+struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth)
+{
+	struct row *r = add_row(d, tree, tree->n_columns);
+	/* A row can lie one step below the one before it, not more. */
+	unsigned most = tree->n_rows > 1 ? r[-1].depth + 1 : 0;
+
+	r->depth = depth < most ? depth : most;
+	return r->cells;
+}
+
+static bool column_empty(const struct node *n, size_t column)
+{
+	for (size_t i = 0; i < n->n_rows; i++)
+		if (!cell_empty(&n->rows[i].cells[column]))
+			return false;
+	return true;
+}
+
+static void drop_pairs(struct node *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->n_rows; i++)
+		if (!cell_empty(&n->rows[i].cells[1]))
+			n->rows[kept++] = n->rows[i];
+	n->n_rows = kept;
+}
+
+void node_drop_empty(struct node *n)
+{
+	size_t kept = 1;
+
+	if (n->kind == NODE_PAIRS)
+		drop_pairs(n);
+	if (n->kind != NODE_TABLE && n->kind != NODE_TREE)
+		return;
+	for (size_t c = 1; c < n->n_columns; c++) {
+		if (column_empty(n, c))
+			continue;
+		for (size_t i = 0; i < n->n_rows; i++)
+			n->rows[i].cells[kept] = n->rows[i].cells[c];
+		n->columns[kept++] = n->columns[c];
+	}
+	/* A column of names alone says nothing. */
+	if (n->kind == NODE_TABLE && n->n_columns > 1 && kept == 1)
+		n->n_rows = 0;
+	if (n->n_columns)
+		n->n_columns = kept;
+}
+
+bool node_nothing(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_HEADING:
+	case NODE_CODE:
+	case NODE_FIGURE:
+	case NODE_SECTION:
+	case NODE_SECTION_END:
+		return false;
+	default:
+		return n->n_rows == 0;
+	}
+}
+
+struct cell cell_printf(struct doc *d, enum style style, const char *fmt, ...)
+{
+	struct cell c = { .style = style };
+	va_list ap;
+
+	va_start(ap, fmt);
+	c.text = arena_vprintf(d->arena, fmt, ap);
+	va_end(ap);
+	return c;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A document: what a page says, not how it looks. Pages build one from these few kinds of nodes,
+ * renderers draw them. Everything lives in the document's arena; texts that a page hands over are
+ * not copied and must live as long. Texts may hold any bytes: a renderer makes them harmless for
+ * its medium.
+ */
+#ifndef RENDER_DOC_H
+#define RENDER_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+
+/* What a piece of text means; renderers choose colours. */
+enum style {
+	STYLE_PLAIN,
+	STYLE_GOOD,
+	STYLE_WARN,
+	STYLE_BAD,
+	STYLE_UNKNOWN, /* could not be seen */
+	STYLE_MUTED,   /* of less interest */
+	STYLE_STRONG,
+	STYLE_CODE, /* a path, a command, a name that a program reads */
+	STYLES,
+};
+
+struct cell {
+	const char *text; /* NULL: nothing */
+	enum style style;
+	bool nothing;	    /* says only that there is nothing; a column of such cells is not worth
+			       showing */
+	unsigned char heat; /* in a matrix: 1 (far from the best) to 5; 0: not coloured */
+	const char *link;   /* id of a section of the same page; NULL: none. Only HTML follows it */
+};
+
+struct term_style;
+
+enum node_kind {
+	NODE_HEADING,
+	NODE_PARAGRAPH,
+	NODE_PAIRS, /* names and values */
+	NODE_TABLE,
+	NODE_TREE, /* a table whose first column is nested by each row's depth */
+	NODE_BULLETS,
+	NODE_CODE, /* kept as it is, line by line */
+	NODE_FIGURE,
+	NODE_SECTION,	  /* what follows, up to its end, can be folded; with a heading */
+	NODE_SECTION_END, /* sections nest */
+};
+
+struct column {
+	const char *title;
+	bool right; /* figures */
+	bool wrap;  /* may be broken between words where the medium is narrow */
+};
+
+/* A row of a table; of a tree when depth is used. */
+struct row {
+	struct cell *cells; /* one a column */
+	unsigned depth;
+};
+
+struct node {
+	enum node_kind kind;
+	unsigned level;	   /* NODE_HEADING, NODE_SECTION: 1 is the page's own */
+	const char *title; /* heading, caption; NULL: none */
+	const char *text;  /* NODE_CODE; NODE_FIGURE: the text alternative; NULL: only drawn */
+	const char *svg;   /* NODE_FIGURE: trusted SVG of our own making, already escaped */
+	/* NODE_FIGURE: draws what as letters, in the arena, for this medium; NULL: text is it */
+	const char *(*letters)(struct arena *a, const void *what, const struct term_style *how);
+	const void *what;
+	struct column *columns; /* NODE_TABLE, NODE_TREE */
+	size_t n_columns;
+	struct row *rows; /* table, tree; pairs (name, value), bullets (text), paragraph (spans) */
+	size_t n_rows;
+	const char *id;	 /* NODE_SECTION: unique in the page; letters, digits and '-' */
+	struct cell say; /* NODE_SECTION: what stands beside its heading: "3 to fix" */
+	bool open;	 /* NODE_SECTION: not folded at first */
+	bool apart;	 /* NODE_SECTION: begins a page of paper */
+};
+
+struct doc {
+	struct arena *arena;
+	struct node **nodes;
+	size_t n;
+	bool tools; /* HTML gets a list of sections, and a script to filter, sort and fold */
+};
+
+struct doc *doc_new(struct arena *a);
+
+/* --- nodes
+ * ----------------------------------------------------------------------------------------- */
+void doc_heading(struct doc *d, unsigned level, const char *text);
+/* A paragraph of one text; more spans follow with node_span. */
+struct node *doc_text(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct node *doc_paragraph(struct doc *d);
+struct node *doc_pairs(struct doc *d, const char *title);
+/* columns is copied. */
+struct node *doc_table(struct doc *d, const char *title, const struct column *columns, size_t n);
+struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n);
+struct node *doc_bullets(struct doc *d);
+void doc_code(struct doc *d, const char *text);
+/* alternative NULL: for HTML alone, unless the node returned gets letters. */
+struct node *doc_figure(struct doc *d, const char *title, const char *svg, const char *alternative);
+
+/* A part that can be folded; its heading is title. doc_section_end closes the innermost. */
+void doc_section(struct doc *d, unsigned level, const char *id, const char *title, struct cell say,
+		 bool open);
+void doc_section_end(struct doc *d);
+/* Adds what part says, as a section of this level does: its headings of level 1 are left out,
+ * because the section has one; others are that much deeper. part's arena must live as long. */
+void doc_append(struct doc *d, const struct doc *part, unsigned level);
+
+/* --- filling them
+ * ---------------------------------------------------------------------------------- */
+/* Spans stand next to each other; blanks between them are the caller's. */
+void node_span(struct doc *d, struct node *paragraph, struct cell span);
+void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell value);
+void node_bullet(struct doc *d, struct node *bullets, struct cell text);
+/* A new row of empty cells to be filled: one a column. Valid until the next row is added. */
+struct cell *node_row(struct doc *d, struct node *table);
+/* The same below the last row of a smaller depth. */
+struct cell *node_branch(struct doc *d, struct node *tree, unsigned depth);
+
+/*
+ * Drops columns, other than the first, in which every cell is empty or says that there is nothing;
+ * pairs whose value is so; and the whole node when nothing is left (it stays in the document,
+ * without rows).
+ */
+void node_drop_empty(struct node *n);
+/* True for a list, table or tree without rows: renderers leave it out, its title too. */
+bool node_nothing(const struct node *n);
+
+static inline struct cell cell(const char *text)
+{
+	return (struct cell){ .text = text };
+}
+
+static inline struct cell cell_as(enum style style, const char *text)
+{
+	return (struct cell){ .text = text, .style = style };
+}
+
+struct cell cell_printf(struct doc *d, enum style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static inline bool cell_empty(const struct cell *c)
+{
+	return c->nothing || !c->text || !*c->text;
+}
+
+/* --- renderers: doc_term.c, doc_md.c, doc_html.c
+ * ---------------------------------------------------- */
+struct term_style {
+	int width; /* columns; 0: no wrapping and no folding (not a terminal) */
+	bool colour;
+	bool ascii; /* no character beyond ASCII; needed unless the locale's charset is UTF-8 */
+};
+
+void doc_term(FILE *out, const struct doc *d, const struct term_style *how);
+/* GitHub's Markdown. */
+void doc_md(FILE *out, const struct doc *d);
+/* One page that needs no other file, or, without a title (NULL), the part inside its body. */
+void doc_html(FILE *out, const struct doc *d, const char *title);
+/*
+ * The frame of a page, for whoever puts fragments into it: everything before the body's text, and
+ * after it. Nothing but the one style sheet and (with tools) the one script that stand in it can
+ * take effect: their hashes are its content security policy. sections (may be NULL) are listed for
+ * navigation.
+ */
+void doc_html_begin(FILE *out, const char *title, bool tools, const struct doc *sections);
+void doc_html_end(FILE *out, bool tools);
+/* Texts of doc_html_style.c and doc_html_script.c: constant, the same in every page. */
+extern const char *const doc_html_style[];  /* pieces; NULL ends them */
+extern const char *const doc_html_script[]; /* pieces; NULL ends them */
+
+#endif

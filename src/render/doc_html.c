@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A document's nodes as HTML. The page around them is doc_html_page.c's. */
+#include <string.h>
+
+#include "render/doc.h"
+#include "render/glyph.h"
+
+static const char *const classes[STYLES] = {
+	[STYLE_GOOD] = "good",	     [STYLE_WARN] = "warn",   [STYLE_BAD] = "bad",
+	[STYLE_UNKNOWN] = "unknown", [STYLE_MUTED] = "muted", [STYLE_STRONG] = "strong",
+	[STYLE_CODE] = "code",
+};
+
+static void cell_html(struct text *t, const struct cell *c)
+{
+	const char *class = classes[c->style];
+	const char *tag = c->style == STYLE_CODE     ? "code"
+			  : c->style == STYLE_STRONG ? "strong"
+						     : "span";
+
+	if (!c->text || !*c->text)
+		return;
+	if (c->link)
+		text_printf(t, "<a href=\"#%s\">", c->link);
+	if (class)
+		text_printf(t,
+			    c->style == STYLE_CODE || c->style == STYLE_STRONG
+				    ? "<%s>"
+				    : "<%s class=\"%s\">",
+			    tag, class);
+	glyph_escape(t, c->text);
+	if (class)
+		text_printf(t, "</%s>", tag);
+	if (c->link)
+		text_add(t, "</a>");
+}
+
+static void paragraph(struct text *t, const struct node *n)
+{
+	text_add(t, "<p>");
+	for (size_t i = 0; i < n->n_rows; i++)
+		cell_html(t, &n->rows[i].cells[0]);
+	text_add(t, "</p>\n");
+}
+
+static void bullets(struct text *t, const struct node *n)
+{
+	text_add(t, "<ul>\n");
+	for (size_t i = 0; i < n->n_rows; i++) {
+		text_add(t, "<li>");
+		cell_html(t, &n->rows[i].cells[0]);
+		text_add(t, "</li>\n");
+	}
+	text_add(t, "</ul>\n");
+}
+
+static void title(struct text *t, const char *open, const struct node *n, const char *close)
+{
+	if (!n->title)
+		return;
+	text_add(t, open);
+	glyph_escape(t, n->title);
+	text_add(t, close);
+}
+
+static void pairs(struct text *t, const struct node *n)
+{
+	title(t, "<p class=\"caption\">", n, "</p>\n");
+	text_add(t, "<dl>\n");
+	for (size_t i = 0; i < n->n_rows; i++) {
+		text_add(t, "<dt>");
+		cell_html(t, &n->rows[i].cells[0]);
+		text_add(t, "</dt><dd>");
+		cell_html(t, &n->rows[i].cells[1]);
+		text_add(t, "</dd>\n");
+	}
+	text_add(t, "</dl>\n");
+}
+
+/* Which column names the row: the first that has a title itself. */
+static size_t naming(const struct node *n)
+{
+	size_t c = 0;
+
+	while (c + 1 < n->n_columns && !*n->columns[c].title)
+		c++;
+	return c;
+}
+
+/* Classes that the style sheet has; columns that paper takes only in small letters. */
+enum { DEPTH_MAX = 8, DENSE = 12 };
+
+static void classes_of(struct text *t, const struct node *n, const struct row *r, size_t c)
+{
+	unsigned depth = r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX;
+
+	if (!c && depth)
+		text_printf(t, " class=\"depth%u\"", depth);
+	else if (r->cells[c].heat)
+		text_printf(t, " class=\"right heat%u\"", r->cells[c].heat);
+	else if (n->columns[c].right)
+		text_add(t, " class=\"right\"");
+	else if (n->columns[c].wrap)
+		text_add(t, " class=\"wrap\"");
+}
+
+static void table_row(struct text *t, const struct node *n, const struct row *r, bool cards)
+{
+	size_t name = naming(n);
+
+	text_add(t, cards ? "<tr role=\"row\">" : "<tr>");
+	for (size_t c = 0; c < n->n_columns; c++) {
+		const char *tag = c == name ? "th" : "td";
+
+		text_printf(t, "<%s", tag);
+		if (c == name)
+			text_add(t, " scope=\"row\"");
+		/* Laid out as blocks a table is none any more for who cannot see it, unless said.
+		 */
+		if (cards)
+			text_add(t, c == name ? " role=\"rowheader\"" : " role=\"cell\"");
+		if (cards && *n->columns[c].title) {
+			text_add(t, " data-name=\"");
+			glyph_escape(t, n->columns[c].title);
+			text_addc(t, '"');
+		}
+		classes_of(t, n, r, c);
+		text_addc(t, '>');
+		cell_html(t, &r->cells[c]);
+		text_printf(t, "</%s>", tag);
+	}
+	text_add(t, "</tr>\n");
+}
+
+static void table_head(struct text *t, const struct node *n, bool cards)
+{
+	const char *role = cards ? " role=\"columnheader\"" : "";
+
+	text_add(t, cards ? "<thead role=\"rowgroup\"><tr role=\"row\">" : "<thead><tr>");
+	for (size_t c = 0; c < n->n_columns; c++) {
+		if (!*n->columns[c].title) { /* a header without words heads nothing */
+			text_printf(t, "<td%s></td>", cards ? " role=\"cell\"" : "");
+			continue;
+		}
+		text_printf(t, "<th scope=\"col\"%s%s>", role,
+			    n->columns[c].right ? " class=\"right\"" : "");
+		glyph_escape(t, n->columns[c].title);
+		text_add(t, "</th>");
+	}
+	text_printf(t, "</tr></thead>\n<tbody%s>\n", cards ? " role=\"rowgroup\"" : "");
+}
+
+/* Where rows hold sentences, a telephone shows them below each other. */
+static bool is_cards(const struct node *n)
+{
+	for (size_t c = 0; c < n->n_columns; c++)
+		if (n->columns[c].wrap)
+			return n->kind == NODE_TABLE;
+	return false;
+}
+
+static void table(struct text *t, const struct node *n, bool tools)
+{
+	bool cards = tools && is_cards(n);
+
+	/* The wrapper scrolls, so that a wide table never makes the page itself wide. */
+	text_printf(t, "<div class=\"wide%s%s\" tabindex=\"0\"", cards ? " cards" : "",
+		    tools && n->n_columns > DENSE ? " dense" : "");
+	if (tools) {
+		text_add(t, " role=\"group\" aria-label=\"");
+		glyph_escape(t, n->title ? n->title : "Table");
+		text_addc(t, '"');
+	}
+	text_printf(t, "><table%s>\n",
+		    n->kind == NODE_TREE ? " class=\"tree\""
+		    : cards		 ? " role=\"table\""
+					 : "");
+	title(t, "<caption>", n, "</caption>\n");
+	table_head(t, n, cards);
+	for (size_t i = 0; i < n->n_rows; i++)
+		table_row(t, n, &n->rows[i], cards);
+	text_add(t, "</tbody>\n</table></div>\n");
+}
+
+static void code(struct text *t, const char *s)
+{
+	text_add(t, "<pre><code>");
+	glyph_escape(t, s);
+	text_add(t, "</code></pre>\n");
+}
+
+/* A drawing without its own style sheet: the page has one for all, in the reader's colours. In
+ * letters where there is too little for one. */
+static void figure(struct text *t, const struct node *n)
+{
+	bool chart = n->svg && strstr(n->svg, "class=\"chart\"");
+	const char *p = n->svg, *from, *to;
+
+	if (!p) {
+		code(t, n->text ? n->text : "");
+		return;
+	}
+	text_printf(t, "<figure class=\"wide %s\">\n", chart ? "plot" : "drawing");
+	while ((from = strstr(p, "<style>")) && (to = strstr(from, "</style>"))) {
+		text_addn(t, p, (size_t)(from - p));
+		p = to + strlen("</style>");
+	}
+	text_add(t, p);
+	title(t, "<figcaption>", n, "</figcaption>\n");
+	text_add(t, "</figure>\n");
+}
+
+/* What a link names lies inside of what is folded: browsers then open it without a script. */
+static void section(struct text *t, const struct node *n, unsigned level)
+{
+	/* Below these a section is no landmark: dozens of one name would be no help. */
+	text_printf(t, "<section%s", n->apart ? " class=\"apart\"" : "");
+	if (level <= 2)
+		text_printf(t, " aria-labelledby=\"%s-h\"", n->id);
+	text_printf(t, "><details%s><summary><h%u id=\"%s-h\">", n->open ? " open" : "", level,
+		    n->id);
+	glyph_escape(t, n->title);
+	text_printf(t, "</h%u> ", level);
+	cell_html(t, &n->say);
+	text_printf(t, "</summary>\n<div class=\"body\" id=\"%s\">\n", n->id);
+}
+
+static void draw(struct text *t, const struct node *n, bool tools)
+{
+	unsigned level = n->level < 1 ? 1 : n->level < 6 ? n->level : 6;
+
+	switch (n->kind) {
+	case NODE_HEADING:
+		text_printf(t, "<h%u>", level);
+		glyph_escape(t, n->title);
+		text_printf(t, "</h%u>\n", level);
+		break;
+	case NODE_PARAGRAPH:
+		paragraph(t, n);
+		break;
+	case NODE_PAIRS:
+		pairs(t, n);
+		break;
+	case NODE_TABLE:
+	case NODE_TREE:
+		table(t, n, tools);
+		break;
+	case NODE_BULLETS:
+		bullets(t, n);
+		break;
+	case NODE_CODE:
+		code(t, n->text);
+		break;
+	case NODE_FIGURE:
+		figure(t, n);
+		break;
+	case NODE_SECTION:
+		section(t, n, level);
+		break;
+	case NODE_SECTION_END:
+		text_add(t, "</div></details></section>\n");
+		break;
+	}
+}
+
+void doc_html(FILE *out, const struct doc *d, const char *page_title)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (page_title)
+		doc_html_begin(out, page_title, d->tools, d->tools ? d : NULL);
+	for (size_t i = 0; i < d->n; i++) {
+		if (node_nothing(d->nodes[i]))
+			continue;
+		text_clear(&t);
+		draw(&t, d->nodes[i], d->tools);
+		fputs(t.s ? t.s : "", out);
+	}
+	if (page_title)
+		doc_html_end(out, d->tools);
+}

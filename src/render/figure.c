@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scaling and wording of single facts. Knows units, not subjects. */
+#include <math.h>
+#include "render/figure.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Three digits that mean something: "1.88", "119.7" (four where the whole part has three), "128".
+ */
+static const char *scaled(struct arena *a, double v, const char *unit)
+{
+	int digits = v >= 10 || v <= -10 ? 1 : 2;
+	char *s = arena_printf(a, "%.*f", digits, v);
+
+	if (strchr(s, '.')) {
+		size_t n = strlen(s);
+
+		while (s[n - 1] == '0')
+			s[--n] = '\0';
+		if (s[n - 1] == '.')
+			s[n - 1] = '\0';
+	}
+	return arena_printf(a, "%s %s", s, unit);
+}
+
+static const char *bytes(struct arena *a, double v)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	size_t i = 0;
+
+	while ((v >= 1024 || v <= -1024) && i + 1 < sizeof(names) / sizeof(names[0])) {
+		v /= 1024;
+		i++;
+	}
+	return scaled(a, v, names[i]);
+}
+
+static const char *thousands(struct arena *a, double v, const char *small, const char *big,
+			     double per)
+{
+	return v >= per || v <= -per ? scaled(a, v / per, big) : scaled(a, v, small);
+}
+
+const char *figure(struct arena *a, const char *unit, long long v)
+{
+	if (!unit)
+		return arena_printf(a, "%lld", v);
+	if (strcmp(unit, "bytes") == 0)
+		return bytes(a, (double)v);
+	if (strcmp(unit, "KiB") == 0)
+		return v < (1ll << 50) && v > -(1ll << 50) ? bytes(a, (double)v * 1024)
+							   : "too large";
+	if (strcmp(unit, "kHz") == 0)
+		return v >= 1000000 ? scaled(a, (double)v / 1e6, "GHz")
+				    : thousands(a, (double)v, "kHz", "MHz", 1e3);
+	if (strcmp(unit, "Mb/s") == 0)
+		return thousands(a, (double)v, "Mb/s", "Gb/s", 1e3);
+	if (strcmp(unit, "MB/s") == 0)
+		return thousands(a, (double)v, "MB/s", "GB/s", 1e3);
+	if (strcmp(unit, "MT/s") == 0)
+		return thousands(a, (double)v, "MT/s", "GT/s", 1e3);
+	if (strcmp(unit, "mW") == 0)
+		return thousands(a, (double)v, "mW", "W", 1e3);
+	if (strcmp(unit, "us") == 0)
+		return v >= 1000000 ? scaled(a, (double)v / 1e6, "s")
+				    : thousands(a, (double)v, "us", "ms", 1e3);
+	if (strcmp(unit, "lanes") == 0)
+		return arena_printf(a, "x%lld", v);
+	if (strcmp(unit, "%") == 0)
+		return arena_printf(a, "%lld%%", v);
+	return arena_printf(a, "%lld %s", v, unit);
+}
+
+const char *figure_time(struct arena *a, long long seconds)
+{
+	char buf[64];
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || !strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M UTC", &tm))
+		return arena_printf(a, "%lld s", seconds);
+	return arena_strdup(a, buf);
+}
+
+int pcie_generation(long long mts)
+{
+	static const long long rates[] = { 2500, 5000, 8000, 16000, 32000, 64000, 128000 };
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		if (rates[i] == mts)
+			return (int)i + 1;
+	return 0;
+}
+
+const char *figure_link(struct arena *a, const struct fact_int *mts, const struct fact_int *lanes)
+{
+	int gen;
+
+	if (!seen_ok(&mts->f) || !seen_ok(&lanes->f))
+		return NULL;
+	gen = pcie_generation(mts->v);
+	if (!gen || lanes->v <= 0)
+		return "down";
+	return arena_printf(a, "Gen%d x%lld", gen, lanes->v);
+}
+
+struct cell cell_unseen(const struct fact *f)
+{
+	switch (f->seen) {
+	case SEEN_ABSENT:
+		return (struct cell){ .text = "absent", .style = STYLE_MUTED, .nothing = true };
+	case SEEN_UNSUPPORTED:
+		return (struct cell){ .text = "n/a", .style = STYLE_MUTED, .nothing = true };
+	case SEEN_DENIED:
+		return cell_as(STYLE_UNKNOWN, "denied");
+	case SEEN_ERROR:
+		return cell_as(STYLE_UNKNOWN, "error");
+	default:
+		return (struct cell){ .text = "", .nothing = true };
+	}
+}
+
+struct cell cell_int(struct doc *d, const struct fact_int *f, const char *unit)
+{
+	return seen_ok(&f->f) ? cell(figure(d->arena, unit, f->v)) : cell_unseen(&f->f);
+}
+
+struct cell cell_bool(const struct fact_int *f, const char *yes, const char *no)
+{
+	return seen_ok(&f->f) ? cell(f->v ? yes : no) : cell_unseen(&f->f);
+}
+
+struct cell cell_str(const struct fact_str *f)
+{
+	return seen_ok(&f->f) ? cell(f->v) : cell_unseen(&f->f);
+}
+
+struct cell cell_set(struct doc *d, const struct fact_set *f)
+{
+	if (!seen_ok(&f->f))
+		return cell_unseen(&f->f);
+	if (!f->v.n)
+		return (struct cell){ .text = "none", .style = STYLE_MUTED, .nothing = true };
+	return cell(idset_format(d->arena, &f->v));
+}
+
+struct cell cell_now_max(struct doc *d, const struct fact_int *now, const struct fact_int *max,
+			 const char *unit)
+{
+	const char *high;
+	char *low;
+	size_t n, k;
+
+	if (!seen_ok(&now->f) || !seen_ok(&max->f))
+		return cell_int(d, seen_ok(&max->f) ? max : now, unit);
+	high = figure(d->arena, unit, max->v);
+	low = arena_strdup(d->arena, figure(d->arena, unit, now->v));
+	n = strlen(low);
+	k = strcspn(high, " ");
+	/* The unit once where both have the same. */
+	if (high[k] && n > strlen(high + k) && strcmp(low + n - strlen(high + k), high + k) == 0)
+		low[n - strlen(high + k)] = '\0';
+	return cell_printf(d, STYLE_PLAIN, "%s / %s", low, high);
+}
+
+struct cell cell_field(struct doc *d, const struct field *f, const void *object)
+{
+	const void *at = field_at(object, f);
+	const struct fact_int *i = at;
+
+	switch (f->kind) {
+	case FIELD_NAME:
+		return cell(*(const char *const *)at);
+	case FIELD_ID:
+		return cell_printf(d, STYLE_PLAIN, "%u", *(const unsigned *)at);
+	case FIELD_STR:
+		return cell_str(at);
+	case FIELD_SET:
+		return cell_set(d, at);
+	case FIELD_BOOL:
+		return cell_bool(at, "yes", "no");
+	case FIELD_HEX:
+		return seen_ok(&i->f)
+			       ? cell_printf(d, STYLE_PLAIN, "0x%llx", (unsigned long long)i->v)
+			       : cell_unseen(&i->f);
+	case FIELD_INT:
+		if (seen_ok(&i->f) && f->unit && strcmp(f->unit, "bytes") == 0 && i->v == -1)
+			return cell("unlimited");
+		return cell_int(d, at, f->unit);
+	default:
+		return (struct cell){ .nothing = true };
+	}
+}
+
+enum { SMALLEST = 12 }; /* places */
+
+const char *figure_number(struct arena *a, double v)
+{
+	double m = fabs(v);
+	int digits = m >= 1000 ? 0 : m >= 100 ? 1 : m >= 10 ? 2 : 3;
+
+	/* Three that mean something, however small it is. */
+	for (; m > 0 && m < 0.1 && digits < SMALLEST; m *= 10)
+		digits++;
+	return arena_printf(a, "%.*f", digits, v);
+}
+
+const char *figure_ms(struct arena *a, double ms)
+{
+	return ms >= 10000 ? arena_printf(a, "%.1f s", ms / 1e3)
+			   : arena_printf(a, "%s ms", figure_number(a, ms));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a page shows of objects of one schema, as data: a row a column. The same rows make a table
+ * of many objects or, for a single one, names and values.
+ */
+#ifndef RENDER_PICK_H
+#define RENDER_PICK_H
+
+#include "machine/model/machine.h"
+#include "render/doc.h"
+
+struct pick {
+	const char *title; /* NULL: the schema's */
+	size_t offset;	   /* of the member, when make is NULL */
+	/* A cell made of several facts. */
+	struct cell (*make)(struct doc *d, const struct machine *m, const void *object);
+	bool wrap, right;
+	enum style style; /* of a plain cell */
+};
+
+#define PICK(type, member, title_)                                                                 \
+	{                                                                                          \
+		.title = (title_), .offset = offsetof(struct type, member)                         \
+	}
+#define PICK_WRAP(type, member, title_)                                                            \
+	{                                                                                          \
+		.title = (title_), .offset = offsetof(struct type, member), .wrap = true           \
+	}
+#define PICK_MADE(make_, title_)                                                                   \
+	{                                                                                          \
+		.title = (title_), .make = (make_)                                                 \
+	}
+#define PICK_FIGURE(make_, title_)                                                                 \
+	{                                                                                          \
+		.title = (title_), .make = (make_), .right = true                                  \
+	}
+
+struct picks {
+	const struct schema *schema;
+	const struct pick *rows;
+	size_t n;
+};
+
+#define PICKS(schema_, rows_)                                                                      \
+	{                                                                                          \
+		.schema = &(schema_), .rows = (rows_), .n = sizeof(rows_) / sizeof((rows_)[0])     \
+	}
+
+/* Names and values of one object; what is not there is left out. */
+void show_object(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
+		 const void *object);
+/* A table; of a single object names and values, without the first, which tells objects apart. */
+void show_objects(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
+		  const struct list *l);
+/* Always a table. */
+struct node *show_table(struct doc *d, const struct machine *m, const char *title,
+			const struct picks *p, const struct list *l);
+/*
+ * A table in which objects that differ in nothing but the set of CPUs in the first column are one
+ * row: 256 frequency policies are as many lines as there are kinds of them.
+ */
+void show_merged(struct doc *d, const struct machine *m, const char *title, const struct picks *p,
+		 const struct list *l);
+/* All leaves, parts and lists of an object, by its table alone. */
+void show_schema(struct doc *d, unsigned level, const struct schema *s, const void *object);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages of persist: what is kept by which file, who would win at boot, and what remove did. */
+#include "tune/persist/page_persist.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tune/plan/batch.h"
+#include "tune/txn/page_txn.h"
+
+static const struct {
+	const char *name, *text;
+	enum style style;
+} states[] = {
+	[PERSIST_FILE_SAME] = { "same", "as written", STYLE_GOOD },
+	[PERSIST_FILE_NEW] = { "new", "to be made", STYLE_WARN },
+	[PERSIST_FILE_CHANGED] = { "changed", "to be replaced", STYLE_WARN },
+	[PERSIST_FILE_MISSING] = { "missing", "not there any more", STYLE_BAD },
+	[PERSIST_FILE_FOREIGN] = { "foreign", "somebody else's", STYLE_BAD },
+	[PERSIST_FILE_UNSEEN] = { "unseen", "could not be seen", STYLE_UNKNOWN },
+};
+
+const char *persist_file_state_name(enum persist_file_state s)
+{
+	return states[s].name;
+}
+
+/* Rows that say the same but for the target; of what is in effect before counts too. */
+static struct batch *batches(struct arena *a, const struct machine *m, const struct kept *rows,
+			     size_t n, bool before, size_t *n_out)
+{
+	struct batch_row *keys = arena_array(a, n, sizeof(*keys));
+
+	for (size_t i = 0; i < n; i++) {
+		const char *const key[] = { rows[i].value, rows[i].by,	      rows[i].refusal,
+					    rows[i].loses, rows[i].contested, rows[i].before };
+
+		keys[i] = (struct batch_row){ rows[i].id, rows[i].target ? rows[i].target : "",
+					      &rows[i].knob, batch_key(a, key, before ? 6 : 5) };
+	}
+	return batch_rows(a, m, keys, n, n_out);
+}
+
+static struct cell keeper_cell(const struct kept *k)
+{
+	if (k->refusal)
+		return cell_as(STYLE_MUTED, "nothing");
+	if (k->keeper == KEEPER_SELF)
+		return cell("itself");
+	return cell_as(STYLE_CODE, k->by);
+}
+
+static struct cell boot_cell(struct doc *d, const struct kept *k)
+{
+	if (k->refusal)
+		return cell_as(STYLE_WARN, k->refusal);
+	if (k->loses)
+		return cell_printf(d, STYLE_BAD, "loses: %s", k->loses);
+	if (k->contested)
+		return cell_as(STYLE_WARN, k->contested);
+	return cell_as(STYLE_GOOD, "in force");
+}
+
+static void settings_table(struct doc *d, const struct machine *m, const struct kept *rows,
+			   size_t n, const char *title)
+{
+	static const struct column columns[] = {
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "Value", .wrap = true },
+		{ .title = "Kept by", .wrap = true },
+		{ .title = "At boot", .wrap = true },
+	};
+	struct node *t = doc_table(d, title, columns, 5);
+	struct batch *b;
+	size_t n_batches;
+
+	b = batches(d->arena, m, rows, n, false, &n_batches);
+	for (size_t i = 0; i < n_batches; i++) {
+		const struct kept *k = &rows[b[i].first];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, b[i].what);
+		c[1] = cell(b[i].on);
+		c[2] = cell(*k->value ? k->value : "set");
+		c[3] = keeper_cell(k);
+		c[4] = boot_cell(d, k);
+	}
+	node_drop_empty(t);
+}
+
+static void files_table(struct doc *d, const struct persist_view *v)
+{
+	static const struct column columns[] = {
+		{ .title = "File" },
+		{ .title = "State" },
+		{ .title = "Why", .wrap = true },
+	};
+	struct node *t = doc_table(d, NULL, columns, 3);
+
+	for (size_t i = 0; i < v->n_files; i++) {
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, v->files[i].path);
+		c[1] = cell_as(states[v->files[i].state].style, states[v->files[i].state].text);
+		c[2] = cell(v->files[i].sentence);
+	}
+	node_drop_empty(t);
+}
+
+/* Who has just tried undo installs nothing: that is to be seen. */
+static const char nothing_kept[] = "gputune keeps nothing for the next boot. What is kept is what "
+				   "apply changed and nobody took "
+				   "back, or what --profile and --only name.";
+
+struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
+{
+	struct doc *d = doc_new(a);
+	struct node *notes;
+	bool any = false;
+
+	if (strcmp(v->action, "diff") == 0) {
+		for (size_t i = 0; i < v->n_files; i++)
+			if (v->files[i].diff && *v->files[i].diff) {
+				doc_code(d, v->files[i].diff);
+				any = true;
+			}
+		if (!any)
+			doc_text(d, v->n || v->n_skipped
+					    ? "What is installed is what install would write."
+					    : nothing_kept);
+		return d;
+	}
+	if (!v->n && !v->n_skipped && !v->n_files) {
+		doc_text(d, nothing_kept);
+		return d;
+	}
+	settings_table(d, m, v->rows, v->n, NULL);
+	if (v->n_skipped)
+		settings_table(d, m, v->skipped, v->n_skipped, "Not kept");
+	files_table(d, v);
+	notes = doc_bullets(d);
+	for (size_t i = 0; i < v->n_notes; i++)
+		node_bullet(d, notes, cell(v->notes[i]));
+	return d;
+}
+
+/* Several transactions may have written one file: what is there in the end counts. */
+static bool is_last(const struct txn_report *r, size_t i)
+{
+	for (size_t k = i + 1; k < r->n; k++)
+		if (knob_equal(&r->rows[k].knob, &r->rows[i].knob))
+			return false;
+	return true;
+}
+
+/* What was rolled back first and what was removed, as far as all of it is files: one table. NULL:
+ * what was rolled back is more. */
+static const struct txn_report *all_files(struct arena *a, const struct txn_report *r)
+{
+	struct txn_report *out = ARENA_NEW(a, struct txn_report);
+
+	for (size_t i = 0; i < r->n_recovery; i++)
+		if (r->recovery[i].knob.kind != KNOB_FILE &&
+		    r->recovery[i].knob.kind != KNOB_BOOTARG)
+			return NULL;
+	out->rows = arena_array(a, r->n_recovery + r->n, sizeof(*out->rows));
+	for (size_t i = 0; i < r->n_recovery + r->n; i++)
+		out->rows[out->n++] =
+			i < r->n_recovery ? r->recovery[i] : r->rows[i - r->n_recovery];
+	return out;
+}
+
+static bool is_absent(const struct outcome_row *o)
+{
+	return !o->from || strcmp(o->from, "absent") == 0 || strcmp(o->from, "not set") == 0;
+}
+
+/* What the files that are gone have set at this boot. */
+static void in_effect(struct doc *d, const struct machine *m, const struct persist_view *v)
+{
+	static const struct column columns[] = {
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "In effect", .wrap = true },
+		{ .title = "Before", .wrap = true },
+	};
+	struct node *t;
+	struct batch *b;
+	size_t n;
+
+	page_taken_back(d, m, &v->now);
+	if (!v->n_in_effect || v->now.dry)
+		return;
+	t = doc_table(d,
+		      "Set by these files at boot, and in effect until taken back or until reboot",
+		      columns, 4);
+	b = batches(d->arena, m, v->in_effect, v->n_in_effect, true, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct kept *k = &v->in_effect[b[i].first];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, b[i].what);
+		c[1] = cell(b[i].on);
+		c[2] = cell(k->value);
+		c[3] = k->before ? cell(k->before) : cell_as(STYLE_UNKNOWN, "unknown");
+	}
+	doc_text(d,
+		 "\"gputune undo --only SETTING\" takes one of them back; \"persist remove\" does "
+		 "at once with --now.");
+}
+
+struct doc *page_persist_removed(struct arena *a, const struct machine *m,
+				 const struct persist_view *v, const struct txn_report *r,
+				 int result)
+{
+	static const struct column columns[] = {
+		{ .title = "File" },
+		{ .title = "Outcome" },
+		{ .title = "What happened", .wrap = true },
+	};
+	const struct txn_report *all = all_files(a, r);
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	page_recovered(d, m, r, !all);
+	r = all ? all : r;
+	t = doc_table(d, NULL, columns, 3);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct outcome_row *o = &r->rows[i];
+		struct cell *c;
+
+		if (!is_last(r, i))
+			continue;
+		c = node_row(d, t);
+		c[0] = cell_as(STYLE_CODE, o->knob.name);
+		c[1] = o->outcome == OUTCOME_FOREIGN
+			       ? cell_as(STYLE_WARN, "left: not as we wrote it")
+		       : o->outcome == OUTCOME_STUCK ? cell_as(STYLE_BAD, "stuck")
+		       : o->outcome == OUTCOME_DONE  ? cell_as(STYLE_GOOD, "without these now")
+		       : is_absent(o) && o->outcome == OUTCOME_ALREADY
+			       ? cell_as(STYLE_GOOD, "was not there")
+		       : is_absent(o) ? cell_as(STYLE_GOOD, "removed")
+				      : cell_as(STYLE_GOOD, "as before");
+		c[2] = cell(o->sentence);
+	}
+	node_drop_empty(t);
+	if (result == -ENOENT)
+		doc_text(d, "gputune keeps nothing for the next boot.");
+	in_effect(d, m, v);
+	return d;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept for the next boot: persist's pages and JSON. */
+#ifndef PERSIST_PAGE_PERSIST_H
+#define PERSIST_PAGE_PERSIST_H
+
+#include <jansson.h>
+
+#include "tune/persist/persist.h"
+#include "tune/txn/txn.h"
+#include "render/doc.h"
+
+enum persist_file_state {
+	PERSIST_FILE_SAME,    /* as gputune writes it */
+	PERSIST_FILE_NEW,     /* to be made */
+	PERSIST_FILE_CHANGED, /* ours, to be replaced */
+	PERSIST_FILE_MISSING, /* was made, and is not there any more */
+	PERSIST_FILE_FOREIGN, /* somebody else's by now */
+	PERSIST_FILE_UNSEEN,
+};
+
+struct persist_view_file {
+	const char *path;
+	enum persist_file_state state;
+	const char *sentence; /* NULL */
+	const char *diff;     /* NULL or "": none */
+};
+
+struct persist_view {
+	const char *action;	 /* "install", "status", "diff", "remove" */
+	bool dry;		 /* install, remove: nothing is written */
+	const struct kept *rows; /* kept or refused */
+	size_t n;
+	struct kept *skipped; /* not looked at: refusal says why */
+	size_t n_skipped;
+	struct persist_view_file *files;
+	size_t n_files;
+	const char **notes;
+	size_t n_notes;
+	struct kept *in_effect; /* remove: set by the files at this boot, and not taken back */
+	size_t n_in_effect;
+	struct txn_report now; /* remove: of such values, what became of those taken back */
+};
+
+const char *persist_file_state_name(enum persist_file_state s);
+struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v);
+/* What remove did with the files; result is what txn_undo returned of them. */
+struct doc *page_persist_removed(struct arena *a, const struct machine *m,
+				 const struct persist_view *v, const struct txn_report *r,
+				 int result);
+/* Schema gputune.persist/1. report NULL: nothing was done; e NULL or without text: no error. */
+json_t *persist_json(const struct machine *m, const struct persist_view *v,
+		     const struct txn_report *report, const struct err *e, int exit_code);
+
+#endif

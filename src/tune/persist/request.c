@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The request: everything that is kept, with what keeps it, as JSON in /etc/gputune/boot.json. The
+ * boot-time unit applies its share of it; verify --boot compares all of it with the machine. An
+ * administrator may have edited it: the reader takes nothing for granted.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/idset.h"
+#include "base/text.h"
+#include "tune/persist/persist.h"
+
+enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16, KEYS = 10 };
+
+static const char written_by[] =
+	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" takes it back";
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+/* Of "/sys/devices/system/cpu/cpu12/x" the number and what is around it: CPUs and frequency
+ * policies come by the hundred. */
+static bool split_number(struct arena *a, const struct knob *k, const char **pattern,
+			 unsigned *number)
+{
+	static const char *const stems[] = { "/sys/devices/system/cpu/cpu",
+					     "/sys/devices/system/cpu/cpufreq/policy" };
+
+	for (size_t i = 0; k->kind == KNOB_SYSFS && i < 2; i++) {
+		const char *digits, *end;
+		unsigned long long v;
+
+		if (!str_starts(k->name, stems[i]))
+			continue;
+		digits = k->name + strlen(stems[i]);
+		end = digits + strspn(digits, "0123456789");
+		if (*end != '/' ||
+		    parse_u64(arena_strndup(a, digits, (size_t)(end - digits)), &v) ||
+		    v > IDSET_MAX)
+			continue;
+		*pattern = arena_printf(a, "%s{}%s", stems[i], end);
+		*number = (unsigned)v;
+		return true;
+	}
+	return false;
+}
+
+static bool is_alike(const struct kept *x, const struct kept *y)
+{
+	return x->keeper == y->keeper && strcmp(x->id, y->id) == 0 &&
+	       strcmp(x->value, y->value) == 0 && strcmp(x->device, y->device) == 0 &&
+	       (x->before && y->before ? strcmp(x->before, y->before) == 0
+				       : x->before == y->before);
+}
+
+static json_t *row_json(const struct kept *row, const char *name, const char *numbers)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?}", "id", row->id,
+			 "kind", knob_kind_name(row->knob.kind), "name", name, "object",
+			 row->knob.object, "numbers", numbers, "value", row->value, "device",
+			 row->device, "keeper", keeper_name(row->keeper), "by", row->by, "before",
+			 row->before);
+}
+
+/* The numbers of all rows from i on that are the same but for it; they are marked as told. */
+static const char *gather(struct arena *a, const struct kept *rows, size_t n, size_t i,
+			  const char *pattern, bool *told)
+{
+	struct idset set = { 0 };
+
+	for (size_t k = i; k < n; k++) {
+		const char *its;
+		unsigned number;
+
+		if (told[k] || !is_alike(&rows[i], &rows[k]) ||
+		    !split_number(a, &rows[k].knob, &its, &number) || strcmp(its, pattern) != 0)
+			continue;
+		idset_add(a, &set, number);
+		told[k] = true;
+	}
+	return idset_format(a, &set);
+}
+
+const char *persist_request(struct arena *a, const struct kept *rows, size_t n)
+{
+	json_t *j = json_object(), *list = json_array();
+	bool *told = arena_array(a, n, sizeof(*told));
+	char *text;
+	const char *out;
+
+	json_object_set_new(j, "schema", json_string("gputune.boot/2"));
+	json_object_set_new(j, "written_by", json_string(written_by));
+	for (size_t i = 0; i < n; i++) {
+		const char *pattern = NULL;
+		unsigned number;
+
+		if (rows[i].keeper == KEEPER_NONE || told[i])
+			continue;
+		if (split_number(a, &rows[i].knob, &pattern, &number))
+			json_array_append_new(list, row_json(&rows[i], pattern,
+							     gather(a, rows, n, i, pattern, told)));
+		else
+			json_array_append_new(
+				list,
+				row_json(&rows[i], rows[i].knob.name ? rows[i].knob.name : "", ""));
+	}
+	json_object_set_new(j, "rows", list);
+	text = json_dumps(j, JSON_INDENT(1));
+	if (!text)
+		abort();
+	out = arena_printf(a, "%s\n", text);
+	free(text);
+	json_decref(j);
+	return out;
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+struct reading {
+	struct arena *a;
+	struct kept *rows;
+	size_t n;
+	size_t item; /* counted from 1; 0: the top level */
+	size_t keys; /* of a row: the first format has no "before" */
+	struct err *e;
+};
+
+__attribute__((format(printf, 2, 3))) static int bad(struct reading *r, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(r->a, fmt, ap);
+	va_end(ap);
+	if (r->item)
+		return err_set(r->e, -EINVAL, "%s: row %zu: %s", PERSIST_REQUEST, r->item, text);
+	return err_set(r->e, -EINVAL, "%s: %s", PERSIST_REQUEST, text);
+}
+
+static int text_of(struct reading *r, const json_t *j, const char *key, const char **out)
+{
+	const json_t *v = json_object_get(j, key);
+	const char *s = json_string_value(v);
+
+	if (!s)
+		return bad(r, "\"%s\" is not a text", key);
+	if (json_string_length(v) > TEXT_MAX || strlen(s) != json_string_length(v))
+		return bad(r, "\"%s\" is too long or holds a NUL", key);
+	for (const char *c = s; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return bad(r, "\"%s\" holds control characters", key);
+	*out = arena_strdup(r->a, s);
+	return 0;
+}
+
+static int kind_of(struct reading *r, const json_t *j, struct kept *row)
+{
+	const char *kind = "", *keeper = "";
+	int n, k = KEEPER_SYSCTL;
+
+	if (text_of(r, j, "kind", &kind) || text_of(r, j, "keeper", &keeper))
+		return -EINVAL;
+	n = knob_kind_parse(kind);
+	if (n < 0 || n == KNOB_FILE || n == KNOB_ADDRESS || n == KNOB_BLOCK || n == KNOB_FIRMWARE ||
+	    n == KNOB_CPUSET)
+		return bad(r, "there is no kind of knob \"%.40s\" in it", kind);
+	while (k < KEEPERS && strcmp(keeper_name((enum keeper)k), keeper) != 0)
+		k++;
+	if (k == KEEPERS)
+		return bad(r, "nothing called \"%.40s\" keeps anything", keeper);
+	row->knob.kind = (enum knob_kind)n;
+	row->keeper = (enum keeper)k;
+	return 0;
+}
+
+static int add(struct reading *r, const struct kept *row)
+{
+	const struct setting *s = setting_find(row->id);
+	const char *why = "";
+
+	if (!s)
+		return bad(r, "there is no setting \"%.60s\"", row->id);
+	if (row->knob.kind == KNOB_NONE ? row->keeper != KEEPER_LIMITS
+					: !knob_allows(r->a, &row->knob, row->value, &why) ||
+						  !knob_sound(&row->knob, row->before, &why))
+		return bad(r, "%.60s: %s", row->id, why);
+	if (r->n == EXPANDED_MAX)
+		return bad(r, "it stands for more than %d values", EXPANDED_MAX);
+	r->rows = arena_grow(r->a, r->rows, r->n, sizeof(*r->rows));
+	r->rows[r->n++] = *row;
+	return 0;
+}
+
+/* One row of the file, or as many as it has numbers. */
+static int expand(struct reading *r, const struct kept *row, const char *numbers)
+{
+	struct idset set;
+
+	if (!*numbers)
+		return add(r, row);
+	if (idset_parse(r->a, numbers, &set) || !set.n || !strstr(row->knob.name, "{}"))
+		return bad(r, "\"numbers\" is no list of numbers for a name with {}");
+	IDSET_FOR_EACH (number, &set) {
+		struct kept one = *row;
+
+		one.knob = knob_make(r->a, row->knob.kind, row->knob.name,
+				     arena_printf(r->a, "%u", number));
+		one.knob.object = row->knob.object;
+		if (add(r, &one))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int row_of(struct reading *r, const json_t *j)
+{
+	struct kept row = { .target = "" };
+	const char *numbers = "";
+
+	if (!json_is_object(j) || json_object_size(j) != r->keys)
+		return bad(r, "it has not the %zu keys of a row", r->keys);
+	if (r->keys == KEYS && !json_is_null(json_object_get(j, "before")) &&
+	    text_of(r, j, "before", &row.before))
+		return -EINVAL;
+	if (text_of(r, j, "id", &row.id) || kind_of(r, j, &row) ||
+	    text_of(r, j, "name", &row.knob.name) || text_of(r, j, "object", &row.knob.object) ||
+	    text_of(r, j, "numbers", &numbers) || text_of(r, j, "value", &row.value) ||
+	    text_of(r, j, "device", &row.device) || text_of(r, j, "by", &row.by))
+		return -EINVAL;
+	return expand(r, &row, numbers);
+}
+
+static int document(struct reading *r, const json_t *j)
+{
+	const json_t *list = json_object_get(j, "rows");
+	const char *schema = "", *ignored;
+
+	if (!json_is_object(j) || json_object_size(j) != 3)
+		return bad(r, "it is no request of gputune");
+	if (text_of(r, j, "schema", &schema) || text_of(r, j, "written_by", &ignored))
+		return -EINVAL;
+	r->keys = strcmp(schema, "gputune.boot/1") == 0 ? KEYS - 1 : KEYS;
+	if (r->keys == KEYS && strcmp(schema, "gputune.boot/2") != 0)
+		return bad(r, "its schema is \"%.60s\", which this version does not read", schema);
+	if (!json_is_array(list) || json_array_size(list) > ROWS_MAX)
+		return bad(r, "\"rows\" is no list of at most %d rows", ROWS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		r->item = i + 1;
+		if (row_of(r, json_array_get(list, i)))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int persist_request_read(struct arena *a, const char *text, size_t len, struct kept **rows,
+			 size_t *n, struct err *e)
+{
+	struct reading r = { .a = a, .e = e };
+	json_error_t why;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	int code = j ? document(&r, j)
+		     : err_set(e, -EINVAL, "%s:%d: %s", PERSIST_REQUEST, why.line, why.text);
+
+	json_decref(j);
+	if (code)
+		return code;
+	*rows = r.rows;
+	*n = r.n;
+	return 0;
+}

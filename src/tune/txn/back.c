@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking one entry back: compare and swap. What is ours goes back to what was there; what is there
+ * already needs nothing; what somebody changed since is theirs.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/knob/io.h"
+#include "tune/txn/run.h"
+
+static void noted(struct txn_run *r, struct entry *e, struct outcome_row *row, enum outcome o,
+		  const char *note)
+{
+	row->outcome = o;
+	e->state = ENTRY_UNDONE;
+	e->note = note;
+	write_undone(&r->writer, e, r->now ? r->now->txn : e->txn);
+}
+
+void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence)
+{
+	row->outcome = OUTCOME_STUCK;
+	row->sentence = sentence;
+	row->command = knob_command_here(r->h, r->a, &e->knob, row->from);
+	e->state = ENTRY_STUCK;
+	e->note = sentence;
+	write_stuck(&r->writer, e, r->now ? r->now->txn : e->txn, row->command);
+}
+
+/*
+ * Not there just now: a pool that is not imported, an adapter that is away, a CPU that is offline.
+ * It may come back with our value, so the change stays open, until the boot that ends its value or
+ * whoever is sure gives it up.
+ */
+static void away(struct txn_run *r, struct entry *e, struct outcome_row *row, bool given_up,
+		 const char *what)
+{
+	if (given_up) {
+		noted(r, e, row, OUTCOME_GONE, "gone");
+		row->sentence = arena_printf(r->a, "given up, not there: %s", what);
+		return;
+	}
+	row->outcome = OUTCOME_STUCK;
+	row->sentence = arena_printf(r->a,
+				     "left, not there now: %s; undo again when it is there, or "
+				     "with --force to give it up",
+				     what);
+	e->state = ENTRY_STUCK;
+	e->note = NOTE_AWAY;
+	write_stuck(&r->writer, e, r->now ? r->now->txn : e->txn, NULL);
+}
+
+/* Our value: what was read back; where a crash came before that, what was asked for or what a
+ * machine makes of it. */
+static bool is_ours(const struct entry *e, const char *now)
+{
+	if (e->read && knob_same(&e->knob, now, e->read))
+		return true;
+	if (knob_same(&e->knob, now, e->after))
+		return true;
+	return e->state == ENTRY_INTENDED && run_is_half(e, now);
+}
+
+/*
+ * What the sides hold that is not what the write has left there: somebody's later change, or our
+ * own. Taking the write back would reset it. An array with NULL for the others, or NULL.
+ */
+static const char **later_sides(struct txn_run *r, const struct entry *e)
+{
+	const char **out = e->n_sides ? arena_array(r->a, e->n_sides, sizeof(*out)) : NULL;
+
+	for (size_t i = 0; i < e->n_sides; i++) {
+		const struct side *s = &e->sides[i];
+		struct err ignored = { 0 };
+		const char *now;
+
+		if (s->left && knob_get(r->h, r->a, &s->knob, &now, &ignored) == 0 &&
+		    !knob_same(&s->knob, now, s->left))
+			out[i] = now;
+	}
+	return out;
+}
+
+/* A later change of ours that saw what our write had left goes back to what was there before it. */
+static const char *hand_down_side(struct txn_run *r, const struct entry *e, const struct side *s)
+{
+	struct entry *above = layer_above_side(&r->journal, &s->knob, e);
+
+	if (!above)
+		return s->before;
+	if (!s->left || !above->before || knob_same(&s->knob, above->before, s->left)) {
+		above->before = s->before;
+		write_rebase(&r->writer, above);
+	}
+	return layer_top(&r->journal, &s->knob)->after;
+}
+
+/* What other knobs have to hold once this one is taken back: what they held just before (later, may
+ * be NULL), our own later change, or what was there. NULL, or why one could not be restored. */
+static const char *restore_sides(struct txn_run *r, const struct entry *e, const char **later)
+{
+	for (size_t i = 0; i < e->n_sides; i++) {
+		const struct side *s = &e->sides[i];
+		const char *want = hand_down_side(r, e, s), *now;
+		struct err why = { 0 };
+		int code = knob_get(r->h, r->a, &s->knob, &now, &why);
+
+		if (later && later[i])
+			want = later[i];
+
+		if (code == -ENOENT || (code == 0 && knob_same(&s->knob, now, want)))
+			continue;
+		if (code == 0)
+			code = knob_set(r->h, r->a, &s->knob, want, &why);
+		if (code == 0)
+			code = knob_get(r->h, r->a, &s->knob, &now, &why);
+		if (code || !knob_same(&s->knob, now, want))
+			return arena_printf(r->a, "%s, which it resets: %s",
+					    knob_text(r->a, &s->knob),
+					    code ? why.text : "it did not take its prior value");
+	}
+	return NULL;
+}
+
+/* Whether the write of above is still what counts, so that what it has reset is its doing. */
+static bool is_in_force(struct txn_run *r, const struct entry *above)
+{
+	struct err ignored = { 0 };
+	const char *now;
+
+	return knob_get(r->h, r->a, &above->knob, &now, &ignored) == 0 && is_ours(above, now);
+}
+
+/* The knob holds its prior value; what writing it resets has to as well. */
+static void is_back(struct txn_run *r, struct entry *e, struct outcome_row *row, enum outcome o,
+		    const char *note, const char **later)
+{
+	const char *trouble = r->dry ? NULL : restore_sides(r, e, later);
+
+	if (trouble)
+		run_stuck(r, e, row, trouble);
+	else
+		noted(r, e, row, o, note);
+}
+
+/* Writes the prior value and looks whether it is there. */
+static void restore(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *to)
+{
+	struct err why = { 0 };
+	const char *now = NULL, **later;
+	int code, got;
+
+	row->from = to;
+	if (r->dry) {
+		noted(r, e, row, e->before ? OUTCOME_RESTORED : OUTCOME_RESET, "restored");
+		row->sentence = run_until_reboot(r, e);
+		return;
+	}
+	later = later_sides(r, e);
+	if (e->n_sides) {
+		if (!e->restoring) {
+			e->restoring = true;
+			write_restoring(&r->writer, e);
+			/* Where it cannot be written the end says so. */
+			(void)write_flush(&r->writer);
+		}
+		if (row->found && knob_get(r->h, r->a, &e->knob, &now, &why) == 0 &&
+		    !knob_same(&e->knob, now, row->found)) {
+			row->found = now;
+			noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);
+			row->sentence = arena_printf(r->a, "another program set it to %s", now);
+			return;
+		}
+	}
+	code = knob_set(r->h, r->a, &e->knob, to, &why);
+	got = knob_get(r->h, r->a, &e->knob, &now, &why);
+	row->found = got ? NULL : now;
+	if (got == -ENODATA && code == 0) {
+		noted(r, e, row, e->before ? OUTCOME_RESTORED : OUTCOME_RESET,
+		      e->before ? "restored" : "reset");
+		row->sentence = e->before ? NULL : "the value before was not known";
+		return;
+	}
+	/* A write that failed but is in force is in force. An address may have cost others. */
+	if (got == 0 && (code == 0 || e->knob.kind != KNOB_ADDRESS) &&
+	    knob_holds(&e->knob, now, to)) {
+		is_back(r, e, row, OUTCOME_RESTORED, "restored", later);
+		if (row->outcome == OUTCOME_RESTORED)
+			row->sentence = knob_remains(&e->knob, now, to);
+		if (!row->sentence && row->outcome == OUTCOME_RESTORED)
+			row->sentence = run_until_reboot(r, e);
+		return;
+	}
+	run_stuck(r, e, row,
+		  code || got ? arena_strdup(r->a, why.text)
+			      : arena_printf(r->a, "wrote %s, but it is %s", to, now));
+}
+
+static void take_back_unseen(struct txn_run *r, struct entry *e, struct outcome_row *row)
+{
+	const char *neutral = knob_neutral(&e->knob);
+
+	if (e->before)
+		restore(r, e, row, e->before);
+	else if (neutral)
+		restore(r, e, row, neutral);
+	else
+		run_stuck(r, e, row, "its prior value was not known, and it has no neutral one");
+}
+
+/* The same name may be another device after a reboot. A place that cannot be read just now says
+ * nothing about that: *unknown. */
+static bool is_elsewhere(struct txn_run *r, const struct entry *e, bool *unknown)
+{
+	const char *place = *e->place ? knob_place(r->h, r->a, &e->knob) : "";
+
+	*unknown = *e->place && !*place;
+	return *place && strcmp(e->place, place) != 0;
+}
+
+static void covered(struct txn_run *r, struct entry *e, struct outcome_row *row,
+		    const struct entry *above)
+{
+	noted(r, e, row, OUTCOME_COVERED, NOTE_COVERED);
+	row->sentence = arena_printf(r->a, "transaction %lu holds it", above->txn);
+}
+
+/*
+ * The newest layer of the knob holds nothing any more when what was there before it is there again:
+ * an undo of it was interrupted before it could say so, or somebody did it by hand.
+ */
+static struct entry *layer_in_force(struct txn_run *r, struct entry *e)
+{
+	for (;;) {
+		struct entry *top = layer_top(&r->journal, &e->knob);
+		struct outcome_row own = { .knob = e->knob };
+		struct err ignored = { 0 };
+		const char *now;
+
+		if (top == e || !layer_above(&r->journal, e))
+			return NULL;
+		if (!top->before || knob_get(r->h, r->a, &e->knob, &now, &ignored) ||
+		    is_ours(top, now) || !knob_same(&e->knob, now, top->before))
+			return layer_above(&r->journal, e);
+		run_take_back(r, top, false, &own);
+		if (own.outcome == OUTCOME_STUCK)
+			return layer_above(&r->journal, e);
+	}
+}
+
+/* What the write of e reset, the one above saw reset already: it goes back to what was there before
+ * either. */
+static void hand_down_sides(struct txn_run *r, const struct entry *e, struct entry *above)
+{
+	for (size_t i = 0; i < e->n_sides; i++)
+		for (size_t k = 0; k < above->n_sides; k++) {
+			const struct side *s = &e->sides[i];
+			struct side *other = &above->sides[k];
+
+			if (!knob_equal(&s->knob, &other->knob) ||
+			    (s->left && !knob_same(&s->knob, other->before, s->left)))
+				continue;
+			other->before = s->before;
+			write_rebase_side(&r->writer, above, k);
+		}
+}
+
+static bool is_covered(struct txn_run *r, struct entry *e, struct outcome_row *row)
+{
+	const char *to;
+	struct entry *above = run_pair_above(r, e, &to);
+
+	if (above) {
+		above->before = to;
+		write_rebase(&r->writer, above);
+		covered(r, e, row, above);
+		return true;
+	}
+	above = layer_in_force(r, e);
+	if (!above)
+		return false;
+	if (layer_hands_down(e, above)) {
+		above->before = e->before;
+		write_rebase(&r->writer, above);
+	}
+	hand_down_sides(r, e, above);
+	covered(r, e, row, above);
+	return true;
+}
+
+/* Another knob that we wrote later has reset this one: taking that back will restore this. */
+static bool is_reset(struct txn_run *r, struct entry *e, const char *now, struct outcome_row *row)
+{
+	size_t i;
+	struct entry *above = layer_resets(&r->journal, e, &i);
+	struct side *s;
+
+	if (!above || !e->before)
+		return false;
+	s = &above->sides[i];
+	if (!s->left || !knob_same(&s->knob, now, s->left) || !is_ours(e, s->before) ||
+	    !is_in_force(r, above))
+		return false;
+	s->before = e->before;
+	write_rebase_side(&r->writer, above, i);
+	covered(r, e, row, above);
+	return true;
+}
+
+/* It stays as it is in the journal: for the version that wrote it, or for a person. */
+static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome_row *row)
+{
+	const char *version = NULL;
+
+	for (size_t i = 0; i < r->journal.n; i++)
+		if (r->journal.items[i].txn == e->txn)
+			version = r->journal.items[i].version;
+	row->outcome = OUTCOME_STUCK;
+	row->sentence = arena_printf(r->a,
+				     "what the journal says of it cannot be read by this version "
+				     "(%s); version %s wrote it",
+				     r->who->version ? r->who->version : "unknown",
+				     version ? version : "unknown");
+}
+
+void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
+{
+	struct err why = { 0 };
+	const char *now = NULL, *needs;
+	bool elsewhere, unknown;
+	int code;
+
+	if (e->unread) {
+		cannot_read(r, e, row);
+		return;
+	}
+	needs = run_needs_request(r, e);
+	if (needs) {
+		run_stuck(r, e, row, arena_printf(r->a, "%s is still there, and needs it", needs));
+		return;
+	}
+	if (is_covered(r, e, row))
+		return;
+	/* The value last: what is read after it gives another program time to set it. */
+	elsewhere = is_elsewhere(r, e, &unknown);
+	code = knob_get(r->h, r->a, &e->knob, &now, &why);
+	row->found = code ? NULL : now;
+	if (code == -ENODATA) {
+		take_back_unseen(r, e, row);
+	} else if (code == -ENOENT || code == -ENODEV || code == -ENOTDIR) {
+		away(r, e, row, forced, arena_strdup(r->a, why.text));
+	} else if (code == 0 && elsewhere) {
+		away(r, e, row, forced, "its name is another device's now");
+	} else if (code) {
+		run_stuck(r, e, row, arena_strdup(r->a, why.text));
+	} else if (unknown && !forced) {
+		run_stuck(r, e, row, "whether it is still the same device could not be seen");
+	} else if (e->before && knob_holds(&e->knob, now, e->before)) {
+		/* Not by us: whoever put it back has reset the sides too, and they are theirs. */
+		if (e->restoring)
+			is_back(r, e, row, OUTCOME_ALREADY, "already", NULL);
+		else
+			noted(r, e, row, OUTCOME_ALREADY, "already");
+		if (row->outcome == OUTCOME_ALREADY)
+			row->sentence = run_until_reboot(r, e);
+	} else if (run_went_further(r, e, now)) {
+		noted(r, e, row, OUTCOME_ALREADY, "already");
+	} else if (!r->dry && run_holds_file(r, e)) {
+		run_stuck(r, e, row, arena_printf(r->a, "it still holds %s", run_holds_file(r, e)));
+	} else if (!is_ours(e, now) && is_reset(r, e, now, row)) {
+		return;
+	} else if ((is_ours(e, now) || run_is_full_folder(r, e, now) ||
+		    (forced && run_can_force(e, now))) &&
+		   e->before) {
+		restore(r, e, row, e->before);
+	} else {
+		noted(r, e, row, OUTCOME_FOREIGN, NOTE_LEFT);
+		row->sentence = run_foreign(r, e, now);
+	}
+}
+
+bool run_roll_back(struct txn_run *r, struct transaction *t, bool report)
+{
+	bool clean = true;
+
+	for (size_t i = t->n; i-- > 0;) {
+		struct entry *e = &t->entries[i];
+		struct outcome_row own = { .id = e->id, .from = e->before, .to = e->after },
+				   *row = &own;
+
+		if (!entry_is_active(e))
+			continue;
+		if (report) {
+			row = run_row(r, e);
+			run_take_back(r, e, false, row);
+			if (row->outcome == OUTCOME_RESTORED || row->outcome == OUTCOME_RESET)
+				row->outcome = OUTCOME_ROLLED_BACK;
+		} else {
+			run_take_back(r, e, false, row);
+		}
+		clean = clean && row->outcome != OUTCOME_STUCK;
+	}
+	return clean;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages that look at what was changed: status and verify. */
+#include <string.h>
+
+#include "base/text.h"
+#include "tune/txn/journal.h"
+#include "tune/plan/batch.h"
+#include "render/figure.h"
+#include "tune/txn/page_txn.h"
+
+static const struct {
+	const char *text;
+	enum style style;
+} holds[] = {
+	[HOLD_OURS] = { "in force", STYLE_GOOD },
+	[HOLD_WAITS] = { "after a reboot", STYLE_WARN },
+	[HOLD_FOREIGN] = { "changed by somebody", STYLE_BAD },
+	[HOLD_BACK] = { "as before gputune", STYLE_WARN },
+	[HOLD_LOST] = { "lost at reboot", STYLE_WARN },
+	[HOLD_RESET] = { "reset by our own later change", STYLE_WARN },
+	[HOLD_UNKNOWN] = { "unknown", STYLE_UNKNOWN },
+};
+
+static const char *number(struct arena *a, unsigned long n)
+{
+	return arena_printf(a, "%lu", n);
+}
+
+static struct batch *batches(struct arena *a, const struct machine *m, const struct hold_row *rows,
+			     size_t n, size_t *n_out)
+{
+	struct batch_row *keys = arena_array(a, n, sizeof(*keys));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = rows[i].e;
+		const char *const key[] = { number(a, rows[i].t->txn),
+					    e->before,
+					    e->after,
+					    rows[i].now,
+					    rows[i].kept,
+					    rows[i].by,
+					    e->note,
+					    holds[rows[i].hold].text };
+
+		keys[i] = (struct batch_row){ e->id, e->target, &e->knob, batch_key(a, key, 8) };
+	}
+	return batch_rows(a, m, keys, n, n_out);
+}
+
+/* An undo did not find it, and it is still not there. */
+static bool is_away(const struct hold_row *r)
+{
+	return r->hold == HOLD_UNKNOWN && r->e->state == ENTRY_STUCK && r->e->note &&
+	       strcmp(r->e->note, NOTE_AWAY) == 0;
+}
+
+static void status_line(struct doc *d, const struct hold_row *rows, size_t n)
+{
+	size_t counts[HOLD_UNKNOWN + 1] = { 0 };
+	struct node *line = doc_paragraph(d);
+
+	for (size_t i = 0; i < n; i++)
+		counts[rows[i].hold]++;
+	node_span(d, line,
+		  cell_printf(d, STYLE_STRONG, "%zu change%s of gputune:", n, n == 1 ? "" : "s"));
+	for (size_t h = 0, shown = 0; h <= HOLD_UNKNOWN; h++)
+		if (counts[h])
+			node_span(d, line,
+				  cell_printf(d, holds[h].style, "%s%zu %s", shown++ ? ", " : " ",
+					      counts[h], holds[h].text));
+	node_span(d, line, cell("."));
+}
+
+struct doc *page_status(struct arena *a, const struct machine *m, const struct hold_row *rows,
+			size_t n, bool sure)
+{
+	static const struct column columns[] = {
+		{ .title = "Txn", .right = true },
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "Before", .wrap = true },
+		{ .title = "Asked", .wrap = true },
+		{ .title = "Now", .wrap = true },
+		{ .title = "State" },
+		{ .title = "By", .wrap = true },
+		{ .title = "Kept at boot by", .wrap = true },
+	};
+	struct doc *d = doc_new(a);
+	struct node *t;
+	struct batch *b;
+	size_t n_batches;
+
+	if (!n) {
+		doc_text(d, sure ? "gputune holds no change on this machine."
+				 : "What gputune holds is not known.");
+		return d;
+	}
+	t = doc_table(d, NULL, columns, 9);
+	b = batches(a, m, rows, n, &n_batches);
+	for (size_t i = 0; i < n_batches; i++) {
+		const struct hold_row *r = &rows[b[i].first];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell(number(a, r->t->txn));
+		c[1] = cell_as(STYLE_CODE, b[i].what);
+		c[2] = cell(b[i].on);
+		c[3] = r->e->before ? cell(r->e->before) : cell_as(STYLE_UNKNOWN, "unknown");
+		c[4] = cell(r->e->after);
+		c[5] = r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown");
+		c[6] = r->e->unread ? cell_as(STYLE_BAD, "open: the journal's line cannot be read")
+		       : is_away(r) ? cell_as(STYLE_BAD, "left: " NOTE_AWAY)
+		       : r->e->state == ENTRY_STUCK
+			       ? cell_printf(d, STYLE_BAD, "stuck, %s", holds[r->hold].text)
+			       : cell_as(holds[r->hold].style, holds[r->hold].text);
+		c[7] = cell(r->by);
+		c[8] = r->kept ? cell(r->kept) : cell_as(STYLE_MUTED, "nothing");
+	}
+	node_drop_empty(t);
+	status_line(d, rows, n);
+	return d;
+}
+
+/* --- verify --------------------------------------------------------------------------------------
+ */
+
+static const struct {
+	const char *name, *text;
+	enum style style;
+} states[] = {
+	[VERIFY_IN_FORCE] = { "in-force", "in force", STYLE_GOOD },
+	[VERIFY_WAITS] = { "waits-for-reboot", "after a reboot", STYLE_WARN },
+	[VERIFY_DIFFERS] = { "differs", "not in force", STYLE_BAD },
+	[VERIFY_UNKNOWN] = { "unknown", "unknown", STYLE_UNKNOWN },
+};
+
+const char *verify_name(enum verify_state s)
+{
+	return states[s].name;
+}
+
+static void add(struct arena *a, struct verify *v, const struct verify_row *row)
+{
+	v->rows = arena_grow(a, v->rows, v->n, sizeof(*v->rows));
+	v->rows[v->n++] = *row;
+	v->count[row->state]++;
+}
+
+void verify_holds(struct arena *a, const struct hold_row *rows, size_t n, struct verify *out)
+{
+	static const struct {
+		enum verify_state state;
+		const char *sentence;
+	} of[] = {
+		[HOLD_OURS] = { VERIFY_IN_FORCE, NULL },
+		[HOLD_WAITS] = { VERIFY_WAITS, NULL },
+		[HOLD_FOREIGN] = { VERIFY_DIFFERS, "somebody changed it since" },
+		[HOLD_BACK] = { VERIFY_DIFFERS, "the value from before gputune is there again" },
+		[HOLD_LOST] = { VERIFY_DIFFERS, "it went with the last reboot" },
+		[HOLD_RESET] = { VERIFY_DIFFERS, "another change of gputune's has reset it" },
+		[HOLD_UNKNOWN] = { VERIFY_UNKNOWN, "it cannot be read back" },
+	};
+
+	*out = (struct verify){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		const struct hold_row *r = &rows[i];
+		struct verify_row row = {
+			r->e->id, r->e->target,	     r->e->knob,	  r->e->after,
+			r->now,	  of[r->hold].state, of[r->hold].sentence
+		};
+
+		add(a, out, &row);
+	}
+}
+
+/* A boot argument is in force when the running kernel was started with it (or without it). */
+static bool running_has(const struct machine *m, const struct change *c,
+			bool (*same)(const struct knob *k, const char *x, const char *y))
+{
+	const char *value;
+
+	if (c->knob.kind != KNOB_BOOTARG)
+		return true;
+	value = kernel_arg_value(&m->kernel, c->knob.name);
+	return same(&c->knob, value ? value : "not set", c->after);
+}
+
+void verify_plan(struct arena *a, const struct machine *m, const struct plan *p, plan_reader *read,
+		 bool (*same)(const struct knob *k, const char *x, const char *y), void *ctx,
+		 struct verify *out)
+{
+	*out = (struct verify){ 0 };
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		struct verify_row row = {
+			.id = c->s->id, .target = c->target, .knob = c->knob, .wanted = c->after
+		};
+		struct fact_str now;
+
+		if (c->gate)
+			continue;
+		now = read(ctx, a, &c->knob);
+		row.now = seen_ok(&now.f) ? now.v : NULL;
+		if (!row.now) {
+			row.state = VERIFY_UNKNOWN;
+			row.sentence = "it cannot be read back";
+		} else if (!same(&c->knob, row.now, c->after)) {
+			row.state = VERIFY_DIFFERS;
+		} else {
+			row.state = running_has(m, c, same) ? VERIFY_IN_FORCE : VERIFY_WAITS;
+		}
+		add(a, out, &row);
+	}
+}
+
+struct doc *page_verify(struct arena *a, const struct machine *m, const struct verify *v)
+{
+	static const struct column columns[] = {
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = "Requested", .wrap = true },
+		{ .title = "Now", .wrap = true },
+		{ .title = "State" },
+		{ .title = "Why", .wrap = true },
+	};
+	struct doc *d = doc_new(a);
+	struct batch_row *keys = arena_array(a, v->n, sizeof(*keys));
+	struct node *t = doc_table(d, NULL, columns, 6);
+	struct batch *b;
+	size_t n;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct verify_row *r = &v->rows[i];
+		const char *const key[] = { r->wanted, r->now, states[r->state].name, r->sentence };
+
+		keys[i] = (struct batch_row){ r->id, r->target, &r->knob, batch_key(a, key, 4) };
+	}
+	b = batch_rows(a, m, keys, v->n, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct verify_row *r = &v->rows[b[i].first];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, b[i].what);
+		c[1] = cell(b[i].on);
+		c[2] = cell(r->wanted);
+		c[3] = r->now ? cell(r->now) : cell_as(STYLE_UNKNOWN, "unknown");
+		c[4] = cell_as(states[r->state].style, states[r->state].text);
+		c[5] = cell(r->sentence);
+	}
+	node_drop_empty(t);
+	doc_text(d,
+		 "%zu requested: %zu in force, %zu after a reboot, %zu not in force, %zu unknown.",
+		 v->n, v->count[VERIFY_IN_FORCE], v->count[VERIFY_WAITS], v->count[VERIFY_DIFFERS],
+		 v->count[VERIFY_UNKNOWN]);
+	return d;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages of apply and undo: what became of every knob, and what is left to a person. */
+#include "tune/txn/page_txn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tune/plan/batch.h"
+
+static enum style outcome_style(enum outcome o)
+{
+	switch (o) {
+	case OUTCOME_DONE:
+	case OUTCOME_RESTORED:
+	case OUTCOME_ALREADY:
+		return STYLE_GOOD;
+	case OUTCOME_CLAMPED:
+	case OUTCOME_FAILED:
+	case OUTCOME_STUCK:
+		return STYLE_BAD;
+	case OUTCOME_FOREIGN:
+	case OUTCOME_RESET:
+	case OUTCOME_GONE:
+		return STYLE_WARN;
+	default:
+		return STYLE_MUTED;
+	}
+}
+
+/* The word people read; outcome_name is for programs. */
+static const char *outcome_text(enum outcome o)
+{
+	static const char *const texts[] = {
+		[OUTCOME_DONE] = "in force",
+		[OUTCOME_CLAMPED] = "not taken",
+		[OUTCOME_FAILED] = "failed",
+		[OUTCOME_ROLLED_BACK] = "rolled back",
+		[OUTCOME_NOT_TRIED] = "not tried",
+		[OUTCOME_STUCK] = "stuck",
+		[OUTCOME_RESTORED] = "restored",
+		[OUTCOME_ALREADY] = "was restored already",
+		[OUTCOME_RESET] = "reset",
+		[OUTCOME_COVERED] = "held by a later change",
+		[OUTCOME_FOREIGN] = "left: changed since",
+		[OUTCOME_GONE] = "gone",
+	};
+
+	return texts[o];
+}
+
+static bool needs_reboot(const struct outcome_row *r)
+{
+	const struct setting *s = setting_find(r->id);
+
+	return r->knob.kind == KNOB_BOOTARG || (s && s->effect == EFFECT_REBOOT);
+}
+
+static bool waits(const struct outcome_row *r)
+{
+	return r->outcome == OUTCOME_DONE && needs_reboot(r);
+}
+
+/* Of a file of ours that it is there; its text is for who opens it. */
+static struct cell value_cell(struct doc *d, const struct knob *k, const char *value)
+{
+	if (!value)
+		return cell_as(STYLE_UNKNOWN, "unknown");
+	if ((k->kind != KNOB_FILE && k->kind != KNOB_BLOCK) || value[0] != '0' || !value[5])
+		return cell(value);
+	return cell_printf(d, STYLE_PLAIN, "%.4s, %zu characters", value, strlen(value + 5));
+}
+
+static const char *file_of(const struct outcome_row *o)
+{
+	return o->knob.kind == KNOB_FILE ? o->knob.name : "";
+}
+
+/* undo: what was set is what it comes from. */
+static void outcomes(struct doc *d, const struct machine *m, const struct txn_report *r, bool undo)
+{
+	const struct column columns[] = {
+		{ .title = "Setting" },
+		{ .title = "On" },
+		{ .title = undo ? "Before" : "From", .wrap = true },
+		{ .title = undo ? "We had set" : "To", .wrap = true },
+		{ .title = r->dry ? "Would be" : "Outcome" },
+		{ .title = "Now", .wrap = true },
+		{ .title = "What happened", .wrap = true },
+	};
+	struct node *t = doc_table(d, NULL, columns, 7);
+	struct batch_row *rows = arena_array(d->arena, r->n, sizeof(*rows));
+	struct batch *b;
+	size_t n;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct outcome_row *o = &r->rows[i];
+		const char *const key[] = { o->from,	 o->to,
+					    o->found,	 outcome_text(o->outcome),
+					    o->sentence, file_of(o) };
+
+		rows[i] = (struct batch_row){ o->id, o->target, &o->knob,
+					      batch_key(d->arena, key, 6) };
+	}
+	b = batch_rows(d->arena, m, rows, r->n, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct outcome_row *o = &r->rows[b[i].first];
+		struct cell *c = node_row(d, t);
+		bool done = o->outcome == OUTCOME_DONE || o->outcome == OUTCOME_RESTORED;
+
+		c[0] = cell_as(STYLE_CODE, b[i].what);
+		c[1] = cell(*file_of(o) ? file_of(o) : b[i].on);
+		c[2] = value_cell(d, &o->knob, o->from);
+		c[3] = value_cell(d, &o->knob, o->to);
+		c[4] = waits(o) ? cell_as(STYLE_WARN, "after a reboot")
+				: cell_as(outcome_style(o->outcome), outcome_text(o->outcome));
+		c[5] = done || !o->found ? cell(NULL) : value_cell(d, &o->knob, o->found);
+		c[6] = cell(o->sentence);
+	}
+	node_drop_empty(t);
+}
+
+/* By hand, in the order in which they have to be run. */
+static void commands(struct doc *d, const struct txn_report *r)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].outcome == OUTCOME_STUCK && r->rows[i].command)
+			text_printf(&t, "%s\n", r->rows[i].command);
+	if (!t.len)
+		return;
+	doc_text(d, "Stuck; to put it right by hand:");
+	doc_code(d, arena_strdup(d->arena, t.s));
+}
+
+static bool has_command(const struct txn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].outcome == OUTCOME_STUCK && r->rows[i].command)
+			return true;
+	return false;
+}
+
+static size_t count(const struct txn_report *r, enum outcome o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->rows[i].outcome == o;
+	return n;
+}
+
+void page_recovered(struct doc *d, const struct machine *m, const struct txn_report *r,
+		    bool with_rows)
+{
+	const struct txn_report rows = { .rows = r->recovery, .n = r->n_recovery };
+	struct node *leftovers = r->n_leftovers ? doc_bullets(d) : NULL;
+
+	for (size_t i = 0; i < r->n_leftovers; i++)
+		node_bullet(d, leftovers, cell(r->leftovers[i]));
+	if (!r->recovered)
+		return;
+	doc_text(d, "%zu interrupted transaction%s found first and rolled back.", r->recovered,
+		 r->recovered == 1 ? " was" : "s were");
+	if (!with_rows)
+		return;
+	outcomes(d, m, &rows, true);
+	commands(d, &rows);
+}
+
+static const char *changes_text(struct arena *a, size_t n)
+{
+	return arena_printf(a, "%zu change%s", n, n == 1 ? "" : "s");
+}
+
+/* What was written of boot arguments is a file that the boot menu is made from. */
+static void boot_menu(struct doc *d, const struct machine *m, const struct txn_report *r,
+		      enum outcome written, struct node *line)
+{
+	size_t i = 0;
+
+	while (i < r->n && (r->rows[i].knob.kind != KNOB_BOOTARG || r->rows[i].outcome != written))
+		i++;
+	if (i == r->n)
+		return;
+	node_span(d, line, cell(" Kernel arguments wait for "));
+	node_span(d, line,
+		  cell_as(STYLE_CODE, fact_is(&m->config.boot_menu, "kernel-install")
+					      ? "kernel-install add-all"
+					      : "update-grub"));
+	node_span(d, line, cell(", which is yours to run, before that reboot."));
+}
+
+static void applied(struct doc *d, const struct machine *m, const struct txn_report *r,
+		    struct node *line)
+{
+	size_t later = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		later += waits(&r->rows[i]);
+	if (!r->n) {
+		node_span(d, line, cell_as(STYLE_GOOD, "Nothing had to be changed."));
+		return;
+	}
+	node_span(d, line,
+		  cell_printf(d, STYLE_GOOD, "Transaction %lu: %s made.", r->txn,
+			      changes_text(d->arena, r->n)));
+	if (later)
+		node_span(d, line,
+			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
+				      later, later == 1 ? "takes" : "take"));
+	node_span(d, line, cell(" Taken back with "));
+	node_span(d, line, cell_printf(d, STYLE_CODE, "gputune undo %lu", r->txn));
+	node_span(d, line, cell("."));
+	boot_menu(d, m, r, OUTCOME_DONE, line);
+}
+
+struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
+		       int result)
+{
+	struct doc *d = doc_new(a);
+	struct node *line;
+
+	page_recovered(d, m, r, true);
+	outcomes(d, m, r, false);
+	commands(d, r);
+	line = doc_paragraph(d);
+	if (result == 0)
+		applied(d, m, r, line);
+	else if (result == -EUCLEAN)
+		node_span(d, line,
+			  cell_printf(d, STYLE_BAD,
+				      "Transaction %lu failed, and %s could not be rolled back. "
+				      "\"gputune undo %lu\" tries again.",
+				      r->txn, changes_text(a, count(r, OUTCOME_STUCK)), r->txn));
+	else if (result == -ECANCELED)
+		node_span(d, line,
+			  cell_printf(d, STYLE_WARN,
+				      "Transaction %lu failed and was rolled back: the machine is "
+				      "as it was.",
+				      r->txn));
+	else
+		node_span(d, line, cell_as(STYLE_WARN, "Nothing was written."));
+	return d;
+}
+
+/* What a person has to know beyond "restored". */
+static void undone(struct doc *d, const struct txn_report *r, struct node *line)
+{
+	static const struct {
+		enum outcome o;
+		const char *text;
+	} parts[] = {
+		{ OUTCOME_RESTORED, "restored" },
+		{ OUTCOME_ALREADY, "as before already" },
+		{ OUTCOME_RESET, "reset (the prior value was unknown)" },
+		{ OUTCOME_COVERED, "held by a later transaction" },
+		{ OUTCOME_FOREIGN, "left alone (changed since by somebody else)" },
+		{ OUTCOME_GONE, "given up (its device or file is not there)" },
+		{ OUTCOME_NOT_TRIED, "not tried" },
+		{ OUTCOME_STUCK, "stuck" },
+	};
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t n = count(r, parts[i].o);
+
+		if (n)
+			text_printf(&t, "%s%zu %s", t.len ? ", " : "", n, parts[i].text);
+	}
+	if (r->dry)
+		node_span(d, line, cell("A dry run: nothing was written. It would be: "));
+	node_span(d, line,
+		  cell_as(STYLE_STRONG, arena_printf(d->arena, "%s.",
+						     t.len    ? t.s
+						     : r->dry ? "nothing undone"
+							      : "Nothing was undone")));
+	if (count(r, OUTCOME_FOREIGN))
+		node_span(d, line, cell(" --force restores what somebody changed since, too."));
+}
+
+/* What was taken back and is in force all the same until the machine is booted. */
+static void restarts(struct doc *d, const struct machine *m, const struct txn_report *r,
+		     struct node *line)
+{
+	size_t later = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		later += needs_reboot(&r->rows[i]) && r->rows[i].outcome == OUTCOME_RESTORED;
+	if (later)
+		node_span(d, line,
+			  cell_printf(d, STYLE_WARN, " %zu of them %s effect after a reboot.",
+				      later, later == 1 ? "takes" : "take"));
+	boot_menu(d, m, r, OUTCOME_RESTORED, line);
+}
+
+void page_taken_back(struct doc *d, const struct machine *m, const struct txn_report *r)
+{
+	outcomes(d, m, r, true);
+	commands(d, r);
+}
+
+struct doc *page_undo(struct arena *a, const struct machine *m, const struct txn_report *r,
+		      int result)
+{
+	struct doc *d = doc_new(a);
+	struct node *line;
+
+	page_recovered(d, m, r, true);
+	page_taken_back(d, m, r);
+	line = doc_paragraph(d);
+	if (result == -ENOENT && !r->n)
+		node_span(d, line, cell("There is nothing to undo."));
+	else
+		undone(d, r, line);
+	if (!r->dry)
+		restarts(d, m, r, line);
+	if (result == -EUCLEAN && count(r, OUTCOME_STUCK))
+		node_span(d, line,
+			  cell_as(STYLE_BAD, has_command(r)
+						     ? " Not everything could be taken back: the "
+						       "commands above do it by hand."
+						     : " Not everything could be taken back."));
+	return d;
+}

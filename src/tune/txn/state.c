@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks at the files of the state folder from outside: kind, owner, mode, names, file system. Knows
+ * nothing of what they say. */
+#include "tune/txn/state.h"
+
+#include <linux/magic.h>
+
+#include "machine/write/write.h"
+#include "tune/txn/journal.h"
+
+/* Each says what undo does. */
+static const char *const believed[] = { TXN_JOURNAL, TXN_COPY, TXN_HISTORY };
+
+static int check_one(struct host *h, const char *path, struct err *e)
+{
+	struct host_stat st;
+
+	if (host_stat(h, path, &st))
+		return 0;
+	if (st.kind != HOST_FILE) {
+		err_set(e, HOST_NOT_OURS, "%s is no plain file: what it says is not believed",
+			path);
+		err_hint(e, "\"ls -l %s\" shows what it is; replace it with a plain file", path);
+	} else if (st.uid != h->id.euid && st.uid != 0) {
+		err_set(e, HOST_NOT_OURS, "%s belongs to user %lld: what it says is not believed",
+			path, st.uid);
+		err_hint(e, "where it is to be trusted: chown root: %s", path);
+	} else if (st.mode & 022) {
+		err_set(e, HOST_NOT_OURS,
+			"others may write to %s (mode %04o): what it says is not believed", path,
+			st.mode);
+		err_hint(e, "where it is to be trusted: chmod 600 %s", path);
+	} else if (st.links > 1) {
+		err_set(e, HOST_NOT_OURS,
+			"%s has %lu names (hard links): who writes to another one changes it; what "
+			"it says is not believed",
+			path, st.links);
+		err_hint(e, "where it is to be trusted: cp -p %s %s.one && mv %s.one %s", path,
+			 path, path, path);
+	} else {
+		return 0;
+	}
+	return HOST_NOT_OURS;
+}
+
+int state_folder_refused(struct err *e)
+{
+	err_set(e, HOST_NOT_OURS,
+		"%s is a link, belongs to another user, or others may write to it: what is "
+		"in it is not believed",
+		TXN_DIR);
+	err_hint(e,
+		 "look at it with ls -ld; \"chown root: %s; chmod 700 %s\" where it is to be "
+		 "trusted",
+		 TXN_DIR, TXN_DIR);
+	return HOST_NOT_OURS;
+}
+
+int state_check(struct host *h, struct err *e)
+{
+	struct host_stat st;
+	int r = 0;
+
+	if (host_stat(h, TXN_DIR, &st) == 0 &&
+	    (st.kind != HOST_DIR || (st.uid != h->id.euid && st.uid != 0) || st.mode & 022))
+		return state_folder_refused(e);
+
+	for (size_t i = 0; r == 0 && i < sizeof(believed) / sizeof(believed[0]); i++)
+		r = check_one(h, believed[i], e);
+	return r;
+}
+
+const char *state_is_lost_at_boot(struct host *h)
+{
+	long long type;
+	int r = host_ask_int(h, "statfs", TXN_DIR, "type", &type);
+
+	/* The first change makes the folder. */
+	if (r == -ENOENT)
+		r = host_ask_int(h, "statfs", "/var/lib", "type", &type);
+	if (r || (type != TMPFS_MAGIC && type != RAMFS_MAGIC))
+		return NULL;
+	return TXN_DIR " is in memory (tmpfs): a reboot deletes the journal, and then what is kept "
+		       "for the next boot cannot be undone";
+}

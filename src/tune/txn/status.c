@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of our changes: looks at every knob that the journal holds, and writes nothing. */
+#include <string.h>
+
+#include "machine/knob/io.h"
+#include "tune/txn/layer.h"
+#include "tune/txn/run.h"
+#include "tune/txn/txn.h"
+
+const char *hold_name(enum hold h)
+{
+	static const char *const names[] = { "ours", "waits", "foreign", "back",
+					     "lost", "reset", "unknown" };
+
+	return names[h];
+}
+
+const char *outcome_name(enum outcome o)
+{
+	static const char *const names[] = { "done",	  "clamped", "failed",	 "rolled-back",
+					     "not-tried", "stuck",   "restored", "already",
+					     "reset",	  "covered", "foreign",	 "gone" };
+
+	return names[o];
+}
+
+/* Whether the running kernel was booted with what our drop-in asks for. */
+static bool is_booted_with(struct host *h, struct arena *a, const struct entry *e)
+{
+	char *line;
+	size_t name = strlen(e->knob.name);
+
+	if (host_read(h, "/proc/cmdline", HOST_READ_MAX, a, &line, NULL))
+		return false;
+	for (char *save = NULL, *word = strtok_r(line, " \n", &save); word;
+	     word = strtok_r(NULL, " \n", &save)) {
+		if (strncmp(word, e->knob.name, name) != 0)
+			continue;
+		if (word[name] == '=' ? strcmp(word + name + 1, e->after) == 0
+				      : !word[name] && !*e->after)
+			return true;
+	}
+	return false;
+}
+
+const char *run_until_reboot(struct txn_run *r, const struct entry *e)
+{
+	return e->knob.kind == KNOB_BOOTARG && is_booted_with(r->h, r->a, e)
+		       ? "in effect until reboot"
+		       : NULL;
+}
+
+static bool is_ours(const struct entry *e, const char *now)
+{
+	return knob_holds(&e->knob, now, e->after) ||
+	       (e->read && knob_holds(&e->knob, now, e->read));
+}
+
+/* The later change of ours that has reset the knob to what it holds now, and is in force; NULL. */
+static const struct entry *reset_by(struct host *h, struct arena *a, const struct journal *j,
+				    const struct entry *e, const char *now)
+{
+	size_t i = 0;
+	const struct entry *above = layer_resets((struct journal *)j, e, &i);
+	struct err ignored = { 0 };
+	const char *its;
+
+	return above && above->sides[i].left && knob_same(&e->knob, now, above->sides[i].left) &&
+			       is_ours(e, above->sides[i].before) &&
+			       knob_get(h, a, &above->knob, &its, &ignored) == 0 &&
+			       is_ours(above, its)
+		       ? above
+		       : NULL;
+}
+
+static enum hold judge(struct host *h, struct arena *a, const struct journal *j,
+		       const struct entry *e, struct hold_row *row)
+{
+	const struct entry *reset;
+	struct err ignored = { 0 };
+	int code = knob_get(h, a, &e->knob, &row->now, &ignored);
+
+	if (code) {
+		row->now = NULL;
+		return code == -ENODATA && e->lost ? HOLD_LOST : HOLD_UNKNOWN;
+	}
+	if (e->lost)
+		return HOLD_LOST;
+	if (is_ours(e, row->now))
+		return e->knob.kind == KNOB_BOOTARG && !is_booted_with(h, a, e) ? HOLD_WAITS
+										: HOLD_OURS;
+	reset = reset_by(h, a, j, e, row->now);
+	if (reset) {
+		row->by = arena_printf(a, "%s of transaction %lu", reset->id, reset->txn);
+		return HOLD_RESET;
+	}
+	return e->before && knob_holds(&e->knob, row->now, e->before) ? HOLD_BACK : HOLD_FOREIGN;
+}
+
+int txn_status(struct host *h, struct arena *a, struct journal *j, struct hold_row **rows,
+	       size_t *n)
+{
+	txn_carry_over(h, a, j);
+	*rows = NULL;
+	*n = 0;
+	for (size_t i = 0; i < j->n; i++)
+		for (size_t k = 0; k < j->items[i].n; k++) {
+			const struct transaction *t = &j->items[i];
+			const struct entry *e = &t->entries[k];
+			struct hold_row row = { .t = t, .e = e };
+
+			/* Of several on one knob the newest is in force. */
+			if (!entry_is_active(e) || layer_above(j, e) ||
+			    strcmp(t->op, "persist") == 0)
+				continue;
+			row.hold = e->unread ? HOLD_UNKNOWN : judge(h, a, j, e, &row);
+			*rows = arena_grow(a, *rows, *n, sizeof(**rows));
+			(*rows)[(*n)++] = row;
+		}
+	return 0;
+}

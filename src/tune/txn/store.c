@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the journal's files, and bringing them into order before they are added to. */
+#include "tune/txn/store.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/write/write.h"
+#include "tune/txn/line.h"
+#include "tune/txn/scan.h"
+
+/* More than any disk for it holds: what is read is what is there. */
+#define FILE_BYTES_MAX ((size_t)1 << 33)
+/* A journal of this length is still read in a few milliseconds. */
+enum { LONG_BYTES = 1 << 20 };
+
+static int read_file(struct host *h, struct arena *a, const char *path, struct seal_file *out)
+{
+	char *text;
+	int r = host_read(h, path, FILE_BYTES_MAX, a, &text, &out->len);
+
+	if (r == 0)
+		out->text = text;
+	else
+		*out = (struct seal_file){ "", 0 };
+	return r == -ENOENT || r == -ENOTDIR || r == HOST_NOT_CAPTURED ? 0 : r;
+}
+
+static long long number_after(const char *line, size_t n, const char *key)
+{
+	const char *at = memmem(line, n, key, strlen(key));
+
+	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+}
+
+int store_load(struct host *h, struct arena *a, struct store *out, struct err *e)
+{
+	struct seal_file journal, copy;
+	const char *line, *nl;
+	int r = read_file(h, a, TXN_JOURNAL, &journal);
+
+	*out = (struct store){ .next = 1 };
+	if (r)
+		return err_set(e, r, "%s: %s", TXN_JOURNAL, strerror(-r));
+	/* It is read for what the journal has lost: without it that is still lost. */
+	if (read_file(h, a, TXN_COPY, &copy))
+		copy = (struct seal_file){ "", 0 };
+	seal_merge(a, journal, copy, &out->read);
+	out->files = (struct journal_files){ .format = out->read.sealed ? STORE_FORMAT
+						       : journal.len	? 1
+									: 0,
+					     .copy_is_whole = out->read.same,
+					     .bytes = journal.len,
+					     .copy_bytes = copy.len };
+	out->torn = journal.len && journal.text[journal.len - 1] != '\n';
+	out->whole = out->read.sealed && !out->read.bad && out->read.len == journal.len &&
+		     memcmp(out->read.text, journal.text, journal.len) == 0;
+	line = out->read.text;
+	nl = memchr(line, '\n', out->read.len);
+	if (!out->read.sealed || !nl || !str_starts(line, SEAL_FIRST))
+		return 0;
+	if (number_after(line, (size_t)(nl - line), "\"format\":") > STORE_FORMAT)
+		return err_set(e, -EPROTONOSUPPORT,
+			       "%s: a newer gputune has written it: use that version", TXN_JOURNAL);
+	out->next = (unsigned long)number_after(line, (size_t)(nl - line), "\"next\":");
+	out->next = out->next < 1 || out->next > TXN_MAX ? 1 : out->next;
+	out->rewritten = number_after(line, (size_t)(nl - line), SEAL_TIMES);
+	return 0;
+}
+
+int store_history(struct host *h, struct arena *a, struct journal_files *files,
+		  struct seal_read *out, struct err *e)
+{
+	struct seal_file history;
+	int r = read_file(h, a, TXN_HISTORY, &history);
+	TEXT_AUTO good = { 0 };
+	uint32_t p, c;
+
+	*out = (struct seal_read){ .text = "", .sealed = true };
+	files->history_bytes = history.len;
+	if (r)
+		return err_set(e, r, "%s: %s", TXN_HISTORY, strerror(-r));
+	for (const char *s = history.text, *end = s + history.len, *nl; s < end; s = nl + 1) {
+		nl = memchr(s, '\n', (size_t)(end - s));
+		if (!nl)
+			break;
+		if (seal_matches(s, (size_t)(nl - s), &p, &c))
+			text_addn(&good, s, (size_t)(nl - s) + 1);
+		else
+			out->bad++;
+	}
+	out->len = good.len;
+	out->text = good.len ? arena_strndup(a, good.s, good.len) : "";
+	return 0;
+}
+
+/* --- writing anew -------------------------------------------------------------------------------
+ */
+
+struct writing {
+	/* What is given up is told from what is kept by parsing it. */
+	struct arena a;
+	struct journal parsed;
+	size_t *at; /* by number: place in parsed, plus one */
+	struct scan scan;
+	enum store_how how;
+	bool sealed, move;
+	struct text journal, history;
+	uint32_t chain, history_chain;
+};
+
+/*
+ * A format of its own begins with a transaction that cannot be: the version before it, which knew
+ * no formats, finds a change that it cannot read and the last number there is. So it neither says
+ * that nothing is held nor adds anything.
+ */
+static void add_first(struct writing *w, const struct store *s)
+{
+	struct text line = { 0 };
+	unsigned long next = s->next > w->scan.last ? s->next : w->scan.last + 1;
+
+	text_printf(&line,
+		    SEAL_FIRST "\"op\":\"apply\",\"boot\":null,\"time\":0,\"format\":%d," SEAL_TIMES
+			       "%lld,\"next\":%lu}",
+		    STORE_FORMAT, s->rewritten + 1, next);
+	seal_line(&w->journal, line.s, line.len, &w->chain);
+	text_clear(&line);
+	text_printf(&line,
+		    "{\"t\":\"intend\",\"txn\":%d,\"seq\":1,\"id\":\"journal.format-%d\","
+		    "\"target\":\"\",\"after\":\"use a newer gputune\"}",
+		    TXN_MAX, STORE_FORMAT);
+	seal_line(&w->journal, line.s, line.len, &w->chain);
+	text_free(&line);
+}
+
+static bool is_json(const char *line, size_t n)
+{
+	json_error_t why;
+	json_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	bool is = json_is_object(j) && json_object_size(j);
+
+	json_decref(j);
+	return is;
+}
+
+/* A line of the earlier format that is none: its bytes are kept, each as one character. */
+static void add_unread(struct text *out, unsigned long txn, const char *line, size_t n,
+		       uint32_t *chain)
+{
+	struct text bytes = { 0 };
+	json_t *j = json_object();
+	char *text;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char b = (unsigned char)line[i];
+
+		if (b >= 0x80)
+			text_addc(&bytes, (char)(0xc0 | b >> 6));
+		text_addc(&bytes, (char)(b >= 0x80 ? 0x80 | (b & 0x3f) : b));
+	}
+	json_object_set_new(j, "t", json_string("unread"));
+	json_object_set_new(j, "txn", json_integer((json_int_t)txn));
+	json_object_set_new(j, "bytes", json_stringn(bytes.s, bytes.len));
+	text = json_dumps(j, JSON_COMPACT);
+	if (!text)
+		abort();
+	seal_line(out, text, strlen(text), chain);
+	free(text);
+	json_decref(j);
+	text_free(&bytes);
+}
+
+/* Whether the line says something where it stands. What it says nothing of is not known to the
+ * lines behind it. */
+static bool is_sound(struct writing *w, const struct line_head *head, const char *line, size_t n)
+{
+	size_t *at = &w->at[head->txn], known = *at ? w->parsed.items[*at - 1].n : 0;
+	json_error_t why;
+	json_t *j = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	bool sound = j && line_apply(&w->a, &w->parsed, at, head, j) == 0;
+
+	if (!sound && *at)
+		w->parsed.items[*at - 1].n = known;
+	json_decref(j);
+	return sound;
+}
+
+static void add_line(void *ctx, const char *line, size_t n)
+{
+	struct writing *w = ctx;
+	struct line_head head;
+	bool headed = line_head(line, n, &head) &&
+		      (head.txn <= w->scan.last || (w->sealed && head.txn == TXN_MAX));
+	bool past = headed && w->move && scan_is_past(&w->scan, head.txn);
+	struct text *out = past ? &w->history : &w->journal;
+	uint32_t *chain = past ? &w->history_chain : &w->chain;
+
+	if (headed && head.txn == TXN_MAX && !line_is(&head, "unread"))
+		return;
+	if (w->how == STORE_GIVE_UP &&
+	    (!headed || head.txn == TXN_MAX || !is_sound(w, &head, line, n)))
+		return;
+	if (w->sealed)
+		n = seal_object_len(n);
+	else if (!headed || !is_json(line, n)) {
+		add_unread(out, headed ? head.txn : TXN_MAX, line, n, chain);
+		return;
+	}
+	seal_line(out, line, n, chain);
+}
+
+/* A long journal is written anew when that makes it shorter by half. */
+static bool is_worth_it(const struct writing *w, const struct store *s, enum store_how how)
+{
+	return how != STORE_MEND || !s->whole || w->history.len > w->journal.len;
+}
+
+static int write_anew(struct host *h, const struct store *s, enum store_how how,
+		      struct store_end *out)
+{
+	struct writing w = { .scan = { .sealed = s->read.sealed },
+			     .how = how,
+			     .sealed = s->read.sealed,
+			     .move = how != STORE_MEND || s->read.len > LONG_BYTES };
+	int r = 0;
+
+	scan_text(&w.scan, s->read.text, s->read.len);
+	if (how == STORE_GIVE_UP)
+		w.at = arena_array(&w.a, w.scan.last + 1, sizeof(*w.at));
+	add_first(&w, s);
+	scan_lines(s->read.text, s->read.len, add_line, &w);
+	if (is_worth_it(&w, s, how)) {
+		/* The history first: what a crash leaves in both is read as what it is. */
+		if (w.history.len)
+			r = host_append(h, TXN_HISTORY, w.history.s, w.history.len);
+		if (r == 0)
+			r = host_put(h, TXN_JOURNAL, w.journal.s, w.journal.len, 0600);
+		if (r == 0)
+			out->copied = host_put(h, TXN_COPY, w.journal.s, w.journal.len, 0600) == 0;
+		out->chain = w.chain;
+	}
+	text_free(&w.journal);
+	text_free(&w.history);
+	scan_free(&w.scan);
+	arena_free(&w.a);
+	return r;
+}
+
+int store_ready(struct host *h, enum store_how how, struct store_end *out)
+{
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct store s;
+	int r = store_load(h, &a, &s, &ignored);
+
+	*out = (struct store_end){ .chain = s.read.chain, .torn = s.torn, .copied = true };
+	if (r || (s.read.bad && how != STORE_GIVE_UP)) {
+		arena_free(&a);
+		return r;
+	}
+	out->torn = false;
+	/* What the copy lacks or has too much is no reason to touch the journal, nor to stop. */
+	if (s.whole && !s.read.same)
+		out->copied = host_put(h, TXN_COPY, s.read.text, s.read.len, 0600) == 0;
+	if (!s.whole || s.read.len > LONG_BYTES || how != STORE_MEND)
+		r = write_anew(h, &s, how, out);
+	arena_free(&a);
+	return r;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The journal's files: the journal, its copy with the same bytes, and the history, to which goes
+ * what is over when the journal has grown long. Knows how they lie on disk, and nothing of what is
+ * to be done with what they say. For txn/ alone.
+ */
+#ifndef TXN_STORE_H
+#define TXN_STORE_H
+
+#include "machine/host/host.h"
+#include "tune/txn/journal.h"
+#include "tune/txn/seal.h"
+
+#define STORE_FORMAT 2
+
+struct store {
+	struct seal_read read;
+	bool whole;	     /* the journal is of this format and holds read.text alone */
+	bool torn;	     /* the journal does not end with a newline */
+	unsigned long next;  /* number of the next transaction; 1: the text tells */
+	long long rewritten; /* times */
+	struct journal_files files;
+};
+
+/* Reads both files. A machine without them has an empty journal. -EPROTONOSUPPORT: a newer version
+ * has written it. */
+int store_load(struct host *h, struct arena *a, struct store *out, struct err *e);
+
+/* What is over: the same lines, each block of which begins a chain of its own. Empty where there is
+ * none. Fills files->history_bytes. */
+int store_history(struct host *h, struct arena *a, struct journal_files *files,
+		  struct seal_read *out, struct err *e);
+
+enum store_how {
+	STORE_MEND,    /* only what is damaged, cut short, long or of an earlier format */
+	STORE_COMPACT, /* moves what is over to the history, however short the journal is */
+	STORE_GIVE_UP, /* and lines that cannot be read, to be forgotten */
+};
+
+/* Where the next addition goes on. */
+struct store_end {
+	uint32_t chain; /* of the last line */
+	bool torn;	/* a newline first */
+	bool copied;	/* the copy can be added to as well */
+};
+
+/*
+ * Makes journal and copy the same, and of this format, before the first addition. Writes nothing
+ * where that is so already. What is lost in both stays as it is, unless it is given up: then the
+ * two are only added to. The lock is held.
+ */
+int store_ready(struct host *h, enum store_how how, struct store_end *out);
+
+#endif

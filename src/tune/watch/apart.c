@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A child of the watcher that opens NVML, answers through a pipe, and ends without tidying up. */
+#include "tune/watch/apart.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/reap.h"
+
+enum { LOOK_MS = 20000 };
+
+static long long time_us(const struct timeval *t)
+{
+	return (long long)t->tv_sec * 1000000 + t->tv_usec;
+}
+
+/* Never returns. Its parent's end is its own. */
+static void child(void (*work)(void *ctx, struct text *reply), void *ctx, int fd, pid_t parent)
+{
+	struct text reply = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+	work(ctx, &reply);
+	_exit(reply.len <= APART_MAX && fd_write_all(fd, reply.s, reply.len) == 0 ? 0 : 1);
+}
+
+/* Until the end of what it says. 0, -ETIME or -EIO. */
+static int take_reply(int fd, int limit_ms, struct text *reply)
+{
+	long long until = clock_mono_ms() + limit_ms;
+	char buf[4096];
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		long long left = until - clock_mono_ms();
+		ssize_t n;
+		int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+
+		if (ready == 0)
+			return -ETIME;
+		/* Not told that there is something: a read would wait without a limit. */
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready < 0)
+			return -EIO;
+		n = read(fd, buf, sizeof(buf));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -EIO;
+		if (n > 0)
+			text_addn(reply, buf, (size_t)n);
+		if (reply->len > APART_MAX)
+			return -EIO;
+	}
+}
+
+int apart_run(void (*work)(void *ctx, struct text *reply), void *ctx, int limit_ms,
+	      struct text *reply, pid_t *stuck, long long *cpu_us)
+{
+	struct rusage used = { 0 };
+	int ends[2], status = 0, r;
+	pid_t parent = getpid(), pid;
+
+	if (*stuck && reap_wait(*stuck, 0, &status, NULL) == -ETIME)
+		return -ETIME;
+	*stuck = 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -EIO;
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		child(work, ctx, ends[1], parent);
+	}
+	close(ends[1]);
+	r = pid < 0 ? -EIO : take_reply(ends[0], limit_ms, reply);
+	close(ends[0]);
+	if (pid > 0 && r == 0)
+		r = reap_wait(pid, limit_ms, &status, &used);
+	if (pid > 0 && r && !reap_kill(pid, false, &status, &used))
+		*stuck = pid;
+	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
+		r = -EIO;
+	if (cpu_us)
+		*cpu_us = time_us(&used.ru_utime) + time_us(&used.ru_stime);
+	if (r)
+		text_clear(reply);
+	return r;
+}
+
+bool apart_is(const struct guard *g, const struct item *it)
+{
+	return g->w->apart && it->knob.kind == KNOB_NVML;
+}
+
+/* --- looking -----------------------------------------------------------------------------------
+ */
+
+struct looking {
+	struct guard *g;
+	struct look *const *looks;
+	size_t n;
+};
+
+/* What is written for one: the same program reads it, but what a driver's library did to the child
+ * meanwhile is not known. */
+struct seen {
+	int sight;
+	int has_value;
+	size_t len; /* of what follows */
+};
+
+static bool has_value(int sight)
+{
+	return sight == SIGHT_OURS || sight == SIGHT_RESET || sight == SIGHT_OTHER ||
+	       sight == SIGHT_UNSEEN;
+}
+
+static bool is_sound(const struct seen *s)
+{
+	return (has_value(s->sight) && s->has_value == 1) ||
+	       ((s->sight == SIGHT_GONE || s->sight == SIGHT_BLIND) && s->has_value == 0 &&
+		s->len == 0);
+}
+
+static void look_in_child(void *ctx, struct text *reply)
+{
+	const struct looking *l = ctx;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *now = NULL;
+		struct seen s = { 0 };
+
+		s.sight = (int)item_look(l->g->h, &l->g->round, l->looks[i]->it, &now);
+		s.has_value = now != NULL;
+		s.len = now ? strlen(now) : 0;
+		text_addn(reply, (const char *)&s, sizeof(s));
+		text_addn(reply, now ? now : "", s.len);
+	}
+}
+
+static bool take_seen(struct guard *g, const struct text *reply, size_t *at, struct look *out)
+{
+	struct seen s;
+
+	if (reply->len - *at < sizeof(s))
+		return false;
+	memcpy(&s, reply->s + *at, sizeof(s));
+	*at += sizeof(s);
+	if (reply->len - *at < s.len || !is_sound(&s))
+		return false;
+	out->sight = (enum sight)s.sight;
+	out->now = s.has_value ? arena_strndup(&g->round, reply->s + *at, s.len) : NULL;
+	*at += s.len;
+	return true;
+}
+
+void apart_look(struct guard *g, struct look *const *looks, size_t n)
+{
+	struct looking l = { .g = g, .looks = looks, .n = n };
+	TEXT_AUTO reply = { 0 };
+	size_t at = 0, done = 0;
+	const char *why;
+	int r = apart_run(look_in_child, &l, LOOK_MS, &reply, &g->stuck, &g->apart_us);
+
+	while (r == 0 && done < n && take_seen(g, &reply, &at, looks[done]))
+		done++;
+	/* All of it or nothing. */
+	if (r == 0 && done == n && at == reply.len)
+		return;
+	why = r == -ETIME ? "the driver does not answer"
+			  : "the process that asks the driver failed";
+	for (size_t i = 0; i < n; i++) {
+		looks[i]->sight = SIGHT_UNSEEN;
+		looks[i]->now = why;
+	}
+}

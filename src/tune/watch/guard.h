@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watcher at work: what its loop and its reactions share. For watch/ alone. */
+#ifndef WATCH_GUARD_H
+#define WATCH_GUARD_H
+
+#include <sys/types.h>
+
+#include "tune/watch/watch.h"
+
+struct guard {
+	const struct watch *w;
+	struct host *h;
+	struct host *writer; /* holds the lock; NULL: nothing was written in this round */
+	struct items items;
+	struct arena policy_arena;
+	struct policy policy;
+	unsigned long long stamp; /* of the journal that was read */
+	bool loaded, blind;
+	size_t bad_lines; /* of the journal, when it was read last */
+	/* One round: one waking up. */
+	struct arena round;
+	struct event *events;
+	size_t n_events;
+	struct who_running running;
+	bool changed; /* something was seen to be not as it was */
+	long long journal_due, poll_due, dear_due, busy_since;
+	int quiet;  /* polls in a row that saw no change */
+	int rounds; /* since the machine was opened */
+	long long watchdog_due;
+	pid_t stuck;	    /* such a process that does not end; 0: none */
+	long long apart_us; /* CPU time that the last look in a process of its own took */
+	bool ready;
+	char status[160];
+};
+
+/* --- loop ------------------------------------------------------------------------------------- */
+
+long long guard_now(const struct guard *g);
+/* The journal: what is watched. The list stays as it is when it cannot be read. */
+void guard_load(struct guard *g);
+/* -EINVAL and *e; what was in force stays then. */
+int guard_policy(struct guard *g, struct err *e);
+/* False: the hint says to stop. */
+bool guard_take(struct guard *g, const struct hint *h);
+/* Looks at what is due. */
+void guard_round(struct guard *g);
+
+/* Adds an event of the item; from and to are copied. */
+struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it, const char *from,
+			const char *to);
+
+/* --- reactions -------------------------------------------------------------------------------- */
+
+/* Draws the consequences of what was seen of it. */
+void guard_react(struct guard *g, struct item *it, enum sight sight, const char *now);
+/* Sets it again when it is still what was seen. -EAGAIN: something else is going on, look again;
+ * other errors: *why says what went wrong. */
+int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,
+		  const char **why);
+/* Lets go of the lock. */
+void guard_unlock(struct guard *g);
+
+#endif

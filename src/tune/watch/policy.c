@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading watch.conf: sections are ids or prefixes, and [watch] is for all. Whatever is wrong is
+ * named with its line. */
+#include "tune/watch/policy.h"
+
+#include <ini.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/settings/settings.h"
+
+/* inih cuts longer lines without saying so; they are refused instead. */
+enum { LINE_BYTES = 190, FILE_BYTES = 64 << 10, ROWS_MAX = 1000 };
+enum { INTERVAL_MS = 30000, MAX_INTERVAL_MS = 300000, DAY_MS = 86400000, LEAST_MS = 100 };
+
+static const char *const reactions[] = { "report", "re-apply", "back-off" };
+
+struct reading {
+	struct arena *a;
+	struct policy *p;
+	const char *path, *rest; /* of the text */
+	int line, complained, result;
+	struct err *e;
+};
+
+void policy_default(struct policy *p)
+{
+	*p = (struct policy){ .limit = 3,
+			      .interval_ms = INTERVAL_MS,
+			      .max_interval_ms = MAX_INTERVAL_MS };
+}
+
+int reaction_parse(const char *name)
+{
+	for (int i = 0; i < (int)(sizeof(reactions) / sizeof(reactions[0])); i++)
+		if (strcmp(name, reactions[i]) == 0)
+			return i;
+	return -1;
+}
+
+const char *reaction_name(enum reaction r)
+{
+	return reactions[r];
+}
+
+int interval_parse(const char *text, long long *ms)
+{
+	static const struct {
+		const char *unit;
+		long long ms;
+	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "", 1000 } };
+	size_t digits = strspn(text, "0123456789");
+	char number[16];
+	long long n;
+
+	if (!digits || digits >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + digits, units[i].unit) != 0)
+			continue;
+		if (parse_i64(number, &n) || n > DAY_MS || n * units[i].ms < LEAST_MS ||
+		    n * units[i].ms > DAY_MS)
+			return -ERANGE;
+		*ms = n * units[i].ms;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int bad(struct reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The first complaint is kept. 0 tells inih that the line failed. */
+static int bad(struct reading *r, const char *fmt, ...)
+{
+	char what[400];
+	va_list ap;
+
+	if (r->result)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	r->complained = r->line;
+	r->result = err_set(r->e, -EINVAL, "%s:%d: %s", r->path, r->line, what);
+	return 0;
+}
+
+static char *next_line(char *buf, int cap, void *stream)
+{
+	struct reading *r = stream;
+	size_t n = strcspn(r->rest, "\n");
+
+	n += r->rest[n] == '\n';
+	if (r->result || !n)
+		return NULL;
+	r->line++;
+	if (n > LINE_BYTES || n >= (size_t)cap) {
+		bad(r, "the line is longer than %d characters", LINE_BYTES);
+		return NULL;
+	}
+	memcpy(buf, r->rest, n);
+	buf[n] = '\0';
+	r->rest += n;
+	return buf;
+}
+
+static bool any_setting(const char *pattern)
+{
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, pattern))
+			return true;
+	return false;
+}
+
+static struct policy_row *row_for(struct reading *r, const char *pattern)
+{
+	struct policy *p = r->p;
+	const char *near;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->rows[i].pattern, pattern) == 0)
+			return &p->rows[i];
+	if (!any_setting(pattern)) {
+		near = setting_suggest(pattern);
+		bad(r, "[%s] is not a setting%s%s%s", pattern, near ? "; did you mean [" : "",
+		    near ? near : "", near ? "]?" : "");
+		return NULL;
+	}
+	if (p->n == ROWS_MAX) {
+		bad(r, "more than %d sections", ROWS_MAX);
+		return NULL;
+	}
+	p->rows = arena_grow(r->a, p->rows, p->n, sizeof(*p->rows));
+	p->rows[p->n] = (struct policy_row){ .pattern = arena_strdup(r->a, pattern),
+					     .reaction = -1,
+					     .limit = -1 };
+	return &p->rows[p->n++];
+}
+
+/* policy and limit, of all or of one. 1: it was one of them. */
+static int common_key(struct reading *r, const char *key, const char *value, int *reaction,
+		      int *limit)
+{
+	long long n;
+
+	if (strcmp(key, "policy") == 0) {
+		*reaction = reaction_parse(value);
+		return *reaction < 0
+			       ? bad(r, "policy is report, re-apply or back-off, not \"%s\"", value)
+			       : 1;
+	}
+	if (strcmp(key, "limit") == 0) {
+		if (parse_i64(value, &n) || n < 1 || n > POLICY_LIMIT_MAX)
+			return bad(r, "limit is 1 to %d re-applications an hour, not \"%s\"",
+				   POLICY_LIMIT_MAX, value);
+		*limit = (int)n;
+		return 1;
+	}
+	return -1;
+}
+
+static int watch_key(struct reading *r, const char *key, const char *value)
+{
+	bool longest = strcmp(key, "max-interval") == 0;
+	int reaction = (int)r->p->reaction,
+	    code = common_key(r, key, value, &reaction, &r->p->limit);
+
+	if (code == 1)
+		r->p->reaction = (enum reaction)reaction;
+	if (code >= 0)
+		return code;
+	if (strcmp(key, "gpu-events") == 0) {
+		r->p->gpu_events = strcmp(value, "on") == 0;
+		return r->p->gpu_events || strcmp(value, "off") == 0
+			       ? 1
+			       : bad(r, "gpu-events is on or off, not \"%s\"", value);
+	}
+	if (!longest && strcmp(key, "interval") != 0)
+		return bad(r,
+			   "unknown key \"%s\" in [watch]; known are policy, limit, interval, "
+			   "max-interval, gpu-events",
+			   key);
+	if (interval_parse(value, longest ? &r->p->max_interval_ms : &r->p->interval_ms))
+		return bad(r, "%s is a time from 100ms to 24h like 30s or 5m, not \"%s\"", key,
+			   value);
+	return 1;
+}
+
+static int on_key(void *user, const char *section, const char *key, const char *value)
+{
+	struct reading *r = user;
+	struct policy_row *row;
+	int code;
+
+	if (r->result)
+		return 0;
+	if (!*section)
+		return bad(r, "\"%s\" stands before any section", key);
+	if (strcmp(section, "watch") == 0)
+		return watch_key(r, key, value);
+	row = row_for(r, section);
+	if (!row)
+		return 0;
+	code = common_key(r, key, value, &row->reaction, &row->limit);
+	return code >= 0 ? code
+			 : bad(r, "unknown key \"%s\" in [%s]; known are policy, limit", key,
+			       section);
+}
+
+int policy_load(struct host *h, struct arena *a, const char *path, struct policy *out,
+		struct err *e)
+{
+	struct reading r = { .a = a, .path = path, .e = e };
+	struct policy p;
+	char *text;
+	size_t len;
+	int code = host_read(h, path, FILE_BYTES, a, &text, &len), line;
+
+	policy_default(&p);
+	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED) {
+		*out = p;
+		return 0;
+	}
+	if (code)
+		return err_set(e, code, "%s: %s", path, strerror(-code));
+	r.p = &p;
+	r.rest = text;
+	line = strlen(text) == len ? ini_parse_stream(next_line, &r, on_key, &r) : 1;
+	/* A line that is no INI is passed over by the parser; what follows must not hide it. */
+	if (line > 0 && r.complained > line)
+		r.result = 0;
+	if (!r.result && line) {
+		r.line = line > 0 ? line : r.line;
+		bad(&r, "not \"key = value\", not \"[section]\" and not a comment");
+	}
+	if (r.result)
+		return r.result;
+	*out = p;
+	return 0;
+}
+
+void policy_of(const struct policy *p, const char *id, enum reaction *reaction, int *limit)
+{
+	size_t by_reaction = 0, by_limit = 0;
+
+	*reaction = p->reaction;
+	*limit = p->limit;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct policy_row *row = &p->rows[i];
+		size_t len = strlen(row->pattern);
+
+		if (!id_matches(id, row->pattern))
+			continue;
+		if (row->reaction >= 0 && len >= by_reaction) {
+			*reaction = (enum reaction)row->reaction;
+			by_reaction = len;
+		}
+		if (row->limit >= 0 && len >= by_limit) {
+			*limit = row->limit;
+			by_limit = len;
+		}
+	}
+}

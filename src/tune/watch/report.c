@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events to lines. One change of many targets, seen at one look, is one line. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_print.h"
+#include "base/stamp.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "tune/watch/event.h"
+
+enum { TARGETS_SHOWN = 8, PRIORITY_WARNING = 4, PRIORITY_NOTICE = 5, PRIORITY_INFO = 6 };
+
+/* The last column marks the message in the journal, so that it can be searched for. */
+static const struct {
+	const char *name;
+	int priority;
+	const char *message_id;
+} kinds[EVENT_KINDS] = {
+	[EVENT_STARTED] = { "started", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d1001" },
+	[EVENT_RELOADED] = { "reloaded", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d1002" },
+	[EVENT_TROUBLE] = { "trouble", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1003" },
+	[EVENT_CHANGED] = { "changed", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1004" },
+	[EVENT_LOST] = { "lost", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1005" },
+	[EVENT_RETURNED] = { "returned", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1006" },
+	[EVENT_REAPPLIED] = { "reapplied", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1007" },
+	[EVENT_REFUSED] = { "refused", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d1008" },
+	[EVENT_LEFT] = { "left", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d1009" },
+	[EVENT_GAVE_UP] = { "gave-up", PRIORITY_WARNING, "5b5211b1177046bc87cd15d6633d100a" },
+	[EVENT_GONE] = { "gone", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100b" },
+	[EVENT_BACK] = { "back", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100c" },
+	[EVENT_UNSEEN] = { "unseen", PRIORITY_NOTICE, "5b5211b1177046bc87cd15d6633d100d" },
+	[EVENT_STOPPED] = { "stopped", PRIORITY_INFO, "5b5211b1177046bc87cd15d6633d100e" },
+};
+
+static const char *event_name(enum event_kind k)
+{
+	return kinds[k].name;
+}
+
+static bool text_equal(const char *x, const char *y)
+{
+	return x && y ? strcmp(x, y) == 0 : x == y;
+}
+
+/* They differ in their target alone. */
+static bool is_same_change(const struct event *x, const struct event *y)
+{
+	return x->kind == y->kind && x->item && y->item && strcmp(x->item->id, y->item->id) == 0 &&
+	       x->item->txn == y->item->txn && text_equal(x->item->after, y->item->after) &&
+	       text_equal(x->from, y->from) && text_equal(x->to, y->to) && x->policy == y->policy &&
+	       x->who.pid == y->who.pid && text_equal(x->via, y->via) &&
+	       text_equal(x->likely, y->likely) && text_equal(x->note, y->note);
+}
+
+/* One line to be: its first event and all targets. */
+struct line {
+	const struct event *e;
+	const char **targets;
+	size_t n;
+};
+
+static void add_target(struct arena *a, struct line *l, const struct event *e)
+{
+	const char *name = !e->item	      ? NULL
+			   : *e->item->target ? e->item->target
+					      : knob_text(a, &e->item->knob);
+
+	if (!name)
+		return;
+	l->targets = arena_grow(a, l->targets, l->n, sizeof(*l->targets));
+	l->targets[l->n++] = utf8_clean(a, name);
+}
+
+static bool is_noticed_by_event(const char *via)
+{
+	return strcmp(via, "poll") != 0 && strcmp(via, "start") != 0;
+}
+
+static void say_what(struct arena *a, struct text *t, const struct event *e)
+{
+	static const char *const words[EVENT_KINDS] = {
+		[EVENT_LOST] = "is not in force since the machine was booted",
+		[EVENT_GONE] = "is not there any more",
+		[EVENT_BACK] = "is there again",
+		[EVENT_UNSEEN] = "cannot be read",
+	};
+	const char *from = value_shown(a, e->from), *to = value_shown(a, e->to);
+
+	if (words[e->kind])
+		text_add(t, words[e->kind]);
+	else if (from && to)
+		text_printf(t, "%s became %s", from, to);
+	else
+		text_printf(t, "is %s", to ? to : "unknown");
+}
+
+/* Values may hold anything; a line is one line, moves no cursor and turns no direction. */
+static const char *one_line(struct arena *a, const char *s)
+{
+	TEXT_AUTO out = { 0 };
+	uint32_t cp;
+	size_t n;
+
+	text_add(&out, "");
+	for (s = utf8_clean(a, s); (n = utf8_next(s, &cp)); s += n)
+		if (utf8_harmless(cp))
+			text_addn(&out, s, n);
+		else
+			text_addc(&out, ' ');
+	return arena_strdup(a, out.s);
+}
+
+static const char *sentence(struct arena *a, const struct line *l)
+{
+	const struct event *e = l->e;
+	TEXT_AUTO t = { 0 };
+
+	if (!e->item)
+		return one_line(a, e->note ? e->note : "");
+	text_printf(&t, "%s", e->item->id);
+	if (l->n > TARGETS_SHOWN)
+		text_printf(&t, " (%zu targets, %s and others)", l->n, l->targets[0]);
+	else
+		for (size_t i = 0; i < l->n; i++)
+			text_printf(&t, "%s%s%s", i ? ", " : " (", l->targets[i],
+				    i + 1 == l->n ? ")" : "");
+	text_add(&t, ": ");
+	say_what(a, &t, e);
+	if (e->kind != EVENT_LOST && e->kind != EVENT_UNSEEN)
+		text_printf(&t, "; noticed by %s", e->via);
+	if (e->who.pid)
+		text_printf(&t, ", set by %s", who_text(a, &e->who));
+	else if (e->likely)
+		text_printf(&t, ", perhaps by %s, which is running", e->likely);
+	if (e->note)
+		text_printf(&t, "; %s", e->note);
+	return one_line(a, t.s);
+}
+
+static json_t *text_or_null(struct arena *a, const char *s)
+{
+	return s && *s ? json_string(utf8_clean(a, s)) : json_null();
+}
+
+static json_t *value_or_null(struct arena *a, const char *s)
+{
+	return s ? json_string(utf8_clean(a, s)) : json_null();
+}
+
+static json_t *who_json(struct arena *a, const struct who *w)
+{
+	if (!w->pid)
+		return json_null();
+	return json_pack("{s:I, s:o, s:o, s:o}", "pid", (json_int_t)w->pid, "name",
+			 text_or_null(a, w->name), "unit", text_or_null(a, w->unit), "login_uid",
+			 w->login_uid < 0 ? json_null() : json_integer(w->login_uid));
+}
+
+static void add_item(struct arena *a, json_t *j, const struct line *l)
+{
+	const struct item *it = l->e->item;
+	json_t *targets = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_array_append_new(targets, json_string(l->targets[i]));
+	json_object_set_new(j, "targets", targets);
+	json_object_set_new(j, "id", it ? value_or_null(a, it->id) : json_null());
+	json_object_set_new(j, "knob",
+			    it ? json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(it->knob.kind),
+					   "name", value_or_null(a, it->knob.name), "object",
+					   value_or_null(a, it->knob.object))
+			       : json_null());
+	json_object_set_new(j, "transaction", it ? json_integer((json_int_t)it->txn) : json_null());
+	json_object_set_new(j, "wanted", value_or_null(a, it ? it->after : NULL));
+	json_object_set_new(j, "policy",
+			    it ? json_string(reaction_name(l->e->policy)) : json_null());
+	json_object_set_new(j, "noticed_by",
+			    !it || !l->e->via		     ? json_null()
+			    : is_noticed_by_event(l->e->via) ? json_string("event")
+							     : json_string(l->e->via));
+}
+
+static void print_json(struct reporter *r, struct arena *a, const char *time, const struct line *l)
+{
+	const struct event *e = l->e;
+	json_t *j = json_object();
+
+	json_object_set_new(j, "schema", json_string("gputune.watch/1"));
+	json_object_set_new(j, "time", text_or_null(a, time));
+	json_object_set_new(j, "event", json_string(event_name(e->kind)));
+	add_item(a, j, l);
+	json_object_set_new(j, "from", value_or_null(a, e->from));
+	json_object_set_new(j, "to", value_or_null(a, e->to));
+	json_object_set_new(j, "via", value_or_null(a, e->via));
+	json_object_set_new(j, "who", who_json(a, &e->who));
+	json_object_set_new(j, "likely", text_or_null(a, e->likely));
+	json_object_set_new(j, "sentence", json_string(sentence(a, l)));
+	json_print(r->out, j, JSON_COMPACT);
+	fputc('\n', r->out);
+	json_decref(j);
+}
+
+static void add_field(struct arena *a, struct text *t, const char *key, const char *value)
+{
+	if (value && *value)
+		journal_field(t, key, utf8_clean(a, value_shown(a, value)));
+}
+
+static void send_journal(struct reporter *r, struct arena *a, const struct line *l)
+{
+	const struct event *e = l->e;
+	TEXT_AUTO t = { 0 };
+
+	journal_field(&t, "MESSAGE", sentence(a, l));
+	journal_field(&t, "MESSAGE_ID", kinds[e->kind].message_id);
+	text_printf(&t, "PRIORITY=%d\nSYSLOG_IDENTIFIER=gputune\n", kinds[e->kind].priority);
+	journal_field(&t, "GPUTUNE_EVENT", event_name(e->kind));
+	if (e->item) {
+		add_field(a, &t, "GPUTUNE_ID", e->item->id);
+		for (size_t i = 0; i < l->n && i < TARGETS_SHOWN; i++)
+			add_field(a, &t, "GPUTUNE_TARGET", l->targets[i]);
+		add_field(a, &t, "GPUTUNE_WANTED", e->item->after);
+		text_printf(&t, "GPUTUNE_TRANSACTION=%lu\nGPUTUNE_TARGETS=%zu\n", e->item->txn,
+			    l->n);
+		add_field(a, &t, "GPUTUNE_VIA", e->via);
+		add_field(a, &t, "GPUTUNE_WHO", who_text(a, &e->who));
+	}
+	add_field(a, &t, "GPUTUNE_FROM", e->from);
+	add_field(a, &t, "GPUTUNE_TO", e->to);
+	add_field(a, &t, "GPUTUNE_LIKELY", e->likely);
+	datagram_send(r->journal_fd, t.s, t.len);
+}
+
+static void print_line(struct reporter *r, struct arena *a, long long time_s, const struct line *l)
+{
+	char time[STAMP_SIZE];
+
+	if (stamp_format(time_s, time))
+		time[0] = '\0';
+	if (r->journal_fd >= 0)
+		send_journal(r, a, l);
+	if (r->out && r->json)
+		print_json(r, a, time, l);
+	else if (r->out)
+		fprintf(r->out, "%s %s: %s\n", time, event_name(l->e->kind), sentence(a, l));
+}
+
+void report_events(struct reporter *r, long long time_s, const struct event *list, size_t n)
+{
+	struct arena a = { 0 };
+	struct line *lines = NULL;
+	size_t n_lines = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < n_lines && !is_same_change(lines[k].e, &list[i]))
+			k++;
+		if (k == n_lines) {
+			lines = arena_grow(&a, lines, n_lines, sizeof(*lines));
+			lines[n_lines++] = (struct line){ .e = &list[i] };
+		}
+		add_target(&a, &lines[k], &list[i]);
+	}
+	for (size_t i = 0; i < n_lines; i++)
+		print_line(r, &a, time_s, &lines[i]);
+	if (r->out && n)
+		fflush(r->out);
+	arena_free(&a);
+}
