@@ -4,9 +4,11 @@
  * and meanings by NCCL's documentation and sources of 2.30.7; what owners measured by the place
  * that says it. The order is that in which environments are read out.
  */
-#include "knowledge/nccl_vars.h"
-
+#include <stdlib.h>
 #include <string.h>
+
+#include "knowledge/nccl_vars.h"
+#include "base/text.h"
 
 #define DOCS "NCCL user guide, environment variables (2.31)"
 #define SPARK_NO_GDR                                                                               \
@@ -233,4 +235,241 @@ bool var_list_names(const char *list, const char *device)
 		if (n && strncmp(name, device, n) == 0 && (!exact || !device[n]))
 			return true;
 	return false;
+}
+
+/*
+ * Which variables NCCL reads, by version: every name that stands in the sources of the releases
+ * 2.12.7 to 2.30.7 (github.com/NVIDIA/nccl, tags v2.12.7-1 to v2.30.7-1, read 2026-11-21), with the
+ * first release that has it and the first that has it no more.
+ */
+
+/* Names without "NCCL_", blank-separated. since NULL: 2.12.7 or earlier; until NULL: still there.
+ */
+static const struct {
+	const char *since, *until, *names;
+} releases[] = {
+	{ NULL, "2.20.3", "AGG_CHANNEL_SIZE" },
+	{ NULL, "2.23.4", "PROXY_PROFILE" },
+	{ NULL, NULL,
+	  "ALGO BUFFSIZE CHECK_POINTERS CHUNK_SIZE COLLNET_ENABLE "
+	  "COLLNET_NODE_THRESHOLD COMM_ID CROSS_NIC DEBUG DEBUG_FILE "
+	  "DEBUG_SUBSYS GDRCOPY_ENABLE GDRCOPY_FIFO_ENABLE "
+	  "GDRCOPY_FLUSH_ENABLE GDRCOPY_SYNC_ENABLE GDR_FLUSH_DISABLE "
+	  "GRAPH_DUMP_FILE GRAPH_DUMP_FILE_RANK GRAPH_FILE "
+	  "GRAPH_HELPER_DISABLE GRAPH_REGISTER GROUP_CUDA_STREAM HOSTID "
+	  "IB_AR_THRESHOLD IB_DISABLE IB_GID_INDEX IB_HCA "
+	  "IB_PCI_RELAXED_ORDERING IB_PKEY IB_QPS_PER_CONNECTION "
+	  "IB_RETRY_CNT IB_SL IB_TC IB_TIMEOUT IB_USE_INLINE "
+	  "IGNORE_CPU_AFFINITY IGNORE_DISABLED_P2P LAUNCH_MODE "
+	  "LL128_BUFFSIZE LL128_NTHREADS LL_BUFFSIZE MAX_NCHANNELS "
+	  "MAX_NRINGS MAX_P2P_NCHANNELS MIN_NCHANNELS MIN_NRINGS "
+	  "MIN_P2P_NCHANNELS NCHANNELS_PER_NET_PEER NET NET_DISABLE_INTRA "
+	  "NET_GDR_LEVEL NET_GDR_READ NET_PLUGIN NET_SHARED_BUFFERS "
+	  "NET_SHARED_COMMS NSOCKS_PERTHREAD NTHREADS NVB_DISABLE "
+	  "NVB_PRECONNECT P2P_DISABLE P2P_LEVEL P2P_PXN_LEVEL "
+	  "P2P_READ_ENABLE PROTO PXN_DISABLE SET_STACK_SIZE "
+	  "SET_THREAD_NAME SHM_DISABLE SOCKET_FAMILY SOCKET_IFNAME "
+	  "SOCKET_NTHREADS THREAD_THRESHOLDS TOPO_DUMP_FILE "
+	  "TOPO_DUMP_FILE_RANK TOPO_FILE" },
+	{ "2.12.10", NULL, "L1_SHARED_MEMORY_CARVEOUT" },
+	{ "2.12.12", NULL, "P2P_DIRECT_DISABLE" },
+	{ "2.13.4", "2.22.3", "WORK_FIFO_DEPTH" },
+	{ "2.13.4", "2.30.7", "CREATE_THREAD_CONTEXT SHM_MEMCPY_MODE SHM_USE_CUDA_MEMCPY" },
+	{ "2.13.4", NULL,
+	  "DMABUF_ENABLE GRAPH_MIXING_SUPPORT P2P_USE_CUDA_MEMCPY "
+	  "SHM_LOCALITY" },
+	{ "2.14.3", NULL,
+	  "ALLOC_P2P_NET_LL_BUFFERS COMM_BLOCKING P2P_LL_THRESHOLD "
+	  "P2P_NET_CHUNKSIZE PROXY_DUMP_SIGNAL" },
+	{ "2.15.1", NULL, "CGA_CLUSTER_SIZE NET_FORCE_FLUSH" },
+	{ "2.16.2", NULL,
+	  "IB_ADAPTIVE_ROUTING MEM_SYNC_DOMAIN P2P_NVL_CHUNKSIZE "
+	  "P2P_PCI_CHUNKSIZE PROXY_APPEND_BATCH_SIZE" },
+	{ "2.16.5", NULL, "PROGRESS_APPENDOP_FREQ" },
+	{ "2.17.1", NULL, "MAX_CTAS MIN_CTAS NVLS_ENABLE NVLS_NCHANNELS" },
+	{ "2.18.1", NULL,
+	  "COMM_SPLIT_SHARE_RESOURCES CUMEM_ENABLE IB_MERGE_VFS "
+	  "IB_SPLIT_DATA_ON_QPS NET_OVERHEAD" },
+	{ "2.19.1", NULL, "LOCAL_REGISTER TUNER_PLUGIN" },
+	{ "2.19.4", NULL,
+	  "CONNECT_ROUND_MAX_PEERS REPORT_CONNECT_PROGRESS "
+	  "WARN_ENABLE_DEBUG_INFO" },
+	{ "2.20.3", "2.21.5", "MNNVL" },
+	{ "2.20.3", NULL, "IB_MERGE_NICS NVLSTREE_MAX_CHUNKSIZE" },
+	{ "2.21.5", NULL,
+	  "IB_ADDR_FAMILY IB_ADDR_RANGE IB_ROCE_VERSION_NUM MNNVL_ENABLE "
+	  "NVLS_CHUNKSIZE" },
+	{ "2.22.3", NULL,
+	  "IB_FIFO_TC IB_ROUTABLE_FLID_GID_INDEX RUNTIME_CONNECT "
+	  "UNPACK_DOUBLE_NCHANNELS WORK_ARGS_BYTES WORK_FIFO_BYTES" },
+	{ "2.23.4", NULL,
+	  "CONF_FILE CUMEM_HOST_ENABLE IB_ECE_ENABLE "
+	  "IB_RETURN_ASYNC_EVENTS MNNVL_CLIQUE_ID OOB_NET_ENABLE "
+	  "OOB_NET_IFNAME PAT_ENABLE PROFILER_PLUGIN "
+	  "PROFILE_COLL_POOL_SIZE PROFILE_DUMP_FILE PROFILE_EVENT_MASK "
+	  "PROFILE_GROUP_POOL_SIZE PROFILE_P2P_POOL_SIZE "
+	  "PROFILE_PROXY_CTRL_POOL_SIZE PROFILE_PROXY_DETACH_POOL_SIZE "
+	  "UID_STAGGER_RATE UID_STAGGER_THRESHOLD" },
+	{ "2.24.3", NULL,
+	  "IB_MQP_RETRY_ALL IB_MQP_RETRY_CNT IB_MQP_RETRY_SLEEP_MSEC "
+	  "IB_WARN_RAIL_LOCAL LEGACY_CUDA_REGISTER NET_FORCE_MERGE "
+	  "NET_MERGE_LEVEL NET_OPTIONAL_RECV_COMPLETION RAS_ADDR "
+	  "RAS_ENABLE RAS_TIMEOUT_FACTOR SOCKET_RETRY_CNT "
+	  "SOCKET_RETRY_SLEEP_MSEC" },
+	{ "2.25.1", NULL, "MNNVL_UUID" },
+	{ "2.26.2", NULL,
+	  "DEBUG_TIMESTAMP_FORMAT DEBUG_TIMESTAMP_LEVELS "
+	  "LAUNCH_ORDER_IMPLICIT LAUNCH_RACE_FATAL NET_GDR_C2C "
+	  "NET_PLUGIN_REF_COUNT" },
+	{ "2.27.3", NULL,
+	  "COMM_SHRINK_SHARE_RESOURCES CTA_POLICY IB_DATA_DIRECT "
+	  "LL128_C2C NVLINK_UTIL_CENTRIC_SCHED_ENABLE PXN_C2C "
+	  "SOCKET_INLINE SOCKET_MIN_TASKSIZE SOCKET_RCVBUF SOCKET_SNDBUF "
+	  "SYM_CTAS SYM_KERNEL WIN_ENABLE WIN_STRIDE" },
+	{ "2.27.5", NULL, "MNNVL_SCATTER_NETS_ENABLE TUNER_CONFIG_FILE" },
+	{ "2.28.3", NULL,
+	  "INSPECTOR_DUMP_DIR INSPECTOR_DUMP_THREAD_ENABLE "
+	  "INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS "
+	  "INSPECTOR_DUMP_VERBOSE INSPECTOR_ENABLE NETDEVS_POLICY "
+	  "NVTX_DISABLE PROFILE_COLL_API_POOL_SIZE "
+	  "PROFILE_GROUP_API_POOL_SIZE PROFILE_KERNEL_LAUNCH_POOL_SIZE "
+	  "PROFILE_P2P_API_POOL_SIZE PROXY_CPUSET SET_CPU_STACK_SIZE "
+	  "SINGLE_PROC_MEM_REG_ENABLE" },
+	{ "2.28.7", "2.30.3", "GIN_COUNTER_POOL_SIZE GIN_NCONTEXTS GIN_SIGNAL_POOL_SIZE" },
+	{ "2.28.7", NULL,
+	  "ENV_PLUGIN GIN_ENABLE GIN_ERROR_QUERY_SEC "
+	  "GIN_GDAKI_NIC_HANDLER GIN_GDAKI_QP_DEPTH GIN_PROXY_QUEUE_SIZE "
+	  "GIN_TYPE MNNVL_RAIL_PER_HOST P2P_SCHEDULE_GROUP_SIZE" },
+	{ "2.29.2", NULL,
+	  "ALLGATHERV_ENABLE ENABLE_VERSION_CHECK IPC_USE_ABSTRACT_SOCKET "
+	  "MULTI_SEGMENT_REGISTER NUM_RMA_CTX P2P_EPOCH_ENABLE "
+	  "P2P_PER_CHANNEL_NET_BW RMA_PROXY_DUMP_SIGNAL "
+	  "RMA_PROXY_QUEUE_SIZE SOCKET_POLL_TIMEOUT_MSEC SYM_CE_THRESHOLD "
+	  "SYM_NOWIN_ENABLE" },
+	{ "2.29.3", NULL,
+	  "INSPECTOR_PROM_DUMP PROFILER_CE_POLLER_INTERVAL_MICROSECONDS "
+	  "PROFILER_CE_TIMING PROFILE_CE_BATCH_POOL_SIZE "
+	  "PROFILE_CE_COLL_POOL_SIZE PROFILE_CE_SYNC_POOL_SIZE" },
+	{ "2.29.7", "2.30.3", "GIN_EXCLUSIVE_CONTEXTS" },
+	{ "2.29.7", NULL,
+	  "CHECK_MODE DISABLE_MEM_MANAGER GDAKI_USE_RELIABLE_DB "
+	  "GIN_NCONNECTIONS GIN_PLUGIN GIN_PLUGIN_REF_COUNT "
+	  "IB_DEVICE_PCI_ORDER IB_PREPOST_RECEIVE_WORK_REQUESTS "
+	  "IB_RECEIVER_SIDE_MATCHING_SCHEME IB_RESILIENCY_PORT_FAILOVER "
+	  "IB_RESILIENCY_PORT_FAILOVER_MAX_ATTEMPTS "
+	  "IB_RESILIENCY_PORT_FAILOVER_PROBE_DELAY LSA_TEAM_SIZE NO_CACHE "
+	  "SYM_GIN_KERNELS_ENABLE" },
+	{ "2.30.3", NULL,
+	  "ELASTIC_BUFFER_REGISTER GIN_GDAKI_MAX_DEST_RD_ATOMIC "
+	  "GIN_GDAKI_MAX_QP_RD_ATOMIC IBVERBS_LIB IB_OOO_RQ "
+	  "IB_RESILIENCY_PORT_RECOVERY "
+	  "IB_RESILIENCY_PORT_RECOVERY_ACK_TIMEOUT "
+	  "IB_RESILIENCY_PORT_RECOVERY_ALIVE_MSG_BATCH_INTERVAL "
+	  "IB_RESILIENCY_PORT_RECOVERY_ALIVE_MSG_BATCH_SIZE "
+	  "IB_RESILIENCY_PORT_RECOVERY_ALIVE_MSG_SEQUENCE_SIZE "
+	  "IB_RESILIENCY_PORT_RECOVERY_ALIVE_MSG_TIMEOUT "
+	  "IB_RESILIENCY_PORT_RECOVERY_ATTEMPTS_MAX "
+	  "IB_RESILIENCY_PORT_RECOVERY_START_DELAY "
+	  "IGNORE_COLLNET_MISMATCH IGNORE_NET_MISMATCH "
+	  "INSPECTOR_COLL_POOL_SIZE INSPECTOR_COMM_POOL_SIZE "
+	  "INSPECTOR_DUMP_COLL_RING_SIZE INSPECTOR_DUMP_MIN_SIZE_BYTES "
+	  "INSPECTOR_DUMP_P2P_RING_SIZE INSPECTOR_ENABLE_P2P "
+	  "INSPECTOR_P2P_POOL_SIZE INSPECTOR_POOL_GROW "
+	  "INSPECTOR_REQUIRE_KERNEL_TIMING MNNVL_CROSS_CLIQUE "
+	  "MULTI_RANK_GPU_ENABLE P2P_MAX_PEERS PARAM_DUMP_ALL "
+	  "SYM_TMA_ENABLE" },
+	{ "2.30.4", NULL, "SYM_REUSE_SYSMEM_HANDLES" },
+	{ "2.30.7", NULL,
+	  "DEV_API_JIT GIN_CONNECTION_RAIL GIN_IB_TC "
+	  "GRAPH_STREAM_ORDERING IB_QUERY_PORT_SPEED "
+	  "IB_SUBNET_AWARE_ROUTING IB_SUBNET_PREFIX_LEN "
+	  "MLOPART_RDMA_ENABLE NET_GDR_MLOPART NET_MERGE_POLICY "
+	  "RMA_DISABLE RMA_PLUGIN RMA_PLUGIN_REF_COUNT "
+	  "SHADOW_MEMPOOL_MAX_SIZE SOCKET_MAGIC SYM_RS_GIN_CHUNK_SIZE "
+	  "TOPO_SPLIT_MLOPART" },
+};
+enum { RELEASES = sizeof(releases) / sizeof(releases[0]) };
+
+const char nccl_oldest[] = "2.12.7", nccl_newest[] = "2.30.7";
+
+static bool has_word(const char *list, const char *word, size_t n)
+{
+	for (const char *at = list; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == n && strncmp(at, word, n) == 0)
+			return true;
+	return false;
+}
+
+bool nccl_name(const char *name, const char **since, const char **until)
+{
+	*since = *until = NULL;
+	if (!str_starts(name, "NCCL_"))
+		return false;
+	for (size_t i = 0; i < RELEASES; i++)
+		if (has_word(releases[i].names, name + 5, strlen(name + 5))) {
+			*since = releases[i].since;
+			*until = releases[i].until;
+			return true;
+		}
+	return false;
+}
+
+const char *nccl_near(struct arena *a, const char *name)
+{
+	size_t best = 4;
+	const char *near = NULL;
+
+	if (strlen(name) < 8 || strlen(name) > 64 || !str_starts(name, "NCCL_"))
+		return NULL;
+	for (size_t i = 0; i < RELEASES; i++)
+		for (const char *at = releases[i].names; *at;
+		     at += strcspn(at, " "), at += strspn(at, " ")) {
+			const char *word = arena_strndup(a, at, strcspn(at, " "));
+			size_t d = str_distance(word, name + 5, best - 1);
+
+			if (d < best) {
+				best = d;
+				near = word;
+			}
+		}
+	return near ? arena_printf(a, "NCCL_%s", near) : NULL;
+}
+
+/* The number at *s and what stands behind its dot; false where there is none. */
+static bool part(const char **s, unsigned long *out)
+{
+	char *end;
+
+	if (**s < '0' || **s > '9')
+		return false;
+	*out = strtoul(*s, &end, 10);
+	*s = *end == '.' ? end + 1 : end;
+	return true;
+}
+
+int version_order(const char *a, const char *b)
+{
+	while (*a || *b) {
+		unsigned long x = 0, y = 0;
+
+		if ((*a && !part(&a, &x)) || (*b && !part(&b, &y)))
+			return 0;
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return 0;
+}
+
+enum nccl_knows nccl_knows(const char *name, const char *version)
+{
+	const char *since, *until;
+
+	if (!nccl_name(name, &since, &until))
+		return version && version_order(version, nccl_newest) > 0 ? NCCL_NOT_TOLD
+									  : NCCL_NEVER;
+	if (!version)
+		return NCCL_NOT_TOLD;
+	if (since && version_order(version, since) < 0)
+		return NCCL_NOT_YET;
+	return until && version_order(version, until) >= 0 ? NCCL_NO_MORE : NCCL_KNOWN;
 }

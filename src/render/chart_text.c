@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bars and ratios as letters. */
-#include "render/chart_text.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "render/chart_text.h"
 #include "render/glyph.h"
 #include "render/figure.h"
+#include "render/chart_axes.h"
 
 enum { LABEL_MAX = 30, BAR_LEAST = 16, NAMES_MAX = 6 };
 
@@ -260,5 +260,343 @@ const char *chart_text_ratios(struct arena *a, const struct chart_ratios *c,
 			&t, ":",
 			arena_printf(a, "less than %.3g %% is no difference", 100 * c->threshold),
 			how);
+	return arena_strdup(a, t.s);
+}
+
+/* Distributions, and what happened when, as letters. */
+
+/* --- distribution -------------------------------------------------------------------------------
+ */
+
+enum { TEXT_BINS = 12, NAMED_MAX = 12, EDGE = 10 };
+
+static void spread_row(struct arena *a, struct text *t, const struct scale *s, size_t bins,
+		       size_t i, size_t count, size_t most, int bar, bool ascii)
+{
+	double step = (s->to - s->from) / (double)bins;
+	char cells[CHART_WIDEST + 1];
+	int n = most ? (int)ceil((double)count * bar / (double)most) : 0;
+
+	chart_pad(t, figure_number(a, s->from + step * (double)i), EDGE, true, ascii);
+	text_add(t, " to ");
+	chart_pad(t, figure_number(a, s->from + step * (double)(i + 1)), EDGE, false, ascii);
+	text_addc(t, ' ');
+	memset(cells, '#', (size_t)n);
+	cells[n] = '\0';
+	chart_signs(t, cells, ascii);
+	text_printf(t, "%s%zu\n", n ? " " : "", count);
+}
+
+static void spread_marks(struct arena *a, struct text *t, const struct chart_spread *c,
+			 const struct term_style *how)
+{
+	const char *unit = c->unit ? c->unit : "";
+
+	while (t->len && t->s[t->len - 1] == '\n')
+		t->s[--t->len] = '\0';
+	if (isfinite(c->median))
+		chart_legend(t, "median", chart_figure(a, c->median, c->low, c->high, unit), how);
+	if (isfinite(c->split))
+		chart_legend(t, "!",
+			     arena_printf(a, "two states, below and above %s %s",
+					  figure_number(a, c->split), unit),
+			     how);
+	if (chart_has_line(&c->limit))
+		chart_legend(t, "|",
+			     arena_printf(a, "limit: %s %s, %s", figure_number(a, c->limit.low),
+					  unit, c->limit.name),
+			     how);
+	if (chart_has_band(&c->band))
+		chart_legend(t, "()",
+			     arena_printf(a, "usual: %s to %s %s, %s",
+					  figure_number(a, c->band.low),
+					  figure_number(a, c->band.high), unit, c->band.name),
+			     how);
+	for (size_t i = 0; i < c->n_named && i < NAMED_MAX; i++)
+		chart_legend(t, "o",
+			     arena_printf(a, "%s: %s %s", c->named[i].name,
+					  figure_number(a, c->named[i].value), unit),
+			     how);
+	if (c->n_named > NAMED_MAX)
+		text_printf(t, "\n  and %zu more", c->n_named - NAMED_MAX);
+}
+
+const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
+			      const struct term_style *how)
+{
+	size_t count[CHART_BINS], bins, most = 0;
+	int bar = chart_width(how) - 2 * EDGE - 12;
+	TEXT_AUTO t = { 0 };
+	struct scale s;
+
+	if (!chart_spread_scale(c, 5, &s))
+		return NULL;
+	bins = chart_bins(c, &s, TEXT_BINS, count);
+	for (size_t i = 0; i < bins; i++)
+		most = count[i] > most ? count[i] : most;
+	chart_pad(&t, c->unit, EDGE, true, how->ascii);
+	text_printf(&t, "    %*s %s\n", EDGE, "", c->what ? c->what : "");
+	for (size_t i = 0; i < bins; i++)
+		spread_row(a, &t, &s, bins, i, count[i], most, bar, how->ascii);
+	spread_marks(a, &t, c, how);
+	return arena_strdup(a, t.s);
+}
+
+/* --- timeline -----------------------------------------------------------------------------------
+ */
+
+enum { LEVELS = 8, RANGE = 20 };
+
+static void level(struct text *t, int k, bool ascii)
+{
+	static const char plain[LEVELS + 1] = "_.-=+*%@";
+
+	if (k < 0)
+		text_addc(t, ' ');
+	else if (ascii)
+		text_addc(t, plain[k]);
+	else
+		text_printf(t, "\xe2\x96%c", 0x81 + k);
+}
+
+/* The mean of what lies in a column; NAN: nothing was told. */
+static double column_mean(const struct chart_timeline *c, const double *y, int column, int width)
+{
+	double from = c->t[0], span = c->t[c->n - 1] - from, sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		int at = span > 0 ? (int)((c->t[i] - from) / span * (width - 1) + 0.5) : 0;
+
+		if (at == column && isfinite(y[i])) {
+			sum += y[i];
+			n++;
+		}
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+static void lane_text(struct arena *a, struct text *t, const struct chart_timeline *c,
+		      const struct chart_lane *l, int label, int width, bool ascii)
+{
+	struct scale s = scale_of(SCALE_LINEAR);
+
+	for (size_t i = 0; i < c->n; i++)
+		scale_widen(&s, l->y[i]);
+	if (!(s.to >= s.from))
+		return;
+	chart_pad(t, l->name, label, false, ascii);
+	text_addc(t, ' ');
+	for (int i = 0; i < width; i++) {
+		double v = column_mean(c, l->y, i, width);
+
+		level(t,
+		      isfinite(v)
+			      ? (int)fmin(LEVELS - 1,
+					  s.to > s.from ? (v - s.from) / (s.to - s.from) * LEVELS
+							: LEVELS / 2.0)
+			      : -1,
+		      ascii);
+	}
+	text_addc(t, ' ');
+	chart_pad(t,
+		  arena_printf(a, "%s to %s %s", figure_number(a, s.from), figure_number(a, s.to),
+			       l->unit ? l->unit : ""),
+		  RANGE, false, ascii);
+	while (t->s[t->len - 1] == ' ')
+		t->s[--t->len] = '\0';
+	text_addc(t, '\n');
+}
+
+static void spans_text(struct text *t, const struct chart_timeline *c, int label, int width)
+{
+	double from = c->t[0], span = c->t[c->n - 1] - from;
+
+	text_printf(t, "%-*.*s ", label, label, "throttled");
+	for (int i = 0; i < width; i++) {
+		double at = from + span * i / (width > 1 ? width - 1 : 1), half = span / width / 2;
+		bool in = false;
+
+		for (size_t k = 0; k < c->n_spans; k++)
+			in = in || (c->spans[k].from <= at + half && c->spans[k].to >= at - half);
+		text_addc(t, in ? '!' : ' ');
+	}
+	text_addc(t, '\n');
+}
+
+const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
+				const struct term_style *how)
+{
+	int label = 9, width;
+	TEXT_AUTO t = { 0 };
+
+	if (!c->n || !c->n_lanes)
+		return NULL;
+	for (size_t i = 0; i < c->n_lanes; i++)
+		label = (int)fmax(label, fmin(20, (double)glyph_width(c->lanes[i].name)));
+	label = (int)fmin(label, chart_width(how) - RANGE - 10);
+	width = chart_width(how) - label - RANGE - 2;
+	for (size_t i = 0; i < c->n_lanes; i++)
+		lane_text(a, &t, c, &c->lanes[i], label, width, how->ascii);
+	if (!t.len)
+		return NULL;
+	if (c->n_spans)
+		spans_text(&t, c, label, width);
+	text_printf(&t, "%s s to %s s", figure_number(a, c->t[0]),
+		    figure_number(a, c->t[c->n - 1]));
+	return arena_strdup(a, t.s);
+}
+
+/* Lines and points on a grid of letters. */
+
+enum { HIGH = 18, LOW_HIGH = 12, LEFT = 9, WIDE = CHART_WIDEST };
+
+static bool drawn(const struct chart_axes *x, double vx, double vy)
+{
+	return scale_takes(&x->x, vx) && scale_takes(&x->y, vy);
+}
+
+static void widen_series(struct chart_axes *x, const struct chart_series *s, bool *any)
+{
+	for (size_t k = 0; k < s->n; k++) {
+		if (!drawn(x, s->x[k], s->y[k]))
+			continue;
+		scale_widen(&x->x, s->x[k]);
+		scale_widen(&x->y, s->y[k]);
+		if (s->low)
+			scale_widen(&x->y, s->low[k]);
+		if (s->high)
+			scale_widen(&x->y, s->high[k]);
+		*any = true;
+	}
+}
+
+bool chart_axes(const struct chart *c, size_t ticks_x, size_t ticks_y, struct chart_axes *out)
+{
+	bool any = false;
+
+	out->x = scale_of(c->bytes_x ? SCALE_BYTES : c->log_x ? SCALE_LOG : SCALE_LINEAR);
+	out->y = scale_of(c->log_y ? SCALE_LOG : SCALE_LINEAR);
+	for (size_t i = 0; i < c->n; i++)
+		widen_series(out, &c->series[i], &any);
+	if (!any)
+		return false;
+	for (size_t i = 0; i < c->n_limits; i++) {
+		scale_widen(&out->y, c->limits[i].low);
+		scale_widen(&out->y, c->limits[i].high);
+	}
+	if (c->zero_y && !c->log_y)
+		scale_widen(&out->y, 0);
+	return scale_settle(&out->x, ticks_x, c->bytes_x || c->log_x) &&
+	       scale_settle(&out->y, ticks_y, false);
+}
+
+struct grid {
+	int wide, high;
+	char cell[HIGH][WIDE + 1];
+};
+
+static void grid_put(struct grid *g, double x, double y, char mark)
+{
+	long c = lround(x * (g->wide - 1)), r = g->high - 1 - lround(y * (g->high - 1));
+
+	if (c >= 0 && c < g->wide && r >= 0 && r < g->high)
+		g->cell[r][c] = mark;
+}
+
+static void grid_series(struct grid *g, const struct chart_series *s, const struct chart_axes *ax)
+{
+	bool before = false;
+	double px = 0, py = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double nx, ny;
+
+		if (!drawn(ax, s->x[i], s->y[i])) {
+			before = false;
+			continue;
+		}
+		nx = scale_on(&ax->x, s->x[i]);
+		ny = scale_on(&ax->y, s->y[i]);
+		for (int k = 0; s->line && before && k <= 2 * g->wide; k++) {
+			double t = k / (2.0 * g->wide);
+
+			grid_put(g, px + t * (nx - px), py + t * (ny - py), s->mark);
+		}
+		if (!s->line || !before)
+			grid_put(g, nx, ny, s->mark);
+		px = nx;
+		py = ny;
+		before = true;
+	}
+}
+
+/* A row of the grid's number; NULL: it has none. */
+static const char *row_number(struct arena *a, const struct scale *y, int row, int high)
+{
+	for (size_t i = 0; i < y->n; i++)
+		if (high - 1 - lround(scale_on(y, y->tick[i]) * (high - 1)) == row)
+			return scale_number(a, y, y->tick[i]);
+	return NULL;
+}
+
+static void grid_limits(struct grid *g, const struct chart *c, const struct chart_axes *ax)
+{
+	for (size_t i = 0; i < c->n_limits; i++)
+		for (int k = 0; k < g->wide; k += 2) {
+			double x = k / (double)(g->wide - 1);
+
+			if (scale_takes(&ax->y, c->limits[i].low))
+				grid_put(g, x, scale_on(&ax->y, c->limits[i].low), '=');
+			if (chart_has_band(&c->limits[i]) && scale_takes(&ax->y, c->limits[i].high))
+				grid_put(g, x, scale_on(&ax->y, c->limits[i].high), '=');
+		}
+}
+
+static void legend(struct text *t, const struct chart *c, const struct term_style *how)
+{
+	for (size_t i = 0; i < c->n + c->n_limits; i++) {
+		const char *name = i < c->n ? c->series[i].name : c->limits[i - c->n].name;
+		const char sign[] = { i < c->n ? c->series[i].mark : '=', '\0' };
+
+		if (name)
+			chart_legend_plain(t, sign, name, how);
+	}
+}
+
+const char *chart_text(struct arena *a, const struct chart *c, const struct term_style *how)
+{
+	int wide = chart_width(how) - LEFT - 2;
+	struct grid g = { .wide = wide, .high = wide < 60 ? LOW_HIGH : HIGH };
+	struct chart_axes ax;
+	TEXT_AUTO t = { 0 };
+
+	if (!chart_axes(c, (size_t)wide / 8, (size_t)g.high / 3, &ax))
+		return NULL;
+	memset(g.cell, ' ', sizeof(g.cell));
+	grid_limits(&g, c, &ax);
+	for (size_t i = 0; i < c->n; i++)
+		grid_series(&g, &c->series[i], &ax);
+	chart_pad(&t, c->y_title, chart_width(how), false, how->ascii);
+	while (t.len && t.s[t.len - 1] == ' ')
+		t.s[--t.len] = '\0';
+	for (int r = 0; r < g.high; r++) {
+		const char *n = row_number(a, &ax.y, r, g.high);
+		int end = wide;
+
+		while (end && g.cell[r][end - 1] == ' ')
+			end--;
+		g.cell[r][end] = '\0';
+		text_printf(&t, "\n%*.*s %c%s", LEFT, LEFT, n ? n : "", n ? '+' : '|', g.cell[r]);
+	}
+	text_printf(&t, "\n%*s +", LEFT, "");
+	for (int i = 0; i < wide; i++)
+		text_addc(&t, '-');
+	text_printf(&t, "\n%*s", LEFT + 2, "");
+	chart_under(a, &t, &ax.x, wide);
+	text_printf(&t, "\n%*s", LEFT + 2, "");
+	chart_pad(&t, c->x_title, (int)fmin(wide, (double)glyph_width(c->x_title)), false,
+		  how->ascii);
+	legend(&t, c, how);
 	return arena_strdup(a, t.s);
 }

@@ -4,7 +4,6 @@
 #ifndef RENDER_FIGURE_H
 #define RENDER_FIGURE_H
 
-#include "render/figure.h"
 #include "machine/model/fact.h"
 #include "machine/model/pci.h"
 #include "machine/model/schema.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/svg_chart_part.h"
+#include "render/svg_shape.h"
 
 enum { ROW_BROAD = 26, ROW_TALL = 42, NAMES = 6, TOLD = 40, GROUP = 24, LABEL = 250 };
 

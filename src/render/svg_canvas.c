@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/glyph.h"
-#include "render/svg_chart_part.h"
+#include "render/svg_shape.h"
 
 static const char *one(struct arena *a, bool narrow, const char *title, const char *about,
 		       canvas_draw *draw, const void *what)

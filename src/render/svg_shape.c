@@ -2,7 +2,6 @@
 /* SVG elements. Colours stand here and only here; every drawing has its own paper, so it reads in
  * any theme. */
 #include "render/svg_shape.h"
-
 #include "render/glyph.h"
 
 void svg_begin(struct text *t, int w, int h, const char *title, const char *about)

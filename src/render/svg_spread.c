@@ -5,7 +5,7 @@
 
 #include "render/chart_text.h"
 #include "render/figure.h"
-#include "render/svg_chart_part.h"
+#include "render/svg_shape.h"
 
 enum { LEFT = 58, TOP = 26, UPPER_BROAD = 150, UPPER_TALL = 110, LOWER = 90, GAP = 40, NAMED = 8 };
 

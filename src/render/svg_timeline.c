@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "render/figure.h"
-#include "render/svg_chart_part.h"
+#include "render/svg_shape.h"
 
 enum {
 	LEFT = 58,

@@ -5,7 +5,7 @@
 
 #include "render/chart_axes.h"
 #include "render/figure.h"
-#include "render/svg_chart_part.h"
+#include "render/svg_shape.h"
 
 enum { LEFT = 58, TOP = 26, TOLD = 8, CELL_MAX = 64, SIDE_MAX = 128, STEPS = 9 };
 

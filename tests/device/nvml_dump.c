@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "machine/host/ask.h"
-#include "machine/host/nvml_gpu.h"
+#include "machine/host/nvml_read.h"
 
 static struct arena arena;
 static void *nvml_state, *cuda_state;

@@ -18,7 +18,7 @@
 
 #include "base/utf8.h"
 #include "measure/bench/net/socket.h"
-#include "many/cluster/check_run.h"
+#include "many/cluster/check.h"
 #include "many/cluster/discover.h"
 #include "front/verbs/generate.h"
 #include "fuzz_plain.h"
@@ -78,14 +78,17 @@ static void draw(const struct doc *d)
 /* --- nodes for launch files ---------------------------------------------------------------------
  */
 
-int complain(int code, const struct err *e)
+int __wrap_complain(int code, const struct err *e);
+int __wrap_complain_text(int code, const char *fmt, ...);
+
+int __wrap_complain(int code, const struct err *e)
 {
 	if (!*e->text)
 		abort();
 	return code;
 }
 
-int complain_text(int code, const char *fmt, ...)
+int __wrap_complain_text(int code, const char *fmt, ...)
 {
 	return *fmt ? code : 0;
 }

@@ -16,7 +16,7 @@
 #include "machine/cuda/library.h"
 #include "machine/cuda/nccl.h"
 #include "fuzz_live.h"
-#include "machine/host/nvml_gpu.h"
+#include "machine/host/nvml_read.h"
 #include "machine/host/vendor.h"
 
 /* --- what all of them answer --------------------------------------------------------------------

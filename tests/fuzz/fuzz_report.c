@@ -19,7 +19,7 @@
 #include "look/settings/profile.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/figures_bench.h"
-#include "measure/prove/figures_proof.h"
+#include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
 #include "look/settings/findings.h"
 #include "front/report/given.h"

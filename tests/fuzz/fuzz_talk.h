@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "many/cluster/node_measure.h"
-#include "many/cluster/rsh_inside.h"
+#include "many/cluster/rsh.h"
 
 enum {
 	TALK_NODES = 4,

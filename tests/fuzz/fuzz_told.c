@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/boot_report_read.h"
-#include "front/verbs/stack_compare_side.h"
-#include "front/verbs/stack_sync_there.h"
+#include "front/verbs/boot_report.h"
+#include "front/verbs/stack_compare.h"
+#include "front/verbs/stack_sync.h"
 #include "machine/host/asked.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the constants of src/models/inference on measured.csv with the program itself, and cross-validates them.
 
-  fit.py GPUTUNE fit        fit all rows, write src/models/inference/fit_table.h
-  fit.py GPUTUNE crossval [CSV]   leave out families of models in turn, write src/models/inference/spread_table.c, change_table.c,
+  fit.py GPUTUNE fit        fit all rows, write src/models/inference/fit.h
+  fit.py GPUTUNE crossval [CSV]   leave out families of models in turn, write src/models/inference/fit.c, change_table.c,
                             errors.json and gains.json
   fit.py GPUTUNE tables CSV  the same from what crossval wrote to CSV
 

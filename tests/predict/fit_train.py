@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the constants of training predictions to tests/data/measured-training.csv.
 
-fit_train.py GPUTUNE fit       writes src/models/training/fit_table.h
+fit_train.py GPUTUNE fit       writes src/models/training/fit.h
 fit_train.py GPUTUNE crossval  fits without each source in turn, predicts it, writes
-                               src/models/training/spread_table.h and prints the errors
+                               src/models/training/peak.h and prints the errors
 fit_train.py GPUTUNE pairs     rows that differ in one thing alone: its measured effect beside the predicted one
 Every constant is held by a prior: what no row decides stays where it is.
 """
@@ -111,7 +111,7 @@ def kind(model, i):
 
 def write_fit(values):
     text = "\n".join("\t" + " ".join(f"{v:g}," for v in values[i:i + 8]) for i in range(0, len(values), 8))
-    (ROOT / "src/models/training/fit_table.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */
+    (ROOT / "src/models/training/fit.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by tests/predict/fit_train.py, by enum train_fit_id. */
 #ifndef TRAIN_FIT_TABLE_H
 #define TRAIN_FIT_TABLE_H
@@ -159,7 +159,7 @@ def write_spread(model, left):
         lines.append(f'\t{{ {low:.3g}, {high:.3g}, {len(at)}, {sources},\n\t  "{len(at)} measurements of {k} from {sources} sources, each predicted without its source" }},')
     lines.append('\t{ 0.6, 1.4, 0, 0,\n\t  "too few measurements of this precision or kind of GPU: a guess" },')
     text = "\n".join(lines)
-    (ROOT / "src/models/training/spread_table.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */
+    (ROOT / "src/models/training/peak.h").write_text(f"""/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by tests/predict/fit_train.py: experts, FP8, BF16, everything else. */
 #ifndef TRAIN_SPREAD_TABLE_H
 #define TRAIN_SPREAD_TABLE_H
@@ -233,7 +233,7 @@ def pairs(model):
 
 
 def current():
-    text = (ROOT / "src/models/training/fit_table.h").read_text()
+    text = (ROOT / "src/models/training/fit.h").read_text()
     return [float(v) for v in text[text.index("{ {") + 3:text.index("},")].replace("\n", " ").split(",") if v.strip()]
 
 

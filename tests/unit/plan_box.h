@@ -7,7 +7,7 @@
 
 #include "tune/plan/plan.h"
 #include "tune/plan/reach.h"
-#include "look/settings/current.h"
+#include "look/settings/check.h"
 
 static const char plan_box_facts[] =
 	"{'nodename': 'box', 'time_s': 1790000000, 'captured': 1, 'kernel': {'release': '6.8.0'},"

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "measure/bench/conditions.h"
 #include "measure/bench/list.h"
-#include "measure/bench/memory_kernels.h"
+#include "measure/bench/memory_bandwidth.h"
 #include "measure/bench/store.h"
 #include "measure/bench/workers.h"
 #include "measure/bench/bench_json.h"

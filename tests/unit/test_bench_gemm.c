@@ -20,7 +20,7 @@
 
 #include "measure/bench/collective.h"
 #include "measure/bench/gemm.h"
-#include "measure/bench/gpu_load_judge.h"
+#include "measure/bench/gpu_load.h"
 #include "measure/bench/list.h"
 
 /* --- number formats -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/gpu_jobs.h"
 #include "measure/bench/gpu_common.h"
 #include "measure/bench/list.h"
 #include "machine/cuda/library.h"

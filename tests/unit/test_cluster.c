@@ -13,9 +13,8 @@
 #include "base/text.h"
 #include "many/cluster/hello.h"
 #include "many/cluster/links.h"
-#include "many/cluster/links_inside.h"
 #include "many/cluster/local.h"
-#include "many/cluster/rsh_inside.h"
+#include "many/cluster/rsh.h"
 
 /* --- announcements ------------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "many/cluster/deadman.h"
-#include "many/cluster/nm_text.h"
+#include "many/cluster/config_text.h"
 #include "many/cluster/plan.h"
 #include "many/cluster/setup.h"
 

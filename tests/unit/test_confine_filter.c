@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "machine/host/confine_filter.h"
+#include "machine/host/confine.h"
 
 enum {
 	ALLOW = SECCOMP_RET_ALLOW,

@@ -13,7 +13,7 @@
 #include "machine/model/gpu.h"
 #include "look/monitor/monitor.h"
 #include "measure/bench/figures_bench.h"
-#include "measure/prove/figures_proof.h"
+#include "measure/prove/page_prove.h"
 #include "look/monitor/figures_recording.h"
 
 static void test_size(void **state)

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "machine/host/boot_menu.h"
-#include "machine/model/pci_caps.h"
+#include "machine/model/pci.h"
 
 #define DROP_IN "/etc/default/grub.d/zz-gputune.cfg"
 #define LOADER_INFO "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"

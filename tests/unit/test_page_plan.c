@@ -7,7 +7,7 @@
 #include "plan_box.h"
 
 #include "base/text.h"
-#include "tune/plan/plan_json.h"
+#include "tune/plan/plan.h"
 #include "front/pages/page_plan.h"
 #include "tune/plan/plan_shell.h"
 #include "tune/txn/txn_json.h"

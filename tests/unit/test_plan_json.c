@@ -5,7 +5,7 @@
 #include "plan_box.h"
 
 #include "machine/knob/io.h"
-#include "tune/plan/plan_json.h"
+#include "tune/plan/plan.h"
 #include "look/probe/probe.h"
 
 struct fixture {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/gemm_peak.h"
+#include "measure/bench/gemm_search.h"
 #include "models/inference/predict.h"
 #include "models/inference/rows.h"
 #include "models/inference/sweep.h"

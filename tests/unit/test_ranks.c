@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "measure/bench/net/serve.h"
-#include "measure/bench/net/wire_cursor.h"
+#include "measure/bench/net/wire.h"
 #include "measure/bench/net/world.h"
 #include "measure/bench/ranks.h"
 

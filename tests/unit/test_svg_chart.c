@@ -14,7 +14,7 @@
 #include "render/chart.h"
 #include "render/chart_text.h"
 #include "render/glyph.h"
-#include "render/svg_chart.h"
+#include "render/svg_shape.h"
 
 static const struct chart_mark none = { NAN, NAN, NULL };
 

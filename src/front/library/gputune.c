@@ -6,13 +6,13 @@
 
 #include "front/library/call.h"
 #include "machine/knob/io.h"
-#include "tune/plan/plan_json.h"
+#include "tune/plan/plan.h"
 #include "measure/prove/ledger.h"
 #include "tune/txn/boot.h"
 #include "look/settings/findings.h"
 #include "look/settings/list_json.h"
 #include "measure/prove/measured.h"
-#include "look/show/show_json.h"
+#include "look/show/page.h"
 
 enum { CLEAN = 0, FINDINGS = 1, BLIND = 5 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A result that came as a file, as a page: what it is about, its tables, charts and sentences. */
-#include "front/report/given.h"
-
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
+#include "front/report/given.h"
 #include "base/text.h"
 #include "front/report/given_rows.h"
+#include "render/figure.h"
+#include "render/chart.h"
 
 static const struct given_kind *const lists[] = { given_machine_kinds, given_model_kinds };
 
@@ -175,4 +177,280 @@ struct doc *given_page(struct arena *a, const struct given_kind *k, const json_t
 	for (size_t i = 0; i < 3 && k->texts[i]; i++)
 		sentences(d, given_at(j, NULL, k->texts[i]));
 	return d;
+}
+
+/* Values of a result that came as a file, as people read them. */
+
+const json_t *given_at(const json_t *row, const json_t *outer, const char *path)
+{
+	const json_t *j = *path == '^' ? outer : row;
+	char key[64];
+
+	path += *path == '^';
+	while (j && *path) {
+		size_t n = strcspn(path, ".");
+
+		if (n >= sizeof(key))
+			return NULL;
+		memcpy(key, path, n);
+		key[n] = '\0';
+		j = json_object_get(j, key);
+		path += n + (path[n] == '.');
+	}
+	return j;
+}
+
+/* Never the middle of a character: what follows the bytes of one begins with another pattern. */
+static const char *bounded(struct arena *a, const char *s)
+{
+	size_t n = strnlen(s, GIVEN_TEXT_MAX + 1);
+
+	if (n <= GIVEN_TEXT_MAX)
+		return arena_strdup(a, s);
+	n = GIVEN_TEXT_MAX;
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return arena_printf(a, "%.*s...", (int)n, s);
+}
+
+const char *given_text(struct arena *a, const json_t *j, const char *path)
+{
+	const char *s = json_string_value(given_at(j, NULL, path));
+
+	return s ? bounded(a, s) : NULL;
+}
+
+const char *given_node(const json_t *j)
+{
+	const char *node = json_string_value(given_at(j, NULL, "host.nodename"));
+
+	return node && *node ? node : NULL;
+}
+
+enum style given_style(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum style style;
+	} words[] = {
+		{ "pass", STYLE_GOOD },		 { "fail", STYLE_BAD },
+		{ "helps", STYLE_GOOD },	 { "hurts", STYLE_BAD },
+		{ "better", STYLE_GOOD },	 { "worse", STYLE_BAD },
+		{ "found", STYLE_BAD },		 { "critical", STYLE_BAD },
+		{ "high", STYLE_BAD },		 { "medium", STYLE_WARN },
+		{ "bottleneck", STYLE_WARN },	 { "healthy", STYLE_GOOD },
+		{ "certain", STYLE_BAD },	 { "likely", STYLE_WARN },
+		{ "unknown", STYLE_UNKNOWN },	 { "undecided", STYLE_UNKNOWN },
+		{ "unseen", STYLE_UNKNOWN },	 { "not-comparable", STYLE_UNKNOWN },
+		{ "not-tested", STYLE_UNKNOWN }, { "cannot-tell", STYLE_UNKNOWN },
+		{ "na", STYLE_MUTED },		 { "excluded", STYLE_MUTED },
+	};
+
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].style;
+	return STYLE_PLAIN;
+}
+
+static const char *joined(struct arena *a, const json_t *list)
+{
+	TEXT_AUTO t = { 0 };
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		if (t.len > GIVEN_TEXT_MAX) {
+			text_add(&t, ", ...");
+			break;
+		}
+		if (json_is_string(item))
+			text_printf(&t, "%s%s", t.len ? ", " : "", json_string_value(item));
+	}
+	return t.len ? bounded(a, t.s) : NULL;
+}
+
+static const char *number(struct arena *a, const json_t *j, const char *unit)
+{
+	double v = json_number_value(j);
+	/* A count is written as one: "14", not "14.00". */
+	const char *s =
+		v == floor(v) && fabs(v) < 1e6 ? arena_printf(a, "%.0f", v) : figure_number(a, v);
+
+	return arena_printf(a, "%s%s%s", s, unit && *unit ? " " : "", unit ? unit : "");
+}
+
+/* Of figures that lie around 1, or anything else, with the ends of the interval if it has any. */
+static const char *interval(struct arena *a, const json_t *j, const char *unit, bool times)
+{
+	const json_t *v = json_object_get(j, "value"), *low = json_object_get(j, "low"),
+		     *high = json_object_get(j, "high");
+	const char *middle;
+
+	if (!v)
+		v = json_object_get(j, "ratio");
+	if (!json_is_number(v))
+		return NULL;
+	middle = times ? arena_printf(a, "%.3f", json_number_value(v)) : number(a, v, unit);
+	if (!json_is_number(low) || !json_is_number(high))
+		return middle;
+	if (times)
+		return arena_printf(a, "%s (%.3f to %.3f)", middle, json_number_value(low),
+				    json_number_value(high));
+	return arena_printf(a, "%s (%s to %s)", middle, number(a, low, NULL),
+			    number(a, high, NULL));
+}
+
+/* A file may hold any number: beyond what a byte count can be it is none. */
+static const char *bytes(struct arena *a, const json_t *j)
+{
+	double v = json_number_value(j);
+
+	return v >= 0 && v < 9e18 ? figure(a, "bytes", (long long)v) : NULL;
+}
+
+static const char *bytes_interval(struct arena *a, const json_t *j)
+{
+	const json_t *v = json_object_get(j, "value"), *low = json_object_get(j, "low"),
+		     *high = json_object_get(j, "high");
+	const char *middle = json_is_number(v) ? bytes(a, v) : NULL,
+		   *from = json_is_number(low) ? bytes(a, low) : NULL,
+		   *to = json_is_number(high) ? bytes(a, high) : NULL;
+
+	if (!middle || !from || !to)
+		return middle;
+	return arena_printf(a, "%s (%s to %s)", middle, from, to);
+}
+
+static const char *text_of(struct arena *a, const json_t *j, const struct given_field *f)
+{
+	switch (f->as) {
+	case GIVEN_NUMBER:
+		return json_is_number(j) ? number(a, j, f->unit) : NULL;
+	case GIVEN_BYTES:
+		return json_is_number(j) ? bytes(a, j) : bytes_interval(a, j);
+	case GIVEN_SHARE:
+		return json_is_number(j) ? arena_printf(a, "%.1f %%", 100 * json_number_value(j))
+					 : NULL;
+	case GIVEN_TIMES:
+	case GIVEN_INTERVAL:
+		return interval(a, j, f->unit, f->as == GIVEN_TIMES);
+	case GIVEN_YES:
+		return json_is_boolean(j) ? json_is_true(j) ? "yes" : "no" : NULL;
+	case GIVEN_LIST:
+		return joined(a, j);
+	default:
+		return json_is_string(j) ? bounded(a, json_string_value(j)) : NULL;
+	}
+}
+
+struct cell given_cell(struct doc *d, const json_t *row, const json_t *outer,
+		       const struct given_field *f)
+{
+	const char *text = text_of(d->arena, given_at(row, outer, f->path), f);
+	enum style style = f->as == GIVEN_CODE	   ? STYLE_CODE
+			   : f->as == GIVEN_STRONG ? STYLE_STRONG
+			   : f->as == GIVEN_WORD   ? given_style(text)
+						   : STYLE_PLAIN;
+
+	return cell_as(style, text);
+}
+
+/* Charts of results that came as files: ratios with their intervals, and lines. */
+
+enum { RATIOS_MAX = 200, POINTS_MAX = 4096 };
+
+static double chart_number(const json_t *j)
+{
+	return json_is_number(j) ? json_number_value(j) : (double)NAN;
+}
+
+static const char *label(struct arena *a, const struct given_ratios *r, const json_t *row)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < 3 && r->label[i]; i++) {
+		const char *s = given_text(a, row, r->label[i]);
+
+		text_printf(&t, "%s%s", t.len ? " " : "", s ? s : "");
+	}
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static bool ratio(struct arena *a, const struct given_ratios *r, const json_t *row,
+		  struct chart_ratio *out)
+{
+	const json_t *j = given_at(row, NULL, r->ratio), *v = json_object_get(j, "ratio");
+	const char *word = r->word ? given_text(a, row, r->word) : NULL;
+
+	if (!v)
+		v = json_object_get(j, "value");
+	*out = (struct chart_ratio){ .label = label(a, r, row),
+				     .ratio = chart_number(v),
+				     .low = chart_number(json_object_get(j, "low")),
+				     .high = chart_number(json_object_get(j, "high")),
+				     .verdict = word,
+				     .style = given_style(word) };
+	return out->ratio > 0;
+}
+
+static void ratios(struct doc *d, const struct given_ratios *r, const json_t *j)
+{
+	const json_t *list = given_at(j, NULL, r->path), *row;
+	struct chart_ratio *rows = arena_array(d->arena, RATIOS_MAX, sizeof(*rows));
+	struct chart_ratios c = { .title = r->title,
+				  .left = r->left,
+				  .right = r->right,
+				  .interval = r->interval,
+				  .threshold = NAN,
+				  .rows = rows };
+	size_t i;
+
+	if (json_is_object(list))
+		c.n = ratio(d->arena, r, list, &rows[0]);
+	json_array_foreach(list, i, row)
+	{
+		if (c.n < RATIOS_MAX)
+			c.n += ratio(d->arena, r, row, &rows[c.n]);
+	}
+	chart_add_ratios(d, &c);
+}
+
+/* One point is no line; two are. */
+static void curve(struct doc *d, const struct given_curve *g, const json_t *j)
+{
+	const json_t *list = given_at(j, NULL, g->path), *row;
+	double *x = arena_array(d->arena, POINTS_MAX, sizeof(*x)),
+	       *y = arena_array(d->arena, POINTS_MAX, sizeof(*y));
+	struct chart_series *s = ARENA_NEW(d->arena, struct chart_series);
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, row)
+	{
+		if (n == POINTS_MAX)
+			break;
+		x[n] = chart_number(given_at(row, NULL, g->x));
+		y[n] = chart_number(given_at(row, NULL, g->y));
+		n += x[n] > 0 && isfinite(y[n]);
+	}
+	if (n < 2)
+		return;
+	*s = (struct chart_series){
+		.name = g->y_title, .mark = '*', .x = x, .y = y, .n = n, .line = true
+	};
+	chart_add(d, g->title,
+		  &(struct chart){ .x_title = g->x_title,
+				   .y_title = g->y_title,
+				   .log_x = true,
+				   .zero_y = true,
+				   .series = s,
+				   .n = 1 });
+}
+
+void given_charts(struct doc *d, const struct given_kind *k, const json_t *j)
+{
+	for (size_t i = 0; i < k->n_ratios; i++)
+		ratios(d, &k->ratios[i], j);
+	if (k->curve.path)
+		curve(d, &k->curve, j);
 }

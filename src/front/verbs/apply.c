@@ -9,7 +9,7 @@
 #include "front/verbs/ledger.h"
 #include "front/verbs/page.h"
 #include "front/verbs/plan.h"
-#include "tune/plan/plan_json.h"
+#include "tune/plan/plan.h"
 #include "tune/txn/state.h"
 #include "tune/txn/txn.h"
 #include "front/pages/page_plan.h"

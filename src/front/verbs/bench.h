@@ -17,4 +17,9 @@ int bench_show(struct run *r, struct host *h);
 /* In the asked format. m: who asks. */
 int bench_print(struct run *r, const struct machine *m, const struct record *record, int code);
 
+/* gputune bench serve. */
+
+/* Serves until SIGINT or SIGTERM; an exit code. */
+int bench_serve(struct run *r);
+
 #endif

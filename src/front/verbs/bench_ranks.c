@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
 #include "front/verbs/bench.h"
 
 /* What children get to end by themselves. */

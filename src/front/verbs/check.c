@@ -7,7 +7,6 @@
 #include "front/verbs/ledger.h"
 #include "front/verbs/page.h"
 #include "look/settings/findings.h"
-#include "look/settings/findings_monitor.h"
 #include "measure/prove/measured.h"
 #include "front/pages/page_check.h"
 

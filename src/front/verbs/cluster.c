@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune cluster: which part of it, and the nodes that all parts have in common. */
-#include "front/verbs/cluster.h"
-
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "front/verbs/cluster.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "front/verbs/prove.h"
+#include "base/stamp.h"
+#include "front/verbs/page.h"
+#include "many/cluster/page_cluster.h"
+#include "many/cluster/ask.h"
+#include "look/probe/probe.h"
 
 static const struct part {
 	const char *name;
@@ -241,4 +250,179 @@ void cluster_run_close(struct cluster_run *c)
 	rsh_close(c->rsh);
 	c->rsh = NULL;
 	cluster_stop_end(&c->stop);
+}
+
+/* gputune cluster discover: which port hears which, and what is wrong with that. */
+
+static int exit_code(const struct cluster *c)
+{
+	size_t answered = 0;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		answered += !*c->nodes[i].failure;
+	if (!answered)
+		return EXIT_BLIND;
+	/* Notes are no findings: nothing has to be done about them. */
+	return c->n_findings && c->findings[0].severity != CLUSTER_NOTE ? EXIT_FINDINGS
+									: EXIT_CLEAN;
+}
+
+static int print(struct run *r, const struct cluster_run *c, int code)
+{
+	char stamp[STAMP_SIZE] = "";
+	int failed;
+
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r)) {
+		stamp_format((long long)time(NULL), stamp);
+		run_print_json(r, cluster_json(&c->cluster, stamp, code));
+		return code;
+	}
+	if (r->value[OPT_AS] && strcmp(r->value[OPT_AS], "svg") == 0) {
+		fprintf(r->out, "%s\n", svg_cluster(&r->arena, &c->cluster));
+		return code;
+	}
+	failed = run_print_doc(
+		r, page_cluster(&r->arena, &c->cluster, c->seconds, r->value[OPT_VERBOSE] != NULL),
+		"gputune cluster discover");
+	return failed ? failed : code;
+}
+
+int cluster_discover_run(struct run *r)
+{
+	struct cluster_run c = { .air_by_option = true };
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "cluster discover takes no argument \"%s\"",
+				     r->args[0]);
+	code = cluster_run_open(r, &c, false);
+	if (code)
+		return code;
+	/* A kept discovery is judged anew: what is a fault may be known better by now. */
+	if (!c.rsh) {
+		struct cluster before;
+		struct err e = { 0 };
+		bool against = r->value[OPT_AGAINST];
+
+		if (against && cluster_load(&r->arena, r->value[OPT_AGAINST], &before, &e))
+			return complain(EXIT_USAGE, &e);
+		cluster_judge(&r->arena, &c.cluster, against ? &before : NULL);
+	}
+	code = print(r, &c, exit_code(&c.cluster));
+	cluster_run_close(&c);
+	return code;
+}
+
+/* gputune cluster node: the program that a coordinator starts on each node. */
+
+/* Whoever looks again has to see what changed: what the door has read it keeps, so each look gets
+ * a door of its own. Facts point into their door, which therefore stays open. */
+struct looker {
+	struct run *r;
+	struct host **doors;
+	size_t n;
+};
+
+static const struct machine *node_look(struct ask_node *n, bool full)
+{
+	struct looker *l = n->look_state;
+	struct machine *m = ARENA_NEW(n->arena, struct machine);
+	struct probe p = { .a = n->arena, .m = m, .lean = true, .config = full };
+
+	if (!n->captured) {
+		l->doors = arena_grow(&l->r->arena, l->doors, l->n, sizeof(struct host *));
+		n->h = l->doors[l->n++] = host_open_live();
+	}
+	p.h = n->h;
+	probe_machine(&p);
+	return m;
+}
+
+int cluster_node_run(struct run *r)
+{
+	struct arena request = { 0 };
+	struct looker l = { .r = r };
+	struct cluster_stop stop = { 0 };
+	struct ask_node n = { .arena = &request,
+			      .look = node_look,
+			      .look_state = &l,
+			      .stop = &stop.stop,
+			      .captured = r->value[OPT_HOST] != NULL };
+	struct host *h;
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "cluster node takes no argument \"%s\"",
+				     r->args[0]);
+	h = run_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	n.h = h;
+	/* A coordinator that is gone is seen at the end of our input. */
+	signal(SIGPIPE, SIG_IGN);
+	cluster_stop_begin(&stop);
+	code = ask_serve(&n, STDIN_FILENO, STDOUT_FILENO);
+	cluster_stop_end(&stop);
+	arena_free(&request);
+	for (size_t i = 0; i < l.n; i++)
+		host_close(l.doors[i]);
+	host_close(h);
+	return code ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+/* Signals that end a run, taken by a thread and kept as a flag. */
+
+static void *watch(void *state)
+{
+	struct cluster_stop *s = state;
+
+	for (;;) {
+		struct pollfd p[2] = { { .fd = s->signals, .events = POLLIN },
+				       { .fd = s->wake[0], .events = POLLIN } };
+		struct signalfd_siginfo info;
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents)
+			return NULL;
+		if (p[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
+			atomic_store(&s->stop, true);
+	}
+}
+
+void cluster_stop_begin(struct cluster_stop *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (pipe2(s->wake, O_CLOEXEC))
+		return;
+	pthread_sigmask(SIG_BLOCK, &set, &s->before);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->begun = s->signals >= 0 && pthread_create(&s->thread, NULL, watch, s) == 0;
+	if (s->begun)
+		return;
+	/* Without it signals do what they always do. */
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	if (s->signals >= 0)
+		close(s->signals);
+	close(s->wake[0]);
+	close(s->wake[1]);
+}
+
+void cluster_stop_end(struct cluster_stop *s)
+{
+	if (!s->begun)
+		return;
+	s->begun = false;
+	close(s->wake[1]);
+	pthread_join(s->thread, NULL);
+	close(s->wake[0]);
+	close(s->signals);
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }

@@ -9,7 +9,7 @@
 #include "base/stamp.h"
 #include "base/text.h"
 #include "measure/bench/store.h"
-#include "many/cluster/check_run.h"
+#include "many/cluster/check.h"
 #include "many/cluster/symptoms.h"
 #include "front/verbs/cluster.h"
 #include "front/verbs/page.h"

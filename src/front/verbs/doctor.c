@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune doctor: from a symptom to its cause, with evidence. */
-#include "front/verbs/doctor.h"
-
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "front/verbs/doctor.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "front/verbs/knobs.h"
@@ -12,6 +12,7 @@
 #include "front/verbs/persist.h"
 #include "front/verbs/plan.h"
 #include "tune/txn/txn.h"
+#include "front/pages/page_plan.h"
 
 enum { LOOK_MS = 1000, DAY_S = 86400 };
 
@@ -279,5 +280,334 @@ int verb_doctor(struct run *r)
 	code = r->value[OPT_FIX] ? doctoring_fix(&g) : 0;
 	code = print(&g, code);
 	host_close(g.h);
+	return code;
+}
+
+/*
+ * doctor --fix: for each diagnosis that was found, measure once more, set what mends it, measure
+ * again, keep or take back. In between the change is a trial (tune/txn/txn.h): should this process
+ * die, the next command that writes takes it back.
+ */
+
+enum { SETTLE_MS = 500 };
+#define GATE_LATER "later" /* beside those of tune/plan/plan.h: of these plans alone */
+
+/* The settings that mend what was found, comma-separated; NULL: none does. */
+static const char *settings_of(struct arena *a, const struct examined *x)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause_result *r = &x->causes[i];
+
+		if (r->v.how <= CAUSE_LIKELY && r->c->fix && (!t.s || !strstr(t.s, r->c->fix)))
+			text_printf(&t, "%s%s", t.len ? "," : "", r->c->fix);
+	}
+	return t.len ? arena_strdup(a, t.s) : NULL;
+}
+
+/* Refusals of the plan's gates, or that it has nothing to write. */
+static const char *nothing_to_write(struct arena *a, const struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->changes[i].gate)
+			return arena_printf(a, "refused: %s", p->changes[i].refusal);
+	if (p->n_advice)
+		return arena_printf(a, "nothing that gputune writes mends it: %s",
+				    p->advice[0].sentence);
+	return "the profile wants nothing else than what is set";
+}
+
+/* What waits for a boot would be measured as if it had been set, and taken back for nothing. */
+static void leave_for_later(struct arena *a, struct plan *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct change *c = &p->changes[i];
+
+		if (c->gate || c->effect == EFFECT_NOW)
+			continue;
+		c->gate = GATE_LATER;
+		c->refusal = arena_printf(
+			a,
+			"%s is not in force at once, so that measuring again would tell nothing: "
+			"\"gputune apply --only %s\", then look again after the boot",
+			c->s->id, c->s->id);
+	}
+}
+
+static bool writes(const struct plan *p, const char *id)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->changes[i].gate && strcmp(p->changes[i].s->id, id) == 0)
+			return true;
+	return false;
+}
+
+/* What is to be said of a change: its setting where that is written, else why not. */
+static const char *to_say(const struct change *c)
+{
+	return c->gate ? c->refusal : c->s->id;
+}
+
+/* A setting with many targets is one word. */
+static bool is_said(const struct plan *p, size_t n, const struct change *c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!p->changes[i].gate == !c->gate &&
+		    strcmp(to_say(&p->changes[i]), to_say(c)) == 0)
+			return true;
+	return false;
+}
+
+/* The settings that are written, comma-separated, and why the others are not. */
+static void tell_apart(struct arena *a, const struct plan *p, struct doctor_fix *out)
+{
+	TEXT_AUTO set = { 0 };
+	TEXT_AUTO left = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct change *c = &p->changes[i];
+		struct text *t = c->gate ? &left : &set;
+
+		if (!is_said(p, i, c))
+			text_printf(t, "%s%s", t->len ? c->gate ? "; " : "," : "", to_say(c));
+	}
+	out->settings = arena_strdup(a, set.s);
+	out->left = left.len ? arena_strdup(a, left.s) : NULL;
+}
+
+/* What found causes name a value for and the profile leaves alone. */
+static void add_values(struct doctoring *g, const struct examined *x, struct planned *p)
+{
+	for (size_t i = 0; i < x->d->n; i++) {
+		const struct cause *c = x->causes[i].c;
+		size_t n;
+
+		if (x->causes[i].v.how > CAUSE_LIKELY || !c->fix || !c->value)
+			continue;
+		n = run_add_value(g->r, g->h, p, c->fix, NULL, c->value);
+		for (size_t k = 0; n && k < p->plan.n; k++)
+			if (strcmp(p->plan.changes[k].s->id, c->fix) == 0)
+				p->plan.changes[k].why = x->causes[i].v.says;
+	}
+}
+
+static int make_plan(struct doctoring *g, const struct examined *x, const char *settings,
+		     struct planned *p)
+{
+	struct run *r = g->r;
+	const char *only = r->value[OPT_ONLY];
+	int code;
+
+	r->value[OPT_ONLY] = settings;
+	code = run_plan(r, g->h, p);
+	r->value[OPT_ONLY] = only;
+	if (code)
+		return code;
+	add_values(g, x, p);
+	leave_for_later(&r->arena, &p->plan);
+	return 0;
+}
+
+static bool agreed(struct doctoring *g, const struct planned *p, const char *id)
+{
+	struct run *r = g->r;
+	struct plan_view how = { 0 };
+
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
+		run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+	return run_agreed(r, arena_printf(&r->arena,
+					  "Make %zu changes for %s, measure again, and "
+					  "take them back if that does not help?",
+					  plan_open_changes(&p->plan), id));
+}
+
+/* What had found the causes, once more: true when it finds none that p has set something for. */
+static bool is_gone(struct doctoring *g, const struct examined *x, const struct plan *p,
+		    const struct record *after, const struct doctor_plan *tests,
+		    const char *why[TESTS], const struct path_look *path)
+{
+	struct findings f;
+	struct signs s;
+	struct evidence e = g->e;
+	struct machine *m;
+	struct examined now;
+
+	doctoring_look(g, &m, &f, &s);
+	e.m = m;
+	e.findings = &f;
+	e.signs = &s;
+	e.earlier = NULL;
+	e.record = after;
+	e.path = path;
+	for (unsigned t = 0; t < TESTS; t++)
+		if (tests->tests & TEST_BIT(t))
+			e.not_run[t] = why[t];
+	doctor_examine(&e, x->d, &now);
+	for (size_t i = 0; i < x->d->n; i++)
+		if (now.causes[i].v.how <= CAUSE_LIKELY && now.causes[i].c->fix &&
+		    writes(p, now.causes[i].c->fix))
+			return false;
+	return true;
+}
+
+/* --- Ctrl-C -----------------------------------------------------------------------------------
+ *
+ * While a change is tried, signals wait: the sampler of a measurement takes them, between
+ * measurements they are looked for here. Otherwise one that comes just then would end the process
+ * and leave the change to the next command.
+ */
+static sigset_t stopping(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+static bool stopped(struct doctoring *g)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t set = stopping();
+
+	if (sigtimedwait(&set, NULL, &at_once) > 0)
+		atomic_store(&g->stop, true);
+	return atomic_load(&g->stop);
+}
+
+/* The change is in force: measure, then keep or take back. */
+static int judge(struct doctoring *g, const struct examined *x, const struct plan *p,
+		 const struct doctor_plan *tests, const struct record *before,
+		 struct txn_trial *trial, struct doctor_fix *out, struct err *e)
+{
+	struct record *after = ARENA_NEW(&g->r->arena, struct record);
+	const char *why[TESTS] = { 0 };
+	struct path_look *path = NULL;
+	bool gone;
+
+	usleep(SETTLE_MS * 1000);
+	if (!stopped(g))
+		doctoring_measure(g, tests, after, why, &path);
+	if (stopped(g)) {
+		out->trouble = "interrupted: it was taken back";
+		return txn_trial_back(trial, NULL, e);
+	}
+	gone = is_gone(g, x, p, after, tests, why, path);
+	doctor_remeasure(&g->r->arena, &g->record, before, after, gone, &out->v);
+	out->measured = true;
+	out->kept = out->v.keep || g->r->value[OPT_KEEP] != NULL;
+	return out->kept ? txn_trial_keep(trial, e) : txn_trial_back(trial, NULL, e);
+}
+
+/* Only the cases of this diagnosis's tests: others were measured too, and would be compared. */
+static int try_it(struct doctoring *g, const struct examined *x, const struct plan *p,
+		  struct doctor_fix *out)
+{
+	struct doctor_plan tests = { .tests = x->d->tests & ~TEST_BIT(TEST_PATH),
+				     .named = g->plan.named,
+				     .seconds = g->plan.seconds,
+				     .forbidden = g->plan.forbidden };
+	struct txn_who who = run_who(g->r);
+	struct txn_report report = { 0 };
+	struct record before;
+	const char *why[TESTS] = { 0 };
+	struct path_look *path = NULL;
+	struct txn_trial *trial = NULL;
+	struct err e = { 0 };
+	int r;
+
+	doctoring_measure(g, &tests, &before, why, &path);
+	if (atomic_load(&g->stop)) {
+		out->trouble = "interrupted before anything was written";
+		return EXIT_NOT_APPLIED;
+	}
+	r = txn_trial_begin(g->h, &g->r->arena, &who,
+			    arena_printf(&g->r->arena, "doctor %s", x->d->id), &report, &trial, &e);
+	if (r == 0 && report.recovered)
+		complain_text(0, "%zu interrupted transactions were rolled back first",
+			      report.recovered);
+	if (r == 0) {
+		int code;
+
+		r = txn_trial_set(trial, p, "apply", &report, &e);
+		out->txn = r == 0 ? report.txn : 0;
+		if (r == 0)
+			r = judge(g, x, p, &tests, &before, trial, out, &e);
+		code = txn_trial_end(trial, r ? &(struct err){ 0 } : &e);
+		r = r ? r : code;
+	}
+	if (r == 0)
+		return 0;
+	out->kept = false;
+	out->trouble = arena_strdup(&g->r->arena, e.text);
+	complain(0, &e);
+	return r == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+static int try_held(struct doctoring *g, const struct examined *x, const struct plan *p,
+		    struct doctor_fix *out)
+{
+	sigset_t set = stopping(), old;
+	int code;
+
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	code = try_it(g, x, p, out);
+	(void)stopped(g);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return code;
+}
+
+static int fix_one(struct doctoring *g, const struct examined *x, const char *settings)
+{
+	struct arena *a = &g->r->arena;
+	struct planned p = { 0 };
+	struct doctor_fix *out;
+	int code = make_plan(g, x, settings, &p);
+
+	if (code)
+		return code;
+	g->fixes = arena_grow(a, g->fixes, g->n_fixes, sizeof(*g->fixes));
+	out = &g->fixes[g->n_fixes++];
+	*out = (struct doctor_fix){ .diagnosis = x->d->id, .settings = settings };
+	if (!plan_open_changes(&p.plan)) {
+		out->trouble = nothing_to_write(a, &p.plan);
+		return 0;
+	}
+	tell_apart(a, &p.plan, out);
+	if (g->r->value[OPT_DRY_RUN]) {
+		out->trouble = "dry run: nothing was written";
+		return 0;
+	}
+	if (!agreed(g, &p, x->d->id)) {
+		out->trouble = "not agreed to";
+		return isatty(STDIN_FILENO) ? 0 : EXIT_USAGE;
+	}
+	return try_held(g, x, &p.plan, out);
+}
+
+int doctoring_fix(struct doctoring *g)
+{
+	size_t fixable = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < g->chosen.n && !atomic_load(&g->stop); i++) {
+		const struct examined *x = &g->results[i];
+		const char *settings =
+			x->state == DOCTOR_FOUND ? settings_of(&g->r->arena, x) : NULL;
+		int r;
+
+		if (!settings)
+			continue;
+		fixable++;
+		r = fix_one(g, x, settings);
+		code = code == EXIT_STUCK ? code : r ? r : code;
+		if (r == EXIT_USAGE || r == EXIT_STUCK)
+			break;
+	}
+	if (!fixable)
+		complain_text(0, "nothing was found that a setting mends");
 	return code;
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune generate: files and command lines for other programs, from what the machines are. */
-#include "front/verbs/generate.h"
-
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
+#include "front/verbs/generate.h"
 #include "base/text.h"
 #include "front/verbs/page.h"
 #include "models/generate/page_generate.h"
+#include "base/path.h"
+#include "front/verbs/predict.h"
+#include "many/cluster/links.h"
 
 enum kind_is {
 	IS_ENV,
@@ -278,4 +282,329 @@ int verb_generate(struct run *r)
 		code = generate(r, k, &nodes);
 	generate_nodes_close(&nodes);
 	return code;
+}
+
+/* Options of generate that would change nothing in what is generated: they are refused. */
+
+/* An option, and what it belongs to. */
+struct belongs {
+	enum option_id id;
+	const char *to;
+};
+
+static const struct belongs serving[] = {
+	{ OPT_WEIGHTS, "vllm, sglang, llamacpp and trtllm" },
+	{ OPT_CACHE, "vllm, sglang, llamacpp and trtllm" },
+	{ OPT_CONTEXT, "vllm, sglang, llamacpp and trtllm" },
+	{ OPT_USERS, "vllm, sglang, llamacpp and trtllm" },
+	{ OPT_LISTEN, "vllm, sglang, llamacpp and trtllm" },
+};
+
+static const struct belongs training[] = {
+	{ OPT_PARALLEL, NULL },	     { OPT_GLOBAL_BATCH, NULL }, { OPT_MICRO_BATCH, NULL },
+	{ OPT_ACCUMULATION, NULL },  { OPT_SEQUENCE, NULL },	 { OPT_PRECISION, NULL },
+	{ OPT_CHECKPOINTING, NULL }, { OPT_OPTIMIZER, NULL },	 { OPT_ATTENTION, NULL },
+	{ OPT_COMPILE, NULL },	     { OPT_NO_OVERLAP, NULL },	 { OPT_SHARD, NULL },
+	{ OPT_BUCKET, NULL },	     { OPT_TRAINED, NULL },	 { OPT_LOADER, NULL },
+	{ OPT_WORKERS, NULL },	     { OPT_NETWORK, NULL },	 { OPT_ALL_REDUCE, NULL },
+};
+
+static int refused(struct run *r, enum option_id id, const char *to)
+{
+	return complain_text(EXIT_USAGE, "--%s changes nothing in generate %s: it belongs to %s",
+			     option_rows[id].name, r->args[0], to);
+}
+
+static int any_of(struct run *r, const struct belongs *rows, size_t n, const char *to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->value[rows[i].id])
+			return refused(r, rows[i].id, rows[i].to ? rows[i].to : to);
+	return 0;
+}
+
+/* Where machines meet is in Accelerate's file alone; the others leave it to their launcher. */
+static int of_training(struct run *r, enum train_target target)
+{
+	int code = any_of(r, serving, sizeof(serving) / sizeof(serving[0]), NULL);
+
+	if (!code && r->value[OPT_RANK])
+		code = refused(r, OPT_RANK, "commands");
+	if (!code && r->value[OPT_IMAGE])
+		code = refused(r, OPT_IMAGE, "--format compose");
+	if (!code && target != TARGET_ACCELERATE && r->value[OPT_PORT])
+		code = refused(r, OPT_PORT, "torchrun, sbatch and accelerate");
+	if (!code && target != TARGET_ACCELERATE && r->value[OPT_HEAD])
+		code = refused(r, OPT_HEAD, "torchrun, sbatch and accelerate");
+	return code;
+}
+
+int generate_options_used(struct run *r, const struct generate_use *u)
+{
+	const char *format = r->value[OPT_FORMAT];
+	int code;
+
+	if (u->trains)
+		return of_training(r, u->target);
+	code = u->serves ? 0 : any_of(r, serving, sizeof(serving) / sizeof(serving[0]), NULL);
+	if (!code && !(u->launches && r->value[OPT_MODEL]))
+		code = any_of(r, training, sizeof(training) / sizeof(training[0]),
+			      u->launches ? "--model, which says what is trained"
+					  : "deepspeed, accelerate and fsdp, or to torchrun and "
+					    "sbatch with --model");
+	if (!code && r->value[OPT_IMAGE] && !(format && strcmp(format, "compose") == 0))
+		code = refused(r, OPT_IMAGE, "--format compose");
+	return code;
+}
+
+/* gputune generate vllm and the like: what was asked, for the plan of serving. */
+
+static int port(struct run *r, enum option_id id, int *out)
+{
+	long long v;
+
+	if (!r->value[id])
+		return 0;
+	if (parse_i64(r->value[id], &v) || v < 1 || v > 65535)
+		return complain_text(EXIT_USAGE, "--%s takes 1 to 65535, not \"%s\"",
+				     option_rows[id].name, r->value[id]);
+	*out = (int)v;
+	return 0;
+}
+
+static int numbers(struct run *r, struct serve_ask *ask)
+{
+	double users = 0;
+	int code = predict_number(r, OPT_CONTEXT, 256, QUESTION_TOKENS, &ask->context);
+
+	if (!code)
+		code = predict_number(r, OPT_USERS, 1, 10000, &users);
+	if (!code && users != floor(users))
+		code = complain_text(EXIT_USAGE, "--users takes a whole number, not \"%s\"",
+				     r->value[OPT_USERS]);
+	if (!code)
+		code = port(r, OPT_PORT, &ask->port);
+	ask->users = (int)users;
+	ask->context = floor(ask->context);
+	/* The defaults are part of what is told. */
+	if (ask->context <= 0)
+		ask->context = 8192;
+	if (!ask->users)
+		ask->users = 4;
+	return code;
+}
+
+/* The shape was read from a file; an engine loads the folder around it. llama.cpp loads GGUF alone.
+ */
+static int file_to_load(struct run *r, struct serve_ask *ask)
+{
+	if (str_ends(ask->model, ".gguf"))
+		return 0;
+	if (ask->engine == ENGINE_LLAMACPP)
+		return complain_text(EXIT_USAGE,
+				     "llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is "
+				     "neither",
+				     ask->model);
+	if (str_ends(ask->model, ".json"))
+		ask->model = path_folder(&r->arena, ask->model);
+	return 0;
+}
+
+int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
+		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan)
+{
+	struct model_file *file = ARENA_NEW(&r->arena, struct model_file);
+	struct err e = { 0 };
+	struct fits fits;
+	double claim = 0;
+	int code;
+
+	*ask = (struct serve_ask){ .engine = engine,
+				   .model = r->value[OPT_MODEL],
+				   .head = r->value[OPT_HEAD],
+				   .listen = r->value[OPT_LISTEN] };
+	if (r->n_args > 1)
+		return complain_text(EXIT_USAGE, "generate %s takes no argument \"%s\"", r->args[0],
+				     r->args[1]);
+	if (!ask->model)
+		return complain_text(EXIT_USAGE, "generate %s needs --model", r->args[0]);
+	if (ask->head && !gen_name_sound(ask->head))
+		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
+				     ask->head);
+	if (ask->listen && !gen_name_sound(ask->listen))
+		return complain_text(EXIT_USAGE, "--listen \"%s\" is no address", ask->listen);
+	code = predict_constants(r, &fits);
+	if (!code)
+		code = predict_words(r, &ask->words, &claim);
+	if (!code)
+		code = numbers(r, ask);
+	if (code)
+		return code;
+	code = predict_model_file(r, ask->model, file);
+	if (code < 0)
+		return -code;
+	if (code > 0) {
+		ask->words.file = file;
+		ask->words.weight_bytes = file->bytes;
+		code = file_to_load(r, ask);
+		if (code)
+			return code;
+	}
+	code = serve_plan_make(&r->arena, ask, envs, nodes->place, &fits, plan, &e);
+	return code < 0 ? generate_refused(code, &e) : 0;
+}
+
+/* What a command needs in a container besides: the model where the command looks for it. */
+
+/* Without links and steps up: the words of a command mean the same wherever it runs. The last part
+ * stays as it is named, since files of the hub's cache are links to others without a type. */
+static const char *whole_path(struct arena *a, const char *path)
+{
+	const char *last = path_name(path);
+	bool steps = !*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+	char *real;
+	const char *out;
+
+	if (*path == '/')
+		return path;
+	real = realpath(steps ? path : path_folder(a, path), NULL);
+	if (!real)
+		return path;
+	out = steps ? arena_strdup(a, real)
+		    : arena_printf(a, "%s/%s", strcmp(real, "/") == 0 ? "" : real, last);
+	free(real);
+	return out;
+}
+
+/* A file's own folder: a GGUF file may be one of several. In the hub's cache
+ * (models--OWNER--NAME/snapshots/REVISION) files are links to what lies beside the snapshots. */
+static const char *folder_of(struct arena *a, const char *path)
+{
+	const char *hub = strstr(path, "/snapshots/"), *folder = path_folder(a, path);
+
+	if (hub && hub > path)
+		return arena_strndup(a, path, (size_t)(hub - path));
+	/* Of what lies in the root that file alone. */
+	return str_ends(path, ".gguf") && folder[1] ? folder : path;
+}
+
+static bool is_local(const char *model)
+{
+	struct stat st;
+
+	return *model == '/' || *model == '.' || str_ends(model, ".gguf") || stat(model, &st) == 0;
+}
+
+static void replace(const struct gen_launch *l, const char *old, const char *by)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->commands[i].n; k++)
+			if (strcmp(l->commands[i].words[k].text, old) == 0)
+				l->commands[i].words[k].text = by;
+}
+
+const char *generate_in_container(struct run *r, struct generate_view *v)
+{
+	const struct gen_launch *l = v->launch;
+	const char *path;
+
+	if (!v->serve || !l->n)
+		return "";
+	/* llama.cpp's images have their server outside of every path
+	 * (.devops/cuda.Dockerfile, read 2026-11-22). */
+	if (strcmp(l->commands[0].words[0].text, "llama-server") == 0)
+		l->commands[0].words[0].text = "/app/llama-server";
+	if (is_local(v->ask->model)) {
+		path = whole_path(&r->arena, v->ask->model);
+		replace(l, v->ask->model, path);
+		v->model_folder = folder_of(&r->arena, path);
+		return "# The model's folder has to be there on each machine.\n";
+	}
+	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
+	return "# Models are fetched into the volume \"models\", which stays when a container goes;"
+	       " a folder in\n# its place (as your own ~/.cache/huggingface) is used with what it "
+	       "has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
+}
+
+/* Nodes of "cluster discover --format json" for generate. */
+
+static const char *first_address(const struct cluster_port *p)
+{
+	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
+		unsigned long net;
+		unsigned bits;
+
+		if (gen_subnet(x->name, &net, &bits))
+			return x->name;
+	}
+	return "";
+}
+
+static void add_port(struct arena *a, const struct cluster_port *p, struct gen_node *n)
+{
+	const char *address = first_address(p);
+
+	if (seen_ok(&p->rdma_device.f)) {
+		if (n->n_ports >= GEN_PORTS_MAX)
+			return;
+		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
+		n->ports[n->n_ports++] = (struct gen_port){
+			.device = p->rdma_device.v,
+			.number = (unsigned)fact_or(&p->rdma_port, 1),
+			.netdev = p->name,
+			.pci = p->pci,
+			.cage = fact_text(&p->port_name, ""),
+			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->link_layer),
+			.up = fact_is(&p->rdma_state, "ACTIVE"),
+			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
+			.address = address,
+		};
+	} else if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
+		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
+		n->links[n->n_links++] = (struct gen_link){
+			.name = p->name,
+			.address = address,
+			.speed_mbps = fact_or(&p->speed_mbps, 0),
+			.wireless = fact_or(&p->wireless, 0) == 1,
+		};
+	}
+}
+
+static void take(struct arena *a, const struct cluster_node *d, const char *path,
+		 struct gen_node *n)
+{
+	*n = (struct gen_node){
+		.name = d->name,
+		.address = "",
+		.control = "",
+		.from = arena_printf(a, "discovery %s", path),
+		.platform = fact_text(&d->platform, ""),
+		.gpu = fact_text(&d->gpu, ""),
+		.gpus = (size_t)fact_or(&d->gpus, 0),
+		.unified = fact_is(&d->platform, "dgx-spark"),
+		.nccl = fact_text(&d->nccl, NULL),
+		.total_bytes = fact_or(&d->memory_bytes, 0),
+	};
+	NODE_PORTS(p, d)
+	add_port(a, p, n);
+}
+
+int generate_cluster(struct run *r, const char *path, struct gen_cluster *out)
+{
+	struct cluster c = { 0 };
+	struct err e = { 0 };
+
+	if (cluster_load(&r->arena, path, &c, &e) < 0)
+		return complain(EXIT_USAGE, &e);
+	if (!c.n_nodes || c.n_nodes > GEN_NODES_MAX)
+		return complain_text(EXIT_USAGE, "%s has %zu machines", path, c.n_nodes);
+	out->nodes = arena_array(&r->arena, c.n_nodes, sizeof(*out->nodes));
+	for (size_t i = 0; i < c.n_nodes; i++) {
+		if (*c.nodes[i].failure)
+			return complain_text(EXIT_BLIND, "%s did not answer that discovery: %s",
+					     c.nodes[i].name, c.nodes[i].failure);
+		take(&r->arena, &c.nodes[i], path, &out->nodes[out->n++]);
+	}
+	return 0;
 }

@@ -15,7 +15,7 @@
 #include "front/verbs/page.h"
 #include "front/verbs/predict.h"
 #include "front/verbs/predict_train.h"
-#include "models/generate/train_launch.h"
+#include "models/generate/train_setup.h"
 #include "models/training/fit.h"
 #include "models/generate/page_generate.h"
 

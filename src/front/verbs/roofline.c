@@ -2,6 +2,8 @@
 /* gputune roofline: where kernels, copies and our own benches stand under this machine's roofs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,6 +15,8 @@
 #include "front/verbs/roofline.h"
 #include "models/inference/predict.h"
 #include "models/inference/page_roofline.h"
+#include "base/text.h"
+#include "measure/bench/gemm_search.h"
 
 /* The machine under whose roofs things stand; digest NULL: --on names it. */
 static int find_machine(struct run *r, struct host *h, struct place *p, const char **digest)
@@ -159,4 +163,187 @@ int verb_roofline(struct run *r)
 		return code;
 	roof_judge(&r->arena, &roof, &profile);
 	return tell(r, &p);
+}
+
+/* Roofs and points from kept results of benches and from data sheets. */
+
+static struct roof_limit measured(struct run *r, const struct record_case *c, const char *id)
+{
+	return (struct roof_limit){ c->series[0].s.median, true,
+				    arena_printf(&r->arena, "%s %s, %s", c->bench, c->name, id) };
+}
+
+static struct roof_limit from_bench(struct run *r, const struct bench_facts *f, const char *bench,
+				    const char *name, const char *else_name)
+{
+	const char *id = NULL;
+	const struct record_case *c = name ? bench_fact(f, bench, name, &id) : NULL;
+
+	if (!c && else_name)
+		c = bench_fact(f, bench, else_name, &id);
+	return c ? measured(r, c, id) : (struct roof_limit){ 0 };
+}
+
+static void sheet(struct roof_limit *l, double v, const char *source)
+{
+	if (!(l->value > 0) && v > 0)
+		*l = (struct roof_limit){ v, false, source };
+}
+
+/* What the data sheet of a card says of formats that inference does not need. */
+static void more_sheets(struct roof *roof, const char *gpu)
+{
+	for (size_t i = 0; i < gemm_sheet_count; i++) {
+		const struct gemm_sheet *s = &gemm_sheets[i];
+
+		if (strcmp(s->gpu, gpu) != 0)
+			continue;
+		sheet(&roof->math[ROOF_FP64_TENSOR], s->fp64, s->source);
+		/* Units of FP64 besides tensor cores: half of those of FP32 where there are any. */
+		sheet(&roof->math[ROOF_FP64], fmin(s->fp64, s->fp32 / 2), s->source);
+		sheet(&roof->math[ROOF_FP32], s->fp32, s->source);
+		sheet(&roof->math[ROOF_TF32], s->tf32, s->source);
+	}
+}
+
+void roof_of(struct run *r, const struct bench_facts *f, const struct place *place,
+	     struct roof *out)
+{
+	static const char *const formats[ROOF_MATHS] = {
+		[ROOF_FP64_TENSOR] = "fp64:8192", [ROOF_TF32] = "tf32:8192",
+		[ROOF_HALF] = "bf16:8192",	  [ROOF_FP8] = "fp8-e4m3:8192",
+		[ROOF_FP4] = "nvfp4:8192",	  [ROOF_INT8] = "int8:8192",
+	};
+	const struct gpu_kind *g = place->gpu;
+
+	*out = (struct roof){ .machine = place->taken };
+	out->memory = from_bench(r, f, "gpu-memory", "read:gpu", "copy:gpu");
+	for (int m = ROOF_FP64_TENSOR; m < ROOF_MATHS; m++)
+		out->math[m] =
+			from_bench(r, f, "gemm", formats[m], m == ROOF_HALF ? "fp16:8192" : NULL);
+	out->copy[COPY_H2D] = from_bench(r, f, "copy", "h2d:gpu", NULL);
+	out->copy[COPY_D2H] = from_bench(r, f, "copy", "d2h:gpu", NULL);
+	out->launch = from_bench(r, f, "launch", "next:gpu", NULL);
+	sheet(&out->memory, g->bandwidth, g->source);
+	sheet(&out->math[ROOF_HALF], g->half, g->source);
+	sheet(&out->math[ROOF_FP8], g->fp8, g->source);
+	sheet(&out->math[ROOF_FP4], g->fp4, g->source);
+	sheet(&out->math[ROOF_INT8], g->int8, g->source);
+	more_sheets(out, g->name);
+	/* Within the GPU each byte is read and written. */
+	if (out->memory.value > 0)
+		out->copy[COPY_D2D] =
+			(struct roof_limit){ out->memory.value / 2, out->memory.measured,
+					     "half of the memory's, read and written" };
+	sheet(&out->copy[COPY_P2P], g->link, g->source);
+}
+
+/* --- points -------------------------------------------------------------------------------------
+ */
+
+static enum roof_math math_of(const struct gemm_type *t)
+{
+	switch (t->a) {
+	case CODE_F64:
+		return ROOF_FP64_TENSOR;
+	case CODE_F32:
+		return t->tf32 ? ROOF_TF32 : ROOF_FP32;
+	case CODE_F16:
+	case CODE_BF16:
+		return ROOF_HALF;
+	case CODE_E4M3:
+	case CODE_E5M2:
+		return ROOF_FP8;
+	case CODE_E2M1:
+		return ROOF_FP4;
+	case CODE_I8:
+		return ROOF_INT8;
+	default:
+		return ROOF_MATHS;
+	}
+}
+
+/* "8192 x 4096, sums over 8192, random data": sizes are the record's own words. */
+static bool sizes_of(const char *setup, double *m, double *n, double *k)
+{
+	unsigned long long a, b, c;
+
+	if (sscanf(setup, "%9llu x %9llu, sums over %9llu", &a, &b, &c) != 3 || !a || !b || !c)
+		return false;
+	*m = (double)a;
+	*n = (double)b;
+	*k = (double)c;
+	return true;
+}
+
+static void product(struct run *r, const struct record_case *c, struct roof_profile *out)
+{
+	const struct gemm_type *t = gemm_type_find(c->name, strcspn(c->name, ":"));
+	double m, n, k, rate = c->series[0].s.median;
+	struct roof_point *p;
+
+	if (!t || t->sparse || !(rate > 0) || !sizes_of(c->setup, &m, &n, &k) ||
+	    !(p = roof_point_of(&r->arena, out, arena_printf(&r->arena, "gemm %s", c->name))))
+		return;
+	p->ops = 2 * m * n * k;
+	p->bytes = (m * k * gemm_code_bits(t->a) + n * k * gemm_code_bits(t->b) +
+		    m * n * gemm_code_bits(t->d)) /
+		   8;
+	if (t->block)
+		p->bytes += (m + n) * k / t->block;
+	p->math = math_of(t);
+	p->time_ms = p->ops / (rate * 1e12) * 1e3;
+	p->launches = 1;
+	p->counted = "by its sizes; each matrix is read or written once";
+}
+
+/* A rate of memory or of a copy, as a second of it. */
+static void streamed(struct run *r, const struct record_case *c, struct roof_profile *out)
+{
+	static const struct {
+		const char *begins;
+		enum roof_copy way;
+	} ways[] = { { "h2d:", COPY_H2D }, { "d2h:", COPY_D2H } };
+	double rate = c->series[0].s.median;
+	struct roof_point *p;
+	bool copy = strcmp(c->bench, "copy") == 0;
+	size_t i = 0;
+
+	while (copy && i < 2 && !str_starts(c->name, ways[i].begins))
+		i++;
+	if (!(rate > 0) || (copy && i == 2) || str_starts(c->name, "l2-") ||
+	    !(p = roof_point_of(&r->arena, out,
+				arena_printf(&r->arena, "%s %s", c->bench, c->name))))
+		return;
+	p->bytes = rate * 1e9;
+	p->time_ms = 1e3;
+	p->copy = copy;
+	if (copy)
+		p->way = ways[i].way;
+	p->counted = "by its sizes; a second of it";
+}
+
+/* The newest result of each case alone. */
+static bool newest(const struct bench_facts *f, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(f->cases[k]->bench, f->cases[i]->bench) == 0 &&
+		    strcmp(f->cases[k]->name, f->cases[i]->name) == 0)
+			return false;
+	return true;
+}
+
+void roof_bench_points(struct run *r, const struct bench_facts *f, struct roof_profile *out)
+{
+	*out = (struct roof_profile){ .source = "benches", .separate = true };
+	for (size_t i = 0; i < f->n; i++) {
+		const struct record_case *c = f->cases[i];
+
+		if (!newest(f, i))
+			continue;
+		if (strcmp(c->bench, "gemm") == 0)
+			product(r, c, out);
+		else if (strcmp(c->bench, "gpu-memory") == 0 || strcmp(c->bench, "copy") == 0)
+			streamed(r, c, out);
+	}
 }

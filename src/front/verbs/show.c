@@ -5,8 +5,7 @@
 #include "front/verbs/cmd.h"
 #include "front/verbs/page.h"
 #include "look/show/page.h"
-#include "look/show/show_json.h"
-#include "render/svg.h"
+#include "render/svg_topology.h"
 
 static int show_topology(struct run *r, const struct machine *m)
 {

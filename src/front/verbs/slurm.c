@@ -9,7 +9,7 @@
 #include "many/fleet/node.h"
 #include "machine/host/command.h"
 #include "look/probe/probe.h"
-#include "look/settings/findings_monitor.h"
+#include "look/settings/findings.h"
 
 /* Both calls together and the look at the machine stay below two seconds. */
 enum { SCONTROL_MS = 800, SCONTROL_BYTES = 1 << 16 };

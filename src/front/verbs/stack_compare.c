@@ -3,19 +3,30 @@
  * gputune stack compare A B: the same work through two builds of one library, the system's and an
  * environment's for example, each window in a process that loads only one of them.
  */
-#include "front/verbs/stack_compare.h"
-
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <link.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "front/verbs/stack_compare.h"
 #include "base/text.h"
 #include "measure/bench/conditions.h"
 #include "front/verbs/page.h"
 #include "front/verbs/prove.h"
-#include "front/verbs/stack_compare_side.h"
 #include "measure/prove/order.h"
 #include "measure/prove/page_stack_compare.h"
+#include "machine/host/command.h"
+#include "measure/bench/bench.h"
+#include "measure/prove/window.h"
+#include "render/json_value.h"
 
 enum { BUDGET_S = 600, TIMEOUT_S = 600 };
 
@@ -292,4 +303,270 @@ int stack_compare(struct run *r)
 	code = code ? code : run_compare(&g);
 	host_close(g.h);
 	return code;
+}
+
+/* The answer of the process of one side, which is not believed: its library may write anything. */
+
+enum { TEXT_MAX = 4096, SAID = 200 };
+
+static const char *text_of(struct arena *a, json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s && strlen(s) <= TEXT_MAX ? arena_strdup(a, s) : NULL;
+}
+
+static bool figure_of(struct arena *a, json_t *j, struct bench_figure *out, double *value)
+{
+	json_t *v = json_object_get(j, "value");
+
+	*out = (struct bench_figure){ .key = text_of(a, j, "key"),
+				      .title = text_of(a, j, "title"),
+				      .unit = text_of(a, j, "unit"),
+				      .unit_text = text_of(a, j, "unit_text"),
+				      .better = json_is_true(json_object_get(j, "lower"))
+							? BENCH_LOWER
+							: BENCH_HIGHER };
+	*value = json_is_number(v) ? json_number_value(v) : 0;
+	return out->key && out->title && out->unit && out->unit_text && isfinite(*value);
+}
+
+static bool figures_of(struct arena *a, json_t *j, struct compare_reading *out)
+{
+	json_t *list = json_object_get(j, "figures"), *first = json_object_get(j, "first");
+	size_t n = json_array_size(list);
+
+	if (!n || n > WINDOW_FIGURES)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!figure_of(a, json_array_get(list, i), &out->figures[i], &out->value[i]))
+			return false;
+	out->n = n;
+	if (!json_is_number(first))
+		return out->value[0] > 0;
+	out->figures[n] = out->figures[0];
+	out->figures[n].key = "first-proposal";
+	out->figures[n].title = "by the library's first proposal, cold";
+	out->value[out->n++] = json_number_value(first);
+	return out->value[0] > 0;
+}
+
+static int take(struct arena *a, const struct stack_side *side, json_t *j,
+		struct compare_reading *out, struct err *e)
+{
+	const char *library = text_of(a, j, "library");
+
+	out->name = text_of(a, j, "name");
+	out->setup = text_of(a, j, "setup");
+	out->variant = text_of(a, j, "variant");
+	if (!out->name || !figures_of(a, j, out))
+		return err_set(e, -EBADMSG, "its answer makes no sense");
+	if (!library || strcmp(library, side->file) != 0)
+		return err_set(e, -EBADMSG, "%s was loaded, not %s",
+			       library ? library : "no such library", side->file);
+	return 0;
+}
+
+int compare_answer(struct arena *a, const struct stack_side *side, const struct command_result *r,
+		   struct compare_reading *out, struct err *e)
+{
+	json_t *j = json_loads(r->output, JSON_REJECT_DUPLICATES, NULL);
+	const char *why = text_of(a, j, "error"), *said = command_last_line(a, r->errors, SAID);
+	int code;
+
+	if (r->status > 128)
+		code = err_set(
+			e, -EBADMSG, "the process that measures it ended with signal %d (%s)%s%s",
+			r->status - 128, strsignal(r->status - 128), *said ? ": " : "", said);
+	else if (why && *why)
+		code = err_set(e, r->status == EXIT_FINDINGS ? -EBADMSG : -ENODATA, "%s", why);
+	else if (r->status || !j)
+		code = err_set(e, -EBADMSG, "the process that measures it ended with status %d%s%s",
+			       r->status, *said ? ": " : "", said);
+	else
+		code = take(a, side, j, out, e);
+	json_decref(j);
+	return code;
+}
+
+/*
+ * One window of one side of "stack compare", in a process of its own: two builds of one library
+ * cannot be told apart within one. Its answer is a line of JSON for the process that started it.
+ */
+
+/* The first figure that a bench told of, long before it had found its best way. */
+struct first {
+	double value;
+	const char *how;
+};
+
+static void early(void *ctx, double value, const char *how)
+{
+	struct first *f = ctx;
+
+	if (!f->how)
+		*f = (struct first){ value, how };
+}
+
+struct loaded {
+	const char *prefix; /* "libnccl.so." */
+	char path[PATH_MAX];
+};
+
+static int each_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct loaded *l = ctx;
+	const char *name = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	if (!name || strncmp(name + 1, l->prefix, strlen(l->prefix)) != 0)
+		return 0;
+	return realpath(info->dlpi_name, l->path) != NULL;
+}
+
+static json_t *reading_json(const struct window *w, const struct window_reading *got,
+			    const struct first *first, const char *library)
+{
+	json_t *figures = json_array();
+
+	for (size_t i = 0; i < w->n_figures; i++)
+		json_array_append_new(
+			figures, json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "key",
+					   w->figures[i].key, "title", w->figures[i].title, "unit",
+					   w->figures[i].unit, "unit_text", w->figures[i].unit_text,
+					   "lower", w->figures[i].better == BENCH_LOWER, "value",
+					   json_figure(got->value[i])));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(w->name), "setup",
+			 json_text(w->setup), "variant", json_text(got->variant), "library",
+			 json_text(*library ? library : NULL), "first",
+			 first->how ? json_figure(first->value) : json_null(), "figures", figures);
+}
+
+static int failed(struct run *r, int code, const struct err *e)
+{
+	run_print_json(r, json_pack("{s:o}", "error", json_text(e->text)));
+	return code;
+}
+
+static int one(struct run *r, const struct bench_env *env, const struct first *first)
+{
+	const char *name = r->args[0];
+	struct loaded l = { .prefix = stack_compare_prefix(name) };
+	struct window_reading got = { 0 };
+	struct err e = { 0 };
+	struct window w = { 0 };
+	int code = l.prefix
+			   ? window_bench(&r->arena, env, name, NULL, &w, &e)
+			   : err_set(&e, -EINVAL, "no library of an environment does \"%s\"", name);
+
+	if (code)
+		return failed(r, code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
+	if (r->value[OPT_FOR])
+		parse_seconds(r->value[OPT_FOR], &w.seconds);
+	code = w.measure ? w.measure(&w, &got, &e) : -ENOSYS;
+	/* As long as it is loaded. */
+	dl_iterate_phdr(each_loaded, &l);
+	if (code == 0)
+		run_print_json(r, reading_json(&w, &got, first, l.path));
+	else
+		code = failed(r, code == -EBADMSG ? EXIT_FINDINGS : EXIT_BLIND, &e);
+	window_close(&w);
+	return code;
+}
+
+int stack_compare_one(struct run *r)
+{
+	pid_t parent = getppid();
+	struct first first = { 0 };
+	struct bench_env env = { .a = &r->arena,
+				 .cpus = bench_allowed(&r->arena),
+				 .early = early,
+				 .early_ctx = &first,
+				 .ask = { .dir = r->value[OPT_DIR],
+					  .files = r->value[OPT_FILES],
+					  .gpus = r->value[OPT_GPUS] } };
+	int code;
+
+	if (r->n_args != 1)
+		return complain_text(EXIT_USAGE, "stack compare-one needs the name of a bench");
+	/* Whoever started it may be killed; nobody would wait for this then. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return EXIT_BLIND;
+	env.h = run_host(r);
+	if (!env.h)
+		return EXIT_USAGE;
+	env.m = run_machine(r, env.h, false);
+	code = one(r, &env, &first);
+	host_close(env.h);
+	return code;
+}
+
+/* Starting the process of one side. */
+
+enum { ANSWER_MAX = 256 << 10, WORDS = 20 };
+
+static const char folder_variable[] = "GPUTUNE_LIB_DIR=";
+
+static char **environment(struct arena *a, const char *folder)
+{
+	size_t n = 0, kept = 0;
+	char **out;
+
+	while (environ[n])
+		n++;
+	out = arena_array(a, n + 2, sizeof(*out));
+	for (size_t i = 0; i < n; i++)
+		if (!str_starts(environ[i], folder_variable))
+			out[kept++] = environ[i];
+	out[kept] = arena_printf(a, "%s%s", folder_variable, folder);
+	return out;
+}
+
+int compare_process_make(struct arena *a, const struct run *r, const char *bench,
+			 const struct stack_side *side, struct compare_process *out, struct err *e)
+{
+	static const enum option_id passed[] = { OPT_FOR, OPT_GPUS, OPT_FILES, OPT_DIR };
+	char self[4096] = "", **argv = arena_array(a, WORDS, sizeof(*argv));
+	size_t n = 0;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return err_set(e, -errno, "/proc/self/exe: %s", strerror(errno));
+	if (strchr(side->folder, ':'))
+		return err_set(e, -EINVAL, "%s: a folder with a colon in its name cannot be named",
+			       side->folder);
+	argv[n++] = arena_strdup(a, self);
+	argv[n++] = arena_strdup(a, "stack");
+	argv[n++] = arena_strdup(a, "compare-one");
+	argv[n++] = arena_strdup(a, bench);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (r->value[passed[i]]) {
+			argv[n++] = arena_printf(a, "--%s", option_rows[passed[i]].name);
+			argv[n++] = arena_strdup(a, r->value[passed[i]]);
+		}
+	*out = (struct compare_process){ argv, environment(a, side->folder), side };
+	return 0;
+}
+
+int compare_process_run(struct arena *a, const struct compare_process *p, double limit_s,
+			const atomic_bool *stop, struct compare_reading *out, struct err *e)
+{
+	const struct command_own how = {
+		.limit_ms = (int)(limit_s * 1e3), .max = ANSWER_MAX, .stop = stop, .env = p->env
+	};
+	struct command_result said;
+	struct arena own = { 0 };
+	int r = command_run_own(&own, p->argv, &how, &said);
+
+	*out = (struct compare_reading){ 0 };
+	if (r == 0)
+		r = compare_answer(a, p->side, &said, out, e);
+	else if (r == -ETIME)
+		r = err_set(e, -EBADMSG, "it did not end within %.0f s", limit_s);
+	else if (r == -EINTR)
+		err_set(e, r, "stopped");
+	else
+		r = err_set(e, -ENODATA, "%s cannot be run: %s", p->argv[0], strerror(-r));
+	arena_free(&own);
+	return r;
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "front/verbs/page.h"
 #include "front/verbs/stack.h"
-#include "look/stack/wheelhouse_sign.h"
+#include "look/stack/wheelhouse.h"
 #include "look/stack/page_stack.h"
 
 static int complain_by(int code, const struct err *e)

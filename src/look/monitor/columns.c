@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "look/monitor/look.h"
+#include "look/monitor/monitor.h"
 
 #define GAUGE COLUMN_GAUGE
 #define TOTAL COLUMN_TOTAL

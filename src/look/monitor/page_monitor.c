@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The live page: plain lines, so that a slow line needs to carry only those that changed. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/model/gpu.h"
 #include "render/glyph.h"
-#include "look/monitor/page_monitor_inside.h"
-#include "render/term.h"
+#include "look/monitor/page_monitor.h"
+#include "render/doc_term.h"
+#include "base/json_print.h"
+#include "render/json_value.h"
 
 /* --- lines ---------------------------------------------------------------------------------------
  */
@@ -256,4 +259,487 @@ void monitor_page(const struct instant *f, const struct instant *first,
 		look_end_line(&p);
 	}
 	text_free(&p.line);
+}
+
+/* The GPUs of the live page: a line each, why they are held back, what their links carry, and who
+ * uses them. */
+
+enum { NUMBER_COLUMNS = 4, NAME_COLUMNS = 20, FIGURE_COLUMNS = 52, NAME_BYTES = 256 };
+
+/* What names take: as much as the longest needs and the terminal has beside all figures. */
+static size_t name_columns(const struct look_page *p)
+{
+	const struct monitor_machine *m = &p->f->mon->machine;
+	size_t room = p->how->width > 0 ? (size_t)p->how->width : 0, widest = NAME_COLUMNS;
+
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		size_t w = m->gpus[i].name ? glyph_width(gpu_name_short(m->gpus[i].name)) : 0;
+
+		widest = w > widest ? w : widest;
+	}
+	room -= room > NUMBER_COLUMNS + FIGURE_COLUMNS ? NUMBER_COLUMNS + FIGURE_COLUMNS : room;
+	return widest <= room ? widest : room > NAME_COLUMNS ? room : NAME_COLUMNS;
+}
+
+/* Without the maker, which tells no GPU from another; as wide as all of them. */
+static void name_cell(struct look_page *p, const char *name, size_t columns)
+{
+	const char *shown = gpu_name_short(name);
+	TEXT_AUTO t = { 0 }, whole = { 0 };
+
+	text_add(&t, "");
+	text_addn(&whole, shown, strnlen(shown, NAME_BYTES));
+	glyph_clean(&t, whole.s, p->how->ascii);
+	while (glyph_width(t.s) > columns) {
+		do
+			t.s[--t.len] = '\0';
+		while (t.len && ((unsigned char)t.s[t.len] & 0xc0) == 0x80);
+	}
+	for (size_t w = glyph_width(t.s); w < columns; w++)
+		text_addc(&t, ' ');
+	look_add_word(p, STYLE_PLAIN, t.s);
+}
+
+static void clock_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
+{
+	double mhz = look_of(p, "gpu.sm-clock", target), busy = look_of(p, "gpu.busy", target);
+	bool slow = busy >= 80 && g->sm_max_mhz > 0 && mhz < 0.6 * g->sm_max_mhz;
+
+	if (isnan(mhz))
+		look_addf(p, STYLE_MUTED, "%10s", "-");
+	else
+		look_addf(p, slow ? STYLE_BAD : STYLE_PLAIN, "%5.0f", mhz);
+	if (!isnan(mhz) && g->sm_max_mhz > 0)
+		look_addf(p, STYLE_MUTED, "/%-4.0f", g->sm_max_mhz);
+	else if (!isnan(mhz))
+		look_add_word(p, STYLE_MUTED, "     ");
+}
+
+static void power_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
+{
+	double w = look_of(p, "gpu.power", target);
+
+	if (isnan(w))
+		look_addf(p, STYLE_MUTED, "%9s", "-");
+	else if (g->power_limit_w > 0)
+		look_addf(p, STYLE_PLAIN, "%4.0f/%-4.0f", w, g->power_limit_w);
+	else
+		look_addf(p, STYLE_PLAIN, "%4.0f     ", w);
+}
+
+static void memory_cell(struct look_page *p, const struct monitor_gpu *g, const char *target)
+{
+	double used = look_of(p, "gpu.memory-used", target);
+
+	if (g->integrated || isnan(used))
+		/* What its driver would tell is not what a program can have. */
+		look_addf(p, STYLE_MUTED, "%11s", g->integrated ? "the host's" : "-");
+	else if (g->memory_bytes > 0)
+		look_addf(p, STYLE_PLAIN, "%5.1f/%-5.1f", used / 0x1p30, g->memory_bytes / 0x1p30);
+	else
+		look_addf(p, STYLE_PLAIN, "%5.1f      ", used / 0x1p30);
+}
+
+/* Seconds since the page began, and the share of the last interval. */
+static void held(struct look_page *p, const char *type, const char *target, const char *name,
+		 bool *any)
+{
+	long i = monitor_find(p->f->mon, type, target);
+	double share = look_of(p, type, target), since;
+
+	if (i < 0 || !p->first)
+		return;
+	since = p->f->now[i] - p->first->now[i];
+	if (!(since > 0.05))
+		return;
+	look_add_word(p, STYLE_PLAIN, *any ? ", " : "");
+	look_addf(p, share > 0.01 ? STYLE_WARN : STYLE_MUTED, "%s %.0f s", name, since);
+	if (share > 0.01)
+		look_addf(p, STYLE_WARN, " (%.0f %%)", fmin(100 * share, 100));
+	*any = true;
+}
+
+static void reasons_line(struct look_page *p, const char *target)
+{
+	TEXT_AUTO now = { 0 };
+	bool any = false;
+
+	monitor_reasons(look_of(p, "gpu.reasons", target), &now);
+	look_add_word(p, STYLE_MUTED, "    held back: ");
+	if (now.len) {
+		look_add_word(p, STYLE_WARN, now.s);
+		look_add_word(p, STYLE_MUTED, "; in all ");
+	}
+	held(p, "gpu.capped", target, "power cap", &any);
+	held(p, "gpu.warm", target, "too warm", &any);
+	held(p, "gpu.brake", target, "power brake", &any);
+	if (!any && !now.len) {
+		/* Nothing to say: no line. */
+		text_clear(&p->line);
+		p->used = 0;
+		p->full = false;
+		return;
+	}
+	if (!any)
+		look_add_word(p, STYLE_MUTED, "under a tenth of a second");
+	look_end_line(p);
+}
+
+/* A lock of ours, and what goes over the links; no line where nothing is told. */
+static void details_line(struct look_page *p, const struct monitor_gpu *g, const char *target)
+{
+	static const char *const links[][3] = {
+		{ "PCIe", "gpu.pcie-received", "gpu.pcie-sent" },
+		{ "NVLink", "gpu.nvlink-received", "gpu.nvlink-sent" },
+	};
+	bool any = g->lock_high_mhz > 0;
+
+	look_add_word(p, STYLE_MUTED, "   ");
+	if (any)
+		look_addf(p, STYLE_PLAIN, " locked to %.0f-%.0f MHz ", g->lock_low_mhz,
+			  g->lock_high_mhz);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		double in = look_of(p, links[i][1], target), out = look_of(p, links[i][2], target);
+
+		if (isnan(in) && isnan(out))
+			continue;
+		look_addf(p, STYLE_MUTED, " %s", links[i][0]);
+		look_add_rate(p, "in", in, 1, "B/s");
+		look_add_rate(p, "out", out, 1, "B/s");
+		any = true;
+	}
+	if (any) {
+		look_end_line(p);
+		return;
+	}
+	text_clear(&p->line);
+	p->used = 0;
+	p->full = false;
+}
+
+enum { USERS_SHOWN = 8 };
+
+static void user_lines(struct look_page *p)
+{
+	const struct monitor_processes *users = p->f->users;
+	size_t shown = users && users->n < USERS_SHOWN ? users->n : USERS_SHOWN;
+
+	if (!users || !users->n)
+		return;
+	look_addf(p, STYLE_MUTED, "%-8s%10s  %-10s%11s  %s", "GPU", "process", "", "memory GiB",
+		  "command");
+	look_end_line(p);
+	for (size_t i = 0; i < shown; i++) {
+		const struct monitor_process *u = &users->items[i];
+
+		look_addf(p, STYLE_STRONG, "%3u     ", u->gpu);
+		look_addf(p, STYLE_PLAIN, "%10d  %-10s", u->pid, u->kind);
+		if (isnan(u->memory))
+			look_addf(p, STYLE_MUTED, "%11s  ", "-");
+		else
+			look_addf(p, STYLE_PLAIN, "%11.1f  ", u->memory / 0x1p30);
+		look_add_word(p, *u->command ? STYLE_PLAIN : STYLE_MUTED,
+			      *u->command ? u->command : "not seen from here");
+		look_end_line(p);
+	}
+	if (users->n + users->left_out > shown) {
+		look_addf(p, STYLE_MUTED, "        and %zu more",
+			  users->n + users->left_out - shown);
+		look_end_line(p);
+	}
+	look_end_line(p);
+}
+
+static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t columns)
+{
+	char target[24];
+	double busy, warm, gen, width;
+
+	snprintf(target, sizeof(target), "gpu%u", g->index);
+	busy = look_of(p, "gpu.busy", target);
+	warm = look_of(p, "gpu.temperature", target);
+	gen = look_of(p, "gpu.link-generation", target);
+	width = look_of(p, "gpu.link-width", target);
+	look_addf(p, STYLE_STRONG, "%3u ", g->index);
+	name_cell(p, g->name ? g->name : "GPU", columns);
+	clock_cell(p, g, target);
+	look_addf(p, STYLE_PLAIN, isnan(busy) ? "   -  " : "%4.0f%% ", busy);
+	power_cell(p, g, target);
+	look_addf(p, g->slowdown_c > 0 && warm >= g->slowdown_c - 3 ? STYLE_BAD : STYLE_PLAIN,
+		  isnan(warm) ? "   -  " : "%4.0f  ", warm);
+	memory_cell(p, g, target);
+	if (!g->integrated && gen > 0)
+		look_addf(p, STYLE_MUTED, "  gen%.0f x%.0f", gen, width);
+	look_end_line(p);
+	reasons_line(p, target);
+	details_line(p, g, target);
+}
+
+void look_gpu_lines(struct look_page *p)
+{
+	const struct monitor_machine *m = &p->f->mon->machine;
+	size_t columns = name_columns(p);
+
+	if (!m->n_gpus)
+		return;
+	look_addf(p, STYLE_MUTED, "%-*s%10s%6s%9s%6s%11s  PCIe", (int)(NUMBER_COLUMNS + columns),
+		  "GPU", "clock MHz", "busy", "power W", "C", "memory GiB");
+	look_end_line(p);
+	for (size_t i = 0; i < m->n_gpus; i++)
+		gpu_lines(p, &m->gpus[i], columns);
+	look_end_line(p);
+	user_lines(p);
+}
+
+/*
+ * A look as a line of JSON. What stands between the figures is the same in every line, and is made
+ * once: at ten lines a second the text would cost more than the looks.
+ */
+
+/* Text, and the figure behind it. */
+struct slot {
+	const char *text;
+	size_t len;
+	size_t column;
+	bool per_second;
+};
+
+struct monitor_line {
+	struct slot *slots;
+	size_t n;
+	const char *end;
+};
+
+/* What a column is called in the line; NULL: it has no place there. */
+struct place {
+	const char *group, *key;
+};
+
+/* A word in quotes; NULL: there is none for it. */
+static const char *quoted(struct arena *a, const char *s)
+{
+	json_t *v = json_string(s);
+	TEXT_AUTO text = { 0 };
+	const char *out = NULL;
+
+	if (v && json_add(&text, v, JSON_ENCODE_ANY) == 0)
+		out = arena_strdup(a, text.s);
+	json_decref(v);
+	return out;
+}
+
+/* "gpu" of "gpu.sm-clock", "gpu0" where there is a target. A target may hold any bytes. */
+static struct place place_of(struct arena *a, const struct column_of *c)
+{
+	static const char *const taken[] = { "\"schema\"", "\"time_ms\"", "\"processes\"" };
+	const char *dot = strchr(c->type->name, '.');
+	struct place p = { NULL, NULL };
+
+	if (!dot)
+		return p;
+	p.group = quoted(
+		a, *c->target ? c->target
+			      : arena_printf(a, "%.*s", (int)(dot - c->type->name), c->type->name));
+	p.key = quoted(a, dot + 1);
+	for (size_t i = 0; p.group && i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (strcmp(taken[i], p.group) == 0)
+			p.group = NULL;
+	if (!p.group || !p.key)
+		p = (struct place){ NULL, NULL };
+	return p;
+}
+
+static void add(struct arena *a, struct monitor_line *l, const char *text, size_t column,
+		bool per_second)
+{
+	l->slots = arena_grow(a, l->slots, l->n, sizeof(*l->slots));
+	l->slots[l->n++] = (struct slot){ text, strlen(text), column, per_second };
+}
+
+/* All columns of the group that column begin opens; *before: text since the last figure. */
+static void add_group(struct arena *a, struct monitor_line *l, const struct monitor *mon,
+		      struct place *places, size_t begin, const char **before)
+{
+	const char *group = places[begin].group;
+	size_t first = l->n;
+
+	*before = arena_printf(a, "%s,%s:{", *before, group);
+	for (size_t i = begin; i < mon->n; i++) {
+		const struct column_type *t = mon->columns[i].type;
+		const char *key = places[i].key, *unit;
+		bool again = false;
+
+		if (!places[i].group || strcmp(places[i].group, group) != 0)
+			continue;
+		places[i].group = NULL;
+		for (size_t k = begin; k < i && !again; k++)
+			again = places[k].key && !places[k].group &&
+				strcmp(places[k].key, key) == 0;
+		if (again)
+			continue;
+		unit = quoted(a, t->unit);
+		add(a, l,
+		    arena_printf(a, "%s%s%s:{\"%s\":", *before, l->n > first ? "," : "", key,
+				 t->kind == COLUMN_TOTAL ? "total" : "value"),
+		    i, false);
+		if (t->kind == COLUMN_TOTAL)
+			add(a, l, ",\"per_second\":", i, true);
+		*before = arena_printf(a, ",\"unit\":%s}", unit ? unit : "\"\"");
+	}
+	*before = arena_printf(a, "%s}", *before);
+	/* So that the keys of this group are not taken for those of the next one. */
+	for (size_t i = begin; i < mon->n; i++)
+		if (!places[i].group)
+			places[i].key = NULL;
+}
+
+struct monitor_line *monitor_line_make(struct arena *a, const struct monitor *mon)
+{
+	struct monitor_line *l = ARENA_NEW(a, struct monitor_line);
+	struct place *places = arena_array(a, mon->n + 1, sizeof(*places));
+
+	*l = (struct monitor_line){ .end = "" };
+	for (size_t i = 0; i < mon->n; i++)
+		places[i] = place_of(a, &mon->columns[i]);
+	for (size_t i = 0; i < mon->n; i++)
+		if (places[i].group)
+			add_group(a, l, mon, places, i, &l->end);
+	return l;
+}
+
+/* --- a line --------------------------------------------------------------------------------------
+ */
+
+static void add_figure(struct text *out, double v)
+{
+	char digits[24], *p = digits + sizeof(digits);
+	unsigned long long n;
+
+	if (!isfinite(v)) {
+		text_add(out, "null");
+		return;
+	}
+	if (!(v >= 0 && v < 0x1p53) || v > floor(v)) {
+		text_printf(out, "%.12g", v);
+		return;
+	}
+	/* Most are whole, and these are quick. */
+	n = (unsigned long long)v;
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	text_addn(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+static json_t *users_json(const struct monitor_processes *users)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < users->n; i++) {
+		const struct monitor_process *u = &users->items[i];
+		json_t *o = json_object();
+
+		json_object_set_new(o, "gpu", json_integer(u->gpu));
+		json_object_set_new(o, "pid", json_integer(u->pid));
+		json_object_set_new(o, "kind", json_string(u->kind));
+		json_object_set_new(o, "command",
+				    *u->command ? json_text(u->command) : json_null());
+		json_object_set_new(o, "memory_bytes", json_figure(u->memory));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static void add_users(struct text *out, const struct monitor_processes *users)
+{
+	json_t *list = users->n ? users_json(users) : NULL;
+	text_add(out, ",\"processes\":");
+	if (!list || json_add(out, list, JSON_COMPACT | JSON_REAL_PRECISION(12)))
+		text_add(out, "[]");
+	json_decref(list);
+}
+
+void monitor_line_add(const struct monitor_line *l, const struct instant *f, long long time_ms,
+		      struct text *out)
+{
+	text_printf(out, "{\"schema\":\"gputune.monitor/1\",\"time_ms\":%lld", time_ms);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct slot *s = &l->slots[i];
+
+		text_addn(out, s->text, s->len);
+		add_figure(out, s->per_second ? instant_column(f, s->column) : f->now[s->column]);
+	}
+	text_add(out, l->end);
+	if (f->users)
+		add_users(out, f->users);
+	text_add(out, "}\n");
+}
+
+/*
+ * A look for collectors: Prometheus' text format 0.0.4, and OpenMetrics 1.0. They differ in what a
+ * counter's family is called (in the text format as its samples, with "_total"; in OpenMetrics
+ * without), in "# UNIT" and in "# EOF", which the text format does not have.
+ */
+
+static const char *suffix(const struct column_type *t)
+{
+	return t->kind == COLUMN_TOTAL ? "_total" : "";
+}
+
+static void sample(FILE *out, const struct column_of *c, double v)
+{
+	const struct column_type *t = c->type;
+
+	fprintf(out, "gputune_%s%s", t->metric, suffix(t));
+	if (*c->target) {
+		/* "gpu" for gpu0's number, "device" for the names of everything else. */
+		bool gpu = strncmp(t->name, "gpu.", 4) == 0;
+
+		fputc('{', out);
+		glyph_label(out, gpu ? "gpu" : "device", gpu ? c->target + 3 : c->target);
+		fputc('}', out);
+	}
+	fprintf(out, " %.15g\n", v * t->factor);
+}
+
+/* The unit that the name ends in, or NULL: counts and bits have none. */
+static const char *unit_of(const char *metric)
+{
+	static const char *const units[] = { "hertz",	"watts", "ratio",
+					     "celsius", "bytes", "seconds" };
+	const char *last = strrchr(metric, '_') + 1;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(units[i], last) == 0)
+			return units[i];
+	return NULL;
+}
+
+static void head(FILE *out, const struct column_type *t, enum exposition how)
+{
+	const char *end = how == EXPOSITION_TEXT ? suffix(t) : "", *unit = unit_of(t->metric);
+
+	fprintf(out, "# HELP gputune_%s%s %s\n# TYPE gputune_%s%s %s\n", t->metric, end, t->what,
+		t->metric, end, t->kind == COLUMN_TOTAL ? "counter" : "gauge");
+	if (unit && how == EXPOSITION_OPENMETRICS)
+		fprintf(out, "# UNIT gputune_%s %s\n", t->metric, unit);
+}
+
+void monitor_exposition(FILE *out, const struct instant *f, enum exposition how)
+{
+	for (size_t k = 0; k < column_types_n; k++) {
+		const struct column_type *t = &column_types[k];
+		bool headed = false;
+
+		for (size_t i = 0; i < f->mon->n; i++) {
+			if (f->mon->columns[i].type != t || isnan(f->now[i]))
+				continue;
+			if (!headed)
+				head(out, t, how);
+			headed = true;
+			sample(out, &f->mon->columns[i], f->now[i]);
+		}
+	}
+	if (how == EXPOSITION_OPENMETRICS)
+		fputs("# EOF\n", out);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who sets what: which files are read and in which order, their lines, and what one line becomes.
  * What the lines of each kind of file mean stands in the other files of this name. */
-#include "look/probe/config.h"
-
-#include "machine/host/boot_menu.h"
-#include "machine/host/merged.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "look/probe/config.h"
+#include "machine/host/boot_menu.h"
+#include "machine/host/merged.h"
 #include "base/utf8.h"
+#include "base/map.h"
 
 static void note_unread(struct config_reader *r, const char *path)
 {
@@ -190,4 +190,398 @@ void probe_config(struct probe *p)
 	p->m->config.unread =
 		fact_str_of(arena_strdup(p->a, r.unread.s ? r.unread.s : ""), "", from);
 	text_free(&r.unread);
+}
+
+/* The lines of sysctl.d, tmpfiles.d and modprobe.d. See sysctl.d(5), tmpfiles.d(5), modprobe.d(5).
+ */
+
+#define FOLDERS(name)                                                                              \
+	{                                                                                          \
+		"/etc/" name, "/run/" name, "/usr/local/lib/" name, "/usr/lib/" name, "/lib/" name \
+	}
+enum { N_FOLDERS = 5 };
+
+/* Whichever of the two ways of writing a key it is, the path with dots for slashes comes out. */
+static void dotted_key(char *key)
+{
+	for (char *c = key; *c; c++)
+		if (*c == '/')
+			*c = '.';
+}
+
+static void sysctl_line(struct config_reader *r, char *line, bool boot)
+{
+	char *eq = strchr(line, '='), *key = line;
+	enum config_layer layer = boot ? LAYER_SYSCTL : LAYER_NONE;
+	size_t n;
+
+	if (*key == '-')
+		key++;
+	else if (!eq)
+		return;
+	if (eq)
+		*eq++ = '\0';
+	key += strspn(key, " /");
+	str_trim(key, strlen(key), &n);
+	key[n] = '\0';
+	dotted_key(key);
+	if (boot && strpbrk(key, "*?["))
+		layer = LAYER_SYSCTL_GLOB;
+	config_add(r, "sysctl", layer, key, eq ? eq + strspn(eq, " ") : NULL);
+}
+
+static void sysctl_file(struct config_reader *r, const char *path, bool boot)
+{
+	struct config_lines l = { .next = config_text(r, path, false), .comment = "#;" };
+	char *line;
+
+	while ((line = config_line(r, &l)))
+		sysctl_line(r, line, boot);
+}
+
+/* /etc/sysctl.conf is read at boot where a folder links to it, and where no systemd is. */
+static bool links_to_conf(struct config_reader *r, const char *path)
+{
+	char target[HOST_PATH_MAX];
+
+	return host_link_path(r->p->h, path, target, sizeof(target)) == 0 &&
+	       strcmp(target, "/etc/sysctl.conf") == 0;
+}
+
+void config_sysctl(struct config_reader *r)
+{
+	static const char *const folders[] = FOLDERS("sysctl.d");
+	bool linked = false;
+	size_t n;
+	char **paths = config_files(r, folders, N_FOLDERS, ".conf", &n);
+
+	for (size_t i = 0; i < n; i++) {
+		bool conf = links_to_conf(r, paths[i]);
+
+		linked |= conf;
+		sysctl_file(r, conf ? "/etc/sysctl.conf" : paths[i], true);
+	}
+	if (!linked)
+		sysctl_file(r, "/etc/sysctl.conf", !fact_is(&r->p->m->software.init, "systemd"));
+}
+
+/* "w /sys/kernel/mm/ksm/run - - - - 1": the argument is the seventh field, to the end of the line.
+ * Of plain lines with one path the first counts; those with "+" all do, in their order. */
+static void tmpfiles_line(struct config_reader *r, char *line, struct map *seen)
+{
+	char *type = config_word(&line), *path = config_word(&line);
+	enum config_layer layer = LAYER_TMPFILES;
+
+	if (!path || *type != 'w')
+		return;
+	for (int i = 0; i < 4; i++)
+		if (!config_word(&line))
+			return;
+	line += strspn(line, " ");
+	path = config_unquote(path);
+	if (!strchr(type, '+')) {
+		void **at = map_at(r->p->a, seen, path);
+
+		if (*at)
+			layer = LAYER_NONE;
+		*at = r;
+	}
+	config_add_path(r, layer, path, config_unquote(line));
+}
+
+void config_tmpfiles(struct config_reader *r)
+{
+	static const char *const folders[] = FOLDERS("tmpfiles.d");
+	struct map seen = { 0 };
+	size_t n;
+	char **paths = config_files(r, folders, N_FOLDERS, ".conf", &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct config_lines l = { .next = config_text(r, paths[i], false), .comment = "#" };
+		char *line;
+
+		while ((line = config_line(r, &l)))
+			tmpfiles_line(r, line, &seen);
+	}
+}
+
+/* "options zfs zfs_arc_max=1 zfs_prefetch_disable=1". */
+static void modprobe_line(struct config_reader *r, char *line)
+{
+	char *word = config_word(&line), *module, *value;
+
+	if (strcmp(word, "options") != 0 || !(module = config_word(&line)))
+		return;
+	for (char *c = module; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	while ((word = config_word(&line))) {
+		value = strchr(word, '=');
+		if (value)
+			*value++ = '\0';
+		config_add(r, "module-parameter", LAYER_MODULE,
+			   arena_printf(r->p->a, "%s.%s", module, word),
+			   value ? config_unquote(value) : "");
+	}
+}
+
+void config_modprobe(struct config_reader *r)
+{
+	static const char *const folders[] = FOLDERS("modprobe.d");
+	size_t n;
+	char **paths = config_files(r, folders, N_FOLDERS, ".conf", &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct config_lines l = { .next = config_text(r, paths[i], true), .comment = "#" };
+		char *line;
+
+		while ((line = config_line(r, &l)))
+			modprobe_line(r, line);
+	}
+}
+
+/*
+ * What .link files of udev and .network files of networkd, netplan's among them, set of an
+ * interface. The matches become conditions as udev rules have them. NetworkManager's connections
+ * hold passwords and are not read.
+ */
+
+static const struct {
+	const char *key, *name; /* of [Link]; of the knob */
+} rows[] = {
+	{ "MTUBytes", "mtu" },
+	{ "RxBufferSize", "rx-ring" },
+	{ "TxBufferSize", "tx-ring" },
+	{ "CombinedChannels", "channels" },
+};
+
+/* "Name=eth* en*" is KERNEL=="eth*|en*". A negated match is only kept as text. */
+static void add_match(struct text *when, const char *key, char *value)
+{
+	bool plain = *value != '!' && !strchr(value, '"');
+	const char *as = strcmp(key, "Name") == 0	  ? "KERNEL"
+			 : strcmp(key, "MACAddress") == 0 ? "MAC"
+							  : NULL;
+
+	text_add(when, when->len ? ", " : "");
+	if (!as || !plain) {
+		text_printf(when, "not judged (%s=%s)", key, value);
+		return;
+	}
+	for (char *c = value; *c; c++)
+		if (*c == ' ')
+			*c = '|';
+	text_printf(when, "%s==\"%s\"", as, value);
+}
+
+/* Of the files that match an interface the first one counts, so that earlier ones rank higher. */
+static void add_value(struct config_reader *r, const char *key, const char *value,
+		      enum config_layer layer, const char *when)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assignment *it;
+
+		if (strcmp(key, rows[i].key) != 0)
+			continue;
+		it = config_add(r, "link", layer, rows[i].name, value);
+		if (!it)
+			continue;
+		if (layer != LAYER_NONE)
+			it->rank = (unsigned)layer << 16 | (0xffff - r->n);
+		it->when = fact_str_of(arena_strdup(r->p->a, when), "", r->file);
+	}
+}
+
+static void network_file(struct config_reader *r, const char *path, enum config_layer layer)
+{
+	struct config_lines l = { .next = config_text(r, path, false), .comment = "#;" };
+	const char *section = "";
+	TEXT_AUTO when = { 0 };
+	char *line;
+
+	while ((line = config_line(r, &l))) {
+		char *value = strchr(line, '=');
+		size_t n;
+
+		if (*line == '[') {
+			line[strcspn(line, "]")] = '\0';
+			section = line + 1;
+		}
+		if (*line == '[' || !value)
+			continue;
+		*value++ = '\0';
+		str_trim(line, strlen(line), &n);
+		line[n] = '\0';
+		value += strspn(value, " ");
+		if (strcmp(section, "Match") == 0)
+			add_match(&when, line, value);
+		if (strcmp(section, "Link") == 0)
+			add_value(r, line, value, layer, when.s ? when.s : "");
+	}
+}
+
+static bool runs_networkd(const struct machine *m)
+{
+	const struct service *s = machine_service(m, "systemd-networkd.service");
+
+	return s && fact_or(&s->enabled, 0) + fact_or(&s->active, 0) > 0;
+}
+
+void config_network(struct config_reader *r)
+{
+	static const char *const folders[MERGED_N] = MERGED_FOLDERS("network");
+	enum config_layer layer = runs_networkd(r->p->m) ? LAYER_NETWORKD : LAYER_NONE;
+	size_t n;
+	char **paths = config_files(r, folders, MERGED_N, ".link", &n);
+
+	for (size_t i = 0; i < n; i++)
+		network_file(r, paths[i], LAYER_UDEV);
+	paths = config_files(r, folders, MERGED_N, ".network", &n);
+	for (size_t i = 0; i < n; i++)
+		network_file(r, paths[i], layer);
+}
+
+/* What the active profile of tuned sets, with the profiles that it includes. Plug-ins and sections
+ * whose effect is not one value of one place are left out, and so are values with variables. */
+
+enum { DEPTH_MAX = 8, PROFILES_MAX = 32 /* in all */ };
+
+struct tuned {
+	struct config_reader *r;
+	enum config_layer sysctl;
+	struct map read; /* profiles, so that a circle of them ends */
+};
+
+/* A place that a section's key sets; key NULL: the key is the place. */
+static const struct {
+	const char *section, *key, *path;
+} tuned_rows[] = {
+	{ "vm", "transparent_hugepages", "/sys/kernel/mm/transparent_hugepage/enabled" },
+	{ "vm", "transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled" },
+	{ "vm", "transparent_hugepage.defrag", "/sys/kernel/mm/transparent_hugepage/defrag" },
+	{ "cpu", "governor", "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor" },
+	{ "cpu", "energy_performance_preference",
+	  "/sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference" },
+	{ "cpu", "no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo" },
+	{ "disk", "elevator", "/sys/block/*/queue/scheduler" },
+	{ "disk", "readahead", "/sys/block/*/queue/read_ahead_kb" },
+	{ "sysfs", NULL, NULL },
+};
+
+static void section_line(struct tuned *t, const char *section, char *key, char *value)
+{
+	struct config_reader *r = t->r;
+	size_t n;
+
+	str_trim(key, strlen(key), &n);
+	key[n] = '\0';
+	value = config_unquote(value + strspn(value, " "));
+	if (strstr(value, "${"))
+		return;
+	if (strcmp(section, "sysctl") == 0)
+		config_add(r, "sysctl", t->sysctl, key, value);
+	if (strcmp(section, "bootloader") == 0 && str_starts(key, "cmdline")) {
+		char *word;
+
+		value += strspn(value, "+-");
+		while ((word = config_word(&value)))
+			config_add_argument(r, word);
+	}
+	for (size_t i = 0; i < sizeof(tuned_rows) / sizeof(tuned_rows[0]); i++)
+		if (strcmp(section, tuned_rows[i].section) == 0 &&
+		    (!tuned_rows[i].key || strcmp(key, tuned_rows[i].key) == 0))
+			config_add_path(r, LAYER_TUNED,
+					tuned_rows[i].path ? tuned_rows[i].path : key, value);
+}
+
+static void profile(struct tuned *t, const char *name, int depth);
+
+/* "include=a, b" of [main]: those first, so that this profile's own lines stand over them. */
+static void includes(struct tuned *t, char *names, int depth)
+{
+	char *name;
+
+	for (char *c = names; *c; c++)
+		if (*c == ',' || *c == ';')
+			*c = ' ';
+	while ((name = config_word(&names)))
+		profile(t, name, depth + 1);
+}
+
+static void profile_text(struct tuned *t, const char *path, char *text, int depth)
+{
+	struct config_lines l = { .next = text, .comment = "#;" };
+	const char *section = "";
+	char *line;
+
+	while ((line = config_line(t->r, &l))) {
+		char *value = strchr(line, '=');
+
+		if (*line == '[') {
+			line[strcspn(line, "]")] = '\0';
+			section = line + 1;
+		} else if (value && value > line) {
+			unsigned at = t->r->line;
+
+			*value++ = '\0';
+			if (strcmp(section, "main") == 0 && str_starts(line, "include"))
+				includes(t, value, depth);
+			t->r->file = path;
+			t->r->line = at;
+			section_line(t, section, line, value);
+		}
+	}
+}
+
+static void profile(struct tuned *t, const char *name, int depth)
+{
+	static const char *const folders[] = { "/etc/tuned/profiles", "/etc/tuned",
+					       "/usr/lib/tuned/profiles", "/usr/lib/tuned" };
+
+	void **at;
+
+	/* A name, never a way out of the folders. */
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+		    strlen(name) ||
+	    *name == '.' || depth >= DEPTH_MAX || t->read.n >= PROFILES_MAX)
+		return;
+	at = map_at(t->r->p->a, &t->read, name);
+	if (*at)
+		return;
+	*at = t;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		const char *path = arena_printf(t->r->p->a, "%s/%s/tuned.conf", folders[i], name);
+		char *text = config_text(t->r, path, false);
+
+		if (text) {
+			profile_text(t, path, text, depth);
+			return;
+		}
+	}
+}
+
+/* By default tuned applies the system's own sysctl files after the profile's. */
+static bool reapplies_sysctl(struct config_reader *r)
+{
+	char *text = config_text(r, "/etc/tuned/tuned-main.conf", false);
+	const char *value = text ? text_value(r->p->a, text, "reapply_sysctl", '=') : NULL;
+
+	return !value || (strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0);
+}
+
+void config_tuned(struct config_reader *r)
+{
+	const struct service *s = machine_service(r->p->m, "tuned.service");
+	struct tuned t = { .r = r };
+	char *names, *name;
+
+	if (!s || fact_or(&s->enabled, 0) + fact_or(&s->active, 0) == 0)
+		return;
+	r->p->m->config.tuned_profile = probe_str(r->p, "/etc/tuned/", "active_profile");
+	if (!seen_ok(&r->p->m->config.tuned_profile.f))
+		return;
+	t.sysctl = reapplies_sysctl(r) ? LAYER_TUNED_EARLY : LAYER_TUNED;
+	names = arena_strdup(r->p->a, r->p->m->config.tuned_profile.v);
+	while ((name = config_word(&names)))
+		profile(&t, name, 0);
 }

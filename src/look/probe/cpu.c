@@ -4,12 +4,11 @@
  * ("core_cpus_list") is read from one of them only, so that the cost grows with what the machine
  * has and not with its square.
  */
-#include "look/probe/cpu.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/probe/cpu.h"
 #include "base/text.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/"
@@ -335,4 +334,396 @@ void probe_cpu(struct probe *p)
 	probe_cpu_types(p);
 	caches(p);
 	probe_cpu_idle(p);
+}
+
+/* Frequency policies: one row a clock domain, never one a CPU that shares it. */
+
+/* cpufreq separates CPUs with blanks, unlike every other list of the kernel. */
+static struct fact_set cpu_list(struct probe *p, const char *dir, const char *leaf)
+{
+	struct fact_str text = probe_str(p, dir, leaf);
+	struct fact_set out = { .f = text.f };
+	char *s;
+
+	if (!seen_ok(&text.f))
+		return out;
+	s = arena_strdup(p->a, text.v);
+	s[strcspn(s, "\n")] = '\0';
+	for (char *c = s; *c; c++)
+		if (*c == ' ')
+			*c = ',';
+	if (idset_parse(p->a, s, &out.v))
+		out.f = fact_unseen(-EPROTO, dir, leaf);
+	return out;
+}
+
+/* alone: there is a policy for every CPU, so this one is the CPU of its number. */
+static void add_policy(struct probe *p, const char *name, bool alone)
+{
+	const char *dir = arena_printf(p->a, "/sys/devices/system/cpu/cpufreq/%s/", name);
+	struct freq_policy *f = list_add(p->a, &p->m->cpu.policies, sizeof(*f));
+	const struct freq_policy *first = p->m->cpu.policies.items;
+
+	f->index = (unsigned)atoi(name + strlen("policy"));
+	if (alone) {
+		f->cpus.f = fact_seen("/sys/devices/system/cpu/cpufreq/", name);
+		idset_add(p->a, &f->cpus.v, f->index);
+	} else {
+		f->cpus = cpu_list(p, dir, "affected_cpus");
+		if (!seen_ok(&f->cpus.f))
+			f->cpus = cpu_list(p, dir, "related_cpus");
+	}
+	/* The kernel has one driver for all policies. */
+	f->driver = f == first ? probe_str(p, dir, "scaling_driver") : first->driver;
+	f->governor = probe_str(p, dir, "scaling_governor");
+	/* The governors on offer are the driver's and the kernel's: the same for all policies. */
+	f->governors =
+		f == first ? probe_str(p, dir, "scaling_available_governors") : first->governors;
+	if (!p->lean)
+		f->min_khz = probe_int(p, dir, "scaling_min_freq");
+	f->max_khz = probe_int(p, dir, "scaling_max_freq");
+	if (!p->lean)
+		f->hw_min_khz = probe_int(p, dir, "cpuinfo_min_freq");
+	f->hw_max_khz = probe_int(p, dir, "cpuinfo_max_freq");
+	/* A driver that lacks these on its first policy lacks them on all. */
+	f->epp = f == first || seen_ok(&first->epp.f)
+			 ? probe_str(p, dir, "energy_performance_preference")
+			 : first->epp;
+	f->auto_select = f == first || seen_ok(&first->auto_select.f)
+				 ? probe_int(p, dir, "auto_select")
+				 : first->auto_select;
+}
+
+void probe_cpu_freq(struct probe *p)
+{
+	size_t n, policies = 0;
+	char **names;
+
+	if (host_list(p->h, "/sys/devices/system/cpu/cpufreq", p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		policies += str_starts(names[i], "policy");
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(names[i], "policy"))
+			add_policy(p, names[i], policies == idset_count(&p->m->cpu.present.v));
+}
+
+/*
+ * Idle states, grouped: CPUs whose states have the same names, latencies and disable flags are one
+ * row. Names and latencies are read once a kind of core, the flags of every CPU, because they are
+ * set one by one.
+ */
+
+enum { STATES_MAX = 16 };
+
+/* The states of the first CPU of a kind of core. */
+struct pattern {
+	struct list states; /* struct idle_state; disabled is that CPU's */
+	const struct core_type *type;
+};
+
+static struct list read_states(struct probe *p, unsigned cpu)
+{
+	struct list states = { 0 };
+
+	for (unsigned i = 0; i < STATES_MAX; i++) {
+		const char *dir = arena_printf(
+			p->a, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/", cpu, i);
+		struct fact_str name = probe_str(p, dir, "name");
+		struct idle_state *s;
+
+		if (name.f.seen == SEEN_ABSENT || name.f.seen == SEEN_UNASKED)
+			break;
+		s = list_add(p->a, &states, sizeof(*s));
+		s->index = i;
+		s->name = name;
+		s->latency = probe_int(p, dir, "latency");
+		s->residency = probe_int(p, dir, "residency");
+		s->disabled = probe_int(p, dir, "disable");
+	}
+	return states;
+}
+
+static const struct core_type *type_of(struct probe *p, unsigned cpu)
+{
+	LIST_FOR_EACH (struct core_type, t, &p->m->cpu.types)
+		if (idset_has(&t->cpus.v, cpu))
+			return t;
+	return NULL;
+}
+
+static struct pattern *pattern_of(struct probe *p, struct list *patterns, unsigned cpu, bool *fresh)
+{
+	const struct core_type *type = type_of(p, cpu);
+	struct pattern *pat;
+
+	*fresh = false;
+	LIST_FOR_EACH (struct pattern, it, patterns)
+		if (it->type == type)
+			return it;
+	*fresh = true;
+	pat = list_add(p->a, patterns, sizeof(*pat));
+	pat->type = type;
+	pat->states = read_states(p, cpu);
+	return pat;
+}
+
+/* This CPU's flags as one number (bit per state), -1 when one could not be read. */
+static long long flags_of(struct probe *p, const struct pattern *pat, unsigned cpu, bool fresh)
+{
+	const struct idle_state *s = pat->states.items;
+	long long flags = 0;
+
+	for (size_t i = 0; i < pat->states.n; i++) {
+		char path[128], buf[32];
+		long long v = 0;
+
+		if (fresh) {
+			if (!seen_ok(&s[i].disabled.f))
+				return -1;
+			v = s[i].disabled.v;
+		} else {
+			snprintf(path, sizeof(path),
+				 "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
+				 s[i].index);
+			if (host_read_line(p->h, path, buf, sizeof(buf)) || parse_i64(buf, &v))
+				return -1;
+		}
+		flags |= (long long)(v != 0) << i;
+	}
+	return flags;
+}
+
+/* A group under construction, beside its row. */
+struct key {
+	const struct core_type *type;
+	long long flags;
+};
+
+static struct idle_group *group_for(struct probe *p, struct list *keys, const struct pattern *pat,
+				    long long flags)
+{
+	struct idle_group *g = p->m->cpu.idle.items;
+	const struct key *k = keys->items;
+	struct idle_state *s;
+
+	for (size_t i = 0; i < keys->n; i++)
+		if (k[i].flags == flags && k[i].type == pat->type)
+			return &g[i];
+	*(struct key *)list_add(p->a, keys, sizeof(struct key)) = (struct key){ pat->type, flags };
+	g = list_add(p->a, &p->m->cpu.idle, sizeof(*g));
+	g->cpus.f = fact_seen("/sys/devices/system/cpu/", "cpu*/cpuidle");
+	for (size_t i = 0; i < pat->states.n; i++) {
+		s = list_add(p->a, &g->states, sizeof(*s));
+		*s = ((const struct idle_state *)pat->states.items)[i];
+		if (flags < 0)
+			s->disabled.f = fact_unseen(-EIO, s->disabled.f.dir, s->disabled.f.leaf);
+		else
+			s->disabled = fact_int_of(flags >> i & 1, "/sys/devices/system/cpu/",
+						  "cpu*/cpuidle/state*/disable");
+	}
+	return g;
+}
+
+void probe_cpu_idle(struct probe *p)
+{
+	struct list patterns = { 0 }, keys = { 0 };
+
+	IDSET_FOR_EACH (cpu, &p->m->cpu.online.v) {
+		struct pattern *pat;
+		struct idle_group *g;
+		bool fresh;
+
+		pat = pattern_of(p, &patterns, cpu, &fresh);
+		if (!pat->states.n)
+			continue;
+		g = group_for(p, &keys, pat, flags_of(p, pat, cpu, fresh));
+		idset_add(p->a, &g->cpus.v, cpu);
+	}
+}
+
+/*
+ * Kinds of core, by what each CPU says of itself: MIDR (arm64), capacity, maximum frequency, or the
+ * kernel's lists of a hybrid x86 chip. Never by CPU numbers: a published guide has them wrong for
+ * its own machine.
+ */
+
+/* Implementer and part number of MIDR_EL1. Source: Arm core technical reference manuals; kernel
+ * cputype.h. */
+static const struct {
+	unsigned implementer, part;
+	const char *name;
+} parts[] = {
+	{ 0x41, 0xd03, "Cortex-A53" },	   { 0x41, 0xd05, "Cortex-A55" },
+	{ 0x41, 0xd07, "Cortex-A57" },	   { 0x41, 0xd08, "Cortex-A72" },
+	{ 0x41, 0xd0b, "Cortex-A76" },	   { 0x41, 0xd0c, "Neoverse N1" },
+	{ 0x41, 0xd40, "Neoverse V1" },	   { 0x41, 0xd41, "Cortex-A78" },
+	{ 0x41, 0xd42, "Cortex-A78AE" },   { 0x41, 0xd44, "Cortex-X1" },
+	{ 0x41, 0xd47, "Cortex-A710" },	   { 0x41, 0xd48, "Cortex-X2" },
+	{ 0x41, 0xd49, "Neoverse N2" },	   { 0x41, 0xd4d, "Cortex-A715" },
+	{ 0x41, 0xd4e, "Cortex-X3" },	   { 0x41, 0xd4f, "Neoverse V2" },
+	{ 0x41, 0xd80, "Cortex-A520" },	   { 0x41, 0xd81, "Cortex-A720" },
+	{ 0x41, 0xd82, "Cortex-X4" },	   { 0x41, 0xd84, "Neoverse V3" },
+	{ 0x41, 0xd85, "Cortex-X925" },	   { 0x41, 0xd87, "Cortex-A725" },
+	{ 0x41, 0xd8e, "Neoverse N3" },	   { 0x4e, 0x004, "NVIDIA Carmel" },
+	{ 0x4e, 0x010, "NVIDIA Olympus" },
+};
+
+static const char *part_name(struct probe *p, unsigned implementer, unsigned part)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].implementer == implementer && parts[i].part == part)
+			return parts[i].name;
+	return arena_printf(p->a, "core 0x%02x:0x%03x", implementer, part);
+}
+
+/* What tells one kind of core from another. Two clusters of one part may have different
+ * frequencies: they stay one kind, because a program cannot tell them apart by anything but speed
+ * bins. */
+static struct core_type *type_for(struct probe *p, const char *name)
+{
+	struct core_type *t;
+
+	LIST_FOR_EACH (struct core_type, it, &p->m->cpu.types)
+		if (strcmp(it->name, name) == 0)
+			return it;
+	t = list_add(p->a, &p->m->cpu.types, sizeof(*t));
+	t->name = name;
+	return t;
+}
+
+/* The policies' maxima by CPU, so that 4,096 CPUs do not search 4,096 policies each. */
+static const struct fact_int **max_by_cpu(struct probe *p, unsigned top)
+{
+	const struct fact_int **by_cpu = arena_array(p->a, top + 1, sizeof(*by_cpu));
+
+	LIST_FOR_EACH (struct freq_policy, f, &p->m->cpu.policies)
+		IDSET_FOR_EACH (cpu, &f->cpus.v)
+			if (cpu <= top)
+				by_cpu[cpu] = &f->hw_max_khz;
+	return by_cpu;
+}
+
+static void keep_larger(struct fact_int *have, const struct fact_int *f)
+{
+	if (f && (!seen_ok(&have->f) || (seen_ok(&f->f) && f->v > have->v)))
+		*have = *f;
+}
+
+static void add_cpu(struct probe *p, unsigned cpu, const struct fact_int *max_khz)
+{
+	const char *dir = cpu_dir(p, cpu), *name;
+	struct fact_str midr = probe_str(p, dir, "regs/identification/midr_el1");
+	struct fact_int capacity = probe_int(p, dir, "cpu_capacity");
+	unsigned long long v = 0;
+	struct core_type *t;
+	unsigned part = 0;
+
+	if (seen_ok(&midr.f) && parse_hex(midr.v, &v) == 0) {
+		part = (unsigned)(v >> 4) & 0xfff;
+		name = part_name(p, (unsigned)(v >> 24) & 0xff, part);
+	} else if (seen_ok(&capacity.f)) {
+		name = arena_printf(p->a, "core of capacity %lld", capacity.v);
+	} else {
+		return;
+	}
+	t = type_for(p, name);
+	if (!seen_ok(&t->midr.f)) {
+		t->midr = midr;
+		t->part = part ? fact_int_of(part, dir, "regs/identification/midr_el1")
+			       : (struct fact_int){ .f = midr.f };
+	}
+	keep_larger(&t->capacity, &capacity);
+	keep_larger(&t->max_khz, max_khz);
+	idset_add(p->a, &t->cpus.v, cpu);
+	t->cpus.f = fact_seen("/sys/devices/system/cpu/",
+			      seen_ok(&midr.f) ? "cpu*/regs/identification/midr_el1"
+					       : "cpu*/cpu_capacity");
+}
+
+static bool x86_hybrid(struct probe *p)
+{
+	static const struct {
+		const char *dir, *name;
+	} kinds[] = { { "/sys/devices/cpu_core/", "performance core" },
+		      { "/sys/devices/cpu_atom/", "efficiency core" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct fact_set cpus = probe_set(p, kinds[i].dir, "cpus");
+		struct core_type *t;
+
+		if (!seen_ok(&cpus.f))
+			return false;
+		t = list_add(p->a, &p->m->cpu.types, sizeof(*t));
+		t->name = kinds[i].name;
+		t->cpus = cpus;
+		t->role = fact_str_of(i ? "little" : "big", kinds[i].dir, "cpus");
+	}
+	return true;
+}
+
+/* Speed order: by capacity, where two have none or the same, by maximum frequency. */
+static int by_speed(const struct core_type *x, const struct core_type *y)
+{
+	long long a = fact_or(&x->capacity, 0), b = fact_or(&y->capacity, 0);
+
+	if (a == b) {
+		a = fact_or(&x->max_khz, 0);
+		b = fact_or(&y->max_khz, 0);
+	}
+	return (a > b) - (a < b);
+}
+
+static void give_roles(struct probe *p)
+{
+	struct list *types = &p->m->cpu.types;
+
+	LIST_FOR_EACH (struct core_type, t, types) {
+		size_t faster = 0, slower = 0;
+
+		LIST_FOR_EACH (struct core_type, other, types) {
+			faster += by_speed(other, t) > 0;
+			slower += by_speed(other, t) < 0;
+		}
+		t->role = fact_str_of(!faster && !slower ? "all"
+				      : !faster		 ? "big"
+				      : !slower		 ? "little"
+							 : "mid",
+				      "/sys/devices/system/cpu/", "cpu*/cpu_capacity");
+	}
+}
+
+/* On arm64 /proc/cpuinfo has no model name: the kinds of core are it. */
+static void name_model(struct probe *p)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (seen_ok(&p->m->cpu.model.f) || !p->m->cpu.types.n)
+		return;
+	LIST_FOR_EACH (struct core_type, it, &p->m->cpu.types)
+		text_printf(&t, "%s%zu x %s", t.len ? " + " : "", idset_count(&it->cpus.v),
+			    it->name);
+	p->m->cpu.model = fact_str_of(arena_strdup(p->a, t.s), "/sys/devices/system/cpu/",
+				      "cpu*/regs/identification/midr_el1");
+	if (!seen_ok(&p->m->cpu.vendor.f))
+		p->m->cpu.vendor = fact_str_of("ARM", "/sys/devices/system/cpu/",
+					       "cpu*/regs/identification/midr_el1");
+}
+
+void probe_cpu_types(struct probe *p)
+{
+	const struct idset *online = &p->m->cpu.online.v;
+	const struct fact_int **max_khz;
+
+	if (!online->n)
+		return;
+	if (strcmp(p->h->id.machine, "aarch64") != 0) {
+		x86_hybrid(p);
+		return;
+	}
+	max_khz = max_by_cpu(p, online->r[online->n - 1].hi);
+	IDSET_FOR_EACH (cpu, online)
+		add_cpu(p, cpu, max_khz[cpu]);
+	give_roles(p);
+	name_model(p);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block devices: what they are, by which way they are reached, what they hold, and their queues. */
-#include "look/probe/disk.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "look/probe/disk.h"
 #include "base/text.h"
 #include "look/probe/nic.h"
 
@@ -289,4 +288,219 @@ void probe_disk(struct probe *p)
 		return;
 	for (size_t i = 0; i < n; i++)
 		add(p, names[i]);
+}
+
+/* Mounted file systems that hold data or huge pages; the kernel's many pseudo file systems are left
+ * out. */
+
+enum { SIZED_MAX = 32 };
+
+/* Kinds that hold data. A remote one whose server is gone would hang the question for its size. */
+static const struct kind {
+	const char *type;
+	bool sized;
+} kinds[] = {
+	{ "ext4", true },	{ "xfs", true },   { "btrfs", true },	  { "zfs", true },
+	{ "overlay", true },	{ "ext3", true },  { "ext2", true },	  { "f2fs", true },
+	{ "bcachefs", true },	{ "vfat", true },  { "exfat", true },	  { "ntfs3", true },
+	{ "hugetlbfs", false }, { "nfs", false },  { "nfs4", false },	  { "cifs", false },
+	{ "smb3", false },	{ "9p", false },   { "virtiofs", false }, { "lustre", false },
+	{ "beegfs", false },	{ "ceph", false }, { "gpfs", false },	  { "wekafs", false },
+	{ "ocfs2", false },	{ "gfs2", false },
+};
+
+static const struct kind *kind_of(const char *type, const char *where)
+{
+	static const struct kind memory = { "tmpfs", true }, user = { "fuse", false };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return &kinds[i];
+	/* NCCL and data loaders live in it; other tmpfs hold nothing of weight. */
+	if (strcmp(type, "tmpfs") == 0 && strcmp(where, "/dev/shm") == 0)
+		return &memory;
+	/* "fuse.sshfs"; the controls of FUSE itself are "fusectl", of LXC "fuse.lxcfs". */
+	if (str_starts(type, "fuse.") && strcmp(type, "fuse.lxcfs") != 0 &&
+	    strcmp(type, "fuse.portal") != 0 && strcmp(type, "fuse.gvfsd-fuse") != 0)
+		return &user;
+	return NULL;
+}
+
+static bool is_octal(const char *s)
+{
+	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' &&
+	       s[2] <= '7';
+}
+
+/* Blanks, tabs, newlines and backslashes stand as \040 and so on. */
+static char *unescape(struct probe *p, const char *s, size_t n)
+{
+	char *out = arena_alloc(p->a, n + 1);
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '\\' && i + 3 < n && is_octal(s + i + 1)) {
+			out[len++] = (char)((s[i + 1] - '0') << 6 | (s[i + 2] - '0') << 3 |
+					    (s[i + 3] - '0'));
+			i += 3;
+		} else {
+			out[len++] = s[i];
+		}
+	}
+	return out;
+}
+
+/* The n-th blank-separated word of a line, from 0. */
+static const char *word(const char *line, unsigned n, size_t *len)
+{
+	for (;; n--) {
+		line += strspn(line, " ");
+		*len = strcspn(line, " ");
+		if (n == 0)
+			return line;
+		line += *len;
+	}
+}
+
+static char *word_at(struct probe *p, const char *line, unsigned n)
+{
+	size_t len;
+	const char *w = word(line, n, &len);
+
+	return unescape(p, w, len);
+}
+
+/* Those of the mount, then those of the file system, which repeat "rw". */
+static char *options(struct probe *p, const char *line, const char *tail)
+{
+	const char *mount = word_at(p, line, 5), *super = word_at(p, tail, 2);
+	size_t n = strcspn(mount, ",");
+
+	if (strncmp(mount, super, n) == 0 && (super[n] == ',' || !super[n]))
+		super += n + (super[n] == ',');
+	return arena_printf(p->a, "%s%s%s", mount, *super ? "," : "", super);
+}
+
+/* "36 35 98:0 /root /mnt rw,noatime shared:1 - ext3 /dev/root rw,errors=continue",
+ * proc_pid_mountinfo(5). */
+static void fs_add(struct probe *p, const char *line)
+{
+	static const char from[] = "/proc/self/mountinfo";
+	const char *tail = strstr(line, " - "), *where, *type;
+	const struct kind *kind;
+	struct mount *m;
+
+	if (!tail)
+		return;
+	tail += strlen(" - ");
+	type = word_at(p, tail, 0);
+	where = word_at(p, line, 4);
+	kind = kind_of(type, where);
+	if (!kind)
+		return;
+	m = list_add(p->a, &p->m->storage.mounts, sizeof(*m));
+	m->name = where;
+	m->type = fact_str_of(type, "", from);
+	m->device = fact_str_of(word_at(p, tail, 1), "", from);
+	m->options = fact_str_of(options(p, line, tail), "", from);
+	if (kind->sized && p->m->storage.mounts.n <= SIZED_MAX) {
+		m->size_bytes = probe_ask_int(p, "statfs", where, "total_bytes");
+		m->free_bytes = probe_ask_int(p, "statfs", where, "avail_bytes");
+	}
+}
+
+void probe_fs(struct probe *p)
+{
+	char *text, *line, *save = NULL;
+
+	if (host_read(p->h, "/proc/self/mountinfo", HOST_READ_MAX, p->a, &text, NULL) == 0)
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			fs_add(p, line);
+	probe_zfs(p);
+}
+
+/* OpenZFS: version, cache sizes, pools. Nothing is asked of a machine without the module. */
+
+/* "c_max                           4    67108864000": the third column; 4 is a 64-bit number. */
+static struct fact_int arc(struct probe *p, const char *text, int r, const char *key)
+{
+	static const char from[] = "/proc/spl/kstat/zfs/arcstats";
+	const char *rest = r ? NULL : text_value(p->a, text, arena_printf(p->a, "%s ", key), '4');
+	long long v;
+
+	if (!rest || parse_i64(rest, &v))
+		return (struct fact_int){ .f = fact_unseen(r ? r : -EPROTO, "", from) };
+	return fact_int_of(v, "", from);
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
+		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* The label of a member is its pool's name. Where udev kept none, the only pool there is has them
+ * all. */
+static struct fact_str members(struct probe *p, const char *pool, bool only)
+{
+	TEXT_AUTO t = { 0 };
+
+	LIST_FOR_EACH (struct disk, d, &p->m->storage.disks) {
+		struct fact_str label;
+
+		if (!seen_ok(&d->content.f) || !has_word(d->content.v, "zfs_member"))
+			continue;
+		label = disk_udev(p, d->name, "ID_FS_LABEL");
+		if (seen_ok(&label.f) && (*label.v ? has_word(label.v, pool) : only))
+			text_printf(&t, "%s%s", t.len ? " " : "", d->name);
+	}
+	if (!t.len)
+		return (struct fact_str){ .f = fact_unseen(-ENOENT, "", "/run/udev/data") };
+	return fact_str_of(arena_strdup(p->a, t.s), "", "/run/udev/data");
+}
+
+static void pools(struct probe *p)
+{
+	static const char base[] = "/proc/spl/kstat/zfs";
+	struct list *list = &p->m->storage.pools;
+	char **names;
+	size_t n;
+
+	if (host_list(p->h, base, p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = arena_printf(p->a, "%s/%s/", base, names[i]);
+		struct fact_str state = probe_str(p, dir, "state");
+		struct zpool *pool;
+
+		/* Statistics stand beside the pools as files. */
+		if (!seen_ok(&state.f))
+			continue;
+		pool = list_add(p->a, list, sizeof(*pool));
+		pool->name = names[i];
+		pool->state = state;
+		pool->autotrim = probe_ask_str(p, "zpool", names[i], "autotrim");
+	}
+	LIST_FOR_EACH (struct zpool, pool, list)
+		pool->members = members(p, pool->name, list->n == 1);
+}
+
+void probe_zfs(struct probe *p)
+{
+	struct storage *s = &p->m->storage;
+	char *text = NULL;
+	int r;
+
+	s->zfs_version = probe_str(p, "/sys/module/zfs/", "version");
+	if (!seen_ok(&s->zfs_version.f))
+		return;
+	r = host_read(p->h, "/proc/spl/kstat/zfs/arcstats", HOST_READ_MAX, p->a, &text, NULL);
+	s->zfs_arc_size = arc(p, text, r, "size");
+	s->zfs_arc_c_max = arc(p, text, r, "c_max");
+	s->zfs_arc_max = probe_int(p, "/sys/module/zfs/parameters/", "zfs_arc_max");
+	pools(p);
 }

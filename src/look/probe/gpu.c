@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "look/probe/gpu.h"
+#include "base/word.h"
 
 struct int_row {
 	const char *field;
@@ -374,4 +375,272 @@ void probe_gpu(struct probe *p)
 		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
 	}
 	probe_gpu_log(p);
+}
+
+/* What a GPU is linked to: its NVLinks, and which other GPUs' memory it may use. */
+
+/* An asked field whose text has to live as long as the fact. */
+static struct fact_int link_int(struct probe *p, const char *object, const char *fmt, unsigned link)
+{
+	return probe_ask_int(p, "nvml", object, arena_printf(p->a, fmt, link));
+}
+
+static struct fact_str remote_type(struct fact_int f)
+{
+	static const char *const types[] = { "gpu", "ibm-npu", "switch" };
+	static const struct gpu_names names = { types, 3 };
+
+	if (seen_ok(&f.f) && f.v == 0xff)
+		return fact_str_of("unknown", f.f.dir, f.f.leaf);
+	return gpu_named(f, &names);
+}
+
+static struct fact_str remote(struct probe *p, const char *object, unsigned link)
+{
+	struct fact_str f = probe_ask_str(
+		p, "nvml", object,
+		arena_printf(p->a, "nvmlDeviceGetNvLinkRemotePciInfo(%u).busId", link));
+
+	if (!seen_ok(&f.f))
+		return f;
+	/* A virtual machine does not see the switch that its GPUs are linked to. */
+	f.v = gpu_address(p->a, f.v);
+	if (!f.v)
+		f.f = fact_unseen(-EOPNOTSUPP, f.f.dir, f.f.leaf);
+	return f;
+}
+
+/* The first of two questions that is answered: generations of GPUs count under different names. */
+static struct fact_int either(struct probe *p, const char *object, const char *first,
+			      const char *second, unsigned link)
+{
+	struct fact_int f = link_int(p, object, first, link), g;
+
+	if (f.f.seen != SEEN_UNSUPPORTED)
+		return f;
+	g = link_int(p, object, second, link);
+	return seen_ok(&g.f) ? g : f;
+}
+
+static void link_errors(struct probe *p, struct nvlink *l, const char *object)
+{
+	l->replay_errors = either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_REPLAY,%u)",
+				  "nvmlDeviceGetNvLinkErrorCounter(%u,REPLAY)", l->index);
+	l->recovery_errors =
+		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_RECOVERY,%u)",
+		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_LINK_RECOVERY_EVENTS,%u)", l->index);
+	if (l->recovery_errors.f.seen == SEEN_UNSUPPORTED)
+		l->recovery_errors = link_int(
+			p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,RECOVERY)", l->index);
+	l->crc_errors =
+		either(p, object, "nvmlDeviceGetFieldValues(NVLINK_ERROR_DL_CRC,%u)",
+		       "nvmlDeviceGetFieldValues(NVLINK_COUNT_EFFECTIVE_ERRORS,%u)", l->index);
+	if (l->crc_errors.f.seen == SEEN_UNSUPPORTED)
+		l->crc_errors = link_int(p, object, "nvmlDeviceGetNvLinkErrorCounter(%u,CRC_FLIT)",
+					 l->index);
+}
+
+/* Links without a count: A library that cannot count them answers "invalid" after the last one. */
+enum { LINKS_MAX = 36 };
+
+void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
+{
+	struct fact_int count =
+		probe_ask_int(p, "nvml", object, "nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)");
+	long long n = seen_ok(&count.f) && count.v < LINKS_MAX ? count.v : LINKS_MAX;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct fact_int active = link_int(p, object, "nvmlDeviceGetNvLinkState(%u)", i);
+		struct nvlink *l;
+
+		if (active.f.seen == SEEN_UNSUPPORTED || active.f.seen == SEEN_UNASKED ||
+		    (!seen_ok(&active.f) && !seen_ok(&count.f)))
+			return;
+		l = list_add(p->a, &g->links, sizeof(*l));
+		l->index = i;
+		l->active = active;
+		l->version = link_int(p, object, "nvmlDeviceGetNvLinkVersion(%u)", i);
+		l->remote_type = remote_type(
+			link_int(p, object, "nvmlDeviceGetNvLinkRemoteDeviceType(%u)", i));
+		l->remote = remote(p, object, i);
+		if (p->lean && !p->deep)
+			continue;
+		l->speed_mbs =
+			link_int(p, object, "nvmlDeviceGetFieldValues(NVLINK_GET_SPEED,%u)", i);
+		if (l->speed_mbs.f.seen == SEEN_UNSUPPORTED)
+			l->speed_mbs =
+				probe_ask_int(p, "nvml", object,
+					      "nvmlDeviceGetFieldValues(NVLINK_SPEED_MBPS_COMMON)");
+		if (p->deep)
+			link_errors(p, l, object);
+	}
+}
+
+static struct fact_str p2p(struct probe *p, const char *object, unsigned peer, const char *caps)
+{
+	static const char *const states[] = { "ok",
+					      "chipset-not-supported",
+					      "gpu-not-supported",
+					      "topology-not-supported",
+					      "disabled-by-registry",
+					      "not-supported",
+					      "unknown" };
+	static const struct gpu_names names = { states, 7 };
+
+	return gpu_named(
+		probe_ask_int(p, "nvml", object,
+			      arena_printf(p->a, "nvmlDeviceGetP2PStatus(%u,%s)", peer, caps)),
+		&names);
+}
+
+void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object)
+{
+	for (size_t i = 0; i < p->m->gpu.gpus.n; i++) {
+		const struct gpu *other = machine_gpu(p->m, i);
+		struct gpu_peer *peer;
+
+		if (other->index == g->index)
+			continue;
+		peer = list_add(p->a, &g->peers, sizeof(*peer));
+		peer->index = other->index;
+		peer->p2p_read = p2p(p, object, other->index, "READ");
+		peer->p2p_write = p2p(p, object, other->index, "WRITE");
+		peer->p2p_nvlink = p2p(p, object, other->index, "NVLINK");
+	}
+}
+
+/*
+ * What the kernel's log tells of GPUs and of the switches between them. On a machine without any
+ * the log is not asked. Who may not read it leaves facts that were denied. GPUs are told by their
+ * place on the bus: the driver has no name any more for one that fell off it.
+ */
+
+enum { KINDS_MAX = 64, ALL_MAX = 4096 };
+static const char api[] = "kernel-log", field[] = "xids";
+
+static struct fact_int seconds(long long age, const struct fact *from)
+{
+	if (age >= 0)
+		return fact_int_of(age, from->dir, from->leaf);
+	return (struct fact_int){ .f = fact_unseen(-EOPNOTSUPP, from->dir, from->leaf) };
+}
+
+/* "79:1:340 119:2:-1", as machine/host/xid.h has it. */
+static void xids(struct probe *p, const char *pci)
+{
+	struct fact_str said = probe_ask_str(p, api, pci, field);
+	struct list *all = &p->m->gpu.xids;
+	unsigned number;
+	long long count, age;
+	int n, kinds = 0;
+
+	if (!seen_ok(&said.f))
+		return;
+	for (const char *s = said.v; kinds < KINDS_MAX && all->n < ALL_MAX; s += n, kinds++) {
+		struct gpu_xid *x;
+
+		n = 0;
+		if (sscanf(s, " %5u:%18lld:%18lld%n", &number, &count, &age, &n) != 3 || n == 0)
+			return;
+		x = list_add(p->a, all, sizeof(*x));
+		x->pci = pci;
+		x->index = number;
+		x->count = fact_int_of(count, said.f.dir, said.f.leaf);
+		x->age_s = seconds(age, &said.f);
+	}
+}
+
+void probe_gpu_log(struct probe *p)
+{
+	struct gpus *g = &p->m->gpu;
+	bool switches = false;
+
+	if (!g->gpus.n && fact_or(&g->pci_count, 0) == 0)
+		return;
+	g->xid_events = probe_ask_int(p, api, "", "lines(NVRM: Xid)");
+	/* One question where the log has none or may not be read, which is the rule. */
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
+		if (is_nvidia_display(f) && fact_or(&g->xid_events, 0) > 0)
+			xids(p, f->name);
+		switches = switches || is_nvswitch(f);
+	}
+	if (!switches)
+		return;
+	g->sxid_fatal = probe_ask_int(p, api, "", "sxids(Fatal)");
+	g->sxid_nonfatal = probe_ask_int(p, api, "", "sxids(Non-fatal)");
+}
+
+/* Who uses a GPU, what CUDA says of it, and whether it shares its memory with the processors. */
+
+enum { PROCESSES_MAX = 1024 };
+
+static void add_processes(struct probe *p, struct gpu *g, const char *object, const char *question,
+			  const char *kind)
+{
+	struct fact_int count = probe_ask_int(p, "nvml", object, question);
+
+	for (unsigned i = 0; i < PROCESSES_MAX && i < fact_or(&count, 0); i++) {
+		const char *pid_field = arena_printf(p->a, "%s(%u).pid", question, i);
+		struct fact_int pid = probe_ask_int(p, "nvml", object, pid_field);
+		struct gpu_process *process;
+
+		if (!seen_ok(&pid.f) || pid.v <= 0 || pid.v > 1 << 22)
+			continue;
+		process = list_add(p->a, &g->processes, sizeof(*process));
+		process->index = (unsigned)pid.v;
+		process->kind = fact_str_of(kind, pid.f.dir, question);
+		process->memory_bytes = probe_ask_int(
+			p, "nvml", object, arena_printf(p->a, "%s(%u).usedGpuMemory", question, i));
+		process->command = probe_str(p, arena_printf(p->a, "/proc/%lld/", pid.v), "comm");
+	}
+}
+
+void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object)
+{
+	add_processes(p, g, object, "nvmlDeviceGetComputeRunningProcesses", "compute");
+	add_processes(p, g, object, "nvmlDeviceGetGraphicsRunningProcesses", "graphics");
+}
+
+static bool integrated_name(const struct gpu *g)
+{
+	static const char *const words[] = { "GB10", "Orin", "Thor", "Xavier", "nvgpu" };
+
+	for (size_t i = 0; seen_ok(&g->name.f) && i < sizeof(words) / sizeof(words[0]); i++)
+		if (word_in(g->name.v, words[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Never asked of the machine as a whole: an integrated and a discrete GPU may sit side by side. A
+ * GPU with memory of its own reports it; coherent links (ATS) alone do not make a GPU integrated.
+ */
+static struct fact_int integrated(const struct gpu *g)
+{
+	const struct fact *memory = &g->memory_bytes.f;
+
+	if (seen_ok(&g->cuda_integrated.f))
+		return g->cuda_integrated;
+	if (integrated_name(g))
+		return fact_int_of(1, g->name.f.dir, g->name.f.leaf);
+	if (seen_ok(memory) && g->memory_bytes.v > 0)
+		return fact_int_of(0, memory->dir, memory->leaf);
+	if (memory->seen != SEEN_UNSUPPORTED)
+		return (struct fact_int){ .f = *memory };
+	if (fact_is(&g->addressing_mode, "ats"))
+		return fact_int_of(1, g->addressing_mode.f.dir, g->addressing_mode.f.leaf);
+	if (g->bar1_bytes.f.seen == SEEN_UNSUPPORTED)
+		return fact_int_of(1, g->bar1_bytes.f.dir, g->bar1_bytes.f.leaf);
+	return (struct fact_int){ .f = *memory };
+}
+
+void probe_gpu_cuda(struct probe *p, struct gpu *g)
+{
+	if (p->deep && g->pci[0]) {
+		g->cuda_integrated = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(18)");
+		g->cuda_gpudirect_rdma =
+			probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(116)");
+		g->cuda_dma_buf = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(124)");
+	}
+	g->integrated = integrated(g);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network interfaces. Virtual ones are named and no more is read of them. */
-#include "look/probe/nic.h"
-
+#include <ctype.h>
+#include <errno.h>
 #include <linux/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/probe/nic.h"
 #include "base/text.h"
+#include "machine/host/merged.h"
 
 #define NET "/sys/class/net"
 
@@ -148,4 +150,322 @@ void probe_nic(struct probe *p)
 	for (size_t i = 0; i < n; i++)
 		add(p, names[i], owners);
 	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
+}
+
+/* Who owns an interface's configuration, and whether addresses collide. */
+
+#define NETWORKD "/etc/systemd/network"
+#define NETWORKD_RUN "/run/systemd/network"
+
+/*
+ * netplan writes "10-netplan-NAME.network" and "netplan-NAME.nmconnection" for the program that
+ * does its work; others are named by whoever wrote them, mostly after the interface.
+ */
+static const struct {
+	const char *dir, *part, *owner;
+} places[] = {
+	{ NETWORKD_RUN, "netplan-", "netplan" },
+	{ "/run/NetworkManager/system-connections", "netplan-", "netplan" },
+	{ "/etc/NetworkManager/system-connections", "", "NetworkManager" },
+	{ "/run/NetworkManager/system-connections", "", "NetworkManager" },
+	{ NETWORKD, "", "networkd" },
+	{ "/etc/network/interfaces.d", "", "ifupdown" },
+};
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
+
+struct nic_owners {
+	struct {
+		char **names;
+		size_t n;
+	} files[PLACES];
+	int why; /* of seeing none: -ENOENT, or the last refusal */
+};
+
+static void note(struct nic_owners *o, int why)
+{
+	if (why && why != -ENOENT && why != -ENOTDIR)
+		o->why = why;
+}
+
+/* Of one name /etc has the say, also over what netplan made; a link to /dev/null says that none
+ * shall count. */
+static void read_networkd(struct probe *p, struct nic_owners *o)
+{
+	static const char *const folders[] = { NETWORKD, NETWORKD_RUN };
+	int why[2];
+	size_t n;
+	char **paths = host_merged(p->h, p->a, folders, 2, "", why, &n);
+
+	note(o, why[1]);
+	note(o, why[0]);
+	for (size_t i = 0; i < PLACES; i++) {
+		size_t dir = strlen(places[i].dir);
+
+		if (strcmp(places[i].dir, NETWORKD) != 0 &&
+		    strcmp(places[i].dir, NETWORKD_RUN) != 0)
+			continue;
+		o->files[i].names = arena_array(p->a, n + 1, sizeof(*o->files[i].names));
+		for (size_t k = 0; k < n; k++)
+			if (str_starts(paths[k], places[i].dir) && paths[k][dir] == '/')
+				o->files[i].names[o->files[i].n++] = paths[k] + dir + 1;
+	}
+}
+
+const struct nic_owners *nic_owners_read(struct probe *p)
+{
+	struct nic_owners *o = ARENA_NEW(p->a, struct nic_owners);
+
+	o->why = -ENOENT;
+	for (size_t i = 0; i < PLACES; i++) {
+		int r;
+
+		if (strcmp(places[i].dir, NETWORKD) == 0 ||
+		    strcmp(places[i].dir, NETWORKD_RUN) == 0)
+			continue;
+		r = host_list(p->h, places[i].dir, p->a, &o->files[i].names, &o->files[i].n);
+		if (r)
+			o->files[i].n = 0;
+		note(o, r);
+	}
+	read_networkd(p, o);
+	return o;
+}
+
+/* True when name stands in file as a whole word: "eth1" is not in "10-eth10.network". */
+static bool names_it(const char *file, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = strstr(file, name); at; at = strstr(at + 1, name))
+		if ((at == file || !isalnum((unsigned char)at[-1])) &&
+		    !isalnum((unsigned char)at[n]))
+			return true;
+	return false;
+}
+
+struct fact_str nic_owner(const struct nic_owners *owners, const char *name)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		for (size_t k = 0; k < owners->files[i].n; k++) {
+			const char *file = owners->files[i].names[k];
+
+			if (strstr(file, places[i].part) && names_it(file, name))
+				return fact_str_of(places[i].owner, "", places[i].dir);
+		}
+	return (struct fact_str){ .f = fact_unseen(owners->why, "",
+						   "netplan, NetworkManager and networkd files") };
+}
+
+struct subnet {
+	unsigned long net;
+	unsigned bits;
+};
+
+/* The subnets of "10.0.0.1/24 10.0.1.1/24"; at most max. */
+static size_t subnets(const char *text, struct subnet *out, size_t max)
+{
+	size_t n = 0;
+
+	while (*text && n < max) {
+		unsigned a, b, c, d, bits;
+
+		text += strspn(text, " ");
+		if (sscanf(text, "%u.%u.%u.%u/%u", &a, &b, &c, &d, &bits) == 5 && bits &&
+		    bits <= 32 && a < 256 && b < 256 && c < 256 && d < 256) {
+			unsigned long address = (unsigned long)a << 24 | b << 16 | c << 8 | d;
+
+			out[n++] = (struct subnet){ address >> (32 - bits), bits };
+		}
+		text += strcspn(text, " ");
+	}
+	return n;
+}
+
+static bool collide(const char *x, const char *y)
+{
+	enum { MAX = 16 };
+	struct subnet a[MAX], b[MAX];
+	size_t na = subnets(x, a, MAX), nb = subnets(y, b, MAX);
+
+	for (size_t i = 0; i < na; i++)
+		for (size_t j = 0; j < nb; j++)
+			if (a[i].bits == b[j].bits && a[i].net == b[j].net)
+				return true;
+	return false;
+}
+
+/* Of virtual ones no driver was asked for. They share their lower interface's subnet on purpose:
+ * macvlan, VRRP. */
+static bool counts(const struct nic *n)
+{
+	return n->driver.f.leaf && fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f);
+}
+
+struct fact_int nic_bad_subnets(const struct list *nics)
+{
+	const struct nic *n = nics->items;
+	long long pairs = 0;
+
+	for (size_t i = 0; i < nics->n; i++)
+		for (size_t j = i + 1; j < nics->n; j++)
+			pairs +=
+				counts(&n[i]) && counts(&n[j]) && collide(n[i].ipv4.v, n[j].ipv4.v);
+	return fact_int_of(pairs, "", "if * ipv4");
+}
+
+/* RDMA ports and the modules behind them. */
+
+#define CLASS "/sys/class/infiniband"
+
+enum { GIDS_MAX = 256, EMPTY_GIDS = 16 };
+
+/* "4: ACTIVE" -> "ACTIVE" */
+static struct fact_str after_colon(struct probe *p, const char *dir, const char *leaf)
+{
+	struct fact_str f = probe_str(p, dir, leaf);
+	const char *colon = seen_ok(&f.f) ? strchr(f.v, ':') : NULL;
+
+	if (colon)
+		f.v = colon + 1 + strspn(colon + 1, " ");
+	return f;
+}
+
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" */
+static struct fact_int rate(const struct fact_str *text)
+{
+	double gbit;
+
+	if (!seen_ok(&text->f))
+		return (struct fact_int){ .f = text->f };
+	if (sscanf(text->v, "%lf Gb/sec", &gbit) != 1 || !(gbit >= 0 && gbit <= 1e6))
+		return (struct fact_int){ .f = fact_unseen(-EPROTO, text->f.dir, text->f.leaf) };
+	return fact_int_of((long long)(gbit * 1000 + 0.5), text->f.dir, text->f.leaf);
+}
+
+static bool is_zero(const char *gid)
+{
+	return strspn(gid, "0:") == strlen(gid);
+}
+
+/* Tables have 256 places and few entries: a run of empty ones ends the reading. */
+static void gids(struct probe *p, struct rdma_port *port, const char *dir)
+{
+	unsigned empty = 0;
+
+	for (unsigned i = 0; i < GIDS_MAX && empty < EMPTY_GIDS; i++) {
+		struct fact_str gid = probe_str(p, dir, arena_printf(p->a, "gids/%u", i));
+		struct rdma_gid *g;
+
+		if (gid.f.seen == SEEN_ABSENT)
+			return;
+		if (!seen_ok(&gid.f) || is_zero(gid.v)) {
+			empty++;
+			continue;
+		}
+		empty = 0;
+		g = list_add(p->a, &port->gids, sizeof(*g));
+		g->index = i;
+		g->gid = gid;
+		g->type = probe_str(p, dir, arena_printf(p->a, "gid_attrs/types/%u", i));
+		g->netdev = probe_str(p, dir, arena_printf(p->a, "gid_attrs/ndevs/%u", i));
+	}
+}
+
+static struct fact_str netdev(struct probe *p, const char *port_dir, const char *device_dir)
+{
+	struct fact_str f = probe_str(p, port_dir, "gid_attrs/ndevs/0");
+	const char *dir = arena_printf(p->a, "%sdevice/net", device_dir);
+	char **names;
+	size_t n;
+
+	if (seen_ok(&f.f) || host_list(p->h, dir, p->a, &names, &n) || n == 0)
+		return f;
+	return fact_str_of(names[0], "", dir);
+}
+
+static void add_port(struct probe *p, const char *device, const char *device_dir,
+		     const char *number)
+{
+	const char *dir = arena_printf(p->a, "%sports/%s/", device_dir, number);
+	struct rdma_port *port;
+	long long n;
+
+	/* Ports are numbered from 1 in one byte. */
+	if (parse_i64(number, &n) || n < 1 || n > 255)
+		return;
+	port = list_add(p->a, &p->m->net.rdma, sizeof(*port));
+	port->name = arena_printf(p->a, "%s/%s", device, number);
+	port->device = device;
+	port->number = (unsigned)n;
+	port->pci = class_device_pci(p, device_dir);
+	port->state = after_colon(p, dir, "state");
+	port->phys_state = after_colon(p, dir, "phys_state");
+	port->link_layer = probe_str(p, dir, "link_layer");
+	port->rate_text = probe_str(p, dir, "rate");
+	port->rate_mbps = rate(&port->rate_text);
+	port->firmware = probe_str(p, device_dir, "fw_ver");
+	port->board_id = probe_str(p, device_dir, "board_id");
+	port->hca_type = probe_str(p, device_dir, "hca_type");
+	port->node_type = after_colon(p, device_dir, "node_type");
+	port->numa_node = probe_int(p, device_dir, "device/numa_node");
+	port->netdev = netdev(p, dir, device_dir);
+	port->symbol_errors = probe_int(p, dir, "counters/symbol_error");
+	port->link_downed = probe_int(p, dir, "counters/link_downed");
+	port->rcv_errors = probe_int(p, dir, "counters/port_rcv_errors");
+	port->out_of_sequence = probe_int(p, dir, "hw_counters/out_of_sequence");
+	gids(p, port, dir);
+}
+
+static void add_device(struct probe *p, const char *device)
+{
+	const char *dir = arena_printf(p->a, CLASS "/%s/", device);
+	char **ports;
+	size_t n;
+
+	if (host_list(p->h, arena_printf(p->a, "%sports", dir), p->a, &ports, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		add_port(p, device, dir, ports[i]);
+}
+
+static struct fact_str module(struct probe *p, const char *name)
+{
+	const char *dir = arena_printf(p->a, "/sys/module/%s", name);
+	enum host_kind kind;
+	int r = host_kind(p->h, dir, &kind);
+
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", dir) };
+	return fact_str_of("loaded", "", dir);
+}
+
+static struct fact_str file_present(struct probe *p, const char *path)
+{
+	enum host_kind kind;
+	int r = host_kind(p->h, path, &kind);
+
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", path) };
+	return fact_str_of("present", "", path);
+}
+
+void probe_rdma(struct probe *p)
+{
+	struct network *net = &p->m->net;
+	char **devices;
+	size_t n;
+
+	net->ib_core = module(p, "ib_core");
+	net->mlx5_core = module(p, "mlx5_core");
+	net->mlx5_ib = module(p, "mlx5_ib");
+	net->peermem = module(p, "nvidia_peermem");
+	/* The kernel's own driver has no version; the vendor's has. */
+	net->ofed_version = probe_str(p, "/sys/module/mlx5_core/", "version");
+	net->peermem_client = probe_str(p, "/sys/kernel/mm/memory_peers/nv_mem/", "version");
+	net->verbs_provider = file_present(p, "/etc/libibverbs.d/mlx5.driver");
+	net->spark_hotplug = file_present(p, "/opt/nvidia/dgx-spark-mlnx-hotplug");
+	if (host_list(p->h, CLASS, p->a, &devices, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		add_device(p, devices[i]);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the kinds of machine that our sources speak of this is, and by what evidence. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "look/probe/probe.h"
+#include "base/text.h"
+#include "base/path.h"
+#include "look/probe/services.h"
 
 enum { VENDOR_NVIDIA = 0x10de, DEVICE_GB10 = 0x2e12, CLASS_NVSWITCH = 0x0680 };
 
@@ -143,4 +148,337 @@ void probe_platform(struct probe *p)
 	       p->m->gpu.gpus.n ? "none of the known products"
 				: arena_printf(p->a, "%s, and none of the known products",
 					       machine_no_gpu(p->a, p->m)));
+}
+
+/* Who the machine is, its kernel, the command line it was booted with, and what boot security
+ * blocks. */
+
+enum { GROUPS_MAX = 64 };
+
+static void add_arg(struct probe *p, const char *s, size_t n, long long position)
+{
+	struct kernel_arg *arg = list_add(p->a, &p->m->kernel.args, sizeof(*arg));
+	const char *eq = memchr(s, '=', n);
+	size_t name = eq ? (size_t)(eq - s) : n;
+	const char *value = eq ? eq + 1 : "";
+	size_t len = eq ? n - name - 1 : 0;
+
+	/* The kernel strips quotes around a value, and around the whole argument. */
+	if (name && s[0] == '"') {
+		s++;
+		name--;
+		if (len && value[len - 1] == '"')
+			len--;
+	}
+	if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+		value++;
+		len -= 2;
+	}
+	arg->name = arena_strndup(p->a, s, name);
+	arg->value = fact_str_of(arena_strndup(p->a, value, len), "", "/proc/cmdline");
+	arg->position = fact_int_of(position, "", "/proc/cmdline");
+}
+
+/* Splits at blanks outside double quotes, as the kernel's next_arg() does. */
+static void parse_args(struct probe *p, const char *line)
+{
+	long long position = 0;
+
+	while (*line) {
+		bool quoted = false;
+		size_t n;
+
+		line += strspn(line, " \t\n");
+		for (n = 0; line[n] && (quoted || !strchr(" \t\n", line[n])); n++)
+			if (line[n] == '"')
+				quoted = !quoted;
+		/* "--" ends the kernel's own arguments; the rest goes to init. */
+		if (n == 2 && line[0] == '-' && line[1] == '-')
+			return;
+		if (n)
+			add_arg(p, line, n, position++);
+		line += n;
+	}
+}
+
+static struct fact_str boot_mode(struct probe *p)
+{
+	if (host_exists(p->h, "/sys/firmware/efi"))
+		return fact_str_of("uefi", "", "/sys/firmware/efi");
+	if (host_exists(p->h, "/sys/firmware/devicetree/base/compatible"))
+		return fact_str_of("device-tree", "", "/sys/firmware/devicetree");
+	if (host_exists(p->h, "/sys/firmware"))
+		return fact_str_of("bios", "", "/sys/firmware");
+	return (struct fact_str){ .f = fact_unseen(-ENOENT, "", "/sys/firmware") };
+}
+
+/* Four bytes of attributes, then the value. */
+static struct fact_int secure_boot(struct probe *p)
+{
+	static const char path[] =
+		"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+	size_t len = 0;
+	char *data;
+	int r = host_read(p->h, path, 64, p->a, &data, &len);
+
+	if (r == 0 && len != 5)
+		r = -EPROTO;
+	if (r)
+		return (struct fact_int){ .f = fact_unseen(r, "", path) };
+	return fact_int_of(data[4] == 1, "", path);
+}
+
+static struct fact_str preempt(const struct host_identity *id)
+{
+	static const struct {
+		const char *mark, *name;
+	} marks[] = { { "PREEMPT_RT", "rt" },
+		      { "PREEMPT_DYNAMIC", "dynamic" },
+		      { "PREEMPT", "full" } };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(id->version, marks[i].mark))
+			return fact_str_of(marks[i].name, "", "uname -v");
+	return fact_str_of("none or voluntary", "", "uname -v");
+}
+
+/* The one type that all groups share, or "mixed". */
+static struct fact_str iommu(struct probe *p)
+{
+	static const char dir[] = "/sys/kernel/iommu_groups";
+	const char *common = NULL;
+	char **groups;
+	size_t n;
+	int r = host_list(p->h, dir, p->a, &groups, &n);
+
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", dir) };
+	for (size_t i = 0; i < n && i < GROUPS_MAX; i++) {
+		char type[64];
+
+		if (host_read_line(p->h, arena_printf(p->a, "%s/%s/type", dir, groups[i]), type,
+				   sizeof(type)))
+			continue;
+		if (common && strcmp(common, type) != 0)
+			return fact_str_of("mixed", "", "/sys/kernel/iommu_groups/*/type");
+		if (!common)
+			common = arena_strdup(p->a, type);
+	}
+	return fact_str_of(common ? common : "off", "", "/sys/kernel/iommu_groups/*/type");
+}
+
+static struct fact_int module_count(struct probe *p)
+{
+	long long lines = 0;
+	char *text;
+	int r = host_read(p->h, "/proc/modules", HOST_READ_MAX, p->a, &text, NULL);
+
+	if (r)
+		return (struct fact_int){ .f = fact_unseen(r, "", "/proc/modules") };
+	for (; *text; text++)
+		lines += *text == '\n';
+	return fact_int_of(lines, "", "/proc/modules");
+}
+
+void probe_kernel(struct probe *p)
+{
+	const struct host_identity *id = &p->h->id;
+	struct kernel *k = &p->m->kernel;
+
+	p->m->nodename = fact_str_of(id->nodename, "", "uname -n");
+	p->m->euid = fact_int_of(id->euid, "", "geteuid");
+	p->m->captured = fact_int_of(id->captured, "", "gputune");
+	p->m->time_s = fact_int_of(id->time_s, "", "time");
+	k->release = fact_str_of(id->release, "", "uname -r");
+	k->version = fact_str_of(id->version, "", "uname -v");
+	k->arch = fact_str_of(id->machine, "", "uname -m");
+	k->cmdline = probe_str(p, "/proc/", "cmdline");
+	if (seen_ok(&k->cmdline.f))
+		parse_args(p, k->cmdline.v);
+	k->boot_mode = boot_mode(p);
+	k->secure_boot = secure_boot(p);
+	k->lockdown = probe_choice(p, "/sys/kernel/security/", "lockdown", NULL);
+	k->clocksource = probe_str(p, "/sys/devices/system/clocksource/clocksource0/",
+				   "current_clocksource");
+	k->preempt = preempt(id);
+	k->modules = module_count(p);
+	k->tainted = probe_int(p, "/proc/sys/kernel/", "tainted");
+	k->iommu = iommu(p);
+}
+
+/* The distribution and the libraries that GPU programs load, by version. No file larger than a page
+ * is read. */
+
+/* Value of KEY= in an os-release style file, without quotes. */
+static struct fact_str release_value(struct probe *p, const char *text, int r, const char *path,
+				     const char *key)
+{
+	char *v = r ? NULL : text_value(p->a, text, key, '=');
+	size_t n = v ? strlen(v) : 0;
+
+	if (!v)
+		return (struct fact_str){ .f = fact_unseen(r ? r : -ENOENT, "", path) };
+	if (n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n - 1] == v[0]) {
+		v[n - 1] = '\0';
+		v++;
+	}
+	return fact_str_of(v, "", path);
+}
+
+static void distribution(struct probe *p)
+{
+	static const char os[] = "/etc/os-release", dgx[] = "/etc/dgx-release";
+	struct software *s = &p->m->software;
+	char *text = NULL;
+	int r = host_read(p->h, os, HOST_READ_MAX, p->a, &text, NULL);
+
+	s->os_id = release_value(p, text, r, os, "ID");
+	s->os_version = release_value(p, text, r, os, "VERSION_ID");
+	s->os_name = release_value(p, text, r, os, "PRETTY_NAME");
+	r = host_read(p->h, dgx, HOST_READ_MAX, p->a, &text, NULL);
+	s->dgx_release = release_value(p, text, r, dgx, "DGX_SWBUILD_VERSION");
+}
+
+/* "{"cuda": {"name": "CUDA SDK", "version": "13.0.1"}, ...": the version of the first member is the
+ * toolkit's. */
+static struct fact_str toolkit(struct probe *p)
+{
+	static const char path[] = "/usr/local/cuda/version.json";
+	struct fact_str out = { 0 };
+	json_t *j;
+	const char *version = NULL;
+	char *text;
+	int r = host_read(p->h, path, HOST_READ_MAX, p->a, &text, NULL);
+
+	if (r) {
+		out.f = fact_unseen(r, "", path);
+		return out;
+	}
+	j = json_loads(text, 0, NULL);
+	if (j && json_unpack(j, "{s:{s:s}}", "cuda", "version", &version) == 0)
+		out = fact_str_of(arena_strdup(p->a, version), "", path);
+	else
+		out.f = fact_unseen(-EPROTO, "", path);
+	json_decref(j);
+	return out;
+}
+
+/* "libnccl.so.2.28.9" -> "2.28.9"; NULL when the name says no more than the soname. */
+static const char *version_in(const char *file, const char *soname)
+{
+	const char *so = strstr(file, ".so.");
+
+	return so && strcmp(file, soname) != 0 ? so + 4 : NULL;
+}
+
+static const char *library_dir(struct probe *p)
+{
+	return strcmp(p->h->id.machine, "aarch64") == 0 ? "/usr/lib/aarch64-linux-gnu/"
+							: "/usr/lib/x86_64-linux-gnu/";
+}
+
+static void add_library(struct probe *p, const char *dir, const char *soname)
+{
+	char target[HOST_PATH_MAX];
+	const char *path = arena_printf(p->a, "%s%s", dir, soname), *base, *version;
+	struct library *l;
+	int r = host_link(p->h, path, target, sizeof(target));
+
+	enum seen seen = seen_from_errno(r);
+
+	if (seen == SEEN_ABSENT || seen == SEEN_UNASKED)
+		return;
+	l = list_add(p->a, &p->m->software.libraries, sizeof(*l));
+	l->name = soname;
+	/* -EINVAL: there, but no link. Anything else is not absence, and must not read like it. */
+	if (r && r != -EINVAL) {
+		l->path = (struct fact_str){ .f = fact_unseen(r, "", path) };
+		l->version = l->path;
+		return;
+	}
+	l->path = fact_str_of(path, "", path);
+	base = r ? soname : path_name(target);
+	version = version_in(base, soname);
+	/* A file that is no link says nothing of its version without being opened. */
+	l->version = version ? fact_str_of(arena_strdup(p->a, version), "", path)
+			     : (struct fact_str){ .f = fact_unseen(-EOPNOTSUPP, "", path) };
+}
+
+static void libraries(struct probe *p)
+{
+	static const char *const system[] = {
+		"libcuda.so.1",	 "libnvidia-ml.so.1",  "libnccl.so.2",
+		"libcudnn.so.9", "libibverbs.so.1",    "libmlx5.so.1",
+		"libnuma.so.1",	 "libcusparseLt.so.0", "libnvshmem_host.so.3",
+	};
+	static const char *const cuda[] = {
+		"libcudart.so.13", "libcudart.so.12",	"libcublas.so.13",
+		"libcublas.so.12", "libcublasLt.so.13", "libcublasLt.so.12",
+		"libcufile.so.0",  "libnvrtc.so.13",	"libnvrtc.so.12",
+	};
+	const char *cuda_dir = "/usr/local/cuda/lib64/";
+
+	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
+		add_library(p, library_dir(p), system[i]);
+	if (!host_exists(p->h, "/usr/local/cuda"))
+		return;
+	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
+		add_library(p, cuda_dir, cuda[i]);
+}
+
+/* The path when it exists. */
+static struct fact_str present(struct probe *p, const char *path)
+{
+	enum host_kind kind;
+	int r = host_kind(p->h, path, &kind);
+
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", path) };
+	return fact_str_of(path, "", path);
+}
+
+static struct fact_str container(struct probe *p)
+{
+	struct fact_str f = present(p, "/.dockerenv");
+
+	if (seen_ok(&f.f)) {
+		f.v = "docker";
+		return f;
+	}
+	f = present(p, "/run/.containerenv");
+	if (seen_ok(&f.f))
+		f.v = "podman";
+	return f;
+}
+
+static struct fact_str glibc(struct probe *p)
+{
+	struct fact_str f = probe_link_name(p, library_dir(p), "libc.so.6");
+
+	/* Up to 2.33 libc.so.6 was a link to libc-2.33.so. Since then it is the file itself, which
+	 * does not say its version without being opened. */
+	if (seen_ok(&f.f) && str_starts(f.v, "libc-") && str_ends(f.v, ".so")) {
+		f.v = arena_strndup(p->a, f.v + 5, strlen(f.v + 5) - 3);
+		return f;
+	}
+	f.v = NULL;
+	f.f = fact_unseen(-EOPNOTSUPP, f.f.dir, f.f.leaf);
+	return f;
+}
+
+void probe_software(struct probe *p)
+{
+	struct software *s = &p->m->software;
+
+	distribution(p);
+	s->glibc = glibc(p);
+	s->init = host_exists(p->h, "/run/systemd/system")
+			  ? fact_str_of("systemd", "", "/run/systemd/system")
+			  : fact_str_of("other", "", "/run/systemd/system");
+	s->cuda_toolkit = toolkit(p);
+	s->nvcc = present(p, "/usr/local/cuda/bin/nvcc");
+	s->container = container(p);
+	s->container_runtime = present(p, "/usr/bin/nvidia-container-runtime");
+	libraries(p);
+	probe_services(p);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judging: every selected setting on every target, equal answers folded into one finding. */
-#include "look/settings/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/settings/question.h"
+#include "look/settings/check.h"
+#include "look/settings/opinion.h"
 #include "look/settings/subject.h"
 #include "look/settings/waive.h"
+#include "base/err.h"
+#include "look/settings/settings.h"
 
 struct run {
 	struct asker by;
@@ -202,4 +203,172 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), by_importance);
 	summarise(out);
+}
+
+/* Where a setting's value stands: a field of the model, a boot argument, or a knob that is read. */
+
+struct knob setting_knob(struct arena *a, const struct setting *s, const void *object)
+{
+	return knob_make(a, s->knob, s->name, setting_knob_object(a, s, object));
+}
+
+struct knob setting_place(struct arena *a, const struct setting *s, const void *object)
+{
+	struct knob k = setting_knob(a, s, object);
+
+	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
+	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
+		k.object = "";
+	return k;
+}
+
+static const struct field *field_of(const struct setting *s)
+{
+	for (size_t i = 0; i < s->of->n; i++)
+		if (strcmp(s->of->fields[i].key, s->fact) == 0)
+			return &s->of->fields[i];
+	return NULL;
+}
+
+static struct fact_str from_fact(struct arena *a, const struct setting *s, const void *object)
+{
+	const struct field *f = field_of(s);
+	struct fact_str out = { 0 };
+
+	if (!f)
+		return out;
+	switch (f->kind) {
+	case FIELD_STR:
+		return *(const struct fact_str *)field_at(object, f);
+	case FIELD_INT:
+	case FIELD_BOOL:
+	case FIELD_HEX: {
+		const struct fact_int *i = field_at(object, f);
+
+		out.f = i->f;
+		out.v = seen_ok(&i->f) ? arena_printf(a, "%lld", i->v) : NULL;
+		return out;
+	}
+	case FIELD_SET: {
+		const struct fact_set *set = field_at(object, f);
+
+		out.f = set->f;
+		out.v = seen_ok(&set->f) ? idset_format(a, &set->v) : NULL;
+		return out;
+	}
+	default:
+		return out;
+	}
+}
+
+/* For scope host the fact's struct is a part of the machine, found by its schema. */
+static const void *part_of(const struct machine *m, const struct schema *of)
+{
+	for (size_t i = 0; i < schema_machine.n; i++)
+		if (schema_machine.fields[i].kind == FIELD_PART &&
+		    schema_machine.fields[i].sub == of)
+			return field_at(m, &schema_machine.fields[i]);
+	return of == &schema_machine ? m : NULL;
+}
+
+static struct fact_str from_boot_argument(const struct machine *m, const char *name)
+{
+	struct fact_str out = { .f = m->kernel.cmdline.f };
+
+	if (!seen_ok(&out.f))
+		return out;
+	/* A missing argument is a value, not an unseen one: the command line was read. */
+	out.v = kernel_arg_value(&m->kernel, name);
+	if (!out.v)
+		out.v = "not set";
+	return out;
+}
+
+struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
+				const void *object, bool wished, knob_reader *read, void *ctx)
+{
+	struct knob k;
+
+	if (s->of) {
+		if (s->scope == SCOPE_HOST)
+			object = part_of(m, s->of);
+		return object ? from_fact(a, s, object) : (struct fact_str){ 0 };
+	}
+	if (s->knob == KNOB_BOOTARG)
+		return from_boot_argument(m, s->name);
+	if (s->knob == KNOB_NONE || !read)
+		return (struct fact_str){ 0 };
+	/* The vendor's program costs a process and a second: only for a profile that has a wish. */
+	if (s->knob == KNOB_HELPER && !wished)
+		return (struct fact_str){ 0 };
+	k = setting_knob(a, s, object);
+	return read(ctx, a, &k);
+}
+
+/* How rules speak: the four verdicts, and what an unseen fact means. */
+
+void verdict_pass(struct verdict *v, const char *reason)
+{
+	v->kind = VERDICT_PASS;
+	v->code = CODE_OK;
+	v->reason = reason;
+}
+
+void verdict_fail(struct verdict *v, const char *wanted, const char *reason)
+{
+	v->kind = VERDICT_FAIL;
+	v->code = CODE_DIFFERS;
+	v->wanted = wanted;
+	v->reason = reason;
+}
+
+void verdict_na(struct verdict *v, const char *code, const char *reason)
+{
+	v->kind = VERDICT_NA;
+	v->code = code;
+	v->reason = reason;
+}
+
+void verdict_unknown(struct verdict *v, const char *code, const char *reason)
+{
+	v->kind = VERDICT_UNKNOWN;
+	v->code = code;
+	v->reason = reason;
+}
+
+void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
+		    const char *absent_reason)
+{
+	const char *from = fact_from(q->a, f);
+
+	switch (f->seen) {
+	case SEEN_ABSENT:
+	case SEEN_UNSUPPORTED:
+		verdict_na(v, CODE_NO_SUPPORT,
+			   absent_reason
+				   ? absent_reason
+				   : arena_printf(q->a, "this machine does not have it (%s: %s)",
+						  from, errno_name(f->err)));
+		return;
+	case SEEN_DENIED:
+		verdict_unknown(v, CODE_DENIED,
+				arena_printf(q->a, "%s may only be read by root (%s)", from,
+					     errno_name(f->err)));
+		return;
+	case SEEN_ERROR:
+		verdict_unknown(
+			v, CODE_ERROR,
+			arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
+		return;
+	default:
+		/* Asked of a capture that does not know, against not asked at all because it is
+		 * slow. */
+		if (*from)
+			verdict_unknown(v, CODE_NOT_CAPTURED,
+					arena_printf(q->a, "the capture does not hold %s", from));
+		else
+			verdict_na(v, CODE_NEEDS_DEEP,
+				   "not asked, because it takes time: --deep asks");
+		return;
+	}
 }

@@ -22,4 +22,16 @@ void findings_junit(FILE *out, const struct findings *f);
 /* node_exporter textfile: one sample a finding, value 1, verdict as label; and the score. */
 void findings_prom(FILE *out, const struct findings *f, const struct machine *m);
 
+/* Findings for monitors that take one line and an exit code, and for schedulers: is the machine fit
+ * for work? */
+
+/* "gpu.xid (gpu3): ...; gpu.ecc: ...": ids, targets and reasons of the findings that are unfit, or
+ * with any, of all that failed. NULL when there are none. */
+const char *findings_unfit(struct arena *a, const struct findings *f, bool any);
+/* One line and performance data. Returns 0 OK, 1 WARNING (something is not as wanted), 2 CRITICAL
+ * (unfit), 3 UNKNOWN (nothing wrong, but not everything could be seen). */
+int findings_nagios(FILE *out, const struct findings *f);
+/* For node-problem-detector: one short line. Returns 0 no problem, 1 unfit, 2 unknown. */
+int findings_npd(FILE *out, const struct findings *f);
+
 #endif

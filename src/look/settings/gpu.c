@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU settings: driver state, modes, BAR1. Clocks and power are in gpu_clock.c, health in
  * gpu_health.c. */
-#include "look/settings/predicates.h"
-#include "look/settings/tables.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
 #include "base/word.h"
+#include "base/text.h"
 
 static const struct opinion persistence[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "1",
@@ -265,3 +266,486 @@ static const struct setting rows[] = {
 };
 
 const struct setting_table settings_gpu = SETTING_TABLE(rows);
+
+/* GPU clocks: locks, the boost slider. Power and what holds clocks back are in gpu_power.c. */
+
+static const struct opinion vboost[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "steers power to the tensor cores on some boards; gain unmeasured here", NULL },
+	{ PROFILE_TRAINING, ON_HGX, WANT_IS, "1",
+	  "NVIDIA's training recipes set it for GEMM-bound jobs", NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "1",
+	  "published as: raises the core clock by lowering the memory clock", "S0" },
+};
+
+static const struct opinion sm_lock[] = {
+	{ PROFILE_DEFAULT, ON_SPARK, WANT_LEAVE, NULL,
+	  "left unlocked: a fixed maximum overheats a GB10; a cap, \"<= 2100\", is for machines "
+	  "that hang under load",
+	  NULL },
+	{ PROFILE_DEFAULT, ON_IGX, WANT_IS, "max",
+	  "removes the ramp from idle, which a packet pays; power and heat still cap it", "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "left unlocked: an idle GPU's low clock costs nothing; locking is for repeatable "
+	  "measurements and packet latency (profile low-latency)",
+	  NULL },
+	{ PROFILE_BALANCED, ON_IGX, WANT_LEAVE, NULL, "left unlocked: the clock follows the load",
+	  NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK, WANT_IS, "3003",
+	  "published: 3003 MHz, the maximum of a GB10. Field reports tie it to hangs at 91 C that "
+	  "a cap of 2100 MHz cured",
+	  "S0" },
+	{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "max",
+	  "published: lock to the maximum; the highest clock without boost is what is reached",
+	  "S1" },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL & ~ON_SPARK, WANT_IS, "max",
+	  "removes the ramp from idle; power and heat still cap it (gain unmeasured)", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL & ~ON_SPARK, WANT_IS, "max",
+	  "removes the ramp from idle, which a short kernel pays; power and heat still cap it",
+	  NULL },
+};
+static const struct opinion mem_lock[] = {
+	{ PROFILE_DEFAULT, ON_IGX, WANT_IS, "max", "memory clocks down while a program polls",
+	  "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
+	{ PROFILE_PUBLISHED, ON_IGX, WANT_IS, "max", "published: lock to the maximum", "S1" },
+	{ PROFILE_BALANCED, ON_IGX, WANT_LEAVE, NULL, "left unlocked: it rises with load", NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "max",
+	  "removes the ramp from idle (gain unmeasured)", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "max", "memory clocks down while a program polls",
+	  NULL },
+};
+static const long long held_back =
+	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
+
+/* The clock that the profile names: a number, or the GPU's own maximum. False fills the verdict. */
+static bool wanted_clock(const struct question *q, struct verdict *v, const struct fact_int *max,
+			 long long *want)
+{
+	if (!has_wish(q, v))
+		return false;
+	if (parse_i64(q->wish->value, want) == 0)
+		return true;
+	if (strcmp(q->wish->value, "max") != 0)
+		verdict_unknown(v, CODE_ERROR, "the profile names neither a clock in MHz nor max");
+	else if (!seen_ok(&max->f))
+		verdict_unseen(q, v, &max->f, NULL);
+	else
+		*want = max->v;
+	return strcmp(q->wish->value, "max") == 0 && seen_ok(&max->f);
+}
+
+/* Nothing runs on it, as far as the driver says. */
+static bool is_resting(const struct gpu *g)
+{
+	return (fact_or(&g->event_reasons, 0) & EVENT_IDLE) || fact_or(&g->util_gpu_pct, -1) == 0;
+}
+
+/* A cap only shows when the clock is above it. */
+static void judge_cap(struct verdict *v, long long want, long long now)
+{
+	/* Clocks move in steps of 15 MHz; a cap between two takes the next. */
+	if (now > want + 15)
+		verdict_fail(v, v->wanted, "no cap is in force: the clock is above it");
+	else
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"the driver cannot be asked for a cap, and only load could exceed "
+				"it");
+}
+
+/*
+ * What gputune's own journal says of a lock, where it says anything: false. A resting GPU below the
+ * lock's minimum has lost it (a driver reload, or a program that reset it).
+ */
+static bool judge_own_lock(const struct question *q, struct verdict *v, const struct fact_str *lock,
+			   long long want, long long now)
+{
+	const struct gpu *g = q->object;
+	long long lo, hi;
+
+	if (!seen_ok(&lock->f) || sscanf(lock->v, "%lld,%lld", &lo, &hi) != 2)
+		return false;
+	if (hi != want)
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a, "gputune locked it to %lld to %lld MHz", lo, hi));
+	else if (now >= 0 && (now > hi + 15 || (is_resting(g) && now < lo * 7 / 10)))
+		verdict_fail(
+			v, v->wanted,
+			arena_printf(q->a,
+				     "gputune locked it to %lld to %lld MHz (%s), but the lock "
+				     "is lost: the clock is %lld MHz",
+				     lo, hi, fact_from(q->a, &lock->f), now));
+	else
+		verdict_pass(v, arena_printf(q->a,
+					     "locked by gputune (%s); the driver itself cannot be "
+					     "asked",
+					     fact_from(q->a, &lock->f)));
+	return true;
+}
+
+/*
+ * NVML has no getter for a lock. A resting GPU far below the wanted clock has none in force, one
+ * that stands there has: a lock holds the clock up. A working GPU shows neither. On a GB10 the lock
+ * acts more as a ceiling and is reached to about 83 %.
+ */
+static void sm_clock_lock(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	bool integrated = fact_or(&g->integrated, 0) == 1;
+	long long want, now = fact_or(&g->clock_sm_mhz, -1),
+			reasons = fact_or(&g->event_reasons, 0);
+
+	if (!wanted_clock(q, v, &g->clock_sm_max_mhz, &want))
+		return;
+	v->why = q->wish->because;
+	if (now < 0) {
+		verdict_unseen(q, v, &g->clock_sm_mhz.f, NULL);
+		return;
+	}
+	v->current = seen_ok(&g->clock_sm_max_mhz.f) ? arena_printf(q->a, "%lld MHz of %lld MHz",
+								    now, g->clock_sm_max_mhz.v)
+						     : arena_printf(q->a, "%lld MHz", now);
+	v->wanted = arena_printf(
+		q->a, q->wish->rel == WANT_AT_MOST ? "capped at %lld MHz" : "locked at %lld MHz",
+		want);
+	if (judge_own_lock(q, v, &g->clock_sm_lock, want, now))
+		return;
+	if (q->wish->rel == WANT_AT_MOST) {
+		judge_cap(v, want, now);
+		return;
+	}
+	if (!is_resting(g) || (reasons & held_back))
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"the driver cannot be asked for a lock, and the clock of a working "
+				"GPU neither shows nor excludes one");
+	else if (now < (integrated ? want / 2 : want * 9 / 10))
+		verdict_fail(
+			v, v->wanted,
+			arena_printf(q->a,
+				     "no lock is in force: at rest the clock is %lld MHz and a "
+				     "lock would hold it up",
+				     now));
+	else if (now >= (integrated ? want * 3 / 4 : want * 9 / 10))
+		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
+				"asked for one");
+	else
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"the driver cannot be asked for a lock, and the present clock "
+				"neither shows nor excludes one");
+}
+
+static void mem_clock_lock(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long now = fact_or(&g->clock_mem_mhz, -1), want;
+
+	if (!not_integrated(q, v, "no memory clock of its own: it uses the host's memory"))
+		return;
+	if (q->platform == ON_HGX || fact_or(&g->mem_clocks, 0) == 1) {
+		verdict_na(v, CODE_NO_EFFECT, "the memory runs at its only clock, idle or not");
+		return;
+	}
+	if (!wanted_clock(q, v, &g->clock_mem_max_mhz, &want))
+		return;
+	v->why = q->wish->because;
+	if (now < 0) {
+		verdict_unseen(q, v, &g->clock_mem_mhz.f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld MHz of %lld MHz", now,
+				  fact_or(&g->clock_mem_max_mhz, want));
+	v->wanted = arena_printf(q->a, "locked at %lld MHz", want);
+	if (judge_own_lock(q, v, &g->clock_mem_lock, want, now))
+		return;
+	/* The maximum shows one or two MHz lower when reached. */
+	if (now + 10 < want)
+		verdict_fail(v, v->wanted, "no lock is in force: the memory clock is below it");
+	else if (is_resting(g))
+		verdict_pass(v, "the clock stays up at rest, as under a lock; the driver cannot be "
+				"asked for one");
+	else
+		verdict_unknown(v, CODE_NEEDS_LOAD,
+				"at its maximum while the GPU works; whether a lock keeps it there "
+				"cannot be asked");
+}
+
+/* "V,V" holds the clock there, "0,V" caps it. What the profile names may be the GPU's own maximum.
+ */
+static void aim_lock(const struct question *q, struct aims *out, const struct fact_int *max)
+{
+	struct verdict why = { 0 };
+	long long want;
+
+	if (wanted_clock(q, &why, max, &want))
+		aim_value(q, out,
+			  arena_printf(q->a, "%lld,%lld", q->wish->rel == WANT_AT_MOST ? 0 : want,
+				       want));
+	else
+		aim_by_hand(out, why.reason);
+}
+
+static void aim_sm_lock(const struct question *q, struct aims *out)
+{
+	aim_lock(q, out, &((const struct gpu *)q->object)->clock_sm_max_mhz);
+}
+
+static void aim_mem_lock(const struct question *q, struct aims *out)
+{
+	aim_lock(q, out, &((const struct gpu *)q->object)->clock_mem_max_mhz);
+}
+
+#define CLOCK_GPU .scope = SCOPE_GPU
+
+static const struct setting clock_rows[] = {
+	{ .id = "gpu.sm-clock-lock",
+	  .title = "SM clock lock",
+	  CLOCK_GPU,
+	  .knob = KNOB_NVML,
+	  .name = "gpu-clock-lock",
+	  .read = "NVML has no getter; evidence: nvmlDeviceGetClockInfo(SM), clocks event reasons",
+	  .not_when = "the profile leaves clocks unlocked",
+	  .why = "Holds the SM clock in a range. It does not lift power or thermal caps. Lost at "
+		 "reboot, driver reload and GPU "
+		 "reset.",
+	  .note = "3003 MHz is published for GB10 as removing the power cap. On GB10 the lock acts "
+		  "as a ceiling: request 3003, "
+		  "reached 2476 to 2522 MHz. Its loss at reboot is published as a hardware limit; "
+		  "it is so on every GPU.",
+	  .source = "S0; S1; nvml; open-gpu-kernel-modules issue 1358",
+	  .shown_by = "gemm/bf16 gpu-load launch/seen",
+	  .settle_s = 5,
+	  .warm_up_s = 60,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_DANGER,
+	  OPINIONS(sm_lock),
+	  .judge = sm_clock_lock,
+	  .aim = aim_sm_lock },
+	{ .id = "gpu.mem-clock-lock",
+	  .title = "Memory clock lock",
+	  CLOCK_GPU,
+	  .knob = KNOB_NVML,
+	  .name = "memory-clock-lock",
+	  .read = "nvmlDeviceGetClockInfo(MEM), nvmlDeviceGetMaxClockInfo(MEM)",
+	  .not_when = "the GPU shares the host's memory or its memory has one clock",
+	  .why = "Keeps memory at its clock while a program polls. It lifts no power or heat cap.",
+	  .source = "S1; nvml",
+	  .shown_by = "gpu-memory/read gpu-latency",
+	  .settle_s = 5,
+	  .warm_up_s = 30,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(mem_lock),
+	  .judge = mem_clock_lock,
+	  .aim = aim_mem_lock },
+	{ .id = "gpu.vboost",
+	  .title = "Boost slider (vboost)",
+	  CLOCK_GPU,
+	  .knob = KNOB_HELPER,
+	  .name = "vboost",
+	  .not_when = "the vendor's program is missing or the board has no slider",
+	  .why = "A vendor setting that steers power to the tensor cores. No public interface but "
+		 "nvidia-smi.",
+	  .note = "Published as a video boost that lowers the memory clock; NVIDIA's recipes "
+		  "describe another thing.",
+	  .source = "S0; NVIDIA NeMo and TensorRT-LLM recipes",
+	  .shown_by = "gemm/bf16 gpu-memory/l2-read",
+	  .settle_s = 5,
+	  .warm_up_s = 60,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(vboost) },
+};
+
+const struct setting_table settings_gpu_clock = SETTING_TABLE(clock_rows);
+
+/* What may hold a GPU's clock down: application clocks, the power limit, and what it does under
+ * load. */
+
+static const struct opinion board_power[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_IS, "default",
+	  "a limit below the board's default slows everything without saying so", NULL },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_IS, "max",
+	  "the highest limit that the board allows; supply and cooling have to bear it (gain "
+	  "unmeasured)",
+	  NULL },
+};
+
+static const long long power_held_back =
+	EVENT_SW_POWER | EVENT_HW_SLOWDOWN | EVENT_SW_THERMAL | EVENT_HW_THERMAL | EVENT_HW_POWER;
+
+static void app_clocks(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long set = fact_or(&g->clock_app_sm_mhz, -1),
+		  def = fact_or(&g->clock_app_default_sm_mhz, -1);
+
+	if (!not_integrated(q, v, "application clocks are fixed by firmware"))
+		return;
+	if (set < 0 || def < 0) {
+		verdict_unseen(q, v,
+			       set < 0 ? &g->clock_app_sm_mhz.f : &g->clock_app_default_sm_mhz.f,
+			       "this GPU has no application clocks");
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld MHz", set);
+	if (set >= def)
+		verdict_pass(v, "not lowered");
+	else
+		verdict_fail(v, arena_printf(q->a, "%lld MHz", def),
+			     "somebody lowered the application clock below its default");
+}
+
+/* The limit that the profile names, mW: a number of watts, the board's default or its highest.
+ * False fills the verdict. */
+static bool wanted_limit(const struct question *q, struct verdict *v, long long *want)
+{
+	const struct gpu *g = q->object;
+	const struct fact_int *named = strcmp(q->wish->value, "default") == 0
+					       ? &g->power_limit_default_mw
+				       : strcmp(q->wish->value, "max") == 0 ? &g->power_limit_max_mw
+									    : NULL;
+
+	if (named && !seen_ok(&named->f))
+		verdict_unseen(q, v, &named->f, NULL);
+	else if (named)
+		*want = named->v;
+	else if (parse_i64(q->wish->value, want))
+		verdict_unknown(v, CODE_ERROR, "the profile names no number of watts");
+	else
+		*want *= 1000;
+	return v->kind != VERDICT_NA && v->kind != VERDICT_UNKNOWN;
+}
+
+/* Of a limit with a name no less is wanted, so that one above the default is left alone. */
+static bool is_named(const struct opinion *wish)
+{
+	return strcmp(wish->value, "default") == 0 || strcmp(wish->value, "max") == 0;
+}
+
+static void power_limit(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	const struct fact_int *now = &g->power_limit_mw;
+	long long want = 0, enforced = fact_or(&g->power_limit_enforced_mw, -1);
+
+	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v))
+		return;
+	if (!seen_ok(&now->f)) {
+		verdict_unseen(q, v, &now->f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
+	if (!wanted_limit(q, v, &want))
+		return;
+	v->why = q->wish->because;
+	v->wanted = is_named(q->wish) ? arena_printf(q->a, ">= %lld W", want / 1000)
+				      : opinion_text(q->a, q->wish, "W");
+	if (!is_named(q->wish)) {
+		if (opinion_met(q->wish, arena_printf(q->a, "%lld", now->v / 1000)))
+			verdict_pass(v, "as the profile wants");
+		else
+			verdict_fail(v, v->wanted, "not the limit that the profile wants");
+	} else if (now->v < want)
+		verdict_fail(v, v->wanted, q->wish->because);
+	else if (enforced >= 0 && enforced < want)
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a,
+					  "set to %lld W, but the board is held to %lld W: another "
+					  "limit (power supply, platform, a service) is in force",
+					  now->v / 1000, enforced / 1000));
+	else
+		verdict_pass(v, "at the board's default or above");
+}
+
+/* What is set already and held down by something else is no matter of this knob. */
+static void aim_power_limit(const struct question *q, struct aims *out)
+{
+	const struct gpu *g = q->object;
+	struct verdict why = { .kind = VERDICT_PASS };
+	long long want = 0;
+
+	if (!wanted_limit(q, &why, &want))
+		aim_by_hand(out, why.reason);
+	else if (want != g->power_limit_mw.v && !(is_named(q->wish) && g->power_limit_mw.v > want))
+		aim_value(q, out, arena_printf(q->a, "%lld", want));
+}
+
+/* What a lock, an application clock or a latched board looks like from outside. */
+static void working_clock(const struct question *q, struct verdict *v)
+{
+	const struct gpu *g = q->object;
+	long long util = fact_or(&g->util_gpu_pct, -1), now = fact_or(&g->clock_sm_mhz, -1),
+		  max = fact_or(&g->clock_sm_max_mhz, -1);
+	const struct fact *unseen = util < 0  ? &g->util_gpu_pct.f
+				    : now < 0 ? &g->clock_sm_mhz.f
+				    : max < 0 ? &g->clock_sm_max_mhz.f
+					      : &g->event_reasons.f;
+
+	if (!not_integrated(q, v,
+			    "see gpu.power-latch: a GB10 works well below its nominal maximum"))
+		return;
+	if (util < 0 || now < 0 || max < 0 || !seen_ok(&g->event_reasons.f)) {
+		verdict_unseen(q, v, unseen, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld %% busy, %lld of %lld MHz", util, now, max);
+	if (util < 80) {
+		v->current = "at rest";
+		verdict_na(v, CODE_NEEDS_LOAD, "a resting GPU's clock is no setting");
+	} else if (g->event_reasons.v & power_held_back)
+		verdict_na(v, CODE_NO_EFFECT, "held back by power or heat: see gpu.throttle");
+	else if (now < max * 3 / 4)
+		verdict_fail(v, arena_printf(q->a, ">= %lld MHz under load", max * 3 / 4),
+			     "busy and slow without a reason from power or heat: a lock or an "
+			     "application clock holds it down");
+	else
+		verdict_pass(v, "the clock is up under load");
+}
+
+#define POWER_GPU .scope = SCOPE_GPU
+
+static const struct setting power_rows[] = {
+	{ .id = "gpu.application-clocks",
+	  .title = "Application clocks",
+	  POWER_GPU,
+	  .read = "nvmlDeviceGetApplicationsClock(SM)",
+	  .not_when = "the GPU has none",
+	  .why = "The older way to choose a clock; a lowered one explains a slow GPU.",
+	  .source = "S0; nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = app_clocks,
+	  .by_hand = "nvidia-smi -i GPU -rac sets them back" },
+	{ .id = "gpu.power-limit",
+	  .title = "Power limit",
+	  POWER_GPU,
+	  .knob = KNOB_NVML,
+	  .name = "power-limit",
+	  .read = "nvmlDeviceGetPowerManagementLimit",
+	  .not_when = "firmware fixes it (GB10)",
+	  .why = "The cap that the driver holds the board to.",
+	  .source = "nvml; S0",
+	  .shown_by = "gpu-load gemm/bf16",
+	  .settle_s = 30,
+	  .warm_up_s = 60,
+	  .severity = SEVERITY_MEDIUM,
+	  .risk = RISK_SERVICE,
+	  OPINIONS(board_power),
+	  .judge = power_limit,
+	  .aim = aim_power_limit,
+	  .by_hand = "look for the limit that holds the board down: power supply, platform "
+		     "settings, a service such as a power manager" },
+	{ .id = "gpu.working-clock",
+	  .title = "SM clock under load",
+	  POWER_GPU,
+	  .health = true,
+	  .read = "utilisation, SM clock and clocks event reasons together",
+	  .not_when = "the GPU rests, shares the host's memory, or is held back by power or heat",
+	  .why = "A busy GPU well below its maximum without a reason is locked low or faulty.",
+	  .source = "nvml",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = working_clock,
+	  .by_hand = "nvidia-smi -i GPU -rgc takes a lock away that nobody wants; then a reset of "
+		     "the GPU" },
+};
+
+const struct setting_table settings_gpu_power = SETTING_TABLE(power_rows);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* System-wide network settings. What belongs to one interface is in nic.c. */
-#include "look/settings/predicates.h"
-#include "look/settings/tables.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
 
 static const struct opinion buffer_max[] = {
 	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "16777216",
@@ -261,3 +262,273 @@ static const struct setting rows[] = {
 };
 
 const struct setting_table settings_net = SETTING_TABLE(rows);
+
+/* NICs as PCI functions: on the bus at all, drivers, read request and payload sizes. */
+
+static const char no_nic_function[] = "no network controller of a fast NIC vendor on the PCI bus";
+
+static bool is_data_function(const struct machine *m, const void *object)
+{
+	(void)m;
+	return is_connectx(object);
+}
+
+/* No cable on a DGX Spark means no PCI function: people debug firmware for nothing. */
+static void spark_cable(const struct question *q, struct verdict *v)
+{
+	size_t functions = 0;
+
+	if (q->platform != ON_SPARK) {
+		verdict_na(v, CODE_NOT_HERE, "DGX Spark only");
+		return;
+	}
+	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
+		functions += is_connectx(p);
+	v->current = arena_printf(q->a, "%zu ConnectX functions", functions);
+	if (functions >= 4)
+		verdict_pass(v, "the NIC is on the bus");
+	else if (functions)
+		verdict_fail(v, "4 functions",
+			     "a part of the NIC is missing: two ports are reached over two "
+			     "functions each");
+	else if (!q->m->pci.n)
+		verdict_unknown(v, CODE_ERROR, "the PCI bus could not be looked at");
+	else if (seen_ok(&q->m->net.spark_hotplug.f))
+		verdict_na(v, CODE_NO_HARDWARE,
+			   "no cable: without a QSFP cable this machine takes its NIC off the bus "
+			   "shortly after boot. For a cluster plug a cable in first");
+	else
+		verdict_fail(
+			v, "4 functions",
+			"the NIC is not on the bus, and the scripts that take it off without a "
+			"cable are not installed: plug a cable in, then look at firmware");
+}
+
+static void drivers(const struct question *q, struct verdict *v)
+{
+	const struct network *n = &q->m->net;
+	const struct fact *const parts[] = { &n->ib_core.f, &n->mlx5_core.f, &n->mlx5_ib.f },
+				 *unread = first_unread(parts, 3);
+	bool card = false;
+
+	LIST_FOR_EACH (struct pci_function, p, &q->m->pci)
+		card = card || is_connectx(p);
+	if (!card) {
+		verdict_na(v, CODE_NO_HARDWARE, "no ConnectX or BlueField NIC");
+		return;
+	}
+	v->current = arena_printf(
+		q->a, "ib_core %s, mlx5_core %s, mlx5_ib %s", fact_text(&n->ib_core, "missing"),
+		fact_text(&n->mlx5_core, "missing"), fact_text(&n->mlx5_ib, "missing"));
+	if (unread)
+		verdict_unseen(q, v, unread, NULL);
+	else if (seen_ok(&n->ib_core.f) && seen_ok(&n->mlx5_core.f) && seen_ok(&n->mlx5_ib.f))
+		verdict_pass(v,
+			     seen_ok(&n->ofed_version.f)
+				     ? arena_printf(q->a, "loaded, DOCA/OFED %s", n->ofed_version.v)
+				     : "loaded, the kernel's own");
+	else
+		verdict_fail(v, "all loaded", "RDMA is not available without them");
+}
+
+static const struct opinion read_request[] = {
+	{ PROFILE_DEFAULT, ON_IGX, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+	{ PROFILE_DEFAULT, ON_ALL, WANT_AT_LEAST, "512",
+	  "not below the vendor's default; 4096 is for those who measured it", NULL },
+	{ PROFILE_PUBLISHED, ON_SPARK | ON_IGX, WANT_AT_LEAST, "4096",
+	  "published: 4096 on all functions of the NIC", "S1" },
+	{ PROFILE_MAX_PERFORMANCE, ON_ALL, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+	{ PROFILE_BALANCED, ON_ALL, WANT_AT_LEAST, "512", "not below the vendor's default", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_AT_LEAST, "4096",
+	  "larger reads fill the link better (gain unmeasured)", "S1" },
+};
+
+/* What would stop the write, or take it back; NULL when nothing would. */
+static const char *mrrs_obstacle(const struct machine *m)
+{
+	if (is_locked_down(m))
+		return "kernel lockdown blocks the write while Secure Boot is on";
+	if (kernel_arg_with(&m->kernel, "pci", "pcie_bus_perf"))
+		return "pci=pcie_bus_perf on the kernel command line clamps it to the payload size";
+	return NULL;
+}
+
+bool wants_larger_reads(const struct machine *m, const struct pci_function *p,
+			const struct opinion *wish)
+{
+	char now[24];
+
+	snprintf(now, sizeof(now), "%lld", fact_or(&p->mrrs, 0));
+	return wish && is_data_function(m, p) && seen_ok(&p->mrrs.f) && !opinion_met(wish, now);
+}
+
+static void mrrs(const struct question *q, struct verdict *v)
+{
+	const struct pci_function *p = q->object;
+	const char *obstacle = mrrs_obstacle(q->m);
+
+	if (!has_wish(q, v))
+		return;
+	v->wanted = opinion_text(q->a, q->wish, "bytes");
+	v->why = q->wish->because;
+	if (!seen_ok(&p->mrrs.f)) {
+		verdict_unseen(q, v, &p->mrrs.f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld bytes", p->mrrs.v);
+	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
+		verdict_pass(v, p->mrrs.v >= 4096 ? "as large as it can be" : q->wish->because);
+	else
+		verdict_fail(v, v->wanted,
+			     arena_printf(q->a, "%s%s%s", q->wish->because, obstacle ? "; " : "",
+					  obstacle ? obstacle : ""));
+}
+
+/* The outermost bridge above it, or itself. */
+static const struct pci_function *root_port(const struct machine *m, const struct pci_function *p)
+{
+	const struct pci_function *up = machine_pci(m, p->parent);
+
+	for (size_t hops = 0; up && hops < 32; hops++) {
+		p = up;
+		up = machine_pci(m, p->parent);
+	}
+	return p;
+}
+
+/*
+ * A packet may be no larger than its receiver takes. All functions below one root port receive from
+ * it, so firmware gives all of them the payload of the least capable: a GPU that takes 256 bytes
+ * holds its neighbours to 256.
+ */
+static void mps(const struct question *q, struct verdict *v)
+{
+	const struct pci_function *p = q->object, *root = root_port(q->m, p), *least = p;
+	bool whole = is_placed(q->m, p);
+
+	if (!seen_ok(&p->mps.f) || !seen_ok(&p->mps_cap.f)) {
+		verdict_unseen(q, v, seen_ok(&p->mps.f) ? &p->mps_cap.f : &p->mps.f, NULL);
+		return;
+	}
+	LIST_FOR_EACH (struct pci_function, f, &q->m->pci) {
+		if (f != root && !is_below(f, root))
+			continue;
+		/* Virtual functions and conventional devices have no payload of their own. */
+		whole = whole && (seen_ok(&f->mps_cap.f) || fact_or(&f->is_vf, 0) == 1 ||
+				  f->pcie_cap.f.seen == SEEN_ABSENT);
+		if (seen_ok(&f->mps_cap.f) && f->mps_cap.v < least->mps_cap.v)
+			least = f;
+	}
+	v->current = arena_printf(q->a, "%lld bytes", p->mps.v);
+	v->wanted = arena_printf(q->a, "%lld bytes", least->mps_cap.v);
+	if (p->mps.v >= least->mps_cap.v)
+		verdict_pass(v, least == p ? "as large as the NIC takes"
+					   : "as large as everything below its root port takes");
+	else if (!whole)
+		verdict_unknown(v, CODE_ERROR,
+				"below what the NIC takes; what the devices around it take could "
+				"not be read");
+	else
+		verdict_fail(
+			v, v->wanted,
+			"firmware left the payload below what every device below the root port "
+			"takes");
+}
+
+static void relaxed_ordering(const struct question *q, struct verdict *v)
+{
+	const struct pci_function *p = q->object;
+
+	if (!seen_ok(&p->relaxed_ordering.f)) {
+		verdict_unseen(q, v, &p->relaxed_ordering.f, NULL);
+		return;
+	}
+	v->current = p->relaxed_ordering.v ? "on" : "off";
+	if (p->relaxed_ordering.v)
+		verdict_pass(v, "on");
+	else
+		verdict_fail(v, "on", "writes wait for each other on some hosts");
+}
+
+#define FUNCTION .scope = SCOPE_PCI, .select = is_data_function, .none = no_nic_function
+
+static const struct setting nic_function_rows[] = {
+	{ .id = "nic.cable",
+	  .title = "NIC on the bus",
+	  .scope = SCOPE_HOST,
+	  .health = true,
+	  .read = "PCI class 0x02 of vendor 15b3",
+	  .not_when = "the machine is no DGX Spark, or no cable is plugged",
+	  .why = "A DGX Spark takes its ConnectX-7 off the bus while no cable is plugged.",
+	  .source = "S1; NVIDIA DGX Spark hot-plug scripts",
+	  .severity = SEVERITY_LOW,
+	  .judge = spark_cable,
+	  .by_hand = "plug in a QSFP cable and wait half a minute; if the functions stay away, "
+		     "look at the NIC's firmware" },
+	{ .id = "nic.drivers",
+	  .title = "RDMA drivers loaded",
+	  .scope = SCOPE_HOST,
+	  .health = true,
+	  .read = "/sys/module/{ib_core,mlx5_core,mlx5_ib}",
+	  .not_when = "there is no such NIC",
+	  .why = "Needed for RDMA.",
+	  .source = "S1",
+	  .severity = SEVERITY_HIGH,
+	  .judge = drivers,
+	  .by_hand = "load mlx5_core and mlx5_ib; after a kernel update install the matching "
+		     "driver package" },
+	{ .id = "nic.mrrs",
+	  .title = "Max Read Request Size",
+	  FUNCTION,
+	  .knob = KNOB_PCI,
+	  .name = "mrrs",
+	  .of = &schema_pci_function,
+	  .fact = "mrrs_bytes",
+	  .unit = "bytes",
+	  .not_when = "no NIC of a fast vendor is there",
+	  .why = "How much the NIC asks for in one read of host memory. Lost at reset and at "
+		 "hot-plug.",
+	  .note = "A fixed register 0x68 is published; the field lies 8 bytes into the PCI Express "
+		  "capability, wherever that is. On "
+		  "a DGX Spark 0x68 reads all ones. The published mask also covers the bit that "
+		  "resets the function.",
+	  .source = "S1; pcie-base",
+	  .shown_by = "rdma/read:1MiB rdma/write:1MiB tcp/send:1",
+	  .settle_s = 2,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_SERVICE,
+	  OPINIONS(read_request),
+	  .judge = mrrs },
+	{ .id = "nic.mps",
+	  .title = "Max Payload Size",
+	  FUNCTION,
+	  .of = &schema_pci_function,
+	  .fact = "mps_bytes",
+	  .unit = "bytes",
+	  .not_when = "no NIC of a fast vendor is there",
+	  .why = "How much one packet carries. Everything below the same root port must take it.",
+	  .note = "Comparing with the NIC alone warns for ever where the root port takes less (128 "
+		  "of 512 on IGX Orin).",
+	  .source = "S1; pcie-base",
+	  .severity = SEVERITY_LOW,
+	  .judge = mps,
+	  .by_hand = "firmware sets it: look for the payload size in firmware setup. "
+		     "pci=pcie_bus_* changes every device and its read requests too" },
+	{ .id = "nic.relaxed-ordering",
+	  .title = "Relaxed ordering",
+	  FUNCTION,
+	  .of = &schema_pci_function,
+	  .fact = "relaxed_ordering",
+	  .not_when = "no NIC of a fast vendor is there",
+	  .why = "Lets writes pass each other on their way to memory.",
+	  .source = "pcie-base; nccl-troubleshooting",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  .judge = relaxed_ordering,
+	  .by_hand = "a setting of the NIC's own firmware (PCI_WR_ORDERING), or of the host's "
+		     "firmware" },
+};
+
+const struct setting_table settings_nic_function = SETTING_TABLE(nic_function_rows);

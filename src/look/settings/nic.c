@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network interfaces: link, MTU, queues. Addresses are in nic_address.c, the PCIe side in
  * nic_function.c. */
-#include "look/settings/predicates.h"
-#include "look/settings/tables.h"
-
 #include <errno.h>
 #include <string.h>
 
+#include "look/settings/predicates.h"
+#include "look/settings/tables.h"
 #include "base/text.h"
 
 static const char no_nic[] = "no network interface with hardware behind it";
@@ -329,3 +328,270 @@ static const struct setting rows[] = {
 };
 
 const struct setting_table settings_nic = SETTING_TABLE(rows);
+
+/* The queues of network interfaces: rings and interrupt coalescing. */
+
+/* The other ring has room left too. */
+static bool has_room_to_send(const struct nic *n)
+{
+	return seen_ok(&n->tx_ring.f) && n->tx_ring.v < fact_or(&n->tx_ring_max, 0);
+}
+
+static void rings(const struct question *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+
+	if (!seen_ok(&n->rx_ring.f)) {
+		verdict_unseen(q, v, &n->rx_ring.f, "the driver has no ring sizes");
+		return;
+	}
+	v->current = arena_printf(q->a, "rx %lld of %lld, tx %lld of %lld", n->rx_ring.v,
+				  fact_or(&n->rx_ring_max, 0), fact_or(&n->tx_ring, 0),
+				  fact_or(&n->tx_ring_max, 0));
+	if (!seen_ok(&n->rx_missed.f))
+		verdict_na(v, CODE_LEFT_ALONE, "whether packets were lost is not counted here");
+	else if (n->rx_missed.v <= 1000)
+		verdict_na(v, CODE_LEFT_ALONE,
+			   "no packets to speak of were lost for want of receive buffers");
+	else if (n->rx_ring.v < fact_or(&n->rx_ring_max, 0))
+		verdict_fail(
+			v,
+			has_room_to_send(n) ? arena_printf(q->a, "rx %lld, tx %lld",
+							   n->rx_ring_max.v, n->tx_ring_max.v)
+					    : arena_printf(q->a, "rx %lld", n->rx_ring_max.v),
+			"packets were lost for want of receive buffers. Changing it resets the "
+			"link");
+	else
+		verdict_na(v, CODE_NO_SUPPORT,
+			   "packets were lost, but the ring is as large as it can be: more queues "
+			   "or faster readers");
+}
+
+/* Both: what loses packets to bursts that come in answers with bursts, and one reset of the link is
+ * as bad as two. */
+static void aim_rings(const struct question *q, struct aims *out)
+{
+	const struct nic *n = q->object;
+
+	aim_value(q, out, arena_printf(q->a, "%lld", n->rx_ring_max.v));
+	if (has_room_to_send(n))
+		aim_knob(q, out, (struct knob){ KNOB_LINK, "tx-ring", n->name },
+			 arena_printf(q->a, "%lld", n->tx_ring_max.v));
+}
+
+static const struct opinion moderation[] = {
+	{ PROFILE_DEFAULT, ON_ALL, WANT_LEAVE, NULL,
+	  "adaptive or the driver's default; 0 us is for programs that poll for latency", NULL },
+	{ PROFILE_LOW_LATENCY, ON_ALL, WANT_IS, "0",
+	  "no packet waits for a timer; it costs an interrupt for every burst (gain unmeasured)",
+	  NULL },
+};
+
+static void coalesce(const struct question *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+
+	if (!seen_ok(&n->rx_coalesce_us.f) && !seen_ok(&n->adaptive_rx.f)) {
+		verdict_unseen(q, v, &n->rx_coalesce_us.f,
+			       "the driver has no interrupt coalescing");
+		return;
+	}
+	v->current = fact_or(&n->adaptive_rx, 0) ? "adaptive"
+		     : seen_ok(&n->rx_coalesce_us.f)
+			     ? arena_printf(q->a, "%lld us", n->rx_coalesce_us.v)
+			     : "fixed";
+	if (!has_wish(q, v))
+		return;
+	if (!is_up(n)) {
+		verdict_na(v, CODE_NO_EFFECT, "the link is down");
+		return;
+	}
+	v->wanted = opinion_text(q->a, q->wish, "us");
+	v->why = q->wish->because;
+	if (fact_or(&n->adaptive_rx, 0) == 0 && seen_ok(&n->rx_coalesce_us.f) &&
+	    opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
+		verdict_pass(v, "as the profile wants");
+	else
+		verdict_fail(v, v->wanted, "not the fixed time that the profile wants");
+}
+
+/* Adaptive moderation would set the time again. */
+static void aim_coalesce(const struct question *q, struct aims *out)
+{
+	const struct nic *n = q->object;
+
+	if (fact_or(&n->adaptive_rx, 0))
+		aim_knob(q, out, (struct knob){ KNOB_LINK, "adaptive-rx", n->name }, "0");
+	if (seen_ok(&n->rx_coalesce_us.f) &&
+	    !opinion_met(q->wish, arena_printf(q->a, "%lld", n->rx_coalesce_us.v)))
+		aim_value(q, out, aim_wished(q));
+}
+
+#define QUEUE_DATA_PORT                                                                            \
+	.scope = SCOPE_NIC, .select = is_data_port, .knob = KNOB_LINK,                             \
+	.none = "no data port (RDMA, or 25 Gb/s and more)"
+
+static const struct setting queue_rows[] = {
+	{ .id = "nic.rings",
+	  .title = "Ring sizes",
+	  QUEUE_DATA_PORT,
+	  .name = "rx-ring",
+	  .read = "ETHTOOL_GRINGPARAM",
+	  .not_when = "no packet was lost for want of buffers",
+	  .why = "Descriptors that hold a burst.",
+	  .source = "ethtool(8)",
+	  .shown_by = "tcp/receive tcp-latency/64B",
+	  .settle_s = 10,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_SERVICE,
+	  .judge = rings,
+	  .aim = aim_rings },
+	{ .id = "nic.coalesce",
+	  .title = "Interrupt coalescing",
+	  QUEUE_DATA_PORT,
+	  .name = "rx-usecs",
+	  .read = "ETHTOOL_GCOALESCE",
+	  .not_when = "a user-space driver owns the port",
+	  .why = "How long the NIC waits before it interrupts.",
+	  .source = "ethtool(8)",
+	  .shown_by = "tcp-latency/64B tcp/receive:1",
+	  .settle_s = 2,
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_LOW,
+	  OPINIONS(moderation),
+	  .judge = coalesce,
+	  .aim = aim_coalesce,
+	  .by_hand = "the driver lets nobody choose the time" },
+};
+
+const struct setting_table settings_nic_queue = SETTING_TABLE(queue_rows);
+
+/* Addresses of interfaces: whether data ports have one, whose it is, and who keeps it. */
+
+/* The ranges of the published example belong to others, who cannot be reached while they are used.
+ */
+static bool is_published_example(const char *addresses)
+{
+	return str_starts(addresses, "1.1.1.") || str_starts(addresses, "2.2.2.") ||
+	       strstr(addresses, " 1.1.1.") || strstr(addresses, " 2.2.2.");
+}
+
+static void address(const struct question *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+
+	v->current = seen_ok(&n->ipv4.f) && *n->ipv4.v ? n->ipv4.v : "none";
+	if (fact_is(&n->type, "infiniband")) {
+		v->current = "";
+		verdict_na(v, CODE_NO_EFFECT, "an InfiniBand link needs no IP address");
+	} else if (!is_up(n)) {
+		verdict_na(v, CODE_NO_EFFECT, "the link is down");
+	} else if (seen_ok(&n->bond_master.f) && *n->bond_master.v) {
+		verdict_na(v, CODE_NO_EFFECT,
+			   arena_printf(q->a, "the address belongs to %s", n->bond_master.v));
+	} else if (!seen_ok(&n->ipv4.f)) {
+		v->current = NULL;
+		verdict_unseen(q, v, &n->ipv4.f, NULL);
+	} else if (!*n->ipv4.v && !rdma_of(q->m, n)) {
+		verdict_na(v, CODE_LEFT_ALONE, "no RDMA device needs one here");
+	} else if (!*n->ipv4.v) {
+		verdict_fail(v, "a private IPv4 address",
+			     "RDMA connections and RoCE v2 addresses derive from it");
+	} else if (is_published_example(n->ipv4.v) && q->profile != PROFILE_PUBLISHED) {
+		verdict_fail(v, "a private range, one /24 a path",
+			     "1.1.1.0/24 and 2.2.2.0/24 are other people's networks: the published "
+			     "example hides them from this machine");
+	} else {
+		verdict_pass(v, "set");
+	}
+}
+
+static void subnets(const struct question *q, struct verdict *v)
+{
+	const struct fact_int *bad = &q->m->net.bad_subnets;
+
+	if (!q->m->net.nics.n) {
+		verdict_na(v, CODE_NO_HARDWARE, "no network interface was seen");
+		return;
+	}
+	if (!seen_ok(&bad->f)) {
+		verdict_unseen(q, v, &bad->f, NULL);
+		return;
+	}
+	v->current = arena_printf(q->a, "%lld pairs", bad->v);
+	if (bad->v == 0)
+		verdict_pass(v, "every interface has a subnet of its own");
+	else
+		verdict_fail(v, "0 pairs",
+			     "two interfaces in one subnet answer for each other and send by the "
+			     "wrong one");
+}
+
+static void owner(const struct question *q, struct verdict *v)
+{
+	const struct nic *n = q->object;
+	bool nm = service_active(q->m, "NetworkManager.service"),
+	     networkd = service_active(q->m, "systemd-networkd.service");
+
+	v->current = fact_text(&n->owner, "none seen");
+	if (!seen_ok(&n->owner.f)) {
+		verdict_unseen(q, v, &n->owner.f,
+			       nm && networkd ? "NetworkManager and systemd-networkd both run; no "
+						"file names this interface"
+					      : "no configuration file names this interface");
+		return;
+	}
+	if (fact_is(&n->owner, "NetworkManager") && !nm && networkd)
+		verdict_fail(v, "networkd or netplan",
+			     "a NetworkManager file names it, but systemd-networkd runs instead: "
+			     "what the file says is not in force");
+	else if (fact_is(&n->owner, "networkd") && !networkd && nm)
+		verdict_fail(v, "NetworkManager or netplan",
+			     "a systemd-networkd file names it, but NetworkManager runs instead: "
+			     "what the file says is not in force");
+	else
+		verdict_pass(v, "changes have to be kept there, or they are lost at the next boot");
+}
+
+#define ADDRESS_DATA_PORT                                                                          \
+	.scope = SCOPE_NIC, .select = is_data_port,                                                \
+	.none = "no data port (RDMA, or 25 Gb/s and more)"
+
+static const struct setting address_rows[] = {
+	{ .id = "nic.address",
+	  .title = "IPv4 address of a data port",
+	  ADDRESS_DATA_PORT,
+	  .of = &schema_nic,
+	  .fact = "ipv4",
+	  .not_when = "the link is down, is InfiniBand or part of a bond, or has no RDMA device",
+	  .why = "RoCE v2 and RDMA connection set-up use it.",
+	  .note = "1.1.1.1/24 and 2.2.2.2/24 are published; both are public networks of others.",
+	  .source = "S1; S3",
+	  .severity = SEVERITY_LOW,
+	  .risk = RISK_SERVICE,
+	  .judge = address,
+	  .by_hand = "an address of a private range, in the files of whoever owns the interface: "
+		     "nic.owner says who" },
+	{ .id = "nic.subnets",
+	  .title = "One subnet an interface",
+	  .scope = SCOPE_HOST,
+	  .read = "addresses of all interfaces",
+	  .why = "With two interfaces in a subnet Linux answers for either on both.",
+	  .source = "S3; arp_ignore in ip-sysctl.rst",
+	  .severity = SEVERITY_MEDIUM,
+	  .judge = subnets,
+	  .by_hand = "one subnet for each interface, in the files of whoever owns them" },
+	{ .id = "nic.owner",
+	  .title = "Who configures the interface",
+	  ADDRESS_DATA_PORT,
+	  .of = &schema_nic,
+	  .fact = "owner",
+	  .not_when = "no configuration file names it",
+	  .why = "A change made with another tool is lost at boot. On DGX OS the owner is netplan.",
+	  .source = "S1; S3",
+	  .severity = SEVERITY_LOW,
+	  .judge = owner,
+	  .by_hand = "leave the interface to one manager and take it out of the other's files" },
+};
+
+const struct setting_table settings_nic_address = SETTING_TABLE(address_rows);

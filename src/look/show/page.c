@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of subjects, and the page that needs nothing but the schema tables. */
-#include "look/show/page.h"
-
 #include <string.h>
 
+#include "look/show/page.h"
 #include "render/pick.h"
+#include "base/text.h"
+#include "render/figure.h"
+#include "look/settings/findings.h"
+#include "machine/model/narrow.h"
+#include "render/json_value.h"
 
 const struct page pages[] = {
 	{ "", "what this machine is, on one screen", NULL, page_overview },
@@ -43,4 +47,315 @@ struct doc *page_facts(struct arena *a, const struct machine *m, const struct pa
 			show_schema(d, 2, &one, m);
 	}
 	return d;
+}
+
+/* show, alone: one screen that says what this machine is. Equal things are counted, not listed. */
+
+/* Things that are the same to a reader, and how many there are. */
+struct tally {
+	const char *what;
+	size_t n;
+};
+
+struct tallies {
+	struct tally *items;
+	size_t n;
+};
+
+static void tally_add(struct arena *a, struct tallies *t, const char *what)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (strcmp(t->items[i].what, what) == 0) {
+			t->items[i].n++;
+			return;
+		}
+	}
+	t->items = arena_grow(a, t->items, t->n, sizeof(*t->items));
+	t->items[t->n++] = (struct tally){ what, 1 };
+}
+
+/* A pair a kind: "GPU  8 x NVIDIA H200"; the name stands before the first alone. */
+static void tally_pairs(struct doc *d, struct node *n, const char *name, const struct tallies *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		node_pair(d, n, i ? "" : name,
+			  t->items[i].n > 1 ? cell_printf(d, STYLE_PLAIN, "%zu x %s", t->items[i].n,
+							  t->items[i].what)
+					    : cell(t->items[i].what));
+}
+
+static const char *finish(struct arena *a, struct text *t)
+{
+	return t->len ? arena_strndup(a, t->s, t->len) : NULL;
+}
+
+/* Adds a part after a comma. */
+static void part(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void part(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (t->len)
+		text_add(t, ", ");
+	va_start(ap, fmt);
+	text_vprintf(t, fmt, ap);
+	va_end(ap);
+}
+
+static struct cell machine_cell(struct doc *d, const struct machine *m)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (seen_ok(&m->platform.product.f))
+		part(&t, "%s", m->platform.product.v);
+	if (seen_ok(&m->platform.vendor.f))
+		part(&t, "%s", m->platform.vendor.v);
+	if (fact_or(&m->platform.virtual_, 0))
+		part(&t, "virtual machine");
+	if (seen_ok(&m->software.container.f))
+		part(&t, "seen from inside a container (%s)", m->software.container.v);
+	return cell_as(STYLE_STRONG, finish(d->arena, &t));
+}
+
+static struct cell system_cell(struct doc *d, const struct machine *m)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (seen_ok(&m->software.os_name.f))
+		part(&t, "%s", m->software.os_name.v);
+	if (seen_ok(&m->kernel.release.f))
+		part(&t, "Linux %s", m->kernel.release.v);
+	if (seen_ok(&m->kernel.arch.f))
+		part(&t, "%s", m->kernel.arch.v);
+	if (seen_ok(&m->software.dgx_release.f))
+		part(&t, "DGX OS %s", m->software.dgx_release.v);
+	return cell(finish(d->arena, &t));
+}
+
+static struct cell cpu_cell(struct doc *d, const struct machine *m)
+{
+	const struct cpus *c = &m->cpu;
+	TEXT_AUTO t = { 0 };
+
+	if (c->types.n > 1) {
+		LIST_FOR_EACH (struct core_type, type, &c->types) {
+			const char *set = seen_ok(&type->cpus.f)
+						  ? idset_format(d->arena, &type->cpus.v)
+						  : "?";
+
+			part(&t, "%zu x %s", idset_count(&type->cpus.v), type->name);
+			if (seen_ok(&type->max_khz.f))
+				text_printf(&t, " to %s", figure(d->arena, "kHz", type->max_khz.v));
+			text_printf(&t, " (%s)", set);
+		}
+		return cell(finish(d->arena, &t));
+	}
+	if (seen_ok(&c->model.f))
+		part(&t, "%s", c->model.v);
+	if (seen_ok(&c->sockets.f) && seen_ok(&c->cores.f))
+		part(&t, "%lld socket%s, %lld cores", c->sockets.v, c->sockets.v == 1 ? "" : "s",
+		     c->cores.v);
+	if (seen_ok(&c->threads.f))
+		part(&t, "%lld threads", c->threads.v);
+	if (c->nodes.n > 1)
+		part(&t, "%zu NUMA nodes", c->nodes.n);
+	return cell(finish(d->arena, &t));
+}
+
+static struct cell memory_cell(struct doc *d, const struct machine *m)
+{
+	const struct memory *mem = &m->memory;
+	TEXT_AUTO t = { 0 };
+
+	if (!seen_ok(&mem->total_kb.f))
+		return cell_unseen(&mem->total_kb.f);
+	part(&t, "%s", figure(d->arena, "KiB", mem->total_kb.v));
+	if (seen_ok(&mem->available_kb.f))
+		part(&t, "%s available", figure(d->arena, "KiB", mem->available_kb.v));
+	if (seen_ok(&mem->swap_total_kb.f))
+		part(&t, mem->swap_total_kb.v ? "swap %s" : "no swap",
+		     figure(d->arena, "KiB", mem->swap_total_kb.v));
+	if (fact_or(&mem->hugetlb_kb, 0) > 0)
+		part(&t, "%s in huge pages", figure(d->arena, "KiB", mem->hugetlb_kb.v));
+	return cell(finish(d->arena, &t));
+}
+
+static void gpus(struct doc *d, struct node *n, const struct machine *m)
+{
+	struct tallies t = { 0 };
+
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus) {
+		TEXT_AUTO s = { 0 };
+
+		part(&s, "%s", fact_text(&g->name, "GPU without a name"));
+		if (fact_or(&g->integrated, 0))
+			part(&s, "shares the host's memory");
+		else if (seen_ok(&g->memory_bytes.f))
+			part(&s, "%s", figure(d->arena, "bytes", g->memory_bytes.v));
+		if (g->links.n)
+			part(&s, "%zu NVLinks", g->links.n);
+		tally_add(d->arena, &t, finish(d->arena, &s));
+	}
+	tally_pairs(d, n, "GPU", &t);
+	if (t.n)
+		return;
+	node_pair(d, n, "GPU",
+		  fact_or(&m->gpu.pci_count, 0) > 0
+			  ? cell_printf(d, STYLE_BAD, "%lld on the PCI bus, none through NVML",
+					m->gpu.pci_count.v)
+			  : cell_as(STYLE_MUTED, "none"));
+}
+
+static struct cell driver_cell(struct doc *d, const struct machine *m)
+{
+	TEXT_AUTO t = { 0 };
+
+	if (seen_ok(&m->gpu.driver.f))
+		part(&t, "NVIDIA %s%s%s", m->gpu.driver.v,
+		     seen_ok(&m->gpu.driver_flavour.f) ? " " : "",
+		     fact_text(&m->gpu.driver_flavour, ""));
+	if (fact_or(&m->gpu.cuda_driver, 0) > 0)
+		part(&t, "CUDA to %lld.%lld", m->gpu.cuda_driver.v / 1000,
+		     m->gpu.cuda_driver.v % 1000 / 10);
+	if (seen_ok(&m->software.cuda_toolkit.f))
+		part(&t, "toolkit %s", m->software.cuda_toolkit.v);
+	return cell(finish(d->arena, &t));
+}
+
+/* Interfaces with hardware behind them; what a bridge or a tunnel is called helps nobody here. */
+static void nics(struct doc *d, struct node *n, const struct machine *m)
+{
+	struct tallies t = { 0 };
+
+	LIST_FOR_EACH (struct nic, nic, &m->net.nics) {
+		const struct pci_function *f =
+			nic->pci && *nic->pci ? machine_pci(m, nic->pci) : NULL;
+		TEXT_AUTO s = { 0 };
+
+		if (!nic->pci || !*nic->pci || (f && fact_or(&f->is_vf, 0)))
+			continue;
+		part(&s, "%s", fact_text(&nic->driver, "no driver"));
+		if (fact_or(&nic->speed_mbps, 0) > 0)
+			part(&s, "%s", figure(d->arena, "Mb/s", nic->speed_mbps.v));
+		if (seen_ok(&nic->operstate.f))
+			part(&s, "%s", nic->operstate.v);
+		tally_add(d->arena, &t, finish(d->arena, &s));
+	}
+	tally_pairs(d, n, "Network", &t);
+	t = (struct tallies){ 0 };
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma) {
+		TEXT_AUTO s = { 0 };
+
+		part(&s, "%s", fact_text(&p->link_layer, "unknown link layer"));
+		if (fact_or(&p->rate_mbps, 0) > 0 && fact_is(&p->state, "ACTIVE"))
+			part(&s, "%s", figure(d->arena, "Mb/s", p->rate_mbps.v));
+		part(&s, "%s", fact_text(&p->state, "state not seen"));
+		tally_add(d->arena, &t, finish(d->arena, &s));
+	}
+	tally_pairs(d, n, "RDMA", &t);
+}
+
+static void disks(struct doc *d, struct node *n, const struct machine *m)
+{
+	struct tallies t = { 0 };
+
+	LIST_FOR_EACH (struct disk, k, &m->storage.disks) {
+		TEXT_AUTO s = { 0 };
+
+		if (seen_ok(&k->role.f) && !fact_is(&k->role, "disk"))
+			continue;
+		part(&s, "%s", fact_text(&k->model, k->name));
+		if (seen_ok(&k->size_bytes.f))
+			part(&s, "%s", figure(d->arena, "bytes", k->size_bytes.v));
+		if (seen_ok(&k->transport.f))
+			part(&s, "%s", k->transport.v);
+		tally_add(d->arena, &t, finish(d->arena, &s));
+	}
+	tally_pairs(d, n, "Storage", &t);
+}
+
+struct doc *page_overview(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+	struct node *n;
+
+	doc_heading(d, 1, fact_text(&m->nodename, "This machine"));
+	n = doc_pairs(d, NULL);
+	node_pair(d, n, "Machine", machine_cell(d, m));
+	if (seen_ok(&m->platform.kind.f))
+		node_pair(d, n, "Treated as",
+			  cell_printf(d, STYLE_PLAIN, "%s%s%s", m->platform.kind.v,
+				      seen_ok(&m->platform.why.f) ? ": " : "",
+				      fact_text(&m->platform.why, "")));
+	node_pair(d, n, "System", system_cell(d, m));
+	node_pair(d, n, "CPU", cpu_cell(d, m));
+	node_pair(d, n, "Memory", memory_cell(d, m));
+	gpus(d, n, m);
+	node_pair(d, n, "Driver", driver_cell(d, m));
+	nics(d, n, m);
+	disks(d, n, m);
+	if (fact_or(&m->captured, 0) && seen_ok(&m->time_s.f))
+		node_pair(d, n, "Captured", cell(figure_time(a, m->time_s.v)));
+	node_drop_empty(n);
+	return d;
+}
+
+/* The facts of a machine, or of one of its parts, under the head that every result has. */
+
+static json_t *facts_json(const struct machine *m, const char *key)
+{
+	json_t *all = schema_to_json(&schema_machine, m), *part;
+
+	if (!key)
+		return all;
+	part = json_incref(json_object_get(all, key));
+	json_decref(all);
+	return part ? part : json_object();
+}
+
+json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key)
+{
+	json_t *j = result_json("show", m, 0);
+
+	json_object_set_new(j, "subject", json_string(*subject ? subject : "all"));
+	json_object_set_new(j, "facts", facts_json(m, key));
+	if (strcmp(subject, "topology") == 0)
+		json_object_set_new(j, "narrow", narrow_json(a, m));
+	return j;
+}
+
+/* Narrow spots for programs. */
+
+/* A capture may claim any rate. */
+static json_t *whole(double v)
+{
+	return json_figure(v < 1e15 ? (double)(long long)(v + 0.5) : v);
+}
+
+json_t *narrow_json(struct arena *a, const struct machine *m)
+{
+	static const char *const kinds[] = { "lanes",  "speed", "nvlink", "far",
+					     "uplink", "port",	"slot" };
+	json_t *list = json_array();
+	size_t n;
+	const struct narrow *spots = narrow_spots(a, m, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct narrow *s = &spots[i];
+		bool rated = s->could > 0;
+		json_t *j = json_object();
+
+		json_object_set_new(j, "kind", json_string(kinds[s->kind]));
+		json_object_set_new(j, "name", json_text(s->name));
+		json_object_set_new(j, "address", json_text(s->address));
+		json_object_set_new(j, "fault", json_boolean(s->fault));
+		json_object_set_new(j, "now", rated ? whole(s->now) : json_null());
+		json_object_set_new(j, "could", rated ? whole(s->could) : json_null());
+		json_object_set_new(j, "unit",
+				    rated ? json_string(s->kind == NARROW_NVLINK ? "links" : "MB/s")
+					  : json_null());
+		json_object_set_new(j, "reason", json_text(s->reason));
+		json_array_append_new(list, j);
+	}
+	return list;
 }

@@ -4,6 +4,8 @@
 #ifndef SHOW_PAGE_H
 #define SHOW_PAGE_H
 
+#include <jansson.h>
+
 #include "machine/model/machine.h"
 #include "render/doc.h"
 
@@ -36,5 +38,17 @@ struct doc *page_software(struct arena *a, const struct machine *m);
 /* Topology: path classes between devices, and the way from each NUMA node down to its devices. */
 struct doc *page_topology(struct arena *a, const struct machine *m);
 struct doc *page_topology_tree(struct arena *a, const struct machine *m);
+
+/* Facts as JSON: schema gputune.show/1. */
+
+/* subject as "show" names it, "" for all; key: its part of schema_machine, NULL for all. With
+ * "topology" come the narrow spots. The caller owns the reference. */
+json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key);
+
+/* Narrow spots as JSON. */
+
+/* A list of {"kind", "name", "address", "fault", "now", "could", "unit", "reason"}, worst first;
+ * now and could are null where the spot has no rate. The caller owns the reference. */
+json_t *narrow_json(struct arena *a, const struct machine *m);
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The system's loader cache and the CUDA toolkits; and the GPU code of everything found. */
-#include "look/stack/inventory.h"
-
 #include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/stack/inventory.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "look/stack/inventory_inside.h"
 #include "look/stack/ld_cache.h"
 
 size_t take_place(struct take *t, enum place_kind kind, const char *path)
@@ -245,5 +243,243 @@ int inventory_take(struct arena *a, const struct stack_root *root,
 		if (root->contents)
 			take_code(&t, &out->items[i]);
 	}
+	return 0;
+}
+
+/* Python environments: found in the usual places, read from their dist-info folders. */
+
+enum { METADATA_MAX = 1 << 21, DISTS_MAX = 20000, NAME = 256 };
+
+const struct dist *place_dist(const struct stack_place *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_dists; i++)
+		if (strcmp(p->dists[i].name, name) == 0)
+			return &p->dists[i];
+	return NULL;
+}
+
+int version_compare(const char *a, const char *b)
+{
+	while (*a || *b) {
+		unsigned long x = 0, y = 0;
+
+		while (isdigit((unsigned char)*a))
+			x = x * 10 + (unsigned long)(*a++ - '0');
+		while (isdigit((unsigned char)*b))
+			y = y * 10 + (unsigned long)(*b++ - '0');
+		if (x != y)
+			return x < y ? -1 : 1;
+		if (*a != '.')
+			a = "";
+		if (*b != '.')
+			b = "";
+		a += *a == '.';
+		b += *b == '.';
+	}
+	return 0;
+}
+
+/* "Requires-Dist: nvidia-nccl-cu13==2.28.9; platform_system == ..." and "torch (==2.9.0)". */
+static void add_pin(struct take *t, struct dist *d, const char *p, size_t n)
+{
+	const char *equals = memmem(p, n, "==", 2), *semicolon = memchr(p, ';', n);
+	char name[NAME];
+	size_t len = 0, v = 0;
+
+	if (!equals || (semicolon && equals > semicolon) || (size_t)(equals - p) + 2 >= n ||
+	    (semicolon && memmem(semicolon, n - (size_t)(semicolon - p), "extra ", 6)))
+		return;
+	while (len < n && (isalnum((unsigned char)p[len]) || strchr("-_.", p[len])))
+		len++;
+	equals += 2;
+	while (isblank((unsigned char)*equals))
+		equals++;
+	while (equals + v < p + n &&
+	       (isalnum((unsigned char)equals[v]) || equals[v] == '.' || equals[v] == '+'))
+		v++;
+	/* "==2.9.*" is a family, not a version. */
+	if (!len || !v || len >= NAME || equals[v - 1] == '.')
+		return;
+	dist_normalise(arena_strndup(t->a, p, len), name, sizeof(name));
+	d->pins = arena_grow(t->a, d->pins, d->n_pins, sizeof(*d->pins));
+	d->pins[d->n_pins++] =
+		(struct dist_pin){ arena_strdup(t->a, name), arena_strndup(t->a, equals, v) };
+}
+
+/* Headers up to the first empty line. */
+static void read_metadata(struct take *t, const char *text, struct dist *d)
+{
+	char name[NAME];
+
+	while (*text && *text != '\n') {
+		size_t n = strcspn(text, "\n"), k = n;
+
+		if (k && text[k - 1] == '\r')
+			k--;
+		if (k > 6 && strncmp(text, "Name: ", 6) == 0) {
+			dist_normalise(arena_strndup(t->a, text + 6, k - 6), name, sizeof(name));
+			d->name = arena_strdup(t->a, name);
+		} else if (k > 9 && strncmp(text, "Version: ", 9) == 0) {
+			d->version = arena_strndup(t->a, text + 9, k - 9);
+		} else if (k > 15 && strncmp(text, "Requires-Dist: ", 15) == 0) {
+			add_pin(t, d, text + 15, k - 15);
+		}
+		text += n + (text[n] == '\n');
+	}
+}
+
+/* "triton-3.5.0.dist-info" where the metadata cannot be read. */
+static void name_from_folder(struct take *t, const char *folder, struct dist *d)
+{
+	size_t n = strlen(folder) - strlen(".dist-info");
+	const char *dash = memrchr(folder, '-', n);
+	char name[NAME];
+
+	if (!dash)
+		return;
+	dist_normalise(arena_strndup(t->a, folder, (size_t)(dash - folder)), name, sizeof(name));
+	d->name = arena_strdup(t->a, name);
+	d->version = arena_strndup(t->a, dash + 1, n - (size_t)(dash - folder) - 1);
+}
+
+static void add_dist(struct take *t, size_t place, const char *folder)
+{
+	struct stack_place *p = &t->out->places[place];
+	struct dist d = { .info = arena_printf(t->a, "%s/%s", p->packages, folder) };
+	struct stack_item *item;
+	enum component c;
+	char *text;
+
+	name_from_folder(t, folder, &d);
+	/* Of what is of no interest here the folder's name is enough. */
+	if (!d.name || p->n_dists >= DISTS_MAX)
+		return;
+	c = component_of_dist(d.name);
+	if (c != COMPONENTS && host_read(t->root->h, arena_printf(t->a, "%s/METADATA", d.info),
+					 METADATA_MAX, t->a, &text, NULL) == 0)
+		read_metadata(t, text, &d);
+	p->dists = arena_grow(t->a, p->dists, p->n_dists, sizeof(*p->dists));
+	p->dists[p->n_dists++] = d;
+	/* Packages of libraries are seen by their libraries. */
+	if (c == COMPONENTS || components[c].soname)
+		return;
+	item = take_item(t, c, place, d.info);
+	if (item) {
+		item->version = d.version;
+		item->version_from = "its package";
+	}
+}
+
+/* "cuda: Optional[str] = '13.0'", or None. */
+static const char *torch_cuda(struct take *t, const char *packages)
+{
+	const char *p, *end;
+	char *text;
+
+	if (host_read(t->root->h, arena_printf(t->a, "%s/torch/version.py", packages),
+		      HOST_READ_MAX, t->a, &text, NULL))
+		return NULL;
+	p = *text == 'c' && str_starts(text, "cuda") ? text : strstr(text, "\ncuda");
+	p = p ? strchr(p, '=') : NULL;
+	if (!p)
+		return NULL;
+	p += strspn(p, "= ");
+	end = *p == '\'' || *p == '"' ? strchr(p + 1, *p) : NULL;
+	return end ? arena_strndup(t->a, p + 1, (size_t)(end - p) - 1) : "";
+}
+
+/* nvidia/nccl/lib, nvidia/cu13/lib, ... */
+static void take_nvidia(struct take *t, size_t place, const char *packages)
+{
+	const char *base = arena_printf(t->a, "%s/nvidia", packages);
+	char **names;
+	size_t n;
+
+	if (host_list(t->root->h, base, t->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		take_folder(t, place, arena_printf(t->a, "%s/%s/lib", base, names[i]));
+}
+
+static bool take_packages(struct take *t, const char *env, const char *packages, const char *python)
+{
+	char **names;
+	size_t n, place;
+
+	if (host_list(t->root->h, packages, t->a, &names, &n))
+		return false;
+	place = take_place(t, PLACE_PYTHON, env);
+	if (t->out->places[place].packages)
+		return true;
+	t->out->places[place].packages = arena_strdup(t->a, packages);
+	t->out->places[place].version = python ? arena_strdup(t->a, python) : NULL;
+	t->out->places[place].has_python =
+		host_exists(t->root->h, arena_printf(t->a, "%s/bin/python", env));
+	for (size_t i = 0; i < n; i++)
+		if (str_ends(names[i], ".dist-info"))
+			add_dist(t, place, names[i]);
+	t->out->places[place].torch_cuda = torch_cuda(t, packages);
+	take_nvidia(t, place, packages);
+	return true;
+}
+
+/* ENV/lib/python3.12/site-packages (dist-packages is Debian's), or the folder itself. */
+static bool take_env(struct take *t, const char *env)
+{
+	static const char *const libs[] = { "lib", "lib64" }, *const kinds[] = { "site-packages",
+										 "dist-packages" };
+	bool any = false;
+	char **names;
+	size_t n;
+
+	for (size_t l = 0; l < 2 && !any; l++) {
+		const char *lib = arena_printf(t->a, "%s/%s", env, libs[l]);
+
+		if (host_list(t->root->h, lib, t->a, &names, &n))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < 2 && str_starts(names[i], "python3"); k++)
+				any |= take_packages(
+					t, env,
+					arena_printf(t->a, "%s/%s/%s", lib, names[i], kinds[k]),
+					names[i][7] == '.' ? names[i] + 6 : NULL);
+	}
+	if (any || host_list(t->root->h, env, t->a, &names, &n))
+		return any;
+	for (size_t i = 0; i < n; i++)
+		if (str_ends(names[i], ".dist-info"))
+			return take_packages(t, env, env, NULL);
+	return false;
+}
+
+static void take_named_by(struct take *t, const char *variable)
+{
+	struct answer said;
+
+	if (host_ask(t->root->h, "env", "", variable, &said) == 0 && said.kind == ANSWER_TEXT &&
+	    *said.text == '/')
+		take_env(t, said.text);
+}
+
+int take_python(struct take *t, struct err *e)
+{
+	static const char *const usual[] = { "/usr", "/usr/local", "/opt/conda", "/opt/venv",
+					     "/root/.venv" };
+
+	for (size_t i = 0; i < t->how->n_envs; i++) {
+		const char *env = t->how->envs[i];
+
+		if (!take_env(t, env)) {
+			err_set(e, -ENOENT, "%s is no Python environment", env);
+			err_hint(e, "it has lib/python3.X/site-packages, or is such a folder");
+			return -ENOENT;
+		}
+	}
+	if (t->how->only_envs)
+		return 0;
+	take_named_by(t, "VIRTUAL_ENV");
+	take_named_by(t, "CONDA_PREFIX");
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		take_env(t, usual[i]);
 	return 0;
 }

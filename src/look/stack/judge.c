@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver, the toolkits, the GPU code of libraries, and what is not there at all. */
-#include "look/stack/judge.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/stack/judge.h"
 #include "base/text.h"
-#include "look/stack/judge_inside.h"
 
 struct stack_finding *judge_add(struct judge *j, const char *id, const char *title,
 				const char *target, enum verdict_kind verdict)
@@ -167,4 +165,428 @@ void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_find
 		out->count[out->items[i].verdict]++;
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), by_gravity);
+}
+
+/* Rules: versions that several machines or several libraries of one process have to agree on. */
+
+/* NVIDIA's playbooks for several DGX Sparks start with 2.28.3. */
+static const char nccl_spark[] = "2.28.3";
+
+static void nccl_version(struct judge *j, const struct stack_item *item)
+{
+	const char *version = item->said ? item->said : item->version;
+	const struct stack_place *p = &j->inv->places[item->place];
+	struct stack_finding *f;
+	bool good;
+
+	if (!judge_spark(j)) {
+		f = judge_add(j, "stack.nccl-version", "NCCL for several machines",
+			      judge_target(j, item), VERDICT_NA);
+		f->current = version;
+		f->reason = "only DGX Spark needs a newer NCCL than it was shipped with";
+		f->from = item->path;
+		return;
+	}
+	good = version && version_compare(version, nccl_spark) >= 0;
+	f = judge_add(j, "stack.nccl-version", "NCCL for several machines", judge_target(j, item),
+		      !version ? VERDICT_UNKNOWN
+		      : good   ? VERDICT_PASS
+			       : VERDICT_FAIL);
+	f->current = version;
+	f->wanted = "2.28.3 or newer";
+	f->serious = true;
+	f->from = item->path;
+	f->source = "NVIDIA's playbooks for connected DGX Sparks";
+	f->reason = !version ? "its version could not be seen; --deep loads it and asks"
+		    : good   ? "new enough for several DGX Sparks"
+			     : "collectives between DGX Sparks need 2.28.3";
+	if (!good)
+		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
+}
+
+/* What the file is called and what it is when it is loaded. */
+static void loaded(struct judge *j, const struct stack_item *item)
+{
+	struct stack_finding *f;
+	bool same;
+
+	if (!item->said && !item->said_error)
+		return;
+	same = item->said && item->version && version_compare(item->said, item->version) == 0;
+	/* A package counts on after what its library says: 13.1.0 of 13.1.0.3. */
+	if (item->said && item->version && !same)
+		same = strncmp(item->said, item->version, strlen(item->said)) == 0;
+	f = judge_add(j, "stack.loaded-version", "Loaded and asked", judge_target(j, item),
+		      !item->said	       ? VERDICT_UNKNOWN
+		      : same || !item->version ? VERDICT_PASS
+					       : VERDICT_FAIL);
+	f->current = item->said;
+	f->wanted = item->version;
+	f->from = item->path;
+	f->reason = !item->said	    ? item->said_error
+		    : same	    ? "it is what it is called"
+		    : item->version ? "the library that is loaded is another one than its name or "
+				      "package says"
+				    : "it says so itself";
+}
+
+/* Two of one name with two versions: which one a process gets depends on who loads first. */
+static bool rivals(const struct inventory *v, const struct stack_item *a,
+		   const struct stack_item *b)
+{
+	return a->c == b->c && a->soname && b->soname && strcmp(a->soname, b->soname) == 0 &&
+	       a->version && b->version && version_compare(a->version, b->version) != 0 &&
+	       v->places[a->place].kind == PLACE_PYTHON && v->places[b->place].kind == PLACE_SYSTEM;
+}
+
+static void one_version(struct judge *j, const struct stack_item *item)
+{
+	const struct stack_item *other = NULL;
+	struct stack_finding *f;
+
+	if (j->inv->places[item->place].kind != PLACE_PYTHON || !item->soname)
+		return;
+	for (size_t i = 0; i < j->inv->n_items && !other; i++)
+		if (rivals(j->inv, item, &j->inv->items[i]))
+			other = &j->inv->items[i];
+	f = judge_add(j, "stack.one-version", "One version in a process", judge_target(j, item),
+		      other ? VERDICT_FAIL : VERDICT_PASS);
+	f->current = item->version;
+	f->from = item->path;
+	if (!other) {
+		f->reason = "the loader knows no other version of it";
+		return;
+	}
+	f->wanted = other->version;
+	f->reason =
+		arena_printf(j->a,
+			     "the system has %s %s (%s): what is loaded first, or LD_LIBRARY_PATH, "
+			     "decides which one a process gets",
+			     components[item->c].name, other->version, other->path);
+	/* The older of the two is to be renewed. */
+	if (version_compare(item->version, other->version) > 0)
+		f->command = judge_command(j, item->c, &j->inv->places[other->place], NULL);
+	else
+		f->command =
+			judge_command(j, item->c, &j->inv->places[item->place], other->version);
+}
+
+void judge_partners(struct judge *j)
+{
+	for (size_t i = 0; i < j->inv->n_items; i++) {
+		const struct stack_item *item = &j->inv->items[i];
+
+		if (item->c == COMPONENT_NCCL)
+			nccl_version(j, item);
+		loaded(j, item);
+		one_version(j, item);
+	}
+}
+
+/* Rules: each Python environment for itself. */
+
+/* A build of the same version ("2.9.0+cu130") is the version that was asked for ("2.9.0"), and
+ * zeros at its end are no difference ("13.0.3.0" is 13.0.3). */
+static bool pin_met(const char *installed, const char *wanted)
+{
+	static const char numbers[] = "0123456789.";
+	size_t n = strcspn(installed, "+");
+
+	if (strcmp(installed, wanted) == 0)
+		return true;
+	if (strchr(wanted, '+'))
+		return false;
+	if (strncmp(installed, wanted, n) == 0 && !wanted[n])
+		return true;
+	return strspn(installed, numbers) == n && !wanted[strspn(wanted, numbers)] &&
+	       version_compare(installed, wanted) == 0;
+}
+
+static void pins(struct judge *j, const struct stack_place *p, const struct dist *d)
+{
+	const char *wrong = "";
+	struct stack_finding *f;
+	size_t met = 0, missing = 0;
+
+	for (size_t i = 0; i < d->n_pins; i++) {
+		const struct dist *other = place_dist(p, d->pins[i].name);
+
+		if (!other)
+			missing++;
+		else if (pin_met(other->version, d->pins[i].version))
+			met++;
+		else
+			wrong = arena_printf(j->a, "%s%s%s %s (wanted %s)", wrong,
+					     *wrong ? ", " : "", other->name, other->version,
+					     d->pins[i].version);
+	}
+	if (!met && !*wrong)
+		return;
+	f = judge_add(j, "stack.pins", "What it was built with",
+		      arena_printf(j->a, "%s: %s", judge_place(j, p), d->name),
+		      *wrong ? VERDICT_FAIL : VERDICT_PASS);
+	f->current = *wrong ? wrong : arena_printf(j->a, "%zu as pinned", met);
+	f->serious = true;
+	f->from = arena_printf(j->a, "%s/METADATA", d->info);
+	f->reason = *wrong ? "it insists on other versions than those that are installed; their "
+			     "interfaces may differ"
+			   : arena_printf(j->a, "%zu partners are of the version that it names%s",
+					  met, missing ? "; those not installed do not count" : "");
+	if (*wrong)
+		f->command = arena_printf(
+			j->a, "%s -m pip install --force-reinstall '%s==%s'",
+			p->has_python ? arena_printf(j->a, "%s/bin/python", p->path) : "python3",
+			d->name, d->version);
+}
+
+static void torch(struct judge *j, const struct stack_place *p)
+{
+	unsigned driver = judge_driver_cuda(j);
+	long major = strtol(p->torch_cuda, NULL, 10);
+	const struct dist *d = place_dist(p, "torch");
+	const char *target = arena_printf(j->a, "%s: PyTorch", judge_place(j, p));
+	struct stack_finding *f;
+
+	f = judge_add(j, "stack.torch-cuda", "PyTorch for a GPU", target,
+		      *p->torch_cuda ? VERDICT_PASS : VERDICT_FAIL);
+	f->serious = true;
+	f->current = arena_printf(j->a, "%s%s%s", d && d->version ? d->version : "PyTorch",
+				  *p->torch_cuda ? ", CUDA " : ", no CUDA", p->torch_cuda);
+	f->from = arena_printf(j->a, "%s/torch/version.py", p->packages);
+	f->reason = *p->torch_cuda ? "built with CUDA"
+				   : "this build has no CUDA: it computes on the CPU alone";
+	if (!*p->torch_cuda) {
+		f->wanted = "a build with CUDA";
+		f->command = judge_command(j, COMPONENT_TORCH, p, NULL);
+		return;
+	}
+	f = judge_add(j, "stack.torch-driver", "Driver for PyTorch's CUDA", target,
+		      !driver				? VERDICT_UNKNOWN
+		      : driver / 100 >= (unsigned)major ? VERDICT_PASS
+							: VERDICT_FAIL);
+	f->current =
+		driver ? arena_printf(j->a, "driver for CUDA %u.%u", driver / 100, driver / 10 % 10)
+		       : NULL;
+	f->wanted = arena_printf(j->a, "CUDA %ld or newer", major);
+	f->serious = true;
+	f->source = "CUDA compatibility: any driver of the same or a newer major version";
+	f->from = fact_from(j->a, &j->ask->m->gpu.cuda_driver.f);
+	f->reason = !driver ? "what the driver supports could not be seen"
+		    : f->verdict == VERDICT_PASS
+			    ? "the driver runs it"
+			    : "programs of a newer CUDA major version do not start with it";
+	if (f->verdict == VERDICT_FAIL)
+		f->command = arena_printf(j->a, "sudo apt-get install %s", judge_driver_package(j));
+}
+
+static void triton(struct judge *j, const struct stack_place *p, unsigned sm)
+{
+	static const char *const names[] = { "ptxas-blackwell", "ptxas" };
+	struct stack_finding *f;
+	const char *path = NULL;
+	int knows = -ENOENT;
+
+	for (size_t i = 0; i < 2 && knows <= 0; i++) {
+		const char *at = arena_printf(j->a, "%s/triton/backends/nvidia/bin/%s", p->packages,
+					      names[i]);
+		int now = j->ask->ptxas_knows ? j->ask->ptxas_knows(j->ask->ctx, at, sm) : -ENOSYS;
+
+		if (now >= 0 || !path) {
+			path = at;
+			knows = now;
+		}
+	}
+	f = judge_add(j, "stack.triton-ptxas", "Triton's compiler",
+		      arena_printf(j->a, "%s: Triton", judge_place(j, p)),
+		      knows > 0	   ? VERDICT_PASS
+		      : knows == 0 ? VERDICT_FAIL
+				   : VERDICT_UNKNOWN);
+	f->from = path;
+	f->serious = true;
+	f->wanted = arena_printf(j->a, "a ptxas that knows sm_%u", sm);
+	f->reason = knows > 0	 ? arena_printf(j->a, "its ptxas knows sm_%u", sm)
+		    : knows == 0 ? arena_printf(j->a,
+						"its ptxas does not know sm_%u: kernels of "
+						"torch.compile fail",
+						sm)
+				 : "its ptxas could not be looked into";
+	if (knows == 0)
+		f->command = judge_command(j, COMPONENT_TRITON, p, NULL);
+}
+
+void judge_python(struct judge *j)
+{
+	for (size_t i = 0; i < j->inv->n_places; i++) {
+		const struct stack_place *p = &j->inv->places[i];
+
+		if (p->kind != PLACE_PYTHON)
+			continue;
+		for (size_t k = 0; k < p->n_dists; k++)
+			if (component_of_dist(p->dists[k].name) != COMPONENTS)
+				pins(j, p, &p->dists[k]);
+		if (p->torch_cuda)
+			torch(j, p);
+		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
+			if (place_dist(p, "triton"))
+				triton(j, p, j->ask->how->gpus[g].sm);
+	}
+}
+
+/* Rules: the driver and the toolkits against the GPU, and the GPU code of every library. */
+
+/* "13.0.1" -> 1300; 0 when it is none. */
+static unsigned cuda_number(const char *version)
+{
+	char *end;
+	unsigned long major = version ? strtoul(version, &end, 10) : 0, minor = 0;
+
+	if (!major || major > 99)
+		return 0;
+	if (*end == '.')
+		minor = strtoul(end + 1, NULL, 10);
+	return (unsigned)(major * 100 + (minor < 10 ? minor * 10 : 99));
+}
+
+static const char *cuda_text(struct judge *j, unsigned v)
+{
+	return arena_printf(j->a, "%u.%u", v / 100, v / 10 % 10);
+}
+
+static void driver(struct judge *j)
+{
+	const struct gpus *g = &j->ask->m->gpu;
+	unsigned cuda = judge_driver_cuda(j);
+	struct stack_finding *f;
+
+	if (!seen_ok(&g->driver.f)) {
+		bool absent = g->driver.f.seen == SEEN_ABSENT;
+
+		f = judge_add(j, "stack.driver", "NVIDIA driver", "system",
+			      absent ? VERDICT_NA : VERDICT_UNKNOWN);
+		f->reason = absent ? "no NVIDIA driver is loaded here"
+				   : "the driver's version could not be seen";
+		f->from = fact_from(j->a, &g->driver.f);
+		return;
+	}
+	f = judge_add(j, "stack.driver", "NVIDIA driver", "system", VERDICT_PASS);
+	f->current = cuda ? arena_printf(j->a, "%s (CUDA %s)", g->driver.v, cuda_text(j, cuda))
+			  : g->driver.v;
+	f->from = fact_from(j->a, &g->driver.f);
+	f->source = "CUDA release notes: minimum driver versions";
+	/* GB10 came with CUDA 13 and the 580 branch. */
+	if (judge_spark(j) && strtol(g->driver.v, NULL, 10) < 580) {
+		f->verdict = VERDICT_FAIL;
+		f->serious = true;
+		f->wanted = "580 or newer";
+		f->reason = "drivers before 580 do not know GB10";
+		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
+					  judge_driver_package(j));
+	}
+}
+
+static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsigned sm)
+{
+	unsigned since, until, have = cuda_number(p->version);
+	bool known = cuda_makes(sm, &since, &until), late = until && have >= until;
+	bool good = have && known && have >= since && !late;
+	struct stack_finding *f = judge_add(j, "stack.toolkit", "CUDA toolkit", judge_place(j, p),
+					    !have || !known ? VERDICT_UNKNOWN
+					    : good	    ? VERDICT_PASS
+							    : VERDICT_FAIL);
+
+	f->current = p->version;
+	f->from = p->path;
+	f->source = "CUDA release notes: new and dropped architectures";
+	if (!have)
+		f->reason = "its version could not be seen";
+	else if (!known)
+		f->reason = arena_printf(j->a, "which toolkit knows sm_%u is not known here", sm);
+	else
+		f->reason = arena_printf(
+			j->a, "its compiler %s sm_%u%s%s", good ? "knows" : "does not know", sm,
+			late ? " any more" : "", p->nvcc ? "" : "; nvcc itself is not installed");
+	if (!good && known) {
+		f->wanted = until ? arena_printf(j->a, "%s or newer, before %s",
+						 cuda_text(j, since), cuda_text(j, until))
+				  : arena_printf(j->a, "%s or newer", cuda_text(j, since));
+		/* 12.9 is the last one before 13.0. */
+		f->command = until ? "sudo apt-get install cuda-toolkit-12-9"
+				   : arena_printf(j->a, "sudo apt-get install cuda-toolkit-%u-%u",
+						  since < 1300 ? 13 : since / 100,
+						  since < 1300 ? 0 : since / 10 % 10);
+	}
+}
+
+void judge_system(struct judge *j)
+{
+	driver(j);
+	for (size_t i = 0; i < j->inv->n_places; i++)
+		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
+			if (j->inv->places[i].kind == PLACE_TOOLKIT)
+				toolkit_for_gpu(j, &j->inv->places[i], j->ask->how->gpus[g].sm);
+}
+
+/* --- GPU code --- */
+
+static const char *all_codes(struct judge *j, const struct code_set *set)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < set->n; i++)
+		if (set->items[i].kind == CODE_CUBIN || set->items[i].kind == CODE_PTX)
+			text = arena_printf(j->a, "%s%s%s", text, *text ? ", " : "",
+					    code_name(j->a, &set->items[i]));
+	return text;
+}
+
+static void code_for_gpu(struct judge *j, const struct stack_item *item,
+			 const struct gpu_target *gpu)
+{
+	const struct gpu_code *by = NULL;
+	enum code_answer answer = code_best(&item->code.codes, gpu, &by);
+	bool good = answer == CODE_NATIVE || answer == CODE_FAMILY;
+	struct stack_finding *f;
+
+	if (answer == CODE_NONE)
+		return;
+	f = judge_add(j, "stack.gpu-code", "Built for this GPU", judge_target(j, item),
+		      good ? VERDICT_PASS : VERDICT_FAIL);
+	f->current = all_codes(j, &item->code.codes);
+	f->wanted = arena_printf(j->a, "sm_%u or its family", gpu->sm);
+	f->from = item->path;
+	f->source = "CUDA programming guide: binary and PTX compatibility";
+	f->serious = answer == CODE_CANNOT;
+	if (answer == CODE_CANNOT)
+		f->reason = arena_printf(j->a, "nothing in it runs on sm_%u", gpu->sm);
+	else if (answer == CODE_JIT)
+		f->reason = arena_printf(j->a,
+					 "the driver compiles %s at the first start on "
+					 "sm_%u, which takes minutes and lacks what is "
+					 "tuned for it",
+					 code_name(j->a, by), gpu->sm);
+	else
+		f->reason = arena_printf(j->a, "%s runs on sm_%u %s", code_name(j->a, by), gpu->sm,
+					 answer == CODE_NATIVE ? "as its own"
+							       : "as code of its family");
+	if (!good)
+		f->command = judge_command(j, item->c, &j->inv->places[item->place], NULL);
+}
+
+void judge_code(struct judge *j)
+{
+	for (size_t i = 0; i < j->inv->n_items; i++) {
+		const struct stack_item *item = &j->inv->items[i];
+
+		if (item->code.error && !item->code.entries) {
+			struct stack_finding *f =
+				judge_add(j, "stack.gpu-code", "Built for this GPU",
+					  judge_target(j, item), VERDICT_UNKNOWN);
+
+			f->reason = item->code.error;
+			f->from = item->path;
+			continue;
+		}
+		for (size_t g = 0; g < j->ask->how->n_gpus && item->scanned; g++)
+			code_for_gpu(j, item, &j->ask->how->gpus[g]);
+	}
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a file of any kind to the GPU code in it. */
-#include "look/stack/scan.h"
-
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "look/stack/scan.h"
 #include "base/text.h"
 #include "look/stack/archive.h"
 #include "look/stack/elf.h"
 #include "look/stack/fatbin.h"
-#include "look/stack/scan_head.h"
+#include "base/map.h"
 
 enum { PROGBITS = 1, ALLOC = 2, EXEC = 4, LEAST = 256 };
 enum { WRAPPER = 24, WRAPPER_MAGIC = 0x466243b1, WRAPPERS_MAX = 1 << 20 };
@@ -274,4 +280,395 @@ void scan_file(struct arena *a, const char *path, const struct scan_options *how
 	}
 	scan_input(a, &f.in, path, how, out);
 	input_close(&f);
+}
+
+/* Targets as cubins and PTX name them, and whether a fat binary's headers tell the truth. */
+
+enum { EMPTY_MAX = 2048, CUBIN_HEAD = 64, ABI_OLD = 7, FLAG_A_OLD = 0x800, FLAG_A = 0x8 };
+
+/*
+ * Since ABI 8 the target is the second byte, before the first. The flag for "a" is set where the
+ * code uses what only that target has; a cubin without it need not run elsewhere.
+ */
+void cubin_target(unsigned abi, uint32_t flags, unsigned *sm, char *suffix)
+{
+	if (abi <= ABI_OLD) {
+		*sm = flags & 0xff;
+		*suffix = flags & FLAG_A_OLD ? 'a' : '\0';
+	} else {
+		*sm = flags >> 8 & 0xff;
+		*suffix = flags & FLAG_A ? 'a' : '\0';
+	}
+}
+
+/* The value of a directive at the begin of a line: ".target sm_121a". */
+static const char *directive(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	while (text) {
+		while (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')
+			text++;
+		if (strncmp(text, name, n) == 0 && isblank((unsigned char)text[n]))
+			return text + n + 1;
+		text = strchr(text, '\n');
+	}
+	return NULL;
+}
+
+static unsigned digits(const char **p)
+{
+	unsigned v = 0;
+
+	for (int i = 0; i < 4 && isdigit((unsigned char)**p); i++)
+		v = v * 10 + (unsigned)(*(*p)++ - '0');
+	return v;
+}
+
+int ptx_target(const char *text, unsigned *sm, char *suffix, unsigned *ptx)
+{
+	const char *version = directive(text, ".version"), *target = directive(text, ".target");
+	unsigned major;
+
+	if (!version || !target)
+		return -EINVAL;
+	while (isblank((unsigned char)*version))
+		version++;
+	while (isblank((unsigned char)*target))
+		target++;
+	major = digits(&version);
+	if (!major || *version++ != '.' || strncmp(target, "sm_", 3) != 0)
+		return -EINVAL;
+	*ptx = major * 10 + digits(&version);
+	target += 3;
+	*sm = digits(&target);
+	*suffix = *target == 'a' || *target == 'f' ? *target : '\0';
+	return *sm >= 10 && *sm <= 999 ? 0 : -EINVAL;
+}
+
+static int compare_cubin(struct arena *a, const unsigned char *head, size_t n,
+			 const struct fatbin_entry *entry, const char **why)
+{
+	unsigned sm;
+	char suffix;
+
+	if (n < CUBIN_HEAD || memcmp(head, "\177ELF", 4) != 0 || le16(head + 18) != ELF_CUDA) {
+		*why = "an entry that is called a cubin is none";
+		return -EBADMSG;
+	}
+	cubin_target(head[8], le32(head + 48), &sm, &suffix);
+	/* 'a' in the entry alone is usual: see cubin_target. */
+	if (sm != entry->code.sm || (suffix && suffix != entry->code.suffix)) {
+		*why = arena_printf(a, "an entry for sm_%u%.1s holds a cubin for sm_%u%.1s",
+				    entry->code.sm, &entry->code.suffix, sm, &suffix);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+static int compare_ptx(struct arena *a, const char *head, const struct fatbin_entry *entry,
+		       const char **why)
+{
+	unsigned sm, ptx;
+	char suffix;
+
+	if (ptx_target(head, &sm, &suffix, &ptx)) {
+		*why = "an entry that is called PTX is none";
+		return -EBADMSG;
+	}
+	if (sm != entry->code.sm || suffix != entry->code.suffix || ptx != entry->code.ptx) {
+		*why = arena_printf(a,
+				    "an entry for compute_%u%.1s, PTX %u.%u holds compute_%u%.1s, "
+				    "PTX %u.%u",
+				    entry->code.sm, &entry->code.suffix, entry->code.ptx / 10,
+				    entry->code.ptx % 10, sm, &suffix, ptx / 10, ptx % 10);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+int head_compare(struct arena *a, struct input *in, const struct fatbin_entry *entry,
+		 const char **why)
+{
+	char head[PTX_HEAD + 1];
+	size_t n = entry->code.kind == CODE_PTX ? PTX_HEAD : CUBIN_HEAD, got = 0;
+	int code;
+
+	if (entry->code.kind != CODE_PTX && entry->code.kind != CODE_CUBIN)
+		return -ENOTSUP;
+	code = fatbin_head(in, entry, (unsigned char *)head, n, &got);
+	if (code) {
+		*why = "an entry cannot be unpacked";
+		return code;
+	}
+	head[got] = '\0';
+	if (entry->code.kind == CODE_PTX)
+		return compare_ptx(a, head, entry, why);
+	return compare_cubin(a, (const unsigned char *)head, got, entry, why);
+}
+
+bool head_empty(struct input *in, const struct fatbin_entry *entry)
+{
+	unsigned char head[EMPTY_MAX];
+	size_t got = 0;
+
+	return entry->code.kind == CODE_CUBIN && entry->unpacked_size <= EMPTY_MAX &&
+	       fatbin_head(in, entry, head, sizeof(head), &got) == 0 &&
+	       got == entry->unpacked_size && !memmem(head, got, ".text.", 6) &&
+	       !memmem(head, got, ".nv.global", 10) && !memmem(head, got, ".nv.constant", 12);
+}
+
+/* A folder of libraries, several at a time. */
+
+enum { DEEP = 40, FILES_MAX = 1 << 20, THREADS_MAX = 16, TREE_LEAST = 16 };
+
+struct found {
+	struct arena *a;
+	char **paths;
+	size_t n;
+	struct map seen; /* "device:inode" */
+};
+
+/* One file under several names is scanned once. */
+static bool first_time(struct found *f, const struct stat *st)
+{
+	char key[64];
+	void **at;
+
+	snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)st->st_dev,
+		 (unsigned long long)st->st_ino);
+	at = map_at(f->a, &f->seen, key);
+	if (*at)
+		return false;
+	*at = f;
+	return true;
+}
+
+static void gather(struct found *f, int dir, const char *path, int depth)
+{
+	DIR *d = fdopendir(dir);
+	struct dirent *it;
+
+	if (!d) {
+		close(dir);
+		return;
+	}
+	while ((it = readdir(d)) && f->n < FILES_MAX) {
+		struct stat st;
+		char *child;
+
+		if (strcmp(it->d_name, ".") == 0 || strcmp(it->d_name, "..") == 0 ||
+		    fstatat(dirfd(d), it->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < DEEP) {
+			int fd = openat(dirfd(d), it->d_name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+			child = arena_printf(f->a, "%s/%s", path, it->d_name);
+			if (fd >= 0)
+				gather(f, fd, child, depth + 1);
+		} else if (S_ISREG(st.st_mode) && st.st_size >= TREE_LEAST &&
+			   scan_name(it->d_name) && first_time(f, &st)) {
+			f->paths = arena_grow(f->a, f->paths, f->n, sizeof(*f->paths));
+			f->paths[f->n++] = arena_printf(f->a, "%s/%s", path, it->d_name);
+		}
+	}
+	closedir(d);
+}
+
+/* --- the threads --- */
+
+struct job {
+	const struct found *files;
+	const struct scan_options *how;
+	struct scan *out;
+	size_t *next; /* index of the first file that nobody has taken */
+};
+
+struct worker {
+	const struct job *job;
+	struct arena arena; /* its results' own */
+	pthread_t thread;
+	bool started;
+};
+
+static void *work(void *ctx)
+{
+	struct worker *w = ctx;
+	const struct job *j = w->job;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(j->next, 1, __ATOMIC_RELAXED)) < j->files->n)
+		scan_file(&w->arena, j->files->paths[i], j->how, &j->out[i]);
+	return NULL;
+}
+
+/* Into the caller's arena, so that the threads' can go. */
+static void adopt(struct arena *a, struct scan *s)
+{
+	if (s->error)
+		s->error = arena_strdup(a, s->error);
+	for (size_t i = 0; i < s->n_problems && i < SCAN_PROBLEMS; i++)
+		s->problems[i] = arena_strdup(a, s->problems[i]);
+	if (s->codes.n) {
+		struct gpu_code *items = arena_array(a, s->codes.n, sizeof(*items));
+
+		memcpy(items, s->codes.items, s->codes.n * sizeof(*items));
+		s->codes.items = items;
+	}
+	if (s->n_parts) {
+		struct scan *parts = arena_array(a, s->n_parts, sizeof(*parts));
+
+		memcpy(parts, s->parts, s->n_parts * sizeof(*parts));
+		s->parts = parts;
+		for (size_t i = 0; i < s->n_parts; i++) {
+			parts[i].path = arena_strdup(a, parts[i].path);
+			adopt(a, &parts[i]);
+		}
+	}
+}
+
+static unsigned how_many(unsigned threads, size_t files)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!threads)
+		threads = cpus > 0 && cpus < THREADS_MAX ? (unsigned)cpus : THREADS_MAX;
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	return files < threads ? (unsigned)files : threads;
+}
+
+static void run(struct arena *a, const struct found *f, const struct scan_options *how,
+		unsigned threads, struct scan *out)
+{
+	size_t next = 0;
+	struct job j = { f, how, out, &next };
+	struct worker w[THREADS_MAX] = { 0 };
+
+	/* The first one is this thread. */
+	for (unsigned i = 0; i < threads; i++) {
+		w[i].job = &j;
+		w[i].started = i && pthread_create(&w[i].thread, NULL, work, &w[i]) == 0;
+	}
+	work(&w[0]);
+	for (unsigned i = 1; i < threads; i++)
+		if (w[i].started)
+			pthread_join(w[i].thread, NULL);
+	for (size_t i = 0; i < f->n; i++)
+		adopt(a, &out[i]);
+	for (unsigned i = 0; i < threads; i++)
+		arena_free(&w[i].arena);
+}
+
+int scan_tree(struct arena *a, const char *path, const struct scan_options *how, unsigned threads,
+	      struct scan **out, size_t *n, struct err *e)
+{
+	struct found f = { .a = a };
+	size_t len = strlen(path);
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st))
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode)) {
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return err_set(e, -errno, "%s: %s", path, strerror(errno));
+		while (len > 1 && path[len - 1] == '/')
+			len--;
+		gather(&f, fd, len == 1 && *path == '/' ? "" : arena_strndup(a, path, len), 0);
+		if (f.n)
+			qsort(f.paths, f.n, sizeof(*f.paths), str_natural_qsort);
+	} else {
+		f.paths = arena_grow(a, NULL, 0, sizeof(*f.paths));
+		f.paths[f.n++] = arena_strdup(a, path);
+	}
+	*out = arena_array(a, f.n + 1, sizeof(**out));
+	*n = f.n;
+	if (f.n)
+		run(a, &f, how, how_many(threads, f.n), *out);
+	return 0;
+}
+
+/* The libraries inside a wheel, one by one, without unpacking any to disk. */
+
+const char *scan_kind_name(enum scan_kind k)
+{
+	static const char *const names[] = { "other",  "elf",	"archive", "wheel",
+					     "fatbin", "cubin", "ptx" };
+
+	return names[k];
+}
+
+/* "libx.so.13.1": digits and dots after ".so." */
+static bool versioned(const char *name)
+{
+	const char *p = strstr(name, ".so.");
+
+	if (!p)
+		return false;
+	for (p += 4; *p; p++)
+		if (!isdigit((unsigned char)*p) && *p != '.')
+			return strstr(p, ".so.") && versioned(p);
+	return true;
+}
+
+bool scan_name(const char *name)
+{
+	static const char *const ends[] = { ".so",     ".a",   ".o",   ".cubin",
+					    ".fatbin", ".ptx", ".whl", ".pyd" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (str_ends(name, ends[i]))
+			return true;
+	return versioned(name);
+}
+
+static void add_part(struct arena *a, struct scan *out, const struct scan *part)
+{
+	for (size_t i = 0; i < part->codes.n; i++)
+		code_add(a, &out->codes, &part->codes.items[i]);
+	out->containers += part->containers;
+	out->entries += part->entries;
+	out->registered += part->registered;
+	out->opened += part->opened;
+	for (size_t g = 0; g < GPU_TARGETS_MAX; g++)
+		for (size_t k = 0; k < CODE_ANSWERS; k++)
+			out->served[g][k] += part->served[g][k];
+	if (part->n_problems || part->error) {
+		if (out->n_problems < SCAN_PROBLEMS)
+			out->problems[out->n_problems] =
+				arena_printf(a, "%s: %s", part->path,
+					     part->error ? part->error : part->problems[0]);
+		out->n_problems++;
+	}
+	if (!part->entries && !part->error)
+		return;
+	out->parts = arena_grow(a, out->parts, out->n_parts, sizeof(*out->parts));
+	out->parts[out->n_parts++] = *part;
+}
+
+void scan_wheel(struct arena *a, const struct zip *z, const struct scan_options *how,
+		struct scan *out)
+{
+	for (size_t i = 0; i < z->n; i++) {
+		const struct zip_entry *entry = &z->entries[i];
+		struct zip_member m;
+		struct scan part;
+		struct err e = { 0 };
+
+		/* A wheel in a wheel is data: nothing loads it. */
+		if (entry->folder || !scan_name(entry->name) || str_ends(entry->name, ".whl"))
+			continue;
+		if (zip_member(z, entry, &m, &e)) {
+			part = (struct scan){ .path = entry->name,
+					      .error = arena_strdup(a, e.text) };
+		} else {
+			scan_input(a, m.in, entry->name, how, &part);
+			zip_close(&m);
+		}
+		add_part(a, out, &part);
+	}
+	code_sort(&out->codes);
 }

@@ -39,4 +39,13 @@ int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err 
 /* -ENOEXEC and *e when it is for another architecture or Python. */
 int wheel_fits(const struct wheel *w, const struct wheel_target *t, struct err *e);
 
+/* RECORD: the list of a wheel's files with their SHA-256. */
+
+/*
+ * Every member against its check sum and its line in RECORD; files without a line, lines without a
+ * file and other hashes are refused. Finds the machine of the libraries on the way: two of them are
+ * refused too.
+ */
+int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct err *e);
+
 #endif

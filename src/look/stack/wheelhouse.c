@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manifest of a wheelhouse: read, written, locked, signed. */
-#include "look/stack/wheelhouse.h"
-
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "look/stack/wheelhouse.h"
 #include "base/fd.h"
 #include "base/sha256.h"
-#include "look/stack/wheelhouse_sign.h"
+#include "base/path.h"
+#include "base/stamp.h"
+#include "base/text.h"
+#include "machine/host/command.h"
 
 enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
 static const char schema[] = "gputune.wheelhouse/1";
@@ -259,4 +263,402 @@ int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, stru
 		h->is_signed = key != NULL;
 	}
 	return code;
+}
+
+/* A wheel on its way into a wheelhouse: checked, copied, and the copy compared. */
+
+static const char *codes_text(struct arena *a, const struct code_set *set)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < set->n; i++)
+		text = arena_printf(a, "%s%s%s", text, *text ? ", " : "",
+				    code_name(a, &set->items[i]));
+	return text;
+}
+
+/* "sm_90,sm_121" */
+static int gpus_of(struct arena *a, const char *text, struct scan_options *how, struct err *e)
+{
+	char *list = arena_strdup(a, text), *save = NULL;
+
+	for (char *p = strtok_r(list, ",", &save); p && how->n_gpus < GPU_TARGETS_MAX;
+	     p = strtok_r(NULL, ",", &save)) {
+		int code = gpu_target_parse(p, &how->gpus[how->n_gpus].sm, e);
+
+		if (code)
+			return code;
+		how->n_gpus++;
+	}
+	return 0;
+}
+
+static int serves(const struct wheelhouse *h, const struct wheel *w, const struct scan_options *how,
+		  struct err *e)
+{
+	for (size_t g = 0; g < how->n_gpus; g++)
+		if (w->code.entries &&
+		    code_best(&w->code.codes, &how->gpus[g], NULL) == CODE_CANNOT)
+			return err_set(e, -ENOEXEC,
+				       "%.200s: none of its GPU code runs on sm_%u, "
+				       "which this wheelhouse is for (%s)",
+				       w->file, how->gpus[g].sm, h->gpus);
+	return 0;
+}
+
+static int copy_to(struct input *in, int fd)
+{
+	enum { BLOCK = 1 << 18 };
+	unsigned char *buf = malloc(BLOCK);
+	int code = buf ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; at < in->size && !code; at += BLOCK) {
+		size_t n = in->size - at < BLOCK ? (size_t)(in->size - at) : BLOCK;
+
+		code = input_read(in, at, buf, n);
+		if (!code)
+			code = fd_write_all(fd, buf, n);
+	}
+	free(buf);
+	return code ? code : fsync(fd) ? -errno : 0;
+}
+
+/* What stands on the disk now, read anew, has to be what was checked. */
+static int copy_wheel(struct wheelhouse *h, struct input *in, const char *name, const char *sha256,
+		      struct err *e)
+{
+	int fd = openat(h->fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	struct input_file f;
+	char again[65] = "";
+	int code;
+
+	if (fd < 0)
+		return err_set(e, -errno, "%s/%s: %s", h->dir, name, strerror(errno));
+	code = copy_to(in, fd);
+	if (code) {
+		err_set(e, code, "%s cannot be written: %s", h->dir, strerror(-code));
+		close(fd);
+		unlinkat(h->fd, name, 0);
+		return code;
+	}
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	code = input_open_fd(&f, fd, name, e);
+	if (code)
+		return code;
+	code = file_sha256(&f.in, again);
+	if (code || strcmp(again, sha256) != 0)
+		code = err_set(e, -EIO, "the copy in %s is not what was copied", h->dir);
+	input_close(&f);
+	if (code)
+		unlinkat(h->fd, name, 0);
+	return code;
+}
+
+/* older/SHA/NAME: out of pip's sight, and still there. */
+static int set_aside(struct arena *a, struct wheelhouse *h, const struct house_wheel *old,
+		     struct err *e)
+{
+	const char *dir = arena_printf(a, WHEELHOUSE_OLDER "/%.12s", old->sha256);
+
+	if ((mkdirat(h->fd, WHEELHOUSE_OLDER, 0755) && errno != EEXIST) ||
+	    (mkdirat(h->fd, dir, 0755) && errno != EEXIST) ||
+	    renameat(h->fd, old->file, h->fd, arena_printf(a, "%s/%s", dir, old->file)))
+		return err_set(e, -errno, "%s/%s cannot be set aside: %s", h->dir, old->file,
+			       strerror(errno));
+	return 0;
+}
+
+static struct house_wheel *find(struct wheelhouse *h, const char *file)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (strcmp(h->wheels[i].file, file) == 0)
+			return &h->wheels[i];
+	return NULL;
+}
+
+static void enter(struct arena *a, struct wheelhouse *h, const struct wheel *w, const char *sha256,
+		  uint64_t size)
+{
+	struct house_wheel *old = find(h, w->file), *to = old;
+	char stamp[STAMP_SIZE];
+
+	if (!to) {
+		struct house_wheel *list = arena_array(a, h->n + 1, sizeof(*list));
+
+		if (h->n)
+			memcpy(list, h->wheels, h->n * sizeof(*list));
+		h->wheels = list;
+		to = &list[h->n++];
+	}
+	stamp_format((long long)time(NULL), stamp);
+	*to = (struct house_wheel){ .file = w->file,
+				    .sha256 = arena_strdup(a, sha256),
+				    .size = size,
+				    .name = w->name,
+				    .version = w->version,
+				    .build = w->build,
+				    .python = w->python,
+				    .abi = w->abi,
+				    .platform = w->platform,
+				    .requires_python = w->requires_python,
+				    .gpu_code = codes_text(a, &w->code.codes),
+				    .added = arena_strdup(a, stamp) };
+}
+
+static int take_in(struct arena *a, struct wheelhouse *h, struct input *in, const struct wheel *w,
+		   bool replace, enum house_added *what, struct err *e)
+{
+	const char *temporary = arena_printf(a, ".%s.%ld", w->file, (long)getpid());
+	struct house_wheel *old = find(h, w->file);
+	char sha256[65];
+	int code = file_sha256(in, sha256);
+
+	if (code)
+		return err_set(e, code, "%s cannot be read: %s", w->file, strerror(-code));
+	*what = old ? HOUSE_SAME : HOUSE_ADDED;
+	if (old && strcmp(old->sha256, sha256) == 0)
+		return 0;
+	if (old && !replace) {
+		err_set(e, -EEXIST, "%s has another %s", h->dir, w->file);
+		err_hint(e, "\"stack wheelhouse update\" replaces it and keeps the old one aside");
+		return -EEXIST;
+	}
+	if (!old && faccessat(h->fd, w->file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return err_set(e, -EEXIST, "%s/%s is there, but not in the manifest", h->dir,
+			       w->file);
+	code = copy_wheel(h, in, temporary, sha256, e);
+	if (!code && old) {
+		code = set_aside(a, h, old, e);
+		*what = HOUSE_REPLACED;
+	}
+	if (!code && renameat(h->fd, temporary, h->fd, w->file))
+		code = err_set(e, -errno, "%s/%s: %s", h->dir, w->file, strerror(errno));
+	if (code)
+		unlinkat(h->fd, temporary, 0);
+	else
+		enter(a, h, w, sha256, in->size);
+	return code;
+}
+
+int wheelhouse_add(struct arena *a, struct wheelhouse *h, const char *path, bool replace,
+		   enum house_added *what, struct err *e)
+{
+	struct wheel_target t = { h->arch, h->python };
+	struct scan_options how = { 0 };
+	struct input_file f;
+	struct wheel w;
+	int code = gpus_of(a, h->gpus, &how, e);
+
+	if (!code)
+		code = input_open(&f, path, e);
+	if (code)
+		return code;
+	code = wheel_read(a, &f.in, path_name(path), &how, &w, e);
+	if (!code)
+		code = wheel_fits(&w, &t, e);
+	if (!code)
+		code = serves(h, &w, &how, e);
+	if (!code)
+		code = take_in(a, h, &f.in, &w, replace, what, e);
+	input_close(&f);
+	return code;
+}
+
+/* ssh-keygen, asked to sign, who signed, and whether it was us. */
+
+#define NAMESPACE "gputune-wheelhouse"
+
+enum { LIMIT_S = 60, SAID_MAX = 16384 };
+
+/* What holds these bytes and has no name; -1. */
+static int nameless(const char *bytes, size_t n)
+{
+	int fd = memfd_create("gputune-signed", MFD_CLOEXEC);
+
+	if (fd >= 0 && fd_write_all(fd, bytes, n)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Runs ssh-keygen with these bytes on its standard input; *said is what it printed, and, unless
+ * apart, complained of. Its exit status, or -errno. */
+static int keygen(struct arena *a, char *const *argv, const char *bytes, size_t n, bool apart,
+		  char **said, struct err *e)
+{
+	int in = nameless(bytes, n), out = nameless("", 0), status = -EIO;
+	struct command_front p = { .argv = argv,
+				   .input = arena_printf(a, "/proc/self/fd/%d", in),
+				   .output = out,
+				   .errors_apart = apart,
+				   .limit_s = LIMIT_S };
+	ssize_t got = 0;
+
+	*said = arena_alloc(a, SAID_MAX);
+	if (in >= 0 && out >= 0)
+		status = command_front(&p, e);
+	else
+		err_set(e, status, "no file in memory");
+	if (out >= 0)
+		got = pread(out, *said, SAID_MAX - 1, 0);
+	(*said)[got > 0 ? got : 0] = '\0';
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return status;
+}
+
+static char *signature_of(struct arena *a, const struct wheelhouse *h)
+{
+	return arena_printf(a, "%s/" WHEELHOUSE_SIGNATURE, h->dir);
+}
+
+const char *house_signer(struct arena *a, const struct wheelhouse *h, const char *signers)
+{
+	char *sig = signature_of(a, h), *allowed = arena_strdup(a, signers), *who, *said;
+	char *find[] = { "ssh-keygen", "-Y", "find-principals", "-s", sig, "-f", allowed, NULL };
+	struct err e = { 0 };
+
+	if (keygen(a, find, "", 0, false, &who, &e) != 0)
+		return NULL;
+	who[strcspn(who, "\r\n")] = '\0';
+	/* A name that looks like an option would be one. */
+	if (*who && *who != '-') {
+		char *verify[] = { "ssh-keygen", "-Y", "verify",  "-q", "-f", allowed, "-I",
+				   who,		 "-n", NAMESPACE, "-s", sig,  NULL };
+
+		if (keygen(a, verify, h->manifest, h->manifest_len, false, &said, &e) == 0)
+			return who;
+	}
+	return NULL;
+}
+
+/* "256 SHA256:... comment (ED25519)", "Good ... signature with ED25519 key SHA256:...": the word
+ * with the fingerprint; "": there is none. */
+static char *fingerprint(struct arena *a, const char *said)
+{
+	const char *at = strstr(said, "SHA256:");
+
+	return at ? arena_strndup(a, at, strcspn(at, " \r\n")) : arena_strdup(a, "");
+}
+
+int house_signed_by(struct arena *a, const struct wheelhouse *h, const char *key, struct err *e)
+{
+	char *check[] = { "ssh-keygen", "-Y", "check-novalidate", "-n",
+			  NAMESPACE,	"-s", signature_of(a, h), NULL };
+	char *print[] = { "ssh-keygen", "-l", "-E", "sha256", "-f", arena_strdup(a, key), NULL };
+	char *by, *ours;
+	int r = keygen(a, check, h->manifest, h->manifest_len, false, &by, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0 && keygen(a, print, "", 0, false, &ours, e) == 0 && *fingerprint(a, ours) &&
+	    strcmp(fingerprint(a, ours), fingerprint(a, by)) == 0)
+		return 0;
+	err_set(e, -EKEYREJECTED, "%s is not signed by %s as it is", h->dir, key);
+	err_hint(e, "verify it first; whoever trusts it all the same removes " WHEELHOUSE_SIGNATURE
+		    " and adds again");
+	return -EKEYREJECTED;
+}
+
+int house_sign(struct arena *a, const char *text, const char *key, char **signature, struct err *e)
+{
+	char *argv[] = { "ssh-keygen",	       "-Y", "sign",	"-q", "-f",
+			 arena_strdup(a, key), "-n", NAMESPACE, NULL };
+	int r = keygen(a, argv, text, strlen(text), true, signature, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0 && str_starts(*signature, "-----BEGIN SSH SIGNATURE-----"))
+		return 0;
+	err_set(e, -EPERM, "ssh-keygen does not sign with %s", key);
+	err_hint(e, "a key with a passphrase has to be in the agent: give its public half");
+	return -EPERM;
+}
+
+/* Is a wheelhouse what its manifest says, and its manifest what somebody signed? */
+
+static void add(struct arena *a, struct house_verdict *v, const char *file, const char *what)
+{
+	v->items = arena_grow(a, v->items, v->n, sizeof(*v->items));
+	v->items[v->n++] = (struct house_problem){ arena_strdup(a, file), arena_strdup(a, what) };
+}
+
+static const char *check_wheel(struct arena *a, const struct wheelhouse *h,
+			       const struct house_wheel *w)
+{
+	struct wheel_target t = { h->arch, h->python };
+	struct scan_options how = { 0 };
+	struct input_file f;
+	struct err e = { 0 };
+	struct wheel inside;
+	char sha256[65];
+	int fd = openat(h->fd, w->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ELOOP	 ? "it is a link, not a file"
+		       : errno == ENOENT ? "it is missing"
+					 : strerror(errno);
+	if (input_open_fd(&f, fd, w->file, &e))
+		return arena_strdup(a, e.text);
+	if (f.in.size != w->size)
+		err_set(&e, -EBADMSG, "it has %llu bytes, the manifest says %llu",
+			(unsigned long long)f.in.size, (unsigned long long)w->size);
+	else if (file_sha256(&f.in, sha256))
+		err_set(&e, -EIO, "it cannot be read");
+	else if (strcmp(sha256, w->sha256) != 0)
+		err_set(&e, -EBADMSG, "its SHA-256 is another one than in the manifest");
+	else if (wheel_read(a, &f.in, w->file, &how, &inside, &e) == 0)
+		wheel_fits(&inside, &t, &e);
+	input_close(&f);
+	return *e.text ? arena_strdup(a, e.text) : NULL;
+}
+
+/* pip would take a wheel that nobody entered. */
+static int strangers(struct arena *a, const struct wheelhouse *h, struct house_verdict *v,
+		     struct err *e)
+{
+	int fd = openat(h->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *it;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(e, -EIO, "%s cannot be listed", h->dir);
+	}
+	while ((it = readdir(d))) {
+		bool known = !str_ends(it->d_name, ".whl") || it->d_name[0] == '.';
+
+		for (size_t i = 0; i < h->n && !known; i++)
+			known = strcmp(h->wheels[i].file, it->d_name) == 0;
+		if (!known)
+			add(a, v, it->d_name, "it is not in the manifest");
+	}
+	closedir(d);
+	return 0;
+}
+
+int wheelhouse_verify(struct arena *a, const struct wheelhouse *h, const char *signers,
+		      struct house_verdict *out, struct err *e)
+{
+	*out = (struct house_verdict){ 0 };
+	for (size_t i = 0; i < h->n; i++) {
+		const char *what = check_wheel(a, h, &h->wheels[i]);
+
+		if (what)
+			add(a, out, h->wheels[i].file, what);
+		else
+			out->checked++;
+	}
+	if (signers) {
+		out->signer = h->is_signed ? house_signer(a, h, signers) : NULL;
+		if (!out->signer)
+			add(a, out, WHEELHOUSE_MANIFEST,
+			    h->is_signed ? "none of the allowed signers signed it as it is"
+					 : "nobody signed it");
+	}
+	return strangers(a, h, out, e);
 }

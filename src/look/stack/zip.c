@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of a zip archive as inputs, and their check sums. */
-#include "look/stack/zip.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "look/stack/zip.h"
 
 enum { LOCAL = 30, LOCAL_MAGIC = 0x04034b50, PASS = 1 << 16 };
 
@@ -127,5 +127,244 @@ int zip_text(struct arena *a, const struct zip *z, const struct zip_entry *entry
 	code = zip_pass(z, entry, keep, &k, e);
 	if (!code)
 		*out = k.out;
+	return code;
+}
+
+/* The directory of a zip archive: found from its end, read whole, and held against the file. */
+
+enum {
+	END = 22,
+	END_MAGIC = 0x06054b50,
+	END64 = 56,
+	END64_MAGIC = 0x06064b50,
+	LOCATOR = 20,
+	LOCATOR_MAGIC = 0x07064b50,
+	ENTRY = 46,
+	ENTRY_MAGIC = 0x02014b50,
+	COMMENT_MAX = 65535,
+	DIRECTORY_MAX = 1 << 26, /* bytes */
+	DIRECTORY_LOCAL = 30,
+	PACKING = 1032, /* deflate makes at most so many bytes of one */
+	NAME_MAX_ = 4096,
+};
+
+struct directory {
+	uint64_t at, size, n;
+	uint64_t end_at; /* where the records after it begin */
+};
+
+static int directory_broken(struct err *e, const char *what)
+{
+	return err_set(e, -EBADMSG, "the zip archive is broken: %s", what);
+}
+
+static int end64(struct input *in, uint64_t end_at, struct directory *d, struct err *e)
+{
+	unsigned char l[LOCATOR], h[END64];
+	uint64_t at;
+
+	if (end_at < LOCATOR || input_read(in, end_at - LOCATOR, l, LOCATOR) ||
+	    le32(l) != LOCATOR_MAGIC)
+		return 0;
+	at = le64(l + 8);
+	if (input_read(in, at, h, END64) || le32(h) != END64_MAGIC)
+		return directory_broken(e, "the zip64 end record is not where it should be");
+	*d = (struct directory){
+		.at = le64(h + 48), .size = le64(h + 40), .n = le64(h + 32), .end_at = at
+	};
+	return 0;
+}
+
+/* The end record stands last, but for a comment. */
+static int find_end(struct input *in, struct directory *d, struct err *e)
+{
+	size_t n = in->size < END + COMMENT_MAX ? (size_t)in->size : END + COMMENT_MAX;
+	uint64_t base = in->size - n;
+	unsigned char *tail;
+	int code = -1;
+
+	if (n < END)
+		return directory_broken(e, "it is shorter than an empty one");
+	tail = malloc(n);
+	if (!tail || input_read(in, base, tail, n)) {
+		free(tail);
+		return err_set(e, -EIO, "its end cannot be read");
+	}
+	for (size_t i = n - END + 1; i-- > 0 && code < 0;) {
+		const unsigned char *p = tail + i;
+
+		if (le32(p) != END_MAGIC || i + END + le16(p + 20) != n)
+			continue;
+		*d = (struct directory){ le32(p + 16), le32(p + 12), le16(p + 10), base + i };
+		code = le16(p + 4) || le16(p + 6)
+			       ? directory_broken(e, "it is a part of several files")
+			       : end64(in, base + i, d, e);
+	}
+	free(tail);
+	if (code == -1)
+		return directory_broken(e, "no directory at its end (cut off?)");
+	if (!code && (d->size > DIRECTORY_MAX || d->at > d->end_at || d->size > d->end_at - d->at ||
+		      d->n > d->size / ENTRY))
+		return directory_broken(e, "the directory does not fit into it");
+	return code;
+}
+
+/* Names are later looked for and shown, and become files when somebody installs the wheel. */
+static const char *bad_name(const char *name, size_t n)
+{
+	if (!n || n > NAME_MAX_ || memchr(name, '\0', n))
+		return "an empty, endless or cut name";
+	if (name[0] == '/' || memchr(name, '\\', n) || (n > 1 && name[1] == ':'))
+		return "an absolute name";
+	for (size_t i = 0; i < n;) {
+		const char *slash = memchr(name + i, '/', n - i);
+		size_t k = slash ? (size_t)(slash - name) - i : n - i;
+
+		if (k == 2 && name[i] == '.' && name[i + 1] == '.')
+			return "a name that climbs out of the folder";
+		i += k + 1;
+	}
+	return NULL;
+}
+
+/* Sizes and places beyond 4 GiB stand in the extra field 1, in this order, only where needed. */
+static bool wide(const unsigned char *x, size_t n, struct zip_entry *z)
+{
+	uint64_t *const want[] = { &z->size, &z->packed_size, &z->header_at };
+
+	if (z->size != UINT32_MAX && z->packed_size != UINT32_MAX && z->header_at != UINT32_MAX)
+		return true;
+	while (n >= 4) {
+		size_t len = le16(x + 2), at = 4;
+
+		if (len > n - 4)
+			return false;
+		if (le16(x) == 1) {
+			for (size_t i = 0; i < 3; i++) {
+				if (*want[i] != UINT32_MAX)
+					continue;
+				if (at + 8 > 4 + len)
+					return false;
+				*want[i] = le64(x + at);
+				at += 8;
+			}
+			return true;
+		}
+		x += 4 + len;
+		n -= 4 + len;
+	}
+	return false;
+}
+
+static int judge(const struct zip_entry *z, unsigned flags, unsigned method,
+		 const struct directory *d, struct err *e)
+{
+	if (flags & 1)
+		return err_set(e, -EBADMSG, "the member %.200s is encrypted", z->name);
+	if (method != 0 && method != 8)
+		return err_set(e, -EPROTONOSUPPORT,
+			       "the member %.200s is packed by method %u; wheels use deflate",
+			       z->name, method);
+	if (method == 0 && z->size != z->packed_size)
+		return err_set(e, -EBADMSG, "the member %.200s is stored, but has two sizes",
+			       z->name);
+	if (z->packed && z->size / PACKING > z->packed_size + 1)
+		return err_set(e, -EBADMSG,
+			       "the member %.200s promises more than its bytes can make", z->name);
+	if (z->header_at > d->at || z->packed_size > d->at - z->header_at ||
+	    d->at - z->header_at - z->packed_size < DIRECTORY_LOCAL + strlen(z->name))
+		return err_set(e, -EBADMSG, "the member %.200s lies outside the file", z->name);
+	return 0;
+}
+
+static int read_entry(struct arena *a, const unsigned char *p, size_t left, struct zip_entry *z,
+		      const struct directory *d, size_t *taken, struct err *e)
+{
+	size_t name, extra;
+	const char *bad;
+
+	if (left < ENTRY || le32(p) != ENTRY_MAGIC)
+		return directory_broken(e, "the directory ends early");
+	name = le16(p + 28);
+	extra = le16(p + 30);
+	*taken = ENTRY + name + extra + le16(p + 32);
+	if (*taken > left)
+		return directory_broken(e, "the directory is cut off");
+	bad = bad_name((const char *)p + ENTRY, name);
+	if (bad)
+		return err_set(e, -EBADMSG, "the zip archive holds %s: \"%.*s\"", bad,
+			       name > 200 ? 200 : (int)name, (const char *)p + ENTRY);
+	*z = (struct zip_entry){ .name = arena_strndup(a, (const char *)p + ENTRY, name),
+				 .packed = le16(p + 10) == 8,
+				 .folder = p[ENTRY + name - 1] == '/',
+				 .crc = le32(p + 16),
+				 .packed_size = le32(p + 20),
+				 .size = le32(p + 24),
+				 .header_at = le32(p + 42) };
+	if (!wide(p + ENTRY + name, extra, z))
+		return err_set(e, -EBADMSG, "the member %.200s lacks its zip64 sizes", z->name);
+	return judge(z, le16(p + 8), le16(p + 10), d, e);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zip_entry *x = *(const struct zip_entry *const *)a,
+			       *y = *(const struct zip_entry *const *)b;
+
+	return x->header_at < y->header_at ? -1 : x->header_at > y->header_at;
+}
+
+/* One name for one member, one place for one member. */
+static int distinct(struct arena *a, struct zip *z, struct err *e)
+{
+	const struct zip_entry **by = arena_array(a, z->n, sizeof(*by));
+
+	for (size_t i = 0; i < z->n; i++) {
+		void **at = map_at(a, &z->names, z->entries[i].name);
+
+		if (*at)
+			return err_set(e, -EBADMSG, "the zip archive holds %.200s twice",
+				       z->entries[i].name);
+		*at = &z->entries[i];
+		by[i] = &z->entries[i];
+	}
+	if (z->n)
+		qsort(by, z->n, sizeof(*by), by_place);
+	for (size_t i = 1; i < z->n; i++) {
+		const struct zip_entry *x = by[i - 1];
+
+		if (by[i]->header_at - x->header_at <
+		    DIRECTORY_LOCAL + strlen(x->name) + x->packed_size)
+			return err_set(e, -EBADMSG, "the members %.200s and %.200s overlap",
+				       x->name, by[i]->name);
+	}
+	return 0;
+}
+
+int zip_open(struct arena *a, struct input *in, struct zip *out, struct err *e)
+{
+	struct zip z = { .in = in };
+	struct directory d = { 0 };
+	unsigned char *p;
+	size_t at = 0, taken = 0;
+	int code = find_end(in, &d, e);
+
+	if (code)
+		return code;
+	p = malloc((size_t)d.size + 1);
+	if (!p)
+		return err_set(e, -ENOMEM, "no memory for the directory");
+	if (input_read(in, d.at, p, (size_t)d.size))
+		code = err_set(e, -EIO, "the directory cannot be read");
+	z.entries = arena_array(a, (size_t)d.n + 1, sizeof(*z.entries));
+	for (; z.n < d.n && !code; at += taken) {
+		code = read_entry(a, p + at, (size_t)d.size - at, &z.entries[z.n], &d, &taken, e);
+		z.n += !code;
+	}
+	free(p);
+	if (!code)
+		code = distinct(a, &z, e);
+	if (!code)
+		*out = z;
 	return code;
 }

@@ -4,6 +4,7 @@
  * absences and refusals as the machine did. Where the files lie is the store's matter. The format
  * is docs/CAPTURE.md.
  */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 #include "base/text.h"
 #include "machine/host/api_book.h"
 #include "machine/host/captured.h"
+#include "machine/write/write.h"
+#include "machine/host/kernel_file.h"
+#include "machine/host/told.h"
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 
@@ -348,4 +352,413 @@ const struct host_ops overlaid_ops = {
 	.close = captured_close,
 	.writes = &captured_writes,
 	.stat = captured_stat,
+};
+
+/* Opening a capture: where its files lie, what meta.json says of the machine, and what answers.tsv
+ * says of paths. */
+
+enum { META_MAX = 1 << 20, ANSWERS_MAX = 32 << 20 };
+
+static int load_identity(struct captured *c, const json_t *meta, struct err *e)
+{
+	const char *nodename, *release, *version, *machine, *schema, *unlisted;
+	struct host_identity *id = &c->host.id;
+	struct arena *a = &c->host.arena;
+	json_int_t euid, page_size, time_s;
+	json_error_t why;
+
+	if (json_unpack_ex((json_t *)meta, &why, 0,
+			   "{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}}", "schema", &schema,
+			   "unlisted", &unlisted, "identity", "nodename", &nodename, "release",
+			   &release, "version", &version, "machine", &machine, "euid", &euid,
+			   "page_size", &page_size, "time_s", &time_s))
+		return err_set(e, -EBADMSG, "%s/meta.json: %s", id->source, why.text);
+	if (strcmp(schema, "gputune.capture/1") != 0)
+		return err_set(e, -EBADMSG, "%s/meta.json: schema \"%s\" is not gputune.capture/1",
+			       id->source, schema);
+	if (strcmp(unlisted, "absent") != 0 && strcmp(unlisted, "unknown") != 0)
+		return err_set(e, -EBADMSG,
+			       "%s/meta.json: unlisted is \"%s\", neither absent nor unknown",
+			       id->source, unlisted);
+	c->unlisted_absent = strcmp(unlisted, "absent") == 0;
+	id->nodename = arena_strdup(a, nodename);
+	id->release = arena_strdup(a, release);
+	id->version = arena_strdup(a, version);
+	id->machine = arena_strdup(a, machine);
+	id->euid = euid;
+	id->page_size = page_size;
+	id->time_s = time_s;
+	return 0;
+}
+
+/* \t, \n and \\ stand for what separates columns and lines, and for the backslash itself. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && (s[1] == 't' || s[1] == 'n' || s[1] == '\\')) {
+			s++;
+			*out++ = *s == 't' ? '\t' : *s == 'n' ? '\n' : '\\';
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = '\0';
+}
+
+static int answer_line(struct captured *c, char *line, int n, struct err *e)
+{
+	char *tab = strchr(line, '\t');
+	intptr_t code;
+
+	if (!*line)
+		return 0;
+	if (!tab || line[0] != '/')
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: not \"/path TAB NAME\"",
+			       c->host.id.source, n);
+	*tab = '\0';
+	unescape(line);
+	code = strcmp(tab + 1, "LISTED") == 0 ? LISTED : errno_number(tab + 1);
+	/* That machine was short of memory, and not we. */
+	if (code == ENOMEM)
+		code = EIO;
+	if (!code)
+		return err_set(e, -EBADMSG, "%s/answers.tsv:%d: \"%s\" is no errno name",
+			       c->host.id.source, n, tab + 1);
+	*map_at(&c->host.arena, &c->answers, strcmp(line, "/") == 0 ? "" : line) = (void *)code;
+	return 0;
+}
+
+static int load_answers(struct captured *c, struct err *e)
+{
+	enum host_kind kind;
+	char *text, *line, *next;
+	size_t len;
+	int n = 0, r = 0;
+
+	if (c->store->ops->kind(c->store, "answers.tsv", &kind))
+		return 0;
+	text = captured_slurp(c, "answers.tsv", ANSWERS_MAX, &len, e);
+	if (!text)
+		return -EBADMSG;
+	for (line = text; r == 0 && line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r = answer_line(c, line, ++n, e);
+	}
+	free(text);
+	return r;
+}
+
+static struct store *open_store(const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		err_set(e, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	return S_ISDIR(st.st_mode) ? store_open_folder(path, e) : store_open_tar(path, e);
+}
+
+/* Owns the store. */
+static struct host *open_on(struct store *s, struct overlay *overlay, const char *path,
+			    struct err *e)
+{
+	struct captured *c = calloc(1, sizeof(*c));
+	json_t *meta;
+	int r;
+
+	if (!c)
+		out_of_memory(0);
+	c->host.ops = overlay ? &overlaid_ops : &captured_ops;
+	c->store = s;
+	c->overlay = overlay;
+	c->lock_fd = -1;
+	c->resolver = (struct resolver){ .ctx = c,
+					 .kind = captured_store_kind,
+					 .link = captured_store_link,
+					 .arena = &c->host.arena };
+	c->host.id.captured = true;
+	c->host.id.source = arena_strdup(&c->host.arena, path);
+	meta = captured_json(c, "meta.json", META_MAX, e);
+	r = meta ? load_identity(c, meta, e) : -EBADMSG;
+	json_decref(meta);
+	if (r == 0)
+		r = load_answers(c, e);
+	if (r) {
+		if (!meta)
+			err_hint(e, "a capture is a folder or tar with a meta.json; \"gputune "
+				    "capture\" writes one");
+		host_close(&c->host);
+		return NULL;
+	}
+	return &c->host;
+}
+
+struct host *host_open_capture(const char *path, struct err *e)
+{
+	struct store *s = open_store(path, e);
+
+	return s ? open_on(s, NULL, path, e) : NULL;
+}
+
+struct host *host_open_overlay(const char *capture, const char *overlay, struct err *e)
+{
+	struct store *s = open_store(capture, e);
+	struct overlay *o = s ? overlay_open(s, overlay, e) : NULL;
+
+	return o ? open_on(&o->store, o, capture, e) : NULL;
+}
+
+/* Writes to a captured machine's overlay. Files of the kernel answer a write as the kernel would;
+ * what a device would do stands in told.c. */
+
+enum { FILE_MAX = 1 << 20, TOLD_MAX = 8 << 20 };
+
+/* Where the path lies in the store: links resolved as far as folders are known; a folder that the
+ * capture never saw has no links. */
+static int place(struct captured *c, const char *path, char *out, size_t cap)
+{
+	char phys[HOST_PATH_MAX];
+	int r = resolve_place(&c->resolver, path, phys, sizeof(phys));
+
+	if (r && r != -EXDEV && r != -ELOOP)
+		r = path_join("/", path, phys, sizeof(phys));
+	if (r)
+		return r;
+	return snprintf(out, cap, "root%s", phys) >= (int)cap ? -ENAMETOOLONG : 0;
+}
+
+/* The place of a file that is there, a link in its last component followed. */
+static int place_of_file(struct captured *c, const char *path, char *phys, char *out, size_t cap)
+{
+	enum host_kind kind = HOST_LINK;
+	/* Folders are remembered; only a link in the last component needs the whole walk. */
+	int r = resolve_place(&c->resolver, path, phys, HOST_PATH_MAX);
+
+	if (r == 0)
+		r = captured_store_kind(c, phys, &kind);
+	if (r || kind == HOST_LINK)
+		r = resolve_walk(&c->resolver, path, true, phys, HOST_PATH_MAX);
+	if (r)
+		return r;
+	return snprintf(out, cap, "root%s", phys) >= (int)cap ? -ENAMETOOLONG : 0;
+}
+
+static int patch(char *old, size_t n, long long offset, const void *data, size_t len)
+{
+	if (offset > (long long)n || len > n - (size_t)offset)
+		return -EINVAL;
+	memcpy(old + offset, data, len);
+	return 0;
+}
+
+/* A file that the kernel changes because another one was written. */
+static int set_beside(void *ctx, const char *path, const char *text)
+{
+	struct captured *c = ctx;
+	char phys[HOST_PATH_MAX], name[HOST_PATH_MAX];
+
+	if (place_of_file(c, path, phys, name, sizeof(name)))
+		return 0;
+	return overlay_put(c->overlay, name, text, strlen(text), 0644);
+}
+
+static int captured_write_file(struct host *h, const char *path, long long offset, const void *data,
+			       size_t len)
+{
+	struct captured *c = (struct captured *)h;
+	char phys[HOST_PATH_MAX], name[HOST_PATH_MAX], *old, *text;
+	struct arena a = { 0 };
+	size_t n;
+	int r = place_of_file(c, path, phys, name, sizeof(name));
+
+	if (r)
+		return r;
+	r = host_read(h, path, FILE_MAX, &a, &old, &n);
+	if (r == 0 && offset >= 0) {
+		r = patch(old, n, offset, data, len);
+		if (r == 0)
+			r = overlay_put(c->overlay, name, old, n, 0644);
+	} else if (r == 0) {
+		struct kernel_file f = { .h = h, .a = &a, .path = phys, .old = old };
+
+		text = arena_strndup(&a, data, len);
+		r = kernel_file_write(&f, text, set_beside, c);
+		if (r == 0)
+			r = overlay_put(c->overlay, name, f.now, strlen(f.now), 0644);
+	}
+	arena_free(&a);
+	return r;
+}
+
+/* --- answers of libraries ----------------------------------------------------------------------
+ */
+
+json_t *captured_told(struct captured *c, const char *api)
+{
+	json_t **page = (json_t **)map_at(&c->host.arena, &c->told, api);
+	struct err e = { 0 };
+	enum host_kind kind;
+	char name[64];
+
+	if (*page)
+		return *page;
+	if (snprintf(name, sizeof(name), "told/%s.json", api) < (int)sizeof(name) &&
+	    c->store->ops->kind(c->store, name, &kind) == 0)
+		*page = captured_json(c, name, TOLD_MAX, &e);
+	if (*page && api_page_check(*page, name, &e)) {
+		json_decref(*page);
+		*page = NULL;
+	}
+	if (!*page)
+		*page = json_object();
+	return *page;
+}
+
+/* The pages that changed: a device's answer may bring others with it. */
+struct telling {
+	struct captured *c;
+	const char *apis[4];
+	size_t n;
+	int r;
+};
+
+static void changed(struct telling *t, const char *api)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->apis[i], api) == 0)
+			return;
+	if (t->n < sizeof(t->apis) / sizeof(t->apis[0]))
+		t->apis[t->n++] = arena_strdup(&t->c->host.arena, api);
+}
+
+/* One answer that is different now; NULL: the capture's own again. */
+static void tell_one(void *ctx, const char *api, const char *object, const char *field,
+		     const struct answer *value)
+{
+	struct telling *t = ctx;
+	json_t *page = captured_told(t->c, api), *o = json_object_get(page, object);
+
+	changed(t, api);
+	if (value)
+		api_page_store(page, object, field, 0, value);
+	else if (o)
+		json_object_del(o, field);
+}
+
+static int save(struct captured *c, const char *api)
+{
+	char name[64], *text = json_dumps(captured_told(c, api), JSON_SORT_KEYS | JSON_INDENT(1));
+	int r = text ? 0 : -ENOMEM;
+
+	if (snprintf(name, sizeof(name), "told/%s.json", api) >= (int)sizeof(name))
+		r = -ENAMETOOLONG;
+	if (r == 0)
+		r = overlay_put(c->overlay, name, text, strlen(text), 0644);
+	free(text);
+	return r;
+}
+
+static int captured_tell(struct host *h, const char *api, const char *object, const char *field,
+			 const struct answer *value)
+{
+	struct captured *c = (struct captured *)h;
+	struct telling t = { .c = c };
+
+	if (strchr(api, '/'))
+		return -EINVAL;
+	t.r = told_effects(h, api, object, field, value, tell_one, &t);
+	for (size_t i = 0; t.r == 0 && i < t.n; i++)
+		t.r = save(c, t.apis[i]);
+	return t.r;
+}
+
+/* --- files of ours -----------------------------------------------------------------------------
+ */
+
+static int captured_put(struct host *h, const char *path, const void *data, size_t len,
+			unsigned mode)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	return r ? r : overlay_put(c->overlay, name, data, len, mode);
+}
+
+int captured_stat(struct host *h, const char *path, struct host_stat *out)
+{
+	struct captured *c = (struct captured *)h;
+	struct host_stat st = { .uid = h->id.euid, .links = 1 };
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	if (r == 0)
+		r = overlay_mode(c->overlay, name, &st.mode);
+	if (r == 0)
+		r = host_kind(h, path, &st.kind);
+	if (r == 0)
+		*out = st;
+	return r;
+}
+
+static int captured_append(struct host *h, const char *path, const void *data, size_t len)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	return r ? r : overlay_append(c->overlay, name, data, len);
+}
+
+static int captured_make(struct host *h, enum host_kind kind, const char *path, const char *target,
+			 unsigned mode)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	resolve_forget(&c->resolver);
+	return r ? r : overlay_make(c->overlay, kind, name, target, mode);
+}
+
+static int captured_remove(struct host *h, const char *path)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r = place(c, path, name, sizeof(name));
+
+	resolve_forget(&c->resolver);
+	return r ? r : overlay_remove(c->overlay, name);
+}
+
+static int captured_lock(struct host *h, const char *path)
+{
+	struct captured *c = (struct captured *)h;
+	char name[HOST_PATH_MAX];
+	int r;
+
+	if (c->lock_fd >= 0)
+		return 0;
+	r = place(c, path, name, sizeof(name));
+	if (r == 0)
+		r = overlay_lock(c->overlay, name);
+	if (r < 0)
+		return r;
+	c->lock_fd = r;
+	return 0;
+}
+
+const struct host_writes captured_writes = {
+	.write = captured_write_file,
+	.tell = captured_tell,
+	.put = captured_put,
+	.append = captured_append,
+	.make = captured_make,
+	.remove = captured_remove,
+	.lock = captured_lock,
 };

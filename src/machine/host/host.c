@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all implementations of the door share: buffers, order of names, and path arithmetic. */
-#include "machine/host/host.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/host/host.h"
 #include "base/text.h"
+#include "machine/host/ask.h"
 
 void host_close(struct host *h)
 {
@@ -195,4 +195,16 @@ int path_join(const char *dir, const char *target, char *buf, size_t cap)
 		buf[len++] = '/';
 	buf[len] = '\0';
 	return 0;
+}
+
+/* Making answers: apart from the live host, so that a provider can be linked alone. */
+
+void answer_int(struct answer *out, long long v)
+{
+	*out = (struct answer){ .kind = ANSWER_INT, .i = v };
+}
+
+void answer_text(struct answer *out, const char *text)
+{
+	*out = (struct answer){ .kind = ANSWER_TEXT, .text = text };
 }

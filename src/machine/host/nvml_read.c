@@ -3,10 +3,13 @@
  * Calls that have no common shape: structures, versions of one call (the newest first, an older one
  * where the library or driver does not know it), and arguments. Ends in the table of all questions.
  */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "machine/host/nvml_gpu.h"
+#include "machine/host/nvml_read.h"
+#include "machine/host/vendor.h"
 
 /* The installed library or driver is older than this version of a call. */
 static bool too_old(int result)
@@ -318,3 +321,337 @@ const struct nvml_question nvml_questions[] = {
 	{ "nvmlDeviceGetCpuAffinity", READ_TEXT(text_affinity) },
 };
 const size_t nvml_questions_n = sizeof(nvml_questions) / sizeof(nvml_questions[0]);
+
+/*
+ * Opening and closing NVML. Attaching to a GPU is the largest single cost (6 ms on an H200) and the
+ * one thing that NVML does for several GPUs at a time, so that all handles are got at once.
+ */
+
+static void initialise(void *ctx)
+{
+	struct nvml *n = ctx;
+
+	n->result = n->api.nvmlInit_v2();
+	if (n->result == NVML_FUNCTION_NOT_FOUND)
+		n->result = n->api.nvmlInit();
+}
+
+void nvml_open(struct nvml *n)
+{
+	n->error = nvml_load(&n->api, &n->lib);
+	if (n->error)
+		return;
+	vendor_call(initialise, n);
+	if (n->result)
+		return;
+	n->count_result = n->api.nvmlDeviceGetCount_v2(&n->n);
+	if (n->count_result == NVML_FUNCTION_NOT_FOUND)
+		n->count_result = n->api.nvmlDeviceGetCount(&n->n);
+	if (n->count_result)
+		n->n = 0;
+	if (n->n > NVML_GPUS_MAX)
+		n->n = NVML_GPUS_MAX;
+}
+
+/* A GPU's handle, into g. For threads. */
+static void *attach(void *arg)
+{
+	struct nvml_gpu *g = arg;
+	unsigned index = (unsigned)(g - g->nvml->gpus);
+
+	g->result = g->nvml->api.nvmlDeviceGetHandleByIndex_v2(index, &g->dev);
+	if (g->result == NVML_FUNCTION_NOT_FOUND)
+		g->result = g->nvml->api.nvmlDeviceGetHandleByIndex(index, &g->dev);
+	return NULL;
+}
+
+static void attach_all(struct nvml *n)
+{
+	pthread_t threads[NVML_GPUS_MAX];
+	bool started[NVML_GPUS_MAX] = { false };
+
+	/* The last one, often the only one, is for this thread. */
+	for (unsigned i = 0; i + 1 < n->n; i++)
+		started[i] = pthread_create(&threads[i], NULL, attach, &n->gpus[i]) == 0;
+	for (unsigned i = 0; i < n->n; i++)
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		else
+			attach(&n->gpus[i]);
+}
+
+struct nvml_gpu *nvml_gpu(struct nvml *n, unsigned index)
+{
+	if (n->gpus)
+		return &n->gpus[index];
+	n->gpus = calloc(n->n, sizeof(*n->gpus));
+	if (!n->gpus)
+		out_of_memory(0);
+	for (unsigned i = 0; i < n->n; i++) {
+		n->gpus[i].nvml = n;
+		n->gpus[i].cache = calloc(nvml_questions_n, sizeof(*n->gpus[i].cache));
+		if (!n->gpus[i].cache)
+			out_of_memory(0);
+	}
+	attach_all(n);
+	return &n->gpus[index];
+}
+
+void nvml_gpu_renew(struct nvml_gpu *g)
+{
+	memset(g->cache, 0, nvml_questions_n * sizeof(*g->cache));
+	if (g->fields)
+		memset(g->fields->fresh, 0, sizeof(g->fields->fresh));
+	attach(g);
+}
+
+void nvml_shut(struct nvml *n)
+{
+	for (unsigned i = 0; n->gpus && i < n->n; i++) {
+		for (unsigned k = 0; k < NVML_PROCESS_KINDS; k++)
+			free(n->gpus[i].processes[k].items);
+		free(n->gpus[i].fields);
+		free(n->gpus[i].cache);
+	}
+	free(n->gpus);
+	if (!n->error && !n->result)
+		n->api.nvmlShutdown();
+	vendor_close(n->lib);
+}
+
+/*
+ * nvmlDeviceGetFieldValues: many small numbers in one call. A group is fetched when one of its
+ * fields is asked for; the fields of links for all links at once.
+ */
+
+enum { BATCH_MAX = NVML_FIELD_NAMES * NVML_LINKS_MAX };
+
+/* Drivers leave an entry as it was when another field of the same call is refused. */
+enum { UNTOUCHED = -1 };
+
+static void call(struct nvml_gpu *g, struct nvml_field *f, size_t n)
+{
+	int r = g->nvml->api.nvmlDeviceGetFieldValues(g->dev, (int)n, f);
+
+	for (size_t i = 0; r && i < n; i++)
+		f[i].result = r;
+}
+
+static int value_of(const struct nvml_field *f, long long *out)
+{
+	if (f->result)
+		return f->result;
+	switch (f->type) {
+	case NVML_VALUE_UINT:
+		*out = f->value.u;
+		return 0;
+	case NVML_VALUE_ULONG:
+		*out = (long long)f->value.ul;
+		return 0;
+	case NVML_VALUE_ULL:
+		*out = (long long)f->value.ull;
+		return 0;
+	case NVML_VALUE_LL:
+		*out = f->value.ll;
+		return 0;
+	case NVML_VALUE_INT:
+		*out = f->value.i;
+		return 0;
+	case NVML_VALUE_USHORT:
+		*out = f->value.us;
+		return 0;
+	default:
+		return NVML_UNKNOWN;
+	}
+}
+
+static size_t find(const char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < NVML_FIELD_NAMES && (strlen(nvml_field_names[i].name) != len ||
+					memcmp(nvml_field_names[i].name, s, len) != 0))
+		i++;
+	return i;
+}
+
+/* Times are 64 bits wide; what else has had the number (switches, per cent, Watts) is narrower. */
+static bool is_time(struct nvml_gpu *g, unsigned id)
+{
+	struct nvml_field f = { .id = id, .result = UNTOUCHED };
+
+	call(g, &f, 1);
+	return f.result == 0 &&
+	       (f.type == NVML_VALUE_ULL || f.type == NVML_VALUE_LL || f.type == NVML_VALUE_ULONG);
+}
+
+/* The driver's version does not tell: the numbers went back within R580. */
+static void learn_numbering(struct nvml_gpu *g)
+{
+	size_t i = find(NVML_FIELD_RENUMBERED, strlen(NVML_FIELD_RENUMBERED));
+
+	if (g->fields->numbered || i == NVML_FIELD_NAMES)
+		return;
+	g->fields->numbered = true;
+	g->fields->as_575 =
+		!is_time(g, nvml_field_names[i].id) && is_time(g, nvml_field_names[i].id_575);
+}
+
+static unsigned id_of(const struct nvml_gpu *g, size_t i)
+{
+	const struct nvml_field_name *f = &nvml_field_names[i];
+
+	return g->fields->as_575 && f->id_575 ? f->id_575 : f->id;
+}
+
+static void fetch(struct nvml_gpu *g, enum nvml_field_group group, unsigned links)
+{
+	struct nvml_field *batch = calloc(BATCH_MAX, sizeof(*batch));
+	size_t n = 0, k = 0;
+
+	if (!batch)
+		out_of_memory(0);
+	if (group == NVML_FIELDS_SLOWDOWN || group == NVML_FIELDS_HW_SLOWDOWN)
+		learn_numbering(g);
+	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
+		for (unsigned l = 0; nvml_field_names[i].group == group && l < links; l++)
+			batch[n++] = (struct nvml_field){ .id = id_of(g, i),
+							  .scope = nvml_field_names[i].scope + l,
+							  .result = UNTOUCHED };
+	if (n)
+		call(g, batch, n);
+	for (size_t i = 0; i < n; i++)
+		if (batch[i].result == UNTOUCHED)
+			call(g, &batch[i], 1);
+	for (size_t i = 0; i < NVML_FIELD_NAMES; i++)
+		for (unsigned l = 0; nvml_field_names[i].group == group && l < links; l++) {
+			g->fields->f[i][l] = batch[k++];
+			g->fields->fresh[i][l] = true;
+		}
+	free(batch);
+}
+
+static unsigned link_count(struct nvml_gpu *g)
+{
+	static const char name[] = "NVLINK_LINK_COUNT";
+	long long n = 0;
+
+	if (nvml_field(g, name, sizeof(name) - 1, &n) || n < 0)
+		return 0;
+	return n < NVML_LINKS_MAX ? (unsigned)n : NVML_LINKS_MAX;
+}
+
+int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out)
+{
+	const char *comma = memchr(s, ',', len);
+	size_t n = comma ? (size_t)(comma - s) : len, i = find(s, n);
+	unsigned link = 0, links = 1;
+
+	if (i == NVML_FIELD_NAMES || nvml_field_of_link(&nvml_field_names[i]) != (comma != NULL))
+		return NVML_INVALID_ARGUMENT;
+	if (comma && nvml_args_parse(&nvml_args_link, comma + 1, len - n - 1, &link))
+		return NVML_INVALID_ARGUMENT;
+	if (!g->fields) {
+		g->fields = calloc(1, sizeof(*g->fields));
+		if (!g->fields)
+			out_of_memory(0);
+	}
+	if (!g->fields->fresh[i][link]) {
+		if (comma)
+			links = link_count(g);
+		if (link >= links)
+			return NVML_NOT_SUPPORTED;
+		fetch(g, nvml_field_names[i].group, links);
+	}
+	g->fields->fresh[i][link] = false;
+	return value_of(&g->fields->f[i][link], out);
+}
+
+/* Who uses a GPU: the lists of processes, in whichever of NVML's three versions the library has. */
+
+enum { PROCESSES_MAX = 1024 };
+
+typedef int list_fn(struct nvml_device *d, unsigned *n, struct nvml_process *out);
+typedef int list_v1_fn(struct nvml_device *d, unsigned *n, struct nvml_process_v1 *out);
+
+static int list_v1(struct nvml_gpu *g, list_v1_fn *fn, struct nvml_processes *p)
+{
+	struct nvml_process_v1 *old = calloc(PROCESSES_MAX, sizeof(*old));
+	int r;
+
+	if (!old)
+		out_of_memory(0);
+	r = fn(g->dev, &p->n, old);
+	for (unsigned i = 0; r == 0 && i < p->n && i < PROCESSES_MAX; i++)
+		p->items[i] = (struct nvml_process){ .pid = old[i].pid, .memory = old[i].memory };
+	free(old);
+	return r;
+}
+
+static int list(struct nvml_gpu *g, unsigned kind, struct nvml_processes *p)
+{
+	const struct nvml_api *api = &g->nvml->api;
+	list_fn *const newest[] = { api->nvmlDeviceGetComputeRunningProcesses_v3,
+				    api->nvmlDeviceGetGraphicsRunningProcesses_v3,
+				    api->nvmlDeviceGetMPSComputeRunningProcesses_v3 };
+	list_fn *const second[] = { api->nvmlDeviceGetComputeRunningProcesses_v2,
+				    api->nvmlDeviceGetGraphicsRunningProcesses_v2 };
+	list_v1_fn *const first[] = { api->nvmlDeviceGetComputeRunningProcesses,
+				      api->nvmlDeviceGetGraphicsRunningProcesses };
+	int r;
+
+	p->n = PROCESSES_MAX;
+	r = newest[kind](g->dev, &p->n, p->items);
+	if (r == NVML_FUNCTION_NOT_FOUND && kind != NVML_MPS) {
+		p->n = PROCESSES_MAX;
+		r = second[kind](g->dev, &p->n, p->items);
+	}
+	if (r == NVML_FUNCTION_NOT_FOUND && kind != NVML_MPS) {
+		p->n = PROCESSES_MAX;
+		r = list_v1(g, first[kind], p);
+	}
+	if (p->n > PROCESSES_MAX)
+		p->n = PROCESSES_MAX;
+	/* More processes than fit: the count is cut, the ones not listed stay unknown. */
+	if (r == NVML_INSUFFICIENT_SIZE)
+		r = NVML_INSUFFICIENT_RESOURCES;
+	return r;
+}
+
+int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long long *out)
+{
+	struct nvml_processes *p = &g->processes[kind];
+	const char *close = strchr(rest, ')');
+	unsigned i = 0;
+
+	/* Asking how many there are starts over; asking about one of them does not. */
+	if (!p->asked || !*rest) {
+		p->asked = true;
+		if (!p->items)
+			p->items = calloc(PROCESSES_MAX, sizeof(*p->items));
+		if (!p->items)
+			out_of_memory(0);
+		p->result = list(g, kind, p);
+	}
+	if (p->result)
+		return nvml_errno(p->result);
+	if (!*rest) {
+		*out = p->n;
+		return 0;
+	}
+	if (*rest != '(' || !close ||
+	    nvml_args_parse(&(struct nvml_args){ .numbers = PROCESSES_MAX }, rest + 1,
+			    (size_t)(close - rest - 1), &i) ||
+	    i >= p->n)
+		return -EINVAL;
+	if (strcmp(close, ").pid") == 0) {
+		*out = p->items[i].pid;
+		return 0;
+	}
+	if (strcmp(close, ").usedGpuMemory") != 0)
+		return -EINVAL;
+	if (p->items[i].memory == ~0ULL)
+		return -EOPNOTSUPP;
+	*out = (long long)p->items[i].memory;
+	return 0;
+}

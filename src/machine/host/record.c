@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recording: every answer is kept at the place without links, absences and refusals too. */
-#include "machine/host/record.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/host/record.h"
 #include "machine/host/api_book.h"
 #include "machine/host/resolve.h"
+#include "base/utf8.h"
+#include "machine/host/redact.h"
+#include "machine/host/sink.h"
 
 struct record {
 	struct host host;
@@ -264,4 +267,263 @@ const struct map *record_places(const struct host *record)
 const struct map *record_pages(const struct host *record)
 {
 	return &((const struct record *)record)->pages;
+}
+
+/* From what was recorded to a capture: redacted copies, answers.tsv, meta.json and the api pages.
+ */
+
+struct saving {
+	struct arena arena;
+	struct sink *sink;
+	struct redactor *redact; /* NULL: nothing is replaced */
+	struct text answers;
+	struct err *e;
+};
+
+static const char *redacted_path(struct saving *s, const char *path)
+{
+	size_t len = strlen(path);
+
+	/* The names of firmware variables end in the well-known GUID of who defined them. */
+	if (str_starts(path, "/sys/firmware/efi/"))
+		return path;
+	if (s->redact)
+		s->redact->named_here = redact_names_host(path);
+	return s->redact ? redact_text(s->redact, path, &len) : path;
+}
+
+static const char *redacted_data(struct saving *s, const char *path, const struct recorded *p,
+				 size_t *len)
+{
+	char *copy;
+
+	*len = p->len;
+	if (!s->redact)
+		return p->data;
+	s->redact->named_here = redact_names_host(path);
+	if (redact_is_secret_file(path)) {
+		copy = arena_printf(&s->arena, "%s\n", redact_serial(s->redact, p->data, p->len));
+		*len = strlen(copy);
+		return copy;
+	}
+	if (str_ends(path, "/config") && p->len >= 64) {
+		copy = arena_strndup(&s->arena, p->data, p->len);
+		redact_config_space((unsigned char *)copy, p->len);
+		return copy;
+	}
+	/* Servers of network mounts, addresses given to the kernel; and text only, as there are no
+	 * others. */
+	if ((str_ends(path, "/mounts") || str_ends(path, "/mountinfo") ||
+	     str_ends(path, "/cmdline")) &&
+	    !memchr(p->data, '\0', p->len)) {
+		copy = redact_addresses(s->redact, p->data);
+		*len = strlen(copy);
+		return copy;
+	}
+	return redact_text(s->redact, p->data, len);
+}
+
+/* Folders above a place, once each; places come sorted, so that parents of the last one are known.
+ */
+static int make_parents(struct saving *s, struct map *made, const char *name)
+{
+	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *dir = arena_strndup(&s->arena, name, (size_t)(slash - name));
+		void **at = map_at(&s->arena, made, dir);
+		int r;
+
+		if (*at)
+			continue;
+		*at = s;
+		r = sink_folder(s->sink, dir, s->e);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Names of files may hold what separates lines and columns. */
+static void answer_line(struct saving *s, const char *path, const char *answer)
+{
+	for (const char *c = path; *c; c++) {
+		if (*c == '\t')
+			text_add(&s->answers, "\\t");
+		else if (*c == '\n')
+			text_add(&s->answers, "\\n");
+		else if (*c == '\\')
+			text_add(&s->answers, "\\\\");
+		else
+			text_addc(&s->answers, *c);
+	}
+	text_printf(&s->answers, "\t%s\n", answer);
+}
+
+static int save_place(struct saving *s, struct map *made, const char *path,
+		      const struct recorded *p)
+{
+	const char *shown = redacted_path(s, path),
+		   *name = arena_printf(&s->arena, "root%s", shown), *data;
+	size_t len;
+	int r;
+
+	if (p->listed)
+		answer_line(s, shown, "LISTED");
+	else if (p->refused)
+		answer_line(s, shown, errno_name(p->refused));
+	if (p->kind == HOST_OTHER)
+		return 0;
+	if (p->kind == HOST_DIR)
+		return make_parents(s, made, arena_printf(&s->arena, "%s/", name));
+	r = make_parents(s, made, name);
+	if (r)
+		return r;
+	if (p->kind == HOST_LINK)
+		return sink_link(s->sink, name, redacted_path(s, p->data), s->e);
+	if (!p->data) { /* seen, never read or refused */
+		if (!p->refused)
+			answer_line(s, shown, "ENOMEDIUM");
+		return sink_file(s->sink, name, "", 0, s->e);
+	}
+	data = redacted_data(s, path, p, &len);
+	return sink_file(s->sink, name, data, len, s->e);
+}
+
+static int save_places(struct saving *s, const struct map *places)
+{
+	struct map_entry *list = map_sorted(&s->arena, places);
+	struct map made = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < places->n; i++)
+		r = save_place(s, &made, list[i].key, list[i].value);
+	return r;
+}
+
+/* Serial numbers and GPU UUIDs are answers too; addresses stand only in the interface answers. */
+static json_t *redacted_answer(struct saving *s, const char *api, const char *field,
+			       const json_t *v)
+{
+	const char *text = json_string_value(v);
+	size_t len;
+
+	if (!s->redact || !text)
+		return json_deep_copy(v);
+	s->redact->named_here =
+		strcmp(api, "env") == 0 || strcmp(api, "if") == 0 || strcmp(api, "zpool") == 0;
+	if (strstr(field, "Serial"))
+		return json_string(redact_serial(s->redact, text, strlen(text)));
+	if (strstr(field, "PartNumber"))
+		return json_string("REDACTED");
+	if (strcmp(api, "if") == 0)
+		return json_string(redact_addresses(s->redact, text));
+	len = strlen(text);
+	return json_string(redact_text(s->redact, text, &len));
+}
+
+static int save_json(struct saving *s, const char *name, json_t *j)
+{
+	char *text = json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS);
+	int r = text ? 0 : err_set(s->e, -ENOMEM, "%s: out of memory", name);
+	TEXT_AUTO t = { 0 };
+
+	if (text) {
+		text_printf(&t, "%s\n", text);
+		r = sink_file(s->sink, name, t.s, t.len, s->e);
+	}
+	free(text);
+	return r;
+}
+
+static int save_page(struct saving *s, const char *api, json_t *page)
+{
+	json_t *copy = json_object(), *fields, *value, *o;
+	const char *object, *field;
+	int r;
+
+	json_object_foreach(page, object, fields)
+	{
+		o = json_object();
+		json_object_set_new(copy, redacted_path(s, object), o);
+		json_object_foreach(fields, field, value)
+			json_object_set_new(o, field, redacted_answer(s, api, field, value));
+	}
+	r = save_json(s, arena_printf(&s->arena, "api/%s.json", api), copy);
+	json_decref(copy);
+	return r;
+}
+
+static int save_meta(struct saving *s, const struct host_identity *id)
+{
+	const char *nodename = s->redact ? "host" : id->nodename;
+	json_t *j = json_pack(
+		"{s:s, s:s, s:s, s:s, s:[], s:{s:s, s:s, s:s, s:s, s:I, s:I, s:I}, s:b, s:s}",
+		"schema", "gputune.capture/1", "tool_version", GPUTUNE_VERSION, "origin",
+		"captured", "about", "what gputune read of this machine", "sources", "identity",
+		"nodename", utf8_clean(&s->arena, nodename), "release",
+		redacted_path(s, id->release), "version", redacted_path(s, id->version), "machine",
+		id->machine, "euid", (json_int_t)id->euid, "page_size", (json_int_t)id->page_size,
+		"time_s", (json_int_t)id->time_s, "redacted", s->redact != NULL, "unlisted",
+		"unknown");
+	int r = save_json(s, "meta.json", j);
+
+	json_decref(j);
+	return r;
+}
+
+/* Serial numbers are known before any text is written in which they may stand. */
+static void learn_serials(struct saving *s, const struct map *places, const struct map *pages)
+{
+	const char *object, *field;
+	json_t *page, *fields, *value;
+	struct map_entry *list = map_sorted(&s->arena, places);
+
+	for (size_t i = 0; i < places->n; i++) {
+		const struct recorded *p = list[i].value;
+
+		if (p->kind == HOST_FILE && p->data && redact_is_secret_file(list[i].key))
+			redact_serial(s->redact, p->data, p->len);
+	}
+	list = map_sorted(&s->arena, pages);
+	for (size_t i = 0; i < pages->n; i++) {
+		page = list[i].value;
+		json_object_foreach(page, object, fields) json_object_foreach(
+			fields, field, value) if (strstr(field, "Serial") && json_is_string(value))
+			redact_serial(s->redact, json_string_value(value),
+				      json_string_length(value));
+	}
+}
+
+int record_save(struct host *record, const char *path, bool redact, struct err *e)
+{
+	struct saving s = { .e = e };
+	struct redactor redactor = { .arena = &s.arena, .nodename = record->id.nodename };
+	const struct map *pages = record_pages(record);
+	struct map_entry *list;
+	int r, closed;
+
+	s.sink = sink_open(path, e);
+	if (!s.sink)
+		return -EIO;
+	s.redact = redact ? &redactor : NULL;
+	if (redact) {
+		redactor.is_word = redact_host_is_word(record->id.nodename, record_places(record));
+		learn_serials(&s, record_places(record), pages);
+	}
+	text_add(&s.answers, "");
+	r = save_meta(&s, &record->id);
+	if (r == 0)
+		r = sink_folder(s.sink, "api", e);
+	list = map_sorted(&s.arena, pages);
+	for (size_t i = 0; r == 0 && i < pages->n; i++)
+		r = save_page(&s, list[i].key, list[i].value);
+	if (r == 0)
+		r = sink_folder(s.sink, "root", e);
+	if (r == 0)
+		r = save_places(&s, record_places(record));
+	if (r == 0)
+		r = sink_file(s.sink, "answers.tsv", s.answers.s, s.answers.len, e);
+	closed = sink_close(s.sink, r == 0, e);
+	text_free(&s.answers);
+	arena_free(&s.arena);
+	return r ? r : closed;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding secrets by their shape, and giving each a pseudonym. */
-#include "machine/host/redact.h"
-
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <fnmatch.h>
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "machine/host/redact.h"
+#include "base/text.h"
+#include "machine/host/record.h"
 
 /* Length of a run of groups of n hexadecimal digits joined by sep, count of them, at s; 0 when it
  * is none. */
@@ -351,4 +356,164 @@ char *redact_addresses(struct redactor *r, const char *s)
 		}
 	}
 	return arena_strdup(r->arena, out.s ? out.s : "");
+}
+
+/* Telling names of machines from words, by what else is called so. */
+
+/* Whether a part of the path is the name. */
+static bool has_part(const char *path, const char *name, size_t n)
+{
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+		if (strncmp(slash + 1, name, n) == 0 && (!slash[1 + n] || slash[1 + n] == '/'))
+			return true;
+	return false;
+}
+
+/* Whether it stands in the text between characters that are none of a name, in whatever case. */
+static bool has_word(const struct recorded *p, const char *name, size_t n)
+{
+	for (size_t i = 0; p->data && i + n <= p->len; i++)
+		if (strncasecmp(p->data + i, name, n) == 0 &&
+		    (i == 0 || !isalnum((unsigned char)p->data[i - 1])) &&
+		    (i + n == p->len || !isalnum((unsigned char)p->data[i + n])))
+			return true;
+	return false;
+}
+
+/* What the machine is, not who. */
+static bool names_product(const char *path)
+{
+	return strcmp(path, "/proc/modules") == 0 ||
+	       fnmatch("/sys/*/dmi/id/*_name", path, FNM_NOESCAPE) == 0 ||
+	       fnmatch("/sys/*/dmi/id/*_family", path, FNM_NOESCAPE) == 0 ||
+	       fnmatch("/sys/firmware/devicetree/base/model", path, FNM_NOESCAPE) == 0;
+}
+
+bool redact_host_is_word(const char *nodename, const struct map *places)
+{
+	size_t n = strcspn(nodename, ".");
+
+	for (size_t i = 0; n && i < places->cap; i++) {
+		const char *path = places->slots[i].key;
+
+		if (!path)
+			continue;
+		if ((str_starts(path, "/sys/") && has_part(path, nodename, n)) ||
+		    (names_product(path) && has_word(places->slots[i].value, nodename, n)))
+			return true;
+	}
+	return false;
+}
+
+bool redact_names_host(const char *path)
+{
+	static const char *const patterns[] = {
+		"/etc/hostname",
+		"/etc/hosts",
+		"/etc/hosts.*",
+		"/etc/fstab",
+		"/etc/machine-info",
+		"/etc/mdadm/*",
+		"/etc/netplan/*",
+		"/etc/NetworkManager/*",
+		"/etc/resolv.conf",
+		"/etc/slurm*",
+		"/etc/ssh/*",
+		"/etc/systemd/network/*",
+		"/home/*",
+		"*/cmdline",
+		"*/mounts",
+		"*/mountinfo",
+		"/proc/sys/kernel/hostname",
+		"/proc/sys/kernel/domainname",
+		"/proc/spl/kstat/zfs/*",
+		"/dev/mapper/*",
+		/* InfiniBand: "HOST mlx5_0". Volumes: a group or an array called by the machine. */
+		"/sys/*/node_desc",
+		"/sys/*/dm/name",
+		"/sys/*/dm/uuid",
+		"/sys/*/md/*",
+	};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (fnmatch(patterns[i], path, FNM_NOESCAPE) == 0)
+			return true;
+	return false;
+}
+
+/* Serial numbers: in files of their own, in answers, and in PCI configuration space. */
+
+/* What vendors write who give no number. */
+static bool no_number(const char *s)
+{
+	static const char *const texts[] = { "none",
+					     "0",
+					     "n/a",
+					     "na",
+					     "unknown",
+					     "default string",
+					     "default",
+					     "not specified",
+					     "not available",
+					     "not applicable",
+					     "not provided",
+					     "to be filled by o.e.m.",
+					     "system serial number",
+					     "chassis serial number",
+					     "base board serial number",
+					     "asset tag",
+					     "no asset tag" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcasecmp(s, texts[i]) == 0)
+			return true;
+	return !*s;
+}
+
+const char *redact_serial(struct redactor *r, const char *s, size_t len)
+{
+	size_t n, digits = 0, letters = 0;
+	const char *text = str_trim(s, strnlen(s, len), &n),
+		   *number = arena_strndup(r->arena, text, n);
+	bool word;
+
+	for (size_t i = 0; i < n; i++) {
+		digits += isdigit((unsigned char)number[i]) != 0;
+		letters += isalpha((unsigned char)number[i]) != 0;
+	}
+	/* A word that could be a plain number or name elsewhere is not looked for there. */
+	word = digits + letters == n && n >= REDACT_SERIAL_MIN &&
+	       (digits > 9 || (digits && letters));
+	if (no_number(number))
+		return number;
+	return redact_pseudonym(r, word ? &r->serials : &r->odd_serials, number,
+				word ? "SERIAL%02X%02X" : "SERIAL-%02X%02X");
+}
+
+bool redact_is_secret_file(const char *path)
+{
+	static const char *const names[] = { "/serial",	   "_serial", "/serial_number",
+					     "_asset_tag", "/wwid",   "/wwn",
+					     "/nguid",	   "/eui",    "/vpd",
+					     "/subsysnqn", "/hostid", "/machine-id",
+					     "/boot_id" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_ends(path, names[i]))
+			return true;
+	return false;
+}
+
+void redact_config_space(unsigned char *config, size_t len)
+{
+	size_t at = 0x100;
+
+	for (int hops = 0; hops < 480 && at >= 0x100 && at + 12 <= len; hops++) {
+		unsigned header = config[at] | (unsigned)config[at + 1] << 8 |
+				  (unsigned)config[at + 2] << 16 | (unsigned)config[at + 3] << 24;
+
+		if (PCI_EXT_CAP_ID(header) == PCI_EXT_CAP_ID_DSN)
+			memset(config + at + 4, 0, 8);
+		at = PCI_EXT_CAP_NEXT(header);
+	}
 }

@@ -44,4 +44,15 @@ bool redact_is_secret_file(const char *path);
 /* PCI configuration space: zeroes the device serial number capability in place. */
 void redact_config_space(unsigned char *config, size_t len);
 
+/*
+ * Where a machine's name is a name. One that could as well be a word ("spark", "nvme") is replaced
+ * only there: elsewhere it is a module, a product or a service.
+ */
+
+/* The kernel, a module, a driver or the product is called so, as far as the recorded places (paths
+ * to struct recorded) tell. */
+bool redact_host_is_word(const char *nodename, const struct map *places);
+/* Whether machines are named in the file, or in its path. */
+bool redact_names_host(const char *path);
+
 #endif

@@ -4,8 +4,7 @@
  * when it is opened; data are read when asked. The archive may be hostile: every size and name is
  * checked.
  */
-#include "machine/host/store.h"
-
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/host/store.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "machine/host/tar_extension.h"
-#include "machine/host/tar_header.h"
+#include "machine/host/store_tar.h"
 
 /* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
 enum { MEMBERS_MAX = 200000, EXTENSION_MAX = 65536, NAMES_MAX = 64 << 20, WINDOW = 1 << 17 };
@@ -357,4 +356,129 @@ struct store *store_open_tar(const char *path, struct err *e)
 		return &t->store;
 	tar_close(&t->store);
 	return NULL;
+}
+
+/* Reading one tar header: numbers, check sum, and names that stay inside. */
+
+int tar_octal(const char *s, size_t n, long long *out)
+{
+	long long v = 0;
+	size_t i = 0;
+
+	while (i < n && s[i] == ' ')
+		i++;
+	for (; i < n && s[i] >= '0' && s[i] <= '7'; i++)
+		v = v * 8 + (s[i] - '0');
+	if (i < n && s[i] != '\0' && s[i] != ' ')
+		return -EINVAL;
+	*out = v;
+	return 0;
+}
+
+bool tar_checksum_fits(const struct tar_header *h)
+{
+	const unsigned char *p = (const unsigned char *)h;
+	long long want;
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < TAR_RECORD; i++)
+		sum += p[i];
+	/* The sum's own field counts as blanks. */
+	for (size_t i = 0; i < sizeof(h->checksum); i++)
+		sum += ' ' - (unsigned)(unsigned char)h->checksum[i];
+	return tar_octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
+}
+
+bool tar_clean_name(const char *raw, char *out, size_t cap)
+{
+	size_t len = 0;
+
+	if (raw[0] == '/')
+		return false;
+	while (*raw) {
+		size_t n = strcspn(raw, "/");
+
+		if (n == 2 && raw[0] == '.' && raw[1] == '.')
+			return false;
+		if (n && !(n == 1 && raw[0] == '.')) {
+			if (len + n + 2 > cap)
+				return false;
+			if (len)
+				out[len++] = '/';
+			memcpy(out + len, raw, n);
+			len += n;
+		}
+		raw += n;
+		raw += strspn(raw, "/");
+	}
+	out[len] = '\0';
+	return true;
+}
+
+/* Reading pax and GNU records; the archive may be hostile. */
+
+static int broken(const char **why, const char *what)
+{
+	*why = what;
+	return -EBADMSG;
+}
+
+static int keep(char *out, const char *value, size_t n, const char **why)
+{
+	n = strnlen(value, n);
+	if (n >= HOST_PATH_MAX)
+		return broken(why, "a name that is too long");
+	memcpy(out, value, n);
+	out[n] = '\0';
+	return 0;
+}
+
+/* "key=value\n", n bytes with the newline. */
+static int one_key(struct tar_extension *x, const char *key, size_t n, const char **why)
+{
+	const char *value = memchr(key, '=', n - 1);
+	size_t left;
+
+	if (!value)
+		return broken(why, "a broken pax record");
+	value++;
+	left = n - 1 - (size_t)(value - key);
+	if (str_starts(key, "path="))
+		return keep(x->name, value, left, why);
+	if (str_starts(key, "linkpath="))
+		return keep(x->link, value, left, why);
+	if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
+		return broken(why, "a pax extension that no capture needs");
+	return 0;
+}
+
+/* One "LEN key=value\n" record after another. */
+static int pax(struct tar_extension *x, const char *text, size_t n, const char **why)
+{
+	while (n) {
+		char *end;
+		unsigned long len = strtoul(text, &end, 10);
+		size_t digits = (size_t)(end - text);
+		int r;
+
+		/* strtoul skips blanks and newlines: the number must begin the record, and end
+		 * inside it. */
+		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
+		    text[len - 1] != '\n' || digits + 1 >= len)
+			return broken(why, "a broken pax record");
+		r = one_key(x, end + 1, len - digits - 1, why);
+		if (r)
+			return r;
+		text += len;
+		n -= len;
+	}
+	return 0;
+}
+
+int tar_extension_read(struct tar_extension *x, char type, const char *text, size_t n,
+		       const char **why)
+{
+	if (type == 'x')
+		return pax(x, text, n, why);
+	return keep(type == 'L' ? x->name : x->link, text, n, why);
 }

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "machine/write/write.h"
 #include "machine/knob/kinds.h"
-#include "machine/model/pci_caps.h"
+#include "machine/model/pci.h"
 
 enum { SMALLEST_REQUEST = 128, LARGEST_REQUEST = 4096 };
 

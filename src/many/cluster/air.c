@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Announcing in rounds, and keeping each thing that was heard once, with how often. */
-#include "many/cluster/air.h"
-
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/icmp6.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "many/cluster/air.h"
 #include "base/clock.h"
-#include "many/cluster/air_inside.h"
 
 /* HEARD_MAX: more is a storm, of which no more is to be learned. */
 enum { ROUND_MS = 50, HEAR_MS = 20, HEARD_MAX = 1024, BURST = 256 };
@@ -212,4 +216,257 @@ void air_close(struct air *air)
 		close(air->datagrams);
 	if (air->echo >= 0)
 		close(air->echo);
+}
+
+/* Raw sockets, datagrams and echoes of one network namespace, all non-blocking. */
+
+/* Not forwarded by any bridge that keeps to IEEE 802.1D; the first is LLDP's usual one. */
+static const uint8_t nearest[][6] = {
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E },
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x03 },
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x00 },
+};
+static const uint8_t everybody[6] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
+
+enum { FRAME_MIN = 60, FRAME_MAX = 2048 };
+
+static int open_packet(unsigned index, unsigned type, size_t groups)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons((uint16_t)type),
+				  .sll_ifindex = (int)index };
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at))) {
+		error = errno;
+		close(fd);
+		return -error;
+	}
+	for (size_t i = 0; i < groups; i++) {
+		struct packet_mreq m = { .mr_ifindex = (int)index,
+					 .mr_type = PACKET_MR_MULTICAST,
+					 .mr_alen = 6 };
+
+		memcpy(m.mr_address, nearest[i], 6);
+		setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m));
+	}
+	return fd;
+}
+
+int air_open_frames(struct air_port *p)
+{
+	struct sockaddr_ll own = { 0 };
+	socklen_t len = sizeof(own);
+
+	p->frames = open_packet(p->index, HELLO_TYPE, 1);
+	if (p->frames < 0)
+		return p->frames;
+	if (getsockname(p->frames, (struct sockaddr *)&own, &len) == 0 &&
+	    own.sll_hatype == ARPHRD_ETHER && own.sll_halen == 6) {
+		memcpy(p->mac, own.sll_addr, 6);
+		/* Without LLDP there is still our own. */
+		p->lldp = open_packet(p->index, LLDP_TYPE, sizeof(nearest) / sizeof(nearest[0]));
+		return 0;
+	}
+	/* InfiniBand has other addresses: no frame of ours goes there. */
+	close(p->frames);
+	p->frames = -1;
+	return -EOPNOTSUPP;
+}
+
+int air_open_datagrams(void)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0,
+	    error;
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(HELLO_UDP_PORT),
+				   .sin6_addr = IN6ADDR_ANY_INIT };
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+int air_open_echo(void)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+	int on = 1, off = 0;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
+	return fd;
+}
+
+static void send_frame(const struct air_port *p, const uint8_t to[6])
+{
+	uint8_t frame[ETH_HLEN + HELLO_MAX] = { 0 };
+	size_t n = ETH_HLEN + p->hello_len;
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons(HELLO_TYPE),
+				  .sll_ifindex = (int)p->index,
+				  .sll_halen = 6 };
+
+	memcpy(at.sll_addr, to, 6);
+	memcpy(frame, to, 6);
+	memcpy(frame + 6, p->mac, 6);
+	frame[12] = HELLO_TYPE >> 8;
+	frame[13] = HELLO_TYPE & 0xff;
+	memcpy(frame + ETH_HLEN, p->hello, p->hello_len);
+	/* A frame that is lost is said again. */
+	if (sendto(p->frames, frame, n < FRAME_MIN ? FRAME_MIN : n, 0, (struct sockaddr *)&at,
+		   sizeof(at)) < 0)
+		return;
+}
+
+void air_send_frames(const struct air_port *p)
+{
+	if (p->frames < 0)
+		return;
+	send_frame(p, nearest[0]);
+	send_frame(p, everybody);
+}
+
+static struct sockaddr_in6 all_nodes(unsigned index, unsigned port)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons((uint16_t)port),
+				   .sin6_scope_id = index };
+
+	to.sin6_addr.s6_addr[0] = 0xff;
+	to.sin6_addr.s6_addr[1] = 0x02;
+	to.sin6_addr.s6_addr[15] = 1;
+	return to;
+}
+
+void air_send_datagram(const struct air *air, const struct air_port *p)
+{
+	struct sockaddr_in6 to = all_nodes(p->index, HELLO_UDP_PORT);
+
+	if (air->datagrams >= 0 && p->has_six &&
+	    sendto(air->datagrams, p->hello, p->hello_len, 0, (struct sockaddr *)&to, sizeof(to)) <
+		    0)
+		return;
+}
+
+void air_send_echo(const struct air *air, const struct air_port *p, unsigned round)
+{
+	struct sockaddr_in6 to = all_nodes(p->index, 0);
+	struct icmp6_hdr h = { .icmp6_type = ICMP6_ECHO_REQUEST };
+
+	h.icmp6_seq = htons((uint16_t)round);
+	if (air->echo >= 0 && p->has_six && p->frames < 0 &&
+	    sendto(air->echo, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return;
+}
+
+static void mac_text(const uint8_t *m, char *out, size_t n)
+{
+	snprintf(out, n, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static ssize_t receive_frame(int fd, uint8_t *frame, size_t cap)
+{
+	ssize_t n = fd < 0 ? -1 : recv(fd, frame, cap, MSG_DONTWAIT);
+
+	return n < 0 ? -EAGAIN : n;
+}
+
+int air_take_frame(struct air_port *p, struct air_news *out)
+{
+	uint8_t frame[FRAME_MAX];
+	ssize_t n = receive_frame(p->frames, frame, sizeof(frame));
+
+	if (n < 0)
+		return (int)n;
+	if (n <= ETH_HLEN || !hello_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->hello))
+		return 0;
+	out->at = p;
+	out->way = memcmp(frame, nearest[0], 6) == 0 ? "link" : "broadcast";
+	mac_text(frame + 6, out->address, sizeof(out->address));
+	return 1;
+}
+
+int air_take_lldp(struct air_port *p, struct air_news *out)
+{
+	uint8_t frame[FRAME_MAX];
+	ssize_t n = receive_frame(p->lldp, frame, sizeof(frame));
+
+	if (n < 0)
+		return (int)n;
+	if (n <= ETH_HLEN || !lldp_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->lldp))
+		return 0;
+	out->at = p;
+	out->way = "lldp";
+	mac_text(frame + 6, out->address, sizeof(out->address));
+	return 1;
+}
+
+static struct air_port *by_index(struct air *air, unsigned index)
+{
+	for (size_t i = 0; i < air->n_ports; i++)
+		if (air->ports[i].index == index)
+			return &air->ports[i];
+	return NULL;
+}
+
+/* A datagram, and the port that it came in by. */
+static ssize_t receive_six(struct air *air, int fd, uint8_t *data, size_t cap, struct air_news *out)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	struct sockaddr_in6 from = { 0 };
+	struct iovec io = { .iov_base = data, .iov_len = cap };
+	struct msghdr m = { .msg_name = &from,
+			    .msg_namelen = sizeof(from),
+			    .msg_iov = &io,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = fd < 0 ? -1 : recvmsg(fd, &m, MSG_DONTWAIT);
+	struct in6_pktinfo info;
+
+	if (n < 0)
+		return -EAGAIN;
+	out->at = NULL;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			out->at = by_index(air, info.ipi6_ifindex);
+		}
+	if (!inet_ntop(AF_INET6, &from.sin6_addr, out->address, sizeof(out->address)))
+		out->at = NULL;
+	return n;
+}
+
+int air_take_datagram(struct air *air, struct air_news *out)
+{
+	uint8_t data[HELLO_MAX];
+	ssize_t n = receive_six(air, air->datagrams, data, sizeof(data), out);
+
+	if (n < 0)
+		return (int)n;
+	out->way = "ipv6";
+	return out->at && hello_read(data, (size_t)n, &out->hello);
+}
+
+int air_take_echo(struct air *air, struct air_news *out)
+{
+	uint8_t data[HELLO_MAX];
+	ssize_t n = receive_six(air, air->echo, data, sizeof(data), out);
+
+	if (n < 0)
+		return (int)n;
+	out->way = "echo";
+	return out->at && (size_t)n >= sizeof(struct icmp6_hdr) && data[0] == ICMP6_ECHO_REPLY;
 }

@@ -4,10 +4,14 @@
  * paths of the same cluster do, by what the good ones among them reach. Pure.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/stat.h"
 #include "many/cluster/bands.h"
+#include "base/text.h"
+#include "many/cluster/blame.h"
+#include "many/cluster/check.h"
 
 /*
  * Of what good paths of the cluster carry a path has to carry this share; small requests may take
@@ -184,4 +188,374 @@ void check_judge(struct arena *a, struct check *c)
 		    (r->state == CHECK_GOOD || r->state == CHECK_LOW))
 			judge(a, c, r);
 	}
+}
+
+/*
+ * From results to who is to blame: which parts every test needed, as blame.c takes them, and its
+ * verdicts in words. Pure.
+ */
+
+enum { AGAIN_MAX = 64 };
+
+/* A part and what it is in the cluster. */
+struct place {
+	enum blame_kind kind;
+	size_t node, port; /* CHECK_NONE: not one port alone */
+	size_t of;	   /* cage, or path */
+};
+
+struct plan {
+	struct arena *a;
+	const struct check *c;
+	struct blame_part *parts;
+	struct place *places;
+	size_t n;
+	size_t *nodes, *cages, *cables; /* part numbers; cables: by path */
+	size_t *ends[2], *ways[2];	/* by path: a's and b's port; there and back */
+	struct blame_test *tests;
+	struct check_result *like; /* of each test */
+	size_t n_tests;
+};
+
+static size_t part(struct plan *p, struct place place, size_t within)
+{
+	p->parts = arena_grow(p->a, p->parts, p->n, sizeof(*p->parts));
+	p->places = arena_grow(p->a, p->places, p->n, sizeof(*p->places));
+	p->parts[p->n] = (struct blame_part){ place.kind, within == CHECK_NONE ? p->n : within };
+	p->places[p->n] = place;
+	return p->n++;
+}
+
+/* The part of a port; with its two directions behind it. */
+static size_t port_part(struct plan *p, struct cluster_end e)
+{
+	size_t cage = cluster_cage_of(p->c->cluster, e.node, check_port(p->c, e)), port;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->places[i].kind == BLAME_PORT && p->places[i].node == e.node &&
+		    p->places[i].port == e.port)
+			return i;
+	port = part(p, (struct place){ BLAME_PORT, e.node, e.port, CHECK_NONE },
+		    cage == CLUSTER_NONE ? p->nodes[e.node] : p->cages[cage]);
+	part(p, (struct place){ BLAME_PORT_OUT, e.node, e.port, CHECK_NONE }, port);
+	part(p, (struct place){ BLAME_PORT_IN, e.node, e.port, CHECK_NONE }, port);
+	return port;
+}
+
+/* Twins of one cable share it; through a switch every path has its own. */
+static size_t cable_part(struct plan *p, size_t path)
+{
+	const struct check_path *x = &p->c->paths[path];
+
+	for (size_t i = 0; i < path; i++)
+		if (x->cable && p->c->paths[i].cable && p->c->paths[i].wire == x->wire)
+			return p->cables[i];
+	return part(p, (struct place){ BLAME_CABLE, CHECK_NONE, CHECK_NONE, path }, CHECK_NONE);
+}
+
+static void plan_parts(struct plan *p)
+{
+	const struct cluster *k = p->c->cluster;
+
+	p->nodes = arena_array(p->a, k->n_nodes, sizeof(*p->nodes));
+	p->cages = arena_array(p->a, k->n_cages, sizeof(*p->cages));
+	p->cables = arena_array(p->a, p->c->n_paths, sizeof(*p->cables));
+	for (int i = 0; i < 2; i++) {
+		p->ends[i] = arena_array(p->a, p->c->n_paths, sizeof(*p->ends[i]));
+		p->ways[i] = arena_array(p->a, p->c->n_paths, sizeof(*p->ways[i]));
+	}
+	for (size_t i = 0; i < k->n_nodes; i++)
+		p->nodes[i] = part(p, (struct place){ BLAME_NODE, i, CHECK_NONE, 0 }, CHECK_NONE);
+	for (size_t i = 0; i < k->n_cages; i++)
+		p->cages[i] = part(p, (struct place){ BLAME_CAGE, k->cages[i].node, CHECK_NONE, i },
+				   p->nodes[k->cages[i].node]);
+	for (size_t i = 0; i < p->c->n_paths; i++) {
+		const struct check_path *x = &p->c->paths[i];
+
+		p->cables[i] = cable_part(p, i);
+		p->ends[0][i] = port_part(p, x->a);
+		p->ends[1][i] = port_part(p, x->b);
+		for (int d = 0; d < 2; d++)
+			p->ways[d][i] = part(
+				p,
+				(struct place){ BLAME_WAY, (d ? x->b : x->a).node, CHECK_NONE, i },
+				p->cables[i]);
+	}
+}
+
+static void needs(struct blame_test *t, size_t part)
+{
+	t->parts[t->n++] = part;
+}
+
+/* Everything that a test over the path needs, from its end a or, back, from b. */
+static void plan_test(struct plan *p, struct check_result like, enum blame_state state)
+{
+	const struct check_path *x = &p->c->paths[like.path];
+	bool back = like.from != x->a.node;
+	struct blame_test t = { .state = state };
+
+	for (int i = 0; i < 2; i++) {
+		struct cluster_end e = i ? x->b : x->a;
+		size_t port = p->ends[i][like.path], in = p->parts[port].within;
+		bool sends = back == (i == 1);
+
+		needs(&t, p->nodes[e.node]);
+		needs(&t, port);
+		if (in != p->nodes[e.node])
+			needs(&t, in);
+		/* Its two directions stand behind a port's part. */
+		if (check_kinds[like.test].one_way)
+			needs(&t, port + (sends ? 1 : 2));
+	}
+	needs(&t, p->cables[like.path]);
+	if (check_kinds[like.test].one_way)
+		needs(&t, p->ways[back][like.path]);
+	p->tests = arena_grow(p->a, p->tests, p->n_tests, sizeof(*p->tests));
+	p->like = arena_grow(p->a, p->like, p->n_tests, sizeof(*p->like));
+	p->tests[p->n_tests] = t;
+	p->like[p->n_tests++] = like;
+}
+
+static enum blame_state state_of(const struct check_result *r)
+{
+	if (!r || r->state == CHECK_LEFT_OUT)
+		return BLAME_UNTRIED;
+	return r->state == CHECK_GOOD ? BLAME_GOOD : BLAME_BAD;
+}
+
+static struct blame_set plan_make(struct plan *p, struct arena *a, const struct check *c,
+				  enum check_test test)
+{
+	*p = (struct plan){ .a = a, .c = c };
+	plan_parts(p);
+	for (size_t i = 0; i < c->n_paths; i++)
+		for (int back = 0; back < 2 && !c->paths[i].untestable; back++) {
+			struct cluster_end from = back ? c->paths[i].b : c->paths[i].a;
+			struct check_result like = { .test = test,
+						     .from = from.node,
+						     .to = check_far(&c->paths[i], from.node).node,
+						     .path = i };
+
+			plan_test(p, like, state_of(check_newest(c, &like)));
+		}
+	return (struct blame_set){ p->parts, p->n, p->tests, p->n_tests };
+}
+
+/* --- words --------------------------------------------------------------------------------------
+ */
+
+static const char *cable_text(struct plan *p, const struct check_path *x)
+{
+	const char *text = check_path_text(p->a, p->c, x);
+
+	return x->cable ? arena_printf(p->a, "the cable of %s", text)
+			: arena_printf(p->a, "the path through the switch of %s", text);
+}
+
+static const char *place_text(struct plan *p, size_t part)
+{
+	const struct place *x = &p->places[part];
+	const struct check *c = p->c;
+	const char *port = "";
+
+	if (x->port != CHECK_NONE)
+		port = check_port(c, (struct cluster_end){ x->node, x->port })->name;
+	switch (x->kind) {
+	case BLAME_NODE:
+		return arena_printf(p->a, "node %s", check_node(c, x->node)->name);
+	case BLAME_CAGE:
+		return arena_printf(p->a, "cage %s of %s", c->cluster->cages[x->of].name,
+				    check_node(c, x->node)->name);
+	case BLAME_PORT:
+		return arena_printf(p->a, "port %s of %s", port, check_node(c, x->node)->name);
+	case BLAME_PORT_OUT:
+		return arena_printf(p->a, "port %s of %s, sending", port,
+				    check_node(c, x->node)->name);
+	case BLAME_PORT_IN:
+		return arena_printf(p->a, "port %s of %s, receiving", port,
+				    check_node(c, x->node)->name);
+	case BLAME_WAY:
+		return arena_printf(p->a, "%s, from %s on", cable_text(p, &c->paths[x->of]),
+				    check_node(c, x->node)->name);
+	default:
+		return cable_text(p, &c->paths[x->of]);
+	}
+}
+
+static const char *others_text(struct plan *p, const struct blame_verdict *v)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 1; i < v->n; i++)
+		text_printf(&t, "%s%s", i > 1 ? "; " : "", place_text(p, v->parts[i]));
+	return t.len ? arena_strdup(p->a, t.s) : NULL;
+}
+
+static bool test_needs(const struct blame_test *t, size_t part)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->parts[i] == part)
+			return true;
+	return false;
+}
+
+/* The figures that speak against it, and those of the others. */
+static const char *evidence_text(struct plan *p, size_t part)
+{
+	TEXT_AUTO t = { 0 };
+	size_t bad = 0, good = 0;
+
+	for (size_t i = 0; i < p->n_tests; i++) {
+		const struct check_result *r = check_newest(p->c, &p->like[i]);
+
+		good += p->tests[i].state == BLAME_GOOD;
+		if (p->tests[i].state != BLAME_BAD || !test_needs(&p->tests[i], part) || !r)
+			continue;
+		if (bad++ >= 3)
+			continue;
+		text_printf(&t, "%s%s: %s", bad > 1 ? "; " : "", check_result_text(p->a, p->c, r),
+			    r->n ? check_figure_text(p->a, r->test, r->value)
+				 : (r->why ? r->why : "failed"));
+		if (r->n && r->wanted_by)
+			text_printf(&t, " (wanted %s)",
+				    check_figure_text(p->a, r->test, r->wanted));
+	}
+	if (bad > 3)
+		text_printf(&t, " and %zu more", bad - 3);
+	text_printf(&t, "; %zu tests without it are good", good);
+	return arena_strdup(p->a, t.s);
+}
+
+/* Whether a cable joins it to one other node alone. */
+static bool on_cable(const struct plan *p, const struct place *x)
+{
+	for (size_t i = 0; i < p->c->n_paths; i++) {
+		const struct check_path *path = &p->c->paths[i];
+		bool its = x->kind == BLAME_CABLE || x->kind == BLAME_WAY
+				   ? x->of == i
+				   : path->a.node == x->node || path->b.node == x->node;
+
+		if (its && path->cable)
+			return true;
+	}
+	return false;
+}
+
+static const char *next_text(struct plan *p, const struct blame_verdict *v)
+{
+	if (v->certain)
+		return NULL;
+	return on_cable(p, &p->places[v->parts[0]])
+		       ? "another cable, then each end in the other cage of its node: where the "
+			 "fault goes along, there it is"
+		       : "a check with one more node on the switch: what is slow with all others "
+			 "is "
+			 "to blame";
+}
+
+/* The same place by another test: the first one stays, and says so. */
+static bool known(struct plan *p, struct check *c, const struct check_blame *b)
+{
+	for (size_t i = 0; i < c->n_blames; i++) {
+		struct check_blame *x = &c->blames[i];
+		bool same = *b->port
+				    ? strcmp(x->node, b->node) == 0 && strcmp(x->port, b->port) == 0
+				    : strcmp(x->what, b->what) == 0;
+
+		if (!same)
+			continue;
+		x->tests = arena_printf(p->a, "%s, %s", x->tests, check_kinds[b->test].name);
+		/* Now nothing else explains it, and nothing is left to be told apart. */
+		if (b->certain && !x->certain) {
+			x->certain = true;
+			x->others = x->next = NULL;
+		}
+		return true;
+	}
+	return false;
+}
+
+static void tell(struct plan *p, struct check *c, enum check_test test,
+		 const struct blame_verdict *v)
+{
+	const struct place *x = &p->places[v->parts[0]];
+	struct check_blame b = { .test = test,
+				 .what = place_text(p, v->parts[0]),
+				 .node = "",
+				 .port = "",
+				 .tests = check_kinds[test].name,
+				 .others = others_text(p, v),
+				 .explains = v->explains,
+				 .certain = v->certain,
+				 .next = next_text(p, v),
+				 .evidence = evidence_text(p, v->parts[0]) };
+
+	if (v->widest != v->parts[0] && p->places[v->widest].kind == BLAME_NODE)
+		b.what = arena_printf(p->a, "%s (all that was measured of that node)", b.what);
+	/* A way is nobody's port. */
+	if (x->node != CHECK_NONE && x->kind != BLAME_WAY)
+		b.node = check_node(c, x->node)->name;
+	if (x->port != CHECK_NONE)
+		b.port = check_port(c, (struct cluster_end){ x->node, x->port })->name;
+	if (known(p, c, &b))
+		return;
+	c->blames = arena_grow(p->a, c->blames, c->n_blames, sizeof(*c->blames));
+	c->blames[c->n_blames++] = b;
+}
+
+void check_blame(struct arena *a, struct check *c)
+{
+	c->n_blames = 0;
+	for (enum check_test t = 0; t < CHECK_TESTS; t++) {
+		struct plan p;
+		struct blame_set set;
+		struct blame found;
+
+		if (t == CHECK_ROUTED || t == CHECK_NCCL || t == CHECK_NCCL_LATENCY)
+			continue;
+		set = plan_make(&p, a, c, t);
+		found = blame_judge(a, &set);
+		for (size_t i = 0; i < found.n; i++)
+			tell(&p, c, t, &found.items[i]);
+	}
+}
+
+/* --- once more ----------------------------------------------------------------------------------
+ */
+
+size_t check_again(struct arena *a, const struct check *c, struct check_result **out)
+{
+	size_t n = 0, next[AGAIN_MAX];
+
+	*out = NULL;
+	for (size_t i = 0; i < c->n_results; i++) {
+		const struct check_result *r = &c->results[i];
+
+		if ((r->state != CHECK_LOW && r->state != CHECK_FAILED) || r->pass != 1 ||
+		    check_newest(c, r) != r)
+			continue;
+		*out = arena_grow(a, *out, n, sizeof(**out));
+		(*out)[n] = *r;
+		(*out)[n].n = 0;
+		(*out)[n].pass = 2;
+		(*out)[n++].state = CHECK_LEFT_OUT;
+	}
+	for (enum check_test t = CHECK_PING; n && t <= CHECK_RDMA_LATENCY; t++) {
+		struct plan p;
+		struct blame_set set;
+		size_t more;
+
+		if (t == CHECK_ROUTED)
+			continue;
+		set = plan_make(&p, a, c, t);
+		more = p.like ? blame_next(a, &set, next, AGAIN_MAX) : 0;
+		for (size_t i = 0; i < more; i++) {
+			*out = arena_grow(a, *out, n, sizeof(**out));
+			(*out)[n] = p.like[next[i]];
+			(*out)[n].pass = 2;
+			(*out)[n++].state = CHECK_LEFT_OUT;
+		}
+	}
+	return n;
 }

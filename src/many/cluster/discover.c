@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
 #include "many/cluster/hello.h"
 
 enum { AIR_MS = 500, ANSWER_MS = 10000 };

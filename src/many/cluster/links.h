@@ -137,4 +137,21 @@ int cluster_read(struct arena *a, const json_t *j, struct cluster *out, struct e
 /* The same from a file of at most 64 MiB. */
 int cluster_load(struct arena *a, const char *path, struct cluster *out, struct err *e);
 
+/* Between links.c, wires.c, topology.c and the judges. */
+
+/* From links to wires and their paths; sets each cage's wire. */
+void cluster_make_wires(struct arena *a, struct cluster *c);
+void cluster_make_topology(struct arena *a, struct cluster *c);
+
+/* links.c: the cage of an end's port; "spark-1 enp1s0f0np0". */
+size_t cluster_cage_at(const struct cluster *c, struct cluster_end e);
+const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cluster_end e);
+
+/* Findings about nodes and cabling, and about ports and links. */
+void cluster_judge_nodes(struct arena *a, struct cluster *c);
+void cluster_judge_cables(struct arena *a, struct cluster *c);
+void cluster_judge_ports(struct arena *a, struct cluster *c);
+void cluster_judge_addresses(struct arena *a, struct cluster *c);
+void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before);
+
 #endif

@@ -18,7 +18,7 @@
 #include "many/cluster/ask.h"
 #include "many/cluster/deadman.h"
 #include "many/cluster/node_configure.h"
-#include "many/cluster/setup_json.h"
+#include "many/cluster/setup.h"
 #include "many/cluster/taken.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"

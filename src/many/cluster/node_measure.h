@@ -7,7 +7,7 @@
 #ifndef CLUSTER_NODE_MEASURE_H
 #define CLUSTER_NODE_MEASURE_H
 
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
 #include "many/cluster/ask.h"
 
 enum {

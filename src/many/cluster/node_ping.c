@@ -112,7 +112,7 @@ static void send_echo(struct echo *x, uint8_t *packet)
 }
 
 /* One packet that may be the answer; others are left aside. */
-static void take(struct echo *x, uint8_t *packet, size_t room)
+static void take_answer(struct echo *x, uint8_t *packet, size_t room)
 {
 	ssize_t got = recv(x->fd, packet, room, 0);
 	size_t n = got > 0 ? (size_t)got : 0, head = 0;
@@ -172,7 +172,7 @@ static void one_try(struct echo *all, size_t n, uint8_t *packet, int limit_ms,
 			return;
 		for (size_t i = 0; i < n; i++)
 			if (fds[i].fd >= 0 && fds[i].revents)
-				take(&all[i], packet, HEAD + DATA_MAX + IP_HEAD_MAX);
+				take_answer(&all[i], packet, HEAD + DATA_MAX + IP_HEAD_MAX);
 	}
 }
 

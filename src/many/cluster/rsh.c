@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting, asking and ending the node programs. */
-#include "many/cluster/rsh.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "many/cluster/rsh.h"
 #include "base/clock.h"
 #include "many/cluster/node.h"
-#include "many/cluster/rsh_inside.h"
 #include "machine/host/child.h"
 
 enum { CONNECT_MS = 10000, LEAVE_MS = 2000, TERM_MS = 500, SENTENCE_MAX = 1000 };
@@ -354,4 +353,365 @@ int rsh_ask_all(struct rsh *r, const char *ask, json_t *const *with, int limit_m
 							 : NULL;
 	}
 	return rsh_wait(r, NULL, limit_ms, replies);
+}
+
+/* Bytes to and from the node programs, all at once, with an eye on the clock and on Ctrl-C. */
+
+enum { SLICE_MS = 50, END_MS = 200 };
+
+static void pump_shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void rsh_put_out(struct rsh *r, struct rsh_node *n, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!n->failure) {
+		va_start(ap, fmt);
+		n->failure = arena_vprintf(r->a, fmt, ap);
+		va_end(ap);
+	}
+	pump_shut(&n->in);
+	pump_shut(&n->out);
+	pump_shut(&n->err);
+	if (n->pid > 0)
+		kill(-n->pid, SIGTERM);
+}
+
+/* The last line that it wrote to its standard error. */
+static const char *last_words(struct rsh *r, struct rsh_node *n)
+{
+	char *s = n->errors.s, *nl;
+	size_t len = n->errors.len;
+
+	while (len && (s[len - 1] == '\n' || s[len - 1] == '\r' || s[len - 1] == ' '))
+		len--;
+	if (!len)
+		return NULL;
+	nl = memrchr(s, '\n', len);
+	s = nl ? nl + 1 : s;
+	return cluster_said(r->a, arena_strndup(r->a, s, len - (size_t)(s - n->errors.s)),
+			    ERRORS_MAX);
+}
+
+/* Its output is at its end: what became of it? */
+static void on_end(struct rsh *r, struct rsh_node *n)
+{
+	long long until = clock_mono_ms() + END_MS;
+	const char *said;
+	char how[64];
+
+	while (n->pid > 0 && clock_mono_ms() < until) {
+		int status;
+
+		if (waitpid(n->pid, &status, WNOHANG) == n->pid) {
+			n->status = status;
+			n->pid = 0;
+			break;
+		}
+		poll(NULL, 0, 2);
+	}
+	said = last_words(r, n);
+	if (n->status >= 0 && WIFEXITED(n->status))
+		snprintf(how, sizeof(how), "ended with exit code %d", WEXITSTATUS(n->status));
+	else if (n->status >= 0)
+		snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(n->status));
+	else
+		snprintf(how, sizeof(how), "closed the connection");
+	rsh_put_out(r, n, "%s: %s %s%s%s", n->target.name, n->argv[0], how, said ? ": " : "",
+		    said ? said : "");
+}
+
+static bool is_ours(const json_t *j)
+{
+	const char *schema = json_string_value(json_object_get(j, "schema"));
+
+	return schema && strcmp(schema, CLUSTER_NODE_SCHEMA) == 0 &&
+	       json_is_integer(json_object_get(j, "id")) &&
+	       json_is_boolean(json_object_get(j, "ok"));
+}
+
+/* A login may print its news before the program greets. */
+static void on_greeting(struct rsh *r, struct rsh_node *n, json_t *j, size_t len)
+{
+	const json_t *answer = json_object_get(j, "answer");
+
+	if (is_ours(j) && json_integer_value(json_object_get(j, "id")) == 0 &&
+	    json_is_string(json_object_get(answer, "version")) &&
+	    json_is_array(json_object_get(answer, "asks"))) {
+		n->greeting = json_incref(j);
+		return;
+	}
+	n->noise += len;
+	if (n->noise > RSH_NOISE_MAX)
+		rsh_put_out(r, n, "%s: what answers there is not gputune", n->target.name);
+}
+
+static void on_line(struct rsh *r, struct rsh_node *n, const char *line, size_t len)
+{
+	json_t *j = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+
+	if (!n->greeting)
+		on_greeting(r, n, j, len);
+	else if (!is_ours(j) || !n->id || n->message ||
+		 json_integer_value(json_object_get(j, "id")) != n->id)
+		rsh_put_out(r, n, "%s: said something that is no answer to what it was asked",
+			    n->target.name);
+	else {
+		n->message = json_incref(j);
+		n->seconds = clock_mono_s() - n->asked;
+	}
+	json_decref(j);
+}
+
+static void on_output(struct rsh *r, struct rsh_node *n)
+{
+	char buf[65536];
+	ssize_t got = read(n->out, buf, sizeof(buf));
+	size_t begin = 0;
+
+	if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (got <= 0) {
+		on_end(r, n);
+		return;
+	}
+	text_addn(&n->line, buf, (size_t)got);
+	for (char *nl;
+	     !n->failure && (nl = memchr(n->line.s + begin, '\n', n->line.len - begin)) != NULL;) {
+		size_t len = (size_t)(nl - n->line.s) - begin;
+
+		if (len)
+			on_line(r, n, n->line.s + begin, len);
+		begin += len + 1;
+	}
+	memmove(n->line.s, n->line.s + begin, n->line.len - begin + 1);
+	n->line.len -= begin;
+	if (!n->failure && n->line.len > (n->greeting ? RSH_LINE_MAX : RSH_NOISE_MAX))
+		rsh_put_out(r, n, "%s: said more than an answer can be", n->target.name);
+}
+
+/* The last bytes are what tells. */
+static void on_errors(struct rsh_node *n)
+{
+	char buf[4096];
+	ssize_t got = read(n->err, buf, sizeof(buf));
+
+	if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (got <= 0) {
+		pump_shut(&n->err);
+		return;
+	}
+	text_addn(&n->errors, buf, (size_t)got);
+	if (n->errors.len > ERRORS_MAX) {
+		memmove(n->errors.s, n->errors.s + n->errors.len - ERRORS_MAX, ERRORS_MAX + 1);
+		n->errors.len = ERRORS_MAX;
+	}
+}
+
+static void on_room(struct rsh_node *n)
+{
+	ssize_t put = send(n->in, n->sending.s, n->sending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (put < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	/* A closed input: its output tells why. */
+	if (put < 0)
+		put = (ssize_t)n->sending.len;
+	memmove(n->sending.s, n->sending.s + put, n->sending.len - (size_t)put + 1);
+	n->sending.len -= (size_t)put;
+}
+
+static void look_at(struct rsh *r, struct pollfd *p)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct rsh_node *n = &r->nodes[i];
+
+		/* Errors first: the end of the output is explained by them. */
+		if (p[3 * i + 1].revents && n->err >= 0)
+			on_errors(n);
+		if (p[3 * i + 2].revents && n->in >= 0 && n->sending.len)
+			on_room(n);
+		if (p[3 * i].revents && n->out >= 0)
+			on_output(r, n);
+	}
+}
+
+int rsh_pump(struct rsh *r, bool (*done)(const struct rsh *r, const void *ctx), const void *ctx,
+	     long long until_ms)
+{
+	struct pollfd *p = arena_array(r->a, 3 * r->n, sizeof(*p));
+
+	while (!done(r, ctx)) {
+		long long left = until_ms - clock_mono_ms();
+
+		if (r->stop && atomic_load(r->stop))
+			return -EINTR;
+		if (left <= 0)
+			return 1;
+		for (size_t i = 0; i < r->n; i++) {
+			const struct rsh_node *n = &r->nodes[i];
+
+			p[3 * i] = (struct pollfd){ .fd = n->out, .events = POLLIN };
+			p[3 * i + 1] = (struct pollfd){ .fd = n->err, .events = POLLIN };
+			p[3 * i + 2] = (struct pollfd){ .fd = n->sending.len ? n->in : -1,
+							.events = POLLOUT };
+		}
+		if (poll(p, 3 * r->n, left < SLICE_MS ? (int)left : SLICE_MS) > 0)
+			look_at(r, p);
+	}
+	return 0;
+}
+
+/* Command lines as words. ssh joins the program's words for a shell of the other machine, so each
+ * of them has to be one word to any shell. */
+
+enum { WORDS_MAX = 64 };
+
+struct words {
+	struct arena *a;
+	const char *list[WORDS_MAX + 1];
+	size_t n;
+	bool full;
+};
+
+static void add(struct words *w, const char *word)
+{
+	if (w->n == WORDS_MAX)
+		w->full = true;
+	else
+		w->list[w->n++] = word;
+}
+
+/* {node} and {name} replaced. */
+static const char *fill(struct arena *a, const char *word, const struct rsh_target *t)
+{
+	TEXT_AUTO out = { 0 };
+
+	text_add(&out, "");
+	while (*word) {
+		if (str_starts(word, "{node}")) {
+			text_add(&out, t->address);
+			word += 6;
+		} else if (str_starts(word, "{name}")) {
+			text_add(&out, t->name);
+			word += 6;
+		} else {
+			text_addc(&out, *word++);
+		}
+	}
+	return arena_strdup(a, out.s);
+}
+
+static void split(struct words *w, const char *line, const struct rsh_target *t)
+{
+	char *copy = arena_strdup(w->a, line), *save = NULL;
+
+	for (char *p = strtok_r(copy, " \t\n", &save); p; p = strtok_r(NULL, " \t\n", &save))
+		add(w, fill(w->a, p, t));
+}
+
+/* One word to any shell. */
+static bool plain(const char *word)
+{
+	static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				  "_./:=@%+,-";
+
+	return *word && strspn(word, may) == strlen(word);
+}
+
+static void ssh(struct words *w, const struct rsh_how *how, const struct rsh_target *t)
+{
+	static const char *const options[] = {
+		/* Never a question, never a key that is not known, nothing that a user's
+		 * configuration would forward. */
+		"BatchMode=yes",	 "StrictHostKeyChecking=yes", "ConnectTimeout=8",
+		"ServerAliveInterval=5", "ServerAliveCountMax=3",     "ForwardAgent=no",
+		"ForwardX11=no",	 "ClearAllForwardings=yes",   "PermitLocalCommand=no",
+		"LogLevel=ERROR",
+	};
+
+	add(w, "ssh");
+	add(w, "-T");
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		add(w, "-o");
+		add(w, options[i]);
+	}
+	if (how->known_hosts) {
+		add(w, "-o");
+		add(w, arena_printf(w->a, "UserKnownHostsFile=%s", how->known_hosts));
+		add(w, "-o");
+		add(w, "GlobalKnownHostsFile=/dev/null");
+	}
+	if (how->identity) {
+		add(w, "-i");
+		add(w, how->identity);
+		add(w, "-o");
+		add(w, "IdentitiesOnly=yes");
+	}
+	add(w, "--");
+	add(w, t->address);
+}
+
+static bool files_sound(const struct rsh_how *how, struct err *e)
+{
+	const char *files[] = { how->known_hosts, how->identity };
+
+	for (size_t i = 0; i < 2; i++)
+		if (files[i] && (!plain(files[i]) || files[i][0] == '-')) {
+			err_set(e, -EINVAL, "ssh cannot be given the file \"%.200s\"", files[i]);
+			err_hint(e, "use a path of letters, digits and _./:=@%%+,- alone");
+			return false;
+		}
+	return true;
+}
+
+char **rsh_words(struct arena *a, const struct rsh_target *t, const struct rsh_how *how,
+		 struct err *e)
+{
+	struct words w = { .a = a };
+	bool here = strcmp(t->address, "localhost") == 0 && !how->rsh && how->self;
+	size_t begin;
+	char **argv;
+
+	if (!cluster_name_sound(t->name) || !cluster_name_sound(t->address)) {
+		err_set(e, -EINVAL, "\"%.64s\" is no name that a node can have", t->address);
+		return NULL;
+	}
+	if (!files_sound(how, e))
+		return NULL;
+	if (how->rsh)
+		split(&w, how->rsh, t);
+	else if (!here)
+		ssh(&w, how, t);
+	begin = w.n;
+	if (here && !how->program) {
+		add(&w, how->self);
+		split(&w, "cluster node", t);
+	} else {
+		split(&w, how->program ? how->program : "gputune cluster node", t);
+		for (size_t i = begin; i < w.n; i++)
+			if (!plain(w.list[i])) {
+				err_set(e, -EINVAL,
+					"\"%.200s\" could be more than a word to a shell",
+					w.list[i]);
+				err_hint(e, "name the program on the nodes by letters, digits and "
+					    "_./:=@%%+,- alone");
+				return NULL;
+			}
+	}
+	if (w.full || w.n == 0 || w.n == begin) {
+		err_set(e, -EINVAL, "the command that reaches %s has %s words", t->name,
+			w.full ? "too many" : "no");
+		return NULL;
+	}
+	argv = arena_array(a, w.n + 1, sizeof(*argv));
+	for (size_t i = 0; i < w.n; i++)
+		argv[i] = arena_strdup(a, w.list[i]);
+	return argv;
 }

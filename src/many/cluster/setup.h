@@ -11,9 +11,10 @@
 
 #include <jansson.h>
 
-#include "many/cluster/netplan_text.h"
+#include "many/cluster/config_text.h"
 #include "machine/host/host.h"
 #include "tune/plan/plan.h"
+#include "tune/txn/txn.h"
 
 /* What transactions of clusters are called in the journal. */
 #define SETUP_OP "cluster"
@@ -99,5 +100,13 @@ char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs,
 /* Runs them, one after the other; -errno and *e of the first that fails. */
 int setup_reload(struct arena *a, struct host *h, const struct knob *knobs, size_t n,
 		 struct err *e);
+
+/* A node's setup and what became of it as it goes to the coordinator. */
+
+/* {"changes", "files", "refusals", "notes", "owners", "commands", "digest"} */
+json_t *setup_json(struct arena *a, struct host *h, const struct setup *s,
+		   const struct setup_want *want);
+/* [{"kind", "name", "object", "from", "to", "outcome", "sentence", "command"}...] */
+json_t *setup_rows_json(const struct txn_report *r);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/stat.h"
-#include "many/fleet/store.h"
+#include "many/fleet/fleet.h"
 
 #define SCHEMA "gputune.bench/1"
 

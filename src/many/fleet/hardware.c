@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "many/fleet/store.h"
+#include "many/fleet/fleet.h"
 
 enum { GPUS_MAX = 64, PART_MAX = 200 };
 

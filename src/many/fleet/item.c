@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "many/fleet/split.h"
-#include "many/fleet/store.h"
+#include "many/fleet/fleet.h"
 
 /* Bytes of objects kept to recognise them. Beyond, an object is parsed wherever it comes. */
 enum { RAW_MAX = 96 << 20 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "many/fleet/store.h"
+#include "many/fleet/fleet.h"
 
 /* An answer is rare when at most one in so many of a machine's peers gives it, or one machine. */
 enum { RARE_ONE_IN = 20, ANSWER_TEXT_MAX = 400 };

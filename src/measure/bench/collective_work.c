@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "measure/bench/collective.h"
+#include "base/text.h"
 
 enum { STEP = 2 };
 /* One operation at most, or a row of them. */
@@ -274,3 +275,209 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 		return err_set(e, -EINVAL, "no step of a collective");
 	}
 }
+
+/*
+ * Names, sizes and factors of collectives, and their data: 32-bit floats 1 + b/128 with random b
+ * below 128, whose sums over any 64 ranks are exact in any order.
+ */
+
+enum { DATA_WAIT_S = 60, POISON = 0xa5 };
+
+static const struct {
+	const char *name;
+	bool in_place, split;
+} ops[COLLECTIVE_OPS] = {
+	[COLLECTIVE_ALL_REDUCE] = { "all-reduce", true, false },
+	[COLLECTIVE_ALL_GATHER] = { "all-gather", true, true },
+	[COLLECTIVE_REDUCE_SCATTER] = { "reduce-scatter", true, true },
+	[COLLECTIVE_ALL_TO_ALL] = { "all-to-all", false, true },
+	[COLLECTIVE_SEND_RECEIVE] = { "send-receive", false, false },
+	[COLLECTIVE_BROADCAST] = { "broadcast", true, false },
+};
+
+const char *collective_name(enum collective_op op)
+{
+	return ops[op].name;
+}
+
+bool collective_in_place(enum collective_op op)
+{
+	return ops[op].in_place;
+}
+
+double collective_bus_factor(enum collective_op op, size_t n)
+{
+	double part = (double)(n - 1) / (double)n;
+
+	if (op == COLLECTIVE_ALL_REDUCE)
+		return 2 * part;
+	return ops[op].split ? part : 1;
+}
+
+static const char *const suffixes[] = { "B", "KiB", "MiB", "GiB" };
+
+const char *collective_size_text(struct arena *a, uint64_t bytes)
+{
+	size_t i = 0;
+
+	while (i < 3 && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		i++;
+	}
+	return arena_printf(a, "%llu%s", (unsigned long long)bytes, suffixes[i]);
+}
+
+bool collective_size_parse(const char *s, uint64_t *out)
+{
+	size_t digits = strspn(s, "0123456789");
+	unsigned long long v;
+	char text[8];
+
+	if (!digits || digits >= sizeof(text))
+		return false;
+	memcpy(text, s, digits);
+	text[digits] = '\0';
+	if (parse_u64(text, &v) || !v)
+		return false;
+	for (size_t i = 0; i < 4; i++)
+		if (strcmp(s + digits, suffixes[i]) == 0 && v <= (64ull << 30) >> (10 * i)) {
+			*out = (uint64_t)v << (10 * i);
+			return true;
+		}
+	return false;
+}
+
+struct collective_sizes collective_sizes(enum collective_op op, uint64_t bytes, size_t n)
+{
+	struct collective_sizes s;
+
+	s.segment = ops[op].split ? (bytes / n + 7) / 8 * 8 : (bytes + 7) / 8 * 8;
+	s.segment = s.segment ? s.segment : 8;
+	s.total = ops[op].split ? s.segment * n : s.segment;
+	s.from = op == COLLECTIVE_ALL_GATHER ? s.segment : s.total;
+	s.to = op == COLLECTIVE_REDUCE_SCATTER ? s.segment : s.total;
+	return s;
+}
+
+/* --- data ---------------------------------------------------------------------------------------
+ */
+
+/* Ranks draw from streams that share no stretch. */
+static uint64_t seed_of(size_t rank)
+{
+	return 0x6a09e667ull + ((uint64_t)rank << 40);
+}
+
+static unsigned blocks(const struct collective_rank *r)
+{
+	return (unsigned)(r->place->gpu->sms > 0 ? r->place->gpu->sms : 1) * 8;
+}
+
+int collective_fill(struct collective_rank *r, struct err *e)
+{
+	const struct collective_run *run = r->run;
+	struct cuda_gpu *g = r->place->gpu;
+	uint64_t n = run->sizes.from / 8, seed = seed_of(r->index), and = 0x007f0000007f0000,
+		 or = 0x3f8000003f800000;
+	cuda_address from = r->from;
+	void *args[] = { &from, &n, &seed, &and, & or };
+	int s = cuda_check(g, g->api->set_bytes(r->to, POISON, run->sizes.to, r->stream), e,
+			   "poisoning the result");
+
+	s = s ? s : cuda_launch(g, r->place->tools.fill, blocks(r), 256, r->stream, args, e);
+	return s ? s : cuda_wait_stream(g, r->stream, DATA_WAIT_S, "making data", e);
+}
+
+/* Words that must be the sum over so many ranks from the first on, at index of their data. */
+static int check_part(struct collective_rank *r, uint64_t offset, uint64_t bytes, uint64_t index,
+		      size_t first, size_t ranks, struct err *e)
+{
+	struct cuda_gpu *g = r->place->gpu;
+	uint64_t n = bytes / 8, seed = seed_of(first), found[2] = { 0, UINT64_MAX };
+	cuda_address at = r->to + offset;
+	uint32_t count = (uint32_t)ranks;
+	void *args[] = { &at, &n, &index, &seed, &count, &r->result };
+	int s = cuda_check(g, g->api->copy_in(r->result, found, sizeof(found), r->stream), e,
+			   "checking data");
+
+	s = s ? s : cuda_launch(g, r->check, blocks(r), 256, r->stream, args, e);
+	s = s ? s
+	      : cuda_check(g, g->api->copy_out(found, r->result, sizeof(found), r->stream), e,
+			   "checking data");
+	s = s ? s : cuda_wait_stream(g, r->stream, DATA_WAIT_S, "checking data", e);
+	if (s || !found[0])
+		return s;
+	return err_set(e, -EILSEQ,
+		       "GPU %u got wrong data: %llu of %llu words, the first at byte %llu of %s",
+		       r->place->index, (unsigned long long)found[0], (unsigned long long)n,
+		       (unsigned long long)offset + found[1] * 8, collective_name(r->run->arg->op));
+}
+
+int collective_check(struct collective_rank *r, struct err *e)
+{
+	const struct collective_sizes *z = &r->run->sizes;
+	size_t n = r->run->all;
+	int s = 0;
+
+	switch (r->run->arg->op) {
+	case COLLECTIVE_ALL_REDUCE:
+		return check_part(r, 0, z->to, 0, 0, n, e);
+	case COLLECTIVE_REDUCE_SCATTER:
+		return check_part(r, 0, z->to, r->index * z->segment / 8, 0, n, e);
+	case COLLECTIVE_BROADCAST:
+		return check_part(r, 0, z->to, 0, 0, 1, e);
+	case COLLECTIVE_SEND_RECEIVE:
+		return check_part(r, 0, z->to, 0, (r->index + n - 1) % n, 1, e);
+	default:
+		break;
+	}
+	for (size_t i = 0; i < n && s == 0; i++)
+		s = check_part(r, i * z->segment, z->segment,
+			       r->run->arg->op == COLLECTIVE_ALL_TO_ALL ? r->index * z->segment / 8
+									: 0,
+			       i, 1, e);
+	return s;
+}
+
+/*
+ * collective_check(u64 at, u64 n, u64 index, u64 seed, u32 ranks, u64 result): word i holds two
+ * floats, each the sum over ranks of the data at index + i; result as of the check of
+ * machine/cuda/kernels.h.
+ */
+const char collective_ptx[] =
+	".version 6.4\n.target sm_70\n.address_size 64\n"
+	".visible .entry collective_check(.param .u64 at, .param .u64 n, .param .u64 index,\n"
+	"    .param .u64 seed, .param .u32 ranks, .param .u64 result)\n"
+	"{\n"
+	".reg .pred %p, %q;\n.reg .b32 %r<12>;\n.reg .f32 %f<3>;\n"
+	".reg .b64 %i, %n, %step, %t, %at, %index, %seed, %v, %w, %a, %result, %one, %s;\n"
+	"ld.param.u64 %at, [at]; ld.param.u64 %n, [n]; ld.param.u64 %index, [index];\n"
+	"ld.param.u64 %seed, [seed]; ld.param.u32 %r9, [ranks]; ld.param.u64 %result, [result];\n"
+	"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
+	"mul.wide.u32 %i, %r1, %r2; cvt.u64.u32 %t, %r3; add.u64 %i, %i, %t;\n"
+	"mov.u32 %r1, %nctaid.x; mul.wide.u32 %step, %r1, %r2;\n"
+	"mov.u64 %one, 1;\n"
+	"loop:\n"
+	"setp.ge.u64 %p, %i, %n;\n@%p bra done;\n"
+	"add.u64 %s, %seed, %index; add.u64 %s, %s, %i;\n"
+	"mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r8, 0;\n"
+	"rank:\n"
+	"mul.lo.u64 %v, %s, 0x9e3779b97f4a7c15;\n"
+	"shr.u64 %t, %v, 30; xor.b64 %v, %v, %t; mul.lo.u64 %v, %v, 0xbf58476d1ce4e5b9;\n"
+	"shr.u64 %t, %v, 27; xor.b64 %v, %v, %t; mul.lo.u64 %v, %v, 0x94d049bb133111eb;\n"
+	"shr.u64 %t, %v, 31; xor.b64 %v, %v, %t;\n"
+	/* b of either half, and 128 for the one before the point. */
+	"mov.b64 {%r6, %r7}, %v;\n"
+	"bfe.u32 %r6, %r6, 16, 7; add.u32 %r4, %r4, %r6; add.u32 %r4, %r4, 128;\n"
+	"bfe.u32 %r7, %r7, 16, 7; add.u32 %r5, %r5, %r7; add.u32 %r5, %r5, 128;\n"
+	"add.u64 %s, %s, 0x10000000000; add.u32 %r8, %r8, 1;\n"
+	"setp.lt.u32 %q, %r8, %r9;\n@%q bra rank;\n"
+	"cvt.rn.f32.u32 %f1, %r4; mul.rn.f32 %f1, %f1, 0f3C000000;\n"
+	"cvt.rn.f32.u32 %f2, %r5; mul.rn.f32 %f2, %f2, 0f3C000000;\n"
+	"mov.b64 %v, {%f1, %f2};\n"
+	"shl.b64 %t, %i, 3; add.u64 %a, %at, %t; ld.global.u64 %w, [%a];\n"
+	"setp.eq.u64 %q, %v, %w;\n@%q bra right;\n"
+	"red.global.add.u64 [%result], %one; red.global.min.u64 [%result+8], %i;\n"
+	"right:\n"
+	"add.u64 %i, %i, %step;\nbra loop;\n"
+	"done:\nret;\n}\n";

@@ -1,14 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The disk bench's own file: without a name from the start, so that nothing is left behind however
- * the program ends; filled with data that proves itself; on written blocks only.
+ * What the disk bench writes: pages that cannot be compressed or shared, each of which says where
+ * it belongs, when it was written and what its every byte has to be.
  */
 #ifndef BENCH_DISK_FILE_H
 #define BENCH_DISK_FILE_H
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "measure/bench/disk_data.h"
+#include "base/err.h"
+#include "base/idset.h"
+
+/* How requests are put under way. */
+enum disk_engine {
+	ENGINE_BEST,	/* io_uring; threads where that is refused */
+	ENGINE_THREADS, /* one a request under way */
+	ENGINE_PLAIN,	/* pread and pwrite of the caller itself; one request at a time */
+};
+
+enum { DISK_PAGE = 4096 };
+
+/* Begins each page; the rest of it follows from seed. */
+struct disk_head {
+	uint64_t file;	 /* the same in all pages of one file, in no other file */
+	uint64_t offset; /* in the file, bytes */
+	uint64_t turn;	 /* which write it was */
+	uint64_t seed;
+};
+
+/* Fills the pages of a block of bytes (a multiple of DISK_PAGE) with data from seed on, one number
+ * a page. disk_stamp still has to say where it goes. */
+void disk_fill(void *block, size_t bytes, uint64_t file, uint64_t seed);
+/* Before a write to offset: cheap enough for the measured loop. */
+void disk_stamp(void *block, size_t bytes, uint64_t offset, uint32_t turn);
+/* After a read: whether the block's first page is the right one. */
+bool disk_is(const void *block, uint64_t file, uint64_t offset, uint32_t turn);
+/* Every byte of the block. turns: of the whole file, one a page. -EILSEQ and *e, which says what is
+ * wrong where. */
+int disk_check(const void *block, size_t bytes, uint64_t file, uint64_t offset,
+	       const uint32_t *turns, struct err *e);
+
+/*
+ * The disk bench's own file: without a name from the start, so that nothing is left behind however
+ * the program ends; filled with data that proves itself; on written blocks only.
+ */
 
 struct disk_file {
 	int fd; /* -1: there is none */
@@ -62,5 +101,11 @@ double page_cache_empty(int fd, uint64_t bytes);
 /* Share of the file's pages that are in the page cache, by a look at some of them that may itself
  * read those; negative: cannot be seen. */
 double page_cache_share(int fd, uint64_t bytes);
+
+/* The calling thread, and those it starts, on some CPUs for a while. */
+
+/* Where it ran before, for pin_back; NULL: it stays where it may run, because that was refused. */
+cpu_set_t *pin_to(const struct idset *cpus);
+void pin_back(cpu_set_t *before);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results of benches as charts: bars, percentiles, distributions. */
-#include "measure/bench/figures_bench.h"
-
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "measure/bench/figures_bench.h"
 #include "measure/bench/page_bench.h"
-#include "render/svg_chart.h"
+#include "render/svg_shape.h"
 
 enum { UNITS = 8, SPREADS = 6, SPREAD_LEAST = 8, OBSERVED = 6, BARS_MOST = 48 };
 
@@ -175,4 +175,178 @@ void figures_percentiles(struct doc *d, const struct record *r)
 					  .log = v[4] > 20 * v[0] && v[0] > 0 });
 		drawn++;
 	}
+}
+
+/* Figures over sizes: which cases are of one kind, and the lines they make. */
+
+enum { LINES = 8, SIZES_LEAST = 3 };
+
+/* "64KiB" of len bytes; 0: it is no size. */
+static double size_of(const char *s, size_t len)
+{
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = { { "B", 1 },
+		      { "KiB", 0x1p10 },
+		      { "MiB", 0x1p20 },
+		      { "GiB", 0x1p30 },
+		      { "TiB", 0x1p40 } };
+	size_t digits = 0;
+	double v = 0;
+
+	for (; digits < len && s[digits] >= '0' && s[digits] <= '9' && digits < 15; digits++)
+		v = v * 10 + (s[digits] - '0');
+	for (size_t i = 0; digits && i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].suffix) == len - digits &&
+		    memcmp(s + digits, units[i].suffix, len - digits) == 0)
+			return v * units[i].factor;
+	return 0;
+}
+
+bool figures_size(struct arena *a, const char *name, double *bytes, const char **kind)
+{
+	for (const char *p = name; *p;) {
+		size_t n = strcspn(p, ":");
+		double size = size_of(p, n);
+
+		if (size > 0) {
+			const char *rest = p + n + (p[n] == ':');
+			size_t before = (size_t)(p - name);
+
+			/* The colon before it goes with it where nothing follows. */
+			if (before && !*rest)
+				before--;
+			*bytes = size;
+			*kind = arena_printf(a, "%.*s%s", (int)before, name, rest);
+			return true;
+		}
+		p += n + (p[n] == ':');
+	}
+	return false;
+}
+
+struct sweep_line {
+	const char *kind;
+	double *x, *y, *low, *high;
+	size_t n;
+};
+
+static void line_point(struct sweep_line *l, double size, const struct record_series *s)
+{
+	size_t at = l->n++;
+
+	for (; at && l->x[at - 1] > size; at--) {
+		l->x[at] = l->x[at - 1];
+		l->y[at] = l->y[at - 1];
+		l->low[at] = l->low[at - 1];
+		l->high[at] = l->high[at - 1];
+	}
+	l->x[at] = size;
+	l->y[at] = s->s.median;
+	l->low[at] = s->s.has_interval ? s->s.interval.low : NAN;
+	l->high[at] = s->s.has_interval ? s->s.interval.high : NAN;
+}
+
+static struct sweep_line *line_of(struct arena *a, struct sweep_line *lines, size_t *n,
+				  const char *kind, size_t room)
+{
+	struct sweep_line *l = lines;
+
+	for (; l < lines + *n; l++)
+		if (strcmp(l->kind, kind) == 0)
+			return l;
+	if (*n == LINES)
+		return NULL;
+	(*n)++;
+	*l = (struct sweep_line){ .kind = kind,
+				  .x = arena_array(a, room, sizeof(double)),
+				  .y = arena_array(a, room, sizeof(double)),
+				  .low = arena_array(a, room, sizeof(double)),
+				  .high = arena_array(a, room, sizeof(double)) };
+	return l;
+}
+
+/* Cases of which the first figure has one unit; the first case's. */
+static size_t gather(struct arena *a, const struct record *r, const char *bench,
+		     struct sweep_line *lines, struct chart_mark *limit, const char **unit)
+{
+	bool same = true;
+	size_t n = 0;
+
+	*unit = NULL;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *c = &r->cases[i];
+		struct sweep_line *l;
+		const char *kind;
+		double size;
+
+		if (strcmp(c->bench, bench) != 0 || !c->n_series || !c->series[0].has_summary ||
+		    c->error || !figures_size(a, c->name, &size, &kind))
+			continue;
+		if (*unit && strcmp(*unit, c->series[0].unit_text) != 0)
+			continue;
+		l = line_of(a, lines, &n, kind, r->n);
+		if (!l)
+			continue;
+		line_point(l, size, &c->series[0]);
+		same = same && (!*unit || (c->has_limit && c->limit == limit->low));
+		*unit = c->series[0].unit_text;
+		if (c->has_limit)
+			*limit = (struct chart_mark){ c->limit, c->limit, c->limit_source };
+	}
+	if (!same || !limit->name)
+		*limit = (struct chart_mark){ NAN, NAN, NULL };
+	return n;
+}
+
+/* False: no kind has enough sizes. */
+static bool sweep(struct arena *a, const struct record *r, const char *bench, struct chart *out)
+{
+	static const char marks[LINES + 1] = "ox+*#@%&";
+	struct sweep_line lines[LINES];
+	struct chart_series *s = arena_array(a, LINES, sizeof(*s));
+	struct chart_mark *limit = arena_array(a, 1, sizeof(*limit));
+	const char *unit;
+	size_t n = gather(a, r, bench, lines, limit, &unit);
+
+	*out = (struct chart){ .x_title = "size",
+			       .log_x = true,
+			       .log_y = true,
+			       .bytes_x = true,
+			       .series = s,
+			       .limits = limit };
+	for (size_t i = 0; i < n; i++)
+		if (lines[i].n >= SIZES_LEAST)
+			s[out->n++] = (struct chart_series){ .name = *lines[i].kind ? lines[i].kind
+										    : bench,
+							     .mark = marks[i],
+							     .x = lines[i].x,
+							     .y = lines[i].y,
+							     .low = lines[i].low,
+							     .high = lines[i].high,
+							     .n = lines[i].n,
+							     .line = true };
+	out->y_title = unit;
+	if (limit->name) {
+		limit->name = arena_printf(a, "limit: %.4g %s, %s", limit->low, unit, limit->name);
+		out->n_limits = 1;
+	}
+	return out->n > 0;
+}
+
+void figures_sweeps(struct doc *d, const struct record *r, const char *bench)
+{
+	struct chart c;
+
+	if (sweep(d->arena, r, bench, &c))
+		chart_add(d, arena_printf(d->arena, "%s over size, both logarithmic", bench), &c);
+}
+
+const char *figures_sweep_svg(struct arena *a, const struct record *r, const char *bench,
+			      const char *title)
+{
+	struct chart c;
+
+	return sweep(a, r, bench, &c) ? svg_chart(a, title, &c) : NULL;
 }

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "measure/bench/cycles.h"
-#include "measure/bench/limit_table.h"
+#include "measure/bench/bands.h"
 #include "measure/bench/list.h"
 #include "measure/bench/workers.h"
 

@@ -3,9 +3,9 @@
 #ifndef BENCH_GEMM_H
 #define BENCH_GEMM_H
 
-#include "measure/bench/gemm_peak.h"
+#include "measure/bench/gemm_search.h"
 #include "measure/bench/gemm_unit.h"
-#include "measure/bench/gpu_load_watch.h"
+#include "measure/bench/gpu_common.h"
 
 /* Of all cases of one run. */
 struct gemm_shared {

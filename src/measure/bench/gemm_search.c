@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "measure/bench/gemm_data.h"
+#include "measure/bench/gemm_unit.h"
 #include "measure/bench/gemm_search.h"
 
 enum { PROPOSALS = 64, VARIED = 512, SEEDS = 2, OPTIONS = 64, OPTION_SEEDS = 3 };
@@ -287,4 +287,259 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 	u->plan = NULL;
 	cublaslt_plan_end(s.variants[0].plan);
 	return r;
+}
+
+/*
+ * The last rounds of a search. Where the power limit holds the chip, who needs the least power is
+ * the fastest, and that shows only after a while: finalists take turns, several times, so that the
+ * warming of the chip is spread over all of them.
+ */
+
+enum { FINALISTS = 8, LAST_LOOK = 3, ROUNDS = 2, BATCH_MAX = 20000 };
+/* How long the best one runs until it shows whether the power limit holds the chip. */
+#define SETTLE_S 0.5
+/* A clock below this share of what short runs had is held. */
+#define HELD 0.96
+/* The limit answers within half a second: only then a window shows who needs less power. */
+#define LEAD_S 0.3
+#define HELD_S 0.2
+#define FREE_S 0.1
+
+static int faster(const void *a, const void *b)
+{
+	double x = ((const struct gemm_candidate *)a)->seconds,
+	       y = ((const struct gemm_candidate *)b)->seconds;
+
+	return (x > y) - (x < y);
+}
+
+size_t gemm_search_sort(struct gemm_search *s, size_t most)
+{
+	size_t n = 0;
+
+	qsort(s->all, s->n, sizeof(*s->all), faster);
+	while (n < s->n && n < most && isfinite(s->all[n].seconds))
+		n++;
+	return n;
+}
+
+static size_t batch(double seconds, double one)
+{
+	return (size_t)fmin(fmax(seconds / one, 1), BATCH_MAX);
+}
+
+/* One window of one candidate. */
+static int window(struct gemm_search *s, struct gemm_candidate *c, double lead_s, double seconds,
+		  double *out, struct err *e)
+{
+	double one = c->seconds;
+	int r = 0;
+
+	if (gemm_stopped(s->u))
+		return err_set(e, -EINTR, "interrupted");
+	if (lead_s > 0)
+		r = gemm_search_time(s, c, batch(lead_s, one), out, e);
+	r = r ? r : gemm_search_time(s, c, batch(seconds, one), out, e);
+	if (r == 0 && s->u->tell)
+		s->u->tell(s->u->tell_ctx, *out);
+	return r;
+}
+
+int gemm_search_each(struct gemm_search *s, size_t n, double lead_s, double seconds, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		double t = 0;
+
+		r = window(s, &s->all[i], lead_s, seconds, &t, e);
+		if (r == 0)
+			s->all[i].seconds = t;
+	}
+	return r;
+}
+
+/* Moves candidate i to place at, behind those that are there already. */
+static size_t bring(struct gemm_search *s, size_t i, size_t at)
+{
+	struct gemm_candidate c = s->all[i];
+
+	if (i < at || at == FINALISTS || !isfinite(c.seconds))
+		return at;
+	memmove(&s->all[at + 1], &s->all[at], (i - at) * sizeof(c));
+	s->all[at] = c;
+	return at + 1;
+}
+
+/*
+ * The finalists: of every way to store the operands the fastest one and the library's favourite,
+ * because what is fast for a moment may need the most power; then whoever is fast.
+ */
+static size_t line_up(struct gemm_search *s)
+{
+	size_t at = 0, most = gemm_search_sort(s, s->n);
+
+	for (size_t v = 0; v < s->n_variants; v++)
+		for (size_t i = 0; i < most; i++)
+			if (s->all[i].variant == v) {
+				at = bring(s, i, at);
+				break;
+			}
+	for (size_t i = at; i < most; i++)
+		if (s->all[i].first)
+			at = bring(s, i, at);
+	while (at < most && at < FINALISTS)
+		at = bring(s, at, at);
+	return at;
+}
+
+static void rank(struct gemm_search *s, size_t n)
+{
+	s->n = n;
+	qsort(s->all, s->n, sizeof(*s->all), faster);
+}
+
+/* Several rounds of the first n; each is as fast as the mean of its windows and of the one before.
+ */
+static int rounds(struct gemm_search *s, size_t n, double lead, double seconds, struct err *e)
+{
+	double sum[FINALISTS];
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum[i] = s->all[i].seconds;
+	for (size_t k = 0; k < ROUNDS && r == 0; k++)
+		for (size_t i = 0; i < n && r == 0; i++) {
+			double t = 0;
+
+			r = window(s, &s->all[i], lead, seconds, &t, e);
+			sum[i] += t;
+		}
+	for (size_t i = 0; i < n && r == 0; i++)
+		s->all[i].seconds = sum[i] / (ROUNDS + 1);
+	rank(s, n);
+	return r;
+}
+
+int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err *e)
+{
+	size_t n = line_up(s);
+	double mhz = 0, lead, seconds;
+	int r = gemm_search_each(s, 1, 0, SETTLE_S, e);
+
+	r = r ? r : gemm_unit_clock(s->u, &mhz, e);
+	if (r)
+		return r;
+	lead = mhz < HELD * cold_mhz ? LEAD_S : 0;
+	seconds = lead > 0 ? HELD_S : FREE_S;
+	r = gemm_search_each(s, n, lead, seconds, e);
+	rank(s, n);
+	return r ? r : rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
+}
+
+/*
+ * Two tables. Operations a clock follow from the data sheets by dividing by multiprocessors and
+ * the clock that the sheet goes with; the test holds both tables together.
+ */
+
+#define BY_SHEET "from the data sheet, multiprocessors and boost clock"
+
+const struct gemm_unit_row gemm_units[] = {
+	{ 80, 128, 128, 1024, 2048, 0, 0, 4096, BY_SHEET " of A100" },
+	{ 89, 4, 256, 512, 1024, 2048, 0, 2048, BY_SHEET " of RTX 6000 Ada and L40S" },
+	{ 90, 256, 256, 2048, 4096, 8192, 0, 8192, BY_SHEET " of H100 and H200 SXM" },
+	{ 100, 128, 256, 4096, 8192, 16384, 32768, 16384, BY_SHEET " of B200" },
+	{ 120, 4, 256, 512, 1024, 2048, 4096, 2048, BY_SHEET " of RTX PRO 6000" },
+	{ 121, 4, 256, 512, 1024, 2048, 4096, 2048,
+	  "48 multiprocessors at 2.55 GHz for the published FP4 petaflop of DGX Spark, which "
+	  "counts sparsity" },
+};
+const size_t gemm_unit_count = sizeof(gemm_units) / sizeof(gemm_units[0]);
+
+const struct gemm_sheet gemm_sheets[] = {
+	{ "NVIDIA H200", 67, 67, 494.5, 989, 1979, 0, 1979, "NVIDIA, H200 data sheet", "2024" },
+	{ "NVIDIA H100 80GB HBM3", 67, 67, 494.5, 989, 1979, 0, 1979, "NVIDIA, H100 data sheet",
+	  "2023" },
+	{ "NVIDIA B200", 37, 75, 1125, 2250, 4500, 9000, 4500, "NVIDIA, HGX B200 data sheet",
+	  "2025" },
+	{ "NVIDIA A100-SXM4-80GB", 19.5, 19.5, 156, 312, 0, 0, 624, "NVIDIA, A100 data sheet",
+	  "2021" },
+	{ "NVIDIA A100-SXM4-40GB", 19.5, 19.5, 156, 312, 0, 0, 624, "NVIDIA, A100 data sheet",
+	  "2021" },
+	{ "NVIDIA RTX 6000 Ada Generation", 0, 91.1, 182.1, 364.2, 728.5, 0, 728.5,
+	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
+	{ "NVIDIA L40S", 0, 91.6, 183, 362, 733, 0, 733, "NVIDIA, L40S data sheet", "2023" },
+	{ "NVIDIA GeForce RTX 4090", 0, 82.6, 82.6, 165, 330, 0, 661,
+	  "NVIDIA, Ada architecture paper, with sums in FP32, without sparsity", "2022" },
+	{ "NVIDIA GeForce RTX 5090", 0, 104.8, 104.8, 210, 419, 1676, 838,
+	  "NVIDIA, RTX Blackwell architecture paper, with sums in FP32, without sparsity", "2025" },
+	{ "NVIDIA GB10", 0, 31, 62, 125, 250, 500, 250,
+	  "NVIDIA, DGX Spark: one petaflop of sparse FP4; the others follow by halves", "2025" },
+};
+const size_t gemm_sheet_count = sizeof(gemm_sheets) / sizeof(gemm_sheets[0]);
+
+/* Both tables have the columns in the same order. */
+enum column { FP64, FP32, TF32, HALF, FP8, FP4, INT8 };
+
+static enum column column_of(const struct gemm_type *t)
+{
+	switch (t->a) {
+	case CODE_F64:
+		return FP64;
+	case CODE_F32:
+		return t->tf32 ? TF32 : FP32;
+	case CODE_E4M3:
+	case CODE_E5M2:
+		return FP8;
+	case CODE_E2M1:
+		return FP4;
+	case CODE_I8:
+		return INT8;
+	default:
+		return HALF;
+	}
+}
+
+/* GeForce sums in FP32 at half the rate of a professional card with the same chip; NVIDIA, Ada and
+ * RTX Blackwell architecture papers: 165 and 210 TFLOP/s of an RTX 4090 and 5090. Products in FP4
+ * and integers have the whole rate. */
+static double geforce_part(const char *gpu, unsigned cc, enum column c)
+{
+	bool tensor = c == TF32 || c == HALF || c == FP8;
+
+	return tensor && (cc == 89 || cc == 120) && strstr(gpu, "GeForce") ? 0.5 : 1;
+}
+
+double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,
+		    double mhz)
+{
+	for (size_t i = 0; i < gemm_unit_count; i++) {
+		const struct gemm_unit_row *r = &gemm_units[i];
+		const double ops[] = {
+			r->fp64, r->fp32, r->tf32, r->half, r->fp8, r->fp4, r->int8
+		};
+
+		if (r->cc == cc)
+			return ops[column_of(t)] * geforce_part(gpu, cc, column_of(t)) * sms * mhz /
+			       1e6 * (t->sparse ? 2 : 1);
+	}
+	return 0;
+}
+
+double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s)
+{
+	*s = NULL;
+	for (size_t i = 0; i < gemm_sheet_count; i++) {
+		const struct gemm_sheet *r = &gemm_sheets[i];
+		const double tera[] = {
+			r->fp64, r->fp32, r->tf32, r->half, r->fp8, r->fp4, r->int8
+		};
+
+		if (strcmp(r->gpu, gpu) == 0 && tera[column_of(t)] > 0) {
+			*s = r;
+			/* Sheets say the double for two zeros in four. */
+			return tera[column_of(t)] * (t->sparse ? 2 : 1);
+		}
+	}
+	return 0;
 }

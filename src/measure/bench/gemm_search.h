@@ -3,7 +3,10 @@
 #ifndef BENCH_GEMM_SEARCH_H
 #define BENCH_GEMM_SEARCH_H
 
+#include <stddef.h>
+
 #include "measure/bench/gemm_unit.h"
+#include "measure/bench/gemm_type.h"
 
 enum { GEMM_VARIANTS = 4 };
 
@@ -40,5 +43,33 @@ size_t gemm_search_sort(struct gemm_search *s, size_t most);
 /* Under the conditions of a long run: warm, and held by the power limit where it is. cold_mhz: the
  * clock of short runs. Leaves the best one first. */
 int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err *e);
+
+/* What chips can multiply at best: operations a clock, and what data sheets say. Pure. */
+
+/* Dense operations (two a multiply-add) of one multiprocessor in one clock. */
+struct gemm_unit_row {
+	unsigned cc;				       /* compute capability times ten */
+	double fp64, fp32, tf32, half, fp8, fp4, int8; /* 0: none, or not known */
+	const char *source;
+};
+
+/* Dense TFLOP/s of a whole card. */
+struct gemm_sheet {
+	const char *gpu; /* NVML's name */
+	double fp64, fp32, tf32, half, fp8, fp4, int8;
+	const char *source, *date;
+};
+
+extern const struct gemm_unit_row gemm_units[];
+extern const size_t gemm_unit_count;
+extern const struct gemm_sheet gemm_sheets[];
+extern const size_t gemm_sheet_count;
+
+/* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
+ * is not known. gpu is NVML's name: GeForce chips have other rates than professional ones. */
+double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,
+		    double mhz);
+/* 0 and *s NULL when no sheet is known or it says nothing of the format. */
+double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s);
 
 #endif

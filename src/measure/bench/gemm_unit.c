@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, data and batches of one product on one GPU. */
-#include "measure/bench/gemm_unit.h"
-
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/gemm_data.h"
+#include "measure/bench/gemm_unit.h"
 #include "measure/bench/gemm_kernels.h"
+#include "machine/cuda/guard.h"
 
 enum { BLOCKS_PER_SM = 8, CLOCK_NS = 200000 };
 
@@ -265,4 +266,392 @@ int gemm_unit_repeat(struct gemm_unit *u, struct err *e)
 	u->sum = out[0];
 	u->n_checked++;
 	return 0;
+}
+
+/* Tables to the GPU, matrices and scales drawn from them there, zeros made and counted. */
+
+/* What a matrix, or the scales of one, are drawn from. */
+struct drawing {
+	cuda_address to;
+	uint64_t words, seed;
+	uint32_t bits;
+	const char *what;
+};
+
+static int draw(struct gemm_unit *u, const struct drawing *d, const uint64_t *table, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	size_t bytes = GEMM_TABLE * sizeof(*table);
+	struct drawing own = *d;
+	cuda_address at = 0;
+	void *args[] = { &own.to, &own.words, &at, &own.seed, &own.bits };
+	int r = cuda_alloc(g, bytes, &at, e), wait;
+
+	r = r ? r
+	      : cuda_check(g, g->api->copy_in(at, table, bytes, u->stream), e, "copying the table");
+	r = r ? r : cuda_launch(g, u->fill, gemm_blocks(g), GEMM_THREADS, u->stream, args, e);
+	if (at) {
+		wait = cuda_wait_stream(g, u->stream, GEMM_WAIT_S, d->what, e);
+		r = r ? r : wait;
+		cuda_free(g, at);
+	}
+	return r;
+}
+
+/* *values gets what the table's codes stand for. */
+static int draw_matrix(struct gemm_unit *u, cuda_address to, enum gemm_code code, uint64_t n,
+		       uint64_t seed, double **values, struct err *e)
+{
+	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
+	struct drawing d = { to, gemm_bytes(code, n) / 8, seed, gemm_code_bits(code),
+			     "drawing a matrix" };
+	int r;
+
+	*values = calloc(GEMM_TABLE, sizeof(**values));
+	if (!table || !*values) {
+		free(table);
+		return err_set(e, -ENOMEM, "no memory");
+	}
+	gemm_table_fill(u->type, code, seed, table);
+	for (size_t i = 0; i < GEMM_TABLE; i++)
+		(*values)[i] = gemm_decode(code, table[i]);
+	r = draw(u, &d, table, e);
+	free(table);
+	return r;
+}
+
+/* Both operands' scales, from one table. */
+static int draw_scales(struct gemm_unit *u, struct err *e)
+{
+	const struct gemm_type *t = u->type;
+	uint64_t *table = calloc(GEMM_TABLE, sizeof(*table));
+	struct drawing a = { u->scales_a, gemm_scale_bytes(t, u->dims.m, u->dims.k) / 8,
+			     GEMM_SEED_SCALE_A, 8, "drawing scales" },
+		       b = { u->scales_b, gemm_scale_bytes(t, u->dims.n, u->dims.k) / 8,
+			     GEMM_SEED_SCALE_B, 8, "drawing scales" };
+	int r;
+
+	u->values_scale = calloc(GEMM_TABLE, sizeof(*u->values_scale));
+	if (!table || !u->values_scale) {
+		free(table);
+		return err_set(e, -ENOMEM, "no memory");
+	}
+	gemm_scale_table(t, GEMM_SEED_SCALE_A, table, u->values_scale);
+	r = draw(u, &a, table, e);
+	r = r ? r : draw(u, &b, table, e);
+	free(table);
+	return r;
+}
+
+/* How many fours along k have fewer than two zeros. */
+static int count_fours(struct gemm_unit *u, uint64_t words, uint64_t *wrong, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	uint32_t bits = gemm_code_bits(u->type->a);
+	uint64_t out[2] = { 0, 0 };
+	void *args[] = { &u->a, &words, &u->out, &bits };
+	int r = cuda_check(g, g->api->set_bytes(u->out, 0, sizeof(out), u->stream), e,
+			   "clearing a count");
+
+	r = r ? r : cuda_launch(g, u->fours, gemm_blocks(g), GEMM_THREADS, u->stream, args, e);
+	r = r ? r : gemm_unit_out(u, out, "counting zeros", e);
+	*wrong = out[0];
+	return r;
+}
+
+/* Makes the zeros, and proves the count: before, there were hardly any. */
+static int prune(struct gemm_unit *u, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	uint32_t bits = gemm_code_bits(u->type->a);
+	uint64_t words = gemm_bytes(u->type->a, u->dims.m * u->dims.k) / 8, seed = GEMM_SEED_ZEROS,
+		 wrong = 0;
+	void *args[] = { &u->a, &words, &seed, &bits };
+	int r = count_fours(u, words, &wrong, e);
+
+	if (r == 0 && wrong < words / 2)
+		return err_set(e, -EILSEQ, "GPU %s: the count of zeros does not work", g->pci);
+	r = r ? r : cuda_launch(g, u->prune, gemm_blocks(g), GEMM_THREADS, u->stream, args, e);
+	r = r ? r : count_fours(u, words, &wrong, e);
+	if (r == 0 && wrong)
+		r = err_set(e, -EILSEQ,
+			    "GPU %s: %llu of %llu fours have fewer than two zeros after they were "
+			    "made",
+			    g->pci, (unsigned long long)wrong,
+			    (unsigned long long)(words * 16 / bits));
+	return r;
+}
+
+int gemm_data_make(struct gemm_unit *u, struct err *e)
+{
+	const struct gemm_type *t = u->type;
+	const struct gemm_dims *d = &u->dims;
+	int r = draw_matrix(u, u->a, t->a, d->m * d->k, GEMM_SEED_A, &u->values_a, e);
+
+	r = r ? r : draw_matrix(u, u->b, t->b, d->k * d->n, GEMM_SEED_B, &u->values_b, e);
+	if (r == 0 && t->block)
+		r = draw_scales(u, e);
+	if (r == 0 && t->sparse)
+		r = prune(u, e);
+	return r;
+}
+
+void gemm_data_end(struct gemm_unit *u)
+{
+	free(u->values_a);
+	free(u->values_b);
+	free(u->values_scale);
+	u->values_a = u->values_b = u->values_scale = NULL;
+}
+
+/*
+ * Products with a sparse matrix: its zeros checked by the library too, taken out, and the algorithm
+ * that the library's own search finds. Its algorithms are not tried by number as those of dense
+ * products are: one that does not fit the chip takes the context with it.
+ */
+
+#define FOUND_S 0.03
+
+static int sparse_type_of(enum gemm_code c)
+{
+	return c == CODE_F16	? CUBLASLT_R16F
+	       : c == CODE_BF16 ? CUBLASLT_R16BF
+	       : c == CODE_E4M3 ? CUBLASLT_E4M3
+	       : c == CODE_I8	? CUBLASLT_R8I
+				: CUBLASLT_R32I;
+}
+
+static struct cusparselt_buffers buffers(const struct gemm_unit *u)
+{
+	return (struct cusparselt_buffers){ u->packed, u->b, u->d, u->workspace,
+					    u->workspace_bytes };
+}
+
+int gemm_sparse_multiply(struct gemm_unit *u, struct err *e)
+{
+	const struct cusparselt_buffers at = buffers(u);
+
+	return cusparselt_multiply(u->sparse, &at, u->stream, e);
+}
+
+/* The library must find the zeros too, and must miss them in B, which has none. */
+static int check(struct gemm_unit *u, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	uint64_t out[2] = { 0, 0 };
+	int r = cuda_check(g, g->api->set_bytes(u->out, 0, sizeof(out), u->stream), e,
+			   "clearing a count");
+
+	r = r ? r : cusparselt_check(u->sparse, u->a, u->out, u->stream, e);
+	r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
+	if (r == 0 && (uint32_t)out[0])
+		return err_set(e, -EILSEQ, "GPU %s: cuSPARSELt misses zeros in A", g->pci);
+	if (r == 0 && u->dims.m <= u->dims.n) {
+		r = cusparselt_check(u->sparse, u->b, u->out, u->stream, e);
+		r = r ? r : gemm_unit_out(u, out, "the library's check of the zeros", e);
+		if (r == 0 && !(uint32_t)out[0])
+			r = err_set(e, -EILSEQ,
+				    "GPU %s: cuSPARSELt finds zeros where there are none", g->pci);
+	}
+	return r;
+}
+
+/* A without its zeros, in memory of its own; A itself goes. */
+static int compress(struct gemm_unit *u, struct err *e)
+{
+	size_t packed, scratch;
+	cuda_address at = 0;
+	int r = cusparselt_plan_bytes(u->sparse, &packed, &scratch, e), wait;
+
+	r = r ? r : gpu_alloc(u->place, packed, &u->packed, e);
+	if (r == 0 && scratch)
+		r = gpu_alloc(u->place, scratch, &at, e);
+	r = r ? r : cusparselt_compress(u->sparse, u->a, u->packed, at, u->stream, e);
+	wait = cuda_wait_stream(u->gpu, u->stream, GEMM_WAIT_S, "taking the zeros out", e);
+	r = r ? r : wait;
+	cuda_free(u->gpu, at);
+	if (r) {
+		cuda_free(u->gpu, u->packed);
+		u->packed = 0;
+		return r;
+	}
+	cuda_free(u->gpu, u->a);
+	u->a = 0;
+	return 0;
+}
+
+static int prepare(struct gemm_unit *u, const struct cusparselt_choice *known, struct err *e)
+{
+	const struct gemm_type *t = u->type;
+	const struct cusparselt_shape shape = { .m = u->dims.m,
+						.n = u->dims.n,
+						.k = u->dims.k,
+						.type = sparse_type_of(t->a),
+						.d = sparse_type_of(t->d),
+						.integer = t->a == CODE_I8 };
+	int r;
+
+	u->choice.a_turned = true;
+	u->choice.b_turned = false;
+	if (u->packed)
+		return 0;
+	/* One that did not get as far is made anew, and fails again with its reason. */
+	cusparselt_plan_end(u->sparse);
+	u->sparse = NULL;
+	r = cusparselt_plan_make(u->sparse_lt, u->gpu, &shape, known, &u->sparse, e);
+	r = r ? r : check(u, e);
+	return r ? r : compress(u, e);
+}
+
+static int time_some(struct gemm_unit *u, size_t n, double *seconds, struct err *e)
+{
+	int r = gemm_unit_start(u, n, e);
+
+	return r ? r : gemm_unit_finish(u, n, seconds, e);
+}
+
+/* What is loaded at first use does not count. */
+static int time_few(struct gemm_unit *u, double for_s, double *seconds, struct err *e)
+{
+	int r = time_some(u, 1, seconds, e);
+
+	r = r ? r : time_some(u, 1, seconds, e);
+	return r ? r : time_some(u, (size_t)fmax(for_s / *seconds, 1), seconds, e);
+}
+
+int gemm_sparse_glance(struct gemm_unit *u, double for_s, double *seconds, struct err *e)
+{
+	int r = prepare(u, NULL, e);
+
+	return r ? r : time_few(u, for_s, seconds, e);
+}
+
+static int search(struct gemm_unit *u, struct err *e)
+{
+	const struct cusparselt_buffers at = buffers(u);
+	struct gemm_choice *c = &u->choice;
+	struct cuda_guard guard;
+	int r;
+
+	/* It waits for the GPU itself, without a limit. */
+	cuda_guard_begin(&guard, CUDA_GUARD_S, u->gpu->pci);
+	r = cusparselt_search(u->sparse, &at, u->stream, &c->sparse, e);
+	cuda_guard_end(&guard);
+	r = r ? r : time_few(u, FOUND_S, &c->seconds, e);
+	if (r)
+		return r;
+	c->made = true;
+	c->tried = (size_t)(c->sparse.highest > 0 ? c->sparse.highest : 1);
+	snprintf(c->text, sizeof(c->text),
+		 "algorithm %d of %d, split %d, mode %d, by the library's own search",
+		 c->sparse.word[0], c->sparse.highest, c->sparse.word[1], c->sparse.word[2]);
+	return 0;
+}
+
+int gemm_sparse_choose(struct gemm_unit *u, struct gemm_choice *known, struct err *e)
+{
+	int r;
+
+	if (known->made)
+		u->choice = *known;
+	r = prepare(u, known->made ? &known->sparse : NULL, e);
+	if (r == 0 && !known->made)
+		r = search(u, e);
+	if (r == 0)
+		*known = u->choice;
+	return r;
+}
+
+/* The proof that a product is right: elements in double precision, and a fault that is planted. */
+
+/* Element p of the sum for one row of A, as the operand was drawn; with its scale. */
+static double value_a(const struct gemm_unit *u, uint64_t row, uint64_t p)
+{
+	const struct gemm_dims *d = &u->dims;
+	uint64_t at = u->choice.a_turned ? row * d->k + p : p * d->m + row;
+	double v = u->values_a[gemm_pick(GEMM_SEED_A, at)];
+
+	if (u->type->sparse && !gemm_stays(GEMM_SEED_ZEROS, at))
+		return 0;
+	return u->type->block
+		       ? v * u->values_scale[gemm_pick(GEMM_SEED_SCALE_A,
+						       gemm_scale_place(u->type, row, p, d->k))]
+		       : v;
+}
+
+static double value_b(const struct gemm_unit *u, uint64_t column, uint64_t p)
+{
+	const struct gemm_dims *d = &u->dims;
+	uint64_t at = u->choice.b_turned ? p * d->n + column : column * d->k + p;
+	double v = u->values_b[gemm_pick(GEMM_SEED_B, at)];
+
+	return u->type->block
+		       ? v * u->values_scale[gemm_pick(GEMM_SEED_SCALE_B,
+						       gemm_scale_place(u->type, column, p, d->k))]
+		       : v;
+}
+
+/* One element by sums in double precision, from the tables that the operands were drawn from. */
+static void reference(const struct gemm_unit *u, uint64_t row, uint64_t column, double *exact,
+		      double *magnitude)
+{
+	*exact = *magnitude = 0;
+	for (uint64_t p = 0; p < u->dims.k; p++) {
+		double x = value_a(u, row, p) * value_b(u, column, p);
+
+		*exact += x;
+		*magnitude += x < 0 ? -x : x;
+	}
+}
+
+int gemm_unit_sample(struct gemm_unit *u, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	const struct gemm_dims *d = &u->dims;
+	size_t bytes = gemm_code_bits(u->type->d) / 8;
+
+	for (uint64_t i = 0; i < GEMM_SAMPLES; i++) {
+		/* The corners first, then anywhere. */
+		uint64_t at = i < 4 ? (i & 1) * (d->m - 1) + (i >> 1) * (d->n - 1) * d->m
+				    : (gemm_pick(i, 1) << 16 | gemm_pick(i, 2)) % (d->m * d->n),
+			 code = 0;
+		double exact, magnitude, got;
+		int r = cuda_check(g, g->api->copy_out(&code, u->d + at * bytes, bytes, u->stream),
+				   e, "an element of the product");
+
+		r = r ? r : cuda_wait_stream(g, u->stream, GEMM_WAIT_S, "an element", e);
+		if (r)
+			return r;
+		got = gemm_decode(u->type->d, code);
+		reference(u, at % d->m, at / d->m, &exact, &magnitude);
+		if (!gemm_close(u->type, got, exact, magnitude, d->k))
+			return err_set(e, -EILSEQ,
+				       "GPU %s: element (%llu, %llu) of the product is %.9g, not "
+				       "%.9g within %.2g",
+				       g->pci, (unsigned long long)(at % d->m),
+				       (unsigned long long)(at / d->m), got, exact,
+				       gemm_tolerance(u->type, exact, magnitude, d->k));
+	}
+	return 0;
+}
+
+int gemm_unit_plant(struct gemm_unit *u, struct err *e)
+{
+	struct cuda_gpu *g = u->gpu;
+	size_t bytes = gemm_code_bits(u->type->d) / 8;
+	cuda_address at = u->d + u->dims.m * u->dims.n / 2 * bytes;
+	uint64_t code = 0, out[2] = { 0, 0 };
+	int r = cuda_check(g, g->api->copy_out(&code, at, bytes, u->stream), e, "an element");
+
+	r = r ? r : cuda_wait_stream(g, u->stream, GEMM_WAIT_S, "an element", e);
+	code ^= 1;
+	r = r ? r
+	      : cuda_check(g, g->api->copy_in(at, &code, bytes, u->stream), e, "a planted fault");
+	r = r ? r : gemm_unit_scan(u, out, e);
+	if (r == 0 && out[0] == u->sum)
+		return err_set(e, -EILSEQ,
+			       "GPU %s: a flipped bit in the result was not noticed: the check "
+			       "does not work",
+			       g->pci);
+	return r;
 }

@@ -131,4 +131,57 @@ int gpu_verify(struct gpu_place *p, struct gpu_timer *t, enum gpu_check how, cud
 int gpu_sum(struct gpu_place *p, struct gpu_timer *t, size_t bytes, struct gpu_data d,
 	    uint64_t *out, struct err *e);
 
+/*
+ * What NVML tells about a GPU under load, through a door of its own: clocks, power, temperature,
+ * why it is slow, and for how long it was.
+ */
+
+/* Negative: not told. */
+struct gpu_look {
+	double at_s; /* monotonic */
+	double sm_mhz, memory_mhz;
+	double power_w; /* mean of the last second on most chips */
+	double temperature_c;
+	double busy_percent;
+	long long reasons; /* bits of machine/model/gpu.h */
+	/* Totals since the driver was loaded, in microseconds: the power cap held it, it was too
+	 * warm (driver and hardware), the power brake was pulled from outside. */
+	double capped_us, warm_us, brake_us;
+	long long link_gen, link_width; /* of PCI Express at this moment */
+};
+
+struct gpu_watch {
+	struct host *h; /* NULL: NVML does not know the GPU */
+	char object[16];
+};
+
+void gpu_watch_open(struct gpu_watch *w, const struct gpu_place *p);
+void gpu_watch_close(struct gpu_watch *w);
+/* Power and temperature alone: two calls. */
+void gpu_watch_brief(const struct gpu_watch *w, struct gpu_look *out);
+void gpu_watch_look(const struct gpu_watch *w, struct gpu_look *out);
+
+/* work(ctx, i) for every i below n, each in a thread of its own when there are several; returns
+ * when all are done. */
+void gpu_each(size_t n, void (*work)(void *ctx, size_t i), void *ctx);
+
+/*
+ * What held a GPU back while it was measured: the totals that its driver keeps, before and after.
+ * A bit mask that is looked at now and then misses what is short; totals do not.
+ */
+
+struct gpu_state {
+	struct gpu_watch watch;
+	struct gpu_look before;
+	bool begun;
+};
+
+void gpu_state_begin(struct gpu_state *s, const struct gpu_place *p);
+/* Appends to text what held it for more than a hundredth of the time, nothing on a free run:
+ * "; held by its power cap 12 % of the time". Ends s. */
+void gpu_state_end(struct gpu_state *s, char *text, size_t size);
+/* Appends how the PCI Express link runs now, while it is used, when that is less than it could:
+ * "; its link runs at generation 3 with 8 lanes, not 5 with 16". */
+void gpu_state_link(const struct gpu_place *p, char *text, size_t size);
+
 #endif

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_jobs.h"
-#include "measure/bench/gpu_state.h"
+#include "measure/bench/gpu_common.h"
 #include "measure/bench/list.h"
 
 /* A sample's time; of a short measurement (--for 150ms: a node of eight GPUs has 354 cases) a

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/gpu_jobs.h"
 #include "measure/bench/gpu_common.h"
 #include "measure/bench/list.h"
-#include "measure/bench/memory_map.h"
+#include "measure/bench/memory_latency.h"
 
 /* A line of the GPU's cache. */
 enum { STRIDE = 128, FAR_BITS = 14, STEPS_MIN = 4096, STEPS_MAX = 1 << 20, CHASE_MOST_S = 30 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/gpu_jobs.h"
 #include "measure/bench/gpu_common.h"
 #include "measure/bench/list.h"
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "measure/bench/gpu_ahead.h"
-#include "measure/bench/gpu_state.h"
+#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_common.h"
 #include "measure/bench/list.h"
 
 enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, VARIANT_MAX = 240 };

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured, for people. */
-#include "measure/bench/page_bench.h"
-
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "measure/bench/page_bench.h"
 #include "render/figure.h"
 #include "measure/bench/figures_bench.h"
+#include "render/chart.h"
+#include "base/text.h"
 
 static struct cell interval_cell(struct doc *d, const struct record_case *c,
 				 const struct record_series *s)
@@ -343,4 +345,292 @@ void page_bench_names(struct doc *d, const struct record_pair *names, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		node_pair(d, p, names[i].name, cell(names[i].value));
+}
+
+/* Two measurements against each other: a table a bench, and all intervals in one plot. */
+
+static struct cell verdict_cell(const struct compare_row *r)
+{
+	static const struct {
+		const char *text;
+		enum style style;
+	} looks[] = { { "better", STYLE_GOOD },
+		      { "worse", STYLE_BAD },
+		      { "no difference", STYLE_PLAIN },
+		      { "not comparable", STYLE_UNKNOWN } };
+
+	return cell_as(looks[r->verdict].style, looks[r->verdict].text);
+}
+
+static const char *interval_text(struct arena *a, const struct stat_interval *i)
+{
+	return i->high < 10 ? arena_printf(a, "%.3f to %.3f", i->low, i->high)
+			    : arena_printf(a, "%.3f to %.0f", i->low, i->high);
+}
+
+static void compare_row(struct doc *d, struct node *t, const struct compare_row *r, bool one_figure)
+{
+	struct cell *row = node_row(d, t);
+
+	row[0] = cell(r->name);
+	row[1] = cell(one_figure ? NULL : r->figure);
+	if (r->has_medians) {
+		row[2] = cell_printf(d, STYLE_PLAIN, "%s %s", figure_number(d->arena, r->a),
+				     r->unit_text);
+		row[3] = cell_printf(d, STYLE_PLAIN, "%s %s", figure_number(d->arena, r->b),
+				     r->unit_text);
+	}
+	if (r->verdict != COMPARE_CANNOT) {
+		row[4] = cell_printf(d, STYLE_STRONG, "%.3f", r->ratio.ratio);
+		row[5] = cell(interval_text(d->arena, &r->ratio.interval));
+	}
+	row[6] = verdict_cell(r);
+}
+
+/* True when the rows of this bench, from at on, are all about one figure. */
+static bool one_figure(const struct compare *c, size_t at)
+{
+	for (size_t i = at; i < c->n && strcmp(c->rows[i].bench, c->rows[at].bench) == 0; i++)
+		if (strcmp(c->rows[i].figure, c->rows[at].figure) != 0)
+			return false;
+	return true;
+}
+
+/* The rows from *at on that are of one bench. */
+static void table_of(struct doc *d, const struct compare *c, size_t *at)
+{
+	static const struct column columns[] = {
+		{ .title = "Case" },
+		{ .title = "Figure" },
+		{ .title = "A", .right = true },
+		{ .title = "B", .right = true },
+		{ .title = "B/A", .right = true },
+		{ .title = "99 % interval", .right = true },
+		{ .title = "Verdict" },
+	};
+	const char *bench = c->rows[*at].bench;
+	bool one = one_figure(c, *at);
+	struct node *t = doc_table(d, bench, columns, 7), *why = doc_bullets(d);
+
+	for (; *at < c->n && strcmp(c->rows[*at].bench, bench) == 0; (*at)++) {
+		const struct compare_row *r = &c->rows[*at];
+
+		compare_row(d, t, r, one);
+		if (r->verdict == COMPARE_CANNOT && r->reason)
+			node_bullet(d, why,
+				    cell_printf(d, STYLE_UNKNOWN, "%s %s: %s", r->name, r->figure,
+						r->reason));
+	}
+	node_drop_empty(t);
+}
+
+/* The verdict; where there is no difference, the least one that would have been seen. */
+static const char *seen_text(struct arena *a, const struct compare_row *r)
+{
+	const struct stat_ratio *q = &r->ratio;
+	double least = 100 * fmax(q->ratio - q->interval.low, q->interval.high - q->ratio);
+
+	if (r->verdict != COMPARE_SAME)
+		return compare_verdict_name(r->verdict);
+	if (least > 100)
+		return "sees little";
+	return arena_printf(a, "sees %.1f %%", fmax(least, 100 * COMPARE_THRESHOLD));
+}
+
+/* All intervals below each other. */
+static void plot(struct doc *d, const struct compare *c)
+{
+	static const enum style styles[] = { STYLE_GOOD, STYLE_BAD, STYLE_PLAIN, STYLE_UNKNOWN };
+	struct chart_ratio *rows = arena_array(d->arena, c->n ? c->n : 1, sizeof(*rows));
+	struct chart_ratios all = { .title = "B over A, with its interval",
+				    .interval = "99 % interval",
+				    .threshold = c->threshold > 0 ? c->threshold : NAN,
+				    .rows = rows };
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct compare_row *r = &c->rows[i];
+
+		if (r->verdict == COMPARE_CANNOT)
+			continue;
+		rows[all.n++] = (struct chart_ratio){ .label = arena_printf(d->arena, "%s %s",
+									    r->name, r->figure),
+						      .ratio = r->ratio.ratio,
+						      .low = r->ratio.interval.low,
+						      .high = r->ratio.interval.high,
+						      .verdict = seen_text(d->arena, r),
+						      .style = styles[r->verdict] };
+	}
+	chart_add_ratios(d, &all);
+}
+
+/* How many figures of two measurements of the same thing are called another, on average at most. */
+static double by_chance(const struct compare *c)
+{
+	return (1 - COMPARE_LEVEL) * (double)(c->n - c->count[COMPARE_CANNOT]);
+}
+
+struct doc *page_compare(struct arena *a, const struct compare *c)
+{
+	struct doc *d = doc_new(a);
+	struct node *list;
+
+	for (size_t at = 0; at < c->n;)
+		table_of(d, c, &at);
+	plot(d, c);
+	if (c->count[COMPARE_SAME])
+		doc_text(d,
+			 "Where there is no difference: the least one that would have been seen.");
+	if (by_chance(c) >= 1)
+		doc_text(d,
+			 "So many figures, each with an interval that is wrong once in 100: about "
+			 "%.0f of %zu would be called better or worse by chance alone.",
+			 ceil(by_chance(c)), c->n - c->count[COMPARE_CANNOT]);
+	if (c->n_differs)
+		doc_heading(d, 2, "What else is not the same");
+	list = doc_bullets(d);
+	for (size_t i = 0; i < c->n_differs; i++)
+		node_bullet(d, list, cell(c->differs[i]));
+	doc_text(d,
+		 "A: %s. B: %s. %zu better, %zu worse, %zu without a difference, %zu not "
+		 "comparable.",
+		 c->a->id, c->b->id, c->count[COMPARE_BETTER], c->count[COMPARE_WORSE],
+		 c->count[COMPARE_SAME], c->count[COMPARE_CANNOT]);
+	return d;
+}
+
+/* The walk through memory over sizes, drawn: where the bar grows, a cache ended. */
+
+enum {
+	WIDTH = 42,
+	LEAST = 3,
+	FIGURES = 26, /* columns before the bar */
+	STEP = 7,     /* behind it: "  x10.5" */
+	SIZES_MAX = 64,
+};
+
+/* From here on a size is called a step up. */
+static const double step_least = 1.3;
+
+struct walk {
+	const char *name; /* "256KiB" */
+	double small, huge;
+	bool has_small, has_huge;
+};
+
+static struct walk *walk_of(struct walk *walks, size_t *n, const char *name, size_t len,
+			    struct arena *a)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strlen(walks[i].name) == len && strncmp(walks[i].name, name, len) == 0)
+			return &walks[i];
+	if (*n == SIZES_MAX)
+		return NULL;
+	walks[*n] = (struct walk){ .name = arena_strndup(a, name, len) };
+	return &walks[(*n)++];
+}
+
+static size_t gather(struct arena *a, const struct record *r, struct walk *walks)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct record_case *c = &r->cases[i];
+		const char *colon = strchr(c->name, ':');
+		struct walk *w;
+
+		if (strcmp(c->bench, "memory-latency") != 0 || !c->n_series ||
+		    !c->series[0].has_summary)
+			continue;
+		w = walk_of(walks, &n, c->name, colon ? (size_t)(colon - c->name) : strlen(c->name),
+			    a);
+		if (!w)
+			continue;
+		*(colon ? &w->huge : &w->small) = c->series[0].s.median;
+		*(colon ? &w->has_huge : &w->has_small) = true;
+	}
+	return n;
+}
+
+/* What is drawn. */
+struct plot {
+	const struct walk *walks;
+	size_t n;
+	double most;
+};
+
+/* Logarithmic: a cache and memory are a hundred times apart. */
+static size_t length(double v, double most, size_t width)
+{
+	double n = (double)width * log1p(fmax(v, 0)) / log1p(most);
+
+	return n < 0 ? 0 : n > (double)width ? width : (size_t)lround(n);
+}
+
+/* "#####o   x2.1": small pages, huge ones, and how much more than the size before. */
+static const char *bar(struct arena *a, const struct plot *p, size_t i, size_t width)
+{
+	const struct walk *w = &p->walks[i], *before = i ? w - 1 : NULL;
+	char *s = arena_alloc(a, width + 2);
+	size_t n = w->has_small ? length(w->small, p->most, width) : 0;
+	size_t at = w->has_huge ? length(w->huge, p->most, width) : 0;
+
+	memset(s, ' ', width + 1);
+	memset(s, '#', n);
+	if (at)
+		s[at - 1] = 'o';
+	for (n = width + 1; n && s[n - 1] == ' '; n--)
+		s[n - 1] = '\0';
+	if (!before || !before->has_small || !w->has_small ||
+	    !(w->small >= step_least * before->small))
+		return s;
+	return arena_printf(a, "%s  x%.1f", s, w->small / before->small);
+}
+
+static const char *number(struct arena *a, bool there, double v)
+{
+	return there ? figure_number(a, v) : "";
+}
+
+static const char *letters(struct arena *a, const void *what, const struct term_style *how)
+{
+	const char *signs = "# small pages, o huge pages", *step = "x: a step up";
+	const struct plot *p = what;
+	TEXT_AUTO t = { 0 };
+	bool room = !how || how->width >= FIGURES + WIDTH;
+	size_t width = room				     ? WIDTH
+		       : how->width < FIGURES + LEAST + STEP ? LEAST
+							     : (size_t)how->width - FIGURES - STEP;
+
+	if (!room)
+		text_printf(&t, "%s\n%s\n", signs, step);
+	text_printf(&t, "%8s %7s %7s", "region", "ns", "huge ns");
+	if (room)
+		text_printf(&t, "  %s, %s", signs, step);
+	text_add(&t, "\n");
+	for (size_t i = 0; i < p->n; i++)
+		text_printf(&t, "%8.8s %7s %7s  %s\n", p->walks[i].name,
+			    number(a, p->walks[i].has_small, p->walks[i].small),
+			    number(a, p->walks[i].has_huge, p->walks[i].huge), bar(a, p, i, width));
+	return arena_strdup(a, t.s);
+}
+
+void page_bench_latency(struct doc *d, const struct record *r)
+{
+	struct walk *walks = arena_array(d->arena, SIZES_MAX, sizeof(*walks));
+	struct plot *p = ARENA_NEW(d->arena, struct plot);
+	struct node *n;
+
+	*p = (struct plot){ .walks = walks, .n = gather(d->arena, r, walks) };
+	for (size_t i = 0; i < p->n; i++)
+		p->most = fmax(p->most, fmax(walks[i].small, walks[i].huge));
+	/* One size is no plot. */
+	if (p->n < 2 || !(p->most > 0))
+		return;
+	doc_heading(d, 2, "Latency by size of the region, logarithmic");
+	n = doc_figure(d, NULL,
+		       figures_sweep_svg(d->arena, r, "memory-latency",
+					 "Latency by size of the region, logarithmic"),
+		       letters(d->arena, p, NULL));
+	n->letters = letters;
+	n->what = p;
 }

@@ -5,7 +5,7 @@
 
 #include "render/figure.h"
 #include "measure/bench/page_bench.h"
-#include "render/svg_chart.h"
+#include "render/svg_shape.h"
 
 enum { SIDE = 16 };
 

@@ -5,16 +5,21 @@
  * cost is what is asked.
  */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "measure/bench/list.h"
-#include "measure/bench/wake_sleeps.h"
+#include "measure/bench/wake.h"
 #include "measure/bench/workers.h"
+#include "base/text.h"
 
 enum { WAKE_PRIORITY = 80 };
 
@@ -169,3 +174,340 @@ const struct bench bench_wake = {
 	.teardown = wake_teardown,
 	.limit = wake_limit,
 };
+
+/*
+ * What idle states cost: how late a thread wakes after sleeps of different lengths, with the idle
+ * states that the CPU was in meanwhile; and the same while a thread of the idle class keeps the CPU
+ * from idling. The difference is what holding CPUs out of idle states would buy, measured without
+ * changing any setting.
+ */
+
+enum { STATES_MAX = 16, TEXT_SIZE = 128, SHARE_LEAST = 5 };
+
+struct idle_arg {
+	long interval_ns;
+	size_t window;
+	unsigned cpu;
+	bool awake; /* the CPU is kept from idling */
+	const struct idle_group *group;
+};
+
+struct idle {
+	const struct idle_arg *arg;
+	struct host *h;
+	struct workers *worker;
+	struct sleeps sleeps;
+	/* Microseconds in each state: when last looked, and of all windows together. */
+	long long seen[STATES_MAX], total[STATES_MAX];
+	char *text;
+	pthread_t spinner;
+	bool spins;
+	atomic_bool end;
+};
+
+static void *spin(void *arg)
+{
+	struct idle *s = arg;
+
+	while (!atomic_load_explicit(&s->end, memory_order_relaxed))
+		;
+	return NULL;
+}
+
+/* A thread that runs when nothing else wants to. Anybody may make a thread of that class. It is
+ * pinned from outside: on a busy CPU it may not come to do anything itself. */
+static int start_spinner(struct idle *s, struct err *e)
+{
+	size_t size = CPU_ALLOC_SIZE(s->arg->cpu + 1);
+	cpu_set_t *set = CPU_ALLOC(s->arg->cpu + 1);
+	struct sched_param p = { 0 };
+	pthread_attr_t attr;
+	int r;
+
+	if (!set)
+		return err_set(e, -ENOMEM, "no memory");
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(s->arg->cpu, size, set);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, size, set);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_IDLE);
+	pthread_attr_setschedparam(&attr, &p);
+	r = pthread_create(&s->spinner, &attr, spin, s);
+	pthread_attr_destroy(&attr);
+	CPU_FREE(set);
+	if (r)
+		return err_set(e, -r, "no thread of the idle class can be had: %s", strerror(r));
+	s->spins = true;
+	return 0;
+}
+
+/* Adds what passed since the last look to the totals; the first one only looks. */
+static void look(struct idle *s, bool add)
+{
+	size_t k = 0;
+
+	LIST_FOR_EACH (const struct idle_state, it, &s->arg->group->states) {
+		char path[128], line[32];
+		long long us;
+
+		if (k >= STATES_MAX)
+			return;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/time",
+			 s->arg->cpu, it->index);
+		if (s->h && host_read_line(s->h, path, line, sizeof(line)) == 0 &&
+		    parse_i64(line, &us) == 0) {
+			if (add)
+				s->total[k] += us - s->seen[k];
+			s->seen[k] = us;
+		}
+		k++;
+	}
+}
+
+static void idle_teardown(void *state)
+{
+	struct idle *s = state;
+
+	atomic_store(&s->end, true);
+	if (s->spins)
+		pthread_join(s->spinner, NULL);
+	if (s->worker)
+		workers_end(s->worker);
+	free(s);
+}
+
+static int idle_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	struct idle *s = calloc(1, sizeof(*s));
+	struct idset cpus = { 0 };
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->h = env->h;
+	s->sleeps = (struct sleeps){ .interval_ns = s->arg->interval_ns,
+				     .want = s->arg->window,
+				     .stop = env->stop };
+	s->text = arena_alloc(env->a, TEXT_SIZE);
+	idset_add(env->a, &cpus, s->arg->cpu);
+	r = workers_start(&cpus, &s->worker, e);
+	if (r == 0 && s->arg->awake)
+		r = start_spinner(s, e);
+	if (r) {
+		idle_teardown(s);
+		return r;
+	}
+	*variant = s->arg->awake ? "kept awake by a thread of the idle class" : s->text;
+	*state = s;
+	return 0;
+}
+
+static int idle_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct idle *s = state;
+
+	look(s, false);
+	workers_run(s->worker, sleeps_take, &s->sleeps);
+	look(s, true);
+	return sleeps_sample(&s->sleeps, out, e);
+}
+
+/* "C6 90 %, C1 10 %": where the CPU idled, in tenths, the rest left out. */
+static void say_states(const struct idle *s)
+{
+	long long all = 0;
+	size_t k = 0, at = 0;
+
+	for (size_t i = 0; i < STATES_MAX; i++)
+		all += s->total[i];
+	snprintf(s->text, TEXT_SIZE, "%s", all > 0 ? "" : "no time in an idle state was seen");
+	LIST_FOR_EACH (const struct idle_state, it, &s->arg->group->states) {
+		long long share;
+
+		if (k >= STATES_MAX || all <= 0)
+			return;
+		share = (100 * s->total[k++] + all / 2) / all;
+		if (share >= SHARE_LEAST && at < TEXT_SIZE)
+			at += (size_t)snprintf(s->text + at, TEXT_SIZE - at, "%s%s %lld %%",
+					       at ? ", " : "", fact_text(&it->name, "?"),
+					       (share + 5) / 10 * 10);
+	}
+}
+
+static int idle_verify(void *state, struct err *e)
+{
+	struct idle *s = state;
+
+	say_states(s);
+	return sleeps_verify(&s->sleeps, e);
+}
+
+/* --- cases --------------------------------------------------------------------------------------
+ */
+
+static const struct idle_group *group_of(const struct cpus *m, unsigned cpu)
+{
+	LIST_FOR_EACH (const struct idle_group, g, &m->idle)
+		if (g->states.n && idset_has(&g->cpus.v, cpu))
+			return g;
+	return NULL;
+}
+
+static void add(const struct bench_env *env, struct bench_cases *out, const char *name,
+		const struct idle_arg *want)
+{
+	struct idle_arg *arg = ARENA_NEW(env->a, struct idle_arg);
+
+	*arg = *want;
+	bench_case_add(
+		env->a, out,
+		(struct bench_case){
+			.name = arena_printf(env->a, "%s%s", name, arg->awake ? ":awake" : ""),
+			.setup = arena_printf(env->a, "%zu wake-ups a sample", arg->window),
+			.placement = arena_printf(env->a, "one thread on CPU %u", arg->cpu),
+			.arg = arg });
+}
+
+static void idle_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	static const struct {
+		const char *name;
+		long ns;
+		size_t window;
+	} rows[] = { { "100us", 100000, 500 },
+		     { "1ms", 1000000, 100 },
+		     { "10ms", 10000000, 10 },
+		     { "50ms", 50000000, 4 } };
+	unsigned cpu = env->cpus.n ? env->cpus.r[env->cpus.n - 1].hi : 0;
+	const struct idle_group *group = group_of(&env->m->cpu, cpu);
+
+	if (!group) {
+		out->none =
+			fact_or(&env->m->cpu.hypervisor, 0)
+				? "not measurable here: this virtual machine has no idle states "
+				  "to choose from"
+				: "not measurable here: the kernel tells of no idle states";
+		return;
+	}
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		struct idle_arg arg = { env->small ? rows[i / 2].ns / 50 : rows[i / 2].ns,
+					env->small ? 5 : rows[i / 2].window, cpu, i % 2, group };
+
+		add(env, out, rows[i / 2].name, &arg);
+	}
+}
+
+static struct bench_limit idle_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	const struct idle_arg *arg = c->arg;
+	const struct idle_state *deepest = NULL;
+
+	LIST_FOR_EACH (const struct idle_state, it, &arg->group->states)
+		if (!fact_or(&it->disabled, 0) && seen_ok(&it->latency.f))
+			deepest = it;
+	if (!deepest || arg->awake)
+		return (struct bench_limit){
+			.source = "unknown: no data sheet states what timer and scheduler take"
+		};
+	return (struct bench_limit){
+		.source = arena_printf(
+			env->a,
+			"unknown: the driver's table gives %lld us to leave the deepest state that "
+			"is on, %s; timer and scheduler come on top",
+			deepest->latency.v, fact_text(&deepest->name, "?"))
+	};
+}
+
+static const struct bench_figure idle_figures[] = {
+	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
+	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
+};
+
+const struct bench bench_idle_wake = {
+	.name = "idle-wake-up",
+	.title = "what idle states cost: waking after sleeps of different lengths",
+	.method =
+		"clock_nanosleep to an absolute time on one CPU; microseconds between the time "
+		"asked for and the time on the clock afterwards. The longer the sleep, the deeper "
+		"the idle state that the kernel chooses; the variant says in which the CPU was. "
+		"With :awake a thread of the idle class spins on the same CPU, so that it never "
+		"idles: the difference is what idle states cost. No setting is touched.",
+	.version = 1,
+	.figures = idle_figures,
+	.n_figures = 2,
+	.observed_scale = 1e-3,
+	.seconds = 1.5,
+	.rounds = 3,
+	.cases = idle_cases,
+	.setup = idle_setup,
+	.run = idle_run,
+	.verify = idle_verify,
+	.teardown = idle_teardown,
+	.limit = idle_limit,
+};
+
+/* Sleeping by the clock, and what came of it. */
+
+static struct timespec later(struct timespec t, long ns)
+{
+	t.tv_nsec += ns;
+	while (t.tv_nsec >= 1000000000L) {
+		t.tv_nsec -= 1000000000L;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static double ns_between(const struct timespec *a, const struct timespec *b)
+{
+	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+}
+
+void sleeps_take(void *ctx, size_t i)
+{
+	struct sleeps *s = ctx;
+	struct timespec at, now;
+	int r;
+
+	(void)i;
+	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
+	 */
+	prctl(PR_SET_TIMERSLACK, 1);
+	for (s->n = 0; s->n < s->want; s->n++) {
+		if (s->stop && atomic_load(s->stop))
+			return;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		at = later(now, s->interval_ns);
+		/* Between the two calls nothing that lies in memory: after an idle state it is far
+		 * away, and the clock waits for what is under way. */
+		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		s->failed += r != 0;
+		s->late_ns[s->n] = ns_between(&at, &now);
+		s->early += s->late_ns[s->n] < 0;
+	}
+}
+
+int sleeps_sample(struct sleeps *s, struct bench_sample *out, struct err *e)
+{
+	if (s->n < s->want)
+		return err_set(e, -EINTR, "interrupted");
+	for (size_t i = 0; out->observed && i < s->n; i++)
+		histogram_add(out->observed, s->late_ns[i]);
+	stat_sort(s->late_ns, s->n);
+	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
+	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
+	return 0;
+}
+
+int sleeps_verify(const struct sleeps *s, struct err *e)
+{
+	if (s->failed)
+		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
+	if (s->early)
+		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
+	return 0;
+}

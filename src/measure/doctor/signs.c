@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine's own signs: memory, load, the kernel's log. */
-#include "measure/doctor/signs.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/doctor/signs.h"
 #include "base/text.h"
+#include "knowledge/nccl_vars.h"
 
 enum { SMALL_FILE = 64 << 10 };
 
@@ -197,3 +197,320 @@ void signs_read(struct arena *a, struct host *h, const struct machine *m, struct
 	read_home(a, h, out);
 	signs_read_vars(a, h, m, out);
 }
+
+/* Counters of interfaces and RDMA ports, and what decides which interface answers. */
+
+static struct fact_int at(struct arena *a, struct host *h, const char *folder, const char *leaf)
+{
+	return sign_file(a, h, arena_printf(a, "%s/%s", folder, leaf));
+}
+
+static void read_port(struct arena *a, struct host *h, const struct rdma_port *p,
+		      struct sign_port *s)
+{
+	const char *base = arena_printf(a, "/sys/class/infiniband/%s/ports/%u", p->device,
+					p->number),
+		   *hw = arena_printf(a, "%s/hw_counters", base),
+		   *basic = arena_printf(a, "%s/counters", base);
+
+	s->name = p->name;
+	s->retransmits = at(a, h, hw, "roce_adp_retrans");
+	s->sequence_errors = at(a, h, hw, "packet_seq_err");
+	s->timeouts = at(a, h, hw, "local_ack_timeout_err");
+	s->rnr_retries = at(a, h, hw, "rnr_nak_retry_err");
+	s->congestion_marks = at(a, h, hw, "np_ecn_marked_roce_packets");
+	s->out_of_sequence = at(a, h, hw, "out_of_sequence");
+	s->symbol_errors = at(a, h, basic, "symbol_error");
+	s->link_downed = at(a, h, basic, "link_downed");
+	s->receive_errors = at(a, h, basic, "port_rcv_errors");
+	s->sent = at(a, h, basic, "port_xmit_data");
+	s->received = at(a, h, basic, "port_rcv_data");
+}
+
+/* The last file that says it stands; NetworkManager reads them in the order of their names. */
+static struct fact_int power_save(struct arena *a, struct host *h)
+{
+	static const char folder[] = "/etc/NetworkManager/conf.d", key[] = "wifi.powersave";
+	struct fact_int out = sign_unseen(-ENOENT, folder);
+	char **list;
+	size_t n;
+	int r = host_list(h, folder, a, &list, &n);
+
+	if (r)
+		return sign_unseen(r, folder);
+	for (size_t i = 0; i < n; i++) {
+		const char *path = arena_printf(a, "%s/%s", folder, list[i]);
+		char *text, *line;
+
+		if (!str_ends(list[i], ".conf") || host_read(h, path, 1 << 16, a, &text, NULL))
+			continue;
+		for (; (line = strsep(&text, "\n")) != NULL;) {
+			const char *is = strchr(line, '=');
+			long long v;
+			size_t len;
+			const char *word = is ? str_trim(line, (size_t)(is - line), &len) : NULL;
+
+			if (word && len == sizeof(key) - 1 && strncmp(word, key, len) == 0 &&
+			    parse_i64(is + 1, &v) == 0)
+				out = sign_int(v, path);
+		}
+	}
+	return out;
+}
+
+static void read_link(struct arena *a, struct host *h, const struct nic *n, struct sign_link *s)
+{
+	const char *base = arena_printf(a, "/sys/class/net/%s/statistics", n->name),
+		   *conf = arena_printf(a, "/proc/sys/net/ipv4/conf/%s", n->name);
+
+	s->name = n->name;
+	s->receive_errors = at(a, h, base, "rx_errors");
+	s->crc_errors = at(a, h, base, "rx_crc_errors");
+	s->missed = at(a, h, base, "rx_missed_errors");
+	s->dropped = at(a, h, base, "rx_dropped");
+	s->arp_ignore = at(a, h, conf, "arp_ignore");
+	s->arp_announce = at(a, h, conf, "arp_announce");
+	s->rp_filter = at(a, h, conf, "rp_filter");
+	if (fact_or(&n->wireless, 0))
+		s->wifi_power_save = power_save(a, h);
+}
+
+void signs_read_links(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+{
+	LIST_FOR_EACH (struct rdma_port, p, &m->net.rdma)
+		read_port(a, h, p, list_add(a, &out->ports, sizeof(struct sign_port)));
+	LIST_FOR_EACH (struct nic, n, &m->net.nics)
+		if (!fact_is(&n->type, "loopback"))
+			read_link(a, h, n, list_add(a, &out->links, sizeof(struct sign_link)));
+}
+
+/*
+ * What programs are told: NCCL's files, this shell, and the processes that use GPUs. Of
+ * environments only the names that the table of variables watches are kept; they may hold secrets.
+ */
+
+enum { ENVIRON_MAX = 1 << 20, CONF_MAX = 1 << 16, MAPS_MAX = 8 << 20, PROCESSES_MAX = 32 };
+
+static void add(struct arena *a, struct signs *s, const char *name, const char *value, size_t n,
+		const char *origin)
+{
+	struct sign_var *v = list_add(a, &s->vars, sizeof(*v));
+
+	v->name = name;
+	v->value = sign_text(arena_strndup(a, value, n), origin);
+	v->origin = sign_text(origin, origin);
+}
+
+/* "NAME=value" when NAME is one of ours, or (prefix) any of NCCL's, which its files may hold. */
+static void add_line(struct arena *a, struct signs *s, const char *line, size_t n, bool all_nccl,
+		     const char *origin)
+{
+	const char *is = memchr(line, '=', n);
+	size_t len, len_value;
+	const char *name = is ? str_trim(line, (size_t)(is - line), &len) : NULL;
+	const char *value = is ? str_trim(is + 1, n - (size_t)(is + 1 - line), &len_value) : NULL;
+
+	if (!name || !len || *name == '#')
+		return;
+	for (size_t i = 0; i < known_var_count; i++)
+		if ((known_vars[i].flags & VAR_WATCHED) && strlen(known_vars[i].name) == len &&
+		    strncmp(known_vars[i].name, name, len) == 0) {
+			add(a, s, known_vars[i].name, value, len_value, origin);
+			return;
+		}
+	if (all_nccl && len > 5 && strncmp(name, "NCCL_", 5) == 0)
+		add(a, s, arena_strndup(a, name, len), value, len_value, origin);
+}
+
+static void read_conf(struct arena *a, struct host *h, struct signs *s, const char *path)
+{
+	char *text, *line;
+
+	if (host_read(h, path, CONF_MAX, a, &text, NULL))
+		return;
+	while ((line = strsep(&text, "\n")) != NULL)
+		add_line(a, s, line, strlen(line), true, path);
+}
+
+static void read_environ(struct arena *a, struct host *h, struct signs *s, const char *path,
+			 const char *origin)
+{
+	char *text;
+	size_t len;
+
+	if (host_read(h, path, ENVIRON_MAX, a, &text, &len))
+		return;
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+		add_line(a, s, text + at, strlen(text + at), false, origin);
+}
+
+/* The path at the end of the first line that names NCCL's library. */
+static struct fact_str loaded_nccl(struct arena *a, struct host *h, const char *path)
+{
+	char *text, *at;
+	int r = host_read(h, path, MAPS_MAX, a, &text, NULL);
+
+	if (r == 0) {
+		at = strstr(text, "libnccl.so");
+		if (at) {
+			char *begin = at;
+
+			while (begin > text && begin[-1] != ' ' && begin[-1] != '\n')
+				begin--;
+			return sign_text(arena_strndup(a, begin, strcspn(begin, "\n")), path);
+		}
+		r = -ENOENT;
+	}
+	return (struct fact_str){
+		.f = { .seen = seen_from_errno(r), .err = -r, .dir = "", .leaf = path }
+	};
+}
+
+static struct fact_int memlock_of(struct arena *a, struct host *h, const char *path)
+{
+	static const char key[] = "Max locked memory";
+	char *text, *at;
+	int r = host_read(h, path, CONF_MAX, a, &text, NULL);
+
+	if (r == 0) {
+		at = strstr(text, key);
+		if (at) {
+			at += sizeof(key) - 1;
+			at += strspn(at, " ");
+			return sign_int(str_starts(at, "unlimited") ? -1 : strtoll(at, NULL, 10),
+					path);
+		}
+		r = -EPROTO;
+	}
+	return sign_unseen(r, path);
+}
+
+static void read_process(struct arena *a, struct host *h, struct signs *s,
+			 const struct gpu_process *p)
+{
+	const char *base = arena_printf(a, "/proc/%u", p->index);
+	struct sign_process *out;
+
+	LIST_FOR_EACH (struct sign_process, known, &s->processes)
+		if (known->index == p->index)
+			return;
+	out = list_add(a, &s->processes, sizeof(*out));
+	out->index = p->index;
+	out->command = p->command;
+	out->nccl = loaded_nccl(a, h, arena_printf(a, "%s/maps", base));
+	out->memlock = memlock_of(a, h, arena_printf(a, "%s/limits", base));
+	read_environ(
+		a, h, s, arena_printf(a, "%s/environ", base),
+		arena_printf(a, "process %u (%s)", p->index, fact_text(&p->command, "unnamed")));
+	read_conf(a, h, s, arena_printf(a, "%s/root/etc/nccl.conf", base));
+}
+
+void signs_read_conf(struct arena *a, struct host *h, struct signs *out)
+{
+	read_conf(a, h, out, "/etc/nccl.conf");
+}
+
+void signs_read_vars(struct arena *a, struct host *h, const struct machine *m, struct signs *out)
+{
+	struct answer v;
+
+	if (host_ask(h, "env", "", "HOME", &v) == 0 && v.kind == ANSWER_TEXT && v.text[0] == '/')
+		read_conf(a, h, out, arena_printf(a, "%s/.nccl.conf", v.text));
+	for (size_t i = 0; i < known_var_count; i++) {
+		const char *name = known_vars[i].name;
+
+		if ((known_vars[i].flags & VAR_WATCHED) && host_ask(h, "env", "", name, &v) == 0 &&
+		    v.kind == ANSWER_TEXT)
+			add(a, out, name, v.text, strlen(v.text), "this shell");
+	}
+	LIST_FOR_EACH (struct gpu, g, &m->gpu.gpus)
+		LIST_FOR_EACH (struct gpu_process, p, &g->processes)
+			if (out->processes.n < PROCESSES_MAX)
+				read_process(a, h, out, p);
+}
+
+/* The tables behind measure/doctor/signs.h. */
+
+static const struct field sign_var_fields[] = {
+	FIELD_ROW(sign_var, name, FIELD_NAME, "name", "Variable", NULL),
+	FIELD_ROW(sign_var, value, FIELD_STR, "value", "Value", NULL),
+	FIELD_ROW(sign_var, origin, FIELD_STR, "origin", "Set in", NULL),
+};
+const struct schema schema_sign_var = SCHEMA(sign_var, sign_var_fields);
+
+static const struct field sign_process_fields[] = {
+	FIELD_ROW(sign_process, index, FIELD_ID, "pid", "Process", NULL),
+	FIELD_ROW(sign_process, command, FIELD_STR, "command", "Command", NULL),
+	FIELD_ROW(sign_process, nccl, FIELD_STR, "nccl", "NCCL in use", NULL),
+	FIELD_ROW(sign_process, memlock, FIELD_INT, "memlock_bytes", "Locked memory", "bytes"),
+};
+const struct schema schema_sign_process = SCHEMA(sign_process, sign_process_fields);
+
+static const struct field sign_port_fields[] = {
+	FIELD_ROW(sign_port, name, FIELD_NAME, "name", "Port", NULL),
+	FIELD_ROW(sign_port, retransmits, FIELD_INT, "retransmits", "Adaptive retransmits", NULL),
+	FIELD_ROW(sign_port, sequence_errors, FIELD_INT, "sequence_errors", "Sequence errors",
+		  NULL),
+	FIELD_ROW(sign_port, timeouts, FIELD_INT, "timeouts", "Acknowledge timeouts", NULL),
+	FIELD_ROW(sign_port, rnr_retries, FIELD_INT, "rnr_retries", "Receiver not ready", NULL),
+	FIELD_ROW(sign_port, congestion_marks, FIELD_INT, "congestion_marks", "Congestion marks",
+		  NULL),
+	FIELD_ROW(sign_port, out_of_sequence, FIELD_INT, "out_of_sequence", "Out of sequence",
+		  NULL),
+	FIELD_ROW(sign_port, symbol_errors, FIELD_INT, "symbol_errors", "Symbol errors", NULL),
+	FIELD_ROW(sign_port, link_downed, FIELD_INT, "link_downed", "Times down", NULL),
+	FIELD_ROW(sign_port, receive_errors, FIELD_INT, "receive_errors", "Receive errors", NULL),
+	FIELD_ROW(sign_port, sent, FIELD_INT, "sent_words", "Sent", "4-byte words"),
+	FIELD_ROW(sign_port, received, FIELD_INT, "received_words", "Received", "4-byte words"),
+};
+const struct schema schema_sign_port = SCHEMA(sign_port, sign_port_fields);
+
+static const struct field sign_link_fields[] = {
+	FIELD_ROW(sign_link, name, FIELD_NAME, "name", "Interface", NULL),
+	FIELD_ROW(sign_link, receive_errors, FIELD_INT, "receive_errors", "Receive errors", NULL),
+	FIELD_ROW(sign_link, crc_errors, FIELD_INT, "crc_errors", "CRC errors", NULL),
+	FIELD_ROW(sign_link, missed, FIELD_INT, "missed", "Missed", NULL),
+	FIELD_ROW(sign_link, dropped, FIELD_INT, "dropped", "Dropped", NULL),
+	FIELD_ROW(sign_link, arp_ignore, FIELD_INT, "arp_ignore", "arp_ignore", NULL),
+	FIELD_ROW(sign_link, arp_announce, FIELD_INT, "arp_announce", "arp_announce", NULL),
+	FIELD_ROW(sign_link, rp_filter, FIELD_INT, "rp_filter", "rp_filter", NULL),
+	FIELD_ROW(sign_link, wifi_power_save, FIELD_INT, "wifi_power_save", "Wi-Fi power save",
+		  NULL),
+};
+const struct schema schema_sign_link = SCHEMA(sign_link, sign_link_fields);
+
+static const struct field signs_fields[] = {
+	FIELD_ROW(signs, ksm_run, FIELD_INT, "ksm_run", "KSM", NULL),
+	FIELD_ROW(signs, ksm_sharing, FIELD_INT, "ksm_sharing_pages", "KSM shares", "pages"),
+	FIELD_ROW(signs, swapped_in, FIELD_INT, "swapped_in_pages", "Swapped in", "pages"),
+	FIELD_ROW(signs, swapped_out, FIELD_INT, "swapped_out_pages", "Swapped out", "pages"),
+	FIELD_ROW(signs, compaction_stalls, FIELD_INT, "compaction_stalls", "Compaction stalls",
+		  NULL),
+	FIELD_ROW(signs, thp_fallback, FIELD_INT, "thp_fallback", "Huge-page faults that failed",
+		  NULL),
+	FIELD_ROW(signs, numa_moved, FIELD_INT, "numa_moved_pages", "Moved between nodes", "pages"),
+	FIELD_ROW(signs, pressure_memory, FIELD_INT, "pressure_memory", "Memory pressure",
+		  "1/100 %"),
+	FIELD_ROW(signs, pressure_cpu, FIELD_INT, "pressure_cpu", "CPU pressure", "1/100 %"),
+	FIELD_ROW(signs, load, FIELD_INT, "load", "Load", "1/100"),
+	FIELD_ROW(signs, rdma_devices, FIELD_INT, "rdma_devices", "RDMA device files", NULL),
+	FIELD_ROW(signs, ip_forward, FIELD_INT, "ip_forward", "Forwarding", NULL),
+	FIELD_ROW(signs, crash_dumps, FIELD_INT, "crash_dumps", "Kept crash records", NULL),
+	FIELD_ROW(signs, ssh_folder, FIELD_INT, "ssh_folder", "~/.ssh", NULL),
+	FIELD_ROW(signs, avahi, FIELD_INT, "avahi", "Discovery daemon", NULL),
+	FIELD_ROW(signs, log_no_memory, FIELD_INT, "log_no_memory", "Log: driver out of memory",
+		  "lines"),
+	FIELD_ROW(signs, log_xid, FIELD_INT, "log_xid", "Log: Xid", "lines"),
+	FIELD_ROW(signs, log_nic_wedged, FIELD_INT, "log_nic_wedged", "Log: NIC firmware", "lines"),
+	FIELD_ROW(signs, log_nic_health, FIELD_INT, "log_nic_health", "Log: NIC health", "lines"),
+	FIELD_ROW(signs, log_doe, FIELD_INT, "log_doe", "Log: PCI DOE", "lines"),
+	FIELD_ROW(signs, log_aer, FIELD_INT, "log_aer", "Log: PCI errors", "lines"),
+	FIELD_ROW(signs, log_oom, FIELD_INT, "log_oom", "Log: killed for memory", "lines"),
+	FIELD_ROW(signs, log_throttled, FIELD_INT, "log_throttled", "Log: CPU too warm", "lines"),
+	FIELD_ROW(signs, module, FIELD_STR, "module", "Loaded nvidia module", NULL),
+	FIELD_SUB(signs, vars, FIELD_LIST, "vars", "Variables", &schema_sign_var),
+	FIELD_SUB(signs, processes, FIELD_LIST, "processes", "Processes", &schema_sign_process),
+	FIELD_SUB(signs, ports, FIELD_LIST, "ports", "RDMA counters", &schema_sign_port),
+	FIELD_SUB(signs, links, FIELD_LIST, "links", "Interface counters", &schema_sign_link),
+};
+const struct schema schema_signs = SCHEMA(signs, signs_fields);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of verdicts, through the door: read as a whole, added to line by line. */
-#include "measure/prove/ledger.h"
-
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/prove/ledger.h"
 #include "base/text.h"
 #include "measure/bench/bench.h"
 #include "machine/write/write.h"
+#include "base/stamp.h"
+#include "base/utf8.h"
 
 /* --- which machine ------------------------------------------------------------------------------
  */
@@ -174,4 +179,399 @@ int ledger_add(struct host *h, const char *dir, const struct ledger_row *row, st
 		r = add_line(h, file_in(&a, dir), row, e);
 	arena_free(&a);
 	return r;
+}
+
+/* What the ledger says of a setting on this machine today. */
+
+/* "kernel 6.17 became 6.18, driver 580 became 590"; NULL: all as it was. */
+static const char *changed(struct arena *a, const struct ledger_here *then,
+			   const struct ledger_here *now)
+{
+	const struct {
+		const char *what, *then, *now;
+	} parts[] = { { "kernel", then->kernel, now->kernel },
+		      { "driver", then->driver, now->driver },
+		      { "firmware", then->firmware, now->firmware } };
+	const char *out = NULL;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *was = *parts[i].then ? parts[i].then : "none",
+			   *is = *parts[i].now ? parts[i].now : "none";
+
+		if (strcmp(parts[i].then, parts[i].now) != 0)
+			out = arena_printf(a, "%s%s%s %s became %s", out ? out : "",
+					   out ? ", " : "", parts[i].what, was, is);
+	}
+	if (strcmp(then->hardware, now->hardware) != 0)
+		out = arena_printf(a, "%s%sthe hardware is another", out ? out : "",
+				   out ? ", " : "");
+	return out;
+}
+
+/* Where the setting stands in "a+b+c"; NULL: it does not. */
+static const char *part_of(const char *joined, const char *setting)
+{
+	size_t n = strlen(setting);
+	const char *at = joined;
+
+	while (strncmp(at, setting, n) != 0 || (at[n] && at[n] != '+')) {
+		at = strchr(at, '+');
+		if (!at++)
+			return NULL;
+	}
+	return at;
+}
+
+/* "a+c" of "a+b+c", where b of n bytes stands in it; NULL: it is this setting's alone. */
+static const char *others(struct arena *a, const char *joined, const char *at, size_t n)
+{
+	const char *after = at + n;
+	int before = (int)(at - joined);
+
+	if (!before && !*after)
+		return NULL;
+	/* The sign behind it goes with it, at the end the one before it. */
+	return arena_printf(a, "%.*s%s", *after ? before : before - 1, joined,
+			    *after ? after + 1 : "");
+}
+
+/* What is valid before what is not, what is decided before what is not, the setting's own before
+ * what it shares with others, and then the newest. */
+static bool outranks(const struct ledger_answer *x, const struct ledger_answer *y)
+{
+	bool x_decided = x->row->verdict != RULING_UNDECIDED,
+	     y_decided = y->row->verdict != RULING_UNDECIDED;
+
+	if (x->valid != y->valid)
+		return x->valid == LEDGER_VALID;
+	if (x_decided != y_decided)
+		return x_decided;
+	if (!x->with != !y->with)
+		return !x->with;
+	return x->row->time_s >= y->row->time_s;
+}
+
+bool ledger_judge(struct arena *a, const struct ledger *l, const struct ledger_row *row,
+		  const char *setting, struct ledger_answer *out)
+{
+	const char *at = part_of(row->setting, setting);
+
+	if (!at || strcmp(row->where.machine, l->here.machine) != 0)
+		return false;
+	*out = (struct ledger_answer){ .row = row,
+				       .changed = changed(a, &row->where, &l->here),
+				       .with = others(a, row->setting, at, strlen(setting)) };
+	out->valid = out->changed ? LEDGER_EXPIRED : LEDGER_VALID;
+	return true;
+}
+
+void ledger_find(struct arena *a, const struct ledger *l, const char *setting, const char *target,
+		 struct ledger_answer *out)
+{
+	ledger_find_where(a, l, setting, target, NULL, NULL, out);
+}
+
+void ledger_find_where(struct arena *a, const struct ledger *l, const char *setting,
+		       const char *target,
+		       bool (*counts)(const void *ctx, const struct ledger_row *row),
+		       const void *ctx, struct ledger_answer *out)
+{
+	*out = (struct ledger_answer){ .valid = l->state ? LEDGER_UNSEEN : LEDGER_NONE };
+	for (size_t i = 0; i < l->n; i++) {
+		const struct ledger_row *row = &l->rows[i];
+		struct ledger_answer one;
+
+		/* A verdict on all targets holds for each. */
+		if ((target && *row->target && strcmp(row->target, target) != 0) ||
+		    (counts && !counts(ctx, row)) || !ledger_judge(a, l, row, setting, &one))
+			continue;
+		if (!out->row || outranks(&one, out))
+			*out = one;
+	}
+}
+
+static double percent(double ratio)
+{
+	return 100 * (ratio - 1);
+}
+
+/* "+3.1 % [2.4, 3.9]"; without an interval the estimate alone. */
+static const char *effect(struct arena *a, const struct ledger_row *r)
+{
+	double widest = fmax(fabs(percent(r->low)), fabs(percent(r->high)));
+
+	switch (r->verdict) {
+	case RULING_NO_DIFFERENCE:
+		if (!isfinite(r->high) || r->low <= 0)
+			return "no difference";
+		return arena_printf(a, "no difference (less than %.2g %%)", widest);
+	case RULING_UNDECIDED:
+		if (!isfinite(r->high) || r->low <= 0)
+			return "undecided";
+		return arena_printf(a, "undecided (%+.1f %% [%.1f, %.1f])", percent(r->ratio),
+				    percent(r->low), percent(r->high));
+	default:
+		if (!isfinite(r->high) || r->low <= 0)
+			return r->verdict == RULING_HELPS ? "helps" : "hurts";
+		return arena_printf(a, "%+.1f %% [%.1f, %.1f]", percent(r->ratio), percent(r->low),
+				    percent(r->high));
+	}
+}
+
+const char *ledger_row_text(struct arena *a, const struct ledger_row *r)
+{
+	const char *on = r->bench ? r->bench : r->command,
+		   *driver =
+			   *r->where.driver ? arena_printf(a, ", driver %s", r->where.driver) : "";
+
+	return arena_printf(a, "%s on %s%s%s, kernel %s%s", effect(a, r), r->bench ? "" : "\"", on,
+			    r->bench ? "" : "\"", *r->where.kernel ? r->where.kernel : "unknown",
+			    driver);
+}
+
+const char *ledger_text(struct arena *a, const struct ledger_answer *w)
+{
+	const char *text = w->row ? ledger_row_text(a, w->row) : NULL;
+
+	if (text && w->with)
+		text = arena_printf(a, "together with %s: %s", w->with, text);
+	switch (w->valid) {
+	case LEDGER_VALID:
+		return text;
+	case LEDGER_EXPIRED:
+		return arena_printf(a, "%s; expired: %s", text, w->changed);
+	case LEDGER_UNSEEN:
+		return "unknown: the ledger cannot be read";
+	default:
+		return "unmeasured";
+	}
+}
+
+json_t *ledger_answer_json(struct arena *a, const struct ledger_answer *w)
+{
+	const struct ledger_row *r = w->row;
+	json_t *j = json_object();
+	char stamp[STAMP_SIZE] = "";
+
+	if (!r) {
+		json_decref(j);
+		return json_null();
+	}
+	stamp_format(r->time_s, stamp);
+	json_object_set_new(j, "verdict", json_string(ruling_name(r->verdict)));
+	json_object_set_new(j, "with", w->with ? json_string(w->with) : json_null());
+	json_object_set_new(j, "valid", json_boolean(w->valid == LEDGER_VALID));
+	json_object_set_new(j, "expired_because",
+			    w->changed ? json_string(w->changed) : json_null());
+	json_object_set_new(j, "ratio", json_real(r->ratio));
+	json_object_set_new(j, "low", r->low > 0 ? json_real(r->low) : json_null());
+	json_object_set_new(j, "high", isfinite(r->high) ? json_real(r->high) : json_null());
+	json_object_set_new(j, "pairs", json_integer((json_int_t)r->pairs));
+	json_object_set_new(j, "before", r->before ? json_string(r->before) : json_null());
+	json_object_set_new(j, "after", r->after ? json_string(r->after) : json_null());
+	json_object_set_new(j, "bench", r->bench ? json_string(r->bench) : json_null());
+	json_object_set_new(j, "command", r->command ? json_string(r->command) : json_null());
+	json_object_set_new(j, "figure", json_string(r->figure));
+	json_object_set_new(j, "time", json_string(stamp));
+	json_object_set_new(j, "kernel", json_string(r->where.kernel));
+	json_object_set_new(j, "driver", json_string(r->where.driver));
+	json_object_set_new(j, "text", json_string(ledger_text(a, w)));
+	return j;
+}
+
+/* One verdict as a line of JSON and back. What is read was written by anybody. */
+
+enum { PAIRS_MAX = 1000000 };
+/* No setting makes a machine a million times faster; such a row is a mistake. */
+#define RATIO_MAX 1e6
+
+/* The texts of a row, so that writing, reading and checking cannot forget one. */
+struct text_key {
+	const char *key;
+	size_t at;
+	bool may_lack;
+};
+static const struct text_key texts[] = {
+	{ "setting", offsetof(struct ledger_row, setting), false },
+	{ "target", offsetof(struct ledger_row, target), false },
+	{ "before", offsetof(struct ledger_row, before), true },
+	{ "after", offsetof(struct ledger_row, after), true },
+	{ "bench", offsetof(struct ledger_row, bench), true },
+	{ "command", offsetof(struct ledger_row, command), true },
+	{ "figure", offsetof(struct ledger_row, figure), false },
+	{ "unit", offsetof(struct ledger_row, unit), true },
+	{ "machine", offsetof(struct ledger_row, where.machine), false },
+	{ "name", offsetof(struct ledger_row, where.name), false },
+	{ "kernel", offsetof(struct ledger_row, where.kernel), false },
+	{ "driver", offsetof(struct ledger_row, where.driver), false },
+	{ "firmware", offsetof(struct ledger_row, where.firmware), false },
+	{ "hardware", offsetof(struct ledger_row, where.hardware), false },
+	{ "tool_version", offsetof(struct ledger_row, version), false },
+};
+enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+
+static const char **text_at(struct ledger_row *row, const struct text_key *t)
+{
+	return (const char **)((char *)row + t->at);
+}
+
+static const char *text_of(const struct ledger_row *row, const struct text_key *t)
+{
+	return *(const char *const *)((const char *)row + t->at);
+}
+
+static bool is_setting(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+:_-"
+			      "@/");
+
+	return n && !id[n];
+}
+
+/* NULL: it is sound. */
+static const char *unsound(const struct ledger_row *r)
+{
+	for (size_t i = 0; i < TEXTS; i++) {
+		const char *text = text_of(r, &texts[i]);
+
+		if (!text && !texts[i].may_lack)
+			return "a text is missing";
+		if (text && strlen(text) > LEDGER_TEXT_MAX)
+			return "a text is too long";
+	}
+	if (!is_setting(r->setting))
+		return "the setting is no id";
+	if (!*r->where.machine)
+		return "it does not say which machine it is of";
+	if (!r->bench == !r->command)
+		return "it has to name either a bench or a command";
+	if (r->verdict <= RULING_GO_ON || r->verdict > RULING_UNDECIDED)
+		return "it has no verdict";
+	if (!(r->ratio > 0 && r->ratio < RATIO_MAX) || !(r->low >= 0 && r->low <= r->ratio) ||
+	    !(r->high >= r->ratio))
+		return "the effect makes no sense";
+	if (!(r->min_effect >= 0 && r->min_effect < RATIO_MAX))
+		return "what matters makes no sense";
+	if (r->pairs > PAIRS_MAX)
+		return "there are too many pairs";
+	return NULL;
+}
+
+int ledger_row_check(const struct ledger_row *row, struct err *e)
+{
+	const char *why = unsound(row);
+	char stamp[STAMP_SIZE];
+
+	if (!why && stamp_format(row->time_s, stamp))
+		why = "the time makes no sense";
+	return why ? err_set(e, -EINVAL, "%s", why) : 0;
+}
+
+static void put_text(json_t *j, const char *key, const char *text)
+{
+	struct arena a = { 0 };
+
+	json_object_set_new(j, key, text ? json_string(utf8_clean(&a, text)) : json_null());
+	arena_free(&a);
+}
+
+json_t *ledger_row_json(const struct ledger_row *r)
+{
+	json_t *j = json_object();
+	char stamp[STAMP_SIZE] = "", seed[24];
+
+	stamp_format(r->time_s, stamp);
+	/* 64 bits are more than a number in JSON is sure to keep. */
+	snprintf(seed, sizeof(seed), "%016" PRIx64, r->seed);
+	json_object_set_new(j, "schema", json_string(LEDGER_SCHEMA));
+	json_object_set_new(j, "time", json_string(stamp));
+	for (size_t i = 0; i < TEXTS; i++)
+		put_text(j, texts[i].key, text_of(r, &texts[i]));
+	json_object_set_new(j, "verdict", json_string(ruling_name(r->verdict)));
+	json_object_set_new(j, "ratio", json_real(r->ratio));
+	json_object_set_new(j, "low", r->low > 0 ? json_real(r->low) : json_null());
+	json_object_set_new(j, "high", isfinite(r->high) ? json_real(r->high) : json_null());
+	json_object_set_new(j, "min_effect", json_real(r->min_effect));
+	json_object_set_new(j, "pairs", json_integer((json_int_t)r->pairs));
+	json_object_set_new(j, "seed", json_string(seed));
+	json_object_set_new(j, "kept", json_boolean(r->kept));
+	return j;
+}
+
+static double number_or(const json_t *j, const char *key, double missing)
+{
+	const json_t *v = json_object_get(j, key);
+
+	return json_is_number(v) ? json_number_value(v) : missing;
+}
+
+static enum ruling_kind verdict_of(const char *name)
+{
+	for (int k = RULING_HELPS; name && k <= RULING_UNDECIDED; k++)
+		if (strcmp(name, ruling_name((enum ruling_kind)k)) == 0)
+			return (enum ruling_kind)k;
+	return RULING_GO_ON;
+}
+
+static int read_numbers(const json_t *j, struct ledger_row *r, struct err *e)
+{
+	const char *time = json_string_value(json_object_get(j, "time")),
+		   *seed = json_string_value(json_object_get(j, "seed"));
+	double pairs = number_or(j, "pairs", -1);
+	unsigned long long bits = 0;
+
+	if (!time || stamp_parse(time, &r->time_s))
+		return err_set(e, -EINVAL, "it has no time");
+	if (seed && (strlen(seed) > 16 || parse_hex(seed, &bits)))
+		return err_set(e, -EINVAL, "the seed is none");
+	if (!(pairs >= 0 && pairs <= PAIRS_MAX))
+		return err_set(e, -EINVAL, "the number of pairs makes no sense");
+	r->seed = bits;
+	r->pairs = (size_t)pairs;
+	r->ratio = number_or(j, "ratio", 0);
+	r->low = number_or(j, "low", 0);
+	r->high = number_or(j, "high", (double)INFINITY);
+	r->min_effect = number_or(j, "min_effect", -1);
+	r->kept = json_is_true(json_object_get(j, "kept"));
+	r->verdict = verdict_of(json_string_value(json_object_get(j, "verdict")));
+	return 0;
+}
+
+static int read_row(struct arena *a, const json_t *j, struct ledger_row *r, struct err *e)
+{
+	const char *schema = json_string_value(json_object_get(j, "schema"));
+	int code;
+
+	if (!schema || strcmp(schema, LEDGER_SCHEMA) != 0)
+		return err_set(e, -EINVAL, "it is no row of a ledger");
+	code = read_numbers(j, r, e);
+	if (code)
+		return code;
+	for (size_t i = 0; i < TEXTS; i++) {
+		const char *text = json_string_value(json_object_get(j, texts[i].key));
+
+		if (text)
+			*text_at(r, &texts[i]) = arena_strdup(a, text);
+	}
+	return ledger_row_check(r, e);
+}
+
+int ledger_row_parse(struct arena *a, const char *line, size_t len, struct ledger_row *out,
+		     struct err *e)
+{
+	struct ledger_row row = { 0 };
+	json_error_t why;
+	json_t *j;
+	int code;
+
+	if (len > LEDGER_LINE_MAX)
+		return err_set(e, -EINVAL, "it is longer than %d bytes", LEDGER_LINE_MAX);
+	j = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+	if (!j)
+		return err_set(e, -EINVAL, "it is no JSON: %s", why.text);
+	code = read_row(a, j, &row, e);
+	json_decref(j);
+	if (code == 0)
+		*out = row;
+	return code;
 }

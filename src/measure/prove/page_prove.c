@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a proof: the verdict first, then what it rests on. */
-#include "measure/prove/page_prove.h"
-#include "measure/prove/figures_proof.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "measure/prove/page_prove.h"
+#include "look/settings/findings.h"
+#include "render/json_value.h"
+#include "measure/prove/proof.h"
 
 static enum style verdict_style(enum ruling_kind k)
 {
@@ -245,4 +247,363 @@ struct doc *page_prove(struct arena *a, const struct proof *p)
 	grounds(d, p);
 	end(d, p);
 	return d;
+}
+
+/* A proof as JSON. Keys and meanings are API. */
+
+static json_t *numbers(const double *x, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_figure(x[i]));
+	return list;
+}
+
+static json_t *effect(double ratio, double low, double high)
+{
+	bool known = low > 0 && isfinite(high);
+
+	return json_pack("{s:o, s:o, s:o}", "ratio", known ? json_figure(ratio) : json_null(),
+			 "low", known ? json_figure(low) : json_null(), "high",
+			 known ? json_figure(high) : json_null());
+}
+
+static json_t *ruling_json(const struct ruling *r)
+{
+	json_t *j = effect(r->ratio, r->low, r->high);
+
+	json_object_set_new(j, "pairs", json_integer((json_int_t)r->pairs));
+	json_object_set_new(j, "resolution", r->pairs ? json_figure(r->resolution) : json_null());
+	json_object_set_new(j, "pairs_needed",
+			    r->needed ? json_integer((json_int_t)r->needed) : json_null());
+	return j;
+}
+
+static json_t *window_json(const struct proof *p)
+{
+	const struct window *w = &p->window;
+	json_t *j = json_object(), *figures = json_array(), *argv = json_array();
+
+	for (size_t i = 0; i < w->n_figures; i++)
+		json_array_append_new(
+			figures,
+			json_pack("{s:o, s:o, s:o, s:s, s:b}", "key", json_text(w->figures[i].key),
+				  "title", json_text(w->figures[i].title), "unit",
+				  json_text(w->figures[i].unit_text), "better",
+				  w->figures[i].better == BENCH_HIGHER ? "higher" : "lower",
+				  "decides", i == w->main));
+	for (size_t i = 0; w->argv && w->argv[i]; i++)
+		json_array_append_new(argv, json_text(w->argv[i]));
+	json_object_set_new(j, "kind", json_text(w->kind));
+	json_object_set_new(j, "name", json_text(w->name));
+	json_object_set_new(j, "metric", json_text(w->of));
+	json_object_set_new(j, "setup", json_text(w->setup));
+	json_object_set_new(j, "version", json_integer(w->version));
+	json_object_set_new(j, "argv", argv);
+	json_object_set_new(j, "window_s", w->seconds > 0 ? json_figure(w->seconds) : json_null());
+	json_object_set_new(j, "figures", figures);
+	return j;
+}
+
+static json_t *windows_json(const struct proof *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_windows; i++) {
+		const struct proof_window *w = &p->windows[i];
+		json_t *j = json_object();
+
+		json_object_set_new(j, "part", json_text(proof_part_name(w->part)));
+		json_object_set_new(j, "pair", json_integer((json_int_t)w->pair));
+		json_object_set_new(j, "state", json_text(w->state));
+		json_object_set_new(j, "side", json_string(w->b ? "b" : "a"));
+		json_object_set_new(j, "at_s", json_figure(w->at_s));
+		json_object_set_new(j, "samples", json_integer((json_int_t)w->samples));
+		json_object_set_new(j, "values", numbers(w->value, p->window.n_figures));
+		json_object_set_new(j, "void", json_text(w->fault));
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+static json_t *changes_json(const struct proof *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_changes; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "id",
+						      json_text(p->changes[i].id), "target",
+						      json_text(p->changes[i].target), "knob",
+						      json_text(p->changes[i].knob), "before",
+						      json_text(p->changes[i].before), "after",
+						      json_text(p->changes[i].after)));
+	return list;
+}
+
+static json_t *guards_json(const struct proof *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->compared.n_guards; i++) {
+		const struct proof_guard *g = &p->compared.guards[i];
+		json_t *j = effect(g->guard.ratio, g->guard.low, g->guard.high);
+
+		json_object_set_new(j, "figure", json_text(p->window.figures[g->figure].key));
+		json_object_set_new(j, "veto", json_boolean(g->guard.veto));
+		json_object_set_new(j, "early", json_boolean(g->guard.early));
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+static json_t *same_json(const struct proof *p)
+{
+	static const char *const kinds[] = { "ok", "biased", "coarse", "short" };
+	json_t *j;
+
+	if (!p->same_done)
+		return json_null();
+	j = effect(p->same.ratio, p->same.low, p->same.high);
+	json_object_set_new(j, "result", json_text(kinds[p->same.kind]));
+	json_object_set_new(j, "pairs", json_integer((json_int_t)p->same_pairs.n));
+	json_object_set_new(j, "resolution", json_figure(p->same.resolution));
+	return j;
+}
+
+static json_t *members_json(const struct proof *p)
+{
+	static const char *const says[] = { "keep", "drop", "hurts" };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_members; i++) {
+		const struct proof_member *m = &p->members[i];
+		json_t *j = json_object();
+
+		json_object_set_new(j, "id", json_text(m->id));
+		json_object_set_new(j, "stays", json_boolean(m->state >= MEMBER_STAYS));
+		json_object_set_new(j, "shown", json_boolean(m->state == MEMBER_SHOWN));
+		json_object_set_new(j, "fault", json_text(m->fault));
+		json_object_set_new(j, "screened",
+				    m->screened
+					    ? effect(m->effect.ratio, m->effect.low, m->effect.high)
+					    : json_null());
+		json_object_set_new(j, "screening",
+				    m->screened ? json_string(says[m->effect.say]) : json_null());
+		json_object_set_new(j, "confirmed",
+				    m->confirmed
+					    ? effect(m->member.ratio, m->member.low, m->member.high)
+					    : json_null());
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+static json_t *conditions_json(const struct record_conditions *c)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "others_before_cpus", json_figure(c->idle_others),
+			 "others_cpus", json_figure(c->others), "steal_percent",
+			 json_figure(c->steal_percent), "temperature_c",
+			 json_figure(c->after.temp_c));
+}
+
+static json_t *fingerprint_json(const struct record *r)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < r->n_fingerprint; i++)
+		json_object_set_new(o, r->fingerprint[i].name, json_text(r->fingerprint[i].value));
+	return o;
+}
+
+static json_t *rule_json(const struct proof *p)
+{
+	json_t *j = json_object(), *looks = json_array();
+
+	for (size_t i = 0; i < p->rule.n_looks; i++)
+		json_array_append_new(looks, json_integer((json_int_t)p->rule.looks[i]));
+	json_object_set_new(j, "min_effect", json_figure(p->rule.min_effect));
+	json_object_set_new(j, "alpha", json_figure(p->rule.alpha));
+	json_object_set_new(j, "looks", looks);
+	json_object_set_new(j, "seed", json_text(NULL));
+	return j;
+}
+
+json_t *prove_json(const struct machine *m, const struct proof *p, int exit_code)
+{
+	json_t *j = result_json("prove", m, exit_code), *rule = rule_json(p);
+	char seed[24];
+
+	/* A JSON number of 64 bits is not safe everywhere. */
+	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)p->seed);
+	json_object_set_new(rule, "seed", json_string(seed));
+	json_object_set_new(j, "what", json_text(p->what));
+	json_object_set_new(j, "verdict", json_text(ruling_name(p->verdict)));
+	json_object_set_new(j, "why", json_text(p->why));
+	json_object_set_new(j, "effect", ruling_json(&p->compared.ruling));
+	json_object_set_new(j, "kept", json_boolean(p->kept));
+	json_object_set_new(j, "transaction",
+			    p->txn ? json_integer((json_int_t)p->txn) : json_null());
+	json_object_set_new(j, "trouble", json_text(p->trouble));
+	json_object_set_new(j, "foreign", json_text(p->foreign));
+	json_object_set_new(j, "partial", json_boolean(p->stopped));
+	json_object_set_new(j, "changes", changes_json(p));
+	json_object_set_new(j, "measured_with", window_json(p));
+	json_object_set_new(j, "rule", rule);
+	json_object_set_new(j, "same", same_json(p));
+	json_object_set_new(j, "guards", guards_json(p));
+	json_object_set_new(j, "members", members_json(p));
+	json_object_set_new(j, "steady", json_boolean(p->warm));
+	json_object_set_new(j, "settle_s", json_figure(p->settle_s));
+	json_object_set_new(j, "budget_s", json_figure(p->budget_s));
+	json_object_set_new(j, "took_s", json_figure(p->took_s));
+	json_object_set_new(j, "switches", json_integer((json_int_t)p->switches));
+	json_object_set_new(j, "machine", json_text(p->machine.machine));
+	json_object_set_new(j, "fingerprint", fingerprint_json(&p->machine));
+	json_object_set_new(j, "conditions", conditions_json(&p->conditions));
+	json_object_set_new(j, "windows", windows_json(p));
+	return j;
+}
+
+/* Proofs as charts: after over before, with the interval that decided. */
+
+static enum style style_of(enum ruling_kind k)
+{
+	return k == RULING_HELPS	   ? STYLE_GOOD
+	       : k == RULING_HURTS	   ? STYLE_BAD
+	       : k == RULING_NO_DIFFERENCE ? STYLE_PLAIN
+					   : STYLE_UNKNOWN;
+}
+
+static struct chart_ratio ratio_row(const char *label, double ratio, double low, double high,
+				    const char *verdict, enum style style)
+{
+	bool none = !(low > 0) && !isfinite(high);
+
+	return (struct chart_ratio){ .label = label,
+				     .ratio = ratio,
+				     .low = none ? NAN : low,
+				     .high = none ? NAN : high,
+				     .verdict = verdict,
+				     .style = style };
+}
+
+static bool same_question(const struct ledger_row *a, const struct ledger_row *b)
+{
+	const char *on_a = a->bench ? a->bench : a->command,
+		   *on_b = b->bench ? b->bench : b->command;
+
+	return strcmp(a->setting, b->setting) == 0 && strcmp(a->target, b->target) == 0 &&
+	       strcmp(a->where.machine, b->where.machine) == 0 &&
+	       strcmp(on_a ? on_a : "", on_b ? on_b : "") == 0;
+}
+
+/* Of one question on one machine the last line counts. */
+static bool newest(const struct ledger *l, size_t i)
+{
+	for (size_t k = i + 1; k < l->n; k++)
+		if (same_question(&l->rows[i], &l->rows[k]))
+			return false;
+	return true;
+}
+
+void figures_ledger(struct doc *d, const struct ledger *l)
+{
+	struct chart_ratio *rows;
+	struct chart_ratios c = { .title = "After over before, of each proof",
+				  .left = "worse with the setting",
+				  .right = "better",
+				  .interval = "interval of the proof",
+				  .threshold = NAN };
+
+	rows = arena_array(d->arena, l->n ? l->n : 1, sizeof(*rows));
+	c.rows = rows;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct ledger_row *r = &l->rows[i];
+		const char *label;
+
+		if (strcmp(r->where.machine, l->here.machine) != 0 || !newest(l, i))
+			continue;
+		label = arena_printf(d->arena, "%s%s%s, %s", r->setting, *r->target ? " " : "",
+				     r->target,
+				     r->bench	  ? r->bench
+				     : r->command ? r->command
+						  : "");
+		rows[c.n++] = ratio_row(label, r->ratio, r->low, r->high, ruling_name(r->verdict),
+					style_of(r->verdict));
+	}
+	chart_add_ratios(d, &c);
+}
+
+static void pairs_of(struct doc *d, const struct proof *p)
+{
+	const struct proof_pairs *q = &p->compared.pairs;
+	double *x;
+
+	if (q->n < 8 || p->window.main >= WINDOW_FIGURES || !q->d[p->window.main])
+		return;
+	x = arena_array(d->arena, q->n, sizeof(*x));
+	for (size_t i = 0; i < q->n; i++)
+		x[i] = exp(q->d[p->window.main][i]);
+	chart_add_spread(d, &(struct chart_spread){ .title = "How its pairs lie",
+						    .unit = "times as good",
+						    .what = "pairs",
+						    .x = x,
+						    .n = q->n,
+						    .median = p->compared.ruling.ratio,
+						    .low = p->compared.ruling.low,
+						    .high = p->compared.ruling.high,
+						    .split = NAN,
+						    .limit = { 1, 1, "no difference" },
+						    .band = { NAN, NAN, NULL } });
+}
+
+static size_t guard_rows(struct arena *a, const struct proof *p, struct chart_ratio *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->compared.n_guards; i++) {
+		const struct proof_guard *g = &p->compared.guards[i];
+		const char *key = g->figure < p->window.n_figures ? p->window.figures[g->figure].key
+								  : "figure";
+
+		if (!g->guard.early)
+			rows[n++] = ratio_row(arena_printf(a, "guard: %s", key), g->guard.ratio,
+					      g->guard.low, g->guard.high,
+					      g->guard.veto ? "worse" : "not worse",
+					      g->guard.veto ? STYLE_BAD : STYLE_PLAIN);
+	}
+	return n;
+}
+
+void figures_proof(struct doc *d, const struct proof *p)
+{
+	struct chart_ratio *rows =
+		arena_array(d->arena, 1 + WINDOW_FIGURES + p->n_members, sizeof(*rows));
+	struct chart_ratios c = { .title = "After over before",
+				  .left = "worse with it",
+				  .right = "better",
+				  .interval = "interval of the proof; guards: 90 %",
+				  .threshold = p->rule.min_effect,
+				  .rows = rows };
+
+	if (p->compared.done)
+		rows[c.n++] = ratio_row(p->what, p->compared.ruling.ratio, p->compared.ruling.low,
+					p->compared.ruling.high, ruling_name(p->verdict),
+					style_of(p->verdict));
+	c.n += guard_rows(d->arena, p, rows + c.n);
+	for (size_t i = 0; i < p->n_members; i++) {
+		const struct proof_member *m = &p->members[i];
+
+		if (m->confirmed)
+			rows[c.n++] =
+				ratio_row(m->id, m->member.ratio, m->member.low, m->member.high,
+					  m->state >= MEMBER_STAYS ? "stays" : "goes",
+					  m->state >= MEMBER_STAYS ? STYLE_GOOD : STYLE_PLAIN);
+		else if (m->screened)
+			rows[c.n++] = ratio_row(m->id, m->effect.ratio, m->effect.low,
+						m->effect.high, "screened", STYLE_UNKNOWN);
+	}
+	chart_add_ratios(d, &c);
+	pairs_of(d, p);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mixtures of settings: which to measure. */
-#include "measure/prove/screen.h"
-
 #include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "measure/prove/screen.h"
+#include "base/stat.h"
 
 /* --- Hadamard matrices: orthogonal rows of +1 and -1 -------------------------------------------
  */
@@ -147,4 +150,217 @@ void screen_time(const struct screen_cost *c, struct screen_time *out)
 	out->confirm_s = pair_s * (double)out->confirm_pairs;
 	out->whole_s = pair_s * (double)out->whole_pairs;
 	out->total_s = out->same_s + out->screen_s + out->confirm_s + out->whole_s;
+}
+
+/* Mixtures of settings: what they showed, and whether it stands on fresh data. */
+
+/* --- effects of all factors at once -------------------------------------------------------------
+ */
+struct fit {
+	size_t m;
+	double *x;     /* m by m: X'X, then its factor L with X'X = L L' */
+	double *b;     /* m: X'd, then the effects */
+	double error;  /* standard deviation of one pair */
+	double df;     /* of that */
+	double *width; /* standard error of each effect */
+};
+
+static void normal_equations(const struct screen_design *s, const size_t *rows, const double *d,
+			     size_t n, struct fit *f)
+{
+	for (size_t i = 0; i < n; i++) {
+		const signed char *l = &s->level[rows[i] % s->rows * s->factors];
+
+		for (size_t j = 0; j < f->m; j++) {
+			f->b[j] += l[j] * d[i];
+			for (size_t k = 0; k <= j; k++)
+				f->x[j * f->m + k] += l[j] * l[k];
+		}
+	}
+}
+
+static int cholesky(struct fit *f)
+{
+	for (size_t j = 0; j < f->m; j++)
+		for (size_t i = j; i < f->m; i++) {
+			double sum = f->x[i * f->m + j];
+
+			for (size_t k = 0; k < j; k++)
+				sum -= f->x[i * f->m + k] * f->x[j * f->m + k];
+			if (i == j && !(sum > 1e-9))
+				return -ENODATA;
+			f->x[i * f->m + j] = i == j ? sqrt(sum) : sum / f->x[j * f->m + j];
+		}
+	return 0;
+}
+
+/* L y = b in place, from row first on. */
+static void forward(const struct fit *f, double *b, size_t first)
+{
+	for (size_t i = first; i < f->m; i++) {
+		for (size_t k = first; k < i; k++)
+			b[i] -= f->x[i * f->m + k] * b[k];
+		b[i] /= f->x[i * f->m + i];
+	}
+}
+
+static void backward(const struct fit *f, double *b)
+{
+	for (size_t i = f->m; i-- > 0;) {
+		for (size_t k = i + 1; k < f->m; k++)
+			b[i] -= f->x[k * f->m + i] * b[k];
+		b[i] /= f->x[i * f->m + i];
+	}
+}
+
+/* Element j of the diagonal of the inverse: the length of L's inverse's column j, squared. */
+static double inverse_at(struct arena *a, const struct fit *f, size_t j)
+{
+	double *e = arena_array(a, f->m, sizeof(*e)), sum = 0;
+
+	e[j] = 1;
+	forward(f, e, j);
+	for (size_t i = j; i < f->m; i++)
+		sum += e[i] * e[i];
+	return sum;
+}
+
+static double leftover(const struct screen_design *s, const size_t *rows, const double *d, size_t n,
+		       const struct fit *f)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const signed char *l = &s->level[rows[i] % s->rows * s->factors];
+		double rest = d[i];
+
+		for (size_t j = 0; j < f->m; j++)
+			rest -= l[j] * f->b[j];
+		sum += rest * rest;
+	}
+	return sum;
+}
+
+/* Most effects are nothing: their own middle tells how large nothing looks (Lenth 1989). */
+static double pseudo_error(struct arena *a, const double *effect, size_t m)
+{
+	double *x = arena_array(a, m, sizeof(*x)), first;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m; i++)
+		x[i] = fabs(effect[i]);
+	first = 1.5 * stat_median_in_place(x, m);
+	for (size_t i = 0; i < m; i++)
+		if (fabs(effect[i]) <= 2.5 * first)
+			x[n++] = fabs(effect[i]);
+	return 1.5 * stat_median_in_place(x, n);
+}
+
+static int fit_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
+		       const double *d, size_t n, struct fit *f)
+{
+	enum { DF_LEAST = 3 };
+	size_t m = s->factors;
+
+	*f = (struct fit){ .m = m,
+			   .x = arena_array(a, m * m, sizeof(double)),
+			   .b = arena_array(a, m, sizeof(double)),
+			   .width = arena_array(a, m, sizeof(double)) };
+	normal_equations(s, rows, d, n, f);
+	if (cholesky(f))
+		return -ENODATA;
+	forward(f, f->b, 0);
+	backward(f, f->b);
+	if (n >= m + DF_LEAST) {
+		f->df = (double)(n - m);
+		f->error = sqrt(leftover(s, rows, d, n, f) / f->df);
+		for (size_t j = 0; j < m; j++)
+			f->width[j] = f->error * sqrt(inverse_at(a, f, j));
+	} else {
+		f->df = fmax(1, (double)m / 3);
+		for (size_t j = 0; j < m; j++)
+			f->width[j] = pseudo_error(a, f->b, m);
+	}
+	return 0;
+}
+
+int screen_effects(struct arena *a, const struct screen_design *s, const size_t *rows,
+		   const double *d, size_t n, double min_effect, struct screen_effect *out)
+{
+	double t, sure, matters = log1p(min_effect);
+	struct fit f;
+
+	if (n < s->rows || fit_effects(a, s, rows, d, n, &f))
+		return -ENODATA;
+	t = stat_t_quantile(0.95, f.df);
+	/* To say that one of many hurts asks for more. */
+	sure = stat_t_quantile(1 - 0.025 / (double)f.m, f.df);
+	for (size_t j = 0; j < f.m; j++) {
+		double e = f.b[j], high = e + t * f.width[j];
+
+		out[j] = (struct screen_effect){ exp(e), exp(e - t * f.width[j]), exp(high),
+						 SCREEN_DROP };
+		if (e >= matters / 2 && high >= matters)
+			out[j].say = SCREEN_KEEP;
+		else if (e <= -matters && e + sure * f.width[j] < 0)
+			out[j].say = SCREEN_HURTS;
+	}
+	return 0;
+}
+
+/* --- confirmation -------------------------------------------------------------------------------
+ */
+
+/* The member with the least p of those that are not done; n: none. */
+static size_t next_member(const struct screen_member *m, size_t n, const bool *done)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (!done[i] && (best == n || m[i].p < m[best].p))
+			best = i;
+	return best;
+}
+
+void screen_confirm(struct screen_member *m, size_t n, double alpha, double min_effect)
+{
+	struct arena a = { 0 };
+	bool *done = arena_array(&a, n, sizeof(*done));
+	double *estimate = arena_array(&a, n, sizeof(*estimate)), matters = log1p(min_effect);
+
+	for (size_t i = 0; i < n; i++) {
+		struct rank_interval r = { 0, -(double)INFINITY, (double)INFINITY, 1 };
+
+		if (m[i].n)
+			rank_interval(m[i].d, m[i].n < RULE_PAIRS_MAX ? m[i].n : RULE_PAIRS_MAX,
+				      alpha / (double)n, &r);
+		estimate[i] = r.estimate;
+		m[i].ratio = exp(r.estimate);
+		m[i].low = exp(r.low);
+		m[i].high = exp(r.high);
+		m[i].p = r.p;
+		m[i].stays = m[i].hurts = false;
+	}
+	/* The surest first; each that is sure leaves the others more room. */
+	for (size_t left = n; left; left--) {
+		size_t i = next_member(m, n, done);
+
+		if (m[i].p > alpha / (double)left)
+			break;
+		done[i] = true;
+		m[i].stays = estimate[i] >= matters;
+		m[i].hurts = estimate[i] <= -matters;
+	}
+	arena_free(&a);
+}
+
+size_t screen_confirm_pairs(size_t n, double alpha)
+{
+	size_t k = 1;
+
+	/* With k pairs p is at least 2 / 2^k. */
+	while (k < RULE_PAIRS_MAX && ldexp(2, -(int)k) > alpha / (double)(n ? n : 1))
+		k++;
+	/* One pair of the other sign must not undo it. */
+	return k + 4 < 12 ? 12 : k + 4;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/diagnose/judge.h"
+#include "base/text.h"
 
 const char *const certainty_names[CERTAINTIES] = { "certain", "likely", "possible", "unseen",
 						   "excluded" };
@@ -258,4 +259,395 @@ int diagnose_code(const struct diagnosis_of_runs *d)
 		blind_one = blind_one || !d->verdicts[i].healthy;
 	}
 	return blind_one ? 5 : 0;
+}
+
+/*
+ * What mending a cause would give by the model of training (models/training/train.h): predicted,
+ * with its interval, beside what was measured. Only where model, GPUs and batch are known.
+ */
+
+/* A name of the model's for what a run was; NULL: not told. */
+static const char *name_of(int is, const char *const *names)
+{
+	return is < 0 ? NULL : names[is];
+}
+
+static const char *recompute_of(struct arena *a, const struct run_seen *r)
+{
+	const char *s = run_trait(a, r, TRAIT_CHECKPOINTING);
+
+	for (size_t i = 0; i < TRAIN_RECOMPUTES; i++)
+		if (strcmp(s, train_recompute_names[i]) == 0)
+			return train_recompute_names[i];
+	return NULL;
+}
+
+static int number_of(double v)
+{
+	return v >= 1 && v <= 1e6 ? (int)v : 0;
+}
+
+static bool question(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
+		     bool overlapped, struct train_question *q)
+{
+	const struct trait_seen *tp = r->traits[TRAIT_TP], *pp = r->traits[TRAIT_PP];
+	struct train_words w;
+	struct place place = { .gpu = r->gpu, .gpus = number_of(r->gpus) };
+	struct err ignored = { 0 };
+
+	if (!ask->model || !r->gpu || !place.gpus || !number_of(r->sequence) ||
+	    !number_of(r->micro_batch))
+		return false;
+	place.nodes = number_of(r->nodes) ? number_of(r->nodes) : 1;
+	train_words_none(&w);
+	w.model = ask->model;
+	w.file = ask->file;
+	w.place = &place;
+	w.way = name_of(run_way(a, r), train_way_names);
+	w.precision = name_of(run_precision(a, r), train_precision_names);
+	w.recompute = recompute_of(a, r);
+	w.reduce_fp32 = w.way ? run_sums_fp32(a, r) : -1;
+	w.tp = tp ? number_of(tp->value) : 0;
+	w.pp = pp ? number_of(pp->value) : 0;
+	w.micro_batch = number_of(r->micro_batch);
+	w.accumulation = number_of(r->accumulation);
+	/* Megatron-LM tells the global batch, from which it follows. */
+	w.global_batch = w.accumulation ? 0 : number_of(r->global_batch);
+	w.sequence = number_of(r->sequence);
+	w.overlap = overlapped ? -1 : 0;
+	return train_question_make(a, &w, q, &ignored) == 0;
+}
+
+/* The change that mends a cause and gives most. */
+static const struct train_change *change_of(const struct train_what_if *w, const char *key)
+{
+	for (size_t i = 0; key && i < w->n; i++)
+		if (str_starts(w->changes[i].key, key) && w->changes[i].fits)
+			return &w->changes[i];
+	return NULL;
+}
+
+void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
+		  struct run_verdict *v)
+{
+	struct train_what_if *w = ARENA_NEW(a, struct train_what_if);
+	struct train_question *q = ARENA_NEW(a, struct train_question);
+	bool overlapped = true;
+
+	for (size_t i = 0; i < cause_rows_n; i++)
+		if (strcmp(cause_rows[i].id, "overlap") == 0 && v->causes[i].how <= IS_LIKELY)
+			overlapped = false;
+	if (!question(a, r, ask, overlapped, q))
+		return;
+	train_what_if(a, q, w);
+	v->predicted = w;
+	v->gains = arena_array(a, cause_rows_n, sizeof(*v->gains));
+	for (size_t i = 0; i < cause_rows_n; i++)
+		if (v->causes[i].how <= IS_POSSIBLE)
+			v->gains[i] = change_of(w, cause_rows[i].change);
+}
+
+/* The causes: one row each, with what mends it and what would show it. */
+
+#define TRACE                                                                                      \
+	"a trace of some steps by torch.profiler: with profile(...) as p: ...; "                   \
+	"p.export_chrome_trace(FILE)"
+#define NSYS "nsys profile -t cuda,nvtx,nccl -o run COMMAND; nsys export -t sqlite run.nsys-rep"
+#define RECORD "gputune record -o job.rec -- COMMAND"
+#define NCCL_LOG "the log of a run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,ENV"
+
+const struct cause_row cause_rows[] = {
+	{ "loader", "the data loader is too slow", rule_loader,
+	  "more loader workers (num_workers, prefetch_factor, persistent_workers), tokenise "
+	  "before, "
+	  "keep the data on a local disk",
+	  TRACE, "loader" },
+	{ "disk", "data wait for a disk", rule_disk,
+	  "a faster or local disk, larger reads, memory for the page cache", RECORD, NULL },
+	{ "small-batch", "too little work a step: the micro-batch is too small", rule_small_batch,
+	  "a larger micro-batch; longer sequences or packing", TRACE, "micro-batch" },
+	{ "launch", "the GPU waits for launches", rule_launch,
+	  "a larger micro-batch, torch.compile or CUDA graphs, fused optimizer and norms", NSYS,
+	  "compile" },
+	{ "sync", "the host waits for the GPU or writes logs in every step", rule_sync,
+	  "fetch figures (.item(), print, grad norms) every 10 to 100 steps, and log from another "
+	  "thread",
+	  TRACE, NULL },
+	{ "checkpoint", "checkpoints are saved inside the loop", rule_checkpoint,
+	  "save less often, asynchronously (torch.distributed.checkpoint async_save), or to a "
+	  "local "
+	  "disk first",
+	  "lines that say how long saving takes", NULL },
+	{ "starved", "the CPUs are too few or shared", rule_starved,
+	  "as many CPUs as ranks and loader workers need: cgroup, --cpus-per-task, numactl; "
+	  "OMP_NUM_THREADS",
+	  RECORD, NULL },
+	{ "thread", "one thread of the host is the limit", rule_thread,
+	  "less Python between launches: torch.compile, CUDA graphs; the governor \"performance\"",
+	  RECORD, NULL },
+	{ "overlap", "communication is not hidden behind computation", rule_overlap,
+	  "gradients in buckets during the backward pass (DDP with bucket_cap_mb, FSDP backward "
+	  "prefetch, overlap_comm, --overlap-grad-reduce); no_sync() while accumulating",
+	  TRACE, "overlap" },
+	{ "network", "collectives take longer than there is to hide them behind", rule_network,
+	  "check the links (gputune check, bench collectives); fewer bytes: accumulate gradients, "
+	  "reduce in BF16, shard inside a machine",
+	  NCCL_LOG, "no-sync" },
+	{ "straggler", "one rank is slower than the others", rule_straggler,
+	  "look at that rank's machine: gputune check and doctor there; its clocks, its loader, "
+	  "its "
+	  "share of the work",
+	  "logs or traces of every rank, each with its rank's number", NULL },
+	{ "uneven", "ranks take turns in being late", rule_uneven,
+	  "sort or pack sequences by length, balance experts (auxiliary loss, capacity), no other "
+	  "jobs beside",
+	  "logs or traces of every rank, each with its rank's number", NULL },
+	{ "scaling", "more GPUs give too little", rule_scaling,
+	  "what to measure stands in the sentence", NULL, NULL },
+	{ "socket", "NCCL goes over TCP sockets", rule_socket,
+	  "let NCCL have the RDMA ports: NCCL_IB_DISABLE unset, libibverbs in the container, "
+	  "NCCL_IB_HCA, NCCL_NET_PLUGIN",
+	  NCCL_LOG, NULL },
+	{ "peer", "GPUs of a machine do not reach each other directly", rule_peer,
+	  "NCCL_P2P_DISABLE unset, IOMMU and ACS off, one container with all GPUs; gputune check",
+	  NCCL_LOG, NULL },
+	{ "forced", "NCCL is told what it would choose better", rule_forced,
+	  "take the variable away and measure again: gputune bench collectives", NULL, NULL },
+	{ "nccl-warning", "NCCL complains", rule_warning, "read the line", NULL, NULL },
+	{ "throttled", "the GPU is held back by power or heat", rule_throttled,
+	  "cooling, the power limit; gputune doctor gpu.too-warm, gpu.power-cap", RECORD, NULL },
+	{ "memory", "GPU memory is nearly full", rule_memory,
+	  "a smaller micro-batch, expandable_segments:True, sharded states; leave 5 % free", RECORD,
+	  "zero-1" },
+	{ "recompute", "activations are recomputed though memory is free", rule_recompute,
+	  "no or selective activation checkpointing", RECORD, "no-checkpointing" },
+	{ "precision", "matrix products run in a slow format", rule_precision,
+	  "autocast or BF16 weights; torch.set_float32_matmul_precision(\"high\")", NSYS, "bf16" },
+	{ "pageable", "copies from memory that is not pinned", rule_pageable,
+	  "pin_memory=True and non_blocking=True", NSYS, NULL },
+	{ "accumulation", "gradients are summed over all ranks in every micro-batch",
+	  rule_accumulation, "accumulate gradients under no_sync()", NULL, "no-sync" },
+	{ "drift", "steps get slower", rule_drift,
+	  "look at clocks, memory and page cache over the time of the run", NULL, NULL },
+	{ "idle", "the GPU has nothing to do", rule_idle,
+	  "the other causes say why where that was seen", NSYS, NULL },
+};
+const size_t cause_rows_n = sizeof(cause_rows) / sizeof(cause_rows[0]);
+
+/* Causes in the amount of work: batches that are too small, launches, idle GPUs, slower steps. */
+
+/* Below this many tokens of a micro-batch large GPUs are not filled; between, it depends. */
+#define TOKENS_FEW 512
+#define TOKENS_SOME 2048
+
+enum { RANGES_MAX = 64 };
+
+static double or_zero(double v)
+{
+	return isfinite(v) ? v : 0;
+}
+
+/* What a step costs whatever the batch: updating, summing, waiting for launches. */
+static double fixed(const struct judging *j)
+{
+	return or_zero(judging_share(j, PART_OPTIMIZER)) + or_zero(judging_share(j, PART_COMM)) +
+	       or_zero(judging_share(j, PART_IDLE)) + or_zero(judging_share(j, PART_WAIT));
+}
+
+void rule_small_batch(const struct judging *j, struct judged_cause *out)
+{
+	const struct run_seen *r = j->r;
+	double tokens = r->micro_batch * r->sequence, cost = fixed(j);
+	double sm = r->sums[FIGURE_SM_ACTIVITY].mean, util = r->sums[FIGURE_GPU_UTIL].mean;
+
+	if (util > 0.8 && sm < 0.5) {
+		judged_say(j, out, IS_LIKELY, 1 - sm / 0.9,
+			   "kernels are resident for %.0f %% of the time, but only %.0f %% of the "
+			   "multiprocessors have work",
+			   100 * util, 100 * sm);
+		judged_cite_sum(j, out, FIGURE_SM_ACTIVITY);
+		judged_cite_sum(j, out, FIGURE_GPU_UTIL);
+	}
+	if (!isfinite(tokens)) {
+		if (!out->says && !r->live)
+			judged_say(j, out, IS_UNSEEN, NAN,
+				   "neither micro-batch with sequence nor SM activity is told");
+		return;
+	}
+	judged_cite_trait(j, out, r->traits[TRAIT_MICRO_BATCH]);
+	judged_cite_trait(j, out, r->traits[TRAIT_SEQUENCE]);
+	if (out->says)
+		return;
+	if (tokens < TOKENS_FEW && cost > 0.3 && isfinite(r->split.step_s)) {
+		judged_say(j, out, IS_CERTAIN, cost,
+			   "%.0f tokens a micro-batch: %.0f %% of a step goes to what does not "
+			   "depend on its size",
+			   tokens, 100 * cost);
+		judged_cite_sum(j, out, FIGURE_OPTIMIZER_S);
+	} else if (tokens < (judging_gpu(j) ? TOKENS_SOME : TOKENS_FEW / 2) &&
+		   (!isfinite(r->mfu) || r->mfu < 0.2)) {
+		judged_say(j, out,
+			   isfinite(r->mfu) && tokens < TOKENS_FEW ? IS_LIKELY : IS_POSSIBLE,
+			   isfinite(r->mfu) ? 1 - r->mfu / 0.4 : (double)NAN,
+			   "%.0f tokens a micro-batch are little for a GPU", tokens);
+		if (isfinite(r->mfu))
+			out->says =
+				arena_printf(j->a, "%s; MFU is %.1f %%", out->says, 100 * r->mfu);
+	} else {
+		judged_say(j, out, IS_EXCLUDED, NAN, "%.0f tokens a micro-batch", tokens);
+	}
+}
+
+/* "1220 kernels a step"; where no file tells a step, in all that was watched. */
+static const char *kernels_of(const struct judging *j, double kernels)
+{
+	return j->r->split.window
+		       ? arena_printf(j->a, "%.0f kernels in %.3g s", kernels, j->r->split.step_s)
+		       : arena_printf(j->a, "%.0f kernels a step", kernels);
+}
+
+void rule_launch(const struct judging *j, struct judged_cause *out)
+{
+	const struct run_seen *r = j->r;
+	double idle = judging_share(j, PART_IDLE), kernels = r->sums[FIGURE_KERNELS].mean;
+	double each = r->split.s[PART_COMPUTE] / kernels;
+	double launch = r->sums[FIGURE_LAUNCH_S].mean / fmax(r->split.step_s, r->traced_s);
+
+	if (!r->split.gpu_clock || !isfinite(idle)) {
+		if (judging_gpu(j) && !r->live)
+			judged_say(j, out, IS_UNSEEN, NAN,
+				   "no file tells what ran on the GPU, and when");
+		return;
+	}
+	judged_cite_sum(j, out, FIGURE_IDLE_S);
+	judged_cite_sum(j, out, FIGURE_KERNELS);
+	judged_cite_sum(j, out, FIGURE_LAUNCH_S);
+	if (idle < DIAGNOSE_WORTH || !isfinite(each)) {
+		judged_say(j, out, IS_EXCLUDED, idle, "the GPU idles %.1f %% of a step",
+			   100 * idle);
+	} else if (!r->split.window && r->sums[FIGURE_SYNCS].median >= SYNCS_MANY) {
+		judged_say(j, out, IS_POSSIBLE, idle,
+			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
+			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
+		out->against = arena_printf(j->a,
+					    "the host waits for the GPU %.0f times a step: nothing "
+					    "can be launched ahead",
+					    r->sums[FIGURE_SYNCS].median);
+	} else if (each < 15e-6 || launch > 0.5) {
+		judged_say(j, out, each < 15e-6 && launch > 0.5 ? IS_CERTAIN : IS_LIKELY, idle,
+			   "%s of %.1f us each, and the GPU idles %.0f %% between them",
+			   kernels_of(j, kernels), 1e6 * each, 100 * idle);
+	} else {
+		judged_say(j, out, IS_POSSIBLE, idle,
+			   "%s of %.0f us each: launching them is not what takes long",
+			   kernels_of(j, kernels), 1e6 * each);
+	}
+}
+
+/* Where the host was while the GPU had nothing to do: the range of the program's own that holds
+ * most of it, with its seconds a step; NULL: nobody marked any. */
+static const char *idle_in(const struct judging *j, double *s, const struct figure_seen **at)
+{
+	const struct evidence *ev = j->r->ev;
+	struct map seen = { 0 };
+	const char *most = NULL;
+
+	*s = 0;
+	for (size_t i = 0; i < ev->n_figures && seen.n < RANGES_MAX; i++) {
+		const struct figure_seen *f = &ev->figures[i];
+		struct figure_sum sum;
+
+		if (f->kind != FIGURE_IDLE_IN_S || ev->files[f->file].run != j->r->run ||
+		    !f->text || map_get(&seen, f->text))
+			continue;
+		*map_at(j->a, &seen, f->text) = (void *)(uintptr_t)1;
+		sum = run_sum_text(j->a, j->r, FIGURE_IDLE_IN_S, f->text);
+		if (!(sum.mean > *s))
+			continue;
+		*s = sum.mean;
+		*at = sum.at;
+		most = f->text;
+	}
+	return most;
+}
+
+/* The larger part of what idles is in one range: who reads it knows that name. */
+static void say_where(const struct judging *j, struct judged_cause *out)
+{
+	const struct figure_seen *at = NULL;
+	double s, share;
+	const char *name = idle_in(j, &s, &at);
+
+	share = s / j->r->split.s[PART_IDLE];
+	if (!name || !(share > 0.2) || out->how == IS_EXCLUDED)
+		return;
+	out->says = arena_printf(j->a, "%s; the host is in the range \"%s\" for %.0f %% of that",
+				 out->says, name, 100 * fmin(share, 1));
+	judged_cite(j, out, at, arena_printf(j->a, "GPU idle in \"%s\": %.4g s a step", name, s));
+}
+
+void rule_idle(const struct judging *j, struct judged_cause *out)
+{
+	const struct figure_sum *util = &j->r->sums[FIGURE_GPU_UTIL];
+	double idle = judging_share(j, PART_IDLE);
+	bool traced = j->r->split.gpu_clock && isfinite(idle);
+
+	if (!traced && !util->n)
+		return;
+	if (!traced)
+		idle = 1 - util->mean;
+	judged_cite_sum(j, out, traced ? FIGURE_IDLE_S : FIGURE_GPU_UTIL);
+	judged_say(j, out, idle < 2 * DIAGNOSE_WORTH ? IS_EXCLUDED : IS_LIKELY, fmax(idle, 0),
+		   traced ? "nothing runs on the GPU for %.0f %% of a step"
+			  : "no kernel was resident for %.0f %% of the time",
+		   100 * fmax(idle, 0));
+	if (traced)
+		say_where(j, out);
+	if (judging_by_nsys(j) && out->how == IS_LIKELY)
+		out->against = judging_nsys_slows;
+	if (!traced && isfinite(j->r->mfu) && j->r->mfu > 0.45 && out->how == IS_LIKELY) {
+		out->how = IS_POSSIBLE;
+		out->against = arena_printf(j->a,
+					    "an MFU of %.0f %% leaves no room for it: the "
+					    "recording holds time outside of training",
+					    100 * j->r->mfu);
+	}
+}
+
+void rule_accumulation(const struct judging *j, struct judged_cause *out)
+{
+	double comm = judging_share(j, PART_COMM), room;
+
+	if (judging_alone(j) || !isfinite(comm) || !(j->r->accumulation >= 1))
+		return;
+	room = j->r->memory_used / j->r->memory_total;
+	judged_cite_trait(j, out, j->r->traits[TRAIT_ACCUMULATION]);
+	judged_cite_sum(j, out, FIGURE_COMM_EXPOSED_S);
+	if (j->r->accumulation > 1 || comm < 2 * DIAGNOSE_WORTH)
+		judged_say(j, out, IS_EXCLUDED, comm,
+			   "%.0f micro-batches a step, %.1f %% of it exposed communication",
+			   j->r->accumulation, 100 * comm);
+	else
+		judged_say(j, out, IS_POSSIBLE, comm / 2,
+			   "each micro-batch is a step: with two of them, and twice the global "
+			   "batch%s, half of the communication goes",
+			   room < 0.5 ? " or with a larger micro-batch, for which memory is free"
+				      : "");
+}
+
+void rule_drift(const struct judging *j, struct judged_cause *out)
+{
+	double d = j->r->drift;
+
+	if (!isfinite(d))
+		return;
+	judged_cite_sum(j, out, FIGURE_STEP_S);
+	if (d < 0.1)
+		judged_say(j, out, IS_EXCLUDED, fmax(d, 0),
+			   "the last quarter of the steps takes %+.1f %% over the first one",
+			   100 * d);
+	else
+		judged_say(j, out, IS_POSSIBLE, d / (1 + d) / 2,
+			   "the last quarter of the steps takes %.0f %% longer than the first one",
+			   100 * d);
 }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "models/diagnose/read.h"
@@ -251,3 +252,334 @@ bool read_own_name(const char *key)
 
 	return kind_of(key, (double)NAN, &factor) != FIGURE_KINDS;
 }
+
+/*
+ * Lines of "key=value" or of JSON (names: read_names.c): what a training script writes that wants
+ * to be read exactly ("step=3 rank=0 step_s=0.12 data_s=0.001", "run model=m sequence=4096", "env
+ * NCCL_ALGO=Ring").
+ */
+
+static const struct {
+	const char *key;
+	enum trait_kind kind;
+} traits[] = {
+	{ "framework", TRAIT_FRAMEWORK },
+	{ "model", TRAIT_MODEL },
+	{ "parameters", TRAIT_PARAMETERS },
+	{ "gpu", TRAIT_GPU },
+	{ "world_size", TRAIT_WORLD_SIZE },
+	{ "nodes", TRAIT_NODES },
+	{ "global_batch", TRAIT_GLOBAL_BATCH },
+	{ "micro_batch", TRAIT_MICRO_BATCH },
+	{ "accumulation", TRAIT_ACCUMULATION },
+	{ "sequence", TRAIT_SEQUENCE },
+	{ "precision", TRAIT_PRECISION },
+	{ "parallel", TRAIT_PARALLEL },
+	{ "tp", TRAIT_TP },
+	{ "pp", TRAIT_PP },
+	{ "checkpointing", TRAIT_CHECKPOINTING },
+	{ "workers", TRAIT_WORKERS },
+};
+
+enum { PAIRS_MOST = 64, VALUE_MOST = 256 };
+
+struct pair {
+	char key[48], value[VALUE_MOST];
+	double number; /* NAN: the value is no number */
+	double unit_s; /* that stands behind the number; NAN: none */
+};
+
+static void take(struct pair *p, const char *value, size_t n)
+{
+	const char *end;
+
+	while (n && (value[n - 1] == ',' || value[n - 1] == ';'))
+		n--;
+	n = n < VALUE_MOST ? n : VALUE_MOST - 1;
+	memcpy(p->value, value, n);
+	p->value[n] = '\0';
+	p->number = read_number(p->value, &end);
+	p->unit_s = isnan(p->number) ? (double)NAN : read_unit(end);
+	if (isnan(p->number) || (*end && isnan(p->unit_s)))
+		p->number = (double)NAN;
+}
+
+/* The next word "key=value" of the line. */
+static bool next_word(const char **s, struct pair *p)
+{
+	for (const char *w = *s; *(w += strspn(w, " \t")); w += strcspn(w, " \t")) {
+		size_t n = strcspn(w, " \t"), k = strcspn(w, "= \t");
+
+		if (w[k] != '=' || !k || k >= sizeof(p->key))
+			continue;
+		memcpy(p->key, w, k);
+		p->key[k] = '\0';
+		take(p, w + k + 1, n - k - 1);
+		*s = w + n;
+		return true;
+	}
+	return false;
+}
+
+static bool next_member(const char **s, struct pair *p)
+{
+	const char *at = NULL;
+	size_t n;
+
+	if (!read_pair(s, p->key, sizeof(p->key), &p->number, &at))
+		return false;
+	at += strspn(at, " ");
+	n = *at == '"' ? strcspn(at + 1, "\"") : strcspn(at, ",} ");
+	take(p, at + (*at == '"'), n);
+	return true;
+}
+
+/* Names that other readers know as well; in a line of Hugging Face's they take them themselves. */
+static bool shared(const struct log *l, const struct pair *p, const char *s)
+{
+	static const char *const theirs[] = { "\"loss\":", "train_runtime",
+					      "train_samples_per_second", "train_steps_per_second",
+					      "train_tokens_per_second" };
+
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+		if (strstr(s, theirs[i]))
+			return false;
+	return !strpbrk(p->key, "/(") && isnan(p->unit_s) && strcmp(p->key, "loss") != 0 &&
+	       !read_own_name(p->key) && read_metric_key(&l->at, p->key, p->number);
+}
+
+static bool keys_figure(const struct log *l, const struct pair *p, const char *s, bool hf)
+{
+	/* "step_time" is one of those. */
+	if (hf && strcmp(p->key, "step_time") == 0)
+		return false;
+	return read_own_unit(&l->at, p->key, p->number, p->unit_s) || shared(l, p, s);
+}
+
+/* Detectron2 and MMEngine call a step's seconds "time", and those for data "data_time". */
+static void plain_time(struct pair *pairs, size_t n)
+{
+	bool data = false;
+
+	for (size_t i = 0; i < n; i++)
+		data = data || strcmp(pairs[i].key, "data_time") == 0;
+	for (size_t i = 0; data && i < n; i++)
+		if (strcmp(pairs[i].key, "time") == 0)
+			memcpy(pairs[i].key, "step_s", sizeof("step_s"));
+}
+
+static bool trait(struct log *l, struct pair *p)
+{
+	for (size_t i = 0; i < sizeof(traits) / sizeof(traits[0]); i++)
+		if (strcmp(traits[i].key, p->key) == 0 && *p->value) {
+			if (traits[i].kind == TRAIT_GPU)
+				for (char *c = p->value; *c; c++)
+					*c = *c == '_' ? ' ' : *c;
+			log_trait_once(l, traits[i].kind, p->value, p->number);
+			return true;
+		}
+	return false;
+}
+
+/* Python's dictionaries are not ours: read_hf.c. */
+static const char *json_begin(const char *s)
+{
+	const char *brace = strchr(s, '{');
+
+	return brace && brace[1 + strspn(brace + 1, " ")] == '"' ? brace : NULL;
+}
+
+static bool line(struct log *l, const char *s)
+{
+	struct pair pairs[PAIRS_MOST];
+	size_t n = 0, told = 0;
+	const char *brace = json_begin(s), *p = brace ? brace : s;
+	bool hf = brace && strstr(s, "\"loss\":") != NULL;
+	bool run = brace ? strstr(s, "\"run\":") != NULL : str_starts(s, "run ");
+
+	if (str_starts(s, "env ")) {
+		if (!strchr(s, '='))
+			return false;
+		log_trait_once(l, TRAIT_VARIABLE, s + 4 + strspn(s + 4, " "), (double)NAN);
+		return true;
+	}
+	while (n < PAIRS_MOST && (brace ? next_member(&p, &pairs[n]) : next_word(&p, &pairs[n])))
+		n++;
+	plain_time(pairs, n);
+	/* Whose the line is, before what it says. */
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(pairs[i].key, "rank") == 0)
+			l->at.rank = read_rank(pairs[i].number, l->at.rank);
+		if (strcmp(pairs[i].key, "step") == 0 || strcmp(pairs[i].key, "iter") == 0 ||
+		    strcmp(pairs[i].key, "iteration") == 0 ||
+		    strcmp(pairs[i].key, "global_step") == 0)
+			l->at.step = read_whole(pairs[i].number, l->at.step);
+	}
+	for (size_t i = 0; i < n; i++)
+		told += run || strcmp(pairs[i].key, "world_size") == 0
+				? trait(l, &pairs[i])
+				: keys_figure(l, &pairs[i], s, hf);
+	return told > 0;
+}
+
+static const char *const marks[] = { "step_s=",
+				     "step_s\":",
+				     "tokens_per_",
+				     "tokens/s",
+				     "tok/s=",
+				     "tok/s\":",
+				     "tok_per_s",
+				     "samples_per_s",
+				     "samples/s",
+				     "step_",
+				     "iter_",
+				     "iteration_",
+				     "fwd_",
+				     "bwd_",
+				     "forward_",
+				     "backward_",
+				     "data_time",
+				     "data_load",
+				     "_ms=",
+				     "_ms\":",
+				     "run framework=",
+				     "run model=",
+				     "world_size=",
+				     "world_size\":",
+				     "\"run\":",
+				     "env NCCL_",
+				     "env OMP_",
+				     "env CUDA_",
+				     "env TORCH_",
+				     "run gpu=",
+				     "run parameters=",
+				     "run precision=",
+				     "run sequence=",
+				     "run nodes=",
+				     "run global_batch=",
+				     "run micro_batch=",
+				     NULL };
+const struct log_reader log_keys = { .format = "training log", .marks = marks, .line = line };
+
+/* Settings as Megatron-LM and DeepSpeed print them at the start: "  name ..... value". */
+
+static const struct {
+	const char *name;
+	enum trait_kind kind;
+} names[] = {
+	{ "world_size", TRAIT_WORLD_SIZE },
+	{ "tensor_model_parallel_size", TRAIT_TP },
+	{ "pipeline_model_parallel_size", TRAIT_PP },
+	{ "micro_batch_size", TRAIT_MICRO_BATCH },
+	{ "train_micro_batch_size_per_gpu", TRAIT_MICRO_BATCH },
+	{ "global_batch_size", TRAIT_GLOBAL_BATCH },
+	{ "train_batch_size", TRAIT_GLOBAL_BATCH },
+	{ "gradient_accumulation_steps", TRAIT_ACCUMULATION },
+	{ "seq_length", TRAIT_SEQUENCE },
+	{ "num_workers", TRAIT_WORKERS },
+	{ "recompute_granularity", TRAIT_CHECKPOINTING },
+	{ "zero_optimization_stage", TRAIT_PARALLEL },
+	{ "use_distributed_optimizer", TRAIT_PARALLEL },
+	{ "bf16", TRAIT_PRECISION },
+	{ "fp16", TRAIT_PRECISION },
+	{ "fp8", TRAIT_PRECISION },
+	{ "bfloat16_enabled", TRAIT_PRECISION },
+	{ "fp16_enabled", TRAIT_PRECISION },
+};
+
+static bool on(const char *value)
+{
+	return strcasecmp(value, "true") == 0;
+}
+
+static bool word(struct log *l, enum trait_kind kind, const char *name, const char *value)
+{
+	char zero[] = "zero-?";
+
+	if (strcmp(name, "zero_optimization_stage") == 0 && value[0] >= '1' && value[0] <= '3') {
+		zero[5] = value[0];
+		log_trait_once(l, kind, zero, value[0] - '0');
+	} else if (strcmp(name, "zero_optimization_stage") == 0) {
+		return true;
+	} else if (kind == TRAIT_PARALLEL) {
+		if (on(value))
+			log_trait_once(l, kind, "zero-1", 1);
+	} else if (kind == TRAIT_CHECKPOINTING) {
+		log_trait_once(l, kind, strcmp(value, "None") == 0 ? "none" : value, (double)NAN);
+	} else if (strcmp(name, "fp8") == 0) {
+		if (strcmp(value, "None") != 0 && strcasecmp(value, "false") != 0)
+			log_trait_once(l, kind, "fp8", (double)NAN);
+	} else if (on(value)) {
+		log_trait_once(l, kind, strstr(name, "bf") ? "bf16" : "fp16", (double)NAN);
+	}
+	return true;
+}
+
+static bool setting(struct log *l, const char *name, const char *value)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		double v;
+
+		if (strcmp(names[i].name, name) != 0)
+			continue;
+		v = read_number(value, NULL);
+		if (strcmp(name, "tensor_model_parallel_size") == 0)
+			l->tp = v;
+		if (strcmp(name, "pipeline_model_parallel_size") == 0)
+			l->pp = v;
+		if (names[i].kind >= TRAIT_PRECISION && names[i].kind != TRAIT_WORKERS &&
+		    names[i].kind != TRAIT_TP && names[i].kind != TRAIT_PP)
+			return word(l, names[i].kind, name, value);
+		if (v >= 0 && log_first(l, names[i].kind, value))
+			read_trait(&l->at, names[i].kind, value, v);
+		return v >= 0;
+	}
+	return false;
+}
+
+static bool arguments_line(struct log *l, const char *s)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *at = strstr(s, names[i].name), *p;
+		char name[48], value[64];
+		size_t n = strlen(names[i].name), m;
+
+		/* The whole name, and nothing but dots up to the value. */
+		if (!at || (at > s && at[-1] != ' ' && at[-1] != ']'))
+			continue;
+		p = at + n + strspn(at + n, " ");
+		if (at[n] != ' ' || (*p == '.' && p[strspn(p, ".")] != ' '))
+			continue;
+		p += strspn(p, ".");
+		p += strspn(p, " ");
+		m = strcspn(p, " ");
+		if (!m || m >= sizeof(value) || p[m + strspn(p + m, " ")])
+			continue;
+		memcpy(name, at, n);
+		name[n] = '\0';
+		memcpy(value, p, m);
+		value[m] = '\0';
+		return setting(l, name, value);
+	}
+	return false;
+}
+
+static const char *const arguments_marks[] = {
+	"world_size .",
+	"model_parallel_size .",
+	"batch_size .",
+	"batch_size_per_gpu ",
+	"accumulation_steps .",
+	"seq_length .",
+	"num_workers .",
+	"recompute_granularity .",
+	"zero_optimization_stage .",
+	"distributed_optimizer .",
+	"bf16 .",
+	"fp16 .",
+	"fp8 .",
+	"bfloat16_enabled .",
+	"fp16_enabled .",
+	NULL,
+};
+const struct log_reader log_arguments = { .marks = arguments_marks, .line = arguments_line };

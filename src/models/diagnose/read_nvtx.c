@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of NVTX, thread by thread: what encloses what, which are steps, and phases. */
-#include "models/diagnose/read_nvtx.h"
-
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
 
+#include "models/diagnose/read_nvtx.h"
 #include "base/text.h"
+#include "models/diagnose/read.h"
 
 enum { NONE = -1 };
 
@@ -279,4 +281,116 @@ void nvtx_idle_add(struct nvtx_idle *i, int64_t from, int64_t to)
 		if (last > first)
 			i->idle[x->name] += last - first;
 	}
+}
+
+/*
+ * Communication that nothing hides, step by step: ranks can be held beside each other only where
+ * each step is told. Kernels come in order of their start; one that runs on into the next step is
+ * of both.
+ */
+
+void nvtx_rounds_begin(struct arena *a, struct nvtx_rounds *r, const struct nvtx_process *p)
+{
+	*r = (struct nvtx_rounds){ .p = p };
+	if (!p || !p->n_steps)
+		return;
+	r->exposed = arena_array(a, p->n_steps, sizeof(*r->exposed));
+	while (r->at < p->n_steps && p->steps[r->at].from < p->from)
+		r->exposed[r->at++] = NAN;
+}
+
+static void cover(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to)
+{
+	const struct nvtx_step *s = &r->p->steps[r->at];
+
+	if (from < s->from)
+		from = s->from;
+	spans_add(&r->now, kind, (double)(from - s->from),
+		  (double)((to < s->to ? to : s->to) - s->from));
+}
+
+static void next(struct nvtx_rounds *r)
+{
+	r->exposed[r->at] = r->now.kernels - r->now.sum[SPAN_COMPUTE];
+	r->now = (struct spans){ 0 };
+	if (++r->at == r->p->n_steps)
+		return;
+	for (enum span_kind k = SPAN_COMPUTE; k <= SPAN_COMM; k++)
+		if (r->until[k] > r->p->steps[r->at].from)
+			cover(r, k, r->p->steps[r->at].from, r->until[k]);
+}
+
+void nvtx_rounds_add(struct nvtx_rounds *r, enum span_kind kind, int64_t from, int64_t to)
+{
+	if (!r->exposed || kind == SPAN_COPY)
+		return;
+	while (r->at < r->p->n_steps && from >= r->p->steps[r->at].to)
+		next(r);
+	if (r->at == r->p->n_steps)
+		return;
+	if (to > r->until[kind])
+		r->until[kind] = to;
+	cover(r, kind, from, to);
+}
+
+void nvtx_rounds_end(struct nvtx_rounds *r)
+{
+	while (r->exposed && r->at < r->p->n_steps)
+		next(r);
+}
+
+/* Names that people give the ranges of a profiler: which are steps, and their numbers. */
+
+enum { STEM_MOST = 64 };
+
+/* Where the number at the end of a name begins, "step 12", "Iteration 5/100", "ProfilerStep#3";
+ * its end: there is none. */
+static const char *number_at(const char *name)
+{
+	const char *end = name + strlen(name), *p = end;
+
+	if (end > name && strchr("])", end[-1]))
+		p--;
+	while (p > name && isdigit((unsigned char)p[-1]))
+		p--;
+	if (p == end || !isdigit((unsigned char)*p))
+		return end;
+	if (p - name > 1 && p[-1] == '/' && isdigit((unsigned char)p[-2]))
+		for (p--; p > name && isdigit((unsigned char)p[-1]);)
+			p--;
+	return p;
+}
+
+const char *read_range_stem(struct arena *a, const char *name)
+{
+	const char *end = number_at(name);
+
+	while (*end && end > name && strchr(" #_-:=.[(", end[-1]))
+		end--;
+	return end > name ? arena_strndup(a, name, (size_t)(end - name)) : name;
+}
+
+bool read_range_step(const char *name, long long *number)
+{
+	static const char *const stems[] = { "step",	       "iter",	       "iteration",
+					     "train_step",     "trainstep",    "training_step",
+					     "global_step",    "profilerstep", "train_iter",
+					     "train_iteration" };
+	const char *at = number_at(name), *end = at, *from = name;
+	char stem[STEM_MOST];
+
+	*number = *at ? read_whole(read_number(at, NULL), -1) : -1;
+	while (end > name && strchr(" #_-:=.[(", end[-1]))
+		end--;
+	for (const char *c = name; c < end; c++)
+		if (*c == ':' || *c == '/')
+			from = c + 1;
+	if (end <= from || (size_t)(end - from) >= sizeof(stem))
+		return false;
+	memcpy(stem, from, (size_t)(end - from));
+	stem[end - from] = '\0';
+	for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
+		if (read_is_named(stem, stems[i]))
+			return true;
+	return false;
 }

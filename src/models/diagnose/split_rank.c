@@ -4,13 +4,13 @@
  * A collective takes as long as it takes the last one to come: the least time among ranks is its
  * own, the others wait.
  */
-#include "models/diagnose/split.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/diagnose/split.h"
 #include "base/stat.h"
+#include "base/text.h"
 
 enum { RANKS_MAX = 4096, GPUS_MAX = 64 };
 
@@ -301,4 +301,219 @@ void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 	if (r->n_ranks > 1)
 		compare(a, &p, r);
 	gpus_of_ranks(a, rf, r);
+}
+
+/*
+ * Timers of a step that are parts of one figure: Megatron-LM has one for each of its collectives,
+ * and they lie behind one another.
+ */
+
+enum { LOOK_BACK = 256 };
+
+/* The timer's bit; 0: it is none. */
+static uint64_t bit_of(struct timers *t, const struct figure_seen *f)
+{
+	size_t i = 0;
+
+	if (f->kind != FIGURE_COMM_S || f->total || !f->text)
+		return 0;
+	/* Each text stands once: evidence.c. */
+	while (i < t->n_names && t->names[i] != f->text)
+		i++;
+	if (i == TIMERS_MOST)
+		return 0;
+	if (i == t->n_names)
+		t->names[t->n_names++] = f->text;
+	return (uint64_t)1 << i;
+}
+
+static bool same_place(const struct figure_seen *x, const struct figure_seen *y)
+{
+	return x->file == y->file && x->rank == y->rank && x->step == y->step;
+}
+
+/* The newest sample of the same rank and step; n: there is none. Ranks stand in the same order
+ * below each timer: first the one behind the last. */
+static size_t newest(const struct timers *t, const struct sample *s, size_t n,
+		     const struct figure_seen *f)
+{
+	size_t i = n;
+
+	if (t->next < n && same_place(s[t->next].f, f))
+		return t->next;
+	while (i > 0 && n - i < LOOK_BACK && !same_place(s[i - 1].f, f))
+		i--;
+	return i > 0 && same_place(s[i - 1].f, f) ? i - 1 : n;
+}
+
+struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const struct figure_seen *f)
+{
+	uint64_t bit = bit_of(t, f);
+	size_t i = bit ? newest(t, s, n, f) : n;
+
+	/* One that comes again is of another step. */
+	if (i == n || !t->of[i] || (t->of[i] & bit))
+		return NULL;
+	t->of[i] |= bit;
+	t->next = i + 1;
+	return &s[i];
+}
+
+void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f)
+{
+	if (f->kind != FIGURE_COMM_S)
+		return;
+	t->of = arena_grow(a, t->of, n, sizeof(*t->of));
+	t->of[n] = bit_of(t, f);
+}
+
+/*
+ * Which part of a recording is the training: a job loads its libraries, builds its model and writes
+ * its results under the recorder as well. Where a log tells every step, the steps took so long
+ * together, and the training is the stretch of that length in which the GPUs had most to do.
+ */
+
+/* Fewer looks than this say nothing of what they stand for. */
+enum { LOOKS_LEAST = 3 };
+
+/* Steps of one file behind warming-up, of the rank that it tells first. */
+struct steps_of {
+	double sum, told;
+	int rank;
+};
+
+/* Seconds that the steps behind warming-up took, by the file that tells most; NAN. */
+static double steps_together(struct arena *a, const struct evidence *ev, const struct run_files *rf)
+{
+	struct steps_of *of = arena_array(a, ev->n_files, sizeof(*of));
+	double most = NAN;
+
+	for (size_t k = 0; k < ev->n_figures; k++) {
+		const struct figure_seen *f = &ev->figures[k];
+		struct steps_of *x = &of[f->file];
+
+		if (f->kind != FIGURE_STEP_S || f->step < rf->files[f->file].from ||
+		    (x->told > 0 && f->rank != x->rank))
+			continue;
+		x->rank = f->rank;
+		x->sum += f->value;
+		x->told++;
+	}
+	for (size_t i = 0; i < ev->n_files; i++) {
+		const struct file_steps *s = &rf->files[i];
+		double sum = of[i].sum;
+
+		if (ev->files[i].run != rf->run || s->n < LOOKS_LEAST)
+			continue;
+		/* Of every tenth step alone the time may be told. */
+		if (of[i].told > 0)
+			sum *= (double)(s->last - s->from + 1) / of[i].told;
+		if (sum > 0 && !(most >= sum))
+			most = sum;
+	}
+	return most;
+}
+
+/* Looks of one file, in its order, one for each moment: what all GPUs had to do together. */
+static size_t looks_of(struct arena *a, const struct evidence *ev, size_t file, double *at[],
+		       double *busy[])
+{
+	size_t n = 0, all = 0;
+
+	for (size_t i = 0; i < ev->n_figures; i++)
+		all += ev->figures[i].kind == FIGURE_GPU_UTIL && ev->figures[i].file == file;
+	*at = arena_array(a, all + 1, sizeof(**at));
+	*busy = arena_array(a, all + 1, sizeof(**busy));
+	for (size_t i = 0; i < ev->n_figures; i++) {
+		const struct figure_seen *f = &ev->figures[i];
+
+		if (f->kind != FIGURE_GPU_UTIL || f->file != file || !isfinite(f->at))
+			continue;
+		if (n && (*at)[n - 1] >= f->at) {
+			(*busy)[n - 1] += f->value;
+			continue;
+		}
+		(*at)[n] = f->at;
+		(*busy)[n++] = f->value;
+	}
+	return n;
+}
+
+/* The stretch of that many seconds with the largest sum. */
+static void busiest(const double *at, const double *busy, size_t n, double seconds,
+		    struct file_steps *s)
+{
+	double sum = 0, best = -1;
+	size_t from = 0;
+
+	for (size_t to = 0; to < n; to++) {
+		sum += busy[to];
+		while (from + LOOKS_LEAST <= to && at[to] - at[from] > seconds)
+			sum -= busy[from++];
+		if (sum > best && to + 1 >= LOOKS_LEAST) {
+			best = sum;
+			s->busy_first = at[from];
+			s->busy_last = at[to];
+		}
+	}
+}
+
+void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf)
+{
+	double seconds = steps_together(a, ev, rf);
+
+	rf->cut_s = NAN;
+	for (size_t i = 0; isfinite(seconds) && i < ev->n_files; i++) {
+		struct file_steps *s = &rf->files[i];
+		double *at, *busy, all = s->busy_last - s->busy_first;
+		size_t n;
+
+		if (ev->files[i].run != rf->run || !(all > 1.1 * seconds))
+			continue;
+		n = looks_of(a, ev, i, &at, &busy);
+		if (n <= LOOKS_LEAST)
+			continue;
+		busiest(at, busy, n, seconds, s);
+		rf->cut_s = s->busy_last - s->busy_first;
+	}
+}
+
+/*
+ * Whether the time that a log tells of saving is beside its steps or in them. Megatron-LM's clock
+ * of an iteration stands still while it saves, but neither in 2021, whose timers have one figure
+ * instead of the least and most of the ranks, nor in the two years behind: there the step that is
+ * told next holds it.
+ */
+
+/* The step that is told next after a save; NULL: none. */
+static const struct sample *next_step(const struct sample *steps, size_t n,
+				      const struct figure_seen *save)
+{
+	const struct sample *next = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (steps[i].f->file == save->file && steps[i].f->step > save->step &&
+		    (!next || steps[i].f->step < next->f->step))
+			next = &steps[i];
+	return next;
+}
+
+bool saving_beside(const struct sample *steps, size_t n, double middle_s, double between,
+		   const struct sample *saves, size_t n_saves)
+{
+	double more = 0, all = 0;
+
+	if (!n || !n_saves || !saves[0].f->text ||
+	    !str_starts(saves[0].f->text, "save-checkpoint") || !strchr(saves[0].f->text, '('))
+		return false;
+	for (size_t i = 0; i < n_saves; i++) {
+		const struct sample *next = next_step(steps, n, saves[i].f);
+
+		if (!next)
+			continue;
+		/* A log that tells every tenth step tells their mean. */
+		more += between * (next->value - middle_s);
+		all += saves[i].value;
+	}
+	return !(all > 0) || more < all / 2;
 }

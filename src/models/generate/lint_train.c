@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which file it is, and looking up its keys: what the judges of trainings' files share. */
-#include "models/generate/lint_train.h"
-
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
+#include "models/generate/lint_train.h"
 #include "base/text.h"
+#include "base/path.h"
 
 static size_t known_below(const struct markup_node *map, enum train_format f, int depth)
 {
@@ -256,4 +257,430 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 			 "transformers take one alone and stop");
 	judge(l, &m, f);
 	return true;
+}
+
+/* Keys and values against the list of what the program reads. */
+
+static void say(const struct train_doc *d, enum lint_level level, const char *code,
+		const struct markup_node *n, const char *path, const char *fix, const char *says)
+{
+	lint_add(d->l, level, code, n->key ? n->key->line : n->line, path, fix,
+		 train_schemas[d->format].source, "%s", says);
+}
+
+static void unknown(const struct train_doc *d, const struct markup_node *n, const char *path,
+		    const struct train_key *section)
+{
+	const struct train_schema *s = &train_schemas[d->format];
+	const char *near = train_key_near(d->l->a, d->format, path), *where = NULL, *fix;
+	bool refuses = section ? section->type == KEY_STRICT : d->format == ACCELERATE_FILE;
+	const char *way = refuses ? "and refuses to start with it" : "and ignores it";
+
+	if (!near)
+		where = train_key_elsewhere(d->format, path);
+	/* Among arguments of other classes only what looks like a slip is one. */
+	if ((d->loose || d->format == FSDP_FILE) && !near)
+		return;
+	fix = near    ? arena_printf(d->l->a, "%s?", near)
+	      : where ? arena_printf(d->l->a, "it belongs to %s", where)
+		      : "take it out";
+	say(d, refuses ? LINT_ERROR : LINT_WARNING, refuses ? "unknown-key" : "dead-key", n, path,
+	    fix,
+	    d->loose
+		    ? arena_printf(d->l->a, "transformers knows no argument %s", path)
+		    : arena_printf(d->l->a, "no %s from %s to %s knows the key %s%s%s, %s", s->name,
+				   s->oldest, s->newest, path, section ? "" : " here", "", way));
+}
+
+static void age(const struct train_doc *d, const struct markup_node *n, const struct train_key *k,
+		const char *path)
+{
+	const struct train_schema *s = &train_schemas[d->format];
+
+	if (k->until)
+		say(d, k->instead && d->format != TRAINER_FILE ? LINT_WARNING : LINT_NOTE,
+		    "removed", n, path, k->instead ? k->instead : "take it out",
+		    arena_printf(d->l->a, "%s %s and later do not know %s any more", s->name,
+				 k->until, path));
+	else if (k->instead)
+		say(d, LINT_WARNING, "old-key", n, path, k->instead,
+		    arena_printf(d->l->a, "%s is an old name of %s", path, k->instead));
+}
+
+static bool one_of(const char *words, const char *s)
+{
+	size_t len = strlen(s);
+
+	for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == len && strncasecmp(at, s, len) == 0)
+			return true;
+	return false;
+}
+
+/* PyYAML takes "2e-5" and "1e9" for texts: it wants a point and a sign. */
+static bool number_to_pyyaml(const char *s)
+{
+	const char *e = strpbrk(s, "eE"), *point = strchr(s, '.');
+
+	return !e || (point && point < e && (e[1] == '-' || e[1] == '+'));
+}
+
+static void number(const struct train_doc *d, const struct markup_node *n,
+		   const struct train_key *k, const char *path)
+{
+	const struct markup_node *r = markup_real(n);
+	double v;
+
+	if (!markup_number(n, &v)) {
+		say(d, LINT_ERROR, "bad-value", n, path, NULL,
+		    arena_printf(d->l->a, "%s has to be a%s number, not %s%.40s%s", path,
+				 k->type == KEY_INT ? " whole" : "", r->quoted ? "\"" : "",
+				 r->kind == MARKUP_SCALAR ? r->text : "a map or list",
+				 r->quoted ? "\"" : ""));
+		return;
+	}
+	if (!d->json && !d->command && !number_to_pyyaml(r->text))
+		say(d, LINT_ERROR, "yaml-number", n, path,
+		    arena_printf(d->l->a, "%s",
+				 strpbrk(r->text, "-") ? "write 2.0e-5 for 2e-5"
+						       : "write 1.0e+9 for 1e9"),
+		    arena_printf(d->l->a,
+				 "Python's YAML reader takes %s for a text: a number with an "
+				 "exponent needs a point and a sign",
+				 r->text));
+	else if (k->type == KEY_INT && fabs(v - round(v)) > 0)
+		say(d, LINT_ERROR, "bad-value", n, path, NULL,
+		    arena_printf(d->l->a, "%s has to be a whole number, not %.40s", path, r->text));
+}
+
+static void value(const struct train_doc *d, const struct markup_node *n, const struct train_key *k,
+		  const char *path)
+{
+	const struct markup_node *r = markup_real(n);
+	bool truth;
+
+	if (!r || markup_null(r) || (r->kind == MARKUP_SCALAR && strcmp(r->text, "auto") == 0) ||
+	    (r->kind == MARKUP_SCALAR && strpbrk(r->text, "${<")))
+		return;
+	if (k->type == KEY_BOOL && !markup_bool(r, &truth)) {
+		/* "true" in quotes is taken as true by all; "false" is true to some. */
+		if (r->kind != MARKUP_SCALAR || strcasecmp(r->text, "true") != 0)
+			say(d, LINT_ERROR, "bad-value", n, path, "true or false, without quotes",
+			    arena_printf(d->l->a, "%s is a switch: %s%.40s%s is none%s", path,
+					 r->quoted ? "\"" : "",
+					 r->kind == MARKUP_SCALAR ? r->text : "a map or list",
+					 r->quoted ? "\"" : "",
+					 r->quoted ? ", and a text that is not empty counts as true"
+						   : ""));
+		else if (d->json && r->quoted)
+			say(d, LINT_WARNING, "bad-value", n, path, "true, without quotes",
+			    arena_printf(d->l->a,
+					 "%s is a switch, and \"%.40s\" is a text: it works "
+					 "where any text counts as true",
+					 path, r->text));
+	} else if (k->type == KEY_INT || k->type == KEY_NUMBER) {
+		number(d, n, k, path);
+	} else if (k->type == KEY_WORDS &&
+		   (r->kind != MARKUP_SCALAR || !one_of(k->words, r->text))) {
+		say(d, LINT_ERROR, "bad-value", n, path, NULL,
+		    arena_printf(d->l->a, "%s takes one of %s, not %.40s", path, k->words,
+				 r->kind == MARKUP_SCALAR ? r->text : "a map or list"));
+	}
+}
+
+static void twice(const struct train_doc *d, const struct markup_node *map)
+{
+	size_t n = 0;
+
+	for (const struct markup_node *c = map->first; c && n < 400; c = c->next, n++)
+		for (const struct markup_node *o = map->first; o != c; o = o->next)
+			if (c->key && o->key && c->key->kind == MARKUP_SCALAR &&
+			    o->key->kind == MARKUP_SCALAR && strcmp(c->key->text, "<<") != 0 &&
+			    strcmp(c->key->text, o->key->text) == 0)
+				say(d, LINT_ERROR, "key-twice", c, c->key->text, "take one out",
+				    arena_printf(d->l->a,
+						 "%s stands in line %u as well: the later one "
+						 "counts, without a word",
+						 c->key->text, o->key->line));
+}
+
+static void walk(const struct train_doc *d, const struct markup_node *map, const char *prefix,
+		 const struct train_key *section, int depth)
+{
+	twice(d, map);
+	for (const struct markup_node *c = map->first; c; c = c->next) {
+		const char *name = c->key && c->key->kind == MARKUP_SCALAR ? c->key->text : NULL;
+		const struct markup_node *r = markup_real(c);
+		const struct train_key *k;
+		const char *path;
+
+		if (!name || strcmp(name, "<<") == 0 || strlen(name) > 100)
+			continue;
+		path = *prefix ? arena_printf(d->l->a, "%s.%s", prefix, name) : name;
+		k = train_key(d->format, path);
+		if (!k && d->loose && r && r->kind == MARKUP_MAP && depth < 3) {
+			walk(d, r, "", NULL, depth + 1);
+			continue;
+		}
+		if (!k) {
+			unknown(d, c, path, section);
+			continue;
+		}
+		age(d, c, k, path);
+		if (k->type != KEY_OBJECT && k->type != KEY_STRICT)
+			value(d, c, k, path);
+		else if (r && r->kind == MARKUP_MAP && depth < 3)
+			walk(d, r, path, k, depth + 1);
+	}
+}
+
+void lint_train_keys(const struct train_doc *d)
+{
+	if (!d->command)
+		walk(d, d->root, "", NULL, 0);
+}
+
+/*
+ * Arguments of trainings in command lines: "--bf16 True --fsdp 'full_shard auto_wrap'" says what a
+ * file of the Trainer's arguments says, so it is judged as one.
+ */
+
+static const char launchers[][16] = { "torchrun", "deepspeed", "accelerate", "python", "python3" };
+
+static bool launches(const struct lint_word *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof(launchers) / sizeof(launchers[0]); k++)
+			if (strcmp(path_name(w[i].text), launchers[k]) == 0)
+				return true;
+	return false;
+}
+
+static struct markup_node *scalar(struct arena *a, const char *text, const struct lint_word *w)
+{
+	struct markup_node *n = ARENA_NEW(a, struct markup_node);
+
+	*n = (struct markup_node){ .kind = MARKUP_SCALAR, .text = text, .line = w->line };
+	return n;
+}
+
+/* "--name", "--name=VALUE" or "--name VALUE" of a known argument; NULL: it is none. */
+static struct markup_node *argument(struct arena *a, const struct lint_word *w, size_t n)
+{
+	char name[64];
+	const char *s = w->text + 2, *value;
+	size_t len = strcspn(s, "=");
+	struct markup_node *v;
+
+	if (!str_starts(w->text, "--") || !len || len >= sizeof(name))
+		return NULL;
+	for (size_t i = 0; i < len; i++)
+		name[i] = s[i] == '-' ? '_' : s[i];
+	name[len] = '\0';
+	if (!train_key(TRAINER_FILE, name))
+		return NULL;
+	if (s[len] == '=')
+		value = s + len + 1;
+	else if (n > 1 && !w[1].end && !str_starts(w[1].text, "--"))
+		value = w[1].text;
+	else
+		value = "true";
+	/* What an expansion holds is not known. */
+	if (w->open || (n > 1 && value == w[1].text && w[1].open))
+		return NULL;
+	v = scalar(a, arena_strdup(a, value), w);
+	v->key = scalar(a, arena_strdup(a, name), w);
+	return v;
+}
+
+static void unquoted(struct lint *l, const struct lint_word *w)
+{
+	const char *brace = strchr(w->text, '{');
+
+	if (w->quoted_inside && !w->quoted_first && brace && (brace == w->text || brace[-1] == '='))
+		lint_add(l, LINT_ERROR, "json-unquoted", w->line, w->text, "'...' around all of it",
+			 "POSIX shell",
+			 "the shell takes the quotes out of this JSON and makes several words of "
+			 "it: the program reads \"%.60s\"",
+			 w->text);
+}
+
+static void srun_of_deepspeed(struct lint *l, const struct lint_word *w, size_t n)
+{
+	bool srun = false;
+
+	for (size_t i = 0; i < n; i++) {
+		srun = srun || strcmp(path_name(w[i].text), "srun") == 0;
+		if (srun && strcmp(path_name(w[i].text), "deepspeed") == 0)
+			lint_add(l, LINT_WARNING, "launcher-twice", w[i].line, "deepspeed",
+				 "srun torchrun, or deepspeed --no_ssh --node_rank", NULL,
+				 "srun starts this on every machine, and deepspeed starts its "
+				 "processes on every machine as well");
+	}
+}
+
+static void command(struct lint *l, const struct lint_word *w, size_t n)
+{
+	struct markup_node map = { .kind = MARKUP_MAP, .text = "" };
+	struct train_doc d = { .l = l, .format = TRAINER_FILE, .root = &map, .command = true };
+
+	for (size_t i = 0; i < n; i++) {
+		struct markup_node *v = argument(l->a, &w[i], n - i);
+
+		unquoted(l, &w[i]);
+		if (!v)
+			continue;
+		v->parent = &map;
+		if (map.last)
+			map.last->next = v;
+		else
+			map.first = v;
+		map.last = v;
+	}
+	if (!launches(w, n))
+		return;
+	srun_of_deepspeed(l, w, n);
+	if (!map.first)
+		return;
+	l->configs++;
+	lint_train_trainer(&d);
+}
+
+void lint_train_words(struct lint *l, const struct lint_word *w, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t k = i + 1;
+
+		while (k < n && !w[k].end)
+			k++;
+		command(l, w + i, k - i);
+		i = k;
+	}
+}
+
+/*
+ * Accelerate's configuration: machines and processes, sections that the kind of training does not
+ * use. Rules are those of commands/launch.py and utils/dataclasses.py, 1.15.0.
+ */
+
+static const char source[] = "Accelerate's sources (commands/launch.py)";
+
+static void machines(const struct train_doc *d)
+{
+	double n = train_number(d, "num_machines", 1), all = train_number(d, "num_processes", 0);
+	double rank = train_number(d, "machine_rank", 0);
+	size_t gpus = d->l->on->node ? d->l->on->node->gpus : 0;
+
+	if (n > 1 && !train_at(d, "main_process_ip"))
+		train_say(d, LINT_WARNING, "no-value", "num_machines", "main_process_ip: ADDRESS",
+			  source,
+			  "%g machines, and no address where they meet: it fails unless the "
+			  "command line tells it",
+			  n);
+	if (n >= 1 && all > 0 && fmod(all, n) != 0)
+		train_say(d, LINT_ERROR, "batch-arithmetic", "num_processes", NULL, source,
+			  "num_processes is of all machines: %g do not divide by %g", all, n);
+	else if (n >= 1 && gpus && all / n > (double)gpus)
+		train_say(d, LINT_ERROR, "too-many-processes", "num_processes",
+			  arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
+			  "%g processes on each of %g machines, and this one has %zu GPUs", all / n,
+			  n, gpus);
+	else if (n > 1 && gpus > 1 && all == (double)gpus)
+		train_say(d, LINT_WARNING, "batch-arithmetic", "num_processes",
+			  arena_printf(d->l->a, "%.0f", (double)gpus * n), source,
+			  "num_processes is of all machines: %g are %g on each, of %zu GPUs", all,
+			  all / n, gpus);
+	if (rank >= n)
+		train_say(d, LINT_ERROR, "bad-value", "machine_rank",
+			  arena_printf(d->l->a, "0 to %.0f", n - 1), source,
+			  "rank %g of %g machines: they count from 0", rank, n);
+}
+
+static void kind(const struct train_doc *d)
+{
+	const char *type = train_word(d, "distributed_type");
+	bool no = strcasecmp(type, "NO") == 0 || markup_null(train_at(d, "distributed_type"));
+	double all = train_number(d, "num_processes", 0);
+	bool truth;
+
+	/* YAML reads NO without quotes as false; Accelerate then knows no such type. */
+	if (markup_bool(train_at(d, "distributed_type"), &truth))
+		train_say(d, LINT_ERROR, "yaml-no", "distributed_type", "'NO', in quotes", NULL,
+			  "NO without quotes is false to a YAML reader, not the word");
+	if (no && all > 1)
+		train_say(d, LINT_ERROR, "contradiction", "distributed_type", "MULTI_GPU", source,
+			  "%g processes, and distributed_type NO", all);
+	if (strcasecmp(type, "MULTI_GPU") == 0 && all == 1)
+		train_say(d, LINT_ERROR, "contradiction", "num_processes", "'NO'", source,
+			  "MULTI_GPU with one process");
+	if (strcasecmp(type, "DEEPSPEED") != 0 && train_at(d, "deepspeed_config") &&
+	    train_at(d, "deepspeed_config")->first)
+		train_say(d, LINT_WARNING, "dead-key", "deepspeed_config",
+			  "distributed_type: DEEPSPEED, or take it out", source,
+			  "distributed_type is %s: this section does nothing", type);
+	if (strcasecmp(type, "FSDP") != 0 && train_at(d, "fsdp_config") &&
+	    train_at(d, "fsdp_config")->first)
+		train_say(d, LINT_WARNING, "dead-key", "fsdp_config",
+			  "distributed_type: FSDP, or take it out", source,
+			  "distributed_type is %s: this section does nothing", type);
+}
+
+static void deepspeed(const struct train_doc *d)
+{
+	static const char *const of_file[] = {
+		"gradient_accumulation_steps",
+		"gradient_clipping",
+		"zero_stage",
+		"offload_optimizer_device",
+		"offload_param_device",
+		"zero3_save_16bit_model",
+		"offload_param_nvme_path",
+		"offload_optimizer_nvme_path",
+	};
+	bool file = train_at(d, "deepspeed_config.deepspeed_config_file") != NULL;
+	double stage = train_number(d, "deepspeed_config.zero_stage", 2);
+
+	if (strcasecmp(train_word(d, "distributed_type"), "DEEPSPEED") != 0)
+		return;
+	for (size_t i = 0; file && i < sizeof(of_file) / sizeof(of_file[0]); i++) {
+		const char *path = arena_printf(d->l->a, "deepspeed_config.%s", of_file[i]);
+
+		if (train_at(d, path))
+			train_say(d, LINT_ERROR, "contradiction", path,
+				  "take it out: the file says it",
+				  "Accelerate's sources (utils/dataclasses.py)",
+				  "beside deepspeed_config_file this key is refused");
+	}
+	if (file && train_at(d, "mixed_precision"))
+		train_say(d, LINT_ERROR, "contradiction", "mixed_precision",
+			  "take it out: the file says it",
+			  "Accelerate's sources (utils/dataclasses.py)",
+			  "beside deepspeed_config_file this key is refused");
+	if (!file && stage < 3 && train_flag(d, "deepspeed_config.zero3_init_flag", false))
+		train_say(d, LINT_WARNING, "dead-key", "deepspeed_config.zero3_init_flag", "false",
+			  source, "ZeRO stage %g: weights are not sharded when they are made",
+			  stage);
+	if (train_number(d, "num_machines", 1) > 1 &&
+	    !train_at(d, "deepspeed_config.deepspeed_multinode_launcher"))
+		train_say(d, LINT_WARNING, "launcher", "deepspeed_config",
+			  "deepspeed_multinode_launcher: standard", source,
+			  "several machines: without a launcher pdsh and a hostfile are used");
+}
+
+void lint_train_accelerate(const struct train_doc *d)
+{
+	const struct markup_node *n = train_at(d, "gpu_ids");
+
+	machines(d);
+	kind(d);
+	deepspeed(d);
+	if (strcasecmp(train_word(d, "distributed_type"), "FSDP") == 0)
+		lint_train_fsdp(d, markup_real(train_at(d, "fsdp_config")));
+	if (n && n->kind == MARKUP_SCALAR && !strchr(n->text, ',') &&
+	    strcasecmp(n->text, "all") != 0 && train_number(d, "num_processes", 1) > 1)
+		train_say(d, LINT_ERROR, "contradiction", "gpu_ids", "all", source,
+			  "one GPU for %g processes", train_number(d, "num_processes", 1));
+	if (strcasecmp(train_word(d, "mixed_precision"), "no") == 0)
+		train_say(d, LINT_WARNING, "fp32", "mixed_precision", "bf16", source,
+			  "all multiplications run as FP32 or TF32");
 }

@@ -57,4 +57,10 @@ struct doc *page_lint(struct arena *a, const struct lint_view *v);
 /* Schema gputune.lint/1. */
 json_t *lint_json(const struct lint_view *v, long long now, int exit_code);
 
+/* The part of generate's page that is of trainings. */
+
+void page_generate_train(struct doc *d, const struct train_view *v);
+/* The member "train"; the caller owns the reference. */
+json_t *generate_train_json(const struct train_view *v);
+
 #endif

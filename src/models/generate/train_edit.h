@@ -10,7 +10,7 @@
 #include "models/generate/edit.h"
 #include "models/generate/lint.h"
 #include "models/generate/markup.h"
-#include "models/generate/train_files.h"
+#include "models/generate/train_setup.h"
 #include "models/generate/train_keys.h"
 
 enum { TRAIN_LEFT_MAX = 64, TRAIN_RENAMES_MAX = 32 };

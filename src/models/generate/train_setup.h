@@ -9,6 +9,7 @@
 
 #include "models/generate/nodes.h"
 #include "models/training/train.h"
+#include "models/generate/launch.h"
 
 enum train_target {
 	TARGET_DEEPSPEED,
@@ -85,5 +86,59 @@ void train_setup_way(struct train_question *q, enum train_target target, enum tr
 void train_setup_cores(struct arena *a, const struct gen_cluster *cluster, struct train_setup *s);
 /* Elements of a bucket of gradients, as written for DeepSpeed. */
 double train_bucket(double parameters);
+
+/*
+ * The files of a training: keys with values and reasons, written as JSON or as YAML with comments.
+ * Names are those of DeepSpeed 0.16 to 0.19, Accelerate 1.6 to 1.15, transformers 4.50 to 5 and
+ * PyTorch 2.6 to 2.9 (train_keys.h). Pure.
+ */
+
+struct train_item {
+	const char *path;  /* "zero_optimization.stage"; those of a section stand together */
+	const char *value; /* as it is written, texts without quotes */
+	bool text;	   /* it is a text */
+	const char *reason;
+};
+
+struct train_items {
+	struct train_item *at;
+	size_t n;
+};
+
+struct train_file {
+	const char *name; /* "ds_config.json" */
+	const char *text;
+	struct train_items items;
+};
+
+/* Where the machines meet; head NULL: not known. */
+struct train_meeting {
+	const char *head;
+	int port;
+};
+
+void train_item_add(struct arena *a, struct train_items *l, const struct train_item *i);
+const struct train_item *train_item_find(const struct train_items *l, const char *path);
+
+/* Items of each file. */
+void train_items_deepspeed(struct arena *a, const struct train_setup *s, struct train_items *out);
+void train_items_accelerate(struct arena *a, const struct train_setup *s,
+			    const struct train_meeting *m, struct train_items *out);
+void train_items_fsdp(struct arena *a, const struct train_setup *s, struct train_items *out);
+/* Arguments of transformers' Trainer that belong to it: batches, loaders, recomputation. */
+void train_items_trainer(struct arena *a, const struct train_setup *s, struct train_items *out);
+/* The same sharding as calls of PyTorch. */
+const char *train_torch_call(struct arena *a, const struct train_setup *s);
+
+/* train_write.c: nested by the dots of their paths. */
+const char *train_write_json(struct arena *a, const struct train_items *l);
+const char *train_write_yaml(struct arena *a, const struct train_items *l, const char *head);
+
+/* What a training needs beside its launcher's words: threads, NUMA binding, its arguments. Pure. */
+
+/* Adds to the variables of every machine, in front of the program in every command, and to the
+ * notes. */
+void train_launch_fill(struct arena *a, const struct train_setup *s, struct gen_envs *envs,
+		       struct gen_launch *l);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/generate/train_files.h"
+#include "models/generate/train_setup.h"
 
 void train_item_add(struct arena *a, struct train_items *l, const struct train_item *i)
 {

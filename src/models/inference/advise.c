@@ -4,14 +4,12 @@
  * sure a gain is comes from pairs of measurements (change.h); where no two differ in that alone,
  * it is as unsure as the kind that was predicted worst.
  */
-#include "models/inference/advise.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/inference/advise_parts.h"
+#include "models/inference/advise.h"
 #include "models/inference/rows.h"
 
 /* How far the factor of one measure may lie beside what is predicted. */
@@ -253,4 +251,308 @@ int advise(struct arena *a, const struct words *w, const struct fits *fits,
 	advise_together(&v);
 	advise_notes(&v);
 	return 0;
+}
+
+/* What each change is paid with, and what has to be measured before it is believed. */
+
+static const struct sentences {
+	const char *trade, *measure;
+} texts[CHANGES] = {
+	[CHANGE_WEIGHTS] = { "answers change: how much is not predicted, and depends on the model "
+			     "and how it was quantised",
+			     "your own tasks, or an evaluation of the model's card, with both "
+			     "formats; then time a token at this number of requests" },
+	[CHANGE_CACHE] = { "answers over long contexts may change: not predicted; needs an engine "
+			   "and attention kernels that take it",
+			   "your own tasks at the longest context you use; time a token there" },
+	[CHANGE_LAYOUT] = { "fewer GPUs a request make each token slower, more of them pay "
+			    "all-reduces",
+			    "time a token and to the first one, at this number of requests, with "
+			    "both" },
+	[CHANGE_MACHINES] = { "more machines to pay for, to keep alike and to cool; one that fails "
+			      "stops all of a tensor-parallel group",
+			      "\"bench collectives\" between the machines at the message sizes of "
+			      "--explain, then time a token" },
+	[CHANGE_USERS] = { "the more at a time, the longer each waits for a token; fewer at a time "
+			   "make others wait in line",
+			   "time a token and to the first one, and tokens a second, at both "
+			   "numbers" },
+	[CHANGE_DRAFT] = { "a draft model or head to be loaded (not in the memory shown); loses "
+			   "where many requests already keep the GPU multiplying",
+			   "the part of guesses that are right on your own requests: engines "
+			   "count it" },
+	[CHANGE_PREFIX] = { "nothing where prompts share no beginning; cached prompts take memory "
+			    "that requests could have",
+			    "the hit rate of the engine's prefix cache under your own requests" },
+	[CHANGE_CHUNK] = { "larger chunks need more memory and hold up the tokens of others, "
+			   "smaller ones read the weights more often",
+			   "time to first token and between tokens under load with both" },
+	[CHANGE_GRAPHS] = { "memory for the graphs, and a longer start", "time a token with both" },
+	[CHANGE_ENGINE] = { "another program to run: features, models and formats differ",
+			    "the same requests against both" },
+	[CHANGE_MODEL] = { "another model: what it can do is not compared here",
+			   "your own tasks with both models" },
+	[CHANGE_CLOCK] = { "power and heat; nothing for what memory limits",
+			   "\"prove gpu.clocks\" with your own workload" },
+	[CHANGE_SEVERAL] = { "what each part is paid with, together",
+			     "each part by itself first, then all: what does not show alone "
+			     "hides in a mixture" },
+};
+
+/* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */
+static const char *worse(struct adviser *v, const struct change *c)
+{
+	static const struct {
+		const char *what, *unit;
+		bool turned;
+	} names[GOALS] = { { "a whole answer takes", " times as long", true },
+			   { "the first token takes", " times as long", true },
+			   { "tokens a second of all fall to", " of what they were", false },
+			   { "requests that fit fall to", " of what they were", false } };
+	const char *text = "";
+
+	for (int g = 0; g < GOALS; g++) {
+		double gain = c->gain[g].value;
+
+		if (g == (int)v->out->goal || gain <= 0 || gain > 0.97)
+			continue;
+		text = arena_printf(v->arena, "%s; %s %.2f%s", text, names[g].what,
+				    names[g].turned ? 1 / gain : gain, names[g].unit);
+	}
+	return text;
+}
+
+static const char *memory(struct adviser *v, const struct change *c)
+{
+	double before = v->out->now.bytes / 1e9, after = c->after.bytes / 1e9;
+
+	if (fabs(after - before) < 0.05 * before)
+		return "";
+	return arena_printf(v->arena, "; memory of a GPU %.1f instead of %.1f GB", after, before);
+}
+
+void advise_words(struct adviser *v, const struct trial *t, struct change *c)
+{
+	const struct sentences *s = &texts[t->kind];
+	const char *note = t->way->q.ask.weights->note;
+	bool weights = t->kind == CHANGE_WEIGHTS || t->kinds & 1u << CHANGE_WEIGHTS;
+
+	c->trade = arena_printf(v->arena, "%s%s%s%s%s", s->trade, weights && note ? "; kept: " : "",
+				weights && note ? note : "", memory(v, c), worse(v, c));
+	c->measure = s->measure;
+}
+
+static void note(struct adviser *v, const char *text)
+{
+	if (v->out->n_notes < ADVICE_NOTES)
+		v->out->notes[v->out->n_notes++] = text;
+}
+
+void advise_notes(struct adviser *v)
+{
+	const struct prediction *p = &v->out->before;
+	const struct prompt *r = &p->prompt;
+
+	if (!v->out->now.fits)
+		note(v, "what is asked does not fit, so there is nothing that a change could be "
+			"compared with: changes are ordered by what they reach");
+	if (p->q.arch.experts)
+		note(v, "not predicted: expert parallelism over more GPUs than share the other "
+			"weights, and data parallelism of attention; measure them");
+	note(v, "not predicted: separate machines for prompts and for answers");
+	note(v, arena_printf(v->arena,
+			     "GPU clocks: only multiplying gets shorter with a higher clock, and "
+			     "counts for %.2f of %.2f ms a step and %.1f of %.1f ms a prompt%s",
+			     p->step.compute > p->step.memory ? p->step.compute : 0, p->step.total,
+			     r->multiply + r->attention, r->total,
+			     v->facts->clock_max > 0 ? "" : "; no machine was looked at"));
+	if (p->q.arch.guessed)
+		note(v, "the model's shape is a guess: its intervals are wider, those of gains are "
+			"not");
+}
+
+/* The same GPUs in another order, more of them, and another model with fewer active parameters. */
+
+/* Heads are dealt out whole. */
+static bool splits(const struct arch *a, int tp)
+{
+	return a->heads <= 0 || a->heads % tp == 0;
+}
+
+static const char *layout_name(const struct adviser *v, int tp, int pp, int copies)
+{
+	const char *stages = pp > 1 ? arena_printf(v->arena, ", %d stages", pp) : "";
+
+	return copies > 1 ? arena_printf(v->arena, "%d copies of tensor parallelism %d%s", copies,
+					 tp, stages)
+			  : arena_printf(v->arena, "tensor parallelism %d%s", tp, stages);
+}
+
+static const char *layout_options(const struct adviser *v, int tp, int pp, int copies)
+{
+	const char *stages = pp > 1 ? arena_printf(v->arena, " --pp %d", pp) : "";
+
+	return copies > 1 ? arena_printf(v->arena, "--tp %d%s --copies %d", tp, stages, copies)
+			  : arena_printf(v->arena, "--tp %d%s", tp, stages);
+}
+
+static void try_layout(struct adviser *v, int tp, int pp, int copies)
+{
+	const struct ask *q = &v->out->base->q.ask;
+	struct way *way = adviser_copy(v, v->out->base);
+
+	way->q.ask.tp = tp;
+	way->q.ask.pp = pp;
+	way->copies = copies;
+	adviser_try(v, &(struct trial){ .kind = CHANGE_LAYOUT,
+					.way = way,
+					.what = arena_printf(
+						v->arena, "%s instead of %s",
+						layout_name(v, tp, pp, copies),
+						layout_name(v, q->tp, q->pp, v->out->base->copies)),
+					.options = layout_options(v, tp, pp, copies) });
+}
+
+void advise_layouts(struct adviser *v)
+{
+	const struct ask *q = &v->out->base->q.ask;
+	int gpus = q->place.gpus;
+
+	for (int tp = 1; tp <= gpus; tp++)
+		for (int pp = 1; tp * pp <= gpus; pp++) {
+			int copies = gpus / (tp * pp);
+
+			if (tp * pp * copies != gpus || !splits(q->arch, tp) || copies > q->batch ||
+			    pp > q->arch->layers)
+				continue;
+			if (tp == q->tp && pp == q->pp && copies == v->out->base->copies)
+				continue;
+			/* Stages are for what does not fit, or between machines. */
+			if (pp > 1 && q->place.nodes < 2 && v->out->now.fits)
+				continue;
+			try_layout(v, tp, pp, copies);
+		}
+}
+
+static void try_machines(struct adviser *v, int times, bool copies)
+{
+	const struct ask *q = &v->out->base->q.ask;
+	struct way *way = adviser_copy(v, v->out->base);
+	struct place *p = &way->q.ask.place;
+	int gpus = q->place.gpus * times;
+	bool cards = q->place.gpu->link > 0 && gpus <= q->place.gpu->per_node;
+	const char *of = q->place.gpu->name;
+
+	p->gpus = gpus;
+	p->nodes = cards ? 1 : q->place.nodes * times;
+	if (!cards && q->place.gpu->per_node > 1 && gpus > q->place.gpu->per_node)
+		p->nodes = (gpus + q->place.gpu->per_node - 1) / q->place.gpu->per_node;
+	p->taken = arena_printf(v->arena, "%d x %s", gpus, of);
+	way->copies = v->out->base->copies * (copies ? times : 1);
+	way->q.ask.tp = copies ? q->tp : q->tp * times;
+	if (!splits(q->arch, way->q.ask.tp) || way->copies > q->batch)
+		return;
+	adviser_try(v,
+		    &(struct trial){
+			    .kind = CHANGE_MACHINES,
+			    .way = way,
+			    .what = arena_printf(v->arena, "%d x %s instead of %d, %s", gpus, of,
+						 q->place.gpus,
+						 layout_name(v, way->q.ask.tp, q->pp, way->copies)),
+			    .options = arena_printf(
+				    v->arena, "--on \"%d x %.*s\" %s", gpus,
+				    (int)strcspn(q->place.gpu->keys, " "), q->place.gpu->keys,
+				    layout_options(v, way->q.ask.tp, q->pp, way->copies)) });
+}
+
+void advise_machines(struct adviser *v)
+{
+	for (int times = 2; times <= 4; times *= 2) {
+		try_machines(v, times, false);
+		try_machines(v, times, true);
+	}
+}
+
+/* A model of the list with experts: about as many parameters, far fewer of them active. */
+static bool rival(const struct arch *a, const struct arch_parts *own)
+{
+	struct arch_parts p;
+
+	if (!a->experts || a->guessed)
+		return false;
+	p = arch_parts(a);
+	return p.total > 0.6 * own->total && p.total < 1.6 * own->total &&
+	       p.active < 0.6 * own->active;
+}
+
+static bool named_before(const struct model_list *const *list, const struct model_list *end,
+			 size_t row, const char *name)
+{
+	for (;; list++)
+		for (size_t i = 0; i < (*list)->n; i++) {
+			if (*list == end && i >= row)
+				return false;
+			if (strcmp((*list)->rows[i].a.name, name) == 0)
+				return true;
+		}
+}
+
+static void try_model(struct adviser *v, const struct arch *a)
+{
+	struct words w = *v->words;
+	struct arch_parts p = arch_parts(a);
+	struct way *way;
+
+	w.model = a->name;
+	w.file = NULL;
+	w.weight_bytes = 0;
+	w.weights = v->out->base->q.ask.weights->name;
+	w.hint = (struct model_hint){ 0 };
+	way = adviser_ask(v, &w, v->out->base->copies);
+	if (!way || strcmp(way->q.arch.name, a->name) != 0)
+		return;
+	adviser_try(v, &(struct trial){
+			       .kind = CHANGE_MODEL,
+			       .way = way,
+			       .what = arena_printf(v->arena,
+						    "%s: %.0f billion parameters, %.1f of them "
+						    "active",
+						    a->name, p.total / 1e9, p.active / 1e9),
+			       .options = arena_printf(v->arena, "--model %s --weights \"%s\"",
+						       a->name, w.weights) });
+}
+
+/* The three best stay: the list is long, and one is as good an example as the next. */
+enum { MODELS_KEPT = 3 };
+
+static void keep_best_models(struct advice *o, size_t from)
+{
+	for (size_t i = from; i < o->n && i < from + MODELS_KEPT; i++)
+		for (size_t k = i + 1; k < o->n; k++) {
+			struct change t = o->changes[i];
+
+			if (outcome_of(&o->changes[k].after, o->goal) ==
+			    outcome_of(&t.after, o->goal))
+				continue;
+			if ((outcome_of(&o->changes[k].after, o->goal) <
+			     outcome_of(&t.after, o->goal)) != goal_less(o->goal))
+				continue;
+			o->changes[i] = o->changes[k];
+			o->changes[k] = t;
+		}
+	if (o->n > from + MODELS_KEPT)
+		o->n = from + MODELS_KEPT;
+}
+
+void advise_models(struct adviser *v)
+{
+	struct arch_parts own = arch_parts(&v->out->base->q.arch);
+	size_t from = v->out->n;
+
+	for (const struct model_list *const *l = model_lists; *l; l++)
+		for (size_t i = 0; i < (*l)->n; i++)
+			if (rival(&(*l)->rows[i].a, &own) &&
+			    !named_before(model_lists, *l, i, (*l)->rows[i].a.name))
+				try_model(v, &(*l)->rows[i].a);
+	keep_best_models(v->out, from);
 }

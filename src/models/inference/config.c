@@ -3,14 +3,12 @@
  * A config.json as published on Hugging Face. Makers name the same thing differently; the nested
  * "text_config" of a model that also sees is the language model.
  */
-#include "models/inference/config.h"
-
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-#include "models/inference/config_parts.h"
+#include "models/inference/config.h"
 
 int config_int(const json_t *o, const char *const *names, int fallback)
 {
@@ -248,4 +246,263 @@ int config_read(struct arena *a, const char *name, const char *text, size_t len,
 	if (r == 0)
 		*out = f;
 	return r;
+}
+
+/* Heads in a config.json: how many there are, how many are kept, and latent attention. */
+
+#define ATTENTION_NUM(o, fallback, ...)                                                            \
+	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Falcon and those after it: one head for all unless the newer kind of layer is told, or told
+ * otherwise. */
+static int falcon_heads(struct config_reading *r, int told)
+{
+	if (config_true(r, "new_decoder_architecture"))
+		return told ? told : r->s->heads;
+	return config_false(r, "multi_query") ? r->s->heads : 1;
+}
+
+static int kv_heads(struct config_reading *r)
+{
+	const json_t *c = r->c;
+	int told = ATTENTION_NUM(c, 0, "num_key_value_heads", "num_kv_heads", "n_head_kv",
+				 "num_key_value_heads_per_layer", "num_attention_groups");
+
+	if (config_is(r, TYPE_FALCON))
+		return falcon_heads(r, told);
+	if (config_true(r, "multi_query"))
+		return 1;
+	if (!told)
+		told = ATTENTION_NUM(config_get(r, "attn_config"), 0, "kv_n_heads");
+	if (!told && !config_false(r, "multi_query_attention"))
+		told = ATTENTION_NUM(c, 0, "multi_query_group_num");
+	if (!told && r->known)
+		told = r->known->kv_heads;
+	return told ? told : r->s->heads;
+}
+
+static int head_dim(struct config_reading *r)
+{
+	int dim = r->known ? r->known->head_dim : 0;
+
+	if (!dim && r->s->heads)
+		dim = r->s->hidden / r->s->heads;
+	return ATTENTION_NUM(r->c, dim, "head_dim", "attention_head_dim", "kv_channels");
+}
+
+static void latent(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	const json_t *c = r->c;
+	int v = ATTENTION_NUM(c, a->head_dim, "v_head_dim");
+
+	a->kv_lora = ATTENTION_NUM(c, 0, "kv_lora_rank");
+	a->index_top = ATTENTION_NUM(c, 0, "index_topk");
+	if (!a->kv_lora) { /* keys and values of different widths: as if both had their mean */
+		a->head_dim = (a->head_dim + v) / 2;
+		a->q_lora = ATTENTION_NUM(c, 0, "share_q_dim");
+		return;
+	}
+	a->q_lora = ATTENTION_NUM(c, 0, "q_lora_rank");
+	a->rope_dim = ATTENTION_NUM(c, 0, "qk_rope_head_dim");
+	a->nope_dim = ATTENTION_NUM(c, 0, "qk_nope_head_dim");
+	a->v_dim = v;
+}
+
+void config_attention(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int heads = r->known ? r->known->heads : 0;
+
+	a->heads = ATTENTION_NUM(r->c, heads, "num_attention_heads", "n_head", "n_heads");
+	a->kv_heads = kv_heads(r);
+	a->head_dim = head_dim(r);
+	a->gated_attention =
+		config_true(r, "attn_output_gate") || config_true(r, "use_attn_output_gate");
+	latent(r);
+}
+
+/*
+ * "block_configs": each layer of a model that was thinned out by search, one by one. Layers have
+ * attention, a matrix in its place, or nothing, and blocks of different widths: counted is how
+ * many there are of a kind, with the mean of their widths.
+ */
+
+#define BLOCKS_NUM(o, fallback, ...)                                                               \
+	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
+
+struct sums {
+	int attention, linear, dense;
+	double kv_heads, width;
+};
+
+static bool is(const json_t *o, const char *name)
+{
+	return json_is_true(json_object_get(o, name));
+}
+
+static void attention(struct config_reading *r, const json_t *o, struct sums *s)
+{
+	static const char *const other[] = { "mamba", "window_length", "sparsify", "llama4" };
+	int group = BLOCKS_NUM(o, 0, "n_heads_in_group");
+	int kv = BLOCKS_NUM(o, group ? r->s->heads / group : r->s->kv_heads, "num_key_value_heads");
+
+	if (is(o, "no_op"))
+		return;
+	s->linear += is(o, "replace_with_linear");
+	if (is(o, "replace_with_linear"))
+		return;
+	s->attention++;
+	s->kv_heads += kv;
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (json_is_object(json_object_get(o, other[i])) ||
+		    json_is_integer(json_object_get(o, other[i])))
+			config_doubt(r, "block_configs has %s, which is not read", other[i]);
+}
+
+/* A multiple of two thirds of the model's width, rounded up to 256. */
+static double width(struct config_reading *r, const json_t *o)
+{
+	const json_t *by = json_object_get(o, "ffn_mult");
+	double times = json_is_number(by) ? json_number_value(by) : 0;
+
+	if (times > 0 && times < 64)
+		return ceil(floor(2 * times * r->s->hidden / 3) / 256) * 256;
+	return BLOCKS_NUM(o, r->s->ffn, "intermediate_size");
+}
+
+static void feed_forward(struct config_reading *r, const json_t *o, struct sums *s)
+{
+	if (is(o, "no_op"))
+		return;
+	s->dense++;
+	s->width += is(o, "replace_with_linear") ? r->s->hidden / 3.0 : width(r, o);
+	if (json_is_object(json_object_get(o, "moe")))
+		config_doubt(r, "block_configs has moe, which is not read");
+}
+
+static void put(struct config_reading *r, const struct sums *s)
+{
+	struct arch *a = r->s;
+	double kv = s->attention ? s->kv_heads / s->attention : 1;
+
+	a->attention_layers = s->attention ? s->attention : -1;
+	a->kv_heads = (int)round(kv);
+	a->linear_layers = s->linear;
+	a->linear_params = (double)a->hidden * a->hidden;
+	a->ffn_layers = s->dense;
+	a->ffn = s->dense ? (int)round(s->width / s->dense) : 0;
+	if (fabs(kv - a->kv_heads) > 1e-9)
+		config_doubt(r,
+			     "n_heads_in_group differs from layer to layer, its mean is counted");
+}
+
+int config_blocks(struct config_reading *r, struct err *e)
+{
+	const json_t *list = config_get(r, "block_configs");
+	struct sums s = { 0 };
+	size_t i;
+	json_t *v;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) != (size_t)r->s->layers)
+		return err_set(e, -EINVAL, "%.120s: block_configs tells of %zu layers of %d",
+			       r->s->name, json_array_size(list), r->s->layers);
+	json_array_foreach(list, i, v)
+	{
+		const json_t *heads = json_object_get(v, "attention"),
+			     *dense = json_object_get(v, "ffn");
+
+		if (!json_is_object(heads) || !json_is_object(dense))
+			return err_set(e, -EINVAL,
+				       "%.120s: block_configs has a layer without attention or ffn",
+				       r->s->name);
+		attention(r, heads, &s);
+		feed_forward(r, dense, &s);
+	}
+	put(r, &s);
+	return 0;
+}
+
+/* Parameters and state of one layer of a kind that is no attention, from a config.json. */
+
+#define MAMBA_NUM(o, fallback, ...)                                                                \
+	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
+
+/* The first kind of Mamba: an inner width and a small state. */
+static void first_kind(struct config_reading *r, int state)
+{
+	struct arch *a = r->s;
+	double inner = (double)MAMBA_NUM(r->c, 2, "mamba_expand") * a->hidden;
+	int rank = MAMBA_NUM(r->c, (a->hidden + 15) / 16, "mamba_dt_rank");
+
+	a->linear_params = a->hidden * inner * 3 + inner * (rank * 2.0 + 2.0 * state);
+	a->linear_state = inner * state * 4;
+}
+
+void config_mamba(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int heads = MAMBA_NUM(r->c, 0, "mamba_num_heads", "mamba_n_heads"),
+	    groups = MAMBA_NUM(r->c, 1, "n_groups", "mamba_n_groups");
+	int state = MAMBA_NUM(r->c, heads ? 128 : 16, "ssm_state_size", "mamba_d_state");
+	double inner = MAMBA_NUM(r->c, 0, "mamba_d_ssm");
+
+	if (!heads) {
+		first_kind(r, state);
+		return;
+	}
+	if (inner <= 0)
+		inner = (double)heads * MAMBA_NUM(r->c, 0, "mamba_head_dim", "mamba_d_head");
+	if (inner <= 0)
+		inner = (double)MAMBA_NUM(r->c, 2, "mamba_expand", "expand") * a->hidden;
+	a->linear_params =
+		a->hidden * (2 * inner + 2.0 * groups * state + heads) + inner * a->hidden;
+	a->linear_state = inner * state * 4;
+}
+
+/* Kimi's delta attention: four square projections, two gates of low rank, a step for each head. */
+void config_kimi(struct config_reading *r, const json_t *linear)
+{
+	struct arch *a = r->s;
+	int heads = MAMBA_NUM(linear, a->heads, "num_heads"),
+	    dim = MAMBA_NUM(linear, 128, "head_dim");
+	double inner = (double)heads * dim, h = a->hidden;
+	int full = config_count(json_object_get(linear, "full_attn_layers"), NULL),
+	    delta = config_count(json_object_get(linear, "kda_layers"), NULL);
+
+	if (full + delta != a->layers)
+		config_doubt(r, "linear_attn_config tells of %d layers of %d", full + delta,
+			     a->layers);
+	a->linear_layers = full >= 0 && full <= a->layers ? a->layers - full : 0;
+	a->linear_params = 4 * h * inner + 2 * (h * dim + dim * inner) + h * heads;
+	a->linear_state = inner * dim * 4;
+}
+
+/*
+ * Every second layer is a Mamba, the others attention. Behind one with full attention, just past
+ * the middle, no layer keeps anything: a gate over the last Mamba's values, two square matrices of
+ * twice the width, and attention over the one cache.
+ */
+void config_sambay(struct config_reading *r)
+{
+	struct arch *a = r->s;
+	int each = MAMBA_NUM(r->c, 2, "mb_per_layer"), mixers = a->layers / 2,
+	    mamba = a->layers / 4 + 1, attention = a->layers - mixers - a->layers / 4;
+	double part = (double)mamba / mixers, gate = 4.0 * a->hidden * a->hidden;
+
+	if (each != 2 || a->layers % 4 || a->layers < 4) {
+		config_doubt(r,
+			     "%d layers of which one in %d is a Mamba are no SambaY that is "
+			     "known here, and counted as attention",
+			     a->layers, each);
+		return;
+	}
+	config_mamba(r);
+	a->linear_layers = mixers;
+	a->linear_params = part * a->linear_params + (1 - part) * gate;
+	a->linear_state *= part;
+	a->attention_layers = attention;
+	a->cross_layers = attention - 1;
 }

@@ -6,6 +6,7 @@
 #ifndef INFERENCE_CONFIG_H
 #define INFERENCE_CONFIG_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,5 +48,93 @@ int gguf_read(struct arena *a, const char *name, const uint8_t *data, size_t len
  * model.safetensors.index.json; adds the bytes of its tensors to *bytes. 0, -EINVAL.
  */
 int safetensors_read(const char *text, size_t len, double *bytes, struct err *e);
+
+/* Parts of reading a config.json. */
+
+#define CONFIG_BYTES (4u << 20)
+
+/* A file as Python writes JSON: numbers may be Infinity and NaN, which are 0 here. NULL: bad tells.
+ */
+json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad);
+/* The first of these members that is an integer from 1 to 2^24; else the fallback. */
+int config_int(const json_t *o, const char *const *names, int fallback);
+
+/* What the class of a model_type has where the file says nothing. */
+struct model_type {
+	const char *name;
+	unsigned flags; /* enum type_flag */
+	int every;	/* one layer of so many sees more than the window; 0: told otherwise */
+	int heads, kv_heads, head_dim, vocab; /* 0: the file has them */
+	int window, shared, inputs;	      /* sliding_window, num_kv_shared_layers, and
+						 hidden_size_per_layer_input */
+};
+
+enum type_flag {
+	TYPE_TIED = 1,	   /* head and embedding are one matrix */
+	TYPE_UNTOLD = 2,   /* no class says whether they are */
+	TYPE_PLAIN = 4,	   /* blocks of two matrices */
+	TYPE_FOUR = 8,	   /* a block is four times as wide as the model */
+	TYPE_WINDOWS = 16, /* a window is that of all layers */
+	TYPE_ASKED = 32,   /* a window counts where use_sliding_window is true alone */
+	TYPE_FALCON = 64,  /* multi_query unless told, and what new_decoder_architecture changes */
+};
+
+#define CONFIG_DOUBTS 6
+#define CONFIG_SEEN 160
+
+/* A configuration while it is read. */
+struct config_reading {
+	struct arena *a;
+	const json_t *root, *c;		/* the file, and what in it speaks of the language model */
+	const char *type;		/* "": not told */
+	const struct model_type *known; /* NULL: not known */
+	struct arch *s;
+	const char *doubts[CONFIG_DOUBTS]; /* what is not understood, each a clause */
+	size_t n_doubts, n_more;
+	const char *seen[CONFIG_SEEN]; /* members that were looked for and found */
+	size_t n_seen;
+};
+
+/* NULL: nobody's class of this name is known here. */
+const struct model_type *config_type(const char *name);
+bool config_is(const struct config_reading *r, unsigned flag);
+bool config_type_is(const struct config_reading *r, const char *name);
+
+__attribute__((format(printf, 2, 3))) void config_doubt(struct config_reading *r, const char *fmt,
+							...);
+/* All doubts in one clause; NULL: none. */
+const char *config_doubts(struct config_reading *r);
+void config_unknown(struct config_reading *r);
+/* Members of a model_type that is not known which speak of experts or of kinds of layers and were
+ * not read. */
+void config_unread(struct config_reading *r);
+
+/* A member of the language part; null is as if it were not there. */
+const json_t *config_get(struct config_reading *r, const char *name);
+/* Whether the file does not have it at all, not even as null: then it is as in the class. */
+bool config_absent(const struct config_reading *r, const char *name);
+bool config_true(struct config_reading *r, const char *name);
+bool config_false(struct config_reading *r, const char *name);
+/* The first of these members that is a whole number above 0, or a list of such (their mean);
+ * else the fallback. What has another shape is a doubt. */
+int config_num(struct config_reading *r, const json_t *o, int fallback, const char *const *names);
+/* Members of the list that are true, not 0, or contain the word; -1: it is no list. */
+int config_count(const json_t *list, const char *word);
+
+void config_attention(struct config_reading *r);
+void config_feed_forward(struct config_reading *r);
+/* Which layers are of which kind: windows, linear attention, state spaces, convolutions. */
+void config_layers(struct config_reading *r);
+/* How many parameters and how much state a layer of a kind has. */
+void config_mamba(struct config_reading *r);
+void config_kimi(struct config_reading *r, const json_t *linear);
+/* SambaY, of Phi-4-mini-flash: all kinds of layers but those with a window. */
+void config_sambay(struct config_reading *r);
+/* Layers that are told one by one ("block_configs"). -EINVAL: not all, or not understood. */
+int config_blocks(struct config_reading *r, struct err *e);
+
+/* What "quantization_config" says of the format, and of the parts that it leaves as they are. */
+void config_quantization(struct arena *a, const json_t *root, const json_t *c,
+			 struct model_file *out);
 
 #endif

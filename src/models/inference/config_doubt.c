@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/inference/config_parts.h"
+#include "models/inference/config.h"
 
 void config_doubt(struct config_reading *r, const char *fmt, ...)
 {

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "models/inference/config_parts.h"
+#include "models/inference/config.h"
 
 #define WIDE (TYPE_TIED | TYPE_PLAIN | TYPE_FOUR)
 

@@ -3,13 +3,14 @@
  * The fitted constants. Fitted by tests/predict/fit.py on tests/predict/measured.csv; what no row
  * speaks of (an engine never measured on a kind of hardware) is taken from its neighbour.
  */
-#include "models/inference/fit.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "models/inference/fit.h"
 #include "base/text.h"
+#include "models/inference/predict.h"
+#include "models/inference/rows.h"
 
 const char *const fit_names[FITS] = {
 	"dense",       "expert",     "cache",	   "layer_us",	  "linear_us",	 "step_ms",
@@ -22,8 +23,6 @@ const char *const fit_names[FITS] = {
 const char *const engine_names[ENGINES] = { "vllm", "sglang", "tensorrt-llm", "llama.cpp",
 					    "pytorch" };
 const char *const hardware_names[HARDWARES] = { "unified", "server" };
-
-#include "models/inference/fit_table.h"
 
 void fits_default(struct fits *f)
 {
@@ -103,3 +102,34 @@ enum engine engine_parse(const char *text)
 		return ENGINE_TORCH;
 	return ENGINES;
 }
+
+/* Written by tests/predict/fit.py: measured over predicted, by cross-validation over families. */
+
+const struct spread spreads[] = {
+	{ ENGINES, HARDWARES, MEASURE_THROUGHPUT, true, 0.744, 1.179, 433, 15 },
+	{ ENGINES, HARDWARES, MEASURE_TPOT, false, 0.870, 1.111, 296, 54 },
+	{ ENGINES, HARDWARES, MEASURE_TPOT, true, 0.744, 1.331, 1087, 21 },
+	{ ENGINES, HARDWARES, MEASURE_TTFT, false, 0.771, 1.441, 186, 19 },
+	{ ENGINES, HARDWARES, MEASURE_TTFT, true, 0.626, 2.463, 1014, 17 },
+	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, true, 0.640, 1.203, 45, 3 },
+	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TPOT, false, 0.791, 1.068, 111, 49 },
+	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TPOT, true, 0.831, 1.563, 45, 3 },
+	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_TTFT, false, 0.745, 1.437, 30, 3 },
+	{ ENGINE_TORCH, HARDWARE_SERVER, MEASURE_TPOT, true, 0.955, 1.048, 28, 4 },
+	{ ENGINE_TORCH, HARDWARE_SERVER, MEASURE_TTFT, false, 0.944, 1.051, 21, 4 },
+	{ ENGINE_SGLANG, HARDWARE_SERVER, MEASURE_TPOT, true, 0.786, 1.323, 122, 4 },
+	{ ENGINE_SGLANG, HARDWARE_SERVER, MEASURE_TTFT, true, 0.754, 2.358, 122, 4 },
+	{ ENGINE_TRTLLM, HARDWARE_SERVER, MEASURE_TPOT, true, 0.674, 1.411, 339, 3 },
+	{ ENGINE_TRTLLM, HARDWARE_SERVER, MEASURE_TTFT, true, 0.484, 3.874, 339, 3 },
+	{ ENGINE_VLLM, HARDWARE_SERVER, MEASURE_TPOT, true, 0.243, 1.252, 201, 3 },
+	{ ENGINE_VLLM, HARDWARE_SERVER, MEASURE_TTFT, true, 0.290, 1.214, 201, 3 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, true, 0.785, 1.172, 388, 14 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TPOT, false, 0.896, 1.127, 171, 17 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TPOT, true, 0.828, 1.186, 352, 11 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TTFT, false, 0.783, 1.511, 135, 13 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_TTFT, true, 0.847, 1.402, 352, 11 },
+	{ ENGINES, HARDWARES, MEASURE_THROUGHPUT, false, 0.900, 1.149, 296, 54 },
+	{ ENGINE_LLAMACPP, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, false, 0.936, 1.264, 111, 49 },
+	{ ENGINE_VLLM, HARDWARE_UNIFIED, MEASURE_THROUGHPUT, false, 0.887, 1.116, 171, 17 },
+};
+const size_t spread_count = sizeof(spreads) / sizeof(spreads[0]);

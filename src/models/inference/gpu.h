@@ -54,4 +54,13 @@ int place_per_node(const struct place *p);
 /* By NVML's name; NULL: not in the list. */
 const struct gpu_kind *gpu_kind_of(const char *nvml_name);
 
+/* From a name as people and drivers write it to a row of the table. Pure. */
+
+/* Letters and digits alone, in small letters. */
+void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len);
+/* NULL: none, or a name that says more than is understood. */
+const struct gpu_kind *gpu_name_means(const char *text);
+/* The card whose name is a part of this one: not it, but the nearest. NULL: none. */
+const struct gpu_kind *gpu_name_near(const char *text);
+
 #endif

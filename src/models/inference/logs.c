@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a file to runs: is it JSON, JSON lines, or a page? And what all formats share. */
-#include "models/inference/logs.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/inference/logs.h"
 #include "base/csv.h"
 #include "base/text.h"
-#include "models/inference/logs_parts.h"
 
 const char *const log_tool_names[LOG_TOOLS] = {
 	"vllm bench serve",	"vllm bench latency",	  "vllm bench throughput",
@@ -209,4 +208,474 @@ int logs_read(struct arena *a, const char *file, const char *text, struct log_ru
 		"%s: no output of a benchmark that is known (vllm bench, SGLang's bench_serving "
 		"and bench_one_batch, llama-bench, llama-server, trtllm-bench)",
 		file);
+}
+
+/*
+ * What stands before a result: the command that was typed, or the arguments as the program printed
+ * them ("--model X", "Namespace(model='X', ...)", "{'model': 'X', ...}").
+ */
+
+enum { VALUE_MAX = 512 };
+
+static const struct {
+	const char *name; /* '-' stands for '_', too */
+	size_t to;
+	bool text;
+} keys[] = {
+	{ "model", offsetof(struct log_context, model), true },
+	{ "model-path", offsetof(struct log_context, model), true },
+	{ "quantization", offsetof(struct log_context, weights), true },
+	{ "kv-cache-dtype", offsetof(struct log_context, cache), true },
+	{ "input-len", offsetof(struct log_context, input), false },
+	{ "random-input-len", offsetof(struct log_context, input), false },
+	{ "output-len", offsetof(struct log_context, output), false },
+	{ "random-output-len", offsetof(struct log_context, output), false },
+	{ "batch-size", offsetof(struct log_context, batch), false },
+	{ "max-concurrency", offsetof(struct log_context, concurrency), false },
+	{ "request-rate", offsetof(struct log_context, rate), false },
+	{ "num-prompts", offsetof(struct log_context, requests), false },
+	{ "max-num-seqs", offsetof(struct log_context, sequences), false },
+	{ "tensor-parallel-size", offsetof(struct log_context, tp), false },
+	{ "tp-size", offsetof(struct log_context, tp), false },
+	{ "tp", offsetof(struct log_context, tp), false },
+	{ "pipeline-parallel-size", offsetof(struct log_context, pp), false },
+	{ "pp-size", offsetof(struct log_context, pp), false },
+};
+
+static bool same(char a, char b)
+{
+	return a == b || (a == '_' && b == '-');
+}
+
+/* A key begins behind two dashes, or as a name of its own. */
+static bool begins(const char *line, const char *at)
+{
+	if (at == line)
+		return true;
+	if (at[-1] == '-')
+		return at - line >= 2 && at[-2] == '-' && (at - line == 2 || at[-3] == ' ');
+	return strchr(" '\"({,", at[-1]) != NULL;
+}
+
+/* Where the value of the key at s begins; NULL: it is another word, or has none. */
+static const char *value_at(const char *line, const char *s, const char *key)
+{
+	size_t n = 0;
+
+	while (key[n] && s[n] && same(s[n], key[n]))
+		n++;
+	if (key[n] || !begins(line, s) || !s[n] || !strchr("= :'\"", s[n]))
+		return NULL;
+	s += n + strspn(s + n, "= :'\"");
+	return *s && *s != '-' && *s != ',' ? s : NULL;
+}
+
+static void take(struct log_walk *w, size_t k, const char *value)
+{
+	size_t len = strcspn(value, " ,'\")}]\\");
+	char *to = (char *)&w->ctx + keys[k].to;
+	bool none = len == 4 && (strncmp(value, "None", 4) == 0 || strncmp(value, "null", 4) == 0);
+
+	if (!len || len > VALUE_MAX || none)
+		return;
+	if (keys[k].text)
+		*(const char **)(void *)to = arena_strndup(w->a, value, len);
+	else if (strncmp(value, "inf", 3) == 0)
+		*(double *)(void *)to = HUGE_VAL;
+	else
+		*(double *)(void *)to = log_number(value, NULL);
+}
+
+/* "llama_model_loader: loaded meta data ... from /models/x.gguf (version GGUF V3 (latest))" */
+static void gguf_path(struct log_walk *w, const char *line)
+{
+	const char *end = strstr(line, ".gguf"), *s = end;
+
+	if (!end || !(strstr(line, "from ") || strstr(line, "-m ")))
+		return;
+	while (s > line && s[-1] != '/' && s[-1] != ' ' && s[-1] != '\'' && s[-1] != '=')
+		s--;
+	if (end - s > 0 && end - s < VALUE_MAX)
+		w->ctx.model = arena_strndup(w->a, s, (size_t)(end - s) + 5);
+}
+
+void log_context_line(struct log_walk *w, const char *line)
+{
+	static const char *const begin[] = { "vllm bench",	 "bench_serving", "bench_one_batch",
+					     "trtllm-bench",	 "Namespace(",	  "bench_latency",
+					     "benchmark_serving" };
+
+	if (strlen(line) > 65536)
+		return;
+	gguf_path(w, line);
+	if (!strstr(line, "--") && !strstr(line, "Namespace(") && !strstr(line, "Args(") &&
+	    !strstr(line, "args:"))
+		return;
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (strstr(line, begin[i])) {
+			w->ctx = (struct log_context){ 0 };
+			break;
+		}
+	for (const char *s = line; *s; s++)
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			const char *v =
+				same(*s, *keys[k].name) ? value_at(line, s, keys[k].name) : NULL;
+
+			if (v)
+				take(w, k, v);
+		}
+}
+
+/* Results as JSON: each kind is known by keys that no other has. */
+
+enum { DEPTH_MAX = 4, TEXT_MAX = 1024 };
+
+static const char *text(struct log_walk *w, const json_t *j, const char *key)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+
+	return s && *s && strlen(s) <= TEXT_MAX ? arena_strdup(w->a, s) : NULL;
+}
+
+/* A number, or a text that is one (llama-bench's SQL and vLLM's "inf" have texts). 0: none. */
+static double number(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(j, key);
+	double x = json_number_value(v);
+
+	if (json_is_string(v))
+		return str_starts(json_string_value(v), "inf")
+			       ? HUGE_VAL
+			       : log_number(json_string_value(v), NULL);
+	return json_is_number(v) && isfinite(x) && x > 0 && x < 1e15 ? x : 0;
+}
+
+static bool has(const json_t *j, const char *key)
+{
+	return json_object_get(j, key) != NULL;
+}
+
+static double either(double a, double b)
+{
+	return a > 0 ? a : b;
+}
+
+static void serving(struct log_walk *w, const json_t *j, double item)
+{
+	bool sglang = has(j, "total_output_tokens_retokenized") || has(j, "server_info");
+	const json_t *server = json_object_get(j, "server_info");
+	const char *backend = text(w, j, "backend"), *model = text(w, j, "model_id");
+	struct log_run *r = log_add(w, sglang ? LOG_SGLANG_SERVING : LOG_VLLM_SERVE,
+				    sglang ? "sglang" : "vllm", item);
+	struct log_counts c = { number(j, "completed"),		  number(j, "total_input_tokens"),
+				number(j, "total_output_tokens"), number(j, "max_concurrency"),
+				number(j, "request_rate"),	  number(j, "concurrency") };
+
+	if (!r)
+		return;
+	backend = backend ? backend : text(w, j, "endpoint_type");
+	if (backend && !str_starts(backend, "openai"))
+		r->engine = backend;
+	r->model = model ? model : text(w, server, "model_path");
+	r->tp = log_whole(number(server, "tp_size"));
+	r->weights = text(w, server, "quantization");
+	r->cache = text(w, server, "kv_cache_dtype");
+	r->figure[LOG_TTFT] = either(number(j, "mean_ttft_ms"), number(j, "median_ttft_ms"));
+	r->figure[LOG_TPOT] = either(either(number(j, "mean_tpot_ms"), number(j, "median_tpot_ms")),
+				     number(j, "mean_itl_ms"));
+	r->figure[LOG_THROUGHPUT] = number(j, "output_throughput");
+	r->speculative = number(j, "accept_length") > 1.01 ||
+			 number(j, "spec_decode_acceptance_length") > 1.01;
+	log_counted(r, &c);
+}
+
+static void latency(struct log_walk *w, const json_t *j, double item)
+{
+	struct log_run *r = log_add(w, LOG_VLLM_LATENCY, "vllm", item);
+
+	if (!r)
+		return;
+	r->figure[LOG_LATENCY] = 1e3 * number(j, "avg_latency");
+	r->batch = log_whole(w->ctx.batch);
+	r->prompt = w->ctx.input;
+	r->output = w->ctx.output;
+}
+
+/* Tokens of prompts and answers together: what answers are of them is told by nobody else. */
+static void throughput(struct log_walk *w, const json_t *j, double item)
+{
+	struct log_run *r = log_add(w, LOG_VLLM_THROUGHPUT, "vllm", item);
+	double n = number(j, "num_requests"), s = number(j, "elapsed_time"),
+	       out = number(j, "total_num_output_tokens"), all = number(j, "total_num_tokens");
+
+	if (!r)
+		return;
+	if (!(out > 0))
+		out = w->ctx.output * n;
+	r->prompt = out > 0 && all > out && n > 0 ? (all - out) / n : w->ctx.input;
+	r->output = n > 0 ? out / n : 0;
+	r->batch = log_whole(w->ctx.sequences);
+	if (!r->batch && n <= 256)
+		r->batch = log_whole(n);
+	r->rounds = r->batch && n > r->batch ? n / r->batch : 1;
+	if (s > 0 && out > 0)
+		r->figure[LOG_THROUGHPUT] = out / s;
+	else
+		r->skipped = "how many of the tokens were answers is not told";
+}
+
+static void one_batch(struct log_walk *w, const json_t *j, double item)
+{
+	struct log_run *r = log_add(w, LOG_SGLANG_ONE_BATCH, "sglang", item);
+
+	if (!r)
+		return;
+	r->batch = log_whole(number(j, "batch_size"));
+	r->prompt = number(j, "input_len");
+	r->output = number(j, "output_len");
+	r->figure[LOG_PREFILL] = 1e3 * number(j, "prefill_latency");
+	r->figure[LOG_STEP] = 1e3 * number(j, "median_decode_latency");
+	if (!has(j, "prefill_latency"))
+		r->figure[LOG_LATENCY] = 1e3 * number(j, "latency");
+	r->speculative = number(j, "acc_length") > 1.01;
+	if (number(j, "cache_hit_rate") > 0.01)
+		r->skipped = "part of the prompts was in the prefix cache";
+}
+
+static void trtllm(struct log_walk *w, const json_t *j, double item)
+{
+	const json_t *engine = json_object_get(j, "engine"), *p = json_object_get(j, "performance"),
+		     *world = json_object_get(j, "world_info"),
+		     *asked = json_object_get(j, "request_info"),
+		     *stream = json_object_get(j, "streaming_metrics");
+	struct log_run *r = log_add(w, LOG_TRTLLM, "tensorrt-llm", item);
+	double n = number(asked, "num_requests");
+	struct log_counts c = { n,
+				n * number(asked, "avg_input_length"),
+				n * number(asked, "avg_output_length"),
+				number(asked, "avg_num_concurrent_requests"),
+				0,
+				0 };
+
+	if (!r)
+		return;
+	r->model = text(w, engine, "model");
+	r->weights = text(w, engine, "quantization") ? text(w, engine, "quantization")
+						     : text(w, engine, "dtype");
+	r->cache = text(w, engine, "kv_cache_dtype");
+	r->tp = log_whole(number(world, "tp_size"));
+	r->pp = log_whole(number(world, "pp_size"));
+	r->figure[LOG_THROUGHPUT] = number(p, "system_output_throughput_tok_s");
+	r->figure[LOG_TTFT] = number(stream, "avg_ttft_ms");
+	r->figure[LOG_TPOT] = number(stream, "avg_tpot_ms");
+	r->speculative = json_is_object(json_object_get(j, "decoding_stats"));
+	log_counted(r, &c);
+}
+
+/* "timings" of llama-server's answers. */
+static void timings(struct log_walk *w, const json_t *j, const char *model, double item)
+{
+	struct log_run *r = log_add(w, LOG_LLAMA_SERVER, "llama.cpp", item);
+
+	if (!r)
+		return;
+	r->model = model ? model : r->model;
+	r->batch = 1;
+	r->prompt = number(j, "prompt_n");
+	r->depth = number(j, "cache_n");
+	r->output = number(j, "predicted_n");
+	r->figure[LOG_PREFILL] = number(j, "prompt_ms");
+	r->figure[LOG_STEP] = number(j, "predicted_per_token_ms");
+	r->speculative = number(j, "draft_n") > 0;
+}
+
+/* --- rows of llama-bench ------------------------------------------------------------------------
+ */
+
+struct json_row {
+	struct arena *a;
+	const json_t *j;
+};
+
+static const char *member(const void *row, const char *key)
+{
+	const struct json_row *r = row;
+	const json_t *v = json_object_get(r->j, key);
+
+	if (json_is_string(v))
+		return strlen(json_string_value(v)) <= TEXT_MAX ? json_string_value(v) : NULL;
+	return json_is_number(v) ? arena_printf(r->a, "%.17g", json_number_value(v)) : NULL;
+}
+
+static void bench_row(struct log_walk *w, const json_t *j, double item)
+{
+	struct json_row row = { w->a, j };
+	struct log_cells c = { member, &row };
+
+	log_llama_row(w, &c, item);
+}
+
+/* --- which it is --------------------------------------------------------------------------------
+ */
+
+static bool object(struct log_walk *w, const json_t *j, double item)
+{
+	if (has(j, "avg_ts") && (has(j, "n_prompt") || has(j, "n_gen")))
+		bench_row(w, j, item);
+	else if (has(j, "completed") && has(j, "total_output_tokens") &&
+		 has(j, "total_input_tokens"))
+		serving(w, j, item);
+	else if (has(j, "avg_latency") && has(j, "percentiles"))
+		latency(w, j, item);
+	else if (has(j, "elapsed_time") && has(j, "num_requests"))
+		throughput(w, j, item);
+	else if (has(j, "batch_size") && has(j, "input_len") &&
+		 (has(j, "prefill_latency") || has(j, "latency")))
+		one_batch(w, j, item);
+	else if (json_is_object(json_object_get(j, "performance")) &&
+		 json_is_object(json_object_get(j, "request_info")))
+		trtllm(w, j, item);
+	else if (json_is_object(json_object_get(j, "timings")))
+		timings(w, json_object_get(j, "timings"), text(w, j, "model"), item);
+	else if (has(j, "predicted_per_token_ms") && has(j, "prompt_ms"))
+		timings(w, j, NULL, item);
+	else
+		return false;
+	return true;
+}
+
+void log_json(struct log_walk *w, const json_t *j, unsigned depth, double item)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (depth > DEPTH_MAX || w->failed)
+		return;
+	if (json_is_array(j)) {
+		json_array_foreach(j, i, v)
+			log_json(w, v, depth + 1, depth == 0 ? (double)i + 1 : item);
+		return;
+	}
+	if (!json_is_object(j) || object(w, j, item))
+		return;
+	json_object_foreach((json_t *)j, key, v) log_json(w, v, depth + 1, item);
+}
+
+/* The report of trtllm-bench as a page: names, tabs or blanks, values, under headings. */
+
+enum field {
+	T_MODEL,
+	T_DTYPE,
+	T_CACHE,
+	T_QUANT,
+	T_TP,
+	T_PP,
+	T_REQUESTS,
+	T_AT_ONCE,
+	T_INPUT,
+	T_OUTPUT,
+	T_THROUGHPUT,
+	T_TTFT,
+	T_TPOT
+};
+
+static const struct {
+	const char *name;
+	enum field field;
+} fields[] = {
+	{ "Model:", T_MODEL },
+	{ "Dtype:", T_DTYPE },
+	{ "KV Cache Dtype:", T_CACHE },
+	{ "Quantization:", T_QUANT },
+	{ "TP Size:", T_TP },
+	{ "PP Size:", T_PP },
+	{ "Number of requests:", T_REQUESTS },
+	{ "Number of concurrent requests:", T_AT_ONCE },
+	{ "Average Input Length (tokens):", T_INPUT },
+	{ "Average Output Length (tokens):", T_OUTPUT },
+	{ "Total Output Throughput (tokens/sec):", T_THROUGHPUT },
+	{ "Average time-to-first-token [TTFT] (ms):", T_TTFT },
+	{ "Average time-per-output-token [TPOT] (ms):", T_TPOT },
+};
+
+static const char *word(struct log_walk *w, const char *value)
+{
+	size_t len = strcspn(value, " \t");
+
+	if (!len || len > 256 || str_starts(value, "None"))
+		return NULL;
+	return arena_strndup(w->a, value, len);
+}
+
+static void trtllm_take(struct log_walk *w, struct log_run *r, enum field f, const char *value)
+{
+	double v = log_number(value, NULL);
+
+	switch (f) {
+	case T_MODEL:
+		r->model = word(w, value);
+		break;
+	case T_DTYPE:
+		r->weights = r->weights ? r->weights : word(w, value);
+		break;
+	case T_QUANT:
+		r->weights = word(w, value) ? word(w, value) : r->weights;
+		break;
+	case T_CACHE:
+		r->cache = word(w, value);
+		break;
+	case T_TP:
+		r->tp = log_whole(v);
+		break;
+	case T_PP:
+		r->pp = log_whole(v);
+		break;
+	case T_REQUESTS:
+		w->completed = v;
+		break;
+	case T_AT_ONCE:
+		w->ctx.concurrency = v;
+		break;
+	case T_INPUT:
+		w->total_in = v;
+		break;
+	case T_OUTPUT:
+		w->total_out = v;
+		break;
+	case T_THROUGHPUT:
+		r->figure[LOG_THROUGHPUT] = v;
+		break;
+	case T_TTFT:
+		r->figure[LOG_TTFT] = v;
+		break;
+	case T_TPOT:
+		r->figure[LOG_TPOT] = v;
+		break;
+	}
+}
+
+bool log_trtllm_line(struct log_walk *w, const char *line)
+{
+	struct log_run *r = log_open(w);
+
+	if (str_starts(line, "= PYTORCH BACKEND") || str_starts(line, "= ENGINE DETAILS")) {
+		log_close(w);
+		w->ctx = (struct log_context){ 0 };
+		if (log_add(w, LOG_TRTLLM, "tensorrt-llm", 0))
+			w->open = w->out->n;
+		return true;
+	}
+	if (!r || r->tool != LOG_TRTLLM)
+		return false;
+	if (str_starts(line, "= DECODING STATISTICS"))
+		r->speculative = true;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (str_starts(line, fields[i].name)) {
+			const char *value = line + strlen(fields[i].name);
+
+			trtllm_take(w, r, fields[i].field, value + strspn(value, " \t"));
+			break;
+		}
+	return true;
 }

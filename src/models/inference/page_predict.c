@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A prediction on a page: does it fit, how fast, what binds, and what it is made of. */
-#include "models/inference/page_predict.h"
-
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "models/inference/page_predict.h"
 #include "render/figure.h"
+#include "base/stamp.h"
+#include "base/stat.h"
+#include "render/json_value.h"
 
 static const char *gb(struct arena *a, double bytes)
 {
@@ -197,6 +201,329 @@ struct doc *page_predict(struct arena *a, const struct prediction *p, const stru
 		n = doc_bullets(d);
 		for (size_t i = 0; i < p->n_lines; i++)
 			node_bullet(d, n, cell(p->lines[i]));
+	}
+	return d;
+}
+
+/* A table of measurements predicted anew: errors by figure, engine and hardware, and every row. */
+
+/* Rows of one kind. */
+struct kind {
+	const char *figure;
+	const char *engine, *hardware;
+	bool many;
+	double *error, *ratio;
+	size_t n;
+};
+
+static struct kind *kind_of(struct arena *a, struct kind **list, size_t *n,
+			    const struct row_result *r, int m, size_t most)
+{
+	struct kind *k;
+
+	for (size_t i = 0; i < *n; i++) {
+		k = &(*list)[i];
+		if (k->figure == measure_names[m] && k->many == (r->batch > 1) &&
+		    strcmp(k->engine, r->engine) == 0 && strcmp(k->hardware, r->hardware) == 0)
+			return k;
+	}
+	*list = arena_grow(a, *list, *n, sizeof(**list));
+	k = &(*list)[(*n)++];
+	*k = (struct kind){ .figure = measure_names[m],
+			    .engine = r->engine,
+			    .hardware = r->hardware,
+			    .many = r->batch > 1 };
+	k->error = arena_array(a, most, sizeof(double));
+	k->ratio = arena_array(a, most, sizeof(double));
+	return k;
+}
+
+static bool counts(const struct row_result *r, int m)
+{
+	return !r->skipped && !r->speculative && r->measured[m] > 0 && r->predicted[m] > 0;
+}
+
+static void table(struct doc *d, struct kind *list, size_t n)
+{
+	static const struct column columns[] = {
+		{ "figure", false, false },	  { "requests", false, false },
+		{ "engine", false, false },	  { "hardware", false, false },
+		{ "rows", true, false },	  { "median error", true, false },
+		{ "9 of 10 below", true, false }, { "predicted / measured", true, false }
+	};
+	struct node *t = doc_table(d, NULL, columns, 8);
+
+	for (size_t i = 0; i < n; i++) {
+		struct kind *k = &list[i];
+		struct cell *c = node_row(d, t);
+
+		stat_sort(k->error, k->n);
+		stat_sort(k->ratio, k->n);
+		c[0] = cell(k->figure);
+		c[1] = cell(k->many ? "many" : "one");
+		c[2] = cell(*k->engine ? k->engine : "not told");
+		c[3] = cell(k->hardware);
+		c[4] = cell_printf(d, STYLE_PLAIN, "%zu", k->n);
+		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%",
+				   100 * stat_quantile(k->error, k->n, 0.5));
+		c[6] = cell_printf(d, STYLE_PLAIN, "%.1f %%",
+				   100 * stat_quantile(k->error, k->n, 0.9));
+		c[7] = cell_printf(d, STYLE_PLAIN, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
+	}
+}
+
+struct doc *page_predict_rows(struct arena *a, const struct rows *r)
+{
+	struct doc *d = doc_new(a);
+	struct kind *list = NULL;
+	size_t n = 0, skipped = 0, guesses = 0;
+	size_t most = r->n ? r->n : 1;
+
+	for (size_t i = 0; i < r->n; i++) {
+		skipped += r->items[i].skipped != NULL;
+		guesses += !r->items[i].skipped && r->items[i].speculative;
+	}
+	/* Each kind keeps room for all rows: tables are small, kinds few. */
+	for (size_t i = 0; i < r->n; i++)
+		for (int m = 0; m < MEASURES; m++)
+			if (counts(&r->items[i], m)) {
+				const struct row_result *x = &r->items[i];
+				struct kind *k = kind_of(a, &list, &n, x, m, most);
+
+				k->error[k->n] = fabs(x->predicted[m] / x->measured[m] - 1);
+				k->ratio[k->n++] = x->predicted[m] / x->measured[m];
+			}
+	doc_heading(d, 1, "Measurements, predicted anew");
+	doc_text(d,
+		 "%zu rows; %zu not predicted, %zu with guesses ahead and left out of the errors.",
+		 r->n, skipped, guesses);
+	table(d, list, n);
+	return d;
+}
+
+static json_t *row_json(const struct row_result *r)
+{
+	json_t *j = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:o}", "line",
+			      (json_int_t)r->line, "model", json_text(r->model), "hardware",
+			      json_text(r->hardware), "engine", json_text(r->engine), "weights",
+			      json_text(r->weights), "family", json_text(r->family), "batch",
+			      r->batch, "tp", r->tp, "fits", r->fits, "speculative", r->speculative,
+			      "skipped", json_text(r->skipped));
+
+	for (int m = 0; m < MEASURES; m++)
+		json_object_set_new(
+			j, measure_names[m],
+			json_pack("{s:o, s:o}", "measured",
+				  r->measured[m] > 0 ? json_real(r->measured[m]) : json_null(),
+				  "predicted",
+				  r->predicted[m] > 0 ? json_real(r->predicted[m]) : json_null()));
+	return j;
+}
+
+json_t *predict_rows_json(const struct rows *r, long long now, int exit_code)
+{
+	char stamp[STAMP_SIZE];
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < r->n; i++)
+		json_array_append_new(rows, row_json(&r->items[i]));
+	return json_pack("{s:s, s:s, s:o, s:i, s:o}", "schema", "gputune.predict-rows/1",
+			 "tool_version", GPUTUNE_VERSION, "time",
+			 stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp),
+			 "exit_code", exit_code, "rows", rows);
+}
+
+/* A prediction as JSON. Keys and meanings are API. */
+
+static void put(json_t *o, const char *key, double v)
+{
+	json_object_set_new(o, key, json_figure(v));
+}
+
+static json_t *predict_json_figure(const struct figure *f, const struct spread *s,
+				   const char *whose)
+{
+	json_t *j = json_object();
+
+	put(j, "value", f->value);
+	put(j, "low", f->low);
+	put(j, "high", f->high);
+	if (s) {
+		json_object_set_new(j, "rows", json_integer(s->rows));
+		json_object_set_new(j, "families", json_integer(s->families));
+		json_object_set_new(j, "measured_on", json_text(whose));
+	}
+	return j;
+}
+
+static json_t *memory_json(const struct need *m)
+{
+	json_t *j = json_object();
+
+	put(j, "weights_bytes", m->weights);
+	put(j, "cache_bytes", m->cache);
+	put(j, "state_bytes", m->state);
+	put(j, "activations_bytes", m->activations);
+	put(j, "workspace_bytes", m->workspace);
+	put(j, "graphs_bytes", m->graphs);
+	put(j, "framework_bytes", m->framework);
+	put(j, "left_free_bytes", m->reserve);
+	put(j, "together_bytes", m->total);
+	put(j, "limit_bytes", m->limit);
+	put(j, "spare_bytes", m->limit - m->total);
+	put(j, "most_requests", m->most_requests);
+	put(j, "most_context_tokens", m->most_context);
+	put(j, "bytes_a_request", m->per_sequence);
+	put(j, "bytes_a_token", m->per_token);
+	return j;
+}
+
+static json_t *step_json(const struct step *s)
+{
+	json_t *j = json_object();
+
+	put(j, "weights_ms", s->dense);
+	put(j, "experts_ms", s->expert);
+	put(j, "head_ms", s->head);
+	put(j, "cache_ms", s->cache);
+	put(j, "state_ms", s->state);
+	put(j, "reading_ms", s->memory);
+	put(j, "multiplying_ms", s->compute);
+	put(j, "launches_ms", s->launch);
+	put(j, "sequences_ms", s->sequence);
+	put(j, "links_ms", s->link);
+	put(j, "host_ms", s->host);
+	put(j, "step_ms", s->total);
+	put(j, "experts_reached_ratio", s->reached);
+	put(j, "read_bytes",
+	    s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read);
+	return j;
+}
+
+static json_t *prompt_json(const struct prompt *r)
+{
+	json_t *j = json_object();
+
+	put(j, "multiplying_ms", r->multiply);
+	put(j, "weights_ms", r->weights);
+	put(j, "attention_ms", r->attention);
+	put(j, "linear_attention_ms", r->scan);
+	put(j, "launches_ms", r->launch);
+	put(j, "links_ms", r->link);
+	put(j, "prompt_ms", r->total);
+	json_object_set_new(j, "chunks", json_integer((json_int_t)r->chunks));
+	return j;
+}
+
+static json_t *asked(const struct prediction *p)
+{
+	const struct ask *q = &p->q.ask;
+	json_t *j = json_object();
+
+	json_object_set_new(j, "model", json_text(p->q.arch.name));
+	json_object_set_new(j, "model_source", json_text(p->q.arch.source));
+	json_object_set_new(j, "weights", json_text(q->weights->name));
+	json_object_set_new(j, "kv", json_text(q->cache_name));
+	json_object_set_new(j, "engine", json_text(engine_names[q->engine]));
+	json_object_set_new(j, "machine", json_text(q->place.taken));
+	json_object_set_new(j, "gpus", json_integer(q->place.gpus));
+	json_object_set_new(j, "tp", json_integer(q->tp));
+	json_object_set_new(j, "pp", json_integer(q->pp));
+	json_object_set_new(j, "batch", json_integer(q->batch));
+	put(j, "prompt_tokens", q->prompt);
+	put(j, "output_tokens", q->output);
+	put(j, "parameters", arch_parts(&p->q.arch).total);
+	put(j, "active_parameters", arch_parts(&p->q.arch).active);
+	put(j, "model_bytes", p->weight_bytes);
+	return j;
+}
+
+static json_t *curve_json(const struct prediction *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n_curve; i++) {
+		const struct curve_point *c = &p->curve[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:i, s:o, s:o, s:o, s:b}", "batch", c->batch,
+						"ttft_ms", json_figure(c->ttft), "tpot_ms",
+						json_figure(c->tpot), "throughput_tok_s",
+						json_figure(c->throughput), "fits", c->fits));
+	}
+	return list;
+}
+
+json_t *predict_json(const struct prediction *p, const struct claim *c, long long now,
+		     int exit_code)
+{
+	json_t *j = json_head("gputune.predict/1", now, exit_code);
+
+	json_object_set_new(j, "asked", asked(p));
+	json_object_set_new(j, "ttft_ms", predict_json_figure(&p->ttft, p->spread[0], p->whose[0]));
+	json_object_set_new(j, "tpot_ms", predict_json_figure(&p->tpot, p->spread[1], p->whose[1]));
+	json_object_set_new(j, "throughput_tok_s",
+			    predict_json_figure(&p->throughput, p->spread[2], p->whose[2]));
+	json_object_set_new(j, "memory_bytes", predict_json_figure(&p->bytes, NULL, NULL));
+	json_object_set_new(j, "fits", json_boolean(p->memory.fits));
+	json_object_set_new(j, "limit", json_string(limit_names[p->limit]));
+	json_object_set_new(j, "limit_reason", json_text(p->limit_why));
+	json_object_set_new(j, "prompt_limit", json_string(limit_names[p->prompt_limit]));
+	put(j, "running_requests", p->served.running);
+	put(j, "waiting_ms", p->served.waiting);
+	json_object_set_new(j, "memory", memory_json(&p->memory));
+	json_object_set_new(j, "step", step_json(&p->step));
+	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
+	json_object_set_new(j, "curve", curve_json(p));
+	json_object_set_new(j, "calibration", json_text(p->calibration));
+	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
+	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
+	json_object_set_new(j, "claim",
+			    c && c->verdict
+				    ? json_pack("{s:f, s:s, s:o}", "tok_s", c->tokens_s, "verdict",
+						c->verdict, "reason", json_text(c->why))
+				    : json_null());
+	return j;
+}
+
+/* What models of different sizes would do on a machine: one fold each. */
+
+const char *const report_models[] = { "Llama-3.1-8B", "gpt-oss-20b",
+				      "Qwen3-32B",    "Llama-3.3-70B",
+				      "gpt-oss-120b", "Qwen3-235B-A22B",
+				      "DeepSeek-V3",  NULL };
+
+static struct cell in_short(struct doc *d, const struct report_prediction *r, bool named)
+{
+	const struct prediction *p = &r->p;
+	struct arena *a = d->arena;
+
+	return cell_printf(
+		d, named ? STYLE_PLAIN : STYLE_MUTED,
+		"%s%s%s: %s tokens/s of one request (%s to %s)", named ? r->model : "",
+		named ? ", " : "", p->q.ask.weights->name, figure_number(a, 1e3 / p->tpot.value),
+		figure_number(a, 1e3 / p->tpot.high), figure_number(a, 1e3 / p->tpot.low));
+}
+
+struct doc *report_predictions(struct arena *a, const struct report_prediction *items, size_t n,
+			       const char *id)
+{
+	struct doc *d = doc_new(a);
+	struct node *list;
+
+	doc_text(d, "Predicted, not measured: from the machine's facts and data sheets, with "
+		    "constants fitted to measurements of other machines. Intervals hold four of "
+		    "five of those.");
+	list = doc_bullets(d);
+	for (size_t i = 0; i < n; i++) {
+		if (!id) {
+			node_bullet(d, list, in_short(d, &items[i], true));
+			continue;
+		}
+		doc_section(d, 2, arena_printf(a, "%s-%zu", id, i + 1), items[i].model,
+			    in_short(d, &items[i], false), false);
+		doc_append(d, page_predict(a, &items[i].p, NULL, false), 2);
+		doc_section_end(d);
 	}
 	return d;
 }

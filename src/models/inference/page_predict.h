@@ -25,4 +25,17 @@ struct doc *page_predict_rows(struct arena *a, const struct rows *r);
 /* Schema gputune.predict-rows/1, every row. */
 json_t *predict_rows_json(const struct rows *r, long long now, int exit_code);
 
+/* The section of a report with what models would do on the machine. */
+
+/* A prediction that fits. */
+struct report_prediction {
+	const char *model;
+	struct prediction p;
+};
+/* A fold each; id NULL: a line each. */
+struct doc *report_predictions(struct arena *a, const struct report_prediction *items, size_t n,
+			       const char *id);
+/* Which models a report asks for, the small ones first; NULL ends them. */
+extern const char *const report_models[];
+
 #endif

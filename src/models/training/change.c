@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "models/training/words.h"
+#include "models/training/choose.h"
 
 static const char *micro_name(struct arena *a, const struct train_question *q)
 {

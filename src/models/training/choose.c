@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches and sharding of a question: what follows from what was told, and what is chosen so that
  * the model fits. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "models/training/words.h"
+#include "models/training/choose.h"
+#include "models/training/work.h"
 
 #define MOST_MICRO 65536
 /* What is chosen by itself where no global batch is told: more changes how a model learns. */
@@ -288,4 +290,393 @@ int train_choose(struct arena *a, const struct train_words *w, struct train_ques
 		return r;
 	say_defaults(a, w, q);
 	return 0;
+}
+
+/* Memory of the fullest GPU: what is kept all the time, and what a step needs besides. */
+
+/* CUDA context and libraries, and what NCCL keeps for its channels; measured on H100 with
+ * PyTorch 2.x. */
+#define CONTEXT 0.9e9
+#define NCCL 0.5e9
+/* What the caching allocator cannot use, of what comes and goes. */
+#define WASTE 0.02
+/* Bytes of a logit at the worst moment: as multiplied, as FP32, its gradient. */
+#define LOGIT 8
+/* Of unified memory: the rest is the system's, the loader's and the page cache's. */
+#define UNIFIED_PART 0.9
+
+static double shards(const struct train_question *q, const struct train_shape *s)
+{
+	return q->way == TRAIN_HSDP ? q->shard : s->ranks;
+}
+
+/* Bytes of optimizer state for a trained parameter, the FP32 copy apart. */
+static double state_bytes(enum train_optimizer o)
+{
+	switch (o) {
+	case TRAIN_ADAMW:
+		return 8;
+	case TRAIN_ADAMW_BF16:
+		return 4;
+	case TRAIN_ADAMW_8BIT:
+		return 2;
+	case TRAIN_ADAFACTOR:
+		return 0.02;
+	default:
+		return 4;
+	}
+}
+
+/* FP32 weights are their own master copy; FSDP keeps FP32 weights and gathers BF16 ones; ZeRO and
+ * DDP with a mixed optimizer keep both, stage 3 each rank its part. */
+static void weights(const struct train_question *q, const struct train_shape *s,
+		    struct train_memory *m)
+{
+	double n = shards(q, s), w = train_weight_bytes(q), g = train_gradient_bytes(q);
+	double frozen = s->params - s->trained;
+	bool own = w >= 4 || q->optimizer == TRAIN_ADAMW_BF16;
+
+	/* What each rank has of it where it is sharded. */
+	n = s->params / (s->dense / n + s->experts / fmin(n, s->expert_ranks));
+	m->weights = s->params * w;
+	m->master = own ? 0 : s->trained * 4;
+	m->gradients = s->trained * g;
+	m->states = s->trained * state_bytes(q->optimizer);
+	if (q->way == TRAIN_ZERO1 || q->way == TRAIN_ZERO2 || train_way_shards(q->way))
+		m->states /= n, m->master /= n;
+	if (q->way == TRAIN_ZERO2 || train_way_shards(q->way))
+		m->gradients /= n;
+	/* With FP32 shards the gathered BF16 copy is a buffer, not a weight. */
+	if (train_way_shards(q->way))
+		m->weights = (own || q->way == TRAIN_ZERO3 ? s->params : frozen) * w / n;
+}
+
+/*
+ * Elements times bytes that a layer of a transformer keeps of a token: inputs of norms, of the
+ * projections and of the activation; queries, keys, values; the attention's output. Kernels of
+ * their own keep what fused ones compute again.
+ */
+static double train_kept_bytes(const struct train_question *q, const struct train_shape *s)
+{
+	const struct arch *a = &q->arch;
+	double w = train_weight_bytes(q), h = a->hidden;
+	double qkv = ((double)a->heads + 2.0 * a->kv_heads) * a->head_dim / q->tp;
+	double out = (double)a->heads * a->head_dim / q->tp, along = h / (q->sp ? q->tp : 1);
+	bool gated = a->ffn_mats != 2;
+	double blocks = s->widest * (q->compile ? (gated ? 3 : 2) : (gated ? 3.4 : 2));
+	double rows = along * (q->compile || !gated ? 4 : 5);
+
+	/* Latent attention keeps what it projects down as well, on each tensor rank. */
+	if (a->kv_lora) {
+		qkv = a->heads * (2.0 * (a->nope_dim + a->rope_dim) + a->v_dim) / q->tp +
+		      a->q_lora + a->kv_lora + a->rope_dim;
+		out = (double)a->heads * a->v_dim / q->tp;
+	}
+	if (a->moe_layers)
+		rows += 2.0 * a->top * along;
+	return w * (rows + qkv + out + blocks);
+}
+
+static double scores(const struct train_question *q, const struct train_shape *s)
+{
+	if (q->attention != TRAIN_EAGER)
+		return 0;
+	return 3 * train_weight_bytes(q) * s->tokens * q->sequence * q->arch.heads / q->tp;
+}
+
+static void activations(const struct train_question *q, const struct train_shape *s,
+			struct train_memory *m)
+{
+	double layer = s->tokens * train_kept_bytes(q, s) + scores(q, s), kept = layer;
+	double row = s->tokens * q->arch.hidden * train_weight_bytes(q) / (q->sp ? q->tp : 1);
+	double flight = 1;
+
+	if (q->recompute == TRAIN_FULL)
+		kept = row;
+	else if (q->recompute == TRAIN_SELECTIVE)
+		kept = q->way == TRAIN_FSDP || q->way == TRAIN_HSDP ? 0.5 * layer
+								    : layer - scores(q, s);
+	/* 1F1B: the first stage has as many micro-batches under way as there are stages. */
+	if (q->pp > 1) {
+		flight = fmin(q->accumulation, q->pp);
+		if (q->interleave > 1)
+			flight *= 1 + (q->pp - 1.0) / ((double)q->pp * q->interleave);
+	}
+	m->activations = kept * s->layers * flight;
+	m->working = q->recompute == TRAIN_KEEP_ALL ? row * 2 : layer;
+	m->logits = s->tokens * q->arch.vocab / q->tp * LOGIT;
+	if (q->pp > 1) /* on the last stage, which keeps one micro-batch alone */
+		m->logits = fmax(0, m->logits - kept * s->layers * (flight - 1));
+}
+
+static void buffers(const struct train_question *q, const struct train_shape *s,
+		    struct train_memory *m)
+{
+	double layer = s->params / fmax(s->layers, 1), w = train_weight_bytes(q);
+
+	if (s->ranks > 1 && !train_way_shards(q->way)) {
+		m->buffers = fmin(q->bucket_bytes * 2, s->trained * train_gradient_bytes(q));
+		/* PyTorch's DDP keeps copies of all gradients in its buckets: to have them there
+		 * alone (gradient_as_bucket_view) is not what it does by itself. */
+		if (q->way == TRAIN_DDP && q->reduce_fp32)
+			m->buffers = s->trained * train_gradient_bytes(q);
+	}
+	if (train_way_shards(q->way) && s->ranks > 1) {
+		double largest = fmax(layer, s->head);
+
+		m->buffers = 2 * largest * w + largest * train_gradient_bytes(q);
+		if (!q->reshard)
+			m->buffers += s->params * w;
+	}
+	m->context = CONTEXT + (q->place.gpus > 1 ? NCCL : 0);
+}
+
+/* What a stage of so many layers holds; in all but the first each has experts, if those without are
+ * few enough to be the first one's. */
+static double stage_experts(const struct train_question *q, const struct train_shape *s,
+			    double layers)
+{
+	double moe = q->arch.moe_layers;
+
+	if (moe <= 0 || q->arch.layers - moe >= s->layers)
+		return s->experts * layers * q->pp / q->arch.layers;
+	return s->experts * fmin(moe, layers) * q->pp / moe;
+}
+
+/* Layers that do not divide leave one more to some stages than to the last, which has the output
+ * head besides. */
+static void fullest_stage(const struct train_question *q, struct train_shape *s)
+{
+	double mean = q->arch.layers / (double)q->pp, least = floor(mean);
+	double layer = (s->dense - s->head) / mean;
+	double middle = stage_experts(q, s, s->layers), last = stage_experts(q, s, least);
+
+	if (q->pp <= 1)
+		return;
+	if (layer * s->layers + middle > layer * least + s->head + last) {
+		s->dense = layer * s->layers;
+		s->experts = middle;
+	} else {
+		s->dense = layer * least + s->head;
+		s->experts = last;
+	}
+	s->params = s->dense + s->experts;
+	s->trained = s->params * train_trained_part(q);
+}
+
+void train_memory_of(const struct train_question *q, struct train_memory *m)
+{
+	struct train_shape s;
+
+	*m = (struct train_memory){ 0 };
+	train_shape_of(q, &s);
+	fullest_stage(q, &s);
+	weights(q, &s, m);
+	activations(q, &s, m);
+	buffers(q, &s, m);
+	m->waste = WASTE * (m->activations + m->working + m->logits + m->buffers);
+	m->total = m->weights + m->master + m->gradients + m->states + m->activations + m->working +
+		   m->logits + m->buffers + m->context + m->waste;
+	/* Unified memory is shared with everything else, be it read or by data sheet. */
+	m->limit = place_memory_bytes(&q->place);
+	m->shown = q->place.gpu->unified ? m->limit : 0;
+	if (m->shown > 0)
+		m->limit *= UNIFIED_PART;
+	m->all = (struct train_figure){ m->total, m->total * 0.87, m->total * 1.13 };
+	m->fits = m->total <= m->limit;
+}
+
+/* From words that people write to a question about training: names, model, machines, switches. */
+
+const char *const train_way_names[TRAIN_WAYS] = { "ddp",    "zero-1", "zero-2",
+						  "zero-3", "fsdp",   "hsdp" };
+const char *const train_precision_names[TRAIN_PRECISIONS] = { "fp32", "tf32", "bf16", "fp16",
+							      "fp8" };
+const char *const train_recompute_names[TRAIN_RECOMPUTES] = { "none", "selective", "full" };
+const char *const train_optimizer_names[TRAIN_OPTIMIZERS] = {
+	"adamw", "adamw-bf16", "adamw-8bit", "adafactor", "lion", "sgd", "muon"
+};
+const char *const train_attention_names[TRAIN_ATTENTIONS] = { "eager", "flash", "flash3" };
+const char *const train_collective_names[TRAIN_COLLECTIVES] = { "all-reduce", "all-gather",
+								"reduce-scatter", "all-to-all",
+								"send" };
+
+void train_note(struct train_question *q, const char *text)
+{
+	if (q->n_notes < TRAIN_NOTES)
+		q->notes[q->n_notes++] = text;
+}
+
+void train_words_none(struct train_words *w)
+{
+	*w = (struct train_words){ .sp = -1,
+				   .overlap = -1,
+				   .tp_overlap = -1,
+				   .compile = -1,
+				   .reshard = -1,
+				   .reduce_fp32 = -1,
+				   .sync_each_micro = -1 };
+}
+
+static bool same(const char *a, const char *b)
+{
+	while (*a || *b) {
+		if (*a == '-' || *a == '_' || *a == ' ')
+			a++;
+		else if (*b == '-' || *b == '_' || *b == ' ')
+			b++;
+		else if (tolower((unsigned char)*a++) != tolower((unsigned char)*b++))
+			return false;
+	}
+	return true;
+}
+
+/* Which of n names a word is; *out stays where there is none. */
+static int pick(struct arena *a, const char *what, const char *word, const char *const *names,
+		int n, int *out, struct err *e)
+{
+	const char *all = "";
+
+	if (!word || !*word)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		if (same(names[i], word)) {
+			*out = i;
+			return 0;
+		}
+		all = arena_printf(a, "%s%s%s", all,
+				   i == 0	? ""
+				   : i + 1 == n ? " or "
+						: ", ",
+				   names[i]);
+	}
+	return err_set(e, -ENOENT, "%s takes %.200s, not \"%.40s\"", what, all, word);
+}
+
+static int find_model(struct arena *a, const struct train_words *w, struct train_question *q,
+		      struct err *e)
+{
+	const char *taken = NULL;
+	int r;
+
+	q->model = w->model ? w->model : "";
+	if (w->file) {
+		q->arch = w->file->arch;
+		if (w->file->taken)
+			train_note(q, w->file->taken);
+		return 0;
+	}
+	if (!w->model)
+		return err_set(e, -EINVAL, "which model is to be trained?");
+	r = model_find(a, w->model, &w->hint, &q->arch, &taken, e);
+	if (r == 0 && taken)
+		train_note(q, taken);
+	return r;
+}
+
+static int find_place(struct arena *a, const struct train_words *w, struct train_question *q,
+		      struct err *e)
+{
+	int r;
+
+	if (w->on) {
+		if ((r = place_parse(a, w->on, &q->place, e)) < 0)
+			return r;
+	} else if (w->place) {
+		q->place = *w->place;
+	} else {
+		return err_set(e, -EINVAL, "on which machine is to be trained?");
+	}
+	if (w->gpus > 0) {
+		int each = q->place.gpu->per_node;
+
+		q->place.gpus = w->gpus;
+		q->place.nodes = (w->gpus + each - 1) / each;
+		if (each == 1 && q->place.gpu->link > 0)
+			q->place.nodes = 1;
+		q->place.taken = arena_printf(a, "%d x %s", w->gpus, q->place.gpu->name);
+	}
+	if (w->nodes > 0)
+		q->place.nodes = w->nodes;
+	if (q->place.gpus > 100000 || q->place.nodes > q->place.gpus)
+		return err_set(e, -EINVAL, "%d GPUs in %d machines cannot be", q->place.gpus,
+			       q->place.nodes);
+	if (w->network_gbs > 0)
+		q->place.network = w->network_gbs;
+	else if (q->place.nodes > 1)
+		train_note(q, arena_printf(a,
+					   "between machines: %.4g GB/s one way for each GPU, what "
+					   "such machines usually have (--network)",
+					   train_network_gbs(q)));
+	return 0;
+}
+
+static int find_words(struct arena *a, const struct train_words *w, struct train_question *q,
+		      struct err *e)
+{
+	int precision = (int)train_half(q->place.gpu), recompute = TRAIN_KEEP_ALL,
+	    attention = TRAIN_FLASH;
+	int optimizer = TRAIN_ADAMW, way = TRAIN_DDP, r;
+
+	if ((r = pick(a, "--precision", w->precision, train_precision_names, TRAIN_PRECISIONS,
+		      &precision, e)) < 0 ||
+	    (r = pick(a, "--checkpointing", w->recompute, train_recompute_names, TRAIN_RECOMPUTES,
+		      &recompute, e)) < 0 ||
+	    (r = pick(a, "--attention", w->attention, train_attention_names, TRAIN_ATTENTIONS,
+		      &attention, e)) < 0 ||
+	    (r = pick(a, "--optimizer", w->optimizer, train_optimizer_names, TRAIN_OPTIMIZERS,
+		      &optimizer, e)) < 0 ||
+	    (r = pick(a, "--parallel", w->way, train_way_names, TRAIN_WAYS, &way, e)) < 0)
+		return r;
+	q->precision = (enum train_precision)precision;
+	q->recompute = (enum train_recompute)recompute;
+	q->attention = (enum train_attention)attention;
+	q->optimizer = (enum train_optimizer)optimizer;
+	q->way = (enum train_way)way;
+	if (train_peak(q->place.gpu, q->precision) <= 0)
+		return err_set(e, -EINVAL, "%s has no tensor cores for %s", q->place.gpu->name,
+			       train_precision_names[q->precision]);
+	return 0;
+}
+
+static int told(int value, int otherwise)
+{
+	return value >= 0 ? value : otherwise;
+}
+
+static void switches(const struct train_words *w, struct train_question *q)
+{
+	q->tp = w->tp > 0 ? w->tp : 1;
+	q->pp = w->pp > 0 ? w->pp : 1;
+	q->cp = w->cp > 0 ? w->cp : 1;
+	q->ep = w->ep > 0 ? w->ep : 1;
+	q->interleave = w->interleave > 0 ? w->interleave : 1;
+	q->sp = told(w->sp, q->tp > 1);
+	q->overlap = told(w->overlap, true);
+	q->tp_overlap = told(w->tp_overlap, false);
+	q->compile = told(w->compile, false);
+	q->trained = w->trained;
+	q->loader_s = w->loader_s;
+	q->workers = w->workers > 0 ? w->workers : 1;
+	q->sequence = w->sequence > 0 ? w->sequence : 2048;
+	q->shard = w->shard;
+}
+
+int train_question_make(struct arena *a, const struct train_words *w, struct train_question *q,
+			struct err *e)
+{
+	int r;
+
+	*q = (struct train_question){ .model = w->model };
+	if ((r = find_model(a, w, q, e)) < 0 || (r = find_place(a, w, q, e)) < 0 ||
+	    (r = find_words(a, w, q, e)) < 0)
+		return r;
+	switches(w, q);
+	/* "8.03B" of 8.0299 is meant as all. */
+	if (q->trained > arch_parts(&q->arch).total * 1.01)
+		return err_set(e, -EINVAL,
+			       "--trained: %.6g G are more than the %.6g G parameters of %s",
+			       q->trained / 1e9, arch_parts(&q->arch).total / 1e9,
+			       q->arch.name && *q->arch.name ? q->arch.name : "the model");
+	return train_choose(a, w, q, e);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fitted constants, and reading others from a file. */
-#include "models/training/fit.h"
-
 #include <errno.h>
 #include <string.h>
 
+#include "models/training/fit.h"
 #include "base/text.h"
 #include "models/training/work.h"
 

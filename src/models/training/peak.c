@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "models/training/work.h"
+#include "models/training/fit.h"
+#include "models/training/peak.h"
 
 /* FP32 without tensor cores, TFLOP/s by data sheet; TF32 is half of the dense BF16 rate. */
 static const struct {
@@ -192,4 +194,26 @@ double train_weight_bytes(const struct train_question *q)
 double train_gradient_bytes(const struct train_question *q)
 {
 	return q->reduce_fp32 ? 4 : train_weight_bytes(q);
+}
+
+/* How far measurements lie from what was predicted without their source; which constants count. */
+
+const struct train_fit *train_fit_of(const struct train_question *q)
+{
+	return q->fit ? q->fit : &train_fit_table;
+}
+
+const struct train_spread *train_spread_of(const struct train_question *q)
+{
+	size_t n = sizeof(train_spreads) / sizeof(train_spreads[0]), at = n - 1;
+
+	if (train_family_of(q->place.gpu) == FAMILY_OTHER)
+		at = n - 1;
+	else if (q->arch.moe_layers)
+		at = 0;
+	else if (q->precision == TRAIN_FP8)
+		at = 1;
+	else if (q->precision == TRAIN_BF16 || q->precision == TRAIN_FP16)
+		at = 2;
+	return &train_spreads[at < n ? at : n - 1];
 }

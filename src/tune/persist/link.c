@@ -4,6 +4,7 @@
  * definition, NetworkManager by a default for the interface, networkd by a drop-in of the file that
  * matches it. Where nobody does, the boot-time unit sets it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -11,6 +12,8 @@
 #include "tune/persist/netplan.h"
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
+#include "machine/knob/knob.h"
+#include "tune/plan/reach.h"
 
 struct links {
 	struct arena *a;
@@ -308,4 +311,296 @@ void persist_links(struct arena *a, const struct machine *m, const struct persis
 	for (size_t i = 0; i < p->n; i++)
 		if (p->rows[i].keeper == KEEPER_LINK && strcmp(p->rows[i].by, "networkd") == 0)
 			networkd_row(&l, i);
+}
+
+/* Who has, or may have, the last word at boot where it is not we: a later file, a daemon, a boot
+ * menu's drop-in that begins anew. */
+
+/* "/etc/sysctl.d/x.conf:3" -> "x.conf". */
+static const char *file_name(struct arena *a, const char *what)
+{
+	return path_name(arena_strndup(a, what, strcspn(what, ":")));
+}
+
+/* systemd reads /etc/sysctl.conf where a folder links to it, in the place of the link, which every
+ * distribution calls 99-sysctl.conf; other init systems read it last. */
+static const char *name_in_order(struct arena *a, const struct machine *m, const char *what)
+{
+	if (str_starts(what, "/etc/sysctl.conf:") && fact_is(&m->software.init, "systemd"))
+		return "99-sysctl.conf";
+	return file_name(a, what);
+}
+
+static bool is_later_file(struct arena *a, const struct machine *m, const struct kept *row,
+			  const char *what)
+{
+	return strcmp(name_in_order(a, m, what), path_name(row->by)) > 0;
+}
+
+/* A pattern of sysctl.d sets nothing that some file names, and ours names it. */
+static bool is_by_pattern(struct arena *a, const struct machine *m, const struct kept *row,
+			  const struct owner *o)
+{
+	if (row->keeper != KEEPER_SYSCTL)
+		return false;
+	LIST_FOR_EACH (struct assignment, it, &m->config.assignments)
+		if (it->kind && it->name && it->file && strcmp(it->kind, "sysctl") == 0 &&
+		    strpbrk(it->name, "*?[") &&
+		    strcmp(arena_printf(a, "%s:%u", it->file, it->line), o->what) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the owner acts after ours. Lines of files of the same kind go by name; the kernel's
+ * arguments come before all; services after all but the unit, which waits for them. */
+static bool acts_later(struct arena *a, const struct machine *m, const struct kept *row,
+		       const struct owner *o)
+{
+	/* kernel-install makes the entries anew. */
+	if (strcmp(row->by, PERSIST_KERNEL) == 0)
+		return false;
+	if (str_starts(o->what, "kernel argument"))
+		return row->keeper == KEEPER_BOOT_ARGUMENT && strchr(o->what, '/') &&
+		       !strstr(o->what, "/proc/cmdline") && is_later_file(a, m, row, o->what);
+	if (strstr(o->what, ".service"))
+		return row->keeper != KEEPER_UNIT || o->fights;
+	if (*o->what != '/')
+		return o->fights;
+	/* udev rules and tmpfiles.d set the same kind of thing, at different times. */
+	if (strstr(o->what, "/udev/rules.d/") && row->keeper == KEEPER_TMPFILES)
+		return true;
+	if (strstr(o->what, "/tmpfiles.d/") && row->keeper == KEEPER_UDEV)
+		return false;
+	if (is_by_pattern(a, m, row, o))
+		return false;
+	return row->keeper != KEEPER_UNIT && is_later_file(a, m, row, o->what);
+}
+
+static bool is_number_same(const char *x, const char *y)
+{
+	long long a, b;
+
+	return parse_i64(x, &a) == 0 && parse_i64(y, &b) == 0 && a == b;
+}
+
+static bool is_same_value(const char *x, const char *y)
+{
+	return x && (strcmp(x, y) == 0 || is_number_same(x, y));
+}
+
+static void by_owner(struct arena *a, const struct machine *m, struct kept *row)
+{
+	struct change c = { .knob = row->knob };
+
+	plan_owners(a, m, &c);
+	for (size_t i = 0; i < c.n_owners; i++) {
+		const struct owner *o = &c.owners[i];
+
+		if ((!o->at_boot && !o->fights) || is_same_value(o->value, row->value) ||
+		    strstr(o->what, "gputune") || !acts_later(a, m, row, o))
+			continue;
+		if (o->value && o->at_boot)
+			row->loses = arena_printf(a, "%s sets %s%s", o->what, o->value,
+						  o->fights ? ", and may do so at any time" : "");
+		else
+			row->contested = arena_printf(a, "%s may set it%s", o->what,
+						      o->fights ? " at any time" : "");
+	}
+}
+
+/* A drop-in behind ours that assigns the arguments without the ones before it. */
+static const char *by_boot_menu(struct arena *a, const struct persist_wish *w)
+{
+	static const char key[] = "GRUB_CMDLINE_LINUX_DEFAULT=";
+
+	for (size_t i = 0; i < w->n_sources; i++) {
+		const struct persist_source *s = &w->sources[i];
+
+		if (!str_starts(s->path, "/etc/default/grub.d/") ||
+		    strcmp(path_name(s->path), path_name(PERSIST_GRUB)) <= 0)
+			continue;
+		for (const char *at = strstr(s->text, key); at; at = strstr(at + 1, key)) {
+			size_t n = strcspn(at, "\n");
+
+			if ((at == s->text || at[-1] == '\n') &&
+			    !memmem(at, n, "$GRUB_CMDLINE_LINUX_DEFAULT",
+				    strlen("$GRUB_CMDLINE_LINUX_DEFAULT")) &&
+			    !memmem(at, n, "${GRUB_CMDLINE_LINUX_DEFAULT}",
+				    strlen("${GRUB_CMDLINE_LINUX_DEFAULT}")))
+				return arena_printf(a, "%s drops what the drop-ins before it added",
+						    s->path);
+		}
+	}
+	return NULL;
+}
+
+/* Another's file of netplan. */
+static bool is_netplan(const struct persist_source *s)
+{
+	return str_starts(s->path, "/etc/netplan/") && strcmp(s->path, PERSIST_NETPLAN) != 0;
+}
+
+static const char *by_netplan(struct arena *a, const struct machine *m,
+			      const struct persist_wish *w, const struct kept *row)
+{
+	const struct nic *n = machine_nic(m, row->knob.object);
+	const char *id, *section = NULL;
+
+	if (strcmp(row->by, PERSIST_NETPLAN) != 0 || !n)
+		return NULL;
+	id = persist_netplan_id(a, w, n, &section);
+	for (size_t i = 0; i < w->n_sources && id; i++) {
+		const struct persist_source *s = &w->sources[i];
+		const char *mtu;
+
+		if (!is_netplan(s) || strcmp(path_name(s->path), path_name(PERSIST_NETPLAN)) < 0)
+			continue;
+		mtu = netplan_value(a, s->text, section, id, "mtu");
+		if (mtu && !is_same_value(mtu, row->value))
+			return arena_printf(a, "%s sets %s", s->path, mtu);
+	}
+	return NULL;
+}
+
+void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
+		    struct persist *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct kept *row = &p->rows[i];
+
+		if (row->keeper == KEEPER_NONE || row->keeper == KEEPER_SELF)
+			continue;
+		row->loses = row->contested = NULL;
+		if (row->keeper == KEEPER_LIMITS)
+			persist_limits_losers(a, w, row);
+		else if (row->keeper == KEEPER_LINK)
+			row->loses = by_netplan(a, m, w, row);
+		else
+			by_owner(a, m, row);
+		if (!row->loses && row->keeper == KEEPER_BOOT_ARGUMENT)
+			row->loses = by_boot_menu(a, w);
+	}
+}
+
+/*
+ * What ties a kept value to a device rather than to a name, and finding that device again at the
+ * next boot: a slot may hold another card, an interface may be called otherwise, and idle states
+ * are numbered by the driver.
+ */
+
+static const char *pci_ids(struct arena *a, const struct machine *m, const char *address)
+{
+	const struct pci_function *f = machine_pci(m, address);
+
+	if (!f || !seen_ok(&f->vendor.f) || !seen_ok(&f->device.f))
+		return NULL;
+	return arena_printf(a, "%04llx:%04llx", (unsigned long long)f->vendor.v,
+			    (unsigned long long)f->device.v);
+}
+
+/* "C6" of "/sys/devices/system/cpu/cpu3/cpuidle/state2/disable"; NULL: not seen, "" no such path.
+ */
+static const char *idle_name(const struct machine *m, const char *path)
+{
+	unsigned cpu, state;
+	char rest[16];
+
+	if (sscanf(path, "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/%15s", &cpu, &state,
+		   rest) != 3)
+		return "";
+	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
+		if (!seen_ok(&g->cpus.f) || !idset_has(&g->cpus.v, cpu))
+			continue;
+		LIST_FOR_EACH (struct idle_state, s, &g->states)
+			if (s->index == state)
+				return fact_text(&s->name, NULL);
+	}
+	return NULL;
+}
+
+const char *persist_device(struct arena *a, const struct machine *m, const struct knob *k)
+{
+	const struct nic *n;
+	const char *ids;
+
+	switch (k->kind) {
+	case KNOB_NVML:
+	case KNOB_HELPER:
+		/* A GPU that is no PCI function of its own (GB10's) has nothing to compare. */
+		ids = pci_ids(a, m, k->object);
+		return ids ? ids : "";
+	case KNOB_PCI:
+		return pci_ids(a, m, k->object);
+	case KNOB_LINK:
+		n = machine_nic(m, k->object);
+		return n ? n->pci : NULL;
+	case KNOB_SYSFS:
+		return idle_name(m, k->name);
+	default:
+		return "";
+	}
+}
+
+/* The interface that hangs from the function: the one of that name, else the only one. */
+static const char *interface_of(const struct machine *m, const char *pci, const char *name)
+{
+	const struct nic *named = machine_nic(m, name);
+	const char *found = NULL;
+
+	if (named && (!*pci || strcmp(named->pci, pci) == 0))
+		return named->name;
+	LIST_FOR_EACH (struct nic, n, &m->net.nics) {
+		if (!*pci || strcmp(n->pci, pci) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = n->name;
+	}
+	return found;
+}
+
+const struct knob *persist_find(struct arena *a, const struct machine *m, const struct kept *row,
+				const char **why)
+{
+	struct knob *k = ARENA_NEW(a, struct knob);
+	const char *now;
+
+	*k = row->knob;
+	if (k->kind == KNOB_LINK) {
+		k->object = interface_of(m, row->device, k->object);
+		*why = "there is no such interface";
+		return k->object ? k : NULL;
+	}
+	now = persist_device(a, m, k);
+	if (!*row->device || (now && strcmp(now, row->device) == 0))
+		return k;
+	*why = now && *now ? arena_printf(a, "it was %s, and now %s stands there", row->device, now)
+			   : arena_printf(a, "%s is not there", row->device);
+	return NULL;
+}
+
+const char *persist_target(struct arena *a, const struct machine *m, const char *id,
+			   const struct knob *k, struct persist_targets *cache)
+{
+	const struct setting *s = setting_find(id);
+	struct map *targets;
+
+	if (!s)
+		return NULL;
+	if (cache->s != s) {
+		targets = setting_targets(a, m, s);
+		*cache = (struct persist_targets){ .s = s,
+						   .items = map_sorted(a, targets),
+						   .n = targets->n };
+	}
+	/* Rows come in the order of targets, mostly. */
+	for (size_t i = 0; i < cache->n; i++) {
+		size_t at = (cache->next + i) % cache->n;
+
+		if (!setting_reaches(a, s, cache->items[at].value, k))
+			continue;
+		cache->next = at;
+		return cache->items[at].key;
+	}
+	return NULL;
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "tune/persist/persist.h"
 #include "tune/persist/quote.h"
+#include "base/path.h"
 
 enum { HEADER_WIDTH = 96 };
 
@@ -320,4 +321,377 @@ void persist_make(struct arena *a, const struct machine *m, const struct persist
 	request_file(a, out);
 	/* Last: it is what acts on the others. */
 	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));
+}
+
+/*
+ * The boot-time unit: writes what no file of the system's own keeps, and the report of the boot.
+ * It is given as little as its rows need. It undoes nothing when it stops.
+ */
+
+struct needs {
+	bool gpu, pci, link;
+	bool loads_driver; /* nobody else loads the GPU driver and makes its devices */
+};
+
+static struct needs needs_of(const struct machine *m, const struct persist *p)
+{
+	const struct service *daemon = machine_service(m, "nvidia-persistenced.service");
+	struct needs out = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->rows[i].keeper != KEEPER_UNIT)
+			continue;
+		out.gpu |= p->rows[i].knob.kind == KNOB_NVML || p->rows[i].knob.kind == KNOB_HELPER;
+		out.pci |= p->rows[i].knob.kind == KNOB_PCI;
+		out.link |= p->rows[i].knob.kind == KNOB_LINK;
+	}
+	out.loads_driver = out.gpu && !(daemon && fact_or(&daemon->enabled, 0) == 1);
+	return out;
+}
+
+/*
+ * After whatever may set the same (the driver's daemon, tuned, the managers of links), before what
+ * runs work. Ordering alone: none of them is pulled in.
+ */
+static const char order[] =
+	"After=nvidia-persistenced.service nvidia-fabricmanager.service\n"
+	"After=systemd-modules-load.service systemd-sysctl.service systemd-tmpfiles-setup.service\n"
+	"After=tuned.service power-profiles-daemon.service cpupower.service\n"
+	"After=network.target NetworkManager.service systemd-networkd.service\n"
+	"Before=slurmd.service kubelet.service docker.service\n";
+
+/* What a unit that writes to /sys can do without, whatever it writes. A call that it may not make
+ * (it reads the machine first, the kernel's log too) is refused, and does not end it. */
+static const char hardening[] = "NoNewPrivileges=yes\n"
+				"ProtectSystem=strict\n"
+				"ReadWritePaths=/var/lib/gputune\n"
+				"ProtectHome=yes\n"
+				"PrivateTmp=yes\n"
+				"ProtectClock=yes\n"
+				"ProtectControlGroups=yes\n"
+				"ProtectHostname=yes\n"
+				"ProtectKernelLogs=yes\n"
+				"RestrictNamespaces=yes\n"
+				"RestrictRealtime=yes\n"
+				"RestrictSUIDSGID=yes\n"
+				"LockPersonality=yes\n"
+				"SystemCallArchitectures=native\n"
+				"SystemCallErrorNumber=EPERM\n"
+				"IPAddressDeny=any\n"
+				"UMask=0077\n"
+				"KeyringMode=private\n";
+
+/* The driver's own loader makes devices and modules; a library of the driver may map code. */
+static void privileges(struct text *t, const struct needs *n)
+{
+	text_add(t, "CapabilityBoundingSet=CAP_SYS_ADMIN");
+	text_add(t, n->link ? " CAP_NET_ADMIN" : "");
+	text_add(t, n->loads_driver ? " CAP_SYS_MODULE CAP_MKNOD" : "");
+	text_add(t, "\nSystemCallFilter=@system-service");
+	text_add(t, n->loads_driver ? " @module mknod mknodat\n" : "\n");
+	text_add(t, n->loads_driver ? "" : "ProtectKernelModules=yes\n");
+	text_add(t, n->gpu ? "" : "MemoryDenyWriteExecute=yes\n");
+	if (!n->loads_driver) {
+		text_add(t, "DevicePolicy=closed\n");
+		text_add(t, n->gpu ? "DeviceAllow=char-nvidia rw\nDeviceAllow=char-nvidiactl rw\n"
+				     "DeviceAllow=char-nvidia-frontend rw\n"
+				     "DeviceAllow=char-nvidia-caps rw\n"
+				     "DeviceAllow=char-nvidia-nvswitch rw\n"
+				     "DeviceAllow=char-nvidia-uvm rw\n"
+				   : "");
+	}
+	/* Netlink names the interfaces, a datagram socket carries ethtool's requests. */
+	text_add(t, "RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET\n");
+}
+
+const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
+			 const char *program)
+{
+	TEXT_AUTO t = { 0 };
+	struct needs n = needs_of(m, p);
+
+	persist_header(&t, p->rows, p->n, KEEPER_UNIT, PERSIST_UNIT_NAME);
+	text_add(&t, "[Unit]\n"
+		     "Description=GPU machine settings that do not outlive a boot by themselves\n"
+		     "ConditionPathExists=" PERSIST_REQUEST "\n");
+	text_add(&t, order);
+	text_add(&t, "\n[Service]\nType=oneshot\nRemainAfterExit=yes\n");
+	text_printf(&t, "ExecStart=%s apply --boot\n", quote_unit(a, program, NULL));
+	text_add(&t, "TimeoutStartSec=3min\nStateDirectory=gputune\nStateDirectoryMode=0700\n");
+	text_add(&t, hardening);
+	privileges(&t, &n);
+	text_add(&t, "\n[Install]\nWantedBy=multi-user.target\n");
+	return arena_strdup(a, t.s);
+}
+
+/*
+ * udev rules for the queues of block devices, by what kind of device it is: names like sda may be
+ * another disk after the next boot. A rule is as wide as its setting: it matches a class of which
+ * every disk of this machine shall have the value, else a model; what neither can tell from others
+ * is refused.
+ */
+
+enum { WIDTH_CLASS, WIDTH_MODEL, WIDTHS };
+
+static const struct {
+	const char *prefix, *transport, *match; /* transport NULL: any */
+	bool spins;				/* rotational tells two kinds apart */
+} classes[] = {
+	{ "nvme", NULL, "KERNEL==\"nvme[0-9]*n[0-9]*\"", false },
+	{ "vd", NULL, "KERNEL==\"vd[a-z]*\"", false },
+	{ "mmcblk", NULL, "KERNEL==\"mmcblk[0-9]*\"", false },
+	{ "sd", "usb", "KERNEL==\"sd[a-z]*\", ENV{ID_BUS}==\"usb\"", true },
+	{ "sd", NULL, "KERNEL==\"sd[a-z]*\", ENV{ID_BUS}!=\"usb\"", true },
+};
+enum { CLASSES = sizeof(classes) / sizeof(classes[0]), NO_CLASS = CLASSES };
+
+static size_t class_of(const struct disk *d)
+{
+	for (size_t i = 0; i < CLASSES; i++)
+		if (str_starts(d->name, classes[i].prefix) &&
+		    (!classes[i].transport ||
+		     str_starts(fact_text(&d->transport, ""), classes[i].transport)))
+			return i;
+	return NO_CLASS;
+}
+
+static bool is_same_class(const struct disk *x, const struct disk *y)
+{
+	size_t c = class_of(x);
+
+	return c != NO_CLASS && c == class_of(y) &&
+	       (!classes[c].spins || fact_or(&x->rotational, 0) == fact_or(&y->rotational, 0));
+}
+
+static bool is_same_model(const struct disk *x, const struct disk *y)
+{
+	return is_same_class(x, y) && seen_ok(&x->model.f) && seen_ok(&y->model.f) &&
+	       strcmp(x->model.v, y->model.v) == 0;
+}
+
+/* "/sys/block/sda/queue/scheduler" -> the disk, and *attribute "queue/scheduler". */
+static const struct disk *disk_of(struct arena *a, const struct machine *m, const struct knob *k,
+				  const char **attribute)
+{
+	const char *name = k->name + strlen("/sys/block/"), *slash = strchr(name, '/');
+
+	if (!slash)
+		return NULL;
+	*attribute = slash + 1;
+	return machine_disk(m, arena_strndup(a, name, (size_t)(slash - name)));
+}
+
+/* What the disk has now, as far as the facts go; NULL: not known. */
+static const char *now_of(struct arena *a, const struct disk *d, const char *attribute)
+{
+	const struct {
+		const char *name;
+		const struct fact_int *number;
+	} numbers[] = {
+		{ "queue/nr_requests", &d->nr_requests },
+		{ "queue/read_ahead_kb", &d->read_ahead_kb },
+		{ "queue/max_sectors_kb", &d->max_sectors_kb },
+		{ "queue/rq_affinity", &d->rq_affinity },
+		{ "queue/nomerges", &d->nomerges },
+		{ "queue/wbt_lat_usec", &d->wbt_lat_us },
+	};
+
+	if (strcmp(attribute, "queue/scheduler") == 0)
+		return fact_text(&d->scheduler, NULL);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (strcmp(attribute, numbers[i].name) == 0 && seen_ok(&numbers[i].number->f))
+			return arena_printf(a, "%lld", numbers[i].number->v);
+	return NULL;
+}
+
+/* What the other disk shall have or has: the same value? */
+static bool agrees(struct arena *a, const struct machine *m, const struct persist *p,
+		   const struct disk *other, const char *attribute, const char *value)
+{
+	const char *its, *now;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].knob.kind == KNOB_SYSFS &&
+		    str_starts(p->rows[i].knob.name, "/sys/block/") &&
+		    disk_of(a, m, &p->rows[i].knob, &its) == other && strcmp(its, attribute) == 0)
+			return strcmp(p->rows[i].value, value) == 0;
+	now = now_of(a, other, attribute);
+	return now && strcmp(now, value) == 0;
+}
+
+/* Whether every disk that a rule of this width meets agrees. */
+static bool fits(struct arena *a, const struct machine *m, const struct persist *p,
+		 const struct disk *d, int width, const char *attribute, const char *value)
+{
+	LIST_FOR_EACH (struct disk, other, &m->storage.disks) {
+		if (width == WIDTH_CLASS ? !is_same_class(d, other) : !is_same_model(d, other))
+			continue;
+		if (!agrees(a, m, p, other, attribute, value))
+			return false;
+	}
+	return width == WIDTH_CLASS || (seen_ok(&d->model.f) && *d->model.v);
+}
+
+static const char *conditions(struct arena *a, const struct disk *d, int width)
+{
+	size_t c = class_of(d);
+	const char *text = arena_printf(
+		a, "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", %s",
+		classes[c].match);
+
+	if (classes[c].spins)
+		text = arena_printf(a, "%s, ATTR{queue/rotational}==\"%lld\"", text,
+				    fact_or(&d->rotational, 0));
+	if (width == WIDTH_MODEL)
+		text = arena_printf(a, "%s, ATTRS{model}==%s", text,
+				    quote_udev_match(a, d->model.v, NULL));
+	return text;
+}
+
+/* Every token is taken by itself: the attribute may hold no character of the format. */
+static const char *rule(struct arena *a, const struct machine *m, const struct persist *p,
+			const struct kept *row, const char **why)
+{
+	const char *attribute, *value = quote_udev(a, row->value, why);
+	const struct disk *d = disk_of(a, m, &row->knob, &attribute);
+
+	if (!value)
+		return NULL;
+	*why = "the disk was not seen";
+	if (!d)
+		return NULL;
+	*why = "no rule tells this kind of disk from others";
+	if (class_of(d) == NO_CLASS ||
+	    strspn(attribute, "abcdefghijklmnopqrstuvwxyz_/") != strlen(attribute))
+		return NULL;
+	for (int width = WIDTH_CLASS; width < WIDTHS; width++)
+		if (fits(a, m, p, d, width, attribute, row->value))
+			return arena_printf(a, "%s, ATTR{%s}=%s\n", conditions(a, d, width),
+					    attribute, value);
+	*why = "disks of the same model have different values: no rule tells them apart";
+	return NULL;
+}
+
+/* A scheduler sets the queue's depth anew. */
+static bool comes_first(const struct kept *row)
+{
+	return str_ends(row->knob.name, "/queue/scheduler");
+}
+
+static void add_rules(struct arena *a, const struct machine *m, struct persist *p, struct text *out,
+		      bool first)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct kept *row = &p->rows[i];
+		const char *why = "", *one;
+
+		if (row->keeper != KEEPER_UDEV || comes_first(row) != first)
+			continue;
+		one = rule(a, m, p, row, &why);
+		if (!one)
+			persist_refuse(row, why);
+		else if (!out->s || !strstr(out->s, one))
+			text_printf(out, "# %s\n%s", row->id, one);
+	}
+}
+
+void persist_udev(struct arena *a, const struct machine *m, struct persist *p)
+{
+	TEXT_AUTO body = { 0 }, all = { 0 };
+
+	add_rules(a, m, p, &body, true);
+	add_rules(a, m, p, &body, false);
+	if (!body.len)
+		return;
+	persist_header(&all, p->rows, p->n, KEEPER_UDEV, PERSIST_UDEV);
+	text_add(&all, body.s);
+	persist_add_file(a, p, PERSIST_UDEV, 0644, all.s);
+}
+
+/*
+ * Who else limits locked memory. In sessions pam_limits lets the more particular domain win,
+ * wherever it stands, and the later file among equals (limits.conf is before all of limits.d); for
+ * services the last drop-in of systemd's manager wins, by its name.
+ */
+
+enum { WORDS = 4 };
+
+static bool is_no_limit(const char *s)
+{
+	static const char *const words[] = { "unlimited", "infinity", "-1", "infinity:infinity" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(s, words[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_later(const struct persist_source *s, const char *ours)
+{
+	return strcmp(path_name(s->path), path_name(ours)) > 0;
+}
+
+/* "* hard memlock 65536": our lines are for everybody, and for root. */
+static void session_line(struct arena *a, const struct persist_source *s, unsigned number,
+			 char *line, struct kept *row)
+{
+	char *words[WORDS] = { NULL }, *save = NULL;
+	bool alike;
+
+	line[strcspn(line, "#")] = '\0';
+	for (size_t i = 0; i < WORDS; i++) {
+		words[i] = strtok_r(i ? NULL : line, " \t\r", &save);
+		if (!words[i])
+			return;
+	}
+	if (strcmp(words[2], "memlock") != 0 || is_no_limit(words[3]))
+		return;
+	alike = strcmp(words[0], "*") == 0 || strcmp(words[0], "root") == 0;
+	if (!alike)
+		row->contested = arena_printf(a, "%s:%u sets %s for %s", s->path, number, words[3],
+					      words[0]);
+	else if (str_starts(s->path, "/etc/security/limits.d/") && is_later(s, PERSIST_LIMITS))
+		row->loses = arena_printf(a, "%s:%u sets %s for %s", s->path, number, words[3],
+					  words[0]);
+}
+
+static void service_line(struct arena *a, const struct persist_source *s, unsigned number,
+			 char *line, struct kept *row)
+{
+	char *equals = strchr(line, '='), *key, *value;
+	size_t n;
+
+	if (!equals || !is_later(s, PERSIST_SYSTEM_CONF))
+		return;
+	key = arena_strdup(a, str_trim(line, (size_t)(equals - line), &n));
+	key[n] = '\0';
+	value = arena_strdup(a, str_trim(equals + 1, strlen(equals + 1), &n));
+	value[n] = '\0';
+	if (strcmp(key, "DefaultLimitMEMLOCK") == 0 && *value && !is_no_limit(value))
+		row->loses = arena_printf(a, "%s:%u sets %s for services", s->path, number, value);
+}
+
+void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row)
+{
+	for (size_t i = 0; i < w->n_sources; i++) {
+		const struct persist_source *s = &w->sources[i];
+		bool service = strstr(s->path, "/systemd/system.conf.d/") != NULL;
+		unsigned number = 0;
+
+		if ((!service && !str_starts(s->path, "/etc/security/limits.")) ||
+		    strcmp(s->path, PERSIST_LIMITS) == 0 ||
+		    strcmp(s->path, PERSIST_SYSTEM_CONF) == 0)
+			continue;
+		for (const char *at = s->text; *at; at += *at == '\n') {
+			size_t n = strcspn(at, "\n");
+			char *line = arena_strndup(a, at, n);
+
+			number++;
+			at += n;
+			if (service)
+				service_line(a, s, number, line, row);
+			else
+				session_line(a, s, number, line, row);
+		}
+	}
 }

@@ -4,12 +4,13 @@
  * plan as a whole, the user's own connection and the kernel's lockdown. The first that holds is
  * the change's gate; those that somebody may lift come last.
  */
-#include "tune/plan/gate.h"
-
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tune/plan/gate.h"
 #include "base/text.h"
-#include "tune/plan/owner_match.h"
+#include "tune/plan/owner.h"
 #include "look/settings/predicates.h"
 
 static const char perf[] = "pcie_bus_perf";
@@ -266,5 +267,522 @@ void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish
 				c->refusal = why;
 			}
 		}
+	}
+}
+
+/* Isolation that leaves nobody to do the kernel's own work. See kernel-parameters: isolcpus,
+ * nohz_full, rcu_nocbs. */
+
+static bool isolates(const struct change *c)
+{
+	return c->knob.kind == KNOB_BOOTARG &&
+	       (strcmp(c->knob.name, "isolcpus") == 0 || strcmp(c->knob.name, "nohz_full") == 0 ||
+		strcmp(c->knob.name, "rcu_nocbs") == 0);
+}
+
+/* The list after the flags of "managed_irq,domain,4-7". */
+static const char *list_of(const char *value)
+{
+	while (*value >= 'a' && *value <= 'z' && strchr(value, ','))
+		value = strchr(value, ',') + 1;
+	return value;
+}
+
+static unsigned last_of(const struct idset *s)
+{
+	return s->n ? s->r[s->n - 1].hi : 0;
+}
+
+/* "all" is every CPU, "N" the last one: "8-N". */
+static bool parse(struct gates *g, const char *value, struct idset *out)
+{
+	const struct cpus *c = &g->m->cpu;
+	const struct idset *all = seen_ok(&c->possible.f) ? &c->possible.v : &c->online.v;
+	TEXT_AUTO list = { 0 };
+
+	if (strcmp(list_of(value), "all") == 0) {
+		*out = c->online.v;
+		return true;
+	}
+	for (const char *at = list_of(value); *at; at++) {
+		if (*at == 'N')
+			text_printf(&list, "%u", last_of(all));
+		else
+			text_addc(&list, *at);
+	}
+	return idset_parse(g->a, list.s ? list.s : "", out) == 0;
+}
+
+const char *gate_housekeeping(struct gates *g, const struct change *c)
+{
+	const struct cpus *cpus = &g->m->cpu;
+	const char *arg = c->knob.name;
+	struct idset apart;
+
+	if (!isolates(c) || !*c->after || strcmp(c->after, "not set") == 0)
+		return NULL;
+	if (!seen_ok(&cpus->online.f))
+		return arena_printf(g->a,
+				    "which CPUs are online is not known, so %s cannot be "
+				    "judged: set it by hand",
+				    arg);
+	if (!parse(g, c->after, &apart))
+		return arena_printf(g->a, "%s=%s is no list of CPUs: write it like 4-7,12", arg,
+				    c->after);
+	if (idset_contains(&apart, &cpus->online.v))
+		return arena_printf(g->a,
+				    "%s=%s takes every CPU and leaves none for the kernel's "
+				    "own work: leave out at least CPU 0",
+				    arg, c->after);
+	if (idset_has(&apart, 0))
+		return arena_printf(g->a,
+				    "%s=%s takes CPU 0, which boots the machine and keeps "
+				    "its time: leave it out",
+				    arg, c->after);
+	LIST_FOR_EACH (struct numa_node, n, &cpus->nodes)
+		if (seen_ok(&n->cpus.f) && n->cpus.v.n && idset_contains(&apart, &n->cpus.v))
+			return arena_printf(g->a,
+					    "%s=%s leaves no CPU of node %u (%s) for the "
+					    "kernel's own work there: leave out at least one",
+					    arg, c->after, n->index,
+					    idset_format(g->a, &n->cpus.v));
+	return NULL;
+}
+
+/* Changes that programs on a GPU would feel: a mode that throws them out, a lower clock or power
+ * limit, the fabric between GPUs. */
+
+enum { NAMED_MAX = 4 };
+
+static bool lowers(const char *after, const struct fact_int *now)
+{
+	long long v;
+
+	return parse_i64(after, &v) == 0 && seen_ok(&now->f) && v < now->v;
+}
+
+/* "MIN,MAX" holds the clock below what it is now, or below the most where that is unknown. */
+static bool locks_below(const char *after, const struct fact_int *now, const struct fact_int *most)
+{
+	const struct fact_int *clock = seen_ok(&now->f) ? now : most;
+	long long low, high;
+
+	return sscanf(after, "%lld,%lld", &low, &high) == 2 && seen_ok(&clock->f) &&
+	       high < clock->v;
+}
+
+/* Programs on this GPU would feel the change. */
+static bool disturbs(const struct change *c, const struct gpu *g)
+{
+	const char *name = c->knob.name;
+
+	if (strcmp(name, "compute-mode") == 0 || strcmp(name, "mig-mode") == 0 ||
+	    strcmp(name, "ecc-mode") == 0)
+		return true;
+	if (strcmp(name, "persistence-mode") == 0)
+		return strcmp(c->after, "0") == 0;
+	if (strcmp(name, "power-limit") == 0)
+		return lowers(c->after, &g->power_limit_mw);
+	if (strcmp(name, "gpu-clock-lock") == 0)
+		return locks_below(c->after, &g->clock_sm_mhz, &g->clock_sm_max_mhz);
+	if (strcmp(name, "memory-clock-lock") == 0)
+		return locks_below(c->after, &g->clock_mem_mhz, &g->clock_mem_max_mhz);
+	return c->effect == EFFECT_DRIVER_RELOAD;
+}
+
+/* Changes that are about all GPUs at once. */
+static bool disturbs_all(const struct change *c)
+{
+	if (c->knob.kind == KNOB_UNIT)
+		return strcmp(c->knob.name, "nvidia-fabricmanager.service") == 0 ||
+		       (strcmp(c->knob.name, "nvidia-persistenced.service") == 0 &&
+			!str_starts(c->after, "enabled"));
+	return c->knob.kind == KNOB_MODPARAM && c->effect == EFFECT_DRIVER_RELOAD &&
+	       str_starts(c->knob.name, "nvidia");
+}
+
+static const char *sentence(struct gates *g, const struct change *c, const struct gpu *gpu)
+{
+	const struct gpu_process *it = gpu->processes.items;
+	size_t n = gpu->processes.n;
+	TEXT_AUTO who = { 0 };
+
+	for (size_t i = 0; i < n && i < NAMED_MAX; i++)
+		text_printf(&who, "%s%s %u", i ? ", " : "", fact_text(&it[i].command, "process"),
+			    it[i].index);
+	if (n > NAMED_MAX)
+		text_printf(&who, " and %zu more", n - NAMED_MAX);
+	return arena_printf(g->a,
+			    "gpu%u runs %zu program%s (%s) that would feel it: wait or stop %s, or "
+			    "say --allow %s",
+			    gpu->index, n, n == 1 ? "" : "s", who.s, n == 1 ? "it" : "them",
+			    c->s->id);
+}
+
+const char *gate_gpu_busy(struct gates *g, const struct change *c)
+{
+	bool all = disturbs_all(c);
+
+	if (!all && c->knob.kind != KNOB_NVML)
+		return NULL;
+	LIST_FOR_EACH (struct gpu, gpu, &g->m->gpu.gpus) {
+		bool mine = all || (strcmp(gpu->pci, c->knob.object) == 0 && disturbs(c, gpu));
+
+		if (mine && gpu->processes.n)
+			return sentence(g, c, gpu);
+	}
+	return NULL;
+}
+
+/* Huge pages beyond the memory that can be spared: a tenth of it stays with everything else. What
+ * the plan's earlier changes take counts. */
+
+enum { SPARE = 10 }; /* a tenth */
+
+struct request {
+	long long size_kb, pages; /* pages: more than there are */
+	long long node;		  /* -1: the whole machine */
+};
+
+static bool memory_parse(const struct machine *m, const struct change *c, struct request *r)
+{
+	long long before, after;
+	unsigned node;
+	int n = 0;
+
+	r->node = -1;
+	if (c->knob.kind == KNOB_SYSCTL && strcmp(c->knob.name, "vm.nr_hugepages") == 0) {
+		r->size_kb = fact_or(&m->memory.hugepage_size_kb, 0);
+	} else if (c->knob.kind != KNOB_SYSFS) {
+		return false;
+	} else if (sscanf(c->knob.name,
+			  "/sys/devices/system/node/node%u/hugepages/"
+			  "hugepages-%lldkB/nr_hugepages%n",
+			  &node, &r->size_kb, &n) == 2 &&
+		   n) {
+		r->node = node;
+	} else if (sscanf(c->knob.name, "/sys/kernel/mm/hugepages/hugepages-%lldkB/nr_hugepages%n",
+			  &r->size_kb, &n) != 1 ||
+		   !n) {
+		return false;
+	}
+	if (r->size_kb <= 0 || !c->before || parse_i64(c->before, &before) ||
+	    parse_i64(c->after, &after) || before < 0)
+		return false;
+	r->pages = after - before;
+	return r->pages > 0;
+}
+
+static const char *refuse(struct gates *g, const struct request *r, long long room,
+			  const char *where)
+{
+	long long fit = room > 0 ? room / r->size_kb : 0;
+
+	return arena_printf(g->a,
+			    "%lld more pages of %lld MiB need %.1f GiB, and %s %.1f GiB can be "
+			    "spared, a tenth of it kept back: ask for %lld more at most, or free "
+			    "memory first",
+			    r->pages, r->size_kb / 1024,
+			    (double)r->pages * (double)r->size_kb / (1 << 20), where,
+			    room > 0 ? (double)room / (1 << 20) : 0.0, fit);
+}
+
+static const char *on_node(struct gates *g, const struct request *r, long long need_kb)
+{
+	LIST_FOR_EACH (struct numa_node, n, &g->m->cpu.nodes) {
+		long long room;
+
+		if (n->index != r->node || n->index >= GATE_NODES_MAX ||
+		    !seen_ok(&n->mem_free_bytes.f))
+			continue;
+		room = n->mem_free_bytes.v / 1024 - fact_or(&n->mem_total_bytes, 0) / 1024 / SPARE -
+		       g->node_huge_kb[n->index];
+		if (need_kb > room)
+			return refuse(g, r, room, arena_printf(g->a, "of node %u only", n->index));
+		g->node_huge_kb[n->index] += need_kb;
+		return NULL;
+	}
+	return NULL;
+}
+
+const char *gate_huge_pages(struct gates *g, const struct change *c)
+{
+	const struct memory *mem = &g->m->memory;
+	struct request r = { 0 };
+	long long need_kb, room;
+	const char *why;
+
+	if (!memory_parse(g->m, c, &r))
+		return NULL;
+	if (__builtin_mul_overflow(r.pages, r.size_kb, &need_kb))
+		return refuse(g, &r, 0, "only");
+	if (seen_ok(&mem->available_kb.f) || seen_ok(&mem->free_kb.f)) {
+		room = (seen_ok(&mem->available_kb.f) ? mem->available_kb.v : mem->free_kb.v) -
+		       fact_or(&mem->total_kb, 0) / SPARE - g->huge_kb;
+		if (need_kb > room)
+			return refuse(g, &r, room, "only");
+	}
+	why = r.node >= 0 ? on_node(g, &r, need_kb) : NULL;
+	if (!why)
+		g->huge_kb += need_kb;
+	return why;
+}
+
+/* Values that the hardware or the kernel does not take: the machine's own maxima where they are
+ * facts. Memory for huge pages is in gate_memory.c. */
+
+static const char *above(struct gates *g, const struct change *c, const struct fact_int *max,
+			 const char *unit)
+{
+	long long v;
+
+	if (parse_i64(c->after, &v) || !seen_ok(&max->f) || v <= max->v)
+		return NULL;
+	return arena_printf(g->a, "%s takes %lld%s at most, not %lld", knob_text(g->a, &c->knob),
+			    max->v, unit, v);
+}
+
+static const char *below(struct gates *g, const struct change *c, long long min, const char *unit)
+{
+	long long v;
+
+	if (parse_i64(c->after, &v) || v >= min)
+		return NULL;
+	return arena_printf(g->a, "%s takes %lld%s at least, not %lld", knob_text(g->a, &c->knob),
+			    min, unit, v);
+}
+
+static const char *no_such_word(struct gates *g, const struct change *c, const char *words)
+{
+	if (gate_has_word(words, c->after))
+		return NULL;
+	return arena_printf(g->a, "%s offers %s, not %s", knob_text(g->a, &c->knob), words,
+			    c->after);
+}
+
+/* --- GPUs --------------------------------------------------------------------------------------
+ */
+
+static const char *clock_lock(struct gates *g, const struct change *c, const struct gpu *gpu,
+			      const struct fact_int *max)
+{
+	long long low, high;
+
+	if (sscanf(c->after, "%lld,%lld", &low, &high) != 2)
+		return NULL;
+	if (low > high)
+		return arena_printf(g->a,
+				    "a lock from %lld to %lld MHz is empty: the lower clock "
+				    "comes first",
+				    low, high);
+	if (!seen_ok(&max->f) || high <= max->v)
+		return NULL;
+	return arena_printf(g->a, "gpu%u reaches %lld MHz at most, not %lld: ask for %lld or less",
+			    gpu->index, max->v, high, max->v);
+}
+
+static const char *gpu_limit(struct gates *g, const struct change *c)
+{
+	LIST_FOR_EACH (struct gpu, gpu, &g->m->gpu.gpus) {
+		const char *why;
+
+		if (strcmp(gpu->pci, c->knob.object) != 0)
+			continue;
+		if (strcmp(c->knob.name, "gpu-clock-lock") == 0)
+			return clock_lock(g, c, gpu,
+					  seen_ok(&gpu->clock_graphics_max_mhz.f)
+						  ? &gpu->clock_graphics_max_mhz
+						  : &gpu->clock_sm_max_mhz);
+		if (strcmp(c->knob.name, "memory-clock-lock") == 0)
+			return clock_lock(g, c, gpu, &gpu->clock_mem_max_mhz);
+		if (strcmp(c->knob.name, "power-limit") != 0)
+			return NULL;
+		why = above(g, c, &gpu->power_limit_max_mw, " mW");
+		return why || !seen_ok(&gpu->power_limit_min_mw.f)
+			       ? why
+			       : below(g, c, gpu->power_limit_min_mw.v, " mW");
+	}
+	return NULL;
+}
+
+/* --- links, PCI ---------------------------------------------------------------------------------
+ */
+
+enum { MTU_MIN = 68, MRRS_MIN = 128, MRRS_MAX = 4096 };
+
+static const char *link_limit(struct gates *g, const struct change *c)
+{
+	const struct nic *n = machine_nic(g->m, c->knob.object);
+	const char *why;
+
+	if (!n)
+		return NULL;
+	if (strcmp(c->knob.name, "mtu") == 0) {
+		why = above(g, c, &n->max_mtu, " bytes");
+		return why ? why : below(g, c, MTU_MIN, " bytes");
+	}
+	if (strcmp(c->knob.name, "rx-ring") == 0)
+		return above(g, c, &n->rx_ring_max, "");
+	if (strcmp(c->knob.name, "tx-ring") == 0)
+		return above(g, c, &n->tx_ring_max, "");
+	if (strcmp(c->knob.name, "channels") == 0) {
+		why = above(g, c, &n->channels_max, "");
+		return why ? why : below(g, c, 1, "");
+	}
+	return below(g, c, 0, "");
+}
+
+/* Three bits of Device Control: 128 shifted by 0 to 5. */
+static const char *pci_limit(struct gates *g, const struct change *c)
+{
+	long long v;
+
+	if (strcmp(c->knob.name, "mrrs") != 0 || parse_i64(c->after, &v))
+		return NULL;
+	if (v >= MRRS_MIN && v <= MRRS_MAX && (v & (v - 1)) == 0)
+		return NULL;
+	return arena_printf(g->a, "a read request size is a power of two from %d to %d, not %lld",
+			    MRRS_MIN, MRRS_MAX, v);
+}
+
+/* --- files --------------------------------------------------------------------------------------
+ */
+
+/* block/blk-mq: the most requests of a scheduler's queue, and the fewest of any. */
+enum { REQUESTS_MIN = 4, REQUESTS_MAX = 2048 };
+
+/* The leaf of "/sys/block/DISK/queue/LEAF" and the disk; NULL when path is no such file. */
+static const char *gate_queue_leaf(const struct machine *m, const char *path, const struct disk **d)
+{
+	char name[64];
+	int n = 0;
+
+	if (sscanf(path, "/sys/block/%63[^/]/queue/%n", name, &n) != 1 || !n)
+		return NULL;
+	*d = machine_disk(m, name);
+	return *d ? path + n : NULL;
+}
+
+/* The scheduler that the disk will have when this change is made. */
+static const char *scheduler_then(struct gates *g, const struct disk *d)
+{
+	const char *word = fact_text(&d->scheduler, "");
+
+	for (size_t i = 0; i < g->i; i++) {
+		const struct change *c = &g->p->changes[i];
+		const struct disk *other;
+		const char *leaf;
+
+		if (c->gate || c->knob.kind != KNOB_SYSFS)
+			continue;
+		leaf = gate_queue_leaf(g->m, c->knob.name, &other);
+		if (leaf && other == d && strcmp(leaf, "scheduler") == 0)
+			word = c->after;
+	}
+	return word;
+}
+
+static const char *queue_limit(struct gates *g, const struct change *c, const struct disk *d,
+			       const char *leaf)
+{
+	struct fact_int most = { .f.seen = SEEN_OK, .v = REQUESTS_MAX };
+	const char *why;
+
+	if (strcmp(leaf, "scheduler") == 0)
+		return seen_ok(&d->schedulers.f) ? no_such_word(g, c, d->schedulers.v) : NULL;
+	if (strcmp(leaf, "max_sectors_kb") == 0)
+		return above(g, c, &d->hw_sectors_kb, " KiB");
+	if (strcmp(leaf, "read_ahead_kb") == 0) {
+		most.v = UINT_MAX;
+		why = above(g, c, &most, " KiB");
+		return why ? why : below(g, c, 0, " KiB");
+	}
+	if (strcmp(leaf, "nr_requests") != 0)
+		return NULL;
+	/* Without a scheduler there is only the device's own queue. */
+	if (strcmp(scheduler_then(g, d), "none") == 0)
+		most = d->queue_depth;
+	why = above(g, c, &most, " requests");
+	return why ? why : below(g, c, REQUESTS_MIN, " requests");
+}
+
+static const char *policy_limit(struct gates *g, const struct change *c)
+{
+	unsigned index;
+	char leaf[64];
+
+	if (sscanf(c->knob.name, "/sys/devices/system/cpu/cpufreq/policy%u/%63[a-z_]", &index,
+		   leaf) != 2)
+		return NULL;
+	LIST_FOR_EACH (struct freq_policy, p, &g->m->cpu.policies) {
+		const char *why;
+
+		if (p->index != index)
+			continue;
+		if (strcmp(leaf, "scaling_governor") == 0)
+			return seen_ok(&p->governors.f) ? no_such_word(g, c, p->governors.v) : NULL;
+		if (strcmp(leaf, "scaling_max_freq") != 0 && strcmp(leaf, "scaling_min_freq") != 0)
+			return NULL;
+		why = above(g, c, &p->hw_max_khz, " kHz");
+		return why || !seen_ok(&p->hw_min_khz.f) ? why
+							 : below(g, c, p->hw_min_khz.v, " kHz");
+	}
+	return NULL;
+}
+
+static const char *file_limit(struct gates *g, const struct change *c)
+{
+	const struct disk *d;
+	const char *leaf = gate_queue_leaf(g->m, c->knob.name, &d);
+
+	if (leaf)
+		return queue_limit(g, c, d, leaf);
+	return policy_limit(g, c);
+}
+
+/* --- sysctls ------------------------------------------------------------------------------------
+ */
+
+/* 200 came with Linux 5.8. */
+static const char *sysctl_limit(struct gates *g, const struct change *c)
+{
+	const struct fact_int most = { .f.seen = SEEN_OK, .v = 100 };
+	int major, minor;
+
+	if (strcmp(c->knob.name, "vm.swappiness") != 0 ||
+	    sscanf(fact_text(&g->m->kernel.release, ""), "%d.%d", &major, &minor) != 2 ||
+	    major * 100 + minor >= 508)
+		return NULL;
+	return above(g, c, &most, "");
+}
+
+/* OpenZFS ignores a limit of all memory or more. */
+static const char *parameter_limit(struct gates *g, const struct change *c)
+{
+	struct fact_int max = g->m->memory.total_kb;
+
+	if (strcmp(c->knob.name, "zfs.zfs_arc_max") != 0 || !seen_ok(&max.f))
+		return NULL;
+	max.v = max.v * 1024 - 1;
+	return above(g, c, &max, " bytes");
+}
+
+const char *gate_limit(struct gates *g, const struct change *c)
+{
+	switch (c->knob.kind) {
+	case KNOB_NVML:
+		return gpu_limit(g, c);
+	case KNOB_LINK:
+		return link_limit(g, c);
+	case KNOB_PCI:
+		return pci_limit(g, c);
+	case KNOB_SYSFS:
+		return file_limit(g, c);
+	case KNOB_SYSCTL:
+		return sysctl_limit(g, c);
+	case KNOB_MODPARAM:
+		return parameter_limit(g, c);
+	default:
+		return NULL;
 	}
 }

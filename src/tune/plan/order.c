@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tune/plan/owner_match.h"
+#include "tune/plan/owner.h"
 #include "tune/plan/plan.h"
 
 enum phase { PHASE_STOP, PHASE_START, PHASE_HUGE_PAGES, PHASE_REST, PHASE_BOOT, PHASES };

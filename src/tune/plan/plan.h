@@ -6,6 +6,8 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
+#include <jansson.h>
+
 #include "look/settings/check.h"
 
 /* Why a change is not made unless somebody says so; stable codes, see gate.c. */
@@ -98,5 +100,17 @@ void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish
 /* owner.c: who sets the knob today, and who wins at boot; from the facts of machine/model/config.h.
  */
 void plan_owners(struct arena *a, const struct machine *m, struct change *c);
+
+/* Plans as files: what was reviewed is what is applied. */
+
+/* schema gputune.plan/1; the caller owns the reference. */
+json_t *plan_json(const struct plan *p, int exit_code);
+/*
+ * Reads one. It is untrusted: each change must name a setting that exists, the knob must be one
+ * that this setting has on a target of this machine, and the value must be sound. *e names the file
+ * and the change. Gates are judged anew by the caller (plan_gates).
+ */
+int plan_from_json(struct arena *a, const struct machine *m, const json_t *j, const char *file,
+		   struct plan *out, struct err *e);
 
 #endif

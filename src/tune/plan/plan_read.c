@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/stamp.h"
-#include "tune/plan/plan_json.h"
+#include "tune/plan/plan.h"
 #include "tune/plan/reach.h"
 
 enum { MAX_TEXT = 4096, MAX_CHANGES = 1 << 16, MAX_OWNERS = 64, MAX_ADVICE = 1 << 12 };

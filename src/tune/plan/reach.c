@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "look/settings/current.h"
+#include "look/settings/check.h"
 #include "look/settings/subject.h"
 
 /* What rows with more than one knob write beside the row's own: patterns as in settings. */

@@ -8,6 +8,11 @@
 #ifndef TXN_JOURNAL_H
 #define TXN_JOURNAL_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "machine/host/host.h"
 #include "machine/knob/knob.h"
 
@@ -111,5 +116,78 @@ bool transaction_holds(const struct transaction *t);
 bool transaction_is_over(const struct transaction *t);
 const char *entry_state_name(enum entry_state s);
 const char *transaction_state_name(enum transaction_state s);
+
+/* One line of the journal. For txn/ alone. */
+
+/* More transactions, and changes of one, than anybody makes: a larger number is no number of ours.
+ * The largest stands in lines that are of no transaction (store.c). */
+enum { TXN_MAX = 10000000, SEQ_MAX = 10000000 };
+
+struct line_head {
+	char kind[12]; /* "begin", "intend", ..., zeroes behind it */
+	unsigned long txn;
+	size_t len; /* of its text, with the character behind the number */
+};
+
+/* What every line begins with; false for anything else. Reads no further. */
+bool line_head(const char *line, size_t n, struct line_head *out);
+/* Here, and with the zero at the end as part of the word: a long journal asks this a million times,
+ * and so it is one comparison of numbers. */
+static inline bool line_is(const struct line_head *head, const char *kind)
+{
+	return memcmp(head->kind, kind, strlen(kind) + 1) == 0;
+}
+/*
+ * Puts the line into the journal. *at is the place of its transaction in items plus one, 0 when it
+ * has none yet. -EINVAL: it makes no sense there.
+ */
+int line_apply(struct arena *a, struct journal *out, size_t *at, const struct line_head *head,
+	       const json_t *j);
+
+/*
+ * The first pass over a journal, by how its lines begin: which transactions are over, and where the
+ * lines of the others stand. For txn/ alone.
+ */
+
+/* Lines of one transaction that stand together. */
+struct stretch {
+	const char *from, *to;
+	unsigned long txn;
+};
+
+/* How a line began. */
+struct begun {
+	const char *text;
+	size_t n; /* 0: none */
+};
+
+/* A transaction of what boot files set, and the boot's id. */
+struct scanned_boot {
+	unsigned long txn;
+	struct begun id;
+};
+
+struct journal_scan {
+	bool sealed;	       /* format 2: what has no seal is not given here */
+	unsigned char *closed; /* by number */
+	size_t cap;
+	unsigned long last;
+	struct stretch *stretches;
+	size_t n, room;
+	size_t lines, bad_lines, bad_at;
+	struct begun heads[2]; /* of the newest stretch, of lines that say nothing of its end */
+	unsigned turn;
+	struct scanned_boot *boots;
+	size_t n_boots, room_boots;
+};
+
+/* Points into text. Lines whose beginning makes no sense are counted. */
+void scan_text(struct journal_scan *s, const char *text, size_t len);
+/* Nothing that is asked of a later boot stands there: it may be kept elsewhere. */
+bool scan_is_past(const struct journal_scan *s, unsigned long txn);
+void scan_free(struct journal_scan *s);
+/* Calls each for every whole line. */
+void scan_lines(const char *text, size_t len, void (*each)(void *ctx, const char *line, size_t n),
+		void *ctx);
 
 #endif

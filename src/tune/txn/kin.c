@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "machine/knob/io.h"
 #include "tune/persist/persist.h"
-#include "tune/plan/owner_match.h"
+#include "tune/plan/owner.h"
 #include "tune/txn/run.h"
 
 static bool is_absent(struct txn_run *r, const struct knob *k)

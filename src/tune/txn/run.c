@@ -7,7 +7,7 @@
 
 #include "machine/write/write.h"
 #include "machine/knob/io.h"
-#include "tune/txn/line.h"
+#include "tune/txn/journal.h"
 #include "tune/txn/state.h"
 
 static int lock(struct host *h, struct arena *a, struct err *e)

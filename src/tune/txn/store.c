@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "machine/write/write.h"
-#include "tune/txn/line.h"
-#include "tune/txn/scan.h"
+#include "tune/txn/journal.h"
 
 /* More than any disk for it holds: what is read is what is there. */
 #define FILE_BYTES_MAX ((size_t)1 << 33)
@@ -104,7 +103,7 @@ struct writing {
 	struct arena a;
 	struct journal parsed;
 	size_t *at; /* by number: place in parsed, plus one */
-	struct scan scan;
+	struct journal_scan scan;
 	enum store_how how;
 	bool sealed, move;
 	struct text journal, history;

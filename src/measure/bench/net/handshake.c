@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The openings of both sides. */
-#include "measure/bench/net/handshake.h"
-
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "measure/bench/net/handshake.h"
 
 int handshake_fail(const char *who, int r, const char *what, struct err *e)
 {
@@ -126,4 +130,95 @@ bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 	wire_proof(t->secret, t->n, a, PROOF_SERVER, proof);
 	wire_proof(t->secret, t->n, a, PROOF_KEY, key);
 	return handshake_put(fd, OPENING_PROOF, proof);
+}
+
+/* Reads the token's file, and only one that others cannot read. */
+
+int random_bytes(void *out, size_t n)
+{
+	ssize_t got;
+
+	do
+		got = getrandom(out, n, 0);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)n ? 0 : -EIO;
+}
+
+static int judge(const char *path, const struct stat *st, struct err *e)
+{
+	if (!S_ISREG(st->st_mode))
+		return err_set(e, -EINVAL, "%s is no regular file", path);
+	if (st->st_mode & 077) {
+		err_set(e, -EPERM, "%s can be used by others (mode %04o)", path,
+			(unsigned)(st->st_mode & 07777));
+		err_hint(e, "chmod 600 %.200s, and a new secret if others may have seen it", path);
+		return -EPERM;
+	}
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return err_set(e, -EPERM, "%s belongs to another user", path);
+	return 0;
+}
+
+static int read_secret(int fd, const char *path, struct token *out, struct err *e)
+{
+	uint8_t buf[TOKEN_MAX + 1];
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < sizeof(buf) && (got = read(fd, buf + n, sizeof(buf) - n)) != 0) {
+		if (got < 0 && errno != EINTR)
+			return err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+		n += got > 0 ? (size_t)got : 0;
+	}
+	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+		n--;
+	if (n < TOKEN_MIN || n > TOKEN_MAX) {
+		err_set(e, -EINVAL, "%s holds %zu%s bytes; a token has %d to %d", path, n,
+			n > TOKEN_MAX ? " or more" : "", TOKEN_MIN, TOKEN_MAX);
+		err_hint(e, "head -c 32 /dev/urandom | base64 makes a good one");
+		return -EINVAL;
+	}
+	memcpy(out->secret, buf, n);
+	out->n = n;
+	explicit_bzero(buf, sizeof(buf));
+	return 0;
+}
+
+int token_load(const char *path, struct token *out, struct err *e)
+{
+	/* Non-blocking: a FIFO of that name must not hold us up. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
+	struct stat st;
+
+	out->n = 0;
+	if (fd < 0)
+		return err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+	r = fstat(fd, &st) ? err_set(e, -errno, "%s cannot be looked at", path)
+			   : judge(path, &st, e);
+	if (r == 0)
+		r = read_secret(fd, path, out, e);
+	close(fd);
+	return r;
+}
+
+/* One frame out, one frame in, each within its time. */
+
+int frames_put(struct frames *f, const struct wire_frame *frame, int ms)
+{
+	uint8_t bytes[WIRE_FRAME_MAX];
+	struct net_wait w = { ms, f->stop };
+
+	return net_write(f->fd, bytes, frame_write(frame, &f->out, bytes), &w);
+}
+
+int frames_get(struct frames *f, struct wire_frame *out, int ms)
+{
+	uint8_t bytes[WIRE_FRAME_MAX];
+	struct net_wait w = { ms, f->stop };
+	size_t total = 0;
+	int r = net_read(f->fd, bytes, WIRE_HEAD, &w);
+
+	r = r ? r : frame_length(bytes, &total);
+	r = r ? r : net_read(f->fd, bytes + WIRE_HEAD, total - WIRE_HEAD, &w);
+	return r ? r : frame_read(bytes, total, &f->in, out);
 }

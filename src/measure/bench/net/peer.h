@@ -8,9 +8,8 @@
 
 #include <sys/types.h>
 
-#include "measure/bench/net/frames.h"
+#include "measure/bench/net/handshake.h"
 #include "measure/bench/net/link.h"
-#include "measure/bench/net/token.h"
 
 enum { PEER_MS = 10000, PEER_DIAL_MS = 5000, PEER_BUSY_MS = 3000 };
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
 
 static void find_speed(const struct bench_env *env, struct net_place *p)
 {

@@ -6,8 +6,13 @@
 #ifndef NET_SERVE_H
 #define NET_SERVE_H
 
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "measure/bench/net/socket.h"
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
+#include "measure/bench/net/wire.h"
 
 struct serve {
 	int listener; /* owned by the caller */
@@ -23,5 +28,52 @@ struct serve {
 int serve_listen(struct net_address *a, int *fd, struct err *e);
 /* Until stop or wake. 0 or -errno and *e; everything it opened is closed. */
 int serve_run(const struct serve *s, struct err *e);
+
+/*
+ * Where connections wait until they have said what they are: a fixed number of places, 64 bytes
+ * within five seconds. Nothing that a stranger can do holds up anybody else.
+ */
+
+enum { LOBBY_PLACES = 128 };
+
+/* A connection that has not yet said what it is, or has not yet proved it. */
+struct caller {
+	int fd;
+	long long since; /* net_now_ms() */
+	size_t n;
+	uint8_t bytes[WIRE_OPENING];
+	bool challenged;
+	struct wire_auth auth;
+	char name[NET_TEXT];
+};
+
+/* TAKEN: the descriptor is somebody else's from now on. */
+enum fate { FATE_WAIT, FATE_CLOSE, FATE_TAKEN };
+
+/* What an opening is of the handshake that every door begins with. */
+enum shake {
+	SHAKE_OTHER,   /* nothing of it: the door's own affair */
+	SHAKE_WAITS,   /* a hello, which was answered: FATE_WAIT */
+	SHAKE_ENDS,    /* a hello that could not be answered, or no proof where one is due */
+	SHAKE_REFUSED, /* another token, which it was told */
+	SHAKE_PROVEN,  /* it knows the token; handshake_admit proves the same to it */
+};
+
+struct lobby {
+	int listener; /* not blocking; owned by whoever filled this in */
+	/* An opening is whole. OPENING_VERSION: of another version, which it was told already. */
+	enum fate (*decide)(void *ctx, struct caller *c, struct opening *o);
+	void *ctx;
+	struct caller caller[LOBBY_PLACES];
+	size_t n, polled;
+};
+
+/* The step of the handshake that this opening is. */
+enum shake lobby_shake(struct caller *c, const struct token *t, const struct opening *o);
+/* What to wait for, at most 1 + LOBBY_PLACES; returns how many. lobby_turn gets the same. */
+size_t lobby_watch(struct lobby *l, struct pollfd *p);
+/* Hears all that spoke, lets in who waits outside, forgets who took too long. */
+void lobby_turn(struct lobby *l, const struct pollfd *p);
+void lobby_close(struct lobby *l);
 
 #endif

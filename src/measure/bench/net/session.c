@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/net/frames.h"
+#include "measure/bench/net/handshake.h"
 #include "measure/bench/net/rdma_serve.h"
 #include "measure/bench/net/stream.h"
 #include "measure/bench/net/sysctl.h"

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much TCP carries: streams to the peer and from it, and what a byte costs both sides. */
 #include <errno.h>
+#include <linux/tcp.h>
 #include <math.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <stdio.h>
+#include <unistd.h>
 
 #include "measure/bench/list.h"
 #include "measure/bench/net/peer.h"
 #include "measure/bench/net/place.h"
+#include "measure/bench/net/sysctl.h"
 
 enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, SLICE_NS = 10000000, VARIANT_MAX = 160 };
 
@@ -350,4 +354,396 @@ const struct bench bench_tcp = {
 	.verify = rate_verify,
 	.teardown = rate_teardown,
 	.limit = rate_limit,
+};
+
+/*
+ * How long a request takes that needs a connection of its own, with the handshake first and with
+ * the request in its first packet (TCP fast open).
+ */
+
+/* Over a long path so many would take seconds: then a window is what fits into its time. */
+enum { WINDOW = 50, CONNECT_WINDOW_MS = 250, WINDOW_LEAST = 8, SMALL_WINDOW = 5 };
+
+struct connects {
+	const struct net_arg *arg;
+	struct peer peer;
+	uint64_t count, fast;
+	double us[WINDOW];
+};
+
+static void connects_teardown(void *state)
+{
+	struct connects *s = state;
+
+	peer_close(&s->peer);
+	free(s);
+}
+
+static int connects_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+			  const char **variant, struct err *e)
+{
+	struct connects *s = calloc(1, sizeof(*s));
+	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	ask.address = s->arg->place.peer;
+	r = peer_open(&ask, &s->peer, e);
+	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	r = r ? r : peer_ready(&s->peer, e);
+	if (r) {
+		connects_teardown(s);
+		return r;
+	}
+	*variant = !s->arg->fast_open		? "handshake, then request"
+		   : !(sysctl_fast_open() & 1)	? "fast open asked for, not allowed here "
+						  "(net.ipv4.tcp_fastopen)"
+		   : !s->peer.started.fast_open ? "fast open asked for, not allowed there "
+						  "(net.ipv4.tcp_fastopen)"
+						: "fast open";
+	*state = s;
+	return 0;
+}
+
+/* The request leaves with the first packet, where that is asked for and goes. */
+static int connect_and_send(const struct connects *s, int fd, const uint8_t *bytes)
+{
+	const struct net_address *to = &s->peer.address;
+	ssize_t n;
+
+	if (s->arg->fast_open) {
+		n = sendto(fd, bytes, WIRE_OPENING, MSG_FASTOPEN | MSG_NOSIGNAL,
+			   (const struct sockaddr *)&to->ss, to->len);
+		if (n >= 0 || errno != EOPNOTSUPP)
+			return n == WIRE_OPENING ? 0 : n < 0 ? -errno : -EIO;
+	}
+	if (connect(fd, (const struct sockaddr *)&to->ss, to->len))
+		return -errno;
+	n = send(fd, bytes, WIRE_OPENING, MSG_NOSIGNAL);
+	return n == WIRE_OPENING ? 0 : n < 0 ? -errno : -EIO;
+}
+
+static bool went_fast(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+	       (info.tcpi_options & TCPI_OPT_SYN_DATA);
+}
+
+static int one_connect(struct connects *s, double *us)
+{
+	struct opening o = { .kind = OPENING_REQUEST,
+			     .version = WIRE_VERSION,
+			     .index = (uint32_t)s->count,
+			     .test = s->peer.test },
+		       answer;
+	uint8_t bytes[WIRE_OPENING], back[WIRE_OPENING];
+	int fd = socket(s->peer.address.ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+	uint64_t begin;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	opening_seal(&o, s->peer.key);
+	opening_write(&o, bytes);
+	net_no_delay(fd, true);
+	r = net_blocking(fd, PEER_DIAL_MS);
+	begin = net_now_ns();
+	r = r ? r : connect_and_send(s, fd, bytes);
+	if (r == 0)
+		n = recv(fd, back, sizeof(back), MSG_WAITALL);
+	*us = (double)(net_now_ns() - begin) / 1e3;
+	if (r == 0 && n != WIRE_OPENING)
+		r = n < 0 ? (errno == EAGAIN ? -ETIMEDOUT : -errno) : -ECONNRESET;
+	r = r ? r : opening_read(back, &answer);
+	if (r == 0 && (answer.kind != OPENING_REPLY || answer.index != o.index ||
+		       memcmp(answer.secret, o.secret, WIRE_SECRET) != 0))
+		r = -EBADMSG;
+	s->fast += r == 0 && went_fast(fd);
+	s->count++;
+	net_drop(fd);
+	return r == -EINPROGRESS ? -ETIMEDOUT : r;
+}
+
+static int connects_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct connects *s = state;
+	size_t most = s->arg->small ? SMALL_WINDOW : WINDOW, n = 0;
+	uint64_t fast = s->fast, end = net_now_ns() + CONNECT_WINDOW_MS * 1000000ull;
+
+	for (; n < most && (n < WINDOW_LEAST || net_now_ns() < end); n++) {
+		int r = one_connect(s, &s->us[n]);
+
+		if (r)
+			return peer_fail(&s->peer, r, "connecting", e);
+		if (out->observed)
+			histogram_add(out->observed, s->us[n] * 1e3);
+		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+			return err_set(e, -EINTR, "interrupted");
+	}
+	stat_sort(s->us, n);
+	out->value[0] = stat_quantile(s->us, n, 0.5);
+	out->value[1] = stat_quantile(s->us, n, 0.9);
+	out->value[2] = 100 * (double)(s->fast - fast) / (double)n;
+	return 0;
+}
+
+static int connects_verify(void *state, struct err *e)
+{
+	struct connects *s = state;
+	struct peer_counts counts;
+	int r;
+
+	peer_finishing(&s->peer);
+	r = peer_stop(&s->peer, &counts, e);
+
+	if (r)
+		return r;
+	if (counts.c.bytes != s->count)
+		return err_set(e, -EPROTO, "%llu connections were made here, %llu arrived there",
+			       (unsigned long long)s->count, (unsigned long long)counts.c.bytes);
+	return 0;
+}
+
+static void connects_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	struct frame_start_test t = { .kind = TEST_CONNECT, .streams = 1 };
+	struct net_place p;
+
+	if (!net_place_find(env, &p, out))
+		return;
+	for (int fast = 0; fast < 2; fast++)
+		net_case_add(env, out, &p, fast ? "fast-open" : "handshake",
+			     "64 bytes there and back on a connection of their own, which is then "
+			     "reset",
+			     &t, fast);
+}
+
+static const struct bench_figure connect_figures[] = {
+	{ "p50", "until answered, median of a window", "us", "us", BENCH_LOWER },
+	{ "p90", "90th percentile of a window", "us", "us", BENCH_LOWER },
+	{ "fast", "requests that left with the first packet", "percent", "%", BENCH_HIGHER },
+};
+
+const struct bench bench_tcp_connect = {
+	.name = "tcp-connect",
+	.title = "how long a request takes that needs a new connection",
+	.method =
+		"A new connection, 64 bytes on it, 64 bytes back; microseconds from the first call "
+		"to the answer. With fast-open the request is offered with the first packet; how "
+		"many were taken there is a figure of its own, since kernels refuse it unless "
+		"told otherwise. The other side checks who asks before it answers, which takes it "
+		"a few microseconds. A sample is 50 connections, or those of a quarter of a "
+		"second, at least 8.",
+	.version = 2,
+	.figures = connect_figures,
+	.n_figures = 3,
+	.observed_scale = 1e-3,
+	.brief = "-",
+	.seconds = 1,
+	.rounds = 3,
+	.cases = connects_cases,
+	.setup = connects_setup,
+	.run = connects_run,
+	.verify = connects_verify,
+	.teardown = connects_teardown,
+	.limit = net_limit_unknown,
+};
+
+/* What a connection that was idle still carries at once: a burst after a pause against a burst
+ * after another. */
+
+enum { STEADY = 5, PAUSE_LEAST_MS = 300, PAUSE_MOST_MS = 3000 };
+
+struct idle {
+	const struct net_arg *arg;
+	struct peer peer;
+	int fd;
+	uint8_t *data;
+	uint64_t bytes;
+	bool warm;
+};
+
+static void idle_teardown(void *state)
+{
+	struct idle *s = state;
+
+	if (s->fd >= 0)
+		net_drop(s->fd);
+	peer_close(&s->peer);
+	free(s->data);
+	free(s);
+}
+
+static int idle_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+		      const char **variant, struct err *e)
+{
+	struct idle *s = calloc(1, sizeof(*s));
+	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	char text[NET_TEXT];
+	int r, slow = sysctl_slow_start_after_idle();
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->arg = c->arg;
+	s->fd = -1;
+	s->data = calloc(1, s->arg->test.size);
+	ask.address = s->arg->place.peer;
+	r = s->data ? peer_open(&ask, &s->peer, e) : err_set(e, -ENOMEM, "no memory");
+	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	if (r == 0) {
+		s->fd = peer_stream(&s->peer, 0, e);
+		r = s->fd < 0 ? s->fd : peer_ready(&s->peer, e);
+	}
+	if (r) {
+		idle_teardown(s);
+		return r;
+	}
+	net_no_delay(s->fd, true);
+	stream_describe(s->fd, text);
+	*variant = arena_printf(env->a, "%s, slow start after idle %s", text,
+				slow < 0 ? "not seen"
+				: slow	 ? "on"
+					 : "off");
+	*state = s;
+	return 0;
+}
+
+static bool interrupted(const struct idle *s)
+{
+	return s->peer.frames.stop && atomic_load(s->peer.frames.stop);
+}
+
+/* Beyond the time after which the kernel takes the connection for idle. */
+static int pause_ms(const struct idle *s)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+	long long ms = 0;
+
+	if (s->arg->small)
+		return 1;
+	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0)
+		ms = 2LL * info.tcpi_rto / 1000;
+	return ms < PAUSE_LEAST_MS ? PAUSE_LEAST_MS : ms > PAUSE_MOST_MS ? PAUSE_MOST_MS : (int)ms;
+}
+
+/* Gbit/s from the first byte's sending to the answer that all are there. */
+static int burst(struct idle *s, double *rate)
+{
+	/* Not cut short: the peer counts whole bursts only. */
+	struct net_wait w = { STREAM_QUIET_MS, NULL };
+	size_t n = s->arg->test.size;
+	uint64_t begin = net_now_ns(), there;
+	int r = net_write(s->fd, s->data, n, &w);
+
+	r = r ? r : net_read(s->fd, &there, sizeof(there), &w);
+	s->bytes += n;
+	*rate = (double)n * 8 / (double)(net_now_ns() - begin);
+	return r ? r : there == s->bytes ? 0 : -EPROTO;
+}
+
+static int steady(struct idle *s, double *median)
+{
+	double rate[STEADY];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < STEADY; i++)
+		r = interrupted(s) ? -EINTR : burst(s, &rate[i]);
+	if (r == 0)
+		*median = stat_median_in_place(rate, STEADY);
+	return r;
+}
+
+static int idle_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct idle *s = state;
+	struct timespec slice = { 0, 1000000 };
+	double before = 0;
+	int r = 0;
+
+	/* A new connection is slow for reasons of its own. */
+	for (int i = 0; r == 0 && !s->warm && i < 4; i++)
+		r = steady(s, &before);
+	s->warm = true;
+	r = r ? r : steady(s, &before);
+	for (int left = pause_ms(s); r == 0 && left > 0; left--) {
+		nanosleep(&slice, NULL);
+		r = interrupted(s) ? -EINTR : 0;
+	}
+	r = r ? r : burst(s, &out->value[0]);
+	if (r == -EPROTO)
+		return err_set(e, r, "%s says that another number of bytes arrived than were sent",
+			       s->peer.address.text);
+	if (r)
+		return peer_fail(&s->peer, r, "sending a burst", e);
+	out->value[1] = before;
+	out->value[2] = 100 * out->value[0] / before;
+	return 0;
+}
+
+static int idle_verify(void *state, struct err *e)
+{
+	struct idle *s = state;
+	struct peer_counts counts;
+	int r;
+
+	peer_finishing(&s->peer);
+	shutdown(s->fd, SHUT_WR);
+	r = peer_stop(&s->peer, &counts, e);
+	if (r == 0 && counts.c.bytes != s->bytes)
+		return err_set(e, -EPROTO, "%llu bytes were sent, %llu received",
+			       (unsigned long long)s->bytes, (unsigned long long)counts.c.bytes);
+	return r;
+}
+
+static void idle_cases(const struct bench_env *env, struct bench_cases *out)
+{
+	struct frame_start_test t = { .kind = TEST_BURST, .streams = 1, .size = 1 << 20 };
+	struct net_place p;
+
+	if (!net_place_find(env, &p, out))
+		return;
+	net_case_add(env, out, &p, "1MiB",
+		     "bursts of 1 MiB to the peer, the pause is twice the "
+		     "retransmission time-out, 300 ms at least",
+		     &t, false);
+}
+
+static struct bench_limit idle_limit(const struct bench_env *env, const struct bench_case *c)
+{
+	(void)env;
+	(void)c;
+	return (struct bench_limit){ .source = "unknown: it depends on the way's length" };
+}
+
+static const struct bench_figure idle_figures[] = {
+	{ "after_idle", "burst after a pause", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
+	{ "steady", "burst after a burst", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
+	{ "share", "what the pause leaves", "percent", "%", BENCH_HIGHER },
+};
+
+const struct bench bench_tcp_idle = {
+	.name = "tcp-idle",
+	.title = "what a connection carries at once after a pause",
+	.method = "Bursts on one connection, each answered when all of it has arrived: a burst "
+		  "after a pause in which the kernel forgets how much the way carries (slow start "
+		  "after idle), and the median of five bursts without one. Bits from the first "
+		  "call to the answer.",
+	.version = 1,
+	.figures = idle_figures,
+	.n_figures = 3,
+	.brief = "-",
+	.seconds = 4,
+	.rounds = 3,
+	.cases = idle_cases,
+	.setup = idle_setup,
+	.run = idle_run,
+	.verify = idle_verify,
+	.teardown = idle_teardown,
+	.limit = idle_limit,
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads libibverbs and finds a port to use. */
-#include "measure/bench/net/verbs.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "measure/bench/net/verbs_layout.h"
+#include "measure/bench/net/verbs.h"
 #include "machine/host/vendor.h"
+#include "measure/bench/net/handshake.h"
 
 enum { PORTS_MAX = 8, GIDS_MAX = 256 };
 
@@ -195,4 +196,194 @@ void verbs_port_describe(const struct verbs_port *p, char *buf, size_t n)
 		snprintf(buf, n, "%s port %u of %s, RoCE, GID %u (%s), MTU %d", p->device,
 			 p->number, *p->netdev ? p->netdev : "no interface", p->gid_index, gid,
 			 128 << p->mtu);
+}
+
+/* A queue pair from nothing to connected, and the requests on it. */
+
+enum { READS = 16, RNR_TIMER = 12, TIMEOUT = 14, RETRIES = 7, HOPS = 64 };
+
+static int refused(const struct verbs_pair *p, const char *what, int code, struct err *e)
+{
+	int error = code ? code : errno ? errno : EIO;
+
+	err_set(e, -error, "%s: %s is refused: %s", p->port->device, what, strerror(error));
+	if (error == ENOMEM)
+		err_hint(e, "often the locked-memory limit (ulimit -l)");
+	return -error;
+}
+
+static int to_init(struct verbs_pair *p, struct err *e)
+{
+	struct qp_attr a = { .state = STATE_INIT,
+			     .port = p->port->number,
+			     .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE |
+				       ACCESS_REMOTE_READ };
+	int r = p->port->fn.modify_qp(p->qp, &a, MASK_STATE | MASK_PKEY | MASK_PORT | MASK_ACCESS);
+
+	return r ? refused(p, "initialising a queue pair", r, e) : 0;
+}
+
+static int make_pair(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
+{
+	struct qp_init init = { .send_cq = p->cq,
+				.receive_cq = p->cq,
+				.cap = { w->depth, w->depth, 1, 1, w->inlined },
+				.type = QP_RC };
+
+	p->qp = p->port->fn.create_qp(p->pd, &init);
+	if (!p->qp && w->inlined) {
+		init.cap = (struct qp_cap){ w->depth, w->depth, 1, 1, 0 };
+		p->qp = p->port->fn.create_qp(p->pd, &init);
+	}
+	/* What it granted, which may be more than was asked for. */
+	p->inlined = w->inlined < init.cap.inline_bytes ? w->inlined : init.cap.inline_bytes;
+	return p->qp ? 0 : refused(p, "a queue pair", 0, e);
+}
+
+static int make_queues(struct verbs_pair *p, const struct verbs_want *w, struct err *e)
+{
+	struct verbs_table *fn = &p->port->fn;
+	int r;
+
+	errno = 0;
+	p->pd = fn->alloc_pd(p->port->context);
+	if (!p->pd)
+		return refused(p, "a protection domain", 0, e);
+	p->mr = fn->reg_mr(p->pd, p->memory, p->bytes,
+			   ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ);
+	if (!p->mr)
+		return refused(p, "registering memory", 0, e);
+	p->cq = fn->create_cq(p->port->context, (int)(2 * w->depth), NULL, NULL, 0);
+	if (!p->cq)
+		return refused(p, "a completion queue", 0, e);
+	r = make_pair(p, w, e);
+	return r ? r : to_init(p, e);
+}
+
+int verbs_pair_open(struct verbs_port *port, const struct verbs_want *want, struct verbs_pair *out,
+		    struct err *e)
+{
+	uint32_t psn = 0;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	out->port = port;
+	out->bytes = want->bytes;
+	out->memory = mmap(NULL, want->bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (out->memory == MAP_FAILED) {
+		out->memory = NULL;
+		return err_set(e, -ENOMEM, "no memory");
+	}
+	r = make_queues(out, want, e);
+	r = r ? r : random_bytes(&psn, 3);
+	if (r) {
+		verbs_pair_close(out);
+		return r;
+	}
+	out->own = (struct frame_verbs){ .qp = out->qp->number & 0xffffff,
+					 .psn = psn & 0xffffff,
+					 .rkey = out->mr->rkey,
+					 .address = (uintptr_t)out->memory,
+					 .length = want->bytes,
+					 .lid = port->lid,
+					 .mtu = port->mtu,
+					 .link = port->link };
+	memcpy(out->own.gid, port->gid, sizeof(out->own.gid));
+	return 0;
+}
+
+int verbs_pair_connect(struct verbs_pair *p, const struct frame_verbs *t, struct err *e)
+{
+	struct verbs_table *fn = &p->port->fn;
+	struct qp_attr a = { .state = STATE_READY_TO_RECEIVE,
+			     .mtu = t->mtu < p->own.mtu ? t->mtu : p->own.mtu,
+			     .qp = t->qp,
+			     .receive_psn = t->psn,
+			     .reads_there = READS,
+			     .rnr_timer = RNR_TIMER };
+	int r;
+
+	if (t->link != p->own.link)
+		return err_set(e, -EPROTONOSUPPORT, "one side is InfiniBand, the other Ethernet");
+	if (t->length < p->bytes)
+		return err_set(e, -EMSGSIZE, "the other side has %llu bytes of memory, not %zu",
+			       (unsigned long long)t->length, p->bytes);
+	a.address.port = p->port->number;
+	a.address.lid = t->lid;
+	a.address.global = p->own.link == 2;
+	memcpy(a.address.gid, t->gid, sizeof(t->gid));
+	a.address.gid_index = (uint8_t)p->port->gid_index;
+	a.address.hops = HOPS;
+	r = fn->modify_qp(p->qp, &a,
+			  MASK_STATE | MASK_ADDRESS | MASK_MTU | MASK_QP | MASK_RECEIVE_PSN |
+				  MASK_READS_THERE | MASK_RNR_TIMER);
+	if (r)
+		return refused(p, "reaching the other queue pair", r, e);
+	a = (struct qp_attr){ .state = STATE_READY_TO_SEND,
+			      .send_psn = p->own.psn,
+			      .timeout = TIMEOUT,
+			      .retries = RETRIES,
+			      .rnr_retries = RETRIES,
+			      .reads = READS };
+	r = fn->modify_qp(p->qp, &a,
+			  MASK_STATE | MASK_SEND_PSN | MASK_TIMEOUT | MASK_RETRIES |
+				  MASK_RNR_RETRIES | MASK_READS);
+	p->theirs = *t;
+	return r ? refused(p, "readying a queue pair", r, e) : 0;
+}
+
+void verbs_pair_close(struct verbs_pair *p)
+{
+	if (p->qp)
+		p->port->fn.destroy_qp(p->qp);
+	if (p->cq)
+		p->port->fn.destroy_cq(p->cq);
+	if (p->mr)
+		p->port->fn.dereg_mr(p->mr);
+	if (p->pd)
+		p->port->fn.dealloc_pd(p->pd);
+	if (p->memory)
+		munmap(p->memory, p->bytes);
+	memset(p, 0, sizeof(*p));
+}
+
+int verbs_post(struct verbs_pair *p, enum verbs_op op, size_t offset, size_t n, uint64_t id,
+	       bool signaled)
+{
+	struct sge sge = { (uintptr_t)p->memory + offset, (uint32_t)n, p->mr->lkey };
+	struct send_wr wr = { .id = id,
+			      .list = &sge,
+			      .n = 1,
+			      .opcode = op,
+			      .flags = (signaled ? FLAG_SIGNALED : 0u) |
+				       (op != VERBS_READ && n <= p->inlined ? FLAG_INLINE : 0u),
+			      .remote = p->theirs.address + offset,
+			      .rkey = p->theirs.rkey },
+		       *bad;
+	int r = p->qp->context->post_send(p->qp, &wr, &bad);
+
+	return r > 0 ? -r : r;
+}
+
+int verbs_post_receive(struct verbs_pair *p, size_t offset, size_t n, uint64_t id)
+{
+	struct sge sge = { (uintptr_t)p->memory + offset, (uint32_t)n, p->mr->lkey };
+	struct receive_wr wr = { .id = id, .list = &sge, .n = 1 }, *bad;
+	int r = p->qp->context->post_recv(p->qp, &wr, &bad);
+
+	return r > 0 ? -r : r;
+}
+
+int verbs_poll(struct verbs_pair *p, struct verbs_done *out, int n)
+{
+	int r = p->cq->context->poll_cq(p->cq, n, out);
+
+	return r < 0 ? -EIO : r;
+}
+
+int verbs_failed(const struct verbs_pair *p, const struct verbs_done *d, struct err *e)
+{
+	return err_set(e, -EIO, "%s: a request ended with \"%s\" (%u)", p->port->device,
+		       p->port->fn.status_text((int)d->status), d->status);
 }

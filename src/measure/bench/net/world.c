@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders and answers between processes that have found each other. */
-#include "measure/bench/net/world_inside.h"
-
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "measure/bench/net/world.h"
+#include "measure/bench/net/serve.h"
 
 enum { FRAME_MS = 5000, LOOK_MS = 20 };
 
@@ -269,4 +273,367 @@ void world_close(struct world *w)
 		explicit_bzero(&w->member[i].frames, sizeof(w->member[i].frames));
 	}
 	free(w);
+}
+
+/*
+ * How processes find each other. On one machine they meet at a socket in the kernel's own name
+ * space, where the kernel says which user is at the other end; on several at an address and port,
+ * where both ends prove that they know the token.
+ */
+
+enum { STEP_MS = 200, SHAKE_MS = 2000, KEEP_S = 10 };
+
+/* With one user on both sides of a socket the token proves nothing more: it is known to all. */
+static const struct token no_secret = { "gputune: same user", 18 };
+
+struct meeting {
+	const struct world_ask *ask;
+	const struct token *token;
+	struct world *w;
+	long long end;
+};
+
+static bool stopped(const struct meeting *m)
+{
+	return m->ask->stop && atomic_load(m->ask->stop);
+}
+
+static socklen_t local_name(const char *job, struct sockaddr_un *out)
+{
+	int n;
+
+	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	/* The zero before it: a name of the kernel's, no file. */
+	n = snprintf(out->sun_path + 1, sizeof(out->sun_path) - 1, "gputune-%u-%.70s",
+		     (unsigned)geteuid(), job);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static bool same_user(int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
+}
+
+/* A machine that is switched off says nothing: the kernel asks now and then. */
+static void keep_alive(int fd)
+{
+	int on = 1, s = KEEP_S, n = 3, ms = 2 * KEEP_S * 1000;
+
+	net_no_delay(fd, true);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &s, sizeof(s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &s, sizeof(s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof(n));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+}
+
+/* --- rank 0 -------------------------------------------------------------------------------------
+ */
+
+static int listen_local(const char *job, struct err *e)
+{
+	struct sockaddr_un a;
+	socklen_t n = local_name(job, &a);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&a, n) == 0 &&
+	    listen(fd, WIRE_RANKS_MAX) == 0)
+		return fd;
+	r = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (r == -EADDRINUSE)
+		return err_set(e, r, "another rank 0 of this job (%s) waits already", job);
+	return err_set(e, r, "no socket to meet at: %s", strerror(-r));
+}
+
+static int listen_at(const struct world_ask *ask, struct err *e)
+{
+	struct net_address a = ask->address;
+	int fd = -1, r;
+
+	if (ask->job)
+		return listen_local(ask->job, e);
+	r = serve_listen(&a, &fd, e);
+	if (r == -EADDRNOTAVAIL)
+		err_hint(e, "rank 0 listens at that address, so it must be one of its machine's");
+	return r ? r : fd;
+}
+
+/* One that proved itself says which rank it is; one that comes twice is one. */
+static bool joins(struct meeting *m, struct frames *frames)
+{
+	struct wire_frame f = { 0 };
+	struct member *it;
+
+	if (frames_get(frames, &f, SHAKE_MS) || f.kind != FRAME_JOIN || f.join.rank == 0 ||
+	    f.join.rank >= m->w->ranks || m->w->member[f.join.rank].there)
+		return false;
+	/* From here on a wish to stop cuts no answer short: what was begun is ended by all. */
+	frames->stop = NULL;
+	it = &m->w->member[f.join.rank];
+	*it = (struct member){ .frames = *frames, .join = f.join, .there = true };
+	snprintf(it->name, sizeof(it->name), "rank %u (%s)", f.join.rank, f.join.text);
+	return true;
+}
+
+/* It knows the token. */
+static bool let_in(struct meeting *m, struct caller *c)
+{
+	struct frames frames = { .fd = c->fd, .stop = m->ask->stop };
+	uint8_t key[WIRE_SECRET];
+	bool known = handshake_admit(c->fd, m->token, &c->auth, key);
+
+	if (known) {
+		wire_sides(key, &frames.in, &frames.out);
+		if (!m->ask->job)
+			keep_alive(c->fd);
+	}
+	explicit_bzero(key, sizeof(key));
+	return known && joins(m, &frames);
+}
+
+/* A stranger is forgotten. */
+static enum fate decide(void *ctx, struct caller *c, struct opening *o)
+{
+	struct meeting *m = ctx;
+
+	if (m->ask->job && !same_user(c->fd))
+		return FATE_CLOSE;
+	switch (lobby_shake(c, m->token, o)) {
+	case SHAKE_WAITS:
+		return FATE_WAIT;
+	case SHAKE_PROVEN:
+		return let_in(m, c) ? FATE_TAKEN : FATE_CLOSE;
+	default:
+		return FATE_CLOSE;
+	}
+}
+
+static unsigned missing(const struct world *w, char *list, size_t size)
+{
+	unsigned n = 0;
+	size_t at = 0;
+
+	*list = '\0';
+	for (unsigned i = 1; i < w->ranks; i++)
+		if (!w->member[i].there && ++n && at + 8 < size)
+			at += (size_t)snprintf(list + at, size - at, "%s%u", at ? ", " : "", i);
+	return n;
+}
+
+static int wait_for_all(struct meeting *m, struct lobby *l, struct err *e)
+{
+	struct pollfd p[1 + LOBBY_PLACES];
+	char list[64];
+
+	while (missing(m->w, list, sizeof(list))) {
+		if (stopped(m))
+			return err_set(e, -EINTR, "interrupted");
+		if (net_now_ms() > m->end)
+			return err_set(e, -ETIME,
+				       "rank %s of %u did not come: it was not started, cannot "
+				       "reach rank 0, or has another token",
+				       list, m->w->ranks);
+		if (poll(p, (nfds_t)lobby_watch(l, p), STEP_MS) >= 0)
+			lobby_turn(l, p);
+	}
+	return 0;
+}
+
+static int same_gpu(const struct member *a, const struct member *b, struct err *e)
+{
+	for (unsigned i = 0; i < a->join.gpus; i++)
+		for (unsigned k = 0; k < b->join.gpus; k++)
+			if (a->join.gpu[i] == b->join.gpu[k]) {
+				err_set(e, -EINVAL, "%s and %s drive the same GPU", a->name,
+					b->name);
+				err_hint(e, "one GPU a process: --gpus, CUDA_VISIBLE_DEVICES, or "
+					    "as many processes as the machine has GPUs");
+				return -EINVAL;
+			}
+	return 0;
+}
+
+/* All must be able, and alike. */
+static int meet_judge(struct world *w, struct err *e)
+{
+	const struct member *lead = &w->member[0];
+	int r = 0;
+
+	for (unsigned i = 0; i < w->ranks && r == 0; i++) {
+		const struct member *m = &w->member[i];
+		const struct frame_join *j = &m->join;
+
+		if (j->ranks != w->ranks)
+			return err_set(e, -EINVAL, "%s was told of %u ranks, rank 0 of %u", m->name,
+				       j->ranks, w->ranks);
+		if (strcmp(j->tool, lead->join.tool) != 0)
+			return err_set(e, -ELIBBAD, "%s has gputune %s, rank 0 %s", m->name,
+				       j->tool, lead->join.tool);
+		if (!j->gpus || !j->nccl)
+			return err_set(e, -ENODEV, "%s has no %s that can be used", m->name,
+				       j->gpus ? "NCCL" : "GPU");
+		if (j->nccl != lead->join.nccl)
+			return err_set(e, -ELIBBAD,
+				       "%s has NCCL %u.%u.%u, %s has %u.%u.%u: all need the same",
+				       m->name, j->nccl / 10000, j->nccl / 100 % 100, j->nccl % 100,
+				       lead->name, lead->join.nccl / 10000,
+				       lead->join.nccl / 100 % 100, lead->join.nccl % 100);
+		for (unsigned k = 0; k < i && r == 0; k++)
+			r = same_gpu(&w->member[k], m, e);
+		w->total += j->gpus;
+	}
+	return r;
+}
+
+static void tell_why(struct world *w, const struct err *e)
+{
+	struct wire_frame f = { .kind = FRAME_ERROR };
+
+	snprintf(f.error.text, sizeof(f.error.text), "%.*s", WIRE_TEXT_MAX, e->text);
+	for (unsigned i = 1; i < w->ranks; i++)
+		if (w->member[i].there)
+			frames_put(&w->member[i].frames, &f, STEP_MS);
+}
+
+static int lead(struct meeting *m, const struct frame_join *own, struct err *e)
+{
+	struct member *self = &m->w->member[0];
+	struct lobby lobby = { .listener = listen_at(m->ask, e), .decide = decide, .ctx = m };
+	int r;
+
+	if (lobby.listener < 0)
+		return lobby.listener;
+	self->join = *own;
+	snprintf(self->name, sizeof(self->name), "rank 0 (%s)", own->text);
+	r = wait_for_all(m, &lobby, e);
+	lobby_close(&lobby);
+	close(lobby.listener);
+	r = r ? r : meet_judge(m->w, e);
+	if (r)
+		tell_why(m->w, e);
+	return r;
+}
+
+/* --- the others ---------------------------------------------------------------------------------
+ */
+
+static int dial_local(const char *job)
+{
+	struct sockaddr_un a;
+	socklen_t n = local_name(job, &a);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&a, n) == 0)
+		return fd;
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+/* Rank 0 may begin later than the others. */
+static int dial(struct meeting *m, struct err *e)
+{
+	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
+	int fd;
+
+	for (;;) {
+		struct net_wait w = { SHAKE_MS, m->ask->stop };
+
+		fd = m->ask->job ? dial_local(m->ask->job) : net_dial(&m->ask->address, 0, &w);
+		if (fd >= 0 || stopped(m) || net_now_ms() > m->end)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	if (fd < 0)
+		return err_set(e, fd, "rank 0 does not answer at %s: %s",
+			       m->ask->job ? "this machine's socket of the job"
+					   : m->ask->address.text,
+			       strerror(-fd));
+	if (m->ask->job && !same_user(fd)) {
+		close(fd);
+		return err_set(e, -EPERM, "another user has taken rank 0's place");
+	}
+	if (!m->ask->job)
+		keep_alive(fd);
+	return fd;
+}
+
+static int follow_once(struct meeting *m, const struct frame_join *own, struct err *e)
+{
+	struct member *lead = &m->w->member[0];
+	struct wire_frame f = { .kind = FRAME_JOIN, .join = *own };
+	struct net_wait w = { SHAKE_MS * 5, m->ask->stop };
+	uint8_t key[WIRE_SECRET];
+	int fd = dial(m, e), r;
+
+	if (fd < 0)
+		return fd;
+	if (m->ask->job)
+		snprintf(lead->name, sizeof(lead->name), "rank 0 on this machine");
+	else
+		snprintf(lead->name, sizeof(lead->name), "rank 0 at %.50s", m->ask->address.text);
+	r = handshake_client(fd, lead->name, m->token, &w, key, e);
+	lead->frames = (struct frames){ .fd = fd };
+	if (r)
+		return r;
+	wire_sides(key, &lead->frames.out, &lead->frames.in);
+	explicit_bzero(key, sizeof(key));
+	f.join.rank = m->ask->rank;
+	r = frames_put(&lead->frames, &f, SHAKE_MS);
+	return r ? handshake_fail(lead->name, r, "joining", e) : 0;
+}
+
+/* Rank 0 has places for so many at a time: strangers can push out one whose answer has a long way.
+ */
+static int follow(struct meeting *m, const struct frame_join *own, struct err *e)
+{
+	struct timespec nap = { 0, STEP_MS / 2 * 1000000 };
+	struct frames *frames = &m->w->member[0].frames;
+	int r;
+
+	while ((r = follow_once(m, own, e)) == -ECONNRESET && !stopped(m) &&
+	       net_now_ms() < m->end) {
+		if (frames->fd >= 0)
+			close(frames->fd);
+		frames->fd = -1;
+		nanosleep(&nap, NULL);
+	}
+	return r;
+}
+
+int world_open(const struct world_ask *ask, const struct frame_join *own, struct world **out,
+	       struct err *e)
+{
+	struct frame_join join = *own;
+	struct meeting m = { .ask = ask, .token = ask->job ? &no_secret : &ask->token };
+	int r;
+
+	if (ask->ranks < 2 || ask->ranks > WIRE_RANKS_MAX || ask->rank >= ask->ranks)
+		return err_set(e, -EINVAL, "rank %u of %u cannot be", ask->rank, ask->ranks);
+	m.w = calloc(1, sizeof(*m.w));
+	if (!m.w)
+		return err_set(e, -ENOMEM, "no memory");
+	m.w->rank = ask->rank;
+	m.w->ranks = ask->ranks;
+	for (unsigned i = 0; i < ask->ranks; i++)
+		m.w->member[i].frames.fd = -1;
+	m.end = net_now_ms() + (long long)((ask->limit_s > 0 ? ask->limit_s : WORLD_JOIN_S) * 1e3);
+	join.rank = ask->rank;
+	join.ranks = ask->ranks;
+	r = ask->rank ? follow(&m, &join, e) : lead(&m, &join, e);
+	if (r) {
+		world_break(m.w, e->text);
+		world_close(m.w);
+		return r;
+	}
+	m.w->cpu_ns = net_cpu_ns();
+	*out = m.w;
+	return 0;
 }

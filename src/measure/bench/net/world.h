@@ -9,8 +9,7 @@
 #define NET_WORLD_H
 
 #include "base/arena.h"
-#include "measure/bench/net/frames.h"
-#include "measure/bench/net/token.h"
+#include "measure/bench/net/handshake.h"
 
 enum { WORLD_JOIN_S = 60, WORLD_QUIET_S = 300 };
 
@@ -64,5 +63,26 @@ void world_break(struct world *w, const char *why);
 /* 1: good-bye. */
 int world_next(struct world *w, struct frame_order *out, struct err *e);
 int world_answer(struct world *w, const struct frame_done *d, struct err *e);
+
+/* What world.c and world_meet.c share. Not for anybody else. */
+
+enum { WORLD_GRACE_MS = 3000 };
+
+/* As rank 0 knows the others; they know rank 0 alone, as member 0. */
+struct member {
+	struct frames frames; /* fd -1: none */
+	struct frame_join join;
+	char name[WIRE_NAME_MAX + 32]; /* "rank 2 (node-b)" */
+	bool there, answered;
+	int gone; /* -errno of its connection */
+	struct frame_done done;
+};
+
+struct world {
+	unsigned rank, ranks, total;
+	uint64_t cpu_ns; /* CPU time of this process when it joined */
+	char over[256];	 /* why nobody is asked any more; "": it goes on */
+	struct member member[WIRE_RANKS_MAX];
+};
 
 #endif

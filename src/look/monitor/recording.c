@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording line by line: bounded, and believed in nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/text.h"
+#include "look/monitor/recording.h"
+
+enum { LINE_MAX_BYTES = 4 << 20, GPUS_MAX = 1024, WORDS_MAX = 4096, WINDOW_LOG_MAX = 27 };
+#define MS_MAX (1000ll * 86400 * 366)
+
+struct reader {
+	struct arena *a;
+	struct recording *out;
+	recording_row *row;
+	void *ctx;
+	double *values;
+	uint64_t line;
+	bool ended, enough, torn;
+	const char *path;
+	struct err *e;
+	char packed[1 << 16], plain[1 << 16];
+};
+
+static int bad(struct reader *r, const char *what)
+{
+	return err_set(r->e, -EBADMSG, "%s, line %llu: %s", r->path, (unsigned long long)r->line,
+		       what);
+}
+
+/* --- the first line ------------------------------------------------------------------------------
+ */
+
+static const char *text_in(struct reader *r, const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? arena_strdup(r->a, s) : NULL;
+}
+
+static double figure_in(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	double d = json_is_number(v) ? json_number_value(v) : -1;
+
+	return isfinite(d) ? d : -1;
+}
+
+static void take_gpu(struct reader *r, const json_t *x, struct monitor_gpu *g)
+{
+	json_int_t index = json_integer_value(json_object_get(x, "index"));
+
+	*g = (struct monitor_gpu){ .index = index >= 0 && index < GPUS_MAX ? (unsigned)index : 0,
+				   .name = text_in(r, x, "name"),
+				   .sm_max_mhz = figure_in(x, "sm_max_mhz"),
+				   .lock_low_mhz = figure_in(x, "lock_low_mhz"),
+				   .lock_high_mhz = figure_in(x, "lock_high_mhz"),
+				   .power_limit_w = figure_in(x, "power_limit_w"),
+				   .memory_bytes = figure_in(x, "memory_bytes"),
+				   .slowdown_c = figure_in(x, "slowdown_c"),
+				   .integrated = json_is_true(json_object_get(x, "integrated")) };
+}
+
+static int take_machine(struct reader *r, const json_t *o)
+{
+	struct monitor_machine *m = &r->out->mon.machine;
+	const json_t *gpus = json_object_get(o, "gpus");
+	json_int_t cpus = json_integer_value(json_object_get(o, "cpus"));
+
+	m->name = text_in(r, o, "name");
+	m->name = m->name ? m->name : "";
+	m->platform = text_in(r, o, "platform");
+	m->kernel = text_in(r, o, "kernel");
+	m->driver = text_in(r, o, "driver");
+	m->memory_bytes = figure_in(o, "memory_bytes");
+	m->cpus = cpus > 0 && cpus < 65536 ? (unsigned)cpus : 0;
+	m->n_gpus = json_array_size(gpus);
+	if (m->n_gpus > GPUS_MAX)
+		return bad(r, "more GPUs than any machine has");
+	m->gpus = arena_array(r->a, m->n_gpus, sizeof(*m->gpus));
+	for (size_t i = 0; i < m->n_gpus; i++)
+		take_gpu(r, json_array_get(gpus, i), &m->gpus[i]);
+	return 0;
+}
+
+/* A column of a later version is kept as one that nobody asks for. */
+static const struct column_type *type_of(struct reader *r, const json_t *x)
+{
+	const char *name = text_in(r, x, "name"), *unit = text_in(r, x, "unit");
+	const char *kind = json_string_value(json_object_get(x, "kind"));
+	const struct column_type *known = name ? column_type_find(name) : NULL;
+	struct column_type *t;
+
+	if (!name || !unit || !kind)
+		return NULL;
+	if (known)
+		return strcmp(known->unit, unit) == 0 ? known : NULL;
+	t = ARENA_NEW(r->a, struct column_type);
+	*t = (struct column_type){ .name = name,
+				   .unit = unit,
+				   .kind = strcmp(kind, "total") == 0 ? COLUMN_TOTAL : COLUMN_GAUGE,
+				   .factor = 1 };
+	return t;
+}
+
+/* Files of before there were two beats tell of one. */
+static enum monitor_beat beat_in(const json_t *column)
+{
+	if (!json_is_true(json_object_get(column, "slow")))
+		return BEAT_LOOK;
+	return json_number_value(json_object_get(column, "every_s")) < beat_seconds[BEAT_RARE]
+		       ? BEAT_SLOW
+		       : BEAT_RARE;
+}
+
+static int take_columns(struct reader *r, const json_t *columns)
+{
+	struct monitor *mon = &r->out->mon;
+
+	mon->n = json_array_size(columns);
+	if (!mon->n || mon->n > MONITOR_COLUMNS_MAX)
+		return bad(r, "it has no columns, or too many");
+	mon->columns = arena_array(r->a, mon->n, sizeof(*mon->columns));
+	r->values = arena_array(r->a, mon->n, sizeof(*r->values));
+	for (size_t i = 0; i < mon->n; i++) {
+		const json_t *x = json_array_get(columns, i);
+
+		mon->columns[i] =
+			(struct column_of){ type_of(r, x), text_in(r, x, "target"), beat_in(x) };
+		if (!mon->columns[i].type || !mon->columns[i].target)
+			return bad(r, "a column is not described, or has another unit than it has "
+				      "here");
+		r->values[i] = NAN;
+	}
+	monitor_index(r->a, mon);
+	return 0;
+}
+
+static int take_command(struct reader *r, const json_t *words)
+{
+	size_t n = json_array_size(words);
+
+	if (!json_is_array(words))
+		return 0;
+	if (n > WORDS_MAX)
+		return bad(r, "a command of more words than are read");
+	r->out->command = arena_array(r->a, n + 1, sizeof(*r->out->command));
+	for (size_t i = 0; i < n; i++) {
+		const char *s = json_string_value(json_array_get(words, i));
+
+		if (!s)
+			return bad(r, "a word of the command is no text");
+		r->out->command[i] = arena_strdup(r->a, s);
+	}
+	return 0;
+}
+
+static int take_head(struct reader *r, const json_t *o)
+{
+	const char *schema = json_string_value(json_object_get(o, "schema"));
+	json_int_t ms = json_integer_value(json_object_get(o, "interval_ms"));
+	int e;
+
+	if (!schema || strcmp(schema, "gputune.recording/1") != 0)
+		return bad(r, "it is no recording (schema gputune.recording/1)");
+	r->out->started_s = json_integer_value(json_object_get(o, "started_s"));
+	r->out->interval_ms = ms > 0 && ms <= 86400000 ? (int)ms : 1000;
+	e = take_machine(r, json_object_get(o, "machine"));
+	e = e ? e : take_columns(r, json_object_get(o, "columns"));
+	return e ? e : take_command(r, json_object_get(o, "command"));
+}
+
+/* --- rows ---------------------------------------------------------------------------------------
+ */
+
+static int take_row(struct reader *r, const json_t *row)
+{
+	size_t n = json_array_size(row);
+	const json_t *first = json_array_get(row, 0);
+	json_int_t ms = json_integer_value(first);
+
+	if (!json_is_integer(first) || n % 2 != 1)
+		return bad(r, "a row is not a time and pairs of column and value");
+	if (ms < r->out->ms || ms > MS_MAX)
+		return bad(r, "its time goes back, or beyond a year");
+	for (size_t i = 1; i < n; i += 2) {
+		const json_t *c = json_array_get(row, i), *v = json_array_get(row, i + 1);
+		json_int_t at = json_integer_value(c);
+
+		if (!json_is_integer(c) || at < 0 || (size_t)at >= r->out->mon.n ||
+		    !(json_is_number(v) || json_is_null(v)))
+			return bad(r, "a column that there is not, or a value that is no number");
+		r->values[at] = json_is_null(v) ? (double)NAN : json_number_value(v);
+	}
+	r->out->ms = ms;
+	r->out->end.rows++;
+	if (r->row && !r->row(r->ctx, ms, r->values))
+		r->enough = true;
+	return 0;
+}
+
+static int take_end(struct reader *r, const json_t *o)
+{
+	const json_t *status = json_object_get(o, "status");
+	struct recording_end *end = &r->out->end;
+
+	if ((uint64_t)json_integer_value(json_object_get(o, "rows")) != end->rows)
+		return bad(r, "rows are missing");
+	r->ended = end->whole = true;
+	end->status = json_is_integer(status) ? (int)(json_integer_value(status) & 0x1ff) : -1;
+	end->cpu_s = figure_in(o, "cpu_s");
+	end->command_cpu_s = figure_in(o, "command_cpu_s");
+	return 0;
+}
+
+static int take_line(struct reader *r, const char *s, size_t n)
+{
+	json_t *o;
+	int e;
+
+	r->line++;
+	if (r->ended)
+		return bad(r, "something stands behind the last line");
+	o = json_loadb(s, n, JSON_REJECT_DUPLICATES, NULL);
+	if (!o)
+		return bad(r, "it is no JSON");
+	if (r->line == 1)
+		e = json_is_object(o) ? take_head(r, o) : bad(r, "it is no recording");
+	else if (json_is_array(o))
+		e = take_row(r, o);
+	else
+		e = json_is_object(o) ? take_end(r, o) : bad(r, "it is no row");
+	json_decref(o);
+	return e;
+}
+
+/* --- the file ------------------------------------------------------------------------------------
+ */
+
+static int take_text(struct reader *r, struct text *line, const char *s, size_t n)
+{
+	int e = 0;
+
+	while (n && e == 0 && !r->enough) {
+		const char *nl = memchr(s, '\n', n);
+		size_t k = nl ? (size_t)(nl - s) : n;
+
+		if (line->len + k > LINE_MAX_BYTES)
+			return bad(r, "it is longer than 4 MiB");
+		text_addn(line, s, k);
+		if (nl) {
+			e = take_line(r, line->s ? line->s : "", line->len);
+			text_clear(line);
+			k++;
+		}
+		s += k;
+		n -= k;
+	}
+	return e;
+}
+
+/* As much as the decoder asks for, which is a block: more would lose what is good before what is
+ * damaged. *ask: of the next piece. */
+static int take_piece(struct reader *r, ZSTD_DCtx *z, struct text *line, ZSTD_inBuffer *in,
+		      size_t *ask)
+{
+	int e = 0;
+
+	while (e == 0 && !r->enough) {
+		ZSTD_outBuffer out = { r->plain, sizeof(r->plain), 0 };
+		size_t left = ZSTD_decompressStream(z, &out, in);
+
+		if (ZSTD_isError(left) && !r->line)
+			return err_set(r->e, -EBADMSG,
+				       "%s: it is no recording, or its beginning is damaged "
+				       "(zstd: %s)",
+				       r->path, ZSTD_getErrorName(left));
+		if (ZSTD_isError(left) && r->ended)
+			return bad(r, ZSTD_getErrorName(left));
+		/* Where power failed, a file system may leave zeros for what was written last. */
+		r->torn = ZSTD_isError(left);
+		if (r->torn)
+			return 0;
+		e = take_text(r, line, r->plain, out.pos);
+		*ask = left ? left : 1;
+		if (in->pos == in->size && out.pos < out.size)
+			break;
+	}
+	return e;
+}
+
+static int take_file(struct reader *r, int fd, ZSTD_DCtx *z)
+{
+	TEXT_AUTO line = { 0 };
+	size_t ask = 1;
+	ssize_t got;
+	int e = 0;
+
+	while (e == 0 && !r->enough && !r->torn &&
+	       (got = read(fd, r->packed, sizeof(r->packed))) != 0) {
+		size_t n = got > 0 ? (size_t)got : 0;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_set(r->e, -errno, "%s cannot be read: %s", r->path,
+				       strerror(errno));
+		for (size_t at = 0; at < n && e == 0 && !r->enough && !r->torn;) {
+			size_t piece = ask < n - at ? ask : n - at;
+			ZSTD_inBuffer in = { r->packed + at, piece, 0 };
+
+			e = take_piece(r, z, &line, &in, &ask);
+			at += piece;
+		}
+	}
+	if (e == 0 && r->line == 0)
+		return err_set(r->e, -EBADMSG,
+			       "%s: it is no recording, or cut off before its first line ends",
+			       r->path);
+	return e;
+}
+
+int recording_read(struct arena *a, const char *path, struct recording *out, recording_row *row,
+		   void *ctx, struct err *e)
+{
+	struct reader r = { .a = a, .out = out, .row = row, .ctx = ctx, .path = path, .e = e };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
+	struct stat st;
+	ZSTD_DCtx *z;
+
+	*out = (struct recording){ .end = { .status = -1, .cpu_s = -1, .command_cpu_s = -1 } };
+	if (fd < 0 || fstat(fd, &st)) {
+		code = err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return code;
+	}
+	z = S_ISREG(st.st_mode) ? ZSTD_createDCtx() : NULL;
+	if (!z) {
+		close(fd);
+		return S_ISREG(st.st_mode) ? err_set(e, -ENOMEM, "no memory")
+					   : err_set(e, -EINVAL, "%s is no file", path);
+	}
+	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	code = take_file(&r, fd, z);
+	ZSTD_freeDCtx(z);
+	close(fd);
+	return code;
+}
+
+/* What a row of a recording says by itself and with the one before. */
+
+/* Beats are kept to well within this; whatever stood still for longer has been asked. */
+#define SURELY_ASKED 1.5
+/* The kernel counts in ticks of 10 ms: in a moment there is no rate. */
+#define RATE_LEAST_S 0.05
+
+/* A type that this version does not know is made anew at each reading. */
+static bool same_type(const struct column_type *x, const struct column_type *y)
+{
+	return x == y || (strcmp(x->name, y->name) == 0 && strcmp(x->unit, y->unit) == 0 &&
+			  x->kind == y->kind);
+}
+
+bool recording_alike(const struct recording *a, const struct recording *b)
+{
+	bool alike = a->mon.n == b->mon.n;
+
+	for (size_t i = 0; i < a->mon.n && alike; i++)
+		alike = same_type(a->mon.columns[i].type, b->mon.columns[i].type) &&
+			strcmp(a->mon.columns[i].target, b->mon.columns[i].target) == 0;
+	return alike;
+}
+
+static bool changed(double now, double before)
+{
+	return isnan(now) != isnan(before) || now < before || now > before;
+}
+
+/* Whether this row was asked for what belongs to a beat: something of it changed. */
+static void see_asked(struct recording_rates *r, enum monitor_beat beat, const struct monitor *mon,
+		      double at_s, const double *values)
+{
+	bool asked = beat == BEAT_LOOK || !r->begun;
+
+	for (size_t i = 0; i < mon->n && !asked; i++)
+		asked = mon->columns[i].beat == beat && changed(values[i], r->before[i]);
+	r->guessed[beat] = !asked;
+	r->asked[beat] = asked || at_s - r->beats[beat].at_s >= SURELY_ASKED * beat_seconds[beat];
+}
+
+double recording_asked_s(enum monitor_beat beat, double then_s, bool guessed, double now_s)
+{
+	return guessed ? fmin(then_s, now_s - beat_seconds[beat]) : then_s;
+}
+
+static double rate(double now, double before, double s)
+{
+	return s >= RATE_LEAST_S && now >= before ? (now - before) / s : (double)NAN;
+}
+
+void recording_rates(struct arena *a, struct recording_rates *r, const struct monitor *mon,
+		     double at_s, const double *values, double *out)
+{
+	bool was_guess[BEATS];
+
+	if (!mon->n)
+		return;
+	if (!r->before) {
+		r->before = arena_array(a, mon->n, sizeof(*r->before));
+		for (size_t b = 0; b < BEATS; b++)
+			r->beats[b].before = arena_array(a, mon->n, sizeof(*r->before));
+	}
+	for (size_t b = 0; b < BEATS; b++) {
+		was_guess[b] = r->begun && r->guessed_at[b];
+		see_asked(r, (enum monitor_beat)b, mon, at_s, values);
+	}
+	for (size_t i = 0; i < mon->n; i++) {
+		const struct column_of *c = &mon->columns[i];
+		const struct beat_asked *b = &r->beats[c->beat];
+		double s = at_s - recording_asked_s(c->beat, b->at_s, was_guess[c->beat], at_s);
+
+		if (!r->asked[c->beat])
+			out[i] = NAN;
+		else if (c->type->kind == COLUMN_GAUGE)
+			out[i] = values[i];
+		else
+			out[i] = r->begun ? rate(values[i], b->before[i], s) : (double)NAN;
+	}
+	memcpy(r->before, values, mon->n * sizeof(*values));
+	for (size_t b = 0; b < BEATS; b++)
+		if (r->asked[b]) {
+			memcpy(r->beats[b].before, values, mon->n * sizeof(*values));
+			r->beats[b].before_s = r->beats[b].at_s;
+			r->beats[b].at_s = at_s;
+			r->guessed_at[b] = r->guessed[b];
+		}
+	r->begun = true;
+}
+
+/* Rows into a file, as they come. */
+
+/* A window of 128 KiB: rows repeat what stood a few rows before, and the memory that it takes is
+ * all there is, however long the job. */
+enum { FLUSH_MS = 1000, FULL_ROW_MS = 60000, LEVEL = 3, WINDOW_LOG = 17 };
+
+struct recorder {
+	int fd;
+	ZSTD_CCtx *z;
+	size_t n;
+	double *last;
+	int64_t flushed_ms, full_ms;
+	uint64_t rows;
+	struct text line;
+	char out[1 << 16];
+	int error;
+};
+
+static int put(struct recorder *r, const char *s, size_t n, ZSTD_EndDirective how)
+{
+	ZSTD_inBuffer in = { s, n, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out = { r->out, sizeof(r->out), 0 };
+
+		left = ZSTD_compressStream2(r->z, &out, &in, how);
+		if (ZSTD_isError(left))
+			return -EIO;
+		for (size_t at = 0; at < out.pos;) {
+			ssize_t k = write(r->fd, r->out + at, out.pos - at);
+
+			if (k < 0 && errno != EINTR)
+				return -errno;
+			at += k > 0 ? (size_t)k : 0;
+		}
+	} while (how == ZSTD_e_continue ? in.pos < in.size : left != 0);
+	return 0;
+}
+
+static void record_write_figure(json_t *o, const char *key, double v)
+{
+	json_object_set_new(o, key, v >= 0 && isfinite(v) ? json_real(v) : json_null());
+}
+
+static void word(json_t *o, const char *key, const char *s)
+{
+	json_t *v = s ? json_string(s) : NULL;
+
+	json_object_set_new(o, key, v ? v : json_null());
+}
+
+static json_t *machine_json(const struct monitor_machine *m)
+{
+	json_t *o = json_object(), *gpus = json_array();
+
+	word(o, "name", m->name);
+	word(o, "platform", m->platform);
+	word(o, "kernel", m->kernel);
+	word(o, "driver", m->driver);
+	record_write_figure(o, "memory_bytes", m->memory_bytes);
+	json_object_set_new(o, "cpus", json_integer(m->cpus));
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		const struct monitor_gpu *g = &m->gpus[i];
+		json_t *x = json_object();
+
+		json_object_set_new(x, "index", json_integer(g->index));
+		word(x, "name", g->name);
+		record_write_figure(x, "sm_max_mhz", g->sm_max_mhz);
+		record_write_figure(x, "lock_low_mhz", g->lock_low_mhz);
+		record_write_figure(x, "lock_high_mhz", g->lock_high_mhz);
+		record_write_figure(x, "power_limit_w", g->power_limit_w);
+		record_write_figure(x, "memory_bytes", g->memory_bytes);
+		record_write_figure(x, "slowdown_c", g->slowdown_c);
+		json_object_set_new(x, "integrated", json_boolean(g->integrated));
+		json_array_append_new(gpus, x);
+	}
+	json_object_set_new(o, "gpus", gpus);
+	return o;
+}
+
+static json_t *head_json(const struct monitor *mon, char *const *command, long long started_s,
+			 int interval_ms)
+{
+	json_t *o = json_object(), *columns = json_array(), *words = json_array();
+
+	word(o, "schema", "gputune.recording/1");
+	word(o, "tool_version", GPUTUNE_VERSION);
+	json_object_set_new(o, "started_s", json_integer(started_s));
+	json_object_set_new(o, "interval_ms", json_integer(interval_ms));
+	for (size_t i = 0; command && command[i]; i++) {
+		json_t *s = json_string(command[i]);
+
+		json_array_append_new(words, s ? s : json_string("?"));
+	}
+	json_object_set_new(o, "command", command ? json_incref(words) : json_null());
+	json_decref(words);
+	json_object_set_new(o, "machine", machine_json(&mon->machine));
+	for (size_t i = 0; i < mon->n; i++) {
+		const struct column_of *c = &mon->columns[i];
+		json_t *x = json_object();
+
+		word(x, "name", c->type->name);
+		word(x, "target", c->target);
+		word(x, "unit", c->type->unit);
+		json_object_set_new(x, "slow", json_boolean(c->beat != BEAT_LOOK));
+		if (c->beat != BEAT_LOOK)
+			json_object_set_new(x, "every_s", json_real(beat_seconds[c->beat]));
+		word(x, "kind", c->type->kind == COLUMN_TOTAL ? "total" : "gauge");
+		json_array_append_new(columns, x);
+	}
+	json_object_set_new(o, "columns", columns);
+	return o;
+}
+
+static int put_json(struct recorder *r, json_t *o, ZSTD_EndDirective how)
+{
+	char *s = json_dumps(o, JSON_COMPACT);
+	int e = s ? put(r, s, strlen(s), ZSTD_e_continue) : -ENOMEM;
+
+	free(s);
+	json_decref(o);
+	return e ? e : put(r, "\n", 1, how);
+}
+
+static void drop(struct recorder *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	ZSTD_freeCCtx(r->z);
+	text_free(&r->line);
+	free(r->last);
+	free(r);
+}
+
+struct recorder *recorder_open(const char *path, const struct monitor *mon, char *const *command,
+			       long long started_s, int interval_ms, struct err *e)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r) {
+		err_set(e, -ENOMEM, "no memory");
+		return NULL;
+	}
+	r->fd = -1;
+	r->n = mon->n;
+	r->full_ms = -1;
+	r->last = calloc(mon->n + 1, sizeof(*r->last));
+	r->z = ZSTD_createCCtx();
+	if (!r->last || !r->z) {
+		err_set(e, -ENOMEM, "no memory");
+		drop(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	ZSTD_CCtx_setParameter(r->z, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(r->z, ZSTD_c_windowLog, WINDOW_LOG);
+	ZSTD_CCtx_setParameter(r->z, ZSTD_c_checksumFlag, 1);
+	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r->fd < 0) {
+		error = errno;
+		err_set(e, -error, "%s cannot be made: %s", path, strerror(error));
+		drop(r);
+		errno = error;
+		return NULL;
+	}
+	error = put_json(r, head_json(mon, command, started_s, interval_ms), ZSTD_e_flush);
+	if (error) {
+		err_set(e, error, "%s cannot be written: %s", path, strerror(-error));
+		unlink(path);
+		drop(r);
+		errno = -error;
+		return NULL;
+	}
+	return r;
+}
+
+static bool same(double a, double b)
+{
+	return (isnan(a) && isnan(b)) || (a >= b && a <= b);
+}
+
+int recorder_row(struct recorder *r, int64_t ms, const double *values)
+{
+	bool full = r->full_ms < 0 || ms - r->full_ms >= FULL_ROW_MS;
+	bool flush = ms - r->flushed_ms >= FLUSH_MS;
+	int e;
+
+	if (r->error)
+		return r->error;
+	text_clear(&r->line);
+	text_printf(&r->line, "[%lld", (long long)ms);
+	for (size_t i = 0; i < r->n; i++) {
+		if (!full && same(values[i], r->last[i]))
+			continue;
+		r->last[i] = values[i];
+		if (isfinite(values[i]))
+			text_printf(&r->line, ",%zu,%.12g", i, values[i]);
+		else
+			text_printf(&r->line, ",%zu,null", i);
+	}
+	text_add(&r->line, "]\n");
+	e = put(r, r->line.s, r->line.len, flush ? ZSTD_e_flush : ZSTD_e_continue);
+	if (flush)
+		r->flushed_ms = ms;
+	if (full)
+		r->full_ms = ms;
+	r->rows++;
+	r->error = e;
+	return e;
+}
+
+int recorder_close(struct recorder *r, const struct recording_end *end)
+{
+	int e = r->error;
+
+	if (e == 0 && end) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "rows", json_integer((json_int_t)r->rows));
+		json_object_set_new(o, "status",
+				    end->status >= 0 ? json_integer(end->status) : json_null());
+		record_write_figure(o, "cpu_s", end->cpu_s);
+		record_write_figure(o, "command_cpu_s", end->command_cpu_s);
+		e = put_json(r, o, ZSTD_e_end);
+	}
+	if (e == 0 && fsync(r->fd) && errno != EINVAL && errno != EROFS)
+		e = -errno;
+	drop(r);
+	return e;
+}

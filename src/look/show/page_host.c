@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show cpu. */
+#include <string.h>
+
+#include "render/figure.h"
+#include "look/show/page.h"
+#include "render/pick.h"
+
+static struct cell threads(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct cpus *c = object;
+
+	(void)m;
+	if (!seen_ok(&c->threads.f) || !seen_ok(&c->cores.f) || !seen_ok(&c->sockets.f))
+		return cell_int(d, &c->threads, NULL);
+	return cell_printf(d, STYLE_PLAIN, "%lld: %lld socket%s, %lld cores, %s", c->threads.v,
+			   c->sockets.v, c->sockets.v == 1 ? "" : "s", c->cores.v,
+			   !seen_ok(&c->threads_per_core.f) ? "threads per core not seen"
+			   : c->threads_per_core.v > 1	    ? "SMT on"
+							    : "one thread each");
+}
+
+/* "0.8-4 GHz": both in one unit. */
+static struct cell range(struct doc *d, const struct fact_int *low, const struct fact_int *high)
+{
+	if (!seen_ok(&low->f) || !seen_ok(&high->f))
+		return cell_int(d, seen_ok(&high->f) ? high : low, "kHz");
+	return cell_printf(d, STYLE_PLAIN, "%.4g-%.4g GHz", (double)low->v / 1e6,
+			   (double)high->v / 1e6);
+}
+
+static struct cell frequency(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct freq_policy *p = object;
+
+	(void)m;
+	return range(d, &p->min_khz, &p->max_khz);
+}
+
+static struct cell hardware_frequency(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct freq_policy *p = object;
+
+	(void)m;
+	/* Worth a column only where somebody has narrowed the bounds. */
+	if (seen_ok(&p->min_khz.f) && seen_ok(&p->max_khz.f) &&
+	    p->min_khz.v == fact_or(&p->hw_min_khz, -1) &&
+	    p->max_khz.v == fact_or(&p->hw_max_khz, -1))
+		return (struct cell){ .text = "the same", .style = STYLE_MUTED, .nothing = true };
+	return range(d, &p->hw_min_khz, &p->hw_max_khz);
+}
+
+/* The kernel's mask in groups of 32 bits, "ff,ffffffff", as CPU ranges. */
+static struct cell interrupts(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct fact_str *f = &((const struct cpus *)object)->default_smp_affinity;
+	struct idset set = { 0 };
+	unsigned bit = 0;
+
+	(void)m;
+	if (!seen_ok(&f->f))
+		return cell_unseen(&f->f);
+	for (size_t i = strlen(f->v); i-- > 0 && bit < IDSET_MAX;) {
+		const char *digits = "0123456789abcdef", *at = strchr(digits, f->v[i]);
+
+		if (f->v[i] == ',')
+			continue;
+		if (!at)
+			return cell(f->v);
+		for (unsigned b = 0; b < 4; b++)
+			if ((unsigned)(at - digits) >> b & 1)
+				idset_add(d->arena, &set, bit + b);
+		bit += 4;
+	}
+	return cell(set.n ? idset_format(d->arena, &set) : f->v);
+}
+
+static struct cell cache(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct cpu_cache *c = object;
+
+	(void)m;
+	return cell_printf(d, STYLE_PLAIN, "L%u", c->level);
+}
+
+static const struct pick cpu_picks[] = {
+	PICK(cpus, model, "Model"),
+	PICK(cpus, arch, "Architecture"),
+	PICK(cpus, vendor, "Vendor"),
+	PICK_MADE(threads, "CPUs"),
+	PICK(cpus, online, "Online"),
+	PICK(cpus, isolated, "Isolated"),
+	PICK(cpus, nohz_full, "Without tick (nohz_full)"),
+	PICK(cpus, smt_active, "SMT active"),
+	PICK(cpus, boost, "Boost"),
+	PICK(cpus, idle_driver, "Idle driver"),
+	PICK(cpus, idle_governor, "Idle governor"),
+	PICK(cpus, cppc_auto_sel_mode, "CPPC autonomous selection"),
+	PICK(cpus, hypervisor, "In a virtual machine"),
+	PICK_MADE(interrupts, "Interrupts go to CPUs"),
+};
+static const struct pick type_picks[] = {
+	PICK(core_type, name, "Core type"),    PICK(core_type, role, "Role"),
+	PICK(core_type, cpus, "CPUs"),	       PICK(core_type, max_khz, "Up to"),
+	PICK(core_type, capacity, "Capacity"), PICK(core_type, midr, "MIDR"),
+};
+static const struct pick policy_picks[] = {
+	PICK(freq_policy, cpus, "CPUs"),
+	PICK(freq_policy, driver, "Driver"),
+	PICK(freq_policy, governor, "Governor"),
+	PICK(freq_policy, epp, "Preference"),
+	PICK_FIGURE(frequency, "Bounds"),
+	PICK_FIGURE(hardware_frequency, "Hardware"),
+	PICK(freq_policy, auto_select, "Autonomous"),
+};
+static const struct pick cluster_picks[] = {
+	PICK(cpu_cluster, index, "Cluster"),
+	PICK(cpu_cluster, cpus, "CPUs"),
+	PICK(cpu_cluster, l3_bytes, "L3"),
+};
+static const struct pick cache_picks[] = {
+	PICK_MADE(cache, "Cache"),
+	PICK(cpu_cache, type, "Type"),
+	PICK(cpu_cache, size_bytes, "Each"),
+	PICK(cpu_cache, count, "Count"),
+};
+static const struct pick node_picks[] = {
+	PICK(numa_node, index, "Node"),
+	PICK(numa_node, cpus, "CPUs"),
+	PICK(numa_node, mem_total_bytes, "Memory"),
+	PICK(numa_node, mem_free_bytes, "Free"),
+	PICK(numa_node, distance, "Distances"),
+};
+
+static const struct picks cpu = PICKS(schema_cpus, cpu_picks);
+static const struct picks types = PICKS(schema_core_type, type_picks);
+static const struct picks policies = PICKS(schema_freq_policy, policy_picks);
+static const struct picks clusters = PICKS(schema_cpu_cluster, cluster_picks);
+static const struct picks caches = PICKS(schema_cpu_cache, cache_picks);
+static const struct picks nodes = PICKS(schema_numa_node, node_picks);
+
+/* A line a state, below the CPUs that have it. */
+static void idle_states(struct doc *d, const struct machine *m)
+{
+	static const struct column columns[] = {
+		{ "CPUs", false, false },     { "Idle state", false, false },
+		{ "Wakes in", true, false },  { "Worth from", true, false },
+		{ "Disabled", false, false },
+	};
+	struct node *n = doc_table(d, "Idle states", columns, sizeof(columns) / sizeof(columns[0]));
+
+	LIST_FOR_EACH (struct idle_group, g, &m->cpu.idle) {
+		bool first = true;
+
+		LIST_FOR_EACH (struct idle_state, s, &g->states) {
+			struct cell *row = node_row(d, n);
+
+			row[0] = first ? cell_set(d, &g->cpus) : cell("");
+			row[1] = cell_str(&s->name);
+			row[2] = cell_int(d, &s->latency, "us");
+			row[3] = cell_int(d, &s->residency, "us");
+			row[4] = cell_bool(&s->disabled, "yes", "no");
+			first = false;
+		}
+	}
+	node_drop_empty(n);
+}
+
+struct doc *page_cpu(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Processors");
+	show_object(d, m, NULL, &cpu, &m->cpu);
+	show_table(d, m, "Core types", &types, &m->cpu.types);
+	show_merged(d, m, "Frequency", &policies, &m->cpu.policies);
+	idle_states(d, m);
+	show_table(d, m, "NUMA nodes", &nodes, &m->cpu.nodes);
+	show_table(d, m, "Clusters", &clusters, &m->cpu.clusters);
+	show_table(d, m, "Caches", &caches, &m->cpu.caches);
+	return d;
+}
+
+/* show memory. */
+
+static struct cell pool_place(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct huge_pool *p = object;
+
+	(void)m;
+	if (seen_ok(&p->node.f) && p->node.v >= 0)
+		return cell_printf(d, STYLE_PLAIN, "node %lld", p->node.v);
+	return cell("machine");
+}
+
+static struct cell requested(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct huge_pool *p = object;
+
+	(void)m;
+	if (!seen_ok(&p->requested.f))
+		return cell_unseen(&p->requested.f);
+	return cell_printf(
+		d, seen_ok(&p->total.f) && p->total.v < p->requested.v ? STYLE_BAD : STYLE_PLAIN,
+		"%lld", p->requested.v);
+}
+
+static const struct pick memory_picks[] = {
+	PICK(memory, total_kb, "Total"),
+	PICK(memory, available_kb, "Available"),
+	PICK(memory, free_kb, "Free"),
+	PICK(memory, cached_kb, "Page cache"),
+	PICK(memory, dirty_kb, "Dirty"),
+	PICK(memory, swap_total_kb, "Swap"),
+	PICK(memory, swap_free_kb, "Swap free"),
+	PICK(memory, hugetlb_kb, "In explicit huge pages"),
+	PICK(memory, hugepage_size_kb, "Huge page, default"),
+	PICK(memory, cma_total_kb, "CMA"),
+	PICK(memory, cma_free_kb, "CMA free"),
+	PICK(memory, page_size, "Page"),
+	PICK(memory, thp_enabled, "Transparent huge pages"),
+	PICK(memory, thp_defrag, "THP defragmentation"),
+	PICK(memory, thp_shmem, "THP for shared memory"),
+	PICK(memory, shm_size, "/dev/shm"),
+	PICK(memory, memlock, "Lockable memory (memlock)"),
+};
+static const struct pick pool_picks[] = {
+	PICK(huge_pool, size_kb, "Page size"), PICK_MADE(pool_place, "Of"),
+	PICK_FIGURE(requested, "Requested"),   PICK(huge_pool, total, "Granted"),
+	PICK(huge_pool, free, "Free"),	       PICK(huge_pool, reserved, "Reserved"),
+	PICK(huge_pool, surplus, "Surplus"),
+};
+static const struct pick thp_picks[] = { PICK(thp_size, size_kb, "Size"),
+					 PICK(thp_size, enabled, "Enabled") };
+static const struct pick swap_picks[] = {
+	PICK(swap_area, name, "Area"),	       PICK(swap_area, type, "Type"),
+	PICK(swap_area, size_kb, "Size"),      PICK(swap_area, used_kb, "Used"),
+	PICK(swap_area, priority, "Priority"),
+};
+static const struct pick memory_node_picks[] = {
+	PICK(numa_node, index, "Node"),
+	PICK(numa_node, mem_total_bytes, "Memory"),
+	PICK(numa_node, mem_free_bytes, "Free"),
+	PICK(numa_node, cpus, "CPUs"),
+};
+
+static const struct picks memory = PICKS(schema_memory, memory_picks);
+static const struct picks pools = PICKS(schema_huge_pool, pool_picks);
+static const struct picks thp = PICKS(schema_thp_size, thp_picks);
+static const struct picks swaps = PICKS(schema_swap_area, swap_picks);
+static const struct picks memory_nodes = PICKS(schema_numa_node, memory_node_picks);
+
+/* Most machines offer sizes on nodes that nobody has asked for. */
+static struct list pools_used(struct arena *a, const struct list *all)
+{
+	struct list used = { 0 };
+
+	LIST_FOR_EACH (struct huge_pool, p, all)
+		if (fact_or(&p->total, 1) || fact_or(&p->surplus, 0) || fact_or(&p->requested, 0))
+			*(struct huge_pool *)list_add(a, &used, sizeof(*p)) = *p;
+	return used;
+}
+
+struct doc *page_memory(struct arena *a, const struct machine *m)
+{
+	struct list used = pools_used(a, &m->memory.pools);
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Memory");
+	show_object(d, m, NULL, &memory, &m->memory);
+	show_table(d, m, "NUMA nodes", &memory_nodes, &m->cpu.nodes);
+	show_table(d, m, "Explicit huge pages", &pools, &used);
+	show_table(d, m, "Transparent huge pages by size", &thp, &m->memory.thp_sizes);
+	show_table(d, m, "Swap", &swaps, &m->memory.swaps);
+	return d;
+}
+
+/* show disk: block devices with their queues, file systems, ZFS. */
+
+static struct cell sectors(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct disk *k = object;
+
+	(void)m;
+	return cell_now_max(d, &k->max_sectors_kb, &k->hw_sectors_kb, "KiB");
+}
+
+static struct cell kind(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct disk *k = object;
+
+	(void)d, (void)m;
+	return fact_is(&k->role, "disk") || !seen_ok(&k->role.f) ? cell_str(&k->transport)
+								 : cell_str(&k->role);
+}
+
+static struct cell space(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct mount *k = object;
+
+	(void)m;
+	return cell_now_max(d, &k->free_bytes, &k->size_bytes, "bytes");
+}
+
+static const struct pick disk_picks[] = {
+	PICK(disk, name, "Disk"),	   PICK_MADE(kind, "Kind"),
+	PICK_WRAP(disk, model, "Model"),   PICK(disk, size_bytes, "Size"),
+	PICK(disk, content, "Holds"),	   PICK(disk, holders, "Used by"),
+	PICK(disk, firmware, "Firmware"),  PICK(disk, pci, "PCI"),
+	PICK(disk, usb_speed_mbps, "USB"),
+};
+static const struct pick queue_picks[] = {
+	PICK(disk, name, "Disk"),
+	PICK(disk, scheduler, "Scheduler"),
+	PICK(disk, nr_requests, "Requests"),
+	PICK(disk, queue_depth, "Depth"),
+	PICK(disk, read_ahead_kb, "Read-ahead"),
+	PICK_FIGURE(sectors, "Largest request"),
+	PICK(disk, nomerges, "Nomerges"),
+	PICK(disk, rq_affinity, "Affinity"),
+	PICK(disk, wbt_lat_us, "Throttle at"),
+	PICK(disk, write_cache, "Write cache"),
+};
+static const struct pick mount_picks[] = {
+	PICK(mount, name, "Mounted on"),      PICK(mount, type, "Type"),
+	PICK(mount, device, "Device"),	      PICK_FIGURE(space, "Free / size"),
+	PICK_WRAP(mount, options, "Options"),
+};
+static const struct pick disk_pool_picks[] = {
+	PICK(zpool, name, "Pool"),
+	PICK(zpool, state, "State"),
+	PICK(zpool, autotrim, "Autotrim"),
+	PICK_WRAP(zpool, members, "Members"),
+};
+static const struct pick zfs_picks[] = {
+	PICK(storage, zfs_version, "ZFS"),
+	PICK(storage, zfs_arc_size, "ARC now"),
+	PICK(storage, zfs_arc_c_max, "ARC at most"),
+	PICK(storage, zfs_arc_max, "ARC limit set"),
+};
+
+static const struct picks disks = PICKS(schema_disk, disk_picks);
+static const struct picks queues = PICKS(schema_disk, queue_picks);
+static const struct picks mounts = PICKS(schema_mount, mount_picks);
+static const struct picks disk_pools = PICKS(schema_zpool, disk_pool_picks);
+static const struct picks zfs = PICKS(schema_storage, zfs_picks);
+
+struct doc *page_disk(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Storage");
+	show_table(d, m, "Block devices", &disks, &m->storage.disks);
+	show_table(d, m, "Queues", &queues, &m->storage.disks);
+	show_table(d, m, "File systems", &mounts, &m->storage.mounts);
+	show_table(d, m, "ZFS pools", &disk_pools, &m->storage.pools);
+	show_object(d, m, "ZFS", &zfs, &m->storage);
+	return d;
+}
+
+/* show kernel and show software. */
+
+static struct cell active(struct doc *d, const struct machine *m, const void *object)
+{
+	const struct service *s = object;
+
+	(void)d, (void)m;
+	if (seen_ok(&s->active.f) && s->active.v)
+		return cell_as(STYLE_STRONG, "running");
+	return cell_bool(&s->active, "running", "stopped");
+}
+
+static struct cell enabled(struct doc *d, const struct machine *m, const void *object)
+{
+	(void)d, (void)m;
+	return cell_bool(&((const struct service *)object)->enabled, "at boot", "no");
+}
+
+static const struct pick kernel_picks[] = {
+	PICK(kernel, release, "Release"),
+	PICK(kernel, version, "Version"),
+	PICK(kernel, arch, "Architecture"),
+	PICK(kernel, boot_mode, "Boot mode"),
+	PICK(kernel, secure_boot, "Secure Boot"),
+	PICK(kernel, lockdown, "Lockdown"),
+	PICK(kernel, clocksource, "Clock source"),
+	PICK(kernel, preempt, "Preemption"),
+	PICK(kernel, iommu, "IOMMU"),
+	PICK(kernel, modules, "Modules loaded"),
+	PICK(kernel, tainted, "Taint bits"),
+	{ .title = "Command line",
+	  .offset = offsetof(struct kernel, cmdline),
+	  .style = STYLE_CODE },
+};
+static const struct pick platform_picks[] = {
+	PICK(platform, kind, "Platform"),
+	PICK(platform, why, "Known by"),
+	PICK(platform, product, "Product"),
+	PICK(platform, vendor, "Vendor"),
+	PICK(platform, board, "Board"),
+	PICK(platform, bios_version, "Firmware"),
+	PICK(platform, bios_date, "Firmware date"),
+	PICK(platform, virtual_, "Virtual machine"),
+};
+static const struct pick software_picks[] = {
+	PICK(software, os_name, "Distribution"),
+	PICK(software, dgx_release, "DGX release"),
+	PICK(software, glibc, "C library"),
+	PICK(software, init, "Init"),
+	PICK(software, cuda_toolkit, "CUDA toolkit"),
+	PICK(software, nvcc, "nvcc"),
+	PICK(software, container, "Inside container"),
+	PICK(software, container_runtime, "Container runtime"),
+};
+static const struct pick service_picks[] = {
+	PICK(service, name, "Service"),
+	PICK_MADE(enabled, "Enabled"),
+	PICK_MADE(active, "State"),
+	PICK_WRAP(service, owns, "Sets"),
+};
+static const struct pick library_picks[] = {
+	PICK(library, name, "Library"),
+	PICK(library, version, "Version"),
+	{ .title = "Path",
+	  .offset = offsetof(struct library, path),
+	  .wrap = true,
+	  .style = STYLE_CODE },
+};
+
+static const struct picks kernel = PICKS(schema_kernel, kernel_picks);
+static const struct picks platform = PICKS(schema_platform, platform_picks);
+static const struct picks software = PICKS(schema_software, software_picks);
+static const struct picks services = PICKS(schema_service, service_picks);
+static const struct picks libraries = PICKS(schema_library, library_picks);
+
+struct doc *page_kernel(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Kernel");
+	show_object(d, m, NULL, &kernel, &m->kernel);
+	return d;
+}
+
+struct doc *page_software(struct arena *a, const struct machine *m)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Software");
+	show_object(d, m, NULL, &software, &m->software);
+	show_object(d, m, "Machine", &platform, &m->platform);
+	show_table(d, m, "Services that change settings", &services, &m->software.services);
+	show_table(d, m, "Libraries", &libraries, &m->software.libraries);
+	return d;
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which GPU code files carry, and whether it runs here: one row a file, a wheel's members below. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "look/stack/page_stack.h"
+#include "render/glyph.h"
+#include "render/json_value.h"
+
+static enum style answer_style(enum code_answer a)
+{
+	static const enum style styles[] = { STYLE_GOOD, STYLE_GOOD, STYLE_WARN, STYLE_BAD,
+					     STYLE_MUTED };
+
+	return styles[a];
+}
+
+static const char *answer_text(struct arena *a, enum code_answer answer, const struct gpu_code *by)
+{
+	switch (answer) {
+	case CODE_NATIVE:
+		return arena_printf(a, "native (%s)", code_name(a, by));
+	case CODE_FAMILY:
+		return arena_printf(a, "same family (%s)", code_name(a, by));
+	case CODE_JIT:
+		return arena_printf(a, "compiled at each start (%s)", code_name(a, by));
+	case CODE_CANNOT:
+		return "cannot run";
+	default:
+		return "no GPU code";
+	}
+}
+
+static const char *codes_text(struct arena *a, const struct code_set *set)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < set->n; i++)
+		text_printf(&t, "%s%s x%zu", i ? ", " : "", code_name(a, &set->items[i]),
+			    set->items[i].n);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+/* "120 same-family, 23 cannot-run": what the file's containers come to. */
+static const char *containers_text(struct arena *a, const struct scan *s)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t k = 0; k < CODE_ANSWERS; k++)
+		if (s->served[0][k])
+			text_printf(&t, "%s%zu %s", t.len ? ", " : "", s->served[0][k],
+				    code_answer_name((enum code_answer)k));
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static void file_row(struct doc *d, struct node *t, const struct scan *s, const struct arch_view *v,
+		     unsigned depth)
+{
+	struct cell *c = node_branch(d, t, depth);
+	size_t n = v->how->n_gpus, i = 0;
+
+	c[0] = cell_as(s->error ? STYLE_BAD : STYLE_PLAIN, s->path);
+	if (s->error) {
+		c[n + 1] = cell_as(STYLE_BAD, s->error);
+		return;
+	}
+	for (; i < n; i++) {
+		const struct gpu_code *by = NULL;
+		enum code_answer answer = code_best(&s->codes, &v->how->gpus[i], &by);
+
+		c[i + 1] = cell_as(answer_style(answer), answer_text(d->arena, answer, by));
+	}
+	c[n + 1] = cell(codes_text(d->arena, &s->codes));
+	if (n)
+		c[n + 2] = cell(containers_text(d->arena, s));
+}
+
+static struct node *table(struct doc *d, const struct arch_view *v)
+{
+	struct column columns[GPU_TARGETS_MAX + 3] = { { .title = "File" } };
+	size_t n = 1;
+
+	for (size_t i = 0; i < v->how->n_gpus; i++)
+		columns[n++] = (struct column){ .title = arena_printf(d->arena, "On sm_%u",
+								      v->how->gpus[i].sm),
+						.wrap = true };
+	columns[n++] = (struct column){ .title = "GPU code", .wrap = true };
+	if (v->how->n_gpus)
+		columns[n++] = (struct column){ .title = "Containers", .wrap = true };
+	return doc_tree(d, NULL, columns, n);
+}
+
+static void problems(struct doc *d, const struct arch_view *v)
+{
+	struct node *b = NULL;
+
+	for (size_t i = 0; i < v->n; i++)
+		for (size_t k = 0; k < v->files[i].n_problems && k < SCAN_PROBLEMS; k++) {
+			if (!b) {
+				doc_heading(d, 2, "What is broken in them");
+				b = doc_bullets(d);
+			}
+			node_bullet(d, b,
+				    cell_printf(d, STYLE_BAD, "%s: %s", v->files[i].path,
+						v->files[i].problems[k]));
+		}
+}
+
+static void summary(struct doc *d, const struct arch_view *v, size_t with_code)
+{
+	uint64_t bytes = 0;
+	size_t opened = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		bytes += v->files[i].size;
+		opened += v->files[i].opened;
+	}
+	doc_text(d, "%zu file%s, %.1f GB; %zu with GPU code.", v->n, v->n == 1 ? "" : "s",
+		 (double)bytes / 1e9, with_code);
+	if (v->how->deep)
+		doc_text(d,
+			 "%zu entries were unpacked and say of themselves what their headers say.",
+			 opened);
+	for (size_t g = 0; g < v->how->n_gpus; g++) {
+		size_t count[CODE_ANSWERS] = { 0 };
+
+		for (size_t i = 0; i < v->n; i++)
+			if (v->files[i].entries)
+				count[code_best(&v->files[i].codes, &v->how->gpus[g], NULL)]++;
+		doc_text(d,
+			 "sm_%u (%s): %zu native, %zu of its family, %zu compiled at each start, "
+			 "%zu cannot run.",
+			 v->how->gpus[g].sm, v->gpus_from, count[CODE_NATIVE], count[CODE_FAMILY],
+			 count[CODE_JIT], count[CODE_CANNOT]);
+	}
+	if (!v->how->n_gpus)
+		doc_text(d, "No GPU to judge for: %s. --gpu sm_121 names one.", v->gpus_from);
+}
+
+struct doc *page_stack_arch(struct arena *a, const struct arch_view *v)
+{
+	struct doc *d = doc_new(a);
+	struct node *t;
+	size_t with_code = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		with_code += v->files[i].entries > 0;
+	doc_heading(d, 1, "GPU code");
+	summary(d, v, with_code);
+	t = table(d, v);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct scan *s = &v->files[i];
+
+		if (!s->entries && !s->error && !v->all && v->n > 1)
+			continue;
+		file_row(d, t, s, v, 0);
+		for (size_t k = 0; k < s->n_parts; k++)
+			file_row(d, t, &s->parts[k], v, 1);
+	}
+	problems(d, v);
+	return d;
+}
+
+/* The software stack: what is wrong first, with the command that mends it; then what is there. */
+
+static const char *mark(const struct stack_finding *f)
+{
+	static const char *const names[] = { "ok", NULL, "n/a", "unknown" };
+
+	return f->verdict == VERDICT_FAIL ? (f->serious ? "wrong" : "weak") : names[f->verdict];
+}
+
+static enum style mark_style(const struct stack_finding *f)
+{
+	static const enum style styles[] = { STYLE_GOOD, STYLE_WARN, STYLE_MUTED, STYLE_UNKNOWN };
+
+	return f->verdict == VERDICT_FAIL && f->serious ? STYLE_BAD : styles[f->verdict];
+}
+
+static void check_summary(struct doc *d, const struct stack_view *v)
+{
+	const struct stack_findings *f = v->found;
+	const char *gpus = "";
+
+	for (size_t i = 0; i < v->how->n_gpus; i++)
+		gpus = arena_printf(d->arena, "%s%ssm_%u", gpus, i ? ", " : "", v->how->gpus[i].sm);
+	doc_text(d, "%s. %zu libraries and packages in %zu places, for %s%s%s.",
+		 v->rootfs ? v->rootfs : "This machine", v->inv->n_items, v->inv->n_places,
+		 *gpus ? gpus : "no GPU", *gpus ? "" : ": ", *gpus ? "" : v->gpus_from);
+	doc_text(d, "%zu wrong, %zu could not be seen, %zu right, %zu do not apply.",
+		 f->count[VERDICT_FAIL], f->count[VERDICT_UNKNOWN], f->count[VERDICT_PASS],
+		 f->count[VERDICT_NA]);
+}
+
+static void findings(struct doc *d, const struct stack_view *v)
+{
+	static const struct column columns[] = { { .title = "Verdict" },
+						 { .title = "Finding" },
+						 { .title = "Where", .wrap = true },
+						 { .title = "Is", .wrap = true },
+						 { .title = "Wanted", .wrap = true },
+						 { .title = "Why", .wrap = true } };
+	struct node *t = doc_table(d, NULL, columns, 6);
+
+	for (size_t i = 0; i < v->found->n; i++) {
+		const struct stack_finding *f = &v->found->items[i];
+		struct cell *c;
+
+		if (!v->all && (f->verdict == VERDICT_PASS || f->verdict == VERDICT_NA))
+			continue;
+		c = node_row(d, t);
+		c[0] = cell_as(mark_style(f), mark(f));
+		c[1] = cell_as(STYLE_STRONG, f->id);
+		c[2] = cell(f->target);
+		c[3] = cell(f->current);
+		c[4] = cell(f->verdict == VERDICT_PASS ? NULL : f->wanted);
+		c[5] = cell(f->reason);
+	}
+	node_drop_empty(t);
+}
+
+/* One command mends several findings as a rule. */
+static void commands(struct doc *d, const struct stack_view *v)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (size_t i = 0; i < v->found->n; i++) {
+		const struct stack_finding *f = &v->found->items[i];
+		bool wanted = f->verdict == VERDICT_FAIL || (v->all && f->verdict == VERDICT_NA);
+
+		if (!f->command || !wanted || (t.s && strstr(t.s, f->command)))
+			continue;
+		text_printf(&t, "%s\n", f->command);
+	}
+	if (!t.len)
+		return;
+	doc_heading(d, 2, "What mends it");
+	doc_code(d, arena_strdup(d->arena, t.s));
+}
+
+static void places(struct doc *d, const struct stack_view *v)
+{
+	static const struct column columns[] = {
+		{ .title = "Place" },		{ .title = "Component" },
+		{ .title = "Version" },		{ .title = "Known by" },
+		{ .title = "GPU code for it" }, { .title = "Path", .wrap = true }
+	};
+	struct node *t = doc_table(d, NULL, columns, 6);
+
+	for (size_t i = 0; i < v->inv->n_items; i++) {
+		const struct stack_item *it = &v->inv->items[i];
+		const struct stack_place *p = &v->inv->places[it->place];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell(p->kind == PLACE_SYSTEM ? "system" : p->path);
+		c[1] = cell_as(STYLE_STRONG, components[it->c].name);
+		c[2] = it->said	     ? cell(it->said)
+		       : it->version ? cell(it->version)
+				     : cell_as(STYLE_UNKNOWN, "unknown");
+		c[3] = cell_as(STYLE_MUTED,
+			       it->said ? "it was loaded and asked" : it->version_from);
+		if (it->scanned && v->how->n_gpus)
+			c[4] = cell(code_answer_name(
+				code_best(&it->code.codes, &v->how->gpus[0], NULL)));
+		c[5] = cell_as(STYLE_CODE, it->path);
+	}
+	node_drop_empty(t);
+}
+
+struct doc *page_stack_check(struct arena *a, const struct stack_view *v)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, "Software stack");
+	check_summary(d, v);
+	findings(d, v);
+	commands(d, v);
+	if (v->inv->n_items) {
+		doc_heading(d, 2, "What is there");
+		places(d, v);
+	}
+	return d;
+}
+
+/* The build environment as a page, as lines for a shell, and as JSON. */
+
+struct doc *page_stack_env(struct arena *a, const struct env_view *v)
+{
+	static const struct column columns[] = { { .title = "Variable" },
+						 { .title = "Value" },
+						 { .title = "Why", .wrap = true } },
+				   dead[] = { { .title = "Flag", .wrap = true },
+					      { .title = "Why not", .wrap = true },
+					      { .title = "Instead", .wrap = true },
+					      { .title = "Set here" } };
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_heading(d, 1, "Build environment");
+	if (v->env->missing)
+		doc_text(d, "Nothing for CUDA can be built: %s (%s).", v->env->missing,
+			 v->gpus_from);
+	if (v->env->unseen)
+		doc_text(d, "Not seen: %s.", v->env->unseen);
+	t = doc_table(d, NULL, columns, 3);
+	for (size_t i = 0; i < v->env->n; i++) {
+		const struct build_line *l = &v->env->lines[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_STRONG, l->name);
+		c[1] = cell_printf(d, STYLE_CODE, "%s%s", l->value, l->before ? ":..." : "");
+		c[2] = cell(l->reason);
+	}
+	doc_heading(d, 2, "Flags of common recipes that do nothing, or harm");
+	t = doc_table(d, NULL, dead, 4);
+	for (size_t i = 0; i < dead_flag_count; i++) {
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, dead_flags[i].flag);
+		c[1] = cell(dead_flags[i].why);
+		c[2] = cell(dead_flags[i].instead ? dead_flags[i].instead : "leave it out");
+		c[3] = cell_as(STYLE_BAD, v->set_here[i]);
+	}
+	node_drop_empty(t);
+	return d;
+}
+
+/* In single quotes nothing means anything but a single quote. */
+static void quoted(FILE *out, const char *s)
+{
+	fputc('\'', out);
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*s, out);
+	}
+	fputc('\'', out);
+}
+
+/* A comment ends at a line's end, whatever a version or path holds. */
+static void comment(FILE *out, const char *s)
+{
+	TEXT_AUTO t = { 0 };
+
+	glyph_clean(&t, s, false);
+	fprintf(out, "%s\n", t.s ? t.s : "");
+}
+
+void stack_env_shell(FILE *out, const struct env_view *v)
+{
+	fputs("# Source this file: it sets variables and does nothing else.\n", out);
+	if (v->env->missing) {
+		fputs("# Nothing for CUDA can be built: ", out);
+		comment(out, v->env->missing);
+	}
+	if (v->env->unseen) {
+		fputs("# Not seen: ", out);
+		comment(out, v->env->unseen);
+	}
+	for (size_t i = 0; i < v->env->n; i++) {
+		const struct build_line *l = &v->env->lines[i];
+
+		fputs("\n# ", out);
+		comment(out, l->reason);
+		fprintf(out, "export %s=", l->name);
+		quoted(out, l->value);
+		fputs(l->before ? "${PATH:+:$PATH}\n" : "\n", out);
+	}
+	for (size_t i = 0; i < dead_flag_count; i++)
+		if (v->set_here[i]) {
+			fputs("\n# ", out);
+			comment(out, dead_flags[i].why);
+			fprintf(out, "unset %s\n", dead_flags[i].name);
+		}
+}
+
+json_t *stack_env_json(const struct env_view *v, long long time_s, int exit_code)
+{
+	json_t *j = json_head("gputune.stack-env/1", time_s, exit_code);
+	json_t *lines = json_array(), *dead = json_array();
+
+	json_object_set_new(j, "toolkit", json_text(v->env->toolkit));
+	json_object_set_new(j, "missing", json_text(v->env->missing));
+	json_object_set_new(j, "unseen", json_text(v->env->unseen));
+	json_object_set_new(j, "jobs", json_integer(v->env->jobs));
+	for (size_t i = 0; i < v->env->n; i++) {
+		const struct build_line *l = &v->env->lines[i];
+
+		json_array_append_new(lines,
+				      json_pack("{s:s, s:o, s:b, s:o}", "name", l->name, "value",
+						json_text(l->value), "prepend", (int)l->before,
+						"reason", json_text(l->reason)));
+	}
+	json_object_set_new(j, "variables", lines);
+	for (size_t i = 0; i < dead_flag_count; i++)
+		json_array_append_new(dead, json_pack("{s:s, s:s, s:o, s:o}", "flag",
+						      dead_flags[i].flag, "why", dead_flags[i].why,
+						      "instead", json_text(dead_flags[i].instead),
+						      "set_here", json_text(v->set_here[i])));
+	json_object_set_new(j, "dead_flags", dead);
+	return j;
+}
+
+/* A build plan as a page and as JSON (schemas/stack-build-plan.json). */
+
+static const char *const states[] = { "to do", "done", "lacks" };
+
+static const char *command(struct arena *a, const struct build_step *s)
+{
+	TEXT_AUTO t = { 0 };
+
+	for (char **w = s->argv; *w; w++)
+		text_printf(&t, strpbrk(*w, " ;'\"$&|<>*?") ? "%s'%s'" : "%s%s",
+			    w == s->argv ? "" : " ", *w);
+	return arena_strdup(a, t.s);
+}
+
+struct doc *page_build_plan(struct arena *a, const struct build_plan *p)
+{
+	static const enum style styles[] = { STYLE_PLAIN, STYLE_GOOD, STYLE_BAD };
+	static const struct column columns[] = { { .title = "Step" },
+						 { .title = "State" },
+						 { .title = "What", .wrap = true },
+						 { .title = "GiB", .right = true },
+						 { .title = "Command", .wrap = true } };
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_heading(d, 1, "Build plan");
+	doc_text(d,
+		 "%s: about %u GiB of disk (%.0f are free), %u compilers at a time for %.0f GiB of "
+		 "memory, about %.1f hours. Sizes and times are estimates.",
+		 p->dir, p->disk_gib, p->disk_free_gib, p->jobs, p->memory_gib, p->hours);
+	if (p->lacks)
+		node_span(d, doc_paragraph(d), cell_as(STYLE_BAD, p->lacks));
+	t = doc_table(d, NULL, columns, 5);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct build_step *s = &p->steps[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_STRONG, s->id);
+		c[1] = cell_as(styles[s->state], states[s->state]);
+		c[2] = cell(s->lacks && s->state == STEP_LACKS
+				    ? arena_printf(a, "%s; but %s", s->title, s->lacks)
+				    : s->title);
+		if (s->disk_gib)
+			c[3] = cell_printf(d, STYLE_PLAIN, "%u", s->disk_gib);
+		c[4] = cell_as(STYLE_CODE, command(a, s));
+	}
+	return d;
+}
+
+json_t *build_plan_json(const struct build_plan *p, long long time_s, int exit_code)
+{
+	json_t *j = json_head("gputune.stack-build-plan/1", time_s, exit_code);
+	json_t *steps = json_array();
+
+	json_object_set_new(j, "dir", json_text(p->dir));
+	json_object_set_new(j, "disk_gib", json_integer(p->disk_gib));
+	json_object_set_new(j, "disk_free_gib", json_real(p->disk_free_gib));
+	json_object_set_new(j, "memory_available_gib", json_real(p->memory_gib));
+	json_object_set_new(j, "jobs", json_integer(p->jobs));
+	json_object_set_new(j, "hours", json_real(p->hours));
+	json_object_set_new(j, "lacks", json_text(p->lacks));
+	for (size_t i = 0; i < p->n; i++) {
+		const struct build_step *s = &p->steps[i];
+		json_t *o = json_object(), *argv = json_array();
+
+		json_object_set_new(o, "id", json_text(s->id));
+		json_object_set_new(o, "title", json_text(s->title));
+		json_object_set_new(o, "state", json_string(states[s->state]));
+		json_object_set_new(o, "lacks", json_text(s->lacks));
+		for (char **w = s->argv; *w; w++)
+			json_array_append_new(argv, json_text(*w));
+		json_object_set_new(o, "argv", argv);
+		json_object_set_new(o, "disk_gib", json_integer(s->disk_gib));
+		json_object_set_new(o, "memory_gib", json_integer(s->memory_gib));
+		json_object_set_new(o, "log", json_text(s->log));
+		json_array_append_new(steps, o);
+	}
+	json_object_set_new(j, "steps", steps);
+	return j;
+}
+
+/* A wheelhouse: what is in it, what is wrong with it, how two differ. */
+
+static const char *target(struct arena *a, const struct wheelhouse *h)
+{
+	return arena_printf(a, "%s%s%s%s%s", h->arch, h->python ? ", Python " : "",
+			    h->python ? h->python : "", *h->gpus ? ", " : "", h->gpus);
+}
+
+static void wheels(struct doc *d, const struct wheelhouse *h)
+{
+	static const struct column columns[] = { { .title = "Package" },
+						 { .title = "Version" },
+						 { .title = "Python" },
+						 { .title = "Platform" },
+						 { .title = "MB", .right = true },
+						 { .title = "GPU code", .wrap = true },
+						 { .title = "SHA-256" },
+						 { .title = "Added" } };
+	struct node *t = doc_table(d, NULL, columns, 8);
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct house_wheel *w = &h->wheels[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_STRONG, w->name);
+		c[1] = cell(w->version);
+		c[2] = cell_printf(d, STYLE_PLAIN, "%s-%s", w->python, w->abi);
+		c[3] = cell(w->platform);
+		c[4] = cell_printf(d, STYLE_PLAIN, "%.1f", (double)w->size / 1e6);
+		c[5] = cell(w->gpu_code);
+		c[6] = cell_printf(d, STYLE_MUTED, "%.12s", w->sha256);
+		c[7] = cell(w->added);
+	}
+	node_drop_empty(t);
+}
+
+struct doc *page_wheelhouse(struct arena *a, const struct wheelhouse *h,
+			    const struct house_verdict *v)
+{
+	struct doc *d = doc_new(a);
+	struct node *b;
+
+	doc_heading(d, 1, "Wheelhouse");
+	doc_text(d, "%s: %zu wheels for %s%s.", h->dir, h->n, target(a, h),
+		 h->is_signed ? "; signed" : "; not signed");
+	if (v) {
+		doc_text(d, "%zu of %zu are what the manifest says%s%s.", v->checked, h->n,
+			 v->signer ? "; the manifest is signed by " : "",
+			 v->signer ? v->signer : "");
+		b = doc_bullets(d);
+		for (size_t i = 0; i < v->n; i++)
+			node_bullet(d, b,
+				    cell_printf(d, STYLE_BAD, "%s: %s", v->items[i].file,
+						v->items[i].what));
+	}
+	wheels(d, h);
+	return d;
+}
+
+static const struct house_wheel *same_file(const struct wheelhouse *h, const char *file)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (strcmp(h->wheels[i].file, file) == 0)
+			return &h->wheels[i];
+	return NULL;
+}
+
+static size_t missing(struct doc *d, struct node *t, const struct wheelhouse *x,
+		      const struct wheelhouse *y, bool changed)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct house_wheel *w = &x->wheels[i], *o = same_file(y, w->file);
+		struct cell *c;
+
+		if (o && (!changed || strcmp(o->sha256, w->sha256) == 0))
+			continue;
+		c = node_row(d, t);
+		c[0] = cell_as(STYLE_STRONG, w->file);
+		c[1] = o ? cell_as(STYLE_WARN, "other contents under the same name")
+			 : cell_printf(d, STYLE_WARN, "only in %s", x->dir);
+		n++;
+	}
+	return n;
+}
+
+struct doc *page_wheelhouse_diff(struct arena *a, const struct wheelhouse *x,
+				 const struct wheelhouse *y, size_t *differ)
+{
+	static const struct column columns[] = { { .title = "Wheel" }, { .title = "How" } };
+	struct doc *d = doc_new(a);
+	struct node *t;
+
+	doc_heading(d, 1, "Wheelhouses");
+	doc_text(d, "%s: %zu wheels for %s. %s: %zu wheels for %s.", x->dir, x->n, target(a, x),
+		 y->dir, y->n, target(a, y));
+	t = doc_table(d, NULL, columns, 2);
+	*differ = missing(d, t, x, y, true) + missing(d, t, y, x, false);
+	if (!*differ)
+		doc_text(d, "They hold the same wheels.");
+	return d;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU code in files as JSON. Keys and meanings are API: schemas/stack-arch.json holds them. */
+#include "look/stack/elf.h"
+#include "render/json_value.h"
+#include "look/stack/page_stack.h"
+#include "look/settings/findings.h"
+
+static json_t *number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *code_json(const struct gpu_code *c)
+{
+	struct arena a = { 0 };
+	json_t *j = json_object();
+
+	json_object_set_new(j, "name", json_string(code_name(&a, c)));
+	json_object_set_new(j, "kind", json_string(code_kind_name(c->kind)));
+	json_object_set_new(j, "sm", number(c->sm));
+	json_object_set_new(j, "suffix",
+			    json_string(c->suffix == 'a'   ? "a"
+					: c->suffix == 'f' ? "f"
+							   : ""));
+	if (c->ptx)
+		json_object_set_new(j, "ptx_version",
+				    json_sprintf("%u.%u", c->ptx / 10, c->ptx % 10));
+	json_object_set_new(j, "entries", number(c->n));
+	json_object_set_new(j, "entries_inside_data", number(c->inside));
+	json_object_set_new(j, "entries_without_kernels", number(c->empty));
+	json_object_set_new(j, "size_bytes", number(c->size));
+	arena_free(&a);
+	return j;
+}
+
+static json_t *answers_json(const struct scan *s, const struct scan_options *how)
+{
+	json_t *list = json_array();
+
+	for (size_t g = 0; g < how->n_gpus; g++) {
+		const struct gpu_code *by = NULL;
+		enum code_answer best = code_best(&s->codes, &how->gpus[g], &by);
+		json_t *j = json_object(), *served = json_object();
+		struct arena a = { 0 };
+
+		json_object_set_new(j, "gpu", json_sprintf("sm_%u", how->gpus[g].sm));
+		json_object_set_new(j, "answer", json_string(code_answer_name(best)));
+		json_object_set_new(j, "by",
+				    by && best < CODE_CANNOT ? json_string(code_name(&a, by))
+							     : json_null());
+		for (size_t k = 0; k < CODE_ANSWERS; k++)
+			json_object_set_new(served, code_answer_name((enum code_answer)k),
+					    number(s->served[g][k]));
+		json_object_set_new(j, "containers", served);
+		json_array_append_new(list, j);
+		arena_free(&a);
+	}
+	return list;
+}
+
+static const char *machine_name(uint16_t machine)
+{
+	switch (machine) {
+	case ELF_X86_64:
+		return "x86_64";
+	case ELF_AARCH64:
+		return "aarch64";
+	default:
+		return machine ? "other" : NULL;
+	}
+}
+
+static json_t *file_json(const struct scan *s, const struct scan_options *how)
+{
+	json_t *j = json_object(), *codes = json_array(), *problems = json_array();
+
+	json_object_set_new(j, "path", json_text(s->path));
+	json_object_set_new(j, "kind", json_string(scan_kind_name(s->kind)));
+	json_object_set_new(j, "machine", json_text(machine_name(s->machine)));
+	json_object_set_new(j, "size_bytes", number(s->size));
+	json_object_set_new(j, "error", json_text(s->error));
+	json_object_set_new(j, "containers", number(s->containers));
+	json_object_set_new(j, "entries", number(s->entries));
+	json_object_set_new(j, "registered", number(s->registered));
+	json_object_set_new(j, "opened", number(s->opened));
+	for (size_t i = 0; i < s->codes.n; i++)
+		json_array_append_new(codes, code_json(&s->codes.items[i]));
+	json_object_set_new(j, "codes", codes);
+	json_object_set_new(j, "answers", answers_json(s, how));
+	for (size_t i = 0; i < s->n_problems && i < SCAN_PROBLEMS; i++)
+		json_array_append_new(problems, json_text(s->problems[i]));
+	json_object_set_new(j, "problems", problems);
+	json_object_set_new(j, "problem_count", number(s->n_problems));
+	if (s->n_parts) {
+		json_t *parts = json_array();
+
+		for (size_t i = 0; i < s->n_parts; i++)
+			json_array_append_new(parts, file_json(&s->parts[i], how));
+		json_object_set_new(j, "parts", parts);
+	}
+	return j;
+}
+
+json_t *stack_arch_json(const struct arch_view *v, long long time_s, int exit_code)
+{
+	json_t *j = json_head("gputune.stack-arch/1", time_s, exit_code);
+	json_t *gpus = json_array(), *files = json_array();
+
+	for (size_t g = 0; g < v->how->n_gpus; g++)
+		json_array_append_new(gpus, json_sprintf("sm_%u", v->how->gpus[g].sm));
+	json_object_set_new(j, "gpus", gpus);
+	json_object_set_new(j, "gpus_from", json_text(v->gpus_from));
+	for (size_t i = 0; i < v->n; i++)
+		if (v->files[i].entries || v->files[i].error || v->all || v->n == 1)
+			json_array_append_new(files, file_json(&v->files[i], v->how));
+	json_object_set_new(j, "files", files);
+	json_object_set_new(j, "files_looked_at", number(v->n));
+	return j;
+}
+
+/* The software stack as JSON. Keys and meanings are API: schemas/stack-check.json holds them. */
+
+static json_t *finding_json(const struct stack_finding *f)
+{
+	static const char *const verdicts[] = { "pass", "fail", "na", "unknown" };
+	json_t *j = json_object();
+
+	json_object_set_new(j, "id", json_string(f->id));
+	json_object_set_new(j, "title", json_string(f->title));
+	json_object_set_new(j, "target", json_text(f->target));
+	json_object_set_new(j, "verdict", json_string(verdicts[f->verdict]));
+	json_object_set_new(j, "serious", json_boolean(f->verdict == VERDICT_FAIL && f->serious));
+	json_object_set_new(j, "current", json_text(f->current));
+	json_object_set_new(j, "wanted", json_text(f->wanted));
+	json_object_set_new(j, "reason", json_text(f->reason));
+	json_object_set_new(j, "source", json_text(f->source));
+	json_object_set_new(j, "read_from", json_text(f->from));
+	json_object_set_new(j, "command", json_text(f->command));
+	return j;
+}
+
+static json_t *item_json(const struct stack_view *v, const struct stack_item *it)
+{
+	json_t *j = json_object(), *codes = json_array();
+	struct arena a = { 0 };
+
+	json_object_set_new(j, "component", json_string(components[it->c].id));
+	json_object_set_new(j, "place", json_text(v->inv->places[it->place].path));
+	json_object_set_new(j, "path", json_text(it->path));
+	json_object_set_new(j, "soname", json_text(it->soname));
+	json_object_set_new(j, "version", json_text(it->version));
+	json_object_set_new(j, "version_from", json_text(it->version_from));
+	json_object_set_new(j, "loaded_version", json_text(it->said));
+	for (size_t i = 0; i < it->code.codes.n; i++)
+		json_array_append_new(codes, json_string(code_name(&a, &it->code.codes.items[i])));
+	json_object_set_new(j, "gpu_code", it->scanned ? codes : json_null());
+	if (!it->scanned)
+		json_decref(codes);
+	arena_free(&a);
+	return j;
+}
+
+static json_t *place_json(const struct stack_place *p)
+{
+	static const char *const kinds[] = { "system", "toolkit", "python" };
+	json_t *j = json_object();
+
+	json_object_set_new(j, "kind", json_string(kinds[p->kind]));
+	json_object_set_new(j, "path", json_text(p->path));
+	json_object_set_new(j, "version", json_text(p->version));
+	json_object_set_new(j, "packages", json_text(p->packages));
+	json_object_set_new(j, "torch_cuda", json_text(p->torch_cuda));
+	return j;
+}
+
+json_t *stack_check_json(const struct stack_view *v, long long time_s, int exit_code)
+{
+	json_t *j = json_head("gputune.stack-check/1", time_s, exit_code);
+	json_t *gpus = json_array(), *found = json_array(), *items = json_array(),
+	       *places = json_array();
+	const size_t *n = v->found->count;
+
+	json_object_set_new(j, "host", host_json(v->m));
+	json_object_set_new(j, "rootfs", json_text(v->rootfs));
+	for (size_t g = 0; g < v->how->n_gpus; g++)
+		json_array_append_new(gpus, json_sprintf("sm_%u", v->how->gpus[g].sm));
+	json_object_set_new(j, "gpus", gpus);
+	json_object_set_new(j, "gpus_from", json_text(v->gpus_from));
+	json_object_set_new(j, "summary",
+			    json_pack("{s:I, s:I, s:I, s:I}", "pass", (json_int_t)n[VERDICT_PASS],
+				      "fail", (json_int_t)n[VERDICT_FAIL], "na",
+				      (json_int_t)n[VERDICT_NA], "unknown",
+				      (json_int_t)n[VERDICT_UNKNOWN]));
+	for (size_t i = 0; i < v->found->n; i++)
+		json_array_append_new(found, finding_json(&v->found->items[i]));
+	json_object_set_new(j, "findings", found);
+	for (size_t i = 0; i < v->inv->n_places; i++)
+		json_array_append_new(places, place_json(&v->inv->places[i]));
+	json_object_set_new(j, "places", places);
+	for (size_t i = 0; i < v->inv->n_items; i++)
+		json_array_append_new(items, item_json(v, &v->inv->items[i]));
+	json_object_set_new(j, "items", items);
+	return j;
+}
+
+/* A wheelhouse and what was found wrong with it as JSON: schemas/stack-wheelhouse.json. */
+
+json_t *wheelhouse_result_json(const struct wheelhouse *h, const struct house_verdict *v,
+			       long long time_s, int exit_code)
+{
+	json_t *j = json_head("gputune.stack-wheelhouse/1", time_s, exit_code);
+	json_t *manifest = wheelhouse_json(h), *problems = json_array();
+
+	json_object_set_new(j, "dir", json_text(h->dir));
+	json_object_set_new(j, "signed", json_boolean(h->is_signed));
+	json_object_set(j, "arch", json_object_get(manifest, "arch"));
+	json_object_set(j, "python", json_object_get(manifest, "python"));
+	json_object_set(j, "gpus", json_object_get(manifest, "gpus"));
+	json_object_set(j, "wheels", json_object_get(manifest, "wheels"));
+	json_decref(manifest);
+	for (size_t i = 0; v && i < v->n; i++)
+		json_array_append_new(problems,
+				      json_pack("{s:o, s:o}", "file", json_text(v->items[i].file),
+						"what", json_text(v->items[i].what)));
+	json_object_set_new(j, "verified", json_boolean(v != NULL));
+	json_object_set_new(j, "problems", problems);
+	json_object_set_new(j, "signer", json_text(v ? v->signer : NULL));
+	return j;
+}

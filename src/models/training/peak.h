@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Written by tests/predict/fit_train.py: experts, FP8, BF16, everything else. */
+#ifndef TRAINING_PEAK_H
+#define TRAINING_PEAK_H
+
+#include "models/training/work.h"
+
+/* clang-format off */
+static const struct train_spread train_spreads[] = {
+	{ 0.689, 1.31, 129, 4,
+	  "129 measurements of mixtures of experts from 4 sources, each predicted without its source" },
+	{ 0.878, 1.21, 90, 4,
+	  "90 measurements of FP8 from 4 sources, each predicted without its source" },
+	{ 0.77, 1.08, 267, 10,
+	  "267 measurements of BF16 from 10 sources, each predicted without its source" },
+	{ 0.6, 1.4, 0, 0,
+	  "too few measurements of this precision or kind of GPU: a guess" },
+};
+/* clang-format on */
+
+#endif
