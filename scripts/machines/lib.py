@@ -9,7 +9,8 @@ import pathlib
 import posixpath
 import shutil
 
-MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "machines"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MACHINES = pathlib.Path(os.environ.get("GPUTUNE_MACHINES", ROOT / "build/machines"))
 
 DOCUMENTED = "documented"
 DERIVED = "derived"
@@ -145,15 +146,8 @@ class Machine:
         if modules:
             self.rows("/proc/modules", self.modules)
         folder = MACHINES / self.name
-        kept = folder / "expect"
-        saved = None
-        if kept.exists():
-            saved = folder.with_suffix(".expect-kept")
-            kept.rename(saved)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        if saved:
-            saved.rename(kept)
         for path, data in self.files.items():
             out = folder / ("root" + path)
             out.parent.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as tmp:
     machine, overlay, _ = report_state.full(gputune, tmp)
     page(tmp, "full", "report", "--host", near(machine), "--overlay", overlay)
     page(tmp, "many", "report", *map(near, report_state.many(64)))
-    page(tmp, "few", "report", "tests/machines/dgx-spark", "tests/machines/nothing")
+    page(tmp, "few", "report", "build/machines/dgx-spark", "build/machines/nothing")
     page(tmp, "hostile", "report", report_state.hostile(gputune, tmp))
     results = report_state.told(gputune, tmp)
     report_state.recording(tmp)

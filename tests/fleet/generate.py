@@ -18,7 +18,7 @@ dice = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
 
 
 def base(machine):
-    done = subprocess.run([gputune, "check", "--host", str(root / "tests/machines" / machine), "--format", "json"],
+    done = subprocess.run([gputune, "check", "--host", str(root / "build/machines" / machine), "--format", "json"],
                           capture_output=True, text=True, timeout=120)
     return json.loads(done.stdout)
 

@@ -16,12 +16,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def check(gputune, machine, form, *more):
-    return subprocess.run([str(gputune), "check", "--host", str(ROOT / "tests/machines" / machine), "--format", form,
+    return subprocess.run([str(gputune), "check", "--host", str(ROOT / "build/machines" / machine), "--format", form,
                            *map(str, more)], capture_output=True, text=True, timeout=60)
 
 
 def files(t, gputune, work):
-    for machine in sorted(p.name for p in (ROOT / "tests/machines").iterdir()):
+    for machine in sorted(p.name for p in (ROOT / "build/machines").iterdir()):
         out = check(gputune, machine, "prom").stdout
         lint = subprocess.run(["promtool", "check", "metrics"], input=out, capture_output=True, text=True, timeout=60)
         t(f"promtool takes {machine}", lint.returncode == 0 and not lint.stderr.strip(), lint.stdout + lint.stderr)

@@ -66,7 +66,7 @@ def planted(t, gputune, work):
 def same(t, gputune, work):
     folder = pathlib.Path(work) / "same"
     folder.mkdir()
-    text = subprocess.run([gputune, "check", "--host", ROOT / "tests/machines/h200-x4", "--format", "json"],
+    text = subprocess.run([gputune, "check", "--host", ROOT / "build/machines/h200-x4", "--format", "json"],
                           capture_output=True, text=True, timeout=60).stdout
     for n in range(4):
         (folder / f"n{n}.json").write_text(text)
@@ -76,7 +76,7 @@ def same(t, gputune, work):
         **json.loads(text)["host"], "captured": False, "nodename": f"m{n}"}}) + "\n" for n in range(3)))
     done = fleet(gputune, folder, "--format", "json")
     t("a file may hold many results", json.loads(done.stdout)["summary"]["machines"] == 7, done)
-    done = fleet(gputune, ROOT / "tests/machines/h200-x4", ROOT / "tests/machines/dgx-spark", "--format", "json")
+    done = fleet(gputune, ROOT / "build/machines/h200-x4", ROOT / "build/machines/dgx-spark", "--format", "json")
     t("captures are checked and compared", json.loads(done.stdout)["summary"]["machines"] == 2, done)
 
 

@@ -35,7 +35,7 @@ static struct gputune_machine *captured(void)
 	static struct gputune_machine *m;
 
 	if (!m)
-		m = gputune_open(SOURCE_ROOT "/tests/machines/nothing", NULL);
+		m = gputune_open(MACHINES "/nothing", NULL);
 	if (!m)
 		abort();
 	return m;

@@ -17,7 +17,7 @@ static inline const struct machine *fuzz_captured(void)
 	if (m)
 		return m;
 	m = ARENA_NEW(&kept, struct machine);
-	h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
+	h = host_open_capture(MACHINES "/hgx-h100", &e);
 	if (!h)
 		abort();
 	probe_machine(&(struct probe){ .h = h, .a = &kept, .m = m, .lean = true, .config = true });

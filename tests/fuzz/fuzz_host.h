@@ -269,7 +269,7 @@ static inline void fuzz_host_open(struct fuzz_host *h, const char *machine)
 	struct err e = { 0 };
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/tests/machines/%s", SOURCE_ROOT, machine);
+	snprintf(path, sizeof(path), "%s/%s", MACHINES, machine);
 	h->base = host_open_capture(path, &e);
 	if (!h->base) {
 		fprintf(stderr, "%s\n", e.text);

@@ -55,7 +55,7 @@ static struct ask_node *node(void)
 		return n;
 	m = ARENA_NEW(&kept, struct machine);
 	n = ARENA_NEW(&kept, struct ask_node);
-	n->h = host_open_capture(SOURCE_ROOT "/tests/machines/dgx-spark", &e);
+	n->h = host_open_capture(MACHINES "/dgx-spark", &e);
 	if (!n->h)
 		abort();
 	probe_machine(

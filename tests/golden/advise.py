@@ -125,7 +125,7 @@ def advice():
     expect("nothing to compare with", all(v is None for c in j["changes"] for v in c["gain"].values()), j["changes"][0]["gain"])
     laws(j, "does not fit")
     # A captured machine.
-    code, out, err = run("--model", "Qwen3-8B", "--host", root / "tests/machines/dgx-spark")
+    code, out, err = run("--model", "Qwen3-8B", "--host", root / "build/machines/dgx-spark")
     expect("a captured machine", code == 0 and "GB10" in out and "perhaps nothing" in out and "What it costs" in out, (code, err, out))
     # Files, other formats.
     gguf = str(root / "tests/fuzz/seeds/model.gguf")
@@ -136,7 +136,7 @@ def advice():
         code, out, err = run(*LLAMA, "--format", f)
         expect(f"--format {f}", code == 0 and "Several at once" in out and not err, err)
     expect("--quiet", run(*LLAMA, "--quiet") == (0, "", ""))
-    j = ask("--sweep", "--model", gguf, "--host", root / "tests/machines/dgx-spark", schema="sweep")
+    j = ask("--sweep", "--model", gguf, "--host", root / "build/machines/dgx-spark", schema="sweep")
     expect("a sweep of a file on a captured machine", j["fit"] > 0, j)
     a, b = (run(*LLAMA, "--verbose")[1] for _ in range(2))
     expect("twice the same", a == b)

@@ -75,7 +75,7 @@ def ask(lib, name, *args):
 
 
 def same_as_program(lib):
-    for capture in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+    for capture in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
         path = os.fspath(capture.relative_to(root))
         m = lib.gputune_open(path.encode(), None)
         at = ("--host", path, "--format", "json")
@@ -108,7 +108,7 @@ def this_machine(lib):
 
 
 def refuses(lib):
-    m = lib.gputune_open(b"tests/machines/dgx-spark", None)
+    m = lib.gputune_open(b"build/machines/dgx-spark", None)
     bad = [(b"", "options"), (b"[]", "no JSON object"), (b'{"only": "gpu"}', "only"), (b'{"only": ["nic.mtuu"]}', "nic.mtuu"), (b'{"depth": 1}', "depth"),
            (b'{"deep": 1}', "deep"), (b'{"profile": 7}', "profile"), (b'{"profile": "nobody"}', "nobody"), (b'{"allow": ["gpu"]}', "allow"),
            (b'{"only": []}', "empty"), (b'{"only": ["nic"], "skip": ["nic"]}', "no setting is left"), (b'{"only": ["gpu,cpu"]}', "only"), (b'{"only": ["gpu\\u0000x"]}', "u0000"), (b'{"profile": "a", "profile": "b"}', "duplicate"),
@@ -150,7 +150,7 @@ def memory_kib():
 
 
 def manners(lib):
-    m = lib.gputune_open(b"tests/machines/hgx-h100", None)
+    m = lib.gputune_open(b"build/machines/hgx-h100", None)
     live = lib.gputune_open(None, None)
     every = lambda: [ask(lib, "gputune_check", m, None), ask(lib, "gputune_plan", m, None), ask(lib, "gputune_check", live, None),
                      ask(lib, "gputune_check", m, b'{"only": 1}')]
@@ -236,8 +236,8 @@ def from_c(folder, env, name, flags=()):
         expect(f"the example compiles ({name})", built.returncode == 0, built.stderr)
         at = {"LD_LIBRARY_PATH": str(folder), "ASAN_OPTIONS": "detect_leaks=1"}
         for machine in ("dgx-spark", "hgx-h100", "nothing"):
-            p = run(f"{d}/check", f"tests/machines/{machine}", env=at)
-            want = [f["id"] for f in json.loads(program("check", "--host", f"tests/machines/{machine}", "--format", "json"))["findings"] if f["verdict"] == "fail"]
+            p = run(f"{d}/check", f"build/machines/{machine}", env=at)
+            want = [f["id"] for f in json.loads(program("check", "--host", f"build/machines/{machine}", "--format", "json"))["findings"] if f["verdict"] == "fail"]
             expect(f"the example says what the program says ({name}, {machine})", [line.split()[0] for line in p.stdout.splitlines()] == want and not p.stderr,
                    (p.stdout, p.stderr))
         p = run(f"{d}/check", "/nonexistent", env=at)
@@ -249,8 +249,8 @@ def from_c(folder, env, name, flags=()):
 
 
 def from_python(folder):
-    p = run(sys.executable, "examples/check.py", "tests/machines/dgx-spark", env={"LD_LIBRARY_PATH": str(folder)})
-    failed_here = [f for f in json.loads(program("check", "--host", "tests/machines/dgx-spark", "--format", "json"))["findings"] if f["verdict"] == "fail"]
+    p = run(sys.executable, "examples/check.py", "build/machines/dgx-spark", env={"LD_LIBRARY_PATH": str(folder)})
+    failed_here = [f for f in json.loads(program("check", "--host", "build/machines/dgx-spark", "--format", "json"))["findings"] if f["verdict"] == "fail"]
     lines = p.stdout.splitlines()
     expect("the Python example", p.returncode == 1 and not p.stderr and [line.split()[0] for line in lines[:len(failed_here)]] == [f["id"] for f in failed_here]
            and any("would write" in line for line in lines), (p.stdout, p.stderr))

@@ -161,7 +161,7 @@ def every_model(tmp):
 
 def a_machine(tmp):
     """A captured machine stands for this one: what is kept counts until its driver is another one."""
-    state, machine, newer = tmp / "here", root / "tests/machines/dgx-spark", tmp / "newer"
+    state, machine, newer = tmp / "here", root / "build/machines/dgx-spark", tmp / "newer"
     on = ("--state", state, "--host")
     j = follows("nothing yet", 0, "calibrate", *on, machine)
     expect("none", j and j["kept"] is None, j)
@@ -181,7 +181,7 @@ def a_machine(tmp):
            and b["tpot_ms"]["value"] != a["tpot_ms"]["value"], b and b["calibration"])
     j = follows("shown", 1, "calibrate", *on, newer)
     expect("expired", j and not j["kept"]["used"], j)
-    says("no GPU that is known", 5, ("--on",), "calibrate", seeds / "logs.llama.csv", *on, root / "tests/machines/nothing")
+    says("no GPU that is known", 5, ("--on",), "calibrate", seeds / "logs.llama.csv", *on, root / "build/machines/nothing")
 
 
 # --- every format ---------------------------------------------------------------------------------------------------------

@@ -345,7 +345,7 @@ class Case:
 
 names = sys.argv[2:]
 shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
     if names and machine.name not in names:
         continue
     for profile in profiles:

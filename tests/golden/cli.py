@@ -16,7 +16,7 @@ from common import end_suite, expect, root
 from terminal import at_terminal
 
 gputune = os.path.abspath(sys.argv[1])
-spark = str(root / "tests/machines/dgx-spark")
+spark = str(root / "build/machines/dgx-spark")
 
 
 def run(*argv, env=None):
@@ -95,7 +95,7 @@ for argv, option, bad in ((["check"], "width", ("+80", " 80", "0x50", "8e1", "-1
     for b in bad:
         says(f"{argv[0]} --{option} of {b!r}", [*argv, f"--{option}={b}"], 2, f"--{option} takes ", f'"{b}"')
 # What it would take is looked at, and nothing is there: 5 of all.
-blind = ["--host", str(root / "tests/machines/nothing")]
+blind = ["--host", str(root / "build/machines/nothing")]
 for argv in (["generate", "vllm", "--model", "llama-3.1-8b"], ["generate", "hostfile"], ["generate", "deepspeed", "--model", "llama-3.1-8b"], ["predict", "inference", "--model", "llama-3.1-8b"],
              ["predict", "training", "--model", "llama-3.1-8b"], ["advise", "--model", "llama-3.1-8b"]):
     says(f"{argv[:2]} without a GPU", [*argv, *blind], 5, "no GPU is seen")
@@ -137,7 +137,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for argv in (["capture", "-o", "-"], ["record", "-o", "-", "--", "true"]):
         says(f"{argv[0]} -o -", argv, 2, '--output needs a file here, not "-"')
 # In little room a table is a row below the other; a line is too wide only where one value is, which is not cut.
-for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(root / "tests/machines/hgx-h100"), "vm.dirty_ratio=2")):
+for machine, value in ((spark, "enP2p1s0f0np0 enp1s0f0np0"), (str(root / "build/machines/hgx-h100"), "vm.dirty_ratio=2")):
     for verb in (["check"], ["check", "--all"], ["plan"], ["plan", "--verbose"], ["show"], ["show", "gpu"], ["show", "pci"], ["show", "nic"], ["show", "kernel"], ["show", "software"],
                  ["explain", "nic.mtu"], ["doctor", "--passive", "--all"], ["stack", "check", "--all"], ["predict", "inference", "--model", "llama-3.1-8b"],
                  ["predict", "training", "--model", "llama-3.1-8b", "--what-if"], ["advise", "--model", "llama-3.1-8b"]):
@@ -206,7 +206,7 @@ for columns in (60, 80):
 for verb, argv in (("show", []), ("check", []), ("plan", []), ("explain", ["gpu.bar1-size"]), ("monitor", ["--once"]), ("watch", ["--once"]), ("list", [])):
     told = re.search(r"--format FORMAT +(.*)", helps[verb]).group(1)
     for form in ("term", "json", "md", "html", "junit", "prom", "openmetrics", "shell", "nagios", "npd", "systemd", "compose"):
-        code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(root / "tests/machines/nothing")]))
+        code, out, err = run(verb, *argv, "--format", form, *([] if verb == "list" else ["--host", str(root / "build/machines/nothing")]))
         expect(f"{verb} --format {form}", (code != 2) == bool(re.search(rf"\b{form}\b", told)), (code, told, err[:200]))
 says("a format that a verb has not", ["show", "--format", "junit"], 2, "junit", "it has term (default), json, md or html")
 expect("undo --all takes back everything", "take back everything" in helps["undo"] and "does not apply" not in helps["undo"], helps["undo"])
@@ -273,7 +273,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for action in ("install", "status", "diff"):
         code, out, err = run("persist", action, "--yes", "--host", spark, "--overlay", f"{tmp}/nothing")
         expect(f"persist {action} where nothing is applied", code == 0 and "keeps nothing" in out and "--profile and --only name" in out, (code, out, err))
-    argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "tests/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
+    argv = ["apply", "--only", "pcie.acs", "--yes", "--host", str(root / "build/machines/hgx-h100"), "--overlay", f"{tmp}/o"]
     code, out, err = run(*argv)
     expect("what is refused is not called right", "8 refused" in out and "Nothing had to be changed" not in out, (code, out[-300:]))
     expect("all refused is no success", code == 3 and "all 8 changes are refused; nothing was written" in err, (code, err))
@@ -295,7 +295,7 @@ named = json.loads((root / "schemas/history.json").read_text())["properties"]["t
 expect("the schema of history has all that make transactions", {"apply", "cluster", "persist", "prove"} <= made and made <= set(named), (made, named))
 
 schemas = {p.stem: json.loads(p.read_text()) for p in (root / "schemas").glob("*.json")}
-for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
     for verb, argv in (("check", ["check"]), ("show", ["show"]), ("explain", ["explain", "gpu.bar1-size"])):
         code, out, err = run(*argv, "--format", "json", "--host", str(machine))
         try:
@@ -358,7 +358,7 @@ expect("no page of nothing", run("completion", "man", "nothing")[0] == 2)
 code, out, _ = run("check", "--host", spark, "--format", "junit")
 p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
 expect("JUnit is XML", p.returncode == 0, p.stderr)
-code, out, _ = run("show", "topology", "--as", "svg", "--host", str(root / "tests/machines/hgx-h100"))
+code, out, _ = run("show", "topology", "--as", "svg", "--host", str(root / "build/machines/hgx-h100"))
 p = subprocess.run(["xmllint", "--noout", "-"], input=out, text=True, capture_output=True)
 expect("the drawing is XML", p.returncode == 0 and "<svg" in out, p.stderr)
 code, out, _ = run("check", "--host", spark, env={"PATH": "/usr/bin:/bin", "TERM": "xterm"})

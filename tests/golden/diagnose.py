@@ -584,7 +584,7 @@ finally:
 # The same with GPUs: a captured machine, on which a job is put; one look at it, since its counters stand still.
 def on_gpus(busy, clock, reasons):
     machine = tmp / f"machine-{busy}"
-    shutil.copytree(root / "tests/machines/h200-x4", machine, symlinks=True)
+    shutil.copytree(root / "build/machines/h200-x4", machine, symlinks=True)
     nvml = json.loads((machine / "api/nvml.json").read_text())
     for i in "0123":
         nvml[i].update({"nvmlDeviceGetComputeRunningProcesses": 1, "nvmlDeviceGetComputeRunningProcesses(0).pid": 4000,

@@ -26,7 +26,7 @@ STAND_INS = (
     (r"\s*(>|\||&&) .*", ""),                         # what a shell does with it
     (r"^roofline \[.*", "roofline --from-bench"),
     (r" \[(-|[A-Z])[^\]]*\]", ""),                    # may be left out
-    (r"^(capture) -o tests/machines/NAME", r"\1 -o new"),
+    (r"^(capture) -o NAME.tar", r"\1 -o new"),
     (r"^lint FILE", "lint lint.sh"),
     (r"(--log) FILE", r"\1 logs.vllm.json --model llama-3.1-8b --on h200"),
     (r"(--nsys) FILE", r"\1 roof.nsys.csv --on h200"),
@@ -186,7 +186,7 @@ def made(desk, *argv):
 def lay_out(desk, machine):
     """The files that the pages speak of: captures, results, recordings, logs."""
     seeds, training = root / "tests/fuzz/seeds", root / "tests/data/training"
-    (desk / "captured").symlink_to(root / "tests/machines" / machine)
+    (desk / "captured").symlink_to(root / "build/machines" / machine)
     (desk / "tests").symlink_to(root / "tests")
     for name in ("overlay", "planned", "results", "w8", "w16", "state"):
         (desk / name).mkdir()
@@ -201,7 +201,7 @@ def lay_out(desk, machine):
                       ("w8/run.log", "h200-loader/rank0.log"), ("w16/run.log", "real-loader-2/rank0.log"), ("job.rec", "h200-loader/job.rec"),
                       ("a.rec", "h200-loader/job.rec"), ("b.rec", "h200-checkpoint/job.rec")):
         shutil.copy(training / kind, desk / log)
-    shutil.copy(once(f"{machine}.plan.json", "plan", "--host", f"{root}/tests/machines/{machine}", "--only", "memory", "-o", f"{machine}.plan.json"),
+    shutil.copy(once(f"{machine}.plan.json", "plan", "--host", f"{root}/build/machines/{machine}", "--only", "memory", "-o", f"{machine}.plan.json"),
                 desk / "plan.json")
     for name in ("node1.tar", "node2.tar"):
         shutil.copy(tar_of(machine), desk / name)
@@ -220,11 +220,11 @@ def once(name, *argv):
 
 
 def tar_of(machine):
-    return once(f"{machine}.tar", "capture", "--host", f"{root}/tests/machines/{machine}", "-o", f"{machine}.tar", "-q")
+    return once(f"{machine}.tar", "capture", "--host", f"{root}/build/machines/{machine}", "-o", f"{machine}.tar", "-q")
 
 
 def check_of(machine):
-    return once(f"{machine}.json", "check", "--host", f"{root}/tests/machines/{machine}", "--format", "json", "-o", f"{machine}.json")
+    return once(f"{machine}.json", "check", "--host", f"{root}/build/machines/{machine}", "--format", "json", "-o", f"{machine}.json")
 
 
 ids = {line.split()[0] for line in subprocess.run([gputune, "list"], capture_output=True, text=True, check=True).stdout.splitlines() if "." in line}
@@ -308,7 +308,7 @@ for k, block in enumerate(re.findall(r"^```c\n(.*?)^```", prose["docs/HACKING.md
                         "-Werror", "-Isrc", "-x", "c", "-"], input=block, capture_output=True, text=True, cwd=root, check=False)
     expect(f"recipe {k + 1}", p.returncode == 0, p.stderr[:600])
 for picture in (root / "docs/pictures").glob("*.svg"):
-    out = subprocess.run([gputune, "show", "topology", "--host", f"tests/machines/{picture.stem}", "--as", "svg"], capture_output=True,
+    out = subprocess.run([gputune, "show", "topology", "--host", f"demo:{picture.stem}", "--as", "svg"], capture_output=True,
                          text=True, check=False, cwd=root).stdout
     expect(f"{picture.name} is what is drawn", picture.read_text() == out, "draw it again")
 end_suite(" (commands: " + ", ".join(f"{n} {what}" for what, n in tally.items()) + ")")

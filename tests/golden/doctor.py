@@ -21,7 +21,7 @@ import jsonschema
 from common import end_suite, expect, root
 
 gputune, update = os.path.abspath(sys.argv[1]), "--update" in sys.argv
-machines = root / "tests/machines"
+machines = root / "build/machines"
 schemas = {n: json.loads((root / f"schemas/{n}.json").read_text()) for n in ("doctor", "doctor-list")}
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-doctor-"))
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}

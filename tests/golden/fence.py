@@ -14,7 +14,7 @@ import ours
 from common import end_suite, expect, root
 
 program = pathlib.Path(sys.argv[1]).resolve()
-machine = root / "tests/machines/hgx-h100"
+machine = root / "build/machines/hgx-h100"
 seeds = root / "tests/fuzz/seeds"
 # CAP_DAC_READ_SEARCH, or in its place _OVERRIDE
 LEFT = 1 << 2 if int(pathlib.Path("/proc/self/status").read_text().partition("CapBnd:")[2].split()[0], 16) & 1 << 2 else 1 << 1

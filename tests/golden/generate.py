@@ -17,7 +17,7 @@ from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
-machines = root / "tests/machines"
+machines = root / "build/machines"
 HOSTILE = ["a b", "it's", 'say "x"', "$(touch pwned)", "`touch pwned`", "x;touch pwned", "two\nlines", "tab\there",
            "a\\b", "*", "~", "a&b|c<d>e", "${HOME}", "%h %%", "#no", "ünï", "'", "a=b", "!x", "{a,b}"]
 

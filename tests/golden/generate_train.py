@@ -20,7 +20,7 @@ from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
 schemas = {n: json.loads((root / "schemas" / f"{n}.json").read_text()) for n in ("generate", "lint")}
-hgx = root / "tests/machines/hgx-h100"
+hgx = root / "build/machines/hgx-h100"
 ON = ["--on", "2x hgx-h100", "--no-calibration"]
 
 
@@ -487,7 +487,7 @@ def settled(tmp):
     j = follows("a script's", ["generate", "deepspeed", "--edit", s, *one], 1)
     expect("line of the file before", [(x["line"], x["what"]) for x in j["train"]["edit"]["left"]] == [(2, "fsdp")], j["train"]["edit"])
 
-    j = follows("one memory", ["generate", "fsdp", "--model", "llama-3.3-70b", "--host", root / "tests/machines/dgx-spark",
+    j = follows("one memory", ["generate", "fsdp", "--model", "llama-3.3-70b", "--host", root / "build/machines/dgx-spark",
                                "--no-calibration"], 1)
     expect("no offload where CPU and GPU share it", j["train"]["offload"] is None and not j["train"]["fits"] and
            "share one memory" in j["train"]["fits_why"] and "PCIe" not in j["train"]["fits_why"], j["train"]["fits_why"])

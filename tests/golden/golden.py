@@ -41,12 +41,12 @@ passed = failed = 0
 
 def say(machine, argv):
     # A relative path, so that the answer does not depend on where the tree lies.
-    p = subprocess.run([gputune, *argv, "--ascii", "--host", f"tests/machines/{machine}"], cwd=root,
+    p = subprocess.run([gputune, *argv, "--ascii", "--host", f"build/machines/{machine}"], cwd=root,
                        capture_output=True, timeout=120, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
     return p.returncode, p.stdout.decode(), p.stderr.decode()
 
 
-for machine in sorted(p.parent.name for p in (root / "tests/machines").glob("*/meta.json")):
+for machine in sorted(p.parent.name for p in (root / "build/machines").glob("*/meta.json")):
     expect = root / "tests/machines" / machine / "expect"
     codes = {}
     for name, argv in CASES.items():

@@ -22,7 +22,7 @@ import jsonschema
 from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
-machines = root / "tests/machines"
+machines = root / "build/machines"
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-health-"))
 ENV = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 DEVICES = "/sys/bus/pci/devices"

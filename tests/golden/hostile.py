@@ -28,7 +28,7 @@ from stack_files import wheel
 from common import end_suite, expect, root, tally
 
 gputune = os.path.abspath(sys.argv[1])
-machine = root / "tests/machines/igx-orin"
+machine = root / "build/machines/igx-orin"
 seeds = root / "tests/fuzz/seeds"
 preload = pathlib.Path(gputune).parent.parent.parent / "tests/torture/libnomem.so"
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
@@ -267,7 +267,7 @@ def said_of_others(tmp):
 
 def edited_plan(tmp):
     """A value that no row may ask for, in a plan that was good: refused with the file, the setting, the value and the range."""
-    dev = root / "tests/machines/dev-vm"
+    dev = root / "build/machines/dev-vm"
     plan, overlay = pathlib.Path(tmp, "edited-plan.json"), pathlib.Path(tmp, "edited-overlay")
     good = json.loads(run("plan", "--host", dev, "-p", "published", "--format", "json").out)
     for setting, value, says in (("net.rmem-max", "2147483647", "2304 to 1073741824 bytes"), ("memory.dirty-ratio", "100", "1 to 90 %"),

@@ -14,7 +14,7 @@ import jsonschema
 from common import end_suite, expect, root
 
 gputune = str(pathlib.Path(sys.argv[1]).resolve())
-spark = root / "tests/machines/dgx-spark"
+spark = root / "build/machines/dgx-spark"
 schema = json.loads((root / "schemas/journal.json").read_text())
 SETTINGS = "memory.swappiness,net.rmem-max"
 

@@ -47,7 +47,7 @@ def state(folder):
     return {p: (os.lstat(p).st_mtime_ns, os.lstat(p).st_size) for p in pathlib.Path(folder).rglob("*")}
 
 
-for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
     name = machine.name
     before = state(machine)
     here, said = facts(str(machine)), findings(str(machine))

@@ -49,7 +49,7 @@ def finding(check, id):
 
 with tempfile.TemporaryDirectory() as tmp:
     machine = pathlib.Path(tmp, "m")
-    shutil.copytree(root / "tests/machines/dgx-spark", machine, symlinks=True)
+    shutil.copytree(root / "build/machines/dgx-spark", machine, symlinks=True)
     folder = machine / "root/var/lib/gputune"
     folder.mkdir(parents=True)
     facts = json.loads(run("show", "--format", "json", "--host", machine)[1])["facts"]

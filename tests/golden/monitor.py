@@ -55,10 +55,10 @@ def lines(text):
 
 # Pages, lines, expositions.
 for machine in ("h200-x4", "dgx-spark", "nothing"):
-    where = root / "tests/machines" / machine
+    where = root / "build/machines" / machine
     p = run("monitor", "--once", "--interval", "100ms", "--host", where)
     expect(f"{machine}: a page", p.returncode == 0 and "CPU" in p.stdout and max(map(len, p.stdout.splitlines())) <= 80, p)
-p = run("monitor", "--once", "--interval", "100ms", "--host", root / "tests/machines/dgx-spark", "--format", "term")
+p = run("monitor", "--once", "--interval", "100ms", "--host", root / "build/machines/dgx-spark", "--format", "term")
 expect("unified memory is the host's", "the host's" in p.stdout, p.stdout)
 # As many lines as there is time for on a busy machine, and none more than asked for. Without an end: until it is told.
 begun = time.time()
@@ -80,7 +80,7 @@ expect("none before its time", not early, early)
 
 def exposition(form, machine):
     """Families and samples of one exposition, by the rules that both formats share; what differs is asked for below."""
-    p = run("monitor", "--once", "--format", form, "--host", root / "tests/machines" / machine)
+    p = run("monitor", "--once", "--format", form, "--host", root / "build/machines" / machine)
     families, samples, at = {}, {}, None
     for line in p.stdout.splitlines():
         head = re.fullmatch(r"# (HELP|TYPE|UNIT|EOF)(?: (\w+) (.+))?", line)
@@ -132,7 +132,7 @@ expect("hertz, not MHz", all(float(x) >= 1e8 for x in re.findall(r"^gputune_gpu_
 # Alerts and dashboard ask for what there is.
 known = {f"gputune_{name}{'_total' if kind == 'TOTAL' else ''}"
          for kind, name in re.findall(r'(GAUGE|TOTAL), "(\w+)"', (root / "src/look/monitor/columns.c").read_text())}
-known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", root / "tests/machines/hgx-h100", "--format", "prom").stdout, re.M))
+known |= set(re.findall(r"^# TYPE (\w+)", run("check", "--host", root / "build/machines/hgx-h100", "--format", "prom").stdout, re.M))
 dashboards = ("dashboard.json", "dashboard-settings.json")
 for name in ("gputune.rules.yml", *dashboards):
     asked = set(re.findall(r"gputune_\w+", (root / "packaging/prometheus" / name).read_text()))

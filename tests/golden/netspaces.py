@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """N "DGX Sparks" as network namespaces: four data ports each (two cages of two twins) as ends of veth pairs, a management port on a
-bridge, and for each node a folder laid over the captured Spark (tests/machines/dgx-spark), whose interfaces have the names of the
+bridge, and for each node a folder laid over the captured Spark (build/machines/dgx-spark), whose interfaces have the names of the
 namespace's.
 What a veth cannot have (PCI address, phys_port_name, RDMA devices, GIDs) is the capture's; links, addresses, MTU, routes and the
 firewall are the namespace's. Everything made here is taken down by close()."""
@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
-spark = root / "tests/machines/dgx-spark"
+spark = root / "build/machines/dgx-spark"
 # Cage, twin: interface, PCI address, RDMA device.
 PORTS = {
     (0, 0): ("enp1s0f0np0", "0000:01:00.0", "rocep1s0f0"),

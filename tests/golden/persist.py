@@ -579,44 +579,44 @@ def networkd(capture, tmp):
 with tempfile.TemporaryDirectory() as tmp:
     seen = set()
     if sys.argv[2:] == ["networkd"]:
-        networkd(root / "tests/machines/igx-orin", tmp)
+        networkd(root / "build/machines/igx-orin", tmp)
         end_suite()
     if sys.argv[2:] == ["boot"]:
-        boot_paths(root / "tests/machines/dgx-spark", tmp)
+        boot_paths(root / "build/machines/dgx-spark", tmp)
         end_suite()
     if sys.argv[2:] == ["partly"]:
-        partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
-        not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
-        interrupted(root / "tests/machines/dgx-spark", f"{tmp}/interrupted")
-        by_hand(root / "tests/machines/dgx-spark", tmp)
-        foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
+        partly(root / "build/machines/dgx-spark", f"{tmp}/partly")
+        not_kept(root / "build/machines/dgx-spark", f"{tmp}/not-kept")
+        interrupted(root / "build/machines/dgx-spark", f"{tmp}/interrupted")
+        by_hand(root / "build/machines/dgx-spark", tmp)
+        foreign(root / "build/machines/hgx-h100", f"{tmp}/foreign")
         end_suite()
     if sys.argv[2:] == ["now"]:
-        in_effect(root / "tests/machines/dev-vm", tmp)
-        until_reboot(root / "tests/machines/dgx-spark", tmp)
+        in_effect(root / "build/machines/dev-vm", tmp)
+        until_reboot(root / "build/machines/dgx-spark", tmp)
         end_suite()
-    for machine in sorted(p.parent for p in (root / "tests/machines").glob("*/meta.json")):
+    for machine in sorted(p.parent for p in (root / "build/machines").glob("*/meta.json")):
         for profile in ("default", "published", "low-latency", "max-performance"):
             seen |= set(cycle(machine, profile, f"{tmp}/{machine.name}-{profile}"))
     for want in ("sysctl.d", "tmpfiles.d", "udev", "modprobe.d", "netplan", "limits.d", "systemd/system", "gputune/boot.json"):
         expect(f"some machine needs {want}", any(want in s for s in seen), seen)
-    foreign(root / "tests/machines/hgx-h100", f"{tmp}/foreign")
-    layers(root / "tests/machines/dgx-spark", f"{tmp}/layers")
-    not_kept(root / "tests/machines/dgx-spark", f"{tmp}/not-kept")
-    interrupted(root / "tests/machines/dgx-spark", f"{tmp}/interrupted")
-    by_hand(root / "tests/machines/dgx-spark", tmp)
-    partly(root / "tests/machines/dgx-spark", f"{tmp}/partly")
-    in_effect(root / "tests/machines/dev-vm", tmp)
-    until_reboot(root / "tests/machines/dgx-spark", tmp)
-    boot_paths(root / "tests/machines/dgx-spark", tmp)
-    limits(root / "tests/machines/dgx-spark", tmp)
-    networkd(root / "tests/machines/igx-orin", tmp)
-    m = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words")
+    foreign(root / "build/machines/hgx-h100", f"{tmp}/foreign")
+    layers(root / "build/machines/dgx-spark", f"{tmp}/layers")
+    not_kept(root / "build/machines/dgx-spark", f"{tmp}/not-kept")
+    interrupted(root / "build/machines/dgx-spark", f"{tmp}/interrupted")
+    by_hand(root / "build/machines/dgx-spark", tmp)
+    partly(root / "build/machines/dgx-spark", f"{tmp}/partly")
+    in_effect(root / "build/machines/dev-vm", tmp)
+    until_reboot(root / "build/machines/dgx-spark", tmp)
+    boot_paths(root / "build/machines/dgx-spark", tmp)
+    limits(root / "build/machines/dgx-spark", tmp)
+    networkd(root / "build/machines/igx-orin", tmp)
+    m = Machine(root / "build/machines/dgx-spark", f"{tmp}/words")
     for argv, words in ((["persist", "undo"], "install, status, diff and remove"), (["persist"], "needs ACTION"),
                         (["verify", "--reboot"], "captured")):
         code, out, err = m.run(*argv)
         expect(f"{argv} is refused", code == 2 and words in err, (code, err))
-    code, out, err = Machine(root / "tests/machines/dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
+    code, out, err = Machine(root / "build/machines/dgx-spark", f"{tmp}/words").run("persist", "install", "--only", "nope", "--yes")
     expect("an unknown id", code == 2 and "nope" in err, (code, err))
     j = m.json("persist", "diff", "--only", "memory.swappiness", "--profile", "default")[1]
     expect("every file says what it is for", not any(re.search(r"for:$", f["diff"] or "", re.M) for f in j["files"]), j["files"])

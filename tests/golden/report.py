@@ -25,7 +25,7 @@ from common import end_suite, expect, root
 from report_state import EVIL
 
 gputune = os.path.abspath(sys.argv[1])
-machines = root / "tests/machines"
+machines = root / "build/machines"
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 

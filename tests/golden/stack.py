@@ -325,7 +325,7 @@ def check(tmp):
     j = follows("a folder without anything to read", ["arch", tmp / "no files", "--gpu", "sm_121"], 0)
     expect("is no file", j and j["files"] == [], j)
     image(tmp)
-    captures = root / "tests/machines"
+    captures = root / "build/machines"
     follows("a captured machine", ["check", "--host", captures / "dgx-spark"], 5)
     j = follows("and another", ["env", "--host", captures / "hgx-h100"], 0)
     names = {v["name"]: v for v in j["variables"]}
@@ -490,7 +490,7 @@ def compare(tmp):
         p = subprocess.run([gputune, "stack", "compare", *map(str, argv), *bench], capture_output=True, text=True, timeout=60, env=env)
         expect(f"compare: {what}", p.returncode == 2 and all(w in p.stderr for w in words), (p.returncode, p.stderr))
     says("compare: a bench of no library", ["compare", newer, older, "--bench", "disk"], 2, "disk")
-    says("compare: a captured machine", ["compare", newer, older, "--host", root / "tests/machines/dgx-spark"], 2, "captured")
+    says("compare: a captured machine", ["compare", newer, older, "--host", root / "build/machines/dgx-spark"], 2, "captured")
 
 
 def environment():

@@ -455,7 +455,7 @@ def check_places():
                               ("jetson agx orin developer kit", 1, "Orin"), ("h100 x 8", 8, "H100"), ("hgx-h100 2x", 16, "H100"), ("rtx pro 6000 x2", 2, "PRO 6000")):
         q = ask(*on, "--on", words)["asked"]
         expect(f"reads --on {words}", q["gpus"] == gpus and name in q["gpu"], q)
-    by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "tests/machines/dgx-spark")))
+    by_sheet, seen = (ask(*on, *where)["memory"]["limit_bytes"] for where in (("--on", "dgx-spark"), ("--host", root / "build/machines/dgx-spark")))
     expect("unified memory by data sheet and as it is read", near(by_sheet, seen, 0.002) and 115e9 < seen < 120e9, (by_sheet, seen))
     # The same machine has the same memory on both pages, and each says what of it is whose.
     words = ("--model", "qwen3-0.6b", "--on", "dgx-spark", "--no-calibration")
@@ -538,7 +538,7 @@ def check_usage():
     expect("what does not fit", code == 1 and "Does not fit" in out and "memory-capacity" in out, (code, out[:300]))
     code, out, _ = run(*on, "--quiet")
     expect("quiet", code == 0 and not out, out)
-    code, out, _ = run("--model", "llama-3-8b", "--host", root / "tests/machines/hgx-h100")
+    code, out, _ = run("--model", "llama-3-8b", "--host", root / "build/machines/hgx-h100")
     expect("a captured machine", code in (0, 1) and "H100" in out, out[:300])
 
 

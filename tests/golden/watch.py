@@ -75,7 +75,7 @@ def put(path, text):
 
 def prepare(tmp, name, *only):
     machine, overlay = f"{tmp}/{name}", f"{tmp}/{name}.over"
-    shutil.copytree(root / "tests/machines" / name, machine, symlinks=True)
+    shutil.copytree(root / "build/machines" / name, machine, symlinks=True)
     code, _, err = run("apply", "--host", machine, "--overlay", overlay, "--yes", "--quiet",
                        *(["--only", ",".join(only)] if only else []))
     expect(f"{name}: applied", code == 0, err)

@@ -13,7 +13,7 @@ root = pathlib.Path(__file__).resolve().parent.parent.parent
 gputune = sys.argv[1]
 ROWS = 356
 KINDS = {"setting", "fact", "command", "bench", "test", "variable", "trainer-key", "deepspeed-key", "none"}
-SPARK = str(root / "tests/machines/dgx-spark")
+SPARK = str(root / "build/machines/dgx-spark")
 OTHERS = ("SPARK", "--on", "--help", "monitor", "diagnose")  # commands that look at another machine, or at none
 passed = failed = 0
 

@@ -191,7 +191,7 @@ def check_measured():
 
 def check_places():
     """One card has one size, whoever asks; what is named twice is refused."""
-    capture = ROOT / "tests/machines/h200-x4"
+    capture = ROOT / "build/machines/h200-x4"
     named = ask("--model", "llama-3.1-8b", "--on", "h200")["memory"]["limit_bytes"]
     seen = ask("--model", "llama-3.1-8b", "--host", str(capture))["memory"]["limit_bytes"]
     expect("an H200 by name and as it was read", abs(named / seen - 1) < 1e-6, (named, seen))
@@ -285,7 +285,7 @@ def check_usage():
             table.write_text(text)
             r = run("--rows", str(table))
             expect(f"a table that is none: {text!r}", r.returncode == 2 and word in r.stderr and not r.stdout, r.stderr)
-    r = run("--model", "Qwen3-8B", "--host", str(ROOT / "tests/machines/dgx-spark"))
+    r = run("--model", "Qwen3-8B", "--host", str(ROOT / "build/machines/dgx-spark"))
     expect("a captured machine", r.returncode == 0 and "GB10" in r.stdout, r.stderr)
     r = run("--model", "Qwen3-8B", "--on", "h200", "--explain")
     expect("equations", "How it follows" in r.stdout and "GB/s x" in r.stdout, r.stdout)

@@ -25,7 +25,7 @@
 
 enum { WORKERS_MAX = 16, POINTS = 1200 };
 
-static const char machine[] = SOURCE_ROOT "/tests/machines/hgx-h100";
+static const char machine[] = MACHINES "/hgx-h100";
 static const struct txn_who who = { .user = "torture", .version = GPUTUNE_VERSION };
 static const struct txn_select everything = { .all = true };
 

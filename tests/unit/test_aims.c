@@ -1041,7 +1041,7 @@ static void look_at(struct look *l, const char *machine, const char *overlay, en
 	struct err e = { 0 };
 	struct probe probe = { .a = &l->a };
 
-	snprintf(path, sizeof(path), SOURCE_ROOT "/tests/machines/%s", machine);
+	snprintf(path, sizeof(path), MACHINES "/%s", machine);
 	l->h = overlay ? host_open_overlay(path, overlay, &e) : host_open_capture(path, &e);
 	if (!l->h)
 		fail_msg("%s: %s", machine, e.text);

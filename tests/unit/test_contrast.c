@@ -78,7 +78,7 @@ static void count_begin(struct counting *c, struct arena *a, struct monitor *mon
 	struct probe p;
 
 	*c = (struct counting){ .host.ops = &counting_ops };
-	c->base = host_open_capture(SOURCE_ROOT "/tests/machines/h200-x4", &e);
+	c->base = host_open_capture(MACHINES "/h200-x4", &e);
 	assert_non_null(c->base);
 	p = (struct probe){ .h = c->base, .a = a, .m = m };
 	probe_machine(&p);

@@ -37,7 +37,7 @@ static struct fact_str read_knob(void *ctx, struct arena *a, const struct knob *
 static struct host *machine_open(void)
 {
 	struct err e = { 0 };
-	struct host *h = host_open_capture(SOURCE_ROOT "/tests/machines/dgx-spark", &e);
+	struct host *h = host_open_capture(MACHINES "/dgx-spark", &e);
 
 	if (!h)
 		fail_msg("%s", e.text);

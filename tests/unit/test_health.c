@@ -552,7 +552,7 @@ static const struct host_ops door_ops = { .read = door_read, .kind = door_kind, 
 /* The captured H100 board with some answers of one GPU replaced. */
 static void plant(const char *path, const char *gpu, const char *question, json_t *value)
 {
-	json_t *j = json_load_file(SOURCE_ROOT "/tests/machines/hgx-h100/api/nvml.json", 0, NULL);
+	json_t *j = json_load_file(MACHINES "/hgx-h100/api/nvml.json", 0, NULL);
 
 	assert_non_null(j);
 	if (question)

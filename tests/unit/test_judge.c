@@ -140,7 +140,7 @@ static void test_grouping(void **state)
 	const struct finding *pass = NULL, *fail = NULL;
 
 	(void)state;
-	judge(&j, SOURCE_ROOT "/tests/machines/cpu-256", "default", "cpu.governor");
+	judge(&j, MACHINES "/cpu-256", "default", "cpu.governor");
 	assert_int_equal(j.f.n, 2);
 	for (size_t i = 0; i < j.f.n; i++)
 		*(j.f.items[i].v.kind == VERDICT_PASS ? &pass : &fail) = &j.f.items[i];
@@ -253,7 +253,7 @@ static void test_complete(void **state)
 			bool settings_now = false;
 			size_t sum = 0;
 
-			judge(&j, arena_printf(&j.a, SOURCE_ROOT "/tests/machines/%s", machines[i]),
+			judge(&j, arena_printf(&j.a, MACHINES "/%s", machines[i]),
 			      profile_name((enum profile_id)p), NULL);
 			for (size_t k = 0; k < j.f.n; k++) {
 				const struct finding *f = &j.f.items[k];

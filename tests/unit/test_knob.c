@@ -1079,7 +1079,7 @@ static void machine(struct bench *b, const char *name, size_t least)
 	static const char *const sysctls[] = { "vm.swappiness", "vm.dirty_ratio", "vm.dirty_bytes",
 					       "vm.dirty_background_bytes",
 					       "kernel.numa_balancing" };
-	const char *source = arena_printf(&b->a, SOURCE_ROOT "/tests/machines/%s", name);
+	const char *source = arena_printf(&b->a, MACHINES "/%s", name);
 	struct host *memory = b->h, *capture = host_open_capture(source, &b->e);
 	struct box box;
 	size_t done, files = 0;

@@ -52,7 +52,7 @@ static void see(struct sight_of *s, const char *machine)
 	struct probe p;
 
 	memset(s, 0, sizeof(*s));
-	snprintf(path, sizeof(path), SOURCE_ROOT "/tests/machines/%s", machine);
+	snprintf(path, sizeof(path), MACHINES "/%s", machine);
 	s->h = host_open_capture(path, &e);
 	if (!s->h)
 		fail_msg("%s", e.text);

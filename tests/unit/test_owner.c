@@ -513,7 +513,7 @@ static void recorded(void **state)
 static struct host *hgx(void)
 {
 	struct err e = { 0 };
-	struct host *h = host_open_capture(SOURCE_ROOT "/tests/machines/hgx-h100", &e);
+	struct host *h = host_open_capture(MACHINES "/hgx-h100", &e);
 
 	if (!h)
 		fail_msg("%s", e.text);

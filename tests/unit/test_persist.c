@@ -781,7 +781,7 @@ static void test_file_set(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(overlay));
-	h = host_open_overlay(SOURCE_ROOT "/tests/machines/nothing", overlay, &e);
+	h = host_open_overlay(MACHINES "/nothing", overlay, &e);
 	assert_non_null(h);
 	assert_int_equal(knob_get(h, &a, &folder, &v, &e), 0);
 	assert_string_equal(v, "absent");

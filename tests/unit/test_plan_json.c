@@ -356,8 +356,7 @@ static void our_own(void **state)
 		struct err e = { 0 };
 		struct probe p = { .a = &a, .m = ARENA_NEW(&a, struct machine) };
 
-		p.h = host_open_capture(
-			arena_printf(&a, "%s/tests/machines/%s", SOURCE_ROOT, machines[i]), &e);
+		p.h = host_open_capture(arena_printf(&a, "%s/%s", MACHINES, machines[i]), &e);
 		if (!p.h)
 			fail_msg("%s", e.text);
 		probe_machine(&p);

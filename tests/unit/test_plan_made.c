@@ -46,8 +46,8 @@ static void test_all(void **state)
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		struct arena a = { 0 };
 		struct err e = { 0 };
-		struct host *h = host_open_capture(
-			arena_printf(&a, SOURCE_ROOT "/tests/machines/%s", machines[i]), &e);
+		struct host *h =
+			host_open_capture(arena_printf(&a, MACHINES "/%s", machines[i]), &e);
 		struct probe p = { .h = h,
 				   .a = &a,
 				   .m = ARENA_NEW(&a, struct machine),

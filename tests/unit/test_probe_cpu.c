@@ -54,7 +54,7 @@ static void test_gb10(void **state)
 	size_t cpus = 0, big = 0;
 
 	(void)state;
-	look(&s, SOURCE_ROOT "/tests/machines/dgx-spark");
+	look(&s, MACHINES "/dgx-spark");
 	set_is(&s, &s.m.cpu.online, "0-19");
 	assert_string_equal(type_of(&s, 0)->name, "Cortex-A725");
 	assert_string_equal(type_of(&s, 14)->name, "Cortex-A725");
@@ -98,7 +98,7 @@ static void test_idle(void **state)
 	struct idle_group *g;
 
 	(void)state;
-	look(&s, SOURCE_ROOT "/tests/machines/dgx-spark");
+	look(&s, MACHINES "/dgx-spark");
 	idle_once(&s, 20);
 	g = s.m.cpu.idle.items;
 	assert_int_equal(g->states.n, 4);
@@ -113,7 +113,7 @@ static void test_256(void **state)
 	bool seen[256] = { false };
 
 	(void)state;
-	look(&s, SOURCE_ROOT "/tests/machines/cpu-256");
+	look(&s, MACHINES "/cpu-256");
 	set_is(&s, &s.m.cpu.online, "0-255");
 	assert_int_equal(s.m.cpu.policies.n, 256);
 	LIST_FOR_EACH (struct freq_policy, p, &s.m.cpu.policies) {

@@ -91,7 +91,7 @@ static void round_trip(const char *machine, bool tar)
 {
 	struct arena a = { 0 };
 	struct err e = { 0 };
-	struct host *h = capture_open(arena_printf(&a, SOURCE_ROOT "/tests/machines/%s", machine));
+	struct host *h = capture_open(arena_printf(&a, MACHINES "/%s", machine));
 	char path[512], *before = facts(h, &a), *judged = verdicts(h, &a);
 	struct box box;
 

@@ -178,7 +178,7 @@ static void load(struct world *w, const char *name)
 	struct err e = { 0 };
 	char path[512];
 
-	snprintf(path, sizeof(path), SOURCE_ROOT "/tests/machines/%s", name);
+	snprintf(path, sizeof(path), MACHINES "/%s", name);
 	w->host = host_open_capture(path, &e);
 	assert_non_null(w->host);
 	p.h = w->host;

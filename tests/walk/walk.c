@@ -23,7 +23,7 @@
 
 enum { BATCH = 50, LONGEST_WALK = 9 };
 
-static const char *machine = SOURCE_ROOT "/tests/machines/igx-orin";
+static const char *machine = MACHINES "/igx-orin";
 static FILE *said; /* where we speak: the verbs write into nothing */
 static unsigned long long played;
 
