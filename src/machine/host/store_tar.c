@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +14,33 @@
 #include <unistd.h>
 
 #include "machine/host/store.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "machine/host/store_tar.h"
 
 /* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
-enum { MEMBERS_MAX = 200000, EXTENSION_MAX = 65536, NAMES_MAX = 64 << 20, WINDOW = 1 << 17 };
+enum {
+	MEMBERS_MAX = 200000,
+	EXTENSION_MAX = 65536,
+	NAMES_MAX = 64 << 20,
+	WINDOW = 1 << 17,
+	BUCKETS = 1 << 10 /* at first */
+};
 
+/* Found by its folder and its name, so that no path is kept whole. */
 struct node {
-	const char *path; /* the key in tar.nodes */
-	enum host_kind kind;
-	long long offset, size;
-	const char *target; /* of a link */
-	bool fresh;	    /* made for the member that is being added */
-	struct node *children, *next;
+	const char *name;
+	struct node *folder, *next; /* next: of the same folder */
+	struct node *chain;	    /* of the same bucket */
+	uint32_t hash;
+	uint8_t kind; /* enum host_kind */
+	bool fresh;   /* made for the member that is being added */
+	union {
+		struct {
+			long long offset, size;
+		};
+		const char *target;    /* of a link */
+		struct node *children; /* of a folder */
+	};
 };
 
 struct tar {
@@ -34,10 +48,13 @@ struct tar {
 	int fd;
 	const char *path;
 	struct arena arena;
-	struct map nodes;  /* "root/proc" -> struct node */
+	struct node root;
+	struct node **buckets;
+	size_t n_buckets, n_nodes;
 	struct node *last; /* folder of the last member */
+	char last_path[HOST_PATH_MAX];
 	size_t members;
-	size_t names; /* bytes of names so far */
+	size_t names; /* bytes of names and nodes so far */
 	struct tar_extension extension;
 	struct err *e;
 };
@@ -56,24 +73,88 @@ static int wrong(struct tar *t, long long at, const char *what, const char *name
 		       *name ? " " : "", name, at);
 }
 
-/* The node of a path below a known folder; made as a folder when there is none. */
-static int node_below(struct tar *t, struct node *folder, const char *path, struct node **out)
+/* FNV-1a of the name, begun at its folder's. */
+static uint32_t node_hash(const struct node *folder, const char *name, size_t len)
 {
-	void **at = map_at(&t->arena, &t->nodes, path);
+	uint32_t h = folder->hash ^ 2166136261u;
 
-	*out = *at;
-	if (*at)
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static struct node *node_find(const struct tar *t, const struct node *folder, const char *name,
+			      size_t len, uint32_t hash)
+{
+	struct node *n = t->buckets[hash & (t->n_buckets - 1)];
+
+	while (n && (n->hash != hash || n->folder != folder || strncmp(n->name, name, len) != 0 ||
+		     n->name[len]))
+		n = n->chain;
+	return n;
+}
+
+/* The node of a clean path; NULL: there is none. */
+static struct node *node_at(struct tar *t, const char *path)
+{
+	struct node *at = &t->root;
+
+	while (*path && at) {
+		size_t n = (size_t)(strchrnul(path, '/') - path);
+
+		at = node_find(t, at, path, n, node_hash(at, path, n));
+		path += n + (path[n] == '/');
+	}
+	return at;
+}
+
+static void buckets_widen(struct tar *t)
+{
+	size_t wide = t->n_buckets * 2;
+	struct node **buckets = calloc(wide, sizeof(struct node *));
+
+	if (!buckets)
+		out_of_memory(wide * sizeof(struct node *));
+	for (size_t i = 0; i < t->n_buckets; i++)
+		for (struct node *n = t->buckets[i], *chain; n; n = chain) {
+			struct node **to = &buckets[n->hash & (wide - 1)];
+
+			chain = n->chain;
+			n->chain = *to;
+			*to = n;
+		}
+	free(t->buckets);
+	t->buckets = buckets;
+	t->n_buckets = wide;
+}
+
+/* The node of a name in a folder; made as a folder when there is none. */
+static int node_below(struct tar *t, struct node *folder, const char *name, size_t len,
+		      struct node **out)
+{
+	uint32_t hash = node_hash(folder, name, len);
+	struct node **bucket;
+
+	*out = node_find(t, folder, name, len, hash);
+	if (*out)
 		return 0;
 	if (folder->kind != HOST_DIR)
 		return -ENOTDIR;
-	t->names += strlen(path) + sizeof(**out);
+	t->names += len + sizeof(**out);
 	if (t->names > NAMES_MAX)
 		return -E2BIG;
-	*at = *out = ARENA_NEW(&t->arena, struct node);
-	**out = (struct node){
-		.path = map_key(at), .kind = HOST_DIR, .next = folder->children, .fresh = true
-	};
-	folder->children = *out;
+	if (++t->n_nodes > t->n_buckets)
+		buckets_widen(t);
+	bucket = &t->buckets[hash & (t->n_buckets - 1)];
+	*out = ARENA_NEW(&t->arena, struct node);
+	**out = (struct node){ .name = arena_strndup(&t->arena, name, len),
+			       .folder = folder,
+			       .next = folder->children,
+			       .chain = *bucket,
+			       .hash = hash,
+			       .kind = HOST_DIR,
+			       .fresh = true };
+	*bucket = folder->children = *out;
 	return 0;
 }
 
@@ -82,31 +163,31 @@ static int node_below(struct tar *t, struct node *folder, const char *path, stru
 static int node_make(struct tar *t, const char *path, struct node **out)
 {
 	const char *slash = strrchr(path, '/');
-	struct node *at = map_get(&t->nodes, "");
-	size_t n = 0, folder = slash ? (size_t)(slash - path) : 0;
-	char part[HOST_PATH_MAX];
+	size_t folder = slash ? (size_t)(slash - path) : 0, n = 0;
+	struct node *at = &t->root;
 	int r;
 
 	/* Its folder is that of the member before it most of the time. */
-	if (folder == strlen(t->last->path) && memcmp(path, t->last->path, folder) == 0) {
+	if (folder && strncmp(path, t->last_path, folder) == 0 && !t->last_path[folder]) {
 		at = t->last;
-		n = folder;
+		n = folder + 1;
 	}
-	strcpy(part, path);
-	while (path[n]) {
-		n += path[n] == '/';
-		n += strcspn(path + n, "/");
-		part[n] = '\0';
-		r = node_below(t, at, part, out);
+	for (;;) {
+		size_t len = (size_t)(strchrnul(path + n, '/') - (path + n));
+
+		r = node_below(t, at, path + n, len, out);
 		if (r)
 			return r;
-		if (path[n]) {
-			at = *out;
-			at->fresh = false;
-		}
-		part[n] = path[n];
+		n += len;
+		if (!path[n])
+			break;
+		at = *out;
+		at->fresh = false;
+		n++;
 	}
 	t->last = at;
+	memcpy(t->last_path, path, folder);
+	t->last_path[folder] = '\0';
 	return 0;
 }
 
@@ -135,19 +216,18 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	case '0':
 	case '\0':
 		n->kind = HOST_FILE;
-		break;
+		n->offset = at + TAR_RECORD;
+		n->size = size;
+		return 0;
 	case '2':
 		n->kind = HOST_LINK;
 		n->target = arena_strdup(&t->arena, link);
-		break;
+		return 0;
 	case '5':
-		break;
+		return 0;
 	default:
 		return wrong(t, at, "a member that is no file, folder or symbolic link:", name);
 	}
-	n->offset = at + TAR_RECORD;
-	n->size = size;
-	return 0;
 }
 
 static int pread_all(int fd, char *buf, size_t n, long long at)
@@ -187,6 +267,15 @@ static int extension(struct tar *t, char type, long long at, long long size)
 	return r ? wrong(t, at, why, "") : 0;
 }
 
+/* A field that need not end in NUL. */
+static void field_text(char *out, const char *field, size_t size)
+{
+	size_t n = strnlen(field, size);
+
+	memcpy(out, field, n);
+	out[n] = '\0';
+}
+
 static int one_record(struct tar *t, const struct tar_header *h, long long *at, long long end)
 {
 	char name[sizeof(h->prefix) + sizeof(h->name) + 2], link[sizeof(h->link) + 1];
@@ -200,11 +289,15 @@ static int one_record(struct tar *t, const struct tar_header *h, long long *at, 
 	if (strchr("xgLK", h->type) && h->type) {
 		r = extension(t, h->type, *at, size);
 	} else {
-		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)sizeof(h->prefix),
-			 memcmp(h->magic, "ustar", 6) == 0 ? h->prefix : "",
-			 memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0] ? "/" : "",
-			 (int)sizeof(h->name), h->name);
-		snprintf(link, sizeof(link), "%.*s", (int)sizeof(h->link), h->link);
+		size_t n = 0;
+
+		if (memcmp(h->magic, "ustar", 6) == 0 && h->prefix[0]) {
+			n = strnlen(h->prefix, sizeof(h->prefix));
+			memcpy(name, h->prefix, n);
+			name[n++] = '/';
+		}
+		field_text(name + n, h->name, sizeof(h->name));
+		field_text(link, h->link, h->type == '2' ? sizeof(h->link) : 0);
 		r = add_member(t, h, *t->extension.name ? t->extension.name : name,
 			       *t->extension.link ? t->extension.link : link, *at, size);
 		*t->extension.name = *t->extension.link = '\0';
@@ -256,7 +349,7 @@ static int index_all(struct tar *t, long long end)
 static int tar_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
 	struct tar *t = (struct tar *)s;
-	const struct node *n = map_get(&t->nodes, path);
+	const struct node *n = node_at(t, path);
 	size_t want;
 	int r;
 
@@ -273,7 +366,7 @@ static int tar_read(struct store *s, const char *path, char *buf, size_t cap, si
 
 static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
 {
-	const struct node *n = map_get(&((struct tar *)s)->nodes, path);
+	const struct node *n = node_at((struct tar *)s, path);
 
 	if (!n)
 		return -ENOENT;
@@ -287,18 +380,17 @@ static int tar_link(struct store *s, const char *path, char *buf, size_t cap)
 
 static int tar_list(struct store *s, const char *path, struct arena *a, char ***names, size_t *n)
 {
-	const struct node *dir = map_get(&((struct tar *)s)->nodes, path);
+	const struct node *dir = node_at((struct tar *)s, path);
 	char **list = NULL;
-	size_t count = 0, below;
+	size_t count = 0;
 
 	if (!dir)
 		return -ENOENT;
 	if (dir->kind != HOST_DIR)
 		return -ENOTDIR;
-	below = *path ? strlen(path) + 1 : 0;
 	for (const struct node *c = dir->children; c; c = c->next) {
 		list = arena_grow(a, list, count, sizeof(*list));
-		list[count++] = arena_strdup(a, c->path + below);
+		list[count++] = arena_strdup(a, c->name);
 	}
 	*names = list;
 	*n = count;
@@ -307,11 +399,11 @@ static int tar_list(struct store *s, const char *path, struct arena *a, char ***
 
 static int tar_kind(struct store *s, const char *path, enum host_kind *out)
 {
-	const struct node *n = map_get(&((struct tar *)s)->nodes, path);
+	const struct node *n = node_at((struct tar *)s, path);
 
 	if (!n)
 		return -ENOENT;
-	*out = n->kind;
+	*out = (enum host_kind)n->kind;
 	return 0;
 }
 
@@ -320,6 +412,7 @@ static void tar_close(struct store *s)
 	struct tar *t = (struct tar *)s;
 
 	close(t->fd);
+	free(t->buckets);
 	arena_free(&t->arena);
 	free(t);
 }
@@ -347,9 +440,12 @@ struct store *store_open_tar(const char *path, struct err *e)
 		out_of_memory(0);
 	*t = (struct tar){ .store.ops = &tar_ops, .fd = fd, .e = e };
 	t->path = arena_strdup(&t->arena, path);
-	t->last = ARENA_NEW(&t->arena, struct node);
-	*t->last = (struct node){ .path = "", .kind = HOST_DIR };
-	*map_at(&t->arena, &t->nodes, "") = t->last;
+	t->root = (struct node){ .name = "", .kind = HOST_DIR };
+	t->last = &t->root;
+	t->n_buckets = BUCKETS;
+	t->buckets = calloc(BUCKETS, sizeof(struct node *));
+	if (!t->buckets)
+		out_of_memory(0);
 	if (!S_ISREG(st.st_mode))
 		err_set(e, -EINVAL, "%s is neither a folder nor a tar", path);
 	else if (index_all(t, st.st_size) == 0)
@@ -381,8 +477,14 @@ bool tar_checksum_fits(const struct tar_header *h)
 	long long want;
 	unsigned sum = 0;
 
-	for (size_t i = 0; i < TAR_RECORD; i++)
-		sum += p[i];
+	/* In sums that 16 bits hold, which are added eight at a time. */
+	for (size_t at = 0; at < TAR_RECORD; at += TAR_RECORD / 2) {
+		uint16_t part = 0;
+
+		for (size_t i = 0; i < TAR_RECORD / 2; i++)
+			part = (uint16_t)(part + p[at + i]);
+		sum += part;
+	}
 	/* The sum's own field counts as blanks. */
 	for (size_t i = 0; i < sizeof(h->checksum); i++)
 		sum += ' ' - (unsigned)(unsigned char)h->checksum[i];
@@ -396,7 +498,7 @@ bool tar_clean_name(const char *raw, char *out, size_t cap)
 	if (raw[0] == '/')
 		return false;
 	while (*raw) {
-		size_t n = strcspn(raw, "/");
+		size_t n = (size_t)(strchrnul(raw, '/') - raw);
 
 		if (n == 2 && raw[0] == '.' && raw[1] == '.')
 			return false;
@@ -409,7 +511,8 @@ bool tar_clean_name(const char *raw, char *out, size_t cap)
 			len += n;
 		}
 		raw += n;
-		raw += strspn(raw, "/");
+		while (*raw == '/')
+			raw++;
 	}
 	out[len] = '\0';
 	return true;
