@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A document's nodes as HTML. The page around them is doc_html_page.c's. */
+#include <sodium.h>
 #include <string.h>
 
 #include "render/doc.h"
 #include "render/glyph.h"
-#include "base/base64.h"
-#include "base/sha256.h"
 
 static const char *const classes[STYLES] = {
 	[STYLE_GOOD] = "good",	     [STYLE_WARN] = "warn",   [STYLE_BAD] = "bad",
@@ -288,17 +287,17 @@ void doc_html(FILE *out, const struct doc *d, const char *page_title)
 /* "sha256-..." of the pieces, as a policy names them; arena. */
 static const char *doc_html_hash(struct arena *a, const char *const *pieces)
 {
-	uint8_t sum[SHA256_BYTES];
-	struct sha256 s;
-	TEXT_AUTO t = { 0 };
+	enum { VARIANT = sodium_base64_VARIANT_ORIGINAL };
+	uint8_t sum[crypto_hash_sha256_BYTES];
+	char text[sodium_base64_ENCODED_LEN(sizeof(sum), VARIANT)];
+	crypto_hash_sha256_state s;
 
-	sha256_begin(&s);
+	crypto_hash_sha256_init(&s);
 	for (; *pieces; pieces++)
-		sha256_add(&s, *pieces, strlen(*pieces));
-	sha256_end(&s, sum);
-	text_add(&t, "sha256-");
-	base64_add(&t, sum, sizeof(sum), false);
-	return arena_strdup(a, t.s);
+		crypto_hash_sha256_update(&s, (const uint8_t *)*pieces, strlen(*pieces));
+	crypto_hash_sha256_final(&s, sum);
+	sodium_bin2base64(text, sizeof(text), sum, sizeof(sum), VARIANT);
+	return arena_printf(a, "sha256-%s", text);
 }
 
 static void put(FILE *out, const char *const *pieces)

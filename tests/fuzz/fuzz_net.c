@@ -4,6 +4,7 @@
  * sealed anew so that their bodies are looked at. What is taken must come out again as the same
  * bytes.
  */
+#include <sodium.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,11 @@ static void opening(const uint8_t *data, size_t size)
 
 static void seal(uint8_t *bytes, size_t n, const uint8_t key[WIRE_SECRET])
 {
-	struct hmac m;
+	crypto_auth_hmacsha256_state m;
 
-	hmac_begin(&m, key, WIRE_SECRET);
-	hmac_add(&m, bytes, n - SHA256_BYTES);
-	hmac_end(&m, bytes + n - SHA256_BYTES);
+	crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, bytes, n - WIRE_SEAL);
+	crypto_auth_hmacsha256_final(&m, bytes + n - WIRE_SEAL);
 }
 
 static void frame(const uint8_t *data, size_t size, const uint8_t key[WIRE_SECRET])

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,18 +140,18 @@ static void put_frame(struct line *l, const struct step *step, bool sealed)
 	uint8_t bytes[WIRE_FRAME_MAX] = { 0 };
 	uint8_t kind = step->n ? step->bytes[0] : 0;
 	size_t n = step->n ? step->n - 1u : 0;
-	struct hmac m;
+	crypto_auth_hmacsha256_state m;
 
 	bytes[0] = (uint8_t)n;
 	bytes[4] = kind;
 	for (size_t i = 0; i < 8; i++)
 		bytes[8 + i] = (uint8_t)(l->out.next >> 8 * i);
 	memcpy(bytes + WIRE_HEAD, step->bytes + (step->n > 0), n);
-	hmac_begin(&m, l->out.key, WIRE_SECRET);
-	hmac_add(&m, bytes, WIRE_HEAD + n);
-	hmac_end(&m, bytes + WIRE_HEAD + n);
+	crypto_auth_hmacsha256_init(&m, l->out.key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, bytes, WIRE_HEAD + n);
+	crypto_auth_hmacsha256_final(&m, bytes + WIRE_HEAD + n);
 	l->out.next += sealed;
-	if (send(l->fd, bytes, WIRE_HEAD + n + SHA256_BYTES, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (send(l->fd, bytes, WIRE_HEAD + n + WIRE_SEAL, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
 }
 

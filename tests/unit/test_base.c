@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/idset.h"
 #include "base/json_print.h"
@@ -362,35 +361,6 @@ static void errno_names_round_trip(void **state)
 	assert_int_equal(errno_number("ENOSUCHNAME"), 0);
 }
 
-/* The vectors of RFC 4648, and the two digits in which its alphabets differ. */
-static void base64_of_bytes(void **state)
-{
-	static const struct {
-		const char *bytes;
-		size_t n;
-		bool url;
-		const char *wanted;
-	} rows[] = {
-		{ "", 0, false, "" },
-		{ "f", 1, false, "Zg==" },
-		{ "fo", 2, false, "Zm8=" },
-		{ "foo", 3, false, "Zm9v" },
-		{ "foobar", 6, false, "Zm9vYmFy" },
-		{ "fo", 2, true, "Zm8" },
-		{ "\xfb\xff\xfe\0", 4, false, "+//+AA==" },
-		{ "\xfb\xff\xfe\0", 4, true, "-__-AA" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		TEXT_AUTO t = { 0 };
-
-		text_add(&t, "");
-		base64_add(&t, rows[i].bytes, rows[i].n, rows[i].url);
-		assert_string_equal(t.s, rows[i].wanted);
-	}
-}
-
 /* C1's CSI and an override of direction are escaped; words, layout and what jansson escapes stay.
  */
 static void test_json_print(void **state)
@@ -421,7 +391,6 @@ int main(void)
 		cmocka_unit_test(arena_keeps_rooms),
 		cmocka_unit_test(arena_goes_back),
 		cmocka_unit_test(numbers_are_strict),
-		cmocka_unit_test(base64_of_bytes),
 		cmocka_unit_test(decimals_are_strict),
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(sizes_take_suffixes),

@@ -35,84 +35,6 @@
 #include "measure/bench/net/serve.h"
 #include "measure/bench/net/stream.h"
 
-/* --- SHA-256 and HMAC ---------------------------------------------------------------------------
- */
-
-static const char *hex(const uint8_t *b, size_t n)
-{
-	static char out[65];
-
-	for (size_t i = 0; i < n; i++)
-		snprintf(out + 2 * i, 3, "%02x", b[i]);
-	return out;
-}
-
-static const char *hash(const char *text, size_t times)
-{
-	struct sha256 s;
-	uint8_t out[SHA256_BYTES];
-
-	sha256_begin(&s);
-	for (size_t i = 0; i < times; i++)
-		sha256_add(&s, text, strlen(text));
-	sha256_end(&s, out);
-	return hex(out, sizeof(out));
-}
-
-/* The examples of FIPS 180-4's test vectors. */
-static void test_sha256(void **state)
-{
-	(void)state;
-	assert_string_equal(hash("abc", 1),
-			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	assert_string_equal(hash("", 1),
-			    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-	assert_string_equal(hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1),
-			    "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-	assert_string_equal(hash("aaaaaaaaaa", 100000),
-			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
-
-/* RFC 4231, cases 1, 2, 3 and 6. */
-static void test_hmac(void **state)
-{
-	static const struct {
-		uint8_t key;
-		size_t key_n;
-		const char *key_text;
-		uint8_t data;
-		size_t data_n;
-		const char *text, *want;
-	} rows[] = {
-		{ 0x0b, 20, NULL, 0, 0, "Hi There",
-		  "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7" },
-		{ 0, 0, "Jefe", 0, 0, "what do ya want for nothing?",
-		  "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843" },
-		{ 0xaa, 20, NULL, 0xdd, 50, NULL,
-		  "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe" },
-		{ 0xaa, 131, NULL, 0, 0, "Test Using Larger Than Block-Size Key - Hash Key First",
-		  "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint8_t key[256], data[256], out[SHA256_BYTES];
-		struct hmac m;
-
-		memset(key, rows[i].key, sizeof(key));
-		memset(data, rows[i].data, sizeof(data));
-		hmac_begin(&m, rows[i].key_text ? (const void *)rows[i].key_text : key,
-			   rows[i].key_text ? strlen(rows[i].key_text) : rows[i].key_n);
-		hmac_add(&m, rows[i].text ? (const void *)rows[i].text : data,
-			 rows[i].text ? strlen(rows[i].text) : rows[i].data_n);
-		hmac_end(&m, out);
-		assert_string_equal(hex(out, sizeof(out)), rows[i].want);
-	}
-	assert_true(secret_equal("abcd", "abcd", 4));
-	assert_false(secret_equal("abcd", "abce", 4));
-	assert_false(secret_equal("abcd", "bbcd", 4));
-}
-
 /* --- messages -----------------------------------------------------------------------------------
  */
 
@@ -1335,8 +1257,6 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sha256),
-		cmocka_unit_test(test_hmac),
 		cmocka_unit_test(test_openings),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_frame_bounds),

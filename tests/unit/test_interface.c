@@ -193,6 +193,34 @@ static void test_refusals(void **state)
 	arena_free(&a);
 }
 
+/* Lengths that reach beyond what was received, or are no lengths: nothing of it is read. */
+static void test_lengths(void **state)
+{
+	static const struct {
+		__u32 message;
+		unsigned short attribute;
+	} rows[] = { { 0, 8 },		{ 15, 8 },	   { 17, 8 },	      { 0x7fffffff, 8 },
+		     { 0x80000000, 8 }, { 0xfffffff0, 8 }, { 0xffffffff, 8 }, { 40, 0 },
+		     { 40, 3 },		{ 40, 0xffff } };
+	const struct ifinfomsg info = { .ifi_index = 2 };
+	struct arena a = { 0 };
+	struct answer out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nlmsghdr *h = begin(RTM_NEWLINK, &info, sizeof(info));
+
+		attribute(h, IFLA_IFNAME, "eth0", 4);
+		((struct rtattr *)((char *)h + NLMSG_LENGTH(sizeof(info))))->rta_len =
+			rows[i].attribute;
+		h->nlmsg_len = rows[i].message;
+		say_result(NLMSG_DONE, 0);
+		say_result(NLMSG_DONE, 0);
+		assert_int_equal(ask("ipv4", &a, &out), -ENOENT);
+	}
+	arena_free(&a);
+}
+
 static void test_told(void **state)
 {
 	const struct answer wanted = { .kind = ANSWER_TEXT, .text = "10.0.0.2/24" };
@@ -259,9 +287,8 @@ static void test_taken_along(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dumps),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_dumps),	    cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_lengths),	    cmocka_unit_test(test_told),
 		cmocka_unit_test(test_taken_along),
 	};
 

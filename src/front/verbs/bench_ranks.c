@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "measure/bench/net/handshake.h"
 #include "front/verbs/bench.h"
+#include "machine/host/libraries.h"
 
 /* What children get to end by themselves. */
 #define LEAVE_S 5.0
@@ -76,10 +78,12 @@ static int read_ranks(struct run *r, struct ranks *out)
 
 static int local_job(struct run *r, char **job)
 {
+	struct err e = { 0 };
 	uint64_t bits[2];
 
-	if (random_bytes(bits, sizeof(bits)))
-		return complain_text(EXIT_BLIND, "the kernel gives no random bytes");
+	if (library_open(LIBRARY_SODIUM, &e))
+		return complain(EXIT_BLIND, &e);
+	randombytes_buf(bits, sizeof(bits));
 	*job = arena_printf(&r->arena, "local-%d-%016llx%016llx", (int)getpid(),
 			    (unsigned long long)bits[0], (unsigned long long)bits[1]);
 	return 0;

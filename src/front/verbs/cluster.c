@@ -19,6 +19,7 @@
 #include "many/cluster/page_cluster.h"
 #include "many/cluster/ask.h"
 #include "look/probe/probe.h"
+#include "machine/host/libraries.h"
 
 static const struct part {
 	const char *name;
@@ -33,6 +34,7 @@ int verb_cluster(struct run *r)
 {
 	const char *name = r->args[0];
 	TEXT_AUTO names = { 0 };
+	struct err e = { 0 };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strcmp(parts[i].name, name) == 0) {
@@ -44,6 +46,9 @@ int verb_cluster(struct run *r)
 					"cluster %s asks real nodes: --host and --overlay go with "
 					"\"cluster node\", by --node-command",
 					name);
+			if (parts[i].run != cluster_take_back_run &&
+			    library_open(LIBRARY_SODIUM, &e))
+				return complain(EXIT_BLIND, &e);
 			r->args++;
 			r->n_args--;
 			return parts[i].run(r);

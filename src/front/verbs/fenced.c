@@ -23,6 +23,7 @@
 #include "front/verbs/report.h"
 #include "machine/host/asked.h"
 #include "machine/host/confine.h"
+#include "machine/host/libraries.h"
 #include "render/glyph.h"
 
 enum { SAID_MAX = 1 << 30 };
@@ -106,6 +107,21 @@ enum fence fence_of(const struct run *r)
 	return draws(r) ? FENCE_HERE : FENCE_APART;
 }
 
+/* Before the fence stands: behind it nothing that can be executed is mapped any more. Whoever calls
+ * what is missing says so. */
+static void open_libraries(const struct run *r)
+{
+	static const enum system_library of_readers[] = { LIBRARY_SODIUM, LIBRARY_YAML,
+							  LIBRARY_ZLIB, LIBRARY_ZSTD };
+	const char *format = r->value[OPT_FORMAT];
+	bool html = format && strcmp(format, "html") == 0;
+	struct err unsaid;
+
+	for (size_t i = 0; i < sizeof(of_readers) / sizeof(of_readers[0]); i++)
+		if (!reads_capture(r) || (html && of_readers[i] == LIBRARY_SODIUM))
+			library_open(of_readers[i], &unsaid);
+}
+
 static unsigned needs_of(const struct run *r)
 {
 	unsigned needs = 0;
@@ -123,6 +139,7 @@ static unsigned needs_of(const struct run *r)
 
 void fence_here(const struct run *r)
 {
+	open_libraries(r);
 	confine(needs_of(r) | CONFINE_SCREEN);
 }
 
@@ -196,6 +213,7 @@ static void become_reader(struct fenced_run *f)
 	machine->id.machine = arena_strdup(&r->arena, f->h->id.machine);
 	host_close(f->h);
 	r->machine = machine;
+	open_libraries(r);
 	confine(needs_of(r));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/json_print.h"
 #include "front/verbs/page.h"
+#include "machine/host/libraries.h"
 
 static bool wants_colour(const struct run *r)
 {
@@ -30,10 +31,13 @@ int run_print_doc(struct run *r, const struct doc *d, const char *title)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
 	struct term_style how;
+	struct err e = { 0 };
 
 	if (strcmp(format, "md") == 0) {
 		doc_md(r->out, d);
 	} else if (strcmp(format, "html") == 0) {
+		if (library_open(LIBRARY_SODIUM, &e))
+			return complain(EXIT_BLIND, &e);
 		doc_html(r->out, d, title);
 	} else if (strcmp(format, "term") == 0) {
 		how = run_style(r);

@@ -16,6 +16,7 @@
 #include "front/verbs/doctor.h"
 #include "front/verbs/persist.h"
 #include "front/verbs/stack.h"
+#include "machine/host/libraries.h"
 #include "tune/txn/txn.h"
 #include "measure/bench/bench_json.h"
 #include "tune/txn/page_txn.h"
@@ -194,9 +195,12 @@ int verb_report(struct run *r)
 {
 	struct page p = { .r = r };
 	int code = EXIT_USAGE, failed = 0;
+	struct err e = { 0 };
 
-	if (!format_of(r, &p.format) || (code = report_may_write(r)) != 0 ||
-	    (code = report_sources(r, &p.given)) != 0) {
+	if (!format_of(r, &p.format) ||
+	    (p.format == FORMAT_HTML && library_open(LIBRARY_SODIUM, &e) &&
+	     (code = complain(EXIT_BLIND, &e)) != 0) ||
+	    (code = report_may_write(r)) != 0 || (code = report_sources(r, &p.given)) != 0) {
 		report_sources_free(&p.given);
 		return code;
 	}

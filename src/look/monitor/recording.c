@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "look/monitor/recording.h"
+#include "machine/host/libraries.h"
 
 enum { LINE_MAX_BYTES = 4 << 20, GPUS_MAX = 1024, WORDS_MAX = 4096, WINDOW_LOG_MAX = 27 };
 #define MS_MAX (1000ll * 86400 * 366)
@@ -331,11 +332,14 @@ int recording_read(struct arena *a, const char *path, struct recording *out, rec
 		   void *ctx, struct err *e)
 {
 	struct reader r = { .a = a, .out = out, .row = row, .ctx = ctx, .path = path, .e = e };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
+	int fd, code = library_open(LIBRARY_ZSTD, e);
 	struct stat st;
 	ZSTD_DCtx *z;
 
 	*out = (struct recording){ .end = { .status = -1, .cpu_s = -1, .command_cpu_s = -1 } };
+	if (code)
+		return code;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st)) {
 		code = err_set(e, -errno, "%s cannot be read: %s", path, strerror(errno));
 		if (fd >= 0)
@@ -583,9 +587,14 @@ static void drop(struct recorder *r)
 struct recorder *recorder_open(const char *path, const struct monitor *mon, char *const *command,
 			       long long started_s, int interval_ms, struct err *e)
 {
-	struct recorder *r = calloc(1, sizeof(*r));
-	int error;
+	struct recorder *r;
+	int error = library_open(LIBRARY_ZSTD, e);
 
+	if (error) {
+		errno = -error;
+		return NULL;
+	}
+	r = calloc(1, sizeof(*r));
 	if (!r) {
 		err_set(e, -ENOMEM, "no memory");
 		return NULL;

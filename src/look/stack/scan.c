@@ -398,7 +398,8 @@ int head_compare(struct arena *a, struct input *in, const struct fatbin_entry *e
 		return -ENOTSUP;
 	code = fatbin_head(in, entry, (unsigned char *)head, n, &got);
 	if (code) {
-		*why = "an entry cannot be unpacked";
+		*why = code == -ELIBACC ? "an entry cannot be unpacked: libzstd is not installed"
+					: "an entry cannot be unpacked";
 		return code;
 	}
 	head[got] = '\0';

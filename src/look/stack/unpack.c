@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "look/stack/fatbin.h"
+#include "machine/host/libraries.h"
 
 enum { ZSTD_WINDOW_LEAST = 21, ZSTD_WINDOW_LOG = 24, CHUNK = 1 << 14, LZ4_MATCH = 4 };
 
@@ -103,10 +104,14 @@ static int window_log(uint64_t whole)
 static int zstd_head(struct input *in, uint64_t at, uint64_t size, uint64_t whole,
 		     unsigned char *out, size_t n, size_t *got)
 {
-	ZSTD_DCtx *z = ZSTD_createDCtx();
 	ZSTD_outBuffer o = { out, n, 0 };
-	int code;
+	struct err unsaid;
+	int code = library_open(LIBRARY_ZSTD, &unsaid);
+	ZSTD_DCtx *z;
 
+	if (code)
+		return code;
+	z = ZSTD_createDCtx();
 	if (!z)
 		return -ENOMEM;
 	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, window_log(whole));

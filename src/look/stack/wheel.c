@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name of a wheel, its tags and its metadata. */
 #include <ctype.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "look/stack/wheel.h"
 #include "base/text.h"
 #include "look/stack/component.h"
-#include "base/base64.h"
 #include "base/map.h"
-#include "base/sha256.h"
 #include "look/stack/elf.h"
+#include "machine/host/libraries.h"
 
 enum { METADATA_MAX = 1 << 22, PARTS = 6 };
 
@@ -337,7 +337,7 @@ static void read_lines(struct arena *a, const char *text, struct map *lines)
 }
 
 struct pass {
-	struct sha256 sum;
+	crypto_hash_sha256_state sum;
 	unsigned char head[HEAD];
 	size_t got;
 };
@@ -349,7 +349,7 @@ static void on_data(void *ctx, const void *data, size_t n)
 
 	memcpy(p->head + p->got, data, k);
 	p->got += k;
-	sha256_add(&p->sum, data, n);
+	crypto_hash_sha256_update(&p->sum, data, n);
 }
 
 static int note_machine(struct wheel *w, const struct zip_entry *entry, const struct pass *p,
@@ -381,19 +381,20 @@ static int note_machine(struct wheel *w, const struct zip_entry *entry, const st
 static int check_member(struct arena *a, const struct zip *z, const struct zip_entry *entry,
 			const struct map *lines, struct wheel *w, struct err *e)
 {
+	enum { VARIANT = sodium_base64_VARIANT_URLSAFE_NO_PADDING };
 	const char *hash = map_get(lines, entry->name);
 	struct pass p = { 0 };
-	uint8_t sum[SHA256_BYTES];
-	TEXT_AUTO text = { 0 };
+	uint8_t sum[crypto_hash_sha256_BYTES];
+	char text[sodium_base64_ENCODED_LEN(sizeof(sum), VARIANT)];
 	int code;
 
 	(void)a;
-	sha256_begin(&p.sum);
+	crypto_hash_sha256_init(&p.sum);
 	code = zip_pass(z, entry, on_data, &p, e);
 	if (code)
 		return code;
-	sha256_end(&p.sum, sum);
-	base64_add(&text, sum, sizeof(sum), true);
+	crypto_hash_sha256_final(&p.sum, sum);
+	sodium_bin2base64(text, sizeof(text), sum, sizeof(sum), VARIANT);
 	/* RECORD cannot hold its own hash, nor those of its signatures. */
 	if (str_ends(entry->name, ".dist-info/RECORD") ||
 	    str_ends(entry->name, ".dist-info/RECORD.jws") ||
@@ -403,7 +404,7 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 		return err_set(e, -EBADMSG, "%.200s is not in its RECORD", entry->name);
 	if (!str_starts(hash, "sha256="))
 		return err_set(e, -EBADMSG, "RECORD has no SHA-256 of %.200s", entry->name);
-	if (strcmp(hash + 7, text.s) != 0)
+	if (strcmp(hash + 7, text) != 0)
 		return err_set(e, -EBADMSG, "%.200s is not what RECORD says: another SHA-256",
 			       entry->name);
 	return note_machine(w, entry, &p, e);
@@ -416,8 +417,10 @@ int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct e
 	struct map lines = { 0 };
 	struct map_entry *all;
 	char *text;
-	int code;
+	int code = library_open(LIBRARY_SODIUM, e);
 
+	if (code)
+		return code;
 	if (!record)
 		return err_set(e, -EBADMSG, "it lacks %s", name);
 	code = zip_text(a, z, record, RECORD_MAX, &text, e);

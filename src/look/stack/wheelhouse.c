@@ -2,6 +2,7 @@
 /* The manifest of a wheelhouse: read, written, locked, signed. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 
 #include "look/stack/wheelhouse.h"
 #include "base/fd.h"
-#include "base/sha256.h"
 #include "base/path.h"
 #include "base/stamp.h"
 #include "base/text.h"
 #include "machine/host/command.h"
+#include "machine/host/libraries.h"
 
 enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
 static const char schema[] = "gputune.wheelhouse/1";
@@ -25,23 +26,22 @@ static const char schema[] = "gputune.wheelhouse/1";
 int file_sha256(struct input *in, char out[65])
 {
 	enum { BLOCK = 1 << 18 };
-	uint8_t sum[SHA256_BYTES];
-	struct sha256 s;
+	uint8_t sum[crypto_hash_sha256_BYTES];
+	crypto_hash_sha256_state s;
 	unsigned char *buf = malloc(BLOCK);
 	int code = buf ? 0 : -ENOMEM;
 
-	sha256_begin(&s);
+	crypto_hash_sha256_init(&s);
 	for (uint64_t at = 0; at < in->size && !code; at += BLOCK) {
 		size_t n = in->size - at < BLOCK ? (size_t)(in->size - at) : BLOCK;
 
 		code = input_read(in, at, buf, n);
 		if (!code)
-			sha256_add(&s, buf, n);
+			crypto_hash_sha256_update(&s, buf, n);
 	}
 	free(buf);
-	sha256_end(&s, sum);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", sum[i]);
+	crypto_hash_sha256_final(&s, sum);
+	sodium_bin2hex(out, 65, sum, sizeof(sum));
 	return code;
 }
 
@@ -168,7 +168,10 @@ int wheelhouse_open(struct arena *a, const char *dir, bool lock, struct wheelhou
 		    struct err *e)
 {
 	struct wheelhouse h = { .dir = dir, .gpus = "" };
-	int code;
+	int code = library_open(LIBRARY_SODIUM, e);
+
+	if (code)
+		return code;
 
 	h.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (h.fd < 0)

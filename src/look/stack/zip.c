@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "look/stack/zip.h"
+#include "machine/host/libraries.h"
 
 enum { LOCAL = 30, LOCAL_MAGIC = 0x04034b50, PASS = 1 << 16 };
 
@@ -347,8 +348,9 @@ int zip_open(struct arena *a, struct input *in, struct zip *out, struct err *e)
 	struct directory d = { 0 };
 	unsigned char *p;
 	size_t at = 0, taken = 0;
-	int code = find_end(in, &d, e);
+	int code = library_open(LIBRARY_ZLIB, e);
 
+	code = code ? code : find_end(in, &d, e);
 	if (code)
 		return code;
 	p = malloc((size_t)d.size + 1);

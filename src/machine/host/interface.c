@@ -3,6 +3,7 @@
  * addresses a run. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libmnl/libmnl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "machine/host/ask.h"
 #include "machine/host/interface.h"
+#include "machine/host/libraries.h"
 
 struct link {
 	struct link *next;
@@ -38,95 +40,100 @@ static struct link *by_index(struct interfaces *s, int index)
 	return l;
 }
 
-/* The kernel's own macros mix signs. */
-const struct rtattr *interface_attribute(const void *start, size_t len, const struct rtattr *a)
+bool netlink_ok(const struct nlmsghdr *h, int left)
 {
-	size_t at =
-		a ? (size_t)((const char *)a - (const char *)start) + RTA_ALIGN((size_t)a->rta_len)
-		  : 0;
-	const struct rtattr *next = (const void *)((const char *)start + at);
+	return mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left;
+}
 
-	if (at + sizeof(*next) > len || next->rta_len < sizeof(*next) || next->rta_len > len - at)
-		return NULL;
-	return next;
+static int on_link_attribute(const struct nlattr *a, void *to)
+{
+	struct link *l = to;
+
+	if (mnl_attr_get_type(a) == IFLA_IFNAME)
+		snprintf(l->name, sizeof(l->name), "%.*s", mnl_attr_get_payload_len(a),
+			 (const char *)mnl_attr_get_payload(a));
+	if (mnl_attr_get_type(a) == IFLA_MAX_MTU && mnl_attr_get_payload_len(a) >= sizeof(__u32))
+		l->max_mtu = mnl_attr_get_u32(a);
+	return MNL_CB_OK;
 }
 
 static void on_link(void *to, const struct nlmsghdr *h)
 {
 	struct interfaces *s = to;
-	const struct ifinfomsg *info = NLMSG_DATA(h);
-	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
-	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
-	struct link *l = h->nlmsg_len < head ? NULL : calloc(1, sizeof(*l));
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(h);
+	struct link *l =
+		mnl_nlmsg_get_payload_len(h) < sizeof(*info) ? NULL : calloc(1, sizeof(*l));
 
 	if (!l)
 		return;
 	l->index = info->ifi_index;
 	l->max_mtu = -1;
-	for (const struct rtattr *a = interface_attribute(attributes, len, NULL); a;
-	     a = interface_attribute(attributes, len, a)) {
-		if (a->rta_type == IFLA_IFNAME)
-			snprintf(l->name, sizeof(l->name), "%.*s", (int)(a->rta_len - sizeof(*a)),
-				 (const char *)RTA_DATA(a));
-		if (a->rta_type == IFLA_MAX_MTU && a->rta_len >= sizeof(*a) + sizeof(__u32))
-			l->max_mtu = *(const __u32 *)RTA_DATA(a);
-	}
+	mnl_attr_parse(h, sizeof(*info), on_link_attribute, l);
 	l->next = s->links;
 	s->links = l;
 }
 
+static int on_address_attribute(const struct nlattr *a, void *ip)
+{
+	if (mnl_attr_get_type(a) != IFA_LOCAL ||
+	    mnl_attr_get_payload_len(a) != sizeof(struct in_addr))
+		return MNL_CB_OK;
+	memcpy(ip, mnl_attr_get_payload(a), sizeof(struct in_addr));
+	return MNL_CB_STOP;
+}
+
+/* The IPv4 address of a message; NULL: it has none. */
+static const struct ifaddrmsg *address_of(const struct nlmsghdr *h, struct in_addr *ip)
+{
+	const struct ifaddrmsg *info = mnl_nlmsg_get_payload(h);
+
+	if (mnl_nlmsg_get_payload_len(h) < sizeof(*info) || info->ifa_family != AF_INET ||
+	    mnl_attr_parse(h, sizeof(*info), on_address_attribute, ip) != MNL_CB_STOP)
+		return NULL;
+	return info;
+}
+
 static void on_address(void *to, const struct nlmsghdr *h)
 {
-	struct interfaces *s = to;
-	const struct ifaddrmsg *info = NLMSG_DATA(h);
-	size_t head = NLMSG_SPACE(sizeof(*info)), len = h->nlmsg_len - head;
-	struct link *l = h->nlmsg_len < head ? NULL : by_index(s, (int)info->ifa_index);
-	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
+	struct in_addr ip;
+	const struct ifaddrmsg *info = address_of(h, &ip);
+	struct link *l = info ? by_index(to, (int)info->ifa_index) : NULL;
 	char dotted[INET_ADDRSTRLEN];
 
-	if (!l || info->ifa_family != AF_INET)
-		return;
-	for (const struct rtattr *a = interface_attribute(attributes, len, NULL); a;
-	     a = interface_attribute(attributes, len, a))
-		if (a->rta_type == IFA_LOCAL && a->rta_len == sizeof(*a) + 4 &&
-		    inet_ntop(AF_INET, RTA_DATA(a), dotted, sizeof(dotted)))
-			text_printf(&l->ipv4, "%s%s/%u", l->ipv4.len ? " " : "", dotted,
-				    info->ifa_prefixlen);
+	if (l && inet_ntop(AF_INET, &ip, dotted, sizeof(dotted)))
+		text_printf(&l->ipv4, "%s%s/%u", l->ipv4.len ? " " : "", dotted,
+			    info->ifa_prefixlen);
 }
 
 int interface_dump(int fd, unsigned short type, unsigned short answer,
 		   void (*each)(void *, const struct nlmsghdr *), void *to)
 {
-	/* Links without their counters, which cost a driver time. Addresses take the short header,
-	 * of which the family is the first byte in both. */
-	struct {
-		struct nlmsghdr h;
-		struct ifinfomsg info;
-		struct rtattr mask;
-		__u32 bits;
-	} ask = { .h = { .nlmsg_len = sizeof(ask),
-			 .nlmsg_type = type,
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		  .info = { .ifi_family = type == RTM_GETADDR ? AF_INET : AF_UNSPEC },
-		  .mask = { .rta_len = RTA_LENGTH(sizeof(__u32)), .rta_type = IFLA_EXT_MASK },
-		  .bits = RTEXT_FILTER_SKIP_STATS };
 	_Alignas(struct nlmsghdr) char buf[32768];
+	struct nlmsghdr *ask = mnl_nlmsg_put_header(buf);
 
-	if (type == RTM_GETADDR)
-		ask.h.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtgenmsg));
-	if (send(fd, &ask, ask.h.nlmsg_len, 0) < 0)
+	ask->nlmsg_type = type;
+	ask->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	if (type == RTM_GETADDR) {
+		struct rtgenmsg *family = mnl_nlmsg_put_extra_header(ask, sizeof(*family));
+
+		family->rtgen_family = AF_INET;
+	} else {
+		mnl_nlmsg_put_extra_header(ask, sizeof(struct ifinfomsg));
+		/* Without their counters, which cost a driver time. */
+		mnl_attr_put_u32(ask, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+	}
+	if (send(fd, ask, ask->nlmsg_len, 0) < 0)
 		return -errno;
 	for (;;) {
 		ssize_t n = recv(fd, buf, sizeof(buf), 0);
-		ssize_t left; /* signed: the last one's padding may lie behind the end */
+		int left = (int)n;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n ? -errno : -EIO;
-		left = n;
-		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, left);
-		     h = NLMSG_NEXT(h, left)) {
+		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; netlink_ok(h, left);
+		     h = mnl_nlmsg_next(h, &left)) {
 			/* A dump that failed on the way says so at its end. */
 			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 				return interface_error(h);
@@ -136,20 +143,35 @@ int interface_dump(int fd, unsigned short type, unsigned short answer,
 	}
 }
 
+/* A socket that waits for an answer no longer than two seconds, or -errno. */
+static int open_route(void)
+{
+	struct timeval limit = { .tv_sec = 2 };
+	struct err unsaid;
+	int fd;
+
+	/* Not ELIBACC: that the library is absent does not make the addresses so. */
+	if (library_open(LIBRARY_MNL, &unsaid))
+		return -ENOPKG;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
 static struct interfaces *load(void)
 {
 	struct interfaces *s = calloc(1, sizeof(*s));
-	struct timeval limit = { .tv_sec = 2 };
 	int fd;
 
 	if (!s)
 		return NULL;
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	fd = open_route();
 	if (fd < 0) {
-		s->error = -errno;
+		s->error = fd;
 		return s;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	s->error = interface_dump(fd, RTM_GETLINK, RTM_NEWLINK, on_link, s);
 	if (s->error == 0)
 		s->error = interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, on_address, s);
@@ -238,21 +260,12 @@ const struct provider provider_interface = {
  * wants that. */
 
 enum { ADDRESSES_MAX = 64, WORD_MAX = 24, BITS = 32, ANSWER_BYTES = 4096, NO_BROADCAST = 31 };
+enum { REQUEST_BYTES = 128 };
 enum { ERRNO_MAX = 4095 }; /* the largest of the kernel's */
 
 struct address {
 	struct in_addr ip;
 	unsigned prefix;
-};
-
-/* An address with its attributes, as the kernel takes it. */
-struct request {
-	struct nlmsghdr h;
-	struct ifaddrmsg info;
-	struct {
-		struct rtattr head;
-		struct in_addr ip;
-	} attributes[3];
 };
 
 static int parse_word(const char *word, size_t n, struct address *out)
@@ -298,38 +311,33 @@ static bool has(const struct address *list, int n, const struct address *x)
 	return false;
 }
 
-static struct request request_of(unsigned index, const struct address *x, bool add)
+static struct nlmsghdr *put_request(char buf[REQUEST_BYTES], unsigned index,
+				    const struct address *x, bool add)
 {
-	const unsigned short types[] = { IFA_LOCAL, IFA_ADDRESS, IFA_BROADCAST };
-	const unsigned host_bits = x->prefix < BITS ? 0xffffffffU >> x->prefix : 0;
-	struct request q = {
-		.h = { .nlmsg_type = add ? RTM_NEWADDR : RTM_DELADDR,
-		       .nlmsg_flags = (__u16)(NLM_F_REQUEST | NLM_F_ACK |
-					      (add ? NLM_F_CREATE | NLM_F_EXCL : 0)) },
-		.info = { .ifa_family = AF_INET,
-			  .ifa_prefixlen = (unsigned char)x->prefix,
-			  .ifa_scope = RT_SCOPE_UNIVERSE,
-			  .ifa_index = index },
-	};
-	unsigned n = add && x->prefix < NO_BROADCAST ? 3 : 2;
+	const uint32_t host_bits = x->prefix < BITS ? 0xffffffffU >> x->prefix : 0;
+	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+	struct ifaddrmsg *info = mnl_nlmsg_put_extra_header(h, sizeof(*info));
 
-	for (unsigned i = 0; i < n; i++) {
-		q.attributes[i].head.rta_type = types[i];
-		q.attributes[i].head.rta_len = RTA_LENGTH(sizeof(struct in_addr));
-		q.attributes[i].ip = x->ip;
-	}
-	q.attributes[2].ip.s_addr |= htonl(host_bits);
-	q.h.nlmsg_len = (__u32)(NLMSG_LENGTH(sizeof(q.info)) + n * sizeof(q.attributes[0]));
-	return q;
+	h->nlmsg_type = add ? RTM_NEWADDR : RTM_DELADDR;
+	h->nlmsg_flags = (__u16)(NLM_F_REQUEST | NLM_F_ACK | (add ? NLM_F_CREATE | NLM_F_EXCL : 0));
+	*info = (struct ifaddrmsg){ .ifa_family = AF_INET,
+				    .ifa_prefixlen = (unsigned char)x->prefix,
+				    .ifa_scope = RT_SCOPE_UNIVERSE,
+				    .ifa_index = index };
+	mnl_attr_put_u32(h, IFA_LOCAL, x->ip.s_addr);
+	mnl_attr_put_u32(h, IFA_ADDRESS, x->ip.s_addr);
+	if (add && x->prefix < NO_BROADCAST)
+		mnl_attr_put_u32(h, IFA_BROADCAST, x->ip.s_addr | htonl(host_bits));
+	return h;
 }
 
 int interface_error(const struct nlmsghdr *h)
 {
 	int error = 0;
 
-	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(error)))
+	if (mnl_nlmsg_get_payload_len(h) < sizeof(error))
 		return h->nlmsg_type == NLMSG_DONE ? 0 : -EPROTO;
-	memcpy(&error, NLMSG_DATA(h), sizeof(error));
+	memcpy(&error, mnl_nlmsg_get_payload(h), sizeof(error));
 	return error > 0 || error < -ERRNO_MAX ? -EPROTO : error;
 }
 
@@ -347,7 +355,7 @@ static int transact(int fd, const struct nlmsghdr *q)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	if ((size_t)n < NLMSG_LENGTH(sizeof(struct nlmsgerr)) || h->nlmsg_type != NLMSG_ERROR)
+	if (!netlink_ok(h, (int)n) || h->nlmsg_type != NLMSG_ERROR)
 		return -EPROTO;
 	return interface_error(h);
 }
@@ -359,11 +367,11 @@ static int each_missing(int fd, unsigned index, const struct address *list, int 
 	int r = 0;
 
 	for (int i = 0; i < n && r == 0; i++) {
-		struct request q = request_of(index, &list[i], add);
+		_Alignas(struct nlmsghdr) char buf[REQUEST_BYTES];
 
 		if (has(other, n_other, &list[i]))
 			continue;
-		r = transact(fd, &q.h);
+		r = transact(fd, put_request(buf, index, &list[i], add));
 		if (r == (add ? -EEXIST : -EADDRNOTAVAIL))
 			r = 0;
 	}
@@ -384,8 +392,8 @@ static bool is_among(const struct interface_messages *m, const struct address *x
 {
 	struct address y;
 
-	for (const struct nlmsghdr *h = interface_message(m, NULL, &y.ip.s_addr, &y.prefix); h;
-	     h = interface_message(m, h, &y.ip.s_addr, &y.prefix))
+	for (const struct nlmsghdr *h = interface_message(m, NULL, &y.ip, &y.prefix); h;
+	     h = interface_message(m, h, &y.ip, &y.prefix))
 		if (has(x, 1, &y))
 			return true;
 	return false;
@@ -414,8 +422,8 @@ static int put_back(int fd, const struct lists *l, const struct interface_messag
 	struct address x;
 	int r = 0;
 
-	for (const struct nlmsghdr *h = interface_message(before, NULL, &x.ip.s_addr, &x.prefix); h;
-	     h = interface_message(before, h, &x.ip.s_addr, &x.prefix)) {
+	for (const struct nlmsghdr *h = interface_message(before, NULL, &x.ip, &x.prefix); h;
+	     h = interface_message(before, h, &x.ip, &x.prefix)) {
 		int code = is_to_go(l, &x) || is_among(after, &x) ? 0 : tell_back(fd, h);
 
 		r = r ? r : code;
@@ -453,7 +461,6 @@ int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 {
 	struct lists l;
 	int fd, r;
-	struct timeval limit = { .tv_sec = 2 };
 	unsigned index = if_nametoindex(name);
 
 	l.n_have = parse_list(now, l.have);
@@ -462,10 +469,9 @@ int interface_set_ipv4(const char *name, const char *now, const char *wanted)
 		return -EINVAL;
 	if (!index)
 		return -ENODEV;
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	fd = open_route();
 	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+		return fd;
 	r = take_away(fd, index, &l);
 	if (r == 0)
 		r = each_missing(fd, index, l.want, l.n_want, l.have, l.n_have, true);
@@ -480,10 +486,10 @@ static void keep(void *to, const struct nlmsghdr *h)
 {
 	static const char padding[NLMSG_ALIGNTO];
 	struct interface_messages *m = to;
-	const struct ifaddrmsg *info = NLMSG_DATA(h);
+	struct in_addr ip;
+	const struct ifaddrmsg *info = address_of(h, &ip);
 
-	if (h->nlmsg_len < NLMSG_SPACE(sizeof(*info)) || info->ifa_family != AF_INET ||
-	    info->ifa_index != m->index)
+	if (!info || info->ifa_index != m->index)
 		return;
 	text_addn(&m->bytes, (const char *)h, h->nlmsg_len);
 	text_addn(&m->bytes, padding, NLMSG_ALIGN(h->nlmsg_len) - h->nlmsg_len);
@@ -495,32 +501,17 @@ int interface_messages(int fd, unsigned index, struct interface_messages *out)
 	return interface_dump(fd, RTM_GETADDR, RTM_NEWADDR, keep, out);
 }
 
-/* False: the message names none. */
-static bool address_of(const struct nlmsghdr *h, __be32 *ip, unsigned *prefix)
-{
-	const struct ifaddrmsg *info = NLMSG_DATA(h);
-	const char *attributes = (const char *)info + NLMSG_ALIGN(sizeof(*info));
-	size_t len = h->nlmsg_len - NLMSG_SPACE(sizeof(*info));
-
-	for (const struct rtattr *a = interface_attribute(attributes, len, NULL); a;
-	     a = interface_attribute(attributes, len, a))
-		if (a->rta_type == IFA_LOCAL && a->rta_len == RTA_LENGTH(sizeof(*ip))) {
-			memcpy(ip, RTA_DATA(a), sizeof(*ip));
-			*prefix = info->ifa_prefixlen;
-			return true;
-		}
-	return false;
-}
-
 const struct nlmsghdr *interface_message(const struct interface_messages *m,
-					 const struct nlmsghdr *h, __be32 *ip, unsigned *prefix)
+					 const struct nlmsghdr *h, struct in_addr *ip,
+					 unsigned *prefix)
 {
-	size_t at = h ? (size_t)((const char *)h - m->bytes.s) + NLMSG_ALIGN(h->nlmsg_len) : 0;
+	int left = (int)m->bytes.len;
 
-	for (; at < m->bytes.len; at += NLMSG_ALIGN(h->nlmsg_len)) {
-		h = (const void *)(m->bytes.s + at);
-		if (address_of(h, ip, prefix))
-			return h;
-	}
-	return NULL;
+	if (h)
+		left -= (int)((const char *)h - m->bytes.s);
+	h = h ? mnl_nlmsg_next(h, &left) : (const void *)m->bytes.s;
+	if (!netlink_ok(h, left))
+		return NULL;
+	*prefix = address_of(h, ip)->ifa_prefixlen;
+	return h;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Setting the addresses of an interface by rtnetlink, and what the kernel says to it. For the
- * provider "if" alone. */
+ * provider "if"; netlink_ok is for whoever receives from the kernel. */
 #ifndef HOST_INTERFACE_H
 #define HOST_INTERFACE_H
 
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,8 +15,9 @@
  * kernel says. Its header has been read whole. */
 int interface_error(const struct nlmsghdr *h);
 
-/* The attribute after a (or the first, when a is NULL) in len bytes at start; NULL at the end. */
-const struct rtattr *interface_attribute(const void *start, size_t len, const struct rtattr *a);
+/* Whether a whole message lies at h, of which left bytes were received. libmnl's own (1.0.4) takes
+ * a length of 2 GiB and more for a negative one, and lets it through. */
+bool netlink_ok(const struct nlmsghdr *h, int left);
 
 /* Asks for all links or IPv4 addresses (RTM_GETLINK, RTM_GETADDR) and calls each with every message
  * of the type answer. 0 or -errno. */
@@ -31,7 +32,8 @@ struct interface_messages {
 int interface_messages(int fd, unsigned index, struct interface_messages *out);
 /* The next message after h (NULL: the first), and its address; NULL at the end. */
 const struct nlmsghdr *interface_message(const struct interface_messages *m,
-					 const struct nlmsghdr *h, __be32 *ip, unsigned *prefix);
+					 const struct nlmsghdr *h, struct in_addr *ip,
+					 unsigned *prefix);
 
 /*
  * Both are lists of IPv4 addresses with prefix length, blank-separated: what the interface has and

@@ -4,6 +4,7 @@
  * is bad once more, by itself; counters again. Then the pure parts say what it means.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -298,17 +299,13 @@ static int measure_again(struct check_run *r)
 	return code;
 }
 
-static int make_token(struct check_run *r, struct err *e)
+static void make_token(struct check_run *r)
 {
 	uint8_t secret[WIRE_SECRET];
-	int code = random_bytes(secret, sizeof(secret));
 
-	if (code)
-		return err_set(e, code, "the kernel gives no random bytes");
-	for (size_t i = 0; i < sizeof(secret); i++)
-		snprintf(r->token + 2 * i, 3, "%02x", secret[i]);
+	randombytes_buf(secret, sizeof(secret));
+	sodium_bin2hex(r->token, sizeof(r->token), secret, sizeof(secret));
 	explicit_bzero(secret, sizeof(secret));
-	return 0;
 }
 
 static int echoes_alone(struct check_run *r)
@@ -352,10 +349,9 @@ int cluster_check(struct arena *a, struct rsh *rsh, const struct check_how *how,
 {
 	struct check_run r = { .a = a, .rsh = rsh, .how = how, .c = c };
 	double begin = clock_mono_s();
-	int code = make_token(&r, e);
+	int code;
 
-	if (code)
-		return code;
+	make_token(&r);
 	r.replies = arena_array(a, c->cluster->n_nodes, sizeof(*r.replies));
 	c->quick = how->quick;
 	check_paths(a, c);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keyfiles and .network files: one port, one address, no other way to get one. */
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "many/cluster/config_text.h"
-#include "base/sha256.h"
 #include "tune/persist/quote.h"
 #include "base/text.h"
 
@@ -15,13 +15,13 @@ static const char head[] =
 void nm_uuid(const char *interface, char out[NM_UUID_SIZE])
 {
 	static const char space[] = "gputune cluster connection ";
-	uint8_t d[SHA256_BYTES];
-	struct sha256 s;
+	uint8_t d[crypto_hash_sha256_BYTES];
+	crypto_hash_sha256_state s;
 
-	sha256_begin(&s);
-	sha256_add(&s, space, sizeof(space) - 1);
-	sha256_add(&s, interface, strlen(interface));
-	sha256_end(&s, d);
+	crypto_hash_sha256_init(&s);
+	crypto_hash_sha256_update(&s, (const uint8_t *)space, sizeof(space) - 1);
+	crypto_hash_sha256_update(&s, (const uint8_t *)interface, strlen(interface));
+	crypto_hash_sha256_final(&s, d);
 	/* Version 8, made of whatever the maker likes. Source: RFC 9562, 5.8. */
 	d[6] = (uint8_t)((d[6] & 0x0f) | 0x80);
 	d[8] = (uint8_t)((d[8] & 0x3f) | 0x80);

@@ -3,6 +3,7 @@
 #include "many/cluster/discover.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "measure/bench/net/handshake.h"
@@ -39,21 +40,17 @@ static int step(struct discovery *d, const char *ask, int ms)
 	return 0;
 }
 
-static int tokens(struct discovery *d, struct err *e)
+static void tokens(struct discovery *d)
 {
 	uint8_t token[HELLO_TOKEN];
 	char hex[2 * HELLO_TOKEN + 1];
-	int r = random_bytes(token, sizeof(token));
 
-	if (r)
-		return err_set(e, r, "the kernel gives no random bytes");
-	for (size_t i = 0; i < sizeof(token); i++)
-		snprintf(hex + 2 * i, 3, "%02x", token[i]);
+	randombytes_buf(token, sizeof(token));
+	sodium_bin2hex(hex, sizeof(hex), token, sizeof(token));
 	for (size_t i = 0; i < d->c->n_nodes; i++)
 		d->with[i] =
 			json_pack("{s:s, s:I, s:s, s:b}", "token", hex, "number", (json_int_t)i,
 				  "name", d->c->nodes[i].name, "all_links", d->how->all_links);
-	return 0;
 }
 
 /* What a node says of itself takes the place of what was known, but for its name. */
@@ -152,9 +149,7 @@ int cluster_discover(struct arena *a, struct rsh *r, const struct rsh_target *ta
 
 	d.answer_ms = how->answer_ms ? how->answer_ms : ANSWER_MS;
 	begin(&d, targets);
-	code = tokens(&d, e);
-	if (code)
-		return code;
+	tokens(&d);
 	code = step(&d, "listen", d.answer_ms);
 	for (size_t i = 0; i < out->n_nodes; i++)
 		d.with[i] = json_pack("{s:I}", "for_ms", (json_int_t)air_ms);

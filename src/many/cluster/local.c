@@ -7,6 +7,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netpacket/packet.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/sha256.h"
 #include "base/text.h"
 #include "measure/bench/net/link.h"
 #include "machine/host/command.h"
@@ -145,10 +145,10 @@ static void digest(struct arena *a, struct cluster_node *n)
 {
 	static const char from[] = "boot id and network namespace";
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-	struct sha256 s;
+	crypto_hash_sha256_state s;
 	struct stat st;
-	uint8_t out[SHA256_BYTES];
-	char id[64] = "";
+	uint8_t out[crypto_hash_sha256_BYTES];
+	char id[64] = "", hex[17];
 
 	if (f && !fgets(id, sizeof(id), f))
 		id[0] = '\0';
@@ -158,14 +158,12 @@ static void digest(struct arena *a, struct cluster_node *n)
 		n->digest = (struct fact_str){ .f = unseen(ENOENT, from) };
 		return;
 	}
-	sha256_begin(&s);
-	sha256_add(&s, id, strlen(id));
-	sha256_add(&s, &st.st_ino, sizeof(st.st_ino));
-	sha256_end(&s, out);
-	n->digest = (struct fact_str){ .f = seen(from),
-				       .v = arena_printf(a, "%02x%02x%02x%02x%02x%02x%02x%02x",
-							 out[0], out[1], out[2], out[3], out[4],
-							 out[5], out[6], out[7]) };
+	crypto_hash_sha256_init(&s);
+	crypto_hash_sha256_update(&s, (const uint8_t *)id, strlen(id));
+	crypto_hash_sha256_update(&s, (const uint8_t *)&st.st_ino, sizeof(st.st_ino));
+	crypto_hash_sha256_final(&s, out);
+	sodium_bin2hex(hex, sizeof(hex), out, 8);
+	n->digest = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, hex) };
 }
 
 static void forwarding(struct arena *a, struct cluster_node *n)

@@ -5,13 +5,13 @@
  * ever opened.
  */
 #include <pwd.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/sha256.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "many/cluster/address.h"
@@ -42,16 +42,11 @@ static const char *read_key(struct arena *a, struct host *h, const char *path)
 
 static const char *digest_of(struct arena *a, const char *key)
 {
-	uint8_t d[SHA256_BYTES];
-	TEXT_AUTO out = { 0 };
-	struct sha256 s;
+	uint8_t d[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(d) + 1];
 
-	sha256_begin(&s);
-	sha256_add(&s, key, strlen(key));
-	sha256_end(&s, d);
-	for (size_t i = 0; i < sizeof(d); i++)
-		text_printf(&out, "%02x", d[i]);
-	return arena_strdup(a, out.s);
+	crypto_hash_sha256(d, (const uint8_t *)key, strlen(key));
+	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
 }
 
 static json_t *user_keys(struct arena *a, struct host *h, const char *home)

@@ -2,11 +2,11 @@
 /* From a node's wish to changes of knobs. A port that is as wished already is left alone, whoever
  * made it so. */
 #include <jansson.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "many/cluster/setup.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "many/cluster/ask.h"
 #include "many/cluster/config_text.h"
@@ -370,7 +370,13 @@ void setup_make(struct arena *a, struct host *h, const struct machine *m,
 		setup_gates(a, h, m, want, out);
 }
 
-static void digest_plan(struct sha256 *s, const struct plan *p)
+/* With its zero, so that no two lists of texts are one. */
+static void digest_text(crypto_hash_sha256_state *s, const char *text)
+{
+	crypto_hash_sha256_update(s, (const uint8_t *)text, strlen(text) + 1);
+}
+
+static void digest_plan(crypto_hash_sha256_state *s, const struct plan *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct change *c = &p->changes[i];
@@ -378,25 +384,22 @@ static void digest_plan(struct sha256 *s, const struct plan *p)
 					      c->knob.object, c->before, c->after };
 
 		for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
-			sha256_add(s, parts[k] ? parts[k] : "",
-				   strlen(parts[k] ? parts[k] : "") + 1);
+			digest_text(s, parts[k] ? parts[k] : "");
 	}
-	sha256_add(s, "", 1);
+	digest_text(s, "");
 }
 
 const char *setup_digest(struct arena *a, const struct setup *s)
 {
-	uint8_t d[SHA256_BYTES];
-	TEXT_AUTO out = { 0 };
-	struct sha256 sum;
+	uint8_t d[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(d) + 1];
+	crypto_hash_sha256_state sum;
 
-	sha256_begin(&sum);
+	crypto_hash_sha256_init(&sum);
 	digest_plan(&sum, &s->trial);
 	digest_plan(&sum, &s->keep);
-	sha256_end(&sum, d);
-	for (size_t i = 0; i < sizeof(d); i++)
-		text_printf(&out, "%02x", d[i]);
-	return arena_strdup(a, out.s);
+	crypto_hash_sha256_final(&sum, d);
+	return arena_strdup(a, sodium_bin2hex(hex, sizeof(hex), d, sizeof(d)));
 }
 
 /*

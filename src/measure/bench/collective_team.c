@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sodium.h>
 #include <unistd.h>
 
-#include "base/sha256.h"
+#include "machine/host/libraries.h"
 #include "measure/bench/collective.h"
 #include "measure/bench/ranks.h"
 
@@ -19,13 +20,10 @@ enum { UNABLE_S = 10 };
 /* 64 bits that differ where the text does. */
 static uint64_t mark_of(const char *text)
 {
-	uint8_t sum[SHA256_BYTES];
-	struct sha256 h;
+	uint8_t sum[crypto_hash_sha256_BYTES];
 	uint64_t v;
 
-	sha256_begin(&h);
-	sha256_add(&h, text, strlen(text));
-	sha256_end(&h, sum);
+	crypto_hash_sha256(sum, (const uint8_t *)text, strlen(text));
 	memcpy(&v, sum, sizeof(v));
 	return v;
 }
@@ -101,8 +99,10 @@ static int find_own(const struct bench_env *env, const struct ranks *r, struct c
 static int ask_of(const struct ranks *r, const char *token_file, struct world_ask *out,
 		  struct err *e)
 {
-	int code;
+	int code = library_open(LIBRARY_SODIUM, e);
 
+	if (code)
+		return code;
 	out->rank = r->rank;
 	out->ranks = r->ranks;
 	out->job = r->job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * io_uring by raw system calls: one file, reads and writes of buffers that may be registered, one
- * thread. Source: io_uring(7), io_uring_enter(2), linux/io_uring.h.
+ * io_uring: one file, reads and writes of buffers that may be registered, one thread. By liburing,
+ * which is opened with the first ring.
  */
 #ifndef BENCH_URING_H
 #define BENCH_URING_H

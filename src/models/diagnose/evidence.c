@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/text.h"
+#include "machine/host/libraries.h"
 #include "models/diagnose/read.h"
 
 enum { HEAD_MAX = 65536, TEXT_MOST = 1024 };
@@ -216,10 +217,13 @@ static int head_of(const char *path, char *head)
 
 int evidence_add(struct evidence *ev, const char *path, size_t run, struct err *e)
 {
-	char *head = calloc(1, HEAD_MAX + 1);
+	char *head;
 	const struct evidence_format *f = NULL;
-	int n;
+	int n = library_open(LIBRARY_ZLIB, e);
 
+	if (n)
+		return n;
+	head = calloc(1, HEAD_MAX + 1);
 	if (!head)
 		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
 	n = head_of(path, head);

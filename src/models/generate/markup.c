@@ -14,6 +14,7 @@
 
 #include "models/generate/markup.h"
 #include "base/map.h"
+#include "machine/host/libraries.h"
 
 struct reader {
 	struct arena *a;
@@ -242,6 +243,9 @@ int markup_read(struct arena *a, const char *text, size_t len, bool json, struct
 	if (got < 0)
 		return got;
 	count_characters(&r);
+	got = library_open(LIBRARY_YAML, e);
+	if (got)
+		return got;
 	if (!yaml_parser_initialize(&p))
 		return err_set(e, -ENOMEM, "out of memory");
 	yaml_parser_set_input_string(&p, (const unsigned char *)text + r.skip, len - r.skip);

@@ -2,6 +2,7 @@
 /* The real source of hints: one epoll of everything, signals among them, and the clock. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libmnl/libmnl.h>
 #include <limits.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -28,6 +29,8 @@
 #include "tune/watch/live.h"
 #include "tune/txn/journal.h"
 #include "base/text.h"
+#include "machine/host/interface.h"
+#include "machine/host/libraries.h"
 #include "machine/host/nvml.h"
 #include "machine/host/vendor.h"
 
@@ -682,7 +685,10 @@ static int open_group(int protocol, unsigned groups)
 
 void live_netlink_open(struct live_source *s)
 {
-	s->route = live_add(s, open_group(NETLINK_ROUTE, RTMGRP_LINK));
+	struct err unsaid;
+	bool parsed = library_open(LIBRARY_MNL, &unsaid) == 0;
+
+	s->route = live_add(s, parsed ? open_group(NETLINK_ROUTE, RTMGRP_LINK) : -1);
 	s->uevent = live_add(s, open_group(NETLINK_KOBJECT_UEVENT, KERNEL_EVENTS));
 }
 
@@ -707,22 +713,14 @@ static ssize_t next_message(int fd, char *buf, size_t cap, const char *via, stru
 	return from.nl_pid == 0 ? n : -1;
 }
 
-static void take_link(struct nlmsghdr *nl, struct hint_list *l)
+static int on_link_attribute(const struct nlattr *a, void *to)
 {
-	struct ifinfomsg *info = NLMSG_DATA(nl);
-	ssize_t left; /* signed: the last one's padding may lie behind the end */
+	const char *name = mnl_attr_get_payload(a);
+	size_t n = mnl_attr_get_payload_len(a);
 
-	if ((nl->nlmsg_type != RTM_NEWLINK && nl->nlmsg_type != RTM_DELLINK) ||
-	    nl->nlmsg_len < NLMSG_LENGTH(sizeof(*info)))
-		return;
-	left = (ssize_t)nl->nlmsg_len - (ssize_t)NLMSG_LENGTH(sizeof(*info));
-	for (struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
-		const char *name = RTA_DATA(a);
-		size_t n = RTA_PAYLOAD(a);
-
-		if (a->rta_type == IFLA_IFNAME && n && n <= IF_NAMESIZE && !name[n - 1])
-			hint_add(l, HINT_LINK, "netlink", name);
-	}
+	if (mnl_attr_get_type(a) == IFLA_IFNAME && n && n <= IF_NAMESIZE && !name[n - 1])
+		hint_add(to, HINT_LINK, "netlink", name);
+	return MNL_CB_OK;
 }
 
 void live_route_read(struct live_source *s, struct hint_list *l)
@@ -731,11 +729,12 @@ void live_route_read(struct live_source *s, struct hint_list *l)
 	ssize_t n;
 
 	while ((n = next_message(s->route, buf, sizeof(buf), "netlink", l)) != 0) {
-		ssize_t left = n;
+		int left = (int)n;
 
-		for (struct nlmsghdr *nl = (void *)buf; left > 0 && NLMSG_OK(nl, left);
-		     nl = NLMSG_NEXT(nl, left))
-			take_link(nl, l);
+		for (const struct nlmsghdr *h = (const void *)buf; netlink_ok(h, left);
+		     h = mnl_nlmsg_next(h, &left))
+			if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK)
+				mnl_attr_parse(h, sizeof(struct ifinfomsg), on_link_attribute, l);
 	}
 }
 

@@ -2,12 +2,13 @@
 /* The openings of both sides. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/host/libraries.h"
 #include "measure/bench/net/handshake.h"
 
 int handshake_fail(const char *who, int r, const char *what, struct err *e)
@@ -64,7 +65,7 @@ static int prove(int fd, const char *who, const struct token *t, const struct ne
 	if (theirs.kind == OPENING_BUSY)
 		return err_set(e, -EBUSY, "%s is busy with another client", who);
 	wire_proof(t->secret, t->n, auth, PROOF_SERVER, want);
-	if (theirs.kind != OPENING_PROOF || !secret_equal(want, theirs.secret, WIRE_SECRET))
+	if (theirs.kind != OPENING_PROOF || sodium_memcmp(want, theirs.secret, WIRE_SECRET))
 		return err_set(e, -EKEYREJECTED,
 			       "%s does not know the token, but pretends to; nothing was measured",
 			       who);
@@ -76,10 +77,9 @@ int handshake_client(int fd, const char *who, const struct token *t, const struc
 {
 	struct opening hello = { .kind = OPENING_HELLO, .version = WIRE_VERSION }, theirs = { 0 };
 	struct wire_auth auth;
-	int r = random_bytes(auth.client, WIRE_SECRET);
+	int r;
 
-	if (r)
-		return err_set(e, r, "the kernel gives no random bytes");
+	randombytes_buf(auth.client, WIRE_SECRET);
 	memcpy(hello.secret, auth.client, WIRE_SECRET);
 	r = exchange(fd, who, &hello, &theirs, w, "after our hello", e);
 	if (r == 0 && theirs.kind != OPENING_CHALLENGE)
@@ -110,8 +110,8 @@ bool handshake_put(int fd, enum opening_kind kind, const uint8_t *secret)
 bool handshake_challenge(int fd, const struct opening *hello, struct wire_auth *a)
 {
 	memcpy(a->client, hello->secret, WIRE_SECRET);
-	return random_bytes(a->server, WIRE_SECRET) == 0 &&
-	       handshake_put(fd, OPENING_CHALLENGE, a->server);
+	randombytes_buf(a->server, WIRE_SECRET);
+	return handshake_put(fd, OPENING_CHALLENGE, a->server);
 }
 
 bool handshake_proves(const struct token *t, const struct wire_auth *a, const struct opening *o)
@@ -119,7 +119,7 @@ bool handshake_proves(const struct token *t, const struct wire_auth *a, const st
 	uint8_t proof[WIRE_SECRET];
 
 	wire_proof(t->secret, t->n, a, PROOF_CLIENT, proof);
-	return secret_equal(proof, o->secret, WIRE_SECRET);
+	return sodium_memcmp(proof, o->secret, WIRE_SECRET) == 0;
 }
 
 bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
@@ -133,16 +133,6 @@ bool handshake_admit(int fd, const struct token *t, const struct wire_auth *a,
 }
 
 /* Reads the token's file, and only one that others cannot read. */
-
-int random_bytes(void *out, size_t n)
-{
-	ssize_t got;
-
-	do
-		got = getrandom(out, n, 0);
-	while (got < 0 && errno == EINTR);
-	return got == (ssize_t)n ? 0 : -EIO;
-}
 
 static int judge(const char *path, const struct stat *st, struct err *e)
 {
@@ -197,6 +187,9 @@ int token_load(const char *path, struct token *out, struct err *e)
 			   : judge(path, &st, e);
 	if (r == 0)
 		r = read_secret(fd, path, out, e);
+	/* Whoever has a token proves it. */
+	if (r == 0)
+		r = library_open(LIBRARY_SODIUM, e);
 	close(fd);
 	return r;
 }

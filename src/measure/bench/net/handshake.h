@@ -25,8 +25,6 @@ struct token {
  * its end do not count. -errno and *e, and an empty token.
  */
 int token_load(const char *path, struct token *out, struct err *e);
-/* n random bytes from the kernel; n <= 256. */
-int random_bytes(void *out, size_t n);
 
 /*
  * How two gputunes find out that they know the same token, before anything else is said: hello and

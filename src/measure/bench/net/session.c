@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +124,8 @@ static int start_test(struct session *s, const struct frame_start_test *t, struc
 	end_test(s);
 	if (sized && (t->size < 1 || (t->kind == TEST_ECHO && t->size > STREAM_BUFFER)))
 		return err_set(e, -EINVAL, "a size of %u bytes is not served", t->size);
-	if (random_bytes(&test, sizeof(test)) || !test)
-		return err_set(e, -EIO, "the kernel gives no random bytes");
+	while (!test)
+		randombytes_buf(&test, sizeof(test));
 	if (is_rdma(t->kind)) {
 		link_of_socket(s->frames.fd, &s->link);
 

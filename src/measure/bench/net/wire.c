@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Openings and frames to bytes and back. What is not exactly as expected is refused. */
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "measure/bench/net/wire.h"
+
+_Static_assert(WIRE_SEAL == crypto_auth_hmacsha256_BYTES, "a seal is one HMAC-SHA-256");
 
 static const uint8_t magic[8] = { 'g', 'p', 'u', 't', 'u', 'n', 'e', '\n' };
 
@@ -47,26 +50,26 @@ void wire_proof(const void *token, size_t n, const struct wire_auth *a, enum pro
 	/* Different words, so that a proof can never be sent back as one's own. */
 	static const char words[][16] = { "gputune client", "gputune server", "gputune session" };
 	uint8_t version[2] = { WIRE_VERSION, 0 };
-	struct hmac m;
+	crypto_auth_hmacsha256_state m;
 
-	hmac_begin(&m, token, n);
-	hmac_add(&m, words[by], sizeof(words[by]));
-	hmac_add(&m, version, sizeof(version));
-	hmac_add(&m, a->client, WIRE_SECRET);
-	hmac_add(&m, a->server, WIRE_SECRET);
-	hmac_end(&m, out);
+	crypto_auth_hmacsha256_init(&m, token, n);
+	crypto_auth_hmacsha256_update(&m, (const uint8_t *)words[by], sizeof(words[by]));
+	crypto_auth_hmacsha256_update(&m, version, sizeof(version));
+	crypto_auth_hmacsha256_update(&m, a->client, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, a->server, WIRE_SECRET);
+	crypto_auth_hmacsha256_final(&m, out);
 }
 
 static void opening_proof(const struct opening *o, const uint8_t key[WIRE_SECRET],
 			  uint8_t out[WIRE_SECRET])
 {
 	uint8_t bytes[WIRE_OPENING];
-	struct hmac m;
+	crypto_auth_hmacsha256_state m;
 
 	opening_write(o, bytes);
-	hmac_begin(&m, key, WIRE_SECRET);
-	hmac_add(&m, bytes, WIRE_OPENING - WIRE_SECRET);
-	hmac_end(&m, out);
+	crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, bytes, WIRE_OPENING - WIRE_SECRET);
+	crypto_auth_hmacsha256_final(&m, out);
 }
 
 void opening_seal(struct opening *o, const uint8_t key[WIRE_SECRET])
@@ -79,7 +82,7 @@ bool opening_sealed(const struct opening *o, const uint8_t key[WIRE_SECRET])
 	uint8_t want[WIRE_SECRET];
 
 	opening_proof(o, key, want);
-	return secret_equal(want, o->secret, WIRE_SECRET);
+	return sodium_memcmp(want, o->secret, WIRE_SECRET) == 0;
 }
 
 /* --- bodies -------------------------------------------------------------------------------------
@@ -212,23 +215,23 @@ void wire_sides(const uint8_t key[WIRE_SECRET], struct wire_side *client, struct
 	struct wire_side *sides[] = { client, server };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct hmac m;
+		crypto_auth_hmacsha256_state m;
 
-		hmac_begin(&m, key, WIRE_SECRET);
-		hmac_add(&m, words[i], sizeof(words[i]));
-		hmac_end(&m, sides[i]->key);
+		crypto_auth_hmacsha256_init(&m, key, WIRE_SECRET);
+		crypto_auth_hmacsha256_update(&m, (const uint8_t *)words[i], sizeof(words[i]));
+		crypto_auth_hmacsha256_final(&m, sides[i]->key);
 		sides[i]->next = 0;
 	}
 }
 
 static void seal(const struct wire_side *side, const uint8_t *bytes, size_t n,
-		 uint8_t out[SHA256_BYTES])
+		 uint8_t out[WIRE_SEAL])
 {
-	struct hmac m;
+	crypto_auth_hmacsha256_state m;
 
-	hmac_begin(&m, side->key, WIRE_SECRET);
-	hmac_add(&m, bytes, n);
-	hmac_end(&m, out);
+	crypto_auth_hmacsha256_init(&m, side->key, WIRE_SECRET);
+	crypto_auth_hmacsha256_update(&m, bytes, n);
+	crypto_auth_hmacsha256_final(&m, out);
 }
 
 size_t frame_write(const struct wire_frame *f, struct wire_side *side, uint8_t out[WIRE_FRAME_MAX])
@@ -240,7 +243,7 @@ size_t frame_write(const struct wire_frame *f, struct wire_side *side, uint8_t o
 	put(&head, f->kind, 4);
 	put(&head, side->next++, 8);
 	seal(side, out, body.at, out + body.at);
-	return body.at + SHA256_BYTES;
+	return body.at + WIRE_SEAL;
 }
 
 int frame_length(const uint8_t head[WIRE_HEAD], size_t *total)
@@ -251,27 +254,27 @@ int frame_length(const uint8_t head[WIRE_HEAD], size_t *total)
 	take_within(&c, 4, FRAME_START, FRAME_KINDS - 1);
 	if (c.bad)
 		return -EBADMSG;
-	*total = WIRE_HEAD + (size_t)n + SHA256_BYTES;
+	*total = WIRE_HEAD + (size_t)n + WIRE_SEAL;
 	return 0;
 }
 
 int frame_read(const uint8_t *in, size_t n, struct wire_side *side, struct wire_frame *out)
 {
 	struct cursor c = { .in = in, .at = 4, .end = WIRE_HEAD };
-	uint8_t want[SHA256_BYTES];
+	uint8_t want[WIRE_SEAL];
 	uint64_t number;
 	size_t total;
 	int r;
 
 	memset(out, 0, sizeof(*out));
-	if (n < WIRE_HEAD + SHA256_BYTES || frame_length(in, &total) || total != n)
+	if (n < WIRE_HEAD + WIRE_SEAL || frame_length(in, &total) || total != n)
 		return -EBADMSG;
 	out->kind = (enum frame_kind)take(&c, 4);
 	number = take(&c, 8);
-	seal(side, in, n - SHA256_BYTES, want);
-	if (!secret_equal(want, in + n - SHA256_BYTES, SHA256_BYTES) || number != side->next)
+	seal(side, in, n - WIRE_SEAL, want);
+	if (sodium_memcmp(want, in + n - WIRE_SEAL, WIRE_SEAL) || number != side->next)
 		return -EKEYREJECTED;
-	c.end = n - SHA256_BYTES;
+	c.end = n - WIRE_SEAL;
 	r = read_body(&c, out);
 	if (r == 0)
 		side->next++;

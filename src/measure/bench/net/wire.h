@@ -13,15 +13,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/sha256.h"
-
 enum {
 	WIRE_VERSION = 3,
 	WIRE_OPENING = 64, /* bytes */
 	WIRE_SECRET = 32,  /* of a nonce, of a proof, of a key */
+	WIRE_SEAL = 32,	   /* behind a frame: HMAC-SHA-256 */
 	WIRE_HEAD = 16,
 	WIRE_BODY_MAX = 256,
-	WIRE_FRAME_MAX = WIRE_HEAD + WIRE_BODY_MAX + SHA256_BYTES,
+	WIRE_FRAME_MAX = WIRE_HEAD + WIRE_BODY_MAX + WIRE_SEAL,
 	WIRE_TEXT_MAX = 200,
 	WIRE_STREAMS_MAX = 64,
 	WIRE_SEGMENT_MAX = 32767,
