@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is inside a package of ours, as SPDX 2.3 JSON: itself by digest, the libraries that it is linked to or contains, the
-compiler. sbom.py FILE NAME VERSION ARCHITECTURE COMPILER [--static [LIBRARY...]]. A Debian package says itself what it is linked to;
+"""What is inside a package of ours, as SPDX 2.3 JSON: itself by digest, the libraries that it is linked to, opens or contains, the
+compiler. sbom.py FILE NAME VERSION ARCHITECTURE COMPILER [--static [LIBRARY...]]. A Debian package says itself what it needs;
 what a tarball holds is what debian/control builds with: linked in, or beside the program as the files that are named. Times are those of SOURCE_DATE_EPOCH: two builds, same bytes."""
 
 import datetime
@@ -17,7 +17,10 @@ CONTROL = pathlib.Path(__file__).resolve().parent.parent / "debian/control"
 # The C library comes with the compiler; cmocka is for tests alone.
 BESIDES, ONLY_TESTS = ["libc6-dev"], {"libcmocka-dev"}
 LICENCES = {"jansson": "MIT", "libinih": "BSD-3-Clause", "inih": "BSD-3-Clause", "zlib": "Zlib", "libzstd": "BSD-3-Clause OR GPL-2.0-only",
-            "util-linux": "LGPL-2.1-or-later", "glibc": "LGPL-2.1-or-later", "libyaml": "MIT"}
+            "util-linux": "LGPL-2.1-or-later", "glibc": "LGPL-2.1-or-later", "libyaml": "MIT", "libmnl": "LGPL-2.1-or-later",
+            "libsodium": "ISC", "liburing": "LGPL-2.1-only OR MIT"}
+# Where a package is not called as its library.
+FILES = {"zlib1g-dev": "libz", "libyaml-dev": "libyaml-0"}
 
 
 def libraries():
@@ -65,7 +68,7 @@ def main():
         ident = "lib-" + re.sub(r"[^A-Za-z0-9.-]", "-", source)
         packages.append(package(ident, source, found, homepage, LICENCES.get(source, "NOASSERTION")))
         inside = static and library != "libc6-dev"
-        shared = not inside or library.removesuffix("-dev") in beside
+        shared = not inside or FILES.get(library, library.removesuffix("-dev")) in beside
         relations.append(("SPDXRef-package", "DYNAMIC_LINK" if shared else "STATIC_LINK", f"SPDXRef-{ident}"))
         if inside and shared:
             relations.append(("SPDXRef-package", "CONTAINS", f"SPDXRef-{ident}"))

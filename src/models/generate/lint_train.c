@@ -232,6 +232,11 @@ bool lint_train(struct lint *l, const char *name, const char *text, size_t len)
 	if (language == TRAIN_SHELL)
 		return false;
 	r = markup_read(l->a, text, len, json, &m, &line, &e);
+	if (r == -ELIBACC) {
+		lint_add(l, LINT_ERROR, "not-read", 0, name, arena_strdup(l->a, e.hint), NULL,
+			 "this was not read: %s", e.text);
+		return true;
+	}
 	if (r < 0) {
 		/* One that is too large or too deep is not broken. */
 		if ((!json || r == -E2BIG) && !speaks_of_training(text, len))

@@ -28,9 +28,13 @@ static int open_markup(struct train_edit *out, const char *text, size_t len, boo
 	struct err why = { 0 };
 	int r = markup_read(out->a, text, len, json, &out->m, &line, &why);
 
+	if (r == -ELIBACC)
+		*e = why;
+	else if (r < 0)
+		err_set(e, r, "%.100s:%u: this is no %s: %.200s", out->name, line,
+			json ? "JSON" : "YAML", why.text);
 	if (r < 0)
-		return err_set(e, r, "%.100s:%u: this is no %s: %.200s", out->name, line,
-			       json ? "JSON" : "YAML", why.text);
+		return r;
 	if (out->m.documents > 1)
 		return err_set(e, -EINVAL,
 			       "%.100s:%u: a second document begins here; only files with one are "

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries that are opened on first use: who opens which, and what is said where one is missing. libraries.py GPUTUNE"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from common import end_suite, expect, root
+
+gputune = str(pathlib.Path(sys.argv[1]).resolve())
+source = (root / "src/machine/host/libraries.c").read_text()
+LIBRARIES = dict(re.findall(r'\{ "(lib\S+\.so\.\d+)", "\S+", "(\S+)" \}', source))
+HGX = "demo:hgx-h100"
+
+
+def run(*words, env=None):
+    return subprocess.run([gputune, *words], capture_output=True, text=True, env=os.environ | (env or {}), check=False)
+
+
+def opened(*words):
+    """Those of the libraries that the loader was asked for."""
+    with tempfile.TemporaryDirectory() as d:
+        run(*words, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": f"{d}/log"})
+        text = "".join(p.read_text(errors="replace") for p in pathlib.Path(d).iterdir())
+    return {so for so in LIBRARIES if f"file={so} " in text}
+
+
+def who_opens():
+    expect("libraries.c has rows", len(LIBRARIES) == 6, LIBRARIES)
+    for words, wanted in ((("--version",), set()), (("check", "--host", HGX), set()), (("check", "--host", HGX, "--format", "json"), set()),
+                          (("plan", "--host", HGX), set()), (("check",), {"libmnl.so.0"})):
+        got = opened(*words)
+        expect(f"{' '.join(words)} opens {wanted or 'none'}", got <= wanted if words == ("check",) else got == wanted, got)
+
+
+def without(folder):
+    """As on a machine that has none of them: the loader finds files that are no libraries."""
+    for so in LIBRARIES:
+        (folder / so).write_text("")
+    env = {"LD_LIBRARY_PATH": str(folder)}
+    for words in (("check", "--host", HGX), ("plan", "--host", HGX), ("check", "--host", HGX, "--format", "json")):
+        p, q = run(*words), run(*words, env=env)
+        same = re.sub(r'"time": "[^"]*"', "", p.stdout) == re.sub(r'"time": "[^"]*"', "", q.stdout)
+        expect(f"{' '.join(words)} is the same without", same and (p.returncode, p.stderr) == (q.returncode, q.stderr), q.stderr + q.stdout)
+    config = folder / "accelerate.yaml"
+    config.write_text("distributed_type: FSDP\nmixed_precision: bf16\n")
+    wheelhouse = folder / "house"
+    wheelhouse.mkdir()
+    recording = folder / "job.rec"
+    p = run("lint", str(config), env=env)
+    expect("lint names the package", p.returncode == 1 and "not read" in p.stdout and "libyaml-0-2" in p.stdout, (p.returncode, p.stdout, p.stderr))
+    for words, package in ((("check", "--host", HGX, "--format", "html"), "libsodium23"),
+                           (("report", "-o", str(folder / "r.html")), "libsodium23"), (("cluster", "discover", "--nodes", "a,b"), "libsodium23"),
+                           (("stack", "wheelhouse", "list", str(wheelhouse)), "libsodium23"),
+                           (("diagnose", "training", str(config)), "zlib1g"), (("record", "-o", str(recording), "--", "true"), "libzstd1")):
+        p = run(*words, env=env)
+        expect(f"{' '.join(words[:2])} names the package", p.returncode not in (0, 1) and package in p.stderr, (p.returncode, p.stdout, p.stderr))
+    expect("nothing was recorded", not recording.exists())
+    p = run("check", env=env)
+    expect("check of this machine goes on", p.returncode in (0, 1, 2) and "Score" in p.stdout and not p.stderr, (p.returncode, p.stderr))
+
+
+who_opens()
+with tempfile.TemporaryDirectory() as made:
+    without(pathlib.Path(made))
+end_suite()
