@@ -191,15 +191,22 @@ static bool format_of(struct run *r, enum report_format *out)
 	return false;
 }
 
+/* A page names its style sheet and its script by their hashes. */
+static int may_hash(const struct page *p)
+{
+	struct err e = { 0 };
+
+	if (p->format != FORMAT_HTML || library_open(LIBRARY_SODIUM, &e) == 0)
+		return 0;
+	return complain(EXIT_BLIND, &e);
+}
+
 int verb_report(struct run *r)
 {
 	struct page p = { .r = r };
 	int code = EXIT_USAGE, failed = 0;
-	struct err e = { 0 };
 
-	if (!format_of(r, &p.format) ||
-	    (p.format == FORMAT_HTML && library_open(LIBRARY_SODIUM, &e) &&
-	     (code = complain(EXIT_BLIND, &e)) != 0) ||
+	if (!format_of(r, &p.format) || (code = may_hash(&p)) != 0 ||
 	    (code = report_may_write(r)) != 0 || (code = report_sources(r, &p.given)) != 0) {
 		report_sources_free(&p.given);
 		return code;

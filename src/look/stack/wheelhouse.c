@@ -172,7 +172,6 @@ int wheelhouse_open(struct arena *a, const char *dir, bool lock, struct wheelhou
 
 	if (code)
 		return code;
-
 	h.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (h.fd < 0)
 		return err_set(e, -errno, "%s: %s", dir, strerror(errno));
