@@ -33,11 +33,12 @@ static const struct {
 	[LIBRARY_ZSTD] = { "libzstd.so.1", "libzstd", "libzstd1" },
 };
 
+/* Written once a library, under the lock; the one state that a process has of them. */
 static struct calls {
 #define LIBRARY_CALL(library, type, name, params, args, missing) type(*name) params;
 #define LIBRARY_VOID(library, name, params, args, missing) void(*name) params;
 #include "machine/host/libraries.def"
-} calls;
+} library_calls;
 
 static const struct vendor_symbol symbols[] = {
 #define LIBRARY_CALL(library, type, name, params, args, missing)                                   \
@@ -53,7 +54,8 @@ static const enum system_library owners[] = {
 };
 
 enum { UNTRIED, OPEN, MISSING };
-static atomic_int states[LIBRARIES];
+static atomic_int library_states[LIBRARIES];
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* One that lacks a function is too old, and as good as none. It stays open until the end. */
 static int load_library(enum system_library l)
@@ -66,27 +68,26 @@ static int load_library(enum system_library l)
 		first++;
 	while (first + n < sizeof(owners) / sizeof(owners[0]) && owners[first + n] == l)
 		n++;
-	if (vendor_open(libraries[l].soname, symbols + first, n, &calls, &handle))
+	if (vendor_open(libraries[l].soname, symbols + first, n, &library_calls, &handle))
 		return MISSING;
 	for (size_t i = first; i < first + n; i++)
-		if (memcmp((char *)&calls + symbols[i].offset, &none, sizeof(none)) == 0)
+		if (memcmp((char *)&library_calls + symbols[i].offset, &none, sizeof(none)) == 0)
 			return MISSING;
-	return l == LIBRARY_SODIUM && calls.sodium_init() < 0 ? MISSING : OPEN;
+	return l == LIBRARY_SODIUM && library_calls.sodium_init() < 0 ? MISSING : OPEN;
 }
 
 static bool library_ready(enum system_library l)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-	int state = atomic_load_explicit(&states[l], memory_order_acquire);
+	int state = atomic_load_explicit(&library_states[l], memory_order_acquire);
 
 	if (state != UNTRIED)
 		return state == OPEN;
-	pthread_mutex_lock(&one);
-	state = atomic_load_explicit(&states[l], memory_order_relaxed);
+	pthread_mutex_lock(&library_lock);
+	state = atomic_load_explicit(&library_states[l], memory_order_relaxed);
 	if (state == UNTRIED)
 		state = load_library(l);
-	atomic_store_explicit(&states[l], state, memory_order_release);
-	pthread_mutex_unlock(&one);
+	atomic_store_explicit(&library_states[l], state, memory_order_release);
+	pthread_mutex_unlock(&library_lock);
 	return state == OPEN;
 }
 
@@ -102,13 +103,13 @@ int library_open(enum system_library l, struct err *e)
 #define LIBRARY_CALL(library, type, name, params, args, missing)                                   \
 	type name params                                                                           \
 	{                                                                                          \
-		return library_ready(LIBRARY_##library) ? calls.name args : missing;               \
+		return library_ready(LIBRARY_##library) ? library_calls.name args : missing;       \
 	}
 #define LIBRARY_VOID(library, name, params, args, missing)                                         \
 	void name params                                                                           \
 	{                                                                                          \
 		if (library_ready(LIBRARY_##library))                                              \
-			calls.name args;                                                           \
+			library_calls.name args;                                                   \
 		else                                                                               \
 			missing;                                                                   \
 	}
