@@ -34,11 +34,11 @@
  * after it was opened, so threads may share one; every call looks at the machine anew. Closing it
  * while a call is using it is the caller's mistake.
  *
- * Manners: the library keeps no state between calls (libmnl stays open), prints nothing, ends no process, installs no
- * signal handler, and does not change the locale, the environment or the working directory. It
- * starts the machine's own read-only tools (by fixed paths, never by a shell) and opens vendors'
- * libraries (NVML, with "deep" CUDA) during a call. Being out of memory ends the process with
- * status 71 and one line on standard error: the one exception.
+ * Manners: the library keeps no state between calls (but libmnl, once it is open), prints nothing,
+ * ends no process, installs no signal handler, and does not change the locale, the environment or
+ * the working directory. It starts the machine's own read-only tools (by fixed paths, never by a
+ * shell) and opens vendors' libraries (NVML, with "deep" CUDA) during a call. Being out of memory
+ * ends the process with status 71 and one line on standard error: the one exception.
  */
 #ifndef GPUTUNE_GPUTUNE_H
 #define GPUTUNE_GPUTUNE_H
