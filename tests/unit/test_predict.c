@@ -49,7 +49,7 @@ static void test_memory_of_a_place(void **state)
 	/* What is read counts more. */
 	p.memory = 5e9;
 	assert_true(fabs(place_memory_bytes(&p) - 5e9) < 1);
-	for (size_t i = 0; i < gpu_kind_count; i++) {
+	for (size_t i = 0; i < n_gpu_kinds; i++) {
 		p = (struct place){ .gpu = &gpu_kinds[i], .gpus = 1, .nodes = 1 };
 		assert_true(place_memory_bytes(&p) > 0.98 * gpu_kinds[i].memory * 1e9);
 		assert_true(place_memory_bytes(&p) < 1.08 * gpu_kinds[i].memory * 1e9);
@@ -587,7 +587,7 @@ static void test_sheets(void **state)
 	size_t same = 0;
 
 	for (size_t i = 0; i < gemm_sheet_count; i++)
-		for (size_t k = 0; k < gpu_kind_count; k++) {
+		for (size_t k = 0; k < n_gpu_kinds; k++) {
 			const struct gemm_sheet *s = &gemm_sheets[i];
 			const struct gpu_kind *g = &gpu_kinds[k];
 

@@ -34,7 +34,7 @@ static bool has_key(const char *keys, const char *word)
 
 static const struct gpu_kind *kind_named(const char *word)
 {
-	for (size_t i = 0; i < gpu_kind_count; i++)
+	for (size_t i = 0; i < n_gpu_kinds; i++)
 		if (has_key(gpu_kinds[i].keys, word))
 			return &gpu_kinds[i];
 	return NULL;
@@ -315,7 +315,7 @@ static const struct gpu_kind *longest(const char *name, bool whatever)
 	const struct gpu_kind *best = NULL;
 	size_t most = whatever ? 2 : 1;
 
-	for (size_t i = 0; i < gpu_kind_count; i++)
+	for (size_t i = 0; i < n_gpu_kinds; i++)
 		for (const char *k = gpu_kinds[i].keys; *k;) {
 			size_t len = strcspn(k, " ");
 
@@ -348,161 +348,8 @@ const struct gpu_kind *gpu_name_near(const char *text)
 
 const struct gpu_kind *gpu_kind_of(const char *nvml_name)
 {
-	for (size_t i = 0; i < gpu_kind_count; i++)
+	for (size_t i = 0; i < n_gpu_kinds; i++)
 		if (strcmp(gpu_kinds[i].name, nvml_name) == 0)
 			return &gpu_kinds[i];
 	return gpu_name_means(nvml_name);
 }
-
-/* Data sheets of GPUs as machines for inference. GeForce cards: multiplications that add in FP32.
- */
-
-const struct gpu_kind gpu_kinds[] = {
-	{ "gb10 dgxspark spark gx10 ascentgx10 asusascentgx10 dellpromaxgb10 zgxnano hpzgxnano",
-	  "NVIDIA GB10", 128, 273, 125, 250, 500, 250, 0, 1, true, false, true, 0, 0,
-	  "NVIDIA, DGX Spark: one petaflop of sparse FP4, 256 bits of LPDDR5X-8533", "2025" },
-	{ "h200nvl", "NVIDIA H200 NVL", 141, 4800, 835, 1671, 0, 1671, 450, 8, false, true, false,
-	  143771, 4, "NVIDIA, H200 NVL data sheet", "2024" },
-	{ "h200 h200sxm hgxh200 dgxh200", "NVIDIA H200", 141, 4800, 989, 1979, 0, 1979, 450, 8,
-	  false, true, true, 143771, 0, "NVIDIA, H200 data sheet", "2024" },
-	{ "h100nvl", "NVIDIA H100 NVL", 94, 3900, 835, 1671, 0, 1671, 300, 8, false, true, false,
-	  95830, 2, "NVIDIA, H100 NVL data sheet", "2024" },
-	{ "h100pcie", "NVIDIA H100 PCIe", 80, 2000, 756, 1513, 0, 1513, 55, 8, false, true, false,
-	  81559, 0, "NVIDIA, H100 data sheet", "2023" },
-	{ "h100 h100sxm hgxh100 dgxh100", "NVIDIA H100 80GB HBM3", 80, 3350, 989, 1979, 0, 1979,
-	  450, 8, false, true, true, 81559, 0, "NVIDIA, H100 data sheet", "2023" },
-	{ "h800 h800sxm hgxh800", "NVIDIA H800", 80, 3350, 989, 1979, 0, 1979, 200, 8, false, true,
-	  false, 0, 0, "NVIDIA, H100 data sheet, with NVLink of 400 GB/s both ways", "2023" },
-	{ "h20 h20sxm hgxh20", "NVIDIA H20", 96, 4000, 148, 296, 0, 296, 450, 8, false, true, false,
-	  0, 0, "as sellers list it: no data sheet of NVIDIA's is public", "2024" },
-	{ "gh200144gb gh200144g gh200nvl2", "NVIDIA GH200 144G HBM3e", 144, 4900, 989, 1979, 0,
-	  1979, 450, 1, false, true, false, 145920, 0, "NVIDIA, GH200 data sheet, with HBM3e",
-	  "2024" },
-	{ "gh200 gh200480gb gh200120gb gh20096gb", "NVIDIA GH200 480GB", 96, 4000, 989, 1979, 0,
-	  1979, 450, 1, false, true, false, 97871, 0, "NVIDIA, GH200 data sheet", "2024" },
-	{ "b300 hgxb300 dgxb300", "NVIDIA B300", 270, 8000, 2250, 4500, 13500, 150, 900, 8, false,
-	  true, false, 275040, 0, "NVIDIA, HGX B300 data sheet", "2025" },
-	/* A rack is one NVLink domain of 18 trays: what joins them is no network. */
-	{ "gb300 gb300nvl72", "NVIDIA GB300", 279, 8000, 2500, 5000, 15000, 167, 900, 72, false,
-	  true, false, 284208, 0,
-	  "NVIDIA, GB300 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
-	{ "gb200 gb200nvl72", "NVIDIA GB200", 186, 8000, 2500, 5000, 10000, 5000, 900, 72, false,
-	  true, false, 189471, 0,
-	  "NVIDIA, GB200 NVL72 data sheet: 72 GPUs, half where it counts sparsity", "2025" },
-	{ "b200 hgxb200 dgxb200", "NVIDIA B200", 180, 7700, 2250, 4500, 9000, 4500, 900, 8, false,
-	  true, false, 183359, 0, "NVIDIA, HGX B200 data sheet", "2025" },
-	{ "a10040gb a10040 a100sxm40gb a100sxm440gb", "NVIDIA A100-SXM4-40GB", 40, 1555, 312, 0, 0,
-	  624, 300, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100pcie40gb a100pcie40 a10040gbpcie", "NVIDIA A100-PCIE-40GB", 40, 1555, 312, 0, 0, 624,
-	  25, 8, false, true, false, 40960, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100pcie a100pcie80gb a10080gbpcie", "NVIDIA A100 80GB PCIe", 80, 1935, 312, 0, 0, 624,
-	  25, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "a100 a10080gb a100sxm hgxa100 dgxa100 a100sxm80gb", "NVIDIA A100-SXM4-80GB", 80, 2039,
-	  312, 0, 0, 624, 300, 8, false, true, false, 81920, 0, "NVIDIA, A100 data sheet", "2021" },
-	{ "l40s", "NVIDIA L40S", 48, 864, 362, 733, 0, 733, 25, 8, false, false, false, 46068, 0,
-	  "NVIDIA, L40S data sheet", "2023" },
-	{ "l40", "NVIDIA L40", 48, 864, 181, 362, 0, 362, 25, 8, false, false, false, 46068, 0,
-	  "NVIDIA, L40 data sheet", "2022" },
-	{ "l4", "NVIDIA L4", 24, 300, 121, 242, 0, 242, 25, 8, false, false, false, 23034, 0,
-	  "NVIDIA, L4 data sheet, without sparsity", "2023" },
-	{ "a10g", "NVIDIA A10G", 24, 600, 70, 0, 0, 140, 25, 8, false, false, false, 23028, 0,
-	  "NVIDIA, A10G data sheet, without sparsity", "2021" },
-	{ "a10", "NVIDIA A10", 24, 600, 125, 0, 0, 250, 25, 4, false, false, false, 23028, 0,
-	  "NVIDIA, A10 data sheet", "2021" },
-	{ "t4 teslat4", "Tesla T4", 16, 320, 65, 0, 0, 130, 13, 8, false, false, false, 15360, 0,
-	  "NVIDIA, T4 data sheet", "2019" },
-	{ "a40", "NVIDIA A40", 48, 696, 149.7, 0, 0, 299.3, 25, 8, false, false, false, 46068, 0,
-	  "NVIDIA, A40 data sheet, without sparsity", "2021" },
-	{ "a30", "NVIDIA A30", 24, 933, 165, 0, 0, 330, 25, 8, false, true, false, 24576, 0,
-	  "NVIDIA, A30 data sheet, without sparsity", "2022" },
-	{ "v10016gb v10016 v100sxm216gb", "Tesla V100-SXM2-16GB", 16, 900, 125, 0, 0, 0, 150, 8,
-	  false, true, false, 16384, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100pcie v100pcie32gb", "Tesla V100-PCIE-32GB", 32, 900, 112, 0, 0, 0, 13, 8, false,
-	  true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100pcie16gb", "Tesla V100-PCIE-16GB", 16, 900, 112, 0, 0, 0, 13, 8, false, true, false,
-	  16384, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "v100 v10032gb v10032 v100sxm2 v100sxm232gb v100sxm", "Tesla V100-SXM2-32GB", 32, 900,
-	  125, 0, 0, 0, 150, 8, false, true, false, 32768, 0, "NVIDIA, V100 data sheet", "2018" },
-	{ "rtx6000ada 6000ada igxorin igx igxrtx6000ada", "NVIDIA RTX 6000 Ada Generation", 48, 960,
-	  364.2, 728.5, 0, 728.5, 25, 1, false, false, false, 49140, 0,
-	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
-	{ "rtx5000ada 5000ada", "NVIDIA RTX 5000 Ada Generation", 32, 576, 261.1, 522.2, 0, 522.2,
-	  25, 1, false, false, false, 32760, 0, "NVIDIA, RTX 5000 Ada data sheet, without sparsity",
-	  "2023" },
-	{ "rtx4500ada 4500ada", "NVIDIA RTX 4500 Ada Generation", 24, 432, 158.5, 317, 0, 317, 25,
-	  1, false, false, false, 0, 0, "NVIDIA, RTX 4500 Ada data sheet, without sparsity",
-	  "2023" },
-	{ "rtx4000ada 4000ada", "NVIDIA RTX 4000 Ada Generation", 20, 360, 106.9, 213.8, 0, 213.8,
-	  25, 1, false, false, false, 20475, 0, "NVIDIA, RTX 4000 Ada data sheet, without sparsity",
-	  "2023" },
-	{ "rtxpro6000server rtxpro6000blackwellserver rtxpro6000blackwelldc pro6000server "
-	  "rtx6000proserver rtx6000problackwellserver",
-	  "NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1597, 504, 1008, 2015, 1008, 50, 8,
-	  false, false, false, 97887, 0,
-	  "NVIDIA, RTX PRO 6000 Blackwell Server Edition, product page and data sheet: 1597 GB/s, "
-	  "4 petaflop of sparse FP4; the others follow by halves",
-	  "2025" },
-	{ "rtxpro6000maxq pro6000maxq rtx6000promaxq 6000promaxq rtxpro6000blackwellmaxq "
-	  "rtx6000problackwellmaxq",
-	  "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 96, 1792, 439, 878, 1755.5,
-	  878, 50, 8, false, false, false, 97887, 0,
-	  "NVIDIA, RTX PRO 6000 Blackwell Max-Q data sheet (300 W): 3511 teraflops of sparse FP4; "
-	  "the others follow by halves",
-	  "2025" },
-	{ "rtxpro6000 pro6000 rtx6000pro rtx6000problackwell 6000pro rtxpro6000blackwell",
-	  "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 96, 1792, 504, 1008, 2015, 1008, 50,
-	  8, false, false, false, 97887, 0,
-	  "NVIDIA, RTX PRO 6000 Blackwell: 4 petaflop of sparse FP4; the others follow by halves",
-	  "2025" },
-	{ "rtxpro5000 pro5000 rtx5000pro rtxpro5000blackwell", "NVIDIA RTX PRO 5000 Blackwell", 48,
-	  1344, 258, 516, 1032, 516, 50, 1, false, false, false, 0, 0,
-	  "NVIDIA, RTX PRO 5000 Blackwell with 48 GB: 2064 teraflops of sparse FP4; the others "
-	  "follow "
-	  "by halves",
-	  "2025" },
-	{ "rtxa6000 a6000", "NVIDIA RTX A6000", 48, 768, 155, 0, 0, 310, 25, 1, false, false, false,
-	  49140, 0, "NVIDIA, RTX A6000 data sheet", "2020" },
-	{ "rtxa5000 a5000", "NVIDIA RTX A5000", 24, 768, 111.1, 0, 0, 222.2, 25, 1, false, false,
-	  false, 24564, 0, "NVIDIA, RTX A5000 data sheet, without sparsity", "2021" },
-	{ "rtxa4000 a4000", "NVIDIA RTX A4000", 16, 448, 76.7, 0, 0, 153.4, 25, 1, false, false,
-	  false, 16376, 0, "NVIDIA, RTX A4000 data sheet, without sparsity", "2021" },
-	{ "rtx5090 5090", "NVIDIA GeForce RTX 5090", 32, 1792, 210, 419, 1676, 838, 50, 1, false,
-	  false, false, 32607, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
-	{ "rtx5080 5080", "NVIDIA GeForce RTX 5080", 16, 960, 112.6, 225.1, 900.4, 450.2, 50, 1,
-	  false, false, false, 16303, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
-	{ "rtx5070ti 5070ti", "NVIDIA GeForce RTX 5070 Ti", 16, 896, 87.9, 175.8, 703, 351.5, 50, 1,
-	  false, false, false, 16303, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
-	{ "rtx5070 5070", "NVIDIA GeForce RTX 5070", 12, 672, 61.7, 123.5, 493.9, 246.9, 50, 1,
-	  false, false, false, 12227, 0, "NVIDIA, RTX Blackwell architecture paper", "2025" },
-	{ "rtx4090 4090", "NVIDIA GeForce RTX 4090", 24, 1008, 165, 330, 0, 661, 25, 1, false,
-	  false, false, 24564, 0, "NVIDIA, Ada architecture paper", "2022" },
-	{ "rtx4080super 4080super", "NVIDIA GeForce RTX 4080 SUPER", 16, 736, 104.4, 208.9, 0,
-	  417.8, 25, 1, false, false, false, 16376, 0,
-	  "NVIDIA, GeForce RTX 4080 SUPER: 52.2 teraflops of FP32; the others in the proportions "
-	  "of "
-	  "the Ada architecture paper",
-	  "2024" },
-	{ "rtx4080 4080", "NVIDIA GeForce RTX 4080", 16, 717, 97.5, 194.9, 0, 389.9, 25, 1, false,
-	  false, false, 16376, 0, "NVIDIA, Ada architecture paper", "2022" },
-	{ "rtx4070 4070", "NVIDIA GeForce RTX 4070", 12, 504, 58.3, 116.6, 0, 233.2, 25, 1, false,
-	  false, false, 12282, 0,
-	  "NVIDIA, GeForce RTX 4070: 29.15 teraflops of FP32; the others in the proportions of the "
-	  "Ada architecture paper",
-	  "2023" },
-	{ "rtx3090 3090", "NVIDIA GeForce RTX 3090", 24, 936, 71, 0, 0, 284, 25, 1, false, false,
-	  false, 24576, 0, "NVIDIA, Ampere architecture paper", "2020" },
-	{ "rtx3080 3080", "NVIDIA GeForce RTX 3080", 10, 760, 59.5, 0, 0, 238, 25, 1, false, false,
-	  false, 10240, 0, "NVIDIA, Ampere architecture paper", "2020" },
-	{ "rtx3060 3060", "NVIDIA GeForce RTX 3060", 12, 360, 25.5, 0, 0, 101.9, 25, 1, false,
-	  false, false, 12288, 0,
-	  "NVIDIA, GeForce RTX 3060 with 12 GB: 12.74 teraflops of FP32; the others in the "
-	  "proportions of the Ampere architecture paper",
-	  "2021" },
-	{ "agxorin jetsonorin jetsonagxorin", "Orin (nvgpu)", 64, 204.8, 42, 0, 0, 85, 0, 1, true,
-	  false, false, 0, 0, "NVIDIA, Jetson AGX Orin technical brief, without sparsity", "2022" },
-	{ "jetsonthor jetsonagxthor agxthor thor igxthor", "NVIDIA Thor", 128, 273, 259, 517, 1035,
-	  517, 0, 1, true, false, false, 0, 0,
-	  "NVIDIA, Jetson Thor: 2070 teraflops of sparse FP4; the others follow by halves",
-	  "2025" },
-};
-const size_t gpu_kind_count = sizeof(gpu_kinds) / sizeof(gpu_kinds[0]);

@@ -8,23 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-
-/* By data sheet, dense. TFLOP/s, GB/s, GB. 0: it has none. */
-struct gpu_kind {
-	const char *keys; /* words that name it, separated by blanks; letters and digits alone */
-	const char *name; /* "NVIDIA GB10 (DGX Spark)" */
-	double memory, bandwidth;
-	double half, fp8, fp4, int8;
-	double link;   /* one way to another GPU of the same machine; 0: none is there */
-	int per_node;  /* GPUs of a machine, or of a rack that one link joins */
-	bool unified;  /* shares its memory with the CPU and the page cache */
-	bool server;   /* HBM: calibrated on H100 and H200 */
-	bool measured; /* runs on it are rows of measured.csv: constants and intervals are of them
-			*/
-	double shown;  /* MiB that a driver shows; 0: nobody has looked */
-	int joined;    /* GPUs that the link joins, PCIe the others; 0: all of a machine */
-	const char *source, *date;
-};
+#include "knowledge/gpus.h"
 
 struct place {
 	const struct gpu_kind *gpu;
@@ -34,9 +18,6 @@ struct place {
 	double network; /* GB/s one way between machines; 0: what such machines have */
 	const char *memory_from, *taken;
 };
-
-extern const struct gpu_kind gpu_kinds[];
-extern const size_t gpu_kind_count;
 
 /* "2x dgx-spark", "gb10 x2", "h100-sxm x8", "hgx-h200"; "2x hgx-h100" are two machines with all
  * their GPUs. -ENOENT: names no machine of the list. */

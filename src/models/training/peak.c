@@ -1,70 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a GPU can do in training, by data sheet and by the fitted part of it. */
-#include <string.h>
-
 #include "base/text.h"
 #include "models/training/work.h"
 #include "models/training/fit.h"
 #include "models/training/peak.h"
-
-/* FP32 without tensor cores, TFLOP/s by data sheet; TF32 is half of the dense BF16 rate. */
-static const struct {
-	const char *name;
-	double fp32;
-} singles[] = {
-	{ "NVIDIA GB10", 31 },
-	{ "NVIDIA H200 NVL", 60 },
-	{ "NVIDIA H200", 67 },
-	{ "NVIDIA H100 NVL", 60 },
-	{ "NVIDIA H100 PCIe", 51 },
-	{ "NVIDIA H100 80GB HBM3", 67 },
-	{ "NVIDIA GH200 480GB", 67 },
-	{ "NVIDIA GH200 144G HBM3e", 67 },
-	{ "NVIDIA B300", 75 },
-	{ "NVIDIA B200", 75 },
-	{ "NVIDIA GB300", 80 },
-	{ "NVIDIA GB200", 80 },
-	{ "NVIDIA A100-SXM4-40GB", 19.5 },
-	{ "NVIDIA A100 80GB PCIe", 19.5 },
-	{ "NVIDIA A100-PCIE-40GB", 19.5 },
-	{ "NVIDIA A100-SXM4-80GB", 19.5 },
-	{ "NVIDIA L40S", 91.6 },
-	{ "NVIDIA L40", 90.5 },
-	{ "NVIDIA L4", 30.3 },
-	{ "NVIDIA A10", 31.2 },
-	{ "NVIDIA A10G", 31.5 },
-	{ "Tesla V100-SXM2-32GB", 15.7 },
-	{ "Tesla V100-SXM2-16GB", 15.7 },
-	{ "Tesla V100-PCIE-32GB", 14 },
-	{ "Tesla V100-PCIE-16GB", 14 },
-	{ "Tesla T4", 8.1 },
-	{ "NVIDIA A40", 37.4 },
-	{ "NVIDIA A30", 10.3 },
-	{ "NVIDIA RTX 6000 Ada Generation", 91.1 },
-	{ "NVIDIA RTX 5000 Ada Generation", 65.3 },
-	{ "NVIDIA RTX 4500 Ada Generation", 39.6 },
-	{ "NVIDIA RTX 4000 Ada Generation", 26.7 },
-	{ "NVIDIA RTX PRO 6000 Blackwell Server Edition", 120 },
-	{ "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 125 },
-	{ "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 110 },
-	{ "NVIDIA RTX PRO 5000 Blackwell", 64.5 },
-	{ "NVIDIA RTX A6000", 38.7 },
-	{ "NVIDIA RTX A5000", 27.8 },
-	{ "NVIDIA RTX A4000", 19.2 },
-	{ "NVIDIA GeForce RTX 5090", 104.8 },
-	{ "NVIDIA GeForce RTX 5080", 56.3 },
-	{ "NVIDIA GeForce RTX 5070 Ti", 43.9 },
-	{ "NVIDIA GeForce RTX 5070", 30.9 },
-	{ "NVIDIA GeForce RTX 4090", 82.6 },
-	{ "NVIDIA GeForce RTX 4080 SUPER", 52.2 },
-	{ "NVIDIA GeForce RTX 4080", 48.7 },
-	{ "NVIDIA GeForce RTX 4070", 29.1 },
-	{ "NVIDIA GeForce RTX 3090", 35.6 },
-	{ "NVIDIA GeForce RTX 3080", 29.8 },
-	{ "NVIDIA GeForce RTX 3060", 12.7 },
-	{ "Orin (nvgpu)", 5.3 },
-	{ "NVIDIA Thor", 8 },
-};
 
 /* Ethernet of a workstation; one 400 Gb/s adapter a GPU of a server, 200 Gb/s of an A100's. */
 #define NETWORK 24.0
@@ -82,14 +21,6 @@ enum train_family train_family_of(const struct gpu_kind *g)
 	return g->fp8 > 0 ? FAMILY_HOPPER : FAMILY_AMPERE;
 }
 
-static double single(const struct gpu_kind *g)
-{
-	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
-		if (strcmp(singles[i].name, g->name) == 0)
-			return singles[i].fp32;
-	return g->half / 16;
-}
-
 /* Volta and Turing: their tensor cores know FP16 alone. */
 static bool volta(const struct gpu_kind *g)
 {
@@ -100,7 +31,7 @@ double train_peak(const struct gpu_kind *g, enum train_precision p)
 {
 	switch (p) {
 	case TRAIN_FP32:
-		return single(g) * 1e12;
+		return (g->fp32 > 0 ? g->fp32 : g->half / 16) * 1e12;
 	case TRAIN_TF32:
 		return volta(g) ? 0 : g->half * 1e12 / 2;
 	case TRAIN_BF16:
