@@ -4,8 +4,10 @@
 #include "knowledge/tables.h"
 
 #include "knowledge/gpus.h"
+#include "knowledge/models.h"
 
 const struct row_table *const row_tables[] = {
 	&gpu_table,
+	&model_table,
 	NULL,
 };

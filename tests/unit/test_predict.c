@@ -127,27 +127,25 @@ static void test_list(void **state)
 {
 	struct arena a = { 0 };
 
-	for (size_t l = 0; model_lists[l]; l++)
-		for (size_t i = 0; i < model_lists[l]->n; i++) {
-			const struct arch *r = &model_lists[l]->rows[i].a;
-			const char *taken;
-			struct arch m;
-			struct err e;
-			bool attends = r->attention_layers >= 0;
+	for (size_t i = 0; i < n_model_rows; i++) {
+		const struct arch *r = &model_rows[i].a;
+		const char *taken;
+		struct arch m;
+		struct err e;
+		bool attends = r->attention_layers >= 0;
 
-			assert_true(r->layers > 0 && r->hidden > 0 && r->vocab > 0);
-			assert_true(!attends || r->heads > 0);
-			assert_true(r->source && *r->source && r->name);
-			assert_true(!attends || r->kv_lora > 0 ||
-				    (r->kv_heads > 0 && r->head_dim > 0));
-			assert_true(!r->experts ||
-				    (r->top > 0 && r->top <= r->experts && r->expert_ffn > 0));
-			assert_true(arch_full_layers(r) >= 0);
-			assert_true(r->window_layers + r->linear_layers <= r->layers);
-			if (model_find(&a, r->name, NULL, &m, &taken, &e) < 0 ||
-			    strcmp(m.name, r->name) != 0)
-				fail_msg("%s finds %s", r->name, m.name);
-		}
+		assert_true(r->layers > 0 && r->hidden > 0 && r->vocab > 0);
+		assert_true(!attends || r->heads > 0);
+		assert_true(r->source && *r->source && r->name);
+		assert_true(!attends || r->kv_lora > 0 || (r->kv_heads > 0 && r->head_dim > 0));
+		assert_true(!r->experts ||
+			    (r->top > 0 && r->top <= r->experts && r->expert_ffn > 0));
+		assert_true(arch_full_layers(r) >= 0);
+		assert_true(r->window_layers + r->linear_layers <= r->layers);
+		if (model_find(&a, r->name, NULL, &m, &taken, &e) < 0 ||
+		    strcmp(m.name, r->name) != 0)
+			fail_msg("%s finds %s", r->name, m.name);
+	}
 	arena_free(&a);
 	(void)state;
 }

@@ -485,18 +485,6 @@ static bool rival(const struct arch *a, const struct arch_parts *own)
 	       p.active < 0.6 * own->active;
 }
 
-static bool named_before(const struct model_list *const *list, const struct model_list *end,
-			 size_t row, const char *name)
-{
-	for (;; list++)
-		for (size_t i = 0; i < (*list)->n; i++) {
-			if (*list == end && i >= row)
-				return false;
-			if (strcmp((*list)->rows[i].a.name, name) == 0)
-				return true;
-		}
-}
-
 static void try_model(struct adviser *v, const struct arch *a)
 {
 	struct words w = *v->words;
@@ -549,10 +537,8 @@ void advise_models(struct adviser *v)
 	struct arch_parts own = arch_parts(&v->out->base->q.arch);
 	size_t from = v->out->n;
 
-	for (const struct model_list *const *l = model_lists; *l; l++)
-		for (size_t i = 0; i < (*l)->n; i++)
-			if (rival(&(*l)->rows[i].a, &own) &&
-			    !named_before(model_lists, *l, i, (*l)->rows[i].a.name))
-				try_model(v, &(*l)->rows[i].a);
+	for (size_t i = 0; i < n_model_rows; i++)
+		if (rival(&model_rows[i].a, &own))
+			try_model(v, &model_rows[i].a);
 	keep_best_models(v->out, from);
 }

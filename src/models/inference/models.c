@@ -9,11 +9,6 @@
 
 #include "base/text.h"
 
-const struct model_list *const model_lists[] = {
-	&models_qwen, &models_meta,	&models_mistral, &models_google, &models_labs,
-	&models_moe,  &models_moe_more, &models_hybrid,	 &models_others, NULL
-};
-
 /* "Org/Qwen3.5-27B" becomes "-org-qwen3.5-27b-": a dot stays between digits. */
 static void words_of_name(char *to, size_t size, const char *name)
 {
@@ -169,14 +164,13 @@ static const struct arch *nearest(double total, double active)
 	const struct arch *best = NULL;
 	double least = 1e9;
 
-	for (size_t l = 0; model_lists[l]; l++)
-		for (size_t i = 0; i < model_lists[l]->n; i++) {
-			const struct arch *a = &model_lists[l]->rows[i].a;
-			double d = distance(a, total, active);
+	for (size_t i = 0; i < n_model_rows; i++) {
+		const struct arch *a = &model_rows[i].a;
+		double d = distance(a, total, active);
 
-			if (d < least - 0.02)
-				least = d, best = a;
-		}
+		if (d < least - 0.02)
+			least = d, best = a;
+	}
 	return best;
 }
 
@@ -189,14 +183,12 @@ static const struct model_row *by_name(const char *name)
 
 	words_of_name(words, sizeof(words), name);
 	model_sizes(name, &total, &active);
-	for (size_t l = 0; model_lists[l]; l++)
-		for (size_t i = 0; i < model_lists[l]->n; i++) {
-			const struct model_row *r = &model_lists[l]->rows[i];
-			size_t n = match_row(words, r, total);
+	for (size_t i = 0; i < n_model_rows; i++) {
+		size_t n = match_row(words, &model_rows[i], total);
 
-			if (n > most)
-				most = n, best = r;
-		}
+		if (n > most)
+			most = n, best = &model_rows[i];
+	}
 	return best;
 }
 

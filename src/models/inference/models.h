@@ -7,25 +7,6 @@
 #include "base/err.h"
 #include "models/inference/arch.h"
 
-/*
- * keys: how names of the model are recognised: words that have to follow each other in it, letters
- * and digits alone ("qwen3|8b"); several alternatives are separated by blanks.
- */
-struct model_row {
-	const char *keys;
-	struct arch a;
-};
-
-struct model_list {
-	const struct model_row *rows;
-	size_t n;
-};
-
-extern const struct model_list models_qwen, models_meta, models_mistral, models_google, models_labs,
-	models_moe, models_moe_more, models_hybrid, models_others;
-/* All lists, ended by NULL. */
-extern const struct model_list *const model_lists[];
-
 /* What is known of a model besides its name; 0: unknown. */
 struct model_hint {
 	double total, active; /* parameters */

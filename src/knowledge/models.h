@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of models by name: rows of models.rows. */
+#ifndef KNOWLEDGE_MODELS_H
+#define KNOWLEDGE_MODELS_H
+
+#include "base/rows.h"
+
+/* Zero: has none of it. Widths in elements. */
+struct arch {
+	const char *name;   /* "Qwen3-8B" */
+	const char *source; /* where the figures are from: the configuration's name */
+	const char *format; /* in which format its maker publishes it; NULL: BF16 */
+	bool guessed;	    /* shape taken from a model of a similar size, or not checked */
+	double total;	    /* published number of parameters; 0: counted from the shape */
+	double scale;	    /* what the counted parts are multiplied by; 0: 1 */
+	int trained;	    /* tokens of context that it was made for; 0: not told */
+	int layers, hidden, vocab;
+	bool tied;		       /* output head and embedding are one matrix */
+	int heads, kv_heads, head_dim; /* of the layers with full attention */
+	bool gated_attention;	       /* the query projection makes a gate as well */
+	int ffn;		       /* inner width of a dense feed-forward block */
+	int ffn_mats;		       /* matrices of a block: 3 (gated) unless told; 2 */
+	int ffn_layers;		       /* layers with a dense block; 0: all that have no experts */
+	int moe_layers, experts, top, expert_ffn, expert_in; /* expert_in 0: hidden */
+	int shared_ffn;			      /* inner width of what every token takes */
+	int window_layers, window;	      /* layers that see the last window tokens alone */
+	int window_kv_heads, window_head_dim; /* 0: as above */
+	int attention_layers; /* with full attention; 0: all that are of no other kind; -1: none */
+	int kv_shared_layers; /* that use the cache of an earlier layer */
+	int cross_layers;     /* of those with full attention: see another's keys, and make none */
+	int kv_lora, rope_dim, nope_dim, v_dim; /* latent attention */
+	int q_lora;				/* queries pass by so few; 0: directly */
+	int index_top;	      /* sparse attention reads at most this many tokens */
+	int linear_layers;    /* linear attention, state space, short convolution */
+	double linear_params; /* of one of them */
+	double linear_state;  /* bytes that one sequence keeps in one of them */
+	double fp4_shared,
+		fp4_linear; /* bytes a parameter in FP4 checkpoints, where not as usual */
+	bool fp8_blocks;    /* FP8 checkpoints have a scale for each block of a matrix */
+	double aside; /* parameters that a token does not read: per-layer embeddings, a vision tower
+		       */
+};
+
+/*
+ * keys: how names of the model are recognised: words that have to follow each other in it, letters
+ * and digits alone ("qwen3|8b"); several alternatives are separated by blanks.
+ */
+struct model_row {
+	const char *keys;
+	struct arch a;
+	/* What a.linear_params and a.linear_state follow from; 0: they are told themselves. */
+	int mamba[3];	 /* inner width, rank of steps, states */
+	int mamba2[4];	 /* inner width, groups, states, heads */
+	int delta[2];	 /* gated delta rule: heads of keys and of values, each 128 wide */
+	bool short_conv; /* a gated short convolution */
+};
+
+extern const struct row_table model_table;
+extern const struct model_row model_rows[];
+extern const size_t n_model_rows;
+
+#endif
