@@ -153,15 +153,16 @@ static double most_of(const struct row_column *c)
 static int refuse_bounds(struct rows_reading *r, const struct row_column *c, const char *value)
 {
 	if (isinf(most_of(c)))
-		return rows_refuse(r, "%s=%.80s: at least %.15g", c->key, value, c->min);
-	return rows_refuse(r, "%s=%.80s: from %.15g to %.15g", c->key, value, c->min, most_of(c));
+		return rows_refuse(r, "%s=%.80s is less than %.15g", c->key, value, c->min);
+	return rows_refuse(r, "%s=%.80s is not from %.15g to %.15g", c->key, value, c->min,
+			   most_of(c));
 }
 
 static int read_count(struct rows_reading *r, const struct row_column *c, const char *value,
 		      long long *out)
 {
 	if (parse_i64(value, out) < 0)
-		return rows_refuse(r, "%s=%.80s: no whole number", c->key, value);
+		return rows_refuse(r, "%s=%.80s is no whole number", c->key, value);
 	if ((double)*out < c->min || (double)*out > most_of(c))
 		return refuse_bounds(r, c, value);
 	return 0;
@@ -204,8 +205,8 @@ static int store_counts(struct rows_reading *r, const struct row_column *c, cons
 			items[n] = (int)v;
 	}
 	if (n != wanted)
-		return rows_refuse(r, "%s=%.80s: %zu numbers with commas between", c->key, value,
-				   wanted);
+		return rows_refuse(r, "%s=%.80s is not %zu numbers with commas between", c->key,
+				   value, wanted);
 	return 0;
 }
 
@@ -215,7 +216,7 @@ static int store_real(struct rows_reading *r, const struct row_column *c, const 
 	double v;
 
 	if (parse_real(value, &v) < 0)
-		return rows_refuse(r, "%s=%.80s: no number", c->key, value);
+		return rows_refuse(r, "%s=%.80s is no number", c->key, value);
 	if (v < c->min || v > most_of(c))
 		return refuse_bounds(r, c, value);
 	memcpy(to, &v, sizeof(v));
@@ -226,7 +227,7 @@ static int store_flag(struct rows_reading *r, const struct row_column *c, const 
 		      void *to)
 {
 	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return rows_refuse(r, "%s=%.80s: yes or no", c->key, value);
+		return rows_refuse(r, "%s=%.80s is neither yes nor no", c->key, value);
 	*(bool *)to = *value == 'y';
 	return 0;
 }
@@ -244,7 +245,7 @@ static int choice_of(struct rows_reading *r, const struct row_column *c, const c
 		}
 		text_printf(&all, "%s%s", i ? ", " : "", c->choices[i]);
 	}
-	return rows_refuse(r, "%s=%.80s: one of %.200s", c->key, word, all.s ? all.s : "none");
+	return rows_refuse(r, "%s=%.80s is none of %.200s", c->key, word, all.s ? all.s : "none");
 }
 
 static int store_set(struct rows_reading *r, const struct row_column *c, const char *value,
@@ -285,8 +286,8 @@ static int store_text(struct rows_reading *r, const struct row_column *c, const 
 		      void *to)
 {
 	if (c->kind == ROW_KIND_DATE && !is_date(value))
-		return rows_refuse(r, "%s=%.80s: a date is 2025, 2025-08 or 2025-08-31", c->key,
-				   value);
+		return rows_refuse(r, "%s=%.80s is no date such as 2025, 2025-08 or 2025-08-31",
+				   c->key, value);
 	memcpy(to, &value, sizeof(value));
 	return 0;
 }

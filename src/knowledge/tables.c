@@ -3,11 +3,11 @@
  * meson.build. */
 #include "knowledge/tables.h"
 
+#include "knowledge/formats.h"
 #include "knowledge/gpus.h"
+#include "knowledge/model_types.h"
 #include "knowledge/models.h"
 
 const struct row_table *const row_tables[] = {
-	&gpu_table,
-	&model_table,
-	NULL,
+	&gpu_table, &model_table, &model_type_table, &format_table, NULL,
 };

@@ -45,6 +45,24 @@ static const json_t *language_part(const json_t *root)
 	return root;
 }
 
+const struct model_type *config_type(const char *name)
+{
+	for (size_t i = 0; i < n_model_types; i++)
+		if (strcmp(model_types[i].name, name) == 0)
+			return &model_types[i];
+	return NULL;
+}
+
+bool config_is(const struct config_reading *r, unsigned flag)
+{
+	return r->known && (r->known->flags & flag);
+}
+
+bool config_type_is(const struct config_reading *r, const char *name)
+{
+	return strcmp(r->type, name) == 0;
+}
+
 /* What is told at all, each by the name that most files give it. */
 static int told(const struct arch *a, struct err *e)
 {

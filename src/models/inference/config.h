@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "knowledge/model_types.h"
 #include "models/inference/arch.h"
 #include "models/inference/format.h"
 
@@ -58,26 +59,6 @@ int safetensors_read(const char *text, size_t len, double *bytes, struct err *e)
 json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad);
 /* The first of these members that is an integer from 1 to 2^24; else the fallback. */
 int config_int(const json_t *o, const char *const *names, int fallback);
-
-/* What the class of a model_type has where the file says nothing. */
-struct model_type {
-	const char *name;
-	unsigned flags; /* enum type_flag */
-	int every;	/* one layer of so many sees more than the window; 0: told otherwise */
-	int heads, kv_heads, head_dim, vocab; /* 0: the file has them */
-	int window, shared, inputs;	      /* sliding_window, num_kv_shared_layers, and
-						 hidden_size_per_layer_input */
-};
-
-enum type_flag {
-	TYPE_TIED = 1,	   /* head and embedding are one matrix */
-	TYPE_UNTOLD = 2,   /* no class says whether they are */
-	TYPE_PLAIN = 4,	   /* blocks of two matrices */
-	TYPE_FOUR = 8,	   /* a block is four times as wide as the model */
-	TYPE_WINDOWS = 16, /* a window is that of all layers */
-	TYPE_ASKED = 32,   /* a window counts where use_sliding_window is true alone */
-	TYPE_FALCON = 64,  /* multi_query unless told, and what new_decoder_architecture changes */
-};
 
 #define CONFIG_DOUBTS 6
 #define CONFIG_SEEN 160
