@@ -95,7 +95,7 @@ struct row_column {
 struct row_table {
 	const char *name;		 /* "gpus": of gpus.rows */
 	const char *type, *array, *many; /* in C: "struct gpu_kind", "gpu_kinds", "n_gpu_kinds" */
-	const char *header;		 /* that declares them */
+	const char *header;		 /* that declares them; the array ends with a row without a name */
 	size_t size;			 /* of a row */
 	const struct row_column *columns;
 	size_t n_columns;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "front/verbs/cmd.h"
 #include "front/verbs/fenced.h"
+#include "knowledge/knowledge.h"
 #include "look/probe/pci.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
@@ -53,6 +54,29 @@ struct host *run_host(struct run *r)
 	if (!h)
 		complain(EXIT_USAGE, &e);
 	return h;
+}
+
+static void warn_of_rows(void *ctx, const struct err *e)
+{
+	(void)ctx;
+	complain(EXIT_CLEAN, e);
+}
+
+const struct knowledge *run_knowledge(struct run *r)
+{
+	struct knowledge *k;
+	struct host *h;
+
+	if (r->known)
+		return r->known;
+	k = ARENA_NEW(&r->arena, struct knowledge);
+	h = run_live(r);
+	knowledge_read(&r->arena, h, warn_of_rows, NULL, k);
+	host_close(h);
+	if (r->value[OPT_HOST])
+		k->gpus = knowledge_built_in.gpus;
+	r->known = k;
+	return k;
 }
 
 struct machine *run_machine(struct run *r, struct host *h, bool deep)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program of the build, which runs on the machine that builds: reads NAME.rows with the reader of
- * run time and prints it as a constant array of C. A wrong row ends the build with its place.
+ * run time and prints it as a constant array of C, ended by a row without
+ * a name. A wrong row ends the build with its place.
  *
  *     compile_rows NAME ROWS OUT
  */
@@ -95,7 +96,8 @@ static void print_rows(FILE *out, const struct row_table *t, const struct row_li
 				print_member(out, &t->columns[k], row + t->columns[k].offset);
 		fputs(" },\n", out);
 	}
-	fprintf(out, "};\nconst size_t %s = %zu;\n", t->many, rows->n);
+	fprintf(out, "\t{ .%s = NULL },\n};\nconst size_t %s = %zu;\n", t->columns[0].member,
+		t->many, rows->n);
 }
 
 /* The whole file, with one byte more than rows_read takes so that it refuses a larger one. */

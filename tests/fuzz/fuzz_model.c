@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		if (!isfinite(bytes) || bytes < 0)
 			abort();
 	} else {
-		rows_predict(&a, text, &fits, &rows, &e);
+		rows_predict(&a, NULL, text, &fits, &rows, &e);
 		fits_read(&fits, text, &e);
 	}
 	arena_free(&a);

@@ -17,7 +17,7 @@ static void rows(struct arena *a, const char *text)
 	struct train_rows r;
 	struct err e = { 0 };
 
-	if (train_rows_predict(a, text, NULL, &r, &e) < 0) {
+	if (train_rows_predict(a, NULL, text, NULL, &r, &e) < 0) {
 		if (!e.text[0])
 			abort();
 		return;
@@ -37,7 +37,7 @@ static void curve(struct arena *a, const char *text)
 	struct err e = { 0 };
 
 	memset(&q, 0, sizeof(q));
-	if (place_parse(a, "2x h100", &q.place, &e) < 0)
+	if (place_parse(a, NULL, "2x h100", &q.place, &e) < 0)
 		abort();
 	q.place.nodes = 1;
 	if (train_curve_read(a, "f", text, false, &q, &e) < 0 && !e.text[0])

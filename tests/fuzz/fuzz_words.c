@@ -131,7 +131,7 @@ static void words(struct arena *a, const char *s)
 
 	if (words_split(a, s, &argv, &e) == 0 && !argv)
 		abort();
-	if (place_parse(a, s, &place, &e) == 0 && (!place.gpu || place.gpus < 1))
+	if (place_parse(a, NULL, s, &place, &e) == 0 && (!place.gpu || place.gpus < 1))
 		abort();
 	gpu_target_parse(s, &sm, &e);
 	net_address_parse(s, true, &address, &e);

@@ -43,7 +43,7 @@ static void test_memory_of_a_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(place_parse(&a, cases[i].on, &p, &e), 0);
+		assert_int_equal(place_parse(&a, NULL, cases[i].on, &p, &e), 0);
 		assert_true(fabs(place_memory_bytes(&p) - cases[i].bytes) < 1);
 	}
 	/* What is read counts more. */
@@ -55,8 +55,8 @@ static void test_memory_of_a_place(void **state)
 		assert_true(place_memory_bytes(&p) < 1.08 * gpu_kinds[i].memory * 1e9);
 	}
 	/* A bridge joins two of them. */
-	assert_true(gpu_link_gbs(gpu_kind_of("NVIDIA H100 NVL"), 2) > 200);
-	assert_true(gpu_link_gbs(gpu_kind_of("NVIDIA H100 NVL"), 4) < 100);
+	assert_true(gpu_link_gbs(gpu_kind_of(NULL, "NVIDIA H100 NVL"), 2) > 200);
+	assert_true(gpu_link_gbs(gpu_kind_of(NULL, "NVIDIA H100 NVL"), 4) < 100);
 	arena_free(&a);
 }
 
@@ -112,7 +112,7 @@ static void test_counts(void **state)
 		struct err e;
 		struct arch_parts p;
 
-		assert_int_equal(model_find(&a, cards[i].name, NULL, &m, &taken, &e), 0);
+		assert_int_equal(model_find(&a, NULL, cards[i].name, NULL, &m, &taken, &e), 0);
 		p = arch_parts(&m);
 		close_to(cards[i].name, p.total / 1e9, cards[i].total, 0.015);
 		if (cards[i].active > 0)
@@ -142,7 +142,7 @@ static void test_list(void **state)
 			    (r->top > 0 && r->top <= r->experts && r->expert_ffn > 0));
 		assert_true(arch_full_layers(r) >= 0);
 		assert_true(r->window_layers + r->linear_layers <= r->layers);
-		if (model_find(&a, r->name, NULL, &m, &taken, &e) < 0 ||
+		if (model_find(&a, NULL, r->name, NULL, &m, &taken, &e) < 0 ||
 		    strcmp(m.name, r->name) != 0)
 			fail_msg("%s finds %s", r->name, m.name);
 	}
@@ -156,7 +156,7 @@ static void finds(struct arena *a, const char *name, const char *want)
 	struct arch m;
 	struct err e;
 
-	if (model_find(a, name, NULL, &m, &taken, &e) < 0)
+	if (model_find(a, NULL, name, NULL, &m, &taken, &e) < 0)
 		fail_msg("%s: %s", name, e.text);
 	if (strcmp(m.name, want) != 0)
 		fail_msg("%s was taken for %s, not %s", name, m.name, want);
@@ -185,7 +185,7 @@ static void test_names(void **state)
 	close_to("active", active, 3e9, 1e-9);
 	model_sizes("LFM2.5-350M", &total, &active);
 	close_to("total", total, 350e6, 1e-9);
-	assert_int_equal(model_find(&a, "Qwen2.5-VL-7B-Instruct", NULL, &m, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, "Qwen2.5-VL-7B-Instruct", NULL, &m, &taken, &e), 0);
 	assert_non_null(strstr(taken, "without what sees"));
 	finds(&a, "phi3:mini-4k", "Phi-3-mini-4k");
 	finds(&a, "phi3:mini", "Phi-3-mini");
@@ -198,18 +198,18 @@ static void test_names(void **state)
 	finds(&a, "qwen2.5vl:7b", "Qwen2.5-7B");
 	finds(&a, "granite4:tiny-h", "Granite-4.0-H-Tiny");
 	/* Nobody's model of a known size is like another of that size, and exactly as large. */
-	assert_int_equal(model_find(&a, "Acme-Foo-13B", NULL, &m, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, "Acme-Foo-13B", NULL, &m, &taken, &e), 0);
 	assert_true(m.guessed);
 	close_to("scaled", arch_parts(&m).total, 13e9, 0.001);
 	/* Of that size with one head of keys and values there was one model, years ago. */
-	assert_int_equal(model_find(&a, "Acme-Foo-7B", NULL, &m, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, "Acme-Foo-7B", NULL, &m, &taken, &e), 0);
 	assert_true(m.kv_heads > 1 && m.kv_heads < m.heads);
-	assert_int_equal(model_find(&a, "Acme-Foo", NULL, &m, &taken, &e), -ENOENT);
-	assert_int_equal(model_find(&a, "Acme-999999999B", NULL, &m, &taken, &e), -ENOENT);
+	assert_int_equal(model_find(&a, NULL, "Acme-Foo", NULL, &m, &taken, &e), -ENOENT);
+	assert_int_equal(model_find(&a, NULL, "Acme-999999999B", NULL, &m, &taken, &e), -ENOENT);
 	more.active = 80e9;
-	assert_int_equal(model_find(&a, "Acme-Foo-8B", &more, &m, &taken, &e), -EINVAL);
+	assert_int_equal(model_find(&a, NULL, "Acme-Foo-8B", &more, &m, &taken, &e), -EINVAL);
 	more.active = 2e9;
-	assert_int_equal(model_find(&a, "Acme-Foo-8B", &more, &m, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, "Acme-Foo-8B", &more, &m, &taken, &e), 0);
 	arena_free(&a);
 	(void)state;
 }
@@ -336,30 +336,34 @@ static void test_places(void **state)
 	struct err e;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (place_parse(&a, cases[i].text, &p, &e) < 0)
+		if (place_parse(&a, NULL, cases[i].text, &p, &e) < 0)
 			fail_msg("%s: %s", cases[i].text, e.text);
 		assert_string_equal(p.gpu->name, cases[i].gpu);
 		if (p.gpus != cases[i].gpus || p.nodes != cases[i].nodes)
 			fail_msg("%s: %d GPUs in %d machines", cases[i].text, p.gpus, p.nodes);
 	}
 	/* The same chip, and slower memory. */
-	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Server Edition")->bandwidth < 1600);
-	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")->bandwidth >
-		    1790);
+	assert_true(gpu_kind_of(NULL, "NVIDIA RTX PRO 6000 Blackwell Server Edition")->bandwidth <
+		    1600);
+	assert_true(
+		gpu_kind_of(NULL, "NVIDIA RTX PRO 6000 Blackwell Workstation Edition")->bandwidth >
+		1790);
 	/* 300 W against 600: the same memory, and a lower clock. */
-	assert_true(gpu_kind_of("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition")->half <
-		    450);
-	assert_int_equal(place_parse(&a, "toaster x2", &p, &e), -ENOENT);
+	assert_true(
+		gpu_kind_of(NULL, "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition")->half <
+		450);
+	assert_int_equal(place_parse(&a, NULL, "toaster x2", &p, &e), -ENOENT);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (place_parse(&a, others[i], &p, &e) != -ENOENT || gpu_kind_of(others[i]))
+		if (place_parse(&a, NULL, others[i], &p, &e) != -ENOENT ||
+		    gpu_kind_of(NULL, others[i]))
 			fail_msg("%s is taken for another", others[i]);
-	assert_int_equal(place_parse(&a, "0x h200", &p, &e), -EINVAL);
-	assert_int_equal(place_parse(&a, "-2x h200", &p, &e), -EINVAL);
-	assert_int_equal(place_parse(&a, "5000 x h200", &p, &e), -EINVAL);
-	assert_int_equal(place_parse(&a, "2x h200 x8", &p, &e), -EINVAL);
-	assert_int_equal(place_parse(&a, "99999999999999999999x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, NULL, "0x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, NULL, "-2x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, NULL, "5000 x h200", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, NULL, "2x h200 x8", &p, &e), -EINVAL);
+	assert_int_equal(place_parse(&a, NULL, "99999999999999999999x h200", &p, &e), -EINVAL);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		if (place_parse(&a, odd[i], &p, &e) != -EINVAL || !strstr(e.text, odd[i]))
+		if (place_parse(&a, NULL, odd[i], &p, &e) != -EINVAL || !strstr(e.text, odd[i]))
 			fail_msg("%s is not refused", odd[i]);
 	arena_free(&a);
 	(void)state;
@@ -535,8 +539,9 @@ static void test_rows(void **state)
 	struct err e;
 
 	fits_default(&fits);
-	assert_int_equal(rows_predict(&a, "model,hardware\n\"Qwen3, 8B\",gb10 x1\n", &fits, &r, &e),
-			 0);
+	assert_int_equal(
+		rows_predict(&a, NULL, "model,hardware\n\"Qwen3, 8B\",gb10 x1\n", &fits, &r, &e),
+		0);
 	assert_int_equal(r.n, 1);
 	assert_string_equal(r.items[0].model, "Qwen3, 8B");
 	assert_non_null(r.items[0].skipped);
@@ -569,8 +574,8 @@ static void test_rows(void **state)
 	assert_non_null(strstr(r.items[2].skipped, "1000000 requests"));
 	assert_null(r.items[3].skipped);
 	assert_true(r.items[3].predicted[MEASURE_TPOT] > 0);
-	assert_int_equal(rows_predict(&a, "a,b\n1,2\n", &fits, &r, &e), -EINVAL);
-	assert_int_equal(rows_predict(&a, "model,hardware\n\"x", &fits, &r, &e), -EINVAL);
+	assert_int_equal(rows_predict(&a, NULL, "a,b\n1,2\n", &fits, &r, &e), -EINVAL);
+	assert_int_equal(rows_predict(&a, NULL, "model,hardware\n\"x", &fits, &r, &e), -EINVAL);
 	assert_int_equal(fits_read(&fits, "# mine\nvllm.unified.dense = 0.5\n", &e), 0);
 	close_to("read", fits.of[ENGINE_VLLM][HARDWARE_UNIFIED].v[FIT_DENSE], 0.5, 1e-9);
 	assert_int_equal(fits_read(&fits, "vllm.unified.dense = lots\n", &e), -EINVAL);

@@ -79,7 +79,7 @@ static void against_list(struct arena *a, const char *name, const struct arch *g
 	struct arch_parts p = arch_parts(got), q;
 	struct err e;
 
-	if (model_find(a, name, NULL, &want, &taken, &e) < 0)
+	if (model_find(a, NULL, name, NULL, &want, &taken, &e) < 0)
 		fail_msg("%s: %s", name, e.text);
 	q = arch_parts(&want);
 	near(name, "parameters", p.total, q.total);

@@ -444,7 +444,7 @@ static void test_families(void **state)
 		const char *taken;
 		struct err e;
 
-		assert_int_equal(model_find(&a, c->model, NULL, &want, &taken, &e), 0);
+		assert_int_equal(model_find(&a, NULL, c->model, NULL, &want, &taken, &e), 0);
 		write_model(&made, c, &want);
 		if (read_made(&a, &f, &e) < 0)
 			fail_msg("%s: %s", c->model, e.text);
@@ -462,7 +462,7 @@ static void find(const char *model, struct arch *out)
 	const char *taken;
 	struct err e;
 
-	assert_int_equal(model_find(&a, model, NULL, out, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, model, NULL, out, &taken, &e), 0);
 	arena_free(&a);
 }
 

@@ -91,7 +91,7 @@ static void test_sizes(void **state)
 	struct arch m;
 	struct err e;
 
-	assert_int_equal(model_find(&a, "Llama-3.1-8B", NULL, &m, &taken, &e), 0);
+	assert_int_equal(model_find(&a, NULL, "Llama-3.1-8B", NULL, &m, &taken, &e), 0);
 	p = arch_parts(&m);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const struct format *f = format_find(files[i].name, false);

@@ -34,7 +34,7 @@ static int find_machine(struct run *r, struct host *h, struct asked *q)
 	struct machine *m;
 
 	if (q->w.on) {
-		if (place_parse(&r->arena, q->w.on, &q->place, &e) < 0)
+		if (place_parse(&r->arena, run_knowledge(r), q->w.on, &q->place, &e) < 0)
 			return complain(EXIT_USAGE, &e);
 		calibrate_place_of(r, NULL, NULL, &q->place, &q->at);
 		return 0;
@@ -42,7 +42,7 @@ static int find_machine(struct run *r, struct host *h, struct asked *q)
 	m = run_machine(r, h, false);
 	if (!m)
 		return EXIT_BLIND;
-	if (place_of(&r->arena, m, &q->place, &e) < 0)
+	if (place_of(&r->arena, run_knowledge(r), m, &q->place, &e) < 0)
 		return complain(EXIT_BLIND, &e);
 	q->w.place = &q->place;
 	calibrate_place_of(r, h, m, NULL, &q->at);
@@ -218,11 +218,13 @@ static const char *first_gpu(const struct record *rec)
 	return "";
 }
 
-static bool is_of(const struct record *rec, const char *machine, const char *gpu)
+static bool is_of(const struct knowledge *known, const struct record *rec, const char *machine,
+		  const char *gpu)
 {
 	if (machine)
 		return strcmp(rec->machine, machine) == 0;
-	return gpu && gpu_kind_of(first_gpu(rec)) == gpu_kind_of(gpu) && gpu_kind_of(gpu);
+	return gpu && gpu_kind_of(known, first_gpu(rec)) == gpu_kind_of(known, gpu) &&
+	       gpu_kind_of(known, gpu);
 }
 
 static void take(struct run *r, const struct record *rec, const char *id, struct bench_facts *out)
@@ -255,7 +257,7 @@ void bench_facts_of(struct run *r, struct host *h, const char *machine, const ch
 
 		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) == 0 &&
 		    bench_from_json(&r->arena, ids[i], text, rec, &e) == 0 &&
-		    is_of(rec, machine, gpu))
+		    is_of(run_knowledge(r), rec, machine, gpu))
 			take(r, rec, ids[i], out);
 	}
 }
@@ -534,7 +536,7 @@ static bool place_asked(struct run *r, struct host *live, struct calibrate_place
 	struct machine *m;
 
 	if (r->value[OPT_ON]) {
-		if (place_parse(&r->arena, r->value[OPT_ON], &p, &e) < 0)
+		if (place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], &p, &e) < 0)
 			return false;
 		calibrate_place_of(r, NULL, NULL, &p, at);
 		return true;
@@ -562,7 +564,9 @@ static const char *model_asked(struct run *r)
 
 	if (!name || access(name, F_OK) == 0)
 		return name;
-	return model_find(&r->arena, name, &none, &arch, &taken, &e) == 0 ? arch.name : NULL;
+	return model_find(&r->arena, run_knowledge(r), name, &none, &arch, &taken, &e) == 0
+		       ? arch.name
+		       : NULL;
 }
 
 static const char *use(struct run *r, const struct calibration_kept *kept, struct fits *fits)

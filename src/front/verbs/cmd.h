@@ -224,6 +224,7 @@ struct option_row {
 	const char *help;
 };
 
+struct knowledge;
 struct run;
 struct run_machine;
 
@@ -254,6 +255,7 @@ struct run {
 	int width;	 /* columns; 0: not a terminal */
 	bool unreadable; /* lines of the journal are lost: what it holds is not known for sure */
 	const struct run_machine *machine; /* who looks at this machine; NULL: we do */
+	const struct knowledge *known;	   /* run_knowledge; NULL: not asked for yet */
 	int file; /* with machine: takes the text of a file for -o; -1: there is none */
 };
 
@@ -325,6 +327,10 @@ int complain_text(int code, const char *fmt, ...) __attribute__((format(printf, 
 struct host *run_host(struct run *r);
 /* This machine, as far as this process may look at it. */
 struct host *run_live(const struct run *r);
+/* Models and GPUs, with those of the site's and the user's own files; a file that is wrong is said
+ * to be so. Of --host the GPUs that are compiled in: a captured machine gives the same everywhere.
+ */
+const struct knowledge *run_knowledge(struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
  * EXIT_BLIND after complaining. */
 int run_hand_over(struct run *r, const char *text, size_t len);

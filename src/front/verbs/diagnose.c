@@ -37,7 +37,7 @@ static int read_model(struct diagnosing *g, struct model_file *file)
 		g->view.model_taken = file->taken;
 		return 0;
 	}
-	if (model_find(&r->arena, name, &none, &file->arch, &taken, &e) < 0)
+	if (model_find(&r->arena, g->ask.known, name, &none, &file->arch, &taken, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	g->view.model_taken = taken ? taken : file->arch.name;
 	return 0;
@@ -65,7 +65,9 @@ static int tell(struct diagnosing *g)
 
 int verb_diagnose(struct run *r)
 {
-	struct diagnosing g = { .r = r, .ev = { .arena = &r->arena } };
+	struct diagnosing g = { .r = r,
+				.ev = { .arena = &r->arena },
+				.ask = { .known = run_knowledge(r) } };
 	struct model_file file = { 0 };
 	int code = read_model(&g, &file);
 

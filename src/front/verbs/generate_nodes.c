@@ -99,7 +99,7 @@ static int by_name(struct run *r, struct generate_nodes *out)
 	struct err e = { 0 };
 	struct gen_cluster *c = &out->cluster;
 
-	if (place_parse(&r->arena, r->value[OPT_ON], &out->named, &e) < 0)
+	if (place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], &out->named, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	out->place = &out->named;
 	c->n = out->named.nodes > 0 ? (size_t)out->named.nodes : 1;
@@ -161,6 +161,7 @@ int generate_nodes(struct run *r, struct generate_nodes *out)
 	if (r->value[OPT_HEAD] && !gen_name_sound(r->value[OPT_HEAD]))
 		return complain_text(EXIT_USAGE, "--head \"%s\" is no name or address of a machine",
 				     r->value[OPT_HEAD]);
+	out->cluster.known = run_knowledge(r);
 	if (r->value[OPT_NODE])
 		code = by_nodes(r, out);
 	else if (r->value[OPT_CLUSTER])

@@ -26,8 +26,8 @@ static int cluster_place(struct run *r, const struct gen_cluster *c, struct plac
 	struct err e = { 0 };
 	double mbps = 0;
 
-	*p = (struct place){ .gpu = gpu_kind_of(n->gpu) };
-	if (n->facts && place_of(&r->arena, n->facts, p, &e) < 0)
+	*p = (struct place){ .gpu = gpu_kind_of(c->known, n->gpu) };
+	if (n->facts && place_of(&r->arena, c->known, n->facts, p, &e) < 0)
 		return complain(EXIT_BLIND, &e);
 	if (!p->gpu)
 		return complain_text(EXIT_BLIND, "%s has no GPU that is in the list (\"%s\")",

@@ -243,6 +243,7 @@ int verb_lint(struct run *r)
 	fits_default(&fits);
 	w.lint = (struct lint){ .a = &r->arena, .on = &w.on };
 	w.on.fits = &fits;
+	w.on.known = run_knowledge(r);
 	w.on.model = r->value[OPT_HOST] ? NULL : model_of;
 	w.on.model_ctx = r;
 	if (m) {

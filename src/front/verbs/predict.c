@@ -59,7 +59,7 @@ int predict_place(struct run *r, struct words *w, struct place *p, predict_more 
 	if (!h)
 		return EXIT_USAGE;
 	m = run_machine(r, h, false);
-	found = m ? place_of(&r->arena, m, p, &e) : -1;
+	found = m ? place_of(&r->arena, run_knowledge(r), m, p, &e) : -1;
 	if (found == 0) {
 		w->place = p;
 		if (more)
@@ -381,7 +381,8 @@ int predict_words(struct run *r, struct words *w, double *claim)
 	};
 	int code = 0;
 
-	*w = (struct words){ .model = r->value[OPT_MODEL],
+	*w = (struct words){ .known = run_knowledge(r),
+			     .model = r->value[OPT_MODEL],
 			     .weights = r->value[OPT_WEIGHTS],
 			     .cache = r->value[OPT_CACHE],
 			     .on = r->value[OPT_ON],
@@ -488,7 +489,7 @@ int predict_table(struct run *r, const struct fits *fits)
 
 	if (!text)
 		return EXIT_USAGE;
-	if (rows_predict(&r->arena, text, fits, &rows, &e) < 0)
+	if (rows_predict(&r->arena, run_knowledge(r), text, fits, &rows, &e) < 0)
 		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
 	if (run_wants_json(r)) {
 		run_print_json(r, predict_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN));

@@ -60,7 +60,7 @@ static int table(struct run *r, const struct train_fit *fit)
 
 	if (!text)
 		return EXIT_USAGE;
-	if (train_rows_predict(&r->arena, text, fit, &rows, &e) < 0)
+	if (train_rows_predict(&r->arena, run_knowledge(r), text, fit, &rows, &e) < 0)
 		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
 	return print(r, json ? train_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN) : NULL,
 		     json ? NULL : page_train_rows(&r->arena, &rows), EXIT_CLEAN);
@@ -293,6 +293,7 @@ int train_ask_words(struct run *r, struct train_words *w, struct model_file *fil
 	int code;
 
 	train_words_none(w);
+	w->known = run_knowledge(r);
 	w->model = r->value[OPT_MODEL];
 	w->on = r->value[OPT_ON];
 	w->way = r->value[OPT_PARALLEL];

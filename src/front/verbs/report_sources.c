@@ -611,20 +611,23 @@ int report_part_recordings(struct reporting *g)
 /* Which models would fit on a machine of a report, in which format. */
 
 /* The widest format in which it fits. */
-static bool predict_one(struct arena *a, const struct place *place, const struct fits *fits,
+static bool predict_one(struct reporting *g, const struct place *place, const struct fits *fits,
 			const char *model, struct report_prediction *out)
 {
 	static const char *const formats[] = { NULL, "fp8", "nvfp4", "int4" };
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct words w = { .model = model, .weights = formats[i], .place = place };
+		struct words w = { .known = run_knowledge(&g->run),
+				   .model = model,
+				   .weights = formats[i],
+				   .place = place };
 		struct query q = { 0 };
 		struct err e = { 0 };
 
-		if (question_make(a, &w, fits, &q, &e) < 0)
+		if (question_make(&g->run.arena, &w, fits, &q, &e) < 0)
 			continue;
 		out->model = model;
-		predict(a, &q, fits, &out->p);
+		predict(&g->run.arena, &q, fits, &out->p);
 		if (out->p.memory.fits)
 			return true;
 	}
@@ -643,14 +646,14 @@ void report_part_predictions(struct reporting *g)
 	size_t n = 0;
 
 	fits_default(&fits);
-	if (place_of(a, g->p.m, &place, &e)) {
+	if (place_of(a, run_knowledge(&g->run), g->p.m, &place, &e)) {
 		report_add(g, "predictions", "Predictions", NULL,
 			   cell(arena_printf(a, "No model can be predicted here: %s.", e.text)));
 		json_decref(list);
 		return;
 	}
 	for (size_t i = 0; report_models[i] && n < 16; i++)
-		if (predict_one(a, &place, &fits, report_models[i], &items[n]))
+		if (predict_one(g, &place, &fits, report_models[i], &items[n]))
 			json_array_append_new(list, predict_json(&items[n++].p, NULL,
 								 fact_or(&g->p.m->time_s, 0), 0));
 	report_keep(g, "predictions", list);

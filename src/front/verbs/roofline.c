@@ -27,13 +27,13 @@ static int find_machine(struct run *r, struct host *h, struct place *p, const ch
 
 	*digest = NULL;
 	if (r->value[OPT_ON])
-		return place_parse(&r->arena, r->value[OPT_ON], p, &e) < 0
+		return place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], p, &e) < 0
 			       ? complain(EXIT_USAGE, &e)
 			       : 0;
 	m = run_machine(r, h, false);
 	if (!m)
 		return EXIT_BLIND;
-	if (place_of(&r->arena, m, p, &e) < 0)
+	if (place_of(&r->arena, run_knowledge(r), m, p, &e) < 0)
 		return complain(EXIT_BLIND, &e);
 	record_fingerprint(&r->arena, h, m, &rec);
 	*digest = rec.machine;

@@ -18,6 +18,7 @@
  */
 
 struct diagnose_ask {
+	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model;	       /* as it was named; NULL: not told */
 	const struct arch *arch;       /* its shape; NULL: not known */
 	const struct model_file *file; /* that the shape was read from; NULL: found by name */

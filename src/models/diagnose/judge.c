@@ -300,6 +300,7 @@ static bool question(struct arena *a, const struct run_seen *r, const struct dia
 		return false;
 	place.nodes = number_of(r->nodes) ? number_of(r->nodes) : 1;
 	train_words_none(&w);
+	w.known = ask->known;
 	w.model = ask->model;
 	w.file = ask->file;
 	w.place = &place;

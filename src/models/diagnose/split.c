@@ -417,12 +417,12 @@ static void operations(struct arena *a, const struct diagnose_ask *ask, struct r
 			 ask->model, p.total);
 }
 
-static void peak(struct arena *a, struct run_seen *r)
+static void peak(struct arena *a, const struct knowledge *known, struct run_seen *r)
 {
 	const char *precision = run_trait(a, r, TRAIT_PRECISION);
 
 	r->peak_flops = NAN;
-	r->gpu = r->traits[TRAIT_GPU] ? gpu_kind_of(r->traits[TRAIT_GPU]->text) : NULL;
+	r->gpu = r->traits[TRAIT_GPU] ? gpu_kind_of(known, r->traits[TRAIT_GPU]->text) : NULL;
 	if (!r->gpu)
 		return;
 	if (strstr(precision, "fp8") && r->gpu->fp8 > 0) {
@@ -468,7 +468,7 @@ void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *
 	double claimed = r->sums[FIGURE_MFU].median;
 
 	operations(a, ask, r);
-	peak(a, r);
+	peak(a, ask->known, r);
 	r->mfu = r->tokens_s_gpu * r->flops_token / r->peak_flops;
 	r->mfu_attention = r->tokens_s_gpu * r->attention_flops_token / r->peak_flops;
 	if (!isfinite(r->flops_token) && r->sums[FIGURE_TFLOPS_PER_GPU].n && r->peak_flops > 0) {

@@ -40,6 +40,7 @@ struct lint_on {
 	const char *nccl;	     /* version; NULL: not known */
 	const char *nccl_from;	     /* in words */
 	bool image; /* files are those of a container's image: devices may have other names */
+	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const struct fits *fits; /* for engines' command lines; NULL: these are not predicted */
 	/* A model's files, read by whoever knows how; NULL: by name alone. Returns NULL for names.
 	 */

@@ -332,9 +332,15 @@ static void judge_need(struct told *t, const struct serve_plan *plan, const stru
 static void judge_fit(struct told *t)
 {
 	struct lint *l = t->l;
-	struct gen_cluster c = { .nodes = (struct gen_node *)(uintptr_t)l->on->node, .n = 1 };
+	struct gen_cluster c = { .nodes = (struct gen_node *)(uintptr_t)l->on->node,
+				 .n = 1,
+				 .known = l->on->known };
 	struct serve_plan *plan = ARENA_NEW(l->a, struct serve_plan);
-	struct words w = { .model = t->model, .cache = t->kv, .draft_cost = 0.05, .accept = 0.7 };
+	struct words w = { .known = l->on->known,
+			   .model = t->model,
+			   .cache = t->kv,
+			   .draft_cost = 0.05,
+			   .accept = 0.7 };
 	struct prediction *p = ARENA_NEW(l->a, struct prediction);
 	const char *why;
 	struct place place;

@@ -69,6 +69,7 @@ struct gen_cluster {
 	const char *shape_why; /* a sentence */
 	const char *common;    /* subnet of the control interfaces, "10.0.0.0/24"; "": none */
 	unsigned prefix;       /* bits of the subnets between RDMA ports; 0: not known */
+	const struct knowledge *known; /* of GPUs; NULL: what is compiled in */
 };
 
 void gen_node_of(struct arena *a, const struct machine *m, const char *name, const char *from,

@@ -62,7 +62,7 @@ static int kind_of(const struct gen_cluster *c, const struct gpu_kind **out, str
 	*out = NULL;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *n = &c->nodes[i];
-		const struct gpu_kind *here = *n->gpu ? gpu_kind_of(n->gpu) : NULL;
+		const struct gpu_kind *here = *n->gpu ? gpu_kind_of(c->known, n->gpu) : NULL;
 
 		if (!here) {
 			err_set(err, -ENODEV,

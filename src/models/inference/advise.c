@@ -537,8 +537,9 @@ void advise_models(struct adviser *v)
 	struct arch_parts own = arch_parts(&v->out->base->q.arch);
 	size_t from = v->out->n;
 
-	for (size_t i = 0; i < n_model_rows; i++)
-		if (rival(&model_rows[i].a, &own))
-			try_model(v, &model_rows[i].a);
+	for (const struct model_row *m = knowledge_or_built_in(v->words->known)->models; m->a.name;
+	     m++)
+		if (rival(&m->a, &own))
+			try_model(v, &m->a);
 	keep_best_models(v->out, from);
 }

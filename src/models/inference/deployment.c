@@ -207,11 +207,12 @@ int place_per_node(const struct place *p)
 	return p->nodes > 1 && each > even && (p->gpus + each - 1) / each == p->nodes ? each : even;
 }
 
-int place_of(struct arena *a, const struct machine *m, struct place *out, struct err *e)
+int place_of(struct arena *a, const struct knowledge *known, const struct machine *m,
+	     struct place *out, struct err *e)
 {
 	const struct gpu *first = m->gpu.gpus.n ? m->gpu.gpus.items : NULL;
 	const char *name = first ? fact_text(&first->name, NULL) : NULL;
-	const struct gpu_kind *k = name ? gpu_kind_of(name) : NULL;
+	const struct gpu_kind *k = name ? gpu_kind_of(known, name) : NULL;
 
 	if (!k) {
 		err_set(e, -ENOENT,

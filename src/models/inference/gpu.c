@@ -32,26 +32,131 @@ static bool has_key(const char *keys, const char *word)
 	return false;
 }
 
-static const struct gpu_kind *kind_named(const char *word)
+static const struct gpu_kind *kind_named(const struct knowledge *known, const char *word)
 {
-	for (size_t i = 0; i < n_gpu_kinds; i++)
-		if (has_key(gpu_kinds[i].keys, word))
-			return &gpu_kinds[i];
+	for (const struct gpu_kind *g = known->gpus; g->name; g++)
+		if (has_key(g->keys, word))
+			return g;
 	return NULL;
+}
+
+/*
+ * Which card a name means. People write more than a table's key, "NVIDIA H200 141GB", and another
+ * card's name is often a longer one, "RTX 4090 Laptop GPU": every word beside the key has to be one
+ * that is understood.
+ */
+
+/* Words that tell nothing that the key does not tell; a longer one before its own beginning. */
+static const char *const plain_words[] = {
+	"nvidia",   "tesla",   "geforce",   "generation", "tensorcore", "superchip", "workstation",
+	"edition",  "founder", "blackwell", "hopper",	  "grace",	"ampere",    "gpus",
+	"gpu",	    "cards",   "card",	    "sxm2",	  "sxm4",	"sxm5",	     "sxm6",
+	"sxm",	    "hbm2e",   "hbm2",	    "hbm3e",	  "hbm3",	"gddr6",     "gddr7",
+	"machines", "machine", "nodes",	    "node",	  "servers",	"dgx",	     "hgx",
+	"ac",	    "s",       "developer", "kit",
+};
+
+/* Letters and digits alone, in small letters. */
+static void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < size; i++)
+		if (isalnum((unsigned char)s[i]))
+			to[n++] = (char)tolower((unsigned char)s[i]);
+	to[n] = '\0';
+}
+
+/* "141gb", "96q", "1tb" of a computer's disk: how much of a name is its memory. */
+static size_t size_word(const struct gpu_kind *k, const char *s, size_t len)
+{
+	size_t digits = strspn(s, "0123456789"), n;
+	double v;
+
+	if (!digits || digits > 4 || digits >= len)
+		return 0;
+	v = strtod(s, NULL);
+	n = digits;
+	if (s[n] == 't' && n + 1 < len && s[n + 1] == 'b' && k->unified)
+		return n + 2;
+	/* Sheets of one card say 180 and 192. */
+	if ((s[n] != 'g' && s[n] != 'q') || fabs(v / k->memory - 1) > 0.1)
+		return 0;
+	n++;
+	if (n < len && s[n - 1] == 'g' && s[n] == 'b')
+		n++;
+	return n;
+}
+
+/* Whether len letters are words that say nothing more of a card of this kind. */
+static bool understood(const struct gpu_kind *k, const char *s, size_t len)
+{
+	while (len) {
+		size_t n = size_word(k, s, len);
+
+		for (size_t i = 0; !n && i < sizeof(plain_words) / sizeof(plain_words[0]); i++)
+			if (strlen(plain_words[i]) <= len &&
+			    strncmp(s, plain_words[i], strlen(plain_words[i])) == 0)
+				n = strlen(plain_words[i]);
+		if (!n)
+			return false;
+		s += n;
+		len -= n;
+	}
+	return true;
+}
+
+/* The longest key in a squeezed name; with all that stands beside it understood, or whatever. */
+static const struct gpu_kind *longest(const struct knowledge *known, const char *name,
+				      bool whatever)
+{
+	const struct gpu_kind *best = NULL;
+	size_t most = whatever ? 2 : 1;
+
+	for (const struct gpu_kind *g = known->gpus; g->name; g++)
+		for (const char *k = g->keys; *k;) {
+			size_t len = strcspn(k, " ");
+
+			for (const char *s = name; *s && len > most; s++)
+				if (strncmp(s, k, len) == 0 &&
+				    (whatever || (understood(g, name, (size_t)(s - name)) &&
+						  understood(g, s + len, strlen(s + len)))))
+					most = len, best = g;
+			k += len + (k[len] == ' ');
+		}
+	return best;
+}
+
+/* NULL: none, or a name that says more than is understood. */
+static const struct gpu_kind *gpu_name_means(const struct knowledge *known, const char *text)
+{
+	char name[128];
+
+	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
+	return strlen(text) < sizeof(name) ? longest(known, name, false) : NULL;
+}
+
+/* The card whose name is a part of this one: not it, but the nearest. NULL: none. */
+static const struct gpu_kind *gpu_name_near(const struct knowledge *known, const char *text)
+{
+	char name[128];
+
+	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
+	return longest(known, name, true);
 }
 
 /*
  * A count in one word: "2x", "x2", "2", "8xh200", "h200x8". *from and *to become what remains of
  * the word. 0: there is none.
  */
-static long count_in(const char **from, const char **to, bool first)
+static long count_in(const struct knowledge *known, const char **from, const char **to, bool first)
 {
 	const char *s = *from, *last = *to, *digits = last;
 	char key[64], *end;
 	long v;
 
 	gpu_name_squeeze(key, sizeof(key), s, (size_t)(last - s));
-	if (kind_named(key)) /* "gx10" */
+	if (kind_named(known, key)) /* "gx10" */
 		return 0;
 	if (isdigit((unsigned char)*s)) {
 		v = strtol(s, &end, 10);
@@ -71,7 +176,7 @@ static long count_in(const char **from, const char **to, bool first)
 }
 
 /* Takes the count out of the words; 0: there is none. */
-static long take_count(const char *text, char *rest, size_t size)
+static long take_count(const struct knowledge *known, const char *text, char *rest, size_t size)
 {
 	long count = 0;
 	size_t n = 0;
@@ -83,7 +188,7 @@ static long take_count(const char *text, char *rest, size_t size)
 
 		/* "h100 x 8": what stands behind a lonely x counts as well. */
 		if (!count && len)
-			count = count_in(&from, &to, s == text || times);
+			count = count_in(known, &from, &to, s == text || times);
 		times = len == 1 && (*s | 32) == 'x';
 		if (times)
 			from = to;
@@ -99,16 +204,17 @@ static long take_count(const char *text, char *rest, size_t size)
 }
 
 /* Whether digits belong to a card's name: without them it is another one, or none. */
-static bool names_card(const char *text, const char *token, size_t n)
+static bool names_card(const struct knowledge *known, const char *text, const char *token, size_t n)
 {
 	char whole[128], without[128];
 
 	gpu_name_squeeze(whole, sizeof(whole), token, n);
-	if (kind_named(whole))
+	if (kind_named(known, whole))
 		return true;
 	gpu_name_squeeze(whole, sizeof(whole), text, strlen(text));
 	snprintf(without, sizeof(without), "%.*s%s", (int)(token - text), text, token + n);
-	return kind_named(whole) || gpu_name_near(text) != gpu_name_near(without);
+	return kind_named(known, whole) ||
+	       gpu_name_near(known, text) != gpu_name_near(known, without);
 }
 
 static bool blank_or_end(char c)
@@ -136,7 +242,7 @@ static bool is_count(const char *text, const char *token, size_t n, bool times)
  * "0x h200", "-1x h200", "5000 x h200", "2x h200 x8", "h100 x-3", "h100 8.5", "h100 xx8": digits
  * that neither say how many nor belong to a card's name.
  */
-static bool count_is_odd(const char *text)
+static bool count_is_odd(const struct knowledge *known, const char *text)
 {
 	bool times = false;
 	int counts = 0;
@@ -157,7 +263,8 @@ static bool count_is_odd(const char *text)
 			if ((s[i - 1] | 32) == 'x' && (s[i] | 32) == 'x')
 				return true;
 		if (strspn(s, "0123456789xX") >= n && strcspn(s, "0123456789") < n &&
-		    !names_card(text, s, n) && (!is_count(text, s, n, times) || ++counts > 1))
+		    !names_card(known, text, s, n) &&
+		    (!is_count(text, s, n, times) || ++counts > 1))
 			return true;
 		times = n == 1 && (*s | 32) == 'x';
 		s += n;
@@ -208,25 +315,28 @@ static int no_such(const char *text, const struct gpu_kind *near, struct err *e)
 	return -ENOENT;
 }
 
-int place_parse(struct arena *a, const char *text, struct place *out, struct err *e)
+int place_parse(struct arena *a, const struct knowledge *known, const char *text, struct place *out,
+		struct err *e)
 {
 	char rest[128], word[128];
-	long count = take_count(text, rest, sizeof(rest));
 	const struct gpu_kind *k = NULL;
 	bool longer = strlen(text) >= sizeof(rest), machines;
+	long count;
 
+	known = knowledge_or_built_in(known);
+	count = take_count(known, text, rest, sizeof(rest));
 	gpu_name_squeeze(word, sizeof(word), rest, strlen(rest));
-	if (!longer && !(k = kind_named(word)))
-		k = gpu_name_means(rest);
+	if (!longer && !(k = kind_named(known, word)))
+		k = gpu_name_means(known, rest);
 	/* Digits of a card that is not known are no count. */
-	if (!longer && (k || gpu_name_near(text)) && count_is_odd(text))
+	if (!longer && (k || gpu_name_near(known, text)) && count_is_odd(known, text))
 		return err_set(
 			e, -EINVAL,
 			"\"%.80s\": how many is told once, from 1 to 4096: \"2x dgx-spark\", "
 			"\"h100 x8\"",
 			text);
 	if (!k || count < 0 || count > 4096)
-		return no_such(text, longer ? NULL : gpu_name_near(rest), e);
+		return no_such(text, longer ? NULL : gpu_name_near(known, rest), e);
 	machines = names_machine(word, k);
 	*out = (struct place){ .gpu = k, .gpus = count ? (int)count : 1 };
 	if (machines) {
@@ -244,112 +354,11 @@ int place_parse(struct arena *a, const char *text, struct place *out, struct err
 	return 0;
 }
 
-/*
- * Which card a name means. People write more than a table's key, "NVIDIA H200 141GB", and another
- * card's name is often a longer one, "RTX 4090 Laptop GPU": every word beside the key has to be one
- * that is understood.
- */
-
-/* Words that tell nothing that the key does not tell; a longer one before its own beginning. */
-static const char *const plain_words[] = {
-	"nvidia",   "tesla",   "geforce",   "generation", "tensorcore", "superchip", "workstation",
-	"edition",  "founder", "blackwell", "hopper",	  "grace",	"ampere",    "gpus",
-	"gpu",	    "cards",   "card",	    "sxm2",	  "sxm4",	"sxm5",	     "sxm6",
-	"sxm",	    "hbm2e",   "hbm2",	    "hbm3e",	  "hbm3",	"gddr6",     "gddr7",
-	"machines", "machine", "nodes",	    "node",	  "servers",	"dgx",	     "hgx",
-	"ac",	    "s",       "developer", "kit",
-};
-
-void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len)
+const struct gpu_kind *gpu_kind_of(const struct knowledge *known, const char *nvml_name)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n + 1 < size; i++)
-		if (isalnum((unsigned char)s[i]))
-			to[n++] = (char)tolower((unsigned char)s[i]);
-	to[n] = '\0';
-}
-
-/* "141gb", "96q", "1tb" of a computer's disk: how much of a name is its memory. */
-static size_t size_word(const struct gpu_kind *k, const char *s, size_t len)
-{
-	size_t digits = strspn(s, "0123456789"), n;
-	double v;
-
-	if (!digits || digits > 4 || digits >= len)
-		return 0;
-	v = strtod(s, NULL);
-	n = digits;
-	if (s[n] == 't' && n + 1 < len && s[n + 1] == 'b' && k->unified)
-		return n + 2;
-	/* Sheets of one card say 180 and 192. */
-	if ((s[n] != 'g' && s[n] != 'q') || fabs(v / k->memory - 1) > 0.1)
-		return 0;
-	n++;
-	if (n < len && s[n - 1] == 'g' && s[n] == 'b')
-		n++;
-	return n;
-}
-
-/* Whether len letters are words that say nothing more of a card of this kind. */
-static bool understood(const struct gpu_kind *k, const char *s, size_t len)
-{
-	while (len) {
-		size_t n = size_word(k, s, len);
-
-		for (size_t i = 0; !n && i < sizeof(plain_words) / sizeof(plain_words[0]); i++)
-			if (strlen(plain_words[i]) <= len &&
-			    strncmp(s, plain_words[i], strlen(plain_words[i])) == 0)
-				n = strlen(plain_words[i]);
-		if (!n)
-			return false;
-		s += n;
-		len -= n;
-	}
-	return true;
-}
-
-/* The longest key in a squeezed name; with all that stands beside it understood, or whatever. */
-static const struct gpu_kind *longest(const char *name, bool whatever)
-{
-	const struct gpu_kind *best = NULL;
-	size_t most = whatever ? 2 : 1;
-
-	for (size_t i = 0; i < n_gpu_kinds; i++)
-		for (const char *k = gpu_kinds[i].keys; *k;) {
-			size_t len = strcspn(k, " ");
-
-			for (const char *s = name; *s && len > most; s++)
-				if (strncmp(s, k, len) == 0 &&
-				    (whatever ||
-				     (understood(&gpu_kinds[i], name, (size_t)(s - name)) &&
-				      understood(&gpu_kinds[i], s + len, strlen(s + len)))))
-					most = len, best = &gpu_kinds[i];
-			k += len + (k[len] == ' ');
-		}
-	return best;
-}
-
-const struct gpu_kind *gpu_name_means(const char *text)
-{
-	char name[128];
-
-	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
-	return strlen(text) < sizeof(name) ? longest(name, false) : NULL;
-}
-
-const struct gpu_kind *gpu_name_near(const char *text)
-{
-	char name[128];
-
-	gpu_name_squeeze(name, sizeof(name), text, strlen(text));
-	return longest(name, true);
-}
-
-const struct gpu_kind *gpu_kind_of(const char *nvml_name)
-{
-	for (size_t i = 0; i < n_gpu_kinds; i++)
-		if (strcmp(gpu_kinds[i].name, nvml_name) == 0)
-			return &gpu_kinds[i];
-	return gpu_name_means(nvml_name);
+	known = knowledge_or_built_in(known);
+	for (const struct gpu_kind *g = known->gpus; g->name; g++)
+		if (strcmp(g->name, nvml_name) == 0)
+			return g;
+	return gpu_name_means(known, nvml_name);
 }

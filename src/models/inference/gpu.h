@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "knowledge/gpus.h"
+#include "knowledge/knowledge.h"
 
 struct place {
 	const struct gpu_kind *gpu;
@@ -20,8 +20,9 @@ struct place {
 };
 
 /* "2x dgx-spark", "gb10 x2", "h100-sxm x8", "hgx-h200"; "2x hgx-h100" are two machines with all
- * their GPUs. -ENOENT: names no machine of the list. */
-int place_parse(struct arena *a, const char *text, struct place *out, struct err *e);
+ * their GPUs. -ENOENT: names no machine of the list. known: NULL: what is compiled in. */
+int place_parse(struct arena *a, const struct knowledge *known, const char *text, struct place *out,
+		struct err *e);
 /* Bytes of unified memory that the kernel shows: read from the machine, else what such ones show of
  * the data sheet's. The system's share is still in it. */
 double place_unified_bytes(const struct place *p);
@@ -33,15 +34,6 @@ double gpu_link_gbs(const struct gpu_kind *g, int gpus);
 /* GPUs of the fullest machine. */
 int place_per_node(const struct place *p);
 /* By NVML's name; NULL: not in the list. */
-const struct gpu_kind *gpu_kind_of(const char *nvml_name);
-
-/* From a name as people and drivers write it to a row of the table. Pure. */
-
-/* Letters and digits alone, in small letters. */
-void gpu_name_squeeze(char *to, size_t size, const char *s, size_t len);
-/* NULL: none, or a name that says more than is understood. */
-const struct gpu_kind *gpu_name_means(const char *text);
-/* The card whose name is a part of this one: not it, but the nearest. NULL: none. */
-const struct gpu_kind *gpu_name_near(const char *text);
+const struct gpu_kind *gpu_kind_of(const struct knowledge *known, const char *nvml_name);
 
 #endif

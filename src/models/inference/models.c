@@ -159,22 +159,21 @@ static double distance(const struct arch *a, double total, double active)
 	return (a->experts > 0) == likely ? d : d + 3;
 }
 
-static const struct arch *nearest(double total, double active)
+static const struct arch *nearest(const struct knowledge *known, double total, double active)
 {
 	const struct arch *best = NULL;
 	double least = 1e9;
 
-	for (size_t i = 0; i < n_model_rows; i++) {
-		const struct arch *a = &model_rows[i].a;
-		double d = distance(a, total, active);
+	for (const struct model_row *r = known->models; r->a.name; r++) {
+		double d = distance(&r->a, total, active);
 
 		if (d < least - 0.02)
-			least = d, best = a;
+			least = d, best = &r->a;
 	}
 	return best;
 }
 
-static const struct model_row *by_name(const char *name)
+static const struct model_row *by_name(const struct knowledge *known, const char *name)
 {
 	char words[256];
 	const struct model_row *best = NULL;
@@ -183,11 +182,11 @@ static const struct model_row *by_name(const char *name)
 
 	words_of_name(words, sizeof(words), name);
 	model_sizes(name, &total, &active);
-	for (size_t i = 0; i < n_model_rows; i++) {
-		size_t n = match_row(words, &model_rows[i], total);
+	for (const struct model_row *r = known->models; r->a.name; r++) {
+		size_t n = match_row(words, r, total);
 
 		if (n > most)
-			most = n, best = &model_rows[i];
+			most = n, best = r;
 	}
 	return best;
 }
@@ -211,13 +210,15 @@ static bool sees(const char *name)
 	return strstr(words, "-vl-") || strstr(words, "-vision-");
 }
 
-int model_find(struct arena *a, const char *name, const struct model_hint *hint, struct arch *out,
-	       const char **taken, struct err *e)
+int model_find(struct arena *a, const struct knowledge *known, const char *name,
+	       const struct model_hint *hint, struct arch *out, const char **taken, struct err *e)
 {
-	const struct model_row *r = by_name(name);
+	const struct model_row *r;
 	double total, active;
 	const struct arch *like;
 
+	known = knowledge_or_built_in(known);
+	r = by_name(known, name);
 	if (r) {
 		*out = r->a;
 		*taken = arena_printf(a, "%s, by its name (%s%s)%s", r->a.name, r->a.source,
@@ -243,7 +244,7 @@ int model_find(struct arena *a, const char *name, const struct model_hint *hint,
 		err_hint(e, "give its config.json or GGUF file instead of a name, or --params 8e9");
 		return -ENOENT;
 	}
-	like = nearest(total, active);
+	like = nearest(known, total, active);
 	*out = *like;
 	out->name = arena_strdup(a, name);
 	out->guessed = true;

@@ -82,6 +82,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 
 /* The machine of these facts as a place. -ENOENT: no GPU that is known. */
 struct machine;
-int place_of(struct arena *a, const struct machine *m, struct place *out, struct err *e);
+int place_of(struct arena *a, const struct knowledge *known, const struct machine *m,
+	     struct place *out, struct err *e);
 
 #endif

@@ -25,7 +25,7 @@ static int find_model(struct arena *a, const struct words *w, struct query *q, s
 	}
 	if (!w->model)
 		return err_set(e, -EINVAL, "no model is named");
-	r = model_find(a, w->model, &w->hint, &q->arch, &taken, e);
+	r = model_find(a, w->known, w->model, &w->hint, &q->arch, &taken, e);
 	if (r == 0)
 		note(q, arena_printf(a, "model: %s", taken));
 	return r;
@@ -185,7 +185,7 @@ static int find_place(struct arena *a, const struct words *w, struct query *q, s
 	if (w->place)
 		k->place = *w->place;
 	else if (w->on)
-		r = place_parse(a, w->on, &k->place, e);
+		r = place_parse(a, w->known, w->on, &k->place, e);
 	else
 		r = err_set(e, -EINVAL, "no machine is named");
 	if (r < 0)

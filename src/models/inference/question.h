@@ -11,6 +11,7 @@
 
 /* NULL and 0: not told, and then chosen; what was chosen is said. */
 struct words {
+	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *weights, *cache, *on, *engine;
 	const struct model_file *file; /* what was read from files: the name is not looked up */
 	double weight_bytes;	       /* of its files */

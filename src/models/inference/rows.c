@@ -137,8 +137,14 @@ static const char *reason_to_skip(const char **f, const struct words *w)
 	return NULL;
 }
 
-static void predict_row(struct arena *a, const char **f, const struct fits *fits,
-			struct row_result *r)
+struct reading {
+	struct arena *a;
+	const struct knowledge *known;
+	const struct fits *fits;
+	struct rows *out;
+};
+
+static void predict_row(const struct reading *g, const char **f, struct row_result *r)
 {
 	struct query q;
 	struct words w;
@@ -147,6 +153,7 @@ static void predict_row(struct arena *a, const char **f, const struct fits *fits
 	struct err e = { 0 };
 
 	words_of_row(f, &w);
+	w.known = g->known;
 	r->batch = w.batch;
 	r->prompt = w.prompt, r->output = w.output;
 	r->speculative = speaks_of_guesses(f[C_NOTES]);
@@ -154,8 +161,8 @@ static void predict_row(struct arena *a, const char **f, const struct fits *fits
 	r->skipped = reason_to_skip(f, &w);
 	if (r->skipped)
 		return;
-	if (question_make(a, &w, fits, &q, &e) < 0) {
-		r->skipped = arena_strdup(a, e.text);
+	if (question_make(g->a, &w, g->fits, &q, &e) < 0) {
+		r->skipped = arena_strdup(g->a, e.text);
 		return;
 	}
 	r->tp = q.ask.tp;
@@ -167,12 +174,6 @@ static void predict_row(struct arena *a, const char **f, const struct fits *fits
 	r->predicted[MEASURE_TPOT] = s.tpot;
 	r->predicted[MEASURE_THROUGHPUT] = s.throughput;
 }
-
-struct reading {
-	struct arena *a;
-	const struct fits *fits;
-	struct rows *out;
-};
 
 static void add_row(void *ctx, const char **cell, long line)
 {
@@ -189,16 +190,16 @@ static void add_row(void *ctx, const char **cell, long line)
 				     .weights = cell[C_WEIGHTS],
 				     .source = cell[C_SOURCE],
 				     .notes = cell[C_NOTES] };
-	predict_row(g->a, cell, g->fits, item);
+	predict_row(g, cell, item);
 }
 
-int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
-		 struct err *e)
+int rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
+		 const struct fits *fits, struct rows *out, struct err *e)
 {
 	static const int needed[] = { C_MODEL, C_HARDWARE };
 	const struct table t = { column_names, COLUMNS, needed, sizeof(needed) / sizeof(needed[0]),
 				 MOST_ROWS };
 
 	*out = (struct rows){ 0 };
-	return table_read(a, &t, csv, add_row, &(struct reading){ a, fits, out }, e);
+	return table_read(a, &t, csv, add_row, &(struct reading){ a, known, fits, out }, e);
 }

@@ -32,7 +32,7 @@ struct rows {
 };
 
 /* Reads and predicts; at most 100,000 rows. -EINVAL names the line. */
-int rows_predict(struct arena *a, const char *csv, const struct fits *fits, struct rows *out,
-		 struct err *e);
+int rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
+		 const struct fits *fits, struct rows *out, struct err *e);
 
 #endif

@@ -568,7 +568,7 @@ static int find_model(struct arena *a, const struct train_words *w, struct train
 	}
 	if (!w->model)
 		return err_set(e, -EINVAL, "which model is to be trained?");
-	r = model_find(a, w->model, &w->hint, &q->arch, &taken, e);
+	r = model_find(a, w->known, w->model, &w->hint, &q->arch, &taken, e);
 	if (r == 0 && taken)
 		train_note(q, taken);
 	return r;
@@ -580,7 +580,7 @@ static int find_place(struct arena *a, const struct train_words *w, struct train
 	int r;
 
 	if (w->on) {
-		if ((r = place_parse(a, w->on, &q->place, e)) < 0)
+		if ((r = place_parse(a, w->known, w->on, &q->place, e)) < 0)
 			return r;
 	} else if (w->place) {
 		q->place = *w->place;

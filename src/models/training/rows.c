@@ -145,9 +145,16 @@ static void round_batch(struct train_words *w)
 		w->global_batch = each / w->micro_batch * w->micro_batch * dp;
 }
 
-static void predict_row(struct arena *a, const char **f, const struct train_fit *fit,
-			struct train_row *r)
+struct reading {
+	struct arena *a;
+	const struct knowledge *known;
+	const struct train_fit *fit;
+	struct train_rows *out;
+};
+
+static void predict_row(const struct reading *g, const char **f, struct train_row *r)
 {
+	struct arena *a = g->a;
 	struct model_file file = { 0 };
 	struct train_answer *p = ARENA_NEW(a, struct train_answer);
 	struct train_question *q = ARENA_NEW(a, struct train_question);
@@ -155,6 +162,7 @@ static void predict_row(struct arena *a, const char **f, const struct train_fit 
 	struct err e = { 0 };
 
 	words_of_row(f, &w);
+	w.known = g->known;
 	round_batch(&w);
 	if (r->measured <= 0 || !w.micro_batch || !w.global_batch || !w.gpus) {
 		r->skipped = "batches, GPUs or the measured rate are not told";
@@ -171,7 +179,7 @@ static void predict_row(struct arena *a, const char **f, const struct train_fit 
 		r->skipped = arena_strdup(a, e.text);
 		return;
 	}
-	q->fit = fit;
+	q->fit = g->fit;
 	if (strcmp(f[C_TRAINED], "lora") == 0)
 		q->trained = LORA_PART * arch_parts(&q->arch).total;
 	train_predict(a, q, p);
@@ -184,12 +192,6 @@ static void predict_row(struct arena *a, const char **f, const struct train_fit 
 	r->fits = p->memory.fits;
 	r->memory_predicted = p->memory.total / 1024 / 1024 / 1024;
 }
-
-struct reading {
-	struct arena *a;
-	const struct train_fit *fit;
-	struct train_rows *out;
-};
 
 static void add_row(void *ctx, const char **cell, long line)
 {
@@ -207,16 +209,16 @@ static void add_row(void *ctx, const char **cell, long line)
 				 .url = cell[C_URL],
 				 .measured = table_number(cell[C_RATE]),
 				 .memory = table_number(cell[C_MEMORY]) };
-	predict_row(g->a, cell, g->fit, r);
+	predict_row(g, cell, r);
 }
 
-int train_rows_predict(struct arena *a, const char *csv, const struct train_fit *fit,
-		       struct train_rows *out, struct err *e)
+int train_rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
+		       const struct train_fit *fit, struct train_rows *out, struct err *e)
 {
 	static const int needed[] = { C_MODEL, C_HARDWARE, C_RATE, C_GPUS };
 	const struct table t = { column_names, COLUMNS, needed, sizeof(needed) / sizeof(needed[0]),
 				 TRAIN_ROWS_MAX };
 
 	*out = (struct train_rows){ 0 };
-	return table_read(a, &t, csv, add_row, &(struct reading){ a, fit, out }, e);
+	return table_read(a, &t, csv, add_row, &(struct reading){ a, known, fit, out }, e);
 }

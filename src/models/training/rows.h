@@ -31,8 +31,8 @@ struct train_rows {
 #define TRAIN_ROWS_MAX 20000
 
 /* -EINVAL names the line. fit: NULL: the built-in constants. */
-int train_rows_predict(struct arena *a, const char *csv, const struct train_fit *fit,
-		       struct train_rows *out, struct err *e);
+int train_rows_predict(struct arena *a, const struct knowledge *known, const char *csv,
+		       const struct train_fit *fit, struct train_rows *out, struct err *e);
 /*
  * A shape in one word: layers:hidden:heads:kv_heads:inner:matrices:vocabulary[:tied]. -EINVAL names
  * what is wrong.

@@ -142,6 +142,7 @@ struct train_question {
 /* What people write; NULL, 0: not told, then chosen, and the choice is a note. -1 of a switch:
  * not told. */
 struct train_words {
+	const struct knowledge *known; /* models and GPUs; NULL: what is compiled in */
 	const char *model, *on;
 	const struct model_file *file; /* what was read: the name is not looked up */
 	const struct place *place;     /* of facts: on is not read */

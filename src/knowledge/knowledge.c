@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of files over those that are compiled in. It knows places and order, not what rows mean. */
+#include "knowledge/knowledge.h"
+
+#include <string.h>
+
+#include "base/rows.h"
+#include "machine/host/host.h"
+
+const struct knowledge knowledge_built_in = { .gpus = gpu_kinds, .models = model_rows };
+
+enum { FOLDERS = 3 };
+
+struct knowledge_reading {
+	struct arena *a;
+	struct host *h;
+	const char *folders[FOLDERS]; /* later ones win; NULL: it has none */
+	knowledge_warn *warn;
+	void *ctx;
+};
+
+static const char *environment(struct knowledge_reading *g, const char *name)
+{
+	struct answer v;
+
+	if (host_ask(g->h, "env", "", name, &v) || v.kind != ANSWER_TEXT || v.text[0] != '/')
+		return NULL;
+	return arena_strdup(g->a, v.text);
+}
+
+static const char *user_folder(struct knowledge_reading *g)
+{
+	const char *config = environment(g, "XDG_CONFIG_HOME"), *home;
+
+	if (config)
+		return arena_printf(g->a, "%s/gputune/knowledge", config);
+	home = environment(g, "HOME");
+	return home ? arena_printf(g->a, "%s/.config/gputune/knowledge", home) : NULL;
+}
+
+/* The rows of a file; none where there is none, or it is wrong. */
+static struct row_list read_file(struct knowledge_reading *g, const struct row_table *t,
+				 const char *folder)
+{
+	const char *path = arena_printf(g->a, "%s/%s.rows", folder, t->name);
+	struct row_list rows = { 0 };
+	struct err e = { 0 };
+	size_t len;
+	char *text;
+	int code = host_read(g->h, path, ROW_BYTES_MAX, g->a, &text, &len);
+
+	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
+		return rows;
+	if (code)
+		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
+	else
+		code = rows_read(g->a, t, text, len, path, &rows, &e);
+	if (code && !e.hint[0])
+		err_hint(&e, "no row of this file is used");
+	if (code)
+		g->warn(g->ctx, &e);
+	return rows;
+}
+
+static char *row_at(const struct row_table *t, const struct row_list *rows, size_t i)
+{
+	return (char *)rows->items + i * t->size;
+}
+
+static const char *name_of(const struct row_table *t, const char *row)
+{
+	return *(const char *const *)(const void *)(row + t->columns[0].offset);
+}
+
+/* The row of this name; NULL: none. */
+static char *row_named(const struct row_table *t, const struct row_list *rows, const char *name)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (strcmp(name_of(t, row_at(t, rows, i)), name) == 0)
+			return row_at(t, rows, i);
+	return NULL;
+}
+
+/* New rows before all others, the rest in the place of those with their names. */
+static void lay_over(struct arena *a, const struct row_table *t, struct row_list *under,
+		     const struct row_list *over)
+{
+	struct row_list all = { .items = arena_array(a, under->n + over->n + 1, t->size) };
+
+	for (size_t i = 0; i < over->n; i++)
+		if (!row_named(t, under, name_of(t, row_at(t, over, i))))
+			memcpy(row_at(t, &all, all.n++), row_at(t, over, i), t->size);
+	for (size_t i = 0; i < under->n; i++) {
+		const char *own = row_at(t, under, i), *other = row_named(t, over, name_of(t, own));
+
+		memcpy(row_at(t, &all, all.n++), other ? other : own, t->size);
+	}
+	*under = all;
+}
+
+static const void *read_table(struct knowledge_reading *g, const struct row_table *t,
+			      const void *built_in, size_t n)
+{
+	struct row_list all = { .items = (void *)(uintptr_t)built_in, .n = n };
+
+	for (size_t i = 0; i < FOLDERS; i++) {
+		struct row_list rows = { 0 };
+
+		if (g->folders[i])
+			rows = read_file(g, t, g->folders[i]);
+		if (rows.n)
+			lay_over(g->a, t, &all, &rows);
+	}
+	return all.items;
+}
+
+void knowledge_read(struct arena *a, struct host *h, knowledge_warn *warn, void *ctx,
+		    struct knowledge *out)
+{
+	struct knowledge_reading g = { .a = a, .h = h, .warn = warn, .ctx = ctx };
+
+	g.folders[0] = KNOWLEDGE_FOLDER;
+	g.folders[1] = "/etc/gputune/knowledge";
+	g.folders[2] = user_folder(&g);
+	out->gpus = read_table(&g, &gpu_table, gpu_kinds, n_gpu_kinds);
+	out->models = read_table(&g, &model_table, model_rows, n_model_rows);
+}
