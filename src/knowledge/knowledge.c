@@ -9,6 +9,8 @@
 
 const struct knowledge knowledge_built_in = { .gpus = gpu_kinds, .models = model_rows };
 
+const char knowledge_package[] = KNOWLEDGE_FOLDER;
+
 enum { FOLDERS = 3 };
 
 struct knowledge_reading {
@@ -119,7 +121,7 @@ void knowledge_read(struct arena *a, struct host *h, knowledge_warn *warn, void 
 {
 	struct knowledge_reading g = { .a = a, .h = h, .warn = warn, .ctx = ctx };
 
-	g.folders[0] = KNOWLEDGE_FOLDER;
+	g.folders[0] = knowledge_package;
 	g.folders[1] = "/etc/gputune/knowledge";
 	g.folders[2] = user_folder(&g);
 	out->gpus = read_table(&g, &gpu_table, gpu_kinds, n_gpu_kinds);

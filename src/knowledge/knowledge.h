@@ -28,11 +28,14 @@ static inline const struct knowledge *knowledge_or_built_in(const struct knowled
 	return k ? k : &knowledge_built_in;
 }
 
+/* The folder of a data package: its rows lie over those that are compiled in. */
+extern const char knowledge_package[];
+
 /* A file that is not used, as a whole, and why. */
 typedef void knowledge_warn(void *ctx, const struct err *e);
 
 /*
- * Reads /usr/share/gputune/knowledge, /etc/gputune/knowledge and the user's configuration folder,
+ * Reads the data package's folder, /etc/gputune/knowledge and the user's configuration folder,
  * each NAME.rows of it, in this order: a row takes the place of one before it that has its name.
  * h: the machine of the person who asks, whatever machine is asked about.
  */

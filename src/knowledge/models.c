@@ -7,7 +7,7 @@
 static const struct row_column model_columns[] = {
 	ROW_NAME(M, a.name, .meaning = "as its maker writes it"),
 	ROW_TEXT(M, keys, "keys", .required = true,
-		 .meaning = "words of its names in order, as \"qwen3|8b\", with blanks between "
+		 .meaning = "words of its names in order, a bar between words, a blank between "
 			    "alternatives"),
 	ROW_COUNT(M, a.layers, "layers", .min = 1, .max = 4096, .required = true,
 		  .meaning = "layers of all kinds"),

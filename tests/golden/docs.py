@@ -91,6 +91,7 @@ ELSEWHERE = (
     (r"^stack wheelhouse", "stack.py", '"wheelhouse"'),
     (r"^diagnose --attach", "diagnose.py", '"--attach"'),
     (r"^watch( --format json)?$", "watch.py", "watch"),
+    (r"^predict .*acme/", "knowledge.py", "KNOWLEDGE.md"),
 )
 # Verbs that are told which machine: without it they would look at the one that the test runs on.
 HOSTED = {"show", "check", "explain", "plan", "apply", "undo", "status", "history", "verify", "persist", "doctor", "generate", "lint", "watch",

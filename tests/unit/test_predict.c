@@ -547,7 +547,7 @@ static void test_rows(void **state)
 	assert_non_null(r.items[0].skipped);
 	assert_int_equal(
 		rows_predict(
-			&a,
+			&a, NULL,
 			"decode_tok_s,batch_or_concurrency,model,hardware,weight_format,notes\r\n"
 			"50,1,Qwen3-8B,gb10 x1,fp8,\"a \"\"b\"\"\"\r\n"
 			"90,4,Qwen3-8B,gb10 x1,fp8,with MTP\r\n",
@@ -560,7 +560,7 @@ static void test_rows(void **state)
 	assert_true(r.items[1].speculative && !r.items[0].speculative);
 	assert_string_equal(r.items[0].notes, "a \"b\"");
 	/* Tokens that no request has: the row is left out, and says why. */
-	assert_int_equal(rows_predict(&a,
+	assert_int_equal(rows_predict(&a, NULL,
 				      "model,hardware,batch_or_concurrency,prompt_len,notes\n"
 				      "qwen3-8b,h200 x1,1,111111111111111,\n"
 				      "qwen3-8b,h200 x1,1,512,depth=1e300\n"
