@@ -95,8 +95,8 @@ struct row_column {
 struct row_table {
 	const char *name;		 /* "gpus": of gpus.rows */
 	const char *type, *array, *many; /* in C: "struct gpu_kind", "gpu_kinds", "n_gpu_kinds" */
-	const char *header;		 /* that declares them; the array ends with a row without a name */
-	size_t size;			 /* of a row */
+	const char *header; /* that declares them; the array ends with a row without a name */
+	size_t size;	    /* of a row */
 	const struct row_column *columns;
 	size_t n_columns;
 	bool repeats; /* several rows may have one name */
@@ -105,7 +105,8 @@ struct row_table {
 	const char *(*finish)(void *row);
 };
 
-/* The table of NAME.rows, whose rows are the array c_array of struct row_type. */
+/* The table of NAME.rows, whose rows are the array c_array; then .finish = ... or .repeats = ...,
+ * one of them at least. */
 #define ROW_TABLE(file, row_type, c_array, c_header, row_columns, ...)                             \
 	{                                                                                          \
 		.name = (file), .type = #row_type, .array = #c_array, .many = "n_" #c_array,       \

@@ -27,5 +27,6 @@ static const struct row_column type_columns[] = {
 	ROW_COUNT(T, inputs, "inputs", .max = 1 << 20, .meaning = "hidden_size_per_layer_input"),
 };
 
-const struct row_table model_type_table = ROW_TABLE("model_types", struct model_type, model_types,
-						    "knowledge/model_types.h", type_columns);
+const struct row_table model_type_table =
+	ROW_TABLE("model_types", struct model_type, model_types, "knowledge/model_types.h",
+		  type_columns, .finish = NULL);
