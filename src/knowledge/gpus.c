@@ -25,6 +25,10 @@ static const struct row_column gpu_columns[] = {
 		 .meaning = "INT8, without sparsity; 0: it has none"),
 	ROW_REAL(G, fp32, "fp32", .max = 1e6, .unit = "TFLOP/s",
 		 .meaning = "FP32 without tensor cores; not told: a sixteenth of half"),
+	ROW_REAL(G, tf32, "tf32", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "TF32, without sparsity; with it the row is a limit of benches"),
+	ROW_REAL(G, fp64, "fp64", .max = 1e6, .unit = "TFLOP/s",
+		 .meaning = "FP64, with tensor cores where it has such"),
 	ROW_REAL(G, link, "link", .max = 1e5, .unit = "GB/s",
 		 .meaning = "one way to another GPU of the same machine; 0: none is there"),
 	ROW_COUNT(G, per_node, "per_node", .min = 1, .max = 1024, .required = true,
@@ -38,15 +42,19 @@ static const struct row_column gpu_columns[] = {
 	ROW_FLAG(G, measured, "measured", .meaning = "predictions were calibrated on runs on it"),
 	ROW_TEXT(G, source, "source", .required = true, .meaning = "where the figures are from"),
 	ROW_DATE(G, date, "date", .required = true, .meaning = "of the source"),
+	ROW_TEXT(G, math_source, "math_source",
+		 .meaning = "where half to fp64 are from; not told: source"),
 };
 
 static const char *finish_gpu(void *row)
 {
-	const struct gpu_kind *g = row;
+	struct gpu_kind *g = row;
 
 	for (const char *s = g->keys; *s; s++)
 		if (*s != ' ' && !isdigit((unsigned char)*s) && !islower((unsigned char)*s))
 			return "keys are of small letters and digits, with blanks between";
+	if (!g->math_source)
+		g->math_source = g->source;
 	return NULL;
 }
 

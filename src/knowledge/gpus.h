@@ -12,6 +12,8 @@ struct gpu_kind {
 	double memory, bandwidth;
 	double half, fp8, fp4, int8;
 	double fp32;   /* without tensor cores; 0: not told */
+	double tf32;   /* 0: not told; the benches of products take rows that tell it */
+	double fp64;   /* with tensor cores where it has such */
 	double link;   /* one way to another GPU of the same machine; 0: none is there */
 	int per_node;  /* GPUs of a machine, or of a rack that one link joins */
 	int joined;    /* GPUs that the link joins, PCIe the others; 0: all of a machine */
@@ -21,6 +23,7 @@ struct gpu_kind {
 	bool measured; /* runs on it are rows of measured.csv: constants and intervals are of them
 			*/
 	const char *source, *date;
+	const char *math_source; /* of half to fp64 */
 };
 
 extern const struct row_table gpu_table;

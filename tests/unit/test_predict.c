@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/gemm_search.h"
 #include "models/inference/predict.h"
 #include "models/inference/rows.h"
 #include "models/inference/sweep.h"
@@ -584,28 +583,6 @@ static void test_rows(void **state)
 	(void)state;
 }
 
-/* The data sheets of the benches and of the predictor say the same of the same chip. */
-static void test_sheets(void **state)
-{
-	size_t same = 0;
-
-	for (size_t i = 0; i < gemm_sheet_count; i++)
-		for (size_t k = 0; k < n_gpu_kinds; k++) {
-			const struct gemm_sheet *s = &gemm_sheets[i];
-			const struct gpu_kind *g = &gpu_kinds[k];
-
-			if (strcmp(s->gpu, g->name) != 0)
-				continue;
-			same++;
-			close_to(g->name, g->half, s->half, 1e-9);
-			close_to(g->name, g->fp8, s->fp8, 1e-9);
-			close_to(g->name, g->fp4, s->fp4, 1e-9);
-			close_to(g->name, g->int8, s->int8, 1e-9);
-		}
-	assert_true(same >= 6);
-	(void)state;
-}
-
 /* Guesses ahead: all right, and none. */
 static void test_guesses(void **state)
 {
@@ -909,7 +886,6 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_guesses),
-		cmocka_unit_test(test_sheets),
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_answered),

@@ -16,7 +16,7 @@
 #include "models/inference/predict.h"
 #include "models/inference/page_roofline.h"
 #include "base/text.h"
-#include "measure/bench/gemm_search.h"
+#include "measure/bench/gemm_type.h"
 
 /* The machine under whose roofs things stand; digest NULL: --on names it. */
 static int find_machine(struct run *r, struct host *h, struct place *p, const char **digest)
@@ -191,19 +191,15 @@ static void sheet(struct roof_limit *l, double v, const char *source)
 }
 
 /* What the data sheet of a card says of formats that inference does not need. */
-static void more_sheets(struct roof *roof, const char *gpu)
+static void more_sheets(struct roof *roof, const struct gpu_kind *g)
 {
-	for (size_t i = 0; i < gemm_sheet_count; i++) {
-		const struct gemm_sheet *s = &gemm_sheets[i];
-
-		if (strcmp(s->gpu, gpu) != 0)
-			continue;
-		sheet(&roof->math[ROOF_FP64_TENSOR], s->fp64, s->source);
-		/* Units of FP64 besides tensor cores: half of those of FP32 where there are any. */
-		sheet(&roof->math[ROOF_FP64], fmin(s->fp64, s->fp32 / 2), s->source);
-		sheet(&roof->math[ROOF_FP32], s->fp32, s->source);
-		sheet(&roof->math[ROOF_TF32], s->tf32, s->source);
-	}
+	if (g->tf32 <= 0)
+		return;
+	sheet(&roof->math[ROOF_FP64_TENSOR], g->fp64, g->math_source);
+	/* Units of FP64 besides tensor cores: half of those of FP32 where there are any. */
+	sheet(&roof->math[ROOF_FP64], fmin(g->fp64, g->fp32 / 2), g->math_source);
+	sheet(&roof->math[ROOF_FP32], g->fp32, g->math_source);
+	sheet(&roof->math[ROOF_TF32], g->tf32, g->math_source);
 }
 
 void roof_of(struct run *r, const struct bench_facts *f, const struct place *place,
@@ -229,7 +225,7 @@ void roof_of(struct run *r, const struct bench_facts *f, const struct place *pla
 	sheet(&out->math[ROOF_FP8], g->fp8, g->source);
 	sheet(&out->math[ROOF_FP4], g->fp4, g->source);
 	sheet(&out->math[ROOF_INT8], g->int8, g->source);
-	more_sheets(out, g->name);
+	more_sheets(out, g);
 	/* Within the GPU each byte is read and written. */
 	if (out->memory.value > 0)
 		out->copy[COPY_D2D] =

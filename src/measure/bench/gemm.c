@@ -464,7 +464,7 @@ static unsigned gemm_cc(const struct gpu_place *p)
 
 struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, const char *gpu)
 {
-	const struct gemm_sheet *sheet;
+	const struct gpu_kind *sheet;
 	double v = gemm_peak_sheet(t, gpu, &sheet);
 
 	if (!sheet)
@@ -475,7 +475,7 @@ struct bench_limit gemm_limit_of(struct arena *a, const struct gemm_type *t, con
 				     arena_printf(a, "data sheet, %s: %s, %s",
 						  t->sparse ? "two zeros in four elements"
 							    : "dense",
-						  sheet->source, sheet->date) };
+						  sheet->math_source, sheet->date) };
 }
 
 const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm_dims d,

@@ -438,8 +438,8 @@ int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err *e)
 }
 
 /*
- * Two tables. Operations a clock follow from the data sheets by dividing by multiprocessors and
- * the clock that the sheet goes with; the test holds both tables together.
+ * Operations a clock follow from the data sheets (knowledge/gpus.rows) by dividing by
+ * multiprocessors and the clock that the sheet goes with; the test holds both tables together.
  */
 
 #define BY_SHEET "from the data sheet, multiprocessors and boost clock"
@@ -455,28 +455,6 @@ const struct gemm_unit_row gemm_units[] = {
 	  "counts sparsity" },
 };
 const size_t gemm_unit_count = sizeof(gemm_units) / sizeof(gemm_units[0]);
-
-const struct gemm_sheet gemm_sheets[] = {
-	{ "NVIDIA H200", 67, 67, 494.5, 989, 1979, 0, 1979, "NVIDIA, H200 data sheet", "2024" },
-	{ "NVIDIA H100 80GB HBM3", 67, 67, 494.5, 989, 1979, 0, 1979, "NVIDIA, H100 data sheet",
-	  "2023" },
-	{ "NVIDIA B200", 37, 75, 1125, 2250, 4500, 9000, 4500, "NVIDIA, HGX B200 data sheet",
-	  "2025" },
-	{ "NVIDIA A100-SXM4-80GB", 19.5, 19.5, 156, 312, 0, 0, 624, "NVIDIA, A100 data sheet",
-	  "2021" },
-	{ "NVIDIA A100-SXM4-40GB", 19.5, 19.5, 156, 312, 0, 0, 624, "NVIDIA, A100 data sheet",
-	  "2021" },
-	{ "NVIDIA RTX 6000 Ada Generation", 0, 91.1, 182.1, 364.2, 728.5, 0, 728.5,
-	  "NVIDIA, RTX 6000 Ada data sheet, without sparsity", "2023" },
-	{ "NVIDIA L40S", 0, 91.6, 183, 362, 733, 0, 733, "NVIDIA, L40S data sheet", "2023" },
-	{ "NVIDIA GeForce RTX 4090", 0, 82.6, 82.6, 165, 330, 0, 661,
-	  "NVIDIA, Ada architecture paper, with sums in FP32, without sparsity", "2022" },
-	{ "NVIDIA GeForce RTX 5090", 0, 104.8, 104.8, 210, 419, 1676, 838,
-	  "NVIDIA, RTX Blackwell architecture paper, with sums in FP32, without sparsity", "2025" },
-	{ "NVIDIA GB10", 0, 31, 62, 125, 250, 500, 250,
-	  "NVIDIA, DGX Spark: one petaflop of sparse FP4; the others follow by halves", "2025" },
-};
-const size_t gemm_sheet_count = sizeof(gemm_sheets) / sizeof(gemm_sheets[0]);
 
 /* Both tables have the columns in the same order. */
 enum column { FP64, FP32, TF32, HALF, FP8, FP4, INT8 };
@@ -526,17 +504,16 @@ double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, uns
 	return 0;
 }
 
-double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s)
+double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gpu_kind **s)
 {
 	*s = NULL;
-	for (size_t i = 0; i < gemm_sheet_count; i++) {
-		const struct gemm_sheet *r = &gemm_sheets[i];
+	for (const struct gpu_kind *g = gpu_kinds; g->name; g++) {
 		const double tera[] = {
-			r->fp64, r->fp32, r->tf32, r->half, r->fp8, r->fp4, r->int8
+			g->fp64, g->fp32, g->tf32, g->half, g->fp8, g->fp4, g->int8
 		};
 
-		if (strcmp(r->gpu, gpu) == 0 && tera[column_of(t)] > 0) {
-			*s = r;
+		if (strcmp(g->name, gpu) == 0 && g->tf32 > 0 && tera[column_of(t)] > 0) {
+			*s = g;
 			/* Sheets say the double for two zeros in four. */
 			return tera[column_of(t)] * (t->sparse ? 2 : 1);
 		}

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "knowledge/gpus.h"
 #include "measure/bench/gemm_unit.h"
 #include "measure/bench/gemm_type.h"
 
@@ -53,23 +54,15 @@ struct gemm_unit_row {
 	const char *source;
 };
 
-/* Dense TFLOP/s of a whole card. */
-struct gemm_sheet {
-	const char *gpu; /* NVML's name */
-	double fp64, fp32, tf32, half, fp8, fp4, int8;
-	const char *source, *date;
-};
-
 extern const struct gemm_unit_row gemm_units[];
 extern const size_t gemm_unit_count;
-extern const struct gemm_sheet gemm_sheets[];
-extern const size_t gemm_sheet_count;
 
 /* TFLOP/s at this clock, of a sparse product as if it had no zeros; 0 when the chip or the format
  * is not known. gpu is NVML's name: GeForce chips have other rates than professional ones. */
 double gemm_peak_at(const struct gemm_type *t, const char *gpu, unsigned cc, unsigned sms,
 		    double mhz);
-/* 0 and *s NULL when no sheet is known or it says nothing of the format. */
-double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gemm_sheet **s);
+/* By data sheet, of rows that tell TF32 too. 0 and *s NULL when no sheet is known or it says
+ * nothing of the format. */
+double gemm_peak_sheet(const struct gemm_type *t, const char *gpu, const struct gpu_kind **s);
 
 #endif
