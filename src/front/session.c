@@ -71,10 +71,8 @@ const struct knowledge *run_knowledge(struct run *r)
 		return r->known;
 	k = ARENA_NEW(&r->arena, struct knowledge);
 	h = run_live(r);
-	knowledge_read(&r->arena, h, warn_of_rows, NULL, k);
+	knowledge_read(&r->arena, h, r->value[OPT_HOST] != NULL, warn_of_rows, NULL, k);
 	host_close(h);
-	if (r->value[OPT_HOST])
-		k->gpus = knowledge_built_in.gpus;
 	r->known = k;
 	return k;
 }

@@ -11,7 +11,8 @@ const struct knowledge knowledge_built_in = { .gpus = gpu_kinds, .models = model
 
 const char knowledge_package[] = KNOWLEDGE_FOLDER;
 
-enum { FOLDERS = 3 };
+/* The package's folder is the first of them. */
+enum { PACKAGE = 1, FOLDERS = 3 };
 
 struct knowledge_reading {
 	struct arena *a;
@@ -101,11 +102,11 @@ static void lay_over(struct arena *a, const struct row_table *t, struct row_list
 }
 
 static const void *read_table(struct knowledge_reading *g, const struct row_table *t,
-			      const void *built_in, size_t n)
+			      const void *built_in, size_t n, size_t folders)
 {
 	struct row_list all = { .items = (void *)(uintptr_t)built_in, .n = n };
 
-	for (size_t i = 0; i < FOLDERS; i++) {
+	for (size_t i = 0; i < folders; i++) {
 		struct row_list rows = { 0 };
 
 		if (g->folders[i])
@@ -116,7 +117,7 @@ static const void *read_table(struct knowledge_reading *g, const struct row_tabl
 	return all.items;
 }
 
-void knowledge_read(struct arena *a, struct host *h, knowledge_warn *warn, void *ctx,
+void knowledge_read(struct arena *a, struct host *h, bool captured, knowledge_warn *warn, void *ctx,
 		    struct knowledge *out)
 {
 	struct knowledge_reading g = { .a = a, .h = h, .warn = warn, .ctx = ctx };
@@ -124,6 +125,7 @@ void knowledge_read(struct arena *a, struct host *h, knowledge_warn *warn, void 
 	g.folders[0] = knowledge_package;
 	g.folders[1] = "/etc/gputune/knowledge";
 	g.folders[2] = user_folder(&g);
-	out->gpus = read_table(&g, &gpu_table, gpu_kinds, n_gpu_kinds);
-	out->models = read_table(&g, &model_table, model_rows, n_model_rows);
+	out->gpus =
+		read_table(&g, &gpu_table, gpu_kinds, n_gpu_kinds, captured ? PACKAGE : FOLDERS);
+	out->models = read_table(&g, &model_table, model_rows, n_model_rows, FOLDERS);
 }

@@ -37,9 +37,11 @@ typedef void knowledge_warn(void *ctx, const struct err *e);
 /*
  * Reads the data package's folder, /etc/gputune/knowledge and the user's configuration folder,
  * each NAME.rows of it, in this order: a row takes the place of one before it that has its name.
- * h: the machine of the person who asks, whatever machine is asked about.
+ * h: the machine of the person who asks, whatever machine is asked about. captured: it is asked
+ * about a captured machine, whose GPUs are those of the data package alone, so that everybody gets
+ * the same; a model is part of the question.
  */
-void knowledge_read(struct arena *a, struct host *h, knowledge_warn *warn, void *ctx,
+void knowledge_read(struct arena *a, struct host *h, bool captured, knowledge_warn *warn, void *ctx,
 		    struct knowledge *out);
 
 #endif

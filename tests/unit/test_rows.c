@@ -349,13 +349,13 @@ static void test_added(void **state)
 	struct prediction p;
 	struct err e = { 0 };
 
-	knowledge_read(&a, h, count_warning, &w, &k);
+	knowledge_read(&a, h, false, count_warning, &w, &k);
 	assert_int_equal(w.n, 0);
 	assert_ptr_equal(k.gpus, gpu_kinds);
 	assert_ptr_equal(k.models, model_rows);
 	memory_file(h, SITE "gpus.rows", GPU_ROW);
 	memory_file(h, SITE "models.rows", MODEL_ROW("36"));
-	knowledge_read(&a, h, count_warning, &w, &k);
+	knowledge_read(&a, h, false, count_warning, &w, &k);
 	assert_int_equal(w.n, 0);
 	fits_default(&fits);
 	assert_int_equal(question_make(&a, &words, &fits, &q, &e), 0);
@@ -390,7 +390,7 @@ static void test_order(void **state)
 	memory_file(h, SITE "gpus.rows",
 		    "\"NVIDIA L4\" keys=l4 memory=24 bandwidth=301 half=121 per_node=8 source=x "
 		    "date=2026\n");
-	knowledge_read(&a, h, count_warning, &w, &k);
+	knowledge_read(&a, h, false, count_warning, &w, &k);
 	assert_int_equal(w.n, 0);
 	assert_string_equal(k.models[0].a.name, "Acme-1B");
 	assert_string_equal(k.models[1].a.name, "Acme-9B");
@@ -401,8 +401,15 @@ static void test_order(void **state)
 	while (k.gpus[n].name)
 		n++;
 	assert_int_equal(n, n_gpu_kinds);
+	knowledge_read(&a, h, true, count_warning, &w, &k);
+	assert_ptr_equal(k.gpus, gpu_kinds);
+	assert_int_equal(k.models[1].a.layers, 31);
+	memory_file(h, arena_printf(&a, "%s/gpus.rows", knowledge_package), GPU_ROW);
+	knowledge_read(&a, h, true, count_warning, &w, &k);
+	assert_string_equal(k.gpus[0].name, "Acme X1");
+	assert_true(gpu_kind_of(&k, "NVIDIA L4")->bandwidth < 300.5);
 	memory_file(h, SITE "models.rows", MODEL_ROW("32") "Acme-1B keys=acme|1b\n");
-	knowledge_read(&a, h, count_warning, &w, &k);
+	knowledge_read(&a, h, false, count_warning, &w, &k);
 	assert_int_equal(w.n, 1);
 	assert_string_equal(w.last.text, SITE "models.rows:2: row \"Acme-1B\": layers is missing");
 	assert_int_equal(k.models[0].a.layers, 30);

@@ -328,8 +328,7 @@ struct host *run_host(struct run *r);
 /* This machine, as far as this process may look at it. */
 struct host *run_live(const struct run *r);
 /* Models and GPUs, with those of the site's and the user's own files; a file that is wrong is said
- * to be so. Of --host the GPUs that are compiled in: a captured machine gives the same everywhere.
- */
+ * to be so. The GPU of a captured machine is of none of these: knowledge.h. */
 const struct knowledge *run_knowledge(struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
  * EXIT_BLIND after complaining. */
