@@ -73,33 +73,40 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* A word, quoted or not, into arena memory; *at becomes what follows it. what: in sentences. */
-static int read_word(struct rows_reading *r, const char **at, const char *what, const char **out)
+/* A word, quoted or not, in arena memory; *at becomes what follows it. what: in sentences. NULL: it
+ * is refused. */
+static const char *read_word(struct rows_reading *r, const char **at, const char *what)
 {
 	char buf[ROW_VALUE_MAX + 1];
-	const char *s = *at;
+	const char *s = *at, *wrong = NULL;
 	bool quoted = *s == '"';
 	size_t n = 0;
 
-	for (s += quoted; *s && (quoted ? *s != '"' : !is_blank(*s)); s++) {
+	for (s += quoted; !wrong && *s && (quoted ? *s != '"' : !is_blank(*s)); s++) {
 		if (quoted && *s == '\\' && *++s != '"' && *s != '\\')
-			return rows_refuse(r, "%.40s: \\ stands before \" or \\ alone", what);
-		if (!quoted && (*s == '"' || *s == '\\'))
-			return rows_refuse(r, "%.40s: %c stands in quotes alone", what, *s);
-		if (n == ROW_VALUE_MAX)
-			return rows_refuse(r, "%.40s: longer than %d bytes", what, ROW_VALUE_MAX);
-		buf[n++] = *s;
+			wrong = "\\ stands before \" or \\ alone";
+		else if (!quoted && (*s == '"' || *s == '\\'))
+			wrong = "\" and \\ stand in quotes alone";
+		else if (n == ROW_VALUE_MAX)
+			wrong = "longer than 1024 bytes";
+		else
+			buf[n++] = *s;
 	}
-	if (quoted && *s++ != '"')
-		return rows_refuse(r, "%.40s: the quote is not closed", what);
-	if (*s && !is_blank(*s))
-		return rows_refuse(r, "%.40s: a blank has to follow the closing quote", what);
-	if (!n && !quoted)
-		return rows_refuse(r, "%.40s: empty", what);
-	*out = arena_strndup(r->a, buf, n);
+	if (!wrong && quoted && *s++ != '"')
+		wrong = "the quote is not closed";
+	else if (!wrong && *s && !is_blank(*s))
+		wrong = "a blank has to follow the closing quote";
+	else if (!wrong && !n && !quoted)
+		wrong = "empty";
+	if (wrong) {
+		rows_refuse(r, "%.40s: %s", what, wrong);
+		return NULL;
+	}
 	*at = s;
-	return 0;
+	return arena_strndup(r->a, buf, n);
 }
+
+_Static_assert(ROW_VALUE_MAX == 1024, "as sentences say");
 
 static const struct row_column *column_named(const struct row_table *t, const char *key, size_t len)
 {
@@ -127,7 +134,6 @@ static int read_pairs(struct rows_reading *r, const char *s, const char **values
 	while (*(s = skip_blanks(s))) {
 		size_t len = strcspn(s, "= \t\"");
 		const struct row_column *c;
-		int code;
 
 		if (s[len] != '=')
 			return rows_refuse(
@@ -139,8 +145,9 @@ static int read_pairs(struct rows_reading *r, const char *s, const char **values
 		if (values[c - r->t->columns])
 			return rows_refuse(r, "%s is told twice", c->key);
 		s += len + 1;
-		if ((code = read_word(r, &s, c->key, &values[c - r->t->columns])) < 0)
-			return code;
+		values[c - r->t->columns] = read_word(r, &s, c->key);
+		if (!values[c - r->t->columns])
+			return -EINVAL;
 	}
 	return 0;
 }
@@ -381,7 +388,6 @@ static int read_line(struct rows_reading *r, const char *line, struct row_list *
 	size_t len = strcspn(s, " \t");
 	bool quoted = *s == '"';
 	const char *name;
-	int code;
 
 	r->row = NULL;
 	if (!*s || *s == '#')
@@ -390,8 +396,9 @@ static int read_line(struct rows_reading *r, const char *line, struct row_list *
 		return read_defaults(r, s + len);
 	if (!quoted && memchr(s, '=', len))
 		return rows_refuse(r, "a row begins with its name, not with key=value");
-	if ((code = read_word(r, &s, "the name", &name)) < 0)
-		return code;
+	name = read_word(r, &s, "the name");
+	if (!name)
+		return -EINVAL;
 	if (!*name)
 		return rows_refuse(r, "the name is empty");
 	r->row = name;
