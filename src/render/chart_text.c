@@ -6,7 +6,6 @@
 #include "render/chart_text.h"
 #include "render/glyph.h"
 #include "render/figure.h"
-#include "render/chart_axes.h"
 
 enum { LABEL_MAX = 30, BAR_LEAST = 16, NAMES_MAX = 6 };
 
@@ -451,46 +450,6 @@ const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
 
 enum { HIGH = 18, LOW_HIGH = 12, LEFT = 9, WIDE = CHART_WIDEST };
 
-static bool drawn(const struct chart_axes *x, double vx, double vy)
-{
-	return scale_takes(&x->x, vx) && scale_takes(&x->y, vy);
-}
-
-static void widen_series(struct chart_axes *x, const struct chart_series *s, bool *any)
-{
-	for (size_t k = 0; k < s->n; k++) {
-		if (!drawn(x, s->x[k], s->y[k]))
-			continue;
-		scale_widen(&x->x, s->x[k]);
-		scale_widen(&x->y, s->y[k]);
-		if (s->low)
-			scale_widen(&x->y, s->low[k]);
-		if (s->high)
-			scale_widen(&x->y, s->high[k]);
-		*any = true;
-	}
-}
-
-bool chart_axes(const struct chart *c, size_t ticks_x, size_t ticks_y, struct chart_axes *out)
-{
-	bool any = false;
-
-	out->x = scale_of(c->bytes_x ? SCALE_BYTES : c->log_x ? SCALE_LOG : SCALE_LINEAR);
-	out->y = scale_of(c->log_y ? SCALE_LOG : SCALE_LINEAR);
-	for (size_t i = 0; i < c->n; i++)
-		widen_series(out, &c->series[i], &any);
-	if (!any)
-		return false;
-	for (size_t i = 0; i < c->n_limits; i++) {
-		scale_widen(&out->y, c->limits[i].low);
-		scale_widen(&out->y, c->limits[i].high);
-	}
-	if (c->zero_y && !c->log_y)
-		scale_widen(&out->y, 0);
-	return scale_settle(&out->x, ticks_x, c->bytes_x || c->log_x) &&
-	       scale_settle(&out->y, ticks_y, false);
-}
-
 struct grid {
 	int wide, high;
 	char cell[HIGH][WIDE + 1];
@@ -512,7 +471,7 @@ static void grid_series(struct grid *g, const struct chart_series *s, const stru
 	for (size_t i = 0; i < s->n; i++) {
 		double nx, ny;
 
-		if (!drawn(ax, s->x[i], s->y[i])) {
+		if (!chart_drawn(ax, s->x[i], s->y[i])) {
 			before = false;
 			continue;
 		}

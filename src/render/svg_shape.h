@@ -4,8 +4,7 @@
 #define RENDER_SVG_SHAPE_H
 
 #include "base/text.h"
-#include "render/chart.h"
-#include "render/chart_text.h"
+#include "render/chart_scale.h"
 
 struct box {
 	int x, y, w, h;

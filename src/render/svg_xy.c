@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "render/chart_axes.h"
 #include "render/figure.h"
 #include "render/svg_shape.h"
 

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "measure/bench/conditions.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/memory_bandwidth.h"
 #include "measure/bench/store.h"
 #include "measure/bench/workers.h"

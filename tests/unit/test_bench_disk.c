@@ -32,8 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/bench/disk_load.h"
-#include "measure/bench/list.h"
+#include "measure/bench/disk_queue.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/map_guard.h"
 #include "measure/bench/model_load.h"
 

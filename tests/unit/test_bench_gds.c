@@ -18,7 +18,6 @@
 
 #include "measure/bench/bench.h"
 #include "measure/bench/disk_file.h"
-#include "measure/bench/list.h"
 
 static char folder[64];
 static bool direct; /* files there can be read past the page cache */

@@ -21,7 +21,7 @@
 #include "measure/bench/collective.h"
 #include "measure/bench/gemm.h"
 #include "measure/bench/gpu_load.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 
 /* --- number formats -----------------------------------------------------------------------------
  */

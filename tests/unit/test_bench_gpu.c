@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_common.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "machine/cuda/library.h"
 #include "machine/host/vendor.h"
 

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/net/link.h"
 #include "measure/bench/net/peer.h"
 #include "measure/bench/net/place.h"

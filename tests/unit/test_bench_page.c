@@ -20,7 +20,7 @@
 #include "measure/bench/bands.h"
 #include "measure/bench/compare.h"
 #include "measure/bench/cycles.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/page_bench.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/prove/window.h"
 
 static void split(const char *line, const char *const *want)

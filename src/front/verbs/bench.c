@@ -13,7 +13,7 @@
 #include "front/verbs/bench.h"
 #include "base/text.h"
 #include "measure/bench/conditions.h"
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/store.h"
 #include "front/verbs/bench_ranks.h"
 #include "front/verbs/knobs.h"

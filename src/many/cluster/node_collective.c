@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/net/socket.h"
 #include "measure/bench/ranks.h"
 #include "many/cluster/node_measure.h"

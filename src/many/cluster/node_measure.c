@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "measure/bench/net/link.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "many/cluster/node_measure.h"
 
 enum { PORTS_MAX = 256 };

@@ -132,7 +132,7 @@ int collective_follow(const struct bench_env *env, struct collective_shared *s, 
 int collective_local(struct collective_run *run, enum collective_step step, struct err *e);
 double collective_limit_s(const struct collective_run *run);
 
-/* --- collective_ranks.c */
+/* --- this process's ranks: collective_work.c */
 /*
  * work on every rank of this process at once, in threads of their own. When they are not over after
  * limit_s seconds, or another process is in trouble, all communicators are aborted: -ETIME, and

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 #define GIB (1024ull * MIB)

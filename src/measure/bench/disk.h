@@ -5,7 +5,7 @@
 
 #include "measure/bench/disk_file.h"
 #include "measure/bench/disk_place.h"
-#include "measure/bench/disk_load.h"
+#include "measure/bench/disk_queue.h"
 
 /* What all cases of one call have in common. The file is made when the first of them needs it. */
 struct disk_shared {

@@ -20,7 +20,7 @@
 
 #include "measure/bench/disk_file.h"
 #include "measure/bench/disk_place.h"
-#include "measure/bench/disk_load.h"
+#include "measure/bench/disk_queue.h"
 
 enum { FILL_BLOCK = 1 << 20, FILL_DEPTH = 8, EXTENTS = 64, LOOKS = 64, TRIES = 25 };
 

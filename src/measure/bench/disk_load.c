@@ -6,19 +6,45 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/disk_load.h"
+#include "measure/bench/disk.h"
 #include "base/clock.h"
-#include "measure/bench/memory_latency.h"
-#include "measure/bench/disk_file.h"
+#include "measure/bench/disk_queue.h"
 
 enum { SYNC_BYTES = 64 << 20 };
+
+/* What one case holds while it works. */
+struct disk_slot {
+	uint64_t offset;
+	int64_t since; /* ns */
+	bool held;     /* the buffer holds what was read */
+};
+
+struct disk_load {
+	const struct disk_arg *arg;
+	struct disk_file *file;
+	struct disk_queue *q;
+	struct disk_slot *slots;
+	struct uring_done *done;
+	uint8_t *busy; /* blocks that a write is under way to */
+	uint64_t blocks, cursor, random;
+	unsigned under_way;
+	const atomic_bool *stop;
+	int64_t window_ns, at_ns, skipped_ns; /* at: up to here everything is counted */
+	double cpu_s, skipped_cpu_s;
+	struct histogram times; /* of one window */
+	uint64_t bytes, requests, wrong;
+	struct err first_wrong;
+	uint64_t *kept; /* where the last writes went */
+	size_t kept_max, n_kept;
+	cpu_set_t *cpus_before;
+	bool blind; /* what the page cache held before could not be seen */
+};
 
 static bool stopped(const struct disk_load *s)
 {
@@ -129,7 +155,7 @@ static int turn(struct disk_load *s, bool again, struct err *e)
 	return r;
 }
 
-int disk_drain(struct disk_load *s, struct err *e)
+static int disk_drain(struct disk_load *s, struct err *e)
 {
 	int r = 0;
 
@@ -245,157 +271,6 @@ int disk_run(void *state, struct bench_sample *out, struct err *e)
 	s->cpu_s = clock_cpu_s();
 	give(s, (double)(s->at_ns - from) / 1e9, s->cpu_s - s->skipped_cpu_s - cpu, out);
 	return 0;
-}
-
-/* Buffers, and the choice of who does the work. */
-
-struct disk_queue {
-	int fd;
-	unsigned depth, under_way;
-	size_t bytes; /* of all buffers */
-	char *buffers;
-	struct iovec *slots;
-	struct uring *ring;
-	struct disk_threads *threads;
-	/* Without either: the request that waits. */
-	unsigned slot;
-	uint64_t offset;
-	bool write;
-	struct uring_done *drained;
-	char engine[128];
-};
-
-static int start_ring(struct disk_queue *q, struct err *e)
-{
-	int r = uring_open(q->depth, &q->ring, e);
-
-	if (r)
-		return r;
-	r = uring_attach(q->ring, q->fd, q->slots, q->depth);
-	if (r) {
-		uring_close(q->ring);
-		q->ring = NULL;
-		return err_set(e, r, "io_uring does not take the file");
-	}
-	snprintf(q->engine, sizeof(q->engine), "io_uring, %s buffers",
-		 uring_registered(q->ring) ? "registered" : "unregistered");
-	return 0;
-}
-
-static int start_threads(struct disk_queue *q, const char *why, struct err *e)
-{
-	snprintf(q->engine, sizeof(q->engine), "%u threads%s%.90s", q->depth, *why ? ": " : "",
-		 why);
-	return disk_threads_open(q->fd, q->slots, q->depth, &q->threads, e);
-}
-
-static int start(struct disk_queue *q, enum disk_engine engine, struct err *e)
-{
-	struct err why = { 0 };
-
-	if (engine == ENGINE_PLAIN) {
-		snprintf(q->engine, sizeof(q->engine), "one thread");
-		return 0;
-	}
-	if (engine == ENGINE_BEST && start_ring(q, &why) == 0)
-		return 0;
-	return start_threads(q, why.text, e);
-}
-
-int disk_buffers(size_t bytes, int node, void **out, struct err *e)
-{
-	int r = memory_map(bytes, PAGES_HUGE, node, out, e);
-
-	/* A container may forbid to choose the node; elsewhere is slower, not wrong. */
-	return r && node >= 0 ? memory_map(bytes, PAGES_HUGE, -1, out, e) : r;
-}
-
-int disk_queue_open(const struct disk_queue_ask *ask, struct disk_queue **out, struct err *e)
-{
-	struct disk_queue *q = calloc(1, sizeof(*q));
-	enum { ROUND = 2 << 20 };
-	void *buffers = NULL;
-	int r;
-
-	if (!q)
-		return err_set(e, -ENOMEM, "no memory for requests");
-	q->fd = ask->fd;
-	q->depth = ask->depth;
-	q->bytes = (ask->depth * ask->block + ROUND - 1) / ROUND * ROUND;
-	q->slots = calloc(ask->depth, sizeof(*q->slots));
-	q->drained = calloc(ask->depth, sizeof(*q->drained));
-	if (!q->slots || !q->drained) {
-		disk_queue_close(q);
-		return err_set(e, -ENOMEM, "no memory for requests");
-	}
-	r = disk_buffers(q->bytes, ask->node, &buffers, e);
-	if (r == 0) {
-		q->buffers = buffers;
-		for (unsigned i = 0; i < q->depth; i++)
-			q->slots[i] = (struct iovec){ q->buffers + i * ask->block, ask->block };
-		r = start(q, ask->engine, e);
-	}
-	if (r)
-		disk_queue_close(q);
-	else
-		*out = q;
-	return r;
-}
-
-const char *disk_queue_engine(const struct disk_queue *q)
-{
-	return q->engine;
-}
-
-void *disk_queue_buffer(struct disk_queue *q, unsigned slot)
-{
-	return q->slots[slot].iov_base;
-}
-
-void disk_queue_put(struct disk_queue *q, unsigned slot, uint64_t offset, bool write)
-{
-	q->under_way++;
-	if (q->ring) {
-		uring_put(q->ring, slot, offset, write);
-	} else if (q->threads) {
-		disk_threads_put(q->threads, slot, offset, write);
-	} else {
-		q->slot = slot;
-		q->offset = offset;
-		q->write = write;
-	}
-}
-
-int disk_queue_wait(struct disk_queue *q, struct uring_done *out)
-{
-	int n = 1;
-
-	if (q->ring)
-		n = uring_wait(q->ring, out, q->depth);
-	else if (q->threads)
-		n = disk_threads_wait(q->threads, out, q->depth);
-	else
-		out[0] = (struct uring_done){ q->slot, disk_transfer(q->fd, &q->slots[q->slot],
-								     q->offset, q->write) };
-	if (n > 0)
-		q->under_way -= (unsigned)n;
-	return n;
-}
-
-void disk_queue_close(struct disk_queue *q)
-{
-	/* The kernel may still write into buffers of requests that are under way. */
-	while (q->under_way && (q->ring || q->threads))
-		if (disk_queue_wait(q, q->drained) < 0)
-			break;
-	if (q->ring)
-		uring_close(q->ring);
-	if (q->threads)
-		disk_threads_close(q->threads);
-	memory_unmap(q->buffers, q->bytes);
-	free(q->slots);
-	free(q->drained);
-	free(q);
 }
 
 /* Around a case at work: its place, buffers and engine, and whether what it did was right. */
@@ -545,153 +420,4 @@ int disk_setup(const struct bench_env *env, const struct bench_case *c, void **s
 				disk_place_settings(env->a, &arg->shared->place));
 	*state = s;
 	return 0;
-}
-
-/* A list of requests that wait and one of those that are done, under one lock. */
-
-enum { WAIT_NS = 250000000, STACK = 128 << 10 };
-
-struct request {
-	unsigned slot;
-	uint64_t offset;
-	bool write;
-};
-
-struct disk_threads {
-	int fd;
-	const struct iovec *slots;
-	unsigned n, started;
-	pthread_t *threads;
-	pthread_mutex_t lock;
-	pthread_cond_t more, done;
-	struct request *waiting; /* a ring of n */
-	unsigned first, n_waiting;
-	struct uring_done *finished;
-	unsigned n_finished;
-	bool end;
-};
-
-int disk_transfer(int fd, const struct iovec *v, uint64_t offset, bool write)
-{
-	ssize_t r;
-
-	do
-		r = write ? pwrite(fd, v->iov_base, v->iov_len, (off_t)offset)
-			  : pread(fd, v->iov_base, v->iov_len, (off_t)offset);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : (int)r;
-}
-
-static void *thread_main(void *arg)
-{
-	struct disk_threads *t = arg;
-
-	pthread_mutex_lock(&t->lock);
-	for (;;) {
-		struct request r;
-		int result;
-
-		while (!t->n_waiting && !t->end)
-			pthread_cond_wait(&t->more, &t->lock);
-		if (!t->n_waiting)
-			break;
-		r = t->waiting[t->first];
-		t->first = (t->first + 1) % t->n;
-		t->n_waiting--;
-		pthread_mutex_unlock(&t->lock);
-		result = disk_transfer(t->fd, &t->slots[r.slot], r.offset, r.write);
-		pthread_mutex_lock(&t->lock);
-		t->finished[t->n_finished++] = (struct uring_done){ r.slot, result };
-		pthread_cond_signal(&t->done);
-	}
-	pthread_mutex_unlock(&t->lock);
-	return NULL;
-}
-
-static int threads_start_threads(struct disk_threads *t)
-{
-	pthread_attr_t attr;
-	int r = 0;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	for (; t->started < t->n && r == 0; t->started += r == 0)
-		r = pthread_create(&t->threads[t->started], &attr, thread_main, t);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
-int disk_threads_open(int fd, const struct iovec *slots, unsigned n, struct disk_threads **out,
-		      struct err *e)
-{
-	struct disk_threads *t = calloc(1, sizeof(*t));
-	pthread_condattr_t clock;
-	int r;
-
-	if (!t)
-		return err_set(e, -ENOMEM, "no memory for threads");
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->more, NULL);
-	pthread_cond_init(&t->done, &clock);
-	pthread_condattr_destroy(&clock);
-	t->fd = fd;
-	t->slots = slots;
-	t->n = n;
-	t->threads = calloc(n, sizeof(*t->threads));
-	t->waiting = calloc(n, sizeof(*t->waiting));
-	t->finished = calloc(n, sizeof(*t->finished));
-	r = t->threads && t->waiting && t->finished ? threads_start_threads(t) : -ENOMEM;
-	if (r) {
-		err_set(e, r, "only %u of %u threads could be started", t->started, n);
-		disk_threads_close(t);
-		return r;
-	}
-	*out = t;
-	return 0;
-}
-
-void disk_threads_put(struct disk_threads *t, unsigned slot, uint64_t offset, bool write)
-{
-	pthread_mutex_lock(&t->lock);
-	t->waiting[(t->first + t->n_waiting++) % t->n] = (struct request){ slot, offset, write };
-	pthread_cond_signal(&t->more);
-	pthread_mutex_unlock(&t->lock);
-}
-
-int disk_threads_wait(struct disk_threads *t, struct uring_done *out, unsigned max)
-{
-	struct timespec until;
-	unsigned n;
-	int r = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&t->lock);
-	while (!t->n_finished && r == 0)
-		r = pthread_cond_timedwait(&t->done, &t->lock, &until);
-	for (n = 0; n < max && t->n_finished; n++)
-		out[n] = t->finished[--t->n_finished];
-	pthread_mutex_unlock(&t->lock);
-	return (int)n;
-}
-
-void disk_threads_close(struct disk_threads *t)
-{
-	pthread_mutex_lock(&t->lock);
-	t->end = true;
-	pthread_cond_broadcast(&t->more);
-	pthread_mutex_unlock(&t->lock);
-	for (unsigned i = 0; i < t->started; i++)
-		pthread_join(t->threads[i], NULL);
-	pthread_cond_destroy(&t->more);
-	pthread_cond_destroy(&t->done);
-	pthread_mutex_destroy(&t->lock);
-	free(t->threads);
-	free(t->waiting);
-	free(t->finished);
-	free(t);
 }

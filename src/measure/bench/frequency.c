@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "measure/bench/cycles.h"
 #include "measure/bench/bands.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/workers.h"
 
 enum { PIECES_MAX = 256, STEP = 3 };

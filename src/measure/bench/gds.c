@@ -17,7 +17,7 @@
 #include "measure/bench/gds.h"
 #include "base/clock.h"
 #include "measure/bench/disk_place.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/disk_file.h"
 
 static const uint64_t LEAST = 1 << 20, MOST = 1ull << 30, SMALL_LEAST = 4096, SMALL_MOST = 8 << 20;

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "measure/bench/gemm.h"
-#include "measure/bench/gpu_jobs.h"
-#include "measure/bench/list.h"
+#include "measure/bench/gpu_ahead.h"
+#include "measure/bench/bench.h"
 #include "base/text.h"
 
 enum { BATCH_MAX = 20000, VARIANT_MAX = 1024 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "measure/bench/gpu_common.h"
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "base/clock.h"
 
 /* --- which --------------------------------------------------------------------------------------

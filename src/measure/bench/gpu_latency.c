@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_common.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/memory_latency.h"
 
 /* A line of the GPU's cache. */

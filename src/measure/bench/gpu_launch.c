@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_common.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 
 enum launch_way { HAND_OVER, SEEN, GAP, GRAPH, GRAPH_NODE, SIGNAL };
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "measure/bench/gemm.h"
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_load.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "base/stat.h"
 #include "machine/model/gpu.h"
 

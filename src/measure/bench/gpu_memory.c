@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "measure/bench/gpu_jobs.h"
+#include "measure/bench/gpu_ahead.h"
 #include "measure/bench/gpu_common.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 
 enum { ENGINE_COPY = CUDA_OPS, ENGINE_SET, VARIANT_MAX = 240 };
 

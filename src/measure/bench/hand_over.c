@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/workers.h"
 
 enum { TURNS_MAX = 100, NODES_MOST = 8, WAIT_S = 2 };

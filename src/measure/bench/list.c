@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of all benches. */
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 
 #include <string.h>
 
@@ -36,17 +36,4 @@ const struct bench *bench_find(const char *name)
 		if (strcmp(benches[i]->name, name) == 0)
 			return benches[i];
 	return NULL;
-}
-
-void bench_case_add(struct arena *a, struct bench_cases *cases, struct bench_case c)
-{
-	cases->items = arena_grow(a, cases->items, cases->n, sizeof(*cases->items));
-	cases->items[cases->n++] = c;
-}
-
-void bench_case_absent(struct arena *a, struct bench_cases *cases, const char *name,
-		       const char *why)
-{
-	cases->absent = arena_grow(a, cases->absent, cases->n_absent, sizeof(*cases->absent));
-	cases->absent[cases->n_absent++] = (struct record_skip){ name, why };
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "measure/bench/bands.h"
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/memory_bandwidth.h"
 #include "measure/bench/memory_latency.h"
 #include "measure/bench/workers.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/memory_latency.h"
 #include "measure/bench/workers.h"
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/wake.h"
 #include "measure/bench/workers.h"
 #include "base/text.h"

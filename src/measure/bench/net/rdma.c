@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench/list.h"
+#include "measure/bench/bench.h"
 #include "measure/bench/net/rdma.h"
 
 enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, BATCH = 16 };
