@@ -69,7 +69,7 @@ static void fake_cases(const struct bench_env *env, struct bench_cases *out)
 		bench_case_absent(env->a, out, "third", "it has no third");
 }
 
-static int fake_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int fake_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
 	struct script *s = script_of(env);
@@ -78,13 +78,13 @@ static int fake_setup(const struct bench_env *env, const struct bench_case *c, v
 		return err_set(e, -ENOMEM, "no room for %s", c->name);
 	s->setups++;
 	*variant = "only";
-	*state = s;
+	*(struct script **)state = s;
 	return 0;
 }
 
 static int fake_run(void *state, struct bench_sample *out, struct err *e)
 {
-	struct script *s = state;
+	struct script *s = *(struct script **)state;
 
 	(void)e;
 	s->samples++;
@@ -102,7 +102,7 @@ static int fake_run(void *state, struct bench_sample *out, struct err *e)
 
 static int fake_verify(void *state, struct err *e)
 {
-	struct script *s = state;
+	struct script *s = *(struct script **)state;
 
 	if (s->hasty && atomic_load(&s->stop))
 		return err_set(e, -EINTR, "interrupted");
@@ -111,7 +111,11 @@ static int fake_verify(void *state, struct err *e)
 
 static void fake_teardown(void *state)
 {
-	((struct script *)state)->teardowns++;
+	struct script *s = *(struct script **)state;
+
+	/* NULL: the set-up failed. */
+	if (s)
+		s->teardowns++;
 }
 
 static struct bench_limit fake_limit(const struct bench_env *env, const struct bench_case *c)
@@ -137,6 +141,7 @@ static const struct bench fake = {
 	.seconds = 10,
 	.rounds = 5,
 	.cases = fake_cases,
+	.state_size = sizeof(struct script *),
 	.setup = fake_setup,
 	.run = fake_run,
 	.verify = fake_verify,

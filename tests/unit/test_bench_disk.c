@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/bench/disk_queue.h"
+#include "measure/bench/disk.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/map_guard.h"
 #include "measure/bench/model_load.h"
@@ -207,7 +207,7 @@ static int one_start(struct one *o, const char *name)
 	if (!o->c)
 		return -ENOENT;
 	o->shared = ((const struct disk_arg *)o->c->arg)->shared;
-	r = bench_disk.setup(&o->l.f.env, o->c, &load, &o->variant, &o->e);
+	r = bench_set_up(&bench_disk, &o->l.f.env, o->c, &load, &o->variant, &o->e);
 	o->s = load;
 	return r;
 }
@@ -238,7 +238,7 @@ static int one_run(struct one *o)
 static void one_close(struct one *o)
 {
 	if (o->s)
-		bench_disk.teardown(o->s);
+		bench_tear_down(&bench_disk, o->s);
 	bench_disk.end(&o->all);
 	assert_int_equal(o->shared->file.fd, -1);
 	lab_close(&o->l);
@@ -347,13 +347,13 @@ static int lost_write(struct one *o)
 		failed = one_run(o) != 0;
 	if (!failed || !strstr(o->e.text, "writing at byte"))
 		return 3;
-	bench_disk.teardown(o->s);
+	bench_tear_down(&bench_disk, o->s);
 	most.rlim_cur = RLIM_INFINITY;
 	if (setrlimit(RLIMIT_FSIZE, &most) || one_start(o, "read-rand:4KiB:buffered"))
 		return 4;
 	if (o->shared->file.id == id || one_run(o) || bench_disk.verify(o->s, &o->e))
 		return 5;
-	bench_disk.teardown(o->s);
+	bench_tear_down(&bench_disk, o->s);
 	bench_disk.end(&o->all);
 	return 0;
 }
@@ -392,7 +392,7 @@ static void interrupted(void **state)
 	atomic_store(&o.l.stop, true);
 	assert_int_equal(one_run(&o), -EINTR);
 	assert_int_equal(bench_disk.verify(o.s, &o.e), 0);
-	bench_disk.teardown(o.s);
+	bench_tear_down(&bench_disk, o.s);
 	bench_disk.end(&o.all);
 	o.s = NULL;
 	/* While the file is made. */
@@ -493,7 +493,8 @@ static int lost_space(struct one *o)
 	fd = open(path, O_CREAT | O_RDWR, 0600);
 	if (!o->all.n || fd < 0 || fallocate(fd, 0, 0, 30 << 20))
 		return 1;
-	if (bench_disk.setup(&o->l.f.env, &o->all.items[0], &load, &o->variant, &o->e) != -ENOSPC)
+	if (bench_set_up(&bench_disk, &o->l.f.env, &o->all.items[0], &load, &o->variant, &o->e) !=
+	    -ENOSPC)
 		return 2;
 	return strstr(o->e.text, "no space left") && entries(o->l.dir) == 1 ? 0 : 3;
 }
@@ -506,7 +507,8 @@ static int limited(struct one *o)
 	bench_disk.cases(&o->l.f.env, &o->all);
 	if (!o->all.n || setrlimit(RLIMIT_FSIZE, &most))
 		return 1;
-	if (bench_disk.setup(&o->l.f.env, &o->all.items[0], &load, &o->variant, &o->e) != -EFBIG)
+	if (bench_set_up(&bench_disk, &o->l.f.env, &o->all.items[0], &load, &o->variant, &o->e) !=
+	    -EFBIG)
 		return 2;
 	return strstr(o->e.text, "ulimit -f") && entries(o->l.dir) == 0 ? 0 : 3;
 }
@@ -543,7 +545,7 @@ static int by_threads(struct one *o, unsigned answer, const char *say)
 			return 3;
 	if (bench_disk.verify(o->s, &o->e))
 		return 4;
-	bench_disk.teardown(o->s);
+	bench_tear_down(&bench_disk, o->s);
 	bench_disk.end(&o->all);
 	return 0;
 }
@@ -898,7 +900,8 @@ static void changed_load(void **state)
 	l.f.env.ask.files = l.dir;
 	bench_model_load.cases(&l.f.env, &all);
 	assert_true(all.n > 0);
-	assert_int_equal(bench_model_load.setup(&l.f.env, &all.items[0], &load, &variant, &e), 0);
+	assert_int_equal(
+		bench_set_up(&bench_model_load, &l.f.env, &all.items[0], &load, &variant, &e), 0);
 	assert_int_equal(bench_model_load.run(load, &s, &e), 0);
 	assert_int_equal(bench_model_load.verify(load, &e), 0);
 	snprintf(path, sizeof(path), "%s/model-10.bin", l.dir);
@@ -909,7 +912,7 @@ static void changed_load(void **state)
 	assert_int_equal(bench_model_load.run(load, &s, &e), -ESTALE);
 	close(fd);
 	atomic_store(&l.stop, true);
-	bench_model_load.teardown(load);
+	bench_tear_down(&bench_model_load, load);
 	bench_model_load.end(&all);
 	l.f.env.ask.files = NULL;
 	all = (struct bench_cases){ 0 };

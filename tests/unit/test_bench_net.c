@@ -1046,13 +1046,13 @@ static int measure_liar(enum lie lie, struct err *e)
 	env.ask.token = token_path();
 	b->cases(&env, &cases);
 	assert_string_equal(cases.items[0].name, "send:1");
-	r = b->setup(&env, &cases.items[0], &state, &variant, e);
+	r = bench_set_up(b, &env, &cases.items[0], &state, &variant, e);
 	if (r == 0) {
 		/* As over a wire: otherwise nobody asks the interface. */
 		for (int i = 0; r == 0 && i < 5; i++)
 			r = b->run(state, &sample, e);
 		r = r ? r : b->verify(state, e);
-		b->teardown(state);
+		bench_tear_down(b, state);
 	}
 	pthread_join(l.thread, NULL);
 	close(l.listener);

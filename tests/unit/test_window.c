@@ -214,12 +214,11 @@ static void told_cases(const struct bench_env *env, struct bench_cases *out)
 	bench_case_add(env->a, out, (struct bench_case){ .name = "only" });
 }
 
-static int told_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int told_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	(void)c, (void)e;
+	(void)c, (void)e, (void)state;
 	told_s = env->seconds;
-	*state = NULL;
 	*variant = "";
 	return 0;
 }

@@ -24,7 +24,7 @@ static int run_case(const struct bench_env *env, const struct bench_case *c, siz
 {
 	struct bench_sample s = { 0 };
 	void *state = NULL;
-	int r = bench_collectives.setup(env, c, &state, how, e);
+	int r = bench_set_up(&bench_collectives, env, c, &state, how, e);
 
 	if (r)
 		return r;
@@ -37,7 +37,7 @@ static int run_case(const struct bench_env *env, const struct bench_case *c, siz
 		json_array_append_new(time, json_real(s.value[TIME]));
 	}
 	r = r ? r : bench_collectives.verify(state, e);
-	bench_collectives.teardown(state);
+	bench_tear_down(&bench_collectives, state);
 	return r;
 }
 

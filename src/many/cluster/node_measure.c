@@ -120,7 +120,7 @@ static void *way_main(void *arg)
 	void *state = NULL;
 
 	if (c)
-		w->r = w->bench->setup(&w->env, c, &state, &variant, &w->e);
+		w->r = bench_set_up(w->bench, &w->env, c, &state, &variant, &w->e);
 	if (w->r) {
 		leave(w->meeting);
 		return NULL;
@@ -133,7 +133,7 @@ static void *way_main(void *arg)
 		w->r = w->bench->verify(state, &w->e);
 	if (variant)
 		w->how = arena_strdup(&w->arena, variant);
-	w->bench->teardown(state);
+	bench_tear_down(w->bench, state);
 	return NULL;
 }
 

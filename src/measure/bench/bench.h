@@ -103,9 +103,11 @@ struct bench {
 	struct gpu_ahead *(*ahead)(const struct bench_ask *ask, const char *name);
 	/* Every case that makes sense on this machine. */
 	void (*cases)(const struct bench_env *env, struct bench_cases *out);
-	/* 0 or -errno and *e. *variant (static or arena): what was chosen, for the record; its text
-	 * may still be filled in until teardown. */
-	int (*setup)(const struct bench_env *env, const struct bench_case *c, void **state,
+	size_t state_size; /* of what setup fills */
+	/* Fills state, which is zeroed. 0 or -errno and *e; teardown either way. *variant (static
+	 * or arena): what was chosen, for the record; its text may still be filled in until
+	 * teardown. */
+	int (*setup)(const struct bench_env *env, const struct bench_case *c, void *state,
 		     const char **variant, struct err *e);
 	/* One sample: fills value[] of each figure. */
 	int (*run)(void *state, struct bench_sample *out, struct err *e);
@@ -124,6 +126,11 @@ extern const struct bench bench_memory_bandwidth, bench_memory_latency, bench_cp
 	bench_tcp_latency, bench_tcp_connect, bench_tcp_idle, bench_rdma, bench_rdma_latency,
 	bench_gpu_memory, bench_gpu_latency, bench_gpu_copy, bench_gpu_launch, bench_gemm,
 	bench_gpu_load, bench_collectives, bench_gds;
+/* A state of its own and b->setup; what was made is gone again when that fails. */
+int bench_set_up(const struct bench *b, const struct bench_env *env, const struct bench_case *c,
+		 void **state, const char **variant, struct err *e);
+void bench_tear_down(const struct bench *b, void *state);
+
 extern const struct bench *const benches[];
 extern const size_t bench_count;
 const struct bench *bench_find(const char *name);

@@ -30,9 +30,11 @@ enum { FIGURE_BUS, FIGURE_ALGORITHM, FIGURE_TIME };
 
 static void collective_teardown(void *state)
 {
-	struct collective_run *run = state;
+	struct collective_run *run = *(struct collective_run **)state;
 	struct err ignored;
 
+	if (!run)
+		return;
 	collective_all(run, COLLECTIVE_DROP, &ignored);
 	if (!run->stuck)
 		free(run);
@@ -90,7 +92,7 @@ static int warm(struct collective_run *run, struct err *e)
 	return r;
 }
 
-static int collective_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int collective_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			    const char **variant, struct err *e)
 {
 	const struct collective_arg *arg = c->arg;
@@ -99,23 +101,20 @@ static int collective_setup(const struct bench_env *env, const struct bench_case
 
 	if (!run)
 		return err_set(e, -ENOMEM, "no memory");
+	/* Threads that hang in the library keep it. */
+	*(struct collective_run **)state = run;
 	run->arg = arg;
 	run->env = env;
 	r = collective_open(arg->shared, e);
 	r = r ? r : collective_all(run, COLLECTIVE_MAKE, e);
 	r = r ? r : warm(run, e);
 	*variant = describe(run);
-	if (r) {
-		collective_teardown(run);
-		return r;
-	}
-	*state = run;
-	return 0;
+	return r;
 }
 
 static int collective_run(void *state, struct bench_sample *out, struct err *e)
 {
-	struct collective_run *run = state;
+	struct collective_run *run = *(struct collective_run **)state;
 	int r = collective_all(run, COLLECTIVE_ROW, e);
 
 	if (r)
@@ -153,7 +152,7 @@ static int judge_path(const struct collective_run *run, struct err *e)
 
 static int collective_verify(void *state, struct err *e)
 {
-	struct collective_run *run = state;
+	struct collective_run *run = *(struct collective_run **)state;
 	int r = judge_path(run, e);
 
 	r = r ? r : collective_all(run, COLLECTIVE_AGAIN, e);
@@ -229,6 +228,7 @@ const struct bench bench_collectives = {
 	.seconds = 0.6,
 	.rounds = 3,
 	.cases = collective_cases,
+	.state_size = sizeof(struct collective_run *),
 	.setup = collective_setup,
 	.run = collective_run,
 	.verify = collective_verify,

@@ -187,6 +187,7 @@ const struct bench bench_disk = {
 	.seconds = 2,
 	.rounds = 3,
 	.cases = disk_cases,
+	.state_size = sizeof(struct disk_load),
 	.setup = disk_setup,
 	.run = disk_run,
 	.verify = disk_verify,

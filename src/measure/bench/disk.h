@@ -3,6 +3,8 @@
 #ifndef BENCH_DISK_H
 #define BENCH_DISK_H
 
+#include <sched.h>
+
 #include "measure/bench/disk_file.h"
 #include "measure/bench/disk_place.h"
 #include "measure/bench/disk_queue.h"
@@ -28,8 +30,36 @@ struct disk_arg {
 /* Figures, in this order. */
 enum { DISK_RATE, DISK_IOPS, DISK_P50, DISK_CPU, DISK_FIGURES };
 
+/* What one case holds while it works. */
+struct disk_slot {
+	uint64_t offset;
+	int64_t since; /* ns */
+	bool held;     /* the buffer holds what was read */
+};
+
+struct disk_load {
+	const struct disk_arg *arg;
+	struct disk_file *file;
+	struct disk_queue *q;
+	struct disk_slot *slots;
+	struct uring_done *done;
+	uint8_t *busy; /* blocks that a write is under way to */
+	uint64_t blocks, cursor, random;
+	unsigned under_way;
+	const atomic_bool *stop;
+	int64_t window_ns, at_ns, skipped_ns; /* at: up to here everything is counted */
+	double cpu_s, skipped_cpu_s;
+	struct histogram times; /* of one window */
+	uint64_t bytes, requests, wrong;
+	struct err first_wrong;
+	uint64_t *kept; /* where the last writes went */
+	size_t kept_max, n_kept;
+	cpu_set_t *cpus_before;
+	bool blind; /* what the page cache held before could not be seen */
+};
+
 /* One case at work: the frame's setup, run, verify and teardown. */
-int disk_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+int disk_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 	       const char **variant, struct err *e);
 int disk_run(void *state, struct bench_sample *out, struct err *e);
 int disk_verify(void *state, struct err *e);

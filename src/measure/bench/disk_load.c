@@ -18,34 +18,6 @@
 
 enum { SYNC_BYTES = 64 << 20 };
 
-/* What one case holds while it works. */
-struct disk_slot {
-	uint64_t offset;
-	int64_t since; /* ns */
-	bool held;     /* the buffer holds what was read */
-};
-
-struct disk_load {
-	const struct disk_arg *arg;
-	struct disk_file *file;
-	struct disk_queue *q;
-	struct disk_slot *slots;
-	struct uring_done *done;
-	uint8_t *busy; /* blocks that a write is under way to */
-	uint64_t blocks, cursor, random;
-	unsigned under_way;
-	const atomic_bool *stop;
-	int64_t window_ns, at_ns, skipped_ns; /* at: up to here everything is counted */
-	double cpu_s, skipped_cpu_s;
-	struct histogram times; /* of one window */
-	uint64_t bytes, requests, wrong;
-	struct err first_wrong;
-	uint64_t *kept; /* where the last writes went */
-	size_t kept_max, n_kept;
-	cpu_set_t *cpus_before;
-	bool blind; /* what the page cache held before could not be seen */
-};
-
 static bool stopped(const struct disk_load *s)
 {
 	return s->stop && atomic_load_explicit(s->stop, memory_order_relaxed);
@@ -339,15 +311,10 @@ void disk_teardown(void *state)
 	free(s->done);
 	free(s->busy);
 	free(s->kept);
-	free(s);
 }
 
-static struct disk_load *load_new(const struct bench_env *env, const struct disk_arg *arg)
+static bool load_init(struct disk_load *s, const struct bench_env *env, const struct disk_arg *arg)
 {
-	struct disk_load *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
 	s->arg = arg;
 	s->file = &arg->shared->file;
 	s->stop = env->stop;
@@ -358,10 +325,7 @@ static struct disk_load *load_new(const struct bench_env *env, const struct disk
 	s->done = calloc(arg->depth, sizeof(*s->done));
 	s->kept = calloc(s->kept_max, sizeof(*s->kept));
 	s->busy = arg->write ? calloc(s->blocks, 1) : NULL;
-	if (s->slots && s->done && s->kept && (s->busy || !arg->write))
-		return s;
-	disk_teardown(s);
-	return NULL;
+	return s->slots && s->done && s->kept && (s->busy || !arg->write);
 }
 
 static int prepare(struct disk_load *s, const struct bench_env *env, struct err *e)
@@ -397,27 +361,24 @@ static int prepare(struct disk_load *s, const struct bench_env *env, struct err 
 	return r;
 }
 
-int disk_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+int disk_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 	       const char **variant, struct err *e)
 {
 	const struct disk_arg *arg = c->arg;
-	struct disk_load *s = load_new(env, arg);
+	struct disk_load *s = state;
 	int r;
 
-	if (!s)
+	if (!load_init(s, env, arg))
 		return err_set(e, -ENOMEM, "no memory for requests");
 	s->cpus_before = pin_to(&arg->shared->cpus);
 	r = prepare(s, env, e);
-	if (r) {
-		disk_teardown(s);
+	if (r)
 		return r;
-	}
 	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
 				!arg->buffered ? "O_DIRECT"
 				: s->blind     ? "page cache, and the kernel does not tell what it "
 						 "held"
 					       : "page cache",
 				disk_place_settings(env->a, &arg->shared->place));
-	*state = s;
 	return 0;
 }

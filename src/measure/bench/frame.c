@@ -188,7 +188,7 @@ static void one_round(struct turn *t, unsigned left)
 	t->f->env.early = early;
 	t->f->env.early_ctx = t;
 	t->f->env.seconds = t->seconds;
-	r = t->b->setup(&t->f->env, t->c, &state, &t->out->variant, &e);
+	r = bench_set_up(t->b, &t->f->env, t->c, &state, &t->out->variant, &e);
 	if (r == -EINTR && stopped(t->f))
 		return;
 	if (r) {
@@ -203,7 +203,7 @@ static void one_round(struct turn *t, unsigned left)
 	}
 	if (!t->out->error)
 		check(t, state);
-	t->b->teardown(state);
+	bench_tear_down(t->b, state);
 }
 
 static bool narrow(const struct turn *t)

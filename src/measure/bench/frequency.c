@@ -94,7 +94,6 @@ static void frequency_teardown(void *state)
 	free(s->cores);
 	free(s->sorted);
 	free(s->counts);
-	free(s);
 }
 
 static int prepare(struct frequency *s, struct err *e)
@@ -111,28 +110,23 @@ static int prepare(struct frequency *s, struct err *e)
 	return workers_start(&s->arg->cpus, &s->workers, e);
 }
 
-static int frequency_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int frequency_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			   const char **variant, struct err *e)
 {
-	struct frequency *s = calloc(1, sizeof(*s));
+	struct frequency *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->sample_s = env->small ? 1e-3 : 10e-3;
 	r = prepare(s, e);
-	if (r) {
-		frequency_teardown(s);
+	if (r)
 		return r;
-	}
 	workers_run(s->workers, calibrate, s);
 	s->cycles_an_add = s->calibrated > 0 ? s->calibrated : 1;
 	*variant = s->calibrated > 0
 			   ? arena_printf(env->a, "%.2f cycles an addition, by the cycle counter",
 					  s->calibrated)
 			   : "one cycle an addition: no cycle counter may be read";
-	*state = s;
 	return 0;
 }
 
@@ -258,6 +252,7 @@ const struct bench bench_cpu_frequency = {
 	.seconds = 1,
 	.rounds = 3,
 	.cases = frequency_cases,
+	.state_size = sizeof(struct frequency),
 	.setup = frequency_setup,
 	.run = frequency_run,
 	.verify = frequency_verify,

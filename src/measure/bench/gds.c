@@ -209,7 +209,6 @@ static void gds_teardown(void *state)
 		gds_lanes_end(t);
 		cuda_free(t->place->gpu, t->at);
 	}
-	free(g);
 }
 
 /* The library's own view of files and memory. That memory cannot be registered is no fault: it goes
@@ -240,15 +239,13 @@ static int prepare(struct gds *g, const struct bench_env *env, struct err *e)
 	return r || !g->arg->straight ? r : make_straight(g, e);
 }
 
-static int gds_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int gds_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		     const char **variant, struct err *e)
 {
 	const struct arg *arg = c->arg;
-	struct gds *g = calloc(1, sizeof(*g));
+	struct gds *g = state;
 	int r;
 
-	if (!g)
-		return err_set(e, -ENOMEM, "no memory");
 	g->arg = arg;
 	g->target = (struct gds_target){ .stop = env->stop,
 					 .set = &arg->shared->set,
@@ -260,12 +257,9 @@ static int gds_setup(const struct bench_env *env, const struct bench_case *c, vo
 			       : "read past the page cache into pinned memory, two "
 				 "buffers a thread, copied meanwhile");
 	r = prepare(g, env, e);
-	if (r) {
-		gds_teardown(g);
+	if (r)
 		return r;
-	}
 	*variant = g->variant;
-	*state = g;
 	return 0;
 }
 
@@ -341,6 +335,7 @@ const struct bench bench_gds = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = gds_cases,
+	.state_size = sizeof(struct gds),
 	.setup = gds_setup,
 	.run = gds_run,
 	.verify = gds_check,

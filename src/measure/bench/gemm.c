@@ -169,7 +169,6 @@ static void gemm_teardown(void *state)
 			 high);
 	}
 	free(s->lanes);
-	free(s);
 }
 
 int gemm_open(struct gemm_shared *shared, struct err *e)
@@ -244,27 +243,22 @@ static int set_up(struct gemm_state *s, const struct bench_env *env, struct err 
 	return 0;
 }
 
-static int gemm_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int gemm_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct gemm_state *s = calloc(1, sizeof(*s));
+	struct gemm_state *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->stop = env->stop;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
 	s->lanes = calloc(s->arg->n, sizeof(*s->lanes));
 	r = s->lanes ? set_up(s, env, e) : err_set(e, -ENOMEM, "no memory");
-	if (r) {
+	if (r)
 		s->variant = NULL;
-		gemm_teardown(s);
-		return r;
-	}
-	*variant = s->variant;
-	*state = s;
-	return 0;
+	else
+		*variant = s->variant;
+	return r;
 }
 
 /* --- running ------------------------------------------------------------------------------------
@@ -373,6 +367,7 @@ const struct bench bench_gemm = {
 	.rounds = 3,
 	.ahead = gpu_ahead_products,
 	.cases = gemm_cases,
+	.state_size = sizeof(struct gemm_state),
 	.setup = gemm_setup,
 	.run = gemm_run,
 	.verify = gemm_verify,

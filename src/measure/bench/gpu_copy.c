@@ -176,10 +176,7 @@ static int gpu_jobs_open(struct gpu_jobs *j, const struct bench_env *env, struct
 	r = r ? r : gpu_timer_make(&j->timer, places, n, e);
 	for (size_t i = 0; r == 0 && i < j->n; i++)
 		r = fill(j, &j->job[i], e);
-	r = r ? r : find_kernels(j, e);
-	if (r)
-		gpu_jobs_close(j);
-	return r;
+	return r ? r : find_kernels(j, e);
 }
 
 /* --- runs ---------------------------------------------------------------------------------------
@@ -341,7 +338,6 @@ static void copy_teardown(void *state)
 	struct copying *s = state;
 
 	gpu_jobs_close(&s->jobs);
-	free(s);
 }
 
 static const char *variant_of(const struct gpu_jobs *j)
@@ -362,37 +358,28 @@ static double window(const struct bench_env *env)
 	return fmax(fmin(window_s, env->seconds / 20), window_least_s);
 }
 
-static int copy_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int copy_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct copying *s = calloc(1, sizeof(*s));
+	struct copying *s = state;
 	const struct copy_arg *arg = c->arg;
 	char *text;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0; i < arg->n; i++)
 		s->jobs.job[i] = arg->job[i];
 	s->jobs.n = arg->n;
 	s->jobs.bytes = arg->bytes;
 	r = gpu_jobs_open(&s->jobs, env, e);
-	if (r) {
-		free(s);
+	r = r ? r : gpu_jobs_fit(&s->jobs, window(env), &s->n, e);
+	if (r)
 		return r;
-	}
-	r = gpu_jobs_fit(&s->jobs, window(env), &s->n, e);
-	if (r) {
-		copy_teardown(s);
-		return r;
-	}
 	text = arena_alloc(env->a, VARIANT_MAX);
 	snprintf(text, VARIANT_MAX, "%s", variant_of(&s->jobs));
 	/* Just now it was busy, so it is not asleep. */
 	if (!s->jobs.job[0].other)
 		gpu_state_link(s->jobs.job[0].place, text, VARIANT_MAX);
 	*variant = text;
-	*state = s;
 	return 0;
 }
 
@@ -642,6 +629,7 @@ const struct bench bench_gpu_copy = {
 	.rounds = 3,
 	.ahead = gpu_ahead_plain,
 	.cases = copy_cases,
+	.state_size = sizeof(struct copying),
 	.setup = copy_setup,
 	.run = copy_run,
 	.verify = copy_verify,

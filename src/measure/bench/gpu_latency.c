@@ -120,7 +120,6 @@ static void latency_teardown(void *state)
 		memory_unmap(s->host, bytes_of(s->arg));
 	if (!s->arg->host && s->lines && cuda_use(owner->gpu, &ignored) == 0)
 		cuda_free(owner->gpu, s->lines);
-	free(s);
 }
 
 static int open_lines(struct latency *s, const struct bench_env *env, struct err *e)
@@ -140,16 +139,14 @@ static int open_lines(struct latency *s, const struct bench_env *env, struct err
 	return r ? r : gpu_alloc(p, 24, &s->result, e);
 }
 
-static int latency_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int latency_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			 const char **variant, struct err *e)
 {
-	struct latency *s = calloc(1, sizeof(*s));
+	struct latency *s = state;
 	uint64_t out[3] = { 0 }, lines;
 	double t = 0;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	lines = 1ull << s->arg->bits;
 	r = open_lines(s, env, e);
@@ -158,15 +155,12 @@ static int latency_setup(const struct bench_env *env, const struct bench_case *c
 	/* Small cycles are walked once whole, so that the caches have them. */
 	r = r ? r : walk_on(s, lines < STEPS_MAX ? lines : STEPS_MIN, out, &t, e);
 	r = r ? r : walk_on(s, STEPS_MIN, out, &t, e);
-	if (r) {
-		latency_teardown(s);
+	if (r)
 		return r;
-	}
 	/* Ten milliseconds a sample; a whole number of eights, as the kernel walks. */
 	s->steps = env->small ? STEPS_MIN : (uint64_t)(0.01 / (t / STEPS_MIN)) / 8 * 8;
 	s->steps = s->steps < STEPS_MIN ? STEPS_MIN : s->steps > STEPS_MAX ? STEPS_MAX : s->steps;
 	*variant = "";
-	*state = s;
 	return 0;
 }
 
@@ -290,6 +284,7 @@ const struct bench bench_gpu_latency = {
 	.rounds = 3,
 	.ahead = gpu_ahead_plain,
 	.cases = latency_cases,
+	.state_size = sizeof(struct latency),
 	.setup = latency_setup,
 	.run = latency_run,
 	.verify = latency_verify,

@@ -227,20 +227,17 @@ static void launch_teardown(void *state)
 		g->api->graph_exec_destroy(s->graph);
 	cuda_host_free(g, s->words);
 	free(s->us);
-	free(s);
 }
 
-static int launch_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int launch_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			const char **variant, struct err *e)
 {
-	struct launch *s = calloc(1, sizeof(*s));
+	struct launch *s = state;
 	struct gpu_place *place;
 	void *p = NULL;
 	int r;
 
 	(void)env;
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	place = s->arg->place;
 	s->us = calloc(s->arg->window, sizeof(*s->us));
@@ -258,12 +255,9 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 	r = r ? r : start(s, place->tools.empty, NULL, e);
 	r = r || !s->graph ? r : work_graph(s, 0, e);
 	r = r ? r : settle(s, e);
-	if (r) {
-		launch_teardown(s);
+	if (r)
 		return r;
-	}
 	*variant = s->timer.gate.kernel ? "held by a kernel" : "";
-	*state = s;
 	return 0;
 }
 
@@ -370,6 +364,7 @@ const struct bench bench_gpu_launch = {
 	.rounds = 3,
 	.ahead = gpu_ahead_plain,
 	.cases = launch_cases,
+	.state_size = sizeof(struct launch),
 	.setup = launch_setup,
 	.run = launch_run,
 	.verify = launch_verify,

@@ -214,7 +214,6 @@ static void load_teardown(void *state)
 		gemm_unit_end(&l->unit);
 	}
 	free(s->lanes);
-	free(s);
 }
 
 static int set_up(const struct bench_env *env, struct load_state *s, struct err *e)
@@ -239,24 +238,19 @@ static int set_up(const struct bench_env *env, struct load_state *s, struct err 
 	return r;
 }
 
-static int load_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int load_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct load_state *s = calloc(1, sizeof(*s));
+	struct load_state *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	/* The case's own, and kept from one set-up to the next. */
 	memcpy(&s->arg, &c->arg, sizeof(s->arg));
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
 	r = set_up(env, s, e);
-	if (r) {
-		load_teardown(s);
+	if (r)
 		return r;
-	}
 	*variant = s->variant;
-	*state = s;
 	return 0;
 }
 
@@ -394,6 +388,7 @@ const struct bench bench_gpu_load = {
 	.rounds = 1,
 	.ahead = gpu_ahead_products,
 	.cases = load_cases,
+	.state_size = sizeof(struct load_state),
 	.setup = load_setup,
 	.run = load_run,
 	.verify = load_verify,

@@ -184,18 +184,15 @@ static void memory_teardown(void *state)
 	cuda_free(g, s->from);
 	cuda_free(g, s->other);
 	cuda_free(g, s->sum);
-	free(s);
 }
 
-static int memory_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int memory_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			const char **variant, struct err *e)
 {
-	struct streaming *s = calloc(1, sizeof(*s));
+	struct streaming *s = state;
 	struct gpu_place *place;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	place = s->arg->place;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
@@ -208,13 +205,10 @@ static int memory_setup(const struct bench_env *env, const struct bench_case *c,
 	r = r ? r : choose(s, e);
 	r = r ? r : clear(s, e);
 	r = r ? r : gpu_window_fit(&s->timer, work, s, env->small ? 1e-4 : window_s, &s->n, e);
-	if (r) {
-		memory_teardown(s);
+	if (r)
 		return r;
-	}
 	gpu_state_begin(&s->held, place);
 	*variant = s->variant;
-	*state = s;
 	return 0;
 }
 
@@ -391,6 +385,7 @@ const struct bench bench_gpu_memory = {
 	.rounds = 3,
 	.ahead = gpu_ahead_plain,
 	.cases = memory_cases,
+	.state_size = sizeof(struct streaming),
 	.setup = memory_setup,
 	.run = memory_run,
 	.verify = memory_verify,

@@ -107,30 +107,19 @@ static void hand_teardown(void *state)
 
 	if (s->workers)
 		workers_end(s->workers);
-	free(s);
 }
 
-static int hand_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int hand_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct hands *s = aligned_alloc(128, (sizeof(*s) + 127) / 128 * 128);
+	struct hands *s = state;
 	struct idset cpus = { 0 };
-	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
-	memset(s, 0, sizeof(*s));
 	s->arg = c->arg;
 	idset_add(env->a, &cpus, s->arg->cpu[0]);
 	idset_add(env->a, &cpus, s->arg->cpu[1]);
-	r = workers_start(&cpus, &s->workers, e);
-	if (r) {
-		hand_teardown(s);
-		return r;
-	}
 	*variant = "futex, normal scheduling";
-	*state = s;
-	return 0;
+	return workers_start(&cpus, &s->workers, e);
 }
 
 static int hand_run(void *state, struct bench_sample *out, struct err *e)
@@ -291,6 +280,7 @@ const struct bench bench_hand_over = {
 	.seconds = 1,
 	.rounds = 3,
 	.cases = hand_cases,
+	.state_size = sizeof(struct hands),
 	.setup = hand_setup,
 	.run = hand_run,
 	.verify = hand_verify,

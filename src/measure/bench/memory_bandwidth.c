@@ -141,7 +141,6 @@ static void bandwidth_teardown(void *state)
 	memory_unmap(s->c, bytes);
 	free(s->want);
 	free(s->wrong);
-	free(s);
 }
 
 static int map_arrays(struct bandwidth *s, struct err *e)
@@ -160,14 +159,12 @@ static int map_arrays(struct bandwidth *s, struct err *e)
 	return r;
 }
 
-static int bandwidth_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int bandwidth_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			   const char **variant, struct err *e)
 {
-	struct bandwidth *s = calloc(1, sizeof(*s));
+	struct bandwidth *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->n = array_bytes(env) / sizeof(double);
 	s->sample_s = env->small ? 1e-3 : 20e-3;
@@ -183,14 +180,11 @@ static int bandwidth_setup(const struct bench_env *env, const struct bench_case 
 		if (!s->want || !s->wrong)
 			r = err_set(e, -ENOMEM, "no memory");
 	}
-	if (r) {
-		bandwidth_teardown(s);
+	if (r)
 		return r;
-	}
 	workers_run(s->workers, touch, s);
 	choose(s);
 	*variant = s->kernel->name;
-	*state = s;
 	return 0;
 }
 
@@ -347,6 +341,7 @@ const struct bench bench_memory_bandwidth = {
 	.seconds = 2,
 	.rounds = 5,
 	.cases = bandwidth_cases,
+	.state_size = sizeof(struct bandwidth),
 	.setup = bandwidth_setup,
 	.run = bandwidth_run,
 	.verify = bandwidth_verify,

@@ -93,20 +93,17 @@ static void chase_teardown(void *state)
 	if (s->worker)
 		workers_end(s->worker);
 	memory_unmap(s->lines, s->n * sizeof(*s->lines));
-	free(s);
 }
 
-static int chase_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int chase_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		       const char **variant, struct err *e)
 {
-	struct chase *s = calloc(1, sizeof(*s));
+	struct chase *s = state;
 	struct idset cpus = { 0 };
 	void *p = NULL;
 	double share, t;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->n = s->arg->bytes / sizeof(struct line);
 	idset_add(env->a, &cpus, s->arg->cpu);
@@ -119,10 +116,8 @@ static int chase_setup(const struct bench_env *env, const struct bench_case *c, 
 		if (s->wrong)
 			r = err_set(e, -ENOMEM, "no memory to shuffle %zu lines", s->n);
 	}
-	if (r) {
-		chase_teardown(s);
+	if (r)
 		return r;
-	}
 	share = memory_huge_share(s->lines, s->arg->bytes);
 	*variant = share < 0 ? "page size not seen"
 			     : arena_printf(env->a, "%.0f %% on huge pages", 100 * share);
@@ -131,7 +126,6 @@ static int chase_setup(const struct bench_env *env, const struct bench_case *c, 
 	t = workers_run(s->worker, walk, s) / (double)s->steps;
 	s->steps = t > 0 ? (size_t)(0.005 / t) / 8 * 8 : 1 << 16;
 	s->steps = s->steps < 4096 ? 4096 : s->steps > 1u << 24 ? 1u << 24 : s->steps;
-	*state = s;
 	return 0;
 }
 
@@ -235,6 +229,7 @@ const struct bench bench_memory_latency = {
 	.seconds = 0.3,
 	.rounds = 3,
 	.cases = chase_cases,
+	.state_size = sizeof(struct chase),
 	.setup = chase_setup,
 	.run = chase_run,
 	.verify = chase_verify,

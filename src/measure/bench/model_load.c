@@ -194,7 +194,6 @@ static void teardown(void *state)
 		load_direct(&l->arg->shared->set, false);
 	memory_unmap(l->buffers, l->buffers_bytes);
 	pin_back(l->cpus_before);
-	free(l);
 }
 
 static int prepare(struct load *l, struct err *e)
@@ -221,15 +220,13 @@ static int prepare(struct load *l, struct err *e)
 	return r;
 }
 
-static int setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		 const char **variant, struct err *e)
 {
 	const struct arg *arg = c->arg;
-	struct load *l = calloc(1, sizeof(*l));
+	struct load *l = state;
 	int r;
 
-	if (!l)
-		return err_set(e, -ENOMEM, "no memory for a load");
 	l->arg = arg;
 	l->job = (struct load_job){ .set = &arg->shared->set,
 				    .way = arg->way,
@@ -239,10 +236,8 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 		(size_t)LOAD_BLOCK * (arg->way >= LOAD_PARALLEL ? arg->shared->threads : 1);
 	l->cpus_before = pin_to(&arg->shared->cpus);
 	r = prepare(l, e);
-	if (r) {
-		teardown(l);
+	if (r)
 		return r;
-	}
 	*variant = arena_printf(env->a, "%s%s",
 				arg->way == LOAD_DIRECT ? "past the page cache"
 				: !arg->cold		? "read once before"
@@ -250,7 +245,6 @@ static int setup(const struct bench_env *env, const struct bench_case *c, void *
 					  : "page cache told to drop these files before each "
 					    "load; the kernel does not tell whether it did",
 				disk_place_settings(env->a, &arg->shared->place));
-	*state = l;
 	return 0;
 }
 
@@ -356,6 +350,7 @@ const struct bench bench_model_load = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = cases,
+	.state_size = sizeof(struct load),
 	.setup = setup,
 	.run = run,
 	.verify = verify,

@@ -52,40 +52,33 @@ static void wake_teardown(void *state)
 
 	if (s->worker)
 		workers_end(s->worker);
-	free(s);
 }
 
-static int wake_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int wake_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct wake *s = calloc(1, sizeof(*s));
+	struct wake *s = state;
 	struct idset cpus = { 0 };
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->sleeps = (struct sleeps){ .interval_ns = s->arg->interval_ns,
 				     .want = s->arg->window,
 				     .stop = env->stop };
 	idset_add(env->a, &cpus, s->arg->cpu);
 	r = workers_start(&cpus, &s->worker, e);
-	if (r) {
-		free(s);
+	if (r)
 		return r;
-	}
 	if (s->arg->fifo)
 		workers_run(s->worker, become_fifo, s);
 	if (s->refused) {
 		r = err_set(e, -s->refused, "real-time scheduling is refused: %s",
 			    strerror(s->refused));
 		err_hint(e, "root may, and who has an rtprio limit");
-		wake_teardown(s);
 		return r;
 	}
 	*variant =
 		s->arg->fifo ? "SCHED_FIFO, priority 80" : "normal scheduling, 1 ns of timer slack";
-	*state = s;
 	return 0;
 }
 
@@ -168,6 +161,7 @@ const struct bench bench_wake = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = wake_cases,
+	.state_size = sizeof(struct wake),
 	.setup = wake_setup,
 	.run = wake_run,
 	.verify = wake_verify,
@@ -274,18 +268,15 @@ static void idle_teardown(void *state)
 		pthread_join(s->spinner, NULL);
 	if (s->worker)
 		workers_end(s->worker);
-	free(s);
 }
 
-static int idle_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int idle_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct idle *s = calloc(1, sizeof(*s));
+	struct idle *s = state;
 	struct idset cpus = { 0 };
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->h = env->h;
 	s->sleeps = (struct sleeps){ .interval_ns = s->arg->interval_ns,
@@ -296,12 +287,9 @@ static int idle_setup(const struct bench_env *env, const struct bench_case *c, v
 	r = workers_start(&cpus, &s->worker, e);
 	if (r == 0 && s->arg->awake)
 		r = start_spinner(s, e);
-	if (r) {
-		idle_teardown(s);
+	if (r)
 		return r;
-	}
 	*variant = s->arg->awake ? "kept awake by a thread of the idle class" : s->text;
-	*state = s;
 	return 0;
 }
 
@@ -442,6 +430,7 @@ const struct bench bench_idle_wake = {
 	.seconds = 1.5,
 	.rounds = 3,
 	.cases = idle_cases,
+	.state_size = sizeof(struct idle),
 	.setup = idle_setup,
 	.run = idle_run,
 	.verify = idle_verify,

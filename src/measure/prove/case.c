@@ -114,12 +114,12 @@ static int measure(struct window *w, struct window_reading *out, struct err *e)
 	int r = follow_cpus(w, e), wrong;
 
 	s->env->seconds = w->seconds;
-	r = r ? r : s->b->setup(s->env, s->c, &state, &variant, e);
+	r = r ? r : bench_set_up(s->b, s->env, s->c, &state, &variant, e);
 	if (r)
 		return stopped(s) ? -EINTR : r;
 	r = samples(w, state, e);
 	wrong = r ? 0 : s->b->verify(state, e);
-	s->b->teardown(state);
+	bench_tear_down(s->b, state);
 	if (r)
 		return r;
 	out->variant = variant;

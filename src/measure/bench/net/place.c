@@ -101,6 +101,21 @@ void net_case_add(const struct bench_env *env, struct bench_cases *out, const st
 				     .n_figures = t->kind == TEST_CONNECT && !fast_open ? 2 : 0 });
 }
 
+int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struct peer *p,
+		   struct err *e)
+{
+	struct peer_ask ask = { arg->place.peer, env->ask.token, env->stop };
+	int r = peer_open(&ask, p, e);
+
+	return r ? r : peer_start(p, &arg->test, e);
+}
+
+int net_one_stream(struct peer *p, int *fd, struct err *e)
+{
+	*fd = peer_stream(p, 0, e);
+	return *fd < 0 ? *fd : peer_ready(p, e);
+}
+
 struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c)
 {
 	(void)env;

@@ -4,7 +4,7 @@
 #define NET_PLACE_H
 
 #include "measure/bench/bench.h"
-#include "measure/bench/net/link.h"
+#include "measure/bench/net/peer.h"
 #include "measure/bench/net/stream.h"
 
 struct net_place {
@@ -34,6 +34,11 @@ bool net_place_find(const struct bench_env *env, struct net_place *out, struct b
 void net_case_add(const struct bench_env *env, struct bench_cases *out, const struct net_place *p,
 		  const char *name, const char *setup, const struct frame_start_test *t,
 		  bool fast_open);
+/* Opens a session with the peer and begins the test. peer_close either way. */
+int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struct peer *p,
+		   struct err *e);
+/* The test's one connection, whose descriptor is *fd, and the other side has begun. */
+int net_one_stream(struct peer *p, int *fd, struct err *e);
 /* Of what no data sheet states. */
 struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c);
 #endif

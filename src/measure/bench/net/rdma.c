@@ -26,7 +26,6 @@ static void flow_teardown(void *state)
 
 	rdma_client_close(&s->c);
 	free(s->like);
-	free(s);
 }
 
 static int flow_prepare(struct flow *s, struct err *e)
@@ -47,17 +46,13 @@ static int flow_prepare(struct flow *s, struct err *e)
 	return peer_count(&s->c.peer, &s->first, e);
 }
 
-static int flow_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int flow_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	int r = rdma_client_new(env, c, sizeof(struct flow), state, variant, e);
+	struct flow *s = state;
+	int r = rdma_client_open(env, c, &s->c, variant, e);
 
-	if (r)
-		return r;
-	r = flow_prepare(*state, e);
-	if (r)
-		flow_teardown(*state);
-	return r;
+	return r ? r : flow_prepare(s, e);
 }
 
 /* A slot is marked anew only when what was in it is done. */
@@ -277,6 +272,7 @@ const struct bench bench_rdma = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = flow_cases,
+	.state_size = sizeof(struct flow),
 	.setup = flow_setup,
 	.run = flow_run,
 	.verify = flow_verify,
@@ -297,16 +293,13 @@ struct ping {
 
 static void ping_teardown(void *state)
 {
-	struct ping *s = state;
-
-	rdma_client_close(&s->c);
-	free(s);
+	rdma_client_close(&((struct ping *)state)->c);
 }
 
-static int ping_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int ping_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	return rdma_client_new(env, c, sizeof(struct ping), state, variant, e);
+	return rdma_client_open(env, c, &((struct ping *)state)->c, variant, e);
 }
 
 /* Spins on our memory until the answer stands there. */
@@ -458,6 +451,7 @@ const struct bench bench_rdma_latency = {
 	.seconds = 2,
 	.rounds = 3,
 	.cases = ping_cases,
+	.state_size = sizeof(struct ping),
 	.setup = ping_setup,
 	.run = ping_run,
 	.verify = ping_verify,
@@ -475,44 +469,26 @@ void rdma_client_close(struct rdma_client *s)
 	peer_close(&s->peer);
 }
 
-static int open_client(const struct bench_env *env, const struct bench_case *c,
-		       struct rdma_client *s, const char **variant, struct err *e)
+int rdma_client_open(const struct bench_env *env, const struct bench_case *c, struct rdma_client *s,
+		     const char **variant, struct err *e)
 {
-	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
 	struct verbs_want want = rdma_want(&((const struct net_arg *)c->arg)->test);
 	struct frame_verbs theirs;
 	char *text = arena_alloc(env->a, 160);
 	int r;
 
 	s->arg = c->arg;
-	ask.address = s->arg->place.peer;
-	r = peer_open(&ask, &s->peer, e);
-	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	r = net_peer_start(env, s->arg, &s->peer, e);
 	r = r ? r : verbs_port_open(s->arg->place.link.name, &s->port, e);
 	r = r ? r : verbs_pair_open(&s->port, &want, &s->pair, e);
 	r = r ? r : peer_verbs(&s->peer, &s->pair.own, &theirs, e);
 	r = r ? r : verbs_pair_connect(&s->pair, &theirs, e);
 	r = r ? r : peer_ready(&s->peer, e);
-	if (r) {
-		rdma_client_close(s);
+	if (r)
 		return r;
-	}
 	verbs_port_describe(&s->port, text, 160);
 	*variant = text;
 	return 0;
-}
-
-int rdma_client_new(const struct bench_env *env, const struct bench_case *c, size_t size,
-		    void **state, const char **variant, struct err *e)
-{
-	void *s = calloc(1, size);
-	int r = s ? open_client(env, c, s, variant, e) : err_set(e, -ENOMEM, "no memory");
-
-	if (r)
-		free(s);
-	else
-		*state = s;
-	return r;
 }
 
 int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struct err *e)

@@ -14,12 +14,9 @@ struct rdma_client {
 	struct verbs_pair pair;
 };
 
-/*
- * A bench's state: size zeroed bytes that begin with a client, which has its session, device and
- * queue pairs, connected. On failure nothing is left. To free after rdma_client_close.
- */
-int rdma_client_new(const struct bench_env *env, const struct bench_case *c, size_t size,
-		    void **state, const char **variant, struct err *e);
+/* Session, device and queue pairs, connected; *s is zeroed. rdma_client_close either way. */
+int rdma_client_open(const struct bench_env *env, const struct bench_case *c, struct rdma_client *s,
+		     const char **variant, struct err *e);
 void rdma_client_close(struct rdma_client *s);
 /* One completion, within ten seconds, or when the user asks to stop. *e is set. */
 int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struct err *e);

@@ -64,7 +64,6 @@ static void rate_teardown(void *state)
 
 	streams_end(s->streams);
 	peer_close(&s->peer);
-	free(s);
 }
 
 static int open_streams(struct rate *s, struct err *e)
@@ -88,31 +87,23 @@ static int open_streams(struct rate *s, struct err *e)
 			     &s->arg->place.cpus, &s->streams, e);
 }
 
-static int rate_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int rate_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct rate *s = calloc(1, sizeof(*s));
-	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	struct rate *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->env = env;
 	s->variant = arena_alloc(env->a, VARIANT_MAX);
-	ask.address = s->arg->place.peer;
-	r = peer_open(&ask, &s->peer, e);
-	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	r = net_peer_start(env, s->arg, &s->peer, e);
 	r = r ? r : open_streams(s, e);
 	r = r ? r : peer_ready(&s->peer, e);
 	r = r ? r : look(s, &s->first, e);
-	if (r) {
-		rate_teardown(s);
+	if (r)
 		return r;
-	}
 	s->last = s->first;
 	*variant = s->variant;
-	*state = s;
 	return 0;
 }
 
@@ -349,6 +340,7 @@ const struct bench bench_tcp = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = rate_cases,
+	.state_size = sizeof(struct rate),
 	.setup = rate_setup,
 	.run = rate_run,
 	.verify = rate_verify,
@@ -376,34 +368,25 @@ static void connects_teardown(void *state)
 	struct connects *s = state;
 
 	peer_close(&s->peer);
-	free(s);
 }
 
-static int connects_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int connects_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			  const char **variant, struct err *e)
 {
-	struct connects *s = calloc(1, sizeof(*s));
-	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	struct connects *s = state;
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
-	ask.address = s->arg->place.peer;
-	r = peer_open(&ask, &s->peer, e);
-	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
+	r = net_peer_start(env, s->arg, &s->peer, e);
 	r = r ? r : peer_ready(&s->peer, e);
-	if (r) {
-		connects_teardown(s);
+	if (r)
 		return r;
-	}
 	*variant = !s->arg->fast_open		? "handshake, then request"
 		   : !(sysctl_fast_open() & 1)	? "fast open asked for, not allowed here "
 						  "(net.ipv4.tcp_fastopen)"
 		   : !s->peer.started.fast_open ? "fast open asked for, not allowed there "
 						  "(net.ipv4.tcp_fastopen)"
 						: "fast open";
-	*state = s;
 	return 0;
 }
 
@@ -547,6 +530,7 @@ const struct bench bench_tcp_connect = {
 	.seconds = 1,
 	.rounds = 3,
 	.cases = connects_cases,
+	.state_size = sizeof(struct connects),
 	.setup = connects_setup,
 	.run = connects_run,
 	.verify = connects_verify,
@@ -576,40 +560,28 @@ static void idle_teardown(void *state)
 		net_drop(s->fd);
 	peer_close(&s->peer);
 	free(s->data);
-	free(s);
 }
 
-static int idle_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int idle_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 		      const char **variant, struct err *e)
 {
-	struct idle *s = calloc(1, sizeof(*s));
-	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	struct idle *s = state;
 	char text[NET_TEXT];
 	int r, slow = sysctl_slow_start_after_idle();
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->fd = -1;
 	s->data = calloc(1, s->arg->test.size);
-	ask.address = s->arg->place.peer;
-	r = s->data ? peer_open(&ask, &s->peer, e) : err_set(e, -ENOMEM, "no memory");
-	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
-	if (r == 0) {
-		s->fd = peer_stream(&s->peer, 0, e);
-		r = s->fd < 0 ? s->fd : peer_ready(&s->peer, e);
-	}
-	if (r) {
-		idle_teardown(s);
+	r = s->data ? net_peer_start(env, s->arg, &s->peer, e) : err_set(e, -ENOMEM, "no memory");
+	r = r ? r : net_one_stream(&s->peer, &s->fd, e);
+	if (r)
 		return r;
-	}
 	net_no_delay(s->fd, true);
 	stream_describe(s->fd, text);
 	*variant = arena_printf(env->a, "%s, slow start after idle %s", text,
 				slow < 0 ? "not seen"
 				: slow	 ? "on"
 					 : "off");
-	*state = s;
 	return 0;
 }
 
@@ -741,6 +713,7 @@ const struct bench bench_tcp_idle = {
 	.seconds = 4,
 	.rounds = 3,
 	.cases = idle_cases,
+	.state_size = sizeof(struct idle),
 	.setup = idle_setup,
 	.run = idle_run,
 	.verify = idle_verify,

@@ -26,37 +26,25 @@ static void request_teardown(void *state)
 	if (s->fd >= 0)
 		net_drop(s->fd);
 	peer_close(&s->peer);
-	free(s);
 }
 
-static int request_setup(const struct bench_env *env, const struct bench_case *c, void **state,
+static int request_setup(const struct bench_env *env, const struct bench_case *c, void *state,
 			 const char **variant, struct err *e)
 {
-	struct request *s = calloc(1, sizeof(*s));
-	struct peer_ask ask = { .token_file = env->ask.token, .stop = env->stop };
+	struct request *s = state;
 	char *text = arena_alloc(env->a, NET_TEXT);
 	int r;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
 	s->arg = c->arg;
 	s->fd = -1;
-	ask.address = s->arg->place.peer;
-	r = peer_open(&ask, &s->peer, e);
-	r = r ? r : peer_start(&s->peer, &s->arg->test, e);
-	if (r == 0) {
-		s->fd = peer_stream(&s->peer, 0, e);
-		r = s->fd < 0 ? s->fd : peer_ready(&s->peer, e);
-	}
-	if (r) {
-		request_teardown(s);
+	r = net_peer_start(env, s->arg, &s->peer, e);
+	r = r ? r : net_one_stream(&s->peer, &s->fd, e);
+	if (r)
 		return r;
-	}
 	net_no_delay(s->fd, true);
 	net_blocking(s->fd, 1000);
 	stream_describe(s->fd, text);
 	*variant = text;
-	*state = s;
 	return 0;
 }
 
@@ -184,6 +172,7 @@ const struct bench bench_tcp_latency = {
 	.seconds = 3,
 	.rounds = 3,
 	.cases = request_cases,
+	.state_size = sizeof(struct request),
 	.setup = request_setup,
 	.run = request_run,
 	.verify = request_verify,
