@@ -20,22 +20,4 @@ const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
 const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
 				const struct term_style *how);
 
-/* --- for those who draw with letters ------------------------------------------------------------
- */
-enum { CHART_NARROWEST = 36, CHART_WIDEST = 120, CHART_ROWS = 400 };
-
-/* The width to draw at. */
-int chart_width(const struct term_style *how);
-/* s, cleaned, cut with "~" and filled with blanks to width columns. */
-void chart_pad(struct text *t, const char *s, int width, bool right, bool ascii);
-/* Signs as they are in ASCII, or with fuller ones. */
-void chart_signs(struct text *t, const char *cells, bool ascii);
-/* "sign name" below a chart, broken to width. */
-void chart_legend(struct text *t, const char *sign, const char *name, const struct term_style *how);
-/* The same of signs that stand for themselves. */
-void chart_legend_plain(struct text *t, const char *sign, const char *name,
-			const struct term_style *how);
-/* The numbers of an axis that is width columns long, below it. */
-void chart_under(struct arena *a, struct text *t, const struct scale *s, int width);
-
 #endif

@@ -124,7 +124,9 @@ static void bullets(struct term *t, const struct node *n)
 	}
 }
 
-void term_pair(struct term *t, const char *name, size_t columns, const struct cell *value)
+/* "  name  value": the name in so many columns, the value beside it or, where it has no room there,
+ * below it. */
+static void term_pair(struct term *t, const char *name, size_t columns, const struct cell *value)
 {
 	size_t behind = columns + 4, width = (size_t)t->how->width, w;
 	struct flow f = { .t = t, .indent = behind, .column = behind };
@@ -141,7 +143,8 @@ void term_pair(struct term *t, const char *name, size_t columns, const struct ce
 	flow_end(&f);
 }
 
-void term_line(struct term *t, const struct cell *cells, size_t n)
+/* Texts as one line that is wrapped. */
+static void term_line(struct term *t, const struct cell *cells, size_t n)
 {
 	struct flow f = { .t = t };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The PCI tree cut down to what a person asks about. */
-#include "render/places.h"
+#include "render/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,13 @@ enum {
 /* A bridge on the way down, with its place and how its port is wired. */
 struct step {
 	const char *name;
-	struct place *place;
+	struct topology_place *place;
 };
 
 struct builder {
 	struct arena *a;
 	const struct machine *m;
-	struct place *machine;
+	struct topology_place *machine;
 	const struct narrow *spots;
 	size_t n_spots;
 };
@@ -36,15 +36,15 @@ static const char *safe(const char *s)
 	return s ? s : "";
 }
 
-static struct place *place_new(struct arena *a, enum place_kind kind, const char *label)
+static struct topology_place *place_new(struct arena *a, enum place_kind kind, const char *label)
 {
-	struct place *p = ARENA_NEW(a, struct place);
+	struct topology_place *p = ARENA_NEW(a, struct topology_place);
 
-	*p = (struct place){ .kind = kind, .label = label, .detail = "", .address = "" };
+	*p = (struct topology_place){ .kind = kind, .label = label, .detail = "", .address = "" };
 	return p;
 }
 
-static void place_add(struct arena *a, struct place *parent, struct place *child)
+static void place_add(struct arena *a, struct topology_place *parent, struct topology_place *child)
 {
 	parent->children = arena_grow(a, parent->children, parent->n, sizeof(*parent->children));
 	parent->children[parent->n++] = child;
@@ -67,7 +67,7 @@ static const struct gpu *gpu_at(const struct machine *m, const char *address)
 	return NULL;
 }
 
-static void set_link(struct builder *b, struct place *p, const struct pci_function *f)
+static void set_link(struct builder *b, struct topology_place *p, const struct pci_function *f)
 {
 	p->address = safe(f->name);
 	p->link = figure_link(b->a, &f->speed_mts, &f->width);
@@ -82,10 +82,10 @@ static void set_link(struct builder *b, struct place *p, const struct pci_functi
 	p->degraded = p->spot && b->spots[p->spot - 1].fault;
 }
 
-static struct place *gpu_place(struct builder *b, const struct pci_function *f)
+static struct topology_place *gpu_place(struct builder *b, const struct pci_function *f)
 {
 	const struct gpu *g = gpu_at(b->m, safe(f->name));
-	struct place *p =
+	struct topology_place *p =
 		place_new(b->a, PLACE_GPU, g ? arena_printf(b->a, "GPU %u", g->index) : "GPU");
 
 	p->gpu = g;
@@ -99,9 +99,9 @@ static struct place *gpu_place(struct builder *b, const struct pci_function *f)
 	return p;
 }
 
-static struct place *nic_place(struct builder *b, const struct pci_function *f)
+static struct topology_place *nic_place(struct builder *b, const struct pci_function *f)
 {
-	struct place *p = place_new(b->a, PLACE_NIC, NULL);
+	struct topology_place *p = place_new(b->a, PLACE_NIC, NULL);
 	long long speed = 0;
 	bool up = true;
 
@@ -125,9 +125,9 @@ static struct place *nic_place(struct builder *b, const struct pci_function *f)
 	return p;
 }
 
-static struct place *disk_place(struct builder *b, const struct pci_function *f)
+static struct topology_place *disk_place(struct builder *b, const struct pci_function *f)
 {
-	struct place *p = place_new(b->a, PLACE_DISK, "NVMe");
+	struct topology_place *p = place_new(b->a, PLACE_DISK, "NVMe");
 
 	LIST_FOR_EACH (struct disk, d, &b->m->storage.disks) {
 		if (strcmp(safe(d->pci), safe(f->name)) != 0 || p->detail[0])
@@ -140,7 +140,7 @@ static struct place *disk_place(struct builder *b, const struct pci_function *f)
 }
 
 /* NULL for what nobody asks about. Virtual functions are their device once more. */
-static struct place *device_place(struct builder *b, const struct pci_function *f)
+static struct topology_place *device_place(struct builder *b, const struct pci_function *f)
 {
 	unsigned c = (unsigned)(fact_or(&f->class_, 0) >> 8) & 0xffff;
 
@@ -155,11 +155,12 @@ static struct place *device_place(struct builder *b, const struct pci_function *
 
 /* Puts what stands below p into its parent's list, without bridges that lead nowhere or only
  * further. */
-static void collect(struct arena *a, struct place *parent, struct place *p, const struct machine *m)
+static void collect(struct arena *a, struct topology_place *parent, struct topology_place *p,
+		    const struct machine *m)
 {
 	const struct pci_function *f = p->address[0] ? machine_pci(m, p->address) : NULL;
 	long long port = f ? fact_or(&f->port_type, -1) : -1;
-	struct place **children = p->children;
+	struct topology_place **children = p->children;
 	size_t n = p->n;
 
 	if (p->kind != PLACE_SWITCH) {
@@ -178,10 +179,10 @@ static void collect(struct arena *a, struct place *parent, struct place *p, cons
 		place_add(a, parent, p->children[i]);
 }
 
-static struct place *node_place(struct builder *b, long long index)
+static struct topology_place *node_place(struct builder *b, long long index)
 {
 	const char *label = index >= 0 ? arena_printf(b->a, "NUMA %lld", index) : "Host";
-	struct place *p;
+	struct topology_place *p;
 
 	for (size_t i = 0; i < b->machine->n; i++)
 		if (strcmp(b->machine->children[i]->label, label) == 0)
@@ -203,10 +204,10 @@ static struct place *node_place(struct builder *b, long long index)
 
 /* Hangs a finished root into its NUMA node; an integrated GPU stands beside the roots, not behind
  * one. */
-static void finish_root(struct builder *b, struct place *root, long long node)
+static void finish_root(struct builder *b, struct topology_place *root, long long node)
 {
-	struct place kept = *root;
-	struct place *home;
+	struct topology_place kept = *root;
+	struct topology_place *home;
 
 	if (!root->n)
 		return;
@@ -223,7 +224,7 @@ static void finish_root(struct builder *b, struct place *root, long long node)
 	root->children = NULL;
 	root->n = 0;
 	for (size_t i = 0; i < kept.n; i++) {
-		struct place *p = kept.children[i];
+		struct topology_place *p = kept.children[i];
 		bool on_chip = p->gpu && fact_or(&p->gpu->integrated, 0);
 
 		place_add(b->a, on_chip ? home : root, p);
@@ -234,10 +235,10 @@ static void finish_root(struct builder *b, struct place *root, long long node)
 
 /* One function after another, in the order of the tree; way is the bridges above the one at hand.
  */
-static size_t visit(struct builder *b, struct step *way, size_t depth, struct place *root,
+static size_t visit(struct builder *b, struct step *way, size_t depth, struct topology_place *root,
 		    const struct pci_function *f)
 {
-	struct place *p = device_place(b, f), *parent;
+	struct topology_place *p = device_place(b, f), *parent;
 
 	while (depth && strcmp(way[depth - 1].name, safe(f->parent)) != 0)
 		depth--;
@@ -256,7 +257,7 @@ static size_t visit(struct builder *b, struct step *way, size_t depth, struct pl
 	return depth + 1;
 }
 
-static void count_leaves(struct place *p)
+static void count_leaves(struct topology_place *p)
 {
 	p->leaves = p->n == 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -265,8 +266,8 @@ static void count_leaves(struct place *p)
 	}
 }
 
-struct place *places_of(struct arena *a, const struct machine *m, const struct narrow *spots,
-			size_t n_spots)
+struct topology_place *places_of(struct arena *a, const struct machine *m,
+				 const struct narrow *spots, size_t n_spots)
 {
 	struct builder b = { .a = a,
 			     .m = m,
@@ -275,7 +276,7 @@ struct place *places_of(struct arena *a, const struct machine *m, const struct n
 			     .n_spots = n_spots };
 	const struct pci_function **order = arena_array(a, m->pci.n, sizeof(*order));
 	struct step way[DEEPEST];
-	struct place *root = NULL;
+	struct topology_place *root = NULL;
 	size_t n = 0, depth = 0;
 	long long node = -1;
 

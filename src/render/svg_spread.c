@@ -148,18 +148,11 @@ static void notes(struct canvas *v, const struct spread *s)
 			    arena_printf(v->a, "median %s",
 					 chart_figure(v->a, c->median, c->low, c->high, unit)));
 	if (isfinite(c->split))
-		canvas_note(v, SIGN_NONE,
-			    arena_printf(v->a, "two states, below and above %s %s",
-					 figure_number(v->a, c->split), unit));
+		canvas_note(v, SIGN_NONE, chart_split_text(v->a, c));
 	if (chart_has_line(&c->limit))
-		canvas_note(v, SIGN_LIMIT,
-			    arena_printf(v->a, "limit: %s %s, %s",
-					 figure_number(v->a, c->limit.low), unit, c->limit.name));
+		canvas_note(v, SIGN_LIMIT, chart_limit_text(v->a, c));
 	if (chart_has_band(&c->band))
-		canvas_note(v, SIGN_BAND,
-			    arena_printf(v->a, "usual: %s to %s %s, %s",
-					 figure_number(v->a, c->band.low),
-					 figure_number(v->a, c->band.high), unit, c->band.name));
+		canvas_note(v, SIGN_BAND, chart_band_text(v->a, c));
 	for (size_t i = 0; i < c->n_named && i < NAMED; i++) {
 		canvas_mark(v, c->named[i].style == STYLE_BAD ? 3 : 2, 13, v->y + CANVAS_LINE - 8,
 			    c->named[i].style == STYLE_BAD ? "bad" : "warn");

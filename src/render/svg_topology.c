@@ -6,11 +6,136 @@
  */
 #include <string.h>
 
-#include "render/svg_topology.h"
+#include "render/topology.h"
 #include "machine/model/gpu.h"
 #include "render/figure.h"
 #include "render/svg_shape.h"
 #include "render/glyph.h"
+
+enum { SPOTS_SHOWN = 12 };
+
+/* Everything that is drawn. */
+struct scene {
+	struct arena *a;
+	const struct machine *m;
+	const struct topology_place *machine;
+	const struct narrow *spots;
+	size_t n_spots;
+	const char *name; /* of the machine */
+};
+
+/* Marks, badges and the list of narrow spots. A mark is never colour alone: it has a number, and a
+ * sentence under that number. */
+
+static struct scene scene_of(struct arena *a, const struct machine *m)
+{
+	struct scene s = { .a = a,
+			   .m = m,
+			   .name = fact_text(&m->platform.product, "this machine") };
+
+	s.spots = narrow_spots(a, m, &s.n_spots);
+	s.machine = places_of(a, m, s.spots, s.n_spots);
+	return s;
+}
+
+/* The class of a box of this kind. */
+static const char *place_class(enum place_kind kind)
+{
+	static const char *const classes[] = {
+		[PLACE_MACHINE] = "node", [PLACE_NODE] = "node",     [PLACE_ROOT] = "root",
+		[PLACE_GPU] = "gpu",	  [PLACE_SWITCH] = "switch", [PLACE_NIC] = "nic",
+		[PLACE_DISK] = "disk",
+	};
+
+	return classes[kind];
+}
+
+/* What is shown under the pointer. */
+static const char *place_tip(struct arena *a, const struct topology_place *p)
+{
+	const char *link = link_text(a, p);
+
+	return arena_printf(a, "%s%s%s%s%s%s%s", p->label, *p->detail ? ", " : "", p->detail,
+			    *p->address ? ", " : "", p->address, link ? ", " : "",
+			    link ? link : "");
+}
+
+/* "class" of the line, ring and text of a place: how it is marked. */
+static const char *mark_line(const struct topology_place *p)
+{
+	return !p->link_narrow ? "link" : p->degraded ? "slow" : "tight";
+}
+
+static const char *mark_ring(const struct topology_place *p)
+{
+	return p->degraded ? "ring" : p->spot ? "ring-tight" : NULL;
+}
+
+static const char *mark_text(const struct topology_place *p)
+{
+	return !p->link_narrow ? "soft" : p->degraded ? "bad" : "warn";
+}
+
+/* The number of a narrow spot in a disc around (x, y). */
+static void draw_badge(struct text *t, struct arena *a, int x, int y, size_t number, bool fault)
+{
+	const char *label = arena_printf(a, "%zu", number);
+	int w = number > 9 ? 22 : 17;
+
+	svg_box(t, (struct box){ x - w / 2, y - 8, w, 17 }, fault ? "badge" : "badge-tight", NULL);
+	svg_text(t, x, y + 4, "middle", "on-badge", 11, 60, label);
+}
+
+/* Letters are two thirds of their height wide, as svg_text reckons. */
+static size_t letters(int room, int size)
+{
+	return room > size ? (size_t)(room * 3 / (size * 2)) : 1;
+}
+
+/* s broken into lines of room pixels, below y; the y below them. */
+static int draw_wrapped(struct text *t, int x, int y, int room, int size, const char *class,
+			const char *s)
+{
+	TEXT_AUTO lines = { 0 };
+	char *line, *save = NULL;
+
+	glyph_wrap(&lines, s, letters(room, size));
+	for (line = lines.s ? strtok_r(lines.s, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (t)
+			svg_text(t, x, y + size, "start", class, size, room + size, line);
+		y += size + 5;
+	}
+	return y;
+}
+
+/* The numbered list of narrow spots; the y below it. Without t only measured. */
+static int draw_spots(struct text *t, const struct scene *s, int x, int y, int room, int size)
+{
+	for (size_t i = 0; i < s->n_spots && i < SPOTS_SHOWN; i++) {
+		const struct narrow *n = &s->spots[i];
+		const char *what =
+			arena_printf(s->a, "%s%s: %s", i == 0 && n->fault ? "Bottleneck, " : "",
+				     n->name, n->reason);
+
+		if (t)
+			draw_badge(t, s->a, x + 9, y + size / 2 + 3, i + 1, n->fault);
+		y = draw_wrapped(t, x + 28, y, room - 28, size, n->fault ? "bad" : "plain", what) +
+		    4;
+	}
+	if (s->n_spots > SPOTS_SHOWN)
+		y = draw_wrapped(t, x, y, room, size, "soft",
+				 arena_printf(s->a,
+					      "%zu more narrow spots: show topology --as tree",
+					      s->n_spots - SPOTS_SHOWN));
+	if (!s->n_spots && s->machine->n)
+		y = draw_wrapped(t, x, y, room, size, "soft",
+				 bottleneck_text(s->a, s->spots, 0, s->machine));
+	return y;
+}
+
+/* --- the wide drawing ---------------------------------------------------------------------------
+ */
 
 enum {
 	MARGIN = 24,
@@ -39,7 +164,7 @@ struct drawing {
 };
 
 /* Layers of bars above the devices. */
-static int bars(const struct place *p)
+static int bars(const struct topology_place *p)
 {
 	int most = 0;
 
@@ -52,7 +177,8 @@ static int bars(const struct place *p)
 }
 
 /* What the link carries now and, where that is less than this end could, what it could. */
-static void draw_link(struct drawing *d, const struct place *p, int x, int y1, int y2, int room)
+static void draw_link(struct drawing *d, const struct topology_place *p, int x, int y1, int y2,
+		      int room)
 {
 	bool less = p->link_max && p->link && strcmp(p->link, p->link_max) != 0;
 	int h = less ? 29 : 15, w = less ? (room < 92 ? room - 4 : 88) : 60;
@@ -83,7 +209,7 @@ static void draw_nvlink(struct drawing *d, const struct gpu *g, int mid, int y)
 	d->first_x = d->first_x || !up ? d->first_x : mid;
 }
 
-static void draw_leaf(struct drawing *d, const struct place *p, int x, int top, int y)
+static void draw_leaf(struct drawing *d, const struct topology_place *p, int x, int top, int y)
 {
 	int w = d->leaf_w - 8, mid = x + d->leaf_w / 2;
 	/* All domains are 0000 on most machines; where there is little room the rest says which it
@@ -106,7 +232,8 @@ static void draw_leaf(struct drawing *d, const struct place *p, int x, int top, 
 }
 
 /* Draws p below a bar that ends at top; devices all stand at bottom. */
-static void draw_place(struct drawing *d, const struct place *p, int x, int top, int bottom)
+static void draw_place(struct drawing *d, const struct topology_place *p, int x, int top,
+		       int bottom)
 {
 	int w = (int)p->leaves * d->leaf_w, y = top + LINK_H, at = x;
 
@@ -134,13 +261,13 @@ static void draw_place(struct drawing *d, const struct place *p, int x, int top,
 	}
 }
 
-static int band_height(const struct drawing *d, const struct place *node)
+static int band_height(const struct drawing *d, const struct topology_place *node)
 {
 	return HEAD_H / 2 + bars(node) * (LINK_H + BAR_H) + LINK_H + LEAF_H + PAD +
 	       (d->bus_x ? NVLINK_H : 0);
 }
 
-static void draw_band(struct drawing *d, const struct place *node, int y)
+static void draw_band(struct drawing *d, const struct topology_place *node, int y)
 {
 	int h = band_height(d, node), x = MARGIN + PAD;
 	int bottom = y + HEAD_H / 2 + bars(node) * (LINK_H + BAR_H) + LINK_H;
@@ -229,7 +356,7 @@ static int bands_height(const struct drawing *d)
 
 static void draw_machine(struct drawing *d)
 {
-	const struct place *machine = d->s.machine;
+	const struct topology_place *machine = d->s.machine;
 	int y = HEAD_H;
 
 	if (d->bus_x) {
@@ -248,7 +375,7 @@ static void draw_machine(struct drawing *d)
 
 static void measure(struct drawing *d)
 {
-	const struct place *machine = d->s.machine;
+	const struct topology_place *machine = d->s.machine;
 	int most = 1, room;
 
 	d->fabric = fabric_text(d->s.a, d->s.m);
@@ -289,109 +416,6 @@ const char *svg_topology(struct arena *a, const struct machine *m)
 	return arena_strndup(a, t.s, t.len);
 }
 
-/* Marks, badges and the list of narrow spots. A mark is never colour alone: it has a number, and a
- * sentence under that number. */
-
-struct scene scene_of(struct arena *a, const struct machine *m)
-{
-	struct scene s = { .a = a,
-			   .m = m,
-			   .name = fact_text(&m->platform.product, "this machine") };
-
-	s.spots = narrow_spots(a, m, &s.n_spots);
-	s.machine = places_of(a, m, s.spots, s.n_spots);
-	return s;
-}
-
-const char *place_class(enum place_kind kind)
-{
-	static const char *const classes[] = {
-		[PLACE_MACHINE] = "node", [PLACE_NODE] = "node",     [PLACE_ROOT] = "root",
-		[PLACE_GPU] = "gpu",	  [PLACE_SWITCH] = "switch", [PLACE_NIC] = "nic",
-		[PLACE_DISK] = "disk",
-	};
-
-	return classes[kind];
-}
-
-const char *place_tip(struct arena *a, const struct place *p)
-{
-	const char *link = link_text(a, p);
-
-	return arena_printf(a, "%s%s%s%s%s%s%s", p->label, *p->detail ? ", " : "", p->detail,
-			    *p->address ? ", " : "", p->address, link ? ", " : "",
-			    link ? link : "");
-}
-
-const char *mark_line(const struct place *p)
-{
-	return !p->link_narrow ? "link" : p->degraded ? "slow" : "tight";
-}
-
-const char *mark_ring(const struct place *p)
-{
-	return p->degraded ? "ring" : p->spot ? "ring-tight" : NULL;
-}
-
-const char *mark_text(const struct place *p)
-{
-	return !p->link_narrow ? "soft" : p->degraded ? "bad" : "warn";
-}
-
-void draw_badge(struct text *t, struct arena *a, int x, int y, size_t number, bool fault)
-{
-	const char *label = arena_printf(a, "%zu", number);
-	int w = number > 9 ? 22 : 17;
-
-	svg_box(t, (struct box){ x - w / 2, y - 8, w, 17 }, fault ? "badge" : "badge-tight", NULL);
-	svg_text(t, x, y + 4, "middle", "on-badge", 11, 60, label);
-}
-
-/* Letters are two thirds of their height wide, as svg_text reckons. */
-static size_t letters(int room, int size)
-{
-	return room > size ? (size_t)(room * 3 / (size * 2)) : 1;
-}
-
-int draw_wrapped(struct text *t, int x, int y, int room, int size, const char *class, const char *s)
-{
-	TEXT_AUTO lines = { 0 };
-	char *line, *save = NULL;
-
-	glyph_wrap(&lines, s, letters(room, size));
-	for (line = lines.s ? strtok_r(lines.s, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		if (t)
-			svg_text(t, x, y + size, "start", class, size, room + size, line);
-		y += size + 5;
-	}
-	return y;
-}
-
-int draw_spots(struct text *t, const struct scene *s, int x, int y, int room, int size)
-{
-	for (size_t i = 0; i < s->n_spots && i < SPOTS_SHOWN; i++) {
-		const struct narrow *n = &s->spots[i];
-		const char *what =
-			arena_printf(s->a, "%s%s: %s", i == 0 && n->fault ? "Bottleneck, " : "",
-				     n->name, n->reason);
-
-		if (t)
-			draw_badge(t, s->a, x + 9, y + size / 2 + 3, i + 1, n->fault);
-		y = draw_wrapped(t, x + 28, y, room - 28, size, n->fault ? "bad" : "plain", what) +
-		    4;
-	}
-	if (s->n_spots > SPOTS_SHOWN)
-		y = draw_wrapped(t, x, y, room, size, "soft",
-				 arena_printf(s->a,
-					      "%zu more narrow spots: show topology --as tree",
-					      s->n_spots - SPOTS_SHOWN));
-	if (!s->n_spots && s->machine->n)
-		y = draw_wrapped(t, x, y, room, size, "soft",
-				 bottleneck_text(s->a, s->spots, 0, s->machine));
-	return y;
-}
-
 /*
  * The tall drawing of a machine's topology, for a telephone: one line a device, indented below what
  * it hangs from, with its link at the right. What is narrow says why right there.
@@ -415,7 +439,7 @@ struct strip {
 };
 
 /* Why, below the line of a place that is narrow; the worst reason is enough. */
-static void draw_reason(struct strip *c, const struct place *p, int x)
+static void draw_reason(struct strip *c, const struct topology_place *p, int x)
 {
 	const struct narrow *n = &c->s.spots[p->spot - 1];
 	const char *why = arena_printf(c->s.a, "%s%s",
@@ -428,7 +452,7 @@ static void draw_reason(struct strip *c, const struct place *p, int x)
 	       GAP;
 }
 
-static const char *second_line(struct strip *c, const struct place *p)
+static const char *second_line(struct strip *c, const struct topology_place *p)
 {
 	size_t up = nvlinks_up(p->gpu);
 
@@ -440,7 +464,7 @@ static const char *second_line(struct strip *c, const struct place *p)
 	return p->address;
 }
 
-static void draw_row(struct strip *c, const struct place *p, int x)
+static void draw_row(struct strip *c, const struct topology_place *p, int x)
 {
 	struct box b = { x, c->y, TALL_WIDTH - TALL_MARGIN - x, p->n ? NODE_H - 4 : ROW_H };
 	/* What has things below it has one line. */
@@ -471,7 +495,7 @@ static void draw_row(struct strip *c, const struct place *p, int x)
 			 arena_printf(c->s.a, "of %s", p->link_max));
 }
 
-static void tall_draw_place(struct strip *c, const struct place *p, int depth)
+static void tall_draw_place(struct strip *c, const struct topology_place *p, int depth)
 {
 	int x = TALL_MARGIN + STEP * (depth < DEEPEST ? depth : DEEPEST), from;
 
@@ -487,7 +511,7 @@ static void tall_draw_place(struct strip *c, const struct place *p, int depth)
 		svg_line(c->t, x + 5, from - GAP, x + 5, c->y - GAP - 2, "link");
 }
 
-static void draw_node(struct strip *c, const struct place *node)
+static void draw_node(struct strip *c, const struct topology_place *node)
 {
 	if (c->t)
 		svg_text(c->t, TALL_MARGIN, c->y + 19, "start", "strong", 14,

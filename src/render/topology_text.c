@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sentences from places, NVLinks and narrow spots. The same facts give the same words. */
-#include "render/topology_text.h"
+#include "render/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,14 +124,14 @@ const char *nvlink_ends(struct arena *a, const struct machine *m, const struct g
 	return arena_strndup(a, t.s, t.len);
 }
 
-const char *link_text(struct arena *a, const struct place *p)
+const char *link_text(struct arena *a, const struct topology_place *p)
 {
 	if (!p->link || !p->link_max || strcmp(p->link, p->link_max) == 0)
 		return p->link;
 	return arena_printf(a, "%s of %s", p->link, p->link_max);
 }
 
-static bool any_link(const struct place *p)
+static bool any_link(const struct topology_place *p)
 {
 	bool any = p->link && p->link_max;
 
@@ -141,7 +141,7 @@ static bool any_link(const struct place *p)
 }
 
 const char *bottleneck_text(struct arena *a, const struct narrow *spots, size_t n,
-			    const struct place *machine)
+			    const struct topology_place *machine)
 {
 	if (n)
 		return arena_printf(
@@ -157,7 +157,7 @@ const char *bottleneck_text(struct arena *a, const struct narrow *spots, size_t 
 		       : "No PCI Express link was seen here.";
 }
 
-static void place_words(struct arena *a, struct text *t, const struct place *p)
+static void place_words(struct arena *a, struct text *t, const struct topology_place *p)
 {
 	const char *link = link_text(a, p);
 
@@ -184,8 +184,9 @@ static void nvlink_words(struct arena *a, struct text *t, const struct machine *
 				    nvlinks_up(g), g->links.n);
 }
 
-const char *topology_words(struct arena *a, const struct machine *m, const struct place *machine,
-			   const struct narrow *spots, size_t n)
+const char *topology_words(struct arena *a, const struct machine *m,
+			   const struct topology_place *machine, const struct narrow *spots,
+			   size_t n)
 {
 	TEXT_AUTO t = { 0 };
 

@@ -53,7 +53,7 @@ static struct subject *subject_of(const char *name)
 static void diagnose(struct subject *s, struct arena *a)
 {
 	struct signs *first = ARENA_NEW(a, struct signs), *second = ARENA_NEW(a, struct signs);
-	struct evidence ev = {
+	struct rule_facts ev = {
 		.a = a, .m = &s->m, .findings = &s->findings, .signs = second, .earlier = first
 	};
 

@@ -182,18 +182,19 @@ static inline struct path_look *case_path(struct arena *a, const char *text)
 	return p;
 }
 
-static inline void case_evidence(struct arena *a, const struct doctor_case *row, struct evidence *e)
+static inline void case_evidence(struct arena *a, const struct doctor_case *row,
+				 struct rule_facts *e)
 {
 	struct record *r = ARENA_NEW(a, struct record);
 
-	*e = (struct evidence){ .a = a,
-				.m = fake_machine(a, row->facts ? row->facts : "{}"),
-				.findings = case_findings(a, row->findings, row->current),
-				.signs = case_signs(a, row->signs),
-				.earlier = row->earlier ? case_signs(a, row->earlier) : NULL,
-				.apart_s = 2,
-				.record = r,
-				.own_unkept = row->unkept };
+	*e = (struct rule_facts){ .a = a,
+				  .m = fake_machine(a, row->facts ? row->facts : "{}"),
+				  .findings = case_findings(a, row->findings, row->current),
+				  .signs = case_signs(a, row->signs),
+				  .earlier = row->earlier ? case_signs(a, row->earlier) : NULL,
+				  .apart_s = 2,
+				  .record = r,
+				  .own_unkept = row->unkept };
 	r->conditions.steal_percent = row->steal > 0 ? row->steal : -1;
 	r->conditions.before.throttles = row->throttles ? 0 : -1;
 	r->conditions.after.throttles = row->throttles ? row->throttles : -1;

@@ -30,7 +30,6 @@
 #include "measure/bench/net/link.h"
 #include "measure/bench/net/peer.h"
 #include "measure/bench/net/place.h"
-#include "measure/bench/net/rdma.h"
 #include "measure/bench/net/rdma_serve.h"
 #include "measure/bench/net/serve.h"
 #include "measure/bench/net/stream.h"

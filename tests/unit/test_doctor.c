@@ -46,7 +46,7 @@ static void test_rules(void **state)
 		const struct diagnosis *d = NULL;
 		const struct cause *c = cause_find(row->id, &d);
 		struct arena a = { 0 };
-		struct evidence e;
+		struct rule_facts e;
 		struct judged v;
 
 		if (!c || !c->rule)
@@ -108,7 +108,7 @@ static void test_by_setting(void **state)
 		for (size_t i = 0; i < d->n; i++) {
 			const struct cause *c = &d->causes[i];
 			struct arena a = { 0 };
-			struct evidence e;
+			struct rule_facts e;
 			struct judged v;
 			struct doctor_case row = { 0 };
 
@@ -188,7 +188,7 @@ static void state_is(const char *id, const struct doctor_case *row, enum doctor_
 		     const char *why)
 {
 	struct arena a = { 0 };
-	struct evidence e;
+	struct rule_facts e;
 	struct examined x;
 
 	case_evidence(&a, row, &e);

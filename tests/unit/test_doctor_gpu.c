@@ -44,7 +44,7 @@ static void diagnose(struct arena *a, struct examined *x)
 {
 	struct machine *m = fake_machine(a, GPU0);
 	struct record *r = ARENA_NEW(a, struct record);
-	struct evidence *e = ARENA_NEW(a, struct evidence);
+	struct rule_facts *e = ARENA_NEW(a, struct rule_facts);
 	const struct diagnosis *d = case_diagnosis("gpu.low-clock-low-power");
 	const struct doctor_plan p = { .tests = d->tests, .named = true, .seconds = 0.05 };
 	struct frame f = { .env = { .a = a, .m = m, .small = true }, .samples = 8 };

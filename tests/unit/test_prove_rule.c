@@ -233,7 +233,7 @@ static void test_same_rate(void **state)
 static void test_guards(void **state)
 {
 	size_t wrong = 0, caught = 0;
-	struct guard g;
+	struct guard_ruling g;
 	double d[24];
 
 	(void)state;

@@ -16,7 +16,7 @@
 #include "render/figure.h"
 #include "render/glyph.h"
 #include "look/show/page.h"
-#include "render/svg_topology.h"
+#include "render/topology.h"
 
 enum medium { TERM, TERM_WIDE, TERM_ASCII, TERM_COLOUR, MD, HTML, MEDIA };
 

@@ -10,7 +10,7 @@
 #include "measure/prove/measured.h"
 #include "look/show/page.h"
 #include "measure/bench/page_bench.h"
-#include "render/topology_text.h"
+#include "render/topology.h"
 
 static const char *what_it_is(struct arena *a, const struct machine *m)
 {
@@ -163,7 +163,7 @@ static void topology(struct doc *d, const struct machine *m, const char *id)
 	struct doc *page = page_topology(d->arena, m), *rest = doc_new(d->arena);
 	size_t n;
 	const struct narrow *spots = narrow_spots(d->arena, m, &n);
-	struct place *top = places_of(d->arena, m, spots, n);
+	struct topology_place *top = places_of(d->arena, m, spots, n);
 
 	*rest = *page;
 	rest->n = 0;

@@ -429,7 +429,7 @@ static bool is_gone(struct doctoring *g, const struct examined *x, const struct 
 {
 	struct findings f;
 	struct signs s;
-	struct evidence e = g->e;
+	struct rule_facts e = g->e;
 	struct machine *m;
 	struct examined now;
 

@@ -20,7 +20,7 @@ struct doctoring {
 	struct idset cpus;
 	struct signs first, now;
 	struct record record;
-	struct evidence e;
+	struct rule_facts e;
 	struct examined *results;
 	struct doctor_fix *fixes;
 	size_t n_fixes;

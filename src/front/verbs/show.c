@@ -5,7 +5,7 @@
 #include "front/verbs/cmd.h"
 #include "front/verbs/page.h"
 #include "look/show/page.h"
-#include "render/svg_topology.h"
+#include "render/topology.h"
 
 static int show_topology(struct run *r, const struct machine *m)
 {

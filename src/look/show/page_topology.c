@@ -6,8 +6,7 @@
 #include "base/text.h"
 #include "render/figure.h"
 #include "look/show/page.h"
-#include "render/svg_topology.h"
-#include "render/topology_text.h"
+#include "render/topology.h"
 
 /* More than any machine has; a table beyond it says nothing to a reader. */
 enum { ENDPOINTS_MAX = 96 };
@@ -189,7 +188,7 @@ struct doc *page_topology(struct arena *a, const struct machine *m)
 /* show topology --as tree: from each NUMA node down to its devices, with every link on the way, the
  * NVLinks, and what is narrow. */
 
-static const char *spot_text(struct doc *d, const struct place *p)
+static const char *spot_text(struct doc *d, const struct topology_place *p)
 {
 	if (!p->spot)
 		return NULL;
@@ -197,7 +196,7 @@ static const char *spot_text(struct doc *d, const struct place *p)
 			    p->spot);
 }
 
-static void add(struct doc *d, struct node *t, const struct place *p, unsigned depth)
+static void add(struct doc *d, struct node *t, const struct topology_place *p, unsigned depth)
 {
 	enum style marked = p->degraded ? STYLE_BAD
 			    : p->spot	? STYLE_WARN
@@ -288,7 +287,7 @@ struct doc *page_topology_tree(struct arena *a, const struct machine *m)
 	};
 	size_t n;
 	const struct narrow *spots = narrow_spots(a, m, &n);
-	const struct place *machine = places_of(a, m, spots, n);
+	const struct topology_place *machine = places_of(a, m, spots, n);
 	struct doc *d = doc_new(a);
 	struct node *t;
 

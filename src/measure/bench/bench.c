@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bench hands out and is given: the list of its cases, and the state of one set-up. */
+/* What benches share: the list of cases, the state of one set-up, figures of single times. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,4 +44,18 @@ void bench_tear_down(const struct bench *b, void *state)
 {
 	b->teardown(state);
 	free(state);
+}
+
+const struct bench_figure bench_times_figures[2] = {
+	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
+	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
+};
+
+void bench_times(struct bench_sample *out, double *us, size_t n)
+{
+	for (size_t i = 0; out->observed && i < n; i++)
+		histogram_add(out->observed, us[i] * 1e3);
+	stat_sort(us, n);
+	out->value[0] = stat_quantile(us, n, 0.5);
+	out->value[1] = stat_quantile(us, n, 0.99);
 }

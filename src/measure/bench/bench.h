@@ -117,7 +117,9 @@ struct bench {
 	void (*teardown)(void *state);
 	/* After the last case of a call: gives back what cases share. NULL: they share nothing. */
 	void (*end)(const struct bench_cases *all);
+	/* What the hardware could do at best; NULL: no_limit says why that is not known. */
 	struct bench_limit (*limit)(const struct bench_env *env, const struct bench_case *c);
+	const char *no_limit;
 };
 
 /* Every bench. */
@@ -126,6 +128,13 @@ extern const struct bench bench_memory_bandwidth, bench_memory_latency, bench_cp
 	bench_tcp_latency, bench_tcp_connect, bench_tcp_idle, bench_rdma, bench_rdma_latency,
 	bench_gpu_memory, bench_gpu_latency, bench_gpu_copy, bench_gpu_launch, bench_gemm,
 	bench_gpu_load, bench_collectives, bench_gds;
+#define FIGURES(list) .figures = (list), .n_figures = sizeof(list) / sizeof((list)[0])
+
+/* Of benches of single times: p50 and p99 of a window. */
+extern const struct bench_figure bench_times_figures[2];
+/* Their values from n microseconds, which are sorted; each of them is observed, in nanoseconds. */
+void bench_times(struct bench_sample *out, double *us, size_t n);
+
 /* A state of its own and b->setup; what was made is gone again when that fails. */
 int bench_set_up(const struct bench *b, const struct bench_env *env, const struct bench_case *c,
 		 void **state, const char **variant, struct err *e);

@@ -222,8 +222,7 @@ const struct bench bench_collectives = {
 		"reduce-scatter and all-to-all, 1 for the others; it is what a link of a ring "
 		"carries, and exceeds it where switches add up. 32-bit floats, checked exactly.",
 	.version = 2,
-	.figures = figures,
-	.n_figures = sizeof(figures) / sizeof(figures[0]),
+	FIGURES(figures),
 	.brief = "all-reduce:1GiB",
 	.seconds = 0.6,
 	.rounds = 3,

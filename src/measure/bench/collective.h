@@ -113,10 +113,6 @@ enum collective_step {
 };
 
 /* --- collective_start.c */
-/* Communicators between all; id: what rank 0 chose. */
-int collective_connect(struct collective_shared *s, const struct nccl_id *id, struct err *e);
-/* Ends them. */
-void collective_disconnect(struct collective_shared *s);
 
 /* --- collective_step.c */
 /* The library, and one communicator a GPU; again at the next call when that failed. */
@@ -133,16 +129,6 @@ int collective_local(struct collective_run *run, enum collective_step step, stru
 double collective_limit_s(const struct collective_run *run);
 
 /* --- this process's ranks: collective_work.c */
-/*
- * work on every rank of this process at once, in threads of their own. When they are not over after
- * limit_s seconds, or another process is in trouble, all communicators are aborted: -ETIME, and
- * which ranks hung. The first error of any.
- */
-int collective_each(struct collective_run *run, void (*work)(struct collective_rank *r),
-		    double limit_s, const char *what, struct err *e);
-/* Queues one operation; of this rank, or of all ranks of this process in one group. */
-int collective_queue(struct collective_rank *r, struct err *e);
-int collective_queue_all(struct collective_run *run, struct err *e);
 
 /* --- collective_data.c */
 /* Fills what the rank gives, and poisons what it gets. */

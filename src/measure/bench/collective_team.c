@@ -272,7 +272,8 @@ static bool guarded(struct start *t, void *(*work)(void *t), double limit_s)
 	return false;
 }
 
-int collective_connect(struct collective_shared *s, const struct nccl_id *id, struct err *e)
+/* Communicators between all; id: what rank 0 chose. */
+static int collective_connect(struct collective_shared *s, const struct nccl_id *id, struct err *e)
 {
 	struct start *t = calloc(1, sizeof(*t));
 	int r = 0;
@@ -301,7 +302,8 @@ int collective_connect(struct collective_shared *s, const struct nccl_id *id, st
 	return r;
 }
 
-void collective_disconnect(struct collective_shared *s)
+/* Ends them. */
+static void collective_disconnect(struct collective_shared *s)
 {
 	struct start *t = s->open && !s->broken ? calloc(1, sizeof(*t)) : NULL;
 

@@ -151,8 +151,13 @@ static void give_up(struct collective_run *run, struct job *jobs)
 		}
 }
 
-int collective_each(struct collective_run *run, void (*work)(struct collective_rank *r),
-		    double limit_s, const char *what, struct err *e)
+/*
+ * work on every rank of this process at once, in threads of their own. When they are not over after
+ * limit_s seconds, or another process is in trouble, all communicators are aborted: -ETIME, and
+ * which ranks hung. The first error of any.
+ */
+static int collective_each(struct collective_run *run, void (*work)(struct collective_rank *r),
+			   double limit_s, const char *what, struct err *e)
 {
 	struct job *jobs = calloc(run->n, sizeof(*jobs));
 	int code = 0;
@@ -228,7 +233,8 @@ static int grouped(struct collective_rank *r, struct err *e)
 	return s ? s : end;
 }
 
-int collective_queue(struct collective_rank *r, struct err *e)
+/* Queues one operation; of this rank, or of all ranks of this process in one group. */
+static int collective_queue(struct collective_rank *r, struct err *e)
 {
 	const struct collective_shared *shared = r->run->arg->shared;
 	const struct nccl_api *api = &shared->nccl.api;
@@ -261,7 +267,8 @@ int collective_queue(struct collective_rank *r, struct err *e)
 	return nccl_check(r->place->gpu, s, e, collective_name(r->run->arg->op));
 }
 
-int collective_queue_all(struct collective_run *run, struct err *e)
+/* Queues one operation; of this rank, or of all ranks of this process in one group. */
+static int collective_queue_all(struct collective_run *run, struct err *e)
 {
 	const struct nccl_api *api = &run->arg->shared->nccl.api;
 	struct cuda_gpu *g = run->ranks[0].place->gpu;

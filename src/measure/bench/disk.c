@@ -6,10 +6,391 @@
 #include "measure/bench/disk.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
+#include "base/clock.h"
+#include "measure/bench/disk_queue.h"
+
+/* --- one case at work ---------------------------------------------------------------------------
+ * Keeps so many requests under way, counts, times and checks what comes back. The clock is read
+ * once for all requests that are found done together, and they go out again at that time.
+ */
+
+enum { SYNC_BYTES = 64 << 20 };
+
+static bool stopped(const struct disk_load *s)
+{
+	return s->stop && atomic_load_explicit(s->stop, memory_order_relaxed);
+}
+
+/* --- requests -----------------------------------------------------------------------------------
+ */
+static uint64_t next_block(struct disk_load *s)
+{
+	uint64_t b;
+
+	if (!s->arg->random) {
+		b = s->cursor++ % s->blocks;
+	} else {
+		/* xorshift64: far longer than any run, and a few cycles. */
+		s->random ^= s->random << 13;
+		s->random ^= s->random >> 7;
+		s->random ^= s->random << 17;
+		b = (s->random >> 32) * s->blocks >> 32;
+	}
+	/* Two writes to one block at once: nobody could say which came last. */
+	while (s->busy && s->busy[b])
+		b = (b + 1) % s->blocks;
+	return b;
+}
+
+static void put(struct disk_load *s, unsigned i, int64_t now)
+{
+	uint64_t b = next_block(s);
+	struct disk_slot *it = &s->slots[i];
+
+	it->offset = b * s->arg->block;
+	it->since = now;
+	it->held = false;
+	if (s->arg->write) {
+		uint32_t turn = ++s->file->turn;
+
+		s->busy[b] = 1;
+		disk_stamp(disk_queue_buffer(s->q, i), s->arg->block, it->offset, turn);
+		for (size_t k = 0; k < s->arg->block / DISK_PAGE; k++)
+			s->file->turns[it->offset / DISK_PAGE + k] = turn;
+		s->kept[s->n_kept++ % s->kept_max] = it->offset;
+	}
+	disk_queue_put(s->q, i, it->offset, s->arg->write);
+	s->under_way++;
+}
+
+static int bad_result(const struct disk_load *s, const struct disk_slot *it, int result,
+		      struct err *e)
+{
+	const char *what = s->arg->write ? "writing" : "reading";
+	unsigned long long at = it->offset;
+
+	if (result == -ENOSPC || result == -EDQUOT)
+		return err_set(e, result, "there is no space left for %s at byte %llu: %s", what,
+			       at, strerror(-result));
+	if (result < 0)
+		return err_set(e, result, "%s at byte %llu failed: %s", what, at,
+			       strerror(-result));
+	return err_set(e, -EIO, "%s at byte %llu ended after %d of %zu bytes", what, at, result,
+		       s->arg->block);
+}
+
+static int finish(struct disk_load *s, const struct uring_done *d, int64_t now, struct err *e)
+{
+	struct disk_slot *it = &s->slots[d->slot];
+
+	s->under_way--;
+	if (s->arg->write)
+		s->busy[it->offset / s->arg->block] = 0;
+	if (d->result < 0 || (size_t)d->result != s->arg->block) {
+		s->file->spoiled = s->file->spoiled || s->arg->write;
+		return bad_result(s, it, d->result, e);
+	}
+	if (!s->arg->write) {
+		const void *block = disk_queue_buffer(s->q, d->slot);
+
+		it->held = true;
+		if (!disk_is(block, s->file->id, it->offset,
+			     s->file->turns[it->offset / DISK_PAGE]) &&
+		    s->wrong++ == 0)
+			disk_check(block, DISK_PAGE, s->file->id, it->offset, s->file->turns,
+				   &s->first_wrong);
+	}
+	histogram_add(&s->times, (double)(now - it->since));
+	s->bytes += s->arg->block;
+	s->requests++;
+	return 0;
+}
+
+/* Takes what is done, and sends as much again unless it is the end. */
+static int turn(struct disk_load *s, bool again, struct err *e)
+{
+	int n = disk_queue_wait(s->q, s->done), r = 0;
+	int64_t now = clock_mono_ns();
+
+	if (n < 0)
+		return err_set(e, n, "waiting for the disk failed: %s", strerror(-n));
+	for (int i = 0; i < n; i++) {
+		int failed = finish(s, &s->done[i], now, e);
+
+		r = r ? r : failed;
+		if (again && r == 0)
+			put(s, s->done[i].slot, now);
+	}
+	s->at_ns = now;
+	return r;
+}
+
+static int disk_drain(struct disk_load *s, struct err *e)
+{
+	int r = 0;
+
+	while (s->under_way && r == 0)
+		r = turn(s, false, e);
+	return r;
+}
+
+/* --- a sample -----------------------------------------------------------------------------------
+ */
+static void begin(struct disk_load *s)
+{
+	memset(&s->times, 0, sizeof(s->times));
+	s->bytes = s->requests = 0;
+	if (s->under_way)
+		return;
+	s->at_ns = clock_mono_ns();
+	for (unsigned i = 0; i < s->arg->depth; i++)
+		put(s, i, s->at_ns);
+}
+
+/* Nothing that was read once may come from memory: before a round through the file begins anew, and
+ * before each window of random reads. Its time does not count. */
+static int forget(struct disk_load *s, struct err *e)
+{
+	int64_t from = clock_mono_ns();
+	double cpu = clock_cpu_s();
+	int r;
+
+	s->cursor %= s->blocks;
+	r = disk_file_drop(s->file, e);
+	s->skipped_cpu_s += clock_cpu_s() - cpu;
+	s->skipped_ns += clock_mono_ns() - from;
+	return r;
+}
+
+/* One request at a time through the page cache. */
+static int window_buffered(struct disk_load *s, struct err *e)
+{
+	int64_t from = clock_mono_ns();
+	int r = 0;
+
+	if (!s->arg->write && (s->arg->random || s->cursor >= s->blocks))
+		r = forget(s, e);
+	if (r)
+		return r;
+	begin(s);
+	while (r == 0) {
+		r = turn(s, false, e);
+		if (r || s->at_ns - s->skipped_ns - from >= s->window_ns || stopped(s) ||
+		    (s->arg->write && s->bytes >= SYNC_BYTES))
+			break;
+		if (!s->arg->write && !s->arg->random && s->cursor >= s->blocks)
+			r = forget(s, e);
+		if (r == 0)
+			put(s, 0, clock_mono_ns());
+	}
+	if (r == 0 && s->arg->write && fdatasync(s->file->fd))
+		r = err_set(e, -errno, "what was written does not reach the device: %s",
+			    strerror(errno));
+	s->at_ns = clock_mono_ns() - s->skipped_ns;
+	return r;
+}
+
+static int window_queued(struct disk_load *s, struct err *e)
+{
+	int64_t end;
+	int r = 0;
+
+	begin(s);
+	end = s->at_ns + s->window_ns;
+	while (r == 0 && !stopped(s) && (s->at_ns < end || !s->requests))
+		r = turn(s, true, e);
+	return r;
+}
+
+static void give(struct disk_load *s, double seconds, double cpu, struct bench_sample *out)
+{
+	struct histogram *all = out->observed;
+
+	out->value[DISK_RATE] = (double)s->bytes / seconds / 1e9;
+	out->value[DISK_IOPS] = (double)s->requests / seconds;
+	out->value[DISK_P50] = fmax(histogram_quantile(&s->times, 0.5), 1) / 1e3;
+	/* The clock of CPU time may be coarser than what was used. */
+	out->value[DISK_CPU] = fmax(cpu / (double)s->requests * 1e6, 1e-3);
+	if (!all)
+		return;
+	for (size_t i = 0; i < sizeof(all->count) / sizeof(all->count[0]); i++)
+		all->count[i] += s->times.count[i];
+	all->n += s->times.n;
+	all->max = fmax(all->max, s->times.max);
+}
+
+static int disk_run(void *state, struct bench_sample *out, struct err *e)
+{
+	struct disk_load *s = state;
+	/* Requests stay under way between samples, so their time counts on. */
+	int64_t from = s->under_way ? s->at_ns : 0;
+	double cpu = s->cpu_s;
+	int r;
+
+	s->skipped_ns = 0;
+	s->skipped_cpu_s = 0;
+	if (!s->under_way) {
+		from = clock_mono_ns();
+		cpu = clock_cpu_s();
+	}
+	r = s->arg->buffered ? window_buffered(s, e) : window_queued(s, e);
+	if (r)
+		return r;
+	if (stopped(s))
+		return err_set(e, -EINTR, "interrupted");
+	s->cpu_s = clock_cpu_s();
+	give(s, (double)(s->at_ns - from) / 1e9, s->cpu_s - s->skipped_cpu_s - cpu, out);
+	return 0;
+}
+
+/* Around a case at work: its place, buffers and engine, and whether what it did was right. */
+
+enum { KEPT = 4096, KEPT_BYTES = 64 << 20 };
+
+/* --- was it right -------------------------------------------------------------------------------
+ */
+static int check_read(struct disk_load *s, struct err *e)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < s->arg->depth && r == 0; i++)
+		if (s->slots[i].held)
+			r = disk_check(disk_queue_buffer(s->q, i), s->arg->block, s->file->id,
+				       s->slots[i].offset, s->file->turns, e);
+	return r;
+}
+
+static int check_written(struct disk_load *s, struct err *e)
+{
+	size_t n = s->n_kept < s->kept_max ? s->n_kept : s->kept_max;
+	struct iovec v = { disk_queue_buffer(s->q, 0), s->arg->block };
+	int r = disk_file_drop(s->file, e);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct disk_slot it = { .offset = s->kept[i] };
+		int got = disk_transfer(s->file->fd, &v, it.offset, false);
+
+		if (got < 0 || (size_t)got != v.iov_len)
+			return err_set(e, got < 0 ? got : -EIO,
+				       "what was written at byte %llu cannot be read back: %s",
+				       (unsigned long long)it.offset,
+				       got < 0 ? strerror(-got) : "it is shorter");
+		r = disk_check(v.iov_base, v.iov_len, s->file->id, it.offset, s->file->turns, e);
+	}
+	/* The buffer gets its own data again, for writes that may follow. */
+	disk_fill(v.iov_base, v.iov_len, s->file->id, s->random);
+	return r;
+}
+
+static int disk_verify(void *state, struct err *e)
+{
+	struct disk_load *s = state;
+	int r = disk_drain(s, e);
+
+	if (r)
+		return r;
+	if (s->wrong) {
+		*e = s->first_wrong;
+		return -EILSEQ;
+	}
+	return s->arg->write ? check_written(s, e) : check_read(s, e);
+}
+
+/* --- before and after ---------------------------------------------------------------------------
+ */
+static void disk_teardown(void *state)
+{
+	struct disk_load *s = state;
+
+	if (s->q)
+		disk_queue_close(s->q);
+	pin_back(s->cpus_before);
+	free(s->slots);
+	free(s->done);
+	free(s->busy);
+	free(s->kept);
+}
+
+static bool load_init(struct disk_load *s, const struct bench_env *env, const struct disk_arg *arg)
+{
+	s->arg = arg;
+	s->file = &arg->shared->file;
+	s->stop = env->stop;
+	s->blocks = arg->shared->bytes / arg->block;
+	s->window_ns = env->small ? 5000000 : 100000000;
+	s->kept_max = KEPT_BYTES / arg->block < KEPT ? KEPT_BYTES / arg->block : KEPT;
+	s->slots = calloc(arg->depth, sizeof(*s->slots));
+	s->done = calloc(arg->depth, sizeof(*s->done));
+	s->kept = calloc(s->kept_max, sizeof(*s->kept));
+	s->busy = arg->write ? calloc(s->blocks, 1) : NULL;
+	return s->slots && s->done && s->kept && (s->busy || !arg->write);
+}
+
+static int prepare(struct disk_load *s, const struct bench_env *env, struct err *e)
+{
+	const struct disk_arg *arg = s->arg;
+	struct disk_shared *shared = arg->shared;
+	struct disk_queue_ask ask = { .depth = arg->depth,
+				      .block = arg->block,
+				      .node = shared->place.node,
+				      .engine = arg->buffered ? ENGINE_PLAIN : shared->engine };
+	bool seen = true;
+	int r = 0;
+
+	if (s->file->spoiled)
+		disk_file_close(s->file);
+	if (s->file->fd < 0)
+		r = disk_file_open(s->file, shared->place.dir, shared->bytes, shared->direct.can,
+				   env->stop, e);
+	r = r ? r : disk_file_mode(s->file, !arg->buffered, e);
+	if (r == 0 && arg->buffered && !arg->write && !shared->place.memory)
+		r = disk_file_cold(s->file, &seen, e);
+	else
+		r = r ? r : disk_file_drop(s->file, e);
+	if (r)
+		return r;
+	s->blind = !seen;
+	ask.fd = s->file->fd;
+	s->random = s->file->id | 1;
+	r = disk_queue_open(&ask, &s->q, e);
+	for (unsigned i = 0; i < arg->depth && r == 0; i++)
+		disk_fill(disk_queue_buffer(s->q, i), arg->block, s->file->id,
+			  s->random + i * (arg->block / DISK_PAGE));
+	return r;
+}
+
+static int disk_setup(const struct bench_env *env, const struct bench_case *c, void *state,
+		      const char **variant, struct err *e)
+{
+	const struct disk_arg *arg = c->arg;
+	struct disk_load *s = state;
+	int r;
+
+	if (!load_init(s, env, arg))
+		return err_set(e, -ENOMEM, "no memory for requests");
+	s->cpus_before = pin_to(&arg->shared->cpus);
+	r = prepare(s, env, e);
+	if (r)
+		return r;
+	*variant = arena_printf(env->a, "%s, %s%s", disk_queue_engine(s->q),
+				!arg->buffered ? "O_DIRECT"
+				: s->blind     ? "page cache, and the kernel does not tell what it "
+						 "held"
+					       : "page cache",
+				disk_place_settings(env->a, &arg->shared->place));
+	return 0;
+}
+
+/* --- the bench ----------------------------------------------------------------------------------
+ */
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 #define GIB (1024ull * MIB)
@@ -179,8 +560,7 @@ const struct bench bench_disk = {
 		"where it belongs and when it was written, which is checked each time; the last "
 		"blocks of a round are checked byte by byte, and what was written is read back.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = DISK_FIGURES,
+	FIGURES(figures),
 	.observed_scale = 1e-3,
 	.observed_of = DISK_P50,
 	.brief = "read-",

@@ -58,11 +58,4 @@ struct disk_load {
 	bool blind; /* what the page cache held before could not be seen */
 };
 
-/* One case at work: the frame's setup, run, verify and teardown. */
-int disk_setup(const struct bench_env *env, const struct bench_case *c, void *state,
-	       const char **variant, struct err *e);
-int disk_run(void *state, struct bench_sample *out, struct err *e);
-int disk_verify(void *state, struct err *e);
-void disk_teardown(void *state);
-
 #endif

@@ -235,7 +235,8 @@ static void add_series(struct frame *f, const struct bench *b, const struct benc
 static void begin(struct frame *f, const struct bench *b, const struct bench_case *c,
 		  struct record_case *out, struct turn *t)
 {
-	struct bench_limit limit = b->limit(&f->env, c);
+	struct bench_limit limit =
+		b->limit ? b->limit(&f->env, c) : (struct bench_limit){ .source = b->no_limit };
 
 	*out = (struct record_case){ .bench = b->name,
 				     .name = c->name,

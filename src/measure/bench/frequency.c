@@ -247,8 +247,7 @@ const struct bench bench_cpu_frequency = {
 		  "addition takes. With :vector, vector multiplications of 256 bits (128 on arm64) "
 		  "load the core for 1 ms before each piece. The sums are checked.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.seconds = 1,
 	.rounds = 3,
 	.cases = frequency_cases,

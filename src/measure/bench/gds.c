@@ -14,11 +14,407 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "measure/bench/gds.h"
 #include "base/clock.h"
 #include "measure/bench/disk_place.h"
 #include "measure/bench/bench.h"
 #include "measure/bench/disk_file.h"
+#include "measure/bench/gpu_common.h"
+#include "measure/bench/model_load.h"
+#include "machine/cuda/cufile.h"
+
+enum { GDS_THREADS = 8, GDS_BUFFERS = 2, GDS_ALIGN = 4096 };
+
+/* One file or several, and where they go. */
+struct gds_target {
+	const atomic_bool *stop; /* NULL: nobody may stop it */
+	struct load_set *set;
+	struct gpu_place *place;
+	cuda_address at; /* a file's first byte is at gds_offset of it */
+	struct cufile *cufile;
+	void *const *handles; /* cuFile's, one a file; NULL: the other way */
+	/* Through the host: of each thread. */
+	struct {
+		struct cuda_stream *stream;
+		struct cuda_event *done[GDS_BUFFERS];
+		void *buffer[GDS_BUFFERS];
+	} lane[GDS_THREADS];
+};
+
+/* The files as cuFile has them, from the first case that needs that to the last one's end. */
+struct gds_files {
+	void *handle[LOAD_FILES];
+	int fd[LOAD_FILES]; /* the descriptors behind them */
+	size_t n;
+	bool tried;
+	int code; /* it did not take one of them; 0: it has all */
+	struct err why;
+};
+
+/* Giving files to cuFile, which wants to open each of them itself. */
+
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* cuFile refuses a file that was opened with flags it does not know; this opens it anew. */
+static int open_anew(int fd, const char *path, struct err *e)
+{
+	int r = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC), code = r < 0 ? errno : ESTALE;
+
+	if (r >= 0 && same_file(r, fd))
+		return r;
+	if (r >= 0)
+		close(r);
+	return err_set(e, -code, "opening a file for cuFile: %s", strerror(code));
+}
+
+/* cuFile opens it once more by the name that the kernel tells for it. The bench's own file has one
+ * for that long; it can have one only once. */
+static int take(struct gds_files *f, const struct cufile *c, int fd, const char *own_dir,
+		struct err *e)
+{
+	struct cufile_file file = { .kind = CUFILE_DESCRIPTOR };
+	char path[PATH_MAX];
+	int r = 0;
+
+	if (own_dir)
+		r = disk_file_lend(fd, own_dir, path, sizeof(path), e);
+	else
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r)
+		return r;
+	r = file.file.fd = open_anew(fd, path, e);
+	if (r >= 0)
+		r = cufile_check(c->api.file_add(&f->handle[f->n], &file), e, "taking a file");
+	if (own_dir)
+		unlink(path);
+	if (r == 0)
+		f->fd[f->n++] = file.file.fd;
+	else if (file.file.fd >= 0)
+		close(file.file.fd);
+	return r;
+}
+
+/* Gives it all of an open set. own_dir: where the bench's own file is; NULL: the user's files.
+ * -errno and *e, then and whenever it is asked again. */
+static int gds_take(struct gds_files *f, const struct cufile *c, const struct load_set *set,
+		    const char *own_dir, struct err *e)
+{
+	if (!f->tried) {
+		f->tried = true;
+		for (size_t i = 0; i < set->n && f->code == 0; i++)
+			f->code = take(f, c, set->files[i].fd, own_dir, &f->why);
+	}
+	if (f->code)
+		*e = f->why;
+	return f->code;
+}
+
+static void gds_let_go(struct gds_files *f, const struct cufile *c)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		c->api.file_end(f->handle[i]);
+		close(f->fd[i]);
+	}
+	*f = (struct gds_files){ 0 };
+}
+
+/* Threads that take pieces of files, one after the other, and bring them to a GPU. */
+
+enum { COPY_MOST_S = 30 };
+
+/* Where a file begins in the target. */
+static uint64_t gds_offset(const struct load_set *set, size_t file)
+{
+	/* Each begins at a page of its own. */
+	return (set->files[file].base + file * (uint64_t)GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;
+}
+
+/* Bytes that the target needs. */
+static uint64_t gds_bytes(const struct load_set *set)
+{
+	size_t last = set->n - 1;
+
+	return (gds_offset(set, last) + set->files[last].bytes + GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;
+}
+
+/* --- what the way through the host needs --------------------------------------------------------
+ */
+
+/* Streams and pinned memory of the way through the host; what was made goes with gds_lanes_end. */
+static int gds_lanes_make(struct gds_target *t, struct err *e)
+{
+	struct cuda_gpu *g = t->place->gpu;
+	int r = 0;
+
+	for (size_t i = 0; i < GDS_THREADS && r == 0; i++) {
+		r = cuda_stream_make(g, &t->lane[i].stream, e);
+		for (size_t k = 0; k < GDS_BUFFERS && r == 0; k++) {
+			r = cuda_event_make(g, &t->lane[i].done[k], e);
+			r = r ? r : cuda_host_alloc(g, LOAD_BLOCK, &t->lane[i].buffer[k], NULL, e);
+		}
+	}
+	return r;
+}
+
+static void gds_lanes_end(struct gds_target *t)
+{
+	struct cuda_gpu *g = t->place->gpu;
+
+	for (size_t i = 0; i < GDS_THREADS; i++) {
+		for (size_t k = 0; k < GDS_BUFFERS; k++) {
+			cuda_event_end(g, t->lane[i].done[k]);
+			cuda_host_free(g, t->lane[i].buffer[k]);
+		}
+		cuda_stream_end(g, t->lane[i].stream);
+	}
+	memset(t->lane, 0, sizeof(t->lane));
+}
+
+/* --- pieces -------------------------------------------------------------------------------------
+ */
+struct team {
+	struct gds_target *target;
+	pthread_mutex_t lock;
+	size_t file;
+	uint64_t at;
+	bool over; /* one failed, or it is to stop */
+};
+
+struct member {
+	struct team *team;
+	size_t index;
+	pthread_t thread;
+	uint64_t bytes;
+	struct err e;
+	int error;
+};
+
+struct piece {
+	size_t file;
+	uint64_t at;
+	size_t bytes;
+};
+
+static bool next(struct team *t, struct piece *out)
+{
+	const struct load_set *set = t->target->set;
+	const atomic_bool *stop = t->target->stop;
+	bool more;
+
+	pthread_mutex_lock(&t->lock);
+	t->over = t->over || (stop && atomic_load_explicit(stop, memory_order_relaxed));
+	more = t->file < set->n && !t->over;
+	if (more) {
+		uint64_t left = set->files[t->file].bytes - t->at;
+
+		*out = (struct piece){ t->file, t->at, left < LOAD_BLOCK ? left : LOAD_BLOCK };
+		t->at += LOAD_BLOCK;
+		if (t->at >= set->files[t->file].bytes) {
+			t->file++;
+			t->at = 0;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	return more;
+}
+
+static int ended(const struct load_file *f, uint64_t at, struct err *e)
+{
+	return err_set(e, -EIO, "%.200s ended at byte %llu of %llu", f->name,
+		       (unsigned long long)at, (unsigned long long)f->size);
+}
+
+static int straight(struct member *m, const struct piece *p)
+{
+	struct gds_target *t = m->team->target;
+	const struct load_file *f = &t->set->files[p->file];
+	uint64_t to = gds_offset(t->set, p->file) + p->at;
+
+	for (size_t got = 0; got < p->bytes;) {
+		ssize_t n = t->cufile->api.read(t->handles[p->file], t->at, p->bytes - got,
+						(off_t)(p->at + got), (off_t)(to + got));
+
+		if (n == 0)
+			return ended(f, p->at + got, &m->e);
+		/* -1: errno; below: one of its own. */
+		if (n == -1)
+			return err_set(&m->e, -errno, "cuFile: %.200s cannot be read: %s", f->name,
+				       strerror(errno));
+		if (n < 0)
+			return cufile_check((struct cufile_answer){ (int)-n, 0 }, &m->e, "a read");
+		got += (size_t)n;
+	}
+	m->bytes += p->bytes;
+	return 0;
+}
+
+/* Past the page cache only whole blocks can be asked for. */
+static int read_piece(const struct load_file *f, const struct piece *p, char *to, struct err *e)
+{
+	for (size_t got = 0; got < p->bytes;) {
+		size_t ask = (p->bytes - got + GDS_ALIGN - 1) / GDS_ALIGN * GDS_ALIGN;
+		ssize_t n = pread(f->fd, to + got, ask, (off_t)(p->at + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(e, -errno, "%.200s cannot be read at byte %llu: %s", f->name,
+				       (unsigned long long)p->at + got, strerror(errno));
+		if (n == 0)
+			return ended(f, p->at + got, e);
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+/* turn: of this thread's pieces; its buffers take turns. */
+static int through_host(struct member *m, const struct piece *p, size_t turn)
+{
+	struct gds_target *t = m->team->target;
+	struct cuda_gpu *g = t->place->gpu;
+	struct cuda_stream *s = t->lane[m->index].stream;
+	struct cuda_event *done = t->lane[m->index].done[turn % GDS_BUFFERS];
+	char *buffer = t->lane[m->index].buffer[turn % GDS_BUFFERS];
+	cuda_address to = t->at + gds_offset(t->set, p->file) + p->at;
+	int r = turn < GDS_BUFFERS ? 0 : cuda_wait_event(g, done, COPY_MOST_S, "a copy", &m->e);
+
+	r = r ? r : read_piece(&t->set->files[p->file], p, buffer, &m->e);
+	r = r ? r : cuda_check(g, g->api->copy_in(to, buffer, p->bytes, s), &m->e, "a copy");
+	r = r ? r : cuda_record(g, done, s, &m->e);
+	m->bytes += r ? 0 : p->bytes;
+	return r;
+}
+
+static void *member_main(void *arg)
+{
+	struct member *m = arg;
+	struct gds_target *t = m->team->target;
+	struct piece p;
+
+	m->error = cuda_use(t->place->gpu, &m->e);
+	for (size_t turn = 0; m->error == 0 && next(m->team, &p); turn++)
+		m->error = t->handles ? straight(m, &p) : through_host(m, &p, turn);
+	if (m->error == 0 && !t->handles)
+		m->error = cuda_wait_stream(t->place->gpu, t->lane[m->index].stream, COPY_MOST_S,
+					    "the last copies", &m->e);
+	if (m->error) {
+		pthread_mutex_lock(&m->team->lock);
+		m->team->over = true;
+		pthread_mutex_unlock(&m->team->lock);
+	}
+	return NULL;
+}
+
+/* All of it once. *bytes: how many arrived. -errno and *e; -EINTR: stopped. */
+static int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e)
+{
+	struct team team = { .target = t };
+	struct member m[GDS_THREADS] = { 0 };
+	size_t started = 0;
+	int r = 0;
+
+	*bytes = 0;
+	pthread_mutex_init(&team.lock, NULL);
+	for (size_t i = 0; i < GDS_THREADS && r == 0; i++) {
+		m[i].team = &team;
+		m[i].index = i;
+		r = -pthread_create(&m[i].thread, NULL, member_main, &m[i]);
+		started += r == 0;
+	}
+	if (r) {
+		pthread_mutex_lock(&team.lock);
+		team.over = true;
+		pthread_mutex_unlock(&team.lock);
+		err_set(e, r, "only %zu of %d threads could be started", started, GDS_THREADS);
+	}
+	for (size_t i = 0; i < started; i++) {
+		pthread_join(m[i].thread, NULL);
+		*bytes += m[i].bytes;
+		if (m[i].error && r == 0) {
+			r = m[i].error;
+			*e = m[i].e;
+		}
+	}
+	pthread_mutex_destroy(&team.lock);
+	if (r == 0 && *bytes != t->set->bytes)
+		r = err_set(e, -EINTR, "interrupted");
+	return r;
+}
+
+/* --- checking -----------------------------------------------------------------------------------
+ */
+
+/* What the GPU has of a piece, into far; what the file has, into near. */
+static int fetch(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
+{
+	struct cuda_gpu *g = t->place->gpu;
+	const struct load_file *f = &t->set->files[p->file];
+	struct cuda_stream *s = t->lane[0].stream;
+	int r = cuda_check(
+		g, g->api->copy_out(far, t->at + gds_offset(t->set, p->file) + p->at, p->bytes, s),
+		e, "fetching what came");
+
+	r = r ? r : read_piece(f, p, near, e);
+	return r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "fetching what came", e);
+}
+
+static int compare(struct gds_target *t, const struct piece *p, char *far, char *near,
+		   struct err *e)
+{
+	int r = fetch(t, p, far, near, e);
+	size_t i = 0;
+
+	if (r || memcmp(far, near, p->bytes) == 0)
+		return r;
+	while (far[i] == near[i])
+		i++;
+	return err_set(e, -EILSEQ, "GPU %u has other data than %.200s at its byte %llu",
+		       t->place->index, t->set->files[p->file].name, (unsigned long long)p->at + i);
+}
+
+/* One bit of the last piece. */
+static int plant(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
+{
+	struct cuda_gpu *g = t->place->gpu;
+	cuda_address at = t->at + gds_offset(t->set, p->file) + p->at + p->bytes / 2;
+	struct cuda_stream *s = t->lane[0].stream;
+	struct err ignored;
+	int r;
+
+	far[p->bytes / 2] ^= 16;
+	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "a planted fault");
+	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "a planted fault", e);
+	if (r == 0 && compare(t, p, far, near, &ignored) != -EILSEQ)
+		r = err_set(e, -EILSEQ,
+			    "GPU %u: a flipped bit was not noticed: the check does not work",
+			    t->place->index);
+	return r;
+}
+
+/* Whether the GPU holds what the files hold, read in the plain way; and whether a turned bit would
+ * be noticed. */
+static int gds_verify(struct gds_target *t, struct err *e)
+{
+	char *far = t->lane[0].buffer[0], *near = t->lane[0].buffer[1];
+	struct team all = { .target = t };
+	struct piece p = { 0 };
+	int r = 0;
+
+	pthread_mutex_init(&all.lock, NULL);
+	while (r == 0 && next(&all, &p))
+		r = compare(t, &p, far, near, e);
+	pthread_mutex_destroy(&all.lock);
+	return r || !p.bytes ? r : plant(t, &p, far, near, e);
+}
+
+/* --- the bench ----------------------------------------------------------------------------------
+ * What is read, which ways there are, and which way it really went.
+ */
 
 static const uint64_t LEAST = 1 << 20, MOST = 1ull << 30, SMALL_LEAST = 4096, SMALL_MOST = 8 << 20;
 
@@ -329,8 +725,7 @@ const struct bench bench_gds = {
 		"too. What came is compared with the files, and the comparison is proven with a "
 		"turned bit.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.brief = "-",
 	.seconds = 3,
 	.rounds = 3,
@@ -343,358 +738,3 @@ const struct bench bench_gds = {
 	.end = gds_end,
 	.limit = gds_limit,
 };
-
-/* Giving files to cuFile, which wants to open each of them itself. */
-
-static bool same_file(int a, int b)
-{
-	struct stat x, y;
-
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-/* cuFile refuses a file that was opened with flags it does not know; this opens it anew. */
-static int open_anew(int fd, const char *path, struct err *e)
-{
-	int r = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC), code = r < 0 ? errno : ESTALE;
-
-	if (r >= 0 && same_file(r, fd))
-		return r;
-	if (r >= 0)
-		close(r);
-	return err_set(e, -code, "opening a file for cuFile: %s", strerror(code));
-}
-
-/* cuFile opens it once more by the name that the kernel tells for it. The bench's own file has one
- * for that long; it can have one only once. */
-static int take(struct gds_files *f, const struct cufile *c, int fd, const char *own_dir,
-		struct err *e)
-{
-	struct cufile_file file = { .kind = CUFILE_DESCRIPTOR };
-	char path[PATH_MAX];
-	int r = 0;
-
-	if (own_dir)
-		r = disk_file_lend(fd, own_dir, path, sizeof(path), e);
-	else
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (r)
-		return r;
-	r = file.file.fd = open_anew(fd, path, e);
-	if (r >= 0)
-		r = cufile_check(c->api.file_add(&f->handle[f->n], &file), e, "taking a file");
-	if (own_dir)
-		unlink(path);
-	if (r == 0)
-		f->fd[f->n++] = file.file.fd;
-	else if (file.file.fd >= 0)
-		close(file.file.fd);
-	return r;
-}
-
-int gds_take(struct gds_files *f, const struct cufile *c, const struct load_set *set,
-	     const char *own_dir, struct err *e)
-{
-	if (!f->tried) {
-		f->tried = true;
-		for (size_t i = 0; i < set->n && f->code == 0; i++)
-			f->code = take(f, c, set->files[i].fd, own_dir, &f->why);
-	}
-	if (f->code)
-		*e = f->why;
-	return f->code;
-}
-
-void gds_let_go(struct gds_files *f, const struct cufile *c)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		c->api.file_end(f->handle[i]);
-		close(f->fd[i]);
-	}
-	*f = (struct gds_files){ 0 };
-}
-
-/* Threads that take pieces of files, one after the other, and bring them to a GPU. */
-
-enum { COPY_MOST_S = 30 };
-
-/* Where a file begins in the target. */
-static uint64_t gds_offset(const struct load_set *set, size_t file)
-{
-	/* Each begins at a page of its own. */
-	return (set->files[file].base + file * (uint64_t)GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;
-}
-
-uint64_t gds_bytes(const struct load_set *set)
-{
-	size_t last = set->n - 1;
-
-	return (gds_offset(set, last) + set->files[last].bytes + GDS_ALIGN) / GDS_ALIGN * GDS_ALIGN;
-}
-
-/* --- what the way through the host needs --------------------------------------------------------
- */
-
-int gds_lanes_make(struct gds_target *t, struct err *e)
-{
-	struct cuda_gpu *g = t->place->gpu;
-	int r = 0;
-
-	for (size_t i = 0; i < GDS_THREADS && r == 0; i++) {
-		r = cuda_stream_make(g, &t->lane[i].stream, e);
-		for (size_t k = 0; k < GDS_BUFFERS && r == 0; k++) {
-			r = cuda_event_make(g, &t->lane[i].done[k], e);
-			r = r ? r : cuda_host_alloc(g, LOAD_BLOCK, &t->lane[i].buffer[k], NULL, e);
-		}
-	}
-	return r;
-}
-
-void gds_lanes_end(struct gds_target *t)
-{
-	struct cuda_gpu *g = t->place->gpu;
-
-	for (size_t i = 0; i < GDS_THREADS; i++) {
-		for (size_t k = 0; k < GDS_BUFFERS; k++) {
-			cuda_event_end(g, t->lane[i].done[k]);
-			cuda_host_free(g, t->lane[i].buffer[k]);
-		}
-		cuda_stream_end(g, t->lane[i].stream);
-	}
-	memset(t->lane, 0, sizeof(t->lane));
-}
-
-/* --- pieces -------------------------------------------------------------------------------------
- */
-struct team {
-	struct gds_target *target;
-	pthread_mutex_t lock;
-	size_t file;
-	uint64_t at;
-	bool over; /* one failed, or it is to stop */
-};
-
-struct member {
-	struct team *team;
-	size_t index;
-	pthread_t thread;
-	uint64_t bytes;
-	struct err e;
-	int error;
-};
-
-struct piece {
-	size_t file;
-	uint64_t at;
-	size_t bytes;
-};
-
-static bool next(struct team *t, struct piece *out)
-{
-	const struct load_set *set = t->target->set;
-	const atomic_bool *stop = t->target->stop;
-	bool more;
-
-	pthread_mutex_lock(&t->lock);
-	t->over = t->over || (stop && atomic_load_explicit(stop, memory_order_relaxed));
-	more = t->file < set->n && !t->over;
-	if (more) {
-		uint64_t left = set->files[t->file].bytes - t->at;
-
-		*out = (struct piece){ t->file, t->at, left < LOAD_BLOCK ? left : LOAD_BLOCK };
-		t->at += LOAD_BLOCK;
-		if (t->at >= set->files[t->file].bytes) {
-			t->file++;
-			t->at = 0;
-		}
-	}
-	pthread_mutex_unlock(&t->lock);
-	return more;
-}
-
-static int ended(const struct load_file *f, uint64_t at, struct err *e)
-{
-	return err_set(e, -EIO, "%.200s ended at byte %llu of %llu", f->name,
-		       (unsigned long long)at, (unsigned long long)f->size);
-}
-
-static int straight(struct member *m, const struct piece *p)
-{
-	struct gds_target *t = m->team->target;
-	const struct load_file *f = &t->set->files[p->file];
-	uint64_t to = gds_offset(t->set, p->file) + p->at;
-
-	for (size_t got = 0; got < p->bytes;) {
-		ssize_t n = t->cufile->api.read(t->handles[p->file], t->at, p->bytes - got,
-						(off_t)(p->at + got), (off_t)(to + got));
-
-		if (n == 0)
-			return ended(f, p->at + got, &m->e);
-		/* -1: errno; below: one of its own. */
-		if (n == -1)
-			return err_set(&m->e, -errno, "cuFile: %.200s cannot be read: %s", f->name,
-				       strerror(errno));
-		if (n < 0)
-			return cufile_check((struct cufile_answer){ (int)-n, 0 }, &m->e, "a read");
-		got += (size_t)n;
-	}
-	m->bytes += p->bytes;
-	return 0;
-}
-
-/* Past the page cache only whole blocks can be asked for. */
-static int read_piece(const struct load_file *f, const struct piece *p, char *to, struct err *e)
-{
-	for (size_t got = 0; got < p->bytes;) {
-		size_t ask = (p->bytes - got + GDS_ALIGN - 1) / GDS_ALIGN * GDS_ALIGN;
-		ssize_t n = pread(f->fd, to + got, ask, (off_t)(p->at + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(e, -errno, "%.200s cannot be read at byte %llu: %s", f->name,
-				       (unsigned long long)p->at + got, strerror(errno));
-		if (n == 0)
-			return ended(f, p->at + got, e);
-		got += (size_t)n;
-	}
-	return 0;
-}
-
-/* turn: of this thread's pieces; its buffers take turns. */
-static int through_host(struct member *m, const struct piece *p, size_t turn)
-{
-	struct gds_target *t = m->team->target;
-	struct cuda_gpu *g = t->place->gpu;
-	struct cuda_stream *s = t->lane[m->index].stream;
-	struct cuda_event *done = t->lane[m->index].done[turn % GDS_BUFFERS];
-	char *buffer = t->lane[m->index].buffer[turn % GDS_BUFFERS];
-	cuda_address to = t->at + gds_offset(t->set, p->file) + p->at;
-	int r = turn < GDS_BUFFERS ? 0 : cuda_wait_event(g, done, COPY_MOST_S, "a copy", &m->e);
-
-	r = r ? r : read_piece(&t->set->files[p->file], p, buffer, &m->e);
-	r = r ? r : cuda_check(g, g->api->copy_in(to, buffer, p->bytes, s), &m->e, "a copy");
-	r = r ? r : cuda_record(g, done, s, &m->e);
-	m->bytes += r ? 0 : p->bytes;
-	return r;
-}
-
-static void *member_main(void *arg)
-{
-	struct member *m = arg;
-	struct gds_target *t = m->team->target;
-	struct piece p;
-
-	m->error = cuda_use(t->place->gpu, &m->e);
-	for (size_t turn = 0; m->error == 0 && next(m->team, &p); turn++)
-		m->error = t->handles ? straight(m, &p) : through_host(m, &p, turn);
-	if (m->error == 0 && !t->handles)
-		m->error = cuda_wait_stream(t->place->gpu, t->lane[m->index].stream, COPY_MOST_S,
-					    "the last copies", &m->e);
-	if (m->error) {
-		pthread_mutex_lock(&m->team->lock);
-		m->team->over = true;
-		pthread_mutex_unlock(&m->team->lock);
-	}
-	return NULL;
-}
-
-int gds_load(struct gds_target *t, uint64_t *bytes, struct err *e)
-{
-	struct team team = { .target = t };
-	struct member m[GDS_THREADS] = { 0 };
-	size_t started = 0;
-	int r = 0;
-
-	*bytes = 0;
-	pthread_mutex_init(&team.lock, NULL);
-	for (size_t i = 0; i < GDS_THREADS && r == 0; i++) {
-		m[i].team = &team;
-		m[i].index = i;
-		r = -pthread_create(&m[i].thread, NULL, member_main, &m[i]);
-		started += r == 0;
-	}
-	if (r) {
-		pthread_mutex_lock(&team.lock);
-		team.over = true;
-		pthread_mutex_unlock(&team.lock);
-		err_set(e, r, "only %zu of %d threads could be started", started, GDS_THREADS);
-	}
-	for (size_t i = 0; i < started; i++) {
-		pthread_join(m[i].thread, NULL);
-		*bytes += m[i].bytes;
-		if (m[i].error && r == 0) {
-			r = m[i].error;
-			*e = m[i].e;
-		}
-	}
-	pthread_mutex_destroy(&team.lock);
-	if (r == 0 && *bytes != t->set->bytes)
-		r = err_set(e, -EINTR, "interrupted");
-	return r;
-}
-
-/* --- checking -----------------------------------------------------------------------------------
- */
-
-/* What the GPU has of a piece, into far; what the file has, into near. */
-static int fetch(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
-{
-	struct cuda_gpu *g = t->place->gpu;
-	const struct load_file *f = &t->set->files[p->file];
-	struct cuda_stream *s = t->lane[0].stream;
-	int r = cuda_check(
-		g, g->api->copy_out(far, t->at + gds_offset(t->set, p->file) + p->at, p->bytes, s),
-		e, "fetching what came");
-
-	r = r ? r : read_piece(f, p, near, e);
-	return r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "fetching what came", e);
-}
-
-static int compare(struct gds_target *t, const struct piece *p, char *far, char *near,
-		   struct err *e)
-{
-	int r = fetch(t, p, far, near, e);
-	size_t i = 0;
-
-	if (r || memcmp(far, near, p->bytes) == 0)
-		return r;
-	while (far[i] == near[i])
-		i++;
-	return err_set(e, -EILSEQ, "GPU %u has other data than %.200s at its byte %llu",
-		       t->place->index, t->set->files[p->file].name, (unsigned long long)p->at + i);
-}
-
-/* One bit of the last piece. */
-static int plant(struct gds_target *t, const struct piece *p, char *far, char *near, struct err *e)
-{
-	struct cuda_gpu *g = t->place->gpu;
-	cuda_address at = t->at + gds_offset(t->set, p->file) + p->at + p->bytes / 2;
-	struct cuda_stream *s = t->lane[0].stream;
-	struct err ignored;
-	int r;
-
-	far[p->bytes / 2] ^= 16;
-	r = cuda_check(g, g->api->copy_in(at, far + p->bytes / 2, 1, s), e, "a planted fault");
-	r = r ? r : cuda_wait_stream(g, s, COPY_MOST_S, "a planted fault", e);
-	if (r == 0 && compare(t, p, far, near, &ignored) != -EILSEQ)
-		r = err_set(e, -EILSEQ,
-			    "GPU %u: a flipped bit was not noticed: the check does not work",
-			    t->place->index);
-	return r;
-}
-
-int gds_verify(struct gds_target *t, struct err *e)
-{
-	char *far = t->lane[0].buffer[0], *near = t->lane[0].buffer[1];
-	struct team all = { .target = t };
-	struct piece p = { 0 };
-	int r = 0;
-
-	pthread_mutex_init(&all.lock, NULL);
-	while (r == 0 && next(&all, &p))
-		r = compare(t, &p, far, near, e);
-	pthread_mutex_destroy(&all.lock);
-	return r || !p.bytes ? r : plant(t, &p, far, near, e);
-}

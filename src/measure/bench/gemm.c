@@ -181,7 +181,7 @@ int gemm_open(struct gemm_shared *shared, struct err *e)
 	return r;
 }
 
-int gemm_open_sparse(struct gemm_shared *shared, struct err *e)
+static int gemm_open_sparse(struct gemm_shared *shared, struct err *e)
 {
 	int r = shared->sparse_open ? 0 : cusparselt_open(&shared->sparse, e);
 
@@ -360,8 +360,7 @@ const struct bench bench_gemm = {
 		"elements are compared with sums in double precision, and a planted bit must be "
 		"noticed.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = sizeof(figures) / sizeof(figures[0]),
+	FIGURES(figures),
 	.brief = "bf16:8192",
 	.seconds = 2,
 	.rounds = 3,

@@ -38,7 +38,6 @@ bool gemm_name_parse(const char *name, bool *burn, const struct gemm_type **t,
 		     struct gemm_dims *dims);
 /* Opens cuBLASLt, or for sparse products cuSPARSELt, the first time. */
 int gemm_open(struct gemm_shared *s, struct err *e);
-int gemm_open_sparse(struct gemm_shared *s, struct err *e);
 /* A sentence why this GPU or this format cannot do it; NULL when it can. */
 const char *gemm_why_not(struct arena *a, const struct gemm_type *t, struct gemm_dims d,
 			 unsigned cc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PTX text; written for the oldest target with tensor cores, and compiled by the driver. */
-#include "measure/bench/gemm_kernels.h"
+#include "measure/bench/gemm_unit.h"
 
 const char gemm_ptx[] =
 	".version 6.4\n"

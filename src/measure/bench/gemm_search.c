@@ -15,6 +15,30 @@
 #include "measure/bench/gemm_unit.h"
 #include "measure/bench/gemm_search.h"
 
+enum { GEMM_VARIANTS = 4 };
+
+/* A way to store the operands. */
+struct gemm_variant {
+	bool a_turned, b_turned, fast;
+	struct cublaslt_plan *plan;
+};
+
+struct gemm_candidate {
+	size_t variant;
+	struct cublaslt_algorithm algorithm;
+	bool first; /* what the library itself would take */
+	double seconds;
+};
+
+struct gemm_search {
+	struct gemm_unit *u;
+	struct gemm_variant variants[GEMM_VARIANTS];
+	size_t n_variants;
+	struct gemm_candidate *all;
+	size_t n;
+	double budget, deadline;
+};
+
 enum { PROPOSALS = 64, VARIED = 512, SEEDS = 2, OPTIONS = 64, OPTION_SEEDS = 3 };
 enum {
 	SECOND_LOOK = 16,
@@ -27,8 +51,11 @@ enum {
 #define SLOW_S 0.2
 /* Without as much, a search has no finals: a test of ourselves has seen enough. */
 #define FINALS_S 0.5
-int gemm_search_time(struct gemm_search *s, struct gemm_candidate *c, size_t n, double *seconds,
-		     struct err *e)
+
+/* n products by that candidate; seconds of one. -EOPNOTSUPP: it does not run, which says nothing
+ * of others. */
+static int gemm_search_time(struct gemm_search *s, struct gemm_candidate *c, size_t n,
+			    double *seconds, struct err *e)
 {
 	struct gemm_unit *u = s->u;
 	int r;
@@ -45,6 +72,162 @@ int gemm_search_time(struct gemm_search *s, struct gemm_candidate *c, size_t n, 
 	}
 	return r ? r : gemm_unit_finish(u, n, seconds, e);
 }
+
+/*
+ * The last rounds of a search. Where the power limit holds the chip, who needs the least power is
+ * the fastest, and that shows only after a while: finalists take turns, several times, so that the
+ * warming of the chip is spread over all of them.
+ */
+
+enum { FINALISTS = 8, LAST_LOOK = 3, ROUNDS = 2, BATCH_MAX = 20000 };
+/* How long the best one runs until it shows whether the power limit holds the chip. */
+#define SETTLE_S 0.5
+/* A clock below this share of what short runs had is held. */
+#define HELD 0.96
+/* The limit answers within half a second: only then a window shows who needs less power. */
+#define LEAD_S 0.3
+#define HELD_S 0.2
+#define FREE_S 0.1
+
+static int faster(const void *a, const void *b)
+{
+	double x = ((const struct gemm_candidate *)a)->seconds,
+	       y = ((const struct gemm_candidate *)b)->seconds;
+
+	return (x > y) - (x < y);
+}
+
+/* Fastest first; how many of them ran, at most most. */
+static size_t gemm_search_sort(struct gemm_search *s, size_t most)
+{
+	size_t n = 0;
+
+	qsort(s->all, s->n, sizeof(*s->all), faster);
+	while (n < s->n && n < most && isfinite(s->all[n].seconds))
+		n++;
+	return n;
+}
+
+static size_t batch(double seconds, double one)
+{
+	return (size_t)fmin(fmax(seconds / one, 1), BATCH_MAX);
+}
+
+/* One window of one candidate. */
+static int window(struct gemm_search *s, struct gemm_candidate *c, double lead_s, double seconds,
+		  double *out, struct err *e)
+{
+	double one = c->seconds;
+	int r = 0;
+
+	if (gemm_stopped(s->u))
+		return err_set(e, -EINTR, "interrupted");
+	if (lead_s > 0)
+		r = gemm_search_time(s, c, batch(lead_s, one), out, e);
+	r = r ? r : gemm_search_time(s, c, batch(seconds, one), out, e);
+	if (r == 0 && s->u->tell)
+		s->u->tell(s->u->tell_ctx, *out);
+	return r;
+}
+
+/* The first n of all, each for so many seconds, behind so many that do not count. */
+static int gemm_search_each(struct gemm_search *s, size_t n, double lead_s, double seconds,
+			    struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		double t = 0;
+
+		r = window(s, &s->all[i], lead_s, seconds, &t, e);
+		if (r == 0)
+			s->all[i].seconds = t;
+	}
+	return r;
+}
+
+/* Moves candidate i to place at, behind those that are there already. */
+static size_t bring(struct gemm_search *s, size_t i, size_t at)
+{
+	struct gemm_candidate c = s->all[i];
+
+	if (i < at || at == FINALISTS || !isfinite(c.seconds))
+		return at;
+	memmove(&s->all[at + 1], &s->all[at], (i - at) * sizeof(c));
+	s->all[at] = c;
+	return at + 1;
+}
+
+/*
+ * The finalists: of every way to store the operands the fastest one and the library's favourite,
+ * because what is fast for a moment may need the most power; then whoever is fast.
+ */
+static size_t line_up(struct gemm_search *s)
+{
+	size_t at = 0, most = gemm_search_sort(s, s->n);
+
+	for (size_t v = 0; v < s->n_variants; v++)
+		for (size_t i = 0; i < most; i++)
+			if (s->all[i].variant == v) {
+				at = bring(s, i, at);
+				break;
+			}
+	for (size_t i = at; i < most; i++)
+		if (s->all[i].first)
+			at = bring(s, i, at);
+	while (at < most && at < FINALISTS)
+		at = bring(s, at, at);
+	return at;
+}
+
+static void rank(struct gemm_search *s, size_t n)
+{
+	s->n = n;
+	qsort(s->all, s->n, sizeof(*s->all), faster);
+}
+
+/* Several rounds of the first n; each is as fast as the mean of its windows and of the one before.
+ */
+static int rounds(struct gemm_search *s, size_t n, double lead, double seconds, struct err *e)
+{
+	double sum[FINALISTS];
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum[i] = s->all[i].seconds;
+	for (size_t k = 0; k < ROUNDS && r == 0; k++)
+		for (size_t i = 0; i < n && r == 0; i++) {
+			double t = 0;
+
+			r = window(s, &s->all[i], lead, seconds, &t, e);
+			sum[i] += t;
+		}
+	for (size_t i = 0; i < n && r == 0; i++)
+		s->all[i].seconds = sum[i] / (ROUNDS + 1);
+	rank(s, n);
+	return r;
+}
+
+/* Under the conditions of a long run: warm, and held by the power limit where it is. cold_mhz: the
+ * clock of short runs. Leaves the best one first. */
+static int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err *e)
+{
+	size_t n = line_up(s);
+	double mhz = 0, lead, seconds;
+	int r = gemm_search_each(s, 1, 0, SETTLE_S, e);
+
+	r = r ? r : gemm_unit_clock(s->u, &mhz, e);
+	if (r)
+		return r;
+	lead = mhz < HELD * cold_mhz ? LEAD_S : 0;
+	seconds = lead > 0 ? HELD_S : FREE_S;
+	r = gemm_search_each(s, n, lead, seconds, e);
+	rank(s, n);
+	return r ? r : rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
+}
+
+/* --- the search ---------------------------------------------------------------------------------
+ */
 
 static void add_variant(struct gemm_search *s, bool a_turned, bool b_turned, bool fast)
 {
@@ -128,51 +311,30 @@ static int first_look(struct gemm_search *s, struct err *e)
 	return 0;
 }
 
-/* What the proposals leave out: other tiles, clusters and orders of the best ones. */
-static int vary(struct gemm_search *s, struct err *e)
+/* Changes of an algorithm: how many were written to found, room at most. */
+typedef int gemm_change(struct cublaslt_plan *p, const struct cublaslt_algorithm *seed,
+			size_t workspace, struct cublaslt_algorithm *found, int room);
+
+/* Tries changes of the first seeds candidates, each for that share of the budget. */
+static int vary(struct gemm_search *s, gemm_change *change, size_t most_seeds, int room,
+		double share, struct err *e)
 {
-	struct cublaslt_algorithm *found = calloc(VARIED, sizeof(*found));
-	size_t seeds = gemm_search_sort(s, SEEDS), n;
+	struct cublaslt_algorithm *found = calloc((size_t)room, sizeof(*found));
+	size_t seeds = gemm_search_sort(s, most_seeds);
 	int r = 0;
 
 	if (!found)
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0; i < seeds && r == 0; i++) {
 		struct gemm_candidate *seed = &s->all[i];
-		double until = clock_mono_s() + s->budget * VARY_SHARE;
+		double until = clock_mono_s() + s->budget * share;
+		size_t n = (size_t)change(s->variants[seed->variant].plan, &seed->algorithm,
+					  s->u->workspace_bytes, found, room);
 
-		n = (size_t)cublaslt_plan_vary(s->variants[seed->variant].plan, &seed->algorithm,
-					       s->u->workspace_bytes, found, VARIED);
 		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !gemm_stopped(s->u);
 		     k++) {
 			s->all[s->n] =
 				(struct gemm_candidate){ seed->variant, found[k], false, INFINITY };
-			r = try_one(s, &s->all[s->n++], e);
-		}
-	}
-	free(found);
-	return r;
-}
-
-/* Other options of the best: what they are no document tells, only that some need less power. */
-static int vary_options(struct gemm_search *s, struct err *e)
-{
-	struct cublaslt_algorithm *found = calloc(OPTIONS, sizeof(*found));
-	size_t seeds = gemm_search_sort(s, OPTION_SEEDS), n;
-	int r = 0;
-
-	if (!found)
-		return err_set(e, -ENOMEM, "no memory");
-	for (size_t i = 0; i < seeds && r == 0; i++) {
-		struct gemm_candidate seed = s->all[i];
-		double until = clock_mono_s() + s->budget * OPTION_SHARE;
-
-		n = (size_t)cublaslt_plan_options(s->variants[seed.variant].plan, &seed.algorithm,
-						  s->u->workspace_bytes, found, OPTIONS);
-		for (size_t k = 0; k < n && r == 0 && clock_mono_s() < until && !gemm_stopped(s->u);
-		     k++) {
-			s->all[s->n] =
-				(struct gemm_candidate){ seed.variant, found[k], false, INFINITY };
 			r = try_one(s, &s->all[s->n++], e);
 		}
 	}
@@ -220,8 +382,11 @@ static int search(struct gemm_search *s, struct err *e)
 	/* FP64 on a chip that has next to none: a second look would take a minute. */
 	if (r || s->all[0].seconds > SLOW_S)
 		return r;
-	r = vary(s, e);
-	r = r ? r : vary_options(s, e);
+	/* What the proposals leave out: other tiles, clusters and orders of the best ones; then
+	 * other options of them: what they are no document tells, only that some need less power.
+	 */
+	r = vary(s, cublaslt_plan_vary, SEEDS, VARIED, VARY_SHARE, e);
+	r = r ? r : vary(s, cublaslt_plan_options, OPTION_SEEDS, OPTIONS, OPTION_SHARE, e);
 	if (r || s->budget < FINALS_S) {
 		gemm_search_sort(s, 1);
 		return r;
@@ -287,154 +452,6 @@ int gemm_unit_glance(struct gemm_unit *u, double for_s, double *seconds, struct 
 	u->plan = NULL;
 	cublaslt_plan_end(s.variants[0].plan);
 	return r;
-}
-
-/*
- * The last rounds of a search. Where the power limit holds the chip, who needs the least power is
- * the fastest, and that shows only after a while: finalists take turns, several times, so that the
- * warming of the chip is spread over all of them.
- */
-
-enum { FINALISTS = 8, LAST_LOOK = 3, ROUNDS = 2, BATCH_MAX = 20000 };
-/* How long the best one runs until it shows whether the power limit holds the chip. */
-#define SETTLE_S 0.5
-/* A clock below this share of what short runs had is held. */
-#define HELD 0.96
-/* The limit answers within half a second: only then a window shows who needs less power. */
-#define LEAD_S 0.3
-#define HELD_S 0.2
-#define FREE_S 0.1
-
-static int faster(const void *a, const void *b)
-{
-	double x = ((const struct gemm_candidate *)a)->seconds,
-	       y = ((const struct gemm_candidate *)b)->seconds;
-
-	return (x > y) - (x < y);
-}
-
-size_t gemm_search_sort(struct gemm_search *s, size_t most)
-{
-	size_t n = 0;
-
-	qsort(s->all, s->n, sizeof(*s->all), faster);
-	while (n < s->n && n < most && isfinite(s->all[n].seconds))
-		n++;
-	return n;
-}
-
-static size_t batch(double seconds, double one)
-{
-	return (size_t)fmin(fmax(seconds / one, 1), BATCH_MAX);
-}
-
-/* One window of one candidate. */
-static int window(struct gemm_search *s, struct gemm_candidate *c, double lead_s, double seconds,
-		  double *out, struct err *e)
-{
-	double one = c->seconds;
-	int r = 0;
-
-	if (gemm_stopped(s->u))
-		return err_set(e, -EINTR, "interrupted");
-	if (lead_s > 0)
-		r = gemm_search_time(s, c, batch(lead_s, one), out, e);
-	r = r ? r : gemm_search_time(s, c, batch(seconds, one), out, e);
-	if (r == 0 && s->u->tell)
-		s->u->tell(s->u->tell_ctx, *out);
-	return r;
-}
-
-int gemm_search_each(struct gemm_search *s, size_t n, double lead_s, double seconds, struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		double t = 0;
-
-		r = window(s, &s->all[i], lead_s, seconds, &t, e);
-		if (r == 0)
-			s->all[i].seconds = t;
-	}
-	return r;
-}
-
-/* Moves candidate i to place at, behind those that are there already. */
-static size_t bring(struct gemm_search *s, size_t i, size_t at)
-{
-	struct gemm_candidate c = s->all[i];
-
-	if (i < at || at == FINALISTS || !isfinite(c.seconds))
-		return at;
-	memmove(&s->all[at + 1], &s->all[at], (i - at) * sizeof(c));
-	s->all[at] = c;
-	return at + 1;
-}
-
-/*
- * The finalists: of every way to store the operands the fastest one and the library's favourite,
- * because what is fast for a moment may need the most power; then whoever is fast.
- */
-static size_t line_up(struct gemm_search *s)
-{
-	size_t at = 0, most = gemm_search_sort(s, s->n);
-
-	for (size_t v = 0; v < s->n_variants; v++)
-		for (size_t i = 0; i < most; i++)
-			if (s->all[i].variant == v) {
-				at = bring(s, i, at);
-				break;
-			}
-	for (size_t i = at; i < most; i++)
-		if (s->all[i].first)
-			at = bring(s, i, at);
-	while (at < most && at < FINALISTS)
-		at = bring(s, at, at);
-	return at;
-}
-
-static void rank(struct gemm_search *s, size_t n)
-{
-	s->n = n;
-	qsort(s->all, s->n, sizeof(*s->all), faster);
-}
-
-/* Several rounds of the first n; each is as fast as the mean of its windows and of the one before.
- */
-static int rounds(struct gemm_search *s, size_t n, double lead, double seconds, struct err *e)
-{
-	double sum[FINALISTS];
-	int r = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum[i] = s->all[i].seconds;
-	for (size_t k = 0; k < ROUNDS && r == 0; k++)
-		for (size_t i = 0; i < n && r == 0; i++) {
-			double t = 0;
-
-			r = window(s, &s->all[i], lead, seconds, &t, e);
-			sum[i] += t;
-		}
-	for (size_t i = 0; i < n && r == 0; i++)
-		s->all[i].seconds = sum[i] / (ROUNDS + 1);
-	rank(s, n);
-	return r;
-}
-
-int gemm_search_finals(struct gemm_search *s, double cold_mhz, struct err *e)
-{
-	size_t n = line_up(s);
-	double mhz = 0, lead, seconds;
-	int r = gemm_search_each(s, 1, 0, SETTLE_S, e);
-
-	r = r ? r : gemm_unit_clock(s->u, &mhz, e);
-	if (r)
-		return r;
-	lead = mhz < HELD * cold_mhz ? LEAD_S : 0;
-	seconds = lead > 0 ? HELD_S : FREE_S;
-	r = gemm_search_each(s, n, lead, seconds, e);
-	rank(s, n);
-	return r ? r : rounds(s, n < LAST_LOOK ? n : LAST_LOOK, lead, seconds, e);
 }
 
 /*

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "measure/bench/gemm_unit.h"
-#include "measure/bench/gemm_kernels.h"
 #include "machine/cuda/guard.h"
 
 enum { BLOCKS_PER_SM = 8, CLOCK_NS = 200000 };
 
-unsigned gemm_blocks(const struct cuda_gpu *g)
+/* A grid that fills the GPU, of GEMM_THREADS each. */
+static unsigned gemm_blocks(const struct cuda_gpu *g)
 {
 	return (unsigned)(g->sms > 0 ? g->sms : 1) * BLOCKS_PER_SM;
 }
@@ -200,7 +200,8 @@ int gemm_unit_finish(struct gemm_unit *u, size_t n, double *seconds, struct err 
 	return r;
 }
 
-int gemm_unit_out(struct gemm_unit *u, uint64_t out[2], const char *what, struct err *e)
+/* Waits for what a kernel left at u->out. */
+static int gemm_unit_out(struct gemm_unit *u, uint64_t out[2], const char *what, struct err *e)
 {
 	struct cuda_gpu *g = u->gpu;
 	int r = cuda_check(g, g->api->copy_out(out, u->out, 2 * sizeof(*out), u->stream), e, "%s",
@@ -222,7 +223,8 @@ int gemm_unit_clock(struct gemm_unit *u, double *mhz, struct err *e)
 	return r;
 }
 
-int gemm_unit_scan(struct gemm_unit *u, uint64_t out[2], struct err *e)
+/* The result's checksum, and how many of its codes are none. */
+static int gemm_unit_scan(struct gemm_unit *u, uint64_t out[2], struct err *e)
 {
 	struct cuda_gpu *g = u->gpu;
 	uint64_t words = u->d_bytes / 8, mask, want;

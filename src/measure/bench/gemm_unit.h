@@ -96,12 +96,6 @@ int gemm_unit_repeat(struct gemm_unit *u, struct err *e);
 int gemm_unit_sample(struct gemm_unit *u, struct err *e);
 /* Flips one bit of one element and looks whether the check sees it; the result is broken after. */
 int gemm_unit_plant(struct gemm_unit *u, struct err *e);
-/* The result's checksum, and how many of its codes are none. */
-int gemm_unit_scan(struct gemm_unit *u, uint64_t out[2], struct err *e);
-/* Waits for what a kernel left at u->out. */
-int gemm_unit_out(struct gemm_unit *u, uint64_t out[2], const char *what, struct err *e);
-/* A grid that fills the GPU, of GEMM_THREADS each. */
-unsigned gemm_blocks(const struct cuda_gpu *g);
 /* The shape as cuBLASLt wants it. */
 void gemm_unit_shape(const struct gemm_unit *u, const struct gemm_choice *c,
 		     struct cublaslt_shape *out);
@@ -126,5 +120,25 @@ int gemm_sparse_glance(struct gemm_unit *u, double for_s, double *seconds, struc
 int gemm_sparse_choose(struct gemm_unit *u, struct gemm_choice *known, struct err *e);
 /* Queues one. */
 int gemm_sparse_multiply(struct gemm_unit *u, struct err *e);
+
+/*
+ * Our own small kernels around matrix products, as PTX that every driver since CUDA 10.1 compiles:
+ *
+ *   gemm_fill(u64 to, u64 words, u64 table, u64 seed, u32 bits)
+ *       draws codes of that many bits from the table, see gemm_type.h
+ *   gemm_scan(u64 from, u64 words, u64 out, u64 mask, u64 want, u32 bits)
+ *       adds to out[0] a checksum over all words that depends on their places, and to out[1] how
+ *       many codes have want in the bits of mask
+ *   gemm_prune(u64 at, u64 words, u64 seed, u32 bits)
+ *       makes two of every four codes (of 16 or 8 bits) in a row nought, see gemm_stays
+ *   gemm_fours(u64 at, u64 words, u64 out, u32 bits)
+ *       adds to out[0] how many fours have more than two codes that are not nought
+ *   gemm_clock(u64 out, u64 ns)
+ *       one thread that spins for ns nanoseconds; out[0] cycles and out[1] nanoseconds that passed
+ *
+ * Words are of 8 bytes. Grids may have any size.
+ */
+/* gemm_prune and gemm_fours stand in the second. */
+extern const char gemm_ptx[], gemm_zeros_ptx[];
 
 #endif

@@ -622,8 +622,7 @@ const struct bench bench_gpu_copy = {
 		  "The targets are compared afterwards, and the comparison is proven with a turned "
 		  "bit.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 1,
+	FIGURES(figures),
 	.brief = "h2d:gpu",
 	.seconds = 1,
 	.rounds = 3,

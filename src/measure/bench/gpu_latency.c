@@ -256,13 +256,6 @@ static void latency_cases(const struct bench_env *env, struct bench_cases *out)
 							  .bits = far });
 }
 
-static struct bench_limit latency_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no vendor states it" };
-}
-
 static const struct bench_figure figures[] = {
 	{ "latency", "time of a load", "ns", "ns", BENCH_LOWER },
 	{ "clocks", "clocks of a load", "clocks", "clocks", BENCH_LOWER },
@@ -277,8 +270,7 @@ const struct bench bench_gpu_latency = {
 		  "all caches of the GPU that walks. Where each walk must end is known and "
 		  "checked.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.brief = "256MiB",
 	.seconds = 0.5,
 	.rounds = 3,
@@ -289,5 +281,5 @@ const struct bench bench_gpu_latency = {
 	.run = latency_run,
 	.verify = latency_verify,
 	.teardown = latency_teardown,
-	.limit = latency_limit,
+	.no_limit = "unknown: no vendor states it",
 };

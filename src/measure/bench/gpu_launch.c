@@ -264,7 +264,6 @@ static int launch_setup(const struct bench_env *env, const struct bench_case *c,
 static int launch_run(void *state, struct bench_sample *out, struct err *e)
 {
 	struct launch *s = state;
-	size_t n = s->arg->window;
 	int r = cuda_use(s->arg->place->gpu, e);
 
 	cuda_guard_touch(&s->timer.guard);
@@ -276,11 +275,7 @@ static int launch_run(void *state, struct bench_sample *out, struct err *e)
 					     : run_windows(s, e);
 	if (r)
 		return r;
-	for (size_t i = 0; out->observed && i < n; i++)
-		histogram_add(out->observed, s->us[i] * 1e3);
-	stat_sort(s->us, n);
-	out->value[0] = stat_quantile(s->us, n, 0.5);
-	out->value[1] = stat_quantile(s->us, n, 0.99);
+	bench_times(out, s->us, s->arg->window);
 	return 0;
 }
 
@@ -336,18 +331,6 @@ static void launch_cases(const struct bench_env *env, struct bench_cases *out)
 		}
 }
 
-static struct bench_limit launch_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: it is mostly software" };
-}
-
-static const struct bench_figure figures[] = {
-	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
-	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
-};
-
 const struct bench bench_gpu_launch = {
 	.name = "launch",
 	.title = "how long a GPU takes to begin: kernels, graphs, signals",
@@ -356,8 +339,7 @@ const struct bench bench_gpu_launch = {
 		  "before the first began. A sample is the median, and the 99th percentile, of its "
 		  "single times. Each word that comes back is the one expected.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
 	.brief = "seen",
 	.seconds = 1,
@@ -369,5 +351,5 @@ const struct bench bench_gpu_launch = {
 	.run = launch_run,
 	.verify = launch_verify,
 	.teardown = launch_teardown,
-	.limit = launch_limit,
+	.no_limit = "unknown: it is mostly software",
 };

@@ -381,8 +381,7 @@ const struct bench bench_gpu_load = {
 		"thresholds of this hardware with their source: healthy, thermal, power-brake, "
 		"power-latch, link, power-cap, slow. Every product's bits are compared.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = sizeof(figures) / sizeof(figures[0]),
+	FIGURES(figures),
 	.brief = "-",
 	.seconds = 30,
 	.rounds = 1,

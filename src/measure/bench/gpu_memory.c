@@ -378,8 +378,7 @@ const struct bench bench_gpu_memory = {
 		"shapes of each kernel. All data is compared on the GPU afterwards, and the "
 		"comparison is proven with a turned bit.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 1,
+	FIGURES(figures),
 	.brief = "copy:",
 	.seconds = 1.5,
 	.rounds = 3,

@@ -250,20 +250,6 @@ static void hand_cases(const struct bench_env *env, struct bench_cases *out)
 		out->none = "it takes two CPUs, and this process may run on one";
 }
 
-static struct bench_limit hand_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){
-		.source = "unknown: no data sheet states how long waking a thread takes"
-	};
-}
-
-static const struct bench_figure figures[] = {
-	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
-	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
-};
-
 const struct bench bench_hand_over = {
 	.name = "hand-over",
 	.title = "how long until a sleeping thread runs that another one wakes",
@@ -274,8 +260,7 @@ const struct bench bench_hand_over = {
 		"not asleep yet do not count. near: two CPUs of one core type; node0-node1: of two "
 		"NUMA nodes.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
 	.seconds = 1,
 	.rounds = 3,
@@ -285,5 +270,5 @@ const struct bench bench_hand_over = {
 	.run = hand_run,
 	.verify = hand_verify,
 	.teardown = hand_teardown,
-	.limit = hand_limit,
+	.no_limit = "unknown: no data sheet states how long waking a thread takes",
 };

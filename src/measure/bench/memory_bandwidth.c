@@ -336,8 +336,7 @@ const struct bench bench_memory_bandwidth = {
 		"cache reads before it writes is not counted. The fastest of all vector widths, "
 		"through the cache and past it. All data is checked afterwards.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 1,
+	FIGURES(figures),
 	.seconds = 2,
 	.rounds = 5,
 	.cases = bandwidth_cases,

@@ -203,13 +203,6 @@ static void chase_cases(const struct bench_env *env, struct bench_cases *out)
 		}
 }
 
-static struct bench_limit chase_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no data sheet states a load's latency" };
-}
-
 static const struct bench_figure figures[] = {
 	{ "latency", "per load", "ns", "ns", BENCH_LOWER },
 };
@@ -224,8 +217,7 @@ const struct bench bench_memory_latency = {
 		"cycle "
 		"is checked afterwards.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 1,
+	FIGURES(figures),
 	.seconds = 0.3,
 	.rounds = 3,
 	.cases = chase_cases,
@@ -234,7 +226,7 @@ const struct bench bench_memory_latency = {
 	.run = chase_run,
 	.verify = chase_verify,
 	.teardown = chase_teardown,
-	.limit = chase_limit,
+	.no_limit = "unknown: no data sheet states a load's latency",
 };
 
 /* Mapping, page size and placement of memory. */

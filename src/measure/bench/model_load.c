@@ -344,8 +344,7 @@ const struct bench bench_model_load = {
 		"it costs a loader that does so too. All ways have to give the same sum of all "
 		"bytes and places as a plain read.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.brief = "cold:",
 	.seconds = 3,
 	.rounds = 3,

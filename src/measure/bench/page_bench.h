@@ -13,8 +13,6 @@ struct doc *page_bench(struct arena *a, const struct record *r, bool verbose);
 struct doc *page_bench_list(struct arena *a, const struct record *items, size_t n);
 /* What can be measured: names and sentences, in pairs. */
 void page_bench_names(struct doc *d, const struct record_pair *names, size_t n);
-/* Memory latency over the sizes of the region, where it was measured: the steps of the caches. */
-void page_bench_latency(struct doc *d, const struct record *r);
 /* From each GPU to each, and from each node of the host: tables of the copy and latency benches'
  * pairs, where there are at least two. */
 void page_bench_matrix(struct doc *d, const struct record *r);

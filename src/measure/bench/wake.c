@@ -8,6 +8,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,96 @@
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
-#include "measure/bench/wake.h"
 #include "measure/bench/workers.h"
 #include "base/text.h"
+#include "base/err.h"
 
 enum { WAKE_PRIORITY = 80 };
+
+/* --- sleeping by the clock ----------------------------------------------------------------------
+ */
+
+/* A thread that sleeps until a point in time, again and again, and how late it woke each time. */
+enum { SLEEPS_MAX = 500 };
+
+struct sleeps {
+	long interval_ns;
+	size_t want; /* at most SLEEPS_MAX */
+	const atomic_bool *stop;
+	/* The last window: so many, this late. */
+	size_t n;
+	double late_ns[SLEEPS_MAX];
+	/* All windows. */
+	size_t early, failed;
+};
+
+static struct timespec later(struct timespec t, long ns)
+{
+	t.tv_nsec += ns;
+	while (t.tv_nsec >= 1000000000L) {
+		t.tv_nsec -= 1000000000L;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static double ns_between(const struct timespec *a, const struct timespec *b)
+{
+	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+}
+
+/* Work for a worker; ctx is struct sleeps. Ends early when *stop is set. */
+static void sleeps_take(void *ctx, size_t i)
+{
+	struct sleeps *s = ctx;
+	struct timespec at, now;
+	int r;
+
+	(void)i;
+	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
+	 */
+	prctl(PR_SET_TIMERSLACK, 1);
+	for (s->n = 0; s->n < s->want; s->n++) {
+		if (s->stop && atomic_load(s->stop))
+			return;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		at = later(now, s->interval_ns);
+		/* Between the two calls nothing that lies in memory: after an idle state it is far
+		 * away, and the clock waits for what is under way. */
+		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		s->failed += r != 0;
+		s->late_ns[s->n] = ns_between(&at, &now);
+		s->early += s->late_ns[s->n] < 0;
+	}
+}
+
+/* Median and 99th percentile of the window in microseconds, its values into observed.
+ * -EINTR when the window is not complete. */
+static int sleeps_sample(struct sleeps *s, struct bench_sample *out, struct err *e)
+{
+	if (s->n < s->want)
+		return err_set(e, -EINTR, "interrupted");
+	for (size_t i = 0; out->observed && i < s->n; i++)
+		histogram_add(out->observed, s->late_ns[i]);
+	stat_sort(s->late_ns, s->n);
+	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
+	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
+	return 0;
+}
+
+/* -EILSEQ when a sleep ended early, -EIO when one failed. */
+static int sleeps_verify(const struct sleeps *s, struct err *e)
+{
+	if (s->failed)
+		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
+	if (s->early)
+		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
+	return 0;
+}
+
+/* --- after the timer ----------------------------------------------------------------------------
+ */
 
 struct wake_arg {
 	long interval_ns;
@@ -131,21 +218,6 @@ static void wake_cases(const struct bench_env *env, struct bench_cases *out)
 	}
 }
 
-static struct bench_limit wake_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){
-		.source =
-			"unknown: the exit latency of the idle state that was entered comes on top"
-	};
-}
-
-static const struct bench_figure figures[] = {
-	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
-	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
-};
-
 const struct bench bench_wake = {
 	.name = "timer-wake-up",
 	.title = "how late a sleeping thread wakes",
@@ -155,8 +227,7 @@ const struct bench bench_wake = {
 		"median, and the 99th percentile, of a window of wake-ups. No wake-up may come "
 		"early. With :fifo the thread has real-time scheduling, where that is allowed.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
 	.seconds = 3,
 	.rounds = 3,
@@ -166,7 +237,7 @@ const struct bench bench_wake = {
 	.run = wake_run,
 	.verify = wake_verify,
 	.teardown = wake_teardown,
-	.limit = wake_limit,
+	.no_limit = "unknown: the exit latency of the idle state that was entered comes on top",
 };
 
 /*
@@ -409,11 +480,6 @@ static struct bench_limit idle_limit(const struct bench_env *env, const struct b
 	};
 }
 
-static const struct bench_figure idle_figures[] = {
-	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
-	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
-};
-
 const struct bench bench_idle_wake = {
 	.name = "idle-wake-up",
 	.title = "what idle states cost: waking after sleeps of different lengths",
@@ -424,8 +490,7 @@ const struct bench bench_idle_wake = {
 		"With :awake a thread of the idle class spins on the same CPU, so that it never "
 		"idles: the difference is what idle states cost. No setting is touched.",
 	.version = 1,
-	.figures = idle_figures,
-	.n_figures = 2,
+	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
 	.seconds = 1.5,
 	.rounds = 3,
@@ -437,66 +502,3 @@ const struct bench bench_idle_wake = {
 	.teardown = idle_teardown,
 	.limit = idle_limit,
 };
-
-/* Sleeping by the clock, and what came of it. */
-
-static struct timespec later(struct timespec t, long ns)
-{
-	t.tv_nsec += ns;
-	while (t.tv_nsec >= 1000000000L) {
-		t.tv_nsec -= 1000000000L;
-		t.tv_sec++;
-	}
-	return t;
-}
-
-static double ns_between(const struct timespec *a, const struct timespec *b)
-{
-	return (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
-}
-
-void sleeps_take(void *ctx, size_t i)
-{
-	struct sleeps *s = ctx;
-	struct timespec at, now;
-	int r;
-
-	(void)i;
-	/* The kernel adds 50 us of slack to a normal thread's timers, to join them; not asked here.
-	 */
-	prctl(PR_SET_TIMERSLACK, 1);
-	for (s->n = 0; s->n < s->want; s->n++) {
-		if (s->stop && atomic_load(s->stop))
-			return;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		at = later(now, s->interval_ns);
-		/* Between the two calls nothing that lies in memory: after an idle state it is far
-		 * away, and the clock waits for what is under way. */
-		r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		s->failed += r != 0;
-		s->late_ns[s->n] = ns_between(&at, &now);
-		s->early += s->late_ns[s->n] < 0;
-	}
-}
-
-int sleeps_sample(struct sleeps *s, struct bench_sample *out, struct err *e)
-{
-	if (s->n < s->want)
-		return err_set(e, -EINTR, "interrupted");
-	for (size_t i = 0; out->observed && i < s->n; i++)
-		histogram_add(out->observed, s->late_ns[i]);
-	stat_sort(s->late_ns, s->n);
-	out->value[0] = fmax(stat_quantile(s->late_ns, s->n, 0.5), 0.5) / 1e3;
-	out->value[1] = fmax(stat_quantile(s->late_ns, s->n, 0.99), 0.5) / 1e3;
-	return 0;
-}
-
-int sleeps_verify(const struct sleeps *s, struct err *e)
-{
-	if (s->failed)
-		return err_set(e, -EIO, "%zu sleeps failed", s->failed);
-	if (s->early)
-		return err_set(e, -EILSEQ, "%zu wake-ups came before their time", s->early);
-	return 0;
-}

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
-static void warm(const struct evidence *e, struct judged *out)
+static void warm(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
 	long long during = c && c->before.throttles >= 0 && c->after.throttles >= 0
@@ -23,7 +22,7 @@ static void warm(const struct evidence *e, struct judged *out)
 		     e->signs->log_throttled.v);
 }
 
-static void clock_measured(const struct evidence *e, struct judged *out)
+static void clock_measured(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "cpu-frequency", "one");
 	double mhz;
@@ -66,7 +65,7 @@ static const struct cause clocks[] = {
 
 /* --- late ------------------------------------------------------------------------------------
  */
-static void sleeps(const struct evidence *e, struct judged *out)
+static void sleeps(const struct rule_facts *e, struct judged *out)
 {
 	enum { WORTH_US = 50 };
 	double asleep, awake;
@@ -89,7 +88,7 @@ static void sleeps(const struct evidence *e, struct judged *out)
 	     asleep, awake);
 }
 
-static void stolen(const struct evidence *e, struct judged *out)
+static void stolen(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_conditions *c = e->record ? &e->record->conditions : NULL;
 
@@ -127,7 +126,7 @@ static const struct cause late[] = {
 
 /* --- others ----------------------------------------------------------------------------------
  */
-static void loaded(const struct evidence *e, struct judged *out)
+static void loaded(const struct rule_facts *e, struct judged *out)
 {
 	unsigned cpus = (unsigned)idset_count(&e->m->cpu.online.v);
 	double each;
@@ -140,7 +139,7 @@ static void loaded(const struct evidence *e, struct judged *out)
 	     (double)e->signs->load.v / 100, cpus);
 }
 
-static void pressed(const struct evidence *e, struct judged *out)
+static void pressed(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->pressure_cpu.f.seen == SEEN_ABSENT)
 		says(e, out, CAUSE_NOT_HERE, "the kernel keeps no pressure figures");

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading and saving that take long. */
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
 /* A setting that differs from the wish is a cause only where reading was measured: what it is worth
  * shows after the fix. */
-static void with_reading(const struct evidence *e, const char *setting, struct judged *out)
+static void with_reading(const struct rule_facts *e, const char *setting, struct judged *out)
 {
 	struct judged test;
 	bool measured = !test_missing(e, TEST_FILES, &test) || !test_missing(e, TEST_DISK, &test);
@@ -16,12 +15,12 @@ static void with_reading(const struct evidence *e, const char *setting, struct j
 		     "%s; what it is worth was not measured (--files or --dir)", out->says);
 }
 
-static void read_ahead(const struct evidence *e, struct judged *out)
+static void read_ahead(const struct rule_facts *e, struct judged *out)
 {
 	with_reading(e, "disk.read-ahead", out);
 }
 
-static void scheduler(const struct evidence *e, struct judged *out)
+static void scheduler(const struct rule_facts *e, struct judged *out)
 {
 	with_reading(e, "disk.scheduler", out);
 }
@@ -55,7 +54,7 @@ static const struct cause slow[] = {
 	  .steps = ANYWHERE("none for NVMe, mq-deadline for others") },
 };
 
-static void dirty(const struct evidence *e, struct judged *out)
+static void dirty(const struct rule_facts *e, struct judged *out)
 {
 	long long kb;
 	struct judged by;

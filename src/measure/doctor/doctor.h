@@ -55,7 +55,7 @@ enum doctor_need { NEED_NOTHING, NEED_GPU, NEED_PEER, NEED_FILES, NEED_DIR };
 struct doctor_test {
 	enum doctor_test_id id;
 	const char *name;  /* "gpu-load" */
-	const char *bench; /* NULL: measure/doctor/path.h */
+	const char *bench; /* NULL: measure/doctor/test.c */
 	const char *cases; /* a case, or how their names begin; NULL: all */
 	double seconds;	   /* a case; 0: the bench's own */
 	enum doctor_need need;
@@ -63,7 +63,7 @@ struct doctor_test {
 };
 extern const struct doctor_test doctor_tests[TESTS];
 
-/* What the way to the peer turned out to be; see measure/doctor/path.h. */
+/* What the way to the peer turned out to be; see measure/doctor/test.c. */
 struct path_look {
 	const char *to, *interface; /* "": not known */
 	bool wireless;
@@ -78,7 +78,7 @@ struct path_look {
 };
 
 /* Everything a rule may look at. */
-struct evidence {
+struct rule_facts {
 	struct arena *a;
 	const struct machine *m;
 	const struct findings *findings;
@@ -91,7 +91,7 @@ struct evidence {
 	const char *own_unkept; /* settings of ours in force that no file keeps; NULL: unknown */
 };
 
-struct step {
+struct remedy {
 	unsigned on; /* enum on */
 	const char *text;
 };
@@ -102,12 +102,12 @@ struct cause {
 	const char *setting;
 	enum likelihood weight;
 	/* Or by a rule of its own; with both the rule looks at the setting itself. */
-	void (*rule)(const struct evidence *e, struct judged *out);
+	void (*rule)(const struct rule_facts *e, struct judged *out);
 	/* The setting that mends it, by a transaction; NULL: none does. */
 	const char *fix;
 	const char *value; /* for it, where the profile has no wish; NULL: then it is left */
 	/* What a person does, the first that fits the platform; with fix: what else. */
-	struct step steps[3];
+	struct remedy steps[3];
 };
 
 /* What a machine has to have for a diagnosis to be about it. */
@@ -171,7 +171,7 @@ struct examined {
 };
 
 const char *doctor_state_name(enum doctor_state s);
-void doctor_examine(const struct evidence *e, const struct diagnosis *d, struct examined *out);
+void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struct examined *out);
 /* The step for this platform; NULL: none. */
 const char *doctor_step(const struct cause *c, const struct machine *m);
 /* Tests of all of them. */

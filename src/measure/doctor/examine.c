@@ -42,7 +42,7 @@ unsigned doctor_tests_of(const struct chosen *c)
 }
 
 /* Why the machine has no such part; NULL: it has. */
-static const char *no_part(const struct evidence *e, enum doctor_part part)
+static const char *no_part(const struct rule_facts *e, enum doctor_part part)
 {
 	const struct machine *m = e->m;
 
@@ -58,7 +58,7 @@ static const char *no_part(const struct evidence *e, enum doctor_part part)
 	return "no port for data between machines";
 }
 
-static void judge(const struct evidence *e, const struct diagnosis *d, const struct cause *c,
+static void judge(const struct rule_facts *e, const struct diagnosis *d, const struct cause *c,
 		  struct judged *out)
 {
 	const char *none = no_part(e, d->part);
@@ -83,7 +83,7 @@ static void sort(struct cause_result *r, size_t n)
 }
 
 /* What keeps it from being called fine. */
-static const char *open_why(const struct evidence *e, const struct examined *x, bool missing)
+static const char *open_why(const struct rule_facts *e, const struct examined *x, bool missing)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -96,7 +96,7 @@ static const char *open_why(const struct evidence *e, const struct examined *x, 
 	return arena_strdup(e->a, t.s ? t.s : "");
 }
 
-void doctor_examine(const struct evidence *e, const struct diagnosis *d, struct examined *out)
+void doctor_examine(const struct rule_facts *e, const struct diagnosis *d, struct examined *out)
 {
 	size_t count[LIKELIHOODS] = { 0 };
 	bool missing = d->missing != NULL;

@@ -5,14 +5,13 @@
 
 #include "measure/bench/gpu_load.h"
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 #include "knowledge/nccl_vars.h"
 
 /* --- what the load test found ----------------------------------------------------------------
  */
 
 /* The verdict that the load test gave a GPU, "healthy" when all are; NULL: it gave none. */
-static const char *load_verdict(const struct evidence *e, const char **text)
+static const char *load_verdict(const struct rule_facts *e, const char **text)
 {
 	const struct record_case *c = case_of(e, "gpu-load", "signature");
 	static const char begin[] = "not healthy: GPU ";
@@ -34,7 +33,7 @@ static const char *load_verdict(const struct evidence *e, const char **text)
 }
 
 /* CERTAIN for this verdict, EXCLUDED for another; false when the test gave none. */
-static bool by_load(const struct evidence *e, enum gpu_load_verdict want, struct judged *out)
+static bool by_load(const struct rule_facts *e, enum gpu_load_verdict want, struct judged *out)
 {
 	const char *text = NULL, *verdict = load_verdict(e, &text);
 
@@ -47,7 +46,7 @@ static bool by_load(const struct evidence *e, enum gpu_load_verdict want, struct
 }
 
 /* By the load test; without it by a setting, and what the test would add is said. */
-static void load_or_setting(const struct evidence *e, enum gpu_load_verdict want,
+static void load_or_setting(const struct rule_facts *e, enum gpu_load_verdict want,
 			    const char *setting, enum likelihood weight, struct judged *out)
 {
 	struct judged test;
@@ -69,27 +68,27 @@ static void load_or_setting(const struct evidence *e, enum gpu_load_verdict want
 	}
 }
 
-static void latch(const struct evidence *e, struct judged *out)
+static void latch(const struct rule_facts *e, struct judged *out)
 {
 	load_or_setting(e, GPU_LOAD_LATCH, "gpu.power-latch", CAUSE_LIKELY, out);
 }
 
-static void heat(const struct evidence *e, struct judged *out)
+static void heat(const struct rule_facts *e, struct judged *out)
 {
 	load_or_setting(e, GPU_LOAD_THERMAL, "gpu.temperature", CAUSE_CERTAIN, out);
 }
 
-static void brake(const struct evidence *e, struct judged *out)
+static void brake(const struct rule_facts *e, struct judged *out)
 {
 	load_or_setting(e, GPU_LOAD_BRAKE, "gpu.throttle", CAUSE_LIKELY, out);
 }
 
-static void cap(const struct evidence *e, struct judged *out)
+static void cap(const struct rule_facts *e, struct judged *out)
 {
 	load_or_setting(e, GPU_LOAD_CAPPED, "gpu.power-limit", CAUSE_LIKELY, out);
 }
 
-static void slow(const struct evidence *e, struct judged *out)
+static void slow(const struct rule_facts *e, struct judged *out)
 {
 	if (!machine_gpu(e->m, 0))
 		says(e, out, CAUSE_NOT_HERE, "%s", machine_no_gpu(e->a, e->m));
@@ -159,7 +158,7 @@ static const struct cause capped[] = {
 
 /* What a setting says of the links of the GPUs themselves: a disk's or an adapter's slows none. A
  * GPU that shares the host's memory shows a link that carries nothing. */
-static void by_links(const struct evidence *e, const char *setting, const char *well,
+static void by_links(const struct rule_facts *e, const char *setting, const char *well,
 		     struct judged *out)
 {
 	bool discrete = false, unseen = false;
@@ -189,17 +188,17 @@ static void by_links(const struct evidence *e, const char *setting, const char *
 		says(e, out, CAUSE_EXCLUDED, "%s", well);
 }
 
-static void gpu_link(const struct evidence *e, struct judged *out)
+static void gpu_link(const struct rule_facts *e, struct judged *out)
 {
 	by_links(e, "pcie.link", "every GPU's link is as wide and fast as both ends", out);
 }
 
-static void link_repairs(const struct evidence *e, struct judged *out)
+static void link_repairs(const struct rule_facts *e, struct judged *out)
 {
 	by_links(e, "pcie.errors", "no GPU's link counted errors that matter", out);
 }
 
-static void gpu_copies(const struct evidence *e, struct judged *out)
+static void gpu_copies(const struct rule_facts *e, struct judged *out)
 {
 	const struct gpu *g = machine_gpu(e->m, 0);
 
@@ -230,7 +229,7 @@ static const struct cause links[] = {
  */
 
 /* The setting knows the numbers that are of hardware; the rest are lines of programs. */
-static void xid(const struct evidence *e, struct judged *out)
+static void xid(const struct rule_facts *e, struct judged *out)
 {
 	const struct finding *f = finding_of(e, "gpu.xid");
 
@@ -265,7 +264,7 @@ static const struct cause broken[] = {
 			    "74, 79, 92, 94, 95, 119 and 120 are not") },
 };
 
-static void skew(const struct evidence *e, struct judged *out)
+static void skew(const struct rule_facts *e, struct judged *out)
 {
 	const struct gpus *g = &e->m->gpu;
 
@@ -371,7 +370,7 @@ const struct diagnosis_table diagnoses_gpu = DIAGNOSIS_TABLE(rows);
 
 /* A GPU that works, but not as expected: unsteady, used by others, wrong, not shown. */
 
-static bool no_gpu(const struct evidence *e, struct judged *out)
+static bool no_gpu(const struct rule_facts *e, struct judged *out)
 {
 	if (machine_gpu(e->m, 0))
 		return false;
@@ -381,7 +380,7 @@ static bool no_gpu(const struct evidence *e, struct judged *out)
 
 /* --- two speeds ------------------------------------------------------------------------------
  */
-static void flips(const struct evidence *e, struct judged *out)
+static void flips(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c;
 	size_t at = 0;
@@ -407,7 +406,7 @@ static void flips(const struct evidence *e, struct judged *out)
 }
 
 /* Seen on ACUM018 and gone on eight units with ACUM027; 2026-09. */
-static void old_firmware(const struct evidence *e, struct judged *out)
+static void old_firmware(const struct rule_facts *e, struct judged *out)
 {
 	static const char good[] = "5.36_0ACUM027";
 	const char *bios = fact_text(&e->m->platform.bios_version, NULL);
@@ -440,7 +439,7 @@ static const struct cause speeds[] = {
 
 /* --- others ----------------------------------------------------------------------------------
  */
-static void used(const struct evidence *e, struct judged *out)
+static void used(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
@@ -460,7 +459,7 @@ static void used(const struct evidence *e, struct judged *out)
 	}
 }
 
-static void desktop(const struct evidence *e, struct judged *out)
+static void desktop(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;
@@ -476,7 +475,7 @@ static void desktop(const struct evidence *e, struct judged *out)
 			}
 }
 
-static void blocking(const struct evidence *e, struct judged *out)
+static void blocking(const struct rule_facts *e, struct judged *out)
 {
 	static const char *const names[] = { "CUDA_LAUNCH_BLOCKING",
 					     "PYTORCH_NO_CUDA_MEMORY_CACHING" };
@@ -516,7 +515,7 @@ static const struct cause unsteady[] = {
 
 /* --- wrong results, and what is no fault ------------------------------------------------------
  */
-static void wrong(const struct evidence *e, struct judged *out)
+static void wrong(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c;
 	size_t at = 0;
@@ -542,7 +541,7 @@ static const struct cause garbage[] = {
 	  .steps = ANYWHERE("take the GPU out of work and have it exchanged") },
 };
 
-static void no_figure(const struct evidence *e, struct judged *out)
+static void no_figure(const struct rule_facts *e, struct judged *out)
 {
 	if (no_gpu(e, out))
 		return;

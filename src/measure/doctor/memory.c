@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
 /* --- fabric ----------------------------------------------------------------------------------
  */
@@ -13,7 +12,7 @@
  * One thread of a GB10 reads 92 GB/s with the fabric ramped up and 32 without (owners of NixOS and
  * NVIDIA's kernel, 2026); a triad moves less than reads do, so that the line is drawn well below.
  */
-static void one_thread(const struct evidence *e, struct judged *out)
+static void one_thread(const struct rule_facts *e, struct judged *out)
 {
 	enum { RAMPED_GB_S = 45 };
 	double v;
@@ -46,7 +45,7 @@ static const struct cause fabric[] = {
 
 /* --- short -----------------------------------------------------------------------------------
  */
-static void exhausted(const struct evidence *e, struct judged *out)
+static void exhausted(const struct rule_facts *e, struct judged *out)
 {
 	const struct memory *m = &e->m->memory;
 	long long percent;
@@ -63,7 +62,7 @@ static void exhausted(const struct evidence *e, struct judged *out)
 	     m->total_kb.v / 1024, percent);
 }
 
-static void killed(const struct evidence *e, struct judged *out)
+static void killed(const struct rule_facts *e, struct judged *out)
 {
 	const struct signs *s = e->signs;
 
@@ -79,7 +78,7 @@ static void killed(const struct evidence *e, struct judged *out)
 }
 
 /* Only where memory that the GPU takes can starve the whole machine. */
-static void unguarded(const struct evidence *e, struct judged *out)
+static void unguarded(const struct rule_facts *e, struct judged *out)
 {
 	if (!has_unified_memory(e->m))
 		says(e, out, CAUSE_NOT_HERE, "the GPU has memory of its own");
@@ -114,7 +113,7 @@ static const struct cause freezes[] = {
 
 /* --- CUDA cannot have it ---------------------------------------------------------------------
  */
-static bool not_unified(const struct evidence *e, struct judged *out)
+static bool not_unified(const struct rule_facts *e, struct judged *out)
 {
 	if (has_unified_memory(e->m))
 		return false;
@@ -122,7 +121,7 @@ static bool not_unified(const struct evidence *e, struct judged *out)
 	return true;
 }
 
-static void page_cache(const struct evidence *e, struct judged *out)
+static void page_cache(const struct rule_facts *e, struct judged *out)
 {
 	const struct memory *m = &e->m->memory;
 	long long free_percent, cached_percent;
@@ -137,7 +136,7 @@ static void page_cache(const struct evidence *e, struct judged *out)
 	     cached_percent, m->free_kb.v / 1024, free_percent);
 }
 
-static void huge_unused(const struct evidence *e, struct judged *out)
+static void huge_unused(const struct rule_facts *e, struct judged *out)
 {
 	long long kb = 0, total = fact_or(&e->m->memory.total_kb, 0);
 
@@ -150,7 +149,7 @@ static void huge_unused(const struct evidence *e, struct judged *out)
 	     "%lld MiB lie in huge pages that nobody uses", kb / 1024);
 }
 
-static void arc(const struct evidence *e, struct judged *out)
+static void arc(const struct rule_facts *e, struct judged *out)
 {
 	const struct storage *s = &e->m->storage;
 	long long total = fact_or(&e->m->memory.total_kb, 0);
@@ -187,7 +186,7 @@ static const struct cause cannot_have[] = {
 
 /* --- swapping, merging -------------------------------------------------------------------------
  */
-static void swapping(const struct evidence *e, struct judged *out)
+static void swapping(const struct rule_facts *e, struct judged *out)
 {
 	const struct memory *m = &e->m->memory;
 	double in = 0, outward = 0;
@@ -210,7 +209,7 @@ static void swapping(const struct evidence *e, struct judged *out)
 	     outward);
 }
 
-static void eager(const struct evidence *e, struct judged *out)
+static void eager(const struct rule_facts *e, struct judged *out)
 {
 	struct judged moving;
 
@@ -222,7 +221,7 @@ static void eager(const struct evidence *e, struct judged *out)
 		     "%s; but %s", out->says, moving.says);
 }
 
-static void ksm(const struct evidence *e, struct judged *out)
+static void ksm(const struct rule_facts *e, struct judged *out)
 {
 	if (says_unseen(e, out, &e->signs->ksm_run.f, "KSM"))
 		return;
@@ -254,7 +253,7 @@ static const struct cause merging[] = {
 
 /* --- locked memory -----------------------------------------------------------------------------
  */
-static void locked(const struct evidence *e, struct judged *out)
+static void locked(const struct rule_facts *e, struct judged *out)
 {
 	long long total = fact_or(&e->m->memory.total_kb, 0), limit;
 
@@ -325,7 +324,7 @@ const struct diagnosis_table diagnoses_memory = DIAGNOSIS_TABLE(rows);
 
 /* Memory that is slow to get at: small pages, pages in pieces, pages that move. */
 
-static void no_huge(const struct evidence *e, struct judged *out)
+static void no_huge(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "memory-latency", "64MiB:huge");
 	double ns = 0;
@@ -347,7 +346,7 @@ static void no_huge(const struct evidence *e, struct judged *out)
 		     "transparent huge pages are off, also for programs that ask for them");
 }
 
-static void not_granted(const struct evidence *e, struct judged *out)
+static void not_granted(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "memory-latency", "64MiB:huge");
 
@@ -363,7 +362,7 @@ static void not_granted(const struct evidence *e, struct judged *out)
 }
 
 /* A wish alone is no cause: only where pages move. */
-static void moved(const struct evidence *e, struct judged *out)
+static void moved(const struct rule_facts *e, struct judged *out)
 {
 	enum { WORTH_PAGES_S = 1000 };
 	double rate = 0;

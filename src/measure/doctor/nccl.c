@@ -4,13 +4,12 @@
 
 #include "base/text.h"
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 #include "knowledge/nccl_vars.h"
 
 /* --- over sockets
  * ----------------------------------------------------------------------------------
  */
-static void no_device(const struct evidence *e, struct judged *out)
+static void no_device(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->m->net.rdma.n) {
 		says(e, out, CAUSE_NOT_HERE, "no RDMA device");
@@ -28,7 +27,7 @@ static void no_device(const struct evidence *e, struct judged *out)
 		     e->signs->rdma_devices.v);
 }
 
-static void told_off(const struct evidence *e, struct judged *out)
+static void told_off(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *off = var_of(e, "NCCL_IB_DISABLE"), *net = var_of(e, "NCCL_NET");
 
@@ -41,7 +40,7 @@ static void told_off(const struct evidence *e, struct judged *out)
 }
 
 /* Inside a container devices may have other names than here. */
-static void wrong_list(const struct evidence *e, struct judged *out)
+static void wrong_list(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *v = var_of(e, "NCCL_IB_HCA");
 	enum likelihood none = CAUSE_CERTAIN;
@@ -94,7 +93,7 @@ static const struct cause sockets[] = {
 /* --- which NCCL
  * --------------------------------------------------------------------------------------
  */
-static const char *system_nccl(const struct evidence *e)
+static const char *system_nccl(const struct rule_facts *e)
 {
 	LIST_FOR_EACH (struct library, l, &e->m->software.libraries)
 		if (str_starts(l->name, "libnccl.so") && seen_ok(&l->version.f))
@@ -103,7 +102,7 @@ static const char *system_nccl(const struct evidence *e)
 }
 
 /* A variable that the library does not know is ignored without a word. */
-static void too_old(const struct evidence *e, struct judged *out)
+static void too_old(const struct rule_facts *e, struct judged *out)
 {
 	const char *version = system_nccl(e), *since, *until;
 	const struct sign_var *newest = NULL;
@@ -133,7 +132,7 @@ static void too_old(const struct evidence *e, struct judged *out)
 		     var_text(e, newest), since, version);
 }
 
-static void several(const struct evidence *e, struct judged *out)
+static void several(const struct rule_facts *e, struct judged *out)
 {
 	const char *first = NULL;
 
@@ -167,7 +166,7 @@ static const struct cause versions[] = {
 /* --- hanging
  * -----------------------------------------------------------------------------------------
  */
-static void stale_conf(const struct evidence *e, struct judged *out)
+static void stale_conf(const struct rule_facts *e, struct judged *out)
 {
 	says(e, out, CAUSE_EXCLUDED, "no nccl.conf that can be seen sets anything");
 	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
@@ -192,7 +191,7 @@ static const struct cause hangs[] = {
 /* --- a ring of four
  * -------------------------------------------------------------------------------------
  */
-static void diagonal(const struct evidence *e, struct judged *out)
+static void diagonal(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *v = var_of(e, "NCCL_ALGO");
 
@@ -220,7 +219,7 @@ static const struct cause ring[] = {
 /* --- between nodes
  * ----------------------------------------------------------------------------------------
  */
-static void forced(const struct evidence *e, struct judged *out)
+static void forced(const struct rule_facts *e, struct judged *out)
 {
 	says(e, out, CAUSE_EXCLUDED, "no variable that can be seen forces an algorithm or a path");
 	for (size_t i = 0; i < known_var_count; i++) {
@@ -235,7 +234,7 @@ static void forced(const struct evidence *e, struct judged *out)
 	}
 }
 
-static void library_or_line(const struct evidence *e, struct judged *out)
+static void library_or_line(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "rdma", "write:1MiB");
 	double v;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
 /* --- the wrong interface ------------------------------------------------------------------------
  */
@@ -17,7 +16,7 @@ static const char *first_name(struct arena *a, const char *list, bool *excludes)
 	return arena_strndup(a, list, strcspn(list, ",:"));
 }
 
-static void named(const struct evidence *e, struct judged *out)
+static void named(const struct rule_facts *e, struct judged *out)
 {
 	static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
 					     "TP_SOCKET_IFNAME" };
@@ -49,7 +48,7 @@ static void named(const struct evidence *e, struct judged *out)
 	}
 }
 
-static void routed(const struct evidence *e, struct judged *out)
+static void routed(const struct rule_facts *e, struct judged *out)
 {
 	const struct path_look *p = e->path;
 
@@ -82,7 +81,7 @@ static const struct cause wrong[] = {
 
 /* --- Wi-Fi ---------------------------------------------------------------------------------------
  */
-static void power_save(const struct evidence *e, struct judged *out)
+static void power_save(const struct rule_facts *e, struct judged *out)
 {
 	says(e, out, CAUSE_NOT_HERE, "no wireless interface is up");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
@@ -134,7 +133,7 @@ static bool stands_between(const struct machine *m)
 	return false;
 }
 
-static void dropped(const struct evidence *e, struct judged *out)
+static void dropped(const struct rule_facts *e, struct judged *out)
 {
 	if (!is_spark(e) || !stands_between(e->m))
 		says(e, out, CAUSE_NOT_HERE, "this machine is no part of a ring without a switch");
@@ -162,7 +161,7 @@ static const struct cause forwarding[] = {
 
 /* --- ARP -----------------------------------------------------------------------------------------
  */
-static void flux(const struct evidence *e, struct judged *out)
+static void flux(const struct rule_facts *e, struct judged *out)
 {
 	bool strict = e->signs->links.n > 0;
 
@@ -204,7 +203,7 @@ static double largest_of(const struct finding *f)
  * Bytes on their way are rate times round trip. Where they come near what the buffer allows, the
  * buffer is the limit; of a buffer about half is data, the rest is what the kernel keeps beside it.
  */
-static void buffers(const struct evidence *e, const char *setting, enum doctor_test_id t,
+static void buffers(const struct rule_facts *e, const char *setting, enum doctor_test_id t,
 		    struct judged *out)
 {
 	double most = largest_of(finding_of(e, setting)), rate, on_way;
@@ -229,12 +228,12 @@ static void buffers(const struct evidence *e, const char *setting, enum doctor_t
 	     rate, 1e3 * e->path->rtt_s, on_way / 1024, most / 1024);
 }
 
-static void receive_buffer(const struct evidence *e, struct judged *out)
+static void receive_buffer(const struct rule_facts *e, struct judged *out)
 {
 	buffers(e, "net.tcp-rmem", TEST_TCP_BACK, out);
 }
 
-static void send_buffer(const struct evidence *e, struct judged *out)
+static void send_buffer(const struct rule_facts *e, struct judged *out)
 {
 	buffers(e, "net.tcp-wmem", TEST_TCP, out);
 }
@@ -255,7 +254,7 @@ static const struct cause stream[] = {
 			    "receives") },
 };
 
-static void forgets(const struct evidence *e, struct judged *out)
+static void forgets(const struct rule_facts *e, struct judged *out)
 {
 	const struct finding *f = finding_of(e, "net.tcp-slow-start-after-idle");
 	const struct record_case *c = case_of(e, "tcp-idle", "1MiB");

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 #include "knowledge/nccl_vars.h"
 
 /* --- twins -----------------------------------------------------------------------------------
@@ -32,7 +31,7 @@ static const struct nic *twin_of(const struct machine *m, const struct nic *n)
 	return NULL;
 }
 
-static const struct sign_port *counters_of(const struct evidence *e, const struct nic *n)
+static const struct sign_port *counters_of(const struct rule_facts *e, const struct nic *n)
 {
 	const struct rdma_port *p = rdma_of(e->m, n);
 
@@ -43,7 +42,7 @@ static const struct sign_port *counters_of(const struct evidence *e, const struc
 }
 
 /* Gigabytes that a port sent and received since its driver was loaded; negative: not told. */
-static double traffic_of(const struct evidence *e, const struct nic *n)
+static double traffic_of(const struct rule_facts *e, const struct nic *n)
 {
 	const struct sign_port *s = counters_of(e, n);
 
@@ -53,7 +52,7 @@ static double traffic_of(const struct evidence *e, const struct nic *n)
 }
 
 /* Counters of what was carried tell more than what is configured. */
-static void one_carries(const struct evidence *e, struct judged *out)
+static void one_carries(const struct rule_facts *e, struct judged *out)
 {
 	bool twins = false;
 
@@ -84,7 +83,7 @@ static void one_carries(const struct evidence *e, struct judged *out)
 }
 
 /* The devices that a list names, of those that are up. "=a,b" is exact, "^a" excludes. */
-static void one_listed(const struct evidence *e, struct judged *out)
+static void one_listed(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *v = var_of(e, "NCCL_IB_HCA");
 	const char *list;
@@ -125,7 +124,7 @@ static const struct cause half[] = {
 
 /* --- there, and fast ---------------------------------------------------------------------------
  */
-static void unplugged(const struct evidence *e, struct judged *out)
+static void unplugged(const struct rule_facts *e, struct judged *out)
 {
 	rule_by_setting(e, "nic.cable", CAUSE_LIKELY, out);
 	/* Without a cable the machine takes the NIC away: nothing is broken, but it is why. */
@@ -170,7 +169,7 @@ static const struct cause slow_link[] = {
  */
 
 /* Ports of one adapter that are up with an address belong to one fabric. */
-static void own_ports(const struct evidence *e, struct judged *out)
+static void own_ports(const struct rule_facts *e, struct judged *out)
 {
 	const struct nic *first = NULL;
 
@@ -193,7 +192,7 @@ static void own_ports(const struct evidence *e, struct judged *out)
 }
 
 /* An end announces what its own interface can take: 40 bytes of headers less, in IPv6 60. */
-static void far_end(const struct evidence *e, struct judged *out)
+static void far_end(const struct rule_facts *e, struct judged *out)
 {
 	enum { HEADERS = 40, OPTIONS = 12, SLACK = 32 };
 	const struct path_look *p = e->path;
@@ -231,7 +230,7 @@ static const struct cause mtu[] = {
 
 /* --- configuration -------------------------------------------------------------------------------
  */
-static void unowned(const struct evidence *e, struct judged *out)
+static void unowned(const struct rule_facts *e, struct judged *out)
 {
 	says(e, out, CAUSE_NOT_HERE, "no data port has an address");
 	LIST_FOR_EACH (struct nic, n, &e->m->net.nics) {
@@ -251,7 +250,7 @@ static void unowned(const struct evidence *e, struct judged *out)
 	}
 }
 
-static void no_address(const struct evidence *e, struct judged *out)
+static void no_address(const struct rule_facts *e, struct judged *out)
 {
 	rule_by_setting(e, "nic.address", CAUSE_LIKELY, out);
 }

@@ -22,7 +22,7 @@ struct doctor_fix {
 
 struct doctor_view {
 	const struct machine *m;
-	const struct evidence *e;
+	const struct rule_facts *e;
 	const struct examined *items;
 	size_t n;
 	const struct doctor_fix *fixes;

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
-static bool no_rdma(const struct evidence *e, struct judged *out)
+static bool no_rdma(const struct rule_facts *e, struct judged *out)
 {
 	if (e->m->net.rdma.n)
 		return false;
@@ -16,7 +15,7 @@ static bool no_rdma(const struct evidence *e, struct judged *out)
 
 /* --- slow without a sign -------------------------------------------------------------------------
  */
-static void below_line(const struct evidence *e, struct judged *out)
+static void below_line(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "rdma", "write:1MiB");
 	double v;
@@ -32,7 +31,7 @@ static void below_line(const struct evidence *e, struct judged *out)
 	     c->series[0].unit_text);
 }
 
-static void wedged(const struct evidence *e, struct judged *out)
+static void wedged(const struct rule_facts *e, struct judged *out)
 {
 	const struct signs *s = e->signs;
 
@@ -49,7 +48,7 @@ static void wedged(const struct evidence *e, struct judged *out)
 }
 
 /* Of the adapters themselves: a GPU or a disk behind a bad link slows no network. */
-static void nic_link(const struct evidence *e, struct judged *out)
+static void nic_link(const struct rule_facts *e, struct judged *out)
 {
 	bool unseen = false;
 
@@ -106,7 +105,7 @@ struct loss {
 	bool told, rate;
 };
 
-static void look(const struct evidence *e, const struct sign_port *now,
+static void look(const struct rule_facts *e, const struct sign_port *now,
 		 const struct sign_port *then, struct loss *out)
 {
 	const struct fact_int *const n[] = { &now->retransmits, &now->sequence_errors,
@@ -129,7 +128,7 @@ static void look(const struct evidence *e, const struct sign_port *now,
 	}
 }
 
-static struct loss worst_loss(const struct evidence *e)
+static struct loss worst_loss(const struct rule_facts *e)
 {
 	struct loss out = { 0 };
 
@@ -149,7 +148,7 @@ static struct loss worst_loss(const struct evidence *e)
 }
 
 /* Counts that stand still are old news; without traffic nothing can be lost. */
-static void lossy(const struct evidence *e, struct judged *out)
+static void lossy(const struct rule_facts *e, struct judged *out)
 {
 	struct loss l = worst_loss(e);
 	bool loaded = !e->not_run[TEST_RDMA];
@@ -176,7 +175,7 @@ static void lossy(const struct evidence *e, struct judged *out)
 		     l.total, l.port, l.rate ? ", and it was idle now" : "");
 }
 
-static void bad_line(const struct evidence *e, struct judged *out)
+static void bad_line(const struct rule_facts *e, struct judged *out)
 {
 	long long total = 0;
 	bool grow = false, told = false;
@@ -216,7 +215,7 @@ static const struct cause losses[] = {
 /* --- connecting
  * -----------------------------------------------------------------------------------
  */
-static void pinned(const struct evidence *e, struct judged *out)
+static void pinned(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *v = var_of(e, "NCCL_IB_GID_INDEX");
 	char *end;
@@ -259,7 +258,7 @@ static const struct cause gid[] = {
 	  .steps = ANYWHERE("an IPv4 address on the interface; then the port down and up") },
 };
 
-static void leg(const struct evidence *e, struct judged *out)
+static void leg(const struct rule_facts *e, struct judged *out)
 {
 	if (no_rdma(e, out))
 		return;
@@ -287,7 +286,7 @@ static const struct cause connecting[] = {
 /* --- unsteady
  * ---------------------------------------------------------------------------------------
  */
-static void negotiates(const struct evidence *e, struct judged *out)
+static void negotiates(const struct rule_facts *e, struct judged *out)
 {
 	const struct sign_var *v = var_of(e, "NCCL_IB_ECE_ENABLE");
 	bool roce = false;

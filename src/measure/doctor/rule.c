@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-void says(const struct evidence *e, struct judged *out, enum likelihood how, const char *fmt, ...)
+void says(const struct rule_facts *e, struct judged *out, enum likelihood how, const char *fmt, ...)
 {
 	TEXT_AUTO t = { 0 };
 	va_list ap;
@@ -21,7 +21,7 @@ void says(const struct evidence *e, struct judged *out, enum likelihood how, con
 	*out = (struct judged){ how, arena_strdup(e->a, t.s ? t.s : "") };
 }
 
-bool says_unseen(const struct evidence *e, struct judged *out, const struct fact *f,
+bool says_unseen(const struct rule_facts *e, struct judged *out, const struct fact *f,
 		 const char *what)
 {
 	if (seen_ok(f))
@@ -49,7 +49,7 @@ static bool is_on(const struct finding *f, const char *target)
 }
 
 /* target NULL: on any. */
-static const struct finding *worst(const struct evidence *e, const char *setting,
+static const struct finding *worst(const struct rule_facts *e, const char *setting,
 				   const char *target)
 {
 	const struct finding *out = NULL;
@@ -64,18 +64,19 @@ static const struct finding *worst(const struct evidence *e, const char *setting
 	return out;
 }
 
-const struct finding *finding_of(const struct evidence *e, const char *setting)
+const struct finding *finding_of(const struct rule_facts *e, const char *setting)
 {
 	return worst(e, setting, NULL);
 }
 
-const struct finding *finding_on(const struct evidence *e, const char *setting, const char *target)
+const struct finding *finding_on(const struct rule_facts *e, const char *setting,
+				 const char *target)
 {
 	return worst(e, setting, target);
 }
 
 /* "gpu0: 611 MHz: low clock ..." */
-static const char *finding_text(const struct evidence *e, const struct finding *f)
+static const char *finding_text(const struct rule_facts *e, const struct finding *f)
 {
 	return arena_printf(e->a, "%s%s%s%s%s", f->target ? f->target : "",
 			    f->target && *f->target ? ": " : "", f->v.current ? f->v.current : "",
@@ -89,7 +90,7 @@ static bool needs_more(const char *code)
 	       strcmp(code, CODE_NEEDS_EARLIER) == 0;
 }
 
-void rule_by_setting(const struct evidence *e, const char *setting, enum likelihood weight,
+void rule_by_setting(const struct rule_facts *e, const char *setting, enum likelihood weight,
 		     struct judged *out)
 {
 	const struct finding *f = finding_of(e, setting);
@@ -118,7 +119,7 @@ void rule_by_setting(const struct evidence *e, const char *setting, enum likelih
 /* --- tests --------------------------------------------------------------------------------------
  */
 
-const struct record_case *next_case(const struct evidence *e, const char *bench, const char *name,
+const struct record_case *next_case(const struct rule_facts *e, const char *bench, const char *name,
 				    size_t *at)
 {
 	for (; e->record && *at < e->record->n; ++*at) {
@@ -132,7 +133,7 @@ const struct record_case *next_case(const struct evidence *e, const char *bench,
 	return NULL;
 }
 
-const struct record_case *case_of(const struct evidence *e, const char *bench, const char *name)
+const struct record_case *case_of(const struct rule_facts *e, const char *bench, const char *name)
 {
 	const struct record_case *c;
 
@@ -152,7 +153,7 @@ bool figure_of(const struct record_case *c, const char *key, double *out)
 	return false;
 }
 
-bool test_missing(const struct evidence *e, enum doctor_test_id t, struct judged *out)
+bool test_missing(const struct rule_facts *e, enum doctor_test_id t, struct judged *out)
 {
 	const struct doctor_test *test = &doctor_tests[t];
 	const struct record_case *c;
@@ -176,7 +177,7 @@ bool test_missing(const struct evidence *e, enum doctor_test_id t, struct judged
 	return true;
 }
 
-void rule_by_band(const struct evidence *e, enum doctor_test_id t, struct judged *out)
+void rule_by_band(const struct rule_facts *e, enum doctor_test_id t, struct judged *out)
 {
 	const struct doctor_test *test = &doctor_tests[t];
 	const struct record_case *c;
@@ -202,7 +203,7 @@ void rule_by_band(const struct evidence *e, enum doctor_test_id t, struct judged
 /* --- signs --------------------------------------------------------------------------------------
  */
 
-const struct sign_var *var_of(const struct evidence *e, const char *name)
+const struct sign_var *var_of(const struct rule_facts *e, const char *name)
 {
 	LIST_FOR_EACH (struct sign_var, v, &e->signs->vars)
 		if (strcmp(v->name, name) == 0)
@@ -210,13 +211,13 @@ const struct sign_var *var_of(const struct evidence *e, const char *name)
 	return NULL;
 }
 
-const char *var_text(const struct evidence *e, const struct sign_var *v)
+const char *var_text(const struct rule_facts *e, const struct sign_var *v)
 {
 	return arena_printf(e->a, "%s=%s in %s", v->name, fact_text(&v->value, ""),
 			    fact_text(&v->origin, "?"));
 }
 
-void list_count(const struct evidence *e, const char *list, size_t *names, size_t *known)
+void list_count(const struct rule_facts *e, const char *list, size_t *names, size_t *known)
 {
 	const char *at = list + (*list == '='), *name;
 	size_t n;
@@ -234,12 +235,12 @@ void list_count(const struct evidence *e, const char *list, size_t *names, size_
 	}
 }
 
-bool is_spark(const struct evidence *e)
+bool is_spark(const struct rule_facts *e)
 {
 	return fact_is(&e->m->platform.kind, "dgx-spark");
 }
 
-bool grows(const struct evidence *e, const struct fact_int *before, const struct fact_int *now,
+bool grows(const struct rule_facts *e, const struct fact_int *before, const struct fact_int *now,
 	   double *per_s)
 {
 	if (!before || !seen_ok(&before->f) || !seen_ok(&now->f) || !(e->apart_s > 0) ||

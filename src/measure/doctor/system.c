@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "measure/doctor/rule.h"
-#include "measure/doctor/tables.h"
 
 /* --- kernels ---------------------------------------------------------------------------------
  */
@@ -21,7 +20,7 @@ static const struct bad_kernel bad_kernels[] = {
 	  "2026-10" },
 };
 
-static void known_bad(const struct evidence *e, struct judged *out)
+static void known_bad(const struct rule_facts *e, struct judged *out)
 {
 	const char *release = fact_text(&e->m->kernel.release, NULL);
 
@@ -39,7 +38,7 @@ static void known_bad(const struct evidence *e, struct judged *out)
 			     bad_kernels[i].what, bad_kernels[i].date);
 }
 
-static void mailbox(const struct evidence *e, struct judged *out)
+static void mailbox(const struct rule_facts *e, struct judged *out)
 {
 	if (!says_unseen(e, out, &e->signs->log_doe.f, "the kernel's log"))
 		says(e, out, e->signs->log_doe.v ? CAUSE_LIKELY : CAUSE_EXCLUDED,
@@ -47,7 +46,7 @@ static void mailbox(const struct evidence *e, struct judged *out)
 		     e->signs->log_doe.v);
 }
 
-static void dumps(const struct evidence *e, struct judged *out)
+static void dumps(const struct rule_facts *e, struct judged *out)
 {
 	if (e->signs->crash_dumps.f.seen == SEEN_ABSENT)
 		says(e, out, CAUSE_UNSEEN, "this machine keeps no record of a crash (pstore)");
@@ -74,7 +73,7 @@ static const struct cause panics[] = {
 
 /* --- power-off ---------------------------------------------------------------------------------
  */
-static void near_limit(const struct evidence *e, struct judged *out)
+static void near_limit(const struct rule_facts *e, struct judged *out)
 {
 	const struct record_case *c = case_of(e, "gpu-load", "signature");
 	const struct gpu *g = machine_gpu(e->m, 0);
@@ -114,7 +113,7 @@ static const struct cause power_off[] = {
 
 /* --- settings ----------------------------------------------------------------------------------
  */
-static void unkept(const struct evidence *e, struct judged *out)
+static void unkept(const struct rule_facts *e, struct judged *out)
 {
 	if (!e->own_unkept)
 		says(e, out, CAUSE_UNSEEN, "the journal was not read");
@@ -145,7 +144,7 @@ static const struct cause lost[] = {
 
 /* --- setting up a cluster ------------------------------------------------------------------------
  */
-static void ssh(const struct evidence *e, struct judged *out)
+static void ssh(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0))
 		says(e, out, CAUSE_UNSEEN, "a capture does not hold what is in home folders");
@@ -154,7 +153,7 @@ static void ssh(const struct evidence *e, struct judged *out)
 		     e->signs->ssh_folder.v ? "there" : "missing: scripts that write keys fail");
 }
 
-static void avahi(const struct evidence *e, struct judged *out)
+static void avahi(const struct rule_facts *e, struct judged *out)
 {
 	if (fact_or(&e->m->captured, 0) && !fact_or(&e->signs->avahi, 0))
 		says(e, out, CAUSE_UNSEEN, "a capture does not hold what runs");

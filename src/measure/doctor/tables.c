@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables in the order in which a person would look: the GPU first, the cluster last. */
-#include "measure/doctor/tables.h"
+#include "measure/doctor/rule.h"
 
 const struct diagnosis_table *const diagnosis_tables[] = {
 	&diagnoses_gpu, &diagnoses_gpu_work, &diagnoses_memory, &diagnoses_memory_pages,

@@ -24,8 +24,5 @@ struct proof;
 
 /* The newest verdict of each setting and target on this machine: after over before. */
 void figures_ledger(struct doc *d, const struct ledger *l);
-/* One proof: its effect, what its guards saw, of many settings each one's, and how the pairs lie.
- */
-void figures_proof(struct doc *d, const struct proof *p);
 
 #endif

@@ -7,7 +7,8 @@
 #include "render/json_value.h"
 #include "look/stack/page_stack.h"
 
-double compare_median(const struct versus *v, size_t figure, bool b)
+/* The median of a side's windows; NAN without any. */
+static double compare_median(const struct versus *v, size_t figure, bool b)
 {
 	struct arena a = { 0 };
 	double *x = arena_array(&a, v->n_windows, sizeof(*x)), m = NAN;

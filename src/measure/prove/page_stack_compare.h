@@ -39,7 +39,5 @@ struct compare_view {
 struct doc *page_stack_compare(struct arena *a, const struct compare_view *v);
 /* Schema gputune.stack-compare/1, see schemas/stack-compare.json. */
 json_t *stack_compare_json(const struct compare_view *v, long long time_s, int exit_code);
-/* The median of a side's windows; NAN without any. */
-double compare_median(const struct versus *v, size_t figure, bool b);
 
 #endif

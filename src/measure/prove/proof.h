@@ -33,7 +33,7 @@ struct proof_pairs {
 
 struct proof_guard {
 	size_t figure;
-	struct guard guard;
+	struct guard_ruling guard;
 };
 
 /* B against A. */

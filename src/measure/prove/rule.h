@@ -76,7 +76,7 @@ void rule_same(const double *d, size_t n, double min_effect, struct same *out);
 
 /* --- guards: what must not get worse while something else gets better --------------------------
  */
-struct guard {
+struct guard_ruling {
 	bool veto;		 /* proven worse, by more than the tolerance */
 	bool early;		 /* fewer than RULE_GUARD_PAIRS pairs: nothing is said yet */
 	double ratio, low, high; /* 90 %: 5 % a side */
@@ -87,7 +87,7 @@ struct guard {
  * Hard guards (a wrong result, a lost device, a read-back that differs) need no statistics: one
  * event vetoes, and the engine says which.
  */
-void rule_guard(const double *d, size_t n, double tolerance, struct guard *out);
+void rule_guard(const double *d, size_t n, double tolerance, struct guard_ruling *out);
 
 /* --- what the above is made of ------------------------------------------------------------------
  */

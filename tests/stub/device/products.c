@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels around matrix products and collectives, from their contracts
- * (measure/bench/gemm_kernels.h, measure/bench/collective_work.c). */
+ * (measure/bench/gemm_unit.h, measure/bench/collective_work.c). */
 #include <stdint.h>
 #include <string.h>
 #include <time.h>

@@ -110,15 +110,26 @@ int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struc
 	return r ? r : peer_start(p, &arg->test, e);
 }
 
+int net_line_check(double payload, double slack, double here, const char *name, double there,
+		   const char *text, struct err *e)
+{
+	const double least = 0.9 * payload - slack;
+
+	if (here < least)
+		return err_set(e, -EXDEV,
+			       "%.3g MB were measured, but only %.3g MB went through %s: it never "
+			       "left the machine that way; the figures are void",
+			       payload / 1e6, here / 1e6, name);
+	if (there < least)
+		return err_set(e, -EXDEV,
+			       "%.3g MB were measured, but only %.3g MB went through the peer's "
+			       "%s; the figures are void",
+			       payload / 1e6, there / 1e6, text);
+	return 0;
+}
+
 int net_one_stream(struct peer *p, int *fd, struct err *e)
 {
 	*fd = peer_stream(p, 0, e);
 	return *fd < 0 ? *fd : peer_ready(p, e);
-}
-
-struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: no data sheet states it" };
 }

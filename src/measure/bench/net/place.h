@@ -37,8 +37,13 @@ void net_case_add(const struct bench_env *env, struct bench_cases *out, const st
 /* Opens a session with the peer and begins the test. peer_close either way. */
 int net_peer_start(const struct bench_env *env, const struct net_arg *arg, struct peer *p,
 		   struct err *e);
+/*
+ * Whether what was measured went over the line: 90 % of payload, less slack for what was under way
+ * while counters were read. here and there: bytes that our interface and the peer's counted, NAN:
+ * not told; the text says what of the peer's they did not pass. -EXDEV and *e.
+ */
+int net_line_check(double payload, double slack, double here, const char *name, double there,
+		   const char *text, struct err *e);
 /* The test's one connection, whose descriptor is *fd, and the other side has begun. */
 int net_one_stream(struct peer *p, int *fd, struct err *e);
-/* Of what no data sheet states. */
-struct bench_limit net_limit_unknown(const struct bench_env *env, const struct bench_case *c);
 #endif

@@ -1,12 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much a reliable RDMA connection carries: writes, reads, messages. */
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/bench/bench.h"
-#include "measure/bench/net/rdma.h"
+#include "measure/bench/net/peer.h"
+#include "measure/bench/net/place.h"
+#include "measure/bench/net/rdma_serve.h"
+
+/* --- a connected queue pair on the measuring side ------------------------------------------------
+ */
+
+struct rdma_client {
+	const struct net_arg *arg;
+	struct peer peer;
+	struct verbs_port port;
+	struct verbs_pair pair;
+};
+
+static void rdma_client_close(struct rdma_client *s)
+{
+	if (s->pair.port)
+		verbs_pair_close(&s->pair);
+	verbs_port_close(&s->port);
+	peer_close(&s->peer);
+}
+
+/* Session, device and queue pairs, connected; *s is zeroed. rdma_client_close either way. */
+static int rdma_client_open(const struct bench_env *env, const struct bench_case *c,
+			    struct rdma_client *s, const char **variant, struct err *e)
+{
+	struct verbs_want want = rdma_want(&((const struct net_arg *)c->arg)->test);
+	struct frame_verbs theirs;
+	char *text = arena_alloc(env->a, 160);
+	int r;
+
+	s->arg = c->arg;
+	r = net_peer_start(env, s->arg, &s->peer, e);
+	r = r ? r : verbs_port_open(s->arg->place.link.name, &s->port, e);
+	r = r ? r : verbs_pair_open(&s->port, &want, &s->pair, e);
+	r = r ? r : peer_verbs(&s->peer, &s->pair.own, &theirs, e);
+	r = r ? r : verbs_pair_connect(&s->pair, &theirs, e);
+	r = r ? r : peer_ready(&s->peer, e);
+	if (r)
+		return r;
+	verbs_port_describe(&s->port, text, 160);
+	*variant = text;
+	return 0;
+}
+
+/* One completion, within ten seconds, or when the user asks to stop. *e is set. */
+static int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struct err *e)
+{
+	struct rdma_spin spin = { 0 };
+	long long end = 0;
+
+	for (;;) {
+		int n = verbs_poll(&s->pair, out, 1);
+
+		if (n < 0)
+			return err_set(e, n, "%s: its completion queue cannot be read",
+				       s->port.device);
+		if (n > 0)
+			return out->status ? verbs_failed(&s->pair, out, e) : 0;
+		if (!rdma_spin(&spin))
+			continue;
+		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
+			return err_set(e, -EINTR, "interrupted");
+		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
+		if (net_now_ms() > end)
+			return peer_fail(&s->peer, -ETIMEDOUT, "its queue pair is silent", e);
+	}
+}
+
+/* The device that would be used, for placement; false: none, and why is in cases. */
+static bool rdma_place_find(const struct bench_env *env, struct net_place *out,
+			    struct bench_cases *cases)
+{
+	struct verbs_port port;
+	struct err e = { 0 };
+	char text[160];
+
+	/* The question that nobody can answer by an option comes first. */
+	if (!env->m->net.rdma.n) {
+		cases->none = "no RDMA device (nothing below /sys/class/infiniband)";
+		return false;
+	}
+	if (!net_place_find(env, out, cases))
+		return false;
+	if (verbs_port_open(out->link.name, &port, &e)) {
+		cases->none = arena_strdup(env->a, e.text);
+		return false;
+	}
+	verbs_port_describe(&port, text, sizeof(text));
+	verbs_port_close(&port);
+	out->to = arena_printf(env->a, "%s to %s", text,
+			       out->peer ? out->peer : "a child process on the same port");
+	out->no_speed = "unknown: the port tells no speed";
+	LIST_FOR_EACH (const struct rdma_port, p, &env->m->net.rdma) {
+		if (strcmp(p->device, port.device) != 0 || p->number != port.number)
+			continue;
+		if (!*p->pci)
+			out->no_speed = "unknown: a software device has no line of its own";
+		else
+			out->speed_mbps = fact_or(&p->rate_mbps, 0);
+	}
+	return true;
+}
+
+/* --- how much it carries ------------------------------------------------------------------------
+ */
 
 enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, BATCH = 16 };
 
@@ -55,8 +161,13 @@ static int flow_setup(const struct bench_env *env, const struct bench_case *c, v
 	return r ? r : flow_prepare(s, e);
 }
 
+static int refused(const struct rdma_client *c, int r, struct err *e)
+{
+	return err_set(e, r, "%s: a request is refused: %s", c->port.device, strerror(-r));
+}
+
 /* A slot is marked anew only when what was in it is done. */
-static int post_one(struct flow *s)
+static int post_one(struct flow *s, struct err *e)
 {
 	uint64_t test = s->c.peer.test;
 	int r;
@@ -68,7 +179,7 @@ static int post_one(struct flow *s)
 	r = verbs_post(&s->c.pair, s->op, s->posted % s->slots * s->size, s->size, s->posted + 1,
 		       (s->posted + 1) % s->moderation == 0);
 	s->posted += r == 0;
-	return r;
+	return r ? refused(&s->c, r, e) : 0;
 }
 
 /* The read of message i brings what stands in slot i there, for ever the same. */
@@ -103,10 +214,9 @@ static int pump(struct flow *s, int ms, struct err *e)
 
 	while (r == 0 && (s->done == begin || net_now_ns() < end)) {
 		while (s->posted - s->done < s->slots) {
-			r = post_one(s);
+			r = post_one(s, e);
 			if (r)
-				return err_set(e, r, "%s: a request is refused: %s",
-					       s->c.port.device, strerror(-r));
+				return r;
 		}
 		r = reap(s, e);
 	}
@@ -144,10 +254,7 @@ static int drain(struct flow *s, struct err *e)
 	int r = 0;
 
 	while (r == 0 && s->posted % s->moderation)
-		r = post_one(s);
-	if (r)
-		return err_set(e, r, "%s: a request is refused: %s", s->c.port.device,
-			       strerror(-r));
+		r = post_one(s, e);
 	while (r == 0 && s->done < s->posted)
 		r = reap(s, e);
 	return r;
@@ -156,25 +263,16 @@ static int drain(struct flow *s, struct err *e)
 static int check_link(const struct flow *s, const struct peer_counts *end, struct err *e)
 {
 	struct link_bytes now = rdma_count(&s->c.port);
-	double payload = (double)(s->done * s->size), least = 0.9 * payload - 1e6;
-	bool out = s->op != VERBS_READ;
+	bool out = s->op != VERBS_READ, known = now.known && s->first_link.known,
+	     told = !((end->c.flags | s->first.c.flags) & COUNTS_NO_NIC);
 	double here = (double)(out ? now.tx - s->first_link.tx : now.rx - s->first_link.rx);
 	double there = (double)(out ? end->c.nic_rx - s->first.c.nic_rx
 				    : end->c.nic_tx - s->first.c.nic_tx);
 
 	if (!s->c.arg->place.peer)
 		return 0;
-	if (now.known && s->first_link.known && here < least)
-		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through %s: it never "
-			       "left the machine that way; the figures are void",
-			       payload / 1e6, here / 1e6, s->c.port.device);
-	if (!((end->c.flags | s->first.c.flags) & COUNTS_NO_NIC) && there < least)
-		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through the peer's "
-			       "port; the figures are void",
-			       payload / 1e6, there / 1e6);
-	return 0;
+	return net_line_check((double)(s->done * s->size), 1e6, known ? here : NAN,
+			      s->c.port.device, told ? there : NAN, "port", e);
 }
 
 static int flow_verify(void *state, struct err *e)
@@ -266,8 +364,7 @@ const struct bench bench_rdma = {
 		  "they arrive, for writes those that stand there at the end. The ports must have "
 		  "carried 90 % of it.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.brief = "write:64KiB",
 	.seconds = 3,
 	.rounds = 3,
@@ -335,8 +432,7 @@ static int one_write(struct ping *s, struct err *e)
 	*out = s->count;
 	r = verbs_post(&s->c.pair, VERBS_WRITE, 0, size, s->count, true);
 	if (r)
-		return err_set(e, r, "%s: a request is refused: %s", s->c.port.device,
-			       strerror(-r));
+		return refused(&s->c, r, e);
 	r = answered(s, in, e);
 	return r ? r : rdma_client_wait(&s->c, &d, e);
 }
@@ -350,8 +446,7 @@ static int one_read(struct ping *s, struct err *e)
 	rdma_unmark(s->c.pair.memory, size, 0);
 	r = verbs_post(&s->c.pair, VERBS_READ, 0, size, ++s->count, true);
 	if (r)
-		return err_set(e, r, "%s: a request is refused: %s", s->c.port.device,
-			       strerror(-r));
+		return refused(&s->c, r, e);
 	r = rdma_client_wait(&s->c, &d, e);
 	s->wrong += r == 0 && !rdma_there(s->c.pair.memory, size, s->c.peer.test, 0, NULL);
 	return r;
@@ -372,14 +467,9 @@ static int ping_run(void *state, struct bench_sample *out, struct err *e)
 			return r;
 		s->at[n + 1] = net_now_ns();
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		s->us[i] = (double)(s->at[i + 1] - s->at[i]) / (there_and_back ? 2e3 : 1e3);
-		if (out->observed)
-			histogram_add(out->observed, s->us[i] * 1e3);
-	}
-	stat_sort(s->us, n);
-	out->value[0] = stat_quantile(s->us, n, 0.5);
-	out->value[1] = stat_quantile(s->us, n, 0.99);
+	bench_times(out, s->us, n);
 	return 0;
 }
 
@@ -431,11 +521,6 @@ static void ping_cases(const struct bench_env *env, struct bench_cases *out)
 	}
 }
 
-static const struct bench_figure latency_figures[] = {
-	{ "p50", "median of a window", "us", "us", BENCH_LOWER },
-	{ "p99", "99th percentile of a window", "us", "us", BENCH_LOWER },
-};
-
 const struct bench bench_rdma_latency = {
 	.name = "rdma-latency",
 	.title = "how long a small RDMA request takes",
@@ -444,8 +529,7 @@ const struct bench bench_rdma_latency = {
 		  "to its completion, the whole time. A sample is the median, and the 99th "
 		  "percentile, of up to 1000. Every answer is checked.",
 	.version = 1,
-	.figures = latency_figures,
-	.n_figures = 2,
+	FIGURES(bench_times_figures),
 	.observed_scale = 1e-3,
 	.brief = "write:8B",
 	.seconds = 2,
@@ -456,93 +540,5 @@ const struct bench bench_rdma_latency = {
 	.run = ping_run,
 	.verify = ping_verify,
 	.teardown = ping_teardown,
-	.limit = net_limit_unknown,
+	.no_limit = "unknown: no data sheet states it",
 };
-
-/* Opening and closing a connected queue pair on the measuring side. */
-
-void rdma_client_close(struct rdma_client *s)
-{
-	if (s->pair.port)
-		verbs_pair_close(&s->pair);
-	verbs_port_close(&s->port);
-	peer_close(&s->peer);
-}
-
-int rdma_client_open(const struct bench_env *env, const struct bench_case *c, struct rdma_client *s,
-		     const char **variant, struct err *e)
-{
-	struct verbs_want want = rdma_want(&((const struct net_arg *)c->arg)->test);
-	struct frame_verbs theirs;
-	char *text = arena_alloc(env->a, 160);
-	int r;
-
-	s->arg = c->arg;
-	r = net_peer_start(env, s->arg, &s->peer, e);
-	r = r ? r : verbs_port_open(s->arg->place.link.name, &s->port, e);
-	r = r ? r : verbs_pair_open(&s->port, &want, &s->pair, e);
-	r = r ? r : peer_verbs(&s->peer, &s->pair.own, &theirs, e);
-	r = r ? r : verbs_pair_connect(&s->pair, &theirs, e);
-	r = r ? r : peer_ready(&s->peer, e);
-	if (r)
-		return r;
-	verbs_port_describe(&s->port, text, 160);
-	*variant = text;
-	return 0;
-}
-
-int rdma_client_wait(struct rdma_client *s, struct verbs_done *out, struct err *e)
-{
-	struct rdma_spin spin = { 0 };
-	long long end = 0;
-
-	for (;;) {
-		int n = verbs_poll(&s->pair, out, 1);
-
-		if (n < 0)
-			return err_set(e, n, "%s: its completion queue cannot be read",
-				       s->port.device);
-		if (n > 0)
-			return out->status ? verbs_failed(&s->pair, out, e) : 0;
-		if (!rdma_spin(&spin))
-			continue;
-		if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
-			return err_set(e, -EINTR, "interrupted");
-		end = end ? end : net_now_ms() + STREAM_QUIET_MS;
-		if (net_now_ms() > end)
-			return peer_fail(&s->peer, -ETIMEDOUT, "its queue pair is silent", e);
-	}
-}
-
-bool rdma_place_find(const struct bench_env *env, struct net_place *out, struct bench_cases *cases)
-{
-	struct verbs_port port;
-	struct err e = { 0 };
-	char text[160];
-
-	/* The question that nobody can answer by an option comes first. */
-	if (!env->m->net.rdma.n) {
-		cases->none = "no RDMA device (nothing below /sys/class/infiniband)";
-		return false;
-	}
-	if (!net_place_find(env, out, cases))
-		return false;
-	if (verbs_port_open(out->link.name, &port, &e)) {
-		cases->none = arena_strdup(env->a, e.text);
-		return false;
-	}
-	verbs_port_describe(&port, text, sizeof(text));
-	verbs_port_close(&port);
-	out->to = arena_printf(env->a, "%s to %s", text,
-			       out->peer ? out->peer : "a child process on the same port");
-	out->no_speed = "unknown: the port tells no speed";
-	LIST_FOR_EACH (const struct rdma_port, p, &env->m->net.rdma) {
-		if (strcmp(p->device, port.device) != 0 || p->number != port.number)
-			continue;
-		if (!*p->pci)
-			out->no_speed = "unknown: a software device has no line of its own";
-		else
-			out->speed_mbps = fact_or(&p->rate_mbps, 0);
-	}
-	return true;
-}

@@ -15,7 +15,7 @@
 #include "measure/bench/net/handshake.h"
 #include "measure/bench/net/rdma_serve.h"
 #include "measure/bench/net/stream.h"
-#include "measure/bench/net/sysctl.h"
+#include "measure/bench/net/socket.h"
 
 struct session {
 	const struct serve *serve;

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -227,4 +228,33 @@ void net_drop(int fd)
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	close(fd);
+}
+
+/* --- numbers below /proc/sys/net ----------------------------------------------------------------
+ */
+
+static int number(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[32];
+	long v = -1;
+
+	if (!f)
+		return -1;
+	if (fgets(line, sizeof(line), f))
+		v = strtol(line, NULL, 0);
+	fclose(f);
+	return v < 0 || v > 0xffff ? -1 : (int)v;
+}
+
+int sysctl_fast_open(void)
+{
+	int v = number("/proc/sys/net/ipv4/tcp_fastopen");
+
+	return v < 0 ? 0 : v;
+}
+
+int sysctl_slow_start_after_idle(void)
+{
+	return number("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
 }

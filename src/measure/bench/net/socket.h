@@ -67,4 +67,11 @@ int net_blocking(int fd, int ms);
 /* close, without what TCP would keep of the connection. */
 void net_drop(int fd);
 
+/* --- numbers below /proc/sys/net, of this network namespace
+ * ---------------------------------------
+ */
+/* Bit 1: as client, bit 2: as server. */
+int sysctl_fast_open(void);
+int sysctl_slow_start_after_idle(void);
+
 #endif

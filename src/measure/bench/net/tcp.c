@@ -13,7 +13,7 @@
 #include "measure/bench/bench.h"
 #include "measure/bench/net/peer.h"
 #include "measure/bench/net/place.h"
-#include "measure/bench/net/sysctl.h"
+#include "measure/bench/net/socket.h"
 
 enum { WINDOW_MS = 100, SMALL_WINDOW_MS = 10, SLICE_NS = 10000000, VARIANT_MAX = 160 };
 
@@ -191,26 +191,17 @@ static int rate_run(void *state, struct bench_sample *out, struct err *e)
 
 static int check_link(const struct rate *s, const struct moment *end, double payload, struct err *e)
 {
-	/* What was under way while the counters were read. */
-	const double slack = 8e6, least = 0.9 * payload - slack;
-	double here = sending(s) ? (double)(end->link.tx - s->first.link.tx)
-				 : (double)(end->link.rx - s->first.link.rx);
-	double there = sending(s) ? (double)(end->peer.c.nic_rx - s->first.peer.c.nic_rx)
-				  : (double)(end->peer.c.nic_tx - s->first.peer.c.nic_tx);
+	bool out = sending(s), known = end->link.known && s->first.link.known,
+	     told = !((end->peer.c.flags | s->first.peer.c.flags) & COUNTS_NO_NIC);
+	double here =
+		(double)(out ? end->link.tx - s->first.link.tx : end->link.rx - s->first.link.rx);
+	double there = (double)(out ? end->peer.c.nic_rx - s->first.peer.c.nic_rx
+				    : end->peer.c.nic_tx - s->first.peer.c.nic_tx);
 
 	if (s->link.loopback)
 		return 0;
-	if (end->link.known && s->first.link.known && here < least)
-		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through %s: it never "
-			       "left the machine that way; the figures are void",
-			       payload / 1e6, here / 1e6, s->link.name);
-	if (!((end->peer.c.flags | s->first.peer.c.flags) & COUNTS_NO_NIC) && there < least)
-		return err_set(e, -EXDEV,
-			       "%.3g MB were measured, but only %.3g MB went through the peer's "
-			       "interface: it never came in that way; the figures are void",
-			       payload / 1e6, there / 1e6);
-	return 0;
+	return net_line_check(payload, 8e6, known ? here : NAN, s->link.name, told ? there : NAN,
+			      "interface: it never came in that way", e);
 }
 
 /* Stops both sides; the totals must be the same to the byte. */
@@ -334,8 +325,7 @@ const struct bench bench_tcp = {
 		"carries its offset, one in 16 is compared whole; at the end both sides' totals "
 		"must be equal, and the interfaces must have carried 90 % of it.",
 	.version = 2,
-	.figures = figures,
-	.n_figures = 3,
+	FIGURES(figures),
 	.brief = "send:",
 	.seconds = 3,
 	.rounds = 3,
@@ -523,8 +513,7 @@ const struct bench bench_tcp_connect = {
 		"a few microseconds. A sample is 50 connections, or those of a quarter of a "
 		"second, at least 8.",
 	.version = 2,
-	.figures = connect_figures,
-	.n_figures = 3,
+	FIGURES(connect_figures),
 	.observed_scale = 1e-3,
 	.brief = "-",
 	.seconds = 1,
@@ -535,7 +524,7 @@ const struct bench bench_tcp_connect = {
 	.run = connects_run,
 	.verify = connects_verify,
 	.teardown = connects_teardown,
-	.limit = net_limit_unknown,
+	.no_limit = "unknown: no data sheet states it",
 };
 
 /* What a connection that was idle still carries at once: a burst after a pause against a burst
@@ -686,13 +675,6 @@ static void idle_cases(const struct bench_env *env, struct bench_cases *out)
 		     &t, false);
 }
 
-static struct bench_limit idle_limit(const struct bench_env *env, const struct bench_case *c)
-{
-	(void)env;
-	(void)c;
-	return (struct bench_limit){ .source = "unknown: it depends on the way's length" };
-}
-
 static const struct bench_figure idle_figures[] = {
 	{ "after_idle", "burst after a pause", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
 	{ "steady", "burst after a burst", "gbit_per_s", "Gbit/s", BENCH_HIGHER },
@@ -707,8 +689,7 @@ const struct bench bench_tcp_idle = {
 		  "after idle), and the median of five bursts without one. Bits from the first "
 		  "call to the answer.",
 	.version = 1,
-	.figures = idle_figures,
-	.n_figures = 3,
+	FIGURES(idle_figures),
 	.brief = "-",
 	.seconds = 4,
 	.rounds = 3,
@@ -718,5 +699,5 @@ const struct bench bench_tcp_idle = {
 	.run = idle_run,
 	.verify = idle_verify,
 	.teardown = idle_teardown,
-	.limit = idle_limit,
+	.no_limit = "unknown: it depends on the way's length",
 };

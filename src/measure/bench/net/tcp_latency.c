@@ -101,14 +101,10 @@ static int request_run(void *state, struct bench_sample *out, struct err *e)
 		if (r)
 			return peer_fail(&s->peer, r, "waiting for an answer", e);
 		s->us[n] = (double)(net_now_ns() - begin) / 1e3;
-		if (out->observed)
-			histogram_add(out->observed, s->us[n] * 1e3);
 	}
 	if (s->peer.frames.stop && atomic_load(s->peer.frames.stop))
 		return err_set(e, -EINTR, "interrupted");
-	stat_sort(s->us, n);
-	out->value[0] = stat_quantile(s->us, n, 0.5);
-	out->value[1] = stat_quantile(s->us, n, 0.99);
+	bench_times(out, s->us, n);
 	return 0;
 }
 
@@ -165,8 +161,7 @@ const struct bench bench_tcp_latency = {
 		  "and both sides must have counted the same. A sample is the median, and the 99th "
 		  "percentile, of up to 1000 of them.",
 	.version = 1,
-	.figures = figures,
-	.n_figures = 2,
+	FIGURES(figures),
 	.observed_scale = 1e-3,
 	.brief = "64B",
 	.seconds = 3,
@@ -177,5 +172,5 @@ const struct bench bench_tcp_latency = {
 	.run = request_run,
 	.verify = request_verify,
 	.teardown = request_teardown,
-	.limit = net_limit_unknown,
+	.no_limit = "unknown: no data sheet states it",
 };
