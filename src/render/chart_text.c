@@ -12,8 +12,7 @@ enum { CHART_NARROWEST = 36, CHART_WIDEST = 120, CHART_ROWS = 400 };
 /* --- the signs that they are made of, and what stands below and beside them ---------------------
  */
 
-/* The width to draw at. */
-static int chart_width(const struct term_style *how)
+int chart_width(const struct term_style *how)
 {
 	return how->width < CHART_NARROWEST ? CHART_NARROWEST
 	       : how->width > CHART_WIDEST  ? CHART_WIDEST

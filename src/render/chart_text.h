@@ -19,5 +19,7 @@ const char *chart_text_spread(struct arena *a, const struct chart_spread *c,
 			      const struct term_style *how);
 const char *chart_text_timeline(struct arena *a, const struct chart_timeline *c,
 				const struct term_style *how);
+/* The width to draw at. */
+int chart_width(const struct term_style *how);
 
 #endif
