@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The wide drawing of a machine's topology: one band a NUMA node, in it layers from host bridge
- * over switches to devices, each part as wide as what hangs below it. NVLink runs below the devices
- * to the fabric. Narrow spots are numbered, and listed below with their reasons.
- */
+/* Drawings of a machine's topology: a wide one, and a tall one for telephones. */
 #include <string.h>
 
 #include "render/topology.h"
@@ -135,6 +131,9 @@ static int draw_spots(struct text *t, const struct scene *s, int x, int y, int r
 }
 
 /* --- the wide drawing ---------------------------------------------------------------------------
+ * One band a NUMA node, in it layers from host bridge
+ * over switches to devices, each part as wide as what hangs below it. NVLink runs below the devices
+ * to the fabric. Narrow spots are numbered, and listed below with their reasons.
  */
 
 enum {

@@ -112,9 +112,7 @@ enum collective_step {
 	COLLECTIVE_STEPS
 };
 
-/* --- collective_start.c */
-
-/* --- collective_step.c */
+/* --- collective_team.c */
 /* The library, and one communicator a GPU; again at the next call when that failed. */
 int collective_open(struct collective_shared *s, struct err *e);
 void collective_close(struct collective_shared *s);
@@ -128,16 +126,10 @@ int collective_follow(const struct bench_env *env, struct collective_shared *s, 
 int collective_local(struct collective_run *run, enum collective_step step, struct err *e);
 double collective_limit_s(const struct collective_run *run);
 
-/* --- this process's ranks: collective_work.c */
-
-/* --- collective_data.c */
 /* Fills what the rank gives, and poisons what it gets. */
 int collective_fill(struct collective_rank *r, struct err *e);
 /* Compares what it got with what it has to be, word by word. */
 int collective_check(struct collective_rank *r, struct err *e);
-
-/* --- collective_cases.c */
-void collective_cases(const struct bench_env *env, struct bench_cases *out);
 
 extern const char collective_ptx[];
 

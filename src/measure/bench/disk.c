@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast a folder's disk reads and writes, in order and at random. Which cases there are, on what
- * file, and what the way to the disk could carry.
+ * How fast a folder's disk reads and writes, in order and at random: one case at work, which cases
+ * there are, on what file, and what the way to the disk could carry.
  */
 #include "measure/bench/disk.h"
 
