@@ -16,7 +16,7 @@
 #include "machine/host/xid.h"
 #include "machine/model/narrow.h"
 #include "look/probe/gpu.h"
-#include "look/settings/growth.h"
+#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 
 static struct arena arena, doors[32];

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "look/settings/profile.h"
-#include "look/settings/waive.h"
+#include "look/settings/profile.h"
 
 struct loaded {
 	struct arena a;

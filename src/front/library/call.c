@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "look/probe/probe.h"
-#include "tune/txn/own.h"
+#include "tune/txn/txn.h"
 
 void call_error(struct gputune_error *error, int code, const struct err *e)
 {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "look/settings/health_data.h"
-#include "look/settings/sources.h"
+#include "look/settings/settings.h"
 #include "measure/prove/measured.h"
 #include "front/pages/page_check.h"
 

@@ -4,7 +4,7 @@
 
 #include "front/verbs/cmd.h"
 #include "front/verbs/page.h"
-#include "look/settings/list_json.h"
+#include "look/settings/findings.h"
 
 static void list_facts(struct run *r, const struct schema *s, const char *prefix)
 {

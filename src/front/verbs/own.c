@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "front/verbs/cmd.h"
-#include "tune/txn/own.h"
+#include "tune/txn/txn.h"
 #include "tune/txn/txn.h"
 
 bool run_tell_open(struct run *r, struct host *h, const struct journal *j)

@@ -14,7 +14,7 @@
 #include "front/pages/page_plan.h"
 #include "tune/plan/plan_shell.h"
 #include "look/settings/check.h"
-#include "look/settings/subject.h"
+#include "look/settings/settings.h"
 
 enum { PLAN_FILE_MAX = 16 << 20 };
 

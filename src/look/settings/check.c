@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judging: every selected setting on every target, equal answers folded into one finding. */
+/* Judging: every selected setting on every target, equal answers folded into one finding; and what
+ * has to be written to make a finding right. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "look/settings/check.h"
-#include "look/settings/opinion.h"
-#include "look/settings/subject.h"
-#include "look/settings/waive.h"
-#include "base/err.h"
 #include "look/settings/settings.h"
+
+/* Where questions come from. */
+struct asker {
+	struct arena *a;
+	const struct machine *m;
+	const struct profile *p;
+	enum on platform;
+	knob_reader *read;
+	void *ctx;
+};
 
 struct run {
 	struct asker by;
@@ -16,6 +23,38 @@ struct run {
 	struct findings *out;
 	size_t first; /* index of this setting's first finding */
 };
+
+/* The question that a rule is asked about one target: present value and wish. */
+
+static struct question question_of(const struct asker *by, const struct setting *s,
+				   const void *object, const char *name)
+{
+	const struct profile_override *override = profile_override_of(by->p, s);
+	const struct opinion *o = setting_opinion(s, by->p->base, by->platform);
+	bool wished = (o && o->rel != WANT_LEAVE) || (override && override->has_want);
+
+	return (struct question){ .a = by->a,
+				  .m = by->m,
+				  .s = s,
+				  .object = object,
+				  .name = name,
+				  .platform = by->platform,
+				  .profile = by->p->base,
+				  .current = setting_current(by->a, s, by->m, object, wished,
+							     by->read, by->ctx) };
+}
+
+static const struct opinion *question_wish(const struct asker *by, const struct question *q,
+					   struct opinion *room)
+{
+	const struct profile_override *o = profile_override_of(by->p, q->s);
+
+	if (o && o->has_want)
+		return &o->o;
+	if (q->s->want && q->s->want(q, room))
+		return room;
+	return setting_opinion(q->s, q->profile, q->platform);
+}
 
 static const char *no_wish_reason(const struct question *q)
 {
@@ -205,170 +244,90 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 	summarise(out);
 }
 
-/* Where a setting's value stands: a field of the model, a boot argument, or a knob that is read. */
+/* From a failed finding to the writes that make it right. */
 
-struct knob setting_knob(struct arena *a, const struct setting *s, const void *object)
+/* The words that the target takes, where the facts tell: a choice is made among these. */
+static const char *offered(const struct question *q)
 {
-	return knob_make(a, s->knob, s->name, setting_knob_object(a, s, object));
-}
-
-struct knob setting_place(struct arena *a, const struct setting *s, const void *object)
-{
-	struct knob k = setting_knob(a, s, object);
-
-	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
-	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
-		k.object = "";
-	return k;
-}
-
-static const struct field *field_of(const struct setting *s)
-{
-	for (size_t i = 0; i < s->of->n; i++)
-		if (strcmp(s->of->fields[i].key, s->fact) == 0)
-			return &s->of->fields[i];
+	if (q->s->scope == SCOPE_DISK && q->s->fact && strcmp(q->s->fact, "scheduler") == 0)
+		return fact_text(&((const struct disk *)q->object)->schedulers, NULL);
+	if (q->s->scope == SCOPE_POLICY && q->s->fact && strcmp(q->s->fact, "governor") == 0)
+		return fact_text(&((const struct freq_policy *)q->object)->governors, NULL);
 	return NULL;
 }
 
-static struct fact_str from_fact(struct arena *a, const struct setting *s, const void *object)
+/* The first of the wanted words that the target takes; NULL when it takes none. */
+static const char *choose(const struct question *q, const char *words)
 {
-	const struct field *f = field_of(s);
-	struct fact_str out = { 0 };
+	struct opinion among = { .rel = WANT_ONE_OF, .value = offered(q) };
+	const char *first = NULL;
 
-	if (!f)
-		return out;
-	switch (f->kind) {
-	case FIELD_STR:
-		return *(const struct fact_str *)field_at(object, f);
-	case FIELD_INT:
-	case FIELD_BOOL:
-	case FIELD_HEX: {
-		const struct fact_int *i = field_at(object, f);
+	for (const char *p = words; *p; p += strcspn(p, " ")) {
+		const char *word;
 
-		out.f = i->f;
-		out.v = seen_ok(&i->f) ? arena_printf(a, "%lld", i->v) : NULL;
-		return out;
+		p += strspn(p, " ");
+		word = arena_printf(q->a, "%.*s", (int)strcspn(p, " "), p);
+		if (!first && *word)
+			first = word;
+		if (*word && among.value && opinion_met(&among, word))
+			return word;
 	}
-	case FIELD_SET: {
-		const struct fact_set *set = field_at(object, f);
-
-		out.f = set->f;
-		out.v = seen_ok(&set->f) ? idset_format(a, &set->v) : NULL;
-		return out;
-	}
-	default:
-		return out;
-	}
+	return among.value ? NULL : first;
 }
 
-/* For scope host the fact's struct is a part of the machine, found by its schema. */
-static const void *part_of(const struct machine *m, const struct schema *of)
+static const char *nothing_to_write(const struct setting *s)
 {
-	for (size_t i = 0; i < schema_machine.n; i++)
-		if (schema_machine.fields[i].kind == FIELD_PART &&
-		    schema_machine.fields[i].sub == of)
-			return field_at(m, &schema_machine.fields[i]);
-	return of == &schema_machine ? m : NULL;
+	if (s->by_hand)
+		return s->by_hand;
+	if (s->effect == EFFECT_FIRMWARE)
+		return "firmware sets it: change it in firmware setup, with the machine out of "
+		       "service";
+	return s->health ? "a fault to find and mend: no setting makes it right"
+			 : "no knob holds it: mend it where it was made";
 }
 
-static struct fact_str from_boot_argument(const struct machine *m, const char *name)
+static void aim_wish(const struct question *q, struct aims *out)
 {
-	struct fact_str out = { .f = m->kernel.cmdline.f };
+	const struct opinion *o = q->wish;
+	const char *word;
 
-	if (!seen_ok(&out.f))
-		return out;
-	/* A missing argument is a value, not an unseen one: the command line was read. */
-	out.v = kernel_arg_value(&m->kernel, name);
-	if (!out.v)
-		out.v = "not set";
-	return out;
-}
-
-struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
-				const void *object, bool wished, knob_reader *read, void *ctx)
-{
-	struct knob k;
-
-	if (s->of) {
-		if (s->scope == SCOPE_HOST)
-			object = part_of(m, s->of);
-		return object ? from_fact(a, s, object) : (struct fact_str){ 0 };
-	}
-	if (s->knob == KNOB_BOOTARG)
-		return from_boot_argument(m, s->name);
-	if (s->knob == KNOB_NONE || !read)
-		return (struct fact_str){ 0 };
-	/* The vendor's program costs a process and a second: only for a profile that has a wish. */
-	if (s->knob == KNOB_HELPER && !wished)
-		return (struct fact_str){ 0 };
-	k = setting_knob(a, s, object);
-	return read(ctx, a, &k);
-}
-
-/* How rules speak: the four verdicts, and what an unseen fact means. */
-
-void verdict_pass(struct verdict *v, const char *reason)
-{
-	v->kind = VERDICT_PASS;
-	v->code = CODE_OK;
-	v->reason = reason;
-}
-
-void verdict_fail(struct verdict *v, const char *wanted, const char *reason)
-{
-	v->kind = VERDICT_FAIL;
-	v->code = CODE_DIFFERS;
-	v->wanted = wanted;
-	v->reason = reason;
-}
-
-void verdict_na(struct verdict *v, const char *code, const char *reason)
-{
-	v->kind = VERDICT_NA;
-	v->code = code;
-	v->reason = reason;
-}
-
-void verdict_unknown(struct verdict *v, const char *code, const char *reason)
-{
-	v->kind = VERDICT_UNKNOWN;
-	v->code = code;
-	v->reason = reason;
-}
-
-void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
-		    const char *absent_reason)
-{
-	const char *from = fact_from(q->a, f);
-
-	switch (f->seen) {
-	case SEEN_ABSENT:
-	case SEEN_UNSUPPORTED:
-		verdict_na(v, CODE_NO_SUPPORT,
-			   absent_reason
-				   ? absent_reason
-				   : arena_printf(q->a, "this machine does not have it (%s: %s)",
-						  from, errno_name(f->err)));
+	if (q->s->knob == KNOB_NONE || q->s->effect == EFFECT_FIRMWARE)
 		return;
-	case SEEN_DENIED:
-		verdict_unknown(v, CODE_DENIED,
-				arena_printf(q->a, "%s may only be read by root (%s)", from,
-					     errno_name(f->err)));
-		return;
-	case SEEN_ERROR:
-		verdict_unknown(
-			v, CODE_ERROR,
-			arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
-		return;
-	default:
-		/* Asked of a capture that does not know, against not asked at all because it is
-		 * slow. */
-		if (*from)
-			verdict_unknown(v, CODE_NOT_CAPTURED,
-					arena_printf(q->a, "the capture does not hold %s", from));
-		else
-			verdict_na(v, CODE_NEEDS_DEEP,
-				   "not asked, because it takes time: --deep asks");
+	if (!o || !o->value || o->rel == WANT_LEAVE || o->rel == WANT_NOT) {
+		aim_by_hand(out,
+			    q->s->by_hand ? q->s->by_hand : "the profile names no value to write");
 		return;
 	}
+	word = o->rel == WANT_ONE_OF || (o->rel == WANT_IS && offered(q)) ? choose(q, o->value)
+									  : o->value;
+	if (!word)
+		aim_by_hand(out, arena_printf(q->a, "it offers %s, and none of that is wanted",
+					      offered(q)));
+	else if (q->s->knob == KNOB_BOOTARG)
+		aim_argument(q, out, q->s->name, word);
+	else
+		aim_value(q, out, word);
+}
+
+void settings_aims(struct arena *a, const struct machine *m, const struct profile *p,
+		   const struct finding *f, size_t i, knob_reader *read, void *ctx,
+		   struct aims *out)
+{
+	const struct asker by = { a, m, p, platform_bit(m), read, ctx };
+	struct opinion room = { 0 };
+	struct question q;
+
+	*out = (struct aims){ 0 };
+	if (f->v.kind != VERDICT_FAIL || i >= f->n_targets) {
+		aim_by_hand(out, "nothing is wrong");
+		return;
+	}
+	q = question_of(&by, f->s, f->objects[i], f->targets[i]);
+	q.wish = question_wish(&by, &q, &room);
+	if (f->s->aim && (!q.wish || q.wish->rel != WANT_NOT))
+		f->s->aim(&q, out);
+	else
+		aim_wish(&q, out);
+	if (!out->n && !out->by_hand)
+		aim_by_hand(out, nothing_to_write(f->s));
 }

@@ -25,9 +25,6 @@ struct findings {
 	int score;	 /* 0..100, -1 when nothing could be judged */
 };
 
-/* Reads one knob; the door stands behind it, so that settings need not know the machine. */
-typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct knob *k);
-
 /*
  * Judges every setting that the profile and its filters select. Order: failed health checks first,
  * then by table order; within a setting by target. Everything lives in the arena.
@@ -42,17 +39,5 @@ void settings_check(struct arena *a, const struct machine *m, const struct profi
 void settings_aims(struct arena *a, const struct machine *m, const struct profile *p,
 		   const struct finding *f, size_t i, knob_reader *read, void *ctx,
 		   struct aims *out);
-
-/* The current value of a setting on one target, as text, from the facts or from its knob. */
-
-/* wished: the profile wants something of it; a knob that is costly to read is not read otherwise.
- */
-struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
-				const void *object, bool wished, knob_reader *read, void *ctx);
-/* The knob that holds it on this target; kind KNOB_NONE for a check. */
-struct knob setting_knob(struct arena *a, const struct setting *s, const void *object);
-/* The same as plans and journals name it: one place, one knob. Where the name says it all, an
- * object would make two of it. */
-struct knob setting_place(struct arena *a, const struct setting *s, const void *object);
 
 #endif

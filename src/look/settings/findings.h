@@ -34,4 +34,11 @@ int findings_nagios(FILE *out, const struct findings *f);
 /* For node-problem-detector: one short line. Returns 0 no problem, 1 unfit, 2 unknown. */
 int findings_npd(FILE *out, const struct findings *f);
 
+/* What there is to ask about: schema gputune.list/1. */
+
+/* Every setting that the profile selects. The caller owns the reference. */
+json_t *list_settings_json(const struct profile *p);
+/* Every fact's path, as in show --format json without list indices: "gpu.gpus.bar1_bytes". */
+json_t *list_facts_json(struct arena *a);
+
 #endif

@@ -6,7 +6,7 @@
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 #include "base/text.h"
-#include "look/settings/growth.h"
+#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 
 /* Given to a virtual machine: no business of this machine's driver. */

@@ -6,7 +6,7 @@
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 #include "base/text.h"
-#include "look/settings/growth.h"
+#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */

@@ -3,7 +3,7 @@
  * pcie_access.c. */
 #include <string.h>
 
-#include "look/settings/growth.h"
+#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"

@@ -197,6 +197,34 @@ const char *risk_name(enum risk r);
 const char *effect_name(enum effect e);
 enum on platform_bit(const struct machine *m);
 
+/* Reads one knob; the door stands behind it, so that settings need not know the machine. */
+typedef struct fact_str knob_reader(void *ctx, struct arena *a, const struct knob *k);
+
+/* Calls each(object, name, ctx) for every object of the scope that the setting selects. name is
+ * what people call it ("gpu0", "nvme0n1"). Returns how many there were. */
+size_t setting_subjects(struct arena *a, const struct machine *m, const struct setting *s,
+			void (*each)(const void *object, const char *name, void *ctx), void *ctx);
+/* The text that replaces "{}" in the knob's name: "0" for policy0, the PCI address for a GPU. */
+const char *setting_knob_object(struct arena *a, const struct setting *s, const void *object);
+/* One text for several targets: "cpu0-255", "gpu0-7", "nvme0n1 nvme1n1". */
+const char *targets_text(struct arena *a, const struct setting *s, const void *const *objects,
+			 const char *const *names, size_t n);
+
+/* The current value of a setting on one target, as text, from the facts or from its knob. */
+
+/* wished: the profile wants something of it; a knob that is costly to read is not read otherwise.
+ */
+struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
+				const void *object, bool wished, knob_reader *read, void *ctx);
+/* The knob that holds it on this target; kind KNOB_NONE for a check. */
+struct knob setting_knob(struct arena *a, const struct setting *s, const void *object);
+/* The same as plans and journals name it: one place, one knob. Where the name says it all, an
+ * object would make two of it. */
+struct knob setting_place(struct arena *a, const struct setting *s, const void *object);
+
+/* The title behind a key such as "S0"; NULL when the text is a title already. */
+const char *source_title(const char *key);
+
 /* The opinion that holds for this profile and platform; NULL when the row has none. */
 const struct opinion *setting_opinion(const struct setting *s, enum profile_id p, enum on platform);
 /* "10", ">= 4096", "none or mq-deadline": a wish as people read it. */

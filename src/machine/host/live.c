@@ -12,14 +12,6 @@
 #include "machine/host/folder.h"
 #include "machine/host/live.h"
 
-static const struct provider *const providers[] = {
-	&provider_nvml,	   &provider_cuda,  &provider_ethtool,	  &provider_interface,
-	&provider_statfs,  &provider_zpool, &provider_boost,	  &provider_mlxconfig,
-	&provider_systemd, &provider_env,   &provider_kernel_log, &provider_fabric_manager,
-};
-enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
-_Static_assert((int)PROVIDERS <= (int)LIVE_PROVIDERS, "the state of every provider has a place");
-
 static int read_all(int fd, char *buf, size_t cap, size_t *len)
 {
 	size_t n = 0;
@@ -40,21 +32,6 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 	}
 	*len = n;
 	return 0;
-}
-
-int live_at(const struct host *h, const char **path)
-{
-	const struct live *l = (const struct live *)h;
-	size_t n = l->own_fd < 0 ? 0 : strlen(l->own), slashes;
-
-	if (!n || strncmp(*path, l->own, n) != 0)
-		return AT_FDCWD;
-	/* All of them: what is left with one in front would be looked up from the root. */
-	slashes = strspn(*path + n, "/");
-	if (!slashes || !(*path)[n + slashes])
-		return AT_FDCWD;
-	*path += n + slashes;
-	return l->own_fd;
 }
 
 /* The same for what only looks, at that folder itself too. */
@@ -128,16 +105,6 @@ static int live_stat(struct host *h, const char *path, struct host_stat *out)
 	return 0;
 }
 
-const struct provider *live_provider(struct live *l, const char *api, void ***state)
-{
-	for (size_t i = 0; i < PROVIDERS; i++)
-		if (strcmp(providers[i]->api, api) == 0) {
-			*state = &l->state[i];
-			return providers[i];
-		}
-	return NULL;
-}
-
 static int live_ask(struct host *h, const char *api, const char *object, const char *field,
 		    struct answer *out)
 {
@@ -151,9 +118,7 @@ static void live_close(struct host *h)
 {
 	struct live *live = (struct live *)h;
 
-	for (size_t i = 0; i < PROVIDERS; i++)
-		if (live->state[i] && providers[i]->close)
-			providers[i]->close(live->state[i]);
+	live_close_providers(live);
 	if (live->lock_fd >= 0)
 		close(live->lock_fd);
 	if (live->own_fd >= 0)

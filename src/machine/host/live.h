@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live machine: what live.c (looking) and live_write.c (changing) share. */
+/* The live machine: what live.c (looking) and live_write.c (changing) share, in provider.c. */
 #ifndef HOST_LIVE_H
 #define HOST_LIVE_H
 
@@ -21,6 +21,7 @@ int live_at(const struct host *h, const char **path);
 
 /* The provider of that name and its state; NULL when there is none. */
 const struct provider *live_provider(struct live *l, const char *api, void ***state);
+void live_close_providers(struct live *l);
 
 extern const struct host_writes live_writes;
 

@@ -114,14 +114,6 @@ bool knob_same(const struct knob *k, const char *x, const char *y)
 
 enum { SAVED_MAX = 4 << 20 };
 
-bool knob_left_is_ours(struct host *h, const char *path)
-{
-	struct host_stat st;
-
-	return host_stat(h, path, &st) == 0 && st.kind == HOST_FILE && st.links == 1 &&
-	       (st.uid == h->id.euid || st.uid == 0);
-}
-
 static bool is_same_text(struct host *h, struct arena *a, const char *x, const char *y)
 {
 	char *text[2];

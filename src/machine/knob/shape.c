@@ -213,6 +213,14 @@ int knob_check_links(struct host *h, struct err *e, const struct knob *k, const 
 	return -EMLINK;
 }
 
+bool knob_left_is_ours(struct host *h, const char *path)
+{
+	struct host_stat st;
+
+	return host_stat(h, path, &st) == 0 && st.kind == HOST_FILE && st.links == 1 &&
+	       (st.uid == h->id.euid || st.uid == 0);
+}
+
 const char *knob_place_link(struct host *h, struct arena *a, const char *path)
 {
 	char buf[HOST_PATH_MAX];

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "tune/plan/reach.h"
-#include "look/settings/subject.h"
+#include "look/settings/settings.h"
 
 struct gather {
 	struct arena *a;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "look/settings/check.h"
-#include "look/settings/subject.h"
+#include "look/settings/settings.h"
 
 /* What rows with more than one knob write beside the row's own: patterns as in settings. */
 static const struct {

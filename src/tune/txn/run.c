@@ -182,16 +182,3 @@ void run_settle(struct txn_run *r, struct transaction *t)
 	t->state = TRANSACTION_UNDONE;
 	write_closed(&r->writer, t->txn);
 }
-
-struct outcome_row *run_row(struct txn_run *r, const struct entry *e)
-{
-	struct txn_report *out = r->report;
-	struct outcome_row *row;
-
-	out->rows = arena_grow(r->a, out->rows, out->n, sizeof(*out->rows));
-	row = &out->rows[out->n++];
-	*row = (struct outcome_row){
-		.id = e->id, .target = e->target, .knob = e->knob, .from = e->before, .to = e->after
-	};
-	return row;
-}

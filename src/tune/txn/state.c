@@ -3,10 +3,14 @@
  * nothing of what they say. */
 #include "tune/txn/state.h"
 
+#include <ctype.h>
 #include <linux/magic.h>
+#include <string.h>
 
 #include "machine/write/write.h"
 #include "tune/txn/journal.h"
+#include "base/text.h"
+#include "tune/txn/txn.h"
 
 /* Each says what undo does. */
 static const char *const believed[] = { TXN_JOURNAL, TXN_COPY, TXN_HISTORY };
@@ -82,4 +86,42 @@ const char *state_is_lost_at_boot(struct host *h)
 		return NULL;
 	return TXN_DIR " is in memory (tmpfs): a reboot deletes the journal, and then what is kept "
 		       "for the next boot cannot be undone";
+}
+
+/* Who is changing the machine. */
+
+const char *txn_process_began(struct host *h, struct arena *a, long long pid)
+{
+	enum { FIELD = 22, NAME_END = 2 };
+	char path[64], *text, *p;
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", pid);
+	if (host_read(h, path, HOST_READ_MAX, a, &text, NULL))
+		return "";
+	p = strrchr(text, ')');
+	for (int i = NAME_END; p && i < FIELD; i++)
+		p = strchr(p + 1, ' ');
+	return p ? arena_strndup(a, p + 1, strspn(p + 1, "0123456789")) : "";
+}
+
+const char *txn_holder(struct host *h, struct arena *a)
+{
+	char line[256], *at, *what;
+	long long pid;
+
+	if (host_read_line(h, TXN_HOLDER, line, sizeof(line)))
+		return NULL;
+	at = strchr(line, ' ');
+	what = at ? strchr(at + 1, ' ') : NULL;
+	if (!what)
+		return NULL;
+	*at++ = '\0';
+	*what++ = '\0';
+	if (parse_i64(line, &pid) || pid < 1 || !*at ||
+	    strcmp(txn_process_began(h, a, pid), at) != 0)
+		return NULL;
+	for (char *c = what; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	return arena_printf(a, "\"gputune %s\", process %lld", what, pid);
 }

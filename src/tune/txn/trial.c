@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes that are made and taken back again and again, and the note that says who does it. */
-#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,20 +17,6 @@ struct txn_trial {
 /* --- who holds the lock ------------------------------------------------------------------------
  */
 
-const char *txn_process_began(struct host *h, struct arena *a, long long pid)
-{
-	enum { FIELD = 22, NAME_END = 2 };
-	char path[64], *text, *p;
-
-	snprintf(path, sizeof(path), "/proc/%lld/stat", pid);
-	if (host_read(h, path, HOST_READ_MAX, a, &text, NULL))
-		return "";
-	p = strrchr(text, ')');
-	for (int i = NAME_END; p && i < FIELD; i++)
-		p = strchr(p + 1, ' ');
-	return p ? arena_strndup(a, p + 1, strspn(p + 1, "0123456789")) : "";
-}
-
 static void note_holder(struct txn_run *r, const char *what)
 {
 	long long pid = getpid();
@@ -40,28 +25,6 @@ static void note_holder(struct txn_run *r, const char *what)
 
 	/* Others would know less; that is no reason not to begin. */
 	(void)host_put(r->h, TXN_HOLDER, line, strlen(line), 0600);
-}
-
-const char *txn_holder(struct host *h, struct arena *a)
-{
-	char line[256], *at, *what;
-	long long pid;
-
-	if (host_read_line(h, TXN_HOLDER, line, sizeof(line)))
-		return NULL;
-	at = strchr(line, ' ');
-	what = at ? strchr(at + 1, ' ') : NULL;
-	if (!what)
-		return NULL;
-	*at++ = '\0';
-	*what++ = '\0';
-	if (parse_i64(line, &pid) || pid < 1 || !*at ||
-	    strcmp(txn_process_began(h, a, pid), at) != 0)
-		return NULL;
-	for (char *c = what; *c; c++)
-		if (!isprint((unsigned char)*c))
-			*c = '?';
-	return arena_printf(a, "\"gputune %s\", process %lld", what, pid);
 }
 
 /* --- steps -------------------------------------------------------------------------------------

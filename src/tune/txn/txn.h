@@ -172,4 +172,10 @@ const char *hold_name(enum hold h);
  * as lost. Writes nothing; a second call changes nothing. */
 void txn_carry_over(struct host *h, struct arena *a, struct journal *j);
 
+/* What gputune itself set in this boot, as facts: locks that no driver can be asked for. */
+
+/* Adds them to m and leaves the journal in *j. False where it may not be read: nothing is added,
+ * and the rules then say what the driver shows. */
+bool own_changes(struct host *h, struct arena *a, struct machine *m, struct journal *j);
+
 #endif

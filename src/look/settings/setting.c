@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A row of the tables: its names, its targets on a machine, where its value stands, the wish for
+ * it, and how rules say what they found and what to write. Judges nothing; knows no single setting.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "look/settings/settings.h"
+
+/* Names of the enumerations as users and scripts see them, and finding a setting by its id. */
+
+static const char *const profiles[PROFILES] = {
+	[PROFILE_DEFAULT] = "default",
+	[PROFILE_PUBLISHED] = "published",
+	[PROFILE_MAX_PERFORMANCE] = "max-performance",
+	[PROFILE_LOW_LATENCY] = "low-latency",
+	[PROFILE_BALANCED] = "balanced",
+	[PROFILE_INFERENCE] = "inference",
+	[PROFILE_TRAINING] = "training",
+};
+
+static const char *const scopes[SCOPES] = {
+	[SCOPE_HOST] = "machine",	 [SCOPE_GPU] = "GPU",
+	[SCOPE_POLICY] = "CPU policy",	 [SCOPE_IDLE] = "CPU",
+	[SCOPE_POOL] = "huge-page pool", [SCOPE_NIC] = "network interface",
+	[SCOPE_RDMA] = "RDMA port",	 [SCOPE_PCI] = "PCI function",
+	[SCOPE_DISK] = "disk",		 [SCOPE_ZPOOL] = "ZFS pool",
+};
+
+const char *profile_name(enum profile_id p)
+{
+	return profiles[p];
+}
+
+int profile_parse(const char *name)
+{
+	for (int i = 0; i < PROFILES; i++)
+		if (strcmp(profiles[i], name) == 0)
+			return i;
+	return -1;
+}
+
+const char *scope_name(enum scope s)
+{
+	return scopes[s];
+}
+
+const char *verdict_name(enum verdict_kind v)
+{
+	static const char *const names[] = { "pass", "fail", "na", "unknown" };
+
+	return names[v];
+}
+
+const char *severity_name(enum severity s)
+{
+	static const char *const names[] = { "info", "low", "medium", "high", "critical" };
+
+	return names[s];
+}
+
+const char *risk_name(enum risk r)
+{
+	static const char *const names[] = { "none", "low", "service", "danger" };
+
+	return names[r];
+}
+
+const char *effect_name(enum effect e)
+{
+	static const char *const names[] = { "now", "driver-reload", "reboot", "firmware" };
+
+	return names[e];
+}
+
+enum on platform_bit(const struct machine *m)
+{
+	if (fact_is(&m->platform.kind, "dgx-spark"))
+		return ON_SPARK;
+	if (fact_is(&m->platform.kind, "igx-orin"))
+		return ON_IGX;
+	if (fact_is(&m->platform.kind, "hgx"))
+		return ON_HGX;
+	return ON_GENERIC;
+}
+
+const struct setting *setting_find(const char *id)
+{
+	SETTING_FOR_EACH (s)
+		if (strcmp(s->id, id) == 0)
+			return s;
+	return NULL;
+}
+
+const char *setting_suggest(const char *id)
+{
+	enum { MISSPELT = 2 };
+	const char *best = NULL;
+	/* More than half of it wrong is no misspelling. */
+	size_t distance = strlen(id) < 14 ? strlen(id) / 2 + 1 : 8;
+
+	SETTING_FOR_EACH (s) {
+		const char *dot = strchr(s->id, '.');
+		size_t d = str_distance(s->id, id, distance),
+		       last = dot ? str_distance(dot + 1, id, MISSPELT) : MISSPELT + 1;
+
+		/* "swappiness" should lead to "memory.swappiness". */
+		if (last <= MISSPELT && last < d)
+			d = last;
+		if (d < distance) {
+			distance = d;
+			best = s->id;
+		}
+	}
+	return best;
+}
+
+/* The documents that settings cite by a short key. */
+
+static const struct {
+	const char *key, *title;
+} sources[] = {
+	{ "S0", "GPU Performance Optimization for DGX Spark (scripts and guide of a ComfyUI "
+		"deployment)" },
+	{ "S1", "DAQIRI system configuration guide (NVIDIA): IGX Orin and DGX Spark" },
+	{ "S2", "Optimizing the NVIDIA DGX Spark (software stack guide)" },
+	{ "S3", "DGX Spark networking and multi-node scaling (course chapter)" },
+	{ "S4", "H100 multi-node training optimisation report (Nebius cluster)" },
+	{ "vm.rst", "Linux kernel, Documentation/admin-guide/sysctl/vm.rst" },
+	{ "ip-sysctl.rst", "Linux kernel, Documentation/networking/ip-sysctl.rst" },
+	{ "net.rst", "Linux kernel, Documentation/admin-guide/sysctl/net.rst" },
+	{ "kernel-parameters", "Linux kernel, Documentation/admin-guide/kernel-parameters.txt" },
+	{ "cgroup-v2.rst", "Linux kernel, Documentation/admin-guide/cgroup-v2.rst" },
+	{ "cpuidle.rst", "Linux kernel, Documentation/admin-guide/pm/cpuidle.rst" },
+	{ "cpufreq.rst", "Linux kernel, Documentation/admin-guide/pm/cpufreq.rst" },
+	{ "transhuge.rst", "Linux kernel, Documentation/admin-guide/mm/transhuge.rst" },
+	{ "hugetlbpage.rst", "Linux kernel, Documentation/admin-guide/mm/hugetlbpage.rst" },
+	{ "queue-sysfs", "Linux kernel, Documentation/ABI/stable/sysfs-block" },
+	{ "nvml", "NVIDIA Management Library API reference" },
+	{ "spark-known-issues", "NVIDIA DGX Spark user guide, known issues" },
+	{ "gpudirect", "NVIDIA GPUDirect RDMA documentation" },
+	{ "nccl-troubleshooting", "NVIDIA NCCL user guide, troubleshooting" },
+	{ "pcie-base", "PCI Express base specification, as in the kernel's pci_regs.h" },
+};
+
+const char *source_title(const char *key)
+{
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (strcmp(sources[i].key, key) == 0)
+			return sources[i].title;
+	return NULL;
+}
+
+/* The targets of a setting on a machine, and naming many of them in few words. */
+
+static const struct list *scope_list(const struct machine *m, enum scope s, size_t *size)
+{
+	static const size_t sizes[SCOPES] = {
+		[SCOPE_GPU] = sizeof(struct gpu),
+		[SCOPE_POLICY] = sizeof(struct freq_policy),
+		[SCOPE_IDLE] = sizeof(struct idle_group),
+		[SCOPE_POOL] = sizeof(struct huge_pool),
+		[SCOPE_NIC] = sizeof(struct nic),
+		[SCOPE_RDMA] = sizeof(struct rdma_port),
+		[SCOPE_PCI] = sizeof(struct pci_function),
+		[SCOPE_DISK] = sizeof(struct disk),
+		[SCOPE_ZPOOL] = sizeof(struct zpool),
+	};
+	const struct list *const lists[SCOPES] = {
+		[SCOPE_GPU] = &m->gpu.gpus,
+		[SCOPE_POLICY] = &m->cpu.policies,
+		[SCOPE_IDLE] = &m->cpu.idle,
+		[SCOPE_POOL] = &m->memory.pools,
+		[SCOPE_NIC] = &m->net.nics,
+		[SCOPE_RDMA] = &m->net.rdma,
+		[SCOPE_PCI] = &m->pci,
+		[SCOPE_DISK] = &m->storage.disks,
+		[SCOPE_ZPOOL] = &m->storage.pools,
+	};
+
+	*size = sizes[s];
+	return lists[s];
+}
+
+/* Objects that no setting of the scope is about: virtual interfaces, partitions' helpers, ram
+ * disks. */
+static bool in_scope(enum scope s, const void *object)
+{
+	if (s == SCOPE_NIC)
+		return ((const struct nic *)object)->pci[0] != '\0';
+	if (s == SCOPE_DISK)
+		return fact_is(&((const struct disk *)object)->role, "disk");
+	return true;
+}
+
+static const char *object_name(struct arena *a, enum scope s, const void *object)
+{
+	switch (s) {
+	case SCOPE_GPU:
+		return arena_printf(a, "gpu%u", ((const struct gpu *)object)->index);
+	case SCOPE_POLICY: {
+		const struct freq_policy *p = object;
+
+		return seen_ok(&p->cpus.f) ? arena_printf(a, "cpu%s", idset_format(a, &p->cpus.v))
+					   : arena_printf(a, "policy%u", p->index);
+	}
+	case SCOPE_IDLE:
+		return arena_printf(a, "cpu%s",
+				    idset_format(a, &((const struct idle_group *)object)->cpus.v));
+	case SCOPE_POOL:
+		return ((const struct huge_pool *)object)->name;
+	case SCOPE_NIC:
+		return ((const struct nic *)object)->name;
+	case SCOPE_RDMA:
+		return ((const struct rdma_port *)object)->name;
+	case SCOPE_PCI:
+		return ((const struct pci_function *)object)->name;
+	case SCOPE_DISK:
+		return ((const struct disk *)object)->name;
+	case SCOPE_ZPOOL:
+		return ((const struct zpool *)object)->name;
+	default:
+		return "";
+	}
+}
+
+size_t setting_subjects(struct arena *a, const struct machine *m, const struct setting *s,
+			void (*each)(const void *object, const char *name, void *ctx), void *ctx)
+{
+	const struct list *l;
+	size_t size, n = 0;
+
+	if (s->scope == SCOPE_HOST) {
+		if (s->select && !s->select(m, m))
+			return 0;
+		each(m, "", ctx);
+		return 1;
+	}
+	l = scope_list(m, s->scope, &size);
+	for (size_t i = 0; i < l->n; i++) {
+		const void *object = (const char *)l->items + i * size;
+
+		if (!in_scope(s->scope, object) || (s->select && !s->select(m, object)))
+			continue;
+		each(object, object_name(a, s->scope, object), ctx);
+		n++;
+	}
+	return n;
+}
+
+const char *setting_knob_object(struct arena *a, const struct setting *s, const void *object)
+{
+	switch (s->scope) {
+	case SCOPE_HOST:
+		return "";
+	case SCOPE_GPU:
+		return ((const struct gpu *)object)->pci;
+	case SCOPE_POLICY:
+		return arena_printf(a, "%u", ((const struct freq_policy *)object)->index);
+	case SCOPE_RDMA:
+		return ((const struct rdma_port *)object)->device;
+	default:
+		return object_name(a, s->scope, object);
+	}
+}
+
+/* The union of the CPUs of policies or idle groups, as "cpu0-255". */
+static const char *cpus_text(struct arena *a, enum scope scope, const void *const *objects,
+			     size_t n)
+{
+	struct idset all = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fact_set *set =
+			scope == SCOPE_POLICY ? &((const struct freq_policy *)objects[i])->cpus
+					      : &((const struct idle_group *)objects[i])->cpus;
+
+		IDSET_FOR_EACH (id, &set->v)
+			idset_add(a, &all, id);
+	}
+	return arena_printf(a, "cpu%s", idset_format(a, &all));
+}
+
+const char *targets_text(struct arena *a, const struct setting *s, const void *const *objects,
+			 const char *const *names, size_t n)
+{
+	TEXT_AUTO t = { 0 };
+	struct idset gpus = { 0 };
+
+	if (n == 1)
+		return names[0];
+	if (s->scope == SCOPE_POLICY || s->scope == SCOPE_IDLE)
+		return cpus_text(a, s->scope, objects, n);
+	if (s->scope == SCOPE_GPU) {
+		for (size_t i = 0; i < n; i++)
+			idset_add(a, &gpus, ((const struct gpu *)objects[i])->index);
+		return arena_printf(a, "gpu%s", idset_format(a, &gpus));
+	}
+	for (size_t i = 0; i < n; i++)
+		text_printf(&t, "%s%s", i ? " " : "", names[i]);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+/* Where a setting's value stands: a field of the model, a boot argument, or a knob that is read. */
+
+struct knob setting_knob(struct arena *a, const struct setting *s, const void *object)
+{
+	return knob_make(a, s->knob, s->name, setting_knob_object(a, s, object));
+}
+
+struct knob setting_place(struct arena *a, const struct setting *s, const void *object)
+{
+	struct knob k = setting_knob(a, s, object);
+
+	if (k.kind != KNOB_NVML && k.kind != KNOB_PCI && k.kind != KNOB_LINK &&
+	    k.kind != KNOB_ZPROP && k.kind != KNOB_HELPER)
+		k.object = "";
+	return k;
+}
+
+static const struct field *field_of(const struct setting *s)
+{
+	for (size_t i = 0; i < s->of->n; i++)
+		if (strcmp(s->of->fields[i].key, s->fact) == 0)
+			return &s->of->fields[i];
+	return NULL;
+}
+
+static struct fact_str from_fact(struct arena *a, const struct setting *s, const void *object)
+{
+	const struct field *f = field_of(s);
+	struct fact_str out = { 0 };
+
+	if (!f)
+		return out;
+	switch (f->kind) {
+	case FIELD_STR:
+		return *(const struct fact_str *)field_at(object, f);
+	case FIELD_INT:
+	case FIELD_BOOL:
+	case FIELD_HEX: {
+		const struct fact_int *i = field_at(object, f);
+
+		out.f = i->f;
+		out.v = seen_ok(&i->f) ? arena_printf(a, "%lld", i->v) : NULL;
+		return out;
+	}
+	case FIELD_SET: {
+		const struct fact_set *set = field_at(object, f);
+
+		out.f = set->f;
+		out.v = seen_ok(&set->f) ? idset_format(a, &set->v) : NULL;
+		return out;
+	}
+	default:
+		return out;
+	}
+}
+
+/* For scope host the fact's struct is a part of the machine, found by its schema. */
+static const void *part_of(const struct machine *m, const struct schema *of)
+{
+	for (size_t i = 0; i < schema_machine.n; i++)
+		if (schema_machine.fields[i].kind == FIELD_PART &&
+		    schema_machine.fields[i].sub == of)
+			return field_at(m, &schema_machine.fields[i]);
+	return of == &schema_machine ? m : NULL;
+}
+
+static struct fact_str from_boot_argument(const struct machine *m, const char *name)
+{
+	struct fact_str out = { .f = m->kernel.cmdline.f };
+
+	if (!seen_ok(&out.f))
+		return out;
+	/* A missing argument is a value, not an unseen one: the command line was read. */
+	out.v = kernel_arg_value(&m->kernel, name);
+	if (!out.v)
+		out.v = "not set";
+	return out;
+}
+
+struct fact_str setting_current(struct arena *a, const struct setting *s, const struct machine *m,
+				const void *object, bool wished, knob_reader *read, void *ctx)
+{
+	struct knob k;
+
+	if (s->of) {
+		if (s->scope == SCOPE_HOST)
+			object = part_of(m, s->of);
+		return object ? from_fact(a, s, object) : (struct fact_str){ 0 };
+	}
+	if (s->knob == KNOB_BOOTARG)
+		return from_boot_argument(m, s->name);
+	if (s->knob == KNOB_NONE || !read)
+		return (struct fact_str){ 0 };
+	/* The vendor's program costs a process and a second: only for a profile that has a wish. */
+	if (s->knob == KNOB_HELPER && !wished)
+		return (struct fact_str){ 0 };
+	k = setting_knob(a, s, object);
+	return read(ctx, a, &k);
+}
+
+/* How rules speak: the four verdicts, and what an unseen fact means. */
+
+void verdict_pass(struct verdict *v, const char *reason)
+{
+	v->kind = VERDICT_PASS;
+	v->code = CODE_OK;
+	v->reason = reason;
+}
+
+void verdict_fail(struct verdict *v, const char *wanted, const char *reason)
+{
+	v->kind = VERDICT_FAIL;
+	v->code = CODE_DIFFERS;
+	v->wanted = wanted;
+	v->reason = reason;
+}
+
+void verdict_na(struct verdict *v, const char *code, const char *reason)
+{
+	v->kind = VERDICT_NA;
+	v->code = code;
+	v->reason = reason;
+}
+
+void verdict_unknown(struct verdict *v, const char *code, const char *reason)
+{
+	v->kind = VERDICT_UNKNOWN;
+	v->code = code;
+	v->reason = reason;
+}
+
+void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
+		    const char *absent_reason)
+{
+	const char *from = fact_from(q->a, f);
+
+	switch (f->seen) {
+	case SEEN_ABSENT:
+	case SEEN_UNSUPPORTED:
+		verdict_na(v, CODE_NO_SUPPORT,
+			   absent_reason
+				   ? absent_reason
+				   : arena_printf(q->a, "this machine does not have it (%s: %s)",
+						  from, errno_name(f->err)));
+		return;
+	case SEEN_DENIED:
+		verdict_unknown(v, CODE_DENIED,
+				arena_printf(q->a, "%s may only be read by root (%s)", from,
+					     errno_name(f->err)));
+		return;
+	case SEEN_ERROR:
+		verdict_unknown(
+			v, CODE_ERROR,
+			arena_printf(q->a, "%s could not be read (%s)", from, errno_name(f->err)));
+		return;
+	default:
+		/* Asked of a capture that does not know, against not asked at all because it is
+		 * slow. */
+		if (*from)
+			verdict_unknown(v, CODE_NOT_CAPTURED,
+					arena_printf(q->a, "the capture does not hold %s", from));
+		else
+			verdict_na(v, CODE_NEEDS_DEEP,
+				   "not asked, because it takes time: --deep asks");
+		return;
+	}
+}
+
+/* Wishes: which one holds, whether a value meets it, and how it reads. */
+
+static const struct opinion *find_opinion(const struct setting *s, enum profile_id p,
+					  enum on platform)
+{
+	for (size_t i = 0; i < s->n_opinions; i++)
+		if (s->opinions[i].profile == p && (s->opinions[i].on & (unsigned)platform))
+			return &s->opinions[i];
+	return NULL;
+}
+
+const struct opinion *setting_opinion(const struct setting *s, enum profile_id p, enum on platform)
+{
+	const struct opinion *o = find_opinion(s, p, platform);
+
+	/* "published" is exactly what was published: nothing is filled in from our own opinions. */
+	if (o || p == PROFILE_DEFAULT || p == PROFILE_PUBLISHED)
+		return o;
+	return find_opinion(s, PROFILE_DEFAULT, platform);
+}
+
+static bool word_in(const char *words, const char *w)
+{
+	size_t n = strlen(w);
+
+	for (const char *p = words; *p; p += strcspn(p, " ")) {
+		p += strspn(p, " ");
+		if (strncmp(p, w, n) == 0 && (p[n] == ' ' || p[n] == '\0') && n)
+			return true;
+	}
+	return false;
+}
+
+bool opinion_met(const struct opinion *o, const char *current)
+{
+	long long have, want;
+	bool numbers = parse_i64(current, &have) == 0 && parse_i64(o->value, &want) == 0;
+
+	switch (o->rel) {
+	case WANT_LEAVE:
+		return true;
+	case WANT_IS:
+		return numbers ? have == want : strcmp(current, o->value) == 0;
+	case WANT_NOT:
+		return numbers ? have != want : strcmp(current, o->value) != 0;
+	case WANT_AT_LEAST:
+		return numbers && have >= want;
+	case WANT_AT_MOST:
+		return numbers && have <= want;
+	case WANT_ONE_OF:
+		return word_in(o->value, current);
+	}
+	return false;
+}
+
+/* "none mq-deadline kyber" -> "none, mq-deadline or kyber" */
+static const char *one_of(struct arena *a, const char *words)
+{
+	TEXT_AUTO t = { 0 };
+	const char *last = strrchr(words, ' ');
+
+	for (const char *p = words; *p; p++) {
+		if (*p != ' ')
+			text_addc(&t, *p);
+		else
+			text_add(&t, p == last ? " or " : ", ");
+	}
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit)
+{
+	static const char *const before[] = {
+		[WANT_IS] = "",
+		[WANT_AT_LEAST] = ">= ",
+		[WANT_AT_MOST] = "<= ",
+		[WANT_NOT] = "not ",
+	};
+	const char *sep = unit ? " " : "";
+
+	if (o->rel == WANT_LEAVE)
+		return "left alone";
+	if (o->rel == WANT_ONE_OF)
+		return arena_printf(a, "%s%s%s", one_of(a, o->value), sep, unit ? unit : "");
+	return arena_printf(a, "%s%s%s%s", before[o->rel], o->value, sep, unit ? unit : "");
+}
+
+/* Writes that make a finding right. */
+
+void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value)
+{
+	out->items = arena_grow(q->a, out->items, out->n, sizeof(*out->items));
+	out->items[out->n++] = (struct aim){ .knob = k, .value = value };
+}
+
+void aim_value(const struct question *q, struct aims *out, const char *value)
+{
+	aim_knob(q, out, setting_place(q->a, q->s, q->object), value);
+}
+
+void aim_by_hand(struct aims *out, const char *sentence)
+{
+	out->by_hand = sentence;
+}
+
+void aim_argument(const struct question *q, struct aims *out, const char *name, const char *value)
+{
+	const char *present = kernel_arg_value(&q->m->kernel, name);
+
+	if (present && strcmp(present, value) != 0)
+		aim_by_hand(out,
+			    arena_printf(q->a,
+					 "%s=%s is on the kernel command line already: take it "
+					 "away where it was put (undo it, if gputune did), "
+					 "then plan again for %s=%s",
+					 name, present, name, value));
+	else
+		aim_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
+}
+
+const char *aim_wished(const struct question *q)
+{
+	const char *value = q->wish->value;
+
+	return q->wish->rel == WANT_ONE_OF ? arena_strndup(q->a, value, strcspn(value, " "))
+					   : value;
+}
