@@ -15,7 +15,6 @@
 #include "front/verbs/cmd.h"
 #include "front/verbs/fenced.h"
 #include "machine/write/write.h"
-#include "look/probe/pci.h"
 #include "look/probe/probe.h"
 #include "render/glyph.h"
 

@@ -7,7 +7,6 @@
 #include "front/verbs/cmd.h"
 #include "front/verbs/fenced.h"
 #include "knowledge/knowledge.h"
-#include "look/probe/pci.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
 #include "render/glyph.h"

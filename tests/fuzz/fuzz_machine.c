@@ -9,7 +9,6 @@
 #include "fuzz_mutate.h"
 #include "machine/knob/io.h"
 #include "tune/plan/plan.h"
-#include "look/probe/pci.h"
 #include "look/probe/probe.h"
 #include "look/settings/findings.h"
 #include "front/pages/page_check.h"

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "look/probe/pci.h"
+#include "look/probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/stack/ld_cache.h"
-#include "look/stack/unpack.h"
+#include "look/stack/elf.h"
+#include "look/stack/fatbin.h"
 #include "look/stack/wheel.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "many/cluster/deadman.h"
 #include "many/cluster/setup.h"
-#include "machine/host/mlxconfig.h"
+#include "machine/host/program.h"
 #include "look/probe/probe.h"
 
 #define IF0 "enp1s0f0np0"

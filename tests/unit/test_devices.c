@@ -2,8 +2,7 @@
 /* Interfaces, RDMA ports, disks, file systems and ZFS as the probes find them in small captures. */
 #include "box_world.h"
 
-#include "look/probe/disk.h"
-#include "look/probe/nic.h"
+#include "look/probe/probe.h"
 
 #define PORT "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
 

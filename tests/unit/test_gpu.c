@@ -19,7 +19,7 @@
 #include "stub_file.h"
 
 #include "machine/host/ask.h"
-#include "look/probe/gpu.h"
+#include "look/probe/probe.h"
 
 /* A door with a handful of files, and the vendor libraries behind it. */
 struct fake {

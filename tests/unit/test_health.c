@@ -12,10 +12,10 @@
 
 #include "base/text.h"
 #include "machine/host/ask.h"
-#include "machine/host/fabric_manager.h"
+#include "machine/host/program.h"
 #include "machine/host/xid.h"
 #include "machine/model/narrow.h"
-#include "look/probe/gpu.h"
+#include "look/probe/probe.h"
 #include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 

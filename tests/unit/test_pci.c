@@ -7,7 +7,7 @@
 #include <linux/pci_regs.h>
 #include <stdbool.h>
 
-#include "look/probe/pci.h"
+#include "look/probe/probe.h"
 
 enum { CAP = 0x60, FULL = 4096 };
 

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "look/settings/profile.h"
-#include "look/settings/profile.h"
 
 struct loaded {
 	struct arena a;

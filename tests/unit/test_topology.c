@@ -4,8 +4,7 @@
 #include "box.h"
 
 #include "machine/model/topology.h"
-#include "look/probe/nic.h"
-#include "look/probe/pci.h"
+#include "look/probe/probe.h"
 
 struct world {
 	struct arena arena;

@@ -10,7 +10,6 @@
 #include "measure/prove/ledger.h"
 #include "tune/txn/boot.h"
 #include "look/settings/findings.h"
-#include "look/settings/findings.h"
 #include "measure/prove/measured.h"
 #include "look/show/page.h"
 

@@ -5,7 +5,7 @@
 #include "front/verbs/page.h"
 #include "front/verbs/plan.h"
 #include "tune/txn/txn.h"
-#include "tune/txn/page_hold.h"
+#include "tune/txn/page_txn.h"
 
 void run_look_at_journal(struct run *r, struct host *h)
 {

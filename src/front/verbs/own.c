@@ -4,7 +4,6 @@
 
 #include "front/verbs/cmd.h"
 #include "tune/txn/txn.h"
-#include "tune/txn/txn.h"
 
 bool run_tell_open(struct run *r, struct host *h, const struct journal *j)
 {

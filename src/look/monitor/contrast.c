@@ -27,8 +27,7 @@ const char *contrast_verdict_name(enum contrast_verdict v)
 	return names[v];
 }
 
-/* --- series --------------------------------------------------------------------------------------
- */
+/* --- series ----------------------------------------------------------------------------------- */
 
 static bool count_row(void *ctx, int64_t ms, const double *values)
 {
@@ -117,8 +116,7 @@ static struct contrast_figures figures_of(struct arena *a, const double *x, size
 	return f;
 }
 
-/* --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Welch's t over the independent samples that the dependent ones are worth. */
 static void judge(struct arena *a, struct contrast_row *r, double level)
@@ -214,8 +212,7 @@ static void add_rows(struct arena *a, struct contrast *v)
 	}
 }
 
-/* --- what else -----------------------------------------------------------------------------------
- */
+/* --- what else -------------------------------------------------------------------------------- */
 
 static void differ(struct arena *a, struct contrast *v, const char *what, const char *x,
 		   const char *y)

@@ -59,47 +59,9 @@ struct timeline *timeline_new(struct arena *a, const struct monitor *mon)
 	return t;
 }
 
-static void begin(struct timeline *t)
-{
-	t->begun = true;
-	t->t = arena_array(t->a, TIMELINE_KEPT, sizeof(*t->t));
-	t->around = tracks_new(t->a, t->mon, TIMELINE_KEPT);
-	for (size_t i = 0; i < t->mon->n && t->n_gpus < TIMELINE_GPUS; i++) {
-		const struct column_of *c = &t->mon->columns[i];
-		struct gpu_track *g = &t->gpu[t->n_gpus];
-
-		if (strcmp(c->type->name, kinds[0].type) != 0)
-			continue;
-		g->target = c->target;
-		g->reasons = monitor_find(t->mon, "gpu.reasons", c->target);
-		g->bits = arena_array(t->a, TIMELINE_KEPT, sizeof(*g->bits));
-		for (int k = 0; k < LANES; k++) {
-			g->column[k] = monitor_find(t->mon, kinds[k].type, c->target);
-			g->y[k] = arena_array(t->a, TIMELINE_KEPT, sizeof(double));
-		}
-		t->n_gpus++;
-	}
-}
-
 static double both(const struct lane_kind *k, double a, double b)
 {
 	return k->least ? fmin(a, b) : fmax(a, b); /* of NAN and a number the number */
-}
-
-static void halve(struct timeline *t)
-{
-	for (size_t i = 0; i < t->n / 2; i++) {
-		t->t[i] = t->t[2 * i];
-		for (size_t g = 0; g < t->n_gpus; g++) {
-			for (int k = 0; k < LANES; k++)
-				t->gpu[g].y[k][i] = both(&kinds[k], t->gpu[g].y[k][2 * i],
-							 t->gpu[g].y[k][2 * i + 1]);
-			t->gpu[g].bits[i] = t->gpu[g].bits[2 * i] | t->gpu[g].bits[2 * i + 1];
-		}
-	}
-	tracks_halve(t->around, t->n);
-	t->n /= 2;
-	t->every *= 2;
 }
 
 static unsigned bits_of(const struct gpu_track *g, const double *values)
@@ -107,36 +69,6 @@ static unsigned bits_of(const struct gpu_track *g, const double *values)
 	double v = g->reasons >= 0 ? values[g->reasons] : NAN;
 
 	return v >= 0 && v < 4294967296.0 ? (unsigned)v & ~no_throttling : 0;
-}
-
-bool timeline_row(void *ctx, int64_t ms, const double *values)
-{
-	struct timeline *t = ctx;
-	bool fresh;
-
-	if (!t->begun)
-		begin(t);
-	fresh = !t->n || t->waiting == t->every;
-	if (fresh && t->n == TIMELINE_KEPT)
-		halve(t);
-	if (fresh) {
-		t->t[t->n++] = (double)ms / 1e3;
-		t->waiting = 0;
-	}
-	t->waiting++;
-	for (size_t g = 0; g < t->n_gpus; g++) {
-		struct gpu_track *it = &t->gpu[g];
-
-		for (int k = 0; k < LANES; k++) {
-			double v = it->column[k] >= 0 ? values[it->column[k]] * kinds[k].factor
-						      : (double)NAN;
-
-			it->y[k][t->n - 1] = fresh ? v : both(&kinds[k], it->y[k][t->n - 1], v);
-		}
-		it->bits[t->n - 1] = (fresh ? 0 : it->bits[t->n - 1]) | bits_of(it, values);
-	}
-	tracks_row(t->around, t->t, t->n, fresh, (double)ms / 1e3, values);
-	return true;
 }
 
 /* Moments of one reason that follow each other are one span. */
@@ -203,14 +135,6 @@ static void gpu_figure(struct doc *d, const struct timeline *t, const struct gpu
 	chart_add_timeline(d, &c);
 }
 
-void timeline_add(struct doc *d, const struct timeline *t)
-{
-	for (size_t i = 0; i < t->n_gpus; i++)
-		gpu_figure(d, t, &t->gpu[i]);
-	if (t->begun)
-		tracks_add(d, t->around, t->t, t->n);
-}
-
 /* The machine around the GPUs in a recording: CPUs in use, memory, what networks and disks moved.
  * Rates are counted over a second at least, and those of counters that are asked more rarely than
  * is looked, over the time between. */
@@ -265,7 +189,9 @@ static void take_columns(struct arena *a, const struct monitor *mon, const char 
 	}
 }
 
-struct tracks *tracks_new(struct arena *a, const struct monitor *mon, size_t most)
+/* Of the columns that mon has; most: moments that are ever kept. Lives in the arena, as does all it
+ * holds. */
+static struct tracks *tracks_new(struct arena *a, const struct monitor *mon, size_t most)
 {
 	struct tracks *k = ARENA_NEW(a, struct tracks);
 
@@ -283,6 +209,28 @@ struct tracks *tracks_new(struct arena *a, const struct monitor *mon, size_t mos
 		t->y = arena_array(a, most, sizeof(*t->y));
 	}
 	return k;
+}
+
+static void begin(struct timeline *t)
+{
+	t->begun = true;
+	t->t = arena_array(t->a, TIMELINE_KEPT, sizeof(*t->t));
+	t->around = tracks_new(t->a, t->mon, TIMELINE_KEPT);
+	for (size_t i = 0; i < t->mon->n && t->n_gpus < TIMELINE_GPUS; i++) {
+		const struct column_of *c = &t->mon->columns[i];
+		struct gpu_track *g = &t->gpu[t->n_gpus];
+
+		if (strcmp(c->type->name, kinds[0].type) != 0)
+			continue;
+		g->target = c->target;
+		g->reasons = monitor_find(t->mon, "gpu.reasons", c->target);
+		g->bits = arena_array(t->a, TIMELINE_KEPT, sizeof(*g->bits));
+		for (int k = 0; k < LANES; k++) {
+			g->column[k] = monitor_find(t->mon, kinds[k].type, c->target);
+			g->y[k] = arena_array(t->a, TIMELINE_KEPT, sizeof(double));
+		}
+		t->n_gpus++;
+	}
 }
 
 /* The highest of what is thrown together stays; of a number and NAN the number. */
@@ -368,8 +316,10 @@ static void put_beats(struct tracks *k, const double *t, size_t n, double now, c
 	}
 }
 
-void tracks_row(struct tracks *k, const double *t, size_t n, bool fresh, double now,
-		const double *values)
+/* The row at moment n - 1 of t (seconds, ascending); now is when it was taken. fresh: the first one
+ * of that moment. */
+static void tracks_row(struct tracks *k, const double *t, size_t n, bool fresh, double now,
+		       const double *values)
 {
 	for (size_t i = 0; i < TRACKS; i++) {
 		if (!k->of[i].n)
@@ -388,11 +338,58 @@ void tracks_row(struct tracks *k, const double *t, size_t n, bool fresh, double 
 	}
 }
 
-void tracks_halve(struct tracks *k, size_t n)
+/* Every two of the n moments become one. */
+static void tracks_halve(struct tracks *k, size_t n)
 {
 	for (size_t i = 0; i < TRACKS; i++)
 		for (size_t m = 0; k->of[i].n && m < n / 2; m++)
 			k->of[i].y[m] = fmax(k->of[i].y[2 * m], k->of[i].y[2 * m + 1]);
+}
+
+static void halve(struct timeline *t)
+{
+	for (size_t i = 0; i < t->n / 2; i++) {
+		t->t[i] = t->t[2 * i];
+		for (size_t g = 0; g < t->n_gpus; g++) {
+			for (int k = 0; k < LANES; k++)
+				t->gpu[g].y[k][i] = both(&kinds[k], t->gpu[g].y[k][2 * i],
+							 t->gpu[g].y[k][2 * i + 1]);
+			t->gpu[g].bits[i] = t->gpu[g].bits[2 * i] | t->gpu[g].bits[2 * i + 1];
+		}
+	}
+	tracks_halve(t->around, t->n);
+	t->n /= 2;
+	t->every *= 2;
+}
+
+bool timeline_row(void *ctx, int64_t ms, const double *values)
+{
+	struct timeline *t = ctx;
+	bool fresh;
+
+	if (!t->begun)
+		begin(t);
+	fresh = !t->n || t->waiting == t->every;
+	if (fresh && t->n == TIMELINE_KEPT)
+		halve(t);
+	if (fresh) {
+		t->t[t->n++] = (double)ms / 1e3;
+		t->waiting = 0;
+	}
+	t->waiting++;
+	for (size_t g = 0; g < t->n_gpus; g++) {
+		struct gpu_track *it = &t->gpu[g];
+
+		for (int k = 0; k < LANES; k++) {
+			double v = it->column[k] >= 0 ? values[it->column[k]] * kinds[k].factor
+						      : (double)NAN;
+
+			it->y[k][t->n - 1] = fresh ? v : both(&kinds[k], it->y[k][t->n - 1], v);
+		}
+		it->bits[t->n - 1] = (fresh ? 0 : it->bits[t->n - 1]) | bits_of(it, values);
+	}
+	tracks_row(t->around, t->t, t->n, fresh, (double)ms / 1e3, values);
+	return true;
 }
 
 static struct chart_mark limit_of(const struct tracks *k, size_t i)
@@ -426,7 +423,8 @@ static bool has_any(const struct track *t, size_t n)
 	return false;
 }
 
-void tracks_add(struct doc *d, const struct tracks *k, const double *t, size_t n)
+/* Adds the figure; nothing when none of it was recorded. */
+static void tracks_add(struct doc *d, const struct tracks *k, const double *t, size_t n)
 {
 	struct chart_lane *lanes = arena_array(d->arena, TRACKS, sizeof(*lanes));
 	struct chart_timeline c = {
@@ -442,4 +440,12 @@ void tracks_add(struct doc *d, const struct tracks *k, const double *t, size_t n
 								  .zero = true };
 	if (c.n_lanes)
 		chart_add_timeline(d, &c);
+}
+
+void timeline_add(struct doc *d, const struct timeline *t)
+{
+	for (size_t i = 0; i < t->n_gpus; i++)
+		gpu_figure(d, t, &t->gpu[i]);
+	if (t->begun)
+		tracks_add(d, t->around, t->t, t->n);
 }

@@ -21,7 +21,8 @@ static enum monitor_beat beat_of(double every_s)
 	return b;
 }
 
-void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target)
+/* Adds one column; the types by name. */
+static void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target)
 {
 	const struct column_type *t = column_type_find(type);
 
@@ -34,14 +35,15 @@ void look_column(struct arena *a, struct monitor *mon, const char *type, const c
 	};
 }
 
-struct look *look_add(struct arena *a, struct monitor *mon)
+static struct look *look_add(struct arena *a, struct monitor *mon)
 {
 	mon->looks = arena_grow(a, mon->looks, mon->n_looks, sizeof(*mon->looks));
 	mon->looks[mon->n_looks] = (struct look){ .first = mon->n };
 	return &mon->looks[mon->n_looks++];
 }
 
-const char *look_file(struct host *h, const char *path, struct monitor_state *s)
+/* A file of the kernel's, whole, until the next call; NULL: not readable. */
+static const char *look_file(struct host *h, const char *path, struct monitor_state *s)
 {
 	if (!s->file)
 		s->file = malloc(HOST_READ_MAX);
@@ -51,23 +53,6 @@ const char *look_file(struct host *h, const char *path, struct monitor_state *s)
 static const char *text_of(struct arena *a, const struct fact_str *f)
 {
 	return f->v ? arena_strdup(a, f->v) : NULL;
-}
-
-void monitor_make(struct arena *a, const struct host *h, const struct machine *m,
-		  struct monitor *out)
-{
-	*out = (struct monitor){ 0 };
-	out->machine.name = arena_strdup(a, h->id.nodename ? h->id.nodename : "");
-	out->machine.kernel = arena_strdup(a, h->id.release ? h->id.release : "");
-	out->machine.platform = text_of(a, &m->platform.kind);
-	out->machine.driver = text_of(a, &m->gpu.driver);
-	out->machine.cpus = (unsigned)idset_count(&m->cpu.online.v);
-	out->machine.memory_bytes = 1024.0 * (double)fact_or(&m->memory.total_kb, -1);
-	look_gpus(a, m, out);
-	look_system(a, out);
-	look_net(a, m, out);
-	look_disks(a, m, out);
-	monitor_index(a, out);
 }
 
 /* NULL: no memory, and nothing is remembered. */
@@ -276,7 +261,7 @@ static void describe(struct arena *a, const struct gpu *g, struct monitor_gpu *o
 		out->lock_low_mhz = out->lock_high_mhz = -1;
 }
 
-void look_gpus(struct arena *a, const struct machine *m, struct monitor *mon)
+static void look_gpus(struct arena *a, const struct machine *m, struct monitor *mon)
 {
 	LIST_FOR_EACH (const struct gpu, g, &m->gpu.gpus) {
 		struct monitor_machine *mm = &mon->machine;
@@ -364,7 +349,7 @@ static void pair(struct arena *a, struct monitor *mon, const char *in, const cha
 	look_column(a, mon, out, target);
 }
 
-void look_net(struct arena *a, const struct machine *m, struct monitor *mon)
+static void look_net(struct arena *a, const struct machine *m, struct monitor *mon)
 {
 	LIST_FOR_EACH (const struct nic, n, &m->net.nics) {
 		const char *name = arena_strdup(a, n->name);
@@ -384,7 +369,7 @@ void look_net(struct arena *a, const struct machine *m, struct monitor *mon)
 			     LOOK_SLOW_S, take_rdma);
 }
 
-void look_disks(struct arena *a, const struct machine *m, struct monitor *mon)
+static void look_disks(struct arena *a, const struct machine *m, struct monitor *mon)
 {
 	LIST_FOR_EACH (const struct disk, d, &m->storage.disks) {
 		const char *name = arena_strdup(a, d->name);
@@ -496,8 +481,7 @@ static void take_cpus(const struct look *l, struct host *h, struct monitor_state
 	}
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static double kib_after(const char *text, const char *key)
 {
@@ -545,7 +529,8 @@ static void add_pressure(struct arena *a, struct monitor *mon, const char *type,
 	look_column(a, mon, type, "");
 }
 
-void look_system(struct arena *a, struct monitor *mon)
+/* look_gpu.c, look_system.c, look_net.c: add their looks and columns. */
+static void look_system(struct arena *a, struct monitor *mon)
 {
 	static const char *const cpu[CPU_COLUMNS] = { "cpu.busy", "cpu.waiting", "cpu.stolen",
 						      "cpu.busiest", "cpu.runnable" };
@@ -568,6 +553,23 @@ void look_system(struct arena *a, struct monitor *mon)
 	add_pressure(a, mon, "pressure.cpu", "/proc/pressure/cpu");
 	add_pressure(a, mon, "pressure.io", "/proc/pressure/io");
 	add_pressure(a, mon, "pressure.memory", "/proc/pressure/memory");
+}
+
+void monitor_make(struct arena *a, const struct host *h, const struct machine *m,
+		  struct monitor *out)
+{
+	*out = (struct monitor){ 0 };
+	out->machine.name = arena_strdup(a, h->id.nodename ? h->id.nodename : "");
+	out->machine.kernel = arena_strdup(a, h->id.release ? h->id.release : "");
+	out->machine.platform = text_of(a, &m->platform.kind);
+	out->machine.driver = text_of(a, &m->gpu.driver);
+	out->machine.cpus = (unsigned)idset_count(&m->cpu.online.v);
+	out->machine.memory_bytes = 1024.0 * (double)fact_or(&m->memory.total_kb, -1);
+	look_gpus(a, m, out);
+	look_system(a, out);
+	look_net(a, m, out);
+	look_disks(a, m, out);
+	monitor_index(a, out);
 }
 
 /* Who uses the GPUs: the driver's list of processes, named by the kernel. */

@@ -107,8 +107,7 @@ void monitor_state_free(struct monitor_state *s);
 void monitor_look(const struct monitor *mon, struct host *h, struct monitor_state *s, double now_s,
 		  double *values);
 
-/* --- who uses the GPUs: processes.c --------------------------------------------------------------
- */
+/* --- who uses the GPUs: processes.c ----------------------------------------------------------- */
 
 enum { MONITOR_PROCESSES_MAX = 64 };
 
@@ -128,8 +127,7 @@ struct monitor_processes {
 /* Asks the driver now. They come and go, so that they are no columns and in no recording. */
 void monitor_processes(const struct monitor *mon, struct host *h, struct monitor_processes *out);
 
-/* --- reading rows -------------------------------------------------------------------------------
- */
+/* --- reading rows ----------------------------------------------------------------------------- */
 
 extern const struct column_type column_types[];
 extern const size_t column_types_n;
@@ -173,18 +171,5 @@ struct look {
 	size_t first;		     /* of its columns */
 	double every_s;		     /* 0: at each look */
 };
-
-/* Adds one column; the types by name. */
-void look_column(struct arena *a, struct monitor *mon, const char *type, const char *target);
-struct look *look_add(struct arena *a, struct monitor *mon);
-
-/* look_gpu.c, look_system.c, look_net.c: add their looks and columns. */
-void look_gpus(struct arena *a, const struct machine *m, struct monitor *mon);
-void look_system(struct arena *a, struct monitor *mon);
-void look_net(struct arena *a, const struct machine *m, struct monitor *mon);
-void look_disks(struct arena *a, const struct machine *m, struct monitor *mon);
-
-/* A file of the kernel's, whole, until the next call; NULL: not readable. */
-const char *look_file(struct host *h, const char *path, struct monitor_state *s);
 
 #endif

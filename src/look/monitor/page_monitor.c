@@ -11,10 +11,9 @@
 #include "base/json_print.h"
 #include "render/json_value.h"
 
-/* --- lines ---------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-void look_add_word(struct look_page *p, enum style s, const char *text)
+static void look_add_word(struct look_page *p, enum style s, const char *text)
 {
 	const char *colour = p->how->colour && s != STYLE_PLAIN ? term_colour(s) : NULL;
 	TEXT_AUTO clean = { 0 };
@@ -39,7 +38,7 @@ void look_add_word(struct look_page *p, enum style s, const char *text)
 	p->used += w;
 }
 
-void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
+static void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
 {
 	TEXT_AUTO t = { 0 };
 	va_list ap;
@@ -50,7 +49,8 @@ void look_addf(struct look_page *p, enum style s, const char *fmt, ...)
 	look_add_word(p, s, t.s ? t.s : "");
 }
 
-void look_end_line(struct look_page *p)
+/* A word that does not fit is left out whole, and counted. */
+static void look_end_line(struct look_page *p)
 {
 	if (p->line.len)
 		text_add(p->out, p->line.s);
@@ -60,8 +60,7 @@ void look_end_line(struct look_page *p)
 	p->full = false;
 }
 
-/* --- figures -------------------------------------------------------------------------------------
- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 /* "1.5 GiB" */
 static void look_bytes(struct text *t, double v)
@@ -85,7 +84,8 @@ static void rate(struct text *t, double v, const char *unit)
 	text_printf(t, v < 10 && i ? "%.2f %s%s" : "%.0f %s%s", v, prefix[i], unit);
 }
 
-void look_add_rate(struct look_page *p, const char *what, double v, double factor, const char *unit)
+static void look_add_rate(struct look_page *p, const char *what, double v, double factor,
+			  const char *unit)
 {
 	TEXT_AUTO t = { 0 };
 
@@ -116,16 +116,15 @@ void monitor_reasons(double bits, struct text *out)
 			text_printf(out, "%s%s", out->len ? ", " : "", rows[i].text);
 }
 
-/* --- values -------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-double look_of(const struct look_page *p, const char *type, const char *target)
+/* "  what 1.50 Gbit/s" of v * factor; nothing for NAN. */
+static double look_of(const struct look_page *p, const char *type, const char *target)
 {
 	return instant_value(p->f, type, target);
 }
 
-/* --- the rest ------------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void share(struct look_page *p, const char *what, double v, double warn)
 {
@@ -224,41 +223,6 @@ static void traffic(struct look_page *p, const char *title, const char *in, cons
 			share(p, "busy", 100 * look_of(p, "disk.busy", target), 90);
 		look_end_line(p);
 	}
-}
-
-void monitor_page(const struct instant *f, const struct instant *first,
-		  const struct monitor_head *h, const struct term_style *how, struct text *out)
-{
-	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
-	const struct monitor_machine *m = &f->mon->machine;
-
-	look_add_word(&p, STYLE_STRONG, m->name);
-	if (m->platform)
-		look_addf(&p, STYLE_PLAIN, "  %s", m->platform);
-	if (m->driver)
-		look_addf(&p, STYLE_MUTED, "  driver %s", m->driver);
-	look_addf(&p, STYLE_PLAIN, "  %s", h->when);
-	if (h->note)
-		look_addf(&p, STYLE_MUTED, "  %s", h->note);
-	look_end_line(&p);
-	if (h->bad_note) {
-		look_add_word(&p, STYLE_BAD, h->bad_note);
-		look_end_line(&p);
-	}
-	look_end_line(&p);
-	look_gpu_lines(&p);
-	cpu_line(&p);
-	memory_line(&p);
-	pressure_line(&p);
-	traffic(&p, "Net", "net.received", "net.sent", 8, "bit/s");
-	traffic(&p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
-	traffic(&p, "Disk", "disk.read", "disk.written", 1, "B/s");
-	if (p.cut) {
-		look_addf(&p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p.cut,
-			  p.cut == 1 ? "" : "s", how->width);
-		look_end_line(&p);
-	}
-	text_free(&p.line);
 }
 
 /* The GPUs of the live page: a line each, why they are held back, what their links carry, and who
@@ -475,7 +439,8 @@ static void gpu_lines(struct look_page *p, const struct monitor_gpu *g, size_t c
 	details_line(p, g, target);
 }
 
-void look_gpu_lines(struct look_page *p)
+/* page_monitor_gpu.c */
+static void look_gpu_lines(struct look_page *p)
 {
 	const struct monitor_machine *m = &p->f->mon->machine;
 	size_t columns = name_columns(p);
@@ -489,6 +454,41 @@ void look_gpu_lines(struct look_page *p)
 		gpu_lines(p, &m->gpus[i], columns);
 	look_end_line(p);
 	user_lines(p);
+}
+
+void monitor_page(const struct instant *f, const struct instant *first,
+		  const struct monitor_head *h, const struct term_style *how, struct text *out)
+{
+	struct look_page p = { .f = f, .first = first, .how = how, .out = out };
+	const struct monitor_machine *m = &f->mon->machine;
+
+	look_add_word(&p, STYLE_STRONG, m->name);
+	if (m->platform)
+		look_addf(&p, STYLE_PLAIN, "  %s", m->platform);
+	if (m->driver)
+		look_addf(&p, STYLE_MUTED, "  driver %s", m->driver);
+	look_addf(&p, STYLE_PLAIN, "  %s", h->when);
+	if (h->note)
+		look_addf(&p, STYLE_MUTED, "  %s", h->note);
+	look_end_line(&p);
+	if (h->bad_note) {
+		look_add_word(&p, STYLE_BAD, h->bad_note);
+		look_end_line(&p);
+	}
+	look_end_line(&p);
+	look_gpu_lines(&p);
+	cpu_line(&p);
+	memory_line(&p);
+	pressure_line(&p);
+	traffic(&p, "Net", "net.received", "net.sent", 8, "bit/s");
+	traffic(&p, "RDMA", "rdma.received", "rdma.sent", 8, "bit/s");
+	traffic(&p, "Disk", "disk.read", "disk.written", 1, "B/s");
+	if (p.cut) {
+		look_addf(&p, STYLE_MUTED, "left out: %zu cell%s beyond %d columns", p.cut,
+			  p.cut == 1 ? "" : "s", how->width);
+		look_end_line(&p);
+	}
+	text_free(&p.line);
 }
 
 /*
@@ -607,8 +607,7 @@ struct monitor_line *monitor_line_make(struct arena *a, const struct monitor *mo
 	return l;
 }
 
-/* --- a line --------------------------------------------------------------------------------------
- */
+/* --- a line ----------------------------------------------------------------------------------- */
 
 static void add_figure(struct text *out, double v)
 {

@@ -36,8 +36,7 @@ static int bad(struct reader *r, const char *what)
 		       what);
 }
 
-/* --- the first line ------------------------------------------------------------------------------
- */
+/* --- the first line --------------------------------------------------------------------------- */
 
 static const char *text_in(struct reader *r, const json_t *o, const char *key)
 {
@@ -178,8 +177,7 @@ static int take_head(struct reader *r, const json_t *o)
 	return e ? e : take_command(r, json_object_get(o, "command"));
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static int take_row(struct reader *r, const json_t *row)
 {
@@ -242,8 +240,7 @@ static int take_line(struct reader *r, const char *s, size_t n)
 	return e;
 }
 
-/* --- the file ------------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static int take_text(struct reader *r, struct text *line, const char *s, size_t n)
 {

@@ -66,7 +66,7 @@ static bool links_to_conf(struct config_reader *r, const char *path)
 	       strcmp(target, "/etc/sysctl.conf") == 0;
 }
 
-void config_sysctl(struct config_reader *r)
+static void config_sysctl(struct config_reader *r)
 {
 	static const char *const folders[] = FOLDERS("sysctl.d");
 	bool linked = false;
@@ -107,7 +107,7 @@ static void tmpfiles_line(struct config_reader *r, char *line, struct map *seen)
 	config_add_path(r, layer, path, config_unquote(line));
 }
 
-void config_tmpfiles(struct config_reader *r)
+static void config_tmpfiles(struct config_reader *r)
 {
 	static const char *const folders[] = FOLDERS("tmpfiles.d");
 	struct map seen = { 0 };
@@ -143,7 +143,7 @@ static void modprobe_line(struct config_reader *r, char *line)
 	}
 }
 
-void config_modprobe(struct config_reader *r)
+static void config_modprobe(struct config_reader *r)
 {
 	static const char *const folders[] = FOLDERS("modprobe.d");
 	size_t n;
@@ -245,7 +245,7 @@ static bool runs_networkd(const struct machine *m)
 	return s && fact_or(&s->enabled, 0) + fact_or(&s->active, 0) > 0;
 }
 
-void config_network(struct config_reader *r)
+static void config_network(struct config_reader *r)
 {
 	static const char *const folders[MERGED_N] = MERGED_FOLDERS("network");
 	enum config_layer layer = runs_networkd(r->p->m) ? LAYER_NETWORKD : LAYER_NONE;
@@ -387,7 +387,7 @@ static bool reapplies_sysctl(struct config_reader *r)
 	return !value || (strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0);
 }
 
-void config_tuned(struct config_reader *r)
+static void config_tuned(struct config_reader *r)
 {
 	const struct service *s = machine_service(r->p->m, "tuned.service");
 	struct tuned t = { .r = r };

@@ -78,12 +78,7 @@ struct assignment *config_add_path(struct config_reader *r, enum config_layer la
 /* One kernel argument "name=value" or "name". */
 void config_add_argument(struct config_reader *r, char *word);
 
-void config_sysctl(struct config_reader *r);
-void config_tmpfiles(struct config_reader *r);
-void config_modprobe(struct config_reader *r);
 void config_udev(struct config_reader *r);
-void config_network(struct config_reader *r);
 void config_boot(struct config_reader *r);
-void config_tuned(struct config_reader *r);
 
 #endif

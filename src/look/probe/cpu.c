@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/probe/cpu.h"
+#include "look/probe/probe.h"
 #include "base/text.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/"
 
-const char *cpu_dir(struct probe *p, unsigned cpu)
+/* "/sys/devices/system/cpu/cpuN/", in arena memory. */
+static const char *cpu_dir(struct probe *p, unsigned cpu)
 {
 	return arena_printf(p->a, CPU_DIR "cpu%u/", cpu);
 }
@@ -300,42 +301,6 @@ static bool has_clusters(struct probe *p)
 	return seen_ok(&cluster.f) && !idset_equal(&cluster.v, &core.v);
 }
 
-void probe_cpu(struct probe *p)
-{
-	struct cpus *c = &p->m->cpu;
-
-	c->arch = p->m->kernel.arch;
-	c->online = probe_set(p, CPU_DIR, "online");
-	c->present = probe_set(p, CPU_DIR, "present");
-	c->possible = probe_set(p, CPU_DIR, "possible");
-	c->isolated = probe_set(p, CPU_DIR, "isolated");
-	c->nohz_full = probe_set(p, CPU_DIR, "nohz_full");
-	c->threads = c->online.f.seen == SEEN_OK
-			     ? fact_int_of((long long)idset_count(&c->online.v), CPU_DIR, "online")
-			     : (struct fact_int){ .f = c->online.f };
-	cpuinfo(p);
-	c->cores = count_groups(p, "topology/core_cpus_list", NULL);
-	c->sockets = count_groups(p, "topology/package_cpus_list", NULL);
-	if (has_clusters(p))
-		count_groups(p, "topology/cluster_cpus_list", add_cluster);
-	if (seen_ok(&c->cores.f) && c->cores.v)
-		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v,
-						  CPU_DIR, "cpu*/topology/core_cpus_list");
-	c->smt_active = probe_int(p, CPU_DIR "smt/", "active");
-	c->boost = boost(p);
-	c->idle_driver = probe_str(p, CPU_DIR "cpuidle/", "current_driver");
-	c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor");
-	if (!seen_ok(&c->idle_governor.f))
-		c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor_ro");
-	c->cppc_auto_sel_mode = cppc_auto_sel(p);
-	c->default_smp_affinity = probe_str(p, "/proc/irq/", "default_smp_affinity");
-	nodes(p);
-	probe_cpu_freq(p);
-	probe_cpu_types(p);
-	caches(p);
-	probe_cpu_idle(p);
-}
-
 /* Frequency policies: one row a clock domain, never one a CPU that shares it. */
 
 /* cpufreq separates CPUs with blanks, unlike every other list of the kernel. */
@@ -394,7 +359,7 @@ static void add_policy(struct probe *p, const char *name, bool alone)
 				 : first->auto_select;
 }
 
-void probe_cpu_freq(struct probe *p)
+static void probe_cpu_freq(struct probe *p)
 {
 	size_t n, policies = 0;
 	char **names;
@@ -525,7 +490,7 @@ static struct idle_group *group_for(struct probe *p, struct list *keys, const st
 	return g;
 }
 
-void probe_cpu_idle(struct probe *p)
+static void probe_cpu_idle(struct probe *p)
 {
 	struct list patterns = { 0 }, keys = { 0 };
 
@@ -710,7 +675,7 @@ static void name_model(struct probe *p)
 					       "cpu*/regs/identification/midr_el1");
 }
 
-void probe_cpu_types(struct probe *p)
+static void probe_cpu_types(struct probe *p)
 {
 	const struct idset *online = &p->m->cpu.online.v;
 	const struct fact_int **max_khz;
@@ -726,4 +691,40 @@ void probe_cpu_types(struct probe *p)
 		add_cpu(p, cpu, max_khz[cpu]);
 	give_roles(p);
 	name_model(p);
+}
+
+void probe_cpu(struct probe *p)
+{
+	struct cpus *c = &p->m->cpu;
+
+	c->arch = p->m->kernel.arch;
+	c->online = probe_set(p, CPU_DIR, "online");
+	c->present = probe_set(p, CPU_DIR, "present");
+	c->possible = probe_set(p, CPU_DIR, "possible");
+	c->isolated = probe_set(p, CPU_DIR, "isolated");
+	c->nohz_full = probe_set(p, CPU_DIR, "nohz_full");
+	c->threads = c->online.f.seen == SEEN_OK
+			     ? fact_int_of((long long)idset_count(&c->online.v), CPU_DIR, "online")
+			     : (struct fact_int){ .f = c->online.f };
+	cpuinfo(p);
+	c->cores = count_groups(p, "topology/core_cpus_list", NULL);
+	c->sockets = count_groups(p, "topology/package_cpus_list", NULL);
+	if (has_clusters(p))
+		count_groups(p, "topology/cluster_cpus_list", add_cluster);
+	if (seen_ok(&c->cores.f) && c->cores.v)
+		c->threads_per_core = fact_int_of((c->threads.v + c->cores.v - 1) / c->cores.v,
+						  CPU_DIR, "cpu*/topology/core_cpus_list");
+	c->smt_active = probe_int(p, CPU_DIR "smt/", "active");
+	c->boost = boost(p);
+	c->idle_driver = probe_str(p, CPU_DIR "cpuidle/", "current_driver");
+	c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor");
+	if (!seen_ok(&c->idle_governor.f))
+		c->idle_governor = probe_str(p, CPU_DIR "cpuidle/", "current_governor_ro");
+	c->cppc_auto_sel_mode = cppc_auto_sel(p);
+	c->default_smp_affinity = probe_str(p, "/proc/irq/", "default_smp_affinity");
+	nodes(p);
+	probe_cpu_freq(p);
+	probe_cpu_types(p);
+	caches(p);
+	probe_cpu_idle(p);
 }

@@ -4,29 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look/probe/disk.h"
+#include "look/probe/probe.h"
 #include "base/text.h"
-#include "look/probe/nic.h"
-
-static const struct role {
-	const char *prefix, *role;
-	bool queue; /* has a queue of its own worth reading */
-} roles[] = {
-	{ "loop", "loop", false },  { "zram", "zram", false },	{ "ram", "ram", false },
-	{ "dm-", "dm", true },	    { "md", "md", true },	{ "zd", "zvol", true },
-	{ "sr", "optical", false }, { "nbd", "network", true }, { "rbd", "network", true },
-	{ "fd", "floppy", false },  { "", "disk", true },
-};
-
-/* The last one takes every name. */
-static const struct role *role_of(const char *name)
-{
-	const struct role *r = roles;
-
-	while (!str_starts(name, r->prefix))
-		r++;
-	return r;
-}
 
 /* "nvme0c1n1": one path of several to nvme0n1, which no file system ever sees. */
 static bool is_hidden_path(const char *name)
@@ -98,17 +77,6 @@ static char *udev_value(struct probe *p, const char *dev, const char *key, int *
 	return *r ? NULL : text_value(p->a, text, arena_printf(p->a, "E:%s", key), '=');
 }
 
-/* Adds a word to blank-separated ones, once. */
-static void add_word(struct text *t, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = t->s ? strstr(t->s, word) : NULL; at; at = strstr(at + 1, word))
-		if ((at == t->s || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-			return;
-	text_printf(t, "%s%s", t->len ? " " : "", word);
-}
-
 /* Partitions are folders whose name begins with the disk's: how many, and their paths. */
 static size_t partition_dirs(struct probe *p, const char *name, const char *dir, char ***out)
 {
@@ -120,70 +88,6 @@ static size_t partition_dirs(struct probe *p, const char *name, const char *dir,
 		if (str_starts((*out)[i], name))
 			(*out)[kept++] = arena_printf(p->a, "%s%s/", dir, (*out)[i]);
 	return kept;
-}
-
-static void partitions(struct probe *p, const char *name, const char *dir, const char *key,
-		       struct text *out, int *r)
-{
-	char **dirs;
-	size_t n = partition_dirs(p, name, dir, &dirs);
-
-	for (size_t i = 0; i < n; i++) {
-		struct fact_str dev = probe_str(p, dirs[i], "dev");
-		const char *value;
-
-		value = seen_ok(&dev.f) ? udev_value(p, dev.v, key, r) : NULL;
-		if (value && *value)
-			add_word(out, value);
-	}
-}
-
-struct fact_str disk_udev(struct probe *p, const char *name, const char *key)
-{
-	static const char from[] = "/run/udev/data";
-	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
-	struct fact_str dev = probe_str(p, dir, "dev");
-	TEXT_AUTO t = { 0 };
-	const char *value;
-	int whole, part = -ENOENT;
-
-	if (!seen_ok(&dev.f))
-		return dev;
-	value = udev_value(p, dev.v, key, &whole);
-	if (value && *value)
-		add_word(&t, value);
-	partitions(p, name, dir, key, &t, &part);
-	if (whole && part && !t.len)
-		return (struct fact_str){ .f = fact_unseen(whole, "", from) };
-	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", from);
-}
-
-static int add_holders(struct probe *p, const char *dir, struct text *out)
-{
-	char **names;
-	size_t n;
-	int r = host_list(p->h, arena_printf(p->a, "%sholders", dir), p->a, &names, &n);
-
-	for (size_t i = 0; !r && i < n; i++)
-		add_word(out, names[i]);
-	return r;
-}
-
-/* Of the disk and of its partitions. */
-static struct fact_str holders(struct probe *p, const char *name, const char *dir)
-{
-	TEXT_AUTO t = { 0 };
-	const char *path = arena_printf(p->a, "%sholders", dir);
-	char **dirs;
-	size_t n = partition_dirs(p, name, dir, &dirs);
-	int r = add_holders(p, dir, &t);
-
-	for (size_t i = 0; i < n; i++)
-		if (add_holders(p, dirs[i], &t) == 0)
-			r = 0;
-	if (r)
-		return (struct fact_str){ .f = fact_unseen(r, "", path) };
-	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", path);
 }
 
 static void queue(struct probe *p, struct disk *d, const char *dir)
@@ -203,6 +107,26 @@ static void queue(struct probe *p, struct disk *d, const char *dir)
 	d->nomerges = probe_int(p, q, "nomerges");
 	d->wbt_lat_us = probe_int(p, q, "wbt_lat_usec");
 	d->write_cache = probe_str(p, q, "write_cache");
+}
+
+static const struct role {
+	const char *prefix, *role;
+	bool queue; /* has a queue of its own worth reading */
+} roles[] = {
+	{ "loop", "loop", false },  { "zram", "zram", false },	{ "ram", "ram", false },
+	{ "dm-", "dm", true },	    { "md", "md", true },	{ "zd", "zvol", true },
+	{ "sr", "optical", false }, { "nbd", "network", true }, { "rbd", "network", true },
+	{ "fd", "floppy", false },  { "", "disk", true },
+};
+
+/* The last one takes every name. */
+static const struct role *role_of(const char *name)
+{
+	const struct role *r = roles;
+
+	while (!str_starts(name, r->prefix))
+		r++;
+	return r;
 }
 
 /* An NVMe disk behind the kernel's multipath hangs from a subsystem, which has neither a function
@@ -244,50 +168,6 @@ static void device(struct probe *p, struct disk *d, const char *dir, const char 
 	/* sqsize counts from 0, but one place of a queue stays free: the number is what fits. */
 	f = machine_pci(p->m, d->pci);
 	d->numa_node = f ? f->numa_node : probe_int(p, dev, "numa_node");
-}
-
-static void add(struct probe *p, const char *name)
-{
-	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
-	const struct role *role = role_of(name);
-	struct fact_int sectors = probe_int(p, dir, "size");
-	const char *controller = NULL;
-	char place[HOST_PATH_MAX];
-	struct disk *d;
-
-	/* Loop and RAM disks stand there by the dozen, unused. */
-	if (is_hidden_path(name) || (fact_or(&sectors, 0) == 0 && *role->prefix))
-		return;
-	d = list_add(p->a, &p->m->storage.disks, sizeof(*d));
-	d->name = name;
-	d->role = fact_str_of(role->role, "/sys/block/", name);
-	d->pci = class_device_pci(p, dir);
-	/* The kernel counts in sectors of 512 bytes, whatever the device's own are. */
-	d->size_bytes = sectors;
-	d->size_bytes.v = sectors.v >= 0 && sectors.v <= LLONG_MAX / 512 ? sectors.v * 512 : 0;
-	if (host_link_path(p->h, arena_printf(p->a, "/sys/block/%s", name), place, sizeof(place)) ==
-	    0)
-		transport(p, d, arena_strdup(p->a, place));
-	if (fact_is(&d->transport, "nvme") && !*d->pci)
-		controller = nvme_controller(p, d, dir);
-	if (role->queue)
-		queue(p, d, dir);
-	d->holders = holders(p, d->name, dir);
-	if (*role->prefix)
-		return;
-	device(p, d, dir, controller);
-	d->content = disk_udev(p, name, "ID_FS_TYPE");
-}
-
-void probe_disk(struct probe *p)
-{
-	char **names;
-	size_t n;
-
-	if (host_list(p->h, "/sys/block", p->a, &names, &n))
-		return;
-	for (size_t i = 0; i < n; i++)
-		add(p, names[i]);
 }
 
 /* Mounted file systems that hold data or huge pages; the kernel's many pseudo file systems are left
@@ -362,6 +242,127 @@ static const char *word(const char *line, unsigned n, size_t *len)
 	}
 }
 
+/* Adds a word to blank-separated ones, once. */
+static void add_word(struct text *t, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = t->s ? strstr(t->s, word) : NULL; at; at = strstr(at + 1, word))
+		if ((at == t->s || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return;
+	text_printf(t, "%s%s", t->len ? " " : "", word);
+}
+
+static void partitions(struct probe *p, const char *name, const char *dir, const char *key,
+		       struct text *out, int *r)
+{
+	char **dirs;
+	size_t n = partition_dirs(p, name, dir, &dirs);
+
+	for (size_t i = 0; i < n; i++) {
+		struct fact_str dev = probe_str(p, dirs[i], "dev");
+		const char *value;
+
+		value = seen_ok(&dev.f) ? udev_value(p, dev.v, key, r) : NULL;
+		if (value && *value)
+			add_word(out, value);
+	}
+}
+
+/* Values of a key of udev's records of a disk and its partitions, blank-separated, each once: "vfat
+ * ext4" for "ID_FS_TYPE". */
+static struct fact_str disk_udev(struct probe *p, const char *name, const char *key)
+{
+	static const char from[] = "/run/udev/data";
+	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
+	struct fact_str dev = probe_str(p, dir, "dev");
+	TEXT_AUTO t = { 0 };
+	const char *value;
+	int whole, part = -ENOENT;
+
+	if (!seen_ok(&dev.f))
+		return dev;
+	value = udev_value(p, dev.v, key, &whole);
+	if (value && *value)
+		add_word(&t, value);
+	partitions(p, name, dir, key, &t, &part);
+	if (whole && part && !t.len)
+		return (struct fact_str){ .f = fact_unseen(whole, "", from) };
+	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", from);
+}
+
+static int add_holders(struct probe *p, const char *dir, struct text *out)
+{
+	char **names;
+	size_t n;
+	int r = host_list(p->h, arena_printf(p->a, "%sholders", dir), p->a, &names, &n);
+
+	for (size_t i = 0; !r && i < n; i++)
+		add_word(out, names[i]);
+	return r;
+}
+
+/* Of the disk and of its partitions. */
+static struct fact_str holders(struct probe *p, const char *name, const char *dir)
+{
+	TEXT_AUTO t = { 0 };
+	const char *path = arena_printf(p->a, "%sholders", dir);
+	char **dirs;
+	size_t n = partition_dirs(p, name, dir, &dirs);
+	int r = add_holders(p, dir, &t);
+
+	for (size_t i = 0; i < n; i++)
+		if (add_holders(p, dirs[i], &t) == 0)
+			r = 0;
+	if (r)
+		return (struct fact_str){ .f = fact_unseen(r, "", path) };
+	return fact_str_of(arena_strdup(p->a, t.s ? t.s : ""), "", path);
+}
+
+static void add(struct probe *p, const char *name)
+{
+	const char *dir = arena_printf(p->a, "/sys/block/%s/", name);
+	const struct role *role = role_of(name);
+	struct fact_int sectors = probe_int(p, dir, "size");
+	const char *controller = NULL;
+	char place[HOST_PATH_MAX];
+	struct disk *d;
+
+	/* Loop and RAM disks stand there by the dozen, unused. */
+	if (is_hidden_path(name) || (fact_or(&sectors, 0) == 0 && *role->prefix))
+		return;
+	d = list_add(p->a, &p->m->storage.disks, sizeof(*d));
+	d->name = name;
+	d->role = fact_str_of(role->role, "/sys/block/", name);
+	d->pci = class_device_pci(p, dir);
+	/* The kernel counts in sectors of 512 bytes, whatever the device's own are. */
+	d->size_bytes = sectors;
+	d->size_bytes.v = sectors.v >= 0 && sectors.v <= LLONG_MAX / 512 ? sectors.v * 512 : 0;
+	if (host_link_path(p->h, arena_printf(p->a, "/sys/block/%s", name), place, sizeof(place)) ==
+	    0)
+		transport(p, d, arena_strdup(p->a, place));
+	if (fact_is(&d->transport, "nvme") && !*d->pci)
+		controller = nvme_controller(p, d, dir);
+	if (role->queue)
+		queue(p, d, dir);
+	d->holders = holders(p, d->name, dir);
+	if (*role->prefix)
+		return;
+	device(p, d, dir, controller);
+	d->content = disk_udev(p, name, "ID_FS_TYPE");
+}
+
+void probe_disk(struct probe *p)
+{
+	char **names;
+	size_t n;
+
+	if (host_list(p->h, "/sys/block", p->a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		add(p, names[i]);
+}
+
 static char *word_at(struct probe *p, const char *line, unsigned n)
 {
 	size_t len;
@@ -407,16 +408,6 @@ static void fs_add(struct probe *p, const char *line)
 		m->size_bytes = probe_ask_int(p, "statfs", where, "total_bytes");
 		m->free_bytes = probe_ask_int(p, "statfs", where, "avail_bytes");
 	}
-}
-
-void probe_fs(struct probe *p)
-{
-	char *text, *line, *save = NULL;
-
-	if (host_read(p->h, "/proc/self/mountinfo", HOST_READ_MAX, p->a, &text, NULL) == 0)
-		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			fs_add(p, line);
-	probe_zfs(p);
 }
 
 /* OpenZFS: version, cache sizes, pools. Nothing is asked of a machine without the module. */
@@ -489,7 +480,8 @@ static void pools(struct probe *p)
 		pool->members = members(p, pool->name, list->n == 1);
 }
 
-void probe_zfs(struct probe *p)
+/* ZFS: version, cache, pools. Looks at the disks' contents. */
+static void probe_zfs(struct probe *p)
 {
 	struct storage *s = &p->m->storage;
 	char *text = NULL;
@@ -503,4 +495,14 @@ void probe_zfs(struct probe *p)
 	s->zfs_arc_c_max = arc(p, text, r, "c_max");
 	s->zfs_arc_max = probe_int(p, "/sys/module/zfs/parameters/", "zfs_arc_max");
 	pools(p);
+}
+
+void probe_fs(struct probe *p)
+{
+	char *text, *line, *save = NULL;
+
+	if (host_read(p->h, "/proc/self/mountinfo", HOST_READ_MAX, p->a, &text, NULL) == 0)
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			fs_add(p, line);
+	probe_zfs(p);
 }

@@ -10,8 +10,14 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "look/probe/gpu.h"
 #include "base/word.h"
+#include "look/probe/probe.h"
+
+/* Names of a vendor's small numbers, the number being the index; gaps are NULL. */
+struct gpu_names {
+	const char *const *names;
+	size_t n;
+};
 
 struct int_row {
 	const char *field;
@@ -138,7 +144,8 @@ static const struct name_row name_rows[] = {
 	  offsetof(struct gpu, recovery_action), NAMES(recovery) },
 };
 
-struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names)
+/* The name of a number that was seen; a number without a name is an error that keeps its source. */
+static struct fact_str gpu_named(struct fact_int f, const struct gpu_names *names)
 {
 	struct fact_str out = { .f = f.f };
 
@@ -237,31 +244,6 @@ static void probe_more(struct probe *p, struct gpu *g, const char *object)
 	derive_sm_count(p, g, object);
 }
 
-static void probe_one(struct probe *p, struct gpu *g)
-{
-	const char *object = arena_printf(p->a, "%u", g->index);
-
-	g->name = probe_ask_str(p, "nvml", object, "nvmlDeviceGetName");
-	g->uuid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetUUID");
-	g->serial = probe_ask_str(p, "nvml", object, "nvmlDeviceGetSerial");
-	place(p, g, object);
-	for (size_t i = 0; i < sizeof(name_rows) / sizeof(name_rows[0]); i++)
-		ask_name(p, g, object, &name_rows[i]);
-	ask_rows(p, g, object, lean_rows, sizeof(lean_rows) / sizeof(lean_rows[0]));
-	if (!p->lean || p->deep) {
-		probe_more(p, g, object);
-		ask_rows(p, g, object, slow_rows, sizeof(slow_rows) / sizeof(slow_rows[0]));
-	}
-	microseconds(&g->event_sw_power_us);
-	microseconds(&g->event_sw_thermal_us);
-	microseconds(&g->event_sync_boost_us);
-	microseconds(&g->event_hw_thermal_us);
-	microseconds(&g->event_hw_power_us);
-	probe_gpu_links(p, g, object);
-	probe_gpu_processes(p, g, object);
-	probe_gpu_cuda(p, g);
-}
-
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build": first
  * number with a dot. */
 static char *version_in(struct arena *a, const char *line)
@@ -340,43 +322,6 @@ static void probe_library(struct probe *p, struct gpus *g)
 		g->driver = version;
 }
 
-void probe_gpu(struct probe *p)
-{
-	static const char count[] = "nvmlDeviceGetCount";
-	struct gpus *g = &p->m->gpu;
-	int r = driver_there(p);
-
-	probe_driver(p, g);
-	g->pci_count = fact_int_of(count_pci(p->m), NULL, "/sys/bus/pci/devices");
-	g->uvm_loaded = host_exists(p->h, "/sys/module/nvidia_uvm")
-				? fact_str_of("yes", NULL, "/sys/module/nvidia_uvm")
-				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL,
-								      "/sys/module/nvidia_uvm") };
-	if (r) {
-		g->count.f = fact_unseen(r, "nvml ", count);
-		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");
-		g->cuda_driver.f = fact_unseen(r, "nvml ", "nvmlSystemGetCudaDriverVersion");
-		probe_gpu_log(p);
-		return;
-	}
-	probe_library(p, g);
-	/* On one or two GPUs the whole costs less than anybody notices. */
-	if (fact_or(&g->count, 0) <= 2)
-		p->lean = false;
-	for (long long i = 0; i < fact_or(&g->count, 0) && i < 256; i++) {
-		struct gpu *one = list_add(p->a, &g->gpus, sizeof(*one));
-
-		one->index = (unsigned)i;
-		probe_one(p, one);
-	}
-	for (size_t i = 0; p->deep && i < g->gpus.n; i++) {
-		struct gpu *one = machine_gpu(p->m, i);
-
-		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
-	}
-	probe_gpu_log(p);
-}
-
 /* What a GPU is linked to: its NVLinks, and which other GPUs' memory it may use. */
 
 /* An asked field whose text has to live as long as the fact. */
@@ -443,7 +388,8 @@ static void link_errors(struct probe *p, struct nvlink *l, const char *object)
 /* Links without a count: A library that cannot count them answers "invalid" after the last one. */
 enum { LINKS_MAX = 36 };
 
-void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
+/* NVLinks and peers. */
+static void probe_gpu_links(struct probe *p, struct gpu *g, const char *object)
 {
 	struct fact_int count =
 		probe_ask_int(p, "nvml", object, "nvmlDeviceGetFieldValues(NVLINK_LINK_COUNT)");
@@ -493,7 +439,8 @@ static struct fact_str p2p(struct probe *p, const char *object, unsigned peer, c
 		&names);
 }
 
-void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object)
+/* After all GPUs are there: which of them may reach which. */
+static void probe_gpu_peers(struct probe *p, struct gpu *g, const char *object)
 {
 	for (size_t i = 0; i < p->m->gpu.gpus.n; i++) {
 		const struct gpu *other = machine_gpu(p->m, i);
@@ -550,7 +497,8 @@ static void xids(struct probe *p, const char *pci)
 	}
 }
 
-void probe_gpu_log(struct probe *p)
+/* Errors of GPUs and NVSwitches in the kernel's log; after all GPUs are there. */
+static void probe_gpu_log(struct probe *p)
 {
 	struct gpus *g = &p->m->gpu;
 	bool switches = false;
@@ -595,7 +543,8 @@ static void add_processes(struct probe *p, struct gpu *g, const char *object, co
 	}
 }
 
-void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object)
+/* Who uses it. */
+static void probe_gpu_processes(struct probe *p, struct gpu *g, const char *object)
 {
 	add_processes(p, g, object, "nvmlDeviceGetComputeRunningProcesses", "compute");
 	add_processes(p, g, object, "nvmlDeviceGetGraphicsRunningProcesses", "graphics");
@@ -634,7 +583,9 @@ static struct fact_int integrated(const struct gpu *g)
 	return (struct fact_int){ .f = *memory };
 }
 
-void probe_gpu_cuda(struct probe *p, struct gpu *g)
+/* What CUDA says of it, when p->deep; and whether it is integrated, from all that is known by then.
+ */
+static void probe_gpu_cuda(struct probe *p, struct gpu *g)
 {
 	if (p->deep && g->pci[0]) {
 		g->cuda_integrated = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(18)");
@@ -643,4 +594,66 @@ void probe_gpu_cuda(struct probe *p, struct gpu *g)
 		g->cuda_dma_buf = probe_ask_int(p, "cuda", g->pci, "cuDeviceGetAttribute(124)");
 	}
 	g->integrated = integrated(g);
+}
+
+static void probe_one(struct probe *p, struct gpu *g)
+{
+	const char *object = arena_printf(p->a, "%u", g->index);
+
+	g->name = probe_ask_str(p, "nvml", object, "nvmlDeviceGetName");
+	g->uuid = probe_ask_str(p, "nvml", object, "nvmlDeviceGetUUID");
+	g->serial = probe_ask_str(p, "nvml", object, "nvmlDeviceGetSerial");
+	place(p, g, object);
+	for (size_t i = 0; i < sizeof(name_rows) / sizeof(name_rows[0]); i++)
+		ask_name(p, g, object, &name_rows[i]);
+	ask_rows(p, g, object, lean_rows, sizeof(lean_rows) / sizeof(lean_rows[0]));
+	if (!p->lean || p->deep) {
+		probe_more(p, g, object);
+		ask_rows(p, g, object, slow_rows, sizeof(slow_rows) / sizeof(slow_rows[0]));
+	}
+	microseconds(&g->event_sw_power_us);
+	microseconds(&g->event_sw_thermal_us);
+	microseconds(&g->event_sync_boost_us);
+	microseconds(&g->event_hw_thermal_us);
+	microseconds(&g->event_hw_power_us);
+	probe_gpu_links(p, g, object);
+	probe_gpu_processes(p, g, object);
+	probe_gpu_cuda(p, g);
+}
+
+void probe_gpu(struct probe *p)
+{
+	static const char count[] = "nvmlDeviceGetCount";
+	struct gpus *g = &p->m->gpu;
+	int r = driver_there(p);
+
+	probe_driver(p, g);
+	g->pci_count = fact_int_of(count_pci(p->m), NULL, "/sys/bus/pci/devices");
+	g->uvm_loaded = host_exists(p->h, "/sys/module/nvidia_uvm")
+				? fact_str_of("yes", NULL, "/sys/module/nvidia_uvm")
+				: (struct fact_str){ .f = fact_unseen(-ENOENT, NULL,
+								      "/sys/module/nvidia_uvm") };
+	if (r) {
+		g->count.f = fact_unseen(r, "nvml ", count);
+		g->nvml.f = fact_unseen(r, "nvml ", "nvmlSystemGetNVMLVersion");
+		g->cuda_driver.f = fact_unseen(r, "nvml ", "nvmlSystemGetCudaDriverVersion");
+		probe_gpu_log(p);
+		return;
+	}
+	probe_library(p, g);
+	/* On one or two GPUs the whole costs less than anybody notices. */
+	if (fact_or(&g->count, 0) <= 2)
+		p->lean = false;
+	for (long long i = 0; i < fact_or(&g->count, 0) && i < 256; i++) {
+		struct gpu *one = list_add(p->a, &g->gpus, sizeof(*one));
+
+		one->index = (unsigned)i;
+		probe_one(p, one);
+	}
+	for (size_t i = 0; p->deep && i < g->gpus.n; i++) {
+		struct gpu *one = machine_gpu(p->m, i);
+
+		probe_gpu_peers(p, one, arena_printf(p->a, "%u", one->index));
+	}
+	probe_gpu_log(p);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/probe/nic.h"
+#include "look/probe/probe.h"
 #include "base/text.h"
 #include "machine/host/merged.h"
 
@@ -92,32 +92,6 @@ static void hardware(struct probe *p, struct nic *n, const char *dir)
 	queues(p, n);
 }
 
-static void add(struct probe *p, const char *name, const struct nic_owners *owners)
-{
-	const char *dir = arena_printf(p->a, NET "/%s/", name);
-	struct fact_str type = type_of(p, dir);
-	struct nic *n;
-
-	/* "bonding_masters" stands there too and is a file. */
-	if (type.f.seen == SEEN_ABSENT)
-		return;
-	n = list_add(p->a, &p->m->net.nics, sizeof(*n));
-	n->name = name;
-	n->type = type;
-	n->pci = class_device_pci(p, dir);
-	n->operstate = probe_str(p, dir, "operstate");
-	n->carrier = probe_int(p, dir, "carrier");
-	n->mtu = probe_int(p, dir, "mtu");
-	n->ipv4 = probe_ask_str(p, "if", name, "ipv4");
-	/* Containers have virtual ones by the hundred: no more is read of them. */
-	if (!*n->pci && !host_exists(p->h, arena_printf(p->a, "%sdevice", dir)))
-		return;
-	n->max_mtu = probe_ask_int(p, "if", name, "max_mtu");
-	n->bond_master = probe_link_name(p, dir, "master");
-	n->owner = nic_owner(owners, name);
-	hardware(p, n, dir);
-}
-
 /* Column 2 of each CPU's line, hexadecimal: packets dropped because the input queue was full. */
 static struct fact_int softnet_dropped(struct probe *p)
 {
@@ -135,21 +109,6 @@ static struct fact_int softnet_dropped(struct probe *p)
 			sum += dropped;
 	}
 	return fact_int_of(sum, "", from);
-}
-
-void probe_nic(struct probe *p)
-{
-	const struct nic_owners *owners;
-	char **names;
-	size_t n;
-
-	p->m->net.softnet_dropped = softnet_dropped(p);
-	if (host_list(p->h, NET, p->a, &names, &n))
-		return;
-	owners = nic_owners_read(p);
-	for (size_t i = 0; i < n; i++)
-		add(p, names[i], owners);
-	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
 }
 
 /* Who owns an interface's configuration, and whether addresses collide. */
@@ -211,7 +170,7 @@ static void read_networkd(struct probe *p, struct nic_owners *o)
 	}
 }
 
-const struct nic_owners *nic_owners_read(struct probe *p)
+static const struct nic_owners *nic_owners_read(struct probe *p)
 {
 	struct nic_owners *o = ARENA_NEW(p->a, struct nic_owners);
 
@@ -243,7 +202,8 @@ static bool names_it(const char *file, const char *name)
 	return false;
 }
 
-struct fact_str nic_owner(const struct nic_owners *owners, const char *name)
+/* Who configures an interface: the first of them that names it. */
+static struct fact_str nic_owner(const struct nic_owners *owners, const char *name)
 {
 	for (size_t i = 0; i < PLACES; i++)
 		for (size_t k = 0; k < owners->files[i].n; k++) {
@@ -254,6 +214,32 @@ struct fact_str nic_owner(const struct nic_owners *owners, const char *name)
 		}
 	return (struct fact_str){ .f = fact_unseen(owners->why, "",
 						   "netplan, NetworkManager and networkd files") };
+}
+
+static void add(struct probe *p, const char *name, const struct nic_owners *owners)
+{
+	const char *dir = arena_printf(p->a, NET "/%s/", name);
+	struct fact_str type = type_of(p, dir);
+	struct nic *n;
+
+	/* "bonding_masters" stands there too and is a file. */
+	if (type.f.seen == SEEN_ABSENT)
+		return;
+	n = list_add(p->a, &p->m->net.nics, sizeof(*n));
+	n->name = name;
+	n->type = type;
+	n->pci = class_device_pci(p, dir);
+	n->operstate = probe_str(p, dir, "operstate");
+	n->carrier = probe_int(p, dir, "carrier");
+	n->mtu = probe_int(p, dir, "mtu");
+	n->ipv4 = probe_ask_str(p, "if", name, "ipv4");
+	/* Containers have virtual ones by the hundred: no more is read of them. */
+	if (!*n->pci && !host_exists(p->h, arena_printf(p->a, "%sdevice", dir)))
+		return;
+	n->max_mtu = probe_ask_int(p, "if", name, "max_mtu");
+	n->bond_master = probe_link_name(p, dir, "master");
+	n->owner = nic_owner(owners, name);
+	hardware(p, n, dir);
 }
 
 struct subnet {
@@ -301,7 +287,8 @@ static bool counts(const struct nic *n)
 	return n->driver.f.leaf && fact_is(&n->operstate, "up") && seen_ok(&n->ipv4.f);
 }
 
-struct fact_int nic_bad_subnets(const struct list *nics)
+/* Pairs of physical interfaces that are up and share an IPv4 subnet. */
+static struct fact_int nic_bad_subnets(const struct list *nics)
 {
 	const struct nic *n = nics->items;
 	long long pairs = 0;
@@ -311,6 +298,21 @@ struct fact_int nic_bad_subnets(const struct list *nics)
 			pairs +=
 				counts(&n[i]) && counts(&n[j]) && collide(n[i].ipv4.v, n[j].ipv4.v);
 	return fact_int_of(pairs, "", "if * ipv4");
+}
+
+void probe_nic(struct probe *p)
+{
+	const struct nic_owners *owners;
+	char **names;
+	size_t n;
+
+	p->m->net.softnet_dropped = softnet_dropped(p);
+	if (host_list(p->h, NET, p->a, &names, &n))
+		return;
+	owners = nic_owners_read(p);
+	for (size_t i = 0; i < n; i++)
+		add(p, names[i], owners);
+	p->m->net.bad_subnets = nic_bad_subnets(&p->m->net.nics);
 }
 
 /* RDMA ports and the modules behind them. */

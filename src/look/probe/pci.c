@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/probe/pci.h"
+#include "look/probe/probe.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "machine/model/pci.h"
@@ -212,83 +212,6 @@ static struct fact_int virtual_function(struct probe *p, const char *dir)
 	return fact_int_of(probe_has(p, dir, "physfn"), dir, "physfn");
 }
 
-/* Identity and configuration space, or what the kernel keeps where that cannot be read. */
-static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
-{
-	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
-	 * device. */
-	if (fact_is(&f->runtime_status, "suspended")) {
-		if (!known)
-			from_kernel(p, f, dir);
-		pci_config_asleep(f, dir);
-		return;
-	}
-	/* The kernel shows link files of PCI Express devices alone; a virtual machine takes a
-	 * millisecond to read the configuration space of each of its own devices. */
-	if (known && probe_lacks(p, dir, "max_link_width")) {
-		pci_config_conventional(f, dir);
-		return;
-	}
-	if (!pci_config_read(p, f, dir) && !known)
-		from_kernel(p, f, dir);
-	/* Virtual functions answer all ones for vendor and device; most other registers of theirs
-	 * mean nothing. */
-	if (fact_or(&f->vendor, 0) == 0xffff) {
-		from_kernel(p, f, dir);
-		f->is_vf = virtual_function(p, dir);
-	} else if (!known && pci_base_class(f) == CLASS_NETWORK) {
-		f->is_vf = virtual_function(p, dir);
-	}
-	if (fact_or(&f->is_vf, 0))
-		pci_config_virtual(f, dir);
-	else if (!seen_ok(&f->pcie_cap.f) && fact_or(&f->config_bytes, 0) <= 64 &&
-		 f->config_bytes.f.err != EIO)
-		link_from_kernel(p, f, dir);
-}
-
-/* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration
- * space says nothing that anybody judges. */
-static bool needs_little(struct probe *p, struct pci_function *f, const char *dir)
-{
-	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE)
-		return true;
-	if (pci_base_class(f) != CLASS_NETWORK)
-		return false;
-	f->is_vf = virtual_function(p, dir);
-	if (f->is_vf.v)
-		pci_config_virtual(f, dir);
-	return f->is_vf.v == 1;
-}
-
-static void add(struct probe *p, const char *address, struct map *types)
-{
-	struct pci_function *f = list_take(&p->m->pci, sizeof(*f));
-	char path[HOST_PATH_MAX];
-	const char *dir;
-	bool known;
-
-	f->name = address;
-	f->path = f->parent = f->root = "";
-	if (host_link_path(p->h, arena_printf(p->a, DEVICES "/%s", address), path, sizeof(path)) ==
-	    0) {
-		f->path = arena_strdup(p->a, path);
-		place(p, f);
-	}
-	/* The function's own folder, not the link to it: one look-up less a file. */
-	dir = *f->path ? arena_printf(p->a, "%s/", f->path)
-		       : arena_printf(p->a, DEVICES "/%s/", address);
-	known = from_uevent(p, f, dir);
-	f->numa_node = probe_int(p, dir, "numa_node");
-	if (known && needs_little(p, f, dir))
-		return;
-	f->runtime_status = probe_str(p, dir, "power/runtime_status");
-	describe(p, f, dir, known);
-	if (!known)
-		f->driver = probe_link_name(p, dir, "driver");
-	if (matters(f))
-		details(p, f, dir, types);
-}
-
 /* Errors are also counted at the ports on the way to a device that matters. */
 static void errors_above(struct probe *p)
 {
@@ -311,50 +234,6 @@ static void errors_above(struct probe *p)
 static int bus_order(const void *a, const void *b)
 {
 	return pci_bus_order(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* A lean probe leaves the extended space of GPUs out, because it is slow; of one or two of them it
- * is not. */
-static void read_left_out(struct probe *p)
-{
-	bool lean = p->lean;
-	size_t gpus = 0;
-
-	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
-		gpus += pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f);
-	if (!lean || p->deep || gpus > 2)
-		return;
-	p->lean = false;
-	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
-		if (pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f))
-			pci_config_read(p, f, arena_printf(p->a, "%s/", f->path));
-	p->lean = lean;
-}
-
-void probe_pci(struct probe *p)
-{
-	struct map types = { 0 };
-	char **names;
-	size_t all, n = 0;
-
-	if (host_list(p->h, DEVICES, p->a, &names, &all))
-		return;
-	for (size_t i = 0; i < all; i++)
-		if (*names[i] && pci_address_length(names[i]) == strlen(names[i]))
-			names[n++] = names[i];
-	if (n)
-		qsort(names, n, sizeof(*names), bus_order);
-	list_reserve(p->a, &p->m->pci, n, sizeof(struct pci_function));
-	for (size_t i = 0; i < n; i++)
-		add(p, names[i], &types);
-	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
-		const char *name = pci_known_name(f);
-
-		if (name)
-			f->device_name = fact_str_of(name, f->device.f.dir, f->device.f.leaf);
-	}
-	errors_above(p);
-	read_left_out(p);
 }
 
 /*
@@ -512,7 +391,7 @@ static bool wants_extended(const unsigned char *config, size_t len)
 
 /* A virtual machine traps on every four bytes, 2 ms for the whole: the first 256 bytes come first
  * and often suffice. Nothing traps where a capture is read. */
-bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
+static bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 {
 	unsigned char config[PCI_CFG_SPACE_EXP_SIZE];
 	char path[HOST_PATH_MAX];
@@ -546,7 +425,25 @@ bool pci_config_read(struct probe *p, struct pci_function *f, const char *dir)
 	return more;
 }
 
-void pci_config_asleep(struct pci_function *f, const char *dir)
+/* A lean probe leaves the extended space of GPUs out, because it is slow; of one or two of them it
+ * is not. */
+static void read_left_out(struct probe *p)
+{
+	bool lean = p->lean;
+	size_t gpus = 0;
+
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		gpus += pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f);
+	if (!lean || p->deep || gpus > 2)
+		return;
+	p->lean = false;
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci)
+		if (pci_base_class(f) == CLASS_DISPLAY && seen_ok(&f->pcie_cap.f))
+			pci_config_read(p, f, arena_printf(p->a, "%s/", f->path));
+	p->lean = lean;
+}
+
+static void pci_config_asleep(struct pci_function *f, const char *dir)
 {
 	const struct space none = { { NULL, 0 }, dir };
 
@@ -554,7 +451,8 @@ void pci_config_asleep(struct pci_function *f, const char *dir)
 	no_capabilities(f, &none, -EOPNOTSUPP);
 }
 
-void pci_config_conventional(struct pci_function *f, const char *dir)
+/* The same of a conventional device, which has no PCI Express capability to look for. */
+static void pci_config_conventional(struct pci_function *f, const char *dir)
 {
 	const struct space none = { { NULL, 0 }, dir };
 
@@ -562,7 +460,10 @@ void pci_config_conventional(struct pci_function *f, const char *dir)
 	no_capabilities(f, &none, -ENOENT);
 }
 
-void pci_config_virtual(struct pci_function *f, const char *dir)
+/* Marks what only configuration space could tell: of a device that sleeps and is left asleep, and
+ * of a virtual function, whose transfer sizes, ordering and link are those of its physical
+ * function. */
+static void pci_config_virtual(struct pci_function *f, const char *dir)
 {
 	const struct space none = { { NULL, 0 }, dir };
 
@@ -570,55 +471,87 @@ void pci_config_virtual(struct pci_function *f, const char *dir)
 		f->width = f->max_width = unseen(&none, -EOPNOTSUPP);
 }
 
+/* Identity and configuration space, or what the kernel keeps where that cannot be read. */
+static void describe(struct probe *p, struct pci_function *f, const char *dir, bool known)
+{
+	/* Reading configuration space, and the link files of newer kernels, wakes a suspended
+	 * device. */
+	if (fact_is(&f->runtime_status, "suspended")) {
+		if (!known)
+			from_kernel(p, f, dir);
+		pci_config_asleep(f, dir);
+		return;
+	}
+	/* The kernel shows link files of PCI Express devices alone; a virtual machine takes a
+	 * millisecond to read the configuration space of each of its own devices. */
+	if (known && probe_lacks(p, dir, "max_link_width")) {
+		pci_config_conventional(f, dir);
+		return;
+	}
+	if (!pci_config_read(p, f, dir) && !known)
+		from_kernel(p, f, dir);
+	/* Virtual functions answer all ones for vendor and device; most other registers of theirs
+	 * mean nothing. */
+	if (fact_or(&f->vendor, 0) == 0xffff) {
+		from_kernel(p, f, dir);
+		f->is_vf = virtual_function(p, dir);
+	} else if (!known && pci_base_class(f) == CLASS_NETWORK) {
+		f->is_vf = virtual_function(p, dir);
+	}
+	if (fact_or(&f->is_vf, 0))
+		pci_config_virtual(f, dir);
+	else if (!seen_ok(&f->pcie_cap.f) && fact_or(&f->config_bytes, 0) <= 64 &&
+		 f->config_bytes.f.err != EIO)
+		link_from_kernel(p, f, dir);
+}
+
+/* Of 500 functions of a server 400 are the processor's own or virtual ones: their configuration
+ * space says nothing that anybody judges. */
+static bool needs_little(struct probe *p, struct pci_function *f, const char *dir)
+{
+	if (!matters(f) && fact_or(&f->class_, 0) >> 8 != CLASS_PCI_BRIDGE)
+		return true;
+	if (pci_base_class(f) != CLASS_NETWORK)
+		return false;
+	f->is_vf = virtual_function(p, dir);
+	if (f->is_vf.v)
+		pci_config_virtual(f, dir);
+	return f->is_vf.v == 1;
+}
+
+static void add(struct probe *p, const char *address, struct map *types)
+{
+	struct pci_function *f = list_take(&p->m->pci, sizeof(*f));
+	char path[HOST_PATH_MAX];
+	const char *dir;
+	bool known;
+
+	f->name = address;
+	f->path = f->parent = f->root = "";
+	if (host_link_path(p->h, arena_printf(p->a, DEVICES "/%s", address), path, sizeof(path)) ==
+	    0) {
+		f->path = arena_strdup(p->a, path);
+		place(p, f);
+	}
+	/* The function's own folder, not the link to it: one look-up less a file. */
+	dir = *f->path ? arena_printf(p->a, "%s/", f->path)
+		       : arena_printf(p->a, DEVICES "/%s/", address);
+	known = from_uevent(p, f, dir);
+	f->numa_node = probe_int(p, dir, "numa_node");
+	if (known && needs_little(p, f, dir))
+		return;
+	f->runtime_status = probe_str(p, dir, "power/runtime_status");
+	describe(p, f, dir, known);
+	if (!known)
+		f->driver = probe_link_name(p, dir, "driver");
+	if (matters(f))
+		details(p, f, dir, types);
+}
+
 /* Names of PCI devices: a few that this program is about, and the system's pci.ids for all others.
  */
 
 enum { NVIDIA = 0x10de, MELLANOX = 0x15b3, IDS_MAX = 8 << 20 };
-
-const char *pci_known_name(const struct pci_function *f)
-{
-	/* Source: pci.ids; 2335 and 2e12 as their drivers name them. */
-	static const struct {
-		unsigned short vendor, device;
-		const char *name;
-	} known[] = {
-		{ NVIDIA, 0x2e12, "GB10" },
-		{ NVIDIA, 0x2335, "H200 SXM" },
-		{ NVIDIA, 0x233b, "H200 NVL" },
-		{ NVIDIA, 0x2330, "H100 SXM" },
-		{ NVIDIA, 0x2331, "H100 PCIe" },
-		{ NVIDIA, 0x2321, "H100 NVL" },
-		{ NVIDIA, 0x20b0, "A100 SXM 40GB" },
-		{ NVIDIA, 0x20b2, "A100 SXM 80GB" },
-		{ NVIDIA, 0x20b5, "A100 PCIe 80GB" },
-		{ NVIDIA, 0x20f1, "A100 PCIe 40GB" },
-		{ NVIDIA, 0x26b1, "RTX 6000 Ada" },
-		{ NVIDIA, 0x26b5, "L40" },
-		{ NVIDIA, 0x26b9, "L40S" },
-		{ NVIDIA, 0x2230, "RTX A6000" },
-		{ NVIDIA, 0x22a3, "NVSwitch (H100)" },
-		{ NVIDIA, 0x1af1, "NVSwitch (A100)" },
-		{ MELLANOX, 0x1013, "ConnectX-4" },
-		{ MELLANOX, 0x1015, "ConnectX-4 Lx" },
-		{ MELLANOX, 0x1017, "ConnectX-5" },
-		{ MELLANOX, 0x1019, "ConnectX-5 Ex" },
-		{ MELLANOX, 0x101b, "ConnectX-6" },
-		{ MELLANOX, 0x101d, "ConnectX-6 Dx" },
-		{ MELLANOX, 0x101e, "ConnectX virtual function" },
-		{ MELLANOX, 0x101f, "ConnectX-6 Lx" },
-		{ MELLANOX, 0x1021, "ConnectX-7" },
-		{ MELLANOX, 0x1023, "ConnectX-8" },
-		{ MELLANOX, 0xa2d2, "BlueField" },
-		{ MELLANOX, 0xa2d6, "BlueField-2" },
-		{ MELLANOX, 0xa2dc, "BlueField-3" },
-	};
-	long long vendor = fact_or(&f->vendor, 0), device = fact_or(&f->device, 0);
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].vendor == vendor && known[i].device == device)
-			return known[i].name;
-	return NULL;
-}
 
 /* Vendor and device of a function as one number, -1 when one of them was not seen. */
 static long long key_of(const struct pci_function *f)
@@ -663,6 +596,78 @@ static void name(struct names *s, struct fact_str *fact, const char *text)
 {
 	if (!fact->f.leaf)
 		*fact = fact_str_of(arena_strdup(s->p->a, text), "", s->from);
+}
+
+/* The short name of a device that this program is about, NULL for others. */
+static const char *pci_known_name(const struct pci_function *f)
+{
+	/* Source: pci.ids; 2335 and 2e12 as their drivers name them. */
+	static const struct {
+		unsigned short vendor, device;
+		const char *name;
+	} known[] = {
+		{ NVIDIA, 0x2e12, "GB10" },
+		{ NVIDIA, 0x2335, "H200 SXM" },
+		{ NVIDIA, 0x233b, "H200 NVL" },
+		{ NVIDIA, 0x2330, "H100 SXM" },
+		{ NVIDIA, 0x2331, "H100 PCIe" },
+		{ NVIDIA, 0x2321, "H100 NVL" },
+		{ NVIDIA, 0x20b0, "A100 SXM 40GB" },
+		{ NVIDIA, 0x20b2, "A100 SXM 80GB" },
+		{ NVIDIA, 0x20b5, "A100 PCIe 80GB" },
+		{ NVIDIA, 0x20f1, "A100 PCIe 40GB" },
+		{ NVIDIA, 0x26b1, "RTX 6000 Ada" },
+		{ NVIDIA, 0x26b5, "L40" },
+		{ NVIDIA, 0x26b9, "L40S" },
+		{ NVIDIA, 0x2230, "RTX A6000" },
+		{ NVIDIA, 0x22a3, "NVSwitch (H100)" },
+		{ NVIDIA, 0x1af1, "NVSwitch (A100)" },
+		{ MELLANOX, 0x1013, "ConnectX-4" },
+		{ MELLANOX, 0x1015, "ConnectX-4 Lx" },
+		{ MELLANOX, 0x1017, "ConnectX-5" },
+		{ MELLANOX, 0x1019, "ConnectX-5 Ex" },
+		{ MELLANOX, 0x101b, "ConnectX-6" },
+		{ MELLANOX, 0x101d, "ConnectX-6 Dx" },
+		{ MELLANOX, 0x101e, "ConnectX virtual function" },
+		{ MELLANOX, 0x101f, "ConnectX-6 Lx" },
+		{ MELLANOX, 0x1021, "ConnectX-7" },
+		{ MELLANOX, 0x1023, "ConnectX-8" },
+		{ MELLANOX, 0xa2d2, "BlueField" },
+		{ MELLANOX, 0xa2d6, "BlueField-2" },
+		{ MELLANOX, 0xa2dc, "BlueField-3" },
+	};
+	long long vendor = fact_or(&f->vendor, 0), device = fact_or(&f->device, 0);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].vendor == vendor && known[i].device == device)
+			return known[i].name;
+	return NULL;
+}
+
+void probe_pci(struct probe *p)
+{
+	struct map types = { 0 };
+	char **names;
+	size_t all, n = 0;
+
+	if (host_list(p->h, DEVICES, p->a, &names, &all))
+		return;
+	for (size_t i = 0; i < all; i++)
+		if (*names[i] && pci_address_length(names[i]) == strlen(names[i]))
+			names[n++] = names[i];
+	if (n)
+		qsort(names, n, sizeof(*names), bus_order);
+	list_reserve(p->a, &p->m->pci, n, sizeof(struct pci_function));
+	for (size_t i = 0; i < n; i++)
+		add(p, names[i], &types);
+	LIST_FOR_EACH (struct pci_function, f, &p->m->pci) {
+		const char *name = pci_known_name(f);
+
+		if (name)
+			f->device_name = fact_str_of(name, f->device.f.dir, f->device.f.leaf);
+	}
+	errors_above(p);
+	read_left_out(p);
 }
 
 /* "10de  NVIDIA Corporation": true, and its number, when functions of that vendor are there. */

@@ -46,8 +46,7 @@ void probe_platform(struct probe *p); /* which kind of machine; last */
 void probe_config(struct probe *p);   /* who sets what, when p->config */
 void probe_session(struct probe *p);  /* the user's own connection, when p->session */
 
-/* --- reading one fact
- * ----------------------------------------------------------------------------- */
+/* --- reading one fact ------------------------------------------------------------------------- */
 /*
  * dir ends with "/" (or is "" with an absolute leaf) and must outlive the machine (arena or
  * literal), so must leaf. Text is trimmed of its newline. A number that does not parse is
@@ -74,8 +73,7 @@ struct fact_int probe_ask_int(struct probe *p, const char *api, const char *obje
 struct fact_str probe_ask_str(struct probe *p, const char *api, const char *object,
 			      const char *field);
 
-/* --- making facts
- * --------------------------------------------------------------------------------- */
+/* --- making facts ----------------------------------------------------------------------------- */
 struct fact fact_seen(const char *dir, const char *leaf);
 struct fact fact_unseen(int r, const char *dir,
 			const char *leaf); /* r: negative errno of the door */
@@ -84,5 +82,30 @@ struct fact_str fact_str_of(const char *v, const char *dir, const char *leaf);
 /* Value of "Key: value" or "Key=value" in a text, trimmed, in arena memory; NULL when it is not
  * there. */
 char *text_value(struct arena *a, const char *text, const char *key, char separator);
+
+/* --- parts of probes that others use ---------------------------------------------------------- */
+
+/*
+ * NVML's "00000000:18:00.0" as the kernel writes it, "0000:18:00.0", in arena memory: lower case,
+ * at least four digits of domain. NULL when it is no address, or the all-ones that stands for "not
+ * visible".
+ */
+char *gpu_address(struct arena *a, const char *busid);
+
+/* PCI address of the function that a class device hangs from, "" when there is none. dir is the
+ * class folder's link with a "/" at its end: "/sys/class/net/eth0/". */
+const char *class_device_pci(struct probe *p, const char *dir);
+
+/* What PCI configuration space says, from bytes: len is 64, 256 or 4096 as the kernel gave it.
+ * False when it is not believable; the facts then say why. */
+bool pci_config_parse(struct pci_function *f, const unsigned char *config, size_t len,
+		      const char *dir);
+
+/* Names from the system's pci.ids, 1.3 MB, for functions that have none yet. Not part of
+ * probe_machine(). */
+void pci_names_fill(struct probe *p);
+
+/* The services that set what gputune judges, and those that its users' machines were left with. */
+void probe_services(struct probe *p);
 
 #endif

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look/probe/services.h"
+#include "look/probe/probe.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "look/probe/probe.h"
 
 static const struct {
 	const char *name;

@@ -69,10 +69,8 @@ static void duplicates(const struct question *q, struct verdict *v)
 					      "default_hugepagesz", "transparent_hugepage",
 					      "mitigations",	    "init_on_alloc" };
 
-	if (!seen_ok(&q->m->kernel.cmdline.f)) {
-		verdict_unseen(q, v, &q->m->kernel.cmdline.f, NULL);
+	if (!is_seen(q, v, &q->m->kernel.cmdline.f, NULL))
 		return;
-	}
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
 		const char *first = NULL;
 
@@ -98,10 +96,8 @@ static void secure_boot(const struct question *q, struct verdict *v)
 {
 	const struct fact_int *f = &q->m->kernel.secure_boot;
 
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, "this machine was not booted through UEFI Secure Boot");
+	if (!is_seen(q, v, &f->f, "this machine was not booted through UEFI Secure Boot"))
 		return;
-	}
 	v->current = f->v ? "on" : "off";
 	if (f->v && is_locked_down(q->m))
 		verdict_pass(v, "on, and the kernel is locked down: see boot.lockdown for what "
@@ -127,10 +123,8 @@ static void lockdown(const struct question *q, struct verdict *v)
 	const struct fact_str *f = &q->m->kernel.lockdown;
 	const char *blocked = NULL, *id = NULL;
 
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, "the kernel has no lockdown");
+	if (!is_seen(q, v, &f->f, "the kernel has no lockdown"))
 		return;
-	}
 	v->current = f->v;
 	if (!is_locked_down(q->m)) {
 		verdict_pass(v, "nothing is blocked");
@@ -496,8 +490,7 @@ static const struct setting isolation_rows[] = {
 	  .not_when = "no CPU is isolated",
 	  .why = "isolcpus, irqaffinity, nohz_full and rcu_nocbs belong together and on big cores.",
 	  .note = "A published map of DGX Spark names CPUs 16-19 as the big cores; by MIDR they "
-		  "are 5-9 and 15-19, so core 15 is "
-		  "left out and 5-9 keep taking interrupts.",
+		  "are 5-9 and 15-19, so core 15 is left out and 5-9 keep taking interrupts.",
 	  .source = "S1; kernel-parameters; flame/blis pull request 938",
 	  .shown_by = "timer-wake-up/100us hand-over",
 	  .severity = SEVERITY_MEDIUM,

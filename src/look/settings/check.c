@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "look/settings/check.h"
+#include "look/settings/predicates.h"
 #include "look/settings/settings.h"
 
 /* Where questions come from. */
@@ -75,10 +76,8 @@ static void compare(const struct question *q, struct verdict *v)
 	}
 	v->why = o->because;
 	v->wanted = opinion_text(q->a, o, q->s->unit);
-	if (!seen_ok(&q->current.f)) {
-		verdict_unseen(q, v, &q->current.f, NULL);
+	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
-	}
 	if (opinion_met(o, q->current.v)) {
 		verdict_pass(v, "as wanted");
 		return;

@@ -99,10 +99,8 @@ static void idle_states(const struct question *q, struct verdict *v)
 	TEXT_AUTO t = { 0 };
 
 	LIST_FOR_EACH (struct idle_state, s, &g->states) {
-		if (!seen_ok(&s->disabled.f)) {
-			verdict_unseen(q, v, &s->disabled.f, NULL);
+		if (!is_seen(q, v, &s->disabled.f, NULL))
 			return;
-		}
 		if (s->disabled.v)
 			continue;
 		text_printf(&t, "%s%s (%lld us)", t.len ? ", " : "", fact_text(&s->name, "?"),
@@ -188,10 +186,8 @@ static void irq_affinity(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "no CPU is isolated");
 		return;
 	}
-	if (!seen_ok(&c->default_smp_affinity.f)) {
-		verdict_unseen(q, v, &c->default_smp_affinity.f, NULL);
+	if (!is_seen(q, v, &c->default_smp_affinity.f, NULL))
 		return;
-	}
 	for (const char *p = c->default_smp_affinity.v + strlen(c->default_smp_affinity.v);
 	     p > c->default_smp_affinity.v; p--) {
 		char digit[2] = { p[-1], '\0' };
@@ -234,11 +230,9 @@ static const struct setting rows[] = {
 	  .none_code = CODE_NO_SUPPORT,
 	  .not_when = "the kernel exposes no idle states",
 	  .why = "A deep state takes longer to wake from, which shows in packet and request "
-		 "latency; it also frees power "
-		 "and heat for the cores and the GPU that work.",
+		 "latency; it also frees power and heat for the cores and the GPU that work.",
 	  .note = "Published as states 2 and 3 by number on 20 CPUs. Numbers differ by platform "
-		  "and driver: gputune chooses "
-		  "by exit latency.",
+		  "and driver: gputune chooses by exit latency.",
 	  .source = "S0; cpuidle.rst",
 	  .shown_by = "idle-wake-up timer-wake-up/1ms hand-over tcp-latency/64B",
 	  .settle_s = 1,
@@ -519,8 +513,7 @@ static const struct setting clock_rows[] = {
 	  .read = "/sys/module/cppc_cpufreq/parameters/auto_sel_mode",
 	  .not_when = "the driver is not cppc_cpufreq or the machine is no GB10",
 	  .why = "On a GB10 the processor's own selection also raises the memory fabric. Without "
-		 "it memory bandwidth was "
-		 "measured at a third.",
+		 "it memory bandwidth was measured at a third.",
 	  .source = "NVIDIA kernel change 245; NixOS DGX Spark module (measured)",
 	  .shown_by = "cpu-frequency hand-over",
 	  .severity = SEVERITY_HIGH,

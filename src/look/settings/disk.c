@@ -88,10 +88,8 @@ static void nr_requests(const struct question *q, struct verdict *v)
 	const struct disk *d = q->object;
 	long long depth = fact_or(&d->queue_depth, 0);
 
-	if (!seen_ok(&d->nr_requests.f)) {
-		verdict_unseen(q, v, &d->nr_requests.f, NULL);
+	if (!is_seen(q, v, &d->nr_requests.f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld", d->nr_requests.v);
 	if (q->profile == PROFILE_PUBLISHED && (holds_zfs(d) || is_usb(d))) {
 		if (d->nr_requests.v >= 256)
@@ -99,8 +97,7 @@ static void nr_requests(const struct question *q, struct verdict *v)
 		else if (fact_is(&d->scheduler, "none"))
 			verdict_na(v, CODE_NO_EFFECT,
 				   "under scheduler none the kernel refuses more than the device's "
-				   "own depth: "
-				   "the published 256 cannot be set");
+				   "own depth: the published 256 cannot be set");
 		else
 			verdict_fail(v, "256",
 				     "published as: more parallel requests; it is lost when the "
@@ -110,8 +107,7 @@ static void nr_requests(const struct question *q, struct verdict *v)
 	if (d->nr_requests.v <= 2 && is_usb(d))
 		verdict_na(v, CODE_NO_EFFECT,
 			   "2 is twice the device's queue depth of 1: the USB disk runs bulk-only, "
-			   "see "
-			   "disk.usb-transport");
+			   "see disk.usb-transport");
 	else if (depth && d->nr_requests.v < depth)
 		verdict_fail(v, arena_printf(q->a, ">= %lld", depth),
 			     "fewer requests than the device takes at once");
@@ -195,8 +191,7 @@ static bool want_read_ahead(const struct question *q, struct opinion *o)
 		*o = (struct opinion){ .rel = WANT_AT_LEAST,
 				       .value = q->platform == ON_HGX ? "4096" : "1024",
 				       .because = "model files are read from front to back; random "
-						  "readers are not helped. "
-						  "Gain unmeasured here" };
+						  "readers are not helped. Gain unmeasured here" };
 	else
 		*o = (struct opinion){ .rel = WANT_LEAVE,
 				       .because = "no measured difference on this kind of disk" };
@@ -220,8 +215,7 @@ static void usb_transport(const struct question *q, struct verdict *v)
 	}
 	verdict_fail(v, "usb-uas",
 		     "bulk-only: one request at a time. A cable, port or enclosure that speaks UAS "
-		     "is the cure; no "
-		     "queue setting is");
+		     "is the cure; no queue setting is");
 }
 
 static bool only_usb(const struct machine *m, const void *object)
@@ -328,8 +322,7 @@ static const struct setting rows[] = {
 	  .fact = "scheduler",
 	  .not_when = "the device stands above another one or takes no scheduler",
 	  .why = "Orders requests before the device sees them. Devices and file systems that order "
-		 "themselves gain nothing "
-		 "from it.",
+		 "themselves gain nothing from it.",
 	  .source = "S0; queue-sysfs",
 	  .shown_by = "disk/read-rand:4KiB:qd32 disk/read-rand:4KiB:qd128",
 	  .settle_s = 1,
@@ -346,8 +339,8 @@ static const struct setting rows[] = {
 	  .why = "How many requests wait in the block layer. Under scheduler none it cannot exceed "
 		 "the device's depth.",
 	  .note = "256 is published. The script sets it and then switches the scheduler, which "
-		  "resets it; the udev rule sets the "
-		  "scheduler first and then fails. It was never in force.",
+		  "resets it; the udev rule sets the scheduler first and then fails. It was never "
+		  "in force.",
 	  .source = "S0; queue-sysfs",
 	  .shown_by = "disk/read-rand:4KiB:qd128",
 	  .settle_s = 1,
@@ -553,8 +546,7 @@ static const struct setting zfs_rows[] = {
 	  .unit = "bytes",
 	  .why = "Bounded metadata in the cache up to OpenZFS 2.1.",
 	  .note = "Published as 8 GiB; on OpenZFS 2.2 and later the file does not exist and the "
-		  "published script hides "
-		  "the error.",
+		  "published script hides the error.",
 	  .source = "S0; OpenZFS 2.2.0 release notes",
 	  .not_shown = "it shows with millions of small files, which no bench of ours makes",
 	  .severity = SEVERITY_LOW,

@@ -44,10 +44,8 @@ static void mig(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!seen_ok(&g->mig.f)) {
-		verdict_unseen(q, v, &g->mig.f, "this GPU has no MIG");
+	if (!is_seen(q, v, &g->mig.f, "this GPU has no MIG"))
 		return;
-	}
 	v->current = g->mig.v ? "on" : "off";
 	if (!g->mig.v)
 		verdict_pass(v, "off: the whole GPU is one device");
@@ -76,10 +74,8 @@ static void ecc(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!seen_ok(&g->ecc.f)) {
-		verdict_unseen(q, v, &g->ecc.f, "this GPU's memory has no switchable ECC");
+	if (!is_seen(q, v, &g->ecc.f, "this GPU's memory has no switchable ECC"))
 		return;
-	}
 	v->current = g->ecc.v ? "on" : "off";
 	if (seen_ok(&g->ecc_pending.f) && g->ecc_pending.v != g->ecc.v)
 		verdict_fail(v, "no change pending",
@@ -103,10 +99,8 @@ static void bar1(const struct question *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "memory is shared with the host: there is no BAR1 window"))
 		return;
-	if (!seen_ok(&g->bar1_bytes.f)) {
-		verdict_unseen(q, v, &g->bar1_bytes.f, NULL);
+	if (!is_seen(q, v, &g->bar1_bytes.f, NULL))
 		return;
-	}
 	mib = g->bar1_bytes.v >> 20;
 	v->current = arena_printf(q->a, "%lld MiB", mib);
 	v->wanted = ">= 1024 MiB";
@@ -166,8 +160,7 @@ static const struct setting rows[] = {
 	  .why = "Keeps the driver's state while no program uses the GPU. It locks nothing and "
 		 "does not survive a reboot.",
 	  .note = "Published as surviving reboots; the driver's documentation says it does not. "
-		  "The service "
-		  "nvidia-persistenced keeps it.",
+		  "The service nvidia-persistenced keeps it.",
 	  .source = "S0; S1; nvml",
 	  .not_shown = "it shows in the first call after the last program has left the GPU, and a "
 		       "bench of ours holds the GPU all the time; a command that opens it shows it "
@@ -505,12 +498,10 @@ static const struct setting clock_rows[] = {
 	  .read = "NVML has no getter; evidence: nvmlDeviceGetClockInfo(SM), clocks event reasons",
 	  .not_when = "the profile leaves clocks unlocked",
 	  .why = "Holds the SM clock in a range. It does not lift power or thermal caps. Lost at "
-		 "reboot, driver reload and GPU "
-		 "reset.",
+		 "reboot, driver reload and GPU reset.",
 	  .note = "3003 MHz is published for GB10 as removing the power cap. On GB10 the lock acts "
-		  "as a ceiling: request 3003, "
-		  "reached 2476 to 2522 MHz. Its loss at reboot is published as a hardware limit; "
-		  "it is so on every GPU.",
+		  "as a ceiling: request 3003, reached 2476 to 2522 MHz. Its loss at reboot is "
+		  "published as a hardware limit; it is so on every GPU.",
 	  .source = "S0; S1; nvml; open-gpu-kernel-modules issue 1358",
 	  .shown_by = "gemm/bf16 gpu-load launch/seen",
 	  .settle_s = 5,
@@ -630,10 +621,8 @@ static void power_limit(const struct question *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "power limits are fixed by firmware") || !has_wish(q, v))
 		return;
-	if (!seen_ok(&now->f)) {
-		verdict_unseen(q, v, &now->f, NULL);
+	if (!is_seen(q, v, &now->f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld W", now->v / 1000);
 	if (!wanted_limit(q, v, &want))
 		return;

@@ -6,7 +6,6 @@
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 #include "base/text.h"
-#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 
 /* Given to a virtual machine: no business of this machine's driver. */
@@ -120,10 +119,8 @@ static void flavour(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, machine_no_gpu(q->a, q->m));
 		return;
 	}
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, NULL);
+	if (!is_seen(q, v, &f->f, NULL))
 		return;
-	}
 	v->current = f->v;
 	if (strcmp(f->v, "open") == 0)
 		verdict_pass(v, "open kernel modules");
@@ -146,10 +143,8 @@ static void alike(const struct question *q, struct verdict *v)
 		return;
 	}
 	LIST_FOR_EACH (struct gpu, g, &q->m->gpu.gpus) {
-		if (!seen_ok(&g->vbios.f)) {
-			verdict_unseen(q, v, &g->vbios.f, "the driver does not tell the VBIOS");
+		if (!is_seen(q, v, &g->vbios.f, "the driver does not tell the VBIOS"))
 			return;
-		}
 		if (strcmp(fact_text(&g->name, ""), fact_text(&first->name, "")) != 0) {
 			verdict_na(v, CODE_NO_EFFECT, "GPUs of different kinds");
 			return;
@@ -327,10 +322,8 @@ static void fabric(const struct question *q, struct verdict *v)
 	const struct gpu *g = q->object;
 	const char *trouble = fabric_trouble(fact_or(&g->fabric_health, 0));
 
-	if (!seen_ok(&g->fabric_state.f)) {
-		verdict_unseen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric");
+	if (!is_seen(q, v, &g->fabric_state.f, "the GPU belongs to no NVSwitch fabric"))
 		return;
-	}
 	v->current = g->fabric_state.v;
 	if (strcmp(g->fabric_state.v, "not-supported") == 0)
 		verdict_na(v, CODE_NO_HARDWARE,

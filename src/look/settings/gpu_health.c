@@ -6,7 +6,6 @@
 #include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 #include "base/text.h"
-#include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
 
 /* The reasons that take clocks away; idle, application clocks and display are no fault. */
@@ -27,10 +26,8 @@ static void throttle_now(const struct question *q, struct verdict *v)
 	TEXT_AUTO t = { 0 };
 	long long mask;
 
-	if (!seen_ok(&g->event_reasons.f)) {
-		verdict_unseen(q, v, &g->event_reasons.f, NULL);
+	if (!is_seen(q, v, &g->event_reasons.f, NULL))
 		return;
-	}
 	mask = g->event_reasons.v;
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
 		if (mask & bits[i].bit)
@@ -188,10 +185,8 @@ static void remapped_rows(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!seen_ok(&g->remap_failed.f)) {
-		verdict_unseen(q, v, &g->remap_failed.f, "this GPU does not remap rows");
+	if (!is_seen(q, v, &g->remap_failed.f, "this GPU does not remap rows"))
 		return;
-	}
 	v->current =
 		arena_printf(q->a, "%lld corrected, %lld uncorrected",
 			     fact_or(&g->remap_corrected, 0), fact_or(&g->remap_uncorrected, 0));
@@ -214,10 +209,8 @@ static void ecc_errors(const struct question *q, struct verdict *v)
 	double corrected_most = health_figure(q->s->id, "corrected", NULL, 1e18);
 	long long more;
 
-	if (!seen_ok(&g->ecc_uncorrected.f)) {
-		verdict_unseen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors");
+	if (!is_seen(q, v, &g->ecc_uncorrected.f, "this GPU counts no ECC errors"))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld uncorrected, %lld corrected", g->ecc_uncorrected.v,
 				  fact_or(&g->ecc_corrected, 0));
 	more = before ? growth(&g->ecc_uncorrected, &before->ecc_uncorrected) : -1;
@@ -247,10 +240,8 @@ static void recovery(const struct question *q, struct verdict *v)
 {
 	const struct gpu *g = q->object;
 
-	if (!seen_ok(&g->recovery_action.f)) {
-		verdict_unseen(q, v, &g->recovery_action.f, "the driver does not say");
+	if (!is_seen(q, v, &g->recovery_action.f, "the driver does not say"))
 		return;
-	}
 	v->current = g->recovery_action.v;
 	if (strcmp(g->recovery_action.v, "none") == 0)
 		verdict_pass(v, "the driver asks for nothing");
@@ -432,10 +423,8 @@ static void xid(const struct question *q, struct verdict *v)
 	int heavy = -1;
 	size_t kinds = 0;
 
-	if (!seen_ok(&q->m->gpu.xid_events.f)) {
-		verdict_unseen(q, v, &q->m->gpu.xid_events.f, "there is no kernel log here");
+	if (!is_seen(q, v, &q->m->gpu.xid_events.f, "there is no kernel log here"))
 		return;
-	}
 	LIST_FOR_EACH (struct gpu_xid, x, &q->m->gpu.xids) {
 		int w = weight(q, x, xid_find(x->index));
 
@@ -468,10 +457,8 @@ static void sxid(const struct question *q, struct verdict *v)
 {
 	const struct gpus *g = &q->m->gpu;
 
-	if (!seen_ok(&g->sxid_fatal.f)) {
-		verdict_unseen(q, v, &g->sxid_fatal.f, "there is no kernel log here");
+	if (!is_seen(q, v, &g->sxid_fatal.f, "there is no kernel log here"))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld fatal, %lld not fatal", g->sxid_fatal.v,
 				  fact_or(&g->sxid_nonfatal, 0));
 	if (g->sxid_fatal.v > 0 && growth_seconds(q->m) > 0 &&
@@ -496,10 +483,8 @@ static void replays(const struct question *q, struct verdict *v)
 
 	if (!not_integrated(q, v, "the PCIe link of this GPU is a placeholder"))
 		return;
-	if (!seen_ok(&g->pcie_replays.f)) {
-		verdict_unseen(q, v, &g->pcie_replays.f, "the driver does not count them");
+	if (!is_seen(q, v, &g->pcie_replays.f, "the driver does not count them"))
 		return;
-	}
 	n = before ? growth(&g->pcie_replays, &before->pcie_replays) : -1;
 	v->current = arena_printf(q->a, "%lld since the driver was loaded", g->pcie_replays.v);
 	if (n < 0) {

@@ -77,11 +77,10 @@ static void cma(const struct question *q, struct verdict *v)
 	v->current = arena_printf(q->a, "total %lld KiB, free %lld KiB", mem->cma_total_kb.v,
 				  mem->cma_free_kb.v);
 	if (mem->cma_total_kb.v == 0 && mem->cma_free_kb.v > 0)
-		verdict_fail(
-			v, "total >= free",
-			"more contiguous memory is free than exists: the kexec-handover fault, "
-			"with which "
-			"registering memory for RDMA fails (kho=off on the command line cures it)");
+		verdict_fail(v, "total >= free",
+			     "more contiguous memory is free than exists: the kexec-handover "
+			     "fault, with which registering memory for RDMA fails (kho=off on the "
+			     "command line cures it)");
 	else
 		verdict_pass(v, "consistent");
 }
@@ -96,17 +95,14 @@ static void memlock(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, "no RDMA device: nothing needs much locked memory");
 		return;
 	}
-	if (!seen_ok(&q->current.f)) {
-		verdict_unseen(q, v, &q->current.f, NULL);
+	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
-	}
 	if (free) {
 		verdict_pass(v, "RDMA may register what it needs");
 	} else {
 		verdict_fail(v, "unlimited",
 			     "registering memory for RDMA fails above this limit (of this process; "
-			     "a service may "
-			     "have another)");
+			     "a service may have another)");
 	}
 }
 
@@ -147,8 +143,7 @@ static const struct setting rows[] = {
 	  .name = "vm.swappiness",
 	  .not_when = "no swap is configured",
 	  .why = "How readily programs' own pages are swapped out instead of file cache being "
-		 "dropped. It frees no memory by "
-		 "itself. Gain unmeasured.",
+		 "dropped. It frees no memory by itself. Gain unmeasured.",
 	  .note = "Some swap in use is no problem by itself; swapping in (pswpin of /proc/vmstat) "
 		  "is.",
 	  .source = "S0; vm.rst",
@@ -166,8 +161,8 @@ static const struct setting rows[] = {
 	  .fact = "thp_enabled",
 	  .not_when = "the kernel is built without transparent huge pages",
 	  .why = "Fewer TLB misses for large host allocations. It does nothing for memory that "
-		 "CUDA allocates on a discrete "
-		 "GPU, and can waste memory that a unified-memory GPU needs.",
+		 "CUDA allocates on a discrete GPU, and can waste memory that a unified-memory GPU "
+		 "needs.",
 	  .note = "always is published with a figure of page sizes, not of a measurement.",
 	  .source = "S0; transhuge.rst",
 	  .shown_by = "memory-latency/256MiB:huge memory-bandwidth/triad copy/h2d-pageable",
@@ -195,8 +190,7 @@ static const struct setting rows[] = {
 	  .why = "How readily directory entries and inodes are dropped, against page cache. File "
 		 "data are not governed by it.",
 	  .note = "50 is published to keep models cached; model data are page cache or ZFS ARC, "
-		  "and on unified memory keeping "
-		  "caches takes from CUDA.",
+		  "and on unified memory keeping caches takes from CUDA.",
 	  .source = "S0; vm.rst",
 	  .not_shown = "it shows only when memory runs out, which no bench of ours brings about",
 	  .severity = SEVERITY_LOW,
@@ -258,10 +252,8 @@ static void granted(const struct question *q, struct verdict *v)
 {
 	const struct huge_pool *p = q->object;
 
-	if (!seen_ok(&p->total.f)) {
-		verdict_unseen(q, v, &p->total.f, NULL);
+	if (!is_seen(q, v, &p->total.f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
 	if (!seen_ok(&p->requested.f)) {
 		verdict_na(v, CODE_OPT_IN,
@@ -276,8 +268,7 @@ static void granted(const struct question *q, struct verdict *v)
 		verdict_fail(v, v->wanted,
 			     arena_printf(q->a,
 					  "%lld pages were asked for at boot and %lld granted: "
-					  "memory was too "
-					  "fragmented or too small",
+					  "memory was too fragmented or too small",
 					  p->requested.v, p->total.v));
 }
 
@@ -300,14 +291,13 @@ static void sizes(const struct question *q, struct verdict *v)
 				(unsigned long long)fact_or(&p->size_kb, 0) * 1024 == bytes;
 		if (!found) {
 			v->current = arena_printf(q->a, "no pool of %s", arg->value.v);
-			verdict_fail(v,
-				     arena_printf(q->a, "%s=%s in force", arg->name, arg->value.v),
-				     arena_printf(q->a,
-						  "the kernel has no huge pages of %s and dropped "
-						  "the request without a word "
-						  "(its page size is %lld KiB)",
-						  arg->value.v,
-						  fact_or(&q->m->memory.page_size, 0) / 1024));
+			verdict_fail(
+				v, arena_printf(q->a, "%s=%s in force", arg->name, arg->value.v),
+				arena_printf(q->a,
+					     "the kernel has no huge pages of %s and dropped the "
+					     "request without a word (its page size is %lld KiB)",
+					     arg->value.v,
+					     fact_or(&q->m->memory.page_size, 0) / 1024));
 			return;
 		}
 	}
@@ -331,10 +321,8 @@ static void one_gigabyte(const struct question *q, struct verdict *v)
 {
 	const struct huge_pool *p = q->object;
 
-	if (!seen_ok(&p->total.f)) {
-		verdict_unseen(q, v, &p->total.f, NULL);
+	if (!is_seen(q, v, &p->total.f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld pages", p->total.v);
 	if (!has_wish(q, v)) {
 		v->code = q->wish ? CODE_OPT_IN : v->code;
@@ -574,10 +562,8 @@ static void dirty(const struct question *q, struct verdict *v)
 	if (!has_wish(q, v))
 		return;
 	v->why = q->wish->because;
-	if (!seen_ok(&q->current.f)) {
-		verdict_unseen(q, v, &q->current.f, NULL);
+	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
-	}
 	if (!parse_limit(q, &have)) {
 		verdict_unknown(v, CODE_ERROR, "neither per cent nor a number of bytes");
 		return;
@@ -655,11 +641,9 @@ static const struct setting writeback_rows[] = {
 	  WRITEBACK_SYSCTL_ROW,
 	  .name = "vm.dirty_ratio",
 	  .why = "How much may wait to be written before a writer must wait. vm.dirty_bytes "
-		 "replaces it; writing one zeroes the "
-		 "other. ZFS has its own limit.",
+		 "replaces it; writing one zeroes the other. ZFS has its own limit.",
 	  .note = "40 is published; of 120 GiB that is 48 GiB, 24 s of a 2 GB/s disk, and on "
-		  "unified memory not available to "
-		  "CUDA.",
+		  "unified memory not available to CUDA.",
 	  .source = "S0; vm.rst",
 	  .shown_by = "disk/write-seq:1MiB:buffered",
 	  .settle_s = 1,

@@ -65,10 +65,8 @@ static void tcp_mem(const struct question *q, struct verdict *v)
 
 	if (!has_wish(q, v))
 		return;
-	if (!seen_ok(&q->current.f)) {
-		verdict_unseen(q, v, &q->current.f, NULL);
+	if (!is_seen(q, v, &q->current.f, NULL))
 		return;
-	}
 	if (sscanf(q->current.v, "%lld %lld %lld", &lowest, &initial, &largest) != 3) {
 		verdict_unknown(v, CODE_ERROR, "not three numbers");
 		return;
@@ -130,11 +128,9 @@ static const struct setting rows[] = {
 	  .name = "net.core.rmem_max",
 	  .unit = "bytes",
 	  .why = "Only programs that call setsockopt(SO_RCVBUF) are bounded by it. TCP autotuning "
-		 "is not: that is "
-		 "tcp_rmem.",
+		 "is not: that is tcp_rmem.",
 	  .note = "Published as TCP throughput for an API server; such a server does not set the "
-		  "buffer and is governed by "
-		  "tcp_rmem.",
+		  "buffer and is governed by tcp_rmem.",
 	  .source = "S0; net.rst; ip-sysctl.rst",
 	  .not_shown = "only programs that set a socket's buffer themselves feel it; no bench of "
 		       "ours does",
@@ -147,8 +143,7 @@ static const struct setting rows[] = {
 	  .name = "net.core.wmem_max",
 	  .unit = "bytes",
 	  .why = "Only programs that call setsockopt(SO_SNDBUF) are bounded by it. TCP autotuning "
-		 "is not: that is "
-		 "tcp_wmem.",
+		 "is not: that is tcp_wmem.",
 	  .source = "S0; net.rst; ip-sysctl.rst",
 	  .not_shown = "only programs that set a socket's buffer themselves feel it; no bench of "
 		       "ours does",
@@ -184,8 +179,7 @@ static const struct setting rows[] = {
 	  SYSCTL_ROW,
 	  .name = "net.ipv4.tcp_rmem",
 	  .why = "Lowest, initial and largest receive buffer of a TCP connection, bytes. The "
-		 "largest bounds throughput "
-		 "times round trip.",
+		 "largest bounds throughput times round trip.",
 	  .note = "None of the published guides sets it, although it is what bounds TCP.",
 	  .source = "ip-sysctl.rst",
 	  .shown_by = "tcp/receive:1 tcp/send:1",
@@ -199,8 +193,7 @@ static const struct setting rows[] = {
 	  SYSCTL_ROW,
 	  .name = "net.ipv4.tcp_wmem",
 	  .why = "Lowest, initial and largest send buffer of a TCP connection, bytes. The largest "
-		 "bounds throughput "
-		 "times round trip.",
+		 "bounds throughput times round trip.",
 	  .source = "ip-sysctl.rst",
 	  .shown_by = "tcp/send:1 tcp/receive:1",
 	  .severity = SEVERITY_LOW,
@@ -215,8 +208,7 @@ static const struct setting rows[] = {
 	  .why = "Lets data travel in the first packet of a connection, where client and server "
 		 "both ask for it.",
 	  .note = "3 is published as an automatic gain. The server must set TCP_FASTOPEN on its "
-		  "socket and the client "
-		  "send with MSG_FASTOPEN; 0x400 would open every listener.",
+		  "socket and the client send with MSG_FASTOPEN; 0x400 would open every listener.",
 	  .source = "S0; ip-sysctl.rst",
 	  .shown_by = "tcp-connect/fast-open",
 	  .severity = SEVERITY_LOW,
@@ -239,8 +231,7 @@ static const struct setting rows[] = {
 	  .name = "net.core.netdev_max_backlog",
 	  .unit = "packets",
 	  .why = "Packets that may wait for a CPU behind RPS, veth or loopback. Drivers of fast "
-		 "NICs poll and do not use "
-		 "it.",
+		 "NICs poll and do not use it.",
 	  .source = "S0; net.rst",
 	  .shown_by = "tcp/receive",
 	  .severity = SEVERITY_LOW,
@@ -373,10 +364,8 @@ static void mrrs(const struct question *q, struct verdict *v)
 		return;
 	v->wanted = opinion_text(q->a, q->wish, "bytes");
 	v->why = q->wish->because;
-	if (!seen_ok(&p->mrrs.f)) {
-		verdict_unseen(q, v, &p->mrrs.f, NULL);
+	if (!is_seen(q, v, &p->mrrs.f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld bytes", p->mrrs.v);
 	if (opinion_met(q->wish, arena_printf(q->a, "%lld", p->mrrs.v)))
 		verdict_pass(v, p->mrrs.v >= 4096 ? "as large as it can be" : q->wish->because);
@@ -441,10 +430,8 @@ static void relaxed_ordering(const struct question *q, struct verdict *v)
 {
 	const struct pci_function *p = q->object;
 
-	if (!seen_ok(&p->relaxed_ordering.f)) {
-		verdict_unseen(q, v, &p->relaxed_ordering.f, NULL);
+	if (!is_seen(q, v, &p->relaxed_ordering.f, NULL))
 		return;
-	}
 	v->current = p->relaxed_ordering.v ? "on" : "off";
 	if (p->relaxed_ordering.v)
 		verdict_pass(v, "on");
@@ -491,9 +478,8 @@ static const struct setting nic_function_rows[] = {
 	  .why = "How much the NIC asks for in one read of host memory. Lost at reset and at "
 		 "hot-plug.",
 	  .note = "A fixed register 0x68 is published; the field lies 8 bytes into the PCI Express "
-		  "capability, wherever that is. On "
-		  "a DGX Spark 0x68 reads all ones. The published mask also covers the bit that "
-		  "resets the function.",
+		  "capability, wherever that is. On a DGX Spark 0x68 reads all ones. The published "
+		  "mask also covers the bit that resets the function.",
 	  .source = "S1; pcie-base",
 	  .shown_by = "rdma/read:1MiB rdma/write:1MiB tcp/send:1",
 	  .settle_s = 2,

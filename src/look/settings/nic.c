@@ -77,10 +77,8 @@ static void mtu(const struct question *q, struct verdict *v)
 	}
 	if (!has_wish(q, v))
 		return;
-	if (!seen_ok(&n->mtu.f)) {
-		verdict_unseen(q, v, &n->mtu.f, NULL);
+	if (!is_seen(q, v, &n->mtu.f, NULL))
 		return;
-	}
 	v->why = q->wish->because;
 	v->wanted = opinion_text(q->a, q->wish, "bytes");
 	roce = rdma_mtu(n->mtu.v);
@@ -118,10 +116,8 @@ static void carrier(const struct question *q, struct verdict *v)
 			verdict_na(v, CODE_NO_EFFECT, "switched off, and nothing is configured");
 		return;
 	}
-	if (!seen_ok(&n->carrier.f)) {
-		verdict_unseen(q, v, &n->carrier.f, NULL);
+	if (!is_seen(q, v, &n->carrier.f, NULL))
 		return;
-	}
 	v->current = n->carrier.v ? "link" : "no link";
 	if (n->carrier.v)
 		verdict_pass(v, "the link is up");
@@ -315,8 +311,7 @@ static const struct setting rows[] = {
 	  .why = "Larger frames mean fewer packets; from 4192 bytes on RoCE can use its largest "
 		 "RDMA MTU. Both ends and every switch have to agree.",
 	  .note = "A check that demands more than 1518 accepts 1600. A published networkd recipe "
-		  "puts MTU= into a section that "
-		  "ignores it.",
+		  "puts MTU= into a section that ignores it.",
 	  .source = "S1; S3",
 	  .shown_by = "tcp/send:1 tcp/receive:1 tcp-latency/4096B",
 	  .settle_s = 10,
@@ -341,10 +336,8 @@ static void rings(const struct question *q, struct verdict *v)
 {
 	const struct nic *n = q->object;
 
-	if (!seen_ok(&n->rx_ring.f)) {
-		verdict_unseen(q, v, &n->rx_ring.f, "the driver has no ring sizes");
+	if (!is_seen(q, v, &n->rx_ring.f, "the driver has no ring sizes"))
 		return;
-	}
 	v->current = arena_printf(q->a, "rx %lld of %lld, tx %lld of %lld", n->rx_ring.v,
 				  fact_or(&n->rx_ring_max, 0), fact_or(&n->tx_ring, 0),
 				  fact_or(&n->tx_ring_max, 0));
@@ -514,10 +507,8 @@ static void subnets(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, "no network interface was seen");
 		return;
 	}
-	if (!seen_ok(&bad->f)) {
-		verdict_unseen(q, v, &bad->f, NULL);
+	if (!is_seen(q, v, &bad->f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%lld pairs", bad->v);
 	if (bad->v == 0)
 		verdict_pass(v, "every interface has a subnet of its own");

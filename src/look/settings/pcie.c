@@ -5,7 +5,6 @@
 
 #include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
-#include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 #include "machine/model/topology.h"
 #include "base/text.h"
@@ -417,10 +416,8 @@ static void acs(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_VIRTUAL, "a virtual machine needs it, and cannot change it");
 		return;
 	}
-	if (!seen_ok(&b->acs_ctrl.f)) {
-		verdict_unseen(q, v, &b->acs_ctrl.f, "the bridge has no access control");
+	if (!is_seen(q, v, &b->acs_ctrl.f, "the bridge has no access control"))
 		return;
-	}
 	v->current = b->acs_ctrl.v & REDIRECT
 			     ? arena_printf(q->a, "redirect on (0x%llx)", b->acs_ctrl.v)
 			     : "redirect off";
@@ -475,10 +472,8 @@ static void iommu(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_HARDWARE, "matters for GPUs and RDMA NICs together");
 		return;
 	}
-	if (!seen_ok(&f->f)) {
-		verdict_unseen(q, v, &f->f, NULL);
+	if (!is_seen(q, v, &f->f, NULL))
 		return;
-	}
 	v->current = f->v;
 	if (is_virtual(q->m))
 		verdict_na(v, CODE_VIRTUAL, "the host's IOMMU decides");

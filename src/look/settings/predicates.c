@@ -107,6 +107,14 @@ bool has_wish(const struct question *q, struct verdict *v)
 	return false;
 }
 
+bool is_seen(const struct question *q, struct verdict *v, const struct fact *f,
+	     const char *absent_reason)
+{
+	if (!seen_ok(f))
+		verdict_unseen(q, v, f, absent_reason);
+	return seen_ok(f);
+}
+
 bool is_connectx(const struct pci_function *p)
 {
 	return fact_or(&p->vendor, 0) == 0x15b3 && pci_base_class(p) == 0x02 &&

@@ -5,7 +5,6 @@
 #include "machine/model/topology.h"
 #include "look/settings/predicates.h"
 #include "look/settings/health_data.h"
-#include "look/settings/predicates.h"
 #include "look/settings/tables.h"
 
 static const char no_rdma[] = "no RDMA device";
@@ -53,10 +52,8 @@ static void state(const struct question *q, struct verdict *v)
 {
 	const struct rdma_port *p = q->object;
 
-	if (!seen_ok(&p->state.f)) {
-		verdict_unseen(q, v, &p->state.f, NULL);
+	if (!is_seen(q, v, &p->state.f, NULL))
 		return;
-	}
 	v->current = arena_printf(q->a, "%s, %s", p->state.v, fact_text(&p->phys_state, "?"));
 	if (is_active(p))
 		verdict_pass(v, "active");
@@ -85,10 +82,8 @@ static void rate(const struct question *q, struct verdict *v)
 		verdict_na(v, CODE_NO_EFFECT, "the port is not active");
 		return;
 	}
-	if (!seen_ok(&p->rate_mbps.f)) {
-		verdict_unseen(q, v, &p->rate_mbps.f, NULL);
+	if (!is_seen(q, v, &p->rate_mbps.f, NULL))
 		return;
-	}
 	LIST_FOR_EACH (struct rdma_port, other, &q->m->net.rdma)
 		if (is_active(other) &&
 		    strcmp(fact_text(&other->link_layer, ""), fact_text(&p->link_layer, "?")) ==
@@ -121,8 +116,7 @@ static void error_growth(const struct question *q, struct verdict *v, const stru
 	if ((double)down > health_figure(q->s->id, "flaps", NULL, 0))
 		verdict_fail(v, "no more",
 			     arena_printf(q->a,
-					  "the link went down %s: cable, module or switch "
-					  "port",
+					  "the link went down %s: cable, module or switch port",
 					  span));
 	else if (symbol > 0 || rcv > 0)
 		verdict_fail(v, "no more",
@@ -167,10 +161,8 @@ static void link_layer(const struct question *q, struct verdict *v)
 	const struct rdma_port *p = q->object;
 	bool ethernet = q->platform == ON_SPARK || q->platform == ON_IGX;
 
-	if (!seen_ok(&p->link_layer.f)) {
-		verdict_unseen(q, v, &p->link_layer.f, NULL);
+	if (!is_seen(q, v, &p->link_layer.f, NULL))
 		return;
-	}
 	v->current = p->link_layer.v;
 	if (!ethernet) {
 		verdict_na(v, CODE_LEFT_ALONE, "the site's fabric decides");
@@ -181,8 +173,7 @@ static void link_layer(const struct question *q, struct verdict *v)
 	else
 		verdict_fail(v, "Ethernet",
 			     "raw Ethernet and RoCE need it; the switch is in the NIC's own "
-			     "configuration (LINK_TYPE) and needs a "
-			     "reboot");
+			     "configuration (LINK_TYPE) and needs a reboot");
 }
 
 static void gid(const struct question *q, struct verdict *v)
@@ -217,10 +208,8 @@ static void gid(const struct question *q, struct verdict *v)
 		verdict_unknown(v, CODE_ERROR, "the port's network interface was not seen");
 		return;
 	}
-	if (!seen_ok(&n->ipv4.f)) {
-		verdict_unseen(q, v, &n->ipv4.f, NULL);
+	if (!is_seen(q, v, &n->ipv4.f, NULL))
 		return;
-	}
 	if (!*n->ipv4.v) {
 		verdict_na(v, CODE_NO_EFFECT,
 			   "the interface has no IPv4 address to make one from: see nic.address");
@@ -336,8 +325,7 @@ static const struct setting rows[] = {
 	  .not_when = "the link layer is InfiniBand, the port is down, or it has no IPv4 address",
 	  .why = "RoCE v2 over IPv4 is what routes and what NCCL chooses.",
 	  .note = "Pinning NCCL_IB_GID_INDEX=3 is published; the index differs by host and moves.",
-	  .source = "S4; NCCL 2.21 release "
-		    "notes",
+	  .source = "S4; NCCL 2.21 release notes",
 	  .severity = SEVERITY_MEDIUM,
 	  .judge = gid,
 	  .by_hand = "look at the address and that IPv6 link-local is not all that the interface "
@@ -420,8 +408,8 @@ static void peermem(const struct question *q, struct verdict *v)
 		verdict_fail(v, "loaded",
 			     seen_ok(&q->m->net.ofed_version.f)
 				     ? "the published data path needs it; EINVAL at load means "
-				       "that it was built without the NIC "
-				       "driver's headers: rebuild the GPU driver's modules"
+				       "that it was built without the NIC driver's headers: "
+				       "rebuild the GPU driver's modules"
 				     : "the published data path needs it; it loads only beside "
 				       "DOCA/OFED drivers");
 	else
@@ -489,8 +477,7 @@ static const struct setting memory_rows[] = {
 	  .not_when = "there is no discrete GPU or no RDMA device, or dma-buf is in use",
 	  .why = "The older way into GPU memory; it needs the NIC vendor's drivers.",
 	  .note = "Its EINVAL on load is published as a GB10 property; it means on any machine "
-		  "that the module was built without "
-		  "peer-memory symbols.",
+		  "that the module was built without peer-memory symbols.",
 	  .source = "S1; gpudirect",
 	  .severity = SEVERITY_MEDIUM,
 	  .risk = RISK_LOW,

@@ -343,8 +343,7 @@ static const struct opinion autogroup[] = {
 	  .on = ON_ALL,
 	  .rel = WANT_LEAVE,
 	  .because = "it acts only on tasks in the root task group; services under systemd's CPU "
-		     "controller are "
-		     "outside it, so neither value changes what a server gets" },
+		     "controller are outside it, so neither value changes what a server gets" },
 	{ .profile = PROFILE_PUBLISHED,
 	  .on = ON_ALL,
 	  .rel = WANT_IS,
@@ -357,13 +356,11 @@ static const struct setting scheduler_rows[] = {
 	{ .id = "scheduler.autogroup",
 	  .title = "Session autogrouping",
 	  .why = "Groups tasks by session so that a desktop stays responsive. It only acts on "
-		 "tasks that no cgroup "
-		 "controller governs.",
+		 "tasks that no cgroup controller governs.",
 	  .source = "S0; kernel sched(7)",
 	  .not_when = "the kernel is built without CONFIG_SCHED_AUTOGROUP",
 	  .note = "The published guide expects relief for its server; the server runs as a service "
-		  "and is not "
-		  "grouped by session.",
+		  "and is not grouped by session.",
 	  .scope = SCOPE_HOST,
 	  .knob = KNOB_SYSCTL,
 	  .name = "kernel.sched_autogroup_enabled",

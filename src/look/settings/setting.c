@@ -581,12 +581,13 @@ void aim_argument(const struct question *q, struct aims *out, const char *name, 
 	const char *present = kernel_arg_value(&q->m->kernel, name);
 
 	if (present && strcmp(present, value) != 0)
-		aim_by_hand(out,
-			    arena_printf(q->a,
-					 "%s=%s is on the kernel command line already: take it "
-					 "away where it was put (undo it, if gputune did), "
-					 "then plan again for %s=%s",
-					 name, present, name, value));
+		aim_by_hand(
+			out,
+			arena_printf(
+				q->a,
+				"%s=%s is on the kernel command line already: take it away where "
+				"it was put (undo it, if gputune did), then plan again for %s=%s",
+				name, present, name, value));
 	else
 		aim_knob(q, out, (struct knob){ KNOB_BOOTARG, name, "" }, value);
 }

@@ -110,7 +110,7 @@ struct setting {
 	const char *title; /* up to about 40 characters */
 	const char *
 		why; /* one to three sentences: what it does to performance, and what it does not */
-	const char *source;   /* "; "-separated; keys of sources.h or titles of public documents */
+	const char *source;   /* "; "-separated; keys of setting.c or titles of public documents */
 	const char *not_when; /* when it does not apply, in words */
 	const char *note;     /* why the published value differs from ours, or a trap; NULL */
 	enum scope scope;
@@ -231,8 +231,7 @@ const struct opinion *setting_opinion(const struct setting *s, enum profile_id p
 const char *opinion_text(struct arena *a, const struct opinion *o, const char *unit);
 bool opinion_met(const struct opinion *o, const char *current);
 
-/* --- verdict helpers for rules: each returns nothing and fills *v
- * ---------------------------------- */
+/* --- verdict helpers for rules: each returns nothing and fills *v ----------------------------- */
 void verdict_pass(struct verdict *v, const char *reason);
 void verdict_fail(struct verdict *v, const char *wanted, const char *reason);
 void verdict_na(struct verdict *v, const char *code, const char *reason);
@@ -242,8 +241,7 @@ void verdict_unknown(struct verdict *v, const char *code, const char *reason);
 void verdict_unseen(const struct question *q, struct verdict *v, const struct fact *f,
 		    const char *absent_reason);
 
-/* --- aim helpers
- * ------------------------------------------------------------------------------------------ */
+/* --- aim helpers ------------------------------------------------------------------------------ */
 /* Adds a write to the row's own knob on this target; to another knob. */
 void aim_value(const struct question *q, struct aims *out, const char *value);
 void aim_knob(const struct question *q, struct aims *out, struct knob k, const char *value);

@@ -313,17 +313,6 @@ static json_t *facts_json(const struct machine *m, const char *key)
 	return part ? part : json_object();
 }
 
-json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key)
-{
-	json_t *j = result_json("show", m, 0);
-
-	json_object_set_new(j, "subject", json_string(*subject ? subject : "all"));
-	json_object_set_new(j, "facts", facts_json(m, key));
-	if (strcmp(subject, "topology") == 0)
-		json_object_set_new(j, "narrow", narrow_json(a, m));
-	return j;
-}
-
 /* Narrow spots for programs. */
 
 /* A capture may claim any rate. */
@@ -332,7 +321,9 @@ static json_t *whole(double v)
 	return json_figure(v < 1e15 ? (double)(long long)(v + 0.5) : v);
 }
 
-json_t *narrow_json(struct arena *a, const struct machine *m)
+/* A list of {"kind", "name", "address", "fault", "now", "could", "unit", "reason"}, worst first;
+ * now and could are null where the spot has no rate. The caller owns the reference. */
+static json_t *narrow_json(struct arena *a, const struct machine *m)
 {
 	static const char *const kinds[] = { "lanes",  "speed", "nvlink", "far",
 					     "uplink", "port",	"slot" };
@@ -358,4 +349,15 @@ json_t *narrow_json(struct arena *a, const struct machine *m)
 		json_array_append_new(list, j);
 	}
 	return list;
+}
+
+json_t *show_json(struct arena *a, const struct machine *m, const char *subject, const char *key)
+{
+	json_t *j = result_json("show", m, 0);
+
+	json_object_set_new(j, "subject", json_string(*subject ? subject : "all"));
+	json_object_set_new(j, "facts", facts_json(m, key));
+	if (strcmp(subject, "topology") == 0)
+		json_object_set_new(j, "narrow", narrow_json(a, m));
+	return j;
 }

@@ -47,8 +47,4 @@ json_t *show_json(struct arena *a, const struct machine *m, const char *subject,
 
 /* Narrow spots as JSON. */
 
-/* A list of {"kind", "name", "address", "fault", "now", "could", "unit", "reason"}, worst first;
- * now and could are null where the spot has no rate. The caller owns the reference. */
-json_t *narrow_json(struct arena *a, const struct machine *m);
-
 #endif

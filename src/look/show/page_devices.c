@@ -345,8 +345,7 @@ struct doc *page_gpu(struct arena *a, const struct machine *m)
 		doc_text(d, "%s",
 			 fact_or(&m->gpu.pci_count, 0) > 0
 				 ? "The PCI bus has NVIDIA GPUs, but NVML shows none: the driver "
-				   "is not loaded "
-				   "or does not answer."
+				   "is not loaded or does not answer."
 				 : "No NVIDIA GPU was seen.");
 	show_object(d, m, NULL, &driver, &m->gpu);
 	show_objects(d, m, "What they are", &identity, l);

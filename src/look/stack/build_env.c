@@ -232,8 +232,7 @@ const struct dead_flag dead_flags[] = {
 	{ "USE_TENSORPIPE=1", "needs nothing: it follows USE_DISTRIBUTED", NULL, "USE_TENSORPIPE" },
 	{ "USE_FBGEMM=1, USE_FBGEMM_GENAI=1",
 	  "on arm64 FBGEMM is left out whatever is said, and its generative part has no kernels "
-	  "for "
-	  "compute capability 12.x",
+	  "for compute capability 12.x",
 	  "USE_FBGEMM=0", "USE_FBGEMM_GENAI" },
 	{ "TORCH_CUDA_ARCH_LIST=\"12.0;12.1\"",
 	  "compiles everything twice: code for 12.0 runs on 12.1, and code for 12.1 is wanted "
@@ -241,8 +240,7 @@ const struct dead_flag dead_flags[] = {
 	  "TORCH_CUDA_ARCH_LIST=12.1", NULL },
 	{ "TORCH_NVCC_FLAGS=\"-gencode=arch=compute_121,code=sm_121 ...\"",
 	  "adds a target behind the back of TORCH_CUDA_ARCH_LIST: kernels are compiled once more, "
-	  "and "
-	  "what PyTorch asks of the list gives another answer",
+	  "and what PyTorch asks of the list gives another answer",
 	  "TORCH_CUDA_ARCH_LIST", "TORCH_NVCC_FLAGS" },
 	{ "NVCC_FLAGS_EXTRA=-\"gencode;arch=...\"",
 	  "a misplaced quote, and nothing reads the variable from the environment", NULL,

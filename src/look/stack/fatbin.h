@@ -49,4 +49,10 @@ int fatbin_search(struct input *in, uint64_t at, uint64_t size, const struct fat
 int fatbin_head(struct input *in, const struct fatbin_entry *entry, unsigned char *out, size_t n,
 		size_t *got);
 
+/*
+ * Unpacks up to n bytes. *got gets how many there are, which is less than n at the end of the data
+ * or of `packed`. -EBADMSG for what no packer makes.
+ */
+int lz4_head(const unsigned char *packed, size_t size, unsigned char *out, size_t n, size_t *got);
+
 #endif

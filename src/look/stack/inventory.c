@@ -8,7 +8,7 @@
 #include "look/stack/inventory.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "look/stack/ld_cache.h"
+#include "look/stack/elf.h"
 
 size_t take_place(struct take *t, enum place_kind kind, const char *path)
 {
@@ -23,7 +23,8 @@ size_t take_place(struct take *t, enum place_kind kind, const char *path)
 	return v->n_places++;
 }
 
-struct stack_item *take_item(struct take *t, enum component c, size_t place, const char *path)
+static struct stack_item *take_item(struct take *t, enum component c, size_t place,
+				    const char *path)
 {
 	struct inventory *v = t->out;
 
@@ -222,28 +223,6 @@ static void take_code(struct take *t, struct stack_item *item)
 		if (!item->soname == (strchr(*p, '/') || !row->soname))
 			scan_pattern(t, item, base, *p);
 	code_sort(&item->code.codes);
-}
-
-int inventory_take(struct arena *a, const struct stack_root *root,
-		   const struct inventory_options *how, struct inventory *out, struct err *e)
-{
-	struct take t = { a, root, how, out };
-	int code;
-
-	*out = (struct inventory){ 0 };
-	take_system(&t);
-	take_toolkits(&t);
-	code = take_python(&t, e);
-	if (code)
-		return code;
-	for (size_t i = 0; i < out->n_items; i++) {
-		take_version(&t, &out->items[i]);
-		if (how->deep && out->items[i].soname)
-			take_said(&t, &out->items[i]);
-		if (root->contents)
-			take_code(&t, &out->items[i]);
-	}
-	return 0;
 }
 
 /* Python environments: found in the usual places, read from their dist-info folders. */
@@ -461,7 +440,8 @@ static void take_named_by(struct take *t, const char *variable)
 		take_env(t, said.text);
 }
 
-int take_python(struct take *t, struct err *e)
+/* All Python environments of `how`, and those in the usual places. */
+static int take_python(struct take *t, struct err *e)
 {
 	static const char *const usual[] = { "/usr", "/usr/local", "/opt/conda", "/opt/venv",
 					     "/root/.venv" };
@@ -481,5 +461,27 @@ int take_python(struct take *t, struct err *e)
 	take_named_by(t, "CONDA_PREFIX");
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		take_env(t, usual[i]);
+	return 0;
+}
+
+int inventory_take(struct arena *a, const struct stack_root *root,
+		   const struct inventory_options *how, struct inventory *out, struct err *e)
+{
+	struct take t = { a, root, how, out };
+	int code;
+
+	*out = (struct inventory){ 0 };
+	take_system(&t);
+	take_toolkits(&t);
+	code = take_python(&t, e);
+	if (code)
+		return code;
+	for (size_t i = 0; i < out->n_items; i++) {
+		take_version(&t, &out->items[i]);
+		if (how->deep && out->items[i].soname)
+			take_said(&t, &out->items[i]);
+		if (root->contents)
+			take_code(&t, &out->items[i]);
+	}
 	return 0;
 }

@@ -6,8 +6,16 @@
 #include "look/stack/judge.h"
 #include "base/text.h"
 
-struct stack_finding *judge_add(struct judge *j, const char *id, const char *title,
-				const char *target, enum verdict_kind verdict)
+struct judge {
+	struct arena *a;
+	const struct stack_ask *ask;
+	const struct inventory *inv;
+	struct stack_findings *out;
+};
+
+/* A new finding, filled by the caller; valid until the next one. */
+static struct stack_finding *judge_add(struct judge *j, const char *id, const char *title,
+				       const char *target, enum verdict_kind verdict)
 {
 	struct stack_findings *f = j->out;
 
@@ -18,20 +26,22 @@ struct stack_finding *judge_add(struct judge *j, const char *id, const char *tit
 	return &f->items[f->n++];
 }
 
-const char *judge_place(struct judge *j, const struct stack_place *p)
+static const char *judge_place(struct judge *j, const struct stack_place *p)
 {
 	if (p->kind == PLACE_SYSTEM)
 		return "system";
 	return p->kind == PLACE_TOOLKIT ? arena_printf(j->a, "toolkit %s", p->path) : p->path;
 }
 
-const char *judge_target(struct judge *j, const struct stack_item *item)
+/* "system", "toolkit /usr/local/cuda-13.0", "/opt/venv" */
+static const char *judge_target(struct judge *j, const struct stack_item *item)
 {
 	return arena_printf(j->a, "%s: %s", judge_place(j, &j->inv->places[item->place]),
 			    components[item->c].name);
 }
 
-unsigned judge_driver_cuda(const struct judge *j)
+/* 1300 for a driver of CUDA 13.0; 0: not seen. */
+static unsigned judge_driver_cuda(const struct judge *j)
 {
 	long long v = fact_or(&j->ask->m->gpu.cuda_driver, 0);
 
@@ -39,7 +49,7 @@ unsigned judge_driver_cuda(const struct judge *j)
 }
 
 /* The open modules begin with Turing; 580 is the last branch for what came before. */
-const char *judge_driver_package(const struct judge *j)
+static const char *judge_driver_package(const struct judge *j)
 {
 	for (size_t i = 0; i < j->ask->how->n_gpus; i++)
 		if (j->ask->how->gpus[i].sm < 75)
@@ -47,7 +57,8 @@ const char *judge_driver_package(const struct judge *j)
 	return "nvidia-driver-580-open";
 }
 
-bool judge_spark(const struct judge *j)
+/* GB10, by platform or by the GPU that is asked about. */
+static bool judge_spark(const struct judge *j)
 {
 	if (fact_is(&j->ask->m->platform.kind, "dgx-spark"))
 		return true;
@@ -55,16 +66,6 @@ bool judge_spark(const struct judge *j)
 		if (j->ask->how->gpus[i].sm == 121)
 			return true;
 	return false;
-}
-
-/* The CUDA major that packages are wanted for: the environment's, else the driver's. */
-static int wanted_cuda(const struct judge *j, const struct stack_place *p)
-{
-	unsigned driver = judge_driver_cuda(j) / 100;
-
-	if (p && p->torch_cuda && *p->torch_cuda)
-		return (int)strtol(p->torch_cuda, NULL, 10);
-	return driver ? (int)driver : 13;
 }
 
 /* The one "%d" of the component table, or none. */
@@ -88,53 +89,6 @@ static const char *pip_name(struct judge *j, enum component c, int cuda)
 	return for_cuda(j, name, cuda);
 }
 
-const char *judge_command(struct judge *j, enum component c, const struct stack_place *p,
-			  const char *at_least)
-{
-	const struct component_row *row = &components[c];
-	const struct software *s = &j->ask->m->software;
-	int cuda = wanted_cuda(j, p);
-
-	if (p && p->kind == PLACE_PYTHON && row->pip)
-		return arena_printf(
-			j->a, "%s -m pip install --upgrade '%s%s%s'",
-			p->has_python ? arena_printf(j->a, "%s/bin/python", p->path) : "python3",
-			pip_name(j, c, cuda), at_least ? ">=" : "", at_least ? at_least : "");
-	if (!row->apt && row->pip && !p)
-		return arena_printf(j->a, "python3 -m pip install '%s'", pip_name(j, c, cuda));
-	if (row->apt && (fact_is(&s->os_id, "ubuntu") || fact_is(&s->os_id, "debian")))
-		return arena_printf(j->a, "sudo apt-get install %s", for_cuda(j, row->apt, cuda));
-	return NULL;
-}
-
-static void count_missing(struct judge *j)
-{
-	for (size_t c = 0; c < COMPONENTS; c++) {
-		struct stack_finding *f;
-		size_t i = 0;
-
-		while (i < j->inv->n_items && j->inv->items[i].c != c)
-			i++;
-		if (i < j->inv->n_items)
-			continue;
-		if (!j->inv->system_seen && components[c].soname) {
-			f = judge_add(j, "stack.installed", "Installed", components[c].name,
-				      VERDICT_UNKNOWN);
-			f->reason = j->inv->system_why;
-		} else {
-			f = judge_add(j, "stack.installed", "Installed", components[c].name,
-				      VERDICT_NA);
-			f->reason = arena_printf(j->a, "not installed: %s", components[c].why);
-			f->command = judge_command(j, (enum component)c, NULL, NULL);
-		}
-		if (c == COMPONENT_CUFILE && judge_spark(j)) {
-			f->reason = "not installed, and of no use here: GPU and CPU share one "
-				    "memory, so plain direct reads are as direct";
-			f->command = NULL;
-		}
-	}
-}
-
 static int by_gravity(const void *a, const void *b)
 {
 	static const int order[] = {
@@ -151,58 +105,10 @@ static int by_gravity(const void *a, const void *b)
 	return id ? id : str_natural(x->target, y->target);
 }
 
-void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_findings *out)
-{
-	struct judge j = { a, ask, ask->inv, out };
-
-	*out = (struct stack_findings){ 0 };
-	judge_system(&j);
-	judge_code(&j);
-	judge_partners(&j);
-	judge_python(&j);
-	count_missing(&j);
-	for (size_t i = 0; i < out->n; i++)
-		out->count[out->items[i].verdict]++;
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), by_gravity);
-}
-
 /* Rules: versions that several machines or several libraries of one process have to agree on. */
 
 /* NVIDIA's playbooks for several DGX Sparks start with 2.28.3. */
 static const char nccl_spark[] = "2.28.3";
-
-static void nccl_version(struct judge *j, const struct stack_item *item)
-{
-	const char *version = item->said ? item->said : item->version;
-	const struct stack_place *p = &j->inv->places[item->place];
-	struct stack_finding *f;
-	bool good;
-
-	if (!judge_spark(j)) {
-		f = judge_add(j, "stack.nccl-version", "NCCL for several machines",
-			      judge_target(j, item), VERDICT_NA);
-		f->current = version;
-		f->reason = "only DGX Spark needs a newer NCCL than it was shipped with";
-		f->from = item->path;
-		return;
-	}
-	good = version && version_compare(version, nccl_spark) >= 0;
-	f = judge_add(j, "stack.nccl-version", "NCCL for several machines", judge_target(j, item),
-		      !version ? VERDICT_UNKNOWN
-		      : good   ? VERDICT_PASS
-			       : VERDICT_FAIL);
-	f->current = version;
-	f->wanted = "2.28.3 or newer";
-	f->serious = true;
-	f->from = item->path;
-	f->source = "NVIDIA's playbooks for connected DGX Sparks";
-	f->reason = !version ? "its version could not be seen; --deep loads it and asks"
-		    : good   ? "new enough for several DGX Sparks"
-			     : "collectives between DGX Sparks need 2.28.3";
-	if (!good)
-		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
-}
 
 /* What the file is called and what it is when it is loaded. */
 static void loaded(struct judge *j, const struct stack_item *item)
@@ -237,50 +143,6 @@ static bool rivals(const struct inventory *v, const struct stack_item *a,
 	return a->c == b->c && a->soname && b->soname && strcmp(a->soname, b->soname) == 0 &&
 	       a->version && b->version && version_compare(a->version, b->version) != 0 &&
 	       v->places[a->place].kind == PLACE_PYTHON && v->places[b->place].kind == PLACE_SYSTEM;
-}
-
-static void one_version(struct judge *j, const struct stack_item *item)
-{
-	const struct stack_item *other = NULL;
-	struct stack_finding *f;
-
-	if (j->inv->places[item->place].kind != PLACE_PYTHON || !item->soname)
-		return;
-	for (size_t i = 0; i < j->inv->n_items && !other; i++)
-		if (rivals(j->inv, item, &j->inv->items[i]))
-			other = &j->inv->items[i];
-	f = judge_add(j, "stack.one-version", "One version in a process", judge_target(j, item),
-		      other ? VERDICT_FAIL : VERDICT_PASS);
-	f->current = item->version;
-	f->from = item->path;
-	if (!other) {
-		f->reason = "the loader knows no other version of it";
-		return;
-	}
-	f->wanted = other->version;
-	f->reason =
-		arena_printf(j->a,
-			     "the system has %s %s (%s): what is loaded first, or LD_LIBRARY_PATH, "
-			     "decides which one a process gets",
-			     components[item->c].name, other->version, other->path);
-	/* The older of the two is to be renewed. */
-	if (version_compare(item->version, other->version) > 0)
-		f->command = judge_command(j, item->c, &j->inv->places[other->place], NULL);
-	else
-		f->command =
-			judge_command(j, item->c, &j->inv->places[item->place], other->version);
-}
-
-void judge_partners(struct judge *j)
-{
-	for (size_t i = 0; i < j->inv->n_items; i++) {
-		const struct stack_item *item = &j->inv->items[i];
-
-		if (item->c == COMPONENT_NCCL)
-			nccl_version(j, item);
-		loaded(j, item);
-		one_version(j, item);
-	}
 }
 
 /* Rules: each Python environment for itself. */
@@ -337,6 +199,193 @@ static void pins(struct judge *j, const struct stack_place *p, const struct dist
 			j->a, "%s -m pip install --force-reinstall '%s==%s'",
 			p->has_python ? arena_printf(j->a, "%s/bin/python", p->path) : "python3",
 			d->name, d->version);
+}
+
+/* Rules: the driver and the toolkits against the GPU, and the GPU code of every library. */
+
+/* "13.0.1" -> 1300; 0 when it is none. */
+static unsigned cuda_number(const char *version)
+{
+	char *end;
+	unsigned long major = version ? strtoul(version, &end, 10) : 0, minor = 0;
+
+	if (!major || major > 99)
+		return 0;
+	if (*end == '.')
+		minor = strtoul(end + 1, NULL, 10);
+	return (unsigned)(major * 100 + (minor < 10 ? minor * 10 : 99));
+}
+
+static const char *cuda_text(struct judge *j, unsigned v)
+{
+	return arena_printf(j->a, "%u.%u", v / 100, v / 10 % 10);
+}
+
+static void driver(struct judge *j)
+{
+	const struct gpus *g = &j->ask->m->gpu;
+	unsigned cuda = judge_driver_cuda(j);
+	struct stack_finding *f;
+
+	if (!seen_ok(&g->driver.f)) {
+		bool absent = g->driver.f.seen == SEEN_ABSENT;
+
+		f = judge_add(j, "stack.driver", "NVIDIA driver", "system",
+			      absent ? VERDICT_NA : VERDICT_UNKNOWN);
+		f->reason = absent ? "no NVIDIA driver is loaded here"
+				   : "the driver's version could not be seen";
+		f->from = fact_from(j->a, &g->driver.f);
+		return;
+	}
+	f = judge_add(j, "stack.driver", "NVIDIA driver", "system", VERDICT_PASS);
+	f->current = cuda ? arena_printf(j->a, "%s (CUDA %s)", g->driver.v, cuda_text(j, cuda))
+			  : g->driver.v;
+	f->from = fact_from(j->a, &g->driver.f);
+	f->source = "CUDA release notes: minimum driver versions";
+	/* GB10 came with CUDA 13 and the 580 branch. */
+	if (judge_spark(j) && strtol(g->driver.v, NULL, 10) < 580) {
+		f->verdict = VERDICT_FAIL;
+		f->serious = true;
+		f->wanted = "580 or newer";
+		f->reason = "drivers before 580 do not know GB10";
+		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
+					  judge_driver_package(j));
+	}
+}
+
+/* The CUDA major that packages are wanted for: the environment's, else the driver's. */
+static int wanted_cuda(const struct judge *j, const struct stack_place *p)
+{
+	unsigned driver = judge_driver_cuda(j) / 100;
+
+	if (p && p->torch_cuda && *p->torch_cuda)
+		return (int)strtol(p->torch_cuda, NULL, 10);
+	return driver ? (int)driver : 13;
+}
+
+/* What installs or renews a component there; NULL when nothing is known for this system. */
+static const char *judge_command(struct judge *j, enum component c, const struct stack_place *p,
+				 const char *at_least)
+{
+	const struct component_row *row = &components[c];
+	const struct software *s = &j->ask->m->software;
+	int cuda = wanted_cuda(j, p);
+
+	if (p && p->kind == PLACE_PYTHON && row->pip)
+		return arena_printf(
+			j->a, "%s -m pip install --upgrade '%s%s%s'",
+			p->has_python ? arena_printf(j->a, "%s/bin/python", p->path) : "python3",
+			pip_name(j, c, cuda), at_least ? ">=" : "", at_least ? at_least : "");
+	if (!row->apt && row->pip && !p)
+		return arena_printf(j->a, "python3 -m pip install '%s'", pip_name(j, c, cuda));
+	if (row->apt && (fact_is(&s->os_id, "ubuntu") || fact_is(&s->os_id, "debian")))
+		return arena_printf(j->a, "sudo apt-get install %s", for_cuda(j, row->apt, cuda));
+	return NULL;
+}
+
+static void count_missing(struct judge *j)
+{
+	for (size_t c = 0; c < COMPONENTS; c++) {
+		struct stack_finding *f;
+		size_t i = 0;
+
+		while (i < j->inv->n_items && j->inv->items[i].c != c)
+			i++;
+		if (i < j->inv->n_items)
+			continue;
+		if (!j->inv->system_seen && components[c].soname) {
+			f = judge_add(j, "stack.installed", "Installed", components[c].name,
+				      VERDICT_UNKNOWN);
+			f->reason = j->inv->system_why;
+		} else {
+			f = judge_add(j, "stack.installed", "Installed", components[c].name,
+				      VERDICT_NA);
+			f->reason = arena_printf(j->a, "not installed: %s", components[c].why);
+			f->command = judge_command(j, (enum component)c, NULL, NULL);
+		}
+		if (c == COMPONENT_CUFILE && judge_spark(j)) {
+			f->reason = "not installed, and of no use here: GPU and CPU share one "
+				    "memory, so plain direct reads are as direct";
+			f->command = NULL;
+		}
+	}
+}
+
+static void nccl_version(struct judge *j, const struct stack_item *item)
+{
+	const char *version = item->said ? item->said : item->version;
+	const struct stack_place *p = &j->inv->places[item->place];
+	struct stack_finding *f;
+	bool good;
+
+	if (!judge_spark(j)) {
+		f = judge_add(j, "stack.nccl-version", "NCCL for several machines",
+			      judge_target(j, item), VERDICT_NA);
+		f->current = version;
+		f->reason = "only DGX Spark needs a newer NCCL than it was shipped with";
+		f->from = item->path;
+		return;
+	}
+	good = version && version_compare(version, nccl_spark) >= 0;
+	f = judge_add(j, "stack.nccl-version", "NCCL for several machines", judge_target(j, item),
+		      !version ? VERDICT_UNKNOWN
+		      : good   ? VERDICT_PASS
+			       : VERDICT_FAIL);
+	f->current = version;
+	f->wanted = "2.28.3 or newer";
+	f->serious = true;
+	f->from = item->path;
+	f->source = "NVIDIA's playbooks for connected DGX Sparks";
+	f->reason = !version ? "its version could not be seen; --deep loads it and asks"
+		    : good   ? "new enough for several DGX Sparks"
+			     : "collectives between DGX Sparks need 2.28.3";
+	if (!good)
+		f->command = judge_command(j, COMPONENT_NCCL, p, nccl_spark);
+}
+
+static void one_version(struct judge *j, const struct stack_item *item)
+{
+	const struct stack_item *other = NULL;
+	struct stack_finding *f;
+
+	if (j->inv->places[item->place].kind != PLACE_PYTHON || !item->soname)
+		return;
+	for (size_t i = 0; i < j->inv->n_items && !other; i++)
+		if (rivals(j->inv, item, &j->inv->items[i]))
+			other = &j->inv->items[i];
+	f = judge_add(j, "stack.one-version", "One version in a process", judge_target(j, item),
+		      other ? VERDICT_FAIL : VERDICT_PASS);
+	f->current = item->version;
+	f->from = item->path;
+	if (!other) {
+		f->reason = "the loader knows no other version of it";
+		return;
+	}
+	f->wanted = other->version;
+	f->reason =
+		arena_printf(j->a,
+			     "the system has %s %s (%s): what is loaded first, or LD_LIBRARY_PATH, "
+			     "decides which one a process gets",
+			     components[item->c].name, other->version, other->path);
+	/* The older of the two is to be renewed. */
+	if (version_compare(item->version, other->version) > 0)
+		f->command = judge_command(j, item->c, &j->inv->places[other->place], NULL);
+	else
+		f->command =
+			judge_command(j, item->c, &j->inv->places[item->place], other->version);
+}
+
+/* what has to fit together */
+static void judge_partners(struct judge *j)
+{
+	for (size_t i = 0; i < j->inv->n_items; i++) {
+		const struct stack_item *item = &j->inv->items[i];
+
+		if (item->c == COMPONENT_NCCL)
+			nccl_version(j, item);
+		loaded(j, item);
+		one_version(j, item);
+	}
 }
 
 static void torch(struct judge *j, const struct stack_place *p)
@@ -414,7 +463,8 @@ static void triton(struct judge *j, const struct stack_place *p, unsigned sm)
 		f->command = judge_command(j, COMPONENT_TRITON, p, NULL);
 }
 
-void judge_python(struct judge *j)
+/* each environment */
+static void judge_python(struct judge *j)
 {
 	for (size_t i = 0; i < j->inv->n_places; i++) {
 		const struct stack_place *p = &j->inv->places[i];
@@ -429,58 +479,6 @@ void judge_python(struct judge *j)
 		for (size_t g = 0; g < j->ask->how->n_gpus; g++)
 			if (place_dist(p, "triton"))
 				triton(j, p, j->ask->how->gpus[g].sm);
-	}
-}
-
-/* Rules: the driver and the toolkits against the GPU, and the GPU code of every library. */
-
-/* "13.0.1" -> 1300; 0 when it is none. */
-static unsigned cuda_number(const char *version)
-{
-	char *end;
-	unsigned long major = version ? strtoul(version, &end, 10) : 0, minor = 0;
-
-	if (!major || major > 99)
-		return 0;
-	if (*end == '.')
-		minor = strtoul(end + 1, NULL, 10);
-	return (unsigned)(major * 100 + (minor < 10 ? minor * 10 : 99));
-}
-
-static const char *cuda_text(struct judge *j, unsigned v)
-{
-	return arena_printf(j->a, "%u.%u", v / 100, v / 10 % 10);
-}
-
-static void driver(struct judge *j)
-{
-	const struct gpus *g = &j->ask->m->gpu;
-	unsigned cuda = judge_driver_cuda(j);
-	struct stack_finding *f;
-
-	if (!seen_ok(&g->driver.f)) {
-		bool absent = g->driver.f.seen == SEEN_ABSENT;
-
-		f = judge_add(j, "stack.driver", "NVIDIA driver", "system",
-			      absent ? VERDICT_NA : VERDICT_UNKNOWN);
-		f->reason = absent ? "no NVIDIA driver is loaded here"
-				   : "the driver's version could not be seen";
-		f->from = fact_from(j->a, &g->driver.f);
-		return;
-	}
-	f = judge_add(j, "stack.driver", "NVIDIA driver", "system", VERDICT_PASS);
-	f->current = cuda ? arena_printf(j->a, "%s (CUDA %s)", g->driver.v, cuda_text(j, cuda))
-			  : g->driver.v;
-	f->from = fact_from(j->a, &g->driver.f);
-	f->source = "CUDA release notes: minimum driver versions";
-	/* GB10 came with CUDA 13 and the 580 branch. */
-	if (judge_spark(j) && strtol(g->driver.v, NULL, 10) < 580) {
-		f->verdict = VERDICT_FAIL;
-		f->serious = true;
-		f->wanted = "580 or newer";
-		f->reason = "drivers before 580 do not know GB10";
-		f->command = arena_printf(j->a, "sudo apt-get update && sudo apt-get install %s",
-					  judge_driver_package(j));
 	}
 }
 
@@ -517,7 +515,8 @@ static void toolkit_for_gpu(struct judge *j, const struct stack_place *p, unsign
 	}
 }
 
-void judge_system(struct judge *j)
+/* driver, toolkits */
+static void judge_system(struct judge *j)
 {
 	driver(j);
 	for (size_t i = 0; i < j->inv->n_places; i++)
@@ -560,9 +559,8 @@ static void code_for_gpu(struct judge *j, const struct stack_item *item,
 		f->reason = arena_printf(j->a, "nothing in it runs on sm_%u", gpu->sm);
 	else if (answer == CODE_JIT)
 		f->reason = arena_printf(j->a,
-					 "the driver compiles %s at the first start on "
-					 "sm_%u, which takes minutes and lacks what is "
-					 "tuned for it",
+					 "the driver compiles %s at the first start on sm_%u, "
+					 "which takes minutes and lacks what is tuned for it",
 					 code_name(j->a, by), gpu->sm);
 	else
 		f->reason = arena_printf(j->a, "%s runs on sm_%u %s", code_name(j->a, by), gpu->sm,
@@ -572,7 +570,8 @@ static void code_for_gpu(struct judge *j, const struct stack_item *item,
 		f->command = judge_command(j, item->c, &j->inv->places[item->place], NULL);
 }
 
-void judge_code(struct judge *j)
+/* GPU code of each library */
+static void judge_code(struct judge *j)
 {
 	for (size_t i = 0; i < j->inv->n_items; i++) {
 		const struct stack_item *item = &j->inv->items[i];
@@ -589,4 +588,20 @@ void judge_code(struct judge *j)
 		for (size_t g = 0; g < j->ask->how->n_gpus && item->scanned; g++)
 			code_for_gpu(j, item, &j->ask->how->gpus[g]);
 	}
+}
+
+void stack_judge(struct arena *a, const struct stack_ask *ask, struct stack_findings *out)
+{
+	struct judge j = { a, ask, ask->inv, out };
+
+	*out = (struct stack_findings){ 0 };
+	judge_system(&j);
+	judge_code(&j);
+	judge_partners(&j);
+	judge_python(&j);
+	count_missing(&j);
+	for (size_t i = 0; i < out->n; i++)
+		out->count[out->items[i].verdict]++;
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), by_gravity);
 }

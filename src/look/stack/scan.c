@@ -79,6 +79,205 @@ static void on_container(void *ctx)
 	best_reset(c);
 }
 
+/* One wrapper a container that the runtime knows by name; in object files their number alone. */
+static int count_wrappers(struct scanner *c, const struct elf_section *s)
+{
+	unsigned char w[WRAPPER];
+	int code = 0;
+
+	if (s->size / WRAPPER > WRAPPERS_MAX)
+		return 0;
+	for (uint64_t at = 0; at + WRAPPER <= s->size && !code; at += WRAPPER) {
+		code = input_read(c->in, s->at + at, w, sizeof(w));
+		c->s->registered += !code && le32(w) == WRAPPER_MAGIC;
+	}
+	return code;
+}
+
+static void fail(struct scanner *c, int code, const struct err *e)
+{
+	if (c->s->error)
+		return;
+	c->s->error = e->text[0] ? arena_strdup(c->a, e->text) : strerror(-code);
+}
+
+/* Fills out, whatever the file is like; what went wrong is in it. Texts live in a. */
+static void scan_file(struct arena *a, const char *path, const struct scan_options *how,
+		      struct scan *out)
+{
+	struct input_file f;
+	struct err e = { 0 };
+
+	if (input_open(&f, path, &e)) {
+		*out = (struct scan){ .path = path, .error = arena_strdup(a, e.text) };
+		return;
+	}
+	scan_input(a, &f.in, path, how, out);
+	input_close(&f);
+}
+
+/* Targets as cubins and PTX name them, and whether a fat binary's headers tell the truth. */
+
+enum { EMPTY_MAX = 2048, CUBIN_HEAD = 64, ABI_OLD = 7, FLAG_A_OLD = 0x800, FLAG_A = 0x8 };
+
+/*
+ * Since ABI 8 the target is the second byte, before the first. The flag for "a" is set where the
+ * code uses what only that target has; a cubin without it need not run elsewhere.
+ */
+static void cubin_target(unsigned abi, uint32_t flags, unsigned *sm, char *suffix)
+{
+	if (abi <= ABI_OLD) {
+		*sm = flags & 0xff;
+		*suffix = flags & FLAG_A_OLD ? 'a' : '\0';
+	} else {
+		*sm = flags >> 8 & 0xff;
+		*suffix = flags & FLAG_A ? 'a' : '\0';
+	}
+}
+
+/* The value of a directive at the begin of a line: ".target sm_121a". */
+static const char *directive(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	while (text) {
+		while (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')
+			text++;
+		if (strncmp(text, name, n) == 0 && isblank((unsigned char)text[n]))
+			return text + n + 1;
+		text = strchr(text, '\n');
+	}
+	return NULL;
+}
+
+static unsigned digits(const char **p)
+{
+	unsigned v = 0;
+
+	for (int i = 0; i < 4 && isdigit((unsigned char)**p); i++)
+		v = v * 10 + (unsigned)(*(*p)++ - '0');
+	return v;
+}
+
+/* -EINVAL when text does not begin like PTX. ptx: 90 for ".version 9.0". */
+static int ptx_target(const char *text, unsigned *sm, char *suffix, unsigned *ptx)
+{
+	const char *version = directive(text, ".version"), *target = directive(text, ".target");
+	unsigned major;
+
+	if (!version || !target)
+		return -EINVAL;
+	while (isblank((unsigned char)*version))
+		version++;
+	while (isblank((unsigned char)*target))
+		target++;
+	major = digits(&version);
+	if (!major || *version++ != '.' || strncmp(target, "sm_", 3) != 0)
+		return -EINVAL;
+	*ptx = major * 10 + digits(&version);
+	target += 3;
+	*sm = digits(&target);
+	*suffix = *target == 'a' || *target == 'f' ? *target : '\0';
+	return *sm >= 10 && *sm <= 999 ? 0 : -EINVAL;
+}
+
+static int scan_ptx(struct scanner *c, struct input *in, bool *is)
+{
+	char text[PTX_HEAD + 1];
+	size_t n = in->size < PTX_HEAD ? (size_t)in->size : PTX_HEAD;
+	struct gpu_code code_of = { .kind = CODE_PTX, .n = 1, .size = in->size };
+	int code = input_read(in, 0, text, n);
+
+	text[code ? 0 : n] = '\0';
+	*is = !code && ptx_target(text, &code_of.sm, &code_of.suffix, &code_of.ptx) == 0;
+	if (*is) {
+		c->s->kind = SCAN_PTX;
+		best_reset(c);
+		add_code(c, &code_of);
+		on_container(c);
+	}
+	return code;
+}
+
+static int compare_cubin(struct arena *a, const unsigned char *head, size_t n,
+			 const struct fatbin_entry *entry, const char **why)
+{
+	unsigned sm;
+	char suffix;
+
+	if (n < CUBIN_HEAD || memcmp(head, "\177ELF", 4) != 0 || le16(head + 18) != ELF_CUDA) {
+		*why = "an entry that is called a cubin is none";
+		return -EBADMSG;
+	}
+	cubin_target(head[8], le32(head + 48), &sm, &suffix);
+	/* 'a' in the entry alone is usual: see cubin_target. */
+	if (sm != entry->code.sm || (suffix && suffix != entry->code.suffix)) {
+		*why = arena_printf(a, "an entry for sm_%u%.1s holds a cubin for sm_%u%.1s",
+				    entry->code.sm, &entry->code.suffix, sm, &suffix);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+static int compare_ptx(struct arena *a, const char *head, const struct fatbin_entry *entry,
+		       const char **why)
+{
+	unsigned sm, ptx;
+	char suffix;
+
+	if (ptx_target(head, &sm, &suffix, &ptx)) {
+		*why = "an entry that is called PTX is none";
+		return -EBADMSG;
+	}
+	if (sm != entry->code.sm || suffix != entry->code.suffix || ptx != entry->code.ptx) {
+		*why = arena_printf(a,
+				    "an entry for compute_%u%.1s, PTX %u.%u holds compute_%u%.1s, "
+				    "PTX %u.%u",
+				    entry->code.sm, &entry->code.suffix, entry->code.ptx / 10,
+				    entry->code.ptx % 10, sm, &suffix, ptx / 10, ptx % 10);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+/*
+ * Unpacks the head of an entry and compares it with the entry's header. 0: they agree; -ENOTSUP:
+ * such code says nothing of itself; anything else: they do not, or it cannot be unpacked, and *why
+ * says so.
+ */
+static int head_compare(struct arena *a, struct input *in, const struct fatbin_entry *entry,
+			const char **why)
+{
+	char head[PTX_HEAD + 1];
+	size_t n = entry->code.kind == CODE_PTX ? PTX_HEAD : CUBIN_HEAD, got = 0;
+	int code;
+
+	if (entry->code.kind != CODE_PTX && entry->code.kind != CODE_CUBIN)
+		return -ENOTSUP;
+	code = fatbin_head(in, entry, (unsigned char *)head, n, &got);
+	if (code) {
+		*why = code == -ELIBACC ? "an entry cannot be unpacked: libzstd is not installed"
+					: "an entry cannot be unpacked";
+		return code;
+	}
+	head[got] = '\0';
+	if (entry->code.kind == CODE_PTX)
+		return compare_ptx(a, head, entry, why);
+	return compare_cubin(a, (const unsigned char *)head, got, entry, why);
+}
+
+/* True for a cubin without any kernel. Only small ones are looked into: a kernel takes room. */
+static bool head_empty(struct input *in, const struct fatbin_entry *entry)
+{
+	unsigned char head[EMPTY_MAX];
+	size_t got = 0;
+
+	return entry->code.kind == CODE_CUBIN && entry->unpacked_size <= EMPTY_MAX &&
+	       fatbin_head(in, entry, head, sizeof(head), &got) == 0 &&
+	       got == entry->unpacked_size && !memmem(head, got, ".text.", 6) &&
+	       !memmem(head, got, ".nv.global", 10) && !memmem(head, got, ".nv.constant", 12);
+}
+
 static void on_entry(void *ctx, struct input *in, const struct fatbin_entry *entry)
 {
 	struct scanner *c = ctx;
@@ -121,21 +320,6 @@ static int search(struct scanner *c, const struct elf_section *s)
 	return code;
 }
 
-/* One wrapper a container that the runtime knows by name; in object files their number alone. */
-static int count_wrappers(struct scanner *c, const struct elf_section *s)
-{
-	unsigned char w[WRAPPER];
-	int code = 0;
-
-	if (s->size / WRAPPER > WRAPPERS_MAX)
-		return 0;
-	for (uint64_t at = 0; at + WRAPPER <= s->size && !code; at += WRAPPER) {
-		code = input_read(c->in, s->at + at, w, sizeof(w));
-		c->s->registered += !code && le32(w) == WRAPPER_MAGIC;
-	}
-	return code;
-}
-
 static int on_section(void *ctx, const struct elf_section *s)
 {
 	struct scanner *c = ctx;
@@ -147,13 +331,6 @@ static int on_section(void *ctx, const struct elf_section *s)
 	if (s->type == PROGBITS && (s->flags & ALLOC) && !(s->flags & EXEC) && s->size >= LEAST)
 		return search(c, s);
 	return 0;
-}
-
-static void fail(struct scanner *c, int code, const struct err *e)
-{
-	if (c->s->error)
-		return;
-	c->s->error = e->text[0] ? arena_strdup(c->a, e->text) : strerror(-code);
 }
 
 static int scan_elf(struct scanner *c, struct input *in, struct err *e)
@@ -205,24 +382,6 @@ static int scan_archive(struct scanner *c, struct input *in, struct err *e)
 	return archive_each(in, on_member, c, e);
 }
 
-static int scan_ptx(struct scanner *c, struct input *in, bool *is)
-{
-	char text[PTX_HEAD + 1];
-	size_t n = in->size < PTX_HEAD ? (size_t)in->size : PTX_HEAD;
-	struct gpu_code code_of = { .kind = CODE_PTX, .n = 1, .size = in->size };
-	int code = input_read(in, 0, text, n);
-
-	text[code ? 0 : n] = '\0';
-	*is = !code && ptx_target(text, &code_of.sm, &code_of.suffix, &code_of.ptx) == 0;
-	if (*is) {
-		c->s->kind = SCAN_PTX;
-		best_reset(c);
-		add_code(c, &code_of);
-		on_container(c);
-	}
-	return code;
-}
-
 static int scan_by_magic(struct scanner *c, struct input *in, const char *name, struct err *e)
 {
 	unsigned char magic[8] = { 0 };
@@ -267,156 +426,6 @@ void scan_input(struct arena *a, struct input *in, const char *name, const struc
 	if (code)
 		fail(&c, code, &e);
 	code_sort(&out->codes);
-}
-
-void scan_file(struct arena *a, const char *path, const struct scan_options *how, struct scan *out)
-{
-	struct input_file f;
-	struct err e = { 0 };
-
-	if (input_open(&f, path, &e)) {
-		*out = (struct scan){ .path = path, .error = arena_strdup(a, e.text) };
-		return;
-	}
-	scan_input(a, &f.in, path, how, out);
-	input_close(&f);
-}
-
-/* Targets as cubins and PTX name them, and whether a fat binary's headers tell the truth. */
-
-enum { EMPTY_MAX = 2048, CUBIN_HEAD = 64, ABI_OLD = 7, FLAG_A_OLD = 0x800, FLAG_A = 0x8 };
-
-/*
- * Since ABI 8 the target is the second byte, before the first. The flag for "a" is set where the
- * code uses what only that target has; a cubin without it need not run elsewhere.
- */
-void cubin_target(unsigned abi, uint32_t flags, unsigned *sm, char *suffix)
-{
-	if (abi <= ABI_OLD) {
-		*sm = flags & 0xff;
-		*suffix = flags & FLAG_A_OLD ? 'a' : '\0';
-	} else {
-		*sm = flags >> 8 & 0xff;
-		*suffix = flags & FLAG_A ? 'a' : '\0';
-	}
-}
-
-/* The value of a directive at the begin of a line: ".target sm_121a". */
-static const char *directive(const char *text, const char *name)
-{
-	size_t n = strlen(name);
-
-	while (text) {
-		while (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')
-			text++;
-		if (strncmp(text, name, n) == 0 && isblank((unsigned char)text[n]))
-			return text + n + 1;
-		text = strchr(text, '\n');
-	}
-	return NULL;
-}
-
-static unsigned digits(const char **p)
-{
-	unsigned v = 0;
-
-	for (int i = 0; i < 4 && isdigit((unsigned char)**p); i++)
-		v = v * 10 + (unsigned)(*(*p)++ - '0');
-	return v;
-}
-
-int ptx_target(const char *text, unsigned *sm, char *suffix, unsigned *ptx)
-{
-	const char *version = directive(text, ".version"), *target = directive(text, ".target");
-	unsigned major;
-
-	if (!version || !target)
-		return -EINVAL;
-	while (isblank((unsigned char)*version))
-		version++;
-	while (isblank((unsigned char)*target))
-		target++;
-	major = digits(&version);
-	if (!major || *version++ != '.' || strncmp(target, "sm_", 3) != 0)
-		return -EINVAL;
-	*ptx = major * 10 + digits(&version);
-	target += 3;
-	*sm = digits(&target);
-	*suffix = *target == 'a' || *target == 'f' ? *target : '\0';
-	return *sm >= 10 && *sm <= 999 ? 0 : -EINVAL;
-}
-
-static int compare_cubin(struct arena *a, const unsigned char *head, size_t n,
-			 const struct fatbin_entry *entry, const char **why)
-{
-	unsigned sm;
-	char suffix;
-
-	if (n < CUBIN_HEAD || memcmp(head, "\177ELF", 4) != 0 || le16(head + 18) != ELF_CUDA) {
-		*why = "an entry that is called a cubin is none";
-		return -EBADMSG;
-	}
-	cubin_target(head[8], le32(head + 48), &sm, &suffix);
-	/* 'a' in the entry alone is usual: see cubin_target. */
-	if (sm != entry->code.sm || (suffix && suffix != entry->code.suffix)) {
-		*why = arena_printf(a, "an entry for sm_%u%.1s holds a cubin for sm_%u%.1s",
-				    entry->code.sm, &entry->code.suffix, sm, &suffix);
-		return -EBADMSG;
-	}
-	return 0;
-}
-
-static int compare_ptx(struct arena *a, const char *head, const struct fatbin_entry *entry,
-		       const char **why)
-{
-	unsigned sm, ptx;
-	char suffix;
-
-	if (ptx_target(head, &sm, &suffix, &ptx)) {
-		*why = "an entry that is called PTX is none";
-		return -EBADMSG;
-	}
-	if (sm != entry->code.sm || suffix != entry->code.suffix || ptx != entry->code.ptx) {
-		*why = arena_printf(a,
-				    "an entry for compute_%u%.1s, PTX %u.%u holds compute_%u%.1s, "
-				    "PTX %u.%u",
-				    entry->code.sm, &entry->code.suffix, entry->code.ptx / 10,
-				    entry->code.ptx % 10, sm, &suffix, ptx / 10, ptx % 10);
-		return -EBADMSG;
-	}
-	return 0;
-}
-
-int head_compare(struct arena *a, struct input *in, const struct fatbin_entry *entry,
-		 const char **why)
-{
-	char head[PTX_HEAD + 1];
-	size_t n = entry->code.kind == CODE_PTX ? PTX_HEAD : CUBIN_HEAD, got = 0;
-	int code;
-
-	if (entry->code.kind != CODE_PTX && entry->code.kind != CODE_CUBIN)
-		return -ENOTSUP;
-	code = fatbin_head(in, entry, (unsigned char *)head, n, &got);
-	if (code) {
-		*why = code == -ELIBACC ? "an entry cannot be unpacked: libzstd is not installed"
-					: "an entry cannot be unpacked";
-		return code;
-	}
-	head[got] = '\0';
-	if (entry->code.kind == CODE_PTX)
-		return compare_ptx(a, head, entry, why);
-	return compare_cubin(a, (const unsigned char *)head, got, entry, why);
-}
-
-bool head_empty(struct input *in, const struct fatbin_entry *entry)
-{
-	unsigned char head[EMPTY_MAX];
-	size_t got = 0;
-
-	return entry->code.kind == CODE_CUBIN && entry->unpacked_size <= EMPTY_MAX &&
-	       fatbin_head(in, entry, head, sizeof(head), &got) == 0 &&
-	       got == entry->unpacked_size && !memmem(head, got, ".text.", 6) &&
-	       !memmem(head, got, ".nv.global", 10) && !memmem(head, got, ".nv.constant", 12);
 }
 
 /* A folder of libraries, several at a time. */

@@ -46,8 +46,6 @@ struct scan_options {
 	bool deep; /* unpack the head of each entry and compare */
 };
 
-/* Fills out, whatever the file is like; what went wrong is in it. Texts live in a. */
-void scan_file(struct arena *a, const char *path, const struct scan_options *how, struct scan *out);
 /* The same for an open input; name is shown. */
 void scan_input(struct arena *a, struct input *in, const char *name, const struct scan_options *how,
 		struct scan *out);
@@ -70,20 +68,5 @@ int scan_tree(struct arena *a, const char *path, const struct scan_options *how,
 
 /* .version and .target stand in the first lines of PTX. */
 enum { PTX_HEAD = 4096 };
-
-/* From the header of a cubin, by its ABI: 8 since CUDA 13, 7 before. */
-void cubin_target(unsigned abi, uint32_t flags, unsigned *sm, char *suffix);
-/* -EINVAL when text does not begin like PTX. ptx: 90 for ".version 9.0". */
-int ptx_target(const char *text, unsigned *sm, char *suffix, unsigned *ptx);
-/*
- * Unpacks the head of an entry and compares it with the entry's header. 0: they agree; -ENOTSUP:
- * such code says nothing of itself; anything else: they do not, or it cannot be unpacked, and *why
- * says so.
- */
-int head_compare(struct arena *a, struct input *in, const struct fatbin_entry *entry,
-		 const char **why);
-
-/* True for a cubin without any kernel. Only small ones are looked into: a kernel takes room. */
-bool head_empty(struct input *in, const struct fatbin_entry *entry);
 
 #endif

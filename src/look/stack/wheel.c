@@ -48,9 +48,8 @@ int wheel_name(struct arena *a, const char *file, struct wheel *out, struct err 
 	for (size_t i = 0; i < n; i++)
 		if (!sound_word(part[i]))
 			return err_set(e, -EBADMSG,
-				       "%.200s: \"%.100s\" cannot be part of a "
-				       "wheel's name",
-				       file, part[i]);
+				       "%.200s: \"%.100s\" cannot be part of a wheel's name", file,
+				       part[i]);
 	if (n == 6 && !isdigit((unsigned char)*part[2]))
 		return err_set(e, -EBADMSG, "%.200s: a build number begins with a digit", file);
 	*out = (struct wheel){ .file = arena_strdup(a, file),
@@ -252,41 +251,6 @@ static const char *without_file(struct arena *a, const char *file, const struct 
 	return str_starts(e->text, file) ? e->text : arena_printf(a, "%s: %s", file, e->text);
 }
 
-int wheel_read(struct arena *a, struct input *in, const char *file, const struct scan_options *how,
-	       struct wheel *out, struct err *e)
-{
-	struct wheel w;
-	struct zip z;
-	char *metadata, *tags;
-	int code = wheel_name(a, file, &w, e);
-
-	if (code)
-		return code;
-	code = zip_open(a, in, &z, e);
-	if (!code)
-		code = text_of(a, &z, "METADATA", &w, &metadata, e);
-	if (!code)
-		code = check_metadata(a, metadata, &w, e);
-	if (!code)
-		code = text_of(a, &z, "WHEEL", &w, &tags, e);
-	if (!code)
-		code = check_tags(a, tags, &w, e);
-	if (!code)
-		code = wheel_record(a, &z, &w, e);
-	if (code) {
-		char *text = arena_strdup(a, without_file(a, file, e));
-
-		return err_set(e, code, "%s", text);
-	}
-	w.members = z.n;
-	w.code = (struct scan){ .path = w.file, .kind = SCAN_WHEEL, .size = in->size };
-	scan_wheel(a, &z, how, &w.code);
-	if (w.code.n_problems)
-		return err_set(e, -EBADMSG, "%.200s: %.250s", w.file, w.code.problems[0]);
-	*out = w;
-	return 0;
-}
-
 /* Holding a wheel's members against its own list of them. */
 
 enum { RECORD_MAX = 1 << 24, HEAD = 20 };
@@ -410,7 +374,12 @@ static int check_member(struct arena *a, const struct zip *z, const struct zip_e
 	return note_machine(w, entry, &p, e);
 }
 
-int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct err *e)
+/*
+ * Every member against its check sum and its line in RECORD; files without a line, lines without a
+ * file and other hashes are refused. Finds the machine of the libraries on the way: two of them are
+ * refused too.
+ */
+static int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct err *e)
 {
 	const char *name = arena_printf(a, "%s-%s.dist-info/RECORD", w->name, w->version);
 	const struct zip_entry *record = zip_find(z, name);
@@ -436,4 +405,39 @@ int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct e
 			code = err_set(e, -EBADMSG, "RECORD names %.200s, which is not in it",
 				       all[i].key);
 	return code;
+}
+
+int wheel_read(struct arena *a, struct input *in, const char *file, const struct scan_options *how,
+	       struct wheel *out, struct err *e)
+{
+	struct wheel w;
+	struct zip z;
+	char *metadata, *tags;
+	int code = wheel_name(a, file, &w, e);
+
+	if (code)
+		return code;
+	code = zip_open(a, in, &z, e);
+	if (!code)
+		code = text_of(a, &z, "METADATA", &w, &metadata, e);
+	if (!code)
+		code = check_metadata(a, metadata, &w, e);
+	if (!code)
+		code = text_of(a, &z, "WHEEL", &w, &tags, e);
+	if (!code)
+		code = check_tags(a, tags, &w, e);
+	if (!code)
+		code = wheel_record(a, &z, &w, e);
+	if (code) {
+		char *text = arena_strdup(a, without_file(a, file, e));
+
+		return err_set(e, code, "%s", text);
+	}
+	w.members = z.n;
+	w.code = (struct scan){ .path = w.file, .kind = SCAN_WHEEL, .size = in->size };
+	scan_wheel(a, &z, how, &w.code);
+	if (w.code.n_problems)
+		return err_set(e, -EBADMSG, "%.200s: %.250s", w.file, w.code.problems[0]);
+	*out = w;
+	return 0;
 }

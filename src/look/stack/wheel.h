@@ -41,11 +41,4 @@ int wheel_fits(const struct wheel *w, const struct wheel_target *t, struct err *
 
 /* RECORD: the list of a wheel's files with their SHA-256. */
 
-/*
- * Every member against its check sum and its line in RECORD; files without a line, lines without a
- * file and other hashes are refused. Finds the machine of the libraries on the way: two of them are
- * refused too.
- */
-int wheel_record(struct arena *a, const struct zip *z, struct wheel *w, struct err *e);
-
 #endif

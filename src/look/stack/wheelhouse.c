@@ -23,7 +23,8 @@
 enum { MANIFEST_MAX = 1 << 24, WHEELS_MAX = 100000 };
 static const char schema[] = "gputune.wheelhouse/1";
 
-int file_sha256(struct input *in, char out[65])
+/* SHA-256 of a file's contents as hexadecimal text, 65 bytes with the NUL. */
+static int file_sha256(struct input *in, char out[65])
 {
 	enum { BLOCK = 1 << 18 };
 	uint8_t sum[crypto_hash_sha256_BYTES];
@@ -232,41 +233,6 @@ static int write_new(struct wheelhouse *h, const char *name, const char *text, s
 		    : 0;
 }
 
-int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e)
-{
-	const char *name = arena_printf(a, ".%s.%ld", WHEELHOUSE_MANIFEST, (long)getpid());
-	const char *sig = arena_printf(a, "%s.sig", name);
-	char *text, *signature;
-	json_t *j;
-	int code;
-
-	if (h->is_signed && !key)
-		return err_set(e, -EPERM, "%s is signed: changing it needs --key", h->dir);
-	j = wheelhouse_json(h);
-	text = json_dumps(j, JSON_INDENT(2));
-	json_decref(j);
-	if (!text)
-		return err_set(e, -EINVAL, "the manifest is no text");
-	code = write_new(h, name, text, e);
-	if (!code && key)
-		code = house_sign(a, text, key, &signature, e);
-	free(text);
-	if (!code && key)
-		code = write_new(h, sig, signature, e);
-	if (!code && key && renameat(h->fd, sig, h->fd, WHEELHOUSE_SIGNATURE))
-		code = err_set(e, -errno, "the signature cannot be written");
-	if (!code && renameat(h->fd, name, h->fd, WHEELHOUSE_MANIFEST))
-		code = err_set(e, -errno, "the manifest cannot be written: %s", strerror(errno));
-	if (code) {
-		unlinkat(h->fd, name, 0);
-		unlinkat(h->fd, sig, 0);
-	} else {
-		fsync(h->fd);
-		h->is_signed = key != NULL;
-	}
-	return code;
-}
-
 /* A wheel on its way into a wheelhouse: checked, copied, and the copy compared. */
 
 static const char *codes_text(struct arena *a, const struct code_set *set)
@@ -302,8 +268,8 @@ static int serves(const struct wheelhouse *h, const struct wheel *w, const struc
 		if (w->code.entries &&
 		    code_best(&w->code.codes, &how->gpus[g], NULL) == CODE_CANNOT)
 			return err_set(e, -ENOEXEC,
-				       "%.200s: none of its GPU code runs on sm_%u, "
-				       "which this wheelhouse is for (%s)",
+				       "%.200s: none of its GPU code runs on sm_%u, which this "
+				       "wheelhouse is for (%s)",
 				       w->file, how->gpus[g].sm, h->gpus);
 	return 0;
 }
@@ -517,7 +483,8 @@ static char *signature_of(struct arena *a, const struct wheelhouse *h)
 	return arena_printf(a, "%s/" WHEELHOUSE_SIGNATURE, h->dir);
 }
 
-const char *house_signer(struct arena *a, const struct wheelhouse *h, const char *signers)
+/* Who of the allowed signers (a file) signed the manifest as it was read; NULL: nobody. */
+static const char *house_signer(struct arena *a, const struct wheelhouse *h, const char *signers)
 {
 	char *sig = signature_of(a, h), *allowed = arena_strdup(a, signers), *who, *said;
 	char *find[] = { "ssh-keygen", "-Y", "find-principals", "-s", sig, "-f", allowed, NULL };
@@ -565,7 +532,9 @@ int house_signed_by(struct arena *a, const struct wheelhouse *h, const char *key
 	return -EKEYREJECTED;
 }
 
-int house_sign(struct arena *a, const char *text, const char *key, char **signature, struct err *e)
+/* The signature of text by key; -EPERM when there is none. */
+static int house_sign(struct arena *a, const char *text, const char *key, char **signature,
+		      struct err *e)
 {
 	char *argv[] = { "ssh-keygen",	       "-Y", "sign",	"-q", "-f",
 			 arena_strdup(a, key), "-n", NAMESPACE, NULL };
@@ -578,6 +547,41 @@ int house_sign(struct arena *a, const char *text, const char *key, char **signat
 	err_set(e, -EPERM, "ssh-keygen does not sign with %s", key);
 	err_hint(e, "a key with a passphrase has to be in the agent: give its public half");
 	return -EPERM;
+}
+
+int wheelhouse_save(struct arena *a, struct wheelhouse *h, const char *key, struct err *e)
+{
+	const char *name = arena_printf(a, ".%s.%ld", WHEELHOUSE_MANIFEST, (long)getpid());
+	const char *sig = arena_printf(a, "%s.sig", name);
+	char *text, *signature;
+	json_t *j;
+	int code;
+
+	if (h->is_signed && !key)
+		return err_set(e, -EPERM, "%s is signed: changing it needs --key", h->dir);
+	j = wheelhouse_json(h);
+	text = json_dumps(j, JSON_INDENT(2));
+	json_decref(j);
+	if (!text)
+		return err_set(e, -EINVAL, "the manifest is no text");
+	code = write_new(h, name, text, e);
+	if (!code && key)
+		code = house_sign(a, text, key, &signature, e);
+	free(text);
+	if (!code && key)
+		code = write_new(h, sig, signature, e);
+	if (!code && key && renameat(h->fd, sig, h->fd, WHEELHOUSE_SIGNATURE))
+		code = err_set(e, -errno, "the signature cannot be written");
+	if (!code && renameat(h->fd, name, h->fd, WHEELHOUSE_MANIFEST))
+		code = err_set(e, -errno, "the manifest cannot be written: %s", strerror(errno));
+	if (code) {
+		unlinkat(h->fd, name, 0);
+		unlinkat(h->fd, sig, 0);
+	} else {
+		fsync(h->fd);
+		h->is_signed = key != NULL;
+	}
+	return code;
 }
 
 /* Is a wheelhouse what its manifest says, and its manifest what somebody signed? */

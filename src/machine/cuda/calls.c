@@ -17,8 +17,7 @@ enum { LOG_MAX = 4096, SPIN_NS = 200000, NAP_NS = 20000 };
 /* CUjit_option */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 int cuda_alloc(struct cuda_gpu *g, size_t bytes, cuda_address *out, struct err *e)
 {
@@ -90,8 +89,7 @@ void cuda_host_unpin(struct cuda_gpu *g, void *p)
 		g->api->host_unregister(p);
 }
 
-/* --- streams and events -------------------------------------------------------------------------
- */
+/* --- streams and events ----------------------------------------------------------------------- */
 
 int cuda_stream_make(struct cuda_gpu *g, struct cuda_stream **out, struct err *e)
 {
@@ -182,8 +180,7 @@ int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event 
 	return r;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 int cuda_module_load(struct cuda_gpu *g, const char *ptx, struct cuda_module **out, struct err *e)
 {

@@ -119,8 +119,7 @@ int cublaslt_load(struct cublaslt *l, struct err *e)
 		return r;
 	if (l->api.multiply == missing_multiply || l->api.heuristic == missing_heuristic) {
 		r = err_set(e, -ELIBACC,
-			    "%s has no cublasLtMatmul: it is no cuBLASLt of CUDA 11 "
-			    "or later",
+			    "%s has no cublasLtMatmul: it is no cuBLASLt of CUDA 11 or later",
 			    l->lib.path);
 		cuda_library_close(&l->lib);
 		return r;

@@ -136,8 +136,7 @@ int cuda_check(struct cuda_gpu *g, int result, struct err *e, const char *fmt, .
 	return err_set(e, r ? -r->error : -EIO, "GPU %s: %s: %s", g->pci, what, text);
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int attribute(const struct cuda_gpu *g, int number)
 {
@@ -300,8 +299,7 @@ void cuda_close(struct cuda *c)
 	}
 }
 
-/* --- contexts -----------------------------------------------------------------------------------
- */
+/* --- contexts --------------------------------------------------------------------------------- */
 
 int cuda_use(struct cuda_gpu *g, struct err *e)
 {

@@ -141,8 +141,7 @@ int cuda_lose(struct cuda_gpu *g, struct err *e, const char *why);
 /* -EIO and *e when the GPU is lost. */
 int cuda_well(const struct cuda_gpu *g, struct err *e);
 
-/* --- memory; bytes > 0. Freeing NULL or 0 does nothing. ---------------------------------------
- */
+/* --- memory; bytes > 0. Freeing NULL or 0 does nothing. --------------------------------------- */
 int cuda_alloc(struct cuda_gpu *g, size_t bytes, cuda_address *out, struct err *e);
 void cuda_free(struct cuda_gpu *g, cuda_address at);
 /* Pinned, mapped and portable. *as: as GPUs see it (may be NULL). */
@@ -152,8 +151,7 @@ void cuda_host_free(struct cuda_gpu *g, void *p);
 int cuda_host_pin(struct cuda_gpu *g, void *p, size_t bytes, cuda_address *as, struct err *e);
 void cuda_host_unpin(struct cuda_gpu *g, void *p);
 
-/* --- streams and events -------------------------------------------------------------------------
- */
+/* --- streams and events ----------------------------------------------------------------------- */
 int cuda_stream_make(struct cuda_gpu *g, struct cuda_stream **out, struct err *e);
 void cuda_stream_end(struct cuda_gpu *g, struct cuda_stream *s);
 int cuda_event_make(struct cuda_gpu *g, struct cuda_event **out, struct err *e);
@@ -169,8 +167,7 @@ int cuda_wait_stream(struct cuda_gpu *g, struct cuda_stream *s, double seconds, 
 int cuda_elapsed(struct cuda_gpu *g, struct cuda_event *from, struct cuda_event *to, double *out,
 		 struct err *e);
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 /* From PTX text. A failed compilation gives the compiler's first line. */
 int cuda_module_load(struct cuda_gpu *g, const char *ptx, struct cuda_module **out, struct err *e);
 void cuda_module_end(struct cuda_gpu *g, struct cuda_module *m);

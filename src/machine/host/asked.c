@@ -45,8 +45,7 @@ static int take(int fd, void *to, size_t len)
 	return 0;
 }
 
-/* --- the side that looks -----------------------------------------------------------------------
- */
+/* --- the side that looks ---------------------------------------------------------------------- */
 
 struct looking {
 	struct host *h;
@@ -214,8 +213,7 @@ int host_answer_one(struct host *h, int requests, int answers)
 	return r;
 }
 
-/* --- the side that asks ------------------------------------------------------------------------
- */
+/* --- the side that asks ----------------------------------------------------------------------- */
 
 struct asked {
 	struct host host;

@@ -22,8 +22,7 @@
 
 enum { API_MAX = 16 << 20, SLURP_FIRST = 1 << 16 };
 
-/* --- paths
- * ---------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* Where the machine's root lies in the store. */
 #define ROOT "root"
@@ -40,7 +39,7 @@ static int inside(const char *phys, char *out, size_t cap)
 	return 0;
 }
 
-int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
+static int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
@@ -49,7 +48,9 @@ int captured_store_kind(void *ctx, const char *phys, enum host_kind *out)
 	return r ? r : c->store->ops->kind(c->store, path, out);
 }
 
-int captured_store_link(void *ctx, const char *phys, char *buf, size_t cap)
+/* What stands at a place of the machine in the capture, and a link's target: for the resolver. ctx
+ * is the capture. */
+static int captured_store_link(void *ctx, const char *phys, char *buf, size_t cap)
 {
 	struct captured *c = ctx;
 	char path[HOST_PATH_MAX];
@@ -97,8 +98,7 @@ static int answered(struct captured *c, const char *path, const char *phys, int 
 	return r;
 }
 
-/* --- the door's operations
- * ------------------------------------------------------------------------ */
+/* --- the door's operations -------------------------------------------------------------------- */
 
 static int read_at(struct captured *c, const char *phys, char *buf, size_t cap, size_t *len)
 {
@@ -221,10 +221,12 @@ static int captured_kind(struct host *h, const char *path, enum host_kind *out)
 	return r ? answered(c, path, phys, r) : 0;
 }
 
-/* --- api
- * ------------------------------------------------------------------------------------------ */
+/* --- api -------------------------------------------------------------------------------------- */
 
-char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e)
+/* A whole file of the capture, NUL-terminated; the caller frees. NULL and *e when it cannot be read
+ * or is larger. */
+static char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len,
+			    struct err *e)
 {
 	/* Few are large: the bound is taken as a size only by those that are. */
 	size_t cap = max < SLURP_FIRST ? max : SLURP_FIRST;
@@ -252,7 +254,8 @@ char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *l
 	return buf;
 }
 
-json_t *captured_json(struct captured *c, const char *name, size_t max, struct err *e)
+/* The same parsed; the caller owns the reference. */
+static json_t *captured_json(struct captured *c, const char *name, size_t max, struct err *e)
 {
 	json_error_t why;
 	size_t len;
@@ -294,26 +297,6 @@ static const json_t *page_of(struct captured *c, const char *api)
 	return page;
 }
 
-static int captured_ask(struct host *h, const char *api, const char *object, const char *field,
-			struct answer *out)
-{
-	struct captured *c = (struct captured *)h;
-	const json_t *page = page_of(c, api);
-	int r;
-
-	if (c->overlay) {
-		r = api_page_answer(captured_told(c, api), object, field, out);
-		if (r != API_PAGE_NONE)
-			return r;
-	}
-	if (!page)
-		return -EBADMSG;
-	r = api_page_answer(page, object, field, out);
-	if (r == API_PAGE_NONE)
-		return c->unlisted_absent ? -ENOENT : HOST_NOT_CAPTURED;
-	return r;
-}
-
 static void drop_pages(struct map *pages)
 {
 	for (size_t i = 0; i < pages->cap; i++)
@@ -333,26 +316,6 @@ static void captured_close(struct host *h)
 	arena_free(&h->arena);
 	free(c);
 }
-
-const struct host_ops captured_ops = {
-	.read = captured_read,
-	.link = captured_link,
-	.list = captured_list,
-	.kind = captured_kind,
-	.ask = captured_ask,
-	.close = captured_close,
-};
-
-const struct host_ops overlaid_ops = {
-	.read = captured_read,
-	.link = captured_link,
-	.list = captured_list,
-	.kind = captured_kind,
-	.ask = captured_ask,
-	.close = captured_close,
-	.writes = &captured_writes,
-	.stat = captured_stat,
-};
 
 /* Opening a capture: where its files lie, what meta.json says of the machine, and what answers.tsv
  * says of paths. */
@@ -622,10 +585,10 @@ static int captured_write_file(struct host *h, const char *path, long long offse
 	return r;
 }
 
-/* --- answers of libraries ----------------------------------------------------------------------
- */
+/* --- answers of libraries --------------------------------------------------------------------- */
 
-json_t *captured_told(struct captured *c, const char *api)
+/* Loads what an earlier run told this overlay; remembered. Never NULL. */
+static json_t *captured_told(struct captured *c, const char *api)
 {
 	json_t **page = (json_t **)map_at(&c->host.arena, &c->told, api);
 	struct err e = { 0 };
@@ -645,6 +608,35 @@ json_t *captured_told(struct captured *c, const char *api)
 		*page = json_object();
 	return *page;
 }
+
+static int captured_ask(struct host *h, const char *api, const char *object, const char *field,
+			struct answer *out)
+{
+	struct captured *c = (struct captured *)h;
+	const json_t *page = page_of(c, api);
+	int r;
+
+	if (c->overlay) {
+		r = api_page_answer(captured_told(c, api), object, field, out);
+		if (r != API_PAGE_NONE)
+			return r;
+	}
+	if (!page)
+		return -EBADMSG;
+	r = api_page_answer(page, object, field, out);
+	if (r == API_PAGE_NONE)
+		return c->unlisted_absent ? -ENOENT : HOST_NOT_CAPTURED;
+	return r;
+}
+
+const struct host_ops captured_ops = {
+	.read = captured_read,
+	.link = captured_link,
+	.list = captured_list,
+	.kind = captured_kind,
+	.ask = captured_ask,
+	.close = captured_close,
+};
 
 /* The pages that changed: a device's answer may bring others with it. */
 struct telling {
@@ -704,8 +696,7 @@ static int captured_tell(struct host *h, const char *api, const char *object, co
 	return t.r;
 }
 
-/* --- files of ours -----------------------------------------------------------------------------
- */
+/* --- files of ours ---------------------------------------------------------------------------- */
 
 static int captured_put(struct host *h, const char *path, const void *data, size_t len,
 			unsigned mode)
@@ -717,7 +708,7 @@ static int captured_put(struct host *h, const char *path, const void *data, size
 	return r ? r : overlay_put(c->overlay, name, data, len, mode);
 }
 
-int captured_stat(struct host *h, const char *path, struct host_stat *out)
+static int captured_stat(struct host *h, const char *path, struct host_stat *out)
 {
 	struct captured *c = (struct captured *)h;
 	struct host_stat st = { .uid = h->id.euid, .links = 1 };
@@ -732,6 +723,17 @@ int captured_stat(struct host *h, const char *path, struct host_stat *out)
 		*out = st;
 	return r;
 }
+
+const struct host_ops overlaid_ops = {
+	.read = captured_read,
+	.link = captured_link,
+	.list = captured_list,
+	.kind = captured_kind,
+	.ask = captured_ask,
+	.close = captured_close,
+	.writes = &captured_writes,
+	.stat = captured_stat,
+};
 
 static int captured_append(struct host *h, const char *path, const void *data, size_t len)
 {

@@ -28,19 +28,5 @@ extern const struct host_ops captured_ops;
 /* The same with captured_write.c's half. */
 extern const struct host_ops overlaid_ops;
 extern const struct host_writes captured_writes;
-int captured_stat(struct host *h, const char *path, struct host_stat *out);
-
-/* Loads what an earlier run told this overlay; remembered. Never NULL. */
-json_t *captured_told(struct captured *c, const char *api);
-
-/* What stands at a place of the machine in the capture, and a link's target: for the resolver. ctx
- * is the capture. */
-int captured_store_kind(void *ctx, const char *phys, enum host_kind *out);
-int captured_store_link(void *ctx, const char *phys, char *buf, size_t cap);
-/* A whole file of the capture, NUL-terminated; the caller frees. NULL and *e when it cannot be read
- * or is larger. */
-char *captured_slurp(struct captured *c, const char *name, size_t max, size_t *len, struct err *e);
-/* The same parsed; the caller owns the reference. */
-json_t *captured_json(struct captured *c, const char *name, size_t max, struct err *e);
 
 #endif

@@ -101,8 +101,7 @@ struct host {
 	const char *lost;   /* what the last put that said HOST_NOT_KEPT could not keep */
 };
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* This machine. Never fails; a library that is missing is found out when it is asked. */
 struct host *host_open_live(void);
@@ -112,8 +111,7 @@ void host_close(struct host *h);
 #define HOST_AUTO __attribute__((cleanup(host_close_ptr))) struct host
 void host_close_ptr(struct host **h);
 
-/* --- asking -------------------------------------------------------------------------------------
- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /*
  * The whole file, NUL-terminated, in arena memory; *len (may be NULL) gets its length. max bounds

@@ -252,16 +252,6 @@ static int nvml_ask(void **state, struct arena *a, const char *object, const cha
 	return r;
 }
 
-static int nvml_tell(void **state, struct arena *a, const char *object, const char *field,
-		     const struct answer *value)
-{
-	struct nvml_gpu *g = NULL;
-	int r = find_gpu(opened(state), object, &g);
-
-	(void)a;
-	return r ? r : nvml_tell_gpu(g, field, value);
-}
-
 static void nvml_close(void *state)
 {
 	struct nvml *n = state;
@@ -269,13 +259,6 @@ static void nvml_close(void *state)
 	nvml_shut(n);
 	free(n);
 }
-
-const struct provider provider_nvml = {
-	.api = "nvml",
-	.ask = nvml_ask,
-	.close = nvml_close,
-	.tell = nvml_tell,
-};
 
 /*
  * What can be told to a GPU through NVML: under the question that reads it back, or, for the two
@@ -358,7 +341,9 @@ static int tell_range(struct nvml_gpu *g, const struct setter *s, const char *te
 	return nvml_errno(fn(g->dev, (unsigned)v[0], (unsigned)v[1]));
 }
 
-int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct answer *value)
+/* Sets what a question answers, or what can only be set; nvml_write.c lists both. Negative errno.
+ */
+static int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct answer *value)
 {
 	const struct setter *s = NULL;
 	int r;
@@ -378,3 +363,20 @@ int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct answer *va
 	nvml_gpu_renew(g);
 	return r;
 }
+
+static int nvml_tell(void **state, struct arena *a, const char *object, const char *field,
+		     const struct answer *value)
+{
+	struct nvml_gpu *g = NULL;
+	int r = find_gpu(opened(state), object, &g);
+
+	(void)a;
+	return r ? r : nvml_tell_gpu(g, field, value);
+}
+
+const struct provider provider_nvml = {
+	.api = "nvml",
+	.ask = nvml_ask,
+	.close = nvml_close,
+	.tell = nvml_tell,
+};

@@ -10,8 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* --- results -------------------------------------------------------------------------------------
- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* Name, NVML's number, and the errno that a probe sees for it. */
 #define NVML_RESULTS(X)                                                                            \
@@ -54,8 +53,7 @@ int nvml_errno(int result);
  * stand-ins of the library, which answer what a capture says. */
 int nvml_result(const char *name);
 
-/* --- arguments -----------------------------------------------------------------------------------
- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 /*
  * What may stand in parentheses: a number, a name, or "number,name". Names are NVML's enum
@@ -79,8 +77,7 @@ int nvml_args_parse(const struct nvml_args *args, const char *s, size_t len, uns
 
 enum { NVML_GPUS_MAX = 256, NVML_LINKS_MAX = 36 };
 
-/* --- structures ----------------------------------------------------------------------------------
- */
+/* --- structures ------------------------------------------------------------------------------- */
 
 struct nvml_device; /* opaque handle */
 
@@ -226,8 +223,7 @@ _Static_assert(NVML_FABRIC_V2_SIZE == 36, "nvmlGpuFabricInfo_v2_t");
 _Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_v2_t");
 _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
 
-/* --- functions -----------------------------------------------------------------------------------
- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 #define NVML_FN(name, params) int(*name) params;
 #define NVML_UINT(name) NVML_FN(name, (struct nvml_device * d, unsigned *out))
@@ -239,8 +235,5 @@ _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
 struct nvml_api {
 #include "machine/host/nvml.def"
 };
-
-/* Fills api from libnvidia-ml.so.1, or with fall-backs. 0 and *lib, or -ELIBACC. */
-int nvml_load(struct nvml_api *api, void **lib);
 
 #endif

@@ -336,23 +336,6 @@ static void initialise(void *ctx)
 		n->result = n->api.nvmlInit();
 }
 
-void nvml_open(struct nvml *n)
-{
-	n->error = nvml_load(&n->api, &n->lib);
-	if (n->error)
-		return;
-	vendor_call(initialise, n);
-	if (n->result)
-		return;
-	n->count_result = n->api.nvmlDeviceGetCount_v2(&n->n);
-	if (n->count_result == NVML_FUNCTION_NOT_FOUND)
-		n->count_result = n->api.nvmlDeviceGetCount(&n->n);
-	if (n->count_result)
-		n->n = 0;
-	if (n->n > NVML_GPUS_MAX)
-		n->n = NVML_GPUS_MAX;
-}
-
 /* A GPU's handle, into g. For threads. */
 static void *attach(void *arg)
 {
@@ -685,8 +668,26 @@ static const struct vendor_symbol symbols[] = {
 #include "machine/host/nvml.def"
 };
 
-int nvml_load(struct nvml_api *api, void **lib)
+/* Fills api from libnvidia-ml.so.1, or with fall-backs. 0 and *lib, or -ELIBACC. */
+static int nvml_load(struct nvml_api *api, void **lib)
 {
 	return vendor_open("libnvidia-ml.so.1", symbols, sizeof(symbols) / sizeof(symbols[0]), api,
 			   lib);
+}
+
+void nvml_open(struct nvml *n)
+{
+	n->error = nvml_load(&n->api, &n->lib);
+	if (n->error)
+		return;
+	vendor_call(initialise, n);
+	if (n->result)
+		return;
+	n->count_result = n->api.nvmlDeviceGetCount_v2(&n->n);
+	if (n->count_result == NVML_FUNCTION_NOT_FOUND)
+		n->count_result = n->api.nvmlDeviceGetCount(&n->n);
+	if (n->count_result)
+		n->n = 0;
+	if (n->n > NVML_GPUS_MAX)
+		n->n = NVML_GPUS_MAX;
 }

@@ -94,9 +94,6 @@ int nvml_field(struct nvml_gpu *g, const char *s, size_t len, long long *out);
 /* "" is how many, "(0).pid" and "(0).usedGpuMemory" one of them; rest is what follows the name.
  * Negative errno. */
 int nvml_process_ask(struct nvml_gpu *g, unsigned kind, const char *rest, long long *out);
-/* Sets what a question answers, or what can only be set; nvml_write.c lists both. Negative errno.
- */
-int nvml_tell_gpu(struct nvml_gpu *g, const char *field, const struct answer *value);
 /* The handle anew, and nothing remembered of what was asked. */
 void nvml_gpu_renew(struct nvml_gpu *g);
 

@@ -14,12 +14,11 @@
 #include "base/fd.h"
 #include "machine/host/folder.h"
 
-/* --- looking -----------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 static struct store *upper_of(struct overlay *o);
 
-int overlay_marker(const char *path, char *buf, size_t cap)
+static int overlay_marker(const char *path, char *buf, size_t cap)
 {
 	return snprintf(buf, cap, "gone/%s" OVERLAY_MARK, path) >= (int)cap ? -ENAMETOOLONG : 0;
 }
@@ -133,8 +132,7 @@ static const struct store_ops overlay_ops = {
 	.close = overlay_close,
 };
 
-/* --- the folder --------------------------------------------------------------------------------
- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
 static int nothing_read(struct store *s, const char *path, char *buf, size_t cap, size_t *len)
 {
@@ -202,7 +200,8 @@ static struct store *upper_of(struct overlay *o)
 	return o->upper;
 }
 
-int overlay_begin(struct overlay *o)
+/* Before each write: the folder is there. */
+static int overlay_begin(struct overlay *o)
 {
 	struct err e;
 

@@ -37,8 +37,10 @@ static bool word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-const char *redact_pseudonym(struct redactor *r, struct map *kind, const char *secret,
-			     const char *fmt)
+/* The pseudonym of a secret: made from the number of secrets of its kind seen before it. fmt takes
+ * that number as two bytes. */
+static const char *redact_pseudonym(struct redactor *r, struct map *kind, const char *secret,
+				    const char *fmt)
 {
 	char **at;
 	size_t n = kind->n + 1;

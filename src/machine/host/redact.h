@@ -26,10 +26,6 @@ struct redactor {
  */
 enum { REDACT_SERIAL_MIN = 6 };
 
-/* The pseudonym of a secret: made from the number of secrets of its kind seen before it. fmt takes
- * that number as two bytes. */
-const char *redact_pseudonym(struct redactor *r, struct map *kind, const char *secret,
-			     const char *fmt);
 /* The text with its secrets replaced, in arena memory; *len is updated. Bytes that are no text are
  * left as they are. */
 char *redact_text(struct redactor *r, const char *s, size_t *len);

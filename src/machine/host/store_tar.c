@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,21 @@
 
 #include "machine/host/store.h"
 #include "base/text.h"
-#include "machine/host/store_tar.h"
+#include "machine/host/host.h"
+
+enum { TAR_RECORD = 512 };
+
+/* POSIX header; numbers are octal text. */
+struct tar_header {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],
+		magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155], pad[12];
+};
+_Static_assert(sizeof(struct tar_header) == TAR_RECORD, "a tar header is one record");
+
+/* Empty: the header's own name and link target hold. */
+struct tar_extension {
+	char name[HOST_PATH_MAX], link[HOST_PATH_MAX];
+};
 
 /* NAMES_MAX bounds what the index takes: a short archive can imply very many very long folders. */
 enum {
@@ -43,6 +59,187 @@ struct node {
 	};
 };
 
+/* The part of the archive that is being indexed: most members are shorter than what one read can
+ * bring. */
+struct window {
+	long long at;
+	size_t len;
+	char bytes[WINDOW];
+};
+
+/* FNV-1a of the name, begun at its folder's. */
+static uint32_t node_hash(const struct node *folder, const char *name, size_t len)
+{
+	uint32_t h = folder->hash ^ 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static int pread_all(int fd, char *buf, size_t n, long long at)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t k = pread(fd, buf + done, n - done, (off_t)(at + (long long)done));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k ? -errno : -ENODATA;
+		done += (size_t)k;
+	}
+	return 0;
+}
+
+/* A field that need not end in NUL. */
+static void field_text(char *out, const char *field, size_t size)
+{
+	size_t n = strnlen(field, size);
+
+	memcpy(out, field, n);
+	out[n] = '\0';
+}
+
+/* Reading one tar header: numbers, check sum, and names that stay inside. */
+
+/* An octal field of n bytes; -EINVAL when it holds anything else. */
+static int tar_octal(const char *s, size_t n, long long *out)
+{
+	long long v = 0;
+	size_t i = 0;
+
+	while (i < n && s[i] == ' ')
+		i++;
+	for (; i < n && s[i] >= '0' && s[i] <= '7'; i++)
+		v = v * 8 + (s[i] - '0');
+	if (i < n && s[i] != '\0' && s[i] != ' ')
+		return -EINVAL;
+	*out = v;
+	return 0;
+}
+
+static bool tar_checksum_fits(const struct tar_header *h)
+{
+	const unsigned char *p = (const unsigned char *)h;
+	long long want;
+	unsigned sum = 0;
+
+	/* In sums that 16 bits hold, which are added eight at a time. */
+	for (size_t at = 0; at < TAR_RECORD; at += TAR_RECORD / 2) {
+		uint16_t part = 0;
+
+		for (size_t i = 0; i < TAR_RECORD / 2; i++)
+			part = (uint16_t)(part + p[at + i]);
+		sum += part;
+	}
+	/* The sum's own field counts as blanks. */
+	for (size_t i = 0; i < sizeof(h->checksum); i++)
+		sum += ' ' - (unsigned)(unsigned char)h->checksum[i];
+	return tar_octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
+}
+
+/* "./root//proc/" -> "root/proc"; false for "..", an absolute name or one that is too long. */
+static bool tar_clean_name(const char *raw, char *out, size_t cap)
+{
+	size_t len = 0;
+
+	if (raw[0] == '/')
+		return false;
+	while (*raw) {
+		size_t n = (size_t)(strchrnul(raw, '/') - raw);
+
+		if (n == 2 && raw[0] == '.' && raw[1] == '.')
+			return false;
+		if (n && !(n == 1 && raw[0] == '.')) {
+			if (len + n + 2 > cap)
+				return false;
+			if (len)
+				out[len++] = '/';
+			memcpy(out + len, raw, n);
+			len += n;
+		}
+		raw += n;
+		while (*raw == '/')
+			raw++;
+	}
+	out[len] = '\0';
+	return true;
+}
+
+/* Reading pax and GNU records; the archive may be hostile. */
+
+static int broken(const char **why, const char *what)
+{
+	*why = what;
+	return -EBADMSG;
+}
+
+static int keep(char *out, const char *value, size_t n, const char **why)
+{
+	n = strnlen(value, n);
+	if (n >= HOST_PATH_MAX)
+		return broken(why, "a name that is too long");
+	memcpy(out, value, n);
+	out[n] = '\0';
+	return 0;
+}
+
+/* "key=value\n", n bytes with the newline. */
+static int one_key(struct tar_extension *x, const char *key, size_t n, const char **why)
+{
+	const char *value = memchr(key, '=', n - 1);
+	size_t left;
+
+	if (!value)
+		return broken(why, "a broken pax record");
+	value++;
+	left = n - 1 - (size_t)(value - key);
+	if (str_starts(key, "path="))
+		return keep(x->name, value, left, why);
+	if (str_starts(key, "linkpath="))
+		return keep(x->link, value, left, why);
+	if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
+		return broken(why, "a pax extension that no capture needs");
+	return 0;
+}
+
+/* One "LEN key=value\n" record after another. */
+static int pax(struct tar_extension *x, const char *text, size_t n, const char **why)
+{
+	while (n) {
+		char *end;
+		unsigned long len = strtoul(text, &end, 10);
+		size_t digits = (size_t)(end - text);
+		int r;
+
+		/* strtoul skips blanks and newlines: the number must begin the record, and end
+		 * inside it. */
+		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
+		    text[len - 1] != '\n' || digits + 1 >= len)
+			return broken(why, "a broken pax record");
+		r = one_key(x, end + 1, len - digits - 1, why);
+		if (r)
+			return r;
+		text += len;
+		n -= len;
+	}
+	return 0;
+}
+
+/*
+ * Takes the n bytes of a record: of type 'x' (pax), 'L' or 'K' (GNU long name, long link target).
+ * text is NUL-terminated behind them. -EBADMSG, and *why names what is wrong.
+ */
+static int tar_extension_read(struct tar_extension *x, char type, const char *text, size_t n,
+			      const char **why)
+{
+	if (type == 'x')
+		return pax(x, text, n, why);
+	return keep(type == 'L' ? x->name : x->link, text, n, why);
+}
+
 struct tar {
 	struct store store;
 	int fd;
@@ -59,28 +256,10 @@ struct tar {
 	struct err *e;
 };
 
-/* The part of the archive that is being indexed: most members are shorter than what one read can
- * bring. */
-struct window {
-	long long at;
-	size_t len;
-	char bytes[WINDOW];
-};
-
 static int wrong(struct tar *t, long long at, const char *what, const char *name)
 {
 	return err_set(t->e, -EBADMSG, "%s: not a sound tar: %s%s%s at byte %lld", t->path, what,
 		       *name ? " " : "", name, at);
-}
-
-/* FNV-1a of the name, begun at its folder's. */
-static uint32_t node_hash(const struct node *folder, const char *name, size_t len)
-{
-	uint32_t h = folder->hash ^ 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 16777619u;
-	return h ^ h >> 15;
 }
 
 static struct node *node_find(const struct tar *t, const struct node *folder, const char *name,
@@ -230,22 +409,6 @@ static int add_member(struct tar *t, const struct tar_header *h, const char *raw
 	}
 }
 
-static int pread_all(int fd, char *buf, size_t n, long long at)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t k = pread(fd, buf + done, n - done, (off_t)(at + (long long)done));
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return k ? -errno : -ENODATA;
-		done += (size_t)k;
-	}
-	return 0;
-}
-
 /* Records that describe the next member: 'x' pax, 'g' pax for all, 'L' and 'K' GNU long names. */
 static int extension(struct tar *t, char type, long long at, long long size)
 {
@@ -265,15 +428,6 @@ static int extension(struct tar *t, char type, long long at, long long size)
 		r = tar_extension_read(&t->extension, type, text, (size_t)size, &why);
 	free(text);
 	return r ? wrong(t, at, why, "") : 0;
-}
-
-/* A field that need not end in NUL. */
-static void field_text(char *out, const char *field, size_t size)
-{
-	size_t n = strnlen(field, size);
-
-	memcpy(out, field, n);
-	out[n] = '\0';
 }
 
 static int one_record(struct tar *t, const struct tar_header *h, long long *at, long long end)
@@ -452,136 +606,4 @@ struct store *store_open_tar(const char *path, struct err *e)
 		return &t->store;
 	tar_close(&t->store);
 	return NULL;
-}
-
-/* Reading one tar header: numbers, check sum, and names that stay inside. */
-
-int tar_octal(const char *s, size_t n, long long *out)
-{
-	long long v = 0;
-	size_t i = 0;
-
-	while (i < n && s[i] == ' ')
-		i++;
-	for (; i < n && s[i] >= '0' && s[i] <= '7'; i++)
-		v = v * 8 + (s[i] - '0');
-	if (i < n && s[i] != '\0' && s[i] != ' ')
-		return -EINVAL;
-	*out = v;
-	return 0;
-}
-
-bool tar_checksum_fits(const struct tar_header *h)
-{
-	const unsigned char *p = (const unsigned char *)h;
-	long long want;
-	unsigned sum = 0;
-
-	/* In sums that 16 bits hold, which are added eight at a time. */
-	for (size_t at = 0; at < TAR_RECORD; at += TAR_RECORD / 2) {
-		uint16_t part = 0;
-
-		for (size_t i = 0; i < TAR_RECORD / 2; i++)
-			part = (uint16_t)(part + p[at + i]);
-		sum += part;
-	}
-	/* The sum's own field counts as blanks. */
-	for (size_t i = 0; i < sizeof(h->checksum); i++)
-		sum += ' ' - (unsigned)(unsigned char)h->checksum[i];
-	return tar_octal(h->checksum, sizeof(h->checksum), &want) == 0 && sum == want;
-}
-
-bool tar_clean_name(const char *raw, char *out, size_t cap)
-{
-	size_t len = 0;
-
-	if (raw[0] == '/')
-		return false;
-	while (*raw) {
-		size_t n = (size_t)(strchrnul(raw, '/') - raw);
-
-		if (n == 2 && raw[0] == '.' && raw[1] == '.')
-			return false;
-		if (n && !(n == 1 && raw[0] == '.')) {
-			if (len + n + 2 > cap)
-				return false;
-			if (len)
-				out[len++] = '/';
-			memcpy(out + len, raw, n);
-			len += n;
-		}
-		raw += n;
-		while (*raw == '/')
-			raw++;
-	}
-	out[len] = '\0';
-	return true;
-}
-
-/* Reading pax and GNU records; the archive may be hostile. */
-
-static int broken(const char **why, const char *what)
-{
-	*why = what;
-	return -EBADMSG;
-}
-
-static int keep(char *out, const char *value, size_t n, const char **why)
-{
-	n = strnlen(value, n);
-	if (n >= HOST_PATH_MAX)
-		return broken(why, "a name that is too long");
-	memcpy(out, value, n);
-	out[n] = '\0';
-	return 0;
-}
-
-/* "key=value\n", n bytes with the newline. */
-static int one_key(struct tar_extension *x, const char *key, size_t n, const char **why)
-{
-	const char *value = memchr(key, '=', n - 1);
-	size_t left;
-
-	if (!value)
-		return broken(why, "a broken pax record");
-	value++;
-	left = n - 1 - (size_t)(value - key);
-	if (str_starts(key, "path="))
-		return keep(x->name, value, left, why);
-	if (str_starts(key, "linkpath="))
-		return keep(x->link, value, left, why);
-	if (str_starts(key, "size=") || str_starts(key, "GNU.sparse"))
-		return broken(why, "a pax extension that no capture needs");
-	return 0;
-}
-
-/* One "LEN key=value\n" record after another. */
-static int pax(struct tar_extension *x, const char *text, size_t n, const char **why)
-{
-	while (n) {
-		char *end;
-		unsigned long len = strtoul(text, &end, 10);
-		size_t digits = (size_t)(end - text);
-		int r;
-
-		/* strtoul skips blanks and newlines: the number must begin the record, and end
-		 * inside it. */
-		if (*text < '1' || *text > '9' || len < 5 || len > n || *end != ' ' ||
-		    text[len - 1] != '\n' || digits + 1 >= len)
-			return broken(why, "a broken pax record");
-		r = one_key(x, end + 1, len - digits - 1, why);
-		if (r)
-			return r;
-		text += len;
-		n -= len;
-	}
-	return 0;
-}
-
-int tar_extension_read(struct tar_extension *x, char type, const char *text, size_t n,
-		       const char **why)
-{
-	if (type == 'x')
-		return pax(x, text, n, why);
-	return keep(type == 'L' ? x->name : x->link, text, n, why);
 }

@@ -50,8 +50,7 @@ static void set_or_forget(const struct telling *t, const char *field, const stru
 		t->set(t->ctx, t->api, t->object, field, value);
 }
 
-/* --- GPUs --------------------------------------------------------------------------------------
- */
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
 static const char *const sm_clocks[] = { "nvmlDeviceGetClockInfo(SM)",
 					 "nvmlDeviceGetClockInfo(GRAPHICS)", NULL };
@@ -174,8 +173,7 @@ static int tell_gpu(const struct telling *t, const char *field, const struct ans
 	return 0;
 }
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static int tell_boost(const struct telling *t, const char *field, const struct answer *value)
 {
@@ -204,20 +202,6 @@ static int tell_any(const struct telling *t, const char *field, const struct ans
 		return -EINVAL;
 	set_or_forget(t, field, value);
 	return 0;
-}
-
-int told_effects(struct host *h, const char *api, const char *object, const char *field,
-		 const struct answer *value, told_set *set, void *ctx)
-{
-	struct telling t = { h, api, object, set, ctx };
-
-	if (strcmp(api, "nvml") == 0)
-		return tell_gpu(&t, field, value);
-	if (strcmp(api, "boost-slider") == 0)
-		return tell_boost(&t, field, value);
-	if (strcmp(api, "systemd") == 0)
-		return told_unit(h, object, field, value);
-	return tell_any(&t, field, value);
 }
 
 /* Enabling, masking and starting services of a captured machine: links below /etc/systemd/system
@@ -329,7 +313,9 @@ static int start(struct host *h, struct arena *a, const char *unit, const char *
 			    sizeof(events) - 1, 0444);
 }
 
-int told_unit(struct host *h, const char *unit, const char *field, const struct answer *value)
+/* Fields and values as the provider "systemd" takes them. 0 or a negative errno. */
+static int told_unit(struct host *h, const char *unit, const char *field,
+		     const struct answer *value)
 {
 	struct arena a = { 0 };
 	int r = -EINVAL;
@@ -344,4 +330,18 @@ int told_unit(struct host *h, const char *unit, const char *field, const struct 
 	}
 	arena_free(&a);
 	return r;
+}
+
+int told_effects(struct host *h, const char *api, const char *object, const char *field,
+		 const struct answer *value, told_set *set, void *ctx)
+{
+	struct telling t = { h, api, object, set, ctx };
+
+	if (strcmp(api, "nvml") == 0)
+		return tell_gpu(&t, field, value);
+	if (strcmp(api, "boost-slider") == 0)
+		return tell_boost(&t, field, value);
+	if (strcmp(api, "systemd") == 0)
+		return told_unit(h, object, field, value);
+	return tell_any(&t, field, value);
 }

@@ -25,9 +25,4 @@ typedef void told_set(void *ctx, const char *api, const char *object, const char
 int told_effects(struct host *h, const char *api, const char *object, const char *field,
 		 const struct answer *value, told_set *set, void *ctx);
 
-/* What systemctl does to the files of a captured machine. */
-
-/* Fields and values as the provider "systemd" takes them. 0 or a negative errno. */
-int told_unit(struct host *h, const char *unit, const char *field, const struct answer *value);
-
 #endif

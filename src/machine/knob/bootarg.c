@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "machine/host/boot_menu.h"
 #include "machine/write/write.h"
-#include "machine/knob/bootarg.h"
+#include "machine/knob/kinds.h"
 
 #define FOLDER "/etc/default/grub.d"
 #define DROP_IN FOLDER "/zz-gputune.cfg"
@@ -132,49 +132,6 @@ static int takes_drop_ins(struct host *h, const char *verb, const struct knob *k
 	return -EOPNOTSUPP;
 }
 
-/*
- * Whether the argument stands, or belongs, in kernel-install's file: there, or what was written
- * while another program made the entries. *value is ours in it, NULL when there is none.
- */
-static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob *k, bool *in,
-			     const char **value, struct err *e)
-{
-	struct tokens t = { .n = 0 };
-	struct err ignored = { 0 };
-	bool dropped = load(h, a, "read", k, &t, &ignored) == 0;
-	int r = kernel_cmdline_get(h, a, k, value, e);
-
-	for (size_t i = 0; dropped && i < t.n; i++)
-		if (kernel_argument_value(t.items[i], k->name)) {
-			*in = false;
-			return 0;
-		}
-	*in = *value || host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL;
-	return *in ? r : 0;
-}
-
-static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
-		       struct err *e)
-{
-	struct tokens t = { .n = 0 };
-	const char *found = not_set;
-	int r = load(h, a, "read", k, &t, e);
-
-	if (r && r != -ENOENT)
-		return r;
-	if (r == -ENOENT) {
-		/* A crash between the folder and the file: neither what was there nor what was to
-		 * be. */
-		*value = host_exists(h, FOLDER_MARK) ? not_finished : not_set;
-		return *value == not_finished ? 0 : takes_drop_ins(h, "read", k, e);
-	}
-	for (size_t i = 0; i < t.n; i++)
-		if (kernel_argument_value(t.items[i], k->name))
-			found = kernel_argument_value(t.items[i], k->name);
-	*value = found;
-	return 0;
-}
-
 /* Takes the folder away if it is ours and nobody else put something there. */
 static int tidy(struct host *h)
 {
@@ -222,26 +179,6 @@ static int store(struct host *h, struct arena *a, const struct knob *k, const st
 	return r ? knob_put_fail(h, e, r, k, DROP_IN) : 0;
 }
 
-/* Puts token in the place of the one with the same name, or behind all; NULL takes that one out. */
-static bool replace(struct tokens *t, const char *name, const char *token)
-{
-	size_t at = 0;
-
-	while (at < t->n && !kernel_argument_value(t->items[at], name))
-		at++;
-	if (at == t->n && !token)
-		return false;
-	if (at == TOKENS_MAX)
-		return false;
-	if (!token)
-		memmove(&t->items[at], &t->items[at + 1], (--t->n - at) * sizeof(t->items[0]));
-	else if (at == t->n)
-		t->items[t->n++] = token;
-	else
-		t->items[at] = token;
-	return true;
-}
-
 /* The first argument makes the file, and the folder where there is none. */
 static int begin(struct host *h, struct arena *a, const struct knob *k, const char *token,
 		 struct err *e)
@@ -257,58 +194,12 @@ static int begin(struct host *h, struct arena *a, const struct knob *k, const ch
 	return r;
 }
 
-static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
-		       struct err *e)
-{
-	struct tokens t = { .n = 0 };
-	int r = load(h, a, "set", k, &t, e);
-
-	if (r == -ENOENT && token)
-		return begin(h, a, k, token, e);
-	if (r == -ENOENT) {
-		r = tidy(h);
-		return r ? knob_fail(e, r, "set", k) : 0;
-	}
-	if (r)
-		return r;
-	if (replace(&t, k->name, token))
-		return store(h, a, k, &t, e);
-	return token ? err_set(e, -ENOSPC, "could not set %s: %s has %d arguments already", k->name,
-			       DROP_IN, TOKENS_MAX)
-		     : 0;
-}
-
-static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
-		       struct err *e)
-{
-	const char *found;
-	bool in;
-	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
-
-	if (r || !in)
-		return r ? r : drop_in_get(h, a, k, value, e);
-	*value = found ? found : not_set;
-	return 0;
-}
-
 /* NULL: to take it out. */
 static const char *token_of(struct arena *a, const struct knob *k, const char *value)
 {
 	if (strcmp(value, not_set) == 0)
 		return NULL;
 	return *value ? arena_printf(a, "%s=%s", k->name, value) : k->name;
-}
-
-static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
-		       struct err *e)
-{
-	const char *token = token_of(a, k, value), *found;
-	bool in;
-	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
-
-	if (r)
-		return r;
-	return in ? kernel_cmdline_set(h, a, k, token, e) : drop_in_set(h, a, k, token, e);
 }
 
 static bool bootarg_sound(const struct knob *k, const char *value, const char **why)
@@ -330,19 +221,6 @@ static const char *bootarg_command(struct arena *a, const struct knob *k, const 
 			    *value ? "=" : "", value, LINE_END, DROP_IN);
 }
 
-static const char *bootarg_command_here(struct host *h, struct arena *a, const struct knob *k,
-					const char *value)
-{
-	struct err ignored = { 0 };
-	const char *found;
-	bool in;
-
-	if (in_kernel_cmdline(h, a, k, &in, &found, &ignored))
-		return NULL;
-	return in ? kernel_cmdline_command(h, a, k, token_of(a, k, value))
-		  : bootarg_command(a, k, value);
-}
-
 /* A write that was cut short is ours, whatever it was to be, so that undo takes it back. */
 static bool bootarg_same(const struct knob *k, const char *x, const char *y)
 {
@@ -360,16 +238,6 @@ static size_t bootarg_files(const struct knob *k, const char **out)
 	out[2] = BOOT_CMDLINE;
 	return 3;
 }
-
-const struct knob_ops knob_ops_bootarg = {
-	.files = bootarg_files,
-	.get = bootarg_get,
-	.set = bootarg_set,
-	.sound = bootarg_sound,
-	.command = bootarg_command,
-	.command_here = bootarg_command_here,
-	.same = bootarg_same,
-};
 
 /*
  * Kernel arguments for the next boot where kernel-install makes the boot entries: added behind
@@ -473,15 +341,16 @@ static int kernel_cmdline_load(struct host *h, struct arena *a, const char *verb
 	if (strlen(text) == len && kernel_cmdline_parse(a, text, out) == 0)
 		return 0;
 	err_set(e, -EBADMSG,
-		"could not %s %s: somebody edited what gputune wrote in %s, or it holds "
-		"no arguments",
+		"could not %s %s: somebody edited what gputune wrote in %s, or it holds no "
+		"arguments",
 		verb, k->name, BOOT_CMDLINE);
 	err_hint(e, "behind " MARK "N there have to be N arguments of ours: mend it, or take them "
 		    "out with it");
 	return -EBADMSG;
 }
 
-const char *kernel_argument_value(const char *token, const char *name)
+/* What follows the name in a token: "" for a bare flag; NULL: it has another name. */
+static const char *kernel_argument_value(const char *token, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -490,8 +359,72 @@ const char *kernel_argument_value(const char *token, const char *name)
 	return token[n] ? token + n + 1 : token + n;
 }
 
-int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+static int drop_in_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		       struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	const char *found = not_set;
+	int r = load(h, a, "read", k, &t, e);
+
+	if (r && r != -ENOENT)
+		return r;
+	if (r == -ENOENT) {
+		/* A crash between the folder and the file: neither what was there nor what was to
+		 * be. */
+		*value = host_exists(h, FOLDER_MARK) ? not_finished : not_set;
+		return *value == not_finished ? 0 : takes_drop_ins(h, "read", k, e);
+	}
+	for (size_t i = 0; i < t.n; i++)
+		if (kernel_argument_value(t.items[i], k->name))
+			found = kernel_argument_value(t.items[i], k->name);
+	*value = found;
+	return 0;
+}
+
+/* Puts token in the place of the one with the same name, or behind all; NULL takes that one out. */
+static bool replace(struct tokens *t, const char *name, const char *token)
+{
+	size_t at = 0;
+
+	while (at < t->n && !kernel_argument_value(t->items[at], name))
+		at++;
+	if (at == t->n && !token)
+		return false;
+	if (at == TOKENS_MAX)
+		return false;
+	if (!token)
+		memmove(&t->items[at], &t->items[at + 1], (--t->n - at) * sizeof(t->items[0]));
+	else if (at == t->n)
+		t->items[t->n++] = token;
+	else
+		t->items[at] = token;
+	return true;
+}
+
+static int drop_in_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
+		       struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	int r = load(h, a, "set", k, &t, e);
+
+	if (r == -ENOENT && token)
+		return begin(h, a, k, token, e);
+	if (r == -ENOENT) {
+		r = tidy(h);
+		return r ? knob_fail(e, r, "set", k) : 0;
+	}
+	if (r)
+		return r;
+	if (replace(&t, k->name, token))
+		return store(h, a, k, &t, e);
+	return token ? err_set(e, -ENOSPC, "could not set %s: %s has %d arguments already", k->name,
+			       DROP_IN, TOKENS_MAX)
+		     : 0;
+}
+
+/* What ours of that name asks for, "" for a bare flag; NULL in *value: there is none of ours. */
+static int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k,
+			      const char **value, struct err *e)
 {
 	struct cmdline c = { 0 };
 	int r = kernel_cmdline_load(h, a, "read", k, &c, e);
@@ -501,6 +434,40 @@ int kernel_cmdline_get(struct host *h, struct arena *a, const struct knob *k, co
 		if (kernel_argument_value(c.ours[i], k->name))
 			*value = kernel_argument_value(c.ours[i], k->name);
 	return r == -ENOENT ? 0 : r;
+}
+
+/*
+ * Whether the argument stands, or belongs, in kernel-install's file: there, or what was written
+ * while another program made the entries. *value is ours in it, NULL when there is none.
+ */
+static int in_kernel_cmdline(struct host *h, struct arena *a, const struct knob *k, bool *in,
+			     const char **value, struct err *e)
+{
+	struct tokens t = { .n = 0 };
+	struct err ignored = { 0 };
+	bool dropped = load(h, a, "read", k, &t, &ignored) == 0;
+	int r = kernel_cmdline_get(h, a, k, value, e);
+
+	for (size_t i = 0; dropped && i < t.n; i++)
+		if (kernel_argument_value(t.items[i], k->name)) {
+			*in = false;
+			return 0;
+		}
+	*in = *value || host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL;
+	return *in ? r : 0;
+}
+
+static int bootarg_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
+		       struct err *e)
+{
+	const char *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r || !in)
+		return r ? r : drop_in_get(h, a, k, value, e);
+	*value = found ? found : not_set;
+	return 0;
 }
 
 /* What stands for ours in the file, with the blank before it. */
@@ -543,8 +510,7 @@ static int kernel_cmdline_store(struct host *h, const struct knob *k, const stru
 	length = line_length(out.s ? out.s : "");
 	if (adds && length >= KERNEL_MAX)
 		return err_set(e, -ENOSPC,
-			       "could not set %s: the kernel takes no line of %zu "
-			       "characters",
+			       "could not set %s: the kernel takes no line of %zu characters",
 			       k->name, length);
 	r = knob_check_links(h, e, k, BOOT_CMDLINE);
 	if (r)
@@ -571,8 +537,9 @@ static bool kernel_cmdline_replace(struct cmdline *c, const char *name, const ch
 	return true;
 }
 
-int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, const char *token,
-		       struct err *e)
+/* token NULL takes ours of that name out. Others' arguments are never touched. */
+static int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k,
+			      const char *token, struct err *e)
 {
 	struct cmdline c = { 0 };
 	int r = kernel_cmdline_load(h, a, "set", k, &c, e);
@@ -589,6 +556,18 @@ int kernel_cmdline_set(struct host *h, struct arena *a, const struct knob *k, co
 		     : 0;
 }
 
+static int bootarg_set(struct host *h, struct arena *a, const struct knob *k, const char *value,
+		       struct err *e)
+{
+	const char *token = token_of(a, k, value), *found;
+	bool in;
+	int r = in_kernel_cmdline(h, a, k, &in, &found, e);
+
+	if (r)
+		return r;
+	return in ? kernel_cmdline_set(h, a, k, token, e) : drop_in_set(h, a, k, token, e);
+}
+
 /* A text as sed looks for it; of what arguments of ours are made of these alone mean more. */
 static void add_pattern(struct text *out, const char *s, size_t n)
 {
@@ -596,8 +575,9 @@ static void add_pattern(struct text *out, const char *s, size_t n)
 		text_printf(out, "%s%c", strchr(".*[]^$\\|", s[i]) ? "\\" : "", s[i]);
 }
 
-const char *kernel_cmdline_command(struct host *h, struct arena *a, const struct knob *k,
-				   const char *token)
+/* The shell command that does what kernel_cmdline_set would; NULL: none is known. */
+static const char *kernel_cmdline_command(struct host *h, struct arena *a, const struct knob *k,
+					  const char *token)
 {
 	TEXT_AUTO out = { 0 };
 	struct cmdline c = { 0 };
@@ -618,3 +598,26 @@ const char *kernel_cmdline_command(struct host *h, struct arena *a, const struct
 	return arena_printf(a, "sed -i %s " BOOT_CMDLINE " && kernel-install add-all",
 			    knob_quote(a, out.s));
 }
+
+static const char *bootarg_command_here(struct host *h, struct arena *a, const struct knob *k,
+					const char *value)
+{
+	struct err ignored = { 0 };
+	const char *found;
+	bool in;
+
+	if (in_kernel_cmdline(h, a, k, &in, &found, &ignored))
+		return NULL;
+	return in ? kernel_cmdline_command(h, a, k, token_of(a, k, value))
+		  : bootarg_command(a, k, value);
+}
+
+const struct knob_ops knob_ops_bootarg = {
+	.files = bootarg_files,
+	.get = bootarg_get,
+	.set = bootarg_set,
+	.sound = bootarg_sound,
+	.command = bootarg_command,
+	.command_here = bootarg_command_here,
+	.same = bootarg_same,
+};

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "machine/write/write.h"
-#include "machine/knob/file.h"
+#include "machine/knob/kinds.h"
 #include "base/path.h"
 
 enum { VALUE_MAX = 4096, STATISTICS_MAX = 1 << 16 };
@@ -222,26 +222,6 @@ static int file_set(struct host *h, struct arena *a, const struct knob *k, const
 	return r ? refused(h, &target, path, value, r, e) : 0;
 }
 
-static bool file_sound(const struct knob *k, const char *value, const char **why)
-{
-	const char *other = counterpart(k);
-	const char *limit = limit_in_force(k), *its = limit && value ? behind(value, limit) : NULL;
-
-	if (!knob_file_named(k, why))
-		return false;
-	if (its && !knob_is_number(its))
-		return knob_unsound(why, "the limit is no number");
-	if (!value || !other)
-		return true;
-	its = behind(value, other);
-	/* The kernel zeroes the bytes only when the share changes, and that is zero already. */
-	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
-		return knob_unsound(why,
-				    "it and its share are both 0, which no one write brings back");
-	return knob_is_number(its ? its : value) ||
-	       knob_unsound(why, "the value is neither a number nor its counterpart's");
-}
-
 static const char *file_command(struct arena *a, const struct knob *k, const char *value)
 {
 	const char *other = counterpart(k), *path;
@@ -319,16 +299,6 @@ static const char *file_remains(const struct knob *k, const char *now, const cha
 			 "module is loaded anew or the machine is booted"
 		       : NULL;
 }
-
-const struct knob_ops knob_ops_file = {
-	.get = file_get,
-	.set = file_set,
-	.sound = file_sound,
-	.command = file_command,
-	.place = file_place,
-	.same = file_same,
-	.remains = file_remains,
-};
 
 /* Which names of files of the kernel a knob may have: values of theirs, and nothing that acts. */
 
@@ -417,9 +387,41 @@ static bool parameter_sound(const char *name, const char **why)
 	       knob_unsound(why, "a module parameter is named like zfs.zfs_arc_max");
 }
 
-bool knob_file_named(const struct knob *k, const char **why)
+/* Whether a sysctl, a file of sysfs or a module parameter is named like one that holds a value.
+ * *why gets a sentence. */
+static bool knob_file_named(const struct knob *k, const char **why)
 {
 	return k->kind == KNOB_SYSCTL  ? sysctl_sound(k->name, why)
 	       : k->kind == KNOB_SYSFS ? sysfs_sound(k->name, why)
 				       : parameter_sound(k->name, why);
 }
+
+static bool file_sound(const struct knob *k, const char *value, const char **why)
+{
+	const char *other = counterpart(k);
+	const char *limit = limit_in_force(k), *its = limit && value ? behind(value, limit) : NULL;
+
+	if (!knob_file_named(k, why))
+		return false;
+	if (its && !knob_is_number(its))
+		return knob_unsound(why, "the limit is no number");
+	if (!value || !other)
+		return true;
+	its = behind(value, other);
+	/* The kernel zeroes the bytes only when the share changes, and that is zero already. */
+	if (its && strcmp(its, "0") == 0 && is_dirty_bytes(k->name))
+		return knob_unsound(why,
+				    "it and its share are both 0, which no one write brings back");
+	return knob_is_number(its ? its : value) ||
+	       knob_unsound(why, "the value is neither a number nor its counterpart's");
+}
+
+const struct knob_ops knob_ops_file = {
+	.get = file_get,
+	.set = file_set,
+	.sound = file_sound,
+	.command = file_command,
+	.place = file_place,
+	.same = file_same,
+	.remains = file_remains,
+};

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "machine/knob/file.h"
 #include "machine/knob/kinds.h"
 
 #define CPUFREQ "/sys/devices/system/cpu/cpufreq"

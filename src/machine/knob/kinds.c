@@ -41,28 +41,6 @@ static bool clean(const char *s, size_t max)
 	return at <= max;
 }
 
-bool knob_sound(const struct knob *k, const char *value, const char **why)
-{
-	const struct knob_ops *ops = knob_ops_of(k->kind);
-	const char *unused;
-
-	if (!why)
-		why = &unused;
-	if (!ops)
-		return knob_unsound(why, "it is of no kind that can be written");
-	if (!k->name || !*k->name || !clean(k->name, NAME_MAX_LEN))
-		return knob_unsound(
-			why, "its name is empty, too long, not UTF-8, or holds control characters");
-	if (!k->object || !clean(k->object, OBJECT_MAX))
-		return knob_unsound(
-			why, "its object is too long, not UTF-8, or holds control characters");
-	if (value && !clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
-										 : VALUE_MAX))
-		return knob_unsound(
-			why, "the value is too long, not UTF-8, or holds control characters");
-	return ops->sound(k, value, why) && (!value || knob_form_sound(k, value, why));
-}
-
 const char *knob_command(struct arena *a, const struct knob *k, const char *value)
 {
 	return value && knob_sound(k, value, NULL) ? knob_ops_of(k->kind)->command(a, k, value)
@@ -384,7 +362,9 @@ bool knob_allows(struct arena *a, const struct knob *k, const char *value, const
 					      range_text(a, b), value));
 }
 
-bool knob_form_sound(const struct knob *k, const char *value, const char **why)
+/* Whether the value has the form of what this place holds: a number, one word, three numbers. Knobs
+ * without a row of bounds, and those that hold anything, take all. */
+static bool knob_form_sound(const struct knob *k, const char *value, const char **why)
 {
 	const struct bound *b =
 		k->kind == KNOB_SYSCTL || k->kind == KNOB_SYSFS || k->kind == KNOB_MODPARAM
@@ -405,4 +385,26 @@ bool knob_form_sound(const struct knob *k, const char *value, const char **why)
 		number = twin + 1;
 	number += *number == '-';
 	return knob_is_number(number) || knob_unsound(why, "the value is no number");
+}
+
+bool knob_sound(const struct knob *k, const char *value, const char **why)
+{
+	const struct knob_ops *ops = knob_ops_of(k->kind);
+	const char *unused;
+
+	if (!why)
+		why = &unused;
+	if (!ops)
+		return knob_unsound(why, "it is of no kind that can be written");
+	if (!k->name || !*k->name || !clean(k->name, NAME_MAX_LEN))
+		return knob_unsound(
+			why, "its name is empty, too long, not UTF-8, or holds control characters");
+	if (!k->object || !clean(k->object, OBJECT_MAX))
+		return knob_unsound(
+			why, "its object is too long, not UTF-8, or holds control characters");
+	if (value && !clean(value, k->kind == KNOB_FILE || k->kind == KNOB_BLOCK ? CONTENT_VALUE_MAX
+										 : VALUE_MAX))
+		return knob_unsound(
+			why, "the value is too long, not UTF-8, or holds control characters");
+	return ops->sound(k, value, why) && (!value || knob_form_sound(k, value, why));
 }

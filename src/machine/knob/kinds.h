@@ -62,12 +62,7 @@ extern const struct knob_ops knob_ops_cpuset;
 /* NULL for KNOB_NONE and numbers that are no kind. */
 const struct knob_ops *knob_ops_of(enum knob_kind kind);
 
-/* Whether the value has the form of what this place holds: a number, one word, three numbers. Knobs
- * without a row of bounds, and those that hold anything, take all. */
-bool knob_form_sound(const struct knob *k, const char *value, const char **why);
-
-/* --- what kinds share --------------------------------------------------------------------------
- */
+/* --- what kinds share ------------------------------------------------------------------------- */
 
 /* "could not {verb} {knob}: {reason}" with a reason for r (negative errno); returns r. */
 int knob_fail(struct err *e, int r, const char *verb, const struct knob *k);
@@ -92,5 +87,9 @@ bool knob_same_text(const char *x, const char *y);
 const char *knob_place_link(struct host *h, struct arena *a, const char *path);
 /* The place of a knob whose object is a PCI address. */
 const char *knob_place_pci(struct host *h, struct arena *a, const struct knob *k);
+
+/* What the file says; where its counterpart is in force, "NAME=VALUE" of that. 0 or a negative
+ * errno. */
+int knob_file_text(struct host *h, struct arena *a, const struct knob *k, const char **value);
 
 #endif

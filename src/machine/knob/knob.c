@@ -15,8 +15,8 @@ static const struct {
 			  "a line in our own file in /etc/sysctl.d",
 			  "the value that was there is written back" },
 	[KNOB_SYSFS] = { "sysfs", "read %s", "write %s",
-			 "a line in our own file in /etc/tmpfiles.d, or a udev rule "
-			 "where the device can come later than boot",
+			 "a line in our own file in /etc/tmpfiles.d, or a udev rule where the "
+			 "device can come later than boot",
 			 "the value that was there is written back" },
 	[KNOB_MODPARAM] = { "module-parameter", "read /sys/module/%s", "write /sys/module/%s",
 			    "an options line in our own file in /etc/modprobe.d",

@@ -52,8 +52,7 @@ static const struct setting_row *row_of(const struct knob *k)
 	return NULL;
 }
 
-/* --- which GPU ---------------------------------------------------------------------------------
- */
+/* --- which GPU -------------------------------------------------------------------------------- */
 
 struct address {
 	unsigned domain, bus, device, function;
@@ -101,8 +100,7 @@ static int find(struct host *h, struct arena *a, const char *pci, const char **i
 	return r ? r : mute ? mute : -ENODEV;
 }
 
-/* --- sentences of refusal ----------------------------------------------------------------------
- */
+/* --- sentences of refusal --------------------------------------------------------------------- */
 
 static int fail(struct err *e, int r, const char *verb, const struct knob *k)
 {
@@ -157,8 +155,7 @@ static void hint_range(struct host *h, const char *index, const struct setting_r
 	}
 }
 
-/* --- getting and setting -----------------------------------------------------------------------
- */
+/* --- getting and setting ---------------------------------------------------------------------- */
 
 static int nvml_get(struct host *h, struct arena *a, const struct knob *k, const char **value,
 		    struct err *e)
@@ -221,8 +218,7 @@ static int nvml_set(struct host *h, struct arena *a, const struct knob *k, const
 	return r;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------
- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static bool is_range(const char *s)
 {
@@ -270,8 +266,7 @@ static bool nvml_sound(const struct knob *k, const char *value, const char **why
 	return value ? value_is_sound(row, value, why) : true;
 }
 
-/* --- for people --------------------------------------------------------------------------------
- */
+/* --- for people ------------------------------------------------------------------------------- */
 
 static const char *option_value(struct arena *a, const struct setting_row *row, const char *value)
 {

@@ -85,8 +85,7 @@ static bool is_folder(const char *name)
 	return str_ends(name, "/");
 }
 
-/* --- the text of a value -----------------------------------------------------------------------
- */
+/* --- the text of a value ---------------------------------------------------------------------- */
 
 static bool is_plain(char c)
 {
@@ -163,8 +162,7 @@ bool knob_file_parse(struct arena *a, const char *value, unsigned *mode, const c
 	return true;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* What a capture never looked at it does not have: these names are ours alone. */
 static bool is_missing(int r)
@@ -248,8 +246,7 @@ static int own_get(struct host *h, struct arena *a, const struct knob *k, const 
 	return r ? knob_fail(e, r == -ENODATA ? -EIO : r, "read", k) : 0;
 }
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static int remove_path(struct host *h, const char *path)
 {
@@ -325,8 +322,7 @@ static int own_set(struct host *h, struct arena *a, const struct knob *k, const 
 	return r ? knob_put_fail(h, e, r, k, k->name) : 0;
 }
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static bool value_sound(const char *name, const char *value)
 {

@@ -89,11 +89,9 @@ static const struct {
 	{ KNOB_PCI, "acs-control",
 	  "field=$(setpci -s %s ECAP_ACS+6.w) && printf '0x%%x\\n' $((0x$field))" },
 	{ KNOB_LINK, "rx-ring",
-	  "ethtool -g %s | awk '/^Current/ { c = 1 } c && $1 == \"RX:\" { print $2; "
-	  "exit }'" },
+	  "ethtool -g %s | awk '/^Current/ { c = 1 } c && $1 == \"RX:\" { print $2; exit }'" },
 	{ KNOB_LINK, "tx-ring",
-	  "ethtool -g %s | awk '/^Current/ { c = 1 } c && $1 == \"TX:\" { print $2; "
-	  "exit }'" },
+	  "ethtool -g %s | awk '/^Current/ { c = 1 } c && $1 == \"TX:\" { print $2; exit }'" },
 	{ KNOB_LINK, "channels",
 	  "ethtool -l %s | awk '/^Current/ { c = 1 } c && $1 == \"Combined:\" { print $2; exit "
 	  "}'" },

@@ -19,8 +19,7 @@ enum {
 	ERRNO_UNNAMED = 4095, /* the kernel's largest; what "EUNNAMED" becomes */
 };
 
-/* --- writing
- * --------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 struct writer {
 	struct arena arena; /* sets as text, and texts that were not UTF-8 */
@@ -127,8 +126,7 @@ json_t *schema_to_json(const struct schema *s, const void *object)
 	return j;
 }
 
-/* --- reading
- * --------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct reader {
 	struct arena *arena;

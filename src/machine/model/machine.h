@@ -40,8 +40,7 @@ struct machine {
 
 extern const struct schema schema_machine;
 
-/* --- look-ups: NULL when there is none -----------------------------------------------------------
- */
+/* --- look-ups: NULL when there is none -------------------------------------------------------- */
 struct pci_function *machine_pci(const struct machine *m, const char *address);
 struct gpu *machine_gpu(const struct machine *m, size_t i);
 struct nic *machine_nic(const struct machine *m, const char *name);
@@ -55,8 +54,7 @@ const char *machine_no_gpu(struct arena *a, const struct machine *m);
 /* Total core types "big" CPUs, or all online CPUs on a homogeneous machine. */
 const struct idset *machine_big_cpus(const struct machine *m);
 
-/* --- JSON ----------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 /*
  * A fact becomes {"value": V, "from": "..."} when seen, {"seen": "denied", "error": "EACCES",
  * "from": ".."} otherwise; facts that nobody asked for are left out. Reading back gives the same

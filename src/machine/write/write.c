@@ -91,8 +91,7 @@ int host_lock(struct host *h, const char *path)
 	return w ? w->lock(h, path) : -EROFS;
 }
 
-/* --- a host that only reads --------------------------------------------------------------------
- */
+/* --- a host that only reads ------------------------------------------------------------------- */
 
 struct readonly {
 	struct host host;

@@ -30,8 +30,7 @@ int host_tell_int(struct host *h, const char *api, const char *object, const cha
 int host_tell_text(struct host *h, const char *api, const char *object, const char *field,
 		   const char *value);
 
-/* --- files that are ours ------------------------------------------------------------------------
- */
+/* --- files that are ours ---------------------------------------------------------------------- */
 
 /*
  * Makes or replaces a file as a whole: after a crash it is the old one or the new one, and the new

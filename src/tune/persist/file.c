@@ -39,8 +39,7 @@ void persist_refuse(struct kept *row, const char *sentence)
 	row->refusal = sentence;
 }
 
-/* --- what every file begins with ---------------------------------------------------------------
- */
+/* --- what every file begins with -------------------------------------------------------------- */
 
 static bool is_of(const struct kept *row, enum keeper k, const char *path)
 {

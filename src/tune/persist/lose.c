@@ -72,7 +72,9 @@ static void service_line(struct arena *a, const struct persist_source *s, unsign
 		row->loses = arena_printf(a, "%s:%u sets %s for services", s->path, number, value);
 }
 
-void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row)
+/* Fills loses and contested of the row of KEEPER_LIMITS, from files of /etc/security and
+ * systemd's system.conf.d among the sources. */
+static void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row)
 {
 	for (size_t i = 0; i < w->n_sources; i++) {
 		const struct persist_source *s = &w->sources[i];

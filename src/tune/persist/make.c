@@ -8,8 +8,7 @@
 #include "tune/persist/quote.h"
 #include "base/path.h"
 
-/* --- who keeps what ----------------------------------------------------------------------------
- */
+/* --- who keeps what --------------------------------------------------------------------------- */
 
 static bool is_core_kernel(const char *path)
 {
@@ -78,8 +77,7 @@ static void assign(struct arena *a, const struct machine *m, struct kept *row)
 		persist_refuse(row, "which device it belongs to could not be seen");
 }
 
-/* --- lines -------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* A value "NAME=VALUE" is that of the other one of a pair. */
 static const char *sysctl_line(struct arena *a, const struct machine *m, const struct kept *row,
@@ -178,8 +176,7 @@ static void limits_files(struct arena *a, struct persist *p)
 	persist_add_file(a, p, PERSIST_SYSTEM_CONF, 0644, manager.s);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void notes(struct arena *a, const struct machine *m, struct persist *p)
 {
@@ -220,29 +217,6 @@ static bool keeps_any(const struct persist *p)
 		if (p->rows[i].keeper != KEEPER_NONE && p->rows[i].keeper != KEEPER_SELF)
 			return true;
 	return false;
-}
-
-void persist_make(struct arena *a, const struct machine *m, const struct persist_wish *w,
-		  struct persist *out)
-{
-	*out = (struct persist){ .rows = arena_array(a, w->n, sizeof(*out->rows)), .n = w->n };
-	for (size_t i = 0; i < w->n; i++) {
-		out->rows[i] = w->rows[i];
-		assign(a, m, &out->rows[i]);
-	}
-	lines_file(a, m, out, KEEPER_SYSCTL, sysctl_line);
-	lines_file(a, m, out, KEEPER_TMPFILES, tmpfiles_line);
-	persist_udev(a, m, out);
-	lines_file(a, m, out, KEEPER_MODPROBE, modprobe_line);
-	limits_files(a, out);
-	persist_links(a, m, w, out);
-	if (!keeps_any(out))
-		return;
-	persist_losers(a, m, w, out);
-	notes(a, m, out);
-	request_file(a, out);
-	/* Last: it is what acts on the others. */
-	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));
 }
 
 /*
@@ -326,8 +300,9 @@ static void privileges(struct text *t, const struct needs *n)
 	text_add(t, "RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET\n");
 }
 
-const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
-			 const char *program)
+/* unit.c */
+static const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
+				const char *program)
 {
 	TEXT_AUTO t = { 0 };
 	struct needs n = needs_of(m, p);
@@ -517,7 +492,8 @@ static void add_rules(struct arena *a, const struct machine *m, struct persist *
 	}
 }
 
-void persist_udev(struct arena *a, const struct machine *m, struct persist *p)
+/* Rules for the rows of KEEPER_UDEV; rows that no rule can tell from others are refused. */
+static void persist_udev(struct arena *a, const struct machine *m, struct persist *p)
 {
 	TEXT_AUTO body = { 0 }, all = { 0 };
 
@@ -528,4 +504,27 @@ void persist_udev(struct arena *a, const struct machine *m, struct persist *p)
 	persist_header(&all, p->rows, p->n, KEEPER_UDEV, PERSIST_UDEV);
 	text_add(&all, body.s);
 	persist_add_file(a, p, PERSIST_UDEV, 0644, all.s);
+}
+
+void persist_make(struct arena *a, const struct machine *m, const struct persist_wish *w,
+		  struct persist *out)
+{
+	*out = (struct persist){ .rows = arena_array(a, w->n, sizeof(*out->rows)), .n = w->n };
+	for (size_t i = 0; i < w->n; i++) {
+		out->rows[i] = w->rows[i];
+		assign(a, m, &out->rows[i]);
+	}
+	lines_file(a, m, out, KEEPER_SYSCTL, sysctl_line);
+	lines_file(a, m, out, KEEPER_TMPFILES, tmpfiles_line);
+	persist_udev(a, m, out);
+	lines_file(a, m, out, KEEPER_MODPROBE, modprobe_line);
+	limits_files(a, out);
+	persist_links(a, m, w, out);
+	if (!keeps_any(out))
+		return;
+	persist_losers(a, m, w, out);
+	notes(a, m, out);
+	request_file(a, out);
+	/* Last: it is what acts on the others. */
+	persist_add_file(a, out, PERSIST_UNIT, 0644, persist_unit(a, m, out, w->program));
 }

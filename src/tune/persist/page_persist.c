@@ -21,7 +21,7 @@ static const struct {
 	[PERSIST_FILE_UNSEEN] = { "unseen", "could not be seen", STYLE_UNKNOWN },
 };
 
-const char *persist_file_state_name(enum persist_file_state s)
+static const char *persist_file_state_name(enum persist_file_state s)
 {
 	return states[s].name;
 }
@@ -110,9 +110,9 @@ static void files_table(struct doc *d, const struct persist_view *v)
 }
 
 /* Who has just tried undo installs nothing: that is to be seen. */
-static const char nothing_kept[] = "gputune keeps nothing for the next boot. What is kept is what "
-				   "apply changed and nobody took "
-				   "back, or what --profile and --only name.";
+static const char nothing_kept[] =
+	"gputune keeps nothing for the next boot. What is kept is what apply changed and nobody "
+	"took back, or what --profile and --only name.";
 
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v)
 {

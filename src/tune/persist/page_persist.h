@@ -41,7 +41,6 @@ struct persist_view {
 	struct txn_report now; /* remove: of such values, what became of those taken back */
 };
 
-const char *persist_file_state_name(enum persist_file_state s);
 struct doc *page_persist(struct arena *a, const struct machine *m, const struct persist_view *v);
 /* What remove did with the files; result is what txn_undo returned of them. */
 struct doc *page_persist_removed(struct arena *a, const struct machine *m,

@@ -93,8 +93,7 @@ const char *keeper_name(enum keeper k);
 /* The file that the boot-argument knob writes on this machine. */
 const char *persist_boot_file(const struct machine *m);
 
-/* --- the request: what the boot-time unit and verify --boot read -------------------------------
- */
+/* --- the request: what the boot-time unit and verify --boot read ------------------------------ */
 
 /* All rows that are kept as JSON, schema gputune.boot/2; 256 CPUs with one value are one row. */
 const char *persist_request(struct arena *a, const struct kept *rows, size_t n);
@@ -123,18 +122,15 @@ struct persist_targets {
 const char *persist_target(struct arena *a, const struct machine *m, const char *id,
 			   const struct knob *k, struct persist_targets *cache);
 
-/* --- parts, one file each ----------------------------------------------------------------------
- */
+/* --- parts, one file each --------------------------------------------------------------------- */
 
-/* make.c: what begins every file, as comments. */
+/* file.c: what begins every file, as comments. */
 void persist_header(struct text *t, const struct kept *rows, size_t n, enum keeper k,
 		    const char *path);
 void persist_add_file(struct arena *a, struct persist *p, const char *path, unsigned mode,
 		      const char *text);
 void persist_note(struct arena *a, struct persist *p, const char *sentence);
 void persist_refuse(struct kept *row, const char *sentence);
-/* disk.c: rules for the rows of KEEPER_UDEV; rows that no rule can tell from others are refused. */
-void persist_udev(struct arena *a, const struct machine *m, struct persist *p);
 /* link.c: files for the rows of KEEPER_LINK, by owner; hands rows on to the unit where nobody owns
  * the interface. */
 void persist_links(struct arena *a, const struct machine *m, const struct persist_wish *w,
@@ -142,12 +138,6 @@ void persist_links(struct arena *a, const struct machine *m, const struct persis
 /* The id under which netplan's files of others configure the interface, and its section; NULL. */
 const char *persist_netplan_id(struct arena *a, const struct persist_wish *w, const struct nic *n,
 			       const char **section);
-/* unit.c */
-const char *persist_unit(struct arena *a, const struct machine *m, const struct persist *p,
-			 const char *program);
-/* limits.c: fills loses and contested of the row of KEEPER_LIMITS, from files of /etc/security and
- * systemd's system.conf.d among the sources. */
-void persist_limits_losers(struct arena *a, const struct persist_wish *w, struct kept *row);
 /* lose.c: fills loses of every row. */
 void persist_losers(struct arena *a, const struct machine *m, const struct persist_wish *w,
 		    struct persist *p);

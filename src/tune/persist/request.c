@@ -22,8 +22,7 @@ enum { TEXT_MAX = 4096, ROWS_MAX = 1 << 12, EXPANDED_MAX = 1 << 16, KEYS = 10 };
 static const char written_by[] =
 	"gputune; \"gputune persist status\" shows it, \"gputune persist remove\" takes it back";
 
-/* --- writing -----------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Of "/sys/devices/system/cpu/cpu12/x" the number and what is around it: CPUs and frequency
  * policies come by the hundred. */
@@ -121,8 +120,7 @@ const char *persist_request(struct arena *a, const struct kept *rows, size_t n)
 	return out;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct reading {
 	struct arena *a;

@@ -8,14 +8,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune/plan/gate.h"
 #include "base/text.h"
 #include "tune/plan/owner.h"
 #include "look/settings/predicates.h"
+#include "tune/plan/plan.h"
+
+enum { GATE_NODES_MAX = 64 };
+
+struct gates {
+	struct arena *a;
+	const struct machine *m;
+	const struct plan *p;
+	size_t i; /* the change at hand; those before it are judged */
+	/* Memory that huge pages of the changes before take, in kB. */
+	long long huge_kb, node_huge_kb[GATE_NODES_MAX];
+};
 
 static const char perf[] = "pcie_bus_perf";
 
-bool gate_has_word(const char *words, const char *word)
+/* One of the blank-separated words. */
+static bool gate_has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -25,8 +37,7 @@ bool gate_has_word(const char *words, const char *word)
 	return false;
 }
 
-/* --- the present value --------------------------------------------------------------------------
- */
+/* --- the present value ------------------------------------------------------------------------ */
 
 static bool has_getter(const struct knob *k)
 {
@@ -44,8 +55,7 @@ static const char *unreadable(struct gates *g, const struct change *c)
 			    knob_text(g->a, &c->knob));
 }
 
-/* --- conflicts ----------------------------------------------------------------------------------
- */
+/* --- conflicts -------------------------------------------------------------------------------- */
 
 /* One of the comma-separated words. */
 static bool has_option(const char *value, const char *option)
@@ -125,8 +135,7 @@ static const char *overridden(struct gates *g, const struct change *c)
 	return NULL;
 }
 
-/* --- the user's own link, lockdown --------------------------------------------------------------
- */
+/* --- the user's own link, lockdown ------------------------------------------------------------ */
 
 /* The driver takes the link down for these; coalescing changes in place. */
 static bool resets_link(const struct change *c)
@@ -222,26 +231,7 @@ static const char *out_of_bounds(struct gates *g, const struct change *c)
 	return why;
 }
 
-/* --- all ----------------------------------------------------------------------------------------
- */
-
-static const struct {
-	const char *code;
-	bool lifts; /* by --allow */
-	const char *(*why)(struct gates *g, const struct change *c);
-} rows[] = {
-	{ GATE_UNREADABLE, false, unreadable },
-	{ GATE_OVERRIDDEN, false, overridden },
-	{ GATE_LIMIT, false, gate_limit },
-	{ GATE_HOUSEKEEPING, false, gate_housekeeping },
-	{ GATE_LIMIT, false, out_of_bounds },
-	{ GATE_LOCKDOWN, false, lockdown },
-	{ GATE_OWN_LINK, true, own_link },
-	{ GATE_GPU_BUSY, true, gate_gpu_busy },
-	{ GATE_ALLOW, true, dangerous },
-	/* Last, because it counts what all others let through. */
-	{ GATE_LIMIT, false, gate_huge_pages },
-};
+/* --- all -------------------------------------------------------------------------------------- */
 
 static bool is_allowed(const struct plan_wish *w, const struct setting *s)
 {
@@ -249,25 +239,6 @@ static bool is_allowed(const struct plan_wish *w, const struct setting *s)
 		if (id_matches(s->id, w->allow[i]))
 			return true;
 	return false;
-}
-
-void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish *w, struct plan *p)
-{
-	struct gates g = { .a = a, .m = m, .p = p };
-
-	for (g.i = 0; g.i < p->n; g.i++) {
-		struct change *c = &p->changes[g.i];
-		bool allowed = is_allowed(w, c->s);
-
-		for (size_t k = 0; !c->gate && k < sizeof(rows) / sizeof(rows[0]); k++) {
-			const char *why = allowed && rows[k].lifts ? NULL : rows[k].why(&g, c);
-
-			if (why) {
-				c->gate = rows[k].code;
-				c->refusal = why;
-			}
-		}
-	}
 }
 
 /* Isolation that leaves nobody to do the kernel's own work. See kernel-parameters: isolcpus,
@@ -313,7 +284,7 @@ static bool parse(struct gates *g, const char *value, struct idset *out)
 	return idset_parse(g->a, list.s ? list.s : "", out) == 0;
 }
 
-const char *gate_housekeeping(struct gates *g, const struct change *c)
+static const char *gate_housekeeping(struct gates *g, const struct change *c)
 {
 	const struct cpus *cpus = &g->m->cpu;
 	const char *arg = c->knob.name;
@@ -331,13 +302,13 @@ const char *gate_housekeeping(struct gates *g, const struct change *c)
 				    c->after);
 	if (idset_contains(&apart, &cpus->online.v))
 		return arena_printf(g->a,
-				    "%s=%s takes every CPU and leaves none for the kernel's "
-				    "own work: leave out at least CPU 0",
+				    "%s=%s takes every CPU and leaves none for the kernel's own "
+				    "work: leave out at least CPU 0",
 				    arg, c->after);
 	if (idset_has(&apart, 0))
 		return arena_printf(g->a,
-				    "%s=%s takes CPU 0, which boots the machine and keeps "
-				    "its time: leave it out",
+				    "%s=%s takes CPU 0, which boots the machine and keeps its "
+				    "time: leave it out",
 				    arg, c->after);
 	LIST_FOR_EACH (struct numa_node, n, &cpus->nodes)
 		if (seen_ok(&n->cpus.f) && n->cpus.v.n && idset_contains(&apart, &n->cpus.v))
@@ -419,7 +390,7 @@ static const char *sentence(struct gates *g, const struct change *c, const struc
 			    c->s->id);
 }
 
-const char *gate_gpu_busy(struct gates *g, const struct change *c)
+static const char *gate_gpu_busy(struct gates *g, const struct change *c)
 {
 	bool all = disturbs_all(c);
 
@@ -505,7 +476,7 @@ static const char *on_node(struct gates *g, const struct request *r, long long n
 	return NULL;
 }
 
-const char *gate_huge_pages(struct gates *g, const struct change *c)
+static const char *gate_huge_pages(struct gates *g, const struct change *c)
 {
 	const struct memory *mem = &g->m->memory;
 	struct request r = { 0 };
@@ -560,8 +531,7 @@ static const char *no_such_word(struct gates *g, const struct change *c, const c
 			    c->after);
 }
 
-/* --- GPUs --------------------------------------------------------------------------------------
- */
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
 static const char *clock_lock(struct gates *g, const struct change *c, const struct gpu *gpu,
 			      const struct fact_int *max)
@@ -605,8 +575,7 @@ static const char *gpu_limit(struct gates *g, const struct change *c)
 	return NULL;
 }
 
-/* --- links, PCI ---------------------------------------------------------------------------------
- */
+/* --- links, PCI ------------------------------------------------------------------------------- */
 
 enum { MTU_MIN = 68, MRRS_MIN = 128, MRRS_MAX = 4096 };
 
@@ -645,8 +614,7 @@ static const char *pci_limit(struct gates *g, const struct change *c)
 			    MRRS_MIN, MRRS_MAX, v);
 }
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* block/blk-mq: the most requests of a scheduler's queue, and the fewest of any. */
 enum { REQUESTS_MIN = 4, REQUESTS_MAX = 2048 };
@@ -740,8 +708,7 @@ static const char *file_limit(struct gates *g, const struct change *c)
 	return policy_limit(g, c);
 }
 
-/* --- sysctls ------------------------------------------------------------------------------------
- */
+/* --- sysctls ---------------------------------------------------------------------------------- */
 
 /* 200 came with Linux 5.8. */
 static const char *sysctl_limit(struct gates *g, const struct change *c)
@@ -767,7 +734,8 @@ static const char *parameter_limit(struct gates *g, const struct change *c)
 	return above(g, c, &max, " bytes");
 }
 
-const char *gate_limit(struct gates *g, const struct change *c)
+/* Of --allow: where the gate can be lifted the sentence says how. */
+static const char *gate_limit(struct gates *g, const struct change *c)
 {
 	switch (c->knob.kind) {
 	case KNOB_NVML:
@@ -784,5 +752,42 @@ const char *gate_limit(struct gates *g, const struct change *c)
 		return parameter_limit(g, c);
 	default:
 		return NULL;
+	}
+}
+
+static const struct {
+	const char *code;
+	bool lifts; /* by --allow */
+	const char *(*why)(struct gates *g, const struct change *c);
+} rows[] = {
+	{ GATE_UNREADABLE, false, unreadable },
+	{ GATE_OVERRIDDEN, false, overridden },
+	{ GATE_LIMIT, false, gate_limit },
+	{ GATE_HOUSEKEEPING, false, gate_housekeeping },
+	{ GATE_LIMIT, false, out_of_bounds },
+	{ GATE_LOCKDOWN, false, lockdown },
+	{ GATE_OWN_LINK, true, own_link },
+	{ GATE_GPU_BUSY, true, gate_gpu_busy },
+	{ GATE_ALLOW, true, dangerous },
+	/* Last, because it counts what all others let through. */
+	{ GATE_LIMIT, false, gate_huge_pages },
+};
+
+void plan_gates(struct arena *a, const struct machine *m, const struct plan_wish *w, struct plan *p)
+{
+	struct gates g = { .a = a, .m = m, .p = p };
+
+	for (g.i = 0; g.i < p->n; g.i++) {
+		struct change *c = &p->changes[g.i];
+		bool allowed = is_allowed(w, c->s);
+
+		for (size_t k = 0; !c->gate && k < sizeof(rows) / sizeof(rows[0]); k++) {
+			const char *why = allowed && rows[k].lifts ? NULL : rows[k].why(&g, c);
+
+			if (why) {
+				c->gate = rows[k].code;
+				c->refusal = why;
+			}
+		}
 	}
 }

@@ -143,35 +143,6 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-/* A key that is named alone, with or without a value, takes no value of patterns. */
-static bool is_named(struct found *f)
-{
-	LIST_FOR_EACH (struct assignment, it, &f->m->config.assignments)
-		if (it->rank && !is_pattern(it->name) && strcmp(it->kind, "sysctl") == 0 &&
-		    assignment_match(f->a, f->m, it, f->k) == MATCH_YES)
-			return true;
-	return false;
-}
-
-static void add_lines(struct found *f)
-{
-	bool named = f->k->kind == KNOB_SYSCTL && is_named(f);
-
-	LIST_FOR_EACH (struct assignment, it, &f->m->config.assignments) {
-		enum match match;
-
-		if (!it->name || !it->kind || !it->file)
-			continue;
-		match = assignment_match(f->a, f->m, it, f->k);
-		/* "-key" alone sets nothing. */
-		if (match == MATCH_NO || it->value.f.seen == SEEN_ABSENT)
-			continue;
-		if (named && is_pattern(it->name) && strcmp(it->kind, "sysctl") == 0)
-			continue;
-		add_line(f, it, match);
-	}
-}
-
 /* Arguments in force that no file of the next boot names. */
 static void add_arguments(struct found *f)
 {
@@ -282,26 +253,6 @@ static void choose_winner(struct found *f)
 		f->rows[best].wins = true;
 }
 
-void plan_owners(struct arena *a, const struct machine *m, struct change *c)
-{
-	struct found f = { .a = a, .m = m, .k = &c->knob };
-	struct owner *rows;
-
-	add_lines(&f);
-	add_arguments(&f);
-	add_daemons(&f);
-	if (c->knob.kind == KNOB_LINK)
-		add_link_owner(&f);
-	if (c->knob.kind == KNOB_UNIT)
-		add_unit_state(&f);
-	choose_winner(&f);
-	rows = arena_array(a, f.n, sizeof(*rows));
-	if (f.n)
-		memcpy(rows, f.rows, f.n * sizeof(*rows));
-	c->owners = rows;
-	c->n_owners = f.n;
-}
-
 /*
  * Whether a line of configuration is about a knob: names with patterns, places that have two names,
  * kernel arguments that set what else is a sysctl or a file, and the conditions of udev rules.
@@ -309,8 +260,7 @@ void plan_owners(struct arena *a, const struct machine *m, struct change *c)
 
 enum { VALUE_MAX = 256 };
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* The kernel takes "-" and "_" for one letter in names of arguments and modules. */
 static bool same_word(const char *x, const char *y)
@@ -401,8 +351,7 @@ static bool is_default_pool(const struct machine *m, const char *path)
 	return strcmp(path, want) == 0;
 }
 
-/* --- kernel arguments --------------------------------------------------------------------------
- */
+/* --- kernel arguments ------------------------------------------------------------------------- */
 
 static const struct {
 	const char *argument;
@@ -441,8 +390,7 @@ enum match argument_match(const struct machine *m, const char *name, const struc
 	return MATCH_NO;
 }
 
-/* --- udev rules --------------------------------------------------------------------------------
- */
+/* --- udev rules ------------------------------------------------------------------------------- */
 
 /* The device of a path: "/sys/block/nvme0n1" is nvme0n1 of block. */
 struct device {
@@ -597,8 +545,8 @@ static enum match link_match(const struct machine *m, const struct assignment *i
 	return conditions_match(&d, fact_text(&it->when, ""));
 }
 
-enum match assignment_match(struct arena *a, const struct machine *m, const struct assignment *it,
-			    const struct knob *k)
+static enum match assignment_match(struct arena *a, const struct machine *m,
+				   const struct assignment *it, const struct knob *k)
 {
 	const char *path = path_of(a, k), *partner;
 
@@ -628,4 +576,53 @@ enum match assignment_match(struct arena *a, const struct machine *m, const stru
 	return fnmatch(it->name, path, FNM_PATHNAME) == 0 || policy_matches(a, m, it->name, path)
 		       ? MATCH_YES
 		       : MATCH_NO;
+}
+
+/* A key that is named alone, with or without a value, takes no value of patterns. */
+static bool is_named(struct found *f)
+{
+	LIST_FOR_EACH (struct assignment, it, &f->m->config.assignments)
+		if (it->rank && !is_pattern(it->name) && strcmp(it->kind, "sysctl") == 0 &&
+		    assignment_match(f->a, f->m, it, f->k) == MATCH_YES)
+			return true;
+	return false;
+}
+
+static void add_lines(struct found *f)
+{
+	bool named = f->k->kind == KNOB_SYSCTL && is_named(f);
+
+	LIST_FOR_EACH (struct assignment, it, &f->m->config.assignments) {
+		enum match match;
+
+		if (!it->name || !it->kind || !it->file)
+			continue;
+		match = assignment_match(f->a, f->m, it, f->k);
+		/* "-key" alone sets nothing. */
+		if (match == MATCH_NO || it->value.f.seen == SEEN_ABSENT)
+			continue;
+		if (named && is_pattern(it->name) && strcmp(it->kind, "sysctl") == 0)
+			continue;
+		add_line(f, it, match);
+	}
+}
+
+void plan_owners(struct arena *a, const struct machine *m, struct change *c)
+{
+	struct found f = { .a = a, .m = m, .k = &c->knob };
+	struct owner *rows;
+
+	add_lines(&f);
+	add_arguments(&f);
+	add_daemons(&f);
+	if (c->knob.kind == KNOB_LINK)
+		add_link_owner(&f);
+	if (c->knob.kind == KNOB_UNIT)
+		add_unit_state(&f);
+	choose_winner(&f);
+	rows = arena_array(a, f.n, sizeof(*rows));
+	if (f.n)
+		memcpy(rows, f.rows, f.n * sizeof(*rows));
+	c->owners = rows;
+	c->n_owners = f.n;
 }

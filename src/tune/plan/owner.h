@@ -13,8 +13,6 @@ enum match {
 	MATCH_PARTNER, /* it sets the other one of a pair, and with that zeroes this one */
 };
 
-enum match assignment_match(struct arena *a, const struct machine *m, const struct assignment *it,
-			    const struct knob *k);
 /* The same for a kernel argument by its name alone. */
 enum match argument_match(const struct machine *m, const char *name, const struct knob *k);
 /* The other sysctl of a pair of which setting one zeroes the other; NULL for all others. */

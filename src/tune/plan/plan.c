@@ -7,6 +7,7 @@
 #include "look/settings/check.h"
 #include "base/stamp.h"
 #include "base/utf8.h"
+#include "render/json_value.h"
 
 struct making {
 	struct arena *a;
@@ -119,19 +120,9 @@ size_t plan_open_changes(const struct plan *p)
 
 /* A plan as JSON. Keys and meanings are API: schemas/plan.json holds them. */
 
-/* Of a machine any bytes may come; a value that had to be cleaned will not compare as equal. */
-static json_t *text_or_null(const char *s)
-{
-	struct arena a = { 0 };
-	json_t *j = s ? json_string(utf8_clean(&a, s)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
 static json_t *text(const char *s)
 {
-	return text_or_null(s ? s : "");
+	return json_text(s ? s : "");
 }
 
 static json_t *time_or_null(long long seconds)
@@ -148,10 +139,10 @@ static json_t *owners_json(const struct change *c)
 	for (size_t i = 0; i < c->n_owners; i++) {
 		const struct owner *o = &c->owners[i];
 
-		json_array_append_new(
-			list, json_pack("{s:o, s:o, s:b, s:b, s:b}", "what", text(o->what), "value",
-					text_or_null(o->value), "at_boot", (int)o->at_boot, "wins",
-					(int)o->wins, "fights", (int)o->fights));
+		json_array_append_new(list, json_pack("{s:o, s:o, s:b, s:b, s:b}", "what",
+						      text(o->what), "value", json_text(o->value),
+						      "at_boot", (int)o->at_boot, "wins",
+						      (int)o->wins, "fights", (int)o->fights));
 	}
 	return list;
 }
@@ -166,15 +157,15 @@ static json_t *change_json(const struct change *c)
 	json_object_set_new(j, "knob",
 			    json_pack("{s:s, s:o, s:o}", "kind", knob_kind_name(c->knob.kind),
 				      "name", text(c->knob.name), "object", text(c->knob.object)));
-	json_object_set_new(j, "before", text_or_null(c->before));
+	json_object_set_new(j, "before", json_text(c->before));
 	json_object_set_new(j, "after", text(c->after));
-	json_object_set_new(j, "why", text_or_null(c->why));
-	json_object_set_new(j, "source", text_or_null(c->source));
+	json_object_set_new(j, "why", json_text(c->why));
+	json_object_set_new(j, "source", json_text(c->source));
 	json_object_set_new(j, "risk", json_string(risk_name(c->risk)));
 	json_object_set_new(j, "effect", json_string(effect_name(c->effect)));
 	json_object_set_new(j, "owners", owners_json(c));
-	json_object_set_new(j, "gate", text_or_null(c->gate));
-	json_object_set_new(j, "refusal", text_or_null(c->gate ? c->refusal : NULL));
+	json_object_set_new(j, "gate", json_text(c->gate));
+	json_object_set_new(j, "refusal", json_text(c->gate ? c->refusal : NULL));
 	return j;
 }
 
@@ -183,8 +174,8 @@ static json_t *advice_json(const struct advice *a)
 	const struct finding *f = a->finding;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "id", f->s->id, "target", text(f->target),
-			 "current", text_or_null(f->v.current), "wanted", text_or_null(f->v.wanted),
-			 "sentence", text_or_null(a->sentence));
+			 "current", json_text(f->v.current), "wanted", json_text(f->v.wanted),
+			 "sentence", json_text(a->sentence));
 }
 
 static json_t *summary_json(const struct plan *p)
@@ -210,8 +201,8 @@ json_t *plan_json(const struct plan *p, int exit_code)
 	json_object_set_new(j, "schema", json_string("gputune.plan/1"));
 	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
 	json_object_set_new(j, "host",
-			    json_pack("{s:o, s:o}", "nodename", text_or_null(p->nodename),
-				      "boot_id", text_or_null(p->boot_id)));
+			    json_pack("{s:o, s:o}", "nodename", json_text(p->nodename), "boot_id",
+				      json_text(p->boot_id)));
 	json_object_set_new(j, "time", time_or_null(p->time_s));
 	json_object_set_new(j, "exit_code", json_integer(exit_code));
 	json_object_set_new(j, "profile", text(p->profile));

@@ -163,12 +163,12 @@ static void functions(FILE *out, struct arena *a, const struct step *s, size_t n
 			     effect_name(c->effect)));
 	if (c->knob.kind == KNOB_SYSFS && str_ends(c->knob.name, "/queue/scheduler"))
 		comment(out, "   ",
-			"The kernel then resets the queue's nr_requests, which is "
-			"taken back only where a step sets it too.");
+			"The kernel then resets the queue's nr_requests, which is taken back only "
+			"where a step sets it too.");
 	if (!s->read)
 		comment(out, "   ",
-			"No program prints its value: it is set, and reset by undo, "
-			"without comparing.");
+			"No program prints its value: it is set, and reset by undo, without "
+			"comparing.");
 	for (size_t i = 0; i < c->n_owners; i++)
 		comment(out, "   Also set by ",
 			arena_printf(a, "%s%s", c->owners[i].what,

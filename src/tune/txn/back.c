@@ -32,7 +32,9 @@ static void noted(struct txn_run *r, struct entry *e, struct outcome_row *row, e
 	write_undone(&r->writer, e, r->now ? r->now->txn : e->txn);
 }
 
-void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence)
+/* It could not be taken back: noted, with the sentence and the command for a person. */
+static void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row,
+		      const char *sentence)
 {
 	row->outcome = OUTCOME_STUCK;
 	row->sentence = sentence;
@@ -338,7 +340,9 @@ static void cannot_read(struct txn_run *r, const struct entry *e, struct outcome
 				     version ? version : "unknown");
 }
 
-void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row)
+/* run_take_back without what lies beside the files. */
+static void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced,
+			       struct outcome_row *row)
 {
 	struct err why = { 0 };
 	const char *now = NULL, *needs;
@@ -425,8 +429,7 @@ static const char *clear_one(struct txn_run *r, const struct knob_left *left)
 	code = host_remove(r->h, left->path);
 	if (code && code != -ENOENT)
 		return arena_printf(r->a,
-				    "could not remove %s, which a write that was cut off "
-				    "left: %s",
+				    "could not remove %s, which a write that was cut off left: %s",
 				    left->path, strerror(-code));
 	say(r,
 	    arena_printf(r->a, "removed %s, which a write that was cut off had left", left->path));

@@ -87,8 +87,7 @@ static void gather(struct carrying *c)
 		}
 }
 
-/* --- carrying over -----------------------------------------------------------------------------
- */
+/* --- carrying over ---------------------------------------------------------------------------- */
 
 /* The transaction of this boot, begun with its first entry. */
 static struct transaction *begin(struct carrying *c)
@@ -243,8 +242,7 @@ static void look_at_all(struct carrying *c)
 	}
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 struct requests {
 	struct kept **rows; /* of each, newest first */

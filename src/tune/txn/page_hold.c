@@ -7,7 +7,6 @@
 #include "tune/plan/batch.h"
 #include "render/figure.h"
 #include "tune/txn/page_txn.h"
-#include "tune/txn/page_hold.h"
 #include "look/settings/findings.h"
 #include "render/json_value.h"
 
@@ -123,8 +122,7 @@ struct doc *page_status(struct arena *a, const struct machine *m, const struct h
 	return d;
 }
 
-/* --- verify --------------------------------------------------------------------------------------
- */
+/* --- verify ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name, *text;

@@ -392,8 +392,7 @@ static void overview(struct doc *d, const struct journal *j)
 	if (trials)
 		doc_text(d,
 			 "%zu switches of proofs, all taken back, are not shown; --format json "
-			 "lists "
-			 "them.",
+			 "lists them.",
 			 trials);
 }
 

@@ -5,6 +5,8 @@
 
 #include "tune/txn/txn.h"
 #include "render/doc.h"
+#include "machine/model/machine.h"
+#include "tune/txn/journal.h"
 
 /* result is what txn_apply or txn_undo returned; the error itself is the caller's to print. */
 struct doc *page_apply(struct arena *a, const struct machine *m, const struct txn_report *r,
@@ -25,8 +27,7 @@ struct doc *page_history(struct arena *a, const struct machine *m, const struct 
 /* The transaction of this number; NULL when the journal has none. */
 const struct transaction *history_find(const struct journal *j, unsigned long txn);
 
-/* --- verify: what was requested against what is in force ----------------------------------------
- */
+/* --- verify: what was requested against what is in force -------------------------------------- */
 
 enum verify_state {
 	VERIFY_IN_FORCE,
@@ -61,5 +62,15 @@ void verify_plan(struct arena *a, const struct machine *m, const struct plan *p,
 		 bool (*same)(const struct knob *k, const char *x, const char *y), void *ctx,
 		 struct verify *out);
 struct doc *page_verify(struct arena *a, const struct machine *m, const struct verify *v);
+
+/* The journal's files and what state they are in. */
+
+/* j: all of it. */
+struct doc *page_journal(struct arena *a, const struct journal *j);
+/* Schema gputune.journal/1. The caller owns the reference. */
+json_t *journal_json(const char *action, const struct machine *m, const struct journal *j,
+		     int exit_code);
+
+#include <jansson.h>
 
 #endif

@@ -30,8 +30,8 @@ static int lock(struct host *h, struct arena *a, struct err *e)
 		return err_set(e, r, "nothing can be changed here: only looking was asked for");
 	if (r == -EROFS) {
 		err_set(e, r,
-			"%s is on a read-only file system: what cannot be recorded there "
-			"first is not changed",
+			"%s is on a read-only file system: what cannot be recorded there first is "
+			"not changed",
 			TXN_DIR);
 		err_hint(e, "\"findmnt -T %s\" shows which; mount -o remount,rw makes it writable",
 			 TXN_DIR);
@@ -95,8 +95,8 @@ static int recover(struct txn_run *r, struct err *e)
 	}
 	return clean ? write_flush(&r->writer)
 		     : err_set(e, -EUCLEAN,
-			       "an interrupted transaction could not be rolled back "
-			       "completely: see gputune status");
+			       "an interrupted transaction could not be rolled back completely: "
+			       "see gputune status");
 }
 
 int run_open(struct txn_run *r, struct host *h, struct arena *a, const struct txn_who *who,

@@ -40,12 +40,6 @@ int run_check_fresh(struct txn_run *r, const struct plan *p, struct err *e);
  * rows in the report, which has to be empty. Errors as txn_apply: then all was taken back. */
 int run_apply(struct txn_run *r, const struct plan *p, const char *op, struct err *e);
 
-/* --- half.c ----------------------------------------------------------------------------------- */
-
-/* Half of what was asked for: numbers that the machine granted in part, a service that was stopped
- * and not yet disabled, a link that was taken away for another. */
-bool run_is_half(const struct entry *e, const char *now);
-
 /* --- status.c --------------------------------------------------------------------------------- */
 
 /* That what is back where it is kept is in effect all the same: a boot argument of the running
@@ -53,6 +47,10 @@ bool run_is_half(const struct entry *e, const char *now);
 const char *run_until_reboot(struct txn_run *r, const struct entry *e);
 
 /* --- kin.c ------------------------------------------------------------------------------------ */
+
+/* Half of what was asked for: numbers that the machine granted in part, a service that was stopped
+ * and not yet disabled, a link that was taken away for another. */
+bool run_is_half(const struct entry *e, const char *now);
 
 /* A file of ours that lies in the entry's folder and is not taken back yet; NULL. */
 const char *run_holds_file(struct txn_run *r, const struct entry *e);
@@ -77,7 +75,7 @@ const char *run_foreign(struct txn_run *r, const struct entry *e, const char *no
 /* A folder of ours in which another program put something cannot go, whatever is asked for. */
 bool run_can_force(const struct entry *e, const char *now);
 
-/* --- left.c ----------------------------------------------------------------------------------- */
+/* --- run.c, back.c ---------------------------------------------------------------------------- */
 
 /*
  * Takes one entry back as far as it is ours, restores what writing it reset, removes what a write
@@ -88,14 +86,8 @@ void run_take_back(struct txn_run *r, struct entry *e, bool forced, struct outco
 /* Hands the sentences of from on to the report. */
 void run_add_leftovers(struct txn_run *r, const struct txn_report *from);
 
-/* --- run.c, back.c ---------------------------------------------------------------------------- */
-
 /* Row of the report for an entry. */
 struct outcome_row *run_row(struct txn_run *r, const struct entry *e);
-/* run_take_back without what lies beside the files. */
-void run_take_back_knob(struct txn_run *r, struct entry *e, bool forced, struct outcome_row *row);
-/* It could not be taken back: noted, with the sentence and the command for a person. */
-void run_stuck(struct txn_run *r, struct entry *e, struct outcome_row *row, const char *sentence);
 /* Takes back all active entries of t, newest first; true when nothing is stuck. */
 bool run_roll_back(struct txn_run *r, struct transaction *t, bool report);
 /* Writes "closed" for transactions that have nothing left. */

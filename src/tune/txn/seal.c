@@ -52,8 +52,7 @@ bool seal_matches(const char *line, size_t len, uint32_t *p, uint32_t *c)
 	       number_at(line + len - C_LEN - P_LEN, 'p', p) && crc32c(line, len - C_LEN) == *c;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct line {
 	const char *s;

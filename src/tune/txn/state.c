@@ -50,8 +50,8 @@ static int check_one(struct host *h, const char *path, struct err *e)
 int state_folder_refused(struct err *e)
 {
 	err_set(e, HOST_NOT_OURS,
-		"%s is a link, belongs to another user, or others may write to it: what is "
-		"in it is not believed",
+		"%s is a link, belongs to another user, or others may write to it: what is in it "
+		"is not believed",
 		TXN_DIR);
 	err_hint(e,
 		 "look at it with ls -ld; \"chown root: %s; chmod 700 %s\" where it is to be "

@@ -227,8 +227,7 @@ int journal_load(struct host *h, struct arena *a, bool all, struct journal *out,
 	return 0;
 }
 
-/* --- writing anew -------------------------------------------------------------------------------
- */
+/* --- writing anew ----------------------------------------------------------------------------- */
 
 struct writing {
 	/* What is given up is told from what is kept by parsing it. */

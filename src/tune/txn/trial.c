@@ -14,8 +14,7 @@ struct txn_trial {
 	bool open;
 };
 
-/* --- who holds the lock ------------------------------------------------------------------------
- */
+/* --- who holds the lock ----------------------------------------------------------------------- */
 
 static void note_holder(struct txn_run *r, const char *what)
 {
@@ -27,8 +26,7 @@ static void note_holder(struct txn_run *r, const char *what)
 	(void)host_put(r->h, TXN_HOLDER, line, strlen(line), 0600);
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 int txn_trial_begin(struct host *h, struct arena *a, const struct txn_who *who, const char *what,
 		    struct txn_report *out, struct txn_trial **trial, struct err *e)

@@ -125,8 +125,7 @@ const char *txn_holder(struct host *h, struct arena *a);
  * cannot be read. */
 const char *txn_process_began(struct host *h, struct arena *a, long long pid);
 
-/* --- the journal's files: tend.c ---------------------------------------------------------------
- */
+/* --- the journal's files: tend.c -------------------------------------------------------------- */
 
 enum txn_tend {
 	TXN_REPAIR,  /* what one of the two files lacks is written from the other */

@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "machine/write/write.h"
+#include "render/json_value.h"
 
 static json_t *line_of(const char *kind, unsigned long txn)
 {
@@ -21,19 +22,9 @@ static json_t *line_of(const char *kind, unsigned long txn)
 	return j;
 }
 
-/* Names of devices may hold any bytes; a value of the kernel's never does. */
-static json_t *text_or_null(const char *text)
-{
-	struct arena a = { 0 };
-	json_t *j = text ? json_string(utf8_clean(&a, text)) : json_null();
-
-	arena_free(&a);
-	return j;
-}
-
 static void add(json_t *j, const char *key, const char *text)
 {
-	json_object_set_new(j, key, text_or_null(text));
+	json_object_set_new(j, key, json_text(text));
 }
 
 static void end_line(struct journal_writer *w, json_t *j)
@@ -117,7 +108,7 @@ void write_done(struct journal_writer *w, const struct entry *e)
 	json_t *j = entry_line("done", e), *left = json_array();
 
 	for (size_t i = 0; i < e->n_sides; i++)
-		json_array_append_new(left, text_or_null(e->sides[i].left));
+		json_array_append_new(left, json_text(e->sides[i].left));
 
 	add(j, "read", e->read);
 	if (e->n_sides)

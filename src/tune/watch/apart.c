@@ -110,8 +110,7 @@ bool apart_is(const struct guard *g, const struct item *it)
 	return g->w->apart && it->knob.kind == KNOB_NVML;
 }
 
-/* --- looking -----------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 struct looking {
 	struct guard *g;

@@ -33,26 +33,6 @@ struct guard {
 	char status[160];
 };
 
-/* --- loop ------------------------------------------------------------------------------------- */
-
-long long guard_now(const struct guard *g);
-/* The journal: what is watched. The list stays as it is when it cannot be read. */
-void guard_load(struct guard *g);
-/* -EINVAL and *e; what was in force stays then. */
-int guard_policy(struct guard *g, struct err *e);
-/* False: the hint says to stop. */
-bool guard_take(struct guard *g, const struct hint *h);
-/* Looks at what is due. */
-void guard_round(struct guard *g);
-
-/* Adds an event of the item; from and to are copied. */
-struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it, const char *from,
-			const char *to);
-
-/* --- reactions -------------------------------------------------------------------------------- */
-
-/* Draws the consequences of what was seen of it. */
-void guard_react(struct guard *g, struct item *it, enum sight sight, const char *now);
 /* Sets it again when it is still what was seen. -EAGAIN: something else is going on, look again;
  * other errors: *why says what went wrong. */
 int guard_reapply(struct guard *g, struct item *it, enum sight sight, const char *seen,

@@ -42,7 +42,8 @@ static struct live_source *live_of(struct source *s)
 	return (struct live_source *)s;
 }
 
-struct hint *hint_add(struct hint_list *l, enum hint_kind kind, const char *via, const char *what)
+static struct hint *hint_add(struct hint_list *l, enum hint_kind kind, const char *via,
+			     const char *what)
 {
 	struct hint *h;
 
@@ -62,7 +63,8 @@ struct hint *hint_add(struct hint_list *l, enum hint_kind kind, const char *via,
 	return h;
 }
 
-int live_add(struct live_source *s, int fd)
+/* Adds a descriptor to what wakes; closes it and returns -1 when that fails. */
+static int live_add(struct live_source *s, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data = { .fd = fd } };
 
@@ -101,38 +103,7 @@ static void read_signals(struct live_source *s, struct hint_list *l)
 		hint_add(l, info.ssi_signo == SIGHUP ? HINT_RELOAD : HINT_STOP, "signal", "");
 }
 
-static size_t live_wait(struct source *src, long long until, struct hint *out, size_t cap)
-{
-	struct live_source *s = live_of(src);
-	struct hint_list l = { .list = out, .cap = cap };
-	struct epoll_event ev[EVENTS];
-	long long left = until - live_now(src);
-	int n = epoll_wait(s->epoll, ev, EVENTS,
-			   left < 0	     ? 0
-			   : left > 86400000 ? 86400000
-					     : (int)left);
-
-	for (int i = 0; i < n; i++) {
-		int fd = ev[i].data.fd;
-
-		if (fd == s->signals)
-			read_signals(s, &l);
-		else if (fd == s->fanotify)
-			live_fanotify_read(s, &l);
-		else if (fd == s->inotify)
-			live_inotify_read(s, &l);
-		else if (fd == s->route)
-			live_route_read(s, &l);
-		else if (fd == s->uevent)
-			live_uevent_read(s, &l);
-		else if (fd == s->gpu_event)
-			live_gpu_read(s, &l);
-	}
-	return l.n;
-}
-
-/* --- gputune's own files -----------------------------------------------------------------------
- */
+/* --- gputune's own files ---------------------------------------------------------------------- */
 
 static bool stat_of(struct live_source *s, const char *path, struct stat *st)
 {
@@ -184,47 +155,11 @@ static unsigned long long live_stamp(struct source *src)
 	return sum | 1;
 }
 
-static void live_listen(struct source *src, const struct mark *marks, size_t n, bool gpus)
-{
-	struct live_source *s = live_of(src);
-
-	if (s->root)
-		live_files_listen(s, marks, n);
-	/* The library keeps the driver awake and costs memory: only for those who set something
-	 * there. */
-	if (gpus && s->devices && !s->gpu_tried)
-		live_gpu_start(s);
-}
-
 static void close_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
 }
-
-static void live_close(struct source *src)
-{
-	struct live_source *s = live_of(src);
-
-	live_gpu_stop(s);
-	live_files_close(s);
-	close_fd(s->route);
-	close_fd(s->uevent);
-	close_fd(s->signals);
-	close_fd(s->epoll);
-	free(s->root);
-	free(s);
-}
-
-static const struct source_ops live_ops = {
-	.now = live_now,
-	.time = live_time,
-	.wait = live_wait,
-	.busy = live_busy,
-	.stamp = live_stamp,
-	.listen = live_listen,
-	.close = live_close,
-};
 
 static int open_signals(void)
 {
@@ -239,32 +174,6 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct source *live_source_open(struct host *h, const char *root, bool devices, struct err *e)
-{
-	struct live_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		out_of_memory(0);
-	s->source.ops = &live_ops;
-	s->h = h;
-	s->root = root ? strdup(root) : NULL;
-	s->devices = devices;
-	s->fanotify = s->inotify = s->route = s->uevent = s->gpu_event = -1;
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->signals = live_add(s, open_signals());
-	if (s->epoll < 0 || s->signals < 0) {
-		err_set(e, -EIO, "cannot wait for events: %s", strerror(errno));
-		live_close(&s->source);
-		return NULL;
-	}
-	if (s->root)
-		live_files_open(s);
-	if (devices)
-		live_netlink_open(s);
-	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS, 0, 0, 0);
-	return &s->source;
-}
-
 /*
  * Hearing of writes. The kernel tells of every write(2) that reaches a file of sysfs or procfs as
  * it does for any other file: fanotify (root alone) also says from which process it came.
@@ -277,7 +186,7 @@ enum {
 	FILE_MASK = IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF
 };
 
-void live_files_open(struct live_source *s)
+static void live_files_open(struct live_source *s)
 {
 	s->fanotify = live_add(s, fanotify_init(FAN_CLOEXEC | FAN_NONBLOCK | FAN_CLASS_NOTIF,
 						O_RDONLY | O_CLOEXEC | O_LARGEFILE | O_NONBLOCK));
@@ -296,7 +205,7 @@ static void forget_marks(struct live_source *s)
 	s->n = 0;
 }
 
-void live_files_close(struct live_source *s)
+static void live_files_close(struct live_source *s)
 {
 	forget_marks(s);
 	if (s->fanotify >= 0)
@@ -329,7 +238,7 @@ static void mark_file(struct live_source *s, struct live_mark *m, const char *fu
 
 /* All marks are made anew: adding one that is there changes nothing, and what was there before may
  * be another file by now. */
-void live_files_listen(struct live_source *s, const struct mark *marks, size_t n)
+static void live_files_listen(struct live_source *s, const struct mark *marks, size_t n)
 {
 	char full[PATH_MAX];
 
@@ -361,8 +270,7 @@ void live_files_listen(struct live_source *s, const struct mark *marks, size_t n
 	}
 }
 
-/* --- what was heard ----------------------------------------------------------------------------
- */
+/* --- what was heard --------------------------------------------------------------------------- */
 
 static const struct live_mark *mark_of_inode(const struct live_source *s, const struct stat *st)
 {
@@ -624,7 +532,7 @@ static bool start_thread(struct live_gpu *g)
 	return ok;
 }
 
-void live_gpu_start(struct live_source *s)
+static void live_gpu_start(struct live_source *s)
 {
 	struct live_gpu *g = calloc(1, sizeof(*g));
 	void *lib;
@@ -648,7 +556,19 @@ void live_gpu_start(struct live_source *s)
 	free(g);
 }
 
-void live_gpu_read(struct live_source *s, struct hint_list *l)
+static void live_listen(struct source *src, const struct mark *marks, size_t n, bool gpus)
+{
+	struct live_source *s = live_of(src);
+
+	if (s->root)
+		live_files_listen(s, marks, n);
+	/* The library keeps the driver awake and costs memory: only for those who set something
+	 * there. */
+	if (gpus && s->devices && !s->gpu_tried)
+		live_gpu_start(s);
+}
+
+static void live_gpu_read(struct live_source *s, struct hint_list *l)
 {
 	uint64_t n;
 
@@ -656,7 +576,38 @@ void live_gpu_read(struct live_source *s, struct hint_list *l)
 		hint_add(l, HINT_GPU, "nvml", "");
 }
 
-void live_gpu_stop(struct live_source *s)
+static size_t live_wait(struct source *src, long long until, struct hint *out, size_t cap)
+{
+	struct live_source *s = live_of(src);
+	struct hint_list l = { .list = out, .cap = cap };
+	struct epoll_event ev[EVENTS];
+	long long left = until - live_now(src);
+	int n = epoll_wait(s->epoll, ev, EVENTS,
+			   left < 0	     ? 0
+			   : left > 86400000 ? 86400000
+					     : (int)left);
+
+	for (int i = 0; i < n; i++) {
+		int fd = ev[i].data.fd;
+
+		if (fd == s->signals)
+			read_signals(s, &l);
+		else if (fd == s->fanotify)
+			live_fanotify_read(s, &l);
+		else if (fd == s->inotify)
+			live_inotify_read(s, &l);
+		else if (fd == s->route)
+			live_route_read(s, &l);
+		else if (fd == s->uevent)
+			live_uevent_read(s, &l);
+		else if (fd == s->gpu_event)
+			live_gpu_read(s, &l);
+	}
+	return l.n;
+}
+
+/* Lets go of the library's thread; it ends by itself. */
+static void live_gpu_stop(struct live_source *s)
 {
 	/* What it uses is left to it; the process ends soon. */
 	if (!s->gpu)
@@ -664,6 +615,56 @@ void live_gpu_stop(struct live_source *s)
 	atomic_store(&s->gpu->stop, true);
 	drop(s->gpu);
 	s->gpu = NULL;
+}
+
+static void live_close(struct source *src)
+{
+	struct live_source *s = live_of(src);
+
+	live_gpu_stop(s);
+	live_files_close(s);
+	close_fd(s->route);
+	close_fd(s->uevent);
+	close_fd(s->signals);
+	close_fd(s->epoll);
+	free(s->root);
+	free(s);
+}
+
+static const struct source_ops live_ops = {
+	.now = live_now,
+	.time = live_time,
+	.wait = live_wait,
+	.busy = live_busy,
+	.stamp = live_stamp,
+	.listen = live_listen,
+	.close = live_close,
+};
+
+struct source *live_source_open(struct host *h, const char *root, bool devices, struct err *e)
+{
+	struct live_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		out_of_memory(0);
+	s->source.ops = &live_ops;
+	s->h = h;
+	s->root = root ? strdup(root) : NULL;
+	s->devices = devices;
+	s->fanotify = s->inotify = s->route = s->uevent = s->gpu_event = -1;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->signals = live_add(s, open_signals());
+	if (s->epoll < 0 || s->signals < 0) {
+		err_set(e, -EIO, "cannot wait for events: %s", strerror(errno));
+		live_close(&s->source);
+		return NULL;
+	}
+	if (s->root)
+		live_files_open(s);
+	if (devices)
+		live_netlink_open(s);
+	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS, 0, 0, 0);
+	return &s->source;
 }
 
 /* Hearing of network interfaces (rtnetlink's group of links) and of devices (the kernel's uevents).

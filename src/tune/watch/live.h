@@ -48,23 +48,11 @@ struct hint_list {
 	size_t n, cap;
 };
 
-struct hint *hint_add(struct hint_list *l, enum hint_kind kind, const char *via, const char *what);
-/* Adds a descriptor to what wakes; closes it and returns -1 when that fails. */
-int live_add(struct live_source *s, int fd);
-
-void live_files_open(struct live_source *s);
-void live_files_listen(struct live_source *s, const struct mark *marks, size_t n);
-void live_files_close(struct live_source *s);
 void live_fanotify_read(struct live_source *s, struct hint_list *l);
 void live_inotify_read(struct live_source *s, struct hint_list *l);
 
 void live_netlink_open(struct live_source *s);
 void live_route_read(struct live_source *s, struct hint_list *l);
 void live_uevent_read(struct live_source *s, struct hint_list *l);
-
-void live_gpu_start(struct live_source *s);
-void live_gpu_read(struct live_source *s, struct hint_list *l);
-/* Lets go of the library's thread; it ends by itself. */
-void live_gpu_stop(struct live_source *s);
 
 #endif

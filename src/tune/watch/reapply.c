@@ -104,8 +104,7 @@ static int compare_and_swap(struct guard *g, const struct item *it, enum sight s
 	return swap(g, it, why);
 }
 
-/* --- in a process of its own -------------------------------------------------------------------
- */
+/* --- in a process of its own ------------------------------------------------------------------ */
 
 enum { SWAP_MS = 60000 };
 

@@ -16,13 +16,14 @@
 
 enum { HINTS = 64, ONCE_ROUNDS = 60 };
 
-long long guard_now(const struct guard *g)
+static long long guard_now(const struct guard *g)
 {
 	return g->w->source->ops->now(g->w->source);
 }
 
-struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it, const char *from,
-			const char *to)
+/* Adds an event of the item; from and to are copied. */
+static struct event *guard_say(struct guard *g, enum event_kind kind, struct item *it,
+			       const char *from, const char *to)
 {
 	struct event *e;
 	int limit;
@@ -55,8 +56,7 @@ static void say_all(struct guard *g)
 	arena_free(&g->round);
 }
 
-/* --- the service manager -----------------------------------------------------------------------
- */
+/* --- the service manager ---------------------------------------------------------------------- */
 
 static void sum_up(const struct guard *g, struct watch_sum *out)
 {
@@ -78,9 +78,8 @@ static void notify(struct guard *g)
 		return;
 	sum_up(g, &s);
 	n = snprintf(text, sizeof(text),
-		     "STATUS=%zu settings watched, %zu changed, %zu left, %zu "
-		     "given up",
-		     s.watched, s.state[ITEM_CHANGED], s.state[ITEM_LEFT], s.state[ITEM_GIVEN_UP]);
+		     "STATUS=%zu settings watched, %zu changed, %zu left, %zu given up", s.watched,
+		     s.state[ITEM_CHANGED], s.state[ITEM_LEFT], s.state[ITEM_GIVEN_UP]);
 	if (!g->ready || strcmp(text, g->status) != 0) {
 		if (n > 0 && (size_t)n < sizeof(g->status))
 			memcpy(g->status, text, (size_t)n + 1);
@@ -95,8 +94,7 @@ static void notify(struct guard *g)
 	}
 }
 
-/* --- the loop ----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static long long next_due(const struct guard *g)
 {
@@ -112,73 +110,12 @@ static long long next_due(const struct guard *g)
 	return due;
 }
 
-static bool sleep_and_take(struct guard *g)
-{
-	struct source *s = g->w->source;
-	struct hint hints[HINTS];
-	size_t n = s->ops->wait(s, next_due(g), hints, HINTS);
-
-	for (size_t i = 0; i < n; i++)
-		if (!guard_take(g, &hints[i]))
-			return false;
-	return true;
-}
-
-static void start(struct guard *g)
-{
-	struct watch_sum s;
-	struct event *e;
-
-	guard_load(g);
-	/* Before the first look, so that the list below it reads as its consequence. */
-	sum_up(g, &s);
-	e = guard_say(g, EVENT_STARTED, NULL, NULL, NULL);
-	e->note = arena_printf(&g->round, "%zu settings of %zu transactions are watched", s.watched,
-			       g->items.transactions);
-	g->poll_due = g->dear_due = guard_now(g);
-	guard_round(g);
-	say_all(g);
-	/* What starting took, libraries above all, is not needed again. */
-	malloc_trim(0);
-	notify(g);
-}
-
 static void stop(struct guard *g)
 {
 	if (g->w->notify_fd >= 0)
 		datagram_send(g->w->notify_fd, "STOPPING=1", 10);
 	guard_say(g, EVENT_STOPPED, NULL, NULL, NULL)->note = "nothing was undone";
 	say_all(g);
-}
-
-int watch_run(const struct watch *w, struct watch_sum *out, struct err *e)
-{
-	struct guard g = { .w = w };
-	int code;
-
-	g.h = w->open(w->ctx, e);
-	if (!g.h)
-		return -EIO;
-	code = guard_policy(&g, e);
-	if (code == 0) {
-		start(&g);
-		/* One look waits for a change that is being made. */
-		for (int i = 0;
-		     (w->once ? g.journal_due && i < ONCE_ROUNDS : true) && sleep_and_take(&g);
-		     i = w->once ? i + 1 : 0) {
-			guard_round(&g);
-			say_all(&g);
-			notify(&g);
-		}
-		if (!w->once)
-			stop(&g);
-		sum_up(&g, out);
-	}
-	items_free(&g.items);
-	arena_free(&g.policy_arena);
-	arena_free(&g.round);
-	host_close(g.h);
-	return code;
 }
 
 /* What is watched and by which policy, read anew whenever either changes; and what a hint means for
@@ -191,8 +128,7 @@ static void trouble(struct guard *g, const struct err *e)
 	guard_say(g, EVENT_TROUBLE, NULL, NULL, NULL)->note = arena_strdup(&g->round, e->text);
 }
 
-/* --- what is watched ---------------------------------------------------------------------------
- */
+/* --- what is watched -------------------------------------------------------------------------- */
 
 static void listen(struct guard *g)
 {
@@ -228,7 +164,7 @@ static void tell_bad_lines(struct guard *g, const struct journal *j)
 }
 
 /* The old list stays when the journal cannot be read. */
-void guard_load(struct guard *g)
+static void guard_load(struct guard *g)
 {
 	struct source *s = g->w->source;
 	unsigned long long stamp = s->ops->stamp(s);
@@ -256,7 +192,8 @@ void guard_load(struct guard *g)
 	listen(g);
 }
 
-int guard_policy(struct guard *g, struct err *e)
+/* -EINVAL and *e; what was in force stays then. */
+static int guard_policy(struct guard *g, struct err *e)
 {
 	struct arena a = { 0 };
 	struct policy p;
@@ -308,8 +245,7 @@ static void reload_policy(struct guard *g)
 	g->poll_due = guard_now(g);
 }
 
-/* --- hints -------------------------------------------------------------------------------------
- */
+/* --- hints ------------------------------------------------------------------------------------ */
 
 static void take_item(struct guard *g, struct item *it, const struct hint *h)
 {
@@ -322,7 +258,7 @@ static void take_item(struct guard *g, struct item *it, const struct hint *h)
 }
 
 /* False: to stop. */
-bool guard_take(struct guard *g, const struct hint *h)
+static bool guard_take(struct guard *g, const struct hint *h)
 {
 	if (h->kind == HINT_STOP)
 		return false;
@@ -338,6 +274,18 @@ bool guard_take(struct guard *g, const struct hint *h)
 	/* A device that came back has other files than those that were listened to. */
 	if (h->kind == HINT_DEVICE || h->kind == HINT_ALL)
 		listen(g);
+	return true;
+}
+
+static bool sleep_and_take(struct guard *g)
+{
+	struct source *s = g->w->source;
+	struct hint hints[HINTS];
+	size_t n = s->ops->wait(s, next_due(g), hints, HINTS);
+
+	for (size_t i = 0; i < n; i++)
+		if (!guard_take(g, &hints[i]))
+			return false;
 	return true;
 }
 
@@ -537,7 +485,8 @@ static void is_away(struct guard *g, struct item *it, enum sight sight, const ch
 	item_set_now(it, NULL);
 }
 
-void guard_react(struct guard *g, struct item *it, enum sight sight, const char *now)
+/* Draws the consequences of what was seen of it. */
+static void guard_react(struct guard *g, struct item *it, enum sight sight, const char *now)
 {
 	if ((sight == SIGHT_RESET || sight == SIGHT_OTHER) && is_elsewhere(g, it)) {
 		sight = SIGHT_GONE;
@@ -712,7 +661,8 @@ static void reopen(struct guard *g)
 	g->h = h;
 }
 
-void guard_round(struct guard *g)
+/* Looks at what is due. */
+static void guard_round(struct guard *g)
 {
 	long long now = guard_now(g);
 	bool poll = g->poll_due <= now, dear = g->dear_due <= now, wrote = false;
@@ -734,4 +684,53 @@ void guard_round(struct guard *g)
 	 * one it may not know. */
 	if (wrote || ++g->rounds >= ROUNDS_A_HOST)
 		reopen(g);
+}
+
+static void start(struct guard *g)
+{
+	struct watch_sum s;
+	struct event *e;
+
+	guard_load(g);
+	/* Before the first look, so that the list below it reads as its consequence. */
+	sum_up(g, &s);
+	e = guard_say(g, EVENT_STARTED, NULL, NULL, NULL);
+	e->note = arena_printf(&g->round, "%zu settings of %zu transactions are watched", s.watched,
+			       g->items.transactions);
+	g->poll_due = g->dear_due = guard_now(g);
+	guard_round(g);
+	say_all(g);
+	/* What starting took, libraries above all, is not needed again. */
+	malloc_trim(0);
+	notify(g);
+}
+
+int watch_run(const struct watch *w, struct watch_sum *out, struct err *e)
+{
+	struct guard g = { .w = w };
+	int code;
+
+	g.h = w->open(w->ctx, e);
+	if (!g.h)
+		return -EIO;
+	code = guard_policy(&g, e);
+	if (code == 0) {
+		start(&g);
+		/* One look waits for a change that is being made. */
+		for (int i = 0;
+		     (w->once ? g.journal_due && i < ONCE_ROUNDS : true) && sleep_and_take(&g);
+		     i = w->once ? i + 1 : 0) {
+			guard_round(&g);
+			say_all(&g);
+			notify(&g);
+		}
+		if (!w->once)
+			stop(&g);
+		sum_up(&g, out);
+	}
+	items_free(&g.items);
+	arena_free(&g.policy_arena);
+	arena_free(&g.round);
+	host_close(g.h);
+	return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks a process up in /proc; and knows which services set which kinds of knobs. */
-#include "tune/watch/who.h"
+#include "tune/watch/source.h"
 
 #include <stdio.h>
 #include <string.h>
