@@ -23,7 +23,7 @@
 #include "machine/host/program.h"
 #include "machine/host/nvml.h"
 #include "machine/host/redact.h"
-#include "machine/host/xid.h"
+#include "machine/host/kernel_log.h"
 #include "tune/persist/netplan.h"
 #include "models/inference/gpu.h"
 #include "measure/prove/window.h"

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "machine/host/ask.h"
 #include "machine/host/program.h"
-#include "machine/host/xid.h"
+#include "machine/host/kernel_log.h"
 #include "machine/model/narrow.h"
 #include "look/probe/probe.h"
 #include "look/settings/predicates.h"

@@ -472,7 +472,7 @@ static struct fact_int seconds(long long age, const struct fact *from)
 	return (struct fact_int){ .f = fact_unseen(-EOPNOTSUPP, from->dir, from->leaf) };
 }
 
-/* "79:1:340 119:2:-1", as machine/host/xid.h has it. */
+/* "79:1:340 119:2:-1", as machine/host/kernel_log.h has it. */
 static void xids(struct probe *p, const char *pci)
 {
 	struct fact_str said = probe_ask_str(p, api, pci, field);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Xid and SXid lines of the kernel's log, counted by number. Pure: a text in, a short text out. */
-#ifndef HOST_XID_H
-#define HOST_XID_H
+#ifndef HOST_KERNEL_LOG_H
+#define HOST_KERNEL_LOG_H
 
 #include "base/arena.h"
 
