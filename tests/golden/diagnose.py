@@ -5,7 +5,6 @@ other jobs beside), what is made up around them (several runs, contradictions, G
 
 diagnose.py GPUTUNE
 """
-import gzip
 import json
 import os
 import pathlib
@@ -23,11 +22,13 @@ except ImportError:
     sqlite3 = None
 
 from common import end_suite, expect, root
+from traces import lay_out
 
 gputune = os.path.abspath(sys.argv[1])
-data = root / "tests/data/training"
 schema = json.loads((root / "schemas/diagnose.json").read_text())
 tmp = pathlib.Path(tempfile.mkdtemp(prefix="gputune-diagnose-"))
+data = tmp / "training"
+lay_out(root / "tests/data/training", data)
 
 
 def run(*argv, timeout=60):
@@ -94,10 +95,10 @@ for name, which in PLANTED.items():
 for name in ("none-1", "none-2"):
     j = diagnose("training", *sorted((data / f"real-{name}").glob("rank*.log")), data / f"real-{name}/job.rec", code=0, what=name)
     expect(f"{name}: nobody is accused", j["runs"][0]["verdict"] == "healthy", j["runs"][0]["sentence"])
-j = diagnose("training", *sorted((data / "real-none-2").glob("trace_*.json")), what="a step's trace alone")
+j = diagnose("training", *sorted((data / "real-none-2").glob("trace_*.json*")), what="a step's trace alone")
 expect("one traced step of two ranks makes nobody a straggler for certain", cause(j, "straggler")["certainty"] in ("possible", "excluded"),
        cause(j, "straggler"))
-j = diagnose("training", *sorted((data / "real-no-overlap-2").glob("trace_*.json")), code=1, what="communication by the trace alone")
+j = diagnose("training", *sorted((data / "real-no-overlap-2").glob("trace_*.json*")), code=1, what="communication by the trace alone")
 expect("communication by the trace alone: named", cause(j, "overlap")["certainty"] in ("certain", "likely"), cause(j, "overlap"))
 j = diagnose("training", *sorted((data / "real-recompute-2").glob("rank*.log")), code=0, what="recompute-2")
 expect("recomputing is no fault where memory is not known, but is named", cause(j, "recompute")["certainty"] == "possible", cause(j, "recompute"))
@@ -476,20 +477,15 @@ if sqlite3:
 
 # Exports of a real nsys 2024.2 (two H200; kernels of 0.5 ms, four all-reduces of 256 MiB; rank 1 has 20 kernels more), cut to what is read; and
 # of 2023.4, which is older than the CUDA that it watched.
-def unpacked(name):
-    (tmp / name).write_bytes(gzip.decompress((data / f"{name}.gz").read_bytes()))
-    return tmp / name
-
-
 if sqlite3:
-    j = diagnose("training", unpacked("nsys-slow-rank.sqlite"), what="a slow rank under nsys")
+    j = diagnose("training", data / "nsys-slow-rank.sqlite", what="a slow rank under nsys")
     r, c = j["runs"][0], cause(j, "straggler")
     expect("ranks are held beside each other step by step", r["bottleneck"] == "straggler" and c["certainty"] == "certain" and "rank 1 is the last one in 100 %" in c["says"] and "it launches 55 kernels a step, the others 35" in c["says"], c)
     expect("its own 10 ms", abs(c["share"] - 10.05 / 30.5) < 0.01, c)
     expect("what nothing hides is certain too", cause(j, "overlap")["certainty"] == "certain", cause(j, "overlap"))
-    r = diagnose("training", unpacked("nsys-graph.sqlite"), what="a graph under nsys", code=0)["runs"][0]
+    r = diagnose("training", data / "nsys-graph.sqlite", what="a graph under nsys", code=0)["runs"][0]
     expect("a graph of 30 kernels of 0.5 ms, and one of 1 ms", abs(r["step"]["parts"]["compute_s"] - 16e-3) < 1e-4 and abs(r["step"]["step_s"] - 16.68e-3) < 1e-4, r["step"])
-    p = run("training", unpacked("nsys-not-whole.sqlite"))
+    p = run("training", data / "nsys-not-whole.sqlite")
     expect("an export that is not whole is refused", p.returncode == 5 and "not whole" in p.stderr and "function index: 468" in p.stderr and "older" in p.stderr, (p.returncode, p.stderr))
 
     def mended(name, sql):
