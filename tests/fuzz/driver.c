@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a fuzz target where there is no libFuzzer. A file that is named is run as it is and with
- * changes, always the same; with -d every file of a gzipped tar, if there is one, as it is; with -r
+ * changes, always the same; with -d every file of a tar as it is; with -r
  * PREFIX every file whose path begins so, as it is: what once went wrong. -c N: so many changes of
  * a file; -b N: so many inputs without a beginning; -e N: of each tar every Nth file only.
  */
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <zlib.h>
 
 enum { LONGEST = 1 << 22, CHANGED = 4000, BLIND = 2000, PATH = 4096 };
 
@@ -89,16 +87,20 @@ enum { BLOCK = 512, SIZE_AT = 124, SIZE_DIGITS = 11, TYPE_AT = 156 };
 static void run_archive(struct driver *d, const char *path)
 {
 	char head[BLOCK], digits[SIZE_DIGITS + 1] = "";
-	gzFile f = gzopen(path, "rb");
+	FILE *f = fopen(path, "rb");
 	size_t seen = 0;
 
-	while (f && gzread(f, head, BLOCK) == BLOCK && *head) {
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	while (fread(head, 1, BLOCK, f) == BLOCK && *head) {
 		size_t n, whole;
 
 		memcpy(digits, head + SIZE_AT, SIZE_DIGITS);
 		n = strtoul(digits, NULL, 8);
 		whole = (n + BLOCK - 1) / BLOCK * BLOCK;
-		if (whole > LONGEST || gzread(f, d->seed, (unsigned)whole) != (int)whole) {
+		if (whole > LONGEST || fread(d->seed, 1, whole, f) != whole) {
 			fprintf(stderr, "%s ends within %.100s\n", path, head);
 			exit(1);
 		}
@@ -107,8 +109,7 @@ static void run_archive(struct driver *d, const char *path)
 		if (head[TYPE_AT] == '0' && seen++ % d->every == 0)
 			run(d, d->seed, n);
 	}
-	if (f)
-		gzclose(f);
+	fclose(f);
 }
 
 static void run_known(struct driver *d, const char *prefix)
