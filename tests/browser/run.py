@@ -18,6 +18,7 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(here.parent / "golden"))
 import report_state  # noqa: E402
+import small_png  # noqa: E402
 
 gputune = os.path.abspath(sys.argv[1])
 folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else here.parent.parent / "build-browser").resolve()
@@ -97,4 +98,7 @@ with tempfile.TemporaryDirectory() as tmp:
     subprocess.run([sys.executable, here.parent / "fleet/benches.py", pathlib.Path(tmp, "fleet"), "60"], check=True,
                    stdout=subprocess.DEVNULL)
     page(tmp, "fleet", "fleet", "fleet", "--format", "html", cwd=tmp)
-sys.exit(subprocess.run(["node", here / "check.js", browser, folder, *sys.argv[3:]], timeout=900, env=fonts()).returncode)
+code = subprocess.run(["node", here / "check.js", browser, folder, *sys.argv[3:]], timeout=900, env=fonts()).returncode
+for picture in (here / "reference").glob("*.png") if sys.argv[3:] == ["renew"] else ():
+    small_png.shrink(picture)
+sys.exit(code)
