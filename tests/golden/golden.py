@@ -47,7 +47,7 @@ CASES = {
     "topology-tall.svg": ["show", "topology", "--as", "svg-tall"],
 }
 # What findings.tsv says of every machine is stored as these forms write it for some alone.
-FORMS = {"check.txt": ("dgx-spark", "hgx-h100"), "check.xml": ("dgx-spark",), "check.prom": ("dgx-spark",),
+FORMS = {"check.txt": ("dgx-spark",), "check.xml": ("dgx-spark",), "check.prom": ("dgx-spark",),
          "topology-tall.svg": ("hgx-h100",)}
 # Members of a finding: those of its setting, whatever the machine; and the machine's.
 OF_SETTING = ("group", "title", "severity", "health", "risk", "effect", "source", "measured")

@@ -69,6 +69,12 @@ def engine(text):
             "pytorch" if "torch" in t else "llama.cpp" if "llama" in t else "vllm")
 
 
+def source_url(short, sources=dict(line.split("\t") for line in (HERE / "sources.tsv").read_text().splitlines())):
+    """Where a row is from: the first part of it is a word of sources.tsv, or it stands there as it is."""
+    word, slash, rest = short.partition("/")
+    return sources.get(word, word) + slash + rest
+
+
 def class_of(r):
     return engine(r["engine"]) + (".unified" if "gb10" in r["hardware"] else ".server")
 
@@ -218,7 +224,7 @@ def crossval(study):
                         continue
                     for f in FIGURES:
                         if p[f]["measured"]:
-                            told.append(dict(kind=c, figure=f, family=p["family"], source=r["source_url"], measured=p[f]["measured"],
+                            told.append(dict(kind=c, figure=f, family=p["family"], source=source_url(r["source_url"]), measured=p[f]["measured"],
                                              predicted=p[f]["predicted"],
                                              waited=int(i in study.waited), **{k: r[k] for k in KEYS}))
             print(" ".join(group), "without", ", ".join(sorted(leave)), flush=True)
