@@ -18,7 +18,7 @@ import tempfile
 from common import end_suite, expect, root
 
 gputune = os.path.abspath(sys.argv[1])
-pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "src").glob("*/README.md"))]
 prose = {str(p.relative_to(root)): p.read_text() for p in pages}
 
 # What is put in the place of words that stand for something: first rule that fits, then the next. "" leaves a word out.
@@ -268,15 +268,20 @@ with tempfile.TemporaryDirectory(prefix="gputune-docs-") as base:
                     run(name, command, desk)
 expect("commands are run", tally["run here"] > 150, tally)
 
+sources = [str(p.relative_to(root)) for top in ("src", "tests", "include", "examples") for p in (root / top).rglob("*.[ch]")]
 for name, text in prose.items():
     page = root / name
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if "://" not in target and not target.startswith("mailto:"):
             expect(f"{name}: {target}", (page.parent / target).exists(), "no such file")
-    # A path of the tree is there.
-    for target in set(re.findall(r"`((?:docs|src|tests|scripts|schemas|contrib|examples|ansible|debian|packaging|include)/[\w./-]*\w)`", text)):
-        if not re.search(r"(^|[-/_.])[A-Z]{3,}", target.replace("docs/", "").replace("README", "")) or target.startswith("docs/"):
-            expect(f"{name}: {target}", (root / target).exists(), "no such file")
+    # A path of the tree is there; capitals stand for any name. So is a file that is named without its folder.
+    for target in set(re.findall(r"`((?:docs|src|tests|scripts|schemas|contrib|examples|ansible|debian|packaging|include)/[\w./*-]*[\w*])`", text)):
+        place = root / target
+        pattern = re.sub(r"(?<![a-z\d])[A-Z]+(-[A-Z])*(?![a-z\d]|\.md)", "*", target)
+        expect(f"{name}: {target}", place.exists() or pattern != target and any(root.glob(pattern)) or "*" in target and any(root.glob(target)),
+               "no such file")
+    for target in set(re.findall(r"`((?:[a-z_]+/)*[a-z][a-z0-9_]*\.[ch])`", text)):
+        expect(f"{name}: {target}", any(s == target or s.endswith("/" + target) for s in sources), "no such file")
     for script in set(re.findall(r"(?<![\w/])scripts/[a-z][\w/.-]*\w", text)):
         expect(f"{name}: {script}", (root / script).exists(), "no such script")
     # A word like an id of a group that exists is one.
