@@ -6,7 +6,8 @@ golden.py GPUTUNE           compare; every difference is printed
 golden.py GPUTUNE --update  store what the program says now: read the diff before committing it
 
 Pages are stored as they are. JSON is stored for reading, one fact or finding a line: facts.tsv (show), findings.tsv (check
-with each profile) and, once for all machines, tests/machines/settings.tsv with what a setting says on any machine.
+with each profile; the first column has the letters of those that say so: c check.json, p published.json, l low-latency.json)
+and, once for all machines, tests/machines/settings.tsv with what a setting says on any machine.
 answers.tsv has each answer's exit code and, where the answer is not stored as it is, the SHA-256 of its bytes.
 """
 import collections
