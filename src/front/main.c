@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "front/verbs/ansible.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "front/verbs/fenced.h"
 #include "machine/write/write.h"
 #include "look/probe/probe.h"
@@ -90,8 +90,7 @@ static FILE *open_late(struct late *l, const char *path)
 /* Where the result goes, and how wide and coloured it may be. */
 static int open_output(struct run *r, struct late *late)
 {
-	const char *path = r->verb->run == verb_capture || r->verb->run == verb_record ||
-					   r->verb->run == verb_report || r->value[OPT_EDIT]
+	const char *path = r->verb->output != OUTPUT_PRINTED || r->value[OPT_EDIT]
 				   ? NULL
 				   : r->value[OPT_OUTPUT];
 	long long columns = 0;

@@ -2,14 +2,31 @@
 /* What verbs begin with: the machine that is meant, what it is, the profile; and how they complain.
  */
 #include <string.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <errno.h>
+#include <limits.h>
 
 #include "base/text.h"
-#include "front/verbs/cmd.h"
-#include "front/verbs/fenced.h"
+#include "front/session.h"
 #include "knowledge/knowledge.h"
 #include "look/probe/probe.h"
 #include "machine/write/write.h"
 #include "render/glyph.h"
+#include "base/json_print.h"
+#include "tune/txn/txn.h"
+#include "base/fd.h"
+#include "machine/host/asked.h"
+#include "look/settings/settings.h"
+#include "measure/bench/store.h"
+#include "machine/knob/io.h"
+#include "render/doc.h"
+#include "machine/host/libraries.h"
+#include "knowledge/knowledge.h"
 
 /* A sentence may hold a name or a text of others: none of it moves the cursor or sets a colour. */
 int complain(int code, const struct err *e)
@@ -85,15 +102,12 @@ struct machine *run_machine(struct run *r, struct host *h, bool deep)
 			   .a = &r->arena,
 			   .m = m,
 			   .deep = deep || h->id.captured,
-			   .lean = r->verb->run == verb_check && !r->value[OPT_PROFILE] &&
+			   .lean = r->verb->judges && !r->value[OPT_PROFILE] &&
 				   !r->value[OPT_SINCE],
-			   .config = r->verb->run == verb_capture };
+			   .config = r->verb->captures };
 
 	probe_machine(&p);
 	run_own_changes(r, h, m);
-	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
-	if (r->verb->run == verb_show && r->n_args && strcmp(r->args[0], "pci") == 0)
-		pci_names_fill(&p);
 	return m;
 }
 
@@ -120,4 +134,324 @@ bool run_profile(struct run *r, struct profile *p)
 		return false;
 	}
 	return run_narrow(r, p);
+}
+
+/* Results on their way out: terminal, Markdown, HTML or JSON. */
+
+static bool wants_colour(const struct run *r)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (r->value[OPT_NO_COLOR] || (no && *no) || !r->tty)
+		return false;
+	return term && strcmp(term, "dumb") != 0;
+}
+
+struct term_style run_style(const struct run *r)
+{
+	struct term_style how = { .width = r->width, .colour = wants_colour(r) };
+
+	how.ascii = r->value[OPT_ASCII] || !setlocale(LC_CTYPE, "") ||
+		    strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return how;
+}
+
+int run_print_doc(struct run *r, const struct doc *d, const char *title, int code)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	struct term_style how;
+	struct err e = { 0 };
+
+	if (strcmp(format, "md") == 0) {
+		doc_md(r->out, d);
+	} else if (strcmp(format, "html") == 0) {
+		if (library_open(LIBRARY_SODIUM, &e))
+			return complain(EXIT_BLIND, &e);
+		doc_html(r->out, d, title);
+	} else if (strcmp(format, "term") == 0) {
+		how = run_style(r);
+		doc_term(r->out, d, &how);
+	} else {
+		return complain_text(EXIT_USAGE, "%s has no format %s, it has %s", r->verb->name,
+				     format, option_help(r->verb, OPT_FORMAT));
+	}
+	return code;
+}
+
+bool run_wants_json(const struct run *r)
+{
+	return r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0;
+}
+
+int run_print_json(struct run *r, json_t *j, int code)
+{
+	json_t *said = json_object_get(j, "exit_code");
+
+	if (json_is_integer(said))
+		json_integer_set(said, run_journal_code(r, (int)json_integer_value(said)));
+	json_print(r->out, j, JSON_INDENT(2));
+	fputc('\n', r->out);
+	json_decref(j);
+	return code;
+}
+
+int run_check_result_file(const struct run *r)
+{
+	const char *path = r->value[OPT_JSON];
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char head[256], schema[64];
+	size_t n;
+
+	if (!f)
+		return 0;
+	n = fread(head, 1, sizeof(head) - 1, f);
+	head[n] = '\0';
+	fclose(f);
+	snprintf(schema, sizeof(schema), "\"gputune.%s/1\"", r->verb->name);
+	if (n && !strstr(head, schema))
+		return complain_text(EXIT_USAGE,
+				     "%s is there and is no result of gputune %s; it is left alone",
+				     path, r->verb->name);
+	return 0;
+}
+
+/* What gputune itself set in this boot: noted in the facts, and told where it is not finished. */
+
+bool run_tell_open(struct run *r, struct host *h, const struct journal *j)
+{
+	const char *holder = NULL;
+	bool open = false;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct transaction *t = &j->items[i];
+
+		if (t->state != TRANSACTION_OPEN || !transaction_holds(t))
+			continue;
+		holder = holder ? holder : txn_holder(h, &r->arena);
+		if (holder)
+			complain_text(
+				0,
+				"%s is under way: what it has changed is taken back when it ends",
+				holder);
+		else if (strcmp(t->op, TXN_PROVE) == 0)
+			complain_text(0,
+				      "a proof was interrupted and its changes are in force "
+				      "(transaction %lu): \"gputune undo\" takes them back",
+				      t->txn);
+		else
+			complain_text(
+				0,
+				"transaction %lu was interrupted: \"gputune undo\" takes it back",
+				t->txn);
+		open = open || !holder;
+	}
+	return open;
+}
+
+void run_own_changes(struct run *r, struct host *h, struct machine *m)
+{
+	struct journal j;
+
+	if (own_changes(h, &r->arena, m, &j) && r->verb->judges)
+		run_tell_open(r, h, &j);
+}
+
+/* --since: an earlier reading of this machine, from a result of "show --format json" or a capture.
+ * It is somebody's file: what it says is believed of counters alone. */
+
+enum { READING_MAX = 64 << 20 };
+
+static int bad(struct err *e, const char *path, const char *why)
+{
+	return err_set(e, -EINVAL, "%s: %s", path, why);
+}
+
+/* The facts of a result, as a machine. */
+static int facts_of(struct arena *a, const char *path, const json_t *j, struct machine *m,
+		    struct err *e)
+{
+	const char *schema = json_string_value(json_object_get(j, "schema"));
+
+	if (!schema || strcmp(schema, "gputune.show/1") != 0 ||
+	    strcmp(json_string_value(json_object_get(j, "subject"))
+			   ? json_string_value(json_object_get(j, "subject"))
+			   : "",
+		   "all") != 0)
+		return bad(e, path, "it is no result of \"gputune show --format json\"");
+	return schema_from_json(a, &schema_machine, json_object_get(j, "facts"), m, e);
+}
+
+static int read_result(struct arena *a, const char *path, struct machine *m, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), ret;
+	json_error_t why;
+	struct stat st;
+	json_t *j;
+
+	if (fd < 0)
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > READING_MAX) {
+		close(fd);
+		return bad(e, path, "it is no file of a size that a reading has");
+	}
+	j = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
+	close(fd);
+	ret = j ? facts_of(a, path, j, m, e) : bad(e, path, why.text);
+	json_decref(j);
+	return ret;
+}
+
+/* A capture, by way of JSON: texts of the probes live in the host, which is closed again. */
+static int read_capture(struct run *r, const char *path, struct machine *m, struct err *e)
+{
+	struct host *h = host_open_capture(path, e);
+	json_t *j;
+	int ret;
+
+	if (!h)
+		return -EINVAL;
+	j = schema_to_json(&schema_machine, run_machine(r, h, true));
+	host_close(h);
+	ret = schema_from_json(&r->arena, &schema_machine, j, m, e);
+	json_decref(j);
+	return ret;
+}
+
+static bool begins_as_json(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char c = '\0';
+	bool yes = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+/* 0, or why the two are no readings of one machine, in order. */
+static int compare(const char *path, const struct machine *now, const struct machine *then,
+		   struct err *e)
+{
+	if (seen_ok(&now->nodename.f) && seen_ok(&then->nodename.f) &&
+	    strcmp(now->nodename.v, then->nodename.v) != 0) {
+		err_set(e, -EINVAL, "%s: a reading of %s, not of %s", path, then->nodename.v,
+			now->nodename.v);
+		err_hint(e, "captures carry other names, unless taken with --no-redact; \"gputune "
+			    "show --format json\" keeps them");
+		return -EINVAL;
+	}
+	if (fact_or(&then->time_s, 0) <= 0 || fact_or(&then->time_s, 0) >= fact_or(&now->time_s, 0))
+		return bad(e, path, "it was not read before this one");
+	return 0;
+}
+
+bool run_since(struct run *r, struct machine *m)
+{
+	const char *path = r->value[OPT_SINCE];
+	struct machine *then;
+	struct err e = { 0 };
+	int ret;
+
+	if (!path)
+		return true;
+	then = ARENA_NEW(&r->arena, struct machine);
+	memset(then, 0, sizeof(*then));
+	ret = begins_as_json(path) ? read_result(&r->arena, path, then, &e)
+				   : read_capture(r, path, then, &e);
+	if (ret || compare(path, m, then, &e)) {
+		complain(EXIT_USAGE, &e);
+		return false;
+	}
+	m->earlier = then;
+	return true;
+}
+
+/* Reading the ledger, and naming what of it cannot be read. */
+
+const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m)
+{
+	struct ledger *l = ARENA_NEW(&r->arena, struct ledger);
+
+	ledger_load(&r->arena, h, m, NULL, l);
+	for (size_t i = 0; i < l->n_bad && i < LEDGER_BAD_MAX; i++)
+		complain_text(0, "%s:%zu: skipped: %s", l->file, l->bad[i].line, l->bad[i].why);
+	if (l->n_bad > LEDGER_BAD_MAX)
+		complain_text(0, "%s: %zu more lines were skipped", l->file,
+			      l->n_bad - LEDGER_BAD_MAX);
+	return l;
+}
+
+struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
+{
+	return knob_read(ctx, a, k);
+}
+
+void run_look_at_journal(struct run *r, struct host *h)
+{
+	struct arena a = { 0 };
+	struct err ignored = { 0 };
+	struct journal j;
+
+	/* That it cannot be read at all is said by who needs it. */
+	if (journal_load(h, &a, false, &j, &ignored) == 0) {
+		r->unreadable = j.bad_lines != 0;
+		if (j.bad_lines)
+			complain_text(
+				0, "%s%s: %zu line%s could not be read: a change may be missing",
+				TXN_JOURNAL, j.bad_at ? arena_printf(&a, ":%zu", j.bad_at) : "",
+				j.bad_lines, j.bad_lines == 1 ? "" : "s");
+		else if (j.mended)
+			complain_text(0, "%s: %zu damaged line%s read from %s", TXN_JOURNAL,
+				      j.mended, j.mended == 1 ? " was" : "s were", TXN_COPY);
+	}
+	arena_free(&a);
+}
+
+int run_journal_code(const struct run *r, int code)
+{
+	bool mild = code == EXIT_CLEAN || code == EXIT_FINDINGS || code == EXIT_BLIND;
+
+	return r->unreadable && mild ? EXIT_STUCK : code;
+}
+
+struct host *run_live(const struct run *r)
+{
+	const struct run_machine *m = r->machine;
+
+	return m ? host_open_asked(&m->id, m->requests, m->answers) : host_open_live();
+}
+
+int run_hand_over(struct run *r, const char *text, size_t len)
+{
+	int why = -fd_write_all(r->file, text, len);
+
+	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
+				   strerror(why))
+		   : 0;
+}
+
+const char *bench_state(struct run *r)
+{
+	const char *dir = r->value[OPT_STATE];
+	char here[PATH_MAX];
+
+	if (!dir)
+		return BENCH_STATE;
+	if (dir[0] == '/' || !getcwd(here, sizeof(here)))
+		return dir;
+	return arena_printf(&r->arena, "%s/%s", here, dir);
+}
+
+static const char zstd_magic[] = "\x28\xb5\x2f\xfd";
+
+bool report_is_recording(const char *path)
+{
+	char head[4];
+	int fd = fd_open_input(path);
+	bool is = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		  memcmp(head, zstd_magic, sizeof(head)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }

@@ -24,7 +24,7 @@
 #include "fuzz_plain.h"
 #include "fuzz_talk.h"
 #include "look/stack/root.h"
-#include "many/cluster/page_cluster_check.h"
+#include "many/cluster/page_cluster.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -20,8 +20,8 @@
 #include <stdio.h>
 
 #include "many/cluster/air.h"
-#include "many/cluster/local.h"
-#include "many/cluster/node_measure.h"
+#include "many/cluster/inventory.h"
+#include "many/cluster/ask.h"
 #include "many/cluster/taken.h"
 #include "fuzz_live_child.h"
 #include "fuzz_live_gpu.h"

@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "many/cluster/node_measure.h"
+#include "many/cluster/ask.h"
 #include "many/cluster/rsh.h"
 
 enum {

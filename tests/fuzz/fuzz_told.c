@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/boot_report.h"
-#include "front/verbs/stack_compare.h"
-#include "front/verbs/stack_sync.h"
+#include "front/verbs/boot.h"
+#include "front/verbs/stack.h"
 #include "machine/host/asked.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -220,7 +220,7 @@ for name, kind, word in numeric:
 says("a number that the action has no use for", ["bench", "list", "--runs", "nan"], 2, '--runs takes a whole number, not "nan"')
 for name, bad in (("prompt", "0x10"), ("batch", "1-nan"), ("cached", "1e1")):
     says(f"--{name} {bad}", ["predict", "inference", "--model", "llama-3.1-8b", "--on", "h200", f"--{name}", bad], 2, f"--{name}", f'"{bad}"')
-rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/help.c").read_text())
+rows = re.findall(r'\{ "([a-z]+)", (OPT_\w+),', (root / "src/front/options/option_rows.c").read_text())
 expect("what options mean to a verb is said of those that it has", len(rows) > 40 and all(f"--{names[o]} " in helps[v] or f"--{names[o]}\n" in helps[v] for v, o in rows),
        [(v, o) for v, o in rows if f"--{names[o]} " not in helps[v]])
 expect("--version", run("--version")[1].startswith("gputune "))

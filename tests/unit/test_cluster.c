@@ -11,9 +11,9 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "many/cluster/hello.h"
+#include "many/cluster/air.h"
 #include "many/cluster/links.h"
-#include "many/cluster/local.h"
+#include "many/cluster/inventory.h"
 #include "many/cluster/rsh.h"
 
 /* --- announcements ------------------------------------------------------------------------------

@@ -14,10 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "many/cluster/bands.h"
+#include "many/cluster/check.h"
 #include "many/cluster/blame.h"
-#include "many/cluster/pairs.h"
-#include "many/cluster/symptoms.h"
 
 static struct arena arena;
 

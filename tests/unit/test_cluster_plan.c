@@ -5,9 +5,8 @@
 
 #include "base/text.h"
 #include "many/cluster/deadman.h"
-#include "many/cluster/config_text.h"
-#include "many/cluster/plan.h"
 #include "many/cluster/setup.h"
+#include "many/cluster/plan.h"
 
 enum { NODES = 4, PORTS = 4 };
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "boot.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "disk.h"
 #include "door.h"
 #include "machine/write/write.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of options. Help, manual page and completion are made from it. */
-#include "front/verbs/cmd.h"
+#include <string.h>
+
+#include "front/session.h"
+#include "measure/doctor/doctor.h"
 
 const struct option_row option_rows[OPTIONS] = {
 	[OPT_HOST] = { OPT_HOST, "host", 'H', WORD_FILE, "CAPTURE",
@@ -41,8 +44,8 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_DEEP] = { OPT_DEEP, "deep", 0, WORD_NONE, NULL,
 		       "also ask what costs up to seconds, such as starting the CUDA driver" },
 	[OPT_SINCE] = { OPT_SINCE, "since", 0, WORD_FILE, "READING",
-			"judge error counters by their growth since this earlier reading: a "
-			"result of show --format json, or a capture" },
+			"judge error counters by their growth since this earlier reading: a result "
+			"of show --format json, or a capture" },
 	[OPT_OUTPUT] = { OPT_OUTPUT, "output", 'o', WORD_FILE, "PATH",
 			 "write to PATH instead of standard output" },
 	[OPT_NO_REDACT] = { OPT_NO_REDACT, "no-redact", 0, WORD_NONE, NULL,
@@ -79,14 +82,13 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_FILES] = { OPT_FILES, "files", 0, WORD_FILE, "PATH",
 			"model-load: read this file, or the files of this folder" },
 	[OPT_PEER] = { OPT_PEER, "peer", 0, WORD_TEXT, "HOST[:PORT]",
-		       "tcp, rdma: the other machine, where \"bench serve\" runs; "
-		       "collectives: where rank 0 is" },
+		       "tcp, rdma: the other machine, where \"bench serve\" runs; collectives: "
+		       "where rank 0 is" },
 	[OPT_TOKEN] = { OPT_TOKEN, "token", 0, WORD_FILE, "FILE",
 			"the file with the secret that both machines know" },
 	[OPT_LISTEN] = { OPT_LISTEN, "listen", 0, WORD_TEXT, "ADDRESS[:PORT]",
 			 "bench serve: listen there; generate: where the server answers (default: "
-			 "this "
-			 "machine alone)" },
+			 "this machine alone)" },
 	[OPT_RANK] = { OPT_RANK, "rank", 0, WORD_COUNT, "N",
 		       "collectives: this is process N of --ranks; 0 leads and prints; generate: "
 		       "only the part of machine N" },
@@ -113,16 +115,14 @@ const struct option_row option_rows[OPTIONS] = {
 		       "stack wheelhouse create: for x86_64 or aarch64; default: this machine's" },
 	[OPT_KEY] = { OPT_KEY, "key", 0, WORD_FILE, "FILE",
 		      "sign with this SSH key, or verify with these allowed signers; cluster: the "
-		      "key "
-		      "that ssh shows the nodes" },
+		      "key that ssh shows the nodes" },
 	[OPT_BENCH] = { OPT_BENCH, "bench", 0, WORD_BENCH, "NAME[/CASE]",
 			"what is measured (default: what the setting is known to move)" },
 	[OPT_COMMAND] = { OPT_COMMAND, "command", 0, WORD_TEXT, "LINE",
 			  "measure this workload of yours instead; no shell runs it" },
 	[OPT_METRIC] = { OPT_METRIC, "metric", 0, WORD_TEXT, "WHAT",
 			 "of a workload wall (default), json:.PATH or a regular expression with "
-			 "one "
-			 "group; of a bench the key of a figure" },
+			 "one group; of a bench the key of a figure" },
 	[OPT_BETTER] = { OPT_BETTER, "better", 0, WORD_BETTER, "WAY",
 			 "higher (default) or lower, of what a workload prints" },
 	[OPT_MIN_EFFECT] = { OPT_MIN_EFFECT, "min-effect", 0, WORD_NUMBER, "PERCENT",
@@ -143,8 +143,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_MODEL] = { OPT_MODEL, "model", 0, WORD_FILE, "NAME|FILE",
 			"a model by name, or its config.json, folder or GGUF file" },
 	[OPT_WEIGHTS] = { OPT_WEIGHTS, "weights", 0, WORD_TEXT, "FORMAT",
-			  "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0, "
-			  "..." },
+			  "bf16, fp8, nvfp4, mxfp4, int4, awq, gptq, int8, q4_k_m, q8_0, ..." },
 	[OPT_ON] = { OPT_ON, "on", 0, WORD_TEXT, "MACHINE",
 		     "for this machine: \"2x dgx-spark\", \"h100-sxm x8\", h200, ..." },
 	[OPT_ENGINE] = { OPT_ENGINE, "engine", 0, WORD_TEXT, "ENGINE",
@@ -176,8 +175,7 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_ACTIVE] = { OPT_ACTIVE, "active", 0, WORD_NUMBER, "N",
 			 "parameters that a token uses" },
 	[OPT_CLAIM] = { OPT_CLAIM, "claim", 0, WORD_NUMBER, "TOKENS/S",
-			"somebody's figure to be judged: of one request; training: of all "
-			"GPUs" },
+			"somebody's figure to be judged: of one request; training: of all GPUs" },
 	[OPT_ROWS] = { OPT_ROWS, "rows", 0, WORD_FILE, "CSV",
 		       "every row of a table of measurements, with the errors" },
 	[OPT_CALIBRATION] = { OPT_CALIBRATION, "calibration", 0, WORD_FILE, "FILE",
@@ -198,26 +196,24 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_GOAL] = { OPT_GOAL, "goal", 0, WORD_GOAL, "GOAL",
 		       "latency (default), first-token, throughput or users" },
 	[OPT_SWEEP] = { OPT_SWEEP, "sweep", 0, WORD_NONE, NULL,
-			"every mixture of lists (--tp 1,2,4 --batch 1-64 --weights "
-			"bf16,fp8 ...), and what no other beats" },
+			"every mixture of lists (--tp 1,2,4 --batch 1-64 --weights bf16,fp8 ...), "
+			"and what no other beats" },
 	[OPT_CONTEXT] = { OPT_CONTEXT, "context", 0, WORD_NUMBER, "N",
-			  "tokens of a request before its answer; what --prompt does not "
-			  "name was there before" },
+			  "tokens of a request before its answer; what --prompt does not name was "
+			  "there before" },
 	[OPT_USERS] = { OPT_USERS, "users", 0, WORD_NUMBER, "N", "requests at a time, as --batch" },
 	[OPT_COPIES] = { OPT_COPIES, "copies", 0, WORD_NUMBER, "N",
 			 "so many engines beside each other share the requests" },
 	[OPT_NODES] = { OPT_NODES, "nodes", 0, WORD_TEXT, "LIST",
-			"the nodes, comma-separated, as ssh calls them; \"localhost\" is "
-			"this machine; generate: how many machines like this one" },
+			"the nodes, comma-separated, as ssh calls them; \"localhost\" is this "
+			"machine; generate: how many machines like this one" },
 	[OPT_NODES_FILE] = { OPT_NODES_FILE, "nodes-file", 0, WORD_FILE, "FILE",
-			     "a node a line: its name, and after a blank what ssh calls "
-			     "it" },
+			     "a node a line: its name, and after a blank what ssh calls it" },
 	[OPT_RSH] = { OPT_RSH, "rsh", 0, WORD_TEXT, "WORDS",
-		      "what reaches a node instead of ssh; {node} is its address, no "
-		      "shell runs it" },
+		      "what reaches a node instead of ssh; {node} is its address, no shell runs "
+		      "it" },
 	[OPT_NODE_COMMAND] = { OPT_NODE_COMMAND, "node-command", 0, WORD_TEXT, "WORDS",
-			       "the program on the nodes (default: gputune cluster "
-			       "node)" },
+			       "the program on the nodes (default: gputune cluster node)" },
 	[OPT_KNOWN_HOSTS] = { OPT_KNOWN_HOSTS, "known-hosts", 0, WORD_FILE, "FILE",
 			      "the nodes' host keys (default: those that ssh knows)" },
 	[OPT_FROM] = { OPT_FROM, "from", 0, WORD_FILE, "FILE",
@@ -244,8 +240,8 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_NO_NAMES] = { OPT_NO_NAMES, "no-names", 0, WORD_NONE, NULL,
 			   "cluster plan: leave /etc/hosts and ssh's known hosts as they are" },
 	[OPT_NODE] = { OPT_NODE, "node", 0, WORD_FILE, "NAME[=CAPTURE]",
-		       "a machine and its capture (without one: this machine); once a "
-		       "machine, the first one leads" },
+		       "a machine and its capture (without one: this machine); once a machine, the "
+		       "first one leads" },
 	[OPT_CLUSTER] = { OPT_CLUSTER, "cluster", 0, WORD_FILE, "FILE",
 			  "the machines of \"cluster discover --format json\"" },
 	[OPT_HEAD] = { OPT_HEAD, "head", 0, WORD_TEXT, "ADDRESS",
@@ -253,16 +249,14 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_PORT] = { OPT_PORT, "port", 0, WORD_COUNT, "N",
 		       "where the server answers; torchrun: where rank 0 waits" },
 	[OPT_EDIT] = { OPT_EDIT, "edit", 0, WORD_FILE, "FILE",
-		       "what is worth changing in this file, as a diff; with -o the new "
-		       "file" },
+		       "what is worth changing in this file, as a diff; with -o the new file" },
 	[OPT_IMAGE] = { OPT_IMAGE, "image", 0, WORD_TEXT, "IMAGE",
 			"the container's image, for --format compose" },
 	[OPT_NCCL] = { OPT_NCCL, "nccl", 0, WORD_TEXT, "VERSION",
 		       "the NCCL that will read it (default: what is installed)" },
 	[OPT_PARALLEL] = { OPT_PARALLEL, "parallel", 0, WORD_PARALLEL, "WAY",
 			   "training: ddp, zero-1, zero-2, zero-3, fsdp or hsdp (default: the "
-			   "least "
-			   "sharding that fits)" },
+			   "least sharding that fits)" },
 	[OPT_GLOBAL_BATCH] = { OPT_GLOBAL_BATCH, "global-batch", 0, WORD_NUMBER, "N",
 			       "training: samples of one step, of all GPUs" },
 	[OPT_MICRO_BATCH] = { OPT_MICRO_BATCH, "micro-batch", 0, WORD_NUMBER, "N",
@@ -278,8 +272,7 @@ const struct option_row option_rows[OPTIONS] = {
 				"training: activations recomputed: none, selective or full" },
 	[OPT_OPTIMIZER] = { OPT_OPTIMIZER, "optimizer", 0, WORD_OPTIMIZER, "NAME",
 			    "training: adamw (default), adamw-bf16, adamw-8bit, adafactor, lion, "
-			    "sgd "
-			    "or muon" },
+			    "sgd or muon" },
 	[OPT_ATTENTION] = { OPT_ATTENTION, "attention", 0, WORD_ATTENTION, "KERNEL",
 			    "training: eager, flash (default) or flash3" },
 	[OPT_COMPILE] = { OPT_COMPILE, "compile", 0, WORD_NONE, NULL,
@@ -336,3 +329,89 @@ const struct option_row option_rows[OPTIONS] = {
 	[OPT_HELP] = { OPT_HELP, "help", 'h', WORD_NONE, NULL, "this help" },
 	[OPT_VERSION] = { OPT_VERSION, "version", 'V', WORD_NONE, NULL, "the version" },
 };
+
+/* One option means several things: here is which one to whom. */
+static const struct {
+	const char *verb;
+	enum option_id option;
+	const char *help;
+} said[] = {
+	{ "check", OPT_FORMAT, "term (default), json, md, html, junit, prom, nagios or npd" },
+	{ "plan", OPT_FORMAT, "term (default), json, md, html or shell" },
+	{ "generate", OPT_FORMAT,
+	  "term (default), json, md or html; where KIND can be written so also shell, systemd or "
+	  "compose" },
+	{ "stack", OPT_FORMAT, "term (default), json, md or html; stack env also shell" },
+	{ "monitor", OPT_FORMAT,
+	  "term, json (default in a pipe) or, with --once, prom or openmetrics" },
+	{ "watch", OPT_FORMAT, "term (default) or json" },
+	{ "list", OPT_FORMAT, "term (default) or json" },
+	{ "report", OPT_FORMAT, "html (default), md, term or json" },
+	{ "undo", OPT_ALL, "take back everything, not only the newest transaction" },
+	{ "prove", OPT_ALL, "all settings that the profile would change" },
+	{ "doctor", OPT_ALL, "also causes that were excluded or do not apply here" },
+	{ "diagnose", OPT_ALL, "also causes that were excluded" },
+	{ "fleet", OPT_ALL, "also what differs only between platforms" },
+	{ "stack", OPT_ALL, "also what is in order, and what is not installed" },
+	{ "persist", OPT_FORCE, "remove also files of ours that somebody edited" },
+	{ "report", OPT_FORCE, "replace also a file that is no report" },
+	{ "stack", OPT_FORCE, "build-plan --run: begin although disk or memory are short" },
+	{ "apply", OPT_BOOT,
+	  "apply what persist keeps for every boot, as the boot-time unit does" },
+	{ "verify", OPT_BOOT, "compare what persist keeps for every boot with what is in force" },
+	{ "monitor", OPT_FOR, "end after this long: 10s, 2m" },
+	{ "record", OPT_FOR, "end after this long: 10s, 2m (with a COMMAND: when it ends)" },
+	{ "diagnose", OPT_FOR, "--attach: look at the job for this long (default: 20s)" },
+	{ "cluster", OPT_FOR,
+	  "discover: listen for this long (default: 500ms); check: measure each test for this "
+	  "long" },
+	{ "doctor", OPT_FOR, "run each test for this long: 10s, 500ms, 2m" },
+	{ "monitor", OPT_INTERVAL, "how often to look (default: 1s)" },
+	{ "record", OPT_INTERVAL, "how often to look (default: 500ms)" },
+	{ "diagnose", OPT_INTERVAL, "--attach: how often to look (default: 500ms)" },
+	{ "watch", OPT_INTERVAL,
+	  "how often to look where nothing tells of changes (default: 30s)" },
+	{ "record", OPT_OUTPUT, "the recording's file (default: gputune-TIME.rec)" },
+	{ "capture", OPT_OUTPUT, "the capture: a tar where PATH ends in .tar, else a folder" },
+	{ "cluster", OPT_TIMEOUT, "how long a node may take to answer (default: 10s)" },
+	{ "calibrate", OPT_DRY_RUN, "show the fit and keep nothing" },
+	{ "stack", OPT_DEEP,
+	  "look into compressed code, and load libraries to ask their versions" },
+	{ "stack", OPT_KEY, "wheelhouse: sign with this SSH key; verify: the allowed signers" },
+	{ "cluster", OPT_KEY, "the key that ssh shows the nodes" },
+	{ "cluster", OPT_NODES,
+	  "the nodes, comma-separated, as ssh calls them; \"localhost\" is this machine" },
+	{ "generate", OPT_NODES, "how many machines like this one" },
+	{ "bench", OPT_LISTEN, "bench serve: listen there (default: 127.0.0.1, port 21187)" },
+	{ "generate", OPT_LISTEN, "where the server answers (default: this machine alone)" },
+	{ "bench", OPT_RANK, "collectives: this is process N of --ranks; 0 leads and prints" },
+	{ "generate", OPT_RANK, "only the part of machine N" },
+	{ "prove", OPT_KEEP, "keep what helps; undo takes it back" },
+	{ "doctor", OPT_KEEP, "with --fix: keep also what does not help; undo takes it back" },
+	{ "show", OPT_AS, "topology: matrix (default), tree, svg, or svg-tall for 360 pixels" },
+	{ "cluster", OPT_AS, "discover: svg draws the cluster" },
+	{ "compare", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
+	{ "report", OPT_STATE, "take kept results and proofs from this folder" },
+	{ "roofline", OPT_STATE, "where results are kept (default: /var/lib/gputune)" },
+	{ "predict", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "advise", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "generate", OPT_STATE,
+	  "where results and calibrations are kept (default: /var/lib/gputune)" },
+	{ "predict", OPT_CLAIM,
+	  "somebody's figure, to be judged: of one request; training: of all GPUs" },
+	{ "predict", OPT_HOST, "predict for a captured machine (folder or tar)" },
+	{ "stack", OPT_TIMEOUT, "compare: one window may take so long (default: 10m)" },
+	{ "stack", OPT_BUDGET, "compare: take no longer than this (default: 10m)" },
+	{ "stack", OPT_BENCH, "compare: gemm (default), collectives or gds, or one case of them" },
+	{ "stack", OPT_RUN, "build-plan: do the steps; without it they are only listed" },
+};
+
+const char *option_help(const struct verb *v, enum option_id id)
+{
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (said[i].option == id && strcmp(said[i].verb, v->name) == 0)
+			return said[i].help;
+	return option_rows[id].help;
+}

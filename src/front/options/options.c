@@ -2,12 +2,11 @@
 /* Reading a command line by the tables of verbs.c. */
 #include <ctype.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/idset.h"
 #include "base/text.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 
 const struct verb *verb_find(const char *name)
 {
@@ -51,10 +50,10 @@ static int check_number(const struct option_row *o, const char *arg)
 				     arg);
 	if (o->arg == WORD_TIME &&
 	    (!isdigit((unsigned char)arg[*arg == '.']) || parse_seconds(arg, &v)))
-		return complain_text(EXIT_USAGE,
-				     "--%s takes a time like 10s, 500ms or 2m, up to 24h, not "
-				     "\"%s\"",
-				     o->name, arg);
+		return complain_text(
+			EXIT_USAGE,
+			"--%s takes a time like 10s, 500ms or 2m, up to 24h, not \"%s\"", o->name,
+			arg);
 	return 0;
 }
 
@@ -216,7 +215,7 @@ static int check_output(struct run *r)
 
 	if (!path || strcmp(path, "-") != 0)
 		return 0;
-	if (r->verb->run == verb_capture || r->verb->run == verb_record || r->value[OPT_EDIT])
+	if (r->verb->output == OUTPUT_MADE || r->value[OPT_EDIT])
 		return complain_text(EXIT_USAGE, "--output needs a file here, not \"-\"");
 	r->value[OPT_OUTPUT] = NULL;
 	return 0;

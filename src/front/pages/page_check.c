@@ -6,6 +6,8 @@
 #include "measure/prove/measured.h"
 #include "front/pages/page_check.h"
 #include "front/pages/page_plan.h"
+#include "look/settings/health_data.h"
+#include "look/settings/settings.h"
 
 static enum style severity_style(const struct finding *f)
 {
@@ -190,5 +192,259 @@ struct doc *page_check(struct arena *a, const struct machine *m, const struct pr
 	table(d, "Settings", f, how, false);
 	measured_findings_page(d, f, how->ledger);
 	summary(d, m, p, f, how);
+	return d;
+}
+
+/* Everything about one setting: what, why, when not, how, risk, wishes of the profiles, sources,
+ * state here. */
+
+static const char *platforms(struct arena *a, unsigned on)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = { { ON_SPARK, "dgx-spark" },
+		      { ON_IGX, "igx-orin" },
+		      { ON_HGX, "hgx" },
+		      { ON_GENERIC, "generic" } };
+	TEXT_AUTO t = { 0 };
+
+	if (on == ON_ALL)
+		return "all";
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (on & names[i].bit)
+			text_printf(&t, "%s%s", t.len ? ", " : "", names[i].name);
+	return arena_strdup(a, t.s ? t.s : "");
+}
+
+static void wishes(struct doc *d, const struct setting *s)
+{
+	static const struct column columns[] = {
+		{ .title = "Profile" },
+		{ .title = "Platform" },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Because", .wrap = true },
+		{ .title = "Source" },
+	};
+	struct node *t;
+
+	if (!s->n_opinions)
+		return;
+	doc_heading(d, 2, "What the profiles want");
+	t = doc_table(d, NULL, columns, 5);
+	for (size_t i = 0; i < s->n_opinions; i++) {
+		const struct opinion *o = &s->opinions[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(STYLE_CODE, profile_name(o->profile));
+		c[1] = cell(platforms(d->arena, o->on));
+		c[2] = cell(opinion_text(d->arena, o, s->unit));
+		c[3] = cell(o->because ? o->because : "");
+		c[4] = cell(o->source ? o->source : "");
+	}
+	node_drop_empty(t);
+	if (s->want)
+		doc_text(d, "On a machine the default's value can follow from its facts; the table "
+			    "is the fallback.");
+}
+
+/* A rule without a table of wishes: what it says of this machine under each profile. Profiles that
+ * say the same as the default are left out. */
+static void wishes_here(struct doc *d, const struct setting *s, const struct findings *by_profile)
+{
+	static const struct column columns[] = {
+		{ .title = "Profile" },
+		{ .title = "On" },
+		{ .title = "Verdict" },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Because", .wrap = true },
+	};
+	struct node *t;
+
+	if (s->n_opinions)
+		return;
+	doc_heading(d, 2, "What the profiles want here");
+	t = doc_table(d, NULL, columns, 5);
+	for (int p = 0; p < PROFILES; p++)
+		for (size_t i = 0; i < by_profile[p].n; i++) {
+			const struct finding *it = &by_profile[p].items[i];
+			const struct finding *def = i < by_profile[PROFILE_DEFAULT].n
+							    ? &by_profile[PROFILE_DEFAULT].items[i]
+							    : NULL;
+			struct cell *c;
+
+			if (p != PROFILE_DEFAULT && p != PROFILE_PUBLISHED && def &&
+			    strcmp(def->v.reason, it->v.reason) == 0)
+				continue;
+			c = node_row(d, t);
+			c[0] = cell_as(STYLE_CODE, profile_name((enum profile_id)p));
+			c[1] = cell(it->target);
+			c[2] = cell(verdict_name(it->v.kind));
+			c[3] = cell(it->v.wanted ? it->v.wanted : "-");
+			c[4] = cell(
+				it->v.kind == VERDICT_FAIL && it->v.why != s->why
+					? arena_printf(d->arena, "%s; %s", it->v.reason, it->v.why)
+					: it->v.reason);
+		}
+	node_drop_empty(t);
+}
+
+/* What the rule measures by: figures that others publish, and when they did. */
+static void figures(struct doc *d, const struct setting *s)
+{
+	static const struct column columns[] = {
+		{ .title = "Figure", .wrap = true }, { .title = "Of" },
+		{ .title = "Value", .right = true }, { .title = "Unit" },
+		{ .title = "Source", .wrap = true }, { .title = "As of" },
+	};
+	struct node *t = doc_table(d, "Measured by", columns, 6);
+
+	for (size_t i = 0; i < health_limit_count; i++) {
+		const struct health_limit *l = &health_limits[i];
+		struct cell *c;
+
+		if (strcmp(l->setting, s->id) != 0)
+			continue;
+		c = node_row(d, t);
+		c[0] = cell(arena_printf(d->arena, "%s (%s)", l->what, l->key));
+		c[1] = cell(l->gpu ? l->gpu : "any GPU");
+		c[2] = cell_printf(d, STYLE_PLAIN, "%.10g", l->value);
+		c[3] = cell(l->unit);
+		c[4] = cell(l->source);
+		c[5] = cell(l->date);
+	}
+}
+
+/* What the driver's error numbers mean, for the row that judges them. */
+static void numbers(struct doc *d, const struct setting *s)
+{
+	static const char *const kinds[] = { "a program", "while fresh",
+					     "until a boot or --since" };
+	static const struct column columns[] = {
+		{ .title = "Xid" },
+		{ .title = "What", .wrap = true },
+		{ .title = "Counts as" },
+		{ .title = "What to do", .wrap = true },
+	};
+	struct node *t;
+
+	if (strcmp(s->id, "gpu.xid") != 0)
+		return;
+	t = doc_table(d, arena_printf(d->arena, "Xid numbers (%s; %s)", xid_source, xid_date),
+		      columns, 4);
+	for (size_t i = 0; i < xid_row_count; i++) {
+		const struct xid_row *x = &xid_rows[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = x->first == x->last
+			       ? cell_printf(d, STYLE_PLAIN, "%u", x->first)
+			       : cell_printf(d, STYLE_PLAIN, "%u-%u", x->first, x->last);
+		c[1] = cell(x->what);
+		c[2] = cell(kinds[x->kind]);
+		c[3] = cell(x->todo ? x->todo : "");
+	}
+}
+
+static void how(struct doc *d, const struct setting *s, const struct ledger *l)
+{
+	struct arena *a = d->arena;
+	struct ledger_answer gain;
+	struct node *n;
+
+	ledger_find(a, l, s->id, NULL, &gain);
+	doc_heading(d, 2, "How");
+	n = doc_pairs(d, NULL);
+	node_pair(d, n, "Read",
+		  cell(s->read		      ? s->read
+		       : s->of		      ? arena_printf(a, "fact %s.%s", s->of->name, s->fact)
+		       : s->knob != KNOB_NONE ? knob_how_read(a, s->knob, s->name)
+					      : "derived from facts, see the evidence below"));
+	if (s->knob != KNOB_NONE) {
+		node_pair(d, n, "Written", cell(knob_how_write(a, s->knob, s->name)));
+		node_pair(d, n, "Kept", cell(knob_how_kept(a, s->knob, s->name)));
+	} else {
+		node_pair(d, n, "Written", cell("not by gputune: it is a check"));
+	}
+	node_pair(d, n, "Undone", cell(knob_how_undone(s->knob)));
+	node_pair(d, n, "Takes effect", cell(effect_name(s->effect)));
+	node_pair(d, n, "Risk", cell(risk_name(s->risk)));
+	node_pair(d, n, "Gain",
+		  cell(!gain.row ? "unmeasured here"
+		       : gain.row->before && gain.row->after
+			       ? arena_printf(a, "measured here: %s (%s to %s)",
+					      ledger_text(a, &gain), gain.row->before,
+					      gain.row->after)
+			       : arena_printf(a, "measured here: %s", ledger_text(a, &gain))));
+}
+
+static void cited(struct doc *d, const char *source)
+{
+	struct node *list = doc_bullets(d);
+
+	while (*source) {
+		size_t n = strcspn(source, ";"), len;
+		const char *word = str_trim(source, n, &len),
+			   *key = arena_strndup(d->arena, word, len), *title;
+
+		title = source_title(key);
+		if (len)
+			node_bullet(
+				d, list,
+				cell(title ? arena_printf(d->arena, "%s: %s", key, title) : key));
+		source += n;
+		source += *source == ';';
+	}
+}
+
+static void here(struct doc *d, const struct machine *m, const struct findings *f)
+{
+	static const struct column columns[] = {
+		{ .title = "Verdict" },
+		{ .title = "On" },
+		{ .title = "Now", .wrap = true },
+		{ .title = "Wanted", .wrap = true },
+		{ .title = "Reason", .wrap = true },
+		{ .title = "Read from", .wrap = true },
+	};
+	struct node *t;
+
+	doc_heading(d, 2, arena_printf(d->arena, "On %s", fact_text(&m->nodename, "this machine")));
+	t = doc_table(d, NULL, columns, 6);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *it = &f->items[i];
+		struct cell *c = node_row(d, t);
+
+		c[0] = cell_as(it->v.kind == VERDICT_FAIL ? STYLE_WARN : STYLE_PLAIN,
+			       verdict_name(it->v.kind));
+		c[1] = cell(it->target);
+		c[2] = cell(it->v.current ? it->v.current : "");
+		c[3] = cell(it->v.wanted ? it->v.wanted : "");
+		c[4] = cell(arena_printf(d->arena, "%s (%s)", it->v.reason, it->v.code));
+		c[5] = cell_as(STYLE_MUTED, it->read_from ? it->read_from : "");
+	}
+	node_drop_empty(t);
+}
+
+struct doc *page_explain(struct arena *a, const struct setting *s, const struct machine *m,
+			 const struct findings *f, const struct findings *by_profile,
+			 const struct ledger *l)
+{
+	struct doc *d = doc_new(a);
+
+	doc_heading(d, 1, arena_printf(a, "%s: %s", s->id, s->title));
+	doc_text(d, "%s", s->why);
+	if (s->note)
+		doc_text(d, "%s", s->note);
+	if (s->not_when)
+		doc_text(d, "Does not apply when %s.", s->not_when);
+	here(d, m, f);
+	wishes(d, s);
+	wishes_here(d, s, by_profile);
+	figures(d, s);
+	numbers(d, s);
+	how(d, s, l);
+	measured_setting_page(d, s, l);
+	doc_heading(d, 2, "Sources");
+	cited(d, s->source);
 	return d;
 }

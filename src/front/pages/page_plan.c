@@ -307,8 +307,7 @@ struct doc *page_plan(struct arena *a, const struct machine *m, const struct pla
 			cell(how->verbose ? " \"gputune undo\" takes them back."
 			     : measured_any(how->ledger)
 				     ? " \"gputune undo\" takes them back. --verbose shows reasons."
-				     : " \"gputune undo\" takes them back. No gain is "
-				       "measured unless its reason says so; --verbose "
-				       "shows reasons."));
+				     : " \"gputune undo\" takes them back. No gain is measured "
+				       "unless its reason says so; --verbose shows reasons."));
 	return d;
 }

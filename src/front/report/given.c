@@ -6,7 +6,6 @@
 
 #include "front/report/given.h"
 #include "base/text.h"
-#include "front/report/given_rows.h"
 #include "render/figure.h"
 #include "render/chart.h"
 

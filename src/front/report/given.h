@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-#include "machine/host/host.h"
 #include "render/doc.h"
+#include "machine/host/host.h"
 
 enum { GIVEN_ROWS_MAX = 2000, GIVEN_TEXT_MAX = 8192 };
 
@@ -92,8 +92,19 @@ const char *given_text(struct arena *a, const json_t *j, const char *path);
 const json_t *given_at(const json_t *row, const json_t *outer, const char *path);
 struct cell given_cell(struct doc *d, const json_t *row, const json_t *outer,
 		       const struct given_field *f);
-/* given_chart.c */
 void given_charts(struct doc *d, const struct given_kind *k, const json_t *j);
 enum style given_style(const char *word);
+
+/* The rows of given.h's kinds, and how they are written. */
+
+#define GIVEN_N(list) (sizeof(list) / sizeof((list)[0]))
+#define GIVEN_FIELDS(list) (list), GIVEN_N(list)
+#define GIVEN_PAIRS(list) .pairs = (list), .n_pairs = GIVEN_N(list)
+#define GIVEN_TABLES(list) .tables = (list), .n_tables = GIVEN_N(list)
+#define GIVEN_RATIOS(list) .ratios = (list), .n_ratios = GIVEN_N(list)
+
+/* A kind without schema ends each. */
+extern const struct given_kind given_machine_kinds[]; /* given_rows.c */
+extern const struct given_kind given_model_kinds[];   /* given_rows_model.c */
 
 #endif

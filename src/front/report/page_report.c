@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frame of a report: its front, and a machine's sections in order. */
-#include <math.h>
 #include <string.h>
 
 #include "front/report/page_report.h"
 #include "render/figure.h"
-#include "measure/bench/figures_bench.h"
 #include "measure/prove/page_prove.h"
 #include "measure/prove/measured.h"
 #include "look/show/page.h"

@@ -5,13 +5,139 @@
 #include <string.h>
 #include <time.h>
 
-#include "front/verbs/advise.h"
-#include "front/verbs/ledger.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict.h"
-#include "models/inference/predict.h"
+#include "front/session.h"
+#include "front/model_ask.h"
 #include "models/inference/page_advise.h"
 #include "base/text.h"
+#include "models/inference/sweep.h"
+
+/* The lists of a sweep: "1,2,4", "1-512", "1024,8K"; formats and machines by commas. */
+
+/* One number, with K or M for thousands; returns where it ends, NULL: none is there. */
+static const char *one_number(const char *s, double *out)
+{
+	const char *end;
+	double v;
+
+	if (parse_decimal(s, &v, &end) || v < 0)
+		return NULL;
+	if ((*end | 32) == 'k')
+		v *= 1e3, end++;
+	else if ((*end | 32) == 'm')
+		v *= 1e6, end++;
+	*out = v;
+	return end;
+}
+
+static int wrong(enum option_id id, const char *text)
+{
+	return complain_text(EXIT_USAGE,
+			     "--%s takes up to %d numbers such as 1,2,4 or 1-16, not \"%.60s\"",
+			     option_rows[id].name, SWEEP_LIST, text);
+}
+
+/* whole: there is no half GPU and no half request; of tokens there is a mean. */
+static int number_list(struct run *r, enum option_id id, double low, double high, bool whole,
+		       struct numbers *out)
+{
+	const char *text = r->value[id], *s = text;
+	double *list, from = 0, to;
+	size_t n = 0;
+
+	if (!text)
+		return 0;
+	list = arena_array(&r->arena, SWEEP_LIST, sizeof(*list));
+	do {
+		s = one_number(*s == ',' ? s + 1 : s, &from);
+		to = from;
+		if (s && *s == '-')
+			s = one_number(s + 1, &to);
+		if (!s || (*s && *s != ',') || from < low || to > high || to < from ||
+		    ((whole || to > from) && floor(from) != from) || to - from >= SWEEP_LIST)
+			return wrong(id, text);
+		for (size_t i = 0, more = (size_t)(to - from) + 1; i < more; i++) {
+			if (n == SWEEP_LIST)
+				return wrong(id, text);
+			list[n++] = from + (double)i;
+		}
+	} while (*s);
+	*out = (struct numbers){ list, n };
+	r->value[id] = NULL;
+	return 0;
+}
+
+static int name_list(struct run *r, enum option_id id, struct names *out)
+{
+	const char *s = r->value[id];
+	const char **list;
+	size_t n = 0;
+
+	if (!s)
+		return 0;
+	list = arena_array(&r->arena, SWEEP_LIST, sizeof(*list));
+	for (;;) {
+		size_t len = strcspn(s, ","), part;
+		const char *from = str_trim(s, len, &part);
+
+		if (!part || n == SWEEP_LIST)
+			return complain_text(EXIT_USAGE, "--%s has an empty item: \"%.60s\"",
+					     option_rows[id].name, r->value[id]);
+		list[n++] = arena_strndup(&r->arena, from, part);
+		if (!s[len])
+			break;
+		s += len + 1;
+	}
+	*out = (struct names){ list, n };
+	r->value[id] = NULL;
+	return 0;
+}
+
+/* Takes the options that are lists in a sweep into *s, and out of the run, so that what remains
+ * reads as one question. 0, or EXIT_USAGE after complaining. */
+static int advise_lists(struct run *r, struct sweep *s)
+{
+	const struct {
+		enum option_id id;
+		double low, high;
+		bool whole;
+		struct numbers *to;
+	} numbers[] = {
+		{ OPT_TP, 1, 4096, true, &s->tp },
+		{ OPT_PP, 1, 4096, true, &s->pp },
+		{ OPT_COPIES, 1, 4096, true, &s->copies },
+		{ OPT_BATCH, 1, QUESTION_REQUESTS, true, &s->batch },
+		{ OPT_USERS, 1, QUESTION_REQUESTS, true, &s->batch },
+		{ OPT_PROMPT, 1, QUESTION_TOKENS, false, &s->prompt },
+		{ OPT_ANSWER, 1, QUESTION_TOKENS, false, &s->output },
+		{ OPT_DEPTH, 0, QUESTION_TOKENS, false, &s->depth },
+		{ OPT_CHUNK, 16, 1e7, false, &s->chunk },
+		{ OPT_DRAFT, 0, 64, true, &s->draft },
+		{ OPT_CONTEXT, 1, QUESTION_TOKENS, false, &s->prompt },
+	};
+	int code = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !code; i++)
+		code = number_list(r, numbers[i].id, numbers[i].low, numbers[i].high,
+				   numbers[i].whole, numbers[i].to);
+	if (!code)
+		code = name_list(r, OPT_ON, &s->machines);
+	if (!code)
+		code = name_list(r, OPT_WEIGHTS, &s->weights);
+	if (!code)
+		code = name_list(r, OPT_CACHE, &s->caches);
+	return code;
+}
+
+/* --goal, whose words are checked already. */
+static enum goal advise_goal(const struct run *r)
+{
+	const char *name = r->value[OPT_GOAL];
+
+	for (int g = 0; g < GOALS && name; g++)
+		if (strcmp(name, goal_names[g]) == 0)
+			return (enum goal)g;
+	return GOAL_LATENCY;
+}
 
 /* --context: what a request has before its answer; with --prompt the rest was there before. */
 static int context(struct run *r, struct words *w)
@@ -105,7 +231,7 @@ static int tell_sweep(struct run *r, struct sweep *s)
 	struct err e = { 0 };
 	struct sweep_page page = { s, &result };
 	unsigned long long fit = 0;
-	int code, failed;
+	int code;
 
 	if (sweep_run(&r->arena, s, &result, &e) < 0)
 		return complain(EXIT_USAGE, &e);
@@ -113,27 +239,21 @@ static int tell_sweep(struct run *r, struct sweep *s)
 	code = fit ? EXIT_CLEAN : EXIT_FINDINGS;
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, sweep_json(&page, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, sweep_json(&page, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise", code);
 }
 
 static int tell(struct run *r, const struct advice *o, const struct advise_settings *own)
 {
-	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS, failed;
+	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, advise_json(o, own, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_advise(&r->arena, o, own, r->value[OPT_VERBOSE] != NULL),
-			       "gputune advise");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, advise_json(o, own, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_advise(&r->arena, o, own, r->value[OPT_VERBOSE] != NULL),
+			     "gputune advise", code);
 }
 
 int verb_advise(struct run *r)
@@ -152,9 +272,8 @@ int verb_advise(struct run *r)
 	int code = predict_constants(r, &fits);
 
 	if (!code && r->value[OPT_USERS] && r->value[OPT_BATCH])
-		code = complain_text(EXIT_USAGE,
-				     "--users and --batch both say how many requests run at a "
-				     "time: give one of them");
+		code = complain_text(EXIT_USAGE, "--users and --batch both say how many requests "
+						 "run at a time: give one of them");
 	if (!code && r->value[OPT_SWEEP])
 		code = advise_lists(r, &sweep);
 	if (!code)
@@ -182,129 +301,4 @@ int verb_advise(struct run *r)
 	if (advise(&r->arena, &w, &fits, &facts, &advice, &e) < 0)
 		return complain(EXIT_USAGE, &e);
 	return tell(r, &advice, &own);
-}
-
-/* The lists of a sweep: "1,2,4", "1-512", "1024,8K"; formats and machines by commas. */
-
-/* One number, with K or M for thousands; returns where it ends, NULL: none is there. */
-static const char *one_number(const char *s, double *out)
-{
-	const char *end;
-	double v;
-
-	if (parse_decimal(s, &v, &end) || v < 0)
-		return NULL;
-	if ((*end | 32) == 'k')
-		v *= 1e3, end++;
-	else if ((*end | 32) == 'm')
-		v *= 1e6, end++;
-	*out = v;
-	return end;
-}
-
-static int wrong(enum option_id id, const char *text)
-{
-	return complain_text(EXIT_USAGE,
-			     "--%s takes up to %d numbers such as 1,2,4 or 1-16, not \"%.60s\"",
-			     option_rows[id].name, SWEEP_LIST, text);
-}
-
-/* whole: there is no half GPU and no half request; of tokens there is a mean. */
-static int number_list(struct run *r, enum option_id id, double low, double high, bool whole,
-		       struct numbers *out)
-{
-	const char *text = r->value[id], *s = text;
-	double *list, from = 0, to;
-	size_t n = 0;
-
-	if (!text)
-		return 0;
-	list = arena_array(&r->arena, SWEEP_LIST, sizeof(*list));
-	do {
-		s = one_number(*s == ',' ? s + 1 : s, &from);
-		to = from;
-		if (s && *s == '-')
-			s = one_number(s + 1, &to);
-		if (!s || (*s && *s != ',') || from < low || to > high || to < from ||
-		    ((whole || to > from) && floor(from) != from) || to - from >= SWEEP_LIST)
-			return wrong(id, text);
-		for (size_t i = 0, more = (size_t)(to - from) + 1; i < more; i++) {
-			if (n == SWEEP_LIST)
-				return wrong(id, text);
-			list[n++] = from + (double)i;
-		}
-	} while (*s);
-	*out = (struct numbers){ list, n };
-	r->value[id] = NULL;
-	return 0;
-}
-
-static int name_list(struct run *r, enum option_id id, struct names *out)
-{
-	const char *s = r->value[id];
-	const char **list;
-	size_t n = 0;
-
-	if (!s)
-		return 0;
-	list = arena_array(&r->arena, SWEEP_LIST, sizeof(*list));
-	for (;;) {
-		size_t len = strcspn(s, ","), part;
-		const char *from = str_trim(s, len, &part);
-
-		if (!part || n == SWEEP_LIST)
-			return complain_text(EXIT_USAGE, "--%s has an empty item: \"%.60s\"",
-					     option_rows[id].name, r->value[id]);
-		list[n++] = arena_strndup(&r->arena, from, part);
-		if (!s[len])
-			break;
-		s += len + 1;
-	}
-	*out = (struct names){ list, n };
-	r->value[id] = NULL;
-	return 0;
-}
-
-int advise_lists(struct run *r, struct sweep *s)
-{
-	const struct {
-		enum option_id id;
-		double low, high;
-		bool whole;
-		struct numbers *to;
-	} numbers[] = {
-		{ OPT_TP, 1, 4096, true, &s->tp },
-		{ OPT_PP, 1, 4096, true, &s->pp },
-		{ OPT_COPIES, 1, 4096, true, &s->copies },
-		{ OPT_BATCH, 1, QUESTION_REQUESTS, true, &s->batch },
-		{ OPT_USERS, 1, QUESTION_REQUESTS, true, &s->batch },
-		{ OPT_PROMPT, 1, QUESTION_TOKENS, false, &s->prompt },
-		{ OPT_ANSWER, 1, QUESTION_TOKENS, false, &s->output },
-		{ OPT_DEPTH, 0, QUESTION_TOKENS, false, &s->depth },
-		{ OPT_CHUNK, 16, 1e7, false, &s->chunk },
-		{ OPT_DRAFT, 0, 64, true, &s->draft },
-		{ OPT_CONTEXT, 1, QUESTION_TOKENS, false, &s->prompt },
-	};
-	int code = 0;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !code; i++)
-		code = number_list(r, numbers[i].id, numbers[i].low, numbers[i].high,
-				   numbers[i].whole, numbers[i].to);
-	if (!code)
-		code = name_list(r, OPT_ON, &s->machines);
-	if (!code)
-		code = name_list(r, OPT_WEIGHTS, &s->weights);
-	if (!code)
-		code = name_list(r, OPT_CACHE, &s->caches);
-	return code;
-}
-
-enum goal advise_goal(const struct run *r)
-{
-	const char *name = r->value[OPT_GOAL];
-
-	for (int g = 0; g < GOALS && name; g++)
-		if (strcmp(name, goal_names[g]) == 0)
-			return (enum goal)g;
-	return GOAL_LATENCY;
 }

@@ -13,115 +13,95 @@
 #include "base/json_print.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 
-enum { ERRORS_MAX = 16384 };
+/* From what the verbs answered to what Ansible takes: changed, failed, msg, diff. Pure. */
 
-/* What the verb complained of since the file was empty. */
-static const char *complaints(struct arena *a, int fd)
+static const char *get(const json_t *j, const char *key)
 {
-	char *text = arena_alloc(a, ERRORS_MAX + 1);
-	ssize_t n;
-
-	fflush(stderr);
-	n = pread(fd, text, ERRORS_MAX, 0);
-	text[n > 0 ? n : 0] = '\0';
-	return utf8_clean(a, text);
+	return json_string_value(json_object_get(j, key));
 }
 
-static json_t *parsed(const char *text, size_t len)
+static json_t *list_of(const struct module_ran *r, const char *key)
 {
-	json_error_t why;
-
-	return len ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &why) : NULL;
+	return r && r->result ? json_object_get(r->result, key) : NULL;
 }
 
-/* One verb as if its words stood on a command line. */
-static struct module_ran run_verb(struct arena *a, char **words, int errors)
+static bool is(const json_t *row, const char *key, const char *const *words)
 {
-	struct module_ran out = { .code = EXIT_USAGE };
-	struct run r = { .verb = verb_find(words[0]) };
-	char *text = NULL;
-	size_t len = 0;
-	int argc = 0;
+	const char *v = get(row, key);
 
-	while (words[argc])
-		argc++;
-	if (ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET) < 0)
-		return out;
-	r.out = open_memstream(&text, &len);
-	if (!r.verb)
-		complain_text(EXIT_USAGE, "this gputune has no verb \"%s\"", words[0]);
-	else if (r.out && options_parse(&r, argc, words) == 0)
-		out.code = r.verb->run(&r);
-	if (r.out)
-		fclose(r.out);
-	out.result = parsed(text, len);
-	out.errors = complaints(a, errors);
-	free(text);
-	arena_free(&r.arena);
-	return out;
+	for (; v && *words; words++)
+		if (strcmp(v, *words) == 0)
+			return true;
+	return false;
 }
 
-/* Looks first; writes only when there is something to write. */
-static json_t *work(struct arena *a, const struct module_args *m, int errors)
+static size_t count(const json_t *list, const char *key, const char *const *words)
 {
-	struct module_ran look = run_verb(a, module_words(a, m, false), errors), did = { 0 };
-	bool go = m->state < MODULE_CHECK && !m->check && look.result && module_needed(m, &look);
-	json_t *j;
+	size_t n = 0;
 
-	/* Settings that are refused are a failure before anything is written, when asked for. */
-	if (go && m->strict) {
-		j = module_result(a, m, &look, NULL);
-		go = !json_is_true(json_object_get(j, "failed"));
-		json_decref(j);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		n += is(json_array_get(list, i), key, words);
+	return n;
+}
+
+static const char *const put_back[] = { "restored", "reset", NULL };
+static const char *const foreign[] = { "foreign", NULL };
+
+/* Of a plan: the changes that nothing stands against. */
+static size_t open_changes(const json_t *changes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(changes); i++)
+		n += json_is_null(json_object_get(json_array_get(changes, i), "gate"));
+	return n;
+}
+
+/* True when, by what the look found, there is something to write. */
+static bool module_needed(const struct module_args *m, const struct module_ran *look)
+{
+	switch (m->state) {
+	case MODULE_APPLY:
+		return open_changes(list_of(look, "changes")) > 0;
+	case MODULE_UNDO:
+		return count(list_of(look, "rows"), "outcome", put_back) > 0;
+	case MODULE_UNPERSIST:
+		return count(list_of(look, "rows"), "outcome", put_back) > 0 ||
+		       count(list_of(look, "outcomes"), "outcome", put_back) > 0;
+	case MODULE_PERSIST:
+		return look->code == EXIT_FINDINGS;
+	default:
+		return false;
 	}
-	if (go)
-		did = run_verb(a, module_words(a, m, true), errors);
-	j = module_result(a, m, &look, go ? &did : NULL);
-	/* Nothing was written, so nothing has changed, whatever would have been. */
-	if (!go && !m->check)
-		json_object_set_new(j, "changed", json_false());
-	json_decref(look.result);
-	json_decref(did.result);
-	return j;
 }
 
-static json_t *failure(struct arena *a, const struct err *e)
+/* A transaction that stands has changed something; one that was rolled back has not. */
+static bool has_changed(const struct module_args *m, const struct module_ran *look,
+			const struct module_ran *did)
 {
-	return json_pack("{s:b, s:b, s:i, s:s}", "changed", 0, "failed", 1, "rc", EXIT_USAGE, "msg",
-			 utf8_clean(a, e->text));
+	if (m->state >= MODULE_CHECK)
+		return false;
+	if (!did)
+		return module_needed(m, look);
+	if (did->code == EXIT_STUCK)
+		return true;
+	if (m->state == MODULE_APPLY || m->state == MODULE_PERSIST)
+		return did->code != EXIT_NOT_APPLIED && did->code != EXIT_USAGE &&
+		       json_is_integer(list_of(did, "transaction"));
+	return module_needed(m, did);
 }
 
-int module_main(const char *path)
+/* Reading verbs call a finding 1 and a blind spot 5: neither is a failure of the task. */
+static bool has_failed(const struct module_args *m, const struct module_ran *r)
 {
-	struct module_args m;
-	struct arena a = { 0 };
-	struct err e = { 0 };
-	int errors = memfd_create("errors", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
-	bool failed;
-	json_t *j;
-
-	if (errors < 0 || dup2(errors, STDERR_FILENO) < 0) {
-		err_set(&e, -errno, "no memory for messages: %s", strerror(errno));
-		j = failure(&a, &e);
-	} else if (module_args_read(&a, path, &m, &e)) {
-		j = failure(&a, &e);
-	} else {
-		j = work(&a, &m, errors);
-	}
-	fflush(stderr);
-	if (kept >= 0)
-		dup2(kept, STDERR_FILENO);
-	failed = json_is_true(json_object_get(j, "failed"));
-	/* Whatever comes after this line, or instead of it, would be taken for part of the result.
-	 */
-	json_print(stdout, j, JSON_COMPACT);
-	fputc('\n', stdout);
-	failed = fflush(stdout) || failed;
-	json_decref(j);
-	arena_free(&a);
-	return failed;
+	if (!r->result)
+		return true;
+	if (m->state >= MODULE_CHECK)
+		return r->code == EXIT_USAGE;
+	return r->code != EXIT_CLEAN && r->code != EXIT_FINDINGS &&
+	       !(r->code == EXIT_BLIND && m->state == MODULE_APPLY);
 }
 
 /* A task's arguments: bounded, typed, every wrong one named; and the command line they mean. */
@@ -132,7 +112,7 @@ static const char *const state_names[MODULE_STATES] = { "apply",     "undo",   "
 							"unpersist", "check",  "plan",
 							"status",    "verify", "show" };
 
-const char *module_state_name(enum module_state s)
+static const char *module_state_name(enum module_state s)
 {
 	return state_names[s];
 }
@@ -431,92 +411,55 @@ char **module_words(struct arena *a, const struct module_args *m, bool real)
 	return (char **)w;
 }
 
-/* From what the verbs answered to what Ansible takes: changed, failed, msg, diff. Pure. */
+/* --- before and after ----------------------------------------------------------------------------
+ */
 
-static const char *get(const json_t *j, const char *key)
+static void line(struct text *t, const json_t *row, const char *value)
 {
-	return json_string_value(json_object_get(j, key));
+	const char *target = get(row, "target");
+
+	text_printf(t, "%s%s%s: %s\n", get(row, "id") ? get(row, "id") : "",
+		    target && *target ? " " : "", target ? target : "",
+		    value ? value : "(unknown)");
 }
 
-static json_t *list_of(const struct module_ran *r, const char *key)
+static void rows_diff(const json_t *rows, const char *before, const char *after, bool plan,
+		      struct text *from, struct text *to)
 {
-	return r && r->result ? json_object_get(r->result, key) : NULL;
-}
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 
-static bool is(const json_t *row, const char *key, const char *const *words)
-{
-	const char *v = get(row, key);
-
-	for (; v && *words; words++)
-		if (strcmp(v, *words) == 0)
-			return true;
-	return false;
-}
-
-static size_t count(const json_t *list, const char *key, const char *const *words)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < json_array_size(list); i++)
-		n += is(json_array_get(list, i), key, words);
-	return n;
-}
-
-static const char *const put_back[] = { "restored", "reset", NULL };
-static const char *const foreign[] = { "foreign", NULL };
-
-/* Of a plan: the changes that nothing stands against. */
-static size_t open_changes(const json_t *changes)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < json_array_size(changes); i++)
-		n += json_is_null(json_object_get(json_array_get(changes, i), "gate"));
-	return n;
-}
-
-bool module_needed(const struct module_args *m, const struct module_ran *look)
-{
-	switch (m->state) {
-	case MODULE_APPLY:
-		return open_changes(list_of(look, "changes")) > 0;
-	case MODULE_UNDO:
-		return count(list_of(look, "rows"), "outcome", put_back) > 0;
-	case MODULE_UNPERSIST:
-		return count(list_of(look, "rows"), "outcome", put_back) > 0 ||
-		       count(list_of(look, "outcomes"), "outcome", put_back) > 0;
-	case MODULE_PERSIST:
-		return look->code == EXIT_FINDINGS;
-	default:
-		return false;
+		if (plan ? !json_is_null(json_object_get(row, "gate"))
+			 : !is(row, "outcome", put_back))
+			continue;
+		line(from, row, get(row, before));
+		line(to, row, get(row, after));
 	}
 }
 
-/* A transaction that stands has changed something; one that was rolled back has not. */
-static bool has_changed(const struct module_args *m, const struct module_ran *look,
-			const struct module_ran *did)
+static json_t *diff_json(const struct module_args *m, const struct module_ran *look)
 {
-	if (m->state >= MODULE_CHECK)
-		return false;
-	if (!did)
-		return module_needed(m, look);
-	if (did->code == EXIT_STUCK)
-		return true;
-	if (m->state == MODULE_APPLY || m->state == MODULE_PERSIST)
-		return did->code != EXIT_NOT_APPLIED && did->code != EXIT_USAGE &&
-		       json_is_integer(list_of(did, "transaction"));
-	return module_needed(m, did);
-}
+	TEXT_AUTO from = { 0 };
+	TEXT_AUTO to = { 0 };
+	json_t *files = list_of(look, "files"), *j;
 
-/* Reading verbs call a finding 1 and a blind spot 5: neither is a failure of the task. */
-static bool has_failed(const struct module_args *m, const struct module_ran *r)
-{
-	if (!r->result)
-		return true;
-	if (m->state >= MODULE_CHECK)
-		return r->code == EXIT_USAGE;
-	return r->code != EXIT_CLEAN && r->code != EXIT_FINDINGS &&
-	       !(r->code == EXIT_BLIND && m->state == MODULE_APPLY);
+	text_add(&from, "");
+	text_add(&to, "");
+	if (m->state == MODULE_PERSIST) {
+		for (size_t i = 0; i < json_array_size(files); i++) {
+			const char *d = get(json_array_get(files, i), "diff");
+
+			text_add(&from, d ? d : "");
+		}
+		return json_pack("{s:s}", "prepared", from.s);
+	}
+	if (m->state == MODULE_APPLY)
+		rows_diff(list_of(look, "changes"), "before", "after", true, &from, &to);
+	else
+		rows_diff(list_of(look, "rows"), "to", "from", false, &from, &to);
+	j = json_pack("{s:s, s:s, s:s, s:s}", "before", from.s, "after", to.s, "before_header",
+		      "settings now", "after_header", "settings wanted");
+	return j;
 }
 
 /* --- what it says --------------------------------------------------------------------------------
@@ -570,57 +513,6 @@ static const char *message(struct arena *a, const struct module_args *m, bool fa
 	return changed ? "done" : "nothing to do";
 }
 
-/* --- before and after ----------------------------------------------------------------------------
- */
-
-static void line(struct text *t, const json_t *row, const char *value)
-{
-	const char *target = get(row, "target");
-
-	text_printf(t, "%s%s%s: %s\n", get(row, "id") ? get(row, "id") : "",
-		    target && *target ? " " : "", target ? target : "",
-		    value ? value : "(unknown)");
-}
-
-static void rows_diff(const json_t *rows, const char *before, const char *after, bool plan,
-		      struct text *from, struct text *to)
-{
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *row = json_array_get(rows, i);
-
-		if (plan ? !json_is_null(json_object_get(row, "gate"))
-			 : !is(row, "outcome", put_back))
-			continue;
-		line(from, row, get(row, before));
-		line(to, row, get(row, after));
-	}
-}
-
-static json_t *diff_json(const struct module_args *m, const struct module_ran *look)
-{
-	TEXT_AUTO from = { 0 };
-	TEXT_AUTO to = { 0 };
-	json_t *files = list_of(look, "files"), *j;
-
-	text_add(&from, "");
-	text_add(&to, "");
-	if (m->state == MODULE_PERSIST) {
-		for (size_t i = 0; i < json_array_size(files); i++) {
-			const char *d = get(json_array_get(files, i), "diff");
-
-			text_add(&from, d ? d : "");
-		}
-		return json_pack("{s:s}", "prepared", from.s);
-	}
-	if (m->state == MODULE_APPLY)
-		rows_diff(list_of(look, "changes"), "before", "after", true, &from, &to);
-	else
-		rows_diff(list_of(look, "rows"), "to", "from", false, &from, &to);
-	j = json_pack("{s:s, s:s, s:s, s:s}", "before", from.s, "after", to.s, "before_header",
-		      "settings now", "after_header", "settings wanted");
-	return j;
-}
-
 /* --- what stood against it
  * ------------------------------------------------------------------------
  */
@@ -648,8 +540,10 @@ static json_t *refused_json(struct arena *a, const struct module_args *m,
 	return list;
 }
 
-json_t *module_result(struct arena *a, const struct module_args *m, const struct module_ran *look,
-		      const struct module_ran *did)
+/* What the task's result is. look: the run that only looked (NULL: there was none); did: the one
+ * that wrote, or read (NULL: none was needed). The caller owns the reference. */
+static json_t *module_result(struct arena *a, const struct module_args *m,
+			     const struct module_ran *look, const struct module_ran *did)
 {
 	const struct module_ran *r = did ? did : look;
 	json_t *warnings = json_array(), *refused = refused_json(a, m, look, warnings), *j;
@@ -665,10 +559,9 @@ json_t *module_result(struct arena *a, const struct module_args *m, const struct
 	/* What a run would refuse, a run that only looks has to refuse as well. */
 	if (!failed && m->state == MODULE_PERSIST && others) {
 		failed = true;
-		msg = arena_printf(a,
-				   "%zu of the files are not as gputune left them; force "
-				   "replaces them",
-				   others);
+		msg = arena_printf(
+			a, "%zu of the files are not as gputune left them; force replaces them",
+			others);
 	}
 	j = json_pack("{s:b, s:b, s:s, s:s, s:i, s:o, s:o, s:O?}", "changed", (int)changed,
 		      "failed", (int)failed, "state", module_state_name(m->state), "msg",
@@ -679,4 +572,113 @@ json_t *module_result(struct arena *a, const struct module_args *m, const struct
 	if (m->state < MODULE_CHECK && look && look->result)
 		json_object_set_new(j, "diff", diff_json(m, look));
 	return j;
+}
+
+enum { ERRORS_MAX = 16384 };
+
+/* What the verb complained of since the file was empty. */
+static const char *complaints(struct arena *a, int fd)
+{
+	char *text = arena_alloc(a, ERRORS_MAX + 1);
+	ssize_t n;
+
+	fflush(stderr);
+	n = pread(fd, text, ERRORS_MAX, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return utf8_clean(a, text);
+}
+
+static json_t *parsed(const char *text, size_t len)
+{
+	json_error_t why;
+
+	return len ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &why) : NULL;
+}
+
+/* One verb as if its words stood on a command line. */
+static struct module_ran run_verb(struct arena *a, char **words, int errors)
+{
+	struct module_ran out = { .code = EXIT_USAGE };
+	struct run r = { .verb = verb_find(words[0]) };
+	char *text = NULL;
+	size_t len = 0;
+	int argc = 0;
+
+	while (words[argc])
+		argc++;
+	if (ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET) < 0)
+		return out;
+	r.out = open_memstream(&text, &len);
+	if (!r.verb)
+		complain_text(EXIT_USAGE, "this gputune has no verb \"%s\"", words[0]);
+	else if (r.out && options_parse(&r, argc, words) == 0)
+		out.code = r.verb->run(&r);
+	if (r.out)
+		fclose(r.out);
+	out.result = parsed(text, len);
+	out.errors = complaints(a, errors);
+	free(text);
+	arena_free(&r.arena);
+	return out;
+}
+
+/* Looks first; writes only when there is something to write. */
+static json_t *work(struct arena *a, const struct module_args *m, int errors)
+{
+	struct module_ran look = run_verb(a, module_words(a, m, false), errors), did = { 0 };
+	bool go = m->state < MODULE_CHECK && !m->check && look.result && module_needed(m, &look);
+	json_t *j;
+
+	/* Settings that are refused are a failure before anything is written, when asked for. */
+	if (go && m->strict) {
+		j = module_result(a, m, &look, NULL);
+		go = !json_is_true(json_object_get(j, "failed"));
+		json_decref(j);
+	}
+	if (go)
+		did = run_verb(a, module_words(a, m, true), errors);
+	j = module_result(a, m, &look, go ? &did : NULL);
+	/* Nothing was written, so nothing has changed, whatever would have been. */
+	if (!go && !m->check)
+		json_object_set_new(j, "changed", json_false());
+	json_decref(look.result);
+	json_decref(did.result);
+	return j;
+}
+
+static json_t *failure(struct arena *a, const struct err *e)
+{
+	return json_pack("{s:b, s:b, s:i, s:s}", "changed", 0, "failed", 1, "rc", EXIT_USAGE, "msg",
+			 utf8_clean(a, e->text));
+}
+
+int module_main(const char *path)
+{
+	struct module_args m;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	int errors = memfd_create("errors", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
+	bool failed;
+	json_t *j;
+
+	if (errors < 0 || dup2(errors, STDERR_FILENO) < 0) {
+		err_set(&e, -errno, "no memory for messages: %s", strerror(errno));
+		j = failure(&a, &e);
+	} else if (module_args_read(&a, path, &m, &e)) {
+		j = failure(&a, &e);
+	} else {
+		j = work(&a, &m, errors);
+	}
+	fflush(stderr);
+	if (kept >= 0)
+		dup2(kept, STDERR_FILENO);
+	failed = json_is_true(json_object_get(j, "failed"));
+	/* Whatever comes after this line, or instead of it, would be taken for part of the result.
+	 */
+	json_print(stdout, j, JSON_COMPACT);
+	fputc('\n', stdout);
+	failed = fflush(stdout) || failed;
+	json_decref(j);
+	arena_free(&a);
+	return failed;
 }

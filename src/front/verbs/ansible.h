@@ -42,7 +42,6 @@ struct module_ran {
 	const char *errors;
 };
 
-const char *module_state_name(enum module_state s);
 /* True for a command line that only Ansible uses: one absolute path. */
 bool module_call(int argc, char **argv);
 /* Reads and checks the arguments. 0, or -EINVAL and a sentence for the person who wrote the task.
@@ -50,12 +49,6 @@ bool module_call(int argc, char **argv);
 int module_args_read(struct arena *a, const char *path, struct module_args *out, struct err *e);
 /* The words after "gputune" for a task; real: without --dry-run. NULL-terminated. */
 char **module_words(struct arena *a, const struct module_args *m, bool real);
-/* What the task's result is. look: the run that only looked (NULL: there was none); did: the one
- * that wrote, or read (NULL: none was needed). The caller owns the reference. */
-json_t *module_result(struct arena *a, const struct module_args *m, const struct module_ran *look,
-		      const struct module_ran *did);
-/* True when, by what the look found, there is something to write. */
-bool module_needed(const struct module_args *m, const struct module_ran *look);
 /* Runs as a module; the exit status. */
 int module_main(const char *path);
 

@@ -1,103 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune apply and undo: show, ask, do, say what came of it. */
-#include <pwd.h>
-#include <stdlib.h>
+/* gputune plan, apply and undo: show, ask, do, say what came of it. */
 #include <string.h>
 #include <unistd.h>
 
 #include "front/verbs/boot.h"
-#include "front/verbs/ledger.h"
-#include "front/verbs/page.h"
-#include "front/verbs/plan.h"
+#include "front/session.h"
+#include "front/change.h"
 #include "tune/plan/plan.h"
-#include "tune/txn/state.h"
 #include "tune/txn/txn.h"
 #include "front/pages/page_plan.h"
 #include "tune/txn/page_txn.h"
 #include "tune/txn/txn_json.h"
-
-bool run_agreed(struct run *r, const char *question)
-{
-	char line[16];
-
-	if (r->value[OPT_YES])
-		return true;
-	if (!isatty(STDIN_FILENO)) {
-		complain_text(EXIT_USAGE,
-			      "nobody can be asked here: say --yes, or --dry-run to look");
-		return false;
-	}
-	fflush(r->out);
-	fprintf(stderr, "%s [y/N] ", question);
-	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
-}
-
-struct txn_who run_who(struct run *r)
-{
-	const struct passwd *pw = getpwuid(getuid());
-	const char *user = pw ? pw->pw_name : arena_printf(&r->arena, "uid %u", getuid()),
-		   *sudo = getenv("SUDO_USER");
-
-	return (struct txn_who){
-		.user = sudo && *sudo ? arena_printf(&r->arena, "%s (sudo: %s)", user, sudo)
-				      : arena_strdup(&r->arena, user),
-		.reason = r->value[OPT_REASON],
-		.version = GPUTUNE_VERSION,
-	};
-}
-
-void run_tell_lost_at_boot(struct host *h)
-{
-	const char *why = state_is_lost_at_boot(h);
-
-	if (why)
-		complain_text(0, "%s", why);
-}
-
-int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
-{
-	struct txn_report report;
-	struct journal j;
-	struct err e = { 0 };
-	int code = journal_load(h, &r->arena, false, &j, &e);
-
-	/* Who may not read it may not write either; that is said when it is tried, after the plan.
-	 */
-	if (state_check(h, &e))
-		return complain(EXIT_NOT_APPLIED, &e);
-	if (code == -EACCES || code == -EPERM)
-		return 0;
-	if (code)
-		return complain(EXIT_NOT_APPLIED, &e);
-	for (size_t i = 0; i < j.n; i++) {
-		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
-			continue;
-		if (r->value[OPT_DRY_RUN]) {
-			complain_text(0, "transaction %lu was interrupted; it is rolled back first",
-				      j.items[i].txn);
-			return 0;
-		}
-		if (!run_agreed(r,
-				arena_printf(&r->arena,
-					     "Transaction %lu was interrupted. Roll it back now?",
-					     j.items[i].txn)))
-			return EXIT_NOT_APPLIED;
-		code = txn_recover(h, &r->arena, who, &report, &e);
-		if (code)
-			return complain(code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
-		complain_text(0, "transaction %lu, which was interrupted, was rolled back",
-			      j.items[i].txn);
-		for (size_t k = 0; k < report.n_leftovers; k++)
-			complain_text(0, "%s", report.leftovers[k]);
-		return 0;
-	}
-	return 0;
-}
-
-int run_code_of(int result)
-{
-	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
-}
+#include "look/settings/check.h"
+#include "look/settings/settings.h"
+#include "tune/plan/plan_shell.h"
 
 /* A setting that something can be written for and that is right on all of its targets. */
 static bool anything_is_so(const struct findings *f)
@@ -170,7 +86,7 @@ static void print_plan(struct run *r, struct host *h, const struct planned *p)
 	if (r->value[OPT_QUIET] || run_wants_json(r))
 		return;
 	how.ledger = run_ledger(r, h, p->m);
-	run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
+	run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan", EXIT_CLEAN);
 }
 
 static int print_report(struct run *r, const struct planned *p, const struct txn_report *report,
@@ -179,13 +95,13 @@ static int print_report(struct run *r, const struct planned *p, const struct txn
 	if (r->value[OPT_QUIET])
 		return 0;
 	if (run_wants_json(r) && r->value[OPT_DRY_RUN])
-		run_print_json(r, plan_json(&p->plan, code));
+		run_print_json(r, plan_json(&p->plan, code), EXIT_CLEAN);
 	else if (run_wants_json(r))
-		run_print_json(r, report_json("apply", p->m, report, e, code));
+		run_print_json(r, report_json("apply", p->m, report, e, code), EXIT_CLEAN);
 	/* Else the plan says why, or what could not be seen. */
 	else if (!r->value[OPT_DRY_RUN] && (report->n || (!p->plan.n && code == EXIT_CLEAN)))
 		return run_print_doc(r, page_apply(&r->arena, p->m, report, result),
-				     "gputune apply");
+				     "gputune apply", EXIT_CLEAN);
 	return 0;
 }
 
@@ -277,10 +193,10 @@ static int select_from(struct run *r, struct txn_select *s)
 				  .dry = r->value[OPT_DRY_RUN] != NULL };
 	s->only = run_words(r, r->value[OPT_ONLY], &s->n_only);
 	if (r->n_args && (parse_i64(r->args[0], &n) || n < 1))
-		return complain_text(EXIT_USAGE,
-				     "\"%s\" is no number of a transaction; \"gputune "
-				     "history\" lists them",
-				     r->args[0]);
+		return complain_text(
+			EXIT_USAGE,
+			"\"%s\" is no number of a transaction; \"gputune history\" lists them",
+			r->args[0]);
 	if (n && s->all)
 		return complain_text(EXIT_USAGE, "either a transaction or --all");
 	s->txn = (unsigned long)n;
@@ -316,9 +232,10 @@ static int undo(struct run *r, struct host *h, const struct txn_select *s)
 	m = has_argument(&report) ? run_change_machine(r, h) : run_machine(r, h, false);
 	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
 	if (run_wants_json(r) && !r->value[OPT_QUIET])
-		run_print_json(r, report_json("undo", m, &report, &e, code));
+		run_print_json(r, report_json("undo", m, &report, &e, code), EXIT_CLEAN);
 	else if (!r->value[OPT_QUIET] && (report.n || report.recovered))
-		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo");
+		run_print_doc(r, page_undo(&r->arena, m, &report, result), "gputune undo",
+			      EXIT_CLEAN);
 	if (result)
 		complain(0, &e);
 	else if (s->dry && !report.n) /* else the page says so */
@@ -343,6 +260,56 @@ int verb_undo(struct run *r)
 	code = run_check_overlay(r);
 	code = code ? code : check_only(r, h, &s);
 	code = code ? code : undo(r, h, &s);
+	host_close(h);
+	return code;
+}
+
+/* gputune plan */
+
+/* Something to do is a finding; so is what is refused. */
+static int plan_exit(const struct planned *p)
+{
+	if (p->plan.n || p->plan.n_advice)
+		return EXIT_FINDINGS;
+	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+static int print_shown_plan(struct run *r, const struct planned *p, const struct ledger *l,
+			    int code)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	const char *output = r->value[OPT_OUTPUT];
+	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL, .ledger = l };
+
+	if (r->value[OPT_QUIET])
+		return 0;
+	/* A file called .json is a plan to be applied, whatever a terminal would show. */
+	if (strcmp(format, "json") == 0 ||
+	    (!r->value[OPT_FORMAT] && output && str_ends(output, ".json")))
+		run_print_json(r, plan_json(&p->plan, code), EXIT_CLEAN);
+	else if (strcmp(format, "shell") == 0)
+		plan_shell(r->out, p->m, &p->plan);
+	else
+		return run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan",
+				     EXIT_CLEAN);
+	return 0;
+}
+
+int verb_plan(struct run *r)
+{
+	/* A plan holds nothing, and relies on nothing that is held. */
+	struct host *h = run_host(r);
+	struct planned p;
+	int code, failed;
+
+	if (!h)
+		return EXIT_USAGE;
+	code = run_plan(r, h, &p);
+	if (code == 0) {
+		code = plan_exit(&p);
+		failed = print_shown_plan(r, &p, run_ledger(r, h, p.m), code);
+		code = failed ? failed : code;
+	}
 	host_close(h);
 	return code;
 }

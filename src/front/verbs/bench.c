@@ -9,22 +9,425 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <sodium.h>
 
-#include "front/verbs/bench.h"
 #include "base/text.h"
 #include "measure/bench/conditions.h"
 #include "measure/bench/gpu_ahead.h"
 #include "measure/bench/store.h"
-#include "front/verbs/bench_ranks.h"
-#include "front/verbs/knobs.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "machine/write/write.h"
 #include "measure/bench/bench_json.h"
 #include "measure/bench/bench.h"
-#include "front/verbs/monitor_replay.h"
-#include "look/settings/findings.h"
 #include "measure/bench/page_bench.h"
 #include "measure/bench/net/serve.h"
+#include "measure/bench/net/handshake.h"
+#include "front/terminal.h"
+#include "measure/bench/ranks.h"
+#include "machine/host/libraries.h"
+
+struct bench_ranks {
+	struct collective_shared *team; /* NULL: this process alone */
+	struct ranks_children children;
+};
+
+/* gputune bench list, bench show and compare: results that are there. */
+
+/* A file when there is one of that name, otherwise a kept result of that id. Its text; NULL, and a
+ * complaint. */
+static const char *bench_load(struct run *r, struct host *h, const char *name, struct record *out)
+{
+	const char *path = name;
+	struct err e = { 0 };
+	char here[PATH_MAX], *text = NULL;
+	int code;
+
+	if (name[0] != '/' && getcwd(here, sizeof(here)))
+		path = arena_printf(&r->arena, "%s/%s", here, name);
+	code = host_read(h, path, BENCH_FILE_MAX, &r->arena, &text, NULL);
+	if (code == -ENOENT && store_id_sound(name))
+		code = store_get(&r->arena, h, bench_state(r), name, &text, &e);
+	else if (code)
+		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
+	if (code == 0)
+		code = bench_from_json(&r->arena, name, text, out, &e);
+	if (code)
+		complain(EXIT_USAGE, &e);
+	return code ? NULL : text;
+}
+
+static struct doc *list_page(struct run *r, const struct record *kept, size_t n)
+{
+	struct record_pair *names = arena_array(&r->arena, bench_count, sizeof(*names));
+	struct doc *d = page_bench_list(&r->arena, kept, n);
+
+	for (size_t i = 0; i < bench_count; i++)
+		names[i] = (struct record_pair){ benches[i]->name, benches[i]->title };
+	page_bench_names(d, names, bench_count);
+	return d;
+}
+
+static json_t *list_json(const struct record *kept, size_t n)
+{
+	json_t *names = json_array(), *results = json_array();
+
+	for (size_t i = 0; i < bench_count; i++)
+		json_array_append_new(names, json_pack("{s:s, s:s, s:s}", "name", benches[i]->name,
+						       "title", benches[i]->title, "method",
+						       benches[i]->method));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(results,
+				      json_pack("{s:s, s:I, s:b, s:i}", "id", kept[i].id, "time_s",
+						(json_int_t)kept[i].time_s, "partial",
+						kept[i].partial, "cases", (int)kept[i].n));
+	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "gputune.bench-list/1", "tool_version",
+			 GPUTUNE_VERSION, "benches", names, "results", results);
+}
+
+static int bench_list(struct run *r, struct host *h)
+{
+	struct err e = { 0 };
+	struct record *kept;
+	size_t n = 0, k = 0;
+	char **ids, *text;
+
+	if (r->n_args > 1)
+		return complain_text(EXIT_USAGE, "\"bench list\" takes no argument");
+	if (store_list(&r->arena, h, bench_state(r), &ids, &n, &e))
+		/* What can be measured is worth listing all the same. */
+		complain(0, &e);
+	kept = arena_array(&r->arena, n, sizeof(*kept));
+	for (size_t i = 0; i < n; i++) {
+		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) ||
+		    bench_from_json(&r->arena, ids[i], text, &kept[k], &e))
+			complain(0, &e);
+		else
+			k++;
+	}
+	if (r->value[OPT_QUIET])
+		return EXIT_CLEAN;
+	if (!run_wants_json(r))
+		return run_print_doc(r, list_page(r, kept, k), "gputune bench list", EXIT_CLEAN);
+	return run_print_json(r, list_json(kept, k), EXIT_CLEAN);
+}
+
+/* In the asked format. m: who asks. */
+static int bench_print(struct run *r, const struct machine *m, const struct record *record,
+		       int code)
+{
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r))
+		return run_print_json(r, bench_json(m, record, code), code);
+	return run_print_doc(r, page_bench(&r->arena, record, r->value[OPT_VERBOSE] != NULL),
+			     "gputune bench", code);
+}
+
+static int bench_show(struct run *r, struct host *h)
+{
+	struct record record;
+	const char *text;
+
+	if (r->n_args != 2)
+		return complain_text(EXIT_USAGE,
+				     "\"bench show\" needs one ID; \"bench list\" lists them");
+	text = bench_load(r, h, r->args[1], &record);
+	if (!text)
+		return EXIT_USAGE;
+	/* The file itself is the JSON of it. */
+	if (run_wants_json(r) && !r->value[OPT_QUIET]) {
+		fputs(text, r->out);
+		return EXIT_CLEAN;
+	}
+	return bench_print(r, NULL, &record, EXIT_CLEAN);
+}
+
+static int compare_code(const struct compare *c)
+{
+	if (c->count[COMPARE_WORSE])
+		return EXIT_FINDINGS;
+	return c->n == c->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+int verb_compare(struct run *r)
+{
+	struct host *h;
+	struct record a, b;
+	struct compare c;
+	int code = EXIT_USAGE, failed = 0;
+
+	if (compare_are_recordings(r, &code))
+		return code;
+	h = run_live(r);
+	if (bench_load(r, h, r->args[0], &a) && bench_load(r, h, r->args[1], &b)) {
+		compare_records(&r->arena, &a, &b, &c);
+		code = compare_code(&c);
+		if (!r->value[OPT_QUIET]) {
+			if (run_wants_json(r))
+				run_print_json(r, compare_json(&c, h->id.time_s, code), EXIT_CLEAN);
+			else
+				failed = run_print_doc(r, page_compare(&r->arena, &c),
+						       "gputune compare", EXIT_CLEAN);
+		}
+	}
+	host_close(h);
+	return failed ? failed : code;
+}
+
+/* gputune bench serve: the other machine of a network measurement. */
+
+static void say(void *ctx, const char *text)
+{
+	fprintf(ctx, "%s\n", text);
+	fflush(ctx);
+}
+
+static int serve_at(struct run *r, struct net_address *a, const struct token *t)
+{
+	struct serve s = { .wake = -1, .token = t };
+	struct err e = { 0 };
+	sigset_t set, old;
+	int code;
+
+	if (serve_listen(a, &s.listener, &e))
+		return complain(EXIT_BLIND, &e);
+	if (!r->value[OPT_QUIET]) {
+		s.say = say;
+		s.ctx = r->out;
+		fprintf(r->out, "listening on %s%s\n", a->text,
+			net_address_loopback(a)
+				? ", for this machine alone (--listen ADDRESS: for others)"
+				: "");
+		fflush(r->out);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	s.wake = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	code = serve_run(&s, &e) ? complain(EXIT_BLIND, &e) : EXIT_CLEAN;
+	if (s.wake >= 0)
+		close(s.wake);
+	close(s.listener);
+	return code;
+}
+
+/* Serves until SIGINT or SIGTERM; an exit code. */
+static int bench_serve(struct run *r)
+{
+	const char *listen = r->value[OPT_LISTEN] ? r->value[OPT_LISTEN] : "127.0.0.1";
+	struct net_address a;
+	struct token t;
+	struct err e = { 0 };
+	int code;
+
+	if (r->n_args > 1)
+		return complain_text(EXIT_USAGE, "\"bench serve\" takes no argument");
+	if (!r->value[OPT_TOKEN])
+		return complain_text(EXIT_USAGE,
+				     "\"bench serve\" needs --token FILE: a secret of 16 bytes or "
+				     "more that the measuring machine knows too");
+	if (net_address_parse(listen, true, &a, &e) || token_load(r->value[OPT_TOKEN], &t, &e))
+		return complain(EXIT_USAGE, &e);
+	code = serve_at(r, &a, &t);
+	explicit_bzero(&t, sizeof(t));
+	return code;
+}
+
+/* Options and environment of bench collectives in several processes. */
+
+/* What children get to end by themselves. */
+#define LEAVE_S 5.0
+
+static const char *from_environment(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+static bool is_collective(const char *arg)
+{
+	size_t n = strcspn(arg, "/");
+
+	return n == strlen("collectives") && strncmp(arg, "collectives", n) == 0;
+}
+
+static size_t collectives(const struct run *r)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < r->n_args; i++)
+		n += is_collective(r->args[i]);
+	return n;
+}
+
+/* 0, or the exit code of a complaint. */
+static int number(struct run *r, enum option_id id, unsigned most, unsigned *out)
+{
+	unsigned long long v;
+
+	if (parse_u64(r->value[id], &v) || v > most)
+		return complain_text(EXIT_USAGE, "--%s takes a number up to %u, not \"%s\"",
+				     option_rows[id].name, most, r->value[id]);
+	*out = (unsigned)v;
+	return 0;
+}
+
+/* --rank and --ranks, or what a launcher says. */
+static int read_ranks(struct run *r, struct ranks *out)
+{
+	struct err e = { 0 };
+	int code;
+
+	*out = (struct ranks){ 0 };
+	if (!r->value[OPT_RANKS] && !r->value[OPT_RANK])
+		return ranks_from_environment(&r->arena, from_environment, NULL, out, &e)
+			       ? complain(EXIT_USAGE, &e)
+			       : 0;
+	if (!r->value[OPT_RANKS])
+		return complain_text(EXIT_USAGE, "--rank needs --ranks: of how many");
+	code = number(r, OPT_RANKS, RANKS_MAX, &out->ranks);
+	if (code || out->ranks < 2) {
+		out->ranks = 0;
+		return code;
+	}
+	if (!r->value[OPT_RANK])
+		return complain_text(EXIT_USAGE, "--ranks %u needs --rank: which one this is",
+				     out->ranks);
+	out->by = "--ranks";
+	return number(r, OPT_RANK, out->ranks - 1, &out->rank);
+}
+
+static int local_job(struct run *r, char **job)
+{
+	struct err e = { 0 };
+	uint64_t bits[2];
+
+	if (library_open(LIBRARY_SODIUM, &e))
+		return complain(EXIT_BLIND, &e);
+	randombytes_buf(bits, sizeof(bits));
+	*job = arena_printf(&r->arena, "local-%d-%016llx%016llx", (int)getpid(),
+			    (unsigned long long)bits[0], (unsigned long long)bits[1]);
+	return 0;
+}
+
+/* One process a GPU: this one is rank 0, the others are children. */
+static int start_children(struct run *r, struct bench_env *env, struct ranks *ranks,
+			  struct bench_ranks *out)
+{
+	char *gpus = (char *)r->value[OPT_GPUS], *job = NULL;
+	char *argv[] = { "gputune", "bench", "collectives", "--quiet", gpus ? "--gpus" : NULL,
+			 gpus,	    NULL };
+	struct err e = { 0 };
+	const char *why;
+	size_t n = team_gpus(env, &why);
+	int code = local_job(r, &job);
+
+	if (code)
+		return code;
+	if (n < 2 || n > RANKS_MAX)
+		return complain_text(
+			EXIT_BLIND,
+			"--local-processes: two GPUs at least are needed, %zu can be used here%s%s",
+			n, why ? ": " : "", why ? why : "");
+	*ranks = (struct ranks){
+		.ranks = (unsigned)n, .locals = (unsigned)n, .by = "--local-processes", .job = job
+	};
+	if (ranks_spawn(argv, (unsigned)n, job, &out->children, &e))
+		return complain(EXIT_BLIND, &e);
+	return 0;
+}
+
+static const char *token_file(const struct run *r)
+{
+	const char *file = r->value[OPT_TOKEN];
+
+	return file ? file : getenv("GPUTUNE_TOKEN_FILE");
+}
+
+/* Ctrl-C reaches all processes of a terminal; rank 0 decides, and says good-bye or is gone. */
+static int follow(struct run *r, const struct bench_env *env, struct collective_shared *team)
+{
+	struct err e = { 0 };
+	int code;
+
+	signal(SIGINT, SIG_IGN);
+	code = team_follow(env, team, &e);
+	/* What rank 0 says it has printed itself. */
+	if (code && code != -ECANCELED && !r->value[OPT_QUIET])
+		complain(EXIT_BLIND, &e);
+	team_end(team);
+	return code ? EXIT_BLIND : EXIT_CLEAN;
+}
+
+/* Ends the others. */
+static void bench_ranks_end(struct bench_ranks *b)
+{
+	team_end(b->team);
+	b->team = NULL;
+	ranks_reap(&b->children, LEAVE_S);
+}
+
+static int join(struct run *r, struct bench_env *env, const struct ranks *ranks,
+		struct bench_ranks *out)
+{
+	struct err e = { 0 };
+	int code = team_join(env, ranks, token_file(r), &out->team, &e);
+
+	if (code == 0)
+		return 0;
+	bench_ranks_end(out);
+	return complain(code == -EINVAL ? EXIT_USAGE : EXIT_BLIND, &e);
+}
+
+/*
+ * False: go on; env->ask.team is set where others take part. True: all is done, *code is the exit
+ * code: this was not rank 0, or something was wrong, which is said then.
+ */
+static bool bench_ranks_begin(struct run *r, struct bench_env *env, struct bench_ranks *out,
+			      int *code)
+{
+	size_t n = collectives(r);
+	struct ranks ranks;
+
+	*out = (struct bench_ranks){ 0 };
+	*code = read_ranks(r, &ranks);
+	if (*code)
+		return true;
+	if (!ranks.ranks && !r->value[OPT_LOCAL_PROCESSES])
+		return false;
+	/* Others in a job measure each for itself. */
+	if (!n && !r->value[OPT_RANKS] && !r->value[OPT_LOCAL_PROCESSES])
+		return false;
+	if (n != (size_t)r->n_args) {
+		*code = complain_text(EXIT_USAGE,
+				      "in several processes (%s) only collectives are measured, "
+				      "and nothing else with them",
+				      ranks.by ? ranks.by : "--local-processes");
+		return true;
+	}
+	if (r->value[OPT_LOCAL_PROCESSES])
+		*code = ranks.ranks ? complain_text(EXIT_USAGE,
+						    "--local-processes starts the processes "
+						    "itself; here %s has done so already",
+						    ranks.by)
+				    : start_children(r, env, &ranks, out);
+	if (*code)
+		return true;
+	if (r->value[OPT_PEER]) {
+		ranks.meet = r->value[OPT_PEER];
+		ranks.job = NULL;
+	}
+	*code = join(r, env, &ranks, out);
+	if (*code)
+		return true;
+	env->ask.team = out->team;
+	if (ranks.rank) {
+		*code = follow(r, env, out->team);
+		return true;
+	}
+	return false;
+}
 
 enum { LOOK_MS = 400, PROGRESS_MS = 200, PROGRESS_SAMPLES = 9, LONG_S = 120 };
 
@@ -124,34 +527,6 @@ static void note_settings(struct measuring *g)
 	rec->settings_digest = record_digest(a, rec->settings, rec->n_settings);
 }
 
-static int read_cpus(struct run *r, struct idset *out)
-{
-	const char *list = r->value[OPT_CPUS];
-	struct idset allowed = bench_allowed(&r->arena), asked;
-
-	*out = allowed;
-	if (!list)
-		return 0;
-	if (idset_parse(&r->arena, list, &asked) || !idset_count(&asked))
-		return complain_text(EXIT_USAGE, "--cpus takes a list like 0-3,8, not \"%s\"",
-				     list);
-	if (!idset_contains(&allowed, &asked))
-		return complain_text(EXIT_USAGE, "--cpus %s: this process may only run on %s", list,
-				     idset_format(&r->arena, &allowed));
-	*out = asked;
-	return 0;
-}
-
-int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus)
-{
-	*ask = (struct bench_ask){ .dir = r->value[OPT_DIR],
-				   .files = r->value[OPT_FILES],
-				   .peer = r->value[OPT_PEER],
-				   .token = r->value[OPT_TOKEN],
-				   .gpus = r->value[OPT_GPUS] };
-	return read_cpus(r, cpus);
-}
-
 static int read_options(struct measuring *g)
 {
 	const char *time = g->r->value[OPT_FOR], *runs = g->r->value[OPT_RUNS];
@@ -178,10 +553,10 @@ static int check_names(const struct run *r)
 		if (n < sizeof(name))
 			memcpy(name, r->args[i], n);
 		if (strcmp(name, "all") != 0 && !bench_find(name))
-			return complain_text(EXIT_USAGE,
-					     "there is no bench \"%s\"; \"gputune bench list\" "
-					     "lists them",
-					     r->args[i]);
+			return complain_text(
+				EXIT_USAGE,
+				"there is no bench \"%s\"; \"gputune bench list\" lists them",
+				r->args[i]);
 	}
 	return 0;
 }
@@ -389,223 +764,5 @@ int verb_bench(struct run *r)
 	else
 		code = run_bench(&g);
 	host_close(g.h);
-	return code;
-}
-
-/* gputune bench list, bench show and compare: results that are there. */
-
-const char *bench_state(struct run *r)
-{
-	const char *dir = r->value[OPT_STATE];
-	char here[PATH_MAX];
-
-	if (!dir)
-		return BENCH_STATE;
-	if (dir[0] == '/' || !getcwd(here, sizeof(here)))
-		return dir;
-	return arena_printf(&r->arena, "%s/%s", here, dir);
-}
-
-/* A file when there is one of that name, otherwise a kept result of that id. Its text; NULL, and a
- * complaint. */
-static const char *bench_load(struct run *r, struct host *h, const char *name, struct record *out)
-{
-	const char *path = name;
-	struct err e = { 0 };
-	char here[PATH_MAX], *text = NULL;
-	int code;
-
-	if (name[0] != '/' && getcwd(here, sizeof(here)))
-		path = arena_printf(&r->arena, "%s/%s", here, name);
-	code = host_read(h, path, BENCH_FILE_MAX, &r->arena, &text, NULL);
-	if (code == -ENOENT && store_id_sound(name))
-		code = store_get(&r->arena, h, bench_state(r), name, &text, &e);
-	else if (code)
-		err_set(&e, code, "%s cannot be read: %s", path, strerror(-code));
-	if (code == 0)
-		code = bench_from_json(&r->arena, name, text, out, &e);
-	if (code)
-		complain(EXIT_USAGE, &e);
-	return code ? NULL : text;
-}
-
-static struct doc *list_page(struct run *r, const struct record *kept, size_t n)
-{
-	struct record_pair *names = arena_array(&r->arena, bench_count, sizeof(*names));
-	struct doc *d = page_bench_list(&r->arena, kept, n);
-
-	for (size_t i = 0; i < bench_count; i++)
-		names[i] = (struct record_pair){ benches[i]->name, benches[i]->title };
-	page_bench_names(d, names, bench_count);
-	return d;
-}
-
-static json_t *list_json(const struct record *kept, size_t n)
-{
-	json_t *names = json_array(), *results = json_array();
-
-	for (size_t i = 0; i < bench_count; i++)
-		json_array_append_new(names, json_pack("{s:s, s:s, s:s}", "name", benches[i]->name,
-						       "title", benches[i]->title, "method",
-						       benches[i]->method));
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(results,
-				      json_pack("{s:s, s:I, s:b, s:i}", "id", kept[i].id, "time_s",
-						(json_int_t)kept[i].time_s, "partial",
-						kept[i].partial, "cases", (int)kept[i].n));
-	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "gputune.bench-list/1", "tool_version",
-			 GPUTUNE_VERSION, "benches", names, "results", results);
-}
-
-int bench_list(struct run *r, struct host *h)
-{
-	struct err e = { 0 };
-	struct record *kept;
-	size_t n = 0, k = 0;
-	char **ids, *text;
-
-	if (r->n_args > 1)
-		return complain_text(EXIT_USAGE, "\"bench list\" takes no argument");
-	if (store_list(&r->arena, h, bench_state(r), &ids, &n, &e))
-		/* What can be measured is worth listing all the same. */
-		complain(0, &e);
-	kept = arena_array(&r->arena, n, sizeof(*kept));
-	for (size_t i = 0; i < n; i++) {
-		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) ||
-		    bench_from_json(&r->arena, ids[i], text, &kept[k], &e))
-			complain(0, &e);
-		else
-			k++;
-	}
-	if (r->value[OPT_QUIET])
-		return EXIT_CLEAN;
-	if (!run_wants_json(r))
-		return run_print_doc(r, list_page(r, kept, k), "gputune bench list");
-	run_print_json(r, list_json(kept, k));
-	return EXIT_CLEAN;
-}
-
-int bench_print(struct run *r, const struct machine *m, const struct record *record, int code)
-{
-	int failed;
-
-	if (r->value[OPT_QUIET])
-		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, bench_json(m, record, code));
-		return code;
-	}
-	failed = run_print_doc(r, page_bench(&r->arena, record, r->value[OPT_VERBOSE] != NULL),
-			       "gputune bench");
-	return failed ? failed : code;
-}
-
-int bench_show(struct run *r, struct host *h)
-{
-	struct record record;
-	const char *text;
-
-	if (r->n_args != 2)
-		return complain_text(EXIT_USAGE, "\"bench show\" needs one ID; \"bench list\" "
-						 "lists them");
-	text = bench_load(r, h, r->args[1], &record);
-	if (!text)
-		return EXIT_USAGE;
-	/* The file itself is the JSON of it. */
-	if (run_wants_json(r) && !r->value[OPT_QUIET]) {
-		fputs(text, r->out);
-		return EXIT_CLEAN;
-	}
-	return bench_print(r, NULL, &record, EXIT_CLEAN);
-}
-
-static int compare_code(const struct compare *c)
-{
-	if (c->count[COMPARE_WORSE])
-		return EXIT_FINDINGS;
-	return c->n == c->count[COMPARE_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
-int verb_compare(struct run *r)
-{
-	struct host *h;
-	struct record a, b;
-	struct compare c;
-	int code = EXIT_USAGE, failed = 0;
-
-	if (compare_are_recordings(r, &code))
-		return code;
-	h = run_live(r);
-	if (bench_load(r, h, r->args[0], &a) && bench_load(r, h, r->args[1], &b)) {
-		compare_records(&r->arena, &a, &b, &c);
-		code = compare_code(&c);
-		if (!r->value[OPT_QUIET]) {
-			if (run_wants_json(r))
-				run_print_json(r, compare_json(&c, h->id.time_s, code));
-			else
-				failed = run_print_doc(r, page_compare(&r->arena, &c),
-						       "gputune compare");
-		}
-	}
-	host_close(h);
-	return failed ? failed : code;
-}
-
-/* gputune bench serve: the other machine of a network measurement. */
-
-static void say(void *ctx, const char *text)
-{
-	fprintf(ctx, "%s\n", text);
-	fflush(ctx);
-}
-
-static int serve_at(struct run *r, struct net_address *a, const struct token *t)
-{
-	struct serve s = { .wake = -1, .token = t };
-	struct err e = { 0 };
-	sigset_t set, old;
-	int code;
-
-	if (serve_listen(a, &s.listener, &e))
-		return complain(EXIT_BLIND, &e);
-	if (!r->value[OPT_QUIET]) {
-		s.say = say;
-		s.ctx = r->out;
-		fprintf(r->out, "listening on %s%s\n", a->text,
-			net_address_loopback(a)
-				? ", for this machine alone (--listen ADDRESS: for others)"
-				: "");
-		fflush(r->out);
-	}
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, &old);
-	s.wake = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	code = serve_run(&s, &e) ? complain(EXIT_BLIND, &e) : EXIT_CLEAN;
-	if (s.wake >= 0)
-		close(s.wake);
-	close(s.listener);
-	return code;
-}
-
-int bench_serve(struct run *r)
-{
-	const char *listen = r->value[OPT_LISTEN] ? r->value[OPT_LISTEN] : "127.0.0.1";
-	struct net_address a;
-	struct token t;
-	struct err e = { 0 };
-	int code;
-
-	if (r->n_args > 1)
-		return complain_text(EXIT_USAGE, "\"bench serve\" takes no argument");
-	if (!r->value[OPT_TOKEN])
-		return complain_text(EXIT_USAGE,
-				     "\"bench serve\" needs --token FILE: a secret of 16 bytes or "
-				     "more that the measuring machine knows too");
-	if (net_address_parse(listen, true, &a, &e) || token_load(r->value[OPT_TOKEN], &t, &e))
-		return complain(EXIT_USAGE, &e);
-	code = serve_at(r, &a, &t);
-	explicit_bzero(&t, sizeof(t));
 	return code;
 }

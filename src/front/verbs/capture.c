@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune capture: run everything that reads through a recording door, and store the answers. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "front/verbs/cmd.h"
-#include "front/verbs/knobs.h"
+#include "front/session.h"
 #include "measure/doctor/signs.h"
 #include "machine/host/record.h"
 

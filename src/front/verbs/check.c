@@ -2,18 +2,10 @@
 /* gputune check: facts, verdicts, one result. */
 #include <string.h>
 
-#include "front/verbs/cmd.h"
-#include "front/verbs/knobs.h"
-#include "front/verbs/ledger.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "look/settings/findings.h"
 #include "measure/prove/measured.h"
 #include "front/pages/page_check.h"
-
-struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k)
-{
-	return knob_read(ctx, a, k);
-}
 
 /* A finding outweighs what could not be seen: it is certain. */
 static int exit_code(const struct findings *f)
@@ -41,7 +33,7 @@ static int print(struct run *r, const struct findings *f, const struct machine *
 	if (strcmp(format, "json") == 0) {
 		j = findings_json(f, m, p, *code);
 		measured_findings_json(&r->arena, j, f, l);
-		run_print_json(r, j);
+		run_print_json(r, j, EXIT_CLEAN);
 	} else if (strcmp(format, "junit") == 0)
 		findings_junit(r->out, f);
 	else if (strcmp(format, "prom") == 0)
@@ -51,7 +43,8 @@ static int print(struct run *r, const struct findings *f, const struct machine *
 	else if (strcmp(format, "npd") == 0)
 		*code = findings_npd(r->out, f);
 	else
-		return run_print_doc(r, page_check(&r->arena, m, p, f, &how), "gputune check");
+		return run_print_doc(r, page_check(&r->arena, m, p, f, &how), "gputune check",
+				     EXIT_CLEAN);
 	return 0;
 }
 
@@ -145,12 +138,55 @@ int verb_explain(struct run *r)
 
 		measured_findings_json(&r->arena, j, &f, l);
 		measured_setting_json(&r->arena, j, s, l);
-		run_print_json(r, j);
+		run_print_json(r, j, EXIT_CLEAN);
 		code = 0;
 	} else {
-		code = run_print_doc(
-			r, page_explain(&r->arena, s, m, &f, ask_profiles(r, s, m, h), l), s->id);
+		code = run_print_doc(r,
+				     page_explain(&r->arena, s, m, &f, ask_profiles(r, s, m, h), l),
+				     s->id, EXIT_CLEAN);
 	}
 	host_close(h);
 	return code;
+}
+
+/* gputune list: every setting id, or every fact's path. */
+
+static void list_facts(struct run *r, const struct schema *s, const char *prefix)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct field *f = &s->fields[i];
+		const char *path =
+			arena_printf(&r->arena, "%s%s%s", prefix, *prefix ? "." : "", f->key);
+
+		if (f->kind == FIELD_PART || f->kind == FIELD_LIST)
+			list_facts(r, f->sub, path);
+		else
+			fprintf(r->out, "%-44s %s%s%s%s\n", path, f->title, f->unit ? " (" : "",
+				f->unit ? f->unit : "", f->unit ? ")" : "");
+	}
+}
+
+int verb_list(struct run *r)
+{
+	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
+	bool facts = r->value[OPT_FACTS] != NULL, json = strcmp(format, "json") == 0;
+	struct profile p;
+
+	if (!json && strcmp(format, "term") != 0)
+		return complain_text(EXIT_USAGE, "list has the formats term and json, not %s",
+				     format);
+	if (facts && (r->value[OPT_ONLY] || r->value[OPT_SKIP]))
+		return complain_text(EXIT_USAGE, "--only and --skip narrow settings, not --facts");
+	if (!run_profile(r, &p))
+		return EXIT_USAGE;
+	if (json)
+		run_print_json(r, facts ? list_facts_json(&r->arena) : list_settings_json(&p),
+			       EXIT_CLEAN);
+	else if (facts)
+		list_facts(r, &schema_machine, "");
+	else
+		SETTING_FOR_EACH (s)
+			if (profile_selects(&p, s->id))
+				fprintf(r->out, "%-32s %s\n", s->id, s->title);
+	return EXIT_CLEAN;
 }

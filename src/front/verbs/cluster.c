@@ -1,261 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune cluster: which part of it, and the nodes that all parts have in common. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "front/verbs/cluster.h"
-#include "base/clock.h"
-#include "base/fd.h"
 #include "base/text.h"
-#include "front/verbs/prove.h"
 #include "base/stamp.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "many/cluster/page_cluster.h"
 #include "many/cluster/ask.h"
 #include "look/probe/probe.h"
+#include "base/clock.h"
+#include "front/change.h"
+#include "many/cluster/apply.h"
+#include "many/cluster/deadman.h"
+#include "machine/write/write.h"
+#include "many/cluster/check.h"
+#include "measure/bench/store.h"
 #include "machine/host/libraries.h"
-
-static const struct part {
-	const char *name;
-	int (*run)(struct run *r);
-} parts[] = {
-	{ "discover", cluster_discover_run }, { "check", cluster_check_run },
-	{ "node", cluster_node_run },	      { "plan", cluster_plan_run },
-	{ "undo", cluster_undo_run },	      { "take-back", cluster_take_back_run },
-};
-
-int verb_cluster(struct run *r)
-{
-	const char *name = r->args[0];
-	TEXT_AUTO names = { 0 };
-	struct err e = { 0 };
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strcmp(parts[i].name, name) == 0) {
-			/* The nodes are what they are: a capture is for one that looks at it. */
-			if (parts[i].run != cluster_node_run &&
-			    (r->value[OPT_HOST] || r->value[OPT_OVERLAY]))
-				return complain_text(
-					EXIT_USAGE,
-					"cluster %s asks real nodes: --host and --overlay go with "
-					"\"cluster node\", by --node-command",
-					name);
-			if (parts[i].run != cluster_take_back_run &&
-			    library_open(LIBRARY_SODIUM, &e))
-				return complain(EXIT_BLIND, &e);
-			r->args++;
-			r->n_args--;
-			return parts[i].run(r);
-		}
-		text_printf(&names, "%s%s", i ? ", " : "", parts[i].name);
-	}
-	return complain_text(EXIT_USAGE, "cluster has no part \"%s\"; it has %s", name, names.s);
-}
-
-/* --- the nodes that a run is about --------------------------------------------------------------
- */
-
-enum { LIST_MAX = 1 << 16, NAME_MAX_HERE = 60 };
-
-/* "user@host" is called host. */
-static const char *name_of(const char *address)
-{
-	const char *at = strrchr(address, '@');
-
-	return at ? at + 1 : address;
-}
-
-/* where: "list:3: ", or "" for a word of the command line. */
-static int add_target(struct run *r, struct cluster_run *c, const char *where, const char *name,
-		      const char *address)
-{
-	if (!cluster_name_sound(address) || !cluster_name_sound(name) ||
-	    strlen(name) > NAME_MAX_HERE)
-		return complain_text(EXIT_USAGE, "%s\"%.64s\" is no name that a node can have",
-				     where, name);
-	for (size_t i = 0; i < c->n; i++)
-		if (strcmp(c->targets[i].name, name) == 0)
-			return complain_text(EXIT_USAGE, "%s%s is named twice", where, name);
-	if (c->n == CLUSTER_NODES_MAX)
-		return complain_text(EXIT_USAGE, "a cluster has at most %d nodes",
-				     CLUSTER_NODES_MAX);
-	c->targets = arena_grow(&r->arena, c->targets, c->n, sizeof(*c->targets));
-	c->targets[c->n++] = (struct rsh_target){ .name = arena_strdup(&r->arena, name),
-						  .address = arena_strdup(&r->arena, address) };
-	return 0;
-}
-
-static int from_list(struct run *r, struct cluster_run *c)
-{
-	char *list = arena_strdup(&r->arena, r->value[OPT_NODES]), *save = NULL;
-
-	for (char *p = strtok_r(list, ", ", &save); p; p = strtok_r(NULL, ", ", &save)) {
-		int code = add_target(r, c, "", name_of(p), p);
-
-		if (code)
-			return code;
-	}
-	return 0;
-}
-
-/* "NAME [ADDRESS]" a line; '#' begins a comment. */
-static int from_file(struct run *r, struct cluster_run *c)
-{
-	const char *path = r->value[OPT_NODES_FILE];
-	int fd = fd_open_input(path), code = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[1024];
-
-	if (!f)
-		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
-				     strerror(fd < 0 ? -fd : errno));
-	for (long sum = 0, number = 1; code == 0 && fgets(line, sizeof(line), f); number++) {
-		char *save = NULL, *name, *address;
-
-		sum += (long)strlen(line);
-		if (sum > LIST_MAX || (!strchr(line, '\n') && !feof(f))) {
-			code = complain_text(EXIT_USAGE, "%s is no list of nodes", path);
-			break;
-		}
-		line[strcspn(line, "#\n")] = '\0';
-		name = strtok_r(line, " \t\r", &save);
-		address = name ? strtok_r(NULL, " \t\r", &save) : NULL;
-		if (name)
-			code = add_target(r, c, arena_printf(&r->arena, "%s:%ld: ", path, number),
-					  address ? name : name_of(name), address ? address : name);
-	}
-	fclose(f);
-	if (code == 0 && !c->n)
-		return complain_text(EXIT_USAGE, "%s names no node", path);
-	return code;
-}
-
-/* --- opening and closing ------------------------------------------------------------------------
- */
-
-static int targets(struct run *r, struct cluster_run *c)
-{
-	int code = 0;
-
-	if (r->value[OPT_NODES])
-		code = from_list(r, c);
-	if (code == 0 && r->value[OPT_NODES_FILE])
-		code = from_file(r, c);
-	if (code == 0 && !c->n)
-		code = complain_text(
-			EXIT_USAGE, "name the nodes: --nodes spark-1,spark-2 or --nodes-file FILE");
-	return code;
-}
-
-/* This program, for "localhost". */
-static const char *self(struct run *r)
-{
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	return n > 0 ? arena_strndup(&r->arena, path, (size_t)n) : "gputune";
-}
-
-static int start(struct run *r, struct cluster_run *c)
-{
-	double limit = 0;
-	struct err e = { 0 };
-
-	if (prove_time(r, OPT_TIMEOUT, &limit))
-		return EXIT_USAGE;
-	c->answer_ms = limit > 0 ? (int)(limit < 3600 ? limit * 1000 : 3600000) : 0;
-	c->how = (struct rsh_how){ .rsh = r->value[OPT_RSH],
-				   .program = r->value[OPT_NODE_COMMAND],
-				   .known_hosts = r->value[OPT_KNOWN_HOSTS],
-				   .identity = r->value[OPT_KEY],
-				   .self = self(r),
-				   .connect_ms = c->answer_ms,
-				   .stop = &c->stop.stop };
-	if (rsh_open(&r->arena, c->targets, c->n, &c->how, &c->rsh, &e))
-		return complain(EXIT_USAGE, &e);
-	return 0;
-}
-
-static int look(struct run *r, struct cluster_run *c)
-{
-	struct discover_how how = { .answer_ms = c->answer_ms,
-				    .all_links = r->value[OPT_ALL_LINKS] != NULL };
-	struct cluster before;
-	struct err e = { 0 };
-	double air = 0;
-
-	if (r->value[OPT_AGAINST]) {
-		if (cluster_load(&r->arena, r->value[OPT_AGAINST], &before, &e))
-			return complain(EXIT_USAGE, &e);
-		how.before = &before;
-	}
-	/* Of a check it is how long each case is measured, not how long ports announce. */
-	if (c->air_by_option && prove_time(r, OPT_FOR, &air))
-		return EXIT_USAGE;
-	if (air > 120)
-		return complain_text(EXIT_USAGE, "--for takes at most 2m here");
-	how.air_ms = (int)(air * 1000);
-	if (cluster_discover(&r->arena, c->rsh, c->targets, &how, &c->cluster, &e))
-		return complain(EXIT_BLIND, &e);
-	return 0;
-}
-
-static int read_kept(struct run *r, struct cluster_run *c)
-{
-	struct err e = { 0 };
-
-	if (cluster_load(&r->arena, r->value[OPT_FROM], &c->cluster, &e))
-		return complain(EXIT_USAGE, &e);
-	c->n = c->cluster.n_nodes;
-	c->targets = arena_array(&r->arena, c->n, sizeof(*c->targets));
-	for (size_t i = 0; i < c->n; i++)
-		c->targets[i] = (struct rsh_target){ .name = c->cluster.nodes[i].name,
-						     .address = c->cluster.nodes[i].address };
-	return 0;
-}
-
-int cluster_run_start(struct run *r, struct cluster_run *c)
-{
-	int code = targets(r, c);
-
-	if (code)
-		return code;
-	cluster_stop_begin(&c->stop);
-	code = start(r, c);
-	if (code)
-		cluster_run_close(c);
-	return code;
-}
-
-int cluster_run_open(struct run *r, struct cluster_run *c, bool need_nodes)
-{
-	double begin = clock_mono_s();
-	int code;
-
-	if (r->value[OPT_FROM] && !need_nodes)
-		return read_kept(r, c);
-	code = cluster_run_start(r, c);
-	if (code)
-		return code;
-	code = look(r, c);
-	c->seconds = clock_mono_s() - begin;
-	if (code)
-		cluster_run_close(c);
-	return code;
-}
-
-void cluster_run_close(struct cluster_run *c)
-{
-	rsh_close(c->rsh);
-	c->rsh = NULL;
-	cluster_stop_end(&c->stop);
-}
 
 /* gputune cluster discover: which port hears which, and what is wrong with that. */
 
@@ -275,26 +41,23 @@ static int exit_code(const struct cluster *c)
 static int print(struct run *r, const struct cluster_run *c, int code)
 {
 	char stamp[STAMP_SIZE] = "";
-	int failed;
 
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r)) {
 		stamp_format((long long)time(NULL), stamp);
-		run_print_json(r, cluster_json(&c->cluster, stamp, code));
-		return code;
+		return run_print_json(r, cluster_json(&c->cluster, stamp, code), code);
 	}
 	if (r->value[OPT_AS] && strcmp(r->value[OPT_AS], "svg") == 0) {
 		fprintf(r->out, "%s\n", svg_cluster(&r->arena, &c->cluster));
 		return code;
 	}
-	failed = run_print_doc(
+	return run_print_doc(
 		r, page_cluster(&r->arena, &c->cluster, c->seconds, r->value[OPT_VERBOSE] != NULL),
-		"gputune cluster discover");
-	return failed ? failed : code;
+		"gputune cluster discover", code);
 }
 
-int cluster_discover_run(struct run *r)
+static int cluster_discover_run(struct run *r)
 {
 	struct cluster_run c = { .air_by_option = true };
 	int code;
@@ -345,7 +108,7 @@ static const struct machine *node_look(struct ask_node *n, bool full)
 	return m;
 }
 
-int cluster_node_run(struct run *r)
+static int cluster_node_run(struct run *r)
 {
 	struct arena request = { 0 };
 	struct looker l = { .r = r };
@@ -377,57 +140,576 @@ int cluster_node_run(struct run *r)
 	return code ? EXIT_BLIND : EXIT_CLEAN;
 }
 
+/* --- the nodes that a run is about --------------------------------------------------------------
+ */
+
+/* --- opening and closing ------------------------------------------------------------------------
+ */
+
 /* Signals that end a run, taken by a thread and kept as a flag. */
 
-static void *watch(void *state)
+/* gputune cluster plan, undo and take-back: shows what the links of a cluster need, makes it so on
+ * all nodes, takes it back. */
+
+enum { MTU_LEAST = 1280, MTU_MOST = 65536 };
+
+static void tell(void *ctx, const char *sentence)
 {
-	struct cluster_stop *s = state;
+	struct run *r = ctx;
 
-	for (;;) {
-		struct pollfd p[2] = { { .fd = s->signals, .events = POLLIN },
-				       { .fd = s->wake[0], .events = POLLIN } };
-		struct signalfd_siginfo info;
+	if (!r->value[OPT_QUIET])
+		complain_text(0, "%s", sentence);
+}
 
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents)
-			return NULL;
-		if (p[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
-			atomic_store(&s->stop, true);
+static const char *stamp_now(struct arena *a)
+{
+	char text[STAMP_SIZE];
+
+	return stamp_format(time(NULL), text) ? "" : arena_strdup(a, text);
+}
+
+/* Whole seconds: "60s", "2m", "90". */
+static int read_seconds(const char *s, long long low, long long high, long long *out)
+{
+	size_t digits = strspn(s, "0123456789");
+	char number[16];
+	long long v;
+
+	if (!digits || digits >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, s, digits);
+	number[digits] = '\0';
+	if (parse_i64(number, &v))
+		return -EINVAL;
+	if (strcmp(s + digits, "m") == 0)
+		v *= 60;
+	else if (s[digits] && strcmp(s + digits, "s") != 0)
+		return -EINVAL;
+	if (v < low || v > high)
+		return -ERANGE;
+	*out = v;
+	return 0;
+}
+
+struct planning {
+	struct run *r;
+	struct wiring_wish wish;
+	struct apply_run how;
+	struct cluster_run run;
+	struct wiring wiring;
+	struct wiring_node *before;
+	struct apply apply;
+	struct cluster_plan_view view;
+};
+
+/* --- the wish ----------------------------------------------------------------------------------
+ */
+
+static int read_topology(struct planning *p)
+{
+	static const char *const words[] = { "auto", "pair", "ring", "switch" };
+	const char *word = p->r->value[OPT_TOPOLOGY];
+
+	p->wish.topology = word ? word : words[0];
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(p->wish.topology, words[i]) == 0)
+			return 0;
+	return complain_text(EXIT_USAGE, "--topology is pair, ring, switch or auto, not \"%s\"",
+			     word);
+}
+
+static int read_wish(struct planning *p)
+{
+	const char *const *v = p->r->value;
+	long long seconds = DEADMAN_S;
+	int code = read_topology(p);
+
+	if (code)
+		return code;
+	p->wish.hosts = !v[OPT_NO_NAMES];
+	if (v[OPT_MTU] && (parse_i64(v[OPT_MTU], &p->wish.mtu) || p->wish.mtu < MTU_LEAST ||
+			   p->wish.mtu > MTU_MOST))
+		return complain_text(EXIT_USAGE, "--mtu takes %d to %d bytes", MTU_LEAST, MTU_MOST);
+	if (v[OPT_SUBNETS] && (ipv4_parse(v[OPT_SUBNETS], &p->wish.base) || p->wish.base.bits < 8 ||
+			       p->wish.base.bits > ADDRESS_BITS ||
+			       !ipv4_same(p->wish.base, ipv4_network(p->wish.base))))
+		return complain_text(EXIT_USAGE,
+				     "--subnets takes a network of /8 to /24, like 10.77.0.0/16");
+	if (v[OPT_CONFIRM] &&
+	    read_seconds(v[OPT_CONFIRM], DEADMAN_LEAST_S, DEADMAN_MOST_S, &seconds))
+		return complain_text(EXIT_USAGE, "--confirm-within takes %ds to %dm",
+				     DEADMAN_LEAST_S, DEADMAN_MOST_S / 60);
+	if (v[OPT_APPLY] && v[OPT_DRY_RUN])
+		return complain_text(EXIT_USAGE, "either --apply or --dry-run");
+	p->how = (struct apply_run){
+		.a = &p->r->arena, .limit_s = (int)seconds, .say = tell, .ctx = p->r
+	};
+	return 0;
+}
+
+/* --- plan --------------------------------------------------------------------------------------
+ */
+
+static int stopped(void)
+{
+	return complain_text(EXIT_BLIND, "it was interrupted; nothing was kept");
+}
+
+static void print_plan(struct planning *p)
+{
+	struct run *r = p->r;
+
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
+		run_print_doc(r, page_cluster_plan(&r->arena, &p->view), "gputune cluster plan",
+			      EXIT_CLEAN);
+}
+
+static int finish(struct planning *p, int code)
+{
+	struct run *r = p->r;
+
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, cluster_plan_json(&p->view, stamp_now(&r->arena), code),
+			       EXIT_CLEAN);
+	return code;
+}
+
+/* 0: it can be made. Otherwise the exit code, after saying what stands against it. */
+static int check_plan(struct planning *p)
+{
+	if (wiring_stopped(&p->wiring))
+		return complain_text(
+			EXIT_NOT_APPLIED, "nothing is changed: %s%s%s", p->wiring.troubles[0].node,
+			*p->wiring.troubles[0].node ? ": " : "", p->wiring.troubles[0].text);
+	if (!apply_refused(&p->apply))
+		return 0;
+	for (size_t i = 0; i < p->apply.n_nodes; i++) {
+		const struct apply_node *n = &p->apply.nodes[i];
+		const char *name = p->run.cluster.nodes[i].name;
+
+		if (n->state == APPLY_FAILED)
+			complain_text(0, "%s: %s", name, n->sentence);
+		for (size_t k = 0; k < n->n_refusals; k++)
+			complain_text(0, "%s: %s%s%s", name, n->refusals[k].port,
+				      *n->refusals[k].port ? ": " : "", n->refusals[k].text);
+	}
+	return complain_text(EXIT_NOT_APPLIED, "nothing is changed");
+}
+
+static int make(struct planning *p)
+{
+	struct run *r = p->r;
+	int result, code;
+
+	if (!run_agreed(r, arena_printf(&r->arena, "Make these changes on %zu nodes?",
+					p->apply.n_nodes)))
+		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+	result = apply_make(&p->how, &p->wiring, &p->apply);
+	p->view.applied = true;
+	code = run_code_of(result);
+	if (!r->value[OPT_QUIET] && !run_wants_json(r))
+		run_print_doc(r, page_cluster_applied(&r->arena, &p->view), "gputune cluster plan",
+			      EXIT_CLEAN);
+	if (result)
+		complain_text(0, "%s", p->apply.failure ? p->apply.failure : "it did not work");
+	return code;
+}
+
+/* Of a kept discovery nobody can be asked: addresses alone are planned. */
+static int ask_nodes(struct planning *p)
+{
+	const struct cluster *c = &p->run.cluster;
+	struct arena *a = &p->r->arena;
+
+	p->how.rsh = p->run.rsh;
+	if (!p->run.rsh) {
+		p->before = arena_array(a, c->n_nodes, sizeof(*p->before));
+		for (size_t i = 0; i < c->n_nodes; i++)
+			p->before[i] = (struct wiring_node){ .user = "" };
+	} else if (apply_ask_before(&p->how, c, &p->before)) {
+		return -EINTR;
+	}
+	wiring_make(a, c, p->before, &p->wish, &p->wiring);
+	p->view = (struct cluster_plan_view){ .w = &p->wiring, .before = p->before, .files = true };
+	if (!p->run.rsh || (!p->wiring.n_ports && !p->wiring.n_switches))
+		return 0;
+	p->view.apply = &p->apply;
+	return apply_ask_plan(&p->how, &p->wiring, &p->apply);
+}
+
+static int plan(struct planning *p)
+{
+	struct run *r = p->r;
+	int code;
+
+	if (ask_nodes(p) == -EINTR)
+		return stopped();
+	print_plan(p);
+	code = check_plan(p);
+	if (!r->value[OPT_APPLY]) {
+		if (!code)
+			complain_text(0, "nothing was written; --apply makes it so");
+		return finish(p, code || !p->run.rsh || apply_has_changes(&p->apply) ? EXIT_FINDINGS
+										     : EXIT_CLEAN);
+	}
+	if (code)
+		return finish(p, code);
+	if (!apply_has_changes(&p->apply)) {
+		complain_text(0, "all nodes are as planned already");
+		return finish(p, EXIT_CLEAN);
+	}
+	return finish(p, make(p));
+}
+
+static int cluster_plan_run(struct run *r)
+{
+	struct planning p = { .r = r };
+	int code = read_wish(&p);
+
+	if (code)
+		return code;
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "\"cluster plan\" takes no argument");
+	code = cluster_run_open(r, &p.run, r->value[OPT_APPLY] != NULL);
+	if (code == 0)
+		code = plan(&p);
+	cluster_run_close(&p.run);
+	return code;
+}
+
+/* --- undo --------------------------------------------------------------------------------------
+ */
+
+static int undo(struct run *r, struct cluster_run *c)
+{
+	struct apply_run how = { .a = &r->arena, .rsh = c->rsh };
+	const char **names = arena_array(&r->arena, c->n, sizeof(*names));
+	bool dry = r->value[OPT_DRY_RUN] != NULL;
+	struct apply p;
+	int result, code;
+
+	for (size_t i = 0; i < c->n; i++)
+		names[i] = c->targets[i].name;
+	if (!dry &&
+	    !run_agreed(r, arena_printf(&r->arena, "Take the cluster's network back on %zu nodes?",
+					c->n)))
+		return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+	result = apply_undo(&how, c->n, dry, r->value[OPT_FORCE] != NULL, &p);
+	if (result == -EINTR)
+		return complain_text(EXIT_STUCK, "it was interrupted; say it again");
+	code = run_code_of(result);
+	if (run_wants_json(r))
+		run_print_json(r, cluster_undo_json(names, &p, stamp_now(&r->arena), code),
+			       EXIT_CLEAN);
+	else if (!r->value[OPT_QUIET])
+		run_print_doc(r, page_cluster_undo(&r->arena, names, &p), "gputune cluster undo",
+			      EXIT_CLEAN);
+	if (dry)
+		complain_text(0, "dry run: nothing was written");
+	return code;
+}
+
+static int cluster_undo_run(struct run *r)
+{
+	struct cluster_run c = { 0 };
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "\"cluster undo\" takes no argument");
+	code = cluster_run_start(r, &c);
+	if (code == 0)
+		code = undo(r, &c);
+	cluster_run_close(&c);
+	return code;
+}
+
+/* --- take-back ---------------------------------------------------------------------------------
+ */
+
+/* Whatever happens to who started it: for the dead man. */
+static void sleep_s(long long seconds)
+{
+	long long until = clock_mono_ms() + seconds * 1000, left;
+
+	while ((left = until - clock_mono_ms()) > 0) {
+		struct timespec t = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+
+		nanosleep(&t, NULL);
 	}
 }
 
-void cluster_stop_begin(struct cluster_stop *s)
+static int cluster_take_back_run(struct run *r)
 {
-	sigset_t set;
+	struct txn_who who = run_who(r);
+	struct deadman_report report;
+	struct err e = { 0 };
+	long long seconds = 0;
+	HOST_AUTO *h = NULL;
+	int result;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (pipe2(s->wake, O_CLOEXEC))
-		return;
-	pthread_sigmask(SIG_BLOCK, &set, &s->before);
-	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->begun = s->signals >= 0 && pthread_create(&s->thread, NULL, watch, s) == 0;
-	if (s->begun)
-		return;
-	/* Without it signals do what they always do. */
-	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
-	if (s->signals >= 0)
-		close(s->signals);
-	close(s->wake[0]);
-	close(s->wake[1]);
+	if (r->n_args ||
+	    (r->value[OPT_FOR] && read_seconds(r->value[OPT_FOR], 0, DEADMAN_MOST_S, &seconds)))
+		return complain_text(EXIT_USAGE, "\"cluster take-back\" takes --for SECONDS alone");
+	sleep_s(seconds);
+	who.op = "cluster";
+	who.reason = "nobody confirmed it";
+	h = host_open_live();
+	result = deadman_fire(h, &r->arena, &who, &report, &e);
+	if (result)
+		return complain(run_code_of(result), &e);
+	return complain_text(EXIT_CLEAN, report.fired ? "the network is as it was before"
+						      : "there is nothing to take back");
 }
 
-void cluster_stop_end(struct cluster_stop *s)
+/* gputune cluster check: discovers, measures every path, says who is to blame, keeps the result. */
+
+enum { EARLIER_MAX = 64 << 20, LOOK_BACK = 50 };
+
+/* --- what is kept -------------------------------------------------------------------------------
+ */
+
+static const char *folder_of(struct run *r)
 {
-	if (!s->begun)
-		return;
-	s->begun = false;
-	close(s->wake[1]);
-	pthread_join(s->thread, NULL);
-	close(s->wake[0]);
-	close(s->signals);
-	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	return arena_printf(&r->arena, "%s/cluster",
+			    r->value[OPT_STATE] ? r->value[OPT_STATE] : BENCH_STATE);
+}
+
+/* The same nodes by name, in whatever order. */
+static bool same_nodes(const struct cluster *c, const json_t *earlier)
+{
+	const json_t *nodes = json_object_get(json_object_get(earlier, "cluster"), "nodes");
+	size_t found = 0;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		for (size_t k = 0; k < json_array_size(nodes); k++) {
+			const char *name = json_string_value(
+				json_object_get(json_array_get(nodes, k), "name"));
+
+			found += name && strcmp(name, c->nodes[i].name) == 0;
+		}
+	return found == c->n_nodes && json_array_size(nodes) == c->n_nodes;
+}
+
+/* The newest whole check of the same nodes; NULL: none. */
+static json_t *find_earlier(struct run *r, struct host *h, struct check *c)
+{
+	const char *folder = folder_of(r);
+	char **names;
+	size_t n = 0;
+
+	if (host_list(h, folder, &r->arena, &names, &n))
+		return NULL;
+	for (size_t i = n, looked = 0; i-- > 0 && looked < LOOK_BACK;) {
+		char *id, *text = NULL;
+		json_t *j;
+
+		if (!str_starts(names[i], "check-") || !str_ends(names[i], ".json"))
+			continue;
+		looked++;
+		id = arena_strndup(&r->arena, names[i], strlen(names[i]) - 5);
+		if (!store_id_sound(id) ||
+		    host_read(h, arena_printf(&r->arena, "%s/%s", folder, names[i]), EARLIER_MAX,
+			      &r->arena, &text, NULL))
+			continue;
+		j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		if (j && !json_is_true(json_object_get(j, "partial")) &&
+		    same_nodes(c->cluster, j)) {
+			c->earlier = id;
+			return j;
+		}
+		json_decref(j);
+	}
+	return NULL;
+}
+
+/* A result that cannot be kept is still a result. */
+static void keep(struct run *r, struct host *h, const json_t *j, long long now)
+{
+	const char *folder = folder_of(r), *path = NULL;
+	char *text = json_dumps(j, JSON_INDENT(1)), when[32];
+	time_t t = (time_t)now;
+	struct tm tm = { 0 };
+	int code = text ? 0 : -ENOMEM;
+
+	gmtime_r(&t, &tm);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+	code = code ? code
+		    : host_own_dir(h, r->value[OPT_STATE] ? r->value[OPT_STATE] : BENCH_STATE);
+	code = code ? code : host_own_dir(h, folder);
+	path = arena_printf(&r->arena, "%s/check-%s.json", folder, when);
+	for (unsigned i = 2; code == 0 && i < 1000 && host_exists(h, path); i++)
+		path = arena_printf(&r->arena, "%s/check-%s-%u.json", folder, when, i);
+	code = code ? code : host_put(h, path, text, strlen(text), 0600);
+	free(text);
+	if (code && !r->value[OPT_QUIET])
+		fprintf(stderr,
+			"gputune: %s is not kept, so a later check cannot compare with it: %s\n",
+			path ? path : folder, strerror(-code));
+}
+
+/* --- the run ------------------------------------------------------------------------------------
+ */
+
+static void say(void *ctx, const char *text)
+{
+	const struct run *r = ctx;
+
+	if (!r->value[OPT_QUIET] && isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s", text);
+}
+
+static void said(const struct run *r)
+{
+	if (!r->value[OPT_QUIET] && isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+}
+
+static void note(struct run *r, struct check *c, const char *text)
+{
+	c->notes = arena_grow(&r->arena, c->notes, c->n_notes, sizeof(*c->notes));
+	c->notes[c->n_notes++] = text;
+}
+
+/* Nodes that went out while they were measured. */
+static void lost(struct run *r, struct cluster_run *run)
+{
+	for (size_t i = 0; i < run->cluster.n_nodes; i++) {
+		const char *why = rsh_failure(run->rsh, i);
+		const struct cluster_node *n = &run->cluster.nodes[i];
+
+		if (!why || *n->failure)
+			continue;
+		cluster_find(
+			&r->arena, &run->cluster,
+			&(struct cluster_finding){
+				.code = "dead-node",
+				.severity = CLUSTER_FAULT,
+				.node = n->name,
+				.port = "",
+				.text = arena_printf(&r->arena,
+						     "%s stopped answering while it was measured.",
+						     n->name),
+				.evidence = why,
+				.fix = "see that it is still on, and what its kernel's log says" });
+	}
+}
+
+static void earlier(struct run *r, struct host *h, struct check *c)
+{
+	json_t *j = find_earlier(r, h, c);
+	struct err e = { 0 };
+
+	if (j && check_compare(&r->arena, c, j, &e)) {
+		note(r, c,
+		     arena_printf(&r->arena, "The earlier check %s cannot be compared with: %s",
+				  c->earlier, e.text));
+		c->earlier = NULL;
+	}
+	json_decref(j);
+}
+
+static int code_of(const struct check *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->n_results; i++)
+		any = any || c->results[i].state != CHECK_LEFT_OUT;
+	for (size_t i = 0; i < c->cluster->n_findings; i++)
+		if (c->cluster->findings[i].severity > CLUSTER_NOTE)
+			return EXIT_FINDINGS;
+	return any && !c->partial ? EXIT_CLEAN : EXIT_BLIND;
+}
+
+static int print_check(struct run *r, struct host *h, const struct check *c)
+{
+	int code = code_of(c);
+	long long now = (long long)time(NULL);
+	char stamp[STAMP_SIZE] = "";
+	json_t *j;
+
+	stamp_format(now, stamp);
+	j = check_json(c, stamp, code);
+	/* With nothing in it there would be nothing to compare with. */
+	if (c->n_results)
+		keep(r, h, j, now);
+	if (r->value[OPT_QUIET]) {
+		json_decref(j);
+		return code;
+	}
+	if (run_wants_json(r))
+		return run_print_json(r, j, code);
+	json_decref(j);
+	return run_print_doc(r, page_cluster_check(&r->arena, c, r->value[OPT_VERBOSE] != NULL),
+			     "gputune cluster check", code);
+}
+
+static int cluster_check_run(struct run *r)
+{
+	struct cluster_run run = { 0 };
+	struct check c = { .cluster = &run.cluster };
+	struct check_how how = { .quick = r->value[OPT_QUICK] != NULL, .say = say, .ctx = r };
+	struct err e = { 0 };
+	HOST_AUTO *h = NULL;
+	int code;
+
+	if (r->n_args)
+		return complain_text(EXIT_USAGE, "\"cluster check\" takes no argument");
+	if (prove_time(r, OPT_FOR, &how.seconds))
+		return EXIT_USAGE;
+	code = cluster_run_open(r, &run, true);
+	if (code)
+		return code;
+	h = host_open_live();
+	c.discover_seconds = run.seconds;
+	code = cluster_check(&r->arena, run.rsh, &how, &c, &e);
+	said(r);
+	if (code && code != -EINTR) {
+		cluster_run_close(&run);
+		return complain(EXIT_BLIND, &e);
+	}
+	lost(r, &run);
+	cluster_run_close(&run);
+	earlier(r, h, &c);
+	check_symptoms(&r->arena, &c);
+	return print_check(r, h, &c);
+}
+
+/* --- the parts ---------------------------------------------------------------------------------
+ */
+
+static const struct part {
+	const char *name;
+	int (*run)(struct run *r);
+} parts[] = {
+	{ "discover", cluster_discover_run }, { "check", cluster_check_run },
+	{ "node", cluster_node_run },	      { "plan", cluster_plan_run },
+	{ "undo", cluster_undo_run },	      { "take-back", cluster_take_back_run },
+};
+
+int verb_cluster(struct run *r)
+{
+	const char *name = r->args[0];
+	TEXT_AUTO names = { 0 };
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(parts[i].name, name) == 0) {
+			/* The nodes are what they are: a capture is for one that looks at it. */
+			if (parts[i].run != cluster_node_run &&
+			    (r->value[OPT_HOST] || r->value[OPT_OVERLAY]))
+				return complain_text(
+					EXIT_USAGE,
+					"cluster %s asks real nodes: --host and --overlay go with "
+					"\"cluster node\", by --node-command",
+					name);
+			if (parts[i].run != cluster_take_back_run &&
+			    library_open(LIBRARY_SODIUM, &e))
+				return complain(EXIT_BLIND, &e);
+			r->args++;
+			r->n_args--;
+			return parts[i].run(r);
+		}
+		text_printf(&names, "%s%s", i ? ", " : "", parts[i].name);
+	}
+	return complain_text(EXIT_USAGE, "cluster has no part \"%s\"; it has %s", name, names.s);
 }

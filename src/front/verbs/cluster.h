@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The parts of "gputune cluster". A part is a row in the table of cluster.c and a file
- * cluster_NAME.c; its options stand in verbs.c, for all parts together.
- */
+/* What the parts of "gputune cluster" share: a run over nodes, which Ctrl-C ends. */
 #ifndef VERBS_CLUSTER_H
 #define VERBS_CLUSTER_H
 
@@ -10,18 +7,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "many/cluster/discover.h"
 #include "many/cluster/links.h"
 #include "many/cluster/rsh.h"
-#include "front/verbs/cmd.h"
-
-/* Each gets the words after its name in r->args. */
-int cluster_discover_run(struct run *r);
-int cluster_node_run(struct run *r);
-int cluster_check_run(struct run *r);
-int cluster_plan_run(struct run *r);
-int cluster_undo_run(struct run *r);
-int cluster_take_back_run(struct run *r);
+#include "front/session.h"
+#include "many/cluster/discover.h"
 
 /* Ctrl-C, SIGTERM and SIGHUP as a flag, while it is begun. */
 struct cluster_stop {

@@ -6,84 +6,29 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "front/verbs/diagnose.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict.h"
+#include "front/session.h"
+#include "front/model_ask.h"
 #include "models/inference/models.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "front/verbs/monitor.h"
+#include "front/terminal.h"
 #include "models/diagnose/attach.h"
 #include "machine/host/host.h"
+#include "models/diagnose/diagnose.h"
+#include "models/diagnose/page_diagnose.h"
 
-/* The shape of --model; of a log's own words none is taken: they are names of files as often. */
-static int read_model(struct diagnosing *g, struct model_file *file)
-{
-	struct run *r = g->r;
-	const char *name = r->value[OPT_MODEL], *taken = NULL;
-	struct model_hint none = { 0 };
-	struct err e = { 0 };
-	int code;
+enum { DIAGNOSE_RUNS_MAX = 64, DIAGNOSE_FILES_MAX = 1024 };
 
-	if (!name)
-		return 0;
-	g->ask.model = name;
-	g->ask.arch = &file->arch;
-	code = predict_model_file(r, name, file);
-	if (code < 0)
-		return -code;
-	if (code > 0) {
-		g->ask.file = file;
-		g->view.model_taken = file->taken;
-		return 0;
-	}
-	if (model_find(&r->arena, g->ask.known, name, &none, &file->arch, &taken, &e) < 0)
-		return complain(EXIT_USAGE, &e);
-	g->view.model_taken = taken ? taken : file->arch.name;
-	return 0;
-}
-
-static int tell(struct diagnosing *g)
-{
-	struct run *r = g->r;
-	int code, failed;
-
-	diagnose_runs(&r->arena, &g->ev, &g->ask, &g->found);
-	code = diagnose_code(&g->found);
-	if (r->value[OPT_QUIET])
-		return code;
-	g->view.d = &g->found;
-	g->view.troubles = g->troubles;
-	g->view.all = r->value[OPT_ALL] != NULL;
-	if (run_wants_json(r)) {
-		run_print_json(r, diagnose_json(&r->arena, &g->view, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_diagnose(&r->arena, &g->view), "gputune diagnose");
-	return failed ? failed : code;
-}
-
-int verb_diagnose(struct run *r)
-{
-	struct diagnosing g = { .r = r,
-				.ev = { .arena = &r->arena },
-				.ask = { .known = run_knowledge(r) } };
-	struct model_file file = { 0 };
-	int code = read_model(&g, &file);
-
-	if (code)
-		return code;
-	if (r->value[OPT_ATTACH])
-		code = diagnose_attach(&g);
-	else if (!r->n_args || strcmp(r->args[0], "training") != 0)
-		return complain_text(EXIT_USAGE,
-				     "diagnose knows training (FILES...) and --attach [PID], not "
-				     "\"%s\"",
-				     r->n_args ? r->args[0] : "");
-	else
-		code = diagnose_files(&g);
-	return code ? code : tell(&g);
-}
+struct diagnosing {
+	struct run *r;
+	struct evidence ev;
+	struct diagnose_ask ask;
+	struct diagnosis_of_runs found;
+	struct diagnose_view view;
+	const char **names; /* of the runs */
+	struct diagnose_trouble *troubles;
+	size_t read; /* files that could be read */
+};
 
 /* diagnose --attach: looks at a job that runs, for some seconds. */
 
@@ -98,8 +43,7 @@ static int pid_of(struct run *r, int *out)
 		return complain_text(EXIT_USAGE, "--attach takes one process");
 	if (r->n_args && (parse_u64(r->args[0], &v) || v == 0 || v > 0x7fffffff))
 		return complain_text(EXIT_USAGE,
-				     "--attach takes the number of a process, not "
-				     "\"%s\"",
+				     "--attach takes the number of a process, not \"%s\"",
 				     r->args[0]);
 	*out = (int)v;
 	return 0;
@@ -121,7 +65,8 @@ static void looks(struct attach *s, struct waiter *w, int interval_ms, long long
 	}
 }
 
-int diagnose_attach(struct diagnosing *g)
+/* diagnose_attach.c: looks at a job. An exit code after complaining. */
+static int diagnose_attach(struct diagnosing *g)
 {
 	static const char *const name = "what runs now";
 	struct run *r = g->r;
@@ -326,17 +271,18 @@ static int one_world(struct diagnosing *g)
 		for (size_t k = 0; k < i && world[i] > 0; k++)
 			if (world[k] > 0 && ev->files[k].run == ev->files[i].run &&
 			    (world[k] > world[i] || world[k] < world[i]))
-				return complain_text(
-					EXIT_USAGE,
-					"%s is of %.0f GPUs and %s of %.0f: these are two runs; "
-					"name them: --run NAME=FILE, as --run %.0f=%s --run "
-					"%.0f=%s",
-					ev->files[k].path, world[k], ev->files[i].path, world[i],
-					world[k], ev->files[k].path, world[i], ev->files[i].path);
+				return complain_text(EXIT_USAGE,
+						     "%s is of %.0f GPUs and %s of %.0f: these are "
+						     "two runs; name them: --run NAME=FILE, as "
+						     "--run %.0f=%s --run %.0f=%s",
+						     ev->files[k].path, world[k], ev->files[i].path,
+						     world[i], world[k], ev->files[k].path,
+						     world[i], ev->files[i].path);
 	return 0;
 }
 
-int diagnose_files(struct diagnosing *g)
+/* diagnose_files.c: reads what the arguments and --run name. An exit code after complaining. */
+static int diagnose_files(struct diagnosing *g)
 {
 	const char *runs = g->r->value[OPT_RUN_FILES];
 	char *save = NULL;
@@ -354,8 +300,76 @@ int diagnose_files(struct diagnosing *g)
 	if (!g->read) {
 		for (size_t i = 0; i < g->view.n_troubles; i++)
 			complain_text(EXIT_BLIND, "%s", g->troubles[i].why);
-		return complain_text(EXIT_BLIND, "none of the files could be read as something of "
-						 "a training run");
+		return complain_text(
+			EXIT_BLIND,
+			"none of the files could be read as something of a training run");
 	}
 	return one_world(g);
+}
+
+/* The shape of --model; of a log's own words none is taken: they are names of files as often. */
+static int read_model(struct diagnosing *g, struct model_file *file)
+{
+	struct run *r = g->r;
+	const char *name = r->value[OPT_MODEL], *taken = NULL;
+	struct model_hint none = { 0 };
+	struct err e = { 0 };
+	int code;
+
+	if (!name)
+		return 0;
+	g->ask.model = name;
+	g->ask.arch = &file->arch;
+	code = predict_model_file(r, name, file);
+	if (code < 0)
+		return -code;
+	if (code > 0) {
+		g->ask.file = file;
+		g->view.model_taken = file->taken;
+		return 0;
+	}
+	if (model_find(&r->arena, g->ask.known, name, &none, &file->arch, &taken, &e) < 0)
+		return complain(EXIT_USAGE, &e);
+	g->view.model_taken = taken ? taken : file->arch.name;
+	return 0;
+}
+
+static int tell(struct diagnosing *g)
+{
+	struct run *r = g->r;
+	int code;
+
+	diagnose_runs(&r->arena, &g->ev, &g->ask, &g->found);
+	code = diagnose_code(&g->found);
+	if (r->value[OPT_QUIET])
+		return code;
+	g->view.d = &g->found;
+	g->view.troubles = g->troubles;
+	g->view.all = r->value[OPT_ALL] != NULL;
+	if (run_wants_json(r))
+		return run_print_json(
+			r, diagnose_json(&r->arena, &g->view, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_diagnose(&r->arena, &g->view), "gputune diagnose", code);
+}
+
+int verb_diagnose(struct run *r)
+{
+	struct diagnosing g = { .r = r,
+				.ev = { .arena = &r->arena },
+				.ask = { .known = run_knowledge(r) } };
+	struct model_file file = { 0 };
+	int code = read_model(&g, &file);
+
+	if (code)
+		return code;
+	if (r->value[OPT_ATTACH])
+		code = diagnose_attach(&g);
+	else if (!r->n_args || strcmp(r->args[0], "training") != 0)
+		return complain_text(
+			EXIT_USAGE,
+			"diagnose knows training (FILES...) and --attach [PID], not \"%s\"",
+			r->n_args ? r->args[0] : "");
+	else
+		code = diagnose_files(&g);
+	return code ? code : tell(&g);
 }

@@ -11,13 +11,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "front/verbs/generate.h"
 #include "front/verbs/report.h"
@@ -217,22 +215,6 @@ static void become_reader(struct fenced_run *f)
 	confine(needs_of(r));
 }
 
-struct host *run_live(const struct run *r)
-{
-	const struct run_machine *m = r->machine;
-
-	return m ? host_open_asked(&m->id, m->requests, m->answers) : host_open_live();
-}
-
-int run_hand_over(struct run *r, const char *text, size_t len)
-{
-	int why = -fd_write_all(r->file, text, len);
-
-	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", r->value[OPT_OUTPUT],
-				   strerror(why))
-		   : 0;
-}
-
 /* --- the other ---------------------------------------------------------------------------------
  */
 
@@ -314,8 +296,8 @@ static int code_of(struct fenced_run *f)
 		return complain_text(
 			EXIT_BLIND,
 			sig == SIGSYS && !f->broken
-				? "reading was stopped: it asked the system for what no "
-				  "reader needs; do not trust what was read"
+				? "reading was stopped: it asked the system for what no reader "
+				  "needs; do not trust what was read"
 				: "reading was ended by signal %d; nothing of it counts",
 			sig);
 	}

@@ -3,7 +3,7 @@
 #ifndef VERBS_FENCED_H
 #define VERBS_FENCED_H
 
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 
 /* How a verb is run. */
 enum fence {

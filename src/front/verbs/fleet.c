@@ -12,11 +12,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "front/verbs/cmd.h"
-#include "front/verbs/knobs.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "look/settings/findings.h"
-#include "many/fleet/page_fleet.h"
 
 enum { FOLDERS_DEEP = 8 };
 
@@ -196,16 +193,12 @@ static int print(struct run *r, const struct fleet *f, int code)
 	struct fleet_view how = { .all = html || r->value[OPT_ALL],
 				  .between = r->value[OPT_ALL] != NULL,
 				  .html = html };
-	int failed;
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0) {
-		run_print_json(r, fleet_json(f, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_fleet(&r->arena, f, &how), "gputune fleet");
-	return failed ? failed : code;
+	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "json") == 0)
+		return run_print_json(r, fleet_json(f, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_fleet(&r->arena, f, &how), "gputune fleet", code);
 }
 
 int verb_fleet(struct run *r)

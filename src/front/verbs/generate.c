@@ -9,10 +9,10 @@
 
 #include "front/verbs/generate.h"
 #include "base/text.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "models/generate/page_generate.h"
 #include "base/path.h"
-#include "front/verbs/predict.h"
+#include "front/model_ask.h"
 #include "many/cluster/links.h"
 
 enum kind_is {
@@ -82,7 +82,9 @@ static int port_of(struct run *r, int usual, int *out)
 	return 0;
 }
 
-int generate_refused(int got, const struct err *e)
+/* Complains. EXIT_BLIND where a machine's GPUs are not seen or not known (-ENODEV), as of predict;
+ * else EXIT_USAGE. */
+static int generate_refused(int got, const struct err *e)
 {
 	return complain(got == -ENODEV ? EXIT_BLIND : EXIT_USAGE, e);
 }
@@ -101,8 +103,7 @@ static int make_launch(struct run *r, const struct kind *k, const struct gen_env
 	if (!n && starts)
 		return complain_text(
 			EXIT_USAGE,
-			"generate %s needs what it is to start: generate %s -- PROGRAM "
-			"ARGUMENTS",
+			"generate %s needs what it is to start: generate %s -- PROGRAM ARGUMENTS",
 			k->name, k->name);
 	if (n && !starts)
 		return complain_text(EXIT_USAGE, "generate %s takes no argument \"%s\"", k->name,
@@ -207,19 +208,16 @@ static int print_file(struct run *r, struct generate_view *v, const char *format
 static int tell(struct run *r, struct generate_view *v)
 {
 	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
-	int code = exit_code(v), got = 0;
+	int code = exit_code(v);
 	bool nothing = v->serve && !v->serve->fits;
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, generate_json(v, (long long)time(NULL), code));
-		return code;
-	}
+	if (run_wants_json(r))
+		return run_print_json(r, generate_json(v, (long long)time(NULL), code), code);
 	if (strcmp(format, "shell") != 0 && strcmp(format, "systemd") != 0 &&
 	    strcmp(format, "compose") != 0) {
-		got = run_print_doc(r, page_generate(&r->arena, v), "gputune generate");
-		return got ? got : code;
+		return run_print_doc(r, page_generate(&r->arena, v), "gputune generate", code);
 	}
 	tell_problems(v);
 	if (nothing)
@@ -401,10 +399,10 @@ static int file_to_load(struct run *r, struct serve_ask *ask)
 	if (str_ends(ask->model, ".gguf"))
 		return 0;
 	if (ask->engine == ENGINE_LLAMACPP)
-		return complain_text(EXIT_USAGE,
-				     "llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is "
-				     "neither",
-				     ask->model);
+		return complain_text(
+			EXIT_USAGE,
+			"llama.cpp loads a GGUF file, or OWNER/NAME of a hub; %s is neither",
+			ask->model);
 	if (str_ends(ask->model, ".json"))
 		ask->model = path_folder(&r->arena, ask->model);
 	return 0;
@@ -521,90 +519,9 @@ const char *generate_in_container(struct run *r, struct generate_view *v)
 		return "# The model's folder has to be there on each machine.\n";
 	}
 	v->model_cache = v->ask->engine == ENGINE_LLAMACPP ? "LLAMA_CACHE" : "HF_HOME";
-	return "# Models are fetched into the volume \"models\", which stays when a container goes;"
-	       " a folder in\n# its place (as your own ~/.cache/huggingface) is used with what it "
-	       "has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
+	return "# Models are fetched into the volume \"models\", which stays when a container "
+	       "goes; a folder in\n# its place (as your own ~/.cache/huggingface) is used with "
+	       "what it has. To be added: HF_TOKEN,\n# where a model asks for one.\n";
 }
 
 /* Nodes of "cluster discover --format json" for generate. */
-
-static const char *first_address(const struct cluster_port *p)
-{
-	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
-		unsigned long net;
-		unsigned bits;
-
-		if (gen_subnet(x->name, &net, &bits))
-			return x->name;
-	}
-	return "";
-}
-
-static void add_port(struct arena *a, const struct cluster_port *p, struct gen_node *n)
-{
-	const char *address = first_address(p);
-
-	if (seen_ok(&p->rdma_device.f)) {
-		if (n->n_ports >= GEN_PORTS_MAX)
-			return;
-		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
-		n->ports[n->n_ports++] = (struct gen_port){
-			.device = p->rdma_device.v,
-			.number = (unsigned)fact_or(&p->rdma_port, 1),
-			.netdev = p->name,
-			.pci = p->pci,
-			.cage = fact_text(&p->port_name, ""),
-			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
-			.foreign = gen_foreign(&p->link_layer),
-			.up = fact_is(&p->rdma_state, "ACTIVE"),
-			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
-			.address = address,
-		};
-	} else if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
-		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
-		n->links[n->n_links++] = (struct gen_link){
-			.name = p->name,
-			.address = address,
-			.speed_mbps = fact_or(&p->speed_mbps, 0),
-			.wireless = fact_or(&p->wireless, 0) == 1,
-		};
-	}
-}
-
-static void take(struct arena *a, const struct cluster_node *d, const char *path,
-		 struct gen_node *n)
-{
-	*n = (struct gen_node){
-		.name = d->name,
-		.address = "",
-		.control = "",
-		.from = arena_printf(a, "discovery %s", path),
-		.platform = fact_text(&d->platform, ""),
-		.gpu = fact_text(&d->gpu, ""),
-		.gpus = (size_t)fact_or(&d->gpus, 0),
-		.unified = fact_is(&d->platform, "dgx-spark"),
-		.nccl = fact_text(&d->nccl, NULL),
-		.total_bytes = fact_or(&d->memory_bytes, 0),
-	};
-	NODE_PORTS(p, d)
-	add_port(a, p, n);
-}
-
-int generate_cluster(struct run *r, const char *path, struct gen_cluster *out)
-{
-	struct cluster c = { 0 };
-	struct err e = { 0 };
-
-	if (cluster_load(&r->arena, path, &c, &e) < 0)
-		return complain(EXIT_USAGE, &e);
-	if (!c.n_nodes || c.n_nodes > GEN_NODES_MAX)
-		return complain_text(EXIT_USAGE, "%s has %zu machines", path, c.n_nodes);
-	out->nodes = arena_array(&r->arena, c.n_nodes, sizeof(*out->nodes));
-	for (size_t i = 0; i < c.n_nodes; i++) {
-		if (*c.nodes[i].failure)
-			return complain_text(EXIT_BLIND, "%s did not answer that discovery: %s",
-					     c.nodes[i].name, c.nodes[i].failure);
-		take(&r->arena, &c.nodes[i], path, &out->nodes[out->n++]);
-	}
-	return 0;
-}

@@ -3,11 +3,11 @@
 #ifndef VERBS_GENERATE_H
 #define VERBS_GENERATE_H
 
-#include "front/verbs/cmd.h"
-#include "models/generate/lint.h"
+#include "front/session.h"
 #include "models/generate/serve.h"
 #include "models/generate/train_setup.h"
 #include "models/generate/page_generate.h"
+#include "models/generate/lint.h"
 
 /* The machines that something is generated for, and what has to be closed behind them. */
 struct generate_nodes {
@@ -22,7 +22,7 @@ struct generate_nodes {
  */
 int generate_nodes(struct run *r, struct generate_nodes *out);
 void generate_nodes_close(struct generate_nodes *n);
-/* generate_cluster.c: nodes of a discovery in this file. */
+/* Nodes of a discovery in this file. */
 int generate_cluster(struct run *r, const char *path, struct gen_cluster *out);
 
 /* What a kind of file is for. */
@@ -32,12 +32,12 @@ struct generate_use {
 	enum train_target target;
 };
 
-/* generate_options.c: EXIT_USAGE after complaining of an option that would change nothing. */
+/* EXIT_USAGE after complaining of an option that would change nothing. */
 int generate_options_used(struct run *r, const struct generate_use *u);
 /* vllm, sglang, llamacpp, trtllm: fills *ask and *plan. */
 int generate_serve(struct run *r, enum engine engine, const struct generate_nodes *nodes,
 		   const struct gen_envs *envs, struct serve_ask *ask, struct serve_plan *plan);
-/* generate_container.c: before what is served is written for containers: where the model is, and
+/* Before what is served is written for containers: where the model is, and
  * the comment that says what is left to add ("" for other kinds). */
 const char *generate_in_container(struct run *r, struct generate_view *v);
 /* deepspeed, accelerate, fsdp: the whole verb. */
@@ -46,10 +46,6 @@ int generate_train(struct run *r, enum train_target target);
  * after complaining. */
 int generate_train_launch(struct run *r, const struct gen_cluster *c, struct gen_envs *envs,
 			  struct gen_launch *l);
-
-/* Complains. EXIT_BLIND where a machine's GPUs are not seen or not known (-ENODEV), as of predict;
- * else EXIT_USAGE. */
-int generate_refused(int got, const struct err *e);
 
 /* A new file for -o, whole or not at all: 0, or an exit code after complaining. */
 int generate_write_new(struct run *r, const char *text, size_t len);

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "front/verbs/generate.h"
+#include "front/session.h"
+#include "many/cluster/links.h"
 
 static struct machine *look(struct run *r, struct generate_nodes *out, struct host *h)
 {
@@ -36,8 +38,7 @@ static int one_node(struct run *r, struct generate_nodes *out, const char *text)
 	m = look(r, out, h);
 	if (!gen_name_sound(name))
 		return complain_text(EXIT_USAGE,
-				     "--node takes NAME=CAPTURE; \"%s\" is no name of "
-				     "a machine",
+				     "--node takes NAME=CAPTURE; \"%s\" is no name of a machine",
 				     name);
 	for (size_t i = 0; i < out->cluster.n; i++)
 		if (strcmp(out->cluster.nodes[i].name, name) == 0)
@@ -105,10 +106,10 @@ static int by_name(struct run *r, struct generate_nodes *out)
 	c->n = out->named.nodes > 0 ? (size_t)out->named.nodes : 1;
 	c->nodes = arena_array(&r->arena, c->n, sizeof(*c->nodes));
 	if (c->n > 1 && !r->value[OPT_HEAD])
-		return complain_text(EXIT_USAGE,
-				     "--on \"%s\" is %zu machines: name the first one's address "
-				     "with --head",
-				     r->value[OPT_ON], c->n);
+		return complain_text(
+			EXIT_USAGE,
+			"--on \"%s\" is %zu machines: name the first one's address with --head",
+			r->value[OPT_ON], c->n);
 	for (size_t i = 0; i < c->n; i++)
 		c->nodes[i] = (struct gen_node){
 			.name = arena_printf(&r->arena, "node-%zu", i),
@@ -150,9 +151,9 @@ int generate_nodes(struct run *r, struct generate_nodes *out)
 	int code;
 
 	if (given > 1)
-		return complain_text(EXIT_USAGE,
-				     "the machines come from one of --node, --cluster, --on and "
-				     "--host");
+		return complain_text(
+			EXIT_USAGE,
+			"the machines come from one of --node, --cluster, --on and --host");
 	if (r->value[OPT_NODES] &&
 	    (!isdigit((unsigned char)*r->value[OPT_NODES]) || parse_i64(r->value[OPT_NODES], &n) ||
 	     n < 1 || n > GEN_NODES_MAX))
@@ -184,4 +185,85 @@ void generate_nodes_close(struct generate_nodes *n)
 {
 	for (size_t i = 0; i < n->n_hosts; i++)
 		host_close(n->hosts[i]);
+}
+
+static const char *first_address(const struct cluster_port *p)
+{
+	LIST_FOR_EACH (struct cluster_address, x, &p->addresses) {
+		unsigned long net;
+		unsigned bits;
+
+		if (gen_subnet(x->name, &net, &bits))
+			return x->name;
+	}
+	return "";
+}
+
+static void add_port(struct arena *a, const struct cluster_port *p, struct gen_node *n)
+{
+	const char *address = first_address(p);
+
+	if (seen_ok(&p->rdma_device.f)) {
+		if (n->n_ports >= GEN_PORTS_MAX)
+			return;
+		n->ports = arena_grow(a, n->ports, n->n_ports, sizeof(*n->ports));
+		n->ports[n->n_ports++] = (struct gen_port){
+			.device = p->rdma_device.v,
+			.number = (unsigned)fact_or(&p->rdma_port, 1),
+			.netdev = p->name,
+			.pci = p->pci,
+			.cage = fact_text(&p->port_name, ""),
+			.infiniband = fact_is(&p->link_layer, "InfiniBand"),
+			.foreign = gen_foreign(&p->link_layer),
+			.up = fact_is(&p->rdma_state, "ACTIVE"),
+			.rate_mbps = fact_or(&p->rdma_rate_mbps, 0),
+			.address = address,
+		};
+	} else if (*address && cluster_port_up(p) && *p->pci && n->n_links < GEN_PORTS_MAX) {
+		n->links = arena_grow(a, n->links, n->n_links, sizeof(*n->links));
+		n->links[n->n_links++] = (struct gen_link){
+			.name = p->name,
+			.address = address,
+			.speed_mbps = fact_or(&p->speed_mbps, 0),
+			.wireless = fact_or(&p->wireless, 0) == 1,
+		};
+	}
+}
+
+static void take(struct arena *a, const struct cluster_node *d, const char *path,
+		 struct gen_node *n)
+{
+	*n = (struct gen_node){
+		.name = d->name,
+		.address = "",
+		.control = "",
+		.from = arena_printf(a, "discovery %s", path),
+		.platform = fact_text(&d->platform, ""),
+		.gpu = fact_text(&d->gpu, ""),
+		.gpus = (size_t)fact_or(&d->gpus, 0),
+		.unified = fact_is(&d->platform, "dgx-spark"),
+		.nccl = fact_text(&d->nccl, NULL),
+		.total_bytes = fact_or(&d->memory_bytes, 0),
+	};
+	NODE_PORTS(p, d)
+	add_port(a, p, n);
+}
+
+int generate_cluster(struct run *r, const char *path, struct gen_cluster *out)
+{
+	struct cluster c = { 0 };
+	struct err e = { 0 };
+
+	if (cluster_load(&r->arena, path, &c, &e) < 0)
+		return complain(EXIT_USAGE, &e);
+	if (!c.n_nodes || c.n_nodes > GEN_NODES_MAX)
+		return complain_text(EXIT_USAGE, "%s has %zu machines", path, c.n_nodes);
+	out->nodes = arena_array(&r->arena, c.n_nodes, sizeof(*out->nodes));
+	for (size_t i = 0; i < c.n_nodes; i++) {
+		if (*c.nodes[i].failure)
+			return complain_text(EXIT_BLIND, "%s did not answer that discovery: %s",
+					     c.nodes[i].name, c.nodes[i].failure);
+		take(&r->arena, &c.nodes[i], path, &out->nodes[out->n++]);
+	}
+	return 0;
 }

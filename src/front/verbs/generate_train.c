@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,9 +11,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict.h"
-#include "front/verbs/predict_train.h"
+#include "front/session.h"
+#include "front/model_ask.h"
 #include "models/generate/train_setup.h"
 #include "models/training/fit.h"
 #include "models/generate/page_generate.h"
@@ -208,14 +206,12 @@ static int tell(struct run *r, const struct generate_view *v)
 {
 	const struct train_edit *e = v->train->edit;
 	bool clean = v->train->setup->fits && !(e && e->n_faults);
-	int code = clean ? EXIT_CLEAN : EXIT_FINDINGS, got;
+	int code = clean ? EXIT_CLEAN : EXIT_FINDINGS;
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, generate_json(v, (long long)time(NULL), code));
-		return code;
-	}
+	if (run_wants_json(r))
+		return run_print_json(r, generate_json(v, (long long)time(NULL), code), code);
 	if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "shell") == 0) {
 		if (!v->train->setup->fits)
 			return complain_text(code, "it does not fit: %s",
@@ -223,8 +219,7 @@ static int tell(struct run *r, const struct generate_view *v)
 		fputs(v->train->edit ? v->train->diff : v->train->file.text, r->out);
 		return code;
 	}
-	got = run_print_doc(r, page_generate(&r->arena, v), "gputune generate");
-	return got ? got : code;
+	return run_print_doc(r, page_generate(&r->arena, v), "gputune generate", code);
 }
 
 static int run_train(struct run *r, enum train_target target, struct generate_nodes *nodes)

@@ -3,12 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/text.h"
-#include "front/verbs/generate.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict.h"
+#include "front/session.h"
+#include "front/model_ask.h"
 #include "knowledge/nccl_vars.h"
 #include "look/stack/inventory.h"
 #include "models/generate/page_generate.h"
@@ -207,7 +205,7 @@ static int look(struct linting *w, struct host *h)
 static int tell(struct linting *w)
 {
 	struct lint_view v = { &w->lint, &w->on, w->files, w->n_files };
-	int code = EXIT_CLEAN, got;
+	int code = EXIT_CLEAN;
 
 	lint_sort(&w->lint);
 	for (size_t i = 0; i < w->lint.n; i++)
@@ -215,12 +213,9 @@ static int tell(struct linting *w)
 			code = EXIT_FINDINGS;
 	if (w->r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(w->r)) {
-		run_print_json(w->r, lint_json(&v, (long long)time(NULL), code));
-		return code;
-	}
-	got = run_print_doc(w->r, page_lint(&w->r->arena, &v), "gputune lint");
-	return got ? got : code;
+	if (run_wants_json(w->r))
+		return run_print_json(w->r, lint_json(&v, (long long)time(NULL), code), code);
+	return run_print_doc(w->r, page_lint(&w->r->arena, &v), "gputune lint", code);
 }
 
 int verb_lint(struct run *r)

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune monitor: the machine from moment to moment, on a screen or as lines for programs. */
-#include <errno.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/signalfd.h>
-#include <termios.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "front/verbs/monitor.h"
+#include "front/terminal.h"
 #include "base/clock.h"
-#include "front/verbs/page.h"
-#include "machine/write/write.h"
+#include "front/session.h"
 #include "tune/txn/txn.h"
-#include "tune/watch/policy.h"
+#include "base/stamp.h"
+#include "look/monitor/page_contrast.h"
+#include "look/monitor/recording.h"
 
 enum { SETTINGS_MS = 15000, USERS_MS = 3000, STANDARD_MS = 1000 };
 
@@ -46,42 +40,6 @@ struct viewing {
 static bool is_exposition(enum format f)
 {
 	return f == FORMAT_PROM || f == FORMAT_OPENMETRICS;
-}
-
-struct term_style monitor_style_of(const struct run *r)
-{
-	struct term_style how = run_style(r);
-
-	return (struct term_style){ how.width ? how.width : 80, how.colour, how.ascii };
-}
-
-bool monitor_interval(struct run *r, int standard_ms, int *out)
-{
-	const char *text = r->value[OPT_INTERVAL];
-	long long ms = standard_ms;
-
-	if (text && (interval_parse(text, &ms) || ms < 100 || ms > 3600000)) {
-		complain_text(EXIT_USAGE, "--interval takes a time from 100ms to 1h, not \"%s\"",
-			      text);
-		return false;
-	}
-	*out = (int)ms;
-	return true;
-}
-
-bool monitor_for(struct run *r, long long *out)
-{
-	const char *text = r->value[OPT_FOR];
-
-	*out = 0;
-	if (text && interval_parse(text, out)) {
-		complain_text(EXIT_USAGE,
-			      "--for takes a time from 100ms to 24h, like 30s, 10m or 2h, not "
-			      "\"%s\"",
-			      text);
-		return false;
-	}
-	return true;
 }
 
 /* --- our settings --------------------------------------------------------------------------------
@@ -170,10 +128,10 @@ static void show(struct viewing *s, bool again)
 		fflush(s->r->out);
 		return;
 	}
-	text_printf(&page,
-		    "\n%s  q ends, space %s, + and - change how often; this costs %.2f %% "
-		    "of a CPU\n",
-		    s->paused ? "PAUSED" : "", s->paused ? "goes on" : "holds it", 100 * s->cost);
+	text_printf(
+		&page,
+		"\n%s  q ends, space %s, + and - change how often; this costs %.2f %% of a CPU\n",
+		s->paused ? "PAUSED" : "", s->paused ? "goes on" : "holds it", 100 * s->cost);
 	screen_draw(s->screen, page.s, again);
 }
 
@@ -332,10 +290,10 @@ static int format_of(struct run *r, enum format *out)
 	if (r->n_args)
 		return complain_text(EXIT_USAGE, "a recording is shown as term or json");
 	if (!r->value[OPT_ONCE])
-		return complain_text(EXIT_USAGE,
-				     "--format %s goes with --once: a collector reads one "
-				     "exposition at a time",
-				     f);
+		return complain_text(
+			EXIT_USAGE,
+			"--format %s goes with --once: a collector reads one exposition at a time",
+			f);
 	return 0;
 }
 
@@ -352,8 +310,7 @@ int verb_monitor(struct run *r)
 		return complain_text(EXIT_USAGE, "--once is one look: no --for");
 	if (r->n_args && (for_ms || r->value[OPT_HOST] || r->value[OPT_INTERVAL]))
 		return complain_text(EXIT_USAGE,
-				     "%s is played as it was taken: no --host, "
-				     "--interval or --for",
+				     "%s is played as it was taken: no --host, --interval or --for",
 				     r->args[0]);
 	if (r->n_args)
 		return monitor_replay(r, r->args[0]);
@@ -371,203 +328,265 @@ int verb_monitor(struct run *r)
 
 /* Waiting for the next moment, a key, or a signal. */
 
-static sigset_t heard(void)
-{
-	struct sigaction hangup;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGWINCH);
-	sigaddset(&set, SIGCHLD);
-	/* Somebody (nohup) may have said that a lost terminal must not end it. */
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
-	return set;
-}
-
-bool waiter_open(struct waiter *w, bool keys)
-{
-	sigset_t set = heard();
-
-	*w = (struct waiter){ .keys = keys ? STDIN_FILENO : -1 };
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return w->signals >= 0;
-}
-
-void waiter_close(struct waiter *w)
-{
-	sigset_t set = heard();
-
-	close(w->signals);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static enum wake take_signal(struct waiter *w)
-{
-	struct signalfd_siginfo info;
-
-	if (read(w->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return WAKE_TIME;
-	w->signal = (int)info.ssi_signo;
-	return info.ssi_signo == SIGWINCH  ? WAKE_SIZE
-	       : info.ssi_signo == SIGCHLD ? WAKE_CHILD
-					   : WAKE_STOP;
-}
-
-/* A byte that is there already: what a terminal sends for a key comes at once. */
-static bool more(int fd, char *out)
-{
-	struct pollfd p = { fd, POLLIN, 0 };
-
-	return poll(&p, 1, 0) == 1 && read(fd, out, 1) == 1;
-}
-
-/* Bytes of one key. */
-enum { ESCAPE_MAX = 16 };
-
-static enum wake take_key(struct waiter *w)
-{
-	char first = 0, c = 0;
-
-	/* One key at a time: the next ones wait for their turn. */
-	if (read(w->keys, &w->key, 1) != 1) {
-		/* The other end is gone. */
-		w->keys = -1;
-		return WAKE_TIME;
-	}
-	if (w->key != '\033' || !more(w->keys, &first) || (first != '[' && first != 'O'))
-		return WAKE_KEY;
-	/* Numbers and semicolons, then the byte that says which key it was. */
-	for (int n = 0; n < ESCAPE_MAX && more(w->keys, &c) && (c < 0x40 || c == '['); n++)
-		;
-	w->key = c == 'C' ? '>' : c == 'D' ? '<' : '\033';
-	return WAKE_KEY;
-}
-
-enum wake waiter_until(struct waiter *w, long long end_ms)
-{
-	for (;;) {
-		struct pollfd p[2] = { { w->signals, POLLIN, 0 }, { w->keys, POLLIN, 0 } };
-		long long left = end_ms - clock_mono_ms();
-		int n = poll(p, 2, left > 0 ? (int)(left < 3600000 ? left : 3600000) : 0);
-		enum wake k;
-
-		if (n < 0 && errno != EINTR)
-			return WAKE_STOP;
-		if (n > 0 && p[0].revents) {
-			k = take_signal(w);
-			if (k != WAKE_TIME)
-				return k;
-		}
-		if (n > 0 && p[1].revents && take_key(w) == WAKE_KEY)
-			return WAKE_KEY;
-		if (clock_mono_ms() >= end_ms)
-			return WAKE_TIME;
-	}
-}
-
 /* A terminal that is drawn on line by line, only where something has changed. */
 
-struct screen {
-	struct termios before;
-	char *drawn; /* text that stands there */
-	int lines;
+/* gputune monitor FILE: a recording as it was, at any speed, forwards and back. */
+
+#define ROWS_BYTES_MAX ((size_t)1 << 29)
+
+struct tape {
+	struct recording rec;
+	double *values; /* rows of rec.mon.n */
+	int64_t *ms;
+	unsigned char *asked; /* bit b: of beat b; bit b + 4: when is a guess */
+	size_t n, cap;
+	bool full;
+	struct arena *arena;
+	struct recording_rates rates;
+	double *out;
 };
 
-static void put(const char *s, size_t n)
+static unsigned char asked_bits(struct tape *t, int64_t ms, const double *values)
 {
-	while (n) {
-		ssize_t k = write(STDOUT_FILENO, s, n);
+	unsigned bits = 0;
 
-		if (k <= 0)
-			return;
-		s += k;
-		n -= (size_t)k;
-	}
+	if (!t->out)
+		t->out = arena_array(t->arena, t->rec.mon.n, sizeof(*t->out));
+	recording_rates(t->arena, &t->rates, &t->rec.mon, 1e-3 * (double)ms, values, t->out);
+	for (unsigned b = 0; b < BEATS; b++)
+		bits |= (t->rates.asked[b] ? 1u << b : 0) | (t->rates.guessed[b] ? 16u << b : 0);
+	return (unsigned char)bits;
 }
 
-void screen_size(int *columns, int *lines)
+static bool keep(void *ctx, int64_t ms, const double *values)
 {
-	struct winsize w;
+	struct tape *t = ctx;
+	size_t width = t->rec.mon.n * sizeof(*values);
 
-	*columns = 80;
-	*lines = 24;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row) {
-		*columns = w.ws_col;
-		*lines = w.ws_row;
-	}
-}
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 256;
+		double *v = cap * width <= ROWS_BYTES_MAX ? realloc(t->values, cap * width) : NULL;
+		int64_t *ms_room = v ? realloc(t->ms, cap * sizeof(*ms_room)) : NULL;
+		unsigned char *bits = ms_room ? realloc(t->asked, cap) : NULL;
 
-struct screen *screen_open(void)
-{
-	static const char begin[] = "\033[?1049h\033[?25l\033[2J";
-	struct screen *s;
-	struct termios raw;
-
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return NULL;
-	s = calloc(1, sizeof(*s));
-	if (!s || tcgetattr(STDIN_FILENO, &s->before)) {
-		free(s);
-		return NULL;
-	}
-	raw = s->before;
-	/* Ctrl-C stays a signal. */
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	raw.c_cc[VMIN] = 1;
-	raw.c_cc[VTIME] = 0;
-	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-	put(begin, sizeof(begin) - 1);
-	return s;
-}
-
-static size_t line_of(const char *s)
-{
-	return strcspn(s, "\n");
-}
-
-void screen_draw(struct screen *s, const char *text, bool again)
-{
-	const char *old = s->drawn && !again ? s->drawn : "", *now = text;
-	TEXT_AUTO out = { 0 };
-	int columns, lines, at = 0;
-
-	screen_size(&columns, &lines);
-	if (lines != s->lines)
-		old = "";
-	again = again || lines != s->lines;
-	if (again)
-		text_add(&out, "\033[2J");
-	s->lines = lines;
-	/* A line of its own for each; beyond the last one nothing can be seen. */
-	for (; (*now || *old) && at < lines; at++) {
-		size_t n = line_of(now), k = line_of(old);
-
-		if (again || n != k || strncmp(now, old, n) != 0 || !*old) {
-			text_printf(&out, "\033[%d;1H", at + 1);
-			text_addn(&out, now, n);
-			text_add(&out, "\033[K");
+		t->values = v ? v : t->values;
+		t->ms = ms_room ? ms_room : t->ms;
+		t->asked = bits ? bits : t->asked;
+		if (!bits) {
+			t->full = true;
+			return false;
 		}
-		now += n + (now[n] == '\n');
-		old += k + (old[k] == '\n');
+		t->cap = cap;
 	}
-	if (out.len)
-		put(out.s, out.len);
-	free(s->drawn);
-	s->drawn = strdup(text);
+	memcpy(t->values + t->n * t->rec.mon.n, values, width);
+	t->asked[t->n] = asked_bits(t, ms, values);
+	t->ms[t->n++] = ms;
+	return true;
 }
 
-void screen_close(struct screen *s)
+/* The row that is shown at a time of the recording. */
+static size_t row_at(const struct tape *t, double ms)
 {
-	static const char end[] = "\033[?25h\033[?1049l";
+	size_t low = 0, high = t->n - 1;
 
-	if (!s)
-		return;
-	put(end, sizeof(end) - 1);
-	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
-	free(s->drawn);
-	free(s);
+	while (low < high) {
+		size_t mid = (low + high + 1) / 2;
+
+		if ((double)t->ms[mid] <= ms)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* The row at or before i that was asked for a beat; i + 1: none. */
+static size_t asked_at(const struct tape *t, size_t i, unsigned beat)
+{
+	for (size_t k = i + 1; k-- > 0;)
+		if (t->asked[k] & 1u << beat)
+			return k;
+	return i + 1;
+}
+
+static struct instant instant_at(const struct tape *t, size_t i)
+{
+	size_t n = t->rec.mon.n, k = i ? i - 1 : 0;
+	double at_s = (double)t->ms[i] / 1e3;
+	struct instant out = { .mon = &t->rec.mon,
+			       .at_s = at_s,
+			       .before_s = (double)t->ms[k] / 1e3,
+			       .now = t->values + i * n,
+			       .before = i ? t->values + k * n : NULL };
+
+	for (unsigned b = BEAT_SLOW; b < BEATS; b++) {
+		size_t last = asked_at(t, i, b),
+		       then = last && last <= i ? asked_at(t, last - 1, b) : i;
+		double to = last <= i ? (double)t->ms[last] / 1e3 : at_s, from;
+
+		if (!last || last > i || then >= last)
+			continue;
+		from = recording_asked_s((enum monitor_beat)b, (double)t->ms[then] / 1e3,
+					 t->asked[then] & 16u << b, to);
+		out.beats[b] = (struct beat_asked){ to, from, t->values + then * n };
+	}
+	return out;
+}
+
+static void page_at(struct run *r, const struct tape *t, size_t i, double speed, bool paused,
+		    const struct term_style *how, struct text *out)
+{
+	struct instant f = instant_at(t, i), first = instant_at(t, 0);
+	char when[STAMP_SIZE] = "", note[120];
+	struct monitor_head head = { when, note, t->rec.end.whole ? NULL : "cut off at its end" };
+
+	(void)r;
+	if (stamp_format(t->rec.started_s + t->ms[i] / 1000, when))
+		when[0] = '\0';
+	snprintf(note, sizeof(note), "recording, %.1f of %.1f s", (double)t->ms[i] / 1e3,
+		 (double)t->ms[t->n - 1] / 1e3);
+	monitor_page(&f, &first, &head, how, out);
+	if (speed > 0)
+		text_printf(out,
+			    "\n%s  q ends, space %s, arrows go back and on, + and - change the "
+			    "speed (%g)\n",
+			    paused ? "PAUSED" : "", paused ? "goes on" : "holds it", speed);
+}
+
+static int play(struct run *r, const struct tape *t, struct screen *screen)
+{
+	struct term_style how = monitor_style_of(r);
+	double at = 0, speed = 1, end = (double)t->ms[t->n - 1];
+	long long last = clock_mono_ms();
+	bool paused = false, again = false;
+	struct waiter w;
+
+	if (!waiter_open(&w, true))
+		return complain_text(EXIT_BLIND, "no descriptor for signals is to be had");
+	for (;;) {
+		TEXT_AUTO page = { 0 };
+		long long now = clock_mono_ms();
+		enum wake k;
+
+		at = paused ? at : fmin(at + speed * (double)(now - last), end);
+		last = now;
+		page_at(r, t, row_at(t, at), speed, paused, &how, &page);
+		screen_draw(screen, page.s, again);
+		again = false;
+		k = waiter_until(&w, now + (paused || at >= end ? 60000 : 100));
+		if (k == WAKE_STOP || (k == WAKE_KEY && w.key == 'q'))
+			break;
+		if (k == WAKE_SIZE) {
+			int lines;
+
+			screen_size(&how.width, &lines);
+			again = true;
+		}
+		if (k != WAKE_KEY)
+			continue;
+		paused ^= w.key == ' ';
+		speed = w.key == '+'   ? fmin(speed * 2, 64)
+			: w.key == '-' ? fmax(speed / 2, 0.125)
+				       : speed;
+		at = fmin(fmax(at + (w.key == '>' ? 10000 : w.key == '<' ? -10000 : 0), 0), end);
+		last = clock_mono_ms();
+	}
+	waiter_close(&w);
+	return EXIT_CLEAN;
+}
+
+static int print_all(struct run *r, const struct tape *t)
+{
+	const struct monitor_line *line = monitor_line_make(&r->arena, &t->rec.mon);
+	TEXT_AUTO out = { 0 };
+
+	/* --once: the last one alone. */
+	for (size_t i = r->value[OPT_ONCE] ? t->n - 1 : 0; i < t->n; i++) {
+		struct instant f = instant_at(t, i);
+
+		text_clear(&out);
+		monitor_line_add(line, &f, t->rec.started_s * 1000 + t->ms[i], &out);
+		fwrite(out.s, 1, out.len, r->out);
+	}
+	return EXIT_CLEAN;
+}
+
+static int show_tape(struct run *r, const struct tape *t)
+{
+	const char *format = r->value[OPT_FORMAT];
+	struct term_style how = monitor_style_of(r);
+	TEXT_AUTO page = { 0 };
+	struct screen *screen;
+	int code;
+
+	if (format ? strcmp(format, "json") == 0 : !r->tty && !r->value[OPT_ONCE])
+		return print_all(r, t);
+	screen = r->value[OPT_ONCE] ? NULL : screen_open();
+	if (screen) {
+		code = play(r, t, screen);
+		screen_close(screen);
+		return code;
+	}
+	page_at(r, t, t->n - 1, 0, false, &how, &page);
+	fputs(page.s, r->out);
+	return EXIT_CLEAN;
+}
+
+int monitor_replay(struct run *r, const char *path)
+{
+	struct tape t = { .arena = &r->arena };
+	struct err e = { 0 };
+	int code;
+
+	code = recording_read(&r->arena, path, &t.rec, keep, &t, &e);
+	if (code)
+		code = complain(EXIT_USAGE, &e);
+	else if (t.full)
+		code = complain_text(EXIT_USAGE, "%s is longer than fits into 512 MiB", path);
+	else if (!t.n)
+		code = complain_text(EXIT_USAGE, "%s has no rows", path);
+	else
+		code = show_tape(r, &t);
+	free(t.values);
+	free(t.asked);
+	free(t.ms);
+	return code;
+}
+
+/* gputune compare A B of two recordings. */
+
+enum which { NEITHER, ONE, BOTH };
+
+static enum which which(const struct run *r)
+{
+	int n = report_is_recording(r->args[0]) + report_is_recording(r->args[1]);
+
+	return n == 2 ? BOTH : n == 1 ? ONE : NEITHER;
+}
+
+bool compare_are_recordings(struct run *r, int *code)
+{
+	enum which n = which(r);
+	struct err e = { 0 };
+	struct contrast v;
+
+	if (n == NEITHER)
+		return false;
+	if (n == ONE) {
+		*code = complain_text(EXIT_USAGE, "one is a recording and the other is not: they "
+						  "have nothing in common");
+		return true;
+	}
+	if (contrast_read(&r->arena, r->args[0], r->args[1], &v, &e)) {
+		*code = complain(EXIT_USAGE, &e);
+		return true;
+	}
+	*code = v.n == v.count[CONTRAST_CANNOT] ? EXIT_BLIND : EXIT_CLEAN;
+	if (r->value[OPT_QUIET])
+		return true;
+	if (run_wants_json(r))
+		run_print_json(r, contrast_json(&v, (long long)time(NULL), *code), *code);
+	else
+		*code = run_print_doc(r, page_contrast(&r->arena, &v), "gputune compare", *code);
+	return true;
 }

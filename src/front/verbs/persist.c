@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune persist: keep settings over a reboot by files of our own, and take them away again. */
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "front/verbs/persist.h"
 #include "tune/txn/boot.h"
-#include "machine/host/boot_menu.h"
-#include "machine/host/command.h"
+#include "base/text.h"
+#include "machine/knob/io.h"
+#include "tune/txn/layer.h"
+#include "front/change.h"
 
 static void fill_view(struct persisting *s)
 {
@@ -22,17 +23,13 @@ static int print(struct persisting *s, const struct txn_report *report, const st
 		 int code)
 {
 	struct run *r = s->r;
-	int failed;
 
 	fill_view(s);
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, persist_json(s->m, &s->view, report, e, code));
-		return code;
-	}
-	failed = run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, persist_json(s->m, &s->view, report, e, code), code);
+	return run_print_doc(r, page_persist(&r->arena, s->m, &s->view), "gputune persist", code);
 }
 
 /* --- install and diff --------------------------------------------------------------------------
@@ -55,7 +52,9 @@ static int make(struct persisting *s)
 	return code ? code : make_files(s);
 }
 
-int persist_make_of(struct persisting *s, struct kept *rows, size_t n)
+/* The files that would keep these rows of the request and no others. 0, or an exit code after
+ * complaining. */
+static int persist_make_of(struct persisting *s, struct kept *rows, size_t n)
 {
 	int code = persist_collect_of(s, rows, n);
 
@@ -153,6 +152,541 @@ static int diff(struct persisting *s)
 	return print(s, NULL, NULL, s->plan.n || others ? EXIT_FINDINGS : EXIT_CLEAN);
 }
 
+/*
+ * What persist remove says of the running machine: a file that is gone sets nothing at the next
+ * boot, but what it has set at this one is in effect until somebody takes it back. The journal has
+ * these values in transactions of the boot, with the originals; see tune/txn/boot.h.
+ */
+
+enum { NAMED = 3 };
+
+static bool is_of(const struct kept *rows, size_t n, const struct knob *k)
+{
+	for (size_t i = 0; i < n; i++)
+		if (knob_equal(&rows[i].knob, k))
+			return true;
+	return !n;
+}
+
+/* Values of the boot files that the machine holds now, into the view. */
+static void find(struct persisting *s, const struct kept *only, size_t n_only)
+{
+	struct persist_view *v = &s->view;
+	struct arena *a = &s->r->arena;
+	struct journal j;
+	struct hold_row *rows;
+	struct kept *found = NULL;
+	struct err ignored = { 0 };
+	size_t n;
+
+	v->n_in_effect = 0;
+	if (journal_load(s->h, a, false, &j, &ignored))
+		return;
+	txn_status(s->h, a, &j, &rows, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = rows[i].e;
+
+		if (strcmp(rows[i].t->op, TXN_BOOT) != 0 || !is_of(only, n_only, &e->knob) ||
+		    (rows[i].hold != HOLD_OURS && rows[i].hold != HOLD_UNKNOWN))
+			continue;
+		found = arena_grow(a, found, v->n_in_effect, sizeof(*found));
+		found[v->n_in_effect++] = (struct kept){ .id = e->id,
+							 .target = e->target,
+							 .knob = e->knob,
+							 .value = e->after,
+							 .before = e->before,
+							 .by = "" };
+	}
+	v->in_effect = found;
+}
+
+static const char *named(struct arena *a, const struct persist_view *v)
+{
+	const char *out = "";
+
+	for (size_t i = 0; i < v->n_in_effect && i < NAMED; i++)
+		out = arena_printf(a, "%s%s%s", out, i ? ", " : "", v->in_effect[i].id);
+	return v->n_in_effect > NAMED ? arena_printf(a, "%s, ...", out) : out;
+}
+
+/* With --yes alone nobody has agreed to more than the files. */
+static bool is_asked_for(struct persisting *s)
+{
+	struct run *r = s->r;
+	const struct persist_view *v = &s->view;
+
+	if (!v->n_in_effect || r->value[OPT_NOW])
+		return v->n_in_effect > 0;
+	if (r->value[OPT_YES] || r->value[OPT_DRY_RUN] || !isatty(STDIN_FILENO))
+		return false;
+	return run_agreed(r, arena_printf(&r->arena,
+					  "%zu value%s that the files have set at boot %s still in "
+					  "effect (%s). Take %s back now?",
+					  v->n_in_effect, v->n_in_effect == 1 ? "" : "s",
+					  v->n_in_effect == 1 ? "is" : "are", named(&r->arena, v),
+					  v->n_in_effect == 1 ? "it" : "them"));
+}
+
+/*
+ * After files were removed: what they have set at this boot and what is in effect still, into
+ * view.in_effect; only these rows, n_only 0: all. Takes it back, into view.now, with --now or where
+ * a person at a terminal agrees. 0 where nothing was to be taken back; else what txn_undo says.
+ */
+static int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e)
+{
+	struct txn_select select = { .all = true,
+				     .op = TXN_BOOT,
+				     .dry = s->r->value[OPT_DRY_RUN] != NULL };
+	struct txn_who who = run_who(s->r);
+	struct knob *knobs;
+	int result;
+
+	find(s, only, n_only);
+	if (!is_asked_for(s))
+		return 0;
+	knobs = arena_array(&s->r->arena, s->view.n_in_effect, sizeof(*knobs));
+	for (size_t i = 0; i < s->view.n_in_effect; i++)
+		knobs[i] = s->view.in_effect[i].knob;
+	select.knobs = knobs;
+	select.n_knobs = s->view.n_in_effect;
+	/* That no file was left to take away is no error of this. */
+	*e = (struct err){ 0 };
+	result = txn_undo(s->h, &s->r->arena, &select, &who, &s->view.now, e);
+	if (!select.dry)
+		find(s, only, n_only);
+	return result;
+}
+
+/* What stays when files for the next boot are taken away: those that somebody edited, and texts of
+ * ours under a name that somebody gave them. */
+
+/* The newest entry of each file that was left to somebody, and not written since. */
+static bool is_left(const struct journal *j, const struct entry *e)
+{
+	if (e->unread || e->knob.kind != KNOB_FILE || entry_is_active(e) || !e->note ||
+	    strcmp(e->note, NOTE_LEFT) != 0)
+		return false;
+	for (size_t i = j->n; i-- > 0;)
+		for (size_t k = j->items[i].n; k-- > 0;) {
+			const struct entry *x = &j->items[i].entries[k];
+
+			if (!x->unread && knob_equal(&x->knob, &e->knob))
+				return x == e;
+		}
+	return false;
+}
+
+static size_t name_left(struct persisting *s, const struct entry *e)
+{
+	struct err ignored = { 0 };
+	const char *now;
+
+	if (knob_get(s->h, &s->r->arena, &e->knob, &now, &ignored) || strcmp(now, "absent") == 0 ||
+	    (e->before && strcmp(now, e->before) == 0))
+		return 0;
+	if (str_ends(e->knob.name, "/"))
+		complain_text(0, "%s stays: there is something in it that gputune did not write",
+			      e->knob.name);
+	else
+		complain_text(0,
+			      "%s stays: somebody edited it since gputune wrote it; \"gputune "
+			      "persist remove --force\" takes it away",
+			      e->knob.name);
+	return 1;
+}
+
+/* Names what a removal, of which report is, left behind and why. How many there are. */
+static size_t persist_rest(struct persisting *s, const struct txn_report *report)
+{
+	struct err ignored = { 0 };
+	struct journal j;
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->n; i++) {
+		const struct outcome_row *o = &report->rows[i];
+		const char *copy = o->knob.kind == KNOB_FILE && o->outcome == OUTCOME_ALREADY
+					   ? persist_copy_of(s, o->knob.name, o->to)
+					   : NULL;
+
+		if (!copy)
+			continue;
+		complain_text(0,
+			      "%s stays: somebody moved or copied %s there, and it counts at the "
+			      "next boot",
+			      copy, o->knob.name);
+		n++;
+	}
+	if (journal_load(s->h, &s->r->arena, true, &j, &ignored))
+		return n;
+	for (size_t i = 0; i < j.n; i++)
+		for (size_t k = 0; strcmp(j.items[i].op, "persist") == 0 && k < j.items[i].n; k++)
+			n += is_left(&j, &j.items[i].entries[k])
+				     ? name_left(s, &j.items[i].entries[k])
+				     : 0;
+	return n;
+}
+
+/*
+ * gputune persist remove: all of it is the undo of what install did. Of some settings only: the
+ * files that nothing else needs go back to what was there before, the others are written anew.
+ */
+
+static bool has_argument(const struct txn_report *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].knob.kind == KNOB_BOOTARG && r->rows[i].outcome == OUTCOME_RESTORED)
+			return true;
+	return false;
+}
+
+/* A value that a recovery left to somebody is no file of theirs: values say whether it counts. */
+static bool has_foreign(const struct outcome_row *rows, size_t n, bool values)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].outcome == OUTCOME_FOREIGN &&
+		    (values || !knob_is_runtime(rows[i].knob.kind)))
+			return true;
+	return false;
+}
+
+static int removed(struct persisting *s, const struct txn_report *report, int result, size_t rest,
+		   struct err *e)
+{
+	struct run *r = s->r;
+	int code, files = result;
+
+	if (result == 0 || result == -ENOENT) {
+		int now = persist_now(s, s->gone, s->n_gone, e);
+
+		result = now ? now : result;
+	}
+	code = result == -ENOENT ? EXIT_CLEAN : run_code_of(result);
+	if (code == EXIT_CLEAN && (rest || has_foreign(report->rows, report->n, false) ||
+				   has_foreign(report->recovery, report->n_recovery, false) ||
+				   has_foreign(s->view.now.rows, s->view.now.n, true)))
+		code = EXIT_FINDINGS;
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, persist_json(s->m, &s->view, report, e, code), EXIT_CLEAN);
+	else if (!r->value[OPT_QUIET])
+		run_print_doc(r, page_persist_removed(&r->arena, s->m, &s->view, report, files),
+			      "gputune persist", EXIT_CLEAN);
+	if (result && result != -ENOENT)
+		complain(0, e);
+	if (r->value[OPT_DRY_RUN])
+		return complain_text(code, "dry run: nothing was written");
+	if (files == 0)
+		persist_reload(s);
+	/* Said is done: what is gone from the files may have gone with an undo before this. */
+	if (r->value[OPT_UPDATE_GRUB])
+		return persist_update_boot(s) ? EXIT_FINDINGS : code;
+	if (!has_argument(report))
+		return code;
+	return complain_text(code, "boot arguments were taken back: update-grub or kernel-install "
+				   "makes it so at the next boot");
+}
+
+static int agreed(struct run *r, const char *question)
+{
+	if (r->value[OPT_DRY_RUN] || run_agreed(r, question))
+		return 0;
+	return r->value[OPT_YES] || isatty(STDIN_FILENO) ? EXIT_NOT_APPLIED : EXIT_USAGE;
+}
+
+static struct txn_select selection(const struct run *r)
+{
+	return (struct txn_select){ .all = true,
+				    .op = "persist",
+				    .force = r->value[OPT_FORCE] != NULL,
+				    .dry = r->value[OPT_DRY_RUN] != NULL };
+}
+
+static void name_orphan(struct persisting *s, const char *path)
+{
+	/* Others' file: ours are words in it. */
+	if (strcmp(path, PERSIST_KERNEL) != 0 && host_exists(s->h, path))
+		complain_text(0, "the journal does not know %s", path);
+}
+
+/* Files for the next boot that no journal knows of: it was lost, and with it what was there before
+ * them. -ENODATA and *e, with each file named; -ENOENT: there are none. */
+static int find_orphans(struct persisting *s, struct err *e)
+{
+	struct kept *rows;
+	size_t n;
+
+	if (!host_exists(s->h, PERSIST_REQUEST))
+		return -ENOENT;
+	if (persist_installed(s->r, s->h, &rows, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(rows[k].by, rows[i].by) != 0)
+			k++;
+		if (k == i && rows[i].keeper != KEEPER_UNIT)
+			name_orphan(s, rows[i].by);
+	}
+	name_orphan(s, PERSIST_UNIT_LINK);
+	name_orphan(s, PERSIST_UNIT);
+	name_orphan(s, PERSIST_REQUEST);
+	err_set(e, -ENODATA,
+		"values are kept for the next boot, but what was there before is not known; "
+		"nothing was removed");
+	err_hint(e, "by hand: rm takes away the files that are named above");
+	return -ENODATA;
+}
+
+static int remove_all(struct persisting *s)
+{
+	struct txn_select select = selection(s->r);
+	struct txn_who who = run_who(s->r);
+	struct txn_report report;
+	struct err e = { 0 };
+	size_t rest = 0;
+	int result, code = agreed(s->r, "Remove what gputune keeps for the next boot?");
+
+	if (code)
+		return code;
+	s->m = s->m ? s->m : run_machine(s->r, s->h, false);
+	result = txn_undo(s->h, &s->r->arena, &select, &who, &report, &e);
+	if (!select.dry && (result == 0 || result == -ENOENT))
+		rest = persist_rest(s, &report);
+	if (result == -ENOENT && !rest)
+		result = find_orphans(s, &e);
+	return removed(s, &report, result, rest, &e);
+}
+
+/* --- some of it --------------------------------------------------------------------------------
+ */
+
+/* The rows of the request, those that stay first: n_rest of them. */
+struct parted {
+	struct kept *rows;
+	size_t n, n_rest;
+};
+
+static int part(struct persisting *s, struct parted *out)
+{
+	struct kept *rows;
+	size_t n, n_words, rest = 0;
+	const char *const *words = run_words(s->r, s->r->value[OPT_ONLY], &n_words);
+	int code = run_check_ids(words, n_words);
+
+	code = code ? code : persist_installed(s->r, s->h, &rows, &n);
+	if (code)
+		return code;
+	for (size_t i = 0; i < n; i++) {
+		struct kept row = rows[i];
+		size_t k = 0;
+
+		while (k < n_words && !id_matches(row.id, words[k]))
+			k++;
+		if (k < n_words)
+			continue;
+		rows[i] = rows[rest];
+		rows[rest++] = row;
+	}
+	*out = (struct parted){ .rows = rows, .n = n, .n_rest = rest };
+	return 0;
+}
+
+static bool is_needed_folder(const struct persisting *s, const char *path)
+{
+	for (size_t i = 0; i < s->p.n_files; i++)
+		if (str_starts(s->p.files[i].path, path))
+			return true;
+	return str_starts(PERSIST_UNIT_LINK, path);
+}
+
+/* Whether what stays needs this file of ours. A row whose device is away just now needs its too. */
+static bool is_needed(const struct persisting *s, const struct parted *p, const struct knob *k)
+{
+	const char *by = strcmp(k->name, PERSIST_SYSTEM_CONF) == 0 ? PERSIST_LIMITS : k->name;
+
+	if (k->kind != KNOB_FILE) {
+		for (size_t i = p->n_rest; i < p->n; i++)
+			if (knob_equal(&p->rows[i].knob, k))
+				return false;
+		return true;
+	}
+	if (str_ends(k->name, "/"))
+		return is_needed_folder(s, k->name);
+	for (size_t i = 0; i < s->p.n_files; i++)
+		if (strcmp(s->p.files[i].path, k->name) == 0)
+			return true;
+	for (size_t i = 0; i < p->n_rest; i++)
+		if (strcmp(p->rows[i].by, by) == 0)
+			return true;
+	return strcmp(k->name, PERSIST_UNIT_LINK) == 0;
+}
+
+/* What of ours nothing needs any more. */
+static void find_needless(struct persisting *s, const struct parted *p, struct txn_select *out)
+{
+	struct knob *knobs = NULL;
+
+	for (size_t i = 0; i < s->journal.n; i++)
+		for (size_t k = 0; k < s->journal.items[i].n; k++) {
+			const struct entry *e = &s->journal.items[i].entries[k];
+
+			if (strcmp(s->journal.items[i].op, "persist") != 0 || !entry_is_active(e) ||
+			    layer_above(&s->journal, e) || is_needed(s, p, &e->knob))
+				continue;
+			knobs = arena_grow(&s->r->arena, knobs, out->n_knobs, sizeof(*knobs));
+			knobs[out->n_knobs++] = e->knob;
+		}
+	out->knobs = knobs;
+}
+
+/* The change of a file that stays, or NULL: its text would be the same. */
+static const char *blocked_by(struct persisting *s)
+{
+	for (size_t i = 0; i < s->view.n_files; i++) {
+		const struct persist_view_file *f = &s->view.files[i];
+		const struct knob k = { KNOB_FILE, f->path, "" };
+		const struct entry *ours = layer_top(&s->journal, &k);
+
+		if (f->state == PERSIST_FILE_UNSEEN)
+			return f->path;
+		if (f->state != PERSIST_FILE_FOREIGN || s->r->value[OPT_FORCE])
+			continue;
+		for (size_t n = 0; n < s->p.n_files; n++) {
+			const struct persist_file *want = &s->p.files[n];
+
+			if (strcmp(want->path, f->path) == 0 &&
+			    !(ours && strcmp(ours->after,
+					     knob_file_value(&s->r->arena, want->mode, want->text,
+							     strlen(want->text))) == 0))
+				return f->path;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Removing makes nothing that somebody took away, and asks for no argument again. A folder comes
+ * before what lies in it, and is made with it: from the last change to the first.
+ */
+static void keep_rewrites(struct persisting *s)
+{
+	struct plan *p = &s->plan;
+	size_t first = p->n;
+
+	for (size_t i = p->n; i-- > 0;) {
+		const struct change c = p->changes[i];
+		bool keeps = false;
+
+		for (size_t k = first; str_ends(c.knob.name, "/") && k < p->n && !keeps; k++)
+			keeps = str_starts(p->changes[k].knob.name, c.knob.name);
+		if (c.knob.kind == KNOB_FILE && c.before &&
+		    (keeps || strcmp(c.before, "absent") != 0 || !layer_top(&s->journal, &c.knob)))
+			p->changes[--first] = c;
+	}
+	p->n -= first;
+	if (p->n)
+		memmove(p->changes, p->changes + first, p->n * sizeof(*p->changes));
+}
+
+/* What applying did, or would do, as lines of the same report. */
+static void add_rewritten(struct persisting *s, struct txn_report *out,
+			  const struct txn_report *done)
+{
+	struct outcome_row *rows = done->rows;
+	size_t n = done->n;
+
+	if (s->r->value[OPT_DRY_RUN]) {
+		n = s->plan.n;
+		rows = arena_array(&s->r->arena, n, sizeof(*rows));
+		for (size_t i = 0; i < n; i++)
+			rows[i] = (struct outcome_row){ .knob = s->plan.changes[i].knob,
+							.from = s->plan.changes[i].before,
+							.to = s->plan.changes[i].after,
+							.outcome = OUTCOME_DONE };
+	}
+	for (size_t i = 0; i < n; i++) {
+		out->rows = arena_grow(&s->r->arena, out->rows, out->n, sizeof(*out->rows));
+		out->rows[out->n++] = rows[i];
+	}
+	out->txn = done->txn ? done->txn : out->txn;
+}
+
+/* What has gone stays away: who keeps it again meanwhile has written a request of their own. */
+static void stay_away(struct persisting *s, const struct txn_report *gone)
+{
+	for (size_t i = 0; i < gone->n; i++) {
+		const struct outcome_row *row = &gone->rows[i];
+
+		if (row->knob.kind == KNOB_FILE && row->from && row->outcome == OUTCOME_RESTORED)
+			persist_stays(s, &row->knob, row->from);
+	}
+}
+
+/*
+ * What nothing needs goes first: the request still names it then, so that a crash in between is
+ * mended by asking again.
+ */
+static int remove_parts(struct persisting *s, const struct txn_select *select)
+{
+	struct txn_report report = { 0 }, again = { 0 };
+	struct txn_who who = run_who(s->r);
+	struct err e = { 0 };
+	int result = select->n_knobs ? txn_undo(s->h, &s->r->arena, select, &who, &report, &e) : 0;
+
+	if (result == 0 && s->plan.n) {
+		who.op = "persist";
+		stay_away(s, &report);
+		if (!select->dry)
+			result = txn_apply(s->h, &s->r->arena, &s->plan, &who, &again, &e);
+		add_rewritten(s, &report, &again);
+	}
+	return removed(s, &report, result, 0, &e);
+}
+
+static int remove_some(struct persisting *s)
+{
+	struct txn_select select = selection(s->r);
+	struct parted p;
+	const char *blocked;
+	int code = part(s, &p);
+
+	if (code)
+		return code;
+	if (p.n_rest == p.n)
+		return complain_text(EXIT_CLEAN, "nothing of \"%s\" is kept for the next boot",
+				     s->r->value[OPT_ONLY]);
+	code = persist_make_of(s, p.rows, p.n_rest);
+	if (code)
+		return code;
+	if (!s->p.n_files)
+		return remove_all(s);
+	persist_compare(s, s->r->value[OPT_FORCE] != NULL);
+	blocked = blocked_by(s);
+	if (blocked)
+		return complain_text(EXIT_NOT_APPLIED,
+				     "%s is not as gputune left it, and would have to be written "
+				     "anew; nothing was written",
+				     blocked);
+	keep_rewrites(s);
+	s->view.rows = s->p.rows;
+	s->view.n = s->p.n;
+	s->gone = p.rows + p.n_rest;
+	s->n_gone = p.n - p.n_rest;
+	find_needless(s, &p, &select);
+	code = agreed(s->r,
+		      arena_printf(&s->r->arena, "Remove %zu of the %zu values that gputune keeps?",
+				   p.n - p.n_rest, p.n));
+	return code ? code : remove_parts(s, &select);
+}
+
+/* The verb's remove, of all or of what --only names. */
+static int persist_remove(struct persisting *s)
+{
+	if (s->r->value[OPT_SKIP] || s->r->value[OPT_PROFILE])
+		return complain_text(EXIT_USAGE, "persist remove takes ids with --only, no --%s",
+				     s->r->value[OPT_SKIP] ? "skip" : "profile");
+	return s->r->value[OPT_ONLY] ? remove_some(s) : remove_all(s);
+}
+
 /* --- status ------------------------------------------------------------------------------------
  */
 
@@ -236,335 +770,10 @@ int verb_persist(struct run *r)
 	return code;
 }
 
-/*
- * What persist remove says of the running machine: a file that is gone sets nothing at the next
- * boot, but what it has set at this one is in effect until somebody takes it back. The journal has
- * these values in transactions of the boot, with the originals; see tune/txn/boot.h.
- */
-
-enum { NAMED = 3 };
-
-static bool is_of(const struct kept *rows, size_t n, const struct knob *k)
-{
-	for (size_t i = 0; i < n; i++)
-		if (knob_equal(&rows[i].knob, k))
-			return true;
-	return !n;
-}
-
-/* Values of the boot files that the machine holds now, into the view. */
-static void find(struct persisting *s, const struct kept *only, size_t n_only)
-{
-	struct persist_view *v = &s->view;
-	struct arena *a = &s->r->arena;
-	struct journal j;
-	struct hold_row *rows;
-	struct kept *found = NULL;
-	struct err ignored = { 0 };
-	size_t n;
-
-	v->n_in_effect = 0;
-	if (journal_load(s->h, a, false, &j, &ignored))
-		return;
-	txn_status(s->h, a, &j, &rows, &n);
-	for (size_t i = 0; i < n; i++) {
-		const struct entry *e = rows[i].e;
-
-		if (strcmp(rows[i].t->op, TXN_BOOT) != 0 || !is_of(only, n_only, &e->knob) ||
-		    (rows[i].hold != HOLD_OURS && rows[i].hold != HOLD_UNKNOWN))
-			continue;
-		found = arena_grow(a, found, v->n_in_effect, sizeof(*found));
-		found[v->n_in_effect++] = (struct kept){ .id = e->id,
-							 .target = e->target,
-							 .knob = e->knob,
-							 .value = e->after,
-							 .before = e->before,
-							 .by = "" };
-	}
-	v->in_effect = found;
-}
-
-static const char *named(struct arena *a, const struct persist_view *v)
-{
-	const char *out = "";
-
-	for (size_t i = 0; i < v->n_in_effect && i < NAMED; i++)
-		out = arena_printf(a, "%s%s%s", out, i ? ", " : "", v->in_effect[i].id);
-	return v->n_in_effect > NAMED ? arena_printf(a, "%s, ...", out) : out;
-}
-
-/* With --yes alone nobody has agreed to more than the files. */
-static bool is_asked_for(struct persisting *s)
-{
-	struct run *r = s->r;
-	const struct persist_view *v = &s->view;
-
-	if (!v->n_in_effect || r->value[OPT_NOW])
-		return v->n_in_effect > 0;
-	if (r->value[OPT_YES] || r->value[OPT_DRY_RUN] || !isatty(STDIN_FILENO))
-		return false;
-	return run_agreed(r, arena_printf(&r->arena,
-					  "%zu value%s that the files have set at boot %s still in "
-					  "effect (%s). Take %s back now?",
-					  v->n_in_effect, v->n_in_effect == 1 ? "" : "s",
-					  v->n_in_effect == 1 ? "is" : "are", named(&r->arena, v),
-					  v->n_in_effect == 1 ? "it" : "them"));
-}
-
-int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e)
-{
-	struct txn_select select = { .all = true,
-				     .op = TXN_BOOT,
-				     .dry = s->r->value[OPT_DRY_RUN] != NULL };
-	struct txn_who who = run_who(s->r);
-	struct knob *knobs;
-	int result;
-
-	find(s, only, n_only);
-	if (!is_asked_for(s))
-		return 0;
-	knobs = arena_array(&s->r->arena, s->view.n_in_effect, sizeof(*knobs));
-	for (size_t i = 0; i < s->view.n_in_effect; i++)
-		knobs[i] = s->view.in_effect[i].knob;
-	select.knobs = knobs;
-	select.n_knobs = s->view.n_in_effect;
-	/* That no file was left to take away is no error of this. */
-	*e = (struct err){ 0 };
-	result = txn_undo(s->h, &s->r->arena, &select, &who, &s->view.now, e);
-	if (!select.dry)
-		find(s, only, n_only);
-	return result;
-}
-
 /* Making the boot entries anew, on demand, by the program whose they are; and looking whether they
  * have what was asked for. */
-
-enum { MENU_MS = 300000, MENU_MAX = 4 << 20, KERNELS_MAX = 32 };
-
-/* Whether a line of the menu boots with the token; the file has one word behind another. */
-static bool menu_has(const char *menu, const char *token)
-{
-	size_t n = strlen(token);
-
-	for (const char *at = strstr(menu, token); at; at = strstr(at + 1, token))
-		if (at > menu && strchr(" \t", at[-1]) && strchr(" \t\n", at[n]))
-			return true;
-	return false;
-}
-
-static int check_tokens(struct persisting *s, const char *program, const char *menu)
-{
-	for (size_t i = 0; i < s->p.n; i++) {
-		const struct kept *row = &s->p.rows[i];
-		const char *token = arena_printf(&s->r->arena, *row->value ? "%s=%s" : "%s",
-						 row->knob.name, row->value);
-
-		if (row->keeper == KEEPER_BOOT_ARGUMENT && !menu_has(menu, token))
-			return complain_text(EXIT_FINDINGS,
-					     "%s succeeded, but the boot menu has no \"%s\"",
-					     program, token);
-	}
-	return 0;
-}
-
-static int check_menu(struct persisting *s)
-{
-	static const char *const menus[] = { "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" };
-	struct arena *a = &s->r->arena;
-	char *menu = NULL;
-
-	for (size_t i = 0; i < 2 && !menu; i++)
-		if (host_read(s->h, menus[i], MENU_MAX, a, &menu, NULL))
-			menu = NULL;
-	if (!menu)
-		return complain_text(EXIT_BLIND,
-				     "update-grub succeeded, but the boot menu could not be read");
-	return check_tokens(s, "update-grub", menu);
-}
-
-static int update_grub(struct persisting *s)
-{
-	char *const argv[] = { "update-grub", NULL };
-	const char *said;
-	int r;
-
-	r = persist_run_program(&s->r->arena, argv, MENU_MS, &said);
-	if (r == -ENOENT)
-		return complain_text(EXIT_FINDINGS,
-				     "there is no update-grub here: run your distribution's "
-				     "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
-	if (r)
-		return complain_text(EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
-	return check_menu(s);
-}
 
 /* --- kernel-install ----------------------------------------------------------------------------
  */
 
-/* Where the kernel of that release lies; NULL: it has no image, or is called strangely. */
-static const char *image_of(struct persisting *s, const char *release)
-{
-	static const char *const places[] = { "/usr/lib/modules/%s/vmlinuz", "/boot/vmlinuz-%s",
-					      "/boot/vmlinux-%s" };
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-~";
-
-	if (!*release || *release == '-' || strspn(release, plain) != strlen(release))
-		return NULL;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *stem = places[i], *at = strstr(stem, "%s"),
-			   *path = arena_printf(&s->r->arena, "%.*s%s%s", (int)(at - stem), stem,
-						release, at + 2);
-
-		if (host_exists(s->h, path))
-			return path;
-	}
-	return NULL;
-}
-
-/* The entries of every kernel that is installed, so that an older one boots with them too. */
-static int add_kernels(struct persisting *s)
-{
-	struct arena *a = &s->r->arena;
-	char **names;
-	size_t n = 0, added = 0;
-
-	if (host_list(s->h, "/usr/lib/modules", a, &names, &n))
-		n = 0;
-	for (size_t i = 0; i < n && added < KERNELS_MAX; i++) {
-		const char *image = image_of(s, names[i]), *said;
-		char *const argv[] = { "kernel-install", "add", names[i], (char *)image, NULL };
-		int r;
-
-		if (!image)
-			continue;
-		r = persist_run_program(a, argv, MENU_MS, &said);
-		if (r == -ENOENT)
-			return complain_text(EXIT_FINDINGS, "there is no kernel-install here");
-		if (r)
-			return complain_text(EXIT_FINDINGS,
-					     "kernel-install add %s failed (%d): %.300s", names[i],
-					     r, said);
-		added++;
-	}
-	return added ? 0
-		     : complain_text(EXIT_FINDINGS,
-				     "no kernel was found below /usr/lib/modules: run "
-				     "kernel-install for yours");
-}
-
-/* The options of the entry for the kernel that runs, with a blank before the first; NULL. */
-static const char *entry_options(struct persisting *s)
-{
-	static const char *const folders[] = { "/boot/loader/entries", "/efi/loader/entries",
-					       "/boot/efi/loader/entries" };
-	struct arena *a = &s->r->arena;
-	char **names, *text;
-
-	for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
-		size_t n = 0;
-
-		if (host_list(s->h, folders[f], a, &names, &n))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			if (strstr(names[i], s->h->id.release) && str_ends(names[i], ".conf") &&
-			    host_read(s->h, arena_printf(a, "%s/%s", folders[f], names[i]),
-				      MENU_MAX, a, &text, NULL) == 0)
-				return text;
-	}
-	return NULL;
-}
-
-static int kernel_install(struct persisting *s)
-{
-	int code = add_kernels(s);
-	const char *text = code ? NULL : entry_options(s);
-
-	if (code)
-		return code;
-	return text ? check_tokens(s, "kernel-install", text)
-		    : complain_text(EXIT_BLIND, "kernel-install succeeded, but no loader entry of "
-						"the running kernel could be read: verify --boot "
-						"tells after the reboot");
-}
-
-int persist_update_boot(struct persisting *s)
-{
-	if (s->h->id.captured)
-		return complain_text(EXIT_USAGE,
-				     "--update-grub is for this machine, not for a captured one");
-	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL ? kernel_install(s)
-								: update_grub(s);
-}
-
 /* Programs of the system that persist runs: by their names and fixed arguments, never with data. */
-
-enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };
-
-int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said)
-{
-	struct command_result res = { 0 };
-	int r = command_run(a, argv, limit_ms, OUTPUT_MAX, &res);
-
-	*said = r ? strerror(-r) : res.errors;
-	return r ? r : res.status;
-}
-
-void persist_reload(struct persisting *s)
-{
-	char *const daemon[] = { "systemctl", "--system", "daemon-reload", NULL };
-	char *const rules[] = { "udevadm", "control", "--reload", NULL };
-	const char *said;
-
-	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
-		return;
-	if (persist_run_program(&s->r->arena, daemon, RELOAD_MS, &said))
-		complain_text(0, "systemctl daemon-reload failed (%.200s): the next boot does it",
-			      said);
-	if (persist_run_program(&s->r->arena, rules, RELOAD_MS, &said))
-		complain_text(0, "udevadm control --reload failed (%.200s): the next boot does it",
-			      said);
-}
-
-/* The unit sees it, and the file and every folder above it belong to root alone. */
-static bool is_safe(const char *path)
-{
-	static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
-	char part[HOST_PATH_MAX];
-	struct stat st;
-
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (str_starts(path, hidden[i]))
-			return false;
-
-	for (size_t n = strlen(path); n; n--) {
-		if (path[n] && path[n] != '/')
-			continue;
-		memcpy(part, path, n);
-		part[n] = '\0';
-		if (stat(part, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
-			return false;
-	}
-	return true;
-}
-
-const char *persist_program(const struct persisting *s)
-{
-	char path[HOST_PATH_MAX];
-	ssize_t n;
-
-	if (s->h->id.captured)
-		return "/usr/bin/gputune";
-	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (n <= 0)
-		return "/usr/bin/gputune";
-	path[n] = '\0';
-	if (!s->writes || is_safe(path))
-		return arena_strdup(&s->r->arena, path);
-	complain_text(
-		EXIT_USAGE,
-		"%s would be run at every boot, but it lies where users keep files, or others than "
-		"root may change it: install gputune first",
-		path);
-	return NULL;
-}

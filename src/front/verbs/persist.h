@@ -3,7 +3,6 @@
 #ifndef VERBS_PERSIST_H
 #define VERBS_PERSIST_H
 
-#include "front/verbs/plan.h"
 #include "tune/persist/persist.h"
 #include "tune/txn/txn.h"
 #include "tune/persist/page_persist.h"
@@ -24,23 +23,9 @@ struct persisting {
 
 /* --- persist.c, persist_remove.c -------------------------------------------------------------- */
 
-/* The files that would keep these rows of the request and no others. 0, or an exit code after
- * complaining. */
-int persist_make_of(struct persisting *s, struct kept *rows, size_t n);
 /* What is kept and the state of its files, into s->view; *differ counts what is not as it was left.
  * 0, or an exit code after complaining. */
 int persist_see(struct persisting *s, size_t *differ);
-/* The verb's remove, of all or of what --only names. */
-int persist_remove(struct persisting *s);
-
-/* --- persist_now.c --------------------------------------------------------------------------- */
-
-/*
- * After files were removed: what they have set at this boot and what is in effect still, into
- * view.in_effect; only these rows, n_only 0: all. Takes it back, into view.now, with --now or where
- * a person at a terminal agrees. 0 where nothing was to be taken back; else what txn_undo says.
- */
-int persist_now(struct persisting *s, const struct kept *only, size_t n_only, struct err *e);
 
 /* --- rows: persist_rows.c -------------------------------------------------------------------- */
 
@@ -73,17 +58,15 @@ size_t persist_note_open(struct persisting *s);
  * force.
  */
 void persist_doubt_rows(struct persisting *s);
-/* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
-const char *persist_diff(struct arena *a, const char *path, const char *before, const char *after);
 
-/* --- what stays: persist_rest.c -------------------------------------------------------------- */
+/* --- what stays ---------------------------------------------------------------------------------
+ */
 
 /* A file beside path that holds the text of value: it was moved or copied there. NULL: none. */
 const char *persist_copy_of(struct persisting *s, const char *path, const char *value);
-/* Names what a removal, of which report is, left behind and why. How many there are. */
-size_t persist_rest(struct persisting *s, const struct txn_report *report);
 
-/* --- programs: persist_tell.c ---------------------------------------------------------------- */
+/* --- programs -----------------------------------------------------------------------------------
+ */
 
 /* Lets systemd and udev know; says what could not be done. Does nothing on a captured machine. */
 void persist_reload(struct persisting *s);

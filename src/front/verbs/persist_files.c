@@ -1,15 +1,394 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that shall be, beside those that are and those that the journal says are ours. */
 #include <libgen.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
 
 #include "front/verbs/persist.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "machine/host/boot_menu.h"
-#include "machine/host/merged.h"
-#include "tune/plan/owner.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "front/session.h"
+#include "machine/write/write.h"
+#include "machine/host/command.h"
+
+/* A unified diff of two short texts. */
+
+enum { LINES_MAX = 2000, CONTEXT = 3 };
+
+struct lines {
+	const char *at[LINES_MAX];
+	size_t len[LINES_MAX];
+	size_t n;
+};
+
+/* Text beyond the bound is left out: our files are far below it. */
+static void split(const char *text, struct lines *out)
+{
+	out->n = 0;
+	while (text && *text && out->n < LINES_MAX) {
+		size_t k = strcspn(text, "\n");
+
+		out->at[out->n] = text;
+		out->len[out->n++] = k;
+		text += k + (text[k] == '\n');
+	}
+}
+
+static bool same(const struct lines *x, size_t i, const struct lines *y, size_t k)
+{
+	return x->len[i] == y->len[k] && memcmp(x->at[i], y->at[k], x->len[i]) == 0;
+}
+
+/* table[i][k]: the longest common part of what follows line i and line k. */
+static unsigned short *common(struct arena *a, const struct lines *x, const struct lines *y)
+{
+	size_t w = y->n + 1;
+	unsigned short *t = arena_array(a, (x->n + 1) * w, sizeof(*t));
+
+	for (size_t i = x->n; i-- > 0;)
+		for (size_t k = y->n; k-- > 0;) {
+			unsigned short down = t[(i + 1) * w + k], right = t[i * w + k + 1];
+
+			t[i * w + k] = same(x, i, y, k)
+					       ? (unsigned short)(t[(i + 1) * w + k + 1] + 1)
+				       : down > right ? down
+						      : right;
+		}
+	return t;
+}
+
+/* One line of the script that makes y of x. */
+struct step {
+	char op; /* ' ', '-', '+' */
+	size_t i, k;
+};
+
+static size_t steps_of(const struct lines *x, const struct lines *y, const unsigned short *t,
+		       struct step *out)
+{
+	size_t i = 0, k = 0, n = 0, w = y->n + 1;
+
+	while (i < x->n || k < y->n) {
+		if (i < x->n && k < y->n && same(x, i, y, k))
+			out[n++] = (struct step){ ' ', i++, k++ };
+		else if (i < x->n && (k == y->n || t[(i + 1) * w + k] >= t[i * w + k + 1]))
+			out[n++] = (struct step){ '-', i++, k };
+		else
+			out[n++] = (struct step){ '+', i, k++ };
+	}
+	return n;
+}
+
+/* Where the hunk that begins at step from ends: changes not further apart than their context. */
+static size_t hunk_end(const struct step *s, size_t n, size_t from)
+{
+	size_t last = from;
+
+	for (size_t i = from; i < n && i <= last + 2 * CONTEXT + 1; i++)
+		if (s[i].op != ' ')
+			last = i;
+	return last + 1 + CONTEXT < n ? last + 1 + CONTEXT : n;
+}
+
+static void print_hunk(struct text *out, const struct lines *x, const struct lines *y,
+		       const struct step *s, size_t from, size_t to)
+{
+	size_t old = 0, new = 0;
+
+	for (size_t i = from; i < to; i++) {
+		old += s[i].op != '+';
+		new += s[i].op != '-';
+	}
+	text_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", s[from].i + (old > 0), old,
+		    s[from].k + (new > 0), new);
+	for (size_t i = from; i < to; i++) {
+		const struct lines *of = s[i].op == '+' ? y : x;
+		size_t at = s[i].op == '+' ? s[i].k : s[i].i;
+
+		text_printf(out, "%c%.*s\n", s[i].op, (int)of->len[at], of->at[at]);
+	}
+}
+
+/* A unified diff of two texts, "" when they are equal; either may be NULL: no file. */
+static const char *persist_diff(struct arena *a, const char *path, const char *before,
+				const char *after)
+{
+	struct lines *x = ARENA_NEW(a, struct lines), *y = ARENA_NEW(a, struct lines);
+	struct step *s;
+	TEXT_AUTO out = { 0 };
+	size_t n, done = 0;
+
+	split(before, x);
+	split(after, y);
+	s = arena_array(a, x->n + y->n, sizeof(*s));
+	n = steps_of(x, y, common(a, x, y), s);
+	for (size_t i = 0; i < n; i++) {
+		size_t from, to;
+
+		if (s[i].op == ' ')
+			continue;
+		if (!out.len)
+			text_printf(&out, "--- %s\n+++ %s\n", before ? path : "/dev/null",
+				    after ? path : "/dev/null");
+		from = i > done + CONTEXT ? i - CONTEXT : done;
+		to = hunk_end(s, n, i);
+		print_hunk(&out, x, y, s, from, to);
+		done = to;
+		i = to - 1;
+	}
+	return arena_strdup(a, out.s ? out.s : "");
+}
+
+enum { COPY_MAX = 1 << 18 };
+
+const char *persist_copy_of(struct persisting *s, const char *path, const char *value)
+{
+	struct arena *a = &s->r->arena;
+	const char *folder = path_folder(a, path), *text;
+	char **names, *other;
+	size_t n = 0, len, other_len;
+	unsigned mode;
+
+	if (!knob_file_parse(a, value, &mode, &text, &len) || !len ||
+	    host_list(s->h, folder, a, &names, &n))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		const char *at = arena_printf(a, "%s/%s", folder, names[i]);
+
+		if (strcmp(at, path) != 0 && !str_ends(at, HOST_NEW) && !str_ends(at, HOST_OLD) &&
+		    host_read(s->h, at, COPY_MAX, a, &other, &other_len) == 0 && other_len == len &&
+		    memcmp(other, text, len) == 0)
+			return at;
+	}
+	return NULL;
+}
+
+enum { MENU_MS = 300000, MENU_MAX = 4 << 20, KERNELS_MAX = 32 };
+
+/* Whether a line of the menu boots with the token; the file has one word behind another. */
+static bool menu_has(const char *menu, const char *token)
+{
+	size_t n = strlen(token);
+
+	for (const char *at = strstr(menu, token); at; at = strstr(at + 1, token))
+		if (at > menu && strchr(" \t", at[-1]) && strchr(" \t\n", at[n]))
+			return true;
+	return false;
+}
+
+static int check_tokens(struct persisting *s, const char *program, const char *menu)
+{
+	for (size_t i = 0; i < s->p.n; i++) {
+		const struct kept *row = &s->p.rows[i];
+		const char *token = arena_printf(&s->r->arena, *row->value ? "%s=%s" : "%s",
+						 row->knob.name, row->value);
+
+		if (row->keeper == KEEPER_BOOT_ARGUMENT && !menu_has(menu, token))
+			return complain_text(EXIT_FINDINGS,
+					     "%s succeeded, but the boot menu has no \"%s\"",
+					     program, token);
+	}
+	return 0;
+}
+
+static int check_menu(struct persisting *s)
+{
+	static const char *const menus[] = { "/boot/grub/grub.cfg", "/boot/grub2/grub.cfg" };
+	struct arena *a = &s->r->arena;
+	char *menu = NULL;
+
+	for (size_t i = 0; i < 2 && !menu; i++)
+		if (host_read(s->h, menus[i], MENU_MAX, a, &menu, NULL))
+			menu = NULL;
+	if (!menu)
+		return complain_text(EXIT_BLIND,
+				     "update-grub succeeded, but the boot menu could not be read");
+	return check_tokens(s, "update-grub", menu);
+}
+
+static int update_grub(struct persisting *s)
+{
+	char *const argv[] = { "update-grub", NULL };
+	const char *said;
+	int r;
+
+	r = persist_run_program(&s->r->arena, argv, MENU_MS, &said);
+	if (r == -ENOENT)
+		return complain_text(EXIT_FINDINGS,
+				     "there is no update-grub here: run your distribution's "
+				     "(grub2-mkconfig -o /boot/grub2/grub.cfg)");
+	if (r)
+		return complain_text(EXIT_FINDINGS, "update-grub failed (%d): %.300s", r, said);
+	return check_menu(s);
+}
+
+/* Where the kernel of that release lies; NULL: it has no image, or is called strangely. */
+static const char *image_of(struct persisting *s, const char *release)
+{
+	static const char *const places[] = { "/usr/lib/modules/%s/vmlinuz", "/boot/vmlinuz-%s",
+					      "/boot/vmlinux-%s" };
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-~";
+
+	if (!*release || *release == '-' || strspn(release, plain) != strlen(release))
+		return NULL;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *stem = places[i], *at = strstr(stem, "%s"),
+			   *path = arena_printf(&s->r->arena, "%.*s%s%s", (int)(at - stem), stem,
+						release, at + 2);
+
+		if (host_exists(s->h, path))
+			return path;
+	}
+	return NULL;
+}
+
+/* The entries of every kernel that is installed, so that an older one boots with them too. */
+static int add_kernels(struct persisting *s)
+{
+	struct arena *a = &s->r->arena;
+	char **names;
+	size_t n = 0, added = 0;
+
+	if (host_list(s->h, "/usr/lib/modules", a, &names, &n))
+		n = 0;
+	for (size_t i = 0; i < n && added < KERNELS_MAX; i++) {
+		const char *image = image_of(s, names[i]), *said;
+		char *const argv[] = { "kernel-install", "add", names[i], (char *)image, NULL };
+		int r;
+
+		if (!image)
+			continue;
+		r = persist_run_program(a, argv, MENU_MS, &said);
+		if (r == -ENOENT)
+			return complain_text(EXIT_FINDINGS, "there is no kernel-install here");
+		if (r)
+			return complain_text(EXIT_FINDINGS,
+					     "kernel-install add %s failed (%d): %.300s", names[i],
+					     r, said);
+		added++;
+	}
+	return added ? 0
+		     : complain_text(EXIT_FINDINGS, "no kernel was found below /usr/lib/modules: "
+						    "run kernel-install for yours");
+}
+
+/* The options of the entry for the kernel that runs, with a blank before the first; NULL. */
+static const char *entry_options(struct persisting *s)
+{
+	static const char *const folders[] = { "/boot/loader/entries", "/efi/loader/entries",
+					       "/boot/efi/loader/entries" };
+	struct arena *a = &s->r->arena;
+	char **names, *text;
+
+	for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
+		size_t n = 0;
+
+		if (host_list(s->h, folders[f], a, &names, &n))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (strstr(names[i], s->h->id.release) && str_ends(names[i], ".conf") &&
+			    host_read(s->h, arena_printf(a, "%s/%s", folders[f], names[i]),
+				      MENU_MAX, a, &text, NULL) == 0)
+				return text;
+	}
+	return NULL;
+}
+
+static int kernel_install(struct persisting *s)
+{
+	int code = add_kernels(s);
+	const char *text = code ? NULL : entry_options(s);
+
+	if (code)
+		return code;
+	return text ? check_tokens(s, "kernel-install", text)
+		    : complain_text(EXIT_BLIND,
+				    "kernel-install succeeded, but no loader entry of the running "
+				    "kernel could be read: verify --boot tells after the reboot");
+}
+
+int persist_update_boot(struct persisting *s)
+{
+	if (s->h->id.captured)
+		return complain_text(EXIT_USAGE,
+				     "--update-grub is for this machine, not for a captured one");
+	return host_boot_menu(s->h) == BOOT_MENU_KERNEL_INSTALL ? kernel_install(s)
+								: update_grub(s);
+}
+
+enum { RELOAD_MS = 60000, OUTPUT_MAX = 1 << 20 };
+
+int persist_run_program(struct arena *a, char *const *argv, int limit_ms, const char **said)
+{
+	struct command_result res = { 0 };
+	int r = command_run(a, argv, limit_ms, OUTPUT_MAX, &res);
+
+	*said = r ? strerror(-r) : res.errors;
+	return r ? r : res.status;
+}
+
+void persist_reload(struct persisting *s)
+{
+	char *const daemon[] = { "systemctl", "--system", "daemon-reload", NULL };
+	char *const rules[] = { "udevadm", "control", "--reload", NULL };
+	const char *said;
+
+	if (s->h->id.captured || !host_exists(s->h, "/run/systemd/system"))
+		return;
+	if (persist_run_program(&s->r->arena, daemon, RELOAD_MS, &said))
+		complain_text(0, "systemctl daemon-reload failed (%.200s): the next boot does it",
+			      said);
+	if (persist_run_program(&s->r->arena, rules, RELOAD_MS, &said))
+		complain_text(0, "udevadm control --reload failed (%.200s): the next boot does it",
+			      said);
+}
+
+/* The unit sees it, and the file and every folder above it belong to root alone. */
+static bool is_safe(const char *path)
+{
+	static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
+	char part[HOST_PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (str_starts(path, hidden[i]))
+			return false;
+
+	for (size_t n = strlen(path); n; n--) {
+		if (path[n] && path[n] != '/')
+			continue;
+		memcpy(part, path, n);
+		part[n] = '\0';
+		if (stat(part, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
+			return false;
+	}
+	return true;
+}
+
+const char *persist_program(const struct persisting *s)
+{
+	char path[HOST_PATH_MAX];
+	ssize_t n;
+
+	if (s->h->id.captured)
+		return "/usr/bin/gputune";
+	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	if (n <= 0)
+		return "/usr/bin/gputune";
+	path[n] = '\0';
+	if (!s->writes || is_safe(path))
+		return arena_strdup(&s->r->arena, path);
+	complain_text(EXIT_USAGE,
+		      "%s would be run at every boot, but it lies where users keep files, or "
+		      "others than root may change it: install gputune first",
+		      path);
+	return NULL;
+}
 
 /* What the journal calls them: they belong to many settings. */
 static const struct setting for_files = { .id = "persist.files",
@@ -287,9 +666,8 @@ size_t persist_note_open(struct persisting *s)
 		found++;
 		persist_note(&s->r->arena, &s->p,
 			     arena_printf(&s->r->arena,
-					  "%s was interrupted (transaction %lu). It left: "
-					  "%s. \"gputune persist remove\" takes all of it "
-					  "away.",
+					  "%s was interrupted (transaction %lu). It left: %s. "
+					  "\"gputune persist remove\" takes all of it away.",
 					  back ? "A removal" : "An installation", t->txn,
 					  there.len ? there.s : "nothing"));
 	}
@@ -299,471 +677,8 @@ size_t persist_note_open(struct persisting *s)
 /* What shall be kept: the installed request, the journal's changes, a profile's plan; and the files
  * of others that it depends on. */
 
-enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
-
-int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n)
-{
-	struct err e = { 0 };
-	char *text;
-	size_t len;
-	int code = host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len);
-
-	*rows = NULL;
-	*n = 0;
-	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
-		return 0;
-	if (code)
-		return complain_text(EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
-	if (persist_request_read(&r->arena, text, len, rows, n, &e)) {
-		err_hint(&e, "somebody edited it; \"gputune persist remove\" takes the rest back");
-		return complain(EXIT_USAGE, &e);
-	}
-	return 0;
-}
-
-/* Of two of a pair setting one zeroes the other, so that only the later one can be meant. */
-static bool excludes(const struct knob *x, const struct knob *y)
-{
-	const char *partner = x->kind == KNOB_SYSCTL ? sysctl_partner(x->name) : NULL;
-
-	return partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0;
-}
-
-static bool is_same(const struct kept *x, const struct kept *y)
-{
-	return x->knob.kind == KNOB_NONE || y->knob.kind == KNOB_NONE
-		       ? strcmp(x->id, y->id) == 0
-		       : knob_equal(&x->knob, &y->knob);
-}
-
-/* A later wish takes the place of an earlier one for the same knob. */
-static void place(struct persisting *s, const struct kept *row)
-{
-	struct kept *rows = (struct kept *)s->wish.rows;
-	bool placed = false;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->wish.n; i++) {
-		if (is_same(&rows[i], row)) {
-			const char *before = rows[i].before;
-
-			rows[n] = *row;
-			rows[n].before = row->before ? row->before : before;
-			n++;
-			placed = true;
-		} else if (!excludes(&rows[i].knob, &row->knob)) {
-			rows[n++] = rows[i];
-		}
-	}
-	if (!placed) {
-		rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
-		rows[n++] = *row;
-	}
-	s->wish.rows = rows;
-	s->wish.n = n;
-}
-
-static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
-		 const char *value, const char *why)
-{
-	struct persist_view *v = &s->view;
-
-	v->skipped = arena_grow(&s->r->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
-	v->skipped[v->n_skipped++] = (struct kept){
-		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
-	};
-}
-
-/* What the knob held before anything of ours: the oldest layer knows; of a value that was never
- * applied it is what is there now. */
-static const char *original_of(struct persisting *s, const struct kept *row, bool fresh)
-{
-	const struct entry *bottom = layer_bottom(&s->journal, &row->knob);
-	struct err ignored = { 0 };
-	const char *now = NULL;
-
-	if (row->knob.kind == KNOB_NONE || !knob_is_runtime(row->knob.kind))
-		return NULL;
-	if (bottom)
-		now = bottom->before;
-	else if (!fresh || knob_get(s->h, &s->r->arena, &row->knob, &now, &ignored))
-		now = row->before;
-	else if (!knob_sound(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
-		return NULL;
-	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
-}
-
-static void add(struct persisting *s, struct kept *row, bool fresh)
-{
-	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
-
-	/* It may be from a journal of a version with other bounds. */
-	if (why || (row->knob.kind != KNOB_NONE &&
-		    !knob_allows(&s->r->arena, &row->knob, row->value, &why)))
-		skip(s, row->id, row->target, &row->knob, row->value, why);
-	else {
-		row->before = original_of(s, row, fresh);
-		place(s, row);
-	}
-}
-
-static void add_installed(struct persisting *s, const struct kept *rows, size_t n)
-{
-	struct persist_targets cache = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		struct kept row = rows[i];
-		const char *why = "", *target;
-		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
-
-		if (!k) {
-			skip(s, row.id, "", &row.knob, row.value, why);
-			continue;
-		}
-		row.knob = *k;
-		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
-		row.target = target ? target : "";
-		add(s, &row, false);
-	}
-}
-
-static void add_journal(struct persisting *s, const struct profile *only)
-{
-	struct hold_row *rows;
-	size_t n;
-
-	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
-	for (size_t i = 0; i < n; i++) {
-		const struct entry *e = rows[i].e;
-		struct kept row = {
-			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
-		};
-
-		if (!profile_selects(only, e->id))
-			continue;
-		if (e->unread)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "what the journal says of it cannot be read");
-		else if (rows[i].t->state == TRANSACTION_OPEN)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "a transaction that was interrupted set it: it is rolled back, not "
-			     "kept");
-		else if (e->state == ENTRY_STUCK)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "it was to be taken back, and is stuck");
-		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "somebody changed it since: what is there now is theirs");
-		else if (!setting_find(e->id))
-			skip(s, e->id, e->target, &e->knob, e->after,
-			     "this version does not know the setting");
-		else
-			add(s, &row, true);
-	}
-}
-
-/* A change of the plan as a row. What a unit's link or a pool keeps by itself has to be there
- * first. */
-static void rows_add_change(struct persisting *s, const struct change *c)
-{
-	struct kept row = {
-		.id = c->s->id, .target = c->target, .knob = c->knob, .value = c->after
-	};
-
-	if (c->gate)
-		skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
-	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP)
-		skip(s, c->s->id, c->target, &c->knob, c->after,
-		     "apply sets it, and it outlives a boot by itself");
-	else
-		add(s, &row, true);
-}
-
-static int add_profile(struct persisting *s)
-{
-	struct planned p = { 0 };
-	int code = run_plan(s->r, s->h, &p);
-
-	if (code)
-		return code;
-	s->m = p.m;
-	add_journal(s, &p.profile);
-	for (size_t i = 0; i < p.plan.n; i++)
-		rows_add_change(s, &p.plan.changes[i]);
-	for (size_t i = 0; i < p.findings.n; i++) {
-		const struct finding *f = &p.findings.items[i];
-		struct kept row = { .id = f->s->id,
-				    .target = "",
-				    .knob = { KNOB_NONE, "", "" },
-				    .value = "unlimited" };
-
-		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
-			add(s, &row, true);
-	}
-	return 0;
-}
-
 /* --- files of others ---------------------------------------------------------------------------
  */
 
-static void add_source(struct persisting *s, const char *path)
-{
-	struct persist_source *list = (struct persist_source *)s->wish.sources;
-	struct arena *a = &s->r->arena;
-	char *text;
-	size_t len;
-
-	if (s->wish.n_sources >= SOURCES_MAX || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
-	    strlen(text) != len)
-		return;
-	list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
-	list[s->wish.n_sources++] = (struct persist_source){ path, text };
-	s->wish.sources = list;
-}
-
-static void add_sources(struct persisting *s, const char *folder, const char *suffix)
-{
-	struct arena *a = &s->r->arena;
-	char **names;
-	size_t n = 0;
-
-	if (host_list(s->h, folder, a, &names, &n))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
-
-		if (str_ends(path, suffix))
-			add_source(s, path);
-	}
-}
-
-static void add_merged(struct persisting *s, const char *const *folders, const char *suffix)
-{
-	size_t n;
-	char **paths = host_merged(s->h, &s->r->arena, folders, MERGED_N, suffix, NULL, &n);
-
-	for (size_t i = 0; i < n; i++)
-		add_source(s, paths[i]);
-}
-
-void persist_read_sources(struct persisting *s)
-{
-	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
-	static const char *const systems[MERGED_N] = MERGED_FOLDERS("system.conf.d");
-
-	add_sources(s, "/etc/netplan", ".yaml");
-	add_merged(s, networks, ".network");
-	add_sources(s, "/etc/default/grub.d", ".cfg");
-	add_sources(s, "/etc/security", "/limits.conf");
-	add_sources(s, "/etc/security/limits.d", ".conf");
-	add_merged(s, systems, ".conf");
-}
-
-static int begin(struct persisting *s, struct kept *rows, size_t n)
-{
-	struct err e = { 0 };
-	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
-
-	if (code) {
-		if (code == -EACCES || code == -EPERM)
-			err_hint(&e, "the journal is root's: run it with sudo");
-		return complain(s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
-	}
-	txn_carry_over(s->h, &s->r->arena, &s->journal);
-	s->m = run_change_machine(s->r, s->h);
-	add_installed(s, rows, n);
-	return 0;
-}
-
-int persist_collect_of(struct persisting *s, struct kept *rows, size_t n)
-{
-	int code = begin(s, rows, n);
-
-	persist_read_sources(s);
-	return code;
-}
-
-int persist_collect(struct persisting *s)
-{
-	struct profile all = { .name = "" };
-	struct run *r = s->r;
-	struct kept *rows;
-	size_t n;
-	int code = persist_installed(r, s->h, &rows, &n);
-
-	code = code ? code : begin(s, rows, n);
-	if (code)
-		return code;
-	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {
-		code = add_profile(s);
-		if (code)
-			return code;
-	} else {
-		if (!run_narrow(r, &all))
-			return EXIT_USAGE;
-		add_journal(s, &all);
-	}
-	persist_read_sources(s);
-	return 0;
-}
-
 /* --- status ------------------------------------------------------------------------------------
  */
-
-static const char *keeper_of(struct host *h, const struct entry *e, const struct kept *rows,
-			     size_t n)
-{
-	if (e->knob.kind == KNOB_BOOTARG)
-		return host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL ? PERSIST_KERNEL
-								     : PERSIST_GRUB;
-	if (e->knob.kind == KNOB_UNIT)
-		return "its own link";
-	if (e->knob.kind == KNOB_ZPROP)
-		return "the pool";
-	for (size_t i = 0; i < n; i++)
-		if (knob_equal(&rows[i].knob, &e->knob) &&
-		    knob_same(&e->knob, rows[i].value, e->after) &&
-		    host_exists(h, rows[i].keeper == KEEPER_UNIT ? PERSIST_UNIT : rows[i].by))
-			return rows[i].by;
-	return NULL;
-}
-
-void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n)
-{
-	struct err ignored = { 0 };
-	struct kept *kept = NULL;
-	size_t n_kept = 0, len;
-	char *text;
-
-	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len) == 0 &&
-	    persist_request_read(&r->arena, text, len, &kept, &n_kept, &ignored))
-		n_kept = 0;
-	for (size_t i = 0; i < n; i++)
-		rows[i].kept = keeper_of(h, rows[i].e, kept, n_kept);
-}
-
-/* A unified diff of two short texts. */
-
-enum { LINES_MAX = 2000, CONTEXT = 3 };
-
-struct lines {
-	const char *at[LINES_MAX];
-	size_t len[LINES_MAX];
-	size_t n;
-};
-
-/* Text beyond the bound is left out: our files are far below it. */
-static void split(const char *text, struct lines *out)
-{
-	out->n = 0;
-	while (text && *text && out->n < LINES_MAX) {
-		size_t k = strcspn(text, "\n");
-
-		out->at[out->n] = text;
-		out->len[out->n++] = k;
-		text += k + (text[k] == '\n');
-	}
-}
-
-static bool same(const struct lines *x, size_t i, const struct lines *y, size_t k)
-{
-	return x->len[i] == y->len[k] && memcmp(x->at[i], y->at[k], x->len[i]) == 0;
-}
-
-/* table[i][k]: the longest common part of what follows line i and line k. */
-static unsigned short *common(struct arena *a, const struct lines *x, const struct lines *y)
-{
-	size_t w = y->n + 1;
-	unsigned short *t = arena_array(a, (x->n + 1) * w, sizeof(*t));
-
-	for (size_t i = x->n; i-- > 0;)
-		for (size_t k = y->n; k-- > 0;) {
-			unsigned short down = t[(i + 1) * w + k], right = t[i * w + k + 1];
-
-			t[i * w + k] = same(x, i, y, k)
-					       ? (unsigned short)(t[(i + 1) * w + k + 1] + 1)
-				       : down > right ? down
-						      : right;
-		}
-	return t;
-}
-
-/* One line of the script that makes y of x. */
-struct step {
-	char op; /* ' ', '-', '+' */
-	size_t i, k;
-};
-
-static size_t steps_of(const struct lines *x, const struct lines *y, const unsigned short *t,
-		       struct step *out)
-{
-	size_t i = 0, k = 0, n = 0, w = y->n + 1;
-
-	while (i < x->n || k < y->n) {
-		if (i < x->n && k < y->n && same(x, i, y, k))
-			out[n++] = (struct step){ ' ', i++, k++ };
-		else if (i < x->n && (k == y->n || t[(i + 1) * w + k] >= t[i * w + k + 1]))
-			out[n++] = (struct step){ '-', i++, k };
-		else
-			out[n++] = (struct step){ '+', i, k++ };
-	}
-	return n;
-}
-
-/* Where the hunk that begins at step from ends: changes not further apart than their context. */
-static size_t hunk_end(const struct step *s, size_t n, size_t from)
-{
-	size_t last = from;
-
-	for (size_t i = from; i < n && i <= last + 2 * CONTEXT + 1; i++)
-		if (s[i].op != ' ')
-			last = i;
-	return last + 1 + CONTEXT < n ? last + 1 + CONTEXT : n;
-}
-
-static void print_hunk(struct text *out, const struct lines *x, const struct lines *y,
-		       const struct step *s, size_t from, size_t to)
-{
-	size_t old = 0, new = 0;
-
-	for (size_t i = from; i < to; i++) {
-		old += s[i].op != '+';
-		new += s[i].op != '-';
-	}
-	text_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", s[from].i + (old > 0), old,
-		    s[from].k + (new > 0), new);
-	for (size_t i = from; i < to; i++) {
-		const struct lines *of = s[i].op == '+' ? y : x;
-		size_t at = s[i].op == '+' ? s[i].k : s[i].i;
-
-		text_printf(out, "%c%.*s\n", s[i].op, (int)of->len[at], of->at[at]);
-	}
-}
-
-const char *persist_diff(struct arena *a, const char *path, const char *before, const char *after)
-{
-	struct lines *x = ARENA_NEW(a, struct lines), *y = ARENA_NEW(a, struct lines);
-	struct step *s;
-	TEXT_AUTO out = { 0 };
-	size_t n, done = 0;
-
-	split(before, x);
-	split(after, y);
-	s = arena_array(a, x->n + y->n, sizeof(*s));
-	n = steps_of(x, y, common(a, x, y), s);
-	for (size_t i = 0; i < n; i++) {
-		size_t from, to;
-
-		if (s[i].op == ' ')
-			continue;
-		if (!out.len)
-			text_printf(&out, "--- %s\n+++ %s\n", before ? path : "/dev/null",
-				    after ? path : "/dev/null");
-		from = i > done + CONTEXT ? i - CONTEXT : done;
-		to = hunk_end(s, n, i);
-		print_hunk(&out, x, y, s, from, to);
-		done = to;
-		i = to - 1;
-	}
-	return arena_strdup(a, out.s ? out.s : "");
-}

@@ -1,87 +1,173 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gputune predict: what a model will do on a machine. */
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "front/verbs/predict.h"
-#include "front/verbs/calibrate.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict_train.h"
+#include "front/model_ask.h"
+#include "front/session.h"
 #include "models/inference/predict.h"
 #include "models/inference/page_predict.h"
 #include "base/text.h"
-#include "models/inference/gguf.h"
 #include "models/inference/rows.h"
+#include "models/training/page_train.h"
+#include "models/training/rows.h"
 
-#define MOST_CONSTANTS (1u << 20)
+/* gputune predict inference --rows: a table of measurements against what is predicted. */
 
-int predict_constants(struct run *r, struct fits *fits)
+#define MOST_TABLE (256u << 20)
+
+/* --rows. */
+static int predict_table(struct run *r, const struct fits *fits)
 {
-	const char *path = r->value[OPT_CALIBRATION];
 	struct err e = { 0 };
+	struct rows rows;
 	size_t len;
-	char *text;
+	char *text = predict_file(r, r->value[OPT_ROWS], MOST_TABLE, &len, NULL);
 
-	fits_default(fits);
-	calibration_use(r, fits);
-	if (!path)
-		return 0;
-	text = predict_file(r, path, MOST_CONSTANTS, &len, NULL);
 	if (!text)
 		return EXIT_USAGE;
-	if (fits_read(fits, text, &e) < 0)
-		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
-	fits->origin = path;
+	if (rows_predict(&r->arena, run_knowledge(r), text, fits, &rows, &e) < 0)
+		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
+	if (run_wants_json(r))
+		return run_print_json(
+			r, predict_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN), EXIT_CLEAN);
+	return run_print_doc(r, page_predict_rows(&r->arena, &rows), "gputune predict", EXIT_CLEAN);
+}
+
+/* gputune predict training: what a step of training will take, and what would make it faster. */
+
+#define MOST_TRAIN_TABLE (64u << 20)
+
+static int table(struct run *r, const struct train_fit *fit)
+{
+	struct err e = { 0 };
+	struct train_rows rows;
+	size_t len;
+	char *text = predict_file(r, r->value[OPT_ROWS], MOST_TRAIN_TABLE, &len, NULL);
+
+	if (!text)
+		return EXIT_USAGE;
+	if (train_rows_predict(&r->arena, run_knowledge(r), text, fit, &rows, &e) < 0)
+		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
+	if (run_wants_json(r))
+		return run_print_json(r, train_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN),
+				      EXIT_CLEAN);
+	return run_print_doc(r, page_train_rows(&r->arena, &rows), "gputune predict training",
+			     EXIT_CLEAN);
+}
+
+/* "1,2,4,8": ascending order is the user's. */
+static int scale_list(struct run *r, struct train_page *p)
+{
+	const char *s = r->value[OPT_SCALE];
+	int gpus[TRAIN_PAGE_POINTS];
+
+	while (s && *s) {
+		char *end;
+		long v = strtol(s, &end, 10);
+
+		if (end == s || v < 1 || v > 100000 || (*end && *end != ',') || (*end && !end[1]) ||
+		    p->n_points >= TRAIN_PAGE_POINTS)
+			return complain_text(EXIT_USAGE,
+					     "--scale takes up to %d counts of GPUs from 1 to "
+					     "100000 like 1,2,4,8, not \"%s\"",
+					     TRAIN_PAGE_POINTS, r->value[OPT_SCALE]);
+		gpus[p->n_points++] = (int)v;
+		s = *end ? end + 1 : end;
+	}
+	if (r->value[OPT_SCALE] && !p->n_points)
+		return complain_text(EXIT_USAGE, "--scale takes counts of GPUs like 1,2,4,8");
+	p->strong = r->value[OPT_STRONG] != NULL;
+	train_scale(&r->arena, &p->answer.q, gpus, p->n_points, p->strong, p->points);
 	return 0;
 }
 
-int predict_place(struct run *r, struct words *w, struct place *p, predict_more *more, void *ctx)
+static void largest(struct run *r, struct train_page *p)
 {
-	struct err e = { 0 };
-	struct host *h;
-	struct machine *m;
-	int found;
+	p->asked_largest = true;
+	p->largest_held = train_largest_micro_batch(&r->arena, &p->answer.q, true);
+	p->largest = train_largest_micro_batch(&r->arena, &p->answer.q, false);
+}
 
-	if (w->on && r->value[OPT_HOST])
-		return complain_text(EXIT_USAGE, "--on and --host both say on which machine: one "
-						 "of them");
-	if (w->on)
-		return 0;
-	h = run_host(r);
-	if (!h)
-		return EXIT_USAGE;
-	m = run_machine(r, h, false);
-	found = m ? place_of(&r->arena, run_knowledge(r), m, p, &e) : -1;
-	if (found == 0) {
-		w->place = p;
-		if (more)
-			more(r, h, m, ctx);
+static int tell_training(struct run *r, struct train_page *p)
+{
+	int code = p->answer.memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
+
+	if (r->value[OPT_QUIET])
+		return code;
+	if (run_wants_json(r))
+		return run_print_json(r, train_json(p, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_train(&r->arena, p), "gputune predict training", code);
+}
+
+/* Options of the other kind of prediction would change nothing: they are refused. */
+static int predict_foreign_option(struct run *r, bool training)
+{
+	static const enum option_id serving[] = { OPT_WEIGHTS, OPT_ENGINE,    OPT_CACHE, OPT_PROMPT,
+						  OPT_ANSWER,  OPT_BATCH,     OPT_DEPTH, OPT_CACHED,
+						  OPT_ROUNDS,  OPT_CHUNK,     OPT_DRAFT, OPT_ACCEPT,
+						  OPT_EAGER,   OPT_DRAFT_COST };
+	size_t n = sizeof(serving) / sizeof(serving[0]);
+
+	for (size_t i = 0; training && i < n; i++)
+		if (r->value[serving[i]])
+			return complain_text(EXIT_USAGE, "--%s is an option of predict inference",
+					     option_rows[serving[i]].name);
+	for (int id = OPT_PARALLEL; !training && id <= OPT_STRONG; id++)
+		if (r->value[id])
+			return complain_text(EXIT_USAGE, "--%s is an option of predict training",
+					     option_rows[id].name);
+	return 0;
+}
+
+/* predict training. */
+static int predict_training(struct run *r)
+{
+	struct train_page *p = ARENA_NEW(&r->arena, struct train_page);
+	struct train_question *q = ARENA_NEW(&r->arena, struct train_question);
+	struct train_fit *fit = ARENA_NEW(&r->arena, struct train_fit);
+	struct place place;
+	double claim = 0;
+	int code = predict_foreign_option(r, true);
+
+	if (code || (code = train_ask_constants(r, fit)) != 0)
+		return code;
+	if (r->value[OPT_ROWS])
+		return table(r, fit);
+	if ((code = predict_number(r, OPT_CLAIM, 1e-3, 1e12, &claim)) != 0 ||
+	    (code = train_ask(r, &place, q)) != 0)
+		return code;
+	q->fit = fit;
+	p->origin = fit->origin;
+	p->explain = r->value[OPT_EXPLAIN] != NULL;
+	train_predict(&r->arena, q, &p->answer);
+	if ((code = scale_list(r, p)) != 0)
+		return code;
+	if (r->value[OPT_LARGEST])
+		largest(r, p);
+	if (r->value[OPT_WHAT_IF]) {
+		p->what_if = ARENA_NEW(&r->arena, struct train_what_if);
+		train_what_if(&r->arena, q, p->what_if);
 	}
-	host_close(h);
-	return !m ? EXIT_BLIND : found < 0 ? complain(EXIT_BLIND, &e) : 0;
+	if (claim > 0) {
+		p->judgement = ARENA_NEW(&r->arena, struct train_judgement);
+		train_judge(&r->arena, q, claim, p->judgement);
+	}
+	return tell_training(r, p);
 }
 
 static int tell(struct run *r, const struct prediction *p, const struct claim *c)
 {
-	int code = p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS, failed;
+	int code = p->memory.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, predict_json(p, c, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_predict(&r->arena, p, c, r->value[OPT_EXPLAIN] != NULL),
-			       "gputune predict");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, predict_json(p, c, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_predict(&r->arena, p, c, r->value[OPT_EXPLAIN] != NULL),
+			     "gputune predict", code);
 }
 
 int verb_predict(struct run *r)
@@ -129,371 +215,7 @@ int verb_predict(struct run *r)
 
 /* The options of predict, and a model's files: what was asked, as the predictor takes it. */
 
-/* A safetensors header holds every tensor's name. */
-#define MOST_CONFIG (4u << 20)
-#define MOST_HEADER (100u << 20)
-#define MOST_FILES 1000
-
-static ssize_t read_whole(int fd, char *to, size_t most)
-{
-	size_t got = 0;
-
-	while (got < most) {
-		ssize_t n = read(fd, to + got, most - got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
-}
-
-char *predict_file(struct run *r, const char *path, size_t most, size_t *len, bool *cut)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char *room;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
-			      fd < 0 ? strerror(errno) : "it is no file");
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	if (cut)
-		*cut = (size_t)st.st_size > most;
-	if ((size_t)st.st_size > most && !cut) {
-		close(fd);
-		complain_text(EXIT_USAGE, "%s is larger than %zu MiB", path, most >> 20);
-		return NULL;
-	}
-	most = (size_t)st.st_size < most ? (size_t)st.st_size : most;
-	room = arena_alloc(&r->arena, most + 1);
-	n = read_whole(fd, room, most);
-	close(fd);
-	if (n < 0) {
-		complain_text(EXIT_USAGE, "%s cannot be read: %s", path, strerror((int)-n));
-		return NULL;
-	}
-	*len = (size_t)n;
-	return room;
-}
-
-/* One safetensors file: eight bytes of length, then the header. */
-static int add_header(const char *path, double *bytes)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	uint64_t len = 0;
-	struct err e = { 0 };
-	char *text;
-	int code = 0;
-
-	if (fd < 0 || read_whole(fd, (char *)&len, 8) != 8 || len < 2 || len > MOST_HEADER) {
-		if (fd >= 0)
-			close(fd);
-		return complain_text(EXIT_USAGE, "%s has no safetensors header", path);
-	}
-	text = malloc((size_t)len);
-	if (!text || read_whole(fd, text, (size_t)len) != (ssize_t)len)
-		code = complain_text(EXIT_USAGE, "%s ends before its header does", path);
-	else if (safetensors_read(text, (size_t)len, bytes, &e) < 0)
-		code = complain_text(EXIT_USAGE, "%s: %s", path, e.text);
-	free(text);
-	close(fd);
-	return code;
-}
-
-/* Exact bytes of the checkpoint beside a configuration: its index, or every file's header. */
-static int folder_bytes(struct run *r, const char *folder, double *bytes)
-{
-	const char *index = arena_printf(&r->arena, "%s/model.safetensors.index.json", folder);
-	const char *single = arena_printf(&r->arena, "%s/model.safetensors", folder);
-	struct dirent *entry;
-	struct err e = { 0 };
-	size_t len;
-	DIR *d;
-	int code = 0, files = 0;
-
-	if (access(index, R_OK) == 0) {
-		char *text = predict_file(r, index, MOST_HEADER, &len, NULL);
-
-		if (!text)
-			return EXIT_USAGE;
-		return safetensors_read(text, len, bytes, &e) < 0
-			       ? complain_text(EXIT_USAGE, "%s: %s", index, e.text)
-			       : 0;
-	}
-	/* One file may lie there a second time, under another program's name. */
-	if (access(single, R_OK) == 0)
-		return add_header(single, bytes);
-	d = opendir(folder);
-	while (d && !code && (entry = readdir(d)) && files < MOST_FILES)
-		if (str_ends(entry->d_name, ".safetensors")) {
-			files++;
-			code = add_header(arena_printf(&r->arena, "%s/%s", folder, entry->d_name),
-					  bytes);
-		}
-	if (d)
-		closedir(d);
-	return code;
-}
-
-/* Quantizers that write a file of their own beside config.json. */
-static int beside(struct run *r, const char *path, struct model_file *f)
-{
-	static const char *const names[] = { "hf_quant_config.json", "quantize_config.json",
-					     "quant_config.json" };
-	const char *name = strrchr(path, '/');
-	int folder = name ? (int)(name - path) + 1 : 0;
-	struct err e = { 0 };
-	size_t len;
-
-	if (f->quantized || strcmp(path + folder, "config.json") != 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *other = arena_printf(&r->arena, "%.*s%s", folder, path, names[i]);
-		char *text;
-
-		if (access(other, F_OK) != 0)
-			continue;
-		text = predict_file(r, other, MOST_CONFIG, &len, NULL);
-		if (!text)
-			return EXIT_USAGE;
-		return config_quantization_beside(&r->arena, other, text, len, f, &e) < 0
-			       ? complain(EXIT_USAGE, &e)
-			       : 0;
-	}
-	return 0;
-}
-
-static int config_file(struct run *r, const char *path, const char *folder, struct model_file *f)
-{
-	struct err e = { 0 };
-	size_t len;
-	char *text = predict_file(r, path, MOST_CONFIG, &len, NULL);
-
-	if (!text)
-		return -EXIT_USAGE;
-	if (config_read(&r->arena, path, text, len, f, &e) < 0)
-		return -complain(EXIT_USAGE, &e);
-	if (beside(r, path, f) != 0)
-		return -EXIT_USAGE;
-	if (folder && folder_bytes(r, folder, &f->bytes) != 0)
-		return -EXIT_USAGE;
-	return 1;
-}
-
-int predict_model_file(struct run *r, const char *path, struct model_file *f)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0) {
-		if (str_ends(path, ".json") || str_ends(path, ".gguf"))
-			return -complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
-					      strerror(errno));
-		return 0;
-	}
-	if (S_ISDIR(st.st_mode))
-		return config_file(r, arena_printf(&r->arena, "%s/config.json", path), path, f);
-	if (!str_ends(path, ".gguf"))
-		return config_file(r, path, NULL, f);
-	return predict_gguf(r, path, f);
-}
-
-/* A bound as it may be written: with a suffix and without an exponent. */
-static const char *bound(struct run *r, double v)
-{
-	static const struct {
-		double from, unit;
-		const char *suffix;
-	} units[] = { { 1e12, 1e12, "T" }, { 1e9, 1e9, "B" }, { 1e6, 1e6, "M" }, { 0, 1, "" } };
-	size_t i = 0;
-
-	while (v < units[i].from)
-		i++;
-	return arena_printf(&r->arena, "%.6g%s", v / units[i].unit, units[i].suffix);
-}
-
-/* A number from low to high; a suffix K, M, B or T multiplies by thousands. */
-int predict_number(struct run *r, enum option_id id, double low, double high, double *out)
-{
-	static const struct {
-		char letter;
-		double factor;
-	} suffixes[] = { { 'k', 1e3 }, { 'm', 1e6 }, { 'b', 1e9 }, { 'g', 1e9 }, { 't', 1e12 } };
-	const char *s = r->value[id], *end = s;
-	double v = 0;
-	bool sound;
-
-	if (!s)
-		return 0;
-	sound = parse_decimal(s, &v, &end) == 0;
-	for (size_t i = 0; sound && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if ((*end | 32) == suffixes[i].letter && !end[1]) {
-			v *= suffixes[i].factor;
-			end++;
-			break;
-		}
-	if (!sound || *end || v < low || v > high)
-		return complain_text(EXIT_USAGE, "--%s takes a number from %s to %s, not \"%s\"",
-				     option_rows[id].name, bound(r, low), bound(r, high), s);
-	*out = v;
-	return 0;
-}
-
-int predict_whole(struct run *r, enum option_id id, double high, int *out)
-{
-	double v = 0;
-	int code = predict_number(r, id, 1, high, &v);
-
-	if (!code && v != floor(v))
-		return complain_text(EXIT_USAGE, "--%s takes a whole number, not \"%s\"",
-				     option_rows[id].name, r->value[id]);
-	if (r->value[id])
-		*out = (int)v;
-	return code;
-}
-
-int predict_words(struct run *r, struct words *w, double *claim)
-{
-	const struct {
-		enum option_id id;
-		double low, high;
-		double *to;
-	} numbers[] = {
-		{ OPT_PROMPT, 1, QUESTION_TOKENS, &w->prompt },
-		{ OPT_ANSWER, 1, QUESTION_TOKENS, &w->output },
-		{ OPT_DEPTH, 0, QUESTION_TOKENS, &w->depth },
-		{ OPT_CACHED, 0, 1, &w->cached },
-		{ OPT_ROUNDS, 1, 1e6, &w->rounds },
-		{ OPT_CHUNK, 16, 1e7, &w->chunk },
-		{ OPT_ACCEPT, 0, 1, &w->accept },
-		{ OPT_DRAFT_COST, 0, 10, &w->draft_cost },
-		{ OPT_PARAMS, 1e6, 1e14, &w->hint.total },
-		{ OPT_ACTIVE, 1e6, 1e14, &w->hint.active },
-		{ OPT_CLAIM, 1e-3, 1e6, claim },
-	};
-	int code = 0;
-
-	*w = (struct words){ .known = run_knowledge(r),
-			     .model = r->value[OPT_MODEL],
-			     .weights = r->value[OPT_WEIGHTS],
-			     .cache = r->value[OPT_CACHE],
-			     .on = r->value[OPT_ON],
-			     .engine = r->value[OPT_ENGINE],
-			     .eager = r->value[OPT_EAGER] != NULL,
-			     .draft_cost = 0.05,
-			     .accept = 0.7 };
-	if (w->engine && engine_parse(w->engine) == ENGINES)
-		code = complain_text(EXIT_USAGE,
-				     "--engine takes vllm, sglang, tensorrt-llm, llama.cpp or "
-				     "ollama, not \"%.40s\"",
-				     w->engine);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !code; i++)
-		code = predict_number(r, numbers[i].id, numbers[i].low, numbers[i].high,
-				      numbers[i].to);
-	if (!code)
-		code = predict_whole(r, OPT_BATCH, QUESTION_REQUESTS, &w->batch);
-	if (!code)
-		code = predict_whole(r, OPT_TP, 4096, &w->tp);
-	if (!code)
-		code = predict_whole(r, OPT_PP, 4096, &w->pp);
-	if (!code)
-		code = predict_whole(r, OPT_DRAFT, 64, &w->draft);
-	return code;
-}
-
 /* A model in a GGUF file, or in several that lie side by side: NAME-00001-of-00003.gguf and so on.
  */
 
-/* A header holds the whole vocabulary; those of later files names of tensors alone. */
-#define MOST_FIRST (64u << 20)
-#define MOST_LATER (1u << 20)
-#define GGUF_MOST_FILES 999
-
-static const char form[] = "-00001-of-00001.gguf";
-
-/* Where a path has the number of its file; NULL: its name is not of that form. */
-static const char *number_in(const char *path)
-{
-	size_t len = strlen(path), n = sizeof(form) - 1;
-	const char *s;
-
-	if (len < n)
-		return NULL;
-	s = path + len - n;
-	for (size_t i = 0; i < n; i++)
-		if (isdigit((unsigned char)form[i]) ? !isdigit((unsigned char)s[i])
-						    : s[i] != form[i])
-			return NULL;
-	return s + 1;
-}
-
-/* The path of another of the model's files. */
-static const char *path_of(struct run *r, const char *path, int i)
-{
-	const char *at = number_in(path);
-
-	return at ? arena_printf(&r->arena, "%.*s%05d%s", (int)(at - path), path, i, at + 5) : path;
-}
-
-static int later(struct run *r, const char *path, int i, struct gguf *g, struct err *e)
-{
-	const char *name = path_of(r, path, i);
-	bool cut;
-	size_t len;
-	char *data = predict_file(r, name, MOST_LATER, &len, &cut);
-
-	if (!data)
-		return EXIT_USAGE;
-	return gguf_more(g, name, (const uint8_t *)data, len, e) < 0 ? complain(EXIT_USAGE, e) : 0;
-}
-
-int predict_gguf(struct run *r, const char *path, struct model_file *f)
-{
-	const char *first = path_of(r, path, 1);
-	struct err e = { 0 };
-	struct gguf *g;
-	size_t len;
-	bool cut;
-	char *data = predict_file(r, first, MOST_FIRST, &len, &cut);
-	int code = 0;
-
-	if (!data)
-		return -EXIT_USAGE;
-	if (gguf_open(&r->arena, first, (const uint8_t *)data, len, &g, &e) < 0)
-		return -complain(EXIT_USAGE, &e);
-	for (int i = 2; number_in(path) && i <= gguf_files(g) && i <= GGUF_MOST_FILES && !code; i++)
-		code = later(r, path, i, g, &e);
-	if (code)
-		return -code;
-	return gguf_model(g, f, &e) < 0 ? -complain(EXIT_USAGE, &e) : 1;
-}
-
-/* gputune predict inference --rows: a table of measurements against what is predicted. */
-
-#define MOST_TABLE (256u << 20)
-
-int predict_table(struct run *r, const struct fits *fits)
-{
-	struct err e = { 0 };
-	struct rows rows;
-	size_t len;
-	char *text = predict_file(r, r->value[OPT_ROWS], MOST_TABLE, &len, NULL);
-
-	if (!text)
-		return EXIT_USAGE;
-	if (rows_predict(&r->arena, run_knowledge(r), text, fits, &rows, &e) < 0)
-		return complain_text(EXIT_USAGE, "%s: %s", r->value[OPT_ROWS], e.text);
-	if (run_wants_json(r)) {
-		run_print_json(r, predict_rows_json(&rows, (long long)time(NULL), EXIT_CLEAN));
-		return EXIT_CLEAN;
-	}
-	return run_print_doc(r, page_predict_rows(&r->arena, &rows), "gputune predict");
-}
+/* The options of predict training: what was asked, and which measured curves belong to it. */

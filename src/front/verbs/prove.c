@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include "front/verbs/prove.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "tune/plan/plan.h"
 #include "front/pages/page_plan.h"
 #include "measure/prove/page_prove.h"
 #include "base/text.h"
-#include "front/verbs/bench.h"
-#include "measure/prove/order.h"
 
 enum { LOOK_MS = 400 };
 
@@ -132,10 +130,8 @@ static int print(struct proving *g, int code)
 	if (g->r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(g->r))
-		run_print_json(g->r, prove_json(g->planned.m, &g->proof, code));
-	else if (run_print_doc(g->r, page_prove(&g->r->arena, &g->proof), "gputune prove"))
-		return EXIT_USAGE;
-	return code;
+		return run_print_json(g->r, prove_json(g->planned.m, &g->proof, code), code);
+	return run_print_doc(g->r, page_prove(&g->r->arena, &g->proof), "gputune prove", code);
 }
 
 static int run_proof(struct proving *g)
@@ -170,7 +166,7 @@ static int tell_plan(struct proving *g, int code)
 {
 	if (g->r->value[OPT_DRY_RUN] && run_wants_json(g->r) && !g->r->value[OPT_QUIET] &&
 	    g->planned.m && code != EXIT_USAGE)
-		run_print_json(g->r, plan_json(&g->planned.plan, code));
+		return run_print_json(g->r, plan_json(&g->planned.plan, code), code);
 	return code;
 }
 
@@ -182,7 +178,7 @@ static int announce(struct proving *g)
 	if (run_wants_json(g->r) || g->r->value[OPT_QUIET])
 		return tell_plan(g, EXIT_CLEAN);
 	if (run_print_doc(g->r, page_plan(&g->r->arena, g->planned.m, &g->planned.plan, &how),
-			  "gputune prove"))
+			  "gputune prove", EXIT_CLEAN))
 		return EXIT_USAGE;
 	fflush(g->r->out);
 	return 0;
@@ -203,15 +199,15 @@ static const char *question_of(struct proving *g)
 		cost.settings += strcmp(p->changes[i].id, p->changes[i - 1].id) != 0;
 	screen_time(&cost, &t);
 	pairs = t.same_pairs + t.screen_pairs + t.confirm_pairs + t.whole_pairs;
-	return arena_printf(
-		a,
-		"Switch %zu change%s on and off, measured with %s: at most %zu pairs%s, "
-		"and no longer than %.0f s?",
-		p->n_changes, p->n_changes == 1 ? "" : "s", p->window.name, pairs,
-		p->window.seconds > 0 ? arena_printf(a, " of %.3g s and what it takes to set up",
-						     2 * (p->window.seconds + p->settle_s))
-				      : "",
-		p->budget_s);
+	return arena_printf(a,
+			    "Switch %zu change%s on and off, measured with %s: at most %zu "
+			    "pairs%s, and no longer than %.0f s?",
+			    p->n_changes, p->n_changes == 1 ? "" : "s", p->window.name, pairs,
+			    p->window.seconds > 0
+				    ? arena_printf(a, " of %.3g s and what it takes to set up",
+						   2 * (p->window.seconds + p->settle_s))
+				    : "",
+			    p->budget_s);
 }
 
 static int prove(struct proving *g)
@@ -414,55 +410,10 @@ int prove_plan(struct proving *g)
 /* --- figures -----------------------------------------------------------------------------------
  */
 
-int prove_time(const struct run *r, enum option_id o, double *out)
-{
-	const char *text = r->value[o];
-
-	if (!text || parse_seconds(text, out) == 0)
-		return 0;
-	return complain_text(EXIT_USAGE, "--%s takes a time like 10s, not \"%s\"",
-			     option_rows[o].name, text);
-}
-
-/* "1%", "0.5", "0.5 %": a share. */
-int prove_min_effect(const struct run *r, double *out)
-{
-	const char *text = r->value[OPT_MIN_EFFECT];
-	const char *end;
-	double v;
-
-	*out = 0.01;
-	if (!text)
-		return 0;
-	if (parse_decimal(text, &v, &end) == 0) {
-		end += strspn(end, " ");
-		end += *end == '%';
-		*out = v / 100;
-	} else {
-		end = text;
-	}
-	if (end == text || *end || !(v >= 0.01 && v <= 100))
-		return complain_text(EXIT_USAGE, "--min-effect takes 0.01%% to 100%%, not \"%s\"",
-				     text);
-	return 0;
-}
-
 void prove_budget(const struct run *r, struct proof *out)
 {
 	if (!r->value[OPT_BUDGET])
 		out->budget_s = out->many ? MANY_BUDGET_S : ONE_BUDGET_S;
-}
-
-int prove_seed(const struct run *r, uint64_t *out)
-{
-	unsigned long long v;
-
-	*out = 0;
-	if (r->value[OPT_SEED] && (parse_u64(r->value[OPT_SEED], &v) || !v))
-		return complain_text(EXIT_USAGE, "--seed takes a whole number above 0, not \"%s\"",
-				     r->value[OPT_SEED]);
-	*out = r->value[OPT_SEED] ? v : order_seed();
-	return 0;
 }
 
 int prove_options(struct proving *g)
@@ -497,13 +448,15 @@ static int command_window(struct proving *g)
 	if (code)
 		return code;
 	if (better && strcmp(w.metric, "wall") == 0)
-		return complain_text(EXIT_USAGE, "--better is for what a workload prints: of its "
-						 "time less is better");
+		return complain_text(
+			EXIT_USAGE,
+			"--better is for what a workload prints: of its time less is better");
 	return window_command(&g->r->arena, &w, &g->proof.window, &e) ? complain(EXIT_USAGE, &e)
 								      : 0;
 }
 
-int prove_bench_window(struct proving *g, const char *name, struct err *e)
+/* That bench as what is measured; 0, or -errno and *e. */
+static int prove_bench_window(struct proving *g, const char *name, struct err *e)
 {
 	int r;
 

@@ -4,7 +4,7 @@
 #define VERBS_PROVE_H
 
 #include "measure/bench/conditions.h"
-#include "front/verbs/plan.h"
+#include "front/change.h"
 #include "measure/prove/engine.h"
 #include "tune/txn/txn.h"
 
@@ -34,7 +34,7 @@ struct proving {
 	bool tty;
 };
 
-/* --- prove_ask.c: from the command line --------------------------------------------------------
+/* --- from the command line ----------------------------------------------------------------------
  */
 
 /* The plan of what is to be proven: ID[@TARGET][=VALUE] words, or a whole profile. 0, or an exit
@@ -42,20 +42,12 @@ struct proving {
 int prove_plan(struct proving *g);
 /* Sizes, times, the seed. */
 int prove_options(struct proving *g);
-/* One option each: 0, or EXIT_USAGE after complaining. *out keeps its value where a time was not
- * given; the effect is a share, 1 % then; the seed is made by chance then. */
-int prove_time(const struct run *r, enum option_id o, double *out);
-int prove_min_effect(const struct run *r, double *out);
-int prove_seed(const struct run *r, uint64_t *out);
 /* How long it may take where nobody says: by whether it is of many settings. */
 void prove_budget(const struct run *r, struct proof *out);
 /* The bench's case or the workload. */
 int prove_window(struct proving *g);
 
-/* That bench as what is measured; 0, or -errno and *e. */
-int prove_bench_window(struct proving *g, const char *name, struct err *e);
-
-/* --- prove_pick.c: from the settings' rows -----------------------------------------------------
+/* --- from the settings' rows --------------------------------------------------------------------
  */
 
 /* The bench that most of the plan's settings name and that runs here; changes that it does not

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "front/verbs/bench.h"
 #include "front/verbs/prove.h"
 #include "machine/write/write.h"
 #include "measure/prove/ledger.h"

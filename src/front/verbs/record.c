@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "front/verbs/monitor.h"
+#include "front/terminal.h"
 #include "look/monitor/recording.h"
 
 enum { STANDARD_MS = 500, NOT_FOUND = 127, NOT_RUN = 126 };

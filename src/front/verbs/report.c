@@ -6,10 +6,7 @@
 #include <time.h>
 
 #include "front/verbs/report.h"
-#include "front/verbs/page.h"
-#include "front/verbs/bench.h"
-#include "front/verbs/knobs.h"
-#include "front/verbs/ledger.h"
+#include "front/session.h"
 #include "look/settings/findings.h"
 #include "front/pages/page_check.h"
 #include "measure/bench/store.h"
@@ -21,6 +18,368 @@
 #include "measure/bench/bench_json.h"
 #include "tune/txn/page_txn.h"
 #include "tune/txn/txn_json.h"
+
+/* --- what changed ------------------------------------------------------------------------------
+ */
+
+static struct cell holds_say(struct doc *d, const struct hold_row *rows, size_t n)
+{
+	size_t drifted = 0;
+
+	for (size_t i = 0; i < n; i++)
+		drifted += rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
+			   rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET;
+	return drifted ? cell_printf(d, STYLE_BAD, "%zu of %zu not as they were left", drifted, n)
+		       : cell_printf(d, STYLE_GOOD, "%zu in force", n);
+}
+
+static void report_part_changes(struct reporting *g)
+{
+	struct arena *a = &g->run.arena;
+	struct journal now, all;
+	struct hold_row *rows = NULL;
+	struct err e = { 0 };
+	struct doc *d = doc_new(a);
+	size_t n = 0;
+
+	if (!g->h) {
+		report_add(g, "changes", "What changed", NULL,
+			   cell("The facts alone do not tell what gputune changed here."));
+		return;
+	}
+	if (journal_load(g->h, a, false, &now, &e) || journal_load(g->h, a, true, &all, &e)) {
+		report_add(g, "changes", "What changed", NULL,
+			   cell(arena_printf(a, "The journal cannot be read: %s.", e.text)));
+		return;
+	}
+	if (!all.n && !all.bad_lines) {
+		report_add(g, "changes", "What changed", NULL,
+			   cell("gputune has changed nothing on this machine."));
+		return;
+	}
+	txn_status(g->h, a, &now, &rows, &n);
+	run_find_culprits(&g->run, g->p.m, rows, n);
+	persist_fill_kept(&g->run, g->h, rows, n);
+	doc_heading(d, 2, "In force, and what drifted");
+	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
+	doc_heading(d, 2, "History");
+	doc_append(d, page_history(a, g->p.m, &all, NULL), 2);
+	report_add(g, "changes", "What changed", d, holds_say(d, rows, n))->open = g->alone;
+	report_keep(g, "status", status_json(g->p.m, rows, n, 0));
+	report_keep(g, "history", history_json(g->p.m, &all, NULL, 0));
+}
+
+/* --- results -----------------------------------------------------------------------------------
+ */
+
+/* Kept ones, from --state here or from the machine itself; the newest of many. */
+static struct record *kept(struct reporting *g, size_t *n, const char **why)
+{
+	struct arena *a = &g->run.arena;
+	const char *dir = bench_state(&g->run);
+	struct host *h = g->run.value[OPT_STATE] ? run_live(&g->run) : g->h;
+	struct record *items = NULL;
+	struct err e = { 0 };
+	size_t all = 0, bad = 0;
+	char **ids = NULL, *text;
+
+	*n = 0;
+	if (h && store_list(a, h, dir, &ids, &all, &e) && !h->id.captured)
+		*why = arena_strdup(a, e.text);
+	items = arena_array(a, all + 1, sizeof(*items));
+	for (size_t i = all > REPORT_RESULTS_SHOWN ? all - REPORT_RESULTS_SHOWN : 0; i < all; i++) {
+		if (store_get(a, h, dir, ids[i], &text, &e) ||
+		    bench_from_json(a, ids[i], text, &items[*n], &e))
+			bad++;
+		else
+			(*n)++;
+	}
+	if (bad)
+		*why = arena_printf(a, "%zu kept results could not be read", bad);
+	else if (all > REPORT_RESULTS_SHOWN)
+		*why = arena_printf(a, "%zu older results; \"gputune bench list\" lists them",
+				    all - REPORT_RESULTS_SHOWN);
+	if (h && h != g->h)
+		host_close(h);
+	return items;
+}
+
+/* Files that were given belong to the one machine, or to the one that they were measured on. */
+static struct record *with_files(struct reporting *g, struct record *items, size_t *n)
+{
+	struct report_given *given = g->given;
+	struct record *all = arena_array(&g->run.arena, *n + given->n_results + 1, sizeof(*all));
+
+	memcpy(all, items, *n * sizeof(*all));
+	for (size_t i = 0; i < given->n_results; i++) {
+		const struct record *r = &given->results[i];
+
+		if (!g->alone &&
+		    (!g->ledger || !r->machine || strcmp(r->machine, g->ledger->here.machine) != 0))
+			continue;
+		given->taken[i] = true;
+		all[(*n)++] = *r;
+	}
+	return all;
+}
+
+static void report_part_benches(struct reporting *g)
+{
+	struct arena *a = &g->run.arena;
+	const char *why = NULL;
+	struct report_part *p;
+	struct record *items;
+	json_t *list = json_array();
+	struct doc *d;
+	size_t n;
+
+	items = with_files(g, kept(g, &n, &why), &n);
+	if (n) {
+		d = report_benches(a, items, n, report_id(g, "benches"));
+		p = report_add(g, "benches", "Measurements", d,
+			       cell_printf(d, STYLE_MUTED, "%zu result%s", n, n == 1 ? "" : "s"));
+		p->open = g->alone;
+	} else {
+		p = report_add(g, "benches", "Measurements", NULL,
+			       cell("No result is kept for this machine: \"gputune bench all\" "
+				    "measures."));
+	}
+	p->unseen = why;
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, bench_json(g->p.m, &items[i], 0));
+	report_keep(g, "benches", list);
+}
+
+static void report_part_proofs(struct reporting *g)
+{
+	struct arena *a = &g->run.arena;
+	const struct ledger *l = g->ledger;
+	struct doc *d = l ? report_proofs(a, l) : NULL;
+	struct report_part *p;
+	json_t *list = json_array();
+
+	if (d) {
+		p = report_add(g, "proofs", "Proofs: before and after", d, cell(NULL));
+		p->open = g->alone;
+	} else {
+		p = report_add(g, "proofs", "Proofs: before and after", NULL,
+			       cell("No setting was proven on this machine: \"gputune prove ID\" "
+				    "measures with and without it, and puts it back."));
+	}
+	for (size_t i = 0; l && i < l->n; i++)
+		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
+			json_array_append_new(list, ledger_row_json(&l->rows[i]));
+	report_keep(g, "proofs", list);
+	if (l && l->state)
+		p->unseen = arena_printf(a, "%s: %s", l->file, strerror(-l->state));
+	else if (l && l->n_bad)
+		p->unseen =
+			arena_printf(a, "%zu lines of %s that make no sense", l->n_bad, l->file);
+}
+
+/* --- software, boot, diagnoses -----------------------------------------------------------------
+ */
+
+static void report_part_stack(struct reporting *g)
+{
+	const struct stack_view *v;
+	struct arena *a = &g->run.arena;
+	struct stack_root root = { g->h, -1, !g->h || !g->h->id.captured };
+	struct doc *d;
+
+	if (!g->h || stack_see(&g->run, &root, g->p.m, &v)) {
+		report_add(g, "stack", "Software stack", NULL,
+			   cell("What software is installed was not looked at."));
+		return;
+	}
+	d = page_stack_check(a, v);
+	report_add(g, "stack", "Software stack", d,
+		   cell_printf(d, v->found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
+			       "%zu wrong, %zu unseen", v->found->count[VERDICT_FAIL],
+			       v->found->count[VERDICT_UNKNOWN]));
+	report_keep(g, "stack", stack_check_json(v, fact_or(&g->p.m->time_s, 0), 0));
+}
+
+static void report_part_persist(struct reporting *g)
+{
+	struct persisting *s = ARENA_NEW(&g->run.arena, struct persisting);
+	size_t differ = 0;
+	struct doc *d;
+
+	s->r = &g->run;
+	s->h = g->h;
+	s->m = g->p.m;
+	s->view.action = "status";
+	if (!g->h || persist_see(s, &differ)) {
+		report_add(g, "persist", "Kept for the next boot", NULL,
+			   cell("What is kept for the next boot was not looked at."));
+		return;
+	}
+	report_keep(g, "persist", persist_json(s->m, &s->view, NULL, NULL, 0));
+	if (!s->view.n && !s->view.n_skipped) {
+		report_add(g, "persist", "Kept for the next boot", NULL,
+			   cell("gputune keeps nothing for the next boot."));
+		return;
+	}
+	d = page_persist(&g->run.arena, s->m, &s->view);
+	report_add(g, "persist", "Kept for the next boot", d,
+		   differ ? cell_printf(d, STYLE_BAD, "%zu not as it was left", differ)
+			  : cell_printf(d, STYLE_GOOD, "%zu settings", s->view.n));
+}
+
+static void report_part_doctor(struct reporting *g)
+{
+	struct doctor_view v;
+	struct doctor_count n;
+	struct doc *d;
+
+	if (!g->h || doctor_see(&g->run, g->h, &v)) {
+		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
+		return;
+	}
+	n = doctor_count(&v);
+	d = page_doctor(&g->run.arena, &v);
+	report_add(g, "doctor", "Diagnoses", d,
+		   cell_printf(d, n.of[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
+			       "%zu found, %zu not tested: a report puts no load on a machine",
+			       n.of[DOCTOR_FOUND], n.of[DOCTOR_OPEN]));
+	report_keep(g, "doctor", doctor_json(&v, 0));
+}
+
+/* One machine for a report: its facts, judged, and its sections in order. */
+
+/* Facts are all that a result of show holds: what a rule asks the machine itself is not seen. */
+static struct fact_str read_nothing(void *ctx, struct arena *a, const struct knob *k)
+{
+	(void)ctx;
+	(void)a;
+	(void)k;
+	return (struct fact_str){ .f = { .seen = SEEN_UNASKED } };
+}
+
+static int facts_of(struct reporting *g, const struct report_source *from)
+{
+	struct arena *a = &g->run.arena;
+	json_t *j = json_loads(from->facts, JSON_REJECT_DUPLICATES, NULL);
+	const char *subject = json_string_value(json_object_get(j, "subject"));
+	struct err e = { 0 };
+	int code = 0;
+
+	g->p.m = ARENA_NEW(a, struct machine);
+	if (!subject || strcmp(subject, "all") != 0)
+		code = complain_text(EXIT_USAGE,
+				     "%s has one subject alone: a report needs \"gputune show "
+				     "--format json\" as a whole",
+				     from->path);
+	else if (schema_from_json(a, &schema_machine, json_object_get(j, "facts"), g->p.m, &e))
+		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);
+	else if (!run_profile(&g->run, &g->p.profile))
+		code = EXIT_USAGE;
+	else
+		settings_check(a, g->p.m, &g->p.profile, read_nothing, NULL, &g->p.findings);
+	json_decref(j);
+	return code;
+}
+
+static void findings_part(struct reporting *g)
+{
+	struct arena *a = &g->run.arena;
+	const struct findings *f = &g->p.findings;
+	struct check_view how = { .reasons = true,
+				  .verbose = true,
+				  .ledger = g->ledger,
+				  .fixes = true,
+				  .plan = g->h ? &g->p.plan : NULL };
+	struct doc *d = page_check(a, g->p.m, &g->p.profile, f, &how);
+	struct report_part *p = report_add(
+		g, "findings", "Findings, the gravest first", d,
+		cell_printf(d, f->count[VERDICT_FAIL] ? STYLE_BAD : STYLE_GOOD,
+			    "%zu to fix, %zu right, %zu could not be seen", f->count[VERDICT_FAIL],
+			    f->count[VERDICT_PASS], f->count[VERDICT_UNKNOWN]));
+
+	p->open = g->alone;
+	if (!g->h)
+		p->unseen = "settings that no fact holds; a capture (\"gputune capture\") has them";
+	g->code = f->count[VERDICT_FAIL]      ? EXIT_FINDINGS
+		  : f->count[VERDICT_UNKNOWN] ? EXIT_BLIND
+					      : EXIT_CLEAN;
+	if (g->json)
+		json_object_set_new(g->json, "check",
+				    findings_json(f, g->p.m, &g->p.profile, g->code));
+}
+
+static void hardware_part(struct reporting *g)
+{
+	struct doc *d = report_hardware(&g->run.arena, g->p.m, g->alone ? "machine" : NULL);
+
+	report_add(g, "machine", "The machine", d, cell_as(STYLE_MUTED, g->out.head.what))->open =
+		true;
+	if (g->json)
+		json_object_set_new(g->json, "facts", schema_to_json(&schema_machine, g->p.m));
+}
+
+/* Of --state, but for this machine; otherwise its own. */
+static void ledger_of(struct reporting *g)
+{
+	struct arena *a = &g->run.arena;
+	struct ledger *l = ARENA_NEW(a, struct ledger);
+	struct host *live;
+
+	if (!g->h)
+		return;
+	if (g->run.value[OPT_STATE]) {
+		live = run_live(&g->run);
+		ledger_load(a, live, g->p.m, bench_state(&g->run), l);
+		host_close(live);
+		ledger_here(a, g->h, g->p.m, &l->here);
+	} else {
+		ledger_load(a, g->h, g->p.m, NULL, l);
+	}
+	g->ledger = l;
+}
+
+static int look(struct reporting *g, const struct report_source *from)
+{
+	if (from->facts)
+		return facts_of(g, from);
+	g->run.value[OPT_HOST] = from->path ? from->path : g->run.value[OPT_HOST];
+	/* Whatever a section does, it cannot write. */
+	g->h = run_host(&g->run);
+	return g->h ? run_plan(&g->run, g->h, &g->p) : EXIT_USAGE;
+}
+
+/* Fills g->out. 0, or an exit code after complaining. */
+static int report_gather(struct reporting *g, const struct report_source *from, const char *id)
+{
+	int code;
+
+	g->out.head.id = id;
+	if (from->node) {
+		report_told_machine(g, from);
+		return 0;
+	}
+	code = look(g, from);
+	if (code)
+		return code;
+	ledger_of(g);
+	g->out.head = report_head_of(&g->run.arena, g->p.m, &g->p.findings);
+	g->out.head.id = id;
+	g->out.head.from = from->path		    ? from->path
+			   : g->run.value[OPT_HOST] ? g->run.value[OPT_HOST]
+						    : "this machine";
+	hardware_part(g);
+	findings_part(g);
+	report_part_changes(g);
+	report_part_benches(g);
+	report_part_proofs(g);
+	report_part_predictions(g);
+	report_part_stack(g);
+	report_part_persist(g);
+	report_part_doctor(g);
+	code = report_part_recordings(g);
+	report_part_told(g, from);
+	return code;
+}
 
 enum report_format { FORMAT_HTML, FORMAT_MD, FORMAT_TERM, FORMAT_JSON };
 
@@ -171,8 +530,7 @@ static void tell_left_out(struct page *p)
 		if (!p->given.taken[i])
 			complain_text(
 				0,
-				"result %s was measured on none of these machines and is left "
-				"out",
+				"result %s was measured on none of these machines and is left out",
 				p->given.results[i].id ? p->given.results[i].id : "?");
 }
 
@@ -227,388 +585,5 @@ int verb_report(struct run *r)
 	return failed ? failed : p.code;
 }
 
-/* One machine for a report: its facts, judged, and its sections in order. */
-
-struct report_part *report_add(struct reporting *g, const char *id, const char *title,
-			       const struct doc *doc, struct cell say)
-{
-	struct report_part *p = &g->out.parts[g->out.n++];
-
-	*p = (struct report_part){ .id = id, .title = title, .doc = doc, .say = say };
-	return p;
-}
-
-const char *report_id(struct reporting *g, const char *id)
-{
-	return g->alone ? id : arena_printf(&g->run.arena, "%s-%s", g->out.head.id, id);
-}
-
-/* Facts are all that a result of show holds: what a rule asks the machine itself is not seen. */
-static struct fact_str read_nothing(void *ctx, struct arena *a, const struct knob *k)
-{
-	(void)ctx;
-	(void)a;
-	(void)k;
-	return (struct fact_str){ .f = { .seen = SEEN_UNASKED } };
-}
-
-static int facts_of(struct reporting *g, const struct report_source *from)
-{
-	struct arena *a = &g->run.arena;
-	json_t *j = json_loads(from->facts, JSON_REJECT_DUPLICATES, NULL);
-	const char *subject = json_string_value(json_object_get(j, "subject"));
-	struct err e = { 0 };
-	int code = 0;
-
-	g->p.m = ARENA_NEW(a, struct machine);
-	if (!subject || strcmp(subject, "all") != 0)
-		code = complain_text(EXIT_USAGE,
-				     "%s has one subject alone: a report needs \"gputune show "
-				     "--format json\" as a whole",
-				     from->path);
-	else if (schema_from_json(a, &schema_machine, json_object_get(j, "facts"), g->p.m, &e))
-		code = complain_text(EXIT_USAGE, "%s: %s", from->path, e.text);
-	else if (!run_profile(&g->run, &g->p.profile))
-		code = EXIT_USAGE;
-	else
-		settings_check(a, g->p.m, &g->p.profile, read_nothing, NULL, &g->p.findings);
-	json_decref(j);
-	return code;
-}
-
-static void findings_part(struct reporting *g)
-{
-	struct arena *a = &g->run.arena;
-	const struct findings *f = &g->p.findings;
-	struct check_view how = { .reasons = true,
-				  .verbose = true,
-				  .ledger = g->ledger,
-				  .fixes = true,
-				  .plan = g->h ? &g->p.plan : NULL };
-	struct doc *d = page_check(a, g->p.m, &g->p.profile, f, &how);
-	struct report_part *p = report_add(
-		g, "findings", "Findings, the gravest first", d,
-		cell_printf(d, f->count[VERDICT_FAIL] ? STYLE_BAD : STYLE_GOOD,
-			    "%zu to fix, %zu right, %zu could not be seen", f->count[VERDICT_FAIL],
-			    f->count[VERDICT_PASS], f->count[VERDICT_UNKNOWN]));
-
-	p->open = g->alone;
-	if (!g->h)
-		p->unseen = "settings that no fact holds; a capture (\"gputune capture\") has them";
-	g->code = f->count[VERDICT_FAIL]      ? EXIT_FINDINGS
-		  : f->count[VERDICT_UNKNOWN] ? EXIT_BLIND
-					      : EXIT_CLEAN;
-	if (g->json)
-		json_object_set_new(g->json, "check",
-				    findings_json(f, g->p.m, &g->p.profile, g->code));
-}
-
-static void hardware_part(struct reporting *g)
-{
-	struct doc *d = report_hardware(&g->run.arena, g->p.m, g->alone ? "machine" : NULL);
-
-	report_add(g, "machine", "The machine", d, cell_as(STYLE_MUTED, g->out.head.what))->open =
-		true;
-	if (g->json)
-		json_object_set_new(g->json, "facts", schema_to_json(&schema_machine, g->p.m));
-}
-
-/* Of --state, but for this machine; otherwise its own. */
-static void ledger_of(struct reporting *g)
-{
-	struct arena *a = &g->run.arena;
-	struct ledger *l = ARENA_NEW(a, struct ledger);
-	struct host *live;
-
-	if (!g->h)
-		return;
-	if (g->run.value[OPT_STATE]) {
-		live = run_live(&g->run);
-		ledger_load(a, live, g->p.m, bench_state(&g->run), l);
-		host_close(live);
-		ledger_here(a, g->h, g->p.m, &l->here);
-	} else {
-		ledger_load(a, g->h, g->p.m, NULL, l);
-	}
-	g->ledger = l;
-}
-
-static int look(struct reporting *g, const struct report_source *from)
-{
-	if (from->facts)
-		return facts_of(g, from);
-	g->run.value[OPT_HOST] = from->path ? from->path : g->run.value[OPT_HOST];
-	/* Whatever a section does, it cannot write. */
-	g->h = run_host(&g->run);
-	return g->h ? run_plan(&g->run, g->h, &g->p) : EXIT_USAGE;
-}
-
-int report_gather(struct reporting *g, const struct report_source *from, const char *id)
-{
-	int code;
-
-	g->out.head.id = id;
-	if (from->node) {
-		report_told_machine(g, from);
-		return 0;
-	}
-	code = look(g, from);
-	if (code)
-		return code;
-	ledger_of(g);
-	g->out.head = report_head_of(&g->run.arena, g->p.m, &g->p.findings);
-	g->out.head.id = id;
-	g->out.head.from = from->path		    ? from->path
-			   : g->run.value[OPT_HOST] ? g->run.value[OPT_HOST]
-						    : "this machine";
-	hardware_part(g);
-	findings_part(g);
-	report_part_changes(g);
-	report_part_benches(g);
-	report_part_proofs(g);
-	report_part_predictions(g);
-	report_part_stack(g);
-	report_part_persist(g);
-	report_part_doctor(g);
-	code = report_part_recordings(g);
-	report_part_told(g, from);
-	return code;
-}
-
 /* Sections of a report from what other verbs look at: the journal, results, proofs, predictions,
  * the software stack, what is kept for the next boot, diagnoses. */
-
-void report_keep(struct reporting *g, const char *key, json_t *j)
-{
-	if (g->json)
-		json_object_set_new(g->json, key, j);
-	else
-		json_decref(j);
-}
-
-/* --- what changed ------------------------------------------------------------------------------
- */
-
-static struct cell holds_say(struct doc *d, const struct hold_row *rows, size_t n)
-{
-	size_t drifted = 0;
-
-	for (size_t i = 0; i < n; i++)
-		drifted += rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK ||
-			   rows[i].hold == HOLD_LOST || rows[i].hold == HOLD_RESET;
-	return drifted ? cell_printf(d, STYLE_BAD, "%zu of %zu not as they were left", drifted, n)
-		       : cell_printf(d, STYLE_GOOD, "%zu in force", n);
-}
-
-void report_part_changes(struct reporting *g)
-{
-	struct arena *a = &g->run.arena;
-	struct journal now, all;
-	struct hold_row *rows = NULL;
-	struct err e = { 0 };
-	struct doc *d = doc_new(a);
-	size_t n = 0;
-
-	if (!g->h) {
-		report_add(g, "changes", "What changed", NULL,
-			   cell("The facts alone do not tell what gputune changed here."));
-		return;
-	}
-	if (journal_load(g->h, a, false, &now, &e) || journal_load(g->h, a, true, &all, &e)) {
-		report_add(g, "changes", "What changed", NULL,
-			   cell(arena_printf(a, "The journal cannot be read: %s.", e.text)));
-		return;
-	}
-	if (!all.n && !all.bad_lines) {
-		report_add(g, "changes", "What changed", NULL,
-			   cell("gputune has changed nothing on this machine."));
-		return;
-	}
-	txn_status(g->h, a, &now, &rows, &n);
-	run_find_culprits(&g->run, g->p.m, rows, n);
-	persist_fill_kept(&g->run, g->h, rows, n);
-	doc_heading(d, 2, "In force, and what drifted");
-	doc_append(d, page_status(a, g->p.m, rows, n, !now.bad_lines), 2);
-	doc_heading(d, 2, "History");
-	doc_append(d, page_history(a, g->p.m, &all, NULL), 2);
-	report_add(g, "changes", "What changed", d, holds_say(d, rows, n))->open = g->alone;
-	report_keep(g, "status", status_json(g->p.m, rows, n, 0));
-	report_keep(g, "history", history_json(g->p.m, &all, NULL, 0));
-}
-
-/* --- results -----------------------------------------------------------------------------------
- */
-
-/* Kept ones, from --state here or from the machine itself; the newest of many. */
-static struct record *kept(struct reporting *g, size_t *n, const char **why)
-{
-	struct arena *a = &g->run.arena;
-	const char *dir = bench_state(&g->run);
-	struct host *h = g->run.value[OPT_STATE] ? run_live(&g->run) : g->h;
-	struct record *items = NULL;
-	struct err e = { 0 };
-	size_t all = 0, bad = 0;
-	char **ids = NULL, *text;
-
-	*n = 0;
-	if (h && store_list(a, h, dir, &ids, &all, &e) && !h->id.captured)
-		*why = arena_strdup(a, e.text);
-	items = arena_array(a, all + 1, sizeof(*items));
-	for (size_t i = all > REPORT_RESULTS_SHOWN ? all - REPORT_RESULTS_SHOWN : 0; i < all; i++) {
-		if (store_get(a, h, dir, ids[i], &text, &e) ||
-		    bench_from_json(a, ids[i], text, &items[*n], &e))
-			bad++;
-		else
-			(*n)++;
-	}
-	if (bad)
-		*why = arena_printf(a, "%zu kept results could not be read", bad);
-	else if (all > REPORT_RESULTS_SHOWN)
-		*why = arena_printf(a, "%zu older results; \"gputune bench list\" lists them",
-				    all - REPORT_RESULTS_SHOWN);
-	if (h && h != g->h)
-		host_close(h);
-	return items;
-}
-
-/* Files that were given belong to the one machine, or to the one that they were measured on. */
-static struct record *with_files(struct reporting *g, struct record *items, size_t *n)
-{
-	struct report_given *given = g->given;
-	struct record *all = arena_array(&g->run.arena, *n + given->n_results + 1, sizeof(*all));
-
-	memcpy(all, items, *n * sizeof(*all));
-	for (size_t i = 0; i < given->n_results; i++) {
-		const struct record *r = &given->results[i];
-
-		if (!g->alone &&
-		    (!g->ledger || !r->machine || strcmp(r->machine, g->ledger->here.machine) != 0))
-			continue;
-		given->taken[i] = true;
-		all[(*n)++] = *r;
-	}
-	return all;
-}
-
-void report_part_benches(struct reporting *g)
-{
-	struct arena *a = &g->run.arena;
-	const char *why = NULL;
-	struct report_part *p;
-	struct record *items;
-	json_t *list = json_array();
-	struct doc *d;
-	size_t n;
-
-	items = with_files(g, kept(g, &n, &why), &n);
-	if (n) {
-		d = report_benches(a, items, n, report_id(g, "benches"));
-		p = report_add(g, "benches", "Measurements", d,
-			       cell_printf(d, STYLE_MUTED, "%zu result%s", n, n == 1 ? "" : "s"));
-		p->open = g->alone;
-	} else {
-		p = report_add(g, "benches", "Measurements", NULL,
-			       cell("No result is kept for this machine: \"gputune bench all\" "
-				    "measures."));
-	}
-	p->unseen = why;
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, bench_json(g->p.m, &items[i], 0));
-	report_keep(g, "benches", list);
-}
-
-void report_part_proofs(struct reporting *g)
-{
-	struct arena *a = &g->run.arena;
-	const struct ledger *l = g->ledger;
-	struct doc *d = l ? report_proofs(a, l) : NULL;
-	struct report_part *p;
-	json_t *list = json_array();
-
-	if (d) {
-		p = report_add(g, "proofs", "Proofs: before and after", d, cell(NULL));
-		p->open = g->alone;
-	} else {
-		p = report_add(g, "proofs", "Proofs: before and after", NULL,
-			       cell("No setting was proven on this machine: \"gputune prove ID\" "
-				    "measures with and without it, and puts it back."));
-	}
-	for (size_t i = 0; l && i < l->n; i++)
-		if (strcmp(l->rows[i].where.machine, l->here.machine) == 0)
-			json_array_append_new(list, ledger_row_json(&l->rows[i]));
-	report_keep(g, "proofs", list);
-	if (l && l->state)
-		p->unseen = arena_printf(a, "%s: %s", l->file, strerror(-l->state));
-	else if (l && l->n_bad)
-		p->unseen =
-			arena_printf(a, "%zu lines of %s that make no sense", l->n_bad, l->file);
-}
-
-/* --- software, boot, diagnoses -----------------------------------------------------------------
- */
-
-void report_part_stack(struct reporting *g)
-{
-	const struct stack_view *v;
-	struct arena *a = &g->run.arena;
-	struct stack_root root = { g->h, -1, !g->h || !g->h->id.captured };
-	struct doc *d;
-
-	if (!g->h || stack_see(&g->run, &root, g->p.m, &v)) {
-		report_add(g, "stack", "Software stack", NULL,
-			   cell("What software is installed was not looked at."));
-		return;
-	}
-	d = page_stack_check(a, v);
-	report_add(g, "stack", "Software stack", d,
-		   cell_printf(d, v->found->count[VERDICT_FAIL] ? STYLE_WARN : STYLE_MUTED,
-			       "%zu wrong, %zu unseen", v->found->count[VERDICT_FAIL],
-			       v->found->count[VERDICT_UNKNOWN]));
-	report_keep(g, "stack", stack_check_json(v, fact_or(&g->p.m->time_s, 0), 0));
-}
-
-void report_part_persist(struct reporting *g)
-{
-	struct persisting *s = ARENA_NEW(&g->run.arena, struct persisting);
-	size_t differ = 0;
-	struct doc *d;
-
-	s->r = &g->run;
-	s->h = g->h;
-	s->m = g->p.m;
-	s->view.action = "status";
-	if (!g->h || persist_see(s, &differ)) {
-		report_add(g, "persist", "Kept for the next boot", NULL,
-			   cell("What is kept for the next boot was not looked at."));
-		return;
-	}
-	report_keep(g, "persist", persist_json(s->m, &s->view, NULL, NULL, 0));
-	if (!s->view.n && !s->view.n_skipped) {
-		report_add(g, "persist", "Kept for the next boot", NULL,
-			   cell("gputune keeps nothing for the next boot."));
-		return;
-	}
-	d = page_persist(&g->run.arena, s->m, &s->view);
-	report_add(g, "persist", "Kept for the next boot", d,
-		   differ ? cell_printf(d, STYLE_BAD, "%zu not as it was left", differ)
-			  : cell_printf(d, STYLE_GOOD, "%zu settings", s->view.n));
-}
-
-void report_part_doctor(struct reporting *g)
-{
-	struct doctor_view v;
-	struct doctor_count n;
-	struct doc *d;
-
-	if (!g->h || doctor_see(&g->run, g->h, &v)) {
-		report_add(g, "doctor", "Diagnoses", NULL, cell("Symptoms were not looked for."));
-		return;
-	}
-	n = doctor_count(&v);
-	d = page_doctor(&g->run.arena, &v);
-	report_add(g, "doctor", "Diagnoses", d,
-		   cell_printf(d, n.of[DOCTOR_FOUND] ? STYLE_BAD : STYLE_MUTED,
-			       "%zu found, %zu not tested: a report puts no load on a machine",
-			       n.of[DOCTOR_FOUND], n.of[DOCTOR_OPEN]));
-	report_keep(g, "doctor", doctor_json(&v, 0));
-}

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "measure/bench/record.h"
-#include "front/verbs/plan.h"
+#include "front/change.h"
 #include "measure/prove/ledger.h"
 #include "front/report/given.h"
 #include "front/report/page_report.h"
@@ -58,14 +58,12 @@ struct reporting {
  * complaining. */
 int report_sources(struct run *r, struct report_given *out);
 void report_sources_free(struct report_given *g);
-/* Fills g->out. 0, or an exit code after complaining. */
-int report_gather(struct reporting *g, const struct report_source *from, const char *id);
 /* Whether -o may be written: 0, or EXIT_USAGE after complaining. */
 int report_may_write(const struct run *r);
 /* The whole text at once: what was there stays until it is on disk. 0, or an exit code. */
 int report_write(struct run *r, const char *text, size_t len);
 
-/* --- sections: report_gather.c, report_more.c ---------------------------------------------------
+/* --- sections -----------------------------------------------------------------------------------
  */
 
 /* A section with a page; doc NULL: say takes its place. */
@@ -75,29 +73,16 @@ struct report_part *report_add(struct reporting *g, const char *id, const char *
 void report_keep(struct reporting *g, const char *key, json_t *j);
 /* "m3-benches", or "benches" where the machine is alone: for sections inside. */
 const char *report_id(struct reporting *g, const char *id);
-void report_part_changes(struct reporting *g);
-void report_part_benches(struct reporting *g);
-/* report_recording.c: 0, or an exit code after complaining. */
+/* 0, or an exit code after complaining. */
 int report_part_recordings(struct reporting *g);
-bool report_is_recording(const char *path);
 
-/* --- results of other verbs: report_told.c ------------------------------------------------------
+/* --- results of other verbs ---------------------------------------------------------------------
  */
 
-/* Keeps j, a result of that kind. 0, or EXIT_USAGE after complaining. */
-int report_told_add(struct run *r, struct report_given *g, const char *path,
-		    const struct given_kind *kind, json_t *j);
-/* Finds each one's machine; a machine that nothing else tells of becomes a source of its own. 0, or
- * EXIT_USAGE after complaining. */
-int report_told_place(struct run *r, struct report_given *g);
 /* A machine of which nothing but results is there: its head and g->code. */
 void report_told_machine(struct reporting *g, const struct report_source *from);
 /* Adds what was given to the sections that are there, or sections of their own. */
 void report_part_told(struct reporting *g, const struct report_source *from);
-void report_part_proofs(struct reporting *g);
 void report_part_predictions(struct reporting *g);
-void report_part_stack(struct reporting *g);
-void report_part_persist(struct reporting *g);
-void report_part_doctor(struct reporting *g);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <time.h>
 
 #include "front/verbs/report.h"
 #include "base/fd.h"
@@ -16,6 +17,279 @@
 #include "look/monitor/recording.h"
 #include "look/monitor/figures_recording.h"
 #include "models/inference/page_predict.h"
+#include "front/session.h"
+#include "tune/txn/page_txn.h"
+
+/* Results of other verbs in a report: whose they are, and where they are shown. */
+
+/* What a redacted capture is called: any machine's result may be its own. */
+static const char redacted[] = "host";
+
+static const struct {
+	const char *id, *title;
+} sections[] = {
+	{ "findings", "Findings" },	  { "benches", "Measurements" }, { "proofs", "Proofs" },
+	{ "predictions", "Predictions" }, { "stack", "Software stack" }, { "doctor", "Diagnoses" },
+};
+
+/* Keeps j, a result of that kind. 0, or EXIT_USAGE after complaining. */
+static int report_told_add(struct run *r, struct report_given *g, const char *path,
+			   const struct given_kind *kind, json_t *j)
+{
+	struct err e = { 0 };
+
+	if (given_sound(kind, j, &e))
+		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
+	g->told = arena_grow(&r->arena, g->told, g->n_told, sizeof(*g->told));
+	g->told[g->n_told++] =
+		(struct report_told){ .path = path, .kind = kind, .j = json_incref(j) };
+	return 0;
+}
+
+void report_sources_free(struct report_given *g)
+{
+	for (size_t i = 0; i < g->n_told; i++)
+		json_decref(g->told[i].j);
+	g->n_told = 0;
+}
+
+/* --- whose -------------------------------------------------------------------------------------
+ */
+
+/* In the arena; "": it does not tell, or cannot be opened, which is said when it is looked at. */
+static const char *name_of(struct run *r, const struct report_source *s)
+{
+	const char *capture = s->path ? s->path : r->value[OPT_HOST], *name = NULL;
+	struct utsname here;
+	struct err e = { 0 };
+	struct host *h;
+	json_t *j;
+
+	if (s->node)
+		return s->node;
+	if (s->facts) {
+		j = json_loads(s->facts, JSON_REJECT_DUPLICATES, NULL);
+		name = given_text(&r->arena, j, "facts.nodename.value");
+		json_decref(j);
+		return name ? name : "";
+	}
+	if (!capture)
+		return uname(&here) ? "" : arena_strdup(&r->arena, here.nodename);
+	h = host_open_capture(capture, &e);
+	name = h ? arena_strdup(&r->arena, h->id.nodename) : "";
+	if (h)
+		host_close(h);
+	return name;
+}
+
+static bool is_of(const char *name, const char *node, bool alone)
+{
+	return strcmp(name, node) == 0 || (alone && strcmp(name, redacted) == 0);
+}
+
+/* Nothing but results about other machines was given: then this one is not meant. */
+static bool is_about_here(struct run *r, const struct report_given *g)
+{
+	const char *here = name_of(r, &(struct report_source){ 0 });
+	bool another = false;
+
+	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
+		return true;
+	for (size_t i = 0; i < g->n_told; i++) {
+		const char *node = given_node(g->told[i].j);
+
+		if (node && strcmp(node, here) == 0)
+			return true;
+		another = another || node;
+	}
+	/* What names no machine goes with the one that the others name. */
+	return !another;
+}
+
+static size_t told_add_source(struct run *r, struct report_given *g, struct report_source s)
+{
+	g->sources = arena_grow(&r->arena, g->sources, g->n, sizeof(*g->sources));
+	g->sources[g->n] = s;
+	return g->n++;
+}
+
+/* Names of machines to the sources: asked for once, as opening a capture is work. */
+static const char **names_of(struct run *r, const struct report_given *g)
+{
+	const char **names = arena_array(&r->arena, g->n + g->n_told + 1, sizeof(*names));
+
+	for (size_t i = 0; i < g->n && g->n_told; i++)
+		names[i] = name_of(r, &g->sources[i]);
+	return names;
+}
+
+/* Finds each one's machine; a machine that nothing else tells of becomes a source of its own. 0, or
+ * EXIT_USAGE after complaining. */
+static int report_told_place(struct run *r, struct report_given *g)
+{
+	const char **names;
+	size_t named;
+
+	if (!g->n && is_about_here(r, g))
+		told_add_source(r, g, (struct report_source){ 0 });
+	names = names_of(r, g);
+	named = g->n;
+	for (size_t i = 0; i < g->n_told; i++) {
+		struct report_told *t = &g->told[i];
+		const char *node = given_node(t->j);
+
+		/* A machine that only results tell of is called what they call it. */
+		while (node && t->source < g->n &&
+		       !is_of(names[t->source], node, t->source == 0 && named == 1))
+			t->source++;
+		if (t->source == g->n) {
+			node = arena_strdup(&r->arena, node);
+			names[g->n] = node;
+			told_add_source(r, g,
+					(struct report_source){ .path = t->path, .node = node });
+		}
+	}
+	for (size_t i = 0; i < g->n_told && g->n > 1; i++)
+		if (!given_node(g->told[i].j))
+			return complain_text(
+				EXIT_USAGE,
+				"%s names no machine: it goes with one machine, not with %zu",
+				g->told[i].path, g->n);
+	return 0;
+}
+
+/* Which models would fit on a machine of a report, in which format. */
+
+/* The widest format in which it fits. */
+static bool predict_one(struct reporting *g, const struct place *place, const struct fits *fits,
+			const char *model, struct report_prediction *out)
+{
+	static const char *const formats[] = { NULL, "fp8", "nvfp4", "int4" };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct words w = { .known = run_knowledge(&g->run),
+				   .model = model,
+				   .weights = formats[i],
+				   .place = place };
+		struct query q = { 0 };
+		struct err e = { 0 };
+
+		if (question_make(&g->run.arena, &w, fits, &q, &e) < 0)
+			continue;
+		out->model = model;
+		predict(&g->run.arena, &q, fits, &out->p);
+		if (out->p.memory.fits)
+			return true;
+	}
+	return false;
+}
+
+void report_part_predictions(struct reporting *g)
+{
+	struct report_prediction items[16];
+	struct arena *a = &g->run.arena;
+	json_t *list = json_array();
+	struct place place;
+	struct err e = { 0 };
+	struct fits fits;
+	struct doc *d;
+	size_t n = 0;
+
+	fits_default(&fits);
+	if (place_of(a, run_knowledge(&g->run), g->p.m, &place, &e)) {
+		report_add(g, "predictions", "Predictions", NULL,
+			   cell(arena_printf(a, "No model can be predicted here: %s.", e.text)));
+		json_decref(list);
+		return;
+	}
+	for (size_t i = 0; report_models[i] && n < 16; i++)
+		if (predict_one(g, &place, &fits, report_models[i], &items[n]))
+			json_array_append_new(list, predict_json(&items[n++].p, NULL,
+								 fact_or(&g->p.m->time_s, 0), 0));
+	report_keep(g, "predictions", list);
+	if (!n) {
+		report_add(g, "predictions", "Predictions", NULL,
+			   cell("None of the models that are asked for fits here."));
+		return;
+	}
+	d = report_predictions(a, items, n, g->alone ? "predictions" : NULL);
+	report_add(g, "predictions", "Predictions", d,
+		   cell_printf(d, STYLE_MUTED, "%zu models that fit", n));
+}
+
+struct report_part *report_add(struct reporting *g, const char *id, const char *title,
+			       const struct doc *doc, struct cell say)
+{
+	struct report_part *p = &g->out.parts[g->out.n++];
+
+	*p = (struct report_part){ .id = id, .title = title, .doc = doc, .say = say };
+	return p;
+}
+
+const char *report_id(struct reporting *g, const char *id)
+{
+	return g->alone ? id : arena_printf(&g->run.arena, "%s-%s", g->out.head.id, id);
+}
+
+void report_keep(struct reporting *g, const char *key, json_t *j)
+{
+	if (g->json)
+		json_object_set_new(g->json, key, j);
+	else
+		json_decref(j);
+}
+
+/* --- sections ----------------------------------------------------------------------------------
+ */
+
+static struct report_part *part_of(struct reporting *g, const char *id)
+{
+	for (size_t i = 0; i < g->out.n; i++)
+		if (strcmp(g->out.parts[i].id, id) == 0)
+			return &g->out.parts[i];
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (strcmp(sections[i].id, id) == 0)
+			return report_add(g, id, sections[i].title, NULL, cell(NULL));
+	return NULL;
+}
+
+static void show(struct reporting *g, const struct report_told *t, size_t number)
+{
+	struct arena *a = &g->run.arena;
+	struct report_part *p = part_of(g, t->kind->part);
+	struct doc *d;
+
+	if (!p)
+		return;
+	if (!p->given)
+		p->given = doc_new(a);
+	d = p->given;
+	doc_section(d, 2, report_id(g, arena_printf(a, "given-%zu", number)),
+		    arena_printf(a, "%s: %s", t->kind->verb, t->path),
+		    cell_as(STYLE_MUTED, given_text(a, t->j, "time")), g->alone);
+	doc_append(d, given_page(a, t->kind, t->j), 2);
+	doc_section_end(d);
+	p->open = p->open || g->alone;
+}
+
+void report_part_told(struct reporting *g, const struct report_source *from)
+{
+	size_t source = (size_t)(from - g->given->sources), n = 0;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < g->given->n_told; i++) {
+		const struct report_told *t = &g->given->told[i];
+
+		if (t->source != source)
+			continue;
+		show(g, t, ++n);
+		json_array_append(list, t->j);
+	}
+	if (n)
+		report_keep(g, "given", list);
+	else
+		json_decref(list);
+}
 
 /* The mark that every page of ours carries in its head, and the one of a report in Markdown. */
 #define HTML_MARK "<meta name=\"generator\" content=\"gputune "
@@ -105,12 +379,11 @@ static int add_file(struct run *r, struct report_given *g, const char *path)
 	} else if (given_kind_of(schema)) {
 		code = report_told_add(r, g, path, given_kind_of(schema), j);
 	} else {
-		code = complain_text(
-			EXIT_USAGE,
-			"%s is %s%.64s: a report is made of captures, recordings, and results in "
-			"JSON of show, bench, %s",
-			path, schema ? "a " : "no result of gputune", schema ? schema : "",
-			given_verbs(&r->arena));
+		code = complain_text(EXIT_USAGE,
+				     "%s is %s%.64s: a report is made of captures, recordings, and "
+				     "results in JSON of show, bench, %s",
+				     path, schema ? "a " : "no result of gputune",
+				     schema ? schema : "", given_verbs(&r->arena));
 	}
 	json_decref(j);
 	return code;
@@ -132,9 +405,9 @@ int report_sources(struct run *r, struct report_given *out)
 			return code;
 	}
 	if (out->n && r->value[OPT_HOST])
-		return complain_text(EXIT_USAGE,
-				     "--host and machines as arguments: name all of them "
-				     "as arguments");
+		return complain_text(
+			EXIT_USAGE,
+			"--host and machines as arguments: name all of them as arguments");
 	if ((code = report_told_place(r, out)) != 0)
 		return code;
 	if (out->n > REPORT_MACHINES_MAX)
@@ -169,10 +442,10 @@ int report_may_write(const struct run *r)
 	if (strstr(head, HTML_MARK) || strstr(head, "\"gputune.report/1\"") ||
 	    strstr(head, " UTC by gputune "))
 		return 0;
-	return complain_text(EXIT_USAGE,
-			     "%s is there and is no report of gputune; it is left alone (--force "
-			     "replaces it)",
-			     path);
+	return complain_text(
+		EXIT_USAGE,
+		"%s is there and is no report of gputune; it is left alone (--force replaces it)",
+		path);
 }
 
 /* A pipe, a device: written as it is. */
@@ -232,193 +505,6 @@ int report_write(struct run *r, const char *text, size_t len)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	return why ? complain_text(EXIT_BLIND, "%s cannot be written: %s", path, strerror(why)) : 0;
-}
-
-/* Results of other verbs in a report: whose they are, and where they are shown. */
-
-/* What a redacted capture is called: any machine's result may be its own. */
-static const char redacted[] = "host";
-
-static const struct {
-	const char *id, *title;
-} sections[] = {
-	{ "findings", "Findings" },	  { "benches", "Measurements" }, { "proofs", "Proofs" },
-	{ "predictions", "Predictions" }, { "stack", "Software stack" }, { "doctor", "Diagnoses" },
-};
-
-int report_told_add(struct run *r, struct report_given *g, const char *path,
-		    const struct given_kind *kind, json_t *j)
-{
-	struct err e = { 0 };
-
-	if (given_sound(kind, j, &e))
-		return complain_text(EXIT_USAGE, "%s: %s", path, e.text);
-	g->told = arena_grow(&r->arena, g->told, g->n_told, sizeof(*g->told));
-	g->told[g->n_told++] =
-		(struct report_told){ .path = path, .kind = kind, .j = json_incref(j) };
-	return 0;
-}
-
-void report_sources_free(struct report_given *g)
-{
-	for (size_t i = 0; i < g->n_told; i++)
-		json_decref(g->told[i].j);
-	g->n_told = 0;
-}
-
-/* --- whose -------------------------------------------------------------------------------------
- */
-
-/* In the arena; "": it does not tell, or cannot be opened, which is said when it is looked at. */
-static const char *name_of(struct run *r, const struct report_source *s)
-{
-	const char *capture = s->path ? s->path : r->value[OPT_HOST], *name = NULL;
-	struct utsname here;
-	struct err e = { 0 };
-	struct host *h;
-	json_t *j;
-
-	if (s->node)
-		return s->node;
-	if (s->facts) {
-		j = json_loads(s->facts, JSON_REJECT_DUPLICATES, NULL);
-		name = given_text(&r->arena, j, "facts.nodename.value");
-		json_decref(j);
-		return name ? name : "";
-	}
-	if (!capture)
-		return uname(&here) ? "" : arena_strdup(&r->arena, here.nodename);
-	h = host_open_capture(capture, &e);
-	name = h ? arena_strdup(&r->arena, h->id.nodename) : "";
-	if (h)
-		host_close(h);
-	return name;
-}
-
-static bool is_of(const char *name, const char *node, bool alone)
-{
-	return strcmp(name, node) == 0 || (alone && strcmp(name, redacted) == 0);
-}
-
-/* Nothing but results about other machines was given: then this one is not meant. */
-static bool is_about_here(struct run *r, const struct report_given *g)
-{
-	const char *here = name_of(r, &(struct report_source){ 0 });
-	bool another = false;
-
-	if (r->value[OPT_HOST] || !g->n_told || g->n_results || g->n_recordings)
-		return true;
-	for (size_t i = 0; i < g->n_told; i++) {
-		const char *node = given_node(g->told[i].j);
-
-		if (node && strcmp(node, here) == 0)
-			return true;
-		another = another || node;
-	}
-	/* What names no machine goes with the one that the others name. */
-	return !another;
-}
-
-static size_t told_add_source(struct run *r, struct report_given *g, struct report_source s)
-{
-	g->sources = arena_grow(&r->arena, g->sources, g->n, sizeof(*g->sources));
-	g->sources[g->n] = s;
-	return g->n++;
-}
-
-/* Names of machines to the sources: asked for once, as opening a capture is work. */
-static const char **names_of(struct run *r, const struct report_given *g)
-{
-	const char **names = arena_array(&r->arena, g->n + g->n_told + 1, sizeof(*names));
-
-	for (size_t i = 0; i < g->n && g->n_told; i++)
-		names[i] = name_of(r, &g->sources[i]);
-	return names;
-}
-
-int report_told_place(struct run *r, struct report_given *g)
-{
-	const char **names;
-	size_t named;
-
-	if (!g->n && is_about_here(r, g))
-		told_add_source(r, g, (struct report_source){ 0 });
-	names = names_of(r, g);
-	named = g->n;
-	for (size_t i = 0; i < g->n_told; i++) {
-		struct report_told *t = &g->told[i];
-		const char *node = given_node(t->j);
-
-		/* A machine that only results tell of is called what they call it. */
-		while (node && t->source < g->n &&
-		       !is_of(names[t->source], node, t->source == 0 && named == 1))
-			t->source++;
-		if (t->source == g->n) {
-			node = arena_strdup(&r->arena, node);
-			names[g->n] = node;
-			told_add_source(r, g,
-					(struct report_source){ .path = t->path, .node = node });
-		}
-	}
-	for (size_t i = 0; i < g->n_told && g->n > 1; i++)
-		if (!given_node(g->told[i].j))
-			return complain_text(EXIT_USAGE,
-					     "%s names no machine: it goes with one machine, not "
-					     "with %zu",
-					     g->told[i].path, g->n);
-	return 0;
-}
-
-/* --- sections ----------------------------------------------------------------------------------
- */
-
-static struct report_part *part_of(struct reporting *g, const char *id)
-{
-	for (size_t i = 0; i < g->out.n; i++)
-		if (strcmp(g->out.parts[i].id, id) == 0)
-			return &g->out.parts[i];
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		if (strcmp(sections[i].id, id) == 0)
-			return report_add(g, id, sections[i].title, NULL, cell(NULL));
-	return NULL;
-}
-
-static void show(struct reporting *g, const struct report_told *t, size_t number)
-{
-	struct arena *a = &g->run.arena;
-	struct report_part *p = part_of(g, t->kind->part);
-	struct doc *d;
-
-	if (!p)
-		return;
-	if (!p->given)
-		p->given = doc_new(a);
-	d = p->given;
-	doc_section(d, 2, report_id(g, arena_printf(a, "given-%zu", number)),
-		    arena_printf(a, "%s: %s", t->kind->verb, t->path),
-		    cell_as(STYLE_MUTED, given_text(a, t->j, "time")), g->alone);
-	doc_append(d, given_page(a, t->kind, t->j), 2);
-	doc_section_end(d);
-	p->open = p->open || g->alone;
-}
-
-void report_part_told(struct reporting *g, const struct report_source *from)
-{
-	size_t source = (size_t)(from - g->given->sources), n = 0;
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < g->given->n_told; i++) {
-		const struct report_told *t = &g->given->told[i];
-
-		if (t->source != source)
-			continue;
-		show(g, t, ++n);
-		json_array_append(list, t->j);
-	}
-	if (n)
-		report_keep(g, "given", list);
-	else
-		json_decref(list);
 }
 
 /* --- a machine that only results tell of --------------------------------------------------------
@@ -530,20 +616,6 @@ void report_told_machine(struct reporting *g, const struct report_source *from)
 
 /* The section of a report with what the machine did beside a job: recordings that were given. */
 
-static const char zstd_magic[] = "\x28\xb5\x2f\xfd";
-
-bool report_is_recording(const char *path)
-{
-	char head[4];
-	int fd = fd_open_input(path);
-	bool is = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
-		  memcmp(head, zstd_magic, sizeof(head)) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is;
-}
-
 static const char *command_of(struct arena *a, const struct recording *rec)
 {
 	const char *s = NULL;
@@ -606,63 +678,4 @@ int report_part_recordings(struct reporting *g)
 			       g->given->n_recordings == 1 ? "" : "s"))
 		->open = true;
 	return 0;
-}
-
-/* Which models would fit on a machine of a report, in which format. */
-
-/* The widest format in which it fits. */
-static bool predict_one(struct reporting *g, const struct place *place, const struct fits *fits,
-			const char *model, struct report_prediction *out)
-{
-	static const char *const formats[] = { NULL, "fp8", "nvfp4", "int4" };
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct words w = { .known = run_knowledge(&g->run),
-				   .model = model,
-				   .weights = formats[i],
-				   .place = place };
-		struct query q = { 0 };
-		struct err e = { 0 };
-
-		if (question_make(&g->run.arena, &w, fits, &q, &e) < 0)
-			continue;
-		out->model = model;
-		predict(&g->run.arena, &q, fits, &out->p);
-		if (out->p.memory.fits)
-			return true;
-	}
-	return false;
-}
-
-void report_part_predictions(struct reporting *g)
-{
-	struct report_prediction items[16];
-	struct arena *a = &g->run.arena;
-	json_t *list = json_array();
-	struct place place;
-	struct err e = { 0 };
-	struct fits fits;
-	struct doc *d;
-	size_t n = 0;
-
-	fits_default(&fits);
-	if (place_of(a, run_knowledge(&g->run), g->p.m, &place, &e)) {
-		report_add(g, "predictions", "Predictions", NULL,
-			   cell(arena_printf(a, "No model can be predicted here: %s.", e.text)));
-		json_decref(list);
-		return;
-	}
-	for (size_t i = 0; report_models[i] && n < 16; i++)
-		if (predict_one(g, &place, &fits, report_models[i], &items[n]))
-			json_array_append_new(list, predict_json(&items[n++].p, NULL,
-								 fact_or(&g->p.m->time_s, 0), 0));
-	report_keep(g, "predictions", list);
-	if (!n) {
-		report_add(g, "predictions", "Predictions", NULL,
-			   cell("None of the models that are asked for fits here."));
-		return;
-	}
-	d = report_predictions(a, items, n, g->alone ? "predictions" : NULL);
-	report_add(g, "predictions", "Predictions", d,
-		   cell_printf(d, STYLE_MUTED, "%zu models that fit", n));
 }

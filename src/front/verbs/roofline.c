@@ -10,160 +10,14 @@
 #include <unistd.h>
 
 #include "measure/bench/bench.h"
-#include "front/verbs/page.h"
-#include "front/verbs/predict.h"
-#include "front/verbs/roofline.h"
+#include "front/session.h"
+#include "front/model_ask.h"
 #include "models/inference/predict.h"
 #include "models/inference/page_roofline.h"
 #include "base/text.h"
+#include "front/calibration.h"
+#include "models/inference/roofline.h"
 #include "measure/bench/gemm_type.h"
-
-/* The machine under whose roofs things stand; digest NULL: --on names it. */
-static int find_machine(struct run *r, struct host *h, struct place *p, const char **digest)
-{
-	struct record rec = { 0 };
-	struct err e = { 0 };
-	struct machine *m;
-
-	*digest = NULL;
-	if (r->value[OPT_ON])
-		return place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], p, &e) < 0
-			       ? complain(EXIT_USAGE, &e)
-			       : 0;
-	m = run_machine(r, h, false);
-	if (!m)
-		return EXIT_BLIND;
-	if (place_of(&r->arena, run_knowledge(r), m, p, &e) < 0)
-		return complain(EXIT_BLIND, &e);
-	record_fingerprint(&r->arena, h, m, &rec);
-	*digest = rec.machine;
-	return 0;
-}
-
-/* The first bytes tell an SQLite file and nsys's own format. */
-static int kind_of(const char *path, bool *sqlite)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char head[16] = "";
-	ssize_t n = 0;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = read(fd, head, sizeof(head));
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
-				     fd < 0 ? strerror(errno) : "it is no file, or empty");
-	*sqlite = n == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0;
-	return 0;
-}
-
-static int read_nsys(struct run *r, const char *path, struct roof_profile *p)
-{
-	struct err e = { 0 };
-	bool sqlite = false;
-	size_t len;
-	char *text;
-	int code = kind_of(path, &sqlite);
-
-	if (code)
-		return code;
-	if (sqlite)
-		return roof_read_sqlite(&r->arena, path, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
-	text = predict_file(r, path, ROOF_BYTES_MAX, &len, NULL);
-	if (!text)
-		return EXIT_USAGE;
-	if (memchr(text, '\0', len))
-		return complain_text(
-			EXIT_USAGE,
-			"%s is neither text nor SQLite; of a .nsys-rep file \"nsys export "
-			"--type sqlite\" makes what is read here",
-			path);
-	return roof_read_nsys(&r->arena, path, text, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
-}
-
-static int read_ncu(struct run *r, const char *path, struct roof_profile *p)
-{
-	struct err e = { 0 };
-	size_t len;
-	char *text = predict_file(r, path, ROOF_BYTES_MAX, &len, NULL);
-
-	if (!text)
-		return EXIT_USAGE;
-	if (memchr(text, '\0', len))
-		return complain_text(
-			EXIT_USAGE,
-			"%s is no text; of a .ncu-rep file \"ncu --import FILE --csv --page "
-			"raw\" makes what is read here",
-			path);
-	return roof_read_ncu(&r->arena, path, text, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
-}
-
-static int read_points(struct run *r, const struct bench_facts *f, const struct place *place,
-		       struct roof_profile *p, const char **source)
-{
-	const char *nsys = r->value[OPT_NSYS], *ncu = r->value[OPT_NCU];
-
-	if ((nsys != NULL) + (ncu != NULL) + (r->value[OPT_FROM_BENCH] != NULL) > 1)
-		return complain_text(EXIT_USAGE, "--nsys, --ncu and --from-bench go one at a time");
-	*source = nsys ? nsys : ncu ? ncu : "kept results of gputune bench";
-	if (nsys)
-		return read_nsys(r, nsys, p);
-	if (ncu)
-		return read_ncu(r, ncu, p);
-	roof_bench_points(r, f, p);
-	if (p->n)
-		return 0;
-	return complain_text(
-		EXIT_BLIND,
-		"no kept result of %s speaks of a roofline; gputune bench gpu-memory gemm "
-		"copy measures some, --nsys and --ncu read profiles",
-		place->taken);
-}
-
-static int tell(struct run *r, const struct roofline_page *p)
-{
-	int failed;
-
-	if (r->value[OPT_QUIET])
-		return p->code;
-	if (run_wants_json(r)) {
-		run_print_json(r, roofline_json(p));
-		return p->code;
-	}
-	failed = run_print_doc(r, page_roofline(&r->arena, p), "gputune roofline");
-	return failed ? failed : p->code;
-}
-
-int verb_roofline(struct run *r)
-{
-	struct host *h = run_live(r);
-	struct roof_profile profile = { 0 };
-	struct bench_facts facts;
-	struct roof roof;
-	struct place place;
-	struct roofline_page p = { .roof = &roof,
-				   .profile = &profile,
-				   .verbose = r->value[OPT_VERBOSE] != NULL,
-				   .now = (long long)time(NULL) };
-	const char *digest;
-	int code = find_machine(r, h, &place, &digest);
-
-	if (!code) {
-		bench_facts_of(r, h, digest, place.gpu->name, &facts);
-		code = read_points(r, &facts, &place, &profile, &p.source);
-		/* What benches measured is no limit of itself. */
-		if (profile.separate)
-			facts.n = 0;
-		roof_of(r, &facts, &place, &roof);
-	}
-	host_close(h);
-	if (code)
-		return code;
-	roof_judge(&r->arena, &roof, &profile);
-	return tell(r, &p);
-}
 
 /* Roofs and points from kept results of benches and from data sheets. */
 
@@ -202,8 +56,9 @@ static void more_sheets(struct roof *roof, const struct gpu_kind *g)
 	sheet(&roof->math[ROOF_TF32], g->tf32, g->math_source);
 }
 
-void roof_of(struct run *r, const struct bench_facts *f, const struct place *place,
-	     struct roof *out)
+/* The roofs: what benches of ours measured on that machine, else its data sheet. */
+static void roof_of(struct run *r, const struct bench_facts *f, const struct place *place,
+		    struct roof *out)
 {
 	static const char *const formats[ROOF_MATHS] = {
 		[ROOF_FP64_TENSOR] = "fp64:8192", [ROOF_TF32] = "tf32:8192",
@@ -329,7 +184,9 @@ static bool newest(const struct bench_facts *f, size_t i)
 	return true;
 }
 
-void roof_bench_points(struct run *r, const struct bench_facts *f, struct roof_profile *out)
+/* Products, memory and copies as our benches measured them: operations and bytes are known there,
+ * because the sizes are. */
+static void roof_bench_points(struct run *r, const struct bench_facts *f, struct roof_profile *out)
 {
 	*out = (struct roof_profile){ .source = "benches", .separate = true };
 	for (size_t i = 0; i < f->n; i++) {
@@ -342,4 +199,143 @@ void roof_bench_points(struct run *r, const struct bench_facts *f, struct roof_p
 		else if (strcmp(c->bench, "gpu-memory") == 0 || strcmp(c->bench, "copy") == 0)
 			streamed(r, c, out);
 	}
+}
+
+/* The machine under whose roofs things stand; digest NULL: --on names it. */
+static int find_machine(struct run *r, struct host *h, struct place *p, const char **digest)
+{
+	struct record rec = { 0 };
+	struct err e = { 0 };
+	struct machine *m;
+
+	*digest = NULL;
+	if (r->value[OPT_ON])
+		return place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], p, &e) < 0
+			       ? complain(EXIT_USAGE, &e)
+			       : 0;
+	m = run_machine(r, h, false);
+	if (!m)
+		return EXIT_BLIND;
+	if (place_of(&r->arena, run_knowledge(r), m, p, &e) < 0)
+		return complain(EXIT_BLIND, &e);
+	record_fingerprint(&r->arena, h, m, &rec);
+	*digest = rec.machine;
+	return 0;
+}
+
+/* The first bytes tell an SQLite file and nsys's own format. */
+static int kind_of(const char *path, bool *sqlite)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char head[16] = "";
+	ssize_t n = 0;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = read(fd, head, sizeof(head));
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return complain_text(EXIT_USAGE, "%s cannot be read: %s", path,
+				     fd < 0 ? strerror(errno) : "it is no file, or empty");
+	*sqlite = n == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0;
+	return 0;
+}
+
+static int read_nsys(struct run *r, const char *path, struct roof_profile *p)
+{
+	struct err e = { 0 };
+	bool sqlite = false;
+	size_t len;
+	char *text;
+	int code = kind_of(path, &sqlite);
+
+	if (code)
+		return code;
+	if (sqlite)
+		return roof_read_sqlite(&r->arena, path, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
+	text = predict_file(r, path, ROOF_BYTES_MAX, &len, NULL);
+	if (!text)
+		return EXIT_USAGE;
+	if (memchr(text, '\0', len))
+		return complain_text(EXIT_USAGE,
+				     "%s is neither text nor SQLite; of a .nsys-rep file \"nsys "
+				     "export --type sqlite\" makes what is read here",
+				     path);
+	return roof_read_nsys(&r->arena, path, text, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
+}
+
+static int read_ncu(struct run *r, const char *path, struct roof_profile *p)
+{
+	struct err e = { 0 };
+	size_t len;
+	char *text = predict_file(r, path, ROOF_BYTES_MAX, &len, NULL);
+
+	if (!text)
+		return EXIT_USAGE;
+	if (memchr(text, '\0', len))
+		return complain_text(EXIT_USAGE,
+				     "%s is no text; of a .ncu-rep file \"ncu --import FILE --csv "
+				     "--page raw\" makes what is read here",
+				     path);
+	return roof_read_ncu(&r->arena, path, text, p, &e) < 0 ? complain(EXIT_USAGE, &e) : 0;
+}
+
+static int read_points(struct run *r, const struct bench_facts *f, const struct place *place,
+		       struct roof_profile *p, const char **source)
+{
+	const char *nsys = r->value[OPT_NSYS], *ncu = r->value[OPT_NCU];
+
+	if ((nsys != NULL) + (ncu != NULL) + (r->value[OPT_FROM_BENCH] != NULL) > 1)
+		return complain_text(EXIT_USAGE, "--nsys, --ncu and --from-bench go one at a time");
+	*source = nsys ? nsys : ncu ? ncu : "kept results of gputune bench";
+	if (nsys)
+		return read_nsys(r, nsys, p);
+	if (ncu)
+		return read_ncu(r, ncu, p);
+	roof_bench_points(r, f, p);
+	if (p->n)
+		return 0;
+	return complain_text(EXIT_BLIND,
+			     "no kept result of %s speaks of a roofline; gputune bench gpu-memory "
+			     "gemm copy measures some, --nsys and --ncu read profiles",
+			     place->taken);
+}
+
+static int tell(struct run *r, const struct roofline_page *p)
+{
+	if (r->value[OPT_QUIET])
+		return p->code;
+	if (run_wants_json(r))
+		return run_print_json(r, roofline_json(p), p->code);
+	return run_print_doc(r, page_roofline(&r->arena, p), "gputune roofline", p->code);
+}
+
+int verb_roofline(struct run *r)
+{
+	struct host *h = run_live(r);
+	struct roof_profile profile = { 0 };
+	struct bench_facts facts;
+	struct roof roof;
+	struct place place;
+	struct roofline_page p = { .roof = &roof,
+				   .profile = &profile,
+				   .verbose = r->value[OPT_VERBOSE] != NULL,
+				   .now = (long long)time(NULL) };
+	const char *digest;
+	int code = find_machine(r, h, &place, &digest);
+
+	if (!code) {
+		bench_facts_of(r, h, digest, place.gpu->name, &facts);
+		code = read_points(r, &facts, &place, &profile, &p.source);
+		/* What benches measured is no limit of itself. */
+		if (profile.separate)
+			facts.n = 0;
+		roof_of(r, &facts, &place, &roof);
+	}
+	host_close(h);
+	if (code)
+		return code;
+	roof_judge(&r->arena, &roof, &profile);
+	return tell(r, &p);
 }

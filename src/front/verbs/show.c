@@ -2,8 +2,8 @@
 /* gputune show: the facts, as one screen, one subject, or JSON. */
 #include <string.h>
 
-#include "front/verbs/cmd.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
+#include "look/probe/probe.h"
 #include "look/show/page.h"
 #include "render/topology.h"
 
@@ -20,7 +20,7 @@ static int show_topology(struct run *r, const struct machine *m)
 	return run_print_doc(r,
 			     strcmp(as, "tree") == 0 ? page_topology_tree(&r->arena, m)
 						     : page_topology(&r->arena, m),
-			     "gputune show topology");
+			     "gputune show topology", EXIT_CLEAN);
 }
 
 int verb_show(struct run *r)
@@ -41,8 +41,11 @@ int verb_show(struct run *r)
 	if (!h)
 		return EXIT_USAGE;
 	m = run_machine(r, h, r->value[OPT_DEEP] != NULL);
+	/* The names of all other devices stand in a file of 1.3 MB that only this page is worth. */
+	if (strcmp(subject, "pci") == 0)
+		pci_names_fill(&(struct probe){ .h = h, .a = &r->arena, .m = m });
 	if (run_wants_json(r)) {
-		run_print_json(r, show_json(&r->arena, m, p->name, p->key));
+		run_print_json(r, show_json(&r->arena, m, p->name, p->key), EXIT_CLEAN);
 		code = EXIT_CLEAN;
 	} else if (topology)
 		code = show_topology(r, m);
@@ -50,7 +53,7 @@ int verb_show(struct run *r)
 		code = run_print_doc(r,
 				     r->value[OPT_VERBOSE] ? page_facts(&r->arena, m, p)
 							   : p->build(&r->arena, m),
-				     "gputune show");
+				     "gputune show", EXIT_CLEAN);
 	host_close(h);
 	return code;
 }

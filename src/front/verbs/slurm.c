@@ -4,8 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/cmd.h"
-#include "front/verbs/knobs.h"
+#include "front/session.h"
 #include "many/fleet/node.h"
 #include "machine/host/command.h"
 #include "look/probe/probe.h"
@@ -188,8 +187,7 @@ int verb_slurm(struct run *r)
 
 		if (look(&s, &now, &e) == 0 && now.drained && now.ours)
 			return complain_text(EXIT_BLIND,
-					     "not everything could be seen: node %s "
-					     "stays drained",
+					     "not everything could be seen: node %s stays drained",
 					     s.node);
 		return EXIT_CLEAN;
 	}

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "front/verbs/stack.h"
-#include "front/verbs/stack_compare.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "look/stack/page_stack.h"
 #include "base/text.h"
 #include "base/clock.h"
@@ -68,7 +67,12 @@ static int named_targets(struct run *r, struct scan_options *how)
 	return 0;
 }
 
-int stack_targets(struct run *r, struct machine *m, struct scan_options *how, const char **from)
+/*
+ * The GPUs to judge for: --gpu, or those of the machine (m; NULL: it is probed). *from says in
+ * words where they come from. EXIT_USAGE after complaining of --gpu, else 0; there may be none.
+ */
+static int stack_targets(struct run *r, struct machine *m, struct scan_options *how,
+			 const char **from)
 {
 	struct host *h = NULL;
 
@@ -125,7 +129,7 @@ int stack_arch(struct run *r)
 	struct arch_view v = { .how = &how, .all = r->value[OPT_ALL] != NULL };
 	struct scan *all = NULL;
 	struct err e = { 0 };
-	int code, failed;
+	int code;
 
 	if (!r->n_args)
 		return complain_text(EXIT_USAGE, "stack arch needs FILE, DIR or WHEEL");
@@ -147,12 +151,9 @@ int stack_arch(struct run *r)
 	code = exit_code(&v);
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, stack_arch_json(&v, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_stack_arch(&r->arena, &v), "gputune stack arch");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, stack_arch_json(&v, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_stack_arch(&r->arena, &v), "gputune stack arch", code);
 }
 
 /* gputune stack check: what of the software stack is there, and whether it is made for this GPU. */
@@ -258,19 +259,16 @@ int stack_see(struct run *r, const struct stack_root *root, struct machine *m,
 static int look(struct run *r, const struct stack_root *root, struct machine *m)
 {
 	const struct stack_view *v;
-	int code = stack_see(r, root, m, &v), failed;
+	int code = stack_see(r, root, m, &v);
 
 	if (code)
 		return code;
 	code = check_exit_code(v->found);
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, stack_check_json(v, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, stack_check_json(v, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_stack_check(&r->arena, v), "gputune stack check", code);
 }
 
 int stack_check(struct run *r)
@@ -304,7 +302,8 @@ int stack_check(struct run *r)
 
 /* gputune stack env: what to set before PyTorch and friends are built here. */
 
-int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from)
+/* What stack env says; EXIT_USAGE after complaining, else 0. */
+static int stack_build_env(struct run *r, struct host *h, struct build_env *out, const char **from)
 {
 	struct machine *m = run_machine(r, h, false);
 	struct scan_options how = { 0 };
@@ -331,7 +330,7 @@ int stack_env(struct run *r)
 	struct env_view v = { .env = &env, .set_here = set };
 	struct host *h;
 	struct answer said;
-	int code, failed = 0;
+	int code;
 
 	if (r->n_args)
 		return complain_text(EXIT_USAGE, "stack env takes no argument \"%s\"", r->args[0]);
@@ -350,12 +349,11 @@ int stack_env(struct run *r)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(r))
-		run_print_json(r, stack_env_json(&v, (long long)time(NULL), code));
-	else if (r->value[OPT_FORMAT] && strcmp(r->value[OPT_FORMAT], "shell") == 0)
-		stack_env_shell(r->out, &v);
-	else
-		failed = run_print_doc(r, page_stack_env(&r->arena, &v), "gputune stack env");
-	return failed ? failed : code;
+		return run_print_json(r, stack_env_json(&v, (long long)time(NULL), code), code);
+	if (!r->value[OPT_FORMAT] || strcmp(r->value[OPT_FORMAT], "shell") != 0)
+		return run_print_doc(r, page_stack_env(&r->arena, &v), "gputune stack env", code);
+	stack_env_shell(r->out, &v);
+	return code;
 }
 
 /* gputune stack build-plan: the steps, and with --run doing them one by one. */
@@ -390,16 +388,11 @@ static int one_step(struct run *r, struct build_plan *p, struct build_step *s)
 
 static int print(struct run *r, const struct build_plan *p, int code)
 {
-	int failed;
-
 	if (r->value[OPT_QUIET])
 		return code;
-	if (run_wants_json(r)) {
-		run_print_json(r, build_plan_json(p, (long long)time(NULL), code));
-		return code;
-	}
-	failed = run_print_doc(r, page_build_plan(&r->arena, p), "gputune stack build-plan");
-	return failed ? failed : code;
+	if (run_wants_json(r))
+		return run_print_json(r, build_plan_json(p, (long long)time(NULL), code), code);
+	return run_print_doc(r, page_build_plan(&r->arena, p), "gputune stack build-plan", code);
 }
 
 static int plan_code(const struct build_plan *p)
@@ -462,11 +455,10 @@ int stack_plan(struct run *r)
 	int code;
 
 	if (r->n_args < 2)
-		return complain_text(
-			EXIT_USAGE,
-			"stack build-plan needs a folder to work in and what to build: "
-			"%s, or a folder with a Python project",
-			build_targets(&r->arena));
+		return complain_text(EXIT_USAGE,
+				     "stack build-plan needs a folder to work in and what to "
+				     "build: %s, or a folder with a Python project",
+				     build_targets(&r->arena));
 	if (r->value[OPT_HOST])
 		return complain_text(EXIT_USAGE, "a captured machine builds nothing");
 	w.dir = absolute(r, r->args[0]);

@@ -16,11 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "front/verbs/stack_compare.h"
+#include "front/verbs/stack.h"
 #include "base/text.h"
 #include "measure/bench/conditions.h"
-#include "front/verbs/page.h"
-#include "front/verbs/prove.h"
+#include "front/session.h"
 #include "measure/prove/order.h"
 #include "measure/prove/page_stack_compare.h"
 #include "machine/host/command.h"
@@ -67,7 +66,8 @@ static enum component component_of(const char *bench)
 	return COMPONENTS;
 }
 
-const char *stack_compare_prefix(const char *bench)
+/* How the names begin of the library that a bench measures ("libcublasLt.so."); NULL: none. */
+static const char *stack_compare_prefix(const char *bench)
 {
 	enum component c = component_of(bench);
 
@@ -221,11 +221,10 @@ static int run_compare(struct comparing *g)
 	if (g->r->value[OPT_QUIET])
 		return code;
 	if (run_wants_json(g->r))
-		run_print_json(g->r, stack_compare_json(&g->view, (long long)time(NULL), code));
-	else if (run_print_doc(g->r, page_stack_compare(&g->r->arena, &g->view),
-			       "gputune stack compare"))
-		return EXIT_USAGE;
-	return code;
+		return run_print_json(
+			g->r, stack_compare_json(&g->view, (long long)time(NULL), code), code);
+	return run_print_doc(g->r, page_stack_compare(&g->r->arena, &g->view),
+			     "gputune stack compare", code);
 }
 
 /* --- from the command line ---------------------------------------------------------------------
@@ -280,9 +279,8 @@ int stack_compare(struct run *r)
 	int code;
 
 	if (r->n_args != 2)
-		return complain_text(EXIT_USAGE,
-				     "stack compare needs two sides, each \"system\", an "
-				     "environment, a folder or a library");
+		return complain_text(EXIT_USAGE, "stack compare needs two sides, each \"system\", "
+						 "an environment, a folder or a library");
 	if (r->value[OPT_HOST])
 		return complain_text(EXIT_USAGE, "a captured machine runs nothing");
 	code = read_options(&g);
@@ -444,8 +442,7 @@ static json_t *reading_json(const struct window *w, const struct window_reading 
 
 static int failed(struct run *r, int code, const struct err *e)
 {
-	run_print_json(r, json_pack("{s:o}", "error", json_text(e->text)));
-	return code;
+	return run_print_json(r, json_pack("{s:o}", "error", json_text(e->text)), code);
 }
 
 static int one(struct run *r, const struct bench_env *env, const struct first *first)
@@ -467,7 +464,7 @@ static int one(struct run *r, const struct bench_env *env, const struct first *f
 	/* As long as it is loaded. */
 	dl_iterate_phdr(each_loaded, &l);
 	if (code == 0)
-		run_print_json(r, reading_json(&w, &got, first, l.path));
+		run_print_json(r, reading_json(&w, &got, first, l.path), EXIT_CLEAN);
 	else
 		code = failed(r, code == -EBADMSG ? EXIT_FINDINGS : EXIT_BLIND, &e);
 	window_close(&w);

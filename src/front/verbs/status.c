@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "front/verbs/boot.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
 #include "front/verbs/persist.h"
-#include "front/verbs/plan.h"
+#include "front/change.h"
 #include "machine/knob/io.h"
 #include "tune/txn/layer.h"
 #include "tune/txn/state.h"
@@ -81,25 +81,6 @@ static int left_code(struct run *r, struct host *h, const struct journal *j, int
 	return code == EXIT_CLEAN ? EXIT_FINDINGS : code;
 }
 
-void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct change c = { .knob = rows[i].e->knob };
-
-		if (rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
-			continue;
-		plan_owners(&r->arena, m, &c);
-		for (size_t k = 0; k < c.n_owners; k++) {
-			const struct owner *o = &c.owners[k];
-
-			if (o->value && rows[i].now && knob_same(&c.knob, o->value, rows[i].now))
-				rows[i].by = arena_printf(&r->arena, "%s sets this", o->what);
-			else if (o->fights && !rows[i].by)
-				rows[i].by = arena_printf(&r->arena, "perhaps %s", o->what);
-		}
-	}
-}
-
 /* With its configuration only where somebody is looked for: reading that takes longest. */
 static struct machine *machine_for(struct run *r, struct host *h, struct hold_row *rows, size_t n)
 {
@@ -139,12 +120,12 @@ int verb_status(struct run *r)
 		persist_fill_kept(r, h, rows, n);
 		if (!r->value[OPT_QUIET]) {
 			if (run_wants_json(r))
-				run_print_json(r, status_json(m, rows, n, code));
+				run_print_json(r, status_json(m, rows, n, code), EXIT_CLEAN);
 			else
 				failed = run_print_doc(r,
 						       page_status(&r->arena, m, rows, n,
 								   believed && !j.bad_lines),
-						       "gputune status");
+						       "gputune status", EXIT_CLEAN);
 		}
 	}
 	host_close(h);
@@ -171,13 +152,12 @@ static int print_history(struct run *r, struct host *h, const struct journal *j)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (!run_wants_json(r)) {
-		int failed =
-			run_print_doc(r, page_history(&r->arena, m, j, only), "gputune history");
+		int failed = run_print_doc(r, page_history(&r->arena, m, j, only),
+					   "gputune history", EXIT_CLEAN);
 
 		return failed ? failed : code;
 	}
-	run_print_json(r, history_json(m, j, only, code));
-	return code;
+	return run_print_json(r, history_json(m, j, only, code), code);
 }
 
 int verb_history(struct run *r)
@@ -230,11 +210,11 @@ static int verify(struct run *r, struct host *h)
 	if (r->value[OPT_QUIET])
 		return code;
 	if (!run_wants_json(r)) {
-		n = (size_t)run_print_doc(r, page_verify(&r->arena, p.m, &v), "gputune verify");
+		n = (size_t)run_print_doc(r, page_verify(&r->arena, p.m, &v), "gputune verify",
+					  EXIT_CLEAN);
 		return n ? (int)n : code;
 	}
-	run_print_json(r, verify_json(p.m, &v, code));
-	return code;
+	return run_print_json(r, verify_json(p.m, &v, code), code);
 }
 
 int verb_verify(struct run *r)
@@ -247,6 +227,127 @@ int verb_verify(struct run *r)
 	code = r->value[OPT_REBOOT] ? boot_reboot(r, h)
 	       : r->value[OPT_BOOT] ? boot_verify(r, h)
 				    : verify(r, h);
+	host_close(h);
+	return code;
+}
+
+/* gputune journal, and what every verb that relies on the journal says of a damaged one. */
+
+/* --- the verb ----------------------------------------------------------------------------------
+ */
+
+static int code_of(const struct journal *j)
+{
+	if (j->bad_lines)
+		return EXIT_STUCK;
+	return j->mended || (j->files.format > 1 && !j->files.copy_is_whole) ? EXIT_FINDINGS
+									     : EXIT_CLEAN;
+}
+
+static int print(struct run *r, struct host *h, const struct journal *j, int code)
+{
+	int failed = 0;
+
+	if (run_wants_json(r) && !r->value[OPT_QUIET])
+		run_print_json(r, journal_json(r->args[0], run_machine(r, h, false), j, code),
+			       EXIT_CLEAN);
+	else if (!r->value[OPT_QUIET])
+		failed =
+			run_print_doc(r, page_journal(&r->arena, j), "gputune journal", EXIT_CLEAN);
+	return failed ? failed : code;
+}
+
+static int check(struct run *r, struct host *h)
+{
+	struct journal j;
+	struct err e = { 0 };
+
+	if (journal_load(h, &r->arena, true, &j, &e))
+		return complain(EXIT_STUCK, &e);
+	return print(r, h, &j, code_of(&j));
+}
+
+static int tend(struct run *r, struct host *h, enum txn_tend how, const char *question)
+{
+	struct txn_who who = run_who(r);
+	struct txn_report report;
+	struct journal j;
+	struct err e = { 0 };
+	int code = journal_load(h, &r->arena, true, &j, &e);
+
+	if (code)
+		return complain(EXIT_STUCK, &e);
+	if (r->value[OPT_DRY_RUN] || !j.files.format)
+		return print(r, h, &j, code_of(&j));
+	if (!run_agreed(r, question))
+		return EXIT_NOT_APPLIED;
+	code = txn_tend(h, &r->arena, how, &who, &report, &e);
+	if (code)
+		return complain(EXIT_NOT_APPLIED, &e);
+	code = journal_load(h, &r->arena, true, &j, &e);
+	if (code)
+		return complain(EXIT_STUCK, &e);
+	r->unreadable = false;
+	if (j.bad_lines && how == TXN_REPAIR)
+		complain_text(0, "what is lost in both files cannot be mended; \"gputune journal "
+				 "repair --force\" gives it up");
+	return print(r, h, &j, code_of(&j));
+}
+
+static int repair(struct run *r, struct host *h)
+{
+	return r->value[OPT_FORCE]
+		       ? tend(r, h, TXN_GIVE_UP,
+			      "Forget what cannot be read? Nobody can undo it afterwards.")
+		       : tend(r, h, TXN_REPAIR, "Write the journal's files anew?");
+}
+
+static int compact(struct run *r, struct host *h)
+{
+	return tend(r, h, TXN_COMPACT, "Move what is over to the history?");
+}
+
+static int export(struct run *r, struct host *h)
+{
+	struct err e = { 0 };
+	const char *text;
+	size_t n;
+
+	if (r->value[OPT_FORMAT])
+		return complain_text(EXIT_USAGE, "journal export writes the journal's own lines; "
+						 "\"gputune history --format json\" writes JSON");
+	if (txn_export(h, &r->arena, &text, &n, &e))
+		return complain(EXIT_STUCK, &e);
+	fwrite(text, 1, n, r->out);
+	return EXIT_CLEAN;
+}
+
+int verb_journal(struct run *r)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct run *r, struct host *h);
+		bool writes;
+	} actions[] = { { "check", check, false },
+			{ "repair", repair, true },
+			{ "compact", compact, true },
+			{ "export", export, false } };
+	struct host *h;
+	size_t i = 0;
+	int code;
+
+	while (i < 4 && strcmp(actions[i].name, r->args[0]) != 0)
+		i++;
+	if (i == 4)
+		return complain_text(EXIT_USAGE,
+				     "journal knows check, repair, compact and export, not \"%s\"",
+				     r->args[0]);
+	if (actions[i].writes && run_check_overlay(r))
+		return EXIT_USAGE;
+	h = run_change_host(r);
+	if (!h)
+		return EXIT_USAGE;
+	code = actions[i].run(r, h);
 	host_close(h);
 	return code;
 }

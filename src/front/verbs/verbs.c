@@ -1,7 +1,296 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs. Help, manual page and completion are made from it. */
-#include "front/options/verb_options.h"
-#include "front/options/verb_texts.h"
+#include "front/session.h"
+
+/* Which options each verb takes; for the table of verbs alone. */
+
+#define COMMON OPT_NO_COLOR, OPT_ASCII, OPT_WIDTH, OPT_HELP
+
+static const enum option_id show_options[] = { OPT_HOST, OPT_OVERLAY, OPT_FORMAT,  OPT_AS,
+					       OPT_DEEP, OPT_OUTPUT,  OPT_VERBOSE, COMMON };
+static const enum option_id check_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
+						OPT_ONLY,  OPT_SKIP,	OPT_ALL,    OPT_DEEP,
+						OPT_SINCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
+						COMMON };
+static const enum option_id plan_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
+					       OPT_ONLY,  OPT_SKIP,    OPT_ALLOW,  OPT_OUTPUT,
+					       OPT_QUIET, OPT_VERBOSE, COMMON };
+static const enum option_id apply_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE,
+						OPT_ONLY,    OPT_SKIP,	  OPT_ALLOW,  OPT_YES,
+						OPT_DRY_RUN, OPT_REASON,  OPT_BOOT,   OPT_OUTPUT,
+						OPT_QUIET,   OPT_VERBOSE, COMMON };
+static const enum option_id undo_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_FORMAT, OPT_ONLY,
+					       OPT_ALL,	   OPT_FORCE,	OPT_YES,    OPT_DRY_RUN,
+					       OPT_REASON, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE,
+					       COMMON };
+static const enum option_id status_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT,	OPT_OUTPUT,
+						 OPT_QUIET, OPT_VERBOSE, OPT_EXIT_CODE, COMMON };
+static const enum option_id history_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_OUTPUT,
+						  OPT_QUIET, OPT_VERBOSE, COMMON };
+static const enum option_id verify_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT, OPT_BOOT,
+						 OPT_REBOOT,  OPT_YES,	   OPT_OUTPUT, OPT_QUIET,
+						 OPT_VERBOSE, COMMON };
+static const enum option_id persist_options[] = {
+	OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_PROFILE, OPT_ONLY,	  OPT_SKIP,
+	OPT_ALLOW, OPT_YES,	OPT_NOW,    OPT_DRY_RUN, OPT_UPDATE_GRUB, OPT_REASON,
+	OPT_FORCE, OPT_OUTPUT,	OPT_QUIET,  OPT_VERBOSE, COMMON
+};
+static const enum option_id journal_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_FORCE,
+						  OPT_YES,   OPT_DRY_RUN, OPT_REASON, OPT_OUTPUT,
+						  OPT_QUIET, COMMON };
+static const enum option_id watch_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_FORMAT, OPT_INTERVAL,
+						OPT_ONLY,  OPT_POLICY,	OPT_ONCE,   OPT_OUTPUT,
+						OPT_QUIET, OPT_HELP };
+static const enum option_id monitor_options[] = { OPT_INTERVAL, OPT_FOR,    OPT_ONCE, OPT_FORMAT,
+						  OPT_HOST,	OPT_OUTPUT, COMMON };
+static const enum option_id record_options[] = { OPT_INTERVAL, OPT_FOR, OPT_OUTPUT, OPT_QUIET,
+						 OPT_HELP };
+static const enum option_id report_options[] = { OPT_HOST,  OPT_OVERLAY, OPT_PROFILE, OPT_ONLY,
+						 OPT_SKIP,  OPT_STATE,	 OPT_FORMAT,  OPT_OUTPUT,
+						 OPT_FORCE, COMMON };
+static const enum option_id explain_options[] = { OPT_HOST,    OPT_OVERLAY, OPT_FORMAT,
+						  OPT_PROFILE, OPT_OUTPUT,  COMMON };
+static const enum option_id fleet_options[] = { OPT_FORMAT, OPT_GOLDEN, OPT_PROFILE, OPT_ONLY,
+						OPT_SKIP,   OPT_VALUES, OPT_ALL,     OPT_OUTPUT,
+						OPT_QUIET,  COMMON };
+static const enum option_id slurm_options[] = { OPT_PROFILE, OPT_ONLY,	   OPT_SKIP,  OPT_SINCE,
+						OPT_DRY_RUN, OPT_SCONTROL, OPT_QUIET, OPT_HELP };
+static const enum option_id bench_options[] = {
+	OPT_FOR,    OPT_RUNS,	OPT_CPUS,  OPT_GPUS,	OPT_DIR,
+	OPT_FILES,  OPT_PEER,	OPT_TOKEN, OPT_LISTEN,	OPT_REQUIRE_IDLE,
+	OPT_STATE,  OPT_JSON,	OPT_RANK,  OPT_RANKS,	OPT_LOCAL_PROCESSES,
+	OPT_FORMAT, OPT_OUTPUT, OPT_QUIET, OPT_VERBOSE, COMMON
+};
+static const enum option_id doctor_options[] = { OPT_ONLY,    OPT_PASSIVE, OPT_FOR,	OPT_PEER,
+						 OPT_TOKEN,   OPT_FILES,   OPT_DIR,	OPT_GPUS,
+						 OPT_FIX,     OPT_KEEP,	   OPT_PROFILE, OPT_ALLOW,
+						 OPT_YES,     OPT_DRY_RUN, OPT_REASON,	OPT_HOST,
+						 OPT_OVERLAY, OPT_ALL,	   OPT_FORMAT,	OPT_OUTPUT,
+						 OPT_QUIET,   COMMON };
+static const enum option_id prove_options[] = {
+	OPT_BENCH,   OPT_COMMAND, OPT_METRIC, OPT_BETTER, OPT_MIN_EFFECT, OPT_BUDGET, OPT_KEEP,
+	OPT_ALL,     OPT_PROFILE, OPT_ONLY,   OPT_SKIP,	  OPT_ALLOW,	  OPT_FOR,    OPT_SETTLE,
+	OPT_TIMEOUT, OPT_SEED,	  OPT_CPUS,   OPT_GPUS,	  OPT_DIR,	  OPT_FILES,  OPT_PEER,
+	OPT_TOKEN,   OPT_STATE,	  OPT_JSON,   OPT_YES,	  OPT_DRY_RUN,	  OPT_REASON, OPT_FORMAT,
+	OPT_OUTPUT,  OPT_QUIET,	  COMMON
+};
+static const enum option_id compare_options[] = { OPT_STATE, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,
+						  COMMON };
+static const enum option_id stack_options[] = {
+	OPT_GPU,     OPT_ENV,	 OPT_ROOTFS, OPT_HOST,	 OPT_OVERLAY, OPT_DEEP,	   OPT_ALL,
+	OPT_RUN,     OPT_PYTHON, OPT_ARCH,   OPT_KEY,	 OPT_FORCE,   OPT_BENCH,   OPT_FOR,
+	OPT_GPUS,    OPT_FILES,	 OPT_DIR,    OPT_BUDGET, OPT_SEED,    OPT_TIMEOUT, OPT_MIN_EFFECT,
+	OPT_DRY_RUN, OPT_FORMAT, OPT_OUTPUT, OPT_QUIET,	 OPT_VERBOSE, COMMON
+};
+static const enum option_id predict_options[] = {
+	OPT_MODEL,	OPT_WEIGHTS,	   OPT_ON,	    OPT_HOST,	      OPT_ENGINE,
+	OPT_CACHE,	OPT_PROMPT,	   OPT_ANSWER,	    OPT_BATCH,	      OPT_TP,
+	OPT_PP,		OPT_DEPTH,	   OPT_CACHED,	    OPT_ROUNDS,	      OPT_CHUNK,
+	OPT_DRAFT,	OPT_ACCEPT,	   OPT_DRAFT_COST,  OPT_EAGER,	      OPT_PARAMS,
+	OPT_ACTIVE,	OPT_CLAIM,	   OPT_ROWS,	    OPT_CALIBRATION,  OPT_NO_CALIBRATION,
+	OPT_PARALLEL,	OPT_GLOBAL_BATCH,  OPT_MICRO_BATCH, OPT_ACCUMULATION, OPT_SEQUENCE,
+	OPT_PRECISION,	OPT_CHECKPOINTING, OPT_OPTIMIZER,   OPT_ATTENTION,    OPT_COMPILE,
+	OPT_NO_OVERLAP, OPT_TP_OVERLAP,	   OPT_SHARD,	    OPT_CP,	      OPT_EP,
+	OPT_INTERLEAVE, OPT_BUCKET,	   OPT_TRAINED,	    OPT_LOADER,	      OPT_WORKERS,
+	OPT_NETWORK,	OPT_ALL_REDUCE,	   OPT_LARGEST,	    OPT_WHAT_IF,      OPT_SCALE,
+	OPT_STRONG,	OPT_STATE,	   OPT_EXPLAIN,	    OPT_FORMAT,	      OPT_QUIET,
+	COMMON
+};
+static const enum option_id advise_options[] = {
+	OPT_MODEL,  OPT_WEIGHTS, OPT_ON,      OPT_HOST,	       OPT_OVERLAY,	   OPT_GOAL,
+	OPT_SWEEP,  OPT_ENGINE,	 OPT_CACHE,   OPT_PROMPT,      OPT_ANSWER,	   OPT_CONTEXT,
+	OPT_BATCH,  OPT_USERS,	 OPT_TP,      OPT_PP,	       OPT_COPIES,	   OPT_DEPTH,
+	OPT_CACHED, OPT_ROUNDS,	 OPT_CHUNK,   OPT_DRAFT,       OPT_ACCEPT,	   OPT_DRAFT_COST,
+	OPT_EAGER,  OPT_PARAMS,	 OPT_ACTIVE,  OPT_CALIBRATION, OPT_NO_CALIBRATION, OPT_STATE,
+	OPT_FORMAT, OPT_QUIET,	 OPT_VERBOSE, COMMON
+};
+static const enum option_id cluster_options[] = {
+	OPT_NODES,    OPT_NODES_FILE, OPT_RSH,	   OPT_NODE_COMMAND, OPT_KNOWN_HOSTS, OPT_KEY,
+	OPT_FOR,      OPT_TIMEOUT,    OPT_FROM,	   OPT_AGAINST,	     OPT_ALL_LINKS,   OPT_HOST,
+	OPT_OVERLAY,  OPT_TOPOLOGY,   OPT_APPLY,   OPT_SUBNETS,	     OPT_MTU,	      OPT_CONFIRM,
+	OPT_NO_NAMES, OPT_YES,	      OPT_DRY_RUN, OPT_FORCE,	     OPT_QUICK,	      OPT_STATE,
+	OPT_FORMAT,   OPT_AS,	      OPT_OUTPUT,  OPT_QUIET,	     OPT_VERBOSE,     COMMON
+};
+static const enum option_id generate_options[] = { OPT_HOST,
+						   OPT_OVERLAY,
+						   OPT_NODE,
+						   OPT_CLUSTER,
+						   OPT_ON,
+						   OPT_NODES,
+						   OPT_HEAD,
+						   OPT_PORT,
+						   OPT_LISTEN,
+						   OPT_RANK,
+						   OPT_MODEL,
+						   OPT_WEIGHTS,
+						   OPT_CACHE,
+						   OPT_CONTEXT,
+						   OPT_USERS,
+						   OPT_TP,
+						   OPT_PP,
+						   OPT_PARAMS,
+						   OPT_ACTIVE,
+						   OPT_CALIBRATION,
+						   OPT_NO_CALIBRATION,
+						   OPT_STATE,
+						   OPT_IMAGE,
+						   OPT_PARALLEL,
+						   OPT_GLOBAL_BATCH,
+						   OPT_MICRO_BATCH,
+						   OPT_ACCUMULATION,
+						   OPT_SEQUENCE,
+						   OPT_PRECISION,
+						   OPT_CHECKPOINTING,
+						   OPT_OPTIMIZER,
+						   OPT_ATTENTION,
+						   OPT_COMPILE,
+						   OPT_NO_OVERLAP,
+						   OPT_SHARD,
+						   OPT_BUCKET,
+						   OPT_TRAINED,
+						   OPT_LOADER,
+						   OPT_WORKERS,
+						   OPT_NETWORK,
+						   OPT_ALL_REDUCE,
+						   OPT_EDIT,
+						   OPT_FORMAT,
+						   OPT_OUTPUT,
+						   OPT_QUIET,
+						   COMMON };
+static const enum option_id lint_options[] = { OPT_HOST,   OPT_OVERLAY, OPT_ROOTFS,
+					       OPT_ENV,	   OPT_NCCL,	OPT_FORMAT,
+					       OPT_OUTPUT, OPT_QUIET,	COMMON };
+static const enum option_id calibrate_options[] = {
+	OPT_LOG,    OPT_FROM_BENCH, OPT_MODEL,	OPT_WEIGHTS, OPT_ON,	 OPT_HOST,   OPT_OVERLAY,
+	OPT_ENGINE, OPT_CACHE,	    OPT_PROMPT, OPT_ANSWER,  OPT_BATCH,	 OPT_TP,     OPT_PP,
+	OPT_DEPTH,  OPT_ROUNDS,	    OPT_EAGER,	OPT_PARAMS,  OPT_ACTIVE, OPT_FORGET, OPT_DRY_RUN,
+	OPT_STATE,  OPT_FORMAT,	    OPT_QUIET,	OPT_VERBOSE, COMMON
+};
+static const enum option_id roofline_options[] = { OPT_FROM_BENCH, OPT_NSYS,  OPT_NCU,
+						   OPT_ON,	   OPT_STATE, OPT_FORMAT,
+						   OPT_OUTPUT,	   OPT_QUIET, OPT_VERBOSE,
+						   COMMON };
+static const enum option_id diagnose_options[] = { OPT_RUN_FILES, OPT_MODEL, OPT_ATTACH, OPT_FOR,
+						   OPT_INTERVAL,  OPT_HOST,  OPT_ALL,	 OPT_FORMAT,
+						   OPT_OUTPUT,	  OPT_QUIET, COMMON };
+static const enum option_id list_options[] = { OPT_FORMAT, OPT_ONLY,   OPT_SKIP,
+					       OPT_FACTS,  OPT_OUTPUT, OPT_HELP };
+static const enum option_id capture_options[] = { OPT_HOST, OPT_OUTPUT, OPT_NO_REDACT, OPT_QUIET,
+						  OPT_HELP };
+static const enum option_id completion_options[] = { OPT_HELP };
+
+/* The longer paragraphs of the table of verbs. For verbs.c alone. */
+
+static const char about_persist[] =
+	"install writes files of our own (sysctl.d, tmpfiles.d, udev rules, modprobe.d, boot "
+	"arguments, the links' own configuration, and a boot-time unit for the rest) for what "
+	"apply changed, or for what --profile and --only name. Nobody else's file is touched. "
+	"status says what keeps what and who would win at boot, diff what install would change, "
+	"and remove takes all of it back, or with --only what it names: a file that somebody "
+	"edited is reported and left, unless --force. What the files have set at this boot stays "
+	"in effect until a reboot: remove lists it, and takes it back with --now.";
+
+static const char about_journal[] =
+	"check reads the journal, its copy and the history line by line: exit code 4 when lines "
+	"are lost in both files, 1 when one of the two needs repair. repair writes what one lacks "
+	"from the other; with --force it also forgets what both have lost. compact moves "
+	"transactions that are over to the history, which happens by itself when the journal grows "
+	"long. export prints every line that can be read.";
+
+static const char about_watch[] =
+	"Watches every setting that was applied and not undone, until it is told to stop "
+	"(SIGTERM). Writes, links, devices and GPUs tell of changes by themselves; everything else "
+	"is looked at now and then, less often the longer nothing changes. Each change is a line: "
+	"from what to what, how it was noticed and, where that is known, by whom. "
+	"/etc/gputune/watch.conf says what is set again: a section is a setting id or a prefix "
+	"([watch] is for all), with policy = report, re-apply or back-off (re-apply what was "
+	"reset, leave what a person set) and limit = times an hour (default: 3); SIGHUP reads it "
+	"again. What is set back each time is given up. Nothing is undone at the end. --format "
+	"json writes a JSON object a line.";
+
+static const char about_stack[] =
+	"arch FILE|DIR|WHEEL... reads which GPU architectures libraries, static libraries, wheels, "
+	"cubins and PTX carry, and whether this machine's GPU (or --gpu) runs them: native, as "
+	"code of its family, only after compiling PTX at each start, or not at all. check judges "
+	"what the system, CUDA toolkits, Python environments (--env) or an image of a container "
+	"(--rootfs) have; no Python is run, and only --deep loads libraries, in a child process, "
+	"to ask their versions. compare A B measures the same work (--bench: gemm, collectives or "
+	"gds) through two builds of a library, each \"system\", an environment, a folder or a "
+	"file, in pairs of processes of random order, and says what B gains, with its interval, "
+	"and what each library chose. env says what to set for building (--format shell), and "
+	"which flags of common recipes are dead. build-plan DIR TARGET... lists the steps, and "
+	"with --run does them, going on where it left off. wheelhouse "
+	"create|add|update|verify|list|diff|sync|use DIR keeps checked wheels with a manifest that "
+	"--key signs and verifies. Exit code 1 when something is wrong or was refused, 3 when a "
+	"step failed, 5 when a file could not be read.";
+
+static const char about_prove[] =
+	"Measures with the setting and without it in pairs of random order, each switch a "
+	"transaction that is read back, until the difference is known or the budget is over; "
+	"before that the machine against itself, which says what can be seen at all. Verdict: "
+	"helps, hurts, no difference (and the largest one that could have been missed) or "
+	"undecided, and why. Afterwards everything is as it was, unless --keep keeps what helps; "
+	"should the process be killed, the next command puts it back. With several settings, --all "
+	"or --profile, groups of settings are screened together, what helps is confirmed one by "
+	"one and then as a whole. ID=VALUE proves another value than the profile's. Verdicts are "
+	"kept and shown by check and explain. Exit code 0: decided, 1: it hurts, 3: it cannot be "
+	"set, 5: undecided.";
+
+static const char about_calibrate[] =
+	"Reads the outputs of the engines' own benchmarks as they are (vllm bench serve, latency "
+	"and throughput; SGLang's bench_serving and bench_one_batch; llama-bench and llama-server; "
+	"trtllm-bench; pages, JSON, JSON lines, CSV, SQL), and with --from-bench what gputune "
+	"bench measured, and fits the constants of predict to them: shows every figure predicted "
+	"before, after, and by a fit that had not seen it, which constants the results decide, and "
+	"which measurement is missing for the others. What helps is kept in the state folder with "
+	"the machine's fingerprint, and predictions take it until that changes. --model, --weights "
+	"and --kv go before what a log says; --batch, --prompt, --output and the like fill what it "
+	"does not say. Without a file: what is kept. Exit code 1 when nothing was kept, or what is "
+	"kept is no longer used.";
+
+static const char about_roofline[] =
+	"Puts measured work under the roofs of this machine's GPU, or of --on: its memory and its "
+	"arithmetic by format, as benches measured them here or else as the data sheet has them. "
+	"The work is that of our own benches, or of a profile: --nsys reads nsys stats --format "
+	"csv or the SQLite export, --ncu the CSV of ncu. Each kernel by time: operations a byte, "
+	"what part of the roof it reaches, whether memory, arithmetic or neither holds it back, "
+	"and what to try next. What no profiler counted is said to be unknown.";
+
+static const char about_report[] =
+	"Writes one HTML file that needs no network and no other file: the machine with its "
+	"drawing, findings with evidence and the command that fixes each, what changed, "
+	"measurements, proofs, predictions, the software stack, what is kept for the next boot, "
+	"diagnoses. Each FILE is a capture, a recording, or a result in JSON of show, bench, "
+	"check, prove, doctor, stack check, compare, predict, advise or diagnose, which is shown "
+	"in its section; several machines become one page. --state DIR takes kept results and "
+	"proofs from there. Nothing is changed and no load is put on the machine. -o writes the "
+	"whole file at once and replaces an earlier report, anything else only with --force. A "
+	"browser prints it to paper or PDF; --format md is for tickets. Exit code 1 when something "
+	"is to be fixed, 5 when nothing is and not all could be seen.";
+
+static const char predict_about[] =
+	"inference: predicts memory, time to first token, time per output token and throughput of "
+	"--model in the format --weights on the machine --on (default: this one, or --host). "
+	"training: predicts memory by part, a step's time by part, communication that nothing "
+	"hides, tokens/s, MFU and HFU of --model trained on --on in the way --parallel; --largest "
+	"gives the largest micro-batch that fits, --what-if what each change of the way to train "
+	"would bring, --scale the efficiency with more GPUs, and --claim judges a rate that was "
+	"measured (tokens/s of all GPUs) and says which measurement finds what is missing. Each "
+	"figure has an interval from measurements of other models or other people's runs, and what "
+	"binds is said. --explain shows the equations with the numbers put in, --rows predicts "
+	"every row of a table of measurements and shows the errors. Exit code 1 when the model "
+	"does not fit.";
+
+static const char diagnose_about[] =
+	"Reads what a training run left behind, in any mixture: logs of the usual trainers, traces "
+	"of torch.profiler, exports of nsys, NCCL's log, nccl-tests, nvidia-smi and dmon, gputune "
+	"recordings. Says tokens a second, MFU and HFU (--model gives the shape), where the time "
+	"of a step goes, how several runs scale (folders, or --run), and names the bottleneck: "
+	"each cause certain, likely, possible or excluded, with the lines that it stands on and "
+	"the share of a step that it costs at most. What cannot be told is said, with the "
+	"measurement that would tell. --attach looks at a job that runs, by NVML and /proc alone, "
+	"for --for (default 20s). Exit code 1: a bottleneck was found, 0: healthy by what was "
+	"seen, 5: cannot tell.";
 
 #define OPTION_LIST(list) .options = (list), .n_options = sizeof(list) / sizeof((list)[0])
 
@@ -12,20 +301,19 @@ const struct verb verbs[] = {
 	  .max_args = 1,
 	  .run = verb_show,
 	  .summary = "what this machine is",
-	  .about = "Prints the facts of a machine: without a subject one screen, with one its "
-		   "table or tree. Reading "
-		   "needs no root; what this user may not see is said to be so.",
+	  .about =
+		  "Prints the facts of a machine: without a subject one screen, with one its table "
+		  "or tree. Reading needs no root; what this user may not see is said to be so.",
 	  OPTION_LIST(show_options) },
 	{ .name = "check",
 	  .args = "",
 	  .max_args = 0,
 	  .run = verb_check,
+	  .judges = true,
 	  .summary = "what holds this machine back",
 	  .about = "Judges every setting by the machine's own facts: right, wrong, not applicable "
-		   "(and why) or could not "
-		   "be seen. Health comes first. Prints what is wrong or unseen; --all prints "
-		   "everything. Nothing is "
-		   "ever written.",
+		   "(and why) or could not be seen. Health comes first. Prints what is wrong or "
+		   "unseen; --all prints everything. Nothing is ever written.",
 	  OPTION_LIST(check_options) },
 	{ .name = "explain",
 	  .args = "ID",
@@ -35,20 +323,18 @@ const struct verb verbs[] = {
 	  .run = verb_explain,
 	  .summary = "everything about one setting",
 	  .about = "What a setting is, why it matters, when it does not apply, how it is read, "
-		   "written, kept and undone, "
-		   "its risk, what each profile wants and why they differ, its sources, and its "
-		   "state on this machine.",
+		   "written, kept and undone, its risk, what each profile wants and why they "
+		   "differ, its sources, and its state on this machine.",
 	  OPTION_LIST(explain_options) },
 	{ .name = "plan",
 	  .args = "",
 	  .max_args = 0,
 	  .run = verb_plan,
 	  .summary = "what would be changed, in which order, and what stands against it",
-	  .about =
-		  "Turns the findings of check into writes: before and after, why, risk, when each "
-		  "takes effect, who else sets the value, and what is refused and why. With -o "
-		  "FILE.json the plan is kept for apply; --format shell prints a commented script. "
-		  "Writes nothing to the machine.",
+	  .about = "Turns the findings of check into writes: before and after, why, risk, when "
+		   "each takes effect, who else sets the value, and what is refused and why. With "
+		   "-o FILE.json the plan is kept for apply; --format shell prints a commented "
+		   "script. Writes nothing to the machine.",
 	  OPTION_LIST(plan_options) },
 	{ .name = "apply",
 	  .args = "[PLAN]",
@@ -56,13 +342,11 @@ const struct verb verbs[] = {
 	  .max_args = 1,
 	  .run = verb_apply,
 	  .summary = "make the changes of a plan, so that each can be taken back",
-	  .about =
-		  "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
-		  "--skip narrow either. Shows it and asks, unless --yes. What was there goes into "
-		  "a journal before each write; every "
-		  "value is read back; when one does not hold, all are taken back. What is refused "
-		  "is left out and listed; that all of what was asked for is refused is exit code "
-		  "3.",
+	  .about = "Applies PLAN (written by plan -o), or a fresh plan of the profile; --only and "
+		   "--skip narrow either. Shows it and asks, unless --yes. What was there goes "
+		   "into a journal before each write; every value is read back; when one does not "
+		   "hold, all are taken back. What is refused is left out and listed; that all of "
+		   "what was asked for is refused is exit code 3.",
 	  OPTION_LIST(apply_options) },
 	{ .name = "undo",
 	  .args = "[TRANSACTION]",
@@ -128,19 +412,19 @@ const struct verb verbs[] = {
 	  .max_args = 1,
 	  .run = verb_monitor,
 	  .summary = "see what the machine does from moment to moment",
-	  .about =
-		  "Clock, power, temperature, memory and what holds back each GPU, with the time "
-		  "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
-		  "settings are still as they were left. On a terminal a page that is drawn again "
-		  "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
-		  "--once one page, JSON object or exposition: prom for a node exporter's textfile "
-		  "folder, openmetrics for what asks for that. With a RECORDING of "
-		  "\"gputune record\": plays it again.",
+	  .about = "Clock, power, temperature, memory and what holds back each GPU, with the time "
+		   "spent in it; CPUs, memory, pressure, networks and disks; and whether our "
+		   "settings are still as they were left. On a terminal a page that is drawn again "
+		   "where it changed (q, space, + and -), in a pipe a JSON object a line, with "
+		   "--once one page, JSON object or exposition: prom for a node exporter's "
+		   "textfile folder, openmetrics for what asks for that. With a RECORDING of "
+		   "\"gputune record\": plays it again.",
 	  OPTION_LIST(monitor_options) },
 	{ .name = "record",
 	  .args = "[-- COMMAND...]",
 	  .max_args = 4096,
 	  .run = verb_record,
+	  .output = OUTPUT_MADE,
 	  .summary = "keep what the machine does beside a job",
 	  .about = "Runs COMMAND with this terminal, environment and folder, looks at the machine "
 		   "until it ends (every 0.5 s) and keeps all of it in one file (-o FILE; default: "
@@ -162,13 +446,12 @@ const struct verb verbs[] = {
 	  .max_args = 1 << 20,
 	  .run = verb_fleet,
 	  .summary = "many machines beside each other: what differs",
-	  .about = "Reads what many machines said of themselves (the JSON of check, status, "
-		   "verify and bench; captures, which are checked here with --profile, --only and "
-		   "--skip) "
-		   "and says which are equal, what differs, who stands alone among the machines "
-		   "of its platform or measures far from those with its hardware, and with "
-		   "--golden who differs from that one. Exit code 1 "
-		   "when something differs, 5 when a file could not be read.",
+	  .about = "Reads what many machines said of themselves (the JSON of check, status, verify "
+		   "and bench; captures, which are checked here with --profile, --only and --skip) "
+		   "and says which are equal, what differs, who stands alone among the machines of "
+		   "its platform or measures far from those with its hardware, and with --golden "
+		   "who differs from that one. Exit code 1 when something differs, 5 when a file "
+		   "could not be read.",
 	  OPTION_LIST(fleet_options) },
 	{ .name = "slurm",
 	  .args = "healthcheck|prolog",
@@ -179,9 +462,9 @@ const struct verb verbs[] = {
 	  .summary = "for Slurm: drain this node when it is unfit, bring it back when it is fit",
 	  .about = "healthcheck is a HealthCheckProgram: drains the node when a health check of "
 		   "high severity fails (with --only: when anything of that list fails), with a "
-		   "reason that begins with \"gputune:\", and brings back only a node with such "
-		   "a reason. prolog does the first half and exits with 1, so that the job is "
-		   "queued again. What could not be seen drains nothing and brings nothing back.",
+		   "reason that begins with \"gputune:\", and brings back only a node with such a "
+		   "reason. prolog does the first half and exits with 1, so that the job is queued "
+		   "again. What could not be seen drains nothing and brings nothing back.",
 	  OPTION_LIST(slurm_options) },
 	{ .name = "bench",
 	  .args = "NAME...",
@@ -190,13 +473,13 @@ const struct verb verbs[] = {
 	  .max_args = 64,
 	  .run = verb_bench,
 	  .summary = "measure what this machine does",
-	  .about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is "
-		   "the short form of each): warms up until steady, takes samples in rounds "
-		   "of fresh set-ups until the median is known to 1 %, checks the result, "
-		   "and keeps every sample with the conditions and settings it was taken "
-		   "under. \"bench show ID\" prints a kept result; \"bench serve\" is the other "
-		   "machine of the network benches. Ctrl-C keeps what was measured until "
-		   "then. Exit code 1 when a case failed or its result was wrong.",
+	  .about = "Measures NAME (\"bench list\" lists them; NAME/CASE is one case, all is the "
+		   "short form of each): warms up until steady, takes samples in rounds of fresh "
+		   "set-ups until the median is known to 1 %, checks the result, and keeps every "
+		   "sample with the conditions and settings it was taken under. \"bench show ID\" "
+		   "prints a kept result; \"bench serve\" is the other machine of the network "
+		   "benches. Ctrl-C keeps what was measured until then. Exit code 1 when a case "
+		   "failed or its result was wrong.",
 	  OPTION_LIST(bench_options) },
 	{ .name = "compare",
 	  .args = "A B",
@@ -238,18 +521,17 @@ const struct verb verbs[] = {
 	  .max_args = 64,
 	  .run = verb_doctor,
 	  .summary = "from a symptom to its cause, and after the fix measured again",
-	  .about =
-		  "SYMPTOM is an id, a topic (gpu, nic) or words: \"slow nccl\", half speed; "
-		  "without any everything is looked at. Each cause is certain, likely, possible or "
-		  "excluded, with what it was judged by: facts, settings, counters that grow, and "
-		  "short tests of the benches where those do not tell. Network tests need --peer "
-		  "and --token, loading --files or --dir; a GPU in use is not loaded. --fix sets "
-		  "what mends a found cause, measures the same again and takes it back unless it "
-		  "is better (or, where nothing measures it, the cause is gone); should the "
-		  "process be killed in between, the next command that writes takes it back. "
-		  "What was not tested is listed and never called fine. \"doctor list\" lists all. "
-		  "Exit code 0: nothing found in what was tested, 1: found, 5: what was asked for "
-		  "could not be tested.",
+	  .about = "SYMPTOM is an id, a topic (gpu, nic) or words: \"slow nccl\", half speed; "
+		   "without any everything is looked at. Each cause is certain, likely, possible "
+		   "or excluded, with what it was judged by: facts, settings, counters that grow, "
+		   "and short tests of the benches where those do not tell. Network tests need "
+		   "--peer and --token, loading --files or --dir; a GPU in use is not loaded. "
+		   "--fix sets what mends a found cause, measures the same again and takes it back "
+		   "unless it is better (or, where nothing measures it, the cause is gone); should "
+		   "the process be killed in between, the next command that writes takes it back. "
+		   "What was not tested is listed and never called fine. \"doctor list\" lists "
+		   "all. Exit code 0: nothing found in what was tested, 1: found, 5: what was "
+		   "asked for could not be tested.",
 	  OPTION_LIST(doctor_options) },
 	{ .name = "predict",
 	  .args = "inference|training",
@@ -269,10 +551,10 @@ const struct verb verbs[] = {
 		   "share the model, more machines, requests at a time, guesses ahead, prefix "
 		   "cache, engine, another model) and at the best of them together, and ranks them "
 		   "for --goal: the gain with its interval from pairs of measurements, what is "
-		   "paid for it, and what to measure before believing it. Where the interval "
-		   "holds no gain at all, that is said. --sweep predicts every mixture of lists "
-		   "and shows those that no other beats in latency, throughput and memory. Exit "
-		   "code 1 when what is asked (in a sweep: everything) does not fit.",
+		   "paid for it, and what to measure before believing it. Where the interval holds "
+		   "no gain at all, that is said. --sweep predicts every mixture of lists and "
+		   "shows those that no other beats in latency, throughput and memory. Exit code 1 "
+		   "when what is asked (in a sweep: everything) does not fit.",
 	  OPTION_LIST(advise_options) },
 	{ .name = "cluster",
 	  .args = "PART",
@@ -291,17 +573,14 @@ const struct verb verbs[] = {
 		  "an earlier result. Nothing is changed anywhere. Frames need root on the nodes; "
 		  "without it IPv6 datagrams tell less. Exit code 1 when something is wrong, 5 "
 		  "when no node answered. check discovers and then measures every path in rounds "
-		  "of "
-		  "pairs (echoes, TCP, RDMA, NCCL between GPUs; --quick: echoes alone), tries what "
-		  "was bad once more, names the node, port or cable to blame, and keeps the result "
-		  "(--state) for the next check to compare with. plan shows which address, MTU, "
-		  "names and files each node "
-		  "needs for that topology and what stands against it (exit code 1 when something "
-		  "would be changed); with --apply all nodes make it so at once, both ends are "
-		  "looked at and pinged, and a node that is not confirmed within a minute takes "
-		  "its "
-		  "old configuration back by itself. undo takes it back to the byte on all nodes. "
-		  "take-back is the program that does so.",
+		  "of pairs (echoes, TCP, RDMA, NCCL between GPUs; --quick: echoes alone), tries "
+		  "what was bad once more, names the node, port or cable to blame, and keeps the "
+		  "result (--state) for the next check to compare with. plan shows which address, "
+		  "MTU, names and files each node needs for that topology and what stands against "
+		  "it (exit code 1 when something would be changed); with --apply all nodes make "
+		  "it so at once, both ends are looked at and pinged, and a node that is not "
+		  "confirmed within a minute takes its old configuration back by itself. undo "
+		  "takes it back to the byte on all nodes. take-back is the program that does so.",
 	  OPTION_LIST(cluster_options) },
 	{ .name = "diagnose",
 	  .args = "training FILES... | --attach [PID]",
@@ -319,18 +598,17 @@ const struct verb verbs[] = {
 	  .run = verb_generate,
 	  .summary =
 		  "environment, command lines and files for NCCL, launchers, engines and trainings",
-	  .about = "KIND is nccl or vllm-env (variables of each machine), torchrun, mpi or "
-		   "sbatch (how PROGRAM is started on all), hostfile, deepspeed_env, an engine "
-		   "that serves "
-		   "--model: vllm, sglang, llamacpp, trtllm, or the configuration that trains it: "
-		   "deepspeed, accelerate, fsdp, each value with its reason from the prediction; "
-		   "with --edit FILE what is worth changing in a file of yours, as a diff, which "
-		   "-o writes to a new one. The machines are this one, --host, "
-		   "several --node, --cluster or --on; every variable and option comes with its "
-		   "reason and the release that knows it. How a model is spread, the part of the "
-		   "memory and the format of its cache follow from the prediction and from what is "
-		   "free now. --format shell, systemd or compose is the file itself. Exit code 1 "
-		   "when something is wrong with the machines, or the model does not fit.",
+	  .about = "KIND is nccl or vllm-env (variables of each machine), torchrun, mpi or sbatch "
+		   "(how PROGRAM is started on all), hostfile, deepspeed_env, an engine that "
+		   "serves --model: vllm, sglang, llamacpp, trtllm, or the configuration that "
+		   "trains it: deepspeed, accelerate, fsdp, each value with its reason from the "
+		   "prediction; with --edit FILE what is worth changing in a file of yours, as a "
+		   "diff, which -o writes to a new one. The machines are this one, --host, several "
+		   "--node, --cluster or --on; every variable and option comes with its reason and "
+		   "the release that knows it. How a model is spread, the part of the memory and "
+		   "the format of its cache follow from the prediction and from what is free now. "
+		   "--format shell, systemd or compose is the file itself. Exit code 1 when "
+		   "something is wrong with the machines, or the model does not fit.",
 	  OPTION_LIST(generate_options) },
 	{ .name = "lint",
 	  .args = "[FILE...] [-- COMMAND]",
@@ -338,13 +616,12 @@ const struct verb verbs[] = {
 	  .max_args = 4096,
 	  .run = verb_lint,
 	  .summary = "what is wrong with variables and command lines for NCCL and engines",
-	  .about =
-		  "Looks through files (nccl.conf, environments, shell and Slurm scripts, compose "
-		  "files, hostfiles) and a command line behind \"--\": variables that the NCCL "
-		  "there does not read, that harm or cannot work on this machine, engines that are "
-		  "told what does not fit; without any, this machine's own files and this shell, "
-		  "with --rootfs those of an image. No shell reads them, nothing is run. Exit code "
-		  "1 when an error or a warning was found.",
+	  .about = "Looks through files (nccl.conf, environments, shell and Slurm scripts, compose "
+		   "files, hostfiles) and a command line behind \"--\": variables that the NCCL "
+		   "there does not read, that harm or cannot work on this machine, engines that "
+		   "are told what does not fit; without any, this machine's own files and this "
+		   "shell, with --rootfs those of an image. No shell reads them, nothing is run. "
+		   "Exit code 1 when an error or a warning was found.",
 	  OPTION_LIST(lint_options) },
 	{ .name = "calibrate",
 	  .args = "[FILE...]",
@@ -366,6 +643,7 @@ const struct verb verbs[] = {
 	  .word = WORD_FILE,
 	  .max_args = 4096,
 	  .run = verb_report,
+	  .output = OUTPUT_WRITTEN,
 	  .summary = "everything of a machine, or of many, on one page for a browser",
 	  .about = about_report,
 	  OPTION_LIST(report_options) },
@@ -380,12 +658,12 @@ const struct verb verbs[] = {
 	  .args = "",
 	  .max_args = 0,
 	  .run = verb_capture,
+	  .output = OUTPUT_MADE,
+	  .captures = true,
 	  .summary = "store this machine as a folder or tar",
 	  .about = "Records everything that check and show read, absences and refusals too, so "
-		   "that every command can run "
-		   "on it elsewhere with --host. Serial numbers, UUIDs, MAC and IP addresses and "
-		   "names are replaced "
-		   "unless --no-redact is given.",
+		   "that every command can run on it elsewhere with --host. Serial numbers, UUIDs, "
+		   "MAC and IP addresses and names are replaced unless --no-redact is given.",
 	  OPTION_LIST(capture_options) },
 	{ .name = "completion",
 	  .args = "SHELL|man [PAGE]",

@@ -4,12 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/verbs/page.h"
-#include "front/verbs/cmd.h"
-#include "front/verbs/plan.h"
+#include "front/session.h"
 #include "machine/write/write.h"
 #include "tune/watch/live.h"
 #include "tune/watch/watch.h"
+#include "base/text.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
@@ -41,10 +40,10 @@ static int read_options(struct run *r, struct watch *w)
 				     "--policy takes one of report, re-apply, back-off, not \"%s\"",
 				     policy);
 	if (interval && interval_parse(interval, &w->interval_ms))
-		return complain_text(EXIT_USAGE,
-				     "--interval takes a time from 100ms to 24h like 30s or 5m, "
-				     "not \"%s\"",
-				     interval);
+		return complain_text(
+			EXIT_USAGE,
+			"--interval takes a time from 100ms to 24h like 30s or 5m, not \"%s\"",
+			interval);
 	if (r->value[OPT_ONLY] &&
 	    profile_narrow(&r->arena, &narrowed, r->value[OPT_ONLY], false, &e))
 		return complain(EXIT_USAGE, &e);

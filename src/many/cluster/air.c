@@ -16,6 +16,438 @@
 #include "many/cluster/air.h"
 #include "base/clock.h"
 
+/* Fields of announcements, each bounded by what is left of the frame. */
+
+static const uint8_t magic[4] = { 'g', 'p', 't', 'n' };
+
+enum { VERSION = 1, HEAD = 8 + HELLO_TOKEN };
+
+enum hello_field {
+	FIELD_NODE_NAME = 1,
+	FIELD_INTERFACE,
+	FIELD_PCI,
+	FIELD_PORT_NAME,
+	FIELD_SWITCH_ID,
+	FIELD_MTU,
+	FIELD_SPEED,
+};
+
+struct out {
+	uint8_t *p;
+	size_t n, cap;
+	bool full;
+};
+
+static void put(struct out *o, unsigned what, const void *value, size_t len)
+{
+	if (!len || o->full)
+		return;
+	if (len > 255 || o->cap - o->n < len + 2) {
+		o->full = true;
+		return;
+	}
+	o->p[o->n++] = (uint8_t)what;
+	o->p[o->n++] = (uint8_t)len;
+	memcpy(o->p + o->n, value, len);
+	o->n += len;
+}
+
+static void put_number(struct out *o, unsigned what, uint32_t v)
+{
+	const uint8_t bytes[] = { (uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8),
+				  (uint8_t)v };
+
+	if (v)
+		put(o, what, bytes, sizeof(bytes));
+}
+
+size_t hello_write(const struct hello *h, uint8_t *out, size_t n)
+{
+	struct out o = { .p = out, .n = HEAD, .cap = n };
+
+	if (n < HEAD)
+		return 0;
+	memcpy(out, magic, sizeof(magic));
+	out[4] = VERSION;
+	out[5] = 0;
+	out[6] = (uint8_t)(h->node >> 8);
+	out[7] = (uint8_t)h->node;
+	memcpy(out + 8, h->token, HELLO_TOKEN);
+	put(&o, FIELD_NODE_NAME, h->name, strnlen(h->name, sizeof(h->name)));
+	put(&o, FIELD_INTERFACE, h->port, strnlen(h->port, sizeof(h->port)));
+	put(&o, FIELD_PCI, h->pci, strnlen(h->pci, sizeof(h->pci)));
+	put(&o, FIELD_PORT_NAME, h->port_name, strnlen(h->port_name, sizeof(h->port_name)));
+	put(&o, FIELD_SWITCH_ID, h->switch_id, strnlen(h->switch_id, sizeof(h->switch_id)));
+	put_number(&o, FIELD_MTU, h->mtu);
+	put_number(&o, FIELD_SPEED, h->speed_mbps);
+	return o.full ? 0 : o.n;
+}
+
+/* As much as fits, of printable ASCII; anything else becomes '?'. */
+static void text(char *out, size_t cap, const uint8_t *p, size_t n)
+{
+	size_t k = n < cap ? n : cap - 1;
+
+	for (size_t i = 0; i < k; i++)
+		out[i] = p[i] > ' ' && p[i] < 0x7f ? (char)p[i] : '?';
+	out[k] = '\0';
+}
+
+static uint32_t number(const uint8_t *p, size_t n)
+{
+	if (n != 4)
+		return 0;
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void take(struct hello *h, unsigned what, const uint8_t *p, size_t n)
+{
+	switch (what) {
+	case FIELD_NODE_NAME:
+		text(h->name, sizeof(h->name), p, n);
+		break;
+	case FIELD_INTERFACE:
+		text(h->port, sizeof(h->port), p, n);
+		break;
+	case FIELD_PCI:
+		text(h->pci, sizeof(h->pci), p, n);
+		break;
+	case FIELD_PORT_NAME:
+		text(h->port_name, sizeof(h->port_name), p, n);
+		break;
+	case FIELD_SWITCH_ID:
+		text(h->switch_id, sizeof(h->switch_id), p, n);
+		break;
+	case FIELD_MTU:
+		h->mtu = number(p, n);
+		break;
+	case FIELD_SPEED:
+		h->speed_mbps = number(p, n);
+		break;
+	default:
+		break;
+	}
+}
+
+bool hello_read(const uint8_t *bytes, size_t n, struct hello *out)
+{
+	struct hello h = { 0 };
+	size_t at = HEAD;
+
+	if (n < HEAD || memcmp(bytes, magic, sizeof(magic)) != 0 || bytes[4] != VERSION)
+		return false;
+	h.node = (unsigned)bytes[6] << 8 | bytes[7];
+	memcpy(h.token, bytes + 8, HELLO_TOKEN);
+	/* Short frames are filled up with zeroes: a field 0 ends them. */
+	while (n - at >= 2 && bytes[at]) {
+		size_t len = bytes[at + 1];
+
+		if (n - at - 2 < len)
+			return false;
+		take(&h, bytes[at], bytes + at + 2, len);
+		at += 2 + len;
+	}
+	if (!h.port[0])
+		return false;
+	*out = h;
+	return true;
+}
+
+/* Chassis and port are a kind, then a MAC address or a text, by the kind. */
+static void lldp_id(char *out, size_t cap, const uint8_t *p, size_t n, unsigned mac_kind)
+{
+	if (n == 7 && p[0] == mac_kind)
+		snprintf(out, cap, "%02x:%02x:%02x:%02x:%02x:%02x", p[1], p[2], p[3], p[4], p[5],
+			 p[6]);
+	else if (n > 1)
+		text(out, cap, p + 1, n - 1);
+}
+
+bool lldp_read(const uint8_t *bytes, size_t n, struct lldp *out)
+{
+	enum { END, CHASSIS, PORT, SYSTEM_NAME = 5, MAC_OF_CHASSIS = 4, MAC_OF_PORT = 3 };
+	struct lldp l = { 0 };
+	size_t at = 0;
+
+	while (n - at >= 2) {
+		unsigned what = bytes[at] >> 1;
+		size_t len = (size_t)(bytes[at] & 1) << 8 | bytes[at + 1];
+		const uint8_t *p = bytes + at + 2;
+
+		if (what == END)
+			break;
+		if (n - at - 2 < len)
+			return false;
+		if (what == CHASSIS)
+			lldp_id(l.chassis, sizeof(l.chassis), p, len, MAC_OF_CHASSIS);
+		else if (what == PORT)
+			lldp_id(l.port, sizeof(l.port), p, len, MAC_OF_PORT);
+		else if (what == SYSTEM_NAME)
+			text(l.system, sizeof(l.system), p, len);
+		at += 2 + len;
+	}
+	if (!l.chassis[0] || !l.port[0])
+		return false;
+	*out = l;
+	return true;
+}
+
+/* Raw sockets, datagrams and echoes of one network namespace, all non-blocking. */
+
+/* Not forwarded by any bridge that keeps to IEEE 802.1D; the first is LLDP's usual one. */
+static const uint8_t nearest[][6] = {
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E },
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x03 },
+	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x00 },
+};
+static const uint8_t everybody[6] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
+
+enum { FRAME_MIN = 60, FRAME_MAX = 2048 };
+
+static int open_packet(unsigned index, unsigned type, size_t groups)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons((uint16_t)type),
+				  .sll_ifindex = (int)index };
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at))) {
+		error = errno;
+		close(fd);
+		return -error;
+	}
+	for (size_t i = 0; i < groups; i++) {
+		struct packet_mreq m = { .mr_ifindex = (int)index,
+					 .mr_type = PACKET_MR_MULTICAST,
+					 .mr_alen = 6 };
+
+		memcpy(m.mr_address, nearest[i], 6);
+		setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m));
+	}
+	return fd;
+}
+
+static int air_open_frames(struct air_port *p)
+{
+	struct sockaddr_ll own = { 0 };
+	socklen_t len = sizeof(own);
+
+	p->frames = open_packet(p->index, HELLO_TYPE, 1);
+	if (p->frames < 0)
+		return p->frames;
+	if (getsockname(p->frames, (struct sockaddr *)&own, &len) == 0 &&
+	    own.sll_hatype == ARPHRD_ETHER && own.sll_halen == 6) {
+		memcpy(p->mac, own.sll_addr, 6);
+		/* Without LLDP there is still our own. */
+		p->lldp = open_packet(p->index, LLDP_TYPE, sizeof(nearest) / sizeof(nearest[0]));
+		return 0;
+	}
+	/* InfiniBand has other addresses: no frame of ours goes there. */
+	close(p->frames);
+	p->frames = -1;
+	return -EOPNOTSUPP;
+}
+
+static int air_open_datagrams(void)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0,
+	    error;
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(HELLO_UDP_PORT),
+				   .sin6_addr = IN6ADDR_ANY_INIT };
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+/* Opens what a port can listen with; why says, as an errno, why frames cannot be opened. */
+static int air_open_echo(void)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+	int on = 1, off = 0;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
+	return fd;
+}
+
+static void send_frame(const struct air_port *p, const uint8_t to[6])
+{
+	uint8_t frame[ETH_HLEN + HELLO_MAX] = { 0 };
+	size_t n = ETH_HLEN + p->hello_len;
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons(HELLO_TYPE),
+				  .sll_ifindex = (int)p->index,
+				  .sll_halen = 6 };
+
+	memcpy(at.sll_addr, to, 6);
+	memcpy(frame, to, 6);
+	memcpy(frame + 6, p->mac, 6);
+	frame[12] = HELLO_TYPE >> 8;
+	frame[13] = HELLO_TYPE & 0xff;
+	memcpy(frame + ETH_HLEN, p->hello, p->hello_len);
+	/* A frame that is lost is said again. */
+	if (sendto(p->frames, frame, n < FRAME_MIN ? FRAME_MIN : n, 0, (struct sockaddr *)&at,
+		   sizeof(at)) < 0)
+		return;
+}
+
+static void air_send_frames(const struct air_port *p)
+{
+	if (p->frames < 0)
+		return;
+	send_frame(p, nearest[0]);
+	send_frame(p, everybody);
+}
+
+static struct sockaddr_in6 all_nodes(unsigned index, unsigned port)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+				   .sin6_port = htons((uint16_t)port),
+				   .sin6_scope_id = index };
+
+	to.sin6_addr.s6_addr[0] = 0xff;
+	to.sin6_addr.s6_addr[1] = 0x02;
+	to.sin6_addr.s6_addr[15] = 1;
+	return to;
+}
+
+static void air_send_datagram(const struct air *air, const struct air_port *p)
+{
+	struct sockaddr_in6 to = all_nodes(p->index, HELLO_UDP_PORT);
+
+	if (air->datagrams >= 0 && p->has_six &&
+	    sendto(air->datagrams, p->hello, p->hello_len, 0, (struct sockaddr *)&to, sizeof(to)) <
+		    0)
+		return;
+}
+
+static void air_send_echo(const struct air *air, const struct air_port *p, unsigned round)
+{
+	struct sockaddr_in6 to = all_nodes(p->index, 0);
+	struct icmp6_hdr h = { .icmp6_type = ICMP6_ECHO_REQUEST };
+
+	h.icmp6_seq = htons((uint16_t)round);
+	if (air->echo >= 0 && p->has_six && p->frames < 0 &&
+	    sendto(air->echo, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return;
+}
+
+static void mac_text(const uint8_t *m, char *out, size_t n)
+{
+	snprintf(out, n, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static ssize_t receive_frame(int fd, uint8_t *frame, size_t cap)
+{
+	ssize_t n = fd < 0 ? -1 : recv(fd, frame, cap, MSG_DONTWAIT);
+
+	return n < 0 ? -EAGAIN : n;
+}
+
+static int air_take_frame(struct air_port *p, struct air_news *out)
+{
+	uint8_t frame[FRAME_MAX];
+	ssize_t n = receive_frame(p->frames, frame, sizeof(frame));
+
+	if (n < 0)
+		return (int)n;
+	if (n <= ETH_HLEN || !hello_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->hello))
+		return 0;
+	out->at = p;
+	out->way = memcmp(frame, nearest[0], 6) == 0 ? "link" : "broadcast";
+	mac_text(frame + 6, out->address, sizeof(out->address));
+	return 1;
+}
+
+static int air_take_lldp(struct air_port *p, struct air_news *out)
+{
+	uint8_t frame[FRAME_MAX];
+	ssize_t n = receive_frame(p->lldp, frame, sizeof(frame));
+
+	if (n < 0)
+		return (int)n;
+	if (n <= ETH_HLEN || !lldp_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->lldp))
+		return 0;
+	out->at = p;
+	out->way = "lldp";
+	mac_text(frame + 6, out->address, sizeof(out->address));
+	return 1;
+}
+
+static struct air_port *by_index(struct air *air, unsigned index)
+{
+	for (size_t i = 0; i < air->n_ports; i++)
+		if (air->ports[i].index == index)
+			return &air->ports[i];
+	return NULL;
+}
+
+/* A datagram, and the port that it came in by. */
+static ssize_t receive_six(struct air *air, int fd, uint8_t *data, size_t cap, struct air_news *out)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	struct sockaddr_in6 from = { 0 };
+	struct iovec io = { .iov_base = data, .iov_len = cap };
+	struct msghdr m = { .msg_name = &from,
+			    .msg_namelen = sizeof(from),
+			    .msg_iov = &io,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = fd < 0 ? -1 : recvmsg(fd, &m, MSG_DONTWAIT);
+	struct in6_pktinfo info;
+
+	if (n < 0)
+		return -EAGAIN;
+	out->at = NULL;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			out->at = by_index(air, info.ipi6_ifindex);
+		}
+	if (!inet_ntop(AF_INET6, &from.sin6_addr, out->address, sizeof(out->address)))
+		out->at = NULL;
+	return n;
+}
+
+static int air_take_datagram(struct air *air, struct air_news *out)
+{
+	uint8_t data[HELLO_MAX];
+	ssize_t n = receive_six(air, air->datagrams, data, sizeof(data), out);
+
+	if (n < 0)
+		return (int)n;
+	out->way = "ipv6";
+	return out->at && hello_read(data, (size_t)n, &out->hello);
+}
+
+/* One frame or datagram: 1 when *out was set, 0 when it is nobody's of ours, -EAGAIN when there is
+ * none. */
+static int air_take_echo(struct air *air, struct air_news *out)
+{
+	uint8_t data[HELLO_MAX];
+	ssize_t n = receive_six(air, air->echo, data, sizeof(data), out);
+
+	if (n < 0)
+		return (int)n;
+	out->way = "echo";
+	return out->at && (size_t)n >= sizeof(struct icmp6_hdr) && data[0] == ICMP6_ECHO_REPLY;
+}
+
 /* HEARD_MAX: more is a storm, of which no more is to be learned. */
 enum { ROUND_MS = 50, HEAR_MS = 20, HEARD_MAX = 1024, BURST = 256 };
 
@@ -216,257 +648,4 @@ void air_close(struct air *air)
 		close(air->datagrams);
 	if (air->echo >= 0)
 		close(air->echo);
-}
-
-/* Raw sockets, datagrams and echoes of one network namespace, all non-blocking. */
-
-/* Not forwarded by any bridge that keeps to IEEE 802.1D; the first is LLDP's usual one. */
-static const uint8_t nearest[][6] = {
-	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E },
-	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x03 },
-	{ 0x01, 0x80, 0xC2, 0x00, 0x00, 0x00 },
-};
-static const uint8_t everybody[6] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
-
-enum { FRAME_MIN = 60, FRAME_MAX = 2048 };
-
-static int open_packet(unsigned index, unsigned type, size_t groups)
-{
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
-	struct sockaddr_ll at = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons((uint16_t)type),
-				  .sll_ifindex = (int)index };
-
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at))) {
-		error = errno;
-		close(fd);
-		return -error;
-	}
-	for (size_t i = 0; i < groups; i++) {
-		struct packet_mreq m = { .mr_ifindex = (int)index,
-					 .mr_type = PACKET_MR_MULTICAST,
-					 .mr_alen = 6 };
-
-		memcpy(m.mr_address, nearest[i], 6);
-		setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m));
-	}
-	return fd;
-}
-
-int air_open_frames(struct air_port *p)
-{
-	struct sockaddr_ll own = { 0 };
-	socklen_t len = sizeof(own);
-
-	p->frames = open_packet(p->index, HELLO_TYPE, 1);
-	if (p->frames < 0)
-		return p->frames;
-	if (getsockname(p->frames, (struct sockaddr *)&own, &len) == 0 &&
-	    own.sll_hatype == ARPHRD_ETHER && own.sll_halen == 6) {
-		memcpy(p->mac, own.sll_addr, 6);
-		/* Without LLDP there is still our own. */
-		p->lldp = open_packet(p->index, LLDP_TYPE, sizeof(nearest) / sizeof(nearest[0]));
-		return 0;
-	}
-	/* InfiniBand has other addresses: no frame of ours goes there. */
-	close(p->frames);
-	p->frames = -1;
-	return -EOPNOTSUPP;
-}
-
-int air_open_datagrams(void)
-{
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0,
-	    error;
-	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
-				   .sin6_port = htons(HELLO_UDP_PORT),
-				   .sin6_addr = IN6ADDR_ANY_INIT };
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
-		return fd;
-	error = errno;
-	close(fd);
-	return -error;
-}
-
-int air_open_echo(void)
-{
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
-	int on = 1, off = 0;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &off, sizeof(off));
-	return fd;
-}
-
-static void send_frame(const struct air_port *p, const uint8_t to[6])
-{
-	uint8_t frame[ETH_HLEN + HELLO_MAX] = { 0 };
-	size_t n = ETH_HLEN + p->hello_len;
-	struct sockaddr_ll at = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons(HELLO_TYPE),
-				  .sll_ifindex = (int)p->index,
-				  .sll_halen = 6 };
-
-	memcpy(at.sll_addr, to, 6);
-	memcpy(frame, to, 6);
-	memcpy(frame + 6, p->mac, 6);
-	frame[12] = HELLO_TYPE >> 8;
-	frame[13] = HELLO_TYPE & 0xff;
-	memcpy(frame + ETH_HLEN, p->hello, p->hello_len);
-	/* A frame that is lost is said again. */
-	if (sendto(p->frames, frame, n < FRAME_MIN ? FRAME_MIN : n, 0, (struct sockaddr *)&at,
-		   sizeof(at)) < 0)
-		return;
-}
-
-void air_send_frames(const struct air_port *p)
-{
-	if (p->frames < 0)
-		return;
-	send_frame(p, nearest[0]);
-	send_frame(p, everybody);
-}
-
-static struct sockaddr_in6 all_nodes(unsigned index, unsigned port)
-{
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
-				   .sin6_port = htons((uint16_t)port),
-				   .sin6_scope_id = index };
-
-	to.sin6_addr.s6_addr[0] = 0xff;
-	to.sin6_addr.s6_addr[1] = 0x02;
-	to.sin6_addr.s6_addr[15] = 1;
-	return to;
-}
-
-void air_send_datagram(const struct air *air, const struct air_port *p)
-{
-	struct sockaddr_in6 to = all_nodes(p->index, HELLO_UDP_PORT);
-
-	if (air->datagrams >= 0 && p->has_six &&
-	    sendto(air->datagrams, p->hello, p->hello_len, 0, (struct sockaddr *)&to, sizeof(to)) <
-		    0)
-		return;
-}
-
-void air_send_echo(const struct air *air, const struct air_port *p, unsigned round)
-{
-	struct sockaddr_in6 to = all_nodes(p->index, 0);
-	struct icmp6_hdr h = { .icmp6_type = ICMP6_ECHO_REQUEST };
-
-	h.icmp6_seq = htons((uint16_t)round);
-	if (air->echo >= 0 && p->has_six && p->frames < 0 &&
-	    sendto(air->echo, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
-		return;
-}
-
-static void mac_text(const uint8_t *m, char *out, size_t n)
-{
-	snprintf(out, n, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-}
-
-static ssize_t receive_frame(int fd, uint8_t *frame, size_t cap)
-{
-	ssize_t n = fd < 0 ? -1 : recv(fd, frame, cap, MSG_DONTWAIT);
-
-	return n < 0 ? -EAGAIN : n;
-}
-
-int air_take_frame(struct air_port *p, struct air_news *out)
-{
-	uint8_t frame[FRAME_MAX];
-	ssize_t n = receive_frame(p->frames, frame, sizeof(frame));
-
-	if (n < 0)
-		return (int)n;
-	if (n <= ETH_HLEN || !hello_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->hello))
-		return 0;
-	out->at = p;
-	out->way = memcmp(frame, nearest[0], 6) == 0 ? "link" : "broadcast";
-	mac_text(frame + 6, out->address, sizeof(out->address));
-	return 1;
-}
-
-int air_take_lldp(struct air_port *p, struct air_news *out)
-{
-	uint8_t frame[FRAME_MAX];
-	ssize_t n = receive_frame(p->lldp, frame, sizeof(frame));
-
-	if (n < 0)
-		return (int)n;
-	if (n <= ETH_HLEN || !lldp_read(frame + ETH_HLEN, (size_t)n - ETH_HLEN, &out->lldp))
-		return 0;
-	out->at = p;
-	out->way = "lldp";
-	mac_text(frame + 6, out->address, sizeof(out->address));
-	return 1;
-}
-
-static struct air_port *by_index(struct air *air, unsigned index)
-{
-	for (size_t i = 0; i < air->n_ports; i++)
-		if (air->ports[i].index == index)
-			return &air->ports[i];
-	return NULL;
-}
-
-/* A datagram, and the port that it came in by. */
-static ssize_t receive_six(struct air *air, int fd, uint8_t *data, size_t cap, struct air_news *out)
-{
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	struct sockaddr_in6 from = { 0 };
-	struct iovec io = { .iov_base = data, .iov_len = cap };
-	struct msghdr m = { .msg_name = &from,
-			    .msg_namelen = sizeof(from),
-			    .msg_iov = &io,
-			    .msg_iovlen = 1,
-			    .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	ssize_t n = fd < 0 ? -1 : recvmsg(fd, &m, MSG_DONTWAIT);
-	struct in6_pktinfo info;
-
-	if (n < 0)
-		return -EAGAIN;
-	out->at = NULL;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
-		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			out->at = by_index(air, info.ipi6_ifindex);
-		}
-	if (!inet_ntop(AF_INET6, &from.sin6_addr, out->address, sizeof(out->address)))
-		out->at = NULL;
-	return n;
-}
-
-int air_take_datagram(struct air *air, struct air_news *out)
-{
-	uint8_t data[HELLO_MAX];
-	ssize_t n = receive_six(air, air->datagrams, data, sizeof(data), out);
-
-	if (n < 0)
-		return (int)n;
-	out->way = "ipv6";
-	return out->at && hello_read(data, (size_t)n, &out->hello);
-}
-
-int air_take_echo(struct air *air, struct air_news *out)
-{
-	uint8_t data[HELLO_MAX];
-	ssize_t n = receive_six(air, air->echo, data, sizeof(data), out);
-
-	if (n < 0)
-		return (int)n;
-	out->way = "echo";
-	return out->at && (size_t)n >= sizeof(struct icmp6_hdr) && data[0] == ICMP6_ECHO_REPLY;
 }

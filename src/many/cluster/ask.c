@@ -10,7 +10,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "many/cluster/node_measure.h"
 #include "many/cluster/rsh.h"
 
 static const struct ask_group *const groups[] = {
@@ -170,15 +169,6 @@ static int receive(struct server *s)
 	return on_text(s);
 }
 
-bool ask_stopped(const struct ask_node *n)
-{
-	struct pollfd p = { .fd = n->in, .events = POLLRDHUP };
-
-	if (atomic_load(n->stop))
-		return true;
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR));
-}
-
 int ask_serve(struct ask_node *n, int in, int out)
 {
 	struct server s = { .node = n, .in = in, .out = out };
@@ -194,36 +184,4 @@ int ask_serve(struct ask_node *n, int in, int out)
 			groups[i]->end(s.state[i]);
 	text_free(&s.line);
 	return r;
-}
-
-int ask_text(const json_t *with, const char *key, size_t max, const char **out, struct err *e)
-{
-	const json_t *j = json_object_get(with, key);
-	const char *s = json_string_value(j);
-	size_t n = json_string_length(j);
-
-	if (!j)
-		return 0;
-	if (!s || n > max)
-		return err_set(e, -EINVAL, "\"%s\" has to be a text of at most %zu bytes", key,
-			       max);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-			return err_set(e, -EINVAL, "\"%s\" has control characters in it", key);
-	*out = s;
-	return 0;
-}
-
-int ask_int(const json_t *with, const char *key, long long low, long long high, long long *out,
-	    struct err *e)
-{
-	const json_t *j = json_object_get(with, key);
-
-	if (!j)
-		return 0;
-	if (!json_is_integer(j) || json_integer_value(j) < low || json_integer_value(j) > high)
-		return err_set(e, -EINVAL, "\"%s\" has to be a number from %lld to %lld", key, low,
-			       high);
-	*out = json_integer_value(j);
-	return 0;
 }

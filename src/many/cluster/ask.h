@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
+#include "measure/bench/net/handshake.h"
 
 /* The program on one node. */
 struct ask_node {
@@ -68,5 +69,48 @@ int ask_text(const json_t *with, const char *key, size_t max, const char **out, 
 /* A number from low to high; absent: *out is left. */
 int ask_int(const json_t *with, const char *key, long long low, long long high, long long *out,
 	    struct err *e);
+
+/*
+ * What a node does while the cluster is checked: echoes, servers for the network benches, being the
+ * measuring side of one, and reading counters of errors. The group "measure" of ask.h; the requests
+ * are described where they are answered.
+ */
+
+enum {
+	MEASURE_PATHS_MAX = 8,
+	MEASURE_WINDOWS_MAX = 50,
+	MEASURE_SERVERS_MAX = 64,
+	MEASURE_TARGETS_MAX = 256,
+	MEASURE_OPERATIONS_MAX = 32,
+	MEASURE_COUNTERS_MAX = 8192
+};
+
+/*
+ * The secret of a request: "token", hexadecimal digits of TOKEN_MIN to TOKEN_MAX bytes. It came
+ * over the program's standard input and goes into no file on a disk. -EINVAL and *e.
+ */
+int measure_token(const json_t *with, struct token *out, struct err *e);
+/* The same as a file that exists in memory alone, for benches that take one; its name stands in
+ * path. The descriptor is the caller's to close. -errno and *e. */
+int measure_token_file(const struct token *t, char path[64], struct err *e);
+/* Environment of a bench on this node. */
+struct bench_env;
+void measure_env(struct ask_node *n, struct bench_env *out);
+
+/* --- answers, one file each --- */
+int answer_ping(struct ask_node *n, void **state, const json_t *with, json_t **out, struct err *e);
+int answer_measure(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		   struct err *e);
+int answer_counters(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		    struct err *e);
+
+extern const struct ask_group ask_measure;
+
+/* What a node does while its network is planned and changed: the group "configure" of ask.h. */
+
+int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		   struct err *e);
+int answer_preflight(struct ask_node *n, void **state, const json_t *with, json_t **out,
+		     struct err *e);
 
 #endif

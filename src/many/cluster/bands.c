@@ -3,7 +3,7 @@
  * The table. A row says who measured it and when; where only one figure was published, the band is
  * that figure and a tenth to either side, and the source says "one".
  */
-#include "many/cluster/bands.h"
+#include "many/cluster/check.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -4,13 +4,14 @@
  * is bad once more, by itself; counters again. Then the pure parts say what it means.
  */
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
+#include <sodium.h>
 
 #include "many/cluster/check.h"
 #include "base/clock.h"
-#include "many/cluster/node_measure.h"
+#include "many/cluster/ask.h"
 
 /* Windows of 100 ms a measurement: as many as let all rounds end in time. */
 enum { WINDOWS_LEAST = 2, WINDOWS_MOST = 10, JOBS_MAX = 256, AGAIN_WINDOWS = 5, AGAIN_ALONE = 8 };
@@ -22,22 +23,6 @@ static void check_run_say(const struct check_run *r, const char *text)
 {
 	if (r->how->say)
 		r->how->say(r->how->ctx, text);
-}
-
-/* Of Gbit/s, GB/s and microseconds alike. */
-#define FIGURE_LEAST 1e-6
-#define FIGURE_MOST 1e12
-
-double check_run_figure(const json_t *told)
-{
-	double v = json_number_value(told);
-
-	return v >= FIGURE_LEAST && v <= FIGURE_MOST ? v : 0;
-}
-
-bool check_run_lives(const struct check_run *r, size_t node)
-{
-	return !*check_node(r->c, node)->failure && !rsh_failure(r->rsh, node);
 }
 
 static bool echoed(const struct check *c, size_t path, enum check_test test)
@@ -83,383 +68,6 @@ static const char *no_rdma(struct arena *a, const struct check *c, size_t path)
 	return devices ? NULL : "";
 }
 
-/* --- which measurements -------------------------------------------------------------------------
- */
-
-struct jobs {
-	struct check_job *items;
-	size_t n;
-};
-
-static void add_job(struct check_run *r, struct jobs *j, const struct check_result *want)
-{
-	struct check_job job;
-
-	if (!check_job_of(r->c, want, &job))
-		return;
-	j->items = arena_grow(r->a, j->items, j->n, sizeof(*j->items));
-	j->items[j->n++] = job;
-}
-
-static void want_test(struct check_run *r, struct jobs *j, size_t path, enum check_test test,
-		      bool together, bool both_ways)
-{
-	const struct check_path *p = &r->c->paths[path];
-
-	for (int back = 0; back < (both_ways ? 2 : 1); back++)
-		add_job(r, j,
-			&(struct check_result){ .test = test,
-						.from = back ? p->b.node : p->a.node,
-						.to = back ? p->a.node : p->b.node,
-						.path = path,
-						.together = together,
-						.pass = 1 });
-}
-
-static void want_path(struct check_run *r, struct jobs *j, size_t path)
-{
-	const char *why = no_rdma(r->a, r->c, path);
-
-	want_test(r, j, path, CHECK_TCP, false, true);
-	want_test(r, j, path, CHECK_TCP_LATENCY, false, false);
-	if (!why) {
-		want_test(r, j, path, CHECK_RDMA_WRITE, false, true);
-		want_test(r, j, path, CHECK_RDMA_READ, false, true);
-		want_test(r, j, path, CHECK_RDMA_LATENCY, false, false);
-	} else if (*why) {
-		check_add(r->a, r->c,
-			  &(struct check_result){ .test = CHECK_RDMA_WRITE,
-						  .from = r->c->paths[path].a.node,
-						  .to = r->c->paths[path].b.node,
-						  .path = path,
-						  .pass = 1,
-						  .state = CHECK_LEFT_OUT,
-						  .why = why });
-	}
-}
-
-/* Twins of one cable at once: what the two together carry is what the cable can. */
-static void want_together(struct check_run *r, struct jobs *j, const struct pair *p)
-{
-	for (size_t i = 0; i < r->c->n_paths; i++) {
-		const struct check_path *x = &r->c->paths[i];
-		struct check_job all;
-		bool good = true, first = true;
-
-		if (x->a.node != p->a || x->b.node != p->b || x->untestable ||
-		    x->wire == CLUSTER_NONE)
-			continue;
-		for (size_t k = 0; k < i; k++)
-			first = first &&
-				!(r->c->paths[k].wire == x->wire && r->c->paths[k].a.node == p->a &&
-				  r->c->paths[k].b.node == p->b);
-		if (!first ||
-		    !check_job_of(r->c,
-				  &(struct check_result){ .test = CHECK_TCP,
-							  .from = p->a,
-							  .to = p->b,
-							  .path = i,
-							  .together = true },
-				  &all) ||
-		    all.n_paths < 2)
-			continue;
-		for (size_t k = 0; k < all.n_paths; k++)
-			good = good && echoed(r->c, all.paths[k], CHECK_PING);
-		if (!good)
-			continue;
-		want_test(r, j, i, CHECK_TCP, true, true);
-		for (size_t k = 0; k < all.n_paths; k++)
-			good = good && !no_rdma(r->a, r->c, all.paths[k]);
-		if (good)
-			want_test(r, j, i, CHECK_RDMA_WRITE, true, true);
-	}
-}
-
-static struct jobs jobs_of_pair(struct check_run *r, const struct pair *p)
-{
-	struct jobs j = { 0 };
-
-	for (size_t i = 0; i < r->c->n_paths; i++) {
-		const struct check_path *x = &r->c->paths[i];
-
-		if (x->a.node == p->a && x->b.node == p->b && !x->untestable &&
-		    echoed(r->c, i, CHECK_PING))
-			want_path(r, &j, i);
-	}
-	want_together(r, &j, p);
-	return j;
-}
-
-static bool measurable(void *ctx, size_t a, size_t b)
-{
-	const struct check_run *r = ctx;
-
-	for (size_t i = 0; i < r->c->n_paths; i++)
-		if (r->c->paths[i].a.node == a && r->c->paths[i].b.node == b &&
-		    !r->c->paths[i].untestable)
-			return check_run_lives(r, a) && check_run_lives(r, b);
-	return false;
-}
-
-/* --- rounds -------------------------------------------------------------------------------------
- */
-
-static int measure_round(struct check_run *r, const struct pairs *all, const struct jobs *jobs,
-			 size_t round)
-{
-	struct check_job now[CLUSTER_NODES_MAX];
-	size_t most = 0;
-	int code = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		if (all->items[i].round == round && jobs[i].n > most)
-			most = jobs[i].n;
-	/* All pairs do the same kind of thing at a time. */
-	for (size_t step = 0; step < most && code == 0; step++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < all->n && n < CLUSTER_NODES_MAX; i++)
-			if (all->items[i].round == round && step < jobs[i].n)
-				now[n++] = jobs[i].items[step];
-		code = check_run_jobs(r, now, n);
-	}
-	return code;
-}
-
-static int measure_all(struct check_run *r, const struct pairs *all)
-{
-	struct jobs *jobs = arena_array(r->a, all->n, sizeof(*jobs));
-	size_t steps = 0;
-	double room;
-	int code = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		jobs[i] = jobs_of_pair(r, &all->items[i]);
-	for (size_t round = 0; round < all->rounds; round++) {
-		size_t most = 0;
-
-		for (size_t i = 0; i < all->n; i++)
-			if (all->items[i].round == round && jobs[i].n > most)
-				most = jobs[i].n;
-		steps += most;
-	}
-	if (r->how->seconds > 0)
-		room = r->how->seconds / WINDOW_S;
-	else
-		room = steps ? (MEASURING_S / (double)steps - AROUND_S) / WINDOW_S : 0;
-	r->windows = room < WINDOWS_LEAST && r->how->seconds > 0 ? 1
-		     : room < WINDOWS_LEAST			 ? WINDOWS_LEAST
-		     : room > WINDOWS_MOST			 ? WINDOWS_MOST
-								 : (size_t)room;
-	for (size_t round = 0; round < all->rounds && code == 0; round++) {
-		check_run_say(r, arena_printf(r->a, "round %zu of %zu", round + 1, all->rounds));
-		code = measure_round(r, all, jobs, round);
-	}
-	return code;
-}
-
-/* What was bad, once more: while others rest, so that only what is really bad stays so. */
-static int measure_again(struct check_run *r)
-{
-	struct check_result *list;
-	size_t n = check_again(r->a, r->c, &list), k = 0;
-	struct pair *pairs = arena_array(r->a, n, sizeof(*pairs));
-	struct check_job *jobs = arena_array(r->a, n, sizeof(*jobs)), now[CLUSTER_NODES_MAX];
-	struct pairs rounds;
-	int code = 0;
-
-	if (!n)
-		return 0;
-	check_run_say(r, arena_printf(r->a, "%zu tests once more", n));
-	code = check_run_echoes_again(r, list, n);
-	for (size_t i = 0; i < n && k < JOBS_MAX; i++) {
-		if (!check_job_of(r->c, &list[i], &jobs[k]))
-			continue;
-		pairs[k] = (struct pair){ .a = jobs[k].client, .b = jobs[k].server, .tag = k };
-		k++;
-	}
-	/* Longer, and few of them one after the other: nothing else goes on then. */
-	if (r->how->seconds > 0)
-		r->windows *= 2;
-	else if (r->windows < AGAIN_WINDOWS)
-		r->windows = AGAIN_WINDOWS;
-	for (size_t i = 0; i < k && k <= AGAIN_ALONE && code == 0; i++)
-		code = check_run_jobs(r, &jobs[i], 1);
-	if (k <= AGAIN_ALONE)
-		return code;
-	rounds = pairs_of(r->a, pairs, k);
-	for (size_t round = 0; round < rounds.rounds && code == 0; round++) {
-		size_t m = 0;
-
-		for (size_t i = 0; i < rounds.n && m < CLUSTER_NODES_MAX; i++)
-			if (rounds.items[i].round == round)
-				now[m++] = jobs[rounds.items[i].tag];
-		code = check_run_jobs(r, now, m);
-	}
-	return code;
-}
-
-static void make_token(struct check_run *r)
-{
-	uint8_t secret[WIRE_SECRET];
-
-	randombytes_buf(secret, sizeof(secret));
-	sodium_bin2hex(r->token, sizeof(r->token), secret, sizeof(secret));
-	explicit_bzero(secret, sizeof(secret));
-}
-
-static int echoes_alone(struct check_run *r)
-{
-	struct check_result *list;
-	size_t n = check_again(r->a, r->c, &list);
-	int code = n ? check_run_echoes_again(r, list, n) : 0;
-
-	return code ? code : check_run_count(r, true);
-}
-
-static int run_all(struct check_run *r)
-{
-	struct pairs all;
-	int code;
-
-	check_run_say(r, "echoes");
-	code = check_run_count(r, false);
-	code = code ? code : check_run_echoes(r);
-	if (code == 0 && r->how->quick)
-		return echoes_alone(r);
-	code = code ? code : check_run_servers(r);
-	if (code)
-		return code;
-	all = pairs_make(r->a, r->c->cluster->n_nodes, measurable, r);
-	code = measure_all(r, &all);
-	check_judge(r->a, r->c);
-	code = code ? code : measure_again(r);
-	if (code == 0 && !r->how->no_gpus) {
-		check_run_say(r, "GPUs");
-		code = check_run_nccl(r, &all);
-	}
-	if (code)
-		return code;
-	check_run_servers_end(r);
-	return check_run_count(r, true);
-}
-
-int cluster_check(struct arena *a, struct rsh *rsh, const struct check_how *how, struct check *c,
-		  struct err *e)
-{
-	struct check_run r = { .a = a, .rsh = rsh, .how = how, .c = c };
-	double begin = clock_mono_s();
-	int code;
-
-	make_token(&r);
-	r.replies = arena_array(a, c->cluster->n_nodes, sizeof(*r.replies));
-	c->quick = how->quick;
-	check_paths(a, c);
-	code = run_all(&r);
-	explicit_bzero(r.token, sizeof(r.token));
-	c->partial = code == -EINTR;
-	c->seconds = clock_mono_s() - begin;
-	check_judge(a, c);
-	check_blame(a, c);
-	return code && code != -EINTR ? err_set(e, code, "the nodes could not be asked") : code;
-}
-
-/* Counters of errors before and after: of the ports that paths end at. */
-
-enum { ANSWER_MS = 8000 };
-
-static bool is_end(const struct check *c, const struct cluster_port *p)
-{
-	for (size_t i = 0; i < c->n_paths; i++)
-		if (check_port(c, c->paths[i].a) == p || check_port(c, c->paths[i].b) == p)
-			return true;
-	return false;
-}
-
-static json_t *ports_of(const struct check *c, size_t node)
-{
-	json_t *list = json_array();
-
-	NODE_PORTS(p, check_node(c, node))
-	{
-		json_t *one;
-
-		if (!is_end(c, p))
-			continue;
-		one = json_pack("{s:s}", "port", p->name);
-		if (seen_ok(&p->rdma_device.f)) {
-			json_object_set_new(one, "device", json_string(p->rdma_device.v));
-			json_object_set_new(one, "number", json_integer(fact_or(&p->rdma_port, 1)));
-		}
-		json_array_append_new(list, one);
-	}
-	return list;
-}
-
-static struct check_count *find(struct check *c, size_t node, const char *port, const char *name)
-{
-	for (size_t i = 0; i < c->n_counts; i++)
-		if (c->counts[i].node == node && strcmp(c->counts[i].port, port) == 0 &&
-		    strcmp(c->counts[i].name, name) == 0)
-			return &c->counts[i];
-	return NULL;
-}
-
-static void keep(struct check_run *r, size_t node, const json_t *one, bool after)
-{
-	const char *port = json_string_value(json_object_get(one, "port"));
-	const char *name = json_string_value(json_object_get(one, "name"));
-	long long value = json_integer_value(json_object_get(one, "value"));
-	struct cluster_port *p = port ? cluster_port_find(check_node(r->c, node), port) : NULL;
-	struct check_count *k;
-
-	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
-	if (!p || !is_end(r->c, p) || !name || strcmp(cluster_said(r->a, name, 63), name) != 0 ||
-	    value < 0)
-		return;
-	k = find(r->c, node, p->name, name);
-	if (after) {
-		if (k)
-			k->after = value;
-		return;
-	}
-	if (k || r->c->n_counts == CHECK_COUNTS_MAX)
-		return;
-	r->c->counts = arena_grow(r->a, r->c->counts, r->c->n_counts, sizeof(*r->c->counts));
-	r->c->counts[r->c->n_counts++] = (struct check_count){
-		.node = node, .port = p->name, .name = arena_strdup(r->a, name), value, value
-	};
-}
-
-int check_run_count(struct check_run *r, bool after)
-{
-	size_t n = r->c->cluster->n_nodes;
-	bool *which = arena_array(r->a, n, sizeof(*which));
-	int code;
-
-	for (size_t i = 0; i < n; i++) {
-		r->replies[i] = (struct rsh_reply){ 0 };
-		which[i] = check_run_lives(r, i) &&
-			   rsh_send(r->rsh, i, "counters",
-				    json_pack("{s:o}", "ports", ports_of(r->c, i))) == 0;
-	}
-	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
-	for (size_t i = 0; i < n && code == 0; i++) {
-		json_t *list = which[i] && r->replies[i].answer
-				       ? json_object_get(r->replies[i].answer, "counters")
-				       : NULL;
-		json_t *one;
-		size_t k;
-
-		json_array_foreach(list, k, one)
-		{
-			if (k < CHECK_NODE_COUNTS_MAX)
-				keep(r, i, one, after);
-		}
-	}
-	return code;
-}
-
 /* Which way nodes would send to those that they share no path with: discovery asks only for what
  * lies at the other end of a wire. */
 
@@ -498,7 +106,8 @@ static void routed_keep(struct check_run *r, size_t node, const json_t *answer)
 				*route;
 }
 
-int check_run_routes(struct check_run *r)
+/* check_routed.c: routes to nodes without a path of their own, added to the nodes'. */
+static int check_run_routes(struct check_run *r)
 {
 	size_t n = r->c->cluster->n_nodes;
 	bool *which = arena_array(r->a, n, sizeof(*which));
@@ -668,7 +277,7 @@ static void want_routed(struct check_run *r, struct asked *by_node)
 		}
 }
 
-int check_run_echoes(struct check_run *r)
+static int check_run_echoes(struct check_run *r)
 {
 	struct asked *by_node = arena_array(r->a, r->c->cluster->n_nodes, sizeof(*by_node));
 	int code = check_run_routes(r);
@@ -680,7 +289,8 @@ int check_run_echoes(struct check_run *r)
 	return ask_all(r, by_node);
 }
 
-int check_run_echoes_again(struct check_run *r, const struct check_result *list, size_t n)
+/* check_echo.c: all that make sense; or only these again. */
+static int check_run_echoes_again(struct check_run *r, const struct check_result *list, size_t n)
 {
 	struct asked *by_node = arena_array(r->a, r->c->cluster->n_nodes, sizeof(*by_node));
 
@@ -699,4 +309,441 @@ int check_run_echoes_again(struct check_run *r, const struct check_result *list,
 			want(r, by_node, &one);
 	}
 	return ask_all(r, by_node);
+}
+
+/* --- which measurements -------------------------------------------------------------------------
+ */
+
+struct jobs {
+	struct check_job *items;
+	size_t n;
+};
+
+static void add_job(struct check_run *r, struct jobs *j, const struct check_result *want)
+{
+	struct check_job job;
+
+	if (!check_job_of(r->c, want, &job))
+		return;
+	j->items = arena_grow(r->a, j->items, j->n, sizeof(*j->items));
+	j->items[j->n++] = job;
+}
+
+static void want_test(struct check_run *r, struct jobs *j, size_t path, enum check_test test,
+		      bool together, bool both_ways)
+{
+	const struct check_path *p = &r->c->paths[path];
+
+	for (int back = 0; back < (both_ways ? 2 : 1); back++)
+		add_job(r, j,
+			&(struct check_result){ .test = test,
+						.from = back ? p->b.node : p->a.node,
+						.to = back ? p->a.node : p->b.node,
+						.path = path,
+						.together = together,
+						.pass = 1 });
+}
+
+static void want_path(struct check_run *r, struct jobs *j, size_t path)
+{
+	const char *why = no_rdma(r->a, r->c, path);
+
+	want_test(r, j, path, CHECK_TCP, false, true);
+	want_test(r, j, path, CHECK_TCP_LATENCY, false, false);
+	if (!why) {
+		want_test(r, j, path, CHECK_RDMA_WRITE, false, true);
+		want_test(r, j, path, CHECK_RDMA_READ, false, true);
+		want_test(r, j, path, CHECK_RDMA_LATENCY, false, false);
+	} else if (*why) {
+		check_add(r->a, r->c,
+			  &(struct check_result){ .test = CHECK_RDMA_WRITE,
+						  .from = r->c->paths[path].a.node,
+						  .to = r->c->paths[path].b.node,
+						  .path = path,
+						  .pass = 1,
+						  .state = CHECK_LEFT_OUT,
+						  .why = why });
+	}
+}
+
+/* Twins of one cable at once: what the two together carry is what the cable can. */
+static void want_together(struct check_run *r, struct jobs *j, const struct pair *p)
+{
+	for (size_t i = 0; i < r->c->n_paths; i++) {
+		const struct check_path *x = &r->c->paths[i];
+		struct check_job all;
+		bool good = true, first = true;
+
+		if (x->a.node != p->a || x->b.node != p->b || x->untestable ||
+		    x->wire == CLUSTER_NONE)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			first = first &&
+				!(r->c->paths[k].wire == x->wire && r->c->paths[k].a.node == p->a &&
+				  r->c->paths[k].b.node == p->b);
+		if (!first ||
+		    !check_job_of(r->c,
+				  &(struct check_result){ .test = CHECK_TCP,
+							  .from = p->a,
+							  .to = p->b,
+							  .path = i,
+							  .together = true },
+				  &all) ||
+		    all.n_paths < 2)
+			continue;
+		for (size_t k = 0; k < all.n_paths; k++)
+			good = good && echoed(r->c, all.paths[k], CHECK_PING);
+		if (!good)
+			continue;
+		want_test(r, j, i, CHECK_TCP, true, true);
+		for (size_t k = 0; k < all.n_paths; k++)
+			good = good && !no_rdma(r->a, r->c, all.paths[k]);
+		if (good)
+			want_test(r, j, i, CHECK_RDMA_WRITE, true, true);
+	}
+}
+
+static struct jobs jobs_of_pair(struct check_run *r, const struct pair *p)
+{
+	struct jobs j = { 0 };
+
+	for (size_t i = 0; i < r->c->n_paths; i++) {
+		const struct check_path *x = &r->c->paths[i];
+
+		if (x->a.node == p->a && x->b.node == p->b && !x->untestable &&
+		    echoed(r->c, i, CHECK_PING))
+			want_path(r, &j, i);
+	}
+	want_together(r, &j, p);
+	return j;
+}
+
+static bool measurable(void *ctx, size_t a, size_t b)
+{
+	const struct check_run *r = ctx;
+
+	for (size_t i = 0; i < r->c->n_paths; i++)
+		if (r->c->paths[i].a.node == a && r->c->paths[i].b.node == b &&
+		    !r->c->paths[i].untestable)
+			return check_run_lives(r, a) && check_run_lives(r, b);
+	return false;
+}
+
+/* Counters of errors before and after: of the ports that paths end at. */
+
+enum { ANSWER_MS = 8000 };
+
+static bool is_end(const struct check *c, const struct cluster_port *p)
+{
+	for (size_t i = 0; i < c->n_paths; i++)
+		if (check_port(c, c->paths[i].a) == p || check_port(c, c->paths[i].b) == p)
+			return true;
+	return false;
+}
+
+static json_t *ports_of(const struct check *c, size_t node)
+{
+	json_t *list = json_array();
+
+	NODE_PORTS(p, check_node(c, node))
+	{
+		json_t *one;
+
+		if (!is_end(c, p))
+			continue;
+		one = json_pack("{s:s}", "port", p->name);
+		if (seen_ok(&p->rdma_device.f)) {
+			json_object_set_new(one, "device", json_string(p->rdma_device.v));
+			json_object_set_new(one, "number", json_integer(fact_or(&p->rdma_port, 1)));
+		}
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static struct check_count *find(struct check *c, size_t node, const char *port, const char *name)
+{
+	for (size_t i = 0; i < c->n_counts; i++)
+		if (c->counts[i].node == node && strcmp(c->counts[i].port, port) == 0 &&
+		    strcmp(c->counts[i].name, name) == 0)
+			return &c->counts[i];
+	return NULL;
+}
+
+static void keep(struct check_run *r, size_t node, const json_t *one, bool after)
+{
+	const char *port = json_string_value(json_object_get(one, "port"));
+	const char *name = json_string_value(json_object_get(one, "name"));
+	long long value = json_integer_value(json_object_get(one, "value"));
+	struct cluster_port *p = port ? cluster_port_find(check_node(r->c, node), port) : NULL;
+	struct check_count *k;
+
+	/* Of what was asked for alone. Names are shown: no more than a counter's has. */
+	if (!p || !is_end(r->c, p) || !name || strcmp(cluster_said(r->a, name, 63), name) != 0 ||
+	    value < 0)
+		return;
+	k = find(r->c, node, p->name, name);
+	if (after) {
+		if (k)
+			k->after = value;
+		return;
+	}
+	if (k || r->c->n_counts == CHECK_COUNTS_MAX)
+		return;
+	r->c->counts = arena_grow(r->a, r->c->counts, r->c->n_counts, sizeof(*r->c->counts));
+	r->c->counts[r->c->n_counts++] = (struct check_count){
+		.node = node, .port = p->name, .name = arena_strdup(r->a, name), value, value
+	};
+}
+
+/* check_count.c: before: first reading; else the second. */
+static int check_run_count(struct check_run *r, bool after)
+{
+	size_t n = r->c->cluster->n_nodes;
+	bool *which = arena_array(r->a, n, sizeof(*which));
+	int code;
+
+	for (size_t i = 0; i < n; i++) {
+		r->replies[i] = (struct rsh_reply){ 0 };
+		which[i] = check_run_lives(r, i) &&
+			   rsh_send(r->rsh, i, "counters",
+				    json_pack("{s:o}", "ports", ports_of(r->c, i))) == 0;
+	}
+	code = rsh_wait(r->rsh, which, ANSWER_MS, r->replies);
+	for (size_t i = 0; i < n && code == 0; i++) {
+		json_t *list = which[i] && r->replies[i].answer
+				       ? json_object_get(r->replies[i].answer, "counters")
+				       : NULL;
+		json_t *one;
+		size_t k;
+
+		json_array_foreach(list, k, one)
+		{
+			if (k < CHECK_NODE_COUNTS_MAX)
+				keep(r, i, one, after);
+		}
+	}
+	return code;
+}
+
+/* Round robin by the circle method: one node stands still, the others move on by one place. */
+
+static bool taken(const struct pairs *p, size_t n, const struct pair *one, size_t round)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct pair *q = &p->items[i];
+
+		if (q->round == round &&
+		    (q->a == one->a || q->a == one->b || q->b == one->a || q->b == one->b))
+			return true;
+	}
+	return false;
+}
+
+/* Into the first round in which both are free: a list in the circle's order stays as it is. */
+struct pairs pairs_of(struct arena *a, const struct pair *list, size_t n)
+{
+	struct pairs out = { .items = arena_array(a, n, sizeof(*out.items)), .n = n };
+	struct pair *sorted = arena_array(a, n, sizeof(*sorted));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pair one = list[i];
+
+		one.round = 0;
+		while (taken(&out, i, &one, one.round))
+			one.round++;
+		out.items[i] = one;
+		if (one.round >= out.rounds)
+			out.rounds = one.round + 1;
+	}
+	for (size_t round = 0; round < out.rounds; round++)
+		for (size_t i = 0; i < n; i++)
+			if (out.items[i].round == round)
+				sorted[k++] = out.items[i];
+	out.items = sorted;
+	return out;
+}
+
+struct pairs pairs_make(struct arena *a, size_t n, bool (*wanted)(void *ctx, size_t a, size_t b),
+			void *ctx)
+{
+	/* With an odd number the one that stands still is nobody: its partner rests. */
+	size_t m = n + n % 2, circle = m ? m - 1 : 0, k = 0;
+	struct pair *list = arena_array(a, n * n / 2 + 1, sizeof(*list));
+
+	for (size_t round = 0; n > 1 && round < circle; round++)
+		for (size_t i = 0; i < m / 2; i++) {
+			size_t x = i ? (round + i) % circle : m - 1,
+			       y = (round + circle - i) % circle;
+
+			if (x >= n || y >= n)
+				continue;
+			list[k] = (struct pair){ .a = x < y ? x : y, .b = x < y ? y : x };
+			k += !wanted || wanted(ctx, list[k].a, list[k].b);
+		}
+	return pairs_of(a, list, k);
+}
+
+/* --- rounds -------------------------------------------------------------------------------------
+ */
+
+static int measure_round(struct check_run *r, const struct pairs *all, const struct jobs *jobs,
+			 size_t round)
+{
+	struct check_job now[CLUSTER_NODES_MAX];
+	size_t most = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i].round == round && jobs[i].n > most)
+			most = jobs[i].n;
+	/* All pairs do the same kind of thing at a time. */
+	for (size_t step = 0; step < most && code == 0; step++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < all->n && n < CLUSTER_NODES_MAX; i++)
+			if (all->items[i].round == round && step < jobs[i].n)
+				now[n++] = jobs[i].items[step];
+		code = check_run_jobs(r, now, n);
+	}
+	return code;
+}
+
+static int measure_all(struct check_run *r, const struct pairs *all)
+{
+	struct jobs *jobs = arena_array(r->a, all->n, sizeof(*jobs));
+	size_t steps = 0;
+	double room;
+	int code = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		jobs[i] = jobs_of_pair(r, &all->items[i]);
+	for (size_t round = 0; round < all->rounds; round++) {
+		size_t most = 0;
+
+		for (size_t i = 0; i < all->n; i++)
+			if (all->items[i].round == round && jobs[i].n > most)
+				most = jobs[i].n;
+		steps += most;
+	}
+	if (r->how->seconds > 0)
+		room = r->how->seconds / WINDOW_S;
+	else
+		room = steps ? (MEASURING_S / (double)steps - AROUND_S) / WINDOW_S : 0;
+	r->windows = room < WINDOWS_LEAST && r->how->seconds > 0 ? 1
+		     : room < WINDOWS_LEAST			 ? WINDOWS_LEAST
+		     : room > WINDOWS_MOST			 ? WINDOWS_MOST
+								 : (size_t)room;
+	for (size_t round = 0; round < all->rounds && code == 0; round++) {
+		check_run_say(r, arena_printf(r->a, "round %zu of %zu", round + 1, all->rounds));
+		code = measure_round(r, all, jobs, round);
+	}
+	return code;
+}
+
+/* What was bad, once more: while others rest, so that only what is really bad stays so. */
+static int measure_again(struct check_run *r)
+{
+	struct check_result *list;
+	size_t n = check_again(r->a, r->c, &list), k = 0;
+	struct pair *pairs = arena_array(r->a, n, sizeof(*pairs));
+	struct check_job *jobs = arena_array(r->a, n, sizeof(*jobs)), now[CLUSTER_NODES_MAX];
+	struct pairs rounds;
+	int code = 0;
+
+	if (!n)
+		return 0;
+	check_run_say(r, arena_printf(r->a, "%zu tests once more", n));
+	code = check_run_echoes_again(r, list, n);
+	for (size_t i = 0; i < n && k < JOBS_MAX; i++) {
+		if (!check_job_of(r->c, &list[i], &jobs[k]))
+			continue;
+		pairs[k] = (struct pair){ .a = jobs[k].client, .b = jobs[k].server, .tag = k };
+		k++;
+	}
+	/* Longer, and few of them one after the other: nothing else goes on then. */
+	if (r->how->seconds > 0)
+		r->windows *= 2;
+	else if (r->windows < AGAIN_WINDOWS)
+		r->windows = AGAIN_WINDOWS;
+	for (size_t i = 0; i < k && k <= AGAIN_ALONE && code == 0; i++)
+		code = check_run_jobs(r, &jobs[i], 1);
+	if (k <= AGAIN_ALONE)
+		return code;
+	rounds = pairs_of(r->a, pairs, k);
+	for (size_t round = 0; round < rounds.rounds && code == 0; round++) {
+		size_t m = 0;
+
+		for (size_t i = 0; i < rounds.n && m < CLUSTER_NODES_MAX; i++)
+			if (rounds.items[i].round == round)
+				now[m++] = jobs[rounds.items[i].tag];
+		code = check_run_jobs(r, now, m);
+	}
+	return code;
+}
+
+static void make_token(struct check_run *r)
+{
+	uint8_t secret[WIRE_SECRET];
+
+	randombytes_buf(secret, sizeof(secret));
+	sodium_bin2hex(r->token, sizeof(r->token), secret, sizeof(secret));
+	explicit_bzero(secret, sizeof(secret));
+}
+
+static int echoes_alone(struct check_run *r)
+{
+	struct check_result *list;
+	size_t n = check_again(r->a, r->c, &list);
+	int code = n ? check_run_echoes_again(r, list, n) : 0;
+
+	return code ? code : check_run_count(r, true);
+}
+
+static int run_all(struct check_run *r)
+{
+	struct pairs all;
+	int code;
+
+	check_run_say(r, "echoes");
+	code = check_run_count(r, false);
+	code = code ? code : check_run_echoes(r);
+	if (code == 0 && r->how->quick)
+		return echoes_alone(r);
+	code = code ? code : check_run_servers(r);
+	if (code)
+		return code;
+	all = pairs_make(r->a, r->c->cluster->n_nodes, measurable, r);
+	code = measure_all(r, &all);
+	check_judge(r->a, r->c);
+	code = code ? code : measure_again(r);
+	if (code == 0 && !r->how->no_gpus) {
+		check_run_say(r, "GPUs");
+		code = check_run_nccl(r, &all);
+	}
+	if (code)
+		return code;
+	check_run_servers_end(r);
+	return check_run_count(r, true);
+}
+
+int cluster_check(struct arena *a, struct rsh *rsh, const struct check_how *how, struct check *c,
+		  struct err *e)
+{
+	struct check_run r = { .a = a, .rsh = rsh, .how = how, .c = c };
+	double begin = clock_mono_s();
+	int code;
+
+	make_token(&r);
+	r.replies = arena_array(a, c->cluster->n_nodes, sizeof(*r.replies));
+	c->quick = how->quick;
+	check_paths(a, c);
+	code = run_all(&r);
+	explicit_bzero(r.token, sizeof(r.token));
+	c->partial = code == -EINTR;
+	c->seconds = clock_mono_s() - begin;
+	check_judge(a, c);
+	check_blame(a, c);
+	return code && code != -EINTR ? err_set(e, code, "the nodes could not be asked") : code;
 }

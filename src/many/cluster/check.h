@@ -12,8 +12,36 @@
 #include "measure/bench/net/socket.h"
 #include "measure/bench/net/handshake.h"
 #include "measure/bench/net/wire.h"
-#include "many/cluster/pairs.h"
 #include "many/cluster/rsh.h"
+#include "base/arena.h"
+#include "measure/bench/bands.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Which nodes are measured with which at a time. Pure: numbers of nodes in, rounds of pairs out, no
+ * node twice in a round, so that no measurement disturbs another.
+ */
+
+struct pair {
+	size_t a, b;  /* numbers of nodes, a < b */
+	size_t round; /* from 0 */
+	size_t tag;   /* the caller's own */
+};
+
+struct pairs {
+	struct pair *items; /* by round */
+	size_t n, rounds;
+};
+
+/*
+ * Every pair of n nodes for which wanted answers true (NULL: all), once. All pairs of an even
+ * number of nodes are n - 1 full rounds, of an odd number n rounds with one node resting.
+ */
+struct pairs pairs_make(struct arena *a, size_t n, bool (*wanted)(void *ctx, size_t a, size_t b),
+			void *ctx);
+/* The same for a list with a and b filled in; order within a round is the list's. */
+struct pairs pairs_of(struct arena *a, const struct pair *list, size_t n);
 
 enum {
 	CHECK_PATHS_MAX = 1024,
@@ -167,7 +195,7 @@ const struct check_result *check_newest(const struct check *c, const struct chec
 /* Whether nodes x and y have a path of their own. */
 bool check_has_path(const struct check *c, size_t x, size_t y);
 
-/* --- check_blame.c: pure ------------------------------------------------------------------------
+/* --- pure ---------------------------------------------------------------------------------------
  */
 /* Fills blames from the results' states, the newest of each counting. */
 void check_blame(struct arena *a, struct check *c);
@@ -230,13 +258,6 @@ struct check_job {
 double check_run_figure(const json_t *told);
 /* Whether the node still answers. */
 bool check_run_lives(const struct check_run *r, size_t node);
-/* check_routed.c: routes to nodes without a path of their own, added to the nodes'. */
-int check_run_routes(struct check_run *r);
-/* check_echo.c: all that make sense; or only these again. */
-int check_run_echoes(struct check_run *r);
-int check_run_echoes_again(struct check_run *r, const struct check_result *list, size_t n);
-/* check_count.c: before: first reading; else the second. */
-int check_run_count(struct check_run *r, bool after);
 /* check_job.c */
 int check_run_servers(struct check_run *r);
 void check_run_servers_end(struct check_run *r);
@@ -244,7 +265,39 @@ void check_run_servers_end(struct check_run *r);
 int check_run_jobs(struct check_run *r, const struct check_job *jobs, size_t n);
 /* How a result is measured; false: not by a job. */
 bool check_job_of(const struct check *c, const struct check_result *r, struct check_job *out);
-/* check_nccl.c: GPUs of two nodes at a time. */
+/* GPUs of two nodes at a time. */
 int check_run_nccl(struct check_run *r, const struct pairs *pairs);
+
+/*
+ * From what a check measured to what is wrong, by a table of symptoms: each looks for one pattern
+ * in the results, counters and blames, and adds findings with evidence and what to do. Pure. What
+ * discovery already found keeps its place and gets the measurement as evidence.
+ */
+
+/* After check_judge and check_blame. */
+void check_symptoms(struct arena *a, struct check *c);
+
+void symptom_blames(struct arena *a, struct check *c);
+void symptom_earlier(struct arena *a, struct check *c);
+void symptom_unsteady(struct arena *a, struct check *c);
+void symptom_counters(struct arena *a, struct check *c);
+
+/*
+ * What paths between machines are known to carry: measured by somebody on healthy machines of the
+ * kind, with source and date. Rows are data in the form of measure/bench/bands.h; a new platform is
+ * rows.
+ */
+
+/*
+ * hardware: platform.kind or the GPUs' name. bench: a test's name. name: "one:SPEED:WAY" for one
+ * path, "both:SPEED:WAY" for both twins at once (SPEED in Mb/s as the port tells it, WAY cable or
+ * switch), or a collective's "all-reduce:8B". figure: "rate" or "latency".
+ */
+extern const struct band cluster_bands[];
+extern const size_t cluster_band_count;
+
+/* Both nodes have to be of the kind. speed_mbps: 0: not told. */
+struct record_band cluster_band(struct arena *a, const struct check *c,
+				const struct check_result *r);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Servers on all nodes, and measurements between pairs of them. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "base/text.h"
 #include "base/stat.h"
 #include "many/cluster/check.h"
-#include "many/cluster/node_measure.h"
+#include "many/cluster/ask.h"
 
 enum { ANSWER_MS = 8000, MEASURE_MS = 30000 };
 
@@ -439,4 +438,21 @@ int check_run_nccl(struct check_run *r, const struct pairs *pairs)
 	for (size_t round = 0; any && code == 0 && round < pairs->rounds; round++)
 		code = one_round(r, pairs, round);
 	return code;
+}
+
+/* Of Gbit/s, GB/s and microseconds alike. */
+#define FIGURE_LEAST 1e-6
+
+#define FIGURE_MOST 1e12
+
+double check_run_figure(const json_t *told)
+{
+	double v = json_number_value(told);
+
+	return v >= FIGURE_LEAST && v <= FIGURE_MOST ? v : 0;
+}
+
+bool check_run_lives(const struct check_run *r, size_t node)
+{
+	return !*check_node(r->c, node)->failure && !rsh_failure(r->rsh, node);
 }

@@ -4,14 +4,12 @@
  * paths of the same cluster do, by what the good ones among them reach. Pure.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/stat.h"
-#include "many/cluster/bands.h"
+#include "many/cluster/check.h"
 #include "base/text.h"
 #include "many/cluster/blame.h"
-#include "many/cluster/check.h"
 
 /*
  * Of what good paths of the cluster carry a path has to carry this share; small requests may take
@@ -450,8 +448,7 @@ static const char *next_text(struct plan *p, const struct blame_verdict *v)
 		       ? "another cable, then each end in the other cage of its node: where the "
 			 "fault goes along, there it is"
 		       : "a check with one more node on the switch: what is slow with all others "
-			 "is "
-			 "to blame";
+			 "is to blame";
 }
 
 /* The same place by another test: the first one stays, and says so. */

@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/utf8.h"
 #include "many/cluster/links.h"
 #include "many/cluster/check.h"
 

@@ -2,12 +2,12 @@
 /* The steps of a discovery, each over all nodes at once. */
 #include "many/cluster/discover.h"
 
-#include <errno.h>
-#include <sodium.h>
 #include <string.h>
+#include <stdlib.h>
+#include <sodium.h>
 
 #include "measure/bench/net/handshake.h"
-#include "many/cluster/hello.h"
+#include "many/cluster/air.h"
 
 enum { AIR_MS = 500, ANSWER_MS = 10000 };
 

@@ -5,8 +5,21 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netpacket/packet.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <sodium.h>
 
 #include "look/settings/predicates.h"
+#include "base/text.h"
+#include "machine/host/command.h"
+#include "machine/host/host.h"
+#include "measure/bench/net/link.h"
 
 static const struct rdma_port *rdma_by(const struct machine *m, const struct nic *n)
 {
@@ -194,4 +207,258 @@ void cluster_inventory(struct arena *a, const struct machine *m, bool all_links,
 	out->hotplug = m->net.spark_hotplug;
 	out->version = word(GPUTUNE_VERSION, "gputune");
 	ports(a, m, all_links, out);
+}
+
+/* getifaddrs, ioctl, /proc and two programs, all of this process's own network namespace. */
+
+enum {
+	PROGRAM_MS = 3000,
+	LISTING_MAX = 1 << 20,
+	LOWER_UP = 1 << 16, /* IFF_LOWER_UP of linux/if.h, which does not go with net/if.h */
+};
+
+static struct fact seen(const char *from)
+{
+	return (struct fact){ .seen = SEEN_OK, .leaf = from };
+}
+
+static struct fact unseen(int error, const char *from)
+{
+	return (struct fact){ .seen = seen_from_errno(-error), .err = error, .leaf = from };
+}
+
+static unsigned prefix_length(const struct sockaddr *mask, size_t offset, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)mask;
+	unsigned bits = 0;
+
+	for (size_t i = 0; p && i < n; i++)
+		bits += (unsigned)__builtin_popcount(p[offset + i]);
+	return bits;
+}
+
+static void add_address(struct arena *a, const struct ifaddrs *i, struct cluster_port *p)
+{
+	bool six = i->ifa_addr->sa_family == AF_INET6;
+	size_t offset = six ? offsetof(struct sockaddr_in6, sin6_addr)
+			    : offsetof(struct sockaddr_in, sin_addr);
+	char host[INET6_ADDRSTRLEN];
+	struct cluster_address *out;
+
+	if (p->addresses.n == CLUSTER_ADDRESSES_MAX ||
+	    !inet_ntop(six ? AF_INET6 : AF_INET, (const char *)i->ifa_addr + offset, host,
+		       sizeof(host)))
+		return;
+	out = list_add(a, &p->addresses, sizeof(*out));
+	out->name =
+		arena_printf(a, "%s/%u", host, prefix_length(i->ifa_netmask, offset, six ? 16 : 4));
+}
+
+static void link_state(struct arena *a, const struct ifaddrs *i, int fd, struct cluster_port *p)
+{
+	static const char from[] = "getifaddrs";
+	const struct sockaddr_ll *l = (const struct sockaddr_ll *)(const void *)i->ifa_addr;
+	bool up = i->ifa_flags & IFF_UP, carrier = i->ifa_flags & LOWER_UP;
+	struct ifreq ask = { 0 };
+
+	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", p->name);
+	if (l->sll_halen == 6)
+		p->mac = (struct fact_str){ .f = seen(from),
+					    .v = arena_printf(a, "%02x:%02x:%02x:%02x:%02x:%02x",
+							      l->sll_addr[0], l->sll_addr[1],
+							      l->sll_addr[2], l->sll_addr[3],
+							      l->sll_addr[4], l->sll_addr[5]) };
+	p->carrier = (struct fact_int){ .f = seen(from), .v = up && carrier };
+	p->operstate = (struct fact_str){ .f = seen(from), .v = up && carrier ? "up" : "down" };
+	if (ioctl(fd, SIOCGIFMTU, &ask) == 0)
+		p->mtu = (struct fact_int){ .f = seen("ioctl SIOCGIFMTU"), .v = ask.ifr_mtu };
+}
+
+/* A capture may describe ports that this namespace lacks: they carry nothing here. */
+static void not_here(struct cluster_port *p)
+{
+	static const char from[] = "getifaddrs";
+
+	p->addresses.n = 0;
+	p->carrier = (struct fact_int){ .f = unseen(ENODEV, from) };
+	p->operstate = (struct fact_str){ .f = unseen(ENODEV, from) };
+}
+
+static void local_ports(struct arena *a, struct cluster_node *n)
+{
+	struct ifaddrs *all = NULL;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || getifaddrs(&all)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	NODE_PORTS(p, n)
+	not_here(p);
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct cluster_port *p = i->ifa_addr ? cluster_port_find(n, i->ifa_name) : NULL;
+
+		if (p && i->ifa_addr->sa_family == AF_PACKET)
+			link_state(a, i, fd, p);
+		else if (p &&
+			 (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6))
+			add_address(a, i, p);
+	}
+	freeifaddrs(all);
+	close(fd);
+}
+
+static void default_route(struct arena *a, struct cluster_node *n)
+{
+	static const char from[] = "/proc/net/route";
+	FILE *f = fopen("/proc/thread-self/net/route", "re");
+	unsigned long best = 0;
+	char line[256];
+
+	n->default_route = (struct fact_str){ .f = unseen(f ? ENOENT : errno, from) };
+	while (f && fgets(line, sizeof(line), f)) {
+		char name[32];
+		unsigned long to, mask, metric;
+
+		if (sscanf(line, "%31s %lx %*x %*x %*u %*u %lu %lx", name, &to, &metric, &mask) !=
+			    4 ||
+		    to || mask || (seen_ok(&n->default_route.f) && metric >= best))
+			continue;
+		best = metric;
+		n->default_route = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, name) };
+	}
+	if (f)
+		fclose(f);
+}
+
+static void digest(struct arena *a, struct cluster_node *n)
+{
+	static const char from[] = "boot id and network namespace";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	crypto_hash_sha256_state s;
+	struct stat st;
+	uint8_t out[crypto_hash_sha256_BYTES];
+	char id[64] = "", hex[17];
+
+	if (f && !fgets(id, sizeof(id), f))
+		id[0] = '\0';
+	if (f)
+		fclose(f);
+	if (!id[0] || stat("/proc/thread-self/ns/net", &st)) {
+		n->digest = (struct fact_str){ .f = unseen(ENOENT, from) };
+		return;
+	}
+	crypto_hash_sha256_init(&s);
+	crypto_hash_sha256_update(&s, (const uint8_t *)id, strlen(id));
+	crypto_hash_sha256_update(&s, (const uint8_t *)&st.st_ino, sizeof(st.st_ino));
+	crypto_hash_sha256_final(&s, out);
+	sodium_bin2hex(hex, sizeof(hex), out, 8);
+	n->digest = (struct fact_str){ .f = seen(from), .v = arena_strdup(a, hex) };
+}
+
+static void forwarding(struct arena *a, struct cluster_node *n)
+{
+	char nft[] = "nft", json[] = "-j", list[] = "list", chains[] = "chains";
+	char iptables[] = "iptables", rules[] = "-S", chain[] = "FORWARD", wait[] = "-w";
+	char *const ask_nft[] = { nft, json, list, chains, NULL };
+	char *const ask_iptables[] = { iptables, wait, rules, chain, NULL };
+	const char *said = NULL, *listed = NULL, *by = NULL, *policy;
+	int r = command_say(a, ask_nft, PROGRAM_MS, LISTING_MAX, &listed), r2 = -ENOENT;
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_forward", "re");
+	int on = f ? fgetc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	n->ip_forward = (struct fact_int){ .f = on == EOF ? unseen(EACCES, "net.ipv4.ip_forward")
+							  : seen("net.ipv4.ip_forward"),
+					   .v = on == '1' };
+	/* iptables sees the tables of its older kind, which nft does not. */
+	r2 = command_say(a, ask_iptables, PROGRAM_MS, LISTING_MAX, &said);
+	policy = local_forward_policy(a, r ? NULL : listed, r2 ? NULL : said, &by);
+	if (policy) {
+		n->forward = (struct fact_str){ .f = seen("nft, iptables"), .v = policy };
+		n->forward_by = (struct fact_str){ .f = seen("nft, iptables"), .v = by };
+		return;
+	}
+	r = r == -ENOENT ? r2 : r;
+	n->forward = (struct fact_str){ .f = unseen(r ? -r : EPROTO, "nft, iptables") };
+}
+
+static void from_nft(struct arena *a, const json_t *root, const char **policy, const char **by)
+{
+	const json_t *items = json_object_get(root, "nftables");
+	json_t *item;
+	size_t i;
+
+	if (json_is_array(items) && !*policy)
+		*policy = "accept";
+	json_array_foreach(items, i, item)
+	{
+		const json_t *c = json_object_get(item, "chain");
+		const char *hook = json_string_value(json_object_get(c, "hook"));
+		const char *said = json_string_value(json_object_get(c, "policy"));
+		const char *family = json_string_value(json_object_get(c, "family"));
+		const char *table = json_string_value(json_object_get(c, "table"));
+		const char *name = json_string_value(json_object_get(c, "name"));
+
+		if (!hook || !said || !family || !table || !name || strcmp(hook, "forward") != 0 ||
+		    (strcmp(family, "ip") != 0 && strcmp(family, "inet") != 0))
+			continue;
+		if (strcmp(said, "drop") == 0 && strcmp(*policy, "drop") != 0) {
+			*policy = "drop";
+			*by = arena_printf(a, "nft: %.16s %.64s %.64s", family, table, name);
+		}
+	}
+}
+
+const char *local_forward_policy(struct arena *a, const char *nft, const char *save,
+				 const char **by)
+{
+	const char *policy = NULL;
+	json_t *root = nft ? json_loads(nft, JSON_REJECT_DUPLICATES, NULL) : NULL;
+
+	*by = "no chain drops";
+	if (root)
+		from_nft(a, root, &policy, by);
+	json_decref(root);
+	if (policy && strcmp(policy, "drop") == 0)
+		return policy;
+	if (save && (str_starts(save, "-P FORWARD DROP") || strstr(save, "\n-P FORWARD DROP"))) {
+		*by = "iptables: filter FORWARD";
+		return "drop";
+	}
+	if (save && strstr(save, "-P FORWARD ACCEPT") && !policy)
+		policy = "accept";
+	return policy;
+}
+
+void local_lay_over(struct arena *a, struct cluster_node *n)
+{
+	local_ports(a, n);
+	default_route(a, n);
+	digest(a, n);
+	forwarding(a, n);
+}
+
+void local_routes(struct arena *a, const char *const *to, size_t n, struct list *out)
+{
+	static const char from[] = "connect of a datagram socket";
+
+	for (size_t i = 0; i < n; i++) {
+		struct net_address address;
+		struct net_link link;
+		struct err e;
+		struct cluster_route *r;
+		const char *text = strchr(to[i], ':') ? arena_printf(a, "[%s]:9", to[i]) : to[i];
+
+		if (net_address_parse(text, true, &address, &e))
+			continue;
+		link_to(&address, &link);
+		r = list_add(a, out, sizeof(*r));
+		r->name = to[i];
+		r->port = link.name[0] ? (struct fact_str){ .f = seen(from),
+							    .v = arena_strdup(a, link.name) }
+				       : (struct fact_str){ .f = unseen(ENOENT, from) };
+	}
 }

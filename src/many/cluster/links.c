@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From nodes to cages, links and wires. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "many/cluster/links.h"
@@ -481,10 +480,9 @@ void cluster_make_topology(struct arena *a, struct cluster *c)
 		c->topology_why = "Only management ports hear each other: no port with RDMA or 25 "
 				  "Gb/s hears another node.";
 	} else {
-		c->topology_why = arena_printf(a,
-					       "%s No port has RDMA or 25 Gb/s: these may "
-					       "be for management.",
-					       c->topology_why);
+		c->topology_why = arena_printf(
+			a, "%s No port has RDMA or 25 Gb/s: these may be for management.",
+			c->topology_why);
 	}
 }
 

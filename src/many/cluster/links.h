@@ -149,9 +149,7 @@ const char *cluster_end_text(struct arena *a, const struct cluster *c, struct cl
 
 /* Findings about nodes and cabling, and about ports and links. */
 void cluster_judge_nodes(struct arena *a, struct cluster *c);
-void cluster_judge_cables(struct arena *a, struct cluster *c);
 void cluster_judge_ports(struct arena *a, struct cluster *c);
-void cluster_judge_addresses(struct arena *a, struct cluster *c);
 void cluster_judge_gids(struct arena *a, struct cluster *c, const struct cluster *before);
 
 #endif

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables behind many/cluster/node.h: key, title, unit and place of every fact. */
 #include "many/cluster/node.h"
+#include "base/text.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -116,4 +122,191 @@ struct cluster_port *cluster_port_find(const struct cluster_node *n, const char 
 	if (strcmp(p->name, name) == 0)
 		return p;
 	return NULL;
+}
+
+enum { DEPTH_MAX = 12, TEXT_MAX = 4096 };
+
+/* Every text short and without control characters, and nothing nested without end. */
+static bool sound(const json_t *j, unsigned depth)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (depth > DEPTH_MAX)
+		return false;
+	if (json_is_string(j)) {
+		const char *s = json_string_value(j);
+		size_t n = json_string_length(j);
+
+		for (i = 0; i < n; i++)
+			if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+				return false;
+		return n <= TEXT_MAX;
+	}
+	json_array_foreach(j, i, v) if (!sound(v, depth + 1)) return false;
+	json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!sound(v, depth + 1)) return false;
+	return true;
+}
+
+bool cluster_name_sound(const char *name)
+{
+	static const char may[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:%[]";
+
+	return *name && *name != '-' && *name != '.' && strlen(name) <= CLUSTER_NAME_MAX &&
+	       strspn(name, may) == strlen(name);
+}
+
+const char *cluster_said(struct arena *a, const char *s, size_t most)
+{
+	TEXT_AUTO t = { 0 };
+	uint32_t cp;
+
+	text_add(&t, "");
+	for (size_t n; (n = utf8_next(s, &cp)) > 0 && t.len + n <= most; s += n)
+		if (cp == UTF8_BAD || !utf8_harmless(cp))
+			text_addc(&t, '?');
+		else
+			text_addn(&t, s, n);
+	return arena_strdup(a, t.s);
+}
+
+/* A number that was told lies in its range. */
+static bool within(const struct fact_int *f, long long low, long long high)
+{
+	return !seen_ok(&f->f) || (f->v >= low && f->v <= high);
+}
+
+static bool interface_sound(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n < IF_NAMESIZE && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       !strpbrk(name, "/ :");
+}
+
+static int check_port(const struct cluster_node *n, const struct cluster_port *p, struct err *e)
+{
+	struct cluster_prefix prefix;
+
+	if (!interface_sound(p->name))
+		return err_set(e, -EINVAL, "a port has a name that no interface can have");
+	if (cluster_port_find(n, p->name) != p)
+		return err_set(e, -EINVAL, "two ports are called %s", p->name);
+	if (*p->pci && pci_address_length(p->pci) != strlen(p->pci))
+		return err_set(e, -EINVAL, "%s: \"%.32s\" is no PCI address", p->name, p->pci);
+	if (!within(&p->rdma_port, 1, 255))
+		return err_set(e, -EINVAL, "%s: %lld is no number of an RDMA port", p->name,
+			       p->rdma_port.v);
+	if (p->addresses.n > CLUSTER_ADDRESSES_MAX || p->gids.n > CLUSTER_GIDS_MAX)
+		return err_set(e, -EINVAL, "%s has more addresses than a port can have", p->name);
+	LIST_FOR_EACH (struct cluster_address, a, &p->addresses)
+		if (cluster_prefix_parse(a->name, &prefix))
+			return err_set(e, -EINVAL, "%s: \"%.64s\" is no address", p->name, a->name);
+	return 0;
+}
+
+static int check_heard(const struct cluster_node *n, struct err *e)
+{
+	static const char *const ways[] = { "link", "broadcast", "lldp", "ipv6", "echo" };
+
+	LIST_FOR_EACH (struct cluster_heard, h, &n->heard) {
+		size_t i = 0;
+
+		while (i < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[i], h->way) != 0)
+			i++;
+		if (i == sizeof(ways) / sizeof(ways[0]))
+			return err_set(e, -EINVAL, "nothing is heard by \"%.32s\"", h->way);
+		if (!cluster_port_find(n, h->name))
+			return err_set(e, -EINVAL,
+				       "something was heard on \"%.32s\", which is no port",
+				       h->name);
+	}
+	return 0;
+}
+
+static int check(const struct cluster_node *n, struct err *e)
+{
+	struct cluster_prefix prefix;
+	int r = 0;
+
+	if (!cluster_name_sound(n->name) || !cluster_name_sound(n->address))
+		return err_set(e, -EINVAL, "a node has a name that no machine can have");
+	if (n->ports.n > CLUSTER_PORTS_MAX || n->heard.n > CLUSTER_HEARD_MAX ||
+	    n->routes.n > CLUSTER_ROUTES_MAX)
+		return err_set(e, -EINVAL, "more ports, or more heard, than a node can have");
+	if (!within(&n->gpus, 0, CLUSTER_GPUS_MAX) ||
+	    !within(&n->memory_bytes, 0, CLUSTER_MEMORY_MAX))
+		return err_set(e, -EINVAL, "%lld GPUs and %lld bytes of memory are in no node",
+			       n->gpus.v, n->memory_bytes.v);
+	NODE_PORTS(p, n)
+	{
+		r = check_port(n, p, e);
+		if (r)
+			return r;
+	}
+	LIST_FOR_EACH (struct cluster_route, t, &n->routes)
+		if (cluster_prefix_parse(t->name, &prefix))
+			return err_set(e, -EINVAL, "\"%.64s\" is no address", t->name);
+	return check_heard(n, e);
+}
+
+int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out, struct err *e)
+{
+	struct cluster_node n = { 0 };
+	int r;
+
+	if (!sound(j, 0))
+		return err_set(e, -EINVAL,
+			       "a text that is too long or has control characters in it");
+	r = schema_from_json(a, &schema_cluster_node, j, &n, e);
+	if (r == 0)
+		r = check(&n, e);
+	if (r == 0)
+		*out = n;
+	return r;
+}
+
+int cluster_prefix_parse(const char *text, struct cluster_prefix *out)
+{
+	struct cluster_prefix p = { .family = strchr(text, ':') ? AF_INET6 : AF_INET };
+	const char *slash = strchr(text, '/');
+	size_t n = slash ? (size_t)(slash - text) : strlen(text);
+	unsigned long long bits;
+	char host[INET6_ADDRSTRLEN];
+
+	p.bits = p.family == AF_INET6 ? 128 : 32;
+	if (n >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, n);
+	host[n] = '\0';
+	if (inet_pton(p.family, host, p.bytes) != 1)
+		return -EINVAL;
+	if (slash) {
+		if (slash[1] < '0' || slash[1] > '9' || parse_u64(slash + 1, &bits) ||
+		    bits > p.bits)
+			return -EINVAL;
+		p.bits = (unsigned)bits;
+	}
+	*out = p;
+	return 0;
+}
+
+bool cluster_prefix_same(const struct cluster_prefix *a, const struct cluster_prefix *b)
+{
+	unsigned whole = a->bits / 8, rest = a->bits % 8;
+	unsigned char mask = (unsigned char)(0xff00 >> rest);
+
+	if (a->family != b->family || a->bits != b->bits)
+		return false;
+	return memcmp(a->bytes, b->bytes, whole) == 0 &&
+	       (!rest || ((a->bytes[whole] ^ b->bytes[whole]) & mask) == 0);
+}
+
+bool cluster_prefix_link_local(const struct cluster_prefix *p)
+{
+	if (p->family == AF_INET)
+		return p->bytes[0] == 169 && p->bytes[1] == 254;
+	return p->bytes[0] == 0xfe && (p->bytes[1] & 0xc0) == 0x80;
 }

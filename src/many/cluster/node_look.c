@@ -8,7 +8,6 @@
 #include "many/cluster/air.h"
 #include "many/cluster/ask.h"
 #include "many/cluster/inventory.h"
-#include "many/cluster/local.h"
 
 enum { SAY_MS_MAX = 120000 };
 

@@ -11,13 +11,12 @@
 #include <netinet/icmp6.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "measure/bench/net/socket.h"
-#include "many/cluster/node_measure.h"
+#include "many/cluster/ask.h"
 
 enum { DATA_MAX = 65507, HEAD = 8, IP_HEAD_MAX = 60, TRIES_MAX = 10, LIMIT_MS_MAX = 2000 };
 

@@ -4,31 +4,163 @@
  * server an address, until "serve-end" or the program's end. The answer: {"listening": [TEXT or
  * null...], "errors": [TEXT or null...]} in the order of the addresses.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <math.h>
 
 #include "measure/bench/bench.h"
 #include "measure/bench/net/serve.h"
-#include "many/cluster/node_measure.h"
-#include "base/clock.h"
-#include "many/cluster/node_configure.h"
+#include "many/cluster/ask.h"
 #include "many/cluster/setup.h"
-#include "machine/knob/io.h"
 #include "base/text.h"
-#include "base/utf8.h"
-#include "many/cluster/node.h"
+#include "measure/bench/net/socket.h"
+#include "measure/bench/ranks.h"
+#include "measure/bench/bench.h"
 
-enum { TOKEN_DIGITS = 2 * TOKEN_MAX };
+/*
+ * "collective": {"token": HEX, "rank": N, "ranks": N, "meet": TEXT, "operations": [TEXT...],
+ * "windows": N} takes part in operations of NCCL between the GPUs of several nodes, as "bench
+ * collectives --rank" does. Rank 0 waits for the others at meet ("ADDRESS:PORT", its own) and
+ * answers {"operations": [{"name", "bus_gb_per_s": [...], "time_us": [...], "how", "error"}...]};
+ * the others answer {} when it is over.
+ */
+
+/* Of the bench's figures. */
+enum { BUS = 0, TIME = 2 };
+
+static int run_case(const struct bench_env *env, const struct bench_case *c, size_t windows,
+		    json_t *bus, json_t *time, const char **how, struct err *e)
+{
+	struct bench_sample s = { 0 };
+	void *state = NULL;
+	int r = bench_set_up(&bench_collectives, env, c, &state, how, e);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i <= windows && r == 0; i++) {
+		r = bench_collectives.run(state, &s, e);
+		/* The first one warms up. */
+		if (r || !i || !isfinite(s.value[BUS]) || !isfinite(s.value[TIME]))
+			continue;
+		json_array_append_new(bus, json_real(s.value[BUS]));
+		json_array_append_new(time, json_real(s.value[TIME]));
+	}
+	r = r ? r : bench_collectives.verify(state, e);
+	bench_tear_down(&bench_collectives, state);
+	return r;
+}
+
+static json_t *run_operation(struct bench_env *env, const char *name, size_t windows)
+{
+	json_t *bus = json_array(), *time = json_array();
+	struct bench_cases cases = { 0 };
+	struct err e = { 0 };
+	const char *how = NULL;
+	int r;
+
+	env->ask.name = name;
+	bench_collectives.cases(env, &cases);
+	if (cases.n)
+		r = run_case(env, &cases.items[0], windows, bus, time, &how, &e);
+	else
+		r = err_set(&e, -ENODATA, "%s", cases.none ? cases.none : "no such operation");
+	return json_pack("{s:s, s:o, s:o, s:s?, s:s?}", "name", name, "bus_gb_per_s", bus,
+			 "time_us", time, "how", how, "error", r ? e.text : NULL);
+}
+
+struct part {
+	long long rank, ranks, windows;
+	const char *meet;
+	const json_t *operations;
+	struct token token;
+};
+
+static int read_part(const json_t *with, struct part *out, struct err *e)
+{
+	struct net_address a;
+	int r;
+
+	*out = (struct part){ .rank = -1,
+			      .windows = 3,
+			      .operations = json_object_get(with, "operations") };
+	r = ask_int(with, "ranks", 2, RANKS_MAX, &out->ranks, e);
+	r = r ? r : ask_int(with, "rank", 0, RANKS_MAX - 1, &out->rank, e);
+	r = r ? r : ask_int(with, "windows", 1, MEASURE_WINDOWS_MAX - 1, &out->windows, e);
+	r = r ? r : ask_text(with, "meet", NET_TEXT - 1, &out->meet, e);
+	r = r ? r : measure_token(with, &out->token, e);
+	if (r)
+		return r;
+	if (out->rank < 0 || out->rank >= out->ranks || !out->meet ||
+	    net_address_parse(out->meet, true, &a, e))
+		return err_set(e, -EINVAL, "no rank, or no address to meet at");
+	if (!json_is_array(out->operations) ||
+	    json_array_size(out->operations) > MEASURE_OPERATIONS_MAX)
+		return err_set(e, -EINVAL, "\"operations\" is no list of at most %d",
+			       MEASURE_OPERATIONS_MAX);
+	return 0;
+}
+
+static json_t *lead(struct bench_env *env, const struct part *p)
+{
+	json_t *list = json_array(), *one;
+	size_t i;
+
+	json_array_foreach(p->operations, i, one)
+	{
+		if (json_is_string(one) && json_string_length(one) < 64)
+			json_array_append_new(list, run_operation(env, json_string_value(one),
+								  (size_t)p->windows));
+	}
+	return json_pack("{s:o}", "operations", list);
+}
+
+static int take_part(struct ask_node *n, const struct part *p, const char *token_path, json_t **out,
+		     struct err *e)
+{
+	struct ranks ranks = { .rank = (unsigned)p->rank,
+			       .ranks = (unsigned)p->ranks,
+			       .by = "the cluster's check",
+			       .meet = p->meet };
+	struct collective_shared *team = NULL;
+	struct bench_env env;
+	int r;
+
+	measure_env(n, &env);
+	r = team_join(&env, &ranks, token_path, &team, e);
+	if (r)
+		return r;
+	env.ask.team = team;
+	if (p->rank == 0)
+		*out = lead(&env, p);
+	else
+		r = team_follow(&env, team, e);
+	team_end(team);
+	if (r == 0 && p->rank)
+		*out = json_object();
+	return r;
+}
+
+static int answer_collective(struct ask_node *n, void **state, const json_t *with, json_t **out,
+			     struct err *e)
+{
+	struct part p;
+	char path[64];
+	int r = read_part(with, &p, e), fd;
+
+	(void)state;
+	fd = r ? r : measure_token_file(&p.token, path, e);
+	explicit_bzero(&p.token, sizeof(p.token));
+	if (fd < 0)
+		return fd;
+	r = take_part(n, &p, path, out, e);
+	close(fd);
+	return r;
+}
 
 struct node_server {
 	struct serve serve;
@@ -42,58 +174,6 @@ struct node_servers {
 	struct node_server list[MEASURE_SERVERS_MAX];
 	size_t n;
 };
-
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-int measure_token(const json_t *with, struct token *out, struct err *e)
-{
-	const char *hex = NULL;
-	size_t n;
-	int r = ask_text(with, "token", TOKEN_DIGITS, &hex, e);
-
-	out->n = 0;
-	if (r)
-		return r;
-	n = hex ? strlen(hex) : 0;
-	if (n % 2 || n < 2 * TOKEN_MIN || n > TOKEN_DIGITS)
-		return err_set(e, -EINVAL, "the request has no token");
-	for (size_t i = 0; i < n; i += 2) {
-		int high = digit(hex[i]), low = digit(hex[i + 1]);
-
-		if (high < 0 || low < 0)
-			return err_set(e, -EINVAL, "the token is not hexadecimal");
-		out->secret[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	out->n = n / 2;
-	return 0;
-}
-
-int measure_token_file(const struct token *t, char path[64], struct err *e)
-{
-	int fd = memfd_create("gputune-token", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return err_set(e, -errno, "no file in memory: %s", strerror(errno));
-	/* Digits: a file's last newlines would not count, and these may be in a random secret. */
-	for (size_t i = 0; i < t->n; i++)
-		if (dprintf(fd, "%02x", t->secret[i]) != 2) {
-			close(fd);
-			return err_set(e, -EIO, "the token's file cannot be written");
-		}
-	if (fchmod(fd, 0600)) {
-		int r = -errno;
-
-		close(fd);
-		return err_set(e, r, "the token's file cannot be made private");
-	}
-	snprintf(path, 64, "/proc/self/fd/%d", fd);
-	return fd;
-}
 
 /* One run's; made by the first request that needs it. */
 struct measure_state {
@@ -282,241 +362,4 @@ const struct ask_group ask_measure = {
 /* "network-look": whether ports have what they were to have. Owners of links do what they were told
  * in their own time, so it is looked at for a while. */
 
-enum { SETTLE_MS = 8000, LOOK_MS = 100 };
-
-/* NULL: the port is as wished. */
-static const char *trouble_of(struct arena *a, const struct setup_port *p)
-{
-	const struct knob address = { KNOB_ADDRESS, p->address, p->name },
-			  mtu = { KNOB_LINK, "mtu", p->name };
-	HOST_AUTO *h = host_open_live();
-	struct err e = { 0 };
-	const char *now;
-
-	if (knob_get(h, a, &address, &now, &e))
-		return arena_strdup(a, e.text);
-	if (strcmp(now, "present") != 0)
-		return arena_printf(a, "it has not got %s", p->address);
-	if (knob_get(h, a, &mtu, &now, &e))
-		return arena_strdup(a, e.text);
-	if (strcmp(now, arena_printf(a, "%lld", p->mtu)) != 0)
-		return arena_printf(a, "its MTU is %s, not %lld", now, p->mtu);
-	return NULL;
-}
-
-int answer_settled(struct ask_node *n, void **state, const json_t *with, json_t **out,
-		   struct err *e)
-{
-	struct setup_want *want = ARENA_NEW(n->arena, struct setup_want);
-	long long until = clock_mono_ms() + SETTLE_MS;
-	json_t *list = json_array();
-	int r = setup_want_read(n->arena, with, want, e);
-
-	(void)state;
-	for (size_t i = 0; r == 0 && i < want->n; i++) {
-		const char *trouble = trouble_of(n->arena, &want->ports[i]);
-
-		while (trouble && clock_mono_ms() < until && !atomic_load(n->stop)) {
-			poll(NULL, 0, LOOK_MS);
-			trouble = trouble_of(n->arena, &want->ports[i]);
-		}
-		json_array_append_new(list, json_pack("{s:s, s:s?}", "port", want->ports[i].name,
-						      "trouble", trouble));
-	}
-	if (r) {
-		json_decref(list);
-		return r;
-	}
-	*out = json_pack("{s:o}", "ports", list);
-	return 0;
-}
-
 /* Nodes as another machine or a file tells them: nothing of it is believed beyond its form. */
-
-enum { DEPTH_MAX = 12, TEXT_MAX = 4096 };
-
-/* Every text short and without control characters, and nothing nested without end. */
-static bool sound(const json_t *j, unsigned depth)
-{
-	const char *key;
-	json_t *v;
-	size_t i;
-
-	if (depth > DEPTH_MAX)
-		return false;
-	if (json_is_string(j)) {
-		const char *s = json_string_value(j);
-		size_t n = json_string_length(j);
-
-		for (i = 0; i < n; i++)
-			if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-				return false;
-		return n <= TEXT_MAX;
-	}
-	json_array_foreach(j, i, v) if (!sound(v, depth + 1)) return false;
-	json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!sound(v, depth + 1)) return false;
-	return true;
-}
-
-bool cluster_name_sound(const char *name)
-{
-	static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				  "._-@:%[]";
-
-	return *name && *name != '-' && *name != '.' && strlen(name) <= CLUSTER_NAME_MAX &&
-	       strspn(name, may) == strlen(name);
-}
-
-const char *cluster_said(struct arena *a, const char *s, size_t most)
-{
-	TEXT_AUTO t = { 0 };
-	uint32_t cp;
-
-	text_add(&t, "");
-	for (size_t n; (n = utf8_next(s, &cp)) > 0 && t.len + n <= most; s += n)
-		if (cp == UTF8_BAD || !utf8_harmless(cp))
-			text_addc(&t, '?');
-		else
-			text_addn(&t, s, n);
-	return arena_strdup(a, t.s);
-}
-
-/* A number that was told lies in its range. */
-static bool within(const struct fact_int *f, long long low, long long high)
-{
-	return !seen_ok(&f->f) || (f->v >= low && f->v <= high);
-}
-
-static bool interface_sound(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n && n < IF_NAMESIZE && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-	       !strpbrk(name, "/ :");
-}
-
-static int check_port(const struct cluster_node *n, const struct cluster_port *p, struct err *e)
-{
-	struct cluster_prefix prefix;
-
-	if (!interface_sound(p->name))
-		return err_set(e, -EINVAL, "a port has a name that no interface can have");
-	if (cluster_port_find(n, p->name) != p)
-		return err_set(e, -EINVAL, "two ports are called %s", p->name);
-	if (*p->pci && pci_address_length(p->pci) != strlen(p->pci))
-		return err_set(e, -EINVAL, "%s: \"%.32s\" is no PCI address", p->name, p->pci);
-	if (!within(&p->rdma_port, 1, 255))
-		return err_set(e, -EINVAL, "%s: %lld is no number of an RDMA port", p->name,
-			       p->rdma_port.v);
-	if (p->addresses.n > CLUSTER_ADDRESSES_MAX || p->gids.n > CLUSTER_GIDS_MAX)
-		return err_set(e, -EINVAL, "%s has more addresses than a port can have", p->name);
-	LIST_FOR_EACH (struct cluster_address, a, &p->addresses)
-		if (cluster_prefix_parse(a->name, &prefix))
-			return err_set(e, -EINVAL, "%s: \"%.64s\" is no address", p->name, a->name);
-	return 0;
-}
-
-static int check_heard(const struct cluster_node *n, struct err *e)
-{
-	static const char *const ways[] = { "link", "broadcast", "lldp", "ipv6", "echo" };
-
-	LIST_FOR_EACH (struct cluster_heard, h, &n->heard) {
-		size_t i = 0;
-
-		while (i < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[i], h->way) != 0)
-			i++;
-		if (i == sizeof(ways) / sizeof(ways[0]))
-			return err_set(e, -EINVAL, "nothing is heard by \"%.32s\"", h->way);
-		if (!cluster_port_find(n, h->name))
-			return err_set(e, -EINVAL,
-				       "something was heard on \"%.32s\", which is no "
-				       "port",
-				       h->name);
-	}
-	return 0;
-}
-
-static int check(const struct cluster_node *n, struct err *e)
-{
-	struct cluster_prefix prefix;
-	int r = 0;
-
-	if (!cluster_name_sound(n->name) || !cluster_name_sound(n->address))
-		return err_set(e, -EINVAL, "a node has a name that no machine can have");
-	if (n->ports.n > CLUSTER_PORTS_MAX || n->heard.n > CLUSTER_HEARD_MAX ||
-	    n->routes.n > CLUSTER_ROUTES_MAX)
-		return err_set(e, -EINVAL, "more ports, or more heard, than a node can have");
-	if (!within(&n->gpus, 0, CLUSTER_GPUS_MAX) ||
-	    !within(&n->memory_bytes, 0, CLUSTER_MEMORY_MAX))
-		return err_set(e, -EINVAL, "%lld GPUs and %lld bytes of memory are in no node",
-			       n->gpus.v, n->memory_bytes.v);
-	NODE_PORTS(p, n)
-	{
-		r = check_port(n, p, e);
-		if (r)
-			return r;
-	}
-	LIST_FOR_EACH (struct cluster_route, t, &n->routes)
-		if (cluster_prefix_parse(t->name, &prefix))
-			return err_set(e, -EINVAL, "\"%.64s\" is no address", t->name);
-	return check_heard(n, e);
-}
-
-int cluster_node_read(struct arena *a, const json_t *j, struct cluster_node *out, struct err *e)
-{
-	struct cluster_node n = { 0 };
-	int r;
-
-	if (!sound(j, 0))
-		return err_set(e, -EINVAL,
-			       "a text that is too long or has control characters in it");
-	r = schema_from_json(a, &schema_cluster_node, j, &n, e);
-	if (r == 0)
-		r = check(&n, e);
-	if (r == 0)
-		*out = n;
-	return r;
-}
-
-int cluster_prefix_parse(const char *text, struct cluster_prefix *out)
-{
-	struct cluster_prefix p = { .family = strchr(text, ':') ? AF_INET6 : AF_INET };
-	const char *slash = strchr(text, '/');
-	size_t n = slash ? (size_t)(slash - text) : strlen(text);
-	unsigned long long bits;
-	char host[INET6_ADDRSTRLEN];
-
-	p.bits = p.family == AF_INET6 ? 128 : 32;
-	if (n >= sizeof(host))
-		return -EINVAL;
-	memcpy(host, text, n);
-	host[n] = '\0';
-	if (inet_pton(p.family, host, p.bytes) != 1)
-		return -EINVAL;
-	if (slash) {
-		if (slash[1] < '0' || slash[1] > '9' || parse_u64(slash + 1, &bits) ||
-		    bits > p.bits)
-			return -EINVAL;
-		p.bits = (unsigned)bits;
-	}
-	*out = p;
-	return 0;
-}
-
-bool cluster_prefix_same(const struct cluster_prefix *a, const struct cluster_prefix *b)
-{
-	unsigned whole = a->bits / 8, rest = a->bits % 8;
-	unsigned char mask = (unsigned char)(0xff00 >> rest);
-
-	if (a->family != b->family || a->bits != b->bits)
-		return false;
-	return memcmp(a->bytes, b->bytes, whole) == 0 &&
-	       (!rest || ((a->bytes[whole] ^ b->bytes[whole]) & mask) == 0);
-}
-
-bool cluster_prefix_link_local(const struct cluster_prefix *p)
-{
-	if (p->family == AF_INET)
-		return p->bytes[0] == 169 && p->bytes[1] == 254;
-	return p->bytes[0] == 0xfe && (p->bytes[1] & 0xc0) == 0x80;
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings first, then a table of paths with their figures, then what is behind them. */
-#include "many/cluster/page_cluster_check.h"
+#include "many/cluster/page_cluster.h"
 
 #include <string.h>
 

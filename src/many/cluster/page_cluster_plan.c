@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "many/cluster/page_cluster_plan.h"
+#include "many/cluster/page_cluster.h"
 #include "render/json_value.h"
 
 static const struct {
@@ -474,8 +474,7 @@ json_t *cluster_plan_json(const struct cluster_plan_view *v, const char *time, i
 	for (size_t i = 0; i < w->c->n_nodes; i++)
 		json_array_append_new(nodes, node_json(v, i));
 	out = json_pack(
-		"{s:s, s:s, s:s, s:i, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o}",
+		"{s:s, s:s, s:s, s:i, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"schema", "gputune.cluster-plan/1", "tool_version", GPUTUNE_VERSION, "time", time,
 		"exit_code", exit_code, "topology", cluster_topology_name(w->c->topology),
 		"topology_why", json_text(w->c->topology_why), "supported", w->c->supported,

@@ -101,12 +101,8 @@ void wiring_make(struct arena *a, const struct cluster *c, const struct wiring_n
 bool wiring_stopped(const struct wiring *w);
 
 /* --- parts, one file each --- */
-/* plan_trouble.c: what nodes and topology are not fit for. */
-void wiring_judge(struct arena *a, const struct wiring_node *before, const struct wiring_wish *wish,
-		  struct wiring *w);
+/* What nodes and topology are not fit for. */
 void wiring_trouble(struct arena *a, struct wiring *w, const struct wiring_trouble *t);
-/* plan_names.c: labels, hosts and known_hosts. */
-void wiring_names(struct arena *a, const struct wiring_node *before, struct wiring *w);
 /* "TYPE BASE64" and nothing else: what may stand in a file of host keys. */
 bool wiring_host_key_sound(const char *key);
 

@@ -619,8 +619,8 @@ static void split(struct words *w, const char *line, const struct rsh_target *t)
 /* One word to any shell. */
 static bool plain(const char *word)
 {
-	static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				  "_./:=@%+,-";
+	static const char may[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
 
 	return *word && strspn(word, may) == strlen(word);
 }

@@ -90,7 +90,7 @@ int rsh_ask(struct rsh *r, size_t i, const char *ask, json_t *with, int limit_ms
 int rsh_ask_all(struct rsh *r, const char *ask, json_t *const *with, int limit_ms,
 		struct rsh_reply *replies);
 
-/* The programs of a run, between rsh.c, rsh_words.c and rsh_pump.c. */
+/* The programs of a run. */
 
 enum { ERRORS_MAX = 2048 };
 

@@ -9,7 +9,6 @@
 #include "many/cluster/setup.h"
 #include "base/text.h"
 #include "many/cluster/ask.h"
-#include "many/cluster/config_text.h"
 #include "machine/knob/io.h"
 #include "machine/host/command.h"
 #include "base/utf8.h"
@@ -164,11 +163,11 @@ static bool change(struct making *g, struct plan *p, const struct setting *of, c
 
 	if (knob_get(g->h, g->a, k, &now, &e)) {
 		setup_refuse(g->a, g->s,
-			     &(struct setup_refusal){ .code = "unreadable",
-						      .port = port,
-						      .text = arena_strdup(g->a, e.text),
-						      .fix = "what cannot be read could not be put "
-							     "back" });
+			     &(struct setup_refusal){
+				     .code = "unreadable",
+				     .port = port,
+				     .text = arena_strdup(g->a, e.text),
+				     .fix = "what cannot be read could not be put back" });
 		return false;
 	}
 	if (knob_same(k, now, after))
@@ -512,9 +511,10 @@ static void gate_rdma(struct arena *a, struct host *h, const struct machine *m,
 	char program[] = "rdma", json[] = "-j", res[] = "resource", show[] = "show", qp[] = "qp";
 	char *const argv[] = { program, json, res, show, qp, NULL };
 	const char *listed = NULL, *users;
-	struct setup_refusal r = { .code = "rdma-in-use",
-				   .fix = "end them first: an address moves the GIDs that their "
-					  "queue pairs use" };
+	struct setup_refusal r = {
+		.code = "rdma-in-use",
+		.fix = "end them first: an address moves the GIDs that their queue pairs use"
+	};
 
 	if (command_say(a, argv, ASK_MS, ANSWER_MAX, &listed))
 		listed = NULL;
@@ -553,13 +553,10 @@ static void gate_gpus(struct arena *a, const struct machine *m, struct setup *ou
 				a, out,
 				&(struct setup_refusal){
 					.code = "gpu-busy",
-					.text = arena_printf(a,
-							     "GPU %u is in use: %s "
-							     "(process %u)",
+					.text = arena_printf(a, "GPU %u is in use: %s (process %u)",
 							     g->index, fact_text(&p->command, "?"),
 							     p->index),
-					.fix = "end the job first: it may talk over these "
-					       "links" });
+					.fix = "end the job first: it may talk over these links" });
 		}
 }
 

@@ -10,11 +10,47 @@
 #define CLUSTER_SETUP_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "many/cluster/config_text.h"
 #include "machine/host/host.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
+#include "base/arena.h"
+
+/*
+ * Texts of files that give ports of a cluster their address and MTU: netplan's (here),
+ * NetworkManager's and networkd's (nm_text.h). Each file is wholly ours. Pure.
+ */
+
+/* What a port shall have. */
+struct wire_port {
+	const char *name;    /* the interface */
+	const char *address; /* "192.168.100.1/24" */
+	long long mtu;	     /* bytes */
+	/* netplan: the definition of others that is about the port, NULL: none, ours is the first.
+	 */
+	const char *id;
+	/* The interface's name has to be said again, or a .link file made for the MTU would take
+	 * it away (see tune/persist/link.c). */
+	bool set_name;
+};
+
+/* One file for all ports. NULL and *why (a sentence): a name cannot stand in it. */
+const char *netplan_text(struct arena *a, const struct wire_port *ports, size_t n,
+			 const char **why);
+
+/* Files of NetworkManager and of networkd for one port each (see netplan_text.h). Pure. */
+
+enum { NM_UUID_SIZE = 37 };
+
+/* The identity of our connection for a port, the same on every call and on every machine: it names
+ * a file of that machine alone. */
+void nm_uuid(const char *interface, char out[NM_UUID_SIZE]);
+/* A keyfile. NULL and *why: the name cannot stand in it. */
+const char *nm_text(struct arena *a, const struct wire_port *p, const char **why);
+/* A .network file. */
+const char *networkd_text(struct arena *a, const struct wire_port *p, const char **why);
 
 /* What transactions of clusters are called in the journal. */
 #define SETUP_OP "cluster"
@@ -80,10 +116,9 @@ enum setup_owner setup_owner_of(const struct setup_sources *s, const struct nic 
 /* The definition of netplan for the port, as wire_port has it. */
 void setup_definition(struct arena *a, const struct setup_sources *s, const struct nic *n,
 		      struct wire_port *p);
-/* Its daemon runs here. */
-bool setup_runs(struct host *h, enum setup_owner o);
 
-/* --- setup_gate.c: what stands against changing these ports --- */
+/* --- what stands against changing these ports ---------------------------------------------------
+ */
 void setup_gates(struct arena *a, struct host *h, const struct machine *m,
 		 const struct setup_want *want, struct setup *out);
 void setup_refuse(struct arena *a, struct setup *s, const struct setup_refusal *r);
@@ -93,7 +128,8 @@ const char *setup_rdma_users(struct arena *a, const char *json, const char *devi
 /* Where no program lists queue pairs: who has an RDMA device open, in the same words; "" nobody. */
 const char *setup_rdma_openers(struct arena *a, struct host *h);
 
-/* --- setup_reload.c: having owners read their files --- */
+/* --- having owners read their files -------------------------------------------------------------
+ */
 /* Programs that make those knobs' files hold, as argument vectors ended by NULL; *n of them. */
 char ***setup_reloads(struct arena *a, struct host *h, const struct knob *knobs, size_t n_knobs,
 		      size_t *n);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table, and the symptoms of addresses, routes, forwarding, RDMA and data. */
-#include <math.h>
 #include <string.h>
 
-#include "many/cluster/symptoms.h"
+#include "many/cluster/check.h"
 #include "base/text.h"
 
 /* Bytes; what says the same of further paths is left out beyond that. */
 enum { EVIDENCE_ENOUGH = 240 };
 
-void check_find(struct arena *a, struct check *c, const struct cluster_finding *f)
+/* Adds the finding, or to the one with the same code, node and port its evidence; the worse
+ * severity stays. For symptoms*.c. */
+static void check_find(struct arena *a, struct check *c, const struct cluster_finding *f)
 {
 	for (size_t i = 0; i < c->cluster->n_findings; i++) {
 		struct cluster_finding *x = &c->cluster->findings[i];
@@ -156,11 +157,10 @@ static void ingress(struct arena *a, struct check *c)
 				.severity = CLUSTER_FAULT,
 				.node = check_node(c, e.node)->name,
 				.port = check_port(c, e)->name,
-				.text = arena_printf(a,
-						     "Packets for %s of %s arrive at another port "
-						     "of that node.",
-						     check_port(c, e)->name,
-						     check_node(c, e.node)->name),
+				.text = arena_printf(
+					a,
+					"Packets for %s of %s arrive at another port of that node.",
+					check_port(c, e)->name, check_node(c, e.node)->name),
 				.evidence = r->why,
 				.fix = "ports on one switch answer for each other's addresses: "
 				       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 on that "
@@ -207,11 +207,11 @@ static void twin_unused(struct arena *a, struct check *c)
 					.severity = CLUSTER_FAULT,
 					.node = check_node(c, t->node)->name,
 					.port = port,
-					.text = arena_printf(a,
-							     "%s of %s carries nothing while both "
-							     "halves of its cage are used: half of "
-							     "the speed is missing.",
-							     port, check_node(c, t->node)->name),
+					.text = arena_printf(
+						a,
+						"%s of %s carries nothing while both halves of its "
+						"cage are used: half of the speed is missing.",
+						port, check_node(c, t->node)->name),
 					.evidence = arena_printf(
 						a,
 						"%s over all paths: %s; %.3g MB through %s, %.3g "
@@ -318,21 +318,19 @@ static void rdma(struct arena *a, struct check *c)
 			continue;
 		if (says(r, "over TCP sockets") || says(r, "libibverbs") ||
 		    says(r, "no RDMA device"))
-			add_rdma(
-				a, c, r, "socket-fallback",
-				"RDMA is there and cannot be used, so NCCL would fall back to TCP "
-				"sockets: 0.4 to 1 GB/s where 20 are possible.",
-				"libibverbs1 and ibverbs-providers installed; in containers the "
-				"device /dev/infiniband, IPC_LOCK and memlock -1; NCCL_IB_HCA that "
-				"names devices of this node; NCCL_NET=IB makes it an error");
+			add_rdma(a, c, r, "socket-fallback",
+				 "RDMA is there and cannot be used, so NCCL would fall back to TCP "
+				 "sockets: 0.4 to 1 GB/s where 20 are possible.",
+				 "libibverbs1 and ibverbs-providers installed; in containers the "
+				 "device /dev/infiniband, IPC_LOCK and memlock -1; NCCL_IB_HCA "
+				 "that names devices of this node; NCCL_NET=IB makes it an error");
 		else if (says(r, "Cannot allocate memory"))
 			add_rdma(a, c, r, "rdma-memory",
 				 "The kernel refuses to register memory for RDMA.",
 				 "raise the locked-memory limit (ulimit -l unlimited). Where "
 				 "/proc/meminfo shows CmaTotal 0 and CmaFree above it, it is a "
-				 "fault "
-				 "of kernels 7.0 for this machine: boot with kho=off, or another "
-				 "kernel");
+				 "fault of kernels 7.0 for this machine: boot with kho=off, or "
+				 "another kernel");
 		else if (r->operation)
 			add_rdma(a, c, r, "nccl-failed", "NCCL does not work between two nodes.",
 				 "the same by hand says more: NCCL_DEBUG=INFO gputune bench "
@@ -417,15 +415,13 @@ static const char *blame_fix(const struct check_blame *b, const char *code)
 {
 	if (strcmp(code, "degraded-fabric") == 0)
 		return "restart the node; if it stays slow, switch it off and take it off power "
-		       "for "
-		       "a minute: nothing that can be read shows this state";
+		       "for a minute: nothing that can be read shows this state";
 	if (b->test == CHECK_PING)
 		return "look at address, cable and firewall of that place (ip addr, ip neigh, nft "
 		       "list ruleset)";
 	return b->next ? b->next
 		       : "look for traffic shaping (tc qdisc), the link's speed and PCIe width, "
-			 "the "
-			 "CPU frequency of the node; then exchange the cable";
+			 "the CPU frequency of the node; then exchange the cable";
 }
 
 static const char *blame_text(struct arena *a, const struct check_blame *b)
@@ -541,21 +537,20 @@ void symptom_earlier(struct arena *a, struct check *c)
 			continue;
 		if (r->path != CHECK_NONE)
 			e = check_end(&c->paths[r->path], r->from);
-		check_find(
-			a, c,
-			&(struct cluster_finding){
-				.code = "slower-than-before",
-				.severity = CLUSTER_WARNING,
-				.node = check_node(c, e.node)->name,
-				.port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
-				.text = arena_printf(a, "%s is slower than in an earlier check.",
-						     check_result_text(a, c, r)),
-				.evidence = arena_printf(a, "%s: %s, then %s",
-							 check_kinds[r->test].title,
-							 check_figure_text(a, r->test, r->value),
-							 check_figure_text(a, r->test, r->before)),
-				.fix = "see what changed since (driver, firmware, kernel, cable); "
-				       "nothing else changed: restart the node" });
+		check_find(a, c,
+			   &(struct cluster_finding){
+				   .code = "slower-than-before",
+				   .severity = CLUSTER_WARNING,
+				   .node = check_node(c, e.node)->name,
+				   .port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
+				   .text = arena_printf(a, "%s is slower than in an earlier check.",
+							check_result_text(a, c, r)),
+				   .evidence = arena_printf(
+					   a, "%s: %s, then %s", check_kinds[r->test].title,
+					   check_figure_text(a, r->test, r->value),
+					   check_figure_text(a, r->test, r->before)),
+				   .fix = "see what changed since (driver, firmware, kernel, "
+					  "cable); nothing else changed: restart the node" });
 	}
 }
 
@@ -576,11 +571,11 @@ void symptom_unsteady(struct arena *a, struct check *c)
 				   .severity = CLUSTER_NOTE,
 				   .node = check_node(c, e.node)->name,
 				   .port = r->path == CHECK_NONE ? "" : check_port(c, e)->name,
-				   .text = arena_printf(
-					   a,
-					   "%s of %s was bad at first and good when it "
-					   "was tried again.",
-					   check_kinds[r->test].name, check_result_text(a, c, r)),
+				   .text = arena_printf(a,
+							"%s of %s was bad at first and good when "
+							"it was tried again.",
+							check_kinds[r->test].name,
+							check_result_text(a, c, r)),
 				   .evidence = arena_printf(
 					   a, "first %s, then %s",
 					   r->n ? check_figure_text(a, r->test, r->value)

@@ -8,14 +8,8 @@
 #include <sys/random.h>
 
 #include "many/fleet/fleet.h"
-#include "many/fleet/split.h"
 #include "base/stamp.h"
 #include "base/text.h"
-
-enum { NAME_MAX_BYTES = 253 };
-
-static const char *const host_subjects[] = { "platform", "architecture", "kernel", "gputune",
-					     "profile" };
 
 struct fleet *fleet_new(struct arena *a, bool values)
 {
@@ -28,8 +22,7 @@ struct fleet *fleet_new(struct arena *a, bool values)
 	if (getrandom(&f->store->seed, sizeof(f->store->seed), GRND_NONBLOCK) < 0)
 		f->store->seed = (uint64_t)(uintptr_t)f->store;
 	/* They come first, and no file can take their places. */
-	for (size_t i = 0; i < sizeof(host_subjects) / sizeof(host_subjects[0]); i++)
-		store_subject(f, FLEET_HOST, host_subjects[i]);
+	store_facts_subjects(f);
 	return f;
 }
 
@@ -69,91 +62,11 @@ static int kind_of(const json_t *j, struct err *e)
 		       schema);
 }
 
-static const char *text_of(const json_t *j, const char *object, const char *key)
-{
-	const json_t *o = object ? json_object_get(j, object) : j;
-
-	return json_string_value(json_object_get(o, key));
-}
-
-/* Captured machines are all called "host": the file's name tells them apart. */
-static const char *name_of(const json_t *j, const char *fallback)
-{
-	const char *name = text_of(j, "host", "nodename");
-	bool captured = json_is_true(json_object_get(json_object_get(j, "host"), "captured"));
-
-	return name && *name && !captured && strlen(name) <= NAME_MAX_BYTES ? name : fallback;
-}
-
-static struct fleet_machine *machine_at(struct fleet *f, const char *name, struct err *e)
-{
-	struct fleet_machine *m;
-	void **place;
-
-	if (f->n >= FLEET_MACHINES_MAX) {
-		err_set(e, -EINVAL, "there are more than %d machines", FLEET_MACHINES_MAX);
-		return NULL;
-	}
-	place = map_at(f->arena, &f->store->machines, name);
-	if (*place)
-		return *place;
-	m = ARENA_NEW(f->arena, struct fleet_machine);
-	m->name = map_key(place);
-	*place = m;
-	f->machines = arena_grow(f->arena, f->machines, f->n, sizeof(*f->machines));
-	f->machines[f->n++] = m;
-	return m;
-}
-
-struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
-				    struct err *e)
-{
-	return machine_at(f, name_of(document, fallback), e);
-}
-
-static void see_host(struct fleet *f, const char *id, const char *value,
-		     const struct fleet_part **list, size_t *n)
-{
-	struct fleet_part p = { .subject = store_subject(f, FLEET_HOST, id),
-				.mark = FLEET_NEUTRAL,
-				.target = "",
-				.state = value };
-
-	if (value && p.subject)
-		list[(*n)++] = store_part(f, &p);
-}
-
-/* What every result says of its machine; the newest says it best. */
-static void take_host(struct fleet *f, struct fleet_machine *m, const json_t *j)
-{
-	const struct fleet_part **list = arena_array(
-		f->arena, sizeof(host_subjects) / sizeof(host_subjects[0]), sizeof(*list));
-	const char *profile = text_of(j, "profile", "name");
-	size_t n = 0;
-
-	m->platform = store_text(f, text_of(j, "host", "platform"));
-	see_host(f, "platform", m->platform, list, &n);
-	see_host(f, "architecture", text_of(j, "host", "arch"), list, &n);
-	see_host(f, "kernel", text_of(j, "host", "kernel"), list, &n);
-	see_host(f, "gputune", text_of(j, NULL, "tool_version"), list, &n);
-	see_host(f, "profile", profile && *profile ? profile : NULL, list, &n);
-	m->parts[FLEET_HOST] = list;
-	m->n_parts[FLEET_HOST] = n;
-}
-
-void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file)
-{
-	if (m->n_parts[FLEET_HOST])
-		return;
-	m->file = arena_strdup(f->arena, file);
-	take_host(f, m, document);
-}
-
 /* Times are RFC 3339 in UTC, so their order is that of their letters. */
 static void take(struct fleet *f, struct fleet_machine *m, const json_t *j, const char *file)
 {
 	struct fleet_store *st = f->store;
-	const char *time = text_of(j, NULL, "time");
+	const char *time = json_string_value(json_object_get(j, "time"));
 	enum fleet_kind kind = st->kind;
 
 	time = time && strlen(time) <= 32 ? store_text(f, time) : "";
@@ -170,7 +83,7 @@ static void take(struct fleet *f, struct fleet_machine *m, const json_t *j, cons
 	/* A check names the profile; of the others only what it leaves out is taken. */
 	if (kind == FLEET_CHECK || !m->n_parts[FLEET_HOST]) {
 		m->file = arena_strdup(f->arena, file);
-		take_host(f, m, j);
+		store_facts(f, m, j);
 	}
 }
 
@@ -250,7 +163,7 @@ void fleet_add(struct fleet *f, const char *file, const char *name, const char *
 		}
 		if (read_document(f, &s, &j, &e))
 			break;
-		m = machine_at(f, name_of(j, name), &e);
+		m = store_machine(f, j, name, &e);
 		if (m) {
 			take(f, m, j, file);
 			f->documents++;
@@ -276,7 +189,7 @@ int fleet_golden(struct fleet *f, const char *file, const char *text, size_t len
 		code = read_document(f, &s, &j, e);
 		if (code)
 			break;
-		f->golden->name = arena_strdup(f->arena, name_of(j, "golden"));
+		f->golden->name = arena_strdup(f->arena, store_name(j, "golden"));
 		take(f, f->golden, j, file);
 		json_decref(j);
 	}

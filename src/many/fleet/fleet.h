@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "render/doc.h"
 
 enum {
 	FLEET_FILE_MAX = 16 << 20, /* bytes in one file */
@@ -270,11 +271,7 @@ struct fleet_store {
 
 /* One copy of s, cut at FLEET_TEXT_MAX bytes; NULL for NULL. */
 const char *store_text(struct fleet *f, const char *s);
-/* NULL: there are too many. */
-struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id);
-/* The one part that is equal to p. */
-const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p);
-/* proofs.c: ledgers. */
+/* Ledgers. */
 bool proofs_is_ledger(const char *text, size_t len);
 void proofs_add(struct fleet *f, const char *file, const char *text, size_t len);
 void proofs_settle(struct fleet *f);
@@ -288,13 +285,59 @@ void benches_settle(struct fleet *f);
  * fingerprint (may be NULL); and what runs on it, FLEET_SOFTWARE texts or NULLs. */
 const char *hardware_text(struct fleet *f, const json_t *print);
 void hardware_software(struct fleet *f, const json_t *print, const char **out);
-/* fleet.c: the machine of that document; fallback where it has no name. NULL and *e: too many. */
+/* What a document calls its machine; fallback where it does not, or where it is a capture. */
+const char *store_name(const json_t *document, const char *fallback);
+/* The machine of that document; fallback where it has no name. NULL and *e: too many. */
 struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
 				    struct err *e);
 /* What the document says of its machine; nothing where a check has said it. */
 void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file);
+/* The same, in place of what was said before. */
+void store_facts(struct fleet *f, struct fleet_machine *m, const json_t *document);
+/* The subjects of that, in their order. */
+void store_facts_subjects(struct fleet *f);
 /* As split's item and guess; ctx is the struct fleet. */
 int store_item(void *ctx, const char *raw, size_t len, struct err *e);
 const char *store_guess(void *ctx, size_t *len);
+
+/*
+ * Cutting a result into its frame and the objects of its one long list, without parsing either. In
+ * a fleet almost every object is byte for byte the one that another machine gave: who has seen it
+ * need not parse it again. What is cut is not yet known to be JSON; a parser has to say so.
+ */
+
+enum { SPLIT_ITEMS_MAX = 1 << 14, SPLIT_DEPTH_MAX = 64 };
+
+struct split {
+	const char *p, *end;
+	struct text
+		frame; /* the document with that list left empty; kept from document to document */
+	/* Each object of the list, of len bytes. guess, when it is not NULL, is what to compare
+	 * with first: the walk over the bytes is saved when it is the one. */
+	int (*item)(void *ctx, const char *raw, size_t len, struct err *e);
+	const char *(*guess)(void *ctx, size_t *len);
+	void *ctx;
+};
+
+/* True when something other than white space is left. */
+bool split_more(struct split *s);
+/*
+ * One document: hands over the objects of the list "findings" or "rows" of the outermost object and
+ * fills frame. 0, or -EINVAL and *e when brackets and quotes do not match or a bound is passed.
+ */
+int split_document(struct split *s, struct err *e);
+
+/* A fleet for people and for programs: groups, differences, outliers, drift. */
+
+struct fleet_view {
+	bool all;     /* every group, difference and outlier, every name */
+	bool between; /* what differs only between platforms, too */
+	bool html;    /* and a table of all machines, to be sorted and filtered */
+};
+
+/* A row a machine. */
+struct doc *page_fleet(struct arena *a, const struct fleet *f, const struct fleet_view *how);
+/* Schema gputune.fleet/1, see schemas/fleet.json. */
+json_t *fleet_json(const struct fleet *f, long long time_s, int exit_code);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fleet as JSON. Keys and meanings are API: schemas/fleet.json holds them. */
 #include "render/json_value.h"
-#include "many/fleet/page_fleet.h"
+#include "many/fleet/fleet.h"
 
 #include <math.h>
 

@@ -3,7 +3,6 @@
  * Driver, kernel and firmware do not part them, because a fleet is looked at to find what those do:
  * where a machine lies far from its peers, it is said in which of them it is unlike most. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "many/fleet/split.h"
 #include "many/fleet/fleet.h"
+#include "base/text.h"
 
 /* Bytes of objects kept to recognise them. Beyond, an object is parsed wherever it comes. */
 enum { RAW_MAX = 96 << 20 };
@@ -32,7 +32,8 @@ const char *store_text(struct fleet *f, const char *s)
 	return map_key(place);
 }
 
-struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id)
+/* NULL: there are too many. */
+static struct fleet_subject *store_subject(struct fleet *f, enum fleet_kind kind, const char *id)
 {
 	struct fleet_store *st = f->store;
 	struct fleet_subject *s;
@@ -62,7 +63,8 @@ static void key_text(struct text *t, const char *s)
 		text_addc(t, '-');
 }
 
-const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p)
+/* The one part that is equal to p. */
+static const struct fleet_part *store_part(struct fleet *f, const struct fleet_part *p)
 {
 	struct fleet_store *st = f->store;
 	struct fleet_part *copy;
@@ -302,4 +304,272 @@ int store_item(void *ctx, const char *raw, size_t len, struct err *e)
 	st->last = it;
 	see(st, it->part);
 	return 0;
+}
+
+/* Finding where texts, objects and lists end: quotes and brackets, nothing else of JSON. */
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static void skip_blanks(struct split *s)
+{
+	while (s->p < s->end && blank(*s->p))
+		s->p++;
+}
+
+bool split_more(struct split *s)
+{
+	skip_blanks(s);
+	return s->p < s->end;
+}
+
+/* From the opening quote to behind the closing one. */
+static int skip_text(struct split *s, struct err *e)
+{
+	const char *start = s->p + 1, *q = start;
+
+	while ((q = memchr(q, '"', (size_t)(s->end - q)))) {
+		const char *b = q;
+
+		while (b > start && b[-1] == '\\')
+			b--;
+		q++;
+		if ((q - 1 - b) % 2 == 0) {
+			s->p = q;
+			return 0;
+		}
+	}
+	return err_set(e, -EINVAL, "a text has no end");
+}
+
+/* From an opening bracket to behind the one that closes it. */
+static int skip_nested(struct split *s, struct err *e)
+{
+	char open[SPLIT_DEPTH_MAX];
+	size_t depth = 0;
+
+	while (s->p < s->end) {
+		char c = *s->p;
+
+		if (c == '"') {
+			if (skip_text(s, e))
+				return -EINVAL;
+			continue;
+		}
+		s->p++;
+		if (c == '{' || c == '[') {
+			if (depth == SPLIT_DEPTH_MAX)
+				return err_set(e, -EINVAL, "nested deeper than %d",
+					       SPLIT_DEPTH_MAX);
+			open[depth++] = c == '{' ? '}' : ']';
+		} else if (c == '}' || c == ']') {
+			if (depth == 0 || open[--depth] != c)
+				return err_set(e, -EINVAL, "brackets do not match");
+			if (depth == 0)
+				return 0;
+		}
+	}
+	return err_set(e, -EINVAL, "it ends too early");
+}
+
+/* A guess is a whole object, so what begins with it is it. */
+static bool guessed(struct split *s, const char **raw, size_t *len)
+{
+	const char *g = s->guess ? s->guess(s->ctx, len) : NULL;
+
+	if (!g || (size_t)(s->end - s->p) < *len || memcmp(s->p, g, *len) != 0)
+		return false;
+	*raw = s->p;
+	s->p += *len;
+	return true;
+}
+
+/* From '[' to behind ']'. */
+static int walk_list(struct split *s, struct err *e)
+{
+	size_t n = 0;
+
+	s->p++;
+	skip_blanks(s);
+	while (s->p < s->end && *s->p != ']') {
+		const char *raw;
+		size_t len;
+
+		if (*s->p != '{')
+			return err_set(e, -EINVAL, "its list holds something other than objects");
+		if (n++ == SPLIT_ITEMS_MAX)
+			return err_set(e, -EINVAL, "its list is longer than %d", SPLIT_ITEMS_MAX);
+		if (!guessed(s, &raw, &len)) {
+			raw = s->p;
+			if (skip_nested(s, e))
+				return -EINVAL;
+			len = (size_t)(s->p - raw);
+		}
+		if (s->item(s->ctx, raw, len, e))
+			return -EINVAL;
+		skip_blanks(s);
+		if (s->p < s->end && *s->p == ',') {
+			s->p++;
+			skip_blanks(s);
+			if (s->p < s->end && *s->p == ']')
+				return err_set(e, -EINVAL, "a comma stands before the list's end");
+		} else if (s->p < s->end && *s->p != ']') {
+			return err_set(e, -EINVAL, "its list lacks a comma");
+		}
+	}
+	if (s->p == s->end)
+		return err_set(e, -EINVAL, "it ends too early");
+	s->p++;
+	return 0;
+}
+
+static bool is_key(const char *text, size_t len, const char *name)
+{
+	return len == strlen(name) + 2 && memcmp(text + 1, name, len - 2) == 0;
+}
+
+/* A key of the outermost object and what follows it, up to the next comma or bracket. */
+static int walk_key(struct split *s, struct err *e)
+{
+	const char *key = s->p;
+	bool list;
+
+	if (skip_text(s, e))
+		return -EINVAL;
+	list = is_key(key, (size_t)(s->p - key), "findings") ||
+	       is_key(key, (size_t)(s->p - key), "rows");
+	while (s->p < s->end && (blank(*s->p) || *s->p == ':'))
+		s->p++;
+	/* The colon goes along: whether it is there is the parser's to say. */
+	text_addn(&s->frame, key, (size_t)(s->p - key));
+	if (s->p == s->end)
+		return err_set(e, -EINVAL, "it ends too early");
+	key = s->p;
+	if (list && *s->p == '[') {
+		text_add(&s->frame, "[]");
+		return walk_list(s, e);
+	}
+	if (*s->p == '{' || *s->p == '[') {
+		if (skip_nested(s, e))
+			return -EINVAL;
+	} else if (*s->p == '"') {
+		if (skip_text(s, e))
+			return -EINVAL;
+	}
+	text_addn(&s->frame, key, (size_t)(s->p - key));
+	return 0;
+}
+
+int split_document(struct split *s, struct err *e)
+{
+	text_clear(&s->frame);
+	skip_blanks(s);
+	if (s->p == s->end || *s->p != '{')
+		return err_set(e, -EINVAL, "it is no JSON object");
+	text_addc(&s->frame, *s->p++);
+	while (s->p < s->end) {
+		char c = *s->p;
+
+		if (c == '"') {
+			if (walk_key(s, e))
+				return -EINVAL;
+			continue;
+		}
+		if (c == '{' || c == '[' || c == ']')
+			return err_set(e, -EINVAL, "a bracket stands where a name must be");
+		text_addc(&s->frame, c);
+		s->p++;
+		if (c == '}')
+			return 0;
+	}
+	return err_set(e, -EINVAL, "it ends too early");
+}
+
+enum { NAME_MAX_BYTES = 253 };
+
+static const char *const host_subjects[] = { "platform", "architecture", "kernel", "gputune",
+					     "profile" };
+
+void store_facts_subjects(struct fleet *f)
+{
+	for (size_t i = 0; i < sizeof(host_subjects) / sizeof(host_subjects[0]); i++)
+		store_subject(f, FLEET_HOST, host_subjects[i]);
+}
+
+static const char *text_of(const json_t *j, const char *object, const char *key)
+{
+	const json_t *o = object ? json_object_get(j, object) : j;
+
+	return json_string_value(json_object_get(o, key));
+}
+
+/* Captured machines are all called "host": the file's name tells them apart. */
+const char *store_name(const json_t *j, const char *fallback)
+{
+	const char *name = text_of(j, "host", "nodename");
+	bool captured = json_is_true(json_object_get(json_object_get(j, "host"), "captured"));
+
+	return name && *name && !captured && strlen(name) <= NAME_MAX_BYTES ? name : fallback;
+}
+
+struct fleet_machine *store_machine(struct fleet *f, const json_t *document, const char *fallback,
+				    struct err *e)
+{
+	const char *name = store_name(document, fallback);
+	struct fleet_machine *m;
+	void **place;
+
+	if (f->n >= FLEET_MACHINES_MAX) {
+		err_set(e, -EINVAL, "there are more than %d machines", FLEET_MACHINES_MAX);
+		return NULL;
+	}
+	place = map_at(f->arena, &f->store->machines, name);
+	if (*place)
+		return *place;
+	m = ARENA_NEW(f->arena, struct fleet_machine);
+	m->name = map_key(place);
+	*place = m;
+	f->machines = arena_grow(f->arena, f->machines, f->n, sizeof(*f->machines));
+	f->machines[f->n++] = m;
+	return m;
+}
+
+static void see_host(struct fleet *f, const char *id, const char *value,
+		     const struct fleet_part **list, size_t *n)
+{
+	struct fleet_part p = { .subject = store_subject(f, FLEET_HOST, id),
+				.mark = FLEET_NEUTRAL,
+				.target = "",
+				.state = value };
+
+	if (value && p.subject)
+		list[(*n)++] = store_part(f, &p);
+}
+
+/* What every result says of its machine; the newest says it best. */
+void store_facts(struct fleet *f, struct fleet_machine *m, const json_t *j)
+{
+	const struct fleet_part **list = arena_array(
+		f->arena, sizeof(host_subjects) / sizeof(host_subjects[0]), sizeof(*list));
+	const char *profile = text_of(j, "profile", "name");
+	size_t n = 0;
+
+	m->platform = store_text(f, text_of(j, "host", "platform"));
+	see_host(f, "platform", m->platform, list, &n);
+	see_host(f, "architecture", text_of(j, "host", "arch"), list, &n);
+	see_host(f, "kernel", text_of(j, "host", "kernel"), list, &n);
+	see_host(f, "gputune", text_of(j, NULL, "tool_version"), list, &n);
+	see_host(f, "profile", profile && *profile ? profile : NULL, list, &n);
+	m->parts[FLEET_HOST] = list;
+	m->n_parts[FLEET_HOST] = n;
+}
+
+void store_host(struct fleet *f, struct fleet_machine *m, const json_t *document, const char *file)
+{
+	if (m->n_parts[FLEET_HOST])
+		return;
+	m->file = arena_strdup(f->arena, file);
+	store_facts(f, m, document);
 }

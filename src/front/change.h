@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs that change the machine share. */
-#ifndef VERBS_PLAN_H
-#define VERBS_PLAN_H
+#ifndef FRONT_CHANGE_H
+#define FRONT_CHANGE_H
 
-#include "base/text.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "tune/plan/plan.h"
+#include "base/text.h"
 #include "look/probe/probe.h"
 
 struct planned {
@@ -15,6 +15,10 @@ struct planned {
 	struct plan plan;
 };
 
+/* As run_host, for verbs that write: with --dry-run nothing can be written. */
+struct host *run_change_host(struct run *r);
+/* A captured machine takes changes into an overlay alone: 0, or EXIT_USAGE after complaining. */
+int run_check_overlay(const struct run *r);
 /* A plan of the profile, or of a file. 0, or an exit code after complaining. */
 int run_plan(struct run *r, struct host *h, struct planned *out);
 int run_plan_file(struct run *r, struct host *h, const char *file, struct planned *out);

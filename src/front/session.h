@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs share: options, the run, exit codes. Only this layer prints errors or exits. */
-#ifndef VERBS_CMD_H
-#define VERBS_CMD_H
+#ifndef FRONT_SESSION_H
+#define FRONT_SESSION_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "machine/host/host.h"
 #include "machine/model/machine.h"
+#include "measure/prove/ledger.h"
 #include "look/settings/check.h"
 
 /* Versioned API: scripts compare them. */
@@ -224,9 +226,17 @@ struct option_row {
 	const char *help;
 };
 
+struct doc;
 struct knowledge;
 struct run;
 struct run_machine;
+
+/* What the file of -o is. */
+enum verb_output {
+	OUTPUT_PRINTED, /* what is printed */
+	OUTPUT_WRITTEN, /* something that the verb writes itself; "-" prints it */
+	OUTPUT_MADE,	/* the same, and "-" is refused */
+};
 
 struct verb {
 	const char *name;
@@ -238,6 +248,9 @@ struct verb {
 	const enum option_id *options;
 	size_t n_options;
 	int (*run)(struct run *r);
+	bool judges;   /* it looks at no more than rules need, and says which changes are open */
+	bool captures; /* it looks at everything that any verb looks at */
+	enum verb_output output;
 };
 
 /* One run of one verb. value[id] is the option's argument, "" for a flag that was given, NULL
@@ -286,7 +299,6 @@ int verb_capture(struct run *r);
 int verb_completion(struct run *r);
 int verb_fleet(struct run *r);
 /* "completion man [VERB]": the manual page. */
-int manual_print(struct run *r);
 int verb_slurm(struct run *r);
 int verb_bench(struct run *r);
 int verb_compare(struct run *r);
@@ -333,14 +345,10 @@ const struct knowledge *run_knowledge(struct run *r);
 /* Gives the text of a file for -o to the process that writes it (file in struct run): 0, or
  * EXIT_BLIND after complaining. */
 int run_hand_over(struct run *r, const char *text, size_t len);
-/* As run_host, for verbs that write: with --dry-run nothing can be written. */
-struct host *run_change_host(struct run *r);
 /* Says on stderr what is damaged, and sets r->unreadable. Done by run_change_host, but for plan. */
 void run_look_at_journal(struct run *r, struct host *h);
 /* The exit code, where a journal that cannot be read makes it EXIT_STUCK. */
 int run_journal_code(const struct run *r, int code);
-/* A captured machine takes changes into an overlay alone: 0, or EXIT_USAGE after complaining. */
-int run_check_overlay(const struct run *r);
 /* Probes it. */
 struct machine *run_machine(struct run *r, struct host *h, bool deep);
 /* Adds what the journal knows of this boot: done by run_machine. */
@@ -355,5 +363,45 @@ bool run_since(struct run *r, struct machine *m);
 bool run_profile(struct run *r, struct profile *p);
 /* --only and --skip alone, into a profile that is there. */
 bool run_narrow(struct run *r, struct profile *p);
+
+/* --- printing a result: a document in the asked format, or JSON ----------------------------------
+ */
+
+/* Colours, width and character set as options, environment and terminal have them. */
+struct term_style run_style(const struct run *r);
+/* term, md or html: code, or EXIT_USAGE after complaining about a format that a document has not.
+ */
+int run_print_doc(struct run *r, const struct doc *d, const char *title, int code);
+/* --format json was given. */
+bool run_wants_json(const struct run *r);
+/* Takes the reference, and returns code. */
+int run_print_json(struct run *r, json_t *j, int code);
+/* --json must not take the place of a file that is something else than an earlier result of the
+ * verb: 0, or an exit code after complaining. */
+int run_check_result_file(const struct run *r);
+
+/* The door that settings read knobs through; ctx is the struct host. */
+struct fact_str run_read_knob(void *ctx, struct arena *a, const struct knob *k);
+
+/* Reads the ledger, and says on stderr which of its lines were skipped. Never NULL. */
+const struct ledger *run_ledger(struct run *r, struct host *h, const struct machine *m);
+
+/* --- options ------------------------------------------------------------------------------------
+ */
+
+struct bench_ask;
+struct idset;
+/* --state made absolute, or the default. */
+const char *bench_state(struct run *r);
+/* What benches are asked besides their names, and --cpus among those that this process may use. 0,
+ * or the exit code of a complaint. */
+int bench_asked(struct run *r, struct bench_ask *ask, struct idset *cpus);
+/* One option each: 0, or EXIT_USAGE after complaining. *out keeps its value where a time was not
+ * given; the effect is a share, 1 % then; the seed is made by chance then. */
+int prove_time(const struct run *r, enum option_id o, double *out);
+int prove_min_effect(const struct run *r, double *out);
+int prove_seed(const struct run *r, uint64_t *out);
+/* Whether it is a file of record. */
+bool report_is_recording(const char *path);
 
 #endif

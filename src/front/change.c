@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune plan, and what plan and apply share: from the machine, or from a file, to a plan. */
+/* What the verbs that change the machine share: from the machine, or from a file, to a plan; who
+ * asks for it, and whether it is agreed to. */
 #include <stdlib.h>
 #include <string.h>
+#include <pwd.h>
+#include <unistd.h>
+#include <errno.h>
 
-#include "front/verbs/plan.h"
+#include "front/change.h"
 #include "base/fd.h"
-#include "front/verbs/knobs.h"
-#include "front/verbs/ledger.h"
-#include "front/verbs/page.h"
+#include "front/session.h"
+#include "look/settings/check.h"
+#include "look/settings/settings.h"
 #include "machine/write/write.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/boot.h"
-#include "front/pages/page_plan.h"
-#include "tune/plan/plan_shell.h"
-#include "look/settings/check.h"
-#include "look/settings/settings.h"
+#include "tune/txn/page_txn.h"
+#include "tune/txn/state.h"
+#include "tune/txn/txn.h"
+#include "machine/knob/io.h"
+#include "base/text.h"
+#include "look/probe/probe.h"
 
 enum { PLAN_FILE_MAX = 16 << 20 };
 
@@ -22,8 +28,7 @@ struct host *run_change_host(struct run *r)
 {
 	struct host *h = run_host(r);
 
-	/* A plan holds nothing, and relies on nothing that is held. */
-	if (h && r->verb->run != verb_plan)
+	if (h)
 		run_look_at_journal(r, h);
 	return h && r->value[OPT_DRY_RUN] ? host_open_readonly(h) : h;
 }
@@ -39,50 +44,6 @@ int run_check_overlay(const struct run *r)
 struct fact_str run_exact_knob(void *ctx, struct arena *a, const struct knob *k)
 {
 	return knob_exact(ctx, a, k);
-}
-
-/* "a, b" to words. */
-const char *const *run_words(struct run *r, const char *list, size_t *n)
-{
-	const char **out = NULL;
-
-	for (*n = 0; list && *list;) {
-		size_t k = strcspn(list, ","), len;
-		const char *word = str_trim(list, k, &len);
-
-		if (len) {
-			out = arena_grow(&r->arena, out, *n, sizeof(*out));
-			out[(*n)++] = arena_strndup(&r->arena, word, len);
-		}
-		list += k + (list[k] == ',');
-	}
-	return out;
-}
-
-int run_check_id(const char *word)
-{
-	struct err e = { 0 };
-	const char *near;
-
-	SETTING_FOR_EACH (s)
-		if (id_matches(s->id, word))
-			return 0;
-	near = setting_suggest(word);
-	err_set(&e, 0, "there is no setting \"%s\"", word);
-	if (near)
-		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
-	else
-		err_hint(&e, "\"gputune list\" shows all ids");
-	return complain(EXIT_USAGE, &e);
-}
-
-int run_check_ids(const char *const *words, size_t n)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < n && !code; i++)
-		code = run_check_id(words[i]);
-	return code;
 }
 
 struct machine *run_change_machine(struct run *r, struct host *h)
@@ -171,8 +132,9 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 
 	out->profile = (struct profile){ .name = "" };
 	if (r->value[OPT_PROFILE])
-		return complain_text(EXIT_USAGE, "either a plan or --profile: a plan says itself "
-						 "what is to be written");
+		return complain_text(
+			EXIT_USAGE,
+			"either a plan or --profile: a plan says itself what is to be written");
 	w.allow = run_words(r, r->value[OPT_ALLOW], &w.n_allow);
 	if (run_check_ids(w.allow, w.n_allow) || !run_narrow(r, &out->profile))
 		return EXIT_USAGE;
@@ -192,53 +154,6 @@ int run_plan_file(struct run *r, struct host *h, const char *file, struct planne
 		plan_owners(&r->arena, out->m, &out->plan.changes[i]);
 	return 0;
 }
-
-/* Something to do is a finding; so is what is refused. */
-static int plan_exit(const struct planned *p)
-{
-	if (p->plan.n || p->plan.n_advice)
-		return EXIT_FINDINGS;
-	return p->findings.count[VERDICT_UNKNOWN] ? EXIT_BLIND : EXIT_CLEAN;
-}
-
-static int print(struct run *r, const struct planned *p, const struct ledger *l, int code)
-{
-	const char *format = r->value[OPT_FORMAT] ? r->value[OPT_FORMAT] : "term";
-	const char *output = r->value[OPT_OUTPUT];
-	struct plan_view how = { .verbose = r->value[OPT_VERBOSE] != NULL, .ledger = l };
-
-	if (r->value[OPT_QUIET])
-		return 0;
-	/* A file called .json is a plan to be applied, whatever a terminal would show. */
-	if (strcmp(format, "json") == 0 ||
-	    (!r->value[OPT_FORMAT] && output && str_ends(output, ".json")))
-		run_print_json(r, plan_json(&p->plan, code));
-	else if (strcmp(format, "shell") == 0)
-		plan_shell(r->out, p->m, &p->plan);
-	else
-		return run_print_doc(r, page_plan(&r->arena, p->m, &p->plan, &how), "gputune plan");
-	return 0;
-}
-
-int verb_plan(struct run *r)
-{
-	struct host *h = run_change_host(r);
-	struct planned p;
-	int code, failed;
-
-	if (!h)
-		return EXIT_USAGE;
-	code = run_plan(r, h, &p);
-	if (code == 0) {
-		code = plan_exit(&p);
-		failed = print(r, &p, run_ledger(r, h, p.m), code);
-		code = failed ? failed : code;
-	}
-	host_close(h);
-	return code;
-}
-
-/* ID=VALUE: a value that no profile has, written into the setting's own knob on its targets. */
 
 struct adding {
 	struct host *h;
@@ -315,4 +230,150 @@ size_t run_add_value(struct run *r, struct host *h, struct planned *planned, con
 		plan_gates(&r->arena, planned->m, &w, p);
 	}
 	return x.n;
+}
+
+bool run_agreed(struct run *r, const char *question)
+{
+	char line[16];
+
+	if (r->value[OPT_YES])
+		return true;
+	if (!isatty(STDIN_FILENO)) {
+		complain_text(EXIT_USAGE,
+			      "nobody can be asked here: say --yes, or --dry-run to look");
+		return false;
+	}
+	fflush(r->out);
+	fprintf(stderr, "%s [y/N] ", question);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+struct txn_who run_who(struct run *r)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *user = pw ? pw->pw_name : arena_printf(&r->arena, "uid %u", getuid()),
+		   *sudo = getenv("SUDO_USER");
+
+	return (struct txn_who){
+		.user = sudo && *sudo ? arena_printf(&r->arena, "%s (sudo: %s)", user, sudo)
+				      : arena_strdup(&r->arena, user),
+		.reason = r->value[OPT_REASON],
+		.version = GPUTUNE_VERSION,
+	};
+}
+
+void run_tell_lost_at_boot(struct host *h)
+{
+	const char *why = state_is_lost_at_boot(h);
+
+	if (why)
+		complain_text(0, "%s", why);
+}
+
+int run_recover_first(struct run *r, struct host *h, const struct txn_who *who)
+{
+	struct txn_report report;
+	struct journal j;
+	struct err e = { 0 };
+	int code = journal_load(h, &r->arena, false, &j, &e);
+
+	/* Who may not read it may not write either; that is said when it is tried, after the plan.
+	 */
+	if (state_check(h, &e))
+		return complain(EXIT_NOT_APPLIED, &e);
+	if (code == -EACCES || code == -EPERM)
+		return 0;
+	if (code)
+		return complain(EXIT_NOT_APPLIED, &e);
+	for (size_t i = 0; i < j.n; i++) {
+		if (j.items[i].state != TRANSACTION_OPEN || !transaction_holds(&j.items[i]))
+			continue;
+		if (r->value[OPT_DRY_RUN]) {
+			complain_text(0, "transaction %lu was interrupted; it is rolled back first",
+				      j.items[i].txn);
+			return 0;
+		}
+		if (!run_agreed(r,
+				arena_printf(&r->arena,
+					     "Transaction %lu was interrupted. Roll it back now?",
+					     j.items[i].txn)))
+			return EXIT_NOT_APPLIED;
+		code = txn_recover(h, &r->arena, who, &report, &e);
+		if (code)
+			return complain(code == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED, &e);
+		complain_text(0, "transaction %lu, which was interrupted, was rolled back",
+			      j.items[i].txn);
+		for (size_t k = 0; k < report.n_leftovers; k++)
+			complain_text(0, "%s", report.leftovers[k]);
+		return 0;
+	}
+	return 0;
+}
+
+int run_code_of(int result)
+{
+	return result == 0 ? EXIT_CLEAN : result == -EUCLEAN ? EXIT_STUCK : EXIT_NOT_APPLIED;
+}
+
+void run_find_culprits(struct run *r, struct machine *m, struct hold_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct change c = { .knob = rows[i].e->knob };
+
+		if (rows[i].hold != HOLD_FOREIGN && rows[i].hold != HOLD_BACK)
+			continue;
+		plan_owners(&r->arena, m, &c);
+		for (size_t k = 0; k < c.n_owners; k++) {
+			const struct owner *o = &c.owners[k];
+
+			if (o->value && rows[i].now && knob_same(&c.knob, o->value, rows[i].now))
+				rows[i].by = arena_printf(&r->arena, "%s sets this", o->what);
+			else if (o->fights && !rows[i].by)
+				rows[i].by = arena_printf(&r->arena, "perhaps %s", o->what);
+		}
+	}
+}
+
+/* "a, b" to words. */
+const char *const *run_words(struct run *r, const char *list, size_t *n)
+{
+	const char **out = NULL;
+
+	for (*n = 0; list && *list;) {
+		size_t k = strcspn(list, ","), len;
+		const char *word = str_trim(list, k, &len);
+
+		if (len) {
+			out = arena_grow(&r->arena, out, *n, sizeof(*out));
+			out[(*n)++] = arena_strndup(&r->arena, word, len);
+		}
+		list += k + (list[k] == ',');
+	}
+	return out;
+}
+
+int run_check_id(const char *word)
+{
+	struct err e = { 0 };
+	const char *near;
+
+	SETTING_FOR_EACH (s)
+		if (id_matches(s->id, word))
+			return 0;
+	near = setting_suggest(word);
+	err_set(&e, 0, "there is no setting \"%s\"", word);
+	if (near)
+		err_hint(&e, "did you mean \"%s\"? \"gputune list\" shows all ids", near);
+	else
+		err_hint(&e, "\"gputune list\" shows all ids");
+	return complain(EXIT_USAGE, &e);
+}
+
+int run_check_ids(const char *const *words, size_t n)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < n && !code; i++)
+		code = run_check_id(words[i]);
+	return code;
 }

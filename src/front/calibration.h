@@ -4,12 +4,9 @@
 #define VERBS_CALIBRATE_H
 
 #include "measure/bench/record.h"
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "models/inference/calibrate.h"
 #include "models/inference/page_calibrate.h"
-
-/* --- calibrate_keep.c ---------------------------------------------------------------------------
- */
 
 /* Which machine a calibration is of: this one with its fingerprint, or the one that --on names. */
 struct calibrate_place {
@@ -36,9 +33,6 @@ bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place 
  * or --calibration.
  */
 void calibration_use(struct run *r, struct fits *fits);
-
-/* --- calibrate_bench.c --------------------------------------------------------------------------
- */
 
 /* Results of our benches about one machine, newest first of each case. */
 struct bench_facts {

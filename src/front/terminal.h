@@ -3,10 +3,10 @@
 #ifndef VERBS_MONITOR_H
 #define VERBS_MONITOR_H
 
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "look/monitor/page_monitor.h"
 
-/* --- waiting: monitor_wait.c ---------------------------------------------------------------------
+/* --- waiting ------------------------------------------------------------------------------------
  */
 
 enum wake {
@@ -30,7 +30,7 @@ bool waiter_open(struct waiter *w, bool keys);
 enum wake waiter_until(struct waiter *w, long long end_ms);
 void waiter_close(struct waiter *w);
 
-/* --- the screen: monitor_screen.c ----------------------------------------------------------------
+/* --- the screen ---------------------------------------------------------------------------------
  */
 
 struct screen;
@@ -55,5 +55,9 @@ bool monitor_interval(struct run *r, int standard_ms, int *out);
 bool monitor_for(struct run *r, long long *out);
 /* Plays a recording. An exit code. */
 int monitor_replay(struct run *r, const char *path);
+
+/* True when at least one of the two arguments of compare is a recording: all is said then, and
+ * *code is the exit code. */
+bool compare_are_recordings(struct run *r, int *code);
 
 #endif

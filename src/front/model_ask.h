@@ -3,8 +3,10 @@
 #ifndef VERBS_PREDICT_H
 #define VERBS_PREDICT_H
 
-#include "front/verbs/cmd.h"
+#include "front/session.h"
 #include "models/inference/question.h"
+#include "models/training/train.h"
+#include <stdbool.h>
 
 /* Everything in the file, ended by a NUL, in the run's arena; NULL after complaining. At most most
  * bytes are taken; a longer file is refused, or with *cut told, cut there. */
@@ -26,7 +28,20 @@ int predict_constants(struct run *r, struct fits *fits);
  * (may be NULL) is shown it too. An exit code after complaining. */
 typedef void predict_more(struct run *r, struct host *h, const struct machine *m, void *ctx);
 int predict_place(struct run *r, struct words *w, struct place *p, predict_more *more, void *ctx);
-/* --rows. */
-int predict_table(struct run *r, const struct fits *fits);
+
+/* Parts of predict training; what generate takes of them to ask the same question. */
+
+/* The options as words, and the model's file or shape into *file; 0, or an exit code after
+ * complaining. */
+int train_ask_words(struct run *r, struct train_words *w, struct model_file *file);
+/* What was measured: --all-reduce, else collectives that our bench has kept of such GPUs; its large
+ * multiplications. An exit code after complaining. */
+int train_ask_curves(struct run *r, struct train_question *q);
+/* Options that would change nothing in this question: EXIT_USAGE after complaining. */
+int train_ask_without_effect(struct run *r, const struct train_question *q);
+/* --calibration, else the built-in constants. */
+int train_ask_constants(struct run *r, struct train_fit *fit);
+/* All of it: words, machine, question, curves. *place holds the machine that was looked at. */
+int train_ask(struct run *r, struct place *place, struct train_question *q);
 
 #endif

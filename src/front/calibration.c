@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calibrations that are kept, and what kept results of our benches say of the constants of
+ * predictions. */
+#include <string.h>
+#include <ctype.h>
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "front/calibration.h"
+#include "base/text.h"
+#include "front/session.h"
+#include "machine/write/write.h"
+#include "measure/bench/bench.h"
+#include "measure/bench/bench_json.h"
+#include "measure/bench/store.h"
+
+enum { RESULTS_MAX = 200 };
+
+static const char *first_gpu(const struct record *rec)
+{
+	for (size_t i = 0; i < rec->n_fingerprint; i++)
+		if (strcmp(rec->fingerprint[i].name, "gpu0") == 0)
+			return rec->fingerprint[i].value;
+	return "";
+}
+
+static bool is_of(const struct knowledge *known, const struct record *rec, const char *machine,
+		  const char *gpu)
+{
+	if (machine)
+		return strcmp(rec->machine, machine) == 0;
+	return gpu && gpu_kind_of(known, first_gpu(rec)) == gpu_kind_of(known, gpu) &&
+	       gpu_kind_of(known, gpu);
+}
+
+static void take(struct run *r, const struct record *rec, const char *id, struct bench_facts *out)
+{
+	for (size_t i = 0; i < rec->n; i++) {
+		const struct record_case *c = &rec->cases[i];
+
+		if (c->error || !c->verified || !c->n_series || !c->series[0].has_summary)
+			continue;
+		out->cases = arena_grow(&r->arena, out->cases, out->n, sizeof(*out->cases));
+		out->ids = arena_grow(&r->arena, out->ids, out->n, sizeof(*out->ids));
+		out->cases[out->n] = c;
+		out->ids[out->n++] = id;
+	}
+}
+
+void bench_facts_of(struct run *r, struct host *h, const char *machine, const char *gpu,
+		    struct bench_facts *out)
+{
+	struct err e = { 0 };
+	char **ids;
+	size_t n;
+
+	*out = (struct bench_facts){ 0 };
+	if (store_list(&r->arena, h, bench_state(r), &ids, &n, &e))
+		return;
+	for (size_t i = n; i-- > 0 && n - i <= RESULTS_MAX;) {
+		struct record *rec = ARENA_NEW(&r->arena, struct record);
+		char *text;
+
+		if (store_get(&r->arena, h, bench_state(r), ids[i], &text, &e) == 0 &&
+		    bench_from_json(&r->arena, ids[i], text, rec, &e) == 0 &&
+		    is_of(run_knowledge(r), rec, machine, gpu))
+			take(r, rec, ids[i], out);
+	}
+}
+
+/* "bf16:8192" on any GPU, not "bf16:8192x64x64"; "h2d:gpu" of any, not "h2d:gpu0:node1". */
+static bool is_case(const char *name, const char *wanted)
+{
+	const char *rest;
+
+	if (!str_starts(name, wanted))
+		return false;
+	rest = name + strlen(wanted);
+	if (str_ends(wanted, ":gpu"))
+		return !rest[strspn(rest, "0123456789")];
+	return !*rest || *rest == ':';
+}
+
+const struct record_case *bench_fact(const struct bench_facts *f, const char *bench,
+				     const char *wanted, const char **id)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (strcmp(f->cases[i]->bench, bench) == 0 && is_case(f->cases[i]->name, wanted)) {
+			if (id)
+				*id = f->ids[i];
+			return f->cases[i];
+		}
+	return NULL;
+}
+
+static void add(struct run *r, struct calibrate_hint **list, size_t *n, struct calibrate_hint h)
+{
+	*list = arena_grow(&r->arena, *list, *n, sizeof(**list));
+	(*list)[(*n)++] = h;
+}
+
+/* A rate against what is usual for this hardware moves constants in the same proportion; against
+ * the data sheet it bounds them. */
+struct mover {
+	const char *bench, *prefix;
+	enum fit_id ids[4];
+	size_t n;
+	bool bounds; /* the constant is a part of this very rate's data sheet figure */
+};
+
+static const struct mover movers[] = {
+	{ "gpu-memory", "read:gpu", { FIT_DENSE, FIT_EXPERT, FIT_CACHE }, 3, true },
+	{ "gpu-memory", "copy:gpu", { FIT_DENSE, FIT_EXPERT, FIT_CACHE }, 3, false },
+	{ "gemm", "bf16:8192", { FIT_MATH_HALF, FIT_MATH_WEIGHT, FIT_MATH_CACHE }, 3, false },
+	{ "gemm", "fp8-e4m3:8192", { FIT_MATH_FP8, FIT_MATH_BLOCK }, 2, false },
+	{ "gemm", "nvfp4:8192", { FIT_MATH_FP4 }, 1, false },
+	{ "gemm", "int8:8192", { FIT_MATH_GGML }, 1, false },
+};
+
+static bool moved(const struct calibrate_hint *list, size_t n, enum fit_id id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].id == id && list[i].scale > 0)
+			return true;
+	return false;
+}
+
+static void move(struct run *r, const struct mover *m, const struct record_case *c, const char *id,
+		 const struct place *place, struct calibrate_hint **list, size_t *n)
+{
+	const struct record_series *s = &c->series[0];
+	double usual = s->band.known ? (s->band.low + s->band.high) / 2 : 0,
+	       sheet = m->bounds ? place->gpu->bandwidth : 0;
+
+	for (size_t k = 0; k < m->n; k++) {
+		struct calibrate_hint h = { .id = m->ids[k] };
+
+		if (usual > 0 && !moved(*list, *n, h.id))
+			h.scale = s->s.median / usual;
+		if (sheet > 0 && s->s.median < sheet)
+			h.most = s->s.median / sheet;
+		h.from = usual > 0 ? arena_printf(&r->arena,
+						  "%s %s: %.4g %s measured (%s), usual are %.4g to "
+						  "%.4g (%s)",
+						  c->bench, c->name, s->s.median, s->unit_text, id,
+						  s->band.low, s->band.high, s->band.source)
+				   : arena_printf(&r->arena,
+						  "%s %s: %.4g %s measured (%s); what is usual is "
+						  "not known, so it only bounds",
+						  c->bench, c->name, s->s.median, s->unit_text, id);
+		if (h.scale > 0 || h.most > 0)
+			add(r, list, n, h);
+	}
+}
+
+/* Small all-reduces are the latency, large ones the part of the link's bandwidth. */
+static void links(struct run *r, const struct bench_facts *f, const struct place *place,
+		  struct calibrate_hint **list, size_t *n)
+{
+	const char *id;
+	const struct record_case *c = bench_fact(f, "collectives", "all-reduce:64KiB", &id);
+
+	if (c && c->n_series > 2 && c->series[2].has_summary)
+		add(r, list, n,
+		    (struct calibrate_hint){
+			    .id = place->nodes > 1 ? FIT_NET_US : FIT_LINK_US,
+			    .value = c->series[2].s.median,
+			    .from = arena_printf(&r->arena, "collectives %s: %.4g us measured (%s)",
+						 c->name, c->series[2].s.median, id) });
+	c = bench_fact(f, "collectives", "all-reduce:128MiB", &id);
+	if (c && place->gpu->link > 0 && place->nodes <= 1)
+		add(r, list, n,
+		    (struct calibrate_hint){
+			    .id = FIT_LINK,
+			    .value = fmin(1, c->series[0].s.median / place->gpu->link),
+			    .from = arena_printf(&r->arena,
+						 "collectives %s: %.4g GB/s of bus bandwidth "
+						 "measured (%s), the link has %.4g GB/s one way",
+						 c->name, c->series[0].s.median, id,
+						 place->gpu->link) });
+}
+
+void calibrate_hints(struct run *r, const struct bench_facts *f, const struct place *place,
+		     struct calibrate_hint **out, size_t *n)
+{
+	*out = NULL;
+	*n = 0;
+	for (size_t i = 0; i < sizeof(movers) / sizeof(movers[0]); i++) {
+		const char *id;
+		const struct record_case *c = bench_fact(f, movers[i].bench, movers[i].prefix, &id);
+
+		if (c)
+			move(r, &movers[i], c, id, place, out, n);
+	}
+	links(r, f, place, out, n);
+}
+
+enum { FILE_MAX = 1 << 20 };
+
+/* What predictions depend on, of all that a fingerprint has. */
+static bool counts(const char *name)
+{
+	return str_starts(name, "gpu") || strcmp(name, "product") == 0 || strcmp(name, "cpu") == 0;
+}
+
+static const char *key_of(struct arena *a, const struct place *p)
+{
+	char *s = arena_printf(a, "on-%s-x%d-of-%d", p->gpu->name, p->gpus, p->nodes);
+
+	for (char *c = s; *c; c++)
+		*c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+	return s;
+}
+
+void calibrate_place_of(struct run *r, struct host *h, const struct machine *m,
+			const struct place *place, struct calibrate_place *out)
+{
+	struct record rec = { 0 };
+
+	*out = (struct calibrate_place){ .key = "this-machine", .taken = "this machine" };
+	if (!m) {
+		out->key = key_of(&r->arena, place);
+		out->taken = place->taken;
+		return;
+	}
+	record_fingerprint(&r->arena, h, m, &rec);
+	if (h->id.captured) {
+		out->key = arena_printf(&r->arena, "captured-%s", rec.machine);
+		out->taken = arena_printf(&r->arena, "the captured machine %s", h->id.source);
+	}
+	out->pairs = arena_array(&r->arena, rec.n_fingerprint + 1, sizeof(*out->pairs));
+	out->pairs[out->n++] = (struct record_pair){ "machine", rec.machine };
+	for (size_t i = 0; i < rec.n_fingerprint; i++)
+		if (counts(rec.fingerprint[i].name))
+			out->pairs[out->n++] = rec.fingerprint[i];
+}
+
+static const char *folder(struct run *r)
+{
+	return arena_printf(&r->arena, "%s/calibration", bench_state(r));
+}
+
+static const char *path_of(struct run *r, const struct calibrate_place *at)
+{
+	return arena_printf(&r->arena, "%s/%s.json", folder(r), at->key);
+}
+
+int calibrate_keep(struct run *r, const struct calibrate_place *at, const struct calibration *c,
+		   const char **path)
+{
+	struct host *h = host_open_live();
+	json_t *j = calibration_kept_json(c, at->taken, at->pairs, at->n, (long long)time(NULL));
+	char *text = json_dumps(j, JSON_INDENT(2));
+	int code;
+
+	*path = path_of(r, at);
+	code = host_own_dir(h, bench_state(r));
+	code = code ? code : host_own_dir(h, folder(r));
+	code = code ? code : host_put(h, *path, text, strlen(text), 0600);
+	free(text);
+	json_decref(j);
+	host_close(h);
+	if (code)
+		return complain_text(EXIT_USAGE,
+				     "%s cannot be written: %s; --state DIR keeps it elsewhere, "
+				     "--dry-run does not keep it",
+				     *path, strerror(-code));
+	return 0;
+}
+
+int calibrate_forget(struct run *r, const struct calibrate_place *at)
+{
+	struct host *h = host_open_live();
+	int code = host_remove(h, path_of(r, at));
+
+	host_close(h);
+	if (code)
+		return complain_text(EXIT_USAGE, "%s cannot be removed: %s", path_of(r, at),
+				     strerror(-code));
+	return 0;
+}
+
+/* The first thing that is another than it was, in a sentence; NULL: all is as it was. */
+static const char *changed(struct arena *a, const struct calibration_kept *k,
+			   const struct calibrate_place *at)
+{
+	for (size_t i = 0; i < at->n; i++) {
+		const char *was = NULL;
+
+		for (size_t f = 0; f < k->n_pairs; f++)
+			if (strcmp(k->pairs[f].name, at->pairs[i].name) == 0)
+				was = k->pairs[f].value;
+		if (!was || strcmp(was, at->pairs[i].value) != 0)
+			return strcmp(at->pairs[i].name, "machine") == 0
+				       ? "it is of another machine"
+				       : arena_printf(a, "%s was %s, is %s", at->pairs[i].name,
+						      was ? was : "not there", at->pairs[i].value);
+	}
+	return k->n_pairs > at->n ? "something of this machine is gone since" : NULL;
+}
+
+bool calibrate_kept(struct run *r, struct host *h, const struct calibrate_place *at,
+		    struct calibration_kept *out)
+{
+	struct fits fits;
+	struct err e = { 0 };
+	char *text;
+	int code;
+
+	*out = (struct calibration_kept){ .path = path_of(r, at) };
+	code = host_read(h, out->path, FILE_MAX, &r->arena, &text, NULL);
+	if (code == -ENOENT || code == -ENOTDIR)
+		return false;
+	if (code == -EACCES && !r->value[OPT_STATE])
+		return false; /* the folder is root's: there may be none */
+	if (code) {
+		out->why_not = arena_printf(&r->arena, "it cannot be read: %s", strerror(-code));
+		return true;
+	}
+	if (calibration_kept_read(&r->arena, text, out, &e) < 0)
+		out->why_not = arena_strdup(&r->arena, e.text);
+	else
+		out->why_not = changed(&r->arena, out, at);
+	fits_default(&fits);
+	for (size_t i = 0; !out->why_not && i < out->n_sets; i++)
+		if (fits_read(&fits, out->sets[i].constants, &e) < 0)
+			out->why_not = arena_strdup(&r->arena, e.text);
+	return true;
+}
+
+/* live: where the state folder is. */
+static bool place_asked(struct run *r, struct host *live, struct calibrate_place *at)
+{
+	struct place p;
+	struct err e = { 0 };
+	struct host *h;
+	struct machine *m;
+
+	if (r->value[OPT_ON]) {
+		if (place_parse(&r->arena, run_knowledge(r), r->value[OPT_ON], &p, &e) < 0)
+			return false;
+		calibrate_place_of(r, NULL, NULL, &p, at);
+		return true;
+	}
+	*at = (struct calibrate_place){ .key = "this-machine" };
+	/* Looking at the machine takes time: only where there is something to be compared. */
+	if (!host_exists(live, r->value[OPT_HOST] ? folder(r) : path_of(r, at)))
+		return false;
+	h = run_host(r);
+	m = h ? run_machine(r, h, false) : NULL;
+	if (m)
+		calibrate_place_of(r, h, m, NULL, at);
+	if (h)
+		host_close(h);
+	return m != NULL;
+}
+
+/* The shape that --model means: kept sets name it. NULL: none, or it is not known. */
+static const char *model_asked(struct run *r)
+{
+	struct model_hint none = { 0 };
+	struct arch arch;
+	struct err e = { 0 };
+	const char *taken, *name = r->value[OPT_MODEL];
+
+	if (!name || access(name, F_OK) == 0)
+		return name;
+	return model_find(&r->arena, run_knowledge(r), name, &none, &arch, &taken, &e) == 0
+		       ? arch.name
+		       : NULL;
+}
+
+static const char *use(struct run *r, const struct calibration_kept *kept, struct fits *fits)
+{
+	const char *model = model_asked(r);
+	struct err e = { 0 };
+	size_t used = 0;
+
+	for (size_t i = 0; !kept->why_not && i < kept->n_sets; i++)
+		if (calibration_for(&kept->sets[i], model)) {
+			fits_read(fits, kept->sets[i].constants, &e);
+			used++;
+		}
+	if (kept->why_not || !used)
+		return arena_printf(&r->arena, "%s; the calibration %s is not used: %s",
+				    fits->origin, kept->path,
+				    kept->why_not ? kept->why_not : "it is of other models");
+	return arena_printf(&r->arena, "calibrated %s on %s (%s); else %s", kept->time, kept->from,
+			    kept->path, fits->origin);
+}
+
+void calibration_use(struct run *r, struct fits *fits)
+{
+	struct calibration_kept kept;
+	struct calibrate_place at;
+	struct host *h;
+
+	if (r->value[OPT_CALIBRATION] || r->value[OPT_NO_CALIBRATION])
+		return;
+	h = host_open_live();
+	if (place_asked(r, h, &at) && calibrate_kept(r, h, &at, &kept))
+		fits->origin = use(r, &kept, fits);
+	host_close(h);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of persist: those of the request, of the options and of the journal, and what the
+ * machine keeps at boot already. */
+#include <string.h>
+#include <libgen.h>
+
+#include "front/verbs/persist.h"
+#include "machine/host/boot_menu.h"
+#include "machine/host/merged.h"
+#include "machine/knob/io.h"
+#include "tune/plan/owner.h"
+#include "tune/txn/layer.h"
+#include "front/change.h"
+#include "front/session.h"
+
+enum { REQUEST_MAX = 4 << 20, SOURCE_MAX = 256 << 10, SOURCES_MAX = 512 };
+
+int persist_installed(struct run *r, struct host *h, struct kept **rows, size_t *n)
+{
+	struct err e = { 0 };
+	char *text;
+	size_t len;
+	int code = host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len);
+
+	*rows = NULL;
+	*n = 0;
+	if (code == -ENOENT || code == -ENOTDIR || code == HOST_NOT_CAPTURED)
+		return 0;
+	if (code)
+		return complain_text(EXIT_BLIND, "%s: %s", PERSIST_REQUEST, strerror(-code));
+	if (persist_request_read(&r->arena, text, len, rows, n, &e)) {
+		err_hint(&e, "somebody edited it; \"gputune persist remove\" takes the rest back");
+		return complain(EXIT_USAGE, &e);
+	}
+	return 0;
+}
+
+/* Of two of a pair setting one zeroes the other, so that only the later one can be meant. */
+static bool excludes(const struct knob *x, const struct knob *y)
+{
+	const char *partner = x->kind == KNOB_SYSCTL ? sysctl_partner(x->name) : NULL;
+
+	return partner && y->kind == KNOB_SYSCTL && strcmp(partner, y->name) == 0;
+}
+
+static bool is_same(const struct kept *x, const struct kept *y)
+{
+	return x->knob.kind == KNOB_NONE || y->knob.kind == KNOB_NONE
+		       ? strcmp(x->id, y->id) == 0
+		       : knob_equal(&x->knob, &y->knob);
+}
+
+/* A later wish takes the place of an earlier one for the same knob. */
+static void place(struct persisting *s, const struct kept *row)
+{
+	struct kept *rows = (struct kept *)s->wish.rows;
+	bool placed = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->wish.n; i++) {
+		if (is_same(&rows[i], row)) {
+			const char *before = rows[i].before;
+
+			rows[n] = *row;
+			rows[n].before = row->before ? row->before : before;
+			n++;
+			placed = true;
+		} else if (!excludes(&rows[i].knob, &row->knob)) {
+			rows[n++] = rows[i];
+		}
+	}
+	if (!placed) {
+		rows = arena_grow(&s->r->arena, rows, n, sizeof(*rows));
+		rows[n++] = *row;
+	}
+	s->wish.rows = rows;
+	s->wish.n = n;
+}
+
+static void skip(struct persisting *s, const char *id, const char *target, const struct knob *k,
+		 const char *value, const char *why)
+{
+	struct persist_view *v = &s->view;
+
+	v->skipped = arena_grow(&s->r->arena, v->skipped, v->n_skipped, sizeof(*v->skipped));
+	v->skipped[v->n_skipped++] = (struct kept){
+		.id = id, .target = target, .knob = *k, .value = value, .by = "", .refusal = why
+	};
+}
+
+/* What the knob held before anything of ours: the oldest layer knows; of a value that was never
+ * applied it is what is there now. */
+static const char *original_of(struct persisting *s, const struct kept *row, bool fresh)
+{
+	const struct entry *bottom = layer_bottom(&s->journal, &row->knob);
+	struct err ignored = { 0 };
+	const char *now = NULL;
+
+	if (row->knob.kind == KNOB_NONE || !knob_is_runtime(row->knob.kind))
+		return NULL;
+	if (bottom)
+		now = bottom->before;
+	else if (!fresh || knob_get(s->h, &s->r->arena, &row->knob, &now, &ignored))
+		now = row->before;
+	else if (!knob_sound(&row->knob, now, NULL) || strlen(now) >= HOST_PATH_MAX)
+		return NULL;
+	return layer_original(&s->r->arena, &s->journal, &row->knob, now);
+}
+
+static void add(struct persisting *s, struct kept *row, bool fresh)
+{
+	const char *why = plan_boot_by_hand(&s->r->arena, s->m, &row->knob, row->value);
+
+	/* It may be from a journal of a version with other bounds. */
+	if (why || (row->knob.kind != KNOB_NONE &&
+		    !knob_allows(&s->r->arena, &row->knob, row->value, &why)))
+		skip(s, row->id, row->target, &row->knob, row->value, why);
+	else {
+		row->before = original_of(s, row, fresh);
+		place(s, row);
+	}
+}
+
+static void add_installed(struct persisting *s, const struct kept *rows, size_t n)
+{
+	struct persist_targets cache = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		struct kept row = rows[i];
+		const char *why = "", *target;
+		const struct knob *k = persist_find(&s->r->arena, s->m, &row, &why);
+
+		if (!k) {
+			skip(s, row.id, "", &row.knob, row.value, why);
+			continue;
+		}
+		row.knob = *k;
+		target = persist_target(&s->r->arena, s->m, row.id, k, &cache);
+		row.target = target ? target : "";
+		add(s, &row, false);
+	}
+}
+
+static void add_journal(struct persisting *s, const struct profile *only)
+{
+	struct hold_row *rows;
+	size_t n;
+
+	txn_status(s->h, &s->r->arena, &s->journal, &rows, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = rows[i].e;
+		struct kept row = {
+			.id = e->id, .target = e->target, .knob = e->knob, .value = e->after
+		};
+
+		if (!profile_selects(only, e->id))
+			continue;
+		if (e->unread)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "what the journal says of it cannot be read");
+		else if (rows[i].t->state == TRANSACTION_OPEN)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "a transaction that was interrupted set it: it is rolled back, not "
+			     "kept");
+		else if (e->state == ENTRY_STUCK)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "it was to be taken back, and is stuck");
+		else if (rows[i].hold == HOLD_FOREIGN || rows[i].hold == HOLD_BACK)
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "somebody changed it since: what is there now is theirs");
+		else if (!setting_find(e->id))
+			skip(s, e->id, e->target, &e->knob, e->after,
+			     "this version does not know the setting");
+		else
+			add(s, &row, true);
+	}
+}
+
+/* A change of the plan as a row. What a unit's link or a pool keeps by itself has to be there
+ * first. */
+static void rows_add_change(struct persisting *s, const struct change *c)
+{
+	struct kept row = {
+		.id = c->s->id, .target = c->target, .knob = c->knob, .value = c->after
+	};
+
+	if (c->gate)
+		skip(s, c->s->id, c->target, &c->knob, c->after, c->refusal);
+	else if (c->knob.kind == KNOB_UNIT || c->knob.kind == KNOB_ZPROP)
+		skip(s, c->s->id, c->target, &c->knob, c->after,
+		     "apply sets it, and it outlives a boot by itself");
+	else
+		add(s, &row, true);
+}
+
+static int add_profile(struct persisting *s)
+{
+	struct planned p = { 0 };
+	int code = run_plan(s->r, s->h, &p);
+
+	if (code)
+		return code;
+	s->m = p.m;
+	add_journal(s, &p.profile);
+	for (size_t i = 0; i < p.plan.n; i++)
+		rows_add_change(s, &p.plan.changes[i]);
+	for (size_t i = 0; i < p.findings.n; i++) {
+		const struct finding *f = &p.findings.items[i];
+		struct kept row = { .id = f->s->id,
+				    .target = "",
+				    .knob = { KNOB_NONE, "", "" },
+				    .value = "unlimited" };
+
+		if (f->v.kind == VERDICT_FAIL && strcmp(f->s->id, PERSIST_MEMLOCK) == 0)
+			add(s, &row, true);
+	}
+	return 0;
+}
+
+static void add_source(struct persisting *s, const char *path)
+{
+	struct persist_source *list = (struct persist_source *)s->wish.sources;
+	struct arena *a = &s->r->arena;
+	char *text;
+	size_t len;
+
+	if (s->wish.n_sources >= SOURCES_MAX || host_read(s->h, path, SOURCE_MAX, a, &text, &len) ||
+	    strlen(text) != len)
+		return;
+	list = arena_grow(a, list, s->wish.n_sources, sizeof(*list));
+	list[s->wish.n_sources++] = (struct persist_source){ path, text };
+	s->wish.sources = list;
+}
+
+static void add_sources(struct persisting *s, const char *folder, const char *suffix)
+{
+	struct arena *a = &s->r->arena;
+	char **names;
+	size_t n = 0;
+
+	if (host_list(s->h, folder, a, &names, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const char *path = arena_printf(a, "%s/%s", folder, names[i]);
+
+		if (str_ends(path, suffix))
+			add_source(s, path);
+	}
+}
+
+static void add_merged(struct persisting *s, const char *const *folders, const char *suffix)
+{
+	size_t n;
+	char **paths = host_merged(s->h, &s->r->arena, folders, MERGED_N, suffix, NULL, &n);
+
+	for (size_t i = 0; i < n; i++)
+		add_source(s, paths[i]);
+}
+
+void persist_read_sources(struct persisting *s)
+{
+	static const char *const networks[MERGED_N] = MERGED_FOLDERS("network");
+	static const char *const systems[MERGED_N] = MERGED_FOLDERS("system.conf.d");
+
+	add_sources(s, "/etc/netplan", ".yaml");
+	add_merged(s, networks, ".network");
+	add_sources(s, "/etc/default/grub.d", ".cfg");
+	add_sources(s, "/etc/security", "/limits.conf");
+	add_sources(s, "/etc/security/limits.d", ".conf");
+	add_merged(s, systems, ".conf");
+}
+
+static int begin(struct persisting *s, struct kept *rows, size_t n)
+{
+	struct err e = { 0 };
+	int code = journal_load(s->h, &s->r->arena, false, &s->journal, &e);
+
+	if (code) {
+		if (code == -EACCES || code == -EPERM)
+			err_hint(&e, "the journal is root's: run it with sudo");
+		return complain(s->writes ? EXIT_NOT_APPLIED : EXIT_BLIND, &e);
+	}
+	txn_carry_over(s->h, &s->r->arena, &s->journal);
+	s->m = run_change_machine(s->r, s->h);
+	add_installed(s, rows, n);
+	return 0;
+}
+
+int persist_collect_of(struct persisting *s, struct kept *rows, size_t n)
+{
+	int code = begin(s, rows, n);
+
+	persist_read_sources(s);
+	return code;
+}
+
+int persist_collect(struct persisting *s)
+{
+	struct profile all = { .name = "" };
+	struct run *r = s->r;
+	struct kept *rows;
+	size_t n;
+	int code = persist_installed(r, s->h, &rows, &n);
+
+	code = code ? code : begin(s, rows, n);
+	if (code)
+		return code;
+	if (r->value[OPT_PROFILE] || r->value[OPT_ONLY]) {
+		code = add_profile(s);
+		if (code)
+			return code;
+	} else {
+		if (!run_narrow(r, &all))
+			return EXIT_USAGE;
+		add_journal(s, &all);
+	}
+	persist_read_sources(s);
+	return 0;
+}
+
+static const char *keeper_of(struct host *h, const struct entry *e, const struct kept *rows,
+			     size_t n)
+{
+	if (e->knob.kind == KNOB_BOOTARG)
+		return host_boot_menu(h) == BOOT_MENU_KERNEL_INSTALL ? PERSIST_KERNEL
+								     : PERSIST_GRUB;
+	if (e->knob.kind == KNOB_UNIT)
+		return "its own link";
+	if (e->knob.kind == KNOB_ZPROP)
+		return "the pool";
+	for (size_t i = 0; i < n; i++)
+		if (knob_equal(&rows[i].knob, &e->knob) &&
+		    knob_same(&e->knob, rows[i].value, e->after) &&
+		    host_exists(h, rows[i].keeper == KEEPER_UNIT ? PERSIST_UNIT : rows[i].by))
+			return rows[i].by;
+	return NULL;
+}
+
+void persist_fill_kept(struct run *r, struct host *h, struct hold_row *rows, size_t n)
+{
+	struct err ignored = { 0 };
+	struct kept *kept = NULL;
+	size_t n_kept = 0, len;
+	char *text;
+
+	if (n && host_read(h, PERSIST_REQUEST, REQUEST_MAX, &r->arena, &text, &len) == 0 &&
+	    persist_request_read(&r->arena, text, len, &kept, &n_kept, &ignored))
+		n_kept = 0;
+	for (size_t i = 0; i < n; i++)
+		rows[i].kept = keeper_of(h, rows[i].e, kept, n_kept);
+}
