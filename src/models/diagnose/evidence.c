@@ -2,7 +2,6 @@
 /* What figures are, how they are added, and which format a file has. */
 #include "models/diagnose/evidence.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include <zlib.h>
 
 #include "base/text.h"
-#include "machine/host/libraries.h"
 #include "models/diagnose/read.h"
 
 enum { HEAD_MAX = 65536, TEXT_MOST = 1024 };
@@ -119,132 +117,4 @@ void evidence_trait(struct evidence *ev, struct trait_seen t)
 	t.text = once(ev, t.text);
 	ev->traits = arena_grow(ev->arena, ev->traits, ev->n_traits, sizeof(*ev->traits));
 	ev->traits[ev->n_traits++] = t;
-}
-
-const struct evidence_format *const evidence_formats[] = {
-	&evidence_sqlite, &evidence_recording, &evidence_trace, &evidence_json, &evidence_metrics,
-	&evidence_nsys,	  &evidence_smi_csv,   &evidence_dmon,	&evidence_log,	NULL,
-};
-
-/* The whole text, unpacked if it is packed; size without the zero. A log that still grows is taken
- * as long as it was when it was opened. */
-static int whole(struct evidence *ev, const char *path, gzFile in, char **out, size_t *size,
-		 struct err *e)
-{
-	struct stat st;
-	size_t most = (size_t)EVIDENCE_FILE_MAX + 1, n = 0;
-	char *room;
-	int got = 1;
-
-	if (gzdirect(in) && stat(path, &st) == 0 && st.st_size >= 0 && (size_t)st.st_size < most)
-		most = (size_t)st.st_size;
-	room = arena_room(most);
-	if (!room)
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
-	while (n < most && got > 0) {
-		got = gzread(in, room + n, most - n < 1 << 20 ? (unsigned)(most - n) : 1 << 20);
-		n += got > 0 ? (size_t)got : 0;
-	}
-	if (got < 0 || n > EVIDENCE_FILE_MAX) {
-		arena_drop(room);
-		return got < 0 ? err_set(e, -EBADMSG, "%s: cannot be read, or is packed and broken",
-					 path)
-			       : err_set(e, -EFBIG, "%s: larger than %d MiB", path,
-					 EVIDENCE_FILE_MAX >> 20);
-	}
-	*size = n;
-	*out = arena_keep(ev->arena, room, n);
-	return 0;
-}
-
-static size_t count_lines(const char *s, size_t n)
-{
-	size_t lines = 0;
-
-	for (const char *p = s, *end = s + n; p < end && (p = memchr(p, '\n', (size_t)(end - p)));
-	     p++)
-		lines++;
-	return lines + (n && s[n - 1] != '\n');
-}
-
-static int with_format(struct evidence *ev, const struct evidence_format *f, const char *path,
-		       size_t run, struct err *e)
-{
-	size_t file = ev->n_files, size = 0;
-	char *text = NULL;
-	gzFile in;
-	int code;
-
-	ev->files = arena_grow(ev->arena, ev->files, ev->n_files, sizeof(*ev->files));
-	ev->files[ev->n_files++] = (struct evidence_file){ .path = arena_strdup(ev->arena, path),
-							   .format = f->name,
-							   .run = run };
-	if (f->open)
-		return f->open(ev, file, path, e);
-	in = gzopen(path, "rbe");
-	if (!in)
-		return err_set(e, errno ? -errno : -EIO, "%s: %s", path,
-			       strerror(errno ? errno : EIO));
-	code = whole(ev, path, in, &text, &size, e);
-	gzclose(in);
-	if (code)
-		return code;
-	ev->files[file].lines = count_lines(text, size);
-	return f->read(ev, file, text, size, e);
-}
-
-/* The beginning, unpacked if it is packed: its bytes, or -errno. */
-static int head_of(const char *path, char *head)
-{
-	struct stat st;
-	gzFile in;
-	int n, code;
-
-	if (stat(path, &st))
-		return -errno;
-	/* It is read twice; what comes through a pipe can only be read once. */
-	if (!S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
-	errno = 0;
-	in = gzopen(path, "rbe");
-	if (!in)
-		return errno ? -errno : -ENOMEM;
-	n = gzread(in, head, HEAD_MAX);
-	code = errno;
-	gzclose(in);
-	return n >= 0 ? n : code ? -code : -EBADMSG;
-}
-
-int evidence_add(struct evidence *ev, const char *path, size_t run, struct err *e)
-{
-	char *head;
-	const struct evidence_format *f = NULL;
-	int n = library_open(LIBRARY_ZLIB, e);
-
-	if (n)
-		return n;
-	head = calloc(1, HEAD_MAX + 1);
-	if (!head)
-		return err_set(e, -ENOMEM, "%s: not enough memory to read it", path);
-	n = head_of(path, head);
-	if (n < 0) {
-		free(head);
-		return err_set(e, n, "%s: %s", path,
-			       n == -ENOTSUP ? "no regular file" : strerror(-n));
-	}
-	head[n] = '\0';
-	for (size_t i = 0; evidence_formats[i] && !f; i++)
-		if (evidence_formats[i]->looks(head, (size_t)n, path))
-			f = evidence_formats[i];
-	free(head);
-	if (!n)
-		return err_set(e, -ENOTSUP, "%s: it is empty", path);
-	if (!f && (str_ends(path, ".nsys-rep") || str_ends(path, ".qdrep"))) {
-		err_set(e, -ENOTSUP, "%s: nsys's own report, which nsys alone can read", path);
-		err_hint(e, "nsys export -t sqlite makes a file of it that is read here");
-		return -ENOTSUP;
-	}
-	if (!f)
-		return err_set(e, -ENOTSUP, "%s: no format that is known here", path);
-	return with_format(ev, f, path, run, e);
 }

@@ -2,78 +2,12 @@
 /* From the causes' verdicts to one for the run: what is the bottleneck, what comes next, and what
  * would have to be measured. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/diagnose/judge.h"
 #include "base/text.h"
 
-const char *const certainty_names[CERTAINTIES] = { "certain", "likely", "possible", "unseen",
-						   "excluded" };
-
 enum { MISSING_MAX = 12 };
-
-/* --- what rules say with -----------------------------------------------------------------------
- */
-
-void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
-		const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	out->says = arena_vprintf(j->a, fmt, ap);
-	va_end(ap);
-	out->how = how;
-	out->share = share > 1 ? 1 : share;
-}
-
-void judged_cite(const struct judging *j, struct judged_cause *out, const struct figure_seen *f,
-		 const char *says)
-{
-	(void)j;
-	if (!f || out->n_cites >= CITES_MAX)
-		return;
-	out->cites[out->n_cites++] = (struct cite){ f->file, f->line, says };
-}
-
-void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k)
-{
-	const struct figure_sum *s = &j->r->sums[k];
-	const struct figure_type *t = &figure_types[k];
-
-	if (!s->n)
-		return;
-	judged_cite(j, out, s->at,
-		    s->n == 1 ? arena_printf(j->a, "%s %.4g%s%s", t->name, s->median,
-					     *t->unit ? " " : "", t->unit)
-			      : arena_printf(j->a, "%s %.4g%s%s, the middle of %zu (%.4g to %.4g)",
-					     t->name, s->median, *t->unit ? " " : "", t->unit, s->n,
-					     s->low, s->high));
-}
-
-void judged_cite_trait(const struct judging *j, struct judged_cause *out,
-		       const struct trait_seen *t)
-{
-	(void)j;
-	if (!t || out->n_cites >= CITES_MAX)
-		return;
-	out->cites[out->n_cites++] = (struct cite){ t->file, t->line, t->text };
-}
-
-double judging_share(const struct judging *j, enum step_part p)
-{
-	const struct step_split *s = &j->r->split;
-
-	return isfinite(s->step_s) && s->told[p] ? s->s[p] / s->step_s : (double)NAN;
-}
-
-const char *cite_place(struct arena *a, const struct evidence *ev, const struct cite *c)
-{
-	return c->line ? arena_printf(a, "%s:%zu", ev->files[c->file].path, c->line)
-		       : arena_strdup(a, ev->files[c->file].path);
-}
 
 /* --- the order ---------------------------------------------------------------------------------
  */

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "models/diagnose/judge.h"
 #include "base/text.h"

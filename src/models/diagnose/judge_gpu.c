@@ -2,7 +2,6 @@
 /* Causes in the GPU: clocks, memory, formats, copies. */
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "models/diagnose/judge.h"
 #include "models/diagnose/read.h"
@@ -210,30 +209,6 @@ void rule_pageable(const struct judging *j, struct judged_cause *out)
 }
 
 /* Causes on the host: data, logging, saving, CPUs. */
-
-bool judging_gpu(const struct judging *j)
-{
-	const struct run_seen *r = j->r;
-
-	return r->traits[TRAIT_GPU] || r->sums[FIGURE_GPU_UTIL].n || r->split.gpu_clock ||
-	       r->sums[FIGURE_GPU_MEMORY].n;
-}
-
-bool judging_alone(const struct judging *j)
-{
-	return run_alone(j->r);
-}
-
-bool judging_by_nsys(const struct judging *j)
-{
-	const char *format = j->r->split.format;
-
-	return format && strcmp(format, evidence_sqlite.name) == 0;
-}
-
-const char judging_nsys_slows[] =
-	"nsys makes every launch take longer, and one process more than another: how long a step "
-	"takes without it tells how much of this is its own";
 
 static double idle_of(const struct judging *j)
 {

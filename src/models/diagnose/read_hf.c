@@ -4,7 +4,6 @@
  * with quoted numbers), the page of results, what it says before training, and progress bars of
  * tqdm.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * copies, and ranges of NVTX. Which report it is, its columns tell. Times are sums over a run whose
  * length no report names.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>

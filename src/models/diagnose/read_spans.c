@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "models/diagnose/read.h"
 

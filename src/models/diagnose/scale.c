@@ -4,7 +4,6 @@
  * explains what is lost between them.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

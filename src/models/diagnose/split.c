@@ -5,7 +5,6 @@
  * is the rest.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "models/diagnose/split.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was generated, for people: the thing itself, and why every part of it is there. */
-#include <math.h>
 #include <string.h>
 
 #include "models/generate/page_generate.h"

@@ -2,7 +2,6 @@
 /* Opening a user's file, and reading out of it how he trains now. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -10,6 +10,12 @@
 #include "models/generate/train_setup.h"
 #include "base/text.h"
 
+/* Ten collectives beside the backward pass, none so small that latency binds it. */
+double train_bucket(double parameters)
+{
+	return round(fmin(fmax(parameters / 10, 2.5e7), 5e8) / 1e6) * 1e6;
+}
+
 static void add(struct arena *a, struct train_items *l, const char *path, const char *value,
 		const char *reason)
 {

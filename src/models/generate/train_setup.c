@@ -48,12 +48,6 @@ static size_t choices(enum train_target t, const struct train_question *q, bool 
 	return n;
 }
 
-/* Ten collectives beside the backward pass, none so small that latency binds it. */
-double train_bucket(double parameters)
-{
-	return round(fmin(fmax(parameters / 10, 2.5e7), 5e8) / 1e6) * 1e6;
-}
-
 void train_setup_way(struct train_question *q, enum train_target target, enum train_way way,
 		     bool reshard)
 {

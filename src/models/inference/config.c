@@ -10,18 +10,6 @@
 
 #include "models/inference/config.h"
 
-int config_int(const json_t *o, const char *const *names, int fallback)
-{
-	for (; *names; names++) {
-		const json_t *v = json_object_get(o, *names);
-
-		if (json_is_integer(v) && json_integer_value(v) > 0 &&
-		    json_integer_value(v) < 1 << 24)
-			return (int)json_integer_value(v);
-	}
-	return fallback;
-}
-
 #define INT(o, fallback, ...)                                                                      \
 	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
 
@@ -212,37 +200,6 @@ static int read_object(struct arena *a, const char *name, const json_t *root,
 	out->besides = besides(root) != NULL;
 	out->taken = taken(&r, besides(root));
 	return 0;
-}
-
-/* A word of Python's outside of texts becomes a number of JSON. */
-static void number_of_python(char *s, const char *end)
-{
-	static const char *const words[] = { "Infinity", "NaN" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t n = strlen(words[i]);
-
-		if ((size_t)(end - s) < n || memcmp(s, words[i], n) != 0)
-			continue;
-		memset(s, ' ', n);
-		*s = '0';
-	}
-}
-
-json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad)
-{
-	char *copy = arena_alloc(a, len + 1), *end = copy + len;
-	bool quoted = false;
-
-	memcpy(copy, text, len);
-	for (char *s = copy; s < end; s++)
-		if (quoted && *s == '\\')
-			s++;
-		else if (*s == '"')
-			quoted = !quoted;
-		else if (!quoted)
-			number_of_python(s, end);
-	return json_loadb(copy, len, JSON_REJECT_DUPLICATES, bad);
 }
 
 int config_read(struct arena *a, const char *name, const char *text, size_t len,
@@ -441,86 +398,4 @@ int config_blocks(struct config_reading *r, struct err *e)
 	}
 	put(r, &s);
 	return 0;
-}
-
-/* Parameters and state of one layer of a kind that is no attention, from a config.json. */
-
-#define MAMBA_NUM(o, fallback, ...)                                                                \
-	config_num(r, (o), (fallback), (const char *const[]){ __VA_ARGS__, NULL })
-
-/* The first kind of Mamba: an inner width and a small state. */
-static void first_kind(struct config_reading *r, int state)
-{
-	struct arch *a = r->s;
-	double inner = (double)MAMBA_NUM(r->c, 2, "mamba_expand") * a->hidden;
-	int rank = MAMBA_NUM(r->c, (a->hidden + 15) / 16, "mamba_dt_rank");
-
-	a->linear_params = a->hidden * inner * 3 + inner * (rank * 2.0 + 2.0 * state);
-	a->linear_state = inner * state * 4;
-}
-
-void config_mamba(struct config_reading *r)
-{
-	struct arch *a = r->s;
-	int heads = MAMBA_NUM(r->c, 0, "mamba_num_heads", "mamba_n_heads"),
-	    groups = MAMBA_NUM(r->c, 1, "n_groups", "mamba_n_groups");
-	int state = MAMBA_NUM(r->c, heads ? 128 : 16, "ssm_state_size", "mamba_d_state");
-	double inner = MAMBA_NUM(r->c, 0, "mamba_d_ssm");
-
-	if (!heads) {
-		first_kind(r, state);
-		return;
-	}
-	if (inner <= 0)
-		inner = (double)heads * MAMBA_NUM(r->c, 0, "mamba_head_dim", "mamba_d_head");
-	if (inner <= 0)
-		inner = (double)MAMBA_NUM(r->c, 2, "mamba_expand", "expand") * a->hidden;
-	a->linear_params =
-		a->hidden * (2 * inner + 2.0 * groups * state + heads) + inner * a->hidden;
-	a->linear_state = inner * state * 4;
-}
-
-/* Kimi's delta attention: four square projections, two gates of low rank, a step for each head. */
-void config_kimi(struct config_reading *r, const json_t *linear)
-{
-	struct arch *a = r->s;
-	int heads = MAMBA_NUM(linear, a->heads, "num_heads"),
-	    dim = MAMBA_NUM(linear, 128, "head_dim");
-	double inner = (double)heads * dim, h = a->hidden;
-	int full = config_count(json_object_get(linear, "full_attn_layers"), NULL),
-	    delta = config_count(json_object_get(linear, "kda_layers"), NULL);
-
-	if (full + delta != a->layers)
-		config_doubt(r, "linear_attn_config tells of %d layers of %d", full + delta,
-			     a->layers);
-	a->linear_layers = full >= 0 && full <= a->layers ? a->layers - full : 0;
-	a->linear_params = 4 * h * inner + 2 * (h * dim + dim * inner) + h * heads;
-	a->linear_state = inner * dim * 4;
-}
-
-/*
- * Every second layer is a Mamba, the others attention. Behind one with full attention, just past
- * the middle, no layer keeps anything: a gate over the last Mamba's values, two square matrices of
- * twice the width, and attention over the one cache.
- */
-void config_sambay(struct config_reading *r)
-{
-	struct arch *a = r->s;
-	int each = MAMBA_NUM(r->c, 2, "mb_per_layer"), mixers = a->layers / 2,
-	    mamba = a->layers / 4 + 1, attention = a->layers - mixers - a->layers / 4;
-	double part = (double)mamba / mixers, gate = 4.0 * a->hidden * a->hidden;
-
-	if (each != 2 || a->layers % 4 || a->layers < 4) {
-		config_doubt(r,
-			     "%d layers of which one in %d is a Mamba are no SambaY that is "
-			     "known here, and counted as attention",
-			     a->layers, each);
-		return;
-	}
-	config_mamba(r);
-	a->linear_layers = mixers;
-	a->linear_params = part * a->linear_params + (1 - part) * gate;
-	a->linear_state *= part;
-	a->attention_layers = attention;
-	a->cross_layers = attention - 1;
 }

@@ -208,3 +208,46 @@ void config_unread(struct config_reading *r)
 			config_doubt(r, "%s is not read", clean(text, sizeof(text), name));
 	}
 }
+
+int config_int(const json_t *o, const char *const *names, int fallback)
+{
+	for (; *names; names++) {
+		const json_t *v = json_object_get(o, *names);
+
+		if (json_is_integer(v) && json_integer_value(v) > 0 &&
+		    json_integer_value(v) < 1 << 24)
+			return (int)json_integer_value(v);
+	}
+	return fallback;
+}
+
+/* A word of Python's outside of texts becomes a number of JSON. */
+static void number_of_python(char *s, const char *end)
+{
+	static const char *const words[] = { "Infinity", "NaN" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(end - s) < n || memcmp(s, words[i], n) != 0)
+			continue;
+		memset(s, ' ', n);
+		*s = '0';
+	}
+}
+
+json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t *bad)
+{
+	char *copy = arena_alloc(a, len + 1), *end = copy + len;
+	bool quoted = false;
+
+	memcpy(copy, text, len);
+	for (char *s = copy; s < end; s++)
+		if (quoted && *s == '\\')
+			s++;
+		else if (*s == '"')
+			quoted = !quoted;
+		else if (!quoted)
+			number_of_python(s, end);
+	return json_loadb(copy, len, JSON_REJECT_DUPLICATES, bad);
+}

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "models/inference/config_scheme.h"

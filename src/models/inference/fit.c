@@ -3,7 +3,6 @@
  * The fitted constants. Fitted by tests/predict/fit.py on tests/predict/measured.csv; what no row
  * speaks of (an engine never measured on a kind of hardware) is taken from its neighbour.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A prediction on a page: does it fit, how fast, what binds, and what it is made of. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/inference/page_predict.h"

@@ -1,12 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One decoding step: every weight that a token needs is read once, however many sequences take
- * part; experts as far as anyone chooses them; each sequence's cache and state.
+ * The time of a decoding step, of a prompt, and of what goes between GPUs meanwhile.
+ *
+ * A step: every weight that a token needs is read once, however many sequences take part; experts
+ * as far as anyone chooses them; each sequence's cache and state.
  */
 #include <math.h>
 #include <string.h>
 
 #include "models/inference/work.h"
+
+/*
+ * What GPUs tell each other: an all-reduce behind each block with tensor parallelism, activations
+ * between stages. Each costs a latency and the bytes that a ring sends.
+ */
+
+/* Ethernet between two machines of this kind: 200 Gb/s over both halves of the adapter. */
+#define NETWORK 24.0
+/* InfiniBand of a server: one 400 Gb/s adapter a GPU. */
+#define NETWORK_SERVER 48.0
+
+int place_per_node(const struct place *p)
+{
+	int each = p->gpu->per_node, even = (p->gpus + p->nodes - 1) / p->nodes;
+
+	/* Full machines but for the last, unless somebody told how many there are. */
+	return p->nodes > 1 && each > even && (p->gpus + each - 1) / each == p->nodes ? each : even;
+}
+
+int link_reduces(const struct arch *a)
+{
+	int mixers = a->linear_layers + arch_full_layers(a) + a->window_layers;
+
+	return mixers + a->moe_layers + arch_dense_layers(a);
+}
+
+static bool between_nodes(const struct ask *q)
+{
+	return q->place.nodes > 1 && q->tp > place_per_node(&q->place);
+}
+
+/* A ring passes each machine once over each of its adapters: a server has one for each GPU. */
+static double bandwidth(const struct ask *q, bool between, int gpus, int adapters)
+{
+	const struct gpu_kind *g = q->place.gpu;
+	double link = gpu_link_gbs(g, gpus), net = q->place.network;
+
+	if (!between && link > 0)
+		return link * 1e9;
+	if (net <= 0)
+		net = g->server ? NETWORK_SERVER : NETWORK;
+	if (adapters > 1 && g->server)
+		net = fmin(link > 0 ? link : net, net * adapters);
+	return net * 1e9;
+}
+
+double link_reduce_us(const struct ask *q, double bytes)
+{
+	bool between = between_nodes(q);
+	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
+	int each = place_per_node(&q->place);
+
+	/* Steps over the network go from machine to machine. */
+	if (between)
+		latency *= sqrt(fmax(1, ceil(n / each) / 2));
+	return latency + 1e6 * 2 * (n - 1) / n * bytes /
+				 (bandwidth(q, between, q->tp, each) * q->fit->v[FIT_LINK]);
+}
+
+/* Milliseconds from one stage to the next. */
+static double handed_on(const struct ask *q, double bytes, bool between)
+{
+	int each = place_per_node(&q->place), gpus = q->tp * q->pp < each ? q->tp * q->pp : each;
+
+	return 1e3 * (1e-6 * q->fit->v[between ? FIT_NET_US : FIT_LINK_US] +
+		      bytes / (bandwidth(q, between, gpus, 1) * q->fit->v[FIT_LINK]));
+}
+
+double link_stage(const struct ask *q, double tokens)
+{
+	int borders = q->pp - 1, across = borders, each = place_per_node(&q->place);
+	double bytes = tokens * q->arch->hidden * 2;
+
+	if (borders < 1)
+		return 0;
+	/* Stages stand one after the other: the network is passed from machine to machine. */
+	if (q->tp < each)
+		across = q->place.nodes > 1 ? borders * q->tp / each : 0;
+	return (across ? across * handed_on(q, bytes, true) : 0) +
+	       (borders - across ? (borders - across) * handed_on(q, bytes, false) : 0);
+}
 
 enum hardware hardware_of(const struct gpu_kind *g)
 {
@@ -208,4 +291,57 @@ void step_time(const struct ask *q, double batch, double context, double width, 
 	s->host = f->v[FIT_STEP_MS] + 1e-3 * batch * f->v[FIT_HOST_US];
 	s->total = side_by_side(fmax(s->memory, s->compute) + s->launch + s->sequence + s->link,
 				s->host);
+}
+
+/*
+ * Prompts: taken in chunks; each chunk multiplies with all weights of its layers (reading them
+ * once), and attention looks back on everything before.
+ */
+
+/* One chunk of m tokens, in seconds: multiplications, and reading. */
+static void chunk_time(const struct ask *q, double m, double *multiply, double *weights)
+{
+	const struct arch *a = q->arch;
+	struct arch_parts p = arch_parts(a);
+	double chosen = a->moe_layers * (double)a->top * p.one_expert;
+	double plain = p.active - chosen - p.head;
+	double reached = arch_experts_reached(a, m);
+	double rows = a->experts ? fmax(1, m * a->top / (a->experts * reached)) : m;
+	double split = q->tp;
+
+	*multiply = 2 * m * plain / split / math_rate(q, m, false) +
+		    (chosen > 0 ? 2 * m * chosen / split / math_rate(q, rows, true) : 0);
+	*weights = weights_dense(q) * q->pp / bandwidth_of(q, FIT_DENSE, q->weights->dense) +
+		   weights_experts(q) * q->pp * reached /
+			   bandwidth_of(q, FIT_EXPERT, q->weights->experts);
+}
+
+void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out)
+{
+	const struct arch *a = q->arch;
+	double tokens = count * n, chunk = fmin(q->chunk, tokens), multiply, weights;
+	double half = q->place.gpu->half * 1e12 * q->fit->v[FIT_MATH_CACHE];
+
+	*out = (struct prompt){ 0 };
+	if (tokens <= 0)
+		return;
+	out->chunks = fmax(1, ceil(tokens / chunk - 1e-9));
+	chunk_time(q, tokens / out->chunks, &multiply, &weights);
+	out->multiply = 1e3 * multiply * out->chunks;
+	out->weights = 1e3 * weights * out->chunks;
+	out->ops = 2 * tokens * (arch_parts(a).active - arch_parts(a).head) / q->tp;
+	out->attention_ops = count * arch_attention_ops(a, n, depth) / q->tp;
+	out->attention = 1e3 * count * arch_attention_effort(a, n, depth) / q->tp / half;
+	out->scan = tokens * arch_state_bytes(a) / (q->fit->v[FIT_SCAN] * 1e12) * 1e3 / q->tp;
+	out->launch =
+		1e-3 * out->chunks *
+		(a->layers * q->fit->v[FIT_CHUNK_US] +
+		 a->moe_layers * (double)a->experts *
+			 arch_experts_reached(a, tokens / out->chunks) * q->fit->v[FIT_FILL_US]);
+	if (q->tp > 1)
+		out->link = 1e-3 * out->chunks * link_reduces(a) *
+			    link_reduce_us(q, tokens / out->chunks * a->hidden * 2);
+	out->link += out->chunks * link_stage(q, tokens / out->chunks);
+	out->total =
+		out->multiply + out->weights + out->attention + out->scan + out->launch + out->link;
 }

@@ -6,7 +6,6 @@
 #include "models/inference/sweep.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 static const double powers[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };

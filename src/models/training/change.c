@@ -2,8 +2,6 @@
 /* Single changes of the way to train: what each does to a question, and whether it can be made. */
 #include "models/training/change.h"
 
-#include <math.h>
-
 #include "models/training/choose.h"
 
 static const char *micro_name(struct arena *a, const struct train_question *q)

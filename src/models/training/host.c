@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What frameworks do besides the model: the CPU's time for launches, by counting kernels, and the
  * passes over weights that mixed precision makes in every micro-batch. */
-#include <math.h>
 
 #include "models/training/work.h"
 

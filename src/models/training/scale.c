@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same training with more and fewer GPUs. */
 #include <errno.h>
-#include <math.h>
 
 #include "models/training/change.h"
 

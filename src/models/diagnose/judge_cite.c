@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules ask of a run, and how they say and cite what they found. */
+#include <math.h>
+#include <string.h>
+
+#include "models/diagnose/judge.h"
+#include "models/diagnose/read.h"
+#include "base/text.h"
+
+const char *const certainty_names[CERTAINTIES] = { "certain", "likely", "possible", "unseen",
+						   "excluded" };
+
+/* --- what rules say with -----------------------------------------------------------------------
+ */
+
+void judged_say(const struct judging *j, struct judged_cause *out, enum certainty how, double share,
+		const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	out->says = arena_vprintf(j->a, fmt, ap);
+	va_end(ap);
+	out->how = how;
+	out->share = share > 1 ? 1 : share;
+}
+
+void judged_cite(const struct judging *j, struct judged_cause *out, const struct figure_seen *f,
+		 const char *says)
+{
+	(void)j;
+	if (!f || out->n_cites >= CITES_MAX)
+		return;
+	out->cites[out->n_cites++] = (struct cite){ f->file, f->line, says };
+}
+
+void judged_cite_sum(const struct judging *j, struct judged_cause *out, enum figure_kind k)
+{
+	const struct figure_sum *s = &j->r->sums[k];
+	const struct figure_type *t = &figure_types[k];
+
+	if (!s->n)
+		return;
+	judged_cite(j, out, s->at,
+		    s->n == 1 ? arena_printf(j->a, "%s %.4g%s%s", t->name, s->median,
+					     *t->unit ? " " : "", t->unit)
+			      : arena_printf(j->a, "%s %.4g%s%s, the middle of %zu (%.4g to %.4g)",
+					     t->name, s->median, *t->unit ? " " : "", t->unit, s->n,
+					     s->low, s->high));
+}
+
+void judged_cite_trait(const struct judging *j, struct judged_cause *out,
+		       const struct trait_seen *t)
+{
+	(void)j;
+	if (!t || out->n_cites >= CITES_MAX)
+		return;
+	out->cites[out->n_cites++] = (struct cite){ t->file, t->line, t->text };
+}
+
+double judging_share(const struct judging *j, enum step_part p)
+{
+	const struct step_split *s = &j->r->split;
+
+	return isfinite(s->step_s) && s->told[p] ? s->s[p] / s->step_s : (double)NAN;
+}
+
+const char *cite_place(struct arena *a, const struct evidence *ev, const struct cite *c)
+{
+	return c->line ? arena_printf(a, "%s:%zu", ev->files[c->file].path, c->line)
+		       : arena_strdup(a, ev->files[c->file].path);
+}
+
+bool judging_gpu(const struct judging *j)
+{
+	const struct run_seen *r = j->r;
+
+	return r->traits[TRAIT_GPU] || r->sums[FIGURE_GPU_UTIL].n || r->split.gpu_clock ||
+	       r->sums[FIGURE_GPU_MEMORY].n;
+}
+
+bool judging_alone(const struct judging *j)
+{
+	return run_alone(j->r);
+}
+
+bool judging_by_nsys(const struct judging *j)
+{
+	const char *format = j->r->split.format;
+
+	return format && strcmp(format, evidence_sqlite.name) == 0;
+}
+
+const char judging_nsys_slows[] =
+	"nsys makes every launch take longer, and one process more than another: how long a step "
+	"takes without it tells how much of this is its own";

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judging one change: its outcome against the base's, how sure that is, and the order of all. How
+ * sure a gain is comes from pairs of measurements (change.h); where no two differ in that alone,
+ * it is as unsure as the kind that was predicted worst.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "models/inference/advise.h"
+#include "models/inference/rows.h"
+
+/* How far the factor of one measure may lie beside what is predicted. */
+struct range {
+	double low, high;
+};
+
+struct way *adviser_copy(const struct adviser *v, const struct way *from)
+{
+	struct way *w = ARENA_NEW(v->arena, struct way);
+
+	*w = *from;
+	w->q.ask.arch = &w->q.arch;
+	return w;
+}
+
+struct way *adviser_ask(const struct adviser *v, const struct words *words, int copies)
+{
+	struct way *w = ARENA_NEW(v->arena, struct way);
+	struct err e = { 0 };
+
+	w->copies = copies;
+	return question_make(v->arena, words, v->fits, &w->q, &e) < 0 ? NULL : w;
+}
+
+/* As wide as the kind that was predicted worst. */
+static struct range unpaired(const struct adviser *v, int measure)
+{
+	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	const struct spread *s = v->out->before.spread[measure];
+	struct range r = { 1, 1 };
+
+	for (int k = 0; k < CHANGES; k++) {
+		const struct change_spread *c = change_spread_of((enum change_kind)k, h, measure);
+
+		if (c) {
+			r.low = fmin(r.low, c->low);
+			r.high = fmax(r.high, c->high);
+		}
+	}
+	if (r.low < 1 || r.high > 1)
+		return r;
+	return s ? (struct range){ s->low / s->high, s->high / s->low } : (struct range){ 0.5, 2 };
+}
+
+static struct range range_of_kind(const struct adviser *v, enum change_kind kind, int measure)
+{
+	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	const struct change_spread *s = change_spread_of(kind, h, measure);
+
+	/* A rate of all requests is a time of each of them. */
+	if (!s && measure == MEASURE_THROUGHPUT)
+		s = change_spread_of(kind, h, MEASURE_TPOT);
+	return s ? (struct range){ fmin(1, s->low), fmax(1, s->high) } : unpaired(v, measure);
+}
+
+/* Errors of several changes may all go one way: factors, not the root of squares. */
+static struct range range_of(const struct adviser *v, const struct trial *t, int measure)
+{
+	struct range all = { 1, 1 };
+
+	for (int k = 0; k < CHANGES; k++)
+		if (t->kind == CHANGE_SEVERAL ? t->kinds & 1u << k
+					      : t->kind == (enum change_kind)k) {
+			struct range r = range_of_kind(v, (enum change_kind)k, measure);
+
+			all.low *= r.low;
+			all.high *= r.high;
+		}
+	return all;
+}
+
+static double gain_answer(const struct outcome *a, const struct outcome *b, double first,
+			  double token)
+{
+	double rest = a->answer - a->ttft, after = b->answer - b->ttft;
+
+	return (a->ttft + rest) / (b->ttft / first + after / token);
+}
+
+static struct figure gain_of(const struct adviser *v, const struct trial *t, enum goal goal,
+			     const struct outcome *now, const struct outcome *o)
+{
+	struct figure f = { outcome_gain(now, o, goal), 0, 0 };
+	struct range first = range_of(v, t, MEASURE_TTFT), token = range_of(v, t, MEASURE_TPOT),
+		     rate = range_of(v, t, MEASURE_THROUGHPUT);
+
+	if (f.value <= 0)
+		return f;
+	f.low = f.high = f.value;
+	if (goal == GOAL_FIRST) {
+		f.low *= first.low;
+		f.high *= first.high;
+	} else if (goal == GOAL_THROUGHPUT) {
+		f.low *= rate.low;
+		f.high *= rate.high;
+	} else if (goal == GOAL_LATENCY) {
+		f.low = gain_answer(now, o, first.low, token.low);
+		f.high = gain_answer(now, o, first.high, token.high);
+	} else {
+		double low = now->users_low > 0 ? o->users_low / now->users_low : f.value,
+		       high = now->users_high > 0 ? o->users_high / now->users_high : f.value;
+
+		f.low = fmin(f.value, fmin(low, high));
+		f.high = fmax(f.value, fmax(low, high));
+	}
+	return f;
+}
+
+/* What is not known widens the interval by what it would be at its ends. */
+static void widen(struct figure *f, const struct figure *end)
+{
+	if (end->value <= 0)
+		return;
+	f->low = fmin(f->low, end->low);
+	f->high = fmax(f->high, end->high);
+}
+
+static void sureness(const struct adviser *v, const struct trial *t, struct change *c)
+{
+	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
+	int measure = v->out->goal == GOAL_FIRST	? MEASURE_TTFT
+		      : v->out->goal == GOAL_THROUGHPUT ? MEASURE_THROUGHPUT
+							: MEASURE_TPOT;
+	const struct change_spread *s = change_spread_of(t->kind, h, measure);
+
+	if (v->out->goal == GOAL_USERS) {
+		c->confidence = CONFIDENCE_HIGH;
+		c->known_from = "counted bytes";
+		return;
+	}
+	if (!s && measure == MEASURE_THROUGHPUT)
+		s = change_spread_of(t->kind, h, MEASURE_TPOT);
+	if (t->kind == CHANGE_SEVERAL) {
+		c->known_from = "the intervals of its parts multiplied";
+		c->confidence = CONFIDENCE_LOW;
+		return;
+	}
+	if (!s) {
+		c->known_from = "no two measurements differ in this alone: as unsure as the "
+				"kind of change that was predicted worst";
+		return;
+	}
+	c->confidence =
+		s->families >= 3 && s->pairs >= 20 && s->hardware == h && !(t->worst || t->best)
+			? CONFIDENCE_HIGH
+			: CONFIDENCE_MEDIUM;
+	c->known_from = arena_printf(
+		v->arena, "%d pairs of measurements of %d model%s differ in this alone%s", s->pairs,
+		s->families, s->families == 1 ? "" : "s",
+		s->hardware == h ? "" : ", most or all of them on other hardware");
+}
+
+/* What each change is paid with, and what has to be measured before it is believed. */
+
+static const struct sentences {
+	const char *trade, *measure;
+} texts[CHANGES] = {
+	[CHANGE_WEIGHTS] = { "answers change: how much is not predicted, and depends on the model "
+			     "and how it was quantised",
+			     "your own tasks, or an evaluation of the model's card, with both "
+			     "formats; then time a token at this number of requests" },
+	[CHANGE_CACHE] = { "answers over long contexts may change: not predicted; needs an engine "
+			   "and attention kernels that take it",
+			   "your own tasks at the longest context you use; time a token there" },
+	[CHANGE_LAYOUT] = { "fewer GPUs a request make each token slower, more of them pay "
+			    "all-reduces",
+			    "time a token and to the first one, at this number of requests, with "
+			    "both" },
+	[CHANGE_MACHINES] = { "more machines to pay for, to keep alike and to cool; one that fails "
+			      "stops all of a tensor-parallel group",
+			      "\"bench collectives\" between the machines at the message sizes of "
+			      "--explain, then time a token" },
+	[CHANGE_USERS] = { "the more at a time, the longer each waits for a token; fewer at a time "
+			   "make others wait in line",
+			   "time a token and to the first one, and tokens a second, at both "
+			   "numbers" },
+	[CHANGE_DRAFT] = { "a draft model or head to be loaded (not in the memory shown); loses "
+			   "where many requests already keep the GPU multiplying",
+			   "the part of guesses that are right on your own requests: engines "
+			   "count it" },
+	[CHANGE_PREFIX] = { "nothing where prompts share no beginning; cached prompts take memory "
+			    "that requests could have",
+			    "the hit rate of the engine's prefix cache under your own requests" },
+	[CHANGE_CHUNK] = { "larger chunks need more memory and hold up the tokens of others, "
+			   "smaller ones read the weights more often",
+			   "time to first token and between tokens under load with both" },
+	[CHANGE_GRAPHS] = { "memory for the graphs, and a longer start", "time a token with both" },
+	[CHANGE_ENGINE] = { "another program to run: features, models and formats differ",
+			    "the same requests against both" },
+	[CHANGE_MODEL] = { "another model: what it can do is not compared here",
+			   "your own tasks with both models" },
+	[CHANGE_CLOCK] = { "power and heat; nothing for what memory limits",
+			   "\"prove gpu.clocks\" with your own workload" },
+	[CHANGE_SEVERAL] = { "what each part is paid with, together",
+			     "each part by itself first, then all: what does not show alone "
+			     "hides in a mixture" },
+};
+
+/* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */
+static const char *worse(struct adviser *v, const struct change *c)
+{
+	static const struct {
+		const char *what, *unit;
+		bool turned;
+	} names[GOALS] = { { "a whole answer takes", " times as long", true },
+			   { "the first token takes", " times as long", true },
+			   { "tokens a second of all fall to", " of what they were", false },
+			   { "requests that fit fall to", " of what they were", false } };
+	const char *text = "";
+
+	for (int g = 0; g < GOALS; g++) {
+		double gain = c->gain[g].value;
+
+		if (g == (int)v->out->goal || gain <= 0 || gain > 0.97)
+			continue;
+		text = arena_printf(v->arena, "%s; %s %.2f%s", text, names[g].what,
+				    names[g].turned ? 1 / gain : gain, names[g].unit);
+	}
+	return text;
+}
+
+static const char *memory(struct adviser *v, const struct change *c)
+{
+	double before = v->out->now.bytes / 1e9, after = c->after.bytes / 1e9;
+
+	if (fabs(after - before) < 0.05 * before)
+		return "";
+	return arena_printf(v->arena, "; memory of a GPU %.1f instead of %.1f GB", after, before);
+}
+
+void advise_words(struct adviser *v, const struct trial *t, struct change *c)
+{
+	const struct sentences *s = &texts[t->kind];
+	const char *note = t->way->q.ask.weights->note;
+	bool weights = t->kind == CHANGE_WEIGHTS || t->kinds & 1u << CHANGE_WEIGHTS;
+
+	c->trade = arena_printf(v->arena, "%s%s%s%s%s", s->trade, weights && note ? "; kept: " : "",
+				weights && note ? note : "", memory(v, c), worse(v, c));
+	c->measure = s->measure;
+}
+
+void adviser_judge(struct adviser *v, const struct trial *t, struct change *c)
+{
+	const struct outcome *now = &v->out->now;
+	const struct way *ends[] = { t->worst, t->best };
+
+	*c = (struct change){
+		.kind = t->kind, .what = t->what, .options = t->options, .parts = t->parts
+	};
+	way_outcome(&t->way->q.ask, t->way->copies, &c->after);
+	for (int g = 0; g < GOALS; g++)
+		c->gain[g] = gain_of(v, t, (enum goal)g, now, &c->after);
+	for (size_t i = 0; i < 2; i++)
+		for (int g = 0; g < GOALS && ends[i]; g++) {
+			struct outcome o;
+			struct figure f;
+
+			way_outcome(&ends[i]->q.ask, ends[i]->copies, &o);
+			f = gain_of(v, t, (enum goal)g, now, &o);
+			widen(&c->gain[g], &f);
+		}
+	c->includes_nothing = c->gain[v->out->goal].low <= 1 && c->gain[v->out->goal].high >= 1;
+	sureness(v, t, c);
+	advise_words(v, t, c);
+	v->out->tried++;
+}
+
+/* Less than this is no advice. */
+#define WORTH 1.005
+
+void adviser_try(struct adviser *v, const struct trial *t)
+{
+	struct advice *o = v->out;
+	struct change c;
+
+	adviser_judge(v, t, &c);
+	if (!c.after.fits || (o->now.fits && c.gain[o->goal].value < WORTH))
+		return;
+	o->changes = arena_grow(v->arena, o->changes, o->n, sizeof(*o->changes));
+	o->changes[o->n++] = c;
+}
