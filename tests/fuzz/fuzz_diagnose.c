@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-static void check(const struct evidence *ev)
+static void check(const struct run_evidence *ev)
 {
 	for (size_t i = 0; i < ev->n_figures; i++) {
 		const struct figure_seen *f = &ev->figures[i];
@@ -31,7 +31,7 @@ static void check(const struct evidence *ev)
 			abort();
 }
 
-static void cause(const struct evidence *ev, const struct judged_cause *c)
+static void cause(const struct run_evidence *ev, const struct judged_cause *c)
 {
 	if (c->how >= CERTAINTIES || isinf(c->share) || c->n_cites > CITES_MAX ||
 	    (c->how != IS_UNSEEN && !c->says))
@@ -57,7 +57,7 @@ static void split(const struct run_seen *r)
 		abort();
 }
 
-static void judge(struct arena *a, const struct evidence *ev, size_t runs)
+static void judge(struct arena *a, const struct run_evidence *ev, size_t runs)
 {
 	static const char *const names[] = { "one", "two" };
 	struct diagnose_ask ask = { .names = names, .n_runs = runs };
@@ -82,7 +82,7 @@ static void judge(struct arena *a, const struct evidence *ev, size_t runs)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct arena a = { 0 };
-	struct evidence ev = { .arena = &a };
+	struct run_evidence ev = { .arena = &a };
 	struct err e = { 0 };
 	char path[FUZZ_PATH];
 	bool named = fuzz_is_sqlite(data, size);

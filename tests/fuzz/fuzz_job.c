@@ -31,7 +31,7 @@ static const struct machine *machine(struct fuzz_host *h)
 
 static void job(struct fuzz_host *h, struct arena *a, int root)
 {
-	struct evidence ev = { .arena = a };
+	struct run_evidence ev = { .arena = a };
 	struct attach *s = ARENA_NEW(a, struct attach);
 	struct err e = { 0 };
 	double now = 1;

@@ -16,7 +16,7 @@
 
 struct bench_of {
 	struct arena a;
-	struct evidence ev;
+	struct run_evidence ev;
 	struct diagnosis_of_runs d;
 };
 

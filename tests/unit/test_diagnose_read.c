@@ -23,7 +23,7 @@
 
 struct bag {
 	struct arena a;
-	struct evidence ev;
+	struct run_evidence ev;
 	struct err e;
 	int code;
 };

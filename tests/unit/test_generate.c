@@ -14,7 +14,6 @@
 #include "models/generate/lint.h"
 #include "knowledge/nccl_vars.h"
 #include "models/generate/serve.h"
-#include "models/generate/serve_memory.h"
 
 static void names_by_release(void **state)
 {

@@ -432,7 +432,7 @@ static void test_sums(void **state)
 	struct arena a = { 0 };
 	struct prediction p;
 	const struct need *m = &p.memory;
-	const struct step *s = &p.step;
+	const struct decode_step *s = &p.step;
 
 	ask(&a,
 	    (struct words){ .model = "Llama-3.3-70B",

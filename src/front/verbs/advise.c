@@ -244,7 +244,7 @@ static int tell_sweep(struct run *r, struct sweep *s)
 	return run_print_doc(r, page_sweep(&r->arena, &page), "gputune advise", code);
 }
 
-static int tell(struct run *r, const struct advice *o, const struct advise_settings *own)
+static int tell(struct run *r, const struct serve_advice *o, const struct advise_settings *own)
 {
 	int code = o->now.fits ? EXIT_CLEAN : EXIT_FINDINGS;
 
@@ -263,7 +263,7 @@ int verb_advise(struct run *r)
 	struct advise_facts facts;
 	struct besides besides = { &facts, &own };
 	struct sweep sweep = { 0 };
-	struct advice advice;
+	struct serve_advice advice;
 	struct place place;
 	struct words w;
 	struct fits fits;

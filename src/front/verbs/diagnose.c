@@ -244,7 +244,7 @@ static int plain_runs(struct diagnosing *g)
 /* GPUs of each file that tells of steps; 0: none or not told. */
 static double *worlds(struct diagnosing *g)
 {
-	const struct evidence *ev = &g->ev;
+	const struct run_evidence *ev = &g->ev;
 	double *world = arena_array(&g->r->arena, ev->n_files + 1, sizeof(*world));
 	bool *steps = arena_array(&g->r->arena, ev->n_files + 1, sizeof(*steps));
 
@@ -264,7 +264,7 @@ static double *worlds(struct diagnosing *g)
 /* Logs of a run with 8 GPUs and of one with 16 are no single run. */
 static int one_world(struct diagnosing *g)
 {
-	const struct evidence *ev = &g->ev;
+	const struct run_evidence *ev = &g->ev;
 	const double *world = worlds(g);
 
 	for (size_t i = 0; i < ev->n_files; i++)

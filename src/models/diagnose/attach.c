@@ -124,7 +124,7 @@ static void add_gpu_pids(struct attach *s, const struct machine *m)
 }
 
 int attach_open(struct arena *a, struct host *h, const struct machine *m, int root,
-		struct evidence *ev, struct attach *s, struct err *e)
+		struct run_evidence *ev, struct attach *s, struct err *e)
 {
 	*s = (struct attach){ .a = a, .h = h, .root = root, .ev = ev, .file = ev->n_files };
 	add_gpu_pids(s, m);

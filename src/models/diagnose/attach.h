@@ -45,7 +45,7 @@ struct attach {
 	size_t n_threads, looks;
 	double begun_s, now_s, before_s;
 	double *before, *values;
-	struct evidence *ev;
+	struct run_evidence *ev;
 	size_t file; /* of the evidence: the look itself */
 };
 
@@ -55,7 +55,7 @@ struct attach {
  * when no GPU is used by anyone.
  */
 int attach_open(struct arena *a, struct host *h, const struct machine *m, int root,
-		struct evidence *ev, struct attach *out, struct err *e);
+		struct run_evidence *ev, struct attach *out, struct err *e);
 /* One look; now_s: monotonic seconds. False: the job has ended. */
 bool attach_look(struct attach *s, double now_s);
 /* Adds what was seen to the evidence, and gives back what was held. */

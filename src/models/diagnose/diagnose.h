@@ -98,7 +98,7 @@ struct rank_judged {
  */
 
 struct run_seen {
-	const struct evidence *ev;
+	const struct run_evidence *ev;
 	size_t run;
 	const char *name;
 	bool live;
@@ -137,8 +137,8 @@ struct run_seen {
 /* Steps that it takes for anything to be certain or healthy, and to tell a straggler at all. */
 enum { DIAGNOSE_STEPS_LEAST = 3 };
 
-void run_see(struct arena *a, const struct evidence *ev, size_t run, const struct diagnose_ask *ask,
-	     struct run_seen *out);
+void run_see(struct arena *a, const struct run_evidence *ev, size_t run,
+	     const struct diagnose_ask *ask, struct run_seen *out);
 void run_note(struct arena *a, struct run_seen *r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Noted as a contradiction, and kept as r->impossible. */
@@ -169,13 +169,13 @@ struct figure_sum run_sum_text(struct arena *a, const struct run_seen *r, enum f
 /* --- scaling: scale.c --------------------------------------------------------------------------
  */
 
-enum scale_kind { SCALE_UNKNOWN, SCALE_WEAK, SCALE_STRONG, SCALE_SAME, SCALE_KINDS };
+enum scaling_kind { SCALE_UNKNOWN, SCALE_WEAK, SCALE_STRONG, SCALE_SAME, SCALE_KINDS };
 
 struct scale_point {
 	size_t run;
 	double gpus, tokens_s, efficiency; /* against the base; NAN */
 	double step_ratio;		   /* step over the base's */
-	enum scale_kind kind;
+	enum scaling_kind kind;
 	const char *why; /* it is of that kind, or cannot be compared */
 };
 
@@ -265,7 +265,7 @@ struct run_verdict {
 };
 
 struct diagnosis_of_runs {
-	const struct evidence *ev;
+	const struct run_evidence *ev;
 	struct run_seen *runs;
 	struct run_verdict *verdicts;
 	size_t n;
@@ -275,11 +275,11 @@ struct diagnosis_of_runs {
 /* Below this share of a step a cause is no bottleneck. */
 #define DIAGNOSE_WORTH 0.05
 
-void diagnose_runs(struct arena *a, const struct evidence *ev, const struct diagnose_ask *ask,
+void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
 		   struct diagnosis_of_runs *out);
 /* 0: all healthy; 1: something was found; 5: cannot tell. */
 int diagnose_code(const struct diagnosis_of_runs *d);
 /* "FILE:LINE" in arena memory. */
-const char *cite_place(struct arena *a, const struct evidence *ev, const struct cite *c);
+const char *cite_place(struct arena *a, const struct run_evidence *ev, const struct cite *c);
 
 #endif

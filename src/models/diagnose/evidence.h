@@ -146,7 +146,7 @@ struct evidence_file {
 
 enum { EVIDENCE_FIGURES_MAX = 1 << 20, EVIDENCE_TRAITS_MAX = 4096, EVIDENCE_FILE_MAX = 1 << 28 };
 
-struct evidence {
+struct run_evidence {
 	struct arena *arena;
 	struct evidence_file *files;
 	size_t n_files;
@@ -163,8 +163,8 @@ size_t evidence_warming_up(size_t n);
 
 /* Adds; texts are copied into the arena. A value that is not finite, below zero (but
  * for a loss) or beyond 1e18 is not added: it says that it is not known. */
-void evidence_figure(struct evidence *ev, struct figure_seen f);
-void evidence_trait(struct evidence *ev, struct trait_seen t);
+void evidence_figure(struct run_evidence *ev, struct figure_seen f);
+void evidence_trait(struct run_evidence *ev, struct trait_seen t);
 
 /*
  * A format: asked in the order of evidence_formats[]. looks: the first up to 64 KiB of the file,
@@ -176,13 +176,14 @@ void evidence_trait(struct evidence *ev, struct trait_seen t);
 struct evidence_format {
 	const char *name;
 	bool (*looks)(const char *head, size_t n, const char *path);
-	int (*read)(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e);
-	int (*open)(struct evidence *ev, size_t file, const char *path, struct err *e);
+	int (*read)(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e);
+	int (*open)(struct run_evidence *ev, size_t file, const char *path, struct err *e);
 };
 extern const struct evidence_format *const evidence_formats[]; /* ends with NULL */
 
 /* Reads path as part of run. 0; -ENOENT and such, -EFBIG, -EBADMSG, or -ENOTSUP when no format
  * knows it, with *e naming the file (and line). What was added before an error stays. */
-int evidence_add(struct evidence *ev, const char *path, size_t run, struct err *e);
+int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct err *e);
 
 #endif

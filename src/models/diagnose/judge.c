@@ -166,7 +166,7 @@ static void judge_run(struct arena *a, const struct run_seen *r, const struct sc
 	sentence(a, r, v);
 }
 
-void diagnose_runs(struct arena *a, const struct evidence *ev, const struct diagnose_ask *ask,
+void diagnose_runs(struct arena *a, const struct run_evidence *ev, const struct diagnose_ask *ask,
 		   struct diagnosis_of_runs *out)
 {
 	size_t n = ask->n_runs;
@@ -483,7 +483,7 @@ void rule_launch(const struct judging *j, struct judged_cause *out)
  * most of it, with its seconds a step; NULL: nobody marked any. */
 static const char *idle_in(const struct judging *j, double *s, const struct figure_seen **at)
 {
-	const struct evidence *ev = j->r->ev;
+	const struct run_evidence *ev = j->r->ev;
 	struct map seen = { 0 };
 	const char *most = NULL;
 

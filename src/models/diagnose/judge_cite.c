@@ -65,7 +65,7 @@ double judging_share(const struct judging *j, enum step_part p)
 	return isfinite(s->step_s) && s->told[p] ? s->s[p] / s->step_s : (double)NAN;
 }
 
-const char *cite_place(struct arena *a, const struct evidence *ev, const struct cite *c)
+const char *cite_place(struct arena *a, const struct run_evidence *ev, const struct cite *c)
 {
 	return c->line ? arena_printf(a, "%s:%zu", ev->files[c->file].path, c->line)
 		       : arena_strdup(a, ev->files[c->file].path);

@@ -334,7 +334,7 @@ static void files(struct doc *d, const struct diagnose_view *v)
 						 { .title = "Read as" },
 						 { .title = "Lines", .right = true },
 						 { .title = "Of use", .right = true } };
-	const struct evidence *ev = v->d->ev;
+	const struct run_evidence *ev = v->d->ev;
 	struct node *t = doc_table(d, "Files", columns, 4);
 
 	for (size_t i = 0; i < ev->n_files; i++) {
@@ -368,7 +368,7 @@ struct doc *page_diagnose(struct arena *a, const struct diagnose_view *v)
 
 /* A diagnosis for programs: schemas/diagnose.json. */
 
-static json_t *place_json(const struct evidence *ev, size_t file, size_t line)
+static json_t *place_json(const struct run_evidence *ev, size_t file, size_t line)
 {
 	return json_pack("{s:o, s:o}", "file", json_text(ev->files[file].path), "line",
 			 line ? json_integer((json_int_t)line) : json_null());
@@ -440,7 +440,7 @@ static json_t *ranks_json(const struct run_seen *r)
 	return out;
 }
 
-static json_t *cause_json(const struct evidence *ev, const struct cause_row *row,
+static json_t *cause_json(const struct run_evidence *ev, const struct cause_row *row,
 			  const struct judged_cause *c)
 {
 	json_t *cites = json_array();
@@ -522,7 +522,7 @@ static json_t *scaling_json(const struct scaling *s)
 
 static json_t *files_json(const struct diagnose_view *v)
 {
-	const struct evidence *ev = v->d->ev;
+	const struct run_evidence *ev = v->d->ev;
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < ev->n_files; i++)

@@ -52,7 +52,7 @@ json_t *json_piece_load(const struct json_piece *p);
 /* --- a file's place -----------------------------------------------------------------------------
  */
 struct read_place {
-	struct evidence *ev;
+	struct run_evidence *ev;
 	size_t file, line;
 	int rank;
 	long long step;

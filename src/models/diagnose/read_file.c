@@ -19,7 +19,7 @@ const struct evidence_format *const evidence_formats[] = {
 
 /* The whole text, unpacked if it is packed; size without the zero. A log that still grows is taken
  * as long as it was when it was opened. */
-static int whole(struct evidence *ev, const char *path, gzFile in, char **out, size_t *size,
+static int whole(struct run_evidence *ev, const char *path, gzFile in, char **out, size_t *size,
 		 struct err *e)
 {
 	struct stat st;
@@ -58,7 +58,7 @@ static size_t count_lines(const char *s, size_t n)
 	return lines + (n && s[n - 1] != '\n');
 }
 
-static int with_format(struct evidence *ev, const struct evidence_format *f, const char *path,
+static int with_format(struct run_evidence *ev, const struct evidence_format *f, const char *path,
 		       size_t run, struct err *e)
 {
 	size_t file = ev->n_files, size = 0;
@@ -106,7 +106,7 @@ static int head_of(const char *path, char *head)
 	return n >= 0 ? n : code ? -code : -EBADMSG;
 }
 
-int evidence_add(struct evidence *ev, const char *path, size_t run, struct err *e)
+int evidence_add(struct run_evidence *ev, const char *path, size_t run, struct err *e)
 {
 	char *head;
 	const struct evidence_format *f = NULL;

@@ -289,7 +289,8 @@ static size_t one(struct read_place *p, const char **head, size_t columns, const
 	return told;
 }
 
-static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e)
 {
 	struct read_place p = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 };
 	const char *cell[COLUMNS_MAX], *head[COLUMNS_MAX], *s = text, *next = NULL;

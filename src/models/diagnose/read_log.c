@@ -135,7 +135,8 @@ static const char *format_of(const struct walk *w)
 	return name;
 }
 
-static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	const char *s = text, *end = text + size;

@@ -161,7 +161,8 @@ static void record(struct walk *w, const char **cell, size_t n)
 	w->known |= w->report != NONE;
 }
 
-static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e)
 {
 	struct walk w = { .at = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 },
 			  .path = ev->files[file].path };

@@ -160,7 +160,7 @@ static void head(struct walk *w)
 	w->at.rank = -1;
 }
 
-static int open_recording(struct evidence *ev, size_t file, const char *path, struct err *e)
+static int open_recording(struct run_evidence *ev, size_t file, const char *path, struct err *e)
 {
 	struct walk w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 }, .every = 1 };
 	int code = recording_read(ev->arena, path, &w.rec, count_row, &w, e);
@@ -264,7 +264,8 @@ static size_t history(struct read_place *p, const struct json_piece *list, const
 	return told;
 }
 
-static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e)
 {
 	struct read_place p = { .ev = ev, .file = file, .line = 1, .rank = -1, .step = -1 };
 	const char *s = strchr(text, '{') + 1, *end = text + size, *counted = text;

@@ -221,7 +221,8 @@ static int walk_all(struct walk *w, const char *text, size_t size, const char *p
 	return 0;
 }
 
-static int read_all(struct evidence *ev, size_t file, const char *text, size_t size, struct err *e)
+static int read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
+		    struct err *e)
 {
 	struct arena own = { 0 };
 	struct walk *w = ARENA_NEW(&own, struct walk);
@@ -383,7 +384,7 @@ static void line(struct dmon_walk *w, char *s)
 			dmon_begin(w, words, n);
 }
 
-static int dmon_read_all(struct evidence *ev, size_t file, const char *text, size_t size,
+static int dmon_read_all(struct run_evidence *ev, size_t file, const char *text, size_t size,
 			 struct err *e)
 {
 	struct dmon_walk w = { .at = { .ev = ev, .file = file, .rank = -1, .step = -1 },

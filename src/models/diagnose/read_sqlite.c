@@ -3,161 +3,83 @@
  * The SQLite export of nsys: what GPUs did (read_sqlite_gpu.c), and what the host waited and
  * launched meanwhile.
  */
+#include <stdint.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "models/diagnose/read_sqlite.h"
+#include "models/inference/sqlite.h"
+#include "models/diagnose/read.h"
 #include "models/diagnose/read_nvtx.h"
-
-enum { NAMES_MAX = 200 };
 
 static const double ns = 1e-9;
 
-/* The steps that ranges mark; all, where there are none. */
-static const char *within(struct arena *a, const struct watched *w, const char *table)
-{
-	if (w->to <= w->from)
-		return "1";
-	return arena_printf(a, "%s.start >= %lld AND %s.start < %lld", table, (long long)w->from,
-			    table, (long long)w->to);
-}
+/* What was watched: the longest time of a GPU, and how many had work. */
+struct watched {
+	double most_s, gpus;
+	size_t rows;
+	int64_t from, to; /* the steps that ranges of NVTX mark, of all processes; 0, 0: none */
+};
 
-/* Of all threads of all processes together: a GPU's part of it. */
-static void host(struct sql *q, const struct read_place *p, const struct watched *w)
-{
-	struct sqlite3_stmt *s = sql_ask(
-		q, arena_printf(q->a,
-				"SELECT s.value, sum(r.\"end\" - r.start), count(*) FROM "
-				"CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId "
-				"WHERE r.\"end\" >= r.start AND %s GROUP BY r.nameId ORDER BY 2 "
-				"DESC LIMIT 200",
-				within(q->a, w, "r")));
+enum { SQLITE_GPUS_MAX = 64, NUMBERINGS_MAX = 4 };
 
-	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
-		const char *name = sql_text(q, s, 0);
-		enum figure_kind kind = name ? span_host_call(name) : FIGURE_KINDS;
+/* Expressions of SQL over a row t of kernels or copies: its GPU, what that takes, its process. */
+struct numbering {
+	const char *gpu, *join, *pid;
+};
 
-		if (kind != FIGURE_KINDS)
-			read_total(p, kind, ns * sql_real(q, s, 1) / w->gpus, w->most_s, name);
-		if (kind == FIGURE_SYNC_S)
-			read_total(p, FIGURE_SYNCS, sql_real(q, s, 2) / w->gpus, w->most_s, name);
-	}
-	sql_end(q, s);
-}
+/* Which GPU a row of an export of nsys is of: each process counts from 0 those that it sees. */
 
-/* What products are computed in. Names that are no product's are many: the ones that take most
- * time. */
-static void products(struct sql *q, const struct read_place *p, const struct watched *w)
+static const struct numbering numberings[] = {
+	{ "coalesce(d.gpuId, t.deviceId)",
+	  "LEFT JOIN (SELECT cudaId, pid, min(gpuId) AS gpuId FROM TARGET_INFO_CUDA_DEVICE GROUP "
+	  "BY 1, 2) d ON d.cudaId = t.deviceId AND d.pid = t.globalPid / 16777216 % 16777216",
+	  "t.globalPid" },
+	{ "t.deviceId", "", "t.globalPid" },
+	{ "t.deviceId", "", "0" },
+};
+
+/* Exports without TARGET_INFO_CUDA_DEVICE do not say which GPU a process's first one is (2024.2 has
+ * none). Where processes all count theirs alike and are no more than there are GPUs, each has its
+ * own: numbered in the order of processes. NULL: it is not so. */
+static const char *by_process(struct sql *q)
 {
 	struct sqlite3_stmt *s = sql_ask(
-		q, arena_printf(q->a,
-				"SELECT s.value, sum(k.\"end\" - k.start) FROM "
-				"CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = "
-				"k.demangledName WHERE k.\"end\" >= k.start AND %s GROUP BY "
-				"k.demangledName ORDER BY 2 DESC LIMIT 200",
-				within(q->a, w, "k")));
+		q, "SELECT count(DISTINCT globalPid), count(DISTINCT deviceId), "
+		   "(SELECT count(*) FROM TARGET_INFO_GPU) FROM CUPTI_ACTIVITY_KIND_KERNEL");
+	const char *text = "CASE t.globalPid";
+	int64_t processes = 0;
+	bool own = false;
 
-	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
-		const char *name = sql_text(q, s, 0), *in = name ? span_gemm(name) : NULL;
-
-		if (in)
-			read_total(p, FIGURE_GEMM_S, ns * sql_real(q, s, 1) / w->gpus, w->most_s,
-				   in);
+	if (s && sql_row(q, s)) {
+		processes = sql_integer(q, s, 0);
+		own = processes > 1 && processes <= SQLITE_GPUS_MAX && sql_integer(q, s, 1) == 1 &&
+		      sql_integer(q, s, 2) >= processes;
 	}
 	sql_end(q, s);
-}
-
-/* nsys says so where it stopped: one that is older than the CUDA it watched. Of what is missing
- * then a GPU would seem to rest. */
-static int is_whole(struct sql *q, const char *path, struct err *e)
-{
-	static const char *const places[] = {
-		"SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE "
-		"'Error when processing events%' LIMIT 1",
-		"SELECT value FROM StringIds WHERE value LIKE 'Error when processing events%' "
-		"LIMIT 1",
-	};
-
-	for (size_t i = 0; i < 2; i++) {
-		struct sqlite3_stmt *s = sql_ask(q, places[i]);
-		const char *says = s && sql_row(q, s) ? sql_text(q, s, 0) : NULL;
-		const char *why = says ? strstr(says, "message*] = ") : NULL;
-
-		sql_end(q, s);
-		if (!says)
-			continue;
-		why = why ? why + strlen("message*] = ") : "error when processing events";
-		return err_set(e, -EBADMSG,
-			       "%s: not whole: nsys could not take in all that it had collected "
-			       "(%.*s)",
-			       path, (int)strcspn(why, "\n"), why);
-	}
-	return 0;
-}
-
-static void gpus(struct sql *q, struct read_place p)
-{
-	struct sqlite3_stmt *s = sql_ask(q, "SELECT id, name FROM TARGET_INFO_GPU LIMIT 64");
-
-	while (s && sql_row(q, s)) {
-		int64_t id = sql_integer(q, s, 0);
-		const char *name = sql_text(q, s, 1);
-
-		p.rank = id >= 0 && id < INT_MAX ? (int)id : -1;
-		if (name)
-			read_trait(&p, TRAIT_GPU, name, (double)NAN);
-	}
+	if (!own)
+		return NULL;
+	s = sql_ask(q, "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1");
+	for (int64_t i = 0; s && i < processes && sql_row(q, s); i++)
+		text = arena_printf(q->a, "%s WHEN %lld THEN %lld", text,
+				    (long long)sql_integer(q, s, 0), (long long)i);
 	sql_end(q, s);
+	return arena_printf(q->a, "%s END", text);
 }
 
-static int open_sqlite(struct evidence *ev, size_t file, const char *path, struct err *e)
+/* The ways to ask, the most exact first: the first that the export answers. How many. */
+static size_t sqlite_numberings(struct sql *q, struct numbering *out)
 {
-	struct read_place p = { .ev = ev, .file = file, .rank = -1, .step = -1 };
-	struct sql q;
-	struct watched w = { 0 };
-	int code = sql_open(&q, ev->arena, path, e);
+	const char *own = sql_has(q, "TARGET_INFO_CUDA_DEVICE") ? NULL : by_process(q);
+	size_t n = 0;
 
-	if (code == -ELIBACC)
-		err_hint(e, "nsys stats --format csv --report cuda_gpu_kern_sum,cuda_api_sum,"
-			    "cuda_gpu_mem_time_sum makes a CSV of it");
-	if (!code && (!sql_has(&q, "CUPTI_ACTIVITY_KIND_KERNEL") || !sql_has(&q, "StringIds")))
-		code = q.late ? sql_broken(&q)
-			      : err_set(e, -EBADMSG,
-					"%s: no export of nsys with kernels in it (tables "
-					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
-					path);
-	if (!code) {
-		code = is_whole(&q, path, e);
-		if (code)
-			err_hint(e, "record with an nsys that is not older than the driver's CUDA; "
-				    "what is missing would look like a GPU that rests");
-	}
-	if (!code)
-		code = read_sqlite_gpus(&q, &p, &w);
-	if (!code && w.gpus > 0) {
-		host(&q, &p, &w);
-		products(&q, &p, &w);
-	}
-	if (!code && sql_has(&q, "TARGET_INFO_GPU"))
-		gpus(&q, p);
-	sql_close(&q);
-	ev->files[file].lines = ev->files[file].used = w.rows;
-	if (code == -EINVAL)
-		code = -EBADMSG;
-	return code || w.most_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel in it", path);
+	if (own)
+		out[n++] = (struct numbering){ own, "", "t.globalPid" };
+	for (size_t i = 0; i < sizeof(numberings) / sizeof(numberings[0]); i++)
+		out[n++] = numberings[i];
+	return n;
 }
-
-static bool looks(const char *head, size_t n, const char *path)
-{
-	(void)path;
-	return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
-}
-
-const struct evidence_format evidence_sqlite = { .name = "nsys SQLite export",
-						 .looks = looks,
-						 .open = open_sqlite };
 
 /*
  * What each GPU did by an export of nsys: kernels, graphs and copies laid over one another. Rows
@@ -167,8 +89,6 @@ const struct evidence_format evidence_sqlite = { .name = "nsys SQLite export",
  */
 
 enum { ROWS_MAX = 50000000 };
-
-static const double gpu_ns = 1e-9;
 
 /* --- rows ----------------------------------------------------------------------------------------
  */
@@ -322,7 +242,7 @@ static void tell_ranges(const struct gpu *g, const struct read_place *p, double 
 
 		if (part || g->idle.idle[i] > 0)
 			read_total(p, part ? name->kind : FIGURE_IDLE_IN_S,
-				   gpu_ns * (double)g->idle.idle[i], over_s, name->text);
+				   ns * (double)g->idle.idle[i], over_s, name->text);
 	}
 }
 
@@ -334,10 +254,10 @@ static void tell_steps(struct gpu *g, struct read_place p)
 	nvtx_rounds_end(&g->rounds);
 	for (size_t i = 0; i < x->n_steps; i++) {
 		p.step = x->steps[i].number >= 0 ? x->steps[i].number : (long long)i;
-		read_figure(&p, FIGURE_STEP_S, gpu_ns * (double)(x->steps[i].to - x->steps[i].from),
+		read_figure(&p, FIGURE_STEP_S, ns * (double)(x->steps[i].to - x->steps[i].from),
 			    "range of NVTX");
 		if (isfinite(g->rounds.exposed[i]))
-			read_figure(&p, FIGURE_STEP_EXPOSED_S, gpu_ns * g->rounds.exposed[i], NULL);
+			read_figure(&p, FIGURE_STEP_EXPOSED_S, ns * g->rounds.exposed[i], NULL);
 	}
 }
 
@@ -358,13 +278,13 @@ static void tell(struct gpu *g, struct read_place p, struct watched *w)
 	}
 	w->gpus++;
 	p.rank = g->id >= 0 && g->id < INT_MAX ? (int)g->id : -1;
-	spans_tell(&g->spans, &p, from, to, gpu_ns, NULL, NULL);
-	w->most_s = fmax(w->most_s, gpu_ns * (to - from));
-	tell_ranges(g, &p, gpu_ns * (to - from));
+	spans_tell(&g->spans, &p, from, to, ns, NULL, NULL);
+	w->most_s = fmax(w->most_s, ns * (to - from));
+	tell_ranges(g, &p, ns * (to - from));
 	for (size_t i = 0; i < 2; i++)
 		if (g->pageable[i] > 0)
-			read_total(&p, FIGURE_COPY_PAGEABLE_S, gpu_ns * (double)g->pageable[i],
-				   gpu_ns * (to - from), i ? "from the GPU" : "to the GPU");
+			read_total(&p, FIGURE_COPY_PAGEABLE_S, ns * (double)g->pageable[i],
+				   ns * (to - from), i ? "from the GPU" : "to the GPU");
 	if (!steps)
 		return;
 	tell_steps(g, p);
@@ -372,7 +292,8 @@ static void tell(struct gpu *g, struct read_place p, struct watched *w)
 	w->to = w->to > x->to ? w->to : x->to;
 }
 
-int read_sqlite_gpus(struct sql *q, const struct read_place *p, struct watched *w)
+/* Kernels and copies of each GPU, and steps. 0 or *q's error. */
+static int read_sqlite_gpus(struct sql *q, const struct read_place *p, struct watched *w)
 {
 	struct numbering by;
 	struct sqlite3_stmt *s = ask_spans(q, &by);
@@ -404,53 +325,148 @@ int read_sqlite_gpus(struct sql *q, const struct read_place *p, struct watched *
 	return q->late ? sql_broken(q) : 0;
 }
 
-/* Which GPU a row of an export of nsys is of: each process counts from 0 those that it sees. */
+enum { NAMES_MAX = 200 };
 
-static const struct numbering numberings[] = {
-	{ "coalesce(d.gpuId, t.deviceId)",
-	  "LEFT JOIN (SELECT cudaId, pid, min(gpuId) AS gpuId FROM TARGET_INFO_CUDA_DEVICE GROUP "
-	  "BY 1, 2) d ON d.cudaId = t.deviceId AND d.pid = t.globalPid / 16777216 % 16777216",
-	  "t.globalPid" },
-	{ "t.deviceId", "", "t.globalPid" },
-	{ "t.deviceId", "", "0" },
-};
+/* The steps that ranges mark; all, where there are none. */
+static const char *within(struct arena *a, const struct watched *w, const char *table)
+{
+	if (w->to <= w->from)
+		return "1";
+	return arena_printf(a, "%s.start >= %lld AND %s.start < %lld", table, (long long)w->from,
+			    table, (long long)w->to);
+}
 
-/* Exports without TARGET_INFO_CUDA_DEVICE do not say which GPU a process's first one is (2024.2 has
- * none). Where processes all count theirs alike and are no more than there are GPUs, each has its
- * own: numbered in the order of processes. NULL: it is not so. */
-static const char *by_process(struct sql *q)
+/* Of all threads of all processes together: a GPU's part of it. */
+static void host(struct sql *q, const struct read_place *p, const struct watched *w)
 {
 	struct sqlite3_stmt *s = sql_ask(
-		q, "SELECT count(DISTINCT globalPid), count(DISTINCT deviceId), "
-		   "(SELECT count(*) FROM TARGET_INFO_GPU) FROM CUPTI_ACTIVITY_KIND_KERNEL");
-	const char *text = "CASE t.globalPid";
-	int64_t processes = 0;
-	bool own = false;
+		q, arena_printf(q->a,
+				"SELECT s.value, sum(r.\"end\" - r.start), count(*) FROM "
+				"CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId "
+				"WHERE r.\"end\" >= r.start AND %s GROUP BY r.nameId ORDER BY 2 "
+				"DESC LIMIT 200",
+				within(q->a, w, "r")));
 
-	if (s && sql_row(q, s)) {
-		processes = sql_integer(q, s, 0);
-		own = processes > 1 && processes <= SQLITE_GPUS_MAX && sql_integer(q, s, 1) == 1 &&
-		      sql_integer(q, s, 2) >= processes;
+	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
+		const char *name = sql_text(q, s, 0);
+		enum figure_kind kind = name ? span_host_call(name) : FIGURE_KINDS;
+
+		if (kind != FIGURE_KINDS)
+			read_total(p, kind, ns * sql_real(q, s, 1) / w->gpus, w->most_s, name);
+		if (kind == FIGURE_SYNC_S)
+			read_total(p, FIGURE_SYNCS, sql_real(q, s, 2) / w->gpus, w->most_s, name);
 	}
 	sql_end(q, s);
-	if (!own)
-		return NULL;
-	s = sql_ask(q, "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1");
-	for (int64_t i = 0; s && i < processes && sql_row(q, s); i++)
-		text = arena_printf(q->a, "%s WHEN %lld THEN %lld", text,
-				    (long long)sql_integer(q, s, 0), (long long)i);
-	sql_end(q, s);
-	return arena_printf(q->a, "%s END", text);
 }
 
-size_t sqlite_numberings(struct sql *q, struct numbering *out)
+/* What products are computed in. Names that are no product's are many: the ones that take most
+ * time. */
+static void products(struct sql *q, const struct read_place *p, const struct watched *w)
 {
-	const char *own = sql_has(q, "TARGET_INFO_CUDA_DEVICE") ? NULL : by_process(q);
-	size_t n = 0;
+	struct sqlite3_stmt *s = sql_ask(
+		q, arena_printf(q->a,
+				"SELECT s.value, sum(k.\"end\" - k.start) FROM "
+				"CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = "
+				"k.demangledName WHERE k.\"end\" >= k.start AND %s GROUP BY "
+				"k.demangledName ORDER BY 2 DESC LIMIT 200",
+				within(q->a, w, "k")));
 
-	if (own)
-		out[n++] = (struct numbering){ own, "", "t.globalPid" };
-	for (size_t i = 0; i < sizeof(numberings) / sizeof(numberings[0]); i++)
-		out[n++] = numberings[i];
-	return n;
+	for (int n = 0; s && n < NAMES_MAX && sql_row(q, s); n++) {
+		const char *name = sql_text(q, s, 0), *in = name ? span_gemm(name) : NULL;
+
+		if (in)
+			read_total(p, FIGURE_GEMM_S, ns * sql_real(q, s, 1) / w->gpus, w->most_s,
+				   in);
+	}
+	sql_end(q, s);
 }
+
+/* nsys says so where it stopped: one that is older than the CUDA it watched. Of what is missing
+ * then a GPU would seem to rest. */
+static int is_whole(struct sql *q, const char *path, struct err *e)
+{
+	static const char *const places[] = {
+		"SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE "
+		"'Error when processing events%' LIMIT 1",
+		"SELECT value FROM StringIds WHERE value LIKE 'Error when processing events%' "
+		"LIMIT 1",
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sqlite3_stmt *s = sql_ask(q, places[i]);
+		const char *says = s && sql_row(q, s) ? sql_text(q, s, 0) : NULL;
+		const char *why = says ? strstr(says, "message*] = ") : NULL;
+
+		sql_end(q, s);
+		if (!says)
+			continue;
+		why = why ? why + strlen("message*] = ") : "error when processing events";
+		return err_set(e, -EBADMSG,
+			       "%s: not whole: nsys could not take in all that it had collected "
+			       "(%.*s)",
+			       path, (int)strcspn(why, "\n"), why);
+	}
+	return 0;
+}
+
+static void gpus(struct sql *q, struct read_place p)
+{
+	struct sqlite3_stmt *s = sql_ask(q, "SELECT id, name FROM TARGET_INFO_GPU LIMIT 64");
+
+	while (s && sql_row(q, s)) {
+		int64_t id = sql_integer(q, s, 0);
+		const char *name = sql_text(q, s, 1);
+
+		p.rank = id >= 0 && id < INT_MAX ? (int)id : -1;
+		if (name)
+			read_trait(&p, TRAIT_GPU, name, (double)NAN);
+	}
+	sql_end(q, s);
+}
+
+static int open_sqlite(struct run_evidence *ev, size_t file, const char *path, struct err *e)
+{
+	struct read_place p = { .ev = ev, .file = file, .rank = -1, .step = -1 };
+	struct sql q;
+	struct watched w = { 0 };
+	int code = sql_open(&q, ev->arena, path, e);
+
+	if (code == -ELIBACC)
+		err_hint(e, "nsys stats --format csv --report cuda_gpu_kern_sum,cuda_api_sum,"
+			    "cuda_gpu_mem_time_sum makes a CSV of it");
+	if (!code && (!sql_has(&q, "CUPTI_ACTIVITY_KIND_KERNEL") || !sql_has(&q, "StringIds")))
+		code = q.late ? sql_broken(&q)
+			      : err_set(e, -EBADMSG,
+					"%s: no export of nsys with kernels in it (tables "
+					"CUPTI_ACTIVITY_KIND_KERNEL and StringIds)",
+					path);
+	if (!code) {
+		code = is_whole(&q, path, e);
+		if (code)
+			err_hint(e, "record with an nsys that is not older than the driver's CUDA; "
+				    "what is missing would look like a GPU that rests");
+	}
+	if (!code)
+		code = read_sqlite_gpus(&q, &p, &w);
+	if (!code && w.gpus > 0) {
+		host(&q, &p, &w);
+		products(&q, &p, &w);
+	}
+	if (!code && sql_has(&q, "TARGET_INFO_GPU"))
+		gpus(&q, p);
+	sql_close(&q);
+	ev->files[file].lines = ev->files[file].used = w.rows;
+	if (code == -EINVAL)
+		code = -EBADMSG;
+	return code || w.most_s > 0 ? code : err_set(e, -EBADMSG, "%s: no kernel in it", path);
+}
+
+static bool looks(const char *head, size_t n, const char *path)
+{
+	(void)path;
+	return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
+}
+
+const struct evidence_format evidence_sqlite = { .name = "nsys SQLite export",
+						 .looks = looks,
+						 .open = open_sqlite };

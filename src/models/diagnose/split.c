@@ -50,7 +50,7 @@ static const enum figure_kind parts_kinds[] = {
 enum { PART_KINDS = sizeof(parts_kinds) / sizeof(parts_kinds[0]) };
 
 /* The longest time that a total of this format was taken over; NAN. */
-static double window_of(const struct evidence *ev, size_t run, const char *format)
+static double window_of(const struct run_evidence *ev, size_t run, const char *format)
 {
 	double out = NAN;
 
@@ -539,7 +539,7 @@ static double trait_number(const struct run_seen *r, enum trait_kind k)
 	return r->traits[k] && r->traits[k]->value > 0 ? r->traits[k]->value : (double)NAN;
 }
 
-static void see_traits(const struct evidence *ev, struct run_seen *r)
+static void see_traits(const struct run_evidence *ev, struct run_seen *r)
 {
 	double gpus = NAN;
 
@@ -711,8 +711,8 @@ static void see_memory(struct arena *a, const struct run_files *rf, struct run_s
 			fmin(isfinite(r->memory_total) ? r->memory_total : INFINITY, t[i].value);
 }
 
-void run_see(struct arena *a, const struct evidence *ev, size_t run, const struct diagnose_ask *ask,
-	     struct run_seen *r)
+void run_see(struct arena *a, const struct run_evidence *ev, size_t run,
+	     const struct diagnose_ask *ask, struct run_seen *r)
 {
 	struct run_files rf;
 

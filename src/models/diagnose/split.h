@@ -27,17 +27,18 @@ struct run_files {
 	double cut_s; /* the stretch of a recording that is taken for the steps; NAN: all */
 };
 
-void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out);
+void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
+		   struct run_files *out);
 /* split_window.c: narrows busy_first and busy_last to the steps that a log tells; called by the
  * former. */
-void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf);
+void run_window_see(struct arena *a, const struct run_evidence *ev, struct run_files *rf);
 /* text, format NULL: any. Totals of one file and rank are added up. */
-size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out);
 struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t n,
 				const char *format);
-struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
-			  enum figure_kind k, const char *text);
+struct figure_sum run_sum(struct arena *a, const struct run_evidence *ev,
+			  const struct run_files *rf, enum figure_kind k, const char *text);
 
 /* split_timers.c: which timers the samples of one kind hold. */
 enum { TIMERS_MOST = 64 };

@@ -63,7 +63,7 @@ static bool is_bar(const struct figure_seen *f)
 /* Steps of a log in which a profiler looked, or got ready (the step before) or wrote (the two
  * behind), are slower than others: left out where enough others are left. A trace counts steps from
  * 0, a log from 1. */
-static void leave_traced(const struct evidence *ev, struct run_files *rf)
+static void leave_traced(const struct run_evidence *ev, struct run_files *rf)
 {
 	for (size_t i = 0; i < ev->n_files; i++) {
 		const struct file_steps *trace = &rf->files[i];
@@ -87,7 +87,8 @@ static void leave_traced(const struct evidence *ev, struct run_files *rf)
 }
 
 /* First and last step that a file tells the time of, and how many. */
-void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struct run_files *out)
+void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
+		   struct run_files *out)
 {
 	struct file_steps *f = arena_array(a, ev->n_files, sizeof(*f));
 
@@ -129,7 +130,7 @@ void run_files_see(struct arena *a, const struct evidence *ev, size_t run, struc
 
 /* Left out: another run's, warming-up, the time before the first and after the last work of a
  * GPU. */
-static bool is_out(const struct evidence *ev, const struct run_files *rf,
+static bool is_out(const struct run_evidence *ev, const struct run_files *rf,
 		   const struct figure_seen *f)
 {
 	const struct file_steps *s = &rf->files[f->file];
@@ -174,7 +175,7 @@ static double by_step(const struct run_files *rf, const struct figure_seen *f, d
 	return isfinite(rf->step_s) ? (double)NAN : v;
 }
 
-size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_files *rf,
+size_t run_samples(struct arena *a, const struct run_evidence *ev, const struct run_files *rf,
 		   enum figure_kind k, const char *text, const char *format, struct sample **out)
 {
 	struct sample *s = NULL, *t;
@@ -215,7 +216,7 @@ size_t run_samples(struct arena *a, const struct evidence *ev, const struct run_
 }
 
 /* The format that has most samples. */
-static const char *fullest(const struct evidence *ev, const struct sample *s, size_t n)
+static const char *fullest(const struct run_evidence *ev, const struct sample *s, size_t n)
 {
 	const char *best = NULL;
 	size_t most = 0;
@@ -236,8 +237,8 @@ static const char *fullest(const struct evidence *ev, const struct sample *s, si
 	return best;
 }
 
-struct figure_sum run_sum(struct arena *a, const struct evidence *ev, const struct run_files *rf,
-			  enum figure_kind k, const char *text)
+struct figure_sum run_sum(struct arena *a, const struct run_evidence *ev,
+			  const struct run_files *rf, enum figure_kind k, const char *text)
 {
 	struct sample *s;
 	size_t n = run_samples(a, ev, rf, k, text, NULL, &s), kept = 0;
@@ -388,7 +389,8 @@ struct steps_of {
 };
 
 /* Seconds that the steps behind warming-up took, by the file that tells most; NAN. */
-static double steps_together(struct arena *a, const struct evidence *ev, const struct run_files *rf)
+static double steps_together(struct arena *a, const struct run_evidence *ev,
+			     const struct run_files *rf)
 {
 	struct steps_of *of = arena_array(a, ev->n_files, sizeof(*of));
 	double most = NAN;
@@ -420,7 +422,7 @@ static double steps_together(struct arena *a, const struct evidence *ev, const s
 }
 
 /* Looks of one file, in its order, one for each moment: what all GPUs had to do together. */
-static size_t looks_of(struct arena *a, const struct evidence *ev, size_t file, double *at[],
+static size_t looks_of(struct arena *a, const struct run_evidence *ev, size_t file, double *at[],
 		       double *busy[])
 {
 	size_t n = 0, all = 0;
@@ -463,7 +465,7 @@ static void busiest(const double *at, const double *busy, size_t n, double secon
 	}
 }
 
-void run_window_see(struct arena *a, const struct evidence *ev, struct run_files *rf)
+void run_window_see(struct arena *a, const struct run_evidence *ev, struct run_files *rf)
 {
 	double seconds = steps_together(a, ev, rf);
 

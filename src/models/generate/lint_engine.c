@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "models/generate/lint.h"
 #include "models/generate/serve.h"
-#include "models/generate/serve_memory.h"
 
 /* What the options say. 0 and NULL: not told. */
 struct told {

@@ -6,7 +6,6 @@
 
 #include "models/generate/serve.h"
 #include "base/text.h"
-#include "models/generate/serve_memory.h"
 
 const char *serve_not_possible(struct arena *a, const struct arch *m, enum engine engine, int tp,
 			       int pp)

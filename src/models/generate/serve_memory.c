@@ -4,11 +4,12 @@
  * (MemAvailable), less what has to stay free: engines that take more freeze such a machine. On a
  * card nobody else needs what is left, and more cache serves more requests.
  */
-#include "models/generate/serve_memory.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+
+#include "models/generate/serve.h"
 
 /* The largest part that owners of a GB10 found to hold: 0.82 to 0.87, with other values failing. */
 #define UNIFIED_MOST 0.85

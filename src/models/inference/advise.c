@@ -9,7 +9,7 @@
 /* Where the base does not fit there is nothing to be better than: the goal's own figure. */
 static int by_goal(const void *x, const void *y, void *how)
 {
-	const struct change *a = x, *b = y;
+	const struct serve_change *a = x, *b = y;
 	enum goal goal = *(const enum goal *)how;
 	double p = a->gain[goal].value, q = b->gain[goal].value;
 
@@ -26,7 +26,7 @@ static int by_goal(const void *x, const void *y, void *how)
 }
 
 int advise(struct arena *a, const struct words *w, const struct fits *fits,
-	   const struct advise_facts *facts, struct advice *out, struct err *e)
+	   const struct advise_facts *facts, struct serve_advice *out, struct err *e)
 {
 	struct adviser v = { a, w, fits, facts, out };
 	struct way *base = ARENA_NEW(a, struct way);
@@ -42,7 +42,7 @@ int advise(struct arena *a, const struct words *w, const struct fits *fits,
 			       base->q.ask.place.gpus);
 	one = base->q;
 	one.ask.batch = (one.ask.batch + base->copies - 1) / base->copies;
-	*out = (struct advice){ .goal = facts->goal, .base = base };
+	*out = (struct serve_advice){ .goal = facts->goal, .base = base };
 	predict(a, &one, fits, &out->before);
 	way_outcome(&base->q.ask, base->copies, &out->now);
 	advise_singles(&v);
@@ -226,11 +226,11 @@ static void try_model(struct adviser *v, const struct arch *a)
 /* The three best stay: the list is long, and one is as good an example as the next. */
 enum { MODELS_KEPT = 3 };
 
-static void keep_best_models(struct advice *o, size_t from)
+static void keep_best_models(struct serve_advice *o, size_t from)
 {
 	for (size_t i = from; i < o->n && i < from + MODELS_KEPT; i++)
 		for (size_t k = i + 1; k < o->n; k++) {
-			struct change t = o->changes[i];
+			struct serve_change t = o->changes[i];
 
 			if (outcome_of(&o->changes[k].after, o->goal) ==
 			    outcome_of(&t.after, o->goal))

@@ -41,7 +41,7 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH, CONFIDENCE
 
 extern const char *const confidence_names[CONFIDENCES];
 
-struct change {
+struct serve_change {
 	enum change_kind kind;
 	const char *what;    /* "weights in nvfp4 instead of bf16" */
 	const char *options; /* of predict and advise, that ask for it: "--weights nvfp4" */
@@ -57,14 +57,14 @@ struct change {
 
 #define ADVICE_NOTES 12
 
-struct advice {
+struct serve_advice {
 	enum goal goal;
 	const struct way *base;
 	struct prediction before; /* of one copy */
 	struct outcome now;
-	struct change *changes; /* the best for the goal first */
+	struct serve_change *changes; /* the best for the goal first */
 	size_t n;
-	struct change *together;
+	struct serve_change *together;
 	size_t n_together;
 	const char *notes[ADVICE_NOTES]; /* what is not predicted, and why */
 	size_t n_notes;
@@ -82,7 +82,7 @@ struct advise_facts {
 
 /* -EINVAL, -ENOENT with a sentence, as question_make. *w has to live as long as the answer. */
 int advise(struct arena *a, const struct words *w, const struct fits *fits,
-	   const struct advise_facts *facts, struct advice *out, struct err *e);
+	   const struct advise_facts *facts, struct serve_advice *out, struct err *e);
 
 void way_outcome(const struct ask *q, int copies, struct outcome *out);
 /* The figure of a goal, and whether less of it is better. */
@@ -100,7 +100,7 @@ struct adviser {
 	const struct words *words;
 	const struct fits *fits;
 	const struct advise_facts *facts;
-	struct advice *out;
+	struct serve_advice *out;
 };
 
 struct trial {
@@ -117,7 +117,7 @@ struct way *adviser_copy(const struct adviser *v, const struct way *from);
 /* Asked in other words; NULL: it makes no sense. */
 struct way *adviser_ask(const struct adviser *v, const struct words *w, int copies);
 /* Outcome, gains, confidence: fills *c. */
-void adviser_judge(struct adviser *v, const struct trial *t, struct change *c);
+void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change *c);
 /* Judges it and adds it to the single changes, unless it does not fit or makes nothing better. */
 void adviser_try(struct adviser *v, const struct trial *t);
 /* All changes by themselves. */
@@ -129,7 +129,7 @@ void advise_models(struct adviser *v);
 /* The best of them at once. */
 void advise_together(struct adviser *v);
 /* Sentences: what a change costs, what would show that it is worth it. */
-void advise_words(struct adviser *v, const struct trial *t, struct change *c);
+void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c);
 void advise_notes(struct adviser *v);
 
 /* Guesses ahead that are tried, and how often they may be right when nobody said so. */

@@ -126,7 +126,7 @@ static void widen(struct figure *f, const struct figure *end)
 	f->high = fmax(f->high, end->high);
 }
 
-static void sureness(const struct adviser *v, const struct trial *t, struct change *c)
+static void sureness(const struct adviser *v, const struct trial *t, struct serve_change *c)
 {
 	enum hardware h = hardware_of(v->out->base->q.ask.place.gpu);
 	int measure = v->out->goal == GOAL_FIRST	? MEASURE_TTFT
@@ -208,7 +208,7 @@ static const struct sentences {
 };
 
 /* "first token 1.4 x later": what else gets worse, for whoever looks at the goal alone. */
-static const char *worse(struct adviser *v, const struct change *c)
+static const char *worse(struct adviser *v, const struct serve_change *c)
 {
 	static const struct {
 		const char *what, *unit;
@@ -230,7 +230,7 @@ static const char *worse(struct adviser *v, const struct change *c)
 	return text;
 }
 
-static const char *memory(struct adviser *v, const struct change *c)
+static const char *memory(struct adviser *v, const struct serve_change *c)
 {
 	double before = v->out->now.bytes / 1e9, after = c->after.bytes / 1e9;
 
@@ -239,7 +239,7 @@ static const char *memory(struct adviser *v, const struct change *c)
 	return arena_printf(v->arena, "; memory of a GPU %.1f instead of %.1f GB", after, before);
 }
 
-void advise_words(struct adviser *v, const struct trial *t, struct change *c)
+void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c)
 {
 	const struct sentences *s = &texts[t->kind];
 	const char *note = t->way->q.ask.weights->note;
@@ -250,12 +250,12 @@ void advise_words(struct adviser *v, const struct trial *t, struct change *c)
 	c->measure = s->measure;
 }
 
-void adviser_judge(struct adviser *v, const struct trial *t, struct change *c)
+void adviser_judge(struct adviser *v, const struct trial *t, struct serve_change *c)
 {
 	const struct outcome *now = &v->out->now;
 	const struct way *ends[] = { t->worst, t->best };
 
-	*c = (struct change){
+	*c = (struct serve_change){
 		.kind = t->kind, .what = t->what, .options = t->options, .parts = t->parts
 	};
 	way_outcome(&t->way->q.ask, t->way->copies, &c->after);
@@ -281,8 +281,8 @@ void adviser_judge(struct adviser *v, const struct trial *t, struct change *c)
 
 void adviser_try(struct adviser *v, const struct trial *t)
 {
-	struct advice *o = v->out;
-	struct change c;
+	struct serve_advice *o = v->out;
+	struct serve_change c;
 
 	adviser_judge(v, t, &c);
 	if (!c.after.fits || (o->now.fits && c.gain[o->goal].value < WORTH))

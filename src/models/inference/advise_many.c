@@ -195,7 +195,7 @@ static int parts_of(unsigned kinds)
 	return n;
 }
 
-static bool known(const struct advice *o, const char *options)
+static bool known(const struct serve_advice *o, const char *options)
 {
 	for (size_t i = 0; i < o->n_together; i++)
 		if (strcmp(o->together[i].options, options) == 0)
@@ -213,11 +213,11 @@ static struct way *at_acceptance(struct adviser *v, const struct way *way, doubl
 
 static void add_together(struct adviser *v, const struct mixture *m, unsigned allowed)
 {
-	struct advice *o = v->out;
+	struct serve_advice *o = v->out;
 	struct pick p = best_pick(v, m, allowed);
 	struct way *way = ARENA_NEW(v->arena, struct way);
 	struct trial t = { .kind = CHANGE_SEVERAL, .way = way, .parts = 1 };
-	struct change c;
+	struct serve_change c;
 
 	mix(m, &p, way);
 	way->q.ask.arch = &way->q.arch;

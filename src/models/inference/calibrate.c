@@ -19,7 +19,7 @@ double calibrate_predict(const struct ask *q, enum log_figure f)
 	struct need m;
 	struct served s;
 	struct prompt p;
-	struct step one;
+	struct decode_step one;
 
 	switch (f) {
 	case LOG_TTFT:

@@ -118,4 +118,16 @@ int config_blocks(struct config_reading *r, struct err *e);
 void config_quantization(struct arena *a, const json_t *root, const json_t *c,
 			 struct model_file *out);
 
+/* Which modules of a checkpoint are not in its format: names, globs and expressions from its
+ * configuration, counted by matrix and by layer. */
+
+struct kept;
+
+/* The shape has to be whole: shares follow from it. */
+struct kept *kept_new(struct arena *a, const struct arch *arch);
+/* The modules of this name have so many bytes a parameter. What an earlier one names stays. */
+void kept_add(struct kept *k, const char *name, double bytes);
+/* The parts' bytes, where everything not named has base; a sentence about it, or NULL. */
+const char *kept_apply(struct kept *k, double base, struct format *f);
+
 #endif

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Widths of weights in the words of each program that makes such files. */
+#include <stdbool.h>
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
-#include "models/inference/config_scheme.h"
 #include "base/text.h"
 #include "models/inference/config.h"
 #include "models/inference/format.h"
-#include "models/inference/config_kept.h"
+
+/* A name for format_find (NULL: not understood), and bytes a parameter; 0: as that format has. */
+struct scheme {
+	const char *name;
+	double bytes;
+};
 
 #define INT(o, fallback, ...)                                                                      \
 	config_int((o), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
 
-const char *quant_text(const json_t *o, const char *key)
+/* "": no text. -1: one group a row, 0: not told. */
+static const char *quant_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
@@ -37,7 +43,7 @@ static struct scheme integers(int bits, int group, int more)
 	return s;
 }
 
-int quant_group_size(const json_t *o)
+static int quant_group_size(const json_t *o)
 {
 	const json_t *v = json_object_get(o, "group_size");
 
@@ -51,7 +57,7 @@ int quant_group_size(const json_t *o)
 /* --- by program ----------------------------------------------------------------------------------
  */
 
-struct scheme scheme_gptq(const json_t *q)
+static struct scheme scheme_gptq(const json_t *q)
 {
 	int bits = INT(q, 0, "bits", "w_bit");
 
@@ -196,7 +202,7 @@ static struct scheme torchao(const json_t *q)
 	return (struct scheme){ NULL, 0 };
 }
 
-struct scheme scheme_quark(const json_t *layer)
+static struct scheme scheme_quark(const json_t *layer)
 {
 	const json_t *w = json_object_get(layer, "weight");
 	const json_t *in = json_object_get(layer, "input_tensors");
@@ -231,7 +237,7 @@ static struct scheme quark(const json_t *q)
  */
 
 /* "W4A16_AWQ", "NVFP4": the first row that is in it. */
-struct scheme scheme_algorithm(const char *name, int group)
+static struct scheme scheme_algorithm(const char *name, int group)
 {
 	static const char *const rows[][2] = {
 		{ "NVFP4", "nvfp4" },	   { "MXFP4", "mxfp4" },	 { "MXFP8", "mxfp8" },
@@ -252,7 +258,7 @@ struct scheme scheme_algorithm(const char *name, int group)
 }
 
 /* One group of compressed-tensors: weights, and whether what they are multiplied by is as small. */
-struct scheme scheme_of_group(const json_t *g)
+static struct scheme scheme_of_group(const json_t *g)
 {
 	const json_t *w = json_object_get(g, "weights"),
 		     *in = json_object_get(g, "input_activations");
@@ -282,7 +288,8 @@ struct scheme scheme_of_group(const json_t *g)
 	return s;
 }
 
-bool group_for_all(const json_t *g)
+/* Whether a group is for all modules; whether there are groups and none is. */
+static bool group_for_all(const json_t *g)
 {
 	const json_t *targets = json_object_get(g, "targets"), *v;
 	size_t i;
@@ -298,7 +305,7 @@ bool group_for_all(const json_t *g)
 }
 
 /* Whether what no group names is left as it was. */
-bool no_group_for_all(const json_t *q)
+static bool no_group_for_all(const json_t *q)
 {
 	const json_t *groups = json_object_get(q, "config_groups"), *g;
 	const char *key;
@@ -364,7 +371,8 @@ static const struct {
 	{ "compressed_tensors", compressed, { NULL, 0 } },
 };
 
-struct scheme scheme_read(const json_t *q)
+/* Of the whole model. */
+static struct scheme scheme_read(const json_t *q)
 {
 	const char *method = quant_text(q, "quant_method"), *algo = quant_text(q, "quant_algo");
 
@@ -380,7 +388,7 @@ struct scheme scheme_read(const json_t *q)
 	return (struct scheme){ NULL, 0 };
 }
 
-double scheme_bytes(struct scheme s)
+static double scheme_bytes(struct scheme s)
 {
 	const struct format *f = s.name ? format_find(s.name, true) : NULL;
 

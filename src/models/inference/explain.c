@@ -63,7 +63,7 @@ static void memory_lines(struct arena *a, struct prediction *p)
 
 static void step_lines(struct arena *a, struct prediction *p)
 {
-	const struct step *s = &p->step;
+	const struct decode_step *s = &p->step;
 	const struct ask *q = &p->q.ask;
 	const double *v = q->fit->v;
 

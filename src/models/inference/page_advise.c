@@ -26,7 +26,7 @@ static const char *goal_text(enum goal g)
 	return texts[g];
 }
 
-static void now_pairs(struct doc *d, const struct advice *o)
+static void now_pairs(struct doc *d, const struct serve_advice *o)
 {
 	const struct outcome *n = &o->now;
 	const struct figure *t = &o->before.tpot, *f = &o->before.ttft;
@@ -51,8 +51,8 @@ static void now_pairs(struct doc *d, const struct advice *o)
 			      o->before.limit_why));
 }
 
-static void change_row(struct doc *d, struct node *t, const struct advice *o,
-		       const struct change *c)
+static void change_row(struct doc *d, struct node *t, const struct serve_advice *o,
+		       const struct serve_change *c)
 {
 	const struct figure *g = &c->gain[o->goal];
 	struct arena *a = d->arena;
@@ -74,8 +74,8 @@ static void change_row(struct doc *d, struct node *t, const struct advice *o,
 	r[8] = cell_as(STYLE_CODE, c->options);
 }
 
-static void change_table(struct doc *d, const struct advice *o, const char *title,
-			 const struct change *list, size_t n)
+static void change_table(struct doc *d, const struct serve_advice *o, const char *title,
+			 const struct serve_change *list, size_t n)
 {
 	static const struct column columns[] = { { "change", false, true },
 						 { "better", true, false },
@@ -93,7 +93,7 @@ static void change_table(struct doc *d, const struct advice *o, const char *titl
 }
 
 /* Gains of the goal beside each other, against how it is. */
-static void gains(struct doc *d, const struct advice *o, size_t n)
+static void gains(struct doc *d, const struct serve_advice *o, size_t n)
 {
 	struct chart_bar *rows = arena_array(d->arena, n ? n : 1, sizeof(*rows));
 	struct chart_bars c = { .title = arena_printf(d->arena, "How many times better: %s",
@@ -104,7 +104,7 @@ static void gains(struct doc *d, const struct advice *o, size_t n)
 				.rows = rows };
 
 	for (size_t i = 0; i < n; i++) {
-		const struct change *k = &o->changes[i];
+		const struct serve_change *k = &o->changes[i];
 		const struct figure *g = &k->gain[o->goal];
 
 		if (g->value > 0)
@@ -122,7 +122,7 @@ static void gains(struct doc *d, const struct advice *o, size_t n)
 }
 
 /* One of each kind: the sentences of a kind are the same. */
-static void costs(struct doc *d, const struct advice *o, size_t n, bool verbose)
+static void costs(struct doc *d, const struct serve_advice *o, size_t n, bool verbose)
 {
 	struct node *b;
 	unsigned seen = 0;
@@ -132,7 +132,7 @@ static void costs(struct doc *d, const struct advice *o, size_t n, bool verbose)
 	doc_heading(d, 2, "What it costs, and what would show that it is so");
 	b = doc_bullets(d);
 	for (size_t i = 0; i < n; i++) {
-		const struct change *c = &o->changes[i];
+		const struct serve_change *c = &o->changes[i];
 
 		if (!verbose && seen & 1u << c->kind)
 			continue;
@@ -143,7 +143,7 @@ static void costs(struct doc *d, const struct advice *o, size_t n, bool verbose)
 	}
 }
 
-static void together(struct doc *d, const struct advice *o)
+static void together(struct doc *d, const struct serve_advice *o)
 {
 	struct node *b;
 
@@ -152,7 +152,7 @@ static void together(struct doc *d, const struct advice *o)
 	change_table(d, o, "Several at once", o->together, o->n_together);
 	b = doc_bullets(d);
 	for (size_t i = 0; i < o->n_together; i++) {
-		const struct change *c = &o->together[i];
+		const struct serve_change *c = &o->together[i];
 
 		if (c->gain[o->goal].value > 0 && isfinite(c->parts))
 			node_bullet(d, b,
@@ -186,8 +186,8 @@ static void own_settings(struct doc *d, const struct advise_settings *own)
 		    "\"prove ID --command\" measures it on yours.");
 }
 
-struct doc *page_advise(struct arena *a, const struct advice *o, const struct advise_settings *own,
-			bool verbose)
+struct doc *page_advise(struct arena *a, const struct serve_advice *o,
+			const struct advise_settings *own, bool verbose)
 {
 	struct doc *d = doc_new(a);
 	const struct ask *q = &o->base->q.ask;
@@ -255,7 +255,7 @@ static json_t *gain_json(const struct figure *f)
 			 json_figure(f->low), "high", json_figure(f->high));
 }
 
-static json_t *change_json(const struct advice *o, const struct change *c)
+static json_t *change_json(const struct serve_advice *o, const struct serve_change *c)
 {
 	static const char *const keys[GOALS] = { "answer", "ttft", "throughput", "requests" };
 	json_t *j = json_object(), *gains = json_object();
@@ -279,7 +279,7 @@ static json_t *change_json(const struct advice *o, const struct change *c)
 	return j;
 }
 
-static json_t *changes_json(const struct advice *o, const struct change *list, size_t n)
+static json_t *changes_json(const struct serve_advice *o, const struct serve_change *list, size_t n)
 {
 	json_t *j = json_array();
 
@@ -298,7 +298,7 @@ static json_t *way_json(const struct way *w)
 			 "tp", q->tp, "pp", q->pp);
 }
 
-static json_t *asked_json(const struct advice *o)
+static json_t *asked_json(const struct serve_advice *o)
 {
 	const struct ask *q = &o->base->q.ask;
 	json_t *j = way_json(o->base);
@@ -331,7 +331,7 @@ static json_t *settings_json(const struct advise_settings *own)
 	return list;
 }
 
-json_t *advise_json(const struct advice *o, const struct advise_settings *own, long long now,
+json_t *advise_json(const struct serve_advice *o, const struct advise_settings *own, long long now,
 		    int exit_code)
 {
 	json_t *j = json_head("gputune.advise/1", now, exit_code), *notes = json_array();

@@ -27,10 +27,10 @@ struct sweep_page {
 	const struct sweep_result *result;
 };
 
-struct doc *page_advise(struct arena *a, const struct advice *o, const struct advise_settings *own,
-			bool verbose);
+struct doc *page_advise(struct arena *a, const struct serve_advice *o,
+			const struct advise_settings *own, bool verbose);
 /* Schema gputune.advise/1; the caller owns the reference. */
-json_t *advise_json(const struct advice *o, const struct advise_settings *own, long long now,
+json_t *advise_json(const struct serve_advice *o, const struct advise_settings *own, long long now,
 		    int exit_code);
 struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
 /* Schema gputune.sweep/1. */

@@ -81,7 +81,7 @@ static void memory_pairs(struct doc *d, const struct prediction *p)
 
 static void step_pairs(struct doc *d, const struct prediction *p)
 {
-	const struct step *s = &p->step;
+	const struct decode_step *s = &p->step;
 	const struct prompt *r = &p->prompt;
 	struct arena *a = d->arena;
 	struct node *n = doc_pairs(
@@ -377,7 +377,7 @@ static json_t *memory_json(const struct need *m)
 	return j;
 }
 
-static json_t *step_json(const struct step *s)
+static json_t *step_json(const struct decode_step *s)
 {
 	json_t *j = json_object();
 

@@ -61,7 +61,7 @@ static struct figure with_spread(const struct prediction *p, const struct spread
 /* No step is shorter than reading its bytes at the data sheet's rate. */
 static void clip_by_memory(struct prediction *p)
 {
-	const struct step *s = &p->step;
+	const struct decode_step *s = &p->step;
 	const struct ask *q = &p->q.ask;
 	double least = 1e3 * step_bytes(s) / (q->place.gpu->bandwidth * 1e9) /
 		       fmax(1, p->served.tokens_a_step);
@@ -71,7 +71,7 @@ static void clip_by_memory(struct prediction *p)
 	p->throughput.high = fmax(p->throughput.value, fmin(p->throughput.high, most));
 }
 
-static const char *links_why(struct arena *a, const struct step *s)
+static const char *links_why(struct arena *a, const struct decode_step *s)
 {
 	double reduces = 1e-3 * s->reduces * s->reduce_us;
 
@@ -84,7 +84,7 @@ static const char *links_why(struct arena *a, const struct step *s)
 
 static void limit_of_step(struct arena *a, struct prediction *p)
 {
-	const struct step *s = &p->step;
+	const struct decode_step *s = &p->step;
 	const struct ask *q = &p->q.ask;
 	double gb = step_bytes(s) / 1e9 / q->pp;
 
@@ -189,7 +189,7 @@ const char *predict_claim(struct arena *a, const struct prediction *p, double to
 			  const char **why)
 {
 	const struct ask *k = &p->q.ask;
-	struct step s;
+	struct decode_step s;
 	double bytes, needed, each = 1e3 / tokens_s;
 
 	step_time(k, 1, k->depth + k->prompt + k->output / 2, 1, &s);

@@ -56,8 +56,8 @@ struct prediction {
 	enum limit limit;      /* of decoding; of what does not fit: capacity */
 	const char *limit_why; /* in a sentence, with the figures */
 	enum limit prompt_limit;
-	struct step step;     /* at the requests that run */
-	struct prompt prompt; /* of one request alone */
+	struct decode_step step; /* at the requests that run */
+	struct prompt prompt;	 /* of one request alone */
 	struct need memory;
 	struct served served;
 	double weight_bytes;			/* of the whole model */

@@ -17,7 +17,7 @@ struct load {
 /* Tokens that a step of guesses brings, and what it costs against a plain one. */
 static double guessed(const struct ask *q, double batch, double context, double *cost)
 {
-	struct step plain, wide;
+	struct decode_step plain, wide;
 	double a = fmin(q->accept, 0.999), tokens = (1 - pow(a, q->draft + 1)) / (1 - a);
 
 	step_time(q, batch, context, 1, &plain);
@@ -29,7 +29,7 @@ static double guessed(const struct ask *q, double batch, double context, double 
 static double step_of(const struct ask *q, double batch, double *tokens)
 {
 	double context = q->depth + q->prompt + q->output / 2, cost;
-	struct step s;
+	struct decode_step s;
 
 	*tokens = 1;
 	if (q->draft > 0) {

@@ -223,7 +223,7 @@ static double cache_split(const struct ask *q)
 	return fmax(1, fmin(q->tp, heads));
 }
 
-static void compute(const struct ask *q, double tokens, struct step *s)
+static void compute(const struct ask *q, double tokens, struct decode_step *s)
 {
 	struct arch_parts p = arch_parts(q->arch);
 	double per_expert =
@@ -249,19 +249,20 @@ static double side_by_side(double gpu, double cpu)
 	return more * sqrt(sqrt(1 + part * part * part * part));
 }
 
-double step_bytes(const struct step *s)
+double step_bytes(const struct decode_step *s)
 {
 	return s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read;
 }
 
-void step_time(const struct ask *q, double batch, double context, double width, struct step *s)
+void step_time(const struct ask *q, double batch, double context, double width,
+	       struct decode_step *s)
 {
 	const struct arch *a = q->arch;
 	const struct fit *f = q->fit;
 	double tokens = batch * width;
 
-	*s = (struct step){ .reached =
-				    arch_experts_reached(a, 1 + (tokens - 1) * f->v[FIT_SPREAD]) };
+	*s = (struct decode_step){ .reached = arch_experts_reached(
+					   a, 1 + (tokens - 1) * f->v[FIT_SPREAD]) };
 	s->dense_bytes = weights_dense(q) * q->pp;
 	s->expert_bytes = weights_experts(q) * q->pp * s->reached;
 	s->head_bytes = weights_head(q);

@@ -37,7 +37,7 @@ struct ask {
 };
 
 /* One step of the whole model that gives every sequence a token. */
-struct step {
+struct decode_step {
 	double dense, expert, head, cache, state; /* reading them */
 	double memory, compute; /* what is read, what is multiplied: the longer one counts */
 	double launch, sequence, link;
@@ -97,8 +97,9 @@ double weights_total(const struct ask *q);     /* of the whole model */
 double weights_by_format(const struct ask *q); /* of the shape, whatever its files weigh */
 
 /* All bytes that a step reads, of one GPU of each stage. */
-double step_bytes(const struct step *s);
-void step_time(const struct ask *q, double batch, double context, double width, struct step *out);
+double step_bytes(const struct decode_step *s);
+void step_time(const struct ask *q, double batch, double context, double width,
+	       struct decode_step *out);
 /* count prompts of n tokens each behind depth others. */
 void prompt_time(const struct ask *q, double count, double n, double depth, struct prompt *out);
 void memory_use(const struct ask *q, struct need *out);

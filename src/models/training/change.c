@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single changes of the way to train: what each does to a question, and whether it can be made. */
+#include "models/training/work.h"
 #include "models/training/change.h"
-
-#include "models/training/choose.h"
 
 static const char *micro_name(struct arena *a, const struct train_question *q)
 {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/training/choose.h"
 #include "models/training/work.h"
 
 #define MOST_MICRO 65536
