@@ -76,6 +76,23 @@ struct node *doc_table(struct doc *d, const char *title, const struct column *co
 	return add_columns(d, NODE_TABLE, title, columns, n);
 }
 
+struct node *doc_table_of(struct doc *d, const char *title, const char *const *titles)
+{
+	enum { COLUMNS_MAX = 32 };
+	struct column columns[COLUMNS_MAX] = { 0 };
+	size_t n = 0;
+
+	for (; titles[n] && n < COLUMNS_MAX; n++) {
+		struct column *c = &columns[n];
+
+		for (c->title = titles[n]; *c->title == '>' || *c->title == '~'; c->title++) {
+			c->right = c->right || *c->title == '>';
+			c->wrap = c->wrap || *c->title == '~';
+		}
+	}
+	return doc_table(d, title, columns, n);
+}
+
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n)
 {
 	return add_columns(d, NODE_TREE, title, columns, n);

@@ -101,6 +101,11 @@ struct node *doc_pairs(struct doc *d, const char *title);
 /* columns is copied. */
 struct node *doc_table(struct doc *d, const char *title, const struct column *columns, size_t n);
 struct node *doc_tree(struct doc *d, const char *title, const struct column *columns, size_t n);
+/* A table by its columns' titles: ">GPUs" has figures, "~why" may be broken between words, ">~" is
+ * both; NULL ends them. */
+struct node *doc_table_of(struct doc *d, const char *title, const char *const *columns);
+#define DOC_TABLE(d, title, ...)                                                                   \
+	doc_table_of((d), (title), (const char *const[]){ __VA_ARGS__, NULL })
 struct node *doc_bullets(struct doc *d);
 void doc_code(struct doc *d, const char *text);
 /* alternative NULL: for HTML alone, unless the node returned gets letters. */

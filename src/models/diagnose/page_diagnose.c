@@ -176,13 +176,7 @@ static bool is_shown(const struct diagnose_view *v, const struct judged_cause *c
 
 static void causes(struct doc *d, const struct diagnose_view *v, const struct run_verdict *x)
 {
-	static const struct column columns[] = {
-		{ .title = "" },
-		{ .title = "Cause", .wrap = true },
-		{ .title = "At most", .right = true },
-		{ .title = "Evidence", .wrap = true },
-	};
-	struct node *t = doc_table(d, "Causes", columns, 4);
+	struct node *t = DOC_TABLE(d, "Causes", "", "~Cause", ">At most", "~Evidence");
 
 	for (size_t i = 0; i < cause_rows_n; i++) {
 		const struct judged_cause *c = &x->causes[x->order[i]];
@@ -233,11 +227,6 @@ static void remedies(struct doc *d, const struct run_verdict *x)
 
 static void predicted(struct doc *d, const struct run_seen *r, const struct run_verdict *x)
 {
-	static const struct column columns[] = { { .title = "Cause", .wrap = true },
-						 { .title = "Change", .wrap = true },
-						 { .title = "Tokens/s", .right = true },
-						 { .title = "From", .right = true },
-						 { .title = "To", .right = true } };
 	const struct train_figure *f;
 	struct node *t;
 
@@ -252,7 +241,7 @@ static void predicted(struct doc *d, const struct run_seen *r, const struct run_
 		 r->tokens_s < f->low ? " Less than the model explains: gains below are of a run "
 					"that loses nothing else."
 				      : "");
-	t = doc_table(d, "Predicted gains", columns, 5);
+	t = DOC_TABLE(d, "Predicted gains", "~Cause", "~Change", ">Tokens/s", ">From", ">To");
 	for (size_t i = 0; i < cause_rows_n; i++) {
 		const struct train_change *g = x->gains[x->order[i]];
 		struct cell *c;
@@ -297,20 +286,12 @@ static void one(struct doc *d, const struct diagnose_view *v, size_t i)
 
 static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
 {
-	static const struct column columns[] = {
-		{ .title = "Run" },
-		{ .title = "GPUs", .right = true },
-		{ .title = "Tokens/s", .right = true },
-		{ .title = "Efficiency", .right = true },
-		{ .title = "Step", .right = true },
-		{ .title = "Scaling" },
-		{ .title = "Why", .wrap = true },
-	};
 	struct node *t;
 
 	if (!x->scale.n)
 		return;
-	t = doc_table(d, "Scaling", columns, 7);
+	t = DOC_TABLE(d, "Scaling", "Run", ">GPUs", ">Tokens/s", ">Efficiency", ">Step", "Scaling",
+		      "~Why");
 	for (size_t i = 0; i < x->scale.n; i++) {
 		const struct scale_point *p = &x->scale.points[i];
 		struct cell *c = node_row(d, t);
@@ -330,12 +311,8 @@ static void scaling(struct doc *d, const struct diagnosis_of_runs *x)
 
 static void files(struct doc *d, const struct diagnose_view *v)
 {
-	static const struct column columns[] = { { .title = "File", .wrap = true },
-						 { .title = "Read as" },
-						 { .title = "Lines", .right = true },
-						 { .title = "Of use", .right = true } };
 	const struct run_evidence *ev = v->d->ev;
-	struct node *t = doc_table(d, "Files", columns, 4);
+	struct node *t = DOC_TABLE(d, "Files", "~File", "Read as", ">Lines", ">Of use");
 
 	for (size_t i = 0; i < ev->n_files; i++) {
 		struct cell *c = node_row(d, t);

@@ -19,11 +19,7 @@ static const char *since_text(struct arena *a, const struct gen_var *v, const ch
 
 static void env_table(struct doc *d, const struct gen_env *e, const char *title)
 {
-	static const struct column columns[] = { { .title = "Variable" },
-						 { .title = "Value" },
-						 { .title = "Why", .wrap = true },
-						 { .title = "Read by", .wrap = true } };
-	struct node *t = doc_table(d, title, columns, 4);
+	struct node *t = DOC_TABLE(d, title, "Variable", "Value", "~Why", "~Read by");
 
 	for (size_t i = 0; i < e->n; i++) {
 		const struct gen_var *v = &e->vars[i];
@@ -73,15 +69,12 @@ static void variables(struct doc *d, const struct generate_view *v)
 
 static void problems(struct doc *d, const struct gen_envs *e)
 {
-	static const struct column columns[] = { { .title = "Machine" },
-						 { .title = "What", .wrap = true },
-						 { .title = "What to do", .wrap = true } };
 	struct node *t;
 
 	if (!e->n_problems)
 		return;
 	doc_heading(d, 2, "What is wrong with the machines");
-	t = doc_table(d, NULL, columns, 3);
+	t = DOC_TABLE(d, NULL, "Machine", "~What", "~What to do");
 	for (size_t i = 0; i < e->n_problems; i++) {
 		const struct gen_problem *p = &e->problems[i];
 		struct cell *c = node_row(d, t);
@@ -94,14 +87,12 @@ static void problems(struct doc *d, const struct gen_envs *e)
 
 static void left_alone(struct doc *d, const struct gen_envs *e)
 {
-	static const struct column columns[] = { { .title = "Variable" },
-						 { .title = "Why not", .wrap = true } };
 	struct node *t;
 
 	if (!e->n_left)
 		return;
 	doc_heading(d, 2, "Left alone");
-	t = doc_table(d, NULL, columns, 2);
+	t = DOC_TABLE(d, NULL, "Variable", "~Why not");
 	for (size_t i = 0; i < e->n_left; i++) {
 		struct cell *c = node_row(d, t);
 
@@ -112,14 +103,6 @@ static void left_alone(struct doc *d, const struct gen_envs *e)
 
 static void machines(struct doc *d, const struct generate_view *v)
 {
-	static const struct column columns[] = { { .title = "Rank", .right = true },
-						 { .title = "Machine" },
-						 { .title = "Address" },
-						 { .title = "Interface" },
-						 { .title = "GPUs", .right = true },
-						 { .title = "GPU" },
-						 { .title = "NCCL" },
-						 { .title = "From", .wrap = true } };
 	const struct gen_cluster *c = v->envs->c;
 	struct node *t;
 
@@ -129,7 +112,8 @@ static void machines(struct doc *d, const struct generate_view *v)
 		doc_text(d, "%s.", c->shape_why);
 	else
 		doc_text(d, "%zu machines: %s.", c->n, c->shape_why);
-	t = doc_table(d, NULL, columns, 8);
+	t = DOC_TABLE(d, NULL, ">Rank", "Machine", "Address", "Interface", ">GPUs", "GPU", "NCCL",
+		      "~From");
 	for (size_t i = 0; i < c->n; i++) {
 		const struct gen_node *n = &c->nodes[i];
 		struct cell *r = node_row(d, t);
@@ -149,9 +133,7 @@ static void machines(struct doc *d, const struct generate_view *v)
 /* An option with its value in one row. */
 static void word_table(struct doc *d, const struct gen_command *c)
 {
-	static const struct column columns[] = { { .title = "Word", .wrap = true },
-						 { .title = "Why", .wrap = true } };
-	struct node *t = doc_table(d, NULL, columns, 2);
+	struct node *t = DOC_TABLE(d, NULL, "~Word", "~Why");
 
 	for (size_t i = 0; i < c->n;) {
 		struct cell *r;
@@ -203,18 +185,12 @@ static void commands(struct doc *d, const struct generate_view *v)
  */
 static void tries(struct doc *d, const struct serve_plan *p)
 {
-	static const struct column columns[] = { { .title = "Tensor", .right = true },
-						 { .title = "Pipeline", .right = true },
-						 { .title = "All, tokens/s", .right = true },
-						 { .title = "Per token, ms", .right = true },
-						 { .title = "First token, ms", .right = true },
-						 { .title = "A GPU, GB", .right = true },
-						 { .title = "", .wrap = true } };
 	struct node *t;
 
 	if (p->n_tries < 2)
 		return;
-	t = doc_table(d, "Ways to spread it (predicted)", columns, 7);
+	t = DOC_TABLE(d, "Ways to spread it (predicted)", ">Tensor", ">Pipeline", ">All, tokens/s",
+		      ">Per token, ms", ">First token, ms", ">A GPU, GB", "~");
 	for (size_t i = 0; i < p->n_tries; i++) {
 		const struct serve_try *x = &p->tries[i];
 		struct cell *c = node_row(d, t);
@@ -370,18 +346,12 @@ static bool chosen(const struct train_setup *s, const struct train_try *t)
 
 static void train_tries(struct doc *d, const struct train_setup *s)
 {
-	static const struct column columns[] = { { .title = "Way" },
-						 { .title = "Recomputation" },
-						 { .title = "Micro-batch", .right = true },
-						 { .title = "Accumulation", .right = true },
-						 { .title = "All, tokens/s", .right = true },
-						 { .title = "A GPU, GB", .right = true },
-						 { .title = "" } };
 	struct node *t;
 
 	if (s->n_tries < 2)
 		return;
-	t = doc_table(d, "Ways to train it (predicted)", columns, 7);
+	t = DOC_TABLE(d, "Ways to train it (predicted)", "Way", "Recomputation", ">Micro-batch",
+		      ">Accumulation", ">All, tokens/s", ">A GPU, GB", "");
 	for (size_t i = 0; i < s->n_tries; i++) {
 		const struct train_try *x = &s->tries[i];
 		struct cell *c = node_row(d, t);
@@ -404,14 +374,11 @@ static void train_tries(struct doc *d, const struct train_setup *s)
 
 static void items(struct doc *d, const char *title, const struct train_items *l)
 {
-	static const struct column columns[] = { { .title = "Key" },
-						 { .title = "Value" },
-						 { .title = "Why", .wrap = true } };
 	struct node *t;
 
 	if (!l->n)
 		return;
-	t = doc_table(d, title, columns, 3);
+	t = DOC_TABLE(d, title, "Key", "Value", "~Why");
 	for (size_t i = 0; i < l->n; i++) {
 		struct cell *c = node_row(d, t);
 
@@ -498,12 +465,6 @@ static void looked(struct doc *d, const struct lint_view *v)
 
 struct doc *page_lint(struct arena *a, const struct lint_view *v)
 {
-	static const struct column columns[] = { { .title = "Level" },
-						 { .title = "Place" },
-						 { .title = "What", .wrap = true },
-						 { .title = "What to do", .wrap = true },
-						 { .title = "Source", .wrap = true },
-						 { .title = "Code" } };
 	struct doc *d = doc_new(a);
 	struct node *t;
 
@@ -513,7 +474,7 @@ struct doc *page_lint(struct arena *a, const struct lint_view *v)
 		doc_text(d, "Nothing is wrong with them.");
 		return d;
 	}
-	t = doc_table(d, NULL, columns, 6);
+	t = DOC_TABLE(d, NULL, "Level", "Place", "~What", "~What to do", "~Source", "Code");
 	for (size_t i = 0; i < v->l->n; i++) {
 		const struct lint_finding *f = &v->l->findings[i];
 		struct cell *c = node_row(d, t);

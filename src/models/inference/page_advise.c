@@ -77,16 +77,9 @@ static void change_row(struct doc *d, struct node *t, const struct serve_advice 
 static void change_table(struct doc *d, const struct serve_advice *o, const char *title,
 			 const struct serve_change *list, size_t n)
 {
-	static const struct column columns[] = { { "change", false, true },
-						 { "better", true, false },
-						 { "four of five lie in", false, false },
-						 { "confidence", false, false },
-						 { "first token", true, false },
-						 { "a token", true, false },
-						 { "tokens/s of all", true, false },
-						 { "memory of a GPU", true, false },
-						 { "asked for by", false, true } };
-	struct node *t = doc_table(d, title, columns, 9);
+	struct node *t = DOC_TABLE(d, title, "~change", ">better", "four of five lie in",
+				   "confidence", ">first token", ">a token", ">tokens/s of all",
+				   ">memory of a GPU", "~asked for by");
 
 	for (size_t i = 0; i < n; i++)
 		change_row(d, t, o, &list[i]);

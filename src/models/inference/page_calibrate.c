@@ -16,14 +16,9 @@ static const char *percent(struct arena *a, double predicted, double measured)
 
 static void residuals(struct doc *d, const struct calibration *c)
 {
-	static const struct column columns[] = {
-		{ "run", false, true },	     { "model", false, true },
-		{ "requests", true, false }, { "tokens", true, false },
-		{ "figure", false, false },  { "measured", true, false },
-		{ "built in", true, false }, { "fitted", true, false },
-		{ "not seen", true, false },
-	};
-	struct node *t = doc_table(d, "Predicted against measured", columns, 9);
+	struct node *t =
+		DOC_TABLE(d, "Predicted against measured", "~run", "~model", ">requests", ">tokens",
+			  "figure", ">measured", ">built in", ">fitted", ">not seen");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < c->n_figures && i < ROWS_MAX; i++) {
@@ -57,12 +52,8 @@ static double most_of(enum fit_id id)
 
 static void constants(struct doc *d, const struct calibrate_group *g)
 {
-	static const struct column columns[] = { { "constant", false, false },
-						 { "built in", true, false },
-						 { "here", true, false },
-						 { "two of three lie in", false, false },
-						 { "from", false, true } };
-	struct node *t = doc_table(d, NULL, columns, 5);
+	struct node *t = DOC_TABLE(d, NULL, "constant", ">built in", ">here", "two of three lie in",
+				   "~from");
 	struct arena *a = d->arena;
 
 	for (int k = 0; k < FITS; k++) {

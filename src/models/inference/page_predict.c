@@ -30,11 +30,7 @@ static void figure_row(struct doc *d, struct node *t, const char *name, const ch
 
 static void figures(struct doc *d, const struct prediction *p)
 {
-	static const struct column columns[] = { { "predicted", false, false },
-						 { "", true, false },
-						 { "four of five lie in", false, false },
-						 { "known from", false, true } };
-	struct node *t = doc_table(d, NULL, columns, 4);
+	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in", "~known from");
 	struct arena *a = d->arena;
 	const struct figure *r = &p->throughput;
 
@@ -125,12 +121,8 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 
 static void curve_table(struct doc *d, const struct prediction *p)
 {
-	static const struct column columns[] = { { "requests at a time", true, false },
-						 { "first token", true, false },
-						 { "a token", true, false },
-						 { "tokens/s of all", true, false },
-						 { "", false, false } };
-	struct node *t = doc_table(d, "More requests at a time", columns, 5);
+	struct node *t = DOC_TABLE(d, "More requests at a time", ">requests at a time",
+				   ">first token", ">a token", ">tokens/s of all", "");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < p->n_curve; i++) {
@@ -244,13 +236,8 @@ static bool counts(const struct row_result *r, int m)
 
 static void table(struct doc *d, struct kind *list, size_t n)
 {
-	static const struct column columns[] = {
-		{ "figure", false, false },	  { "requests", false, false },
-		{ "engine", false, false },	  { "hardware", false, false },
-		{ "rows", true, false },	  { "median error", true, false },
-		{ "9 of 10 below", true, false }, { "predicted / measured", true, false }
-	};
-	struct node *t = doc_table(d, NULL, columns, 8);
+	struct node *t = DOC_TABLE(d, NULL, "figure", "requests", "engine", "hardware", ">rows",
+				   ">median error", ">9 of 10 below", ">predicted / measured");
 
 	for (size_t i = 0; i < n; i++) {
 		struct kind *k = &list[i];

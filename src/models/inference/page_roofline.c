@@ -31,13 +31,9 @@ static void limit_row(struct doc *d, struct node *t, const char *name, const str
 
 static void limits(struct doc *d, const struct roof *r)
 {
-	static const struct column columns[] = { { "roof", false, false },
-						 { "", true, false },
-						 { "is", false, false },
-						 { "from", false, true } };
 	static const char *const ways[COPIES] = { "host to GPU", "GPU to host", "within the GPU",
 						  "GPU to GPU", "setting memory" };
-	struct node *t = doc_table(d, "Limits", columns, 4);
+	struct node *t = DOC_TABLE(d, "Limits", "roof", ">", "is", "~from");
 
 	limit_row(d, t, "memory", &r->memory, "GB/s");
 	for (int m = 0; m < ROOF_MATHS; m++)
@@ -63,16 +59,10 @@ static enum style style_of(const struct roof_point *p)
 
 static void points(struct doc *d, const struct roofline_page *p, size_t most)
 {
-	static const struct column columns[] = {
-		{ "", false, false },		{ "work", false, true },
-		{ "of the time", true, false }, { "times", true, false },
-		{ "each", true, false },	{ "op/byte", true, false },
-		{ "reaches", true, false },	{ "bound by", false, false },
-		{ "because", false, true },
-	};
 	struct node *t =
-		doc_table(d, p->profile->separate ? "The farthest below its roof first" : "By time",
-			  columns, 9);
+		DOC_TABLE(d, p->profile->separate ? "The farthest below its roof first" : "By time",
+			  "", "~work", ">of the time", ">times", ">each", ">op/byte", ">reaches",
+			  "bound by", "~because");
 	struct arena *a = d->arena;
 
 	for (size_t i = 0; i < p->profile->n && i < most; i++) {

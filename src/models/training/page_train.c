@@ -45,10 +45,7 @@ static const char *percent(struct arena *a, double v)
 
 static void figures(struct doc *d, const struct train_answer *p)
 {
-	static const struct column columns[] = { { "predicted", false, false },
-						 { "", true, false },
-						 { "four of five lie in", false, false } };
-	struct node *t = doc_table(d, NULL, columns, 3);
+	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in");
 	struct arena *a = d->arena;
 	const struct train_figure *s = &p->time.total;
 
@@ -127,20 +124,13 @@ static void time_pairs(struct doc *d, const struct train_answer *p)
 
 static void comm_table(struct doc *d, const struct train_answer *p)
 {
-	static const struct column columns[] = { { "communication of a step", false, false },
-						 { "ranks", true, false },
-						 { "calls", true, false },
-						 { "MB each", true, false },
-						 { "bus GB/s", true, false },
-						 { "time", true, false },
-						 { "exposed", true, false },
-						 { "bandwidth from", false, true } };
 	struct arena *a = d->arena;
 	struct node *t;
 
 	if (!p->n_comms)
 		return;
-	t = doc_table(d, NULL, columns, 8);
+	t = DOC_TABLE(d, NULL, "communication of a step", ">ranks", ">calls", ">MB each",
+		      ">bus GB/s", ">time", ">exposed", "~bandwidth from");
 	for (size_t i = 0; i < p->n_comms; i++) {
 		const struct train_comm *c = &p->comms[i];
 		struct cell *r = node_row(d, t);
@@ -289,17 +279,13 @@ static void change_row(struct doc *d, struct node *t, const struct train_change 
 
 void page_train_what_if(struct doc *d, const struct train_what_if *w)
 {
-	static const struct column columns[] = {
-		{ "change", false, true },    { "predicted gain", true, false },
-		{ "interval", false, false }, { "tokens/s", true, false },
-		{ "memory", true, false },    { "why", false, true }
-	};
 	struct node *t;
 
 	doc_heading(d, 2, "What each change would bring");
 	doc_text(d, "Predicted and not measured; each alone, at the same global batch. The "
 		    "interval is what the constants leave open, each moved by a quarter.");
-	t = doc_table(d, NULL, columns, 6);
+	t = DOC_TABLE(d, NULL, "~change", ">predicted gain", "interval", ">tokens/s", ">memory",
+		      "~why");
 	for (size_t i = 0; i < w->n; i++)
 		change_row(d, t, &w->changes[i]);
 	if (w->has_best) {
@@ -315,12 +301,6 @@ void page_train_what_if(struct doc *d, const struct train_what_if *w)
 
 void page_train_scale(struct doc *d, const struct train_page *p)
 {
-	static const struct column columns[] = {
-		{ "GPUs", true, false },       { "machines", true, false },
-		{ "a step", true, false },     { "tokens/s", true, false },
-		{ "efficiency", true, false }, { "interval", false, false },
-		{ "exposed", true, false },    { "where the rest of a step goes", false, true }
-	};
 	struct arena *a = d->arena;
 	struct node *t;
 
@@ -330,7 +310,8 @@ void page_train_scale(struct doc *d, const struct train_page *p)
 			      "first line; predicted."
 			    : "The batch of each GPU stays. Efficiency: tokens/s of a GPU against "
 			      "the first line; predicted.");
-	t = doc_table(d, NULL, columns, 8);
+	t = DOC_TABLE(d, NULL, ">GPUs", ">machines", ">a step", ">tokens/s", ">efficiency",
+		      "interval", ">exposed", "~where the rest of a step goes");
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct train_point *x = &p->points[i];
 		struct cell *r = node_row(d, t);
@@ -353,11 +334,6 @@ void page_train_scale(struct doc *d, const struct train_page *p)
 
 void page_train_judgement(struct doc *d, const struct train_judgement *j)
 {
-	static const struct column columns[] = { { "possible cause", false, true },
-						 { "", false, false },
-						 { "would have to be", false, true },
-						 { "why", false, true },
-						 { "what tells", false, true } };
 	struct arena *a = d->arena;
 	struct node *t;
 
@@ -365,7 +341,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 	doc_text(d, "Held against the prediction: %s.", j->verdict);
 	if (!j->n)
 		return;
-	t = doc_table(d, NULL, columns, 5);
+	t = DOC_TABLE(d, NULL, "~possible cause", "", "~would have to be", "~why", "~what tells");
 	for (size_t i = 0; i < j->n; i++) {
 		const struct train_cause *c = &j->causes[i];
 		struct cell *r = node_row(d, t);
@@ -436,14 +412,6 @@ static void kind_row(struct doc *d, struct node *t, struct kind *k)
 
 struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 {
-	static const struct column columns[] = { { "source", false, false },
-						 { "hardware", false, false },
-						 { "precision", false, false },
-						 { "rows", true, false },
-						 { "median error", true, false },
-						 { "9 of 10 below", true, false },
-						 { "predicted / measured", true, false },
-						 { "inside the interval", true, false } };
 	struct doc *d = doc_new(a);
 	struct kind *list = NULL, *all;
 	size_t n = 0, counted = 0;
@@ -463,7 +431,8 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 			count(all, &r->items[i]);
 			count(&list[0], &r->items[i]);
 		}
-	t = doc_table(d, NULL, columns, 8);
+	t = DOC_TABLE(d, NULL, "source", "hardware", "precision", ">rows", ">median error",
+		      ">9 of 10 below", ">predicted / measured", ">inside the interval");
 	for (size_t i = 1; i < n; i++)
 		kind_row(d, t, &list[i]);
 	kind_row(d, t, &list[0]);
