@@ -160,6 +160,15 @@ void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell 
 	r->cells[1] = value;
 }
 
+void node_pairf(struct doc *d, struct node *pairs, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	node_pair(d, pairs, name, cell(arena_vprintf(d->arena, fmt, ap)));
+	va_end(ap);
+}
+
 void node_bullet(struct doc *d, struct node *bullets, struct cell text)
 {
 	add_row(d, bullets, 1)->cells[0] = text;
@@ -241,6 +250,17 @@ struct cell cell_printf(struct doc *d, enum style style, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	c.text = arena_vprintf(d->arena, fmt, ap);
+	va_end(ap);
+	return c;
+}
+
+struct cell cellf(struct doc *d, const char *fmt, ...)
+{
+	struct cell c;
+	va_list ap;
+
+	va_start(ap, fmt);
+	c = cell(arena_vprintf(d->arena, fmt, ap));
 	va_end(ap);
 	return c;
 }

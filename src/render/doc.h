@@ -124,6 +124,8 @@ void doc_append(struct doc *d, const struct doc *part, unsigned level);
 /* Spans stand next to each other; blanks between them are the caller's. */
 void node_span(struct doc *d, struct node *paragraph, struct cell span);
 void node_pair(struct doc *d, struct node *pairs, const char *name, struct cell value);
+void node_pairf(struct doc *d, struct node *pairs, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void node_bullet(struct doc *d, struct node *bullets, struct cell text);
 /* A new row of empty cells to be filled: one a column. Valid until the next row is added. */
 struct cell *node_row(struct doc *d, struct node *table);
@@ -151,6 +153,8 @@ static inline struct cell cell_as(enum style style, const char *text)
 
 struct cell cell_printf(struct doc *d, enum style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* In the plain style. */
+struct cell cellf(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static inline bool cell_empty(const struct cell *c)
 {

@@ -20,6 +20,11 @@ json_t *json_figure(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
+json_t *json_positive(double v)
+{
+	return v > 0 ? json_figure(v) : json_null();
+}
+
 json_t *json_interval(double value, double low, double high)
 {
 	return json_pack("{s:o, s:o, s:o}", "value", json_figure(value), "low", json_figure(low),

@@ -221,13 +221,13 @@ static void remedies(struct doc *d, const struct run_verdict *x)
 	b = doc_bullets(d);
 	for (size_t i = 0; i < x->found; i++)
 		node_bullet(d, b,
-			    cell_printf(d, STYLE_PLAIN, "%s: %s", cause_rows[x->order[i]].title,
-					cause_rows[x->order[i]].mend));
+			    cellf(d, "%s: %s", cause_rows[x->order[i]].title,
+				  cause_rows[x->order[i]].mend));
 }
 
 static void predicted(struct doc *d, const struct run_seen *r, const struct run_verdict *x)
 {
-	const struct train_figure *f;
+	const struct figure *f;
 	struct node *t;
 
 	if (!x->predicted)
@@ -373,34 +373,33 @@ static json_t *split_json(const struct run_seen *r)
 			 parts);
 }
 
-static json_t *figure_json(const struct run_seen *r)
+static json_t *rates_json(const struct run_seen *r)
 {
 	json_t *out = json_object();
 
-	json_object_set_new(out, "gpus", json_figure(r->gpus));
-	json_object_set_new(out, "steps", json_integer((json_int_t)r->steps));
-	json_object_set_new(out, "step_s", json_figure(r->step_s));
-	json_object_set_new(out, "step_p95_s", json_figure(r->step_p95_s));
-	json_object_set_new(out, "drift", json_figure(r->drift));
-	json_object_set_new(out, "tokens_per_s", json_figure(r->tokens_s));
-	json_object_set_new(out, "tokens_per_s_per_gpu", json_figure(r->tokens_s_gpu));
-	json_object_set_new(out, "tokens_from", json_text(r->tokens_from));
-	json_object_set_new(out, "mfu", json_figure(r->mfu));
-	json_object_set_new(out, "mfu_with_attention", json_figure(r->mfu_attention));
-	json_object_set_new(out, "hfu", json_figure(r->hfu));
-	json_object_set_new(out, "flops_per_token", json_figure(r->flops_token));
-	json_object_set_new(out, "flops_per_token_with_attention",
-			    json_figure(r->attention_flops_token));
-	json_object_set_new(out, "formula", json_text(r->formula));
-	json_object_set_new(out, "peak_flops", json_figure(r->peak_flops));
-	json_object_set_new(out, "peak_from", json_text(r->peak_from));
-	json_object_set_new(out, "gpu_busy", json_figure(r->sums[FIGURE_GPU_UTIL].mean));
-	json_object_set_new(out, "sm_activity", json_figure(r->sums[FIGURE_SM_ACTIVITY].mean));
-	json_object_set_new(out, "gpu_memory_used_bytes", json_figure(r->memory_used));
-	json_object_set_new(out, "gpu_memory_bytes", json_figure(r->memory_total));
-	json_object_set_new(out, "sm_clock_mhz", json_figure(r->sums[FIGURE_SM_MHZ].mean));
-	json_object_set_new(out, "cpu_busy", json_figure(r->sums[FIGURE_CPU_BUSY].mean));
-	json_object_set_new(out, "job_cpus", json_figure(r->sums[FIGURE_PROCESS_CPUS].mean));
+	json_put_figure(out, "gpus", r->gpus);
+	json_put_int(out, "steps", (json_int_t)r->steps);
+	json_put_figure(out, "step_s", r->step_s);
+	json_put_figure(out, "step_p95_s", r->step_p95_s);
+	json_put_figure(out, "drift", r->drift);
+	json_put_figure(out, "tokens_per_s", r->tokens_s);
+	json_put_figure(out, "tokens_per_s_per_gpu", r->tokens_s_gpu);
+	json_put_text(out, "tokens_from", r->tokens_from);
+	json_put_figure(out, "mfu", r->mfu);
+	json_put_figure(out, "mfu_with_attention", r->mfu_attention);
+	json_put_figure(out, "hfu", r->hfu);
+	json_put_figure(out, "flops_per_token", r->flops_token);
+	json_put_figure(out, "flops_per_token_with_attention", r->attention_flops_token);
+	json_put_text(out, "formula", r->formula);
+	json_put_figure(out, "peak_flops", r->peak_flops);
+	json_put_text(out, "peak_from", r->peak_from);
+	json_put_figure(out, "gpu_busy", r->sums[FIGURE_GPU_UTIL].mean);
+	json_put_figure(out, "sm_activity", r->sums[FIGURE_SM_ACTIVITY].mean);
+	json_put_figure(out, "gpu_memory_used_bytes", r->memory_used);
+	json_put_figure(out, "gpu_memory_bytes", r->memory_total);
+	json_put_figure(out, "sm_clock_mhz", r->sums[FIGURE_SM_MHZ].mean);
+	json_put_figure(out, "cpu_busy", r->sums[FIGURE_CPU_BUSY].mean);
+	json_put_figure(out, "job_cpus", r->sums[FIGURE_PROCESS_CPUS].mean);
 	return out;
 }
 
@@ -425,7 +424,7 @@ static json_t *cause_json(const struct run_evidence *ev, const struct cause_row 
 	for (size_t i = 0; i < c->n_cites; i++) {
 		json_t *x = place_json(ev, c->cites[i].file, c->cites[i].line);
 
-		json_object_set_new(x, "says", json_text(c->cites[i].says));
+		json_put_text(x, "says", c->cites[i].says);
 		json_array_append_new(cites, x);
 	}
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", row->id, "title",
@@ -435,7 +434,7 @@ static json_t *cause_json(const struct run_evidence *ev, const struct cause_row 
 			 "measure", json_text(row->measure));
 }
 
-static json_t *interval_json(const struct train_figure *f)
+static json_t *interval_json(const struct figure *f)
 {
 	return json_interval(f->value, f->low, f->high);
 }
@@ -472,7 +471,7 @@ static json_t *run_json(const struct diagnose_view *v, size_t i)
 			 : x->healthy ? "healthy"
 				      : "cannot-tell",
 			 "bottleneck", json_text(x->main ? x->main->id : NULL), "sentence",
-			 json_text(x->verdict), "found", (int)x->found, "figures", figure_json(r),
+			 json_text(x->verdict), "found", (int)x->found, "figures", rates_json(r),
 			 "step", split_json(r), "ranks", ranks_json(r), "causes", causes, "missing",
 			 json_texts(x->missing, x->n_missing), "notes",
 			 json_texts(r->notes, r->n_notes), "predicted", predicted_json(x));
@@ -528,6 +527,6 @@ json_t *diagnose_json(struct arena *a, const struct diagnose_view *v, long long 
 	json_object_set_new(j, "scaling", scaling_json(&v->d->scale));
 	json_object_set_new(j, "files", files_json(v));
 	json_object_set_new(j, "not_read", troubles);
-	json_object_set_new(j, "model", json_text(v->model_taken));
+	json_put_text(j, "model", v->model_taken);
 	return j;
 }

@@ -10,11 +10,6 @@ static const char *const knows_names[] = {
 	[NCCL_NEVER] = "never", [NCCL_NOT_TOLD] = "not-told",
 };
 
-static void put(json_t *o, const char *key, const char *text)
-{
-	json_object_set_new(o, key, json_text(text));
-}
-
 static json_t *vars_json(const struct gen_env *e)
 {
 	json_t *list = json_array();
@@ -24,12 +19,12 @@ static json_t *vars_json(const struct gen_env *e)
 		bool nccl = v->library && strcmp(v->library, "NCCL") == 0;
 		json_t *o = json_object();
 
-		put(o, "name", v->name);
-		put(o, "value", v->value);
-		put(o, "reason", v->reason);
-		put(o, "library", v->library);
-		put(o, "since", v->since); /* null: all releases of the list */
-		put(o, "known", nccl ? knows_names[v->known] : NULL);
+		json_put_text(o, "name", v->name);
+		json_put_text(o, "value", v->value);
+		json_put_text(o, "reason", v->reason);
+		json_put_text(o, "library", v->library);
+		json_put_text(o, "since", v->since); /* null: all releases of the list */
+		json_put_text(o, "known", nccl ? knows_names[v->known] : NULL);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -40,15 +35,15 @@ static json_t *node_json(const struct gen_envs *e, size_t i)
 	const struct gen_node *n = &e->c->nodes[i];
 	json_t *o = json_object();
 
-	json_object_set_new(o, "rank", json_integer((json_int_t)i));
-	put(o, "name", n->name);
-	put(o, "address", *n->address ? n->address : NULL);
-	put(o, "interface", *n->control ? n->control : NULL);
-	put(o, "platform", *n->platform ? n->platform : NULL);
-	put(o, "gpu", *n->gpu ? n->gpu : NULL);
-	json_object_set_new(o, "gpus", json_integer((json_int_t)n->gpus));
-	put(o, "nccl", n->nccl);
-	put(o, "from", n->from);
+	json_put_int(o, "rank", (json_int_t)i);
+	json_put_text(o, "name", n->name);
+	json_put_text(o, "address", *n->address ? n->address : NULL);
+	json_put_text(o, "interface", *n->control ? n->control : NULL);
+	json_put_text(o, "platform", *n->platform ? n->platform : NULL);
+	json_put_text(o, "gpu", *n->gpu ? n->gpu : NULL);
+	json_put_int(o, "gpus", (json_int_t)n->gpus);
+	json_put_text(o, "nccl", n->nccl);
+	json_put_text(o, "from", n->from);
 	json_object_set_new(o, "variables", vars_json(&e->of[i]));
 	return o;
 }
@@ -57,9 +52,9 @@ static json_t *command_json(const struct gen_command *c)
 {
 	json_t *o = json_object(), *argv = json_array(), *why = json_array();
 
-	put(o, "node", c->node ? c->node->name : NULL);
-	json_object_set_new(o, "rank", json_integer((json_int_t)c->rank));
-	put(o, "role", c->role);
+	json_put_text(o, "node", c->node ? c->node->name : NULL);
+	json_put_int(o, "rank", (json_int_t)c->rank);
+	json_put_text(o, "role", c->role);
 	for (size_t i = 0; i < c->n; i++) {
 		json_array_append_new(argv, json_text(c->words[i].text));
 		json_array_append_new(why, json_text(c->words[i].reason));
@@ -89,10 +84,10 @@ static json_t *problems_json(const struct gen_envs *e)
 		const struct gen_problem *p = &e->problems[i];
 		json_t *o = json_object();
 
-		put(o, "node", *p->node ? p->node : NULL);
-		put(o, "says", p->says);
-		put(o, "fix", p->fix);
-		json_object_set_new(o, "fatal", json_boolean(p->fatal));
+		json_put_text(o, "node", *p->node ? p->node : NULL);
+		json_put_text(o, "says", p->says);
+		json_put_text(o, "fix", p->fix);
+		json_put_bool(o, "fatal", p->fatal);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -105,16 +100,11 @@ static json_t *left_json(const struct gen_envs *e)
 	for (size_t i = 0; i < e->n_left; i++) {
 		json_t *o = json_object();
 
-		put(o, "name", e->left[i].name);
-		put(o, "why", e->left[i].why);
+		json_put_text(o, "name", e->left[i].name);
+		json_put_text(o, "why", e->left[i].why);
 		json_array_append_new(list, o);
 	}
 	return list;
-}
-
-static json_t *figure_json(const struct figure *f)
-{
-	return json_interval(f->value, f->low, f->high);
 }
 
 static json_t *tries_json(const struct serve_plan *p)
@@ -141,31 +131,29 @@ static json_t *serve_json(const struct generate_view *v)
 	const struct engine_source *s = engine_source(v->ask->engine);
 	json_t *o = json_object();
 
-	put(o, "engine", s->name);
-	put(o, "options_of", s->version);
-	put(o, "options_need", s->needs);
-	put(o, "options_source", s->source);
-	put(o, "options_read", s->date);
-	put(o, "model", v->ask->model);
-	put(o, "weights", p->p.q.ask.weights->name);
-	json_object_set_new(o, "fits", json_boolean(p->fits));
-	put(o, "fits_why", p->fits_why);
-	json_object_set_new(o, "tp", json_integer(p->tp));
-	json_object_set_new(o, "pp", json_integer(p->pp));
-	json_object_set_new(o, "expert_parallel", json_boolean(p->expert_parallel));
-	put(o, "kv", *p->kv ? p->kv : "auto");
-	json_object_set_new(o, "fraction",
-			    p->fits && p->fraction > 0 ? json_figure(p->fraction) : json_null());
-	json_object_set_new(o, "wanted_bytes", json_figure(p->wanted_bytes));
-	json_object_set_new(o, "total_bytes", json_figure(p->total_bytes));
-	json_object_set_new(o, "free_bytes",
-			    p->free_bytes > 0 ? json_figure(p->free_bytes) : json_null());
-	put(o, "free_from", p->free_from);
+	json_put_text(o, "engine", s->name);
+	json_put_text(o, "options_of", s->version);
+	json_put_text(o, "options_need", s->needs);
+	json_put_text(o, "options_source", s->source);
+	json_put_text(o, "options_read", s->date);
+	json_put_text(o, "model", v->ask->model);
+	json_put_text(o, "weights", p->p.q.ask.weights->name);
+	json_put_bool(o, "fits", p->fits);
+	json_put_text(o, "fits_why", p->fits_why);
+	json_put_int(o, "tp", p->tp);
+	json_put_int(o, "pp", p->pp);
+	json_put_bool(o, "expert_parallel", p->expert_parallel);
+	json_put_text(o, "kv", *p->kv ? p->kv : "auto");
+	json_object_set_new(o, "fraction", p->fits ? json_positive(p->fraction) : json_null());
+	json_put_figure(o, "wanted_bytes", p->wanted_bytes);
+	json_put_figure(o, "total_bytes", p->total_bytes);
+	json_put_positive(o, "free_bytes", p->free_bytes);
+	json_put_text(o, "free_from", p->free_from);
 	json_object_set_new(o, "ttft_ms", figure_json(&p->p.ttft));
 	json_object_set_new(o, "tpot_ms", figure_json(&p->p.tpot));
 	json_object_set_new(o, "throughput_tok_s", figure_json(&p->p.throughput));
-	json_object_set_new(o, "most_requests", json_figure(p->p.memory.most_requests));
-	json_object_set_new(o, "most_context_tokens", json_figure(p->p.memory.most_context));
+	json_put_figure(o, "most_requests", p->p.memory.most_requests);
+	json_put_figure(o, "most_context_tokens", p->p.memory.most_context);
 	json_object_set_new(o, "tries", tries_json(p));
 	return o;
 }
@@ -175,22 +163,22 @@ json_t *generate_json(const struct generate_view *v, long long now, int exit_cod
 	json_t *j = json_head("gputune.generate/1", now, exit_code), *nodes = json_array();
 	json_t *notes = json_array();
 
-	put(j, "kind", v->kind);
-	put(j, "joined", gen_shape_names[v->envs->c->shape]);
-	put(j, "joined_reason", v->envs->c->shape_why);
+	json_put_text(j, "kind", v->kind);
+	json_put_text(j, "joined", gen_shape_names[v->envs->c->shape]);
+	json_put_text(j, "joined_reason", v->envs->c->shape_why);
 	for (size_t i = 0; i < v->envs->c->n; i++)
 		if (v->only < 0 || (size_t)v->only == i)
 			json_array_append_new(nodes, node_json(v->envs, i));
 	json_object_set_new(j, "nodes", nodes);
 	json_object_set_new(j, "commands", launch_json(v));
-	put(j, "file_name",
-	    v->train	? v->train->file.name
-	    : v->launch ? v->launch->file_name
-			: NULL);
-	put(j, "file_text",
-	    v->train	? v->train->file.text
-	    : v->launch ? v->launch->file_text
-			: NULL);
+	json_put_text(j, "file_name",
+		      v->train	  ? v->train->file.name
+		      : v->launch ? v->launch->file_name
+				  : NULL);
+	json_put_text(j, "file_text",
+		      v->train	  ? v->train->file.text
+		      : v->launch ? v->launch->file_text
+				  : NULL);
 	for (size_t i = 0; v->launch && i < v->launch->n_notes; i++)
 		json_array_append_new(notes, json_text(v->launch->notes[i]));
 	json_object_set_new(j, "notes", notes);
@@ -208,29 +196,29 @@ json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
 	const struct lint *l = v->l;
 	size_t count[LINT_LEVELS] = { 0 };
 
-	put(j, "nccl", v->on->nccl);
-	put(j, "nccl_from", v->on->nccl_from);
-	put(j, "machine", v->on->node ? v->on->node->from : NULL);
+	json_put_text(j, "nccl", v->on->nccl);
+	json_put_text(j, "nccl_from", v->on->nccl_from);
+	json_put_text(j, "machine", v->on->node ? v->on->node->from : NULL);
 	for (size_t i = 0; i < v->n; i++)
 		json_array_append_new(files, json_text(v->looked_at[i]));
 	json_object_set_new(j, "files", files);
-	json_object_set_new(j, "variables", json_integer((json_int_t)l->variables));
-	json_object_set_new(j, "commands", json_integer((json_int_t)l->commands));
-	json_object_set_new(j, "hosts", json_integer((json_int_t)l->hosts));
-	json_object_set_new(j, "configs", json_integer((json_int_t)l->configs));
+	json_put_int(j, "variables", (json_int_t)l->variables);
+	json_put_int(j, "commands", (json_int_t)l->commands);
+	json_put_int(j, "hosts", (json_int_t)l->hosts);
+	json_put_int(j, "configs", (json_int_t)l->configs);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct lint_finding *f = &l->findings[i];
 		json_t *o = json_object();
 
 		count[f->level]++;
-		put(o, "level", lint_level_names[f->level]);
-		put(o, "code", f->code);
-		put(o, "file", f->file);
+		json_put_text(o, "level", lint_level_names[f->level]);
+		json_put_text(o, "code", f->code);
+		json_put_text(o, "file", f->file);
 		json_object_set_new(o, "line", f->line ? json_integer(f->line) : json_null());
-		put(o, "subject", f->subject);
-		put(o, "says", f->says);
-		put(o, "fix", f->fix);
-		put(o, "source", f->source);
+		json_put_text(o, "subject", f->subject);
+		json_put_text(o, "says", f->says);
+		json_put_text(o, "fix", f->fix);
+		json_put_text(o, "source", f->source);
 		json_array_append_new(list, o);
 	}
 	json_object_set_new(j, "findings", list);
@@ -242,11 +230,6 @@ json_t *lint_json(const struct lint_view *v, long long now, int exit_code)
 }
 
 /* Files of a training as JSON: values with reasons, what was tried, changes. Keys are API. */
-
-static void train_put(json_t *o, const char *key, const char *text)
-{
-	json_object_set_new(o, key, json_text(text));
-}
 
 static json_t *items_json(const struct train_items *l)
 {
@@ -260,11 +243,6 @@ static json_t *items_json(const struct train_items *l)
 	return list;
 }
 
-static json_t *train_figure_json(const struct train_figure *f)
-{
-	return json_interval(f->value, f->low, f->high);
-}
-
 static json_t *answer_json(const struct train_answer *p)
 {
 	return json_pack("{s:o, s:o, s:b, s:i, s:i, s:i, s:i, s:o, s:b, s:o, s:o, s:o, s:o}", "way",
@@ -274,8 +252,8 @@ static json_t *answer_json(const struct train_answer *p)
 			 p->q.accumulation, "data_parallel", p->q.dp, "global_batch",
 			 p->q.global_batch, "memory_bytes", json_figure(p->memory.total), "fits",
 			 (int)p->memory.fits, "memory_limit_bytes", json_figure(p->memory.limit),
-			 "step_s", train_figure_json(&p->time.total), "tokens_s",
-			 train_figure_json(&p->tokens_s), "limit_why", json_text(p->limit_why));
+			 "step_s", figure_json(&p->time.total), "tokens_s",
+			 figure_json(&p->tokens_s), "limit_why", json_text(p->limit_why));
 }
 
 static json_t *train_tries_json(const struct train_setup *s)
@@ -340,23 +318,22 @@ json_t *generate_train_json(const struct train_view *v)
 	const struct train_setup *s = v->setup;
 	json_t *o = json_object();
 
-	train_put(o, "model", s->after->q.model);
-	json_object_set_new(o, "fits", json_boolean(s->fits));
-	train_put(o, "fits_why", s->fits_why);
-	train_put(o, "why", s->why);
+	json_put_text(o, "model", s->after->q.model);
+	json_put_bool(o, "fits", s->fits);
+	json_put_text(o, "fits_why", s->fits_why);
+	json_put_text(o, "why", s->why);
 	json_object_set_new(o, "before", answer_json(s->before));
 	json_object_set_new(o, "after", answer_json(s->after));
-	json_object_set_new(o, "gain",
-			    s->gain.value > 0 ? train_figure_json(&s->gain) : json_null());
+	json_object_set_new(o, "gain", s->gain.value > 0 ? figure_json(&s->gain) : json_null());
 	json_object_set_new(o, "offload", offload_json(&s->offload));
-	json_object_set_new(o, "compile", json_boolean(s->compile));
-	train_put(o, "compile_why", s->compile_why);
-	json_object_set_new(o, "workers", json_integer(s->workers));
-	json_object_set_new(o, "threads", json_integer(s->threads));
+	json_put_bool(o, "compile", s->compile);
+	json_put_text(o, "compile_why", s->compile_why);
+	json_put_int(o, "workers", s->workers);
+	json_put_int(o, "threads", s->threads);
 	json_object_set_new(o, "tries", train_tries_json(s));
 	json_object_set_new(o, "reasons", items_json(&v->file.items));
 	json_object_set_new(o, "arguments", items_json(&v->arguments));
-	train_put(o, "torch_call", v->torch_call);
+	json_put_text(o, "torch_call", v->torch_call);
 	json_object_set_new(o, "edit", edit_json(v));
 	return o;
 }

@@ -118,11 +118,11 @@ static void machines(struct doc *d, const struct generate_view *v)
 		const struct gen_node *n = &c->nodes[i];
 		struct cell *r = node_row(d, t);
 
-		r[0] = cell_printf(d, STYLE_PLAIN, "%zu", i);
+		r[0] = cellf(d, "%zu", i);
 		r[1] = cell_as(STYLE_STRONG, n->name);
 		r[2] = cell(n->address);
 		r[3] = cell(n->control);
-		r[4] = cell_printf(d, STYLE_PLAIN, "%zu", n->gpus);
+		r[4] = cellf(d, "%zu", n->gpus);
 		r[5] = cell(n->gpu);
 		r[6] = cell(n->nccl);
 		r[7] = cell_as(STYLE_MUTED, n->from);
@@ -202,7 +202,7 @@ static void tries(struct doc *d, const struct serve_plan *p)
 			c[2] = cell(figure_number(d->arena, x->throughput_tok_s));
 			c[3] = cell(figure_number(d->arena, x->tpot_ms));
 			c[4] = cell(figure_number(d->arena, x->ttft_ms));
-			c[5] = cell_printf(d, STYLE_PLAIN, "%.1f", x->bytes / 1e9);
+			c[5] = cellf(d, "%.1f", x->bytes / 1e9);
 		}
 		c[6] = x->not_possible ? cell_as(STYLE_MUTED, x->not_possible)
 		       : !x->fits      ? cell_as(STYLE_BAD, "does not fit")
@@ -216,29 +216,20 @@ static void predicted(struct doc *d, const struct serve_plan *p)
 	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
 	const struct prediction *q = &p->p;
 
-	node_pair(d, n, "first token",
-		  cell_printf(d, STYLE_PLAIN, "%s ms (%s to %s)",
-			      figure_number(d->arena, q->ttft.value),
-			      figure_number(d->arena, q->ttft.low),
-			      figure_number(d->arena, q->ttft.high)));
-	node_pair(d, n, "each token",
-		  cell_printf(d, STYLE_PLAIN, "%s ms (%s to %s)",
-			      figure_number(d->arena, q->tpot.value),
-			      figure_number(d->arena, q->tpot.low),
-			      figure_number(d->arena, q->tpot.high)));
-	node_pair(d, n, "all requests",
-		  cell_printf(d, STYLE_PLAIN, "%s tokens/s (%s to %s)",
-			      figure_number(d->arena, q->throughput.value),
-			      figure_number(d->arena, q->throughput.low),
-			      figure_number(d->arena, q->throughput.high)));
+	node_pairf(d, n, "first token", "%s ms (%s to %s)", figure_number(d->arena, q->ttft.value),
+		   figure_number(d->arena, q->ttft.low), figure_number(d->arena, q->ttft.high));
+	node_pairf(d, n, "each token", "%s ms (%s to %s)", figure_number(d->arena, q->tpot.value),
+		   figure_number(d->arena, q->tpot.low), figure_number(d->arena, q->tpot.high));
+	node_pairf(d, n, "all requests", "%s tokens/s (%s to %s)",
+		   figure_number(d->arena, q->throughput.value),
+		   figure_number(d->arena, q->throughput.low),
+		   figure_number(d->arena, q->throughput.high));
 	node_pair(d, n, "limited by", cell(q->limit_why));
-	node_pair(d, n, "memory of a GPU",
-		  cell_printf(d, STYLE_PLAIN, "%.1f GB are needed of %.1f GB; free now: %s%s%s",
-			      p->wanted_bytes / 1e9, p->total_bytes / 1e9,
-			      p->free_bytes > 0
-				      ? arena_printf(d->arena, "%.1f GB (", p->free_bytes / 1e9)
-				      : "",
-			      p->free_from, p->free_bytes > 0 ? ")" : ""));
+	node_pairf(d, n, "memory of a GPU", "%.1f GB are needed of %.1f GB; free now: %s%s%s",
+		   p->wanted_bytes / 1e9, p->total_bytes / 1e9,
+		   p->free_bytes > 0 ? arena_printf(d->arena, "%.1f GB (", p->free_bytes / 1e9)
+				     : "",
+		   p->free_from, p->free_bytes > 0 ? ")" : "");
 	for (size_t i = 0; i < q->q.n_notes; i++)
 		node_pair(d, n, i ? "" : "taken", cell_as(STYLE_MUTED, q->q.notes[i]));
 }
@@ -284,14 +275,11 @@ struct doc *page_generate(struct arena *a, const struct generate_view *v)
  * of a file of the user's as a diff. */
 
 static void page_generate_train_figure(struct doc *d, struct node *n, const char *name,
-				       const char *unit, double scale,
-				       const struct train_figure *was,
-				       const struct train_figure *now)
+				       const char *unit, double scale, const struct figure *was,
+				       const struct figure *now)
 {
-	node_pair(d, n, name,
-		  cell_printf(d, STYLE_PLAIN, "%.4g %s (%.4g to %.4g), before %.4g %s",
-			      now->value * scale, unit, now->low * scale, now->high * scale,
-			      was->value * scale, unit));
+	node_pairf(d, n, name, "%.4g %s (%.4g to %.4g), before %.4g %s", now->value * scale, unit,
+		   now->low * scale, now->high * scale, was->value * scale, unit);
 }
 
 static void train_predicted(struct doc *d, const struct train_setup *s, const char *after)
@@ -299,14 +287,12 @@ static void train_predicted(struct doc *d, const struct train_setup *s, const ch
 	const struct train_answer *was = s->before, *now = s->after;
 	struct node *n = doc_pairs(d, "What to expect (predicted, not measured)");
 
-	node_pair(d, n, "before",
-		  cell_printf(d, STYLE_PLAIN,
-			      "%s, micro-batch %d, accumulation %d, recomputation %s: %.1f GB of "
-			      "%.1f GB on each GPU%s",
-			      train_way_names[was->q.way], was->q.micro_batch, was->q.accumulation,
-			      train_recompute_names[was->q.recompute], was->memory.total / 1e9,
-			      was->memory.limit / 1e9,
-			      was->memory.fits ? "" : ", which does not fit"));
+	node_pairf(d, n, "before",
+		   "%s, micro-batch %d, accumulation %d, recomputation %s: %.1f GB of "
+		   "%.1f GB on each GPU%s",
+		   train_way_names[was->q.way], was->q.micro_batch, was->q.accumulation,
+		   train_recompute_names[was->q.recompute], was->memory.total / 1e9,
+		   was->memory.limit / 1e9, was->memory.fits ? "" : ", which does not fit");
 	node_pair(d, n, after,
 		  cell_printf(d, STYLE_STRONG,
 			      "%s, micro-batch %d, accumulation %d, recomputation %s%s: %.1f GB",
@@ -321,17 +307,13 @@ static void train_predicted(struct doc *d, const struct train_setup *s, const ch
 			  cell_as(STYLE_BAD, s->fits ? s->offload.why : s->fits_why));
 		return;
 	}
-	node_pair(d, n, "gain",
-		  cell_printf(d, STYLE_PLAIN, "%.2f times the tokens a second (%.2f to %.2f)",
-			      s->gain.value, s->gain.low, s->gain.high));
+	node_pairf(d, n, "gain", "%.2f times the tokens a second (%.2f to %.2f)", s->gain.value,
+		   s->gain.low, s->gain.high);
 	if (s->compile && !now->q.compile)
-		node_pair(d, n, "torch.compile",
-			  cell_printf(d, STYLE_PLAIN, "not in these figures; %s", s->compile_why));
+		node_pairf(d, n, "torch.compile", "not in these figures; %s", s->compile_why);
 	page_generate_train_figure(d, n, "step", "s", 1, &was->time.total, &now->time.total);
 	page_generate_train_figure(d, n, "all GPUs", "tokens/s", 1, &was->tokens_s, &now->tokens_s);
-	node_pair(d, n, "limited by",
-		  cell_printf(d, STYLE_PLAIN, "%s: %s", train_limit_names[now->limit],
-			      now->limit_why));
+	node_pairf(d, n, "limited by", "%s: %s", train_limit_names[now->limit], now->limit_why);
 	for (size_t i = 0; i < now->q.n_notes; i++)
 		node_pair(d, n, i ? "" : "taken", cell_as(STYLE_MUTED, now->q.notes[i]));
 }
@@ -361,10 +343,10 @@ static void train_tries(struct doc *d, const struct train_setup *s)
 				   x->way == TRAIN_FSDP && !x->reshard ? ", not resharded" : "");
 		c[1] = cell(train_recompute_names[x->recompute]);
 		if (x->fits) {
-			c[2] = cell_printf(d, STYLE_PLAIN, "%d", x->micro_batch);
-			c[3] = cell_printf(d, STYLE_PLAIN, "%d", x->accumulation);
-			c[4] = cell_printf(d, STYLE_PLAIN, "%.4g", x->tokens_s);
-			c[5] = cell_printf(d, STYLE_PLAIN, "%.1f", x->memory / 1e9);
+			c[2] = cellf(d, "%d", x->micro_batch);
+			c[3] = cellf(d, "%d", x->accumulation);
+			c[4] = cellf(d, "%.4g", x->tokens_s);
+			c[5] = cellf(d, "%.1f", x->memory / 1e9);
 		}
 		c[6] = !x->fits	      ? cell_as(STYLE_BAD, "does not fit")
 		       : chosen(s, x) ? cell_as(STYLE_GOOD, "chosen")
@@ -405,7 +387,7 @@ static void edited(struct doc *d, const struct train_view *v)
 		for (size_t i = 0; i < e->edits.n; i++) {
 			struct cell *c = node_row(d, t);
 
-			c[0] = cell_printf(d, STYLE_PLAIN, "%u", e->edits.at[i].line);
+			c[0] = cellf(d, "%u", e->edits.at[i].line);
 			c[1] = cell_as(STYLE_STRONG, e->edits.at[i].what);
 			c[2] = cell(e->edits.at[i].reason);
 		}
@@ -416,8 +398,7 @@ static void edited(struct doc *d, const struct train_view *v)
 	for (size_t i = 0; i < e->n_left; i++) {
 		struct cell *c = node_row(d, t);
 
-		c[0] = e->left[i].line ? cell_printf(d, STYLE_PLAIN, "%u", e->left[i].line)
-				       : cell("");
+		c[0] = e->left[i].line ? cellf(d, "%u", e->left[i].line) : cell("");
 		c[1] = cell(e->left[i].what);
 		c[2] = cell(e->left[i].why);
 	}

@@ -274,7 +274,7 @@ static void offload(struct arena *a, struct train_setup *s, struct train_questio
 }
 
 /* "1.12 times (1.05 to 1.19)". */
-static const char *train_gain_text(struct arena *a, const struct train_figure *gain)
+static const char *train_gain_text(struct arena *a, const struct figure *gain)
 {
 	return arena_printf(a, "%.2f times (%.2f to %.2f)", gain->value, gain->low, gain->high);
 }
@@ -282,7 +282,7 @@ static const char *train_gain_text(struct arena *a, const struct train_figure *g
 static void compile(struct arena *a, struct train_setup *s, const struct train_question *told)
 {
 	struct train_question *with = ARENA_NEW(a, struct train_question);
-	struct train_figure gain;
+	struct figure gain;
 
 	*with = s->after->q;
 	if (with->compile) {

@@ -47,7 +47,7 @@ struct train_setup {
 	enum train_target target;
 	struct train_answer *before; /* as it was told */
 	struct train_answer *after;  /* as chosen */
-	struct train_figure gain;    /* tokens/s, after over before */
+	struct figure gain;	     /* tokens/s, after over before */
 	const char *why;	     /* the way that was chosen, in a sentence */
 	struct train_try tries[TRAIN_TRIES];
 	size_t n_tries;

@@ -75,7 +75,7 @@ json_t *calibration_kept_json(const struct calibration *c, const char *taken,
 	json_t *j = json_object(), *print = json_object(), *sets = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_object_set_new(print, pairs[i].name, json_text(pairs[i].value));
+		json_put_text(print, pairs[i].name, pairs[i].value);
 	for (size_t i = 0; i < c->n_groups; i++) {
 		if (c->groups[i].hinted)
 			json_array_append_new(sets, set(&c->groups[i], false));
@@ -86,9 +86,9 @@ json_t *calibration_kept_json(const struct calibration *c, const char *taken,
 	json_object_set_new(j, "tool_version", json_string(GPUTUNE_VERSION));
 	json_object_set_new(j, "time",
 			    stamp_format(now, stamp) < 0 ? json_null() : json_string(stamp));
-	json_object_set_new(j, "machine", json_text(taken));
+	json_put_text(j, "machine", taken);
 	json_object_set_new(j, "fingerprint", print);
-	json_object_set_new(j, "from", json_text(calibration_from(&a, c)));
+	json_put_text(j, "from", calibration_from(&a, c));
 	json_object_set_new(j, "sets", sets);
 	arena_free(&a);
 	return j;

@@ -33,22 +33,19 @@ static void now_pairs(struct doc *d, const struct serve_advice *o)
 	struct arena *a = d->arena;
 	struct node *p = doc_pairs(d, "As it is asked");
 
-	node_pair(d, p, "time to first token",
-		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", figure_ms(a, n->ttft),
-			      figure_ms(a, f->low), figure_ms(a, f->high)));
-	node_pair(d, p, "time per token",
-		  cell_printf(d, STYLE_PLAIN, "%s (%s to %s)", figure_ms(a, n->tpot),
-			      figure_ms(a, t->low), figure_ms(a, t->high)));
+	node_pairf(d, p, "time to first token", "%s (%s to %s)", figure_ms(a, n->ttft),
+		   figure_ms(a, f->low), figure_ms(a, f->high));
+	node_pairf(d, p, "time per token", "%s (%s to %s)", figure_ms(a, n->tpot),
+		   figure_ms(a, t->low), figure_ms(a, t->high));
 	node_pair(d, p, "a whole answer", cell(figure_ms(a, n->answer)));
 	node_pair(d, p, "tokens/s of all requests", cell(figure_number(a, n->throughput)));
 	node_pair(d, p, "memory of one GPU",
 		  cell_printf(d, n->fits ? STYLE_PLAIN : STYLE_BAD, "%.1f of %.1f GB%s",
 			      n->bytes / 1e9, o->before.memory.limit / 1e9,
 			      n->fits ? "" : ": does not fit"));
-	node_pair(d, p, "requests that fit", cell_printf(d, STYLE_PLAIN, "%.0f", n->users));
-	node_pair(d, p, "limit of decoding",
-		  cell_printf(d, STYLE_PLAIN, "%s: %s", limit_names[o->before.limit],
-			      o->before.limit_why));
+	node_pairf(d, p, "requests that fit", "%.0f", n->users);
+	node_pairf(d, p, "limit of decoding", "%s: %s", limit_names[o->before.limit],
+		   o->before.limit_why);
 }
 
 static void change_row(struct doc *d, struct node *t, const struct serve_advice *o,
@@ -70,7 +67,7 @@ static void change_row(struct doc *d, struct node *t, const struct serve_advice 
 	r[4] = cell(figure_ms(a, c->after.ttft));
 	r[5] = cell(figure_ms(a, c->after.tpot));
 	r[6] = cell(figure_number(a, c->after.throughput));
-	r[7] = cell_printf(d, STYLE_PLAIN, "%.1f GB", c->after.bytes / 1e9);
+	r[7] = cellf(d, "%.1f GB", c->after.bytes / 1e9);
 	r[8] = cell_as(STYLE_CODE, c->options);
 }
 
@@ -131,8 +128,8 @@ static void costs(struct doc *d, const struct serve_advice *o, size_t n, bool ve
 			continue;
 		seen |= 1u << c->kind;
 		node_bullet(d, b,
-			    cell_printf(d, STYLE_PLAIN, "%s: %s. Measure %s. Known from: %s.",
-					c->what, c->trade, c->measure, c->known_from));
+			    cellf(d, "%s: %s. Measure %s. Known from: %s.", c->what, c->trade,
+				  c->measure, c->known_from));
 	}
 }
 
@@ -219,24 +216,19 @@ struct doc *page_advise(struct arena *a, const struct serve_advice *o,
 
 /* Advice and sweeps as JSON. Keys and meanings are API. */
 
-static void put(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, json_figure(v));
-}
-
 static json_t *outcome_json(const struct outcome *o)
 {
 	json_t *j = json_object();
 
-	json_object_set_new(j, "fits", json_boolean(o->fits));
-	put(j, "ttft_ms", o->ttft);
-	put(j, "tpot_ms", o->tpot);
-	put(j, "answer_ms", o->answer);
-	put(j, "throughput_tok_s", o->throughput);
-	put(j, "requests_that_fit", o->users);
-	put(j, "memory_bytes", o->bytes);
-	put(j, "memory_all_bytes", o->bytes_all);
-	json_object_set_new(j, "gpus", json_integer(o->gpus));
+	json_put_bool(j, "fits", o->fits);
+	json_put_figure(j, "ttft_ms", o->ttft);
+	json_put_figure(j, "tpot_ms", o->tpot);
+	json_put_figure(j, "answer_ms", o->answer);
+	json_put_figure(j, "throughput_tok_s", o->throughput);
+	json_put_figure(j, "requests_that_fit", o->users);
+	json_put_figure(j, "memory_bytes", o->bytes);
+	json_put_figure(j, "memory_all_bytes", o->bytes_all);
+	json_put_int(j, "gpus", o->gpus);
 	return j;
 }
 
@@ -255,19 +247,19 @@ static json_t *change_json(const struct serve_advice *o, const struct serve_chan
 	bool told = c->gain[o->goal].value > 0;
 
 	json_object_set_new(j, "kind", json_string(change_names[c->kind]));
-	json_object_set_new(j, "change", json_text(c->what));
-	json_object_set_new(j, "options", json_text(c->options));
+	json_put_text(j, "change", c->what);
+	json_put_text(j, "options", c->options);
 	for (int g = 0; g < GOALS; g++)
 		json_object_set_new(gains, keys[g], gain_json(&c->gain[g]));
 	json_object_set_new(j, "gain", gains);
 	json_object_set_new(j, "includes_nothing",
 			    told ? json_boolean(c->includes_nothing) : json_null());
 	json_object_set_new(j, "confidence", json_string(confidence_names[c->confidence]));
-	json_object_set_new(j, "known_from", json_text(c->known_from));
-	json_object_set_new(j, "trade_off", json_text(c->trade));
-	json_object_set_new(j, "to_measure", json_text(c->measure));
+	json_put_text(j, "known_from", c->known_from);
+	json_put_text(j, "trade_off", c->trade);
+	json_put_text(j, "to_measure", c->measure);
 	if (c->kind == CHANGE_SEVERAL)
-		put(j, "parts_multiplied", c->parts);
+		json_put_figure(j, "parts_multiplied", c->parts);
 	json_object_set_new(j, "after", outcome_json(&c->after));
 	return j;
 }
@@ -296,11 +288,11 @@ static json_t *asked_json(const struct serve_advice *o)
 	const struct ask *q = &o->base->q.ask;
 	json_t *j = way_json(o->base);
 
-	json_object_set_new(j, "copies", json_integer(o->base->copies));
-	json_object_set_new(j, "batch", json_integer(q->batch));
-	put(j, "prompt_tokens", q->prompt);
-	put(j, "output_tokens", q->output);
-	put(j, "depth_tokens", q->depth);
+	json_put_int(j, "copies", o->base->copies);
+	json_put_int(j, "batch", q->batch);
+	json_put_figure(j, "prompt_tokens", q->prompt);
+	json_put_figure(j, "output_tokens", q->output);
+	json_put_figure(j, "depth_tokens", q->depth);
 	json_object_set_new(j, "goal", json_string(goal_names[o->goal]));
 	return j;
 }
@@ -338,8 +330,8 @@ json_t *advise_json(const struct serve_advice *o, const struct advise_settings *
 	for (size_t i = 0; i < o->n_notes; i++)
 		json_array_append_new(notes, json_text(o->notes[i]));
 	json_object_set_new(j, "notes", notes);
-	json_object_set_new(j, "tried", json_integer((json_int_t)o->tried));
-	json_object_set_new(j, "calibration", json_text(o->before.calibration));
+	json_put_int(j, "tried", (json_int_t)o->tried);
+	json_put_text(j, "calibration", o->before.calibration);
 	return j;
 }
 
@@ -347,11 +339,11 @@ static json_t *point_json(const struct sweep_point *p)
 {
 	json_t *j = way_json(p->way);
 
-	json_object_set_new(j, "copies", json_integer(p->copies));
-	json_object_set_new(j, "batch", json_integer(p->batch));
-	put(j, "chunk", p->chunk);
-	json_object_set_new(j, "draft", json_integer(p->draft));
-	put(j, "latency_ms", p->latency);
+	json_put_int(j, "copies", p->copies);
+	json_put_int(j, "batch", p->batch);
+	json_put_figure(j, "chunk", p->chunk);
+	json_put_int(j, "draft", p->draft);
+	json_put_figure(j, "latency_ms", p->latency);
 	json_object_set_new(j, "outcome", outcome_json(&p->o));
 	return j;
 }
@@ -376,10 +368,10 @@ json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code)
 	}
 	json_object_set_new(j, "latency",
 			    json_string(s->asked->goal == GOAL_FIRST ? "ttft_ms" : "answer_ms"));
-	json_object_set_new(j, "tried", json_integer((json_int_t)r->tried));
-	json_object_set_new(j, "fit", json_integer((json_int_t)r->fit));
-	json_object_set_new(j, "senseless", json_integer((json_int_t)r->senseless));
-	json_object_set_new(j, "calibration", json_text(s->asked->fits->origin));
+	json_put_int(j, "tried", (json_int_t)r->tried);
+	json_put_int(j, "fit", (json_int_t)r->fit);
+	json_put_int(j, "senseless", (json_int_t)r->senseless);
+	json_put_text(j, "calibration", s->asked->fits->origin);
 	json_object_set_new(j, "fronts", fronts);
 	return j;
 }

@@ -27,11 +27,9 @@ static void residuals(struct doc *d, const struct calibration *c)
 		struct cell *row = node_row(d, t);
 
 		row[0] = cell(r->log->where);
-		row[1] = cell_printf(d, STYLE_PLAIN, "%s, %s", r->q.arch.name,
-				     r->q.ask.weights->name);
-		row[2] = cell_printf(d, STYLE_PLAIN, "%d", r->q.ask.batch);
-		row[3] = cell_printf(d, STYLE_PLAIN, "%.0f + %.0f", r->q.ask.prompt,
-				     r->q.ask.output);
+		row[1] = cellf(d, "%s, %s", r->q.arch.name, r->q.ask.weights->name);
+		row[2] = cellf(d, "%d", r->q.ask.batch);
+		row[3] = cellf(d, "%.0f + %.0f", r->q.ask.prompt, r->q.ask.output);
 		row[4] = cell(log_figure_names[f->what]);
 		row[5] = cell(figure_number(a, f->measured));
 		row[6] = cell(percent(a, f->built_in, f->measured));
@@ -64,12 +62,11 @@ static void constants(struct doc *d, const struct calibrate_group *g)
 			continue;
 		row = node_row(d, t);
 		row[0] = cell(fit_names[k]);
-		row[1] = cell_printf(d, STYLE_PLAIN, "%.4g", c->built_in);
+		row[1] = cellf(d, "%.4g", c->built_in);
 		row[2] = cell_printf(d, STYLE_STRONG, "%.4g", c->value);
 		if (c->state == CONSTANT_FITTED)
-			row[3] = cell_printf(d, STYLE_PLAIN, "%.4g to %.4g",
-					     c->value / (1 + c->sigma),
-					     fmin(c->value * (1 + c->sigma), most_of(c->id)));
+			row[3] = cellf(d, "%.4g to %.4g", c->value / (1 + c->sigma),
+				       fmin(c->value * (1 + c->sigma), most_of(c->id)));
 		row[4] =
 			cell(c->from ? arena_printf(a, "%s%s", c->from,
 						    c->state == CONSTANT_FITTED ? ", and runs" : "")
@@ -92,9 +89,7 @@ static void missing(struct doc *d, const struct calibrate_group *g, enum constan
 			doc_text(d, "%s", intro);
 			n = doc_bullets(d);
 		}
-		node_bullet(
-			d, n,
-			cell_printf(d, STYLE_PLAIN, "%s: missing is %s", fit_names[k], c->missing));
+		node_bullet(d, n, cellf(d, "%s: missing is %s", fit_names[k], c->missing));
 	}
 }
 
@@ -118,9 +113,8 @@ static void group(struct doc *d, const struct calibrate_group *g, bool verbose)
 	n = doc_paragraph(d);
 	node_span(d, n, g->kept ? cell_as(STYLE_GOOD, "Used") : cell_as(STYLE_WARN, "Not used"));
 	node_span(d, n,
-		  cell_printf(d, STYLE_PLAIN, ": %s. %zu figure%s of %zu run%s.", g->why,
-			      g->figures, g->figures == 1 ? "" : "s", g->runs,
-			      g->runs == 1 ? "" : "s"));
+		  cellf(d, ": %s. %zu figure%s of %zu run%s.", g->why, g->figures,
+			g->figures == 1 ? "" : "s", g->runs, g->runs == 1 ? "" : "s"));
 	if (g->runs)
 		doc_text(d,
 			 "Off in the middle, and nine of ten below: built in %.1f and %.1f %%, "
@@ -160,8 +154,8 @@ static void skipped(struct doc *d, const struct calibration *c)
 			n = doc_bullets(d);
 		}
 		node_bullet(d, n,
-			    cell_printf(d, STYLE_PLAIN, "%s (%s): %s", r->log->where,
-					log_tool_names[r->log->tool], r->skipped));
+			    cellf(d, "%s (%s): %s", r->log->where, log_tool_names[r->log->tool],
+				  r->skipped));
 	}
 	if (more)
 		doc_text(d, "and %zu more.", more);
@@ -225,16 +219,11 @@ struct doc *page_calibration_kept(struct arena *a, const struct calibration_kept
 
 static const char *const states[] = { "fitted", "moved-by-bench", "open", "untouched" };
 
-static json_t *positive(double v)
-{
-	return v > 0 ? json_figure(v) : json_null();
-}
-
-static json_t *figure_json(const struct calibrate_figure *f)
+static json_t *measured_json(const struct calibrate_figure *f)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "figure", log_figure_names[f->what],
 			 "measured", json_figure(f->measured), "built_in", json_figure(f->built_in),
-			 "fitted", json_figure(f->fitted), "left_out", positive(f->left_out));
+			 "fitted", json_figure(f->fitted), "left_out", json_positive(f->left_out));
 }
 
 static json_t *run_json(const struct calibration *c, size_t i)
@@ -246,17 +235,17 @@ static json_t *run_json(const struct calibration *c, size_t i)
 
 	for (size_t f = 0; f < c->n_figures; f++)
 		if (c->figures[f].run == i)
-			json_array_append_new(figures, figure_json(&c->figures[f]));
-	json_object_set_new(j, "where", json_text(r->log->where));
+			json_array_append_new(figures, measured_json(&c->figures[f]));
+	json_put_text(j, "where", r->log->where);
 	json_object_set_new(j, "tool", json_string(log_tool_names[r->log->tool]));
-	json_object_set_new(j, "model", json_text(used ? r->q.arch.name : r->log->model));
-	json_object_set_new(j, "weights", json_text(used ? q->weights->name : r->log->weights));
+	json_put_text(j, "model", used ? r->q.arch.name : r->log->model);
+	json_put_text(j, "weights", used ? q->weights->name : r->log->weights);
 	json_object_set_new(j, "engine", used ? json_string(engine_names[q->engine]) : json_null());
 	json_object_set_new(j, "tp", used ? json_integer(q->tp) : json_null());
 	json_object_set_new(j, "batch", used ? json_integer(q->batch) : json_null());
 	json_object_set_new(j, "prompt_tokens", used ? json_figure(q->prompt) : json_null());
 	json_object_set_new(j, "output_tokens", used ? json_figure(q->output) : json_null());
-	json_object_set_new(j, "skipped", json_text(r->skipped));
+	json_put_text(j, "skipped", r->skipped);
 	json_object_set_new(j, "figures", figures);
 	return j;
 }
@@ -265,7 +254,7 @@ static json_t *constant_json(const struct calibrate_constant *c)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", fit_names[c->id], "state",
 			 states[c->state], "built_in", json_figure(c->built_in), "value",
-			 json_figure(c->value), "width_ratio", positive(c->sigma), "missing",
+			 json_figure(c->value), "width_ratio", json_positive(c->sigma), "missing",
 			 c->state == CONSTANT_FITTED ? json_null() : json_text(c->missing), "bench",
 			 json_text(c->from));
 }
@@ -288,13 +277,13 @@ static json_t *group_json(const struct calibrate_group *g)
 			json_array_append_new(constants, constant_json(&g->constants[k]));
 	json_object_set_new(j, "engine", json_string(engine_names[g->engine]));
 	json_object_set_new(j, "hardware", json_string(hardware_names[g->hardware]));
-	json_object_set_new(j, "runs", json_integer((json_int_t)g->runs));
-	json_object_set_new(j, "figures", json_integer((json_int_t)g->figures));
-	json_object_set_new(j, "kept", json_boolean(g->kept));
-	json_object_set_new(j, "every_model", json_boolean(g->general));
-	json_object_set_new(j, "moved_by_benches", json_boolean(g->hinted));
+	json_put_int(j, "runs", (json_int_t)g->runs);
+	json_put_int(j, "figures", (json_int_t)g->figures);
+	json_put_bool(j, "kept", g->kept);
+	json_put_bool(j, "every_model", g->general);
+	json_put_bool(j, "moved_by_benches", g->hinted);
 	json_object_set_new(j, "models", models);
-	json_object_set_new(j, "reason", json_text(g->why));
+	json_put_text(j, "reason", g->why);
 	json_object_set_new(j, "error_built_in", pair(g->built_in, g->runs > 0));
 	json_object_set_new(j, "error_fitted", pair(g->fitted, g->runs > 0));
 	json_object_set_new(j, "error_left_out", pair(g->left_out, g->tried));
@@ -321,10 +310,10 @@ json_t *calibrate_json(const struct calibration *c, const struct calibrate_page 
 		json_array_append_new(runs, run_json(c, i));
 	for (size_t i = 0; i < c->n_groups; i++)
 		json_array_append_new(groups, group_json(&c->groups[i]));
-	json_object_set_new(j, "machine", json_text(p->taken));
-	json_object_set_new(j, "gpu", json_text(p->gpu));
-	json_object_set_new(j, "bench_cases", json_integer((json_int_t)p->bench_cases));
-	json_object_set_new(j, "kept_in", json_text(p->stored));
+	json_put_text(j, "machine", p->taken);
+	json_put_text(j, "gpu", p->gpu);
+	json_put_int(j, "bench_cases", (json_int_t)p->bench_cases);
+	json_put_text(j, "kept_in", p->stored);
 	json_object_set_new(j, "runs", runs);
 	json_object_set_new(j, "groups", groups);
 	return j;
@@ -350,7 +339,7 @@ json_t *calibration_show_json(const struct calibration_kept *k, const char *take
 
 	for (size_t i = 0; k && i < k->n_sets && !k->why_not; i++)
 		json_array_append_new(sets, set_json(&k->sets[i]));
-	json_object_set_new(j, "machine", json_text(taken));
+	json_put_text(j, "machine", taken);
 	json_object_set_new(j, "kept",
 			    k ? json_pack("{s:o, s:o, s:o, s:b, s:o}", "path", json_text(k->path),
 					  "time", json_text(k->time), "from", json_text(k->from),

@@ -67,12 +67,9 @@ static void memory_pairs(struct doc *d, const struct prediction *p)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
-	node_pair(d, n, "requests that fit",
-		  cell_printf(d, STYLE_PLAIN, "%.0f of this length", m->most_requests));
-	node_pair(d, n, "context that fits",
-		  cell_printf(d, STYLE_PLAIN, "%s%.0f tokens a request",
-			      m->most_context >= CONTEXT_MOST ? "more than " : "",
-			      m->most_context));
+	node_pairf(d, n, "requests that fit", "%.0f of this length", m->most_requests);
+	node_pairf(d, n, "context that fits", "%s%.0f tokens a request",
+		   m->most_context >= CONTEXT_MOST ? "more than " : "", m->most_context);
 }
 
 static void step_pairs(struct doc *d, const struct prediction *p)
@@ -87,36 +84,26 @@ static void step_pairs(struct doc *d, const struct prediction *p)
 						  p->q.ask.pp)
 				   : "A step that gives each request a token");
 
-	node_pair(d, n, "weights that every token takes",
-		  cell_printf(d, STYLE_PLAIN, "%s, %.2f ms", gb(a, s->dense_bytes), s->dense));
+	node_pairf(d, n, "weights that every token takes", "%s, %.2f ms", gb(a, s->dense_bytes),
+		   s->dense);
 	if (s->expert_bytes > 0)
-		node_pair(d, n, "experts",
-			  cell_printf(d, STYLE_PLAIN, "%s (%.0f %% of them), %.2f ms",
-				      gb(a, s->expert_bytes), 100 * s->reached, s->expert));
-	node_pair(d, n, "output head",
-		  cell_printf(d, STYLE_PLAIN, "%s, %.2f ms", gb(a, s->head_bytes), s->head));
-	node_pair(d, n, "keys, values, state",
-		  cell_printf(d, STYLE_PLAIN, "%s, %.2f ms", gb(a, s->cache_read + s->state_read),
-			      s->cache + s->state));
-	node_pair(d, n, "multiplying meanwhile",
-		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->compute));
-	node_pair(d, n, "launches, scheduling",
-		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->launch + s->sequence));
-	node_pair(d, n, "the CPU's work beside it",
-		  cell_printf(d, STYLE_PLAIN, "%.2f ms", s->host));
+		node_pairf(d, n, "experts", "%s (%.0f %% of them), %.2f ms", gb(a, s->expert_bytes),
+			   100 * s->reached, s->expert);
+	node_pairf(d, n, "output head", "%s, %.2f ms", gb(a, s->head_bytes), s->head);
+	node_pairf(d, n, "keys, values, state", "%s, %.2f ms", gb(a, s->cache_read + s->state_read),
+		   s->cache + s->state);
+	node_pairf(d, n, "multiplying meanwhile", "%.2f ms", s->compute);
+	node_pairf(d, n, "launches, scheduling", "%.2f ms", s->launch + s->sequence);
+	node_pairf(d, n, "the CPU's work beside it", "%.2f ms", s->host);
 	if (s->link > 0)
-		node_pair(d, n, "between GPUs",
-			  cell_printf(d, STYLE_PLAIN, "%.2f ms (%d all-reduces of %.0f us)",
-				      s->link, s->reduces, s->reduce_us));
+		node_pairf(d, n, "between GPUs", "%.2f ms (%d all-reduces of %.0f us)", s->link,
+			   s->reduces, s->reduce_us);
 	n = doc_pairs(d, "A prompt alone");
-	node_pair(d, n, "multiplying", cell_printf(d, STYLE_PLAIN, "%.1f ms", r->multiply));
-	node_pair(d, n, "reading weights",
-		  cell_printf(d, STYLE_PLAIN, "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
-			      r->chunks < 2 ? "" : "s"));
-	node_pair(d, n, "attention",
-		  cell_printf(d, STYLE_PLAIN, "%.1f ms", r->attention + r->scan));
-	node_pair(d, n, "launches, links",
-		  cell_printf(d, STYLE_PLAIN, "%.1f ms", r->launch + r->link));
+	node_pairf(d, n, "multiplying", "%.1f ms", r->multiply);
+	node_pairf(d, n, "reading weights", "%.1f ms in %.0f chunk%s", r->weights, r->chunks,
+		   r->chunks < 2 ? "" : "s");
+	node_pairf(d, n, "attention", "%.1f ms", r->attention + r->scan);
+	node_pairf(d, n, "launches, links", "%.1f ms", r->launch + r->link);
 }
 
 static void curve_table(struct doc *d, const struct prediction *p)
@@ -129,7 +116,7 @@ static void curve_table(struct doc *d, const struct prediction *p)
 		const struct curve_point *c = &p->curve[i];
 		struct cell *r = node_row(d, t);
 
-		r[0] = cell_printf(d, STYLE_PLAIN, "%d", c->batch);
+		r[0] = cellf(d, "%d", c->batch);
 		r[1] = cell(figure_ms(a, c->ttft));
 		r[2] = cell(figure_ms(a, c->tpot));
 		r[3] = cell(figure_number(a, c->throughput));
@@ -145,10 +132,9 @@ static void verdict(struct doc *d, const struct prediction *p, const struct clai
 
 	node_span(d, n, m->fits ? cell_as(STYLE_GOOD, "Fits") : cell_as(STYLE_BAD, "Does not fit"));
 	node_span(d, n,
-		  cell_printf(d, STYLE_PLAIN,
-			      " by %.1f GB. Limit of decoding: %s; %s. Limit of the prompt: %s.",
-			      fabs(m->limit - m->total) / 1e9, limit_names[p->limit], p->limit_why,
-			      limit_names[p->prompt_limit]));
+		  cellf(d, " by %.1f GB. Limit of decoding: %s; %s. Limit of the prompt: %s.",
+			fabs(m->limit - m->total) / 1e9, limit_names[p->limit], p->limit_why,
+			limit_names[p->prompt_limit]));
 	if (!m->fits && m->most_requests < 1)
 		doc_text(d, "Not one such request fits: times below are what they would be if the "
 			    "memory were there.");
@@ -249,12 +235,11 @@ static void table(struct doc *d, struct kind *list, size_t n)
 		c[1] = cell(k->many ? "many" : "one");
 		c[2] = cell(*k->engine ? k->engine : "not told");
 		c[3] = cell(k->hardware);
-		c[4] = cell_printf(d, STYLE_PLAIN, "%zu", k->n);
+		c[4] = cellf(d, "%zu", k->n);
 		c[5] = cell_printf(d, STYLE_STRONG, "%.1f %%",
 				   100 * stat_quantile(k->error, k->n, 0.5));
-		c[6] = cell_printf(d, STYLE_PLAIN, "%.1f %%",
-				   100 * stat_quantile(k->error, k->n, 0.9));
-		c[7] = cell_printf(d, STYLE_PLAIN, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
+		c[6] = cellf(d, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
+		c[7] = cellf(d, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
 	}
 }
 
@@ -321,23 +306,18 @@ json_t *predict_rows_json(const struct rows *r, long long now, int exit_code)
 
 /* A prediction as JSON. Keys and meanings are API. */
 
-static void put(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, json_figure(v));
-}
-
 static json_t *predict_json_figure(const struct figure *f, const struct spread *s,
 				   const char *whose)
 {
 	json_t *j = json_object();
 
-	put(j, "value", f->value);
-	put(j, "low", f->low);
-	put(j, "high", f->high);
+	json_put_figure(j, "value", f->value);
+	json_put_figure(j, "low", f->low);
+	json_put_figure(j, "high", f->high);
 	if (s) {
-		json_object_set_new(j, "rows", json_integer(s->rows));
-		json_object_set_new(j, "families", json_integer(s->families));
-		json_object_set_new(j, "measured_on", json_text(whose));
+		json_put_int(j, "rows", s->rows);
+		json_put_int(j, "families", s->families);
+		json_put_text(j, "measured_on", whose);
 	}
 	return j;
 }
@@ -346,21 +326,21 @@ static json_t *memory_json(const struct need *m)
 {
 	json_t *j = json_object();
 
-	put(j, "weights_bytes", m->weights);
-	put(j, "cache_bytes", m->cache);
-	put(j, "state_bytes", m->state);
-	put(j, "activations_bytes", m->activations);
-	put(j, "workspace_bytes", m->workspace);
-	put(j, "graphs_bytes", m->graphs);
-	put(j, "framework_bytes", m->framework);
-	put(j, "left_free_bytes", m->reserve);
-	put(j, "together_bytes", m->total);
-	put(j, "limit_bytes", m->limit);
-	put(j, "spare_bytes", m->limit - m->total);
-	put(j, "most_requests", m->most_requests);
-	put(j, "most_context_tokens", m->most_context);
-	put(j, "bytes_a_request", m->per_sequence);
-	put(j, "bytes_a_token", m->per_token);
+	json_put_figure(j, "weights_bytes", m->weights);
+	json_put_figure(j, "cache_bytes", m->cache);
+	json_put_figure(j, "state_bytes", m->state);
+	json_put_figure(j, "activations_bytes", m->activations);
+	json_put_figure(j, "workspace_bytes", m->workspace);
+	json_put_figure(j, "graphs_bytes", m->graphs);
+	json_put_figure(j, "framework_bytes", m->framework);
+	json_put_figure(j, "left_free_bytes", m->reserve);
+	json_put_figure(j, "together_bytes", m->total);
+	json_put_figure(j, "limit_bytes", m->limit);
+	json_put_figure(j, "spare_bytes", m->limit - m->total);
+	json_put_figure(j, "most_requests", m->most_requests);
+	json_put_figure(j, "most_context_tokens", m->most_context);
+	json_put_figure(j, "bytes_a_request", m->per_sequence);
+	json_put_figure(j, "bytes_a_token", m->per_token);
 	return j;
 }
 
@@ -368,21 +348,22 @@ static json_t *step_json(const struct decode_step *s)
 {
 	json_t *j = json_object();
 
-	put(j, "weights_ms", s->dense);
-	put(j, "experts_ms", s->expert);
-	put(j, "head_ms", s->head);
-	put(j, "cache_ms", s->cache);
-	put(j, "state_ms", s->state);
-	put(j, "reading_ms", s->memory);
-	put(j, "multiplying_ms", s->compute);
-	put(j, "launches_ms", s->launch);
-	put(j, "sequences_ms", s->sequence);
-	put(j, "links_ms", s->link);
-	put(j, "host_ms", s->host);
-	put(j, "step_ms", s->total);
-	put(j, "experts_reached_ratio", s->reached);
-	put(j, "read_bytes",
-	    s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read + s->state_read);
+	json_put_figure(j, "weights_ms", s->dense);
+	json_put_figure(j, "experts_ms", s->expert);
+	json_put_figure(j, "head_ms", s->head);
+	json_put_figure(j, "cache_ms", s->cache);
+	json_put_figure(j, "state_ms", s->state);
+	json_put_figure(j, "reading_ms", s->memory);
+	json_put_figure(j, "multiplying_ms", s->compute);
+	json_put_figure(j, "launches_ms", s->launch);
+	json_put_figure(j, "sequences_ms", s->sequence);
+	json_put_figure(j, "links_ms", s->link);
+	json_put_figure(j, "host_ms", s->host);
+	json_put_figure(j, "step_ms", s->total);
+	json_put_figure(j, "experts_reached_ratio", s->reached);
+	json_put_figure(j, "read_bytes",
+			s->dense_bytes + s->expert_bytes + s->head_bytes + s->cache_read +
+				s->state_read);
 	return j;
 }
 
@@ -390,14 +371,14 @@ static json_t *prompt_json(const struct prompt *r)
 {
 	json_t *j = json_object();
 
-	put(j, "multiplying_ms", r->multiply);
-	put(j, "weights_ms", r->weights);
-	put(j, "attention_ms", r->attention);
-	put(j, "linear_attention_ms", r->scan);
-	put(j, "launches_ms", r->launch);
-	put(j, "links_ms", r->link);
-	put(j, "prompt_ms", r->total);
-	json_object_set_new(j, "chunks", json_integer((json_int_t)r->chunks));
+	json_put_figure(j, "multiplying_ms", r->multiply);
+	json_put_figure(j, "weights_ms", r->weights);
+	json_put_figure(j, "attention_ms", r->attention);
+	json_put_figure(j, "linear_attention_ms", r->scan);
+	json_put_figure(j, "launches_ms", r->launch);
+	json_put_figure(j, "links_ms", r->link);
+	json_put_figure(j, "prompt_ms", r->total);
+	json_put_int(j, "chunks", (json_int_t)r->chunks);
 	return j;
 }
 
@@ -406,21 +387,21 @@ static json_t *asked(const struct prediction *p)
 	const struct ask *q = &p->q.ask;
 	json_t *j = json_object();
 
-	json_object_set_new(j, "model", json_text(p->q.arch.name));
-	json_object_set_new(j, "model_source", json_text(p->q.arch.source));
-	json_object_set_new(j, "weights", json_text(q->weights->name));
-	json_object_set_new(j, "kv", json_text(q->cache_name));
-	json_object_set_new(j, "engine", json_text(engine_names[q->engine]));
-	json_object_set_new(j, "machine", json_text(q->place.taken));
-	json_object_set_new(j, "gpus", json_integer(q->place.gpus));
-	json_object_set_new(j, "tp", json_integer(q->tp));
-	json_object_set_new(j, "pp", json_integer(q->pp));
-	json_object_set_new(j, "batch", json_integer(q->batch));
-	put(j, "prompt_tokens", q->prompt);
-	put(j, "output_tokens", q->output);
-	put(j, "parameters", arch_parts(&p->q.arch).total);
-	put(j, "active_parameters", arch_parts(&p->q.arch).active);
-	put(j, "model_bytes", p->weight_bytes);
+	json_put_text(j, "model", p->q.arch.name);
+	json_put_text(j, "model_source", p->q.arch.source);
+	json_put_text(j, "weights", q->weights->name);
+	json_put_text(j, "kv", q->cache_name);
+	json_put_text(j, "engine", engine_names[q->engine]);
+	json_put_text(j, "machine", q->place.taken);
+	json_put_int(j, "gpus", q->place.gpus);
+	json_put_int(j, "tp", q->tp);
+	json_put_int(j, "pp", q->pp);
+	json_put_int(j, "batch", q->batch);
+	json_put_figure(j, "prompt_tokens", q->prompt);
+	json_put_figure(j, "output_tokens", q->output);
+	json_put_figure(j, "parameters", arch_parts(&p->q.arch).total);
+	json_put_figure(j, "active_parameters", arch_parts(&p->q.arch).active);
+	json_put_figure(j, "model_bytes", p->weight_bytes);
 	return j;
 }
 
@@ -451,17 +432,17 @@ json_t *predict_json(const struct prediction *p, const struct claim *c, long lon
 	json_object_set_new(j, "throughput_tok_s",
 			    predict_json_figure(&p->throughput, p->spread[2], p->whose[2]));
 	json_object_set_new(j, "memory_bytes", predict_json_figure(&p->bytes, NULL, NULL));
-	json_object_set_new(j, "fits", json_boolean(p->memory.fits));
+	json_put_bool(j, "fits", p->memory.fits);
 	json_object_set_new(j, "limit", json_string(limit_names[p->limit]));
-	json_object_set_new(j, "limit_reason", json_text(p->limit_why));
+	json_put_text(j, "limit_reason", p->limit_why);
 	json_object_set_new(j, "prompt_limit", json_string(limit_names[p->prompt_limit]));
-	put(j, "running_requests", p->served.running);
-	put(j, "waiting_ms", p->served.waiting);
+	json_put_figure(j, "running_requests", p->served.running);
+	json_put_figure(j, "waiting_ms", p->served.waiting);
 	json_object_set_new(j, "memory", memory_json(&p->memory));
 	json_object_set_new(j, "step", step_json(&p->step));
 	json_object_set_new(j, "prompt", prompt_json(&p->prompt));
 	json_object_set_new(j, "curve", curve_json(p));
-	json_object_set_new(j, "calibration", json_text(p->calibration));
+	json_put_text(j, "calibration", p->calibration);
 	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
 	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
 	json_object_set_new(j, "claim",

@@ -73,11 +73,10 @@ static void points(struct doc *d, const struct roofline_page *p, size_t most)
 				   : cell("");
 		c[1] = cell(short_name(a, k->name));
 		if (!p->profile->separate)
-			c[2] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * k->share_of_time);
+			c[2] = cellf(d, "%.1f %%", 100 * k->share_of_time);
 		if (k->launches > 0) {
-			c[3] = cell_printf(d, STYLE_PLAIN, "%.0f", k->launches);
-			c[4] = cell_printf(d, STYLE_PLAIN, "%s us",
-					   figure_number(a, 1e3 * k->time_ms / k->launches));
+			c[3] = cellf(d, "%.0f", k->launches);
+			c[4] = cellf(d, "%s us", figure_number(a, 1e3 * k->time_ms / k->launches));
 		}
 		if (k->intensity > 0)
 			c[5] = cell(figure_number(a, k->intensity));
@@ -171,13 +170,11 @@ static void loop(struct doc *d, const struct roof_profile *p)
 		node_bullet(d, n, cell_as(STYLE_WARN, p->host_bound));
 	for (size_t i = 0; i < p->n && i < NEXT; i++)
 		node_bullet(d, n,
-			    cell_printf(d, STYLE_PLAIN, "%s%s: %s",
-					short_name(d->arena, p->points[i].name),
-					p->separate
-						? ""
-						: arena_printf(d->arena, " (%.0f %% of the time)",
-							       100 * p->points[i].share_of_time),
-					p->points[i].next));
+			    cellf(d, "%s%s: %s", short_name(d->arena, p->points[i].name),
+				  p->separate ? ""
+					      : arena_printf(d->arena, " (%.0f %% of the time)",
+							     100 * p->points[i].share_of_time),
+				  p->points[i].next));
 }
 
 struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
@@ -204,11 +201,6 @@ struct doc *page_roofline(struct arena *a, const struct roofline_page *p)
 }
 
 /* The roofs and every point under them as JSON. */
-
-static json_t *positive(double v)
-{
-	return v > 0 ? json_figure(v) : json_null();
-}
 
 static json_t *limit(const struct roof_limit *l)
 {
@@ -260,16 +252,16 @@ static json_t *point(const struct roof_point *p)
 		{ "reached_ratio", p->reached },
 	};
 
-	json_object_set_new(j, "name", json_text(p->name));
+	json_put_text(j, "name", p->name);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		json_object_set_new(j, figures[i].key, positive(figures[i].v));
+		json_put_positive(j, figures[i].key, figures[i].v);
 	json_object_set_new(j, "format",
 			    p->math < ROOF_MATHS ? json_string(roof_math_names[p->math])
 						 : json_null());
 	json_object_set_new(j, "bound", json_string(roof_bound_names[p->bound]));
-	json_object_set_new(j, "above_roof", json_boolean(p->over));
-	json_object_set_new(j, "reason", json_text(p->why));
-	json_object_set_new(j, "next", json_text(p->next));
+	json_put_bool(j, "above_roof", p->over);
+	json_put_text(j, "reason", p->why);
+	json_put_text(j, "next", p->next);
 	return j;
 }
 
@@ -280,14 +272,14 @@ json_t *roofline_json(const struct roofline_page *p)
 
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(points, point(&f->points[i]));
-	json_object_set_new(j, "machine", json_text(p->roof->machine));
-	json_object_set_new(j, "source", json_text(p->source));
-	json_object_set_new(j, "kind", json_text(f->source));
-	json_object_set_new(j, "gpu", json_text(f->gpu));
-	json_object_set_new(j, "span_ms", positive(f->span_ms));
-	json_object_set_new(j, "busy_ms", positive(f->busy_ms));
-	json_object_set_new(j, "host_bound", json_text(f->host_bound));
-	json_object_set_new(j, "dropped_rows", json_integer((json_int_t)f->dropped));
+	json_put_text(j, "machine", p->roof->machine);
+	json_put_text(j, "source", p->source);
+	json_put_text(j, "kind", f->source);
+	json_put_text(j, "gpu", f->gpu);
+	json_put_positive(j, "span_ms", f->span_ms);
+	json_put_positive(j, "busy_ms", f->busy_ms);
+	json_put_text(j, "host_bound", f->host_bound);
+	json_put_int(j, "dropped_rows", (json_int_t)f->dropped);
 	json_object_set_new(j, "limits", json_limits(p->roof));
 	json_object_set_new(j, "points", points);
 	return j;

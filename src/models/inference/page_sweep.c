@@ -69,14 +69,14 @@ static void front_row(struct doc *d, struct node *t, const struct sweep_point *p
 	r[1] = cell(figure_ms(a, p->latency));
 	r[2] = cell(figure_ms(a, p->o.tpot));
 	r[3] = cell(figure_number(a, p->o.throughput));
-	r[4] = cell_printf(d, STYLE_PLAIN, "%.1f GB", p->o.bytes_all / 1e9);
-	r[5] = cell_printf(d, STYLE_PLAIN, "%d of %d", p->o.gpus, q->place.gpus);
+	r[4] = cellf(d, "%.1f GB", p->o.bytes_all / 1e9);
+	r[5] = cellf(d, "%d of %d", p->o.gpus, q->place.gpus);
 	r[6] = cell(q->weights->name);
 	r[7] = cell(strcmp(q->cache_name, "auto") == 0 ? "16 bits" : q->cache_name);
 	r[8] = cell(layout(a, p));
-	r[9] = cell_printf(d, STYLE_PLAIN, "%d", p->batch);
-	r[10] = cell_printf(d, STYLE_PLAIN, "%.0f", p->chunk);
-	r[11] = p->draft ? cell_printf(d, STYLE_PLAIN, "%d", p->draft) : cell("");
+	r[9] = cellf(d, "%d", p->batch);
+	r[10] = cellf(d, "%.0f", p->chunk);
+	r[11] = p->draft ? cellf(d, "%d", p->draft) : cell("");
 	if (t->n_columns > SINGLE)
 		r[SINGLE] = cell(q->place.gpu->name);
 }

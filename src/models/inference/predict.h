@@ -7,11 +7,8 @@
 #ifndef INFERENCE_PREDICT_H
 #define INFERENCE_PREDICT_H
 
+#include "models/figure.h"
 #include "models/inference/question.h"
-
-struct figure {
-	double value, low, high;
-};
 
 /* Measured over predicted: the tenth and the ninetieth of a hundred, of one class. */
 struct spread {

@@ -21,7 +21,6 @@ extern const size_t train_change_kind_count;
  * How much the quotient of two predictions moves when each fitted constant is moved by what
  * measurements leave open: value, low, high. What both have in common cancels.
  */
-struct train_figure train_ratio(const struct train_question *after,
-				const struct train_question *before);
+struct figure train_ratio(const struct train_question *after, const struct train_question *before);
 
 #endif

@@ -481,7 +481,7 @@ void train_memory_of(const struct train_question *q, struct train_memory *m)
 	m->shown = q->place.gpu->unified ? m->limit : 0;
 	if (m->shown > 0)
 		m->limit *= UNIFIED_PART;
-	m->all = (struct train_figure){ m->total, m->total * 0.87, m->total * 1.13 };
+	m->all = (struct figure){ m->total, m->total * 0.87, m->total * 1.13 };
 	m->fits = m->total <= m->limit;
 }
 

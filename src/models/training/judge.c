@@ -172,7 +172,7 @@ static const char *by_bandwidth(const struct state *s)
 static void say(struct state *s)
 {
 	struct train_judgement *j = s->j;
-	const struct train_figure *f = &j->predicted.tokens_s, *t = &j->predicted.time.total;
+	const struct figure *f = &j->predicted.tokens_s, *t = &j->predicted.time.total;
 	const char *measured = train_plain(s->a, j->measured, 6);
 	const char *predicted = train_plain(s->a, f->value, 6),
 		   *high = train_plain(s->a, f->high, 6);

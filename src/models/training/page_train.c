@@ -30,7 +30,7 @@ static void row(struct doc *d, struct node *t, const char *name, const char *val
 	c[2] = cell(arena_printf(d->arena, "%s to %s", low, high));
 }
 
-static void rate_row(struct doc *d, struct node *t, const char *name, const struct train_figure *f)
+static void rate_row(struct doc *d, struct node *t, const char *name, const struct figure *f)
 {
 	struct arena *a = d->arena;
 
@@ -47,7 +47,7 @@ static void figures(struct doc *d, const struct train_answer *p)
 {
 	struct node *t = DOC_TABLE(d, NULL, "predicted", ">", "four of five lie in");
 	struct arena *a = d->arena;
-	const struct train_figure *s = &p->time.total;
+	const struct figure *s = &p->time.total;
 
 	rate_row(d, t, "tokens/s of all GPUs", &p->tokens_s);
 	rate_row(d, t, "tokens/s of a GPU", &p->tokens_s_gpu);
@@ -88,9 +88,8 @@ static void memory_pairs(struct doc *d, const struct train_memory *m)
 		if (parts[i].bytes > 0)
 			node_pair(d, n, parts[i].name, cell(gb(a, parts[i].bytes)));
 	if (m->shown > 0)
-		node_pair(d, n, "of it for the rest",
-			  cell_printf(d, STYLE_PLAIN, "%s: the system, loaders, the page cache",
-				      gb(a, m->shown - m->limit)));
+		node_pairf(d, n, "of it for the rest", "%s: the system, loaders, the page cache",
+			   gb(a, m->shown - m->limit));
 }
 
 static void time_pairs(struct doc *d, const struct train_answer *p)
@@ -114,10 +113,8 @@ static void time_pairs(struct doc *d, const struct train_answer *p)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].s > 0)
-			node_pair(d, n, parts[i].name,
-				  cell_printf(d, STYLE_PLAIN, "%s (%.1f %%)",
-					      seconds(a, parts[i].s),
-					      100 * parts[i].s / t->total.value));
+			node_pairf(d, n, parts[i].name, "%s (%.1f %%)", seconds(a, parts[i].s),
+				   100 * parts[i].s / t->total.value);
 	if (t->comm > 0)
 		node_pair(d, n, "communication, hidden too", cell(seconds(a, t->comm)));
 }
@@ -136,8 +133,8 @@ static void comm_table(struct doc *d, const struct train_answer *p)
 		struct cell *r = node_row(d, t);
 
 		r[0] = cell(arena_printf(a, "%s: %s", c->purpose, train_collective_names[c->what]));
-		r[1] = cell_printf(d, STYLE_PLAIN, "%d%s", c->ranks, c->between ? ", network" : "");
-		r[2] = cell_printf(d, STYLE_PLAIN, "%.0f", c->count);
+		r[1] = cellf(d, "%d%s", c->ranks, c->between ? ", network" : "");
+		r[2] = cellf(d, "%.0f", c->count);
 		r[3] = cell(figure_number(a, c->bytes / 1e6));
 		r[4] = cell(figure_number(a, c->busbw_gbs));
 		r[5] = cell(seconds(a, c->total_s));
@@ -164,13 +161,10 @@ static void verdict(struct doc *d, const struct train_page *p)
 
 	node_span(d, n, fits(m));
 	node_span(d, n,
-		  cell_printf(d, STYLE_PLAIN,
-			      ": %.1f GB %s; four of five needs lie in %.1f to %.1f GB. ",
-			      fabs(m->limit - m->total) / 1e9, m->fits ? "are left" : "are missing",
-			      m->all.low / 1e9, m->all.high / 1e9));
-	node_span(d, n,
-		  cell_printf(d, STYLE_PLAIN, "Limit: %s; %s.", train_limit_names[t->limit],
-			      t->limit_why));
+		  cellf(d, ": %.1f GB %s; four of five needs lie in %.1f to %.1f GB. ",
+			fabs(m->limit - m->total) / 1e9, m->fits ? "are left" : "are missing",
+			m->all.low / 1e9, m->all.high / 1e9));
+	node_span(d, n, cellf(d, "Limit: %s; %s.", train_limit_names[t->limit], t->limit_why));
 	if (!p->asked_largest)
 		return;
 	if (p->largest > 0)
@@ -273,7 +267,7 @@ static void change_row(struct doc *d, struct node *t, const struct train_change 
 		c->fits ? arena_printf(a, "%s to %s", gain(a, c->gain.low), gain(a, c->gain.high))
 			: "");
 	r[3] = cell(c->fits ? figure_number(a, c->tokens_s) : "");
-	r[4] = cell_printf(d, STYLE_PLAIN, "%.1f GB", c->memory / 1e9);
+	r[4] = cellf(d, "%.1f GB", c->memory / 1e9);
 	r[5] = cell_as(STYLE_MUTED, c->why);
 }
 
@@ -316,18 +310,18 @@ void page_train_scale(struct doc *d, const struct train_page *p)
 		const struct train_point *x = &p->points[i];
 		struct cell *r = node_row(d, t);
 
-		r[0] = cell_printf(d, STYLE_PLAIN, "%d", x->gpus);
-		r[1] = cell_printf(d, STYLE_PLAIN, "%d", x->nodes);
+		r[0] = cellf(d, "%d", x->gpus);
+		r[1] = cellf(d, "%d", x->nodes);
 		if (!x->possible) {
 			r[7] = cell_as(STYLE_BAD, x->why);
 			continue;
 		}
-		r[2] = cell_printf(d, STYLE_PLAIN, "%s ms", figure_number(a, 1e3 * x->step_s));
+		r[2] = cellf(d, "%s ms", figure_number(a, 1e3 * x->step_s));
 		r[3] = cell(figure_number(a, x->tokens_s));
 		r[4] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * x->efficiency.value);
-		r[5] = cell_printf(d, STYLE_PLAIN, "%.1f to %.1f %%", 100 * x->efficiency.low,
-				   100 * x->efficiency.high);
-		r[6] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * x->exposed_part);
+		r[5] = cellf(d, "%.1f to %.1f %%", 100 * x->efficiency.low,
+			     100 * x->efficiency.high);
+		r[6] = cellf(d, "%.1f %%", 100 * x->exposed_part);
 		r[7] = cell_as(STYLE_MUTED, x->causes);
 	}
 }
@@ -349,8 +343,7 @@ void page_train_judgement(struct doc *d, const struct train_judgement *j)
 		r[0] = cell(c->what);
 		r[1] = c->excluded ? cell_as(STYLE_MUTED, "excluded")
 				   : cell_as(STYLE_WARN, "possible");
-		r[2] = cell_printf(d, STYLE_PLAIN, "%s %s", figure_number(a, c->needs),
-				   c->needs_unit);
+		r[2] = cellf(d, "%s %s", figure_number(a, c->needs), c->needs_unit);
 		r[3] = cell(c->why);
 		r[4] = cell(c->excluded ? "" : c->measure);
 	}
@@ -403,11 +396,11 @@ static void kind_row(struct doc *d, struct node *t, struct kind *k)
 	c[0] = k->source ? cell(k->source) : cell_as(STYLE_STRONG, "all");
 	c[1] = cell(k->hardware);
 	c[2] = cell(k->precision);
-	c[3] = cell_printf(d, STYLE_PLAIN, "%zu", k->n);
+	c[3] = cellf(d, "%zu", k->n);
 	c[4] = cell_printf(d, STYLE_STRONG, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.5));
-	c[5] = cell_printf(d, STYLE_PLAIN, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
-	c[6] = cell_printf(d, STYLE_PLAIN, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
-	c[7] = cell_printf(d, STYLE_PLAIN, "%.0f %%", 100.0 * (double)k->inside / (double)k->n);
+	c[5] = cellf(d, "%.1f %%", 100 * stat_quantile(k->error, k->n, 0.9));
+	c[6] = cellf(d, "%.2f", stat_quantile(k->ratio, k->n, 0.5));
+	c[7] = cellf(d, "%.0f %%", 100.0 * (double)k->inside / (double)k->n);
 }
 
 struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
@@ -441,55 +434,35 @@ struct doc *page_train_rows(struct arena *a, const struct train_rows *r)
 
 /* A prediction of training as JSON. Keys and meanings are API: schemas/train.json. */
 
-static void put(json_t *o, const char *key, double v)
-{
-	json_object_set_new(o, key, json_figure(v));
-}
-
-static void put_int(json_t *o, const char *key, int v)
-{
-	json_object_set_new(o, key, json_integer(v));
-}
-
-static void put_text(json_t *o, const char *key, const char *v)
-{
-	json_object_set_new(o, key, json_text(v));
-}
-
-static json_t *train_json_figure(const struct train_figure *f)
-{
-	return json_interval(f->value, f->low, f->high);
-}
-
 static json_t *question_json(const struct train_question *q)
 {
 	json_t *j = json_object();
 
-	put_text(j, "model", q->arch.name && *q->arch.name ? q->arch.name : q->model);
-	put_text(j, "machine", q->place.taken);
-	put_text(j, "gpu", q->place.gpu->name);
-	put_int(j, "gpus", q->place.gpus);
-	put_int(j, "machines", q->place.nodes);
-	put_text(j, "parallel", train_way_names[q->way]);
-	put_int(j, "dp", q->dp);
-	put_int(j, "shard", q->shard);
-	put_int(j, "tp", q->tp);
-	put_int(j, "pp", q->pp);
-	put_int(j, "cp", q->cp);
-	put_int(j, "ep", q->ep);
-	put_int(j, "interleave", q->interleave);
-	put_int(j, "micro_batch", q->micro_batch);
-	put_int(j, "accumulation", q->accumulation);
-	put_int(j, "global_batch", q->global_batch);
-	put_int(j, "sequence_tokens", q->sequence);
-	put_text(j, "precision", train_precision_names[q->precision]);
-	put_text(j, "checkpointing", train_recompute_names[q->recompute]);
-	put_text(j, "optimizer", train_optimizer_names[q->optimizer]);
-	put_text(j, "attention", train_attention_names[q->attention]);
-	json_object_set_new(j, "overlap", json_boolean(q->overlap));
-	json_object_set_new(j, "tp_overlap", json_boolean(q->tp_overlap));
-	json_object_set_new(j, "compile", json_boolean(q->compile));
-	put(j, "bucket_bytes", q->bucket_bytes);
+	json_put_text(j, "model", q->arch.name && *q->arch.name ? q->arch.name : q->model);
+	json_put_text(j, "machine", q->place.taken);
+	json_put_text(j, "gpu", q->place.gpu->name);
+	json_put_int(j, "gpus", q->place.gpus);
+	json_put_int(j, "machines", q->place.nodes);
+	json_put_text(j, "parallel", train_way_names[q->way]);
+	json_put_int(j, "dp", q->dp);
+	json_put_int(j, "shard", q->shard);
+	json_put_int(j, "tp", q->tp);
+	json_put_int(j, "pp", q->pp);
+	json_put_int(j, "cp", q->cp);
+	json_put_int(j, "ep", q->ep);
+	json_put_int(j, "interleave", q->interleave);
+	json_put_int(j, "micro_batch", q->micro_batch);
+	json_put_int(j, "accumulation", q->accumulation);
+	json_put_int(j, "global_batch", q->global_batch);
+	json_put_int(j, "sequence_tokens", q->sequence);
+	json_put_text(j, "precision", train_precision_names[q->precision]);
+	json_put_text(j, "checkpointing", train_recompute_names[q->recompute]);
+	json_put_text(j, "optimizer", train_optimizer_names[q->optimizer]);
+	json_put_text(j, "attention", train_attention_names[q->attention]);
+	json_put_bool(j, "overlap", q->overlap);
+	json_put_bool(j, "tp_overlap", q->tp_overlap);
+	json_put_bool(j, "compile", q->compile);
+	json_put_figure(j, "bucket_bytes", q->bucket_bytes);
 	return j;
 }
 
@@ -497,19 +470,19 @@ static json_t *memory_json(const struct train_memory *m)
 {
 	json_t *j = json_object();
 
-	put(j, "weights_bytes", m->weights);
-	put(j, "master_bytes", m->master);
-	put(j, "gradients_bytes", m->gradients);
-	put(j, "states_bytes", m->states);
-	put(j, "activations_bytes", m->activations);
-	put(j, "working_bytes", m->working);
-	put(j, "logits_bytes", m->logits);
-	put(j, "buffers_bytes", m->buffers);
-	put(j, "context_bytes", m->context);
-	put(j, "waste_bytes", m->waste);
-	put(j, "limit_bytes", m->limit);
-	json_object_set_new(j, "total_bytes", train_json_figure(&m->all));
-	json_object_set_new(j, "fits", json_boolean(m->fits));
+	json_put_figure(j, "weights_bytes", m->weights);
+	json_put_figure(j, "master_bytes", m->master);
+	json_put_figure(j, "gradients_bytes", m->gradients);
+	json_put_figure(j, "states_bytes", m->states);
+	json_put_figure(j, "activations_bytes", m->activations);
+	json_put_figure(j, "working_bytes", m->working);
+	json_put_figure(j, "logits_bytes", m->logits);
+	json_put_figure(j, "buffers_bytes", m->buffers);
+	json_put_figure(j, "context_bytes", m->context);
+	json_put_figure(j, "waste_bytes", m->waste);
+	json_put_figure(j, "limit_bytes", m->limit);
+	json_object_set_new(j, "total_bytes", figure_json(&m->all));
+	json_put_bool(j, "fits", m->fits);
 	return j;
 }
 
@@ -517,18 +490,18 @@ static json_t *time_json(const struct train_time *t)
 {
 	json_t *j = json_object();
 
-	put(j, "forward_s", t->forward);
-	put(j, "backward_s", t->backward);
-	put(j, "recompute_s", t->recompute);
-	put(j, "launch_s", t->launch);
-	put(j, "optimizer_s", t->optimizer);
-	put(j, "exposed_s", t->exposed);
-	put(j, "contention_s", t->contention);
-	put(j, "communication_s", t->comm);
-	put(j, "bubble_s", t->bubble);
-	put(j, "loader_s", t->loader);
-	put(j, "waiting_s", t->slack);
-	json_object_set_new(j, "step_s", train_json_figure(&t->total));
+	json_put_figure(j, "forward_s", t->forward);
+	json_put_figure(j, "backward_s", t->backward);
+	json_put_figure(j, "recompute_s", t->recompute);
+	json_put_figure(j, "launch_s", t->launch);
+	json_put_figure(j, "optimizer_s", t->optimizer);
+	json_put_figure(j, "exposed_s", t->exposed);
+	json_put_figure(j, "contention_s", t->contention);
+	json_put_figure(j, "communication_s", t->comm);
+	json_put_figure(j, "bubble_s", t->bubble);
+	json_put_figure(j, "loader_s", t->loader);
+	json_put_figure(j, "waiting_s", t->slack);
+	json_object_set_new(j, "step_s", figure_json(&t->total));
 	return j;
 }
 
@@ -540,16 +513,16 @@ static json_t *comms_json(const struct train_answer *p)
 		const struct train_comm *c = &p->comms[i];
 		json_t *j = json_object();
 
-		put_text(j, "collective", train_collective_names[c->what]);
-		put_text(j, "purpose", c->purpose);
-		put_int(j, "ranks", c->ranks);
-		json_object_set_new(j, "network", json_boolean(c->between));
-		put(j, "count", c->count);
-		put(j, "bytes", c->bytes);
-		put(j, "bus_gb_per_s", c->busbw_gbs);
-		put(j, "total_s", c->total_s);
-		put(j, "exposed_s", c->exposed_s);
-		put_text(j, "from", c->from);
+		json_put_text(j, "collective", train_collective_names[c->what]);
+		json_put_text(j, "purpose", c->purpose);
+		json_put_int(j, "ranks", c->ranks);
+		json_put_bool(j, "network", c->between);
+		json_put_figure(j, "count", c->count);
+		json_put_figure(j, "bytes", c->bytes);
+		json_put_figure(j, "bus_gb_per_s", c->busbw_gbs);
+		json_put_figure(j, "total_s", c->total_s);
+		json_put_figure(j, "exposed_s", c->exposed_s);
+		json_put_text(j, "from", c->from);
 		json_array_append_new(list, j);
 	}
 	return list;
@@ -559,15 +532,15 @@ static json_t *change_json(const struct train_change *c)
 {
 	json_t *j = json_object();
 
-	put_text(j, "key", c->key);
-	put_text(j, "name", c->name);
-	put_text(j, "why", c->why);
-	json_object_set_new(j, "fits", json_boolean(c->fits));
-	put(j, "tokens_per_s", c->tokens_s);
-	put(j, "memory_bytes", c->memory);
-	json_object_set_new(j, "gain", train_json_figure(&c->gain));
+	json_put_text(j, "key", c->key);
+	json_put_text(j, "name", c->name);
+	json_put_text(j, "why", c->why);
+	json_put_bool(j, "fits", c->fits);
+	json_put_figure(j, "tokens_per_s", c->tokens_s);
+	json_put_figure(j, "memory_bytes", c->memory);
+	json_object_set_new(j, "gain", figure_json(&c->gain));
 	json_object_set_new(j, "after", question_json(&c->q));
-	put_text(j, "state", "predicted");
+	json_put_text(j, "state", "predicted");
 	return j;
 }
 
@@ -593,19 +566,19 @@ static json_t *scale_json(const struct train_page *p)
 		const struct train_point *x = &p->points[i];
 		json_t *j = json_object();
 
-		put_int(j, "gpus", x->gpus);
-		put_int(j, "machines", x->nodes);
-		json_object_set_new(j, "possible", json_boolean(x->possible));
-		put_text(j, "why_not", x->why);
+		json_put_int(j, "gpus", x->gpus);
+		json_put_int(j, "machines", x->nodes);
+		json_put_bool(j, "possible", x->possible);
+		json_put_text(j, "why_not", x->why);
 		json_object_set_new(j, "step_s",
 				    x->possible ? json_figure(x->step_s) : json_null());
 		json_object_set_new(j, "tokens_per_s",
 				    x->possible ? json_figure(x->tokens_s) : json_null());
 		json_object_set_new(j, "efficiency_ratio",
-				    x->possible ? train_json_figure(&x->efficiency) : json_null());
+				    x->possible ? figure_json(&x->efficiency) : json_null());
 		json_object_set_new(j, "exposed_ratio",
 				    x->possible ? json_figure(x->exposed_part) : json_null());
-		put_text(j, "rest", x->causes);
+		json_put_text(j, "rest", x->causes);
 		json_array_append_new(list, j);
 	}
 	return list;
@@ -630,11 +603,11 @@ static json_t *judgement_json(const struct train_judgement *t)
 		json_decref(j);
 		return json_null();
 	}
-	put(j, "measured_tokens_per_s", t->measured);
-	json_object_set_new(j, "inside", json_boolean(t->inside));
-	put(j, "missing_s", t->lost_s);
-	put(j, "needed_bus_gb_per_s", t->busbw_needed_gbs);
-	put_text(j, "verdict", t->verdict);
+	json_put_figure(j, "measured_tokens_per_s", t->measured);
+	json_put_bool(j, "inside", t->inside);
+	json_put_figure(j, "missing_s", t->lost_s);
+	json_put_figure(j, "needed_bus_gb_per_s", t->busbw_needed_gbs);
+	json_put_text(j, "verdict", t->verdict);
 	json_object_set_new(j, "causes", list);
 	return j;
 }
@@ -645,18 +618,18 @@ json_t *train_json(const struct train_page *page, long long now, int exit_code)
 	json_t *j = json_head("gputune.train/1", now, exit_code);
 
 	json_object_set_new(j, "asked", question_json(&p->q));
-	put(j, "parameters", p->parameters);
-	put(j, "active_parameters", p->active);
-	put(j, "model_flop_per_token", p->model_flops);
-	put(j, "hardware_flop_per_token", p->hardware_flops);
-	put(j, "peak_flop_per_s", p->peak_flops);
-	json_object_set_new(j, "tokens_per_s", train_json_figure(&p->tokens_s));
-	json_object_set_new(j, "tokens_per_s_per_gpu", train_json_figure(&p->tokens_s_gpu));
-	json_object_set_new(j, "mfu_ratio", train_json_figure(&p->mfu));
-	json_object_set_new(j, "hfu_ratio", train_json_figure(&p->hfu));
-	put_text(j, "limit", train_limit_names[p->limit]);
-	put_text(j, "limit_reason", p->limit_why);
-	put_text(j, "interval_of", p->interval_of);
+	json_put_figure(j, "parameters", p->parameters);
+	json_put_figure(j, "active_parameters", p->active);
+	json_put_figure(j, "model_flop_per_token", p->model_flops);
+	json_put_figure(j, "hardware_flop_per_token", p->hardware_flops);
+	json_put_figure(j, "peak_flop_per_s", p->peak_flops);
+	json_object_set_new(j, "tokens_per_s", figure_json(&p->tokens_s));
+	json_object_set_new(j, "tokens_per_s_per_gpu", figure_json(&p->tokens_s_gpu));
+	json_object_set_new(j, "mfu_ratio", figure_json(&p->mfu));
+	json_object_set_new(j, "hfu_ratio", figure_json(&p->hfu));
+	json_put_text(j, "limit", train_limit_names[p->limit]);
+	json_put_text(j, "limit_reason", p->limit_why);
+	json_put_text(j, "interval_of", p->interval_of);
 	json_object_set_new(j, "memory", memory_json(&p->memory));
 	json_object_set_new(j, "time", time_json(&p->time));
 	json_object_set_new(j, "communication", comms_json(p));
@@ -668,8 +641,8 @@ json_t *train_json(const struct train_page *page, long long now, int exit_code)
 	json_object_set_new(j, "what_if", what_if_json(page->what_if));
 	json_object_set_new(j, "scale", scale_json(page));
 	json_object_set_new(j, "judgement", judgement_json(page->judgement));
-	put_text(j, "constants", page->origin);
-	put_text(j, "state", "predicted");
+	json_put_text(j, "constants", page->origin);
+	json_put_text(j, "state", "predicted");
 	json_object_set_new(j, "notes", json_texts(p->q.notes, p->q.n_notes));
 	json_object_set_new(j, "explain", json_texts(p->lines, p->n_lines));
 	return j;
@@ -683,25 +656,22 @@ json_t *train_rows_json(const struct train_rows *r, long long now, int exit_code
 		const struct train_row *x = &r->items[i];
 		json_t *o = json_object();
 
-		json_object_set_new(o, "line", json_integer(x->line));
-		put_text(o, "source", x->source);
-		put_text(o, "model", x->model);
-		put_text(o, "hardware", x->hardware);
-		put_text(o, "precision", x->precision);
-		put_int(o, "gpus", x->gpus);
-		put_int(o, "machines", x->nodes);
-		json_object_set_new(o, "experts", json_boolean(x->experts));
-		json_object_set_new(o, "fits", json_boolean(x->fits));
-		json_object_set_new(o, "measured_tokens_per_s_per_gpu",
-				    x->measured > 0 ? json_figure(x->measured) : json_null());
-		json_object_set_new(o, "predicted_tokens_per_s_per_gpu",
-				    x->predicted > 0 ? json_figure(x->predicted) : json_null());
-		put(o, "low", x->low);
-		put(o, "high", x->high);
-		json_object_set_new(o, "measured_memory_gib",
-				    x->memory > 0 ? json_figure(x->memory) : json_null());
-		put(o, "predicted_memory_gib", x->memory_predicted);
-		put_text(o, "skipped", x->skipped);
+		json_put_int(o, "line", x->line);
+		json_put_text(o, "source", x->source);
+		json_put_text(o, "model", x->model);
+		json_put_text(o, "hardware", x->hardware);
+		json_put_text(o, "precision", x->precision);
+		json_put_int(o, "gpus", x->gpus);
+		json_put_int(o, "machines", x->nodes);
+		json_put_bool(o, "experts", x->experts);
+		json_put_bool(o, "fits", x->fits);
+		json_put_positive(o, "measured_tokens_per_s_per_gpu", x->measured);
+		json_put_positive(o, "predicted_tokens_per_s_per_gpu", x->predicted);
+		json_put_figure(o, "low", x->low);
+		json_put_figure(o, "high", x->high);
+		json_put_positive(o, "measured_memory_gib", x->memory);
+		json_put_figure(o, "predicted_memory_gib", x->memory_predicted);
+		json_put_text(o, "skipped", x->skipped);
 		json_array_append_new(list, o);
 	}
 	json_object_set_new(j, "rows", list);

@@ -42,9 +42,9 @@ static void name_limit(struct arena *a, struct train_answer *p, const struct tra
 					    train_plain(a, 1e3 * t->total.value, 4));
 }
 
-static struct train_figure scaled(struct train_figure f, double by)
+static struct figure scaled(struct figure f, double by)
 {
-	return (struct train_figure){ f.value * by, f.low * by, f.high * by };
+	return (struct figure){ f.value * by, f.low * by, f.high * by };
 }
 
 /* Operations of a token that the hardware does. */
@@ -136,8 +136,8 @@ static void intervals(struct arena *a, struct train_answer *p, const struct trai
 
 	p->time.total.low = step / both(s->high, faster);
 	p->time.total.high = step * both(1 / s->low, slower);
-	p->tokens_s = (struct train_figure){ tokens / step, tokens / p->time.total.high,
-					     tokens / p->time.total.low };
+	p->tokens_s = (struct figure){ tokens / step, tokens / p->time.total.high,
+				       tokens / p->time.total.low };
 	p->interval_of =
 		slower > 1.01 || faster > 1.01
 			? arena_printf(a,

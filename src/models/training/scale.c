@@ -80,7 +80,6 @@ void train_scale(struct arena *a, const struct train_question *q, const int *gpu
 		}
 		if (!first)
 			first = t;
-		out[i].efficiency =
-			t == first ? (struct train_figure){ 1, 1, 1 } : train_ratio(t, first);
+		out[i].efficiency = t == first ? (struct figure){ 1, 1, 1 } : train_ratio(t, first);
 	}
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "models/figure.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "models/inference/arch.h"
@@ -165,10 +166,6 @@ int train_question_make(struct arena *a, const struct train_words *w, struct tra
  * divides). -EINVAL with the sentence. */
 int train_question_settle(struct arena *a, struct train_question *q, struct err *e);
 
-struct train_figure {
-	double value, low, high;
-};
-
 /* Bytes of the fullest GPU. */
 struct train_memory {
 	double weights; /* as the forward pass has them, gathered ones apart */
@@ -184,7 +181,7 @@ struct train_memory {
 	/* Of unified memory, what the kernel shows: limit is the part of it that training can have,
 	 * the rest the system's. 0: the GPU's own memory. */
 	double shown;
-	struct train_figure all; /* total with its interval */
+	struct figure all; /* total with its interval */
 	bool fits;
 };
 
@@ -226,7 +223,7 @@ struct train_time {
 	double bubble;
 	double loader; /* waiting for samples */
 	double slack;  /* ranks that wait for the slowest, unaccounted */
-	struct train_figure total;
+	struct figure total;
 };
 
 #define TRAIN_LINES 40
@@ -240,8 +237,7 @@ struct train_answer {
 	struct train_time time;
 	struct train_comm comms[TRAIN_COMMS];
 	size_t n_comms;
-	struct train_figure tokens_s, tokens_s_gpu, mfu,
-		hfu;	   /* mfu of the precision's dense peak */
+	struct figure tokens_s, tokens_s_gpu, mfu, hfu; /* mfu of the precision's dense peak */
 	double peak_flops; /* of one GPU by data sheet, in that precision */
 	enum train_limit limit;
 	const char *limit_why;		/* in a sentence, with the figures */
@@ -268,7 +264,7 @@ struct train_change {
 	struct train_question q; /* after it */
 	double tokens_s, memory; /* of all GPUs; bytes of a GPU */
 	bool fits;
-	struct train_figure gain; /* tokens/s after over before: 1.1 is 10 % more */
+	struct figure gain; /* tokens/s after over before: 1.1 is 10 % more */
 };
 
 #define TRAIN_CHANGES 24
@@ -289,9 +285,9 @@ struct train_point {
 	bool possible;	 /* it divides and fits; else why */
 	const char *why; /* NULL, or why not */
 	double step_s, tokens_s;
-	struct train_figure efficiency; /* per GPU, against the first possible point */
-	double exposed_part;		/* of the step */
-	const char *causes;		/* where the rest goes, in words */
+	struct figure efficiency; /* per GPU, against the first possible point */
+	double exposed_part;	  /* of the step */
+	const char *causes;	  /* where the rest goes, in words */
 };
 
 /* The same work per GPU (weak: global batch grows) or the same global batch (strong). */

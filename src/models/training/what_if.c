@@ -25,8 +25,7 @@ static double rate(struct arena *a, const struct train_question *q, const struct
 	return p->tokens_s.value / q->place.gpus;
 }
 
-struct train_figure train_ratio(const struct train_question *after,
-				const struct train_question *before)
+struct figure train_ratio(const struct train_question *after, const struct train_question *before)
 {
 	struct arena a = { 0 };
 	struct train_fit fit = *train_fit_of(before);
@@ -50,7 +49,7 @@ struct train_figure train_ratio(const struct train_question *after,
 		sum += most * most;
 	}
 	arena_free(&a);
-	return (struct train_figure){ value, value * exp(-sqrt(sum)), value * exp(sqrt(sum)) };
+	return (struct figure){ value, value * exp(-sqrt(sum)), value * exp(sqrt(sum)) };
 }
 
 static int by_gain(const void *x, const void *y)
