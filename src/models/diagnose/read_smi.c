@@ -16,12 +16,15 @@
 
 enum { COLUMNS_MAX = 64, GPUS_MAX = 1024, ID_MOST = 64 };
 
-static const struct question {
+/* A column of figures of a GPU. */
+struct gpu_column {
 	const char *name;
 	enum figure_kind kind;
 	double factor;
 	const char *text;
-} questions[] = {
+};
+
+static const struct gpu_column questions[] = {
 	{ "utilization.gpu", FIGURE_GPU_UTIL, 0.01, NULL },
 	{ "power.draw", FIGURE_GPU_POWER_W, 1, NULL },
 	{ "power.draw.average", FIGURE_GPU_POWER_W, 1, NULL },
@@ -159,6 +162,28 @@ static bool reason(struct walk *w, const char *head, const char *cell, double at
 	return false;
 }
 
+/* Figures that a cell below this head tells; at: seconds. How many. */
+static size_t tell_cell(const struct read_place *p, const struct gpu_column *known, size_t n,
+			const char *head, const char *cell, double at)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct figure_seen f;
+
+		if (strcmp(known[i].name, head) != 0)
+			continue;
+		f = read_seen(p, known[i].kind, known[i].factor * read_number(cell, NULL));
+		f.at = at;
+		f.text = known[i].text;
+		if (read_sane(f.value)) {
+			evidence_figure(p->ev, f);
+			told++;
+		}
+	}
+	return told;
+}
+
 static void row(struct walk *w, const char **cell, size_t n)
 {
 	double at = w->stamp >= 0 ? seconds_of(cell[w->stamp]) : (double)NAN;
@@ -178,20 +203,8 @@ static void row(struct walk *w, const char **cell, size_t n)
 			w->told++;
 			continue;
 		}
-		for (size_t k = 0; k < sizeof(questions) / sizeof(questions[0]); k++) {
-			const struct question *q = &questions[k];
-			struct figure_seen f;
-
-			if (strcmp(q->name, w->head[i]) != 0)
-				continue;
-			f = read_seen(&w->at, q->kind, q->factor * read_number(cell[i], NULL));
-			f.at = at;
-			f.text = q->text;
-			if (read_sane(f.value)) {
-				evidence_figure(w->at.ev, f);
-				w->told++;
-			}
-		}
+		w->told += tell_cell(&w->at, questions, sizeof(questions) / sizeof(questions[0]),
+				     w->head[i], cell[i], at);
 	}
 }
 
@@ -251,12 +264,7 @@ const struct evidence_format evidence_smi_csv = { .name = "nvidia-smi CSV",
 
 enum { DMON_COLUMNS_MAX = 64 };
 
-static const struct {
-	const char *name;
-	enum figure_kind kind;
-	double factor;
-	const char *text;
-} columns[] = {
+static const struct gpu_column columns[] = {
 	{ "pwr", FIGURE_GPU_POWER_W, 1, NULL },
 	{ "gtemp", FIGURE_GPU_C, 1, NULL },
 	{ "sm", FIGURE_GPU_UTIL, 0.01, NULL },
@@ -348,20 +356,8 @@ static void dmon_row(struct dmon_walk *w, char **words, size_t n)
 		at += at < 0 ? 86400 : 0; /* past midnight */
 	}
 	for (size_t i = 0; i < w->n; i++)
-		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++) {
-			struct figure_seen f;
-
-			if (strcmp(columns[k].name, w->head[i]) != 0)
-				continue;
-			f = read_seen(&w->at, columns[k].kind,
-				      columns[k].factor * read_number(words[i], NULL));
-			f.at = at;
-			f.text = columns[k].text;
-			if (read_sane(f.value)) {
-				evidence_figure(w->at.ev, f);
-				w->told++;
-			}
-		}
+		w->told += tell_cell(&w->at, columns, sizeof(columns) / sizeof(columns[0]),
+				     w->head[i], words[i], at);
 }
 
 static void line(struct dmon_walk *w, char *s)
