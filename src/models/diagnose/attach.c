@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of looks: machine and GPUs by the monitor's looks, the job by attach_proc.c. */
+/* The loop of looks: machine and GPUs by the monitor's looks, the job by what /proc says. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -119,7 +119,7 @@ struct run_seen {
 	struct rank_judged slow;
 	double profiler_s; /* that a step takes longer while a profiler looks; 0 */
 	double traced_s;   /* a step while it looked, where the split is without it; 0 */
-	/* Operations: split_rate.c. */
+	/* Operations: split.c. */
 	const struct gpu_kind *gpu;
 	double flops_token, attention_flops_token; /* without and with attention */
 	double peak_flops;			   /* of a GPU, dense */
@@ -199,7 +199,7 @@ struct scaling {
 void scaling_see(struct arena *a, const struct run_seen *runs, size_t n, struct scaling *out);
 extern const char *const scale_kind_names[SCALE_KINDS];
 
-/* --- causes: judge.c, judge_rows.c
+/* --- causes: judge.c
  * ----------------------------------------------------------------
  */
 

@@ -31,18 +31,18 @@ bool judging_alone(const struct judging *j);
 bool judging_by_nsys(const struct judging *j);
 extern const char judging_nsys_slows[];
 
-/* judge_gain.c: fills v->predicted and v->gains. */
+/* Fills v->predicted and v->gains. */
 void judged_gains(struct arena *a, const struct run_seen *r, const struct diagnose_ask *ask,
 		  struct run_verdict *v);
 
-/* judge_host.c */
+/* judge_gpu.c */
 void rule_loader(const struct judging *j, struct judged_cause *out);
 void rule_disk(const struct judging *j, struct judged_cause *out);
 void rule_sync(const struct judging *j, struct judged_cause *out);
 void rule_checkpoint(const struct judging *j, struct judged_cause *out);
 void rule_starved(const struct judging *j, struct judged_cause *out);
 void rule_thread(const struct judging *j, struct judged_cause *out);
-/* judge_small.c: work too small for the machine */
+/* judge.c: work too small for the machine */
 void rule_small_batch(const struct judging *j, struct judged_cause *out);
 void rule_launch(const struct judging *j, struct judged_cause *out);
 void rule_idle(const struct judging *j, struct judged_cause *out);
@@ -54,7 +54,7 @@ void rule_network(const struct judging *j, struct judged_cause *out);
 void rule_straggler(const struct judging *j, struct judged_cause *out);
 void rule_uneven(const struct judging *j, struct judged_cause *out);
 void rule_scaling(const struct judging *j, struct judged_cause *out);
-/* judge_nccl.c */
+/* judge_comm.c */
 void rule_socket(const struct judging *j, struct judged_cause *out);
 void rule_peer(const struct judging *j, struct judged_cause *out);
 void rule_forced(const struct judging *j, struct judged_cause *out);

@@ -178,7 +178,6 @@ bool read_metric_key(const struct read_place *p, const char *key, double value);
 /* A name of read_names.c: "step_s", "fwd_time_ms". unit_s: seconds that the value's own unit has,
  * NAN: none stands there. A time without any unit is not read. */
 bool read_own_key(const struct read_place *p, const char *key, double value);
-bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s);
 bool read_own_name(const char *key);
 /* What a profiler's range is of, by names that people give ranges ("forward",
  * "PyTorch:optimizer.step"); FIGURE_KINDS: not known. */
@@ -190,8 +189,6 @@ bool read_range_step(const char *name, long long *number);
 bool read_is_named(const char *name, const char *stem);
 /* The name without the number at its end. */
 const char *read_range_stem(struct arena *a, const char *name);
-/* Seconds of the unit of time that is all of s; NAN. */
-double read_unit(const char *s);
 /* The names, for who used others. */
 extern const char read_names_said[];
 /* Words of s between blanks, at most most, cut into buf. */

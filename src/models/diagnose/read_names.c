@@ -119,7 +119,8 @@ const char read_names_said[] =
 	"mfu, loss, data_s, forward_s, backward_s, optimizer_s, comm_s, comm_exposed_s, sync_s, "
 	"checkpoint_s and their like, with a unit: iter_time_ms, fwd_ms (docs/DIAGNOSE.md)";
 
-double read_unit(const char *s)
+/* Seconds of the unit of time that is all of s; NAN. */
+static double read_unit(const char *s)
 {
 	static const struct {
 		const char *unit;
@@ -230,7 +231,7 @@ enum figure_kind read_range(const char *name)
 	return FIGURE_KINDS;
 }
 
-bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s)
+static bool read_own_unit(const struct read_place *p, const char *key, double value, double unit_s)
 {
 	double factor;
 	enum figure_kind kind = kind_of(key, unit_s, &factor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SQLite export of nsys: what GPUs did (read_sqlite_gpu.c), and what the host waited and
+ * The SQLite export of nsys: what GPUs did, and what the host waited and
  * launched meanwhile.
  */
 #include <stdint.h>

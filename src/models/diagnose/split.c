@@ -334,7 +334,8 @@ static size_t formats_of(struct arena *a, const struct run_files *rf, const stru
 	return n;
 }
 
-void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
+/* Needs r->sums and r->step_s. */
+static void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r)
 {
 	struct told t[FORMATS_MAX] = { 0 };
 	size_t n = formats_of(a, rf, r, t), best = 0;
@@ -462,7 +463,8 @@ static void hardware(struct arena *a, const struct diagnose_ask *ask, struct run
 	}
 }
 
-void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
+/* Needs r->step_s and tokens. */
+static void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r)
 {
 	double claimed = r->sums[FIGURE_MFU].median;
 

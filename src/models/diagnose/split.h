@@ -29,7 +29,7 @@ struct run_files {
 
 void run_files_see(struct arena *a, const struct run_evidence *ev, size_t run,
 		   struct run_files *out);
-/* split_window.c: narrows busy_first and busy_last to the steps that a log tells; called by the
+/* split_sum.c: narrows busy_first and busy_last to the steps that a log tells; called by the
  * former. */
 void run_window_see(struct arena *a, const struct run_evidence *ev, struct run_files *rf);
 /* text, format NULL: any. Totals of one file and rank are added up. */
@@ -40,7 +40,7 @@ struct figure_sum figure_sum_of(struct arena *a, const struct sample *s, size_t 
 struct figure_sum run_sum(struct arena *a, const struct run_evidence *ev,
 			  const struct run_files *rf, enum figure_kind k, const char *text);
 
-/* split_timers.c: which timers the samples of one kind hold. */
+/* split_sum.c: which timers the samples of one kind hold. */
 enum { TIMERS_MOST = 64 };
 struct timers {
 	const char *names[TIMERS_MOST];
@@ -53,16 +53,12 @@ struct sample *timers_of(struct timers *t, struct sample *s, size_t n, const str
 /* Sample n begins with f. */
 void timers_begin(struct arena *a, struct timers *t, size_t n, const struct figure_seen *f);
 
-/* split_saving.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
+/* split_rank.c: the log's saves are no part of its steps. middle_s: of a step; between: steps
  * from one that is told to the next. */
 bool saving_beside(const struct sample *steps, size_t n, double middle_s, double between,
 		   const struct sample *saves, size_t n_saves);
 
-/* split.c: needs r->sums and r->step_s. */
-void split_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
 /* split_rank.c: needs r->step_s. */
 void ranks_see(struct arena *a, const struct run_files *rf, struct run_seen *r);
-/* split_rate.c: needs r->step_s and tokens. */
-void rate_see(struct arena *a, const struct diagnose_ask *ask, struct run_seen *r);
 
 #endif

@@ -99,11 +99,11 @@ void lint_words(struct lint *l, char *const *words, size_t n);
 
 /* --- parts --------------------------------------------------------------------------------------
  */
-/* lint_words.c: the words of a text, in the arena; complains about quotes that do not end. */
+/* lint.c: the words of a text, in the arena; complains about quotes that do not end. */
 struct lint_word *lint_split(struct lint *l, const char *text, size_t len, size_t *n);
 /* lint_vars.c */
 void lint_var(struct lint *l, const struct lint_var *v);
-/* lint_devices.c: NCCL_IB_HCA and interfaces against the machine. */
+/* lint_torch.c: NCCL_IB_HCA and interfaces against the machine. */
 void lint_hca(struct lint *l, const struct lint_var *v);
 void lint_interface(struct lint *l, const struct lint_var *v);
 /* lint_torch.c: values with an inside. The value is neither empty nor open. */
@@ -112,16 +112,16 @@ void lint_visible(struct lint *l, const struct lint_var *v);
 void lint_workspace(struct lint *l, const struct lint_var *v);
 /* lint_engine.c: a command's words; nothing when no engine is started by it. */
 void lint_engine(struct lint *l, const struct lint_word *w, size_t n);
-/* lint_weights.c: the format of weights for a prediction, by the method that an engine is told
+/* lint_finding.c: the format of weights for a prediction, by the method that an engine is told
  * (NULL: none); NULL: as the model's files or its name say. file may be NULL. */
 const char *lint_weights(const char *model, const char *method, const struct model_file *file);
-/* lint_batch.c: all words of a script. */
+/* lint_torch.c: all words of a script. */
 void lint_batch(struct lint *l, const struct lint_word *w, size_t n);
 /* lint_train.c: false where it is no file of a training. */
 bool lint_train(struct lint *l, const char *name, const char *text, size_t len);
-/* lint_train_shell.c: arguments of trainings among all words of a script. */
+/* lint_train.c: arguments of trainings among all words of a script. */
 void lint_train_words(struct lint *l, const struct lint_word *w, size_t n);
-/* lint_hosts.c */
+/* lint.c */
 void lint_hostfile(struct lint *l, const char *text, size_t len);
 
 #endif

@@ -31,13 +31,13 @@ enum train_format train_format_of(const struct markup_node *root);
 
 /* --- parts --------------------------------------------------------------------------------------
  */
-/* lint_train_keys.c */
+/* lint_train.c */
 void lint_train_keys(const struct train_doc *d);
 void lint_train_deepspeed(const struct train_doc *d);  /* lint_train_deepspeed.c */
-void lint_train_zero(const struct train_doc *d);       /* lint_train_zero.c */
-void lint_train_trainer(const struct train_doc *d);    /* lint_train_trainer.c */
-void lint_train_accelerate(const struct train_doc *d); /* lint_train_accelerate.c */
-/* lint_train_fsdp.c; fsdp: the map of its keys. */
+void lint_train_zero(const struct train_doc *d);       /* lint_train_deepspeed.c */
+void lint_train_trainer(const struct train_doc *d);    /* lint_train_deepspeed.c */
+void lint_train_accelerate(const struct train_doc *d); /* lint_train.c */
+/* lint_train_deepspeed.c; fsdp: the map of its keys. */
 void lint_train_fsdp(const struct train_doc *d, const struct markup_node *fsdp);
 
 /* A key of the map root, or in loose files of any map below it. NULL: not there, or null. */

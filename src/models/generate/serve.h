@@ -113,7 +113,7 @@ struct serve_plan {
 int serve_plan_make(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,
 		    const struct place *place, const struct fits *fits, struct serve_plan *out,
 		    struct err *err);
-/* serve_flags.c: fills out->launch from the rest. */
+/* Fills out->launch from the rest. */
 int serve_flags(struct arena *a, const struct serve_ask *ask, const struct gen_envs *e,
 		struct serve_plan *out, struct err *err);
 /* Whether a model can be spread so; NULL: it can. */

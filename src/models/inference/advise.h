@@ -129,7 +129,6 @@ void advise_models(struct adviser *v);
 /* The best of them at once. */
 void advise_together(struct adviser *v);
 /* Sentences: what a change costs, what would show that it is worth it. */
-void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c);
 void advise_notes(struct adviser *v);
 
 /* Guesses ahead that are tried, and how often they may be right when nobody said so. */

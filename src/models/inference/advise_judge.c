@@ -239,7 +239,7 @@ static const char *memory(struct adviser *v, const struct serve_change *c)
 	return arena_printf(v->arena, "; memory of a GPU %.1f instead of %.1f GB", after, before);
 }
 
-void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c)
+static void advise_words(struct adviser *v, const struct trial *t, struct serve_change *c)
 {
 	const struct sentences *s = &texts[t->kind];
 	const char *note = t->way->q.ask.weights->note;

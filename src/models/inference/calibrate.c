@@ -13,7 +13,8 @@ enum { PARTS_MAX = 24, STEPS = 12, STEPS_AGAIN = 8, MODELS_MIN = 3 };
 /* Runs that are farther off than this are not explained by any constants. */
 static const double far_off = 0.4;
 
-double calibrate_predict(const struct ask *q, enum log_figure f)
+/* What the model says of one figure of a run. */
+static double calibrate_predict(const struct ask *q, enum log_figure f)
 {
 	double context = q->depth + q->prompt + q->output / 2;
 	struct need m;

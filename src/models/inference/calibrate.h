@@ -95,9 +95,6 @@ void calibrate(struct arena *a, const struct log_runs *logs, const struct words 
 	       enum hardware hardware, const struct calibrate_hint *hints, size_t n_hints,
 	       const struct fits *base, struct calibration *out);
 
-/* What the model says of one figure of a run. */
-double calibrate_predict(const struct ask *q, enum log_figure f);
-
 /* Which measurement decides a constant, in words that follow "missing: ". */
 const char *calibrate_missing(enum fit_id id);
 /* Standard deviation of the logarithm that a constant has before anything is measured here, and its

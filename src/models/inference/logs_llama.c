@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * llama.cpp: rows of llama-bench in each of its formats (Markdown, CSV, SQL; JSON comes from
- * logs_json.c), and the timings that llama-server and llama-cli print.
+ * logs.c), and the timings that llama-server and llama-cli print.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -36,12 +36,10 @@ struct doc *page_sweep(struct arena *a, const struct sweep_page *s);
 /* Schema gputune.sweep/1. */
 json_t *sweep_json(const struct sweep_page *s, long long now, int exit_code);
 
-/* --- the drawing of a front: page_sweep.c, front_plot.c ----------------------------------------
+/* --- the drawing of a front: page_sweep.c ----------------------------------------
  */
 enum { FRONT_SHOWN = 24 };
 
-/* The letter that stands for the i-th of them. */
-char front_letter(size_t i);
 /* Adds throughput over latency of these points, both axes logarithmic. */
 void front_plot(struct doc *d, const struct front *f, const struct sweep_point *const *p, size_t n);
 

@@ -10,7 +10,8 @@
 /* Columns where all points are of one machine; the last one names it otherwise. */
 enum { SINGLE = 12 };
 
-char front_letter(size_t i)
+/* The letter that stands for the i-th of them. */
+static char front_letter(size_t i)
 {
 	return (char)(i < 26 ? 'a' + (char)i : '*');
 }

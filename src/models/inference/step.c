@@ -28,7 +28,8 @@ int place_per_node(const struct place *p)
 	return p->nodes > 1 && each > even && (p->gpus + each - 1) / each == p->nodes ? each : even;
 }
 
-int link_reduces(const struct arch *a)
+/* All-reduces of a step, and the time of one over these bytes, us. */
+static int link_reduces(const struct arch *a)
 {
 	int mixers = a->linear_layers + arch_full_layers(a) + a->window_layers;
 
@@ -55,7 +56,7 @@ static double bandwidth(const struct ask *q, bool between, int gpus, int adapter
 	return net * 1e9;
 }
 
-double link_reduce_us(const struct ask *q, double bytes)
+static double link_reduce_us(const struct ask *q, double bytes)
 {
 	bool between = between_nodes(q);
 	double n = q->tp, latency = q->fit->v[between ? FIT_NET_US : FIT_LINK_US];
@@ -114,7 +115,7 @@ static double exactly(const struct ask *q)
 	return by_format > 0 ? q->weight_bytes / by_format : 1;
 }
 
-double weights_dense(const struct ask *q)
+static double weights_dense(const struct ask *q)
 {
 	struct arch_parts p = arch_parts(q->arch);
 	const struct format *f = q->weights;
@@ -128,7 +129,7 @@ double weights_dense(const struct ask *q)
 	       (q->tp * q->pp);
 }
 
-double weights_experts(const struct ask *q)
+static double weights_experts(const struct ask *q)
 {
 	return exactly(q) * arch_parts(q->arch).experts * q->weights->experts / (q->tp * q->pp);
 }
@@ -188,7 +189,8 @@ static double peak(const struct ask *q, enum math m)
 	}
 }
 
-double math_rate(const struct ask *q, double rows, bool experts)
+/* Operations a second that a multiplication of these rows reaches; experts or not. */
+static double math_rate(const struct ask *q, double rows, bool experts)
 {
 	static const enum fit_id ids[] = { FIT_MATH_HALF, FIT_MATH_FP8,	   FIT_MATH_BLOCK,
 					   FIT_MATH_FP4,  FIT_MATH_WEIGHT, FIT_MATH_GGML };

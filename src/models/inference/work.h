@@ -84,15 +84,10 @@ struct served {
 	double tokens_a_step; /* more than 1 with guesses */
 };
 
-/* All-reduces of a step, and the time of one over these bytes, us. */
-int link_reduces(const struct arch *a);
-double link_reduce_us(const struct ask *q, double bytes);
 /* Time between pipeline stages for these tokens. */
 double link_stage(const struct ask *q, double tokens);
 
 /* Bytes by part, of one GPU. */
-double weights_dense(const struct ask *q);
-double weights_experts(const struct ask *q);
 double weights_total(const struct ask *q);     /* of the whole model */
 double weights_by_format(const struct ask *q); /* of the shape, whatever its files weigh */
 
@@ -105,8 +100,6 @@ void prompt_time(const struct ask *q, double count, double n, double depth, stru
 void memory_use(const struct ask *q, struct need *out);
 void serve(const struct ask *q, const struct need *m, struct served *out);
 
-/* Operations a second that a multiplication of these rows reaches; experts or not. */
-double math_rate(const struct ask *q, double rows, bool experts);
 /* Bytes a second that a part of the model is read with, given its bytes a parameter. */
 double bandwidth_of(const struct ask *q, enum fit_id part, double bytes_each);
 enum hardware hardware_of(const struct gpu_kind *g);

@@ -276,8 +276,9 @@ static void say_defaults(struct arena *a, const struct train_words *w, struct tr
 		train_note(q, "the loader is taken to keep up: measure it (--loader)");
 }
 
-int train_choose(struct arena *a, const struct train_words *w, struct train_question *q,
-		 struct err *e)
+/* What was not told of batches, sharding and checkpointing: chosen so that it fits, and said. */
+static int train_choose(struct arena *a, const struct train_words *w, struct train_question *q,
+			struct err *e)
 {
 	int r = check_layout(q, e);
 

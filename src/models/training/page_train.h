@@ -26,7 +26,7 @@ struct train_page {
 };
 
 struct doc *page_train(struct arena *a, const struct train_page *p);
-/* Parts of the page: page_train_more.c. */
+/* Parts of the page. */
 void page_train_what_if(struct doc *d, const struct train_what_if *w);
 void page_train_scale(struct doc *d, const struct train_page *p);
 void page_train_judgement(struct doc *d, const struct train_judgement *j);

@@ -133,9 +133,6 @@ struct train_spread {
 const struct train_spread *train_spread_of(const struct train_question *q);
 
 void train_note(struct train_question *q, const char *text);
-/* What was not told of batches, sharding and checkpointing: chosen so that it fits, and said. */
-int train_choose(struct arena *a, const struct train_words *w, struct train_question *q,
-		 struct err *e);
 
 /* Whether the layers can be cut evenly into the stages' chunks, as Megatron wants them: alone, with
  * embedding, head or both as a layer each, and of models with experts with one that predicts a
