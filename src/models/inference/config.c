@@ -41,16 +41,6 @@ const struct model_type *config_type(const char *name)
 	return NULL;
 }
 
-bool config_is(const struct config_reading *r, unsigned flag)
-{
-	return r->known && (r->known->flags & flag);
-}
-
-bool config_type_is(const struct config_reading *r, const char *name)
-{
-	return strcmp(r->type, name) == 0;
-}
-
 /* What is told at all, each by the name that most files give it. */
 static int told(const struct arch *a, struct err *e)
 {

@@ -251,3 +251,13 @@ json_t *config_json(struct arena *a, const char *text, size_t len, json_error_t 
 			number_of_python(s, end);
 	return json_loadb(copy, len, JSON_REJECT_DUPLICATES, bad);
 }
+
+bool config_is(const struct config_reading *r, unsigned flag)
+{
+	return r->known && (r->known->flags & flag);
+}
+
+bool config_type_is(const struct config_reading *r, const char *name)
+{
+	return strcmp(r->type, name) == 0;
+}
