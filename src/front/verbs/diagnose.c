@@ -21,7 +21,7 @@ enum { DIAGNOSE_RUNS_MAX = 64, DIAGNOSE_FILES_MAX = 1024 };
 
 struct diagnosing {
 	struct run *r;
-	struct evidence ev;
+	struct run_evidence ev;
 	struct diagnose_ask ask;
 	struct diagnosis_of_runs found;
 	struct diagnose_view view;
