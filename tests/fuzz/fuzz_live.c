@@ -27,6 +27,7 @@
 #include "fuzz_live_gpu.h"
 #include "fuzz_live_kernel.h"
 #include "machine/host/command.h"
+#include "machine/host/libraries.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -235,7 +236,10 @@ static void play_local(void)
 {
 	static const char *const names[] = { "eth0", "eth1" };
 	struct cluster_node n = { .name = "n", .address = "n", .failure = "" };
+	struct err e;
 
+	if (library_open(LIBRARY_SODIUM, &e)) /* as the node's program does first */
+		return;
 	kernel_net = false; /* nft and iptables are programs */
 	for (int i = 0; i < 2; i++) {
 		struct cluster_port *p = list_add(live->a, &n.ports, sizeof(*p));
