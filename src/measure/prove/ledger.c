@@ -216,8 +216,9 @@ static const char *part_of(const char *joined, const char *setting)
 
 	while (strncmp(at, setting, n) != 0 || (at[n] && at[n] != '+')) {
 		at = strchr(at, '+');
-		if (!at++)
+		if (!at)
 			return NULL;
+		at++;
 	}
 	return at;
 }
