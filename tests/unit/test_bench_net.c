@@ -1186,11 +1186,18 @@ static void test_silence(void **state)
 	peer_close(&p);
 }
 
-/* Ctrl-C while the other side is silent. */
-static void *stop_soon(void *arg)
+struct stop_on_call {
+	int listener;
+	atomic_bool *stop;
+};
+
+/* Ctrl-C while the other side is silent: somebody has called it. */
+static void *stop_on_call(void *arg)
 {
-	usleep(200000);
-	atomic_store((atomic_bool *)arg, true);
+	struct stop_on_call *s = arg;
+
+	poll(&(struct pollfd){ .fd = s->listener, .events = POLLIN }, 1, -1);
+	atomic_store(s->stop, true);
 	return NULL;
 }
 
@@ -1202,6 +1209,7 @@ static void test_stop(void **state)
 	struct err e = { 0 };
 	char address[NET_TEXT];
 	struct peer_ask ask = { .address = address, .token_file = token_path(), .stop = &stop };
+	struct stop_on_call call = { .stop = &stop };
 	pthread_t thread;
 	int listener;
 	long long begin = net_now_ms();
@@ -1210,7 +1218,8 @@ static void test_stop(void **state)
 	assert_int_equal(net_address_parse("127.0.0.1:0", true, &where, &e), 0);
 	assert_int_equal(serve_listen(&where, &listener, &e), 0);
 	memcpy(address, where.text, sizeof(address));
-	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stop), 0);
+	call.listener = listener;
+	assert_int_equal(pthread_create(&thread, NULL, stop_on_call, &call), 0);
 	assert_int_equal(peer_open(&ask, &p, &e), -EINTR);
 	assert_true(net_now_ms() - begin < 4500);
 	pthread_join(thread, NULL);
